@@ -102,9 +102,11 @@ vet:
 lint:
 	$(GO) run $(STATICCHECK) ./...
 
-deadcode: ## functions that nothing reaches, tests included
+deadcode: ## functions that nothing reaches, tests included, and calls of methods by computed names, for which the linker keeps all methods of all types
 	@out=$$($(GO) run $(DEADCODE) -test ./...) || exit 1; \
 	if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && $(GO) build -ldflags=-dumpdep -o "$$d/amn" ./cli/amn 2>"$$d/calls" || exit 1; \
+	if grep -a '<ReflectMethod>' "$$d/calls"; then exit 1; fi
 
 # VULNDB=file:///folder takes a copy of the database, where there is no network.
 VULNDB ?= https://vuln.go.dev

@@ -14,7 +14,7 @@ import (
 
 // browseCmd browses a model in a terminal.
 type browseCmd struct {
-	Path word `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
+	Path string `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
 
 	tensorsFlag `embed:""`
 }
@@ -45,7 +45,7 @@ func (c *browseCmd) Run(ctx context.Context, s *session) error {
 	if !ok || columnsOf(out) == 0 || os.Getenv("TERM") == "dumb" {
 		return usage{"amn view draws on a terminal, which standard output is not: amn inspect and amn parse print the same"}
 	}
-	src, err := s.browsed(ctx, string(c.Path))
+	src, err := s.browsed(ctx, c.Path)
 	if err != nil {
 		return err
 	}

@@ -1,20 +1,22 @@
 package cli
 
 import (
-	"fmt"
+	"context"
+	"errors"
+	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/anamnesis-go/anamnesis/cli/command"
 )
 
-// A command is a word of the program, what help says of it, and the flags and
+// A verb is a word of the program, what help says of it, and the flags and
 // arguments that it takes.
-type command struct {
+type verb struct {
 	name, also, help string
 	make             func() any
 }
 
 // commands are all, in the order of the help.
-var commands = []command{
+var commands = []verb{
 	{"inspect", "info", "Show what a file is: format, tensors, types, sizes.", fresh[inspectCmd]},
 	{"parse", "", "List every tensor of a file.", fresh[parseCmd]},
 	{"view", "", "Browse tensors, metadata and findings in the terminal.", fresh[browseCmd]},
@@ -44,71 +46,32 @@ var commands = []command{
 
 func fresh[T any]() any { return new(T) }
 
-// tags are what kong is told besides the name and the help.
-func (c *command) tags() (list []string) {
-	if c.also != "" {
-		list = append(list, `aliases:"`+c.also+`"`)
-	}
-	if c.name == "judge-one" { // called by amn serve alone
-		list = append(list, `hidden:""`)
-	}
-	return list
+// A runner is a command that runs.
+type runner interface {
+	Run(ctx context.Context, s *session) error
 }
 
-// named is the one command that the arguments ask for, as far as their first word
-// tells: a model of all takes kong longer than most commands take.
-func named(args []string) []command {
-	for i, c := range commands {
-		if args[0] == c.name || args[0] == c.also {
-			return commands[i : i+1]
-		}
+// program is the model of the command line, which sets these flags.
+func program(g *globals) *command.Command {
+	root := command.New("amn", "Parse any tensor file and let no hostile byte through.", g)
+	for _, c := range commands {
+		child := command.New(c.name, c.help, c.make())
+		child.Aliases = strings.Fields(c.also)
+		child.Hidden = c.name == "judge-one" // called by amn serve alone
+		root.Add(child)
 	}
-	return commands
+	return root
 }
 
-// newParser makes kong's model of these commands.
-func newParser(g *globals, list []command, s *session) (*kong.Kong, error) {
-	options := []kong.Option{
-		kong.Name("amn"),
-		kong.Description("Parse any tensor file and let no hostile byte through."),
-		kong.Writers(s.out, s.err),
-		kong.Help(s.printHelp),
-		kong.ExplicitGroups(flagGroups),
-	}
-	for _, c := range list {
-		options = append(options, kong.DynamicCommand(c.name, c.help, "", c.make(), c.tags()...))
-	}
-	return kong.New(g, options...)
-}
-
-// parse finds the command and sets its flags; nil is a help that was printed. What one
-// command's model refuses is asked of the model of all, which has the words for it.
-func (s *session) parse(g *globals, args []string) (*kong.Context, error) {
-	if list := named(args); len(list) == 1 {
-		if parsed, err := s.parseWith(g, list, args); err == nil {
-			return parsed, nil
-		}
-		*g = globals{}
-	}
-	return s.parseWith(g, commands, args)
-}
-
-func (s *session) parseWith(g *globals, list []command, args []string) (*kong.Context, error) {
-	k, err := newParser(g, list, s)
-	if err != nil {
-		return nil, fmt.Errorf("internal error: %w", err)
-	}
-	if err := unknownCommand(k.Model, args); err != nil {
-		return nil, err
-	}
-	exited := false
-	k.Exit = func(int) { exited = true }
-	parsed, err := k.Parse(permute(k.Model, args))
+// parse finds the command and sets its flags; nil is a help that was printed.
+func (s *session) parse(g *globals, args []string) (runner, error) {
+	c, err := program(g).Parse(args)
 	switch {
-	case exited:
+	case errors.Is(err, command.ErrHelp):
+		s.printHelp(s.out, c)
 		return nil, nil
 	case err != nil:
 		return nil, usageError(err)
 	}
-	return parsed, nil
+	return c.Target.(runner), nil
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
+	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -37,7 +36,7 @@ func (completionCmd) examples() []example {
 }
 
 // Run implements the command.
-func (c *completionCmd) Run(s *session) error {
+func (c *completionCmd) Run(_ context.Context, s *session) error {
 	if s.json {
 		return usage{"amn completion prints a script for a shell, which JSON does not hold"}
 	}
@@ -75,7 +74,7 @@ type offer struct{ word, what string }
 
 // complete prints what may stand in the place of the last word: a line each with its
 // meaning behind a tab, and last whether files may stand there.
-func (s *session) complete(ctx context.Context, app *kong.Application, words []string) error {
+func (s *session) complete(ctx context.Context, root *command.Command, words []string) error {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -86,7 +85,7 @@ func (s *session) complete(ctx context.Context, app *kong.Application, words []s
 	if at := strings.IndexByte(last, '='); strings.HasPrefix(last, "--") && at > 0 {
 		last = last[at+1:]
 	}
-	c := completionOf(ctx, app, words)
+	c := completionOf(ctx, root, words)
 	if c.files == "models" && last != "" {
 		c.words = append(c.words, s.schemes()...)
 	}
@@ -119,95 +118,76 @@ func plainWord(word string) bool {
 }
 
 // completionOf finds the command that the words name, and what may stand last.
-func completionOf(ctx context.Context, app *kong.Application, words []string) completion {
+func completionOf(ctx context.Context, root *command.Command, words []string) completion {
 	if len(words) > 1 && words[0] == "help" {
 		words = words[1:]
 	}
 	last, before := words[len(words)-1], words[:len(words)-1]
-	node, paths, flagsEnd := walkWords(app, before)
+	c, paths, flagsEnd := walkWords(root, before)
 	if !flagsEnd {
 		if name, _, ok := strings.Cut(last, "="); ok && strings.HasPrefix(last, "--") {
-			if f := flagOf(app, node, name); f != nil {
-				return valuesOf(ctx, node, f, paths)
+			if f := c.Flag(name); f != nil {
+				return valuesOf(ctx, c, f, paths)
 			}
 			return completion{}
 		}
 		if n := len(before); n > 0 && before[n-1] != "--" {
-			if f := flagOf(app, node, before[n-1]); f != nil && !f.IsBool() && !f.IsCounter() {
-				return valuesOf(ctx, node, f, paths)
+			if f := c.Flag(before[n-1]); f != nil && f.TakesValue() {
+				return valuesOf(ctx, c, f, paths)
 			}
 		}
 		if strings.HasPrefix(last, "-") {
-			return completion{words: flagOffers(app, node)}
+			return completion{words: flagOffers(c)}
 		}
 	}
-	if len(node.Children) > 0 && len(paths) == 0 {
-		return completion{words: commandOffers(app, node)}
+	if len(c.Commands) > 0 && len(paths) == 0 {
+		return completion{words: commandOffers(c)}
 	}
-	return argumentOf(node, len(paths))
+	return argumentOf(c, len(paths))
 }
 
 // walkWords finds the command, and the words that are no flags and no values.
-func walkWords(app *kong.Application, words []string) (node *kong.Node, paths []string, flagsEnd bool) {
-	node = app.Node
+func walkWords(root *command.Command, words []string) (c *command.Command, paths []string, flagsEnd bool) {
+	c = root
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		switch {
 		case !flagsEnd && w == "--":
 			flagsEnd = true
 		case !flagsEnd && w != "-" && strings.HasPrefix(w, "-"):
-			if takesValue(app.Node, w) {
+			if root.TakesValue(w) {
 				i++
 			}
 		default:
-			if c := child(node, w); c != nil && len(paths) == 0 {
-				node = c
+			if child := c.Find(w); child != nil && len(paths) == 0 {
+				c = child
 			} else {
 				paths = append(paths, w)
 			}
 		}
 	}
-	return node, paths, flagsEnd
+	return c, paths, flagsEnd
 }
 
-// flagsOf are the flags of a command, and those of all.
-func flagsOf(app *kong.Application, node *kong.Node) []*kong.Flag {
-	if node == app.Node {
-		return node.Flags
-	}
-	return append(slices.Clone(node.Flags), app.Flags...)
-}
-
-func flagOf(app *kong.Application, node *kong.Node, word string) *kong.Flag {
-	for _, f := range flagsOf(app, node) {
-		if word == "--"+f.Name || f.Short != 0 && word == "-"+string(f.Short) {
-			return f
-		}
-	}
-	return nil
-}
-
-func flagOffers(app *kong.Application, node *kong.Node) []offer {
+func flagOffers(c *command.Command) []offer {
 	var list []offer
-	for _, f := range flagsOf(app, node) {
-		if !f.Hidden {
-			list = append(list, offer{"--" + f.Name, oneLine(f.Help)})
-		}
+	for _, f := range c.Allowed() {
+		list = append(list, offer{"--" + f.Name, oneLine(f.Help)})
 	}
 	return list
 }
 
-func commandOffers(app *kong.Application, node *kong.Node) []offer {
+func commandOffers(c *command.Command) []offer {
 	var list []offer
-	for _, c := range node.Children {
-		if c.Hidden {
+	for _, child := range c.Commands {
+		if child.Hidden {
 			continue
 		}
-		for _, name := range append([]string{c.Name}, c.Aliases...) {
-			list = append(list, offer{name, oneLine(c.Help)})
+		for _, name := range append([]string{child.Name}, child.Aliases...) {
+			list = append(list, offer{name, oneLine(child.Help)})
 		}
 	}
-	if node == app.Node {
+	if c.Parent == nil {
 		list = append(list, offer{"help", "Say more about a command."})
 	}
 	return list
@@ -231,16 +211,16 @@ func words(list ...string) completion {
 }
 
 // argumentOf is what may stand as the n-th word of a command.
-func argumentOf(node *kong.Node, n int) completion {
-	if len(node.Positional) == 0 {
+func argumentOf(c *command.Command, n int) completion {
+	if len(c.Args) == 0 {
 		return completion{}
 	}
-	arg := node.Positional[min(n, len(node.Positional)-1)]
+	arg := c.Args[min(n, len(c.Args)-1)]
 	switch {
-	case n >= len(node.Positional) && !arg.IsCumulative():
+	case n >= len(c.Args) && !arg.Many:
 		return completion{}
-	case arg.Enum != "":
-		return words(strings.Split(arg.Enum, ",")...)
+	case len(arg.Enum) > 0:
+		return words(arg.Enum...)
 	case arg.Name == "profile":
 		return words(limits.Profiles()...)
 	default:
@@ -249,30 +229,30 @@ func argumentOf(node *kong.Node, n int) completion {
 }
 
 // valuesOf is what a flag takes: its own list, one that the program has, or files.
-func valuesOf(ctx context.Context, node *kong.Node, f *kong.Flag, paths []string) completion {
+func valuesOf(ctx context.Context, c *command.Command, f *command.Flag, paths []string) completion {
 	switch f.Name {
 	case "limits":
-		c := words(limits.Profiles()...)
-		c.files = "any"
-		return c
+		profiles := words(limits.Profiles()...)
+		profiles.files = "any"
+		return profiles
 	case "scheme":
 		schemes, _ := quant.Schemes()
-		var c completion
+		var known completion
 		for _, s := range schemes {
-			c.words = append(c.words, offer{s.Name, s.Stores})
+			known.words = append(known.words, offer{s.Name, s.Stores})
 		}
-		return c
+		return known
 	case "tensor":
 		return words(tensorNames(ctx, paths)...)
 	}
 	switch {
-	case f.Name == "to" && node.Name == "quantize":
+	case f.Name == "to" && c.Name == "quantize":
 		return words(append([]string{"nf4", "fp4", "int8", "fp8", "fp8_dynamic", "fp8_block", "w8a8", "w8a16", "w4a16"}, mixNames()...)...)
-	case f.Name == "to" && node.Name == "convert":
+	case f.Name == "to" && c.Name == "convert":
 		return words("safetensors", "bf16", "gguf", "npz", "bnb-nf4", "nf4", "bnb-fp4", "bnb-int8")
-	case f.Enum != "":
-		return words(strings.FieldsFunc(f.Enum, func(r rune) bool { return r == ',' })...)
-	case slices.Contains([]string{"PATH", "FILE", "MODEL", "FOLDER", "DIR"}, f.PlaceHolder):
+	case len(f.Enum) > 0:
+		return words(f.Enum...)
+	case slices.Contains([]string{"PATH", "FILE", "MODEL", "FOLDER", "DIR"}, f.Placeholder):
 		return completion{files: "any"}
 	}
 	return completion{}
@@ -317,51 +297,4 @@ func expandHome(path string) string {
 		}
 	}
 	return path
-}
-
-// didYouMean is the word nearest to one that was mistyped: at most a third of it is
-// other letters. Case and what stands between parts of a word do not count.
-func didYouMean(word string, known []string) string {
-	best, found := max(1, len(word)/3)+1, ""
-	for _, k := range known {
-		if d := min(edits(word, k), edits(letters(word), letters(k))); d < best {
-			best, found = d, k
-		}
-	}
-	if found == "" {
-		return ""
-	}
-	return fmt.Sprintf(", did you mean %q?", found)
-}
-
-// letters are those of a word without what separates its parts.
-func letters(word string) string {
-	return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(word))
-}
-
-// edits counts the letters to put in, take out, change or swap with the next one to
-// get from a to b (Damerau and Levenshtein's distance, of neighbours swapped once).
-func edits(a, b string) int {
-	before, last, row := make([]int, 64), make([]int, 64), make([]int, 64)
-	if len(a) > 32 || len(b) > 32 {
-		return len(a) + len(b)
-	}
-	for j := range len(b) + 1 {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -139,12 +140,12 @@ func TestShellsComplete(t *testing.T) {
 }
 
 func TestMistypedCommandsAreGuessedAt(t *testing.T) {
-	names := commandNames(model(t).Node)
+	names := program(new(globals)).Words()
 	for word, want := range map[string]string{
 		"verison": `, did you mean "version"?`, "inpsect": `, did you mean "inspect"?`, "scna": `, did you mean "scan"?`, "dequantise": `, did you mean "dequantize"?`,
 		"foo": "", "x": "", "": "", strings.Repeat("a", 500): "",
 	} {
-		if got := didYouMean(word, names); got != want {
+		if got := command.Nearest(word, names); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
@@ -153,7 +154,7 @@ func TestMistypedCommandsAreGuessedAt(t *testing.T) {
 // A flag is guessed at like a command, among those that the command takes.
 func TestMistypedFlagsAreGuessedAt(t *testing.T) {
 	for line, want := range map[string]string{
-		"dequantize --to bf61 x":  `--to must be one of "bf16","f16","f32" but got "bf61", did you mean "bf16"?`,
+		"dequantize --to bf61 x":  `--to: "bf61" is none of bf16, f16, f32, did you mean "bf16"?`,
 		"convert --treads 2 x":    `unknown flag --treads, did you mean "--threads"?`,
 		"inspect --jsno x":        `unknown flag --jsno, did you mean "--json"?`,
 		"quantize --timeotu 1s x": `unknown flag --timeotu, did you mean "--timeout"?`,
@@ -170,14 +171,14 @@ func TestMistypedFlagsAreGuessedAt(t *testing.T) {
 
 // The plain words are the names; those of the program before still work.
 func TestCommandsHavePlainNamesAndOldOnes(t *testing.T) {
-	m := model(t).Node
+	root := program(new(globals))
 	for old, name := range map[string]string{"remember": "dequantize", "forget": "quantize", "digest": "hash", "info": "inspect"} {
-		node := child(m, old)
-		if node == nil || node.Name != name {
+		c := root.Find(old)
+		if c == nil || c.Name != name {
 			t.Errorf("%s is not %s", old, name)
 			continue
 		}
-		if text := helpText(model(t), node, helpWidth); !strings.Contains(text, "also: amn "+old) {
+		if text := helpText(c, helpWidth); !strings.Contains(text, "also: amn "+old) {
 			t.Errorf("the help of %s does not say %s", name, old)
 		}
 	}
@@ -185,9 +186,9 @@ func TestCommandsHavePlainNamesAndOldOnes(t *testing.T) {
 
 // No text of a command is an instruction to the program that sets the page.
 func TestPagesForMan(t *testing.T) {
-	m := model(t)
-	for _, c := range append(m.Leaves(true), m.Node) {
-		page := manPage(m, c)
+	root := program(new(globals))
+	for _, c := range append(root.Leaves(), root) {
+		page := manPage(c)
 		for line := range strings.Lines(page) {
 			macro, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 			known := []string{".TH", ".SH", ".B", ".I", ".TP", ".PP", ".nf", ".fi", ".RS", ".RE", ".BR"}
@@ -196,7 +197,7 @@ func TestPagesForMan(t *testing.T) {
 			}
 		}
 		for _, f := range c.Flags {
-			if f.Group == nil && !f.Hidden && !strings.Contains(page, roff("--"+f.Name)) {
+			if f.Group == "" && !strings.Contains(page, roff("--"+f.Name)) {
 				t.Errorf("%s: no --%s", c.Path(), f.Name)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -24,14 +25,14 @@ type convertCmd struct {
 	writeFlags  `embed:""`
 	schemeFlags `embed:""`
 
-	To           string `placeholder:"FORMAT" help:"Output format: safetensors (or bf16), gguf, hf, mlx, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8. The default with --cast is safetensors."`
-	OutDtype     string `help:"Type to decode quantized weights to: bf16, f16, f32." enum:"bf16,f16,f32," default:"" placeholder:"bf16"`
-	Cast         string `help:"Round all floating-point tensors to this type: bf16, f16, f32, or f8 (E4M3, saturated) and f8e5m2, without a scale. Norms keep a wider type." enum:"bf16,f16,f32,f8,f8e5m2," default:"" placeholder:"TYPE"`
-	CastAll      bool   `help:"With --cast: round norms as well."`
-	AsIs         bool   `help:"Copy quantized weights as they are stored, if the output format has their types."`
-	GGUFMetadata word   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON file with an object of keys that replace or extend those of the source."`
-	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"Set one key, with the type that llama.cpp expects, or a given one: KEY:u32=VALUE. Overrides all other sources. Repeatable."`
-	Quant        string `placeholder:"TYPE" help:"Quantize weights. With --to gguf: to a mix of llama.cpp such as q4_k_m, as amn quantize --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
+	To           string   `placeholder:"FORMAT" help:"Output format: safetensors (or bf16), gguf, hf, mlx, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8. The default with --cast is safetensors."`
+	OutDtype     string   `help:"Type to decode quantized weights to: bf16, f16, f32." enum:"bf16,f16,f32" placeholder:"bf16"`
+	Cast         string   `help:"Round all floating-point tensors to this type: bf16, f16, f32, or f8 (E4M3, saturated) and f8e5m2, without a scale. Norms keep a wider type." enum:"bf16,f16,f32,f8,f8e5m2" placeholder:"TYPE"`
+	CastAll      bool     `help:"With --cast: round norms as well."`
+	AsIs         bool     `help:"Copy quantized weights as they are stored, if the output format has their types."`
+	GGUFMetadata string   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON file with an object of keys that replace or extend those of the source."`
+	GGUFKV       []string `name:"gguf-kv" placeholder:"KEY=VALUE" help:"Set one key, with the type that llama.cpp expects, or a given one: KEY:u32=VALUE. Overrides all other sources. Repeatable."`
+	Quant        string   `placeholder:"TYPE" help:"Quantize weights. With --to gguf: to a mix of llama.cpp such as q4_k_m, as amn quantize --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
 	nameFlags    `embed:""`
 	MMProj       bool `name:"mmproj" help:"With --to gguf: write the vision part of the folder, which llama.cpp loads beside the text model."`
 	RawNames     bool `help:"Write a GGUF file with the tensor names of the source. llama.cpp does not run it."`
@@ -113,7 +114,7 @@ func (c *convertCmd) target() (*convertTarget, error) {
 	if c.To == "" {
 		return nil, fmt.Errorf("--to: say what to write: %s; or --cast TYPE", strings.Join(known, ", "))
 	}
-	meant := didYouMean(c.To, known)
+	meant := command.Nearest(c.To, known)
 	switch _, isMix := mix.Find(c.To); {
 	case isScaled(c.To) || isMix:
 		meant = "; amn quantize --to " + c.To + " writes it"
@@ -123,7 +124,7 @@ func (c *convertCmd) target() (*convertTarget, error) {
 	return nil, fmt.Errorf("--to: %q is none of %s%s", c.To, strings.Join(known, ", "), meant)
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *convertCmd) Validate() error {
 	t, err := c.target()
 	if err != nil {
@@ -303,7 +304,7 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		c.ggmlFlags.mixed(run, &q, c.Quant, nil)
-		run.admit, run.report, run.page = nil, c.Report.on, string(c.Report.page)
+		run.admit, run.report, run.page = nil, c.Report.on, c.Report.page
 	}
 	if kind, ok := convert.ParseBnbType(t.bnb); ok {
 		run.opts.Quantize, run.admit, run.report = c.bnbFlags.quantizer(kind), admitQuantized, c.Report.on

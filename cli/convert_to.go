@@ -23,7 +23,7 @@ func (c *convertCmd) keys(b *limits.Budget, o *conversion) error {
 		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
 	}
 	var over []gguf.Entry
-	if path := string(c.GGUFMetadata); path != "" {
+	if path := c.GGUFMetadata; path != "" {
 		body, err := readSmall(b, path)
 		if err == nil {
 			over, err = edit.Metadata(b, body)
@@ -33,7 +33,7 @@ func (c *convertCmd) keys(b *limits.Budget, o *conversion) error {
 		}
 	}
 	for _, pair := range c.GGUFKV {
-		e, err := edit.Pair(b, string(pair))
+		e, err := edit.Pair(b, pair)
 		if err == nil {
 			over, err = edit.Merge(b, over, []gguf.Entry{e})
 		}
@@ -108,7 +108,7 @@ func (c *convertCmd) forMLX(b *limits.Budget, o *conversion) error {
 // tables do not.
 func (c *convertCmd) stated(key string) string {
 	for _, pair := range c.GGUFKV {
-		if value, ok := strings.CutPrefix(string(pair), key+"="); ok {
+		if value, ok := strings.CutPrefix(pair, key+"="); ok {
 			return value
 		}
 	}

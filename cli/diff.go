@@ -19,8 +19,8 @@ import (
 
 // diffCmd compares two models.
 type diffCmd struct {
-	First  word `arg:"" name:"first" help:"A file, a folder, ollama:NAME, or - for standard input."`
-	Second word `arg:"" name:"second" help:"The second model."`
+	First  string `arg:"" name:"first" help:"A file, a folder, ollama:NAME, or - for standard input."`
+	Second string `arg:"" name:"second" help:"The second model."`
 
 	compareFlags `embed:""`
 	tensorsFlag  `embed:""`
@@ -33,7 +33,7 @@ type compareFlags struct {
 	Limit     int    `default:"20" placeholder:"N" help:"Maximum number of differences to print, 0 for all (${default}). JSON has all."`
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (f *compareFlags) Validate() error {
 	_, err := f.options()
 	if err == nil && f.Limit < 0 {
@@ -80,7 +80,7 @@ func (diffCmd) examples() []example {
 // Run implements the command.
 func (c *diffCmd) Run(ctx context.Context, s *session) error {
 	c.grant(s)
-	return s.diff(ctx, [2]string{string(c.First), string(c.Second)}, &c.compareFlags, false)
+	return s.diff(ctx, [2]string{c.First, c.Second}, &c.compareFlags, false)
 }
 
 // A side is one model of a comparison.

@@ -20,13 +20,13 @@ import (
 
 // digestCmd hashes models: their files, and what their tensors hold.
 type digestCmd struct {
-	Paths     []word `arg:"" optional:"" name:"path" help:"Files, folders of models, or ollama:NAME."`
-	Recursive bool   `short:"r" help:"Include subfolders."`
-	Output    word   `short:"o" placeholder:"FILE" help:"Write a manifest: one JSON object per model, as --json prints it."`
-	Force     bool   `short:"f" help:"Replace an existing manifest."`
-	Check     word   `placeholder:"FILE" help:"Compare the models of a manifest, or the one named model, with it. Exit code 8 if they differ."`
-	Tensors   bool   `help:"With --check: compare only tensors, so that the same model in another format is equal."`
-	Threads   int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
+	Paths     []string `arg:"" optional:"" name:"path" help:"Files, folders of models, or ollama:NAME."`
+	Recursive bool     `short:"r" help:"Include subfolders."`
+	Output    outPath  `short:"o" placeholder:"FILE" help:"Write a manifest: one JSON object per model, as --json prints it."`
+	Force     bool     `short:"f" help:"Replace an existing manifest."`
+	Check     string   `placeholder:"FILE" help:"Compare the models of a manifest, or the one named model, with it. Exit code 8 if they differ."`
+	Tensors   bool     `help:"With --check: compare only tensors, so that the same model in another format is equal."`
+	Threads   int      `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 
 	tensorsFlag `embed:""`
 }
@@ -48,7 +48,7 @@ func (digestCmd) examples() []example {
 	}
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *digestCmd) Validate() error {
 	switch {
 	case c.Check == "" && len(c.Paths) == 0:
@@ -78,7 +78,7 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 		if arg == "-" {
 			return usage{"a digest is that of a file: standard input is none"}
 		}
-		for src, err := range parser.Find(string(arg), c.Recursive || isPipeline(string(arg))) {
+		for src, err := range parser.Find(arg, c.Recursive || isPipeline(arg)) {
 			d := &digests{path: src.Path, err: err}
 			if err == nil {
 				d = c.of(ctx, s, src.Path, func(b *limits.Budget) (tensor.Model, error) { return src.Open(b) })

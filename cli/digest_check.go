@@ -34,7 +34,7 @@ const maxManifest = 1 << 30
 
 // check holds models against a manifest.
 func (c *digestCmd) check(ctx context.Context, s *session) error {
-	f, err := os.Open(string(c.Check))
+	f, err := os.Open(c.Check)
 	if err != nil {
 		return err
 	}
@@ -48,17 +48,17 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 			break
 		}
 		if err != nil || want.Schema != "amn.digest/1" || want.Model == "" {
-			return usage{showPath(string(c.Check)) + ": this is no manifest of amn hash"}
+			return usage{showPath(c.Check) + ": this is no manifest of amn hash"}
 		}
-		path := filepath.Join(filepath.Dir(string(c.Check)), filepath.FromSlash(want.Path))
+		path := filepath.Join(filepath.Dir(c.Check), filepath.FromSlash(want.Path))
 		if filepath.IsAbs(want.Path) {
 			path = want.Path
 		}
 		if len(c.Paths) == 1 {
-			path = string(c.Paths[0])
+			path = c.Paths[0]
 		}
 		if n > 0 && len(c.Paths) == 1 {
-			return usage{showPath(string(c.Check)) + " holds several models: name none, and each is found beside it"}
+			return usage{showPath(c.Check) + " holds several models: name none, and each is found beside it"}
 		}
 		d := c.of(ctx, s, path, func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) })
 		if err, ok := errors.AsType[interrupted](d.err); ok {
@@ -69,7 +69,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		}
 	}
 	if n == 0 {
-		return usage{showPath(string(c.Check)) + ": this is no manifest of amn hash"}
+		return usage{showPath(c.Check) + ": this is no manifest of amn hash"}
 	}
 	return nil
 }

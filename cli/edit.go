@@ -18,10 +18,10 @@ import (
 type editCmd struct {
 	partFlags `embed:""`
 
-	Set     []word `sep:"none" placeholder:"KEY=VALUE" help:"Set a key of the metadata: a text in safetensors; in GGUF with the type that llama.cpp expects, or a given one: KEY:u32=VALUE. Repeatable."`
-	Delete  []word `sep:"none" placeholder:"KEY" help:"Delete a key of the metadata, which must exist. Repeatable."`
-	Rename  []word `sep:"none" placeholder:"FROM=TO" help:"Rename tensors. Each * in FROM matches any text, as short as possible, and the * in TO stand for the same texts in order. The first matching pattern is used; --dry-run prints both names. Repeatable."`
-	InPlace bool   `help:"Replace the file itself once the new one is complete."`
+	Set     []string `placeholder:"KEY=VALUE" help:"Set a key of the metadata: a text in safetensors; in GGUF with the type that llama.cpp expects, or a given one: KEY:u32=VALUE. Repeatable."`
+	Delete  []string `placeholder:"KEY" help:"Delete a key of the metadata, which must exist. Repeatable."`
+	Rename  []string `placeholder:"FROM=TO" help:"Rename tensors. Each * in FROM matches any text, as short as possible, and the * in TO stand for the same texts in order. The first matching pattern is used; --dry-run prints both names. Repeatable."`
+	InPlace bool     `help:"Replace the file itself once the new one is complete."`
 }
 
 func (editCmd) Help() string {
@@ -40,7 +40,7 @@ func (editCmd) examples() []example {
 	}
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *editCmd) Validate() error {
 	switch {
 	case len(c.Set)+len(c.Delete)+len(c.Rename) == 0:
@@ -59,21 +59,21 @@ func (c *editCmd) Validate() error {
 func (c *editCmd) edit(b *limits.Budget, format string) (*convert.Edit, error) {
 	e := &convert.Edit{}
 	for _, pair := range c.Set {
-		key, value, ok := strings.Cut(string(pair), "=")
+		key, value, ok := strings.Cut(pair, "=")
 		set := convert.Entry{Key: key, Value: value}
 		if format == gguf.Format {
-			typed, err := edit.Pair(b, string(pair))
+			typed, err := edit.Pair(b, pair)
 			if err != nil {
 				return nil, fmt.Errorf("--set: %w", err)
 			}
 			set = convert.Entry(typed)
 		} else if !ok {
-			return nil, usage{"--set: " + wire.Quote(string(pair)) + " is not KEY=VALUE"}
+			return nil, usage{"--set: " + wire.Quote(pair) + " is not KEY=VALUE"}
 		}
 		e.Set = append(e.Set, set)
 	}
 	for _, key := range c.Delete {
-		e.Delete = append(e.Delete, string(key))
+		e.Delete = append(e.Delete, key)
 	}
 	return e, e.Check(format)
 }
@@ -85,7 +85,7 @@ func (c *editCmd) Run(ctx context.Context, s *session) error {
 		return usage{"--in-place: standard input has no place"}
 	}
 	if c.InPlace {
-		flags.Output, flags.Force = flags.Path, true
+		flags.Output, flags.Force = outPath(flags.Path), true
 	}
 	return s.convert(ctx, &conversion{
 		schema: "amn.convert/1", verb: "editing", flags: flags, opts: convert.Options{AsIs: true, InPlace: c.InPlace},

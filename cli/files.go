@@ -16,8 +16,8 @@ import (
 
 // fileArgs are the arguments of a command that reads files.
 type fileArgs struct {
-	Paths     []word `arg:"" name:"path" help:"Files, folders, ollama:NAME, or - for standard input."`
-	Recursive bool   `short:"r" help:"Include subfolders."`
+	Paths     []string `arg:"" name:"path" help:"Files, folders, ollama:NAME, or - for standard input."`
+	Recursive bool     `short:"r" help:"Include subfolders."`
 }
 
 // source is one model to report about.
@@ -35,7 +35,7 @@ func (s *session) each(ctx context.Context, args *fileArgs, opts reportOptions, 
 	for i, arg := range args.Paths {
 		err := s.argument(ctx, args, i, opts, print)
 		if late, ok := errors.AsType[*outOfTime](err); ok {
-			err = s.one(context.WithoutCancel(ctx), source{path: string(arg), err: late}, opts, len(args.Paths) > 1, print)
+			err = s.one(context.WithoutCancel(ctx), source{path: arg, err: late}, opts, len(args.Paths) > 1, print)
 		}
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ func (s *session) each(ctx context.Context, args *fileArgs, opts reportOptions, 
 
 // argument reports about every model that one argument names.
 func (s *session) argument(ctx context.Context, args *fileArgs, i int, opts reportOptions, print func(*report) error) error {
-	path, several := string(args.Paths[i]), len(args.Paths) > 1
+	path, several := args.Paths[i], len(args.Paths) > 1
 	if path == "-" {
 		return s.one(ctx, s.stdin(ctx), opts, several, print)
 	}

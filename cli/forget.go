@@ -32,10 +32,10 @@ type forgetCmd struct {
 
 // bnbFlags are those of targets of bitsandbytes.
 type bnbFlags struct {
-	DoubleQuant bool    `help:"Quantize the scales too (nf4, fp4)."`
-	BlockSize   []int64 `placeholder:"N" help:"Numbers per scale in the output (nf4, fp4): a power of two from 32 to 4096 (default 64). ROWS,COLS is the block size of FP8 scales in the source if it does not state one; ROWS,COLS,N sets both."`
-	Include     []word  `sep:"none" placeholder:"GLOB" help:"Quantize matrices whose name matches, even if the rules would not. Repeatable."`
-	Exclude     []word  `sep:"none" placeholder:"GLOB" help:"Do not quantize tensors whose name matches. Repeatable."`
+	DoubleQuant bool     `help:"Quantize the scales too (nf4, fp4)."`
+	BlockSize   []int64  `sep:"," placeholder:"N" help:"Numbers per scale in the output (nf4, fp4): a power of two from 32 to 4096 (default 64). ROWS,COLS is the block size of FP8 scales in the source if it does not state one; ROWS,COLS,N sets both."`
+	Include     []string `placeholder:"GLOB" help:"Quantize matrices whose name matches, even if the rules would not. Repeatable."`
+	Exclude     []string `placeholder:"GLOB" help:"Do not quantize tensors whose name matches. Repeatable."`
 
 	AllowRequantize bool `help:"Decode weights that are quantized already and quantize them again. This loses more than quantizing the original."`
 
@@ -98,7 +98,7 @@ func (forgetCmd) examples() []example {
 	}
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *forgetCmd) Validate() error {
 	if err := c.writeFlags.Validate(); err != nil {
 		return err
@@ -222,7 +222,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		verb:   "quantizing",
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan()},
-		report: c.Report.on, page: string(c.Report.page), patterns: c.bnbFlags.patterns(),
+		report: c.Report.on, page: c.Report.page, patterns: c.bnbFlags.patterns(),
 		admit: admitQuantized,
 		target: func(w *written) string {
 			if w.folder {
@@ -252,7 +252,7 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		prepare: func(b *limits.Budget, o *conversion) error {
 			return forLlamaCPP(b, &o.written, convert.LlamaCPP{Quant: o.opts.Quant})
 		},
-		report: c.Report.on, page: string(c.Report.page), patterns: c.bnbFlags.patterns(),
+		report: c.Report.on, page: c.Report.page, patterns: c.bnbFlags.patterns(),
 	}
 	var choose func(*limits.Budget, *conversion) error
 	if c.Budget != "" {

@@ -49,7 +49,7 @@ func (c *forgetCmd) compare(ctx context.Context, s *session) error {
 	c.grant(s)
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
-	w := &written{path: string(c.Path)}
+	w := &written{path: c.Path}
 	list, err := c.compareAll(ctx, s, b, w)
 	if w.model != nil {
 		defer w.model.Close()
@@ -87,10 +87,10 @@ func (s *session) printCompared(list []compared) {
 }
 
 func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget, w *written) ([]compared, error) {
-	if err := admitPage(string(c.Report.page), c.Force); err != nil {
+	if err := admitPage(c.Report.page, c.Force); err != nil {
 		return nil, err
 	}
-	if err := s.openFor(ctx, b, w, string(c.Weights)); err != nil {
+	if err := s.openFor(ctx, b, w, c.Weights); err != nil {
 		return nil, err
 	}
 	c.Report.on = true
@@ -118,12 +118,12 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if c.Report.page == "" {
 		return list, nil
 	}
-	m, err := newManifest(string(c.Report.page))
+	m, err := newManifest(c.Report.page)
 	if err != nil {
 		return nil, err
 	}
 	defer m.close()
-	if isJSON(string(c.Report.page)) {
+	if isJSON(c.Report.page) {
 		writeComparedJSON(m.w, w, list)
 	} else {
 		writeComparedPage(m.w, w, list)

@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/alecthomas/kong"
 )
 
 // A reportFlag is --report, which may name a file for what was measured: a page, or
@@ -14,23 +12,21 @@ import (
 // .index.json.
 type reportFlag struct {
 	on   bool
-	page word
+	page string
 }
 
-// IsBool implements kong.BoolMapperValue.
-func (reportFlag) IsBool() bool { return true }
+// IsBool implements command.BoolValue.
+func (*reportFlag) IsBool() bool { return true }
 
-// Decode implements kong.MapperValue.
-func (r *reportFlag) Decode(ctx *kong.DecodeContext) error {
-	r.on = true
-	if ctx.Scan.Peek().Type != kong.FlagValueToken {
-		return nil
+// Set implements command.Value.
+func (r *reportFlag) Set(text string) error {
+	on, file := text == "true", isPage(text) || isJSON(text)
+	if !on && !file {
+		return errors.New("give a name that ends with .html or .json")
 	}
-	name, _ := ctx.Scan.Pop().Value.(string)
-	if !isPage(name) && !isJSON(name) {
-		return errors.New("--report FILE: give a name that ends with .html or .json")
+	if r.on = true; file {
+		r.page = text
 	}
-	r.page = word(name)
 	return nil
 }
 

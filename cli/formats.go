@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -23,7 +24,7 @@ func (formatsCmd) examples() []example {
 }
 
 // Run implements the command.
-func (formatsCmd) Run(s *session) error {
+func (formatsCmd) Run(_ context.Context, s *session) error {
 	if s.json {
 		object(s.out, func(o *jsonObject) {
 			o.field("schema", "amn.formats/1")

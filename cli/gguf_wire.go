@@ -16,7 +16,7 @@ type wireFlags struct {
 }
 
 // dumpFiles prints an annotated dump of each file.
-func (s *session) dumpFiles(ctx context.Context, paths []word) error {
+func (s *session) dumpFiles(ctx context.Context, paths []string) error {
 	if s.json {
 		return usage{"--wire prints text, not JSON"}
 	}

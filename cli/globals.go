@@ -7,18 +7,19 @@ import (
 	"os"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
+	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // globals are the flags of every command.
 type globals struct {
+	Help command.Help `short:"h" help:"Show context-sensitive help."`
+
 	JSON  bool `help:"Print JSON: one object per file, one per line."`
 	Quiet bool `short:"q" help:"No progress and no summary, only results and errors."`
 
-	Limits word `placeholder:"FILE|PROFILE" help:"Policy for files: a profile (server, strict, edge, upload) or a JSON file in the form of amn limits show. With it, files are verified."`
+	Limits string `placeholder:"FILE|PROFILE" help:"Policy for files: a profile (server, strict, edge, upload) or a JSON file in the form of amn limits show. With it, files are verified."`
 
 	HelpLimits bool `help:"List the flags that set a single limit (amn help limits)."`
 
@@ -73,19 +74,15 @@ func (f *axisFlags) lay(p *limits.Policy) error {
 	return nil
 }
 
-var flagGroups = []kong.Group{
-	{Key: "limits", Title: "Flags:"},
-}
-
 // resolve turns the flags into what the commands use.
 func (s *session) resolve(g *globals) error {
 	s.flags, s.json, s.quiet, s.gate = g, g.JSON, g.Quiet, g.Limits != ""
 	var err error
-	if s.gatePolicy, err = readPolicy(string(g.Limits)); err != nil {
+	if s.gatePolicy, err = readPolicy(g.Limits); err != nil {
 		return fmt.Errorf("--limits: %w", err)
 	}
 	s.policy = s.gatePolicy.Limits
-	if p, ok := limits.Profile(string(g.Limits)); ok {
+	if p, ok := limits.Profile(g.Limits); ok {
 		s.policy = p // only a scan chooses findings by their severity
 	}
 	if err := cmp.Or(g.Ceilings.lay(&s.policy), g.Ceilings.lay(&s.gatePolicy.Limits)); err != nil {
@@ -108,7 +105,7 @@ func readPolicy(arg string) (gate.Policy, error) {
 	f, err := os.Open(arg)
 	if err != nil {
 		if os.IsNotExist(err) && !strings.ContainsAny(arg, `/\.`) {
-			return gate.Policy{}, fmt.Errorf("%q is no profile (%s) and no file%s", arg, strings.Join(limits.Profiles(), ", "), didYouMean(arg, limits.Profiles()))
+			return gate.Policy{}, fmt.Errorf("%q is no profile (%s) and no file%s", arg, strings.Join(limits.Profiles(), ", "), command.Nearest(arg, limits.Profiles()))
 		}
 		return gate.Policy{}, err
 	}

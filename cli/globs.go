@@ -8,7 +8,7 @@ import (
 )
 
 // globs are patterns for the names of tensors; none match all.
-type globs []word
+type globs []string
 
 // glob lets the wildcards of path.Match match slashes too.
 func glob(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
@@ -16,7 +16,7 @@ func glob(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 // check refuses what is no pattern.
 func (g globs) check() error {
 	for _, p := range g {
-		if _, err := path.Match(glob(string(p)), ""); err != nil {
+		if _, err := path.Match(glob(p), ""); err != nil {
 			return usage{fmt.Sprintf("--tensor: %q is no pattern", p)}
 		}
 	}
@@ -24,8 +24,8 @@ func (g globs) check() error {
 }
 
 func (g globs) match(name string) bool {
-	return len(g) == 0 || slices.ContainsFunc(g, func(p word) bool {
-		ok, _ := path.Match(glob(string(p)), glob(name))
+	return len(g) == 0 || slices.ContainsFunc(g, func(p string) bool {
+		ok, _ := path.Match(glob(p), glob(name))
 		return ok
 	})
 }

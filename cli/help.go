@@ -2,9 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/anamnesis-go/anamnesis/cli/command"
 )
 
 // An example is a command line of the help, run by a test.
@@ -20,9 +21,9 @@ const (
 )
 
 // printHelp prints the help of a command, or of the program.
-func (s *session) printHelp(_ kong.HelpOptions, c *kong.Context) error {
-	text := helpText(c.Model, c.Selected(), s.helpWidth())
-	if c.Selected() == nil && len(s.remoteHelp) > 0 {
+func (s *session) printHelp(w io.Writer, c *command.Command) {
+	text := helpText(c, s.helpWidth())
+	if c.Parent == nil && len(s.remoteHelp) > 0 {
 		h := helpWriter{width: s.helpWidth()}
 		h.section("Addresses, where a command takes a file:")
 		for _, r := range s.remoteHelp {
@@ -30,8 +31,7 @@ func (s *session) printHelp(_ kong.HelpOptions, c *kong.Context) error {
 		}
 		text += h.String()
 	}
-	_, err := c.Stdout.Write([]byte(text))
-	return err
+	io.WriteString(w, text)
 }
 
 // helpWidth is how wide help may get on this terminal.
@@ -42,39 +42,37 @@ func (s *session) helpWidth() int {
 	return max(min(helpWidth, s.columns), 2*helpLeft)
 }
 
-// helpText is the help of a node; nil is the program.
-func helpText(app *kong.Application, node *kong.Node, width int) string {
+// helpText is the help of a command, or of the program.
+func helpText(c *command.Command, width int) string {
 	h := helpWriter{width: width}
-	if node == nil {
-		h.line("%s", app.Help)
-		h.section("Usage:")
-		h.line("  %s <command> [flags] ...", app.Name)
+	h.line("%s", c.Help)
+	h.section("Usage:")
+	if c.Parent == nil {
+		h.line("  %s <command> [flags] ...", c.Name)
 		h.examples(firstExamples)
-		h.commands(app.Node)
-		h.flags(app.Node.Flags)
+		h.commands(c)
+		h.flags(c.Flags)
 		h.section("amn <command> --help says more about a command.")
 		return h.String()
 	}
-	h.line("%s", node.Help)
-	h.section("Usage:")
-	h.line("  %s", usageLine(node))
-	if len(node.Aliases) > 0 {
-		h.line("  also: %s %s", app.Name, strings.Join(node.Aliases, ", "))
+	h.line("  %s", usageLine(c))
+	if len(c.Aliases) > 0 {
+		h.line("  also: amn %s", strings.Join(c.Aliases, ", "))
 	}
-	if e, ok := node.Target.Addr().Interface().(examples); ok {
+	if e, ok := c.Target.(examples); ok {
 		h.examples(e.examples())
 	}
-	h.prose(node.Detail)
-	if len(node.Children) > 0 {
-		h.commands(node)
+	h.prose(c.Detail)
+	if len(c.Commands) > 0 {
+		h.commands(c)
 	}
-	if len(node.Positional) > 0 {
+	if len(c.Args) > 0 {
 		h.section("Arguments:")
-		for _, p := range node.Positional {
-			h.row(p.Summary(), p.Help)
+		for _, a := range c.Args {
+			h.row(a.Usage(), a.Help)
 		}
 	}
-	h.flags(append(append([]*kong.Flag{}, node.Flags...), app.Node.Flags...))
+	h.flags(c.Allowed())
 	return h.String()
 }
 
@@ -96,10 +94,10 @@ func (h *helpWriter) examples(list []example) {
 }
 
 // usageLine is the command with its arguments.
-func usageLine(node *kong.Node) string {
-	s := commandPath(node)
-	for _, p := range node.Positional {
-		s += " " + p.Summary()
+func usageLine(c *command.Command) string {
+	s := c.Path()
+	for _, a := range c.Args {
+		s += " " + a.Usage()
 	}
 	return s + " [flags]"
 }
@@ -130,18 +128,22 @@ func (h *helpWriter) prose(text string) {
 	}
 }
 
-func (h *helpWriter) commands(node *kong.Node) {
+func (h *helpWriter) commands(c *command.Command) {
 	h.section("Commands:")
-	for _, c := range node.Leaves(true) {
-		h.row(strings.TrimPrefix(c.Path(), node.Path()+" "), c.Help)
+	for _, leaf := range c.Leaves() {
+		name := strings.TrimPrefix(leaf.Path(), c.Path()+" ")
+		if len(leaf.Aliases) > 0 {
+			name += " (" + strings.Join(leaf.Aliases, ", ") + ")"
+		}
+		h.row(name, leaf.Help)
 	}
 }
 
-// flags prints the flags by group, those without one first.
-func (h *helpWriter) flags(list []*kong.Flag) {
+// flags prints the flags without a group.
+func (h *helpWriter) flags(list []*command.Flag) {
 	h.section("Flags:")
 	for _, f := range list {
-		if f.Group == nil && !f.Hidden {
+		if f.Group == "" {
 			h.row(flagUsage(f), f.Help)
 		}
 	}
@@ -149,16 +151,14 @@ func (h *helpWriter) flags(list []*kong.Flag) {
 
 // limitsText is the page of amn help limits: the flags that every command takes to
 // set what a file may cost. They stand on no other page.
-func limitsText(app *kong.Application, width int) string {
+func limitsText(root *command.Command, width int) string {
 	h := helpWriter{width: width}
 	h.line("Limits: what a file may cost before it is refused.")
 	h.prose(limitsHelp)
-	for _, g := range flagGroups {
-		h.section("%s", g.Title)
-		for _, f := range app.Node.Flags {
-			if f.Group != nil && f.Group.Key == g.Key && !f.Hidden {
-				h.row(flagUsage(f), f.Help)
-			}
+	h.section("Flags:")
+	for _, f := range root.Flags {
+		if f.Group != "" {
+			h.row(flagUsage(f), f.Help)
 		}
 	}
 	h.section("Examples:")
@@ -187,17 +187,17 @@ func asksForLimits(args []string) bool {
 	return false
 }
 
-func flagUsage(f *kong.Flag) string {
+func flagUsage(f *command.Flag) string {
 	s := "    --" + f.Name
 	if f.Short != 0 {
 		s = "-" + string(f.Short) + ", --" + f.Name
 	}
 	switch {
-	case f.IsBool() || f.IsCounter():
-	case f.PlaceHolder != "":
-		s += " " + f.PlaceHolder
-	case f.Enum != "":
-		s += " " + strings.ReplaceAll(f.Enum, ",", "|")
+	case !f.TakesValue():
+	case f.Placeholder != "":
+		s += " " + f.Placeholder
+	case len(f.Enum) > 0:
+		s += " " + strings.Join(f.Enum, "|")
 	default:
 		s += " " + strings.ToUpper(f.Name)
 	}

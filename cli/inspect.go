@@ -20,7 +20,7 @@ type inspectCmd struct {
 	Usage   bool   `help:"Print how much of each limit the file uses."`
 	Context string `placeholder:"TOKENS" help:"Estimate the memory for weights and cache with this many tokens (8192, 8k, 1m), from config.json or the keys of a GGUF file."`
 	Batch   string `placeholder:"N" default:"1" help:"With --context: for this many sequences at once."`
-	HTML    word   `name:"html" placeholder:"FILE" help:"Write a page for a browser instead, with the verdict of a scan: one file that needs no network."`
+	HTML    string `name:"html" placeholder:"FILE" help:"Write a page for a browser instead, with the verdict of a scan: one file that needs no network."`
 }
 
 func (inspectCmd) Help() string {
@@ -59,7 +59,7 @@ func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 	defer j.close()
 	needs := readsOf(c.Paths, true)
 	if c.HTML != "" {
-		needs.Write = append(needs.Write, filepath.Dir(string(c.HTML)))
+		needs.Write = append(needs.Write, filepath.Dir(c.HTML))
 	}
 	if err := c.lock(s, needs); err != nil {
 		return err

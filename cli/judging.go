@@ -16,13 +16,13 @@ import (
 
 // listedArgs are the arguments of a command whose files a list may name.
 type listedArgs struct {
-	Paths     []word `arg:"" optional:"" name:"path" help:"Files, folders, ollama:NAME, or - for standard input."`
-	Recursive bool   `short:"r" help:"Include subfolders."`
+	Paths     []string `arg:"" optional:"" name:"path" help:"Files, folders, ollama:NAME, or - for standard input."`
+	Recursive bool     `short:"r" help:"Include subfolders."`
 }
 
 // judgingFlags make a command that opens models a step of a pipeline.
 type judgingFlags struct {
-	FailOn string `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger, warning, note, or never (the default; the policy's own setting is for amn scan)."`
+	FailOn string `enum:"danger,warning,note,never" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger, warning, note, or never (the default; the policy's own setting is for amn scan)."`
 
 	reportFlags   `embed:""`
 	pipelineFlags `embed:""`

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -32,12 +34,12 @@ func (limitsShowCmd) examples() []example {
 }
 
 // Run implements the command.
-func (c *limitsShowCmd) Run(s *session) error {
+func (c *limitsShowCmd) Run(_ context.Context, s *session) error {
 	p := s.policy
 	if c.Profile != "" {
 		var ok bool
 		if p, ok = limits.Profile(c.Profile); !ok {
-			return usage{fmt.Sprintf("%q is no profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), didYouMean(c.Profile, append(limits.Profiles(), "show")))}
+			return usage{fmt.Sprintf("%q is no profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), command.Nearest(c.Profile, append(limits.Profiles(), "show")))}
 		}
 		if s.flags.Limits != "" {
 			return usage{"a profile and --limits say two things: give one"}

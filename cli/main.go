@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/anamnesis-go/anamnesis/asm"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -133,8 +132,8 @@ func (s *session) command(ctx context.Context, args []string) error {
 		return s.aboutItself(ctx, args)
 	}
 	g := new(globals)
-	parsed, err := s.parse(g, usual(args))
-	if err != nil || parsed == nil { // help was printed
+	c, err := s.parse(g, usual(args))
+	if err != nil || c == nil { // help was printed
 		return err
 	}
 	if err := s.resolve(g); err != nil {
@@ -143,31 +142,20 @@ func (s *session) command(ctx context.Context, args []string) error {
 	if _, err := asm.Forced(); err != nil {
 		return usage{err.Error()}
 	}
-	parsed.BindTo(ctx, (*context.Context)(nil))
-	return parsed.Run(s)
+	return c.Run(ctx, s)
 }
 
 // aboutItself answers what is asked about all commands.
 func (s *session) aboutItself(ctx context.Context, args []string) error {
-	k, err := newParser(new(globals), commands, s)
+	root := program(new(globals))
 	switch {
-	case err != nil:
-		return fmt.Errorf("internal error: %w", err)
-	case len(args) == 0:
-		s.usage(k)
+	case len(args) == 0: // nothing was asked for
+		s.printHelp(s.err, root)
+		s.worst = wire.Usage
 	case args[0] == askForWords:
-		return s.complete(ctx, k.Model, args[1:])
+		return s.complete(ctx, root, args[1:])
 	default:
-		s.out.WriteString(limitsText(k.Model, s.helpWidth()))
+		s.out.WriteString(limitsText(root, s.helpWidth()))
 	}
 	return nil
-}
-
-// usage prints the help to standard error: nothing was asked for.
-func (s *session) usage(k *kong.Kong) {
-	k.Stdout = s.err
-	if c, err := kong.Trace(k, nil); err == nil {
-		s.printHelp(kong.HelpOptions{}, c)
-	}
-	s.worst = wire.Usage
 }

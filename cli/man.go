@@ -1,10 +1,11 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/anamnesis-go/anamnesis/cli/command"
 )
 
 // manCmd prints pages for man.
@@ -25,68 +26,63 @@ func (manCmd) examples() []example {
 }
 
 // Run implements the command.
-func (c *manCmd) Run(s *session) error {
+func (c *manCmd) Run(_ context.Context, s *session) error {
 	if s.json {
 		return usage{"amn man prints a page for man, which JSON does not hold"}
 	}
-	k, err := newParser(new(globals), commands, s)
-	if err != nil {
-		return fmt.Errorf("internal error: %w", err)
-	}
-	node := k.Model.Node
+	node := program(new(globals))
 	for _, word := range c.Command {
-		next := child(node, word)
+		next := node.Find(word)
 		if next == nil {
-			return usage{fmt.Sprintf("%q is no command%s (amn --help lists them)", word, didYouMean(word, commandNames(node)))}
+			return usage{fmt.Sprintf("%q is no command%s (amn --help lists them)", word, command.Nearest(word, node.Words()))}
 		}
 		node = next
 	}
-	_, err = s.out.WriteString(manPage(k.Model, node))
+	_, err := s.out.WriteString(manPage(node))
 	return err
 }
 
 // manPage is the page of a command, or of the program.
-func manPage(app *kong.Application, node *kong.Node) string {
+func manPage(c *command.Command) string {
 	m := manWriter{}
-	name := strings.ReplaceAll(commandPath(node), " ", "-")
+	name := pageName(c)
 	m.line(`.TH %s 1 "" "anamnesis" "User commands"`, strings.ToUpper(roff(name)))
 	m.section("NAME")
-	help := node.Help
-	if node == app.Node {
-		help = app.Help
-	}
-	m.line(`%s \- %s`, roff(name), roff(strings.TrimSuffix(help, ".")))
+	m.line(`%s \- %s`, roff(name), roff(strings.TrimSuffix(c.Help, ".")))
 	m.section("SYNOPSIS")
-	if node == app.Node {
+	if c.Parent == nil {
 		m.line(`.B amn
 .I command
 [flags] ...`)
 	} else {
-		m.line(".B %s", roff(commandPath(node)))
-		for _, p := range node.Positional {
-			m.line(".I %s", roff(p.Summary()))
+		m.line(".B %s", roff(c.Path()))
+		for _, a := range c.Args {
+			m.line(".I %s", roff(a.Usage()))
 		}
 		m.line("[flags]")
 	}
-	if node.Detail != "" {
+	if c.Detail != "" {
 		m.section("DESCRIPTION")
-		m.prose(node.Detail)
+		m.prose(c.Detail)
 	}
-	if len(node.Children) > 0 {
+	if len(c.Commands) > 0 {
 		m.section("COMMANDS")
-		for _, c := range node.Leaves(true) {
-			m.row(strings.TrimPrefix(commandPath(c), commandPath(node)+" "), c.Help)
+		for _, leaf := range c.Leaves() {
+			m.row(strings.TrimPrefix(leaf.Path(), c.Path()+" "), leaf.Help)
 		}
 	}
-	m.flags(app, node)
-	m.more(app, node)
+	m.flags(c)
+	m.more(c)
 	return m.String()
 }
 
+// pageName is what the page of a command is called: amn-limits-show.
+func pageName(c *command.Command) string { return strings.ReplaceAll(c.Path(), " ", "-") }
+
 // more is what follows the flags: examples of a command, what all share of the
 // program.
-func (m *manWriter) more(app *kong.Application, node *kong.Node) {
-	if e, ok := node.Target.Addr().Interface().(examples); ok && node != app.Node {
+func (m *manWriter) more(c *command.Command) {
+	if e, ok := c.Target.(examples); ok && c.Parent != nil {
 		m.section("EXAMPLES")
 		for _, e := range e.examples() {
 			m.line(".PP\n%s\n.PP\n.nf\n.RS\n%s\n.RE\n.fi", roff(e.what), roff(e.command))
@@ -97,16 +93,17 @@ func (m *manWriter) more(app *kong.Application, node *kong.Node) {
 		m.row(c[0], c[1])
 	}
 	m.section("SEE ALSO")
-	if node != app.Node {
+	if c.Parent != nil {
 		m.line(".BR amn (1)")
 		return
 	}
-	for i, c := range app.Leaves(true) {
+	leaves := c.Leaves()
+	for i, leaf := range leaves {
 		end := ","
-		if i == len(app.Leaves(true))-1 {
+		if i == len(leaves)-1 {
 			end = ""
 		}
-		m.line(".BR %s (1)%s", roff(strings.ReplaceAll(commandPath(c), " ", "-")), end)
+		m.line(".BR %s (1)%s", roff(pageName(leaf)), end)
 	}
 }
 
@@ -142,25 +139,22 @@ func (m *manWriter) prose(text string) {
 	}
 }
 
-// flags are those of the command, then those of all, then the limits.
-func (m *manWriter) flags(app *kong.Application, node *kong.Node) {
+// flags are those of the command, then those of all; the limits stand on the page of
+// the program.
+func (m *manWriter) flags(c *command.Command) {
 	m.section("OPTIONS")
-	list := node.Flags
-	if node != app.Node {
-		list = append(append([]*kong.Flag{}, node.Flags...), app.Flags...)
-	}
-	for _, f := range list {
-		if f.Group == nil && !f.Hidden {
+	for _, f := range c.Allowed() {
+		if f.Group == "" {
 			m.row(strings.TrimSpace(flagUsage(f)), f.Help)
 		}
 	}
-	if node != app.Node {
+	if c.Parent != nil {
 		return
 	}
 	m.section("LIMITS")
 	m.prose(limitsHelp)
-	for _, f := range app.Flags {
-		if f.Group != nil && !f.Hidden {
+	for _, f := range c.Flags {
+		if f.Group != "" {
 			m.row(strings.TrimSpace(flagUsage(f)), f.Help)
 		}
 	}

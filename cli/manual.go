@@ -3,18 +3,18 @@ package cli
 import (
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/anamnesis-go/anamnesis/cli/command"
 )
 
 //go:generate go test -run ^TestDocsAreCurrent$ -update .
 
 // manual is docs/cli.md: the help of every command, under what all share.
-func manual(app *kong.Application) string {
+func manual(root *command.Command) string {
 	var out strings.Builder
 	out.WriteString(manualHead)
-	out.WriteString("\n## Limits\n\n```text\n" + limitsText(app, helpWidth) + "```\n")
-	for _, c := range app.Leaves(true) {
-		out.WriteString("\n## " + commandPath(c) + "\n\n```text\n" + helpText(app, c, helpWidth) + "```\n")
+	out.WriteString("\n## Limits\n\n```text\n" + limitsText(root, helpWidth) + "```\n")
+	for _, c := range root.Leaves() {
+		out.WriteString("\n## " + c.Path() + "\n\n```text\n" + helpText(c, helpWidth) + "```\n")
 	}
 	return out.String()
 }

@@ -14,8 +14,8 @@ import (
 
 // mergeCmd merges models.
 type mergeCmd struct {
-	Recipe word `arg:"" name:"recipe" help:"A JSON file with the members of mergekit's YAML."`
-	Models word `placeholder:"DIR" help:"The folder of the recipe's models (default: the folder of the recipe)."`
+	Recipe string `arg:"" name:"recipe" help:"A JSON file with the members of mergekit's YAML."`
+	Models string `placeholder:"DIR" help:"The folder of the recipe's models (default: the folder of the recipe)."`
 
 	outFlags     `embed:""`
 	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each (default: as many files as the first model has)."`
@@ -37,7 +37,7 @@ func (mergeCmd) examples() []example {
 	return []example{{"amn merge recipe.json -o blend", "Merge the models that recipe.json names: writes the folder blend."}}
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *mergeCmd) Validate() error { return c.of(c.Recipe, c.MaxShardSize).Validate() }
 
 // Run implements the command.
@@ -53,7 +53,7 @@ func (c *mergeCmd) Run(ctx context.Context, s *session) error {
 
 // open opens the models of the recipe, and makes one of them.
 func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *conversion) error {
-	text, err := readSmall(b, string(c.Recipe))
+	text, err := readSmall(b, c.Recipe)
 	if err != nil {
 		return err
 	}
@@ -61,9 +61,9 @@ func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *co
 	if err != nil {
 		return err
 	}
-	dir := string(c.Models)
+	dir := c.Models
 	if dir == "" {
-		dir = filepath.Dir(string(c.Recipe))
+		dir = filepath.Dir(c.Recipe)
 	}
 	out := &merged{what: "model"}
 	var files map[int32]int64
@@ -79,7 +79,7 @@ func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *co
 			info, err := os.Stat(w.path)
 			o.opts.Alone, files = err != nil || !info.IsDir(), partSizes(w.model)
 		}
-		out.sources = append(out.sources, word(w.path))
+		out.sources = append(out.sources, w.path)
 		return w.model, nil
 	})
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 
 // mergeLoRACmd merges adapters into their base.
 type mergeLoRACmd struct {
-	Base     word     `arg:"" name:"base" help:"The model that the adapters were trained on: a folder or a file."`
-	Adapters []word   `arg:"" name:"adapter" help:"Adapters, in the order in which they are merged: PEFT folders, or GGUF files for a GGUF base."`
-	Weight   []string `sep:"none" placeholder:"X" help:"Weight of an adapter, as in PEFT's set_scale: 1 merges it as it was trained. One for each adapter, in order."`
+	Base     string   `arg:"" name:"base" help:"The model that the adapters were trained on: a folder or a file."`
+	Adapters []string `arg:"" name:"adapter" help:"Adapters, in the order in which they are merged: PEFT folders, or GGUF files for a GGUF base."`
+	Weight   []string `placeholder:"X" help:"Weight of an adapter, as in PEFT's set_scale: 1 merges it as it was trained. One for each adapter, in order."`
 
 	outFlags     `embed:""`
 	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each (default: as many files as the base has)."`
@@ -47,7 +47,7 @@ func (mergeLoRACmd) examples() []example {
 	}
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *mergeLoRACmd) Validate() error {
 	if _, err := c.weights(); err != nil {
 		return fmt.Errorf("--weight: %w", err)
@@ -116,7 +116,7 @@ func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session
 	files := partSizes(o.model)
 	var adapters []lora.Adapter
 	for i, path := range c.Adapters {
-		w := written{path: string(path)}
+		w := written{path: path}
 		if err := s.openFor(ctx, b, &w, ""); err != nil {
 			return about(w.path, errors.Join(err, closeAll(adapters)))
 		}
@@ -173,7 +173,7 @@ func partSizes(m tensor.Model) map[int32]int64 {
 // merged is what was made of several models.
 type merged struct {
 	what            string // the sources are
-	sources         []word
+	sources         []string
 	changed         int
 	replaced, added []string
 	note            string // on what was computed
@@ -208,7 +208,7 @@ func jsonMerged(o *jsonObject, m *merged) {
 	o.object("merged", func(o *jsonObject) {
 		o.list("sources", func(add func(func(*jsonObject))) {
 			for _, path := range m.sources {
-				add(func(o *jsonObject) { o.text("path", string(path)) })
+				add(func(o *jsonObject) { o.text("path", path) })
 			}
 		})
 		o.number("changed", int64(m.changed))

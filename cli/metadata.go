@@ -16,8 +16,8 @@ import (
 
 // metadataFlags ask parse for metadata in place of tensors.
 type metadataFlags struct {
-	Metadata bool   `help:"Print the metadata instead: key, type and value, one key per line, long texts and arrays cut."`
-	Key      []word `sep:"none" placeholder:"KEY" help:"Print the whole value of a key: a text as it is, an array with one element per line. Repeatable."`
+	Metadata bool     `help:"Print the metadata instead: key, type and value, one key per line, long texts and arrays cut."`
+	Key      []string `placeholder:"KEY" help:"Print the whole value of a key: a text as it is, an array with one element per line. Repeatable."`
 }
 
 func (f *metadataFlags) asked() bool { return f.Metadata || len(f.Key) > 0 }
@@ -48,7 +48,7 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 			continue
 		}
 		for _, want := range f.Key {
-			if string(want) == key && !found[key] {
+			if want == key && !found[key] {
 				found[key] = true
 				if err := s.wholeValue(b, v); err != nil {
 					return err
@@ -57,8 +57,8 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 		}
 	}
 	for _, want := range f.Key {
-		if !found[string(want)] {
-			err := usage{"no key " + wire.Quote(string(want)) + "; --metadata lists them"}
+		if !found[want] {
+			err := usage{"no key " + wire.Quote(want) + "; --metadata lists them"}
 			s.note(err)
 			s.complain(r.path, err)
 		}

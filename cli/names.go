@@ -27,11 +27,11 @@ func (f *tensorsFlag) grant(s *session) {
 
 // nameFlags choose tensors and rename them, in the order in which they stand here.
 type nameFlags struct {
-	Select      string `placeholder:"PATH" help:"Take only the tensors below this path, and remove it from their names: state_dict, ema (under the names that trainers use), or any path."`
-	Keep        []word `sep:"none" placeholder:"GLOB" help:"Take only tensors whose name matches. Repeatable."`
-	Drop        []word `sep:"none" placeholder:"GLOB" help:"Leave out tensors whose name matches, even if --keep matches. Repeatable."`
-	StripPrefix word   `placeholder:"TEXT" help:"Remove this prefix from names that begin with it."`
-	Rename      []word `sep:"none" placeholder:"FROM=TO" help:"Rename. Each * in FROM matches any text, as short as possible, and the * in TO stand for the same texts in order. The first matching pattern is used; --dry-run prints both names. Repeatable."`
+	Select      string   `placeholder:"PATH" help:"Take only the tensors below this path, and remove it from their names: state_dict, ema (under the names that trainers use), or any path."`
+	Keep        []string `placeholder:"GLOB" help:"Take only tensors whose name matches. Repeatable."`
+	Drop        []string `placeholder:"GLOB" help:"Leave out tensors whose name matches, even if --keep matches. Repeatable."`
+	StripPrefix string   `placeholder:"TEXT" help:"Remove this prefix from names that begin with it."`
+	Rename      []string `placeholder:"FROM=TO" help:"Rename. Each * in FROM matches any text, as short as possible, and the * in TO stand for the same texts in order. The first matching pattern is used; --dry-run prints both names. Repeatable."`
 }
 
 // askedGlobs are patterns of a flag, and which of them a name has fitted.
@@ -75,7 +75,7 @@ func (a *askedGlobs) unused() error {
 
 // names is what the flags say, and the patterns of them of which each must fit a name.
 func (f *nameFlags) names() (n convert.Names, asked []*askedGlobs, err error) {
-	n = convert.Names{Select: f.Select, Strip: string(f.StripPrefix)}
+	n = convert.Names{Select: f.Select, Strip: f.StripPrefix}
 	for _, g := range []struct {
 		flag  string
 		list  globs
@@ -90,7 +90,7 @@ func (f *nameFlags) names() (n convert.Names, asked []*askedGlobs, err error) {
 		}
 	}
 	for _, text := range f.Rename {
-		r, err := convert.ParseRenaming(string(text))
+		r, err := convert.ParseRenaming(text)
 		if err != nil {
 			return n, nil, fmt.Errorf("--rename: %w", err)
 		}

@@ -19,7 +19,7 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd) error {
 	if len(c.Paths) != 1 || c.Paths[0] == "-" {
 		return usage{"--html: name one file or one model's folder"}
 	}
-	path, pages := string(c.Paths[0]), 0
+	path, pages := c.Paths[0], 0
 	return s.each(ctx, &fileArgs{c.Paths, c.Recursive}, reportOptions{}, func(r *report) error {
 		if pages++; pages > 1 {
 			return usage{"--html: " + showPath(path) + " holds several models: name one"}
@@ -28,7 +28,7 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd) error {
 		if err != nil {
 			return err
 		}
-		f, err := os.Create(string(c.HTML))
+		f, err := os.Create(c.HTML)
 		if err != nil {
 			return err
 		}
@@ -38,10 +38,10 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd) error {
 			f.Close()
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", showPath(string(c.HTML)), err)
+			return fmt.Errorf("%s: %w", showPath(c.HTML), err)
 		}
 		if !s.quiet && !s.json {
-			s.line("%s", showPath(string(c.HTML)))
+			s.line("%s", showPath(c.HTML))
 		}
 		return nil
 	})

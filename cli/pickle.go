@@ -13,13 +13,13 @@ import (
 )
 
 // listPickles prints the instructions of every pickle of each file.
-func (s *session) listPickles(ctx context.Context, paths []word) error {
+func (s *session) listPickles(ctx context.Context, paths []string) error {
 	return s.eachRaw(ctx, paths, false, s.listFile)
 }
 
 // eachRaw gives the bytes of each file to a listing, on an account of its own. A refusal
 // is reported, and the next file is listed.
-func (s *session) eachRaw(ctx context.Context, paths []word, headed bool, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
+func (s *session) eachRaw(ctx context.Context, paths []string, headed bool, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
 	for i, p := range paths {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -28,12 +28,12 @@ func (s *session) eachRaw(ctx context.Context, paths []word, headed bool, list f
 			if i > 0 {
 				s.line("")
 			}
-			s.line("%s:", showPath(string(p)))
+			s.line("%s:", showPath(p))
 		}
-		err := s.raw(ctx, string(p), list)
+		err := s.raw(ctx, p, list)
 		s.note(err)
 		if err != nil {
-			s.complain(string(p), err)
+			s.complain(p, err)
 		}
 	}
 	return s.out.Flush()

@@ -157,9 +157,9 @@ var errNothing = errors.New("nothing in it is quantized")
 func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *conversion, path, temp, target string) error {
 	name := filepath.Base(path)
 	one, flags := *c, *c.flags
-	flags.Path, flags.Output = word(path), word(filepath.Join(target, name))
+	flags.Path, flags.Output = path, outPath(filepath.Join(target, name))
 	if temp != "" {
-		flags.Output = word(filepath.Join(temp, name))
+		flags.Output = outPath(filepath.Join(temp, name))
 	}
 	one.flags, one.admit, one.written = &flags, nil, written{path: path}
 	if c.opts.Quantize != nil {
@@ -175,7 +175,7 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 		}
 	}
 	if temp == "" { // a rehearsal looks at the place of the folder, which is not there
-		flags.Output = word(filepath.Join(filepath.Dir(filepath.Clean(target)), name+"-of-"+filepath.Base(target)))
+		flags.Output = outPath(filepath.Join(filepath.Dir(filepath.Clean(target)), name+"-of-"+filepath.Base(target)))
 	}
 	one.err = s.carryOut(ctx, b, &one)
 	if one.model != nil {

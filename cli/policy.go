@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -51,7 +52,7 @@ func (policyShowCmd) examples() []example {
 }
 
 // Run implements the command.
-func (c *policyShowCmd) Run(s *session) error {
+func (c *policyShowCmd) Run(_ context.Context, s *session) error {
 	p, err := c.read(s)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (policyCheckCmd) examples() []example {
 }
 
 // Run implements the command.
-func (c *policyCheckCmd) Run(s *session) error {
+func (c *policyCheckCmd) Run(_ context.Context, s *session) error {
 	p, err := c.read(s)
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (policyExplainCmd) examples() []example {
 }
 
 // Run implements the command.
-func (c *policyExplainCmd) Run(s *session) error {
+func (c *policyExplainCmd) Run(_ context.Context, s *session) error {
 	p, err := c.read(s)
 	if err != nil {
 		return err

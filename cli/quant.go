@@ -24,10 +24,10 @@ func (f *planFlags) options() *quant.Options { return f.sourceFlags.options(f.To
 type sourceFlags struct {
 	schemeFlags `embed:""`
 
-	BlockSize []int64 `placeholder:"ROWS,COLS" help:"Block size of FP8 scales, if the file does not state it."`
+	BlockSize []int64 `sep:"," placeholder:"ROWS,COLS" help:"Block size of FP8 scales, if the file does not state it."`
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (f *sourceFlags) Validate() error {
 	if n := f.BlockSize; len(n) != 0 && (len(n) != 2 || min(n[0], n[1]) < 1) {
 		return errors.New("--block-size: give rows and columns, such as 128,128")
@@ -42,16 +42,16 @@ func (f *sourceFlags) options(to string) *quant.Options {
 // schemeFlags decide how quantized weights are read.
 type schemeFlags struct {
 	Scheme    string `placeholder:"NAME" help:"Quantization scheme, if a weight fits several (amn formats lists them)."`
-	GPTQZeros string `name:"gptq-zeros" enum:"v1,v2," default:"" placeholder:"v1|v2" help:"How GPTQ stores zero points, if the file does not state it."`
+	GPTQZeros string `name:"gptq-zeros" enum:"v1,v2" placeholder:"v1|v2" help:"How GPTQ stores zero points, if the file does not state it."`
 
-	As string `enum:"mlx," default:"" placeholder:"mlx" help:"Decode MLX's integers in the type of their scales, as mx.dequantize does, not in float32 rounded once."`
+	As string `enum:"mlx" placeholder:"mlx" help:"Decode MLX's integers in the type of their scales, as mx.dequantize does, not in float32 rounded once."`
 
 	FoldPreQuantScale bool `help:"Multiply weights by the pre_quant_scale of their inputs."`
 
 	IgnoreUnknown []string `placeholder:"KEY" help:"Ignore an unknown key of the quantization's configuration, or an unknown tensor beside a weight. Repeatable."`
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (f *schemeFlags) Validate() error {
 	schemes, _ := quant.Schemes()
 	known := func(s quant.Support) bool { return s.Name == f.Scheme }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -18,12 +19,12 @@ import (
 
 // ggmlFlags are those of targets of ggml's blocks.
 type ggmlFlags struct {
-	Imatrix            word   `placeholder:"FILE" help:"Importance matrix, as llama-imatrix writes it (GGUF)."`
-	Pure               bool   `help:"One type for all weights instead of the mix (GGUF)."`
-	OutputTensorType   string `placeholder:"TYPE" help:"Type of output.weight (GGUF)."`
-	TokenEmbeddingType string `placeholder:"TYPE" help:"Type of token_embd.weight (GGUF)."`
-	KeepSplit          bool   `help:"Write as many files as a split source has, each tensor in the file of the same number (GGUF)."`
-	TensorType         []word `sep:"none" placeholder:"GLOB=TYPE" help:"Type of tensors whose name matches; overrides the mix (GGUF). Repeatable."`
+	Imatrix            string   `placeholder:"FILE" help:"Importance matrix, as llama-imatrix writes it (GGUF)."`
+	Pure               bool     `help:"One type for all weights instead of the mix (GGUF)."`
+	OutputTensorType   string   `placeholder:"TYPE" help:"Type of output.weight (GGUF)."`
+	TokenEmbeddingType string   `placeholder:"TYPE" help:"Type of token_embd.weight (GGUF)."`
+	KeepSplit          bool     `help:"Write as many files as a split source has, each tensor in the file of the same number (GGUF)."`
+	TensorType         []string `placeholder:"GLOB=TYPE" help:"Type of tensors whose name matches; overrides the mix (GGUF). Repeatable."`
 }
 
 // given names the first flag that was given, or nothing.
@@ -72,11 +73,11 @@ var notTargets = map[string]string{
 func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 	m, ok := mix.Find(name)
 	if !ok {
-		if why := notTargets[letters(name)]; why != "" {
+		if why := notTargets[command.Letters(name)]; why != "" {
 			return m, fmt.Errorf("%s: %q %s", flag, name, why)
 		}
 		known := append(others, mixNames()...)
-		if meant := didYouMean(name, known); meant != "" {
+		if meant := command.Nearest(name, known); meant != "" {
 			return m, fmt.Errorf("%s: %q is no target%s", flag, name, meant)
 		}
 		return m, fmt.Errorf("%s: %q is none of %s", flag, name, strings.Join(known, ", "))
@@ -92,8 +93,8 @@ func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 func (f *ggmlFlags) mixed(c *conversion, q *convert.GGML, name string, choose func(*limits.Budget, *conversion) error) {
 	prepare := c.prepare
 	for _, pair := range f.TensorType {
-		pattern, _, _ := strings.Cut(string(pair), "=")
-		c.patterns = append(c.patterns, patterns{"--tensor-type", globs{word(pattern)}})
+		pattern, _, _ := strings.Cut(pair, "=")
+		c.patterns = append(c.patterns, patterns{"--tensor-type", globs{pattern}})
 	}
 	c.prepare = func(b *limits.Budget, o *conversion) (err error) {
 		if err := f.readMatrix(b, q); err != nil {
@@ -124,7 +125,7 @@ func blockType(flag, name string) (tensor.DType, error) {
 	d, ok := tensor.ParseDType(strings.ToUpper(name))
 	if !ok {
 		known := storedTypes()
-		return d, fmt.Errorf("%s: %q is none of %s%s", flag, name, strings.Join(known, ", "), didYouMean(name, known))
+		return d, fmt.Errorf("%s: %q is none of %s%s", flag, name, strings.Join(known, ", "), command.Nearest(name, known))
 	}
 	return d, nil
 }
@@ -159,7 +160,7 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
 	}
 	var list []override
 	for _, pair := range f.TensorType {
-		pattern, name, _ := strings.Cut(string(pair), "=")
+		pattern, name, _ := strings.Cut(pair, "=")
 		if name == "" {
 			return q, fmt.Errorf("--tensor-type: %q is not GLOB=TYPE", pair)
 		}
@@ -167,7 +168,7 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
 		if err != nil {
 			return q, err
 		}
-		o := override{globs{word(pattern)}, to}
+		o := override{globs{pattern}, to}
 		if o.names.check() != nil {
 			return q, fmt.Errorf("--tensor-type: %q is no pattern", pattern)
 		}
@@ -232,7 +233,7 @@ func mixTarget(w *written, name string) string {
 
 // readMatrix reads the importance matrix, if one was given.
 func (f *ggmlFlags) readMatrix(b *limits.Budget, q *convert.GGML) error {
-	path := string(f.Imatrix)
+	path := f.Imatrix
 	if path == "" {
 		return nil
 	}

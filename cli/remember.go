@@ -13,7 +13,7 @@ type rememberCmd struct {
 	writeFlags  `embed:""`
 	sourceFlags `embed:""`
 
-	To   string `help:"Type to decode weights to: bf16, f16, f32." enum:"bf16,f16,f32," default:"" placeholder:"bf16"`
+	To   string `help:"Type to decode weights to: bf16, f16, f32." enum:"bf16,f16,f32" placeholder:"bf16"`
 	Copy bool   `help:"Write the model even if nothing in it is quantized."`
 }
 
@@ -41,7 +41,7 @@ func (rememberCmd) examples() []example {
 	}
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *rememberCmd) Validate() error {
 	if err := c.writeFlags.Validate(); err != nil {
 		return err

@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/anamnesis-go/anamnesis/gate"
+import (
+	"context"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+)
 
 // rulesCmd lists the rules that refusals and findings are named by.
 type rulesCmd struct{}
@@ -20,7 +24,7 @@ func (rulesCmd) examples() []example {
 }
 
 // Run implements the command.
-func (rulesCmd) Run(s *session) error {
+func (rulesCmd) Run(_ context.Context, s *session) error {
 	if !s.json {
 		width := 0
 		for _, r := range gate.Rules() {

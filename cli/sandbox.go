@@ -49,9 +49,9 @@ const maxRules = 256
 
 // readsOf is what is opened of the paths that a command is given. With beside, that
 // is what lies beside a file too: shards, configuration.
-func readsOf(paths []word, beside bool) (n sandbox.Needs) {
+func readsOf(paths []string, beside bool) (n sandbox.Needs) {
 	for _, p := range paths {
-		path := string(p)
+		path := p
 		info, err := os.Stat(path)
 		switch {
 		case path == "-":
@@ -68,7 +68,7 @@ func readsOf(paths []word, beside bool) (n sandbox.Needs) {
 			path = filepath.Dir(path)
 		}
 		n.Read = append(n.Read, path)
-		if real, err := filepath.EvalSymlinks(string(p)); err == nil {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
 			n.Read = append(n.Read, real, hubModel(real))
 		}
 		if whole, err := filepath.Abs(path); err == nil {

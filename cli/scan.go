@@ -15,12 +15,12 @@ import (
 
 // scanCmd judges files: what they ask of a loader, and whether they are sound.
 type scanCmd struct {
-	Paths    []word `arg:"" optional:"" name:"path" help:"Files and folders, or - for standard input."`
-	All      bool   `help:"List every global, call, state and persistent id, including allowed ones."`
-	FailOn   string `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger (the default, unless the policy sets another), warning, note, or never."`
-	Unlooked string `enum:"refuse,report," default:"" placeholder:"refuse" help:"What to do with a file of a folder that could hold a model but cannot be examined: refuse it (exit code 5), or report it and continue."`
-	Digest   bool   `help:"Print the SHA-256 of each file. This reads every body."`
-	Beside   bool   `help:"Treat named files like those of a folder: skip a file that cannot be a model."`
+	Paths    []string `arg:"" optional:"" name:"path" help:"Files and folders, or - for standard input."`
+	All      bool     `help:"List every global, call, state and persistent id, including allowed ones."`
+	FailOn   string   `enum:"danger,warning,note,never" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger (the default, unless the policy sets another), warning, note, or never."`
+	Unlooked string   `enum:"refuse,report" placeholder:"refuse" help:"What to do with a file of a folder that could hold a model but cannot be examined: refuse it (exit code 5), or report it and continue."`
+	Digest   bool     `help:"Print the SHA-256 of each file. This reads every body."`
+	Beside   bool     `help:"Treat named files like those of a folder: skip a file that cannot be a model."`
 
 	reportFlags   `embed:""`
 	pipelineFlags `embed:""`
@@ -99,7 +99,7 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	for _, p := range paths {
-		if err := sc.path(ctx, string(p)); err != nil {
+		if err := sc.path(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 	return sc.finish(paths)
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *scanCmd) Validate() error {
 	switch {
 	case c.FilesFrom == "" && len(c.Paths) == 0:
@@ -149,7 +149,7 @@ type scanner struct {
 }
 
 // finish says how many files there were of each class.
-func (sc *scanner) finish(paths []word) error {
+func (sc *scanner) finish(paths []string) error {
 	s := sc.s
 	judged := sc.count.total()
 	if judged == 0 && !(sc.gate.Beside && len(paths) > 0) {
@@ -174,11 +174,11 @@ func (sc *scanner) finish(paths []word) error {
 }
 
 // nothing says that none of the paths led to anything.
-func (s *session) nothing(paths []word) {
+func (s *session) nothing(paths []string) {
 	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("no tensor file and no pickle: nothing was judged"))
 	path := ""
 	if len(paths) == 1 {
-		path = string(paths[0])
+		path = paths[0]
 	}
 	s.complain(path, err)
 	s.note(err)

@@ -18,13 +18,13 @@ import (
 
 // evidenceFlags say what a scan leaves for those who were not there.
 type evidenceFlags struct {
-	BOM    word `name:"bom" placeholder:"FILE" help:"Also write a bill of materials (CycloneDX 1.6): each file, tensor and chat template with its SHA-256."`
-	Attest word `placeholder:"FILE" help:"If the whole folder or file is accepted, write a signed statement of it (in-toto in a DSSE envelope), which amn verify --attestation reads."`
-	Key    word `placeholder:"FILE" help:"Private key for --attest: Ed25519 or ECDSA, in PEM."`
+	BOM    string `name:"bom" placeholder:"FILE" help:"Also write a bill of materials (CycloneDX 1.6): each file, tensor and chat template with its SHA-256."`
+	Attest string `placeholder:"FILE" help:"If the whole folder or file is accepted, write a signed statement of it (in-toto in a DSSE envelope), which amn verify --attestation reads."`
+	Key    string `placeholder:"FILE" help:"Private key for --attest: Ed25519 or ECDSA, in PEM."`
 }
 
 // check refuses flags that do not go together.
-func (f *evidenceFlags) check(paths []word, p *pipelineFlags) error {
+func (f *evidenceFlags) check(paths []string, p *pipelineFlags) error {
 	switch {
 	case (f.Attest == "") != (f.Key == ""):
 		return errors.New("--attest and --key go together")
@@ -36,9 +36,9 @@ func (f *evidenceFlags) check(paths []word, p *pipelineFlags) error {
 
 // folders are those in which evidence is written.
 func (f *evidenceFlags) folders() (list []string) {
-	for _, path := range []word{f.BOM, f.Attest} {
+	for _, path := range []string{f.BOM, f.Attest} {
 		if path != "" {
-			list = append(list, filepath.Dir(string(path)))
+			list = append(list, filepath.Dir(path))
 		}
 	}
 	return list
@@ -63,13 +63,13 @@ type evidence struct {
 }
 
 // open begins, and tells the gate what it needs.
-func (e *evidence) open(g *gate.Gate, paths []word) (err error) {
+func (e *evidence) open(g *gate.Gate, paths []string) (err error) {
 	e.gate, e.lacks = g, map[string]bool{}
 	if e.flags.BOM != "" {
-		if isOneOf(string(e.flags.BOM), paths) {
-			return usage{"--bom " + string(e.flags.BOM) + ": that is a file to be scanned"}
+		if isOneOf(e.flags.BOM, paths) {
+			return usage{"--bom " + e.flags.BOM + ": that is a file to be scanned"}
 		}
-		if e.out, err = newManifest(string(e.flags.BOM)); err != nil {
+		if e.out, err = newManifest(e.flags.BOM); err != nil {
 			return err
 		}
 		e.bom, g.Digest = bom.New(e.out.w, buildOf(debug.ReadBuildInfo()).version), true
@@ -81,14 +81,14 @@ func (e *evidence) open(g *gate.Gate, paths []word) (err error) {
 	if e.flags.Attest == "" {
 		return nil
 	}
-	text, err := os.ReadFile(string(e.flags.Key))
+	text, err := os.ReadFile(e.flags.Key)
 	if err != nil {
 		return err
 	}
 	if e.key, err = attest.PrivateKey(text); err != nil {
-		return usage{"--key " + string(e.flags.Key) + ": " + err.Error()}
+		return usage{"--key " + e.flags.Key + ": " + err.Error()}
 	}
-	e.root, g.Digest = string(paths[0]), true
+	e.root, g.Digest = paths[0], true
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (e *evidence) attest(rep *scanReport) {
 
 // written reports a file that this run writes itself.
 func (e *evidence) written(path string) bool {
-	return isOneOf(path, []word{e.flags.Attest, e.flags.BOM})
+	return isOneOf(path, []string{e.flags.Attest, e.flags.BOM})
 }
 
 // close writes what there is to say.
@@ -172,7 +172,7 @@ func (e *evidence) close() error {
 	if text, err = attest.Sign(text, e.key); err != nil {
 		return err
 	}
-	out, err := newManifest(string(e.flags.Attest))
+	out, err := newManifest(e.flags.Attest)
 	if err != nil {
 		return err
 	}

@@ -16,17 +16,17 @@ import (
 
 // pipelineFlags say what a scan looks at, for how long, and what is no news.
 type pipelineFlags struct {
-	FilesFrom    word   `placeholder:"FILE" help:"Read file names from FILE, or - for standard input: one per line, or each ended by a zero byte. An empty list is refused (exit code 5)."`
-	Exclude      []word `placeholder:"GLOB" help:"Leave out files and folders of this name or, if GLOB has a slash, of this path; ** matches any folders. Repeatable. Files named on the command line are still judged."`
-	Baseline     word   `placeholder:"FILE" help:"Do not fail for refusals in this baseline, written earlier with --output baseline=FILE. Files are identified by content."`
-	TotalTimeout string `placeholder:"TIME" help:"Time limit for all files together, such as 10m. Files that are not judged by then are refused (exit code 6)."`
+	FilesFrom    string   `placeholder:"FILE" help:"Read file names from FILE, or - for standard input: one per line, or each ended by a zero byte. An empty list is refused (exit code 5)."`
+	Exclude      []string `placeholder:"GLOB" help:"Leave out files and folders of this name or, if GLOB has a slash, of this path; ** matches any folders. Repeatable. Files named on the command line are still judged."`
+	Baseline     string   `placeholder:"FILE" help:"Do not fail for refusals in this baseline, written earlier with --output baseline=FILE. Files are identified by content."`
+	TotalTimeout string   `placeholder:"TIME" help:"Time limit for all files together, such as 10m. Files that are not judged by then are refused (exit code 6)."`
 }
 
 // lay adds to a gate what the flags say.
 func (f *pipelineFlags) lay(g *gate.Gate) (err error) {
 	patterns := []string{}
 	for _, p := range f.Exclude {
-		patterns = append(patterns, string(p))
+		patterns = append(patterns, p)
 	}
 	if len(patterns) > 0 {
 		if g.Exclude, err = gate.Exclude(patterns...); err != nil {
@@ -36,14 +36,14 @@ func (f *pipelineFlags) lay(g *gate.Gate) (err error) {
 	if f.Baseline == "" {
 		return nil
 	}
-	file, err := os.Open(string(f.Baseline))
+	file, err := os.Open(f.Baseline)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	list, err := gate.ReadBaseline(file)
 	if err != nil {
-		return usage{"--baseline " + string(f.Baseline) + ": " + err.Error()}
+		return usage{"--baseline " + f.Baseline + ": " + err.Error()}
 	}
 	g.Policy.Ignore = slices.Concat(g.Policy.Ignore, list)
 	return nil
@@ -53,12 +53,12 @@ func (f *pipelineFlags) lay(g *gate.Gate) (err error) {
 const maxList = 64 << 20
 
 // list reads the names that --files-from gives.
-func (f *pipelineFlags) list(s *session) (names []word, err error) {
+func (f *pipelineFlags) list(s *session) (names []string, err error) {
 	in := s.in
 	if f.FilesFrom == "-" {
 		s.stdinTaken = true
 	} else {
-		file, err := os.Open(string(f.FilesFrom))
+		file, err := os.Open(f.FilesFrom)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (f *pipelineFlags) list(s *session) (names []word, err error) {
 	case err != nil:
 		return nil, err
 	case len(text) > maxList:
-		return nil, usage{"--files-from " + string(f.FilesFrom) + ": more than " + limits.FormatSize(maxList)}
+		return nil, usage{"--files-from " + f.FilesFrom + ": more than " + limits.FormatSize(maxList)}
 	}
 	end := []byte("\n")
 	if bytes.IndexByte(text, 0) >= 0 {
@@ -81,7 +81,7 @@ func (f *pipelineFlags) list(s *session) (names []word, err error) {
 			if name == "-" { // a file of that name
 				name = "./-"
 			}
-			names = append(names, word(strings.TrimSuffix(name, "\r")))
+			names = append(names, strings.TrimSuffix(name, "\r"))
 		}
 	}
 	return names, nil

@@ -34,7 +34,7 @@ type reports struct {
 }
 
 // open begins the reports that the flags ask for.
-func (r *reports) open(s *session, flags *reportFlags, inputs []word) error {
+func (r *reports) open(s *session, flags *reportFlags, inputs []string) error {
 	format := flags.Format
 	version := buildOf(debug.ReadBuildInfo()).version
 	switch {
@@ -79,10 +79,10 @@ func (r *reports) open(s *session, flags *reportFlags, inputs []word) error {
 }
 
 // isOneOf reports a file that is there under one of the names.
-func isOneOf(path string, names []word) bool {
+func isOneOf(path string, names []string) bool {
 	info, err := os.Stat(path)
-	return err == nil && slices.ContainsFunc(names, func(name word) bool {
-		other, err := os.Stat(string(name))
+	return err == nil && slices.ContainsFunc(names, func(name string) bool {
+		other, err := os.Stat(name)
 		return err == nil && os.SameFile(info, other)
 	})
 }
@@ -98,7 +98,7 @@ func (r *reports) leftOut(root string, exclude func(string) bool) func(string) b
 			return true
 		}
 		for _, f := range r.files {
-			if filepath.Base(f.Name()) == filepath.Base(filepath.FromSlash(name)) && isOneOf(f.Name(), []word{word(filepath.Join(root, filepath.FromSlash(name)))}) {
+			if filepath.Base(f.Name()) == filepath.Base(filepath.FromSlash(name)) && isOneOf(f.Name(), []string{filepath.Join(root, filepath.FromSlash(name))}) {
 				return true
 			}
 		}

@@ -15,25 +15,25 @@ import (
 
 // partFlags are those of commands that change how a model lies in files.
 type partFlags struct {
-	Path     word `arg:"" name:"path" help:"A file or a model folder."`
+	Path     string `arg:"" name:"path" help:"A file or a model folder."`
 	outFlags `embed:""`
 }
 
 // outFlags say how a model is written.
 type outFlags struct {
-	Output  word   `short:"o" placeholder:"PATH" help:"Output path (default: a name beside the input)."`
-	Force   bool   `short:"f" help:"Replace existing files."`
-	DryRun  bool   `help:"Print what would be written, and write nothing."`
-	Threads int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
-	Memory  string `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
-	NoSync  bool   `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
+	Output  outPath `short:"o" placeholder:"PATH" help:"Output path (default: a name beside the input)."`
+	Force   bool    `short:"f" help:"Replace existing files."`
+	DryRun  bool    `help:"Print what would be written, and write nothing."`
+	Threads int     `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
+	Memory  string  `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
+	NoSync  bool    `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
 }
 
 // write gives the flags as those of a conversion.
 func (f *partFlags) write(size string) *writeFlags { return f.of(f.Path, size) }
 
 // of gives the flags as those of a conversion of a path.
-func (f *outFlags) of(path word, size string) *writeFlags {
+func (f *outFlags) of(path string, size string) *writeFlags {
 	return &writeFlags{Path: path, Output: f.Output, Force: f.Force, DryRun: f.DryRun, Threads: f.Threads, Memory: f.Memory, MaxShardSize: size, NoSync: f.NoSync, KeepScales: true}
 }
 
@@ -57,7 +57,7 @@ func (splitCmd) examples() []example {
 	}
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *splitCmd) Validate() error {
 	if c.MaxTensors < 0 || c.MaxTensors > 0 && c.MaxSize != "" {
 		return errors.New("--max-tensors: give a number, and no --max-size beside it")
@@ -125,7 +125,7 @@ func (joinCmd) examples() []example {
 	return []example{{"amn join -o whole.gguf split/tiny-00001-of-00002.gguf", "One file of several."}}
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *joinCmd) Validate() error { return c.write("").Validate() }
 
 // Run implements the command.

@@ -20,11 +20,11 @@ import (
 
 // statsCmd says what numbers a model holds.
 type statsCmd struct {
-	Paths     []word `arg:"" name:"path" help:"Files, folders of models, or ollama:NAME."`
-	Recursive bool   `short:"r" help:"Include subfolders."`
-	Tensor    []word `sep:"none" placeholder:"GLOB" help:"Read only tensors whose name matches: * is any text, ? one character, [a-z] one of a range. Repeatable."`
-	Stored    bool   `help:"Read tensors as they are stored, codes and scales separately, instead of decoded weights."`
-	Threads   int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
+	Paths     []string `arg:"" name:"path" help:"Files, folders of models, or ollama:NAME."`
+	Recursive bool     `short:"r" help:"Include subfolders."`
+	Tensor    []string `placeholder:"GLOB" help:"Read only tensors whose name matches: * is any text, ? one character, [a-z] one of a range. Repeatable."`
+	Stored    bool     `help:"Read tensors as they are stored, codes and scales separately, instead of decoded weights."`
+	Threads   int      `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 
 	sourceFlags `embed:""`
 	tensorsFlag `embed:""`
@@ -45,7 +45,7 @@ func (statsCmd) examples() []example {
 	}
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *statsCmd) Validate() error {
 	if c.Threads < 0 {
 		return errors.New("--threads: give a number of workers")
@@ -67,7 +67,7 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 		if arg == "-" {
 			return usage{"stats reads files: standard input is none"}
 		}
-		for src, err := range parser.Find(string(arg), c.Recursive || isPipeline(string(arg))) {
+		for src, err := range parser.Find(arg, c.Recursive || isPipeline(arg)) {
 			var list []stats.Tensor
 			var m tensor.Model
 			if err == nil {

@@ -10,8 +10,8 @@ type verifyCmd struct {
 	listedArgs   `embed:""`
 	judgingFlags `embed:""`
 
-	Finite  bool `help:"Decode all numbers, and refuse a model that contains NaN or an infinity (exit code 7)."`
-	Against word `placeholder:"MODEL" help:"Compare the model with another one bit by bit, as amn diff does."`
+	Finite  bool   `help:"Decode all numbers, and refuse a model that contains NaN or an infinity (exit code 7)."`
+	Against string `placeholder:"MODEL" help:"Compare the model with another one bit by bit, as amn diff does."`
 
 	compareFlags `embed:""`
 	attestFlags  `embed:""`
@@ -39,7 +39,7 @@ func (verifyCmd) examples() []example {
 	}
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (c *verifyCmd) Validate() error {
 	if c.Against != "" && c.Finite {
 		return errors.New("--finite and --against: ask one after the other")
@@ -62,13 +62,13 @@ func (c *verifyCmd) Validate() error {
 // Run implements the command.
 func (c *verifyCmd) Run(ctx context.Context, s *session) error {
 	if c.Attestation != "" {
-		return c.verifyClaim(ctx, s, string(c.Paths[0]))
+		return c.verifyClaim(ctx, s, c.Paths[0])
 	}
 	if c.Against != "" {
 		if len(c.Paths) != 1 || c.Recursive {
 			return usage{"--against compares one model: give one path"}
 		}
-		return s.diff(ctx, [2]string{string(c.Against), string(c.Paths[0])}, &c.compareFlags, true)
+		return s.diff(ctx, [2]string{c.Against, c.Paths[0]}, &c.compareFlags, true)
 	}
 	return c.files(ctx, s)
 }

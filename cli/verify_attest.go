@@ -22,8 +22,8 @@ import (
 
 // attestFlags hold a model to a statement about it.
 type attestFlags struct {
-	Attestation word `placeholder:"FILE" help:"Check all files of the model or folder against a statement of amn scan --attest, or a model.sig of Model Signing 1.0."`
-	Key         word `placeholder:"FILE" help:"Public key of the signer: Ed25519 or ECDSA, in PEM."`
+	Attestation string `placeholder:"FILE" help:"Check all files of the model or folder against a statement of amn scan --attest, or a model.sig of Model Signing 1.0."`
+	Key         string `placeholder:"FILE" help:"Public key of the signer: Ed25519 or ECDSA, in PEM."`
 }
 
 // verifyClaim checks the signature, then the files.
@@ -55,15 +55,15 @@ func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) 
 
 // open reads the statement that the key's holder has signed.
 func (f *attestFlags) open() (*attest.Claim, error) {
-	text, err := readBounded(string(f.Key), attest.MaxBytes)
+	text, err := readBounded(f.Key, attest.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
 	key, err := attest.PublicKey(text)
 	if err != nil {
-		return nil, usage{"--key " + string(f.Key) + ": " + err.Error()}
+		return nil, usage{"--key " + f.Key + ": " + err.Error()}
 	}
-	if text, err = readBounded(string(f.Attestation), attest.MaxBytes); err != nil {
+	if text, err = readBounded(f.Attestation, attest.MaxBytes); err != nil {
 		return nil, err
 	}
 	if text, err = attest.Open(text, key); err != nil {
@@ -152,7 +152,7 @@ func (f *attestFlags) find(root string, claim *attest.Claim) (files []attest.Fil
 				return fs.SkipDir
 			}
 			return nil
-		case e.IsDir(), isOneOf(at, []word{f.Attestation}):
+		case e.IsDir(), isOneOf(at, []string{f.Attestation}):
 			return nil
 		}
 		mode := e.Type()

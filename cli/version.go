@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -46,7 +47,7 @@ func buildOf(info *debug.BuildInfo, ok bool) build {
 }
 
 // Run implements the command.
-func (versionCmd) Run(s *session) error {
+func (versionCmd) Run(_ context.Context, s *session) error {
 	b := buildOf(debug.ReadBuildInfo())
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if s.json {

@@ -72,7 +72,7 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 		return err
 	}
 	c.flags.grant(s)
-	c.path = string(c.flags.Path)
+	c.path = c.flags.Path
 	if c.flags.Output == "-" {
 		if err := s.toPipe(c); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 // carryOut opens, plans and writes.
 func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion) error {
 	info, err := os.Stat(c.path)
-	c.opts.Alone, c.opts.Source = err != nil || !info.IsDir(), string(c.flags.Weights)
+	c.opts.Alone, c.opts.Source = err != nil || !info.IsDir(), c.flags.Weights
 	if c.opts.Source != "" && c.opts.Alone {
 		return usage{"--weights: the path is no folder"}
 	}

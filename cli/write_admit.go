@@ -18,7 +18,7 @@ func (c *conversion) configFrom(b *limits.Budget) error {
 	if f := c.model.Format(); f != safetensors.Format && f != "pth" {
 		return usage{"--config-from: " + f + " takes nothing from a folder"}
 	}
-	dir := string(c.flags.ConfigFrom)
+	dir := c.flags.ConfigFrom
 	if err := parser.ConfigsFrom(b, c.model, dir); err != nil {
 		return fmt.Errorf("--config-from %s: %w", showPath(dir), err)
 	}
@@ -81,7 +81,7 @@ func (c *conversion) fitted() error {
 }
 
 // fit is why a pattern has no effect, nil if it has one.
-func (c *conversion) fit(flag string, p word) error {
+func (c *conversion) fit(flag string, p string) error {
 	if !c.anyTensor(globs{p}.match) {
 		return usage{fmt.Sprintf("%s: no tensor has a name that fits %q", flag, p)}
 	}
@@ -97,9 +97,9 @@ func (c *conversion) fit(flag string, p word) error {
 // fits are patterns that have an effect in a component of a pipeline.
 type fits map[[2]string]bool
 
-func (f fits) add(flag string, p word) {
+func (f fits) add(flag string, p string) {
 	if f != nil {
-		f[[2]string{flag, string(p)}] = true
+		f[[2]string{flag, p}] = true
 	}
 }
 
@@ -107,7 +107,7 @@ func (f fits) add(flag string, p word) {
 func (f fits) all(list []patterns) error {
 	for _, l := range list {
 		for _, p := range l.globs {
-			if !f[[2]string{l.flag, string(p)}] {
+			if !f[[2]string{l.flag, p}] {
 				return usage{fmt.Sprintf("%s: nothing in any component has a name that fits %q", l.flag, p)}
 			}
 		}
@@ -117,7 +117,7 @@ func (f fits) all(list []patterns) error {
 
 // includes refuses a pattern that chooses nothing: what fits it is no matrix, or is left alone for
 // a reason that choosing it does not remove.
-func (c *conversion) includes(p word) error {
+func (c *conversion) includes(p string) error {
 	q, is := c.plan.Quantized, globs{p}.match
 	if q == nil || slices.ContainsFunc(q.Weights, func(w convert.QuantizedWeight) bool { return is(w.Name) }) {
 		return nil

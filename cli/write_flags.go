@@ -12,13 +12,13 @@ import (
 
 // writeFlags are those of commands that write a model.
 type writeFlags struct {
-	Path word `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
+	Path string `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
 
-	Output     word `short:"o" placeholder:"PATH" help:"Output path (default: a name beside the input). - is standard output, if that is a pipe or a file and the format can be written in one pass."`
-	Force      bool `short:"f" help:"Replace existing files."`
-	DryRun     bool `help:"Print what would be written, and write nothing."`
-	Weights    word `placeholder:"FILE" help:"Weights of a folder to use, a file or an index in it, instead of those its library would load."`
-	ConfigFrom word `placeholder:"DIR" help:"Take config.json and the other files from this folder instead of the model's own. With a single file as input the output becomes a folder."`
+	Output     outPath `short:"o" placeholder:"PATH" help:"Output path (default: a name beside the input). - is standard output, if that is a pipe or a file and the format can be written in one pass."`
+	Force      bool    `short:"f" help:"Replace existing files."`
+	DryRun     bool    `help:"Print what would be written, and write nothing."`
+	Weights    string  `placeholder:"FILE" help:"Weights of a folder to use, a file or an index in it, instead of those its library would load."`
+	ConfigFrom string  `placeholder:"DIR" help:"Take config.json and the other files from this folder instead of the model's own. With a single file as input the output becomes a folder."`
 
 	Threads int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 	Memory  string `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
@@ -28,18 +28,18 @@ type writeFlags struct {
 	MaxShardSize string `placeholder:"SIZE" help:"Write safetensors files of at most this size each, with an index, to a folder (default for folders: 5GB)."`
 	CopyCode     bool   `help:"Also copy .py files, which auto_map in config.json may run."`
 
-	Tensor         []word `sep:"none" placeholder:"GLOB" help:"Write only tensors whose name matches: * is any text, ? one character, [a-z] one of a range. Repeatable."`
-	KeepScales     bool   `help:"Also write scales that only a runtime needs, for activations and the cache."`
-	NoSync         bool   `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
-	FailOnOverflow bool   `help:"Fail and write nothing if a finite number becomes infinite in the output type."`
+	Tensor         []string `placeholder:"GLOB" help:"Write only tensors whose name matches: * is any text, ? one character, [a-z] one of a range. Repeatable."`
+	KeepScales     bool     `help:"Also write scales that only a runtime needs, for activations and the cache."`
+	NoSync         bool     `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
+	FailOnOverflow bool     `help:"Fail and write nothing if a finite number becomes infinite in the output type."`
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags.
 func (f *writeFlags) Validate() error {
 	if f.Threads < 0 {
 		return errors.New("--threads: give a number of workers")
 	}
-	if name := string(f.Weights); name != "" && (!filepath.IsLocal(name) || filepath.Base(name) != name) {
+	if name := f.Weights; name != "" && (!filepath.IsLocal(name) || filepath.Base(name) != name) {
 		return fmt.Errorf("--weights: %q is no name of a file in the folder", name)
 	}
 	if _, err := f.memory(); err != nil {

@@ -1,0 +1,54 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Nearest asks whether a word that was mistyped was to be the nearest of a list, if one
+// is near: at most a third of it is other letters. Case and what stands between the parts
+// of a word do not count.
+func Nearest(word string, known []string) string {
+	best, found := max(1, len(word)/3)+1, ""
+	for _, k := range known {
+		if d := min(edits(word, k), edits(Letters(word), Letters(k))); d < best {
+			best, found = d, k
+		}
+	}
+	if found == "" {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %q?", found)
+}
+
+// Letters are those of a word without what separates its parts.
+func Letters(word string) string {
+	return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(word))
+}
+
+// edits counts the letters to put in, take out, change or swap with the next one to
+// get from a to b (Damerau and Levenshtein's distance, of neighbours swapped once).
+func edits(a, b string) int {
+	before, last, row := make([]int, 64), make([]int, 64), make([]int, 64)
+	if len(a) > 32 || len(b) > 32 {
+		return len(a) + len(b)
+	}
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
