@@ -4,7 +4,7 @@
 GO         ?= go
 # Pinned: a new release of a linter must not fail an old commit.
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-DEADCODE    = golang.org/x/tools/cmd/deadcode@v0.40.0
+DEADCODE    = golang.org/x/tools/cmd/deadcode@v0.52.0
 VULNCHECK   = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 APIDIFF     = golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 
@@ -61,10 +61,7 @@ FUZZ_COUNTS = \
 	FuzzWrap=8000 \
 	FuzzZip=5000
 
-# Systems that are built and vetted: other word sizes, byte orders, file systems.
-# What vet finds that another platform can differ in: tests compile, assembly fits
-# its declarations, shifts fit their types. The rest it has found on this one.
-PLATFORM = -asmdecl -buildtag -shift
+# Other word sizes, byte orders, file systems: vetted, because there is nothing here to run them.
 CROSS = linux/arm64 linux/386 linux/s390x windows/amd64 darwin/arm64
 
 # Levels of kernels that must run in the tests, where the processor has them.
@@ -158,7 +155,6 @@ race: ## packages with goroutines
 # it computes with the reference libraries' goldens run with it; to all others it
 # is the same table of functions, of which its tests say that they agree bitwise.
 purego: ## without assembly
-	$(GO) vet -tags purego ./...
 	$(GO) test -tags purego -timeout 20m ./asm ./internal/form ./quant/...
 
 word32: ## 32-bit int: runs on amd64 as it is
@@ -171,29 +167,30 @@ gen-check: ## what is generated is what is committed
 
 # Each emulator has one thread, so they run beside the builds. qemu is installed
 # before, because apt-get does not wait for another of itself.
-cross: qemu ## other systems: build and vet, and kernels under emulation
+cross: qemu ## other systems: vet, and kernels under emulation
 	@$(MAKE) --no-print-directory -j3 systems neon avx512
 
 emulated: qemu
 	@$(MAKE) --no-print-directory -j2 neon avx512
 
-# vet type-checks what build would compile, and tests too; it builds what is imported, which is all but
-# commands. Nothing of it runs, so the compiler need not optimize it; 386 alone is built for word32 already.
-systems:
-	@for t in $(CROSS); do echo "$$t"; \
-	export GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0; \
-	fast='-gcflags=all=-N -l'; [ $$t != linux/386 ] || fast=-gcflags=; \
-	$(GO) vet $(PLATFORM) "$$fast" ./... || exit 1; done
+# Of source alone: to compile all packages for a system takes six times as long, and finds no
+# more. What the compiler and the assembler may still say of asm is for word32 and neon, and of
+# programs for release-check.
+systems: ## other systems, no assembly, and the page: vetted
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && $(GO) -C .ci/vet build -o "$$d/vet" . && export CGO_ENABLED=0 && \
+	for t in $(CROSS); do echo "$$t"; GOOS=$${t%/*} GOARCH=$${t#*/} "$$d/vet" ./... || exit 1; done && \
+	echo purego && GOFLAGS="$$GOFLAGS -tags=purego" "$$d/vet" ./... && \
+	echo js/wasm && cd web && GOOS=js GOARCH=wasm "$$d/vet" ./wasm
 
 qemu:
 	@command -v qemu-aarch64-static >/dev/null || command -v qemu-aarch64 >/dev/null || \
 	(apt-get update && apt-get install -y qemu-user-static) >/dev/null 2>&1 || true
 
 neon: qemu ## the kernels of arm64, run under emulation; installs qemu-user where it may
-	@q=$$(command -v qemu-aarch64-static || command -v qemu-aarch64); \
-	[ -n "$$q" ] || { echo "NOT RUN: the kernels of arm64 are built, but there is no qemu-user and it cannot be installed"; exit 0; }; \
-	d=$$(mktemp -d) && CGO_ENABLED=0 GOARCH=arm64 $(GO) test -c -o $$d/asm.test ./asm && \
-	cd asm && MUST_HAVE=neon $$q $$d/asm.test -test.short; status=$$?; rm -rf $$d; exit $$status
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && CGO_ENABLED=0 GOARCH=arm64 $(GO) test -c -o "$$d/asm.test" ./asm || exit 1; \
+	q=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || \
+	{ echo "NOT RUN: the kernels of arm64 are built, but there is no qemu-user and it cannot be installed"; exit 0; }; \
+	cd asm && MUST_HAVE=neon $$q "$$d/asm.test" -test.short
 
 avx512: ## the kernels of AVX-512, run in Bochs where the processor has none; installs it where it may
 	@GO='$(GO)' asm/_emu/run
@@ -301,7 +298,6 @@ NESTED = $(patsubst %/go.mod,%,$(wildcard web/go.mod remote/go.mod adapters/*/go
 
 nested: ## the modules beside the core: build, vet, test
 	@for m in $(NESTED); do echo "$$m"; (cd $$m && $(GO) build ./... && $(GO) vet ./... && $(GO) test -json ./... | $(GO) run -C $(CURDIR) ./internal/skips .ci/skips.txt) || exit 1; done
-	cd web && GOOS=js GOARCH=wasm $(GO) vet ./wasm
 
 site: ## the documents as pages: site/index.html
 	$(GO) run ./internal/site site

@@ -33,6 +33,9 @@ func TestAChildBeyondItsLimitsEndsOneUpload(t *testing.T) {
 			address = rest
 		}
 	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
 	said := make(chan string, 1)
 	go func() {
 		text, _ := io.ReadAll(log)

@@ -43,6 +43,9 @@ func TestJudgingInChildren(t *testing.T) {
 				address = m[1]
 			}
 		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
+		}
 		go func() { _, _ = io.Copy(io.Discard, log) }()
 		for _, name := range []string{"a.pkl", "model.safetensors", "cut.safetensors", "page.gguf", "large.pt", "weights.npz"} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+address+"/v1/check?name="+name, strings.NewReader(load(t, filepath.Join(dir, name))))

@@ -75,6 +75,9 @@ func TestServeAnswersAndEnds(t *testing.T) {
 	}
 	for lines.Scan() { // to the end
 	}
+	if err := lines.Err(); err != nil {
+		t.Error(err)
+	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("ended by SIGTERM: %v", err)
 	}

@@ -33,6 +33,10 @@ func main() {
 			os.Exit(1)
 		}
 	}
+	if err := lines.Err(); err != nil {
+		fmt.Fprintln(os.Stderr, "encode:", err)
+		os.Exit(1)
+	}
 }
 
 func run(j job) error {
