@@ -6,7 +6,9 @@ import base64
 from dataclasses import dataclass, field
 from typing import Any, Sequence
 
-from . import _html
+from ._html import clean, size, table
+
+_SHOWN = 50  # rows of tensors on a page: a notebook stores what it shows
 
 
 def _text(o: dict[str, Any], name: str, default: str = "") -> str:
@@ -120,7 +122,15 @@ class Report:
         return sum(g.elements for g in self.groups)
 
     def _repr_html_(self) -> str:
-        return _html.report(self)
+        if self.error is not None:
+            return f"<p><b>refused</b>: {clean(self.error)}</p>"
+        head = f"<p><b>{clean(self.path)}</b>: {clean(self.format)}, {len(self.tensors):,} tensors, {size(self.nbytes)}; bodies {clean(self.bodies)}</p>"
+        found = table(("severity", "finding", ""), ((f.severity, f.code, f.text) for f in self.findings)) if self.findings else ""
+        groups = table(("type", "tensors", "bytes"), ((g.dtype, f"{g.tensors:,}", size(g.nbytes)) for g in self.groups))
+        shown = self.tensors[:_SHOWN]
+        tensors = table(("tensor", "type", "shape", "bytes"), ((t.name, t.dtype, " x ".join(map(str, t.shape)), size(t.nbytes)) for t in shown))
+        more = f"<p>and {len(self.tensors) - len(shown):,} more</p>" if len(self.tensors) > len(shown) else ""
+        return head + found + groups + f"<details><summary>tensors</summary>{tensors}{more}</details>"
 
 
 @dataclass(frozen=True)
@@ -162,7 +172,9 @@ class Scan:
             raise self.error
 
     def _repr_html_(self) -> str:
-        return _html.scan(self)
+        rows = [("skipped" if f.skipped else "accepted" if f.ok else "refused", f.path, f.format, f.skipped or ("" if f.error is None else f.error)) for f in self.files]
+        failed = "" if self.error is None else f"<p><b>refused</b>: {clean(self.error)}</p>"
+        return failed + table(("verdict", "file", "format", "why"), rows)
 
 
 @dataclass(frozen=True)
