@@ -106,6 +106,9 @@ func (r *report) plan(b *limits.Budget, o quant.Options) {
 	}
 	p := &planned{target: o.Target}
 	bound, err := quant.Plan(b, r.model, o)
+	for i := 0; err == nil && r.verified && i < len(bound.Weights); i++ {
+		err = bound.Weights[i].Check(b, r.model)
+	}
 	if err != nil {
 		p.err = err
 		r.planned = p

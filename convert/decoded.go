@@ -50,6 +50,9 @@ func decode(b *limits.Budget, m tensor.Model, o quant.Options) (*decoded, error)
 	}
 	copy(d.infos, bound.Plain)
 	for i, w := range bound.Weights {
+		if err := w.Check(b, m); err != nil {
+			return nil, err
+		}
 		at := len(bound.Plain) + i
 		d.infos[at] = tensor.Info{Name: w.Name, DType: tensor.F32, Shape: w.Shape, Span: tensor.Span{Len: w.Size(quant.F32)}, Part: w.Parts[0].Part}
 		d.weights[at] = w

@@ -214,6 +214,9 @@ func (p *Plan) picks() ([]pick, error) {
 	}
 	picks = picks[:0]
 	for _, w := range bound.Weights {
+		if err := w.Check(p.b, p.m); err != nil {
+			return nil, err
+		}
 		at, _ := places.Find(w.Parts[0].Name)
 		picks = append(picks, pick{at: at, weight: w})
 	}

@@ -29,6 +29,9 @@ func (p *Policy) allowsSchemes(b *limits.Budget, m tensor.Model) error {
 		return err // what no scheme explains, none that is allowed does
 	}
 	for _, w := range bound.Weights {
+		if err := w.Check(b, m); err != nil {
+			return err
+		}
 		if !slices.Contains(p.Schemes, w.Scheme) {
 			return disallow(schemeRule, m.Format(), "tensor "+wire.Quote(w.Name), "the policy refuses the scheme %s", w.Scheme)
 		}

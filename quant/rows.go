@@ -28,6 +28,9 @@ const stripBytes = 16 << 20
 // NewRows begins a weight, step rows at a time; 0 chooses a default. Its memory is charged
 // to b. Close ends it.
 func NewRows(b *limits.Budget, m tensor.Model, w *Weight, to Target, step int64) (*Rows, error) {
+	if err := w.Check(b, m); err != nil {
+		return nil, err
+	}
 	r := &Rows{reader: reader{b: b, m: m, w: w}, to: to, step: step, whole: w}
 	if n := w.Matrix().StripRows(stripBytes); n < w.rows && r.direct() {
 		r.strip = n

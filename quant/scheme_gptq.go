@@ -51,12 +51,12 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	f.Bulk = form.BulkOf(scales.DType)
-	if f.OldZeros, err = s.oldZeros(stem, f, zeros); err != nil {
-		return nil, err
-	}
 	w := &Weight{
 		Name: stem + ".weight", Shape: []int64{out, f.In}, Layout: describe(f.Bits, f.GroupSize),
 		Parts: []tensor.Info{*info, *scales, *zeros}, form: f,
+	}
+	if f.OldZeros, w.middle, err = s.oldZeros(stem, f.Bits, zeros); err != nil {
+		return nil, err
 	}
 	if !f.OldZeros {
 		w.Layout += ", v2"

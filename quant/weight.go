@@ -19,10 +19,21 @@ type Weight struct {
 	Parts  []tensor.Info
 	Extra  []tensor.Info // descriptions that were read at Plan and are part of the weight
 
-	row  *scheme
-	form form.Form
-	rows int64
-	cols int64
+	row    *scheme
+	form   form.Form
+	rows   int64
+	cols   int64
+	middle *middleZeros // what the configuration says of all zero points, if it does
+}
+
+// Check reads what the configuration states of whole parts and compares it with them:
+// that all zero points of symmetric codes are the middle. [Plan] has looked at their
+// beginning alone. [Decode] and [NewRows] check too.
+func (w *Weight) Check(b *limits.Budget, m tensor.Model) error {
+	if w.middle == nil {
+		return nil
+	}
+	return wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, w.middle.check(b, m))
 }
 
 // Described reports whether the file's metadata describes the quantization of this weight
@@ -67,6 +78,9 @@ func Decode(b *limits.Budget, m tensor.Model, w *Weight, dst []byte, to Target) 
 	if int64(len(dst)) != w.Size(to) {
 		return wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset,
 			wire.ErrUsage.With("%d bytes for a weight of %d", len(dst), w.Size(to)))
+	}
+	if err := w.Check(b, m); err != nil {
+		return err
 	}
 	b = b.Probe() // what one weight needs in memory is given back with it
 	defer b.Close()

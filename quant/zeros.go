@@ -1,11 +1,15 @@
 package quant
 
 import (
+	"bytes"
+	"encoding/binary"
+	"io"
 	"strings"
+	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
-	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -47,35 +51,46 @@ func (s *set) zeroVersion() (version, said string, err error) {
 
 // oldZeros reports zero points of the first version. Symmetric codes have all
 // of them in the middle, so that the stored ones tell the version: where they
-// contradict the configuration only the caller can decide.
-func (s *set) oldZeros(stem string, f *form.GPTQ, zeros *tensor.Info) (bool, error) {
+// contradict the configuration only the caller can decide. What the configuration
+// says of symmetric codes must hold for all zero points: the middle ones that it gives
+// then are compared with the rest of them before the weight is decoded.
+func (s *set) oldZeros(stem string, bits int64, zeros *tensor.Info) (old bool, all *middleZeros, err error) {
 	if v := s.o.GPTQZeros; v != "" {
-		return v == "v1", nil
+		return v == "v1", nil, nil
 	}
 	version, said, err := s.zeroVersion()
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	own, err := s.own(stem)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
+	old = version == "v1"
 	sym, ok := config.First(own.Get("sym"), s.config.Quant.Get("sym")).(bool)
 	if ok && !sym {
-		return version == "v1", nil
+		return old, nil, nil
 	}
-	stored, err := s.middleZeros(f, zeros)
-	if err == nil && stored == otherZeros && sym {
-		return false, wire.ErrUnsupported.With("two readings: %s says sym true, and zero points in %s are not the middle of the codes, which kernels of symmetric codes take: %s v1 or v2 reads those that are stored",
-			s.config.File, wire.Quote(zeros.Name), wire.OptionGPTQZeros)
+	p, err := s.prefix(zeros, min(zeros.Span.Len, zeroSample))
+	if err != nil {
+		return false, nil, err
 	}
-	if err != nil || stored == "" || stored == otherZeros || stored == version {
-		return version == "v1", err
-	}
-	if said == "" {
+	is, other := middleOf(bits, old).fills(p), middleOf(bits, !old).fills(p)
+	switch {
+	case is && sym:
+		return old, &middleZeros{zeros: *zeros, file: s.config.File, fields: middleOf(bits, old)}, nil
+	case sym && !other:
+		return false, nil, notMiddle(s.config.File, zeros)
+	case !other || !sym && int64(len(p))*8 < zeroCount*bits:
+		return old, nil, nil
+	case said == "":
 		said = "no format"
 	}
-	return false, wire.ErrUnsupported.With("two readings: %s says %s, which is %s, and every zero point in %s is %s's: %s v1 or v2 decides",
+	stored := "v1"
+	if old {
+		stored = "v2"
+	}
+	return false, nil, wire.ErrUnsupported.With("two readings: %s says %s, which is %s, and every zero point in %s is %s's: %s v1 or v2 decides",
 		s.configName(), wire.Quote(said), version, wire.Quote(zeros.Name), stored, wire.OptionGPTQZeros)
 }
 
@@ -87,45 +102,82 @@ func (s *set) configName() string {
 	return s.config.File
 }
 
-// zeroSample is how many bytes of zero points are looked at, and zeroCount how
-// many of them make a rule and no accident.
+// zeroSample is how many bytes of zero points are looked at to bind a weight, and
+// zeroCount how many zero points make a rule and no accident.
 const (
 	zeroSample = 4 << 10
 	zeroCount  = 32
 )
 
-// otherZeros are zero points that are not the middle of the codes.
-const otherZeros = "others"
+// fields is eight fields of some bits that are alike. Rows of zero points are whole
+// words and whole multiples of eight fields, so that all of a tensor is such bytes
+// again and again.
+type fields []byte
 
-// middleZeros says of which version the zero points are if all that are looked
-// at are the middle of the codes; nothing of a few.
-func (s *set) middleZeros(f *form.GPTQ, zeros *tensor.Info) (string, error) {
-	rows, cols := f.Groups, f.Out
-	if bytes := f.Out * f.Bits / 8; bytes > zeroSample {
-		rows, cols = 1, zeroSample*8/f.Bits
-	} else {
-		rows = min(rows, zeroSample/bytes)
+// middleOf is the zero point of symmetric codes as a version stores it.
+func middleOf(bits int64, old bool) fields {
+	value := uint64(1) << (bits - 1)
+	if old {
+		value--
 	}
-	if rows*cols < zeroCount {
-		return "", nil
+	var all uint64
+	for i := range 8 {
+		all |= value << (int64(i) * bits)
 	}
-	p, err := s.prefix(zeros, rows*f.Out*f.Bits/8)
+	return binary.LittleEndian.AppendUint64(nil, all)[:bits]
+}
+
+// fills reports bytes that are the fields again and again.
+func (f fields) fills(p []byte) bool {
+	n := min(len(f), len(p))
+	return bytes.Equal(p[:n], f[:n]) && bytes.Equal(p[n:], p[:len(p)-n])
+}
+
+// middleZeros are zero points that a configuration says to be the middle of the codes.
+type middleZeros struct {
+	zeros  tensor.Info
+	file   string // that says it
+	fields fields
+	held   atomic.Bool
+}
+
+// notMiddle refuses other zero points.
+func notMiddle(file string, zeros *tensor.Info) error {
+	return wire.ErrUnsupported.With("two readings: %s says sym true, and zero points in %s are not the middle of the codes, which kernels of symmetric codes take: %s v1 or v2 reads those that are stored",
+		file, wire.Quote(zeros.Name), wire.OptionGPTQZeros)
+}
+
+// zeroBytes is how much of zero points is compared at once; every width of a field
+// divides it.
+const zeroBytes = 8 * 9 * 5 * 7 * 16
+
+// check reads all of the zero points, once.
+func (z *middleZeros) check(b *limits.Budget, m tensor.Model) error {
+	if z.held.Load() {
+		return nil
+	}
+	release, err := b.Lease(zeroBytes)
 	if err != nil {
-		return "", err
+		return err
 	}
-	raw := *f
-	raw.OldZeros = false
-	value := raw.Zero(p, 0, 0)
-	for i := range rows * cols {
-		if raw.Zero(p, i/cols, i%cols) != value {
-			return otherZeros, nil
+	defer release()
+	body, err := m.Body(b, z.zeros)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	for p, left := make([]byte, zeroBytes), z.zeros.Span.Len; left > 0; left -= int64(len(p)) {
+		p = p[:min(int64(len(p)), left)]
+		if err := b.Step(int64(len(p)) / 64); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(body, p); err != nil {
+			return err
+		}
+		if !z.fields.fills(p) {
+			return notMiddle(z.file, &z.zeros)
 		}
 	}
-	switch value {
-	case 1 << (f.Bits - 1):
-		return "v2", nil
-	case 1<<(f.Bits-1) - 1:
-		return "v1", nil
-	}
-	return otherZeros, nil
+	z.held.Store(true)
+	return nil
 }
