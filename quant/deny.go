@@ -115,6 +115,9 @@ func (s *set) unplaced(info *tensor.Info, owners *nameList) error {
 	if err := s.unexplained(info); err != nil {
 		return err
 	}
+	if err := s.orphan(info); err != nil {
+		return err
+	}
 	return s.stranger(info, owners)
 }
 

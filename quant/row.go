@@ -89,6 +89,7 @@ type table struct {
 	modules   []string // the same, following the name of its module
 	explained []string
 	meta      []string
+	alone     []string // parts whose names unquantized models do not have
 }
 
 func newTable(rows []*scheme, others []*foreign) *table {
@@ -103,6 +104,7 @@ func newTable(rows []*scheme, others []*foreign) *table {
 			t.methods[m.name] = m.name != "" // no method contradicts nothing
 		}
 		for _, m := range r.mains {
+			t.alone = union(t.alone, m.alone())
 			switch {
 			case m.only:
 				if !slices.ContainsFunc(t.only, func(o main) bool { return o.codes == m.codes }) {

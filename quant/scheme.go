@@ -73,7 +73,7 @@ func Describes(key string) bool { return rows.describes(key) }
 // any tensor fits a main tensor of a scheme. If not, Plan would bind nothing.
 func Any(m tensor.Model) bool {
 	for i := range m.Tensors() {
-		if rows.holdsCodes(&i) {
+		if rows.holdsCodes(&i) || endsIn(i.Name, rows.alone) {
 			return true
 		}
 	}
