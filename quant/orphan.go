@@ -50,15 +50,18 @@ func (s *set) orphan(info *tensor.Info) error {
 	}
 	var missing []string // codes that it could belong to
 	for _, row := range s.rows.rows {
+		if !row.stands(s.config.Method()) {
+			continue
+		}
 		for k := range row.mains {
 			m := &row.mains[k]
+			if err := s.b.Step(1); err != nil {
+				return err
+			}
 			for _, part := range m.parts {
 				stem, ok := suffix(info, part)
-				if !ok || !row.stands(s.config.Method()) {
+				if !ok {
 					continue
-				}
-				if err := s.b.Step(1); err != nil {
-					return err
 				}
 				codes := stem + m.codes
 				if _, ok := s.names.Find(codes); ok {

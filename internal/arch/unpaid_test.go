@@ -28,6 +28,7 @@ var unpaid = map[string][]string{
 		quant: w.Parts
 		quant: r.w.Parts
 		quant: r.ordered
+		quant: m.parts
 		quant: pieces
 		quant: wanted
 		quant: list
@@ -145,7 +146,6 @@ var unpaid = map[string][]string{
 		merge: stacks
 		merge: v.square
 		convert: bound.Plain
-		convert: bound.Weights
 		convert: picks
 		convert: p.tasks
 		convert: s.tasks
