@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -76,7 +77,7 @@ func (a *array) inRange(size int64) error {
 // leaves says why a path could be one outside of the model's folder, or no file in it.
 func leaves(path string) string {
 	switch {
-	case strings.ContainsAny(path, "\\\x00"):
+	case strings.ContainsAny(path, "\\\x00"), !utf8.ValidString(path):
 		return ambiguous
 	case strings.HasPrefix(path, "/"), len(path) > 1 && path[1] == ':':
 		return "an absolute path"

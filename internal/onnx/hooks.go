@@ -1,11 +1,12 @@
 package onnx
 
 import (
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -181,38 +182,54 @@ func (o *operator) end(w *walk, c *wire.Cursor, at int64) error {
 		return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.compiled", Severity: tensor.Danger, Where: "operator " + wire.Quote(o.typ), Off: at,
 			Text: "the operator " + wire.Quote(o.typ) + " runs what a library of the hardware compiled before, inside of it or in a file that it names"})
 	}
-	if _, seen := w.domains[o.domain]; seen || len(w.domains) >= maxExternal {
+	if domains[o.domain] {
 		return nil
 	}
-	name, err := limits.String(w.b, []byte(o.domain))
-	if err != nil {
+	if _, seen := w.foreign[operation{o.domain, o.typ}]; seen {
+		return nil
+	}
+	if len(w.foreign) >= maxOperations {
+		w.others = max(w.others, at) // not held against functions
+		return nil
+	}
+	if err := w.b.Hold(int64(64 + len(o.domain) + len(o.typ))); err != nil {
 		return c.FailAt("NodeProto", at, err)
 	}
-	w.domains[name] = at
+	w.foreign[operation{strings.Clone(o.domain), strings.Clone(o.typ)}] = at
 	return nil
 }
 
-// A defined is a FunctionProto: its domain needs no library.
+// maxOperations is how many operators of other domains are told apart. An export of
+// PyTorch that keeps its modules as functions has some thousands.
+const maxOperations = 32 << 10
+
+// An operation is what an operator does: the name of a function, and its domain.
+type operation struct{ domain, name string }
+
+// A defined is a FunctionProto: the operators that call it need no library.
 type defined struct {
 	nothing
 
-	domain string
+	operation
 }
 
 func (d *defined) text(f uint64, s string) {
-	if f == 10 {
+	switch f {
+	case 1:
+		d.name = s
+	case 10:
 		d.domain = s
 	}
 }
 
 func (d *defined) end(w *walk, c *wire.Cursor, at int64) error {
-	name, err := limits.String(w.b, []byte(d.domain))
-	if err != nil {
+	if len(w.own) >= maxOperations {
+		return nil
+	}
+	if err := w.b.Hold(int64(64 + len(d.domain) + len(d.name))); err != nil {
 		return c.FailAt("FunctionProto", at, err)
 	}
-	if len(w.own) < maxExternal {
-		w.own[name] = true
-	}
+	w.own[operation{strings.Clone(d.domain), strings.Clone(d.name)}] = true
 	return nil
 }
 
@@ -222,21 +239,27 @@ var domains = map[string]bool{
 	"com.microsoft": true, "com.microsoft.nchwc": true, "com.microsoft.experimental": true, "com.ms.internal.nhwc": true,
 }
 
-// finish looks at the domains, once all functions are known.
+// finish looks at the operators, once all functions are known.
 func (w *walk) finish() error {
-	var names []string
-	for d := range w.domains {
-		if !domains[d] && !w.own[d] {
-			names = append(names, d)
+	first := map[string]int64{} // of a domain, an operator that no function is
+	for o, at := range w.foreign {
+		if before, seen := first[o.domain]; !w.own[o] && (!seen || at < before) {
+			first[o.domain] = at
 		}
 	}
-	slices.Sort(names)
-	for _, d := range names {
-		err := w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.domain", Severity: tensor.Warning, Where: "domain " + wire.Quote(d), Off: w.domains[d],
-			Text: "operators of " + wire.Quote(d) + " come from a library that whoever runs the model must load"})
-		if err != nil {
+	for _, d := range slices.Sorted(maps.Keys(first)) {
+		if err := w.foreigner(d, first[d]); err != nil {
 			return err
 		}
 	}
+	if w.others > 0 {
+		return w.foreigner("more domains", w.others)
+	}
 	return nil
+}
+
+// foreigner reports an operator of a domain that is neither ONNX's nor a function's.
+func (w *walk) foreigner(domain string, at int64) error {
+	return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.domain", Severity: tensor.Warning, Where: "domain " + wire.Quote(domain), Off: at,
+		Text: "operators of " + wire.Quote(domain) + " come from a library that whoever runs the model must load"})
 }

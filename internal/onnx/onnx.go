@@ -24,7 +24,7 @@ type Model struct {
 func Check(b *limits.Budget, r io.ReaderAt, size int64) (*Model, error) {
 	c := wire.NewCursor(b, Format, r, size)
 	c.Order = binary.LittleEndian
-	w := &walk{schema: newSchema(), b: b, steps: b.Steps(), domains: map[string]int64{}, own: map[string]bool{}}
+	w := &walk{schema: newSchema(), b: b, steps: b.Steps(), foreign: map[operation]int64{}, own: map[operation]bool{}}
 	if size == 0 {
 		return nil, c.Fail("", wire.ErrTruncated.With("the file is empty"))
 	}
@@ -54,9 +54,10 @@ type walk struct {
 	steps   limits.Steps
 	out     Model
 	found   tensor.Findings
-	has     uint64           // fields of the model itself
-	domains map[string]int64 // of operators, and where one stands
-	own     map[string]bool  // domains of functions of the file
+	has     uint64              // fields of the model itself
+	foreign map[operation]int64 // of operators that are not ONNX's, and where one stands
+	own     map[operation]bool  // functions of the file
+	others  int64               // where an operator stands that was not kept, or 0
 }
 
 // A hook sees the fields of one message, and its end.

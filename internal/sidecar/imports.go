@@ -97,6 +97,8 @@ func (w *walk) names(key, text string, at int64) error {
 		return w.importOf(speech, key, text, at)
 	case file == "configuration.json" && w.below("plugins"):
 		return w.once(codeImport, tensor.Danger, "plugins", at, "ModelScope installs and imports "+wire.Quote(text)+", older versions without being asked")
+	case key == "value" && (w.below("externalData") || w.below("external_data")):
+		return w.externalData(text)
 	case key == "impl" && w.below("custom_pipelines"):
 		return w.autoMap(text, at)
 	case (key == "target" || key == "class_path") && callsCode(text):

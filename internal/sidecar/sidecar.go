@@ -44,8 +44,9 @@ type Text struct {
 // readers by the endings of names.
 var readers = map[string]func(*reader) error{
 	".jinja": (*reader).jinja, ".jinja2": (*reader).jinja, ".j2": (*reader).jinja,
-	".json": (*reader).json, ".yaml": (*reader).yaml, ".yml": (*reader).yaml, ".gin": (*reader).gin, ".prototxt": (*reader).caffe,
-	".txt": (*reader).vocabulary,
+	".json": (*reader).json, ".yaml": (*reader).yaml, ".yml": (*reader).yaml, ".gin": (*reader).gin, ".prototxt": (*reader).protoText,
+	".txt": (*reader).vocabulary, ".onnxjson": (*reader).json,
+	".textproto": (*reader).onnxText, ".pbtxt": (*reader).onnxText, ".onnxtxt": (*reader).onnxText, ".onnxtext": (*reader).onnxText,
 }
 
 // readersOf are those of files that a library knows by their whole names.

@@ -1,0 +1,124 @@
+package sidecar
+
+import (
+	"io"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// onnx.load reads a model as text too, by the end of its name: protobuf's text and
+// JSON, and a notation of its own. Of such a model only the places of external data are
+// judged: onnx 1.15 follows a path out of the folder.
+
+// protoText judges text of protobuf, which Caffe's networks are as well.
+func (r *reader) protoText() error {
+	if err := r.caffe(); err != nil {
+		return err
+	}
+	r.begin()
+	return r.onnxText()
+}
+
+// onnxText goes through the tokens of
+//
+//	external_data { key: "location" value: "model.data" }
+//	float[2] w = ["location": "model.data"]
+//
+// which are protobuf's text and ONNX's own notation.
+func (r *reader) onnxText() error {
+	var (
+		field  string // the last name
+		inData bool   // nothing but key and value was named since external_data
+		paired string // a text with a colon behind it
+		text   string
+	)
+	for {
+		c, err := r.next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case c == '#':
+			err = r.skipLine()
+		case c == '"' || c == '\'':
+			if text, err = r.textOf(c, text); err == nil && (inData && field == "value" || paired == "location" || strings.Contains(paired, `\`)) {
+				err = r.externalData(text)
+			}
+			continue
+		case inName(c):
+			if field, err = r.name(c); err == nil {
+				inData = field == "external_data" || inData && (field == "key" || field == "value")
+			}
+			paired = ""
+		case c == ':':
+			paired = text
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			continue // texts beside each other are one
+		default:
+			paired = ""
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if c != '#' {
+			text = ""
+		}
+	}
+}
+
+// name reads one that begins with c.
+func (r *reader) name(c byte) (string, error) {
+	text := []byte{c}
+	for {
+		c, err := r.next()
+		if err != nil || !inName(c) {
+			if err == nil {
+				r.back()
+			}
+			return string(text), err
+		}
+		if len(text) < maxText {
+			text = append(text, c)
+		}
+	}
+}
+
+// skipLine reads a comment.
+func (r *reader) skipLine() error {
+	for {
+		if c, err := r.next(); err != nil || c == '\n' {
+			return err
+		}
+	}
+}
+
+// textOf reads a text behind its quote, and appends as much of it as is kept. Of an
+// escape the backslash is, which no path that is taken has.
+func (r *reader) textOf(quote byte, text string) (string, error) {
+	out := []byte(text)
+	for {
+		c, err := r.next()
+		if err != nil || c == quote {
+			return string(out), err
+		}
+		if c == '\\' {
+			if _, err := r.next(); err != nil {
+				return string(out), err
+			}
+		}
+		if len(out) < maxText {
+			out = append(out, c)
+		}
+	}
+}
+
+// externalData judges a place of data of an ONNX model: numbers are such places too.
+func (r *reader) externalData(text string) error {
+	if text == "" || tensor.IsLocal(text) && !strings.ContainsAny(text, `\:`) {
+		return nil
+	}
+	return r.once("onnx.external-path", tensor.Danger, "", r.off, "an ONNX model as text reads data from "+wire.Quote(text))
+}
