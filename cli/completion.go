@@ -140,7 +140,7 @@ func completionOf(ctx context.Context, root *command.Command, words []string) co
 			return completion{words: flagOffers(c)}
 		}
 	}
-	if len(c.Commands) > 0 && len(paths) == 0 {
+	if len(c.Commands()) > 0 && len(paths) == 0 {
 		return completion{words: commandOffers(c)}
 	}
 	return argumentOf(c, len(paths))
@@ -179,7 +179,7 @@ func flagOffers(c *command.Command) []offer {
 
 func commandOffers(c *command.Command) []offer {
 	var list []offer
-	for _, child := range c.Commands {
+	for _, child := range c.Commands() {
 		if child.Hidden {
 			continue
 		}
@@ -212,12 +212,12 @@ func words(list ...string) completion {
 
 // argumentOf is what may stand as the n-th word of a command.
 func argumentOf(c *command.Command, n int) completion {
-	if len(c.Args) == 0 {
+	if len(c.Args()) == 0 {
 		return completion{}
 	}
-	arg := c.Args[min(n, len(c.Args)-1)]
+	arg := c.Args()[min(n, len(c.Args())-1)]
 	switch {
-	case n >= len(c.Args) && !arg.Many:
+	case n >= len(c.Args()) && !arg.Many:
 		return completion{}
 	case len(arg.Enum) > 0:
 		return words(arg.Enum...)

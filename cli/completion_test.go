@@ -196,7 +196,7 @@ func TestPagesForMan(t *testing.T) {
 				t.Errorf("%s: %s", c.Path(), line)
 			}
 		}
-		for _, f := range c.Flags {
+		for _, f := range c.Flags() {
 			if f.Group == "" && !strings.Contains(page, roff("--"+f.Name)) {
 				t.Errorf("%s: no --%s", c.Path(), f.Name)
 			}

@@ -51,7 +51,7 @@ func helpText(c *command.Command, width int) string {
 		h.line("  %s <command> [flags] ...", c.Name)
 		h.examples(firstExamples)
 		h.commands(c)
-		h.flags(c.Flags)
+		h.flags(c.Flags())
 		h.section("amn <command> --help says more about a command.")
 		return h.String()
 	}
@@ -63,12 +63,12 @@ func helpText(c *command.Command, width int) string {
 		h.examples(e.examples())
 	}
 	h.prose(c.Detail)
-	if len(c.Commands) > 0 {
+	if len(c.Commands()) > 0 {
 		h.commands(c)
 	}
-	if len(c.Args) > 0 {
+	if len(c.Args()) > 0 {
 		h.section("Arguments:")
-		for _, a := range c.Args {
+		for _, a := range c.Args() {
 			h.row(a.Usage(), a.Help)
 		}
 	}
@@ -96,7 +96,7 @@ func (h *helpWriter) examples(list []example) {
 // usageLine is the command with its arguments.
 func usageLine(c *command.Command) string {
 	s := c.Path()
-	for _, a := range c.Args {
+	for _, a := range c.Args() {
 		s += " " + a.Usage()
 	}
 	return s + " [flags]"
@@ -156,7 +156,7 @@ func limitsText(root *command.Command, width int) string {
 	h.line("Limits: what a file may cost before it is refused.")
 	h.prose(limitsHelp)
 	h.section("Flags:")
-	for _, f := range root.Flags {
+	for _, f := range root.Flags() {
 		if f.Group != "" {
 			h.row(flagUsage(f), f.Help)
 		}

@@ -15,8 +15,8 @@ import (
 
 // allFlags are those of the program, then those of each command.
 func allFlags(c *command.Command) []*command.Flag {
-	list := slices.Clone(c.Flags)
-	for _, child := range c.Commands {
+	list := slices.Clone(c.Flags())
+	for _, child := range c.Commands() {
 		list = append(list, allFlags(child)...)
 	}
 	return list
@@ -25,7 +25,7 @@ func allFlags(c *command.Command) []*command.Flag {
 // Each ceiling has the flag that messages name, in the group of limits.
 func TestEveryAxisHasItsFlag(t *testing.T) {
 	flags := map[string]*command.Flag{}
-	for _, f := range program(new(globals)).Flags {
+	for _, f := range program(new(globals)).Flags() {
 		flags["--"+f.Name] = f
 	}
 	var given axisFlags
@@ -99,13 +99,13 @@ func TestEveryCommandIsExplained(t *testing.T) {
 	var visit func(c *command.Command)
 	visit = func(c *command.Command) {
 		sentence(c.Path(), c.Help)
-		for _, a := range c.Args {
+		for _, a := range c.Args() {
 			sentence(c.Path()+" "+a.Name, a.Help)
 		}
-		if _, ok := c.Target.(runner); ok == (len(c.Commands) > 0) {
+		if _, ok := c.Target.(runner); ok == (len(c.Commands()) > 0) {
 			t.Errorf("%s: either it runs or it has commands that do", c.Path())
 		}
-		for _, child := range c.Commands {
+		for _, child := range c.Commands() {
 			visit(child)
 		}
 	}

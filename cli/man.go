@@ -56,7 +56,7 @@ func manPage(c *command.Command) string {
 [flags] ...`)
 	} else {
 		m.line(".B %s", roff(c.Path()))
-		for _, a := range c.Args {
+		for _, a := range c.Args() {
 			m.line(".I %s", roff(a.Usage()))
 		}
 		m.line("[flags]")
@@ -65,7 +65,7 @@ func manPage(c *command.Command) string {
 		m.section("DESCRIPTION")
 		m.prose(c.Detail)
 	}
-	if len(c.Commands) > 0 {
+	if len(c.Commands()) > 0 {
 		m.section("COMMANDS")
 		for _, leaf := range c.Leaves() {
 			m.row(strings.TrimPrefix(leaf.Path(), c.Path()+" "), leaf.Help)
@@ -153,7 +153,7 @@ func (m *manWriter) flags(c *command.Command) {
 	}
 	m.section("LIMITS")
 	m.prose(limitsHelp)
-	for _, f := range c.Flags {
+	for _, f := range c.Flags() {
 		if f.Group != "" {
 			m.row(strings.TrimSpace(flagUsage(f)), f.Help)
 		}

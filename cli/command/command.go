@@ -23,6 +23,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,17 +35,27 @@ type Command struct {
 	Help    string // one sentence
 	Detail  string // paragraphs: what the method Help of Target returns
 
-	Parent   *Command // nil of a program
-	Commands []*Command
-	Flags    []*Flag // without those of Parent
-	Args     []*Arg
+	Parent *Command // nil of a program
 
 	// Target is the pointer to the struct that parsing sets.
 	Target any
 
-	meant    *Command // the one of Commands that is meant where none is named
+	isRead   bool // that the fields of Target have been: most commands are never asked for
+	commands []*Command
+	flags    []*Flag
+	args     []*Arg
+	meant    *Command // the one of commands that is meant where none is named
 	checkers []checker
 }
+
+// Commands are those of the command, in the order of the help.
+func (c *Command) Commands() []*Command { return c.read().commands }
+
+// Flags are those of the command, without its parents'.
+func (c *Command) Flags() []*Flag { return c.read().flags }
+
+// Args are what the command takes besides flags.
+func (c *Command) Args() []*Arg { return c.read().args }
 
 // A checker is a struct, a command's or one embedded there, that checks what it was given.
 type checker interface{ Validate() error }
@@ -86,21 +97,20 @@ func (a *Arg) Usage() string {
 	return s
 }
 
-// New models the command whose fields target points to. It panics where the struct is no
-// model: that is a mistake in the program.
+// New models the command whose fields target points to. A struct that is no model is a
+// mistake in the program: whatever reads it panics.
 func New(name, help string, target any) *Command {
 	c := &Command{Name: name, Help: help, Target: target}
 	if d, ok := target.(interface{ Help() string }); ok {
 		c.Detail = d.Help()
 	}
-	c.fields()
 	return c
 }
 
 // Add adds a command.
 func (c *Command) Add(child *Command) {
 	child.Parent = c
-	c.Commands = append(c.Commands, child)
+	c.commands = append(c.commands, child)
 }
 
 // Path is the words that call the command: amn limits show.
@@ -113,7 +123,7 @@ func (c *Command) Path() string {
 
 // Find finds a command by its name or an alias of it, nil if there is none.
 func (c *Command) Find(word string) *Command {
-	for _, child := range c.Commands {
+	for _, child := range c.Commands() {
 		if child.Name == word {
 			return child
 		}
@@ -129,7 +139,7 @@ func (c *Command) Find(word string) *Command {
 // Words are the names and the aliases of the commands.
 func (c *Command) Words() []string {
 	var list []string
-	for _, child := range c.Commands {
+	for _, child := range c.Commands() {
 		list = append(append(list, child.Name), child.Aliases...)
 	}
 	return list
@@ -138,10 +148,10 @@ func (c *Command) Words() []string {
 // Leaves are the commands without commands of their own that are not hidden.
 func (c *Command) Leaves() []*Command {
 	var list []*Command
-	for _, child := range c.Commands {
+	for _, child := range c.Commands() {
 		switch {
 		case child.Hidden:
-		case len(child.Commands) == 0:
+		case len(child.Commands()) == 0:
 			list = append(list, child)
 		default:
 			list = append(list, child.Leaves()...)
@@ -152,7 +162,7 @@ func (c *Command) Leaves() []*Command {
 
 // Allowed are the flags that may follow the command: its own, then its parents'.
 func (c *Command) Allowed() []*Flag {
-	list := append([]*Flag(nil), c.Flags...)
+	list := slices.Clone(c.Flags())
 	if c.Parent != nil {
 		list = append(list, c.Parent.Allowed()...)
 	}
@@ -162,7 +172,7 @@ func (c *Command) Allowed() []*Flag {
 // Flag finds the flag that a word names, with its dashes.
 func (c *Command) Flag(word string) *Flag {
 	for ; c != nil; c = c.Parent {
-		if f := flagIn(c.Flags, word); f != nil {
+		if f := flagIn(c.Flags(), word); f != nil {
 			return f
 		}
 	}

@@ -81,7 +81,7 @@ func program() (*Command, *global, *convert, *group) {
 	for _, child := range []*Command{New("convert", "Convert.", c), New("limits", "Limits.", l), New("copy", "Copy.", new(copies))} {
 		root.Add(child)
 	}
-	root.Commands[0].Aliases, root.Commands[2].Hidden = []string{"write"}, true
+	root.Commands()[0].Aliases, root.Commands()[2].Hidden = []string{"write"}, true
 	return root, g, c, l
 }
 
@@ -190,7 +190,7 @@ func TestTheModelIsThatOfTheFields(t *testing.T) {
 		t.Error(diff)
 	}
 	c := root.Find("convert")
-	if got := c.Args[0].Usage() + " " + c.Args[1].Usage(); got != "<path> [<more> ...]" || c.Detail != "More about it." {
+	if got := c.Args()[0].Usage() + " " + c.Args()[1].Usage(); got != "<path> [<more> ...]" || c.Detail != "More about it." {
 		t.Errorf("%s %s", got, c.Detail)
 	}
 	if got := c.Flag("--limit").Help; got != "Limit (20)." {
@@ -220,7 +220,7 @@ func FuzzParse(f *testing.F) {
 		switch {
 		case err == nil && c.Name == "convert" && to.To != "" && to.To != "bf16" && to.To != "f16":
 			t.Errorf("--to %q", to.To)
-		case err == nil && len(c.Commands) > 0:
+		case err == nil && len(c.Commands()) > 0:
 			t.Errorf("%s runs", c.Path())
 		case err != nil && !errors.Is(err, ErrHelp) && !errors.As(err, &e):
 			t.Errorf("%T: %v", err, err)

@@ -3,17 +3,24 @@ package command
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
 
-// fields reads the tags of the target's struct.
-func (c *Command) fields() {
+// read reads the tags of the target's struct, once.
+func (c *Command) read() *Command {
+	if c.isRead {
+		return c
+	}
+	c.isRead = true
 	v := reflect.ValueOf(c.Target)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		panic(fmt.Sprintf("internal error: %s: %T is no pointer to a struct", c.Name, c.Target))
 	}
 	c.embed(v.Elem(), "")
+	return c
 }
 
 // embed adds the fields of a struct; group is that of flags which name none.
@@ -23,13 +30,13 @@ func (c *Command) embed(v reflect.Value, group string) {
 		c.checkers = append(c.checkers, check)
 	}
 	for i := range v.NumField() {
-		field, tag := v.Field(i), tags{v.Type().Field(i)}
+		field, tag := v.Field(i), tagsOf(v.Type().Field(i))
 		switch {
 		case tag.Anonymous, tag.has("embed"):
 			c.embed(field, tag.or("group", group))
 		case tag.has("cmd"):
-			child := New(tag.name(), tag.Tag.Get("help"), field.Addr().Interface())
-			if c.Add(child); tag.Tag.Get("default") == "withargs" {
+			child := New(tag.name(), tag.get("help"), field.Addr().Interface())
+			if c.Add(child); tag.get("default") == "withargs" {
 				c.meant = child
 			}
 		case tag.has("help"):
@@ -40,7 +47,7 @@ func (c *Command) embed(v reflect.Value, group string) {
 
 // add adds the flag or the argument of a field.
 func (c *Command) add(field reflect.Value, tag tags, group string) {
-	val, fallback := newValue(field, tag.Tag.Get("sep")), tag.Tag.Get("default")
+	val, fallback := newValue(field, tag.get("sep")), tag.get("default")
 	if val.set == nil {
 		panic(fmt.Sprintf("internal error: %s: no word is parsed into a %s", tag.Name, tag.Type))
 	}
@@ -49,40 +56,66 @@ func (c *Command) add(field reflect.Value, tag tags, group string) {
 			panic(fmt.Sprintf("internal error: %s: its default: %v", tag.Name, err))
 		}
 	}
-	help := strings.ReplaceAll(tag.Tag.Get("help"), "${default}", fallback)
+	help := strings.ReplaceAll(tag.get("help"), "${default}", fallback)
 	if tag.has("arg") {
-		c.Args = append(c.Args, &Arg{
+		c.args = append(c.args, &Arg{
 			Name: tag.name(), Help: help, Enum: tag.list("enum"), Optional: tag.has("optional"),
 			Many: field.Kind() == reflect.Slice, value: val,
 		})
 		return
 	}
 	var short rune
-	for _, short = range tag.Tag.Get("short") {
+	for _, short = range tag.get("short") {
 	}
-	c.Flags = append(c.Flags, &Flag{
-		Name: tag.name(), Help: help, Placeholder: tag.Tag.Get("placeholder"), Group: tag.or("group", group),
+	c.flags = append(c.flags, &Flag{
+		Name: tag.name(), Help: help, Placeholder: tag.get("placeholder"), Group: tag.or("group", group),
 		Short: short, Enum: tag.list("enum"), negatable: tag.has("negatable"), value: val,
 	})
 }
 
-// tags are those of a field.
-type tags struct{ reflect.StructField }
-
-func (t tags) has(key string) bool {
-	_, ok := t.Tag.Lookup(key)
-	return ok
+// tags are those of a field. They are split once: StructTag.Lookup reads all in front of
+// what it looks for, and the help is long.
+type tags struct {
+	reflect.StructField
+	pairs [][2]string
 }
 
+func tagsOf(f reflect.StructField) tags {
+	t := tags{StructField: f}
+	for rest := string(f.Tag); ; {
+		key, value, ok := strings.Cut(strings.TrimLeft(rest, " "), ":")
+		if !ok {
+			return t
+		}
+		quoted, err := strconv.QuotedPrefix(value)
+		if err != nil {
+			panic(fmt.Sprintf("internal error: %s: its tags: %v", f.Name, err))
+		}
+		rest = value[len(quoted):]
+		if value, err = strconv.Unquote(quoted); err == nil {
+			t.pairs = append(t.pairs, [2]string{key, value})
+		}
+	}
+}
+
+func (t tags) has(key string) bool {
+	return slices.ContainsFunc(t.pairs, func(p [2]string) bool { return p[0] == key })
+}
+
+// get is the value of a key, empty without one.
+func (t tags) get(key string) string { return t.or(key, "") }
+
 func (t tags) or(key, other string) string {
-	if s := t.Tag.Get(key); s != "" {
-		return s
+	for _, p := range t.pairs {
+		if p[0] == key && p[1] != "" {
+			return p[1]
+		}
 	}
 	return other
 }
 
 func (t tags) list(key string) []string {
-	return strings.FieldsFunc(t.Tag.Get(key), func(r rune) bool { return r == ',' })
+	return strings.FieldsFunc(t.get(key), func(r rune) bool { return r == ',' })
 }
 
 func (t tags) name() string { return t.or("name", dashed(t.Name)) }

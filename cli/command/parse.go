@@ -12,7 +12,7 @@ import (
 func (c *Command) Parse(args []string) (*Command, error) {
 	named, rest := c.choose(args)
 	p := parser{command: named}
-	if named.meant != nil {
+	if named.read().meant != nil {
 		p.command = named.meant
 	}
 	p.parse(rest)
@@ -60,8 +60,8 @@ func (c *Command) TakesValue(word string) bool {
 	if f := c.Flag(word); f != nil {
 		return f.TakesValue()
 	}
-	return slices.ContainsFunc(c.Commands, func(child *Command) bool {
-		f := flagIn(child.Flags, word)
+	return slices.ContainsFunc(c.Commands(), func(child *Command) bool {
+		f := flagIn(child.Flags(), word)
 		return f != nil && f.TakesValue() || child.TakesValue(word)
 	})
 }
@@ -191,22 +191,22 @@ func admit(enum []string, text string) error {
 }
 
 func (p *parser) argument(word string) {
-	c := p.command
+	c, args := p.command, p.command.Args()
 	switch {
 	case c.Find(word) != nil:
 		p.fail("%s: no command is looked for behind --", word)
 		return
-	case len(c.Commands) > 0:
+	case len(c.Commands()) > 0:
 		e := c.errorf("%q is no command%s", word, Nearest(word, c.Words()))
 		if e.Unknown = word; p.err == nil {
 			p.err = e
 		}
 		return
-	case len(c.Args) == 0, p.words >= len(c.Args) && !c.Args[len(c.Args)-1].Many:
+	case len(args) == 0, p.words >= len(args) && !args[len(args)-1].Many:
 		p.fail("unexpected argument %s", word)
 		return
 	}
-	a := c.Args[min(p.words, len(c.Args)-1)]
+	a := args[min(p.words, len(args)-1)]
 	p.words++
 	a.given = true
 	err := admit(a.Enum, word)
@@ -236,20 +236,20 @@ func (p *parser) fail(format string, args ...any) {
 
 // check asks for what must be given, then each struct for what it checks itself.
 func (c *Command) check() error {
-	if len(c.Commands) > 0 {
+	if len(c.Commands()) > 0 {
 		list := c.visible()
 		if len(list) > 5 {
 			list = append(list[:5], "...")
 		}
 		return c.errorf("say which command: %s", strings.Join(list, ", "))
 	}
-	for _, a := range c.Args {
+	for _, a := range c.Args() {
 		if !a.given && !a.Optional {
 			return c.errorf("%s is missing", a.Usage())
 		}
 	}
 	for at := c; at != nil; at = at.Parent {
-		for _, v := range at.checkers {
+		for _, v := range at.read().checkers {
 			if err := v.Validate(); err != nil {
 				return c.errorf("%v", err)
 			}
@@ -261,7 +261,7 @@ func (c *Command) check() error {
 // visible are the names of the commands in the help.
 func (c *Command) visible() []string {
 	var list []string
-	for _, child := range c.Commands {
+	for _, child := range c.Commands() {
 		if !child.Hidden {
 			list = append(list, child.Name)
 		}
