@@ -221,6 +221,14 @@ func (v Value) Float() (f float64, ok bool) {
 	return f, err == nil
 }
 
+// Number is a number as it is written; nothing for anything else.
+func (v Value) Number() string {
+	if v.Kind != strictjson.Number {
+		return ""
+	}
+	return v.text
+}
+
 // Off is where the value stands in its file.
 func (v Value) Off() int64 { return v.offset }
 

@@ -104,6 +104,9 @@ func (a *adapter) sort(b *limits.Budget) error {
 		if err := b.Step(a.work(m.name)); err != nil {
 			return err
 		}
+		if a.expressions > 0 && !printable(m.name) {
+			return m.in(wire.ErrUnsupported.With("its name has other characters than those that Python's expressions and these read alike"))
+		}
 		if err := a.complete(m); err != nil {
 			return m.in(err)
 		}
@@ -137,10 +140,10 @@ func (a *adapter) admit(name string) error {
 	return wire.ErrUnsupported.With("tensor %s: modules_to_save does not name its module, and nothing else says what it is for", wire.Quote(name))
 }
 
-// within reports a module inside of one that is saved whole.
-func (a *adapter) within(owner string) bool {
+// within reports a module that is saved whole, or inside of one.
+func (c *config) within(owner string) bool {
 	for ; owner != ""; owner = owner[:max(strings.LastIndexByte(owner, '.'), 0)] {
-		if ends(a.saved, owner) {
+		if ends(c.saved, owner) {
 			return true
 		}
 	}
@@ -150,7 +153,7 @@ func (a *adapter) within(owner string) bool {
 // work is the steps that a module costs: the lists of the configuration are held
 // against its name a few times.
 func (a *adapter) work(name string) int64 {
-	return int64(1+len(name)/32)*(int64(1+len(a.targets)+len(a.parameters)*len(a.parameters))+2*a.plain) + int64(1+len(name))*a.expressions
+	return int64(1+len(name)/32)*(int64(1+len(a.targets.names)+len(a.excludes.names)+(1+len(a.saved))*strings.Count(name, ".")+len(a.layers)+len(a.parameters)*len(a.parameters))+2*a.plain) + int64(1+len(name))*a.expressions
 }
 
 // complete refuses a module that lacks a part, or has one that nothing asks for.
@@ -165,8 +168,11 @@ func (a *adapter) complete(m *module) error {
 		return wire.ErrMismatch.With("a bias of lora_B goes with lora_bias, and only with it")
 	case m.depth > 0 && a.parametersOf(m.name) == nil:
 		return wire.ErrMismatch.With("several parameters of one module are adapted, and target_parameters names none")
-	case a.targets != nil && !ends(a.targets, m.name) && a.parameters == nil:
-		return wire.ErrMismatch.With("target_modules does not name it: PEFT would leave it out")
+	case a.parameters != nil:
+		return nil
+	}
+	if why := a.leftOut(m.name); why != "" {
+		return wire.ErrMismatch.With("%s: PEFT would leave it out", why)
 	}
 	return nil
 }

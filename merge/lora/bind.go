@@ -243,7 +243,41 @@ func (x *binder) bind(at int, a *adapter) error {
 			return wrappers[0].in(wire.ErrMissing.With("target_parameters names %d of its parameters, the adapter has %d", len(a.parametersOf(name)), len(wrappers)))
 		}
 	}
-	return a.settle(v)
+	if err := x.whole(at, a); err != nil || len(v.square) == 0 {
+		return err
+	}
+	config, err := x.config()
+	if err != nil {
+		return err
+	}
+	return a.settle(v, config.Get("model_type").String())
+}
+
+// whole refuses an adapter that lacks a tensor of a module that it says to have whole:
+// PEFT stops at it.
+func (x *binder) whole(at int, a *adapter) error {
+	if a.config == nil || len(a.saved) == 0 {
+		return nil
+	}
+	for i := range x.infos {
+		name := x.infos[i].Name
+		if err := x.b.Step(int64(1+strings.Count(name, ".")) * int64(1+len(a.saved))); err != nil {
+			return err
+		}
+		if t := x.targets[i]; a.within(name[:max(strings.LastIndexByte(name, '.'), 0)]) && (t == nil || t.whole.Name == "" || t.from != at) {
+			return wire.ErrMissing.With("the adapter has no tensor for %s, which modules_to_save says it has", wire.Quote(name))
+		}
+	}
+	return nil
+}
+
+// config reads the base's config.json; nothing where there is none.
+func (x *binder) config() (jsontree.Value, error) {
+	v, err := jsontree.Read(x.b, x.base.Configs(), "config.json", maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return v, err
 }
 
 // one binds a module with one weight.
@@ -351,8 +385,8 @@ func (x *binder) replace(at int, a *adapter, i tensor.Info, r renaming) error {
 
 // tied reports a model of one tensor for what goes in and what comes out.
 func (x *binder) tied() (bool, error) {
-	v, err := jsontree.Read(x.b, x.base.Configs(), "config.json", maxConfig)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	v, err := x.config()
+	if err != nil {
 		return false, err
 	}
 	if tied, ok := v.Get("tie_word_embeddings").Bool(); ok {

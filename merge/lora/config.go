@@ -20,25 +20,29 @@ const maxConfig = 16 << 20
 
 // config is what an adapter's configuration comes to.
 type config struct {
-	rank           int64
-	alpha          float64
-	rankOf         []pattern
-	alphaOf        []pattern
-	expressions    int64 // instructions of the patterns that are no names: what a character costs
-	plain          int64 // patterns that are names
-	rooted         bool  // alpha/sqrt(r) in place of alpha/r
-	dora           bool
-	transposed     bool // fan_in_fan_out
-	biases         bool // some are trained, which replace the base's
-	loraBias       bool
-	saved, targets []string
-	parameters     []string
+	rank        int64
+	alpha       float64
+	rankOf      []pattern
+	alphaOf     []pattern
+	expressions int64 // instructions of the patterns that are no names: what a character costs
+	plain       int64 // patterns that are names
+	rooted      bool  // alpha/sqrt(r) in place of alpha/r
+	dora        bool
+	transposed  bool // fan_in_fan_out
+	biases      bool // some are trained, which replace the base's
+	loraBias    bool
+	saved       []string
+	targets     choice
+	excludes    choice
+	layers      []string // numbers of those that are adapted, all where there are none
+	layerNames  []string // what stands before the number of a layer
+	parameters  []string
 }
 
 // ignored are keys that say nothing about the weights: where the adapter comes from,
 // how it was trained, and what made its first numbers.
 var ignored = []string{
-	"auto_mapping", "base_model_name_or_path", "eva_config", "exclude_modules", "inference_mode", "layers_pattern", "layers_to_transform",
+	"auto_mapping", "base_model_name_or_path", "eva_config", "inference_mode",
 	"lora_dropout", "loftq_config", "megatron_core", "peft_version", "qalora_group_size", "revision", "runtime_config", "task_type",
 	"ensure_weight_tying",
 }
@@ -92,6 +96,9 @@ func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err er
 	if v.Kind == strictjson.Null && !slices.Contains([]string{"r", "lora_alpha"}, name) {
 		return nil // not asked for
 	}
+	if is, err := c.modules(b, name, v); is {
+		return err
+	}
 	ok := true
 	switch name {
 	case "r":
@@ -115,17 +122,9 @@ func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err er
 			return wire.ErrUnsupported.With("%s changed the base before training: PEFT can save the adapter for the plain base (path_initial_model_for_weight_conversion)", wire.Quote(text))
 		}
 	case "rank_pattern":
-		c.rankOf, err = c.patterns(b, v)
+		c.rankOf, err = c.patterns(b, v, true)
 	case "alpha_pattern":
-		c.alphaOf, err = c.patterns(b, v)
-	case "modules_to_save":
-		c.saved, err = names(b, v)
-	case "target_modules":
-		if !v.IsString() { // a pattern, or "all-linear"
-			c.targets, err = names(b, v)
-		}
-	case "target_parameters":
-		c.parameters, err = names(b, v)
+		c.alphaOf, err = c.patterns(b, v, false)
 	default:
 		if truth, is := v.Bool(); slices.Contains(defaults, name) && is && !truth {
 			return nil

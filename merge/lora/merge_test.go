@@ -235,6 +235,7 @@ func TestRefusals(t *testing.T) {
 		{"a pattern of many classes", `{"peft_type":"LORA","r":2,"alpha_pattern":{"` + strings.Repeat(`\\pL`, 300) + `":2}}`, good, wire.Unsupported, "instructions"},
 		{"a wrapper that no parameter explains", `{"peft_type":"LORA","r":2,"target_parameters":["k.up"]}`, pair("l.base_layer", 2, 5, 4), wire.Malformed, "target_parameters"},
 		{"one weight under two names", `{"peft_type":"LORA","r":2}`, append(pair("m.l", 2, 5, 4), pair("l", 2, 5, 4)...), wire.Malformed, "twice"},
+		{"another layer", `{"peft_type":"LORA","r":2,"target_modules":["l"],"layers_to_transform":[1]}`, pair("m.h.0.l", 2, 5, 4), wire.Malformed, "layers_to_transform"},
 		{"a module that is no target", `{"peft_type":"LORA","r":2,"target_modules":["k"]}`, good, wire.Malformed, "target_modules"},
 		{"matrices of other shapes", `{"peft_type":"LORA","r":2}`, pair("l", 2, 6, 4), wire.Malformed, "[5 4]"},
 		{"a matrix without the other", `{"peft_type":"LORA","r":2}`, good[:1], wire.Malformed, "two matrices"},
@@ -247,7 +248,19 @@ func TestRefusals(t *testing.T) {
 		{"a tensor of another tuner", `{"peft_type":"LORA","r":2}`, append(good[:2:2], named("l.lora_C.weight")), wire.Unsupported, "lora_C"},
 		{"a name of another library", `{"peft_type":"LORA","r":2}`, append(good[:2:2], whole("lora_unet_x.weight", "F32", 1, 2)), wire.Unsupported, "lora_unet_x"},
 		{"a bias that nothing trains", `{"peft_type":"LORA","r":2}`, append(good[:2:2], whole("base_model.model.l.bias", "F32", 1, 5)), wire.Unsupported, "l.bias"},
-		{"a module of another shape", `{"peft_type":"LORA","r":2,"modules_to_save":["l"]}`, append(good[:2:2], whole("base_model.model.l.weight", "F32", 1, 4, 5)), wire.Malformed, "[4 5]"},
+		{"a module of another shape", `{"peft_type":"LORA","r":2,"modules_to_save":["l"]}`, []fixtures.Tensor{whole("base_model.model.l.weight", "F32", 1, 4, 5)}, wire.Malformed, "[4 5]"},
+		{"a module that is saved whole and adapted", `{"peft_type":"LORA","r":2,"modules_to_save":["l"]}`, append(good[:2:2], whole("base_model.model.l.weight", "F32", 1, 5, 4)), wire.Malformed, "modules_to_save"},
+		{"a module that is saved whole and not there", `{"peft_type":"LORA","r":2,"modules_to_save":["embed_tokens"]}`, good, wire.Malformed, "modules_to_save"},
+		{"a module that is taken out", `{"peft_type":"LORA","r":2,"target_modules":["l"],"exclude_modules":["l"]}`, good, wire.Malformed, "exclude_modules"},
+		{"a module that an expression takes out", `{"peft_type":"LORA","r":2,"exclude_modules":"[k-m]"}`, good, wire.Malformed, "exclude_modules"},
+		{"no targets at all", `{"peft_type":"LORA","r":2,"target_modules":[]}`, good, wire.Malformed, "target_modules"},
+		{"an expression for another module", `{"peft_type":"LORA","r":2,"target_modules":"k|.*\\.l"}`, good, wire.Malformed, "target_modules"},
+		{"an expression that asserts something", `{"peft_type":"LORA","r":2,"target_modules":"^(?!l|k).*"}`, good, wire.Malformed, "target_modules"},
+		{"layers that are none", `{"peft_type":"LORA","r":2,"layers_to_transform":[-1]}`, good, wire.Malformed, "layers_to_transform"},
+		{"a rank that is no whole number", `{"peft_type":"LORA","r":2,"rank_pattern":{"l":2.5}}`, good, wire.Malformed, "rank_pattern"},
+		{"a class in a class", `{"peft_type":"LORA","r":2,"alpha_pattern":{"[[:alpha:]]":4}}`, good, wire.Unsupported, "alpha_pattern"},
+		{"a count without a beginning", `{"peft_type":"LORA","r":2,"alpha_pattern":{"l{,3}":4}}`, good, wire.Unsupported, "alpha_pattern"},
+		{"a parenthesis that closes ours", `{"peft_type":"LORA","r":2,"alpha_pattern":{"x)|(l":4}}`, good, wire.Unsupported, "alpha_pattern"},
 		{"embeddings that are tied", `{"peft_type":"LORA","r":2}`, append(good[:2:2], whole("base_model.model.embed_tokens.weight", "F32", 1, 5, 4)), wire.Unsupported, "ties"},
 		{"no configuration", "", good, wire.Malformed, "adapter_config.json"},
 		{"no object", "[]", good, wire.Malformed, "object"},
@@ -269,6 +282,55 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%v: %v, want %v that says %s", wire.ClassOf(err), err, c.class, c.says)
 			}
 		})
+	}
+}
+
+// Of a square layer no shape tells whether it is transposed: the model's type does, as
+// PEFT asks the module's class and not fan_in_fan_out.
+func TestSquareLayersAreThoseOfTheModelsType(t *testing.T) {
+	const n, rank = 4, 3
+	for _, c := range []struct {
+		config, module, adapter string
+		transposed              bool
+	}{
+		{`{"model_type":"gpt2"}`, "h.0.attn.c_proj", "", true},
+		{`{"model_type":"gpt2"}`, "h.0.attn.other", `,"fan_in_fan_out":true`, false},
+		{`{"model_type":"llama"}`, "h.0.attn.q_proj", `,"fan_in_fan_out":true`, false},
+		{`{}`, "h.0.attn.q_proj", `,"fan_in_fan_out":true`, true},
+	} {
+		w, more := fixtures.Whole(c.module+".weight", "F32", 5, n, n), pair(c.module, rank, n, n)
+		m, _, err := merge(t, folder{c.config, []fixtures.Tensor{w}}, folder{`{"peft_type":"LORA","r":3,"lora_alpha":3` + c.adapter + `}`, more})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range numbers(t, m, w.Name) {
+			row, col := i/n, i%n
+			if c.transposed {
+				row, col = col, row
+			}
+			want := float32(0)
+			for r := range rank {
+				want += more[1].Values[row*rank+r] * more[0].Values[r*n+col]
+			}
+			if want += w.Values[i]; got != want {
+				t.Fatalf("%s, %s%s: element %d is %v, want %v", c.config, c.module, c.adapter, i, got, want)
+			}
+		}
+	}
+}
+
+// Expressions that Python's re reads otherwise, or not at all, are not read.
+func TestExpressionsOfOtherGrammars(t *testing.T) {
+	for text, reads := range map[string]bool{
+		"q_proj": true, `.*\\.layers\\.[0-9]+\\.(?:q|k)_proj`: true, `l{1,3}`: true, `(?P<a>l)`: true, `[^]a]+`: true, `l$`: true,
+		`[[:alpha:]]+`: false, `l{,3}`: false, `x)|(l`: false, `(?i)L`: false, `\\Ql\\E`: false, `\\pL`: false, `l\\z`: false, `(?<a>l)`: false,
+		`^*l`: false, `\\x{6c}`: false, `(?s:.)`: false, `[a`: false, `l\\`: false, `é`: false,
+	} {
+		a := folder{`{"peft_type":"LORA","r":2,"alpha_pattern":{"` + text + `":4}}`, pair("l", 2, 5, 4)}
+		_, _, err := merge(t, folder{tensors: []fixtures.Tensor{fixtures.Whole("l.weight", "F32", 3, 5, 4)}}, a)
+		if (err == nil) != reads {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

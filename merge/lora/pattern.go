@@ -28,8 +28,8 @@ const (
 )
 
 // patterns reads an object of numbers. PEFT takes the first key that fits the end of
-// a module's name, from its beginning or from a dot on.
-func (c *config) patterns(b *limits.Budget, v jsontree.Value) (list []pattern, err error) {
+// a module's name, from its beginning or from a dot on. Ranks are whole.
+func (c *config) patterns(b *limits.Budget, v jsontree.Value, whole bool) (list []pattern, err error) {
 	if v.Kind != strictjson.Object {
 		return nil, wire.ErrRange.With("it is no object")
 	}
@@ -37,6 +37,9 @@ func (c *config) patterns(b *limits.Budget, v jsontree.Value) (list []pattern, e
 		n, ok := finite(m.Value)
 		if !ok {
 			return nil, wire.ErrRange.With("%s has no number", wire.Quote(m.Name))
+		}
+		if _, is := m.Value.Int(); whole && !is {
+			return nil, wire.ErrRange.With("%s has no whole number", wire.Quote(m.Name))
 		}
 		p, err := newPattern(b, m.Name, n)
 		if err != nil {
@@ -53,31 +56,39 @@ func (c *config) patterns(b *limits.Budget, v jsontree.Value) (list []pattern, e
 }
 
 func newPattern(b *limits.Budget, text string, n float64) (p pattern, err error) {
-	if err := b.Step(int64(1 + len(text))); err != nil {
-		return p, err
-	}
-	p.n = n
 	if len(text) > maxPattern {
 		return p, wire.ErrUnsupported.With("%s is a regular expression of more than %d characters", wire.Quote(text), maxPattern)
 	}
-	whole := `^(?:.*\.)?(?:` + text + `)$`
-	tree, err := syntax.Parse(whole, syntax.Perl)
-	if err != nil {
-		return p, wire.ErrUnsupported.With("%s is no regular expression that is read here", wire.Quote(text))
+	if portable(text) {
+		if p, err = compile(b, `^(?:.*\.)?(?:`+text+`)$`); err != nil {
+			return p, err
+		}
 	}
-	size := instructions(tree)
-	if size > maxInstructions {
-		return p, wire.ErrUnsupported.With("%s is a regular expression of more than %d instructions", wire.Quote(text), maxInstructions)
+	if p.re == nil {
+		return p, wire.ErrUnsupported.With("%s is no regular expression that is read here, or has more than %d instructions", wire.Quote(text), maxInstructions)
 	}
-	if err := b.Hold(1024 + instruction*size); err != nil {
+	if p.n = n; isName(text) {
+		p.name, p.size = text, 0
+	}
+	return p, nil
+}
+
+// compile makes an expression; none of one that is not read here.
+func compile(b *limits.Budget, text string) (p pattern, err error) {
+	if err := b.Step(int64(1 + len(text))); err != nil || len(text) > 8*maxPattern {
 		return p, err
 	}
-	if isName(text) {
-		p.name = text
-	} else {
-		p.size = size
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return p, nil
 	}
-	p.re, err = regexp.Compile(whole)
+	if p.size = instructions(tree); p.size > maxInstructions {
+		return pattern{}, nil
+	}
+	if err := b.Hold(1024 + instruction*p.size); err != nil {
+		return p, err
+	}
+	p.re, err = regexp.Compile(text)
 	return p, err
 }
 
@@ -106,7 +117,7 @@ func isName(text string) bool {
 // fits reports a module that PEFT finds by the pattern.
 func (p *pattern) fits(module string) bool {
 	at := len(module) - len(p.name)
-	if p.name == "" || strings.ContainsFunc(module, func(r rune) bool { return r < ' ' || r > '~' }) {
+	if p.name == "" || !printable(module) {
 		return p.re.MatchString(module)
 	}
 	if at < 0 || at > 0 && module[at-1] != '.' {
@@ -128,4 +139,88 @@ func first(list []pattern, module string, otherwise float64) float64 {
 		}
 	}
 	return otherwise
+}
+
+// printable reports a name whose characters Python's re and regexp sort alike.
+func printable(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// portable reports an expression that Python's re and regexp read alike, where both
+// read it: they differ in classes in classes, in counts without a beginning, in flags
+// and in some escapes, and a parenthesis that closes what it has not opened would close
+// one around the expression. Assertions ahead are read by who asks.
+func portable(text string) bool {
+	if !printable(text) {
+		return false
+	}
+	depth, anchor := 0, false // the last thing was an anchor, which Python repeats not
+	for i := 0; i < len(text); i++ {
+		c, rest := text[i], text[i+1:]
+		if anchor && strings.IndexByte("*+?{", c) >= 0 {
+			return false
+		}
+		anchor = c == '^' || c == '$'
+		switch c {
+		case '\\':
+			if rest == "" || !escapes(rest[0], "dDwWsSbB") {
+				return false
+			}
+			anchor = rest[0]|0x20 == 'b'
+			i++
+		case '[':
+			n := classLen(rest)
+			if n < 0 {
+				return false
+			}
+			i += n
+		case '(':
+			depth++
+			if strings.HasPrefix(rest, "?") && !groups(rest) {
+				return false
+			}
+		case ')':
+			if depth--; depth < 0 {
+				return false
+			}
+		case '{':
+			if rest == "" || rest[0] < '0' || rest[0] > '9' {
+				return false
+			}
+		}
+	}
+	return depth == 0
+}
+
+// groups reports what may follow a parenthesis that opens.
+func groups(rest string) bool {
+	return strings.HasPrefix(rest, "?:") || strings.HasPrefix(rest, "?P<") || strings.HasPrefix(rest, "?!") || strings.HasPrefix(rest, "?=")
+}
+
+// escapes reports a letter of the list, or what is no letter or digit.
+func escapes(c byte, letters string) bool {
+	isWord := c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+	return !isWord || strings.IndexByte(letters, c) >= 0
+}
+
+// classLen is how far the end of a class is behind its bracket, -1 for one that is not
+// read alike.
+func classLen(rest string) int {
+	i := 0
+	if strings.HasPrefix(rest, "^") {
+		i++
+	}
+	for first := i; i < len(rest); i++ {
+		switch {
+		case rest[i] == '[':
+			return -1
+		case rest[i] == ']' && i > first:
+			return i + 1
+		case rest[i] == '\\':
+			if i++; i == len(rest) || !escapes(rest[i], "dDwWsS") {
+				return -1
+			}
+		}
+	}
+	return -1
 }

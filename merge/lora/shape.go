@@ -81,7 +81,7 @@ func (a *adapter) shape(m *module, w *tensor.Info, v *votes) (*product, error) {
 		p.kind, p.rows, p.cols = plain, out, in // a convolution
 	case len(pa) == 2 && in == out && same(out, in):
 		p.kind, p.rows, p.cols = plain, out, in
-		v.square = append(v.square, p)
+		v.square = append(v.square, square{p, m.name})
 	case len(pa) == 2 && same(out, in):
 		p.kind, p.rows, p.cols = plain, out, in
 		v.plain = true
@@ -118,23 +118,45 @@ func (a *adapter) magnitudes(p *product) error {
 // votes are the layers of one adapter by the order of their dimensions.
 type votes struct {
 	plain, transposed bool
-	square            []*product
+	square            []square
 }
 
-// settle decides for square layers. PEFT asks the module's class, which no file
-// names: other layers of the adapter tell, or the configuration where there are none.
-func (a *adapter) settle(v *votes) error {
+// A square layer is one whose dimensions do not tell.
+type square struct {
+	*product
+	module string
+}
+
+// conv1D are the modules of transformers' Conv1D, which keeps its weight transposed,
+// by the model_type of config.json.
+var conv1D = map[string][]string{
+	"gpt2":                 {"c_attn", "q_attn", "c_proj", "c_fc"},
+	"imagegpt":             {"c_attn", "q_attn", "c_proj", "c_fc"},
+	"decision_transformer": {"c_attn", "q_attn", "c_proj", "c_fc"},
+	"openai-gpt":           {"c_attn", "c_proj", "c_fc"},
+	"clvp":                 {"c_proj", "c_fc"},
+}
+
+// settle decides for square layers. PEFT asks the module's class, which is that of the
+// model's type, whatever fan_in_fan_out says. Of a model without a type, and of one with
+// code of its own, other layers of the adapter tell, or the configuration where there
+// are none.
+func (a *adapter) settle(v *votes, modelType string) error {
 	if len(v.square) == 0 {
 		return nil
 	}
-	turn := v.transposed
-	if v.plain == v.transposed {
-		turn = a.transposed
-	}
-	if v.plain && v.transposed {
+	if v.plain && v.transposed && conv1D[modelType] == nil {
 		return wire.ErrUnsupported.With("some layers keep their weight transposed and some do not, so nothing tells for square ones")
 	}
 	for _, p := range v.square {
+		turn := slices.Contains(conv1D[modelType], p.module[strings.LastIndexByte(p.module, '.')+1:])
+		switch {
+		case conv1D[modelType] != nil:
+		case v.plain != v.transposed:
+			turn = v.transposed
+		case modelType == "":
+			turn = a.transposed
+		}
 		if turn {
 			p.kind = transposed
 		}
