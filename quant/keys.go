@@ -13,19 +13,20 @@ var anyKeys = []string{
 	"kv_cache_scheme", "kv_cache_scheme.**", "kv_cache_quant_algo", "kv_cache_quant_config", "kv_cache_quant_config.**", "kv_cache_dtype",
 }
 
-// gptqKeys are GPTQModel's, AutoGPTQ's and those of transformers' class.
-var gptqKeys = []string{
+// gptqKeys are GPTQModel's, AutoGPTQ's, those of transformers' class, and
+// AutoRound's, which writes all of its own into a configuration of GPTQ.
+var gptqKeys = append([]string{
 	"bits", "group_size", "sym", "desc_act", "checkpoint_format", "format", "method", "pack_dtype=int32|torch.int32", "lm_head", "meta", "meta.**",
 	"dynamic", "dynamic.*.bits", "dynamic.*.group_size", "dynamic.*.sym", "dynamic.*.desc_act", "dynamic.*.mse", "dynamic.*.damp_percent", "dynamic.*.act_group_aware",
 	"damp_percent", "damp_auto_increment", "true_sequential", "static_groups", "act_group_aware", "model_name_or_path", "model_file_base_name", "is_marlin_format?",
 	"tokenizer", "dataset", "backend", "model_seqlen", "block_name_to_quantize", "module_name_preceding_first_block", "batch_size", "pad_token_id",
 	"max_input_length", "cache_block_outputs", "modules_in_block_to_quantize", "use_cuda_fp16", "use_exllama", "disable_exllama", "exllama_config.**",
 	"pack_impl", "offload_to_disk", "offload_to_disk_path", "device", "mse", "parallel_packing", "quantizer", "quant_batch_size",
-	"rotation?", "adapter?", "activation?",
-}
+	"rotation?", "adapter?", "activation?", "hyb_act",
+}, autoRoundKeys...)
 
-// awqKeys are AutoAWQ's, of both of its files, and GPTQModel's.
-var awqKeys = []string{
+// awqKeys are AutoAWQ's, of both of its files, GPTQModel's, and AutoRound's.
+var awqKeys = append([]string{
 	"bits", "w_bit", "group_size", "q_group_size", "zero_point", "version", "backend", "do_fuse", "modules_to_fuse.**", "modules_to_fuse",
 	"fuse_max_seq_len", "exllama_config", "exllama_config.**", "sym", "desc_act", "format", "checkpoint_format", "method", "meta", "meta.**", "pack_dtype=int32|torch.int32", "lm_head",
 	"dynamic", "dynamic.*.bits", "dynamic.*.group_size", "dynamic.*.sym", "rotation?", "adapter?", "activation?", "damp_percent", "true_sequential", "static_groups", "model_name_or_path", "model_file_base_name",
@@ -33,7 +34,7 @@ var awqKeys = []string{
 	"act_group_aware", "damp_auto_increment", "tokenizer", "dataset", "model_seqlen", "block_name_to_quantize", "module_name_preceding_first_block",
 	"batch_size", "pad_token_id", "max_input_length", "cache_block_outputs", "modules_in_block_to_quantize", "pack_impl", "offload_to_disk",
 	"offload_to_disk_path", "device", "mse", "parallel_packing", "quantizer", "quant_batch_size",
-}
+}, autoRoundKeys...)
 
 // fp8Keys are DeepSeek's, and those of transformers' FineGrainedFP8Config.
 var fp8Keys = []string{
@@ -87,6 +88,7 @@ var autoRoundKeys = []string{
 	"regex_config.*.act_sym", "regex_config.*.act_data_type", "regex_config.*.act_dynamic", "regex_config.*.super_bits?", "regex_config.*.super_group_size?",
 	"regex_config.*.scale_dtype", "regex_config.*.rotation_config?", "regex_config.*.fixed_by_user",
 	"rotation_config?", "rotation_configs?",
+	"provider", "train_bs", "n_samples", // 0.2 said batch_size and nsamples so
 }
 
 // autoRoundMethods are the names of AutoRound's configuration.

@@ -21,7 +21,7 @@ var kinds = map[string]func(v any) bool{
 
 // free are objects that do not bear on weights, and whose keys have other meanings.
 var free = map[string]bool{
-	"quant_type": true, "quant_type_kwargs": true, "producer": true, "meta": true, "observer_kwargs": true, "input_activations": true, "output_activations": true,
+	"quant_type": true, "quant_type_kwargs": true, "producer": true, "meta": true, "exllama_config": true, "observer_kwargs": true, "input_activations": true, "output_activations": true,
 }
 
 func isText(v any) bool { _, ok := v.(string); return ok }

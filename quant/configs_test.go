@@ -1,0 +1,69 @@
+package quant
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// notDecoded are methods of which no weight is decoded, whatever their keys.
+var notDecoded = []string{"aqlm", "eetq", "fouroversix", "fp_quant", "gguf", "higgs", "sinq", "spqr", "vptq"}
+
+// What libraries write of a quantization is explained, key by key, and every value
+// is of the kind that is asked for.
+func TestConfigurationsThatLibrariesWriteAreExplained(t *testing.T) {
+	text, err := os.ReadFile("../testdata/quant/configs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written map[string]json.RawMessage
+	if err := json.Unmarshal(text, &written); err != nil {
+		t.Fatal(err)
+	}
+	met := map[string]bool{}
+	for name, object := range written {
+		b := limits.Policy{}.Budget(t.Context())
+		files := fstest.MapFS{"config.json": {Data: []byte(`{"quantization_config":` + string(object) + `}`)}}
+		c, err := config.Load(b, files, "")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		method := c.Method()
+		met[method] = true
+		if slices.Contains(notDecoded, method) {
+			continue
+		}
+		known := slices.Clone(anyKeys)
+		for _, r := range rows.rows {
+			for _, m := range r.methods {
+				if m.name == method {
+					known = append(known, m.known...)
+				}
+			}
+		}
+		var unknown []string
+		if err := config.Known(b, c.Quant, known, func(name string, _ any) error {
+			unknown = append(unknown, name)
+			return nil
+		}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff([]string(nil), unknown); diff != "" {
+			t.Errorf("%s, %s, unknown keys: %s", name, method, diff)
+		}
+		b.Close()
+	}
+	for _, method := range append(slices.Clone(notDecoded), "gptq", "awq", "auto-round", "compressed-tensors", "torchao", "hqq", "bitsandbytes", "fp8", "mxfp4") {
+		if !met[method] {
+			t.Errorf("no configuration of %s", method)
+		}
+	}
+}
