@@ -119,11 +119,14 @@ func newChecker() *checker {
 	}
 }
 
-// check gives the types of the whole module.
-func check(t *testing.T) *checker {
-	t.Helper()
+// checked are the types of the whole module, found once for all tests.
+var checked = sync.OnceValues(func() (*checker, error) {
+	all, err := load()
+	if err != nil {
+		return nil, err
+	}
 	c := newChecker()
-	for _, s := range sources(t) {
+	for _, s := range all {
 		if !s.test() {
 			name := path.Join(module, s.dir())
 			c.files[name] = append(c.files[name], s.tree)
@@ -131,8 +134,17 @@ func check(t *testing.T) *checker {
 	}
 	for name := range c.files {
 		if _, err := c.Import(name); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
+	}
+	return c, nil
+})
+
+func check(t *testing.T) *checker {
+	t.Helper()
+	c, err := checked()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return c
 }
