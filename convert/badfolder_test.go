@@ -39,7 +39,7 @@ func TestHostileFoldersAreRefused(t *testing.T) {
 		{"a merge of three texts", "tokenizer.json", plain(`["a", "b", "a"]`, "null", "null"), "tokenizer.json", wire.Malformed},
 		{"a token with a number beyond all vocabularies", "tokenizer.json", `{"model": {"type": "BPE", "vocab": {"a": 99999999999}, "merges": []}}`, "tokenizer.json", wire.Malformed},
 		{"an added token with another number than it has", "tokenizer.json",
-			`{"added_tokens": [{"id": 9, "content": "a"}], "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}`, "tokenizer.json", wire.Malformed},
+			`{"added_tokens": [{"id": 9, "content": "a", "special": false, "normalized": false, "lstrip": false, "rstrip": false, "single_word": false}], "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}`, "tokenizer.json", wire.Malformed},
 		{"a piece of sentencepiece's that ends nowhere", "tokenizer.model", "\x0a" + varint, "tokenizer.model", wire.Truncated},
 		{"a piece without a text", "tokenizer.model", "\x0a\x02\x0a\x00", "tokenizer.model", wire.Malformed},
 		{"a group of protobuf's", "tokenizer.model", "\x0b\x0c", "tokenizer.model", wire.Malformed},

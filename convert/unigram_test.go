@@ -45,7 +45,7 @@ const (
 	xlmrConfig = `{"architectures": ["XLMRobertaModel"], "vocab_size": 8, "hidden_size": 2, "intermediate_size": 2, "num_hidden_layers": 1, "num_attention_heads": 1,
  "max_position_embeddings": 6, "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}`
 	xlmrTokens = `{"normalizer": %s, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
- "added_tokens": [{"id": 5, "content": "b"}],
+ "added_tokens": [{"id": 5, "content": "b", "special": false, "normalized": false, "lstrip": false, "rstrip": false, "single_word": false}],
  "model": {"type": "Unigram", "unk_id": 3, "vocab": %s}}`
 	precompiled = `{"type": "Precompiled", "precompiled_charsmap": "AAEC"}`
 	xlmrVocab   = `[["<s>", 0], ["<pad>", 0], ["</s>", 0], ["<unk>", 0], ["▁a", -1.5], ["b", -2], ["<mask>", 0]]`
@@ -75,7 +75,7 @@ func TestUnigramsOfTokenizerJSON(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.class != wire.OK {
-				c.tokens = strings.Replace(c.tokens, `"added_tokens": [{"id": 5, "content": "b"}],`, "", 1)
+				c.tokens = strings.Replace(c.tokens, `"added_tokens": [{"id": 5, "content": "b", "special": false, "normalized": false, "lstrip": false, "rstrip": false, "single_word": false}],`, "", 1)
 			}
 			m.Folder = fstest.MapFS{"config.json": {Data: []byte(xlmrConfig)}, "tokenizer.json": {Data: []byte(c.tokens)}}
 			to, err := convert.LlamaCPP{Name: "x"}.Model(b, m)

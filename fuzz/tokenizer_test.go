@@ -40,12 +40,12 @@ var tokenizerTarget = fuzz.Target{
 	},
 }
 
-const tinyBPE = `{"added_tokens": [{"id": 4, "content": "...", "special": true, "normalized": false, "lstrip": true}],
+const tinyBPE = `{"added_tokens": [{"id": 4, "content": "...", "special": true, "normalized": false, "lstrip": true, "rstrip": false, "single_word": false}],
  "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}, {"type": "Prepend", "prepend": "▁"}]},
  "pre_tokenizer": %s, "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}, {"Sequence": {"id": "A"}}], "special_tokens": {"x": {"id": "x", "ids": [1], "tokens": ["x"]}}},
  "decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "unk_token": "a", "fuse_unk": true, "byte_fallback": true, "ignore_merges": true, "vocab": {"a": 0, "b": 1, "ab": 2, "3": 3}, "merges": ["a b"]}}`
 
-const tinyPieces = `{"added_tokens": [{"id": 0, "content": "[UNK]", "special": true}], "normalizer": %s, "pre_tokenizer": {"type": "BertPreTokenizer"},
+const tinyPieces = `{"added_tokens": [{"id": 0, "content": "[UNK]", "special": true, "normalized": false, "lstrip": false, "rstrip": false, "single_word": false}], "normalizer": %s, "pre_tokenizer": {"type": "BertPreTokenizer"},
  "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}, {"Sequence": {"id": "A"}}], "special_tokens": {"x": {"id": "x", "ids": [1], "tokens": ["x"]}}},
  "decoder": {"type": "WordPiece"}, "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9, "vocab": {"[UNK]": 0, "a": 1, "##b": 2, "33": 3, "##3": 4}}}`
 

@@ -286,5 +286,22 @@ func (k *keys) merges(t *tokenizer.JSON) ([]string, error) {
 		}
 		list[i] = strings.ReplaceAll(m.A, " ", "Ġ") + " " + strings.ReplaceAll(m.B, " ", "Ġ")
 	}
-	return list, nil
+	return list, k.mergedOnce(list)
+}
+
+// mergedOnce refuses a merge that stands twice: tokenizers ranks it by its last place,
+// llama.cpp by its first.
+func (k *keys) mergedOnce(list []string) error {
+	seen, err := wire.NewNameSet(k.b, len(list), func(i int) string { return list[i] })
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if _, added, err := seen.Add(i); err != nil {
+			return err
+		} else if !added {
+			return wire.ErrDuplicate.With("merge %d, %s, stands before it too: tokenizers and llama.cpp would merge in another order", i, wire.Quote(list[i]))
+		}
+	}
+	return nil
 }

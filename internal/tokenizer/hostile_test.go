@@ -36,6 +36,8 @@ func TestHostileFiles(t *testing.T) {
 		"a merge of a token that is none":   {`{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b"]}}`, wire.Malformed},
 		"two tokens with one text":          {`{"model": {"type": "BPE", "vocab": {"a": 0, "\u0061": 1}, "merges": []}}`, wire.Malformed},
 		"a number beyond all":               {`{"model": {"type": "BPE", "vocab": {"a": 99999999999}, "merges": []}}`, wire.Malformed},
+		"an added token without a flag":     {`{"added_tokens": [{"id": 2, "content": "x", "special": true, "normalized": false, "lstrip": false, "rstrip": false}], ` + model + `}`, wire.Malformed},
+		"a flag that is a number":           {`{"added_tokens": [{"id": 2, "content": "x", "special": 1, "normalized": false, "lstrip": false, "rstrip": false, "single_word": false}], ` + model + `}`, wire.Malformed},
 		"an added token of the end":         {`{"added_tokens": [{"id": 16777216, "content": "x"}], ` + model + `}`, wire.Malformed},
 	} {
 		b := account(t, limits.Policy{MaxSteps: 20_000_000, MaxTotalBytes: 256 << 20})

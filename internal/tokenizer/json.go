@@ -248,11 +248,16 @@ func (p *jsonParser) added() error {
 	if !ok || id < 0 || id > maxID || !text.IsString() || text.String() == "" {
 		return p.d.FailAt("", v.Off(), wire.ErrSyntax.With("added token %d has no text or no number", len(p.Added)))
 	}
-	p.Added, err = limits.Append(p.b, p.Added, Added{
-		Text: text.String(), ID: int32(id),
-		Special: v.Get("special").True(), Normalized: v.Get("normalized").True(),
-		Left: v.Get("lstrip").True(), Right: v.Get("rstrip").True(), Word: v.Get("single_word").True(),
-	})
+	a := Added{Text: text.String(), ID: int32(id)}
+	for _, flag := range [...]struct {
+		name string
+		to   *bool
+	}{{"special", &a.Special}, {"normalized", &a.Normalized}, {"lstrip", &a.Left}, {"rstrip", &a.Right}, {"single_word", &a.Word}} {
+		if *flag.to, ok = v.Get(flag.name).Bool(); !ok {
+			return p.d.FailAt("", v.Off(), wire.ErrSyntax.With("%s of the added token %s is neither true nor false, and the library does not read that", flag.name, wire.Quote(a.Text)))
+		}
+	}
+	p.Added, err = limits.Append(p.b, p.Added, a)
 	return p.d.Fail("", err)
 }
 

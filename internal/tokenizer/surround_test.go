@@ -14,7 +14,7 @@ import (
 func TestSurround(t *testing.T) {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	j, err := tokenizer.ParseJSON(b, tokenizer.FileName, `{"added_tokens": [{"id": 2, "content": "<s>"}],
+	j, err := tokenizer.ParseJSON(b, tokenizer.FileName, `{"added_tokens": [{"id": 2, "content": "<s>", "special": false, "normalized": false, "lstrip": false, "rstrip": false, "single_word": false}],
 		"post_processor": {"type": "RobertaProcessing", "cls": ["b", 1], "sep": ["b", 1]}, "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}}`)
 	if err != nil {
 		t.Fatal(err)
