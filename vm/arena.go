@@ -11,8 +11,8 @@ type arena[T any] struct {
 }
 
 const (
-	// A piece of nodes has 8 KiB: small pickles need no more.
-	pieceBits = 9
+	// A piece of nodes has 2 KiB: small pickles need no more.
+	pieceBits = 7
 	pieceLen  = 1 << pieceBits
 	// maxArena bounds the elements of one arena: an index must not reach the
 	// bit that marks an inline integer.
