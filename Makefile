@@ -208,7 +208,7 @@ fuzz: ## make fuzz FUZZ=FuzzZip TIME=60s
 fuzz-ci: ## every target by count, the same work each time; the test is built once
 	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && $(GO) test -c -o "$$d/fuzz.test" ./fuzz && cd fuzz && \
 	for row in $(FUZZ_COUNTS); do \
-	"$$d/fuzz.test" -test.run '^$$' -test.fuzz "^$${row%=*}$$" -test.fuzztime $${row#*=}x -test.fuzzcachedir "$$d/found" >"$$d/said"; status=$$?; \
+	"$$d/fuzz.test" -test.run '^$$' -test.fuzz "^$${row%=*}$$" -test.fuzztime $${row#*=}x -test.fuzzcachedir "$$d/found" >"$$d/said" 2>&1; status=$$?; \
 	cat "$$d/said"; [ $$status -eq 0 ] || exit 1; \
 	grep -q 'now fuzzing' "$$d/said" || { echo "$$row: FAIL: the target has more seeds"; exit 1; }; done
 
