@@ -9,7 +9,7 @@ import (
 )
 
 var hqqScheme = scheme{
-	name: "HQQ", stores: "1, 2, 3, 4, 8 bits on either axis; safetensors and qmodel.pt", oracle: "hqq",
+	name: "HQQ", stores: "1 to 6 and 8 bits on either axis; safetensors and qmodel.pt", oracle: "hqq",
 	goldens: []string{"hqq-*"}, bind: bindHQQ,
 	methods: []method{{"hqq", hqqKeys}},
 	mains:   []main{{codes: ".W_q", parts: append([]string{".scale", ".zero", ".nbits", ".axis", ".shape"}, hqqRest...), only: true}},
@@ -30,11 +30,11 @@ func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	w := &Weight{Name: stem + ".weight", Parts: []tensor.Info{*info}}
 	f := &form.HQQ{Stored: info.Shape[0], Width: info.Shape[1]}
-	var axis int64
+	var bits, axis int64
 	for _, v := range []struct {
 		name string
 		to   *int64
-	}{{".nbits", &f.Bits}, {".axis", &axis}} {
+	}{{".nbits", &bits}, {".axis", &axis}} {
 		n, err := s.integers(stem+v.name, w)
 		if err != nil {
 			return nil, err
@@ -48,15 +48,19 @@ func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 	if w.Shape, err = s.integers(stem+".shape", w); err != nil {
 		return nil, err
 	}
-	if err := f.Lay(info, w.Shape, axis); err != nil {
-		return nil, err
-	}
-	w.Layout, w.form = fmt.Sprintf("%s, axis %d", describe(f.Bits, f.Total/f.Groups()), axis), f
 	for _, name := range hqqFlags {
 		if err := s.hqqFlag(stem + name); err != nil {
 			return nil, err
 		}
 	}
+	f.Bits = bits
+	if bits == 5 || bits == 6 {
+		f.Bits = 8 // such codes are not packed
+	}
+	if err := f.Lay(info, w.Shape, axis); err != nil {
+		return nil, err
+	}
+	w.Layout, w.form = fmt.Sprintf("%s, axis %d", describe(bits, f.Total/f.Groups()), axis), f
 	s.bindHQQRest(stem, w)
 	return w, s.hqqScales(stem, w, f)
 }

@@ -169,3 +169,23 @@ func TestTheSearchKnowsWhichModulesPicklesMayImport(t *testing.T) {
 		t.Errorf("(-allowlist +search)\n%s", diff)
 	}
 }
+
+// Sharded tensors name modules of torch.distributed, of which few start programs.
+func TestTensorsOfDistributedModelsAreNotCalledPrograms(t *testing.T) {
+	for pair, want := range map[string]string{
+		"torch.distributed.tensor DTensor":                     "",
+		"torch.distributed.device_mesh DeviceMesh":             "",
+		"torch.distributed.checkpoint.metadata Metadata":       "",
+		"torch.distributed.run main":                           runsCommands,
+		"torch.distributed.elastic.multiprocessing Popen":      runsCommands,
+		"torch.distributed.launcher.api LaunchConfig":          runsCommands,
+		"torch.distributed.rpc.internal _run_function":         runsCode,
+		"torch.distributed.rpc PyRRef":                         runsCode,
+		"torch.distributed.elastic.agent.server.api RunResult": runsCommands,
+	} {
+		module, name, _ := strings.Cut(pair, " ")
+		if got := danger(module, name); got != want {
+			t.Errorf("%s: %q, want %q", pair, got, want)
+		}
+	}
+}

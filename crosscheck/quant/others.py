@@ -4,15 +4,16 @@ from cases import Case, grown
 
 
 def cases(g):
-    yield from hqq(g)
+    yield from hqq(g, 1, 2, 3, 4, 8)
     yield from bitnet(g)
     yield from modelopt(g)
     yield from awq_kernels(g)
+    yield from hqq(g, 5, 6)  # a byte each
 
 
-def hqq(g):
+def hqq(g, *widths):
     from hqq.core.quantize import Quantizer
-    for bits in (1, 2, 3, 4, 8):
+    for bits in widths:
         for axis in (0, 1):
             for rows, cols, group in grown((64, 128, 64), (24, 64, 32)):
                 w = torch.randn((rows, cols), generator=g) * 0.1
