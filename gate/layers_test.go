@@ -20,15 +20,21 @@ type layer struct{ kind, name, data string }
 func store(t *testing.T, layers ...layer) (names []string) {
 	t.Helper()
 	var rows []string
+	config := "{}"
 	files := map[string]string{}
 	for _, l := range layers {
 		sum := sha256.Sum256([]byte(l.data))
 		digest := hex.EncodeToString(sum[:])
 		names = append(names, "sha256-"+digest)
 		files["blobs/sha256-"+digest] = l.data
-		rows = append(rows, fmt.Sprintf(`{"mediaType": "application/vnd.ollama.image.%s", "digest": "sha256:%s", "size": %d, "name": %q}`, l.kind, digest, len(l.data), l.name))
+		row := fmt.Sprintf(`{"mediaType": "application/vnd.ollama.image.%s", "digest": "sha256:%s", "size": %d, "name": %q}`, l.kind, digest, len(l.data), l.name)
+		if l.kind == "config" {
+			config = row
+			continue
+		}
+		rows = append(rows, row)
 	}
-	files["manifests/registry.ollama.ai/library/m/latest"] = `{"schemaVersion": 2, "layers": [` + strings.Join(rows, ",") + `]}`
+	files["manifests/registry.ollama.ai/library/m/latest"] = `{"schemaVersion": 2, "config": ` + config + `, "layers": [` + strings.Join(rows, ",") + `]}`
 	dir := t.TempDir()
 	for name, data := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -55,8 +61,13 @@ func TestEveryLayerOfAStoreIsJudged(t *testing.T) {
 			t.Errorf("%s: %q, want %q", kind, got, want)
 		}
 	}
-	names := store(t, layer{"model", "", weights}, layer{"license", "", "Do what you want.\n"}, layer{"json", "config.json", `{"model_type": "llama"}`})
-	want := "ollama:m: ok\n" + names[1] + ": ok a text\nconfig.json: ok a JSON text"
+	names := store(t, layer{"model", "", weights}, layer{"config", "", evil}) // the model's configuration, which is no layer
+	want := "ollama:m: ok\n" + names[1] + ": forbidden pickle.global pickle.call"
+	if got := strings.Join(walked(t, gate.New(gate.Policy{}), "ollama:m"), "\n"); got != want {
+		t.Errorf("a configuration: %q, want %q", got, want)
+	}
+	names = store(t, layer{"model", "", weights}, layer{"license", "", "Do what you want.\n"}, layer{"json", "config.json", `{"model_type": "llama"}`})
+	want = "ollama:m: ok\n" + names[1] + ": ok a text\nconfig.json: ok a JSON text"
 	if got := strings.Join(walked(t, gate.New(gate.Policy{}), "ollama:m"), "\n"); got != want {
 		t.Errorf("an honest model: %q, want %q", got, want)
 	}

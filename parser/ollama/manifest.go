@@ -2,6 +2,7 @@ package ollama
 
 import (
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,6 +66,9 @@ func Manifest(b *limits.Budget, store fs.FS, n Name) ([]Layer, error) {
 	return m.layers, nil
 }
 
+// configuration is the blob beside the layers that says how a model is run.
+const configuration = "config"
+
 type manifest struct {
 	b       *limits.Budget
 	version uint64
@@ -77,10 +81,24 @@ func (m *manifest) read(d *strictjson.Decoder) error {
 		case "schemaVersion":
 			m.version, err = d.Uint(1 << 16)
 		case "layers":
-			err = d.Array(func(i int) error { return m.layer(d, i) })
+			err = d.Array(func(i int) error { return m.layer(d, "layer "+strconv.Itoa(i)) })
+		case "config":
+			err = m.layer(d, configuration)
+		default:
+			err = folded(d, key, "schemaVersion", "layers", "config")
 		}
 		return err
 	})
+}
+
+// folded refuses a key that differs from one that is read by its case alone: ollama,
+// which folds it, takes the last of both.
+func folded(d *strictjson.Decoder, key string, known ...string) error {
+	i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(key, k) })
+	if i < 0 {
+		return nil
+	}
+	return d.Fail("", wire.ErrSyntax.By("ollama.key-folded").With("key %s, which ollama takes for %s", wire.Quote(key), known[i]))
 }
 
 // leaves reports a name that no file of the model's folder has.
@@ -88,8 +106,9 @@ func leaves(name string) bool {
 	return name != "" && (!tensor.IsLocal(name) || name == "." || strings.Contains(name, `\`))
 }
 
-func (m *manifest) layer(d *strictjson.Decoder, i int) error {
-	off, where := d.Off(), "layer "+strconv.Itoa(i)
+// layer reads one, or the model's configuration, which is a blob as well.
+func (m *manifest) layer(d *strictjson.Decoder, where string) error {
+	off := d.Off()
 	var l Layer
 	var media, digest string
 	var sized bool
@@ -105,28 +124,43 @@ func (m *manifest) layer(d *strictjson.Decoder, i int) error {
 			var n uint64
 			n, err = d.Uint(wire.MaxSize)
 			l.Size, sized = int64(n), true
+		default:
+			err = folded(d, key, "mediaType", "digest", "name", "size", "from")
 		}
 		return err
 	})
-	if err != nil {
-		return err
+	if err != nil || where == configuration && digest == "" {
+		return err // without a configuration ollama runs a model by its defaults
 	}
 	var ok bool
 	if l.Digest, ok = parseDigest(digest); !ok {
 		return d.FailAt(where, off, wire.ErrSyntax.By("ollama.digest-syntax").With("digest %s is not sha256 and 64 hexadecimal digits", wire.Quote(digest)))
 	}
-	if !sized {
-		return d.FailAt(where, off, wire.ErrMissing.By("ollama.layer-incomplete").With("size"))
+	l.Kind = media // of the configuration it is no kind of a layer
+	if where != configuration {
+		l.Kind = strings.TrimPrefix(media, mediaPrefix)
 	}
-	l.Kind = strings.TrimPrefix(media, mediaPrefix)
-	if l.Kind == Tensor && l.Name == "" {
-		return d.FailAt(where, off, wire.ErrMissing.By("ollama.layer-incomplete").With("name of the tensor"))
-	}
-	if l.Kind == JSON && leaves(l.Name) {
-		return d.FailAt(where, off, wire.ErrForbidden.By("file.path-escape").With("its name %s leaves the model's folder", wire.Quote(l.Name)))
+	if err := l.check(media, sized); err != nil {
+		return d.FailAt(where, off, err)
 	}
 	m.layers, err = limits.Append(m.b, m.layers, l)
 	return err
+}
+
+// check refuses a layer without a size or a kind, or without the name that its kind
+// has.
+func (l *Layer) check(media string, sized bool) error {
+	switch {
+	case !sized:
+		return wire.ErrMissing.By("ollama.layer-incomplete").With("size")
+	case !strings.Contains(media, "/"):
+		return wire.ErrSyntax.By("ollama.media-type").With("%s is no media type", wire.Quote(media))
+	case l.Kind == Tensor && l.Name == "":
+		return wire.ErrMissing.By("ollama.layer-incomplete").With("name of the tensor")
+	case l.Kind == JSON && leaves(l.Name):
+		return wire.ErrForbidden.By("file.path-escape").With("its name %s leaves the model's folder", wire.Quote(l.Name))
+	}
+	return nil
 }
 
 // parseDigest accepts both separators that stores have used. Nothing but hex
