@@ -139,10 +139,12 @@ func TestWhatAResultSaysIsReadBack(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	for what, list := range map[string][]attest.File{
-		"another file":      append([]attest.File{{Name: "x"}}, files...),
-		"one file less":     files[1:],
-		"another content":   {files[0], files[1], {Name: "a"}},
-		"contents switched": {{"sub/b.gguf", files[1].Sum}, {"sub.txt", files[0].Sum}, files[2]},
+		"another file":              append([]attest.File{{Name: "x"}}, files...),
+		"one file less":             files[1:],
+		"another content":           {files[0], files[1], {Name: "a"}},
+		"contents switched":         {{"sub/b.gguf", files[1].Sum}, {"sub.txt", files[0].Sum}, files[2]},
+		"another name in its place": {files[0], {"sub.py", files[1].Sum}, files[2]},
+		"another case":              {files[0], files[1], {"A", files[2].Sum}},
 	} {
 		if err := c.Check(list); !errors.Is(err, attest.ErrDiffers) || wire.ClassOf(err) != wire.Differs {
 			t.Errorf("%s: %v", what, err)
@@ -190,6 +192,9 @@ func TestASignatureOfModelSigning(t *testing.T) {
 		"another statement":   signature(root, func(s string) string { return strings.Replace(s, "Statement/v1", "Statement/v0.1", 1) }),
 		"two subjects":        signature(root, func(s string) string { return strings.Replace(s, `[{"name":"m"`, `[{"name":"n"},{"name":"m"`, 1) }),
 		"another verifier":    bytes.Replace(statement(t), []byte("gate/v1"), []byte("gate/v9"), 1),
+		"not accepted":        bytes.Replace(statement(t), []byte(attest.Accepted), []byte("AMN_REFUSED"), 1),
+		"no time":             bytes.Replace(statement(t), []byte("2026-11-23T"), []byte("today "), 1),
+		"no names":            bytes.Replace(statement(t), []byte("namedFilesDigest"), []byte("namedFiles"), 1),
 		"no digest of sha256": bytes.Replace(statement(t), []byte(`"digest":{"sha256"`), []byte(`"digest":{"sha1"`), 1),
 		"no JSON":             []byte("x"),
 	} {

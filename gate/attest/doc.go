@@ -16,7 +16,9 @@
 // files, SHA-256): the SHA-256 of the files' digests, sorted by the parts of their
 // paths. A model.sig of the same files has the same subject, and [Open] and [Parse] read
 // it as well. The predicate is in-toto's Simple Verification Result, version 0.2: the
-// verifier, the policy, the time, and the properties that hold.
+// verifier, the policy, the time, the properties that hold, and as namedFilesDigest the
+// SHA-256 of each name, a zero byte and the digest of its file, in the same order: the
+// subject has no names.
 //
 // # What is signed
 //

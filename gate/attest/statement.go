@@ -53,6 +53,17 @@ func Root(files []File) digest.Sum {
 	return digest.Sum(h.Sum(nil))
 }
 
+// named is the digest of all files with their names, which [Root] has not: a file that
+// is called otherwise and keeps its place in the order leaves that as it is.
+func named(files []File) digest.Sum {
+	h := sha256.New()
+	for _, f := range sorted(files) {
+		h.Write(append([]byte(f.Name), 0))
+		h.Write(f.Sum[:])
+	}
+	return digest.Sum(h.Sum(nil))
+}
+
 // sorted orders files by the parts of their paths.
 func sorted(files []File) []File {
 	files = slices.Clone(files)
@@ -83,9 +94,10 @@ type subject struct {
 }
 
 type predicate struct {
-	Verifier   verifier `json:"verifier"`
-	Time       string   `json:"timeCreated"`
-	Properties []string `json:"properties"`
+	Verifier   verifier          `json:"verifier"`
+	Time       string            `json:"timeCreated"`
+	Properties []string          `json:"properties"`
+	Named      map[string]string `json:"namedFilesDigest"` // ours: of the files with their names
 }
 
 type verifier struct {
@@ -107,6 +119,7 @@ func (r Result) Statement() ([]byte, error) {
 	p := predicate{
 		Verifier: verifier{ID: verifierID, Policies: []subject{{"policy", map[string]string{"sha256": r.Policy}}}},
 		Time:     r.Time.UTC().Format(time.RFC3339), Properties: append([]string{}, r.Properties...),
+		Named: map[string]string{"sha256": named(r.Files).String()},
 	}
 	if r.Version != "" {
 		p.Verifier.Version = map[string]string{"amn": r.Version}
@@ -131,6 +144,8 @@ type Claim struct {
 	Files   []File
 	Links   bool
 	Ignores []string
+
+	named digest.Sum // of a [Result]: of the files with their names
 }
 
 // Parse reads a statement of a [Result], or of a signature of Model Signing 1.0.
@@ -171,6 +186,16 @@ func (c *Claim) result(text []byte) error {
 	}
 	if p.Verifier.ID != verifierID {
 		return wire.ErrUnsupported.With("the result of another verifier, %s", wire.Quote(p.Verifier.ID))
+	}
+	if !slices.Contains(p.Properties, Accepted) {
+		return wire.ErrUnsupported.With("a result that does not say %s", Accepted)
+	}
+	if _, err := time.Parse(time.RFC3339, p.Time); err != nil {
+		return wire.ErrSyntax.With("%s is no time", wire.Quote(p.Time))
+	}
+	var err error
+	if c.named, err = parseSum(p.Named["sha256"]); err != nil {
+		return err
 	}
 	if c.Time, c.Properties = p.Time, p.Properties; len(p.Verifier.Policies) > 0 {
 		c.Policy = p.Verifier.Policies[0].Digest["sha256"]
@@ -238,6 +263,9 @@ func (c *Claim) Check(files []File) error {
 	if c.Files == nil {
 		if got := Root(files); got != c.Root {
 			return fmt.Errorf("%w: their digest is %s, not %s", ErrDiffers, got, c.Root)
+		}
+		if named(files) != c.named {
+			return fmt.Errorf("%w: their contents are, but files are called otherwise", ErrDiffers)
 		}
 		return nil
 	}
