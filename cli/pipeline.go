@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -34,7 +36,15 @@ func isPipeline(path string) bool {
 // convertPipeline converts each component of a pipeline to the same place of a new folder,
 // and copies what is no model. The folder appears when it is whole.
 func (s *session) convertPipeline(ctx context.Context, c *conversion) error {
+	// What is said of components stands once the folder does.
+	var said bytes.Buffer
+	out := s.out
+	s.out = bufio.NewWriter(&said)
 	err := s.pipeline(ctx, c)
+	s.out.Flush()
+	if s.out = out; err == nil || s.json {
+		out.Write(said.Bytes())
+	}
 	if err, ok := errors.AsType[interrupted](err); ok {
 		return err
 	}
@@ -99,15 +109,22 @@ func (s *session) components(ctx context.Context, c *conversion, root string, fo
 			return err
 		}
 	}
-	if err := c.fits.all(c.patterns); err != nil || c.opts.Quantize == nil || c.parts.quantized > 0 {
+	if err := c.fits.all(c.patterns); err != nil {
 		return err
 	}
-	return usage{"no weight of any component is quantized" + leftAlone(c.parts.kept)}
+	switch {
+	case c.opts.Quantize != nil && c.parts.quantized == 0:
+		return usage{"no weight of any component is quantized" + leftAlone(c.parts.kept)}
+	case c.decodes && c.parts.decoded == 0:
+		return usage{"nothing in any component is quantized, so there is nothing to dequantize; --copy writes it all the same"}
+	}
+	return nil
 }
 
 // parts is what became of the components so far.
 type parts struct {
 	quantized int // components
+	decoded   int // components
 	kept      []convert.KeptMatrix
 }
 
@@ -172,6 +189,12 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 			}
 			c.parts.quantized++
 			return admitQuantized(w)
+		}
+	}
+	if c.decodes {
+		one.admit = func(w *written) error {
+			c.parts.decoded += min(1, len(w.plan.Weights))
+			return nil
 		}
 	}
 	if temp == "" { // a rehearsal looks at the place of the folder, which is not there

@@ -89,6 +89,16 @@ func TestPipelinesThatAreRefusedLeaveNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "quantize --to fp8", 2},
+		{"nothing to dequantize in any component", func(root string) {
+			if err := os.RemoveAll(filepath.Join(root, "text_encoder")); err != nil {
+				t.Fatal(err)
+			}
+		}, "dequantize", 2},
+		{"nothing to dequantize, rehearsed", func(root string) {
+			if err := os.RemoveAll(filepath.Join(root, "text_encoder")); err != nil {
+				t.Fatal(err)
+			}
+		}, "dequantize --dry-run", 2},
 		{"a target that is there", func(root string) { write(t, filepath.Join(filepath.Dir(root), "out"), "x") }, "convert --cast f16", 2},
 		{"a rehearsal", func(string) {}, "convert --cast f16 --dry-run", 0},
 	} {
@@ -97,7 +107,8 @@ func TestPipelinesThatAreRefusedLeaveNothing(t *testing.T) {
 			dir := filepath.Dir(root)
 			c.change(root)
 			before := names(t, dir)
-			if r := amn(t, nil, append(strings.Fields(c.args), "-o", filepath.Join(dir, "out"), root)...); r.code != c.code {
+			r := amn(t, nil, append(strings.Fields(c.args), "-o", filepath.Join(dir, "out"), root)...)
+			if r.code != c.code || c.code != 0 && r.out != "" {
 				t.Errorf("exit %d, want %d: %s%s", r.code, c.code, r.out, r.err)
 			}
 			if after := names(t, dir); after != before {

@@ -61,8 +61,10 @@ func (c *rememberCmd) Run(ctx context.Context, s *session) error {
 	return s.convert(ctx, &conversion{
 		schema: "amn.remember/1",
 		verb:   "dequantizing",
-		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(to)},
+		// Where nothing of a pipeline is, that is an error as it is of one model.
+		decodes: !c.Copy,
+		flags:   &c.writeFlags,
+		opts:    convert.Options{Quant: *c.options(to)},
 		admit: func(w *written) error {
 			if w.model.Format() == safetensors.Format && len(w.plan.Weights) == 0 && !c.Copy {
 				return usage{"nothing in it is quantized, so there is nothing to dequantize; --copy writes it all the same"}

@@ -36,7 +36,8 @@ type conversion struct {
 	page     string        // and draw it in this file
 	patterns []patterns    // of flags, each of which must fit a tensor
 	fits     fits          // of a pipeline: patterns that fit in a component, or nil
-	parts    *parts        // of a pipeline that is quantized
+	parts    *parts        // of a pipeline
+	decodes  bool          // a pipeline of which nothing is quantized is refused
 	nothing  string        // of this component is quantized, and why
 	merged   *merged       // adapters or models were merged
 	edited   *convert.Edit // keys were changed
