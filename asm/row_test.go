@@ -171,6 +171,11 @@ var rowFills = []rowFill{
 			x[i] = float32(1e17 * rng.NormFloat64())
 		}
 	}},
+	{"one that overflows in sums", func(rng *rand.Rand, x []float32) {
+		for at := 0; at < len(x); at += 32 {
+			x[at+rng.IntN(32)] = float32(math.Ldexp(rng.NormFloat64(), 60+rng.IntN(6)))
+		}
+	}},
 	{"any finite", func(rng *rand.Rand, x []float32) {
 		for i := range x {
 			for {

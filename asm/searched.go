@@ -205,6 +205,10 @@ func (k *symmetricGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32)
 			from := at + 256*i
 			x, p := src[from:][:256], dst[from/256*k.size:][:k.size]
 			b.scales, b.sums = [16]float32(several.scales[16*i:]), [16]float32(several.sums[16*i:])
+			if !allFinite(b.scales[:]) || matrix != nil && !allFinite(b.sums[:]) { // sums that overflowed: infinity/infinity has no nearest integer
+				k.encode(p, x, columns(matrix, from, 256))
+				continue
+			}
 			if k.put != nil {
 				b.sc, b.d = [16]int8(signed(several.codes[16*i:])), several.d[i]
 				k.put(p, b)
@@ -276,6 +280,16 @@ func (l *lanes) integers(o *Ops, b *severalBlocks, n, half int, matrix bool) {
 			clear(b.codes[16*i:][:16])
 		}
 	}
+}
+
+// allFinite reports whether none is infinite or NaN.
+func allFinite(x []float32) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 var noMinimums [16]float32
