@@ -23,8 +23,10 @@ func FuzzSidecar(f *testing.F) {
 	f.Add(`{"ChAt_templAte": "{#00000000"}`, uint8(1))
 	f.Add(`{"class_name": "Lambda", "module": "os", "config": {}}`, uint8(1))
 	f.Add("a:\n  _target_: os.system\n", uint8(2))
+	f.Add("external_data { key: \"location\" value: '..' # a\n \"/b\" }", uint8(3))
+	f.Add(`<float[2] e = ["loc\ation" : "../b"]>`, uint8(4))
 	f.Fuzz(func(t *testing.T, text string, kind uint8) {
-		name := [...]string{"chat_template.jinja", "tokenizer_config.json", "m.yaml"}[kind%3]
+		name := [...]string{"chat_template.jinja", "tokenizer_config.json", "m.yaml", "m.textproto", "m.onnxtxt"}[kind%5]
 		look := func(name, text string) []tensor.Finding {
 			b := limits.Policy{MaxTotalBytes: 16 << 20, MaxSteps: 1 << 20}.Budget(t.Context())
 			defer b.Close()
