@@ -56,6 +56,7 @@ var compressedKeys = []string{
 	"config_groups.*.weights.dynamic?", "config_groups.*.weights.actorder", "config_groups.*.weights.scale_dtype", "config_groups.*.weights.zp_dtype",
 	"config_groups.*.weights.observer", "config_groups.*.weights.observer_kwargs.**", "config_groups.*.weights.is_mx",
 	"config_groups.*.input_activations", "config_groups.*.input_activations.**", "config_groups.*.output_activations", "config_groups.*.output_activations.**",
+	"provider", "attention_input_activations.**", // AutoRound's
 }
 
 // modeloptKeys are ModelOpt's, in its own file and in config.json.

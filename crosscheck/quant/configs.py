@@ -5,7 +5,8 @@ every value of the kind that is asked for.
     configs.py transformers > old.json      with transformers 4.57.6
     configs.py all old.json FOLDER/config.json ... > testdata/quant/configs.json
 
-The folders are models that libraries wrote; AutoRound's are of 0.16.1.
+The folders are models that libraries wrote, and named for them: those of AutoRound 0.16.1 by
+scheme and format.
 """
 import inspect
 import json
