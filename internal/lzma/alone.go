@@ -69,7 +69,7 @@ func (a *Alone) Read(p []byte) (int, error) {
 	case err != nil:
 		a.err = err
 	case ended && a.sized && a.left > 0:
-		a.err = errCorrupt.With("the stream ends %d bytes before its size", a.left)
+		a.err = errCorrupt.With("the stream ends %d bytes short of its stated size", a.left)
 	case ended || a.sized && a.left == 0:
 		a.err = a.end()
 	}

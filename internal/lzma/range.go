@@ -33,7 +33,7 @@ var errCorrupt = wire.ErrSyntax.By("stream.corrupt")
 func (r *ranger) begin(from io.ByteReader) error {
 	*r = ranger{r: from, span: 0xffffffff}
 	if r.next() != 0 && !r.short {
-		return errCorrupt.With("a range coder does not begin with zero")
+		return errCorrupt.With("the first byte of the range coder is not zero")
 	}
 	for range 4 {
 		r.code = r.code<<8 | uint32(r.next())
@@ -42,7 +42,7 @@ func (r *ranger) begin(from io.ByteReader) error {
 		return err
 	}
 	if r.code == r.span {
-		return errCorrupt.With("a range coder begins beyond its range")
+		return errCorrupt.With("the range coder starts out of range")
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (r *ranger) ended() error {
 		return err
 	}
 	if r.code != 0 {
-		return errCorrupt.With("a range coder does not end with zero")
+		return errCorrupt.With("the range coder does not end at zero")
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (a *array) end(w *walk, c *wire.Cursor, at int64) error {
 	}
 	size := int64(total/8 + min(total%8, 1))
 	if a.hasRaw && (a.raw != size || width == 0) {
-		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.data-size").With("%d bytes of data, shape and type say %d", a.raw, size))
+		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.data-size").With("%d bytes of data, but shape and type need %d", a.raw, size))
 	}
 	w.out.Tensors++
 	w.out.Elements, w.out.Bytes = addCap(w.out.Elements, int64(n)), addCap(w.out.Bytes, size)

@@ -90,11 +90,11 @@ func (w *walk) message(c *wire.Cursor, m *message, h hook) error {
 		}
 		f, ok := m.fields[tag>>3]
 		if !ok {
-			return c.FailAt(m.name, from, wire.ErrUnsupported.By("onnx.field-unknown").With("field %d, which ONNX 1.23 does not have", tag>>3))
+			return c.FailAt(m.name, from, wire.ErrUnsupported.By("onnx.field-unknown").With("field %d does not exist in ONNX 1.23", tag>>3))
 		}
 		if bit := uint64(1) << (tag >> 3); !f.many {
 			if seen&bit != 0 {
-				return c.FailAt(m.name, from, wire.ErrDuplicate.By("onnx.field-twice").With("field %d stands twice", tag>>3))
+				return c.FailAt(m.name, from, wire.ErrDuplicate.By("onnx.field-twice").With("field %d appears twice", tag>>3))
 			}
 			seen |= bit
 		}
@@ -179,7 +179,7 @@ func (w *walk) packed(c *wire.Cursor, k kind, id, n uint64, h hook) error {
 	}
 	if width := [...]int64{fixed32: 4, fixed64: 8}[k]; width > 0 {
 		if in.Left()%width != 0 {
-			return in.Fail("", wire.ErrSyntax.By("onnx.wire-type").With("%d bytes of numbers of %d", in.Left(), width))
+			return in.Fail("", wire.ErrSyntax.By("onnx.wire-type").With("%d bytes of packed numbers of %d bytes each", in.Left(), width))
 		}
 		return nil
 	}

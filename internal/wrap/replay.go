@@ -115,7 +115,7 @@ func (p *replay) buffer() ([]byte, error) {
 }
 
 // errChanged is for a file that inflates otherwise than before.
-var errChanged = errors.New("the file was changed while it was read")
+var errChanged = errors.New("the file changed while it was read")
 
 // block returns one block of what was inflated.
 func (p *replay) block(n int64) ([]byte, error) {

@@ -121,13 +121,13 @@ func explain(err error) error {
 	_, isFlate := errors.AsType[flate.CorruptInputError](err)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
-		return wire.ErrTruncated.With("the stream has no end")
+		return wire.ErrTruncated.With("the stream has no end marker")
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zlib.ErrChecksum):
-		return wire.ErrChecksum.By("stream.checksum").With("that of the stream is not that of its bytes")
+		return wire.ErrChecksum.By("stream.checksum").With("the checksum of the stream does not match its data")
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, zlib.ErrHeader):
-		return wire.ErrSyntax.By("stream.corrupt").With("no header of a stream")
+		return wire.ErrSyntax.By("stream.corrupt").With("no stream header")
 	case errors.Is(err, zlib.ErrDictionary):
-		return wire.ErrUnsupported.By("stream.dictionary").With("a stream with a dictionary, which stands elsewhere")
+		return wire.ErrUnsupported.By("stream.dictionary").With("the stream needs a preset dictionary, which is not in the file")
 	case isBzip2:
 		return wire.ErrSyntax.By("stream.corrupt").With("%s", string(bad))
 	case isFlate:

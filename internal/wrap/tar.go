@@ -46,12 +46,12 @@ func (w *walker) tar() error {
 		}
 		if t.large >= 0 && e.kind != 'L' && e.kind != 'x' && e.kind != 'g' {
 			if e.size != 0 && e.size != t.large {
-				return w.fail(place(e.name), at, wire.ErrMismatch.By("tar.size-differs").With("two headers state %d and %d bytes", t.large, e.size))
+				return w.fail(place(e.name), at, wire.ErrMismatch.By("tar.size-differs").With("its headers state two sizes, %d and %d bytes", t.large, e.size))
 			}
 			e.size = t.large
 		}
 		if e.size > w.size-at-tarBlock {
-			return w.fail(place(e.name), at, wire.ErrTruncated.With("%d bytes are stated, %d are there", e.size, max(0, w.size-at-tarBlock)))
+			return w.fail(place(e.name), at, wire.ErrTruncated.With("the header states %d bytes, %d are left", e.size, max(0, w.size-at-tarBlock)))
 		}
 		data := at + tarBlock
 		if err := t.entry(e, at, data); err != nil {
@@ -82,7 +82,7 @@ func (t *tarWalk) block(at int64) (head [tarBlock]byte, err error) {
 		return head, t.fail("", at, err)
 	}
 	if at > t.size-tarBlock {
-		return head, t.fail("", min(at, t.size), wire.ErrTruncated.With("no block of zeros ends the archive"))
+		return head, t.fail("", min(at, t.size), wire.ErrTruncated.With("the archive has no zero block at its end"))
 	}
 	if err := wire.ReadFull(t.r, head[:], at); err != nil {
 		return head, t.fail("", at, err)
@@ -97,10 +97,10 @@ func (t *tarWalk) header(p *[tarBlock]byte, at int64) (e tarEntry, err error) {
 	}
 	sum, ok := octal(p[148:156])
 	if want := checksum(p); !ok || sum != want {
-		return bad(wire.ErrChecksum.By("tar.header-sum"), "that of a header is not %o", want)
+		return bad(wire.ErrChecksum.By("tar.header-sum"), "the checksum of the header must be %o", want)
 	}
 	if e.size, ok = number(p[124:136]); !ok {
-		return bad(wire.ErrSyntax.By("tar.header-syntax"), "a size that is no number")
+		return bad(wire.ErrSyntax.By("tar.header-syntax"), "a size that is not a number")
 	}
 	e.kind = p[156]
 	e.name, ok = text(p[0:100])
@@ -108,12 +108,12 @@ func (t *tarWalk) header(p *[tarBlock]byte, at int64) (e tarEntry, err error) {
 	if string(p[257:265]) == "ustar\x0000" {
 		prefix, ok2 = text(p[345:500])
 	} else if string(p[257:265]) != "ustar  \x00" {
-		return bad(wire.ErrUnsupported.By("tar.header-old"), "a header from before ustar, which readers take in their own ways")
+		return bad(wire.ErrUnsupported.By("tar.header-old"), "a header older than ustar, which readers interpret differently")
 	} else if p[345] != 0 { // GNU's times, or a prefix to Python
-		return bad(wire.ErrUnsupported.By("tar.header-old"), "a header that GNU tar and Python read otherwise")
+		return bad(wire.ErrUnsupported.By("tar.header-old"), "a header that GNU tar and Python read differently")
 	}
 	if !ok || !ok2 {
-		return bad(wire.ErrText.By("tar.name-form"), "bytes behind the end of a name")
+		return bad(wire.ErrText.By("tar.name-form"), "bytes after the end of a name")
 	}
 	if prefix != "" {
 		e.name = prefix + "/" + e.name
@@ -137,7 +137,7 @@ func (t *tarWalk) entry(e tarEntry, at, data int64) error {
 	}
 	if e.kind == '5' {
 		if e.size > 0 {
-			return t.fail(place(e.name), at, wire.ErrGap.By("tar.folder-data").With("a folder with %d bytes", e.size))
+			return t.fail(place(e.name), at, wire.ErrGap.By("tar.folder-data").With("a folder with %d bytes of data", e.size))
 		}
 		return nil
 	}
@@ -152,7 +152,7 @@ func (t *tarWalk) entry(e tarEntry, at, data int64) error {
 		return t.give(Item{Name: name, Size: e.size, R: io.NewSectionReader(t.r, data, e.size)})
 	case '1', '2':
 		if e.size > 0 {
-			return t.fail(place(name), at, wire.ErrUnsupported.By("tar.entry-type").With("a link with %d bytes of its own", e.size))
+			return t.fail(place(name), at, wire.ErrUnsupported.By("tar.entry-type").With("a link with %d bytes of data", e.size))
 		}
 		return t.give(Item{Name: name, Why: "a link inside of an archive: never followed"})
 	case '3', '4', '6':
@@ -166,7 +166,7 @@ func (t *tarWalk) entry(e tarEntry, at, data int64) error {
 func (t *tarWalk) once(name string, at int64) error {
 	key := strings.ToLower(name)
 	if t.seen[key] {
-		return t.fail(place(name), at, wire.ErrDuplicate.By("tar.name-twice").With("the name stands twice (letters compared in lower case)"))
+		return t.fail(place(name), at, wire.ErrDuplicate.By("tar.name-twice").With("the name appears twice (letters compared in lower case)"))
 	}
 	n := int64(2*len(name) + 64)
 	if err := t.b.Hold(n); err != nil {
@@ -180,10 +180,10 @@ func (t *tarWalk) once(name string, at int64) error {
 // extension reads a header that says more of the next entry.
 func (t *tarWalk) extension(e tarEntry, at, data int64) error {
 	if e.size > maxLongName {
-		return t.fail("", at, wire.ErrUnsupported.By("tar.extension-size").With("a header of %d bytes, more than %d", e.size, maxLongName))
+		return t.fail("", at, wire.ErrUnsupported.By("tar.extension-size").With("an extension header of %d bytes, at most %d are read", e.size, maxLongName))
 	}
 	if t.more && e.kind != 'g' {
-		return t.fail("", at, wire.ErrDuplicate.By("tar.extension-twice").With("two headers say more of one entry"))
+		return t.fail("", at, wire.ErrDuplicate.By("tar.extension-twice").With("two extension headers for one entry"))
 	}
 	p, err := limits.Make[byte](t.b, int(e.size))
 	if err != nil {
@@ -195,7 +195,7 @@ func (t *tarWalk) extension(e tarEntry, at, data int64) error {
 	if e.kind == 'L' {
 		name, ok := text(p)
 		if !ok || name == "" {
-			return t.fail("", data, wire.ErrText.By("tar.name-form").With("a long name that is none"))
+			return t.fail("", data, wire.ErrText.By("tar.name-form").With("an empty long name, or one with a NUL"))
 		}
 		t.long, t.more = name, true
 		return nil
@@ -237,7 +237,7 @@ func (t *tarWalk) changes(key, value string) error {
 			return wire.ErrDuplicate.By("tar.extension-twice").With("two names for one entry")
 		}
 		if t.long = value; value == "" || strings.IndexByte(value, 0) >= 0 {
-			return wire.ErrText.By("tar.name-form").With("a name that is none")
+			return wire.ErrText.By("tar.name-form").With("an empty name, or one with a NUL")
 		}
 		return nil
 	}
@@ -246,7 +246,7 @@ func (t *tarWalk) changes(key, value string) error {
 	case t.large >= 0:
 		return wire.ErrDuplicate.By("tar.extension-twice").With("two sizes for one entry")
 	case err != nil || n < 0 || strconv.FormatInt(n, 10) != value:
-		return wire.ErrSyntax.By("tar.header-syntax").With("a size that is no number")
+		return wire.ErrSyntax.By("tar.header-syntax").With("a size that is not a number")
 	}
 	t.large = n
 	return nil
@@ -260,10 +260,10 @@ var paxKeys = map[string]bool{
 // end asks that nothing but zeros follows.
 func (t *tarWalk) end(at int64) error {
 	if t.more {
-		return t.fail("", at, wire.ErrMissing.By("tar.entry-missing").With("the entry that the last header names"))
+		return t.fail("", at, wire.ErrMissing.By("tar.entry-missing").With("no entry follows the last extension header"))
 	}
 	if t.size-at < 2*tarBlock {
-		return t.fail("", at, wire.ErrTruncated.With("one block of zeros, where two end an archive"))
+		return t.fail("", at, wire.ErrTruncated.With("one zero block at the end, where an archive has two"))
 	}
 	return t.zeros(at, t.size)
 }
@@ -280,7 +280,7 @@ func (t *tarWalk) zeros(at, end int64) error {
 			return t.fail("", at, err)
 		}
 		if i := bytes.IndexFunc(p, func(c rune) bool { return c != 0 }); i >= 0 {
-			return t.fail("", at+int64(i), wire.ErrGap.By("tar.hole").With("a byte that belongs to no entry"))
+			return t.fail("", at+int64(i), wire.ErrGap.By("tar.hole").With("a nonzero byte after the end of the archive"))
 		}
 		at += int64(len(p))
 	}
@@ -353,7 +353,7 @@ func cleanPath(name string) (string, error) {
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if part == ".." || name != "" && (part == "" || part == ".") {
-			return "", wire.ErrText.By("tar.path-escape").With("a path that is written with %s", wire.Quote(part))
+			return "", wire.ErrText.By("tar.path-escape").With("a path with the element %s", wire.Quote(part))
 		}
 	}
 	return name, nil

@@ -135,7 +135,7 @@ func (r *xzReader) finish(b *xzBlock) error {
 		}
 	}
 	if !bytes.Equal(sum, stored) {
-		return wire.ErrChecksum.By("stream.checksum").With("that of a block is not that of its bytes")
+		return wire.ErrChecksum.By("stream.checksum").With("the checksum of a block does not match its data")
 	}
 	return nil
 }

@@ -57,9 +57,9 @@ func (w *walker) frames() (window int64, err error) {
 		case err != nil:
 			return 0, err
 		case magic>>4 == 0x184d2a5:
-			return 0, c.FailAt("", c.Off()-4, wire.ErrGap.By("zstd.skippable").With("a frame that decoders skip"))
+			return 0, c.FailAt("", c.Off()-4, wire.ErrGap.By("zstd.skippable").With("a skippable frame"))
 		case magic != 0xfd2fb528:
-			return 0, c.FailAt("", c.Off()-4, wire.ErrTrailing.By("zstd.frame-magic").With("no frame of zstd"))
+			return 0, c.FailAt("", c.Off()-4, wire.ErrTrailing.By("zstd.frame-magic").With("no zstd frame"))
 		}
 		size, sum, err := frameHeader(&c)
 		if err != nil {
@@ -95,7 +95,7 @@ func frameHeader(c *wire.Cursor) (window int64, sum bool, err error) {
 		return 0, false, c.FailAt("", at, wire.ErrSyntax.By("stream.corrupt").With("a reserved bit of a frame is set"))
 	}
 	if d&3 != 0 {
-		return 0, false, c.FailAt("", at, wire.ErrUnsupported.By("stream.dictionary").With("a frame with a dictionary, which stands elsewhere"))
+		return 0, false, c.FailAt("", at, wire.ErrUnsupported.By("stream.dictionary").With("the frame needs a dictionary, which is not in the file"))
 	}
 	if !single {
 		v, err := c.U8()
@@ -151,7 +151,7 @@ func block(c *wire.Cursor) (last bool, err error) {
 	case 1: // one byte, repeated
 		n = 1
 	case 3:
-		return false, c.FailAt("", c.Off()-3, wire.ErrSyntax.By("stream.corrupt").With("a reserved type of block"))
+		return false, c.FailAt("", c.Off()-3, wire.ErrSyntax.By("stream.corrupt").With("a reserved block type"))
 	}
 	return head&1 != 0, c.Skip(n)
 }
