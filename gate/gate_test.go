@@ -270,12 +270,12 @@ func TestRulesAreSortedAndSingle(t *testing.T) {
 	}
 	for i := 1; i < len(list); i++ {
 		if list[i].ID == list[i-1].ID {
-			t.Errorf("%s stands twice", list[i].ID)
+			t.Errorf("%s appears twice", list[i].ID)
 		}
 	}
 	for _, code := range limits.Findings() {
 		if !gate.IsRule(code) {
-			t.Errorf("the finding %s is no rule", code)
+			t.Errorf("the finding %s is not a rule", code)
 		}
 	}
 }

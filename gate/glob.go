@@ -47,7 +47,7 @@ func matchPath(pattern, name string) bool {
 func Exclude(patterns ...string) (func(name string) bool, error) {
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil || p == "" || len(p) > maxGlob {
-			return nil, fmt.Errorf("%q is no pattern of paths", p)
+			return nil, fmt.Errorf("%q is not a pattern of paths", p)
 		}
 	}
 	return func(name string) bool {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"path"
 	"strings"
 
@@ -24,7 +25,7 @@ func (j *judgement) onnx() {
 	}
 	what, off, err := unwrap.Alias(j.r, j.Size, nil)
 	if err == nil && what != "" {
-		err = wire.ErrUnsupported.By("onnx.two-formats").With("an ONNX model by its name, and %s: what is seen depends on who opens it", what)
+		err = wire.ErrUnsupported.By("onnx.two-formats").With("an ONNX model by its name, but also %s: loaders see different content", what)
 	}
 	if err != nil {
 		j.Err = wire.At(onnx.Format, "", off, err)
@@ -77,17 +78,30 @@ func (j *judgement) explained() bool {
 		j.Findings = []tensor.Finding{sidecar.KerasWeights()}
 		return true
 	}
-	if j.hint.holds != nil && nameless(j.Err) && j.hint.holds(j.account) {
+	if j.hint.holds != nil && j.nameless() && j.hint.holds(j.account) {
 		j.Harmless, j.Err = "the data of an ONNX model beside it", nil
 		return true
 	}
 	return false
 }
 
-// nameless reports content that no other loader is known for.
-func nameless(err error) bool {
-	text := bare(err)
-	return strings.HasPrefix(text, "the content is of no format") || strings.HasPrefix(text, "this is nothing but zeros")
+// nameless reports content of a kind that no loader is known for, or that begins with
+// zeros, as a tensor's data may.
+func (j *judgement) nameless() bool {
+	switch wire.RuleOf(j.Err) {
+	case "detect.unknown":
+		return true
+	case "detect.foreign":
+		return j.zeros()
+	}
+	return false
+}
+
+// zeros reports zeros in all that package parser looks at to name a kind of content.
+func (j *judgement) zeros() bool {
+	var buf [4 << 10]byte
+	p := buf[:min(j.Size, int64(len(buf)))]
+	return wire.ReadFull(j.r, p, 0) == nil && len(bytes.Trim(p, "\x00")) == 0
 }
 
 // begins compares the first bytes.

@@ -40,7 +40,7 @@ func object(text []byte) ([]pair, error) {
 		one := pair{}
 		one.name, _ = t.(string)
 		if slices.ContainsFunc(list, func(p pair) bool { return p.name == one.name }) {
-			return nil, fmt.Errorf("field %q stands twice", one.name)
+			return nil, fmt.Errorf("field %q appears twice", one.name)
 		}
 		if err := d.Decode(&one.raw); err != nil {
 			return nil, err
@@ -186,7 +186,7 @@ func parseBlock(text []byte) (b Block, err error) {
 	for _, one := range fields {
 		if one.name == "path" {
 			if err := json.Unmarshal(one.raw, &b.Path); err != nil {
-				return b, errors.New("the path is no text")
+				return b, errors.New("the path is not text")
 			}
 			continue
 		}
@@ -195,7 +195,7 @@ func parseBlock(text []byte) (b Block, err error) {
 		case err != nil:
 			return b, fmt.Errorf("field %q: %w", one.name, err)
 		case !ours:
-			return b, fmt.Errorf("field %q is none that a path may have", one.name)
+			return b, fmt.Errorf("field %q is not one of a path", one.name)
 		}
 		b.Set = append(b.Set, one.name)
 	}

@@ -91,7 +91,7 @@ func oneOf(raw json.RawMessage, words []string) (int, error) {
 	if i := slices.Index(words, s); err == nil && i >= 0 {
 		return i, nil
 	}
-	return 0, fmt.Errorf("%s is none of %s", raw, strings.Join(words, ", "))
+	return 0, fmt.Errorf("%s is not one of %s", raw, strings.Join(words, ", "))
 }
 
 // anything stands for a list that allows all.
@@ -130,11 +130,11 @@ func choices(name, one string, known func() []string, of func(*Policy) *[]string
 // texts reads a list of texts, none of them twice.
 func texts(raw json.RawMessage, into *[]string) error {
 	if err := json.Unmarshal(raw, into); err != nil || *into == nil {
-		return errors.New("a list of texts is wanted")
+		return errors.New("expected a list of strings")
 	}
 	for i, s := range *into {
 		if slices.Contains((*into)[:i], s) {
-			return fmt.Errorf("%q stands twice", s)
+			return fmt.Errorf("%q appears twice", s)
 		}
 	}
 	return nil
@@ -168,7 +168,7 @@ func parseChanges(raw json.RawMessage) (list []Change, err error) {
 func eachOf(raw json.RawMessage, one func(json.RawMessage) error) error {
 	var texts []json.RawMessage
 	if err := json.Unmarshal(raw, &texts); err != nil || texts == nil {
-		return errors.New("a list is wanted")
+		return errors.New("expected a list")
 	}
 	for i, text := range texts {
 		if err := one(text); err != nil {
@@ -190,7 +190,7 @@ func fields(text json.RawMessage, into map[string]*string) error {
 			return fmt.Errorf("unknown field %q", one.name)
 		}
 		if err := json.Unmarshal(one.raw, to); err != nil || one.raw[0] != '"' {
-			return fmt.Errorf("field %q is no text", one.name)
+			return fmt.Errorf("field %q is not text", one.name)
 		}
 	}
 	return nil
@@ -200,7 +200,7 @@ func fields(text json.RawMessage, into map[string]*string) error {
 // makes right.
 func (c Change) check() error {
 	if _, ok := parseSeverity(c.Severity); !ok && c.Severity != "off" {
-		return fmt.Errorf("rule %q: severity %q is none of off, note, warning, danger", c.Rule, c.Severity)
+		return fmt.Errorf("rule %q: severity %q is not one of off, note, warning, danger", c.Rule, c.Severity)
 	}
 	if !knownRule(c.Rule) {
 		return fmt.Errorf("no rule has the name %q", c.Rule)
@@ -255,11 +255,11 @@ func (e Exception) check() error {
 	case e.Path == "" && e.SHA256 == "":
 		return fmt.Errorf("rule %q: an exception needs a path or a sha256", e.Rule)
 	case e.SHA256 == "" && !onlyByName(e.Rule):
-		return fmt.Errorf("rule %q: an exception for what is no finding needs a sha256", e.Rule)
+		return fmt.Errorf("rule %q: an exception for what is not a finding needs a sha256", e.Rule)
 	case e.SHA256 != "" && !isDigest(e.SHA256):
-		return fmt.Errorf("sha256 %q is no digest of 64 small hex digits", e.SHA256)
+		return fmt.Errorf("sha256 %q is not a digest of 64 small hex digits", e.SHA256)
 	case e.Expires != "" && !isDay(e.Expires):
-		return fmt.Errorf("expires %q is no day such as 2026-12-31", e.Expires)
+		return fmt.Errorf("expires %q is not a day such as 2026-12-31", e.Expires)
 	}
 	return checkGlob(e.Path)
 }

@@ -165,7 +165,7 @@ func TestAllowedGlobalsStayData(t *testing.T) {
 		{"what a call gives is called", mine + "(tR(tR.", false},
 		{"the class itself is given a state", "\x80\x02" + mine + "}U\x01aK\x01sb.", false},
 		{"attributes that Python looks up itself", "\x80\x02" + mine + ")\x81}U\x09__class__K\x01sb.", false},
-		{"a state that is no dict", "\x80\x02" + mine + ")\x81K\x01b.", false},
+		{"a state that is not a dict", "\x80\x02" + mine + ")\x81K\x01b.", false},
 		{"it is appended to", "\x80\x02" + mine + ")\x81K\x01a.", false},
 		{"beside one that runs code", mine + "(tR0cos\nsystem\n(S'id'\ntR.", false},
 		{"beside one that is not allowed", mine + "(tR0cmy.module\nOther\n(tR.", false},

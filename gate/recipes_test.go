@@ -128,7 +128,7 @@ func TestRecipesOfTheGate(t *testing.T) {
 				t.Errorf("%v by %q, not %s by %s", class, rules, r.Expect, r.Rule)
 			}
 			if row, ok := gate.RuleOf(r.Rule); !ok || row.Kind == "group" {
-				t.Errorf("%s is no rule of its own", r.Rule)
+				t.Errorf("%s is not a rule of its own", r.Rule)
 			}
 		})
 	}

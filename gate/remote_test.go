@@ -59,6 +59,6 @@ func TestARemoteVerdictSaysTheSame(t *testing.T) {
 		}
 	}
 	if _, err := gate.Remote([]byte("panic: ...")); err == nil {
-		t.Error("what is no verdict is one")
+		t.Error("what is not a verdict is one")
 	}
 }

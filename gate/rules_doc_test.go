@@ -167,7 +167,7 @@ func TestRulesHaveTheirPages(t *testing.T) {
 	pages["README"] = index
 	for rule := range e {
 		if !gate.IsRule(rule) {
-			t.Errorf("%s is no rule", rule)
+			t.Errorf("%s is not a rule", rule)
 		}
 	}
 	for _, r := range gate.Rules() {

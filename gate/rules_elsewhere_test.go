@@ -168,7 +168,7 @@ var unreached = map[string]string{
 	"pickle.unsupported":   "For a cause of the pickle machine that names no rule of its own; each of today's names one.",
 	"pickle.opcode":        "Said of PyTorch's restricted loader, in the verdict weights_only; a policy that asks for that refuses by gate.weights-only.",
 	"pth.archive-empty":    "An archive without members begins as no checkpoint does: corpus/hostile/pth/empty-archive.txt is refused by detect.foreign.",
-	"pth.storage-twice":    "Names that stand twice in an archive are refused first, by zip.name-twice: corpus/hostile/pth/duplicate-storage.txt.",
+	"pth.storage-twice":    "Names that appear twice in an archive are refused first, by zip.name-twice: corpus/hostile/pth/duplicate-storage.txt.",
 	"pth.element-type":     "The pickle machine knows no types beside those that are read here: others are refused by pickle.global.",
 	"pth.argument-size":    byMachine + "pickle.call: corpus/gate/pth-argument-size.txt.",
 	"pth.arguments":        byMachine + "pickle.call: corpus/gate/pth-arguments.txt.",
@@ -209,7 +209,7 @@ var recipePath = regexp.MustCompile(`corpus/(gate|hostile/[a-z]+)/[a-z0-9-]+\.tx
 func TestReasonsNameRecipes(t *testing.T) {
 	for rule, why := range unreached {
 		if row, ok := gate.RuleOf(rule); !ok || row.Kind == "group" {
-			t.Errorf("%s is no rule", rule)
+			t.Errorf("%s is not a rule", rule)
 		}
 		path := recipePath.FindString(why)
 		if path == "" {

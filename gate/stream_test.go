@@ -51,7 +51,7 @@ func TestStreamsRefuseRubbishAtOnce(t *testing.T) {
 		{"another format than was promised", "GGUF\x03\x00\x00\x00", "gate.promise", gate.Hint{Promised: "safetensors"}, true},
 		{"a header that is longer than any", header(1<<40, `{"a"`), "safetensors.header-size", gate.Hint{}, true},
 		{"a header that is longer than the limit", header(90<<20, `{"a"`), "limit.single_alloc", gate.Hint{}, true},
-		{"a long header that is no JSON", long + "\x00", "json.syntax", gate.Hint{}, true},
+		{"a long header that is not JSON", long + "\x00", "json.syntax", gate.Hint{}, true},
 		{"the same, of unknown size", long + "\x00", "json.syntax", gate.Hint{}, false},
 		{"a header that ends, and data of another size", header(54, `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`), "safetensors.data-trailing", gate.Hint{}, true},
 		{"a count that no limit allows", "GGUF\x03\x00\x00\x00\xff\xff\xff\x0f\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "limit.items", gate.Hint{}, true},

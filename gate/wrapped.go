@@ -161,7 +161,7 @@ func (j *judgement) twice(k *wrap.Kind) error {
 	case err != nil:
 		return wire.At(k.Name, "", off, err)
 	case what != "":
-		return wire.At(k.Name, "", off, wire.ErrUnsupported.By("gate.two-formats").With("%s, and %s too: what is seen depends on who opens it", k.Title, what))
+		return wire.At(k.Name, "", off, wire.ErrUnsupported.By("gate.two-formats").With("%s, but also %s: loaders see different content", k.Title, what))
 	}
 	return nil
 }

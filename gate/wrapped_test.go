@@ -151,7 +151,7 @@ func TestWhatIsPackedIsJudgedAsIfItStoodAlone(t *testing.T) {
 		{"a stream that is cut", "a.gz", gzipped(t, evil)[:20], "truncated", "gzip.truncated", ""},
 		{"a name that promises a model", "m.safetensors", zipped(t, read), "unsupported", "detect.foreign", ""},
 		{"a frame that zstd skips", "a.zst", zstded("x") + "\x50\x2a\x4d\x18\x01\x00\x00\x00x", "malformed", "zstd.skippable", ""},
-		{"a name that stands twice", "a.tar", tarred(t, read, read), "malformed", "tar.name-twice", ""},
+		{"a name that appears twice", "a.tar", tarred(t, read, read), "malformed", "tar.name-twice", ""},
 		{"a path that leaves the folder", "a.tar", tarred(t, member{"../x", "a"}), "malformed", "tar.path-escape", ""},
 		{"a model in an archive that is refused", "a.zip", zipped(t, member{"m.gguf", "GGUF"}), "truncated", "gguf.truncated", "a.zip!m.gguf"},
 	} {

@@ -148,7 +148,7 @@ func (a *API) asked(next http.Handler) http.Handler {
 			if name != "name" && name != "promised" && name != "format" {
 				detail = "a parameter is not known: there are name, promised and format"
 			} else if len(list) > 1 {
-				detail = "a parameter stands twice"
+				detail = "a parameter appears twice"
 			}
 		}
 		if detail != "" {

@@ -49,7 +49,7 @@ func TestAnswers(t *testing.T) {
 		{"PUT", "/v1/check?name=m.pkl&format=modelscan", "one", evil, 200, `"operator":"system","module":"os"`},
 		{"PUT", "/v1/check?name=m.safetensors&format=modelscan", "one", honest, 200, `"total_issues":0`},
 		{"PUT", "/v1/check?nmae=m.pkl", "one", honest, 400, "not known"},
-		{"PUT", "/v1/check?name=m.txt&name=m.pkl", "one", honest, 400, "stands twice"},
+		{"PUT", "/v1/check?name=m.txt&name=m.pkl", "one", honest, 400, "appears twice"},
 		{"PUT", "/v1/check?name=m.pkl;promised=gguf", "one", honest, 400, "cannot be read"},
 		{"PUT", "/v1/check?format=sarif", "one", honest, 400, "no such format"},
 		{"GET", "/v1/check", "one", "", 405, "PUT or POST"},

@@ -174,7 +174,7 @@ func Parse(text []byte) (*Claim, error) {
 func parseSum(text string) (digest.Sum, error) {
 	sum, ok := digest.ParseSum(text)
 	if !ok {
-		return sum, wire.ErrSyntax.With("%s is no SHA-256", wire.Quote(text))
+		return sum, wire.ErrSyntax.With("%s is not an SHA-256", wire.Quote(text))
 	}
 	return sum, nil
 }

@@ -44,7 +44,7 @@ func readError(err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded), isNet && timeout.Timeout():
 		return &problem{status: http.StatusRequestTimeout, detail: "nothing came for too long"}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), strings.Contains(err.Error(), "multipart"), strings.HasPrefix(err.Error(), "malformed MIME"):
-		return &problem{status: http.StatusBadRequest, detail: "the body ends before what was declared, or is no form"}
+		return &problem{status: http.StatusBadRequest, detail: "the body ends before what was declared, or is not a form"}
 	case isBody:
 		return &problem{status: http.StatusBadRequest, detail: "the body cannot be read: its chunks are malformed, or the connection ended"}
 	}

@@ -73,7 +73,7 @@ func New(name string, w io.Writer, version string) (*Writer, error) {
 			return out, nil
 		}
 	}
-	return nil, wire.ErrUsage.With("%s is none of %s", wire.Quote(name), strings.Join(Formats(), ", "))
+	return nil, wire.ErrUsage.With("%s is not one of %s", wire.Quote(name), strings.Join(Formats(), ", "))
 }
 
 // Add writes what a gate says of the file of a path.
