@@ -255,9 +255,9 @@ func TestRefusals(t *testing.T) {
 		says         string
 	}{
 		{"YAML", `merge_method: linear`, wire.Malformed, "yaml.safe_load"},
-		{"no object", `[]`, wire.Malformed, "no JSON object"},
+		{"no object", `[]`, wire.Malformed, "not a JSON object"},
 		{"no method", `{` + pair + `}`, wire.Malformed, "merge_method, one of linear, slerp"},
-		{"another method", `{"merge_method":"della",` + pair + `}`, wire.Unsupported, `"della" is none of linear, slerp`},
+		{"another method", `{"merge_method":"della",` + pair + `}`, wire.Unsupported, `"della" is not one of linear, slerp`},
 		{"an unknown member", `{"merge_method":"linear","model":"a",` + pair + `}`, wire.Unsupported, `"model"`},
 		{"a method under another name", `{"merge_metod":"linear",` + pair + `}`, wire.Unsupported, "members there are merge_method, base_model"},
 		{"an unknown member of a model", `{"merge_method":"linear","models":[{"model":"a","weight":1}]}`, wire.Unsupported, "members there are model, parameters"},
@@ -266,7 +266,7 @@ func TestRefusals(t *testing.T) {
 		{"a type nothing is computed in", `{"merge_method":"linear","dtype":"int8",` + pair + `}`, wire.Unsupported, "int8"},
 		{"another type to write", `{"merge_method":"linear","out_dtype":"int8",` + pair + `}`, wire.Unsupported, "int8"},
 		{"a parameter of another method", `{"merge_method":"linear","parameters":{"density":1},` + pair + `}`, wire.Unsupported, "density"},
-		{"a parameter that is no number", `{"merge_method":"linear","parameters":{"weight":"x"},` + pair + `}`, wire.Malformed, "weight"},
+		{"a parameter that is not a number", `{"merge_method":"linear","parameters":{"weight":"x"},` + pair + `}`, wire.Malformed, "weight"},
 		{"a parameter of another kind", `{"merge_method":"linear","parameters":{"normalize":1},` + pair + `}`, wire.Malformed, "normalize"},
 		{"no weight", `{"merge_method":"linear","models":[{"model":"a"},{"model":"b"}]}`, wire.Malformed, "weight"},
 		{"weights of nothing", `{"merge_method":"linear","models":[{"model":"a","parameters":{"weight":1}},{"model":"b","parameters":{"weight":-1}}]}`, wire.Malformed, "add up"},

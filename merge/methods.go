@@ -129,7 +129,7 @@ func (m *method) fits(s *slice) error {
 	case m.needsBase && s.base == "":
 		return wire.ErrMissing.With("%s needs a base_model", m.name)
 	case m.needsBase && !hasBase:
-		return wire.ErrMissing.With("the base_model %s is none of a slice's sources", wire.Quote(s.base))
+		return wire.ErrMissing.With("the base_model %s is not one of a slice's sources", wire.Quote(s.base))
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ const fromYAML = `python -c "import json, sys, yaml; json.dump(yaml.safe_load(sy
 func ReadRecipe(b *limits.Budget, text string) (*Recipe, error) {
 	r := &Recipe{}
 	if t := strings.TrimLeft(text, " \t\r\n"); t != "" && t[0] != '{' {
-		return nil, wire.At(recipeName, "", wire.NoOffset, wire.ErrSyntax.With("it is no JSON object; of mergekit's YAML make one with the same members: %s", fromYAML))
+		return nil, wire.At(recipeName, "", wire.NoOffset, wire.ErrSyntax.With("it is not a JSON object; convert mergekit's YAML to one with the same members: %s", fromYAML))
 	}
 	err := strictjson.Decode(b, strictjson.Text{Format: recipeName, Body: text, Whole: true}, func(d *strictjson.Decoder) error {
 		v, err := jsontree.Decode(b, d)
@@ -90,7 +90,7 @@ func failAt(v jsontree.Value, where string, err error) error {
 // members reads an object of known members.
 func members(b *limits.Budget, v jsontree.Value, where string, one func(name string, v jsontree.Value) error) error {
 	if v.Kind != strictjson.Object {
-		return failAt(v, where, wire.ErrSyntax.With("it is no object"))
+		return failAt(v, where, wire.ErrSyntax.With("it is not an object"))
 	}
 	for m := range v.Members() {
 		if err := b.Step(1); err != nil {
@@ -112,7 +112,7 @@ func unknown(known string) error {
 func (r *Recipe) find(name string) error {
 	i := slices.IndexFunc(methods[:], func(m method) bool { return m.name == name })
 	if i < 0 {
-		return wire.ErrUnsupported.With("%s is none of %s", wire.Quote(name), strings.Join(Methods(), ", "))
+		return wire.ErrUnsupported.With("%s is not one of %s", wire.Quote(name), strings.Join(Methods(), ", "))
 	}
 	r.method = &methods[i]
 	return nil
@@ -174,7 +174,7 @@ func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 func typeOf(v jsontree.Value) (tensor.DType, error) {
 	t, ok := types[v.String()]
 	if !ok {
-		return t, wire.ErrUnsupported.With("%s is none of float32, float16, bfloat16", wire.Quote(v.String()))
+		return t, wire.ErrUnsupported.With("%s is not one of float32, float16, bfloat16", wire.Quote(v.String()))
 	}
 	return t, nil
 }
@@ -189,7 +189,7 @@ func (r *Recipe) Finer() bool {
 // decides.
 func modelName(v jsontree.Value) (string, error) {
 	if v.String() == "" {
-		return "", wire.ErrSyntax.With("it is no name of a model")
+		return "", wire.ErrSyntax.With("it is not a name of a model")
 	}
 	return v.String(), nil
 }

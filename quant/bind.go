@@ -190,7 +190,7 @@ func (s *set) claim(w *Weight) error {
 			}
 			i, _ := s.names.Find(p.Name)
 			if s.claimed[i] {
-				return wire.ErrDuplicate.With("%s is part of another weight too, beside %s", wire.Quote(p.Name), wire.Quote(w.Parts[0].Name))
+				return wire.ErrDuplicate.With("%s also belongs to another weight than %s", wire.Quote(p.Name), wire.Quote(w.Parts[0].Name))
 			}
 			s.claimed[i] = true
 		}

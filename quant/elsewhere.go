@@ -31,7 +31,7 @@ func (s *set) elsewhere(info *tensor.Info) error {
 		return err
 	}
 	if p, ok := s.m.(tensor.Piece); ok && p.Pieces() > 1 && !s.indexed {
-		return wire.ErrUnsupported.With("one of %d files, and no index beside it says whether its scale is in another: name the folder with all of them", p.Pieces())
+		return wire.ErrUnsupported.With("this is one of %d files, and without an index its scale may be in another: name the folder with all of them", p.Pieces())
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestAShardAloneIsNotDecodedWithoutTheOthers(t *testing.T) {
 	}{
 		"a whole file":                            {fp8, 0, "", ""},
 		"a set of one":                            {fp8, 1, "", ""},
-		"no index":                                {fp8, 2, "", "no index beside it"},
+		"no index":                                {fp8, 2, "", "without an index its scale"},
 		"an index with the scale":                 {fp8, 2, index("m.weight_scale_inv"), "model-00002-of-00002.safetensors"},
 		"an index without a scale":                {fp8, 2, index("n.weight"), ""},
 		"codes that are integers, and the scales": {int8, 2, index("m.weight_scale"), "model-00002-of-00002.safetensors"},

@@ -108,7 +108,7 @@ func (s *set) unexplained(info *tensor.Info) error {
 		if err != nil || ignored {
 			return err
 		}
-		return wire.ErrUnsupported.With("%s says quant_method %s, and nothing here knows what %s of shape %v is: start from the unquantized model, or %s %s",
+		return wire.ErrUnsupported.With("%s says quant_method %s, and %s of shape %v belongs to no known scheme: start from the unquantized model, or %s %s",
 			s.config.File, wire.Quote(method), info.TypeName(), info.Shape, wire.OptionIgnoreUnknown, wire.Quote(info.Name))
 	}
 	return nil
@@ -122,7 +122,7 @@ var buffers = []string{".bias", "mask", "_ids", "_index", "_indices"}
 func (s *set) codesBeside(info *tensor.Info, stem string, companions []string) error {
 	for _, end := range companions {
 		if scale, ok := s.find(stem + end); ok {
-			return wire.ErrUnsupported.With("%s of shape %v beside %s of %s %v: no scheme here explains them",
+			return wire.ErrUnsupported.With("%s of shape %v beside %s of %s %v: no known scheme explains them",
 				info.TypeName(), info.Shape, wire.Quote(scale.Name), scale.TypeName(), scale.Shape)
 		}
 		place, err := s.otherFile(info, stem+end)

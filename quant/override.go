@@ -137,7 +137,7 @@ func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 // number is a value that must be an integer where there is one.
 func (s *set) number(key string, v any) (n int64, ok bool, err error) {
 	if n, ok = config.WholeOf(v); !ok && v != nil {
-		return 0, false, wire.ErrMismatch.With("%s says %s %s, which is no whole number", s.config.File, wire.Quote(key), wire.Quote(fmt.Sprint(v)))
+		return 0, false, wire.ErrMismatch.With("%s says %s %s, which is not a whole number", s.config.File, wire.Quote(key), wire.Quote(fmt.Sprint(v)))
 	}
 	return n, ok, nil
 }

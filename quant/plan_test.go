@@ -260,7 +260,7 @@ func TestWhatCannotBeBoundIsRefused(t *testing.T) {
 		{"experts of bytes under scales of no known form", model("", ints("e.gate_up_proj", tensor.I8, 2, 4, 8), ints("e.gate_up_proj_scale", tensor.F32, 2, 4, 1)), wire.Unsupported},
 		{"a scheme that is known and refused", model("", stored{"m.codes", tensor.I16, []int64{1}, make([]byte, 2)},
 			stored{"m.codebooks", tensor.F16, []int64{1}, make([]byte, 2)}), wire.Unsupported},
-		{"a configuration that is no JSON", model("{", w8), wire.Truncated},
+		{"a configuration that is not JSON", model("{", w8), wire.Truncated},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			bound, _, err := plan(t, tc.m, quant.Options{})

@@ -92,7 +92,7 @@ func (s *set) counted(name string) (_ []int64, err error) {
 	for _, v := range list {
 		n, whole := v.(int64)
 		if !whole {
-			return nil, wire.ErrMismatch.With("its companion %s is no list of whole numbers", wire.Quote(name))
+			return nil, wire.ErrMismatch.With("its companion %s is not a list of whole numbers", wire.Quote(name))
 		}
 		if out, err = natural(out, name, n); err != nil {
 			return nil, err

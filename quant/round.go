@@ -41,7 +41,7 @@ func ParseTarget(s string) (Target, error) {
 			return Target(t), nil
 		}
 	}
-	return 0, fmt.Errorf("target %q is none of bf16, f16, f32", s)
+	return 0, fmt.Errorf("target %q is not one of bf16, f16, f32", s)
 }
 
 // Put writes src in the target's type, little-endian. Every NaN is written as the same

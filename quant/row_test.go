@@ -106,7 +106,7 @@ func namesAreKnown(t *testing.T, r *scheme, folder string) {
 	}
 	for _, part := range slices.Concat(w.Parts, w.Extra) {
 		if !known[part.Name] && !strings.Contains(part.Name, bnb.StateName) {
-			t.Errorf("%s is no part that the row of %s names", part.Name, r.name)
+			t.Errorf("%s is not a part that the row of %s names", part.Name, r.name)
 		}
 	}
 	if method := method0(t, b, m); method != "" && rows.methods[method] && r.priority == 0 && !r.stands(method) {

@@ -103,7 +103,7 @@ func bindAWQFast(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	if in%64 != 0 {
-		return nil, wire.ErrMismatch.With("%d inputs are no whole blocks of 64", in)
+		return nil, wire.ErrMismatch.With("%d inputs are not whole blocks of 64", in)
 	}
 	read, size, err := scaleNumber(scales)
 	if err != nil {

@@ -38,7 +38,7 @@ func bindBnb8(s *set, info *tensor.Info) (*Weight, error) {
 		return w, nil
 	}
 	if format.Elements() != 1 || format.DType != tensor.U8 {
-		return nil, wire.ErrMismatch.With("its companion %s is %s of shape %v, wanted one U8", wire.Quote(format.Name), format.TypeName(), format.Shape)
+		return nil, wire.ErrMismatch.With("its companion %s is %s of shape %v, expected one U8", wire.Quote(format.Name), format.TypeName(), format.Shape)
 	}
 	order, err := s.text(format, 1)
 	if err != nil {

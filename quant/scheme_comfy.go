@@ -40,7 +40,7 @@ func (s *set) loadComfy() error {
 	o, ok := v.(*config.Object)
 	layers, isObject := o.Get("layers").(*config.Object)
 	if !ok || !isObject && o.Get("layers") != nil {
-		return wire.ErrSyntax.With("metadata %s is no object of layers", wire.Quote(comfyKey))
+		return wire.ErrSyntax.With("metadata %s is not an object of layers", wire.Quote(comfyKey))
 	}
 	s.comfy = layers
 	return nil
@@ -76,7 +76,7 @@ func (s *set) comfyFormat(info *tensor.Info) (layer *config.Object, own *tensor.
 func comfyLayer(name string, v any) (*config.Object, error) {
 	layer, ok := v.(*config.Object)
 	if !ok {
-		return nil, wire.ErrSyntax.With("the description %s is no object", wire.Quote(name))
+		return nil, wire.ErrSyntax.With("the description %s is not an object", wire.Quote(name))
 	}
 	return layer, nil
 }
@@ -137,7 +137,7 @@ func (s *set) comfyRest(w *Weight, layer *config.Object, info *tensor.Info) erro
 		size, _ = config.WholeOf(v)
 	}
 	if size < 4 || size&0x55555555 == 0 {
-		return wire.ErrMismatch.With("convrot_groupsize %d is no power of four", size)
+		return wire.ErrMismatch.With("convrot_groupsize %d is not a power of four", size)
 	}
 	w.Layout += fmt.Sprintf(", rotated by %d", size)
 	return w.rotate(size)
@@ -184,7 +184,7 @@ func (s *set) comfyMXFP8(info *tensor.Info, stem string) (*Weight, error) {
 func (s *set) swizzled(name string, rows, cols, group int64, read form.Number, types ...tensor.DType) (form.Grid, *tensor.Info, error) {
 	groups := cols / group
 	if cols%group != 0 || groups == 0 {
-		return form.Grid{}, nil, wire.ErrMismatch.With("%d columns are no whole groups of %d", cols, group)
+		return form.Grid{}, nil, wire.ErrMismatch.With("%d columns are not whole groups of %d", cols, group)
 	}
 	tiles := form.CeilDiv(groups, 4)
 	info, ok := s.find(name)

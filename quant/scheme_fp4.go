@@ -114,7 +114,7 @@ func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
 		shape := unpackedShape(info.Shape)
 		if blocks := len(shape); n.name == "" && blocks >= 2 {
 			if shape[blocks-1] != 32 {
-				return nil, wire.ErrMismatch.With("blocks of %d bytes, wanted 16", info.Shape[blocks-1])
+				return nil, wire.ErrMismatch.With("blocks of %d bytes, expected 16", info.Shape[blocks-1])
 			}
 			shape = append(shape[:blocks-2:blocks-2], shape[blocks-2]*32)
 		}

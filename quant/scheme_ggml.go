@@ -28,7 +28,7 @@ func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
 	cols := info.Shape[len(info.Shape)-1]
 	rowBytes, ok := g.Size(uint64(cols))
 	if !ok {
-		return nil, wire.ErrMismatch.With("rows of %d are no whole blocks of %d", cols, g.Elems)
+		return nil, wire.ErrMismatch.With("rows of %d are not whole blocks of %d", cols, g.Elems)
 	}
 	f := &form.BlockForm{Cols: cols, Codes: form.PlainRows(int64(rowBytes), codec.Decode)}
 	f.Codes.Kernel = codec.Kernel

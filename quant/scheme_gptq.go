@@ -100,7 +100,7 @@ func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) err
 	} else if f.In%f.Groups != 0 {
 		return wire.ErrUnsupported.With("%d inputs in %d groups: a config.json with group_size decides", f.In, f.Groups)
 	} else if other := otherGroup(f.In, f.Groups); !ok && !listed && other > 0 {
-		return wire.ErrUnsupported.With("two readings: %d inputs in %d groups of %d, or of %d with the last one shorter: a config.json with group_size decides",
+		return wire.ErrUnsupported.With("two readings: %d inputs in %d groups of %d, or of %d with a shorter last group: a config.json with group_size decides",
 			f.In, f.Groups, f.GroupSize, other)
 	}
 	if form.CeilDiv(f.In, f.GroupSize) != f.Groups {
@@ -173,11 +173,11 @@ func (s *set) gptqOrdered(stem string, index *tensor.Info, highest int64) error 
 		return err
 	}
 	if order, ok := config.First(own.Get("desc_act"), s.config.Quant.Get("desc_act")).(bool); ok && !order {
-		return wire.ErrMismatch.With("%s says desc_act false, and %s gives the inputs another order: kernels believe the one or the other",
+		return wire.ErrMismatch.With("%s says desc_act false, but %s reorders the inputs: kernels follow one or the other",
 			s.config.File, wire.Quote(index.Name))
 	}
 	if highest == 0 {
-		return wire.ErrUnsupported.With("two readings: %s puts all inputs into the first group, and some kernels take such a tensor for none", wire.Quote(index.Name))
+		return wire.ErrUnsupported.With("two readings: %s puts all inputs into the first group, and some kernels ignore such a tensor", wire.Quote(index.Name))
 	}
 	return nil
 }

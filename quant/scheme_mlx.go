@@ -75,7 +75,7 @@ func (s *set) mlxModule(stem string) (m mlxModule, err error) {
 	bits, hasBits := mlxNumber(of, "bits", mlxDefaults[mode][0], own != nil)
 	group, hasGroup := mlxNumber(of, "group_size", mlxDefaults[mode][1], own != nil)
 	if !hasBits || !hasGroup {
-		return m, wire.ErrMissing.With("bits and group_size of MLX: the model's config.json says them under quantization")
+		return m, wire.ErrMissing.With("MLX's bits and group_size, which the model's config.json has under quantization")
 	}
 	if bits < 1 || bits > 8 || bits == 7 || group < 1 || group > 1<<20 {
 		return m, wire.ErrUnsupported.With("%d bits in groups of %d, as %s says", bits, group, s.config.File)

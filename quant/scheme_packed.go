@@ -124,9 +124,9 @@ func (s *set) packedBits(stem string, cols, words int64) (bits int64, loose bool
 	}
 	switch {
 	case fit == 0:
-		return 0, false, wire.ErrMismatch.With("%d words for %d columns of no width that %s allows", words, cols, s.configName())
+		return 0, false, wire.ErrMismatch.With("%d words for %d columns match no width that %s allows", words, cols, s.configName())
 	case fit > 1:
-		return 0, false, wire.ErrUnsupported.With("%d words for %d columns have several readings: the configuration must say num_bits", words, cols)
+		return 0, false, wire.ErrUnsupported.With("%d words for %d columns have several readings: the configuration must have num_bits", words, cols)
 	}
 	stream, unused := form.CeilDiv(cols*bits, 32) == words, form.CeilDiv(cols, 32/bits) == words
 	return bits, 32%bits != 0 && unused && !(stream && s.config.Since(0, 17)), nil

@@ -105,7 +105,7 @@ func (s *set) quantoCols(name string, groups, width int64) (int64, error) {
 			return cols, nil
 		}
 	}
-	return 0, wire.ErrUnsupported.With("groups of %d, which are rows or parts of rows: the file does not say how long a row is. optimum-quanto can dequantize it", width)
+	return 0, wire.ErrUnsupported.With("groups of %d: the file does not say how long a row is. optimum-quanto can dequantize it", width)
 }
 
 // quantoGroup is the width of the groups that quanto gives rows of so many columns.

@@ -51,7 +51,7 @@ func bindSDNQ(s *set, info *tensor.Info) (*Weight, error) {
 		case i == 1 && signed && !ok:
 			continue
 		case !ok || i == 1 && signed:
-			return nil, wire.ErrMismatch.With("%s says weights_dtype %s: wanted %s only where it has no sign", s.config.File, wire.Quote(c.dtype), wire.Quote(stem+part))
+			return nil, wire.ErrMismatch.With("%s says weights_dtype %s: all unsigned types have %s, and no signed one", s.config.File, wire.Quote(c.dtype), wire.Quote(stem+part))
 		case !floats[p.DType] || p.DType == tensor.F64 || !shaped(p.Shape, scales.Shape):
 			return nil, mismatch(info, p)
 		}
@@ -195,7 +195,7 @@ func (c *sdnqModule) shape(w *Weight, f *form.SDNQ, scales *tensor.Info) error {
 	}
 	have := scales.Shape
 	if len(have) < 2 || len(have) > 3 || have[len(have)-1] != 1 {
-		return wire.ErrUnsupported.With("%s of shape %v: SDNQ's convolutions, and weights that are stored for products of whole numbers (use_quantized_matmul)",
+		return wire.ErrUnsupported.With("%s of shape %v: SDNQ's convolutions, and weights stored for integer matrix products (use_quantized_matmul)",
 			wire.Quote(scales.Name), have)
 	}
 	rows, groups := have[0], int64(1)
@@ -209,7 +209,7 @@ func (c *sdnqModule) shape(w *Weight, f *form.SDNQ, scales *tensor.Info) error {
 	one := len(have) == 2 && scales.Elements() == 1
 	switch {
 	case one && f.Unit.Codes > 1:
-		return wire.ErrUnsupported.With("%s of one scale: the shape of packed codes is not in the file", wire.Quote(scales.Name))
+		return wire.ErrUnsupported.With("%s with one scale: the shape of packed codes is not in the file", wire.Quote(scales.Name))
 	case one && len(info.Shape) == 2:
 		rows, groups = info.Shape[0], 0
 	case rows*groups == 0 || n%(rows*groups) != 0 || f.Unit.Codes == 1 && !shaped(info.Shape, stored):
@@ -244,7 +244,7 @@ func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
 	}
 	if ok {
 		if n < 1 || n&(n-1) != 0 {
-			return wire.ErrMismatch.With("hadamard_group_size %d, which is no power of two", n)
+			return wire.ErrMismatch.With("hadamard_group_size %d, which is not a power of two", n)
 		}
 		size = n
 	}

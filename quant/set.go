@@ -103,7 +103,7 @@ func asStored(p *tensor.Info) error {
 	case p.Strides != nil:
 		return wire.ErrUnsupported.With("%s is a view with strides: save the model with contiguous tensors", wire.Quote(p.Name))
 	case p.Order == tensor.Big && g.Bytes > 1:
-		return wire.ErrUnsupported.With("%s is big-endian %s: gguf's convert-endian script converts it", wire.Quote(p.Name), p.TypeName())
+		return wire.ErrUnsupported.With("%s is big-endian %s: convert it with gguf's convert-endian script", wire.Quote(p.Name), p.TypeName())
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (s *set) companion(name string, shape []int64, types ...tensor.DType) (*ten
 		return nil, wire.ErrUnsupported.With("its companion %s is %s", wire.Quote(name), info.TypeName())
 	}
 	if !shaped(info.Shape, shape) {
-		return nil, wire.ErrMismatch.With("its companion %s has shape %v, wanted %v", wire.Quote(name), info.Shape, shape)
+		return nil, wire.ErrMismatch.With("its companion %s has shape %v, expected %v", wire.Quote(name), info.Shape, shape)
 	}
 	return info, nil
 }

@@ -143,7 +143,7 @@ type middleZeros struct {
 
 // notMiddle refuses other zero points.
 func notMiddle(file string, zeros *tensor.Info) error {
-	return wire.ErrUnsupported.With("two readings: %s says sym true, and zero points in %s are not the middle of the codes, which kernels of symmetric codes take: %s v1 or v2 reads those that are stored",
+	return wire.ErrUnsupported.With("two readings: %s says sym true, but zero points in %s are not the middle of the codes, which symmetric kernels assume: %s v1 or v2 reads the stored ones",
 		file, wire.Quote(zeros.Name), wire.OptionGPTQZeros)
 }
 

@@ -99,7 +99,7 @@ func objectAt(root *Object, file string, path []string) (*Object, error) {
 	v := root.At(path[:last]...).Get(path[last])
 	o, ok := v.(*Object)
 	if v != nil && !ok {
-		return nil, wire.At("quant", file, wire.NoOffset, wire.ErrSyntax.With("%s is no object", wire.Quote(strings.Join(path, "."))))
+		return nil, wire.At("quant", file, wire.NoOffset, wire.ErrSyntax.With("%s is not an object", wire.Quote(strings.Join(path, "."))))
 	}
 	return o, nil
 }

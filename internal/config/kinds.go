@@ -49,7 +49,7 @@ func checkKinds(b *limits.Budget, file string, o *Object) error {
 			return err
 		}
 		if is := kinds[name]; is != nil && v != nil && !is(v) {
-			return wire.At("quant", file, wire.NoOffset, wire.ErrMismatch.With("%s of another kind than libraries write", wire.Quote(name)))
+			return wire.At("quant", file, wire.NoOffset, wire.ErrMismatch.With("%s of a kind that libraries do not write", wire.Quote(name)))
 		}
 		if free[name] {
 			continue

@@ -36,14 +36,14 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 	}
 	arch, _ := s.keys["general.architecture"].(string)
 	if s.row = s.rowOf(arch); s.row == nil {
-		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("no folder of transformers is known for %s", wire.Quote(arch)))
+		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("no model type of transformers is known for the architecture %s", wire.Quote(arch)))
 	}
 	if s.row.back == nil {
 		why := "llama.cpp has not " + s.row.lost
 		if s.row.lost == notLedBack {
 			why = notLedBack
 		}
-		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("%s of transformers is not made again: %s", s.row.names[0], why))
+		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("%s of transformers cannot be restored: %s", s.row.names[0], why))
 	}
 	s.put("torch_dtype", `"`+dtype+`"`)
 	files := &memory{}
@@ -57,7 +57,7 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 		return nil, err
 	}
 	if p.Moved && p.decoded {
-		return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrUnsupported.With("some stacks of experts are MXFP4 and others are not: transformers has all of them so, or none"))
+		return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrUnsupported.With("some stacks of experts are MXFP4 and others are not: transformers has all or none"))
 	}
 	if err := p.complete(names); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 		f.Left = append(f.Left, "the vision part (a GGUF file of its own), so the folder is of "+s.architecture())
 	}
 	if s.row == &falconH1Row {
-		f.Left = append(f.Left, "the numbers that weights were multiplied by: they are 1 in config.json")
+		f.Left = append(f.Left, "the multipliers of weights, which are 1 in config.json")
 	}
 	if s.row == &embeddingGemmaRow {
 		f.Left = append(f.Left, "the dense layers of sentence-transformers")
@@ -189,7 +189,7 @@ func (p *planner) llama3Of(s *settings, i *tensor.Info) error {
 			return s.err
 		}
 	}
-	return wire.ErrUnsupported.With("its numbers come of no published scaling of Llama 3")
+	return wire.ErrUnsupported.With("its numbers belong to no published scaling of Llama 3")
 }
 
 // parsed reads a text of our own.
@@ -288,11 +288,11 @@ func (p *planner) source(i *tensor.Info) error {
 	case !ok, at.outer && !at.there(p.c):
 		return wire.ErrUnsupported.With("%s of transformers has no tensor for it", p.c.row.names[0])
 	case !at.outer && at.layer >= p.c.layers():
-		return wire.ErrMismatch.With("the keys state %d layers", p.c.layers())
+		return wire.ErrMismatch.With("the keys state only %d layers", p.c.layers())
 	case i.DType == tensor.Unknown:
 		return wire.ErrUnsupported.With("it is %s", i.TypeName())
 	case !at.there(p.c):
-		return wire.ErrMismatch.With("the keys give layer %d none", at.layer)
+		return wire.ErrMismatch.With("by the keys, layer %d does not have it", at.layer)
 	case at.name.how == decay && i.DType != tensor.F32:
 		return wire.ErrUnsupported.With("a decay of the type %s", i.TypeName())
 	case len(at.name.views) > 0:
@@ -371,7 +371,7 @@ func (p *planner) whole(i *tensor.Info, at *place, shape []int64) error {
 			break
 		}
 		if g.Elems != 1 || i.Strides != nil {
-			return wire.ErrUnsupported.With("it is to be transposed, and is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
+			return wire.ErrUnsupported.With("it must be transposed, but is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
 		}
 		part.Info.Shape, part.Info.Strides = shape, []int64{1, shape[0]}
 	}

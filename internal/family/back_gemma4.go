@@ -14,7 +14,7 @@ func gemma4Back(s *settings) {
 	layers := s.layers()
 	slides, stated := s.flags("attention.sliding_window_pattern", layers)
 	if !stated {
-		s.fail("gemma4.attention.sliding_window_pattern", "it is missing, and layer_types has no value without it")
+		s.fail("gemma4.attention.sliding_window_pattern", "it is missing, and layer_types depends on it")
 	}
 	s.need("hidden_size", "embedding_length")
 	s.need("num_hidden_layers", "block_count")
@@ -82,7 +82,7 @@ func (s *settings) gemma4Groups(slides []bool) {
 	if all, there := counts[false]; there && all != one {
 		s.putInt("num_global_key_value_heads", all)
 		if !equal {
-			s.fail("gemma4.attention.head_count_kv", "layers of both kinds have values of their own, and other numbers of heads")
+			s.fail("gemma4.attention.head_count_kv", "layers of both kinds have values, but different numbers of heads")
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (s *settings) gemma4Feeds() {
 	feeds, _ := s.each("feed_forward_length", s.layers())
 	borrow, _ := s.int("attention.shared_kv_layers")
 	if len(feeds) == 0 {
-		s.fail("gemma4.feed_forward_length", "it is missing, and intermediate_size has no value without it")
+		s.fail("gemma4.feed_forward_length", "it is missing, and intermediate_size depends on it")
 		return
 	}
 	one, last := feeds[0], feeds[len(feeds)-1]
@@ -104,7 +104,7 @@ func (s *settings) gemma4Feeds() {
 			want = 2 * one
 		}
 		if n != want {
-			s.fail("gemma4.feed_forward_length", "its number %d is %d, for which config.json has no member", l, n)
+			s.fail("gemma4.feed_forward_length", "its number %d is %d, which config.json cannot express", l, n)
 			return
 		}
 	}
@@ -139,7 +139,7 @@ func (s *settings) gemma4Turns(full, own int64) {
 	base, ok := s.float("rope.freq_base")
 	local, also := s.float("rope.freq_base_swa")
 	if !ok || !also || full < 2 || full%2 != 0 || own < 1 {
-		s.fail("gemma4.rope.freq_base", "two bases are needed, and heads that are even")
+		s.fail("gemma4.rope.freq_base", "it needs two bases and an even head size")
 		return
 	}
 	i := s.tensors["rope_freqs.weight"]
@@ -168,12 +168,12 @@ func (p *planner) proportionalOf(s *settings, i *tensor.Info) error {
 	}
 	for _, f := range have[turning:] {
 		if f != 1e30 {
-			return wire.ErrUnsupported.With("its numbers are not of ones, and behind them of 1e30")
+			return wire.ErrUnsupported.With("its numbers are not ones followed by 1e30")
 		}
 	}
 	part := float64(2*turning) / float64(head)
 	if turning == 0 || int64(float64(head)*part/2) != int64(turning) {
-		return wire.ErrUnsupported.With("%d of a head of %d rotate", 2*turning, head)
+		return wire.ErrUnsupported.With("%d of the %d elements of a head rotate", 2*turning, head)
 	}
 	base, _ := s.float("rope.freq_base")
 	local, _ := s.float("rope.freq_base_swa")

@@ -42,7 +42,7 @@ func (s *settings) each(key string, layers int64) (list []int64, there bool) {
 	i := 0
 	for n, err := range a.Ints(s.b) {
 		if s.err = cmp.Or(s.err, err); s.err == nil && (n < 0 || n > 1<<32-1) {
-			s.fail(full, "one of its values is no whole number of 32 bits")
+			s.fail(full, "one of its values is not an unsigned 32-bit integer")
 		}
 		if s.err != nil {
 			return nil, false
@@ -61,7 +61,7 @@ func (s *settings) flags(key string, layers int64) (list []bool, there bool) {
 	}
 	a, isList := v.(truths)
 	if !isList || a.Len() != layers {
-		s.fail(s.row.arch+"."+key, "it is no list of truth values, one for each of %d layers", layers)
+		s.fail(s.row.arch+"."+key, "it is not a list of booleans, one for each of %d layers", layers)
 		return nil, false
 	}
 	if list, s.err = limits.Make[bool](s.b, int(layers)); s.err != nil {
@@ -93,7 +93,7 @@ func (s *settings) few(key string) (has []bool) {
 	for i, n := range list {
 		has[i] = n > 0
 		if n > 0 && shared > 0 && n != shared {
-			s.fail(s.row.arch+"."+key, "it has %d and %d, and config.json has one member for both", shared, n)
+			s.fail(s.row.arch+"."+key, "it has %d and %d, but config.json has one member for both", shared, n)
 		}
 		shared = max(shared, n)
 	}

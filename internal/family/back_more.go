@@ -29,7 +29,7 @@ func llama4Back(s *settings) {
 	s.need("intermediate_size_mlp", "feed_forward_length")
 	own, ok := s.int("expert_feed_forward_length")
 	if !ok {
-		s.fail("llama4.expert_feed_forward_length", "it is missing, and intermediate_size has no value without it")
+		s.fail("llama4.expert_feed_forward_length", "it is missing, and intermediate_size depends on it")
 	}
 	s.set("intermediate_size", itoa(own))
 	s.need("num_local_experts", "expert_count")
@@ -37,7 +37,7 @@ func llama4Back(s *settings) {
 	s.need("interleave_moe_layer_step", "interleave_moe_layer_step")
 	if n, ok := s.int("attention.sliding_window"); ok {
 		if n != 0 {
-			s.fail("llama4.attention.sliding_window", "its value is %d, and config.json has no member for it", n)
+			s.fail("llama4.attention.sliding_window", "its value is %d, which config.json cannot express", n)
 		}
 		kinds := ""
 		for range s.layers() {
@@ -111,7 +111,7 @@ func modernbertBack(s *settings) {
 		act, _ = v.(string)
 	}
 	if act != "gelu" && act != "silu" {
-		s.fail("modern-bert.hidden_activation", "its value is none of gelu and silu")
+		s.fail("modern-bert.hidden_activation", "its value is neither gelu nor silu")
 	}
 	s.put("hidden_activation", `"`+act+`"`)
 	if n, ok := s.int("classifier.pooling_type"); ok {

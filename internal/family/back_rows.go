@@ -38,7 +38,7 @@ func (s *settings) graniteFactors() {
 		{"residual_multiplier", "residual_scale"}, {"logits_scaling", "logit_scale"},
 	} {
 		if !s.may(m[0], m[1]) {
-			s.fail(s.row.arch+"."+m[1], "it is missing, and %s has no value without it", m[0])
+			s.fail(s.row.arch+"."+m[1], "it is missing, and %s depends on it", m[0])
 		}
 	}
 }
@@ -138,7 +138,7 @@ func gemma3Back(s *settings) {
 	s.biases("attention_bias", s.layers(), attention...)
 	s.scale(hidden, heads, head, 62)
 	if n, ok := s.int("attention.sliding_window"); !ok || n == 0 {
-		s.fail(s.row.arch+".attention.sliding_window", "there is none, and Gemma 3 of transformers has layers with one")
+		s.fail(s.row.arch+".attention.sliding_window", "there is none, but Gemma 3 of transformers has layers with one")
 	}
 	s.window(0)
 	s.is("attention.sliding_window_pattern", 6)

@@ -160,7 +160,7 @@ func (p *planner) longOf(s *settings) error {
 	original, _ := s.int("rope.scaling.original_context_length")
 	want, ok := longFactor("longrope", most, original)
 	if have, there := number(s.keys["phi3.rope.scaling.attn_factor"]); !ok || !there || float32(have) != want {
-		s.fail("phi3.rope.scaling.attn_factor", "it is not what comes of the lengths %d and %d", most, original)
+		s.fail("phi3.rope.scaling.attn_factor", "it is not the value for the lengths %d and %d", most, original)
 	}
 	return s.err
 }

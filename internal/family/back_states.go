@@ -34,7 +34,7 @@ func graniteHybridBack(s *settings) {
 	value, stated := s.own("rope.scaling.finetuned")
 	turns, isTruth := value.(bool)
 	if stated && !isTruth {
-		s.fail(s.row.arch+".rope.scaling.finetuned", "its value is no truth value")
+		s.fail(s.row.arch+".rope.scaling.finetuned", "its value is not a boolean")
 	}
 	s.rotations(head)
 	s.put("position_embedding_type", map[bool]string{true: `"rope"`, false: `"nope"`}[turns || !stated])

@@ -86,7 +86,7 @@ func (r *rebuilt) read() (err error) {
 		return wire.At("gguf", "key "+wire.Quote("tokenizer.ggml."+key), wire.NoOffset, err)
 	}
 	if tokens == nil || tokens.Len() > maxVocab || tokens.Len() != r.s.rows("token_embd.weight") && r.s.row != &gpt2Row {
-		return at("tokens", wire.ErrMismatch.With("it has not as many texts as token_embd.weight has rows"))
+		return at("tokens", wire.ErrMismatch.With("the number of its texts is not that of the rows of token_embd.weight"))
 	}
 	for text, bad := range tokens.Strings(b) {
 		if err = bad; err == nil {

@@ -30,7 +30,7 @@ func (k *keys) put(name string, value any) {
 		return
 	}
 	if f, ok := value.(float32); ok && (math.IsInf(float64(f), 0) || math.IsNaN(float64(f))) {
-		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("%s is %v: no number of 32 bits", name, f))
+		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("%s is %v, which is not a finite float32", name, f))
 		return
 	}
 	if f, ok := value.(float32); ok && f < 0 && strings.HasSuffix(name, "epsilon") { // at which llama.cpp aborts
@@ -77,7 +77,7 @@ func (k *keys) u32(key string, members ...string) {
 		n, ok = int64(f), true
 	}
 	if !ok || n < 0 || n > math.MaxUint32 {
-		k.fail(members[0], v, "a number of 32 bits")
+		k.fail(members[0], v, "an unsigned 32-bit integer")
 		return
 	}
 	k.own(key, uint32(n))
@@ -166,7 +166,7 @@ func (k *keys) gating() {
 	}
 	n, ok := map[string]uint32{"softmax": 1, "sigmoid": 2}[v.String()]
 	if !ok {
-		k.fail("scoring_func", v, "a function that is known")
+		k.fail("scoring_func", v, "a known function")
 		return
 	}
 	k.own("expert_gating_func", n)
@@ -227,7 +227,7 @@ func (k *keys) rope() {
 	case r.kind == "dynamic" && k.c.row.dynamic:
 	case r.kind == "" || r.kind == "default" || r.kind == "mrope" || strings.EqualFold(r.kind, "llama3"):
 	default:
-		k.fail("rope_scaling", r.params, "of a kind that is known")
+		k.fail("rope_scaling", r.params, "of a known type")
 	}
 	if r.theta.There {
 		k.number("rope.freq_base", "rope_theta", r.theta)
@@ -240,7 +240,7 @@ func (k *keys) rope() {
 func (k *keys) yarn(r rope) {
 	n, ok := r.original.Int()
 	if !ok || n < 0 || n > math.MaxUint32 {
-		k.fail("original_max_position_embeddings", r.original, "a number of 32 bits")
+		k.fail("original_max_position_embeddings", r.original, "an unsigned 32-bit integer")
 		return
 	}
 	k.own("rope.scaling.original_context_length", uint32(n))

@@ -71,7 +71,7 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 		why = "no text model alone"
 	}
 	if why != "" {
-		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("mlx-lm has %s of %s, which is not written", why, wire.Quote(p.c.row.names[0])))
+		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("mlx-lm has %s of %s, which cannot be written", why, wire.Quote(p.c.row.names[0])))
 	}
 	p.naming = func(at *place) string { return form.named(p.c, at) }
 	p.drops = func(at *place) bool {

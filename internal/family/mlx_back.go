@@ -43,7 +43,7 @@ func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 	}
 	p.asIs, p.form = true, p.c.row.mlx
 	if p.form != nil && p.form.loses {
-		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("%s of transformers is not made again: mlx-lm leaves tensors out that it needs", p.c.row.names[0]))
+		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("%s of transformers cannot be restored: mlx-lm leaves out tensors that it needs", p.c.row.names[0]))
 	}
 	for i := range m.Tensors() {
 		if err := b.Step(1); err != nil {
@@ -59,7 +59,7 @@ func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 				return nil, err
 			}
 			if have[k].Name == "" {
-				return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrMissing.With("a part of a tensor that another part is there of"))
+				return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrMissing.With("a part of a tensor whose other parts are missing"))
 			}
 		}
 	}

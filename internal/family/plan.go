@@ -143,14 +143,14 @@ func configOf(root jsontree.Value) (*config, error) {
 	}
 	c := &config{root: root, text: root.Get("text_config"), row: find(list[0].String())}
 	if c.row == nil {
-		return nil, wire.ErrUnsupported.With("the architecture %s is none of those that are known (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
+		return nil, wire.ErrUnsupported.With("the architecture %s is not supported (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
 	}
 	if c.row.pick != nil {
 		c.row = cmp.Or(c.row.pick(c), c.row)
 	}
 	if c.row == &pixtralTextRow && !root.Get("vision_config").There {
 		// the class takes CLIP's then, as of LLaVA 1.5
-		return nil, wire.ErrUnsupported.With("%s has no vision_config, so its vision part is CLIP (LLaVA 1.5): only Pixtral is known of this architecture (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
+		return nil, wire.ErrUnsupported.With("%s has no vision_config, so its vision part is CLIP (LLaVA 1.5): only Pixtral is supported for this architecture (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
 	}
 	return c.bounded()
 }
@@ -224,7 +224,7 @@ func (p *planner) tensors() error {
 			if _, added, err := names.Add(n); err != nil {
 				return err
 			} else if !added {
-				return wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrDuplicate.With("another one is %s too", wire.Quote(p.Tensors[n].Name)))
+				return wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrDuplicate.With("another tensor would also be %s", wire.Quote(p.Tensors[n].Name)))
 			}
 		}
 	}
@@ -238,13 +238,13 @@ func (p *planner) tensor(i *tensor.Info) error {
 	at, ok := p.locate(i.Name)
 	switch {
 	case !ok:
-		return wire.ErrUnsupported.With("llama.cpp's %s has no tensor for it", p.c.row.arch)
+		return wire.ErrUnsupported.With("llama.cpp's %s has no such tensor", p.c.row.arch)
 	case !at.outer && at.layer >= p.c.layers():
-		return wire.ErrMismatch.With("the configuration states %d layers", p.c.layers())
+		return wire.ErrMismatch.With("the configuration states only %d layers", p.c.layers())
 	case at.expert >= p.c.experts() && at.expert >= 0:
-		return wire.ErrMismatch.With("the configuration states %d experts", p.c.experts())
+		return wire.ErrMismatch.With("the configuration states only %d experts", p.c.experts())
 	case !at.there(p.c):
-		return wire.ErrMismatch.With("the configuration gives layer %d none", at.layer)
+		return wire.ErrMismatch.With("by the configuration, layer %d does not have it", at.layer)
 	}
 	switch i.DType {
 	case tensor.F32, tensor.F16, tensor.BF16:
@@ -252,7 +252,7 @@ func (p *planner) tensor(i *tensor.Info) error {
 		if p.asIs && i.DType != tensor.Unknown {
 			break
 		}
-		return wire.ErrUnsupported.With("it is %s, and only F32, F16 and BF16 are written for llama.cpp: decode it first", i.TypeName())
+		return wire.ErrUnsupported.With("it is %s, but only F32, F16 and BF16 are written for llama.cpp: decode it first", i.TypeName())
 	}
 	shape, err := p.shape(&at)
 	if err != nil {
@@ -323,7 +323,7 @@ func (p *planner) single(i *tensor.Info, at *place) error {
 			break
 		}
 		if i.Strides != nil {
-			return wire.ErrUnsupported.With("a view that is to be transposed")
+			return wire.ErrUnsupported.With("a view that must be transposed")
 		}
 		rows, cols := i.Shape[0], i.Shape[1]
 		t.Shape = []int64{cols, rows}

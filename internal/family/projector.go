@@ -64,9 +64,9 @@ func visionOf(root jsontree.Value) (*config, error) {
 	case !vision.There:
 		return nil, wire.ErrMissing.With("%s has no vision_config: the model has no vision part", wire.Quote(list[0].String()))
 	case c.row == nil:
-		return nil, wire.ErrUnsupported.With("the vision part of %s is none of those that are known", wire.Quote(list[0].String()))
+		return nil, wire.ErrUnsupported.With("the vision part of %s is not supported", wire.Quote(list[0].String()))
 	case kind != c.row.model && c.row.model != "" && kind != "":
-		return nil, wire.ErrUnsupported.With("a vision part of the type %s, where llama.cpp's %s has %s", wire.Quote(kind), wire.Quote(list[0].String()), wire.Quote(c.row.model))
+		return nil, wire.ErrUnsupported.With("a vision part of the type %s, but llama.cpp's %s has %s", wire.Quote(kind), wire.Quote(list[0].String()), wire.Quote(c.row.model))
 	}
 	if n := c.textWidth(); n < 1 || n > 1<<24 {
 		return nil, wire.ErrRange.With("the text model is %d wide", n)
@@ -157,7 +157,7 @@ func (k *keys) colours(name string) {
 	for i := range numbers {
 		f, ok := list[i].Float()
 		if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
-			err = wire.At(preprocessorName, "member "+wire.Quote(name), v.Off(), wire.ErrRange.With("it holds what is no number"))
+			err = wire.At(preprocessorName, "member "+wire.Quote(name), v.Off(), wire.ErrRange.With("it holds something other than a number"))
 			break
 		}
 		numbers[i] = float32(f)

@@ -73,7 +73,7 @@ func (p *planner) rank(i *tensor.Info) error {
 	for _, text := range rankAnswers {
 		id, ok := t.ID(text)
 		if !ok || int64(id) >= i.Shape[0] {
-			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("there is no token %s, which a reranker answers with", wire.Quote(text)))
+			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("there is no token %s, with which a reranker answers", wire.Quote(text)))
 		}
 		part := Part{Info: *i, From: int64(id), Rows: 1}
 		if head.Parts, err = limits.Append(p.b, head.Parts, part); err != nil {
@@ -125,7 +125,7 @@ func (p *planner) unrank(s *settings) error {
 	}
 	g, _ := head.DType.Geometry()
 	if head.DType != table.DType || g.Elems != 1 || len(head.Shape) != 2 || len(table.Shape) != 2 || head.Shape[0] != 2 || head.Shape[1] != table.Shape[1] {
-		return fail("it is %s of %v beside a table of %s, of which it is to be two rows: it cannot be compared", head.TypeName(), head.Shape, table.TypeName())
+		return fail("it is %s of %v, but must be two rows of a table of %s: it cannot be compared", head.TypeName(), head.Shape, table.TypeName())
 	}
 	ids := [2]int64{-1, -1}
 	if tokens := s.array("tokens"); tokens != nil {
@@ -145,11 +145,11 @@ func (p *planner) unrank(s *settings) error {
 	row := head.Shape[1] * int64(g.Bytes)
 	for k, id := range ids {
 		if id < 0 || id >= table.Shape[0] {
-			return fail("there is no token %s, whose row it is to have", wire.Quote(rankAnswers[k]))
+			return fail("there is no token %s, whose row it must have", wire.Quote(rankAnswers[k]))
 		}
 		same, err := p.equal(head, int64(k)*row, table, id*row, row)
 		if err != nil || !same {
-			return cmp.Or(err, fail("its row %d is not that of the token %s", k, wire.Quote(rankAnswers[k])))
+			return cmp.Or(err, fail("its row %d differs from the row of the token %s", k, wire.Quote(rankAnswers[k])))
 		}
 	}
 	p.ranked = true

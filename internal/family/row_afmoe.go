@@ -38,14 +38,14 @@ func afmoeKeys(k *keys) {
 		k.only(m, want)
 	}
 	if k.c.int("sliding_window") < 1 {
-		k.fail("sliding_window", k.c.get("sliding_window"), "a number of tokens: llama.cpp has no such model without it")
+		k.fail("sliding_window", k.c.get("sliding_window"), "a number of tokens: llama.cpp has no such model without a window")
 	}
 	for i, kind := range k.c.get("layer_types").List() {
 		if err := k.b.Step(1); err != nil && k.err == nil {
 			k.err = err
 		}
 		if (kind.String() == "full_attention") != (i%4 == 3) {
-			k.fail("layer_types", kind, "full_attention in every fourth layer and in no other, which is what llama.cpp takes")
+			k.fail("layer_types", kind, "full_attention in every fourth layer and no other, as llama.cpp assumes")
 		}
 	}
 }

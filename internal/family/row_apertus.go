@@ -33,7 +33,7 @@ func apertusKeys(k *keys) {
 	smollm3Keys(k)
 	k.only("hidden_act", "xielu")
 	if r := k.c.rope(); !r.theta.There {
-		k.fail("rope_theta", r.theta, "stated, and no other is known")
+		k.fail("rope_theta", r.theta, "the one known value")
 	}
 	for _, n := range k.c.row.layers() {
 		if n.into == "" {

@@ -112,10 +112,10 @@ func bailing2Keys(k *keys) {
 	k.only("num_nextn_predict_layers", "0")
 	k.only("use_qk_norm", "true")
 	if k.c.heads()*k.c.headDim() != k.c.hidden() {
-		k.fail("head_dim", k.c.get("head_dim"), "the width over the heads, which is what llama.cpp takes for Ling 2")
+		k.fail("head_dim", k.c.get("head_dim"), "hidden_size / num_attention_heads, as llama.cpp assumes for Ling 2")
 	}
 	if n := k.c.int("num_shared_experts"); n != 1 {
-		k.fail("num_shared_experts", k.c.get("num_shared_experts"), "1: llama.cpp takes the width of the shared expert times their number")
+		k.fail("num_shared_experts", k.c.get("num_shared_experts"), "1: llama.cpp multiplies the width of the shared expert by their number")
 	}
 }
 
@@ -158,7 +158,7 @@ var deepseekRow = row{
 		k.only("scoring_func", "softmax")
 		k.only("hidden_act", "silu")
 		if v := k.c.rope().params.Get("factor"); v.There {
-			k.fail("rope_scaling", v, "null, which is what llama.cpp takes")
+			k.fail("rope_scaling", v, "null, as llama.cpp assumes")
 		}
 	}, vocab: spmOrBytes, back: func(s *settings) {
 		_, _, head := s.common()

@@ -193,7 +193,7 @@ func robertaKeys(k *keys) {
 	bertKeys(k)
 	n := dims['P'](k.c) - k.c.shiftedPositions()
 	if n < 1 || n > 1<<31 {
-		k.fail("max_position_embeddings", k.c.get("max_position_embeddings"), "more than the number of the token that pads")
+		k.fail("max_position_embeddings", k.c.get("max_position_embeddings"), "more than pad_token_id")
 		return
 	}
 	k.own("context_length", uint32(n))
@@ -226,14 +226,14 @@ func nomicbertKeys(k *keys) {
 		}
 	}
 	if f, ok := k.c.root.Get("rotary_emb_fraction").Float(); !ok || f != 1 || k.c.root.Get("rotary_emb_scale_base").There {
-		k.fail("rotary_emb_fraction", k.c.root.Get("rotary_emb_fraction"), "all of a head, without a scale")
+		k.fail("rotary_emb_fraction", k.c.root.Get("rotary_emb_fraction"), "the whole head, without a scale")
 	}
 	positions, trained := k.c.int("n_positions"), int64(2048)
 	if n, ok := k.c.get("max_trained_positions").Int(); ok {
 		trained = n
 	}
 	if positions != 8192 || trained != 2048 {
-		k.fail("n_positions", k.c.get("n_positions"), "8192, of a model that was trained with 2048")
+		k.fail("n_positions", k.c.get("n_positions"), "8192, for a model trained with 2048 positions")
 	}
 	k.own("context_length", uint32(2048))
 }
@@ -278,7 +278,7 @@ func (k *keys) pooled() error {
 		}
 		n, ok := pooledBy[mode]
 		if !ok {
-			return wire.At(name, "", v.Off(), wire.ErrUnsupported.With("a kind of pooling that llama.cpp does not have"))
+			return wire.At(name, "", v.Off(), wire.ErrUnsupported.With("a pooling that llama.cpp does not have"))
 		}
 		k.own("pooling_type", n)
 		break

@@ -72,7 +72,7 @@ func chatglmKeys(k *keys) {
 	}
 	k.own("rope.freq_base", float32(base))
 	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
-		k.fail("rope_theta", k.c.rope().theta, "10000, of which the converter takes rope_ratio times")
+		k.fail("rope_theta", k.c.rope().theta, "10000, which the converter multiplies by rope_ratio")
 	}
 	for _, m := range []string{"rmsnorm", "original_rope", "post_layer_norm"} {
 		k.only(m, "true")
@@ -81,7 +81,7 @@ func chatglmKeys(k *keys) {
 		k.only(m, "false")
 	}
 	if k.c.headDim() != k.c.hidden()/k.c.heads() || k.c.int("kv_channels") != 0 && k.c.int("kv_channels") != k.c.headDim() {
-		k.fail("head_dim", k.c.get("head_dim", "kv_channels"), "the width over the heads, which is what llama.cpp takes for ChatGLM")
+		k.fail("head_dim", k.c.get("head_dim", "kv_channels"), "hidden_size / num_attention_heads, as llama.cpp assumes for ChatGLM")
 	}
 }
 

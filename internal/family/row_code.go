@@ -27,7 +27,7 @@ func bigcodeKeys(k *keys) {
 	k.only("multi_query", "true")
 	k.only("num_key_value_heads", "1")
 	if n := k.c.get("n_inner"); k.c.int("n_inner") != 0 && k.c.int("n_inner") != 4*k.c.hidden() {
-		k.fail("n_inner", n, "four times the width, which is what llama.cpp takes for StarCoder")
+		k.fail("n_inner", n, "4 * hidden_size, as llama.cpp assumes for StarCoder")
 	}
 	if act := k.c.get("activation_function"); act.There && act.String() != "gelu_pytorch_tanh" && act.String() != "gelu" && act.String() != "gelu_new" {
 		k.fail("activation_function", act, "GELU")
@@ -94,16 +94,16 @@ func mptKeys(k *keys) {
 		k.number("attention.clamp_kqv", "clip_qkv", v)
 	}
 	if v := a.Get("alibi"); !v.True() {
-		k.fail("alibi", v, "true, which is what transformers takes for MPT")
+		k.fail("alibi", v, "true, as transformers assumes for MPT")
 	}
 	k.number("attention.max_alibi_bias", "alibi_bias_max", a.Get("alibi_bias_max"))
 	for _, m := range []string{"qk_ln", "prefix_lm"} {
 		if v := a.Get(m); v.True() {
-			k.fail(m, v, "false, which is what llama.cpp takes for MPT")
+			k.fail(m, v, "false, as llama.cpp assumes for MPT")
 		}
 	}
 	if v := a.Get("softmax_scale"); v.There {
-		k.fail("softmax_scale", v, "null, which is what llama.cpp takes for MPT")
+		k.fail("softmax_scale", v, "null, as llama.cpp assumes for MPT")
 	}
 	k.only("expansion_ratio", "4")
 	k.only("logit_scale", "null")
@@ -140,7 +140,7 @@ func mptBack(s *settings) {
 		}
 	}
 	if n > 0 {
-		s.fail("mpt", "%d tensors are biases, and MPT of transformers has none", n)
+		s.fail("mpt", "%d tensors are biases, but MPT of transformers has none", n)
 	}
 	s.put("no_bias", "true")
 }

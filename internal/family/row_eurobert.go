@@ -19,7 +19,7 @@ var eurobertRow = row{
 			k.own("classifier.pooling_type", n)
 		}
 		if r := k.c.rope(); !r.theta.There {
-			k.fail("rope_theta", r.theta, "stated, and no other is known")
+			k.fail("rope_theta", r.theta, "the one known value")
 		}
 		k.only("hidden_act", "silu")
 		for _, m := range []string{"attention_bias", "mlp_bias"} {

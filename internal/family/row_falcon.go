@@ -71,10 +71,10 @@ func falconKeys(k *keys) {
 	}
 	k.only("activation", "gelu")
 	if n := k.c.get("ffn_hidden_size"); n.There && k.c.int("ffn_hidden_size") != 4*k.c.hidden() {
-		k.fail("ffn_hidden_size", n, "four times the width, which is what llama.cpp takes for Falcon")
+		k.fail("ffn_hidden_size", n, "4 * hidden_size, as llama.cpp assumes for Falcon")
 	}
 	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
-		k.fail("rope_theta", k.c.rope().theta, "10000, which is what llama.cpp takes for Falcon")
+		k.fail("rope_theta", k.c.rope().theta, "10000, as llama.cpp assumes for Falcon")
 	}
 }
 
@@ -85,7 +85,7 @@ func (k *keys) only(member, want string) {
 	v := k.c.get(member)
 	is, plain := written(v)
 	if v.There && (!plain || is != want) {
-		k.fail(member, v, want+", which is what llama.cpp takes")
+		k.fail(member, v, want+", as llama.cpp assumes")
 	}
 }
 

@@ -103,7 +103,7 @@ func falconH1Keys(k *keys) {
 		return
 	}
 	if v := k.c.get("mamba_norm_before_gate"); k.c.bool("mamba_rms_norm", false) && k.c.bool("mamba_norm_before_gate", true) {
-		k.fail("mamba_norm_before_gate", v, "false: llama.cpp norms what the gate has let pass")
+		k.fail("mamba_norm_before_gate", v, "false: llama.cpp applies the norm after the gate")
 		return
 	}
 	k.u32("context_length", "max_position_embeddings")

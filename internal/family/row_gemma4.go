@@ -178,7 +178,7 @@ func gemma4Keys(k *keys) {
 	r := c.rope()
 	full := c.globalHead()
 	if n := int64(len(c.get("layer_types").List())); n != c.layers() || full < 1 || full > 1<<20 || full%2 != 0 {
-		k.fail("layer_types", c.get("layer_types"), "a kind for each layer, with an even global_head_dim beside it")
+		k.fail("layer_types", c.get("layer_types"), "a list with the type of each layer, with an even global_head_dim beside it")
 		return
 	}
 	if part, ok := r.fraction.Float(); r.kind != "proportional" || !ok || !(part > 0 && part <= 1) {
@@ -258,7 +258,7 @@ func gemma4Vocab(k *keys) error {
 		return err
 	}
 	if t.Type != "BPE" || !t.Model.Get("byte_fallback").True() || t.Rest.At("decoder.type").String() != "Sequence" {
-		return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrUnsupported.With("it is no BPE of characters with bytes to fall back on"))
+		return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrUnsupported.With("it is not a BPE of characters with byte fallback"))
 	}
 	v, err := k.characterTokens(t)
 	if err != nil {

@@ -135,7 +135,7 @@ func graniteHybridKeys(k *keys) {
 		k.fail("hidden_act", act, "silu")
 	}
 	if n := int64(len(k.c.get("layer_types", "layers_block_type").List())); n != k.c.layers() {
-		k.fail("layer_types", k.c.get("layer_types"), "a kind for each layer")
+		k.fail("layer_types", k.c.get("layer_types"), "a list with the type of each layer")
 	}
 }
 

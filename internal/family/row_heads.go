@@ -123,7 +123,7 @@ func (s *settings) labels() {
 	}
 	list, ok := v.(array)
 	if !ok || list.Len() < 1 || list.Len() > maxClasses {
-		s.fail(s.row.arch+".classifier.output_labels", "it is no list of names")
+		s.fail(s.row.arch+".classifier.output_labels", "it is not a list of names")
 		return
 	}
 	w := jsontree.NewText(s.b)
@@ -170,7 +170,7 @@ func (s *settings) classifier(lost string) {
 		switch i := s.tensors[name]; {
 		case i == nil:
 		case lost != "":
-			s.err = cmp.Or(s.err, wire.At("gguf", "tensor "+wire.Quote(name), i.Span.Off, wire.ErrUnsupported.With("%s of transformers is not made again: llama.cpp has not %s", s.row.last(), lost)))
+			s.err = cmp.Or(s.err, wire.At("gguf", "tensor "+wire.Quote(name), i.Span.Off, wire.ErrUnsupported.With("%s of transformers cannot be restored: llama.cpp does not have %s", s.row.last(), lost)))
 		default:
 			s.as = s.row.last()
 		}

@@ -150,14 +150,14 @@ func (s *settings) perLayer(key string) []int64 {
 	v, _ := s.own(key)
 	list, ok := v.(array)
 	if !ok || list.Len() != s.layers() {
-		s.fail(s.row.arch+"."+key, "it is no list with a number for each layer")
+		s.fail(s.row.arch+"."+key, "it is not a list with a number for each layer")
 		return nil
 	}
 	out, err := limits.Make[int64](s.b, int(list.Len()))
 	i := 0
 	for n, bad := range list.Ints(s.b) {
 		if err = cmp.Or(err, bad); err != nil || n < 0 || n > 1<<16 || i >= len(out) {
-			s.fail(s.row.arch+"."+key, "its numbers are none of heads")
+			s.fail(s.row.arch+"."+key, "its numbers are not numbers of heads")
 			return nil
 		}
 		out[i], i = n, i+1
@@ -198,7 +198,7 @@ var lfm2moeRow = row{
 		k.u32("leading_dense_block_count", "num_dense_layers")
 		k.own("expert_gating_func", uint32(2))
 		if f, ok := k.c.get("routed_scaling_factor").Float(); ok && f != 1 {
-			k.fail("routed_scaling_factor", k.c.get("routed_scaling_factor"), "1, which is what llama.cpp takes for LFM2")
+			k.fail("routed_scaling_factor", k.c.get("routed_scaling_factor"), "1, as llama.cpp assumes for LFM2")
 		}
 	}, vocab: gpt2Vocab, back: lfm2moeBack,
 }

@@ -91,7 +91,7 @@ func mambaKeys(k *keys) {
 	k.own("ssm.dt_b_c_rms", k.c.row.model == "falcon_mamba")
 	k.only("expand", "2")
 	if v := k.c.get("intermediate_size", "d_inner"); v.There && k.c.int("intermediate_size", "d_inner") != 2*k.c.hidden() {
-		k.fail("intermediate_size", v, "twice the width, which is what llama.cpp takes for Mamba")
+		k.fail("intermediate_size", v, "2 * hidden_size, as llama.cpp assumes for Mamba")
 	}
 	k.ranked()
 }
@@ -100,7 +100,7 @@ func mambaKeys(k *keys) {
 func (k *keys) ranked() {
 	v := k.c.get("time_step_rank", "dt_rank", "mamba_dt_rank")
 	if n, ok := v.Int(); v.There && (!ok || n < 1) && v.String() != "auto" {
-		k.fail("time_step_rank", v, "a number, or auto")
+		k.fail("time_step_rank", v, "a number or auto")
 	}
 }
 
@@ -175,7 +175,7 @@ var mamba2Row = row{
 func mamba2Keys(k *keys) {
 	wide, head := wideness(k.c), k.c.headDim()
 	if wide != k.c.heads()*head || groupsOf(k.c) < 1 || wide%groupsOf(k.c) != 0 {
-		k.fail("num_heads", k.c.get("num_heads"), "that of heads of head_dim in expand times the width, in n_groups equal parts")
+		k.fail("num_heads", k.c.get("num_heads"), "expand * hidden_size / head_dim, a multiple of n_groups")
 		return
 	}
 	k.spaces(wide, wide/head)

@@ -57,16 +57,16 @@ func minicpm3Keys(k *keys) {
 	k.only("scale_emb", "12")
 	k.only("dim_model_base", "256")
 	if f, ok := k.c.get("scale_depth").Float(); !ok || f != 1.4 {
-		k.fail("scale_depth", k.c.get("scale_depth"), "1.4, which is what llama.cpp takes for MiniCPM 3")
+		k.fail("scale_depth", k.c.get("scale_depth"), "1.4, as llama.cpp assumes for MiniCPM 3")
 	}
 	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
-		k.fail("rope_theta", k.c.rope().theta, "10000, which is what llama.cpp takes for MiniCPM 3")
+		k.fail("rope_theta", k.c.rope().theta, "10000, as llama.cpp assumes for MiniCPM 3")
 	}
 	if valueDim(k.c) != k.c.hidden()/k.c.heads() {
-		k.fail("v_head_dim", k.c.get("v_head_dim"), "the width over the heads, which is what llama.cpp takes for MiniCPM 3")
+		k.fail("v_head_dim", k.c.get("v_head_dim"), "hidden_size / num_attention_heads, as llama.cpp assumes for MiniCPM 3")
 	}
 	if n := k.c.kvHeads(); n != k.c.heads() {
-		k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "that of the heads")
+		k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "the number of attention heads")
 	}
 }
 

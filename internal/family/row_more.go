@@ -56,7 +56,7 @@ func cohere2Keys(k *keys) {
 	k.u32("vocab_size", "vocab_size")
 	part, ok := k.c.get("rotary_pct").Float()
 	if !ok || !(part > 0 && part <= 1) {
-		k.fail("rotary_pct", k.c.get("rotary_pct"), "a part of a head")
+		k.fail("rotary_pct", k.c.get("rotary_pct"), "above 0 and at most 1")
 		return
 	}
 	k.own("rope.dimension_count", uint32(part*float64(k.c.hidden()/k.c.heads())))
@@ -113,7 +113,7 @@ func windowed(k *keys, otherwise int64) {
 	}
 	switch {
 	case kinds.There && len(kinds.List()) != len(list):
-		k.fail("layer_types", kinds, "a kind for each layer")
+		k.fail("layer_types", kinds, "a list with the type of each layer")
 		return
 	case !kinds.There && every < 1:
 		k.fail("sliding_window_pattern", k.c.get("sliding_window_pattern"), "a number of layers")
@@ -219,7 +219,7 @@ func ministral3Keys(k *keys) {
 	llamaKeys(k)
 	r := k.c.rope()
 	if r.kind != "yarn" {
-		k.fail("rope_parameters", r.params, "of the kind yarn")
+		k.fail("rope_parameters", r.params, "of the type yarn")
 	}
 	k.number("rope.scaling.yarn_log_multiplier", "mscale_all_dim", r.params.Get("mscale_all_dim"))
 	k.number("attention.temperature_scale", "llama_4_scaling_beta", r.params.Get("llama_4_scaling_beta"))
@@ -231,7 +231,7 @@ func (p *planner) longRope(r rope) error {
 	for _, kind := range []string{"long", "short"} {
 		list := r.params.Get(kind + "_factor").List()
 		if int64(len(list)) != p.c.row.long(p.c, r)/2 {
-			return wire.ErrMismatch.With("%d numbers in %s_factor, for %d that rotate", len(list), kind, p.c.row.long(p.c, r))
+			return wire.ErrMismatch.With("%d numbers in %s_factor for %d rotated pairs", len(list), kind, p.c.row.long(p.c, r))
 		}
 		data, err := limits.Make[byte](p.b, 4*len(list))
 		if err != nil {
@@ -240,7 +240,7 @@ func (p *planner) longRope(r rope) error {
 		for i, v := range list {
 			f, ok := v.Float()
 			if !ok {
-				return wire.ErrRange.With("%s_factor holds what is no number", kind)
+				return wire.ErrRange.With("%s_factor holds something other than a number", kind)
 			}
 			binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(f)))
 			if err := p.b.Step(1); err != nil {

@@ -118,7 +118,7 @@ var nemotronHMoeRow = row{
 		k.u32("expert_group_count", "n_group")
 		for _, m := range []string{"num_nextn_predict_layers", "moe_latent_size"} {
 			if v := k.c.get(m); k.c.int(m) > 0 {
-				k.fail(m, v, "what is known of this architecture: 0")
+				k.fail(m, v, "0, the only value known for this architecture")
 			}
 		}
 	}, vocab: multipleOf8,
@@ -134,7 +134,7 @@ func nemotronHKeys(k *keys) {
 		n = int64(len(kinds.List()))
 	}
 	if n != c.layers() || strings.Trim(kinds.String(), "M*-E") != "" {
-		k.fail("hybrid_override_pattern", kinds, "a kind that is known for each layer")
+		k.fail("hybrid_override_pattern", kinds, "a list with a known type for each layer")
 		return
 	}
 	common(k)

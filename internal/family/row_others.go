@@ -25,7 +25,7 @@ func phi3Keys(k *keys) {
 		original, _ := r.original.Int()
 		f, ok := longFactor(r.kind, k.c.int("n_positions", "max_position_embeddings"), original)
 		if !ok {
-			k.fail("rope_scaling", r.params, "of a kind that is known, with the length before")
+			k.fail("rope_scaling", r.params, "of a known type, with the original length")
 		}
 		k.own("rope.scaling.attn_factor", f)
 	}

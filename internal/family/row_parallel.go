@@ -26,7 +26,7 @@ func stablelmKeys(k *keys) {
 	k.own("use_parallel_residual", k.c.bool("use_parallel_residual", true))
 	k.f32("attention.layer_norm_epsilon", "layer_norm_eps", "norm_eps")
 	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
-		k.fail("rope_theta", k.c.rope().theta, "10000, which is what llama.cpp takes for StableLM")
+		k.fail("rope_theta", k.c.rope().theta, "10000, as llama.cpp assumes for StableLM")
 	}
 }
 
@@ -93,9 +93,9 @@ func phi2Keys(k *keys) {
 	k.own("rope.dimension_count", uint32(k.c.share(k.c.hidden(), 0.5)/k.c.heads()))
 	switch {
 	case k.c.kvHeads() != k.c.heads():
-		k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "that of the heads, which is what llama.cpp takes for Phi 2")
+		k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "the number of attention heads, as llama.cpp assumes for Phi 2")
 	case k.c.int("intermediate_size") != 4*k.c.hidden():
-		k.fail("intermediate_size", k.c.get("intermediate_size"), "four times the width, which is what llama.cpp takes for Phi 2")
+		k.fail("intermediate_size", k.c.get("intermediate_size"), "4 * hidden_size, as llama.cpp assumes for Phi 2")
 	}
 }
 
@@ -146,7 +146,7 @@ func gptneoxKeys(k *keys) {
 	}
 	f, ok := part.Float()
 	if !ok || !(f > 0 && f <= 1) {
-		k.fail("rotary_pct", part, "a part of a head")
+		k.fail("rotary_pct", part, "above 0 and at most 1")
 		return
 	}
 	k.own("rope.dimension_count", uint32(f*float64(k.c.hidden()/k.c.heads())))
@@ -154,7 +154,7 @@ func gptneoxKeys(k *keys) {
 	k.own("use_parallel_residual", k.c.bool("use_parallel_residual", true))
 	k.f32("attention.layer_norm_epsilon", "layer_norm_eps")
 	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
-		k.fail("rope_theta", k.c.rope().theta, "10000, which is what llama.cpp takes for GPT-NeoX")
+		k.fail("rope_theta", k.c.rope().theta, "10000, as llama.cpp assumes for GPT-NeoX")
 	}
 }
 

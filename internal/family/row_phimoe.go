@@ -22,7 +22,7 @@ func phimoeKeys(k *keys) {
 	k.u32("expert_count", "num_local_experts", "num_experts")
 	for _, m := range []string{"attention_bias", "lm_head_bias"} {
 		if !k.c.bool(m, false) {
-			k.fail(m, k.c.get(m), "true: llama.cpp asks for the biases")
+			k.fail(m, k.c.get(m), "true: llama.cpp needs the biases")
 		}
 	}
 }

@@ -253,7 +253,7 @@ func (k *keys) recurrent() {
 		return
 	}
 	if n := int64(len(kinds.List())); kinds.There && n != k.c.hiddenLayers() {
-		k.fail("layer_types", kinds, "a kind for each layer")
+		k.fail("layer_types", kinds, "a list with the type of each layer")
 		return
 	}
 	list, err := limits.Make[bool](k.b, int(k.c.layers()))

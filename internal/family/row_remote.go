@@ -199,7 +199,7 @@ var baichuanRow = row{
 			k.fail("num_hidden_layers", k.c.get("num_hidden_layers"), "32 (7B, which rotates) or 40 (13B, which does not): llama.cpp knows no others")
 		}
 		if k.c.kvHeads() != k.c.heads() {
-			k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "that of the heads")
+			k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "the number of attention heads")
 		}
 		k.only("hidden_act", "silu")
 	}, vocab: spmVocab, back: func(s *settings) {

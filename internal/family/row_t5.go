@@ -141,7 +141,7 @@ func t5Keys(k *keys) {
 	t5encoderKeys(k)
 	k.own("decoder_block_count", uint32(k.c.layers()-encoders(k.c)))
 	if start := k.c.get("decoder_start_token_id"); !start.There {
-		k.fail("decoder_start_token_id", start, "stated, and the decoder begins with it")
+		k.fail("decoder_start_token_id", start, "stated: the decoder begins with it")
 	}
 	k.u32("decoder_start_token_id", "decoder_start_token_id")
 }
@@ -175,6 +175,6 @@ func t5Back(s *settings) {
 	if n, ok := s.int("decoder_start_token_id"); ok {
 		s.putInt("decoder_start_token_id", n)
 	} else if s.err == nil {
-		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.With("there is no key for the token that the decoder begins with"))
+		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.With("the key of the decoder's first token is missing"))
 	}
 }

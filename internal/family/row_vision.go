@@ -219,7 +219,7 @@ func qwen25vlKeys(k *keys) {
 			every = n + 1
 		}
 		if !ok || n < 0 || n > maxLayers || n-before != every {
-			k.fail("fullatt_block_indexes", list, "a list of layers, each so many behind the one before")
+			k.fail("fullatt_block_indexes", list, "a list of layers at equal distances")
 			return
 		}
 		before = n

@@ -108,7 +108,7 @@ func (s *settings) int(key string) (int64, bool) {
 	}
 	n, ok := number(v)
 	if !ok || n != math.Trunc(n) || n < 0 || n > math.MaxUint32 {
-		s.fail(s.row.arch+"."+key, "its value is no whole number of 32 bits")
+		s.fail(s.row.arch+"."+key, "its value is not an unsigned 32-bit integer")
 		return 0, false
 	}
 	return int64(n), true
@@ -122,7 +122,7 @@ func (s *settings) float(key string) (string, bool) {
 	}
 	n, ok := number(v)
 	if !ok || math.IsNaN(n) || math.IsInf(n, 0) {
-		s.fail(s.row.arch+"."+key, "its value is no number")
+		s.fail(s.row.arch+"."+key, "its value is not a number")
 		return "", false
 	}
 	return asJSON(n), true
@@ -150,7 +150,7 @@ func (s *settings) putInt(member string, n int64) { s.put(member, itoa(n)) }
 func (s *settings) need(member, key string) int64 {
 	n, ok := s.int(key)
 	if !ok {
-		s.fail(s.row.arch+"."+key, "it is missing, and %s has no value without it", member)
+		s.fail(s.row.arch+"."+key, "it is missing, and %s depends on it", member)
 	}
 	s.putInt(member, n)
 	return n
@@ -176,7 +176,7 @@ func (s *settings) is(key string, want float64) {
 		n, ok = map[bool]float64{true: 1}[truth], true
 	}
 	if !ok || n != want {
-		s.fail(s.row.arch+"."+key, "its value is %v, and config.json has no member for another one than %v", v, want)
+		s.fail(s.row.arch+"."+key, "its value is %v, but config.json can only express %v", v, want)
 	}
 }
 
@@ -284,7 +284,7 @@ func (s *settings) yarn() {
 	factor, ok := s.float("rope.scaling.factor")
 	old, known := s.int("rope.scaling.original_context_length")
 	if !ok || !known {
-		s.fail(s.row.arch+".rope.scaling.type", "it is yarn, of which the factor or the length before is missing")
+		s.fail(s.row.arch+".rope.scaling.type", "it is yarn, but its factor or original length is missing")
 	}
 	text := `{"rope_type": "yarn", "rope_theta": ` + s.theta() + `, "factor": ` + factor + `, "original_max_position_embeddings": ` + itoa(old)
 	for _, o := range [][2]string{{"extrapolation_factor", "ext"}, {"attention_factor", "attn"}} {
@@ -335,7 +335,7 @@ func (s *settings) layers() int64 {
 func (s *settings) known() error {
 	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
 		if strings.HasPrefix(key, s.row.arch+".") && !s.used[key] {
-			s.fail(key, "no member of config.json is known for it")
+			s.fail(key, "no member of config.json corresponds to it")
 		}
 	}
 	return s.err

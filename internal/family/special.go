@@ -70,7 +70,7 @@ func (k *keys) special(t *tokenizer.JSON, merges []string, size int64) error {
 			continue // a number of sentencepiece's that the model has no room for
 		}
 		if id < 0 || id > math.MaxUint32 || id >= size {
-			return wire.ErrRange.With("token %d, which is to be %s, of %d", id, wire.Quote(name), size)
+			return wire.ErrRange.With("token %d, which must be %s, is not one of %d", id, wire.Quote(name), size)
 		}
 		if key, ok := specialKeys[name]; ok {
 			k.put("tokenizer.ggml."+key+"_token_id", uint32(id))

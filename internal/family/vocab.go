@@ -126,9 +126,9 @@ func gpt2Vocab(k *keys) error {
 func (k *keys) readJSON() (*tokenizer.JSON, error) {
 	if !k.has(tokenizer.FileName) {
 		if name, err := k.foreign(); err != nil || name != "" {
-			return nil, wire.At(name, "", wire.NoOffset, cmp.Or(err, wire.ErrUnsupported.With("a vocabulary of this kind is not read for %s: %s is needed beside the weights, which transformers' save_pretrained writes", wire.Quote(k.c.row.names[0]), tokenizer.FileName)))
+			return nil, wire.At(name, "", wire.NoOffset, cmp.Or(err, wire.ErrUnsupported.With("this kind of vocabulary is not supported for %s: %s is needed beside the weights, and transformers' save_pretrained writes it", wire.Quote(k.c.row.names[0]), tokenizer.FileName)))
 		}
-		return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("the model has no vocabulary: neither %s nor %s lies beside its weights", tokenizer.SPMName, tokenizer.FileName))
+		return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("the model has no vocabulary: neither %s nor %s is beside its weights", tokenizer.SPMName, tokenizer.FileName))
 	}
 	return tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName)
 }
@@ -137,7 +137,7 @@ func (k *keys) readJSON() (*tokenizer.JSON, error) {
 // in which its texts are cut.
 func (k *keys) textsOf(t *tokenizer.JSON, kind string) (pre string, v *vocab, err error) {
 	if t.Type != kind {
-		return "", nil, wire.ErrUnsupported.With("a model of the type %s, where %s is expected", wire.Quote(t.Type), kind)
+		return "", nil, wire.ErrUnsupported.With("a model of the type %s, expected %s", wire.Quote(t.Type), kind)
 	}
 	if pre = k.o.Pre; pre == "" {
 		if kind == "BPE" {
@@ -206,7 +206,7 @@ func (k *keys) tokensOf(t *tokenizer.JSON) (*vocab, error) {
 	put := func(id int32, text string, kind int32) error {
 		switch {
 		case int64(id) >= size:
-			return wire.ErrMismatch.With("token %s has the number %d, and the configuration states %d tokens", wire.Quote(text), id, size)
+			return wire.ErrMismatch.With("token %s has the number %d, but the configuration states %d tokens", wire.Quote(text), id, size)
 		case v.texts[id] != "" && v.texts[id] != text && v.types[id] == kind:
 			return wire.ErrDuplicate.With("tokens %s and %s have the number %d", wire.Quote(v.texts[id]), wire.Quote(text), id)
 		}

@@ -28,7 +28,7 @@ func (k *keys) tekken() error {
 	at := func(err error) error { return wire.At(tokenizer.TekkenName, "", wire.NoOffset, err) }
 	size := len(t.Special) + len(t.Tokens)
 	if n := k.c.int("vocab_size"); n != int64(size) {
-		return at(wire.ErrMismatch.With("it has %d tokens, and the configuration states %d", size, n))
+		return at(wire.ErrMismatch.With("it has %d tokens, but the configuration states %d", size, n))
 	}
 	template, ok := communityTemplates[t.Version]
 	if !ok && !k.o.Template {
@@ -97,7 +97,7 @@ func deepseekVocab(k *keys) error {
 		}
 	}
 	if pre != "kimi-k2" {
-		return at(wire.ErrUnsupported.With("the pre-tokenizer %s, where such a file is known of kimi-k2 alone", wire.Quote(pre)))
+		return at(wire.ErrUnsupported.With("the pre-tokenizer %s; such a file is known only for kimi-k2", wire.Quote(pre)))
 	}
 	v, err := k.kimi(r)
 	if err != nil {
@@ -117,7 +117,7 @@ func (k *keys) kimi(r *tokenizer.Ranks) (*vocab, error) {
 	at := func(err error) error { return wire.At(tokenizer.TiktokenName, "", wire.NoOffset, err) }
 	size, n := k.c.int("vocab_size"), len(r.Tokens)
 	if size < int64(n) || size > int64(n+kimiReserved) {
-		return nil, at(wire.ErrMismatch.With("it has %d tokens, behind which %d have a purpose, and the configuration states %d", n, kimiReserved, size))
+		return nil, at(wire.ErrMismatch.With("it has %d tokens and %d special ones after them, but the configuration states %d", n, kimiReserved, size))
 	}
 	v, err := k.newVocab(size, false)
 	if err != nil {

@@ -68,7 +68,7 @@ func (k *keys) pieces(asWritten bool) error {
 		return err
 	}
 	if m.Model != 2 {
-		return wire.At(tokenizer.SPMName, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is no BPE: llama.cpp would merge its pieces as one"))
+		return wire.At(tokenizer.SPMName, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is not BPE: llama.cpp would merge its pieces as if it were"))
 	}
 	size := k.c.int("vocab_size")
 	if size == 0 {

@@ -22,7 +22,7 @@ func t5Vocab(k *keys) error {
 		name = spieceName
 	}
 	if !k.has(name) {
-		return wire.At(name, "", wire.NoOffset, wire.ErrMissing.With("the model has no vocabulary: neither %s nor %s lies beside its weights", tokenizer.SPMName, spieceName))
+		return wire.At(name, "", wire.NoOffset, wire.ErrMissing.With("the model has no vocabulary: neither %s nor %s is beside its weights", tokenizer.SPMName, spieceName))
 	}
 	m, err := tokenizer.ReadSPM(k.b, k.files, name)
 	if err != nil {
@@ -32,14 +32,14 @@ func t5Vocab(k *keys) error {
 	case m.Model == 2 && name == tokenizer.SPMName:
 		return spmVocab(k)
 	case m.Model != 1:
-		return wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is none of unigrams"))
+		return wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is not Unigram"))
 	}
 	size := k.c.int("vocab_size")
 	if size == 0 {
 		size = int64(len(m.Pieces))
 	}
 	if size < int64(len(m.Pieces)) {
-		return wire.At(name, "", wire.NoOffset, wire.ErrMismatch.With("it has %d pieces, and the configuration states %d tokens", len(m.Pieces), size))
+		return wire.At(name, "", wire.NoOffset, wire.ErrMismatch.With("it has %d pieces, but the configuration states %d tokens", len(m.Pieces), size))
 	}
 	v, err := k.newVocab(size, true)
 	if err != nil {

@@ -46,7 +46,7 @@ func (r *exprReader) rest(depth int) (*set, error) {
 	if r.take("[") {
 		s, err := r.class(depth + 1)
 		if err == nil && !r.take("]") {
-			err = r.unknown("something after the set behind &&")
+			err = r.unknown("something after the set that follows &&")
 		}
 		return s, err
 	}
@@ -91,7 +91,7 @@ func (r *exprReader) character() (item, error) {
 		return item{lo: c, hi: c}, nil
 	}
 	if r.at >= len(r.text) {
-		return item{}, r.unknown("an escape of nothing")
+		return item{}, r.unknown("an escape at the end")
 	}
 	c = r.text[r.at]
 	r.at++
@@ -132,7 +132,7 @@ func (r *exprReader) hex(n int) (item, error) {
 	}
 	v, err := strconv.ParseUint(string(r.text[from:r.at]), 16, 32)
 	if err != nil || v > unicode.MaxRune || n > 0 && r.at != from+n {
-		return item{}, r.unknown("a number of a character")
+		return item{}, r.unknown("the number of a character")
 	}
 	return item{lo: rune(v), hi: rune(v)}, nil
 }

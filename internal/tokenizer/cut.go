@@ -21,7 +21,7 @@ func inOrder[T any](b *limits.Budget, v jsontree.Value, name string, depth int, 
 	case !v.There:
 		return nil, nil
 	case depth > maxNesting:
-		return nil, wire.ErrUnsupported.With("sequences in sequences, more than %d deep", maxNesting)
+		return nil, wire.ErrUnsupported.With("nested sequences, more than %d deep", maxNesting)
 	case kind != "Sequence":
 		one, err := build(b, kind, v)
 		return []T{one}, err

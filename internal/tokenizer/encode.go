@@ -38,7 +38,7 @@ func (t *JSON) prepare(b *limits.Budget) (err error) {
 		return nil
 	}
 	if t.Type != "BPE" && t.Type != "WordPiece" {
-		return wire.ErrUnsupported.With("a text is encoded with BPE and WordPiece only, not with %s", wire.Quote(t.Type))
+		return wire.ErrUnsupported.With("texts are encoded with BPE and WordPiece only, not with %s", wire.Quote(t.Type))
 	}
 	e := &bpe{t: t, pairs: map[[2]int32]merged{}, unknown: -1}
 	if e.normal, err = inOrder(b, t.Rest.Get("normalizer"), "normalizers", 0, normalizer); err != nil {
@@ -121,7 +121,7 @@ func (t *JSON) joined(i int, m Merge) (pair [2]int32, id int32, err error) {
 	c, okB := t.find(m.B)
 	id, ok := t.find(m.A + m.B)
 	if !okA || !okB || !ok {
-		err = wire.ErrMismatch.With("merge %d is of texts that are not in the vocabulary", i)
+		err = wire.ErrMismatch.With("merge %d joins texts that are not in the vocabulary", i)
 	}
 	return [2]int32{a, c}, id, err
 }
@@ -163,7 +163,7 @@ func (e *bpe) posts(b *limits.Budget, v jsontree.Value, depth int) error {
 	case !v.There || kind == "ByteLevel":
 		return nil
 	case depth > maxNesting:
-		return wire.ErrUnsupported.With("sequences in sequences, more than %d deep", maxNesting)
+		return wire.ErrUnsupported.With("nested sequences, more than %d deep", maxNesting)
 	case kind == "Sequence":
 		for _, one := range v.Get("processors").List() {
 			if err := e.posts(b, one, depth+1); err != nil {

@@ -186,7 +186,7 @@ func (r *exprReader) alternatives(depth int, fold bool) (*node, error) {
 			s.list = append(s.list, one)
 		}
 		if fold && s.long() {
-			return nil, r.unknown("a character that is equal to several, without case")
+			return nil, r.unknown("a character that equals several when case is ignored")
 		}
 		n.list = append(n.list, s)
 		if !r.take("|") {
@@ -219,7 +219,7 @@ func (r *exprReader) repeated(depth int, fold bool) (*node, error) {
 			return n, nil
 		}
 		if n.kind >= nodeLook || times > 0 || (most < 0 || most > 1) && n.empty() {
-			return nil, r.unknown("a repeat of what may have no length, or of a repeat")
+			return nil, r.unknown("a repeat of something that can be empty, or of a repeat")
 		}
 		n = &node{kind: nodeRepeat, least: least, most: most, list: []*node{n}}
 		switch {
@@ -241,7 +241,7 @@ func (r *exprReader) possessive(n *node) (*node, error) {
 		return nil, r.unknown("a possessive repeat of more than a character")
 	}
 	if (&node{list: n.list}).long() { // alternatives do not look within what this makes
-		return nil, r.unknown("a character that is equal to several, without case")
+		return nil, r.unknown("a character that equals several when case is ignored")
 	}
 	none := &node{kind: nodeLook, not: true, set: one.set}
 	if n.most == 1 {
@@ -308,7 +308,7 @@ func (r *exprReader) atom(depth int, fold bool) (*node, error) {
 		return &node{set: &set{not: true, items: []item{{lo: '\n', hi: '\n'}}}}, nil
 	}
 	if strings.ContainsRune("*+?{", r.text[r.at]) {
-		return nil, r.unknown("a repeat of nothing")
+		return nil, r.unknown("a repeat without an operand")
 	}
 	x, err := r.character()
 	return &node{set: &set{fold: fold && x.of == nil, items: []item{x}}}, err

@@ -272,7 +272,7 @@ func (p *jsonParser) numbers() error {
 			id = int32(next)
 		}
 		if id != a.ID {
-			return wire.ErrMismatch.With("added token %s has the number %d, and the library gives it %d", wire.Quote(a.Text), a.ID, id)
+			return wire.ErrMismatch.With("added token %s has the number %d, but the library gives it %d", wire.Quote(a.Text), a.ID, id)
 		}
 		next = max(next, int64(id)+1)
 		if err := p.b.Step(1); err != nil {

@@ -23,7 +23,7 @@ const (
 // chain of them would double it again and again.
 func grows(was, is int) error {
 	if is > maxGrowth*was+maxBefore {
-		return wire.ErrUnsupported.With("normalizers that make more than %d bytes of %d", maxGrowth*was+maxBefore, was)
+		return wire.ErrUnsupported.With("normalizers that make more than %d bytes from %d", maxGrowth*was+maxBefore, was)
 	}
 	return nil
 }

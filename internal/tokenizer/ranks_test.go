@@ -41,7 +41,7 @@ func TestMergesOfRanks(t *testing.T) {
 		t.Error(err, diff)
 	}
 	if _, err := r.Encode(b, ".", "c"); wire.ClassOf(err) != wire.Malformed {
-		t.Errorf("a byte that is no token: %v", err)
+		t.Errorf("a byte that is not a token: %v", err)
 	}
 }
 

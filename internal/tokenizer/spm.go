@@ -51,7 +51,7 @@ func ReadSPM(b *limits.Budget, files fs.FS, name string) (*SPM, error) {
 		return nil, err
 	}
 	if IsTiktoken(body[:min(len(body), 256)]) {
-		return nil, wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("it is a text of tiktoken's and no model of sentencepiece, which llama.cpp's converter asks for: without it, %s is read, which transformers' save_pretrained writes", FileName))
+		return nil, wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("it is a tiktoken text and not the sentencepiece model that llama.cpp's converter needs: without it, %s is read, which transformers' save_pretrained writes", FileName))
 	}
 	m, err := ParseSPM(b, body)
 	return m, wire.At(name, "", wire.NoOffset, err)
@@ -73,7 +73,7 @@ func ParseSPM(b *limits.Budget, body string) (*SPM, error) {
 		return nil
 	})
 	if err == nil && len(m.Pieces) == 0 {
-		err = wire.ErrMissing.With("there are no pieces: it is no sentencepiece model")
+		err = wire.ErrMissing.With("there are no pieces: it is not a sentencepiece model")
 	}
 	return m, err
 }
@@ -109,7 +109,7 @@ func (m *SPM) piece(b *limits.Budget, f field) error {
 	}
 	switch i := strings.IndexByte(p.Text, 0); {
 	case i >= 0 && len(p.Text) > 1:
-		return wire.At(SPMName, "", f.off, wire.ErrText.With("piece %d holds a null character, which sentencepiece loads in no piece with others", len(m.Pieces)))
+		return wire.At(SPMName, "", f.off, wire.ErrText.With("piece %d holds a NUL among other characters, which sentencepiece does not load", len(m.Pieces)))
 	case i >= 0:
 		p.Type = Unused // as sentencepiece takes it, whatever the file says
 	}

@@ -137,18 +137,18 @@ func (p *tekkenParser) cut() error {
 		return wire.ErrRange.With("the configuration states %d tokens, %d of them special", size, special)
 	}
 	if size-special > int64(len(t.Tokens)) {
-		return wire.ErrMismatch.With("%d tokens, and the configuration states %d", len(t.Tokens), size-special)
+		return wire.ErrMismatch.With("%d tokens, but the configuration states %d", len(t.Tokens), size-special)
 	}
 	if !p.stated {
 		switch t.Version {
 		case "v1", "v2", "v3", "v7":
 			t.Special = oldSpecial
 		default:
-			return wire.ErrMissing.With("there are no special tokens, which version %s has to state", wire.Quote(t.Version))
+			return wire.ErrMissing.With("there are no special tokens, which version %s must state", wire.Quote(t.Version))
 		}
 	}
 	if int64(len(t.Special)) > special {
-		return wire.ErrMismatch.With("%d special tokens, and the configuration states %d", len(t.Special), special)
+		return wire.ErrMismatch.With("%d special tokens, but the configuration states %d", len(t.Special), special)
 	}
 	list, err := limits.Make[string](p.b, int(special))
 	if err != nil {

@@ -40,7 +40,7 @@ func ParseTiktoken(b *limits.Budget, name, body string) (*Ranks, error) {
 		if text != "" {
 			if rank, err := strconv.ParseUint(number, 10, 31); !ok || err != nil || number != strconv.Itoa(len(r.Tokens)) {
 				if ok && err == nil && rank <= maxID {
-					return nil, wire.At(name, "", off, wire.ErrUnsupported.With("rank %d in the place of rank %d", rank, len(r.Tokens)))
+					return nil, wire.At(name, "", off, wire.ErrUnsupported.With("rank %d in place of rank %d", rank, len(r.Tokens)))
 				}
 				return nil, wire.At(name, "", off, wire.ErrSyntax.With("line %d is not a token and its rank", len(r.Tokens)+1))
 			}

@@ -69,7 +69,7 @@ func (a *adapter) sort(b *limits.Budget) error {
 		}
 		name, ok := strings.CutPrefix(i.Name, prefix)
 		if !ok {
-			return wire.ErrUnsupported.With("tensor %s: names of PEFT's begin with %s", wire.Quote(i.Name), prefix)
+			return wire.ErrUnsupported.With("tensor %s: PEFT's names begin with %s", wire.Quote(i.Name), prefix)
 		}
 		stem, ending := split(name)
 		if ending < 0 {
@@ -96,7 +96,7 @@ func (a *adapter) sort(b *limits.Budget) error {
 		}
 		e := &endings[ending]
 		if m.part[e.part].Name != "" {
-			return m.in(wire.ErrDuplicate.With("tensor %s is the second of its kind", wire.Quote(i.Name)))
+			return m.in(wire.ErrDuplicate.With("tensor %s appears a second time", wire.Quote(i.Name)))
 		}
 		m.part[e.part], m.embedding = i, m.embedding || e.embedding
 	}
@@ -133,7 +133,7 @@ func (a *adapter) admit(name string) error {
 	owner := strings.TrimSuffix(name[:max(at, 0)], wrapped)
 	switch {
 	case strings.Contains(name, "lora_"):
-		return wire.ErrUnsupported.With("tensor %s: it is of a method that is not merged here, or carries an adapter's name", wire.Quote(name))
+		return wire.ErrUnsupported.With("tensor %s belongs to a method that is not supported, or contains an adapter's name", wire.Quote(name))
 	case ends(a.saved, owner), a.within(owner), ends(embeddings, owner), a.biases && name[at+1:] == "bias":
 		return nil
 	}
@@ -163,9 +163,9 @@ func (a *adapter) complete(m *module) error {
 	case !has(partA) || !has(partB):
 		return wire.ErrMissing.With("one of the two matrices")
 	case has(partMagnitude) != a.dora:
-		return wire.ErrMismatch.With("magnitudes go with use_dora, and only with it")
+		return wire.ErrMismatch.With("magnitudes and use_dora need each other")
 	case has(partBias) != (a.loraBias && !m.embedding):
-		return wire.ErrMismatch.With("a bias of lora_B goes with lora_bias, and only with it")
+		return wire.ErrMismatch.With("a bias of lora_B and lora_bias need each other")
 	case m.depth > 0 && a.parametersOf(m.name) == nil:
 		return wire.ErrMismatch.With("several parameters of one module are adapted, and target_parameters names none")
 	case a.parameters != nil:

@@ -133,7 +133,7 @@ func (x *binder) renaming(a *adapter) (renaming, error) {
 	case 1:
 		return found[0], nil
 	default:
-		return renaming{}, wire.ErrUnsupported.With("the base has the adapter's names under %s and under %s", wire.Quote(found[0].add), wire.Quote(found[1].add))
+		return renaming{}, wire.ErrUnsupported.With("the base has the adapter's names both under %s and under %s", wire.Quote(found[0].add), wire.Quote(found[1].add))
 	}
 }
 
@@ -144,7 +144,7 @@ func absent(name string) error {
 	if name == "" {
 		return nil
 	}
-	return wire.ErrMissing.With("the base has no tensor %s (one that is tied to another is not merged: the other would change too)", wire.Quote(name))
+	return wire.ErrMissing.With("the base has no tensor %s (tied tensors are not merged: the other would change too)", wire.Quote(name))
 }
 
 // missing is the first name that the base has not.
@@ -308,7 +308,7 @@ func (x *binder) one(at int, a *adapter, m *module, v *votes, r renaming) error 
 	}
 	n := m.part[partBias].Elements()
 	if len(w.Shape) != 1 || w.Shape[0] != n {
-		return wire.ErrMismatch.With("a bias of %v for one of %v", m.part[partBias].Shape, w.Shape)
+		return wire.ErrMismatch.With("a bias of shape %v for one of shape %v", m.part[partBias].Shape, w.Shape)
 	}
 	return x.add(i, at, &product{b: m.part[partBias], kind: vector, batch: 1, rows: 1, cols: n, rank: 1, scale: p.scale})
 }
@@ -321,7 +321,7 @@ func (x *binder) stack(at int, a *adapter, name string, wrappers []*module, r re
 		return nil
 	}
 	if a.dora || a.loraBias {
-		return wire.ErrUnsupported.With("parameters by themselves go with neither use_dora nor lora_bias")
+		return wire.ErrUnsupported.With("target_parameters cannot be combined with use_dora or lora_bias")
 	}
 	var ws []parameter
 	var places []int

@@ -226,7 +226,7 @@ func (c *config) readLayerNames(b *limits.Budget, v jsontree.Value) (err error) 
 	}
 	other := func(name string) bool { return !isName(name) || strings.Contains(name, ".") }
 	if i := slices.IndexFunc(c.layerNames, other); err == nil && i >= 0 {
-		err = wire.ErrUnsupported.With("%s is no name of a list of layers", wire.Quote(c.layerNames[i]))
+		err = wire.ErrUnsupported.With("%s is not the name of a list of layers", wire.Quote(c.layerNames[i]))
 	}
 	return err
 }

@@ -68,7 +68,7 @@ func readConfig(b *limits.Budget, files fs.FS) (*config, error) {
 		return nil, wire.ErrMissing.With("%s beside the adapter's tensors", configName)
 	}
 	if v.Kind != strictjson.Object {
-		return nil, wire.ErrSyntax.With("%s is no object", configName)
+		return nil, wire.ErrSyntax.With("%s is not an object", configName)
 	}
 	if v.Get("fine_tune_type").There && !v.Get("peft_type").There {
 		return nil, wire.ErrUnsupported.With("an adapter of mlx-lm: mlx_lm.fuse merges it")
@@ -134,7 +134,7 @@ func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err er
 		return wire.ErrUnsupported.With("it is not known, and may change what the adapter means")
 	}
 	if err == nil && !ok {
-		err = wire.ErrRange.With("its value is none that PEFT writes")
+		err = wire.ErrRange.With("its value is not one that PEFT writes")
 	}
 	return err
 }
@@ -147,11 +147,11 @@ func finite(v jsontree.Value) (float64, bool) {
 // names reads a list of texts.
 func names(b *limits.Budget, v jsontree.Value) (list []string, err error) {
 	if v.Kind != strictjson.Array {
-		return nil, wire.ErrRange.With("it is no list")
+		return nil, wire.ErrRange.With("it is not a list")
 	}
 	for _, one := range v.List() {
 		if !one.IsString() {
-			return nil, wire.ErrRange.With("it is no list of names")
+			return nil, wire.ErrRange.With("it is not a list of names")
 		}
 		if err := b.Step(1); err != nil {
 			return nil, err

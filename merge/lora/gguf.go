@@ -35,7 +35,7 @@ func (a *adapter) readGGUF(b *limits.Budget, base tensor.Model) error {
 		case keyAlpha:
 			f, ok := v.(float32)
 			if !ok || f != f || math.IsInf(float64(f), 0) {
-				return wire.At("gguf", "key "+wire.Quote(k), wire.NoOffset, wire.ErrRange.With("it is no finite f32"))
+				return wire.At("gguf", "key "+wire.Quote(k), wire.NoOffset, wire.ErrRange.With("it is not a finite f32"))
 			}
 			a.alphaF32 = f
 		default:

@@ -107,7 +107,7 @@ func spread(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.Info
 		}
 		for k, f := range read[:n] {
 			if f-f != 0 {
-				return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrRange.With("element %d is no finite number", at+int64(k)))
+				return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrRange.With("element %d is not a finite number", at+int64(k)))
 			}
 			to := at + int64(k)
 			if place != nil {

@@ -31,7 +31,7 @@ const (
 // a module's name, from its beginning or from a dot on. Ranks are whole.
 func (c *config) patterns(b *limits.Budget, v jsontree.Value, whole bool) (list []pattern, err error) {
 	if v.Kind != strictjson.Object {
-		return nil, wire.ErrRange.With("it is no object")
+		return nil, wire.ErrRange.With("it is not an object")
 	}
 	for m := range v.Members() {
 		n, ok := finite(m.Value)
@@ -65,7 +65,7 @@ func newPattern(b *limits.Budget, text string, n float64) (p pattern, err error)
 		}
 	}
 	if p.re == nil {
-		return p, wire.ErrUnsupported.With("%s is no regular expression that is read here, or has more than %d instructions", wire.Quote(text), maxInstructions)
+		return p, wire.ErrUnsupported.With("%s is not a regular expression that is read here, or has more than %d instructions", wire.Quote(text), maxInstructions)
 	}
 	if p.n = n; isName(text) {
 		p.name, p.size = text, 0
