@@ -99,7 +99,7 @@ func parsePolicy(text []byte) (Policy, error) {
 			return Policy{}, errors.New("not a JSON object")
 		}
 		if slices.Contains(seen, field) {
-			return Policy{}, fmt.Errorf("field %s stands twice", show(field))
+			return Policy{}, fmt.Errorf("field %s appears twice", show(field))
 		}
 		if err := p.readField(d, field); err != nil {
 			return Policy{}, fmt.Errorf("field %s: %w", show(field), err)
@@ -135,7 +135,7 @@ func (p *Policy) readField(d *json.Decoder, field string) error {
 	}
 	v, ok := t.(bool)
 	if !ok {
-		return errors.New("true or false is wanted")
+		return errors.New("expected true or false")
 	}
 	p.RefuseUnknownMembers = v
 	return nil
@@ -154,17 +154,17 @@ func (p *Policy) readAxis(d *json.Decoder, a Axis) error {
 		return p.Set(a, v.String())
 	case string:
 		if axes[a].unit == count {
-			return fmt.Errorf("%s is text: a plain number is wanted", show(v))
+			return fmt.Errorf("%s is a string: expected a number", show(v))
 		}
 		return p.Set(a, v)
 	default:
-		return errors.New("a number or a size is wanted")
+		return errors.New("expected a number or a size")
 	}
 }
 
 func readList(d *json.Decoder, list *[]string) error {
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return errors.New("a list of names is wanted")
+		return errors.New("expected a list of names")
 	}
 	for d.More() {
 		t, err := d.Token()
@@ -173,7 +173,7 @@ func readList(d *json.Decoder, list *[]string) error {
 		}
 		name, ok := t.(string)
 		if !ok || name == "" {
-			return errors.New("a list of names is wanted")
+			return errors.New("expected a list of names")
 		}
 		*list = append(*list, name)
 	}

@@ -54,12 +54,12 @@ func TestReadPolicyRefuses(t *testing.T) {
 		{"an unknown field", `{"max_bytes": 1}`, `field "max_bytes": unknown field`},
 		{"a field of another spelling", `{"MaxItems": 1}`, `field "MaxItems": unknown field`},
 		{"a field of another case", `{"Max_items": 1}`, `field "Max_items": unknown field`},
-		{"a duplicate field", `{"max_items": 1, "max_items": 1}`, `field "max_items" stands twice`},
-		{"a duplicate in escapes", `{"max_items": 1, "max_ite\u006ds": 1}`, `field "max_items" stands twice`},
+		{"a duplicate field", `{"max_items": 1, "max_items": 1}`, `field "max_items" appears twice`},
+		{"a duplicate in escapes", `{"max_items": 1, "max_ite\u006ds": 1}`, `field "max_items" appears twice`},
 		{"a negative number", `{"max_items": -1}`, `field "max_items": "-1" is not a whole number`},
 		{"a negative size", `{"max_total_bytes": "-64MiB"}`, `field "max_total_bytes": "-64" is not a whole number`},
-		{"zero", `{"max_items": 0}`, `field "max_items": 0 is no ceiling: leave it out for the default, or write 1`},
-		{"zero with a unit", `{"max_total_bytes": "0GiB"}`, `field "max_total_bytes": 0 is no ceiling: leave it out for the default, or write 1`},
+		{"zero", `{"max_items": 0}`, `field "max_items": 0 is not a ceiling: leave it out for the default, or write 1`},
+		{"zero with a unit", `{"max_total_bytes": "0GiB"}`, `field "max_total_bytes": 0 is not a ceiling: leave it out for the default, or write 1`},
 		{"a fraction", `{"max_steps": 1.5}`, `field "max_steps": "1.5" is not a whole number`},
 		{"an exponent", `{"max_steps": 1e3}`, `field "max_steps": "1e3" is not a whole number`},
 		{"an overflowing number", `{"max_steps": 9223372036854775808}`, `field "max_steps": "9223372036854775808" passes 2^63-1`},
@@ -68,26 +68,26 @@ func TestReadPolicyRefuses(t *testing.T) {
 		{"a unit in small letters", `{"max_total_bytes": "64mib"}`, `field "max_total_bytes": unknown unit in "64mib": write B, KiB, MiB, GiB, TiB or PiB`},
 		{"a unit alone", `{"max_total_bytes": "MiB"}`, `field "max_total_bytes": a number is missing`},
 		{"an empty size", `{"max_total_bytes": ""}`, `field "max_total_bytes": a number is missing`},
-		{"a unit on a count", `{"max_items": "4MiB"}`, `field "max_items": "4MiB" is text: a plain number is wanted`},
-		{"a list as a number", `{"max_items": [1]}`, `field "max_items": a number or a size is wanted`},
-		{"a null number", `{"max_items": null}`, `field "max_items": a number or a size is wanted`},
+		{"a unit on a count", `{"max_items": "4MiB"}`, `field "max_items": "4MiB" is a string: expected a number`},
+		{"a list as a number", `{"max_items": [1]}`, `field "max_items": expected a number or a size`},
+		{"a null number", `{"max_items": null}`, `field "max_items": expected a number or a size`},
 		{"a time without unit", `{"timeout": 60}`, `field "timeout": "60" has no unit: write "60s", or "none"`},
 		{"a time in text without unit", `{"timeout": "60"}`, `field "timeout": "60" is not a time: write "60s", "5m", "1h30m" or "none"`},
 		{"a negative time", `{"timeout": "-1s"}`, `field "timeout": "-1s" is not a time: write "60s", "5m", "1h30m" or "none"`},
 		{"no time at all", `{"timeout": "0s"}`, `field "timeout": "0s" is not a time: write "60s", "5m", "1h30m" or "none"`},
 		{"depth past its ceiling", `{"max_depth": 10001}`, `field "max_depth": 10001 is more than 10000, the deepest that any policy allows`},
-		{"a name as a list", `{"quirks": "gguf.gaps"}`, `field "quirks": a list of names is wanted`},
-		{"a number in a list", `{"quirks": [1]}`, `field "quirks": a list of names is wanted`},
-		{"an empty name", `{"quirks": [""]}`, `field "quirks": a list of names is wanted`},
-		{"a list in a list", `{"quirks": [["a"]]}`, `field "quirks": a list of names is wanted`},
+		{"a name as a list", `{"quirks": "gguf.gaps"}`, `field "quirks": expected a list of names`},
+		{"a number in a list", `{"quirks": [1]}`, `field "quirks": expected a list of names`},
+		{"an empty name", `{"quirks": [""]}`, `field "quirks": expected a list of names`},
+		{"a list in a list", `{"quirks": [["a"]]}`, `field "quirks": expected a list of names`},
 		{"a negative count", `{"max_items": -5}`, `field "max_items": "-5" is not a whole number`},
 		{"a finding with a slip of the pen", `{"refuse_findings": ["gguf.token_dup"]}`, `field "refuse_findings": no finding has the name "gguf.token_dup"`},
 		{"a star among the formats", `{"refuse_formats": ["*"]}`, `field "refuse_formats": no format has the name "*" (gguf, npy, npz, pth, safetensors)`},
-		{"a switch in text", `{"refuse_unknown_members": "true"}`, `field "refuse_unknown_members": true or false is wanted`},
+		{"a switch in text", `{"refuse_unknown_members": "true"}`, `field "refuse_unknown_members": expected true or false`},
 		{"text after the object", `{} {}`, `text after the object`},
 		{"an object that does not end", `{"max_items": 1`, `unexpected EOF`},
 		{"a list that does not end", `{"quirks": ["a"`, `field "quirks": unexpected EOF`},
-		{"bytes that are no text", "{\"quirks\": [\"\xff\"]}", `not UTF-8 text`},
+		{"bytes that are not text", "{\"quirks\": [\"\xff\"]}", `not UTF-8 text`},
 		{"a control character in a name of a field", `{"\u001b[2J": 1}`, `field "\x1b[2J": unknown field`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestValidate(t *testing.T) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 			if !errors.Is(err, limits.ErrPolicy) {
-				t.Errorf("%v is no error of a policy", err)
+				t.Errorf("%v is not an error of a policy", err)
 			}
 			b := limitstest.Open(t, c.p)
 			w := b.Workspace()

@@ -158,7 +158,7 @@ func (p *Policy) Set(a Axis, text string) error {
 		return err
 	}
 	if n == 0 {
-		return errors.New("0 is no ceiling: leave it out for the default, or write 1")
+		return errors.New("0 is not a ceiling: leave it out for the default, or write 1")
 	}
 	if a == Depth && n > MaxDepthCeiling {
 		return fmt.Errorf("%d is more than %d, the deepest that any policy allows", n, MaxDepthCeiling)

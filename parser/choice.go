@@ -81,7 +81,7 @@ func (f *family) agree(b *limits.Budget, d *folder, all []entry, name string) er
 		return err
 	}
 	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.By("detect.two-models").With(
-		"the folder holds %s and an index of other files, %s: %s reads the one, other programs the other; name the one that is meant",
+		"the folder holds %s and an index of other files, %s: %s reads the first, other programs read the second; name the one you mean",
 		wire.Quote(file), wire.Quote(index), f.library))
 }
 

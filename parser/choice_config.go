@@ -59,7 +59,7 @@ func byConfig(d *folder, all []entry, name string) ([]entry, *tensor.Finding, er
 	index := strings.HasSuffix(name, ".safetensors.index.json")
 	if !index && !strings.HasSuffix(name, ".safetensors") || !fs.ValidPath(name) || strings.ContainsAny(name, `/\`) || !d.has(name) {
 		return nil, nil, wire.At(detection, configName, wire.NoOffset, wire.ErrUnsupported.By("detect.no-model").With(
-			"%s says that the weights are %s, which is no safetensors file of the folder", weightsMember, wire.Quote(name)))
+			"%s names %s as the weights, which is not a safetensors file in the folder", weightsMember, wire.Quote(name)))
 	}
 	f := family{library: "transformers"}
 	if i := slices.IndexFunc(all, func(e entry) bool { return e.name == name && e.shards == nil }); i >= 0 {

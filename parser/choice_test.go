@@ -112,14 +112,14 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 	for folder, why := range map[string]string{
 		"two":            "an index of other files",
 		"nobody":         "the folder holds 2 models",
-		"namedout":       `config.json: not supported: transformers_weights says that the weights are "../named/other.safetensors", which is no`,
-		"namednone":      `the weights are "gone.safetensors", which is no safetensors file of the folder`,
-		"namedempty":     "which is no safetensors file",
-		"namedbin":       "which is no safetensors file",
+		"namedout":       `config.json: not supported: transformers_weights names "../named/other.safetensors" as the weights, which is not`,
+		"namednone":      `names "gone.safetensors" as the weights`,
+		"namedempty":     "which is not a safetensors file",
+		"namedbin":       "which is not a safetensors file",
 		"pipeline":       "a pipeline of diffusers: name the folder of one of its components",
 		"dcp":            "a distributed checkpoint of PyTorch",
-		"models--o--out": "which is no revision",
-		"models--o--two": "2 snapshots of this model and no refs/main",
+		"models--o--out": "which is not a revision",
+		"models--o--two": "2 snapshots of this model but no refs/main",
 	} {
 		refuses(t, filepath.Join(dir, folder), parser.Unsupported, why)
 	}

@@ -77,7 +77,7 @@ func detect(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Findi
 		case yes:
 			if found != nil {
 				return nil, nil, wire.At(detection, "", 0,
-					wire.ErrUnsupported.By("detect.two-formats").With("both %s and %s could read it; nothing says which is meant", found.name, formats[i].name))
+					wire.ErrUnsupported.By("detect.two-formats").With("it could be %s or %s, and nothing says which", found.name, formats[i].name))
 			}
 			found = &formats[i]
 		case partly:
@@ -89,7 +89,7 @@ func detect(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Findi
 		alias, err := h.polyglot(found)
 		return found, alias, err
 	case cut:
-		return nil, nil, wire.At(detection, "", size, wire.ErrTruncated.By("detect.short").With("%d bytes are too few to tell what it is", size))
+		return nil, nil, wire.At(detection, "", size, wire.ErrTruncated.By("detect.short").With("%d bytes are too few to tell the format", size))
 	case h.names != nil && h.names.err != nil:
 		return nil, nil, h.names.err
 	default:
@@ -247,7 +247,7 @@ func misnamed(name string, f *format) *tensor.Finding {
 	}
 	return &tensor.Finding{
 		Code: "detect.name", Severity: tensor.Warning, Off: wire.NoOffset,
-		Text: fmt.Sprintf("the name ends in %s, which promises %s, but the content is %s",
+		Text: fmt.Sprintf("the name ends in %s, which stands for %s, but the content is %s",
 			strings.ToLower(path.Ext(name)), promised.name, f.name),
 	}
 }

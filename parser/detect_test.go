@@ -262,7 +262,7 @@ func TestPolyglotsAreRefused(t *testing.T) {
 		{"a tensor that ends in a ZIP archive", "ZIP archive from its end", safetensors(string(inner)), -1},
 		{"an archive with a comment", "ZIP archive from its end", safetensors(string(comment)), -1},
 		{"a tar header around a safetensors header", "tar archive", tar, 0},
-		{"arrays and a checkpoint", "npz and pth", archive(t, map[string]string{"archive/data.pkl": "\x80\x02}.", "archive/a.npy": "\x93NUMPY"}), 0},
+		{"arrays and a checkpoint", "npz or pth", archive(t, map[string]string{"archive/data.pkl": "\x80\x02}.", "archive/a.npy": "\x93NUMPY"}), 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

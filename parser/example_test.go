@@ -66,8 +66,8 @@ func Example() {
 	post([]byte("<!doctype html><title>Not found</title>"))
 	// Output:
 	// 200 safetensors, 1 tensors
-	// 422 truncated: safetensors: data at 0x41: file ends too early: the tensors end at 0x42, the file at 0x41
-	// 415 unsupported: detect: at 0x0: not supported: this is an HTML page: the download got a web page instead of the file: check the address and whether it wants a login
+	// 422 truncated: safetensors: data at 0x41: file ends too early: the tensors end at 0x42, but the file at 0x41
+	// 415 unsupported: detect: at 0x0: not supported: this is an HTML page: the download got a web page instead of the file: check the address and whether it needs a login
 }
 
 // A file in memory, read tensor by tensor.

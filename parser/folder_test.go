@@ -62,7 +62,7 @@ func TestCheckpointsInSeveralFiles(t *testing.T) {
 		}
 		m.Close()
 	}
-	refuses(t, filepath.Join(dir, "lying"), parser.Malformed, "the index says")
+	refuses(t, filepath.Join(dir, "lying"), parser.Malformed, "the index names")
 	refuses(t, filepath.Join(dir, "short"), parser.Malformed, "m-00002-of-00002.bin")
 }
 

@@ -23,8 +23,8 @@ const unpack = "unpack it first"
 // what is told by one byte comes last.
 var foreigners = append(modelTexts[:], []foreign{
 	{"a Git LFS pointer, not the file itself", "run `git lfs pull` in its repository", textStart("version https://git-lfs.github.com/spec/", "version https://hawser.github.com/spec/")},
-	{"an HTML page", "the download got a web page instead of the file: check the address and whether it wants a login", textStart("<!doctype html", "<html", "<head", "<body")},
-	{"an XML document", "a storage service answers so when it refuses a download: read it as text", textStart("<?xml", "<error>")},
+	{"an HTML page", "the download got a web page instead of the file: check the address and whether it needs a login", textStart("<!doctype html", "<html", "<head", "<body")},
+	{"an XML document", "storage services answer with one when they refuse a download: read it as text", textStart("<?xml", "<error>")},
 	{"a JSON text", "a server may have answered with an error: read it as text", isJSON},
 	{"gzip data", unpack + ": gunzip", magic("\x1f\x8b")},
 	{"zstd data", unpack + ": unzstd", magic("\x28\xb5\x2f\xfd")},
@@ -43,8 +43,8 @@ var foreigners = append(modelTexts[:], []foreign{
 	{"a PDF document", "look for the file itself", magic("%PDF-")},
 	{"a SQLite database", "look for the file itself", magic("SQLite format 3\x00")},
 	{"an ONNX model, or another protobuf message", "save the weights as safetensors or npz with the library that wrote it", isONNX},
-	{"a pickle that is no PyTorch checkpoint", "loading it in Python runs what it says; a scan judges it and runs nothing", isPickle},
-	{"nothing but zeros at its beginning", "a download that was given its space and not finished: fetch it again", isZero},
+	{"a pickle that is not a PyTorch checkpoint", "loading it in Python runs its code; a scan judges it without running anything", isPickle},
+	{"nothing but zeros at its beginning", "a preallocated download that did not finish: fetch it again", isZero},
 	{"a text", "look for the file itself", func(h *head) bool { return isText(h.p) }},
 }...)
 
@@ -71,7 +71,7 @@ func (h *head) foreign() error {
 			return wire.ErrUnsupported.By("detect.foreign").With("this is %s: %s", f.what, f.advice)
 		}
 	}
-	return wire.ErrUnsupported.By("detect.unknown").With("the content is of no format known here; it begins with % x", h.p[:min(8, len(h.p))])
+	return wire.ErrUnsupported.By("detect.unknown").With("the content is of no known format; it begins with % x", h.p[:min(8, len(h.p))])
 }
 
 func magic(any ...string) func(*head) bool {

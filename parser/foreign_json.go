@@ -6,7 +6,7 @@ import (
 )
 
 // beside is what to do with a file that stands beside a model's weights.
-const beside = "it is no model itself: open the weights beside it, or their folder"
+const beside = "it is not a model itself: open the weights beside it, or their folder"
 
 // modelTexts are the JSON files of a model's folder, told by the members of their
 // object; the first that fits gives the name.

@@ -60,9 +60,9 @@ func OpenWeights(b *limits.Budget, folder, name string) (tensor.Model, error) {
 		}
 		switch {
 		case s.entry.name != "." || s.folder == "":
-			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("it is no folder, so it has no weights %s", wire.Quote(name)))
+			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("it is not a folder, so it has no weights %s", wire.Quote(name)))
 		case !tensor.IsLocal(name) || name == ".":
-			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrForbidden.With("%s is no name of a file in the folder", wire.Quote(name)))
+			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrForbidden.With("%s is not a name of a file in the folder", wire.Quote(name)))
 		}
 		d, err := confine(b, s.folder, "", "")
 		if err != nil {
@@ -112,7 +112,7 @@ func notLocal(path string) error {
 		return nil
 	}
 	return wire.At(detection, "", wire.NoOffset,
-		wire.ErrUnsupported.By("file.url").With("this is a URL, and nothing here opens a network connection: download the file first, or use amn-remote"))
+		wire.ErrUnsupported.By("file.url").With("this is a URL, and no network connection is ever opened: download the file first, or use amn-remote"))
 }
 
 // regular refuses what is no file: opening it may hang or have effects.
@@ -173,7 +173,7 @@ func unfinished(name string, err error) error {
 		return err
 	}
 	return &wire.Error{Format: e.Format, Where: e.Where, Off: e.Off,
-		Err: fmt.Errorf("%w (the name says that the download is not finished: fetch it again)", e.Err)}
+		Err: fmt.Errorf("%w (by its name the download is unfinished: fetch it again)", e.Err)}
 }
 
 // isPartial knows the names of downloads that are under way: of browsers, curl,

@@ -25,7 +25,7 @@ func OpenFolder(b *limits.Budget, path string) (*Folder, error) {
 		return nil, err
 	}
 	if s.entry.name != "." || s.folder == "" {
-		return nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("it is no folder"))
+		return nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("it is not a folder"))
 	}
 	d, err := confine(b, s.folder, "", "")
 	if err != nil {

@@ -142,7 +142,7 @@ func TestOpenReadsFilesAndFolders(t *testing.T) {
 	refuses(t, at("lfs"), parser.Unsupported, `file "model-00002-of-00002.safetensors" at 0x0: not supported: this is a Git LFS pointer`)
 	refuses(t, at("pointer"), parser.Unsupported, "Git LFS pointer")
 	refuses(t, at("cut"), parser.Truncated, "the JSON text ends")
-	refuses(t, at("partial/model.safetensors.part"), parser.Truncated, "the download is not finished")
+	refuses(t, at("partial/model.safetensors.part"), parser.Truncated, "the download is unfinished")
 	refuses(t, at("linked2"), parser.Forbidden, "leads out of the model's folder")
 	refuses(t, at("linked3"), parser.Forbidden, "leads out of the model's folder")
 	refuses(t, "https://example.org/model.gguf", parser.Unsupported, "this is a URL")

@@ -28,7 +28,7 @@ func (d *folder) others(f *format, name string) func(*limits.Budget, func(string
 				continue
 			}
 			if err := d.other(b, f, e.Name(), each); err != nil {
-				return fmt.Errorf("file %s beside it: %w", wire.Quote(e.Name()), err)
+				return fmt.Errorf("file %s in the same folder: %w", wire.Quote(e.Name()), err)
 			}
 		}
 		return nil

@@ -22,9 +22,9 @@ func (h *head) polyglot(f *format) (*tensor.Finding, error) {
 	if what == "" || err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("it is %s from its beginning, and %s too: what a loader sees depends on the loader", f.name, what)
+	text := fmt.Sprintf("it begins as %s and is also %s: loaders see different content", f.name, what)
 	if !h.b.Policy().Quirk(polyglotQuirk) {
-		return nil, wire.At(detection, "", off, wire.ErrUnsupported.By("detect.two-formats").With("%s (quirk %s lets it pass)", text, polyglotQuirk))
+		return nil, wire.At(detection, "", off, wire.ErrUnsupported.By("detect.two-formats").With("%s (the quirk %s allows it)", text, polyglotQuirk))
 	}
 	return &tensor.Finding{Code: "detect.polyglot", Severity: tensor.Danger, Off: off, Text: text}, nil
 }

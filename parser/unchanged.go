@@ -30,7 +30,7 @@ func Unchanged(m tensor.Model) error {
 		case now.Size() < o.was.Size():
 			failed = wire.ErrTruncated.With("file %s shrank from %d to %d bytes while it was read", wire.Quote(now.Name()), o.was.Size(), now.Size())
 		case now.Size() != o.was.Size() || !now.ModTime().Equal(o.was.ModTime()):
-			failed = wire.ErrMismatch.By("file.changed").With("file %s was changed while it was read", wire.Quote(now.Name()))
+			failed = wire.ErrMismatch.By("file.changed").With("file %s changed while it was read", wire.Quote(now.Name()))
 		}
 	})
 	return wire.At(detection, "", wire.NoOffset, failed)

@@ -49,7 +49,7 @@ func (t *tree) add(name string, e entry) error {
 		return err
 	}
 	if len(name) > maxName || !fs.ValidPath(name) || name == "." || strings.Count(name, "/") > maxDepth {
-		return wire.ErrForbidden.By("file.path-escape").With("%s is no name of a file", wire.Quote(name))
+		return wire.ErrForbidden.By("file.path-escape").With("%s is not a name of a file", wire.Quote(name))
 	}
 	if old, twice := t.files[name]; twice && (old.size != e.size || old.url == nil || e.url == nil || *old.url != *e.url) {
 		return wire.ErrDuplicate.With("%s is listed twice", wire.Quote(name)) // as one blob it is one file

@@ -33,7 +33,7 @@ func (c *client) proxy(req *http.Request) (*url.URL, error) {
 	case p == nil || direct(c.o.NoProxy, req.URL):
 		return nil, nil
 	case !usable(p):
-		return nil, fmt.Errorf("%w: the proxy is no address of one", ErrForbidden)
+		return nil, fmt.Errorf("%w: the proxy is not an address of one", ErrForbidden)
 	default:
 		return p, nil
 	}

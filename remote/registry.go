@@ -166,7 +166,7 @@ func ollamaFiles(c *client, rest string) (*tree, string, error) {
 // blob adds a layer under a name.
 func (r *registry) blob(t *tree, name string, l descriptor) error {
 	if !isDigest(l.Digest) {
-		return fmt.Errorf("%s: a layer whose digest is no SHA-256", r.base)
+		return fmt.Errorf("%s: a layer whose digest is not an SHA-256", r.base)
 	}
 	return t.add(name, entry{size: l.Size, url: r.base.JoinPath("blobs", l.Digest)})
 }

@@ -91,7 +91,7 @@ func (c *checker) call(t token) {
 	case c.before.kind == punct && c.before.text == "|", c.named():
 	case statements[last.text] && c.before.kind == open, infix[last.text]:
 	case !functions[last.text] && !globals[last.text] && !c.names.macros[last.text]:
-		c.report(last, CodeCall, "%s is called, and is no function that templates are given", wire.Quote(last.text))
+		c.report(last, CodeCall, "%s is called, and is not a function that templates are given", wire.Quote(last.text))
 	}
 }
 

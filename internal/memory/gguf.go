@@ -48,7 +48,7 @@ func OfGGUF(b *limits.Budget, keys iter.Seq2[string, any], context, batch int64)
 		v, there := found[key]
 		n, ok := wire.Integer(v)
 		if (there && (!ok || n < 1) || !there && otherwise == 0) && err == nil {
-			err = wire.ErrUnsupported.With("%s.%s is no whole number above zero", arch, key)
+			err = wire.ErrUnsupported.With("%s.%s is not a whole number above zero", arch, key)
 		}
 		if !there {
 			return otherwise

@@ -145,7 +145,7 @@ func (r *reader) shape(out *Cache, kind attention) {
 		r.need("head_dim")
 	} else if out.Size == 0 && r.err == nil {
 		if out.Size = r.need("hidden_size") / heads; out.Size*heads != r.need("hidden_size") && r.err == nil {
-			r.err = wire.ErrUnsupported.With("its config.json states no head_dim, and hidden_size is no multiple of the heads")
+			r.err = wire.ErrUnsupported.With("its config.json states no head_dim, and hidden_size is not a multiple of the heads")
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (w *walk) gluon(f *frame) error {
 
 // ambiguous says that readers could differ about an object.
 func (f *frame) ambiguous() string {
-	return "the member " + wire.Quote(f.twice) + " stands twice: readers differ in which one they take"
+	return "the member " + wire.Quote(f.twice) + " appears twice: readers differ in which one they take"
 }
 
 // kerasCode are classes of Keras that run what a file holds or names.

@@ -49,7 +49,7 @@ func (r *reader) template(where, text string, off int64, plain bool) error {
 		r.t.Template(where, text)
 	}
 	if len(text) > largeTemplate {
-		if err := r.report(CodeTemplate+"size", tensor.Warning, where, off, fmt.Sprintf("the chat template has %d bytes, more than any honest one", size)); err != nil {
+		if err := r.report(CodeTemplate+"size", tensor.Warning, where, off, fmt.Sprintf("the chat template has %d bytes, more than any real one", size)); err != nil {
 			return err
 		}
 	}

@@ -218,7 +218,7 @@ const hydraKey = "_target_"
 // hydra judges the value of that key; no value is a name that YAML could make a key.
 func (l *lines) hydra(value string, at int64) error {
 	if value == "" {
-		return l.report("sidecar.target", tensor.Danger, hydraKey, at, "the name stands where it is no plain key with a value behind it, and YAML can make it one")
+		return l.report("sidecar.target", tensor.Danger, hydraKey, at, "the name stands where it is not a plain key with a value behind it, and YAML can make it one")
 	}
 	return l.target(value, at)
 }

@@ -29,7 +29,7 @@ func TestQuote(t *testing.T) {
 		{"variation selectors", "a\ufe0f\U000e0100", `"a\u{fe0f}\u{e0100}"`},
 		{"tags", "\U000e0041", `"\u{e0041}"`},
 		{"private use and unassigned", "\ue000\U000efffe\u0378", `"\u{e000}\u{efffe}\u{378}"`},
-		{"bytes that are no text", "a\xff\xc3(", `"a\x{ff}\x{c3}("`},
+		{"bytes that are not text", "a\xff\xc3(", `"a\x{ff}\x{c3}("`},
 		{"a surrogate in bytes", "\xed\xa0\x80", `"\x{ed}\x{a0}\x{80}"`},
 		{"the replacement character itself", "\ufffd", "\"\ufffd\""},
 		{"names in other scripts", "层.вес.重み.שלום", `"层.вес.重み.שלום"`},
@@ -96,7 +96,7 @@ func TestMessage(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"quotes and backslashes stand", `tensor "a\u{1b}": no`, `tensor "a\u{1b}": no`},
 		{"controls do not", "open a\x1b[2Jb\n: no such file", `open a\u{1b}[2Jb\u{a}: no such file`},
-		{"nor bytes that are no text", "open \xff", `open \x{ff}`},
+		{"nor bytes that are not text", "open \xff", `open \x{ff}`},
 		{"a long one is cut", strings.Repeat("é", 3000), strings.Repeat("é", 1022) + "…"},
 		{"a long plain one is cut", strings.Repeat("x", 3000), strings.Repeat("x", 2045) + "…"},
 	} {

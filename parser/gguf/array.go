@@ -105,7 +105,7 @@ func (a Array) All(b *limits.Budget) iter.Seq2[any, error] {
 func each[T any](b *limits.Budget, a Array, yield func(T, error) bool, fits bool, what string, read func(*reader) (T, error)) {
 	var none T
 	if !fits {
-		yield(none, wire.At(Format, "", a.span.Off, wire.ErrUsage.With("an array of %v read as %s", a.elem, what)))
+		yield(none, wire.At(Format, "", a.span.Off, wire.ErrUsage.With("an array of %v cannot be read as %s", a.elem, what)))
 		return
 	}
 	r := a.f.reader(b)

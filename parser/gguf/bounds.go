@@ -109,5 +109,5 @@ func (h *hparams) rope() error {
 		return nil
 	}
 	return h.d.found(CodeRope, tensor.Warning, "key "+wire.Quote(p.key), p.off,
-		"%s is no kind of scaling: %s aborts", wire.Quote(p.str), llamaCPP)
+		"%s is not a kind of scaling: %s aborts", wire.Quote(p.str), llamaCPP)
 }

@@ -281,7 +281,7 @@ func TestSplitFilesOfTheCorpusThatDoNotBelongTogether(t *testing.T) {
 			continue
 		}
 		if _, err := gguf.OpenSplit(account(t, limits.Policy{}), fstest.MapFS{}, name); wire.ClassOf(err) != wire.Usage {
-			t.Errorf("%s is no name of a split file: %v", name, err)
+			t.Errorf("%s is not a name of a split file: %v", name, err)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func (d *decoder) magic() error {
 	case swapped >= 1 && swapped <= 3:
 		f.version, f.order = swapped, tensor.Big
 	case version == 0:
-		return d.c.Fail("version", wire.ErrRange.By("gguf.version-zero").With("there is no version 0"))
+		return d.c.Fail("version", wire.ErrRange.By("gguf.version-zero").With("version 0 does not exist"))
 	default:
 		return d.c.Fail("version", wire.ErrUnsupported.By("gguf.version-unknown").With("version %d (%d in big-endian order); versions 1 to 3 are read", version, swapped))
 	}
@@ -152,7 +152,7 @@ func (d *decoder) notGGUF(magic string) error {
 		}
 	}
 	if magic == "FUGG" {
-		return d.c.Fail("", wire.ErrMagic.By("gguf.magic-swapped").With("the magic itself is byte-swapped; a big-endian file begins with GGUF too"))
+		return d.c.Fail("", wire.ErrMagic.By("gguf.magic-swapped").With("the magic is byte-swapped, but a big-endian file also begins with GGUF"))
 	}
 	return d.c.Fail("", wire.ErrMagic.By("gguf.foreign-magic").With("begins with %s", wire.Quote(magic)))
 }
@@ -180,7 +180,7 @@ func (d *decoder) counts() error {
 		return d.c.FailAt("", at, wire.ErrOverflow.By("gguf.counts-overflow").With("%d tensors and %d keys", tensors, keys))
 	}
 	if sum > uint64(d.c.Left()) {
-		return d.c.FailAt("", at, wire.ErrTruncated.With("%d tensors and %d keys take at least %d bytes, %d are left", tensors, keys, sum, d.c.Left()))
+		return d.c.FailAt("", at, wire.ErrTruncated.With("%d tensors and %d keys need at least %d bytes, %d are left", tensors, keys, sum, d.c.Left()))
 	}
 	if err := d.b.Items(int64(tensors + keys)); err != nil {
 		return d.c.FailAt("", at, err)

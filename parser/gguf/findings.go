@@ -116,7 +116,7 @@ func (d *decoder) findGaps() error {
 		return nil
 	}
 	return d.found(CodeGaps, tensor.Warning, place("tensor", first, f.Infos[first].Name), f.offsetAt(first),
-		"%d tensors begin after bytes that belong to nothing: %s refuses the file, %s does not look", gaps, llamaCPP, ggufPy)
+		"%d tensors begin after unused bytes: %s refuses the file, %s does not check", gaps, llamaCPP, ggufPy)
 }
 
 func (d *decoder) keyOffset(key string) int64 {
@@ -140,12 +140,12 @@ func (v *verifier) findings() error {
 	}
 	if o := v.tokens; o != nil && o.badByte != 0 {
 		if err := add(CodeTokenByte, tensor.Warning, tokensKey, o.badByte,
-			"token %d has the form of a byte, <0xHH>, and is none: tokenizers that take it for one write out of bounds (llama.cpp issue 26511)", o.badIndex); err != nil {
+			"token %d has the form of a byte, <0xHH>, but is not one: tokenizers that take it for one write out of bounds (llama.cpp issue 26511)", o.badIndex); err != nil {
 			return err
 		}
 	}
 	if v.nulAt != 0 {
-		return add(CodeTextNUL, tensor.Warning, v.nulKey, v.nulAt, "an element holds a NUL: %s reads it up to there, %s whole", llamaCPP, ggufPy)
+		return add(CodeTextNUL, tensor.Warning, v.nulKey, v.nulAt, "an element holds a NUL: %s reads up to it, %s reads all", llamaCPP, ggufPy)
 	}
 	return nil
 }

@@ -204,7 +204,7 @@ func (d *decoder) findKeys() error {
 		}
 		if !r.fits(p) {
 			if err := d.found(CodeKeyKind, tensor.Warning, place("key", i, p.key), p.off,
-				"is %s; %s asks for %s and refuses the file", p.is(), llamaCPP, r.want()); err != nil {
+				"is %s; %s requires %s and refuses the file", p.is(), llamaCPP, r.want()); err != nil {
 				return err
 			}
 			continue

@@ -120,7 +120,7 @@ func (p *planner) options() error {
 		}
 	}
 	if a := p.o.Alignment; a <= 0 || a&(a-1) != 0 || a > 1<<31 {
-		return wire.ErrUsage.With("alignment %d is no power of two up to 2^31", a)
+		return wire.ErrUsage.With("alignment %d is not a power of two up to 2^31", a)
 	}
 	p.w = writer{b: p.b, width: 8, order: binary.LittleEndian}
 	if p.o.Version == 1 {
@@ -193,7 +193,7 @@ func (p *planner) size(i int, info *tensor.Info) (int64, error) {
 	}
 	g, _ := info.DType.Geometry()
 	if g.Bytes > 1 && info.Order != p.o.Order {
-		return 0, wire.ErrUnsupported.With("data are %v-endian, the file is to be %v-endian", info.Order, p.o.Order)
+		return 0, wire.ErrUnsupported.With("the data are %v-endian, but the file is to be %v-endian", info.Order, p.o.Order)
 	}
 	n, ok := wire.Product(info.Shape)
 	row := uint64(1)

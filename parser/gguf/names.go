@@ -119,7 +119,7 @@ func (d *decoder) findPart() error {
 		return nil
 	}
 	return d.found(CodeSplit, tensor.Note, "key "+wire.Quote(splitCountKey), d.keyOffset(splitCountKey),
-		"one file of a split model: %s loads it only together with the others", llamaCPP)
+		"one file of a split model: %s loads it only with the others", llamaCPP)
 }
 
 // An archSet is the tensors that one architecture knows. Names repeat from

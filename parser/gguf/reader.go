@@ -147,7 +147,7 @@ func (r *reader) scalar(k Kind) (n uint64, err error) {
 		return 0, err
 	}
 	if k == KindBool && n > 1 {
-		return 0, r.c.FailAt("", at, wire.ErrRange.By("gguf.bool").With("a truth value is 0 or 1, not %d", n))
+		return 0, r.c.FailAt("", at, wire.ErrRange.By("gguf.bool").With("a boolean is 0 or 1, not %d", n))
 	}
 	if r.trace != nil {
 		r.mark("value", k.size(), scalarValue(k, n))

@@ -34,7 +34,7 @@ func (d *decoder) spans() error {
 		}
 	}
 	if start > uint64(f.size) {
-		return d.c.Fail("", wire.ErrTruncated.With("the data section begins at %#x, the file has %#x bytes", start, f.size))
+		return d.c.Fail("", wire.ErrTruncated.With("the data section begins at %#x, but the file has %#x bytes", start, f.size))
 	}
 	if short >= 0 {
 		info := &f.Infos[short]
@@ -66,11 +66,11 @@ func (d *decoder) span(i int, next uint64) (uint64, error) {
 	open := i > 0 && f.Infos[i-1].DType == tensor.Unknown // the one before it runs to here
 	switch {
 	case offset%uint64(f.alignment) != 0:
-		return 0, wire.ErrAlign.By("gguf.offset-unaligned").With("offset %d is no multiple of %d", offset, f.alignment)
+		return 0, wire.ErrAlign.By("gguf.offset-unaligned").With("offset %d is not a multiple of %d", offset, f.alignment)
 	case offset < next && i > 0 && d.ternary(i-1, offset):
 		return 0, errTernary()
 	case offset < next:
-		return 0, wire.ErrOverlap.By("gguf.tensor-overlap").With("offset %d, the tensor before ends at %d%s", offset, next, d.hint(i))
+		return 0, wire.ErrOverlap.By("gguf.tensor-overlap").With("offset %d, but the previous tensor ends at %d%s", offset, next, d.hint(i))
 	case offset > next && !open && !d.b.Policy().Quirk(QuirkGaps):
 		return 0, wire.ErrGap.By("gguf.hole").With("offset %d, expected %d%s", offset, next, d.hint(i))
 	}
@@ -99,7 +99,7 @@ func (d *decoder) cut(i int) error {
 	if i == len(f.Infos)-1 && d.ternary(i, uint64(f.size-f.dataStart)) {
 		return errTernary()
 	}
-	return wire.ErrTruncated.With("needs the bytes up to %#x, the file has %#x", f.Infos[i].Span.End(), f.size)
+	return wire.ErrTruncated.With("needs the bytes up to %#x, but the file has %#x", f.Infos[i].Span.End(), f.size)
 }
 
 // ternary reports a tensor of type 42 that ends at next, from the start of the
@@ -117,7 +117,7 @@ func (d *decoder) ternary(i int, next uint64) bool {
 }
 
 func errTernary() error {
-	return wire.ErrUnsupported.By("gguf.ternary").With("STQ1_0 of %s, written as type 42 before that was Q2_0: quantize the model anew", stqFork)
+	return wire.ErrUnsupported.By("gguf.ternary").With("STQ1_0 of %s, written as type 42 before that number became Q2_0: quantize the original model again", stqFork)
 }
 
 // hint names the one known reason for a file to be off by a little.
@@ -138,7 +138,7 @@ func (d *decoder) fileEnd(end uint64) error {
 		padded += uint64(f.dataStart)
 	}
 	if ok && uint64(f.size) > padded {
-		return d.c.FailAt("", int64(padded), wire.ErrTrailing.By("gguf.data-trailing").With("%d bytes that belong to nothing", uint64(f.size)-padded))
+		return d.c.FailAt("", int64(padded), wire.ErrTrailing.By("gguf.data-trailing").With("%d unused bytes", uint64(f.size)-padded))
 	}
 	f.dataEnd = int64(end)
 	d.stage = stFindings

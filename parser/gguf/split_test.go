@@ -94,7 +94,7 @@ func TestSplitModelsMustAgreeWithTheirNames(t *testing.T) {
 		"a negative number of tensors":          {part(t, splitKeys(0, 2, -1), 3, "a", "b"), good2, "malformed"},
 		"one tensor in both":                    {part(t, splitKeys(0, 2, 3), 3, "a", "c"), good2, "malformed"},
 		"a file that is cut":                    {good, &fstest.MapFile{Data: good2.Data[:60]}, "truncated"},
-		"a file that is no model":               {good, &fstest.MapFile{Data: []byte("PK\x03\x04....")}, "malformed"},
+		"a file that is not a model":            {good, &fstest.MapFile{Data: []byte("PK\x03\x04....")}, "malformed"},
 		"a folder in its place":                 {good, &fstest.MapFile{Mode: fs.ModeDir}, "unsupported"},
 	} {
 		t.Run(name, func(t *testing.T) {

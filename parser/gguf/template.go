@@ -46,7 +46,7 @@ func (d *decoder) findTemplate(where string, p *pair) error {
 	defer d.b.Drop(size)
 	if len(p.str) > maxTemplate {
 		if err := d.found(CodeTemplate+"size", tensor.Warning, where, text,
-			"the chat template has %d bytes, more than any honest one", len(p.str)); err != nil {
+			"the chat template has %d bytes, more than any real one", len(p.str)); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func (d *decoder) align() error {
 			return d.c.FailAt(place("key", i, p.key), p.off, wire.ErrMismatch.By("gguf.alignment-kind").With("is %v and must be u32", p.kind))
 		}
 		if p.num == 0 || p.num&(p.num-1) != 0 {
-			return d.c.FailAt(place("key", i, p.key), p.body.Off, wire.ErrAlign.By("gguf.alignment-power").With("%d is no power of two", p.num))
+			return d.c.FailAt(place("key", i, p.key), p.body.Off, wire.ErrAlign.By("gguf.alignment-power").With("%d is not a power of two", p.num))
 		}
 		f.alignment = int64(p.num)
 	}
@@ -260,7 +260,7 @@ func (d *decoder) typed(info *tensor.Info, t Type, elements uint64) error {
 			row = uint64(info.Shape[n-1])
 		}
 		if row&(uint64(g.Elems)-1) != 0 { // a power of two, in every type of ggml
-			return d.c.Fail("", wire.ErrRange.By("gguf.blocks").With("rows of %d elements are no whole blocks of %d (%s)", row, g.Elems, info.Stored))
+			return d.c.Fail("", wire.ErrRange.By("gguf.blocks").With("rows of %d elements are not whole blocks of %d (%s)", row, g.Elems, info.Stored))
 		}
 		blocks >>= bits.TrailingZeros32(g.Elems)
 	}

@@ -106,7 +106,7 @@ func (v *verifier) bools(n uint64) error {
 		w = w[:min(uint64(len(w)), n)]
 		for i, b := range w {
 			if b > 1 {
-				return v.c.FailAt("", v.c.Off()+int64(i), wire.ErrRange.By("gguf.bool").With("a truth value is 0 or 1, not %d", b))
+				return v.c.FailAt("", v.c.Off()+int64(i), wire.ErrRange.By("gguf.bool").With("a boolean is 0 or 1, not %d", b))
 			}
 		}
 		if err := v.b.Step(1); err != nil {
@@ -176,7 +176,7 @@ func (v *verifier) crossing(i uint64) error {
 		return err
 	}
 	if size > uint64(v.c.Left()) {
-		return v.c.FailAt("", off, wire.ErrRange.By("gguf.string-crosses").With("a string of %d bytes, the array has %d left", size, v.c.Left()))
+		return v.c.FailAt("", off, wire.ErrRange.By("gguf.string-crosses").With("a string of %d bytes, but the array has %d left", size, v.c.Left()))
 	}
 	p, err := v.bytes(size)
 	if err != nil {

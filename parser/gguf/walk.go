@@ -34,7 +34,7 @@ func (r *reader) arrayHead() (Kind, uint64, error) {
 		return 0, 0, r.c.FailAt("", at, wire.ErrOverflow.By("gguf.array-overflow").With("%d elements of %d bytes", n, least))
 	}
 	if size > uint64(r.c.Left()) {
-		return 0, 0, r.c.FailAt("", at, wire.ErrTruncated.With("%d elements take at least %d bytes, %d are left", n, size, r.c.Left()))
+		return 0, 0, r.c.FailAt("", at, wire.ErrTruncated.With("%d elements need at least %d bytes, %d are left", n, size, r.c.Left()))
 	}
 	return elem, n, nil
 }

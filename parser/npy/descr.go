@@ -67,7 +67,7 @@ func (l *literal) descr() (Type, error) {
 		fields, size, err := l.fields()
 		return Type{Size: size, Fields: fields, note: l.inner}, err
 	default:
-		return Type{}, wire.ErrSyntax.By("npy.descr").With("a type or a list of fields expected")
+		return Type{}, wire.ErrSyntax.By("npy.descr").With("expected a type or a list of fields")
 	}
 }
 

@@ -51,7 +51,7 @@ func Encode(b *limits.Budget, w io.Writer, i *tensor.Info, body io.Reader) error
 	}
 	n, err := io.Copy(w, io.LimitReader(body, i.Span.Len+1))
 	if err == nil && n != i.Span.Len {
-		err = wire.At(format, "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrMismatch.With("%d bytes of data, must be %d", n, i.Span.Len))
+		err = wire.At(format, "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrMismatch.With("%d bytes of data, expected %d", n, i.Span.Len))
 	}
 	return err
 }

@@ -107,7 +107,7 @@ func (r *Reader) magic() error {
 		return r.Fail(0, wire.ErrMagic.By("npy.foreign-magic").With(`an array begins with \x93NUMPY`))
 	}
 	if len(r.buf) < len(magic)+2 {
-		return r.Fail(r.size, r.Short.With("%d bytes, a header has more", r.size))
+		return r.Fail(r.size, r.Short.With("%d bytes are too few for a header", r.size))
 	}
 	major, minor := r.buf[len(magic)], r.buf[len(magic)+1]
 	if major < 1 || major > 3 || minor != 0 {
@@ -129,7 +129,7 @@ func (r *Reader) prefix() int64 {
 func (r *Reader) length() error {
 	at := r.prefix()
 	if r.size < at {
-		return r.Fail(r.size, r.Short.With("%d bytes, a header has more", r.size))
+		return r.Fail(r.size, r.Short.With("%d bytes are too few for a header", r.size))
 	}
 	if err := r.fill(at, max(at, int64(len(r.buf)))); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (r *Reader) length() error {
 	case n > left:
 		return r.Fail(8, r.Short.With("header of %d bytes, %d left", n, left))
 	case n > maxHeader:
-		return r.Fail(8, wire.ErrUnsupported.By("npy.header-size").With("header of %d bytes, %d are read at most", n, int64(maxHeader)))
+		return r.Fail(8, wire.ErrUnsupported.By("npy.header-size").With("header of %d bytes, at most %d are read", n, int64(maxHeader)))
 	}
 	r.head.Len = at + n
 	r.stage = stDict
@@ -171,7 +171,7 @@ func (r *Reader) data() error {
 	at := r.prefix() + int64(h.shapeAt)
 	want, ok := extent(h.Shape, h.Type.Size)
 	if !ok {
-		return r.Fail(at, wire.ErrOverflow.By("npy.shape-overflow").With("elements of %d bytes, too many for a file", h.Type.Size))
+		return r.Fail(at, wire.ErrOverflow.By("npy.shape-overflow").With("elements of %d bytes need more than a file can hold", h.Type.Size))
 	}
 	have := uint64(r.size - h.Len)
 	switch {

@@ -153,7 +153,7 @@ func (l *literal) boolean() (bool, error) {
 			return word == "True", nil
 		}
 	}
-	return false, wire.ErrSyntax.By("npy.literal").With("True or False expected")
+	return false, wire.ErrSyntax.By("npy.literal").With("expected True or False")
 }
 
 // integer reads digits without sign, and the L that Python 2 wrote after a long.
@@ -170,11 +170,11 @@ func (l *literal) integer() (int64, error) {
 	}
 	switch digits := l.at - start; {
 	case digits == 0:
-		return 0, wire.ErrSyntax.By("npy.number-syntax").With("a number without sign expected")
+		return 0, wire.ErrSyntax.By("npy.number-syntax").With("expected a number without a sign")
 	case digits > 1 && l.p[start] == '0':
 		return 0, l.back(start, wire.ErrSyntax.By("npy.number-syntax").With("number with leading zero"))
 	case !ok:
-		return 0, l.back(start, wire.ErrRange.By("npy.number-size").With("number past 2^63"))
+		return 0, l.back(start, wire.ErrRange.By("npy.number-size").With("number of 2^63 or more"))
 	}
 	if !l.utf8 && l.at < len(l.p) && l.p[l.at] == 'L' {
 		l.python2 = true
@@ -201,7 +201,7 @@ func (l *literal) tuple() ([]int64, error) {
 			return nil, err
 		}
 		if len(dims) == 1 && l.next() == ')' {
-			return nil, wire.ErrSyntax.By("npy.literal").With("one dimension is written with a comma after it")
+			return nil, wire.ErrSyntax.By("npy.literal").With("a tuple of one dimension needs a comma")
 		}
 		if more, err = l.more(')'); err != nil {
 			return nil, err

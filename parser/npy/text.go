@@ -22,7 +22,7 @@ func (l *literal) quoted() ([]byte, error) {
 	start := l.mark()
 	quote := l.next()
 	if quote != '\'' && quote != '"' {
-		return nil, wire.ErrSyntax.By("npy.string-syntax").With("a string expected")
+		return nil, wire.ErrSyntax.By("npy.string-syntax").With("expected a string")
 	}
 	l.at++
 	l.buf = l.buf[:0]
@@ -37,11 +37,11 @@ func (l *literal) quoted() ([]byte, error) {
 		l.buf = utf8.AppendRune(l.buf, r)
 	}
 	if l.at == len(l.p) {
-		return nil, l.back(start, wire.ErrSyntax.By("npy.string-syntax").With("string does not end"))
+		return nil, l.back(start, wire.ErrSyntax.By("npy.string-syntax").With("unterminated string"))
 	}
 	l.at++
 	if c := l.next(); c == '\'' || c == '"' {
-		return nil, wire.ErrSyntax.By("npy.string-syntax").With("a string beside a string")
+		return nil, wire.ErrSyntax.By("npy.string-syntax").With("two adjacent strings")
 	}
 	return l.buf, nil
 }
@@ -70,7 +70,7 @@ func (l *literal) char() (rune, error) {
 // never written and not read.
 func (l *literal) escape() (rune, error) {
 	if l.at+1 == len(l.p) {
-		return 0, wire.ErrSyntax.By("npy.string-syntax").With("string does not end")
+		return 0, wire.ErrSyntax.By("npy.string-syntax").With("unterminated string")
 	}
 	digits := 0
 	switch c := l.p[l.at+1]; c {
@@ -112,7 +112,7 @@ func (l *literal) hex(digits int) (rune, error) {
 		n = n<<4 | v
 	}
 	if n > utf8.MaxRune || !utf8.ValidRune(rune(n)) {
-		return 0, wire.ErrText.By("npy.string-text").With("escape U+%04X is no character", n)
+		return 0, wire.ErrText.By("npy.string-text").With("escape U+%04X is not a character", n)
 	}
 	l.at = end
 	return rune(n), nil

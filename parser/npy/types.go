@@ -43,7 +43,7 @@ func parseType(s string) (Type, error) {
 	case size > maxItem:
 		return Type{}, wire.ErrRange.By("npy.item-size").With("type %s has more than %d bytes", wire.Quote(s), int64(maxItem))
 	case (kind == 'M' || kind == 'm') && size != 8:
-		return Type{}, wire.ErrSyntax.By("npy.type-syntax").With("type %s: a time has 8 bytes", wire.Quote(s))
+		return Type{}, wire.ErrSyntax.By("npy.type-syntax").With("type %s: times have 8 bytes", wire.Quote(s))
 	}
 	t.classify(kind)
 	return t, t.order(order, kind)

@@ -170,7 +170,7 @@ const maxNote = 1 << 20
 // archive or a model, refuses the file.
 func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
 	if d.b.Policy().RefuseUnknownMembers {
-		return d.fail(0, wire.ErrForbidden.By("npz.member-refused").With("member that is no array is refused by the policy"))
+		return d.fail(0, wire.ErrForbidden.By("npz.member-refused").With("member that is not an array is refused by the policy"))
 	}
 	b := d.b.Probe()
 	defer b.Close()
@@ -182,7 +182,7 @@ func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
 		return d.fail(0, err)
 	}
 	if bytes.HasPrefix(note, []byte(magic)) {
-		return d.fail(0, wire.ErrMismatch.By("npz.hidden-array").With("an array in a member without %s: NumPy loads it, others do not", suffix))
+		return d.fail(0, wire.ErrMismatch.By("npz.hidden-array").With("an array in a member whose name does not end in %s: NumPy loads it, other readers do not", suffix))
 	}
 	what := ""
 	if m.Size <= maxNote {
@@ -191,7 +191,7 @@ func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
 		}
 	}
 	if what == "" || unwrap.TorchRecord(m.Name) {
-		return d.fail(0, wire.ErrUnsupported.By("npz.member-loadable").With("%d bytes that are no array, and could be loaded: %s", m.Size, unwrap.Name(note)))
+		return d.fail(0, wire.ErrUnsupported.By("npz.member-loadable").With("%d bytes that are not an array, but could be loaded: %s", m.Size, unwrap.Name(note)))
 	}
 	other, err := limits.Append(d.b, d.out.other, any(m.Name))
 	if err != nil {
@@ -200,7 +200,7 @@ func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
 	d.out.other = other
 	return d.out.Found.Add(d.b, format, tensor.Finding{
 		Code: "npz.member", Severity: tensor.Warning, Where: d.where(), Off: m.DataOff,
-		Text: fmt.Sprintf("%d bytes that are no array: %s", m.Size, what),
+		Text: fmt.Sprintf("%d bytes that are not an array: %s", m.Size, what),
 	})
 }
 
@@ -243,7 +243,7 @@ func (d *decoder) names() (err error) {
 		name := f.Archive.Members[i].Name
 		if k, found := f.index.Find(name); found {
 			d.at = int(f.arrays[k].member)
-			return d.fail(0, wire.ErrDuplicate.By("npz.array-twice").With("there is a member %s too", wire.Quote(name)))
+			return d.fail(0, wire.ErrDuplicate.By("npz.array-twice").With("there is also a member %s", wire.Quote(name)))
 		}
 	}
 	d.stage = stDone

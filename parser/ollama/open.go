@@ -51,9 +51,9 @@ func (m *model) load(b *limits.Budget, layers []Layer, n Name, decode Decoder) e
 	where := wire.Quote(n.String())
 	switch {
 	case count[Model] > 0 && count[Tensor] > 0:
-		return wire.At("ollama", where, wire.NoOffset, wire.ErrMismatch.By("ollama.layers").With("it has a model layer and tensor layers"))
+		return wire.At("ollama", where, wire.NoOffset, wire.ErrMismatch.By("ollama.layers").With("it has both a model layer and tensor layers"))
 	case count[Model] == 0 && count[Tensor] == 0:
-		return wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.By("ollama.no-weights").With("it has no layer with weights: it runs on a server"))
+		return wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.By("ollama.no-weights").With("it has no layer with weights: the model runs on a server"))
 	}
 	files := configs{}
 	for _, l := range layers {
@@ -97,7 +97,7 @@ func (m *model) add(b *limits.Budget, l Layer, decode Decoder) error {
 	}
 	if len(m.Parts) > 0 && part.Format() != m.Parts[0].Format() {
 		return errors.Join(wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
-			wire.ErrMismatch.By("ollama.layers").With("a layer holds %s, another one %s", part.Format(), m.Parts[0].Format())), r.Close())
+			wire.ErrMismatch.By("ollama.layers").With("one layer holds %s, another %s", part.Format(), m.Parts[0].Format())), r.Close())
 	}
 	m.blobs, err = limits.Append(b, m.blobs, r)
 	if err == nil {

@@ -41,7 +41,7 @@ func Blob(store fs.FS, l Layer) (*tensor.Handle, error) {
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = wire.At("ollama", "blob "+l.Digest, wire.NoOffset,
-				wire.ErrMissing.By("ollama.blob-missing").With("the model is not pulled whole: run ollama pull"))
+				wire.ErrMissing.By("ollama.blob-missing").With("the model was not pulled completely: run ollama pull"))
 		}
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func Blob(store fs.FS, l Layer) (*tensor.Handle, error) {
 			cause = wire.ErrTruncated
 		}
 		return nil, wire.At("ollama", "blob "+l.Digest, wire.NoOffset,
-			cause.With("%d bytes, its manifest says %d", h.Size, l.Size))
+			cause.With("%d bytes, but its manifest states %d", h.Size, l.Size))
 	}
 	return h, nil
 }

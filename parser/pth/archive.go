@@ -92,26 +92,26 @@ func openArchive(b *limits.Budget, a *zip.Archive, found *tensor.Findings) (*arc
 // recognize finds the prefix and names the archives that are something else.
 func (a *archive) recognize() error {
 	if len(a.Members) == 0 {
-		return fail("", wire.NoOffset, wire.ErrMissing.By("pth.archive-empty").With("empty archive: no record data.pkl"))
+		return fail("", wire.NoOffset, wire.ErrMissing.By("pth.archive-empty").With("the archive is empty: no record data.pkl"))
 	}
 	first := a.Members[0].Name
 	slash := strings.IndexByte(first, '/')
 	if slash <= 0 {
-		return a.fail(0, wire.ErrUnsupported.By("pth.not-torch-archive").With("ZIP archive that torch.save did not write: its members lie in no folder"))
+		return a.fail(0, wire.ErrUnsupported.By("pth.not-torch-archive").With("ZIP archive that torch.save did not write: its members are not in a folder"))
 	}
 	a.prefix = first[:slash+1]
 	pickle := false
 	for i := range a.Members {
 		rest, ok := strings.CutPrefix(a.Members[i].Name, a.prefix)
 		if !ok {
-			return a.fail(i, wire.ErrMismatch.By("pth.member-outside").With("member lies outside the archive's folder %s", wire.Quote(a.prefix)))
+			return a.fail(i, wire.ErrMismatch.By("pth.member-outside").With("member outside of the archive's folder %s", wire.Quote(a.prefix)))
 		}
 		folded := unwrap.Fold(rest)
 		if other := otherArchive(folded); other != "" {
 			return a.fail(i, wire.ErrUnsupported.By("pth.other-archive").With("%s", other))
 		}
 		if folded != rest && isRecord(folded) {
-			return a.fail(i, wire.ErrMismatch.By("pth.case-twin").With("torch reads it as the record %s: its reader ignores the case of letters", wire.Quote(folded)))
+			return a.fail(i, wire.ErrMismatch.By("pth.case-twin").With("torch reads it as the record %s: its reader ignores case", wire.Quote(folded)))
 		}
 		pickle = pickle || rest == recPickle
 	}
@@ -120,7 +120,7 @@ func (a *archive) recognize() error {
 	}
 	for i := range a.Members {
 		if a.Members[i].Method != zip.Store {
-			return a.fail(i, wire.ErrUnsupported.By("pth.deflated").With("deflated record: torch stores, and its loader does not notice a broken stream"))
+			return a.fail(i, wire.ErrUnsupported.By("pth.deflated").With("deflated record: torch writes stored records, and its loader does not notice a broken stream"))
 		}
 	}
 	return nil
@@ -199,7 +199,7 @@ func (a *archive) place(i int, rest string, found *tensor.Findings) error {
 // checkID wants the digits that torch writes: forty other bytes could be a pickle.
 func (a *archive) checkID(i int) error {
 	if size := a.Members[i].Size; size != idLen {
-		return a.fail(i, wire.ErrRange.By("pth.id-size").With("serialization id of %d bytes, must be %d", size, idLen))
+		return a.fail(i, wire.ErrRange.By("pth.id-size").With("serialization id of %d bytes, expected %d", size, idLen))
 	}
 	var id [idLen]byte
 	r, _ := a.At(i)
@@ -207,7 +207,7 @@ func (a *archive) checkID(i int) error {
 		return a.fail(i, err)
 	}
 	if strings.Trim(string(id[:]), "0123456789") != "" {
-		return a.fail(i, wire.ErrSyntax.By("pth.id-syntax").With("serialization id that is no number"))
+		return a.fail(i, wire.ErrSyntax.By("pth.id-syntax").With("serialization id that is not a number"))
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ const maxExtra = 1 << 20
 func (a *archive) extra(i int, found *tensor.Findings) error {
 	m := &a.Members[i]
 	if a.b.Policy().RefuseUnknownMembers {
-		return a.fail(i, wire.ErrForbidden.By("pth.member-refused").With("the policy refuses members that the format does not know"))
+		return a.fail(i, wire.ErrForbidden.By("pth.member-refused").With("the policy refuses unknown members"))
 	}
 	what := ""
 	if m.Size <= maxExtra {
@@ -254,13 +254,13 @@ func (a *archive) unexplained() error {
 	if err := wire.ReadFull(r, head, 0); err != nil {
 		return a.fail(i, err)
 	}
-	return a.fail(i, wire.ErrUnsupported.By("pth.member-loadable").With("torch.save writes no such member, and it could be loaded: %s", unwrap.Name(head)))
+	return a.fail(i, wire.ErrUnsupported.By("pth.member-loadable").With("torch.save writes no such member, but it could be loaded: %s", unwrap.Name(head)))
 }
 
 // readSmall reads version, byte order, format version and alignment.
 func (a *archive) readSmall() error {
 	if a.small[smallVersion] >= 0 && a.small[smallVersion6] >= 0 {
-		return a.fail(a.small[smallVersion6], wire.ErrDuplicate.By("pth.version-twice").With("records version and .data/version: readers differ in which they take"))
+		return a.fail(a.small[smallVersion6], wire.ErrDuplicate.By("pth.version-twice").With("records version and .data/version: readers differ in which they use"))
 	}
 	if a.small[smallVersion] < 0 && a.small[smallVersion6] < 0 {
 		return fail("", wire.NoOffset, wire.ErrMissing.By("pth.version-missing").With("record version"))
@@ -309,13 +309,13 @@ func (a *archive) smallRecord(kind int, text string) error {
 	case smallVersion, smallVersion6:
 		n, err := number(strings.TrimSuffix(text, "\n"))
 		if err == nil && (n < 1 || n > maxVersion) {
-			err = wire.ErrUnsupported.By("pth.version-unknown").With("version %d of the format, known are 1 to %d", n, maxVersion)
+			err = wire.ErrUnsupported.By("pth.version-unknown").With("version %d of the format; 1 to %d are known", n, maxVersion)
 		}
 		return err
 	case smallFormat:
 		n, err := number(text)
 		if err == nil && n > maxFormat {
-			err = wire.ErrUnsupported.By("pth.layout-unknown").With("record layout %d, known are 0 to %d", n, maxFormat)
+			err = wire.ErrUnsupported.By("pth.layout-unknown").With("record layout %d; 0 to %d are known", n, maxFormat)
 		}
 		return err
 	default:
@@ -332,7 +332,7 @@ func (a *archive) smallRecord(kind int, text string) error {
 func number(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || text != strconv.FormatUint(n, 10) {
-		return 0, wire.ErrSyntax.By("pth.record-number").With("%s is no number", wire.Quote(text))
+		return 0, wire.ErrSyntax.By("pth.record-number").With("%s is not a number", wire.Quote(text))
 	}
 	return int64(n), nil
 }

@@ -58,7 +58,7 @@ func (c *call) isClass(i int, classes ...string) error {
 	if err != nil || slices.Contains(classes, v.Global().String()) {
 		return err
 	}
-	return c.fail(wire.ErrUnsupported.By("pth.tensor-class").With("class %s of a tensor", wire.Quote(v.Global().String())))
+	return c.fail(wire.ErrUnsupported.By("pth.tensor-class").With("tensor class %s", wire.Quote(v.Global().String())))
 }
 
 // device asks that argument i is a device on which tensors have bytes.

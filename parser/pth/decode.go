@@ -157,10 +157,10 @@ func (d *decoder) head() error {
 	case KindWrapper:
 		return fail("", 0, wire.ErrUnsupported.By("pth.other-format").With("%s", name))
 	case KindPickle:
-		return fail("", 0, wire.ErrUnsupported.By("pth.plain-pickle").With("a plain pickle, not a checkpoint that torch.save wrote: a scan looks at it"))
+		return fail("", 0, wire.ErrUnsupported.By("pth.plain-pickle").With("a plain pickle, not a checkpoint that torch.save wrote: scan it instead"))
 	default:
 		if begins(head) {
-			return fail("", d.size, wire.ErrTruncated.With("%d bytes are no checkpoint", d.size))
+			return fail("", d.size, wire.ErrTruncated.With("%d bytes are not a checkpoint", d.size))
 		}
 		return fail("", 0, wire.ErrMagic.By("pth.foreign-magic").With("neither a ZIP archive nor the pickles of torch.save"))
 	}
@@ -173,7 +173,7 @@ func (d *decoder) openArchive() error {
 		return err
 	}
 	if z.Comment > 0 {
-		return fail("comment", d.size-int64(z.Comment), wire.ErrUnsupported.By("pth.comment").With("torch.save writes none, and its loader fails at some lengths of one"))
+		return fail("comment", d.size-int64(z.Comment), wire.ErrUnsupported.By("pth.comment").With("torch.save writes no comment, and its loader fails at some lengths of one"))
 	}
 	a, err := openArchive(d.b, z, &d.out.Found)
 	if err != nil {
@@ -293,7 +293,7 @@ func (d *decoder) ids() error {
 			return err
 		}
 		if d.legacy != nil && v.PID().At(1).Is(vm.TorchUntyped) {
-			d.refusedByTorch(v, "a storage without a type in a legacy file, which torch writes and does not load")
+			d.refusedByTorch(v, "a storage without a type in a legacy file, which torch writes but does not load")
 		}
 	}
 	d.stage = stRecords
@@ -361,7 +361,7 @@ func (c *checksum) check(m *zip.Member) error {
 		return wire.ErrInternal.With("pickle read out of order")
 	}
 	if c.crc != m.CRC {
-		return wire.ErrChecksum.By("pth.pickle-crc").With("CRC is %08x, the directory says %08x", c.crc, m.CRC)
+		return wire.ErrChecksum.By("pth.pickle-crc").With("CRC is %08x, the directory states %08x", c.crc, m.CRC)
 	}
 	return nil
 }

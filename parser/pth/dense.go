@@ -64,14 +64,14 @@ func (w *walker) dense(c call) (dense, error) {
 func (w *walker) dims(c *call, v vm.Value) ([]int64, error) {
 	n, ok := v.Dims()
 	if !ok || n > maxDims {
-		return nil, c.fail(wire.ErrRange.By("pth.dimensions").With("dimensions are no tuple of at most %d integers", maxDims))
+		return nil, c.fail(wire.ErrRange.By("pth.dimensions").With("the dimensions are not a tuple of at most %d integers", maxDims))
 	}
 	dst, err := w.ints.take(w.b, n)
 	if err != nil {
 		return nil, c.fail(err)
 	}
 	if dst, ok = v.Ints(dst); !ok {
-		return nil, c.fail(wire.ErrRange.By("pth.dimensions").With("dimensions are no integers of 64 bits"))
+		return nil, c.fail(wire.ErrRange.By("pth.dimensions").With("the dimensions are not 64-bit integers"))
 	}
 	return dst, nil
 }

@@ -109,7 +109,7 @@ func (l *legacy) preamble(i int, root vm.Value) error {
 	default:
 		little, ok := root.Lookup("little_endian")
 		if root.Kind() != vm.KindDict || !ok || little.Kind() != vm.KindBool {
-			return wire.ErrSyntax.By("pth.constants").With("system does not say little_endian")
+			return wire.ErrSyntax.By("pth.constants").With("the system record has no little_endian")
 		}
 		l.bigCounts = !little.Bool()
 	}
@@ -148,7 +148,7 @@ func (d *decoder) keys() error {
 	}
 	root := g.Root()
 	if root.Kind() != vm.KindList {
-		return fail(name, d.begin, wire.ErrSyntax.By("pth.legacy-keys").With("keys are no list"))
+		return fail(name, d.begin, wire.ErrSyntax.By("pth.legacy-keys").With("the keys are not a list"))
 	}
 	at := g.End()
 	for i := range root.Len() {
@@ -161,7 +161,7 @@ func (d *decoder) keys() error {
 	}
 	for i := range d.st.list {
 		if st := &d.st.list[i]; st.parent == noParent && st.span.Off < 0 {
-			return fail(storageName(d.legacy.names[i]), d.begin, wire.ErrMissing.By("pth.legacy-key-missing").With("the pickle refers to it, the list of keys does not"))
+			return fail(storageName(d.legacy.names[i]), d.begin, wire.ErrMissing.By("pth.legacy-key-missing").With("the pickle refers to it, but the list of keys does not"))
 		}
 	}
 	if at != d.size {
@@ -195,7 +195,7 @@ func (d *decoder) storage(key vm.Value, at, pickle int64) (int64, error) {
 	}
 	n := binary.LittleEndian.Uint64(count[:])
 	if n != st.count && !(d.legacy.bigCounts && binary.BigEndian.Uint64(count[:]) == st.count) {
-		return 0, fail(where, at, wire.ErrMismatch.By("pth.storage-count-differs").With("storage of %d elements, the checkpoint says %d", n, st.count))
+		return 0, fail(where, at, wire.ErrMismatch.By("pth.storage-count-differs").With("storage of %d elements, but the checkpoint states %d", n, st.count))
 	}
 	st.span.Off = at + int64(len(count))
 	if left := d.size - st.span.Off; st.span.Len > left {

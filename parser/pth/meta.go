@@ -211,7 +211,7 @@ func numpyInteger(kind string, p []byte, order binary.ByteOrder) any {
 // other tensors has none either, but torch has no class to make one of.
 func (w *walker) hollow(c call) error {
 	if c.global.ID == vm.RebuildWrapperSubclass {
-		return c.fail(wire.ErrUnsupported.By("pth.wrapper-tensor").With("a wrapper around other tensors, whose class torch does not have"))
+		return c.fail(wire.ErrUnsupported.By("pth.wrapper-tensor").With("a wrapper around other tensors, of a class that torch does not have"))
 	}
 	if err := c.want(4, 4); err != nil {
 		return err

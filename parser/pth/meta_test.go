@@ -18,7 +18,7 @@ func metadata(t *testing.T, name string) map[string]any {
 	out := map[string]any{}
 	for k, v := range f.Meta() {
 		if _, twice := out[k]; twice {
-			t.Errorf("%q stands twice", k)
+			t.Errorf("%q appears twice", k)
 		}
 		out[k] = v
 	}

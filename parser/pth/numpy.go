@@ -25,7 +25,7 @@ func (w *walker) fromNumpy(c call) error {
 	}
 	a, ok := numpyArray(c.args.At(0))
 	if !ok {
-		return c.fail(wire.ErrSyntax.By("pth.numpy-array").With("no NumPy array"))
+		return c.fail(wire.ErrSyntax.By("pth.numpy-array").With("not a NumPy array"))
 	}
 	to, err := dtypeArg(&c, 1)
 	if err != nil {

@@ -129,14 +129,14 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 		types := w.channelKind(q, first)
 		switch count := w.vector(at); {
 		case count < 0:
-			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%s are no vector", name))
+			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%s are not a vector", name))
 		case count != channels:
 			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%d %s for %d channels", count, name, channels))
 		case w.infos[at].Stored != torchDot+types[i]:
 			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%s of type %s, which torch converts to %s", name, w.infos[at].TypeName(), types[i]))
 		case w.st.parts == legacyParts && count > 1 && w.infos[at].Strides != nil:
 			// The storages of a legacy file are read after its pickle.
-			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%s that do not follow each other, which torch copies before it has read them", name))
+			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%s that are not contiguous, which torch copies before it has read them", name))
 		}
 	}
 	return nil

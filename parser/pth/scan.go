@@ -122,7 +122,7 @@ func (d *decoder) compressed() error {
 		return fail("", 0, err)
 	}
 	if head[0] == 'x' && (int(head[0])<<8|int(head[1]))%31 == 0 {
-		return fail("", 0, wire.ErrUnsupported.By("pickle.zlib").With("zlib stream: a pickle that joblib compressed is not looked into"))
+		return fail("", 0, wire.ErrUnsupported.By("pickle.zlib").With("zlib stream: a pickle that joblib compressed is not inspected"))
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (d *decoder) alias() error {
 		return fail("", off, err)
 	}
 	if what != "" {
-		return fail("", off, wire.ErrUnsupported.By("pickle.two-formats").With("a pickle from its beginning, and %s too: what a loader sees depends on the loader", what))
+		return fail("", off, wire.ErrUnsupported.By("pickle.two-formats").With("it begins as a pickle and is also %s: loaders see different content", what))
 	}
 	return nil
 }

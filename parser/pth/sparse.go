@@ -92,7 +92,7 @@ func (w *walker) sparsePart(c *call, layout *sparseLayout, i int, v vm.Value) er
 	if w.packs || i > 0 && w.infos[len(w.infos)-1].Elements() == 0 {
 		return nil
 	}
-	return c.fail(wire.ErrMismatch.By("pth.sparse-parts").With("%s do not follow each other", layout.parts[i]))
+	return c.fail(wire.ErrMismatch.By("pth.sparse-parts").With("%s are not contiguous", layout.parts[i]))
 }
 
 // newSparseCheck counts the parts, and reads whether indices are in order.
@@ -103,11 +103,11 @@ func newSparseCheck(c *call, layout *sparseLayout, data vm.Value) (sparseCheck, 
 	case data.Len() == n+1 && layout.coo():
 		flag := data.At(n)
 		if flag.Kind() != vm.KindBool && flag.Kind() != vm.KindNone {
-			return check, c.fail(wire.ErrSyntax.By("pth.sparse-syntax").With("whether indices are coalesced is a %v", flag.Kind()))
+			return check, c.fail(wire.ErrSyntax.By("pth.sparse-syntax").With("is_coalesced is a %v, not a bool", flag.Kind()))
 		}
 		check.coalesced = flag.Kind() == vm.KindBool && flag.Bool()
 	default:
-		return check, c.fail(wire.ErrSyntax.By("pth.sparse-syntax").With("%d parts of a tensor of layout %s", data.Len(), layout.name))
+		return check, c.fail(wire.ErrSyntax.By("pth.sparse-syntax").With("%d parts for a tensor of layout %s", data.Len(), layout.name))
 	}
 	return check, nil
 }
@@ -135,7 +135,7 @@ func (w *walker) plainTensor(c *call, v vm.Value) error {
 			return w.value(v)
 		}
 	}
-	return c.fail(wire.ErrSyntax.By("pth.sparse-syntax").With("a part of a sparse tensor is no dense tensor"))
+	return c.fail(wire.ErrSyntax.By("pth.sparse-syntax").With("a part of a sparse tensor is not a dense tensor"))
 }
 
 // geometry holds the shapes of the parts against each other: all of torch's
@@ -182,7 +182,7 @@ func (s *sparseCheck) compressed(compressed, plain, values []int64) error {
 	}
 	dense := values[batch+1+block:]
 	if len(s.shape) != batch+2+len(dense) {
-		return wire.ErrMismatch.By("pth.sparse-parts").With("size of %d dimensions, parts are of %d", len(s.shape), batch+2+len(dense))
+		return wire.ErrMismatch.By("pth.sparse-parts").With("size of %d dimensions, but parts of %d", len(s.shape), batch+2+len(dense))
 	}
 	tile := [2]int64{1, 1}
 	copy(tile[:], values[batch+1:batch+1+block])

@@ -80,14 +80,14 @@ type pid struct {
 func (s *stores) parsePID(id vm.Value) (pid, error) {
 	var out pid
 	if id.Kind() != vm.KindTuple || id.Len() != s.parts {
-		return out, wire.ErrSyntax.By("pth.persistent-id").With("persistent id is no tuple of the %d parts of a storage", s.parts)
+		return out, wire.ErrSyntax.By("pth.persistent-id").With("the persistent id is not a tuple of the %d parts of a storage", s.parts)
 	}
 	if kind := id.At(0); kind.Kind() != vm.KindText || kind.Text() != "storage" {
 		return out, wire.ErrSyntax.By("pth.persistent-id").With("persistent id does not begin with \"storage\"")
 	}
 	class, key, location, count := id.At(1), id.At(2), id.At(3), id.At(4)
 	if class.Kind() != vm.KindGlobal || !class.Is(vm.TorchStorage) && !class.Is(vm.TorchUntyped) {
-		return out, wire.ErrSyntax.By("pth.persistent-id").With("persistent id names no storage class")
+		return out, wire.ErrSyntax.By("pth.persistent-id").With("the persistent id names no storage class")
 	}
 	if g := class.Global(); g != s.class.global {
 		s.class = classSize{g, findStorageClass(g.Name)}
@@ -181,7 +181,7 @@ func (s *stores) ref(v vm.Value) (storageRef, error) {
 func (s *stores) dropped() error {
 	for i := range s.ids {
 		if !s.ids[i].seen {
-			return fail(s.list[s.ids[i].store].name, s.ids[i].off, wire.ErrGap.By("pth.storage-unused").With("a storage is named where no tensor of the checkpoint is"))
+			return fail(s.list[s.ids[i].store].name, s.ids[i].off, wire.ErrGap.By("pth.storage-unused").With("a storage is referred to outside of any tensor"))
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func (s *stores) measure(i int, p *pid) error {
 		}
 	}
 	if uint64(st.span.Len) != bytes {
-		return wire.ErrMismatch.By("pth.storage-size").With("%d elements of %d bytes, the storage has %d bytes", p.count, p.scalar.size, st.span.Len)
+		return wire.ErrMismatch.By("pth.storage-size").With("%d elements of %d bytes, but the storage has %d bytes", p.count, p.scalar.size, st.span.Len)
 	}
 	return st.agrees(p)
 }
@@ -215,9 +215,9 @@ func (s *stores) measure(i int, p *pid) error {
 func (st *store) agrees(p *pid) error {
 	switch {
 	case st.scalar != p.scalar && p.count > 0:
-		return wire.ErrMismatch.By("pth.storage-differs").With("one storage of %s and of %s", st.scalar.name, p.scalar.name)
+		return wire.ErrMismatch.By("pth.storage-differs").With("one storage with two element types, %s and %s", st.scalar.name, p.scalar.name)
 	case st.place != p.place:
-		return wire.ErrMismatch.By("pth.storage-differs").With("one storage at %s and at %s", wire.Quote(st.place), wire.Quote(p.place))
+		return wire.ErrMismatch.By("pth.storage-differs").With("one storage with two locations, %s and %s", wire.Quote(st.place), wire.Quote(p.place))
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func (s *stores) view(i int, p *pid) (int, error) {
 		w.span.Len = length
 	}
 	if w := &s.list[at]; int(w.parent) != i || w.from != from || w.span.Len != length {
-		return 0, wire.ErrMismatch.By("pth.storage-differs").With("view %s is described twice, and differently", wire.Quote(key))
+		return 0, wire.ErrMismatch.By("pth.storage-differs").With("view %s is described twice, in different ways", wire.Quote(key))
 	}
 	return at, nil
 }

@@ -152,7 +152,7 @@ func (d *decoder) unread(w *walker) error {
 		if more++; more > maxUnread {
 			continue
 		}
-		text := fmt.Sprintf("%s is not understood (%s): nothing of it was called", wire.Quote(g.String()), g.Reason)
+		text := fmt.Sprintf("%s is not understood (%s): it was not called", wire.Quote(g.String()), g.Reason)
 		if err := d.unreadNote(g.Off, text); err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (d *decoder) unread(w *walker) error {
 	if lost == 0 {
 		return nil
 	}
-	return d.unreadNote(wire.NoOffset, fmt.Sprintf("%d references to storages stand where no tensor was found: what they are is not understood", lost))
+	return d.unreadNote(wire.NoOffset, fmt.Sprintf("storages referred to outside of any tensor: %d, for an unknown purpose", lost))
 }
 
 func (d *decoder) unreadNote(off int64, text string) error {

@@ -71,7 +71,7 @@ func (f *File) verifyCoordinates(b *limits.Budget, steps *limits.Steps, s *spars
 			if err == nil && s.coalesced && k > 0 && !ahead {
 				ahead = n > last[d]
 				if n < last[d] || !ahead && d == dims-1 {
-					err = wire.ErrMismatch.By("pth.sparse-order").With("indices are called coalesced and are out of order")
+					err = wire.ErrMismatch.By("pth.sparse-order").With("indices are marked as coalesced but are out of order")
 				}
 			}
 			if err != nil {
@@ -126,7 +126,7 @@ func (f *File) verifyMatrix(steps *limits.Steps, compressed, plain *tensor.Info,
 	count := plain.Shape[len(at)]
 	prev, err := rows.next()
 	if err == nil && prev != 0 {
-		err = wire.ErrRange.By("pth.sparse-index").With("first compressed index is %d, must be 0", prev)
+		err = wire.ErrRange.By("pth.sparse-index").With("the first compressed index is %d, expected 0", prev)
 	}
 	for range compressed.Shape[len(at)] - 1 {
 		if err != nil {
@@ -134,7 +134,7 @@ func (f *File) verifyMatrix(steps *limits.Steps, compressed, plain *tensor.Info,
 		}
 		var end int64
 		if end, err = rows.next(); err == nil && (end < prev || end-prev > size || end > count) {
-			err = wire.ErrRange.By("pth.sparse-index").With("compressed index %d after %d, rows are of %d, there are %d", end, prev, size, count)
+			err = wire.ErrRange.By("pth.sparse-index").With("compressed index %d after %d, with rows of %d and %d indices", end, prev, size, count)
 		}
 		if err != nil {
 			return f.indexError(compressed, rows.off, err)
@@ -145,7 +145,7 @@ func (f *File) verifyMatrix(steps *limits.Steps, compressed, plain *tensor.Info,
 		prev = end
 	}
 	if err == nil && prev != count {
-		err = wire.ErrMismatch.By("pth.sparse-order").With("last compressed index is %d, there are %d", prev, count)
+		err = wire.ErrMismatch.By("pth.sparse-order").With("the last compressed index is %d, but there are %d indices", prev, count)
 	}
 	if err != nil {
 		return f.indexError(compressed, rows.off, err)

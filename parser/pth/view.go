@@ -41,7 +41,7 @@ func (v *view) elements(count uint64) (uint64, error) {
 		}
 	}
 	if last >= count {
-		return 0, wire.ErrRange.By("pth.view-outside").With("last element is %d of a storage of %d", last, count)
+		return 0, wire.ErrRange.By("pth.view-outside").With("the last element is number %d, but the storage has %d", last, count)
 	}
 	return n, nil
 }

@@ -151,7 +151,7 @@ func (w *walker) sequence(v vm.Value) error {
 	}
 	// Nothing in Python says which element of a set is the first.
 	if v.Kind() == vm.KindSet && len(w.infos) > first && !w.only {
-		return fail(pickleName, wire.NoOffset, wire.ErrUnsupported.By("pth.tensor-in-set").With("a tensor in a set, where it has no place"))
+		return fail(pickleName, wire.NoOffset, wire.ErrUnsupported.By("pth.tensor-in-set").With("a tensor in a set, which has no order"))
 	}
 	return w.state(v)
 }
@@ -279,7 +279,7 @@ func (w *walker) tensors(root vm.Value) error {
 	}
 	w.exact = nil
 	if same, err = w.collisions(); err == nil && same {
-		err = fail(pickleName, wire.NoOffset, wire.ErrDuplicate.By("pth.tensor-twice").With("two tensors have one name, even with their keys escaped"))
+		err = fail(pickleName, wire.NoOffset, wire.ErrDuplicate.By("pth.tensor-twice").With("two tensors have the same name, even with their keys escaped"))
 	}
 	return err
 }

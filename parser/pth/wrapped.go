@@ -83,7 +83,7 @@ func (w *walker) subclass(c call) error {
 // does not have its attributes.
 func (w *walker) tensor(c *call, v vm.Value) error {
 	if v.Kind() != vm.KindObject || !isTensor(v.ID()) {
-		return c.fail(wire.ErrSyntax.By("pth.no-tensor").With("a tensor is wanted, this is a %v", v.Kind()))
+		return c.fail(wire.ErrSyntax.By("pth.no-tensor").With("expected a tensor, got a %v", v.Kind()))
 	}
 	if v.Is(vm.RebuildParameterWithState) || v.Is(vm.RebuildFromType) {
 		if args := v.Args(); args.Len() == 4 && !stateless(args.At(3)) {
@@ -109,7 +109,7 @@ func (w *walker) stated(c call, state vm.Value, has bool) error {
 	case isParameter && c.args.Len() > 0 && (parts == 0 || parts == 3):
 		return w.wrapped(c, state, parts)
 	case c.args.Len() > 0:
-		return c.fail(wire.ErrDuplicate.By("pth.state-twice").With("a tensor as argument, and another one as state"))
+		return c.fail(wire.ErrDuplicate.By("pth.state-twice").With("one tensor as argument and another as state"))
 	case parts == 4 && isParameter:
 		return c.fail(wire.ErrMismatch.By("pth.parameter-storage").With("a Parameter that gets a storage, which torch refuses: it requires a gradient"))
 	case parts == 4:
@@ -194,7 +194,7 @@ func (w *walker) nested(c call) error {
 // each tensor of the list. Of an empty list torch writes sizes that are a number.
 func nestedParts(parts []tensor.Info) error {
 	if len(parts[0].Shape) != 1 {
-		return wire.ErrMismatch.By("pth.nested-tensor").With("the buffer of a nested tensor has %d dimensions", len(parts[0].Shape))
+		return wire.ErrMismatch.By("pth.nested-tensor").With("the buffer of a nested tensor has %d dimensions, expected 1", len(parts[0].Shape))
 	}
 	sizes, strides, offsets := &parts[1], &parts[2], &parts[3]
 	count := int64(0)

@@ -193,16 +193,16 @@ func TestMessagesSayWhereAndWhat(t *testing.T) {
 		want   string
 	}{
 		{`{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, 4,
-			`safetensors: tensor "w" at 0x37: two statements of the file contradict each other: data_offsets span 4 bytes, shape and dtype F32 make 8`},
+			`safetensors: tensor "w" at 0x37: two statements of the file contradict each other: data_offsets span 4 bytes, but shape and dtype F32 need 8`},
 		{`{"a\u0007b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 2,
-			`safetensors: tensor "a\u{7}b" at 0x3d: bytes that belong to nothing: data_offsets begin at 1, the tensors before end at 0`},
+			`safetensors: tensor "a\u{7}b" at 0x3d: bytes that belong to nothing: data_offsets begin at 1, but the previous tensors end at 0`},
 		{`{"__metadata__":{"a":7}}`, 0, `safetensors: __metadata__ at 0x1d: does not follow the format's grammar: a number where a string belongs`},
-		{`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 2, `safetensors: data at 0x3f: file ends too early: the tensors end at 0x41, the file at 0x3f`},
+		{`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 2, `safetensors: data at 0x3f: file ends too early: the tensors end at 0x41, but the file at 0x3f`},
 		{`{"a":1,"a":2}`, 0, `safetensors: tensor "a" at 0xd: does not follow the format's grammar: a number where an object belongs`},
 		{`{"__metadata__":{},"__metadata__":{}}`, 0, `safetensors: header at 0x1b: duplicate: member "__metadata__"`},
 		{`{"__metadata__":{}, x}`, 0, `safetensors: header at 0x1c: does not follow the format's grammar: byte 0x78 where a member name belongs`},
 		{`{}`, 3, `safetensors: data at 0xa: bytes after the end: 3 bytes belong to no tensor`},
-		{`{"w":{"dtype":"U8","shape":[4]}}`, 0, `safetensors: tensor "w" at 0xd: a part is missing: an entry has dtype, shape and data_offsets`},
+		{`{"w":{"dtype":"U8","shape":[4]}}`, 0, `safetensors: tensor "w" at 0xd: a part is missing: an entry needs dtype, shape and data_offsets`},
 	} {
 		if _, err := decode(t, file(c.header, c.data)); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v", c.header, err)
@@ -330,8 +330,8 @@ func TestAliasesOfTiedTensors(t *testing.T) {
 	}{
 		{"one", `"tied.weight":"kept.weight"`, map[string]string{"tied.weight": "kept.weight"}, ""},
 		{"two of one tensor", `"a":"kept.weight","b":"kept.weight"`, map[string]string{"a": "kept.weight", "b": "kept.weight"}, ""},
-		{"a key that is stored is no alias", `"x":"kept.weight"`, nil, ""},
-		{"a value that is no name is metadata", `"format":"pt","step":"x.y"`, nil, ""},
+		{"a key that is stored is not alias", `"x":"kept.weight"`, nil, ""},
+		{"a value that is not a name is metadata", `"format":"pt","step":"x.y"`, nil, ""},
 		{"a value that happens to be a name", `"format":"x"`, map[string]string{"format": "x"}, ""},
 		{"a name of the same last part that is not stored", `"tied.weight":"gone.weight"`, nil, `alias "tied.weight": is said to be tied to "gone.weight", which is not stored`},
 		{"several", `"a.w":"b.w","c.w":"d.w","e.w":"f.w"`, nil, `alias "a.w": is said to be tied to "b.w", which is not stored; so 2 more aliases`},

@@ -115,9 +115,9 @@ func (p *planner) unique() error {
 func storable(t *tensor.Info) error {
 	switch {
 	case !Stores(t.DType):
-		return wire.ErrUnsupported.With("safetensors has no type %s", wire.Quote(t.TypeName()))
+		return wire.ErrUnsupported.With("safetensors cannot hold the type %s", wire.Quote(t.TypeName()))
 	case t.Name == metadataKey:
-		return wire.ErrUnsupported.With("safetensors keeps this name for metadata")
+		return wire.ErrUnsupported.With("safetensors reserves this name for metadata")
 	case !utf8.ValidString(t.Name):
 		return wire.ErrUnsupported.With("the name is not UTF-8")
 	case t.Strides != nil || t.Order == tensor.Big:
@@ -126,7 +126,7 @@ func storable(t *tensor.Info) error {
 	g, _ := t.DType.Geometry()
 	n, ok := elements(t.Shape, g)
 	if !ok {
-		return wire.ErrUnsupported.With("its shape has more elements or bytes than 63 bits count")
+		return wire.ErrUnsupported.With("the elements or bytes of its shape do not fit 63 bits")
 	}
 	if _, ok := g.Size(n); !ok {
 		return wire.ErrUnsupported.With("%d elements of %v do not fill whole bytes", n, t.DType)
@@ -220,7 +220,7 @@ func copyBody(b *limits.Budget, w io.Writer, m tensor.Model, t *tensor.Info, buf
 	want := int64(bytesOf(t))
 	n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(body, want+1), buf)
 	if err == nil && n != want {
-		err = encodeError("tensor "+wire.Quote(t.Name), wire.ErrMismatch.With("its body is not the %d bytes that its shape makes", want))
+		err = encodeError("tensor "+wire.Quote(t.Name), wire.ErrMismatch.With("its body does not have the %d bytes of its shape", want))
 	}
 	return err
 }

@@ -128,9 +128,9 @@ func TestLayoutRefusesWhatTheFormatCannotHold(t *testing.T) {
 		cause error
 		text  string
 	}{
-		"a block type":        {[]tensor.Info{{Name: "w", DType: tensor.Q4_K, Shape: []int64{256}}}, nil, wire.ErrUnsupported, `tensor "w": not supported: safetensors has no type "Q4_K"`},
-		"an unknown type":     {[]tensor.Info{{Name: "w", Stored: "F2"}}, nil, wire.ErrUnsupported, `has no type "F2"`},
-		"the metadata's name": {[]tensor.Info{u8("__metadata__")}, nil, wire.ErrUnsupported, "keeps this name"},
+		"a block type":        {[]tensor.Info{{Name: "w", DType: tensor.Q4_K, Shape: []int64{256}}}, nil, wire.ErrUnsupported, `tensor "w": not supported: safetensors cannot hold the type "Q4_K"`},
+		"an unknown type":     {[]tensor.Info{{Name: "w", Stored: "F2"}}, nil, wire.ErrUnsupported, `cannot hold the type "F2"`},
+		"the metadata's name": {[]tensor.Info{u8("__metadata__")}, nil, wire.ErrUnsupported, "reserves this name"},
 		"a name not UTF-8":    {[]tensor.Info{u8("a\xff")}, nil, wire.ErrUnsupported, `tensor "a\x{ff}"`},
 		"two of one name":     {[]tensor.Info{u8("a"), u8("b"), u8("a")}, nil, wire.ErrDuplicate, `two tensors are named "a"`},
 		"strides":             {[]tensor.Info{{Name: "w", DType: tensor.U8, Shape: []int64{2}, Strides: []int64{2}}}, nil, wire.ErrUnsupported, "row-major"},

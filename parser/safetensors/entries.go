@@ -111,7 +111,7 @@ func (e *entry) tensor(name string) error {
 		return err
 	}
 	if has != 1<<len(fields)-1 {
-		return e.fail("", start, wire.ErrMissing.By("safetensors.entry-incomplete").With("an entry has dtype, shape and data_offsets"))
+		return e.fail("", start, wire.ErrMissing.By("safetensors.entry-incomplete").With("an entry needs dtype, shape and data_offsets"))
 	}
 	if err := e.size(); err != nil {
 		return e.fail("", prefix+int64(e.at), err)
@@ -197,7 +197,7 @@ func (e *entry) size() error {
 	g, known := e.info.DType.Geometry()
 	n, ok := elements(e.info.Shape, g)
 	if !ok {
-		return wire.ErrOverflow.By("safetensors.shape-overflow").With("the shape has more elements or bytes than 63 bits count")
+		return wire.ErrOverflow.By("safetensors.shape-overflow").With("the elements or bytes of the shape do not fit 63 bits")
 	}
 	if !known {
 		return nil
@@ -207,7 +207,7 @@ func (e *entry) size() error {
 		return wire.ErrAlign.By("safetensors.bits").With("%d elements of %s do not fill whole bytes", n, e.info.Stored)
 	}
 	if want != uint64(e.info.Span.Len) {
-		return wire.ErrMismatch.By("safetensors.tensor-size").With("data_offsets span %d bytes, shape and dtype %s make %d", e.info.Span.Len, e.info.Stored, want)
+		return wire.ErrMismatch.By("safetensors.tensor-size").With("data_offsets span %d bytes, but shape and dtype %s need %d", e.info.Span.Len, e.info.Stored, want)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (d *decoder) layout() error {
 				cause = wire.ErrOverlap.By("safetensors.tensor-overlap")
 			}
 			return d.fail("tensor "+wire.Quote(t.Name), prefix+int64(d.places[i]),
-				cause.With("data_offsets begin at %d, the tensors before end at %d", t.Span.Off-d.h.Len, end-d.h.Len))
+				cause.With("data_offsets begin at %d, but the previous tensors end at %d", t.Span.Off-d.h.Len, end-d.h.Len))
 		}
 		end = t.Span.End()
 	}
@@ -33,7 +33,7 @@ func (d *decoder) layout() error {
 	switch {
 	case d.stream != nil:
 	case end > d.size:
-		return d.fail("data", d.size, wire.ErrTruncated.With("the tensors end at %#x, the file at %#x", end, d.size))
+		return d.fail("data", d.size, wire.ErrTruncated.With("the tensors end at %#x, but the file at %#x", end, d.size))
 	case end < d.size:
 		return d.fail("data", end, wire.ErrTrailing.By("safetensors.data-trailing").With("%d bytes belong to no tensor", d.size-end))
 	}

@@ -114,7 +114,7 @@ func TestWhatIsWrongWithASetIsNamed(t *testing.T) {
 			`safetensors: shard "model-00003-of-00003.safetensors": a part is missing: no such file in the folder`},
 		"a tensor that no shard holds": {mapped(`"a":"` + first + `","x":"` + second + `"`), wire.ErrMissing,
 			`safetensors: index "model.safetensors.index.json" at 0x36: a part is missing: tensor "x" is not in shard "model-00002-of-00002.safetensors"`},
-		"a tensor in another shard": {mapped(`"a":"` + second + `","b":"` + first + `"`), wire.ErrMismatch, `tensor "a" is in shard "model-00001-of-00002.safetensors", the index says "model-00002`},
+		"a tensor in another shard": {mapped(`"a":"` + second + `","b":"` + first + `"`), wire.ErrMismatch, `tensor "a" is in shard "model-00001-of-00002.safetensors", but the index names "model-00002`},
 		"a tensor in two shards": {fstest.MapFS{indexName: text(`{"weight_map":{"a":"` + first + `","c":"` + second + `"}}`), first: shard("a", "b"), second: shard("c", "b")},
 			wire.ErrDuplicate, `tensor "b" is in shards "model-00001-of-00002.safetensors" and "model-00002-of-00002.safetensors"`},
 		"a tensor twice in the index":  {mapped(`"a":"` + first + `","a":"` + second + `"`), wire.ErrDuplicate, `member "a"`},

@@ -22,7 +22,7 @@ func (w *writer) put(s string) {
 		return
 	}
 	if len(w.buf)+len(s) > prefix+MaxHeader { // a multiple of 8: the padding fits too
-		w.err = wire.ErrUnsupported.With("the header takes more than %d bytes, which the format does not allow", MaxHeader)
+		w.err = wire.ErrUnsupported.With("the header needs more than the %d bytes that the format allows", MaxHeader)
 		return
 	}
 	if w.buf, w.err = limits.Grow(w.b, w.buf, len(s)); w.err == nil {

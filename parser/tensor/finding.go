@@ -43,7 +43,7 @@ func (f *Findings) Add(b *limits.Budget, format string, found Finding) error {
 	}
 	if b.Policy().RefusesFinding(found.Code) {
 		return wire.At(format, found.Where, found.Off,
-			wire.ErrForbidden.By(found.Code).With("finding %s is refused by the policy: %s", found.Code, found.Text))
+			wire.ErrForbidden.By(found.Code).With("the policy refuses the finding %s: %s", found.Code, found.Text))
 	}
 	if err := b.Items(1); err != nil {
 		return wire.At(format, found.Where, found.Off, err)

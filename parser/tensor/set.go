@@ -74,7 +74,7 @@ func absent(fsys fs.FS, name string, err error) error {
 		errors.Is(err, fs.ErrPermission) || wire.ClassOf(err) != wire.Internal {
 		return err
 	}
-	return wire.ErrForbidden.By("file.link-outside").With("a link that leads out of the model's folder")
+	return wire.ErrForbidden.By("file.link-outside").With("a link out of the model's folder")
 }
 
 // inFile puts a file's name before the place of an error.
@@ -157,7 +157,7 @@ func (s *Sharded) CheckIndex(b *limits.Budget, x *Index, n *SetNames) error {
 				wire.Quote(e.Tensor), wire.Quote(x.Files[e.File])))
 		}
 		if part := n.part(i); part != int(e.File) {
-			return x.fail(int64(e.Off), wire.ErrMismatch.By("shards.tensor-elsewhere").With("tensor %s is in shard %s, the index says %s",
+			return x.fail(int64(e.Off), wire.ErrMismatch.By("shards.tensor-elsewhere").With("tensor %s is in shard %s, but the index names %s",
 				wire.Quote(e.Tensor), wire.Quote(s.Files[part]), wire.Quote(x.Files[e.File])))
 		}
 		listed[i] = true

@@ -85,7 +85,7 @@ func SortShards(format string, names []string) ([]string, error) {
 	}
 	for _, name := range names {
 		if s, ok := ParseShardName(path.Base(name)); !ok || !s.SameSet(first) {
-			return fail(wire.ErrMismatch.By("shards.other-set").With("%s is no shard of the set of %s", wire.Quote(name), wire.Quote(names[0])))
+			return fail(wire.ErrMismatch.By("shards.other-set").With("%s is not a shard of the set of %s", wire.Quote(name), wire.Quote(names[0])))
 		}
 	}
 	sorted := slices.SortedFunc(slices.Values(names), func(a, b string) int { return place(a) - place(b) })

@@ -58,7 +58,7 @@ func TestSortShards(t *testing.T) {
 	}{
 		{nil, wire.ErrMissing, "x: a part is missing: no shards"},
 		{[]string{"m-00001-of-00003.bin", "m-00003-of-00003.bin"}, wire.ErrMissing, `x: a part is missing: shard 2 of 3 beside "m-00001-of-00003.bin"`},
-		{[]string{"m-00001-of-00001.bin", "n-00001-of-00001.bin"}, wire.ErrMismatch, `x: two statements of the file contradict each other: "n-00001-of-00001.bin" is no shard of the set of "m-00001-of-00001.bin"`},
+		{[]string{"m-00001-of-00001.bin", "n-00001-of-00001.bin"}, wire.ErrMismatch, `x: two statements of the file contradict each other: "n-00001-of-00001.bin" is not a shard of the set of "m-00001-of-00001.bin"`},
 		{[]string{"m-00001-of-00001.bin", "m-0001-of-00001.bin"}, wire.ErrDuplicate, `x: duplicate: "m-00001-of-00001.bin" and "m-0001-of-00001.bin" are both shard 1`},
 		{[]string{"m-00001-of-99999.bin"}, wire.ErrUnsupported, "x: not supported: 99999 shards, at most 4096 are read"},
 	} {

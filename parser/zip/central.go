@@ -129,9 +129,9 @@ func (d *decoder) checkEntry(e *entry) error {
 	case m.Method != Store && m.Method != Deflate:
 		return d.bad(e, 10, wire.ErrUnsupported.By("zip.method").With("compression method %d (%s)", m.Method, methodName(m.Method)))
 	case m.Method == Deflate && d.opts.StoredOnly:
-		return d.bad(e, 10, wire.ErrUnsupported.By("zip.deflated").With("deflated member in a format that stores"))
+		return d.bad(e, 10, wire.ErrUnsupported.By("zip.deflated").With("deflated member in a format that stores its members"))
 	case e.version > maxVersion:
-		return d.bad(e, 6, wire.ErrUnsupported.By("zip.version").With("needs version %d of the format", e.version))
+		return d.bad(e, 6, wire.ErrUnsupported.By("zip.version").With("version %d of the format is needed", e.version))
 	case e.disk != 0:
 		return d.bad(e, 34, wire.ErrUnsupported.By("zip.disks").With("member on disk %d", e.disk))
 	}
@@ -187,11 +187,11 @@ func (d *decoder) sizes(e *entry, field []byte) error {
 	case len(left) > 0:
 		return d.bad(e, 20, wire.ErrMismatch.By("zip.zip64-rest").With("zip64 extra field of %d bytes, %d are used", len(field), len(field)-len(left)))
 	case comp > d.end.dirOff || header > d.end.dirOff-comp:
-		return d.bad(e, 42, wire.ErrRange.By("zip.member-outside").With("%d bytes at %#x, directory begins at %#x", comp, header, d.end.dirOff))
+		return d.bad(e, 42, wire.ErrRange.By("zip.member-outside").With("%d bytes at %#x, but the directory begins at %#x", comp, header, d.end.dirOff))
 	case size > wire.MaxSize:
 		return d.bad(e, 24, wire.ErrRange.By("zip.size-huge").With("size %d", size))
 	case m.Method == Store && size != comp:
-		return d.bad(e, 24, wire.ErrMismatch.By("zip.stored-size").With("stored member of %d bytes takes %d", size, comp))
+		return d.bad(e, 24, wire.ErrMismatch.By("zip.stored-size").With("stored member of %d bytes occupies %d", size, comp))
 	}
 	m.Size, m.Comp, m.HeaderOff = int64(size), int64(comp), int64(header)
 	if m.Method == Store {
@@ -220,7 +220,7 @@ func (d *decoder) checkKind(e *entry) error {
 	folder := isDir(e.m.Name)
 	switch {
 	case folder && e.m.Size != 0:
-		return d.bad(e, 24, wire.ErrMismatch.By("zip.folder-kind").With("folder with %d bytes", e.m.Size))
+		return d.bad(e, 24, wire.ErrMismatch.By("zip.folder-kind").With("folder with %d bytes of data", e.m.Size))
 	case !folder && e.attrs&dosFolder != 0:
 		return d.bad(e, 38, wire.ErrMismatch.By("zip.folder-kind").With("file with the attribute of a folder"))
 	case e.host != hostUnix && e.host != hostDarwin:

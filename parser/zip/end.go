@@ -116,9 +116,9 @@ func (d *decoder) locator(p []byte) (int64, error) {
 	off := binary.LittleEndian.Uint64(p[8:])
 	switch {
 	case binary.LittleEndian.Uint32(p[4:]) != 0 || binary.LittleEndian.Uint32(p[16:]) != 1:
-		return 0, d.c.FailAt(where, at+4, wire.ErrUnsupported.By("zip.disks").With("archive over several disks"))
+		return 0, d.c.FailAt(where, at+4, wire.ErrUnsupported.By("zip.disks").With("archive that spans several disks"))
 	case at < end64Len || off > uint64(at-end64Len):
-		return 0, d.c.FailAt(where, at+8, wire.ErrRange.By("zip.zip64-place").With("zip64 end record at %#x, before %#x is no room for one", off, at))
+		return 0, d.c.FailAt(where, at+8, wire.ErrRange.By("zip.zip64-place").With("zip64 end record at %#x, but there is no room for one before %#x", off, at))
 	}
 	rec, err := d.read(int64(off), end64Len)
 	if err != nil {
@@ -156,7 +156,7 @@ func (d *decoder) end64(at, stop int64, rec []byte) error {
 		{"directory offset", &e.dirOff, binary.LittleEndian.Uint64(rec[48:]), max32, 48},
 	} {
 		if *f.short != f.full && *f.short != f.limit {
-			return d.c.FailAt(where, at+f.off, wire.ErrMismatch.By("zip.end-records-differ").With("%s is %d here, %d in the end record", f.name, f.full, *f.short))
+			return d.c.FailAt(where, at+f.off, wire.ErrMismatch.By("zip.end-records-differ").With("%s is %d in the zip64 record, %d in the end record", f.name, f.full, *f.short))
 		}
 		*f.short = f.full
 	}
@@ -167,14 +167,14 @@ func (d *decoder) end64(at, stop int64, rec []byte) error {
 func (d *decoder) checkEnd(dirEnd int64) error {
 	e, where := &d.end, "end record"
 	if e.disk != 0 || e.dirDisk != 0 || e.here != e.count {
-		return d.c.FailAt(where, e.off+4, wire.ErrUnsupported.By("zip.disks").With("archive over several disks"))
+		return d.c.FailAt(where, e.off+4, wire.ErrUnsupported.By("zip.disks").With("archive that spans several disks"))
 	}
 	stop, ok := wire.Add(e.dirOff, e.dirSize)
 	switch {
 	case !ok:
 		return d.c.FailAt(where, e.off+12, wire.ErrOverflow.By("zip.directory-overflow").With("directory of %d bytes at %#x", e.dirSize, e.dirOff))
 	case stop > uint64(dirEnd):
-		return d.c.FailAt(where, e.off+12, wire.ErrRange.By("zip.directory-place").With("directory ends at %#x, end records begin at %#x", stop, dirEnd))
+		return d.c.FailAt(where, e.off+12, wire.ErrRange.By("zip.directory-place").With("the directory ends at %#x, but the end records begin at %#x", stop, dirEnd))
 	case stop < uint64(dirEnd):
 		return d.c.FailAt(where, int64(stop), wire.ErrGap.By("zip.directory-gap").With("%d bytes after the directory", uint64(dirEnd)-stop))
 	case e.count > e.dirSize/centralLen:

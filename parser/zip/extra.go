@@ -23,7 +23,7 @@ func (d *decoder) zip64Field(extra []byte) (field []byte, at int, err error) {
 			return nil, at, err
 		}
 		if len(extra)-at < 4 {
-			return nil, at, wire.ErrSyntax.By("zip.extra-syntax").With("%d bytes are no extra field", len(extra)-at)
+			return nil, at, wire.ErrSyntax.By("zip.extra-syntax").With("%d bytes are not an extra field", len(extra)-at)
 		}
 		id, n := binary.LittleEndian.Uint16(extra[at:]), int(binary.LittleEndian.Uint16(extra[at+2:]))
 		if n > len(extra)-at-4 {

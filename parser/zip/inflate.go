@@ -180,7 +180,7 @@ func (s *stream) finish() error {
 		}
 	}
 	if s.crc != s.m.CRC {
-		return s.fail(s.m.DataOff, wire.ErrChecksum.By("zip.crc").With("CRC is %08x, the directory says %08x", s.crc, s.m.CRC))
+		return s.fail(s.m.DataOff, wire.ErrChecksum.By("zip.crc").With("CRC is %08x, the directory states %08x", s.crc, s.m.CRC))
 	}
 	return io.EOF
 }
@@ -258,7 +258,7 @@ func explain(err error) error {
 		return wire.ErrSyntax.By("zip.deflate-corrupt").With("deflate stream is corrupt")
 	}
 	if err == io.ErrUnexpectedEOF {
-		return wire.ErrMismatch.By("zip.deflate-beyond").With("deflate stream goes on past its member")
+		return wire.ErrMismatch.By("zip.deflate-beyond").With("deflate stream continues past its member")
 	}
 	return err
 }

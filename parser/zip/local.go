@@ -106,7 +106,7 @@ func (d *decoder) checkTile() error {
 	case t.size > 0 && rest == -sigLen:
 		return d.c.FailAt(d.where(t.of), t.off, wire.ErrUnsupported.By("zip.descriptor-unsigned").With("data descriptor without signature"))
 	case rest < 0:
-		return d.c.FailAt(d.where(t.of), t.off, wire.ErrOverlap.By("zip.member-overlap").With("member ends at %#x, the next begins at %#x", t.off+t.size, next))
+		return d.c.FailAt(d.where(t.of), t.off, wire.ErrOverlap.By("zip.member-overlap").With("member ends at %#x, but the next begins at %#x", t.off+t.size, next))
 	default:
 		return d.c.FailAt(d.where(t.of), t.off+t.size, wire.ErrGap.By("zip.member-gap").With("%d bytes after the member", rest))
 	}
@@ -131,7 +131,7 @@ func (d *decoder) header(i int, p []byte) (length, desc int64, err error) {
 		return fail(8, wire.ErrMismatch.By("zip.local-method").With("method %d in the local header, %d in the directory", method, m.Method))
 	}
 	if nameLen != int64(len(m.Name)) || string(p[localLen:localLen+nameLen]) != m.Name {
-		return fail(localLen, wire.ErrMismatch.By("zip.local-name").With("another name in the local header"))
+		return fail(localLen, wire.ErrMismatch.By("zip.local-name").With("the local header has a different name"))
 	}
 	length = localLen + nameLen + extraLen
 	if length > int64(len(p)) {

@@ -58,14 +58,14 @@ func Pair(b *limits.Budget, s string) (gguf.Entry, error) {
 		return gguf.Entry{Key: key, Value: value}, nil
 	}
 	if value == "" || value != "true" && value != "false" && strings.Trim(value, "+-.0123456789eE") != "" {
-		return wrong(fmt.Sprintf("%s is no %s", wire.Quote(value), kind))
+		return wrong(fmt.Sprintf("%s is not of the kind %s", wire.Quote(value), kind))
 	}
 	list, err := Metadata(b, `{"x":{"type":`+strconv.Quote(kind)+`,"value":`+value+`}}`)
 	if e, ok := errors.AsType[*wire.Error](err); ok && wire.ClassOf(err) == wire.Limit {
 		return gguf.Entry{}, fail("key "+wire.Quote(key), e.Err) // the text around the value is ours, and has no places
 	}
 	if err != nil || len(list) != 1 {
-		return wrong(fmt.Sprintf("%s is no %s: kinds are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string", wire.Quote(value), wire.Quote(kind)))
+		return wrong(fmt.Sprintf("%s is not of the kind %s: kinds are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string", wire.Quote(value), wire.Quote(kind)))
 	}
 	return gguf.Entry{Key: key, Value: list[0].Value}, nil
 }
@@ -160,7 +160,7 @@ func (r metaReader) value() (any, error) {
 	default:
 		kind, ok := kindOf(r.d.Rest())
 		if !ok {
-			return nil, r.d.Fail("", wire.ErrRange.With("%v is no value that GGUF has", k))
+			return nil, r.d.Fail("", wire.ErrRange.With("%v is not a value that GGUF has", k))
 		}
 		return r.scalar(kind)
 	}
@@ -205,10 +205,10 @@ func (r metaReader) untyped() (any, error) {
 		return r.list(kind)
 	}
 	err := r.d.Array(func(int) error {
-		return r.d.Fail("", wire.ErrRange.With("arrays hold texts, truth values or numbers"))
+		return r.d.Fail("", wire.ErrRange.With("arrays hold strings, booleans or numbers"))
 	})
 	if err == nil {
-		err = r.d.FailAt("", at, wire.ErrRange.With("an empty array does not say of what: name its item_type"))
+		err = r.d.FailAt("", at, wire.ErrRange.With("an empty array needs an item_type"))
 	}
 	return nil, err
 }
@@ -260,9 +260,9 @@ func (r metaReader) explicit() (any, error) {
 	case has&0b101 != 0b101:
 		return nil, r.d.FailAt("", at, wire.ErrMissing.With("type or value"))
 	case (kind == gguf.KindArray) != (elem != noKind):
-		return nil, r.d.FailAt("", at, wire.ErrMismatch.With("item_type goes with the type array, and only with it"))
+		return nil, r.d.FailAt("", at, wire.ErrMismatch.With("item_type is for the type array only"))
 	case elem == gguf.KindArray:
-		return nil, r.d.FailAt("", at, wire.ErrRange.With("arrays of arrays are not written"))
+		return nil, r.d.FailAt("", at, wire.ErrRange.With("arrays of arrays cannot be written"))
 	}
 	return r.again(value, kind, elem)
 }

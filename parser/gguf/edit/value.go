@@ -119,7 +119,7 @@ func textOf(d *strictjson.Decoder) (string, error) {
 	at := d.Off()
 	s, err := d.String()
 	if err == nil && !isText(s) {
-		err = d.FailAt("", at, wire.ErrText.With("a text holds a NUL"))
+		err = d.FailAt("", at, wire.ErrText.With("a string holds a NUL"))
 	}
 	return s, err
 }
