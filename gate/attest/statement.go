@@ -191,7 +191,7 @@ func (c *Claim) result(text []byte) error {
 		return wire.ErrUnsupported.With("a result that does not say %s", Accepted)
 	}
 	if _, err := time.Parse(time.RFC3339, p.Time); err != nil {
-		return wire.ErrSyntax.With("%s is no time", wire.Quote(p.Time))
+		return wire.ErrSyntax.With("%s is not a time", wire.Quote(p.Time))
 	}
 	var err error
 	if c.named, err = parseSum(p.Named["sha256"]); err != nil {

@@ -154,7 +154,7 @@ func (l *Layer) check(media string, sized bool) error {
 	case !sized:
 		return wire.ErrMissing.By("ollama.layer-incomplete").With("size")
 	case !strings.Contains(media, "/"):
-		return wire.ErrSyntax.By("ollama.media-type").With("%s is no media type", wire.Quote(media))
+		return wire.ErrSyntax.By("ollama.media-type").With("%s is not a media type", wire.Quote(media))
 	case l.Kind == Tensor && l.Name == "":
 		return wire.ErrMissing.By("ollama.layer-incomplete").With("name of the tensor")
 	case l.Kind == JSON && leaves(l.Name):
