@@ -265,7 +265,7 @@ func (m *machine) opBuild() error {
 		return err
 	}
 	if !ok {
-		if err := m.refuse("build", target, "BUILD gives it %s, which it does not take", state, m.stanceOnState(target, state)); err != nil {
+		if err := m.refuse("build", target, "BUILD gives it %s, which it does not accept", state, m.stanceOnState(target, state)); err != nil {
 			return err
 		}
 	}

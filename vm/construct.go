@@ -67,7 +67,7 @@ func (m *machine) fill(r, from ref) error {
 			pair = [2]ref{m.g.elem(n.a + 2*i), m.g.elem(n.a + 2*i + 1)}
 		} else if !m.pair(&pair, m.g.elem(n.a+i)) {
 			m.doubt = true // Python takes a text of two characters, for one
-			return wire.ErrSyntax.By("pickle.entry").With("an entry that is no pair")
+			return wire.ErrSyntax.By("pickle.entry").With("an entry that is not a pair")
 		}
 		if err := m.setItems(r, pair[:]); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (m *machine) encode(from, codec ref) error {
 		return err
 	}
 	if !utf8.ValidString(m.g.text(from)) {
-		return wire.ErrText.By("pickle.surrogate").With("a lone surrogate has no UTF-8")
+		return wire.ErrText.By("pickle.surrogate").With("a lone surrogate has no UTF-8 encoding")
 	}
 	return m.sameBytes(from, 0)
 }

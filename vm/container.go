@@ -255,7 +255,7 @@ func (m *machine) bounded(r ref, n *node) error {
 		return nil
 	}
 	if most, ok := m.g.int64(m.g.attrs[uint32(r)].extra); ok && int64(n.n) > most {
-		return wire.ErrRange.By("pickle.deque").With("a deque of at most %d gets %d elements", most, n.n)
+		return wire.ErrRange.By("pickle.deque").With("a deque of at most %d elements gets %d", most, n.n)
 	}
 	return nil
 }
@@ -305,7 +305,7 @@ func (m *machine) append(items []ref) error {
 	switch m.g.kind(target) {
 	case KindList:
 		if m.g.id(target) != NoID {
-			m.against("append", "APPEND to what is no list", refAbsent)
+			m.against("append", "APPEND to what is not a list", refAbsent)
 		}
 		return m.extend(target, items)
 	case KindObject:
@@ -339,7 +339,7 @@ func (m *machine) assign(items []ref) error {
 	switch m.g.kind(target) {
 	case KindDict:
 		if m.g.id(target) == DefaultDict {
-			m.against("setitem", "SETITEM of what is no dict, OrderedDict or Counter", refAbsent)
+			m.against("setitem", "SETITEM of what is not a dict, OrderedDict or Counter", refAbsent)
 		}
 		return m.setItems(target, items)
 	case KindObject, KindList:

@@ -149,7 +149,7 @@ func (m *machine) extension(code uint32) error {
 const extensionName = "extension "
 
 func tooLong(module, name string) error {
-	return wire.ErrUnsupported.By("pickle.global-long").With("a global whose names have %d and %d bytes, more than %d", len(module), len(name), maxName)
+	return wire.ErrUnsupported.By("pickle.global-long").With("a global with names of %d and %d bytes, more than %d", len(module), len(name), maxName)
 }
 
 // named finds a global by its key, or makes and judges it.

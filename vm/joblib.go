@@ -59,7 +59,7 @@ func (r *Report) differs(other *Report) {
 	}
 	err := other.Err
 	if c := wire.ClassOf(err); err == nil {
-		err = &wire.Error{Format: Format, Off: r.Graph.base, Err: wire.ErrUnsupported.By("pickle.joblib-two-ways").With("two loaders read the arrays of joblib in two ways, to the end")}
+		err = &wire.Error{Format: Format, Off: r.Graph.base, Err: wire.ErrUnsupported.By("pickle.joblib-two-ways").With("joblib and a plain unpickler read these arrays differently, both to the end")}
 	} else if c != wire.Limit && c != wire.Internal {
 		return
 	}
@@ -126,7 +126,7 @@ func (m *machine) array(state ref) error {
 		return err
 	}
 	if !ok {
-		return wire.ErrUnsupported.By("pickle.joblib-array").With("an array of joblib that is described in another way")
+		return wire.ErrUnsupported.By("pickle.joblib-array").With("an array of joblib that is not described as joblib does")
 	}
 	size, err := m.arraySize(s)
 	if err != nil {

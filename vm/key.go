@@ -336,7 +336,7 @@ func (m *machine) keyed(r ref) error {
 	n := m.g.node(r)
 	switch {
 	case n.flags&flagNoHash != 0:
-		return wire.ErrSyntax.By("pickle.key").With("a value of kind %v is no key", n.kind)
+		return wire.ErrSyntax.By("pickle.key").With("a value of kind %v is not a key", n.kind)
 	case n.kind == KindText:
 		return nil
 	case n.kind == KindTuple:
@@ -347,7 +347,7 @@ func (m *machine) keyed(r ref) error {
 			}
 		}
 	case n.kind == KindObject && isUnhashable(m.g.id(r)):
-		return m.strict(errKey, "%s is no key", r)
+		return m.strict(errKey, "%s is not a key", r)
 	case n.kind == KindObject && m.keyForm(r).kind == keyUnknown:
 		if err := m.strict(errKeyUnknown, "%s as a key: what equals it is not known here", r); err != nil {
 			return err

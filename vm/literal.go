@@ -145,7 +145,7 @@ const bigCost = 256
 func (m *machine) decimal(s string) error {
 	digits := strings.TrimPrefix(s, "-")
 	if !isDecimal(digits) || s == "-0" {
-		return wire.ErrSyntax.By("pickle.number").With("%s is no decimal integer", wire.Quote(s))
+		return wire.ErrSyntax.By("pickle.number").With("%s is not a decimal integer", wire.Quote(s))
 	}
 	if len(digits) > maxDigits {
 		return wire.ErrRange.By("pickle.number-size").With("an integer of %d digits", len(digits))
@@ -183,7 +183,7 @@ func (m *machine) index() (uint32, error) {
 	}
 	s := m.src[off:end]
 	if !isDecimal(s) {
-		return 0, wire.ErrSyntax.By("pickle.memo-index").With("%s is no index", wire.Quote(s))
+		return 0, wire.ErrSyntax.By("pickle.memo-index").With("%s is not an index", wire.Quote(s))
 	}
 	n, err := strconv.ParseUint(s, 10, 32)
 	if err != nil {
@@ -201,7 +201,7 @@ func (m *machine) opFloat() error {
 	}
 	s := m.src[off:end]
 	if !isFloat(s) {
-		return wire.ErrSyntax.By("pickle.number").With("%s is no number", wire.Quote(s))
+		return wire.ErrSyntax.By("pickle.number").With("%s is not a number", wire.Quote(s))
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil { // CPython's unpicklers disagree about 1e999

@@ -118,7 +118,7 @@ func (m *machine) step() error {
 	m.code = code
 	cur := &m.codes[code]
 	if cur.exec == nil {
-		return wire.ErrSyntax.By("pickle.opcode-unknown").With("%#02x is no opcode", code)
+		return wire.ErrSyntax.By("pickle.opcode-unknown").With("%#02x is not an opcode", code)
 	}
 	if len(m.stack) == cap(m.stack) {
 		if err := m.widen(1); err != nil {
@@ -313,7 +313,7 @@ func (m *machine) have(n int) error {
 
 func (m *machine) lacks() error {
 	if len(m.marks) > 0 {
-		return wire.ErrSyntax.By("pickle.stack").With("a MARK stands where a value is wanted")
+		return wire.ErrSyntax.By("pickle.stack").With("a MARK in place of a value")
 	}
 	return wire.ErrSyntax.By("pickle.stack").With("the stack is empty")
 }

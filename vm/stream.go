@@ -97,7 +97,7 @@ func (m *machine) opDup() error {
 
 // opBuffer asks for a buffer outside of the pickle. A file has none.
 func (m *machine) opBuffer() error {
-	return wire.ErrUnsupported.By("pickle.buffers").With("%s: the pickle needs buffers that are not in it", m.name())
+	return wire.ErrUnsupported.By("pickle.buffers").With("%s: the pickle needs out-of-band buffers", m.name())
 }
 
 // opPersID hands a line to the loader. Writers of model files use BINPERSID.

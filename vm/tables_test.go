@@ -94,7 +94,7 @@ func TestTheAllowlistIsSound(t *testing.T) {
 		for _, name := range strings.Fields(e.names) {
 			pair := e.module + " " + name
 			if seen[pair] {
-				t.Errorf("%s stands twice", pair)
+				t.Errorf("%s appears twice", pair)
 			}
 			seen[pair] = true
 			if strings.ContainsAny(name, ".") {
@@ -137,7 +137,7 @@ func TestHazardsStandOnceAndSayWhy(t *testing.T) {
 		}
 		for _, other := range hazards[:i] {
 			if other.module == h.module && (other.names == "" || h.names == "" || other.names == h.names) {
-				t.Errorf("%s stands twice", h.module)
+				t.Errorf("%s appears twice", h.module)
 			}
 			if other.names == "" && within(h.module, other.module) {
 				t.Errorf("%s is within %s", h.module, other.module)

@@ -164,8 +164,8 @@ func (m *machine) python2(s string) Kind {
 	if utf8.ValidString(s) {
 		return KindText
 	}
-	m.note("pickle.py2-bytes", "a str of Python 2 is no UTF-8: loaders ask for an encoding")
-	m.against("encoding", "a str of Python 2 is no UTF-8", refAbsent)
+	m.note("pickle.py2-bytes", "a str of Python 2 is not UTF-8: loaders ask for an encoding")
+	m.against("encoding", "a str of Python 2 is not UTF-8", refAbsent)
 	return KindBytes
 }
 

@@ -74,7 +74,7 @@ func TestAVerdictSaysWhy(t *testing.T) {
 		`call "os.system" is dangerous: called with ("id")`,
 		`global "my.mod.Thing": not on the allowlist`,
 		`call "my.mod.Thing": called with ()`,
-		`build "my.mod.Thing": BUILD gives it dict[0], which it does not take`,
+		`build "my.mod.Thing": BUILD gives it dict[0], which it does not accept`,
 	}
 	if !slices.Equal(safe, want) {
 		t.Errorf("got %q", safe)
