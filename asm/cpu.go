@@ -60,7 +60,7 @@ func Forced() (Features, error) {
 	at := slices.Index(levelNames[:], name)
 	switch {
 	case at < 0:
-		return 0, fmt.Errorf("%s=%s is none of %s", variable, name, strings.Join(levelNames[:], ", "))
+		return 0, fmt.Errorf("%s=%s is not one of %s", variable, name, strings.Join(levelNames[:], ", "))
 	case !slices.Contains(Machine(), Level(at)):
 		return 0, fmt.Errorf("%s=%s: not on this processor, or not in this build", variable, name)
 	}

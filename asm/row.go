@@ -37,7 +37,7 @@ func (k Kind) EncodeRow(dst []byte, src, matrix []float32) {
 
 // wantRow panics if lengths do not fit.
 func (k Kind) wantRow(dst []byte, src, matrix []float32) {
-	want(len(src)%k.Elems() == 0 && len(dst) == len(src)/k.Elems()*k.Bytes(), "a row is no whole number of blocks, or its bytes are too few")
+	want(len(src)%k.Elems() == 0 && len(dst) == len(src)/k.Elems()*k.Bytes(), "a row is not a whole number of blocks, or its bytes are too few")
 	want(matrix == nil || len(matrix) == len(src), "columns and their importance differ in count")
 	apart(dst, Raw(src))
 }

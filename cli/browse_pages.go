@@ -227,14 +227,14 @@ func (v *viewer) numbersOf(b *limits.Budget, i *tensor.Info) ([]string, error) {
 // judge asks the gate, beside the loop, and shows what it says among the findings.
 func (v *viewer) judge(ctx context.Context) {
 	if v.r.path == "-" || isAddress(v.r.path) || strings.HasPrefix(v.r.path, "ollama:") {
-		v.model.SetStatus("A verdict needs a file or a folder: amn scan judges others.")
+		v.model.SetStatus("A verdict needs a file or a folder; amn scan judges others.")
 		return
 	}
 	if v.judging {
 		return
 	}
 	v.judging = true
-	v.model.SetStatus("Judging: all of it is read.")
+	v.model.SetStatus("Judging: reading everything.")
 	v.aside(ctx, func(b *limits.Budget) func() {
 		verdict, size, err := v.s.judgeOne(b, v.r)
 		if err != nil || verdict == nil {

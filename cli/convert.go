@@ -112,7 +112,7 @@ func (c *convertCmd) target() (*convertTarget, error) {
 		known = append(known, t.names[0])
 	}
 	if c.To == "" {
-		return nil, fmt.Errorf("--to: say what to write: %s; or --cast TYPE", strings.Join(known, ", "))
+		return nil, fmt.Errorf("--to is missing: give one of %s, or --cast TYPE", strings.Join(known, ", "))
 	}
 	meant := command.Nearest(c.To, known)
 	switch _, isMix := mix.Find(c.To); {
@@ -121,7 +121,7 @@ func (c *convertCmd) target() (*convertTarget, error) {
 	case slices.Contains([]string{"pt", "pth", "bin", "pytorch", "torch"}, strings.ToLower(c.To)):
 		meant = "; pickles are only read"
 	}
-	return nil, fmt.Errorf("--to: %q is none of %s%s", c.To, strings.Join(known, ", "), meant)
+	return nil, fmt.Errorf("--to: %q is not one of %s%s", c.To, strings.Join(known, ", "), meant)
 }
 
 // Validate checks the flags.
@@ -137,23 +137,23 @@ func (c *convertCmd) Validate() error {
 		return c.checkQuant(t)
 	}
 	if flag := c.ggmlFlags.given(); flag != "" {
-		return fmt.Errorf("%s goes with --to gguf --quant TYPE", flag)
+		return fmt.Errorf("%s needs --to gguf --quant TYPE", flag)
 	}
 	if err := c.bnbFlags.check(t.bnb); err != nil {
 		return err
 	}
 	switch {
 	case c.MMProj && (t.names[0] != gguf.Format || c.RawNames):
-		return errors.New("--mmproj goes with --to gguf, and not with --raw-names")
+		return errors.New("--mmproj needs --to gguf, and cannot be combined with --raw-names")
 	case c.CastAll && c.Cast == "":
-		return errors.New("--cast-all goes with --cast")
+		return errors.New("--cast-all needs --cast")
 	case c.Cast != "" && (c.AsIs || t.bnb != ""):
-		return errors.New("--cast decodes what is quantized: it goes with neither --as-is nor bitsandbytes")
+		return errors.New("--cast decodes quantized weights: it cannot be combined with --as-is or bitsandbytes")
 	case c.Cast != "" && c.OutDtype != "" && c.Cast != c.OutDtype:
 		return errors.New("--cast and --out-dtype: give one type")
 	}
 	if c.AsIs && t.bnb != "" {
-		return errors.New("--as-is: weights are quantized anew")
+		return errors.New("--as-is cannot be combined with a quantized target")
 	}
 	if _, _, err := c.nameFlags.names(); err != nil {
 		return err
@@ -168,9 +168,9 @@ func (c *convertCmd) Validate() error {
 func (c *convertCmd) checkQuant(t *convertTarget) error {
 	switch {
 	case t.names[0] != gguf.Format:
-		return errors.New("--quant goes with --to gguf")
+		return errors.New("--quant needs --to gguf")
 	case c.Cast != "" || c.AsIs || c.RawNames || c.MMProj:
-		return errors.New("--quant goes with none of --cast, --as-is, --raw-names and --mmproj")
+		return errors.New("--quant cannot be combined with --cast, --as-is, --raw-names or --mmproj")
 	}
 	err := c.bnbFlags.notOfMixes()
 	m, unknown := mixOf("--quant", c.Quant)
@@ -185,9 +185,9 @@ func (c *convertCmd) checkMLX() error {
 	f, ok := scaled.FindGroups(c.Quant)
 	switch {
 	case !ok || f.Library != scaled.MLX:
-		return fmt.Errorf("--quant: %q is no format of MLX: mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4", c.Quant)
+		return fmt.Errorf("--quant: %q is not a format of MLX: mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4", c.Quant)
 	case c.Cast != "" || c.AsIs || c.DoubleQuant || len(c.Include) > 0 || c.ggmlFlags.given() != "":
-		return errors.New("--quant with --to mlx goes with none of --cast, --as-is, --double-quant, --include and the flags of GGUF")
+		return errors.New("--quant with --to mlx cannot be combined with --cast, --as-is, --double-quant, --include or the flags of GGUF")
 	}
 	return errors.Join(c.writeFlags.Validate(), c.schemeFlags.Validate())
 }

@@ -50,7 +50,7 @@ func (f *compareFlags) options() (compare.Options, error) {
 	text, percent := strings.CutSuffix(f.Tolerance, "%")
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(x >= 0) || x > 1e308 {
-		return o, fmt.Errorf("--tolerance: %q is no number such as 1e-6 or 0.1%%", f.Tolerance)
+		return o, fmt.Errorf("--tolerance: %q is not a number such as 1e-6 or 0.1%%", f.Tolerance)
 	}
 	o.Tolerance = compare.Tolerance{Given: true, Absolute: x}
 	if percent {

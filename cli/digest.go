@@ -54,7 +54,7 @@ func (c *digestCmd) Validate() error {
 	case c.Check == "" && len(c.Paths) == 0:
 		return errors.New("name a model, or a manifest with --check")
 	case c.Check == "" && c.Tensors:
-		return errors.New("--tensors goes with --check")
+		return errors.New("--tensors needs --check")
 	case c.Check != "" && (len(c.Paths) > 1 || c.Output != "" || c.Recursive):
 		return errors.New("--check takes one model at most, and writes nothing")
 	case c.Threads < 0:
@@ -76,7 +76,7 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 	defer out.close()
 	for _, arg := range c.Paths {
 		if arg == "-" {
-			return usage{"a digest is that of a file: standard input is none"}
+			return usage{"digests are of files: standard input is not one"}
 		}
 		for src, err := range parser.Find(arg, c.Recursive || isPipeline(arg)) {
 			d := &digests{path: src.Path, err: err}

@@ -48,7 +48,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 			break
 		}
 		if err != nil || want.Schema != "amn.digest/1" || want.Model == "" {
-			return usage{showPath(c.Check) + ": this is no manifest of amn hash"}
+			return usage{showPath(c.Check) + ": this is not a manifest of amn hash"}
 		}
 		path := filepath.Join(filepath.Dir(c.Check), filepath.FromSlash(want.Path))
 		if filepath.IsAbs(want.Path) {
@@ -69,7 +69,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		}
 	}
 	if n == 0 {
-		return usage{showPath(c.Check) + ": this is no manifest of amn hash"}
+		return usage{showPath(c.Check) + ": this is not a manifest of amn hash"}
 	}
 	return nil
 }

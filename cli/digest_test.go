@@ -34,7 +34,7 @@ func TestDigestsAreKeptAndChecked(t *testing.T) {
 		{"digest -q --check m.json sharded", 8, "is not in the manifest"},
 		{"digest -q --check m.json --tensors sharded", 0, "the same"},
 		{"digest -q --check m.json --json weights.npz", 8, `"same":false`},
-		{"digest -q --check model.safetensors", 2, "no manifest"},
+		{"digest -q --check model.safetensors", 2, "not a manifest"},
 		{"digest -q --check none.json", 1, ""},
 		{"digest -q -o llama-fp8/m.json model.safetensors sharded", 0, ""}, // in another folder
 		{"digest -q --check llama-fp8/m.json", 0, "sharded: the same"},

@@ -72,7 +72,7 @@ func TestConfigFromAnotherFolder(t *testing.T) {
 	}
 	for args, says := range map[string]string{
 		"remember --config-from gone -o x bare.safetensors":             "--config-from gone",
-		"remember --config-from bare.safetensors -o x bare.safetensors": "it is no folder",
+		"remember --config-from bare.safetensors -o x bare.safetensors": "it is not a folder",
 		"remember --config-from llama-fp8 -o x tiny.gguf":               "gguf takes nothing from a folder",
 		"remember --config-from out -f -o out bare.safetensors":         "the target is the folder of --config-from",
 		"convert --to npz --config-from out -o x.npz tiny.gguf":         "gguf takes nothing from a folder",

@@ -108,9 +108,9 @@ func (c *forgetCmd) Validate() error {
 	}
 	switch {
 	case c.Types != "" && c.Budget == "":
-		return errors.New("--types goes with --budget")
+		return errors.New("--types needs --budget")
 	case c.Compare != "" && c.Budget != "":
-		return errors.New("--compare and --budget are two things: one measures, the other writes")
+		return errors.New("--compare and --budget cannot be combined: one measures, the other writes")
 	case c.Compare != "":
 		return nil
 	case c.Budget != "":
@@ -118,16 +118,16 @@ func (c *forgetCmd) Validate() error {
 	}
 	if _, ok := convert.ParseBnbType(c.To); ok {
 		if flag := c.ggmlFlags.given(); flag != "" {
-			return fmt.Errorf("%s goes with mixes of GGUF, such as --to q4_k_m", flag)
+			return fmt.Errorf("%s is for mixes of GGUF, such as --to q4_k_m", flag)
 		}
 		return c.bnbFlags.check(c.To)
 	}
 	if isScaled(c.To) {
 		if flag := c.ggmlFlags.given(); flag != "" {
-			return fmt.Errorf("%s goes with mixes of GGUF, such as --to q4_k_m", flag)
+			return fmt.Errorf("%s is for mixes of GGUF, such as --to q4_k_m", flag)
 		}
 		if c.DoubleQuant || len(c.BlockSize)%2 == 1 {
-			return errors.New("--double-quant and --block-size N go with nf4 and fp4")
+			return errors.New("--double-quant and --block-size N are for nf4 and fp4")
 		}
 		return nil
 	}
@@ -146,11 +146,11 @@ func (c *forgetCmd) Validate() error {
 func (f *bnbFlags) notOfMixes() error {
 	switch {
 	case f.DoubleQuant:
-		return errors.New("--double-quant goes with nf4 and fp4, not with mixes of GGUF")
+		return errors.New("--double-quant is for nf4 and fp4, not for mixes of GGUF")
 	case len(f.BlockSize)%2 == 1:
-		return errors.New("--block-size N goes with nf4 and fp4, not with mixes of GGUF")
+		return errors.New("--block-size N is for nf4 and fp4, not for mixes of GGUF")
 	case len(f.Include) > 0:
-		return errors.New("--include does not go with mixes of GGUF, which choose by their own rules: --tensor-type GLOB=TYPE gives a tensor a type")
+		return errors.New("--include is not for mixes of GGUF, which choose by their own rules: --tensor-type GLOB=TYPE sets the type of a tensor")
 	}
 	return nil
 }
@@ -179,19 +179,19 @@ func (f *bnbFlags) nan() convert.NaN {
 func (f *bnbFlags) check(to string) error {
 	four := to != convert.INT8.String()
 	if to == "" && (f.DoubleQuant || len(f.BlockSize)%2 == 1 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report.on || f.AllowRequantize || f.NaN != "refuse") {
-		return errors.New("--double-quant, --block-size N, --include, --exclude, --allow-requantize, --nan and --report go with --to bnb-nf4, bnb-fp4 and bnb-int8")
+		return errors.New("--double-quant, --block-size N, --include, --exclude, --allow-requantize, --nan and --report are for --to bnb-nf4, bnb-fp4 and bnb-int8")
 	}
 	block, source := f.block(), f.sourceBlock()
 	if len(f.BlockSize) > 3 || len(source) == 2 && min(source[0], source[1]) < 1 || block != int64(int(block)) {
-		return errors.New("--block-size: give a number such as 64, rows and columns of the source's blocks such as 128,128, or all three")
+		return errors.New("--block-size: give a number such as 64, the rows and columns of the source's blocks such as 128,128, or all three")
 	}
 	switch err := (bnb.Quantizer{Block: int(block)}).Check(); {
 	case four && err != nil:
 		return fmt.Errorf("--block-size: %w", err)
 	case !four && block != defaultBlock:
-		return errors.New("--block-size: the scales of int8 are those of rows")
+		return errors.New("--block-size: int8 has one scale for each row, not for each block")
 	case !four && f.DoubleQuant:
-		return errors.New("--double-quant: the scales of int8 are never quantized")
+		return errors.New("--double-quant: int8 scales cannot be quantized")
 	}
 	return nil
 }

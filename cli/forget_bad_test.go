@@ -85,8 +85,8 @@ func TestNothingIsWrittenOfBadInput(t *testing.T) {
 		{"a matrix with NaN", "--to q4_k_m --imatrix " + file("nan", matrix(256, float32(math.NaN()), names...)), model, 3, []string{"importance", "element 0 is NaN"}},
 		{"a matrix with an infinite square", "--to q4_k_m --imatrix " + file("inf", matrix(256, float32(math.Inf(1)), names...)), model, 3, []string{"element 0 is +Inf"}},
 		{"a matrix with a negative square", "--to q4_k_m --imatrix " + file("negative", matrix(256, -1, names...)), model, 3, []string{"element 0 is -0.333"}},
-		{"a matrix with too few weights", "--to iq2_xs --imatrix " + file("few", matrix(256, 2, names[0])), model, 5, []string{"wants an importance matrix"}},
-		{"no matrix, where the type wants one", "--to iq2_xs", model, 5, []string{"wants an importance matrix"}},
+		{"a matrix with too few weights", "--to iq2_xs --imatrix " + file("few", matrix(256, 2, names[0])), model, 5, []string{"needs an importance matrix"}},
+		{"no matrix, where the type needs one", "--to iq2_xs", model, 5, []string{"needs an importance matrix"}},
 		{"a matrix that is cut off", "--to q4_k_m --imatrix " + file("cut", whole[:len(whole)-9]), model, 4, []string{"--imatrix"}},
 		{"a matrix of no bytes", "--to q4_k_m --imatrix " + file("empty", ""), model, 4, []string{"--imatrix"}},
 		{"a matrix that is a model", "--to q4_k_m --imatrix " + model, model, 3, []string{"not imatrix"}},
@@ -95,11 +95,11 @@ func TestNothingIsWrittenOfBadInput(t *testing.T) {
 		{"a matrix of a million weights, and a small account", "--max-items 1000 --to q4_k_m --imatrix " + million, model, 6, []string{"items"}},
 		{"columns that no block divides", "--to q1_0", file("odd.gguf", ggufOf(t, "llama", 33, names...)), 5, []string{"rows of 33"}},
 		{"a model that names no architecture", "--to q4_k_m", file("nameless.gguf", ggufOf(t, "", 256, names...)), 5, []string{"general.architecture"}},
-		{"quantized again without the flag", "--to q8_0", quantized, 5, []string{"already, and quantizing it again as", "--allow-requantize"}},
+		{"quantized again without the flag", "--to q8_0", quantized, 5, []string{"and quantizing it again as", "--allow-requantize"}},
 		{"a type that the file cannot hold", "--to q8_0 --tensor-type *=f8_e4m3", model, 5, []string{"F8_E4M3"}},
 		{"a type that no tensor has", "--to q8_0 --tensor-type *=q77", model, 2, []string{"q77"}},
 		{"a mix of a folder's library", "--to fp8 --pure", folder, 2, []string{"--pure"}},
-		{"blocks of ggml for a file that is no GGUF", "--to q4_k_m", file("alone.safetensors", build(`"a.weight":{"dtype":"F32","shape":[1,32],"data_offsets":[0,128]}`)+strings.Repeat("\x00", 128)), 5, []string{"only a GGUF model has"}},
+		{"blocks of ggml for a file that is not a GGUF", "--to q4_k_m", file("alone.safetensors", build(`"a.weight":{"dtype":"F32","shape":[1,32],"data_offsets":[0,128]}`)+strings.Repeat("\x00", 128)), 5, []string{"only a GGUF model has"}},
 		{"NaN among the weights", "--to q8_0", file("wild.gguf", wild), 5, []string{"blk.0.ffn_down.weight", "NaN", "--nan"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -161,17 +161,17 @@ func TestPatternsOfQuantizeFitSomething(t *testing.T) {
 		code int
 		text string
 	}{
-		{"--to q4_k_m --tensor-type *=q4k", 2, `--tensor-type: "q4k" is none of bf16, f16, f32, iq1_m`},
-		{"--to q4_k_m --tensor-type blk.0.ffn_gate_inp*=q8_0", 2, `"blk.0.ffn_gate_inp*" fits only tensors that are not quantized, such as blk.0.ffn_gate_inp.weight`},
+		{"--to q4_k_m --tensor-type *=q4k", 2, `--tensor-type: "q4k" is not one of bf16, f16, f32, iq1_m`},
+		{"--to q4_k_m --tensor-type blk.0.ffn_gate_inp*=q8_0", 2, `"blk.0.ffn_gate_inp*" matches only tensors that are not quantized, such as blk.0.ffn_gate_inp.weight`},
 		{"--to q4_k_m --tensor-type blk.0.ffn_gate_inp*=f32", 0, ""},
 		{"--to q4_k_m --max-shard-size 1MB", 2, "--max-shard-size goes with safetensors"},
 		{"--to f16", 2, "amn convert --to gguf --cast f16"},
-		{"--to q4_k_m --tensor-type blk.1.*=q8_0", 2, `--tensor-type: no tensor has a name that fits "blk.1.*"`},
-		{"--to q4_k_m --exclude attn_v", 2, `--exclude: no tensor has a name that fits "attn_v"`},
-		{"--to nf4 --exclude attn_v", 2, `--exclude: no tensor has a name that fits "attn_v"`},
-		{"--to nf4 --include *ffn_up*", 2, `--include: no tensor has a name that fits "*ffn_up*"`},
-		{"--to nf4 --include blk.0.attn_v.bias", 2, `--include: nothing that fits "blk.0.attn_v.bias" can be quantized: blk.0.attn_v.bias (no matrix of a linear module)`},
-		{"--to nf4 --include *attn_v* --exclude blk.*", 2, `--include: nothing that fits "*attn_v*" can be quantized: blk.0.attn_v.weight (excluded)`},
+		{"--to q4_k_m --tensor-type blk.1.*=q8_0", 2, `--tensor-type: no tensor name matches "blk.1.*"`},
+		{"--to q4_k_m --exclude attn_v", 2, `--exclude: no tensor name matches "attn_v"`},
+		{"--to nf4 --exclude attn_v", 2, `--exclude: no tensor name matches "attn_v"`},
+		{"--to nf4 --include *ffn_up*", 2, `--include: no tensor name matches "*ffn_up*"`},
+		{"--to nf4 --include blk.0.attn_v.bias", 2, `--include: nothing that matches "blk.0.attn_v.bias" can be quantized: blk.0.attn_v.bias (not a matrix of a linear module)`},
+		{"--to nf4 --include *attn_v* --exclude blk.*", 2, `--include: nothing that matches "*attn_v*" can be quantized: blk.0.attn_v.weight (excluded)`},
 		{"--to q4_k_m --tensor-type *attn_v*=q8_0 --exclude output*", 0, ""},
 	} {
 		r := amn(t, nil, append(strings.Fields("forget --dry-run "+c.args), model)...)
@@ -190,7 +190,7 @@ func TestABudgetBelowTheSmallestTypesIsRefusedAtOnce(t *testing.T) {
 	model := filepath.Join(dir, "m.gguf")
 	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight"))
 	r := amn(t, nil, "forget", "--budget", "1bpw", "-o", filepath.Join(dir, "out.gguf"), model)
-	if r.code != 2 || !strings.Contains(r.err, "the smallest of --types take") || strings.Contains(r.err, "measuring") {
+	if r.code != 2 || !strings.Contains(r.err, "even the smallest of --types need") || strings.Contains(r.err, "measuring") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }

@@ -25,10 +25,10 @@ func (c *forgetCmd) budgetTypes() ([]tensor.DType, error) {
 	for _, name := range strings.Split(c.Types, ",") {
 		t, err := blockType("--types", name)
 		if x, ok := quant.CodecOf(t); err == nil && (!ok || t != tensor.F16 && t != tensor.BF16 && !(x.Blocks && x.Encodes())) {
-			err = fmt.Errorf("--types: %q is no type of blocks that is written, nor f16 or bf16", name)
+			err = fmt.Errorf("--types: %q is not a block type that can be written, nor f16 or bf16", name)
 		}
 		if err == nil && slices.Contains(list, t) {
-			err = fmt.Errorf("--types: %q stands twice", name)
+			err = fmt.Errorf("--types: %q is listed twice", name)
 		}
 		if err != nil {
 			return nil, err
@@ -244,7 +244,7 @@ func spent(list []*ladder) string {
 	for _, l := range list {
 		bytes, numbers = bytes+l.steps[l.at].bytes, numbers+l.numbers
 	}
-	return fmt.Sprintf("%.3f bits by number, %s in %s", 8*float64(bytes)/float64(max(1, numbers)), formatBytes(bytes), plural(int64(len(list)), "weight"))
+	return fmt.Sprintf("%.3f bits per weight, %s in %s", 8*float64(bytes)/float64(max(1, numbers)), formatBytes(bytes), plural(int64(len(list)), "weight"))
 }
 
 // roomFor is the bytes that the tensors may take: so many bits by number, or what else the file
@@ -271,7 +271,7 @@ func fitsAtAll(list []*ladder, most int64) error {
 		least, numbers = least+smallest, numbers+l.numbers
 	}
 	if least > most {
-		return usage{fmt.Sprintf("--budget: the smallest of --types take %s bytes, %.3f bits by number, and there are %s for them",
+		return usage{fmt.Sprintf("--budget: even the smallest of --types need %s bytes, %.3f bits per weight, but the budget leaves %s",
 			formatCount(least), 8*float64(least)/float64(numbers), formatCount(max(0, most)))}
 	}
 	return nil
@@ -302,7 +302,7 @@ func (c *forgetCmd) checkBudget() error {
 		return err
 	}
 	if c.To != "nf4" || c.Pure || c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 || c.OutputTensorType != "" || c.TokenEmbeddingType != "" {
-		return errors.New("--budget chooses the types itself: it goes with --types, --imatrix, --tensor-type, --exclude and --allow-requantize alone")
+		return errors.New("--budget chooses the types itself: combine it only with --types, --imatrix, --tensor-type, --exclude and --allow-requantize")
 	}
 	m, _ := mix.Find("q4_k_m")
 	_, err := c.ggmlFlags.quantizer(m)

@@ -34,7 +34,7 @@ func (c *forgetCmd) quantizerOf(name string, matrix *convert.Importance) (conver
 	}
 	m, ok := mix.Find(name)
 	if !ok {
-		return nil, nil, usage{fmt.Sprintf("--compare: %q is no target (amn formats lists them)", name)}
+		return nil, nil, usage{fmt.Sprintf("--compare: %q is not a target (amn formats lists them)", name)}
 	}
 	q, err := c.ggmlFlags.chosen(m, &c.bnbFlags)
 	if err != nil {
@@ -201,7 +201,7 @@ func writeComparedPage(w *bufio.Writer, src *written, list []compared) {
 	for i := range list {
 		bits, loss = math.Max(bits, list[i].bits), math.Max(loss, list[i].lost.RelativeRMSE())
 	}
-	p.put("<h2>Relative RMSE against bits by number</h2>")
+	p.put("<h2>Relative RMSE against bits per weight</h2>")
 	p.draw(760, 420)
 	p.put(`<path d="M50 10V370H740" fill="none" stroke="#888"/><text x="640" y="412">bits by number</text><text x="0" y="8">relative RMSE</text>`)
 	for k := range 5 {

@@ -33,23 +33,23 @@ func (s *session) printQuantized(c *conversion) {
 		s.fact("", "To F32", plural(n, "tensor")+" that transformers computes with in float32")
 	}
 	if n, weights := e.Zeroed(); n > 0 {
-		s.fact("", "Zeroed", fmt.Sprintf("%s in %s, which were NaN or infinite", plural(n, "number"), plural(weights, "weight")))
+		s.fact("", "Zeroed", fmt.Sprintf("%s in %s that were NaN or infinite", plural(n, "number"), plural(weights, "weight")))
 	}
 	switch {
 	case e.ByName && c.opts.Sink != nil:
-		s.fact("", "Chosen", fmt.Sprintf("by names: llama.cpp has no architecture %q, so the rules of the mix for all others were used", tidy(e.Type, 64)))
+		s.fact("", "Chosen", fmt.Sprintf("llama.cpp has no architecture %q: the rules of the mix for other architectures apply", tidy(e.Type, 64)))
 	case e.ByName && e.Type == "":
-		s.fact("", "Chosen", "by names: no configuration states a model_type, so look at what was kept")
+		s.fact("", "Chosen", "by names: no configuration states a model_type; check what was left alone")
 	case e.ByName:
-		s.fact("", "Chosen", fmt.Sprintf("by names: transformers has no model_type %q that is known here, so look at what was kept", tidy(e.Type, 64)))
+		s.fact("", "Chosen", fmt.Sprintf("by names: the model_type %q is not known; check what was left alone", tidy(e.Type, 64)))
 	case e.UnknownClass != "":
-		s.fact("", "Chosen", fmt.Sprintf("as all classes of model_type %q have it: the class %q is not known here, and names decide where others differ", tidy(e.Type, 64), tidy(e.UnknownClass, 64)))
+		s.fact("", "Chosen", fmt.Sprintf("by model_type %q: the class %q is not known, and where other classes differ, names decide", tidy(e.Type, 64), tidy(e.UnknownClass, 64)))
 	}
 	if e.Guessed > 0 {
 		s.fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), cutName(nameText(e.FirstGuessed), 48), more(e.Guessed-1)))
 	}
 	if e.BreaksAgain != "" {
-		s.fact("", "Loads", fmt.Sprintf("not certain: transformers does not load folders of model_type %q in this format (%s)", tidy(e.Type, 64), e.BreaksAgain))
+		s.fact("", "Loads", fmt.Sprintf("uncertain: transformers does not load folders of model_type %q in this format (%s)", tidy(e.Type, 64), e.BreaksAgain))
 	}
 	if c.report && c.result != nil && len(weights) > 0 {
 		s.printErrors(weights, e.Lost())
@@ -194,7 +194,7 @@ const distanceWidth = len("    0.001454   0.09249   0.008311   0.995716 20.68")
 func (s *session) distance(name string, width int, d *quant.Distortion) {
 	name = pad(cutName(nameText(name), width), width)
 	if d.N == 0 {
-		s.line("  %s  not measured: its rows and its blocks of scales do not meet", name)
+		s.line("  %s  not measured: its rows and the blocks of its scales do not align", name)
 		return
 	}
 	s.line("  %s  %-10.4g %-9.4g %-10.4g %.6f %s", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine(), decibels(d))

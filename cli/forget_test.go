@@ -105,9 +105,9 @@ func TestWhatIsNotForgotten(t *testing.T) {
 		{"nothing eligible", []string{"--exclude", "*"}, 2, "no weight in it is quantized"},
 		{"an empty pattern", []string{"--include", "["}, 2, "--include and --exclude"},
 		{"a block of 48", []string{"--block-size", "48"}, 2, "blocks of 48"},
-		{"a type that is none", []string{"--to", "nf5"}, 2, `is no target, did you mean "nf4"?`},
-		{"a type like no other", []string{"--to", "palette"}, 2, "is none of nf4"},
-		{"nested rows", []string{"--to", "int8", "--double-quant"}, 2, "never quantized"},
+		{"a type that is none", []string{"--to", "nf5"}, 2, `is not a target, did you mean "nf4"?`},
+		{"a type like no other", []string{"--to", "palette"}, 2, "is not one of nf4"},
+		{"nested rows", []string{"--to", "int8", "--double-quant"}, 2, "int8 scales cannot be quantized"},
 		{"over a limit", []string{"--max-items", "3"}, 6, "items"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestAnAdapterIsNotForgotten(t *testing.T) {
 	for _, args := range []string{"forget --to nf4", "convert --to gguf"} {
 		out := filepath.Join(t.TempDir(), "out")
 		r := amn(t, nil, append(strings.Fields(args), "../testdata/demo/adapter", "-o", out)...)
-		if r.code != 5 || !strings.Contains(r.err, "adapter of PEFT") {
+		if r.code != 5 || !strings.Contains(r.err, "PEFT adapter") {
 			t.Errorf("%s: exit %d\n%s%s", args, r.code, r.out, r.err)
 		}
 		if _, err := os.Stat(out); err == nil {
@@ -150,7 +150,7 @@ func TestQuantizingTwiceIsAskedFor(t *testing.T) {
 		"forget --include *.weight tiny.gguf", "forget --to q4_k_m tiny.gguf", "convert --to bnb-nf4 llama-fp8", "convert --to bnb-int8 --include *.weight tiny.gguf",
 	} {
 		refused := amn(t, nil, append(strings.Fields(args), "-o", "out")...)
-		if refused.code != 5 || !strings.Contains(refused.err, "already, and quantizing it again as") || !strings.Contains(refused.err, "--allow-requantize does it all the same") {
+		if refused.code != 5 || !strings.Contains(refused.err, "and quantizing it again as") || !strings.Contains(refused.err, "--allow-requantize does it all the same") {
 			t.Errorf("%s: exit %d, %s", args, refused.code, refused.err)
 		}
 		if _, err := os.Stat("out"); err == nil {
@@ -223,13 +223,13 @@ func TestConvertingToAMixIsForgetting(t *testing.T) {
 		args []string
 		text string
 	}{
-		{[]string{"--to", "npz", "--quant", "q4_0"}, "goes with --to gguf"},
-		{[]string{"--to", "gguf", "--quant", "q4_9"}, `"q4_9" is no target, did you mean`},
-		{[]string{"--to", "gguf", "--pure"}, "goes with --to gguf --quant"},
-		{[]string{"--to", "gguf", "--quant", "q4_0", "--as-is"}, "goes with none of"},
-		{[]string{"--to", "gguf", "--quant", "q4_0", "--include", "x"}, "--include does not go with mixes"},
-		{[]string{"--to", "gguf", "--quant", "q4_0", "--keep-split"}, "no GGUF model of several files"},
-		{[]string{"--to", "gguf", "--quant", "q4_0", "--exclude", "["}, "is no pattern"},
+		{[]string{"--to", "npz", "--quant", "q4_0"}, "needs --to gguf"},
+		{[]string{"--to", "gguf", "--quant", "q4_9"}, `"q4_9" is not a target, did you mean`},
+		{[]string{"--to", "gguf", "--pure"}, "needs --to gguf --quant"},
+		{[]string{"--to", "gguf", "--quant", "q4_0", "--as-is"}, "cannot be combined with"},
+		{[]string{"--to", "gguf", "--quant", "q4_0", "--include", "x"}, "--include is not for mixes"},
+		{[]string{"--to", "gguf", "--quant", "q4_0", "--keep-split"}, "not a GGUF model of several files"},
+		{[]string{"--to", "gguf", "--quant", "q4_0", "--exclude", "["}, "is not a pattern"},
 	} {
 		if r := amn(t, nil, append([]string{"convert", tiny}, c.args...)...); r.code != 2 || !strings.Contains(r.err, c.text) {
 			t.Errorf("%v: %+v", c.args, r)
@@ -299,7 +299,7 @@ func TestReportsAreNamedAfterTheFlag(t *testing.T) {
 	}
 	valid(t, "compare", load(t, file))
 	if r := amn(t, nil, "forget", "--report", filepath.Join(dir, "model.safetensors.index.json"), "-o", out); r.code == 0 || strings.Contains(r.err, "path") && strings.Contains(r.err, "expected") {
-		t.Errorf("an index is no report: %+v", r)
+		t.Errorf("an index is not a report: %+v", r)
 	}
 	if r := amn(t, nil, "forget", "--report=r.txt", model); r.code != 2 {
 		t.Error(r)
@@ -317,11 +317,11 @@ func TestABudgetChoosesFromTheTypesGiven(t *testing.T) {
 		{"--budget 6bpw --types Q5_1", `"type":"Q5_1"`, 0},
 		{"--budget 16bpw --types q8_0,f16", `"forgotten"`, 0},
 		{"--budget 1bpw --types q8_0", `"weights":[],"kept":[]`, 0}, // what it is already
-		{"--budget 1bpw --types q5_1", "the smallest of --types take", 2},
-		{"--budget 6bpw --types q4_0,q4_0", "stands twice", 2},
-		{"--budget 6bpw --types q4_0,f32", "is no type of blocks", 2},
-		{"--budget 6bpw --types q8_1", "is no type of blocks", 2},
-		{"--types q4_0", "goes with --budget", 2},
+		{"--budget 1bpw --types q5_1", "even the smallest of --types need", 2},
+		{"--budget 6bpw --types q4_0,q4_0", "appears twice", 2},
+		{"--budget 6bpw --types q4_0,f32", "is not a type of blocks", 2},
+		{"--budget 6bpw --types q8_1", "is not a type of blocks", 2},
+		{"--types q4_0", "needs --budget", 2},
 		{"--compare q8_0,q4_0", `"target":"q4_0"`, 0},
 	} {
 		r := amn(t, nil, append(strings.Fields(c.args), "forget", "--json", "-f", "--allow-requantize", "-o", out, tiny)...)

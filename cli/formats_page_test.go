@@ -54,7 +54,7 @@ func TestThePageOfFormats(t *testing.T) {
 	for _, q := range schemes {
 		rows = append(rows, []string{q.Name, q.Stores, q.Oracle})
 	}
-	p.table([]string{"scheme", "what is read of it", "the same bits as"}, rows)
+	p.table([]string{"scheme", "what is read", "the same bits as"}, rows)
 	p.text("Known, and refused by name: " + strings.Join(refused, ", ") + ".")
 
 	p.text("## What `amn quantize --to` writes")
@@ -70,7 +70,7 @@ func TestThePageOfFormats(t *testing.T) {
 	p.text("llama.cpp's mixes, of GGUF models and of [folders of transformers](llamacpp.md): `" + strings.Join(cli.MixNames(), "`, `") + "`.")
 
 	p.text("## Refused by name")
-	p.text("What is often found in the place of a model, and what to do with it:")
+	p.text("Files that are often found in place of a model, and what to do with them:")
 	rows = nil
 	for _, f := range parser.Recognized() {
 		rows = append(rows, []string{f.What, f.Advice})

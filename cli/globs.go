@@ -17,7 +17,7 @@ func glob(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 func (g globs) check() error {
 	for _, p := range g {
 		if _, err := path.Match(glob(p), ""); err != nil {
-			return usage{fmt.Sprintf("--tensor: %q is no pattern", p)}
+			return usage{fmt.Sprintf("--tensor: %q is not a pattern", p)}
 		}
 	}
 	return nil

@@ -50,7 +50,7 @@ func (inspectCmd) examples() []example {
 func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 	c.grant(s)
 	if (c.HTML != "" || c.Wire) && c.asks() {
-		return usage{"--html and --wire have a form of their own: flags of reports do not go with them"}
+		return usage{"--html and --wire have a form of their own: the flags of reports are not for them"}
 	}
 	ctx, j, err := c.judging(ctx, s, &c.listedArgs)
 	if err != nil {

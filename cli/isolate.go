@@ -71,7 +71,7 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 	if !h.Descriptor {
 		data, err := io.ReadAll(io.LimitReader(in, h.Size))
 		if err != nil || int64(len(data)) != h.Size {
-			return wire.ErrInternal.With("the file did not come whole")
+			return wire.ErrInternal.With("the file did not arrive completely")
 		}
 		r = bytes.NewReader(data)
 	}
@@ -132,7 +132,7 @@ func (f *sandboxFlags) isolated(ctx context.Context, g *gate.Gate, r io.ReaderAt
 		case cause != nil:
 			return nil, cause
 		}
-		return nil, fmt.Errorf("the process that judged it ended: %w: %s", err, tidy(errs.String(), 512))
+		return nil, fmt.Errorf("the process that judged it died: %w: %s", err, tidy(errs.String(), 512))
 	}
 	return gate.Remote(out.Bytes())
 }

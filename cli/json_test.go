@@ -62,7 +62,7 @@ func (root schema) check(s schema, at string, v any) []string {
 		fail("%v, want %v", v, want)
 	}
 	if list, ok := s["enum"].([]any); ok && !slices.Contains(list, v) {
-		fail("%v is none of %v", v, list)
+		fail("%v is not one of %v", v, list)
 	}
 	if p, ok := s["pattern"].(string); ok {
 		if text, ok := v.(string); ok && !matches(p, text) {

@@ -77,7 +77,7 @@ func TestReportsThatNobodyWouldWriteAreRefused(t *testing.T) {
 		{"verify", "--against", file, "--output", "json=" + out, file},
 		{"verify", "--attestation", file, "--key", file, "--output", "json=" + out, file},
 	} {
-		if r := amn(t, nil, args...); r.code != 2 || !strings.Contains(r.err, "flags of reports do not go with them") {
+		if r := amn(t, nil, args...); r.code != 2 || !strings.Contains(r.err, "flags of reports are not for them") {
 			t.Errorf("%q: exit %d %s", args, r.code, r.err)
 		}
 	}
@@ -117,10 +117,10 @@ func TestModelsAreHeldToWhatAPipelineAsks(t *testing.T) {
 			{"a list names files", 0, []string{"--files-from", list}, ""},
 			{"or paths do", 2, []string{"--files-from", list, dir}, "not both"},
 			{"one of them", 2, nil, "not both"},
-			{"an empty list is no success", 5, []string{"--files-from", os.DevNull}, "nothing was judged"},
+			{"an empty list is not a success", 5, []string{"--files-from", os.DevNull}, "nothing was judged"},
 			{"the time for all of them ends", 6, []string{"--total-timeout", "1ns", dir}, "--total-timeout raises it"},
 			{"an unknown report", 2, []string{"--output", "pdf=x", dir}, "the format is one of"},
-			{"a report over a file", 2, []string{"--output", "json=" + at("m.safetensors"), dir + "/m.safetensors"}, "that is a file to be read"},
+			{"a report over a file", 2, []string{"--output", "json=" + at("m.safetensors"), dir + "/m.safetensors"}, "that is an input"},
 		} {
 			if r := amn(t, nil, append([]string{command}, c.args...)...); r.code != c.code || !strings.Contains(r.err, c.err) {
 				t.Errorf("%s, %s: exit %d, want %d\n%s%s", command, c.why, r.code, c.code, r.out, r.err)

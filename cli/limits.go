@@ -39,7 +39,7 @@ func (c *limitsShowCmd) Run(_ context.Context, s *session) error {
 	if c.Profile != "" {
 		var ok bool
 		if p, ok = limits.Profile(c.Profile); !ok {
-			return usage{fmt.Sprintf("%q is no profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), command.Nearest(c.Profile, append(limits.Profiles(), "show")))}
+			return usage{fmt.Sprintf("%q is not a profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), command.Nearest(c.Profile, append(limits.Profiles(), "show")))}
 		}
 		if s.flags.Limits != "" {
 			return usage{"a profile and --limits say two things: give one"}

@@ -97,7 +97,7 @@ func (s *session) printMemory(r *report) {
 	}
 	weights := r.total.Bytes
 	if m.err != nil {
-		s.fact("", "Memory", fmt.Sprintf("%s of weights; cache not computed: %s", formatBytes(weights), unknownCache(m.err)))
+		s.fact("", "Memory", fmt.Sprintf("%s for weights; cache not computed: %s", formatBytes(weights), unknownCache(m.err)))
 		return
 	}
 	s.fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", formatBytes(weights), formatBytes(m.cache.Bytes), formatBytes(wire.AddCap(weights, m.cache.Bytes))))

@@ -42,7 +42,7 @@ quantized base first (amn dequantize).`
 
 func (mergeLoRACmd) examples() []example {
 	return []example{
-		{"amn merge-lora models/tiny adapter -o merged", "Merge an adapter of PEFT: writes the folder merged."},
+		{"amn merge-lora models/tiny adapter -o merged", "Merge a PEFT adapter: writes the folder merged."},
 		{"amn merge-lora models/tiny adapter adapter --weight=0.5 --weight=-0.25 -o half", "Two, one after the other, each with a weight."},
 	}
 }
@@ -68,7 +68,7 @@ func (c *mergeLoRACmd) weights() ([]float64, error) {
 		}
 		f, err := strconv.ParseFloat(c.Weight[i], 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, fmt.Errorf("%q is no number", c.Weight[i])
+			return nil, fmt.Errorf("%q is not a number", c.Weight[i])
 		}
 		list[i] = f
 	}

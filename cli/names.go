@@ -68,7 +68,7 @@ func (a *askedGlobs) all(b *limits.Budget, m tensor.Model) error {
 // unused names a pattern that fitted no name: it is misspelt.
 func (a *askedGlobs) unused() error {
 	if i := slices.Index(a.fits, false); i >= 0 {
-		return usage{fmt.Sprintf("%s: no tensor has a name that fits %q", a.flag, a.list[i])}
+		return usage{fmt.Sprintf("%s: no tensor name matches %q", a.flag, a.list[i])}
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (f *nameFlags) names() (n convert.Names, asked []*askedGlobs, err error) {
 		match *func(string) bool
 	}{{"--keep", f.Keep, &n.Keep}, {"--drop", f.Drop, &n.Drop}} {
 		if g.list.check() != nil {
-			return n, nil, fmt.Errorf("%s: * is any text, ? one character, [a-z] one of a range", g.flag)
+			return n, nil, fmt.Errorf("%s: * is any text, ? one character, [a-z] a character of a range", g.flag)
 		}
 		if len(g.list) > 0 {
 			a := &askedGlobs{g.flag, g.list, make([]bool, len(g.list))}
@@ -201,7 +201,7 @@ func notUnderstood(m tensor.Model) []string {
 // printLeftBehind says what of a checkpoint is not written.
 func (s *session) printLeftBehind(m tensor.Model) {
 	if text := otherValues(m); text != "" {
-		s.cutFact("", "Values", "not written, since they are no tensors: "+text)
+		s.cutFact("", "Values", "not written, since they are not tensors: "+text)
 	}
 	list := notUnderstood(m)
 	if len(list) == 0 {

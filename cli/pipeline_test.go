@@ -143,8 +143,8 @@ func TestPatternsFitInSomeComponent(t *testing.T) {
 	}{
 		{"quantize --to nf4 --allow-requantize --exclude model.*", 0, "unet:"},
 		{"quantize --to nf4 --allow-requantize --exclude layers.0.attn.* --dry-run", 0, "unet:"},
-		{"quantize --to nf4 --allow-requantize --exclude nothing*", 2, `--exclude: nothing in any component has a name that fits "nothing*"`},
-		{"quantize --to nf4 --allow-requantize --include *norm.bias", 2, `--include: nothing in any component has a name that fits "*norm.bias"`},
+		{"quantize --to nf4 --allow-requantize --exclude nothing*", 2, `--exclude: no name in any component matches "nothing*"`},
+		{"quantize --to nf4 --allow-requantize --include *norm.bias", 2, `--include: no name in any component matches "*norm.bias"`},
 		{"convert --cast f16 --drop model.*", 2, "component by component"},
 	} {
 		out := filepath.Join(t.TempDir(), "out")

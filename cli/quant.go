@@ -56,7 +56,7 @@ func (f *schemeFlags) Validate() error {
 	schemes, _ := quant.Schemes()
 	known := func(s quant.Support) bool { return s.Name == f.Scheme }
 	if f.Scheme != "" && !slices.ContainsFunc(schemes, known) {
-		return fmt.Errorf("--scheme: %q is no scheme that amn formats lists", f.Scheme)
+		return fmt.Errorf("--scheme: %q is not a scheme that amn formats lists", f.Scheme)
 	}
 	return nil
 }

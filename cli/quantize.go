@@ -64,9 +64,9 @@ var notTargets = map[string]string{
 	"bf16": "quantizes nothing: amn convert --to gguf --cast bf16 writes it",
 	"gguf": "is a format: a mix such as q4_k_m or q8_0 is a target; amn convert --to gguf does not quantize",
 	"mlx":  "is a format: mlx_4 or mlx_8 is a target; amn convert --to mlx does not quantize",
-	"int4": "is no one target: w4a16 (compressed-tensors), gptq, awq and mlx_4 have integers of 4 bits, nf4 is bitsandbytes'",
-	"4bit": "is no one target: nf4 (bitsandbytes), w4a16 (compressed-tensors), gptq, awq, mlx_4 and q4_k_m (llama.cpp) have 4 bits",
-	"8bit": "is no one target: int8 (bitsandbytes), w8a8, w8a16 and fp8_dynamic (compressed-tensors), mlx_8 and q8_0 (llama.cpp) have 8 bits",
+	"int4": "is not a target: 4-bit integers are w4a16 (compressed-tensors), gptq, awq and mlx_4, and nf4 is bitsandbytes'",
+	"4bit": "is not a target: nf4 (bitsandbytes), w4a16 (compressed-tensors), gptq, awq, mlx_4 and q4_k_m (llama.cpp) have 4 bits",
+	"8bit": "is not a target: int8 (bitsandbytes), w8a8, w8a16 and fp8_dynamic (compressed-tensors), mlx_8 and q8_0 (llama.cpp) have 8 bits",
 }
 
 // mixOf finds a mix that can be written; others are names that the flag takes besides.
@@ -78,9 +78,9 @@ func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 		}
 		known := append(others, mixNames()...)
 		if meant := command.Nearest(name, known); meant != "" {
-			return m, fmt.Errorf("%s: %q is no target%s", flag, name, meant)
+			return m, fmt.Errorf("%s: %q is not a target%s", flag, name, meant)
 		}
-		return m, fmt.Errorf("%s: %q is none of %s", flag, name, strings.Join(known, ", "))
+		return m, fmt.Errorf("%s: %q is not one of %s", flag, name, strings.Join(known, ", "))
 	}
 	if err := (convert.GGML{Mix: m}).Check(); err != nil {
 		return m, fmt.Errorf("%s %s: %w", flag, name, err)
@@ -125,7 +125,7 @@ func blockType(flag, name string) (tensor.DType, error) {
 	d, ok := tensor.ParseDType(strings.ToUpper(name))
 	if !ok {
 		known := storedTypes()
-		return d, fmt.Errorf("%s: %q is none of %s%s", flag, name, strings.Join(known, ", "), command.Nearest(name, known))
+		return d, fmt.Errorf("%s: %q is not one of %s%s", flag, name, strings.Join(known, ", "), command.Nearest(name, known))
 	}
 	return d, nil
 }
@@ -170,7 +170,7 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
 		}
 		o := override{globs{pattern}, to}
 		if o.names.check() != nil {
-			return q, fmt.Errorf("--tensor-type: %q is no pattern", pattern)
+			return q, fmt.Errorf("--tensor-type: %q is not a pattern", pattern)
 		}
 		list = append(list, o)
 	}
@@ -208,7 +208,7 @@ func (f *ggmlFlags) splitOf(w *written, target string) (*convert.Split, error) {
 			return &convert.Split{Stem: filepath.Base(unsplit(w.path)) + "-" + target, Kept: true}, nil
 		}
 	}
-	return nil, usage{"--keep-split: the model is no GGUF model of several files"}
+	return nil, usage{"--keep-split: the model is not a GGUF model of several files"}
 }
 
 // unsplit is the path of a model without the number of its file and without .gguf.

@@ -62,7 +62,7 @@ func (scanCmd) examples() []example {
 		{"amn scan --baseline known.json models", "... and what is new since."},
 		{"amn scan --bom models.cdx.json models", "What is in them, to the tensor."},
 		{"amn scan --attest model.att --key key.pem model.safetensors", "A verdict that others can check."},
-		{"amn scan --unlooked report models", "The same for people, where archives beside a model are no reason to fail."},
+		{"amn scan --unlooked report models", "The same for people, where archives beside a model do not fail the scan."},
 	}
 }
 
@@ -113,9 +113,9 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 func (c *scanCmd) Validate() error {
 	switch {
 	case c.FilesFrom == "" && len(c.Paths) == 0:
-		return errors.New("name files or folders, or a list of them with --files-from")
+		return errors.New("name files or folders, or give a list with --files-from")
 	case c.FilesFrom != "" && len(c.Paths) > 0:
-		return errors.New("--files-from takes the place of named files")
+		return errors.New("--files-from replaces file arguments: give one or the other")
 	}
 	return c.check(c.Paths, &c.pipelineFlags)
 }
@@ -175,7 +175,7 @@ func (sc *scanner) finish(paths []string) error {
 
 // nothing says that none of the paths led to anything.
 func (s *session) nothing(paths []string) {
-	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("no tensor file and no pickle: nothing was judged"))
+	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("neither a tensor file nor a pickle: nothing was judged"))
 	path := ""
 	if len(paths) == 1 {
 		path = paths[0]

@@ -29,7 +29,7 @@ func (f *evidenceFlags) check(paths []string, p *pipelineFlags) error {
 	case (f.Attest == "") != (f.Key == ""):
 		return errors.New("--attest and --key go together")
 	case f.Attest != "" && (len(paths) != 1 || paths[0] == "-" || len(p.Exclude) > 0):
-		return errors.New("--attest speaks of all of one folder or file: name one, and leave nothing out")
+		return errors.New("--attest covers all of one folder or file: name one, and exclude nothing")
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (e *evidence) close() error {
 	case e.key == nil:
 		return nil
 	case e.refused || len(e.files) == 0:
-		e.s.complain("", errors.New("a file was refused, or there is none: nothing is attested"))
+		e.s.complain("", errors.New("a file was refused, or there is none: nothing was attested"))
 		return nil
 	case e.missing != "":
 		return usage{"--attest: " + showPath(e.missing) + " has no digest: nothing is attested"}

@@ -107,7 +107,7 @@ func (f *pipelineFlags) within(ctx context.Context) (context.Context, context.Ca
 type outOfTime struct{ d time.Duration }
 
 func (e *outOfTime) Error() string {
-	return fmt.Sprintf("limit time: all files together took more than %s, the rest was not judged", limits.FormatTimeout(e.d))
+	return fmt.Sprintf("limit time: the files together took more than %s; the rest was not judged", limits.FormatTimeout(e.d))
 }
 
 func (e *outOfTime) Unwrap() error {

@@ -103,7 +103,7 @@ func TestAListOfFiles(t *testing.T) {
 		says       string
 	}{
 		{"models and what lies beside them", "m.safetensors\nREADME.md\n", 0, "skipped"},
-		{"what is no model alone", "README.md\n", 0, ""},
+		{"what is not a model alone", "README.md\n", 0, ""},
 		{"with a carriage return", "m.safetensors\r\nREADME.md\r\n", 0, ""},
 		{"with zero bytes", "m.safetensors\x00a b.pkl\x00", 7, "a b.pkl"},
 		{"a file named -", "-\n", 7, ""},

@@ -58,7 +58,7 @@ func (r *reports) open(s *session, flags *reportFlags, inputs []string) error {
 			return usage{fmt.Sprintf("--output %s: the format is one of json, %s", o, strings.Join(gatereport.Formats(), ", "))}
 		}
 		if isOneOf(path, inputs) {
-			return usage{fmt.Sprintf("--output %s: that is a file to be read", o)}
+			return usage{fmt.Sprintf("--output %s: that is an input", o)}
 		}
 		f, err := os.Create(path)
 		if err != nil {

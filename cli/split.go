@@ -60,7 +60,7 @@ func (splitCmd) examples() []example {
 // Validate checks the flags.
 func (c *splitCmd) Validate() error {
 	if c.MaxTensors < 0 || c.MaxTensors > 0 && c.MaxSize != "" {
-		return errors.New("--max-tensors: give a number, and no --max-size beside it")
+		return errors.New("--max-tensors: give a number, and not --max-size too")
 	}
 	if _, err := c.size(); err != nil {
 		return fmt.Errorf("--max-size: %w", err)

@@ -65,7 +65,7 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 	read, none := 0, 0 // models, and those in which no name fits
 	for _, arg := range c.Paths {
 		if arg == "-" {
-			return usage{"stats reads files: standard input is none"}
+			return usage{"stats reads files: standard input is not one"}
 		}
 		for src, err := range parser.Find(arg, c.Recursive || isPipeline(arg)) {
 			var list []stats.Tensor

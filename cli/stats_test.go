@@ -21,7 +21,7 @@ func TestStatsSayWhatNumbersThereAre(t *testing.T) {
 		{"stats --json --tensor f64 " + numbers, 0, []string{`"min":-1e+100`}},
 		{"verify --finite " + numbers, 7, []string{`tensor "nan"`, "9 NaN and 0 infinite numbers, the first is element 0"}},
 		{"verify --finite ../stats/testdata/blocks.gguf", 0, []string{"1 tensor", "all numbers finite"}},
-		{"verify --finite --against " + numbers + " " + numbers, 2, []string{"one after the other"}},
+		{"verify --finite --against " + numbers + " " + numbers, 2, []string{"cannot be combined"}},
 	} {
 		r := amn(t, nil, strings.Fields(step.args)...)
 		for _, has := range step.has {

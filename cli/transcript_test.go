@@ -46,7 +46,7 @@ func (s *transcript) run(line string) string {
 	if words[0] == "go" && len(words) > 2 && words[2] == "./cli/amn" {
 		words = words[2:]
 	} else if words[0] != "amn" {
-		s.t.Fatalf("%q is no command of a transcript", line)
+		s.t.Fatalf("%q is not a command of a transcript", line)
 	}
 	r := amn(s.t, in, words[1:]...)
 	s.last = r.code
@@ -54,8 +54,11 @@ func (s *transcript) run(line string) string {
 		write(s.t, to, r.out)
 		r.out = ""
 	}
-	return r.out + r.err
+	return took.ReplaceAllString(r.out+r.err, "")
 }
+
+// took is the line that says how long a job took, which is printed only on a busy machine.
+var took = regexp.MustCompile(`(?m)^Took: .*\n`)
 
 // split cuts a line into words, single quotes and all.
 func split(t *testing.T, line string) []string {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-var errNoTerminal = errors.New("terminals of this system are not known")
+var errNoTerminal = errors.New("terminals are not supported on this system")
 
 func rawMode(_, _ *os.File) (func(), error) { return nil, errNoTerminal }
 func keyboard(*os.File) (*os.File, error)   { return nil, errNoTerminal }

@@ -37,7 +37,7 @@ func rawMode(in, out *os.File) (restore func(), err error) {
 func keyboard(in *os.File) (*os.File, error) {
 	var mode uint32
 	if in == nil || windows.GetConsoleMode(windows.Handle(in.Fd()), &mode) != nil {
-		return nil, errors.New("standard input is no console")
+		return nil, errors.New("standard input is not a console")
 	}
 	return in, nil
 }

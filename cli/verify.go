@@ -42,13 +42,13 @@ func (verifyCmd) examples() []example {
 // Validate checks the flags.
 func (c *verifyCmd) Validate() error {
 	if c.Against != "" && c.Finite {
-		return errors.New("--finite and --against: ask one after the other")
+		return errors.New("--finite and --against cannot be combined: run verify twice")
 	}
 	if c.Against == "" && (c.Values || c.Tolerance != "") {
-		return errors.New("--values and --tolerance go with --against")
+		return errors.New("--values and --tolerance need --against")
 	}
 	if (c.Against != "" || c.Attestation != "") && c.asks() {
-		return errors.New("--against and --attestation give one answer: flags of reports do not go with them")
+		return errors.New("--against and --attestation give one answer: the flags of reports are not for them")
 	}
 	if (c.Attestation == "") != (c.Key == "") {
 		return errors.New("--attestation and --key go together")

@@ -169,7 +169,7 @@ func (f *attestFlags) find(root string, claim *attest.Claim) (files []attest.Fil
 			}
 		}
 		if !mode.IsRegular() {
-			return fmt.Errorf("%w: %s is no regular file", attest.ErrDiffers, wire.Quote(name))
+			return fmt.Errorf("%w: %s is not a regular file", attest.ErrDiffers, wire.Quote(name))
 		}
 		info, err := os.Stat(at)
 		if err == nil {

@@ -111,7 +111,7 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	info, err := os.Stat(c.path)
 	c.opts.Alone, c.opts.Source = err != nil || !info.IsDir(), c.flags.Weights
 	if c.opts.Source != "" && c.opts.Alone {
-		return usage{"--weights: the path is no folder"}
+		return usage{"--weights: the path is not a folder"}
 	}
 	if c.source != nil {
 		err = c.source(b, c)
@@ -154,7 +154,7 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 		c.written.target = c.target(&c.written)
 	}
 	if c.pipe != nil && (c.folder || c.inFolder) {
-		return usage{"-o -: a folder is written, which is no stream: name it"}
+		return usage{"-o -: a folder cannot be written to standard output: name one"}
 	}
 	if c.flags.DryRun {
 		return c.rehearse()

@@ -41,9 +41,9 @@ func (c *conversion) checkName() error {
 		switch {
 		case !slices.Contains(f.Extensions, ext):
 		case c.folder && c.flags.Output != "" && !isFolder(c.written.target):
-			return usage{fmt.Sprintf("target %q: its name promises a file, but a folder is written", showPath(c.written.target))}
+			return usage{fmt.Sprintf("target %q: the name is that of a file, but a folder will be written", showPath(c.written.target))}
 		case !c.folder && f.Name != format:
-			return usage{fmt.Sprintf("target %q: its name promises %s, but %s is written", showPath(c.written.target), f.Name, format)}
+			return usage{fmt.Sprintf("target %q: the name is that of %s, but %s will be written", showPath(c.written.target), f.Name, format)}
 		}
 	}
 	return nil
@@ -83,13 +83,13 @@ func (c *conversion) fitted() error {
 // fit is why a pattern has no effect, nil if it has one.
 func (c *conversion) fit(flag string, p string) error {
 	if !c.anyTensor(globs{p}.match) {
-		return usage{fmt.Sprintf("%s: no tensor has a name that fits %q", flag, p)}
+		return usage{fmt.Sprintf("%s: no tensor name matches %q", flag, p)}
 	}
 	if flag == "--include" {
 		return c.includes(p)
 	}
 	if name, ok := c.unmoved(globs{p}.match); ok && flag == "--tensor-type" {
-		return usage{fmt.Sprintf("--tensor-type: %q fits only tensors that are not quantized, such as %s", p, nameText(name))}
+		return usage{fmt.Sprintf("--tensor-type: %q matches only tensors that are not quantized, such as %s", p, nameText(name))}
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (f fits) all(list []patterns) error {
 	for _, l := range list {
 		for _, p := range l.globs {
 			if !f[[2]string{l.flag, p}] {
-				return usage{fmt.Sprintf("%s: nothing in any component has a name that fits %q", l.flag, p)}
+				return usage{fmt.Sprintf("%s: no name in any component matches %q", l.flag, p)}
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func (c *conversion) includes(p string) error {
 	if q == nil || slices.ContainsFunc(q.Weights, func(w convert.QuantizedWeight) bool { return is(w.Name) }) {
 		return nil
 	}
-	name, why := "", "no matrix of a linear module"
+	name, why := "", "not a matrix of a linear module"
 	for t := range c.model.Tensors() {
 		if name == "" && is(t.Name) {
 			name = t.Name
@@ -131,7 +131,7 @@ func (c *conversion) includes(p string) error {
 	if at := slices.IndexFunc(q.Kept, func(k convert.KeptMatrix) bool { return is(k.Name) }); at >= 0 {
 		name, why = q.Kept[at].Name, q.Kept[at].Why
 	}
-	return usage{fmt.Sprintf("--include: nothing that fits %q can be quantized: %s (%s)", p, nameText(name), why)}
+	return usage{fmt.Sprintf("--include: nothing that matches %q can be quantized: %s (%s)", p, nameText(name), why)}
 }
 
 // unmoved gives a tensor of such names where none of them gets the type that --tensor-type says: mixes leave

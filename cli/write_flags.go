@@ -40,7 +40,7 @@ func (f *writeFlags) Validate() error {
 		return errors.New("--threads: give a number of workers")
 	}
 	if name := f.Weights; name != "" && (!filepath.IsLocal(name) || filepath.Base(name) != name) {
-		return fmt.Errorf("--weights: %q is no name of a file in the folder", name)
+		return fmt.Errorf("--weights: %q is not a name of a file in the folder", name)
 	}
 	if _, err := f.memory(); err != nil {
 		return fmt.Errorf("--memory: %w", err)
@@ -74,14 +74,14 @@ func (f *writeFlags) shard() (int64, error) {
 	}
 	n, err := positive(limits.ParseCount(text))
 	if err == nil && n > math.MaxInt64/unit {
-		err = errors.New("that is more than any file can hold")
+		err = errors.New("that is larger than any file")
 	}
 	return n * unit, err
 }
 
 func positive(n int64, err error) (int64, error) {
 	if err == nil && n == 0 {
-		err = errors.New("give more than nothing")
+		err = errors.New("give more than 0")
 	}
 	return n, err
 }

@@ -9,7 +9,7 @@ func (s *session) toPipe(c *conversion) error {
 	case s.columns > 0:
 		return usage{"-o -: standard output is a terminal, which shows no model: write to a pipe or a file (./- for one of that name)"}
 	case isPipeline(c.path) || c.inFolder || c.flags.MaxShardSize != "":
-		return usage{"-o -: a folder is written, which is no stream: name it"}
+		return usage{"-o -: a folder cannot be written to standard output: name one"}
 	case c.page == "-":
 		return usage{"-o -: the page and the model do not both go to standard output"}
 	}

@@ -67,7 +67,7 @@ func (s *session) printWritten(c *conversion) {
 	}
 	s.printQuantized(c)
 	if c.opts.Sink != nil && c.opts.Sink.Name() == "npz" && c.plan.Stores(tensor.BF16) {
-		s.fact("", "Note", "NumPy has no BF16: it is V2 there, which a.view(ml_dtypes.bfloat16) reads, and amn")
+		s.fact("", "Note", "NumPy has no BF16: it is stored as V2, which amn and a.view(ml_dtypes.bfloat16) read")
 	}
 	s.printSpecial(c.result)
 	s.printBeside(c.result)
@@ -83,7 +83,7 @@ func (s *session) printWritten(c *conversion) {
 	}
 	s.fact("", label, fmt.Sprintf("%s (%s)%s", c.targetText(), formatBytes(c.plan.Size), note))
 	if c.result != nil && c.took >= time.Second {
-		sync := fmt.Sprintf("of it %s until the disk had it", c.result.Synced.Round(100*time.Millisecond))
+		sync := fmt.Sprintf("%s of it syncing to the disk", c.result.Synced.Round(100*time.Millisecond))
 		if c.flags.NoSync {
 			sync = "not synced"
 		}

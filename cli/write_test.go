@@ -123,7 +123,7 @@ func TestATargetIsCalledWhatItIs(t *testing.T) {
 		{[]string{"remember", "-o", "folder.gguf", "llama-fp8"}, 2},
 	} {
 		r := amn(t, nil, c.args...)
-		if r.code != c.code || c.code == 2 && !strings.Contains(r.err, "its name promises") {
+		if r.code != c.code || c.code == 2 && !strings.Contains(r.err, "the name is that of") {
 			t.Errorf("%q: exit %d, %s", c.args, r.code, r.err)
 		}
 	}
@@ -164,8 +164,8 @@ func TestStandardOutputGetsWhatAFileWould(t *testing.T) {
 func TestWhatIsNoStreamIsNotWrittenToStandardOutput(t *testing.T) {
 	t.Chdir(workplace(t))
 	for command, says := range map[string]string{
-		"convert --to npz tiny.gguf": "sums of the tensors before them", "quantize --to nf4 model.safetensors": "not written in one pass",
-		"convert --to mlx llama-fp8": "a folder is written", "dequantize --max-shard-size 5KB llama-fp8": "a folder is written", "edit --in-place --set a=b": "no place",
+		"convert --to npz tiny.gguf": "checksums before the tensors", "quantize --to nf4 model.safetensors": "cannot be written in one pass",
+		"convert --to mlx llama-fp8": "a folder cannot be written", "dequantize --max-shard-size 5KB llama-fp8": "a folder cannot be written", "edit --in-place --set a=b": "no place",
 	} {
 		args := append(strings.Fields(command), "-o", "-")
 		if strings.HasPrefix(command, "edit") {
@@ -180,7 +180,7 @@ func TestWhatIsNoStreamIsNotWrittenToStandardOutput(t *testing.T) {
 	}
 	broken := make([]byte, 64)
 	if r := amn(t, bytes.NewReader(broken), "dequantize", "-o", "-", "-"); r.code == 0 || r.out != "" {
-		t.Errorf("of what is no model: exit %d, %d bytes", r.code, len(r.out))
+		t.Errorf("of what is not a model: exit %d, %d bytes", r.code, len(r.out))
 	}
 }
 
@@ -234,11 +234,11 @@ func TestAFolderOfSeveralModels(t *testing.T) {
 		}
 	}
 	r := amn(t, nil, "remember", "--copy", "-o", "one", "base")
-	if r.code != 0 || !strings.Contains(r.out, `Chosen:      "model.safetensors" is the model, as transformers reads the folder; left alone: "adapter_model.safetensors"`) {
+	if r.code != 0 || !strings.Contains(r.out, `Chosen:      "model.safetensors" is the model that transformers reads from the folder; not read: "adapter_model.safetensors"`) {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 	r = amn(t, nil, "inspect", "base")
-	if r.code != 0 || !strings.Contains(r.err, `left alone: "adapter_model.safetensors"`) || !strings.Contains(r.err, "--weights FILE chooses another") {
+	if r.code != 0 || !strings.Contains(r.err, `not read: "adapter_model.safetensors"`) || !strings.Contains(r.err, "--weights FILE chooses another") {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 	r = amn(t, nil, "remember", "--copy", "--json", "--weights", "adapter_model.safetensors", "-o", "two", "base")
@@ -273,11 +273,11 @@ func TestTypesThatAreAskedForAreWritten(t *testing.T) {
 		{"convert --to safetensors --out-dtype f32 checkpoint.pt", 2, "--cast"},
 		{"convert --cast f8 -o f8.safetensors model.safetensors", 0, "(F8_E4M3)"},
 		{"convert --cast f8e5m2 -o f85.safetensors model.safetensors", 0, "(F8_E5M2)"},
-		{"convert --cast f8 -o q.safetensors llama-fp8/model.safetensors", 5, "its numbers need scales"},
+		{"convert --cast f8 -o q.safetensors llama-fp8/model.safetensors", 5, "whose numbers need scales"},
 		{"convert --cast f8 --out-dtype f16 model.safetensors", 2, "one type"},
 		{"convert --to npz --cast bf16 weights.npz -o b.npz", 0, "NumPy has no BF16"},
 		{"convert model.safetensors", 2, "--to"},
-		{"convert --cast-all --to npz model.safetensors", 2, "goes with --cast"},
+		{"convert --cast-all --to npz model.safetensors", 2, "needs --cast"},
 		{"convert --cast f16 --out-dtype f32 model.safetensors", 2, "one type"},
 		{"convert --cast f16 --as-is --to gguf tiny.gguf", 2, "--as-is"},
 		{"remember --copy --to f32 model.safetensors", 2, "--cast"},

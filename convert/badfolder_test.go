@@ -43,7 +43,7 @@ func TestHostileFoldersAreRefused(t *testing.T) {
 		{"a piece of sentencepiece's that ends nowhere", "tokenizer.model", "\x0a" + varint, "tokenizer.model", wire.Truncated},
 		{"a piece without a text", "tokenizer.model", "\x0a\x02\x0a\x00", "tokenizer.model", wire.Malformed},
 		{"a group of protobuf's", "tokenizer.model", "\x0b\x0c", "tokenizer.model", wire.Malformed},
-		{"a configuration that is no object", "config.json", `[]`, "config.json", wire.Unsupported},
+		{"a configuration that is not an object", "config.json", `[]`, "config.json", wire.Unsupported},
 		{"a vocabulary of thousands of millions", "config.json", strings.Replace(llamaConfig, `"vocab_size": 3`, `"vocab_size": 4000000000`, 1), "config.json", wire.Malformed},
 		{"a width less than nothing", "config.json", strings.Replace(llamaConfig, `"intermediate_size": 6`, `"intermediate_size": -6`, 1), "config.json", wire.Malformed},
 		{"more heads than a model has", "config.json", strings.Replace(llamaConfig, `"num_attention_heads": 2`, `"num_attention_heads": 70000`, 1), "config.json", wire.Malformed},

@@ -52,7 +52,7 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 	case r.Exclude != nil && r.Exclude(name):
 		return keep("excluded")
 	case !isWeight || len(shape) != 2:
-		return keep("no matrix of a linear module")
+		return keep("not a matrix of a linear module")
 	case shape[0] == 0 || shape[1] == 0:
 		return keep("empty")
 	}
@@ -151,7 +151,7 @@ const (
 
 	// In memory its numbers are in other linear modules, which no pattern of a name in
 	// the file means.
-	whyRearranged = "transformers takes it apart when it loads"
+	whyRearranged = "transformers splits it when it loads"
 	fusedExpert   = ": transformers fuses them into one parameter, which takes no codes of this format"
 )
 
@@ -208,7 +208,7 @@ func (r *bnbRule) kept(module string, parts []string) string {
 	case r.is("falcon"):
 		return "no linear module of torch's own"
 	case len(r.ModelTypes) == 0 && slices.Contains(conv1DModules, last):
-		return "which way it lies only config.json says"
+		return "only config.json says how it is laid out"
 	case r.isLast(module, last):
 		return "last module"
 	case r.full(module, under):

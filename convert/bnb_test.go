@@ -289,10 +289,10 @@ func TestWhatCannotBeForgottenIsRefused(t *testing.T) {
 		{"NaN", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.Bnb{}, wire.Unsupported, "element 77 is NaN"},
 		{"NaN with nested scales", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.Bnb{Nested: true}, wire.Unsupported, "element 77 is NaN"},
 		{"NaN in rows", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.Bnb{Type: convert.INT8}, wire.Unsupported, "element 77 is NaN"},
-		{"a block that is no power of two", m, convert.Bnb{Block: 48}, wire.Usage, "blocks of 48"},
+		{"a block that is not a power of two", m, convert.Bnb{Block: 48}, wire.Usage, "blocks of 48"},
 		{"a block that is too small", m, convert.Bnb{Block: 16}, wire.Usage, "blocks of 16"},
 		{"a block that is too large", m, convert.Bnb{Block: 8192}, wire.Usage, "blocks of 8192"},
-		{"nested scales of rows", m, convert.Bnb{Type: convert.INT8, Nested: true}, wire.Usage, "scales of rows"},
+		{"nested scales of rows", m, convert.Bnb{Type: convert.INT8, Nested: true}, wire.Usage, "row scales"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, threads := range []int{1, 3} {

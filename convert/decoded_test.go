@@ -123,7 +123,7 @@ func TestADecodedFolderIsQuantizedAnewAtTheCallersWord(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{Mix: named(t, "q4_k_m")}}
-	if _, err := convert.NewPlan(b, m, o); wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "FP8 already") {
+	if _, err := convert.NewPlan(b, m, o); wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "already FP8") {
 		t.Error(err)
 	}
 	o.Requantize = true

@@ -141,7 +141,7 @@ func (t *encodeTask) finish(w *worker) error {
 			continue
 		}
 		if int64(len(p)) != t.outs[i].Size {
-			return wire.ErrInternal.With("%d bytes for an out of %d", len(p), t.outs[i].Size)
+			return wire.ErrInternal.With("%d bytes for an output of %d", len(p), t.outs[i].Size)
 		}
 		if err := w.write(t.at+int32(i), 0, p); err != nil {
 			return err

@@ -164,7 +164,7 @@ func checkFolder(m tensor.Model, path string, force, code bool, subs []string) e
 		return err
 	}
 	if !info.IsDir() {
-		return refused(path, "it is no folder")
+		return refused(path, "it is not a folder")
 	}
 	list, err := os.ReadDir(path)
 	if err != nil || len(list) == 0 {
@@ -184,7 +184,7 @@ func checkFolder(m tensor.Model, path string, force, code bool, subs []string) e
 			known = replaceableFolder(files, e.Name())
 		}
 		if !known {
-			return refused(path, "it holds %q, which is none of the files that would be written: remove it, or choose another folder", e.Name())
+			return refused(path, "it contains %q, which would not be overwritten: remove it, or choose another folder", e.Name())
 		}
 	}
 	return nil
@@ -211,7 +211,7 @@ func replaceableFolder(files fs.FS, name string) bool {
 func claimFolder(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil {
 		if !info.IsDir() {
-			return nil, refused(path, "something that is no folder is in the way")
+			return nil, refused(path, "something other than a folder is in the way")
 		}
 		old, err := lockFolder(path)
 		if err != nil {
@@ -270,7 +270,7 @@ func emptyFolder(root *os.Root, looked fs.FileInfo) error {
 		return err
 	}
 	if !os.SameFile(looked, now) {
-		return refused(root.Name(), "it was replaced meanwhile")
+		return refused(root.Name(), "it was replaced in the meantime")
 	}
 	list, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {

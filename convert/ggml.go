@@ -70,7 +70,7 @@ func (o GGML) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, e
 		return nil, err
 	}
 	if opts.Sink == nil || opts.Sink.Name() != gguf.Format {
-		return nil, wire.ErrUsage.With("blocks of ggml are stored in GGUF alone")
+		return nil, wire.ErrUsage.With("only GGUF stores ggml's block types")
 	}
 	model, err := mixModel(b, m)
 	if err != nil {
@@ -93,10 +93,10 @@ func mixModel(b *limits.Budget, m tensor.Model) (mix.Model, error) {
 		}
 	}
 	if m.Format() == gguf.Format && out.Arch == "" {
-		return out, wire.ErrUnsupported.With("a mix goes by the architecture, and the model has no general.architecture")
+		return out, wire.ErrUnsupported.With("a mix depends on the architecture, and the model has no general.architecture")
 	}
 	if m.Format() != gguf.Format {
-		return out, wire.ErrUnsupported.With("a mix goes by the names and keys of llama.cpp, which only a GGUF model has")
+		return out, wire.ErrUnsupported.With("a mix depends on llama.cpp's names and keys, which only a GGUF model has")
 	}
 	shared, kv := false, 0
 	for k, v := range m.Meta() {
@@ -205,7 +205,7 @@ func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 		if e.o.LeaveUnweighed {
 			return copyIt, nil
 		}
-		return 0, wire.ErrUnsupported.With("%v in %s wants an importance matrix for it", t.To, e.o.Mix.Name)
+		return 0, wire.ErrUnsupported.With("%v in %s needs an importance matrix for it", t.To, e.o.Mix.Name)
 	}
 	return encodeIt, nil
 }
@@ -218,7 +218,7 @@ func (e *RequantizeError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap returns the class.
 func (e *RequantizeError) Unwrap() error {
-	return wire.ErrUnsupported.With("it is %s already, and quantizing it again as %s loses more than quantizing the original", e.From, e.To)
+	return wire.ErrUnsupported.With("it is already %s, and quantizing it again as %s loses more than quantizing the original", e.From, e.To)
 }
 
 // WantsMatrix reports whether llama-quantize writes a type only with an importance matrix.

@@ -30,15 +30,15 @@ func (e *groupedEncoder) takesOss(name string, shape []int64) (verdict, error) {
 	case experts && len(shape) == 3 && e.rule.Exclude != nil && e.rule.Exclude(name):
 		return decodeIt, e.keep(name, "excluded")
 	case experts && len(shape) == 3 && e.Type != "gpt_oss":
-		return decodeIt, e.keep(name, "which way it lies only config.json of a gpt_oss model says")
+		return decodeIt, e.keep(name, "only config.json of a gpt_oss model says how it is laid out")
 	case experts && len(shape) == 3 && (shape[0] == 0 || !e.f.Fits(shape[2], shape[1]) || shape[1] == 0 || shape[2] == 0):
-		return decodeIt, e.keep(name, "its rows or columns are no whole number of groups")
+		return decodeIt, e.keep(name, "its rows or columns are not a whole number of groups")
 	case experts && len(shape) == 3:
 		return encodeIt, nil
 	case len(shape) != 2 || !strings.HasSuffix(name, ".weight"):
 		return decodeIt, nil
 	}
-	return decodeIt, e.keep(name, "no stack of experts, which alone gpt-oss quantizes")
+	return decodeIt, e.keep(name, "not a stack of experts; gpt-oss quantizes nothing else")
 }
 
 // ossConfig is the configuration of OpenAI's files. Modules of experts that are left
@@ -55,7 +55,7 @@ func (e *groupedEncoder) ossConfig() ([]byte, error) {
 				return nil, err
 			}
 			if other, _ := ossExperts(e.Weights[k].Name); other == module {
-				return nil, wire.ErrUnsupported.With("%s is left alone (%s), but the other stack of its experts is not: transformers has both quantized or none", wire.Quote(e.Kept[i].Name), e.Kept[i].Why)
+				return nil, wire.ErrUnsupported.With("%s is left alone (%s), but the other stack of its experts is not: transformers quantizes both or neither", wire.Quote(e.Kept[i].Name), e.Kept[i].Why)
 			}
 		}
 		var err error

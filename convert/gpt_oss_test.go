@@ -39,11 +39,11 @@ func TestWhatGptOssLeavesAlone(t *testing.T) {
 		taken int
 		why   string
 	}{
-		"a gpt-oss model":            {ossModel(t, oss, 2, 32, 64), 2, "no stack of experts"},
+		"a gpt-oss model":            {ossModel(t, oss, 2, 32, 64), 2, "not a stack of experts"},
 		"no config.json":             {ossModel(t, "", 2, 32, 64), 0, "only config.json"},
 		"another type":               {ossModel(t, `{"model_type": "llama4"}`, 2, 32, 64), 0, "only config.json"},
-		"rows that no group divides": {ossModel(t, oss, 2, 40, 64), 0, "no whole number"},
-		"no experts":                 {ossModel(t, oss, 0, 32, 64), 0, "no whole number"},
+		"rows that no group divides": {ossModel(t, oss, 2, 40, 64), 0, "not a whole number"},
+		"no experts":                 {ossModel(t, oss, 0, 32, 64), 0, "not a whole number"},
 	} {
 		_, p, err := store(t, b, test.m, convert.Grouped{Format: f, Measure: true}, 2, 0)
 		if err != nil {

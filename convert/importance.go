@@ -64,7 +64,7 @@ func (m *Importance) add(b *limits.Budget, name string, list []float32) error {
 func squares(list []float32) error {
 	for i, v := range list {
 		if !(v >= 0) || v > math.MaxFloat32 {
-			return wire.ErrRange.With("element %d is %v, which no mean of squares is", i, v)
+			return wire.ErrRange.With("element %d is %v, which cannot be a mean of squares", i, v)
 		}
 	}
 	return nil
@@ -106,13 +106,13 @@ func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error
 		name, ok := strings.CutSuffix(i.Name, ".in_sum2")
 		if !ok {
 			if _, other := byName[strings.TrimSuffix(i.Name, ".counts")+".in_sum2"]; !other {
-				return wire.ErrMissing.With("%s: there is no sum beside it", wire.Quote(i.Name))
+				return wire.ErrMissing.With("%s: its sums are missing", wire.Quote(i.Name))
 			}
 			continue
 		}
 		counts, ok := byName[name+".counts"]
 		if !ok {
-			return wire.ErrMissing.With("%s: there are no counts beside it", wire.Quote(i.Name))
+			return wire.ErrMissing.With("%s: its counts are missing", wire.Quote(i.Name))
 		}
 		list, err := m.average(b, f, i, counts)
 		if err != nil {
@@ -214,7 +214,7 @@ func (m *Importance) of(w *quant.Weight) ([]float32, error) {
 		if w.Name == "token_embd.weight" { // llama.cpp passes over it too
 			return nil, nil
 		}
-		return nil, wire.ErrMismatch.With("the importance matrix has %d columns for it, not %d: it is of another model", len(list), stacks*w.Cols())
+		return nil, wire.ErrMismatch.With("the importance matrix has %d columns for it, not %d: it belongs to another model", len(list), stacks*w.Cols())
 	}
 	return list, nil
 }

@@ -24,7 +24,7 @@ func (m *Importance) readLegacy(b *limits.Budget, src io.ReaderAt, size int64) e
 	}
 	const leastEntry = 4 + 4 + 4 + 4
 	if n < 1 || int64(n) > size/leastEntry {
-		return c.FailAt("", 0, wire.ErrRange.With("%d entries in %d bytes: it is no importance matrix", int32(n), size))
+		return c.FailAt("", 0, wire.ErrRange.With("%d entries in %d bytes: it is not an importance matrix", int32(n), size))
 	}
 	for range n {
 		if err := errors.Join(b.Step(1), b.Items(1)); err != nil {

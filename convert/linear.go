@@ -148,7 +148,7 @@ func (e *linearEncoder) judge(name string, shape []int64) bnbVerdict {
 func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdict, error) {
 	switch {
 	case v.Wrong != "":
-		return 0, wire.ErrUsage.With("%s: %s is chosen, but %s builds no linear module of it (%s), so that what is written would not load",
+		return 0, wire.ErrUsage.With("%s: %s is chosen, but %s builds no linear module for it (%s), so the result would not load",
 			wire.OptionInclude, wire.Quote(name), wire.Quote(e.Type), v.Wrong)
 	case v.Quantize:
 		return encodeIt, nil
@@ -169,7 +169,7 @@ func (e *linearEncoder) takesAligned(name string, shape []int64, also func(why s
 	case v.Transposed:
 		return decodeIt, e.keep(name, "stored transposed, which its loaders do not take")
 	case !fits(shape[0], shape[1]):
-		return decodeIt, e.keep(name, "its rows or columns are no whole number of "+groups)
+		return decodeIt, e.keep(name, "its rows or columns are not a whole number of "+groups)
 	}
 	return encodeIt, nil
 }

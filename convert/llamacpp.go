@@ -232,7 +232,7 @@ func (m *made) ReadAt(p []byte, off int64) (int, error) {
 	}
 	elem := sizeOf(m.t.DType)
 	if off%elem != 0 || int64(len(p))%elem != 0 {
-		return 0, wire.ErrInternal.With("an element is read in parts")
+		return 0, wire.ErrInternal.With("a read splits an element")
 	}
 	if m.t.Turns > 0 {
 		return m.turns(p, off/elem)

@@ -44,7 +44,7 @@ func ParseRenaming(text string) (Renaming, error) {
 	case !ok || from == "" || to == "":
 		return r, wire.ErrUsage.With("%s is not FROM=TO", wire.Quote(text))
 	case len(r.to) > len(r.from):
-		return r, wire.ErrUsage.With("%s has more * after the = than before it", wire.Quote(text))
+		return r, wire.ErrUsage.With("%s has more * after the = than before", wire.Quote(text))
 	}
 	return r, nil
 }
@@ -98,13 +98,13 @@ func (n *Names) selected(m tensor.Model) (string, error) {
 		switch {
 		case !is(path):
 		case found != "":
-			return "", wire.ErrUsage.With("both %s and %s could be meant by %s: name one", wire.Quote(found), wire.Quote(path), wire.Quote(n.Select))
+			return "", wire.ErrUsage.With("%[3]s could be %[1]s or %[2]s: name one", wire.Quote(found), wire.Quote(path), wire.Quote(n.Select))
 		default:
 			found = path
 		}
 	}
 	if found == "" {
-		return "", wire.ErrUsage.With("no tensor lies below %s", wire.Quote(n.Select))
+		return "", wire.ErrUsage.With("there are no tensors below %s", wire.Quote(n.Select))
 	}
 	return found, nil
 }
@@ -146,7 +146,7 @@ func (n *Names) model(b *limits.Budget, m tensor.Model) (*Renamed, error) {
 		}
 	}
 	if len(r.list) == 0 {
-		return nil, wire.ErrUsage.With("no tensor is left by the names that were chosen")
+		return nil, wire.ErrUsage.With("the chosen names leave no tensor")
 	}
 	if err := n.fits(r); err != nil {
 		return nil, err
@@ -160,11 +160,11 @@ func (n *Names) fits(r *Renamed) error {
 	case n.Strip != "" && !r.stripped:
 		return wire.ErrUsage.With("no name begins with %s", wire.Quote(n.Strip))
 	case n.Drop != nil && !r.dropped:
-		return wire.ErrUsage.With("no name fits what is to be dropped")
+		return wire.ErrUsage.With("no name matches what is to be dropped")
 	}
 	for i := range n.Rename {
 		if !r.used[i] {
-			return wire.ErrUsage.With("no name fits the pattern %s, or each that does fits one before it", wire.Quote(strings.Join(n.Rename[i].from, "*")))
+			return wire.ErrUsage.With("no name matches the pattern %s, or each that does matches an earlier one", wire.Quote(strings.Join(n.Rename[i].from, "*")))
 		}
 	}
 	return nil

@@ -30,17 +30,17 @@ func (p *Plan) Pipe(w io.Writer) (*Result, error) {
 // onePass reports why the plan is not written from the beginning to the end.
 func (p *Plan) onePass() error {
 	if len(p.Files) != 1 {
-		return wire.ErrUsage.With("the plan has %d files, which need a folder", len(p.Files))
+		return wire.ErrUsage.With("the plan has %d files and needs a folder", len(p.Files))
 	}
 	if p.tail() {
-		return wire.ErrUsage.With("%s has sums of the tensors before them, so it is not written in one pass", p.sink.Name())
+		return wire.ErrUsage.With("%s stores checksums before the tensors, so it cannot be written in one pass", p.sink.Name())
 	}
 	at, led := int64(0), 0
 	for _, t := range p.tasks {
 		out, off := t.first()
 		o := &p.Outs[out]
 		if o.off+off < at {
-			return wire.ErrUsage.With("tensor %s is not written in one pass", wire.Quote(o.Name))
+			return wire.ErrUsage.With("tensor %s cannot be written in one pass", wire.Quote(o.Name))
 		}
 		if at = o.off + off; off == 0 && o.Size > 0 {
 			led++
@@ -52,7 +52,7 @@ func (p *Plan) onePass() error {
 		}
 	}
 	if led != 0 {
-		return wire.ErrUsage.With("several tensors are made of one, which is not written in one pass")
+		return wire.ErrUsage.With("several tensors come from one, so it cannot be written in one pass")
 	}
 	return nil
 }

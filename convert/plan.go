@@ -69,7 +69,7 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 		p.tile = DefaultTile
 	}
 	if g, ok := p.sink.(GGUF); ok && !g.RawNames && isAdapter(m) {
-		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUnsupported.With("it is an adapter of PEFT: merge it into its base first, or write it with convert_lora_to_gguf.py of llama.cpp"))
+		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUnsupported.With("it is a PEFT adapter: merge it into its base first, or use convert_lora_to_gguf.py of llama.cpp"))
 	}
 	steps := [...]func() error{p.evaluated, p.quantize, p.bind, p.layout, p.order}
 	for _, step := range steps {
@@ -90,7 +90,7 @@ func (p *Plan) quantize() (err error) {
 		return nil
 	}
 	if isAdapter(p.m) {
-		return wire.ErrUnsupported.With("it is an adapter of PEFT, which reads no quantized ones: quantize the base, or merge the adapter into it first")
+		return wire.ErrUnsupported.With("it is a PEFT adapter, and PEFT does not read quantized ones: quantize the base, or merge the adapter into it first")
 	}
 	if p.encoder, err = p.o.Quantize.start(p.b, p.m, &p.o); err != nil {
 		return err
@@ -299,7 +299,7 @@ func (p *Plan) castTarget() tensor.DType {
 // that holds no floating-point numbers.
 func castable(i *tensor.Info) (*quant.Weight, error) {
 	if i.DType == tensor.F64 {
-		return nil, wire.ErrUnsupported.With("F64 is cast to nothing here: two roundings would be one too many")
+		return nil, wire.ErrUnsupported.With("F64 is not cast: it would be rounded twice")
 	}
 	return quant.Cast(i)
 }
@@ -330,9 +330,9 @@ func (p *Plan) add(o Out, t task) (err error) {
 func (p *Plan) store(o Out) (err error) {
 	if !p.sink.Stores(o.DType) {
 		if p.o.AsIs {
-			return wire.ErrUnsupported.With("%s has no type %v; without %s what is quantized is decoded", p.sink.Name(), o.DType, wire.OptionAsIs)
+			return wire.ErrUnsupported.With("%s has no type %v; without %s quantized weights are decoded", p.sink.Name(), o.DType, wire.OptionAsIs)
 		}
-		return wire.ErrUnsupported.With("%s has no type %v; %s decides what quantized weights become, other tensors keep theirs (%s leaves some out)", p.sink.Name(), o.DType, wire.OptionTarget, wire.OptionKeep)
+		return wire.ErrUnsupported.With("%s has no type %v; %s sets the type of quantized weights only, other tensors keep theirs (%s leaves some out)", p.sink.Name(), o.DType, wire.OptionTarget, wire.OptionKeep)
 	}
 	p.Outs, err = limits.Append(p.b, p.Outs, o)
 	return err

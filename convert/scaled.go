@@ -203,7 +203,7 @@ func (e *scaledEncoding) refused(err error, lo int64) error {
 	case !ok:
 		return err
 	case bad.Finite():
-		return wire.ErrUnsupported.With("element %d lies in a block of numbers so small that the reciprocal of its scale is infinite", lo+bad.Index)
+		return wire.ErrUnsupported.With("element %d is in a block of numbers so small that the reciprocal of its scale is infinite", lo+bad.Index)
 	}
 	return &bnb.NotFinite{Index: lo + bad.Index, Value: bad.Value}
 }

@@ -106,7 +106,7 @@ func (p *Plan) overflow(r *Result) error {
 	for i := range r.Special {
 		if x := &r.Special[i]; p.o.FailOnOverflow && x.Overflow > 0 {
 			return wire.At("convert", "tensor "+wire.Quote(x.Name), wire.NoOffset,
-				wire.ErrUnsupported.With("%d numbers pass the range of %v", x.Overflow, p.castTarget()))
+				wire.ErrUnsupported.With("%d numbers are out of range for %v", x.Overflow, p.castTarget()))
 		}
 	}
 	return nil
@@ -324,7 +324,7 @@ func (s *stream) retire(j *job, err error) {
 func (s *stream) fail(j *job, unit int64, err error) {
 	if at := (place{j.index, unit}); err != nil && (s.err == nil || at.before(s.failed)) {
 		if wire.ClassOf(err) == wire.Truncated && parser.Unchanged(s.p.m) != nil {
-			err = wire.ErrTruncated.With("the source became shorter while it was read")
+			err = wire.ErrTruncated.With("the source shrank while it was read")
 		}
 		s.err, s.failed = wire.At("convert", "tensor "+wire.Quote(j.name()), wire.NoOffset, err), at
 		s.freed.Broadcast()

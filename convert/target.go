@@ -39,7 +39,7 @@ func (p *Plan) checkTarget(path string, force bool) error {
 	case info.IsDir():
 		return refused(path, "it is a folder")
 	case !info.Mode().IsRegular():
-		return refused(path, "it is no regular file")
+		return refused(path, "it is not a regular file")
 	case parser.Reads(p.m, info) && !p.o.InPlace:
 		return refused(path, "it is the input")
 	case !force:
@@ -61,7 +61,7 @@ func occupant(path, kind string) (fs.FileInfo, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, refused(path, "it is a link: name the %s that it leads to", kind)
+		return nil, refused(path, "it is a link: name the %s that it points to", kind)
 	}
 	return info, nil
 }
@@ -160,7 +160,7 @@ func removeStale(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return refused(path, "something that is no regular file is in the way")
+		return refused(path, "something other than a regular file is in the way")
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|tiles.NoFollow, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -212,7 +212,7 @@ func rename(partial, path string, replace bool) error {
 	case err == nil:
 		return os.Remove(partial)
 	case errors.Is(err, fs.ErrExist):
-		return refused(path, "it was created meanwhile")
+		return refused(path, "it was created in the meantime")
 	default:
 		return os.Rename(partial, path) // a file system without links
 	}

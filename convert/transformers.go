@@ -44,7 +44,7 @@ func (t Transformers) Model(b *limits.Budget, m tensor.Model) (tensor.Model, err
 
 func (t Transformers) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 	if m.Format() != gguf.Format {
-		return nil, wire.ErrUnsupported.With("only a GGUF file, and a folder of mlx-lm, are made a folder of transformers")
+		return nil, wire.ErrUnsupported.With("a folder for transformers is made only from a GGUF file or a folder of mlx-lm")
 	}
 	to := matrices(m, t.Target.DType(), t.Blocks)
 	f, err := family.Back(b, m, torchNames[targetOf(to)], t.Blocks)

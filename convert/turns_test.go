@@ -124,7 +124,7 @@ func TestStacksOfExpertsAreTurnedOneByOne(t *testing.T) {
 					"ffn_down_exps": turned(down, 2, experts, inner, hidden, hidden, 0, 1),
 				} {
 					if got["blk.0."+name+".weight"] != "BF16"+stack {
-						t.Errorf("%s is no transpose of what the folder has", name)
+						t.Errorf("%s is not a transpose of what the folder has", name)
 					}
 				}
 				back, err := convert.Transformers{}.Model(b, f)
@@ -171,6 +171,6 @@ func TestStacksOfExpertsAreCastInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := allBodies(t, f)["blk.0.ffn_up_exps.weight"]; got != "F32"+turned(wide.String(), 4, experts, hidden, 2*inner, inner, 1, 2) {
-		t.Errorf("%.3q is no transpose of what the folder has", got)
+		t.Errorf("%.3q is not a transpose of what the folder has", got)
 	}
 }

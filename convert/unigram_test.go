@@ -60,9 +60,9 @@ func TestUnigramsOfTokenizerJSON(t *testing.T) {
 		class        wire.Class
 	}{
 		{"a vocabulary", fmt.Sprintf(xlmrTokens, precompiled, xlmrVocab), wire.OK},
-		{"a table that is no base64", fmt.Sprintf(xlmrTokens, `{"type": "Precompiled", "precompiled_charsmap": "!"}`, xlmrVocab), wire.Malformed},
+		{"a table that is not a base64", fmt.Sprintf(xlmrTokens, `{"type": "Precompiled", "precompiled_charsmap": "!"}`, xlmrVocab), wire.Malformed},
 		{"a normalizer of another kind", fmt.Sprintf(xlmrTokens, `{"type": "NFKC"}`, xlmrVocab), wire.Unsupported},
-		{"a vocabulary that is no list", fmt.Sprintf(xlmrTokens, precompiled, `{"<s>": 9}`), wire.Malformed},
+		{"a vocabulary that is not a list", fmt.Sprintf(xlmrTokens, precompiled, `{"<s>": 9}`), wire.Malformed},
 		{"a token without a text", fmt.Sprintf(xlmrTokens, precompiled, `[["", 0]]`), wire.Malformed},
 		{"a score beyond float32", fmt.Sprintf(xlmrTokens, precompiled, `[["a", 1e99]]`), wire.Malformed},
 		{"two tokens of one text", fmt.Sprintf(xlmrTokens, precompiled, `[["a", 1], ["a", 2]]`), wire.Malformed},

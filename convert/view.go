@@ -171,7 +171,7 @@ func (t *view) read(b *limits.Budget, r io.ReaderAt, room room, dst []byte, lo, 
 	for e := lo; e < hi; {
 		end := min((e/line+1)*line, hi)
 		if e%t.inner != 0 || end%t.inner != 0 {
-			return wire.ErrUnsupported.With("a part of a view whose neighbors lie far apart")
+			return wire.ErrUnsupported.With("a part of a view whose elements are far apart")
 		}
 		if err := t.readStrip(b, r, room, dst[(e-lo)*t.elem:(end-lo)*t.elem], e, end); err != nil {
 			return err

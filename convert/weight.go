@@ -69,7 +69,7 @@ func newStripReader(m tensor.Model, w *quant.Weight, rows form.Matrix, columns [
 	r.hold = 0
 	for p, c := range columns {
 		if need := rows.Need(p, 0, rows.Rows); need != (tensor.Span{Len: c.Size()}) {
-			return nil, wire.ErrInternal.With("a strip of part %d has %d bytes, its rows take %d", p, c.Size(), need.Len)
+			return nil, wire.ErrInternal.With("a strip of part %d has %d bytes, but its rows take %d", p, c.Size(), need.Len)
 		}
 		r.parts[p].held, r.parts[p].span, r.parts[p].strip = true, tensor.Span{Len: c.Size()}, c
 		r.hold += c.Size() + tiles.Slack

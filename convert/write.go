@@ -21,7 +21,7 @@ func (p *Plan) Write(path string, force bool) (*Result, error) {
 
 func (p *Plan) write(sys system, path string, force bool) (r *Result, err error) {
 	if len(p.Files) != 1 {
-		return nil, refused(path, "the plan has %d files, which need a folder", len(p.Files))
+		return nil, refused(path, "the plan has %d files and needs a folder", len(p.Files))
 	}
 	if err := p.checkTarget(path, force); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func checkRoom(sys system, dir string, size int64) error {
 		return err
 	}
 	if free, known := sys.free(dir); known && free < size {
-		return wire.At("convert", "folder "+wire.Quote(dir), wire.NoOffset, fmt.Errorf("no room: %d bytes are needed, %d are free", size, free))
+		return wire.At("convert", "folder "+wire.Quote(dir), wire.NoOffset, fmt.Errorf("no space: %d bytes are needed, %d are free", size, free))
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (p *parser) integer(l layout) (node, error) {
 	} else {
 		n, ok := new(big.Int).SetString(t.text, 0)
 		if !ok {
-			return nil, p.fail("%v is no integer", t)
+			return nil, p.fail("%v is not an integer", t)
 		}
 		data = complement(n)
 	}
@@ -181,7 +181,7 @@ func (p *parser) real(l layout) (node, error) {
 	t := p.next()
 	v, err := strconv.ParseFloat(t.text, 64)
 	if err != nil {
-		return nil, p.fail("%v is no number", t)
+		return nil, p.fail("%v is not a number", t)
 	}
 	out := []byte(t.text + "\n")
 	if l == double {

@@ -96,7 +96,7 @@ func TestARecipeWithAFaultIsRefusedWithTheLine(t *testing.T) {
 		{head + "u8 1 }", "a verb is wanted"},
 		{head + "repeat 2 { u64 i*2^63*2 }", "is not a number"},
 		{head + "repeat 3 { u64 i*2^63 }", "passes 64 bits"},
-		{head + "repeat -1 { u8 1 }", "is no count"},
+		{head + "repeat -1 { u8 1 }", "is not a count"},
 		{head + "pad 2^40", "passes 128 MiB"},
 		{head + "repeat 2^40 { u8 1 }", "passes 128 MiB"},
 		{head + "at 1 { u8 1 }", "outside"},

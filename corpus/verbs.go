@@ -213,7 +213,7 @@ func (p *parser) repeat() (node, error) {
 	return func(b *builder) error {
 		count, err := n.at(b.counters)
 		if err != nil || count.neg {
-			return fmt.Errorf("%v is no count", count)
+			return fmt.Errorf("%v is not a count", count)
 		}
 		return b.repeat(count.abs, body, *differs)
 	}, nil
@@ -263,11 +263,11 @@ func (p *parser) countAndByte() (n, v expr, err error) {
 func atBoth(b *builder, count, fill expr) (uint64, byte, error) {
 	n, err := count.at(b.counters)
 	if err != nil || n.neg {
-		return 0, 0, fmt.Errorf("%v is no count", n)
+		return 0, 0, fmt.Errorf("%v is not a count", n)
 	}
 	v, err := fill.at(b.counters)
 	if err != nil || v.neg || v.abs > 255 {
-		return 0, 0, fmt.Errorf("%v is no byte", v)
+		return 0, 0, fmt.Errorf("%v is not a byte", v)
 	}
 	return n.abs, byte(v.abs), nil
 }

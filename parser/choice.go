@@ -104,7 +104,7 @@ func (f *family) note(all []entry, name string) *tensor.Finding {
 	if len(left) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s is the model, as %s reads the folder; left alone: %s", wire.Quote(name), f.library, strings.Join(left, ", "))
+	text := fmt.Sprintf("%s is the model that %s reads from the folder; not read: %s", wire.Quote(name), f.library, strings.Join(left, ", "))
 	if more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -81,15 +81,15 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 		"models--o--two/snapshots/fedcba9876543210/m.safetensors": string(shard("w")),
 	})
 	for _, tc := range []struct{ folder, tensor, left string }{
-		{"trainer", "w", `"model.safetensors" is the model, as transformers reads the folder; left alone: "optimizer.pt", "rng_state.pth", "training_args.bin"`},
-		{"bin", "w", `left alone: "pytorch_model.bin.index.json"`},
+		{"trainer", "w", `"model.safetensors" is the model that transformers reads from the folder; not read: "optimizer.pt", "rng_state.pth", "training_args.bin"`},
+		{"bin", "w", `not read: "pytorch_model.bin.index.json"`},
 		{"mlx", "w", ""},
-		{"base", "w", `left alone: "adapter_model.safetensors"`},
-		{"adapter", "a", `"adapter_model.safetensors" is the model, as PEFT reads the folder; left alone: "optimizer.pt"`},
-		{"unet", "u", `as diffusers reads the folder; left alone: "diffusion_pytorch_model.fp16.safetensors"`},
+		{"base", "w", `not read: "adapter_model.safetensors"`},
+		{"adapter", "a", `"adapter_model.safetensors" is the model that PEFT reads from the folder; not read: "optimizer.pt"`},
+		{"unet", "u", `that diffusers reads from the folder; not read: "diffusion_pytorch_model.fp16.safetensors"`},
 		{"models--o--m", "w", ""},
-		{"named", "o", `"other.safetensors" is the model, as transformers reads the folder; left alone: "model.safetensors"`},
-		{"namedindex", "w", `left alone: "model.safetensors", "x.safetensors"`},
+		{"named", "o", `"other.safetensors" is the model that transformers reads from the folder; not read: "model.safetensors"`},
+		{"namedindex", "w", `not read: "model.safetensors", "x.safetensors"`},
 		{"namednull", "w", ""},
 		{"cut", "w", ""},
 	} {

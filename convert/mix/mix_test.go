@@ -129,7 +129,7 @@ func TestNamesOfMixes(t *testing.T) {
 	seen := map[uint32]bool{}
 	for _, x := range All() {
 		if seen[x.FileType] {
-			t.Errorf("%s: file type %d stands twice", x.Name, x.FileType)
+			t.Errorf("%s: file type %d appears twice", x.Name, x.FileType)
 		}
 		seen[x.FileType] = true
 	}
