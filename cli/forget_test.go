@@ -318,9 +318,9 @@ func TestABudgetChoosesFromTheTypesGiven(t *testing.T) {
 		{"--budget 16bpw --types q8_0,f16", `"forgotten"`, 0},
 		{"--budget 1bpw --types q8_0", `"weights":[],"kept":[]`, 0}, // what it is already
 		{"--budget 1bpw --types q5_1", "even the smallest of --types need", 2},
-		{"--budget 6bpw --types q4_0,q4_0", "appears twice", 2},
-		{"--budget 6bpw --types q4_0,f32", "is not a type of blocks", 2},
-		{"--budget 6bpw --types q8_1", "is not a type of blocks", 2},
+		{"--budget 6bpw --types q4_0,q4_0", "is listed twice", 2},
+		{"--budget 6bpw --types q4_0,f32", "is not a block type", 2},
+		{"--budget 6bpw --types q8_1", "is not a block type", 2},
 		{"--types q4_0", "needs --budget", 2},
 		{"--compare q8_0,q4_0", `"target":"q4_0"`, 0},
 	} {
