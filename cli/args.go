@@ -18,7 +18,7 @@ func usageError(err error) error {
 	}
 	text := e.Error()
 	if strings.ContainsAny(e.Unknown, "./") {
-		text = fmt.Sprintf("%q is no command: amn inspect %s, perhaps", e.Unknown, e.Unknown)
+		text = fmt.Sprintf("%q is not a command; perhaps amn inspect %s?", e.Unknown, e.Unknown)
 	}
 	return usage{fmt.Sprintf("%s (%s --help lists what is there)", text, e.Command.Path())}
 }

@@ -154,7 +154,7 @@ func TestMistypedCommandsAreGuessedAt(t *testing.T) {
 // A flag is guessed at like a command, among those that the command takes.
 func TestMistypedFlagsAreGuessedAt(t *testing.T) {
 	for line, want := range map[string]string{
-		"dequantize --to bf61 x":  `--to: "bf61" is none of bf16, f16, f32, did you mean "bf16"?`,
+		"dequantize --to bf61 x":  `--to: "bf61" is not one of bf16, f16, f32, did you mean "bf16"?`,
 		"convert --treads 2 x":    `unknown flag --treads, did you mean "--threads"?`,
 		"inspect --jsno x":        `unknown flag --jsno, did you mean "--json"?`,
 		"quantize --timeotu 1s x": `unknown flag --timeotu, did you mean "--timeout"?`,

@@ -72,9 +72,7 @@ func (c *editCmd) edit(b *limits.Budget, format string) (*convert.Edit, error) {
 		}
 		e.Set = append(e.Set, set)
 	}
-	for _, key := range c.Delete {
-		e.Delete = append(e.Delete, key)
-	}
+	e.Delete = append(e.Delete, c.Delete...)
 	return e, e.Check(format)
 }
 

@@ -105,7 +105,7 @@ func readPolicy(arg string) (gate.Policy, error) {
 	f, err := os.Open(arg)
 	if err != nil {
 		if os.IsNotExist(err) && !strings.ContainsAny(arg, `/\.`) {
-			return gate.Policy{}, fmt.Errorf("%q is no profile (%s) and no file%s", arg, strings.Join(limits.Profiles(), ", "), command.Nearest(arg, limits.Profiles()))
+			return gate.Policy{}, fmt.Errorf("%q is neither a profile (%s) nor a file%s", arg, strings.Join(limits.Profiles(), ", "), command.Nearest(arg, limits.Profiles()))
 		}
 		return gate.Policy{}, err
 	}

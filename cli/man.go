@@ -34,7 +34,7 @@ func (c *manCmd) Run(_ context.Context, s *session) error {
 	for _, word := range c.Command {
 		next := node.Find(word)
 		if next == nil {
-			return usage{fmt.Sprintf("%q is no command%s (amn --help lists them)", word, command.Nearest(word, node.Words()))}
+			return usage{fmt.Sprintf("%q is not a command%s (amn --help lists what is there)", word, command.Nearest(word, node.Words()))}
 		}
 		node = next
 	}

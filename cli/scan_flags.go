@@ -24,12 +24,8 @@ type pipelineFlags struct {
 
 // lay adds to a gate what the flags say.
 func (f *pipelineFlags) lay(g *gate.Gate) (err error) {
-	patterns := []string{}
-	for _, p := range f.Exclude {
-		patterns = append(patterns, p)
-	}
-	if len(patterns) > 0 {
-		if g.Exclude, err = gate.Exclude(patterns...); err != nil {
+	if len(f.Exclude) > 0 {
+		if g.Exclude, err = gate.Exclude(f.Exclude...); err != nil {
 			return usage{"--exclude: " + err.Error()}
 		}
 	}

@@ -40,7 +40,7 @@ type (
 		Digest    bool          `default:"true" negatable:"" help:"Digest."`
 		Page      page          `help:"Page."`
 
-		state int
+		State int // no flag: it has no help
 	}
 	page struct {
 		on   bool
@@ -129,15 +129,15 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	for _, c := range []struct{ line, of, want string }{
 		{"", "amn", "say which command: convert, limits"},
 		{"-q", "amn", "say which command: convert, limits"},
-		{"convret", "amn", `"convret" is no command, did you mean "convert"?`},
-		{"convret --help", "amn", `"convret" is no command, did you mean "convert"?`},
-		{"-- convert", "amn", "convert: no command is looked for behind --"},
+		{"convret", "amn", `"convret" is not a command, did you mean "convert"?`},
+		{"convret --help", "amn", `"convret" is not a command, did you mean "convert"?`},
+		{"-- convert", "amn", "convert: no command may follow --"},
 		{"convert", "amn convert", "<path> is missing"},
 		{"convert a --forse", "amn convert", `unknown flag --forse, did you mean "--force"?`},
 		{"convert a --no-force", "amn convert", `unknown flag --no-force, did you mean "--force"?`},
 		{"convert a -fx", "amn convert", "unknown flag -x"},
 		{"convert a -f\xff", "amn convert", "unknown flag -\xff"},
-		{"convert a --to bf61", "amn convert", `--to: "bf61" is none of bf16, f16, did you mean "bf16"?`},
+		{"convert a --to bf61", "amn convert", `--to: "bf61" is not one of bf16, f16, did you mean "bf16"?`},
 		{"convert a -o", "amn convert", "--output: its value is missing"},
 		{"convert a -o --to f16", "amn convert", "--output: its value is missing, or is written --output=--to"},
 		{"convert a --limit 1.5", "amn convert", `--limit: "1.5" is not a whole number`},
@@ -148,7 +148,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		{"convert a -o /", "amn convert", "--output: it is a root"},
 		{"copy -o /", "amn copy", "--output: it is a root"},
 		{"copy a", "amn copy", "unexpected argument a"},
-		{"limits show edge", "amn limits show", `[<profile>]: "edge" is none of server, strict`},
+		{"limits show edge", "amn limits show", `[<profile>]: "edge" is not one of server, strict`},
 		{"limits strict server", "amn limits show", "unexpected argument server"},
 	} {
 		root, _, _, _ := program()

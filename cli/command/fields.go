@@ -17,7 +17,7 @@ func (c *Command) read() *Command {
 	c.isRead = true
 	v := reflect.ValueOf(c.Target)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		panic(fmt.Sprintf("internal error: %s: %T is no pointer to a struct", c.Name, c.Target))
+		panic(fmt.Sprintf("internal error: %s: %T is not a pointer to a struct", c.Name, c.Target))
 	}
 	c.embed(v.Elem(), "")
 	return c

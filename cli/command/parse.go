@@ -187,17 +187,17 @@ func admit(enum []string, text string) error {
 	if text == "" || len(enum) == 0 || slices.Contains(enum, text) {
 		return nil
 	}
-	return fmt.Errorf("%q is none of %s%s", text, strings.Join(enum, ", "), Nearest(text, enum))
+	return fmt.Errorf("%q is not one of %s%s", text, strings.Join(enum, ", "), Nearest(text, enum))
 }
 
 func (p *parser) argument(word string) {
 	c, args := p.command, p.command.Args()
 	switch {
 	case c.Find(word) != nil:
-		p.fail("%s: no command is looked for behind --", word)
+		p.fail("%s: no command may follow --", word)
 		return
 	case len(c.Commands()) > 0:
-		e := c.errorf("%q is no command%s", word, Nearest(word, c.Words()))
+		e := c.errorf("%q is not a command%s", word, Nearest(word, c.Words()))
 		if e.Unknown = word; p.err == nil {
 			p.err = e
 		}

@@ -81,7 +81,7 @@ func TestNoPrivateWords(t *testing.T) {
 func TestMessagesAreNotClumsy(t *testing.T) {
 	c := check(t)
 	for _, s := range sources(t) {
-		if s.test() || s.generated() || s.in("cli", "corpus", "crosscheck", "fuzz", "internal/site") {
+		if s.test() || s.generated() || s.in("corpus", "crosscheck", "fuzz", "internal/site") {
 			continue
 		}
 		ast.Inspect(s.tree, func(n ast.Node) bool {

@@ -47,7 +47,6 @@ func (r *reader) onnxText() error {
 			if text, err = r.textOf(c, text); err == nil && (inData && field == "value" || paired == "location" || strings.Contains(paired, `\`)) {
 				err = r.externalData(text)
 			}
-			continue
 		case inName(c):
 			if field, err = r.name(c); err == nil {
 				inData = field == "external_data" || inData && (field == "key" || field == "value")
@@ -63,7 +62,7 @@ func (r *reader) onnxText() error {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		if c != '#' {
+		if c != '#' && c != '"' && c != '\'' {
 			text = ""
 		}
 	}
