@@ -204,9 +204,9 @@ func readAll(m tensor.Model) error {
 // folder is refused, not left out: nobody would have looked at it.
 func TestNamesThatCannotBeFilesBesideEachOther(t *testing.T) {
 	for name, c := range map[string]struct{ a, b, says string }{
-		"out of the folder":   {"tiny.gguf", "../x.pt", "no name of a file"},
-		"from the root":       {"tiny.gguf", "/etc/x.pt", "no name of a file"},
-		"nothing between":     {"tiny.gguf", "a//x.pt", "no name of a file"},
+		"out of the folder":   {"tiny.gguf", "../x.pt", "is not a name of a file"},
+		"from the root":       {"tiny.gguf", "/etc/x.pt", "is not a name of a file"},
+		"nothing between":     {"tiny.gguf", "a//x.pt", "is not a name of a file"},
 		"given twice":         {"tiny.gguf", "tiny.gguf", "twice"},
 		"a file and a folder": {"tiny.gguf", "tiny.gguf/x.pt", "a file and a folder"},
 		"a folder and a file": {"tiny.gguf/a/b", "tiny.gguf/a", "a file and a folder"},

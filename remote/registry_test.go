@@ -144,7 +144,7 @@ func TestRegistriesThatLie(t *testing.T) {
 		}, "@", "another digest"},
 		"a digest that leads away": {func(a *artifact) {
 			a.manifests["latest"] = []byte(`{"layers":[{"digest":"sha256:../../x","size":1}]}`)
-		}, "", "no SHA-256"},
+		}, "", "not an SHA-256"},
 		"a size below nothing": {func(a *artifact) {
 			a.manifests["latest"] = []byte(`{"layers":[{"digest":"` + digest(nil) + `","size":-1,"annotations":{"org.opencontainers.image.title":"a.gguf"}}]}`)
 		}, "", "a size below nothing"},
