@@ -73,7 +73,7 @@ func (w *walk) imports(key, text string, at int64) error {
 		return w.importOf(megatron, key, text, at)
 	case key == "model_file" && isCode(text):
 		return w.report(codeImport, tensor.Danger, key, at, "mlx-lm before 0.32 runs "+wire.Quote(text))
-	case key == "transformers_weights" && (!tensor.IsLocal(text) || strings.ContainsAny(text, `\:`)):
+	case key == "transformers_weights" && leaves(text):
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "transformers reads the weights from "+wire.Quote(text))
 	case w.isComponents():
 		return w.component(text, at)

@@ -347,7 +347,7 @@ func (w *walk) str() error {
 		return longTemplate(size)
 	case template:
 		return w.template("chat_template", text, at, false)
-	case w.below("weight_map") && (!tensor.IsLocal(text) || strings.ContainsAny(text, `\:`)):
+	case w.below("weight_map") && leaves(text):
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "its loader reads a shard from "+wire.Quote(text))
 	case w.below("auto_map"):
 		return w.autoMap(text, at)

@@ -73,7 +73,7 @@ func (l *lines) tags(line string, most int) error {
 }
 
 func (l *lines) tag(tag string, at int64) error {
-	if file, ok := strings.CutPrefix(tag, "include:"); ok && (!tensor.IsLocal(file) || strings.ContainsAny(file, `\:`)) {
+	if file, ok := strings.CutPrefix(tag, "include:"); ok && leaves(file) {
 		return l.report(codeImport, tensor.Danger, "!include", at, "SpeechBrain reads "+wire.Quote(file)+", and calls what it names")
 	}
 	for _, kind := range hyper {

@@ -32,7 +32,7 @@ func (r *reader) onnxText() error {
 		field  string // the last name
 		inData bool   // nothing but key and value was named since external_data
 		paired string // a text with a colon behind it
-		text   string
+		text   []byte
 	)
 	for {
 		c, err := r.next()
@@ -45,7 +45,7 @@ func (r *reader) onnxText() error {
 			err = r.skipLine()
 		case c == '"' || c == '\'':
 			if text, err = r.textOf(c, text); err == nil && (inData && field == "value" || paired == "location" || strings.Contains(paired, `\`)) {
-				err = r.externalData(text)
+				err = r.externalData(string(text))
 			}
 		case inName(c):
 			if field, err = r.name(c); err == nil {
@@ -53,7 +53,7 @@ func (r *reader) onnxText() error {
 			}
 			paired = ""
 		case c == ':':
-			paired = text
+			paired = string(text)
 		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
 			continue // texts beside each other are one
 		default:
@@ -63,7 +63,7 @@ func (r *reader) onnxText() error {
 			return err
 		}
 		if c != '#' && c != '"' && c != '\'' {
-			text = ""
+			text = text[:0]
 		}
 	}
 }
@@ -96,27 +96,26 @@ func (r *reader) skipLine() error {
 
 // textOf reads a text behind its quote, and appends as much of it as is kept. Of an
 // escape the backslash is, which no path that is taken has.
-func (r *reader) textOf(quote byte, text string) (string, error) {
-	out := []byte(text)
+func (r *reader) textOf(quote byte, text []byte) ([]byte, error) {
 	for {
 		c, err := r.next()
 		if err != nil || c == quote {
-			return string(out), err
+			return text, err
 		}
 		if c == '\\' {
 			if _, err := r.next(); err != nil {
-				return string(out), err
+				return text, err
 			}
 		}
-		if len(out) < maxText {
-			out = append(out, c)
+		if len(text) < maxText {
+			text = append(text, c)
 		}
 	}
 }
 
 // externalData judges a place of data of an ONNX model: numbers are such places too.
 func (r *reader) externalData(text string) error {
-	if text == "" || tensor.IsLocal(text) && !strings.ContainsAny(text, `\:`) {
+	if text == "" || !leaves(text) {
 		return nil
 	}
 	return r.once("onnx.external-path", tensor.Danger, "", r.off, "an ONNX model as text reads data from "+wire.Quote(text))

@@ -121,6 +121,12 @@ func (r *reader) back() {
 	}
 }
 
+// leaves reports a path that may lead out of the model's folder. Of one of which no more
+// than its beginning was kept nobody knows where it leads.
+func leaves(path string) bool {
+	return len(path) >= maxText || !tensor.IsLocal(path) || strings.ContainsAny(path, `\:`)
+}
+
 // report keeps a finding, up to the most of a file.
 func (r *reader) report(code string, s tensor.Severity, where string, off int64, text string) error {
 	if len(r.found.All()) >= maxFound {
