@@ -153,7 +153,7 @@ func (c *config) within(owner string) bool {
 // work is the steps that a module costs: the lists of the configuration are held
 // against its name a few times.
 func (a *adapter) work(name string) int64 {
-	return int64(1+len(name)/32)*(int64(1+len(a.targets.names)+len(a.excludes.names)+(1+len(a.saved))*strings.Count(name, ".")+len(a.layers)+len(a.parameters)*len(a.parameters))+2*a.plain) + int64(1+len(name))*a.expressions
+	return int64(1+len(name)/32)*(int64(1+len(a.targets.names)+len(a.excludes.names)+(1+len(a.saved)+len(a.layerNames))*strings.Count(name, ".")+len(a.layers)+len(a.parameters)*len(a.parameters))+2*a.plain) + int64(1+len(name))*a.expressions
 }
 
 // complete refuses a module that lacks a part, or has one that nothing asks for.

@@ -156,9 +156,6 @@ func (c *config) leftOut(module string) string {
 	return ""
 }
 
-// A layer is the number of one in a module's name.
-var layerNumber = regexp.MustCompile(`^[0-9]+$`)
-
 // inLayers reports a module of a layer that is adapted, or that all layers are. PEFT
 // takes the first number of a name behind a name for the layer's; before 0.21 it took
 // the last.
@@ -166,26 +163,30 @@ func (c *config) inLayers(module string) bool {
 	if len(c.layers) == 0 {
 		return true
 	}
-	parts := strings.Split(module, ".")
-	first, last := "", ""
-	for i := 1; i < len(parts)-1; i++ {
-		if !layerNumber.MatchString(parts[i]) || !c.beforeLayer(parts[:i]) {
-			continue
+	first, last, before := "", "", ""
+	for i, rest := 0, module; ; i++ {
+		part, after, more := strings.Cut(rest, ".")
+		if !more { // what is behind the last dot is the module's own name
+			return c.hasLayer(first) || c.hasLayer(last)
 		}
-		if last = parts[i]; first == "" {
-			first = last
+		if isNumber(part) && c.beforeLayer(i, before) {
+			if last = part; first == "" {
+				first = last
+			}
 		}
+		before, rest = part, after
 	}
-	return c.hasLayer(first) || c.hasLayer(last)
 }
 
-// beforeLayer reports names after which a layer's number stands: any two, or those of
-// layers_pattern.
-func (c *config) beforeLayer(parts []string) bool {
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// beforeLayer reports whether a layer's number may stand at place i of a name, behind
+// another: at the third or later, or behind one of layers_pattern, which have no dots.
+func (c *config) beforeLayer(i int, before string) bool {
 	if len(c.layerNames) == 0 {
-		return len(parts) > 1
+		return i > 1
 	}
-	return ends(c.layerNames, strings.Join(parts, "."))
+	return i > 0 && slices.Contains(c.layerNames, before)
 }
 
 func (c *config) hasLayer(number string) bool {
