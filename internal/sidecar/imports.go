@@ -183,6 +183,9 @@ func (r *reader) base() string {
 
 // isCode reports the name of a file that Python imports.
 func isCode(name string) bool {
+	if len(name) >= maxText { // its end was perhaps not kept
+		return true
+	}
 	name = strings.ToLower(name)
 	for _, end := range [...]string{".py", ".pyc", ".pyw", ".pyd", ".so"} {
 		if strings.HasSuffix(name, end) {

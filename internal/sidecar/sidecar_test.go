@@ -116,6 +116,7 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 		{"adapter_config.json", `{"auto_mapping": {"base_model_class": "X", "parent_library": "evil"}}`, "sidecar.import"},
 		{"adapter_config.json", `{"auto_mapping": null, "megatron_config": {}, "megatron_core": "evil"}`, "sidecar.import"},
 		{"config.json", `{"model_type": "llama", "model_file": "model.py"}`, "sidecar.import"},
+		{"config.json", `{"model_file": "` + strings.Repeat("dd/", 256) + `model.py"}`, "sidecar.import"},
 		{"config.json", `{"model_file": "model.onnx"}`, ""},
 		{"config.json", `{"transformers_weights": "../x.safetensors"}`, "sidecar.index-path"},
 		{"config.json", `{"transformers_weights": "x.safetensors"}`, ""},
