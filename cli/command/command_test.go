@@ -179,6 +179,18 @@ func TestHelpIsGivenWhateverElseIsWrong(t *testing.T) {
 	}
 }
 
+// A flag that is empty is a variable that a script did not set; an argument is a word.
+func TestEmptyValuesOfAList(t *testing.T) {
+	root, _, _, _ := program()
+	if _, err := root.Parse([]string{"convert", "a", "--to", ""}); err != nil {
+		t.Error(err)
+	}
+	root, _, _, _ = program()
+	if _, err := root.Parse([]string{"limits", "show", ""}); err == nil {
+		t.Error("an empty argument passes for one of server and strict")
+	}
+}
+
 func TestTheModelIsThatOfTheFields(t *testing.T) {
 	root, _, _, _ := program()
 	var flags []string

@@ -171,7 +171,10 @@ func (p *parser) valued(f *Flag, args []string) []string {
 }
 
 func (p *parser) set(f *Flag, text string) {
-	err := admit(f.Enum, text)
+	var err error
+	if text != "" { // else it is not given: a script's variable that is not set
+		err = admit(f.Enum, text)
+	}
 	if err == nil {
 		err = f.value.set(text)
 	}
@@ -181,10 +184,9 @@ func (p *parser) set(f *Flag, text string) {
 	p.help = p.help || f.value.help && err == nil && text == "true"
 }
 
-// admit refuses what a list of values does not have. Nothing is what is not given: a
-// script's variable that is not set.
+// admit refuses what a list of values does not have.
 func admit(enum []string, text string) error {
-	if text == "" || len(enum) == 0 || slices.Contains(enum, text) {
+	if len(enum) == 0 || slices.Contains(enum, text) {
 		return nil
 	}
 	return fmt.Errorf("%q is not one of %s%s", text, strings.Join(enum, ", "), Nearest(text, enum))
