@@ -262,13 +262,13 @@ def asked(amn, kind):
 AGAIN = "\n## Loaded again\n"
 MEANING = {
     "equal": "the same modules, keys and bits of the state_dict as transformers' own",
-    "nothing": "no linear module: transformers quantizes nothing, and amn refuses",
-    "other type": "as equal, but some tensors that transformers makes float32 stay float16",
-    "breaks in transformers": "what transformers quantizes and saves it does not load again",
-    "amn alone": "the same, and transformers loads what amn quantizes",
-    "refused": "transformers loads its own, and amn refuses",
-    "WRONG": "modules differ: a difference not mended yet",
-    "not built": "no small model of it",
+    "nothing": "no linear module: transformers quantizes nothing, and amn refuses the model",
+    "other type": "equal, except that some tensors stay float16 which transformers makes float32",
+    "breaks in transformers": "transformers does not load what it quantized and saved itself",
+    "amn alone": "the same, but transformers loads what amn quantized",
+    "refused": "transformers loads its own model, and amn refuses to quantize it",
+    "WRONG": "modules differ, not fixed yet",
+    "not built": "no small model could be built",
 }
 
 
@@ -276,14 +276,14 @@ def page(rows):
     """What the sweep found, type by type, with the reason of all that is not equal."""
     part = {k for k, r in rows.items() if (r["verdict"], r["why"]) == ("not built", "no class")}
     of = {v: sorted(k for k, r in rows.items() if r["verdict"] == v and k not in part) for v in MEANING}
-    out = [AGAIN, "A small random model of a type in F16, quantized by amn and by transformers, in NF4 and in LLM.int8(), and loaded by transformers. The verdicts are in",
-           "`crosscheck/linears/reload.jsonl`; a type with a line there is not asked again.",
-           f"{sum('class' in r for r in rows.values())} of the lines name their class: they were measured since the class in `architectures` decides, the others before.", "",
+    out = [AGAIN, "A small random model of each type in F16 was quantized by amn and by transformers, in NF4 and in LLM.int8(), and loaded by transformers. The verdicts are in",
+           "`crosscheck/linears/reload.jsonl`. A type with a line there is not tried again.",
+           f"{sum('class' in r for r in rows.values())} of the lines name a class: they were measured after amn began to look at the class in `architectures`.", "",
            "    PYTHONPATH=.venv/quant python3 crosscheck/linears/reload.py --out crosscheck/linears/reload.jsonl --page docs/model-types.md amn",
-           "    make crosscheck PART=reload          those that were wrong once, and others by chance", "",
+           "    make crosscheck PART=reload          types that were wrong once, and a random choice of others", "",
            "| verdict | types | meaning |", "|---|---:|---|"]
     out += [f"| {v} | {len(of[v])} | {MEANING[v]} |" for v in MEANING if of[v]]
-    out += [f"| part of others | {len(part)} | a configuration inside others, that no class of its own has |", "", "**equal**: " + ", ".join(of["equal"]) + ".", "",
+    out += [f"| part of others | {len(part)} | part of other configurations, without a class of its own |", "", "**equal**: " + ", ".join(of["equal"]) + ".", "",
             "| type | verdict | why |", "|---|---|---|"]
     out += [f"| {k} | {v} | {short(rows[k]['why'])} |" for v in MEANING if v != "equal" for k in of[v]]
     return "\n".join(out) + "\n\n**part of others**: " + ", ".join(sorted(part)) + ".\n"

@@ -1,14 +1,14 @@
-"""Holds `amn quantize` against what build.py asked transformers, for every class.
+"""Compares `amn quantize` with what build.py asked transformers, for every class.
 
     sweep.py AMN IN.jsonl [LEDGER OUT.md]
 
 A model of each class is a folder with its names (two layers of each kind) and its
 config.json; which weights a dry run would quantize must be those that transformers
-quantizes. To take what is no linear module is an error ("more"): such a model does not
-load. "Fewer" is counted, and "extra": linear modules that transformers leaves alone
-where nobody tells it, which config.json does.
+quantizes. A weight that is not of a linear module is an error ("more"): such a model does not
+load. "Fewer" and "extra" are counted; extra are linear modules that transformers leaves
+alone by default, and that config.json lists.
 
-A line of LEDGER is a type: its verdict, how many classes were held, and the classes that were not
+A line of LEDGER is a type: its verdict, how many classes were compared, and the classes that were not
 built. Types that IN does not have keep their lines; OUT.md is made of all of them.
 """
 import collections
@@ -86,7 +86,7 @@ def main():
         lines |= {k: {"type": k, "verdict": v, "why": why[k].get(v, ""), "classes": held[k], "missing": missing[k]} for k, v in verdicts.items()}
         ledger.write_text("".join(json.dumps(lines[k]) + "\n" for k in sorted(lines)))
         text = out.read_text() if out.exists() else ""
-        again = text[text.index(AGAIN):] if AGAIN in text else ""  # what reload.py has said
+        again = text[text.index(AGAIN):] if AGAIN in text else ""  # the part of reload.py
         out.write_text(page(lines, {kind for kind, names in classes().items() if not names}, {kind for kind, names in classes().items() if names and kind not in lines}) + again)
     return 1 if bad else 0
 
@@ -94,12 +94,12 @@ def main():
 AGAIN = "\n## Loaded again\n"
 ORDER = ("more", "by names", "refused", "taken apart", "fewer", "extra", "equal", "nothing")
 MEANING = {
-    "equal": "what is quantized is what transformers quantizes",
-    "nothing": "no linear module that transformers quantizes: refused",
-    "taken apart": "refused: transformers takes a weight apart when it loads, which it does not beside quantized ones",
-    "extra": "also linear modules that transformers leaves alone where nobody tells it; config.json tells it",
-    "fewer": "a linear module is left alone that transformers takes; it loads",
-    "not built": "not built here: names decide, and the output says so",
+    "equal": "amn quantizes exactly the weights that transformers quantizes",
+    "nothing": "refused: there is no linear module that transformers quantizes",
+    "taken apart": "refused: transformers splits a weight while loading, which does not work next to quantized weights",
+    "extra": "amn also quantizes linear modules that transformers leaves alone by default; config.json lists them",
+    "fewer": "amn leaves alone a linear module that transformers quantizes; the model loads",
+    "not built": "no model could be built here: amn decides by names, and the output says so",
     "more": "a bug", "by names": "a bug", "refused": "a bug",
 }
 
@@ -117,23 +117,25 @@ def page(lines, none, rest):
     worst = collections.Counter(verdicts.values())
     missing = [(k, c, w) for k, r in lines.items() if r["verdict"] != "not built" for c, w in r["missing"].items()]
     out = ["# Which weights of a model are quantized", "",
-           "`amn quantize` asks tables (`convert/linears.txt`, `convert/classes.txt`) which weights of a model are linear modules of transformers 5.23: by the",
-           "`model_type` of config.json, and by the class in its `architectures` where the classes of a type differ. A class that is not known of the type has what",
-           "all classes of the type agree in, names decide about the rest, and the output says so; so it does of a type without a row, and of matrices that no",
-           "class of the type has with its default configuration. The tables are made of transformers itself, and every class was held against a dry run:", "",
+           "`amn quantize` quantizes the linear modules of transformers 5.23. Two tables say which weights they are: `convert/linears.txt` by the `model_type` of config.json,",
+           "and `convert/classes.txt` by the class in its `architectures`, where the classes of a type differ. amn decides by names, and its output says so, in three cases:", "",
+           "- an unknown class of a known type, for weights in which the type's classes differ;",
+           "- a type without a row;",
+           "- matrices that no class of the type has with its default configuration.", "",
+           "The tables are generated from transformers. Every class was compared with a dry run:", "",
            "    python3 crosscheck/linears/build.py types.jsonl", "    python3 crosscheck/linears/table.py types.jsonl convert",
            "    python3 crosscheck/linears/sweep.py amn types.jsonl crosscheck/linears/sweep.jsonl docs/model-types.md", "",
            "| verdict | types | meaning |", "|---|---:|---|"]
     out += [f"| {v} | {worst[v]} | {MEANING[v]} |" for v in MEANING if worst[v]]
-    out += [f"| no class | {len(none)} | a configuration inside others: transformers has no class for it alone |"]
-    out += [f"| not asked | {len(rest)} | the row of the type is older: of the classes in the auto mappings, folded into one; what its classes differ in names decide |"] if rest else []
-    out += ["", f"A type counts by the worst verdict of its classes, of which {sum(r['classes'] for r in lines.values()):,} were held. The verdicts are in `crosscheck/linears/sweep.jsonl`."]
+    out += [f"| no class | {len(none)} | part of other configurations: transformers has no class for it alone |"]
+    out += [f"| not asked | {len(rest)} | the row of the type is older: it joins the classes of the auto mappings into one, and names decide where they differ |"] if rest else []
+    out += ["", f"A type has the worst verdict of its classes; {sum(r['classes'] for r in lines.values()):,} classes were compared. The verdicts are in `crosscheck/linears/sweep.jsonl`."]
     for v in ("taken apart", "fewer", "extra", "not built"):
         rows = [f"| {k} | {(lines[k]['why'] or next(iter(lines[k]['missing'].values()), '')).replace('|', '/')} |" for k in sorted(k for k, w in verdicts.items() if w == v)]
         if rows:
             out += ["", f"## {v[0].upper()}{v[1:]}", "", "| type | why |", "|---|---|", *rows]
     if missing:
-        out += ["", "Classes that were not built, of types that others stand for:", "", "| type | class | why |", "|---|---|---|"]
+        out += ["", "Classes that could not be built, of types with other classes that were:", "", "| type | class | why |", "|---|---|---|"]
         out += [f"| {k} | {c} | {w.replace('|', '/')} |" for k, c, w in sorted(missing)]
     for v in ("equal", "nothing"):
         out += ["", f"## {v[0].upper()}{v[1:]}", "", ", ".join(sorted(k for k, w in verdicts.items() if w == v)) + "."]
