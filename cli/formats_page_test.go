@@ -37,8 +37,8 @@ func quoted(s string) string { return "`" + s + "`" }
 func TestThePageOfFormats(t *testing.T) {
 	var p docPage
 	p.WriteString("# Formats and schemes\n")
-	p.text("The content of a file decides its format, never its name. `amn formats` prints these lists, `amn formats --json` prints them for programs. A test writes this page from the tables that\n" +
-		"the program works with (`go test ./cli -update`).")
+	p.text("The content of a file decides its format, never its name. `amn formats` prints these lists, and `amn formats --json` prints them for programs. This page is written from the same tables that\n" +
+		"the program uses (`go test ./cli -update`).")
 
 	p.text("## Formats")
 	var rows [][]string
@@ -48,7 +48,7 @@ func TestThePageOfFormats(t *testing.T) {
 	p.table([]string{"name", "format", "usual names"}, rows)
 
 	p.text("## Quantized weights that are decoded")
-	p.text("Each is bit for bit what the named library computes. Goldens that it wrote are in the tests; [how it was checked](quantize.md#how-it-was-checked).")
+	p.text("Each scheme decodes to exactly the bits that the named library computes. The tests compare it with files that the library wrote; see [how it was checked](quantize.md#how-it-was-checked).")
 	schemes, refused := quant.Schemes()
 	rows = nil
 	for _, q := range schemes {
@@ -58,7 +58,7 @@ func TestThePageOfFormats(t *testing.T) {
 	p.text("Known, and refused by name: " + strings.Join(refused, ", ") + ".")
 
 	p.text("## What `amn quantize --to` writes")
-	p.text("`nf4`, `fp4` and `int8` are bitsandbytes' own; [quantizing](quantize.md) says what loads each.")
+	p.text("`nf4`, `fp4` and `int8` are those of bitsandbytes. [Quantizing](quantize.md) says what loads each target.")
 	rows = nil
 	for _, f := range scaled.Formats() {
 		rows = append(rows, []string{quoted(f.Name), f.Layout})
@@ -67,10 +67,10 @@ func TestThePageOfFormats(t *testing.T) {
 		rows = append(rows, []string{quoted(f.Name), f.Layout})
 	}
 	p.table([]string{"`--to`", "layout"}, rows)
-	p.text("llama.cpp's mixes, of GGUF models and of [folders of transformers](llamacpp.md): `" + strings.Join(cli.MixNames(), "`, `") + "`.")
+	p.text("llama.cpp's mixes, for GGUF models and [transformers folders](llamacpp.md): `" + strings.Join(cli.MixNames(), "`, `") + "`.")
 
 	p.text("## Refused by name")
-	p.text("Files that are often found in place of a model, and what to do with them:")
+	p.text("Files that are often mistaken for a model, and what to do with them:")
 	rows = nil
 	for _, f := range parser.Recognized() {
 		rows = append(rows, []string{f.What, f.Advice})
