@@ -16,7 +16,7 @@
 //     are more than literals. type.txt of GluonTS.
 //   - handler.py, code/inference.py, N/model.py: servers run them for where they lie.
 //   - MLmodel of MLflow: the module that loads it, code beside it. config.pbtxt of
-//     Triton: a backend that runs code.
+//     Triton: a backend that runs code, a library.
 //
 // Each request is a finding with the code of a rule.
 //
@@ -27,7 +27,9 @@
 // ends at the first error; OmegaConf reads such a text as YAML, so it is searched as YAML
 // too. YAML is searched line by line,
 // because a full YAML parser would be larger than the code it protects; a name is
-// reported even where it has no effect. Every step consumes at least one byte.
+// reported even where it has no effect. A value that its line does not end is judged by
+// the lines that it goes on in. Of a long string the beginning is kept and its end; what
+// depends on more is refused. Every step consumes at least one byte.
 //
 // # Limits
 //

@@ -59,15 +59,15 @@ func imports(text string) bool {
 }
 
 // expression judges a string that JSON gives to a library such as MONAI.
-func (w *walk) expression(key, text string, size, at int64) (bool, error) {
-	if w.base() == "tokenizer.json" || !strings.HasPrefix(text, "$") || size == int64(len(text)) && !isExpression(text) {
+func (w *walk) expression(key string, k *kept, at int64) (bool, error) {
+	if w.base() == "tokenizer.json" || !strings.HasPrefix(k.text, "$") || !k.isCut() && !isExpression(k.text) {
 		return false, nil
 	}
-	return true, w.once(codeExpression, tensor.Danger, key, at, "MONAI evaluates "+wire.Quote(text))
+	return true, w.once(codeExpression, tensor.Danger, key, at, "MONAI evaluates "+wire.Quote(k.text))
 }
 
 // evaluated judges a line of YAML for what its library evaluates: expressions of
-// MONAI, the activation and the rows of a model of YOLO.
+// MONAI, the activation and the rows of a model of YOLO, the program of a set of data.
 func (l *lines) evaluated(line string, most int) error {
 	if l.said[codeExpression] || strings.Contains(l.t.Name, ".github/") {
 		return nil
@@ -89,20 +89,88 @@ func (l *lines) evaluated(line string, most int) error {
 		if i < call || imports(plain[from:]) {
 			return l.once(codeExpression, tensor.Danger, "", l.at, "MONAI evaluates "+wire.Quote(plain[i:]))
 		}
+		l.awaitExpression(plain, i)
 	}
-	plain = plain[:commentAt(plain)]
-	if row := strings.TrimLeft(plain, " \t-"); strings.HasPrefix(row, "[") && row != plain && callsName(row) {
-		return l.once(codeExpression, tensor.Danger, "", l.at, "YOLO evaluates the rows of its configuration: "+wire.Quote(row))
+	if err := l.row(plain[:commentAt(plain)]); err != nil {
+		return err
 	}
-	return l.names(line, most, "activation", func(string, int64) error {
-		_, value, _ := strings.Cut(plain, "activation")
-		value, ok := strings.CutPrefix(strings.TrimLeft(value, "\"' \t"), ":")
-		value = strings.Trim(value, "\"' \t")
-		if !ok || !calls(value) || isLayer(value) {
-			return nil
+	for _, k := range [...]struct {
+		name  string
+		kind  kind
+		judge func(text string) error
+	}{{"activation", anActivation, l.activates}, {"download", aDownload, l.downloads}} {
+		err := l.names(plain, most, k.name, func(x *key) error {
+			text, ok := x.text()
+			if !ok {
+				return nil
+			}
+			text = strings.TrimSpace(text[:commentAt(text)])
+			l.await(k.kind, x, text)
+			if text == "" {
+				return nil
+			}
+			return k.judge(text)
+		})
+		if err != nil {
+			return err
 		}
-		return l.once(codeExpression, tensor.Danger, "activation", l.at, "YOLO evaluates "+wire.Quote(value))
-	})
+	}
+	return nil
+}
+
+// awaitExpression notes that what begins with a dollar sign at i may go on.
+func (l *lines) awaitExpression(line string, i int) {
+	if i > 0 && (line[i-1] == '"' || line[i-1] == '\'') {
+		i--
+	}
+	member := strings.TrimLeft(line[:i], " \t-?")
+	switch {
+	case !l.opens && strings.TrimSpace(line[:i]) == "", !opens(line[:i]): // it stands within a text
+		return
+	case line[i] == '$' && isMember(line[i:]) && (member != "" || !l.block): // a key
+		return
+	}
+	k := &key{column: i - len(member), flow: strings.ContainsAny(member, "{[,")}
+	if member == "" {
+		k.column = i - 1
+	}
+	l.await(anExpression, k, line[i:])
+}
+
+// activates judges the activation of a model of YOLO.
+func (l *lines) activates(text string) error {
+	text = strings.Trim(text, "\"' \t")
+	if !calls(text) || isLayer(text) {
+		return nil
+	}
+	return l.once(codeExpression, tensor.Danger, "activation", l.at, "YOLO evaluates "+wire.Quote(text))
+}
+
+// row judges a line that may be a row of a model of YOLO: a list with brackets. Of a list
+// over several lines the calls count if the keys of such a model stand in the file.
+func (l *lines) row(line string) error {
+	l.backbone, l.head = l.backbone || strings.Contains(line, "backbone"), l.head || strings.Contains(line, "head")
+	text := strings.TrimLeft(line, " \t-")
+	switch {
+	case !callsName(text):
+	case text != line && strings.HasPrefix(text, "["):
+		return l.rowRuns(text, l.at)
+	case l.call == "" && (strings.HasPrefix(strings.TrimLeft(line, " \t"), "-") || !isMember(text)):
+		l.call, l.callAt = strings.Clone(text[:min(len(text), maxText)]), l.at
+	}
+	return nil
+}
+
+func (l *lines) rowRuns(row string, at int64) error {
+	return l.once(codeExpression, tensor.Danger, "", at, "YOLO evaluates the rows of its configuration: "+wire.Quote(row))
+}
+
+// rows judges what was seen of rows over several lines.
+func (l *lines) rows() error {
+	if l.call == "" || !l.backbone || !l.head {
+		return nil
+	}
+	return l.rowRuns(l.call, l.callAt)
 }
 
 // callsName reports a call of something with a name: a parenthesis right behind it.
@@ -132,49 +200,17 @@ func isLayer(text string) bool {
 	return end == "" || strings.IndexByte(" ,}]", end[0]) >= 0 && !calls(end)
 }
 
-// download judges what Ultralytics fetches a set of data by: a text that is no address
-// is run. It may begin on the line behind its key.
-func (l *lines) download(line string, most int) error {
-	plain := l.plain
-	if text := strings.TrimSpace(plain); l.later && text != "" {
-		l.later = false
-		if isText(text) {
-			return l.program()
-		}
-	}
-	return l.names(line, most, "download", func(value string, _ int64) error {
-		_, text, _ := strings.Cut(plain, "download")
-		text, ok := strings.CutPrefix(strings.TrimLeft(text, "\"' \t"), ":")
-		text = strings.TrimSpace(text)
-		switch {
-		case !ok:
-			return nil
-		case text == "":
-			l.later = true
-			return nil
-		case text[0] == '|' || text[0] == '>' || value == "bash" || value == "import" || value == "from" || calls(text) && !strings.HasPrefix(value, "http"):
-			return l.program()
-		}
+// downloads judges what Ultralytics fetches a set of data by: a text that is no address
+// is run.
+func (l *lines) downloads(text string) error {
+	text = strings.TrimSpace(strings.Trim(text, "\"' \t,"))
+	switch {
+	case text == "", strings.HasPrefix(text, "http://"), strings.HasPrefix(text, "https://"): // Python reads no program behind such a beginning
 		return nil
-	})
-}
-
-func (l *lines) program() error {
-	return l.once(codeExpression, tensor.Danger, "download", l.at, "Ultralytics runs the text behind download where the data are missing")
-}
-
-// isText reports a line that is part of a text, and neither a member nor an element,
-// nor an address.
-func isText(line string) bool {
-	if line[0] == '-' || line[0] == '[' || line[0] == '{' || strings.HasPrefix(strings.Trim(line, "\"'"), "http") {
-		return false
+	case text[0] == '|', text[0] == '>', text[0] == '@', strings.HasPrefix(text, "bash "), imports(text), calls(text), strings.ContainsAny(text, "=;"), strings.Contains(text, `\n`):
+		return l.once(codeExpression, tensor.Danger, "download", l.at, "Ultralytics runs the text behind download where the data are missing")
 	}
-	end := 0
-	for end < len(line) && (inName(line[end]) || line[end] == '-' || line[end] == '.') {
-		end++
-	}
-	rest := strings.TrimLeft(line[end:], "\"' \t")
-	return !strings.HasPrefix(rest, ":")
+	return nil
 }
 
 // vocabulary judges a vocabulary of RWKV, each of whose lines has a number, a literal

@@ -57,15 +57,17 @@ var (
 	kernel     = importer{"transformers downloads and runs", func(text string) bool { return strings.HasPrefix(text, "kernels-community/") }}
 )
 
-// imports judges a string by what a library does with it.
-func (w *walk) imports(key, text string, at int64) error {
-	file := w.base()
+// imports judges a string by what a library does with it. One that is longer than any
+// name counts as one with dots and slashes.
+func (w *walk) imports(key string, k *kept, at int64) error {
+	file, text := w.base(), k.text
+	dots, slashes := k.isCut() || strings.Contains(text, "."), k.isCut() || strings.Contains(text, "/")
 	switch {
 	case file == "modules.json" && key == "type",
-		key == "tokenizer_class" && strings.Contains(text, "."),
-		(file == "router_config.json" || file == "config.json") && w.below("types") && strings.Contains(text, "."):
+		key == "tokenizer_class" && dots,
+		(file == "router_config.json" || file == "config.json") && w.below("types") && dots:
 		return w.importOf(embedder, key, text, at)
-	case strings.Contains(text, ".") && (key == "activation_function" || key == "activation_fn" || key == "sbert_ce_default_activation_function"):
+	case dots && (key == "activation_function" || key == "activation_fn" || key == "sbert_ce_default_activation_function"):
 		return w.importOf(activation, key, text, at)
 	case key == "parent_library" && w.below("auto_mapping"):
 		return w.importOf(parent, key, text, at)
@@ -77,19 +79,19 @@ func (w *walk) imports(key, text string, at int64) error {
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "transformers reads the weights from "+wire.Quote(text))
 	case w.isComponents():
 		return w.component(text, at)
-	case strings.Contains(text, "/") && (w.below("attn_implementation") || w.below("_attn_implementation") || w.below("experts_implementation") || w.below("_experts_implementation")):
+	case slashes && (w.below("attn_implementation") || w.below("_attn_implementation") || w.below("experts_implementation") || w.below("_experts_implementation")):
 		_, name, paged := strings.Cut(text, "|")
 		if !paged {
 			name = text
 		}
 		return w.importOf(kernel, key, name, at)
 	}
-	return w.names(key, text, at)
+	return w.names(key, k, at)
 }
 
 // names judges what stands behind a key of whatever library.
-func (w *walk) names(key, text string, at int64) error {
-	file := w.base()
+func (w *walk) names(key string, k *kept, at int64) error {
+	file, text := w.base(), k.text
 	switch {
 	case file == "model-settings.json" && key == "implementation":
 		return w.importOf(server, key, text, at)
@@ -103,9 +105,9 @@ func (w *walk) names(key, text string, at int64) error {
 		return w.autoMap(text, at)
 	case (key == "target" || key == "class_path") && callsCode(text):
 		return w.report("sidecar.target", tensor.Danger, key, at, "loaders of configurations call "+wire.Quote(text)+" with arguments of the file")
-	case w.inObject() && key != "content" && isReach(text) && !w.dangerous():
+	case w.inObject() && key != "content" && k.dotted && isReach(text) && !w.dangerous():
 		return w.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(text))
-	case w.inObject() && isLibrary(key, text):
+	case w.inObject() && isLibrary(key, k):
 		return w.report("sidecar.library", tensor.Danger, wire.Quote(key), at, "a runtime such as ONNX Runtime loads the library "+wire.Quote(text))
 	}
 	return w.keep(key, text, at)
@@ -118,17 +120,20 @@ func (w *walk) inObject() bool { return len(w.open) > 0 && !w.open[len(w.open)-1
 var libraries = setOf(`QnnHtp.dll QnnCpu.dll QnnGpu.dll libQnnHtp.so libQnnCpu.so libQnnGpu.so`)
 
 // isLibrary reports a file of machine code that a runtime loads.
-func isLibrary(key, text string) bool {
-	if text == "" || libraries()[text] {
+func isLibrary(key string, k *kept) bool {
+	if k.text == "" || libraries()[k.text] {
 		return false
 	}
 	switch key {
 	case "custom_ops_library", "backend_path":
 		return true
 	}
-	low := strings.ToLower(text)
+	low := strings.ToLower(k.end)
+	if at := strings.LastIndex(low, ".so."); at >= 0 && strings.Trim(low[at+len(".so."):], ".0123456789") == "" {
+		low = low[:at+len(".so")]
+	}
 	for _, end := range [...]string{".so", ".dll", ".dylib", ".pyd"} {
-		if strings.HasSuffix(low, end) && !strings.ContainsAny(text, " \t\n") && len(text) > len(end) {
+		if strings.HasSuffix(low, end) && !k.spaced && k.size > int64(len(end)) {
 			return true
 		}
 	}

@@ -3,10 +3,7 @@ package sidecar
 import (
 	"errors"
 	"io"
-	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -188,12 +185,12 @@ func (w *walk) key(c byte) error {
 	if c != '"' {
 		return errNoJSON
 	}
-	name, _, err := w.read(maxText)
+	k, err := w.read(maxText)
 	if err != nil {
 		return err
 	}
-	w.open[len(w.open)-1].key = name
-	if err := w.member(name); err != nil {
+	w.open[len(w.open)-1].key = k.text
+	if err := w.member(k.text); err != nil {
 		return err
 	}
 	if c, err = w.token(); err == nil && c != ':' {
@@ -251,85 +248,6 @@ func (w *walk) below(name string) bool {
 	return false
 }
 
-// read reads a string behind its quote, at most limit bytes of it; how many it has.
-func (w *walk) read(limit int) (text string, size int64, err error) {
-	out := w.scratch[:0]
-	for {
-		c, err := w.next()
-		if err != nil {
-			return "", 0, err
-		}
-		var add [utf8.UTFMax]byte
-		p := append(add[:0], c)
-		switch c {
-		case '"':
-			w.scratch = out
-			return string(out), size, nil
-		case '\\':
-			if p, err = w.escape(add[:0]); err != nil {
-				return "", 0, err
-			}
-		}
-		size += int64(len(p))
-		for _, c := range p {
-			if len(out) < limit {
-				if out, err = limits.Append(w.b, out, c); err != nil {
-					return "", 0, err
-				}
-			}
-		}
-	}
-}
-
-var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
-
-// escape reads what stands behind a backslash.
-func (w *walk) escape(to []byte) ([]byte, error) {
-	c, err := w.next()
-	if err != nil {
-		return nil, err
-	}
-	if c != 'u' {
-		plain, ok := escapes[c]
-		if !ok {
-			return nil, errNoJSON
-		}
-		return append(to, plain), nil
-	}
-	r, err := w.hex()
-	if err != nil {
-		return nil, err
-	}
-	if utf16.IsSurrogate(r) {
-		if p, err := w.in.Peek(2); err == nil && string(p) == `\u` {
-			w.in.Discard(2)
-			w.off += 2
-			low, err := w.hex()
-			if err != nil {
-				return nil, err
-			}
-			r = utf16.DecodeRune(r, low)
-		}
-	}
-	return utf8.AppendRune(to, r), nil
-}
-
-func (w *walk) hex() (rune, error) {
-	var p [4]byte
-	for i := range p {
-		c, err := w.next()
-		if err != nil {
-			return 0, err
-		}
-		p[i] = c
-	}
-	n, err := strconv.ParseUint(string(p[:]), 16, 16)
-	if err != nil {
-		return 0, errNoJSON
-	}
-	return rune(n), nil
-}
-
 // str reads a string that is a value, and looks at it.
 func (w *walk) str() error {
 	at, key := w.off, w.here()
@@ -338,13 +256,14 @@ func (w *walk) str() error {
 	if template {
 		limit = maxTemplate + 1
 	}
-	text, size, err := w.read(limit)
+	k, err := w.read(limit)
 	if err != nil {
 		return err
 	}
+	text := k.text
 	switch {
-	case template && size > maxTemplate:
-		return longTemplate(size)
+	case template && k.size > maxTemplate:
+		return longTemplate(k.size)
 	case template:
 		return w.template("chat_template", text, at, false)
 	case w.below("weight_map") && leaves(text):
@@ -356,10 +275,10 @@ func (w *walk) str() error {
 	case key == hydraKey:
 		return w.target(text, at)
 	}
-	if is, err := w.expression(key, text, size, at); is || err != nil {
+	if is, err := w.expression(key, &k, at); is || err != nil {
 		return err
 	}
-	return w.imports(key, text, at)
+	return w.imports(key, &k, at)
 }
 
 // autoMap is a class of the repository's own code, or of another's.

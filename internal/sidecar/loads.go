@@ -28,23 +28,10 @@ func (l *lines) loads(line string, most int) error {
 	if err := l.tags(line, most); err != nil {
 		return err
 	}
-	if strings.Contains(line, "class_path") {
-		if err := l.names(line, most, "class_path", l.classPath); err != nil {
-			return err
-		}
-	}
 	if l.base() != "mlmodel" {
 		return nil
 	}
 	return l.mlflow(line, most)
-}
-
-// classPath is what Lightning's command line imports.
-func (l *lines) classPath(value string, at int64) error {
-	if value == "" || !callsCode(value) {
-		return nil
-	}
-	return l.report(codeImport, tensor.Danger, "class_path", at, "Lightning imports "+wire.Quote(value)+", and calls it with arguments of the file")
 }
 
 // tags judges those of HyperPyYAML; they may stand in < > with another ! before them.
@@ -110,17 +97,18 @@ func (l *lines) mlflow(line string, most int) error {
 		if l.said[codeImport] {
 			return nil
 		}
-		key := isKey(line, k.key)
+		stands := isKey(line, k.key)
 		if hides && strings.Count(plain, k.key) != strings.Count(line, k.key) {
 			if err := l.once(codeImport, tensor.Danger, k.key, l.at, "the key "+k.key+" is written with escapes: it is hidden"); err != nil {
 				return err
 			}
 		}
-		err := l.names(line, most, k.key, func(value string, at int64) error {
-			if k.ok(value) || value == "" && k.key == "code" && !key {
+		err := l.names(line, most, k.key, func(x *key) error {
+			value := behind(x.rest)
+			if k.ok(value) || value == "" && k.key == "code" && !stands {
 				return nil
 			}
-			return l.once(codeImport, tensor.Danger, k.key, at, k.does+" "+wire.Quote(value)+", which lies beside the model")
+			return l.once(codeImport, tensor.Danger, k.key, x.at, k.does+" "+wire.Quote(value)+", which lies beside the model")
 		})
 		if err != nil {
 			return err
@@ -150,6 +138,13 @@ func isKey(line, name string) bool {
 // backends of Triton that run models and no code beside them.
 var backends = map[string]bool{
 	"tensorrt": true, "tensorrtllm": true, "onnxruntime": true, "pytorch": true, "tensorflow": true, "openvino": true, "fil": true, "vllm": true, "identity": true,
+}
+
+// isRuntime reports the library of a backend that is known.
+func isRuntime(text string) bool {
+	name, ok := strings.CutPrefix(text, "libtriton_")
+	name, ends := strings.CutSuffix(name, ".so")
+	return text == "" || ok && ends && backends[name]
 }
 
 // again is in the place of a key whose value was read: no key is written so.
@@ -187,12 +182,14 @@ func (r *reader) triton() error {
 			if err != nil && err != io.EOF {
 				return err
 			}
-			if key == "backend" {
-				if !backends[text] {
-					return r.report(codeImport, tensor.Danger, "backend", at, "Triton's backend "+wire.Quote(text)+" runs code of the model's folder, or code that is not known here")
-				}
+			switch {
+			case key == "backend" && !backends[text]:
+				return r.report(codeImport, tensor.Danger, key, at, "Triton's backend "+wire.Quote(text)+" runs code of the model's folder, or code that is not known here")
+			case key == "runtime" && !isRuntime(text), key == "op_library_filename":
+				return r.report(codeImport, tensor.Danger, key, at, "Triton loads the library "+wire.Quote(text)+", from the model's folder before any other")
+			case key == "backend", key == "runtime":
 				key = again
-			} else if key == again {
+			case key == again:
 				return r.report(codeImport, tensor.Danger, "backend", at, "the name of Triton's backend comes in parts: it is hidden")
 			}
 		case c == ':' || strings.IndexByte(" \t\r\n", c) >= 0:

@@ -9,13 +9,17 @@ import (
 const maxPath = 200
 
 // isPath reports names with dots between them, and nothing that is put in later.
-func isPath(text string) bool {
+func isPath(text string) bool { return len(text) < maxPath && isNames(text) }
+
+// isNames is isPath for what is refused: a path that is long, or goes in circles, leads
+// somewhere too.
+func isNames(text string) bool {
 	for i := range len(text) {
 		if !inName(text[i]) && text[i] != '.' {
 			return false
 		}
 	}
-	return len(text) < maxPath
+	return true
 }
 
 // setOf makes a set of words when it is first asked for.
@@ -90,9 +94,9 @@ func callsCode(text string) bool {
 	root, rest, dotted := strings.Cut(text, ".")
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	switch {
-	case !isPath(text) || !dotted:
+	case !isNames(text) || !dotted && len(text) < maxPath:
 		return running()[text]
-	case runsCode(text) || strings.Contains(text, "._") || standard()[root] || tools()[root], last == "from_pretrained":
+	case len(text) >= maxPath, runsCode(text) || strings.Contains(text, "._") || standard()[root] || tools()[root], last == "from_pretrained":
 		return true
 	case root == "torch":
 		second, _, _ := strings.Cut(rest, ".")
@@ -132,7 +136,7 @@ var attributes = map[string]func() map[string]bool{
 // some library imports and calls because a configuration says so.
 func isReach(text string) bool {
 	root, rest, dotted := strings.Cut(text, ".")
-	if !dotted || !isPath(text) || strings.HasSuffix(text, ".") || endings()[rest] {
+	if !dotted || !isNames(text) || strings.HasSuffix(text, ".") && len(text) < maxText || endings()[rest] {
 		return false
 	}
 	switch {

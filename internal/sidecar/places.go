@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -62,12 +63,21 @@ func (r *reader) folder(up int) string {
 
 // kind is the file by which GluonTS knows what it loads.
 func (r *reader) kind() error {
-	p, err := r.in.Peek(int(min(r.t.Size, maxPath+2)))
-	if err != nil && err != io.EOF {
-		return err
+	var line []byte
+	for len(line) < maxText {
+		c, err := r.next()
+		if err == io.EOF || err == nil && c == '\n' && len(line) > 0 {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if len(line) > 0 || !unicode.IsSpace(rune(c)) {
+			line = append(line, c)
+		}
 	}
-	text := strings.TrimSpace(string(p))
-	if !strings.Contains(text, ".") || !isPath(text) || within(text, "gluonts") {
+	text := strings.TrimSpace(string(line))
+	if !strings.Contains(text, ".") || !isNames(text) || within(text, "gluonts") {
 		return nil
 	}
 	return r.report(codeImport, tensor.Danger, "", 0, "GluonTS imports "+wire.Quote(text)+", and loads the model by it")

@@ -23,14 +23,20 @@ type lines struct {
 	inside  bool   // keep begins within a line
 	joined  bool   // keep is joined with the next line
 	comment bool   // the line at hand is one
-	later   bool   // a text that may be a program begins on the next line
 	plain   string // the line at hand, escapes resolved
-	named   bool   // the name of what is called may stand on the next line
+	whole   bool   // the line at hand ends where the piece does
+	opens   bool   // a value may begin the line at hand,
+	block   bool   // and it is one of a text that stands as it is
+	laters  [kinds][quotes]later
+	// Of a model of YOLO: names of its keys were seen, and a call in a list, and where.
+	backbone, head bool
+	call           string
+	callAt         int64
 }
 
 // yaml looks through a YAML text by lines, as PyYAML breaks them.
 func (r *reader) yaml() error {
-	l := &lines{reader: r}
+	l := &lines{reader: r, opens: true}
 	if p, err := r.in.Peek(3); err == nil && string(p) == "\ufeff" {
 		r.in.Discard(3)
 		r.off += 3
@@ -56,7 +62,7 @@ func (r *reader) yaml() error {
 		}
 		r.off += int64(len(p))
 		if err == io.EOF {
-			return nil
+			return l.rows()
 		}
 	}
 }
@@ -94,6 +100,9 @@ func (l *lines) piece(text string, whole bool) error {
 		if err := l.look(line, len(line)); err != nil {
 			return err
 		}
+		if text := line[:commentAt(line)]; !l.comment && (l.inside || strings.TrimSpace(text) != "") {
+			l.opens, l.block = opens(text), blockOpens(text)
+		}
 		l.at += int64(len(text) - len(next))
 		l.keep, l.inside, text = "", false, next
 	}
@@ -128,7 +137,10 @@ func (l *lines) look(line string, most int) error {
 		}
 	}
 	shown := strings.Count(line, hydraKey)
-	l.plain = unescaped(line)
+	l.plain, l.whole = unescaped(line), most == len(line)
+	if err := l.goOn(l.plain); err != nil {
+		return err
+	}
 	if strings.Count(l.plain, hydraKey) != shown {
 		if err := l.once("sidecar.target", tensor.Danger, "", l.at, "the name "+hydraKey+" is written with escapes: it is hidden"); err != nil {
 			return err
@@ -137,39 +149,43 @@ func (l *lines) look(line string, most int) error {
 	if err := l.names(line, most, hydraKey, l.hydra); err != nil {
 		return err
 	}
-	for _, judge := range [...]func(string, int) error{l.loads, l.evaluated, l.download} {
+	for _, judge := range [...]func(string, int) error{l.loads, l.evaluated} {
 		if err := judge(line, most); err != nil {
 			return err
 		}
 	}
-	if err := l.targets(line, most); err != nil || l.dangerous() {
-		return err
+	for _, k := range [...]struct {
+		name string
+		kind kind
+	}{{"target", aTarget}, {"class_path", aClass}} {
+		if err := l.names(l.plain, most, k.name, func(x *key) error { return l.lookedUp(k.kind, x) }); err != nil {
+			return err
+		}
+	}
+	if l.dangerous() {
+		return nil
 	}
 	return l.reaches(line, most)
 }
 
-// targets judges what loaders of NeMo and of diffusion models call.
-func (l *lines) targets(line string, most int) error {
-	plain := l.plain
-	if text := strings.TrimSpace(plain); l.named && text != "" {
-		l.named = false
-		if err := l.called(behind(":"+strings.TrimLeft(text, ":- \t")), l.at); err != nil {
-			return err
-		}
-	}
-	return l.names(plain, most, "target", l.called)
-}
-
-// called judges a value of a key target, which may stand on the line behind it.
-func (l *lines) called(value string, at int64) error {
+// lookedUp judges a value of a key whose value is called, which may stand on the line
+// behind it.
+func (l *lines) lookedUp(of kind, k *key) error {
+	text, _ := k.text()
+	value := behind(k.rest)
 	switch {
+	case k.anchor, k.cut && value == "" && text != "": // an anchor or a tag that is longer than any honest one
+		value = text
 	case value == "" || value[0] == '|' || value[0] == '>':
-		l.named = true
+		l.await(of, k, "")
 		return nil
 	case value[0] != '*' && !callsCode(value):
 		return nil
 	}
-	return l.report("sidecar.target", tensor.Danger, "target", at, "loaders of NeMo and of diffusion models call "+wire.Quote(value)+" with arguments of the file")
+	if of == aClass {
+		return l.report(codeImport, tensor.Danger, "class_path", k.at, "Lightning imports "+wire.Quote(value)+", and calls it with arguments of the file")
+	}
+	return l.report("sidecar.target", tensor.Danger, "target", k.at, "loaders of NeMo and of diffusion models call "+wire.Quote(value)+" with arguments of the file")
 }
 
 // reaches finds values that name something in a module which runs code, whatever
@@ -216,15 +232,16 @@ func standsAlone(before, behind string) bool {
 const hydraKey = "_target_"
 
 // hydra judges the value of that key; no value is a name that YAML could make a key.
-func (l *lines) hydra(value string, at int64) error {
+func (l *lines) hydra(k *key) error {
+	value := behind(k.rest)
 	if value == "" {
-		return l.report("sidecar.target", tensor.Danger, hydraKey, at, "the name stands where it is not a plain key with a value behind it, and YAML can make it one")
+		return l.report("sidecar.target", tensor.Danger, hydraKey, k.at, "the name stands where it is not a plain key with a value behind it, and YAML can make it one")
 	}
-	return l.target(value, at)
+	return l.target(value, k.at)
 }
 
-// names finds a name that stands by itself, and gives what stands behind its colon.
-func (l *lines) names(line string, most int, name string, visit func(value string, at int64) error) error {
+// names finds a name that stands by itself.
+func (l *lines) names(line string, most int, name string, visit func(*key) error) error {
 	if !strings.Contains(line, name) {
 		return nil
 	}
@@ -241,10 +258,21 @@ func (l *lines) names(line string, most int, name string, visit func(value strin
 		if err := l.steps.Step(); err != nil {
 			return err
 		}
-		if err := visit(behind(line[from:]), l.at+int64(i)); err != nil {
+		if err := visit(l.keyAt(line, i, from)); err != nil {
 			return err
 		}
 	}
+}
+
+// keyAt describes a name from begin to end of a line.
+func (l *lines) keyAt(line string, begin, end int) *key {
+	before := strings.TrimRight(line[:begin], `"'`)
+	k := &key{column: len(before), rest: line[end:], at: l.at + int64(begin), cut: !l.whole, flow: strings.ContainsAny(before, "{[,")}
+	before = strings.TrimRight(before, " \t")
+	word := before[strings.LastIndexAny(before, " \t")+1:]
+	k.asked = strings.HasSuffix(word, "?")
+	k.anchor = strings.HasPrefix(word, "&") && behind(k.rest) == ""
+	return k
 }
 
 // behind is the value behind a key's end, "" if there is none on its line.
@@ -255,8 +283,11 @@ func behind(rest string) string {
 	}
 	v := strings.TrimSpace(rest)
 	for v != "" && (v[0] == '&' || v[0] == '!') { // an anchor, a tag
-		_, v, _ = strings.Cut(v, " ")
-		v = strings.TrimSpace(v)
+		end := strings.IndexAny(v, " \t")
+		if end < 0 {
+			return ""
+		}
+		v = strings.TrimSpace(v[end:])
 	}
 	v = strings.Trim(v, `"'`)
 	if end := strings.IndexAny(v, ",} \t#\"'"); end >= 0 {

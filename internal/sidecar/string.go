@@ -1,0 +1,111 @@
+package sidecar
+
+import (
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A kept is what is kept of a string: its beginning, and what else decides of a long one.
+type kept struct {
+	text   string
+	size   int64  // bytes of the whole
+	end    string // its last bytes, at most tailLen
+	spaced bool   // white space stands in it
+	dotted bool   // it is names with dots between them, from its first byte to its last
+}
+
+// tailLen is longer than any ending that decides.
+const tailLen = 16
+
+// isCut reports that more than what is kept stands in the file.
+func (k *kept) isCut() bool { return k.size > int64(len(k.text)) }
+
+// read reads a string behind its quote, and keeps its first limit bytes.
+func (w *walk) read(limit int) (k kept, err error) {
+	var tail [tailLen]byte // a ring
+	k.dotted = true
+	out := w.scratch[:0]
+	for {
+		c, err := w.next()
+		if err != nil {
+			return kept{}, err
+		}
+		var add [utf8.UTFMax]byte
+		p := append(add[:0], c)
+		switch c {
+		case '"':
+			w.scratch = out
+			at := int(k.size % tailLen)
+			k.text, k.end = string(out), string(tail[at:])+string(tail[:at])
+			k.end = k.end[max(0, tailLen-int(min(k.size, tailLen))):]
+			return k, nil
+		case '\\':
+			if p, err = w.escape(add[:0]); err != nil {
+				return kept{}, err
+			}
+		}
+		for _, c := range p {
+			tail[k.size%tailLen] = c
+			k.size++
+			k.spaced = k.spaced || c == ' ' || c == '\t' || c == '\n'
+			k.dotted = k.dotted && (inName(c) || c == '.')
+			if len(out) < limit {
+				if out, err = limits.Append(w.b, out, c); err != nil {
+					return kept{}, err
+				}
+			}
+		}
+	}
+}
+
+var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// escape reads what stands behind a backslash.
+func (w *walk) escape(to []byte) ([]byte, error) {
+	c, err := w.next()
+	if err != nil {
+		return nil, err
+	}
+	if c != 'u' {
+		plain, ok := escapes[c]
+		if !ok {
+			return nil, errNoJSON
+		}
+		return append(to, plain), nil
+	}
+	r, err := w.hex()
+	if err != nil {
+		return nil, err
+	}
+	if utf16.IsSurrogate(r) {
+		if p, err := w.in.Peek(2); err == nil && string(p) == `\u` {
+			w.in.Discard(2)
+			w.off += 2
+			low, err := w.hex()
+			if err != nil {
+				return nil, err
+			}
+			r = utf16.DecodeRune(r, low)
+		}
+	}
+	return utf8.AppendRune(to, r), nil
+}
+
+func (w *walk) hex() (rune, error) {
+	var p [4]byte
+	for i := range p {
+		c, err := w.next()
+		if err != nil {
+			return 0, err
+		}
+		p[i] = c
+	}
+	n, err := strconv.ParseUint(string(p[:]), 16, 16)
+	if err != nil {
+		return 0, errNoJSON
+	}
+	return rune(n), nil
+}
