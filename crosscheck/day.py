@@ -123,7 +123,7 @@ def adapter(root):
     tuned.save_pretrained(root / "a")
     want = {"base": load_file(root / "a" / "model.safetensors"), "adapter": load_file(root / "a" / "adapter_model.safetensors")}
     text = amn("inspect", root / "a")
-    says(text, "model.safetensors", "adapter_model.safetensors", "as transformers reads the folder", "--weights")
+    says(text, "model.safetensors", "adapter_model.safetensors", "that transformers reads from the folder", "--weights")
     for name, weights in (("base", "model.safetensors"), ("adapter", "adapter_model.safetensors")):
         amn("dequantize", "-q", "--copy", "--weights", weights, "-o", root / name, root / "a")
         got = {k: v for f in (root / name).glob("*.safetensors") for k, v in load_file(f).items()}

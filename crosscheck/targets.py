@@ -322,7 +322,8 @@ def page(path, targets, table):
         for to in targets:
             verdict, why = said.get(to, ("", ""))
             if verdict not in ("equal", "", "not read by mlx_lm"):
-                notes.append(f"- {kind}, {to}: {small.short(why)}")
+                clause = " ".join(why.split("; ")[0].split()).replace("<", "&lt;")  # what a message advises is left out
+                notes.append(f"- {kind}, {to}: {clause}")
             cells.append(verdict if verdict != "equal" else why.removesuffix(" modules"))
         lines.append(f"| {kind} | " + " | ".join(cells) + " |")
     path.write_text(text[:begin] + "\n".join(lines + [""] + notes) + "\n" + (text[end:] if end > 0 else ""))

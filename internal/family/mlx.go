@@ -66,12 +66,12 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 	why, form := p.c.row.apart, p.c.row.mlx
 	switch there := p.c.root.Get("vision_config").There; {
 	case there:
-		why = "the vision part too"
+		why = "mlx-lm stores its vision part too, which is not written"
 	case !there && form != nil && form.seen:
-		why = "no text model alone"
+		why = "mlx-lm does not load it as a text model alone"
 	}
 	if why != "" {
-		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("mlx-lm has %s of %s, which cannot be written", why, wire.Quote(p.c.row.names[0])))
+		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("no folder for mlx-lm is made of %s: %s", wire.Quote(p.c.row.names[0]), why))
 	}
 	p.naming = func(at *place) string { return form.named(p.c, at) }
 	p.drops = func(at *place) bool {

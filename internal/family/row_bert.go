@@ -59,7 +59,7 @@ var (
 	bertDefaults = []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}, {"type_vocab_size", "2"}, {"layer_norm_eps", "1e-12"}}
 )
 
-const apartBERT = "no model"
+const apartBERT = "mlx-lm has no such model"
 
 var bertRow = row{
 	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM", "CamembertModel", "BertForSequenceClassification"}, apart: apartBERT,

@@ -69,7 +69,7 @@ func uprightOf(gguf string, n func(*config) int64) []view {
 }
 
 var falconH1Row = row{
-	arch: "falcon-h1", model: "falcon_h1", names: []string{"FalconH1ForCausalLM"}, apart: "weights that are multiplied",
+	arch: "falcon-h1", model: "falcon_h1", names: []string{"FalconH1ForCausalLM"}, apart: "mlx-lm stores its weights multiplied by factors",
 	outer: []name{
 		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH", times: times(factor("embedding_multiplier", -1))},
 		{hf: "model.final_layernorm", gguf: "output_norm", shape: "H"},

@@ -186,7 +186,7 @@ var graniteMoeRow = row{
 }
 
 var graniteMoeSharedRow = row{
-	arch: "granitemoe", model: "granitemoeshared", names: []string{"GraniteMoeSharedForCausalLM"}, apart: "the experts under other names",
+	arch: "granitemoe", model: "granitemoeshared", names: []string{"GraniteMoeSharedForCausalLM"}, apart: "mlx-lm has other names for its experts",
 	defaults: graniteMoeDefaults, outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return permuted(decoder(with(with(graniteExperts, ffnNorm), graniteShared...)...))

@@ -87,7 +87,7 @@ var starcoder2Row = row{
 }
 
 var gpt2Row = row{
-	arch: "gpt2", model: "gpt2", apart: "transposed matrices", names: []string{"GPT2LMHeadModel"}, tied: true,
+	arch: "gpt2", model: "gpt2", apart: "mlx-lm stores its matrices transposed", names: []string{"GPT2LMHeadModel"}, tied: true,
 	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"n_ctx", "1024"}, {"layer_norm_epsilon", "1e-05"}},
 	outer: []name{
 		{hf: "transformer.wte", gguf: "token_embd", shape: "VH"},

@@ -114,7 +114,7 @@ func phi2Back(s *settings) {
 }
 
 var gptneoxRow = row{
-	arch: "gptneox", model: "gpt_neox", names: []string{"GPTNeoXForCausalLM"}, untyped: true, apart: "other names for layers",
+	arch: "gptneox", model: "gpt_neox", names: []string{"GPTNeoXForCausalLM"}, untyped: true, apart: "mlx-lm has other names for its layers",
 	defaults: []preset{{"vocab_size", "50432"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rotary_pct", "0.25"}, {"use_parallel_residual", "true"}},
 	outer: []name{
 		{hf: "gpt_neox.embed_in", gguf: "token_embd", shape: "VH"},
@@ -175,7 +175,7 @@ func gptneoxBack(s *settings) {
 
 // Bloom has no rotations: what is far away counts less.
 var bloomRow = row{
-	arch: "bloom", model: "bloom", names: []string{"BloomForCausalLM", "BloomModel"}, tied: true, begin: "transformer.", apart: "no model",
+	arch: "bloom", model: "bloom", names: []string{"BloomForCausalLM", "BloomModel"}, tied: true, begin: "transformer.", apart: "mlx-lm has no such model",
 	defaults: []preset{{"vocab_size", "250880"}, {"layer_norm_epsilon", "1e-05"}},
 	outer: []name{
 		{hf: "transformer.word_embeddings", gguf: "token_embd", shape: "VH"},

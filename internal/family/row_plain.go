@@ -2,7 +2,7 @@ package family
 
 // OLMo's norms have no weights.
 var olmoRow = row{
-	arch: "olmo", model: "olmo", names: []string{"OlmoForCausalLM", "OLMoForCausalLM"}, apart: "the names of the first OLMo",
+	arch: "olmo", model: "olmo", names: []string{"OlmoForCausalLM", "OLMoForCausalLM"}, apart: "mlx-lm has the names of the first OLMo",
 	defaults: []preset{{"vocab_size", "50304"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    []name{outer[0], outer[2]}, layer: decoderLayer,
 	layers: lazily(func() []name {
@@ -75,7 +75,7 @@ func nemotronBack(s *settings) {
 
 // Arcee's feed forward layer has no gate.
 var arceeRow = row{
-	arch: "arcee", model: "arcee", names: []string{"ArceeForCausalLM"}, apart: "no model",
+	arch: "arcee", model: "arcee", names: []string{"ArceeForCausalLM"}, apart: "mlx-lm has no such model",
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazily(func() []name {

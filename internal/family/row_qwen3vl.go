@@ -35,7 +35,7 @@ var vlExperts = []name{
 }
 
 var qwen3vlmoeRow = row{
-	arch: "qwen3vlmoe", model: "qwen3_vl_moe", names: []string{"Qwen3VLMoeForConditionalGeneration"}, becomes: &qwen3moeRow, back: seeing3(qwen3moeBack), apart: "the experts in another order",
+	arch: "qwen3vlmoe", model: "qwen3_vl_moe", names: []string{"Qwen3VLMoeForConditionalGeneration"}, becomes: &qwen3moeRow, back: seeing3(qwen3moeBack), apart: "mlx-lm stores its experts in another order",
 	defaults: qwenPresets(preset{"head_dim", "128"}, preset{"num_experts", "60"}, preset{"num_experts_per_tok", "4"}), outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return decoder(with(with(vlExperts, ffnNorm), headNorms...)...)

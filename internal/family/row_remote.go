@@ -286,4 +286,4 @@ func exaoneBack(s *settings) {
 }
 
 // notCompared is why a folder of mlx-lm is not written of a family.
-const notCompared = "tensors that were not compared"
+const notCompared = "its tensors were not compared with those of mlx-lm"

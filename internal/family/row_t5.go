@@ -78,7 +78,7 @@ var (
 	t5Decoder = tower{layer: "decoder.block.#.", prefix: "dec.", first: encoders}
 )
 
-const apartT5 = "no model"
+const apartT5 = "mlx-lm has no such model"
 
 var t5Row = row{
 	arch: "t5", model: "t5", names: []string{"T5ForConditionalGeneration", "T5WithLMHeadModel"}, tied: true, apart: apartT5,
