@@ -88,15 +88,15 @@ func judged(t *testing.T) examples {
 }
 
 // seen says what the pages mean by where a rule is seen.
-const seen = `Each page names files that a rule speaks of: recipes in corpus/, text that builds the file, and small files of libraries (corpus/README.md).
+const seen = `The page of a rule says where the rule is seen: in recipes of corpus/, which are texts that build a file, or in small files of libraries (corpus/README.md).
 
-| where | checked by |
-|---|---|
-| corpus/gate | TestRecipesOfTheGate: refused by this rule and no other |
-| corpus/hostile, corpus/valid | TestRulesHaveTheirPages: the rule is among those of the verdict |
-| a reader by itself | TestRulesHaveTheirPages: the reader of that package refuses by it, and the gate by another rule before |
-| a situation | TestRulesOfSituations: no bytes of a file come to it by themselves |
-| nothing | TestReasonsNameRecipes: the reason, and the rule that comes first |
+| seen in | what that means | checked by |
+|---|---|---|
+| corpus/gate | this rule refuses the file, and no other rule does | TestRecipesOfTheGate |
+| corpus/hostile, corpus/valid | the rule is one of those in the verdict | TestRulesHaveTheirPages |
+| a reader by itself | the reader of that package refuses the file by this rule; the gate refuses it earlier, by another rule | TestRulesHaveTheirPages |
+| a situation | the bytes of a file alone do not lead to the rule | TestRulesOfSituations |
+| no file | the page says why, and which rule comes first | TestReasonsNameRecipes |
 `
 
 // shownBy is what shows each rule, and the words for it on its page.
@@ -117,7 +117,7 @@ func shownBy(t *testing.T) (e examples, shown func(rule string) string) {
 		list := e[rule]
 		switch {
 		case unreached[rule] != "":
-			return "\nSeen in nothing. " + unreached[rule] + "\n"
+			return "\nSeen in no file. " + unreached[rule] + "\n"
 		case len(list) == 0:
 			return ""
 		}
@@ -144,7 +144,7 @@ func TestRulesHaveTheirPages(t *testing.T) {
 		group, _, _ := strings.Cut(r.ID, ".")
 		p, ok := pages[group]
 		if !ok {
-			p = bytes.NewBufferString("# Rules of " + group + "\n\nWritten from the tables in `gate/rules_*.go`; `amn rules` prints them. Policies, exceptions and reports name rules by these identifiers.\n")
+			p = bytes.NewBufferString("# Rules of " + group + "\n\nThis page is written from the tables in `gate/rules_*.go`, which `amn rules` prints. Policies, exceptions and reports use these identifiers.\n")
 			pages[group], order = p, append(order, group)
 		}
 		if r.Title == "" || r.Advice == "" || !strings.HasPrefix(r.Page(), "docs/rules/"+group+".md#") {
@@ -158,9 +158,9 @@ func TestRulesHaveTheirPages(t *testing.T) {
 		p.WriteString(shown(r.ID))
 	}
 	for group, rows := range groups {
-		pages[group].WriteString("\n## Groups\n\nA policy may name the refusals of one kind together:\n\n| group | what is wrong |\n|---|---|\n" + rows)
+		pages[group].WriteString("\n## Groups\n\nWith these names, a policy addresses all refusals of one kind:\n\n| group | what is wrong |\n|---|---|\n" + rows)
 	}
-	index := bytes.NewBufferString("# Rules\n\nEach refusal and each finding names a rule. `amn rules` lists all, `amn rules --json` for programs.\n\n" + seen + "\n| group | rules |\n|---|---|\n")
+	index := bytes.NewBufferString("# Rules\n\nEvery refusal and every finding names a rule. `amn rules` lists them all, and `amn rules --json` does so for programs.\n\n" + seen + "\n| group | rules |\n|---|---|\n")
 	for _, group := range order {
 		fmt.Fprintf(index, "| [%s](%s.md) | %d |\n", group, group, strings.Count(pages[group].String(), "\n## "+group+"."))
 	}

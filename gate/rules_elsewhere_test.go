@@ -160,16 +160,16 @@ func (e examples) shrinking(t *testing.T) {
 // unreached are the rules that refuse nothing which the tests know, each with the
 // reason why it stands all the same.
 var unreached = map[string]string{
-	"gguf.string-crosses":  "The lengths of all strings of an array are walked when the structure is read; only a file that changes in between comes here.",
-	"gguf.vocabulary-size": "Only a vocabulary of 2^40 bytes, larger than a file of the corpus can be.",
-	"json.size":            "Only a text of 2 GiB, larger than a file of the corpus can be.",
-	"pickle.forbidden":     "For a cause of the pickle machine that names no rule of its own; each of today's names one.",
-	"pickle.malformed":     "For a cause of the pickle machine that names no rule of its own; each of today's names one.",
-	"pickle.unsupported":   "For a cause of the pickle machine that names no rule of its own; each of today's names one.",
-	"pickle.opcode":        "Said of PyTorch's restricted loader, in the verdict weights_only; a policy that asks for that refuses by gate.weights-only.",
-	"pth.archive-empty":    "An archive without members begins as no checkpoint does: corpus/hostile/pth/empty-archive.txt is refused by detect.foreign.",
+	"gguf.string-crosses":  "The lengths of all strings of an array are checked when the structure is read. Only a file that changes afterwards can reach this rule.",
+	"gguf.vocabulary-size": "It requires a vocabulary of 2^40 bytes, which is larger than a file of the corpus can be.",
+	"json.size":            "It requires a text of 2 GiB, which is larger than a file of the corpus can be.",
+	"pickle.forbidden":     "It is for causes of the pickle machine without a rule of their own; today every cause has one.",
+	"pickle.malformed":     "It is for causes of the pickle machine without a rule of their own; today every cause has one.",
+	"pickle.unsupported":   "It is for causes of the pickle machine without a rule of their own; today every cause has one.",
+	"pickle.opcode":        "It concerns PyTorch's restricted loader, in the verdict weights_only. A policy that asks for that verdict refuses by gate.weights-only.",
+	"pth.archive-empty":    "An archive without members does not begin like a checkpoint: corpus/hostile/pth/empty-archive.txt is refused by detect.foreign.",
 	"pth.storage-twice":    "Names that appear twice in an archive are refused first, by zip.name-twice: corpus/hostile/pth/duplicate-storage.txt.",
-	"pth.element-type":     "The pickle machine knows no types beside those that are read here: others are refused by pickle.global.",
+	"pth.element-type":     "The pickle machine knows only the types that are read here. Others are refused by pickle.global.",
 	"pth.argument-size":    byMachine + "pickle.call: corpus/gate/pth-argument-size.txt.",
 	"pth.arguments":        byMachine + "pickle.call: corpus/gate/pth-arguments.txt.",
 	"pth.no-data":          byMachine + "pickle.call: corpus/gate/pth-no-data.txt.",
@@ -183,7 +183,7 @@ var unreached = map[string]string{
 	"pth.storage-view":     byMachine + "pickle.storage-id: corpus/gate/pth-storage-view.txt.",
 }
 
-const byMachine = "The pickle machine, which asks each call for its arguments, refuses it first, by "
+const byMachine = "The pickle machine checks the arguments of each call and refuses it first, by "
 
 // Each rule that no file shows is shown by a situation.
 func TestRulesOfSituations(t *testing.T) {
