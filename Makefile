@@ -157,9 +157,10 @@ race: ## packages with goroutines
 purego: ## without assembly
 	$(GO) test -tags purego -timeout 20m ./asm ./internal/form ./quant/...
 
-# The tree that internal/arch looks at is the same.
+# The tree that internal/arch looks at is the same, and so are the guides whose commands
+# internal/site runs with a program that it builds.
 word32: ## 32-bit int: runs on amd64 as it is
-	GOARCH=386 $(GO) test $$($(GO) list ./asm/... ./limits/... ./internal/... ./vm/... ./parser/... | grep -v /internal/arch$$)
+	GOARCH=386 $(GO) test $$($(GO) list ./asm/... ./limits/... ./internal/... ./vm/... ./parser/... | grep -v -e /internal/arch$$ -e /internal/site$$)
 
 gen-check: ## what is generated is what is committed
 	@before=$$(git status --porcelain; git diff); $(GO) generate ./... || exit 1; \
@@ -175,7 +176,7 @@ emulated: qemu
 	@$(MAKE) --no-print-directory -j2 neon avx512
 
 # They keep nearly all that they read: to collect less often saves a fifth of their time.
-deadcode systems: export GOGC = 300
+deadcode lint systems: export GOGC = 300
 
 # Of source alone: to compile all packages for a system takes six times as long, and finds no
 # more. What the compiler and the assembler may still say of asm is for word32 and neon, and of

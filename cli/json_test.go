@@ -181,7 +181,11 @@ func valid(t testing.TB, name, line string) {
 func TestOutputFollowsTheSchemas(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
+	found := 0
 	add := func(name string, data []byte) {
+		if found++; testing.Short() && found%4 != 0 {
+			return
+		}
 		path := filepath.Join(dir, fmt.Sprintf("%04d-%s", len(files), name))
 		write(t, path, string(data))
 		files = append(files, path)

@@ -109,8 +109,11 @@ type reading struct {
 func TestOneAnswerWhateverTheWay(t *testing.T) {
 	var list []*reading
 	var whole []string
-	dir := t.TempDir()
+	dir, found := t.TempDir(), 0
 	add := func(format, name string, data []byte, policy json.RawMessage) {
+		if found++; testing.Short() && found%4 != 0 {
+			return
+		}
 		r := &reading{name: format + "/" + name, data: data, printed: map[string]map[string]any{}}
 		t.Run(r.name, func(t *testing.T) { r.read(t, filepath.Join(dir, fmt.Sprint(len(list))), format, policy) })
 		if r.structure.Class == "ok" && r.whole.Class != "ok" {
@@ -131,7 +134,7 @@ func TestOneAnswerWhateverTheWay(t *testing.T) {
 		}
 	}
 	slices.Sort(whole)
-	if diff := cmp.Diff(onlyWhole, whole); diff != "" {
+	if diff := cmp.Diff(onlyWhole, whole); diff != "" && !testing.Short() {
 		t.Errorf("files that only the reading of bodies refuses: %s", diff)
 	}
 	fromPaths(t, list)

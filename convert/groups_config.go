@@ -1,10 +1,10 @@
 package convert
 
 import (
-	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )

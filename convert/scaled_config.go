@@ -1,11 +1,11 @@
 package convert
 
 import (
-	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )

@@ -122,9 +122,10 @@ func TestCodesUnderScalesAreThoseOfTheLibraries(t *testing.T) {
 
 // Long rows are encoded some hundred blocks at a time.
 func TestScalesOfLongRows(t *testing.T) {
-	const cols = 700 * 128
-	m := bnbSource(t, map[string][]float32{"m.weight": wave(128 * cols)}, map[string][]int64{"m.weight": {128, cols}})
-	short := bnbSource(t, map[string][]float32{"m.weight": wave(128 * cols)}, map[string][]int64{"m.weight": {128 * 700, 128}})
+	const rows, cols = 16, 700 * 128
+	numbers := map[string][]float32{"m.weight": wave(rows * cols)}
+	m := bnbSource(t, numbers, map[string][]int64{"m.weight": {rows, cols}})
+	short := bnbSource(t, numbers, map[string][]int64{"m.weight": {rows * 700, 128}})
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	f, _ := scaled.Find("w4a16")

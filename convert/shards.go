@@ -2,11 +2,11 @@ package convert
 
 import (
 	"fmt"
-	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
