@@ -70,28 +70,39 @@ func (k *keys) pieces(asWritten bool) error {
 	if m.Model != 2 {
 		return wire.At(tokenizer.SPMName, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is not BPE: llama.cpp would merge its pieces as if it were"))
 	}
-	size := k.c.int("vocab_size")
-	if size == 0 {
-		size = int64(len(m.Pieces))
-	}
-	v, err := k.newVocab(size, true)
+	v, err := k.spmTokens(m, k.vocabSize(m))
 	if err != nil {
-		return err
-	}
-	if err := k.lays(v, m.Pieces, 0); err != nil {
-		return err
-	}
-	if err := k.pad(v); err != nil {
-		return err
-	}
-	if err := k.addedBeside(v); err != nil {
 		return err
 	}
 	if err := k.addedTo(v, asWritten); err != nil {
 		return err
 	}
 	k.addVocab("llama", "default", v)
-	return k.special(nil, nil, size)
+	return k.special(nil, nil, int64(len(v.texts)))
+}
+
+// vocabSize returns the size that the configuration states, or else the number of pieces.
+func (k *keys) vocabSize(m *tokenizer.SPM) int64 {
+	if size := k.c.int("vocab_size"); size != 0 {
+		return size
+	}
+	return int64(len(m.Pieces))
+}
+
+// spmTokens returns a vocabulary of size tokens: the pieces of a model, padding, and the
+// tokens of added_tokens.json.
+func (k *keys) spmTokens(m *tokenizer.SPM, size int64) (*vocab, error) {
+	v, err := k.newVocab(size, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.lays(v, m.Pieces, 0); err != nil {
+		return nil, err
+	}
+	if err := k.pad(v); err != nil {
+		return nil, err
+	}
+	return v, k.addedBeside(v)
 }
 
 // lays puts the pieces of a model down, the first as the token with the number from;

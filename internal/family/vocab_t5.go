@@ -34,24 +34,12 @@ func t5Vocab(k *keys) error {
 	case m.Model != 1:
 		return wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is not Unigram"))
 	}
-	size := k.c.int("vocab_size")
-	if size == 0 {
-		size = int64(len(m.Pieces))
-	}
+	size := k.vocabSize(m)
 	if size < int64(len(m.Pieces)) {
 		return wire.At(name, "", wire.NoOffset, wire.ErrMismatch.With("it has %d pieces, but the configuration states %d tokens", len(m.Pieces), size))
 	}
-	v, err := k.newVocab(size, true)
+	v, err := k.spmTokens(m, size)
 	if err != nil {
-		return err
-	}
-	if err := k.lays(v, m.Pieces, 0); err != nil {
-		return err
-	}
-	if err := k.pad(v); err != nil {
-		return err
-	}
-	if err := k.addedBeside(v); err != nil {
 		return err
 	}
 	k.addVocab("t5", "default", v)
