@@ -317,13 +317,13 @@ def page(path, targets, table):
     begin = text.index("\n| type |", begin) + 1
     end = text.find("\n## ", begin)
     notes, lines = [], ["| type | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
-    for kind, said in table.items():
+    for kind, answers in table.items():
         cells = []
         for to in targets:
-            verdict, why = said.get(to, ("", ""))
+            verdict, why = answers.get(to, ("", ""))
             if verdict not in ("equal", "", "not read by mlx_lm"):
-                clause = " ".join(why.split("; ")[0].split()).replace("<", "&lt;")  # what a message advises is left out
-                notes.append(f"- {kind}, {to}: {clause}")
+                said = f"does not load: {reason(why)}" if verdict == "does not load" else why.split("; ")[0]  # without what a message advises
+                notes.append(f"- {kind}, {to}: " + " ".join(said.split()).replace("<", "&lt;"))
             cells.append(verdict if verdict != "equal" else why.removesuffix(" modules"))
         lines.append(f"| {kind} | " + " | ".join(cells) + " |")
     path.write_text(text[:begin] + "\n".join(lines + [""] + notes) + "\n" + (text[end:] if end > 0 else ""))
