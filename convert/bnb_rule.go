@@ -58,7 +58,7 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 	}
 	parts := strings.Split(module, ".")
 	v := bnbVerdict{Quantize: true, Transposed: r.isConv1D(parts[len(parts)-1])}
-	if r.Include != nil && r.Include(name) {
+	if r.chosen(name) {
 		if r.Table != nil && r.mark(module) == markOther {
 			v.Wrong = r.listed(markOther, module, parts).Why
 		}
@@ -82,6 +82,9 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 	}
 	return v
 }
+
+// chosen reports a weight that was asked for by name.
+func (r *bnbRule) chosen(name string) bool { return r.Include != nil && r.Include(name) }
 
 // mark says what becomes of a module of a type that the table has: as its classes are
 // built, as those of the types in it are, or as their sources say of a name that they

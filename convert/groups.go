@@ -58,6 +58,7 @@ func (o Grouped) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder
 	if err := e.begin(b, m, opts); err != nil {
 		return nil, err
 	}
+	e.library = o.Format.Library
 	e.renames(o.Format.Name)
 	e.breaks(libraryNames[o.Format.Library])
 	return e, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // A linearEncoder is what encoders have in common that quantize the weights of a
@@ -22,7 +23,8 @@ type linearEncoder struct {
 	rule     bnbRule
 	m        tensor.Model
 	target   quant.Target
-	measures bool // each weight is compared with what it decodes to
+	measures bool           // each weight is compared with what it decodes to
+	library  scaled.Library // what the format is of
 }
 
 func (e *linearEncoder) quantized() *Quantized { return &e.Quantized }
@@ -166,6 +168,8 @@ func (e *linearEncoder) takesAligned(name string, shape []int64, also func(why s
 	switch {
 	case !v.Quantize && !also(v.Why), v.Wrong != "" && !also(v.Wrong):
 		return e.chooses(name, shape, v)
+	case e.library == scaled.ModelOpt && modelOptLeaves(name) && !e.rule.chosen(name):
+		return decodeIt, e.keep(name, "ModelOpt leaves it alone")
 	case v.Transposed:
 		return decodeIt, e.keep(name, "stored transposed, which its loaders do not take")
 	case !fits(shape[0], shape[1]):

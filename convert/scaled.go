@@ -47,6 +47,7 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 	if err := e.begin(b, m, opts); err != nil {
 		return nil, err
 	}
+	e.library = o.Format.Library
 	e.renames(o.Format.Name)
 	library := libraryNames[o.Format.Library]
 	if o.Format.Inverse {
