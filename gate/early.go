@@ -18,16 +18,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// A beginning is a file of which no more is there yet.
-type beginning struct {
+// A prefixReader reads a file of which only the beginning has arrived.
+type prefixReader struct {
 	head   []byte
-	missed bool // more was asked for
+	missed bool // a read went beyond head
 }
 
 var errNotThere = errors.New("not there yet")
 
-// ReadAt gives what is there.
-func (r *beginning) ReadAt(p []byte, off int64) (int, error) {
+// ReadAt reads from the beginning, or returns errNotThere.
+func (r *prefixReader) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 || off > int64(len(r.head)) || len(p) > len(r.head)-int(off) {
 		r.missed = true
 		return 0, errNotThere
@@ -35,22 +35,23 @@ func (r *beginning) ReadAt(p []byte, off int64) (int, error) {
 	return copy(p, r.head[off:]), nil
 }
 
-// unknownSize stands for that of a file whose sender did not say: no limit that
-// follows the size is reached sooner in a shorter file.
+// unknownSize is the size assumed when the sender stated none. It is larger than that of
+// any file, so that no limit which grows with the size is reached too soon.
 const unknownSize = 1 << 62
 
-// early says why a file is refused by its beginning, whatever follows, and whether
-// more of the beginning could tell. An account that pickles are kept under is the
-// verdict's to close. What a file is, its first bytes tell alone:
-// [judgement.byHead] asks the same where detection looks at the rest first.
-func (j *judgement) early(b *limits.Budget, head []byte, sized bool) (more bool, err error) {
+// checkPrefix returns the error for which a file that begins with head is refused,
+// whatever follows. Without one, more reports whether a longer beginning could tell. The
+// verdict closes the account that holds pickles. Only the first bytes decide what the
+// file is; [judgement.refusedByHead] asks the same where detection looks at the rest
+// first.
+func (j *judgement) checkPrefix(b *limits.Budget, head []byte, sized bool) (more bool, err error) {
 	format := parser.Beginning(head)
-	if err := j.unwanted(format); err != nil {
+	if err := j.checkFormat(format); err != nil {
 		return false, err
 	}
-	r := &beginning{head: head}
+	r := &prefixReader{head: head}
 	switch format {
-	case "zip": // its directory stands at its end
+	case "zip": // its directory is at its end
 		return false, zip.CheckBeginning(b, head)
 	case "safetensors":
 		size := j.Size
@@ -67,15 +68,15 @@ func (j *judgement) early(b *limits.Budget, head []byte, sized bool) (more bool,
 	case "gguf", "npy":
 		err = j.decodeHead(b, format, r)
 	default:
-		return j.earlyOther(b, r, sized)
+		return j.checkOtherPrefix(b, r, sized)
 	}
 	if r.missed {
 		return true, nil
 	}
-	return false, sure(err, sized)
+	return false, permanent(err, sized)
 }
 
-// decodeHead reads the header of a format that begins with it, and holds it to the
+// decodeHead decodes the header of a format that begins with it and checks it against the
 // policy.
 func (j *judgement) decodeHead(b *limits.Budget, format string, r io.ReaderAt) (err error) {
 	b = b.Probe()
@@ -97,8 +98,9 @@ func (j *judgement) decodeHead(b *limits.Budget, format string, r io.ReaderAt) (
 	return j.policy.allowsModel(b, m)
 }
 
-// sure is an error that no size of the file takes back.
-func sure(err error, sized bool) error {
+// permanent returns err if it holds whatever the size of the file turns out to be, else
+// nil.
+func permanent(err error, sized bool) error {
 	if sized {
 		return err
 	}
@@ -110,22 +112,22 @@ func sure(err error, sized bool) error {
 	return err
 }
 
-// unwanted refuses a format that the policy or the sender excludes, once the
-// first bytes tell it.
-func (j *judgement) unwanted(format string) error {
+// checkFormat refuses a format that the policy or the sender excludes. The empty format
+// is one that the first bytes do not tell.
+func (j *judgement) checkFormat(format string) error {
 	switch {
 	case format == "":
 		return nil
 	case format == "zip":
-		return j.unwantedZip()
+		return j.checkZIPFormat()
 	case j.Promised != "" && j.Promised != format:
 		return otherThanPromised(j.Promised, format)
 	}
 	return j.policy.allowsFormat(format)
 }
 
-// unwantedZip refuses an archive where none is taken, whatever is in it.
-func (j *judgement) unwantedZip() error {
+// checkZIPFormat refuses a ZIP archive if no format that is stored in one is allowed.
+func (j *judgement) checkZIPFormat() error {
 	taken := []string{"pth", "npz", j.packed(&wrap.Kind{Name: "zip"})}
 	if promises(j.hint.Name) { // it is not unpacked
 		taken = taken[:2]
@@ -141,10 +143,11 @@ func (j *judgement) unwantedZip() error {
 	return disallow(formatRule, "zip", "", "the policy refuses ZIP archives, and checkpoints and arrays in them")
 }
 
-// earlyOther is for what begins as a pickle, or as nothing that is read.
-func (j *judgement) earlyOther(b *limits.Budget, r *beginning, sized bool) (more bool, err error) {
+// checkOtherPrefix is checkPrefix for wrappers, pickles, ONNX, and files of no known
+// format.
+func (j *judgement) checkOtherPrefix(b *limits.Budget, r *prefixReader, sized bool) (more bool, err error) {
 	if k := wrap.Sniff(r.head[:min(len(r.head), wrap.HeadLen)]); k != nil && !promises(j.hint.Name) {
-		return j.earlyPacked(b, k, r, sized)
+		return j.checkPackedPrefix(b, k, r, sized)
 	}
 	kind, _ := pth.Sniff(r.head[:min(len(r.head), pth.SniffLen)])
 	is := kind == pth.KindPickle || kind == pth.KindLegacy
@@ -155,7 +158,7 @@ func (j *judgement) earlyOther(b *limits.Budget, r *beginning, sized bool) (more
 	}
 	if is {
 		found := pth.Scan(b, bytes.NewReader(r.head), int64(len(r.head)))
-		if err := j.asked(found); err != nil {
+		if err := j.forbiddenRequest(found); err != nil {
 			j.Pickles, j.account = found.Pickles, b
 			return false, err
 		}
@@ -165,12 +168,12 @@ func (j *judgement) earlyOther(b *limits.Budget, r *beginning, sized bool) (more
 		return err == nil, err
 	}
 	if j.promisesONNX() {
-		return j.earlyONNX(b, r, sized)
+		return j.checkONNXPrefix(b, r, sized)
 	}
 	again := &judgement{Verdict: j.gate.verdict(j.Name), r: r, hint: j.hint}
 	again.Promised, again.Size = j.Promised, j.Size
 	ended := again.judge(b)
-	if err := sure(again.Err, sized); err != nil && !r.missed && ended == nil {
+	if err := permanent(again.Err, sized); err != nil && !r.missed && ended == nil {
 		j.Pickles, j.account = again.Pickles, again.account
 		return false, err
 	}
@@ -178,27 +181,28 @@ func (j *judgement) earlyOther(b *limits.Budget, r *beginning, sized bool) (more
 	return r.missed && ended == nil, nil
 }
 
-// asked is what the pickles that have come ask for and must not.
-func (j *judgement) asked(found *pth.Report) error {
+// forbiddenRequest returns the first forbidden request of the pickles read so far that
+// the policy does not allow.
+func (j *judgement) forbiddenRequest(found *pth.Report) error {
 	for _, p := range found.Pickles {
-		if err := p.Report.Refusal(); wire.ClassOf(err) == wire.Forbidden && (len(j.policy.AllowGlobals) == 0 || j.policy.minds(p.Report)) {
+		if err := p.Report.Refusal(); wire.ClassOf(err) == wire.Forbidden && (len(j.policy.AllowGlobals) == 0 || j.policy.forbids(p.Report)) {
 			return err
 		}
 	}
 	return nil
 }
 
-// byHead is what the first bytes of a file that is refused are refused for
-// themselves: it goes before what stands behind them, so that a file is refused for
-// the same reason while it comes and when it is whole.
-func (j *judgement) byHead(b *limits.Budget) error {
-	var buf [firstLook]byte // what [Stream] looks at first
+// refusedByHead returns the error for which the first bytes alone refuse the file. It
+// precedes any error about later bytes, so that a [Stream] and a check of the whole file
+// give the same reason.
+func (j *judgement) refusedByHead(b *limits.Budget) error {
+	var buf [firstLook]byte // as much as [Stream] looks at first
 	head := buf[:min(j.Size, firstLook)]
 	if j.Size < 0 || wire.ReadFull(j.r, head, 0) != nil {
 		return nil
 	}
 	format := parser.Beginning(head)
-	if err := j.unwanted(format); err != nil {
+	if err := j.checkFormat(format); err != nil {
 		return err
 	}
 	if format == "zip" {

@@ -37,7 +37,7 @@ func (p *Policy) ExplainFor(name, today string) []string {
 	return append(list, one.ceilings()...)
 }
 
-// sentences has one for each member.
+// sentences describes each member of the policy.
 func (p *Policy) sentences() []string {
 	var all []string
 	for i := range members {
@@ -118,7 +118,7 @@ func (p *Policy) globalsSentence() string {
 	}
 	var parts []string
 	for _, name := range p.AllowGlobals {
-		if s := setOf(name); s != nil {
+		if s := globalSetByName(name); s != nil {
 			name += " (" + s.title + ": " + strings.Join(GlobalSets()[s.name], ", ") + ")"
 		}
 		parts = append(parts, name)
@@ -144,7 +144,7 @@ func (e *Exception) sentence(today string) string {
 	return text + " (until " + e.Expires + ")."
 }
 
-// ceilings are the limits that are not the default's, and what they refuse.
+// ceilings describes the limits that differ from the default and what they refuse.
 func (p *Policy) ceilings() (list []string) {
 	var other []string
 	var def limits.Policy

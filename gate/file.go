@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 )
 
-// alias is a name that promises the same, and belongs to no set of shards: each
-// file is judged alone.
+// alias returns a file name with the same extension that belongs to no set of shards,
+// since each file is judged alone.
 func (j *judgement) alias() string { return "file" + filepath.Ext(j.hint.Name) }
 
-// oneFile is a file system of the one file that is judged, so that opening it by
-// name gives the findings that belong to names.
+// oneFile is a file system that holds only the file being judged. Opening it by name
+// gives the findings that depend on the name.
 type oneFile struct{ j *judgement }
 
 func (f oneFile) Open(name string) (fs.File, error) {
@@ -21,7 +21,7 @@ func (f oneFile) Open(name string) (fs.File, error) {
 	return &openFile{io.NewSectionReader(f.j.r, 0, f.j.Size), f.j}, nil
 }
 
-// openFile is an fs.File over what is open already; closing it leaves that open.
+// openFile is an fs.File over a reader that is already open, and that Close leaves open.
 type openFile struct {
 	*io.SectionReader
 
@@ -31,7 +31,8 @@ type openFile struct {
 func (o *openFile) Stat() (fs.FileInfo, error) { return fileInfo{o.j, nil}, nil }
 func (o *openFile) Close() error               { return nil }
 
-// fileInfo is a regular file's. The embedded FileInfo has the methods that are never called.
+// fileInfo describes a regular file. The methods of the embedded nil FileInfo are never
+// called.
 type fileInfo struct {
 	j *judgement
 	fs.FileInfo

@@ -22,7 +22,7 @@ func (g *Gate) CheckFS(b *limits.Budget, fsys fs.FS, name, root string) iter.Seq
 		err := fs.WalkDir(fsys, name, func(file string, e fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return w.give(w.path(file), g.Failed(file, err))
+				return w.yieldVerdict(w.path(file), g.Failed(file, err))
 			case e.IsDir():
 				return nil
 			}
@@ -53,34 +53,34 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	case w.g.Exclude != nil && w.g.Exclude(file):
 		v := w.g.verdict(file)
 		v.Excluded = true
-		return w.give(w.path(file), v)
+		return w.yieldVerdict(w.path(file), v)
 	case !e.Type().IsRegular():
-		return w.give(w.path(file), w.g.Unseen(file, "no regular file: never opened"))
+		return w.yieldVerdict(w.path(file), w.g.Unseen(file, "no regular file: never opened"))
 	}
 	h, err := tensor.OpenFile(w.fsys, file)
 	if err != nil {
 		if wire.ClassOf(err) != wire.Internal {
 			err = wire.At("scan", "", wire.NoOffset, err)
 		}
-		return w.give(w.path(file), w.g.Failed(file, err))
+		return w.yieldVerdict(w.path(file), w.g.Failed(file, err))
 	}
 	defer h.Close()
 	if isIndex(file) {
-		return w.judged(w.path(file), func(b *limits.Budget) (*Verdict, error) {
+		return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 			v := w.g.verdict(file)
 			v.Size = h.Size
 			return w.g.checkModel(b, v, file == w.root, func() (tensor.Model, error) { return parser.OpenFS(b, w.fsys, file) }, h)
 		})
 	}
-	r, err := w.take(h)
+	r, err := w.readSmall(h)
 	if err != nil {
-		return w.give(w.path(file), w.g.Failed(file, err))
+		return w.yieldVerdict(w.path(file), w.g.Failed(file, err))
 	}
 	near := func(name string) bool {
 		_, err := fs.Stat(w.fsys, path.Join(path.Dir(file), path.Base(name)))
 		return err == nil
 	}
-	return w.judged(w.path(file), func(b *limits.Budget) (*Verdict, error) {
+	return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 		return w.g.Check(b, r, h.Size, Hint{Name: file, Beside: file != w.root || w.g.Beside, near: near})
 	})
 }

@@ -48,13 +48,14 @@ type Hint struct {
 	// promises one.
 	Beside bool
 
-	stored string                 // the path of what a link leads to, or its own
-	near   func(name string) bool // reports a file in the same folder
-	// holds reports an ONNX model in the same folder whose data the file is said to
-	// hold.
-	holds func(*limits.Budget) bool
-	// leads says why the file at a path below this one's folder is not opened.
-	leads func(string) error
+	stored string                 // the path of the file that a link leads to, or its own
+	near   func(name string) bool // reports whether the folder has a file of that name
+	// holdsData reports whether an ONNX model in the same folder stores its data in the
+	// file.
+	holdsData func(*limits.Budget) bool
+	// whyNotOpened says why the file at a path below this one's folder is not opened, or
+	// returns nil.
+	whyNotOpened func(string) error
 }
 
 // Check judges a file under the policy of the account, with the zero [Gate].
@@ -70,7 +71,7 @@ func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verd
 	j := &judgement{Verdict: g.verdict(h.Name), r: r, hint: h}
 	j.Promised, j.Size = h.Promised, size
 	j.stored = h.stored
-	r = j.summing(r)
+	r = j.hashing(r)
 	j.r = r
 	if err := j.judge(b); err != nil {
 		j.Close()
@@ -82,7 +83,7 @@ func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verd
 	return j.Verdict, g.finish(b, j.Verdict, r)
 }
 
-// verdict begins one about a file of a name.
+// verdict returns the empty verdict about the file called name.
 func (g *Gate) verdict(name string) *Verdict {
 	return &Verdict{Name: name, gate: g, policy: g.Policy.For(name)}
 }
@@ -99,42 +100,42 @@ func (g *Gate) CheckModel(b *limits.Budget, name string, bodies bool, open func(
 func (g *Gate) CheckOpened(b *limits.Budget, name string, m tensor.Model, err error, r io.ReaderAt, size int64) (*Verdict, error) {
 	v := g.verdict(name)
 	v.Size = size
-	return g.checkModel(b, v, false, func() (tensor.Model, error) { return held{m}, err }, r)
+	return g.checkModel(b, v, false, func() (tensor.Model, error) { return keepOpen{m}, err }, r)
 }
 
-// held is a model that its owner closes.
-type held struct{ tensor.Model }
+// keepOpen is a model that its owner closes.
+type keepOpen struct{ tensor.Model }
 
-func (held) Close() error { return nil }
+func (keepOpen) Close() error { return nil }
 
-// checkModel judges a model; r, if any, is the file that a digest is of.
+// checkModel judges a model. r is the file to digest, or nil.
 func (g *Gate) checkModel(b *limits.Budget, v *Verdict, bodies bool, open func() (tensor.Model, error), r io.ReaderAt) (*Verdict, error) {
 	v.open(b, bodies, open)
-	if err := lost(b, v.Err); err != nil {
+	if err := contextError(b, v.Err); err != nil {
 		return nil, err
 	}
 	return v, g.finish(b, v, r)
 }
 
-// Unseen is the verdict about a file that could hold a model and was not opened.
+// Unseen returns the verdict about a file that could hold a model and was not opened.
 func (g *Gate) Unseen(name, why string) *Verdict {
 	v := g.verdict(name)
 	v.Unlooked = why
-	v.hold()
+	v.applyPolicy()
 	return v
 }
 
-// Failed is the verdict about a file that could not be opened.
+// Failed returns the verdict about a file that could not be opened.
 func (g *Gate) Failed(name string, err error) *Verdict {
 	v := g.verdict(name)
 	v.Err = err
 	return v
 }
 
-// finish holds a verdict to what the policy says beyond the limits.
+// finish applies what the policy says beyond the limits, and digests the file.
 func (g *Gate) finish(b *limits.Budget, v *Verdict, r io.ReaderAt) error {
-	v.promise()
-	if err := v.named(b, r); err != nil {
+	v.checkPromise()
+	if err := v.checkDigestName(b, r); err != nil {
 		v.Close()
 		return err
 	}
@@ -144,22 +145,22 @@ func (g *Gate) finish(b *limits.Budget, v *Verdict, r io.ReaderAt) error {
 			return err
 		}
 	}
-	v.hold()
+	v.applyPolicy()
 	return nil
 }
 
-// A judgement is the work on one file.
+// A judgement is the state of judging one file.
 type judgement struct {
 	*Verdict
 
 	r     io.ReaderAt
 	hint  Hint
-	layer int        // of wrappers around it
-	outer string     // the path to its contents
-	begun *beginning // of a wrapper that still comes
+	layer int           // how many wrappers enclose the file
+	outer string        // prefix of the names of its contents
+	begun *prefixReader // reader of a wrapper that is still arriving, or nil
 }
 
-// judge looks at the file as a model and, if it has pickles, at those.
+// judge judges the file as a model and then, if it has any, its pickles or contents.
 func (j *judgement) judge(b *limits.Budget) error {
 	model := b.Child(*b.Policy())
 	j.open(model, true, func() (tensor.Model, error) {
@@ -169,23 +170,23 @@ func (j *judgement) judge(b *limits.Budget) error {
 		return parser.OpenFS(model, oneFile{j}, j.alias())
 	})
 	model.Close()
-	if err := lost(b, j.Err); err != nil {
+	if err := contextError(b, j.Err); err != nil {
 		return err
 	}
 	if j.Err != nil {
-		if err := j.byHead(b); err != nil {
+		if err := j.refusedByHead(b); err != nil {
 			j.Err = err
 		}
 	}
-	k := j.wrapper()
+	k := j.sniffWrapper()
 	if k != nil && j.layer == 0 {
 		j.account = b.Whole(j.Size)
 	} else {
 		j.account = b.Child(*b.Policy())
 	}
-	switch kind := j.kind(k); kind {
+	switch kind := j.classify(k); kind {
 	case asModel:
-		if err := j.members(b); err != nil {
+		if err := j.judgeMembers(b); err != nil {
 			return err
 		}
 	case asWrapper:
@@ -199,37 +200,38 @@ func (j *judgement) judge(b *limits.Budget) error {
 	case asCheckpoint, asPickle:
 		j.scan(pth.ScanAllowing(j.account, j.r, j.Size, j.policy.excuses), kind)
 	default:
-		j.beside()
+		j.judgeOther()
 	}
-	return lost(b, j.Err)
+	return contextError(b, j.Err)
 }
 
-// lost is an error that says nothing about the file: the context ended.
-func lost(b *limits.Budget, err error) error {
+// contextError returns err if it is due to the end of the context, and so says nothing
+// about the file.
+func contextError(b *limits.Budget, err error) error {
 	if err != nil && b.Context().Err() != nil && !errors.Is(err, limits.ErrLimit) {
 		return err
 	}
 	return nil
 }
 
-// beside is for a file of a folder that is no model and promises none: it is
-// harmless, or it could hold one.
-func (j *judgement) beside() {
+// judgeOther judges a file of a folder that is not a model and whose name promises none:
+// it is either harmless or could hold a model.
+func (j *judgement) judgeOther() {
 	what, err := unwrap.Harmless(j.account, j.r, j.Size)
 	switch {
 	case err != nil:
 		j.Err = wire.At("scan", "", wire.NoOffset, err)
 	case what != "":
 		j.Harmless, j.Err = what, nil
-		j.aside()
-	case j.explained():
+		j.checkSidecar()
+	case j.isExplained():
 	default:
-		j.Unlooked, j.Err = strings.TrimPrefix(bare(j.Err), "this is "), nil
+		j.Unlooked, j.Err = strings.TrimPrefix(bareText(j.Err), "this is "), nil
 	}
 }
 
-// bare is an error without its place and its class.
-func bare(err error) string {
+// bareText returns the text of err without its place and its class.
+func bareText(err error) string {
 	if e, ok := errors.AsType[*parser.Error](err); ok {
 		return strings.TrimPrefix(e.Err.Error(), wire.ErrUnsupported.Error()+": ")
 	}

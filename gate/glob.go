@@ -7,24 +7,25 @@ import (
 	"strings"
 )
 
-// match is path.Match; a pattern that is none matches nothing.
+// match is path.Match, but a malformed pattern matches nothing.
 func match(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
 }
 
-// maxGlob bounds a pattern of paths, and with it the work of matching one.
+// maxGlob bounds the length of a path pattern, and with it the work of matching.
 const maxGlob = 256
 
-// matchPath holds a pattern of a policy against the path of a file below its folder:
-// one without a slash against the last part, any other against the whole, where a
+// matchPath matches a pattern of a policy with the path of a file below its folder. A
+// pattern without a slash is matched with the last part, any other with the whole path; a
 // part ** stands for any number of parts.
 func matchPath(pattern, name string) bool {
 	if !strings.Contains(pattern, "/") {
 		return match(pattern, path.Base(name))
 	}
 	parts := strings.Split(name, "/")
-	// fits[i] reports that the parts of the pattern so far match those before i.
+	// fits[i] reports that the pattern parts handled so far match the first i parts of
+	// the name.
 	fits := make([]bool, len(parts)+1)
 	fits[0] = true
 	for one := range strings.SplitSeq(pattern, "/") {

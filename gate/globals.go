@@ -9,17 +9,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A globalSet is a named list of globals that a policy may allow together: classes
-// that are made without arguments and given their attributes, and enumerations that
-// are called with one value. In no other form are they allowed.
+// A globalSet is a named list of globals that a policy may allow together. They are
+// allowed in two forms only: as classes created without arguments that are then given
+// their attributes, and as enumerations called with one value.
 type globalSet struct {
 	name, title string
-	of          map[string]string // by module
+	modules     map[string]string // names by module, separated by spaces
 }
 
-// What transformers 4.x and 5.23 and accelerate 1.15 put into the training_args.bin
-// that Trainer.save_model writes, of every option of TrainingArguments that is data.
-// crosscheck/gate/trainer.py writes such files and reads them back.
+// globalSets has what transformers 4.x and 5.23 and accelerate 1.15 write to
+// training_args.bin in Trainer.save_model, for every option of TrainingArguments that is
+// data. crosscheck/gate/trainer.py writes such files and reads them back.
 var globalSets = [...]globalSet{
 	{
 		"hf-trainer", "what training_args.bin of the Trainer of transformers asks for",
@@ -41,7 +41,7 @@ func GlobalSets() map[string][]string {
 	out := map[string][]string{}
 	for i := range globalSets {
 		s := &globalSets[i]
-		for module, names := range s.of {
+		for module, names := range s.modules {
 			for name := range strings.SplitSeq(names, " ") {
 				out[s.name] = append(out[s.name], module+"."+name)
 			}
@@ -51,7 +51,7 @@ func GlobalSets() map[string][]string {
 	return out
 }
 
-func setOf(name string) *globalSet {
+func globalSetByName(name string) *globalSet {
 	for i := range globalSets {
 		if globalSets[i].name == name {
 			return &globalSets[i]
@@ -61,15 +61,15 @@ func setOf(name string) *globalSet {
 }
 
 func (s *globalSet) has(g *vm.Global) bool {
-	names, ok := s.of[g.Module]
+	names, ok := s.modules[g.Module]
 	return ok && slices.Contains(strings.Split(names, " "), g.Name)
 }
 
-// checkGlobals refuses names of globals that cannot exist, or that are known to
-// do more than hold data: no policy allows those.
+// checkGlobals rejects names of globals that cannot exist, and globals known to do more
+// than hold data, which no policy allows.
 func checkGlobals(list []string) error {
 	for _, name := range list {
-		if setOf(name) != nil {
+		if globalSetByName(name) != nil {
 			continue
 		}
 		dot := strings.LastIndexByte(name, '.')
@@ -90,40 +90,40 @@ func setNames() (names []string) {
 	return names
 }
 
-// An allowance is how a global may be used that is not on the list of data.
+// An allowance says how a pickle may use a global that is not on the list of data.
 type allowance uint8
 
 const (
-	notAllowed allowance = iota
-	asItsSet             // in the forms of its set
-	asNamed              // called, and given a state
+	notAllowed    allowance = iota
+	allowedInSet            // in the two forms of a [globalSet]
+	allowedByName           // called with anything, and given a state
 )
 
-// allows says whether the policy allows a global.
+// allows returns how the policy allows a global to be used.
 func (p *Policy) allows(g *vm.Global) allowance {
 	if g == nil || g.Status != vm.Unknown {
 		return notAllowed
 	}
 	out := notAllowed
 	for _, name := range p.AllowGlobals {
-		if s := setOf(name); s != nil && s.has(g) {
-			out = max(out, asItsSet)
+		if s := globalSetByName(name); s != nil && s.has(g) {
+			out = max(out, allowedInSet)
 		} else if name == g.Module+"."+g.Name {
-			return asNamed
+			return allowedByName
 		}
 	}
 	return out
 }
 
-// excuses reports a pickle that is refused for nothing but globals that the policy
-// allows, each used as it may be.
+// excuses reports whether a pickle is refused only for globals that the policy allows,
+// each used in an allowed way.
 func (p *Policy) excuses(r *vm.Report) bool {
-	return len(p.AllowGlobals) > 0 && r.Err == nil && !r.Safe.OK && !p.minds(r)
+	return len(p.AllowGlobals) > 0 && r.Err == nil && !r.Safe.OK && !p.forbids(r)
 }
 
-// minds reports something that a pickle asks for, as far as it was read, and that
-// this policy does not allow either.
-func (p *Policy) minds(r *vm.Report) bool {
+// forbids reports whether a pickle, as far as it was read, asks for something that the
+// policy does not allow.
+func (p *Policy) forbids(r *vm.Report) bool {
 	for _, why := range r.Safe.Reasons {
 		if why.Code == "array" || why.Code == "change" {
 			return true
@@ -142,7 +142,7 @@ func (p *Policy) minds(r *vm.Report) bool {
 	return false
 }
 
-// excused are the places of a pickle where it asks for what the policy allows.
+// excused returns the offsets at which a pickle asks for what the policy allows.
 func (p *Policy) excused(r *vm.Report) map[int64]bool {
 	if len(p.AllowGlobals) == 0 {
 		return nil
@@ -165,16 +165,16 @@ func (p *Policy) excusesEvent(e *vm.Event) bool {
 	case vm.UseGlobal:
 		return true
 	case vm.UseCall:
-		// The result of a call is no global, whatever it is called for.
-		return e.On.Kind() == vm.KindGlobal && (how == asNamed || isPlainCall(e.With))
+		// e.On may also be the result of a call, which is not a global.
+		return e.On.Kind() == vm.KindGlobal && (how == allowedByName || isPlainCall(e.With))
 	case vm.UseBuild:
 		return e.On.Kind() == vm.KindObject && e.On.Args().Kind() == vm.KindTuple && isAttributes(e.With)
 	}
 	return false
 }
 
-// isPlainCall reports no arguments, or one number or text: a class, or a member of an
-// enumeration.
+// isPlainCall reports whether there are no arguments, as for a class, or a single number
+// or text, as for a member of an enumeration.
 func isPlainCall(args vm.Value) bool {
 	if args.Kind() != vm.KindTuple || args.Len() > 1 {
 		return false
@@ -186,8 +186,8 @@ func isPlainCall(args vm.Value) bool {
 	return k == vm.KindText || k == vm.KindInt
 }
 
-// isAttributes reports a state that sets attributes by their names, none of them one
-// that Python looks up itself.
+// isAttributes reports whether a state sets attributes by name, and none that Python
+// itself looks up.
 func isAttributes(state vm.Value) bool {
 	if state.Kind() != vm.KindDict {
 		return false
@@ -200,9 +200,9 @@ func isAttributes(state vm.Value) bool {
 	return true
 }
 
-// excusesWeightsOnly reports that PyTorch's restricted loader minds nothing but what
-// the policy allows: who trusts a global tells that loader so
-// (torch.serialization.add_safe_globals).
+// excusesWeightsOnly reports whether PyTorch's restricted loader objects only to globals
+// that the policy allows. A user who trusts a global tells that loader so with
+// torch.serialization.add_safe_globals.
 func (p *Policy) excusesWeightsOnly(r *vm.Report) bool {
 	if r.WeightsOnly.OK {
 		return true
@@ -219,7 +219,7 @@ func (p *Policy) excusesWeightsOnly(r *vm.Report) bool {
 	return true
 }
 
-// noPickles refuses all of them.
+// noPickles returns an error if the policy refuses all pickles.
 func (p *Policy) noPickles() error {
 	if p.Pickle != PickleRefuse {
 		return nil
@@ -227,7 +227,8 @@ func (p *Policy) noPickles() error {
 	return disallow(noPickleRule, "scan", "", "the policy refuses pickles")
 }
 
-// asksTooMuch is why a pickle is refused by the policy, beyond what it asks for.
+// asksTooMuch returns an error if the policy refuses a pickle that our list of data
+// allows.
 func (p *Policy) asksTooMuch(found *pth.Report) error {
 	if p.Pickle != PickleWeightsOnly {
 		return nil

@@ -60,7 +60,7 @@ type jsonReason struct {
 	Where    string `json:"where,omitempty"`
 	Offset   *int64 `json:"offset,omitempty"`
 	Text     string `json:"text"`
-	// Of what is set aside.
+	// Members of refusals that were set aside.
 	Reason  string `json:"reason,omitempty"`
 	Expires string `json:"expires,omitempty"`
 }
@@ -106,8 +106,8 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Taken is a verdict in one word: yes, no, or unsure if the loader may accept the file but
-// its values are unknown here.
+// Taken returns a verdict as one word: yes, no, or unsure if the loader may accept the
+// file but its values are unknown here.
 func Taken(v *vm.Verdict) string {
 	switch {
 	case v.OK:

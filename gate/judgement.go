@@ -16,11 +16,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A way is how a file is judged.
-type way uint8
+// A fileKind says how a file is judged.
+type fileKind uint8
 
 const (
-	notAtAll way = iota
+	notAtAll fileKind = iota
 	asModel
 	asCheckpoint
 	asPickle
@@ -31,11 +31,12 @@ const (
 // PickleFormat is the format name of a plain pickle.
 const PickleFormat = "pickle"
 
-// pickleNames end names that promise a pickle.
+// pickleNames are the extensions that promise a pickle.
 var pickleNames = map[string]bool{".pkl": true, ".pickle": true, ".joblib": true, ".p": true, ".pck": true, ".dill": true}
 
-// kind decides by content; the name only promises.
-func (j *judgement) kind(k *wrap.Kind) way {
+// classify returns how to judge the file. Its content decides; its name is only a
+// promise.
+func (j *judgement) classify(k *wrap.Kind) fileKind {
 	e, _ := errors.AsType[*parser.Error](j.Err)
 	format := ""
 	if e != nil {
@@ -74,10 +75,10 @@ func (j *judgement) sniff() pth.Kind {
 	return k
 }
 
-// promises reports a name that ends like those of models.
+// promises reports whether a name has the extension of a model.
 func promises(name string) bool { return promised(name) != "" }
 
-// promised is the format that a name promises.
+// promised returns the format that a name promises, or "".
 func promised(name string) string {
 	ext := strings.ToLower(path.Ext(name))
 	for _, f := range parser.Formats() {
@@ -90,9 +91,9 @@ func promised(name string) string {
 	return ""
 }
 
-// looksPickled reports a pickle: by its first bytes; by its name; or, since
-// protocols 0 and 1 begin like text, because running it comes to a call, or to its
-// end. What a ceiling ends before that is for the scan to say.
+// looksPickled reports whether the file is a pickle: by its first bytes, by its name, or,
+// since protocols 0 and 1 begin like text, because running it reaches a call or its end.
+// If a limit ends the run before that, the scan reports it.
 func (j *judgement) looksPickled() bool {
 	if j.sniff() == pth.KindPickle || j.Size > 0 && pickleNames[strings.ToLower(path.Ext(j.hint.Name))] {
 		return true
@@ -104,15 +105,15 @@ func (j *judgement) looksPickled() bool {
 // JoblibFormat is the format name of a plain pickle with arrays written by joblib.
 const JoblibFormat = "joblib"
 
-// scan adds what the pickles ask for.
-func (j *judgement) scan(found *pth.Report, kind way) {
+// scan adds the result of scanning the pickles to the verdict.
+func (j *judgement) scan(found *pth.Report, kind fileKind) {
 	j.Pickles = found.Pickles
 	switch {
 	case kind == asPickle:
 		j.Format, j.Err, j.Verified = plainFormat(found), found.Err, found.Err == nil
-		j.proven = j.Verified // it was read to its end
+		j.summed = j.Verified // it was read to its end
 		for _, p := range found.Pickles {
-			j.note(p)
+			j.addNotes(p)
 		}
 		if j.Err == nil {
 			j.Err = j.policy.allowsFormat(j.Format)
@@ -123,8 +124,8 @@ func (j *judgement) scan(found *pth.Report, kind way) {
 	case j.Err == nil || wire.ClassOf(found.Err) == wire.Forbidden && wire.ClassOf(j.Err) != wire.Internal:
 		j.Err = found.Err
 	case found.Err == nil && found.File != nil && isPickleError(j.Err):
-		// The policy allows what it was refused for.
-		if j.look(j.account, found.File, true); j.Err == nil {
+		// The policy allows everything that the pickle was refused for.
+		if j.examine(j.account, found.File, true); j.Err == nil {
 			j.Err = j.misnamed("pth")
 		}
 	}
@@ -139,18 +140,18 @@ func (j *judgement) scan(found *pth.Report, kind way) {
 		j.Err = cmp.Or(j.policy.noPickles(), j.Err)
 	}
 	if j.Err == nil {
-		j.allow(found)
+		j.listAllowed(found)
 	}
 }
 
-// isPickleError reports a refusal of what a pickle asks for.
+// isPickleError reports whether err refuses a request of a pickle.
 func isPickleError(err error) bool {
 	_, ok := errors.AsType[*vm.Forbidden](err)
 	return ok
 }
 
-// misnamed is the finding about a name that promises another format, which a model
-// that is opened by its name has from package parser.
+// misnamed adds the finding about a name that promises another format. Package parser
+// reports it for models that are opened by name.
 func (j *judgement) misnamed(format string) error {
 	name := promised(j.hint.Name)
 	if name == "" || name == format {
@@ -166,7 +167,8 @@ func (j *judgement) misnamed(format string) error {
 	return nil
 }
 
-// plainFormat tells pickles of joblib from others: by what describes their arrays.
+// plainFormat returns the format of a plain pickle: joblib's if it describes arrays as
+// joblib does.
 func plainFormat(found *pth.Report) string {
 	for _, p := range found.Pickles {
 		for _, g := range p.Report.Graph.Globals() {
@@ -178,8 +180,8 @@ func plainFormat(found *pth.Report) string {
 	return PickleFormat
 }
 
-// allow lists the globals that only the policy allows.
-func (j *judgement) allow(found *pth.Report) {
+// listAllowed lists the globals that only the policy allows.
+func (j *judgement) listAllowed(found *pth.Report) {
 	for _, p := range found.Pickles {
 		for _, g := range p.Report.Graph.Globals() {
 			if name := wire.Clean(g.String(), 256); j.policy.allows(g) != notAllowed && !slices.Contains(j.Allowed, name) {
@@ -189,8 +191,8 @@ func (j *judgement) allow(found *pth.Report) {
 	}
 }
 
-// note lists what is unusual about a plain pickle.
-func (j *judgement) note(p pth.Pickle) {
+// addNotes adds a finding for everything unusual about a plain pickle.
+func (j *judgement) addNotes(p pth.Pickle) {
 	for _, n := range p.Report.Graph.Notes() {
 		j.Findings = append(j.Findings, tensor.Finding{Code: n.Code, Severity: tensor.Warning, Where: p.Name, Off: n.Off, Text: n.Text})
 	}

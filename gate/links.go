@@ -13,13 +13,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// dir is a folder whose files are opened by whatever name they have: os.DirFS wants
+// dir is a folder as a file system. Unlike os.DirFS it opens files whose names are not
 // UTF-8.
 type dir string
 
 func (d dir) join(name string) string { return filepath.Join(string(d), name) }
 
-// Open and Stat follow links: whether one may be followed was asked before.
+// Open and Stat follow links; the caller has checked where they lead.
 func (d dir) Open(name string) (fs.File, error)     { return os.Open(d.join(name)) }
 func (d dir) Stat(name string) (fs.FileInfo, error) { return os.Stat(d.join(name)) }
 
@@ -44,14 +44,15 @@ func isInside(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// isBlob reports models--NAME/snapshots/REVISION and models--NAME/blobs/HASH.
+// isBlob reports whether a link leads from models--NAME/snapshots/REVISION to
+// models--NAME/blobs/HASH.
 func isBlob(from, to string) bool {
 	model := filepath.Dir(filepath.Dir(to))
 	return filepath.Base(filepath.Dir(to)) == "blobs" && strings.HasPrefix(filepath.Base(model), "models--") && isInside(model, from)
 }
 
-// storedAt is where the file of a path lies: what it links to, or itself, with the
-// folders above it.
+// storedAt returns the path at which the file is stored, with all links resolved,
+// including those of its folders.
 func storedAt(path string) string {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
 		if to, err := filepath.EvalSymlinks(path); err == nil {
@@ -67,12 +68,13 @@ func storedAt(path string) string {
 	return path
 }
 
-// maxModels is how many models of a folder are asked whether a file holds their data.
+// maxModels bounds how many models of a folder are searched for the name of one data
+// file.
 const maxModels = 16
 
-// holds reports that an ONNX model beside the file of a path says that its data lie
-// there.
-func holds(path string) func(*limits.Budget) bool {
+// holdsDataFor returns a function that reports whether an ONNX model in the same folder
+// stores its data in the file at path.
+func holdsDataFor(path string) func(*limits.Budget) bool {
 	return func(b *limits.Budget) bool {
 		folder, name := filepath.Dir(path), filepath.Base(path)
 		list, err := filepath.Glob(filepath.Join(escapeGlob(folder), "*.onnx"))
@@ -88,10 +90,10 @@ func holds(path string) func(*limits.Budget) bool {
 	}
 }
 
-// leads says of files that a model names why its loader should not open them, which
-// follows links: they lie outside of what is walked, or are none. A file that is not
-// there harms nobody.
-func (w *walk) leads(path string) func(string) error {
+// whyNotOpened returns a function that says why a loader, which follows links, should not
+// open a file that a model names: it is outside the walked folder or not a regular file.
+// A missing file is harmless.
+func (w *walk) whyNotOpened(path string) func(string) error {
 	folder := filepath.Dir(path)
 	root := w.root
 	if root == path || w.g.Beside {
@@ -113,12 +115,12 @@ func (w *walk) leads(path string) func(string) error {
 	}
 }
 
-// escapeGlob takes a folder's name as it is written.
+// escapeGlob quotes the special characters of a folder's name for path.Match.
 func escapeGlob(name string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(name)
 }
 
-// externalOf lists the files that hold data of an ONNX model.
+// externalOf lists the files in which an ONNX model stores its data.
 func externalOf(b *limits.Budget, path string) []string {
 	h, err := tensor.OpenFile(dir(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {

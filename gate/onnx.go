@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// onnx judges the structure of an ONNX model. Its data are not decoded.
+// onnx judges the structure of an ONNX model; its data are not decoded.
 func (j *judgement) onnx() {
 	j.Format = onnx.Format
 	if j.Err = j.policy.allowsFormat(onnx.Format); j.Err != nil {
@@ -37,8 +37,8 @@ func (j *judgement) onnx() {
 
 func (j *judgement) promisesONNX() bool { return strings.EqualFold(path.Ext(j.hint.Name), ".onnx") }
 
-// earlyONNX is why a file that is ONNX by its name is refused by its beginning.
-func (j *judgement) earlyONNX(b *limits.Budget, r *beginning, sized bool) (more bool, err error) {
+// checkONNXPrefix is checkPrefix for a file that is ONNX by its name.
+func (j *judgement) checkONNXPrefix(b *limits.Budget, r *prefixReader, sized bool) (more bool, err error) {
 	if err := j.policy.allowsFormat(onnx.Format); err != nil {
 		return false, err
 	}
@@ -51,61 +51,62 @@ func (j *judgement) earlyONNX(b *limits.Budget, r *beginning, sized bool) (more 
 	if r.missed {
 		return true, nil
 	}
-	return false, sure(err, sized)
+	return false, permanent(err, sized)
 }
 
-// external looks at the files in which a model says that its data lie.
+// external checks the files in which a model says that its data are stored.
 func (j *judgement) external(files []string) error {
-	if j.hint.leads == nil {
+	if j.hint.whyNotOpened == nil {
 		return nil
 	}
 	for _, name := range files {
-		if err := j.hint.leads(name); err != nil {
+		if err := j.hint.whyNotOpened(name); err != nil {
 			return wire.At(onnx.Format, "external data", wire.NoOffset, err)
 		}
 	}
 	return nil
 }
 
-// explained reports content that only what lies around it explains: the weights of a
-// Keras model, and the data of an ONNX model.
-func (j *judgement) explained() bool {
+// isExplained reports whether the content is explained only by the files around it: the
+// weights of a Keras model, or the data of an ONNX model.
+func (j *judgement) isExplained() bool {
 	if what, _, err := unwrap.Alias(j.r, j.Size, nil); what != "" || err != nil {
 		return false
 	}
-	if strings.HasSuffix(strings.ToLower(j.hint.Name), ".keras!model.weights.h5") && j.begins("\x89HDF\r\n\x1a\n") {
+	if strings.HasSuffix(strings.ToLower(j.hint.Name), ".keras!model.weights.h5") && j.hasPrefix("\x89HDF\r\n\x1a\n") {
 		j.Err = nil
 		j.Findings = []tensor.Finding{sidecar.KerasWeights()}
 		return true
 	}
-	if j.hint.holds != nil && j.nameless() && j.hint.holds(j.account) {
+	if j.hint.holdsData != nil && j.isUnknownKind() && j.hint.holdsData(j.account) {
 		j.Harmless, j.Err = "the data of an ONNX model beside it", nil
 		return true
 	}
 	return false
 }
 
-// nameless reports content of a kind that no loader is known for, or that begins with
-// zeros, as a tensor's data may.
-func (j *judgement) nameless() bool {
+// isUnknownKind reports whether no loader is known for this kind of content, or it begins
+// with zeros, as a tensor's data may.
+func (j *judgement) isUnknownKind() bool {
 	switch wire.RuleOf(j.Err) {
 	case "detect.unknown":
 		return true
 	case "detect.foreign":
-		return j.zeros()
+		return j.beginsWithZeros()
 	}
 	return false
 }
 
-// zeros reports zeros in all that package parser looks at to name a kind of content.
-func (j *judgement) zeros() bool {
+// beginsWithZeros reports whether everything that package parser examines to name a kind
+// of content is zero.
+func (j *judgement) beginsWithZeros() bool {
 	var buf [4 << 10]byte
 	p := buf[:min(j.Size, int64(len(buf)))]
 	return wire.ReadFull(j.r, p, 0) == nil && len(bytes.Trim(p, "\x00")) == 0
 }
 
-// begins compares the first bytes.
-func (j *judgement) begins(magic string) bool {
+// hasPrefix reports whether the file begins with magic.
+func (j *judgement) hasPrefix(magic string) bool {
 	var buf [16]byte
 	p := buf[:min(len(magic), len(buf))]
 	return wire.ReadFull(j.r, p, 0) == nil && string(p) == magic

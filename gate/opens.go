@@ -23,7 +23,7 @@ type Opening struct {
 	As     string `json:"as"`
 }
 
-// openings are those of a file.
+// openings collects the openings of a file.
 type openings struct {
 	j    *judgement
 	head []byte
@@ -38,7 +38,7 @@ func (o *openings) add(as string, loaders ...string) {
 	}
 }
 
-// opens tells which loaders would open the file.
+// opens returns which loaders would open the file.
 func (j *judgement) opens(b *limits.Budget) []Opening {
 	var buf [wrap.HeadLen]byte
 	o := &openings{j: j, head: buf[:max(0, min(j.Size, int64(len(buf))))]}
@@ -52,7 +52,7 @@ func (j *judgement) opens(b *limits.Budget) []Opening {
 		o.gguf()
 	case format == "safetensors":
 		o.add("tensors", "safetensors")
-		if strings.HasSuffix(j.hint.Name, ".safetensors") { // torch goes by the name, since 2.15
+		if strings.HasSuffix(j.hint.Name, ".safetensors") { // since torch 2.15 the name decides
 			o.add("tensors", "torch.load")
 		}
 	case format == "npy":
@@ -66,8 +66,8 @@ func (j *judgement) opens(b *limits.Budget) []Opening {
 	return o.list
 }
 
-// archive is for a ZIP archive from its beginning. torch wants its members in one
-// folder, and tells from two of them what it is.
+// archive adds the loaders of a ZIP archive that begins at the first byte. torch requires
+// all members to be in one folder, and two of them tell what the archive is.
 func (o *openings) archive(b *limits.Budget) {
 	names := map[string]bool{}
 	one := true
@@ -95,8 +95,8 @@ func (o *openings) archive(b *limits.Budget) {
 	o.add("an archive", "zipfile")
 }
 
-// members lists those of an archive without the folder that they are in, and reports
-// that they are in one.
+// members adds the members of an archive to names, without their common folder, and
+// reports whether there is one.
 func (o *openings) members(b *limits.Budget, names map[string]bool) bool {
 	b = b.Probe()
 	defer b.Close()
@@ -117,7 +117,8 @@ func (o *openings) members(b *limits.Budget, names map[string]bool) bool {
 	return ok
 }
 
-// gguf goes by the version, whose order of bytes tells that of the file.
+// gguf adds the loaders of a GGUF file, which depend on its version. The byte order of
+// the version is that of the file.
 func (o *openings) gguf() {
 	if len(o.head) < 8 {
 		return
@@ -140,7 +141,7 @@ func (o *openings) gguf() {
 	}
 }
 
-// other is for pickles, and for what packs files.
+// other adds the loaders of pickles and of packed files.
 func (o *openings) other() {
 	kind, _ := pth.Sniff(o.head[:min(len(o.head), pth.SniffLen)])
 	switch {
@@ -175,7 +176,8 @@ func (o *openings) tar() {
 	}
 }
 
-// compressed is for one content. joblib unpacks it and runs it as a pickle.
+// compressed adds the loaders of compressed files. joblib decompresses the content and
+// runs it as a pickle.
 func (o *openings) compressed() {
 	module := map[string]string{"gzip": "gzip", "bzip2": "bz2", "zlib": "zlib", "zstd": "compression.zstd", "xz": "lzma", "lzma": "lzma"}[o.j.Format]
 	o.add("compressed data", module)
@@ -185,7 +187,7 @@ func (o *openings) compressed() {
 	}
 }
 
-// alias adds those who do not begin at the first byte.
+// alias adds the loaders that do not start at the first byte.
 func (o *openings) alias() {
 	switch what, _, _ := unwrap.Alias(o.j.r, o.j.Size, o.head); {
 	case strings.Contains(what, "ZIP"):
@@ -195,7 +197,7 @@ func (o *openings) alias() {
 	}
 }
 
-// foundOpens are those of a model that was not found by its bytes.
+// foundOpens has the openings of models that were found by a name and not by their bytes.
 var foundOpens = map[string][]Opening{
 	"safetensors": {{"safetensors", "tensors"}},
 	"gguf":        {{"ggml", "GGUF"}, {"llama.cpp", "GGUF"}, {"gguf-py", "GGUF"}, {"ollama", "GGUF"}},

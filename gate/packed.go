@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wrap"
 )
 
-// containers are archives that a library writes under a name of its own: the ending
-// says which, and the archive must be of that kind.
+// containers are archives that a library writes with an extension of its own. The
+// extension names the library's format; of is the kind that the archive must have.
 var containers = map[string]struct{ format, of string }{
 	".nemo":  {"nemo", "tar gzip"},
 	".mar":   {"mar", "zip"},
@@ -18,8 +18,8 @@ var containers = map[string]struct{ format, of string }{
 	".skops": {"skops", "zip"},
 }
 
-// packedFormats are what models are packed in, and ONNX, whose structure alone is
-// judged: a policy that says which formats it allows allows these only by name.
+// packedFormats lists the formats that pack models, and ONNX, of which only the structure
+// is judged. A policy that lists formats allows these only by name.
 func packedFormats() []string {
 	list := append(wrap.Kinds(), onnx.Format)
 	for _, c := range containers {
@@ -29,8 +29,8 @@ func packedFormats() []string {
 	return list
 }
 
-// packed is the format by which a policy allows a wrapper: that of the library whose
-// name the file has, or else that of the archive.
+// packed returns the format under which a policy allows a wrapper: the library's if the
+// name has its extension, else the archive's.
 func (j *judgement) packed(k *wrap.Kind) string {
 	c := containers[strings.ToLower(path.Ext(j.hint.Name))]
 	if slices.Contains(strings.Fields(c.of), k.Name) {

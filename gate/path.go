@@ -29,7 +29,7 @@ import (
 func (g *Gate) CheckPath(b *limits.Budget, path string) iter.Seq2[*Verdict, error] {
 	return func(yield func(*Verdict, error) bool) {
 		w := &walk{g: g, b: b, root: path, yield: yield}
-		if err := w.begin(); err != nil && !errors.Is(err, errEnough) {
+		if err := w.start(); err != nil && !errors.Is(err, errEnough) {
 			yield(nil, err)
 		}
 	}
@@ -41,14 +41,14 @@ type walk struct {
 	b     *limits.Budget
 	root  string
 	yield func(*Verdict, error) bool
-	small []byte // buffer of the small file at hand
+	small []byte // buffer of the current small file
 }
 
-// errEnough ends a walk whose caller asks for no more.
+// errEnough ends a walk early.
 var errEnough = errors.New("the caller asks for no more")
 
-// give yields a verdict about the file of a path, and closes it.
-func (w *walk) give(path string, v *Verdict) error {
+// yieldVerdict yields a verdict about the file at path, and closes it.
+func (w *walk) yieldVerdict(path string, v *Verdict) error {
 	defer v.Close()
 	v.Path = path
 	if !w.yield(v, nil) {
@@ -57,8 +57,8 @@ func (w *walk) give(path string, v *Verdict) error {
 	return nil
 }
 
-// judged yields the verdict that judge comes to under an account of its own.
-func (w *walk) judged(path string, judge func(*limits.Budget) (*Verdict, error)) error {
+// judge calls judge under an account of its own and yields the verdict.
+func (w *walk) judge(path string, judge func(*limits.Budget) (*Verdict, error)) error {
 	if err := w.b.Err(); err != nil {
 		return err
 	}
@@ -68,11 +68,11 @@ func (w *walk) judged(path string, judge func(*limits.Budget) (*Verdict, error))
 	if err != nil {
 		return err
 	}
-	return w.give(path, v)
+	return w.yieldVerdict(path, v)
 }
 
-// begin judges what the path names.
-func (w *walk) begin() error {
+// start judges what the path names.
+func (w *walk) start() error {
 	if strings.Contains(w.root, ":") {
 		if _, err := os.Lstat(w.root); err != nil {
 			return w.named()
@@ -81,7 +81,7 @@ func (w *walk) begin() error {
 	info, err := os.Stat(w.root)
 	switch {
 	case err != nil:
-		return w.give(w.root, w.g.Failed(filepath.Base(w.root), err))
+		return w.yieldVerdict(w.root, w.g.Failed(filepath.Base(w.root), err))
 	case info.IsDir():
 		return w.folder()
 	case isIndex(w.root):
@@ -91,18 +91,18 @@ func (w *walk) begin() error {
 	}
 }
 
-// named judges a model that is no path, such as ollama:NAME.
+// named judges a model that is not a path, such as ollama:NAME.
 func (w *walk) named() error {
 	refused := false
 	for src, err := range parser.Find(w.root, false) {
 		if err == nil {
-			err = w.judged(src.Path, func(b *limits.Budget) (*Verdict, error) {
+			err = w.judge(src.Path, func(b *limits.Budget) (*Verdict, error) {
 				v, err := w.g.CheckModel(b, src.Path, true, func() (tensor.Model, error) { return src.Open(b) })
 				refused = refused || err == nil && v.Err != nil
 				return v, err
 			})
 		} else {
-			refused, err = true, w.give(src.Path, w.g.Failed(src.Path, err))
+			refused, err = true, w.yieldVerdict(src.Path, w.g.Failed(src.Path, err))
 		}
 		if err != nil {
 			return err
@@ -111,9 +111,9 @@ func (w *walk) named() error {
 	return w.layers(refused)
 }
 
-// layers judges what a store keeps of a model beside its weights, each as a file of a
-// folder: a runner loads adapters and projectors too. Where the model was refused, that
-// the store cannot be read is known.
+// layers judges the other layers that a store has for a model, since a runner also loads
+// adapters and projectors. Each is treated as a file of a folder. If the model itself was
+// refused, an unreadable store has already been reported.
 func (w *walk) layers(refused bool) error {
 	var ended error
 	b := w.b.Child(w.g.Policy.Limits)
@@ -125,10 +125,10 @@ func (w *walk) layers(refused bool) error {
 		}
 		path := w.root + "!" + name
 		if err != nil {
-			ended = w.give(path, w.g.Failed(name, err))
+			ended = w.yieldVerdict(path, w.g.Failed(name, err))
 			return ended
 		}
-		ended = w.judged(path, func(b *limits.Budget) (*Verdict, error) {
+		ended = w.judge(path, func(b *limits.Budget) (*Verdict, error) {
 			return w.g.Check(b, h, h.Size, Hint{Name: name, Beside: true, stored: l.Path()})
 		})
 		return ended
@@ -136,15 +136,15 @@ func (w *walk) layers(refused bool) error {
 	if ended != nil || err == nil || refused {
 		return ended
 	}
-	return w.give(w.root, w.g.Failed(w.root, err))
+	return w.yieldVerdict(w.root, w.g.Failed(w.root, err))
 }
 
-// folder judges every file of a folder and of those below it. A link that is named
-// is followed: its path ends with a separator.
+// folder judges every file of a folder and its subfolders. The separator at the end of
+// the path follows a link given by the caller.
 func (w *walk) folder() error {
 	return filepath.WalkDir(w.root+string(filepath.Separator), func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return w.give(path, w.g.Failed(w.name(path), err))
+			return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
 		}
 		if e.IsDir() {
 			return nil
@@ -156,18 +156,18 @@ func (w *walk) folder() error {
 	})
 }
 
-// entry judges one entry of a folder that is no folder.
+// entry judges one entry of a folder that is not a folder itself.
 func (w *walk) entry(path string, e fs.DirEntry) error {
 	mode, name := e.Type(), w.name(path)
 	if mode&fs.ModeSymlink != 0 {
 		to, why := Follow(w.root, path)
 		switch {
 		case why != "":
-			return w.give(path, w.g.Unseen(name, why))
-		case to.IsDir(): // it is walked in its own place
+			return w.yieldVerdict(path, w.g.Unseen(name, why))
+		case to.IsDir(): // the walk reaches it elsewhere
 			v := w.g.verdict(name)
 			v.Harmless = "a link to a folder of this one"
-			return w.give(path, v)
+			return w.yieldVerdict(path, v)
 		}
 		mode = to
 	}
@@ -175,9 +175,9 @@ func (w *walk) entry(path string, e fs.DirEntry) error {
 	case w.g.Exclude != nil && w.g.Exclude(name):
 		v := w.g.verdict(name)
 		v.Excluded = true
-		return w.give(path, v)
+		return w.yieldVerdict(path, v)
 	case !mode.IsRegular():
-		return w.give(path, w.g.Unseen(name, "no regular file: never opened"))
+		return w.yieldVerdict(path, w.g.Unseen(name, "no regular file: never opened"))
 	case isIndex(path):
 		return w.index(path, false)
 	default:
@@ -185,8 +185,8 @@ func (w *walk) entry(path string, e fs.DirEntry) error {
 	}
 }
 
-// name is what a file is called: below a folder its path there, with slashes. A file
-// of a list keeps the path that the list has, which stands for the folder.
+// name returns the name of a file: below a folder, its path there with slashes. A file of
+// a list keeps the path in the list, which stands for the folder.
 func (w *walk) name(path string) string {
 	if rel, err := filepath.Rel(w.root, path); err == nil && rel != "." && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
@@ -197,21 +197,22 @@ func (w *walk) name(path string) string {
 	return filepath.Base(path)
 }
 
-// isIndex knows the files that say which shard holds which tensor.
+// isIndex reports whether a name is that of an index, which says which shard holds which
+// tensor.
 func isIndex(path string) bool {
 	kind, ok := tensor.ParseIndexName(filepath.Base(path))
 	return ok && (kind == "safetensors" || kind == "bin" || kind == "pt" || kind == "pth")
 }
 
-// index judges an index as what it leads to is opened. One of a folder leads to
-// files that are judged on their own, so their bodies are not read twice.
+// index judges an index together with the shards that it names. The shards of a folder
+// are also judged on their own, so bodies need not be read here.
 func (w *walk) index(path string, bodies bool) error {
 	h, err := tensor.OpenFile(dir(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
-		return w.give(path, w.g.Failed(w.name(path), err))
+		return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
 	}
 	defer h.Close()
-	return w.judged(path, func(b *limits.Budget) (*Verdict, error) {
+	return w.judge(path, func(b *limits.Budget) (*Verdict, error) {
 		v := w.g.verdict(w.name(path))
 		v.Size = h.Size
 		return w.g.checkModel(b, v, bodies, func() (tensor.Model, error) { return parser.Open(b, path) }, h)
@@ -225,19 +226,19 @@ func (w *walk) file(path string, given bool) error {
 		if wire.ClassOf(err) != wire.Internal {
 			err = wire.At("scan", "", wire.NoOffset, err)
 		}
-		return w.give(path, w.g.Failed(w.name(path), err))
+		return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
 	}
 	defer h.Close()
-	r, err := w.take(h)
+	r, err := w.readSmall(h)
 	if err != nil {
-		return w.give(path, w.g.Failed(w.name(path), err))
+		return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
 	}
-	return w.judged(path, func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), holds: holds(path), leads: w.leads(path)})
+	return w.judge(path, func(b *limits.Budget) (*Verdict, error) {
+		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), holdsData: holdsDataFor(path), whyNotOpened: w.whyNotOpened(path)})
 	})
 }
 
-// near reports files in the folder of a path.
+// near returns a function that reports whether the folder of path has a file of a name.
 func near(path string) func(string) bool {
 	return func(name string) bool {
 		_, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.Base(name)))
@@ -245,13 +246,13 @@ func near(path string) func(string) bool {
 	}
 }
 
-// smallFile is the size up to which a file is read at once: a walk over many small
-// files is mostly system calls otherwise.
+// smallFile is the largest size of a file that is read at once. A walk over many small
+// files otherwise spends its time on system calls.
 const smallFile = 256 << 10
 
-// take reads a small file whole, into the buffer of the one before, whose verdict
+// readSmall reads a small file whole into the buffer of the previous one, whose verdict
 // is closed.
-func (w *walk) take(h *tensor.Handle) (io.ReaderAt, error) {
+func (w *walk) readSmall(h *tensor.Handle) (io.ReaderAt, error) {
 	if h.Size > smallFile {
 		return h, nil
 	}

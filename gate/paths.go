@@ -21,7 +21,7 @@ func (p *Policy) For(name string) *Policy {
 			continue
 		}
 		if !matched {
-			matched, out = true, p.copied()
+			matched, out = true, p.clone()
 		}
 		for i := range members {
 			if m := &members[i]; slices.Contains(b.Set, m.name) {
@@ -32,7 +32,7 @@ func (p *Policy) For(name string) *Policy {
 	return out
 }
 
-func (p *Policy) copied() *Policy {
+func (p *Policy) clone() *Policy {
 	out := *p
 	return &out
 }

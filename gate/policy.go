@@ -108,17 +108,17 @@ type Exception struct {
 	Expires string
 }
 
-// hold applies the policy to what was found.
-func (v *Verdict) hold() {
+// applyPolicy applies the policy to what was found, and sets v.Err.
+func (v *Verdict) applyPolicy() {
 	p := v.policy
-	v.change(p.Rules)
+	v.applyChanges(p.Rules)
 	if v.Err == nil {
 		v.Err = v.severe(p)
 	}
 	if v.Err == nil && v.Unlooked != "" && !p.ReportUnlooked {
 		v.Err = &unlooked{wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("not looked at, and it could hold a model: %s", v.Unlooked))}
 	}
-	list, all := v.Refusals(), !v.unlisted
+	list, all := v.Refusals(), !v.unlistedRefusals
 	for i := range list {
 		if list[i].Exception = v.gate.exception(v, &list[i]); list[i].Exception == nil {
 			all = false
@@ -129,12 +129,12 @@ func (v *Verdict) hold() {
 	}
 }
 
-// change gives findings the severities that the policy says.
-func (v *Verdict) change(rules []Change) {
+// applyChanges gives findings the severities that the policy sets.
+func (v *Verdict) applyChanges(rules []Change) {
 	if len(rules) == 0 {
 		return
 	}
-	mine := v.own()
+	mine := v.ownFindings()
 	others := v.Findings[len(mine):]
 	kept := mine[:0:0]
 	for _, f := range mine {
@@ -153,7 +153,7 @@ func (v *Verdict) change(rules []Change) {
 		}
 		kept = append(kept, f)
 	}
-	v.mine = len(kept)
+	v.ownCount = len(kept)
 	v.Findings = append(kept, others...)
 }
 
@@ -167,44 +167,44 @@ func parseSeverity(name string) (tensor.Severity, bool) {
 	return 0, false
 }
 
-// unlooked marks the refusal of what was not looked at.
+// unlooked marks the refusal of a file that was not looked at.
 type unlooked struct{ error }
 
 func (u *unlooked) Unwrap() error { return u.error }
 
-// A severe refusal is that of findings; the first one is its text.
+// severe marks the refusal for findings, with the text of the first of them.
 type severe struct{ error }
 
 func (s *severe) Unwrap() error { return s.error }
 
-// severe is the refusal of the first finding that is severe enough.
+// severe returns the refusal for the first finding that is severe enough, or nil.
 func (v *Verdict) severe(p *Policy) error {
-	for _, f := range v.own() {
+	for _, f := range v.ownFindings() {
 		if p.FailOn.refuses(f.Severity) {
-			return &severe{wire.At(v.place(), f.Where, f.Off, wire.ErrForbidden.With("finding %s is of severity %v: %s", f.Code, f.Severity, f.Text))}
+			return &severe{wire.At(v.findingFormat(), f.Where, f.Off, wire.ErrForbidden.With("finding %s is of severity %v: %s", f.Code, f.Severity, f.Text))}
 		}
 	}
 	return nil
 }
 
-// place is what an error about a finding carries as its format.
-func (v *Verdict) place() string {
+// findingFormat returns the Format of an error about a finding.
+func (v *Verdict) findingFormat() string {
 	if v.Format == "" {
 		return "sidecar"
 	}
 	return v.Format
 }
 
-// own are the findings that are not those of contents, each of which was held to the
-// policy by itself.
-func (v *Verdict) own() []tensor.Finding {
+// ownFindings returns the findings of the file itself. Each content was judged with its
+// own findings.
+func (v *Verdict) ownFindings() []tensor.Finding {
 	if v.Contents == nil {
 		return v.Findings
 	}
-	return v.Findings[:v.mine]
+	return v.Findings[:v.ownCount]
 }
 
-// A disallowed refusal is that of what the policy does not allow, by its own rule.
+// disallowed marks a refusal by a rule of the policy.
 type disallowed struct {
 	error
 	rule string
@@ -212,12 +212,12 @@ type disallowed struct {
 
 func (d *disallowed) Unwrap() error { return d.error }
 
-// disallow refuses by a rule of the policy.
+// disallow returns the refusal by a rule of the policy.
 func disallow(rule, format, where, text string, args ...any) error {
 	return &disallowed{wire.At(format, where, wire.NoOffset, wire.ErrForbidden.With(text, args...)), rule}
 }
 
-// allowsFormat refuses a format that the policy does not name.
+// allowsFormat returns an error if the policy does not list the format.
 func (p *Policy) allowsFormat(format string) error {
 	switch {
 	case p.Formats != nil && !slices.Contains(p.Formats, format),
@@ -227,7 +227,7 @@ func (p *Policy) allowsFormat(format string) error {
 	return nil
 }
 
-// allowsType refuses a tensor of a type that the policy does not name.
+// allowsType returns an error if the policy does not list the type of the tensor.
 func (p *Policy) allowsType(format string, i *tensor.Info) error {
 	if p.DTypes == nil || i.DType != tensor.Unknown && slices.Contains(p.DTypes, i.DType.String()) {
 		return nil
@@ -239,7 +239,7 @@ func (p *Policy) allowsType(format string, i *tensor.Info) error {
 	return disallow(dtypeRule, format, "tensor "+wire.Quote(i.Name), "the policy refuses the type %s", name)
 }
 
-// allowsModel refuses what the header of a model tells: its format, types, schemes.
+// allowsModel checks what the header of a model tells: its format, types and schemes.
 func (p *Policy) allowsModel(b *limits.Budget, m tensor.Model) error {
 	format := m.Format()
 	if err := p.allowsFormat(format); err != nil {
@@ -263,14 +263,14 @@ func (p *Policy) allowsModel(b *limits.Budget, m tensor.Model) error {
 	return p.allowsSchemes(b, m)
 }
 
-// isDisallowed reports a refusal of the policy alone.
+// isDisallowed reports whether a rule of the policy refused the file.
 func isDisallowed(err error) bool {
 	_, ok := errors.AsType[*disallowed](err)
 	return ok
 }
 
-// exception is the one that holds for a refusal today. One that would hold, and has
-// run out, is noted.
+// exception returns the exception that applies to a refusal today, or nil. One that would
+// apply but has expired is noted in the verdict.
 func (g *Gate) exception(v *Verdict, r *Refusal) *Exception {
 	if r.Class == wire.Internal || r.Class == wire.Limit {
 		return nil // nothing is known of the rest
@@ -292,16 +292,16 @@ func (g *Gate) exception(v *Verdict, r *Refusal) *Exception {
 	return nil
 }
 
-// knownByDigest reports that an exception for one content may set aside what a file
-// of this name is refused for, so that nothing is known before all of it is there.
+// knownByDigest reports whether an exception for a digest may apply to a file of this
+// name. If so, nothing can be decided before the whole file is there.
 func (g *Gate) knownByDigest(name string) bool {
 	return slices.ContainsFunc(g.Policy.Ignore, func(e Exception) bool {
 		return e.SHA256 != "" && (e.Path == "" || matchPath(e.Path, name))
 	})
 }
 
-// byName reports a refusal that an exception may set aside by the name of a file. A
-// finding for which the reader itself refused ended the judgement.
+// byName reports whether an exception may suppress the refusal by the name of the file.
+// If the reader itself refused for a finding, the rest was not judged, and it may not.
 func byName(r *Refusal) bool {
 	return r.Rule == unlookedRule || r.Group == "" && limits.IsFinding(r.Rule)
 }

@@ -16,13 +16,13 @@ import (
 // a version, or with version 1, is a policy of limits.ReadPolicy.
 const PolicyVersion = 2
 
-// A pair is a member of an object.
+// A pair is a member of a JSON object.
 type pair struct {
 	name string
 	raw  json.RawMessage
 }
 
-// object reads the members of one JSON object, none of them twice.
+// object reads the members of one JSON object, and rejects duplicates.
 func object(text []byte) ([]pair, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("not UTF-8 text")
@@ -56,7 +56,7 @@ func object(text []byte) ([]pair, error) {
 	return list, nil
 }
 
-// MarshalJSON writes every member, so that ParsePolicy reads them back.
+// MarshalJSON writes every member, in the form that ParsePolicy reads.
 func (p Policy) MarshalJSON() ([]byte, error) {
 	limit, err := p.Limits.MarshalJSON()
 	if err != nil {
@@ -87,7 +87,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 		ignore = append(ignore, jsonException(e))
 	}
 	add("ignore", ignore)
-	// The members of both, in one object.
+	// One object with the members of both.
 	out = append(append(out, ",\n"...), bytes.TrimLeft(limit, "{\n")...)
 	return out, err
 }
@@ -159,7 +159,8 @@ func parsePolicy(text []byte) (p Policy, err error) {
 	return p, err
 }
 
-// member reads one that a block may have, too; ours is false for any other.
+// member reads a member that a block may have as well. ours is false if it is not one of
+// them.
 func (p *Policy) member(one pair) (ours bool, err error) {
 	for i := range members {
 		if members[i].name == one.name {
@@ -170,7 +171,7 @@ func (p *Policy) member(one pair) (ours bool, err error) {
 }
 
 func parseBlocks(raw json.RawMessage) (list []Block, err error) {
-	err = eachOf(raw, func(text json.RawMessage) error {
+	err = readArray(raw, func(text json.RawMessage) error {
 		b, err := parseBlock(text)
 		list = append(list, b)
 		return err

@@ -12,31 +12,31 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A memberOf is what a policy's JSON calls something that a block may change.
-type memberOf struct {
+// A policyMember is a member of a policy's JSON that blocks may change.
+type policyMember struct {
 	name string
 	get  func(*Policy) any
 	set  func(*Policy, json.RawMessage) error
 	copy func(to, from *Policy)
 }
 
-// The members, in the order in which they are written.
-var members = []memberOf{
-	choices("formats", "format", Formats, func(p *Policy) *[]string { return &p.Formats }),
-	choices("dtypes", "type", dtypeNames, func(p *Policy) *[]string { return &p.DTypes }),
-	choices("schemes", "scheme", schemeNames, func(p *Policy) *[]string { return &p.Schemes }),
-	word("pickle", pickleModes[:], func(p *Policy) *Pickle { return &p.Pickle }),
+// members are in the order in which they are written.
+var members = []policyMember{
+	listMember("formats", "format", Formats, func(p *Policy) *[]string { return &p.Formats }),
+	listMember("dtypes", "type", dtypeNames, func(p *Policy) *[]string { return &p.DTypes }),
+	listMember("schemes", "scheme", schemeNames, func(p *Policy) *[]string { return &p.Schemes }),
+	enumMember("pickle", pickleModes[:], func(p *Policy) *Pickle { return &p.Pickle }),
 	{
 		"allow_globals", func(p *Policy) any { return append([]string{}, p.AllowGlobals...) },
 		func(p *Policy, raw json.RawMessage) (err error) {
-			if err := texts(raw, &p.AllowGlobals); err != nil {
+			if err := readStrings(raw, &p.AllowGlobals); err != nil {
 				return err
 			}
 			return checkGlobals(p.AllowGlobals)
 		},
 		func(to, from *Policy) { to.AllowGlobals = from.AllowGlobals },
 	},
-	word("fail_on", failOn[:], func(p *Policy) *FailOn { return &p.FailOn }),
+	enumMember("fail_on", failOn[:], func(p *Policy) *FailOn { return &p.FailOn }),
 	{
 		"unlooked", func(p *Policy) any { return unlookedWords[boolInt(p.ReportUnlooked)] },
 		func(p *Policy, raw json.RawMessage) error {
@@ -46,7 +46,7 @@ var members = []memberOf{
 		},
 		func(to, from *Policy) { to.ReportUnlooked = from.ReportUnlooked },
 	},
-	word("sidecars", sidecarModes[:], func(p *Policy) *Sidecars { return &p.Sidecars }),
+	enumMember("sidecars", sidecarModes[:], func(p *Policy) *Sidecars { return &p.Sidecars }),
 	{
 		"rules", func(p *Policy) any {
 			list := []jsonChange{}
@@ -72,9 +72,9 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// word is a member that is one of some words.
-func word[T ~uint8](name string, words []string, of func(*Policy) *T) memberOf {
-	return memberOf{
+// enumMember returns a member whose value is one of words.
+func enumMember[T ~uint8](name string, words []string, of func(*Policy) *T) policyMember {
+	return policyMember{
 		name, func(p *Policy) any { return words[*of(p)] },
 		func(p *Policy, raw json.RawMessage) error {
 			i, err := oneOf(raw, words)
@@ -94,12 +94,12 @@ func oneOf(raw json.RawMessage, words []string) (int, error) {
 	return 0, fmt.Errorf("%s is not one of %s", raw, strings.Join(words, ", "))
 }
 
-// anything stands for a list that allows all.
+// anything stands for a list that allows all values.
 const anything = "*"
 
-// choices is a member that is a list of what is allowed.
-func choices(name, one string, known func() []string, of func(*Policy) *[]string) memberOf {
-	return memberOf{
+// listMember returns a member that lists allowed values.
+func listMember(name, one string, known func() []string, of func(*Policy) *[]string) policyMember {
+	return policyMember{
 		name, func(p *Policy) any {
 			if *of(p) == nil {
 				return []string{anything}
@@ -108,7 +108,7 @@ func choices(name, one string, known func() []string, of func(*Policy) *[]string
 		},
 		func(p *Policy, raw json.RawMessage) error {
 			var list []string
-			if err := texts(raw, &list); err != nil {
+			if err := readStrings(raw, &list); err != nil {
 				return err
 			}
 			if slices.Equal(list, []string{anything}) {
@@ -127,8 +127,8 @@ func choices(name, one string, known func() []string, of func(*Policy) *[]string
 	}
 }
 
-// texts reads a list of texts, none of them twice.
-func texts(raw json.RawMessage, into *[]string) error {
+// readStrings reads a list of distinct strings.
+func readStrings(raw json.RawMessage, into *[]string) error {
 	if err := json.Unmarshal(raw, into); err != nil || *into == nil {
 		return errors.New("expected a list of strings")
 	}
@@ -153,9 +153,9 @@ type jsonChange struct {
 }
 
 func parseChanges(raw json.RawMessage) (list []Change, err error) {
-	err = eachOf(raw, func(text json.RawMessage) error {
+	err = readArray(raw, func(text json.RawMessage) error {
 		var c Change
-		if err := fields(text, map[string]*string{"rule": &c.Rule, "severity": &c.Severity}); err != nil {
+		if err := readFields(text, map[string]*string{"rule": &c.Rule, "severity": &c.Severity}); err != nil {
 			return err
 		}
 		list = append(list, c)
@@ -164,8 +164,8 @@ func parseChanges(raw json.RawMessage) (list []Change, err error) {
 	return list, err
 }
 
-// eachOf reads a list.
-func eachOf(raw json.RawMessage, one func(json.RawMessage) error) error {
+// readArray calls one for each element of an array.
+func readArray(raw json.RawMessage, one func(json.RawMessage) error) error {
 	var texts []json.RawMessage
 	if err := json.Unmarshal(raw, &texts); err != nil || texts == nil {
 		return errors.New("expected a list")
@@ -178,8 +178,8 @@ func eachOf(raw json.RawMessage, one func(json.RawMessage) error) error {
 	return nil
 }
 
-// fields reads an object of texts, by their exact names.
-func fields(text json.RawMessage, into map[string]*string) error {
+// readFields reads an object of strings, by their exact names.
+func readFields(text json.RawMessage, into map[string]*string) error {
 	list, err := object(text)
 	if err != nil {
 		return err
@@ -196,8 +196,8 @@ func fields(text json.RawMessage, into map[string]*string) error {
 	return nil
 }
 
-// check refuses a change of what is no finding: what is wrong with a file, no policy
-// makes right.
+// check rejects a change of a rule that is not a finding. What is wrong with a file
+// cannot be allowed by a policy.
 func (c Change) check() error {
 	if _, ok := parseSeverity(c.Severity); !ok && c.Severity != "off" {
 		return fmt.Errorf("rule %q: severity %q is not one of off, note, warning, danger", c.Rule, c.Severity)
@@ -220,9 +220,9 @@ type jsonException struct {
 }
 
 func parseExceptions(raw json.RawMessage) (list []Exception, err error) {
-	err = eachOf(raw, func(text json.RawMessage) error {
+	err = readArray(raw, func(text json.RawMessage) error {
 		var e Exception
-		if err := fields(text, map[string]*string{
+		if err := readFields(text, map[string]*string{
 			"rule": &e.Rule, "path": &e.Path, "sha256": &e.SHA256, "reason": &e.Reason, "expires": &e.Expires,
 		}); err != nil {
 			return err
@@ -233,7 +233,7 @@ func parseExceptions(raw json.RawMessage) (list []Exception, err error) {
 	return list, err
 }
 
-// isDay reports a day as ISO 8601 writes it.
+// isDay reports whether s is a date as ISO 8601 writes it.
 func isDay(s string) bool {
 	if len(s) != 10 || s[4] != '-' || s[7] != '-' || strings.Trim(s[:4]+s[5:7]+s[8:], "0123456789") != "" {
 		return false
@@ -242,10 +242,10 @@ func isDay(s string) bool {
 	return "01" <= month && month <= "12" && "01" <= day && day <= "31"
 }
 
-// isDigest reports a SHA-256 in small letters.
+// isDigest reports whether s is a SHA-256 in lower-case hex.
 func isDigest(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
-// check refuses an exception that can match nothing.
+// check rejects an exception that cannot match anything.
 func (e Exception) check() error {
 	switch {
 	case !knownRule(e.Rule):
@@ -264,7 +264,7 @@ func (e Exception) check() error {
 	return checkGlob(e.Path)
 }
 
-// checkGlob refuses what is no pattern of names.
+// checkGlob rejects a malformed pattern of names.
 func checkGlob(pattern string) error {
 	if len(pattern) > maxGlob {
 		return fmt.Errorf("path: a pattern of %d bytes, more than %d", len(pattern), maxGlob)
@@ -275,7 +275,8 @@ func checkGlob(pattern string) error {
 	return nil
 }
 
-// onlyByName reports a pattern of rules that all may be set aside by a name.
+// onlyByName reports whether all rules that the pattern matches may be suppressed by a
+// file name.
 func onlyByName(pattern string) bool {
 	for _, r := range Rules() {
 		if match(pattern, r.ID) && r.Kind != "finding" && r.ID != unlookedRule {
@@ -285,7 +286,7 @@ func onlyByName(pattern string) bool {
 	return true
 }
 
-// knownRule reports a rule, or a pattern that means one.
+// knownRule reports whether the pattern matches a rule.
 func knownRule(pattern string) bool {
 	return slices.ContainsFunc(Rules(), func(r Rule) bool { return match(pattern, r.ID) })
 }

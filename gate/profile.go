@@ -8,7 +8,7 @@ import "github.com/anamnesis-go/anamnesis/limits"
 //	g := gate.New(p)
 func New(p Policy) *Gate { return &Gate{Policy: p} }
 
-// profiles that ask for more than the limits of the same name.
+// profiles are the policies that set more than the limits of the same name.
 var profiles = map[string]Policy{
 	"strict": {FailOn: FailOnWarning, Pickle: PickleRefuse},
 }
@@ -26,10 +26,10 @@ func Profile(name string) (Policy, bool) {
 		return Policy{}, false
 	}
 	p := profiles[name]
-	if p.FailOn != FailOnDanger { // by severity, in place of all
+	if p.FailOn != FailOnDanger { // the severity decides, in place of the list
 		l.RefuseFindings = nil
 	}
-	if p.Pickle == PickleRefuse { // by its own rule
+	if p.Pickle == PickleRefuse { // refused by a rule of its own
 		l.RefuseFormats = nil
 	}
 	p.Limits = l

@@ -39,7 +39,7 @@ func (v *Verdict) Refusals() (list []Refusal) {
 		return slices.Clone(v.refusals)
 	}
 	if _, ok := errors.AsType[*severe](v.Err); ok {
-		for _, f := range v.own() {
+		for _, f := range v.ownFindings() {
 			if v.policy.FailOn.refuses(f.Severity) {
 				list = append(list, Refusal{Rule: f.Code, Class: wire.Forbidden, Where: f.Where, Off: f.Off, Text: f.Text})
 			}
@@ -68,7 +68,7 @@ func (v *Verdict) Refusals() (list []Refusal) {
 	return []Refusal{one}
 }
 
-// pickleRule is the rule of a reason that speaks against a pickle, and its group: what
+// pickleRule returns the rule of a reason against a pickle, and its group. An error that
 // ended the reading names its rule itself.
 func pickleRule(r *vm.Report, why vm.Reason) (rule, group string) {
 	rule = "pickle." + why.Code
@@ -78,7 +78,7 @@ func pickleRule(r *vm.Report, why vm.Reason) (rule, group string) {
 	return rule, ""
 }
 
-// rule is the identifier of the rule that ended the judgement, and of its group.
+// rule returns the rule that ended the judgement, and its group.
 func (v *Verdict) rule() (rule, group string) {
 	if _, ok := errors.AsType[*unlooked](v.Err); ok {
 		return unlookedRule, ""
@@ -96,7 +96,7 @@ func (v *Verdict) rule() (rule, group string) {
 	return group, ""
 }
 
-// group is the place and the kind of cause of the error that ended the judgement.
+// group returns the format and the kind of cause of the error that ended the judgement.
 func (v *Verdict) group() string {
 	format := "gate"
 	if e, ok := errors.AsType[*parser.Error](v.Err); ok && slices.Contains(places, e.Format) {
@@ -110,10 +110,10 @@ func (v *Verdict) group() string {
 	return "gate.internal"
 }
 
-// unlookedRule is that of what could hold a model and was not looked at.
+// unlookedRule is the rule of a file that could hold a model and was not looked at.
 const unlookedRule = "gate.unlooked"
 
-// The rules of what a policy does not allow.
+// The rules by which a policy refuses what it does not allow.
 const (
 	formatRule      = "gate.format"
 	dtypeRule       = "gate.dtype"
@@ -123,7 +123,7 @@ const (
 	promiseRule     = "gate.promise"
 )
 
-// places are what an error may say that it was found in.
+// places are the values that an error may have as its format.
 var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar"}, wrap.Kinds()...)
 
 // A Rule identifies refusals and findings of one kind.
@@ -161,7 +161,7 @@ func Rules() []Rule {
 		for _, c := range causes {
 			kind := "group"
 			if c.err == wire.ErrTruncated || c.err == wire.ErrInternal {
-				kind = "refusal" // that is all there is to say
+				kind = "refusal" // there is no group, or the rule is the group
 			}
 			add(kind, place+".", c.row)
 		}
@@ -182,7 +182,7 @@ func Rules() []Rule {
 	return slices.CompactFunc(list, func(a, b Rule) bool { return a.ID == b.ID })
 }
 
-// RuleOf finds a rule by its identifier.
+// RuleOf returns the rule with an identifier.
 func RuleOf(id string) (Rule, bool) {
 	list := allRules()
 	i, ok := slices.BinarySearchFunc(list, id, func(r Rule, id string) int { return strings.Compare(r.ID, id) })

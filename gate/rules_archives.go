@@ -2,7 +2,7 @@ package gate
 
 import "github.com/anamnesis-go/anamnesis/internal/wire"
 
-// archivesRefusals are those of archives and compressed files.
+// archivesRefusals are the rules of archives and compressed files.
 var archivesRefusals = []refusalRow{
 	{"gate.digest-name", wire.ErrChecksum, danger, "The digest of the content is not the one in its name.", "Fetch it again. If the digest still differs, the content was replaced."},
 	{"gate.two-formats", wire.ErrUnsupported, danger, "An archive or compressed file that another loader takes for something else.", doNotLoad},

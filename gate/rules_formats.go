@@ -2,7 +2,7 @@ package gate
 
 import "github.com/anamnesis-go/anamnesis/internal/wire"
 
-// formatsRefusals are those of the other formats, and of files.
+// formatsRefusals are the rules of the other formats, and of files in general.
 var formatsRefusals = []refusalRow{
 	{"detect.empty", wire.ErrTruncated, note, "The file is empty.", fetchWhole},
 	{"detect.foreign", wire.ErrUnsupported, note, "The content is of a known kind that is not read here.", asItSays},

@@ -2,7 +2,7 @@ package gate
 
 import "github.com/anamnesis-go/anamnesis/internal/wire"
 
-// pytorchRefusals are those of pickles and checkpoints of PyTorch.
+// pytorchRefusals are the rules of pickles and PyTorch checkpoints.
 var pytorchRefusals = []refusalRow{
 	{"pickle.arguments", wire.ErrSyntax, warning, "The arguments of a call are not a tuple.", fetchAgain},
 	{"pickle.buffers", wire.ErrUnsupported, note, "The pickle needs buffers that are not in it.", asItSays},

@@ -6,7 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A row says of a rule what is wrong, how bad that is, and what can be done.
+// A row describes a rule: what is wrong, how severe that is, and what to do.
 type row struct {
 	id            string
 	severity      tensor.Severity
@@ -29,8 +29,8 @@ const (
 	readText   = "Read the template. If it is what you expect, make an exception with a reason; if not, do not use the model."
 )
 
-// A refusalRow is the row of what a reader refuses, and the cause that it is a case
-// of. The reader names the rule where it refuses ([wire.Cause.As]).
+// A refusalRow is the row of a rule by which a reader refuses, with the cause that it is
+// a case of. The reader names the rule where it refuses ([wire.Cause.As]).
 type refusalRow struct {
 	id            string
 	of            *wire.Cause
@@ -38,8 +38,8 @@ type refusalRow struct {
 	title, advice string
 }
 
-// causes are the kinds of what may be wrong, in every format: with it they name a
-// group of refusals.
+// causes are the kinds of causes in any format. With the format they name a group of
+// refusals.
 var causes = [...]struct {
 	row
 	err error
@@ -63,7 +63,7 @@ var causes = [...]struct {
 	{row{"internal", warning, "The file could not be read, or the program has a bug. Such a file is never accepted.", "Check that the file can be read. If it can, report a bug and attach the file."}, wire.ErrInternal},
 }
 
-// pickleReasons are what may speak against a pickle.
+// pickleReasons are the reasons against a pickle.
 var pickleReasons = [...]row{
 	{"array", danger, "The bytes of an array would run as a pickle in another loader.", doNotLoad},
 	{"build", danger, "A state is set on an object that must not have one.", doNotLoad},
@@ -78,7 +78,7 @@ var pickleReasons = [...]row{
 	{"unsupported", note, "Something that is not supported.", asItSays},
 }
 
-// ownRules are those of a gate.
+// ownRules are the rules of the gate itself.
 var ownRules = [...]row{
 	{unlookedRule, warning, "The file could contain a model and was not looked at.", "Unpack or convert it and scan the result, keep it out of the folder, or let the policy report it (unlooked)."},
 	{formatRule, danger, "The policy refuses files of this format.", "Convert it to a format that the policy allows."},
@@ -89,10 +89,10 @@ var ownRules = [...]row{
 	{promiseRule, danger, "The file has another format than its sender promised.", "Send it with the format that it has."},
 }
 
-// limitAdvice is that of all rules about limits.
+// limitAdvice is the advice of all rules about limits.
 const limitAdvice = "If you know the file, raise this limit in the policy; a file that needs far more than others of its kind is made to exhaust its reader."
 
-// found are the findings of the parsers. Where one comes in several severities it is
+// found are the findings of the parsers. If one comes in several severities, the row has
 // the worst.
 var found = [...]row{
 	{"detect.choice", note, "The folder contains several models, and one of them is read.", "Name the file that you mean."},
@@ -192,8 +192,8 @@ var found = [...]row{
 	{"template.syntax", warning, "The chat template cannot be read as Jinja.", readText},
 }
 
-// findingRow is the row of a finding. A finding that no row names is one of a parser
-// that is newer than this table.
+// findingRow returns the row of a finding, or an empty one for a finding that this table
+// does not list.
 func findingRow(code string) row {
 	for _, r := range found {
 		if r.id == code {
@@ -203,7 +203,7 @@ func findingRow(code string) row {
 	return row{code, warning, "A finding of the format's parser; its text says what was found.", "Read its text."}
 }
 
-// limitRow is that of an axis.
+// limitRow returns the row of an axis.
 func limitRow(a limits.Axis) row {
 	what := map[limits.Axis]string{
 		limits.SingleAlloc: "One buffer would be larger than the policy allows.", limits.Total: "The file asks for more memory than the policy allows.",

@@ -19,14 +19,14 @@ func schemeNames() (names []string) {
 	return names
 }
 
-// allowsSchemes refuses weights of schemes that the policy does not name.
+// allowsSchemes returns an error if a weight has a scheme that the policy does not list.
 func (p *Policy) allowsSchemes(b *limits.Budget, m tensor.Model) error {
 	if !quant.Any(m) {
 		return nil
 	}
 	bound, err := quant.Plan(b, m, quant.Options{})
 	if err != nil {
-		return err // what no scheme explains, none that is allowed does
+		return err // no scheme explains the model, so no allowed one does
 	}
 	for _, w := range bound.Weights {
 		if err := w.Check(b, m); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// The page judges by a profile that names no schemes, and is not made to carry what
-// decodes them: a policy that names one is refused, and so is a model under it.
+// The page judges by a profile that lists no schemes, so the decoders are left out of it.
+// A policy that lists schemes is refused, and so is any model under it.
 func schemeNames() []string { return nil }
 
 func (*Policy) allowsSchemes(_ *limits.Budget, m tensor.Model) error {

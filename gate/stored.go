@@ -14,9 +14,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// digestName is the digest that a path says its content has, and how it is made, by
-// the names under which stores keep content: ollama, an OCI layout, and the cache of
-// the Hugging Face hub, where small files have the digest of git.
+// digestName returns the digest that a path states for its content, and the hash that
+// computes it. It knows the names under which ollama, OCI layouts and the cache of the
+// Hugging Face hub keep content; small files in that cache have the digest of git.
 func digestName(path string, size int64) (want string, h hash.Hash) {
 	path = strings.ReplaceAll(filepath.ToSlash(path), "!", "/")
 	above, base := "", path
@@ -37,10 +37,10 @@ func digestName(path string, size int64) (want string, h hash.Hash) {
 	return "", nil
 }
 
-// isHex reports n small hex digits.
+// isHex reports whether s is n lower-case hex digits.
 func isHex(s string, n int) bool { return len(s) == n && strings.Trim(s, "0123456789abcdef") == "" }
 
-// storedName is the path by which a store keeps the file.
+// storedName returns the path at which a store keeps the file.
 func (v *Verdict) storedName() string {
 	if v.stored != "" {
 		return v.stored
@@ -48,16 +48,16 @@ func (v *Verdict) storedName() string {
 	return v.Name
 }
 
-// named holds a file whose name is a digest against its content. It is refused
-// whatever its name was taken for.
-func (v *Verdict) named(b *limits.Budget, r io.ReaderAt) error {
+// checkDigestName compares the content with the digest that the name states. A file that
+// differs is refused whatever else its name says.
+func (v *Verdict) checkDigestName(b *limits.Budget, r io.ReaderAt) error {
 	want, h := digestName(v.storedName(), v.Size)
 	if want == "" || r == nil || v.Err != nil {
 		return nil
 	}
 	got, err := v.digest(b, r, h)
 	if err != nil || got == "" {
-		return v.unread(b, err)
+		return v.readFailed(b, err)
 	}
 	if got != want {
 		v.Harmless = ""
@@ -66,9 +66,9 @@ func (v *Verdict) named(b *limits.Budget, r io.ReaderAt) error {
 	return nil
 }
 
-// digest is that of the whole file. The SHA-256 is made only once.
+// digest returns the digest of the whole file by h. The SHA-256 is computed only once.
 func (v *Verdict) digest(b *limits.Budget, r io.ReaderAt, h hash.Hash) (string, error) {
-	if s, ok := r.(*summed); ok && h.Size() == sha256.Size {
+	if s, ok := r.(*hashingReader); ok && h.Size() == sha256.Size {
 		sum, err := s.sum(b)
 		if v.gate.Digest {
 			v.SHA256 = sum
@@ -81,11 +81,11 @@ func (v *Verdict) digest(b *limits.Budget, r io.ReaderAt, h hash.Hash) (string, 
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// summing makes the digest of a file while it is read, where one is asked for: by the
-// gate, or by the name of the file.
-func (v *Verdict) summing(r io.ReaderAt) io.ReaderAt {
+// hashing returns a reader that digests the file while it is read, if the gate or the
+// name of the file needs a SHA-256.
+func (v *Verdict) hashing(r io.ReaderAt) io.ReaderAt {
 	if want, _ := digestName(v.storedName(), v.Size); v.gate.Digest || len(want) == 2*sha256.Size {
-		return newSummed(r, v.Size)
+		return newHashingReader(r, v.Size)
 	}
 	return r
 }

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// firstLook is how much of a file must be there before anything is said of it.
+	// firstLook is how many bytes must have arrived before the file is first examined.
 	firstLook = 4 << 10
-	// maxHead is how much of the beginning is kept and looked at. A header that is
-	// longer is judged when the file is whole.
+	// maxHead bounds how much of the beginning is kept and examined. A longer header is
+	// judged when the file is whole.
 	maxHead = 1 << 20
 )
 
@@ -36,15 +36,15 @@ var ErrRefused = errors.New("gate: the file is refused by its beginning")
 type Stream struct {
 	j     *judgement
 	above *limits.Budget
-	b     *limits.Budget // below it: what the beginning holds
+	b     *limits.Budget // a child of the caller's, for the beginning
 	sized bool
 
-	kept *limits.Budget // below that: what the pickles of a refusal hold
+	kept *limits.Budget // a child of b, for the pickles of a refusal
 
 	head   []byte
 	came   int64
-	next   int  // look when so much is there
-	looked bool // nothing more is to be learnt
+	next   int  // length at which the beginning is examined again
+	looked bool // more bytes would tell nothing new
 }
 
 // Stream begins a file of size bytes, or of unknown size if size is negative. Close the
@@ -57,7 +57,7 @@ func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
 	v := g.verdict(h.Name)
 	v.Promised, v.Size = h.Promised, size
 	policy := *b.Policy()
-	policy.Timeout = limits.NoTimeout // how long a file takes to come is not ours to say
+	policy.Timeout = limits.NoTimeout // the caller decides how long an upload may take
 	return &Stream{
 		j: &judgement{Verdict: v, hint: h}, above: b, b: b.Child(policy), sized: sized,
 		next: int(min(size, firstLook)), looked: g.knownByDigest(h.Name),
@@ -88,11 +88,11 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 	return len(p), nil
 }
 
-// keep adds to the beginning, and looks at it when enough is there.
+// keep appends to the beginning, and examines it when it is long enough.
 func (s *Stream) keep(p []byte) (err error) {
 	if s.head == nil || len(p) > cap(s.head)-len(s.head) {
 		if s.head, err = limits.Grow(s.b, s.head, s.next-len(s.head)); err != nil {
-			s.stop() // there is no room to look at it now
+			s.stop() // there is no room to examine it now
 			return nil
 		}
 	}
@@ -102,20 +102,20 @@ func (s *Stream) keep(p []byte) (err error) {
 	return s.look()
 }
 
-// look asks whether what is there refuses the file.
+// look refuses the file if its beginning suffices for that.
 func (s *Stream) look() error {
 	b := s.b.Child(*s.above.Policy())
-	more, refused := s.j.early(b, s.head, s.sized)
+	more, refused := s.j.checkPrefix(b, s.head, s.sized)
 	if s.j.account == nil {
 		b.Close()
 	} else {
 		s.kept = b
 	}
-	if err := lost(s.above, refused); err != nil {
+	if err := contextError(s.above, refused); err != nil {
 		return err
 	}
 	switch whole := int64(len(s.head)) == s.j.Size; {
-	case refused != nil && !s.isOurs(refused):
+	case refused != nil && !s.isUnrelated(refused):
 		s.refuse(refused)
 	case refused != nil, !more, whole, len(s.head) == maxHead:
 		s.stop()
@@ -125,14 +125,14 @@ func (s *Stream) look() error {
 	return nil
 }
 
-// isOurs reports an error that says nothing of the file: time, or room that others
-// take.
-func (s *Stream) isOurs(err error) bool {
+// isUnrelated reports whether an error says nothing about the file: the deadline, or
+// memory that others hold.
+func (s *Stream) isUnrelated(err error) bool {
 	limit, ok := errors.AsType[*limits.Error](err)
 	return wire.ClassOf(err) == wire.Internal || s.above.Refused(err) || ok && limit.Axis == limits.Time
 }
 
-// stop looks no further, and keeps nothing.
+// stop ends the examination and frees the beginning.
 func (s *Stream) stop() {
 	s.looked, s.head = true, nil
 	if s.j.Err == nil {
@@ -140,7 +140,7 @@ func (s *Stream) stop() {
 	}
 }
 
-// refuse holds the refusal to the policy, as Check does.
+// refuse applies the policy to the refusal, as Check does.
 func (s *Stream) refuse(err error) {
 	v := s.j.Verdict
 	if v.Err = err; len(v.Pickles) > 0 {
@@ -149,7 +149,7 @@ func (s *Stream) refuse(err error) {
 	if !s.sized {
 		v.Size = int64(len(s.head))
 	}
-	v.hold()
+	v.applyPolicy()
 	s.stop()
 }
 

@@ -12,29 +12,29 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// summed makes the SHA-256 of a file from what is read of it anyway: each byte is
-// taken when it comes in the order of the file, so that bodies which are held to
-// their checksums are not read again. sum reads what the judgement does not.
-type summed struct {
+// A hashingReader computes the SHA-256 of a file from the reads of others, as far as they
+// come in the order of the file, so that bodies compared with checksums are not read
+// again. sum reads the rest.
+type hashingReader struct {
 	r    io.ReaderAt
 	size int64
 
 	mu   sync.Mutex
 	h    hash.Hash
-	next int64 // of the bytes before it the sum is made
+	next int64 // how many bytes of the file have been hashed
 }
 
-// betweenBodies is how much is read at once of what lies between two bodies: the
-// headers of an archive. A reader that is further ahead looks at the end of the
-// file, or has passed over a body.
+// betweenBodies bounds the gap before a read that is filled by reading the skipped bytes,
+// such as the archive headers between two bodies. A larger gap means that the reader is
+// at the end of the file or skipped a body.
 const betweenBodies = 64 << 10
 
-func newSummed(r io.ReaderAt, size int64) *summed {
-	return &summed{r: r, size: size, h: sha256.New()}
+func newHashingReader(r io.ReaderAt, size int64) *hashingReader {
+	return &hashingReader{r: r, size: size, h: sha256.New()}
 }
 
-// ReadAt reads the file.
-func (s *summed) ReadAt(p []byte, off int64) (int, error) {
+// ReadAt reads the file, and hashes what it read.
+func (s *hashingReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.r.ReadAt(p, off)
 	if n > 0 && off >= 0 {
 		s.take(p[:n], off)
@@ -42,8 +42,8 @@ func (s *summed) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// take adds the bytes at an offset to the sum, if those before them are there.
-func (s *summed) take(p []byte, off int64) {
+// take hashes the bytes at an offset if all bytes before them are hashed.
+func (s *hashingReader) take(p []byte, off int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	end := off + int64(len(p))
@@ -53,7 +53,7 @@ func (s *summed) take(p []byte, off int64) {
 	if off > s.next {
 		gap := make([]byte, off-s.next)
 		if wire.ReadFull(s.r, gap, s.next) != nil {
-			return // whoever wants these bytes says so
+			return // the reader of these bytes will report the error
 		}
 		s.h.Write(gap)
 		s.next = off
@@ -62,9 +62,8 @@ func (s *summed) take(p []byte, off int64) {
 	s.next = end
 }
 
-// sum reads the rest, and is the sum in hex, or "" where an error says why there is
-// none.
-func (s *summed) sum(b *limits.Budget) (string, error) {
+// sum hashes the rest and returns the sum in hex.
+func (s *hashingReader) sum(b *limits.Budget) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := readAll(b, s.r, s.next, s.size, s.h); err != nil {
@@ -74,11 +73,11 @@ func (s *summed) sum(b *limits.Budget) (string, error) {
 	return hex.EncodeToString(s.h.Sum(nil)), nil
 }
 
-// hashPiece is how much is read while the piece before it is hashed.
+// hashPiece is how many bytes are read while the previous ones are hashed.
 const hashPiece = 1 << 20
 
-// readAll gives the bytes from off to the end to h: of what is longer than one piece,
-// the next is read while one is hashed.
+// readAll writes the bytes from off to end to h. If they are more than one piece, the
+// next piece is read while one is hashed.
 func readAll(b *limits.Budget, r io.ReaderAt, off, end int64, h hash.Hash) (err error) {
 	account := b.Probe() // what reading needs is given back
 	defer account.Close()

@@ -16,11 +16,11 @@ import (
 // [Gate.Today].
 type Verdict struct {
 	Name     string
-	Path     string // where [Gate.CheckPath] found it; the JSON does not say
+	Path     string // where [Gate.CheckPath] found it; not in the JSON
 	Size     int64
-	Promised string // by the sender, or by the name
-	SHA256   string // in hex, where [Gate.Digest] asks for it
-	Format   string // what it is, "" if that is not known
+	Promised string // the format that the sender stated, or else the name promises
+	SHA256   string // in hex, if [Gate.Digest] is set
+	Format   string // "" if unknown
 
 	// Err is the reason of the refusal, or nil. parser.ClassOf returns its class.
 	Err error
@@ -49,17 +49,17 @@ type Verdict struct {
 	// Expired are exceptions that would apply if they had not expired.
 	Expired []Exception
 
-	gate     *Gate
-	openings []Opening
-	proven   bool           // bodies were held to checksums
-	account  *limits.Budget // what pickles hold
-	refusals []Refusal      // of contents
-	remote   []byte         // what another process wrote
-	mine     int            // findings before those of contents
-	more     int64          // findings of contents that are not listed
-	stored   string         // where it lies, if not under its name
-	unlisted bool           // there are more of them
-	policy   *Policy        // for files of this name
+	gate             *Gate
+	openings         []Opening
+	summed           bool           // bodies were compared with checksums
+	account          *limits.Budget // holds the pickles
+	refusals         []Refusal      // refusals of contents
+	remote           []byte         // JSON written by another process
+	ownCount         int            // how many findings precede those of contents
+	unlistedFindings int64          // number of findings of contents that are not listed
+	stored           string         // where the file is stored, if not under its name
+	unlistedRefusals bool           // there are more refusals of contents
+	policy           *Policy        // the policy for files of this name
 }
 
 // Totals sum up the tensors of a model.
@@ -78,7 +78,7 @@ func (v *Verdict) Close() {
 	}
 }
 
-// Class is the class of the outcome.
+// Class returns the class of the outcome.
 func (v *Verdict) Class() wire.Class { return wire.ClassOf(v.Err) }
 
 // Accepted reports whether the file may pass.
@@ -89,7 +89,7 @@ func (v *Verdict) Accepted() bool { return v.Err == nil }
 // has no checksums. "not read": only the header was read, as for safetensors and GGUF.
 func (v *Verdict) Bodies() string {
 	switch {
-	case v.Verified && v.proven:
+	case v.Verified && v.summed:
 		return "verified"
 	case v.Verified && v.SHA256 != "":
 		return "read"
@@ -97,13 +97,13 @@ func (v *Verdict) Bodies() string {
 	return "not read"
 }
 
-// proves reports a model whose bodies were read and compared with their checksums.
-func proves(m tensor.Model) bool {
+// hasChecksums reports whether the container of a model has checksums of the bodies.
+func hasChecksums(m tensor.Model) bool {
 	in, ok := m.(interface{ Container() *zip.Archive })
 	return ok && in.Container() != nil
 }
 
-// open decodes a model and reads its bodies.
+// open decodes a model and examines it.
 func (v *Verdict) open(b *limits.Budget, bodies bool, open func() (tensor.Model, error)) {
 	m, err := open()
 	if err != nil {
@@ -111,11 +111,11 @@ func (v *Verdict) open(b *limits.Budget, bodies bool, open func() (tensor.Model,
 		return
 	}
 	defer m.Close()
-	v.look(b, m, bodies)
+	v.examine(b, m, bodies)
 }
 
-// look holds a model to the policy, and reads its bodies.
-func (v *Verdict) look(b *limits.Budget, m tensor.Model, bodies bool) {
+// examine checks a model against the policy, and reads its bodies if asked to.
+func (v *Verdict) examine(b *limits.Budget, m tensor.Model, bodies bool) {
 	v.Format, v.Findings = m.Format(), m.Findings()
 	if v.Err = v.policy.allowsModel(b, m); v.Err != nil {
 		return
@@ -129,16 +129,16 @@ func (v *Verdict) look(b *limits.Budget, m tensor.Model, bodies bool) {
 	if v.Err = parser.Verify(b, m); v.Err != nil {
 		return
 	}
-	v.proven = proves(m)
+	v.summed = hasChecksums(m)
 	if v.Verified = true; v.gate.Seen != nil {
 		v.Err = v.gate.Seen(b, v, m)
 	}
 }
 
-// promise refuses another format than the sender said.
-func (v *Verdict) promise() {
+// checkPromise refuses a file of another format than was promised.
+func (v *Verdict) checkPromise() {
 	if v.Promised != "" && v.Err == nil && v.Format != v.Promised {
-		v.Err = otherThanPromised(v.Promised, v.what())
+		v.Err = otherThanPromised(v.Promised, v.formatName())
 	}
 }
 
@@ -146,32 +146,32 @@ func otherThanPromised(promised, is string) error {
 	return disallow(promiseRule, "gate", "", "%s was promised, and it is %s", wire.Quote(promised), wire.Quote(is))
 }
 
-// what the file is, in a word.
-func (v *Verdict) what() string {
+// formatName returns the format for messages.
+func (v *Verdict) formatName() string {
 	if v.Format == "" {
 		return "no model"
 	}
 	return v.Format
 }
 
-// hash is the SHA-256 of the file.
+// hash sets the SHA-256 of the file.
 func (v *Verdict) hash(b *limits.Budget, r io.ReaderAt) error {
 	if v.SHA256 != "" {
 		return nil
 	}
-	s, ok := r.(*summed)
+	s, ok := r.(*hashingReader)
 	if !ok {
-		s = newSummed(r, v.Size)
+		s = newHashingReader(r, v.Size)
 	}
 	sum, err := s.sum(b)
 	v.SHA256 = sum
-	return v.unread(b, err)
+	return v.readFailed(b, err)
 }
 
-// unread is why the rest of a file could not be read: the verdict says so, unless the
-// context ended, which is the error.
-func (v *Verdict) unread(b *limits.Budget, err error) error {
-	if lost := lost(b, err); lost != nil {
+// readFailed records that the rest of the file could not be read. It returns the error
+// only if the context ended.
+func (v *Verdict) readFailed(b *limits.Budget, err error) error {
+	if lost := contextError(b, err); lost != nil {
 		return lost
 	}
 	if err != nil {
@@ -183,24 +183,24 @@ func (v *Verdict) unread(b *limits.Budget, err error) error {
 // Safe is our verdict about all pickles: that of the first refused one, if any. It is empty
 // for a file without pickles.
 func (v *Verdict) Safe() vm.Verdict {
-	return v.first(func(p *pth.Pickle) (vm.Verdict, bool) { return p.Report.Safe, true })
+	return v.strictest(func(p *pth.Pickle) (vm.Verdict, bool) { return p.Report.Safe, true })
 }
 
 // WeightsOnly is the verdict of PyTorch's restricted loader, which does not read additional
 // pickles in a checkpoint.
 func (v *Verdict) WeightsOnly() vm.Verdict {
-	out := v.first(func(p *pth.Pickle) (vm.Verdict, bool) { return p.Report.WeightsOnly, !p.Beside })
+	out := v.strictest(func(p *pth.Pickle) (vm.Verdict, bool) { return p.Report.WeightsOnly, !p.Beside })
 	if c := v.Class(); out.OK && c != wire.OK && c != wire.Forbidden {
-		// The pickles are taken, but what they lead to is not sound.
+		// The loader accepts the pickles, but what they refer to is damaged.
 		out.OK, out.Unsure = false, true
 		out.Reasons = []vm.Reason{{Code: c.String(), Off: wire.NoOffset, Unsure: true, Text: v.Err.Error()}}
 	}
 	return out
 }
 
-// first is a verdict that is sure to refuse, else one that may, else one that does
-// not.
-func (v *Verdict) first(of func(*pth.Pickle) (vm.Verdict, bool)) (out vm.Verdict) {
+// strictest returns the first of the worst verdicts: a sure refusal, else a possible one,
+// else acceptance. of returns the verdict of a pickle, and whether it counts.
+func (v *Verdict) strictest(of func(*pth.Pickle) (vm.Verdict, bool)) (out vm.Verdict) {
 	found := false
 	for i := range v.Pickles {
 		one, counts := of(&v.Pickles[i])

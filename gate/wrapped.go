@@ -21,7 +21,7 @@ import (
 type Content struct {
 	Name     string // with the path to it: "outer.tar.gz!inner/model.bin"
 	Size     int64
-	Format   string // "" if it is no model
+	Format   string // "" if it is not a model
 	Harmless string
 	Unlooked string
 	Class    wire.Class
@@ -30,11 +30,11 @@ type Content struct {
 // Wrappers lists the kinds of wrappers that are opened.
 func Wrappers() []string { return wrap.Titles() }
 
-// maxInside is how many refusals of contents a verdict lists.
+// maxInside bounds how many refusals of contents a verdict lists.
 const maxInside = 64
 
-// maxFindings is how many findings of contents a verdict lists. Each content was held
-// to the policy by all of its own.
+// maxFindings bounds how many findings of contents a verdict lists. The policy is applied
+// to each content with all of its findings.
 const maxFindings = 1024
 
 // inside marks the refusal of a wrapper for one of its contents.
@@ -42,9 +42,9 @@ type inside struct{ error }
 
 func (i *inside) Unwrap() error { return i.error }
 
-// wrapper tells what the file packs its contents in. A file whose name promises a
-// model is opened by a loader that does not unpack it.
-func (j *judgement) wrapper() *wrap.Kind {
+// sniffWrapper returns the kind of wrapper that the file is, or nil. If the name promises
+// a model, it is nil too: the loader of such a file does not unpack it.
+func (j *judgement) sniffWrapper() *wrap.Kind {
 	if promises(j.hint.Name) {
 		return nil
 	}
@@ -56,43 +56,44 @@ func (j *judgement) wrapper() *wrap.Kind {
 	return wrap.Sniff(head)
 }
 
-// unpack judges each content as if it stood alone, under the account of the file.
+// unpack judges each content as a file of its own, under the account of the wrapper.
 func (j *judgement) unpack(k *wrap.Kind) error {
-	j.Format, j.Err, j.Verified, j.proven, j.Contents = k.Name, nil, true, true, []Content{}
+	j.Format, j.Err, j.Verified, j.summed, j.Contents = k.Name, nil, true, true, []Content{}
 	if j.layer >= wrap.MaxLayers {
 		j.Err = wire.At(k.Name, "", wire.NoOffset, &limits.Error{Axis: limits.Depth, Want: 1})
 		return nil
 	}
-	err := j.twice(k)
+	err := j.checkTwoFormats(k)
 	if err == nil {
-		err = k.Walk(j.account, j.r, j.Size, func(i wrap.Item) error { return j.content(k, i) })
+		err = k.Walk(j.account, j.r, j.Size, func(i wrap.Item) error { return j.judgeContent(k, i) })
 	}
 	switch {
 	case errors.Is(err, errEnough): // j.Err says why
 	case err != nil:
-		if lost := lost(j.account, err); lost != nil {
+		if lost := contextError(j.account, err); lost != nil {
 			return lost
 		}
 		j.Err = err
 	default:
-		j.Err = cmp.Or(j.Err, wire.At(k.Name, "", wire.NoOffset, j.served()))
+		j.Err = cmp.Or(j.Err, wire.At(k.Name, "", wire.NoOffset, j.checkTorchServe()))
 	}
 	if j.Err != nil {
 		j.Verified = false
 	}
-	if j.more > 0 {
-		j.Findings = slices.Insert(j.Findings, j.mine, tensor.Finding{
-			Code: "scan.findings", Severity: tensor.Note, Off: wire.NoOffset, Text: strconv.FormatInt(j.more, 10) + " more findings of contents are not listed",
+	if j.unlistedFindings > 0 {
+		j.Findings = slices.Insert(j.Findings, j.ownCount, tensor.Finding{
+			Code: "scan.findings", Severity: tensor.Note, Off: wire.NoOffset, Text: strconv.FormatInt(j.unlistedFindings, 10) + " more findings of contents are not listed",
 		})
-		j.mine++
+		j.ownCount++
 	}
 	return nil
 }
 
-// served finds Python below the folder of a manifest for TorchServe.
-func (j *judgement) served() error {
+// checkTorchServe adds a finding if there is Python below the folder of a manifest for
+// TorchServe.
+func (j *judgement) checkTorchServe() error {
 	if slices.ContainsFunc(j.Findings, func(f tensor.Finding) bool { return f.Code == "sidecar.mar-handler" }) {
-		return nil // of its manifest, or of an archive in it
+		return nil // from its manifest, or from an archive in it
 	}
 	roots := map[string]bool{}
 	for _, c := range j.Contents {
@@ -115,8 +116,8 @@ func (j *judgement) served() error {
 		}
 		for at := len(c.Name); at > 0; at = strings.LastIndexAny(c.Name[:at], "/!") {
 			if root := c.Name[:at]; roots[root+"/"] || roots[root+"!"] {
-				j.Findings = slices.Insert(j.Findings, j.mine, sidecar.Served(c.Name[at+1:]))
-				j.mine++
+				j.Findings = slices.Insert(j.Findings, j.ownCount, sidecar.Served(c.Name[at+1:]))
+				j.ownCount++
 				return nil
 			}
 		}
@@ -124,8 +125,8 @@ func (j *judgement) served() error {
 	return nil
 }
 
-// members judges what lies among the arrays of an archive and is none.
-func (j *judgement) members(b *limits.Budget) error {
+// judgeMembers judges the members of an npz archive that are not arrays.
+func (j *judgement) judgeMembers(b *limits.Budget) error {
 	if j.Err != nil || !slices.ContainsFunc(j.Findings, func(f tensor.Finding) bool { return f.Code == "npz.member" }) {
 		return nil
 	}
@@ -134,7 +135,7 @@ func (j *judgement) members(b *limits.Budget) error {
 		j.account = b.Whole(j.Size)
 	}
 	was := *j.Verdict
-	j.mine = len(j.Findings)
+	j.ownCount = len(j.Findings)
 	if err := j.unpack(wrap.Sniff([]byte("PK\x03\x04"))); err != nil {
 		return err
 	}
@@ -142,14 +143,14 @@ func (j *judgement) members(b *limits.Budget) error {
 	return nil
 }
 
-// twice refuses a wrapper that is something else to another loader.
-func (j *judgement) twice(k *wrap.Kind) error {
+// checkTwoFormats refuses a wrapper that another loader takes for something else.
+func (j *judgement) checkTwoFormats(k *wrap.Kind) error {
 	var what string
 	var off int64
 	var err error
 	switch k.Name {
-	case "zip": // from its beginning to its end
-	case "tar": // begins with a name; what its end could be is a content
+	case "zip": // it is an archive from beginning to end
+	case "tar": // it begins with a name; its end is a content
 		var is bool
 		if is, err = unwrap.Pickle(j.account, j.r, j.Size); is {
 			what = "a pickle"
@@ -166,8 +167,8 @@ func (j *judgement) twice(k *wrap.Kind) error {
 	return nil
 }
 
-// path is what the names of contents begin with.
-func (j *judgement) path() string {
+// contentPrefix returns the prefix of the names of contents.
+func (j *judgement) contentPrefix() string {
 	switch {
 	case j.outer != "":
 		return j.outer
@@ -177,11 +178,11 @@ func (j *judgement) path() string {
 	return path.Base(j.hint.Name)
 }
 
-// content judges one content.
-func (j *judgement) content(k *wrap.Kind, i wrap.Item) error {
-	name, next := j.names(k, i)
+// judgeContent judges one content.
+func (j *judgement) judgeContent(k *wrap.Kind, i wrap.Item) error {
+	name, next := j.contentNames(k, i)
 	if i.R == nil {
-		return j.take(j.gate.Unseen(name, i.Why))
+		return j.addContent(j.gate.Unseen(name, i.Why))
 	}
 	c := &judgement{
 		Verdict: j.gate.verdict(name), r: i.R, hint: Hint{Name: name, Beside: true}, layer: j.layer + 1, outer: next,
@@ -194,23 +195,23 @@ func (j *judgement) content(k *wrap.Kind, i wrap.Item) error {
 		return err
 	}
 	if j.begun != nil && j.begun.missed {
-		return errNotThere // nor is what follows
+		return errNotThere // nor has anything after it
 	}
-	if err := c.named(b, i.R); err != nil {
+	if err := c.checkDigestName(b, i.R); err != nil {
 		return err
 	}
-	c.hold()
-	return j.take(c.Verdict)
+	c.applyPolicy()
+	return j.addContent(c.Verdict)
 }
 
-// take adds the verdict about a content to that of its wrapper.
-func (j *judgement) take(v *Verdict) (err error) {
+// addContent adds the verdict about a content to that of its wrapper.
+func (j *judgement) addContent(v *Verdict) (err error) {
 	add := func(c Content) {
 		if err == nil {
 			j.Contents, err = limits.Append(j.account, j.Contents, c)
 		}
 	}
-	if len(v.Contents) == 0 || wireOf(v.Err) != nil {
+	if len(v.Contents) == 0 || ownError(v.Err) != nil {
 		add(Content{v.Name, v.Size, v.Format, v.Harmless, v.Unlooked, v.Class()})
 	}
 	for _, c := range v.Contents {
@@ -221,13 +222,13 @@ func (j *judgement) take(v *Verdict) (err error) {
 	}
 	j.Totals = Totals{j.Totals.Tensors + v.Totals.Tensors, wire.AddCap(j.Totals.Elements, v.Totals.Elements), wire.AddCap(j.Totals.Bytes, v.Totals.Bytes)}
 	j.Verified = j.Verified && (v.Verified || v.Harmless != "" || v.Format == "" && v.Err == nil)
-	j.proven = j.proven && (v.proven || v.Harmless != "" || v.Format == "" && v.Err == nil)
+	j.summed = j.summed && (v.summed || v.Harmless != "" || v.Format == "" && v.Err == nil)
 	for _, f := range v.Findings {
 		switch {
-		case len(j.Findings)-j.mine >= maxFindings:
-			j.more++
+		case len(j.Findings)-j.ownCount >= maxFindings:
+			j.unlistedFindings++
 		case err == nil:
-			f.Where = within(v, f.Where)
+			f.Where = inContent(v, f.Where)
 			j.Findings, err = limits.Append(j.account, j.Findings, f)
 		}
 	}
@@ -246,30 +247,30 @@ func (j *judgement) take(v *Verdict) (err error) {
 	}
 	for _, r := range v.Ignored {
 		if len(j.Ignored) < maxInside {
-			r.Where = within(v, r.Where)
+			r.Where = inContent(v, r.Where)
 			j.Ignored = append(j.Ignored, r)
 		}
 	}
 	if v.Err != nil {
-		return j.refuse(v)
+		return j.addRefusals(v)
 	}
 	return nil
 }
 
-// refuse takes the refusals of a content. One that reached a limit ends the walk:
-// so would the next.
-func (j *judgement) refuse(v *Verdict) error {
-	j.unlisted = j.unlisted || v.unlisted
+// addRefusals adds the refusals of a content. One that reached a limit ends the walk,
+// since the next content would reach it as well.
+func (j *judgement) addRefusals(v *Verdict) error {
+	j.unlistedRefusals = j.unlistedRefusals || v.unlistedRefusals
 	for _, r := range v.Refusals() {
 		if len(j.refusals) == maxInside {
-			j.unlisted = true
+			j.unlistedRefusals = true
 			break
 		}
-		r.Where = within(v, r.Where)
+		r.Where = inContent(v, r.Where)
 		j.refusals = append(j.refusals, r)
 	}
 	if j.Err == nil || v.Class() > j.Class() {
-		j.Err = &inside{placed(v)}
+		j.Err = &inside{withName(v)}
 	}
 	if v.Class() == wire.Limit {
 		return errEnough
@@ -277,17 +278,17 @@ func (j *judgement) refuse(v *Verdict) error {
 	return nil
 }
 
-// wireOf is an error of the file itself, and of none of its contents.
-func wireOf(err error) error {
+// ownError returns err if it is about the file itself, and nil if it is about a content.
+func ownError(err error) error {
 	if _, ok := errors.AsType[*inside](err); ok {
 		return nil
 	}
 	return err
 }
 
-// within is a place with the name of the content before it; a wrapper's own place
-// has it already.
-func within(v *Verdict, where string) string {
+// inContent puts the name of the content before a place. The places of a nested wrapper
+// already begin with it.
+func inContent(v *Verdict, where string) string {
 	name := wire.Quote(v.Name)
 	switch {
 	case slices.ContainsFunc(v.Contents, func(c Content) bool { return strings.HasPrefix(where, wire.Quote(c.Name)) }):
@@ -298,14 +299,14 @@ func within(v *Verdict, where string) string {
 	return name + ": " + where
 }
 
-// placed is why a content is refused, with its name.
-func placed(v *Verdict) error {
+// withName returns the error for which a content is refused, with its name.
+func withName(v *Verdict) error {
 	e, ok := errors.AsType[*parser.Error](v.Err)
-	if !ok || wireOf(v.Err) == nil {
+	if !ok || ownError(v.Err) == nil {
 		return v.Err
 	}
 	at := *e
-	at.Where = within(v, e.Where)
+	at.Where = inContent(v, e.Where)
 	if _, ok := errors.AsType[*severe](v.Err); ok {
 		return &severe{&at}
 	}

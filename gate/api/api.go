@@ -19,11 +19,11 @@ import (
 //go:embed openapi.json
 var description []byte
 
-// Options say how an API answers.
+// Options configure an API.
 type Options struct {
 	handler.Options
 
-	// Tokens may ask; everybody may where there are none.
+	// Tokens are accepted from clients; without any, everybody may ask.
 	Tokens []string
 	// Version of the program, for modelscan's form.
 	Version string
@@ -31,7 +31,7 @@ type Options struct {
 	UI bool
 }
 
-// An API answers requests.
+// An API serves the requests.
 type API struct {
 	o        Options
 	gate     *handler.Handler
@@ -39,10 +39,10 @@ type API struct {
 	metrics  handler.Metrics
 	tokens   [][sha256.Size]byte
 	draining atomic.Bool
-	reports  chan struct{} // holds one place: reports of the page are made one at a time
+	reports  chan struct{} // of capacity 1: reports of the page are made one at a time
 }
 
-// New opens an API; close it when the server has stopped.
+// New returns an API; close it when the server has stopped.
 func New(o Options) (*API, error) {
 	a := &API{o: o, mux: http.NewServeMux(), reports: make(chan struct{}, 1)}
 	for _, t := range o.Tokens {
@@ -58,17 +58,17 @@ func New(o Options) (*API, error) {
 	o.TenantOf = func(r *http.Request) string { return tenantOf(token(r)) }
 	o.NameOf = func(r *http.Request) string { return r.URL.Query().Get("name") }
 	o.PromisedOf = func(r *http.Request) string { return r.URL.Query().Get("promised") }
-	o.Answer = a.refused
+	o.Answer = a.serveRefused
 	var err error
-	if a.gate, err = handler.New(http.HandlerFunc(a.accepted), o.Options); err != nil {
+	if a.gate, err = handler.New(http.HandlerFunc(a.serveAccepted), o.Options); err != nil {
 		return nil, err
 	}
 	a.metrics.Load = a.gate.Host().Load
-	a.mux.Handle("/v1/check", a.allowed(a.asked(a.gate)))
-	a.mux.Handle("GET /v1/rules", a.allowed(http.HandlerFunc(rules)))
-	a.mux.Handle("GET /metrics", a.allowed(&a.metrics))
-	a.mux.Handle("GET /openapi.json", a.allowed(fixed("application/json", description)))
-	a.mux.Handle("GET /healthz", fixed("text/plain; charset=utf-8", []byte("ok\n")))
+	a.mux.Handle("/v1/check", a.requireToken(a.checkQuery(a.gate)))
+	a.mux.Handle("GET /v1/rules", a.requireToken(http.HandlerFunc(rules)))
+	a.mux.Handle("GET /metrics", a.requireToken(&a.metrics))
+	a.mux.Handle("GET /openapi.json", a.requireToken(serveText("application/json", description)))
+	a.mux.Handle("GET /healthz", serveText("text/plain; charset=utf-8", []byte("ok\n")))
 	a.mux.HandleFunc("GET /readyz", a.ready)
 	if o.UI {
 		if err := a.serveUI(); err != nil {
@@ -78,16 +78,16 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// Gate is what the uploads go through, for others that share its host.
+// Gate returns the handler that uploads go through, for others that share its host.
 func (a *API) Gate() *handler.Handler { return a.gate }
 
-// Metrics are the counts.
+// Metrics returns the counts.
 func (a *API) Metrics() *handler.Metrics { return &a.metrics }
 
-// Drain makes /readyz say no, so that clients send no more files.
+// Drain makes /readyz fail, so that clients send no more files.
 func (a *API) Drain() { a.draining.Store(true) }
 
-// Close waits for the uploads that are open.
+// Close waits for open uploads.
 func (a *API) Close() { a.gate.Close() }
 
 // ServeHTTP implements [http.Handler].
@@ -96,7 +96,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
-// token is what a request carries.
+// token returns the bearer token of a request, or "".
 func token(r *http.Request) string {
 	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(kind, "Bearer") {
@@ -105,7 +105,7 @@ func token(r *http.Request) string {
 	return token
 }
 
-// tenantOf names a token where others may read it.
+// tenantOf returns a name for the token's tenant that may be logged.
 func tenantOf(token string) string {
 	if token == "" {
 		return ""
@@ -114,8 +114,8 @@ func tenantOf(token string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// allowed asks for a token. How long it takes tells nothing about the right one.
-func (a *API) allowed(next http.Handler) http.Handler {
+// requireToken checks the token of a request, in constant time.
+func (a *API) requireToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ok, given := len(a.tokens) == 0, sha256.Sum256([]byte(token(r)))
 		for i := range a.tokens {
@@ -132,16 +132,16 @@ func (a *API) allowed(next http.Handler) http.Handler {
 	})
 }
 
-// asked refuses a question that nobody could mean: a parameter that is not known, or
-// that stands twice, since whoever looks on may read it otherwise.
-func (a *API) asked(next http.Handler) http.Handler {
+// checkQuery rejects unknown and repeated query parameters: another reader of a repeated
+// one may take the other value.
+func (a *API) checkQuery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		values, err := url.ParseQuery(r.URL.RawQuery)
 		detail := ""
 		switch {
 		case err != nil:
 			detail = "the parameters cannot be read"
-		case values.Has("format") && values.Get("format") != "modelscan" && !a.forPage(r):
+		case values.Has("format") && values.Get("format") != "modelscan" && !a.isFromPage(r):
 			detail = "the answer has no such format: format is modelscan, or is left out"
 		}
 		for name, list := range values {
@@ -159,13 +159,13 @@ func (a *API) asked(next http.Handler) http.Handler {
 	})
 }
 
-func fixed(kind string, text []byte) http.Handler {
+func serveText(kind string, text []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, kind, text) })
 }
 
 func write(w http.ResponseWriter, kind string, text []byte) {
 	w.Header().Set("Content-Type", kind)
-	// The client has left: there is no one to answer.
+	// An error means that the client has left.
 	_, _ = w.Write(text)
 }
 
@@ -202,17 +202,17 @@ func rules(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, map[string]any{"schema": "amn.rules/1", "rules": list})
 }
 
-// accepted answers with the verdicts.
-func (a *API) accepted(w http.ResponseWriter, r *http.Request) {
+// serveAccepted answers with the verdicts.
+func (a *API) serveAccepted(w http.ResponseWriter, r *http.Request) {
 	list := handler.Uploads(r.Context())
 	verdicts := make([]*gate.Verdict, len(list))
 	for i, u := range list {
 		verdicts[i] = u.Verdict
 	}
 	switch {
-	case a.forPage(r):
-		a.shown(w, r, list[0])
-	case forModelscan(r):
+	case a.isFromPage(r):
+		a.servePageReport(w, r, list[0])
+	case wantsModelscan(r):
 		writeJSON(w, a.modelscan(verdicts...))
 	case r.Method == http.MethodPut:
 		writeJSON(w, verdicts[0])
@@ -221,13 +221,13 @@ func (a *API) accepted(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refused answers with a problem, or as modelscan would.
-func (a *API) refused(w http.ResponseWriter, r *http.Request, p *handler.Problem) {
-	if a.forPage(r) && p.Verdict != nil {
-		a.shownRefused(w, r, p.Verdict)
+// serveRefused answers with a problem, or in modelscan's form.
+func (a *API) serveRefused(w http.ResponseWriter, r *http.Request, p *handler.Problem) {
+	if a.isFromPage(r) && p.Verdict != nil {
+		a.servePageRefusal(w, r, p.Verdict)
 		return
 	}
-	if forModelscan(r) && p.Verdict != nil {
+	if wantsModelscan(r) && p.Verdict != nil {
 		writeJSON(w, a.modelscan(p.Verdict))
 		return
 	}

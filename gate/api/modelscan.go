@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// forModelscan reports a request that wants the answer in modelscan's form.
-func forModelscan(r *http.Request) bool {
+// wantsModelscan reports whether the client wants the answer in modelscan's form.
+func wantsModelscan(r *http.Request) bool {
 	return r.URL.Query().Get("format") == "modelscan" || strings.Contains(r.Header.Get("Accept"), "application/vnd.modelscan+json")
 }
 
@@ -47,8 +47,8 @@ type (
 	}
 )
 
-// modelscan is what modelscan prints about files. There is no time in it: the same
-// files give the same text.
+// modelscan returns the report that modelscan would print about the files, without the
+// time, so that the same files give the same text.
 func (a *API) modelscan(list ...*gate.Verdict) *msReport {
 	out := &msReport{Issues: []msIssue{}, Errors: []msError{}}
 	s := &out.Summary
@@ -98,8 +98,8 @@ type place struct {
 	off    int64
 }
 
-// globals are what the pickles of a file name, by place: modelscan's readers look
-// for module and operator.
+// globals returns the globals that the pickles of a file name, by place, since modelscan
+// reports module and operator.
 func globals(v *gate.Verdict) map[place]*vm.Global {
 	out := map[place]*vm.Global{}
 	for _, p := range v.Pickles {

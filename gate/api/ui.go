@@ -18,11 +18,11 @@ import (
 //go:embed ui.js
 var uiScript string
 
-// pageProfile bounds what one report takes; one is made at a time.
+// pageProfile bounds the memory of one report.
 const pageProfile = "upload"
 
-// serveUI answers with the page: it holds no report, asks this service about a file,
-// and shows what it says in the view of package page.
+// serveUI serves the page, which sends a file to this service and shows the answer in the
+// view of package page.
 func (a *API) serveUI() error {
 	var text bytes.Buffer
 	if err := page.WriteWith(&text, nil, page.Part{Script: uiScript, Policy: []string{"connect-src 'self'"}}); err != nil {
@@ -37,14 +37,14 @@ func (a *API) serveUI() error {
 	return nil
 }
 
-// forPage reports a request of the page.
-func (a *API) forPage(r *http.Request) bool {
+// isFromPage reports whether the page sent the request.
+func (a *API) isFromPage(r *http.Request) bool {
 	return a.o.UI && r.Method == http.MethodPut && r.URL.Query().Get("format") == "page"
 }
 
-// shown answers with the report of a file that was accepted: where children judge, no
-// file is opened here, and the report is the verdict alone.
-func (a *API) shown(w http.ResponseWriter, r *http.Request, u *host.Upload) {
+// servePageReport answers with the report about an accepted file. If child processes
+// judge, no file is opened in this one, and the report holds only the verdict.
+func (a *API) servePageReport(w http.ResponseWriter, r *http.Request, u *host.Upload) {
 	select {
 	case a.reports <- struct{}{}:
 		defer func() { <-a.reports }()
@@ -56,7 +56,7 @@ func (a *API) shown(w http.ResponseWriter, r *http.Request, u *host.Upload) {
 	defer b.Close()
 	var m tensor.Model
 	if a.o.Judge == nil {
-		// What is too large to list is shown without its tensors.
+		// A file with too much to list is shown without its tensors.
 		if found, err := parser.Decode(b, u.Reader(), u.Size); err == nil {
 			m = found
 			defer m.Close()
@@ -73,8 +73,8 @@ func (a *API) shown(w http.ResponseWriter, r *http.Request, u *host.Upload) {
 	writeJSON(w, report)
 }
 
-// shownRefused answers with the report of one that was refused.
-func (a *API) shownRefused(w http.ResponseWriter, r *http.Request, v *gate.Verdict) {
+// servePageRefusal answers with the report about a refused file.
+func (a *API) servePageRefusal(w http.ResponseWriter, r *http.Request, v *gate.Verdict) {
 	b := limits.Policy{}.Budget(context.WithoutCancel(r.Context()))
 	defer b.Close()
 	report, err := page.New(b, v.Name, v.Size, nil, v)

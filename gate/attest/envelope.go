@@ -14,16 +14,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// payloadType is that of in-toto statements in an envelope.
+// payloadType is the type of in-toto statements in an envelope.
 const payloadType = "application/vnd.in-toto+json"
 
 // MaxBytes bounds an envelope that is read.
 const MaxBytes = 64 << 20
 
-// ErrSignature is an envelope that the key's holder has not signed.
+// ErrSignature means that the envelope is not signed with the key.
 var ErrSignature = wire.ErrForbidden.With("the signature is not that of this key")
 
-// An envelope is DSSE's; https://github.com/secure-systems-lab/dsse has the protocol.
+// An envelope is a DSSE envelope; https://github.com/secure-systems-lab/dsse has the
+// protocol.
 type envelope struct {
 	PayloadType string      `json:"payloadType"`
 	Payload     []byte      `json:"payload"`
@@ -35,7 +36,7 @@ type signature struct {
 	Sig   []byte `json:"sig"`
 }
 
-// pae is what is signed: type and payload, each behind its length.
+// pae returns the pre-authentication encoding, which is what is signed.
 func pae(kind string, payload []byte) []byte {
 	return append(fmt.Appendf(nil, "DSSEv1 %d %s %d ", len(kind), kind, len(payload)), payload...)
 }
@@ -56,8 +57,8 @@ func Sign(statement []byte, key crypto.Signer) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// Open returns the statement of an envelope that the key's holder has signed. It
-// takes the bundle of Sigstore too, in which Model Signing keeps its envelope.
+// Open verifies an envelope and returns its statement. It also takes a Sigstore bundle,
+// in which Model Signing keeps its envelope.
 func Open(text []byte, key crypto.PublicKey) ([]byte, error) {
 	if len(text) > MaxBytes {
 		return nil, wire.ErrUnsupported.With("an envelope of %d bytes", len(text))
@@ -84,7 +85,7 @@ func Open(text []byte, key crypto.PublicKey) ([]byte, error) {
 	}
 	message := pae(e.PayloadType, e.Payload)
 	for _, s := range e.Signatures {
-		if signed(key, message, s.Sig) {
+		if verify(key, message, s.Sig) {
 			return e.Payload, nil
 		}
 	}

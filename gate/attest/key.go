@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// PrivateKey reads a key that signs: PEM of PKCS #8, or of SEC 1 for ECDSA.
+// PrivateKey reads a private key in PEM: PKCS #8, or SEC 1 for ECDSA.
 func PrivateKey(text []byte) (crypto.Signer, error) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		var key any
@@ -23,24 +23,24 @@ func PrivateKey(text []byte) (crypto.Signer, error) {
 		case "EC PRIVATE KEY":
 			key, err = x509.ParseECPrivateKey(block.Bytes)
 		case "ENCRYPTED PRIVATE KEY":
-			return nil, because("it has a password")
+			return nil, keyError("it has a password")
 		default:
 			continue // such as EC PARAMETERS
 		}
 		if err != nil {
-			return nil, because("%s", err)
+			return nil, keyError("%s", err)
 		}
 		signer, ok := key.(crypto.Signer)
 		if !ok {
-			return nil, because("it is neither Ed25519 nor ECDSA")
+			return nil, keyError("it is neither Ed25519 nor ECDSA")
 		}
 		_, err = hashOf(signer.Public())
 		return signer, err
 	}
-	return nil, because("there is no private key in PEM form")
+	return nil, keyError("there is no private key in PEM form")
 }
 
-// PublicKey reads a key that verifies: PEM as openssl pkey -pubout writes it.
+// PublicKey reads a public key in PEM, as openssl pkey -pubout writes it.
 func PublicKey(text []byte) (crypto.PublicKey, error) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "PUBLIC KEY" {
@@ -48,19 +48,19 @@ func PublicKey(text []byte) (crypto.PublicKey, error) {
 		}
 		key, err := x509.ParsePKIXPublicKey(block.Bytes)
 		if err != nil {
-			return nil, because("%s", err)
+			return nil, keyError("%s", err)
 		}
 		_, err = hashOf(key)
 		return key, err
 	}
-	return nil, because("there is no public key in PEM form (openssl pkey -pubout writes one)")
+	return nil, keyError("there is no public key in PEM form (openssl pkey -pubout writes one)")
 }
 
-func because(format string, args ...any) error {
+func keyError(format string, args ...any) error {
 	return wire.ErrUsage.With("no key that is taken: "+format, args...)
 }
 
-// hashOf is the hash that belongs to a key; none where the signature hashes itself.
+// hashOf returns the hash to use with a key, 0 for Ed25519.
 func hashOf(key crypto.PublicKey) (crypto.Hash, error) {
 	switch k := key.(type) {
 	case ed25519.PublicKey:
@@ -75,7 +75,7 @@ func hashOf(key crypto.PublicKey) (crypto.Hash, error) {
 			return crypto.SHA512, nil
 		}
 	}
-	return 0, because("it is neither Ed25519 nor ECDSA over P-256, P-384 or P-521")
+	return 0, keyError("it is neither Ed25519 nor ECDSA over P-256, P-384 or P-521")
 }
 
 // sign signs a message.
@@ -87,8 +87,8 @@ func sign(key crypto.Signer, message []byte) ([]byte, error) {
 	return key.Sign(rand.Reader, sum(h, message), h)
 }
 
-// signed reports a signature of the key's holder.
-func signed(key crypto.PublicKey, message, signature []byte) bool {
+// verify reports whether the signature of message is valid for key.
+func verify(key crypto.PublicKey, message, signature []byte) bool {
 	h, err := hashOf(key)
 	if err != nil {
 		return false

@@ -21,30 +21,30 @@ const (
 	verifierID    = "https://github.com/anamnesis-go/anamnesis/gate/v1"
 )
 
-// What a [Result] may say of the files; nothing else is meant by these names.
+// The properties that a [Result] may state.
 const (
-	Accepted = "AMN_ACCEPTED"        // by the policy
-	Read     = "AMN_BODIES_READ"     // of every model, to the end
-	Verified = "AMN_BODIES_VERIFIED" // and held to checksums of the format
-	LookedAt = "AMN_ALL_LOOKED_AT"   // nothing that could hold a model was left out
-	AsIs     = "AMN_NO_EXCEPTIONS"   // no refusal was set aside
+	Accepted = "AMN_ACCEPTED"        // the policy accepts the files
+	Read     = "AMN_BODIES_READ"     // the bodies of every model were read to the end
+	Verified = "AMN_BODIES_VERIFIED" // and compared with the checksums of the format
+	LookedAt = "AMN_ALL_LOOKED_AT"   // every file that could hold a model was looked at
+	AsIs     = "AMN_NO_EXCEPTIONS"   // no refusal was suppressed
 )
 
-// A File is one of a model: its path below the folder, with slashes; "." is the name
-// of a model that is one file.
+// A File is one file of a model. Name is its path below the folder, with slashes, or "."
+// for a model of one file.
 type File struct {
 	Name string
 	Sum  digest.Sum
 }
 
-// Ignored reports files that belong to no model: those of git and GitHub, as Model
-// Signing leaves them out, and its own signature.
+// Ignored reports whether a file belongs to no model: the files of git and GitHub, which
+// Model Signing ignores too, and its signature.
 func Ignored(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	return slices.Contains([]string{".git", ".gitattributes", ".github", ".gitignore"}, first) || name == "model.sig"
 }
 
-// Root is the digest of all files: that of Model Signing 1.0.
+// Root returns the digest of all files as Model Signing 1.0 defines it.
 func Root(files []File) digest.Sum {
 	h := sha256.New()
 	for _, f := range sorted(files) {
@@ -53,9 +53,9 @@ func Root(files []File) digest.Sum {
 	return digest.Sum(h.Sum(nil))
 }
 
-// named is the digest of all files with their names, which [Root] has not: a file that
-// is called otherwise and keeps its place in the order leaves that as it is.
-func named(files []File) digest.Sum {
+// namedRoot returns the digest of all files and their names. [Root] does not cover names:
+// renaming a file without changing the order does not change it.
+func namedRoot(files []File) digest.Sum {
 	h := sha256.New()
 	for _, f := range sorted(files) {
 		h.Write(append([]byte(f.Name), 0))
@@ -64,16 +64,16 @@ func named(files []File) digest.Sum {
 	return digest.Sum(h.Sum(nil))
 }
 
-// sorted orders files by the parts of their paths.
+// sorted returns the files ordered by the parts of their paths.
 func sorted(files []File) []File {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b File) int { return slices.Compare(strings.Split(a.Name, "/"), strings.Split(b.Name, "/")) })
 	return files
 }
 
-// A Result is what a gate says of files that it has accepted.
+// A Result is what a gate states about files that it has accepted.
 type Result struct {
-	Name       string // of the model: for people
+	Name       string // of the model, for people
 	Files      []File
 	Policy     string // its digest, in hex
 	Version    string // of the program
@@ -97,7 +97,7 @@ type predicate struct {
 	Verifier   verifier          `json:"verifier"`
 	Time       string            `json:"timeCreated"`
 	Properties []string          `json:"properties"`
-	Named      map[string]string `json:"namedFilesDigest"` // ours: of the files with their names
+	Named      map[string]string `json:"namedFilesDigest"` // the digest with names
 }
 
 type verifier struct {
@@ -106,7 +106,7 @@ type verifier struct {
 	Policies []subject         `json:"policies"`
 }
 
-// Statement is the result as in-toto writes it.
+// Statement returns the result as an in-toto statement.
 func (r Result) Statement() ([]byte, error) {
 	for _, f := range r.Files {
 		if !utf8.ValidString(f.Name) {
@@ -119,7 +119,7 @@ func (r Result) Statement() ([]byte, error) {
 	p := predicate{
 		Verifier: verifier{ID: verifierID, Policies: []subject{{"policy", map[string]string{"sha256": r.Policy}}}},
 		Time:     r.Time.UTC().Format(time.RFC3339), Properties: append([]string{}, r.Properties...),
-		Named: map[string]string{"sha256": named(r.Files).String()},
+		Named: map[string]string{"sha256": namedRoot(r.Files).String()},
 	}
 	if r.Version != "" {
 		p.Verifier.Version = map[string]string{"amn": r.Version}
@@ -131,21 +131,21 @@ func (r Result) Statement() ([]byte, error) {
 	return json.Marshal(statement{statementType, []subject{{r.Name, map[string]string{"sha256": Root(r.Files).String()}}}, resultType, inner})
 }
 
-// A Claim is what a statement says.
+// A Claim is the content of a statement.
 type Claim struct {
 	Name string
 	Root digest.Sum
-	// Time, Policy and Properties are those of a [Result].
+	// Time, Policy and Properties are as in [Result].
 	Time, Policy string
 	Properties   []string
-	// Files are those that a signature of Model Signing lists; nil for a [Result], whose
-	// digest alone tells. Links says that it follows links, Ignores what it leaves out
-	// besides what [Ignored] does.
+	// Files are the files that a signature of Model Signing lists; nil for a [Result],
+	// which only has their digest. Links says that the signature follows links, Ignores
+	// what it leaves out besides [Ignored].
 	Files   []File
 	Links   bool
 	Ignores []string
 
-	named digest.Sum // of a [Result]: of the files with their names
+	named digest.Sum // of a [Result]: the digest with names
 }
 
 // Parse reads a statement of a [Result], or of a signature of Model Signing 1.0.
@@ -203,7 +203,7 @@ func (c *Claim) result(text []byte) error {
 	return nil
 }
 
-// signature reads what Model Signing says: each file and its digest.
+// signature reads a statement of Model Signing: each file with its digest.
 func (c *Claim) signature(text []byte) error {
 	var p struct {
 		Serialization struct {
@@ -240,7 +240,7 @@ func (c *Claim) signature(text []byte) error {
 	return nil
 }
 
-// rootInOrder is the digest of files in the order in which a signature lists them.
+// rootInOrder returns the digest of files in the order in which the signature lists them.
 func rootInOrder(files []File) digest.Sum {
 	h := sha256.New()
 	for _, f := range files {
@@ -249,8 +249,8 @@ func rootInOrder(files []File) digest.Sum {
 	return digest.Sum(h.Sum(nil))
 }
 
-// ErrDiffers is that files are not those that were signed. Its class is that of
-// models that are not equal.
+// ErrDiffers means that files are not those that were signed. Its class is Differs, as
+// for models that are not equal.
 var ErrDiffers error = differs{}
 
 type differs struct{}
@@ -258,13 +258,13 @@ type differs struct{}
 func (differs) Error() string     { return "the files are not those that were signed" }
 func (differs) Class() wire.Class { return wire.Differs }
 
-// Check compares files with those of the claim.
+// Check compares files with the claim.
 func (c *Claim) Check(files []File) error {
 	if c.Files == nil {
 		if got := Root(files); got != c.Root {
 			return fmt.Errorf("%w: their digest is %s, not %s", ErrDiffers, got, c.Root)
 		}
-		if named(files) != c.named {
+		if namedRoot(files) != c.named {
 			return fmt.Errorf("%w: their contents are, but files are called otherwise", ErrDiffers)
 		}
 		return nil

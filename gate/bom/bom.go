@@ -49,7 +49,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Model is what a bill of materials says of the inside of a file.
+// A Model is the part of a bill of materials about the inside of a file.
 type Model struct {
 	Sum                   digest.Sum // of all tensors
 	Architecture, License string     // as the file states them, "" if it does not
@@ -57,14 +57,14 @@ type Model struct {
 	Templates             []Template
 }
 
-// A Template is one that a chat is rendered by.
+// A Template is a chat template.
 type Template struct {
 	Key   string
 	Bytes int64
 	Sum   digest.Sum
 }
 
-// templateKey begins the keys of chat templates in GGUF.
+// templateKey is the prefix of the keys of chat templates in GGUF.
 const templateKey = "tokenizer.chat_template"
 
 // Describe reads every tensor of a model.
@@ -98,11 +98,11 @@ func Describe(b *limits.Budget, m tensor.Model, o digest.Options) (*Model, error
 // A Writer writes one document.
 type Writer struct {
 	w     *bufio.Writer
-	sum   hash.Hash // of what was written: the serial number
+	sum   hash.Hash // of what was written; gives the serial number
 	files int
 }
 
-// New begins a document of a program of this version.
+// New begins a document of the program with this version.
 func New(out io.Writer, version string) *Writer {
 	sum := sha256.New()
 	w := &Writer{w: bufio.NewWriter(io.MultiWriter(out, sum)), sum: sum}
@@ -150,8 +150,7 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// Add writes what is known of the file of a path; m is nil where that is nothing but
-// the verdict.
+// Add writes the component of the file at path. m is nil if only the verdict is known.
 func (w *Writer) Add(path string, v *gate.Verdict, m *Model) error {
 	if v.Excluded {
 		return w.w.Flush()
@@ -169,7 +168,7 @@ func (w *Writer) Add(path string, v *gate.Verdict, m *Model) error {
 	case v.Format != "" && m != nil:
 	case len(v.Templates) > 0:
 		w.open(c)
-		w.parts(&Model{Templates: beside(v.Templates)})
+		w.tensorsAndTemplates(&Model{Templates: templatesOf(v.Templates)})
 		w.w.WriteString("]}")
 		return w.w.Flush()
 	default:
@@ -185,13 +184,13 @@ func (w *Writer) Add(path string, v *gate.Verdict, m *Model) error {
 		c.Licenses[0].License.Name = wire.Clean(m.License, 256)
 	}
 	w.open(c)
-	w.parts(m)
+	w.tensorsAndTemplates(m)
 	w.w.WriteString("]}")
 	return w.w.Flush()
 }
 
-// beside are the templates of a text beside a model.
-func beside(list []gate.Template) (out []Template) {
+// templatesOf lists the templates of a text beside a model.
+func templatesOf(list []gate.Template) (out []Template) {
 	for _, t := range list {
 		key := t.Where
 		if key == "" {
@@ -202,8 +201,8 @@ func beside(list []gate.Template) (out []Template) {
 	return out
 }
 
-// parts writes the tensors and templates of a model.
-func (w *Writer) parts(m *Model) {
+// tensorsAndTemplates writes the components inside a model.
+func (w *Writer) tensorsAndTemplates(m *Model) {
 	for i, t := range m.Tensors {
 		if i > 0 {
 			w.w.WriteString(",")
@@ -224,7 +223,7 @@ func (w *Writer) parts(m *Model) {
 
 func shape(dims []int64) string { return strings.ReplaceAll(fmt.Sprint(dims), " ", ",") }
 
-// properties are what the gate says.
+// properties returns the verdict as properties.
 func properties(v *gate.Verdict) []property {
 	list := []property{{"amn:verdict", v.Class().String()}, {"amn:bytes", strconv.FormatInt(v.Size, 10)}}
 	if v.Format != "" {
@@ -243,7 +242,7 @@ func properties(v *gate.Verdict) []property {
 	return list
 }
 
-// put writes a component, open one without its end.
+// put writes a component, open one whose end is still to be written.
 func (w *Writer) put(c component) { w.w.Write(encoded(c)) }
 
 func (w *Writer) open(c component) {
@@ -252,7 +251,7 @@ func (w *Writer) open(c component) {
 	w.w.WriteString(`,"components":[`)
 }
 
-// encoded is JSON of what is made here alone, which always can be.
+// encoded returns the JSON of c, which can always be encoded.
 func encoded(c component) []byte {
 	p, err := json.Marshal(c)
 	if err != nil {

@@ -18,50 +18,50 @@ import (
 // maxCommand bounds a command with its path.
 const maxCommand = 8 << 10
 
-// A conn is a client.
+// A conn is a connected client.
 type conn struct {
 	*Server
 
 	c       net.Conn
 	in      *bufio.Reader
 	ctx     context.Context
-	end     byte // of a command and of its answer
+	end     byte // terminator of commands and answers
 	session bool
 	number  int // of the command in a session
 }
 
-// timed moves the deadline on with each read.
-type timed struct {
+// A timeoutConn extends the deadline with each read or write.
+type timeoutConn struct {
 	net.Conn
 	idle time.Duration
 }
 
-func (t timed) Read(p []byte) (int, error) {
+func (t timeoutConn) Read(p []byte) (int, error) {
 	if err := t.SetReadDeadline(time.Now().Add(t.idle)); err != nil {
 		return 0, err
 	}
 	return t.Conn.Read(p)
 }
 
-func (t timed) Write(p []byte) (int, error) {
+func (t timeoutConn) Write(p []byte) (int, error) {
 	if err := t.SetWriteDeadline(time.Now().Add(t.idle)); err != nil {
 		return 0, err
 	}
 	return t.Conn.Write(p)
 }
 
-// connection answers a client until it leaves, or the server ends.
-func (s *Server) connection(ctx context.Context, c net.Conn) {
+// serveConn serves a client until it leaves or the server ends.
+func (s *Server) serveConn(ctx context.Context, c net.Conn) {
 	defer c.Close()
-	t := timed{c, s.Idle}
+	t := timeoutConn{c, s.Idle}
 	k := &conn{Server: s, c: t, in: bufio.NewReaderSize(t, maxCommand), ctx: ctx}
 	stop := context.AfterFunc(ctx, func() {
-		// The next command is not waited for; the one that runs ends by its context.
+		// Do not wait for another command; the running one ends by its context.
 		_ = c.SetReadDeadline(time.Now())
 	})
 	defer stop()
 	for ctx.Err() == nil {
-		again, err := k.command()
+		again, err := k.serveCommand()
 		if err != nil || !again || !k.session {
 			return
 		}
@@ -70,9 +70,9 @@ func (s *Server) connection(ctx context.Context, c net.Conn) {
 
 var errTooLong = errors.New("the command is too long")
 
-// command reads one command and answers it; false if it was the last.
-func (k *conn) command() (bool, error) {
-	text, err := k.read()
+// serveCommand reads one command and answers it. It returns false if it was the last.
+func (k *conn) serveCommand() (bool, error) {
+	text, err := k.readCommand()
 	if err == errTooLong {
 		err := k.answer("The command is too long. ERROR")
 		k.drain(k.in)
@@ -91,7 +91,7 @@ func (k *conn) command() (bool, error) {
 	case "VERSIONCOMMANDS":
 		return true, k.answer(k.Version + "| COMMANDS: SCAN CONTSCAN MULTISCAN ALLMATCHSCAN INSTREAM PING VERSION VERSIONCOMMANDS STATS IDSESSION END")
 	case "STATS":
-		return true, k.answer(k.stats())
+		return true, k.answer(k.statsText())
 	case "IDSESSION":
 		k.session, k.number = true, 0
 		return true, nil
@@ -105,8 +105,8 @@ func (k *conn) command() (bool, error) {
 	return false, k.answer("UNKNOWN COMMAND ERROR")
 }
 
-// read takes in a command: to a newline, or to a zero byte where z says so.
-func (k *conn) read() (string, error) {
+// readCommand reads a command up to its newline, or up to a zero byte after the prefix z.
+func (k *conn) readCommand() (string, error) {
 	first, err := k.in.ReadByte()
 	if err != nil {
 		return "", err
@@ -134,7 +134,7 @@ func (k *conn) read() (string, error) {
 	return strings.TrimSuffix(text, "\r"), nil
 }
 
-// answer writes one line.
+// answer writes one answer.
 func (k *conn) answer(text string) error {
 	if k.session {
 		text = fmt.Sprintf("%d: %s", k.number, text)
@@ -143,21 +143,22 @@ func (k *conn) answer(text string) error {
 	return err
 }
 
-// chunks is the body of INSTREAM: pieces with their lengths, to one of none.
-type chunks struct {
+// A chunkReader reads the body of INSTREAM: chunks with their lengths, up to an empty
+// one.
+type chunkReader struct {
 	in   *bufio.Reader
 	left int64
 	done bool
 }
 
-func (c *chunks) Read(p []byte) (int, error) {
+func (c *chunkReader) Read(p []byte) (int, error) {
 	for c.left == 0 {
 		if c.done {
 			return 0, io.EOF
 		}
 		var n [4]byte
 		if _, err := io.ReadFull(c.in, n[:]); err == io.EOF {
-			return 0, io.ErrUnexpectedEOF // the piece of none is what ends a stream
+			return 0, io.ErrUnexpectedEOF // the empty chunk is missing
 		} else if err != nil {
 			return 0, err
 		}
@@ -172,9 +173,9 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stream judges what a client sends.
+// stream judges the file that a client sends.
 func (k *conn) stream() (bool, error) {
-	body := &chunks{in: k.in}
+	body := &chunkReader{in: k.in}
 	text, err := k.judge("stream", func(u *host.Upload) error { return u.Spool(body, -1) })
 	if err != nil && !body.done && text == "" {
 		return false, err
@@ -189,12 +190,12 @@ func (k *conn) stream() (bool, error) {
 	return true, nil
 }
 
-// drained is how much of a refused stream is read on, so that a client which
-// writes before it reads still gets its answer.
+// drained bounds how many bytes are read after a refusal. A client that writes everything
+// before it reads still gets its answer.
 const drained = 64 << 20
 
 func (k *conn) drain(body io.Reader) {
-	if c, ok := k.c.(timed); ok {
+	if c, ok := k.c.(timeoutConn); ok {
 		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 			_ = half.CloseWrite()
 		}
@@ -202,7 +203,7 @@ func (k *conn) drain(body io.Reader) {
 	_, _ = io.CopyN(io.Discard, body, drained)
 }
 
-// judge is the answer about one file: OK, FOUND or ERROR. The error is that of
+// judge returns the answer about one file: OK, FOUND or ERROR. The error is that of
 // reading from the client.
 func (k *conn) judge(name string, take func(*host.Upload) error) (string, error) {
 	u, err := k.Host.Begin("clamd")
@@ -228,7 +229,7 @@ func (k *conn) judge(name string, take func(*host.Upload) error) (string, error)
 	if _, err := u.Judge(k.ctx); err != nil {
 		return "not judged: " + wire.Clean(err.Error(), 256) + ". ERROR", nil
 	}
-	if what := k.found(u, name, spooled.Sub(began), time.Since(spooled)); what != "" {
+	if what := k.report(u, name, spooled.Sub(began), time.Since(spooled)); what != "" {
 		return what + " FOUND", nil
 	}
 	return "OK", nil

@@ -14,8 +14,8 @@ import (
 // errFound ends a walk at the first file that is refused.
 var errFound = errors.New("found")
 
-// scan judges a file, or all files of a folder. What all says is whether the first
-// one that is refused ends it.
+// scan judges a file, or all files of a folder. Unless all is set it stops at the first
+// refused one.
 func (k *conn) scan(arg string, all bool) error {
 	name, ok := k.below(arg)
 	if !ok {
@@ -56,7 +56,7 @@ func (k *conn) scan(arg string, all bool) error {
 	return nil
 }
 
-// below is what a client's path is called in the root.
+// below returns the name below the root of a client's path.
 func (k *conn) below(arg string) (string, bool) {
 	if k.Root == nil || arg == "" {
 		return "", false
@@ -74,7 +74,7 @@ func (k *conn) below(arg string) (string, bool) {
 	return p, fs.ValidPath(p)
 }
 
-// file judges a regular file where it lies.
+// file judges a regular file in place.
 func (k *conn) file(name string) string {
 	f, err := tensor.OpenFile(k.Root, name)
 	if err != nil {
@@ -88,5 +88,5 @@ func (k *conn) file(name string) string {
 	return text
 }
 
-// shown is a path in an answer: it cannot forge a line of its own.
+// shown returns a path for an answer, in which it cannot start a new line.
 func shown(p string) string { return wire.Clean(p, 4096) }

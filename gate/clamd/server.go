@@ -36,7 +36,7 @@ type Server struct {
 // Serve answers on a listener until the context ends; then it waits for the
 // commands that run, and returns nil.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	s.fill()
+	s.setDefaults()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	stop := context.AfterFunc(ctx, func() { l.Close() })
@@ -47,7 +47,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil
-		case err != nil && isPassing(err):
+		case err != nil && isTemporary(err):
 			time.Sleep(10 * time.Millisecond)
 			continue
 		case err != nil:
@@ -61,18 +61,19 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		wg.Go(func() {
 			defer func() { <-conns }()
-			s.connection(ctx, c)
+			s.serveConn(ctx, c)
 		})
 	}
 }
 
-// isPassing reports an error of accept that goes away, such as no descriptors left.
-func isPassing(err error) bool {
+// isTemporary reports whether Accept may succeed later, for example when the process is
+// out of descriptors.
+func isTemporary(err error) bool {
 	var e interface{ Temporary() bool }
 	return errors.As(err, &e) && e.Temporary() && !errors.Is(err, net.ErrClosed)
 }
 
-func (s *Server) fill() {
+func (s *Server) setDefaults() {
 	if s.MaxConns <= 0 {
 		s.MaxConns = 128
 	}
@@ -90,8 +91,8 @@ func (s *Server) fill() {
 	}
 }
 
-// found logs and names what a verdict came to: "" is clean.
-func (s *Server) found(u *host.Upload, name string, spool, judge time.Duration) string {
+// report logs a verdict and returns the name of its rule, or "" for an accepted file.
+func (s *Server) report(u *host.Upload, name string, spool, judge time.Duration) string {
 	v := u.Verdict
 	rules := make([]string, 0, 1)
 	for _, r := range v.Refusals() {
@@ -106,8 +107,8 @@ func (s *Server) found(u *host.Upload, name string, spool, judge time.Duration) 
 	return "Anamnesis." + rules[0]
 }
 
-// stats are in the form of clamd's, for those who read them.
-func (s *Server) stats() string {
+// statsText returns the statistics in clamd's form.
+func (s *Server) statsText() string {
 	l, o := s.Host.Load(), s.Host.Options()
 	return fmt.Sprintf("POOLS: 1\n\nSTATE: VALID PRIMARY\nTHREADS: live %d  idle %d max %d idle-timeout %d\nQUEUE: %d items\n\tSTATS 0.000000\n\nMEMSTATS: heap %.3fM mmap 0.000M used %.3fM free %.3fM releasable 0.000M pools 0 pools_used 0.000M pools_total 0.000M\nEND",
 		l.Judging, o.Slots-l.Judging, o.Slots, int(s.Idle/time.Second), l.Waiting, mega(o.Memory), mega(l.Memory), mega(o.Memory-l.Memory))

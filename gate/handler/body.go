@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// body is what a client sends. It may not send nothing for long.
+// A body reads the request body, with a limit on how long the client may be idle.
 type body struct {
 	r       io.Reader
 	control *http.ResponseController
 	idle    time.Duration
-	// header bounds what may be read before a part of a form begins; negative is no
-	// bound.
+	// bound says whether header limits the bytes before a part of a form begins.
 	bound  bool
 	header int64
 
-	came, ended bool // something was read, and all of it
+	came, ended bool // the first byte was read, the end was reached
 }
 
-// errHeader is a part of a form that begins with too much.
+// errHeader means that the headers of a part of a form are too long.
 var errHeader = &problem{status: http.StatusRequestEntityTooLarge, detail: "a part of the form begins with more than 16 KiB of headers"}
 
 func (b *body) Read(p []byte) (int, error) {
@@ -42,14 +41,14 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A bodyError is what the server says of a body that the client sent: chunks that are
-// none, a connection that ended.
+// A bodyError is an error of the server about the client's body: malformed chunks, or a
+// lost connection.
 type bodyError struct{ error }
 
 func (e *bodyError) Unwrap() error { return e.error }
 
-// release takes the deadline away, once all is read.
+// release removes the deadline once everything is read.
 func (b *body) release() {
-	// A connection that has none has none to take away.
+	// An error means that the connection has no deadlines.
 	_ = b.control.SetReadDeadline(time.Time{})
 }

@@ -6,24 +6,23 @@ import (
 	"time"
 )
 
-// What is read of a body that is refused before it has come, unless Options say so.
+// Defaults of DiscardBytes and DiscardTime.
 const (
 	discardBytes = 4 << 20
 	discardTime  = 2 * time.Second
 )
 
-// unread reports a refusal while the body still comes: the connection cannot be used
-// for another request. In HTTP/2 the stream alone ends. A client that waits to be
-// told to go on sends nothing.
-func (q *request) unread(status int) bool {
+// stillArriving reports whether the body is still being sent when it is refused. Then the
+// connection cannot be reused, except in HTTP/2, where only the stream ends, and unless
+// the client is waiting for 100 Continue.
+func (q *request) stillArriving(status int) bool {
 	waits := q.r.Header.Get("Expect") != "" && !q.body.came
 	return q.r.ProtoMajor == 1 && q.body.r != nil && !q.body.ended && !waits && status != http.StatusRequestTimeout && q.r.ContentLength != 0
 }
 
-// discard reads on after the answer and throws away what comes: a connection that is
-// closed with bytes unread is reset, and the client, which is still sending, loses the
-// answer with it. Bytes and time are bounded: it is for the client to see the answer
-// and to stop.
+// discard reads and drops the rest of the body after the answer, within bounds. Closing a
+// connection with unread bytes resets it, and a client that is still sending would lose
+// the answer.
 func (q *request) discard() {
 	if q.o.DiscardBytes < 0 || q.o.DiscardTime < 0 || q.body.control.Flush() != nil {
 		return
@@ -31,6 +30,6 @@ func (q *request) discard() {
 	if q.body.control.SetReadDeadline(time.Now().Add(q.o.DiscardTime)) != nil {
 		return
 	}
-	// Why it ends is all the same: the answer is given.
+	// The answer is written, so the error does not matter.
 	_, _ = io.CopyN(io.Discard, q.r.Body, q.o.DiscardBytes)
 }

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	maxFields  = 64       // of a form, that are no files
-	maxValues  = 64 << 10 // bytes of all fields together
-	partHeader = 20 << 10 // what a part may begin with: its headers, and what the reader looks ahead
+	maxFields  = 64       // of a form, files not counted
+	maxValues  = 64 << 10 // bytes of all fields
+	partHeader = 20 << 10 // bytes before the content of a part: its headers and the reader's lookahead
 )
 
-// form judges each file of a form, and refuses all with the first that is refused.
+// form judges the files of a form. If one is refused, so are all.
 func (q *request) form(kind string, params map[string]string) (*http.Request, error) {
 	bad := func(detail string) error { return &problem{status: http.StatusBadRequest, detail: detail} }
 	if kind != "multipart/form-data" || params["boundary"] == "" || q.r.Method != http.MethodPost {
@@ -65,7 +65,7 @@ func (q *request) form(kind string, params map[string]string) (*http.Request, er
 	return q.formRequest(values), nil
 }
 
-// formRequest is what the next handler gets: the fields are there, as after
+// formRequest returns the request for the next handler: the fields are set as after
 // ParseMultipartForm, and the files are in the context.
 func (q *request) formRequest(values url.Values) *http.Request {
 	next := q.r.Clone(q.r.Context())
@@ -80,8 +80,8 @@ func (q *request) formRequest(values url.Values) *http.Request {
 	return next
 }
 
-// partName is the name of a field, and of its file. What has two dispositions
-// could be read otherwise by another reader.
+// partName returns the names of a field and of its file. A part with two dispositions is
+// rejected, since readers may take either.
 func partName(p *multipart.Part) (name, file string, err error) {
 	list := p.Header["Content-Disposition"]
 	if len(list) != 1 {
@@ -101,8 +101,9 @@ func partName(p *multipart.Part) (name, file string, err error) {
 	return params["name"], file, nil
 }
 
-// extended reports a parameter with a star, outside of quotes: RFC 7578 (4.2) forbids
-// filename* in a form, and readers differ in which of two names of a file they take.
+// extended reports whether a disposition has a parameter with a star, outside of quotes.
+// RFC 7578 (4.2) forbids filename* in a form, and readers differ in which of two names
+// they take.
 func extended(disposition string) bool {
 	quoted := false
 	for i := 0; i < len(disposition); i++ {

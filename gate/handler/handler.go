@@ -16,19 +16,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Options say how uploads are taken in. The zero value takes them in under the
-// default policy, of one tenant.
+// Options configure a Handler. The zero value uses the default policy and a single
+// tenant.
 type Options struct {
 	host.Options
 
-	// TenantOf names the tenant of a request, before its body is read; all requests
-	// are one tenant's unless set.
+	// TenantOf returns the tenant of a request, before its body is read; by default all
+	// requests have the same.
 	TenantOf func(*http.Request) string
-	// NameOf names the file of a request whose body it is: the filename of its
-	// Content-Disposition, or the last part of its path, unless set.
+	// NameOf returns the name of the file that is the body of a request; by default the
+	// filename of its Content-Disposition, or the last part of its path.
 	NameOf func(*http.Request) string
-	// PromisedOf is the format that a file must have; any that the policy takes
-	// unless set.
+	// PromisedOf returns the format that a file must have; by default any that the policy
+	// accepts.
 	PromisedOf func(*http.Request) string
 
 	MaxFiles    int           // files of one form; 16 unless set
@@ -39,22 +39,23 @@ type Options struct {
 	DiscardBytes int64
 	DiscardTime  time.Duration
 
-	// Log takes a record for each upload: accepted, refused, or busy.
+	// Log gets a record of each upload: accepted, refused, or busy.
 	Log *slog.Logger
-	// Observe is told of each upload; [Metrics.Observe] is one.
+	// Observe is called for each upload; [Metrics.Observe] is such a function.
 	Observe func(host.Event)
 	// Answer writes a refusal; [WriteProblem] unless set.
 	Answer func(http.ResponseWriter, *http.Request, *Problem)
 }
 
-// A Handler judges uploads before another one sees them.
+// A Handler judges uploads before it calls the next handler.
 type Handler struct {
 	o    Options
 	host *host.Host
 	next http.Handler
 }
 
-// New puts a gate before a handler. Close it when the server has stopped.
+// New returns a handler that calls next with accepted uploads. Close it when the server
+// has stopped.
 func New(next http.Handler, o Options) (*Handler, error) {
 	if o.MaxFiles == 0 {
 		o.MaxFiles = 16
@@ -96,13 +97,13 @@ func New(next http.Handler, o Options) (*Handler, error) {
 	return &Handler{o: o, host: hst, next: next}, nil
 }
 
-// Host is what the uploads are held to, for others that share it.
+// Host returns the host of the uploads, for others that share it.
 func (h *Handler) Host() *host.Host { return h.host }
 
-// Close waits for the uploads that are open and gives back what they hold.
+// Close waits for open uploads and releases what they hold.
 func (h *Handler) Close() { h.host.Close() }
 
-// nameOf is what a request calls its file.
+// nameOf returns the name that a request states for its file.
 func nameOf(r *http.Request) string {
 	if _, params, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && params["filename"] != "" {
 		return params["filename"]
@@ -110,7 +111,7 @@ func nameOf(r *http.Request) string {
 	return r.URL.Path
 }
 
-// base is a name without folders, whatever the client's system calls them.
+// base returns a name without folders, whatever the separator of the client's system.
 func base(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	if name == "." || name == "/" {
@@ -121,14 +122,14 @@ func base(name string) string {
 
 type uploadsKey struct{}
 
-// Uploads are the files of a request that were accepted, in their order. They are
-// good until the handler returns.
+// Uploads returns the accepted files of a request, in order. They are valid until the
+// handler returns.
 func Uploads(ctx context.Context) []*host.Upload {
 	list, _ := ctx.Value(uploadsKey{}).([]*host.Upload)
 	return list
 }
 
-// Verdict is that about the first file of a request; nil if there is none.
+// Verdict returns the verdict about the first file of a request, nil if there is none.
 func Verdict(ctx context.Context) *gate.Verdict {
 	if list := Uploads(ctx); len(list) > 0 {
 		return list[0].Verdict
@@ -150,7 +151,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.next.ServeHTTP(w, next.WithContext(ctx))
 }
 
-// A request is one that is judged.
+// A request is a request being judged.
 type request struct {
 	*Handler
 
@@ -170,7 +171,7 @@ func (q *request) close() {
 	q.uploads = nil
 }
 
-// take reads and judges what comes, and gives the request for the next handler.
+// take reads and judges the body, and returns the request for the next handler.
 func (q *request) take() (*http.Request, error) {
 	if q.r.Method != http.MethodPut && q.r.Method != http.MethodPost {
 		q.w.Header().Set("Allow", "PUT, POST")
@@ -181,7 +182,7 @@ func (q *request) take() (*http.Request, error) {
 			return nil, &problem{status: http.StatusUnsupportedMediaType, detail: "a body is taken as it is, without a Content-Encoding"}
 		}
 	}
-	if len(q.r.Header.Values("Content-Range")) > 0 { // parts that are each harmless could make a file that is not
+	if len(q.r.Header.Values("Content-Range")) > 0 { // pieces that are harmless one by one could form a file that is not
 		return nil, &problem{status: http.StatusBadRequest, detail: "a file is taken whole, without a Content-Range"}
 	}
 	q.body = body{r: q.r.Body, control: http.NewResponseController(q.w), idle: q.o.IdleTimeout}
@@ -205,7 +206,7 @@ func (q *request) take() (*http.Request, error) {
 // file spools and judges one file.
 func (q *request) file(r io.Reader, name string, size int64) (*host.Upload, error) {
 	e := host.Event{Tenant: q.tenant, Name: name}
-	u, err := q.one(&e, r, size)
+	u, err := q.judgeFile(&e, r, size)
 	e.Status, e.Class, e.Rules = statusOf(err), wire.OK, nil
 	if f, ok := errors.AsType[*refused](err); ok {
 		e.Class = f.v.Class()
@@ -218,7 +219,7 @@ func (q *request) file(r io.Reader, name string, size int64) (*host.Upload, erro
 	return u, err
 }
 
-func (q *request) one(e *host.Event, r io.Reader, size int64) (*host.Upload, error) {
+func (q *request) judgeFile(e *host.Event, r io.Reader, size int64) (*host.Upload, error) {
 	u, err := q.host.Begin(q.tenant)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // Metrics counts uploads. It is an [expvar.Var], and an [http.Handler] that answers
 // with Prometheus' text format.
 type Metrics struct {
-	// Load, where set, adds what the host holds: [host.Host.Load].
+	// Load, if set, adds what the host holds: [host.Host.Load].
 	Load func() host.Load
 
 	mu     sync.Mutex
@@ -26,7 +26,7 @@ type Metrics struct {
 	spool  histogram
 }
 
-// bounds are those of the histograms, in seconds.
+// bounds are the upper bounds of the histograms, in seconds.
 var bounds = [...]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
 type histogram struct {
@@ -46,7 +46,7 @@ func (h *histogram) add(d time.Duration) {
 	h.buckets[len(bounds)]++
 }
 
-// Observe counts one upload; it is what [Options.Observe] asks for.
+// Observe counts one upload; use it as [Options.Observe].
 func (m *Metrics) Observe(e host.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +66,7 @@ func (m *Metrics) Observe(e host.Event) {
 	}
 }
 
-// String is the counts as JSON.
+// String returns the counts as JSON.
 func (m *Metrics) String() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,7 +80,7 @@ func (m *Metrics) String() string {
 // ServeHTTP answers with the counts in Prometheus' text format.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	// The client has left: there is no one to answer.
+	// An error means that the client has left.
 	_, _ = w.Write(m.text())
 }
 

@@ -17,12 +17,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// refused is a file that the gate does not accept.
+// refused is the error for a file that the gate does not accept.
 type refused struct{ v *gate.Verdict }
 
 func (r *refused) Error() string { return r.v.Err.Error() }
 
-// problem is a request that is no upload.
+// problem is the error for a request that is not an upload.
 type problem struct {
 	status int
 	detail string
@@ -30,7 +30,7 @@ type problem struct {
 
 func (p *problem) Error() string { return p.detail }
 
-// readError is what the client did wrong where the reading of a body ended.
+// readError returns the error for the client if reading its body failed.
 func readError(err error) error {
 	ours, isOurs := errors.AsType[*problem](err)
 	_, isTooLarge := errors.AsType[*http.MaxBytesError](err)
@@ -51,10 +51,10 @@ func readError(err error) error {
 	return err
 }
 
-// statusClosed is what nginx calls a client that left; it is never sent.
+// statusClosed is nginx's status for a client that left; it is never sent.
 const statusClosed = 499
 
-// statusOf is what a client is answered.
+// statusOf returns the status for an error.
 func statusOf(err error) int {
 	if err == nil {
 		return http.StatusOK
@@ -89,7 +89,7 @@ type Problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
-	// Class, Rules and Verdict are there where the gate refused a file.
+	// Class, Rules and Verdict are set if the gate refused a file.
 	Class   string        `json:"class,omitempty"`
 	File    string        `json:"file,omitempty"`
 	Rules   []string      `json:"rules,omitempty"`
@@ -116,12 +116,12 @@ func (q *request) refuse(err error) {
 	} else if p.Detail = "the file could not be judged"; status < 500 {
 		p.Detail = wire.Text(readError(err).Error(), wire.MaxMessage)
 	}
-	unread := q.unread(status)
+	unread := q.stillArriving(status)
 	if unread {
 		q.w.Header().Set("Connection", "close")
 	}
 	q.o.Answer(q.w, q.r, &p)
-	if q.close(); unread { // what it was given is others' while the rest comes
+	if q.close(); unread { // its buffers are given back while the rest of the body arrives
 		q.discard()
 	}
 }
@@ -129,7 +129,7 @@ func (q *request) refuse(err error) {
 // WriteProblem answers with application/problem+json.
 func WriteProblem(w http.ResponseWriter, p *Problem) {
 	text, err := json.Marshal(p)
-	if err != nil { // the policy has no JSON
+	if err != nil { // the policy cannot be encoded
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
@@ -138,6 +138,6 @@ func WriteProblem(w http.ResponseWriter, p *Problem) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
-	// The client has left: there is no one to answer.
+	// An error means that the client has left.
 	_, _ = w.Write(append(text, '\n'))
 }

@@ -12,33 +12,33 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Options say what a host may spend. The zero value suits a machine of a few
+// Options bound what a host may spend. The zero value suits a machine with a few
 // processors and some gigabytes.
 type Options struct {
 	// Gate judges. Its policy's limits are those of one file.
 	Gate gate.Gate
-	// Judge, where it is set, judges in the place of Gate.Check: in another process. Then
-	// nothing of a file is looked at in this one, nor while it comes.
+	// Judge, if set, replaces Gate.Check, for example to judge in another process. Then
+	// this process does not examine the file, not even while it arrives.
 	Judge func(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error)
-	// Tenant chooses the limits of a tenant's files where they differ from the gate's.
+	// Tenant returns the limits for a tenant's files if they differ from the gate's.
 	Tenant func(name string) limits.Policy
 
-	MaxFile    int64 // bytes of one file; 16 GiB unless set
-	MaxSpool   int64 // bytes of all spooled files together; 4 x MaxFile unless set
-	MaxUploads int   // uploads that are open at once; 256 unless set
-	PerTenant  int   // of those, by one tenant; half of them unless set
-	Slots      int   // files that are judged at once; as many as Go runs at once unless set
-	Queue      int   // files that wait for a slot; 64 unless set
-	// Memory is what all judgements and small files may hold together, in bytes; 1 GiB
-	// unless set. TenantMemory is that of one tenant; Memory unless set.
+	MaxFile    int64 // bytes of one file; default 16 GiB
+	MaxSpool   int64 // bytes of all spooled files; default 4 x MaxFile
+	MaxUploads int   // open uploads; default 256
+	PerTenant  int   // open uploads of one tenant; default MaxUploads/2
+	Slots      int   // files judged at once; default GOMAXPROCS
+	Queue      int   // files waiting for a slot; default 64
+	// Memory bounds what all judgements and small files hold together, in bytes; default
+	// 1 GiB. TenantMemory is the bound for one tenant; default Memory.
 	Memory, TenantMemory int64
-	// Dir is where larger files are spooled; the system's folder unless set.
+	// Dir is where larger files are spooled; default the system's temporary folder.
 	Dir string
-	// RetryAfter is what a client is told that finds the host busy; 1 s unless set.
+	// RetryAfter is what clients are told if the host is busy; default 1 s.
 	RetryAfter time.Duration
 }
 
-// fill writes the defaults out.
+// fill sets the defaults.
 func (o *Options) fill() error {
 	for name, n := range map[string]int64{
 		"MaxFile": o.MaxFile, "MaxSpool": o.MaxSpool, "MaxUploads": int64(o.MaxUploads), "PerTenant": int64(o.PerTenant), "Slots": int64(o.Slots),
@@ -81,16 +81,16 @@ type Host struct {
 	idle    *sync.Cond
 }
 
-// A tenant has an account while it has uploads.
+// A tenant has an account as long as it has uploads.
 type tenant struct {
 	account *limits.Budget
 	uploads int
 }
 
-// most is a ceiling of the host that the tenants' accounts bound already.
+// most disables a limit of the host's account that the tenants' accounts enforce.
 const most = 1 << 40
 
-// New opens a host; close it when the server has stopped.
+// New returns a host; close it when the server has stopped.
 func New(o Options) (*Host, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -103,8 +103,7 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// Close takes no more uploads, waits for those that are open, and gives back
-// what the host holds.
+// Close refuses new uploads, waits for the open ones, and releases what the host holds.
 func (h *Host) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -115,7 +114,7 @@ func (h *Host) Close() {
 	h.account.Close()
 }
 
-// Options are those in force, the defaults filled in.
+// Options returns the options with the defaults filled in.
 func (h *Host) Options() Options { return h.o }
 
 // A Load is what a host holds at the moment.
@@ -124,7 +123,7 @@ type Load struct {
 	Spooled, Memory                    int64
 }
 
-// Load says how busy the host is.
+// Load returns how busy the host is.
 func (h *Host) Load() Load {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,7 +136,7 @@ func (h *Host) Load() Load {
 	return l
 }
 
-// Busy is that there is no room now: come back after a while.
+// Busy means that there is no room now, and that the client should retry later.
 type Busy struct {
 	// Tenant says that the tenant's own uploads take the room; otherwise the host's.
 	Tenant bool
@@ -149,7 +148,7 @@ func (b *Busy) Error() string { return "busy: " + b.What }
 
 func (h *Host) busy(tenant bool, what string) *Busy { return &Busy{tenant, what, h.o.RetryAfter} }
 
-// Begin admits an upload of a tenant, or is [Busy].
+// Begin admits an upload of a tenant, or returns [Busy].
 func (h *Host) Begin(name string) (*Upload, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -180,7 +179,7 @@ func (h *Host) Begin(name string) (*Upload, error) {
 	return u, nil
 }
 
-// end takes an upload off.
+// end removes an upload.
 func (h *Host) end(u *Upload) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -192,7 +191,7 @@ func (h *Host) end(u *Upload) {
 	h.idle.Broadcast()
 }
 
-// room takes n bytes of spool.
+// room reserves n bytes of spool.
 func (h *Host) room(n int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -209,7 +208,7 @@ func (h *Host) leave(n int64) {
 	h.spooled -= n
 }
 
-// slot waits for its turn to judge, or is [Busy] where too many wait.
+// slot waits for a slot to judge in, or returns [Busy] if too many wait.
 func (h *Host) slot(ctx context.Context) (release func(), err error) {
 	release = func() { <-h.slots }
 	select {

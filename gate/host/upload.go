@@ -16,8 +16,8 @@ import (
 
 // An Upload is one file of a tenant: admitted, spooled, judged, closed.
 type Upload struct {
-	// Name is that of the file, without a folder; Promised the format that the sender
-	// said. Both may be empty.
+	// Name is the name of the file, without a folder; Promised the format that the sender
+	// stated. Both may be empty.
 	Name, Promised string
 	// Beside says that it need not be a model: see [gate.Hint].
 	Beside bool
@@ -32,36 +32,36 @@ type Upload struct {
 
 	at      io.ReaderAt
 	file    *spool.File
-	early   *gate.Stream   // looks at what comes
-	taken   int64          // of the host's spool
-	memory  *limits.Budget // what a small file, or the beginning of a larger one, holds
-	account *limits.Budget // of the judgement
+	early   *gate.Stream   // examines the file while it arrives
+	taken   int64          // bytes reserved of the host's spool
+	memory  *limits.Budget // holds a small file, or the beginning of a larger one
+	account *limits.Budget // holds the judgement
 	closed  bool
 }
 
-// An Event is the end of an upload, for those who count and log.
+// An Event describes a finished upload, for counting and logging.
 type Event struct {
 	Tenant, Name string
 	Size         int64
-	// Status is what an HTTP client is answered; 200 if the file was accepted.
+	// Status is the answer to an HTTP client, 200 if the file was accepted.
 	Status int
 	Class  wire.Class
-	Rules  []string      // that refused the file
-	Spool  time.Duration // how long the file took to come
-	Judge  time.Duration // how long the gate took, waiting included
+	Rules  []string      // the rules that refused the file
+	Spool  time.Duration // how long the file took to arrive
+	Judge  time.Duration // how long judging took, with the wait for a slot
 }
 
-// TooLarge is a file of more bytes than the host takes.
+// TooLarge means that the file has more bytes than the host takes.
 type TooLarge struct{ Max int64 }
 
 func (e *TooLarge) Error() string { return "the file has more than " + limits.FormatSize(e.Max) }
 
-// smallFile stays in memory.
+// smallFile is the largest file that is kept in memory.
 const smallFile = 256 << 10
 
-// Spool takes in a file. size is what was declared, or -1: more is refused
-// before it is read. It is [TooLarge], [Busy], or the reader's error. A file that is
-// refused by its beginning is read no further: [Upload.Judge] says why.
+// Spool reads a file. size is the declared one, or -1; a larger declared size than
+// allowed is refused at once. The error is [TooLarge], [Busy], or the reader's. Reading
+// stops if the beginning suffices to refuse the file; [Upload.Judge] returns the reason.
 func (u *Upload) Spool(r io.Reader, size int64) error {
 	if u.at != nil {
 		return errors.New("host: an upload has one file")
@@ -75,8 +75,8 @@ func (u *Upload) Spool(r io.Reader, size int64) error {
 	return u.spool(r, size)
 }
 
-// Use takes a file where it lies. It is not spooled, so what changes it while it
-// is judged is outside of this host.
+// Use judges a file in place, without spooling it. The caller makes sure that nobody
+// changes it meanwhile.
 func (u *Upload) Use(r io.ReaderAt, size int64) error {
 	if u.at != nil {
 		return errors.New("host: an upload has one file")
@@ -88,7 +88,7 @@ func (u *Upload) Use(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// keep takes a small file into memory.
+// keep reads a small file into memory.
 func (u *Upload) keep(r io.Reader, size int64) error {
 	u.memory = u.tenant.account.Child(limits.Policy{})
 	p, err := limits.Make[byte](u.memory, int(size))
@@ -105,7 +105,7 @@ func (u *Upload) keep(r io.Reader, size int64) error {
 	return nil
 }
 
-// spool writes a file to disk as it comes.
+// spool writes an arriving file to disk.
 func (u *Upload) spool(r io.Reader, size int64) error {
 	f, err := spool.Create(u.host.o.Dir)
 	if err != nil {
@@ -140,7 +140,7 @@ func (u *Upload) spool(r io.Reader, size int64) error {
 	return nil
 }
 
-// look begins to look at the file while it comes.
+// look starts the examination of the arriving file.
 func (u *Upload) look(size int64) {
 	policy := u.gate.Policy.Limits
 	policy.Timeout = limits.NoTimeout
@@ -148,7 +148,7 @@ func (u *Upload) look(size int64) {
 	u.early = u.gate.Stream(u.memory, size, u.hint())
 }
 
-// refuses reports a file that need not come any further.
+// refuses reports whether the rest of the file is not needed.
 func (u *Upload) refuses(p []byte) (bool, error) {
 	if u.early == nil {
 		return false, nil
@@ -178,7 +178,8 @@ func (u *Upload) write(p []byte) error {
 	return err
 }
 
-// refused tells what the host has no room for from what a file is refused for.
+// refused converts a limit of the host into [Busy], so that it is not taken for a refusal
+// of the file.
 func (u *Upload) refused(err error) error {
 	if t := u.tenant.account; t.Refused(err) {
 		return u.host.busy(!u.host.account.Refused(err), "the memory for judgements is taken")
@@ -186,8 +187,8 @@ func (u *Upload) refused(err error) error {
 	return err
 }
 
-// Judge asks the gate, when it is this upload's turn. An error says nothing of the
-// file: [Busy], or why the context ended.
+// Judge waits for a slot and asks the gate. An error says nothing about the file: it is
+// [Busy], or the context ended.
 func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 	if u.early != nil && u.early.Verdict() != nil && u.Verdict == nil {
 		u.Verdict = u.early.Verdict()
@@ -226,10 +227,10 @@ func (u *Upload) check() (*gate.Verdict, error) {
 	return u.gate.Check(u.account, u.at, u.Size, u.hint())
 }
 
-// Reader gives the bytes that were judged. It is good until [Upload.Close].
+// Reader returns a reader of the judged bytes, valid until [Upload.Close].
 func (u *Upload) Reader() *io.SectionReader { return io.NewSectionReader(u.at, 0, u.Size) }
 
-// Close gives back all that the upload holds. Closing twice is harmless.
+// Close releases everything that the upload holds. Closing twice is harmless.
 func (u *Upload) Close() error {
 	if u.closed {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// The parts of the page. Script and style are whole files, so that their hashes can
-// stand in the page's policy.
+// The parts of the page. Script and style are separate files, because the page's policy
+// allows them by hash.
 var (
 	//go:embed view.js
 	script string
@@ -21,20 +21,19 @@ var (
 	frame string
 )
 
-// A Part is a script that a page runs besides the view's own.
+// A Part is a script that runs in a page after its own.
 type Part struct {
 	// Script runs after the view's.
 	Script string
-	// Data are texts that it finds, by id; their type is application/octet-stream.
+	// Data are texts that the script finds by id; their type is application/octet-stream.
 	Data []Data
-	// Policy are directives of the page's policy besides its own, such as "worker-src blob:".
+	// Policy has further directives of the page's policy, such as "worker-src blob:".
 	Policy []string
 	// Sources of scripts besides the hashes, such as "'wasm-unsafe-eval'".
 	Sources []string
 }
 
-// Data is text that stands in a page under an id and is not shown. It must not hold
-// a "<".
+// Data is text in a page that is not shown. It must not contain "<".
 type Data struct{ ID, Text string }
 
 // Write writes the page of a report.
@@ -46,7 +45,7 @@ func Write(w io.Writer, r *Report) error {
 	return WriteWith(w, text, Part{})
 }
 
-// WriteWith writes a page that shows a report, or none if it is empty, and runs more.
+// WriteWith writes a page that shows a report, if there is one, and runs the script of p.
 func WriteWith(w io.Writer, report []byte, p Part) error {
 	scripts := []string{script}
 	if p.Script != "" {
@@ -76,7 +75,7 @@ func WriteWith(w io.Writer, report []byte, p Part) error {
 	return err
 }
 
-// hash is a text's as policies of pages name it.
+// hash returns the hash of a text in the form of a Content-Security-Policy.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

@@ -37,14 +37,14 @@ type Report struct {
 	Tensors   []Tensor   `json:"tensors"` // in the order of the file
 }
 
-// Totals are the tensors of the model.
+// Totals sum up the tensors of the model.
 type Totals = struct {
 	Tensors  int64 `json:"tensors"`
 	Elements int64 `json:"elements"`
 	Bytes    int64 `json:"bytes"`
 }
 
-// A Verdict is what a gate says; Judged is false where none was asked.
+// A Verdict is the gate's verdict; Judged is false if there is none.
 type Verdict struct {
 	Judged      bool      `json:"judged"`
 	Accepted    bool      `json:"accepted"`
@@ -101,11 +101,11 @@ type Tensor struct {
 
 // MarshalJSON writes the list.
 func (t Tensor) MarshalJSON() ([]byte, error) {
-	return json.Marshal([]any{t.Name, t.Type, append([]int64{}, t.Shape...), t.Bytes, t.Offset, t.Part}) // of a scalar [], not null
+	return json.Marshal([]any{t.Name, t.Type, append([]int64{}, t.Shape...), t.Bytes, t.Offset, t.Part}) // [] for a scalar, not null
 }
 
-// New puts a report together: m is nil for a file that was refused, v for one that was
-// not judged.
+// New returns the report about a file. m is nil if it was refused, v if it was not
+// judged.
 func New(b *limits.Budget, name string, size int64, m tensor.Model, v *gate.Verdict) (*Report, error) {
 	r := &Report{
 		Schema: Schema, Name: wire.Text(name, maxName), Size: size, Metadata: []Pair{}, Templates: []Template{},
@@ -128,7 +128,7 @@ func New(b *limits.Budget, name string, size int64, m tensor.Model, v *gate.Verd
 	return r, r.meta(b, m)
 }
 
-// Refused is the report about a file that could not be opened.
+// Refused returns the report about a file that could not be opened.
 func Refused(name string, size int64, err error) *Report {
 	r, _ := New(nil, name, size, nil, nil)
 	off := int64(-1)
@@ -153,7 +153,7 @@ func (r *Report) findings(list []tensor.Finding) {
 	}
 }
 
-// judged takes over what a gate said.
+// judged adds the verdict.
 func (r *Report) judged(v *gate.Verdict) {
 	r.Format = v.Format
 	r.Verdict.Judged, r.Verdict.Accepted, r.Verdict.Class, r.Verdict.Bodies = true, v.Accepted(), v.Class().String(), v.Bodies()
@@ -175,7 +175,7 @@ func (r *Report) judged(v *gate.Verdict) {
 	}
 }
 
-// list takes over the tensors.
+// list adds the tensors.
 func (r *Report) list(b *limits.Budget, m tensor.Model) error {
 	if err := b.Items(int64(m.Len())); err != nil {
 		return err
@@ -200,10 +200,10 @@ func (r *Report) list(b *limits.Budget, m tensor.Model) error {
 	return nil
 }
 
-// templates of GGUF stand under this key, and under more that begin with it.
+// templateKey is the prefix of the keys of chat templates in GGUF.
 const templateKey = "tokenizer.chat_template"
 
-// meta takes over the metadata.
+// meta adds the metadata.
 func (r *Report) meta(b *limits.Budget, m tensor.Model) error {
 	for key, value := range m.Meta() {
 		if err := b.Items(1); err != nil {
@@ -231,7 +231,7 @@ func (r *Report) meta(b *limits.Budget, m tensor.Model) error {
 	return nil
 }
 
-// lines is text of several lines, each as it may be shown.
+// lines cleans a text of several lines for display.
 func lines(text string) string {
 	text = text[:min(len(text), maxTemplate)]
 	var out strings.Builder

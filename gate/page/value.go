@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// number is a scalar of metadata as JSON can hold it: what a reader of doubles would
-// lose is text.
+// number returns a scalar of the metadata as JSON: as a string if a reader of doubles
+// would lose digits.
 func number(value any) any {
 	switch v := value.(type) {
 	case nil, bool:
@@ -26,7 +26,7 @@ func number(value any) any {
 	return nil
 }
 
-// float keeps the type: JSON has the fewest digits that make its bits.
+// float keeps the precision: JSON gets the fewest digits that restore the bits.
 func float(value any, v float64, bits int) any {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return strconv.FormatFloat(v, 'g', -1, bits)

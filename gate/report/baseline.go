@@ -6,8 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
-// baseline is what [gate.ReadBaseline] reads: what is refused now, a line for each
-// file.
+// baseline writes what [gate.ReadBaseline] reads: the refused files, one per line.
 type baseline struct{ wrote bool }
 
 func (*baseline) begin(w *bufio.Writer, _ string) {

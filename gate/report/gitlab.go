@@ -30,7 +30,7 @@ func (g *gitlab) file(w *bufio.Writer, f *file) {
 		r := &f.reasons[i]
 		severity := map[string]string{"error": "critical", "warning": "major", "note": "info"}[r.level]
 		if severity == "" {
-			continue // set aside by the policy
+			continue // suppressed by the policy
 		}
 		if g.wrote {
 			w.WriteString(",")

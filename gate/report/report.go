@@ -37,7 +37,7 @@ type format interface {
 	end(w *bufio.Writer)
 }
 
-// formats by their names.
+// formats in the order in which they are listed.
 var formats = []struct {
 	name string
 	make func() format
@@ -50,7 +50,7 @@ var formats = []struct {
 	{"baseline", func() format { return &baseline{} }},
 }
 
-// Formats lists the names.
+// Formats lists the names of the formats.
 func Formats() (names []string) {
 	for _, f := range formats {
 		names = append(names, f.name)
@@ -64,7 +64,7 @@ type Writer struct {
 	w *bufio.Writer
 }
 
-// New begins a report of a program of this version.
+// New begins a report of the program with this version.
 func New(name string, w io.Writer, version string) (*Writer, error) {
 	for _, f := range formats {
 		if f.name == name {
@@ -76,7 +76,7 @@ func New(name string, w io.Writer, version string) (*Writer, error) {
 	return nil, wire.ErrUsage.With("%s is not one of %s", wire.Quote(name), strings.Join(Formats(), ", "))
 }
 
-// Add writes what a gate says of the file of a path.
+// Add writes the verdict about the file at path.
 func (w *Writer) Add(path string, v *gate.Verdict) error {
 	f := &file{known: known(v), path: wire.Clean(strings.ReplaceAll(path, `\`, "/"), 1024), class: v.Class().String(), harmless: v.Harmless}
 	for _, r := range v.Refusals() {
@@ -102,12 +102,12 @@ func (w *Writer) Close() error {
 	return w.w.Flush()
 }
 
-// A file is what a report says of one.
+// A file is one entry of a report.
 type file struct {
 	path, class string
 	harmless    string
 	reasons     []reason
-	known       *gate.Known // what a baseline keeps, if anything
+	known       *gate.Known // its entry in a baseline, or nil
 }
 
 func known(v *gate.Verdict) *gate.Known {
@@ -117,15 +117,15 @@ func known(v *gate.Verdict) *gate.Known {
 	return nil
 }
 
-// A reason is a refusal ("error"), a finding ("warning", "note"), or a refusal that
-// the policy sets aside ("ignored").
+// A reason is a refusal ("error"), a finding ("warning", "note"), or a refusal that the
+// policy suppresses ("ignored").
 type reason struct {
 	rule, level string
 	where, text string
 	off         int64
 }
 
-// fingerprint tells the reason from others, in this run and in later ones.
+// fingerprint identifies the reason in this run and in later ones.
 func (r *reason) fingerprint(f *file) string {
 	sum := sha256.Sum256([]byte(r.rule + "\x00" + f.path + "\x00" + r.place()))
 	return hex.EncodeToString(sum[:16])

@@ -9,12 +9,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
-// sarif is SARIF 2.1.0. A result is an error for a refusal; its place is a region of
-// bytes, which GitHub shows at the line that it asks for.
+// sarif writes SARIF 2.1.0. Refusals are results of level error. Places are byte regions,
+// and line 1 for GitHub, which requires a line.
 type sarif struct{ wrote bool }
 
-// A sarifRule has what GitHub asks of one: three texts, and the severity by which it
-// sorts results of security (7 and more is high).
+// A sarifRule has what GitHub requires: three texts, and a severity by which it sorts
+// security results (7 and more is high).
 type sarifRule struct {
 	ID         string          `json:"id"`
 	Short      sarifText       `json:"shortDescription"`
@@ -61,7 +61,7 @@ type sarifRegion struct {
 	ByteLength *int64 `json:"byteLength,omitempty"`
 }
 
-// repository is where the pages of rules are read.
+// repository is the prefix of the pages about rules.
 const repository = "https://github.com/anamnesis-go/anamnesis/blob/main/"
 
 func (s *sarif) begin(w *bufio.Writer, version string) {
@@ -108,7 +108,7 @@ func (r *reason) sarif(f *file) sarifResult {
 
 func (s *sarif) end(w *bufio.Writer) { w.WriteString("\n]}]}\n") }
 
-// encoded is JSON of what is made here alone, which always can be.
+// encoded returns the JSON of v, which can always be encoded.
 func encoded(v any) []byte {
 	p, err := json.Marshal(v)
 	if err != nil {

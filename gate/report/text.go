@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// junit is the XML that runners of tests read: a test case for each file.
+// junit writes the XML that test runners read: a test case for each file.
 type junit struct{}
 
 func (junit) begin(w *bufio.Writer, _ string) {
@@ -21,7 +21,7 @@ func (junit) file(w *bufio.Writer, f *file) {
 	for i := range f.reasons {
 		if r := &f.reasons[i]; r.level == "error" {
 			w.WriteString(`<failure type="` + escaped(r.rule) + `" message="` + escaped(r.sentence()) + `"/>`)
-			break // a test case has one
+			break // one failure per test case
 		}
 	}
 	var rest strings.Builder
@@ -45,7 +45,7 @@ func escaped(s string) string {
 	return out.String()
 }
 
-// markdown is a table: a row for each reason, and for each file without one.
+// markdown writes a table: a row for each reason, and for each file without one.
 type markdown struct{}
 
 func (markdown) begin(w *bufio.Writer, _ string) {
@@ -71,7 +71,7 @@ func (markdown) file(w *bufio.Writer, f *file) {
 
 func (markdown) end(*bufio.Writer) {}
 
-// cell is text that no renderer takes for markup.
+// cell escapes s so that no renderer takes it for markup.
 func cell(s string) string {
 	var out strings.Builder
 	for _, r := range s {

@@ -9,15 +9,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// aside looks through a text that no loader takes for a model, for what it asks of
-// who loads the model beside it.
-func (j *judgement) aside() {
+// checkSidecar searches a text that no loader takes for a model for requests to the
+// program that loads the model beside it, such as to run code.
+func (j *judgement) checkSidecar() {
 	if !strings.HasSuffix(j.Harmless, "text") || j.policy.Sidecars == SidecarsSkip {
 		return
 	}
 	text := sidecar.Text{Name: j.hint.Name, R: j.r, Size: j.Size, Beside: j.hint.near, JSON: j.Harmless == unwrap.JSONText}
 	if j.gate.Digest {
-		text.Template = j.template
+		text.Template = j.addTemplate
 	}
 	found, err := sidecar.Check(j.account, text)
 	if err != nil {
@@ -35,10 +35,10 @@ type Template struct {
 	SHA256 [sha256.Size]byte // of the text, escapes resolved
 }
 
-// maxTemplates bounds those of one file.
+// maxTemplates bounds the chat templates listed of one file.
 const maxTemplates = 64
 
-func (j *judgement) template(where, text string) {
+func (j *judgement) addTemplate(where, text string) {
 	if len(j.Templates) < maxTemplates {
 		j.Templates = append(j.Templates, Template{where, int64(len(text)), sha256.Sum256([]byte(text))})
 	}
