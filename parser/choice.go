@@ -11,20 +11,20 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A family is a library that finds the weights of a folder by their names.
-type family struct {
+// A modelLibrary is a library that finds the weights of a folder by their names.
+type modelLibrary struct {
 	library string
-	marks   []string // files of which one says that the folder is for it
-	order   []string // names of weights: the first that is there is read
+	configs []string // any of these files marks a folder of the library
+	order   []string // names of weights, in the order of preference
 }
 
-// Where one folder is for two libraries, as a model with an adapter beside it is
-// for transformers and PEFT, the first row's weights are the model.
+// If a folder belongs to two libraries, as a model with an adapter does to transformers
+// and PEFT, the first row decides.
 //
 // The orders are those of transformers 5.23 (modeling_utils,
-// _get_resolved_checkpoint_files), diffusers 0.39 (models/model_loading_utils) and
-// PEFT 0.20 (utils/save_and_load, load_peft_weights).
-var families = [...]family{
+// _get_resolved_checkpoint_files), diffusers 0.39 (models/model_loading_utils) and PEFT
+// 0.20 (utils/save_and_load, load_peft_weights).
+var modelLibraries = [...]modelLibrary{
 	{"transformers", []string{"config.json", "trainer_state.json"}, []string{
 		"model.safetensors", "model.safetensors.index.json",
 		"pytorch_model.bin", "pytorch_model.bin.index.json",
@@ -36,17 +36,16 @@ var families = [...]family{
 	{"PEFT", []string{"adapter_config.json"}, []string{"adapter_model.safetensors", "adapter_model.bin"}},
 }
 
-// choose finds which of the models of a folder its library reads. With one there
-// is nothing to choose; where no library is known, or where two names that it
-// could read hold other tensors, all come back.
+// choose returns the model of a folder that its library reads. If no library is known, or
+// if two candidates hold different tensors, it returns all of them.
 func choose(b *limits.Budget, d *folder, all []entry) (chosen []entry, note *tensor.Finding, err error) {
-	if name, err := configured(b, d); err != nil {
+	if name, err := weightsFromConfig(b, d); err != nil {
 		return nil, nil, err
 	} else if name != "" {
-		return byConfig(d, all, name)
+		return entryFromConfig(d, all, name)
 	}
-	for _, f := range families {
-		if !slices.ContainsFunc(f.marks, d.has) {
+	for _, f := range modelLibraries {
+		if !slices.ContainsFunc(f.configs, d.hasFile) {
 			continue
 		}
 		for _, name := range f.order {
@@ -63,9 +62,9 @@ func choose(b *limits.Budget, d *folder, all []entry) (chosen []entry, note *ten
 	return all, nil, nil
 }
 
-// agree refuses a file beside an index of the same name that is for other files:
+// agree refuses a file next to an index of its name that lists other files, since
 // libraries differ in which of the two they read.
-func (f *family) agree(b *limits.Budget, d *folder, all []entry, name string) error {
+func (f *modelLibrary) agree(b *limits.Budget, d *folder, all []entry, name string) error {
 	file := strings.TrimSuffix(name, ".index.json")
 	index := file + ".index.json"
 	for _, n := range []string{file, index} {
@@ -88,13 +87,14 @@ func (f *family) agree(b *limits.Budget, d *folder, all []entry, name string) er
 // maxLeft is how many names a finding lists.
 const maxLeft = 8
 
-// note says what was chosen and what was left. Shards are left with their index.
-func (f *family) note(all []entry, name string) *tensor.Finding {
+// note describes what was chosen and what was left out. Shards are left out with their
+// index.
+func (f *modelLibrary) note(all []entry, name string) *tensor.Finding {
 	var left []string
 	more := 0
 	for _, e := range all {
 		switch {
-		case e.name == name || name == e.name+".index.json" || e.name == name+".index.json" || ofIndex(all, e):
+		case e.name == name || name == e.name+".index.json" || e.name == name+".index.json" || belongToIndex(all, e):
 		case len(left) == maxLeft:
 			more++
 		default:
@@ -111,23 +111,23 @@ func (f *family) note(all []entry, name string) *tensor.Finding {
 	return &tensor.Finding{Code: "detect.choice", Severity: tensor.Note, Off: wire.NoOffset, Text: text}
 }
 
-// ofIndex reports shards whose index is a model of the folder too.
-func ofIndex(all []entry, shards entry) bool {
+// belongToIndex reports whether the index of the shards is among the models of the
+// folder.
+func belongToIndex(all []entry, shards entry) bool {
 	s, ok := tensor.ParseShardName(shards.name)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
 		return strings.HasPrefix(e.name, s.Prefix+s.Ext+".index")
 	})
 }
 
-// has reports a file of the folder itself.
-func (d *folder) has(name string) bool {
+// hasFile reports whether the folder itself has the file.
+func (d *folder) hasFile(name string) bool {
 	info, err := d.Stat(name)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// elsewhere says of a folder without weights of its own what it is, "" for
-// nothing that is known.
-func elsewhere(d fs.FS) string {
+// hintFor says what kind of folder without weights this is, "" if unknown.
+func hintFor(d fs.FS) string {
 	for _, k := range []struct{ name, text string }{
 		{"model_index.json", "a pipeline of diffusers: name the folder of one of its components"},
 		{".metadata", "a distributed checkpoint of PyTorch: torch.distributed.checkpoint.format_utils.dcp_to_torch_save makes one file of it"},

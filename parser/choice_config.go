@@ -13,16 +13,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// weightsMember of config.json names the weights. Where it is there, transformers (since
-// 5.0: modeling_utils, _get_resolved_checkpoint_files) looks for no other file.
+// weightsMember of config.json names the weights. If it is set, transformers (since 5.0:
+// modeling_utils, _get_resolved_checkpoint_files) looks for no other file.
 const weightsMember = "transformers_weights"
 
 // configName is transformers' description of a model.
 const configName = "config.json"
 
-// configured is the name of weights in config.json, "" where it has none.
-func configured(b *limits.Budget, d *folder) (name string, err error) {
-	if !d.has(configName) {
+// weightsFromConfig returns the name of the weights in config.json, "" if it has none.
+func weightsFromConfig(b *limits.Budget, d *folder) (name string, err error) {
+	if !d.hasFile(configName) {
 		return "", nil
 	}
 	b = b.Probe()
@@ -44,24 +44,24 @@ func configured(b *limits.Budget, d *folder) (name string, err error) {
 				return errors.Join(err, t.Skip())
 			}
 			text, err := t.String()
-			name = cmp.Or(strings.Clone(text), ".") // an empty one is no file either
+			name = cmp.Or(strings.Clone(text), ".") // the name "" is not a file either
 			return err
 		})
 	})
 	if err != nil && !strings.Contains(body, weightsMember) && !strings.Contains(body, `\u`) {
-		return "", nil // it does not speak of weights; who reads the rest says what is wrong
+		return "", nil // malformed: whoever reads the configuration will report it
 	}
 	return name, err
 }
 
-// byConfig is the entry of the weights that config.json names.
-func byConfig(d *folder, all []entry, name string) ([]entry, *tensor.Finding, error) {
+// entryFromConfig returns the entry of the weights that config.json names.
+func entryFromConfig(d *folder, all []entry, name string) ([]entry, *tensor.Finding, error) {
 	index := strings.HasSuffix(name, ".safetensors.index.json")
-	if !index && !strings.HasSuffix(name, ".safetensors") || !fs.ValidPath(name) || strings.ContainsAny(name, `/\`) || !d.has(name) {
+	if !index && !strings.HasSuffix(name, ".safetensors") || !fs.ValidPath(name) || strings.ContainsAny(name, `/\`) || !d.hasFile(name) {
 		return nil, nil, wire.At(detection, configName, wire.NoOffset, wire.ErrUnsupported.By("detect.no-model").With(
 			"%s names %s as the weights, which is not a safetensors file in the folder", weightsMember, wire.Quote(name)))
 	}
-	f := family{library: "transformers"}
+	f := modelLibrary{library: "transformers"}
 	if i := slices.IndexFunc(all, func(e entry) bool { return e.name == name && e.shards == nil }); i >= 0 {
 		return all[i : i+1], f.note(all, name), nil
 	}

@@ -14,17 +14,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// confined is a folder of this machine. Nothing outside of it is reached, except
-// the one file that the caller named, and, in a snapshot of the Hugging Face
-// hub's cache, the blobs of that snapshot's model.
-type confined struct {
+// A confinedFolder is a folder of this machine. Nothing outside of it can be opened,
+// except the file that the caller named and, in a snapshot of the Hugging Face hub's
+// cache, the blobs of its model.
+type confinedFolder struct {
 	root *os.Root
 
 	hub  *os.Root // the models--NAME folder, or nil
 	snap string   // the folder's path in hub, with slashes: snapshots/REVISION
 
 	name string // the file that the caller named
-	path string // and where it is, "" for none
+	path string // its path, or ""
 }
 
 // confine opens a folder. Only name is looked up by path, if the caller gave
@@ -34,7 +34,7 @@ func confine(b *limits.Budget, dir, name, path string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &confined{root: root, name: name, path: path}
+	c := &confinedFolder{root: root, name: name, path: path}
 	if hub, snap := snapshot(dir); hub != "" {
 		if c.hub, err = os.OpenRoot(hub); err != nil {
 			root.Close()
@@ -63,11 +63,11 @@ func snapshot(dir string) (hub, snap string) {
 	return "", ""
 }
 
-// isNamed reports the file that the caller named.
-func (c *confined) isNamed(name string) bool { return c.path != "" && name == c.name }
+// isNamed reports whether name is the file that the caller named.
+func (c *confinedFolder) isNamed(name string) bool { return c.path != "" && name == c.name }
 
 // Open opens a file for reading.
-func (c *confined) Open(name string) (fs.File, error) {
+func (c *confinedFolder) Open(name string) (fs.File, error) {
 	if !tensor.IsLocal(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
@@ -83,7 +83,7 @@ func (c *confined) Open(name string) (fs.File, error) {
 }
 
 // Stat describes a file, links followed as Open follows them.
-func (c *confined) Stat(name string) (fs.FileInfo, error) {
+func (c *confinedFolder) Stat(name string) (fs.FileInfo, error) {
 	if !tensor.IsLocal(name) {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
 	}
@@ -99,7 +99,7 @@ func (c *confined) Stat(name string) (fs.FileInfo, error) {
 }
 
 // Lstat describes a file or a link.
-func (c *confined) Lstat(name string) (fs.FileInfo, error) {
+func (c *confinedFolder) Lstat(name string) (fs.FileInfo, error) {
 	if !tensor.IsLocal(name) {
 		return nil, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrInvalid}
 	}
@@ -107,7 +107,7 @@ func (c *confined) Lstat(name string) (fs.FileInfo, error) {
 }
 
 // ReadLink returns the target of a link.
-func (c *confined) ReadLink(name string) (string, error) {
+func (c *confinedFolder) ReadLink(name string) (string, error) {
 	if !tensor.IsLocal(name) {
 		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
 	}
@@ -116,7 +116,7 @@ func (c *confined) ReadLink(name string) (string, error) {
 
 // follow finds the blob that a link of a snapshot leads to. Any other link is
 // left to the folder's root, which follows those that stay inside.
-func (c *confined) follow(name string) (*os.Root, string) {
+func (c *confinedFolder) follow(name string) (*os.Root, string) {
 	at := filepath.FromSlash(name)
 	if c.hub == nil {
 		return c.root, at
@@ -135,14 +135,14 @@ func (c *confined) follow(name string) (*os.Root, string) {
 	return c.hub, filepath.FromSlash(blob)
 }
 
-// isDigest reports the name of a blob: a SHA-1 or a SHA-256 in hex.
+// isDigest reports whether name is that of a blob: a SHA-1 or SHA-256 in hex.
 func isDigest(name string) bool {
 	return (len(name) == 40 || len(name) == 64) && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// outside turns the root's own refusal, which is no error of the system, into
-// ours. Where no file can be, there is none: behind a link that comes back to
-// itself, below a file, under a name that is longer than the system's.
+// outside converts errors of os.Root about links that leave the folder. A path that
+// cannot exist (a link to itself, a file as a folder, an overlong name) becomes
+// fs.ErrNotExist.
 func outside(name string, err error) error {
 	for _, no := range []error{syscall.ELOOP, syscall.ENOTDIR, syscall.ENAMETOOLONG} {
 		if errors.Is(err, no) {
@@ -156,7 +156,7 @@ func outside(name string, err error) error {
 }
 
 // Close closes the folder.
-func (c *confined) Close() error {
+func (c *confinedFolder) Close() error {
 	if c.hub == nil {
 		return c.root.Close()
 	}

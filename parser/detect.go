@@ -19,7 +19,7 @@ import (
 // detection is the format of errors that come before a format is known.
 const detection = "detect"
 
-// Quirk is the leniency that lets a file pass which is an archive as well.
+// polyglotQuirk is the leniency that accepts a file which is also an archive.
 const polyglotQuirk = "detect.polyglot"
 
 // headLen is how much of a file detection looks at.
@@ -31,16 +31,16 @@ type head struct {
 	size  int64
 	b     *limits.Budget
 	p     []byte
-	names *archive // once looked at
+	names *archiveContents // of the archive's members, once read
 	buf   [headLen]byte
 }
 
-// fit says whether content is of a format.
+// fit says whether content has a format.
 type fit uint8
 
 const (
 	no     fit = iota
-	partly     // the file ends before it can be told
+	partly     // the file ends too early to tell
 	yes
 )
 
@@ -56,8 +56,8 @@ func Detect(b *limits.Budget, r io.ReaderAt, size int64) (string, error) {
 	})
 }
 
-// detect finds the one format that the content is of. If an archive may be read
-// from the same bytes and the policy lets that pass, it says so.
+// detect returns the format of the content. If the bytes can also be read as an archive
+// and the policy accepts that, it returns a finding as well.
 func detect(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Finding, error) {
 	if size < 0 {
 		return nil, nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("size %d", size))
@@ -97,8 +97,8 @@ func detect(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Findi
 	}
 }
 
-// begins compares with the magic bytes of a format.
-func (h *head) begins(magic string) fit {
+// hasMagic compares the beginning with the magic bytes of a format.
+func (h *head) hasMagic(magic string) fit {
 	n := min(len(h.p), len(magic))
 	switch {
 	case string(h.p[:n]) != magic[:n]:
@@ -113,9 +113,9 @@ func (h *head) begins(magic string) fit {
 // maxHeader is the longest header that safetensors allows.
 const maxHeader = 100_000_000
 
-// fitsSafetensors wants a header length, then an opening brace. A length beyond
-// the ceiling is safetensors too, and that parser's to refuse, unless it is text:
-// eight letters before a brace are not rare.
+// fitsSafetensors looks for a header length and an opening brace. A length above the
+// ceiling is left to the parser to refuse, unless it is text: eight letters before a
+// brace are not rare.
 func fitsSafetensors(h *head) fit {
 	var length [8]byte
 	copy(length[:], h.p)
@@ -123,7 +123,7 @@ func fitsSafetensors(h *head) fit {
 	switch {
 	case len(h.p) <= len(length) && sane:
 		return partly
-	case len(h.p) <= len(length) || h.p[8] != '{' || fitsAny(h, "GGUF", "PK\x03\x04", "PK\x05\x06"):
+	case len(h.p) <= len(length) || h.p[8] != '{' || hasAnyMagic(h, "GGUF", "PK\x03\x04", "PK\x05\x06"):
 		return no
 	case sane || !isText(length[:]):
 		return yes
@@ -131,24 +131,24 @@ func fitsSafetensors(h *head) fit {
 	return no
 }
 
-func fitsAny(h *head, magics ...string) bool {
-	return slices.ContainsFunc(magics, func(m string) bool { return h.begins(m) == yes })
+func hasAnyMagic(h *head, magics ...string) bool {
+	return slices.ContainsFunc(magics, func(m string) bool { return h.hasMagic(m) == yes })
 }
 
-// archive is what a ZIP archive holds, as far as it tells formats apart.
-type archive struct {
+// archiveContents is what a ZIP archive holds, as far as it tells formats apart.
+type archiveContents struct {
 	members, arrays, pickles, h5 int
-	err                          error // why the directory cannot be read
+	err                          error // error of reading the directory
 }
 
-// members looks into a ZIP archive, under an account of its own: what it costs
-// is given back. A directory that cannot be read leaves the first name, and the
-// parser that is chosen by it will say what is wrong.
-func (h *head) members() *archive {
+// zipMembers examines a ZIP archive under an account of its own, which it closes. If the
+// directory cannot be read, the first name decides, and the parser chosen by it will
+// report the error.
+func (h *head) zipMembers() *archiveContents {
 	if h.names != nil {
 		return h.names
 	}
-	h.names = new(archive)
+	h.names = new(archiveContents)
 	b := h.b.Probe()
 	defer b.Close()
 	list, err := zip.Directory(b, h.r, h.size, zip.Options{ExactCase: true})
@@ -163,7 +163,7 @@ func (h *head) members() *archive {
 	return h.names
 }
 
-func (a *archive) count(name string) {
+func (a *archiveContents) count(name string) {
 	a.members++
 	switch {
 	case strings.HasSuffix(name, ".npy"):
@@ -175,7 +175,7 @@ func (a *archive) count(name string) {
 	}
 }
 
-// firstMember is the name in the local header at the beginning, as far as it is there.
+// firstMember returns the name in the first local header, or as much of it as p holds.
 func firstMember(p []byte) string {
 	const nameAt = 30
 	if len(p) < nameAt {
@@ -185,61 +185,61 @@ func firstMember(p []byte) string {
 	return string(p[nameAt:min(len(p), nameAt+n)])
 }
 
-// looksZip reports an archive's magic bytes, or that the file ends within them.
-func looksZip(h *head) fit { return max(h.begins("PK\x03\x04"), h.begins("PK\x05\x06")) }
+// looksZip compares the beginning with the magic bytes of an archive.
+func looksZip(h *head) fit { return max(h.hasMagic("PK\x03\x04"), h.hasMagic("PK\x05\x06")) }
 
-func fitsGGUF(h *head) fit { return h.begins("GGUF") }
+func fitsGGUF(h *head) fit { return h.hasMagic("GGUF") }
 
-func fitsNPY(h *head) fit { return h.begins("\x93NUMPY") }
+func fitsNPY(h *head) fit { return h.hasMagic("\x93NUMPY") }
 
-// fitsNPZ wants arrays, or an archive with nothing in it.
+// fitsNPZ looks for arrays, or an empty archive.
 func fitsNPZ(h *head) fit {
 	f := looksZip(h)
 	if f != yes {
 		return f
 	}
-	if a := h.members(); a.arrays > 0 || a.members == 0 {
+	if a := h.zipMembers(); a.arrays > 0 || a.members == 0 {
 		return yes
 	}
 	return no
 }
 
-// fitsPTH wants the pickle of a checkpoint, or what other archives of PyTorch
-// have, or the magic number that an old checkpoint begins with.
+// fitsPTH looks for the pickle of a checkpoint, for members of other PyTorch archives, or
+// for the magic number of a legacy checkpoint.
 func fitsPTH(h *head) fit {
 	if f := looksZip(h); f != yes {
-		return max(f, legacy(h))
+		return max(f, fitsLegacyPTH(h))
 	}
-	if h.members().pickles > 0 {
+	if h.zipMembers().pickles > 0 {
 		return yes
 	}
 	return no
 }
 
-// The rest of the first pickle of a checkpoint of PyTorch before 1.6: the long
-// integer MAGIC_NUMBER of torch/serialization.py.
+// torchMagic is the rest of the first pickle of a legacy checkpoint (before PyTorch 1.6):
+// the integer MAGIC_NUMBER of torch/serialization.py.
 const torchMagic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
 
-// legacy asks the parser, and sees a file that ends before the parser can tell.
-func legacy(h *head) fit {
+// fitsLegacyPTH asks package pth, and also handles files that end too early for it.
+func fitsLegacyPTH(h *head) fit {
 	if kind, _ := pth.Sniff(h.p[:min(len(h.p), pth.SniffLen)]); kind == pth.KindLegacy {
 		return yes
 	}
 	if len(h.p) > 32 {
 		return no
 	}
-	f := h.begins("L119547037146038801333356L\n.")
+	f := h.hasMagic("L119547037146038801333356L\n.")
 	for _, start := range [...]string{
 		"\x80\x02", "\x80\x03",
 		"\x80\x04", "\x80\x04\x95\x0d\x00\x00\x00\x00\x00\x00\x00",
 		"\x80\x05", "\x80\x05\x95\x0d\x00\x00\x00\x00\x00\x00\x00",
 	} {
-		f = max(f, h.begins(start+torchMagic))
+		f = max(f, h.hasMagic(start+torchMagic))
 	}
 	return f
 }
 
-// misnamed is the finding about a name that promises something else.
+// misnamed returns the finding about a name that promises another format, or nil.
 func misnamed(name string, f *format) *tensor.Finding {
 	promised := byExt(name)
 	if promised == nil || promised == f {

@@ -59,8 +59,8 @@ func decimal(n int) string {
 	return decimal(n/10) + decimal(n%10)
 }
 
-// archive builds a ZIP archive of these members, stored.
-func archive(t testing.TB, members map[string]string) []byte {
+// archiveContents builds a ZIP archive of these members, stored.
+func archiveContents(t testing.TB, members map[string]string) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)
@@ -153,8 +153,8 @@ func TestWhatIsNoModelIsNamed(t *testing.T) {
 		{"7z", "7z", "7z\xbc\xaf\x27\x1c\x00\x04\x8d\x9b\xd5\x0f"},
 		{"RAR", "RAR", "Rar!\x1a\x07\x01\x00\x33\x92\xb5\xe5"},
 		{"tar", "tar archive", string(tarHeader("sys_info"))},
-		{"Keras", "Keras", string(archive(t, map[string]string{"metadata.json": "{}", "config.json": "{}", "model.weights.h5": "x"}))},
-		{"any other ZIP archive", "ZIP archive with neither", string(archive(t, map[string]string{"readme.txt": "hello"}))},
+		{"Keras", "Keras", string(archiveContents(t, map[string]string{"metadata.json": "{}", "config.json": "{}", "model.weights.h5": "x"}))},
+		{"any other ZIP archive", "ZIP archive with neither", string(archiveContents(t, map[string]string{"readme.txt": "hello"}))},
 		{"HDF5", "HDF5", "\x89HDF\r\n\x1a\n\x00\x00\x00\x00"},
 		{"TensorFlow Lite", "TensorFlow Lite", "\x1c\x00\x00\x00TFL3\x14\x00\x20\x00"},
 		{"GGML before GGUF", "GGML", "tjgg\x03\x00\x00\x00\x00\x7d\x00\x00"},
@@ -227,7 +227,7 @@ func TestALongHeaderIsSafetensors(t *testing.T) {
 
 // What two loaders read as two things has no verdict.
 func TestPolyglotsAreRefused(t *testing.T) {
-	inner := archive(t, map[string]string{"archive/data.pkl": "\x80\x02}."})
+	inner := archiveContents(t, map[string]string{"archive/data.pkl": "\x80\x02}."})
 	comment := bytes.Clone(inner)
 	comment[len(comment)-2] = 5
 	comment = append(comment, "12345"...)
@@ -262,7 +262,7 @@ func TestPolyglotsAreRefused(t *testing.T) {
 		{"a tensor that ends in a ZIP archive", "ZIP archive from its end", safetensors(string(inner)), -1},
 		{"an archive with a comment", "ZIP archive from its end", safetensors(string(comment)), -1},
 		{"a tar header around a safetensors header", "tar archive", tar, 0},
-		{"arrays and a checkpoint", "npz or pth", archive(t, map[string]string{"archive/data.pkl": "\x80\x02}.", "archive/a.npy": "\x93NUMPY"}), 0},
+		{"arrays and a checkpoint", "npz or pth", archiveContents(t, map[string]string{"archive/data.pkl": "\x80\x02}.", "archive/a.npy": "\x93NUMPY"}), 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestAShardOfASetIsNoArchive(t *testing.T) {
 }
 
 func TestDetectionLeavesNoCharge(t *testing.T) {
-	data := archive(t, map[string]string{"a.txt": "x", "b.txt": "y"})
+	data := archiveContents(t, map[string]string{"a.txt": "x", "b.txt": "y"})
 	b := account(t, limits.Policy{})
 	if _, err := parser.Decode(b, bytes.NewReader(data), int64(len(data))); parser.ClassOf(err) != parser.Unsupported {
 		t.Fatal(err)

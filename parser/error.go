@@ -65,7 +65,7 @@ func OptionsOf(err error) []Option { return wire.OptionsOf(err) }
 // reader's, is Internal.
 func ClassOf(err error) Class { return wire.ClassOf(err) }
 
-// guarded runs one operation, unless its policy cannot be. A panic in it ends as
+// guarded runs one operation, unless its policy is invalid. A panic becomes an error of
 // class Internal.
 func guarded[T any](b *limits.Budget, op string, f func() (T, error)) (v T, err error) {
 	if err := b.Err(); errors.Is(err, limits.ErrPolicy) {
@@ -75,15 +75,15 @@ func guarded[T any](b *limits.Budget, op string, f func() (T, error)) (v T, err 
 		if p := recover(); p != nil {
 			var none T
 			v, err = none, wire.At("parser", op, wire.NoOffset,
-				wire.ErrInternal.With("panic in %s: %s", culprit(), wire.Clean(fmt.Sprint(p), 512)))
+				wire.ErrInternal.With("panic in %s: %s", panickingFunc(), wire.Clean(fmt.Sprint(p), 512)))
 		}
 	}()
 	return f()
 }
 
-// culprit names the function that panicked: the first one after the runtime's
-// own on the stack of a deferred call.
-func culprit() string {
+// panickingFunc returns the function that panicked: the first on the stack of a deferred
+// call that is not the runtime's.
+func panickingFunc() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	panicking := false

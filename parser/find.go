@@ -17,8 +17,8 @@ type Source struct {
 	// Path is the file, or the folder of the model.
 	Path string
 
-	folder string // where its files are
-	named  string // the path of the file that the caller gave, "" for none
+	folder string // the folder of its files
+	named  string // the path of the file that the caller gave, or ""
 	entry  entry  // name is "." for the one model of the folder
 }
 
@@ -41,13 +41,13 @@ func (s Source) open(b *limits.Budget) (tensor.Model, error) {
 	return openIn(b, d, s.entry)
 }
 
-// at finds what a path names: a model of its own, or a folder. The folder of a model
-// in the hub's cache is that of its snapshot.
-func at(path string) (Source, error) {
+// sourceAt returns the model or folder that a path names. A model's folder in the hub's
+// cache stands for its snapshot.
+func sourceAt(path string) (Source, error) {
 	if isStored(path) {
 		return Source{Path: path, named: path, entry: entry{name: path}}, nil
 	}
-	if err := notLocal(path); err != nil {
+	if err := checkLocal(path); err != nil {
 		return Source{}, err
 	}
 	info, err := os.Stat(path)
@@ -55,10 +55,10 @@ func at(path string) (Source, error) {
 		return Source{}, err
 	}
 	if info.IsDir() {
-		folder, err := inCache(path)
+		folder, err := snapshotOf(path)
 		return Source{Path: path, folder: folder, entry: entry{name: "."}}, err
 	}
-	if err := regular(info.Mode()); err != nil {
+	if err := checkRegular(info.Mode()); err != nil {
 		return Source{}, err
 	}
 	return Source{Path: path, folder: filepath.Dir(path), named: path, entry: entry{name: filepath.Base(path)}}, nil
@@ -71,7 +71,7 @@ func at(path string) (Source, error) {
 // are known by the extensions of [Formats].
 func Find(path string, deep bool) iter.Seq2[Source, error] {
 	return func(yield func(Source, error) bool) {
-		s, err := at(path)
+		s, err := sourceAt(path)
 		if err != nil || s.entry.name != "." {
 			s.Path = path
 			yield(s, err)

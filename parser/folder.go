@@ -12,21 +12,21 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A folder is the file system that a model is read from. It closes with itself
-// whatever was opened in it and is still open, and counts what is read.
+// A folder is the file system that a model is read from. Closing it closes all files
+// still open in it. It counts the bytes read.
 type folder struct {
-	fs   fs.FS
-	b    *limits.Budget // the open files are charged to it
-	also io.Closer      // closed with the folder, or nil
-	read atomic.Int64
+	fs     fs.FS
+	b      *limits.Budget // the open files are charged to it
+	closer io.Closer      // closed with the folder, or nil
+	read   atomic.Int64
 
 	mu     sync.Mutex
-	open   map[*opened]struct{}
+	open   map[*openFile]struct{}
 	closed bool
 }
 
 func newFolder(b *limits.Budget, fsys fs.FS, also io.Closer) *folder {
-	return &folder{fs: fsys, b: b, also: also, open: map[*opened]struct{}{}}
+	return &folder{fs: fsys, b: b, closer: also, open: map[*openFile]struct{}{}}
 }
 
 // Open opens a file or a folder. Anything else is refused without being opened.
@@ -36,7 +36,7 @@ func (d *folder) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		if err := regular(info.Mode()); err != nil {
+		if err := checkRegular(info.Mode()); err != nil {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
 	}
@@ -47,12 +47,12 @@ func (d *folder) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{d: d, release: release}
+	o := &openFile{d: d, release: release}
 	if o.File, err = d.fs.Open(name); err != nil {
 		release()
 		return nil, tooMany(err)
 	}
-	if o.was, err = o.File.Stat(); err != nil {
+	if o.info, err = o.File.Stat(); err != nil {
 		o.end()
 		return nil, err
 	}
@@ -64,12 +64,13 @@ func (d *folder) Open(name string) (fs.File, error) {
 	}
 	d.open[o] = struct{}{}
 	if r, ok := o.File.(io.ReaderAt); ok {
-		return &openedAt{o, r}, nil
+		return &openFileAt{o, r}, nil
 	}
 	return o, nil
 }
 
-// tooMany is the limit that the process, or the system, has of open files.
+// tooMany reports whether err means that the process or the system has too many open
+// files.
 func tooMany(err error) error {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return &limits.Error{Axis: limits.OpenFiles, Want: 1}
@@ -104,34 +105,34 @@ func (d *folder) Close() error {
 	for o := range open {
 		errs = append(errs, o.end())
 	}
-	if d.also != nil {
-		errs = append(errs, d.also.Close())
+	if d.closer != nil {
+		errs = append(errs, d.closer.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// opened is a file that its folder knows of.
-type opened struct {
+// An openFile is a file that is closed with its folder.
+type openFile struct {
 	fs.File
 	d       *folder
-	was     fs.FileInfo // when it was opened
+	info    fs.FileInfo // when it was opened
 	release func()      // gives the charge back
 }
 
-// end closes the file whatever its folder knows of it.
-func (o *opened) end() error {
+// end closes the file without telling the folder.
+func (o *openFile) end() error {
 	o.release()
 	return o.File.Close()
 }
 
-func (o *opened) Read(p []byte) (int, error) {
+func (o *openFile) Read(p []byte) (int, error) {
 	n, err := o.File.Read(p)
 	o.d.read.Add(int64(n))
 	return n, err
 }
 
 // Close closes the file once; the folder may have done it.
-func (o *opened) Close() error {
+func (o *openFile) Close() error {
 	o.d.mu.Lock()
 	_, open := o.d.open[o]
 	delete(o.d.open, o)
@@ -142,13 +143,13 @@ func (o *opened) Close() error {
 	return o.end()
 }
 
-// openedAt is an opened file with random access.
-type openedAt struct {
-	*opened
+// openFileAt is an openFile with random access.
+type openFileAt struct {
+	*openFile
 	r io.ReaderAt
 }
 
-func (o *openedAt) ReadAt(p []byte, off int64) (int, error) {
+func (o *openFileAt) ReadAt(p []byte, off int64) (int, error) {
 	n, err := o.r.ReadAt(p, off)
 	o.d.read.Add(int64(n))
 	return n, err
@@ -168,7 +169,7 @@ func Progress(m tensor.Model) (done, size int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for o := range d.open {
-		size += o.was.Size()
+		size += o.info.Size()
 	}
 	return d.read.Load(), size
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// foreign is content that people meet instead of a model: what it is, and what
-// they can do.
+// foreign is a kind of content that people have instead of a model, with advice.
 type foreign struct {
 	what, advice string
 	fits         func(h *head) bool
@@ -19,12 +18,11 @@ type foreign struct {
 
 const unpack = "unpack it first"
 
-// The first row that fits gives the name. Magic bytes come before text, and
-// what is told by one byte comes last.
-var foreigners = append(modelTexts[:], []foreign{
-	{"a Git LFS pointer, not the file itself", "run `git lfs pull` in its repository", textStart("version https://git-lfs.github.com/spec/", "version https://hawser.github.com/spec/")},
-	{"an HTML page", "the download got a web page instead of the file: check the address and whether it needs a login", textStart("<!doctype html", "<html", "<head", "<body")},
-	{"an XML document", "storage services answer with one when they refuse a download: read it as text", textStart("<?xml", "<error>")},
+// foreignKinds in order of precedence: magic bytes before text, and a single byte last.
+var foreignKinds = append(modelTexts[:], []foreign{
+	{"a Git LFS pointer, not the file itself", "run `git lfs pull` in its repository", startsWithWord("version https://git-lfs.github.com/spec/", "version https://hawser.github.com/spec/")},
+	{"an HTML page", "the download got a web page instead of the file: check the address and whether it needs a login", startsWithWord("<!doctype html", "<html", "<head", "<body")},
+	{"an XML document", "storage services answer with one when they refuse a download: read it as text", startsWithWord("<?xml", "<error>")},
 	{"a JSON text", "a server may have answered with an error: read it as text", isJSON},
 	{"gzip data", unpack + ": gunzip", magic("\x1f\x8b")},
 	{"zstd data", unpack + ": unzstd", magic("\x28\xb5\x2f\xfd")},
@@ -34,7 +32,7 @@ var foreigners = append(modelTexts[:], []foreign{
 	{"a 7z archive", unpack + ": 7z x", magic("7z\xbc\xaf\x27\x1c")},
 	{"a RAR archive", unpack + ": unrar x", magic("Rar!\x1a\x07")},
 	{"a tar archive", unpack + ": tar xf (a checkpoint of PyTorch 0.1 is a tar of pickles: convert it with an old PyTorch)", func(h *head) bool { return unwrap.IsTar(h.p) }},
-	{"a Keras model", "save its weights as safetensors or npz with Keras", func(h *head) bool { return looksZip(h) == yes && h.members().h5 > 0 }},
+	{"a Keras model", "save its weights as safetensors or npz with Keras", func(h *head) bool { return looksZip(h) == yes && h.zipMembers().h5 > 0 }},
 	{"a ZIP archive with neither arrays (.npy) nor a checkpoint (data.pkl)", unpack, func(h *head) bool { return looksZip(h) == yes }},
 	{"an HDF5 file", "save its weights as safetensors or npz with the library that wrote it", magic("\x89HDF\r\n\x1a\n")},
 	{"a TensorFlow Lite model", "save the weights as safetensors or npz with the library that wrote it", magicAt(4, "TFL3")},
@@ -58,15 +56,15 @@ type Recognition struct {
 // format.
 func Recognized() []Recognition {
 	var list []Recognition
-	for _, f := range foreigners {
+	for _, f := range foreignKinds {
 		list = append(list, Recognition{f.what, f.advice})
 	}
 	return list
 }
 
-// foreign says what the content is instead of a model.
+// foreign returns an error that says what the content is instead of a model.
 func (h *head) foreign() error {
-	for _, f := range foreigners {
+	for _, f := range foreignKinds {
 		if f.fits(h) {
 			return wire.ErrUnsupported.By("detect.foreign").With("this is %s: %s", f.what, f.advice)
 		}
@@ -75,15 +73,16 @@ func (h *head) foreign() error {
 }
 
 func magic(any ...string) func(*head) bool {
-	return func(h *head) bool { return fitsAny(h, any...) }
+	return func(h *head) bool { return hasAnyMagic(h, any...) }
 }
 
 func magicAt(off int, m string) func(*head) bool {
 	return func(h *head) bool { return len(h.p) >= off+len(m) && string(h.p[off:off+len(m)]) == m }
 }
 
-// textStart compares the first words of a text, whatever their case.
-func textStart(any ...string) func(*head) bool {
+// startsWithWord returns a matcher for texts that begin with one of the words, in any
+// case.
+func startsWithWord(any ...string) func(*head) bool {
 	return func(h *head) bool {
 		start := strings.ToLower(string(trimText(h.p[:min(256, len(h.p))])))
 		return slices.ContainsFunc(any, func(s string) bool { return strings.HasPrefix(start, s) })
@@ -103,7 +102,8 @@ func isJSON(h *head) bool {
 	return len(next) > 0 && strings.IndexByte(`"{}[]0123456789-tfn`, next[0]) >= 0
 }
 
-// isText reports UTF-8 without control characters; a rune may be cut at the end.
+// isText reports whether p is UTF-8 without control characters. The last rune may be
+// incomplete.
 func isText(p []byte) bool {
 	for len(p) > 0 {
 		r, n := utf8.DecodeRune(p)
@@ -119,10 +119,10 @@ func isText(p []byte) bool {
 }
 
 func isBzip2(h *head) bool {
-	return h.begins("BZh") == yes && len(h.p) > 9 && h.p[3] >= '1' && h.p[3] <= '9' && string(h.p[4:10]) == "1AY&SY"
+	return h.hasMagic("BZh") == yes && len(h.p) > 9 && h.p[3] >= '1' && h.p[3] <= '9' && string(h.p[4:10]) == "1AY&SY"
 }
 
-// isONNX knows how a ModelProto begins: field 1, the version of the format, then
+// isONNX matches the beginning of a ModelProto: field 1, the version of the format, then
 // field 2 with a name, or another field of that message.
 func isONNX(h *head) bool {
 	p := h.p
@@ -136,8 +136,8 @@ func isONNX(h *head) bool {
 	return false
 }
 
-// isPickle knows how Python's protocols 2 to 5 begin, and the shortest
-// beginnings of 0 and 1: an empty container, or a global.
+// isPickle matches protocols 2 to 5 of Python's pickles, and the shortest beginnings of 0
+// and 1: an empty container, or a global.
 func isPickle(h *head) bool {
 	p := h.p
 	if len(p) >= 3 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5 {
@@ -155,7 +155,7 @@ func isPickle(h *head) bool {
 	return more && len(first) > 1 && first[0] == 'c' && isDotted(first[1:]) && isDotted(name)
 }
 
-// isDotted reports a Python name, with dots.
+// isDotted reports whether s is a Python name, which may have dots.
 func isDotted(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

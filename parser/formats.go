@@ -16,49 +16,48 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// format is one row of the table.
+// A format is a row of the table of formats.
 type format struct {
 	name  string
 	title string
-	// Extensions that promise this format, and the folder rule counts as weights.
+	// exts are the extensions that promise this format and mark weights in a folder.
 	exts []string
-	// fits says whether the content is of this format.
+	// fits reports whether the content has this format.
 	fits func(*head) fit
 	// decode reads one file.
 	decode func(*limits.Budget, io.ReaderAt, int64) (tensor.Model, error)
-	// index reads the model that an index of shards describes, shards one whose
-	// files lie in one folder; nil where a model is one file.
+	// index reads the model that an index describes, shards a model whose files are in
+	// one folder; nil if a model is always one file.
 	index  func(*limits.Budget, fs.FS, string) (tensor.Model, error)
 	shards func(*limits.Budget, fs.FS, []string) (tensor.Model, error)
-	// part reports the name of a file that is no model without the rest of its
-	// set; nil where each is.
-	part func(string) bool
+	// isShard reports whether a file name is that of a part of a set; nil if there are no
+	// sets.
+	isShard func(string) bool
 }
 
-// Every format, in the order of their names. No two fit the same content: what
-// two could read is refused.
+// formats are sorted by name. No content has two formats: it is refused instead.
 var formats = [...]format{
 	{
 		name: "gguf", title: "GGUF", exts: []string{".gguf"},
-		fits: fitsGGUF, decode: as(gguf.Decode),
-		shards: openSplit, part: isSplit,
+		fits: fitsGGUF, decode: modelDecoder(gguf.Decode),
+		shards: openSplit, isShard: isSplit,
 	},
 	{
 		name: "npy", title: "NPY array", exts: []string{".npy"},
-		fits: fitsNPY, decode: as(npy.Decode),
+		fits: fitsNPY, decode: modelDecoder(npy.Decode),
 	},
 	{
 		name: "npz", title: "NPZ archive", exts: []string{".npz"},
-		fits: fitsNPZ, decode: as(npz.Decode),
+		fits: fitsNPZ, decode: modelDecoder(npz.Decode),
 	},
 	{
 		name: "pth", title: "PyTorch checkpoint", exts: []string{".pth", ".pt", ".bin", ".ckpt"},
-		fits: fitsPTH, decode: as(pth.Decode),
+		fits: fitsPTH, decode: modelDecoder(pth.Decode),
 		index: openPTHIndex, shards: openPTHShards,
 	},
 	{
 		name: "safetensors", title: "safetensors", exts: []string{".safetensors"},
-		fits: fitsSafetensors, decode: as(safetensors.Decode),
+		fits: fitsSafetensors, decode: modelDecoder(safetensors.Decode),
 		index: safetensors.OpenIndex, shards: safetensors.OpenSharded,
 	},
 }
@@ -68,7 +67,7 @@ func isSplit(name string) bool {
 	return ok
 }
 
-// openSplit finds the other files by the name of one.
+// openSplit opens the set that a file belongs to.
 func openSplit(b *limits.Budget, fsys fs.FS, files []string) (tensor.Model, error) {
 	m, err := gguf.OpenSplit(b, fsys, files[0])
 	if err != nil {
@@ -93,9 +92,9 @@ func Formats() []Format {
 	return list
 }
 
-// as turns a format's own Decode into the table's: a nil *File must not become
-// a Model that is not nil.
-func as[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, error)) func(*limits.Budget, io.ReaderAt, int64) (tensor.Model, error) {
+// modelDecoder adapts a format's Decode to the table, without turning a nil *File into a
+// non-nil Model.
+func modelDecoder[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, error)) func(*limits.Budget, io.ReaderAt, int64) (tensor.Model, error) {
 	return func(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 		m, err := decode(b, r, size)
 		if err != nil {
@@ -105,7 +104,7 @@ func as[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, erro
 	}
 }
 
-// byExt finds the format that a name promises.
+// byExt returns the format that a name promises.
 func byExt(name string) *format {
 	ext := strings.ToLower(path.Ext(name))
 	for i := range formats {

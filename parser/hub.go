@@ -12,10 +12,10 @@ import (
 // maxRef bounds the name of a revision in a hub's cache: a commit is 40 digits.
 const maxRef = 128
 
-// inCache finds the snapshot that a folder of the Hugging Face hub's cache,
-// models--OWNER--NAME, stands for: that of refs/main, else the only one there is.
-// Other folders are themselves.
-func inCache(dir string) (string, error) {
+// snapshotOf returns the snapshot that models--OWNER--NAME, a folder of the Hugging Face
+// hub's cache, stands for: that of refs/main, or else the only one. Any other folder is
+// returned as it is.
+func snapshotOf(dir string) (string, error) {
 	if !strings.HasPrefix(filepath.Base(filepath.Clean(dir)), "models--") {
 		return dir, nil
 	}
@@ -38,14 +38,14 @@ func inCache(dir string) (string, error) {
 	return filepath.Join(snapshots, rev), nil
 }
 
-// mainRef reads the name of a snapshot. It names a folder beside others and
-// nothing else, whoever wrote it.
+// mainRef reads the name of a snapshot, and makes sure that it is the name of a sibling
+// folder and nothing else.
 func mainRef(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
-	if err := regular(info.Mode()); err != nil {
+	if err := checkRegular(info.Mode()); err != nil {
 		return "", err
 	}
 	f, err := os.Open(path)

@@ -4,6 +4,6 @@ package parser
 
 import "syscall"
 
-// nonblock keeps an open from waiting, should a FIFO have taken the place of the
-// file that was looked at.
+// nonblock keeps open from blocking if a FIFO has replaced the file since it was
+// examined.
 const nonblock = syscall.O_NONBLOCK

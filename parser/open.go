@@ -20,7 +20,7 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 }
 
 func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
-	f, alias, err := admitted(b, r, size)
+	f, alias, err := detectAllowed(b, r, size)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return noted(b, m, alias)
+	return addFindings(b, m, alias)
 }
 
 // Open opens the file at a path, the one model of a folder, or a name in a store
@@ -42,7 +42,7 @@ func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 // the path that the caller gave are followed. A FIFO or a device is never opened.
 func Open(b *limits.Budget, path string) (tensor.Model, error) {
 	return guarded(b, "open", func() (tensor.Model, error) {
-		s, err := at(path)
+		s, err := sourceAt(path)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func Open(b *limits.Budget, path string) (tensor.Model, error) {
 // is found as by Open, also in the hub's cache; the name cannot lead out of it.
 func OpenWeights(b *limits.Budget, folder, name string) (tensor.Model, error) {
 	return guarded(b, "open", func() (tensor.Model, error) {
-		s, err := at(folder)
+		s, err := sourceAt(folder)
 		if err != nil {
 			return nil, err
 		}
@@ -105,8 +105,8 @@ func Verify(b *limits.Budget, m tensor.Model) error {
 	return err
 }
 
-// notLocal names arguments that are no path.
-func notLocal(path string) error {
+// checkLocal returns an error for arguments that are not paths.
+func checkLocal(path string) error {
 	scheme, _, ok := strings.Cut(path, "://")
 	if !ok || scheme == "" || strings.ContainsAny(scheme, `/\.`) {
 		return nil
@@ -115,8 +115,9 @@ func notLocal(path string) error {
 		wire.ErrUnsupported.By("file.url").With("this is a URL, and no network connection is ever opened: download the file first, or use amn-remote"))
 }
 
-// regular refuses what is no file: opening it may hang or have effects.
-func regular(mode fs.FileMode) error {
+// checkRegular returns an error for anything but a regular file. Opening others may block
+// or have effects.
+func checkRegular(mode fs.FileMode) error {
 	what := ""
 	switch {
 	case mode.IsRegular():
@@ -133,8 +134,8 @@ func regular(mode fs.FileMode) error {
 	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.By("file.not-regular").With("this is %s", what))
 }
 
-// admitted detects the format and asks the policy about it.
-func admitted(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Finding, error) {
+// detectAllowed detects the format and checks that the policy allows it.
+func detectAllowed(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Finding, error) {
 	f, alias, err := detect(b, r, size)
 	if err == nil {
 		err = refused(b, f)
@@ -149,8 +150,8 @@ func refused(b *limits.Budget, f *format) error {
 	return wire.At(f.name, "", wire.NoOffset, wire.ErrForbidden.By("gate.format").With("the policy refuses the format %s", f.name))
 }
 
-// noted adds findings about the file as a whole.
-func noted(b *limits.Budget, m tensor.Model, found ...*tensor.Finding) (tensor.Model, error) {
+// addFindings adds findings about the file as a whole.
+func addFindings(b *limits.Budget, m tensor.Model, found ...*tensor.Finding) (tensor.Model, error) {
 	p, ok := m.(tensor.Placer)
 	for _, f := range found {
 		if f == nil {
@@ -166,8 +167,9 @@ func noted(b *limits.Budget, m tensor.Model, found ...*tensor.Finding) (tensor.M
 	return m, nil
 }
 
-// unfinished adds to an early end what the name says about it.
-func unfinished(name string, err error) error {
+// explainTruncated adds to the error of a truncated file that its name is that of an
+// unfinished download.
+func explainTruncated(name string, err error) error {
 	e, ok := err.(*wire.Error)
 	if !ok || ClassOf(err) != Truncated || !isPartial(name) {
 		return err
@@ -176,8 +178,8 @@ func unfinished(name string, err error) error {
 		Err: fmt.Errorf("%w (by its name the download is unfinished: fetch it again)", e.Err)}
 }
 
-// isPartial knows the names of downloads that are under way: of browsers, curl,
-// wget, aria2 and the Hugging Face hub.
+// isPartial reports whether name is that of an unfinished download by a browser, curl,
+// wget, aria2 or the Hugging Face hub.
 func isPartial(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".part", ".partial", ".crdownload", ".download", ".incomplete", ".tmp", ".aria2":

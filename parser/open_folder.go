@@ -20,7 +20,7 @@ type Folder struct {
 
 // OpenFolder opens a folder to read its other files. The caller closes it.
 func OpenFolder(b *limits.Budget, path string) (*Folder, error) {
-	s, err := at(path)
+	s, err := sourceAt(path)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +46,11 @@ func ConfigsFrom(b *limits.Budget, m tensor.Model, path string) error {
 		return err
 	}
 	own, ok := p.Placed().(*folder)
-	if !ok { // of one file that was opened by another
+	if !ok { // a single file that was not opened by this package
 		p.Place(d.folder, d.folder)
 		return nil
 	}
-	own.also = both{own.also, d.folder}
+	own.closer = both{own.closer, d.folder}
 	p.Place(d.folder, own)
 	return nil
 }
@@ -65,7 +65,7 @@ func (c both) Close() error {
 	return errors.Join(c.a.Close(), c.b.Close())
 }
 
-// pipelineName is where diffusers lists the components of a pipeline.
+// pipelineName is the file in which diffusers lists the components of a pipeline.
 const pipelineName = "model_index.json"
 
 // IsPipeline reports whether a folder is a pipeline of diffusers, in which each component

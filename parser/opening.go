@@ -10,8 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An entry is one model of a folder: a file, an index of shards, or, where there
-// is no index, the shards of a set.
+// An entry is one model of a folder: a file, an index of shards, or, without an index, a
+// set of shards.
 type entry struct {
 	name   string
 	shards []string
@@ -29,9 +29,9 @@ func openIn(b *limits.Budget, d *folder, e entry) (tensor.Model, error) {
 	}()
 	m, found, err := d.model(b, e)
 	if err != nil {
-		return nil, unfinished(e.name, err)
+		return nil, explainTruncated(e.name, err)
 	}
-	if m, err = noted(b, m, found...); err != nil {
+	if m, err = addFindings(b, m, found...); err != nil {
 		return nil, err
 	}
 	if p, ok := m.(tensor.Placer); ok {
@@ -41,23 +41,23 @@ func openIn(b *limits.Budget, d *folder, e entry) (tensor.Model, error) {
 	return m, nil
 }
 
-// model decodes an entry. What its name promises and its content is not, comes
-// back as a finding.
+// model decodes an entry. Differences between its name and its content are returned as
+// findings.
 func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Finding, error) {
 	if f := byIndex(e.name); f != nil {
 		return d.index(b, f, e.name)
 	}
 	h, err := tensor.OpenFile(d, e.name)
 	if err != nil {
-		return nil, nil, inside(err)
+		return nil, nil, wrapFolderError(err)
 	}
-	f, alias, err := admitted(b, h, h.Size)
+	f, alias, err := detectAllowed(b, h, h.Size)
 	if err != nil {
 		return nil, nil, err
 	}
 	found := []*tensor.Finding{alias, misnamed(e.name, f)}
-	if e.shards == nil && f.part != nil && f.part(e.name) {
-		e.shards = d.set(e.name)
+	if e.shards == nil && f.isShard != nil && f.isShard(e.name) {
+		e.shards = d.setOf(e.name)
 	}
 	if e.shards != nil && f.shards != nil {
 		h.Close()
@@ -66,7 +66,7 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 		if err != nil {
 			return nil, nil, d.explain(b, err, func(*limits.Budget) []string { return e.shards })
 		}
-		return m, append(set.found, found[1:]...), nil // the first file is of the set
+		return m, append(set.found, found[1:]...), nil // the first file belongs to the set
 	}
 	m, err := f.decode(b, h, h.Size)
 	if p, ok := m.(tensor.Piece); ok && err == nil {
@@ -99,8 +99,8 @@ func (d *folder) index(b *limits.Budget, f *format, name string) (tensor.Model, 
 	return m, set.found, nil
 }
 
-// set lists the files of the set that a file is of; that one at least.
-func (d *folder) set(name string) []string {
+// setOf lists the files of the set that a file belongs to, at least the file itself.
+func (d *folder) setOf(name string) []string {
 	if all, err := modelsOf(d); err == nil {
 		for _, e := range all {
 			if slices.Contains(e.shards, name) {
@@ -111,17 +111,17 @@ func (d *folder) set(name string) []string {
 	return []string{name}
 }
 
-// inside places an error that says why a file of the folder is not read; the
-// system's own are left as they are.
-func inside(err error) error {
+// wrapFolderError gives a place to an error about a file of the folder. Errors of the
+// system are returned unchanged.
+func wrapFolderError(err error) error {
 	if ClassOf(err) == Internal {
 		return err
 	}
 	return wire.At(detection, "", wire.NoOffset, err)
 }
 
-// explain looks at the files of a set that could not be read. One that is no
-// model at all, such as a Git LFS pointer, says more than what a parser found.
+// explain examines the files of a set that could not be read. If one is not a model at
+// all, such as a Git LFS pointer, it returns that error instead.
 func (d *folder) explain(b *limits.Budget, err error, files func(*limits.Budget) []string) error {
 	if c := ClassOf(err); c != Malformed && c != Truncated {
 		return err
@@ -137,7 +137,7 @@ func (d *folder) explain(b *limits.Budget, err error, files func(*limits.Budget)
 		n, _ := h.ReadAt(begin[:], 0)
 		if byIndex(name) != nil && bytes.HasPrefix(trimText(begin[:n]), []byte("{")) {
 			h.Close()
-			continue // an index is such a text: its parser says what is wrong with it
+			continue // an index is JSON as well: its parser reports the error
 		}
 		_, _, foreign := detect(b, h, h.Size)
 		h.Close()
@@ -148,8 +148,7 @@ func (d *folder) explain(b *limits.Budget, err error, files func(*limits.Budget)
 	return err
 }
 
-// openOnly opens the one model of a folder, or the one that the folder's library
-// reads.
+// openOnly opens the only model of a folder, or the one that the folder's library reads.
 func openOnly(b *limits.Budget, d *folder, path string) (tensor.Model, error) {
 	models, note, err := only(b, d)
 	if err != nil {
@@ -160,7 +159,7 @@ func openOnly(b *limits.Budget, d *folder, path string) (tensor.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	noticed, err := noted(b, m, note)
+	noticed, err := addFindings(b, m, note)
 	if err != nil {
 		m.Close()
 	}
@@ -176,7 +175,7 @@ func only(b *limits.Budget, d *folder) (entry, *tensor.Finding, error) {
 	if err != nil {
 		return entry{}, nil, err
 	}
-	if models = whole(models); len(models) != 1 {
+	if models = withoutLooseShards(models); len(models) != 1 {
 		return entry{}, nil, wire.At(detection, "", wire.NoOffset, notOne(d, models))
 	}
 	return models[0], note, nil
@@ -186,7 +185,7 @@ func notOne(d fs.FS, models []entry) error {
 	if len(models) > 0 {
 		return wire.ErrUnsupported.By("detect.many-models").With("the folder holds %d models: name one, such as %s", len(models), wire.Quote(models[0].name))
 	}
-	if is := elsewhere(d); is != "" {
+	if is := hintFor(d); is != "" {
 		return wire.ErrUnsupported.By("detect.no-model").With("no weight files in this folder itself, which is %s", is)
 	}
 	return wire.ErrUnsupported.By("detect.no-model").With("no weight files in this folder itself")
@@ -195,11 +194,12 @@ func notOne(d fs.FS, models []entry) error {
 // modelsOf applies the rule of [Find] to one folder.
 func modelsOf(fsys fs.FS) ([]entry, error) {
 	all, err := entriesOf(fsys)
-	return whole(all), err
+	return withoutLooseShards(all), err
 }
 
-// whole leaves of models beside indexes those that are whole by their name.
-func whole(all []entry) []entry {
+// withoutLooseShards drops, from a folder with an index, all files but those whose name
+// is that of a whole model.
+func withoutLooseShards(all []entry) []entry {
 	if !slices.ContainsFunc(all, func(e entry) bool { return byIndex(e.name) != nil }) {
 		return all
 	}
@@ -226,7 +226,7 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 		case byExt(name) == nil:
 		default:
 			set, ok := tensor.ParseShardName(name)
-			if f := byExt(name); !ok || f.shards == nil || f.part != nil && !f.part(name) {
+			if f := byExt(name); !ok || f.shards == nil || f.isShard != nil && !f.isShard(name) {
 				files = append(files, entry{name: name})
 				continue
 			}
@@ -242,7 +242,7 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 	return append(indexes, files...), nil
 }
 
-// byIndex finds the format whose shards a file name says to be an index of.
+// byIndex returns the format whose shards an index of this name lists.
 func byIndex(name string) *format {
 	kind, ok := tensor.ParseIndexName(name)
 	if !ok {

@@ -10,12 +10,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// others reads the other files of a format in the folder, one at a time.
+// others returns a function that reads the other files of a format in the folder, one at
+// a time.
 func (d *folder) others(f *format, name string) func(*limits.Budget, func(string, tensor.Model) error) error {
 	return func(b *limits.Budget, each func(string, tensor.Model) error) error {
 		list, err := fs.ReadDir(d, ".")
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-			return nil // no folder that can be listed
+			return nil // the folder cannot be listed
 		}
 		if err != nil {
 			return err
@@ -40,21 +41,21 @@ func (d *folder) other(b *limits.Budget, f *format, name string, each func(strin
 	defer b.Close()
 	h, err := tensor.OpenFile(d, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a link to nothing
+		return nil // a dangling link
 	}
 	if err != nil {
-		return unlessNone(err)
+		return ignoreNotModel(err)
 	}
 	defer h.Close()
 	m, err := f.decode(b, h, h.Size)
 	if err != nil {
-		return unlessNone(err)
+		return ignoreNotModel(err)
 	}
 	return errors.Join(each(name, m), m.Close())
 }
 
-// unlessNone is nil for a file that no loader reads as a model.
-func unlessNone(err error) error {
+// ignoreNotModel returns nil if the error means that the file is not a model.
+func ignoreNotModel(err error) error {
 	if c := ClassOf(err); c == Limit || c == Internal {
 		return err
 	}

@@ -29,38 +29,38 @@ func (h *head) polyglot(f *format) (*tensor.Finding, error) {
 	return &tensor.Finding{Code: "detect.polyglot", Severity: tensor.Danger, Off: off, Text: text}, nil
 }
 
-// alias finds the archive or the pickle that a file is besides what its first
-// bytes say.
+// alias returns the archive or pickle that the file also is, besides what its first bytes
+// say.
 func (h *head) alias() (what string, off int64, err error) {
 	if looksZip(h) == yes {
 		return "", 0, nil
 	}
 	what, off, err = unwrap.Alias(h.r, h.size, h.p)
 	if what == "" && err == nil && !h.isPickle() {
-		what, off, err = h.program()
+		what, off, err = h.findPickle()
 	}
 	return what, off, wire.At(detection, "", off, err)
 }
 
-// isPickle reports a file that is a pickle to us, too: a legacy checkpoint.
+// isPickle reports whether this package too reads the file as a pickle: a legacy
+// checkpoint.
 func (h *head) isPickle() bool {
 	kind, _ := pth.Sniff(h.p)
 	return kind == pth.KindLegacy
 }
 
-// firstSteps bounds what is asked of the beginning of each file.
-var firstSteps = limits.Policy{MaxTotalBytes: 1 << 20, MaxWorkingSet: 1 << 20, MaxSteps: 1 << 16, Timeout: limits.NoTimeout}
+// pickleProbe bounds the work on the beginning of each file.
+var pickleProbe = limits.Policy{MaxTotalBytes: 1 << 20, MaxWorkingSet: 1 << 20, MaxSteps: 1 << 16, Timeout: limits.NoTimeout}
 
-// program finds a pickle in a file of another format: torch.load and pickle.load
-// take any file for one, and run it from its first byte to its end or to the
-// first byte that is no instruction. The length before a safetensors header may
-// say "a line of text follows", with the instructions after that line, in a
-// tensor. Such a file names a global; one that goes on by chance, as long as it
-// does, names nothing that Python could import. Nor does a code of the extension
-// registry, with which the length of an honest header may begin: it was never given a
-// meaning, and loaders refuse it.
-func (h *head) program() (what string, off int64, err error) {
-	b := firstSteps.Budget(context.Background())
+// findPickle finds a pickle in a file of another format. torch.load and pickle.load run
+// any file as a pickle, from its first byte to its end or to the first invalid opcode.
+// The length before a safetensors header may be the opcode of a line of text, with more
+// opcodes after that line, in a tensor. Such a pickle names a global. A file that is a
+// pickle by chance, up to some byte, names nothing that Python could import. Neither does
+// a code of the extension registry, with which the length of an honest header may begin:
+// no code is registered, and loaders refuse it.
+func (h *head) findPickle() (what string, off int64, err error) {
+	b := pickleProbe.Budget(context.Background())
 	defer b.Close()
 	first := vm.ScanNext(b, bytes.NewReader(h.p), 0, int64(len(h.p)))
 	if wire.ClassOf(first.Err) == wire.Malformed && len(first.Graph.Globals()) == 0 {
@@ -79,7 +79,7 @@ func (h *head) program() (what string, off int64, err error) {
 	return "", 0, nil
 }
 
-// importable reports what could be the name of a module.
+// importable reports whether module could be the name of a Python module.
 func importable(module string) bool {
 	for i := range len(module) {
 		switch c := module[i]; {
@@ -91,8 +91,8 @@ func importable(module string) bool {
 	return module != ""
 }
 
-// setFolder opens the files of a set: each is held to what detection asks of a
-// file that is a model by itself.
+// A setFolder opens the files of a set with the checks that detection makes for a single
+// file.
 type setFolder struct {
 	*folder
 	b     *limits.Budget
@@ -109,7 +109,7 @@ func (s *setFolder) Open(name string) (fs.File, error) {
 	r, ok := file.(io.ReaderAt)
 	info, err := file.Stat()
 	if !ok || err != nil || !info.Mode().IsRegular() {
-		return file, nil // the caller asks for these, and says so
+		return file, nil // the caller asks for one of these by name
 	}
 	h := &head{r: r, size: info.Size(), b: s.b}
 	h.p = h.buf[:min(h.size, headLen)]

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// openPTHIndex opens the checkpoints that pytorch_model.bin.index.json names, as
-// one model.
+// openPTHIndex opens the checkpoints that pytorch_model.bin.index.json lists as one
+// model.
 func openPTHIndex(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
 	x, err := tensor.ReadIndex(b, fsys, name, "pth")
 	if err != nil {
@@ -27,7 +27,7 @@ func openPTHIndex(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, erro
 	return set, nil
 }
 
-// openPTHShards opens the checkpoints of a set without an index.
+// openPTHShards opens a set of checkpoints without an index as one model.
 func openPTHShards(b *limits.Budget, fsys fs.FS, files []string) (tensor.Model, error) {
 	sorted, err := tensor.SortShards("pth", files)
 	if err != nil {

@@ -12,11 +12,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// isStored reports a name in a store of ollama, where a path is expected.
+// isStored reports whether a path is a name in a store of ollama.
 func isStored(path string) bool { return strings.HasPrefix(path, ollama.Prefix) }
 
-// openStored opens the model that a name stands for, in the first store that
-// knows it.
+// openStored opens the model with a name, from the first store that has it.
 func openStored(b *limits.Budget, path string) (tensor.Model, error) {
 	d, n, err := storeOf(b, path)
 	if err != nil {
@@ -25,7 +24,7 @@ func openStored(b *limits.Budget, path string) (tensor.Model, error) {
 	return openStore(b, d, n)
 }
 
-// storeOf opens the first store that knows a name.
+// storeOf opens the first store that has a name.
 func storeOf(b *limits.Budget, path string) (*folder, ollama.Name, error) {
 	n, err := ollama.ParseName(path)
 	if err != nil {
@@ -34,12 +33,12 @@ func storeOf(b *limits.Budget, path string) (*folder, ollama.Name, error) {
 	for _, dir := range ollama.Folders() {
 		root, err := os.OpenRoot(dir)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			continue // the next one may hold it
+			continue // the next one may have it
 		}
 		if err != nil {
 			return nil, n, err
 		}
-		c := &confined{root: root}
+		c := &confinedFolder{root: root}
 		d := newFolder(b, c, c)
 		if _, err := fs.Stat(d, n.Path()); errors.Is(err, fs.ErrNotExist) {
 			d.Close()
@@ -88,7 +87,7 @@ func visitLayer(store fs.FS, l ollama.Layer, visit func(ollama.Layer, *tensor.Ha
 	return visit(l, h, nil)
 }
 
-// openStore opens a model of one store, which it then owns.
+// openStore opens a model of a store, and closes the store with it.
 func openStore(b *limits.Budget, d *folder, n ollama.Name) (tensor.Model, error) {
 	done := false
 	defer func() {

@@ -12,7 +12,7 @@ import (
 // name.
 func Reads(m tensor.Model, file fs.FileInfo) bool {
 	found := false
-	eachOpen(m, func(o *opened, now fs.FileInfo, err error) {
+	eachOpen(m, func(o *openFile, now fs.FileInfo, err error) {
 		found = found || err == nil && os.SameFile(now, file)
 	})
 	return found
@@ -22,23 +22,23 @@ func Reads(m tensor.Model, file fs.FileInfo) bool {
 // modification time than when it was opened: the bytes read may be of two versions.
 func Unchanged(m tensor.Model) error {
 	var failed error
-	eachOpen(m, func(o *opened, now fs.FileInfo, err error) {
+	eachOpen(m, func(o *openFile, now fs.FileInfo, err error) {
 		switch {
 		case failed != nil:
 		case err != nil:
 			failed = err
-		case now.Size() < o.was.Size():
-			failed = wire.ErrTruncated.With("file %s shrank from %d to %d bytes while it was read", wire.Quote(now.Name()), o.was.Size(), now.Size())
-		case now.Size() != o.was.Size() || !now.ModTime().Equal(o.was.ModTime()):
+		case now.Size() < o.info.Size():
+			failed = wire.ErrTruncated.With("file %s shrank from %d to %d bytes while it was read", wire.Quote(now.Name()), o.info.Size(), now.Size())
+		case now.Size() != o.info.Size() || !now.ModTime().Equal(o.info.ModTime()):
 			failed = wire.ErrMismatch.By("file.changed").With("file %s changed while it was read", wire.Quote(now.Name()))
 		}
 	})
 	return wire.At(detection, "", wire.NoOffset, failed)
 }
 
-// eachOpen looks at every file of a model that is open.
-func eachOpen(m tensor.Model, look func(o *opened, now fs.FileInfo, err error)) {
-	if of, ok := m.(interface{ Sources() []tensor.Model }); ok { // made of several
+// eachOpen calls look for every open file of a model.
+func eachOpen(m tensor.Model, look func(o *openFile, now fs.FileInfo, err error)) {
+	if of, ok := m.(interface{ Sources() []tensor.Model }); ok { // a set
 		for _, source := range of.Sources() {
 			eachOpen(source, look)
 		}

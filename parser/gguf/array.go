@@ -10,11 +10,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An Array is a list of values: a range of the file that is read when it is
-// asked for. The iterators charge what they read and yield an error at most
-// once, as the last thing; asking for another type than the elements have is
-// such an error. An Array may be used by several goroutines, each with its own
-// iterator.
+// An Array is a list of values: a range of the file that is read on demand. The iterators
+// charge what they read. They yield at most one error, as the last item; asking for
+// another type than the elements have is one. Several goroutines may use an Array, each
+// with its own iterator.
 type Array struct {
 	f    *file
 	elem Kind
@@ -155,7 +154,7 @@ func (r *reader) array() (Array, error) {
 	return Array{r.f, elem, n, tensor.Span{Off: at, Len: r.c.Off() - at}}, nil
 }
 
-// wholeNumber widens the bits of an integer kind with its sign.
+// wholeNumber sign-extends the bits of an integer.
 func wholeNumber(k Kind, n uint64) int64 {
 	switch k {
 	case KindI8:

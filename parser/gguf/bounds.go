@@ -13,21 +13,21 @@ const ropeScalings = " none linear yarn longrope "
 // maxArch is longer than the name of any architecture.
 const maxArch = 64
 
-// hparams are numbers that llama.cpp asserts something of, all of them together
+// hparams are the numbers that llama.cpp asserts something about in combination
 // (llama_model_base::load_hparams).
 type hparams struct {
 	arch string
 	d    *decoder
 }
 
-// findBounds looks at the numbers that must fit each other.
+// findBounds adds findings for numbers that do not fit each other.
 func (d *decoder) findBounds() error {
 	arch := d.out.find(archKey)
 	if arch == nil || arch.kind != KindString || len(arch.str) > maxArch {
 		return nil
 	}
 	h := hparams{arch.str, d}
-	for _, look := range [...]func() error{h.experts, h.nextLayers, h.rope} {
+	for _, look := range [...]func() error{h.checkExperts, h.checkNextLayers, h.checkRope} {
 		if err := look(); err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func (d *decoder) findBounds() error {
 	return nil
 }
 
-// get finds a key of the architecture, of a kind that llama.cpp takes.
+// get returns the key of the architecture if its value is of a kind that llama.cpp takes.
 func (h *hparams) get(key string) *pair {
 	p := h.d.out.find(h.arch + key)
 	if r, _ := ruleFor(key); p == nil || !r.fits(p) {
@@ -44,13 +44,13 @@ func (h *hparams) get(key string) *pair {
 	return p
 }
 
-// number is the value of a key, of an array the largest.
+// number returns the value of a key, for an array the largest.
 func (h *hparams) number(p *pair) (uint64, error) {
 	if p.kind != KindArray {
 		return p.num, nil
 	}
 	if p.num > maxLayers || p.elem == KindBool {
-		return 0, nil // refused, or no count of anything
+		return 0, nil // llama.cpp refuses it, or it is not a count
 	}
 	most := uint64(0)
 	for n, err := range (Array{h.d.f, p.elem, p.num, p.body}).Ints(h.d.b) {
@@ -62,10 +62,11 @@ func (h *hparams) number(p *pair) (uint64, error) {
 	return most, nil
 }
 
-// What states how many experts there are; the last that is there is pointed at.
+// expertKeys state how many experts there are. A finding points to the last one that is
+// present.
 var expertKeys = [...]string{".expert_count", ".expert_used_count", ".expert_group_count", ".expert_group_used_count"}
 
-func (h *hparams) experts() error {
+func (h *hparams) checkExperts() error {
 	var n [len(expertKeys)]uint64
 	var at *pair
 	for i, key := range expertKeys {
@@ -81,7 +82,7 @@ func (h *hparams) experts() error {
 	}
 	all, used, groups, groupsUsed := n[0], n[1], n[2], n[3]
 	if all <= 1 && (h.arch == "hunyuan-dense" || h.arch == "hunyuan_vl") {
-		return nil // there it means none
+		return nil // 0 means none there
 	}
 	fits := used <= all && (all == 0) == (used == 0) && (groups < all || groups == 0)
 	if groups > 1 {
@@ -94,7 +95,7 @@ func (h *hparams) experts() error {
 		"%d experts, %d of them used, in %d groups, %d of them used: %s aborts", all, used, groups, groupsUsed, llamaCPP)
 }
 
-func (h *hparams) nextLayers() error {
+func (h *hparams) checkNextLayers() error {
 	next, layers := h.get(".nextn_predict_layers"), h.get(".block_count")
 	if next == nil || layers == nil || next.num <= layers.num {
 		return nil
@@ -103,7 +104,7 @@ func (h *hparams) nextLayers() error {
 		"%d of %d layers predict: %s aborts", next.num, layers.num, llamaCPP)
 }
 
-func (h *hparams) rope() error {
+func (h *hparams) checkRope() error {
 	p := h.get(".rope.scaling.type")
 	if p == nil || p.str != "" && strings.Contains(ropeScalings, " "+p.str+" ") && !strings.Contains(p.str, " ") {
 		return nil

@@ -13,7 +13,7 @@ import (
 // Format is the name that errors and models carry.
 const Format = "gguf"
 
-// Magic is how every GGUF file begins, in both byte orders.
+// Magic is the beginning of every GGUF file, in both byte orders.
 const Magic = "GGUF"
 
 // stage is where the decoder stands; stages follow each other in this order,
@@ -26,24 +26,24 @@ const (
 	stMagic    stage = iota // magic, version, byte order
 	stCounts                // numbers of tensors and keys
 	stKey                   // one key and its value
-	stAlign                 // what the keys say of the layout
+	stAlign                 // the alignment, from the keys
 	stTensor                // one tensor's description
 	stSpans                 // offsets of all tensors, end of the file
-	stFindings              // what other readers would stumble over
+	stFindings              // what other readers would reject or read differently
 	stDone
 )
 
 type decoder struct {
 	reader
 	stage stage
-	how   how
+	how   decodeMode
 	out   *File
 
-	tensors, keys int // numbers that the file states, bounded by its size
+	tensors, keys int // as stated in the file, bounded by its size
 	names         *wire.NameSet
-	dims          []int64      // room for shapes
+	dims          []int64      // block from which shapes are allocated
 	texts         limits.Texts // names of tensors
-	lastType      Type         // and its name, for rows of one unknown type
+	lastType      Type         // type of the previous row and its name, for many rows of one unknown type
 	lastName      string
 	part          bool   // of a split model
 	expanded      uint64 // bytes of all tensors once decoded, at most 2^63-1
@@ -52,16 +52,16 @@ type decoder struct {
 // Decode reads the header of a GGUF file of size bytes. Nothing of a tensor is
 // read, nor the elements of arrays beyond what it takes to find their end.
 func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
-	return decode(b, r, size, how{})
+	return decode(b, r, size, decodeMode{})
 }
 
-// how a file is decoded beyond the plain case.
-type how struct {
-	trace *tracer // told about every field
-	part  bool    // with its siblings, as one model
+// decodeMode says how a file is decoded.
+type decodeMode struct {
+	trace *tracer // if set, told about every field
+	part  bool    // one file of a split model
 }
 
-func decode(b *limits.Budget, r io.ReaderAt, size int64, how how) (*File, error) {
+func decode(b *limits.Budget, r io.ReaderAt, size int64, how decodeMode) (*File, error) {
 	f := &File{file: file{r: r, size: size}}
 	f.Name, f.Source = Format, r
 	d := &decoder{reader: f.reader(b), out: f, how: how}
@@ -75,7 +75,7 @@ func decode(b *limits.Budget, r io.ReaderAt, size int64, how how) (*File, error)
 	return d.out, nil
 }
 
-// step does one stage, or one key or tensor of it.
+// step performs one stage, or reads one key or tensor of it.
 func (d *decoder) step() error {
 	if err := d.steps.Step(); err != nil {
 		return err
@@ -100,13 +100,13 @@ func (d *decoder) step() error {
 	}
 }
 
-// The magics of what came before GGUF, as their bytes lie in a file.
-var ancestors = [...]struct{ magic, name string }{
+// oldMagics are the magics of the formats before GGUF, as their bytes are in a file.
+var oldMagics = [...]struct{ magic, name string }{
 	{"lmgg", "GGML"}, {"fmgg", "GGMF"}, {"tjgg", "GGJT"}, {"algg", "GGLA"},
 }
 
-// magic reads the magic and the version. The magic does not change with the
-// byte order; the version tells it, since it is small.
+// magic reads the magic and the version. The magic is the same in both byte orders; the
+// version, a small number, tells them apart.
 func (d *decoder) magic() error {
 	p, err := d.c.View(4)
 	if err != nil {
@@ -146,7 +146,7 @@ func (d *decoder) magic() error {
 }
 
 func (d *decoder) notGGUF(magic string) error {
-	for _, a := range ancestors {
+	for _, a := range oldMagics {
 		if a.magic == magic {
 			return d.c.Fail("", wire.ErrUnsupported.By("gguf.older").With("a %s file, older than GGUF: convert it with llama.cpp's convert_llama_ggml_to_gguf.py", a.name))
 		}
@@ -157,9 +157,8 @@ func (d *decoder) notGGUF(magic string) error {
 	return d.c.Fail("", wire.ErrMagic.By("gguf.foreign-magic").With("begins with %s", wire.Quote(magic)))
 }
 
-// counts reads how many tensors and keys follow. Both are asked to fit the
-// bytes that are left, at the least that one of each can take, so that nothing
-// is allocated for what the file cannot hold.
+// counts reads the numbers of tensors and keys. Each must fit into the remaining bytes at
+// the least size of one, so that nothing is allocated for what the file cannot hold.
 func (d *decoder) counts() error {
 	at := d.c.Off()
 	tensors, err := d.length("number of tensors")
@@ -185,7 +184,7 @@ func (d *decoder) counts() error {
 	if err := d.b.Items(int64(tensors + keys)); err != nil {
 		return d.c.FailAt("", at, err)
 	}
-	if _, ok := wire.Int(tensors+keys, wire.MaxSize); !ok { // on a 32-bit machine, whatever the policy allows
+	if _, ok := wire.Int(tensors+keys, wire.MaxSize); !ok { // int may have 32 bits, whatever the policy allows
 		return d.c.FailAt("", at, &limits.Error{Axis: limits.Items, Want: int64(tensors + keys), Left: math.MaxInt32})
 	}
 	d.tensors, d.keys = int(tensors), int(keys)

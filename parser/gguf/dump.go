@@ -22,7 +22,7 @@ const (
 // returns the error.
 func Dump(b *limits.Budget, w io.Writer, r io.ReaderAt, size int64) error {
 	t := &tracer{w: bufio.NewWriter(w), r: r}
-	f, err := decode(b, r, size, how{trace: t})
+	f, err := decode(b, r, size, decodeMode{trace: t})
 	if err == nil {
 		t.data(f)
 	}
@@ -42,7 +42,7 @@ type tracer struct {
 	err error // of reading the bytes to show
 }
 
-// head begins a part of the file.
+// head begins a section of the dump.
 func (t *tracer) head(format string, args ...any) {
 	fmt.Fprintf(t.w, "\n# "+format+"\n", args...)
 }
@@ -75,7 +75,7 @@ func (t *tracer) line(from, to int64, format string, args ...any) {
 	fmt.Fprintf(t.w, "%08x %-53s"+format+"\n", append([]any{from, hex.String()}, args...)...)
 }
 
-// shown is a value as one line of a dump may hold it.
+// shown returns a value as one line of a dump.
 func shown(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -102,7 +102,7 @@ func (t *tracer) array(b *limits.Budget, a Array) {
 		from := r.c.Off()
 		s, err := r.element()
 		if err != nil {
-			// What is wrong with the text is Verify's to say.
+			// Verify reports what is wrong with the text.
 			t.line(from, from+int64(a.f.width()), "element %d: %v", i, err)
 			break
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// copySize is how much of a body is in memory at once.
+// copySize is the buffer size for copying bodies.
 const copySize = 256 << 10
 
 // Encode writes a model as one GGUF file: its metadata and its tensors, in
@@ -78,8 +78,8 @@ func fill(w io.Writer, n int64, buf []byte) error {
 	return nil
 }
 
-// copyBody copies one tensor's bytes as they stand: also those of a type that
-// is not known here, which [tensor.Model.Body] would refuse to read.
+// copyBody copies the bytes of one tensor unchanged, also of unknown types, which
+// [tensor.Model.Body] refuses to read.
 func copyBody(b *limits.Budget, w io.Writer, m tensor.Model, t *tensor.Info, want int64, buf []byte) error {
 	var body io.Reader
 	if r, ok := m.At(*t); ok {
@@ -99,8 +99,8 @@ func copyBody(b *limits.Budget, w io.Writer, m tensor.Model, t *tensor.Info, wan
 	return err
 }
 
-// A spanReader reads a range in order; a range that became shorter is
-// truncated, not at its end.
+// A spanReader reads a range in order. If the file has become shorter, the error is
+// ErrTruncated, not io.EOF.
 type spanReader struct {
 	r        io.ReaderAt
 	at, left int64

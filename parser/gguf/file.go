@@ -43,14 +43,14 @@ func (f *File) Version() uint32 { return f.version }
 // Order is the byte order of the header and of the tensors.
 func (f *File) Order() tensor.Order { return f.order }
 
-// Alignment is what the offsets of the tensors are multiples of.
+// Alignment is the number of bytes that the offsets of the tensors are multiples of.
 func (f *File) Alignment() int64 { return f.alignment }
 
 // DataOffset is where in the file the data section begins, which the stated
 // offsets count from. Without tensors it may lie beyond the end of the file.
 func (f *File) DataOffset() int64 { return f.dataStart }
 
-// Type is the number of the i-th tensor's type.
+// Type is ggml's number of the i-th tensor's type.
 func (f *File) Type(i int) Type { return f.rows[i].typ }
 
 // Keys is the number of keys.
@@ -104,11 +104,10 @@ func (f *File) Findings() []tensor.Finding {
 	return f.Found.All()
 }
 
-// Verify reads the elements of all arrays and the padding: texts must be UTF-8
-// without NUL, truth values 0 or 1, padding zero. What it finds in the
-// vocabulary that other readers stumble over is added to the findings. A
-// second call gives the answer of the first, unless that was the account's or
-// the reader's.
+// Verify reads the elements of all arrays and the padding: texts must be UTF-8 without
+// NUL, truth values 0 or 1, padding zero. It adds findings about tokens that other
+// readers reject or confuse. A second call returns the result of the first, unless that
+// was an error of the account or the reader.
 func (f *File) Verify(b *limits.Budget) error {
 	f.verify.Lock()
 	defer f.verify.Unlock()
@@ -120,7 +119,7 @@ func (f *File) Verify(b *limits.Budget) error {
 	err := v.run()
 	switch wire.ClassOf(err) {
 	case wire.Limit, wire.Internal:
-		f.verify.done = len(f.Found.All()) > before // or it would be found again
+		f.verify.done = len(f.Found.All()) > before // a second run would find it again
 	default:
 		f.verify.done = true
 	}

@@ -7,8 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// The codes of the findings of this package. They are stable: policies name
-// them.
+// The codes of this package's findings. They are stable: policies name them.
 const (
 	CodeVersion   = "gguf.version"      // a version that most readers refuse
 	CodeBigEndian = "gguf.big-endian"   // a byte order that most readers refuse
@@ -39,14 +38,14 @@ const (
 	CodeTensor    = "gguf.tensor-unknown"
 )
 
-// Who was seen to do what: the version that the texts of findings speak of.
+// The versions of other readers that the texts of findings refer to.
 const (
 	llamaCPP = "llama.cpp 0c1e57098"
 	ggufPy   = "gguf-py 0.19"
 )
 
-// findings looks for what this file may hold and other readers abort on, refuse
-// or read otherwise. Only the policy refuses.
+// findings looks for what other readers abort on, refuse or read differently. Only the
+// policy refuses it here.
 func (d *decoder) findings() error {
 	for _, look := range [...]func() error{d.findLayout, d.findKeys, d.findBounds, d.findVocabulary, d.findTensors, d.findTemplates} {
 		if err := look(); err != nil {
@@ -61,7 +60,7 @@ func (d *decoder) found(code string, s tensor.Severity, where string, off int64,
 	return d.out.Found.Add(d.b, Format, tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: fmt.Sprintf(format, args...)})
 }
 
-// findLayout looks at the file as a whole.
+// findLayout adds findings about the file as a whole.
 func (d *decoder) findLayout() error {
 	f := d.out
 	if f.version == 1 {
@@ -96,7 +95,7 @@ func (d *decoder) findLayout() error {
 	return nil
 }
 
-// findGaps speaks of the gaps that the quirk let through.
+// findGaps adds a finding about the gaps that the quirk allowed.
 func (d *decoder) findGaps() error {
 	f := d.out
 	gaps, first := 0, 0
@@ -126,7 +125,7 @@ func (d *decoder) keyOffset(key string) int64 {
 	return wire.NoOffset
 }
 
-// findings speaks of what the elements showed.
+// findings adds findings about the elements that were read.
 func (v *verifier) findings() error {
 	f, b := v.out, v.b
 	add := func(code string, s tensor.Severity, key string, off int64, format string, args ...any) error {

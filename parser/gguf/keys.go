@@ -12,23 +12,23 @@ import (
 
 const archKey = "general.architecture"
 
-// A rule is the kind of value that llama.cpp asks for; it refuses another. A
-// key that begins with a dot stands after the name of the architecture.
+// A rule is the kind of value that llama.cpp requires for a key. A key that begins with a
+// dot follows the name of the architecture.
 type rule struct {
 	key   string
 	kind  Kind // of the value, or of the elements if list is always
-	lists lists
+	lists listUse
 }
 
-type lists uint8
+type listUse uint8
 
 const (
-	never  lists = iota // a scalar
-	either              // a scalar, or an array with one value per layer
-	always              // an array
+	never  listUse = iota // a scalar
+	either                // a scalar, or an array with one value per layer
+	always                // an array
 )
 
-// What llama.cpp's get_key, get_key_or_arr and get_arr are called with
+// rules are the arguments of llama.cpp's get_key, get_key_or_arr and get_arr
 // (src/llama-model.cpp, src/llama-vocab.cpp, src/models), sorted by key.
 var rules = [...]rule{
 	{".attention.causal", KindBool, never},
@@ -145,7 +145,7 @@ func ruleFor(key string) (rule, bool) {
 	return rules[i], true
 }
 
-// fits reports whether llama.cpp would take the value.
+// fits reports whether llama.cpp would accept the value.
 func (r rule) fits(p *pair) bool {
 	if p.kind != KindArray {
 		return r.lists != always && p.kind == r.kind
@@ -175,14 +175,15 @@ func (r rule) want() string {
 	}
 }
 
-func (p *pair) is() string {
+func (p *pair) typeName() string {
 	if p.kind == KindArray {
 		return "an array of " + p.elem.String()
 	}
 	return p.kind.String()
 }
 
-// findKeys looks at every key: its text, and what llama.cpp asks of the known ones.
+// findKeys adds findings about keys: their text, and values that llama.cpp would not
+// accept.
 func (d *decoder) findKeys() error {
 	f := d.out
 	arch := ""
@@ -204,7 +205,7 @@ func (d *decoder) findKeys() error {
 		}
 		if !r.fits(p) {
 			if err := d.found(CodeKeyKind, tensor.Warning, place("key", i, p.key), p.off,
-				"is %s; %s requires %s and refuses the file", p.is(), llamaCPP, r.want()); err != nil {
+				"is %s; %s requires %s and refuses the file", p.typeName(), llamaCPP, r.want()); err != nil {
 				return err
 			}
 			continue
@@ -216,7 +217,7 @@ func (d *decoder) findKeys() error {
 	return nil
 }
 
-// findKeyText speaks of keys that are not printable ASCII, and of nested arrays.
+// findKeyText adds findings about keys that are not printable ASCII, and nested arrays.
 func (d *decoder) findKeyText(i int, p *pair) error {
 	for _, c := range []byte(p.key) {
 		if c <= ' ' || c > '~' {
@@ -234,13 +235,13 @@ func (d *decoder) findKeyText(i int, p *pair) error {
 	return nil
 }
 
-// What llama.cpp can hold: LLAMA_MAX_LAYERS and LLAMA_MAX_EXPERTS.
+// LLAMA_MAX_LAYERS and LLAMA_MAX_EXPERTS of llama.cpp.
 const (
 	maxLayers  = 512
 	maxExperts = 1024
 )
 
-// findValue looks at the values that llama.cpp asserts something of.
+// findValue adds findings about values that llama.cpp asserts something about.
 func (d *decoder) findValue(i int, p *pair, key string) error {
 	where := place("key", i, p.key)
 	switch key {
@@ -270,8 +271,8 @@ func (d *decoder) findValue(i int, p *pair, key string) error {
 	return nil
 }
 
-// findCharsMap asks that the map is longer than the table that it begins with,
-// whose size stands in its first four bytes, little endian in any file.
+// findCharsMap checks that the map is longer than its table, whose size is in the first
+// four bytes, always in little endian.
 func (d *decoder) findCharsMap(where string, p *pair) error {
 	if p.num >= 4 {
 		var head [4]byte
@@ -286,7 +287,7 @@ func (d *decoder) findCharsMap(where string, p *pair) error {
 		"%d bytes are too few for the table that they announce: %s refuses it, builds before 2026 read out of bounds", p.num, llamaCPP)
 }
 
-// findVocabulary compares what the file says of its tokens.
+// findVocabulary compares the arrays and numbers about tokens.
 func (d *decoder) findVocabulary() error {
 	f := d.out
 	tokens := f.find(tokensKey)
@@ -316,8 +317,8 @@ func (d *decoder) findVocabulary() error {
 	return nil
 }
 
-// outside reports an id that is no index below n. -1 in a signed kind, and its
-// bits in a u32, say that there is no such token.
+// outside reports whether an id is not an index below n. -1 in a signed kind, and its
+// bits in a u32, mean that there is no such token.
 func outside(p *pair, n uint64) bool {
 	if p.kind == KindU64 {
 		return p.num >= n

@@ -11,7 +11,7 @@ import (
 // MaxKeyBytes is the longest key that the specification allows.
 const MaxKeyBytes = 65535
 
-// A pair is one key and where its value lies. Scalars are kept, arrays are not.
+// A pair is one key and the place of its value. Scalars are kept, arrays are not.
 type pair struct {
 	key  string
 	str  string      // a string value
@@ -22,7 +22,7 @@ type pair struct {
 	elem Kind // of an array
 }
 
-// startKeys makes room for the keys and names, which counts has bounded.
+// startKeys allocates the list of keys, whose number is bounded by counts.
 func (d *decoder) startKeys() error {
 	var err error
 	f := d.out
@@ -83,7 +83,7 @@ func (d *decoder) keyName(p *pair) error {
 	return nil
 }
 
-// value reads the type of a value and the value, or for an array the way past it.
+// value reads the kind of a value and the value, or skips the elements of an array.
 func (d *decoder) value(p *pair) error {
 	kind, err := d.kind("value type")
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *decoder) value(p *pair) error {
 	return err
 }
 
-// scalarValue gives the bits of a scalar their Go type.
+// scalarValue converts the bits of a scalar to its Go type.
 func scalarValue(k Kind, n uint64) any {
 	switch k {
 	case KindU8:

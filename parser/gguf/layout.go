@@ -15,23 +15,23 @@ type Entry struct {
 	Value any
 }
 
-// Options of a file to be written. The zero value is what other programs
-// expect: version 3, little endian, the alignment that the metadata states.
+// Options for writing a file. The zero value is what other programs expect: version 3,
+// little endian, the alignment in the metadata.
 type Options struct {
 	// Version is 1, 2 or 3; 0 means 3.
 	Version uint32
 	// Order is the byte order of the header. Data are written as they are given,
 	// so each tensor must have this order.
 	Order tensor.Order
-	// Alignment is a power of two; 0 means what general.alignment says in the
-	// metadata, or else 32. The key is changed or added where it must be.
+	// Alignment is a power of two; 0 means that of general.alignment in the metadata, or
+	// else 32. The key is changed or added if necessary.
 	Alignment int64
 	// Types gives the numbers of the types of tensors whose DType is Unknown, by
 	// the index of the tensor. The size of such a tensor is its span's.
 	Types []Type
 }
 
-// Options is how to write the file again as it is.
+// Options returns the options that write the file again as it is.
 func (f *File) Options(b *limits.Budget) (Options, error) {
 	types, err := limits.Make[Type](b, len(f.rows))
 	if err != nil {
@@ -95,7 +95,7 @@ func encodeError(where string, err error) error {
 	return wire.At(Format, where, wire.NoOffset, err)
 }
 
-// options fills in what was left open and refuses what no file can be.
+// options fills in defaults and rejects options that no file can have.
 func (p *planner) options() error {
 	if p.o.Version == 0 {
 		p.o.Version = 3
@@ -133,7 +133,7 @@ func (p *planner) options() error {
 	return nil
 }
 
-// place finds the offsets, counted from the data section.
+// place computes the offsets, relative to the data section.
 func (p *planner) place() error {
 	var err error
 	n := len(p.infos)
@@ -172,7 +172,7 @@ func (p *planner) place() error {
 	return nil
 }
 
-// size is the bytes of a tensor that the format can hold.
+// size returns the number of bytes of a tensor, or an error if the format cannot hold it.
 func (p *planner) size(i int, info *tensor.Info) (int64, error) {
 	switch {
 	case len(info.Shape) > MaxDims:

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A tally counts tensors with one property and remembers the first of them, so
-// that a thousand of them are one finding.
+// A tally counts the tensors with a property and remembers the first, so that a thousand
+// of them are one finding.
 type tally struct {
 	code     string
 	severity tensor.Severity
@@ -26,7 +26,7 @@ func (t *tally) add(i int) {
 	t.count++
 }
 
-// tallies are what tensors may be noted for.
+// tallies has a tally for each property of tensors that is a finding.
 type tallies struct {
 	long, removed, unknown, internal, weight, empty, scalar, stray tally
 }
@@ -44,7 +44,7 @@ func newTallies() *tallies {
 	}
 }
 
-// findTensors looks at every tensor.
+// findTensors examines every tensor.
 func (d *decoder) findTensors() error {
 	n := newTallies()
 	arch, err := d.archNames()
@@ -102,8 +102,7 @@ func (d *decoder) report(t *tally) error {
 	return d.found(t.code, t.severity, place("tensor", t.first, info.Name), d.out.rows[t.first].off, "%s (%s)", text, wire.Clean(what, wire.MaxQuoted))
 }
 
-// badWeight reports a weight of a type that llama.cpp multiplies by without
-// having the code for it.
+// badWeight reports whether a weight has a type that llama.cpp cannot multiply by.
 func badWeight(i *tensor.Info) bool {
 	switch i.DType {
 	case tensor.I8, tensor.I16, tensor.I32, tensor.I64, tensor.F64:
@@ -113,7 +112,7 @@ func badWeight(i *tensor.Info) bool {
 	}
 }
 
-// findPart says that the file is one of several, unless it is opened as such.
+// findPart adds a finding if the file is one of several, unless it is opened as such.
 func (d *decoder) findPart() error {
 	if !d.part || d.how.part {
 		return nil
@@ -122,24 +121,24 @@ func (d *decoder) findPart() error {
 		"one file of a split model: %s loads it only with the others", llamaCPP)
 }
 
-// An archSet is the tensors that one architecture knows. Names repeat from
-// layer to layer, mostly in one order: the ones seen are kept, and the one that
-// followed last time is tried first.
+// An archSet is the set of tensors of one architecture. Names repeat from layer to layer,
+// usually in the same order: names already seen are kept, and the one that followed last
+// time is tried first.
 type archSet struct {
 	tensors string
 	seen    []seenName
 	next    int
 }
 
-// A seenName is a name that the architecture has: "output_norm.weight", or
-// "attn_q.weight" of any layer.
+// A seenName is a name of the architecture: "output_norm.weight", or "attn_q.weight" of
+// any layer.
 type seenName struct {
 	tail  string
 	layer bool
 }
 
-// archNames finds the architecture's tensors: nil when there is none, or when
-// the file is no model (an adapter, an importance matrix).
+// archNames returns the tensors of the architecture, nil if it is unknown or the file is
+// not a model (an adapter, an importance matrix).
 func (d *decoder) archNames() (*archSet, error) {
 	p := d.out.find(archKey)
 	if p == nil || p.kind != KindString || len(d.out.Infos) == 0 {
@@ -152,7 +151,7 @@ func (d *decoder) archNames() (*archSet, error) {
 	if tensors == "" {
 		return nil, nil
 	}
-	// Twice as many as there are kinds: some have a bias too.
+	// Twice the number of kinds, since some have a bias too.
 	seen, err := limits.Make[seenName](d.b, 2*strings.Count(tensors, " "))
 	if err != nil {
 		return nil, err
@@ -160,7 +159,7 @@ func (d *decoder) archNames() (*archSet, error) {
 	return &archSet{tensors: tensors, seen: seen[:0]}, nil
 }
 
-// withoutEnding cuts the ending that a tensor's name may have behind its kind.
+// withoutEnding cuts the suffix after the kind of a tensor.
 func withoutEnding(name string) string {
 	if name == "" {
 		return ""
@@ -182,7 +181,7 @@ func withoutEnding(name string) string {
 	return strings.TrimSuffix(name, ending)
 }
 
-// ofLayer cuts "blk.", a number and a dot off the front of a name.
+// ofLayer cuts the prefix "blk.N.".
 func ofLayer(name string) (tail string, ok bool) {
 	const front = len("blk.")
 	if len(name) <= front || name[:front] != "blk." {
@@ -215,22 +214,23 @@ func (s *archSet) has(name string) bool {
 	return s.look(want, name)
 }
 
-// look finds a name in the table, where numbers stand as "#".
+// look finds a name in the table, in which numbers are "#".
 func (s *archSet) look(want seenName, name string) bool {
 	var room [72]byte
 	whole, kind := normal(room[:0], withoutEnding(name)), withoutEnding(want.tail)
 	if whole == nil || !strings.Contains(s.tensors, " "+string(whole)+" ") {
 		return false
 	}
-	// One with another number in it would be kept anew for each number.
+	// Names with other numbers in them are not kept, since each number would be a new
+	// name.
 	if plain := string(whole) == kind || want.layer && string(whole[1:]) == kind; plain && len(s.seen) < cap(s.seen) {
 		s.seen = append(s.seen, want)
 	}
 	return true
 }
 
-// normal replaces the numbers of a name by "#" and "blk.#." by "#", in the room
-// given; nil when it does not fit, which no known name does.
+// normal replaces "blk.N." and other numbers by "#", and returns nil if the result does
+// not fit into room, which fits every known name.
 func normal(room []byte, name string) []byte {
 	for more := true; more; {
 		var part string
@@ -265,8 +265,8 @@ func number(s string) bool {
 // Knows reports an architecture that llama.cpp has.
 func Knows(arch string) bool { return tensorsOf(arch) != "" }
 
-// tensorsOf are the names that llama.cpp asks of an architecture, "" of one that it
-// does not have.
+// tensorsOf returns the names that llama.cpp uses for an architecture, "" if it is
+// unknown.
 func tensorsOf(arch string) string {
 	for i := range archs {
 		if archs[i].name == arch {

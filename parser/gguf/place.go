@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// place is the Where of an error or finding in the i-th key or tensor; the name
-// may not be known yet.
+// place returns the Where of an error or finding about the i-th key or tensor. The name
+// is "" if not yet known.
 func place(what string, i int, name string) string {
 	where := what + " " + strconv.Itoa(i)
 	if name != "" {
@@ -17,7 +17,7 @@ func place(what string, i int, name string) string {
 	return where
 }
 
-// within says in which key or tensor an error happened, unless the error says so already.
+// within adds to an error the key or tensor that it is about, unless it has one already.
 func within(where string, off int64, err error) error {
 	if e, ok := errors.AsType[*wire.Error](err); ok && e.Where == "" {
 		return wire.At(Format, where, e.Off, e.Err)

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A file is what it takes to read on in a file whose version is known.
+// A file is a file of known version, with what its readers need.
 type file struct {
 	r       io.ReaderAt
 	size    int64
@@ -17,8 +17,7 @@ type file struct {
 	order   tensor.Order
 }
 
-// width is the bytes of a length: countable things became 64 bits wide in
-// version 2.
+// width returns the size of a length in bytes. Version 2 widened counts to 64 bits.
 func (f *file) width() uint64 {
 	if f.version == 1 {
 		return 4
@@ -34,14 +33,14 @@ func (f *file) reader(b *limits.Budget) reader {
 	return r
 }
 
-// A reader reads the pieces that keys, arrays and tensor rows are made of.
+// A reader reads the parts of keys, arrays and tensor rows.
 type reader struct {
 	c     wire.Cursor
 	b     *limits.Budget
 	steps limits.Steps
 	f     *file
-	trace *tracer // nil unless a dump is asked for
-	count bool    // elements are charged as items: once, at Decode
+	trace *tracer // nil unless a dump is wanted
+	count bool    // charge elements as items, which only Decode does
 	nul   bool    // elements of arrays may hold NUL
 }
 
@@ -52,15 +51,15 @@ func (r *reader) items(n uint64) error {
 	return r.b.Items(int64(n))
 }
 
-// mark tells a dump about the size bytes before the cursor. On a path that
-// counts, ask for trace first: a value in an interface may cost an allocation.
+// mark tells the dump about the size bytes before the cursor. Callers on a hot path check
+// trace first, since converting value to an interface may allocate.
 func (r *reader) mark(what string, size uint64, value any) {
 	if r.trace != nil {
 		r.trace.add(r.c.Off()-int64(size), r.c.Off(), what, value)
 	}
 }
 
-// wide reads a number of things: 32 bits wide in version 1, else 64.
+// wide reads a count: 32 bits in version 1, else 64.
 func (r *reader) wide() (uint64, error) {
 	if r.f.version == 1 {
 		n, err := r.c.U32()
@@ -69,7 +68,7 @@ func (r *reader) wide() (uint64, error) {
 	return r.c.U64()
 }
 
-// length is wide for a number that a dump names.
+// length is wide with a name for the dump.
 func (r *reader) length(what string) (uint64, error) {
 	n, err := r.wide()
 	if err == nil && r.trace != nil {
@@ -78,9 +77,8 @@ func (r *reader) length(what string) (uint64, error) {
 	return n, err
 }
 
-// text reads a string: its length, then that many bytes of UTF-8 without NUL.
-// A NUL would end it early for readers in C and not for others; only a quirk
-// lets it pass, and only in arrays.
+// text reads a string: its length, then that many bytes of UTF-8 without NUL. A NUL would
+// end the string early for readers in C but not for others. A quirk allows it in arrays.
 func (r *reader) text(what string, most uint64, nul bool) (string, error) {
 	at := r.c.Off()
 	n, err := r.wide()
@@ -124,7 +122,7 @@ func (r *reader) kind(what string) (Kind, error) {
 	return k, nil
 }
 
-// scalar reads a number or a truth value as its bits.
+// scalar reads the bits of a number or a truth value.
 func (r *reader) scalar(k Kind) (n uint64, err error) {
 	at := r.c.Off()
 	switch k.size() {

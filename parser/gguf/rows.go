@@ -8,9 +8,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// usualRows reads rows in the form that almost all have: little endian, of a
-// known type, whole in the window of the file. It stops before any other, and
-// leaves it to the slow way to find what is wrong with it, if anything is.
+// usualRows reads rows of the common form: little endian, of a known type, whole in the
+// window of the file. It stops at any other row, which [decoder.row] reads, and refuses
+// if it is invalid.
 func (d *decoder) usualRows() error {
 	f := d.out
 	if f.version == 1 || f.order == tensor.Big || d.trace != nil {
@@ -46,8 +46,8 @@ func (d *decoder) usualRows() error {
 	return d.c.Skip(uint64(at))
 }
 
-// usual reads the row that w begins with, at off in the file. It returns the
-// bytes it takes, or 0 for a row of another form, of which nothing is kept.
+// usual reads the row at the beginning of w, at off in the file. It returns the size of
+// the row, or 0 for a row of another form, of which nothing is stored.
 func (d *decoder) usual(w []byte, off int64, r *row, info *tensor.Info) (int, error) {
 	if len(w) < 8 {
 		return 0, nil

@@ -5,9 +5,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// spans proves where the tensors lie: each begins where the one before it ends,
-// padded to the alignment, and the last one ends the file. What the table says
-// is looked at whole before it is held against the size of the file.
+// spans proves where the tensors are: each begins where the previous one ends, padded to
+// the alignment, and the last one ends the file. The whole table is checked before the
+// size of the file.
 func (d *decoder) spans() error {
 	f := d.out
 	f.headerEnd = d.c.Off()
@@ -20,7 +20,7 @@ func (d *decoder) spans() error {
 		return d.fileEnd(uint64(f.headerEnd))
 	}
 	next := uint64(0) // where the next tensor is expected, from start
-	short := -1       // the first tensor that the file does not hold
+	short := -1       // the first tensor that is not inside the file
 	for i := range f.Infos {
 		if err := d.steps.Step(); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (d *decoder) lastSpan() error {
 func (d *decoder) span(i int, next uint64) (uint64, error) {
 	f := d.out
 	info, offset := &f.Infos[i], f.rows[i].offset
-	open := i > 0 && f.Infos[i-1].DType == tensor.Unknown // the one before it runs to here
+	open := i > 0 && f.Infos[i-1].DType == tensor.Unknown // the previous tensor, of unknown size, extends to this one
 	switch {
 	case offset%uint64(f.alignment) != 0:
 		return 0, wire.ErrAlign.By("gguf.offset-unaligned").With("offset %d is not a multiple of %d", offset, f.alignment)
@@ -93,7 +93,7 @@ func (d *decoder) span(i int, next uint64) (uint64, error) {
 	return next, nil
 }
 
-// cut is why tensor i ends behind the file.
+// cut returns the error for tensor i, which ends beyond the end of the file.
 func (d *decoder) cut(i int) error {
 	f := d.out
 	if i == len(f.Infos)-1 && d.ternary(i, uint64(f.size-f.dataStart)) {
@@ -102,9 +102,9 @@ func (d *decoder) cut(i int) error {
 	return wire.ErrTruncated.With("needs the bytes up to %#x, but the file has %#x", f.Infos[i].Span.End(), f.size)
 }
 
-// ternary reports a tensor of type 42 that ends at next, from the start of the
-// data, in blocks of 256 elements and 42 bytes. Before type 42 was Q2_0, a pull
-// request wrote STQ1_0 under that number.
+// ternary reports whether a tensor of type 42 ends at next, relative to the data, if its
+// blocks have 256 elements and 42 bytes. A pull request wrote STQ1_0 as type 42 before
+// that became Q2_0.
 func (d *decoder) ternary(i int, next uint64) bool {
 	info := &d.out.Infos[i]
 	n := info.Elements()
@@ -120,7 +120,7 @@ func errTernary() error {
 	return wire.ErrUnsupported.By("gguf.ternary").With("STQ1_0 of %s, written as type 42 before that number became Q2_0: quantize the original model again", stqFork)
 }
 
-// hint names the one known reason for a file to be off by a little.
+// hint returns a known reason for a file that is a few bytes too short.
 func (d *decoder) hint(i int) string {
 	if i > 0 && d.out.Infos[i-1].DType == tensor.Q2_0 {
 		return " (some forks write type 42 in blocks of 128 elements, 34 bytes)"
@@ -128,8 +128,8 @@ func (d *decoder) hint(i int) string {
 	return ""
 }
 
-// fileEnd asks that nothing but padding follows the last byte that means
-// something. Writers may leave that padding out.
+// fileEnd checks that only padding follows the last byte with a meaning. Writers may omit
+// that padding.
 func (d *decoder) fileEnd(end uint64) error {
 	f := d.out
 	padded, ok := pad(end, f.alignment)

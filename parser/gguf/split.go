@@ -13,16 +13,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// The keys of a file of a split model, which llama-gguf-split writes as u16,
-// u16 and i32. Numbers begin with 0 in the keys and with 1 in file names.
+// The keys of a file of a split model, which llama-gguf-split writes as u16, u16 and i32.
+// Numbers start from 0 in keys and from 1 in file names.
 const (
 	splitNoKey      = "split.no"
 	splitCountKey   = "split.count"
 	splitTensorsKey = "split.tensors.count"
 )
 
-// IsSplitName reports a file name of the form PREFIX-00001-of-00003.gguf and
-// what it says: the prefix, the file's number from 1, and how many there are.
+// IsSplitName parses a file name of the form PREFIX-00001-of-00003.gguf: the prefix, the
+// file's number from 1, and the number of files.
 func IsSplitName(name string) (prefix string, no, count int, ok bool) {
 	stem, ok := strings.CutSuffix(path.Base(name), ".gguf")
 	const tail = len("-00001-of-00003")
@@ -41,14 +41,14 @@ func IsSplitName(name string) (prefix string, no, count int, ok bool) {
 	return prefix, no, count, true
 }
 
-// SplitName is the name of one file of a split model.
+// SplitName returns the name of one file of a split model.
 func SplitName(prefix string, no, count int) string {
 	return fmt.Sprintf("%s-%05d-of-%05d.gguf", prefix, no, count)
 }
 
-// OpenSplit opens all files of a split model, given the name of any one of
-// them, from one folder, as one model. What the files say of themselves must
-// agree with their names: number, count, and the tensors of all together.
+// OpenSplit opens all files of a split model in one folder as one model, given the name
+// of any of them. The keys of the files must agree with their names: number, count, and
+// the total number of tensors.
 func OpenSplit(b *limits.Budget, fsys fs.FS, name string) (*tensor.Sharded, error) {
 	prefix, _, count, ok := IsSplitName(name)
 	if !ok {
@@ -66,7 +66,7 @@ func OpenSplit(b *limits.Budget, fsys fs.FS, name string) (*tensor.Sharded, erro
 	}
 	parts := 0
 	open := func(b *limits.Budget, h *tensor.Handle) (tensor.Model, error) {
-		f, err := decode(b, h, h.Size, how{part: true})
+		f, err := decode(b, h, h.Size, decodeMode{part: true})
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func OpenSplit(b *limits.Budget, fsys fs.FS, name string) (*tensor.Sharded, erro
 	return s, nil
 }
 
-// inFile says in which file of the set an error lies.
+// inFile adds the name of a file of the set to an error.
 func inFile(name string, err error) error {
 	where := "shard " + wire.Quote(name)
 	if e, ok := errors.AsType[*wire.Error](err); ok {
@@ -120,16 +120,16 @@ func (f *File) agrees(i, count int) error {
 	return nil
 }
 
-// show is a value as a message may hold it.
+// show returns a value for messages.
 func (p *pair) show() string {
 	if p.kind == KindString || p.kind == KindArray {
-		return p.is()
+		return p.typeName()
 	}
 	return fmt.Sprint(scalarValue(p.kind, p.num))
 }
 
-// splitTensors compares the number of tensors of all files with what this one
-// says it is. The first file must say it.
+// splitTensors compares the total number of tensors with what this file states. The first
+// file must state it.
 func (f *File) splitTensors(total int, must bool) error {
 	p := f.find(splitTensorsKey)
 	if p == nil {

@@ -7,19 +7,20 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// templateKey is the model's chat template; named ones stand under it, after a dot.
+// templateKey is the key of the chat template; named templates have keys that continue it
+// with a dot.
 const templateKey = "tokenizer.chat_template"
 
-// maxTemplate is how long a chat template may be before a finding says so: the
-// longest of 71 published ones has 17 KB.
+// maxTemplate is the length above which a chat template is a finding. The longest of 71
+// published ones has 17 KB.
 const maxTemplate = 256 << 10
 
-// CodeTemplate begins the codes of findings in chat templates: after it stands a code of
-// package jinja, or "size".
+// CodeTemplate is the prefix of codes of findings in chat templates, followed by a code
+// of package jinja or "size".
 const CodeTemplate = "gguf.template-"
 
-// findTemplates looks through the chat templates for what reaches outside them.
-// Servers render these, some without a sandbox (CVE-2024-34359).
+// findTemplates searches chat templates for access to Python objects. Servers render
+// templates, some without a sandbox (CVE-2024-34359).
 func (d *decoder) findTemplates() error {
 	for i := range d.out.pairs {
 		p := &d.out.pairs[i]
@@ -38,7 +39,7 @@ func (d *decoder) findTemplate(where string, p *pair) error {
 	size := int64(len(p.str))
 	err := d.b.Step(size)
 	if err == nil {
-		err = d.b.Alloc(size) // the texts in it, escapes resolved
+		err = d.b.Alloc(size) // for the texts in it, escapes resolved
 	}
 	if err != nil {
 		return d.c.FailAt(where, text, err)
@@ -63,7 +64,7 @@ func (d *decoder) findTemplate(where string, p *pair) error {
 	return nil
 }
 
-// templateSeverity is danger for what no template does for good reason.
+// templateSeverity returns danger for what no template needs.
 func templateSeverity(code string) tensor.Severity {
 	switch code {
 	case jinja.CodeMethod, jinja.CodeSyntax, jinja.CodeGlobal, jinja.CodeComputed:

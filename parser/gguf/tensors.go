@@ -22,7 +22,7 @@ const (
 // alignKey is the key that states the alignment.
 const alignKey = "general.alignment"
 
-// align finds the alignment, and makes room for the tensors.
+// align reads the alignment, and allocates the lists of tensors.
 func (d *decoder) align() error {
 	f := d.out
 	f.alignment = DefaultAlignment
@@ -57,7 +57,7 @@ func (d *decoder) align() error {
 	return nil
 }
 
-// A row is what the table says of a tensor and tensor.Info does not.
+// A row is what the table of tensors has and tensor.Info does not.
 type row struct {
 	off    int64  // of the description in the file
 	offset uint64 // of the data, as stated
@@ -65,7 +65,7 @@ type row struct {
 	dims   uint8
 }
 
-// offsetAt is where the row states the offset of its data.
+// offsetAt returns where the i-th row states the offset of its data.
 func (f *File) offsetAt(i int) int64 {
 	r := &f.rows[i]
 	dim := int64(8)
@@ -75,8 +75,8 @@ func (f *File) offsetAt(i int) int64 {
 	return r.off + int64(f.width()) + int64(len(f.Infos[i].Name)) + 4 + int64(r.dims)*dim + 4
 }
 
-// tensor reads the next rows of the table: all usual ones that lie in the window
-// of the file, or one of any form.
+// tensor reads the next rows of the table: all rows of the common form in the window of
+// the file, or else one row.
 func (d *decoder) tensor() error {
 	f := d.out
 	i := len(f.Infos)
@@ -104,7 +104,7 @@ func (d *decoder) tensor() error {
 	return nil
 }
 
-// unique refuses a name that an earlier tensor has.
+// unique returns an error if an earlier tensor has the same name.
 func (d *decoder) unique(i int) error {
 	f := d.out
 	earlier, added, err := d.names.Add(i)
@@ -138,7 +138,7 @@ func (d *decoder) rowRoom() error {
 	return err
 }
 
-// row reads a row of any form, step by step.
+// row reads a row of any form.
 func (d *decoder) row(r *row, info *tensor.Info, i int) error {
 	if d.trace != nil {
 		d.trace.head("tensor %d", i)
@@ -185,9 +185,9 @@ func (d *decoder) describe(r *row, info *tensor.Info) error {
 	return nil
 }
 
-// shape reads the dimensions, which ggml writes innermost first, and proves
-// that their product fits. A zero among them does not excuse the others: ggml
-// multiplies them without it. It returns the number of elements.
+// shape reads the dimensions, which ggml writes innermost first, and proves that their
+// product fits. It returns the number of elements. The nonzero dimensions must fit even
+// if another is zero, since ggml multiplies them.
 func (d *decoder) shape(info *tensor.Info, n int) (uint64, error) {
 	width := int(d.f.width())
 	p, err := d.c.View(n * width)
@@ -228,7 +228,7 @@ func (d *decoder) shape(info *tensor.Info, n int) (uint64, error) {
 	return product, nil
 }
 
-// dimension is the i-th dimension of those that lie in p.
+// dimension returns the i-th dimension stored in p.
 func (d *decoder) dimension(p []byte, i int) uint64 {
 	if d.out.version == 1 {
 		return uint64(d.c.Order.Uint32(p[4*i:]))
@@ -236,9 +236,8 @@ func (d *decoder) dimension(p []byte, i int) uint64 {
 	return d.c.Order.Uint64(p[8*i:])
 }
 
-// typed finds the type's geometry and the size of the data; the type stands at
-// the cursor. Rows are whole blocks. A type that is not known here has no size
-// yet.
+// typed computes the size of the data from the type, which is at the cursor. Rows are
+// whole blocks. An unknown type has no size yet.
 func (d *decoder) typed(info *tensor.Info, t Type, elements uint64) error {
 	info.DType = t.DType()
 	if info.DType == tensor.Unknown {
@@ -259,7 +258,7 @@ func (d *decoder) typed(info *tensor.Info, t Type, elements uint64) error {
 		if n := len(info.Shape); n > 0 {
 			row = uint64(info.Shape[n-1])
 		}
-		if row&(uint64(g.Elems)-1) != 0 { // a power of two, in every type of ggml
+		if row&(uint64(g.Elems)-1) != 0 { // Elems is a power of two for every type of ggml
 			return d.c.Fail("", wire.ErrRange.By("gguf.blocks").With("rows of %d elements are not whole blocks of %d (%s)", row, g.Elems, info.Stored))
 		}
 		blocks >>= bits.TrailingZeros32(g.Elems)
@@ -269,7 +268,7 @@ func (d *decoder) typed(info *tensor.Info, t Type, elements uint64) error {
 		return d.c.Fail("", wire.ErrOverflow.By("gguf.shape-overflow").With("%d elements of %s", elements, info.Stored))
 	}
 	info.Span.Len = int64(size)
-	if g.Elems > 1 { // decoded, an element of a block takes 4 bytes at most
+	if g.Elems > 1 { // a decoded element of a block takes at most 4 bytes
 		size = min(elements, math.MaxInt64/4) * 4
 	}
 	d.expanded = min(d.expanded+size, math.MaxInt64)

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// badText finds the first byte that text of a GGUF file may not hold: a NUL
-// unless it is allowed, or the beginning of what is not UTF-8. It returns -1
-// for good text.
+// badText returns the offset of the first invalid byte in a text: a NUL, unless allowed,
+// or the beginning of invalid UTF-8. It returns -1 for a valid text.
 func badText[T string | []byte](s T, nul bool) int {
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
@@ -18,7 +17,7 @@ func badText[T string | []byte](s T, nul bool) int {
 			i++
 			continue
 		}
-		// Converting a few bytes costs no allocation.
+		// Converting so few bytes does not allocate.
 		r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 		if r == utf8.RuneError && n == 1 {
 			return i
@@ -35,7 +34,7 @@ func textFault(c byte) string {
 	return "is not UTF-8"
 }
 
-// goodText reports UTF-8 without NUL. Most texts are ASCII up to some place.
+// goodText reports whether p is UTF-8 without NUL. It is fast for ASCII.
 func goodText(p []byte) bool {
 	last := len(p) - 8
 	if last < 0 {
@@ -46,15 +45,15 @@ func goodText(p []byte) bool {
 			return goodRest(p[i:])
 		}
 	}
-	// Some of these bytes were looked at already: all before them are ASCII.
+	// The last 8 bytes overlap ones that were checked: all bytes before last are ASCII.
 	return !unusual(p[last:]) || goodRest(p[last:])
 }
 
-// unusual reports that the first 8 bytes may hold more than ASCII without NUL.
+// unusual reports whether the first 8 bytes may hold anything but ASCII without NUL.
 func unusual(p []byte) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	// The top bit of a byte is set in w if it is not ASCII, and in w-ones if it
-	// is zero or follows one that is.
+	// The top bit of a byte is set in w if it is not ASCII. It is set in w-ones if the
+	// byte is zero, or follows one that is.
 	w := binary.LittleEndian.Uint64(p)
 	return (w|(w-ones))&tops != 0
 }

@@ -17,8 +17,8 @@ type typeRow struct {
 	dtype tensor.DType // Unknown for a number whose type ggml has removed
 }
 
-// One row per number; names as ggml.h spells them. The numbers without a type
-// were taken and given up again: files with them exist, readers do not.
+// types has a row for each number, with the name in ggml.h. Numbers without a type were
+// given up again; files with them exist, readers do not.
 var types = [typeCount]typeRow{
 	0:  {"F32", tensor.F32},
 	1:  {"F16", tensor.F16},
@@ -65,7 +65,7 @@ var types = [typeCount]typeRow{
 	42: {"Q2_0", tensor.Q2_0},
 }
 
-// DType is the type that all formats share, Unknown for a number without one.
+// DType returns the type shared by all formats, Unknown for a number without one.
 func (t Type) DType() tensor.DType {
 	if t >= typeCount {
 		return tensor.Unknown
@@ -73,11 +73,11 @@ func (t Type) DType() tensor.DType {
 	return types[t].dtype
 }
 
-// Removed reports a number that ggml once used and no longer reads.
+// Removed reports whether ggml once used the number and no longer reads it.
 func (t Type) Removed() bool { return t < typeCount && types[t].dtype == tensor.Unknown }
 
-// String names the type: ggml's name, and for one that is not read here also
-// the number and who uses it.
+// String returns ggml's name of the type. For a type that is not read here it adds the
+// number and who uses it.
 func (t Type) String() string {
 	switch {
 	case t >= typeCount:
@@ -92,8 +92,7 @@ func (t Type) String() string {
 	}
 }
 
-// TypeOf gives the number of an element type, or false for one that GGUF does
-// not have.
+// TypeOf returns the number of an element type; ok is false if GGUF does not have it.
 func TypeOf(d tensor.DType) (Type, bool) {
 	for t, row := range types {
 		if row.dtype == d && d != tensor.Unknown {
@@ -103,8 +102,8 @@ func TypeOf(d tensor.DType) (Type, bool) {
 	return 0, false
 }
 
-// The numbers that ik_llama.cpp's ggml.h adds to ggml's. Files with them load
-// there and nowhere else.
+// ikTypes are the numbers that ik_llama.cpp's ggml.h adds to ggml's. Only that program
+// loads files with them.
 var ikTypes = [...]struct {
 	t    Type
 	name string
@@ -138,8 +137,8 @@ func (t Type) fork() (name, fork string) {
 	return "", ""
 }
 
-// The numbers above ggml's own that other forks and a pull request write weights
-// with. What they keep in caches alone is in no file.
+// forkTypes are the numbers above ggml's own that other forks and a pull request use for
+// weights. Types used only in caches are in no file.
 var forkTypes = [...]struct {
 	t          Type
 	name, fork string

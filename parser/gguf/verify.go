@@ -12,11 +12,11 @@ import (
 type verifier struct {
 	reader
 	out    *File
-	vocab  *vocabulary // while the tokens are read, else nil
-	tokens *vocabulary // once they are read
-	nulAt  int64       // of the first NUL that the quirk let through, or 0
+	vocab  *vocabulary // while the tokens are being read, else nil
+	tokens *vocabulary // once the tokens are read
+	nulAt  int64       // offset of the first NUL that the quirk allowed, or 0
 	nulKey string
-	long   []byte // room for a text longer than a window
+	long   []byte // buffer for a text longer than a window
 	small  [4096]byte
 }
 
@@ -41,8 +41,7 @@ func (v *verifier) run() error {
 	return v.findings()
 }
 
-// array checks one array; the vocabulary is also looked through for tokens
-// that are equal.
+// array checks one array. In the array of tokens it also looks for duplicates.
 func (v *verifier) array(p *pair) error {
 	if err := v.open(p.body); err != nil {
 		return err
@@ -120,8 +119,8 @@ func (v *verifier) bools(n uint64) error {
 	return nil
 }
 
-// strings checks n texts: those that lie whole in a window of the file, then
-// the one that does not.
+// strings checks n texts: those that are whole in a window of the file, then the one that
+// is not.
 func (v *verifier) strings(n uint64) error {
 	width := v.f.width()
 	for i := uint64(0); i < n; {
@@ -153,8 +152,8 @@ func (v *verifier) strings(n uint64) error {
 	return nil
 }
 
-// size reads the length of a text that begins in a window, if it stands there
-// whole.
+// size reads the length of a text in a window; ok is false if the window does not hold
+// all of it.
 func (v *verifier) size(w []byte, at uint64) (uint64, bool) {
 	if v.f.version == 1 {
 		if at+4 > uint64(len(w)) {
@@ -168,7 +167,7 @@ func (v *verifier) size(w []byte, at uint64) (uint64, bool) {
 	return v.c.Order.Uint64(w[at:]), true
 }
 
-// crossing checks the text at the cursor, which no window held whole.
+// crossing checks the text at the cursor, which no window holds whole.
 func (v *verifier) crossing(i uint64) error {
 	off := v.c.Off()
 	size, err := v.wide()
@@ -188,7 +187,7 @@ func (v *verifier) crossing(i uint64) error {
 	return v.c.Skip(size)
 }
 
-// one checks one text, whose length stands at off.
+// one checks one text, whose length is at off.
 func (v *verifier) one(i uint64, off int64, p []byte) error {
 	if err := v.steps.Step(); err != nil {
 		return err
@@ -214,8 +213,8 @@ func (v *verifier) badText(off int64, p []byte) error {
 	return nil
 }
 
-// bytes returns the next n bytes without moving: from the window, or read into
-// a buffer that the next long text uses again.
+// bytes returns the next n bytes without moving the cursor: from the window, or in a
+// buffer that is reused.
 func (v *verifier) bytes(size uint64) ([]byte, error) {
 	n, ok := wire.Int(size, wire.MaxSize)
 	if !ok {
@@ -236,22 +235,22 @@ func (v *verifier) bytes(size uint64) ([]byte, error) {
 	return p, wire.ReadFull(v.f.r, p, v.c.Off())
 }
 
-// paddings asks that the bytes between header and data, and after each tensor,
-// are zero: bytes that no reader looks at are a place to hide.
+// paddings checks that the bytes between header and data, and after each tensor, are
+// zero. Content could hide in bytes that no reader examines.
 func (v *verifier) paddings() error {
 	f := v.out
 	if err := v.zeros(f.headerEnd, min(f.dataStart, f.size)); err != nil {
 		return err
 	}
 	if n := len(f.Infos); n > 0 && f.Infos[n-1].DType == tensor.Unknown && f.Infos[n-1].Span.Len > 0 {
-		// It runs to the end of the file, wherever that is said to be.
+		// The tensor extends to the end of the file, wherever that is said to be.
 		if err := wire.ReadFull(f.r, v.small[:1], f.size-1); err != nil {
 			return wire.At(Format, place("tensor", n-1, f.Infos[n-1].Name), f.Infos[n-1].Span.Off, err)
 		}
 	}
 	for i := range f.Infos {
 		if f.Infos[i].DType == tensor.Unknown {
-			continue // how much of its span the data fill is not known
+			continue // the used part of its span is unknown
 		}
 		end := f.Infos[i].Span.End()
 		padded, _ := pad(uint64(end-f.dataStart), f.alignment)
@@ -262,7 +261,7 @@ func (v *verifier) paddings() error {
 	return nil
 }
 
-// zeros asks that a range of the file is zero.
+// zeros checks that a range of the file is zero.
 func (v *verifier) zeros(from, to int64) error {
 	for from < to {
 		if err := v.steps.Step(); err != nil {

@@ -13,15 +13,15 @@ import (
 const (
 	tokensKey = "tokenizer.ggml.tokens"
 
-	// A slot of the vocabulary's table: a token's place in the array in the low
-	// bits, bits of its hash above them.
+	// A slot of the hash table has the index of a token in its low bits and bits of its
+	// hash above them.
 	placeBits    = 40
 	maxVocabSize = 1<<placeBits - 1
 )
 
-// A vocabulary looks through the tokens, one pass, for two that are equal. It
-// holds no token: 8 bytes for a place and a hash, at most three quarters of the
-// slots in use, and reads a token again when the hashes say so.
+// A vocabulary finds two equal tokens in one pass. It does not keep tokens: a slot is 8
+// bytes, at most three quarters of the slots are used, and a token is read again if
+// hashes are equal.
 type vocabulary struct {
 	v     *verifier
 	start int64
@@ -30,7 +30,7 @@ type vocabulary struct {
 
 	first, second int64 // offsets of two equal tokens, 0 while none are known
 	index         uint64
-	badByte       int64 // of a token that looks like a byte and is none
+	badByte       int64 // offset of a token that has the form of a byte token but is not one
 	badIndex      uint64
 }
 
@@ -53,19 +53,19 @@ func newVocabulary(v *verifier, p *pair) (*vocabulary, error) {
 	return &vocabulary{v: v, start: p.body.Off, seed: maphash.MakeSeed(), slots: slots}, nil
 }
 
-// close gives the table back; what was found stays.
+// close frees the table; the results stay.
 func (o *vocabulary) close() {
 	o.v.b.Drop(int64(cap(o.slots)) * 8)
 	o.slots = nil
 }
 
-// add takes the i-th token, whose length stands at off.
+// add adds the i-th token, whose length is at off.
 func (o *vocabulary) add(i uint64, off int64, token []byte) error {
 	if o.badByte == 0 && looksLikeByte(token) {
 		o.badByte, o.badIndex = off, i
 	}
 	if o.second != 0 || len(token) == 0 {
-		return nil // one pair is enough; readers give empty tokens names of their own
+		return nil // one pair is enough; readers rename empty tokens
 	}
 	hash := maphash.Bytes(o.seed, token)
 	slot := uint64(off-o.start+1) | hash&^maxVocabSize
@@ -124,8 +124,8 @@ func (o *vocabulary) same(off int64, token []byte) (bool, error) {
 	return true, nil
 }
 
-// looksLikeByte reports a token that has the frame of a byte token, <0xHH>, but
-// not two hexadecimal digits in it.
+// looksLikeByte reports whether a token has the form of a byte token, <0xHH>, without two
+// hexadecimal digits.
 func looksLikeByte(t []byte) bool {
 	if len(t) < 4 || t[0] != '<' || t[1] != '0' || t[2] != 'x' || t[len(t)-1] != '>' {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// arrayHead reads element kind and number of elements, and asks that the bytes
-// that are left can hold them.
+// arrayHead reads the kind and number of elements, and checks that the remaining bytes
+// can hold them.
 func (r *reader) arrayHead() (Kind, uint64, error) {
 	elem, err := r.kind("element type")
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *reader) arrayHead() (Kind, uint64, error) {
 	return elem, n, nil
 }
 
-// elements walks past the elements of an array.
+// elements skips the elements of an array.
 func (r *reader) elements(elem Kind, n uint64) error {
 	if err := r.b.Enter(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (r *reader) elements(elem Kind, n uint64) error {
 	return err
 }
 
-// arrays walks past n arrays.
+// arrays skips n arrays.
 func (r *reader) arrays(n uint64) error {
 	if err := r.items(n); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (r *reader) arrays(n uint64) error {
 	return nil
 }
 
-// strings walks past n strings by their lengths, a window of the file at a time.
+// strings skips n strings by their lengths, one window of the file at a time.
 func (r *reader) strings(n uint64) error {
 	if err := r.items(n); err != nil {
 		return err
@@ -110,9 +110,9 @@ func (r *reader) strings(n uint64) error {
 	return nil
 }
 
-// hop goes from length to length inside a window: how many strings begin there
-// and where the next one begins, perhaps beyond the window. It stops at a
-// length that passes the end of the file.
+// hop follows lengths inside a window. It returns how many strings begin in the window
+// and where the next one begins, which may be beyond it. bad means that a length passes
+// the end of the file.
 func (r *reader) hop(w []byte, n uint64) (seen, past uint64, bad bool) {
 	width, left := r.f.width(), uint64(r.c.Left())
 	in := uint64(len(w))
@@ -138,7 +138,7 @@ func (r *reader) hop(w []byte, n uint64) (seen, past uint64, bad bool) {
 	return seen, past, false
 }
 
-// badString says what is wrong with the length at the cursor.
+// badString returns the error about the length at the cursor.
 func (r *reader) badString() error {
 	at := r.c.Off()
 	n, err := r.length("length of a string")

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A writer appends the pieces of a header to a buffer that the account pays
-// for. Its first error stays.
+// A writer appends the parts of a header to a buffer that is charged to the account. It
+// keeps its first error.
 type writer struct {
 	b     *limits.Budget
 	buf   []byte
@@ -20,7 +20,7 @@ type writer struct {
 	err   error
 }
 
-// room makes place for n more bytes and returns them.
+// room appends n bytes and returns them.
 func (w *writer) room(n int) []byte {
 	if w.err == nil {
 		w.buf, w.err = limits.Grow(w.b, w.buf, n)
@@ -47,7 +47,7 @@ func (w *writer) u64(n uint64) {
 	}
 }
 
-// length writes a number of things, which version 1 keeps in 32 bits.
+// length writes a count, which has 32 bits in version 1.
 func (w *writer) length(n uint64) {
 	switch {
 	case w.width == 8:
@@ -106,7 +106,7 @@ func (w *writer) value(v any) {
 	}
 }
 
-// checked writes a text that must be one.
+// checked writes a text, or fails if it is invalid.
 func (w *writer) checked(s string) {
 	if badText(s, w.b.Policy().Quirk(QuirkNUL)) >= 0 && w.err == nil {
 		w.err = wire.ErrUnsupported.With("a text is not UTF-8 without NUL")
@@ -114,7 +114,7 @@ func (w *writer) checked(s string) {
 	w.text(s)
 }
 
-// bitsOf gives the kind and the bits of a scalar.
+// bitsOf returns the kind and the bits of a scalar.
 func bitsOf(v any) (Kind, uint64, bool) {
 	switch v := v.(type) {
 	case uint8:
@@ -197,8 +197,8 @@ func list[T any](w *writer, k Kind, v []T) {
 	}
 }
 
-// array writes an array of another file: as it stands there if that file has
-// the same widths and byte order, else element by element.
+// array writes an array of another file: unchanged if that file has the same widths and
+// byte order, else element by element.
 func (w *writer) array(a Array) {
 	w.u32(uint32(a.elem))
 	w.length(a.n)

@@ -8,10 +8,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// alias finds the aliases in the metadata. For each tensor of a tied group that
-// it leaves out, safetensors.torch.save_model adds an entry from the name left
-// out to the name kept.
-func (d *decoder) alias() error {
+// findAliases finds the aliases in the metadata. For each tensor of a tied group that it
+// leaves out, safetensors.torch.save_model adds an entry from the name left out to the
+// name kept.
+func (d *decoder) findAliases() error {
 	if d.shard {
 		return nil
 	}
@@ -24,17 +24,16 @@ func (d *decoder) alias() error {
 	}
 	var err error
 	d.h.aliases, err = findAliases(d.b, &d.h.Found, d.h.meta, stored)
-	return d.fail(metadataKey, prefix, err)
+	return d.fail(metadataKey, lengthSize, err)
 }
 
-// findAliases returns the entries whose key is no stored tensor and whose value
-// is one. An entry that looks like an alias of a tensor that is not stored is
-// found dangling.
+// findAliases returns the entries whose key is not a stored tensor and whose value is
+// one. An entry that looks like an alias of a tensor that is not stored gives a finding.
 func findAliases(b *limits.Budget, found *tensor.Findings, meta []Entry, stored func(func(string) bool)) ([]Entry, error) {
 	if len(meta) == 0 {
 		return nil, nil
 	}
-	m, err := mentions(b, meta)
+	m, err := newMetadataTexts(b, meta)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +43,10 @@ func findAliases(b *limits.Budget, found *tensor.Findings, meta []Entry, stored 
 		k, _ := m.set.Find(e.Key)
 		v, _ := m.set.Find(e.Value)
 		switch {
-		case m.stored[k] || m.seen[k]: // every shard may say the same
+		case m.stored[k] || m.seen[k]: // several shards may have the same entry
 		case m.stored[v]:
 			aliases, err = limits.Append(b, aliases, e)
-		case tied(e):
+		case looksTied(e):
 			dangling, err = limits.Append(b, dangling, e)
 		}
 		if err != nil {
@@ -55,19 +54,19 @@ func findAliases(b *limits.Budget, found *tensor.Findings, meta []Entry, stored 
 		}
 		m.seen[k] = true
 	}
-	return aliases, dangle(b, found, dangling)
+	return aliases, reportDangling(b, found, dangling)
 }
 
-// mentioned is every key and value of the metadata, which are few, to be asked
-// for the names of tensors, which are many.
-type mentioned struct {
-	set     *wire.NameSet // of text i: key of entry i/2, or its value
-	stored  []bool        // by text: it is the name of a stored tensor
-	seen    []bool        // by text: an entry had this key
-	lengths uint64        // of the texts, modulo 64: most tensors end here
+// metadataTexts holds every key and value of the metadata, so that the many names of
+// tensors are looked up among these few texts.
+type metadataTexts struct {
+	set     *wire.NameSet // text i is the key of entry i/2 if i is even, else its value
+	stored  []bool        // text i is the name of a stored tensor
+	seen    []bool        // text i was the key of an alias already
+	lengths uint64        // bit n is set if a text has n bytes modulo 64: excludes most tensors
 }
 
-func mentions(b *limits.Budget, meta []Entry) (*mentioned, error) {
+func newMetadataTexts(b *limits.Budget, meta []Entry) (*metadataTexts, error) {
 	text := func(i int) string {
 		if i%2 == 0 {
 			return meta[i/2].Key
@@ -83,7 +82,7 @@ func mentions(b *limits.Budget, meta []Entry) (*mentioned, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mentioned{set: set, stored: marks[:n], seen: marks[n:]}
+	m := &metadataTexts{set: set, stored: marks[:n], seen: marks[n:]}
 	for i := range n {
 		if _, _, err := set.Add(i); err != nil {
 			return nil, err
@@ -94,7 +93,7 @@ func mentions(b *limits.Budget, meta []Entry) (*mentioned, error) {
 }
 
 // look marks the texts that are names of stored tensors.
-func (m *mentioned) look(stored func(func(string) bool)) {
+func (m *metadataTexts) look(stored func(func(string) bool)) {
 	for t := range stored {
 		if m.lengths>>(len(t)%64)&1 == 0 {
 			continue
@@ -105,14 +104,14 @@ func (m *mentioned) look(stored func(func(string) bool)) {
 	}
 }
 
-// tied reports whether an entry can only be meant as an alias: two dotted names
-// of the same last part, such as lm_head.weight and model.embed_tokens.weight.
-func tied(e Entry) bool {
+// looksTied reports whether an entry can only be meant as an alias: two dotted names with
+// the same last part, such as lm_head.weight and model.embed_tokens.weight.
+func looksTied(e Entry) bool {
 	k, v := strings.LastIndexByte(e.Key, '.'), strings.LastIndexByte(e.Value, '.')
 	return k > 0 && v > 0 && e.Key[k:] == e.Value[v:] && len(e.Key[k:]) > 1 && !strings.ContainsAny(e.Value, " /\n")
 }
 
-func dangle(b *limits.Budget, found *tensor.Findings, list []Entry) error {
+func reportDangling(b *limits.Budget, found *tensor.Findings, list []Entry) error {
 	if len(list) == 0 {
 		return nil
 	}

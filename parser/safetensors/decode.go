@@ -18,10 +18,10 @@ const Format = "safetensors"
 // (MAX_HEADER_SIZE, safetensors/src/tensor.rs). No policy raises it.
 const MaxHeader = 100_000_000
 
-// prefix is the length of the header's length.
-const prefix = 8
+// lengthSize is the size of the length before the header.
+const lengthSize = 8
 
-// A Header is what the first 8+N bytes say.
+// A Header is the content of the first 8+N bytes.
 type Header struct {
 	// Len is the length of everything before the data: 8+N.
 	Len int64
@@ -63,7 +63,7 @@ type File struct {
 }
 
 // HeaderLen is the length of the header, without the eight bytes before it.
-func (f *File) HeaderLen() int64 { return f.header.Len - prefix }
+func (f *File) HeaderLen() int64 { return f.header.Len - lengthSize }
 
 // Meta lists the metadata, each value a string, in the order of the header.
 func (f *File) Meta() iter.Seq2[string, any] {
@@ -126,11 +126,11 @@ const (
 type decoder struct {
 	stage  stage
 	r      io.ReaderAt
-	stream io.Reader // where the size of the file is not known, else nil
+	stream io.Reader // set if the size of the file is unknown
 	size   int64
 	b      *limits.Budget
-	shard  bool // aliases are the set's to find
-	part   bool // text is the beginning of the header
+	shard  bool // one file of a set, which finds the aliases itself
+	part   bool // text is only the beginning of the header
 
 	n      int64  // length of the header
 	text   string // the header
@@ -151,7 +151,7 @@ func (d *decoder) run() error {
 		case atLayout:
 			err = d.layout()
 		case atAliases:
-			err = d.alias()
+			err = d.findAliases()
 		default:
 			panic("internal error: stage out of range")
 		}
@@ -165,10 +165,10 @@ func (d *decoder) run() error {
 
 // length reads N.
 func (d *decoder) length() error {
-	if d.stream == nil && d.size < prefix {
+	if d.stream == nil && d.size < lengthSize {
 		return d.fail("", d.size, wire.ErrTruncated.With("%d bytes are too few for the 8 bytes of the header's length", d.size))
 	}
-	var p [prefix]byte
+	var p [lengthSize]byte
 	if err := wire.ReadFull(d.r, p[:], 0); err != nil {
 		return d.fail("header length", 0, err)
 	}
@@ -180,35 +180,35 @@ func (d *decoder) length() error {
 		return d.fail("header length", 0, wire.ErrRange.By("safetensors.header-size").With("%d bytes cannot hold a JSON object", n))
 	}
 	d.n = int64(n)
-	d.h.Len = prefix + d.n
+	d.h.Len = lengthSize + d.n
 	return nil
 }
 
-// readText reads the header, first its first byte: one that is no brace says
-// more than a length that does not fit.
+// readText reads the header. The first byte is checked first: the error about a byte that
+// is not a brace says more than that about a wrong length.
 func (d *decoder) readText() error {
 	if d.stream == nil && d.h.Len > d.size {
-		if err := d.cut(); err != nil {
+		if err := d.cutHeader(); err != nil {
 			return err
 		}
 	}
 	var err error
 	if d.stream != nil {
-		d.text, err = strictjson.Read(d.b, d.stream, prefix, d.n)
+		d.text, err = strictjson.Read(d.b, d.stream, lengthSize, d.n)
 	} else {
-		d.text, err = strictjson.ReadAt(d.b, d.r, prefix, d.n)
+		d.text, err = strictjson.ReadAt(d.b, d.r, lengthSize, d.n)
 	}
 	if err != nil {
-		return d.fail("header", prefix, err)
+		return d.fail("header", lengthSize, err)
 	}
 	return d.brace(d.text[0])
 }
 
-func (d *decoder) cut() error {
-	if d.size > prefix {
+func (d *decoder) cutHeader() error {
+	if d.size > lengthSize {
 		var first [1]byte
-		if err := wire.ReadFull(d.r, first[:], prefix); err != nil {
-			return d.fail("header", prefix, err)
+		if err := wire.ReadFull(d.r, first[:], lengthSize); err != nil {
+			return d.fail("header", lengthSize, err)
 		}
 		if err := d.brace(first[0]); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (d *decoder) cut() error {
 
 func (d *decoder) brace(c byte) error {
 	if c != '{' {
-		return d.fail("header", prefix, wire.ErrSyntax.By("safetensors.brace").With("begins with byte %#02x instead of a brace", c))
+		return d.fail("header", lengthSize, wire.ErrSyntax.By("safetensors.brace").With("begins with byte %#02x instead of a brace", c))
 	}
 	return nil
 }

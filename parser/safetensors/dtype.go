@@ -2,9 +2,9 @@ package safetensors
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// The element types of safetensors 0.8 in the order of the reference's
-// enumeration (enum Dtype, safetensors/src/tensor.rs): its writer sorts by it,
-// the last one first. Names are the format's.
+// dtypes are the element types of safetensors 0.8 by the format's names, in the order of
+// the reference's enumeration (enum Dtype, safetensors/src/tensor.rs). Its writer sorts
+// by that order, descending.
 var dtypes = [...]struct {
 	name  string
 	dtype tensor.DType
@@ -33,10 +33,9 @@ var dtypes = [...]struct {
 	{"U64", tensor.U64},
 }
 
-// parseDType finds the format's own types; a name that only other containers
-// use is unknown here.
+// parseDType returns the type with a name of this format.
 func parseDType(name string) tensor.DType {
-	switch name { // what nearly every tensor is
+	switch name { // the types of nearly all tensors
 	case "BF16":
 		return tensor.BF16
 	case "F32":
@@ -50,8 +49,8 @@ func parseDType(name string) tensor.DType {
 	return tensor.Unknown
 }
 
-// ranks is each type's place in the writer's order, or -1 for a type that the
-// format cannot hold.
+// ranks has each type's position in the writer's order, or -1 for a type that the format
+// cannot hold.
 var ranks = func() (r [256]int8) {
 	for d := range r {
 		r[d] = -1

@@ -63,7 +63,7 @@ func encodeError(where string, err error) error {
 	return wire.At(Format, where, wire.NoOffset, err)
 }
 
-// sort fills Order and Offsets, counted from the end of the header.
+// sort sets Order and Offsets, relative to the end of the header.
 func (p *planner) sort() error {
 	order, err := limits.Make[int32](p.b, len(p.infos))
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *planner) sort() error {
 	for _, i := range order {
 		offsets[i] = int64(end)
 		var ok bool
-		if end, ok = wire.Add(end, bytesOf(&p.infos[i])); !ok || end > wire.MaxSize-prefix-MaxHeader {
+		if end, ok = wire.Add(end, byteSize(&p.infos[i])); !ok || end > wire.MaxSize-lengthSize-MaxHeader {
 			return encodeError("", wire.ErrUnsupported.With("more bytes of data than a file can hold"))
 		}
 	}
@@ -95,7 +95,7 @@ func (p *planner) sort() error {
 	return p.unique()
 }
 
-// unique refuses two tensors of one name.
+// unique returns an error if two tensors have the same name.
 func (p *planner) unique() error {
 	set, err := wire.NewNameSet(p.b, len(p.infos), func(i int) string { return p.infos[i].Name })
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *planner) unique() error {
 	return nil
 }
 
-// storable reports why the format cannot hold a tensor.
+// storable returns an error if the format cannot hold a tensor.
 func storable(t *tensor.Info) error {
 	switch {
 	case !Stores(t.DType):
@@ -134,8 +134,8 @@ func storable(t *tensor.Info) error {
 	return nil
 }
 
-// bytesOf is the size of a tensor that is storable.
-func bytesOf(t *tensor.Info) uint64 {
+// byteSize returns the size of a storable tensor.
+func byteSize(t *tensor.Info) uint64 {
 	g, _ := t.DType.Geometry()
 	n, _ := wire.Product(t.Shape)
 	size, _ := g.Size(n)
@@ -163,7 +163,7 @@ func (p *planner) header(meta []Entry) error {
 	if w.err != nil {
 		return encodeError("", w.err)
 	}
-	binary.LittleEndian.PutUint64(w.buf, uint64(len(w.buf)-prefix))
+	binary.LittleEndian.PutUint64(w.buf, uint64(len(w.buf)-lengthSize))
 	p.plan.Header = w.buf
 	return nil
 }
@@ -208,7 +208,7 @@ func Encode(b *limits.Budget, w io.Writer, m tensor.Model) error {
 	return nil
 }
 
-// copySize is how much of a body is in memory at once.
+// copySize is the buffer size for copying bodies.
 const copySize = 256 << 10
 
 func copyBody(b *limits.Budget, w io.Writer, m tensor.Model, t *tensor.Info, buf []byte) error {
@@ -217,7 +217,7 @@ func copyBody(b *limits.Budget, w io.Writer, m tensor.Model, t *tensor.Info, buf
 		return err
 	}
 	defer body.Close()
-	want := int64(bytesOf(t))
+	want := int64(byteSize(t))
 	n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(body, want+1), buf)
 	if err == nil && n != want {
 		err = encodeError("tensor "+wire.Quote(t.Name), wire.ErrMismatch.With("its body does not have the %d bytes of its shape", want))

@@ -207,7 +207,7 @@ func (l lying) Body(*limits.Budget, tensor.Info) (io.ReadCloser, error) {
 // What Meta gives that is no text is not written.
 func TestEncodeWritesTextsOnly(t *testing.T) {
 	var out bytes.Buffer
-	if err := safetensors.Encode(account(t, limits.Policy{}), &out, numbers{&tensor.File{Name: "other"}}); err != nil {
+	if err := safetensors.Encode(account(t, limits.Policy{}), &out, typePrefixes{&tensor.File{Name: "other"}}); err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"__metadata__":{"text":"x"}}`; strings.TrimRight(out.String()[8:], " ") != want {
@@ -215,8 +215,8 @@ func TestEncodeWritesTextsOnly(t *testing.T) {
 	}
 }
 
-type numbers struct{ *tensor.File }
+type typePrefixes struct{ *tensor.File }
 
-func (numbers) Meta() iter.Seq2[string, any] {
+func (typePrefixes) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) { _ = yield("number", 7) && yield("text", "x") }
 }

@@ -10,41 +10,41 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// metadataKey is the one name that no tensor has.
+// metadataKey is the only key of the header that is not a tensor.
 const metadataKey = "__metadata__"
 
-// The fields of a tensor's entry, all of them required, in the order in which
-// the reference writes them.
+// fields are the required fields of a tensor's entry, in the order of the reference's
+// writer.
 var fields = []string{"dtype", "shape", "data_offsets"}
 
 // An entry is the tensor that is being read.
 type entry struct {
 	*decoder
 	json *strictjson.Decoder
-	dims []int64  // block that shapes are cut from
-	nums []uint64 // the latest shape or offsets
+	dims []int64  // block from which shapes are allocated
+	nums []uint64 // the current shape or offsets
 	info *tensor.Info
-	at   uint32 // place of the offsets in the header
+	at   uint32 // offset of the offsets in the header
 
-	other int    // tensors of unknown type
-	first string // the first one's name
+	other int    // number of tensors of unknown type
+	first string // name of the first of them
 }
 
 // entries reads the header's JSON into Infos and metadata.
 func (d *decoder) entries() error {
-	// An upper bound, exact unless a text holds braces: each tensor has one, and
-	// takes this many bytes at least.
+	// An upper bound, exact unless a text holds braces: each tensor has one brace and at
+	// least this many bytes.
 	const shortest = len(`"":{"dtype":"","shape":[],"data_offsets":[0,0]},`)
 	n := min(strings.Count(d.text, "{")-1, len(d.text)/shortest)
 	var err error
 	if d.h.Infos, err = limits.Make[tensor.Info](d.b, n); err != nil {
-		return d.fail("header", prefix, err)
+		return d.fail("header", lengthSize, err)
 	}
 	if d.places, err = limits.Make[uint32](d.b, n); err != nil {
-		return d.fail("header", prefix, err)
+		return d.fail("header", lengthSize, err)
 	}
 	d.h.Infos, d.places = d.h.Infos[:0], d.places[:0]
-	text := strictjson.Text{Format: Format, Body: d.text, Off: prefix, Whole: d.part}
+	text := strictjson.Text{Format: Format, Body: d.text, Off: lengthSize, Whole: d.part}
 	e := entry{decoder: d}
 	return within("header", strictjson.Decode(d.b, text, func(json *strictjson.Decoder) error {
 		e.json = json
@@ -52,7 +52,7 @@ func (d *decoder) entries() error {
 			return err
 		}
 		if pad := strings.TrimLeft(json.Rest(), " "); pad != "" {
-			return d.fail("header", prefix+int64(len(d.text)-len(pad)), wire.ErrTrailing.By("safetensors.header-padding").With("only spaces may follow the JSON object"))
+			return d.fail("header", lengthSize+int64(len(d.text)-len(pad)), wire.ErrTrailing.By("safetensors.header-padding").With("only spaces may follow the JSON object"))
 		}
 		return e.unknown()
 	}))
@@ -69,7 +69,7 @@ func (e *entry) member(name string) error {
 	return nil
 }
 
-// within says where an error of the JSON reader arose.
+// within adds a place to an error of the JSON reader.
 func within(where string, err error) error {
 	if at, ok := errors.AsType[*wire.Error](err); ok && at.Where == "" {
 		at.Where = where
@@ -77,8 +77,7 @@ func within(where string, err error) error {
 	return err
 }
 
-// allMetadata reads the object of metadata, or the null that MLX writes where
-// there is none.
+// allMetadata reads the object of metadata, or null, which MLX writes if there is none.
 func (e *entry) allMetadata() error {
 	if kind, err := e.json.Kind(); err != nil || kind == strictjson.Null {
 		return err
@@ -100,11 +99,11 @@ func (e *entry) metadata(key string) error {
 
 func (e *entry) tensor(name string) error {
 	start := e.json.Off()
-	if err := e.room(); err != nil {
+	if err := e.grow(); err != nil {
 		return e.fail("", start, err)
 	}
 	e.h.Infos = e.h.Infos[:len(e.h.Infos)+1]
-	e.info = &e.h.Infos[len(e.h.Infos)-1] // zero: nothing is ever taken away
+	e.info = &e.h.Infos[len(e.h.Infos)-1] // zero, since entries are never removed
 	e.info.Name = name
 	has, err := e.json.Fields(fields, e.field)
 	if err != nil {
@@ -114,7 +113,7 @@ func (e *entry) tensor(name string) error {
 		return e.fail("", start, wire.ErrMissing.By("safetensors.entry-incomplete").With("an entry needs dtype, shape and data_offsets"))
 	}
 	if err := e.size(); err != nil {
-		return e.fail("", prefix+int64(e.at), err)
+		return e.fail("", lengthSize+int64(e.at), err)
 	}
 	if e.info.DType == tensor.Unknown {
 		if e.other++; e.other == 1 {
@@ -125,8 +124,8 @@ func (e *entry) tensor(name string) error {
 	return nil
 }
 
-// room makes room for one tensor more, if the count was too low.
-func (e *entry) room() (err error) {
+// grow makes room for another tensor if the count was too low.
+func (e *entry) grow() (err error) {
 	if len(e.h.Infos) == cap(e.h.Infos) {
 		if e.h.Infos, err = limits.Grow(e.b, e.h.Infos, 1); err != nil {
 			return err
@@ -176,17 +175,17 @@ func (e *entry) shape() error {
 }
 
 func (e *entry) offsets() error {
-	e.at = uint32(e.json.Off() - prefix)
+	e.at = uint32(e.json.Off() - lengthSize)
 	var err error
 	if e.nums, err = e.json.Uints(e.nums[:0], wire.MaxSize-uint64(e.h.Len)); err != nil {
 		return err
 	}
 	if len(e.nums) != 2 {
-		return e.fail("", prefix+int64(e.at), wire.ErrSyntax.By("safetensors.offsets-count").With("data_offsets has %d numbers, not two", len(e.nums)))
+		return e.fail("", lengthSize+int64(e.at), wire.ErrSyntax.By("safetensors.offsets-count").With("data_offsets has %d numbers, not two", len(e.nums)))
 	}
 	begin, end := e.nums[0], e.nums[1]
 	if end < begin {
-		return e.fail("", prefix+int64(e.at), wire.ErrRange.By("safetensors.offsets-reversed").With("data_offsets end at %d, before they begin at %d", end, begin))
+		return e.fail("", lengthSize+int64(e.at), wire.ErrRange.By("safetensors.offsets-reversed").With("data_offsets end at %d, before they begin at %d", end, begin))
 	}
 	e.info.Span = tensor.Span{Off: e.h.Len + int64(begin), Len: int64(end - begin)}
 	return nil
@@ -212,8 +211,8 @@ func (e *entry) size() error {
 	return nil
 }
 
-// elements multiplies a shape: false when elements or bytes overflow. A zero
-// does not hide an overflow of the other dimensions: loaders differ on that.
+// elements returns the product of a shape; ok is false if elements or bytes overflow. A
+// zero dimension does not hide an overflow of the others, because loaders differ there.
 func elements(shape []int64, g tensor.Geometry) (uint64, bool) {
 	n, empty := uint64(1), false
 	for _, dim := range shape {
@@ -233,7 +232,7 @@ func elements(shape []int64, g tensor.Geometry) (uint64, bool) {
 	return n, ok
 }
 
-// unknown says once that there are tensors whose type is not known here.
+// unknown adds one finding if there are tensors of unknown types.
 func (e *entry) unknown() error {
 	if e.other == 0 {
 		return nil

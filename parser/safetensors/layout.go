@@ -10,11 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// layout puts the tensors in the order of their bytes and proves that they tile
-// the data: from its first byte to the file's last, no hole, no overlap.
+// layout sorts the tensors by offset and proves that they tile the data without holes or
+// overlaps.
 func (d *decoder) layout() error {
 	if err := d.order(); err != nil {
-		return d.fail("header", prefix, err)
+		return d.fail("header", lengthSize, err)
 	}
 	end := d.h.Len
 	for i := range d.h.Infos {
@@ -24,7 +24,7 @@ func (d *decoder) layout() error {
 			if t.Span.Off < end {
 				cause = wire.ErrOverlap.By("safetensors.tensor-overlap")
 			}
-			return d.fail("tensor "+wire.Quote(t.Name), prefix+int64(d.places[i]),
+			return d.fail("tensor "+wire.Quote(t.Name), lengthSize+int64(d.places[i]),
 				cause.With("data_offsets begin at %d, but the previous tensors end at %d", t.Span.Off-d.h.Len, end-d.h.Len))
 		}
 		end = t.Span.End()
@@ -42,7 +42,7 @@ func (d *decoder) layout() error {
 	return nil
 }
 
-// A key is what entries are sorted by, and where the entry of that place is now.
+// A key is a sort key with the current position of its entry.
 type key struct {
 	span tensor.Span
 	from int64
@@ -54,8 +54,8 @@ func byPlace(a, b tensor.Span) int {
 	return cmp.Or(cmp.Compare(a.Off, b.Off), cmp.Compare(a.Len, b.Len))
 }
 
-// order sorts Infos and places by the spans, entries of one span in the order
-// of the header.
+// order sorts Infos and places by span. Entries with the same span keep the order of the
+// header.
 func (d *decoder) order() error {
 	n, sorted := len(d.h.Infos), true
 	for i := 1; i < n && sorted; i++ {
@@ -80,8 +80,8 @@ func (d *decoder) order() error {
 	return nil
 }
 
-// permute moves each entry to its place, along the cycles of the permutation. A
-// place that is filled becomes its own origin.
+// permute moves each entry to its place, along the cycles of the permutation. A place
+// that is done becomes its own source.
 func (d *decoder) permute(keys []key) {
 	for start := range keys {
 		info, place := d.h.Infos[start], d.places[start]

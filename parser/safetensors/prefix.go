@@ -9,18 +9,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// CheckPrefix says why no file that begins with head could be one: what [Decode]
-// refuses it for, whatever follows. size is that of the file, or negative where
-// it is not known. Where nothing is wrong yet it tells whether head holds all that
-// Decode reads. The account is left as it was.
+// CheckPrefix returns the error for which [Decode] refuses every file that begins with
+// head. size is that of the file, or negative if unknown. Without an error, whole reports
+// whether head holds everything that Decode reads. The account is left as it was.
 func CheckPrefix(b *limits.Budget, head []byte, size int64) (whole bool, err error) {
 	b = b.Probe()
 	defer b.Close()
-	if len(head) < prefix {
+	if len(head) < lengthSize {
 		return false, nil
 	}
 	n := binary.LittleEndian.Uint64(head)
-	if whole = n <= uint64(len(head)-prefix); whole && size < 0 {
+	if whole = n <= uint64(len(head)-lengthSize); whole && size < 0 {
 		_, err = DecodeHeader(b, bytes.NewReader(head))
 		return true, err
 	}
@@ -32,25 +31,26 @@ func CheckPrefix(b *limits.Budget, head []byte, size int64) (whole bool, err err
 		size = wire.MaxSize
 	}
 	d := decoder{r: bytes.NewReader(head), size: size, b: b}
-	if err := d.length(); err != nil || len(head) == prefix {
+	if err := d.length(); err != nil || len(head) == lengthSize {
 		return false, err
 	}
-	if err := d.brace(head[prefix]); err != nil {
+	if err := d.brace(head[lengthSize]); err != nil {
 		return false, err
 	}
 	if d.h.Len > size {
-		return false, d.cut()
+		return false, d.cutHeader()
 	}
-	return false, d.beginning(head[prefix:])
+	return false, d.partialHeader(head[lengthSize:])
 }
 
-// beginning reads the part of the header that is there. That it ends says nothing.
-func (d *decoder) beginning(text []byte) error {
+// partialHeader reads the part of the header that is there. Reaching its end is not an
+// error.
+func (d *decoder) partialHeader(text []byte) error {
 	if d.n > strictjson.MaxText {
-		return nil // for Decode to say
+		return nil // Decode will report it
 	}
 	if err := d.b.Alloc(d.n); err != nil {
-		return d.fail("header", prefix, err)
+		return d.fail("header", lengthSize, err)
 	}
 	d.text, d.part = string(text), true
 	err := d.entries()

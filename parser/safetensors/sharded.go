@@ -16,8 +16,8 @@ type Sharded struct {
 	aliases []Entry
 }
 
-// Aliases lists the names of tied tensors that were left out, each with the
-// stored tensor that it means. They stand in the index, or in a shard.
+// Aliases lists the names of tied tensors that were left out, each with the stored tensor
+// that it means. They are found in the index and in the shards.
 func (s *Sharded) Aliases() iter.Seq2[string, string] { return pairs(s.aliases) }
 
 // OpenIndex opens the model that an index describes. Its shards lie in the
@@ -33,7 +33,7 @@ func OpenIndex(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) 
 	}
 	err = s.CheckIndex(b, x, names)
 	if err == nil {
-		err = s.alias(b, x.Meta, names)
+		err = s.findAliases(b, x.Meta, names)
 	}
 	if err != nil {
 		s.Close()
@@ -61,7 +61,7 @@ func OpenSharded(b *limits.Budget, fsys fs.FS, files []string) (tensor.Model, er
 	if err != nil {
 		return nil, err
 	}
-	if err := s.alias(b, nil, names); err != nil {
+	if err := s.findAliases(b, nil, names); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func openSet(b *limits.Budget, fsys fs.FS, folder string, files []string) (*Shar
 	return &Sharded{Sharded: *set}, names, nil
 }
 
-// openShard decodes one file of a set. Its aliases may mean a tensor of another
-// file, so they are left to the set.
+// openShard decodes one file of a set. The set resolves the aliases, which may mean a
+// tensor of another file.
 func openShard(b *limits.Budget, h *tensor.Handle) (tensor.Model, error) {
 	f, err := decode(b, h, h.Size, true)
 	if err != nil {
@@ -87,9 +87,9 @@ func openShard(b *limits.Budget, h *tensor.Handle) (tensor.Model, error) {
 	return f, nil
 }
 
-// alias finds the aliases of the set, in the metadata of the index and of every
+// findAliases finds the aliases of the set, in the metadata of the index and of every
 // shard.
-func (s *Sharded) alias(b *limits.Budget, meta []tensor.Pair, names *tensor.SetNames) error {
+func (s *Sharded) findAliases(b *limits.Budget, meta []tensor.Pair, names *tensor.SetNames) error {
 	n := len(meta)
 	for _, p := range s.Parts {
 		n += len(p.(*File).header.meta)

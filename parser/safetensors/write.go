@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A writer appends JSON to a buffer that the account pays for. Its first error
-// stays.
+// A writer appends JSON to a buffer that is charged to the account. It keeps its first
+// error.
 type writer struct {
 	b   *limits.Budget
 	buf []byte
@@ -21,7 +21,7 @@ func (w *writer) put(s string) {
 	if w.err != nil {
 		return
 	}
-	if len(w.buf)+len(s) > prefix+MaxHeader { // a multiple of 8: the padding fits too
+	if len(w.buf)+len(s) > lengthSize+MaxHeader { // lengthSize+MaxHeader is a multiple of 8, so the padding fits too
 		w.err = wire.ErrUnsupported.With("the header needs more than the %d bytes that the format allows", MaxHeader)
 		return
 	}
@@ -63,7 +63,7 @@ func (w *writer) tensor(t *tensor.Info, off int64) {
 	w.put(`],"data_offsets":[`)
 	w.number(off)
 	w.put(",")
-	w.number(off + int64(bytesOf(t)))
+	w.number(off + int64(byteSize(t)))
 	w.put("]}")
 }
 

@@ -20,7 +20,7 @@ type File struct {
 	Folder fs.FS     // sibling files, or nil
 	Closer io.Closer // what Close closes, or nil
 
-	pieces int // of the set that the file is of; 0 for none
+	pieces int // number of files of the set it belongs to; 0 for none
 	beside func(*limits.Budget, func(file string, m Model) error) error
 }
 
@@ -68,7 +68,7 @@ func (f *File) Close() error {
 	return f.Closer.Close()
 }
 
-// Readable refuses, by name, to read a tensor of unknown type.
+// Readable returns an error if the tensor has an unknown type.
 func Readable(format string, i *Info) error {
 	if i.DType != Unknown {
 		return nil
@@ -77,8 +77,8 @@ func Readable(format string, i *Info) error {
 		wire.ErrUnsupported.By("tensor.type-unknown").With("type %s is not known here", wire.Quote(i.Stored)))
 }
 
-// body is a sequential reader with the library's errors: a file that became
-// shorter is truncated, never a silent end.
+// A body reads a span in order. If the file has become shorter, the error is
+// ErrTruncated, not io.EOF.
 type body struct {
 	r      io.ReaderAt
 	b      *limits.Budget

@@ -4,8 +4,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A DType is how elements are stored. The zero DType is one that this program
-// does not know: such a tensor is listed, and refused only when it is read.
+// A DType is how elements are stored. The zero DType is a type unknown to this program:
+// such a tensor is listed, and refused only when it is read.
 type DType uint8
 
 // The element types, by family. The names are those that safetensors, ggml and
@@ -86,7 +86,8 @@ type row struct {
 	Geometry
 }
 
-// One row per type. The block sizes of the ggml types are those of ggml-common.h.
+// dtypes has a row for each type. The block sizes of the ggml types are those of
+// ggml-common.h.
 var dtypes = [dtypeCount]row{
 	Unknown: {"unknown", Geometry{}},
 
@@ -186,7 +187,7 @@ func ParseDType(name string) (DType, bool) {
 	return Unknown, false
 }
 
-// Size returns the bytes of n elements: false when they do not fill whole
+// Size returns the number of bytes of n elements. ok is false if they do not fill whole
 // blocks or the number overflows.
 func (g Geometry) Size(n uint64) (uint64, bool) {
 	if g.Elems == 0 || n%uint64(g.Elems) != 0 {

@@ -73,12 +73,12 @@ func (x *Index) fail(off int64, err error) error {
 	return wire.At(x.format, "index "+wire.Quote(x.Name), off, err)
 }
 
-// in says that an error lies in the index.
+// in says that an error is about the index.
 func (x *Index) in(err error) error { return inFile("index "+wire.Quote(x.Name), err) }
 
 func (x *Index) parse(b *limits.Budget, text string) error {
 	p := &indexParser{Index: x, b: b}
-	// An upper bound, exact but for the file names: an entry is no shorter.
+	// An upper bound, exact unless file names hold commas: no entry is shorter.
 	n := min(strings.Count(text, ","), len(text)/len(`"":"a",`)) + 1
 	var err error
 	if x.Entries, err = limits.Make[IndexEntry](b, n); err != nil {
@@ -109,7 +109,7 @@ type indexParser struct {
 	b      *limits.Budget
 	json   *strictjson.Decoder
 	files  *wire.NameSet
-	last   int32 // the latest entry's file: mostly the next one's too
+	last   int32 // the file of the previous entry: usually the same
 	mapped bool
 }
 
@@ -168,7 +168,8 @@ func (p *indexParser) entry(name string) error {
 	return p.fail(off, err)
 }
 
-// file finds the file in the list, or adds it. It must lie beside the index.
+// file returns the position of a file in the list, and adds it if it is new. It must be
+// in the folder of the index.
 func (p *indexParser) file(name string) error {
 	if i, ok := p.files.Find(name); ok {
 		p.last = int32(i)

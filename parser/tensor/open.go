@@ -15,8 +15,8 @@ type Handle struct {
 	Size int64
 }
 
-// IsLocal reports whether a path stays in its folder. It takes what fs.ValidPath
-// takes, and names that are not UTF-8: most systems have them.
+// IsLocal reports whether a path stays in its folder. Unlike fs.ValidPath it accepts
+// names that are not UTF-8, which most systems allow.
 func IsLocal(name string) bool { return fs.ValidPath(strings.ToValidUTF8(name, "?")) }
 
 // OpenFile opens a regular file of a folder. A FIFO, a device or a folder is

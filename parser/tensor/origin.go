@@ -63,7 +63,7 @@ func (f *File) Place(folder fs.FS, c io.Closer) {
 }
 
 // Placed implements [Placer].
-func (f *File) Placed() io.Closer { return last(f.Closer) }
+func (f *File) Placed() io.Closer { return outermost(f.Closer) }
 
 // Note implements [Placer].
 func (f *File) Note(b *limits.Budget, found Finding) error { return f.Found.Add(b, f.Name, found) }
@@ -74,7 +74,7 @@ func (s *Sharded) Place(folder fs.FS, c io.Closer) {
 }
 
 // Placed implements [Placer].
-func (s *Sharded) Placed() io.Closer { return last(s.Closer) }
+func (s *Sharded) Placed() io.Closer { return outermost(s.Closer) }
 
 // Note implements [Placer].
 func (s *Sharded) Note(b *limits.Budget, found Finding) error {
@@ -87,7 +87,7 @@ func (s *Sharded) FileNames() []string { return s.Files }
 // First returns the first file, which is where formats keep what is said once.
 func (s *Sharded) First() Model { return s.Parts[0] }
 
-func last(c io.Closer) io.Closer {
+func outermost(c io.Closer) io.Closer {
 	if b, ok := c.(both); ok {
 		return b.b
 	}

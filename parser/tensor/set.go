@@ -14,8 +14,8 @@ import (
 // An OpenShard decodes one opened file; the model then closes it.
 type OpenShard func(b *limits.Budget, h *Handle) (Model, error)
 
-// OpenShards opens the files of a set that lie in one folder and sees that no
-// tensor is in two of them.
+// OpenShards opens the files of a set in one folder, and checks that no tensor is in two
+// of them.
 func OpenShards(b *limits.Budget, fsys fs.FS, folder string, files []string, format string, open OpenShard) (*Sharded, *SetNames, error) {
 	set := &Sharded{Files: files}
 	fail := func(err error) (*Sharded, *SetNames, error) {
@@ -39,8 +39,8 @@ func OpenShards(b *limits.Budget, fsys fs.FS, folder string, files []string, for
 	return set, names, nil
 }
 
-// shardCost is what an open file and its model take beside what the decoder
-// charges, in bytes.
+// shardCost is the size in bytes of an open file and its model besides what the decoder
+// charges.
 const shardCost = 2048
 
 func openShard(b *limits.Budget, fsys fs.FS, name, format string, open OpenShard) (Model, error) {
@@ -53,7 +53,7 @@ func openShard(b *limits.Budget, fsys fs.FS, name, format string, open OpenShard
 	}
 	h, err := OpenFile(fsys, name)
 	if err != nil {
-		return nil, wire.At(format, "", wire.NoOffset, absent(fsys, name, err))
+		return nil, wire.At(format, "", wire.NoOffset, missingShard(fsys, name, err))
 	}
 	m, err := open(b, h)
 	if err != nil {
@@ -63,9 +63,9 @@ func openShard(b *limits.Budget, fsys fs.FS, name, format string, open OpenShard
 	return m, nil
 }
 
-// absent says what it means that a shard cannot be opened: it is missing, or a
-// link that leads out of what fsys may open. Other errors are the system's.
-func absent(fsys fs.FS, name string, err error) error {
+// missingShard explains why a shard cannot be opened: it is missing, or a link that leads
+// out of what fsys may open. Other errors are the system's.
+func missingShard(fsys fs.FS, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return wire.ErrMissing.By("shards.missing").With("no such file in the folder")
 	}
@@ -133,14 +133,14 @@ func newSetNames(b *limits.Budget, s *Sharded) (*SetNames, error) {
 	return n, nil
 }
 
-// part is the part that the tensor of an index of List belongs to.
+// part returns the part of the tensor List[i].
 func (n *SetNames) part(i int) int {
 	return sort.Search(len(n.ends), func(p int) bool { return n.ends[p] > i })
 }
 
-// CheckIndex compares what the index says with what the shards hold: a tensor
-// that is not where it is said to be is an error, one that the index leaves out
-// a finding, a wrong total size too.
+// CheckIndex compares the index with the shards. A tensor that is not where the index
+// says is an error. A tensor that the index leaves out, or a wrong total size, is a
+// finding.
 func (s *Sharded) CheckIndex(b *limits.Budget, x *Index, n *SetNames) error {
 	listed, err := limits.Make[bool](b, len(n.List))
 	if err != nil {
@@ -162,13 +162,13 @@ func (s *Sharded) CheckIndex(b *limits.Budget, x *Index, n *SetNames) error {
 		}
 		listed[i] = true
 	}
-	if err := s.extra(b, x, n, listed); err != nil {
+	if err := s.unlistedTensors(b, x, n, listed); err != nil {
 		return err
 	}
 	return s.totalSize(b, x)
 }
 
-func (s *Sharded) extra(b *limits.Budget, x *Index, n *SetNames, listed []bool) error {
+func (s *Sharded) unlistedTensors(b *limits.Budget, x *Index, n *SetNames, listed []bool) error {
 	count, first := 0, 0
 	for i, ok := range listed {
 		if !ok {
@@ -191,7 +191,8 @@ func (s *Sharded) extra(b *limits.Budget, x *Index, n *SetNames, listed []bool) 
 	})
 }
 
-// totalSize notes a wrong total: some writers count otherwise, and none reads it.
+// totalSize adds a finding for a wrong total size. Writers count it differently, and no
+// loader reads it.
 func (s *Sharded) totalSize(b *limits.Budget, x *Index) error {
 	sum := uint64(0)
 	for i := range s.Tensors() {

@@ -13,8 +13,7 @@ import (
 // largest published models have a few hundred.
 const MaxShards = 4096
 
-// A ShardName is the name of one file of a set that says its place in it, such
-// as model-00002-of-00007.safetensors.
+// A ShardName is the name of one file of a set, such as model-00002-of-00007.safetensors.
 type ShardName struct {
 	Prefix string // "model"
 	Total  string // "00007", as it is written
@@ -48,8 +47,8 @@ func ParseShardName(name string) (s ShardName, ok bool) {
 	return s, first && second && s.Number <= s.Count
 }
 
-// ordinal reads four to nine digits that are no zero: fewer are part of other
-// names, as in best-1-of-3.
+// ordinal parses four to nine digits that are not all zero. Fewer digits are part of
+// other names, as in best-1-of-3.
 func ordinal(digits string) (int, bool) {
 	if len(digits) < 4 || len(digits) > 9 {
 		return 0, false
@@ -68,8 +67,8 @@ func (s ShardName) SameSet(t ShardName) bool {
 	return s.Prefix == t.Prefix && s.Total == t.Total && s.Ext == t.Ext
 }
 
-// SortShards puts the files of one set in their order, or says which is missing,
-// there twice, or of another set.
+// SortShards sorts the files of one set by number, or says which file is missing,
+// duplicated, or of another set.
 func SortShards(format string, names []string) ([]string, error) {
 	fail := func(err error) ([]string, error) { return nil, wire.At(format, "", wire.NoOffset, err) }
 	if len(names) == 0 {
