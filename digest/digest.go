@@ -53,7 +53,7 @@ func ParseSum(text string) (s Sum, ok bool) {
 	return Sum(raw), true
 }
 
-// A Tensor is one that was read.
+// A Tensor is a tensor and its digest.
 type Tensor struct {
 	Name, Type string
 	Shape      []int64
@@ -61,10 +61,10 @@ type Tensor struct {
 	Sum        Sum
 }
 
-// Options say how to read. The zero value reads with one worker.
+// Options say how to read. The zero value uses one worker.
 type Options struct {
 	Workers int
-	// Done counts the bytes that were read, if it is not nil.
+	// Done, if set, counts the bytes read.
 	Done *atomic.Int64
 }
 
@@ -95,7 +95,7 @@ func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
 			if w == 0 {
 				return nil, err
 			}
-			bufs = bufs[:w] // fewer workers: the account grants no more
+			bufs = bufs[:w] // the account allows fewer workers
 			break
 		}
 	}
@@ -104,7 +104,7 @@ func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
 		wg.Go(func() { j.work(buf) })
 	}
 	wg.Wait()
-	for _, err := range j.errs { // the first in file order, whoever met it
+	for _, err := range j.errs { // the first in file order, whichever worker met it
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ type job struct {
 	failed atomic.Bool
 }
 
-// work takes tensors until there are none.
+// work digests tensors until there are none left.
 func (j *job) work(buf []byte) {
 	for !j.failed.Load() {
 		i := int(j.next.Add(1)) - 1
@@ -142,7 +142,7 @@ func (j *job) work(buf []byte) {
 }
 
 func (j *job) tensor(info tensor.Info, buf []byte) (sum Sum, err error) {
-	account := j.b.Probe() // what reading it needs is given back
+	account := j.b.Probe() // its charges are given back
 	defer account.Close()
 	src, err := elements.Open(account, j.m, info)
 	if err != nil {
@@ -168,7 +168,7 @@ func (j *job) tensor(info tensor.Info, buf []byte) (sum Sum, err error) {
 	return sum, nil
 }
 
-// piece is the most of a tensor that is read at once: whole elements.
+// piece returns how many bytes of a tensor to read at once, in whole elements.
 func piece(i tensor.Info) int64 {
 	g, ok := i.DType.Geometry()
 	if !ok || g.Bytes == 0 {
@@ -177,8 +177,8 @@ func piece(i tensor.Info) int64 {
 	return pieceBytes / int64(g.Bytes) * int64(g.Bytes)
 }
 
-// Model is one digest of all tensors, whatever their order in the file: of each,
-// sorted by name, the lengths and texts of name and type, the shape, and the sum.
+// Model returns one digest of all tensors, independent of their order in the file: for
+// each, sorted by name, the lengths and texts of name and type, the shape, and the sum.
 func Model(list []Tensor) Sum {
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
@@ -198,7 +198,7 @@ func Model(list []Tensor) Sum {
 	return Sum(h.Sum(nil))
 }
 
-// Reader hashes the bytes of a file. A piece is read while that before it is hashed.
+// Reader hashes the bytes of a file. The next piece is read while one is hashed.
 func Reader(b *limits.Budget, r io.Reader, done *atomic.Int64) (sum Sum, size int64, err error) {
 	var bufs [2][]byte
 	for i := range bufs {

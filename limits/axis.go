@@ -29,7 +29,7 @@ const (
 	clock             // "60s", or "none"
 )
 
-// One row per axis: the name in messages, and the field of the policy's JSON.
+// axes has the name of each axis in messages and its field in the policy's JSON.
 var axes = [axisCount]struct {
 	name, field string
 	unit        unit

@@ -26,37 +26,37 @@ type Budget struct {
 	largest atomic.Int64 // the largest buffer so far
 	dropped atomic.Int64 // bytes given back so far
 
-	working gauge // bytes the pickle machine holds
+	working gauge // bytes held by the pickle machine
 	steps   gauge
 	depth   gauge
 	ratios  ratios
 
 	policy   Policy
-	invalid  error           // what is wrong with the policy
-	ctx      context.Context // ends with the operation, its deadline included
-	life     context.Context // ends when the account closes: the children's
+	invalid  error           // error about the policy
+	ctx      context.Context // ends with the operation, or its deadline
+	life     context.Context // ends when the account closes; parent of the children's contexts
 	end      context.CancelCauseFunc
 	stop     context.CancelFunc
 	started  time.Time
 	children atomic.Int64
 	closed   atomic.Bool
-	probe    bool    // a part of the parent's operation
-	whole    *Budget // the operation of which this is a part, see [Budget.Whole]
-	outer    int64   // of a whole: the size of its file
+	probe    bool    // counts as a part of the parent's operation
+	whole    *Budget // the operation that this is a part of, see [Budget.Whole]
+	outer    int64   // for the account of a whole: the size of its file
 }
 
 // A pool is one of the sums that an account shares with its ancestors.
 type pool uint8
 
 const (
-	held    pool = iota // bytes
-	counted             // items
-	opened              // files
-	asked               // requests
-	fetched             // bytes of answers
+	pooledBytes    pool = iota // bytes
+	pooledItems                // items
+	pooledFiles                // files
+	pooledRequests             // requests
+	pooledFetched              // bytes of answers
 )
 
-var poolAxis = [...]Axis{held: Total, counted: Items, opened: OpenFiles, asked: Requests, fetched: Fetched}
+var poolAxis = [...]Axis{pooledBytes: Total, pooledItems: Items, pooledFiles: OpenFiles, pooledRequests: Requests, pooledFetched: Fetched}
 
 // Budget opens an account under the policy. When the context ends or the deadline passes,
 // the operation ends within 1,024 steps. The account of an invalid policy refuses
@@ -71,7 +71,7 @@ func (b *Budget) Child(p Policy) *Budget {
 	b.children.Add(1)
 	ctx := b.life
 	if b.whole == b {
-		ctx = b.ctx // parts have no longer than the whole
+		ctx = b.ctx // a part has no more time than the whole
 	}
 	c := open(ctx, p, b)
 	if b.whole != nil {
@@ -84,14 +84,14 @@ func (b *Budget) Child(p Policy) *Budget {
 // as a request's: it ends with that context, too.
 func (b *Budget) ChildContext(ctx context.Context, p Policy) *Budget {
 	c := b.Child(p)
-	unhook := context.AfterFunc(ctx, func() { c.end(ended(ctx, c.started)) })
+	unhook := context.AfterFunc(ctx, func() { c.end(endError(ctx, c.started)) })
 	stop := c.stop
 	c.stop = func() { unhook(); stop() }
 	return c
 }
 
-// ended is why a context did: its deadline is a limit of the operation.
-func ended(ctx context.Context, since time.Time) error {
+// ended returns why a context ended. Its deadline is a limit of the operation.
+func endError(ctx context.Context, since time.Time) error {
 	cause := context.Cause(ctx)
 	if _, ours := errors.AsType[*Error](cause); ours || !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
@@ -115,15 +115,15 @@ func open(ctx context.Context, p Policy, parent *Budget) *Budget {
 	b.life, b.end = context.WithCancelCause(ctx)
 	b.ctx, b.stop = b.life, func() {}
 	if b.invalid != nil {
-		b.end(b.invalid) // and the gauges stay empty
+		b.end(b.invalid) // the gauges stay empty, so nothing fits
 		return b
 	}
 	b.single = p.Limit(SingleAlloc)
-	b.shared[held].open(p.Limit(Total))
-	b.shared[counted].open(p.Limit(Items))
-	b.shared[opened].open(min(p.Limit(OpenFiles), systemFiles()))
-	b.shared[asked].open(p.Limit(Requests))
-	b.shared[fetched].open(p.Limit(Fetched))
+	b.shared[pooledBytes].open(p.Limit(Total))
+	b.shared[pooledItems].open(p.Limit(Items))
+	b.shared[pooledFiles].open(min(p.Limit(OpenFiles), systemFiles()))
+	b.shared[pooledRequests].open(p.Limit(Requests))
+	b.shared[pooledFetched].open(p.Limit(Fetched))
 	b.working.open(p.Limit(WorkingSet))
 	b.steps.open(p.Limit(StepCount))
 	b.depth.open(p.Limit(Depth))
@@ -170,7 +170,7 @@ func (b *Budget) Err() error {
 	if b.ctx.Err() == nil {
 		return nil
 	}
-	return ended(b.ctx, b.started)
+	return endError(b.ctx, b.started)
 }
 
 // Alloc charges one buffer of n bytes, held for the life of the account. Call
@@ -180,34 +180,34 @@ func (b *Budget) Alloc(n int64) error {
 		return b.refuse(SingleAlloc, n, b.single)
 	}
 	b.noteBuffer(n)
-	if b.parent == nil && b.ctx.Err() == nil && b.shared[held].take(n) {
-		return nil // charge, without the call
+	if b.parent == nil && b.ctx.Err() == nil && b.shared[pooledBytes].take(n) {
+		return nil // saves the call of charge
 	}
-	return b.charge(held, n)
+	return b.charge(pooledBytes, n)
 }
 
-// noteBuffer keeps the largest buffer: of an account, that of all below it too.
+// noteBuffer records the largest buffer of this account and those above it.
 func (b *Budget) noteBuffer(n int64) {
 	for a := b; a != nil && n > a.largest.Load(); a = a.parent {
-		raise(&a.largest, n)
+		storeMax(&a.largest, n)
 	}
 }
 
 // Hold charges n bytes without checking the ceiling of a single buffer: for many small
 // values at once, or for a buffer that [Budget.Drop] will give back.
-func (b *Budget) Hold(n int64) error { return b.charge(held, n) }
+func (b *Budget) Hold(n int64) error { return b.charge(pooledBytes, n) }
 
 // Drop gives back n bytes that Hold or Alloc charged.
 func (b *Budget) Drop(n int64) {
-	if b.shared[held].give(n) {
+	if b.shared[pooledBytes].give(n) {
 		b.dropped.Add(n)
-		b.returnAbove(held, n)
+		b.returnAbove(pooledBytes, n)
 	}
 }
 
 // Charged is the sum of all bytes ever charged to this account and those below it, even if
 // they were given back: an upper bound of what the operation allocated.
-func (b *Budget) Charged() int64 { return b.shared[held].used() + b.dropped.Load() }
+func (b *Budget) Charged() int64 { return b.shared[pooledBytes].used() + b.dropped.Load() }
 
 // Lease charges one buffer of n bytes until release is called. Calling release
 // again does nothing.
@@ -221,29 +221,29 @@ func (b *Budget) Lease(n int64) (release func(), err error) {
 // OpenFile charges one open file until closed is called. Calling closed again
 // does nothing.
 func (b *Budget) OpenFile() (closed func(), err error) {
-	if err := b.charge(opened, 1); err != nil {
+	if err := b.charge(pooledFiles, 1); err != nil {
 		return func() {}, err
 	}
 	return sync.OnceFunc(func() {
-		if b.shared[opened].give(1) {
-			b.returnAbove(opened, 1)
+		if b.shared[pooledFiles].give(1) {
+			b.returnAbove(pooledFiles, 1)
 		}
 	}), nil
 }
 
 // Items charges n counted things: tensors, keys, members, values.
-func (b *Budget) Items(n int64) error { return b.charge(counted, n) }
+func (b *Budget) Items(n int64) error { return b.charge(pooledItems, n) }
 
 // Request charges one request to a server; Fetch charges n bytes of its answer.
-func (b *Budget) Request() error      { return b.charge(asked, 1) }
-func (b *Budget) Fetch(n int64) error { return b.charge(fetched, n) }
+func (b *Budget) Request() error      { return b.charge(pooledRequests, 1) }
+func (b *Budget) Fetch(n int64) error { return b.charge(pooledFetched, n) }
 
-// charge takes n from the account and from every ancestor, or from none. The
-// account's own ceiling is asked first: what it refuses does not reach its ancestors. An
-// operation that has ended is granted nothing, so that whatever takes memory as
-// it goes notices its deadline; but for a file: what is refused says where in it.
+// charge takes n from the account and from every ancestor, or from none. The account's
+// own limit is checked first, so that a refused charge does not reach the ancestors. An
+// operation that has ended gets nothing, so that code which allocates notices its
+// deadline; except for files, where the caller's error says which one.
 func (b *Budget) charge(p pool, n int64) error {
-	if p != opened && b.ctx.Err() != nil {
+	if p != pooledFiles && b.ctx.Err() != nil {
 		return b.Err()
 	}
 	for a := b; a != nil; a = a.parent {
@@ -254,7 +254,7 @@ func (b *Budget) charge(p pool, n int64) error {
 	return nil
 }
 
-// refused takes back what the accounts below a have granted.
+// refused gives back what the accounts below a have granted.
 func (b *Budget) refused(a *Budget, p pool, n int64) error {
 	err := a.refuse(poolAxis[p], n, a.shared[p].left())
 	if a != b {
@@ -264,8 +264,8 @@ func (b *Budget) refused(a *Budget, p pool, n int64) error {
 		if _, ok := u.shared[p].move(n); ok {
 			continue
 		}
-		// u was closed meanwhile and has returned n to all its ancestors, to
-		// those below a rightly; a and the ones above never got it.
+		// If u was closed meanwhile, it has returned n to all its ancestors: rightly to
+		// those below a, but a and those above never granted it.
 		for ; a != nil; a = a.parent {
 			if _, ok := a.shared[p].move(-n); !ok {
 				break
@@ -276,7 +276,7 @@ func (b *Budget) refused(a *Budget, p pool, n int64) error {
 	return err
 }
 
-// fromAbove is a refusal by an account above the one that was charged.
+// fromAbove is a refusal by an ancestor of the charged account.
 type fromAbove struct {
 	error
 	by *Budget
@@ -297,7 +297,7 @@ func (b *Budget) Refused(err error) bool {
 	return false
 }
 
-// refuse says why the account grants nothing: its own end, or the axis.
+// refuse returns why the account grants nothing: its end, or the axis.
 func (b *Budget) refuse(a Axis, want, left int64) error {
 	switch {
 	case b.invalid != nil:
@@ -308,14 +308,14 @@ func (b *Budget) refuse(a Axis, want, left int64) error {
 	return &Error{a, want, left}
 }
 
-// returnAbove gives n back to the ancestors. The first one that is closed has
-// returned it, with all that it held, to those above it.
+// returnAbove gives n back to the ancestors. If one is closed, it has already returned
+// everything to those above it.
 func (b *Budget) returnAbove(p pool, n int64) {
 	for a := b.parent; a != nil; a = a.parent {
 		if !a.shared[p].give(n) {
 			return
 		}
-		if p == held {
+		if p == pooledBytes {
 			a.dropped.Add(n)
 		}
 	}

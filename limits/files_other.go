@@ -4,5 +4,5 @@ package limits
 
 import "math"
 
-// systemFiles is no bound where the system does not tell one.
+// systemFiles returns no limit on systems that report none.
 func systemFiles() int64 { return math.MaxInt64 }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// systemFiles is how many files of models the process may have open: a quarter
-// of its limit, at most 64, is left for all else.
+// systemFiles returns how many files of models the process may open. A quarter of its
+// limit, at most 64, is left for everything else.
 var systemFiles = sync.OnceValue(func() int64 {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {

@@ -5,13 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// A gauge is a bounded sum. What is charged never passes its maximum, not even
-// for the moment of a charge that fails, so that one caller's refusal is never
-// another caller's. It counts down: one load tells what is left, and a gauge
-// that is shut has room for nothing.
+// A gauge is a bounded sum. It never exceeds its maximum, not even during a charge that
+// fails, so that the refusal of one caller cannot cause that of another. It counts down:
+// a single load tells what is left, and a closed gauge has nothing left.
 type gauge struct {
 	free atomic.Int64 // what is left, or shut
-	low  atomic.Int64 // the least that was left before something was given back
+	low  atomic.Int64 // the minimum of free before something was given back
 	max  int64
 }
 
@@ -36,18 +35,18 @@ func (g *gauge) take(n int64) bool {
 	}
 }
 
-// give returns n, unless the gauge is shut: then close has returned it already.
-// Only giving can hide a peak, so it is noted here and taking stays cheap.
+// give returns n, unless the gauge is closed and close has returned it already. Only give
+// can hide a peak, so it records the minimum and take stays cheap.
 func (g *gauge) give(n int64) bool {
 	free, ok := g.move(n)
 	if ok {
-		lower(&g.low, free)
+		storeMin(&g.low, free)
 	}
 	return ok
 }
 
-// move changes what is left by n and returns what was left before, unless the
-// gauge is shut.
+// move adds n to what is left and returns the previous value; ok is false if the gauge is
+// closed.
 func (g *gauge) move(n int64) (before int64, ok bool) {
 	for {
 		free := g.free.Load()
@@ -60,10 +59,10 @@ func (g *gauge) move(n int64) (before int64, ok bool) {
 	}
 }
 
-// close shuts the gauge and returns what it held.
+// close closes the gauge and returns what it held.
 func (g *gauge) close() (held int64) {
 	free := g.free.Swap(shut)
-	lower(&g.low, free)
+	storeMin(&g.low, free)
 	return g.max - free
 }
 
@@ -84,16 +83,15 @@ func (g *gauge) peak() int64 {
 	return g.max - least
 }
 
-// note makes n the peak, if it is more and could have been charged: of a probe,
-// which had its own gauge.
+// note makes n the peak if it is larger: for a probe, which has its own gauge.
 func (g *gauge) note(n int64) {
 	if n <= g.max {
-		lower(&g.low, g.max-n)
+		storeMin(&g.low, g.max-n)
 	}
 }
 
-// lower makes v at most n.
-func lower(v *atomic.Int64, n int64) {
+// storeMin makes v at most n.
+func storeMin(v *atomic.Int64, n int64) {
 	for {
 		old := v.Load()
 		if n >= old || v.CompareAndSwap(old, n) {
@@ -102,8 +100,8 @@ func lower(v *atomic.Int64, n int64) {
 	}
 }
 
-// raise makes v at least n.
-func raise(v *atomic.Int64, n int64) {
+// storeMax makes v at least n.
+func storeMax(v *atomic.Int64, n int64) {
 	for {
 		old := v.Load()
 		if n <= old || v.CompareAndSwap(old, n) {

@@ -181,7 +181,7 @@ func readList(d *json.Decoder, list *[]string) error {
 	return plainJSON(err)
 }
 
-// plainJSON says what encoding/json found, an end in the middle included.
+// plainJSON converts an error of encoding/json, including an unexpected end.
 func plainJSON(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

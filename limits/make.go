@@ -85,7 +85,8 @@ func String(a Account, s []byte) (string, error) {
 
 func (b *Budget) ceiling() int64 { return b.single }
 
-// A buffer of a Budget stays charged: somebody may still hold it.
+// moved does nothing: a buffer of a Budget stays charged, since it may still be
+// referenced.
 func (b *Budget) moved(int64) {}
 
 func sizeOf[T any](a Account, n int) (int64, error) {

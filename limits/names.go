@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A policy names leniencies, formats and findings. These lists are all that
-// exist: a name outside of them is an error, since a refusal that never comes is
-// worse than none. A test compares them with what the parsers say.
+// The leniencies, formats and findings that exist. A policy that names another one is an
+// error, since a refusal that never happens is worse than none. A test compares the lists
+// with the parsers.
 var (
 	quirks  = []string{"detect.polyglot", "gguf.gaps", "gguf.nul", "pth.tensors-only", "zip.store-hints"}
 	formats = []string{"gguf", "npy", "npz", "pth", "safetensors"}
@@ -51,10 +51,10 @@ func Findings() []string { return slices.Clone(findings) }
 // IsFinding reports a code of [Findings].
 func IsFinding(code string) bool { return slices.Contains(findings, code) }
 
-// A list field of a policy's JSON, and what it may hold.
+// lists are the list fields of a policy's JSON with their possible values.
 var lists = [...]struct {
 	field, one string
-	hint       string // what to choose from, where that is short
+	hint       string // how the message lists the values, if there are few
 	of         func(*Policy) *[]string
 	known      func(string) bool
 }{

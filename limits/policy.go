@@ -106,7 +106,7 @@ func (p *Policy) Limit(a Axis) int64 {
 	return n
 }
 
-// field is where the policy keeps an axis, and the default.
+// field returns the policy's field for an axis, and the default.
 func (p *Policy) field(a Axis) (field *int64, def int64) {
 	switch a {
 	case SingleAlloc:

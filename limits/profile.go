@@ -1,7 +1,6 @@
 package limits
 
-// One row per profile. A profile is a policy and nothing more: whatever it does
-// can be written as fields.
+// profiles are policies and nothing more: whatever one does can be written as fields.
 var profiles = [...]struct {
 	name   string
 	policy Policy
@@ -20,7 +19,7 @@ var profiles = [...]struct {
 		MaxRequests:    500,
 		MaxFetched:     1 << 30,
 	}},
-	// Of the items of edge a vocabulary of 150,000 tokens with its merges is too many.
+	// The items of edge are too few for a vocabulary of 150,000 tokens with its merges.
 	{"upload", Policy{
 		MaxSingleAlloc: 16 << 20,
 		MaxTotalBytes:  64 << 20,

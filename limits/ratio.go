@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// ratios is what one operation has read and what it has become.
+// ratios are the sizes that one operation has read and produced.
 type ratios struct {
 	sync.Mutex
 	source, inIn, inOut int64 // file bytes, compressed and inflated bytes
 	worstIn, worstOut   int64 // the member with the highest ratio so far
 	expanded            int64
-	unpacked            int64 // of all parts, see [Budget.Whole]
+	unpacked            int64 // by all parts, see [Budget.Whole]
 }
 
 // Source tells the account that n bytes of a file will be decoded. Call it once for each
@@ -26,7 +26,7 @@ func (b *Budget) Source(n int64) {
 // the worst member and of all together is checked once all together exceed RatioGrace. The
 // order of the members does not matter.
 func (b *Budget) Inflate(in, out int64) error {
-	if err := b.unpacked(out); err != nil {
+	if err := b.addUnpacked(out); err != nil {
 		return err
 	}
 	r, allowed := &b.ratios, b.policy.Limit(InflateRatio)
@@ -61,17 +61,17 @@ func (b *Budget) Expand(n int64) error {
 	return &Error{ExpandRatio, ratio(r.expanded, base), allowed}
 }
 
-// above reports a*b > c*d for non-negative numbers.
+// above reports whether a*b > c*d, for non-negative numbers.
 func above(a, b, c, d int64) bool {
 	h1, l1 := bits.Mul64(uint64(a), uint64(b))
 	h2, l2 := bits.Mul64(uint64(c), uint64(d))
 	return h1 > h2 || h1 == h2 && l1 > l2
 }
 
-// exceeds reports out > in*allowed.
+// exceeds reports whether out > in*allowed.
 func exceeds(out, in, allowed int64) bool { return above(out, 1, in, allowed) }
 
-// ratio is out:in rounded up, an empty input counted as one byte.
+// ratio returns out/in rounded up, counting an empty input as one byte.
 func ratio(out, in int64) int64 {
 	in = max(in, 1)
 	return out/in + min(out%in, 1)

@@ -7,7 +7,7 @@ import "strings"
 // value is ready; it is not safe for concurrent use.
 type Texts struct {
 	out  *strings.Builder
-	size int // of the last piece
+	size int // size of the last allocation
 }
 
 const (

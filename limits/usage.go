@@ -20,10 +20,10 @@ func (b *Budget) Usage() []AxisUsage {
 	return out
 }
 
-// limit is the ceiling in force: the policy's, or the system's below it.
+// limit returns the effective ceiling: the policy's, or a lower one of the system.
 func (b *Budget) limit(a Axis) int64 {
 	if a == OpenFiles {
-		return b.shared[opened].max
+		return b.shared[pooledFiles].max
 	}
 	return b.policy.Limit(a)
 }
@@ -33,15 +33,15 @@ func (b *Budget) use(a Axis) (used, peak int64) {
 	case SingleAlloc:
 		return 0, b.largest.Load()
 	case Total:
-		return b.shared[held].used(), b.shared[held].peak()
+		return b.shared[pooledBytes].used(), b.shared[pooledBytes].peak()
 	case Items:
-		return b.shared[counted].used(), b.shared[counted].peak()
+		return b.shared[pooledItems].used(), b.shared[pooledItems].peak()
 	case OpenFiles:
-		return b.shared[opened].used(), b.shared[opened].peak()
+		return b.shared[pooledFiles].used(), b.shared[pooledFiles].peak()
 	case Requests:
-		return b.shared[asked].used(), b.shared[asked].peak()
+		return b.shared[pooledRequests].used(), b.shared[pooledRequests].peak()
 	case Fetched:
-		return b.shared[fetched].used(), b.shared[fetched].peak()
+		return b.shared[pooledFetched].used(), b.shared[pooledFetched].peak()
 	case Depth:
 		return b.depth.used(), b.depth.peak()
 	case StepCount:

@@ -10,13 +10,13 @@ func (b *Budget) Whole(size int64) *Budget {
 	return w
 }
 
-// join makes an account a part of the operation that it was opened in.
+// join makes the account a part of the operation whole.
 func (b *Budget) join(whole *Budget) {
 	b.whole = whole
 	b.steps.open(min(b.steps.max, whole.steps.left()))
 }
 
-// settle takes what a part used from the steps of its operation.
+// settle adds the steps of a part to its operation.
 func (b *Budget) settle() {
 	if b.whole == nil || b.whole == b {
 		return
@@ -26,8 +26,8 @@ func (b *Budget) settle() {
 	}
 }
 
-// unpacked counts inflated bytes against the file that all of them came from.
-func (b *Budget) unpacked(out int64) error {
+// addUnpacked counts inflated bytes against the file that all of them came from.
+func (b *Budget) addUnpacked(out int64) error {
 	w := b.whole
 	if w == nil {
 		return nil
@@ -67,5 +67,5 @@ func (i *Inflation) Add(in, out int64) error {
 	case exceeds(all, from, allowed):
 		return &Error{InflateRatio, ratio(all, from), allowed}
 	}
-	return i.b.unpacked(out)
+	return i.b.addUnpacked(out)
 }

@@ -45,8 +45,8 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// section reads a file in order and fills what it is given, whatever pieces the
-// file's reader returns; a reader that returns nothing ends with an error.
+// A section reads a file in order and always fills the buffer. A reader that returns
+// nothing is an error.
 type section struct {
 	r         io.ReaderAt
 	off, size int64
@@ -67,7 +67,7 @@ func (s *section) Read(p []byte) (int, error) {
 // Fields lists the fields of a structured type, nil for any other.
 func (f *File) Fields() []Field { return f.Header.Type.Fields }
 
-// Meta gives the fields of a structured type, as [Fields].
+// Meta lists the fields of a structured type, as [Fields].
 func (f *File) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		if fields := f.Fields(); fields != nil {
@@ -84,7 +84,7 @@ func (h *Header) Charge(b *limits.Budget) error {
 	return b.Expand(h.Bytes)
 }
 
-// Unusual reports that [Header.Report] has something to add.
+// Unusual reports whether [Header.Report] has something to add.
 func (h *Header) Unusual() bool { return h.notes() != 0 }
 
 func (h *Header) notes() note {
@@ -98,8 +98,7 @@ func (h *Header) notes() note {
 	return notes
 }
 
-// Report adds what a reader of the array should know. Where and off are the
-// array's.
+// Report adds findings about the array, which has the place where and off.
 func (h *Header) Report(b *limits.Budget, found *tensor.Findings, format, where string, off int64) error {
 	notes := h.notes()
 	for _, t := range reports {

@@ -30,26 +30,26 @@ type Field struct {
 	Fields []Field `json:"fields,omitempty"`
 }
 
-// Fields is the fields of a structured type as a value of metadata.
+// Fields are the fields of a structured type as a value of metadata.
 type Fields []Field
 
-// Len is the number of fields, those inside other fields not counted.
+// Len is the number of fields, not counting those inside other fields.
 func (f Fields) Len() int64 { return int64(len(f)) }
 
-// note says what a reader of the type should know.
+// A note is something that a reader of the type should know.
 type note uint8
 
 const (
 	noteBF16     note = 1 << iota // V2
 	noteE5M2                      // f1
 	noteLost                      // V1
-	noteUnknown                   // a kind or size that NumPy has not
+	noteUnknown                   // a kind or size that NumPy does not have
 	noteNative                    // '='
 	notePython2                   // 3L
 	noteLongHead                  // a header that numpy.load refuses
 )
 
-// descr reads a type: a string, or a list of fields, whose text it leaves out.
+// descr reads a type: a string, or a list of fields, for which Descr stays empty.
 func (l *literal) descr() (Type, error) {
 	start := l.mark()
 	switch l.next() {
@@ -71,7 +71,7 @@ func (l *literal) descr() (Type, error) {
 	}
 }
 
-// typeName reads a string that is often one of a few, which cost nothing.
+// typeName reads a string. The common ones cost no allocation.
 func (l *literal) typeName() (string, error) {
 	p, err := l.quoted()
 	if err != nil {
@@ -85,11 +85,11 @@ func (l *literal) typeName() (string, error) {
 	return limits.String(l.b, p)
 }
 
-// record is a structured type as it is read.
+// A record is the part of a structured type read so far.
 type record struct {
 	list  []Field
 	size  int64
-	used  []string // names and titles, which are one space
+	used  []string // names and titles, which must differ from each other
 	names *wire.NameSet
 }
 
@@ -123,7 +123,7 @@ func (l *literal) fields() ([]Field, int64, error) {
 	return r.list, r.size, nil
 }
 
-// add puts a field behind the others. Padding only takes room.
+// add appends a field. Padding only moves the offset.
 func (r *record) add(b *limits.Budget, f Field) (err error) {
 	f.Off = r.size
 	if r.size += f.Size; r.size > maxItem {
@@ -186,7 +186,7 @@ func (l *literal) field() (Field, error) {
 	return f, nil
 }
 
-// subarray reads the end of a field: its shape, if it has one, and the bracket.
+// subarray reads the end of a field: its shape, if any, and the bracket.
 func (l *literal) subarray() ([]int64, error) {
 	more, err := l.more(')')
 	if err != nil || !more {

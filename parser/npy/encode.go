@@ -14,8 +14,8 @@ import (
 
 const (
 	align = 64 // ARRAY_ALIGN of numpy.lib.format
-	// growth is the digits that NumPy leaves room for, so that the longest axis
-	// can grow in place: GROWTH_AXIS_MAX_DIGITS.
+	// growth is the number of digits up to which NumPy leaves room for the longest axis
+	// to grow in place (GROWTH_AXIS_MAX_DIGITS).
 	growth = 21
 )
 
@@ -28,11 +28,12 @@ func EncodeHeader(b *limits.Budget, i *tensor.Info) ([]byte, error) {
 	if err != nil {
 		return nil, wire.At(format, "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
 	}
-	fortran, err := byColumns(i)
+	fortran, err := isFortran(i)
 	if err != nil {
 		return nil, wire.At(format, "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
 	}
-	// Braces, keys and padding fit 256 bytes; a dimension has 20 digits and ", ".
+	// Braces, keys and padding fit into 256 bytes; a dimension has up to 20 digits and ",
+	// ".
 	buf, err := limits.Make[byte](b, 2*len(descr)+22*len(i.Shape)+256)
 	if err != nil {
 		return nil, wire.At(format, "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
@@ -68,7 +69,7 @@ func describe(b *limits.Budget, i *tensor.Info) (string, error) {
 	if t, err := parseType(i.Stored); err == nil && t.DType == i.DType && t.Order == i.Order {
 		return "'" + t.Descr + "'", nil
 	}
-	for _, n := range numbers {
+	for _, n := range numberTypes {
 		if n.dtype != i.DType || i.DType == tensor.Unknown {
 			continue
 		}
@@ -84,8 +85,9 @@ func describe(b *limits.Budget, i *tensor.Info) (string, error) {
 	return "", wire.ErrUnsupported.With("type %s has no name in this format", wire.Quote(i.TypeName()))
 }
 
-// byColumns reports Fortran order. Explicit strides of C order are C order.
-func byColumns(i *tensor.Info) (bool, error) {
+// byColumns reports whether the strides are those of Fortran order. If they are those of
+// both orders, it is C order.
+func isFortran(i *tensor.Info) (bool, error) {
 	if i.Strides == nil {
 		return false, nil
 	}
@@ -106,7 +108,7 @@ func byColumns(i *tensor.Info) (bool, error) {
 	return !rows, nil
 }
 
-// dictionary writes repr of the header's dict and the room for growth.
+// dictionary appends the repr of the header's dict and the room for growth.
 func dictionary(p []byte, descr string, fortran bool, shape []int64) []byte {
 	p = append(p, "{'descr': "...)
 	p = append(p, descr...)
@@ -167,14 +169,15 @@ func wrap(dict []byte, descr string) ([]byte, error) {
 	return append(pad(out, total-1-len(out)), '\n'), nil
 }
 
-// padded is the length of a header whose dictionary has n bytes: NumPy pads a
-// header that is aligned already by a whole unit.
+// padded returns the length of a header whose dictionary has n bytes. NumPy pads a header
+// that is already aligned by a whole unit.
 func padded(prefix, n int) int {
 	n += prefix + 1
 	return n + align - n%align
 }
 
-// latin1 narrows UTF-8 text in place, or reports that it cannot and leaves it.
+// latin1 converts UTF-8 to Latin-1 in place; ok is false if a character does not fit, and
+// then p is unchanged.
 func latin1(p []byte) ([]byte, bool) {
 	for _, r := range string(p) {
 		if r > 0xff {

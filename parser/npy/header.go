@@ -14,11 +14,11 @@ const (
 	prefix1 = 10 // magic, version and length of version 1
 	prefix2 = 12 // the same of versions 2 and 3
 
-	// firstRead is what most headers need: NumPy pads to a multiple of 64.
+	// firstRead is enough for most headers: NumPy pads to a multiple of 64.
 	firstRead = 128
-	// maxHeader is a ceiling of ours: the header of 10,000 fields has it.
+	// maxHeader is our own ceiling, enough for the header of 10,000 fields.
 	maxHeader = 1 << 20
-	// numpyHeader is what numpy.load reads unless it is told otherwise.
+	// numpyHeader is the longest header that numpy.load reads by default.
 	numpyHeader = 10_000
 	// maxDims is NPY_MAXDIMS of NumPy 2.
 	maxDims = 64
@@ -26,7 +26,7 @@ const (
 	maxItem = 1<<31 - 1
 )
 
-// A Header is what stands before an array's data.
+// A Header is the part of an array file before the data.
 type Header struct {
 	Type    Type
 	Shape   []int64 // outermost first
@@ -36,12 +36,12 @@ type Header struct {
 	Bytes   int64   // bytes of data
 
 	python2 bool // a number was written 3L
-	shapeAt int  // where the shape stands in the dictionary
+	shapeAt int  // offset of the shape in the dictionary
 }
 
-// A Reader reads headers, one after another, with one buffer. Fail places a
-// cause at an offset from the array's first byte. Short is the cause when the
-// array is longer than its bytes: what it is depends on who stated their number.
+// A Reader reads headers one after another into one buffer. fail places a cause at an
+// offset from the array's first byte. short is the cause for an array that is longer than
+// its bytes, which depends on who stated their number.
 type Reader struct {
 	Fail  func(off int64, cause error) error
 	Short *wire.Cause
@@ -118,7 +118,7 @@ func (r *Reader) magic() error {
 	return nil
 }
 
-// prefix is the bytes before the dictionary.
+// prefix returns the number of bytes before the dictionary.
 func (r *Reader) prefix() int64 {
 	if r.head.Version == 1 {
 		return prefix1
@@ -165,7 +165,7 @@ func (r *Reader) dict() error {
 	return nil
 }
 
-// data proves that shape times element is what stands after the header.
+// data proves that shape times element size is the number of bytes after the header.
 func (r *Reader) data() error {
 	h := &r.head
 	at := r.prefix() + int64(h.shapeAt)
@@ -185,8 +185,8 @@ func (r *Reader) data() error {
 	return nil
 }
 
-// extent is the bytes of an array. Like NumPy it refuses dimensions whose
-// product overflows even if another one is zero: strides could not be told.
+// extent returns the size of an array. Like NumPy it refuses dimensions whose product
+// overflows even if another dimension is zero, since the strides could not be computed.
 func extent(shape []int64, item int64) (uint64, bool) {
 	n, ok, empty := uint64(max(item, 1)), true, item == 0
 	for _, d := range shape {
@@ -200,8 +200,8 @@ func extent(shape []int64, item int64) (uint64, bool) {
 	return n, ok
 }
 
-// fill reads on until the buffer holds the first least bytes, and at most the
-// first most. What is read beyond least may fail later, or never.
+// fill reads until the buffer holds at least the first least bytes, and at most the first
+// most. An error beyond least is not reported here.
 func (r *Reader) fill(least, most int64) error {
 	have := len(r.buf)
 	if int64(cap(r.buf)) < most {
@@ -255,8 +255,8 @@ func (h *Header) Info(b *limits.Budget, name string, off int64) (tensor.Info, er
 	return i, nil
 }
 
-// columns reports Fortran order that differs from C order: more than one
-// dimension longer than one, and an element to tell it by.
+// columns reports whether the Fortran order differs from C order: at least two dimensions
+// are longer than one, and none is zero.
 func (h *Header) columns() bool {
 	long := 0
 	for _, n := range h.Shape {

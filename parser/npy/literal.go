@@ -5,17 +5,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// literal reads the one Python literal that a header is: a dict of strings,
-// integers, booleans, tuples and lists as repr writes them. On error, at is
-// where.
+// A literal parses the one Python literal that is the header: a dict of strings,
+// integers, booleans, tuples and lists as repr writes them. On error, at is the offset.
 type literal struct {
 	p       []byte
 	at      int
-	utf8    bool // version 3; else Latin-1
+	utf8    bool // set for version 3; else Latin-1
 	b       *limits.Budget
-	buf     []byte // scratch of quoted
+	buf     []byte // buffer of quoted
 	python2 bool   // a number was written 3L
-	inner   note   // of the fields of a structured type
+	inner   note   // notes about the fields of a structured type
 }
 
 // header reads the dict and the padding after it.
@@ -83,7 +82,7 @@ func (l *literal) value(h *Header, key string) (err error) {
 	return err
 }
 
-// padding is spaces up to the newline that ends the header.
+// padding reads spaces up to the newline that ends the header.
 func (l *literal) padding() error {
 	for l.at < len(l.p) && l.p[l.at] == ' ' {
 		l.at++
@@ -103,13 +102,13 @@ func (l *literal) mark() int {
 	return l.at
 }
 
-// back places a cause at an earlier offset.
+// back returns an error at an earlier offset.
 func (l *literal) back(at int, cause error) error {
 	l.at = at
 	return cause
 }
 
-// next is the next token's first byte, 0 at the end.
+// next returns the first byte of the next token, 0 at the end.
 func (l *literal) next() byte {
 	if l.mark(); l.at == len(l.p) {
 		return 0
@@ -183,7 +182,7 @@ func (l *literal) integer() (int64, error) {
 	return int64(n), nil
 }
 
-// tuple reads a tuple of integers. One number in brackets is no tuple.
+// tuple reads a tuple of integers. One number in brackets is not a tuple.
 func (l *literal) tuple() ([]int64, error) {
 	if err := l.expect('('); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// str reads a string as text of its own.
+// str reads a string and copies it.
 func (l *literal) str() (string, error) {
 	p, err := l.quoted()
 	if err != nil {
@@ -66,8 +66,8 @@ func (l *literal) char() (rune, error) {
 	return r, nil
 }
 
-// escape reads what repr writes after a backslash. Octal and named escapes are
-// never written and not read.
+// escape reads the escapes that repr writes. Octal and named escapes are never written,
+// and refused.
 func (l *literal) escape() (rune, error) {
 	if l.at+1 == len(l.p) {
 		return 0, wire.ErrSyntax.By("npy.string-syntax").With("unterminated string")
@@ -130,7 +130,7 @@ func hexDigit(c byte) (uint32, bool) {
 	return 0, false
 }
 
-// text returns a piece of the header as UTF-8, escapes as they stand.
+// text returns a part of the header as UTF-8, with escapes unresolved.
 func (l *literal) text(start, end int) (string, error) {
 	p := l.p[start:end]
 	if l.utf8 {

@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// numbers is the types that tensor knows, by kind and size.
-var numbers = [...]struct {
+// numbers are the types with a [tensor.DType], by kind and size.
+var numberTypes = [...]struct {
 	kind  byte
 	size  int64
 	dtype tensor.DType
@@ -49,9 +49,9 @@ func parseType(s string) (Type, error) {
 	return t, t.order(order, kind)
 }
 
-// classify finds the DType, or notes why there is none.
+// classify sets the DType, or notes why there is none.
 func (t *Type) classify(kind byte) {
-	for _, n := range numbers {
+	for _, n := range numberTypes {
 		if n.kind == kind && n.size == t.Size {
 			t.DType = n.dtype
 			switch n.dtype {
@@ -71,9 +71,8 @@ func (t *Type) classify(kind byte) {
 	}
 }
 
-// order takes the byte order. Bytes and types of one byte have none; for the
-// others '|' would mean the reader's own. V2 has one where ml_dtypes wrote it,
-// and NumPy loses it.
+// order sets the byte order. Bytes and types of one byte have none; for others '|' would
+// mean the reader's own. The order of V2, which ml_dtypes writes, is lost by NumPy.
 func (t *Type) order(c, kind byte) error {
 	if t.Size <= 1 || kind == 'S' || kind == 'V' && t.DType != tensor.BF16 {
 		return nil
@@ -94,7 +93,7 @@ func (t *Type) order(c, kind byte) error {
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// digits splits a decimal number without leading zero off s.
+// digits cuts a decimal number without leading zero off s.
 func digits(s string) (n int64, rest string, ok bool) {
 	i := 0
 	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
@@ -105,7 +104,7 @@ func digits(s string) (n int64, rest string, ok bool) {
 	return n, s[i:], i > 0 && (i == 1 || s[0] != '0')
 }
 
-// timeUnit reports "[ns]", "[25s]" and the like.
+// timeUnit reports whether s is a unit such as "[ns]" or "[25s]".
 func timeUnit(s string) bool {
 	if len(s) < 3 || s[0] != '[' || s[len(s)-1] != ']' {
 		return false

@@ -19,7 +19,7 @@ const (
 	format = "npz"
 	suffix = ".npy"
 	magic  = "\x93NUMPY"
-	// maxNamed is how many object arrays the refusal names.
+	// maxNamed is how many object arrays an error names.
 	maxNamed = 8
 )
 
@@ -35,13 +35,13 @@ type decoder struct {
 	b     *limits.Budget
 	stage stage
 	steps limits.Steps
-	at    int // the member
+	at    int // index of the current member
 	heads *npy.Reader
 	peek  *zip.Peeker
 	out   *File
 
-	objects int   // arrays that are pickles
-	refusal error // of the first of them
+	objects int   // number of arrays that are pickles
+	refusal error // refusal of the first of them
 	named   strings.Builder
 }
 
@@ -68,7 +68,7 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 	return d.out, nil
 }
 
-// open makes room and reports what is unusual about the archive.
+// open allocates the lists and adds findings about the archive.
 func (d *decoder) open() (err error) {
 	f, a := d.out, d.out.Archive
 	if f.Infos, err = limits.Make[tensor.Info](d.b, len(a.Members)); err != nil {
@@ -110,7 +110,7 @@ func (d *decoder) step() error {
 	}
 }
 
-// next reads the beginning of the next member; after the last come the names.
+// next reads the next member; after the last one come the names.
 func (d *decoder) next() error {
 	if d.at == len(d.out.Archive.Members) {
 		d.stage = stNames
@@ -131,12 +131,12 @@ func (d *decoder) member(m *zip.Member) error {
 	}
 	name, isArray := strings.CutSuffix(m.Name, suffix)
 	if !isArray {
-		return d.opaque(m, src)
+		return d.otherMember(m, src)
 	}
 	h, err := d.heads.Read(src, m.Size)
 	switch {
 	case errors.Is(err, wire.ErrForbidden):
-		return d.object(m, err)
+		return d.noteObject(m, err)
 	case err != nil:
 		return err
 	}
@@ -157,18 +157,18 @@ func (d *decoder) member(m *zip.Member) error {
 		}
 	}
 	f := d.out
-	f.Infos = append(f.Infos, i) // room for all was made
+	f.Infos = append(f.Infos, i) // the capacity suffices for all members
 	f.arrays = append(f.arrays, array{uint32(d.at), uint32(h.Len), h.Type.Fields})
 	return nil
 }
 
-// maxNote bounds a member that is no array.
+// maxNote is the largest member that is not an array.
 const maxNote = 1 << 20
 
-// opaque judges a member that is no array by its name. A note is listed. What
-// NumPy takes for an array by its first bytes, and what could be a pickle, an
-// archive or a model, refuses the file.
-func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
+// opaque judges a member whose name is not that of an array. Harmless content is listed.
+// A member that NumPy takes for an array by its first bytes, or that could be a pickle,
+// an archive or a model, refuses the file.
+func (d *decoder) otherMember(m *zip.Member, src io.Reader) error {
 	if d.b.Policy().RefuseUnknownMembers {
 		return d.fail(0, wire.ErrForbidden.By("npz.member-refused").With("member that is not an array is refused by the policy"))
 	}
@@ -204,9 +204,9 @@ func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
 	})
 }
 
-// object notes an array that is a pickle. The file is refused at the end, so
-// that the refusal can name all of them and worse is told first.
-func (d *decoder) object(m *zip.Member, err error) error {
+// object notes an array that is a pickle. The file is refused at the end, so that the
+// error names all of them, and so that worse errors come first.
+func (d *decoder) noteObject(m *zip.Member, err error) error {
 	if d.refusal == nil {
 		d.refusal = err
 	}
@@ -220,8 +220,9 @@ func (d *decoder) object(m *zip.Member, err error) error {
 	return nil
 }
 
-// names makes the index of names, then refuses what NumPy could take for two
-// things: a member "a" beside "a.npy", also where "a" is an array too, "b.npy".
+// names indexes the names, and refuses those that NumPy could resolve in two ways: a
+// member "a" beside "a.npy". The former may itself be an array, as "b.npy" beside
+// "b.npy.npy".
 func (d *decoder) names() (err error) {
 	f := d.out
 	f.index, err = wire.NewNameSet(d.b, len(f.Infos), func(i int) string { return f.Infos[i].Name })
@@ -250,8 +251,7 @@ func (d *decoder) names() (err error) {
 	return d.refuse()
 }
 
-// refuse ends with the refusal of the first object array, which then names them
-// all.
+// refuse returns the refusal of the first object array, naming all of them.
 func (d *decoder) refuse() error {
 	if d.objects < 2 {
 		return d.refusal
@@ -267,8 +267,8 @@ func (d *decoder) refuse() error {
 
 func (d *decoder) where() string { return zip.Where(d.at, d.out.Archive.Members[d.at].Name) }
 
-// fail places a cause at an offset from the member's first byte. Inside a
-// deflated member that is no offset of the file, so its own is given.
+// fail places an error at an offset from the member's first byte. Inside a deflated
+// member that is not an offset of the file, so the member's own offset is used.
 func (d *decoder) fail(off int64, cause error) error {
 	m := &d.out.Archive.Members[d.at]
 	if m.Method == zip.Store {

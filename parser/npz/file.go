@@ -19,21 +19,21 @@ type File struct {
 
 	arrays []array
 	index  *wire.NameSet // names of the arrays
-	other  []any         // names of the members that are none, as strings
+	other  []any         // names of the other members, as strings
 }
 
-// Container is the archive that the arrays are members of.
+// Container returns the archive of the arrays.
 func (f *File) Container() *zip.Archive { return f.Archive }
 
-// array is what a tensor needs beside its Info.
+// An array has what a tensor needs besides its Info.
 type array struct {
 	member uint32
 	head   uint32 // bytes before the data
 	fields []npy.Field
 }
 
-// Meta gives the members that are no arrays under "npz.members", and the fields
-// of each array of a structured type as npy.Fields under "NAME.fields".
+// Meta lists the members that are not arrays under "npz.members", and the fields of each
+// structured array as npy.Fields under "NAME.fields".
 func (f *File) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		if len(f.other) > 0 && !yield("npz.members", f.other) {
@@ -65,9 +65,9 @@ func (f *File) At(i tensor.Info) (io.ReaderAt, bool) {
 	return f.File.At(f.Infos[k])
 }
 
-// Body reads an array's data in order. Of a deflated array the last bytes come
-// only once length and CRC have proven right. A stored one is read as it stands,
-// as [File.At] reads it and as fast: its CRC is a matter of [File.Verify].
+// Body reads an array's data in order. The last bytes of a deflated array come only once
+// length and CRC are verified. A stored array is read without a checksum, as by
+// [File.At]; [File.Verify] checks its CRC.
 func (f *File) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 	k, ok := f.index.Find(i.Name)
 	if !ok {

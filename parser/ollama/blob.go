@@ -7,11 +7,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A blob reads from its open file, or opens it for each read.
+// A blob reads from its open file, or opens the file for each read.
 type blob struct {
 	store fs.FS
 	layer Layer
-	open  *tensor.Handle // nil: not kept open
+	open  *tensor.Handle // nil if it is not kept open
 }
 
 func (r *blob) ReadAt(p []byte, off int64) (int, error) {
@@ -62,7 +62,7 @@ func (c configs) Open(name string) (fs.File, error) {
 	return renamed{opened, name[strings.LastIndexByte(name, '/')+1:]}, nil
 }
 
-// renamed shows a blob under its own name.
+// renamed is a blob whose Stat returns another name.
 type renamed struct {
 	fs.File
 	name string

@@ -26,16 +26,16 @@ const (
 
 // A Layer is one blob of a model.
 type Layer struct {
-	Kind   string // the media type without the shared prefix; the whole type of a stranger
+	Kind   string // media type without the common prefix; the whole type if it has another
 	Digest string // 64 hexadecimal digits in lower case
 	Size   int64
-	Name   string // of the tensor or file, where the layer has one
+	Name   string // name of the tensor or file, if the layer has one
 }
 
 // Path is the blob's place in the store.
 func (l Layer) Path() string { return "blobs/sha256-" + l.Digest }
 
-// oldPath is its place in a store from before the names were changed.
+// oldPath returns the blob's path in a store from before blobs were renamed.
 func (l Layer) oldPath() string { return "blobs/sha256:" + l.Digest }
 
 // Manifest reads the manifest of a model in a store and returns its layers in
@@ -66,7 +66,7 @@ func Manifest(b *limits.Budget, store fs.FS, n Name) ([]Layer, error) {
 	return m.layers, nil
 }
 
-// configuration is the blob beside the layers that says how a model is run.
+// configuration is the member for the blob that says how a model is run.
 const configuration = "config"
 
 type manifest struct {
@@ -85,15 +85,15 @@ func (m *manifest) read(d *strictjson.Decoder) error {
 		case "config":
 			err = m.layer(d, configuration)
 		default:
-			err = folded(d, key, "schemaVersion", "layers", "config")
+			err = refuseFolded(d, key, "schemaVersion", "layers", "config")
 		}
 		return err
 	})
 }
 
-// folded refuses a key that differs from one that is read by its case alone: ollama,
-// which folds it, takes the last of both.
-func folded(d *strictjson.Decoder, key string, known ...string) error {
+// folded refuses a key that differs only in case from one that is read: ollama ignores
+// case and uses the last of both.
+func refuseFolded(d *strictjson.Decoder, key string, known ...string) error {
 	i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(key, k) })
 	if i < 0 {
 		return nil
@@ -101,12 +101,12 @@ func folded(d *strictjson.Decoder, key string, known ...string) error {
 	return d.Fail("", wire.ErrSyntax.By("ollama.key-folded").With("key %s, which ollama takes for %s", wire.Quote(key), known[i]))
 }
 
-// leaves reports a name that no file of the model's folder has.
-func leaves(name string) bool {
+// leaves reports whether a name leads out of the model's folder.
+func leavesFolder(name string) bool {
 	return name != "" && (!tensor.IsLocal(name) || name == "." || strings.Contains(name, `\`))
 }
 
-// layer reads one, or the model's configuration, which is a blob as well.
+// layer reads a layer, or the model's configuration, which is a blob as well.
 func (m *manifest) layer(d *strictjson.Decoder, where string) error {
 	off := d.Off()
 	var l Layer
@@ -125,18 +125,18 @@ func (m *manifest) layer(d *strictjson.Decoder, where string) error {
 			n, err = d.Uint(wire.MaxSize)
 			l.Size, sized = int64(n), true
 		default:
-			err = folded(d, key, "mediaType", "digest", "name", "size", "from")
+			err = refuseFolded(d, key, "mediaType", "digest", "name", "size", "from")
 		}
 		return err
 	})
 	if err != nil || where == configuration && digest == "" {
-		return err // without a configuration ollama runs a model by its defaults
+		return err // without a configuration ollama runs a model with its defaults
 	}
 	var ok bool
 	if l.Digest, ok = parseDigest(digest); !ok {
 		return d.FailAt(where, off, wire.ErrSyntax.By("ollama.digest-syntax").With("digest %s is not sha256 and 64 hexadecimal digits", wire.Quote(digest)))
 	}
-	l.Kind = media // of the configuration it is no kind of a layer
+	l.Kind = media // the configuration's type is none of a layer
 	if where != configuration {
 		l.Kind = strings.TrimPrefix(media, mediaPrefix)
 	}
@@ -148,7 +148,7 @@ func (m *manifest) layer(d *strictjson.Decoder, where string) error {
 }
 
 // check refuses a layer without a size or a kind, or without the name that its kind
-// has.
+// needs.
 func (l *Layer) check(media string, sized bool) error {
 	switch {
 	case !sized:
@@ -157,14 +157,14 @@ func (l *Layer) check(media string, sized bool) error {
 		return wire.ErrSyntax.By("ollama.media-type").With("%s is not a media type", wire.Quote(media))
 	case l.Kind == Tensor && l.Name == "":
 		return wire.ErrMissing.By("ollama.layer-incomplete").With("name of the tensor")
-	case l.Kind == JSON && leaves(l.Name):
+	case l.Kind == JSON && leavesFolder(l.Name):
 		return wire.ErrForbidden.By("file.path-escape").With("its name %s leaves the model's folder", wire.Quote(l.Name))
 	}
 	return nil
 }
 
-// parseDigest accepts both separators that stores have used. Nothing but hex
-// digits may reach a path: a digest of "../../" once wrote anywhere
+// parseDigest parses a digest with either of the separators that stores have used. Only
+// hex digits may get into a path: a digest of "../../" once wrote anywhere
 // (CVE-2024-37032).
 func parseDigest(s string) (string, bool) {
 	hex, ok := strings.CutPrefix(s, "sha256:")

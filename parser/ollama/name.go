@@ -9,19 +9,19 @@ import (
 // Prefix marks a model name where a path is expected.
 const Prefix = "ollama:"
 
-// What a name leaves out.
+// The defaults of parts that a name leaves out.
 const (
 	defaultHost      = "registry.ollama.ai"
 	defaultNamespace = "library"
 	defaultTag       = "latest"
 )
 
-// A Name is where a manifest lies.
+// A Name is the name of a model, all parts filled in.
 type Name struct {
 	Host, Namespace, Model, Tag string
 }
 
-// Path is the manifest's place in a store.
+// Path returns the path of the manifest in a store.
 func (n Name) Path() string {
 	return "manifests/" + n.Host + "/" + n.Namespace + "/" + n.Model + "/" + n.Tag
 }
@@ -72,8 +72,9 @@ func badName(s, why string) error {
 	return wire.At("ollama", "name "+wire.Quote(s), wire.NoOffset, wire.ErrUsage.With("%s", why))
 }
 
-// validPart follows the store's alphabet: a letter, digit or underscore, then
-// those and what is allowed besides. A first dot, and so "..", cannot occur.
+// validPart checks a part against the store's alphabet: a letter, digit or underscore,
+// then those and the characters in also. It cannot begin with a dot, so it cannot be
+// "..".
 func validPart(s, also string, limit int) bool {
 	if s == "" || len(s) > limit {
 		return false

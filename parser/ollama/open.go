@@ -14,8 +14,8 @@ import (
 // A Decoder decodes one blob by its content: the parser that opens the name.
 type Decoder func(*limits.Budget, io.ReaderAt, int64) (tensor.Model, error)
 
-// keptOpen is how many blobs of one model stay open. A model of one tensor a
-// blob has thousands; the rest are opened for each read.
+// keptOpen is how many blobs of a model stay open. A model with one blob per tensor has
+// thousands; the others are opened for each read.
 const keptOpen = 256
 
 // Open reads the model that a name stands for. Its blobs are decoded by their
@@ -36,7 +36,7 @@ func Open(b *limits.Budget, store fs.FS, n Name, decode Decoder) (tensor.Model, 
 	return m, nil
 }
 
-// model is the blobs of one name read as one model.
+// A model reads the blobs of one name as one model.
 type model struct {
 	tensor.Sharded
 	store fs.FS
@@ -74,8 +74,8 @@ func (m *model) load(b *limits.Budget, layers []Layer, n Name, decode Decoder) e
 	return m.unique(b)
 }
 
-// add decodes one blob. A blob of one tensor may call it "data": its name is
-// then the layer's.
+// add decodes one blob. The tensor of a blob with one tensor may be called "data"; it
+// gets the name of the layer.
 func (m *model) add(b *limits.Budget, l Layer, decode Decoder) error {
 	h, err := Blob(m.store, l)
 	if err != nil {
@@ -101,21 +101,21 @@ func (m *model) add(b *limits.Budget, l Layer, decode Decoder) error {
 	}
 	m.blobs, err = limits.Append(b, m.blobs, r)
 	if err == nil {
-		m.Parts, err = limits.Append(b, m.Parts, tensor.Model(named{part, l}))
+		m.Parts, err = limits.Append(b, m.Parts, tensor.Model(renamedTensor{part, l}))
 	}
 	return err
 }
 
-// named gives the one tensor of a blob its layer's name.
-type named struct {
+// named is a blob whose one tensor has the name of its layer.
+type renamedTensor struct {
 	tensor.Model
 	layer Layer
 }
 
 // Unwrap gives the blob's own model.
-func (n named) Unwrap() tensor.Model { return n.Model }
+func (n renamedTensor) Unwrap() tensor.Model { return n.Model }
 
-func (n named) Tensors() iter.Seq[tensor.Info] {
+func (n renamedTensor) Tensors() iter.Seq[tensor.Info] {
 	return func(yield func(tensor.Info) bool) {
 		for i := range n.Model.Tensors() {
 			if n.layer.Kind == Tensor && i.Name == "data" && n.Len() == 1 {
@@ -128,7 +128,7 @@ func (n named) Tensors() iter.Seq[tensor.Info] {
 	}
 }
 
-// unique refuses a name that two blobs hold.
+// unique refuses a name that is in two blobs.
 func (m *model) unique(b *limits.Budget) error {
 	names, err := limits.Make[string](b, m.Len())
 	if err != nil {
@@ -158,7 +158,7 @@ func (m *model) Verify(b *limits.Budget) error {
 		}
 	}
 	for _, p := range m.Parts {
-		if v, ok := p.(named).Model.(tensor.Verifier); ok {
+		if v, ok := p.(renamedTensor).Model.(tensor.Verifier); ok {
 			if err := v.Verify(b); err != nil {
 				return err
 			}

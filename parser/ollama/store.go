@@ -15,8 +15,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Folders lists where a store may be, the first the likeliest: OLLAMA_MODELS
-// alone when it is set, else the user's own and on Linux the service's.
+// Folders lists where a store may be, the most likely first: only OLLAMA_MODELS if it is
+// set, else the user's own and on Linux the service's.
 func Folders() []string {
 	if dir := os.Getenv("OLLAMA_MODELS"); dir != "" {
 		return []string{dir}

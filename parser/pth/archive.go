@@ -13,12 +13,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// The records of an archive that torch.save writes, without the prefix that
-// all share.
+// The records of an archive that torch.save writes, without the common prefix.
 const (
 	recPickle    = "data.pkl"
 	recVersion   = "version"
-	recVersion6  = ".data/version" // where versions from 6 on are written
+	recVersion6  = ".data/version" // records from version 6 on
 	recOrder     = "byteorder"
 	recFormat    = ".format_version"
 	recAlignment = ".storage_alignment"
@@ -27,16 +26,16 @@ const (
 )
 
 const (
-	// maxVersion is kMaxSupportedFileFormatVersion of torch 2.15's
-	// caffe2/serialize/versions.h; the lowest is 1.
+	// maxVersion is kMaxSupportedFileFormatVersion in caffe2/serialize/versions.h of
+	// torch 2.15; the lowest is 1.
 	maxVersion = 10
-	// maxFormat is the highest .format_version that torch's sources speak of.
+	// maxFormat is the highest .format_version in torch's sources.
 	maxFormat = 2
-	// maxSmall bounds the records that are read as a number or a word.
+	// maxSmall is the largest record that is read as a number or a word.
 	maxSmall = 16
 	// idLen is the length of a serialization id: two numbers of 20 digits.
 	idLen = 40
-	// defaultAlignment is what torch's reader takes without a record.
+	// defaultAlignment is used by torch's reader if there is no record.
 	defaultAlignment = 64
 )
 
@@ -51,7 +50,7 @@ type archive struct {
 	keys   *wire.NameSet // their keys
 	order  tensor.Order
 
-	strange []int32 // members that nothing explains
+	unexplained []int32 // members without a known purpose
 }
 
 // The small records, in the order in which they are checked.
@@ -66,7 +65,7 @@ const (
 
 var smallRecords = [smallCount]string{recVersion, recVersion6, recOrder, recFormat, recAlignment}
 
-// openArchive sorts the members of a and reads the small ones.
+// openArchive classifies the members of a and reads the small records.
 func openArchive(b *limits.Budget, a *zip.Archive, found *tensor.Findings) (*archive, error) {
 	out := &archive{Archive: a, b: b, pickle: -1}
 	for i := range out.small {
@@ -89,7 +88,7 @@ func openArchive(b *limits.Budget, a *zip.Archive, found *tensor.Findings) (*arc
 	return out, out.checkAlignment(found)
 }
 
-// recognize finds the prefix and names the archives that are something else.
+// recognize finds the common prefix, and refuses archives of other kinds by name.
 func (a *archive) recognize() error {
 	if len(a.Members) == 0 {
 		return fail("", wire.NoOffset, wire.ErrMissing.By("pth.archive-empty").With("the archive is empty: no record data.pkl"))
@@ -126,13 +125,13 @@ func (a *archive) recognize() error {
 	return nil
 }
 
-// isRecord reports a name that torch.save gives.
+// isRecord reports whether torch.save writes a record of this name.
 func isRecord(rest string) bool {
 	return rest == recPickle || rest == recID || strings.HasPrefix(rest, recData) || slices.Contains(smallRecords[:], rest)
 }
 
-// otherArchive names the kind of archive that a record gives away, whose name is
-// in small letters.
+// otherArchive returns the kind of archive that has a record of this name, given in lower
+// case.
 func otherArchive(rest string) string {
 	switch {
 	case rest == "constants.pkl", rest == "bytecode.pkl", strings.HasPrefix(rest, "code/"):
@@ -146,7 +145,7 @@ func otherArchive(rest string) string {
 	}
 }
 
-// sort gives every member its place.
+// sort classifies every member.
 func (a *archive) sort(found *tensor.Findings) error {
 	for i := range a.Members {
 		rest := a.Members[i].Name[len(a.prefix):]
@@ -175,7 +174,7 @@ func orDuplicate(err error) error {
 	return err
 }
 
-// place is for a member that holds no storage.
+// place handles a member that is not a storage.
 func (a *archive) place(i int, rest string, found *tensor.Findings) error {
 	if rest == recPickle {
 		a.pickle = i
@@ -193,10 +192,11 @@ func (a *archive) place(i int, rest string, found *tensor.Findings) error {
 	if rest == recID {
 		return a.checkID(i)
 	}
-	return a.extra(i, found)
+	return a.extraMember(i, found)
 }
 
-// checkID wants the digits that torch writes: forty other bytes could be a pickle.
+// checkID checks that the id has the digits that torch writes, since forty other bytes
+// could be a pickle.
 func (a *archive) checkID(i int) error {
 	if size := a.Members[i].Size; size != idLen {
 		return a.fail(i, wire.ErrRange.By("pth.id-size").With("serialization id of %d bytes, expected %d", size, idLen))
@@ -212,12 +212,12 @@ func (a *archive) checkID(i int) error {
 	return nil
 }
 
-// maxExtra bounds a member that torch.save does not write.
+// maxExtra is the largest member accepted that torch.save does not write.
 const maxExtra = 1 << 20
 
-// extra judges a member that torch.save does not write: a note is reported, and
-// what could be a pickle, an archive or a model refuses the file.
-func (a *archive) extra(i int, found *tensor.Findings) error {
+// extra judges a member that torch.save does not write: harmless content is a finding,
+// and what could be a pickle, an archive or a model refuses the file.
+func (a *archive) extraMember(i int, found *tensor.Findings) error {
 	m := &a.Members[i]
 	if a.b.Policy().RefuseUnknownMembers {
 		return a.fail(i, wire.ErrForbidden.By("pth.member-refused").With("the policy refuses unknown members"))
@@ -231,23 +231,23 @@ func (a *archive) extra(i int, found *tensor.Findings) error {
 		}
 	}
 	if what == "" {
-		strange, err := limits.Append(a.b, a.strange, int32(i))
+		strange, err := limits.Append(a.b, a.unexplained, int32(i))
 		if err != nil {
 			return a.fail(i, err)
 		}
-		a.strange = strange
+		a.unexplained = strange
 		return nil
 	}
 	return found.Add(a.b, format, tensor.Finding{Code: "pth.extra-member", Severity: tensor.Warning, Where: a.where(i), Off: m.HeaderOff,
 		Text: "torch.save writes no such member: it is " + what})
 }
 
-// unexplained refuses an archive for the first member that nothing explains.
-func (a *archive) unexplained() error {
-	if len(a.strange) == 0 {
+// unexplained refuses an archive for its first member without a known purpose.
+func (a *archive) refuseUnexplained() error {
+	if len(a.unexplained) == 0 {
 		return nil
 	}
-	i := int(a.strange[0])
+	i := int(a.unexplained[0])
 	var buf [SniffLen]byte
 	head := buf[:min(a.Members[i].Size, SniffLen)]
 	r, _ := a.At(i)
@@ -280,7 +280,7 @@ func (a *archive) readSmall() error {
 	return nil
 }
 
-// text reads a small record through its checksum.
+// text reads a small record and verifies its checksum.
 func (a *archive) text(i int) (string, error) {
 	var p [maxSmall]byte
 	r, err := a.Open(a.b, i)
@@ -327,8 +327,8 @@ func (a *archive) smallRecord(kind int, text string) error {
 	}
 }
 
-// number reads decimal digits and nothing else: Python's int() and C++'s
-// stoull differ on everything beyond.
+// number parses decimal digits and nothing else, because Python's int() and C++'s stoull
+// differ on everything else.
 func number(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || text != strconv.FormatUint(n, 10) {
@@ -337,8 +337,8 @@ func number(text string) (int64, error) {
 	return int64(n), nil
 }
 
-// checkAlignment reports storages that do not lie where torch's writer puts
-// them: loaders that map the file may compute offsets instead of reading them.
+// checkAlignment adds a finding if storages are not where torch's writer puts them:
+// loaders that map the file may compute offsets instead of reading them.
 func (a *archive) checkAlignment(found *tensor.Findings) error {
 	i, align := a.small[smallAlignment], int64(defaultAlignment)
 	if i >= 0 {
@@ -359,7 +359,7 @@ func (a *archive) checkAlignment(found *tensor.Findings) error {
 	return nil
 }
 
-// key is the key of the k-th storage record.
+// key returns the key of the k-th storage record.
 func (a *archive) key(k int) string {
 	return a.Members[a.data[k]].Name[len(a.prefix)+len(recData):]
 }

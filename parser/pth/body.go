@@ -11,9 +11,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// What Info.Storage begins with. Bytes that are not those of the file have a
-// storage of their own: a view that is conjugated or negated when it is read,
-// or an array that the pickle itself holds.
+// Prefixes of Info.Storage. Bytes that differ from those of the file have a storage of
+// their own: a view that is conjugated or negated when read, or an array in the pickle
+// itself.
 const (
 	inLegacy  = "storage/"
 	inPickle  = "pickle:"
@@ -22,12 +22,12 @@ const (
 	asConjNeg = "conj+neg:"
 )
 
-// plainStorage reports that the bytes are those of the file.
+// plainStorage reports whether the bytes are those of the file.
 func plainStorage(name string) bool {
 	return strings.HasPrefix(name, recData) || strings.HasPrefix(name, inLegacy)
 }
 
-// resolved names the storage of a tensor whose bytes change as they are read.
+// resolved returns the storage name of a tensor whose bytes change when read.
 func (d *dense) resolved(b *limits.Budget, info *tensor.Info) (string, error) {
 	prefix := ""
 	switch {
@@ -57,7 +57,7 @@ func isComplex(t tensor.DType) bool {
 	return t == tensor.C32 || t == tensor.C64 || t == tensor.C128
 }
 
-// isNegated reports the integers that torch negates.
+// isNegated reports whether torch negates integers of this type.
 func isNegated(t tensor.DType) bool {
 	switch t {
 	case tensor.U8, tensor.I8, tensor.I16, tensor.I32, tensor.I64:
@@ -66,7 +66,7 @@ func isNegated(t tensor.DType) bool {
 	return false
 }
 
-// signs is the bits to flip in each element so that the view is resolved.
+// signs returns the bits to flip in each element to resolve the view.
 func signs(prefix string, t tensor.DType, order tensor.Order) (mask [16]byte, size int, ok bool) {
 	part := 0 // bytes of one number
 	switch t {
@@ -94,8 +94,8 @@ func signs(prefix string, t tensor.DType, order tensor.Order) (mask [16]byte, si
 	return mask, size, true
 }
 
-// At returns random access to a tensor's bytes: false for the few whose bytes
-// are not those of the file.
+// At returns random access to a tensor's bytes; ok is false for the few whose bytes are
+// not those of the file.
 func (f *File) At(i tensor.Info) (io.ReaderAt, bool) {
 	if !plainStorage(i.Storage) {
 		return nil, false
@@ -103,8 +103,7 @@ func (f *File) At(i tensor.Info) (io.ReaderAt, bool) {
 	return f.File.At(i)
 }
 
-// Body reads a tensor's bytes in order. Conjugate and negative views come
-// resolved.
+// Body reads a tensor's bytes in order. Conjugate and negative views are resolved.
 func (f *File) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 	prefix, rest, found := strings.Cut(i.Storage, ":")
 	if plainStorage(i.Storage) || !found {
@@ -124,7 +123,7 @@ func (f *File) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 		raw.Close()
 		return nil, fail("tensor "+wire.Quote(i.Name), i.Span.Off, err)
 	}
-	out := &resolver{raw: raw, release: release, order: binary.LittleEndian}
+	out := &signFlipper{raw: raw, release: release, order: binary.LittleEndian}
 	if i.Order == tensor.Big {
 		out.order = binary.BigEndian
 	}
@@ -137,23 +136,23 @@ func (f *File) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 	return out, nil
 }
 
-// resolveBuf is a multiple of the size of every element.
+// resolveBuf is a multiple of every element size.
 const resolveBuf = 4 << 10
 
-// resolver changes the signs of elements as they are read.
-type resolver struct {
+// A resolver flips the signs of elements as they are read.
+type signFlipper struct {
 	raw     io.ReadCloser
 	release func()
 	order   binary.ByteOrder
 	mask    [16]byte
 	size    int
 	integer bool
-	ready   []byte // of buf, resolved and not yet read
+	ready   []byte // the part of buf that is resolved and not yet read
 	err     error
 	buf     [resolveBuf]byte
 }
 
-func (r *resolver) Read(p []byte) (int, error) {
+func (r *signFlipper) Read(p []byte) (int, error) {
 	if len(r.ready) == 0 && r.err == nil {
 		r.fill()
 	}
@@ -165,7 +164,7 @@ func (r *resolver) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (r *resolver) fill() {
+func (r *signFlipper) fill() {
 	n, err := io.ReadFull(r.raw, r.buf[:])
 	if err == io.ErrUnexpectedEOF {
 		err = io.EOF
@@ -191,7 +190,7 @@ func (r *resolver) fill() {
 	}
 }
 
-func (r *resolver) Close() error {
+func (r *signFlipper) Close() error {
 	r.release()
 	return r.raw.Close()
 }

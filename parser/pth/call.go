@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A call is a global with arguments: an object of the pickle, or the function
-// and arguments that _rebuild_from_type_v2 is given.
+// A call is a global with arguments: an object of the pickle, or the function and
+// arguments of _rebuild_from_type_v2.
 type call struct {
 	global *vm.Global
 	args   vm.Value
@@ -21,15 +21,15 @@ func (c *call) fail(cause error) error {
 	return fail(wire.Clean(c.global.String(), wire.MaxQuoted), c.off, cause)
 }
 
-// want proves the number of arguments.
-func (c *call) want(low, high int) error {
+// want checks the number of arguments.
+func (c *call) wantArgs(low, high int) error {
 	if n := c.args.Len(); n < low || n > high {
 		return c.fail(wire.ErrSyntax.By("pth.arguments").With("%d arguments", n))
 	}
 	return nil
 }
 
-// arg returns argument i, of one of these kinds.
+// arg returns argument i, which must be of one of these kinds.
 func (c *call) arg(i int, kinds ...vm.Kind) (vm.Value, error) {
 	v := c.args.At(i)
 	for _, k := range kinds {
@@ -52,7 +52,7 @@ func (c *call) int(i int) (int64, error) {
 	return n, nil
 }
 
-// isClass asks that argument i is one of these classes.
+// isClass checks that argument i is one of these classes.
 func (c *call) isClass(i int, classes ...string) error {
 	v, err := c.arg(i, vm.KindGlobal)
 	if err != nil || slices.Contains(classes, v.Global().String()) {
@@ -61,7 +61,7 @@ func (c *call) isClass(i int, classes ...string) error {
 	return c.fail(wire.ErrUnsupported.By("pth.tensor-class").With("tensor class %s", wire.Quote(v.Global().String())))
 }
 
-// device asks that argument i is a device on which tensors have bytes.
+// device checks that argument i is a device on which tensors have bytes.
 func (c *call) device(i int) error {
 	v := c.args.At(i)
 	if v.Kind() == vm.KindObject && v.Args().Len() > 0 {

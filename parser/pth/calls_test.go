@@ -196,17 +196,17 @@ func TestNoStateIsTakenOnTrust(t *testing.T) {
 		g := load(t, b, code)
 		for _, id := range []vm.ID{vm.TorchTensor, vm.TorchParameter} {
 			c := call{&vm.Global{ID: id}, load(t, b, ")").Root(), 1}
-			if err := w.stated(c, g.Root(), true); err == nil {
+			if err := w.statefulTensor(c, g.Root(), true); err == nil {
 				t.Errorf("state %q is taken", code)
 			}
 		}
 	}
 	c := call{&vm.Global{ID: vm.TorchParameter}, load(t, b, tup(none, none, none)).Root(), 1}
-	if err := w.stated(c, c.args, false); err == nil {
+	if err := w.statefulTensor(c, c.args, false); err == nil {
 		t.Error("a parameter of three arguments is taken")
 	}
 	c.args = load(t, b, ")").Root()
-	if err := w.stated(c, c.args, false); err == nil {
+	if err := w.statefulTensor(c, c.args, false); err == nil {
 		t.Error("a tensor without a state is taken")
 	}
 }
@@ -265,7 +265,7 @@ func TestExactNamesAreInjective(t *testing.T) {
 			if b.kind == 99 {
 				p = path{a}
 			}
-			name, err := (&walker{path: p}).exactly()
+			name, err := (&walker{path: p}).exactName()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -280,7 +280,7 @@ func TestExactNamesAreInjective(t *testing.T) {
 // A name is charged before it is made, and never more than it was charged.
 func TestNamesAreChargedInFull(t *testing.T) {
 	for _, p := range []path{{{kind: stepKey, text: `.\[@`}}, {{kind: stepIndex, n: -1 << 63}, {kind: stepAttr, text: "@@@"}}, {{kind: stepOther, text: ""}}} {
-		for _, f := range []func(*walker) (string, error){(*walker).plain, (*walker).exactly} {
+		for _, f := range []func(*walker) (string, error){(*walker).plainName, (*walker).exactName} {
 			b := limits.Policy{}.Budget(t.Context())
 			name, err := f(&walker{b: b, path: p})
 			if charged := b.Usage()[limits.Total].Used; err != nil || int64(len(name)) > charged {
@@ -291,7 +291,7 @@ func TestNamesAreChargedInFull(t *testing.T) {
 	}
 	b := limits.Policy{MaxTotalBytes: 10}.Budget(t.Context())
 	defer b.Close()
-	if _, err := (&walker{b: b, path: path{{kind: stepKey, text: "0123456789a"}}}).plain(); wire.ClassOf(err) != wire.Limit {
+	if _, err := (&walker{b: b, path: path{{kind: stepKey, text: "0123456789a"}}}).plainName(); wire.ClassOf(err) != wire.Limit {
 		t.Error(err)
 	}
 }

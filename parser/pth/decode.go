@@ -15,11 +15,11 @@ import (
 
 const (
 	format = "pth"
-	// pickleName is how messages name the pickle that describes the checkpoint.
+	// pickleName is the name in messages of the pickle that describes the checkpoint.
 	pickleName = recPickle
 )
 
-// A Layout is one of the two ways in which torch.save writes.
+// A Layout is the way in which torch.save wrote a file.
 type Layout uint8
 
 // The layouts.
@@ -49,17 +49,17 @@ type File struct {
 	only    bool
 }
 
-// Layout says how the file is laid out.
+// Layout returns the layout of the file.
 func (f *File) Layout() Layout { return f.layout }
 
-// Order is the byte order of the storages.
+// Order returns the byte order of the storages.
 func (f *File) Order() tensor.Order { return f.order }
 
-// Graph is what the pickle describes.
+// Graph returns what the pickle describes.
 func (f *File) Graph() *vm.Graph { return f.graph }
 
-// stage is where the decoder stands; stages follow each other in this order,
-// stArchive for the one layout, stPickles and stKeys for the other.
+// stage is the state of the decoder. Stages follow each other in this order; stArchive is
+// for one layout, stPickles and stKeys for the other.
 type stage uint8
 
 const (
@@ -75,16 +75,16 @@ const (
 )
 
 type decoder struct {
-	r      io.ReaderAt
-	size   int64
-	b      *limits.Budget
-	stage  stage
-	steps  limits.Steps
-	out    *File
-	only   bool // tensors are wanted, whatever else the pickle asks for
-	st     *stores
-	legacy *legacy
-	begin  int64 // of the next pickle
+	r           io.ReaderAt
+	size        int64
+	b           *limits.Budget
+	stage       stage
+	steps       limits.Steps
+	out         *File
+	tensorsOnly bool // read only the tensors, whatever else the pickle asks for
+	st          *stores
+	legacy      *legacy
+	begin       int64 // offset of the next pickle
 
 	scan *Report // what a scan has found so far; nil in Decode
 }
@@ -93,7 +93,7 @@ type decoder struct {
 // which holds size bytes. No storage is read.
 func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 	d := newDecoder(b, r, size)
-	d.only = b.Policy().Quirk(QuirkTensorsOnly)
+	d.tensorsOnly = b.Policy().Quirk(QuirkTensorsOnly)
 	return d.decode()
 }
 
@@ -139,7 +139,7 @@ func (d *decoder) step() error {
 
 const zipMagic = "PK\x03\x04"
 
-// head tells the layouts apart.
+// head determines the layout.
 func (d *decoder) head() error {
 	var buf [SniffLen]byte
 	head := buf[:min(d.size, SniffLen)]
@@ -159,7 +159,7 @@ func (d *decoder) head() error {
 	case KindPickle:
 		return fail("", 0, wire.ErrUnsupported.By("pth.plain-pickle").With("a plain pickle, not a checkpoint that torch.save wrote: scan it instead"))
 	default:
-		if begins(head) {
+		if couldBegin(head) {
 			return fail("", d.size, wire.ErrTruncated.With("%d bytes are not a checkpoint", d.size))
 		}
 		return fail("", 0, wire.ErrMagic.By("pth.foreign-magic").With("neither a ZIP archive nor the pickles of torch.save"))
@@ -216,12 +216,12 @@ func (d *decoder) load() error {
 	return nil
 }
 
-// record runs the pickle that a member of the archive is.
+// record runs the pickle in a member of the archive.
 func (d *decoder) record(r io.ReaderAt, name string, m *zip.Member) (*vm.Graph, error) {
 	end := m.DataOff + m.Size
 	var g *vm.Graph
 	var err error
-	if d.only {
+	if d.tensorsOnly {
 		g, err = vm.LoadOpaque(d.b, r, m.DataOff, end)
 	} else if d.scan == nil {
 		g, err = vm.Load(d.b, r, m.DataOff, end)
@@ -237,11 +237,11 @@ func (d *decoder) record(r io.ReaderAt, name string, m *zip.Member) (*vm.Graph, 
 	return g, d.notes(name, g)
 }
 
-// next runs the pickle of a legacy file that begins where the last one ended.
+// next runs the next pickle of a legacy file.
 func (d *decoder) next(name string) (*vm.Graph, error) {
 	var g *vm.Graph
 	var err error
-	if d.only {
+	if d.tensorsOnly {
 		g, err = vm.LoadNextOpaque(d.b, d.r, d.begin, d.size)
 	} else if d.scan == nil {
 		g, err = vm.LoadNext(d.b, d.r, d.begin, d.size)
@@ -254,8 +254,8 @@ func (d *decoder) next(name string) (*vm.Graph, error) {
 	return g, d.notes(name, g)
 }
 
-// within is an error about a record: no longer file makes it longer, so that a
-// pickle without an end is malformed.
+// within adapts an error about a record: a longer file would not make the record longer,
+// so a pickle without an end is malformed.
 func within(err error) error {
 	if e, ok := errors.AsType[*wire.Error](err); ok && wire.ClassOf(err) == wire.Truncated {
 		return &wire.Error{Format: e.Format, Where: e.Where, Off: e.Off, Err: wire.ErrSyntax.By("pth.pickle-beyond").With("the record ends within the pickle")}
@@ -263,7 +263,7 @@ func within(err error) error {
 	return err
 }
 
-// notes turns what is unusual about a pickle into findings.
+// notes adds findings for what is unusual about a pickle.
 func (d *decoder) notes(name string, g *vm.Graph) error {
 	for _, n := range g.Notes() {
 		f := tensor.Finding{Code: n.Code, Severity: tensor.Warning, Where: name, Off: n.Off, Text: n.Text}
@@ -274,10 +274,10 @@ func (d *decoder) notes(name string, g *vm.Graph) error {
 	return nil
 }
 
-// ids resolves every persistent id of the pickle, also those that nothing
-// refers to in the end: a loader reads their storages.
+// ids resolves every persistent id of the pickle, even if nothing refers to it in the
+// end, since a loader reads its storage.
 func (d *decoder) ids() error {
-	if d.seenForbidden() { // a legacy file has one more pickle to look at
+	if d.seenForbidden() { // a legacy file has one more pickle to examine
 		d.stage = stDone
 		if d.legacy != nil {
 			_, err := d.next(legacyPickles[4])
@@ -308,7 +308,7 @@ func (d *decoder) records() error {
 		if err := a.unused(d.st); err != nil {
 			return err
 		}
-		if err := a.unexplained(); err != nil {
+		if err := a.refuseUnexplained(); err != nil {
 			return err
 		}
 	}
@@ -317,7 +317,7 @@ func (d *decoder) records() error {
 }
 
 func (d *decoder) tensors() error {
-	w := &walker{b: d.b, st: d.st, found: &d.out.Found, only: d.only}
+	w := &walker{b: d.b, st: d.st, found: &d.out.Found, tensorsOnly: d.tensorsOnly}
 	var err error
 	// Nearly always there is one tensor per persistent id.
 	if w.infos, err = limits.Grow(d.b, w.infos, len(d.st.ids)); err != nil {
@@ -326,20 +326,20 @@ func (d *decoder) tensors() error {
 	if err := w.tensors(d.out.graph.Root()); err != nil {
 		return err
 	}
-	if d.only {
+	if d.tensorsOnly {
 		if err := d.unread(w); err != nil {
 			return err
 		}
-	} else if err := d.st.dropped(); err != nil {
+	} else if err := d.st.checkUnused(); err != nil {
 		return err
 	}
-	d.out.only = d.only
+	d.out.only = d.tensorsOnly
 	d.out.Infos, d.out.sparse, d.out.memory = w.infos, w.sparse, w.memory
 	d.stage = stDone
 	return nil
 }
 
-// checksum is a reader that adds up the CRC of what is read in order.
+// A checksum computes the CRC of what is read in order.
 type checksum struct {
 	r    io.ReaderAt
 	next int64
@@ -355,7 +355,7 @@ func (c *checksum) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// check asks whether all of the member was read, and as it was written.
+// check verifies that the whole member was read and has the right CRC.
 func (c *checksum) check(m *zip.Member) error {
 	if c.next != m.DataOff+m.Size {
 		return wire.ErrInternal.With("pickle read out of order")

@@ -9,9 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// typed reads the element type of a storage that has none of its own. Where the
-// file is in another byte order, torch turns around elements of the storage's type,
-// which must be as wide.
+// typed reads the element type of an untyped storage. In a file of the other byte order,
+// torch swaps elements of the storage's type, which must have the same width.
 func (d *dense) typed(c *call) error {
 	stored := d.scalar
 	var err error
@@ -90,9 +89,9 @@ func dtypeArg(c *call, i int) (*scalar, error) {
 	return nil, c.fail(wire.ErrUnsupported.By("pth.element-type").With("element type %s", wire.Quote(v.Global().String())))
 }
 
-// flags reads the dict that says whether a view is to be conjugated or negated.
-// torch looks for the names alone and writes True beside each: with False it
-// would negate all the same.
+// flags reads the dict that says whether a view is conjugated or negated. torch only
+// looks for the names and writes True for each: it would negate for False too, so False
+// is refused.
 func (d *dense) flags(c *call, i int) error {
 	v, err := c.arg(i, vm.KindDict, vm.KindNone)
 	if err != nil {
@@ -132,7 +131,7 @@ func (w *walker) emit(d *dense) error {
 	if info.Storage, err = d.resolved(w.b, &info); err != nil {
 		return d.c.fail(err)
 	}
-	if info.Name, err = w.plain(); err != nil {
+	if info.Name, err = w.plainName(); err != nil {
 		return d.c.fail(err)
 	}
 	if err := w.visit(1); err != nil {
@@ -148,14 +147,14 @@ func (w *walker) emit(d *dense) error {
 	return nil
 }
 
-// rename gives the next tensor its exact name if it needs one.
+// rename gives the next tensor its exact name if its plain name is shared.
 func (w *walker) rename() error {
 	i := w.at
 	w.at++
 	if !w.exact[i] {
 		return nil
 	}
-	name, err := w.exactly()
+	name, err := w.exactName()
 	if err != nil {
 		return fail("tensor "+strconv.Itoa(i), wire.NoOffset, err)
 	}
@@ -163,8 +162,8 @@ func (w *walker) rename() error {
 	return nil
 }
 
-// place proves that the view lies in its storage and fills in where. It
-// returns the bytes of the tensor's own elements.
+// place proves that the view lies in its storage and sets span, strides and storage. It
+// returns the number of bytes of the tensor's own elements.
 func (d *dense) place(info *tensor.Info) (uint64, error) {
 	g, known := d.scalar.dtype.Geometry()
 	if known && g.Elems > 1 && d.scalar.dtype != tensor.F4 {
@@ -193,8 +192,8 @@ func (d *dense) place(info *tensor.Info) (uint64, error) {
 	return bytes, nil
 }
 
-// pairs turns torch's pairs of 4-bit floats into elements. A view whose pairs
-// do not lie side by side has no such description; it is listed as torch's type.
+// pairs converts torch's pairs of 4-bit floats to elements. A view whose pairs are not
+// adjacent cannot be described that way, and is listed with torch's type.
 func (d *dense) pairs(info *tensor.Info) error {
 	last := len(info.Shape) - 1
 	if last < 0 {
@@ -215,7 +214,7 @@ func (d *dense) pairs(info *tensor.Info) error {
 	info.Offset *= 2
 	for i, size := range info.Shape {
 		if size == 1 {
-			info.Strides[i] = 0 // anything may stand there, and would overflow
+			info.Strides[i] = 0 // may be any value, which would overflow
 		}
 		info.Strides[i] *= 2
 	}
@@ -223,9 +222,9 @@ func (d *dense) pairs(info *tensor.Info) error {
 	return nil
 }
 
-// packed is a tensor whose rows are packed, several elements in a byte. Only
-// whole storages are written so; rows that do not fill their last byte have no
-// description as elements.
+// packed describes a tensor with several elements per byte, packed by rows. Only whole
+// storages are written so. Rows that do not fill their last byte cannot be described as
+// elements.
 func (d *dense) packed(info *tensor.Info, per uint64) (uint64, error) {
 	if err := d.view.check(); err != nil {
 		return 0, err

@@ -6,16 +6,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A scalar is an element type of torch: its name, the bytes of what a stride
-// counts, and the type of this program, Unknown where there is none.
+// A scalar is an element type of torch: its name, the bytes of the unit that strides
+// count, and its DType, Unknown if there is none.
 type scalar struct {
 	name  string
 	size  uint64
 	dtype tensor.DType
 }
 
-// The element types, as torch 2.15's c10/core/ScalarType.h lists them. The
-// sub-byte quantized types and float4 pack several elements in one byte.
+// scalars are the element types listed in c10/core/ScalarType.h of torch 2.15. The
+// sub-byte quantized types and float4 pack several elements into a byte.
 var scalars = [...]scalar{
 	{"torch.bool", 1, tensor.Bool},
 	{"torch.uint8", 1, tensor.U8},
@@ -66,10 +66,10 @@ var scalars = [...]scalar{
 	{"torch.uint7", 1, tensor.Unknown},
 }
 
-// torchDot begins the name of every type.
+// torchDot is the prefix of the names of types.
 const torchDot = "torch."
 
-// findScalar finds an element type by its name without "torch.".
+// findScalar returns the element type with a name, given without "torch.".
 func findScalar(name string) *scalar {
 	for i := range scalars {
 		if scalars[i].name[len(torchDot):] == name {
@@ -79,8 +79,8 @@ func findScalar(name string) *scalar {
 	return nil
 }
 
-// findStorageClass finds the element type of a storage class. A storage without
-// a type counts bytes; TypedStorage says nothing of its elements.
+// findStorageClass returns the element type of a storage class. An UntypedStorage counts
+// bytes; a TypedStorage says nothing about its elements.
 func findStorageClass(class string) *scalar {
 	switch class {
 	case "FloatStorage":
@@ -104,7 +104,7 @@ func findStorageClass(class string) *scalar {
 	case "ComplexDoubleStorage":
 		return findScalar("complex128")
 	}
-	// The others are called as their types, but for the case.
+	// The others have the names of their types, in another case.
 	name, ok := strings.CutSuffix(class, "Storage")
 	if !ok || name == "" {
 		return nil
@@ -112,7 +112,7 @@ func findStorageClass(class string) *scalar {
 	return findScalar(strings.ToLower(name))
 }
 
-// quantized reports a type whose numbers mean nothing without a scale.
+// quantized reports whether numbers of the type mean nothing without a scale.
 func (s *scalar) quantized() bool {
 	switch s.dtype {
 	case tensor.QI8, tensor.QU8, tensor.QI32, tensor.QU4x2, tensor.QU2x4:
@@ -121,7 +121,7 @@ func (s *scalar) quantized() bool {
 	return false
 }
 
-// order is the byte order of a type's elements in a file of this order.
+// order returns the byte order of the type's elements in a file of the given order.
 func (s *scalar) order(file tensor.Order) tensor.Order {
 	if s.size == 1 {
 		return tensor.Little
@@ -129,8 +129,8 @@ func (s *scalar) order(file tensor.Order) tensor.Order {
 	return file
 }
 
-// swapped is how many bytes a loader turns around at once where the file has
-// another byte order: the halves of a complex number on their own.
+// swapped returns how many bytes a loader swaps at once in a file of the other byte
+// order. The parts of a complex number are swapped separately.
 func (s *scalar) swapped() uint64 {
 	if s.complex() {
 		return s.size / 2
@@ -142,7 +142,7 @@ func (s *scalar) complex() bool {
 	return strings.HasPrefix(s.name, "torch.complex") || strings.HasPrefix(s.name, "torch.bcomplex")
 }
 
-// differentiable reports the types whose tensors can require a gradient.
+// differentiable reports whether tensors of the type can require a gradient.
 func (s *scalar) differentiable() bool {
 	return s.complex() || strings.HasPrefix(s.name, "torch.float") || strings.HasPrefix(s.name, "torch.bfloat")
 }

@@ -8,26 +8,26 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// What the first pickles of a legacy file hold, from torch/serialization.py.
+// The content of the first pickles of a legacy file, from torch/serialization.py.
 const (
 	legacyMagic    = "119547037146038801333356" // 0x1950a86a20f9469cfc6c
 	legacyProtocol = 1001
 )
 
-// Names of the pickles, for messages.
+// legacyPickles are the names of the pickles in messages.
 var legacyPickles = [...]string{"pickle 1 (magic)", "pickle 2 (protocol)", "pickle 3 (system)", "pickle 4 (checkpoint)", "pickle 5 (keys)"}
 
 // lastPreamble is the last pickle before the checkpoint.
 const lastPreamble = 2
 
-// A legacy file is five pickles (magic, protocol, system, checkpoint, keys),
-// and for each key a count and the bytes of a storage.
+// A legacy file is five pickles (magic, protocol, system, checkpoint, keys), and for each
+// key a count and the bytes of a storage.
 //
-// Storages are little endian on every machine. The count before each is, too,
-// except that PyTorch before 1.0 wrote it as its machine does.
+// Storages are little-endian on every machine. So are the counts, except that PyTorch
+// before 1.0 wrote them in the byte order of its machine.
 type legacy struct {
 	names     []string // keys, in the order of the stores
-	bigCounts bool     // counts may be big endian
+	bigCounts bool     // counts may be big-endian
 }
 
 // openLegacy reads the three pickles before the checkpoint.
@@ -38,7 +38,7 @@ func (d *decoder) openLegacy() error {
 		return err
 	}
 	for i, name := range legacyPickles[:lastPreamble+1] {
-		g, err := d.constant(name)
+		g, err := d.constantPickle(name)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (d *decoder) openLegacy() error {
 			}
 		}
 		d.begin = g.End()
-		d.drop(g)
+		d.dropGraph(g)
 	}
 	d.legacy = l
 	d.st = &stores{b: d.b, keys: keys, parts: legacyParts}
@@ -58,9 +58,9 @@ func (d *decoder) openLegacy() error {
 	return nil
 }
 
-// constant reads a pickle that is a plain constant: it names nothing and has no
-// storages. A magic number that a call gives is how scanners were led past.
-func (d *decoder) constant(name string) (*vm.Graph, error) {
+// constant reads a pickle that is a plain constant, without globals and storages.
+// Computing the magic number by a call has been used to deceive scanners.
+func (d *decoder) constantPickle(name string) (*vm.Graph, error) {
 	g, err := d.next(name)
 	if err != nil || d.seenForbidden() {
 		return g, err
@@ -75,8 +75,7 @@ func (d *decoder) constant(name string) (*vm.Graph, error) {
 	return g, nil
 }
 
-// refusedByTorch notes in a scan what PyTorch's loaders mind about a persistent id,
-// once for a pickle.
+// refusedByTorch notes, once per pickle, why PyTorch's loaders refuse a persistent id.
 func (d *decoder) refusedByTorch(id vm.Value, why string) {
 	if d.scan == nil {
 		return
@@ -89,8 +88,8 @@ func (d *decoder) refusedByTorch(id vm.Value, why string) {
 	v.Reasons = append(v.Reasons, vm.Reason{Code: "persistent", Off: id.Off(), Text: why})
 }
 
-// drop gives up a graph that nothing refers to any more.
-func (d *decoder) drop(g *vm.Graph) {
+// drop frees a graph that is no longer referenced.
+func (d *decoder) dropGraph(g *vm.Graph) {
 	if d.scan == nil {
 		g.Release()
 	}
@@ -116,7 +115,7 @@ func (l *legacy) preamble(i int, root vm.Value) error {
 	return nil
 }
 
-// add makes the store of a key that a persistent id names first.
+// add makes the store of a key when a persistent id first names it.
 func (l *legacy) add(s *stores, key string) (int, error) {
 	names, err := limits.Append(s.b, l.names, key)
 	if err != nil {
@@ -138,11 +137,10 @@ func (l *legacy) add(s *stores, key string) (int, error) {
 	return i, err
 }
 
-// keys reads the fifth pickle and finds where each storage lies. They end the
-// file.
+// keys reads the fifth pickle and finds the storages, which end the file.
 func (d *decoder) keys() error {
 	name := legacyPickles[4]
-	g, err := d.constant(name)
+	g, err := d.constantPickle(name)
 	if err != nil {
 		return err
 	}
@@ -167,7 +165,7 @@ func (d *decoder) keys() error {
 	if at != d.size {
 		return fail("", at, wire.ErrTrailing.By("pth.data-trailing").With("%d bytes after the last storage", d.size-at))
 	}
-	d.drop(g)
+	d.dropGraph(g)
 	d.stage = stRecords
 	return nil
 }

@@ -17,8 +17,8 @@ type Hollow struct {
 	Shape []int64
 }
 
-// Array is the metadata of a NumPy array, or of a NumPy scalar that is no
-// number. Data is a view of the pickle's own bytes.
+// Array is the metadata of a NumPy array, or of a NumPy scalar that is not a number. Data
+// are bytes of the pickle itself.
 type Array struct {
 	DType   string // NumPy's code: "<f4"
 	Shape   []int64
@@ -29,21 +29,21 @@ type Array struct {
 // Bytes is the metadata of a bytes object.
 type Bytes string
 
-// Meta lists everything that is no tensor: each under the dotted path that
-// leads to it, in the order of the pickle; attributes of dicts and lists, where
-// torch keeps the versions of its modules, are left out. Values are nil, bool, int64, float64,
-// complex128, string (text; names of types and classes; integers of more than 64
-// bits in decimal), [Bytes], []any of integers (a torch.Size) or empty (an empty
-// container), [Array], [Hollow] and [Sparse]. Two entries may have one name.
+// Meta lists everything that is not a tensor, under the dotted path to it, in the order
+// of the pickle. Attributes of dicts and lists, where torch keeps the versions of its
+// modules, are left out. Values are nil, bool, int64, float64, complex128, string (text;
+// names of types and classes; integers of more than 64 bits in decimal), [Bytes], []any
+// of integers (a torch.Size) or empty (an empty container), [Array], [Hollow] and
+// [Sparse]. Two entries may have the same name.
 func (f *File) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		w := &walker{yield: yield, only: f.only}
-		// The walk was made before, so it cannot fail.
+		w := &walker{yield: yield, tensorsOnly: f.only}
+		// Decode has made the same walk, so it cannot fail.
 		_ = w.value(f.graph.Root())
 	}
 }
 
-// metaValue is a leaf as Go has it.
+// metaValue returns the Go value of a leaf.
 func metaValue(v vm.Value) any {
 	switch v.Kind() {
 	case vm.KindNone:
@@ -116,7 +116,7 @@ func real64(v vm.Value) float64 {
 	return v.Float()
 }
 
-// numpyCode is the code of a dtype: byte order, kind and size.
+// numpyCode returns the code of a dtype: byte order, kind and size.
 func numpyCode(v vm.Value) string {
 	if v.Kind() != vm.KindObject || !v.Is(vm.NumpyDType) || v.Args().Len() == 0 {
 		return ""
@@ -128,8 +128,8 @@ func numpyCode(v vm.Value) string {
 	return order + code
 }
 
-// numpyArray reads (version, shape, dtype, fortran, data), the state of an array,
-// or what _frombuffer is called with: (data, dtype, shape, order).
+// numpyArray reads the state of an array, (version, shape, dtype, fortran, data), or the
+// arguments of _frombuffer, (data, dtype, shape, order).
 func numpyArray(v vm.Value) (a Array, ok bool) {
 	var data, dtype, shape vm.Value
 	if args := v.Args(); v.Is(vm.NumpyFromBuffer) && args.Len() == 4 {
@@ -151,7 +151,7 @@ func numpyArray(v vm.Value) (a Array, ok bool) {
 	return a, ok
 }
 
-// numpyScalar turns the bytes of a scalar into a number, if they are one.
+// numpyScalar converts the bytes of a scalar to a number, or returns nil.
 func numpyScalar(code, data string) any {
 	order := binary.ByteOrder(binary.LittleEndian)
 	kind := code
@@ -182,8 +182,8 @@ func numpyScalar(code, data string) any {
 	return Array{DType: code, Data: data}
 }
 
-// numpyInteger is an int64, or the decimal text of one that may not fit; nil if
-// the kind is no integer.
+// numpyInteger returns an int64, or the decimal text of an integer that may not fit; nil
+// if the kind is not an integer.
 func numpyInteger(kind string, p []byte, order binary.ByteOrder) any {
 	switch kind {
 	case "i1":
@@ -207,13 +207,13 @@ func numpyInteger(kind string, p []byte, order binary.ByteOrder) any {
 	}
 }
 
-// hollow is a tensor without data: (dtype, size, stride, grad). A wrapper around
-// other tensors has none either, but torch has no class to make one of.
+// hollow reads a tensor without data: (dtype, size, stride, grad). A wrapper around other
+// tensors has no data either, but torch has no class that would rebuild one.
 func (w *walker) hollow(c call) error {
 	if c.global.ID == vm.RebuildWrapperSubclass {
 		return c.fail(wire.ErrUnsupported.By("pth.wrapper-tensor").With("a wrapper around other tensors, of a class that torch does not have"))
 	}
-	if err := c.want(4, 4); err != nil {
+	if err := c.wantArgs(4, 4); err != nil {
 		return err
 	}
 	s, err := dtypeArg(&c, 0)
@@ -232,12 +232,12 @@ func (w *walker) hollow(c call) error {
 	}
 	h := Hollow{Class: "torch.Tensor", DType: s.name}
 	h.Shape, _ = c.args.At(1).Ints(nil)
-	w.say("", h)
+	w.yieldMeta("", h)
 	return nil
 }
 
-// hollowFits proves the geometry of a tensor without data: torch computes how
-// large a storage would be.
+// hollowFits checks the geometry of a tensor without data, since torch computes the size
+// of its storage.
 func (w *walker) hollowFits(c *call) error {
 	var v view
 	var err error

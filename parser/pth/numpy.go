@@ -8,16 +8,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// NumPy's codes of the types that a tensor can be made of.
+// numpyTypes are NumPy's codes of the types that a tensor can be made from.
 var numpyTypes = [...]struct{ code, name string }{
 	{"b1", "bool"}, {"u1", "uint8"}, {"i1", "int8"}, {"u2", "uint16"}, {"i2", "int16"}, {"u4", "uint32"}, {"i4", "int32"},
 	{"u8", "uint64"}, {"i8", "int64"}, {"f2", "float16"}, {"f4", "float32"}, {"f8", "float64"}, {"c8", "complex64"}, {"c16", "complex128"},
 }
 
-// fromNumpy is a tensor of a device without storages, as PyTorch 1 pickled it:
-// a NumPy array in the pickle itself, its type, device and grad.
+// fromNumpy reads a tensor of a device without storages, as PyTorch 1 pickled it: a NumPy
+// array in the pickle itself, its type, device and grad.
 func (w *walker) fromNumpy(c call) error {
-	if err := c.want(4, 4); err != nil || w.yield != nil {
+	if err := c.wantArgs(4, 4); err != nil || w.yield != nil {
 		return err
 	}
 	if w.exact != nil {
@@ -54,7 +54,7 @@ func (w *walker) fromNumpy(c call) error {
 	return w.grad(&c, 3)
 }
 
-// numpyType finds the element type of NumPy's code.
+// numpyType returns the element type of NumPy's code.
 func numpyType(code string) *scalar {
 	if code != "" && (code[0] == '<' || code[0] == '>' || code[0] == '|' || code[0] == '=') {
 		code = code[1:]
@@ -67,7 +67,7 @@ func numpyType(code string) *scalar {
 	return nil
 }
 
-// emitMemory lists a tensor whose bytes stand in the pickle.
+// emitMemory lists a tensor whose bytes are in the pickle.
 func (w *walker) emitMemory(c *call, info *tensor.Info, s *scalar, data string) error {
 	n, ok := wire.Product(info.Shape)
 	bytes, fits := wire.Mul(n, s.size)
@@ -78,7 +78,7 @@ func (w *walker) emitMemory(c *call, info *tensor.Info, s *scalar, data string) 
 	if err := w.b.Expand(int64(bytes)); err != nil {
 		return c.fail(err)
 	}
-	name, err := w.plain()
+	name, err := w.plainName()
 	if err != nil {
 		return c.fail(err)
 	}

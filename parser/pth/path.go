@@ -27,7 +27,7 @@ const (
 // rootName is the name of a tensor that is the whole checkpoint.
 const rootName = "tensor"
 
-// keyStep is the step of a dict's key.
+// keyStep returns the step for a key of a dict.
 func keyStep(k vm.Value) step {
 	switch k.Kind() {
 	case vm.KindText:
@@ -40,25 +40,25 @@ func keyStep(k vm.Value) step {
 	return step{kind: stepOther, text: repr(k)}
 }
 
-// A path is the steps to where a walk stands.
+// A path is the steps from the root to the current value.
 type path []step
 
-// plain joins the steps with dots: the name that state dicts have anyway.
-func (w *walker) plain() (string, error) { return w.join(1, step.plain) }
+// plain joins the steps with dots, as the names in state dicts.
+func (w *walker) plainName() (string, error) { return w.join(1, step.plain) }
 
-// exact is a name that no other place of the checkpoint has: dots, backslashes,
-// brackets and at signs of keys are escaped, positions and integer keys stand in
-// brackets, attributes begin with an at sign.
-func (w *walker) exactly() (string, error) { return w.join(2, step.exact) }
+// exactly returns a name that no other place of the checkpoint has: dots, backslashes,
+// brackets and at signs of keys are escaped, positions and integer keys are in brackets,
+// attributes begin with an at sign.
+func (w *walker) exactName() (string, error) { return w.join(2, step.exact) }
 
-// join charges what the name may take, which is escape times the text.
+// join charges the maximum size of the name, escape times the text.
 func (w *walker) join(escape int, write func(step, []byte) []byte) (string, error) {
 	if len(w.path) == 0 {
 		return rootName, nil
 	}
 	size := len(w.path) - 1
 	for i := range w.path {
-		size += escape*w.path[i].size() + 2*(escape-1) // brackets, or an at sign
+		size += escape*w.path[i].size() + 2*(escape-1) // brackets or an at sign
 	}
 	if size > cap(w.name) && w.b != nil {
 		var err error
@@ -79,7 +79,7 @@ func (w *walker) join(escape int, write func(step, []byte) []byte) (string, erro
 	return w.names.String(w.b, out)
 }
 
-// size bounds what a step takes when its text needs no escape.
+// size returns the maximum size of a step whose text needs no escapes.
 func (s step) size() int {
 	if s.kind != stepIndex {
 		return len(s.text)

@@ -10,11 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// quantized is a tensor of a quantized type: (storage, offset, size, stride,
-// quantizer, grad, hooks). One scale for all stands in the metadata, scales per
-// channel are tensors beside it.
+// quantized reads a tensor of a quantized type: (storage, offset, size, stride,
+// quantizer, grad, hooks). A single scale is metadata; scales per channel are tensors of
+// their own.
 func (w *walker) quantized(c call) error {
-	if err := c.want(7, 7); err != nil {
+	if err := c.wantArgs(7, 7); err != nil {
 		return err
 	}
 	q, err := c.arg(4, vm.KindTuple)
@@ -25,7 +25,7 @@ func (w *walker) quantized(c call) error {
 		return c.fail(wire.ErrSyntax.By("pth.quantizer-syntax").With("a quantizer names no scheme"))
 	}
 	scheme := q.At(0).Global()
-	w.say("qscheme", scheme.String())
+	w.yieldMeta("qscheme", scheme.String())
 	channels := int64(-1)
 	if w.yield == nil {
 		d, err := w.dense(c)
@@ -50,7 +50,7 @@ func (w *walker) quantized(c call) error {
 	return w.grad(&c, 5)
 }
 
-// quantizer is (scheme, scale, zero point), or scales of channels and their axis.
+// quantizer reads (scheme, scale, zero point), or scales per channel and their axis.
 func (w *walker) quantizer(c *call, q vm.Value, scheme *vm.Global, channels int64) error {
 	switch {
 	case scheme.Name == "per_tensor_affine" && q.Len() == 3:
@@ -69,26 +69,26 @@ func channelAxis(q vm.Value) (int64, bool) {
 	return q.At(3).Int()
 }
 
-// oneScale is (scheme, scale, zero point).
+// oneScale reads (scheme, scale, zero point).
 func (w *walker) oneScale(c *call, q vm.Value) error {
 	scale, zero := q.At(1), q.At(2)
 	if scale.Kind() != vm.KindFloat && scale.Kind() != vm.KindInt || zero.Kind() != vm.KindInt {
 		return c.fail(wire.ErrSyntax.By("pth.quantizer-syntax").With("scale is a %v, zero point a %v", scale.Kind(), zero.Kind()))
 	}
-	w.say("scale", metaValue(scale))
-	w.say("zero_point", metaValue(zero))
+	w.yieldMeta("scale", metaValue(scale))
+	w.yieldMeta("zero_point", metaValue(zero))
 	return nil
 }
 
-// The types of scales and zero points that torch keeps, and that it writes. What
-// has other types it converts, so that the tensor has other numbers than the file.
+// The types of scales and zero points that torch keeps and writes. It converts others, so
+// that its tensor has other numbers than the file.
 var (
 	channelTypes      = [2]string{"float64", "int64"}
 	floatChannelTypes = [2]string{"float32", "float32"}
 )
 
-// channelKind is the types of a quantizer's parts. Of lists the scheme says them; of
-// tensors the scales do, since torch writes one scheme for both.
+// channelKind returns the types of a quantizer's parts. For lists the scheme determines
+// them; for tensors the scales do, since torch writes one scheme for both.
 func (w *walker) channelKind(q vm.Value, at int) [2]string {
 	isFloat := q.At(0).Global().Name != "per_channel_affine"
 	if q.At(1).Kind() != vm.KindList && len(w.infos) > at {
@@ -100,8 +100,8 @@ func (w *walker) channelKind(q vm.Value, at int) [2]string {
 	return channelTypes
 }
 
-// scales is (scheme, scales, zero points, axis): one each for the channels. torch
-// once wrote them as lists of numbers, of which it makes tensors.
+// scales reads (scheme, scales, zero points, axis), one scale and zero point per channel.
+// torch once wrote them as lists of numbers, and converts those to tensors.
 func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 	axis, ok := channelAxis(q)
 	switch {
@@ -110,13 +110,13 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 	case q.At(1).Kind() != q.At(2).Kind():
 		return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("scales are a %v, zero points a %v", q.At(1).Kind(), q.At(2).Kind()))
 	}
-	w.say("axis", axis)
+	w.yieldMeta("axis", axis)
 	first := len(w.infos)
 	for i, name := range [...]string{"scales", "zero_points"} {
 		v, at := q.At(i+1), len(w.infos)
 		err := w.part(name, func() error {
 			if v.Kind() == vm.KindList {
-				return w.listed(c, v, w.channelKind(q, first)[i])
+				return w.listVector(c, v, w.channelKind(q, first)[i])
 			}
 			return w.tensor(c, v)
 		})
@@ -142,8 +142,8 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 	return nil
 }
 
-// vector is how many elements the tensor at this place has, which is the last; -1
-// if it is no vector.
+// vector returns the number of elements of the last tensor, whose index is at, or -1 if
+// it is not a vector.
 func (w *walker) vector(at int) int64 {
 	if len(w.infos) == at+1 && len(w.infos[at].Shape) == 1 {
 		return w.infos[at].Shape[0]
@@ -151,8 +151,8 @@ func (w *walker) vector(at int) int64 {
 	return -1
 }
 
-// listed is a vector whose numbers are a list in the pickle.
-func (w *walker) listed(c *call, v vm.Value, dtype string) error {
+// listed makes a vector of a list of numbers in the pickle.
+func (w *walker) listVector(c *call, v vm.Value, dtype string) error {
 	switch {
 	case w.yield != nil:
 		return nil

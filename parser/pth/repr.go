@@ -12,11 +12,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// maxRepr bounds what is shown of a key that is no text.
+// maxRepr bounds the text of a key that is not a string.
 const maxRepr = 128
 
-// repr shows a key as Python's repr does: numbers, constants, bytes and tuples
-// of those. Others are shown by their kind.
+// repr formats a key as Python's repr does: numbers, constants, bytes and tuples of
+// those. Of others it gives the kind.
 func repr(v vm.Value) string {
 	var out strings.Builder
 	writeRepr(v, &out)
@@ -70,7 +70,7 @@ func writeElems(v vm.Value, out *strings.Builder) {
 	}
 }
 
-// objectRepr writes the few objects that are keys of checkpoints.
+// objectRepr writes the few objects that are used as keys of checkpoints.
 func objectRepr(v vm.Value, out *strings.Builder) {
 	switch args := v.Args(); {
 	case v.Is(vm.TorchSize):
@@ -88,7 +88,7 @@ func objectRepr(v vm.Value, out *strings.Builder) {
 	}
 }
 
-// complexRepr leaves a real part of +0 away, as Python does.
+// complexRepr omits a real part of +0, as Python does.
 func complexRepr(re, im float64, out *strings.Builder) {
 	part := func(f float64) string { return strings.TrimSuffix(floatText(f), ".0") }
 	if re == 0 && !math.Signbit(re) {
@@ -102,8 +102,8 @@ func complexRepr(re, im float64, out *strings.Builder) {
 	out.WriteString("(" + part(re) + text + "j)")
 }
 
-// quoteRepr writes text, or bytes, as Python does: in single quotes unless there
-// are only such inside, what is not printable escaped.
+// quoteRepr quotes text or bytes as Python does: in double quotes if there are only
+// single quotes inside, else in single quotes, with unprintable characters escaped.
 func quoteRepr(s string, isText bool, out *strings.Builder) {
 	quote := byte('\'')
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
@@ -145,8 +145,8 @@ func writeRune(r rune, quote byte, isText bool, out *strings.Builder) {
 	}
 }
 
-// maxBits bounds the integers that are shown in decimal: the conversion of a
-// long one takes quadratic time.
+// maxBits bounds the integers that are shown in decimal, since the conversion takes
+// quadratic time.
 const maxBits = 1024
 
 func integerText(v vm.Value) string {
@@ -160,8 +160,8 @@ func integerText(v vm.Value) string {
 	return n.String()
 }
 
-// floatText is Python's repr of a float: the shortest digits that read back,
-// with an exponent below 1e-4 and from 1e16 on.
+// floatText formats a float as Python's repr: the shortest digits that read back, with an
+// exponent below 1e-4 and from 1e16 on.
 func floatText(f float64) string {
 	s := strconv.FormatFloat(f, 'e', -1, 64)
 	_, exp, found := strings.Cut(s, "e")

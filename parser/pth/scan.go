@@ -12,12 +12,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A Pickle is one pickle of a file, and what it asks of its loader.
+// A Pickle is one pickle of a file, and what it asks its loader for.
 type Pickle struct {
 	Name   string // "data.pkl", "pickle 4 (checkpoint)"
 	Off    int64
-	Limit  int64 // what it cannot pass: the end of its record, or of the file
-	Plain  bool  // the file is a pickle and no checkpoint
+	Limit  int64 // where it must end: the end of its record, or of the file
+	Plain  bool  // the file is a pickle and not a checkpoint
 	Beside bool  // a member of a checkpoint that torch.load does not read
 	Report *vm.Report
 }
@@ -30,14 +30,14 @@ func (p *Pickle) Lines(b *limits.Budget, r io.ReaderAt) iter.Seq2[vm.Line, error
 	return vm.Disassemble(b, r, p.Off, p.Limit)
 }
 
-// A Report is what [Scan] finds.
+// A Report is the result of [Scan].
 type Report struct {
 	// Pickles in the order in which loaders run them.
 	Pickles []Pickle
 	// File is the checkpoint, nil if it is refused.
 	File *File
-	// Err is why it is refused: what is forbidden, if anything is, else what
-	// is wrong with the file.
+	// Err is why it is refused: for what is forbidden, if anything is, else for what is
+	// wrong with the file.
 	Err error
 
 	b         *limits.Budget
@@ -75,7 +75,7 @@ func ScanAllowing(b *limits.Budget, r io.ReaderAt, size int64, allow func(*vm.Re
 	return out
 }
 
-// kind is what the first bytes say; what cannot be read is for Decode to say.
+// kind returns what the first bytes say. If they cannot be read, Decode reports it.
 func (d *decoder) kind() Kind {
 	var buf [SniffLen]byte
 	head := buf[:min(d.size, SniffLen)]
@@ -86,10 +86,10 @@ func (d *decoder) kind() Kind {
 	return kind
 }
 
-// maxPickles bounds the pickles of one plain file: each costs some buffers.
+// maxPickles bounds the pickles in one file, each of which costs some buffers.
 const maxPickles = 1024
 
-// plain scans a file that is one pickle, or several one after another.
+// plain scans a file that is one pickle or several in a row.
 func (d *decoder) plain() error {
 	if err := d.compressed(); err != nil {
 		return err
@@ -111,8 +111,8 @@ func (d *decoder) plain() error {
 	return d.alias()
 }
 
-// compressed refuses what joblib writes when it compresses, by the header of
-// zlib. No pickle begins so.
+// compressed refuses a pickle compressed by joblib, by the header of zlib. No pickle
+// begins like that.
 func (d *decoder) compressed() error {
 	var head [2]byte
 	if d.size < 2 {
@@ -144,12 +144,12 @@ func (d *decoder) alias() error {
 	return nil
 }
 
-// seenForbidden says that a pickle of this scan has asked for what it may not:
-// its values may be of any sort.
+// seenForbidden reports whether a pickle of this scan has asked for something forbidden.
+// Then its values may be of any kind.
 func (d *decoder) seenForbidden() bool { return d.scan != nil && d.scan.forbidden != nil }
 
-// add keeps the report of one pickle. What is forbidden does not end the scan:
-// the pickles after it are to be seen, too.
+// add adds the report of one pickle. Forbidden requests do not end the scan, so that the
+// following pickles are examined too.
 func (r *Report) add(pickle Pickle) (*vm.Graph, error) {
 	list, err := limits.Append(r.b, r.Pickles, pickle)
 	if err != nil {
@@ -169,10 +169,9 @@ func (r *Report) add(pickle Pickle) (*vm.Graph, error) {
 	return p.Graph, nil
 }
 
-// others scans the pickles that an archive holds besides its checkpoint, whatever
-// their names.
+// others scans the pickles in an archive besides its checkpoint, whatever their names.
 func (d *decoder) others(a *archive) error {
-	for _, i := range a.strange {
+	for _, i := range a.unexplained {
 		m := &a.Members[i]
 		r, _ := a.At(int(i))
 		is, err := unwrap.Pickle(d.b, r, m.Size)
@@ -182,7 +181,7 @@ func (d *decoder) others(a *archive) error {
 		if !is && !strings.HasSuffix(unwrap.Fold(m.Name), ".pkl") {
 			continue
 		}
-		// What stands there may be anything: only what it asks for counts.
+		// Errors do not matter: any bytes may be there, and only the requests count.
 		end := m.DataOff + m.Size
 		_, err = d.scan.add(Pickle{m.Name[len(a.prefix):], m.DataOff, end, false, true, vm.Scan(d.b, d.r, m.DataOff, end)})
 		if c := wire.ClassOf(err); c == wire.Limit || c == wire.Internal {

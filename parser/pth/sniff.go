@@ -10,27 +10,27 @@ type Kind uint8
 
 // The kinds.
 const (
-	KindNone    Kind = iota // nothing that torch.load, or a pickle reader, opens
+	KindNone    Kind = iota // nothing that torch.load or a pickle reader opens
 	KindArchive             // a ZIP archive, of torch or of another program
 	KindLegacy              // a legacy file of torch.save
 	KindPickle              // any other pickle of protocol 2 or later
-	KindWrapper             // an archive or a compressed stream, known by name
+	KindWrapper             // a known archive or compressed stream
 )
 
-// Sniff tells from the first [SniffLen] bytes of a file, or all of a shorter
-// one, what it is; name is set for KindWrapper. Pickles of protocols 0 and 1
-// cannot be told from text this way.
+// Sniff determines the kind of a file from its first [SniffLen] bytes, or all of a
+// shorter file; name is set for KindWrapper. Pickles of protocols 0 and 1 cannot be told
+// from text this way.
 func Sniff(head []byte) (kind Kind, name string) {
 	switch {
 	case bytes.HasPrefix(head, []byte(zipMagic)):
 		return KindArchive, ""
-	case begins(head):
+	case couldBegin(head):
 		if is, _ := legacyFit(head); is {
 			return KindLegacy, ""
 		}
 		return KindNone, ""
 	}
-	if name := wrapper(head); name != "" {
+	if name := wrapperOf(head); name != "" {
 		return KindWrapper, name
 	}
 	if len(head) >= 2 && head[0] == opProto && head[1] >= 2 && head[1] <= 5 {
@@ -39,7 +39,7 @@ func Sniff(head []byte) (kind Kind, name string) {
 	return KindNone, ""
 }
 
-// Opcodes that the first pickle of a legacy file may begin with.
+// Opcodes with which the first pickle of a legacy file may begin.
 const (
 	opProto = 0x80
 	opFrame = 0x95
@@ -47,12 +47,11 @@ const (
 	opLong  = "L"
 )
 
-// legacyNumber is the magic number as LONG1 has it.
+// legacyNumber is the magic number as the argument of LONG1.
 const legacyNumber = "\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"
 
-// legacyFit reports whether a file begins with a literal of the magic number, or
-// ends before that can be told. PROTO and FRAME may stand before it, as in
-// protocols 2 to 5.
+// legacyFit reports whether a file begins with a literal of the magic number, or ends too
+// early to tell. PROTO and FRAME may come first, as in protocols 2 to 5.
 func legacyFit(head []byte) (is, maybe bool) {
 	if len(head) > 0 && head[0] == opProto {
 		if len(head) > 1 && (head[1] < 2 || head[1] > 5) {
@@ -72,8 +71,9 @@ func legacyFit(head []byte) (is, maybe bool) {
 	return is, maybe
 }
 
-// begins reports the first bytes of a checkpoint and no more.
-func begins(head []byte) bool {
+// begins reports whether head could be the beginning of a checkpoint and ends too early
+// to tell.
+func couldBegin(head []byte) bool {
 	_, legacy := legacyFit(head)
 	return legacy || strings.HasPrefix(zipMagic, string(head))
 }

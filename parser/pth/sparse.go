@@ -10,11 +10,11 @@ import (
 type sparseLayout struct {
 	name   string
 	parts  []string
-	column bool // the compressed dimension is the second of the two
-	block  int  // dimensions of one block of values
+	column bool // the second of the two dimensions is the compressed one
+	block  int  // number of dimensions of one block of values
 }
 
-// The layouts, as torch.serialization._get_layout names them.
+// sparseLayouts have the names of torch.serialization._get_layout.
 var sparseLayouts = [...]sparseLayout{
 	{"torch.sparse_coo", []string{"indices", "values"}, false, 0},
 	{"torch.sparse_csr", []string{"crow_indices", "col_indices", "values"}, false, 0},
@@ -30,21 +30,21 @@ func (l *sparseLayout) coo() bool { return len(l.parts) == 2 }
 type Sparse struct {
 	Layout    string  // "torch.sparse_csr"
 	Shape     []int64 // of the whole
-	Coalesced bool    // of sparse_coo: the file says that the indices are in order, without duplicates
+	Coalesced bool    // for sparse_coo: the file says that the indices are sorted without duplicates
 }
 
-// A sparseCheck is a sparse tensor whose indices Verify looks at.
+// A sparseCheck is a sparse tensor whose indices Verify checks.
 type sparseCheck struct {
 	layout    *sparseLayout
-	first     int // of its parts in the list of tensors
+	first     int // index of its first part in the list of tensors
 	shape     []int64
 	coalesced bool
 }
 
-// sparseTensor is a layout, and a tuple of parts, the size, and for COO whether
-// the indices are in order.
+// sparseTensor reads a layout and a tuple of the parts, the size, and for COO whether the
+// indices are coalesced.
 func (w *walker) sparseTensor(c call) error {
-	if err := c.want(2, 2); err != nil {
+	if err := c.wantArgs(2, 2); err != nil {
 		return err
 	}
 	layout, err := layoutArg(&c)
@@ -71,7 +71,7 @@ func (w *walker) sparseTensor(c call) error {
 		return nil
 	case w.yield != nil:
 		shape, _ := size.Ints(nil)
-		w.say("", Sparse{layout.name, shape, check.coalesced})
+		w.yieldMeta("", Sparse{layout.name, shape, check.coalesced})
 		return nil
 	}
 	if check.shape, err = w.dims(&c, size); err != nil {
@@ -83,8 +83,8 @@ func (w *walker) sparseTensor(c call) error {
 	return grow(w, &w.sparse, check)
 }
 
-// sparsePart is one part. torch asks that compressed indices and theirs follow each
-// other, of one index too.
+// sparsePart reads one part. torch requires that compressed indices and their plain
+// indices are contiguous, even if there is only one.
 func (w *walker) sparsePart(c *call, layout *sparseLayout, i int, v vm.Value) error {
 	if err := w.plainTensor(c, v); err != nil || !w.listing() || layout.coo() || i > 1 {
 		return err
@@ -95,7 +95,7 @@ func (w *walker) sparsePart(c *call, layout *sparseLayout, i int, v vm.Value) er
 	return c.fail(wire.ErrMismatch.By("pth.sparse-parts").With("%s are not contiguous", layout.parts[i]))
 }
 
-// newSparseCheck counts the parts, and reads whether indices are in order.
+// newSparseCheck checks the number of parts, and reads whether indices are coalesced.
 func newSparseCheck(c *call, layout *sparseLayout, data vm.Value) (sparseCheck, error) {
 	check, n := sparseCheck{layout: layout}, len(layout.parts)+1
 	switch {
@@ -127,7 +127,7 @@ func layoutArg(c *call) (*sparseLayout, error) {
 	return nil, c.fail(wire.ErrUnsupported.By("pth.sparse-layout").With("layout of a sparse tensor"))
 }
 
-// plainTensor walks a part that must be a dense tensor and nothing more.
+// plainTensor walks a part, which must be a dense tensor without anything else.
 func (w *walker) plainTensor(c *call, v vm.Value) error {
 	if v.Kind() == vm.KindObject {
 		switch v.Global().ID {
@@ -138,8 +138,8 @@ func (w *walker) plainTensor(c *call, v vm.Value) error {
 	return c.fail(wire.ErrSyntax.By("pth.sparse-syntax").With("a part of a sparse tensor is not a dense tensor"))
 }
 
-// geometry holds the shapes of the parts against each other: all of torch's
-// invariants that need no index.
+// geometry compares the shapes of the parts: all of torch's invariants that do not depend
+// on index values.
 func (s *sparseCheck) geometry(parts []tensor.Info) error {
 	for i := range parts[:len(parts)-1] {
 		p := &parts[i]
@@ -208,7 +208,7 @@ func (s *sparseCheck) compressed(compressed, plain, values []int64) error {
 	return nil
 }
 
-// plainSize is how many values an uncompressed index may have.
+// plainSize returns the bound of an uncompressed index.
 func (s *sparseCheck) plainSize(values []int64, batch int) int64 {
 	side := 1
 	if s.layout.column {

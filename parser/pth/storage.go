@@ -11,63 +11,63 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A store is the bytes of one storage, or of a view of one (files of PyTorch
-// 0.x have those). In a legacy file span.Off is known last.
+// A store is the bytes of one storage, or of a view of one, which files of PyTorch 0.x
+// have. In a legacy file span.Off is known last.
 type store struct {
 	name   string // Info.Storage
 	span   tensor.Span
-	scalar *scalar // of the elements, as the first reference has it
-	place  string  // location, as the first reference has it
-	count  uint64  // elements, as the first reference has it
-	parent int32   // the store that this is a view of, or noParent
-	from   uint64  // first byte in the parent
+	scalar *scalar // of the elements, from the first reference
+	place  string  // location, from the first reference
+	count  uint64  // elements, from the first reference
+	parent int32   // index of the store that this is a view of, or noParent
+	from   uint64  // offset in the parent
 	used   bool
 }
 
 const noParent = -1
 
-// stores is every storage of a file, by key.
+// stores are the storages of a file, by key.
 type stores struct {
 	b     *limits.Budget
 	keys  *wire.NameSet
 	list  []store
 	ids   []declared // every persistent id, in the order of the pickle
-	next  int        // of ids: the one that a walk most likely asks for
+	next  int        // index in ids of the one that a walk most likely needs
 	class classSize  // of the last id
 	order tensor.Order
-	parts int // of a persistent id
-	// add makes a store for a key that is not there, or refuses it.
+	parts int // number of parts of a persistent id
+	// add makes a store for a new key, or refuses it.
 	add func(key string) (int, error)
 }
 
-// A classSize is what a storage class was found to be.
+// A classSize caches the result for a storage class.
 type classSize struct {
 	global *vm.Global
 	scalar *scalar
 }
 
-// A storageRef is a storage as one persistent id names it.
+// A storageRef is a storage as a persistent id names it.
 type storageRef struct {
 	store  int
 	scalar *scalar
 }
 
-// A declared is the storage of the persistent id at one place of the pickle.
+// A declared is the storage of the persistent id at one offset of the pickle.
 type declared struct {
 	off  int64
-	seen bool // the walk has come to it
+	seen bool // the walk has used it
 	storageRef
 }
 
-// The parts of a persistent id: ("storage", class, key, location, count), in
-// legacy files with one more, which makes a view or is None. Each loader of
-// torch unpacks its own number and takes no other.
+// The parts of a persistent id: ("storage", class, key, location, count), in legacy files
+// with one more, which is a view or None. Each loader of torch unpacks its own number of
+// parts.
 const (
 	archiveParts = 5
 	legacyParts  = 6
 )
 
-// pid is a persistent id as it reads.
+// pid is a parsed persistent id.
 type pid struct {
 	scalar  *scalar
 	key     string
@@ -113,9 +113,9 @@ func (s *stores) parsePID(id vm.Value) (pid, error) {
 	return out, nil
 }
 
-// isLocation asks for the name of a device that has storages, with a number or
-// without. On the device "meta" tensors have no bytes: torch would not read those
-// that the file has.
+// isLocation checks that a location is the name of a device that has storages, with or
+// without a number. Tensors on the device "meta" have no bytes: torch would not read
+// those in the file.
 func isLocation(place string) error {
 	switch device, numbered, ok := vm.Device(place); {
 	case device == "meta":
@@ -126,14 +126,14 @@ func isLocation(place string) error {
 	return nil
 }
 
-// declare takes one persistent id that the pickle resolves: its storage must
-// be there and exactly as long as the id says.
+// declare handles one persistent id that the pickle resolves: its storage must exist and
+// have exactly the stated length.
 func (s *stores) declare(v vm.Value) error {
 	p, err := s.parsePID(v.PID())
 	if err != nil {
 		return fail("storage", v.Off(), err)
 	}
-	// Writers number storages as the pickle names them first.
+	// Writers number storages in the order in which the pickle first names them.
 	i := len(s.ids)
 	found := i < len(s.list) && strings.HasPrefix(s.list[i].name, recData) && s.list[i].name[len(recData):] == p.key
 	if !found {
@@ -143,7 +143,7 @@ func (s *stores) declare(v vm.Value) error {
 		i, err = s.add(p.key)
 	}
 	if err == nil {
-		err = s.measure(i, &p)
+		err = s.checkLength(i, &p)
 	}
 	if err == nil {
 		s.list[i].used = true
@@ -160,8 +160,8 @@ func (s *stores) declare(v vm.Value) error {
 	return nil
 }
 
-// ref is the storage of a persistent id that was declared. The ids stand in the
-// order of their places, since the pickle was run in that order.
+// ref returns the storage of a declared persistent id. Ids are sorted by offset, since
+// the pickle was run in that order.
 func (s *stores) ref(v vm.Value) (storageRef, error) {
 	off := v.Off()
 	i, found := s.next, s.next < len(s.ids) && s.ids[s.next].off == off
@@ -176,9 +176,9 @@ func (s *stores) ref(v vm.Value) (storageRef, error) {
 	return s.ids[i].storageRef, nil
 }
 
-// dropped finds a persistent id that the walk did not come to: torch makes a tensor
-// of it, which stands nowhere in the checkpoint, or as a key.
-func (s *stores) dropped() error {
+// dropped finds a persistent id that the walk did not use: torch loads its storage, but
+// the checkpoint has no tensor of it, or it is a key.
+func (s *stores) checkUnused() error {
 	for i := range s.ids {
 		if !s.ids[i].seen {
 			return fail(s.list[s.ids[i].store].name, s.ids[i].off, wire.ErrGap.By("pth.storage-unused").With("a storage is referred to outside of any tensor"))
@@ -187,8 +187,8 @@ func (s *stores) dropped() error {
 	return nil
 }
 
-// measure holds the length that an id states against the storage's.
-func (s *stores) measure(i int, p *pid) error {
+// measure compares the length that an id states with the storage's.
+func (s *stores) checkLength(i int, p *pid) error {
 	st := &s.list[i]
 	bytes, ok := wire.Mul(p.count, p.scalar.size)
 	if !ok {
@@ -199,20 +199,20 @@ func (s *stores) measure(i int, p *pid) error {
 	}
 	if st.scalar == nil {
 		st.scalar, st.place, st.count = p.scalar, p.place, p.count
-		if st.span.Off < 0 { // a legacy file: the first reference says the length
+		if st.span.Off < 0 { // in a legacy file the first reference states the length
 			st.span.Len = int64(bytes)
 		}
 	}
 	if uint64(st.span.Len) != bytes {
 		return wire.ErrMismatch.By("pth.storage-size").With("%d elements of %d bytes, but the storage has %d bytes", p.count, p.scalar.size, st.span.Len)
 	}
-	return st.agrees(p)
+	return st.checkAgrees(p)
 }
 
-// agrees asks that all references to a storage say the same of it: loaders take
-// what the first one says, or what each says. An empty storage may have any type,
-// since torch writes those of several tensors once.
-func (st *store) agrees(p *pid) error {
+// agrees checks that all references to a storage state the same: some loaders use the
+// first, others each. An empty storage may have any type, since torch writes those of
+// several tensors once.
+func (st *store) checkAgrees(p *pid) error {
 	switch {
 	case st.scalar != p.scalar && p.count > 0:
 		return wire.ErrMismatch.By("pth.storage-differs").With("one storage with two element types, %s and %s", st.scalar.name, p.scalar.name)
@@ -222,7 +222,7 @@ func (st *store) agrees(p *pid) error {
 	return nil
 }
 
-// view finds or adds the part of storage i that (key, offset, count) is.
+// view finds or adds the view (key, offset, count) of storage i.
 func (s *stores) view(i int, p *pid) (int, error) {
 	var n [2]int64
 	v := p.view
@@ -256,7 +256,7 @@ func (s *stores) view(i int, p *pid) (int, error) {
 	return at, nil
 }
 
-// span is where a storage's bytes lie.
+// span returns where the bytes of a storage are.
 func (s *stores) span(i int) tensor.Span {
 	st := &s.list[i]
 	if st.parent == noParent {
@@ -267,7 +267,7 @@ func (s *stores) span(i int) tensor.Span {
 
 func storageName(key string) string { return "storage " + wire.Quote(key) }
 
-// archiveStores makes the stores of an archive: its records, and no others.
+// archiveStores makes the stores of an archive from its records, and no others.
 func archiveStores(a *archive) (*stores, error) {
 	list, err := limits.Make[store](a.b, len(a.data))
 	if err != nil {
@@ -286,7 +286,7 @@ func archiveStores(a *archive) (*stores, error) {
 	}}, nil
 }
 
-// unused finds a record that no persistent id names.
+// unused returns an error if no persistent id names a record.
 func (a *archive) unused(s *stores) error {
 	for k := range s.list {
 		if !s.list[k].used {

@@ -5,9 +5,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// object walks what a call of a global stands for.
+// object walks the result of calling a global.
 func (w *walker) object(v vm.Value) error {
-	if w.only && isUnknown(v) {
+	if w.tensorsOnly && isUnknown(v) {
 		return w.unknown(v)
 	}
 	if !isTensor(v.Global().ID) {
@@ -19,7 +19,7 @@ func (w *walker) object(v vm.Value) error {
 	c := callOf(v)
 	state, has := v.State()
 	if v.Is(vm.TorchTensor) || v.Is(vm.TorchParameter) {
-		return w.stated(c, state, has)
+		return w.statefulTensor(c, state, has)
 	}
 	if err := w.call(c); err != nil || w.done {
 		return err
@@ -30,12 +30,12 @@ func (w *walker) object(v vm.Value) error {
 	return nil
 }
 
-// isTensor reports the globals whose calls are tensors.
+// isTensor reports whether calls of a global are tensors.
 func isTensor(id vm.ID) bool {
 	return id >= vm.RebuildTensor && id <= vm.TorchTensor
 }
 
-// call walks a tensor by the function that rebuilds it.
+// call walks a tensor according to the function that rebuilds it.
 func (w *walker) call(c call) error {
 	switch c.global.ID {
 	case vm.RebuildTensor:
@@ -59,7 +59,7 @@ func (w *walker) call(c call) error {
 	case vm.RebuildMetaTensor, vm.RebuildWrapperSubclass:
 		return w.hollow(c)
 	case vm.RebuildDeviceFromCPU:
-		return w.moved(c)
+		return w.movedTensor(c)
 	case vm.RebuildDeviceFromNumpy:
 		return w.fromNumpy(c)
 	default:
@@ -67,10 +67,10 @@ func (w *walker) call(c call) error {
 	}
 }
 
-// strided is a dense tensor: storage, offset, size, stride, then what does not
-// matter here (grad, hooks), the type of a storage without one, and flags.
+// strided reads a dense tensor: storage, offset, size, stride, then arguments that do not
+// matter here (grad, hooks), the type for an untyped storage, and flags.
 func (w *walker) strided(c call, low, high int) error {
-	if err := c.want(low, high); err != nil || w.yield != nil {
+	if err := c.wantArgs(low, high); err != nil || w.yield != nil {
 		return err
 	}
 	d, err := w.dense(c)
@@ -98,7 +98,8 @@ func (w *walker) strided(c call, low, high int) error {
 	return w.grad(&c, 4)
 }
 
-// grad asks that the tensor just made can require a gradient if argument i says so.
+// grad checks that the last tensor can require a gradient if argument i says that it
+// does.
 func (w *walker) grad(c *call, i int) error {
 	v := c.args.At(i)
 	if !w.listing() || v.Kind() != vm.KindBool || !v.Bool() {
@@ -114,5 +115,5 @@ func (w *walker) differentiable(c *call) error {
 	return c.fail(wire.ErrMismatch.By("pth.gradient-type").With("a tensor of %s that requires a gradient", w.made.name))
 }
 
-// listing reports the walk that proves tensors and lists them.
+// listing reports whether this walk proves and lists tensors.
 func (w *walker) listing() bool { return w.yield == nil && w.exact == nil }

@@ -14,14 +14,14 @@ import (
 // asks for more than data. A scan does not know it.
 const QuirkTensorsOnly = "pth.tensors-only"
 
-// isUnknown reports what a global outside the allowlist has made, or what was made by
-// calling that.
+// isUnknown reports whether v was made by a global outside the allowlist, or by calling
+// the result of one.
 func isUnknown(v vm.Value) bool {
 	g := v.Global()
 	return g == nil || g.Status != vm.Allowed
 }
 
-// className is the class or the function of an object.
+// className returns the class or the function of an object.
 func className(v vm.Value) string {
 	if g := v.Global(); g != nil {
 		return g.String()
@@ -29,8 +29,8 @@ func className(v vm.Value) string {
 	return "what a call gave"
 }
 
-// unknown walks an object of which only its arguments and its state are known. It may
-// contain itself: within itself it is passed over.
+// unknown walks an object of which only arguments and state are known. If it contains
+// itself, the inner one is skipped.
 func (w *walker) unknown(v vm.Value) error {
 	state, has := v.State()
 	if err := w.leaf(v); err != nil || w.done || slices.Contains(w.open, v) {
@@ -57,8 +57,8 @@ func (w *walker) unknown(v vm.Value) error {
 	return w.unknownState(state)
 }
 
-// unknownState walks what BUILD gave: attributes by name, a pair of those and the ones
-// in slots, or anything else.
+// unknownState walks the state given to BUILD: attributes by name, a pair of those and
+// the slots, or any other value.
 func (w *walker) unknownState(s vm.Value) error {
 	attributes := func(v vm.Value) bool { return v.Kind() == vm.KindDict || v.Kind() == vm.KindNone }
 	switch {
@@ -70,8 +70,8 @@ func (w *walker) unknownState(s vm.Value) error {
 	return w.below(step{kind: stepAttr, text: "state"}, s)
 }
 
-// moduleParts are the attributes of a torch.nn.Module that hold its tensors. They are
-// no part of a name in its state dict.
+// moduleParts are the attributes of a torch.nn.Module that hold its tensors. They are not
+// part of the names in its state dict.
 var moduleParts = []string{"_parameters", "_buffers", "_modules"}
 
 func isModule(s vm.Value) bool {
@@ -82,7 +82,7 @@ func isModule(s vm.Value) bool {
 }
 
 // module walks the attributes of a module. The tensors of its state dict are listed;
-// others that it keeps are proven, and counted.
+// others are proven and counted.
 func (w *walker) module(s vm.Value) error {
 	apart, some := s.Lookup("_non_persistent_buffers_set")
 	some = some && apart.Kind() == vm.KindSet && w.yield == nil
@@ -98,7 +98,7 @@ func (w *walker) module(s vm.Value) error {
 		case slices.Contains(moduleParts, name):
 			err = w.value(value)
 		default:
-			err = w.apart(step{kind: stepAttr, text: name}, value)
+			err = w.unlisted(step{kind: stepAttr, text: name}, value)
 		}
 		if err != nil || w.done {
 			return err
@@ -107,7 +107,7 @@ func (w *walker) module(s vm.Value) error {
 	return nil
 }
 
-// buffers walks those of a module, of which it saves some alone.
+// buffers walks the buffers of a module, except those that it does not save.
 func (w *walker) buffers(v, apart vm.Value) error {
 	for k, value := range v.Entries() {
 		walk := w.below
@@ -116,7 +116,7 @@ func (w *walker) buffers(v, apart vm.Value) error {
 				return err
 			}
 			if k.Kind() == vm.KindText && e.Kind() == vm.KindText && k.Text() == e.Text() {
-				walk = w.apart
+				walk = w.unlisted
 			}
 		}
 		if err := walk(keyStep(k), value); err != nil {
@@ -126,8 +126,8 @@ func (w *walker) buffers(v, apart vm.Value) error {
 	return nil
 }
 
-// apart walks what is not to be listed.
-func (w *walker) apart(s step, v vm.Value) error {
+// apart walks a value whose tensors are not listed.
+func (w *walker) unlisted(s step, v vm.Value) error {
 	if w.exact != nil {
 		return nil
 	}
@@ -138,11 +138,11 @@ func (w *walker) apart(s step, v vm.Value) error {
 	return err
 }
 
-// maxUnread bounds the findings about globals that are not understood.
+// maxUnread bounds the findings about unknown globals.
 const maxUnread = 16
 
-// unread says what the pickle names that is not understood, and how many storages no
-// tensor that was found is of.
+// unread adds findings about the unknown globals that the pickle names, and the number of
+// storages without a listed tensor.
 func (d *decoder) unread(w *walker) error {
 	more := 0
 	for _, g := range d.out.graph.Globals() {

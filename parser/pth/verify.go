@@ -10,8 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// Verify reads what Decode does not: the checksum of every record, and the
-// indices of sparse tensors, which must lie inside and be in order.
+// Verify checks what Decode does not: the checksum of every record, and the indices of
+// sparse tensors, which must be in range and in order.
 func (f *File) Verify(b *limits.Budget) error {
 	if f.archive != nil {
 		if err := f.archive.Verify(b); err != nil {
@@ -21,7 +21,7 @@ func (f *File) Verify(b *limits.Budget) error {
 	return f.VerifyIndices(b)
 }
 
-// Container is the archive that the file is, nil for a legacy file.
+// Container returns the archive, nil for a legacy file.
 func (f *File) Container() *zip.Archive {
 	if f.archive == nil {
 		return nil
@@ -29,7 +29,7 @@ func (f *File) Container() *zip.Archive {
 	return f.archive.Archive
 }
 
-// VerifyIndices is the part of [File.Verify] that looks at sparse tensors.
+// VerifyIndices is the part of [File.Verify] that checks sparse tensors.
 func (f *File) VerifyIndices(b *limits.Budget) error {
 	steps := b.Steps()
 	for i := range f.sparse {
@@ -47,7 +47,7 @@ func (f *File) VerifyIndices(b *limits.Budget) error {
 	return nil
 }
 
-// verifyCoordinates looks at [sparse dimensions, count] indices.
+// verifyCoordinates checks indices of shape [sparse dimensions, count].
 func (f *File) verifyCoordinates(b *limits.Budget, steps *limits.Steps, s *sparseCheck) error {
 	info := &f.Infos[s.first]
 	dims, count := int(info.Shape[0]), info.Shape[1]
@@ -62,7 +62,7 @@ func (f *File) verifyCoordinates(b *limits.Budget, steps *limits.Steps, s *spars
 		rows[d] = f.indices(info, steps, []int64{int64(d)})
 	}
 	for k := range count {
-		ahead := false // a dimension before this one has grown
+		ahead := false // an earlier dimension has increased
 		for d := range dims {
 			n, err := rows[d].next()
 			if err == nil && (n < 0 || n >= s.shape[d]) {
@@ -83,7 +83,7 @@ func (f *File) verifyCoordinates(b *limits.Budget, steps *limits.Steps, s *spars
 	return nil
 }
 
-// verifyCompressed looks at the two indices of each matrix of the batch.
+// verifyCompressed checks the two index tensors of each matrix of the batch.
 func (f *File) verifyCompressed(b *limits.Budget, steps *limits.Steps, s *sparseCheck) error {
 	compressed, plain, values := &f.Infos[s.first], &f.Infos[s.first+1], &f.Infos[s.first+2]
 	release, err := b.Lease(2 * indexBuf)
@@ -110,7 +110,7 @@ func (f *File) verifyCompressed(b *limits.Budget, steps *limits.Steps, s *sparse
 	}
 }
 
-// advance counts an index of the batch up, and reports whether one is left.
+// advance increments an index of the batch, and reports whether there is one more.
 func advance(at, shape []int64) bool {
 	for d := len(at) - 1; d >= 0; d-- {
 		if at[d]++; at[d] < shape[d] {
@@ -153,7 +153,7 @@ func (f *File) verifyMatrix(steps *limits.Steps, compressed, plain *tensor.Info,
 	return nil
 }
 
-// verifyRow looks at the indices of one row: inside, rising.
+// verifyRow checks that the indices of one row are in range and increase.
 func verifyRow(cols *indices, count, size int64) error {
 	last := int64(-1)
 	for range count {
@@ -175,7 +175,7 @@ func (f *File) indexError(info *tensor.Info, off int64, err error) error {
 	return fail("tensor "+wire.Quote(info.Name), off, err)
 }
 
-// indexBuf is the window of one run of indices.
+// indexBuf is the size of the window on one run of indices.
 const indexBuf = 4 << 10
 
 // indices reads the last dimension of an index tensor in order.
@@ -184,16 +184,16 @@ type indices struct {
 	steps *limits.Steps
 	order binary.ByteOrder
 	size  int64
-	at    int64 // of the next
+	at    int64 // index of the next
 	step  int64
-	off   int64 // of the last
+	off   int64 // offset of the last
 	end   int64
 	buf   [indexBuf]byte
 	base  int64
 	have  int64
 }
 
-// indices begins at the given position of the dimensions before the last.
+// indices reads the last dimension from the given position in the others.
 func (f *File) indices(info *tensor.Info, steps *limits.Steps, at []int64) *indices {
 	out := &indices{r: f.Source, steps: steps, order: binary.LittleEndian, size: 8, end: info.Span.End()}
 	if info.Order == tensor.Big {

@@ -4,8 +4,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// maxDims bounds the rank of a tensor: torch's kernels take at most 64
-// dimensions (at::TensorIterator), and no checkpoint comes near.
+// maxDims bounds the rank of a tensor. torch's kernels take at most 64 dimensions
+// (at::TensorIterator), far more than checkpoints use.
 const maxDims = 64
 
 // A view is the geometry of a tensor over its storage, in elements.
@@ -15,10 +15,10 @@ type view struct {
 	strides []int64
 }
 
-// elements proves that the view lies within a storage of count elements and
-// returns how many it has itself. Strides may be anything that is not negative:
-// zero, overlapping, in any order. A view without elements reads nothing, so its
-// offset is free, as torch has it.
+// elements proves that the view lies within a storage of count elements and returns how
+// many elements it has. Strides may have any value that is not negative: zero,
+// overlapping, in any order. A view without elements reads nothing, so any offset is
+// allowed, as in torch.
 func (v *view) elements(count uint64) (uint64, error) {
 	if err := v.check(); err != nil {
 		return 0, err
@@ -63,8 +63,8 @@ func (v *view) check() error {
 	return nil
 }
 
-// rowMajor reports that the elements lie one after another in the order of the
-// indices. Strides of dimensions of size 1 do not matter.
+// rowMajor reports whether the elements are contiguous in the order of the indices.
+// Strides of dimensions of size 1 do not matter.
 func (v *view) rowMajor() bool {
 	want := int64(1)
 	for i := len(v.shape) - 1; i >= 0; i-- {

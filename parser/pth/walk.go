@@ -9,42 +9,41 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A walker goes through a checkpoint in the order of the pickle. The same walk
-// is made once to list the tensors, a second time if some need other names, and
-// whenever someone asks for the metadata.
+// A walker visits a checkpoint in the order of the pickle. The same walk is made to list
+// the tensors, a second time if some need exact names, and for the metadata.
 type walker struct {
-	b      *limits.Budget // nil in a walk for metadata, which is bounded by the first
-	st     *stores
-	found  *tensor.Findings
-	only   bool       // what is not understood is passed over
-	open   []vm.Value // of that, what the walk is in
-	beside int        // tensors of modules that are not listed
-	path   path
-	name   []byte // the last name that was joined
-	names  limits.Texts
-	batch  int // values and leaves since the last charge
-	left   int
-	ints   slab
+	b           *limits.Budget // nil in a walk for metadata, which the first walk bounds
+	st          *stores
+	found       *tensor.Findings
+	tensorsOnly bool       // skip what is unknown
+	open        []vm.Value // unknown objects that contain the current value
+	beside      int        // number of tensors of modules that are not listed
+	path        path
+	name        []byte // the last joined name
+	names       limits.Texts
+	batch       int // values and leaves not yet charged
+	left        int
+	ints        slab
 
-	// The walk for tensors.
+	// Set in the walk for tensors.
 	infos  []tensor.Info
 	sparse []sparseCheck
-	memory []string // bodies that stand in the pickle itself
-	made   *scalar  // of the tensor that the last call made
-	packs  bool     // its elements follow each other in the last dimension
+	memory []string // bodies in the pickle itself
+	made   *scalar  // type of the last tensor
+	packs  bool     // its elements are packed along the last dimension
 
-	// The walk for names: which tensors need their exact name.
+	// Set in the walk for names: which tensors need their exact name.
 	exact []bool
 	at    int
 
-	// The walk for metadata.
+	// Set in the walk for metadata.
 	yield func(string, any) bool
 	done  bool
 }
 
 const (
-	// visitSteps is what a visit of one value costs. A pickle may refer to one
-	// list many times, so that a walk is much longer than the file.
+	// visitSteps is the cost of one visit. A pickle may refer to one list many times, so
+	// a walk can be much longer than the file.
 	visitSteps = 16
 	visitBatch = limits.StepBatch / visitSteps
 )
@@ -74,8 +73,8 @@ func (w *walker) charge() error {
 	return nil
 }
 
-// value walks one value and all below it. The machine lets no value contain
-// itself, and no nesting be deeper than MaxDepth.
+// value walks a value and everything below it. The pickle machine ensures that no value
+// contains itself and that nesting is at most MaxDepth.
 func (w *walker) value(v vm.Value) error {
 	kind := v.Kind()
 	switch kind {
@@ -84,7 +83,7 @@ func (w *walker) value(v vm.Value) error {
 		if err := w.visit(1); err != nil {
 			return err
 		}
-		return w.bare(v)
+		return w.bareStorage(v)
 	default:
 		return w.leaf(v)
 	}
@@ -111,7 +110,7 @@ func (w *walker) push(s step) error {
 
 func (w *walker) pop() { w.path = w.path[:len(w.path)-1] }
 
-// grow appends to a slice of the walk, charged where the walk is.
+// grow appends to a slice and charges the account, if the walk has one.
 func grow[S ~[]T, T any](w *walker, s *S, v T) error {
 	if w.b == nil {
 		*s = append(*s, v)
@@ -149,8 +148,8 @@ func (w *walker) sequence(v vm.Value) error {
 			return err
 		}
 	}
-	// Nothing in Python says which element of a set is the first.
-	if v.Kind() == vm.KindSet && len(w.infos) > first && !w.only {
+	// The order of the elements of a set is not defined.
+	if v.Kind() == vm.KindSet && len(w.infos) > first && !w.tensorsOnly {
 		return fail(pickleName, wire.NoOffset, wire.ErrUnsupported.By("pth.tensor-in-set").With("a tensor in a set, which has no order"))
 	}
 	return w.state(v)
@@ -165,8 +164,8 @@ func (w *walker) below(s step, v vm.Value) error {
 	return err
 }
 
-// state walks the attributes that BUILD gave to a container, for tensors alone:
-// what torch keeps there is a table of the versions of its modules.
+// state walks the attributes that BUILD gave to a container for tensors only: torch keeps
+// the versions of its modules there.
 func (w *walker) state(v vm.Value) error {
 	if s, has := v.State(); has && (w.yield == nil || v.Kind() == vm.KindObject) {
 		return w.attributes(s)
@@ -174,8 +173,8 @@ func (w *walker) state(v vm.Value) error {
 	return nil
 }
 
-// attributes walks the state of an object: its attributes by name, or a pair
-// of those and the ones in slots.
+// attributes walks the state of an object: its attributes by name, or a pair of those and
+// the slots.
 func (w *walker) attributes(s vm.Value) error {
 	switch s.Kind() {
 	case vm.KindNone:
@@ -205,8 +204,8 @@ func (w *walker) attributes(s vm.Value) error {
 	}
 }
 
-// stateless reports a state that sets no attribute.
-func stateless(s vm.Value) bool {
+// stateless reports whether a state sets no attribute.
+func isEmptyState(s vm.Value) bool {
 	if s.Kind() != vm.KindTuple {
 		return s.Len() == 0
 	}
@@ -218,34 +217,34 @@ func stateless(s vm.Value) bool {
 	return true
 }
 
-// leaf is a value that holds no tensor.
+// leaf handles a value that holds no tensor.
 func (w *walker) leaf(v vm.Value) error {
 	if err := w.visit(1); err != nil {
 		return err
 	}
 	if w.yield != nil {
-		w.say("", metaValue(v))
+		w.yieldMeta("", metaValue(v))
 	}
 	return nil
 }
 
-// say yields metadata about where the walk stands, or a part of it.
-func (w *walker) say(part string, value any) {
+// say yields metadata about the current value, or a part of it.
+func (w *walker) yieldMeta(part string, value any) {
 	if w.yield == nil || w.done {
 		return
 	}
 	if part != "" {
 		w.part(part, func() error {
-			w.say("", value)
+			w.yieldMeta("", value)
 			return nil
 		})
 		return
 	}
-	name, _ := w.plain()
+	name, _ := w.plainName()
 	w.done = !w.yield(name, value)
 }
 
-// part runs f one step below, where a part of a tensor is.
+// part runs f one step below, for a part of a tensor.
 func (w *walker) part(name string, f func() error) error {
 	depth := len(w.path)
 	if depth == 0 {
@@ -261,7 +260,7 @@ func (w *walker) part(name string, f func() error) error {
 	return err
 }
 
-// tensors lists what the checkpoint holds, and makes the names unique.
+// tensors lists the tensors, and makes their names unique.
 func (w *walker) tensors(root vm.Value) error {
 	if err := w.value(root); err != nil {
 		return err
@@ -319,7 +318,7 @@ func (w *walker) collision(i int) error {
 		Text: "two tensors would both be called " + wire.Quote(w.infos[i].Name) + ": their names show keys, positions and attributes exactly"})
 }
 
-// slab hands out short runs of integers from few allocations.
+// A slab allocates short runs of integers in few allocations.
 type slab struct{ free []int64 }
 
 const slabLen = 512

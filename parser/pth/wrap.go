@@ -2,8 +2,8 @@ package pth
 
 import "strings"
 
-// Wrappers and other things that carry checkpoints and are not read here, by
-// their first bytes (the offset says where).
+// wrappers are the first bytes of formats that hold checkpoints and are not read here;
+// off is their offset.
 var wrappers = [...]struct {
 	off   int
 	magic string
@@ -23,10 +23,9 @@ var wrappers = [...]struct {
 // SniffLen is how many bytes wrapper and [Legacy] need.
 const SniffLen = 512
 
-// wrapper names what a file is packed in, from its first bytes: compression and
-// archives that torch's users meet and that are refused. It is "" for anything
-// else.
-func wrapper(head []byte) string {
+// wrapper returns the name of the compression or archive format that head begins with, ""
+// if it is not a known one.
+func wrapperOf(head []byte) string {
 	for _, w := range wrappers {
 		if len(head) >= w.off+len(w.magic) && strings.HasPrefix(string(head[w.off:w.off+len(w.magic)]), w.magic) {
 			return w.name

@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// bare is a storage that stands in the checkpoint without a tensor: a vector.
-func (w *walker) bare(v vm.Value) error {
+// bare lists a storage without a tensor as a vector.
+func (w *walker) bareStorage(v vm.Value) error {
 	if w.yield != nil {
 		return nil
 	}
@@ -32,9 +32,9 @@ func (w *walker) bare(v vm.Value) error {
 	return w.emit(&d)
 }
 
-// parameter is a tensor in a Parameter, with attributes or without.
+// parameter reads a tensor in a Parameter, with or without attributes.
 func (w *walker) parameter(c call, args int) error {
-	if err := c.want(args, args); err != nil {
+	if err := c.wantArgs(args, args); err != nil {
 		return err
 	}
 	if err := w.tensor(&c, c.args.At(0)); err != nil || w.done {
@@ -46,9 +46,9 @@ func (w *walker) parameter(c call, args int) error {
 	return w.attributes(c.args.At(3))
 }
 
-// subclass is a function, the class of its result, its arguments and state.
+// subclass reads a function, the class of its result, its arguments and its state.
 func (w *walker) subclass(c call) error {
-	if err := c.want(4, 4); err != nil {
+	if err := c.wantArgs(4, 4); err != nil {
 		return err
 	}
 	f, err := c.arg(0, vm.KindGlobal)
@@ -68,7 +68,7 @@ func (w *walker) subclass(c call) error {
 		return inner.fail(wire.ErrSyntax.By("pth.no-tensor").With("does not make a tensor of no class"))
 	}
 	state := c.args.At(3)
-	if c.global.Name == "_rebuild_from_type" { // of PyTorch 1.7 to 1.10
+	if c.global.Name == "_rebuild_from_type" { // PyTorch 1.7 to 1.10
 		if state.Kind() != vm.KindDict || c.args.At(1).Is(vm.TorchTensor) && state.Len() > 0 {
 			return c.fail(wire.ErrUnsupported.By("pth.attributes").With("attributes that torch does not set"))
 		}
@@ -79,25 +79,25 @@ func (w *walker) subclass(c call) error {
 	return w.attributes(state)
 }
 
-// tensor walks an argument that must be a tensor, and no more: what is made of it
-// does not have its attributes.
+// tensor walks an argument that must be a tensor without attributes, since the result
+// would not keep them.
 func (w *walker) tensor(c *call, v vm.Value) error {
 	if v.Kind() != vm.KindObject || !isTensor(v.ID()) {
 		return c.fail(wire.ErrSyntax.By("pth.no-tensor").With("expected a tensor, got a %v", v.Kind()))
 	}
 	if v.Is(vm.RebuildParameterWithState) || v.Is(vm.RebuildFromType) {
-		if args := v.Args(); args.Len() == 4 && !stateless(args.At(3)) {
+		if args := v.Args(); args.Len() == 4 && !isEmptyState(args.At(3)) {
 			return c.fail(wire.ErrUnsupported.By("pth.attributes").With("a tensor with attributes as an argument: loaders drop them"))
 		}
 	}
 	return w.value(v)
 }
 
-// stated is a tensor or parameter as PyTorch 0.x pickled them: a class, and
-// BUILD with (storage, offset, size, stride) or, for variables, with a tensor
-// first. A Parameter may have its tensor as argument. Each has one origin: a state
-// after an argument says only what gradients there are.
-func (w *walker) stated(c call, state vm.Value, has bool) error {
+// stated reads a tensor or parameter as PyTorch 0.x pickled them: a class, and BUILD with
+// (storage, offset, size, stride) or, for variables, with a tensor first. A Parameter may
+// have its tensor as argument. There is one origin: a state after an argument only says
+// which gradients there are.
+func (w *walker) statefulTensor(c call, state vm.Value, has bool) error {
 	isParameter := c.global.ID == vm.TorchParameter
 	parts := 0
 	if has {
@@ -107,27 +107,27 @@ func (w *walker) stated(c call, state vm.Value, has bool) error {
 	case has && state.Kind() != vm.KindTuple:
 		return c.fail(wire.ErrSyntax.By("pth.state").With("state is a %v", state.Kind()))
 	case isParameter && c.args.Len() > 0 && (parts == 0 || parts == 3):
-		return w.wrapped(c, state, parts)
+		return w.parameterOf(c, state, parts)
 	case c.args.Len() > 0:
 		return c.fail(wire.ErrDuplicate.By("pth.state-twice").With("one tensor as argument and another as state"))
 	case parts == 4 && isParameter:
 		return c.fail(wire.ErrMismatch.By("pth.parameter-storage").With("a Parameter that gets a storage, which torch refuses: it requires a gradient"))
 	case parts == 4:
-		return w.set(c, state)
+		return w.setStorage(c, state)
 	case parts == 5 && isParameter:
 		if err := w.tensor(&c, state.At(0)); err != nil {
 			return err
 		}
-		return w.differentiable(&c) // it requires one until the state is read
+		return w.differentiable(&c) // it requires a gradient until the state is read
 	default:
 		return c.fail(wire.ErrMissing.By("pth.state-missing").With("state of a tensor"))
 	}
 }
 
-// wrapped is a Parameter of a tensor: (tensor[, requires_grad]), and perhaps a
-// state of three parts, whose first is requires_grad.
-func (w *walker) wrapped(c call, state vm.Value, parts int) error {
-	if err := c.want(1, 2); err != nil {
+// wrapped reads a Parameter of a tensor: (tensor[, requires_grad]), possibly with a state
+// of three parts, the first of which is requires_grad.
+func (w *walker) parameterOf(c call, state vm.Value, parts int) error {
+	if err := c.wantArgs(1, 2); err != nil {
 		return err
 	}
 	if err := w.tensor(&c, c.args.At(0)); err != nil {
@@ -143,9 +143,9 @@ func (w *walker) wrapped(c call, state vm.Value, parts int) error {
 	return w.grad(&c, 0)
 }
 
-// set gives an empty tensor its storage, which must be of the same type and on the
-// CPU or a GPU as the class is.
-func (w *walker) set(c call, state vm.Value) error {
+// set gives an empty tensor its storage, which must have the type of its class and be on
+// the CPU or a GPU, as the class says.
+func (w *walker) setStorage(c call, state vm.Value) error {
 	class := c.global
 	name := class.Name
 	if name == "Tensor" {
@@ -165,9 +165,9 @@ func (w *walker) set(c call, state vm.Value) error {
 	return w.strided(c, 4, 4)
 }
 
-// nested is a list of tensors of different shapes in one buffer.
+// nested reads a list of tensors of different shapes in one buffer.
 func (w *walker) nested(c call) error {
-	if err := c.want(4, 4); err != nil {
+	if err := c.wantArgs(4, 4); err != nil {
 		return err
 	}
 	first, listing := len(w.infos), w.listing()
@@ -175,7 +175,7 @@ func (w *walker) nested(c call) error {
 		if err := w.part(name, func() error { return w.tensor(&c, c.args.At(i)) }); err != nil {
 			return err
 		}
-		if listing && len(w.infos) != first+i+1 { // one without data, or of several parts
+		if listing && len(w.infos) != first+i+1 { // a part without data, or with several tensors
 			return c.fail(wire.ErrMismatch.By("pth.nested-tensor").With("%s of a nested tensor: a dense tensor is wanted", name))
 		}
 	}
@@ -189,9 +189,9 @@ func (w *walker) nested(c call) error {
 	return nil
 }
 
-// nestedParts holds the shapes of buffer, sizes, strides and offsets against
-// each other, as torch does: one row of sizes and of strides, and one offset, for
-// each tensor of the list. Of an empty list torch writes sizes that are a number.
+// nestedParts compares the shapes of buffer, sizes, strides and offsets as torch does:
+// one row of sizes and of strides, and one offset, for each tensor of the list. For an
+// empty list torch writes sizes that are a scalar.
 func nestedParts(parts []tensor.Info) error {
 	if len(parts[0].Shape) != 1 {
 		return wire.ErrMismatch.By("pth.nested-tensor").With("the buffer of a nested tensor has %d dimensions, expected 1", len(parts[0].Shape))
@@ -212,9 +212,9 @@ func nestedParts(parts []tensor.Info) error {
 	return nil
 }
 
-// moved is a tensor of a device without storages, brought to the CPU and cast.
-func (w *walker) moved(c call) error {
-	if err := c.want(4, 4); err != nil {
+// moved reads a tensor of a device without storages, copied to the CPU and cast.
+func (w *walker) movedTensor(c call) error {
+	if err := c.wantArgs(4, 4); err != nil {
 		return err
 	}
 	to, err := dtypeArg(&c, 1)
@@ -233,7 +233,7 @@ func (w *walker) moved(c call) error {
 			return c.fail(wire.ErrUnsupported.By("pth.cast").With("a cast from %s to %s", w.infos[i].Stored, to.name))
 		}
 	}
-	if w.made != to { // one without data
+	if w.made != to { // a tensor without data
 		return c.fail(wire.ErrUnsupported.By("pth.cast").With("a cast from %s to %s", w.made.name, to.name))
 	}
 	return w.grad(&c, 3)

@@ -7,9 +7,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// CheckBeginning refuses an archive by the local header of its first member, as far
-// as it is there: the directory at the end of the file must say the same. What it
-// refuses, [Decode] refuses.
+// CheckBeginning refuses an archive by the local header of its first member, as far as
+// head holds it. The directory at the end must agree with that header, so [Decode]
+// refuses the archive too.
 func CheckBeginning(b *limits.Budget, head []byte) error {
 	if len(head) < localLen || string(head[:sigLen]) != sigLocal {
 		return nil

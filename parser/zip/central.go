@@ -29,10 +29,10 @@ const QuirkHints = "zip.store-hints"
 // maxVersion is the highest "version needed" that Python's zipfile accepts.
 const maxVersion = 63
 
-// entry is one directory entry as it stands.
+// An entry is a directory entry and what is proven of it.
 type entry struct {
 	off                           int64
-	m                             Member // what has been proven so far
+	m                             Member // the parts proven so far
 	host, version                 byte
 	comp, size                    uint32
 	nameLen, extraLen, commentLen uint16
@@ -77,12 +77,12 @@ func (d *decoder) central() error {
 	return nil
 }
 
-// bad places a cause at a field of the entry.
+// bad returns an error at a field of the entry.
 func (d *decoder) bad(e *entry, field int64, cause error) error {
 	return d.c.FailAt(Where(d.at, e.m.Name), e.off+field, cause)
 }
 
-// member reads what follows the fixed part of an entry and checks the whole.
+// member reads the variable part of an entry and checks the entry.
 func (d *decoder) member(e *entry) error {
 	if err := d.dir.Skip(centralLen); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (d *decoder) checkFlags(m *Member) error {
 	return nil
 }
 
-// methodNames is what APPNOTE calls methods that files are seen to use.
+// methodNames are the names in APPNOTE of methods that are in use.
 var methodNames = [...]struct {
 	method Method
 	name   string
@@ -167,8 +167,8 @@ func methodName(m Method) string {
 	return "unknown"
 }
 
-// sizes takes sizes and offset from the entry or, where they are saturated,
-// from the ZIP64 field, which holds just those, in this order.
+// sizes takes sizes and offset from the entry. Saturated ones are in the ZIP64 field,
+// which holds exactly those, in this order.
 func (d *decoder) sizes(e *entry, field []byte) error {
 	left := field
 	var values [3]uint64
@@ -213,9 +213,9 @@ const (
 	unixLink   = 0xa000
 )
 
-// checkKind refuses members that are no plain file. PyTorch's reader leaves a
-// member that is marked as a folder unread, hands out memory that was never
-// written, and says nothing: name, size and attributes must tell one story.
+// checkKind refuses members that are not regular files. For a member that is marked as a
+// folder, PyTorch's reader returns uninitialized memory, so name, size and attributes
+// must agree.
 func (d *decoder) checkKind(e *entry) error {
 	folder := isDir(e.m.Name)
 	switch {

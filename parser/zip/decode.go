@@ -10,15 +10,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Options say how strict a format is beyond the rules of the archive. The zero
-// value is right for any archive.
+// Options make a decoder stricter or more lenient for a format. The zero value suits any
+// archive.
 type Options struct {
-	// Format is the name that errors carry: "npz", "pth"; "zip" when empty.
+	// Format is the format of errors: "npz", "pth"; default "zip".
 	Format string
 	// StoredOnly refuses deflated members.
 	StoredOnly bool
-	// ExactCase allows names that differ in the case of ASCII letters alone.
-	// Loaders that look names up without regard to case cannot allow it.
+	// ExactCase allows names that differ only in the case of ASCII letters. It is not
+	// safe for formats whose loaders ignore case.
 	ExactCase bool
 }
 
@@ -29,8 +29,8 @@ type Archive struct {
 	Members []Member
 	// Comment is the length of the archive's comment.
 	Comment int
-	// Twin is a member whose name differs from an earlier one's in case alone,
-	// which [Options.ExactCase] allows, or -1.
+	// Twin is the index of a member whose name differs only in case from an earlier
+	// one's, which [Options.ExactCase] allows, or -1.
 	Twin int
 
 	format string
@@ -80,15 +80,15 @@ type decoder struct {
 	opts  Options
 	steps limits.Steps
 	end   end
-	dir   wire.Cursor // what is left of the directory
-	order []uint32    // members by offset, or nil where that is the directory's order
+	dir   wire.Cursor // the unread part of the directory
+	order []uint32    // members by offset, nil if that is the order of the directory
 	at    int         // the next entry or member
-	tail  tail        // what must follow the data of the last member
+	tail  tail        // what must follow the data of the previous member
 	buf   []byte
 	names limits.Texts
 	out   *Archive
 
-	foot    [footLen]byte // the end of the file, and where it begins
+	foot    [footLen]byte // the end of the file, and its offset
 	footOff int64
 }
 
@@ -157,7 +157,7 @@ func (d *decoder) magic() error {
 	}
 }
 
-// unique orders the members by offset and finds names that occur twice.
+// unique orders the members by offset and finds duplicate names.
 func (d *decoder) unique() error {
 	m := d.out.Members
 	if err := d.duplicates(m); err != nil {
@@ -179,7 +179,7 @@ func (d *decoder) unique() error {
 	return nil
 }
 
-// inOrder is the index of the k-th member of the file.
+// inOrder returns the index of the k-th member by offset.
 func (d *decoder) inOrder(k int) int {
 	if d.order == nil {
 		return k
@@ -187,10 +187,10 @@ func (d *decoder) inOrder(k int) int {
 	return int(d.order[k])
 }
 
-// where names member i in a message.
+// where returns the place of member i for errors.
 func (d *decoder) where(i int) string { return Where(i, d.out.Members[i].Name) }
 
-// Where names a member as errors and findings do.
+// Where returns the place of a member for errors and findings.
 func Where(i int, name string) string {
 	return "member " + strconv.Itoa(i) + " " + wire.Quote(name)
 }

@@ -20,7 +20,7 @@ const (
 	max32 = 1<<32 - 1
 )
 
-// end is what the end records state.
+// end is the content of the end records.
 type end struct {
 	off     int64 // of the end record
 	count   uint64
@@ -31,8 +31,8 @@ type end struct {
 	dirDisk uint64
 }
 
-// readEnd finds the end record: the last one of the file, as every reader takes
-// it, whose comment must then reach exactly to the end.
+// readEnd reads the end record: the last one of the file, as every reader does. Its
+// comment must end with the file.
 func (d *decoder) readEnd() error {
 	if d.size < endLen {
 		return d.c.FailAt("", d.size, wire.ErrTruncated.With("%d bytes are too few for an end record", d.size))
@@ -63,7 +63,7 @@ func (d *decoder) readEnd() error {
 	case comment < have:
 		return d.c.FailAt("end record", d.end.off+endLen+comment, wire.ErrTrailing.By("zip.bytes-after-end").With("%d bytes", have-comment))
 	}
-	// Python's zipfile takes the last signature, whether a record follows it or not.
+	// Python's zipfile takes the last signature, even if no record follows it.
 	if i := bytes.Index(rec[endLen:], []byte(sigEnd)); i >= 0 {
 		return d.c.FailAt("comment", d.end.off+endLen+int64(i), wire.ErrMismatch.By("zip.end-in-comment").With("it holds the signature of another end record"))
 	}
@@ -72,7 +72,7 @@ func (d *decoder) readEnd() error {
 	return nil
 }
 
-// searchEnd returns the file from the last end record on.
+// searchEnd returns the bytes of the file from the last end record on.
 func (d *decoder) searchEnd() ([]byte, error) {
 	n := min(d.size, endLen+maxComment)
 	p, err := d.read(d.size-n, n)
@@ -87,8 +87,8 @@ func (d *decoder) searchEnd() ([]byte, error) {
 	return nil, d.c.FailAt("", d.size, wire.ErrTruncated.With("no end record"))
 }
 
-// readEnd64 reads the ZIP64 end record, if a locator stands before the end
-// record, and proves where the directory lies.
+// readEnd64 reads the ZIP64 end record, if there is a locator before the end record, and
+// proves where the directory is.
 func (d *decoder) readEnd64() error {
 	dirEnd := d.end.off
 	if d.end.off >= locatorLen {
@@ -108,8 +108,7 @@ func (d *decoder) readEnd64() error {
 	return d.openDirectory()
 }
 
-// locator follows the ZIP64 locator p and returns where the ZIP64 end record
-// stands.
+// locator returns the offset of the ZIP64 end record, from the locator p.
 func (d *decoder) locator(p []byte) (int64, error) {
 	const where = "zip64 locator"
 	at := d.end.off - locatorLen
@@ -130,8 +129,8 @@ func (d *decoder) locator(p []byte) (int64, error) {
 	return int64(off), d.end64(int64(off), at, rec)
 }
 
-// end64 reads the ZIP64 end record that stands from at to stop and holds it
-// against the end record, where each field repeats the value or is saturated.
+// end64 reads the ZIP64 end record in [at, stop) and compares it with the end record, in
+// which each field has the same value or is saturated.
 func (d *decoder) end64(at, stop int64, rec []byte) error {
 	const where = "zip64 end record"
 	switch n := binary.LittleEndian.Uint64(rec[4:]); {
@@ -185,7 +184,7 @@ func (d *decoder) checkEnd(dirEnd int64) error {
 	return nil
 }
 
-// openDirectory makes room for the members.
+// openDirectory allocates the members.
 func (d *decoder) openDirectory() error {
 	if err := d.b.Items(int64(d.end.count)); err != nil {
 		return d.c.FailAt("end record", d.end.off+10, err)
@@ -212,8 +211,8 @@ func (d *decoder) openDirectory() error {
 	return nil
 }
 
-// readFoot reads the last bytes of the file to the end of d.foot: all end
-// records, unless there is a comment.
+// readFoot reads the last bytes of the file to the end of d.foot: all end records, unless
+// there is a comment.
 func (d *decoder) readFoot() error {
 	n := min(d.size, footLen)
 	if err := wire.ReadFull(d.r, d.foot[footLen-n:], d.size-n); err != nil {
@@ -223,8 +222,7 @@ func (d *decoder) readFoot() error {
 	return nil
 }
 
-// read returns n bytes from off, in the decoder's buffer: they are valid until
-// the next call.
+// read returns n bytes from off, in the decoder's buffer, valid until the next call.
 func (d *decoder) read(off, n int64) ([]byte, error) {
 	if off >= d.footOff {
 		p := d.foot[footLen-(d.size-off):]

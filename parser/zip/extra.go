@@ -6,8 +6,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Extra fields that change what a member is. All others, among them PyTorch's
-// padding 'FB', must only be well formed.
+// Extra fields that change the meaning of a member. All others, such as PyTorch's padding
+// 'FB', must only be well formed.
 const (
 	extraZip64       = 0x0001
 	extraStrongCrypt = 0x0017
@@ -15,8 +15,8 @@ const (
 	extraAES         = 0x9901
 )
 
-// zip64Field walks the extra fields of one header and returns the payload of
-// the ZIP64 field, nil if there is none. On error, at is the offset in extra.
+// zip64Field returns the payload of the ZIP64 field among the extra fields of a header,
+// nil if there is none. On error, at is the offset in extra.
 func (d *decoder) zip64Field(extra []byte) (field []byte, at int, err error) {
 	for at < len(extra) {
 		if err := d.steps.Step(); err != nil {

@@ -14,13 +14,13 @@ import (
 const (
 	// inputBuf is how much compressed data is read at a time.
 	inputBuf = 16 << 10
-	// inflaterSize is what one inflater holds at most: its input buffer, 32 KiB
-	// of history, and tables that grow to 26 KiB with the longest codes.
+	// inflaterSize is what one inflater holds at most: its input buffer, 32 KiB of
+	// history, and tables of up to 26 KiB.
 	inflaterSize = inputBuf + 64<<10
 )
 
-// At returns random access to a stored member's data; false for a deflated one.
-// No checksum is asked.
+// At returns random access to a stored member's data; ok is false for a deflated one.
+// Checksums are not verified.
 func (a *Archive) At(i int) (io.ReaderAt, bool) {
 	m := &a.Members[i]
 	if m.Method != Store {
@@ -29,9 +29,8 @@ func (a *Archive) At(i int) (io.ReaderAt, bool) {
 	return io.NewSectionReader(a.r, m.DataOff, m.Size), true
 }
 
-// Open reads the data of member i in order: exactly Size bytes, the last of
-// them only once length and CRC have proven right. Close gives back what the
-// reader holds.
+// Open reads the data of member i in order: exactly Size bytes, the last of them only
+// once length and CRC are verified. Close releases what the reader holds.
 func (a *Archive) Open(b *limits.Budget, i int) (io.ReadCloser, error) {
 	s := &stream{a: a, b: b}
 	if err := s.open(i); err != nil {
@@ -66,15 +65,15 @@ func (a *Archive) Verify(b *limits.Budget) error {
 	return nil
 }
 
-// A Peeker reads the beginnings of members, one after another, with one set of
-// buffers. It is not safe for concurrent use.
+// A Peeker reads the beginnings of members, one after another, with the same buffers. It
+// is not safe for concurrent use.
 type Peeker struct{ s stream }
 
 // Peeker returns a Peeker that charges b until it is closed.
 func (a *Archive) Peeker(b *limits.Budget) *Peeker { return &Peeker{stream{a: a, b: b, peek: true}} }
 
-// Open returns member i from its beginning. The reader is valid until the next
-// call; it need not be read to the end, and if it is, nothing is proven by that.
+// Open returns a reader of member i, valid until the next call. It need not be read to
+// the end, and does not verify the member.
 func (p *Peeker) Open(i int) (io.Reader, error) {
 	if err := p.s.open(i); err != nil {
 		return nil, err
@@ -82,24 +81,24 @@ func (p *Peeker) Open(i int) (io.Reader, error) {
 	return &p.s, nil
 }
 
-// Close gives the buffers back.
+// Close releases the buffers.
 func (p *Peeker) Close() error { return p.s.Close() }
 
-// stream reads one member in order.
+// A stream reads one member in order.
 type stream struct {
 	a    *Archive
 	b    *limits.Budget
 	i    int
 	m    *Member
 	crc  uint32
-	left int64 // inflated bytes to come
+	left int64 // inflated bytes that remain
 	err  error // sticky
-	peek bool  // no check at the end
+	peek bool  // skip the checks at the end
 	in   input
 	z    *inflater
 }
 
-// open begins with member i, whatever was read before.
+// open starts reading member i.
 func (s *stream) open(i int) error {
 	m := &s.a.Members[i]
 	s.i, s.m, s.crc, s.left, s.err = i, m, 0, m.Size, nil
@@ -139,7 +138,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return 0, s.err
 }
 
-// fill reads some bytes of the member, never none without an error.
+// fill reads at least one byte of the member, or returns an error.
 func (s *stream) fill(p []byte) (int, error) {
 	if s.m.Method == Store {
 		n, err := s.in.Read(p)
@@ -150,7 +149,7 @@ func (s *stream) fill(p []byte) (int, error) {
 	}
 	n, err := s.z.read(p)
 	if err == io.EOF && n > 0 {
-		err = nil // asked again, or by finish
+		err = nil // returned again by the next call, or replaced by finish
 	} else if err == io.EOF {
 		err = wire.ErrMismatch.By("zip.inflated-size").With("stream ends %d bytes before the declared size", s.left)
 	}
@@ -160,8 +159,8 @@ func (s *stream) fill(p []byte) (int, error) {
 	return n, nil
 }
 
-// finish checks what can be checked once all bytes have come. It returns
-// io.EOF if all is well.
+// finish verifies the member once all bytes have been read. It returns io.EOF if it is
+// valid.
 func (s *stream) finish() error {
 	if s.peek {
 		return io.EOF
@@ -185,7 +184,7 @@ func (s *stream) finish() error {
 	return io.EOF
 }
 
-// place is the offset of the next compressed byte.
+// place returns the offset of the next compressed byte.
 func (s *stream) place() int64 { return s.in.off - int64(s.z.buf.Buffered()) }
 
 func (s *stream) fail(off int64, cause error) error {
@@ -201,7 +200,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// input reads the bytes of one member from the file.
+// An input reads the compressed bytes of one member.
 type input struct {
 	r        io.ReaderAt
 	b        *limits.Budget
@@ -223,7 +222,7 @@ func (in *input) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// inflater is a deflate decoder that can be used again.
+// An inflater is a reusable deflate decoder.
 type inflater struct {
 	buf     *bufio.Reader
 	z       io.ReadCloser
@@ -239,12 +238,12 @@ func (z *inflater) reset(in *input) error {
 	return z.z.(flate.Resetter).Reset(z.buf, nil)
 }
 
-// read returns bytes, or an error that says what is wrong with the stream.
+// read returns inflated bytes, or an error about the stream.
 func (z *inflater) read(p []byte) (int, error) {
 	for range 100 {
 		n, err := z.z.Read(p)
 		if n > 0 && err != io.EOF {
-			err = nil // flate keeps its error for the next call
+			err = nil // flate returns its error again on the next call
 		}
 		if n > 0 || err != nil {
 			return n, explain(err)

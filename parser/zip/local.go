@@ -14,15 +14,15 @@ const (
 	maxExtra        = 1<<16 - 1
 )
 
-// tail is what follows the data of the last member read.
+// tail is what follows the data of the previous member.
 type tail struct {
 	off  int64 // end of the data
 	size int64 // of the descriptor: 0, 16 or 24
 	of   int   // index of the member
 }
 
-// local reads the descriptor of one member and the local header of the next,
-// in one piece; after the last member, the descriptor alone.
+// local reads the descriptor of the previous member and the local header of the next, in
+// one read.
 func (d *decoder) local() error {
 	if d.at == len(d.out.Members) {
 		return d.last()
@@ -70,7 +70,7 @@ func (d *decoder) last() error {
 	return nil
 }
 
-// next is where the entry after the d.at-th of the file begins.
+// next returns where the next entry begins.
 func (d *decoder) next() int64 {
 	if d.at+1 < len(d.out.Members) {
 		return d.out.Members[d.inOrder(d.at+1)].HeaderOff
@@ -78,8 +78,8 @@ func (d *decoder) next() int64 {
 	return int64(d.end.dirOff)
 }
 
-// room proves that member i begins where the one before ends, and returns how
-// many bytes its local header can take at most.
+// room proves that member i begins where the previous one ends, and returns the maximum
+// size of its local header.
 func (d *decoder) room(i int) (int64, error) {
 	m := &d.out.Members[i]
 	if d.at == 0 && m.HeaderOff != 0 {
@@ -96,8 +96,8 @@ func (d *decoder) room(i int) (int64, error) {
 	return min(room, localLen+int64(len(m.Name))+maxExtra), nil
 }
 
-// checkTile proves that data and descriptor of the member just read end where
-// the next entry begins.
+// checkTile proves that data and descriptor of the previous member end where the next
+// entry begins.
 func (d *decoder) checkTile() error {
 	t, next := &d.tail, d.next()
 	switch rest := next - t.off - t.size; {
@@ -112,8 +112,8 @@ func (d *decoder) checkTile() error {
 	}
 }
 
-// header holds the local header at the beginning of p against the directory. It
-// returns the header's length and that of the descriptor after the data.
+// header compares the local header at the beginning of p with the directory. It returns
+// the lengths of the header and of the descriptor after the data.
 func (d *decoder) header(i int, p []byte) (length, desc int64, err error) {
 	m := &d.out.Members[i]
 	fail := func(at int64, cause error) (int64, int64, error) {
@@ -155,15 +155,15 @@ func (d *decoder) header(i int, p []byte) (length, desc int64, err error) {
 	}
 }
 
-// localSizes is what a local header says of CRC and sizes.
+// localSizes are the CRC and sizes in a local header.
 type localSizes struct {
 	crc, comp, size uint32
 	zip64           []byte
 }
 
-// check holds CRC and sizes against the directory. The ZIP64 field, where there
-// is one, holds both sizes, or nothing but the header's offset, or all three:
-// PyTorch adds that offset where it passes 32 bits.
+// check compares CRC and sizes with the directory. The ZIP64 field, if there is one,
+// holds both sizes, or only the offset of the header, or all three: PyTorch adds an
+// offset that does not fit 32 bits.
 func (l *localSizes) check(m *Member) error {
 	field := l.zip64
 	if n := len(field) - 8; n >= 0 && m.HeaderOff >= max32 && binary.LittleEndian.Uint64(field[n:]) == uint64(m.HeaderOff) {
@@ -172,9 +172,9 @@ func (l *localSizes) check(m *Member) error {
 	if len(field) != 0 && len(field) != 16 || l.zip64 != nil && len(l.zip64) == 0 {
 		return wire.ErrMismatch.By("zip.local-sizes").With("zip64 extra field of %d bytes in the local header", len(l.zip64))
 	}
-	// CRC and sizes may be left to the descriptor, each one by a zero. Beside a
-	// ZIP64 field the sizes are saturated, or the same once more: Python wrote that
-	// up to 3.11.3, wherever it was told to expect a large member.
+	// Zeros leave CRC and sizes to the descriptor, each on its own. With a ZIP64 field
+	// the sizes are saturated, or repeated: Python up to 3.11.3 wrote that if it was told
+	// to expect a large member.
 	open := m.Flags&flagDescriptor != 0
 	right := func(v uint64, want int64) bool { return v == uint64(want) || open && v == 0 }
 	if !right(uint64(l.crc), int64(m.CRC)) {

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// checkName refuses names that a file system, or another reader, could take for
-// something else than the bytes say.
+// checkName refuses names that a file system or another reader could take for something
+// else.
 func checkName(name string, flags uint16) error {
 	if name == "" {
 		return wire.ErrText.By("zip.name-empty").With("empty name")
@@ -61,8 +61,8 @@ func checkPath(name string) error {
 	return nil
 }
 
-// duplicates refuses two members of one name, without regard to case unless the
-// options allow that; then it notes the first such pair.
+// duplicates refuses two members of the same name, ignoring case unless the options allow
+// names that differ in case. Then it notes the first such pair.
 func (d *decoder) duplicates(m []Member) error {
 	size := 16
 	for size < 2*len(m) {
@@ -90,9 +90,9 @@ func (d *decoder) duplicates(m []Member) error {
 	return err
 }
 
-// pair returns the first member whose name an earlier one has, and that one, or
-// -1. The slots hold indices plus one. The hash is seeded, so that a hostile
-// choice of names cannot make the search slow, and the first equal name ends it.
+// pair returns the first member with the name of an earlier one, and that one, or -1.
+// Slots hold indices plus one. The hash is seeded so that chosen names cannot make the
+// search slow.
 func (d *decoder) pair(m []Member, slots []uint32, folded bool) (later, earlier int, err error) {
 	seed, mask := maphash.MakeSeed(), uint64(len(slots)-1)
 	for i := range m {
@@ -111,7 +111,7 @@ func (d *decoder) pair(m []Member, slots []uint32, folded bool) (later, earlier 
 	return -1, -1, nil
 }
 
-// nameHash hashes a name; folded, with its ASCII letters lower-cased.
+// nameHash hashes a name, with ASCII letters in lower case if folded.
 func nameHash(seed maphash.Seed, name string, folded bool) uint64 {
 	if !folded {
 		return maphash.String(seed, name)
@@ -142,7 +142,7 @@ func foldedEqual(a, b string) bool {
 	return true
 }
 
-// fold lower-cases an ASCII letter: what PyTorch's reader does.
+// fold converts an ASCII letter to lower case, as PyTorch's reader does.
 func fold(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		return c + 'a' - 'A'
@@ -150,5 +150,5 @@ func fold(c byte) byte {
 	return c
 }
 
-// isDir reports a name that stands for a folder.
+// isDir reports whether a name is that of a folder.
 func isDir(name string) bool { return strings.HasSuffix(name, "/") }

@@ -23,7 +23,7 @@ func isKey(s string) bool { return s != "" && len(s) <= gguf.MaxKeyBytes && isTe
 
 func fail(where string, err error) error { return wire.At(gguf.Format, where, wire.NoOffset, err) }
 
-// inKey says in which key an error happened.
+// inKey adds the key to an error.
 func inKey(key string, off int64, err error) error {
 	where := "key " + wire.Quote(key)
 	if e, ok := errors.AsType[*wire.Error](err); ok {
@@ -62,7 +62,7 @@ func Pair(b *limits.Budget, s string) (gguf.Entry, error) {
 	}
 	list, err := Metadata(b, `{"x":{"type":`+strconv.Quote(kind)+`,"value":`+value+`}}`)
 	if e, ok := errors.AsType[*wire.Error](err); ok && wire.ClassOf(err) == wire.Limit {
-		return gguf.Entry{}, fail("key "+wire.Quote(key), e.Err) // the text around the value is ours, and has no places
+		return gguf.Entry{}, fail("key "+wire.Quote(key), e.Err) // only the place of the error in our own text is dropped
 	}
 	if err != nil || len(list) != 1 {
 		return wrong(fmt.Sprintf("%s is not of the kind %s: kinds are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string", wire.Quote(value), wire.Quote(kind)))
@@ -110,8 +110,8 @@ func Metadata(b *limits.Budget, body string) ([]gguf.Entry, error) {
 	return out, nil
 }
 
-// Merge lays entries over others: a key that is there keeps its place and takes
-// the new value, the rest follow in their order.
+// Merge returns base with the entries of over: a key that is present keeps its place and
+// gets the new value, other keys follow in their order.
 func Merge(b *limits.Budget, base, over []gguf.Entry) ([]gguf.Entry, error) {
 	out, err := limits.Clone(b, base)
 	if err != nil {
@@ -166,8 +166,8 @@ func (r metaReader) value() (any, error) {
 	}
 }
 
-// kindOf is the kind of the scalar that a text begins with, when nothing names
-// it: of whole numbers the first of u32, i64 and u64 that holds it.
+// kindOf returns the kind of a scalar of which only the text is known. A whole number has
+// the first of u32, i64 and u64 that holds it.
 func kindOf(text string) (gguf.Kind, bool) {
 	end := 0
 	for end < len(text) && strings.IndexByte("+-.0123456789eE", text[end]) >= 0 {
@@ -198,7 +198,7 @@ func kindOf(text string) (gguf.Kind, bool) {
 	}
 }
 
-// untyped reads an array of the kind of its first element.
+// untyped reads an array whose kind is that of its first element.
 func (r metaReader) untyped() (any, error) {
 	at := r.d.Off()
 	if kind, ok := kindOf(strings.TrimLeft(r.d.Rest()[1:], " \t\r\n")); ok {
@@ -213,8 +213,8 @@ func (r metaReader) untyped() (any, error) {
 	return nil, err
 }
 
-// The names of kinds in a metadata file, which are not those of ggml for texts
-// and arrays.
+// metaKinds are the names of kinds in a metadata file. Those of text and arrays differ
+// from ggml's.
 var metaKinds = [noKind]string{
 	gguf.KindU8: "u8", gguf.KindI8: "i8", gguf.KindU16: "u16", gguf.KindI16: "i16", gguf.KindU32: "u32", gguf.KindI32: "i32", gguf.KindF32: "f32",
 	gguf.KindBool: "bool", gguf.KindString: "string", gguf.KindArray: "array", gguf.KindU64: "u64", gguf.KindI64: "i64", gguf.KindF64: "f64",
@@ -234,8 +234,8 @@ func (r metaReader) kind(what string) (gguf.Kind, error) {
 	return 0, r.d.FailAt("", at, wire.ErrRange.With("%s %s is not known", what, wire.Quote(name)))
 }
 
-// explicit reads an object that names the kind. Its members come in any order:
-// the value is read once the kind is known.
+// explicit reads an object that names the kind. Its members come in any order, so the
+// value is read once the kind is known.
 func (r metaReader) explicit() (any, error) {
 	at := r.d.Off()
 	kind, elem := noKind, noKind
@@ -267,7 +267,7 @@ func (r metaReader) explicit() (any, error) {
 	return r.again(value, kind, elem)
 }
 
-// again reads a value that was skipped, by a decoder of its own.
+// again reads a value that was skipped, with a new decoder.
 func (r metaReader) again(value strictjson.Text, kind, elem gguf.Kind) (out any, err error) {
 	value.Format = gguf.Format
 	err = strictjson.Decode(r.b, value, func(d *strictjson.Decoder) (err error) {

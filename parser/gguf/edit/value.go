@@ -101,7 +101,8 @@ func signed[T int8 | int16 | int32 | int64](d *strictjson.Decoder) (T, error) {
 	return T(n), err
 }
 
-// single reads a number as the nearest f32; one too large for it is refused.
+// single reads a number and rounds it to f32. A number that is too large for it is
+// refused.
 func single(d *strictjson.Decoder) (float32, error) {
 	at := d.Off()
 	s, err := d.Number()
