@@ -88,7 +88,7 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 	return out, s.layOutModel(out)
 }
 
-// rest sorts what no weight is made of.
+// rest classifies the tensors that no weight is made of.
 func (s *set) rest(out *Bound) error {
 	bound, err := out.weightNames(s.b, func(*Weight) bool { return true })
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *set) rest(out *Bound) error {
 	return nil
 }
 
-// bind asks every row of the table about one tensor. Two rows that both bind it
-// are an error that names both, unless the options or the file itself decide.
+// bind tries every row of the table on one tensor. If two rows bind it, that is an error
+// that names both, unless the options or the file decide.
 func (s *set) bind(i int) (*Weight, error) {
 	var found *Weight
 	if s.infos[i].Elements() == 0 {
@@ -170,7 +170,7 @@ func (s *set) bind(i int) (*Weight, error) {
 	return found, s.claim(found)
 }
 
-// claim marks the parts as taken and proves that the weight can be held.
+// claim marks the parts as used and proves that the weight can be held.
 func (s *set) claim(w *Weight) error {
 	n, ok := wire.Product(w.Shape)
 	if _, fits := wire.Mul(n, 4); !ok || !fits {

@@ -16,9 +16,9 @@ type Codec struct {
 	codec form.Codec
 }
 
-// Decode fills dst from whole blocks: len(src) is a number of blocks, and dst has that many
-// blocks of elements. The arithmetic is float32, each product rounded, as in the reference.
-// It allocates nothing and is safe for concurrent use.
+// Decode fills dst from whole blocks: len(src) is a number of blocks, and dst has that
+// many blocks of elements. The arithmetic is float32, each product rounded, as in the
+// reference. It allocates nothing and is safe for concurrent use.
 func (c Codec) Decode(dst []float32, src []byte) { c.codec.Decode(dst, src) }
 
 // Write decodes whole blocks to the target's type with the kernels of this machine.

@@ -7,12 +7,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// What a configuration says is a hypothesis, and tensors decide; where the two
-// contradict each other, the caller does.
+// A configuration is a hypothesis, and the tensors decide. If they contradict each other,
+// the caller decides.
 
-// contradicted refuses a weight whose scheme the configuration's method cannot
-// stand for, unless the caller asked for that scheme. A method that no row has
-// stands for any.
+// contradicted refuses a weight if the configuration's method does not stand for its
+// scheme and the caller did not ask for that scheme. A method without a row in the table
+// does not contradict any scheme.
 func (s *set) contradicted(w *Weight) error {
 	method := s.config.Method()
 	if !s.rows.methods[method] || w.row.decides() || w.Scheme == s.o.Scheme || w.row.stands(method) {
@@ -26,7 +26,7 @@ func (s *set) contradicted(w *Weight) error {
 		s.config.File, wire.Quote(method), names, w.Scheme, wire.OptionScheme, w.Scheme)
 }
 
-// reading is a scheme and the tensor that speaks for it.
+// reading describes a scheme and the tensor that it was bound to.
 func (w *Weight) reading() string {
 	if len(w.Parts) < 2 {
 		return w.Scheme
@@ -34,8 +34,8 @@ func (w *Weight) reading() string {
 	return w.Scheme + " with " + wire.Quote(w.Parts[1].Name)
 }
 
-// says compares a weight with the groups of compressed-tensors' configuration
-// that its module may belong to: one of them must describe it.
+// says compares a weight with the groups of compressed-tensors' configuration that its
+// module may belong to. One of them must describe it.
 func (s *set) says(stem, kind string, group int64, zeros bool, scales *tensor.Info) error {
 	groups, err := s.Groups(stem)
 	if err != nil {
@@ -69,8 +69,8 @@ func (s *set) says(stem, kind string, group int64, zeros bool, scales *tensor.In
 	return err
 }
 
-// allZero reports a tensor of zeros, which versions of compressed-tensors wrote beside
-// symmetric codes too.
+// allZero reports whether a tensor is all zeros. Some versions of compressed-tensors
+// wrote such zero points for symmetric codes.
 func (s *set) allZero(name string) (bool, error) {
 	info, ok := s.find(name)
 	if !ok {

@@ -10,12 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// What is not explained is refused: a weight is decoded when its scheme knows
-// every key of every configuration of the model, and no tensor stands beside it
-// that nothing explains.
+// What is not explained is refused: a weight is decoded if its scheme knows every key of
+// every configuration of the model, and every tensor beside it is explained.
 
-// understood refuses a weight beside a configuration that its scheme does not
-// know whole. It is asked once for each scheme.
+// understood refuses a weight if its scheme does not know every key of the
+// configurations. It is checked once for each scheme.
 func (s *set) understood(w *Weight) error {
 	if w.row.decides() || slices.Contains(s.known, w.row) {
 		return nil
@@ -43,8 +42,9 @@ func (s *set) knows(row *scheme, c *config.Source) error {
 	return s.explains(c, row.under(s.rows, method, s.o.Scheme == row.name))
 }
 
-// under is the keys that a configuration of a method may have. One that names no
-// method may have those of any, and so may all where the caller has decided.
+// under returns the keys that a configuration with this method may have. A configuration
+// without a method may have those of any method, and so may all if the caller has decided
+// the scheme.
 func (r *scheme) under(t *table, method string, decided bool) (known []string) {
 	known = slices.Clone(anyKeys)
 	for _, m := range r.methods {
@@ -65,8 +65,8 @@ func (r *scheme) under(t *table, method string, decided bool) (known []string) {
 	return known
 }
 
-// explains refuses a configuration with a key that is not known, unless the
-// caller takes that for harmless.
+// explains refuses a configuration with an unknown key, unless the caller declared it
+// harmless.
 func (s *set) explains(c *config.Source, known []string) error {
 	return config.Known(s.b, c.Object, known, func(name string, v any) error {
 		ignored, err := s.ignores(name, c.File)
@@ -82,8 +82,8 @@ func (s *set) explains(c *config.Source, known []string) error {
 	})
 }
 
-// ignores reports a name that the caller takes for harmless, and notes it. A key
-// stands for all keys below it.
+// ignores reports whether the caller declared a name harmless, and notes that. A key
+// covers all keys below it.
 func (s *set) ignores(name, where string) (bool, error) {
 	for _, o := range s.o.IgnoreUnknown {
 		if name != o && !strings.HasPrefix(name, o+".") {
@@ -106,11 +106,11 @@ func (s *set) ignores(name, where string) (bool, error) {
 	return false, nil
 }
 
-// besides are ends of names of tensors that stand beside weights of any scheme,
-// and beside unquantized ones.
+// besides are suffixes of tensors that accompany weights of any scheme, and unquantized
+// ones.
 var besides = []string{".bias", "_bias", ".e_score_correction_bias"}
 
-// unplaced refuses a tensor that no weight is made of and that is none itself.
+// unplaced refuses a tensor that is not a weight and of which no weight is made.
 func (s *set) unplaced(info *tensor.Info, owners *nameList) error {
 	if err := s.unexplained(info); err != nil {
 		return err
@@ -121,12 +121,12 @@ func (s *set) unplaced(info *tensor.Info, owners *nameList) error {
 	return s.stranger(info, owners)
 }
 
-// owns reports a weight that tensors beside it may be part of: blocks of GGUF
-// are by themselves, and so are numbers that have been cast.
+// owns reports whether tensors beside the weight may belong to it. That is not so for
+// blocks of GGUF and for casts.
 func (w *Weight) owns() bool { return w.row.declares != byType && len(w.Parts)+len(w.Extra) > 1 }
 
-// stranger refuses a tensor beside a quantized weight that nothing explains: what
-// a library wrote there it uses.
+// stranger refuses an unexplained tensor beside a quantized weight: the library that
+// wrote it will use it.
 func (s *set) stranger(info *tensor.Info, bound *nameList) error {
 	owner := bound.owner(info.Name)
 	if err := s.b.Step(int64(strings.Count(info.Name, ".") + 1)); err != nil {
@@ -146,8 +146,8 @@ func (s *set) stranger(info *tensor.Info, bound *nameList) error {
 		"start from the unquantized model, or %s %s", info.TypeName(), info.Shape, wire.Quote(owner), wire.OptionIgnoreUnknown, wire.Quote(info.Name[strings.LastIndexByte(info.Name, '.')+1:]))
 }
 
-// owner is the weight that a name belongs to: that of its module, or of a module
-// around it; or one that the name begins with.
+// owner returns the weight that a name belongs to: that of its module or of an enclosing
+// module, or one whose name it begins with.
 func (n *nameList) owner(name string) string {
 	for at := len(name); at > 0; {
 		at = strings.LastIndexAny(name[:at], "._")

@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// elsewhere refuses a tensor whose scale lies in another file. Who names one
-// shard of a model alone would have the codes taken for numbers.
+// elsewhere refuses a tensor whose scale is in another file. If only one shard of a model
+// is given, its codes would otherwise be taken for numbers.
 func (s *set) elsewhere(info *tensor.Info) error {
 	for _, n := range fp8Scales {
 		stem, ok := suffix(info, n.weight)
@@ -36,8 +36,8 @@ func (s *set) elsewhere(info *tensor.Info) error {
 	return nil
 }
 
-// scaledOtherwise refuses a tensor that has no scale of FP8, and has beside it what
-// belongs to codes of another scheme.
+// scaledOtherwise refuses a tensor without an FP8 scale that has companions of another
+// scheme.
 func (s *set) scaledOtherwise(info *tensor.Info) error {
 	for _, row := range s.rows.rows {
 		for _, m := range row.mains {
@@ -49,7 +49,7 @@ func (s *set) scaledOtherwise(info *tensor.Info) error {
 				if err := s.b.Step(1); err != nil {
 					return err
 				}
-				if beside, ok := s.find(stem + part); ok && part != ".comfy_quant" { // which describes numbers that are cast, too
+				if beside, ok := s.find(stem + part); ok && part != ".comfy_quant" { // .comfy_quant also describes tensors that are cast
 					return wire.ErrUnsupported.With("%s %s without a scale of FP8, and %s beside it is a part of %s",
 						info.TypeName(), wire.Quote(info.Name), wire.Quote(beside.Name), row.name)
 				}
@@ -59,10 +59,9 @@ func (s *set) scaledOtherwise(info *tensor.Info) error {
 	return nil
 }
 
-// otherFile is where a companion of a tensor is, if not in this file, and what to
-// do about it: a shard, by an index beside the file, or another file of the folder
-// that has the companion and not the tensor itself. One that has both is another
-// model.
+// otherFile returns where a companion of a tensor is, if not in this file, and what to
+// do: a shard, according to an index beside the file, or another file of the folder that
+// has the companion but not the tensor. A file that has both is another model.
 func (s *set) otherFile(info *tensor.Info, name string) (place string, err error) {
 	if err := s.readOthers(); err != nil {
 		return "", err
@@ -88,9 +87,8 @@ type sibling struct {
 	names map[string]bool
 }
 
-// readOthers lists the tensors that this file does not have and others may: those
-// that an index beside it places, or, where none is of this file, those of the
-// files beside it.
+// readOthers lists the tensors that are in other files: those that an index beside this
+// file places, or, if no index lists this file, those of the files beside it.
 func (s *set) readOthers() error {
 	if s.others == nil {
 		s.others = map[string]string{}
@@ -121,8 +119,7 @@ func (s *set) readSiblings() error {
 	})
 }
 
-// readIndexes lists the tensors that the indexes beside a file place, and that it
-// does not have.
+// readIndexes lists the tensors that an index beside the file places in other files.
 func (s *set) readIndexes() error {
 	files := s.m.Configs()
 	if files == nil {
@@ -130,7 +127,7 @@ func (s *set) readIndexes() error {
 	}
 	list, err := fs.ReadDir(files, ".")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-		return nil // no folder that can be listed
+		return nil // the folder cannot be listed
 	}
 	if err != nil {
 		return err

@@ -9,18 +9,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A foreign scheme is one that is known and not decoded.
+// A foreign scheme is known but not decoded.
 type foreign struct {
 	name, remedy string // what it is, and who can convert it
-	tensors      []pair // what its models have
+	tensors      []pair // the tensors of its models
 	formats      []string
-	names        []string                    // ends of names that only its models have: they may hold codes in any type
-	modules      []string                    // what follows a module's name beside codes of it
-	says         func(q *config.Object) bool // what its configuration says besides
+	names        []string                    // suffixes that only its models have; such tensors may hold codes in any type
+	modules      []string                    // suffixes of companions, after the name of the module
+	says         func(q *config.Object) bool // whether the configuration is of this scheme
 }
 
-// A pair is the end of a main tensor's name, that of a companion which must be
-// there too, and where names and that do not tell, what else must hold.
+// A pair is the suffixes of a main tensor and of a companion that must exist. is, if set,
+// must hold as well.
 type pair struct {
 	main, companion string
 	when            func(main, companion *tensor.Info) bool
@@ -32,8 +32,8 @@ const (
 	fromGPTQ     = "start from the GPTQ model that it was made of"
 )
 
-// The formats are what a configuration calls such a scheme: its quant_method, or
-// the format of a checkpoint.
+// foreigners are the refused schemes. methods are their quant_method, or the format of a
+// checkpoint.
 var foreigners = []*foreign{
 	{name: "EXL3", remedy: "exllamav3 can export it", tensors: []pair{{main: ".trellis", companion: ".suh"}, {main: ".trellis", companion: ".su"}},
 		formats: []string{"exl3"}, names: []string{".trellis"}},
@@ -73,7 +73,8 @@ var foreigners = []*foreign{
 	{name: "NVFP4 with E5M3 scales", remedy: "auto-round can load it", formats: []string{"auto_round:llm_compressor_nvfp4_e5m3"}},
 }
 
-// sixBits is three bytes of four codes, under a scale for 32.
+// sixBits reports whether main packs four 6-bit codes into three bytes, with a scale for
+// 32 codes.
 func sixBits(main, scale *tensor.Info) bool {
 	if main.DType != tensor.U8 || len(main.Shape) < 2 || len(scale.Shape) != len(main.Shape) {
 		return false
@@ -84,8 +85,9 @@ func sixBits(main, scale *tensor.Info) bool {
 
 func quarkWords(main, _ *tensor.Info) bool { return main.DType == tensor.I32 }
 
-// quarkRotates reports an algorithm of Quark's that multiplies inputs by a matrix
-// when the model runs: the weights alone are not the model's.
+// quarkRotates reports whether the configuration has an algorithm of Quark that
+// multiplies inputs by a matrix at run time, so that the weights alone are not the
+// model's.
 func quarkRotates(q *config.Object) bool {
 	list := append(q.List("algo_config"), q.Get("algo_config"))
 	return slices.ContainsFunc(list, func(v any) bool {
@@ -95,8 +97,8 @@ func quarkRotates(q *config.Object) bool {
 	})
 }
 
-// refuse names what cannot be decoded: silence would copy its codes as if they
-// were weights.
+// refuse refuses a tensor of a scheme that is not decoded: its codes would otherwise be
+// copied as if they were weights.
 func (s *set) refuse(info *tensor.Info) error {
 	if floats[info.DType] {
 		return nil
@@ -132,6 +134,5 @@ func (s *set) refuse(info *tensor.Info) error {
 	return nil
 }
 
-// floats are the types of unquantized weights, which no refused scheme keeps
-// codes in.
+// floats are the types of unquantized weights, in which no refused scheme stores codes.
 var floats = map[tensor.DType]bool{tensor.F16: true, tensor.BF16: true, tensor.F32: true, tensor.F64: true}

@@ -1,20 +1,20 @@
 package quant
 
-// The keys of quantization configurations, by the library that writes them. Of
-// each a scheme of that library decodes without regard to the value, or reads it;
-// a key whose value changes the numbers stands with the values that are
-// understood (key=a|b), or must say nothing (key?). All other keys are refused.
+// The keys of quantization configurations, by the library that writes them. A scheme of
+// that library either reads a key or decodes correctly whatever its value. A key whose
+// value changes the numbers is listed with the values that are supported (key=a|b), or
+// must be empty (key?). All other keys are refused.
 
-// anyKeys may stand in every configuration: who wrote it, and which modules it
-// leaves out.
+// anyKeys may be in every configuration: its writer, and the modules that are not
+// converted.
 var anyKeys = []string{
 	"quant_method", "version", "modules_to_not_convert", "modules_to_convert", "ignored_layers", "ignore", "exclude", "exclude_modules", "dequantize",
 	"activation_scheme", "activation_scale_ub", "producer.**", "packed_modules_mapping.**", "is_checkpoint_fp8_serialized",
 	"kv_cache_scheme", "kv_cache_scheme.**", "kv_cache_quant_algo", "kv_cache_quant_config", "kv_cache_quant_config.**", "kv_cache_dtype",
 }
 
-// gptqKeys are GPTQModel's, AutoGPTQ's, those of transformers' class, and
-// AutoRound's, which writes all of its own into a configuration of GPTQ.
+// gptqKeys are those of GPTQModel, AutoGPTQ, the class of transformers, and AutoRound,
+// which writes all of its own keys into a GPTQ configuration.
 var gptqKeys = append([]string{
 	"bits", "group_size", "sym", "desc_act", "checkpoint_format", "format", "method", "pack_dtype=int32|torch.int32", "lm_head", "meta", "meta.**",
 	"dynamic", "dynamic.*.bits", "dynamic.*.group_size", "dynamic.*.sym", "dynamic.*.desc_act", "dynamic.*.mse", "dynamic.*.damp_percent", "dynamic.*.act_group_aware",
@@ -25,18 +25,18 @@ var gptqKeys = append([]string{
 	"rotation?", "adapter?", "activation?", "hyb_act",
 }, autoRoundKeys...)
 
-// awqKeys are AutoAWQ's, of both of its files, GPTQModel's, and AutoRound's.
+// awqKeys are those of AutoAWQ, in both of its files, GPTQModel, and AutoRound.
 var awqKeys = append([]string{
 	"bits", "w_bit", "group_size", "q_group_size", "zero_point", "version", "backend", "do_fuse", "modules_to_fuse.**", "modules_to_fuse",
 	"fuse_max_seq_len", "exllama_config", "exllama_config.**", "sym", "desc_act", "format", "checkpoint_format", "method", "meta", "meta.**", "pack_dtype=int32|torch.int32", "lm_head",
 	"dynamic", "dynamic.*.bits", "dynamic.*.group_size", "dynamic.*.sym", "rotation?", "adapter?", "activation?", "damp_percent", "true_sequential", "static_groups", "model_name_or_path", "model_file_base_name",
-	// GPTQModel, and the class of transformers, write the settings of GPTQ too.
+	// GPTQModel and the class of transformers write the settings of GPTQ too.
 	"act_group_aware", "damp_auto_increment", "tokenizer", "dataset", "model_seqlen", "block_name_to_quantize", "module_name_preceding_first_block",
 	"batch_size", "pad_token_id", "max_input_length", "cache_block_outputs", "modules_in_block_to_quantize", "pack_impl", "offload_to_disk",
 	"offload_to_disk_path", "device", "mse", "parallel_packing", "quantizer", "quant_batch_size",
 }, autoRoundKeys...)
 
-// fp8Keys are DeepSeek's, and those of transformers' FineGrainedFP8Config.
+// fp8Keys are those of DeepSeek and of transformers' FineGrainedFP8Config.
 var fp8Keys = []string{
 	"fmt", "weight_block_size", "scale_fmt", "expert_dtype", "quant_type", "weight_per_tensor", "act_per_tensor", "fp8_format", "per_channel",
 	"weight_scale_method", "weight_scale_semantics=inverse|", "bits", "format", "method", "group_size",
@@ -44,9 +44,9 @@ var fp8Keys = []string{
 
 var fbgemmKeys = []string{"weight_block_size?"}
 
-// compressedKeys are compressed-tensors'. A transform stores the weights rotated,
-// and its library rotates what they are multiplied with: alone they are the weights
-// of another model, in a file as in a folder.
+// compressedKeys are those of compressed-tensors. A transform is not among them: its
+// weights are stored rotated, and the library rotates their inputs, so decoded weights
+// would be those of another model.
 var compressedKeys = []string{
 	"format", "weight_block_size", "global_compression_ratio", "quantization_status", "run_compressed", "use_optimized_inference", "moe_sparsity_config?",
 	"sparsity_config.format=dense|sparse-bitmask|sparse-24-bitmask|sparse-24", "sparsity_config.sparsity_structure", "sparsity_config.global_sparsity", "sparsity_config.ignore", "sparsity_config.targets",
@@ -59,15 +59,15 @@ var compressedKeys = []string{
 	"provider", "attention_input_activations.**", // AutoRound's
 }
 
-// modeloptKeys are ModelOpt's, in its own file and in config.json.
+// modeloptKeys are those of ModelOpt, in its own file and in config.json.
 var modeloptKeys = append([]string{
 	"quant_algo", "group_size", "has_zero_point", "pre_quant_scale", "quantized_layers.*.quant_algo", "quantized_layers.*.group_size", "quantized_layers.*.has_zero_point",
 	"quantized_layers.*.pre_quant_scale", "quantized_layers?", "quantized_layers.*.kv_cache_quant_algo", "quantized_layers.*.awq_block_size", "awq_block_size", "smoothquant_val",
 	"config_groups.*.quant_algo", "config_groups.*.has_zero_point", "config_groups.*.pre_quant_scale", "clamp_val", "exclude_quantize_weights",
 }, compressedKeys...)
 
-// quarkKeys are Quark's. What its algorithms did is in the numbers already, but
-// for a rotation, whose inverse is applied to activations.
+// quarkKeys are those of Quark. The effect of its algorithms is in the numbers already,
+// except for rotations, whose inverse is applied to activations.
 var quarkKeys = []string{
 	"weight_block_size", "global_quant_config.**", "layer_quant_config", "layer_quant_config.**", "layer_type_quant_config", "layer_type_quant_config.**",
 	"softmax_quant_spec", "softmax_quant_spec.**", "quant_mode", "export.**", "kv_cache_group", "kv_cache_post_rope", "min_kv_scale", "log_severity_level",
@@ -75,7 +75,7 @@ var quarkKeys = []string{
 	"algo_config.**", "pre_quant_opt_config?", "sync_moe_expert_input_amax", "keep_prequantized_layers", "quant_method_config.**",
 }
 
-// autoRoundKeys are AutoRound's, whose model may be of many schemes.
+// autoRoundKeys are those of AutoRound, whose models may be of many schemes.
 var autoRoundKeys = []string{
 	"bits", "group_size", "sym", "data_type", "packing_format", "backend", "autoround_version", "block_name_to_quantize", "quant_block_list", "to_quant_block_names",
 	"act_bits", "act_group_size", "act_sym", "act_data_type", "act_dynamic", "amp", "batch_size", "enable_minmax_tuning", "enable_norm_bias_tuning", "enable_quanted_input",
@@ -89,15 +89,16 @@ var autoRoundKeys = []string{
 	"regex_config.*.act_sym", "regex_config.*.act_data_type", "regex_config.*.act_dynamic", "regex_config.*.super_bits?", "regex_config.*.super_group_size?",
 	"regex_config.*.scale_dtype", "regex_config.*.rotation_config?", "regex_config.*.fixed_by_user",
 	"rotation_config?", "rotation_configs?",
-	"provider", "train_bs", "n_samples", // 0.2 said batch_size and nsamples so
+	"provider", "train_bs", "n_samples", // version 0.2 wrote batch_size and nsamples as these
 }
 
-// autoRoundMethods are the names of AutoRound's configuration.
+// autoRoundMethods returns the methods of AutoRound's configuration and more.
 func autoRoundMethods(more ...method) []method {
 	return append(more, method{"auto-round", autoRoundKeys}, method{"intel/auto-round", autoRoundKeys})
 }
 
-// bnbKeys are of loading alone: all that decoding needs stands beside each weight.
+// bnbKeys are settings for loading only: everything that decoding needs is stored with
+// each weight.
 var bnbKeys = []string{
 	"load_in_4bit", "load_in_8bit", "_load_in_4bit", "_load_in_8bit", "llm_int8_threshold", "llm_int8_skip_modules", "llm_int8_enable_fp32_cpu_offload",
 	"llm_int8_has_fp16_weight", "bnb_4bit_compute_dtype", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant", "bnb_4bit_quant_storage", "bnb_4bit_blocksize",
@@ -105,7 +106,7 @@ var bnbKeys = []string{
 	"bits", "format", "method", "block_size", "compress_statistics",
 }
 
-// mlxKeys are the model's, and the same of one module by its name.
+// mlxKeys are the properties of the model, and those of single modules by their names.
 var mlxKeys = []string{"bits", "group_size", "mode", "*=true|", "*.bits", "*.group_size", "*.mode", "*.quantize_input", "*.global_scale=true|"}
 
 var (
@@ -119,14 +120,15 @@ var (
 	torchaoKeys = []string{"quant_type", "quant_type.**", "quant_type_kwargs.**", "quant_type_kwargs", "include_input_output_embeddings", "untie_embedding_weights"}
 )
 
-// comfyKeys are of the description beside a weight, or of a layer in the metadata.
+// comfyKeys are those of the description of a weight, in a tensor beside it or in the
+// metadata.
 var comfyKeys = []string{
 	"format", "convrot", "convrot_groupsize", "params.convrot", "params.convrot_groupsize", "params", "per_row", "orig_dtype", "orig_shape", "group_size",
 	"full_precision_matrix_mult", "block_size", "act_unsigned?", "linear_dtype",
 }
 
-// sdnqKeys are all of SDNQConfig's: what the library computes for training and
-// products does not bear on the weights.
+// sdnqKeys are all of SDNQConfig's. Settings for training and matrix products do not
+// affect the weights.
 var sdnqKeys = []string{
 	"weights_dtype", "scale_dtype", "zero_point_dtype", "quantized_matmul_dtype", "hadamard_group_size", "group_size", "svd_rank", "svd_steps", "codebook_steps",
 	"dynamic_loss_threshold", "use_svd", "use_hadamard", "use_codebook", "use_codebook_scale", "use_grad_ckpt", "quant_conv", "quant_embedding", "use_quantized_matmul",

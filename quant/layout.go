@@ -9,20 +9,20 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A folder is written as the unquantized model of its architecture is in
-// transformers 5.23. What differs from the file is a list of rewrites, applied in
-// this order: to each weight as it is bound, then to the model.
+// A folder is written like the unquantized model of its architecture in transformers
+// 5.23. The differences from the file are a list of rewrites, applied in this order: to
+// each weight when it is bound, then to the model.
 var (
 	weightLayouts = []func(*set, *Weight) error{
-		(*set).fold,         // ModelOpt's pre_quant_scale, folded into the weight
+		(*set).fold,         // ModelOpt's pre_quant_scale is folded into the weight
 		(*set).unrotated,    // refuses weights whose inputs would have to be rotated
 		(*set).gptOSSExpert, // [E, out, in] to [E, in, out]
 		(*set).conv1D,       // [out, in] to [in, out]
 	}
 	modelLayouts = []func(*set, *Bound) error{
-		(*set).restack, // mlx-lm's stacks of gpt-oss and Llama-4 to two parameters
-		(*set).split,   // MLX's stacks of other architectures to one weight for each expert
-		(*set).fuse,    // Llama-4's experts, quantized one by one, to two parameters
+		(*set).restack, // mlx-lm's stacks of gpt-oss and Llama-4 become two parameters
+		(*set).split,   // MLX's stacks of other architectures become one weight per expert
+		(*set).fuse,    // Llama-4's experts, quantized one by one, become two parameters
 	}
 )
 
@@ -46,7 +46,7 @@ func (s *set) layOutModel(out *Bound) error {
 	return nil
 }
 
-// architecture is the model_type of config.json, or of the language model in it.
+// architecture returns the model_type of config.json, or of the language model in it.
 func (s *set) architecture() string {
 	if t := s.config.Model.At("text_config").Text("model_type"); t != "" {
 		return t
@@ -54,9 +54,8 @@ func (s *set) architecture() string {
 	return s.config.Model.Text("model_type")
 }
 
-// conv1DModules are the modules of transformers' Conv1D by model_type: their
-// weight is [in, out], and quantizers that replace them by linear layers transpose
-// it.
+// conv1DModules are the Conv1D modules of transformers by model_type. Their weight is
+// [in, out]; quantizers replace them by linear layers, whose weight is the transpose.
 var conv1DModules = map[string][]string{
 	"gpt2":                 {"c_attn", "q_attn", "c_proj", "c_fc"},
 	"imagegpt":             {"c_attn", "q_attn", "c_proj", "c_fc"},
@@ -65,8 +64,8 @@ var conv1DModules = map[string][]string{
 	"clvp":                 {"c_proj", "c_fc"},
 }
 
-// unrotated refuses weights that compressed-tensors stores rotated: the
-// unquantized model does not rotate its inputs.
+// unrotated refuses weights that compressed-tensors stores rotated, since the unquantized
+// model does not rotate its inputs.
 func (s *set) unrotated(w *Weight) error {
 	if !s.o.Folder || len(w.Shape) < 2 || len(s.config.Quant.At("transform_config", "config_groups").Names()) == 0 {
 		return nil
@@ -84,7 +83,7 @@ func (s *set) gptOSSExpert(w *Weight) error {
 	return w.transpose(s.b)
 }
 
-// conv1D transposes the linear layers that stand for a Conv1D.
+// conv1D transposes linear layers that replaced a Conv1D.
 func (s *set) conv1D(w *Weight) error {
 	if !s.o.Folder || len(w.Shape) != 2 || !w.row.linear {
 		return nil
@@ -96,7 +95,7 @@ func (s *set) conv1D(w *Weight) error {
 	return w.transpose(s.b)
 }
 
-// transpose makes the weight the transpose of each of its matrices.
+// transpose replaces each matrix of the weight by its transpose.
 func (w *Weight) transpose(b *limits.Budget) error {
 	inner, ok := w.form.(form.Slicer)
 	if !ok || !inner.Slices() {

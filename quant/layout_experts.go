@@ -10,11 +10,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// MLX stacks the experts of a layer, which in transformers' files are one by
-// one. A folder has them so.
+// MLX stacks the experts of a layer, which are separate in transformers' files and in a
+// folder.
 
-// mlxExperts are MLX's names of stacks, and what one expert's layers are called
-// instead.
+// mlxExperts are MLX's names of stacks, and the names of the layers of one expert.
 var mlxExperts = []struct {
 	stack string
 	layer map[string]string
@@ -23,7 +22,8 @@ var mlxExperts = []struct {
 	{".block_sparse_moe.switch_mlp.", map[string]string{"gate_proj": "w1", "down_proj": "w2", "up_proj": "w3"}},
 }
 
-// expertOf is the name of one expert's layer, in two halves around its number.
+// expertOf returns the parts before and after the number in the name of one expert's
+// layer.
 func expertOf(name string) (before, after string, ok bool) {
 	for _, e := range mlxExperts {
 		stem, layer, found := strings.Cut(name, e.stack)
@@ -35,7 +35,7 @@ func expertOf(name string) (before, after string, ok bool) {
 	return "", "", false
 }
 
-// split takes MLX's stacks apart.
+// split separates MLX's stacks.
 func (s *set) split(out *Bound) error {
 	if !s.o.Folder {
 		return nil

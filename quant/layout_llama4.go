@@ -12,9 +12,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Llama-4's experts are quantized one by one, since only linear layers are, and
-// the unquantized model has two parameters for all: gate and up side by side as
-// [E, in, 2*out], and down as [E, in, out]. A folder has those.
+// Quantizers replace only linear layers, so Llama-4's experts are quantized one by one,
+// while the unquantized model has two parameters for all experts: gate and up side by
+// side as [E, in, 2*out], and down as [E, in, out]. A folder has these.
 
 // fusedExperts are the parameters and the layers that they are made of.
 var fusedExperts = []struct {
@@ -25,13 +25,13 @@ var fusedExperts = []struct {
 	{"down_proj", []string{"down_proj"}},
 }
 
-// An expert is one of a layer's experts, and its quantized layers.
+// An expert is one expert of a layer, with its quantized layers.
 type expert struct {
 	number int64
 	layers map[string]*Weight
 }
 
-// expertName takes "stem.experts.3.up_proj.weight" apart.
+// expertName splits a name such as "stem.experts.3.up_proj.weight".
 func expertName(name string) (stem string, number int64, layer string, ok bool) {
 	stem, rest, ok := strings.Cut(name, ".feed_forward.experts.")
 	if !ok {
@@ -43,8 +43,7 @@ func expertName(name string) (stem string, number int64, layer string, ok bool) 
 	return stem + ".feed_forward.experts", number, layer, ok && isWeight && err == nil && strconv.FormatInt(number, 10) == digits
 }
 
-// fuse makes of the weights of Llama-4's experts those that the unquantized
-// model has.
+// fuse replaces the weights of Llama-4's experts by those of the unquantized model.
 func (s *set) fuse(out *Bound) error {
 	if !s.o.Folder || !strings.HasPrefix(s.architecture(), "llama4") {
 		return nil
@@ -93,7 +92,7 @@ func (s *set) fuse(out *Bound) error {
 	return nil
 }
 
-// stack is one parameter of all experts.
+// stack returns one parameter made of a layer of all experts.
 func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, error) {
 	pieces, err := limits.Make[form.Piece](s.b, len(experts)*len(layers))
 	if err != nil {

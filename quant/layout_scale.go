@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// fold takes care of ModelOpt's pre_quant_scale: the weight alone is not that of
-// the unquantized model, so that only the caller can say what is wanted.
+// fold applies ModelOpt's pre_quant_scale if the caller asked for it, and refuses the
+// weight otherwise: without the scale it is not that of the unquantized model.
 func (s *set) fold(w *Weight) error {
 	scale, ok := s.find(strings.TrimSuffix(w.Name, ".weight") + ".pre_quant_scale")
 	if !ok {

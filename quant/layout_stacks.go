@@ -11,13 +11,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// mlx-lm keeps the experts of gpt-oss and Llama-4 as three stacks of linear
-// layers; transformers has two parameters, [E, in, out], in which gate and up
-// are the two halves of the outputs or interleaved.
+// mlx-lm keeps the experts of gpt-oss and Llama-4 as three stacks of linear layers.
+// transformers has two parameters, [E, in, out]; gate and up are the two halves of the
+// outputs, or interleaved.
 
-// fusedStacks are those architectures by model_type.
+// fusedStacks has those architectures by model_type.
 var fusedStacks = map[string]struct {
-	stack       string // in names, before the layer
+	stack       string // part of the name before the layer
 	interleaved bool   // gate and up are interleaved
 }{
 	"gpt_oss":     {".mlp.experts.", true},
@@ -25,7 +25,7 @@ var fusedStacks = map[string]struct {
 	"llama4_text": {".feed_forward.experts.", false},
 }
 
-// layersOf is a module's stacks by their last name, as they are stored.
+// layersOf are the stacks of a module by the last part of their names.
 type layersOf struct {
 	weights map[string]*Weight
 	biases  map[string]*tensor.Info
@@ -34,7 +34,7 @@ type layersOf struct {
 // stackLayers are the layers of an expert.
 var stackLayers = []string{"gate_proj", "up_proj", "down_proj"}
 
-// restack makes of mlx-lm's stacks what the unquantized model has.
+// restack replaces mlx-lm's stacks by the parameters of the unquantized model.
 func (s *set) restack(out *Bound) error {
 	arch, ok := fusedStacks[s.architecture()]
 	if !s.o.Folder || !ok {
@@ -73,7 +73,7 @@ func (s *set) restack(out *Bound) error {
 	plain := out.Plain[:0]
 	for _, i := range out.Plain {
 		stacks, layer, err := of(i.Name, ".bias")
-		if stacks == nil && len(i.Shape) == 3 && err == nil { // a stack that is not quantized is missing below
+		if stacks == nil && len(i.Shape) == 3 && err == nil { // a stack that is not quantized is reported as missing below
 			stacks, layer, err = of(i.Name, ".weight")
 		}
 		switch {
@@ -119,7 +119,7 @@ func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, interleaved bool)
 	return nil
 }
 
-// fuseStack is one parameter of all experts, of one stack or of two.
+// fuseStack returns one parameter for all experts, made of one stack or of two.
 func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved bool) (*Weight, error) {
 	f := &form.Transposed{Side: int64(len(layers)), Interleaved: interleaved && len(layers) > 1}
 	w := &Weight{Name: name, form: f}
@@ -165,8 +165,8 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved b
 	return w, nil
 }
 
-// fuseBias is the biases of the same layers, interleaved as these are. Only
-// gpt-oss has them.
+// fuseBias returns the biases of the same layers, interleaved alike. Only gpt-oss has
+// them.
 func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, error) {
 	of := l.weights[layers[0]]
 	w := &Weight{Name: name, Scheme: of.Scheme, row: of.row, Layout: "biases, fused experts"}

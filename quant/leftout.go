@@ -9,12 +9,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// cacheScales are those of the attention's cache: they belong to no weight.
+// cacheScales are scales of the attention's cache, which belong to no weight.
 var cacheScales = []string{".k_cache_scale", ".v_cache_scale", ".k_scale", ".v_scale", ".q_scale", ".prob_output_scale"}
 
-// explained reports a tensor that only makes sense beside quantized weights:
-// loaders of the unquantized model stop at it. A tensor that merely has such a
-// name stays.
+// explained reports whether a tensor only makes sense beside quantized weights, so that
+// loaders of the unquantized model would reject it. A tensor that merely has such a name
+// is kept.
 func (s *set) explained(info *tensor.Info, bound *nameList) bool {
 	for _, end := range s.rows.explained {
 		if stem, ok := strings.CutSuffix(info.Name, end); ok {
@@ -32,19 +32,20 @@ func (s *set) explained(info *tensor.Info, bound *nameList) bool {
 	return s.sentinel(info)
 }
 
-// quantizesCache reports a configuration that gives the cache scales.
+// quantizesCache reports whether the configuration quantizes the attention's cache.
 func (s *set) quantizesCache() bool {
 	q := s.config.Quant
 	return s.rows.caches(s.config.Method()) || q.Get("kv_cache_quant_config") != nil || q.Get("kv_cache_scheme") != nil || q.Text("kv_cache_quant_algo") != "" || q.Text("kv_cache_dtype") != ""
 }
 
-// sentinel reports ComfyUI's mark that a file's weights are scaled.
+// sentinel reports whether a tensor is ComfyUI's mark that the weights of a file are
+// scaled.
 func (s *set) sentinel(info *tensor.Info) bool {
 	_, isFP8 := fp8Codec(info.DType)
 	return isFP8 && info.Elements() <= 2 && (info.Name == "scaled_fp8" || strings.HasSuffix(info.Name, ".scaled_fp8"))
 }
 
-// A nameList is the names of the weights that are bound.
+// A nameList is a sorted list of the names of bound weights.
 type nameList struct{ sorted []string }
 
 func (n *nameList) has(name string) bool {
@@ -52,7 +53,7 @@ func (n *nameList) has(name string) bool {
 	return ok
 }
 
-// weightNames is the names of those weights that are wanted.
+// weightNames returns the names of the weights that are wanted.
 func (o *Bound) weightNames(b *limits.Budget, wanted func(*Weight) bool) (*nameList, error) {
 	names, err := limits.Make[string](b, len(o.Weights))
 	if err != nil {
@@ -70,15 +71,15 @@ func (o *Bound) weightNames(b *limits.Budget, wanted func(*Weight) bool) (*nameL
 	return &nameList{names}, nil
 }
 
-// codeTypes are those that codes are kept in and honest weights are not.
+// codeTypes are types that hold codes and rarely anything else.
 var codeTypes = []tensor.DType{tensor.U8, tensor.I8, tensor.I32, tensor.U32}
 
-// otherCompanions are what writers that no row is about put beside codes, after
-// the name of these.
+// otherCompanions are suffixes of companions of codes, written by programs that have no
+// row in the table.
 var otherCompanions = []string{"_absmax", "_quant_map", "_scb", "_scales", "_zeros"}
 
-// unexplained refuses codes that no row of the table has bound: copied as they
-// are, they would look like weights.
+// unexplained refuses codes that no row of the table has bound: copied unchanged, they
+// would look like weights.
 func (s *set) unexplained(info *tensor.Info) error {
 	for _, m := range s.rows.only {
 		stem, ok := strings.CutSuffix(info.Name, m.codes)
@@ -114,11 +115,11 @@ func (s *set) unexplained(info *tensor.Info) error {
 	return nil
 }
 
-// buffers are ends of names of matrices of whole numbers that unquantized models
-// have too: masks, and places in a sequence or a table.
+// buffers are suffixes of integer matrices in unquantized models: masks, and positions in
+// a sequence or a table.
 var buffers = []string{".bias", "mask", "_ids", "_index", "_indices"}
 
-// codesBeside refuses codes beside a companion.
+// codesBeside refuses codes that have one of the companions.
 func (s *set) codesBeside(info *tensor.Info, stem string, companions []string) error {
 	for _, end := range companions {
 		if scale, ok := s.find(stem + end); ok {

@@ -8,14 +8,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A matcher says whether a name matches any of a list of globs, all of which it
-// tries at once: what a name costs does not grow with the list, but for globs of
-// several pieces whose first piece the name has. A name matches a glob when it
-// has the pieces between its stars in their order: what stands before the first
-// and behind the last does not matter.
+// A matcher reports whether a name matches any of a list of globs. It tries all globs at
+// once: the time for a name does not depend on the length of the list, except for globs
+// of several pieces whose first piece occurs in the name. A name matches a glob if it
+// contains the pieces between the stars in order; anything may precede the first and
+// follow the last.
 //
-// The globs' first pieces are the automaton of Aho and Corasick: a node is what
-// the name at hand ends in, fail the node of its longest true end that is one.
+// The first pieces form an Aho-Corasick automaton: a node is a suffix of the text read so
+// far, and fail is the node of its longest proper suffix.
 type matcher struct {
 	b     *limits.Budget
 	nodes []matchNode
@@ -23,22 +23,21 @@ type matcher struct {
 }
 
 type matchNode struct {
-	child, sibling int32 // of the trie, or 0
+	child, sibling int32 // in the trie, or 0
 	fail           int32
-	ends           int32 // the nearest node along fail at which pieces end, or 0
-	rest           int32 // what must follow a piece that ends here, or 0
+	ends           int32 // the nearest node along fail at which a piece ends, or 0
+	rest           int32 // index of what must follow a piece that ends here, or 0
 	char           byte
 	ends1          bool // a glob of one piece ends here
 }
 
-// A matchRest is the pieces of a glob after its first.
+// A matchRest is the pieces of a glob after the first.
 type matchRest struct {
 	pieces []string
-	next   int32 // of another glob with the same first piece, or 0
+	next   int32 // index of the next glob with the same first piece, or 0
 }
 
-// newMatcher takes the globs. An empty one, or one of stars alone, matches
-// nothing.
+// newMatcher compiles globs. An empty glob, or one of only stars, matches nothing.
 func newMatcher(b *limits.Budget, globs []string) (*matcher, error) {
 	m := &matcher{b: b, nodes: make([]matchNode, 1, 2), rests: make([]matchRest, 1, 2)}
 	for _, glob := range globs {
@@ -84,7 +83,7 @@ func (m *matcher) add(glob string) error {
 	return err
 }
 
-// child is the node behind another by one character: at most 256 are looked at.
+// child returns the child of a node by a character. A node has at most 256.
 func (m *matcher) child(at int32, char byte) (int32, bool) {
 	for c := m.nodes[at].child; c != 0; c = m.nodes[c].sibling {
 		if m.nodes[c].char == char {
@@ -94,7 +93,7 @@ func (m *matcher) child(at int32, char byte) (int32, bool) {
 	return 0, false
 }
 
-// link fills in where nodes fail to, the short ones first.
+// link sets fail of all nodes, short texts first.
 func (m *matcher) link() error {
 	queue, err := limits.Make[int32](m.b, len(m.nodes))
 	if err != nil {
@@ -121,7 +120,7 @@ func (m *matcher) link() error {
 	return nil
 }
 
-// next is the node after one more character.
+// next returns the node after one more character.
 func (m *matcher) next(at int32, char byte) int32 {
 	for {
 		if next, ok := m.child(at, char); ok {
@@ -134,7 +133,7 @@ func (m *matcher) next(at int32, char byte) int32 {
 	}
 }
 
-// match reports a name that matches one of the globs.
+// match reports whether a name matches one of the globs.
 func (m *matcher) match(name string) (bool, error) {
 	if err := m.b.Step(int64(len(name) + 1)); err != nil {
 		return false, err
@@ -159,7 +158,7 @@ func (m *matcher) match(name string) (bool, error) {
 	return false, nil
 }
 
-// inOrder reports a name that has the pieces in their order.
+// inOrder reports whether name contains the pieces in order.
 func inOrder(name string, pieces []string) bool {
 	for _, p := range pieces {
 		_, rest, ok := strings.Cut(name, p)

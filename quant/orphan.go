@@ -8,17 +8,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// shared are names of parts that tensors of unquantized models have too: logit_scale,
-// the scale of a norm, the shape of a buffer.
+// shared are names of parts that unquantized models have too: logit_scale, the scale of a
+// norm, the shape of a buffer.
 var shared = []string{
 	"_scale", "_scale_2", ".scale", "_scales", ".zero", "_zero_point", ".zero_point", ".shape", ".axis", ".weight", ".optimize", ".packing",
 }
 
-// owners are ends of names of weights: after them a part's name tells what it is,
-// whatever it is.
+// owners are suffixes of the names of weights. A part with one of them before its own
+// name is a part for sure.
 var owners = []string{"_proj", ".weight"}
 
-// tells reports a part whose name stands beside codes alone.
+// tells reports whether the name of a part is used only beside codes.
 func (m *main) tells(part, stem string) bool {
 	if m.codes == "" {
 		return endsIn(stem, owners)
@@ -26,7 +26,7 @@ func (m *main) tells(part, stem string) bool {
 	return !slices.Contains(shared, part)
 }
 
-// alone is the ends of names that only parts have.
+// alone returns the suffixes that only parts have.
 func (m *main) alone() (ends []string) {
 	for _, part := range m.parts {
 		switch {
@@ -41,14 +41,14 @@ func (m *main) alone() (ends []string) {
 	return ends
 }
 
-// orphan refuses a part of a quantized weight whose codes are not there. Transformers
-// warns and goes on with random numbers. Only schemes that the configuration may mean
-// are asked.
+// orphan refuses a part of a quantized weight whose codes are missing. Transformers warns
+// and continues with random numbers. Only schemes that the configuration may mean are
+// considered.
 func (s *set) orphan(info *tensor.Info) error {
 	if len(s.config.Sources) == 0 || info.Elements() == 0 {
 		return nil
 	}
-	var missing []string // codes that it could belong to
+	var missing []string // names of codes that it could belong to
 	for _, row := range s.rows.rows {
 		if !row.stands(s.config.Method()) {
 			continue

@@ -10,19 +10,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// maxPattern bounds a pattern of module names. A counted repetition could make
-// a short one cost megabytes, and no configuration needs it.
+// maxPattern bounds the length of a pattern of module names. A counted repetition in a
+// short pattern can cost megabytes.
 const maxPattern = 1 << 10
 
-// maxMatched bounds a name that patterns are matched with: one match cannot be
+// maxMatched bounds the length of a name that is matched, because a match cannot be
 // interrupted.
 const maxMatched = 16 << 10
 
-// patternCost is what a compiled pattern takes per byte of its text, at most.
+// patternCost is the maximum size of a compiled pattern per byte of its text.
 const patternCost = 2 << 10
 
-// pattern compiles a pattern of a configuration once. Go's expressions take
-// time linear in the text, whatever the pattern.
+// pattern compiles a pattern of a configuration, once. Matching takes time linear in the
+// text, whatever the pattern.
 func (s *set) pattern(text string) (*regexp.Regexp, error) {
 	if re, ok := s.patterns[text]; ok {
 		return re, nil
@@ -44,7 +44,8 @@ func (s *set) pattern(text string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// place finds where a pattern of the configuration first matches a name, or -1.
+// place returns the offset at which a pattern of the configuration first matches a name,
+// or -1.
 func (s *set) place(pattern, name string) (int, error) {
 	re, err := s.pattern(pattern)
 	if err != nil {
@@ -62,14 +63,14 @@ func (s *set) place(pattern, name string) (int, error) {
 	return -1, nil
 }
 
-// overrides are the patterns of names of modules by which the configuration gives
-// some of them properties of their own, in the order in which they are asked.
+// overrides are the patterns by which the configuration gives some modules properties of
+// their own, in the order in which they are tried.
 type overrides struct {
 	extra   []string // AutoRound's "extra_config"
 	dynamic []string // GPTQModel's "dynamic"
 }
 
-// readOverrides goes once through all entries.
+// readOverrides reads all entries, once.
 func (s *set) readOverrides() (o *overrides, err error) {
 	if s.overrides != nil {
 		return s.overrides, nil
@@ -80,7 +81,7 @@ func (s *set) readOverrides() (o *overrides, err error) {
 			return nil, err
 		}
 		if !strings.ContainsAny(p, `*^$+?[(|\`) {
-			continue // a name
+			continue // the name of a module
 		}
 		if o.extra, err = limits.Append(s.b, o.extra, p); err != nil {
 			return nil, err
@@ -90,9 +91,9 @@ func (s *set) readOverrides() (o *overrides, err error) {
 	return o, nil
 }
 
-// own is the object in which the configuration gives one module properties of
-// its own, or nil: GPTQModel's "dynamic", AutoRound's "extra_config", MLX's
-// entries by name. The first that matches decides.
+// own returns the object in which the configuration gives a module properties of its own,
+// or nil: GPTQModel's "dynamic", AutoRound's "extra_config", MLX's entries by name. The
+// first match decides.
 func (s *set) own(stem string) (*config.Object, error) {
 	q := s.config.Quant
 	if o := q.At("extra_config", stem); o != nil {
@@ -125,7 +126,7 @@ func (s *set) own(stem string) (*config.Object, error) {
 	return q.At(stem), nil
 }
 
-// whole is an integer property of a module: its own, else the model's.
+// whole returns an integer property of a module: its own, else the model's.
 func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 	own, err := s.own(stem)
 	if err != nil {
@@ -134,7 +135,7 @@ func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 	return s.number(key, config.First(own.Get(key), s.config.Quant.Get(key)))
 }
 
-// number is a value that must be an integer where there is one.
+// number returns a value that must be an integer if it is present.
 func (s *set) number(key string, v any) (n int64, ok bool, err error) {
 	if n, ok = config.WholeOf(v); !ok && v != nil {
 		return 0, false, wire.ErrMismatch.With("%s says %s %s, which is not a whole number", s.config.File, wire.Quote(key), wire.Quote(fmt.Sprint(v)))
@@ -142,16 +143,16 @@ func (s *set) number(key string, v any) (n int64, ok bool, err error) {
 	return n, ok, nil
 }
 
-// exclusions are the modules that the configuration leaves out.
+// exclusions are the modules that the configuration does not quantize.
 type exclusions struct {
 	globs    *matcher
 	patterns []string
 }
 
-// exclusionKeys are the lists of them.
+// exclusionKeys are the keys of lists of excluded modules.
 var exclusionKeys = [...]string{"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"}
 
-// readExclusions goes once through the lists.
+// readExclusions reads the lists, once.
 func (s *set) readExclusions() (e *exclusions, err error) {
 	if s.exclusions != nil {
 		return s.exclusions, nil
@@ -181,7 +182,7 @@ func (s *set) readExclusions() (e *exclusions, err error) {
 	return e, nil
 }
 
-// excluded reports a module that the configuration leaves out.
+// excluded reports whether the configuration does not quantize a module.
 func (s *set) excluded(name string) (bool, error) {
 	e, err := s.readExclusions()
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Properties of a weight that are a few whole numbers: tensors of safetensors,
-// and plain numbers of a pickle, where they are metadata.
+// Properties of a weight that are a few integers: tensors in safetensors, plain numbers
+// in a pickle, where they are metadata.
 
-// maxIntegers bounds a companion that is a shape or a property.
+// maxIntegers bounds the length of a shape or another property.
 const maxIntegers = 16
 
-// countSuffixes are the names that whole numbers in metadata are looked up by.
+// countSuffixes are the suffixes of integers in metadata that are properties.
 var countSuffixes = []string{".nbits", ".axis", ".shape"}
 
-// loadMeta keeps the texts of the model's own metadata, and the whole numbers
-// that say how tensors are stored.
+// loadMeta keeps the texts of the model's metadata, and the integers that describe
+// tensors.
 func (s *set) loadMeta() error {
 	s.texts, s.counts = map[string]string{}, map[string][]any{}
 	for k, v := range s.m.Meta() {
@@ -40,7 +40,7 @@ func (s *set) loadMeta() error {
 		case isText:
 			s.texts[k] = text
 		case twice:
-			s.counts[k] = nil // which one it is, nothing says
+			s.counts[k] = nil // duplicate: ambiguous
 		default:
 			s.counts[k] = list
 		}
@@ -48,7 +48,7 @@ func (s *set) loadMeta() error {
 	return nil
 }
 
-// integers reads a companion of a few whole numbers and binds it to the weight.
+// integers reads a companion of a few integers and binds it to the weight.
 func (s *set) integers(name string, w *Weight) ([]int64, error) {
 	info, ok := s.find(name)
 	if !ok {
@@ -77,7 +77,7 @@ func (s *set) integers(name string, w *Weight) ([]int64, error) {
 	return out, nil
 }
 
-// counted is the same of metadata.
+// counted is integers for metadata.
 func (s *set) counted(name string) (_ []int64, err error) {
 	list, ok := s.counts[name]
 	switch {

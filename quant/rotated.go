@@ -6,7 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// rotate puts a weight into its own basis: runs of size columns, a power of two.
+// rotate rotates a weight back: runs of size columns, a power of two.
 func (w *Weight) rotate(size int64) error {
 	cols := w.Shape[len(w.Shape)-1]
 	switch {
@@ -20,7 +20,7 @@ func (w *Weight) rotate(size int64) error {
 	return nil
 }
 
-// basis is the form around the weight's own.
+// basis returns the Rotated form around the weight's own.
 func (w *Weight) basis(cols int64) *form.Rotated {
 	f, ok := w.form.(*form.Rotated)
 	if !ok {

@@ -14,15 +14,15 @@ type Rows struct {
 	to   Target
 	at   int64
 	step int64
-	// Of a weight whose rows are columns of a large matrix the reader has a strip:
-	// rows from first on.
+	// If the rows of a weight are columns of a large matrix, the reader has a strip of
+	// whole: the rows from first on.
 	whole *Weight
-	strip int64 // rows of each, or zero
+	strip int64 // rows of a strip, or zero
 	first int64
 }
 
-// stripBytes is what the rows of a weight may need in memory before it is read in
-// strips of as much.
+// stripBytes is the size of a strip, and the size of a weight's parts from which it is
+// read in strips.
 const stripBytes = 16 << 20
 
 // NewRows begins a weight, step rows at a time; 0 chooses a default. Its memory is charged
@@ -79,7 +79,7 @@ func (r *Rows) Next(dst []byte) (int, error) {
 	return n, nil
 }
 
-// direct reports that all parts can be read at any offset.
+// direct reports whether all parts can be read at any offset.
 func (r *Rows) direct() bool {
 	for _, part := range r.w.Parts {
 		if _, ok := r.m.At(part); !ok {
@@ -89,7 +89,7 @@ func (r *Rows) direct() bool {
 	return true
 }
 
-// enter reads the strip that the next row is of.
+// enter reads the strip of the next row.
 func (r *Rows) enter() error {
 	if r.strip == 0 || r.w != r.whole && r.at >= r.first && r.at < r.first+r.w.rows {
 		return nil
@@ -99,7 +99,7 @@ func (r *Rows) enter() error {
 	if err != nil {
 		return err
 	}
-	r.w = r.whole // what is read in part is no strip
+	r.w = r.whole // in case reading fails
 	for p, c := range columns {
 		if err := r.columns(p, c); err != nil {
 			return err
@@ -111,7 +111,7 @@ func (r *Rows) enter() error {
 	return nil
 }
 
-// columns brings those of a part into memory.
+// columns reads the columns of a part.
 func (r *Rows) columns(p int, c form.Columns) error {
 	if err := r.room(p, c.Size()); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Every scheme is one row, which stands in the file of its bind.
+// schemes are all rows. Each is defined in the file of its bind.
 var schemes = []*scheme{
 	&comfyScheme,
 	&ggmlScheme,
@@ -34,8 +34,8 @@ var schemes = []*scheme{
 	&quantoScheme,
 }
 
-// Rows is the table that everything asks. A bind has it from its set: a scheme
-// that refers to the table would refer to itself.
+// rows is the table. A bind gets it from its set: schemes that referred to the table
+// would be an initialization cycle.
 var rows = newTable(schemes, foreigners)
 
 // A Support is a row of the table of schemes.

@@ -22,8 +22,8 @@ var awqScheme = scheme{
 
 var awqMains = []main{{codes: ".qweight", parts: []string{".scales", ".qzeros"}, only: true}}
 
-// bindAWQ takes AutoAWQ's GEMM layout: a row of qweight holds the codes of as
-// many outputs as scales have columns.
+// bindAWQ binds AutoAWQ's GEMM layout: a row of qweight holds the codes of as many
+// outputs as scales have columns.
 func bindAWQ(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".qweight")
 	scales, hasScales := s.find(stem + ".scales")
@@ -59,8 +59,7 @@ func bindAWQ(s *set, info *tensor.Info) (*Weight, error) {
 	}, nil
 }
 
-// awqSays compares what the shapes say with the configuration, in the words of
-// both of its writers.
+// awqSays compares the shapes with the configuration, by the keys of both of its writers.
 func (s *set) awqSays(stem string, scales *tensor.Info, bits, group, groups int64) error {
 	for _, key := range [...]string{"bits", "w_bit", "group_size", "q_group_size"} {
 		n, ok, err := s.whole(stem, key)

@@ -27,8 +27,8 @@ var gemvFastScheme = scheme{
 	marks:   []string{".qweight"},
 }
 
-// bindAWQGEMV takes AutoAWQ's GEMV layout: nibbles along the inputs in their
-// natural order, rows of zero points and scales padded with zeros.
+// bindAWQGEMV binds AutoAWQ's GEMV layout: nibbles along the inputs in natural order,
+// with rows of zero points and scales padded by zeros.
 func bindAWQGEMV(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".qweight")
 	scales, hasScales := s.find(stem + ".scales")
@@ -62,14 +62,13 @@ func bindAWQGEMV(s *set, info *tensor.Info) (*Weight, error) {
 	}, nil
 }
 
-// gemv reports a configuration of AutoAWQ's that says which kernel the tensors
-// are for: few inputs have as many words as padded groups, which is how GPTQ
-// looks.
+// gemv reports whether AutoAWQ's configuration says that the tensors are for the GEMV
+// kernel. With few inputs, words and padded groups are as many as in GPTQ.
 func (s *set) gemv() bool {
 	return s.config.Method() == "awq" && strings.EqualFold(s.config.Quant.Text("version"), "gemv")
 }
 
-// awqGroup is the group size, which padded rows do not tell.
+// awqGroup returns the group size, which padded rows do not tell.
 func (s *set) awqGroup(in, padded int64) (int64, error) {
 	group, ok := s.config.Quant.Whole("group_size")
 	switch {
@@ -81,8 +80,8 @@ func (s *set) awqGroup(in, padded int64) (int64, error) {
 	return group, nil
 }
 
-// bindAWQFast takes the GEMV_FAST layout, which is llm-awq's: four outputs in a
-// stored row, their nibbles mixed, and zero points already multiplied.
+// bindAWQFast binds the GEMV_FAST layout, which is llm-awq's: four outputs in a stored
+// row, with their nibbles shuffled, and zero points already multiplied.
 func bindAWQFast(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".qweight")
 	if !ok || info.DType != tensor.I16 || len(info.Shape) != 2 {

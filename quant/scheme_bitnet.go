@@ -15,8 +15,8 @@ var bitnetScheme = scheme{
 	scales:   []string{"_scale"},
 }
 
-// bindBitNet takes ternary weights, four rows in a stored one: row r of a
-// quarter of the matrix and those at the same place of the other quarters.
+// bindBitNet binds ternary weights. A stored row holds row r of each quarter of the
+// matrix.
 func bindBitNet(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight")
 	if !ok || info.DType != tensor.U8 || len(info.Shape) != 2 {

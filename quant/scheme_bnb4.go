@@ -12,8 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// maxState bounds bitsandbytes' description of one weight: an honest one has
-// 300 bytes.
+// maxState bounds bitsandbytes' description of a weight, which has about 300 bytes.
 const maxState = 64 << 10
 
 var bnb4Scheme = scheme{
@@ -27,9 +26,8 @@ var bnb4Scheme = scheme{
 	linear:   true,
 }
 
-// bindBnb4 takes bitsandbytes' four-bit weights. Their own tensor may have any
-// name and, packed for distributed training, any type: the description beside
-// it says what it is.
+// bindBnb4 binds bitsandbytes' 4-bit weights. The tensor of codes may have any name and,
+// if packed for distributed training, any type: the description beside it decides.
 func bindBnb4(s *set, info *tensor.Info) (*Weight, error) {
 	state, kind, err := s.bnbState(info.Name)
 	if state == nil || err != nil {
@@ -61,7 +59,7 @@ func bindBnb4(s *set, info *tensor.Info) (*Weight, error) {
 	return w, s.bnbScales(w, f, q, state, form.CeilDiv(int64(n), q.block))
 }
 
-// bnbState finds the description of a weight.
+// bnbState returns the description of a weight.
 func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error) {
 	for _, k := range [...]string{"nf4", "fp4"} {
 		found, ok := s.find(name + bnb.StateName + k)
@@ -75,8 +73,8 @@ func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error)
 	return state, kind, nil
 }
 
-// bnbScales binds the scales, nested or not, and the codebook. The description
-// itself is bound too: it is read here and nowhere else.
+// bnbScales binds the scales, nested or not, and the codebook. It also binds the
+// description, which only this package reads.
 func (s *set) bnbScales(w *Weight, f *form.Bnb4, q *bnbDescription, state *tensor.Info, blocks int64) error {
 	absmax, ok := s.find(w.Name + ".absmax")
 	if !ok {
@@ -117,19 +115,19 @@ func (s *set) bnbScales(w *Weight, f *form.Bnb4, q *bnbDescription, state *tenso
 	return nil
 }
 
-// bnbDescription is what quant_state says.
+// bnbDescription is the content of quant_state.
 type bnbDescription struct {
 	kind         string
-	dtype        string // of the numbers before
+	dtype        string // of the original numbers
 	block        int64
 	shape        []int64
 	nestedBlock  int64
 	nestedOffset float32
-	offset       bool // nestedOffset is said
+	offset       bool // nestedOffset is present
 	nestedType   string
 }
 
-// bnbTypes are those that bitsandbytes quantizes.
+// bnbTypes are the types that bitsandbytes quantizes.
 var bnbTypes = map[string]bool{"float16": true, "bfloat16": true, "float32": true}
 
 func (s *set) readState(info *tensor.Info) (*bnbDescription, error) {

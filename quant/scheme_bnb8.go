@@ -15,8 +15,8 @@ var bnb8Scheme = scheme{
 	linear:  true,
 }
 
-// bindBnb8 takes bitsandbytes' eight-bit weights in row order; the orders of
-// its GPU kernels cannot be told apart from rows by size.
+// bindBnb8 binds bitsandbytes' 8-bit weights in row order. The layouts of its GPU kernels
+// cannot be told from that by size.
 func bindBnb8(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight")
 	if !ok || info.DType != tensor.I8 || len(info.Shape) != 2 {

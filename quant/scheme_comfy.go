@@ -24,10 +24,10 @@ var comfyScheme = scheme{
 	explains: []string{".input_scale", ".scale_input"},
 }
 
-// comfyKey is where ComfyUI describes all layers at once.
+// comfyKey is the metadata key in which ComfyUI describes all layers.
 const comfyKey = "_quantization_metadata"
 
-// comfy is the layers that ComfyUI's metadata describes.
+// loadComfy reads the layers that ComfyUI's metadata describes.
 func (s *set) loadComfy() error {
 	text, ok := s.texts[comfyKey]
 	if !ok {
@@ -46,8 +46,8 @@ func (s *set) loadComfy() error {
 	return nil
 }
 
-// comfyFormat is the format that ComfyUI declares for a tensor's module, from
-// the metadata or from a tensor beside it, which then belongs to the weight.
+// comfyFormat returns the description that ComfyUI has for a tensor's module, from the
+// metadata or from a tensor beside it, which then belongs to the weight.
 func (s *set) comfyFormat(info *tensor.Info) (layer *config.Object, own *tensor.Info, err error) {
 	stem, ok := suffix(info, ".weight")
 	if !ok {
@@ -81,8 +81,8 @@ func comfyLayer(name string, v any) (*config.Object, error) {
 	return layer, nil
 }
 
-// bindComfy takes the weights that ComfyUI declares. Their names are those of
-// other libraries, and their bytes are not.
+// bindComfy binds the weights that ComfyUI describes. They have the names of other
+// libraries, but other layouts.
 func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
 	layer, own, err := s.comfyFormat(info)
 	if layer == nil || err != nil {
@@ -117,8 +117,8 @@ func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
 	return w, nil
 }
 
-// comfyRest is what else the description says: ConvRot's rotation, by 256 columns
-// where it does not say by how many.
+// comfyRest applies the rest of the description: ConvRot's rotation, by 256 columns
+// unless it says otherwise.
 func (s *set) comfyRest(w *Weight, layer *config.Object, info *tensor.Info) error {
 	description := &config.Source{File: wire.Quote(info.Name + "'s description"), Object: layer}
 	if err := s.explains(description, comfyKeys); err != nil {
@@ -179,8 +179,8 @@ func (s *set) comfyMXFP8(info *tensor.Info, stem string) (*Weight, error) {
 	}, nil
 }
 
-// swizzled binds scales in the order of the GPU's block-scaled product: tiles
-// of 128 rows and 4 blocks, in each the rows r, r+32, r+64 and r+96 together.
+// swizzled binds scales in the order of the GPU's block-scaled product: tiles of 128 rows
+// and 4 blocks, in which rows r, r+32, r+64 and r+96 are adjacent.
 func (s *set) swizzled(name string, rows, cols, group int64, read form.Number, types ...tensor.DType) (form.Grid, *tensor.Info, error) {
 	groups := cols / group
 	if cols%group != 0 || groups == 0 {

@@ -9,14 +9,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An fp4Name is one of the ways in which four-bit floats are named: the codes'
-// own tensor, its scales, and the number that stands over all scales.
+// An fp4Name is one naming of 4-bit floats: the tensor of codes, its scales, and the
+// global scale.
 type fp4Name struct {
-	codes, name   string // suffix of the codes, and what the weight is called instead
+	codes, name   string // suffix of the codes, and of the weight's name
 	types         []tensor.DType
 	scales        string
 	global        string
-	divides, plus bool // the global number divides; code 8 is plus zero
+	divides, plus bool // the global scale divides; code 8 is plus zero
 }
 
 var nvfp4Scheme = scheme{
@@ -48,14 +48,14 @@ var mxfp4Scheme = scheme{
 	explains: []string{".input_scale"},
 }
 
-// NVFP4 is E2M1 in groups of 16 under E4M3 scales. The two libraries mean the
-// opposite by their global scale.
+// nvfp4Names are the namings of NVFP4: E2M1 in groups of 16 under E4M3 scales. The global
+// scales of the two libraries are reciprocals of each other.
 var nvfp4Names = [...]fp4Name{
 	{codes: ".weight_packed", name: ".weight", types: []tensor.DType{tensor.U8}, scales: ".weight_scale", global: ".weight_global_scale", divides: true},
 	{codes: ".weight", name: ".weight", types: []tensor.DType{tensor.U8}, scales: ".weight_scale", global: ".weight_scale_2", plus: true},
 }
 
-// bindNVFP4 takes the forms of compressed-tensors and of ModelOpt.
+// bindNVFP4 binds the layouts of compressed-tensors and of ModelOpt.
 func bindNVFP4(s *set, info *tensor.Info) (*Weight, error) {
 	if w, err := s.bindFused(info); w != nil || err != nil {
 		return w, err
@@ -93,7 +93,7 @@ func bindNVFP4(s *set, info *tensor.Info) (*Weight, error) {
 	return nil, nil
 }
 
-// MXFP4 is E2M1 in groups of 32 under bare exponents.
+// mxfp4Names are the namings of MXFP4: E2M1 in groups of 32 under E8M0 scales.
 var mxfp4Names = [...]fp4Name{
 	{codes: ".weight_packed", name: ".weight", types: []tensor.DType{tensor.U8}, scales: ".weight_scale"},
 	{codes: ".weight", name: ".weight", types: []tensor.DType{tensor.U8}, scales: ".weight_scale"},
@@ -102,8 +102,8 @@ var mxfp4Names = [...]fp4Name{
 	{codes: ".blocks", types: []tensor.DType{tensor.U8}, scales: ".scales"},
 }
 
-// bindMXFP4 takes the forms of compressed-tensors, Quark and ModelOpt,
-// DeepSeek-V4's experts, and gpt-oss, whose blocks have a dimension of their own.
+// bindMXFP4 binds the layouts of compressed-tensors, Quark and ModelOpt, DeepSeek-V4's
+// experts, and gpt-oss, whose blocks are a dimension of their own.
 func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
 	for _, n := range mxfp4Names {
 		stem, scales, ok := s.fp4(info, n)
@@ -131,7 +131,7 @@ func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
 	return nil, nil
 }
 
-// fp4 matches one way of naming.
+// fp4 matches a tensor with one naming.
 func (s *set) fp4(info *tensor.Info, n fp4Name) (stem string, scales *tensor.Info, ok bool) {
 	stem, ok = suffix(info, n.codes)
 	if !ok || !slices.Contains(n.types, info.DType) || len(info.Shape) < 2 {
@@ -141,7 +141,7 @@ func (s *set) fp4(info *tensor.Info, n fp4Name) (stem string, scales *tensor.Inf
 	return stem, scales, ok
 }
 
-// fp4Weight is codes two a byte and one scale per group of a row.
+// fp4Weight returns a weight of codes, two a byte, with one scale per group of a row.
 func (s *set) fp4Weight(info, scales *tensor.Info, name string, shape []int64, group int64) (*Weight, *form.Scaled, error) {
 	cols := shape[len(shape)-1]
 	want := append(slices.Clone(shape[:len(shape)-1]), cols/group)
@@ -161,14 +161,14 @@ func (s *set) fp4Weight(info, scales *tensor.Info, name string, shape []int64, g
 	return &Weight{Name: name, Shape: shape, Parts: []tensor.Info{*info, *scales}, form: f}, f, nil
 }
 
-// unpackedShape doubles the last dimension: two codes a byte.
+// unpackedShape doubles the last dimension, since a byte holds two codes.
 func unpackedShape(shape []int64) []int64 {
 	out := slices.Clone(shape)
 	out[len(out)-1] *= 2
 	return out
 }
 
-// globalGrid binds a number over all scales: one, or one per matrix of a stack.
+// globalGrid binds a global scale: one number, or one per matrix of a stack.
 func (s *set) globalGrid(w *Weight, name string) (*form.Grid, error) {
 	info, ok := s.find(name)
 	if !ok {

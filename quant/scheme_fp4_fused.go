@@ -7,9 +7,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// bindFused takes ModelOpt's NVFP4 of fused experts, a parameter that is no
-// ".weight": [E, in/2, out], packed along the inputs, since these experts are
-// [E, in, out] in transformers; or [E, out, in/2] as all others are.
+// bindFused binds ModelOpt's NVFP4 of fused experts, a parameter that is not a ".weight":
+// [E, in/2, out], packed along the inputs because these experts are [E, in, out] in
+// transformers, or [E, out, in/2] as all others.
 func (s *set) bindFused(info *tensor.Info) (*Weight, error) {
 	if info.DType != tensor.U8 || len(info.Shape) != 3 || strings.HasSuffix(info.Name, ".weight") {
 		return nil, nil

@@ -24,10 +24,10 @@ var fp8Scheme = scheme{
 	explains: []string{".input_scale", ".input_scale_inv", ".activation_scale", ".scale_input", ".output_scale"},
 }
 
-// fp8Scales are the names of an FP8 weight's scale: what follows the weight's
-// own name, or replaces its ".weight". All of them multiply.
+// fp8Scales are the names of an FP8 weight's scale: scale follows the weight's name, or
+// replaces its suffix weight. All of these scales multiply.
 var fp8Scales = [...]struct{ weight, scale string }{
-	{"", "_scale_inv"},               // DeepSeek, transformers; inverse in name only
+	{"", "_scale_inv"},               // DeepSeek, transformers; it is not an inverse
 	{"", "_scale"},                   // compressed-tensors, ModelOpt, fbgemm
 	{"", "_weight_scale"},            // ModelOpt's fused experts
 	{".weight", ".scale"},            // DeepSeek-V4
@@ -35,14 +35,14 @@ var fp8Scales = [...]struct{ weight, scale string }{
 	{".weight", ".weight_scale_inv"}, // the same as the first for a ".weight"
 }
 
-// fp8Methods are the configurations that promise a scale for an FP8 weight.
+// fp8Methods are the methods whose configurations promise a scale for an FP8 weight.
 var fp8Methods = []method{
 	{"fp8", fp8Keys}, {"fbgemm_fp8", fbgemmKeys}, {"mxfp8", fp8Keys}, {"bfl", bflKeys}, {"w8a8_fp8", fp8Keys},
 	{"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}, {"quark", quarkKeys},
 }
 
-// bindFP8 takes weights of eight-bit floats under a scale of any granularity,
-// and those without a scale where nothing promises one.
+// bindFP8 binds 8-bit floats under a scale of any granularity, and those without a scale
+// unless one is promised.
 func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 	codec, ok := fp8Codec(info.DType)
 	if _, torchao := s.texts[torchaoKey]; !ok || s.rows.isScale(info.Name) || s.sentinel(info) || torchao && strings.HasSuffix(info.Name, "_qdata") {
@@ -77,7 +77,7 @@ func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 	return w, s.says(strings.TrimSuffix(info.Name, ".weight"), "float", g.BlockCols, f.Seconds != nil, scale)
 }
 
-// withType says of a layout what its scales are stored in.
+// withType adds to a layout the type of its scales.
 func withType(layout string, scale *tensor.Info) string {
 	if rest, ok := strings.CutPrefix(layout, "one "); ok {
 		return "one " + scale.TypeName() + " " + rest
@@ -99,7 +99,7 @@ func fp8Codec(t tensor.DType) (asm.Float, bool) {
 	return 0, false
 }
 
-// fp8Scale finds the one scale of a weight.
+// fp8Scale returns the only scale of a weight.
 func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
 	var found *tensor.Info
 	for _, n := range fp8Scales {
@@ -119,7 +119,7 @@ func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
 	return found, nil
 }
 
-// bindCast is FP8 without a scale: valid if no configuration promises one.
+// bindCast binds FP8 without a scale, which is valid if no configuration promises one.
 func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
 	if slices.ContainsFunc(fp8Methods, func(m method) bool { return m.name == s.config.Method() }) {
 		if excluded, err := s.excluded(info.Name); err != nil {

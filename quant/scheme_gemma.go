@@ -23,8 +23,8 @@ var gemmaScheme = scheme{
 	explains: []string{".input_activation_scale", ".output_activation_scale"},
 }
 
-// bindGemma takes Gemma's own integers of two, four and eight bits under a
-// scale per row, and its embeddings under a scale per block of columns.
+// bindGemma binds Gemma's integers of two, four and eight bits under a scale per row, and
+// its embeddings under a scale per block of columns.
 func bindGemma(s *set, info *tensor.Info) (*Weight, error) {
 	if len(info.Shape) != 2 || info.DType != tensor.U8 && info.DType != tensor.I8 {
 		return nil, nil
@@ -56,8 +56,8 @@ func bindGemma(s *set, info *tensor.Info) (*Weight, error) {
 	}, nil
 }
 
-// gemmaCodes finds the width of a module's codes, which only the configuration
-// says for those that are packed in bytes.
+// gemmaCodes returns the width of a module's codes. For codes packed in bytes only the
+// configuration tells it.
 func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c form.Codes, err error) {
 	stored := info.Shape[1]
 	if info.DType == tensor.I8 {
@@ -74,8 +74,8 @@ func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c form.Codes, err
 	return bits, cols, form.StreamRow(cols, bits, stored, int32(1)<<(bits-1)), nil
 }
 
-// gemmaBits asks the configuration: of its patterns the one that matches the
-// module's name first, else the default.
+// gemmaBits returns the bits in the configuration: of the first pattern that matches the
+// module's name, else the default.
 func (s *set) gemmaBits(name string) (int64, error) {
 	module := strings.TrimSuffix(strings.TrimSuffix(name, ".weight"), ".embedding_quantized")
 	patterns := s.config.Quant.At("module_quant_configs")

@@ -15,7 +15,7 @@ var ggmlScheme = scheme{
 	mains:    []main{{codes: ".weight", parts: []string{".scale"}}},
 }
 
-// bindBlocks takes every tensor whose type is blocks of ggml.
+// bindBlocks binds every tensor whose type is one of ggml's block types.
 func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
 	codec, ok := form.CodecOf(info.DType)
 	if !ok || !codec.Blocks {
@@ -39,8 +39,8 @@ func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
 	return w, nil
 }
 
-// bindFactor finds the factor that NVFP4 in GGUF is multiplied by: one number,
-// or one per matrix of a stack. A model that needs none leaves it out.
+// bindFactor binds the factor of NVFP4 in GGUF: one number, or one per matrix of a stack.
+// It is optional.
 func (s *set) bindFactor(w *Weight, f *form.BlockForm) error {
 	name := strings.TrimSuffix(w.Name, ".weight") + ".scale"
 	factor, ok := s.find(name)

@@ -21,8 +21,8 @@ var gptqScheme = scheme{
 	linear:  true,
 }
 
-// bindGPTQ takes weights packed along the input dimension: qweight has as many
-// columns as scales.
+// bindGPTQ binds weights packed along the input dimension: qweight has as many columns as
+// scales.
 func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".qweight")
 	scales, hasScales := s.find(stem + ".scales")
@@ -64,8 +64,8 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 	return w, s.gptqOrder(w, f, stem)
 }
 
-// gptqSizes finds the width of a field from the zero points, which are packed
-// along the outputs, and the inputs from that.
+// gptqSizes derives the width of a field from the zero points, which are packed along the
+// outputs, and the number of inputs from that.
 func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) error {
 	if f.Out == 0 || zeros.Shape[1]*32%f.Out != 0 {
 		return wire.ErrMismatch.With("%s has shape %v beside %d outputs", wire.Quote(zeros.Name), zeros.Shape, f.Out)
@@ -89,7 +89,7 @@ func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) err
 	if err != nil {
 		return err
 	}
-	_, listed := s.find(stem + ".g_idx") // then each input names its group
+	_, listed := s.find(stem + ".g_idx") // then each input has a group index
 	if ok && n == 0 {
 		return wire.ErrRange.With("%s says groups of 0", s.config.File)
 	}
@@ -109,8 +109,8 @@ func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) err
 	return nil
 }
 
-// otherGroup is the power of two that cuts inputs into as many groups, the last of
-// them shorter, where no power of two cuts them evenly; 0 where there is none.
+// otherGroup returns the power of two that divides inputs into this many groups with a
+// shorter last one, if none divides them evenly; 0 if there is none.
 func otherGroup(in, groups int64) int64 {
 	even := in / groups
 	if groups < 2 || even&(even-1) == 0 {
@@ -124,8 +124,7 @@ func otherGroup(in, groups int64) int64 {
 	return 0
 }
 
-// groupIndex reads the tensor that names the group of each of n inputs, nil where there
-// is none.
+// groupIndex reads the tensor with the group of each of n inputs, nil if there is none.
 func (s *set) groupIndex(name string, n int64) (*tensor.Info, []byte, error) {
 	if _, ok := s.find(name); !ok {
 		return nil, nil, nil
@@ -141,8 +140,8 @@ func (s *set) groupIndex(name string, n int64) (*tensor.Info, []byte, error) {
 	return index, p, nil
 }
 
-// gptqOrder binds the groups of inputs that were quantized out of order, and
-// proves that each exists.
+// gptqOrder binds the groups of inputs that were quantized out of order, and checks that
+// each exists.
 func (s *set) gptqOrder(w *Weight, f *form.GPTQ, stem string) error {
 	index, p, err := s.groupIndex(stem+".g_idx", f.In)
 	if index == nil {
@@ -164,9 +163,9 @@ func (s *set) gptqOrder(w *Weight, f *form.GPTQ, stem string) error {
 	return s.gptqOrdered(stem, index, highest)
 }
 
-// gptqOrdered refuses an order of inputs that kernels of GPTQ read otherwise: where
-// desc_act is false Marlin, here and in vLLM, passes the tensor over, and ExLlama's
-// second kernel does where it is all zeros (marlin.py and exllamav2.py of GPTQModel).
+// gptqOrdered refuses an order of inputs that GPTQ's kernels ignore: Marlin, here and in
+// vLLM, if desc_act is false, and ExLlama's second kernel if the index is all zeros
+// (marlin.py and exllamav2.py of GPTQModel).
 func (s *set) gptqOrdered(stem string, index *tensor.Info, highest int64) error {
 	own, err := s.own(stem)
 	if err != nil {
@@ -182,7 +181,7 @@ func (s *set) gptqOrdered(stem string, index *tensor.Info, highest int64) error 
 	return nil
 }
 
-// orMismatch is an error that came before, or else a contradiction.
+// orMismatch returns err, or a mismatch if it is nil.
 func orMismatch(err error, format string, args ...any) error {
 	if err != nil {
 		return err

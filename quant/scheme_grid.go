@@ -11,13 +11,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// defaultBlock is the side of FP8 blocks where no configuration says otherwise:
-// every publisher of the form without one uses it.
+// defaultBlock is the side of FP8 blocks if no configuration says otherwise: every
+// publisher of such files uses it.
 const defaultBlock = 128
 
-// scaleGrid says where the scale of an element stands, from the shapes of the
-// weight and its scale, and how people call that. The shape alone decides all
-// but the block's size.
+// scaleGrid returns the grid of the scales of a weight, and its description. The shapes
+// decide everything but the size of blocks.
 func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 	read, size, err := scaleNumber(scale)
 	if err != nil {
@@ -61,9 +60,9 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 	}
 }
 
-// modelOptBlocks is the form of ModelOpt's blocks of 128 x 128: the scale of a matrix has
-// a row and a column of one beside each number of blocks. As many scales as the
-// weight has rows, of 16,384 columns, are no scales of rows.
+// modelOptBlocks reports whether scales are those of ModelOpt's blocks of 128 x 128, with
+// a dimension of 1 after each number of blocks. A scale per row of a weight with 16,384
+// columns would have the same count, so shapes are compared.
 func modelOptBlocks(w, scale *tensor.Info) bool {
 	if len(w.Shape) != 2 || len(scale.Shape) != 4 || scale.Shape[2] == 1 {
 		return false
@@ -71,9 +70,9 @@ func modelOptBlocks(w, scale *tensor.Info) bool {
 	return shaped(scale.Shape, []int64{form.CeilDiv(w.Shape[0], defaultBlock), 1, form.CeilDiv(w.Shape[1], defaultBlock), 1})
 }
 
-// perColumn is the form of fused experts of Llama-4: the weight is [E, in, out]
-// and the scale [E, 1, out], or [E, out, 1] as it was before transposing, or
-// [E, out] as ModelOpt stores it.
+// perColumn reports whether scales are those of Llama-4's fused experts: the weight is
+// [E, in, out] and the scale [E, 1, out], or [E, out, 1] as before transposing, or [E,
+// out] as ModelOpt stores it.
 func (s *set) perColumn(w, scale *tensor.Info) bool {
 	if len(w.Shape) != 3 {
 		return false
@@ -90,7 +89,7 @@ func (s *set) perColumn(w, scale *tensor.Info) bool {
 
 func lastIsOne(shape []int64) bool { return len(shape) > 1 && shape[len(shape)-1] == 1 }
 
-// squeeze drops the dimensions of one that some writers leave between blocks.
+// squeeze drops the dimensions of 1 that some writers keep between blocks.
 func squeeze(shape []int64) []int64 {
 	if len(shape) <= 3 {
 		return shape
@@ -120,9 +119,8 @@ func (s *set) blockGrid(g form.Grid, w, scale *tensor.Info, have []int64) (form.
 		wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 }
 
-// blockSize is the size to believe: the caller's word, else the configuration's
-// (said is its key), else groups of a row that divide it, else the usual
-// square.
+// blockSize returns the caller's size, else the configuration's (said is its key), else
+// that of groups of a row that divide it, else the default.
 func (s *set) blockSize(w *tensor.Info, have []int64, rows, cols int64) (block [2]int64, said string, err error) {
 	if s.o.Block != block {
 		return s.o.Block, "", nil
@@ -145,7 +143,7 @@ func (s *set) blockSize(w *tensor.Info, have []int64, rows, cols int64) (block [
 	return [2]int64{defaultBlock, defaultBlock}, "", nil
 }
 
-// twoWhole is a list of two whole numbers; what is none is 0.
+// twoWhole returns a list of two integers; anything else is 0.
 func twoWhole(v any) (out [2]int64) {
 	if list, _ := v.([]any); len(list) == 2 {
 		out[0], _ = config.WholeOf(list[0])
@@ -154,7 +152,7 @@ func twoWhole(v any) (out [2]int64) {
 	return out
 }
 
-// scaleNumber is how a scale is read; a plain byte is an exponent.
+// scaleNumber returns how to read a scale, and its size; a plain byte is an exponent.
 func scaleNumber(scale *tensor.Info) (form.Number, int64, error) {
 	if scale.DType == tensor.U8 {
 		return form.ExponentByte, 1, nil

@@ -16,13 +16,13 @@ var hqqScheme = scheme{
 	scales:  []string{".scale"},
 }
 
-// hqqRest are the properties that do not change the numbers.
+// hqqRest are the properties that do not affect the numbers.
 var hqqRest = []string{
 	".group_size", ".packing", ".compute_dtype", ".unpack_view_dtype", ".view_as_float", ".quant_scale", ".quant_zero",
 	".offload_meta", ".channel_wise", ".optimize", ".round_zero", ".stores_quant_config", ".encoded_state_dict",
 }
 
-// bindHQQ takes weights whose every property is a tensor of its own.
+// bindHQQ binds weights whose every property is a tensor of its own.
 func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".W_q")
 	if !ok || len(info.Shape) != 2 {
@@ -65,8 +65,8 @@ func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 	return w, s.hqqScales(stem, w, f)
 }
 
-// hqqFlags are properties with which HQQ reads codes or scales from other tensors or
-// in another type.
+// hqqFlags are properties that make HQQ read codes or scales from other tensors or in
+// another type.
 var hqqFlags = [...]string{".quant_scale", ".quant_zero", ".view_as_float"}
 
 // hqqFlag refuses a property that is set.
@@ -104,7 +104,7 @@ func (s *set) hqqScales(stem string, w *Weight, f *form.HQQ) error {
 	return err
 }
 
-// bindHQQRest claims the properties that do not change the numbers.
+// bindHQQRest binds the properties that do not affect the numbers.
 func (s *set) bindHQQRest(stem string, w *Weight) {
 	for _, name := range hqqRest {
 		if info, ok := s.find(stem + name); ok {

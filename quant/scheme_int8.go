@@ -19,8 +19,8 @@ var int8Scheme = scheme{
 	explains: []string{".input_scale", ".input_zero_point", ".output_scale"},
 }
 
-// bindInt8 takes signed bytes under a scale per tensor, row or group, with zero
-// points or without: compressed-tensors and Quark.
+// bindInt8 binds signed bytes under a scale per tensor, row or group, with or without
+// zero points, of compressed-tensors and Quark.
 func bindInt8(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight")
 	scales, hasScales := s.find(stem + ".weight_scale")
@@ -43,7 +43,7 @@ func bindInt8(s *set, info *tensor.Info) (*Weight, error) {
 	return w, s.says(stem, "int", g.BlockCols, f.Seconds != nil, scales)
 }
 
-// zeroPoints binds a zero point beside each scale, where there are any.
+// zeroPoints binds a zero point for each scale, if there are any.
 func (s *set) zeroPoints(w *Weight, f *form.Scaled, name string, types ...tensor.DType) error {
 	zeros, ok := s.find(name)
 	if !ok {

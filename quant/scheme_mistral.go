@@ -5,8 +5,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Its priority is above that of FP8, which takes a weight beside no scale that it
-// knows for a plain cast.
+// mistralScheme has priority over FP8, which takes a weight without a known scale for a
+// plain cast.
 var mistralScheme = scheme{
 	name: "Mistral FP8", stores: "E4M3 under Mistral's own names, one scale or blocks", oracle: "transformers",
 	goldens: []string{"mistral-fp8*"}, bind: bindMistral,
@@ -17,7 +17,7 @@ var mistralScheme = scheme{
 	explains: []string{".qscale_act"},
 }
 
-// bindMistral takes the weights of Mistral's own files, whose scale multiplies.
+// bindMistral binds the weights of Mistral's own files, whose scale multiplies.
 func bindMistral(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight")
 	scale, scaled := s.find(stem + ".qscale_weight")

@@ -20,8 +20,8 @@ var mlxScheme = scheme{
 	stacked: true,
 }
 
-// bindMLX takes MLX's weights: fields of 1 to 8 bits in a stream of words along
-// each row, under a scale and, in the affine mode, a bias per group.
+// bindMLX binds MLX's weights: fields of 1 to 8 bits in a stream of words along each row,
+// with a scale and, in the affine mode, a bias per group.
 func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight")
 	scales, hasScales := s.find(stem + ".scales")
@@ -55,13 +55,13 @@ func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
 type mlxModule struct {
 	stem, mode  string
 	bits, group int64
-	global      bool // its entry says that it has a global scale
+	global      bool // its entry says that there is a global scale
 	rows, cols  int64
 	scales      *tensor.Info
 }
 
-// mlxModule reads the mode of a module: its own entry, which stands for itself,
-// else that of the model. Shapes alone give only the ratio of bits to group size.
+// mlxModule reads the mode of a module: its own entry, which is complete, else that of
+// the model. Shapes alone only give the ratio of bits to group size.
 func (s *set) mlxModule(stem string) (m mlxModule, err error) {
 	of := s.config.Quant
 	if whether, ok := of.Get(stem).(bool); ok && !whether {
@@ -87,8 +87,9 @@ func (s *set) mlxModule(stem string) (m mlxModule, err error) {
 	return mlxModule{stem: stem, mode: mode, bits: bits, group: group, global: global}, nil
 }
 
-// mlxNumber is a number of an entry. One that says null has its mode's default, and so
-// has one that a module's own entry lacks: mlx_lm passes both to MLX's layers as they are.
+// mlxNumber reads a number of an entry. A null gives the default of the mode, and so does
+// a missing number in a module's own entry: mlx_lm passes both to MLX's layers as they
+// are.
 func mlxNumber(of *config.Object, name string, other int64, own bool) (int64, bool) {
 	if of == nil {
 		return 0, false
@@ -99,13 +100,13 @@ func mlxNumber(of *config.Object, name string, other int64, own bool) (int64, bo
 	return of.Whole(name)
 }
 
-// mlxDefaults are the bits and the group of each mode where none are given
+// mlxDefaults are the bits and group size of each mode if none are given
 // (_defaults_for_mode in mlx.nn.layers.quantized).
 var mlxDefaults = map[string][2]int64{"affine": {4, 64}, "mxfp4": {4, 32}, "nvfp4": {4, 16}, "mxfp8": {8, 32}}
 
 func (s *set) mlxAffine(w *Weight, m mlxModule) error {
 	name := m.stem + ".biases"
-	if _, ok := s.find(m.stem + ".qbiases"); ok { // as transformers writes the same
+	if _, ok := s.find(m.stem + ".qbiases"); ok { // as transformers writes them
 		name = m.stem + ".qbiases"
 	}
 	biases, err := s.companion(name, m.scales.Shape, m.scales.DType)
@@ -127,8 +128,8 @@ func (s *set) mlxAffine(w *Weight, m mlxModule) error {
 	return nil
 }
 
-// mlxFloat is the modes of small floats: the same words, other codes. MLX takes no bits
-// and no group but the defaults there (mlx.core.dequantize).
+// mlxFloat binds the modes of small floats: the same words with other codes. MLX only
+// supports the default bits and group size there (mlx.core.dequantize).
 func (s *set) mlxFloat(w *Weight, m mlxModule) error {
 	if m.scales.DType != tensor.U8 {
 		return wire.ErrUnsupported.With("its scales %s are %s", wire.Quote(m.scales.Name), m.scales.TypeName())
@@ -156,8 +157,8 @@ func (s *set) mlxFloat(w *Weight, m mlxModule) error {
 // largestNVFP4 is the largest scale times the largest code.
 const largestNVFP4 = 448 * 6
 
-// mlxGlobal binds the number over all scales, if there is one: MLX stores the
-// largest number of the matrix.
+// mlxGlobal binds the global scale, if there is one: MLX stores the largest magnitude of
+// the matrix.
 func (s *set) mlxGlobal(w *Weight, f *form.Scaled, m mlxModule) error {
 	name := m.stem + ".global_scale"
 	if _, ok := s.find(name); !ok && !m.global {

@@ -15,8 +15,8 @@ var modelopt4Scheme = scheme{
 	explains: []string{".input_scale"},
 }
 
-// bindModelOpt4 takes ModelOpt's four-bit integers: two rows in a stored one,
-// the even row in the low nibble, in two's complement.
+// bindModelOpt4 binds ModelOpt's 4-bit integers in two's complement: two rows in a stored
+// one, the even row in the low nibble.
 func bindModelOpt4(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight")
 	scales, hasScales := s.find(stem + ".weight_scale")
@@ -48,5 +48,5 @@ func bindModelOpt4(s *set, info *tensor.Info) (*Weight, error) {
 	}, nil
 }
 
-// signedNibble is four bits in two's complement.
+// signedNibble returns the value of four bits in two's complement.
 func signedNibble(code uint8) float32 { return float32(int8(code<<4) >> 4) }

@@ -21,8 +21,8 @@ var packedScheme = scheme{
 	explains: []string{".input_scale", ".input_zero_point", ".output_scale"},
 }
 
-// bindPacked takes compressed-tensors' packed integers: unsigned fields in
-// words along each row, zero points packed the same way along the rows.
+// bindPacked binds compressed-tensors' packed integers: unsigned fields in words along
+// each row, and zero points packed the same way along the rows.
 func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight_packed")
 	if !ok || info.DType != tensor.I32 || len(info.Shape) < 2 {
@@ -74,7 +74,7 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	return w, s.packedOrder(w, f, stem, groups)
 }
 
-// oneScale reports that the configuration gives a module one scale for all of it.
+// oneScale reports whether the configuration gives a module a single scale.
 func (s *set) oneScale(stem string) bool {
 	groups, err := s.Groups(stem)
 	if err != nil || len(groups) == 0 {
@@ -88,7 +88,7 @@ func (s *set) oneScale(stem string) bool {
 	return true
 }
 
-// oneNumber is a grid of one number for a whole weight.
+// oneNumber returns a grid of one number for a whole weight.
 func oneNumber(rows, cols, size int64, read form.Number) form.Grid {
 	return form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read}
 }
@@ -107,10 +107,10 @@ func (s *set) packedShape(w *Weight, stem string, info *tensor.Info) error {
 	return nil
 }
 
-// packedBits finds the width of a field: of those that the configuration allows
-// the one that fits the words. Widths that do not divide 32 were packed with
-// unused bits in every word until 0.17 of the library and as one stream since;
-// where both give the same words the configuration's version decides.
+// packedBits finds the width of a field: of the widths that the configuration allows, the
+// one that fits the words. Up to version 0.17 of the library, widths that do not divide
+// 32 left unused bits in every word (loose); since then they are one stream. If both give
+// the same number of words, the configuration's version decides.
 func (s *set) packedBits(stem string, cols, words int64) (bits int64, loose bool, err error) {
 	allowed, err := s.allowedBits(stem)
 	if err != nil {
@@ -132,8 +132,8 @@ func (s *set) packedBits(stem string, cols, words int64) (bits int64, loose bool
 	return bits, 32%bits != 0 && unused && !(stream && s.config.Since(0, 17)), nil
 }
 
-// allowedBits are the widths that the configuration gives a module, or those
-// that every version packs alike.
+// allowedBits returns the widths that the configuration gives a module, or those that all
+// versions pack alike.
 func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
 	groups, err := s.Groups(stem)
 	if err != nil {
@@ -157,8 +157,8 @@ func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
 	return allowed, nil
 }
 
-// groupSize is columns per group, which must divide them: a last group that is
-// shorter has no size that the shapes could tell.
+// groupSize returns the columns per group, which must divide the columns: the size of
+// groups with a shorter last one cannot be told from shapes.
 func (s *set) groupSize(cols, groups int64) (int64, error) {
 	if groups <= 0 || cols%groups != 0 {
 		return 0, wire.ErrMismatch.With("%d columns in %d groups", cols, groups)
@@ -166,7 +166,7 @@ func (s *set) groupSize(cols, groups int64) (int64, error) {
 	return cols / groups, nil
 }
 
-// packed is how the codes of a module are packed, and their zero points with them.
+// packed says how the codes of a module and their zero points are packed.
 type packed struct {
 	stem         string
 	bits         int64
@@ -174,8 +174,7 @@ type packed struct {
 	rows, groups int64
 }
 
-// packedZeros binds zero points, which are packed as the codes are, but along
-// the rows.
+// packedZeros binds zero points, which are packed like the codes, but along the rows.
 func (s *set) packedZeros(w *Weight, f *form.Scaled, p packed) error {
 	info, ok := s.find(p.stem + ".weight_zero_point")
 	if !ok {
@@ -206,8 +205,8 @@ func (s *set) packedZeros(w *Weight, f *form.Scaled, p packed) error {
 	return nil
 }
 
-// packedOrder binds the groups of columns that were quantized out of order. A
-// negative entry means that the order was never set.
+// packedOrder binds the groups of columns that were quantized out of order. A negative
+// entry means that the order was never set.
 func (s *set) packedOrder(w *Weight, f *form.Scaled, stem string, groups int64) error {
 	index, p, err := s.groupIndex(stem+".weight_g_idx", f.Cols)
 	if index == nil {

@@ -22,8 +22,8 @@ var quantoScheme = scheme{
 	explains: []string{".input_scale", ".output_scale"},
 }
 
-// bindQuanto takes codes of a byte under a scale for each row or for all, and
-// packed codes, whose matrix has a row for each group.
+// bindQuanto binds codes of a byte under a scale per row or for all, and packed codes,
+// whose stored matrix has a row for each group.
 func bindQuanto(s *set, info *tensor.Info) (*Weight, error) {
 	if name, ok := suffix(info, "._data._data"); ok {
 		return s.quantoPacked(info, name)
@@ -54,8 +54,8 @@ func bindQuanto(s *set, info *tensor.Info) (*Weight, error) {
 		form: &form.Scaled{Cols: cols, Codes: rows(cols), Scales: g}}, nil
 }
 
-// quantoPacked binds codes of two or four bits. Rows of the matrix of groups are
-// split over the fields of bytes, the first rows in the lowest.
+// quantoPacked binds codes of two or four bits. Rows of the matrix of groups share bytes,
+// the first rows in the lowest bits.
 func (s *set) quantoPacked(info *tensor.Info, name string) (*Weight, error) {
 	if info.DType != tensor.U8 || len(info.Shape) != 2 {
 		return nil, wire.ErrUnsupported.With("quanto's packed codes in %s of shape %v", info.TypeName(), info.Shape)
@@ -92,9 +92,9 @@ func (s *set) quantoPacked(info *tensor.Info, name string) (*Weight, error) {
 			Scale: form.FactorOf(scale.DType), Shift: form.FactorOf(shift.DType)}}, nil
 }
 
-// quantoCols is the columns of a packed weight. quanto's groups are 128, 96, 64 or
-// 32 wide, or a row where that is shorter or none divides it: of those widths the
-// file does not say the columns, but where there is a bias for each row.
+// quantoCols returns the columns of a packed weight. quanto's groups have 128, 96, 64 or
+// 32 columns, or a whole row if it is shorter or none divides it. Files do not state the
+// columns for those widths, except by a bias for each row.
 func (s *set) quantoCols(name string, groups, width int64) (int64, error) {
 	if width > 128 || width%32 != 0 {
 		return width, nil
@@ -108,7 +108,7 @@ func (s *set) quantoCols(name string, groups, width int64) (int64, error) {
 	return 0, wire.ErrUnsupported.With("groups of %d: the file does not say how long a row is. optimum-quanto can dequantize it", width)
 }
 
-// quantoGroup is the width of the groups that quanto gives rows of so many columns.
+// quantoGroup returns the width of the groups that quanto uses for rows of cols columns.
 func quantoGroup(cols int64) int64 {
 	if cols <= 128 {
 		return cols

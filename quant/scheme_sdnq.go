@@ -21,8 +21,8 @@ var sdnqScheme = scheme{
 	scales:  []string{".scale", ".zero_point"},
 }
 
-// bindSDNQ takes matrices by the names of their module; all that the shapes leave
-// open stands in the configuration.
+// bindSDNQ binds matrices by the names of their modules; the configuration has everything
+// that the shapes leave open.
 func bindSDNQ(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight")
 	if !ok {
@@ -66,7 +66,7 @@ func bindSDNQ(s *set, info *tensor.Info) (*Weight, error) {
 	return w, c.rest(s, w, stem)
 }
 
-// sdnqModule is what the configuration says of one module.
+// sdnqModule is the configuration of one module.
 type sdnqModule struct {
 	own, all *config.Object
 	dtype    string
@@ -113,8 +113,8 @@ func (s *set) sdnqOf(name string) (*sdnqModule, error) {
 	return c, c.refuse()
 }
 
-// sdnqNames reports that a pattern is of a weight: its name, a part between dots,
-// the beginning after a dot, or an expression with stars.
+// sdnqNames reports whether a pattern matches a weight: its name, a part between dots, a
+// prefix after a dot, or an expression with stars.
 func (s *set) sdnqNames(pattern, name string) (bool, error) {
 	if err := s.b.Step(int64(len(name) + len(pattern))); err != nil {
 		return false, err
@@ -132,7 +132,7 @@ func (s *set) sdnqNames(pattern, name string) (bool, error) {
 	return at == 0, err
 }
 
-// refuse names what is not decoded.
+// refuse refuses settings that are not decoded.
 func (c *sdnqModule) refuse() error {
 	for _, key := range []string{"use_codebook", "use_codebook_scale"} {
 		if c.get(key) == true {
@@ -147,7 +147,7 @@ func (c *sdnqModule) refuse() error {
 	return nil
 }
 
-// codes says how one code is read, and whether it has a sign.
+// codes sets how a code is read, and returns whether it has a sign.
 func (c *sdnqModule) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err error) {
 	if codec, ok := fp8Codec(info.DType); ok {
 		if c.dtype != map[asm.Float]string{asm.E4M3: "float8_e4m3fn", asm.E5M2: "float8_e5m2"}[codec] {
@@ -183,7 +183,7 @@ func (c *sdnqModule) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err er
 	return !unsigned, nil
 }
 
-// shape finds rows, columns and groups: the scales have a row for each row.
+// shape computes rows, columns and groups; the scales have a row for each row.
 func (c *sdnqModule) shape(w *Weight, f *form.SDNQ, scales *tensor.Info) error {
 	info := &w.Parts[0]
 	n := info.Elements()
@@ -224,7 +224,7 @@ func (c *sdnqModule) shape(w *Weight, f *form.SDNQ, scales *tensor.Info) error {
 	return nil
 }
 
-// rest is the product of low rank and the rotation.
+// rest adds the product of low rank and the rotation.
 func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
 	_, up := s.find(stem + ".svd_up")
 	_, down := s.find(stem + ".svd_down")
@@ -248,7 +248,7 @@ func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
 		}
 		size = n
 	}
-	// The largest power of two that the columns are whole runs of.
+	// The largest power of two that divides the columns.
 	run := int64(1)
 	for run < min(size, w.Shape[1]) {
 		run *= 2

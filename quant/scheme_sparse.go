@@ -19,8 +19,8 @@ var sparseScheme = scheme{
 	marks:   []string{".compressed"},
 }
 
-// bindSparse takes compressed-tensors' bit masks, with the prefix that older
-// versions kept and without it.
+// bindSparse binds compressed-tensors' bit masks, with and without the prefix of older
+// versions.
 func bindSparse(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".compressed")
 	if !ok {
@@ -62,7 +62,7 @@ func bindSparse(s *set, info *tensor.Info) (*Weight, error) {
 	return w, s.sparseScales(w, f, stem)
 }
 
-// sparseScales binds the scales that stand over the dense matrix.
+// sparseScales binds the scales of the dense matrix.
 func (s *set) sparseScales(w *Weight, f *form.Sparse, stem string) error {
 	name := strings.TrimSuffix(stem, ".weight") + ".weight_scale"
 	scale, ok := s.find(name)
@@ -79,8 +79,7 @@ func (s *set) sparseScales(w *Weight, f *form.Sparse, stem string) error {
 	return nil
 }
 
-// sparseRows proves that every row's values are there: the bits of each row
-// count what the offsets say.
+// sparseRows checks that the number of bits of every row agrees with the offsets.
 func (s *set) sparseRows(stem string, w *Weight, f *form.Sparse, mask *tensor.Info) error {
 	offsets, ok := s.find(stem + ".row_offsets")
 	f.Half = !ok

@@ -22,12 +22,12 @@ var torchaoScheme = scheme{
 	described: true,
 }
 
-// torchaoKey lists the tensors of a file that TorchAO wrote; each has a
-// description of its own under its name.
+// torchaoKey is the metadata key that lists the tensors of a file written by TorchAO;
+// each has a description under its name.
 const torchaoKey = "tensor_names"
 
-// bindTorchAO takes the plain types of TorchAO, whose metadata describes every
-// tensor: module._weight_qdata stands for module.weight.
+// bindTorchAO binds the plain types of TorchAO, whose metadata describes every tensor:
+// module._weight_qdata stands for module.weight.
 func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 	prefix, ok := suffix(info, "_qdata")
 	dot := strings.LastIndex(prefix, "._")
@@ -66,8 +66,8 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 	}
 }
 
-// torchaoRows is codes of a byte under scales of rows or groups, and zero
-// points of the same shape.
+// torchaoRows binds codes of a byte with scales per row or group, and zero points of the
+// same shape.
 func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func(cols int64) form.Codes) error {
 	info := &w.Parts[0]
 	scale, ok := s.find(prefix + "_scale")

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// torchaoMX is FP8 or FP4 in groups under exponents.
+// torchaoMX binds FP8 or FP4 in groups under E8M0 scales.
 func (s *set) torchaoMX(w *Weight, prefix string, o *config.Object) (*Weight, error) {
 	info := &w.Parts[0]
 	kind := o.Text("elem_dtype")
@@ -31,8 +31,7 @@ func (s *set) torchaoMX(w *Weight, prefix string, o *config.Object) (*Weight, er
 	return w, s.torchaoGroups(w, f, prefix, o, form.Numbers[tensor.F8E8M0], tensor.F8E8M0)
 }
 
-// torchaoNVFP4 is FP4 in groups under E4M3 scales, and one number over these if
-// there is one.
+// torchaoNVFP4 binds FP4 in groups under E4M3 scales, with an optional global scale.
 func (s *set) torchaoNVFP4(w *Weight, prefix string, o *config.Object) (*Weight, error) {
 	info := &w.Parts[0]
 	if info.DType != tensor.U8 {

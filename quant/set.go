@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A set is the tensors of one model by name.
+// A set is the tensors of a model by name, with what is known about them.
 type set struct {
 	b        *limits.Budget
 	m        tensor.Model
@@ -22,27 +22,27 @@ type set struct {
 	names    *wire.NameSet
 	claimed  []bool
 	config   *config.Config
-	known    []*scheme         // those that understand the whole configuration
-	others   map[string]string // tensors that an index beside the file has in other files, once somebody asked
-	indexed  bool              // an index beside the file places its tensors
-	beside   []sibling         // the other files of its folder, where no index does
-	lost     error             // what kept others and beside from being read
-	ignored  []string          // what nothing knows, and the caller takes for harmless
-	scratch  []byte            // of small
-	texts    map[string]string // of the model's own metadata
-	counts   map[string][]any  // whole numbers of the model's own metadata, HQQ's alone
+	known    []*scheme         // the schemes that know the whole configuration
+	others   map[string]string // tensors that an index beside the file places in other files; read on demand
+	indexed  bool              // an index beside the file lists its tensors
+	beside   []sibling         // the other files of its folder, without an index
+	lost     error             // error of reading others and beside
+	ignored  []string          // unknown names that the caller declared harmless
+	scratch  []byte            // buffer of small
+	texts    map[string]string // texts of the model's metadata
+	counts   map[string][]any  // integers of the model's metadata, only used for HQQ
 	comfy    *config.Object    // layers that ComfyUI's metadata describes, or nil
 	ofMLX    bool              // a weight of MLX was bound
-	hollow   *tensor.Info      // a companion of the tensor at hand that holds nothing
+	hollow   *tensor.Info      // an empty companion of the current tensor
 	patterns map[string]*regexp.Regexp
-	// What the configuration says of modules by name, once somebody asked.
+	// What the configuration says about modules by name; read on demand.
 	aimed      *aims
 	overrides  *overrides
 	exclusions *exclusions
 }
 
-// maxElements is more than any file system holds of any type, and leaves room
-// for the arithmetic of shapes.
+// maxElements is more than any file system can hold, and leaves room for arithmetic on
+// shapes.
 const maxElements = 1 << 50
 
 func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
@@ -81,8 +81,8 @@ func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
 	return s, s.loadComfy()
 }
 
-// find returns a tensor by its name. One without elements explains nothing: it
-// is not there, and whatever binds without it is an error.
+// find returns a tensor by name. A tensor without elements explains nothing and counts as
+// missing; a weight bound without it is an error.
 func (s *set) find(name string) (*tensor.Info, bool) {
 	i, ok := s.names.Find(name)
 	if !ok {
@@ -96,7 +96,7 @@ func (s *set) find(name string) (*tensor.Info, bool) {
 }
 
 // asStored refuses a part whose bytes are not its elements in order: codes of a
-// transposed view or of the other byte order would decode to other numbers.
+// transposed view, or in the other byte order, would decode to other numbers.
 func asStored(p *tensor.Info) error {
 	g, _ := p.DType.Geometry()
 	switch {
@@ -108,8 +108,8 @@ func asStored(p *tensor.Info) error {
 	return nil
 }
 
-// companion returns a tensor that must be there, of one of the types and of the
-// shape; a negative dimension is any.
+// companion returns a tensor that must exist and have one of the types and the shape; a
+// negative dimension matches any.
 func (s *set) companion(name string, shape []int64, types ...tensor.DType) (*tensor.Info, error) {
 	info, ok := s.find(name)
 	if !ok {
@@ -133,11 +133,11 @@ func suffix(info *tensor.Info, suffix string) (stem string, ok bool) {
 	return strings.CutSuffix(info.Name, suffix)
 }
 
-// small reads a tensor whole: one that says how others are stored. What it
-// returns is valid until the next call.
+// small reads a whole tensor that describes others. The result is valid until the next
+// call.
 func (s *set) small(info *tensor.Info) ([]byte, error) { return s.prefix(info, info.Span.Len) }
 
-// prefix reads the first bytes of a tensor, as small does.
+// prefix reads the first n bytes of a tensor, like small.
 func (s *set) prefix(info *tensor.Info, n int64) ([]byte, error) {
 	size, ok := wire.Int(uint64(n), wire.MaxSize)
 	if !ok {

@@ -7,28 +7,26 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// aims are what the groups of compressed-tensors' configuration are for: a
-// list in each group, of names of modules, patterns, and classes of modules.
-// They are read once, so that a module costs what is said of it, and the
-// patterns.
+// aims are the targets of the groups of compressed-tensors' configuration: each group
+// lists names of modules, patterns, and classes of modules. They are read once, so that
+// looking up a module costs only its own entries and the patterns.
 type aims struct {
 	groups   []*config.Object
-	first    map[string]int32 // of named, by the module's name
-	named    []target         // those of one module are linked, the groups in their order
+	first    map[string]int32 // index in named of a module's first entry
+	named    []target         // entries of one module are linked in the order of the groups
 	patterns []target
-	classes  []*config.Object // groups that have a class among their targets
+	classes  []*config.Object // groups with a class among their targets
 }
 
-// A target is an entry of the list of a group.
+// A target is an entry in the list of a group.
 type target struct {
 	group, at int32
-	next      int32 // of the same name in a later group, or -1
+	next      int32 // index of the entry with the same name in a later group, or -1
 	pattern   string
 }
 
-// Groups are those that a module may belong to: by its name, else by a pattern,
-// else by the class of modules, which names do not tell. They are not the
-// caller's to change.
+// Groups returns the groups that a module may belong to: by its name, else by a pattern,
+// else by the class of modules, which names do not tell. The caller must not change them.
 func (s *set) Groups(stem string) (found []*config.Object, err error) {
 	if err := s.readTargets(); err != nil {
 		return nil, err
@@ -43,7 +41,7 @@ func (s *set) Groups(stem string) (found []*config.Object, err error) {
 			return nil, err
 		}
 	}
-	// Of a group that names the module only the patterns before that are read.
+	// If a group names the module, only patterns before that entry are tried.
 	byName, matched := len(found) > 0, int32(-1)
 	if err := s.b.Step(int64(len(t.patterns))); err != nil {
 		return nil, err
@@ -73,7 +71,7 @@ func (s *set) Groups(stem string) (found []*config.Object, err error) {
 	return found, s.b.Step(int64(len(found) + 1))
 }
 
-// readTargets fills in what groups are for.
+// readTargets reads the targets of the groups.
 func (s *set) readTargets() error {
 	if s.aimed != nil {
 		return nil
@@ -107,8 +105,8 @@ func (s *set) readTargets() error {
 	return nil
 }
 
-// add takes entry at of the last group; last is where the last entry of each name
-// stands.
+// add adds entry at of the last group; last has the index of the last entry for each
+// name.
 func (t *aims) add(b *limits.Budget, last map[string]int32, text string, at int32) (err error) {
 	e := target{group: int32(len(t.groups) - 1), at: at, next: -1}
 	if pattern, ok := strings.CutPrefix(text, "re:"); ok {
@@ -119,7 +117,7 @@ func (t *aims) add(b *limits.Budget, last map[string]int32, text string, at int3
 	}
 	before, known := last[text]
 	if known && t.named[before].group == e.group {
-		return nil // the first of them decides
+		return nil // only the first of them counts
 	}
 	if err := b.Hold(2 * config.NodeCost); err != nil {
 		return err

@@ -12,18 +12,18 @@ import (
 // A Weight is one logical tensor and the stored tensors that hold it. It is
 // safe for concurrent use.
 type Weight struct {
-	Name   string  // as an unquantized model calls it
+	Name   string  // the name in an unquantized model
 	Shape  []int64 // outermost dimension first
-	Scheme string  // the row of the table that bound it
-	Layout string  // what people are told of it: "128x128 blocks, F32 scales"
+	Scheme string  // name of the scheme that bound it
+	Layout string  // description for people: "128x128 blocks, F32 scales"
 	Parts  []tensor.Info
-	Extra  []tensor.Info // descriptions that were read at Plan and are part of the weight
+	Extra  []tensor.Info // descriptions that Plan read and that belong to the weight
 
 	row    *scheme
 	form   form.Form
 	rows   int64
 	cols   int64
-	middle *middleZeros // what the configuration says of all zero points, if it does
+	middle *middleZeros // what the configuration says about all zero points, or nil
 }
 
 // Check reads what the configuration states of whole parts and compares it with them:
@@ -82,7 +82,7 @@ func Decode(b *limits.Budget, m tensor.Model, w *Weight, dst []byte, to Target) 
 	if err := w.Check(b, m); err != nil {
 		return err
 	}
-	b = b.Probe() // what one weight needs in memory is given back with it
+	b = b.Probe() // memory for one weight is given back with it
 	defer b.Close()
 	d := reader{b: b, m: m, w: w}
 	step := w.Matrix().Even(max(1, tileBytes/4/max(1, w.cols)))
@@ -98,8 +98,8 @@ func Decode(b *limits.Budget, m tensor.Model, w *Weight, dst []byte, to Target) 
 	return nil
 }
 
-// A reader holds what decoding one weight needs in memory: a part that every
-// range takes whole is read once.
+// A reader holds the memory for decoding one weight: a part that every range needs whole
+// is read once.
 type reader struct {
 	b     *limits.Budget
 	m     tensor.Model
@@ -107,8 +107,8 @@ type reader struct {
 	parts [][]byte
 	spans []tensor.Span
 	tile  []float32
-	// ordered are the bodies of parts that are read from their beginning to their
-	// end, if they are: nil where any range may be asked for.
+	// ordered are the bodies of parts that are read from beginning to end, nil if ranges
+	// may be asked for in any order.
 	ordered []ordered
 }
 
@@ -147,8 +147,8 @@ func (d *reader) open(rows int64) (err error) {
 	return err
 }
 
-// read brings one span of a part into memory. A deflated part is read from its
-// beginning each time its span moves, which only small parts of archives do.
+// read reads a span of a part. A deflated part is read again from its beginning each time
+// its span moves, which happens only with small parts of archives.
 func (d *reader) read(p int, span tensor.Span) error {
 	part := d.w.Parts[p]
 	if err := d.room(p, span.Len); err != nil {
@@ -173,7 +173,7 @@ func (d *reader) read(p int, span tensor.Span) error {
 	return err
 }
 
-// room makes a part as long as what is read of it.
+// room makes the buffer of a part n bytes long.
 func (d *reader) room(p int, n int64) error {
 	if int64(cap(d.parts[p])) < n {
 		size, ok := wire.Int(uint64(n), wire.MaxSize)

@@ -13,12 +13,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// autoRound reports AutoRound's configuration, under both of its names.
+// autoRound reports whether the configuration is AutoRound's, under either of its names.
 func (s *set) autoRound() bool { return strings.HasSuffix(s.config.Method(), "auto-round") }
 
-// zeroVersion is what the configuration says of GPTQ's zero points: "v1", which
-// stores them less one and is the default of every file that does not say
-// otherwise, or "v2"; and the words that say so.
+// zeroVersion returns what the configuration says about GPTQ's zero points, and the words
+// that say so: "v1", which stores them minus one and is the default, or "v2".
 func (s *set) zeroVersion() (version, said string, err error) {
 	q := s.config.Quant
 	if s.autoRound() {
@@ -49,11 +48,11 @@ func (s *set) zeroVersion() (version, said string, err error) {
 	return "", "", wire.ErrUnsupported.With("checkpoint format %s", wire.Quote(format))
 }
 
-// oldZeros reports zero points of the first version. Symmetric codes have all
-// of them in the middle, so that the stored ones tell the version: where they
-// contradict the configuration only the caller can decide. What the configuration
-// says of symmetric codes must hold for all zero points: the middle ones that it gives
-// then are compared with the rest of them before the weight is decoded.
+// oldZeros reports whether zero points are of the first version. Symmetric codes have all
+// zero points in the middle, so the stored ones tell the version; if they contradict the
+// configuration, only the caller can decide. If the configuration says that codes are
+// symmetric, all zero points must be in the middle: it returns them as all, to be
+// compared with the stored ones before the weight is decoded.
 func (s *set) oldZeros(stem string, bits int64, zeros *tensor.Info) (old bool, all *middleZeros, err error) {
 	if v := s.o.GPTQZeros; v != "" {
 		return v == "v1", nil, nil
@@ -94,7 +93,7 @@ func (s *set) oldZeros(stem string, bits int64, zeros *tensor.Info) (old bool, a
 		s.configName(), wire.Quote(said), version, wire.Quote(zeros.Name), stored, wire.OptionGPTQZeros)
 }
 
-// configName is the configuration's file, for messages.
+// configName returns the name of the configuration's file for messages.
 func (s *set) configName() string {
 	if s.config.File == "" {
 		return "the absent configuration"
@@ -102,19 +101,18 @@ func (s *set) configName() string {
 	return s.config.File
 }
 
-// zeroSample is how many bytes of zero points are looked at to bind a weight, and
-// zeroCount how many zero points make a rule and no accident.
+// zeroSample is how many bytes of zero points are read to bind a weight. zeroCount is how
+// many equal zero points are not an accident.
 const (
 	zeroSample = 4 << 10
 	zeroCount  = 32
 )
 
-// fields is eight fields of some bits that are alike. Rows of zero points are whole
-// words and whole multiples of eight fields, so that all of a tensor is such bytes
-// again and again.
+// fields are eight equal fields of some bits. Rows of zero points are whole words and
+// multiples of eight fields, so a tensor of equal zero points repeats these bytes.
 type fields []byte
 
-// middleOf is the zero point of symmetric codes as a version stores it.
+// middleOf returns the zero point of symmetric codes as a version stores it.
 func middleOf(bits int64, old bool) fields {
 	value := uint64(1) << (bits - 1)
 	if old {
@@ -127,31 +125,32 @@ func middleOf(bits int64, old bool) fields {
 	return binary.LittleEndian.AppendUint64(nil, all)[:bits]
 }
 
-// fills reports bytes that are the fields again and again.
+// fills reports whether p repeats the fields.
 func (f fields) fills(p []byte) bool {
 	n := min(len(f), len(p))
 	return bytes.Equal(p[:n], f[:n]) && bytes.Equal(p[n:], p[:len(p)-n])
 }
 
-// middleZeros are zero points that a configuration says to be the middle of the codes.
+// middleZeros are zero points that should be the middle of the codes, according to a
+// configuration.
 type middleZeros struct {
 	zeros  tensor.Info
-	file   string // that says it
+	file   string // the file that says so
 	fields fields
 	held   atomic.Bool
 }
 
-// notMiddle refuses other zero points.
+// notMiddle returns the error for other zero points.
 func notMiddle(file string, zeros *tensor.Info) error {
 	return wire.ErrUnsupported.With("two readings: %s says sym true, but zero points in %s are not the middle of the codes, which symmetric kernels assume: %s v1 or v2 reads the stored ones",
 		file, wire.Quote(zeros.Name), wire.OptionGPTQZeros)
 }
 
-// zeroBytes is how much of zero points is compared at once; every width of a field
-// divides it.
+// zeroBytes is how much of the zero points is compared at once, a multiple of every width
+// of a field.
 const zeroBytes = 8 * 9 * 5 * 7 * 16
 
-// check reads all of the zero points, once.
+// check compares all of the zero points, once.
 func (z *middleZeros) check(b *limits.Budget, m tensor.Model) error {
 	if z.held.Load() {
 		return nil

@@ -1,6 +1,6 @@
-// Package config reads what the files beside a model say of its quantization:
-// config.json and those of the libraries that keep one of their own. Load finds
-// the objects, Known compares their keys with those that a scheme understands.
+// Package config reads what the files beside a model say about its quantization:
+// config.json and the files of libraries that have their own. Load finds the objects,
+// Known compares their keys with those that a scheme knows.
 package config
 
 import (
@@ -15,12 +15,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// MaxFile bounds one configuration file: those of mixed models name thousands
-// of modules.
+// MaxFile bounds one configuration file. Those of mixed models list thousands of modules.
 const MaxFile = 32 << 20
 
-// A Config is what the files beside a model, and its own metadata, say about
-// how it is quantized. It is a hypothesis: the tensors decide.
+// A Config is what the files beside a model, and its own metadata, say about its
+// quantization. It is a hypothesis: the tensors decide.
 type Config struct {
 	File  string  // where it was found, for messages
 	Quant *Object // the quantization's own object
@@ -29,8 +28,8 @@ type Config struct {
 	Model   *Object // the whole config.json
 }
 
-// places are the files and the objects in them that may hold a
-// quantization, in the order in which they are asked.
+// places are the files, and the objects in them, that may describe a quantization, in the
+// order in which they are tried.
 var places = []struct {
 	file string
 	path []string
@@ -46,9 +45,9 @@ var places = []struct {
 	{"quantization_config.json", nil},
 }
 
-// Load reads the configuration of a model. A file that is there and
-// cannot be read is an error: guessing without it could be wrong. zeros is what
-// the caller says of GPTQ's zero points.
+// Load reads the configuration of a model. A file that cannot be read is an error, since
+// guessing without it could be wrong. zeros is the caller's version of GPTQ's zero
+// points.
 func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
 	c := &Config{}
 	read := map[string]*Object{}
@@ -89,8 +88,8 @@ func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
 	return c, nil
 }
 
-// objectAt is the object of a place, or nil. What stands there and is none says
-// something that would be passed over.
+// objectAt returns the object at a path, or nil. Another kind of value there is an error,
+// since ignoring it could change the numbers.
 func objectAt(root *Object, file string, path []string) (*Object, error) {
 	if len(path) == 0 {
 		return root, nil
@@ -132,7 +131,7 @@ func readObject(b *limits.Budget, files fs.FS, name string) (*Object, error) {
 	return o, nil
 }
 
-// Method is the quantization's name for itself, in the first file that says one.
+// Method returns the first quant_method in the sources.
 func (c *Config) Method() string {
 	for i := range c.Sources {
 		if m := c.Sources[i].Method(); m != "" {
@@ -142,8 +141,8 @@ func (c *Config) Method() string {
 	return ""
 }
 
-// Since reports that the library that wrote the configuration is of this
-// version or later.
+// Since reports whether the library that wrote the configuration has at least this
+// version.
 func (c *Config) Since(major, minor int64) bool {
 	var a, b int64
 	if n, _ := fmt.Sscanf(c.Quant.Text("version"), "%d.%d", &a, &b); n != 2 {
@@ -158,8 +157,9 @@ type Source struct {
 	Object *Object
 }
 
-// Method is the quantization's name. ModelOpt's own file does not say it, nor did
-// its object in config.json, which has a key that no other library writes.
+// Method returns the name of the quantization method. ModelOpt's own file does not state
+// it; neither did its object in config.json, which has a key that no other library
+// writes.
 func (c *Source) Method() string {
 	method := c.Object.Text("quant_method")
 	if c.File == "hf_quant_config.json" || method == "" && c.Object.Text("quant_algo") != "" {
@@ -168,8 +168,8 @@ func (c *Source) Method() string {
 	return method
 }
 
-// agree compares the files that describe one quantization: of two that differ,
-// libraries read either.
+// agree compares the files that describe one quantization. Of two that differ, libraries
+// may read either.
 func (c *Config) agree(file string, o *Object, zeros string) error {
 	for _, key := range [...]string{"quant_method", "bits", "group_size", "checkpoint_format"} {
 		a, b := c.Quant.Get(key), o.Get(key)
@@ -186,7 +186,7 @@ func (c *Config) agree(file string, o *Object, zeros string) error {
 	return nil
 }
 
-// scalar reports a text or a number.
+// scalar reports whether v is a string or a number.
 func scalar(v any) bool {
 	switch v.(type) {
 	case string, float64:
@@ -202,7 +202,7 @@ func Quoted(v any) any {
 	return v
 }
 
-// First is the first value that is there, or nil.
+// First returns the first value that is not nil, or nil.
 func First(values ...any) any {
 	for _, v := range values {
 		if v != nil {

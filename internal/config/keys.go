@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A key is a pattern of the path of a key, and what its value may be: anything,
-// one of some texts, or nothing at all.
+// A key is a pattern for the path of a key, and its allowed values: any, one of some
+// texts, or none.
 type key struct {
 	path   []string
 	values []string
@@ -26,7 +26,7 @@ func newKey(text string) key {
 	return k
 }
 
-// matches reports that the path is one of the key's.
+// matches reports whether the path matches the pattern.
 func (k *key) matches(path []string) bool {
 	for i, name := range k.path {
 		switch {
@@ -39,7 +39,7 @@ func (k *key) matches(path []string) bool {
 	return len(k.path) == len(path)
 }
 
-// allows reports a value that the key may have.
+// allows reports whether the key may have the value.
 func (k *key) allows(v any) bool {
 	switch {
 	case k.mute:
@@ -50,9 +50,9 @@ func (k *key) allows(v any) bool {
 	return true
 }
 
-// Known compares the keys of an object with those that are known: dotted paths
-// in which "*" is any one name and a last "**" everything below. "a=x|y" is
-// known with these values, "a?" where it says nothing. Others go to unknown.
+// Known calls unknown for the keys of an object that are not known. A known key is a
+// dotted path in which "*" is any one name and a final "**" everything below. "a=x|y" is
+// known with these values only, "a?" if its value is empty.
 func Known(b *limits.Budget, o *Object, known []string, unknown func(name string, v any) error) error {
 	k := keys{b: b, unknown: unknown}
 	for _, text := range known {
@@ -77,8 +77,8 @@ func (k *keys) object(path []string, o *Object) error {
 	return nil
 }
 
-// value looks at one key. An object is known when all in it is; one in a list is
-// a member without a name.
+// value checks one key. An object is known if everything in it is; an object in a list is
+// checked as a member without a name.
 func (k *keys) value(path []string, v any) error {
 	if err := k.b.Step(int64(len(k.patterns))); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (k *keys) value(path []string, v any) error {
 		}
 		return nil
 	}
-	// Where a pattern of this very name says which values are understood, no wider
-	// one allows others.
+	// If a pattern for this exact name restricts the values, wider patterns do not allow
+	// others.
 	known, understood, denied := Says(v) == "" && k.begins(path), false, false
 	for _, p := range k.patterns {
 		switch {
@@ -112,13 +112,12 @@ func (k *keys) value(path []string, v any) error {
 	return k.unknown(strings.Join(path, "."), v)
 }
 
-// whole reports an object that is known or not as a whole: nothing is said of
-// what is in it.
+// whole reports whether an object is known or unknown as a whole, without looking inside.
 func (k *keys) whole(path []string) bool {
 	return slices.ContainsFunc(k.patterns, func(p key) bool { return p.mute && p.matches(path) }) && !k.begins(path)
 }
 
-// begins reports a path that a known one begins with.
+// begins reports whether a known path begins with path.
 func (k *keys) begins(path []string) bool {
 	return slices.ContainsFunc(k.patterns, func(p key) bool {
 		return len(p.path) > len(path) && (&key{path: p.path[:len(path)]}).matches(path)

@@ -5,9 +5,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Keys by which weights are read. Libraries take a value of another kind for
-// something (Python holds 1 and "false" true, pydantic takes "no" for false), so that
-// one which is passed over here would change the numbers.
+// kinds are the kinds of value for keys that affect weights. Libraries convert other
+// kinds (Python takes 1 and "false" for true, pydantic takes "no" for false), so ignoring
+// such a value here would change the numbers.
 var kinds = map[string]func(v any) bool{
 	"quant_method": isText, "checkpoint_format": isText, "packing_format": isText, "format": isText, "quant_algo": isText, "weights_dtype": isText,
 	"strategy": isText, "type": isText, "mode": isText, "version": isText, "linear_class": isText, "weight_scale_semantics": isText,
@@ -19,7 +19,7 @@ var kinds = map[string]func(v any) bool{
 	"modules_to_not_convert": isTexts, "ignored_layers": isTexts, "ignore": isTexts, "exclude_modules": isTexts, "exclude": isTexts, "targets": isTexts,
 }
 
-// free are objects that do not bear on weights, and whose keys have other meanings.
+// free are objects that do not affect weights, and in which keys have other meanings.
 var free = map[string]bool{
 	"quant_type": true, "quant_type_kwargs": true, "producer": true, "meta": true, "exllama_config": true, "observer_kwargs": true, "input_activations": true, "output_activations": true,
 }
@@ -36,8 +36,8 @@ func isTexts(v any) bool {
 	return ok
 }
 
-// checkKinds refuses an object in which a key that decides has a value of another
-// kind than the libraries write.
+// checkKinds returns an error if a key that affects weights has a value of a kind that
+// the libraries do not write.
 func checkKinds(b *limits.Budget, file string, o *Object) error {
 	if err := b.Step(int64(len(o.Names()) + 1)); err != nil {
 		return err
@@ -73,7 +73,7 @@ func checkBelow(b *limits.Budget, file string, v any) error {
 	return nil
 }
 
-// Flag is a value that is true or false, and false where there is none.
+// Flag returns a boolean value, false if it is missing.
 func Flag(name string, v any) (bool, error) {
 	flag, ok := v.(bool)
 	if !ok && v != nil {

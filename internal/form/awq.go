@@ -2,11 +2,10 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// AWQ is AutoAWQ's GEMM layout: codes packed along the output dimension, eight
-// nibbles a word in the order below. Parts: qweight [in, out*bits/32], scales
-// [groups, out], qzeros [groups, out*bits/32]. The weight is the transpose.
-// GPTQModel writes other widths under the same names, as a stream without that
-// order.
+// AWQ is AutoAWQ's GEMM layout: codes packed along the output dimension, eight nibbles a
+// word in the order of awqNibble. Parts: qweight [in, out*bits/32], scales [groups, out],
+// qzeros [groups, out*bits/32]. The weight is the transpose. GPTQModel writes other
+// widths under the same names, as a stream without that order.
 type AWQ struct {
 	In, Out, Groups int64
 	Bits            int64
@@ -16,7 +15,7 @@ type AWQ struct {
 	Bulk            bulk
 }
 
-// awqNibble is the nibble of a word that holds column 8k+j.
+// awqNibble[j] is the nibble of word k that holds column 8k+j.
 var awqNibble = [8]uint{0, 4, 1, 5, 2, 6, 3, 7}
 
 func (f *AWQ) Geometry() Geometry { return Geometry{Group: f.Out} }

@@ -6,8 +6,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Reversible form counts which of its codes come back from numbers, the first of
-// them number first of the weight.
+// A Reversible form can tell whether quantizing its decoded values gives its codes again.
+// Back calls count for each value; first is the element of the weight that values begin
+// with.
 type Reversible interface {
 	Back(parts [][]byte, first int64, values []float32, count func(at int64, same bool))
 }
@@ -29,13 +30,13 @@ func (f *Bnb4) Back(parts [][]byte, first int64, values []float32, count func(at
 		if at%2 == 0 {
 			stored >>= 4
 		}
-		count(at, mirror(&products, &codebook, x) == stored&15)
+		count(at, nearestCode(&products, &codebook, x) == stored&15)
 	}
 }
 
-// mirror is the code whose product with the scale is nearest to x. Zeros are
-// told apart by their sign.
-func mirror(products, codebook *[16]float32, x float32) byte {
+// nearestCode returns the code whose product is nearest to x. Zeros are told apart by
+// their sign.
+func nearestCode(products, codebook *[16]float32, x float32) byte {
 	best := 0
 	for c := 1; c < 16; c++ {
 		if closer(products, codebook, x, c, best) {

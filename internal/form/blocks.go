@@ -5,10 +5,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// BlockForm is rows of whole blocks of one type, and for NVFP4 a factor of the
-// whole tensor or of each matrix. Parts: blocks, factors.
+// A BlockForm is rows of whole blocks of one type, for NVFP4 with a factor for the whole
+// tensor or for each matrix. Parts: blocks, factors.
 type BlockForm struct {
-	own
+	independentRows
 	Cols       int64
 	Codes      Codes
 	MatrixRows int64 // rows that share a factor, 0 for no factors
@@ -29,6 +29,6 @@ func (f *BlockForm) decode(dst []float32, parts [][]byte, lo, hi int64) {
 			continue
 		}
 		s := Numbers[tensor.F32](parts[1], r/f.MatrixRows-lo/f.MatrixRows)
-		joinBy(asm.Scale, dst[(r-lo)*f.Cols:][:f.Cols], s, 0)
+		applyOp(asm.Scale, dst[(r-lo)*f.Cols:][:f.Cols], s, 0)
 	}
 }

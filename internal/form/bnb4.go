@@ -11,13 +11,13 @@ import (
 // absmax, codebook of 16 float32; with nested scales also the nested absmax
 // and its codebook of 256.
 type Bnb4 struct {
-	own
+	independentRows
 	Cols        int64
 	Block       int64
 	Nested      bool
 	NestedBlock int64
 	Offset      float32 // of the nested scales
-	Fp4         bool    // code 8 is minus zero, which the stored codebook cannot say
+	Fp4         bool    // code 8 is minus zero, which the stored codebook does not have
 }
 
 const (
@@ -51,12 +51,12 @@ func (f *Bnb4) Need(p int, lo, hi int64) tensor.Span {
 
 func (f *Bnb4) decode(dst []float32, parts [][]byte, lo, _ int64) {
 	codebook := f.codebook(parts)
-	f.run(dst, &codebook, parts, lo*f.Cols, lo*f.Cols)
+	f.decodeRange(dst, &codebook, parts, lo*f.Cols, lo*f.Cols)
 }
 
-// run fills dst with the numbers from element at on; parts begin with what
+// decodeRange fills dst with the elements from at on. parts begin with the bytes that
 // element first needs.
-func (f *Bnb4) run(dst []float32, codebook *[16]float32, parts [][]byte, first, at int64) {
+func (f *Bnb4) decodeRange(dst []float32, codebook *[16]float32, parts [][]byte, first, at int64) {
 	for len(dst) > 0 {
 		block := at / f.Block
 		n := min(int64(len(dst)), (block+1)*f.Block-at)
@@ -77,10 +77,10 @@ func (f *Bnb4) Slices() bool { return true }
 
 func (f *Bnb4) slice(dst []float32, parts [][]byte, lo, r, col int64) {
 	codebook := f.codebook(parts)
-	f.run(dst, &codebook, parts, lo*f.Cols, r*f.Cols+col)
+	f.decodeRange(dst, &codebook, parts, lo*f.Cols, r*f.Cols+col)
 }
 
-// codebook is the codebook, as the weight means it.
+// codebook returns the value of each code.
 func (f *Bnb4) codebook(parts [][]byte) (codebook [16]float32) {
 	decodeF32(codebook[:], parts[bnbCodebook])
 	if f.Fp4 {
@@ -89,7 +89,7 @@ func (f *Bnb4) codebook(parts [][]byte) (codebook [16]float32) {
 	return codebook
 }
 
-// absmax is the scale of a block; from is the first block whose scale is there.
+// absmax returns the scale of a block. parts begin with the scale of block from.
 func (f *Bnb4) absmax(parts [][]byte, block, from int64) float32 {
 	if !f.Nested {
 		return math.Float32frombits(U32(parts[bnbAbsmax][4*(block-from):]))

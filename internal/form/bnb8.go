@@ -2,10 +2,10 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// Bnb8 is bitsandbytes' LLM.int8(): signed bytes with one absmax per row, which
-// stands for 127. Parts: codes, SCB.
+// Bnb8 is bitsandbytes' LLM.int8(): signed bytes with one absmax per row, which is the
+// value of code 127. Parts: codes, SCB.
 type Bnb8 struct {
-	own
+	independentRows
 	Cols int64
 }
 

@@ -7,11 +7,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A bulk reads consecutive numbers of a part by kernels, into the memory of
-// float32 numbers: machines that have kernels are little-endian.
+// A bulk converts consecutive numbers of a part to float32 by kernels. It may write
+// float32 values to memory as bytes, since machines with kernels are little-endian.
 type bulk func(o *asm.Ops, dst []float32, p []byte)
 
-// BulkOf is nil for types that are read one by one. A plain byte is an exponent.
+// BulkOf returns the bulk conversion of a type, nil if its numbers are read one by one. A
+// plain byte is an exponent.
 func BulkOf(d tensor.DType) bulk {
 	switch d {
 	case tensor.F16:
@@ -22,7 +23,7 @@ func BulkOf(d tensor.DType) bulk {
 		return func(_ *asm.Ops, dst []float32, p []byte) { copy(asm.Raw(dst), p) }
 	case tensor.F8E4M3:
 		return func(o *asm.Ops, dst []float32, p []byte) {
-			o.Float8(asm.E4M3, asm.F32, asm.Raw(dst), p, unscaled[:], max(1, len(p)))
+			o.Float8(asm.E4M3, asm.F32, asm.Raw(dst), p, unitScale[:], max(1, len(p)))
 		}
 	case tensor.I8:
 		return func(o *asm.Ops, dst []float32, p []byte) { writeI8(o, asm.F32, asm.Raw(dst), p, nil) }
@@ -34,7 +35,7 @@ func BulkOf(d tensor.DType) bulk {
 	return nil
 }
 
-// exponentBytes is [exponentByte] of many: the bits of FF are those of infinity.
+// exponentBytes is [ExponentByte] for many bytes. FF gives the bits of infinity.
 func exponentBytes(dst []float32, p []byte) {
 	for i, c := range p {
 		bits := uint32(c) << 23
@@ -45,19 +46,19 @@ func exponentBytes(dst []float32, p []byte) {
 	}
 }
 
-// fewNumbers are read faster one by one than by a kernel.
+// fewNumbers or less are read faster one by one than by a kernel.
 const fewNumbers = 8
 
-// A place is the k-th number of the row of a grid that serves row r of the weight, in the
-// bytes p, which begin with what row lo takes.
-type place struct {
+// A gridPos is the position of number k in the grid's row for row r of the weight. p
+// begins with the bytes that row lo needs.
+type gridPos struct {
 	p        []byte
 	lo, r, k int64
 }
 
-// fill reads numbers of a row of the grid, from a place on. The room is for
-// numbers as they are stored, if need be.
-func (g *Grid) fill(o *asm.Ops, dst []float32, from place, room []byte) {
+// fill reads numbers of a row of the grid, starting at from. room is scratch for numbers
+// in their stored type.
+func (g *Grid) fill(o *asm.Ops, dst []float32, from gridPos, room []byte) {
 	p, r, k := from.p, from.r, from.k
 	at := g.row(r)*g.Cols + k
 	if g.Whole == 0 {
@@ -81,9 +82,9 @@ func (g *Grid) fill(o *asm.Ops, dst []float32, from place, room []byte) {
 	}
 }
 
-// fillRows reads as many numbers of each of some rows at once, each from the k-th on of a
-// place. It is false where rows share theirs, or where nothing reads many.
-func (g *Grid) fillRows(o *asm.Ops, dst []float32, from place, rows int64, room []byte) bool {
+// fillRows reads dst for several rows at once, the same numbers of each, starting at
+// from. It returns false if rows share the numbers, or if there is no bulk conversion.
+func (g *Grid) fillRows(o *asm.Ops, dst []float32, from gridPos, rows int64, room []byte) bool {
 	bytes := int64(len(dst)) * g.Size
 	if g.Bulk == nil || g.line != nil || g.Whole != 0 || g.BlockRows != 1 || bytes > int64(len(room)) || o.Level() == asm.Generic {
 		return false

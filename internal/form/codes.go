@@ -6,8 +6,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 )
 
-// rowOf is rows of n elements that a codec decodes.
-func rowOf(n, elems, bytes int64, decode func([]float32, []byte)) Codes {
+// elementRows returns rows of n elements that are decoded by decode.
+func elementRows(n, elems, bytes int64, decode func([]float32, []byte)) Codes {
 	c := PlainRows(n/elems*bytes, decode)
 	if elems == 1 {
 		c.cut = func(dst []float32, row []byte, col int64) {
@@ -17,11 +17,11 @@ func rowOf(n, elems, bytes int64, decode func([]float32, []byte)) Codes {
 	return c
 }
 
-// Float8Row is rows of a format of eight bits.
+// Float8Row returns rows of 8-bit floats.
 func Float8Row(cols int64, f asm.Float) Codes {
-	c := rowOf(cols, 1, 1, f.Decode)
+	c := elementRows(cols, 1, 1, f.Decode)
 	c.bits, c.Kernel = 8, plainFloat8(f)
-	c.under = func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+	c.decodeScaled = func(o *asm.Ops, to asm.Type, dst, row []byte, u rowScales) bool {
 		row = row[:len(dst)/to.Size()]
 		switch {
 		case u.divides || u.op == asm.Affine:
@@ -36,45 +36,45 @@ func Float8Row(cols int64, f asm.Float) Codes {
 	return c
 }
 
-// unscaled and nothing are the scale and the zero point of codes that have none.
-var unscaled, nothing = [1]float32{1}, [1]float32{0}
+// unitScale and zeroPoint are used for codes without a scale and a zero point.
+var unitScale, zeroPoint = [1]float32{1}, [1]float32{0}
 
-// Int8Row is rows of signed bytes.
+// Int8Row returns rows of signed bytes.
 func Int8Row(cols int64) Codes {
-	c := rowOf(cols, 1, 1, decodeI8)
+	c := elementRows(cols, 1, 1, decodeI8)
 	c.bits = 8
-	c.under = underBytes(asm.Bytes{})
+	c.decodeScaled = scaledBytes(asm.Bytes{})
 	return c
 }
 
-// Fp4Row is rows of E2M1, two a byte, the low nibble first.
+// Fp4Row returns rows of E2M1 codes, two a byte, the low nibble first.
 func Fp4Row(cols int64) Codes {
 	c := nibbleRow(cols, func(code uint8) float32 { return asm.E2M1.Value(code) })
-	whole := rowOf(cols, 2, 1, decodeF4)
+	whole := elementRows(cols, 2, 1, decodeF4)
 	c.pick = whole.pick
 	return c
 }
 
-// Fp4PlusRow is the same where the library's table says plus zero for code 8.
+// Fp4PlusRow is Fp4Row for libraries in whose table code 8 is plus zero.
 func Fp4PlusRow(cols int64) Codes { return nibbleRow(cols, PlusValue) }
 
-// PlusValue is the number of a code of E2M1, minus zero made plus zero.
+// PlusValue returns the value of an E2M1 code, with minus zero replaced by plus zero.
 func PlusValue(code uint8) float32 { return asm.E2M1.Value(code) + 0 } // -0 + 0 is 0
 
-// nibbleRow is rows of codes of four bits, two a byte, the low nibble first.
+// nibbleRow returns rows of 4-bit codes, two a byte, the low nibble first.
 func nibbleRow(cols int64, value func(code uint8) float32) Codes {
 	codebook := codebookOf(value)
-	c := cutRows(cols/2, func(dst []float32, row []byte, col int64) {
+	c := cuttableRows(cols/2, func(dst []float32, row []byte, col int64) {
 		for i := range dst {
 			at := col + int64(i)
 			dst[i] = codebook[row[at/2]>>(at%2*4)&15]
 		}
 	})
-	c.bits, c.under = 4, underNibbles(false, value)
+	c.bits, c.decodeScaled = 4, scaledNibbles(false, value)
 	return c
 }
 
-// codebookOf is the numbers of sixteen codes.
+// codebookOf returns the values of sixteen codes.
 func codebookOf(value func(code uint8) float32) *[16]float32 {
 	codebook := new([16]float32)
 	for i := range codebook {
@@ -83,10 +83,10 @@ func codebookOf(value func(code uint8) float32) *[16]float32 {
 	return codebook
 }
 
-// StreamRow is rows of fields of a few bits in one stream, lowest bits first,
-// each row beginning with a word; bias is taken off each field.
+// StreamRow returns rows of fields in one stream of bits, lowest bits first; each row
+// begins with a new word. bias is subtracted from each field.
 func StreamRow(cols, bits, rowBytes int64, bias int32) Codes {
-	c := cutRows(rowBytes, func(dst []float32, row []byte, col int64) {
+	c := cuttableRows(rowBytes, func(dst []float32, row []byte, col int64) {
 		for i := range int64(len(dst)) {
 			at := (col + i) * bits
 			v := uint32(row[at/8]) >> (at % 8)
@@ -106,43 +106,42 @@ func StreamRow(cols, bits, rowBytes int64, bias int32) Codes {
 	}
 	switch {
 	case bits == 4:
-		nibbles, fields := underNibbles(false, func(code uint8) float32 { return float32(int32(code) - bias) }), underFields(c.unpack, bias)
-		c.under = func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+		nibbles, fields := scaledNibbles(false, func(code uint8) float32 { return float32(int32(code) - bias) }), scaledFields(c.unpack, bias)
+		c.decodeScaled = func(o *asm.Ops, to asm.Type, dst, row []byte, u rowScales) bool {
 			return nibbles(o, to, dst, row, u) || fields(o, to, dst, row, u)
 		}
 	case bits == 8 && (bias == 0 || bias == 128):
-		c.under = underBytes(asm.Bytes{Unsigned: true, Less: uint8(bias)})
+		c.decodeScaled = scaledBytes(asm.Bytes{Unsigned: true, Less: uint8(bias)})
 	case bits < 8:
-		c.under = underFields(c.unpack, bias)
+		c.decodeScaled = scaledFields(c.unpack, bias)
 	}
 	return c
 }
 
-// WordRow is rows of fields packed into words of 32 bits that no field crosses.
+// WordRow returns rows of fields packed into 32-bit words; no field crosses a word.
 func WordRow(bits, rowBytes int64, bias int32) Codes {
 	per := 32 / bits
-	c := cutRows(rowBytes, func(dst []float32, row []byte, col int64) {
+	c := cuttableRows(rowBytes, func(dst []float32, row []byte, col int64) {
 		for i := range int64(len(dst)) {
 			at := col + i
 			v := U32(row[4*(at/per):]) >> (at % per * bits)
 			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
 		}
 	})
-	c.bias, c.rooms = bias, 2
+	c.bias, c.roomBytes = bias, 2
 	c.unpack = func(o *asm.Ops, less uint8, dst, row, room []byte) {
 		room = room[:CeilDiv(int64(len(dst))*bits, 8)]
 		joinFields(room, row, bits)
 		o.Fields(int(bits), less, dst, room)
 	}
-	c.under = underFields(c.unpack, bias)
+	c.decodeScaled = scaledFields(c.unpack, bias)
 	return c
 }
 
-// joinFields closes the gap that each word of 32 bits has behind its last field.
+// joinFields removes the unused bits after the last field of each 32-bit word.
 func joinFields(dst, src []byte, bits int64) {
 	used := 32 / bits * bits
-	// What is left of four words, which are whole bytes, begins in one of eight bytes
-	// and ends in another.
+	// The used bits of four words are a whole number of bytes, between 8 and 16.
 	for ; len(src) >= 16 && len(dst) >= 16; dst, src = dst[used/2:], src[16:] {
 		mask := uint64(1)<<used - 1
 		a, b, c, d := uint64(U32(src))&mask, uint64(U32(src[4:]))&mask, uint64(U32(src[8:]))&mask, uint64(U32(src[12:]))&mask
@@ -163,8 +162,9 @@ func joinFields(dst, src []byte, bits int64) {
 	}
 }
 
-// cutRows is one stored row per row, unpacked from any column on.
-func cutRows(rowBytes int64, cut func(dst []float32, row []byte, col int64)) Codes {
+// cuttableRows returns rows of rowBytes bytes of which cut decodes the columns from col
+// on.
+func cuttableRows(rowBytes int64, cut func(dst []float32, row []byte, col int64)) Codes {
 	c := PlainRows(rowBytes, func(dst []float32, src []byte) { cut(dst, src, 0) })
 	c.cut = cut
 	return c

@@ -6,9 +6,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 )
 
-// A request is rows of a weight, decoded by a table of kernels: the rows [lo, hi)
-// in the type to, from the bytes of the parts that these rows need. What decodes
-// some of them is asked by a request whose parts begin with the same row lo.
+// A request asks for the rows [lo, hi) of a weight in the type to, decoded by the kernels
+// of o. parts hold the bytes that these rows need. A request for a part of the rows keeps
+// lo and parts.
 type request struct {
 	o       *asm.Ops
 	dst     []byte
@@ -18,20 +18,19 @@ type request struct {
 	scratch []float32
 }
 
-// into is the request with another destination.
+// into returns the request with another destination.
 func (q request) into(dst []byte) request {
 	q.dst = dst
 	return q
 }
 
-// of is the request for rows of other parts.
-func (q request) of(parts [][]byte, lo, hi int64) request {
+// withParts returns the request for the rows [lo, hi) of other parts.
+func (q request) withParts(parts [][]byte, lo, hi int64) request {
 	q.parts, q.lo, q.hi = parts, lo, hi
 	return q
 }
 
-// put decodes rows of a form by its kernels, or else by what they are compared
-// with.
+// put decodes rows by kernels, or by the reference if the form has none.
 func put(f Form, q request) {
 	if f.direct(q) {
 		return
@@ -45,17 +44,17 @@ func (f *BlockForm) direct(q request) bool {
 		return false
 	}
 	if f.MatrixRows > 0 {
-		return f.byFactor(q)
+		return f.directFactor(q)
 	}
 	f.Codes.Kernel(q.o, q.to, q.dst, q.parts[0][:(q.hi-q.lo)*f.Codes.rowBytes], asm.Raw(q.scratch))
 	return true
 }
 
-// byFactor decodes some numbers at a time, and multiplies them.
-func (f *BlockForm) byFactor(q request) bool {
-	const most, least = 1024, 64 // a block
+// directFactor decodes some numbers at a time and multiplies them by their factor.
+func (f *BlockForm) directFactor(q request) bool {
+	const most, least = 1024, 64 // least is a block
 	n := min(most, int64(len(q.scratch))/3/least*least)
-	if n == 0 || q.o.Level() == asm.Generic { // which is of any order of bytes
+	if n == 0 || q.o.Level() == asm.Generic { // Generic runs on any byte order
 		return false
 	}
 	numbers, s, none := q.scratch[:n], q.scratch[n:2*n], q.scratch[2*n:3*n]
@@ -76,18 +75,18 @@ func (f *BlockForm) byFactor(q request) bool {
 	return true
 }
 
-// An under is the scales of a row: the numbers of run k are columns k*run on.
-type under struct {
+// rowScales are the scales of a row: number k is for the columns from k*run on.
+type rowScales struct {
 	op              asm.Op
-	divides         bool // there is no such operation
+	divides         bool // divide by the scale, instead of op
 	scales, seconds []float32
 	run             int
-	sub             int64  // which of the rows of a stored row it is
-	codes           []byte // room for a byte for each column, or for more of them
+	sub             int64  // index of the row in its stored row
+	codes           []byte // at least one byte for each column
 }
 
-func underBytes(b asm.Bytes) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
-	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+func scaledBytes(b asm.Bytes) func(*asm.Ops, asm.Type, []byte, []byte, rowScales) bool {
+	return func(o *asm.Ops, to asm.Type, dst, row []byte, u rowScales) bool {
 		b := b
 		b.Op = u.op
 		if !u.divides {
@@ -97,35 +96,35 @@ func underBytes(b asm.Bytes) func(*asm.Ops, asm.Type, []byte, []byte, under) boo
 	}
 }
 
-// underFields is fields of less than eight bits, less a bias.
-func underFields(unpack func(o *asm.Ops, less uint8, dst, row, room []byte), bias int32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
-	signed := underBytes(asm.Bytes{})
-	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+// scaledFields decodes fields of less than eight bits, minus a bias.
+func scaledFields(unpack func(o *asm.Ops, less uint8, dst, row, room []byte), bias int32) func(*asm.Ops, asm.Type, []byte, []byte, rowScales) bool {
+	signed := scaledBytes(asm.Bytes{})
+	return func(o *asm.Ops, to asm.Type, dst, row []byte, u rowScales) bool {
 		n := len(dst) / to.Size()
 		unpack(o, uint8(bias), u.codes[:n], row, u.codes[n:])
 		return signed(o, to, dst, u.codes[:n], u)
 	}
 }
 
-// underHalfBytes is codes of four bits, one of each byte: the first row of a
-// stored one has the lower nibbles.
-func underHalfBytes(value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
+// scaledHalfBytes decodes 4-bit codes of two rows that share bytes; the first row has the
+// low nibbles.
+func scaledHalfBytes(value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, rowScales) bool {
 	codebook := codebookOf(value)
-	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+	return func(o *asm.Ops, to asm.Type, dst, row []byte, u rowScales) bool {
 		if u.op != asm.Scale || u.divides {
 			return false
 		}
-		clear(u.seconds) // a number less zero is that number
+		clear(u.seconds) // subtracting zero changes nothing
 		o.HalfBytes(asm.HalfBytes{From: uint8(4 * u.sub), Codebook: codebook}, to, dst, row[:len(dst)/to.Size()], asm.Runs{Scales: u.scales, Seconds: u.seconds, Length: u.run})
 		return true
 	}
 }
 
-// underNibbles is codes of four bits, the first of two in the low nibble, or in
-// the high one.
-func underNibbles(high bool, value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
+// scaledNibbles decodes 4-bit codes, the first of two in the low nibble, or in the high
+// one.
+func scaledNibbles(high bool, value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, rowScales) bool {
 	codebook := codebookOf(value)
-	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+	return func(o *asm.Ops, to asm.Type, dst, row []byte, u rowScales) bool {
 		if u.run%2 != 0 || u.divides {
 			return false
 		}
@@ -134,48 +133,48 @@ func underNibbles(high bool, value func(code uint8) float32) func(*asm.Ops, asm.
 	}
 }
 
-// direct takes rows one by one; the scratch holds the scales of a row.
+// direct decodes one row at a time; the scratch holds the scales of a row.
 func (f *Scaled) direct(q request) bool {
 	switch {
-	case f.Codes.under == nil:
+	case f.Codes.decodeScaled == nil:
 		return false
 	case f.Columns:
-		return f.indexed(q, q.lo)
+		return f.decodeIndexed(q, q.lo)
 	case f.Scales.BlockCols < 2:
-		return f.byColumn(q)
+		return f.directColumns(q)
 	}
 	return f.rows(q, q.lo)
 }
 
-// rows decodes the rows [from, hi) by what the rows from lo need.
+// rows decodes the rows [from, hi); the parts begin with row lo.
 func (f *Scaled) rows(q request, from int64) bool {
 	blocks := CeilDiv(f.Cols, f.Scales.BlockCols)
-	room := max(1, f.Codes.rooms) * f.Cols
+	room := max(1, f.Codes.roomBytes) * f.Cols
 	if 2*blocks+CeilDiv(room, 4) > int64(len(q.scratch)) {
 		return false
 	}
-	u := under{scales: q.scratch[:blocks], seconds: q.scratch[blocks : 2*blocks], run: int(f.Scales.BlockCols), codes: asm.Raw(q.scratch[2*blocks:])[:room]}
+	u := rowScales{scales: q.scratch[:blocks], seconds: q.scratch[blocks : 2*blocks], run: int(f.Scales.BlockCols), codes: asm.Raw(q.scratch[2*blocks:])[:room]}
 	u.op, u.divides = f.Op, f.Inverse
 	rowBytes := f.Cols * int64(q.to.Size())
 	for r := from; r < q.hi; r++ {
-		if r == from || f.changes(r) {
+		if r == from || f.newScales(r) {
 			f.fill(q.o, u, q.parts, q.lo, r, 0)
 		}
 		u.sub = r % f.Codes.perRow
-		if !f.Codes.under(q.o, q.to, q.dst[(r-from)*rowBytes:][:rowBytes], f.stored(q.parts[0], q.lo, r), u) {
+		if !f.Codes.decodeScaled(q.o, q.to, q.dst[(r-from)*rowBytes:][:rowBytes], f.stored(q.parts[0], q.lo, r), u) {
 			return false
 		}
 	}
 	return true
 }
 
-// fill reads the numbers of the blocks of a row from the k-th on: what pair
-// gives of each.
-func (f *Scaled) fill(o *asm.Ops, u under, parts [][]byte, lo, r, k int64) {
-	f.Scales.fill(o, u.scales, place{parts[1], lo, r, k}, u.codes)
+// fill reads the scales and zero points of the blocks of row r from block k on, as pair
+// does for one block.
+func (f *Scaled) fill(o *asm.Ops, u rowScales, parts [][]byte, lo, r, k int64) {
+	f.Scales.fill(o, u.scales, gridPos{parts[1], lo, r, k}, u.codes)
 	next := 2
 	if f.Seconds != nil {
-		f.Seconds.fill(o, u.seconds, place{parts[next], lo, r, k}, u.codes)
+		f.Seconds.fill(o, u.seconds, gridPos{parts[next], lo, r, k}, u.codes)
 		next++
 	}
 	if f.Global == nil {
@@ -191,8 +190,8 @@ func (f *Scaled) fill(o *asm.Ops, u under, parts [][]byte, lo, r, k int64) {
 	}
 }
 
-// changes reports whether row r has other scales than the row before it.
-func (f *Scaled) changes(r int64) bool {
+// newScales reports whether row r has other scales than the row before it.
+func (f *Scaled) newScales(r int64) bool {
 	for _, g := range [...]*Grid{&f.Scales, f.Seconds, f.Global} {
 		if g != nil && g.row(r) != g.row(r-1) {
 			return true
@@ -207,19 +206,19 @@ func (f *Bnb8) direct(q request) bool {
 	}
 	scales := q.scratch[:q.hi-q.lo]
 	decodeF32(scales, q.parts[1][:4*(q.hi-q.lo)])
-	q.o.Bytes(asm.Bytes{Last: &last127}, q.to, q.dst, q.parts[0][:(q.hi-q.lo)*f.Cols], asm.Runs{Scales: scales, Length: int(f.Cols)})
+	q.o.Bytes(asm.Bytes{Last: &scale127}, q.to, q.dst, q.parts[0][:(q.hi-q.lo)*f.Cols], asm.Runs{Scales: scales, Length: int(f.Cols)})
 	return true
 }
 
-// last127 is per127 at an address.
-var last127 = Per127
+// scale127 is Per127 as a variable, of which a slice can be made.
+var scale127 = Per127
 
-// direct takes what a range has of its first block, and then whole blocks.
+// direct decodes the rest of a block that the range begins in, and then whole blocks.
 func (f *Bnb4) direct(q request) bool {
 	first, end := q.lo*f.Cols, q.hi*f.Cols
 	blocks := CeilDiv(end, f.Block) - first/f.Block
 	if first%2 != 0 || f.Block%2 != 0 {
-		return f.odd(q, first, end)
+		return f.unaligned(q, first, end)
 	}
 	if blocks+16 > int64(len(q.scratch)) {
 		return false
@@ -239,8 +238,8 @@ func (f *Bnb4) direct(q request) bool {
 	return true
 }
 
-// absmaxes fills in the scales of the blocks from one on; base is the first whose
-// scale is there.
+// absmaxes reads the scales of the blocks from block from on; the parts begin with the
+// scale of block base.
 func (f *Bnb4) absmaxes(scales []float32, parts [][]byte, base, from int64) {
 	absmax := parts[bnbAbsmax]
 	if !f.Nested {

@@ -2,18 +2,18 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/asm"
 
-// Where each number of a row has a scale of its own the codes are decoded as
-// they are, and then joined with their scales.
+// If every number of a row has a scale of its own, the codes are decoded without scales
+// first and then combined with them.
 
-// A row has what a row of a weight takes beside its bytes, of scratch.
+// A row is the scratch for one row of a weight.
 type row struct {
-	numbers, scales, seconds []float32 // of each column
-	codes                    []byte    // room for a byte for each column, or for more of them
-	one, none                []float32 // the numbers of codes that have none
+	numbers, scales, seconds []float32 // one for each column
+	codes                    []byte    // at least one byte for each column
+	one, none                []float32 // unit scale and zero point
 }
 
-// rowOfScratch is false where there is less.
-func rowOfScratch(cols, rooms int64, scratch []float32) (w row, ok bool) {
+// newRow divides scratch; ok is false if there is too little.
+func newRow(cols, rooms int64, scratch []float32) (w row, ok bool) {
 	words := CeilDiv(max(1, rooms)*cols, 4)
 	if 3*cols+words+2 > int64(len(scratch)) {
 		return w, false
@@ -27,17 +27,17 @@ func rowOfScratch(cols, rooms int64, scratch []float32) (w row, ok bool) {
 	return w, true
 }
 
-// plain decodes the codes of row r as numbers.
+// plain decodes the codes of row r without scales.
 func (f *Scaled) plain(o *asm.Ops, w *row, parts [][]byte, lo, r int64) bool {
-	if o.Level() == asm.Generic { // of any order of bytes
+	if o.Level() == asm.Generic { // Generic runs on any byte order
 		f.Codes.row(w.numbers, parts[0], lo, r)
 		return true
 	}
-	u := under{scales: w.one, seconds: w.none, run: len(w.numbers), codes: w.codes, sub: r % f.Codes.perRow}
-	return f.Codes.under(o, asm.F32, asm.Raw(w.numbers), f.stored(parts[0], lo, r), u)
+	u := rowScales{scales: w.one, seconds: w.none, run: len(w.numbers), codes: w.codes, sub: r % f.Codes.perRow}
+	return f.Codes.decodeScaled(o, asm.F32, asm.Raw(w.numbers), f.stored(parts[0], lo, r), u)
 }
 
-// stored is the stored row of row r.
+// stored returns the stored row of row r.
 func (f *Scaled) stored(p []byte, lo, r int64) []byte {
 	if f.Codes.perRow == 1 {
 		return p[(r-lo)*f.Codes.rowBytes:][:f.Codes.rowBytes]
@@ -45,17 +45,17 @@ func (f *Scaled) stored(p []byte, lo, r int64) []byte {
 	return p[(r/f.Codes.perRow-lo/f.Codes.perRow)*f.Codes.rowBytes:][:f.Codes.rowBytes]
 }
 
-// byColumn is a scale for each column.
-func (f *Scaled) byColumn(q request) bool {
-	w, ok := rowOfScratch(f.Cols, f.Codes.rooms, q.scratch)
+// directColumns decodes rows with a scale for each column.
+func (f *Scaled) directColumns(q request) bool {
+	w, ok := newRow(f.Cols, f.Codes.roomBytes, q.scratch)
 	if !ok || f.Inverse || f.Op > asm.Shift {
 		return false
 	}
 	clear(w.seconds)
 	size := f.Cols * int64(q.to.Size())
 	for r := q.lo; r < q.hi; r++ {
-		if r == q.lo || f.changes(r) {
-			f.fill(q.o, under{scales: w.scales, seconds: w.seconds, codes: w.codes}, q.parts, q.lo, r, 0)
+		if r == q.lo || f.newScales(r) {
+			f.fill(q.o, rowScales{scales: w.scales, seconds: w.seconds, codes: w.codes}, q.parts, q.lo, r, 0)
 		}
 		if !f.plain(q.o, &w, q.parts, q.lo, r) {
 			return false

@@ -2,7 +2,7 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/asm"
 
-// shift is where field k of a stored number is.
+// shift returns the bit offset of field k in a stored number.
 func (f *HQQ) shift(k int64) int {
 	if f.Bits == 3 {
 		return int(27 - 3*k)
@@ -10,21 +10,21 @@ func (f *HQQ) shift(k int64) int {
 	return int(8 - f.Bits*(k+1))
 }
 
-// direct takes whole groups together, and what a range has of others by itself.
+// direct decodes whole groups together, and elements of other groups one by one.
 func (f *HQQ) direct(q request) bool {
 	from, end, size := q.lo*f.cols, q.hi*f.cols, int64(q.to.Size())
 	if f.ByColumn {
-		return f.apiece(q, from, end)
+		return f.perElement(q, from, end)
 	}
 	first := min(CeilDiv(from, f.Width)*f.Width, end)
 	last := max(first, end/f.Width*f.Width)
-	return f.apiece(q.into(q.dst[:(first-from)*size]), from, first) &&
+	return f.perElement(q.into(q.dst[:(first-from)*size]), from, first) &&
 		f.groupwise(q.into(q.dst[(first-from)*size:][:(last-first)*size]), first, last) &&
-		f.apiece(q.into(q.dst[(last-from)*size:]), last, end)
+		f.perElement(q.into(q.dst[(last-from)*size:]), last, end)
 }
 
-// groupwise takes pieces that lie in one field of the stored numbers, group by
-// group.
+// groupwise decodes elements [from, end) in pieces that are in the same field of the
+// stored numbers, group by group.
 func (f *HQQ) groupwise(q request, from, end int64) bool {
 	size, stored := int64(q.to.Size()), f.storedSize()
 	most := min(end-from, max(f.Width, hqqAtOnce/f.Width*f.Width)) // numbers
@@ -55,10 +55,10 @@ func (f *HQQ) groupwise(q request, from, end int64) bool {
 	return true
 }
 
-// hqqAtOnce is how many numbers pass through scratch together.
+// hqqAtOnce is how many numbers are in scratch at a time.
 const hqqAtOnce = 2048
 
-// codebook is the numbers of the lowest bits of a byte.
+// codebook returns the values of the lowest bits of a byte.
 func (f *HQQ) codebook() (codebook [16]float32) {
 	for i := range codebook {
 		codebook[i] = float32(i & (1<<f.Bits - 1))
@@ -77,9 +77,11 @@ func (f *HQQ) numbers(o *asm.Ops, dst []float32, p []byte, i int64) {
 	}
 }
 
-// apiece decodes the numbers [from, end): each has a scale of its own, or a copy.
-func (f *HQQ) apiece(q request, from, end int64) bool {
-	// A number has itself, its scale, its zero point, its code, and there is one zero.
+// perElement decodes the elements [from, end), each with a copy of its scale and zero
+// point.
+func (f *HQQ) perElement(q request, from, end int64) bool {
+	// An element takes its value, scale, zero point and one byte of code, which is 13/4
+	// floats; two more are constants.
 	most := min(end-from, hqqAtOnce, (int64(len(q.scratch))-2)*4/13)
 	if most < 1 {
 		return from == end
@@ -105,18 +107,18 @@ func (f *HQQ) apiece(q request, from, end int64) bool {
 	return true
 }
 
-// hqqRoom is what codes take to become numbers: a byte for each, a zero point of zero, and
-// the numbers of codes below a byte.
+// hqqRoom is the scratch in which codes become numbers: a byte for each, a zero, and the
+// values of narrow codes.
 type hqqRoom struct {
 	bytes    []byte
 	none     []float32
 	codebook *[16]float32
 }
 
-// plain reads codes of a row, from column col on, as numbers.
+// plain decodes the codes of a row from column col on, without scales.
 func (f *HQQ) plain(q request, w hqqRoom, dst []float32, row, col int64) {
 	p, o := q.parts[0], q.o
-	if o.Level() == asm.Generic { // of any order of bytes
+	if o.Level() == asm.Generic { // Generic runs on any byte order
 		for k := range dst {
 			dst[k] = f.code(p, row, col+int64(k))
 		}
@@ -127,15 +129,15 @@ func (f *HQQ) plain(q request, w hqqRoom, dst []float32, row, col int64) {
 	switch f.Bits {
 	case 3:
 		o.Pick(shift, 3, w.bytes[:n], codes)
-		o.Bytes(asm.Bytes{}, asm.F32, asm.Raw(dst), w.bytes[:n], asm.Runs{Scales: unscaled[:], Length: n})
+		o.Bytes(asm.Bytes{}, asm.F32, asm.Raw(dst), w.bytes[:n], asm.Runs{Scales: unitScale[:], Length: n})
 	case 8:
-		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), codes, asm.Runs{Scales: unscaled[:], Seconds: w.none, Length: n})
+		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), codes, asm.Runs{Scales: unitScale[:], Seconds: w.none, Length: n})
 	default:
-		o.HalfBytes(asm.HalfBytes{From: uint8(shift), Codebook: w.codebook}, asm.F32, asm.Raw(dst), codes, asm.Runs{Scales: unscaled[:], Seconds: w.none, Length: n})
+		o.HalfBytes(asm.HalfBytes{From: uint8(shift), Codebook: w.codebook}, asm.F32, asm.Raw(dst), codes, asm.Runs{Scales: unitScale[:], Seconds: w.none, Length: n})
 	}
 }
 
-// storedSize is the bytes of a stored number.
+// storedSize returns the size of a stored number in bytes.
 func (f *HQQ) storedSize() int64 {
 	if f.Bits == 3 {
 		return 4

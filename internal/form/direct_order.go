@@ -6,19 +6,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 )
 
-// Columns that were quantized out of order say their group each. Their codes
-// become columns of words, as GPTQ stores them, so that one load brings the numbers
-// of a group for several rows; those of any other width than four bits become
-// bytes first.
+// Columns that were quantized out of order have a group index each. Their codes are
+// rearranged as columns of words, as GPTQ stores them, so that one load gets the codes of
+// a group for several rows. Codes of other widths than four bits become bytes first.
 
-// indexed is a group for each column. It decodes the rows [from, hi) by what the
-// rows from lo need.
-func (f *Scaled) indexed(q request, from int64) bool {
+// decodeIndexed decodes the rows [from, hi) of a weight with a group index for each
+// column; the parts begin with row lo.
+func (f *Scaled) decodeIndexed(q request, from int64) bool {
 	bits := int64(8)
 	if f.Codes.bits == 4 && f.Cols%8 == 0 {
 		bits = 4
 	}
-	const tail = 3 // columns behind the last word, at most
+	const tail = 3 // columns after the last word, at most
 	words, groups, stride := f.Cols*bits/32, f.Scales.Cols, CeilDiv(f.Cols, 4)+16
 	fixed, each := f.Cols+tail, words+5*groups
 	if bits != f.Codes.bits {
@@ -37,7 +36,7 @@ func (f *Scaled) indexed(q request, from int64) bool {
 	whole, size := words*32/bits, f.Cols*int64(q.to.Size())
 	for at := from; at < q.hi; at += n {
 		n := min(n, q.hi-at)
-		g := groupNumbersIn(numbers, n*groups)
+		g := splitGroupNumbers(numbers, n*groups)
 		f.groupsOfRows(q, g, at, n)
 		codes, apart := q.parts[0][(at-q.lo)*f.Codes.rowBytes:], f.Codes.rowBytes
 		if bits != f.Codes.bits {
@@ -55,8 +54,8 @@ func (f *Scaled) indexed(q request, from int64) bool {
 	return true
 }
 
-// cutIndexed takes some columns, whole words of codes of any width, as a weight of
-// their own.
+// cutIndexed decodes some columns, whose codes fill whole words, as a weight of their
+// own.
 func (f *Scaled) cutIndexed(q request, a area) bool {
 	col, n := a.col, a.cols
 	if f.Codes.bits == 0 || col%8 != 0 || n%8 != 0 {
@@ -66,13 +65,14 @@ func (f *Scaled) cutIndexed(q request, a area) bool {
 	s.Cols = n
 	copy(own[:], q.parts)
 	own[0], own[last] = q.parts[0][col*f.Codes.bits/8:], q.parts[last][4*col:]
-	return s.indexed(q.of(own[:last+1], q.lo, a.row+a.rows), a.row)
+	return s.decodeIndexed(q.withParts(own[:last+1], q.lo, a.row+a.rows), a.row)
 }
 
-// unpackRows gives the codes of n rows a byte each; rows begin stride bytes apart.
+// unpackRows returns the codes of n rows with a byte each; rows of src begin stride bytes
+// apart.
 func (f *Scaled) unpackRows(o *asm.Ops, room, src []byte, n, stride int64) []byte {
 	more, size := room[n*stride:][:stride], f.Codes.rowBytes
-	if f.Codes.bits > 0 { // these may be some columns
+	if f.Codes.bits > 0 { // src may be only some of the columns
 		size = CeilDiv(f.Cols*f.Codes.bits, 8)
 	}
 	for i := range n {
@@ -81,33 +81,34 @@ func (f *Scaled) unpackRows(o *asm.Ops, room, src []byte, n, stride int64) []byt
 	return room[:n*stride]
 }
 
-// groupNumbers are the scales and zero points of groups, and room for what they are made of.
+// groupNumbers are the scales and zero points of groups, and scratch to compute them.
 type groupNumbers struct {
 	scales, zeros, room []float32
 }
 
-// groupNumbersIn parts memory for n scales, n zero points and the room that is left.
-func groupNumbersIn(p []float32, n int64) groupNumbers {
+// splitGroupNumbers divides p into n scales, n zero points and scratch.
+func splitGroupNumbers(p []float32, n int64) groupNumbers {
 	return groupNumbers{p[:n], p[n : 2*n], p[2*n:]}
 }
 
-// groupsOfRows fills in the numbers of n rows from row at on, those of a group together.
+// groupsOfRows reads the scales and zero points of n rows from row at on, ordered by
+// group.
 func (f *Scaled) groupsOfRows(q request, to groupNumbers, at, n int64) {
 	groups := f.Scales.Cols
 	scales, seconds := to.room[:n*groups], to.room[n*groups:2*n*groups]
 	clear(seconds)
 	for i := range n {
-		f.fill(q.o, under{scales: scales[i*groups:][:groups], seconds: seconds[i*groups:][:groups]}, q.parts, q.lo, at+i, 0)
+		f.fill(q.o, rowScales{scales: scales[i*groups:][:groups], seconds: seconds[i*groups:][:groups]}, q.parts, q.lo, at+i, 0)
 	}
-	for i := range seconds { // both are small whole numbers
+	for i := range seconds { // both are small integers
 		seconds[i] += float32(f.Codes.bias)
 	}
 	q.o.Transpose(4, asm.Raw(to.scales), asm.Raw(scales), int(n), int(groups), asm.Strides{To: int(4 * n), From: int(4 * groups)})
 	q.o.Transpose(4, asm.Raw(to.zeros), asm.Raw(seconds), int(n), int(groups), asm.Strides{To: int(4 * n), From: int(4 * groups)})
 }
 
-// outOfOrder decodes columns of words by the group of each input.
-func (f *GPTQ) outOfOrder(q request) bool {
+// decodeIndexed decodes columns of words with a group index for each input.
+func (f *GPTQ) decodeIndexed(q request) bool {
 	bits, size, each := int64(8), f.In*int64(q.to.Size()), 5*f.Groups
 	switch f.Bits {
 	case 4:
@@ -131,7 +132,7 @@ func (f *GPTQ) outOfOrder(q request) bool {
 	numbers, rest := q.scratch[f.In:][:5*n*f.Groups], q.scratch[f.In+5*n*f.Groups:]
 	for at := q.lo; at < q.hi; at += n {
 		n := min(n, q.hi-at)
-		g := groupNumbersIn(numbers[:5*n*f.Groups], n*f.Groups)
+		g := splitGroupNumbers(numbers[:5*n*f.Groups], n*f.Groups)
 		f.rowsOfNumbers(q, g, at, n)
 		words, apart := q.parts[gptqWeight][4*at:], f.Out
 		if bits != f.Bits {
@@ -143,14 +144,14 @@ func (f *GPTQ) outOfOrder(q request) bool {
 	return true
 }
 
-// streamWords and byteWords are how far rows of codes as they are, and of a byte
-// each, lie apart in scratch: not a power of two, or they would share their cache
-// lines.
+// streamWords and byteWords are the distances in scratch between rows of packed codes and
+// of one byte per code. They are not powers of two, which would map rows to the same
+// cache lines.
 func (f *GPTQ) streamWords() int64 { return f.In*f.Bits/32 + 16 }
 func (f *GPTQ) byteWords() int64   { return f.In/4 + 16 }
 
-// byteColumns makes columns of words of four bytes, a code each, of those of n
-// outputs.
+// byteColumns rearranges the codes of n outputs as columns of words of four bytes, one
+// code a byte.
 func (f *GPTQ) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int64) []byte {
 	from, to, words := 4*f.streamWords(), 4*f.byteWords(), f.In*f.Bits/32
 	stream, room := asm.Raw(room[:n*from/4]), room[n*from/4:]
@@ -163,10 +164,9 @@ func (f *GPTQ) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int
 	return columns
 }
 
-// rowsOfNumbers fills in the scales and zero points of n outputs, those of a
-// group together.
+// rowsOfNumbers reads the scales and zero points of n outputs, ordered by group.
 func (f *GPTQ) rowsOfNumbers(q request, to groupNumbers, at, n int64) {
-	scales, zeros, whole := q.parts[gptqScales], q.parts[gptqZeros], f.wholeWords(q.o, at, n)
+	scales, zeros, whole := q.parts[gptqScales], q.parts[gptqZeros], f.canUnpackZeros(q.o, at, n)
 	if whole {
 		f.rowsOfZeros(q.o, to.zeros, asm.Raw(to.room), zeros, at, n)
 	}
@@ -185,13 +185,13 @@ func (f *GPTQ) rowsOfNumbers(q request, to groupNumbers, at, n int64) {
 	}
 }
 
-// wholeWords reports outputs whose zero points kernels can unpack.
-func (f *GPTQ) wholeWords(o *asm.Ops, at, n int64) bool {
+// canUnpackZeros reports whether kernels can unpack the zero points of these outputs.
+func (f *GPTQ) canUnpackZeros(o *asm.Ops, at, n int64) bool {
 	return at*f.Bits%32 == 0 && n*f.Bits%32 == 0 && o.Level() != asm.Generic
 }
 
-// rowsOfZeros is the zero points of outputs whose fields are whole words: the words
-// of all groups are unpacked together.
+// rowsOfZeros reads the zero points of outputs whose fields fill whole words, unpacking
+// the words of all groups together.
 func (f *GPTQ) rowsOfZeros(o *asm.Ops, z []float32, room, p []byte, at, n int64) {
 	size := n * f.Bits / 8
 	words, codes := room[:f.Groups*size], room[f.Groups*size:][:f.Groups*n]
@@ -205,7 +205,7 @@ func (f *GPTQ) rowsOfZeros(o *asm.Ops, z []float32, room, p []byte, at, n int64)
 	switch {
 	case f.Bits == 8:
 		codes = words
-	case f.OldZeros && ones == 0: // one more, and then as many bits as before
+	case f.OldZeros && ones == 0: // add one and keep the number of bits
 		o.Fields(int(f.Bits), 0xFF, codes, words)
 		for i := range codes {
 			codes[i] &= 1<<f.Bits - 1
@@ -213,5 +213,5 @@ func (f *GPTQ) rowsOfZeros(o *asm.Ops, z []float32, room, p []byte, at, n int64)
 	default:
 		o.Fields(int(f.Bits), 0, codes, words)
 	}
-	o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(z), codes, asm.Runs{Scales: unscaled[:], Seconds: nothing[:], Length: max(1, len(codes))})
+	o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(z), codes, asm.Runs{Scales: unitScale[:], Seconds: zeroPoint[:], Length: max(1, len(codes))})
 }

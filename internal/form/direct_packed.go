@@ -2,21 +2,21 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/asm"
 
-// The numbers that codes of four bits count.
-var counted = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+// nibbleValues are the values of unsigned 4-bit codes.
+var nibbleValues = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// outputsAtOnce is how many columns of packed words are transposed into rows at a
-// time: the words of some cache lines.
+// outputsAtOnce is how many columns of packed words are transposed into rows at a time:
+// the words of some cache lines.
 const outputsAtOnce = 64
 
-// direct turns words of columns into rows, which are then codes in a stream,
-// and decodes those group by group.
+// direct transposes columns of words into rows, which are then streams of codes, and
+// decodes them group by group.
 func (f *GPTQ) direct(q request) bool {
 	if len(q.parts) > gptqIndex && !f.inOrder(q.parts[gptqIndex], 0, f.In) {
-		return f.outOfOrder(q)
+		return f.decodeIndexed(q)
 	}
-	// Rows are not a power of two apart: they would share their cache lines. Short
-	// ones follow each other, and are decoded together.
+	// The distance of rows must not be a power of two, which would map them to the same
+	// cache lines. Short rows are adjacent, and decoded together.
 	words, n := f.In*f.Bits/32, min(outputsAtOnce, q.hi-q.lo)
 	stride, rows := words+16, int64(1)
 	if f.In <= shortRow && f.In%f.GroupSize == 0 {
@@ -31,7 +31,7 @@ func (f *GPTQ) direct(q request) bool {
 	for at := q.lo; at < q.hi; at += n {
 		n := min(n, q.hi-at)
 		q.o.Transpose(4, stream, q.parts[gptqWeight][4*at:], int(words), int(n), asm.Strides{To: int(4 * stride), From: int(4 * f.Out)})
-		g := groupNumbersIn(numbers[:4*n*f.Groups], n*f.Groups)
+		g := splitGroupNumbers(numbers[:4*n*f.Groups], n*f.Groups)
 		f.numbers(q, g, at, n)
 		for i := int64(0); i < n; i += rows {
 			k := min(rows, n-i)
@@ -42,14 +42,14 @@ func (f *GPTQ) direct(q request) bool {
 	return true
 }
 
-// shortRow is how many codes of an output are too few for a call of their own.
+// shortRow is the number of codes of an output below which outputs are decoded together.
 const shortRow = 512
 
-// row decodes one output, or more whose codes follow each other.
+// row decodes one output, or several whose codes are adjacent.
 func (f *GPTQ) row(q request, stream, codes []byte, s, z []float32) {
 	switch {
 	case f.Bits == 4 && f.GroupSize%2 == 0:
-		q.o.Nibbles(asm.Nibbles{Op: asm.Shift, Codebook: &counted}, q.to, q.dst, stream, asm.Runs{Scales: s, Seconds: z, Length: int(f.GroupSize)})
+		q.o.Nibbles(asm.Nibbles{Op: asm.Shift, Codebook: &nibbleValues}, q.to, q.dst, stream, asm.Runs{Scales: s, Seconds: z, Length: int(f.GroupSize)})
 	case f.Bits == 8:
 		q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, q.dst, stream, asm.Runs{Scales: s, Seconds: z, Length: int(f.GroupSize)})
 	default:
@@ -58,7 +58,8 @@ func (f *GPTQ) row(q request, stream, codes []byte, s, z []float32) {
 	}
 }
 
-// inOrder reports an index that says of n inputs, from one on, what no index says.
+// inOrder reports whether the index of the n inputs from i on is the same as without an
+// index.
 func (f *GPTQ) inOrder(index []byte, i, n int64) bool {
 	for last := i + n; i < last; {
 		g := i / f.GroupSize
@@ -71,12 +72,11 @@ func (f *GPTQ) inOrder(index []byte, i, n int64) bool {
 	return true
 }
 
-// numbers fills in the scales and zero points of the groups of n outputs, those
-// of an output together.
+// numbers reads the scales and zero points of n outputs, ordered by output.
 func (f *GPTQ) numbers(q request, to groupNumbers, at, n int64) {
 	zeros, m := to.zeros, len(to.zeros)
-	f.matrix().columns(q.o, to.scales, zeros, q.parts[gptqScales], at, n)
-	if rows := to.room[:m]; f.wholeWords(q.o, at, n) {
+	f.scaleMatrix().columns(q.o, to.scales, zeros, q.parts[gptqScales], at, n)
+	if rows := to.room[:m]; f.canUnpackZeros(q.o, at, n) {
 		f.rowsOfZeros(q.o, rows, asm.Raw(to.room[m:]), q.parts[gptqZeros], at, n)
 		q.o.Transpose(4, asm.Raw(zeros), asm.Raw(rows), int(f.Groups), int(n), asm.Strides{To: int(4 * f.Groups), From: int(4 * n)})
 		return
@@ -84,8 +84,8 @@ func (f *GPTQ) numbers(q request, to groupNumbers, at, n int64) {
 	f.zeros(zeros, q.parts[gptqZeros], at, n)
 }
 
-// zeros fills in the zero points of n outputs, group by group: those of an output
-// lie far apart.
+// zeros reads the zero points of n outputs, group by group, since those of an output are
+// far apart.
 func (f *GPTQ) zeros(dst []float32, p []byte, at, n int64) {
 	words, ones, one := 4*f.Out*f.Bits/32, uint32(0), uint32(0)
 	if f.OldZeros {
@@ -109,21 +109,25 @@ func (f *GPTQ) zeros(dst []float32, p []byte, at, n int64) {
 	}
 }
 
-// A matrix is numbers of groups, a row of them for each.
-type matrix struct {
+// A groupMatrix is a matrix of scales with a row for each group.
+type groupMatrix struct {
 	read Number
-	many bulk // or nil
+	many bulk // may be nil
 	size int64
 	cols int64
 	rows int64
 }
 
-func (f *GPTQ) matrix() matrix { return matrix{f.Scale, f.Bulk, f.ScaleSize, f.Out, f.Groups} }
+func (f *GPTQ) scaleMatrix() groupMatrix {
+	return groupMatrix{f.Scale, f.Bulk, f.ScaleSize, f.Out, f.Groups}
+}
 
-func (f *AWQ) matrix() matrix { return matrix{f.Scale, f.Bulk, f.ScaleSize, f.Out, f.Groups} }
+func (f *AWQ) scaleMatrix() groupMatrix {
+	return groupMatrix{f.Scale, f.Bulk, f.ScaleSize, f.Out, f.Groups}
+}
 
-// columns reads n of a matrix as rows; room is as large as what it fills.
-func (m matrix) columns(o *asm.Ops, dst, room []float32, p []byte, at, n int64) {
+// columns reads n columns from column at on and transposes them; room is as large as dst.
+func (m groupMatrix) columns(o *asm.Ops, dst, room []float32, p []byte, at, n int64) {
 	if m.many != nil && o.Level() != asm.Generic {
 		for g := range m.rows {
 			m.many(o, room[g*n:][:n], p[(g*m.cols+at)*m.size:][:n*m.size])
@@ -138,16 +142,16 @@ func (m matrix) columns(o *asm.Ops, dst, room []float32, p []byte, at, n int64) 
 	}
 }
 
-// direct turns columns of words into rows, parts the four bytes of a word, and
-// takes from each byte the nibbles of two outputs.
+// direct transposes columns of words into rows, separates the four bytes of the words,
+// and decodes from each byte the nibbles of two outputs.
 func (f *AWQ) direct(q request) bool {
 	if f.Bits != 4 {
-		return f.byBytes(q)
+		return f.directBytes(q)
 	}
 	const atOnce = 8 // columns of words
 	first, end, size := q.lo/8, CeilDiv(q.hi, 8), int64(q.to.Size())
 	n, stride := min(atOnce, end-first), f.In+16
-	// Of few columns those beside them are transposed too: less is no square of the kernel.
+	// The kernel transposes squares, so a few columns more than needed are transposed.
 	wide, need := min(atOnce, f.Out/8-first), f.In+(8+16*n)*f.Groups
 	if wide*stride+need > int64(len(q.scratch)) {
 		wide = n
@@ -161,7 +165,7 @@ func (f *AWQ) direct(q request) bool {
 		n, wide := min(n, end-at), min(wide, f.Out/8-at)
 		stream, s := asm.Raw(q.scratch[:wide*stride]), rest[:8*n*f.Groups]
 		q.o.Transpose(4, stream, q.parts[0][4*at:], int(f.In), int(wide), asm.Strides{To: int(4 * stride), From: int(f.Out / 2)})
-		f.matrix().columns(q.o, s, rest[8*n*f.Groups:][:8*n*f.Groups], q.parts[1], 8*at, 8*n)
+		f.scaleMatrix().columns(q.o, s, rest[8*n*f.Groups:][:8*n*f.Groups], q.parts[1], 8*at, 8*n)
 		for i := range n {
 			q.o.Lanes(lanes, stream[4*stride*i:][:4*f.In], int(f.In))
 			f.zeros(zeros, q.parts[2], at+i)
@@ -170,7 +174,7 @@ func (f *AWQ) direct(q request) bool {
 				if out < q.lo || out >= q.hi {
 					continue
 				}
-				q.o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Codebook: &counted}, q.to, q.dst[(out-q.lo)*f.In*size:][:f.In*size],
+				q.o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Codebook: &nibbleValues}, q.to, q.dst[(out-q.lo)*f.In*size:][:f.In*size],
 					lanes[int64(nibble/2)*f.In:][:f.In], asm.Runs{Scales: s[(8*i+int64(j))*f.Groups:][:f.Groups], Seconds: zeros[int64(nibble)*f.Groups:][:f.Groups], Length: int(f.GroupSize)})
 			}
 		}
@@ -178,8 +182,8 @@ func (f *AWQ) direct(q request) bool {
 	return true
 }
 
-// zeros fills in the zero points of the eight outputs of a column of words, those
-// of a nibble together.
+// zeros reads the zero points of the eight outputs of a column of words, ordered by
+// nibble.
 func (f *AWQ) zeros(dst []float32, p []byte, column int64) {
 	for g := range f.Groups {
 		word := U32(p[4*(g*f.Out/8+column):])
@@ -189,9 +193,9 @@ func (f *AWQ) zeros(dst []float32, p []byte, column int64) {
 	}
 }
 
-// byBytes turns columns of bytes into rows. Narrower codes become bytes first,
-// some outputs of all inputs together: eight of them begin and end with a byte.
-func (f *AWQ) byBytes(q request) bool {
+// directBytes transposes columns of bytes into rows. Narrower codes become bytes first,
+// for eight outputs or a multiple at a time, which fill whole bytes.
+func (f *AWQ) directBytes(q request) bool {
 	stride, size, unit := f.In+64, f.In*int64(q.to.Size()), int64(1)
 	each := stride + 8*f.Groups // bytes of scratch for an output
 	if f.Bits < 8 {
@@ -212,7 +216,7 @@ func (f *AWQ) byBytes(q request) bool {
 			codes, apart = f.unpack(q.o, rest, codes, n), n
 		}
 		q.o.Transpose(1, transposed, codes, int(f.In), int(n), asm.Strides{To: int(stride), From: int(apart)})
-		f.matrix().columns(q.o, s[:n*f.Groups], room[:n*f.Groups], q.parts[1], at, n)
+		f.scaleMatrix().columns(q.o, s[:n*f.Groups], room[:n*f.Groups], q.parts[1], at, n)
 		for out := max(q.lo, at); out < min(q.hi, at+n); out++ {
 			for g := range z {
 				z[g] = float32(f.field(q.parts[2], int64(g), out))
@@ -224,7 +228,7 @@ func (f *AWQ) byBytes(q request) bool {
 	return true
 }
 
-// unpack gives the codes of n outputs of each input a byte.
+// unpack returns the codes of n outputs of each input with a byte each.
 func (f *AWQ) unpack(o *asm.Ops, room, src []byte, n int64) []byte {
 	codes, packed, size := room[:f.In*n], room[f.In*n:][:f.In*n*f.Bits/8], n*f.Bits/8
 	for i := range f.In {
@@ -234,9 +238,9 @@ func (f *AWQ) unpack(o *asm.Ops, room, src []byte, n int64) []byte {
 	return codes
 }
 
-// underTernary is codes of two bits at one place of each byte, less one, all
-// under one scale.
-func underTernary(o *asm.Ops, to asm.Type, dst, row []byte, from uint8, u under) bool {
+// scaledTernary decodes 2-bit codes at the same position in every byte, minus one, under
+// one scale.
+func scaledTernary(o *asm.Ops, to asm.Type, dst, row []byte, from uint8, u rowScales) bool {
 	codebook, s := new([16]float32), u.scales[0]
 	for i := range codebook {
 		if v := float32(i&3 - 1); u.divides {
@@ -245,7 +249,7 @@ func underTernary(o *asm.Ops, to asm.Type, dst, row []byte, from uint8, u under)
 			codebook[i] = v * s
 		}
 	}
-	// The products as they are: less zero, times one.
+	// A zero point of 0 and a scale of 1 leave the products as they are.
 	zero, one := [1]float32{}, [1]float32{1}
 	o.HalfBytes(asm.HalfBytes{From: from, Codebook: codebook}, to, dst, row, asm.Runs{Scales: one[:], Seconds: zero[:], Length: max(1, len(row))})
 	return true

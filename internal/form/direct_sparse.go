@@ -5,7 +5,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// KernelType is the type of kernels that a stored one is.
+// KernelType returns the type of kernels that a stored type has.
 func KernelType(d tensor.DType) (asm.Type, bool) {
 	switch d {
 	case tensor.F32:
@@ -18,7 +18,7 @@ func KernelType(d tensor.DType) (asm.Type, bool) {
 	return 0, false
 }
 
-// direct brings the zeros of a row back, and then decodes it as any other.
+// direct inserts the zeros of a row, and then decodes it like any other.
 func (f *Sparse) direct(q request) bool {
 	words, blocks := CeilDiv(f.Cols*f.Size, 4), int64(0)
 	if f.Scales != nil {
@@ -43,7 +43,7 @@ func (f *Sparse) direct(q request) bool {
 			q.o.Cast(f.As, q.to, out, dense)
 			continue
 		}
-		f.Scales.fill(q.o, scales, place{p: q.parts[len(q.parts)-1], lo: q.lo, r: q.lo + r}, nil)
+		f.Scales.fill(q.o, scales, gridPos{p: q.parts[len(q.parts)-1], lo: q.lo, r: q.lo + r}, nil)
 		q.o.Float8(f.Float8, q.to, out, dense, scales, int(f.Scales.BlockCols))
 	}
 	return true

@@ -36,20 +36,20 @@ func directForms() map[string]struct {
 	sixteenth, twentieth := grid(96, 256, 1, 16), grid(96, 200, 1, 20)
 	zeros4, zeros3, loose5 := PackedZeroGrid(96, 400, 25, 4, false), PackedZeroGrid(96, 400, 25, 3, false), PackedZeroGrid(96, 410, 41, 5, true)
 	secondBF16 := of(second, tensor.BF16, 2)
-	ternary := mixedRows(24*256, 96, func(dst []float32, src []byte, r int64) {
+	ternary := scatteredRows(24*256, 96, func(dst []float32, src []byte, r int64) {
 		for c, b := range src[r%24*256:][:256] {
 			dst[c] = float32(int32(b>>(2*(r/24))&3) - 1)
 		}
 	})
-	ternary.under = func(o *asm.Ops, to asm.Type, dst, src []byte, u under) bool {
-		return underTernary(o, to, dst, src[u.sub%24*256:][:256], uint8(2*(u.sub/24)), u)
+	ternary.decodeScaled = func(o *asm.Ops, to asm.Type, dst, src []byte, u rowScales) bool {
+		return scaledTernary(o, to, dst, src[u.sub%24*256:][:256], uint8(2*(u.sub/24)), u)
 	}
 	pairs := Codes{rowBytes: 256, perRow: 2, pick: func(dst []float32, src []byte, r int64) {
 		for c, b := range src[r/2*256:][:256] {
 			dst[c] = float32(int8(b>>(4*(r%2))<<4) >> 4)
 		}
 	}}
-	pairs.under = underHalfBytes(func(code uint8) float32 { return float32(int8(code<<4) >> 4) })
+	pairs.decodeScaled = scaledHalfBytes(func(code uint8) float32 { return float32(int8(code<<4) >> 4) })
 	bySixteen, fifth := grid(96, 256, 16, 1), of(grid(96, 250, 1, 50), tensor.I8, 1)
 	e4m3Row := of(grid(96, 300, 1, 300), tensor.F8E4M3, 1)
 	awqOf := func(bits int64) named {
@@ -65,7 +65,7 @@ func directForms() map[string]struct {
 	columnwise := of(gridOf{MatrixRows: 96, BlockRows: 1, BlockCols: 16, Cols: 20}, tensor.F16, 2).Transposed(96, 96*20*2)
 	small := second
 	small.Size, small.Read = 1, Numbers[tensor.I8]
-	halves := Codes{rowBytes: 256, perRow: 2, pick: evenRowLow(codebookOf(PlusValue)), under: underHalfBytes(PlusValue)}
+	halves := Codes{rowBytes: 256, perRow: 2, pick: evenRowLow(codebookOf(PlusValue)), decodeScaled: scaledHalfBytes(PlusValue)}
 	forms := map[string]named{
 		"GPTQ 4 bits":         {&GPTQ{In: 256, Out: 96, Groups: 4, Bits: 4, GroupSize: 64, Scale: f32, ScaleSize: 4, OldZeros: true}, 256},
 		"GPTQ 8 bits":         {&GPTQ{In: 256, Out: 96, Groups: 2, Bits: 8, GroupSize: 128, Scale: Numbers[tensor.F16], ScaleSize: 2}, 256},

@@ -2,14 +2,14 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/asm"
 
-// FastRow is four outputs of n inputs in a stored row.
+// FastRow returns stored rows that hold four outputs of n inputs.
 func FastRow(n int64) Codes {
-	return Codes{rowBytes: 2 * n, perRow: 4, pick: fastNibbles, under: underFast, rooms: 2}
+	return Codes{rowBytes: 2 * n, perRow: 4, pick: fastNibbles, decodeScaled: scaledFast, roomBytes: 2}
 }
 
-// underFast puts the codes of a row in their order: of a word's four nibbles
-// each belongs to the inputs of its own eight.
-func underFast(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+// scaledFast puts the codes of a row in order: each of the four nibbles of a word belongs
+// to another eight inputs.
+func scaledFast(o *asm.Ops, to asm.Type, dst, row []byte, u rowScales) bool {
 	n := len(dst) / to.Size()
 	a, b := u.codes[:n], u.codes[n:2*n]
 	for at := 0; at < n/2; at += 32 {
@@ -18,12 +18,12 @@ func underFast(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
 	o.Spread(a, b[:n/2])
 	o.Lanes(b, a, n/4)
 	o.Transpose(8, a, b, 4, n/32, asm.Strides{To: 32, From: n / 4})
-	return underBytes(asm.Bytes{Unsigned: true})(o, to, dst, a, u)
+	return scaledBytes(asm.Bytes{Unsigned: true})(o, to, dst, a, u)
 }
 
-// fastNibbles unpacks output r of the four in a stored row. Input k lies in its
-// block of 64 at the place where the kernel's threads want it: of 32 inputs the
-// pairs of each eight are gathered by pair, and four inputs share a word.
+// fastNibbles unpacks output r of the four in a stored row. The inputs of a block of 64
+// are in the order of the kernel's threads: in 32 inputs, the corresponding pairs of each
+// eight are adjacent, and four inputs share a word.
 func fastNibbles(dst []float32, src []byte, r int64) {
 	row := src[r/4*2*int64(len(dst)):]
 	for k := range int64(len(dst)) {

@@ -5,13 +5,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Flipped has the columns of what is stored as its rows.
+// Flipped is the transpose of what is stored.
 type Flipped struct {
-	own
+	independentRows
 	Rows, Cols int64
 	Size       int64
 	Read       Number
-	As         asm.Type // of kernels, where plain says that there is one
+	As         asm.Type // the type for kernels, if plain is set
 	Plain      bool
 }
 
@@ -19,7 +19,7 @@ func (f *Flipped) Need(int, int64, int64) tensor.Span {
 	return tensor.Span{Len: f.Rows * f.Cols * f.Size}
 }
 
-// decode goes through the stored rows in order, which are read from memory once.
+// decode goes through the stored rows in order, so that each is read from memory once.
 func (f *Flipped) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	for i := range f.Cols {
 		for r := lo; r < hi; r++ {

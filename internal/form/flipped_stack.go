@@ -2,8 +2,7 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// A FlippedStack is matrices one after the other, each of which has the columns of
-// what is stored as its rows.
+// A FlippedStack is a sequence of matrices, each stored as its transpose.
 type FlippedStack struct {
 	Flipped
 	Matrices int64
@@ -11,22 +10,22 @@ type FlippedStack struct {
 
 func (f *FlippedStack) Geometry() Geometry { return Geometry{Group: f.Rows} }
 
-// each is the bytes of one matrix.
-func (f *FlippedStack) each() int64 { return f.Rows * f.Cols * f.Size }
+// matrixBytes returns the size of one matrix.
+func (f *FlippedStack) matrixBytes() int64 { return f.Rows * f.Cols * f.Size }
 
-// Need is all of the matrices that the rows belong to.
+// Need returns the span of all matrices that the rows belong to.
 func (f *FlippedStack) Need(_ int, lo, hi int64) tensor.Span {
 	first := lo / f.Rows
-	return tensor.Span{Off: first * f.each(), Len: (CeilDiv(hi, f.Rows) - first) * f.each()}
+	return tensor.Span{Off: first * f.matrixBytes(), Len: (CeilDiv(hi, f.Rows) - first) * f.matrixBytes()}
 }
 
-// matrices calls for the rows of each matrix with its bytes.
+// matrices calls call for the rows of each matrix in [lo, hi), with the matrix' bytes.
 func (f *FlippedStack) matrices(parts [][]byte, lo, hi int64, call func(part []byte, from, lo, hi int64) bool) bool {
 	first := lo / f.Rows
 	for from := lo; from < hi; {
 		m := from / f.Rows
 		end := min((m+1)*f.Rows, hi)
-		if !call(parts[0][(m-first)*f.each():][:f.each()], from-lo, from-m*f.Rows, end-m*f.Rows) {
+		if !call(parts[0][(m-first)*f.matrixBytes():][:f.matrixBytes()], from-lo, from-m*f.Rows, end-m*f.Rows) {
 			return false
 		}
 		from = end
@@ -52,15 +51,15 @@ func (f *FlippedStack) direct(q request) bool {
 
 func (f *FlippedStack) outputs() int64 { return f.Rows * f.Matrices }
 
-// within says that no strip may cross the end of a matrix.
-func (f *FlippedStack) within() int64 { return f.Rows }
+// matrixRows returns the rows of a matrix, which strips may not cross.
+func (f *FlippedStack) matrixRows() int64 { return f.Rows }
 
-// strip is rows of one matrix, which are columns of its bytes.
+// strip returns the form of rows of one matrix, which are columns of its bytes.
 func (f *FlippedStack) strip(lo, hi int64) (Form, []Columns) {
 	m, n := lo/f.Rows, hi-lo
 	s := f.Flipped
 	s.Rows = n
 	c := columnsOf(f.Cols, f.Rows*f.Size, (lo-m*f.Rows)*f.Size, n*f.Size)
-	c.Off += m * f.each()
+	c.Off += m * f.matrixBytes()
 	return &s, []Columns{c}
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Folded is a weight times a number per column: what its inputs are multiplied
-// by at run time, and the unquantized model has no place for. Its last part.
+// Folded is a weight with each column multiplied by a number, the factor of its input at
+// run time, which the unquantized model does not have. The numbers are the last part.
 type Folded struct {
 	Form
 	Cols, Size int64
@@ -28,19 +28,21 @@ func (f *Folded) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
-// A rowByRow is a form that can decode row r alone from what rows from lo need.
-type rowByRow interface {
-	one(q request, r int64) bool
+// A rowDecoder can decode row r alone from the parts of rows that begin with lo.
+type rowDecoder interface {
+	directRow(q request, r int64) bool
 }
 
-// one needs a scale for several columns.
-func (f *Scaled) one(q request, r int64) bool {
-	return f.Codes.under != nil && !f.Columns && f.Scales.BlockCols >= 2 && f.rows(q, r)
+var _ rowDecoder = (*Scaled)(nil)
+
+// directRow decodes one row. It needs a scale for several columns.
+func (f *Scaled) directRow(q request, r int64) bool {
+	return f.Codes.decodeScaled != nil && !f.Columns && f.Scales.BlockCols >= 2 && f.rows(q, r)
 }
 
-// direct decodes row by row and multiplies what comes of it.
+// direct decodes row by row and multiplies the numbers.
 func (f *Folded) direct(q request) bool {
-	inner, ok := f.Form.(rowByRow)
+	inner, ok := f.Form.(rowDecoder)
 	if !ok || q.o.Level() == asm.Generic || 3*f.Cols > int64(len(q.scratch)) {
 		return false
 	}
@@ -51,7 +53,7 @@ func (f *Folded) direct(q request) bool {
 	}
 	size := f.Cols * int64(q.to.Size())
 	for r := q.lo; r < q.hi; r++ {
-		if !inner.one(request{q.o, asm.Raw(row), asm.F32, q.parts[:f.Part], q.lo, r + 1, rest}, r) {
+		if !inner.directRow(request{q.o, asm.Raw(row), asm.F32, q.parts[:f.Part], q.lo, r + 1, rest}, r) {
 			return false
 		}
 		q.o.Each(q.to, q.dst[(r-q.lo)*size:][:size], row, factors, none)

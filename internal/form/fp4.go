@@ -9,10 +9,10 @@ func decodeF4(dst []float32, src []byte) {
 	}
 }
 
-// e2m1 is the numbers of its codes.
+// e2m1 has the values of the E2M1 codes.
 var e2m1 = codebookOf(func(code uint8) float32 { return asm.E2M1.Value(code) })
 
 // writeF4 is decodeF4 by a kernel.
 func writeF4(o *asm.Ops, to asm.Type, dst, src, _ []byte) {
-	o.Nibbles(asm.Nibbles{Codebook: e2m1}, to, dst, src, asm.Runs{Scales: unscaled[:], Length: max(2, 2*len(src))})
+	o.Nibbles(asm.Nibbles{Codebook: e2m1}, to, dst, src, asm.Runs{Scales: unitScale[:], Length: max(2, 2*len(src))})
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 )
 
-func decodeF6E2M3(dst []float32, src []byte) { sixes(dst, src, asm.E2M3) }
-func decodeF6E3M2(dst []float32, src []byte) { sixes(dst, src, asm.E3M2) }
+func decodeF6E2M3(dst []float32, src []byte) { decodeSixBits(dst, src, asm.E2M3) }
+func decodeF6E3M2(dst []float32, src []byte) { decodeSixBits(dst, src, asm.E3M2) }
 
-// sixes reads four 6-bit codes from three bytes, lowest bits first.
-func sixes(dst []float32, src []byte, f asm.Float) {
+// decodeSixBits decodes four 6-bit codes from three bytes, lowest bits first.
+func decodeSixBits(dst []float32, src []byte, f asm.Float) {
 	groups(dst, src, 4, 3, func(y []float32, x []byte) {
 		v := uint32(x[0]) | uint32(x[1])<<8 | uint32(x[2])<<16
 		for i := range y {
@@ -19,9 +19,9 @@ func sixes(dst []float32, src []byte, f asm.Float) {
 	})
 }
 
-// writeSixes decodes six bits as the eight of a format that has more exponents:
-// with their sign moved up they stand for the same numbers but for a power of two.
-func writeSixes(as asm.Float, factor float32) kernel {
+// writeSixBits decodes 6-bit codes as an 8-bit format with more exponents: with the sign
+// moved to bit 7, the codes stand for the same numbers times a power of two, 1/factor.
+func writeSixBits(as asm.Float, factor float32) kernel {
 	scale := []float32{factor}
 	return func(o *asm.Ops, to asm.Type, dst, src, room []byte) {
 		codes := room[:len(src)/3*4]

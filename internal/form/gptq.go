@@ -2,18 +2,18 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// GPTQ is codes packed along the input dimension, so that a stored row holds
-// some inputs of every output; the weight is its transpose. Parts: qweight
-// [in*bits/32, out], scales [groups, out], qzeros [groups, out*bits/32] and
-// g_idx [in], where there is one.
+// GPTQ is codes packed along the input dimension: a stored row holds several inputs of
+// every output. The weight is its transpose. Parts: qweight [in*bits/32, out], scales
+// [groups, out], qzeros [groups, out*bits/32], and g_idx [in] if there is one.
 type GPTQ struct {
 	In, Out, Groups int64
 	Bits            int64
-	GroupSize       int64 // of consecutive inputs, where there is no g_idx
+	GroupSize       int64 // consecutive inputs, if there is no g_idx
 	Scale           Number
 	ScaleSize       int64
 	Bulk            bulk
-	// oldZeros: the first version of the format stores zero points less one.
+	// OldZeros says that zero points are stored minus one, as in the first version of the
+	// format.
 	OldZeros bool
 }
 
@@ -26,7 +26,7 @@ const (
 
 func (f *GPTQ) Geometry() Geometry { return Geometry{Group: f.Out} }
 
-// Need is all of each part, whatever the range of outputs: their columns are the rows.
+// Need returns all of each part for any range, since rows are columns of the parts.
 func (f *GPTQ) Need(p int, _, _ int64) tensor.Span {
 	switch p {
 	case gptqWeight:
@@ -63,7 +63,7 @@ func (f *GPTQ) slice(dst []float32, parts [][]byte, _, r, col int64) {
 	}
 }
 
-// number is the number of input i and output o.
+// number returns the value of input i of output o.
 func (f *GPTQ) number(parts [][]byte, i, o int64) float32 {
 	g := i / f.GroupSize
 	if len(parts) > gptqIndex {
@@ -73,7 +73,7 @@ func (f *GPTQ) number(parts [][]byte, i, o int64) float32 {
 	return float32(int32(q)-int32(z)) * f.Scale(parts[gptqScales], g*f.Out+o)
 }
 
-// Group counts a negative index from the end, as the libraries do.
+// Group converts a negative index, which counts from the end as in the libraries.
 func (f *GPTQ) Group(index int32) int64 {
 	if index < 0 {
 		return int64(index) + f.Groups
@@ -81,8 +81,8 @@ func (f *GPTQ) Group(index int32) int64 {
 	return int64(index)
 }
 
-// column reads field i of column o: every column is a stream of bits in
-// little-endian words of 32, the words of all columns side by side.
+// column reads field i of column o. Every column is a stream of bits in little-endian
+// 32-bit words, and the words of all columns are side by side.
 func column(p []byte, cols, bits, i, o int64) uint32 {
 	word, shift := i*bits/32, i*bits%32
 	v := uint64(U32(p[4*(word*cols+o):]))
@@ -92,13 +92,13 @@ func column(p []byte, cols, bits, i, o int64) uint32 {
 	return uint32(v>>shift) & (1<<bits - 1)
 }
 
-// onesPerField is what the writers of the first version subtract from a word,
-// where fields fill one.
+// onesPerField is what the writers of the first version subtract from a word, if fields
+// fill it.
 var onesPerField = [9]uint32{2: 0x55555555, 4: 0x11111111, 8: 0x01010101}
 
-// Zero reads a zero point. The first version stores it less one, and where the
-// fields fill a word its reader adds one to all fields at once, carries
-// included: that is the exact inverse of its writer.
+// Zero reads a zero point. The first version stores it minus one. If fields fill a word,
+// its writer subtracts one from all fields of the word at once, with borrows, and Zero
+// inverts that exactly.
 func (f *GPTQ) Zero(p []byte, g, o int64) uint32 {
 	words := f.Out * f.Bits / 32
 	word, shift := o*f.Bits/32, o*f.Bits%32

@@ -5,15 +5,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// HQQ is codes of a matrix that was regrouped before it was packed: with axis 1
-// a row is a group, with axis 0 a column is. Rows of the regrouped matrix are
-// split, the first in the highest bits. Parts: W_q, scale, zero.
+// HQQ is codes of a matrix that was reshaped before it was packed, so that groups are its
+// rows (axis 1) or its columns (axis 0). Rows of the reshaped matrix share stored
+// numbers, the first rows in the highest bits. Parts: W_q, scale, zero.
 type HQQ struct {
 	cols, Total int64
 	Bits        int64
 	ByColumn    bool  // axis 0: the groups are columns
-	Width       int64 // columns of the regrouped matrix
-	Height      int64 // rows of the regrouped matrix
+	Width       int64 // columns of the reshaped matrix
+	Height      int64 // rows of the reshaped matrix
 	Stored      int64 // rows of W_q
 	Read        Number
 	Size        int64
@@ -52,8 +52,8 @@ func (f *HQQ) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
-// code reads one code: row r stands in stored row r mod stored, the first rows
-// in the highest field.
+// code reads one code. Row r is in stored row r mod Stored, and the first rows are in the
+// highest field.
 func (f *HQQ) code(p []byte, r, c int64) float32 {
 	at, field := r%f.Stored*f.Width+c, r/f.Stored
 	if f.Bits == 3 {
@@ -62,10 +62,11 @@ func (f *HQQ) code(p []byte, r, c int64) float32 {
 	return float32(p[at] >> (8 - f.Bits*(field+1)) & uint8(1<<f.Bits-1))
 }
 
-// hqqFields is how many codes a stored number holds.
+// hqqFields is the number of codes in a stored number, by the bits of a code.
 var hqqFields = map[int64]int64{1: 8, 2: 4, 3: 10, 4: 2, 8: 1}
 
-// Lay proves that the codes are those of a matrix of the shape.
+// Lay sets the sizes for a matrix of this shape, or returns an error if the codes do not
+// fit it.
 func (f *HQQ) Lay(info *tensor.Info, shape []int64, axis int64) error {
 	fields := hqqFields[f.Bits]
 	want := tensor.U8

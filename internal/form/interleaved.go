@@ -7,7 +7,7 @@ import (
 
 // Interleaved is the columns of several plain tensors, interleaved.
 type Interleaved struct {
-	own
+	independentRows
 	Cols  int64 // of each
 	Lanes []Lane
 }
@@ -18,7 +18,7 @@ type Lane struct {
 	size int64
 }
 
-// LaneOf is a tensor of a type that kernels read as.
+// LaneOf returns a lane stored as d that kernels read as the type as.
 func LaneOf(d tensor.DType, as asm.Type) Lane { return Lane{Numbers[d], as, int64(as.Size())} }
 
 func (f *Interleaved) Need(p int, lo, hi int64) tensor.Span {
@@ -35,8 +35,8 @@ func (f *Interleaved) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
-// direct casts the lanes, one behind the other, and interleaves them by two
-// transposes: number 8i+j of lane k goes to row j, and from there to row i.
+// direct casts the lanes one after the other, and interleaves them by two transposes:
+// number 8i+j of lane k goes to row j, and from there to row i.
 func (f *Interleaved) direct(q request) bool {
 	if q.o.Level() == asm.Generic {
 		return false

@@ -2,8 +2,8 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/asm"
 
-// PackedZeroGrid is fields of words that lie side by side, those of a column along
-// the rows, less the middle of the codes.
+// PackedZeroGrid returns a grid of zero points in fields of words, packed along the rows
+// of each column, minus the middle of the codes.
 func PackedZeroGrid(rows, cols, group, bits int64, loose bool) Grid {
 	groups, per, bias := cols/group, 32/bits, []float32{float32(int32(1) << (bits - 1))}
 	g := GroupGrid(rows, cols, group, 4, func(p []byte, i int64) float32 {
@@ -26,7 +26,7 @@ func PackedZeroGrid(rows, cols, group, bits int64, loose bool) Grid {
 			return false
 		}
 		o.Pick(int(shift), int(bits), room, p[4*(word*groups+k):][:4*len(dst)])
-		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), room, asm.Runs{Scales: unscaled[:], Seconds: bias, Length: len(room)})
+		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), room, asm.Runs{Scales: unitScale[:], Seconds: bias, Length: len(room)})
 		return true
 	}
 	return g

@@ -32,7 +32,7 @@ func decodeI8(dst []float32, src []byte) {
 
 // writeI8 is decodeI8 by a kernel.
 func writeI8(o *asm.Ops, to asm.Type, dst, src, _ []byte) {
-	o.Bytes(asm.Bytes{}, to, dst, src, asm.Runs{Scales: unscaled[:], Length: max(1, len(src))})
+	o.Bytes(asm.Bytes{}, to, dst, src, asm.Runs{Scales: unitScale[:], Length: max(1, len(src))})
 }
 
 func decodeU8(dst []float32, src []byte) {
@@ -43,5 +43,5 @@ func decodeU8(dst []float32, src []byte) {
 
 // writeU8 is decodeU8 by a kernel.
 func writeU8(o *asm.Ops, to asm.Type, dst, src, _ []byte) {
-	o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, dst, src, asm.Runs{Scales: unscaled[:], Seconds: nothing[:], Length: max(1, len(src))})
+	o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, dst, src, asm.Runs{Scales: unitScale[:], Seconds: zeroPoint[:], Length: max(1, len(src))})
 }

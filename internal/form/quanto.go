@@ -2,7 +2,7 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// Quanto is q*s - shift, two roundings. Parts: codes, scales, shifts.
+// Quanto is q*s - shift, with two roundings. Parts: codes, scales, shifts.
 type Quanto struct {
 	Cols, Rows    int64
 	Bits          int64

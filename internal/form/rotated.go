@@ -6,37 +6,36 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Rotated is a form in another basis. To the numbers of the form that it wraps a
-// product of two matrices is added, up times down, where there is one; then runs
-// of columns are multiplied by a Hadamard matrix, which is its own inverse.
+// Rotated is a form in another basis. First the product of two matrices, up times down,
+// is added to the numbers of the wrapped form, if there is one. Then runs of columns are
+// multiplied by a Hadamard matrix, which is its own inverse.
 //
-// Libraries leave these sums to a matrix product, whose order of adding is the
-// processor's. Here they are of float64 and rounded once: they are exact wherever
-// the numbers of a run lie within 2^20 of each other. Parts: those of the form,
-// up, down.
+// Libraries compute these sums by a matrix product, whose order of addition depends on
+// the processor. Here they are float64 and rounded once, which is exact if the numbers of
+// a run are within 2^20 of each other. Parts: those of the form, up, down.
 type Rotated struct {
 	Form
 	Cols     int64
-	Size     int64 // columns of a run, or 0 where nothing is rotated
+	Size     int64 // columns of a run, or 0 without a rotation
 	Rank     int64 // of the product, or 0
-	Part     int   // up
+	Part     int   // index of up
 	Up, Down Factor
 }
 
-// A Factor is numbers of a part: how one is read, and its bytes.
+// A Factor says how the numbers of a part are read, and their size.
 type Factor struct {
 	Read Number
 	Size int64
 }
 
-// FactorOf reads the numbers of a type that scales are stored in.
+// FactorOf returns the Factor of a type that scales are stored in.
 func FactorOf(t tensor.DType) Factor {
 	g, _ := t.Geometry()
 	return Factor{Numbers[t], int64(g.Bytes)}
 }
 
-// MaxRotation bounds the columns of a run: the libraries take 256, or what their
-// user asks for.
+// MaxRotation bounds the columns of a run. The libraries use 256, or what their user
+// sets.
 const MaxRotation = 1024
 
 func (f *Rotated) Need(p int, lo, hi int64) tensor.Span {
@@ -74,7 +73,7 @@ func (f *Rotated) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
-// add is the product's part of the columns from c on of a row.
+// add adds the product's part of a row, from column c on.
 func (f *Rotated) add(sums []float64, parts [][]byte, r, c int64) {
 	for k := range f.Rank {
 		u := float64(f.Up.Read(parts[f.Part], r*f.Rank+k))
@@ -84,15 +83,14 @@ func (f *Rotated) add(sums []float64, parts [][]byte, r, c int64) {
 	}
 }
 
-// direct has no kernels: whoever uses a basis of its own is rare.
+// direct has no kernels, since rotated weights are rare.
 func (f *Rotated) direct(request) bool { return false }
 
-// hadamard multiplies by the symmetric orthogonal matrix of ones: Kronecker
-// products of [1 1 1 -1; 1 1 -1 1; 1 -1 1 1; -1 1 1 1] for powers of four, else
-// of [1 1; 1 -1].
+// hadamard multiplies x by a symmetric orthogonal matrix: Kronecker powers of [1 1 1 -1;
+// 1 1 -1 1; 1 -1 1 1; -1 1 1 1] for powers of four, else of [1 1; 1 -1].
 func hadamard(x []float64) {
 	n := len(x)
-	if n&0x55555555 != 0 { // a power of four
+	if n&0x55555555 != 0 { // not a power of four
 		for h := 1; h < n; h *= 4 {
 			for at := 0; at < n; at += 4 * h {
 				for i := at; i < at+h; i++ {

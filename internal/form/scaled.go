@@ -5,27 +5,27 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Grid is where the scale of an element stands: one per block of rows and
-// columns, row by row, and block rows begin anew with each matrix of a stack.
-// A Grid of one block is a scale of the whole tensor.
+// A Grid says which scale an element has: one per block of rows and columns, stored row
+// by row. Block rows start anew with each matrix of a stack. A Grid of one block is a
+// scale of the whole tensor.
 type Grid struct {
-	MatrixRows int64 // rows of one matrix; the blocks of rows do not cross it
+	MatrixRows int64 // rows of one matrix, which blocks do not cross
 	BlockRows  int64
 	BlockCols  int64
 	Cols       int64 // stored numbers in a row of the grid
 	Size       int64 // bytes of one stored number
 	Read       Number
-	Bulk       bulk  // many numbers at once, or nil
-	Whole      int64 // bytes of the part where every range takes it whole
-	// line brings the bytes of numbers of a row together, from the k-th on, where
-	// they do not follow each other.
+	Bulk       bulk  // converts many numbers, or nil
+	Whole      int64 // size of the part if any range takes all of it, else 0
+	// line gathers the bytes of numbers of a row, from the k-th on, if they are not
+	// adjacent.
 	line func(dst, p []byte, row, k int64)
-	// pick fills in numbers of a row, from the k-th on, that are fields of words; room
-	// is a byte for each. It is nil or reports false where a field is in two words.
+	// pick reads numbers of a row, from the k-th on, that are fields of words; room has a
+	// byte for each. It is nil or returns false if a field crosses words.
 	pick func(o *asm.Ops, dst []float32, p []byte, row, k int64, room []byte) bool
 }
 
-// Transposed reads a whole part whose rows are the groups and whose columns
+// Transposed returns the grid of a part whose rows are the groups and whose columns are
 // the rows of the weight.
 func (g Grid) Transposed(rows, bytes int64) Grid {
 	read, groups, size := g.Read, g.Cols, g.Size
@@ -39,12 +39,13 @@ func (g Grid) Transposed(rows, bytes int64) Grid {
 	return g
 }
 
-// GroupGrid is one number per group of consecutive columns of each row.
+// GroupGrid returns a grid with a number for each group of consecutive columns of each
+// row.
 func GroupGrid(rows, cols, group, size int64, read Number) Grid {
 	return Grid{MatrixRows: rows, BlockRows: 1, BlockCols: group, Cols: cols / group, Size: size, Read: read}
 }
 
-// row is the row of the grid that serves row r of the weight.
+// row returns the row of the grid for row r of the weight.
 func (g *Grid) row(r int64) int64 {
 	if g.BlockRows == 1 {
 		return r
@@ -52,7 +53,7 @@ func (g *Grid) row(r int64) int64 {
 	return r/g.MatrixRows*CeilDiv(g.MatrixRows, g.BlockRows) + r%g.MatrixRows/g.BlockRows
 }
 
-// Need is the bytes of the grid for the rows [lo, hi).
+// Need returns the bytes of the grid for the rows [lo, hi).
 func (g *Grid) Need(lo, hi int64) tensor.Span {
 	if g.Whole > 0 {
 		return tensor.Span{Len: g.Whole}
@@ -61,8 +62,8 @@ func (g *Grid) Need(lo, hi int64) tensor.Span {
 	return tensor.Span{Off: first * g.Cols * g.Size, Len: (g.row(hi-1) + 1 - first) * g.Cols * g.Size}
 }
 
-// at reads the number for row r and block column k; p begins at the grid's row
-// of weight row lo.
+// at reads the number for row r and block column k; p begins with the grid's row for row
+// lo.
 func (g *Grid) at(p []byte, lo, r, k int64) float32 {
 	first := int64(0)
 	if g.Whole == 0 {
@@ -71,27 +72,26 @@ func (g *Grid) at(p []byte, lo, r, k int64) float32 {
 	return g.Read(p, (g.row(r)-first)*g.Cols+k)
 }
 
-// Scaled is codes in rows under a grid of scales. Some have a zero point or minimum
-// beside each scale, some a factor or a divisor of all scales of a matrix, some
-// say for each column which group it belongs to. Parts, those that are there:
-// codes, scales, seconds, global, columns.
+// Scaled is rows of codes under a grid of scales. There may be a zero point or minimum
+// for each scale, a global factor or divisor of all scales of a matrix, and a group index
+// for each column. Parts, if present: codes, scales, seconds, global, columns.
 type Scaled struct {
-	own
+	independentRows
 	Cols    int64
 	Codes   Codes
 	Scales  Grid
 	Seconds *Grid
 	Global  *Grid
-	Divides bool // the scale is divided by the global number, not multiplied
+	Divides bool // divide the scale by the global number, instead of multiplying
 	Columns bool // the last part is the group of each column, as int32
 	Op      asm.Op
-	Inverse bool // a code is divided by its scale: q/s, and Op is asm.Scale
+	Inverse bool // divide codes by their scale, q/s; Op is asm.Scale
 	steps   func(float32) float32
 }
 
-// InSteps rounds the product of asm.Affine to a type, and the sum again, as
-// libraries do that compute in the type of the scales. There are no kernels for it.
-// Any type but BF16 and F16 is computed in float32.
+// InSteps rounds the product of asm.Affine to t, and then the sum, as libraries do that
+// compute in the type of the scales. It has no kernels. Types other than BF16 and F16 are
+// computed in float32.
 func (f *Scaled) InSteps(t tensor.DType) {
 	switch t {
 	case tensor.BF16:
@@ -101,7 +101,7 @@ func (f *Scaled) InSteps(t tensor.DType) {
 	default:
 		return
 	}
-	f.Codes.under = nil
+	f.Codes.decodeScaled = nil
 }
 
 func (f *Scaled) Need(p int, lo, hi int64) tensor.Span {
@@ -127,7 +127,7 @@ func (f *Scaled) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
-// Slices reports codes that can be cut at any column.
+// Slices reports whether codes can be cut at any column.
 func (f *Scaled) Slices() bool { return f.Codes.cut != nil }
 
 func (f *Scaled) slice(dst []float32, parts [][]byte, lo, r, col int64) {
@@ -135,13 +135,13 @@ func (f *Scaled) slice(dst []float32, parts [][]byte, lo, r, col int64) {
 	f.scale(dst, parts, lo, r, col)
 }
 
-// scale turns the codes of row r, from column col on, into numbers.
+// scale applies the scales to the codes of row r, from column col on.
 func (f *Scaled) scale(row []float32, parts [][]byte, lo, r, col int64) {
 	if f.Columns {
 		index := parts[len(parts)-1]
 		for c := range row {
 			s, z := f.pair(parts, lo, r, int64(U32(index[4*(col+int64(c)):])))
-			f.join(row[c:c+1], s, z)
+			f.applyScale(row[c:c+1], s, z)
 		}
 		return
 	}
@@ -149,12 +149,12 @@ func (f *Scaled) scale(row []float32, parts [][]byte, lo, r, col int64) {
 		k := col / f.Scales.BlockCols
 		n := min(int64(len(row)), (k+1)*f.Scales.BlockCols-col)
 		s, z := f.pair(parts, lo, r, k)
-		f.join(row[:n], s, z)
+		f.applyScale(row[:n], s, z)
 		row, col = row[n:], col+n
 	}
 }
 
-// pair is the scale and the zero point or minimum of block k of row r.
+// pair returns the scale and the zero point or minimum of block k of row r.
 func (f *Scaled) pair(parts [][]byte, lo, r, k int64) (scale, second float32) {
 	scale = f.Scales.at(parts[1], lo, r, k)
 	next := 2
@@ -172,8 +172,8 @@ func (f *Scaled) pair(parts [][]byte, lo, r, k int64) (scale, second float32) {
 	return scale, second
 }
 
-// join joins codes with their scale and their zero point or minimum.
-func (f *Scaled) join(block []float32, s, z float32) {
+// applyScale combines codes with their scale and their zero point or minimum.
+func (f *Scaled) applyScale(block []float32, s, z float32) {
 	if f.Inverse {
 		for i, q := range block {
 			block[i] = q / s
@@ -186,10 +186,10 @@ func (f *Scaled) join(block []float32, s, z float32) {
 		}
 		return
 	}
-	joinBy(f.Op, block, s, z)
+	applyOp(f.Op, block, s, z)
 }
 
-func joinBy(op asm.Op, block []float32, s, z float32) {
+func applyOp(op asm.Op, block []float32, s, z float32) {
 	switch op {
 	case asm.Scale:
 		for i, q := range block {

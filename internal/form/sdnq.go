@@ -2,24 +2,24 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// SDNQ is codes that follow each other without regard to rows, some of them in
-// units of several bytes, under scales of rows, groups of columns, or the whole.
-// With a zero point a number is q*s + z, rounded once: torch.addcmul fuses. Parts:
-// codes, scales, zero points.
+// SDNQ is a stream of codes without regard to rows, some widths in units of several
+// bytes, under scales of rows, groups of columns, or the whole. With a zero point a
+// number is q*s + z, rounded once, because torch.addcmul fuses. Parts: codes, scales,
+// zero points.
 type SDNQ struct {
-	own
+	independentRows
 	Cols   int64
-	Groups int64 // in a row; 0 for one scale of all
+	Groups int64 // in a row; 0 if there is one scale
 	Unit   SDNQUnit
 	Code   Number
 	Scale  Factor
-	Zero   Factor // or none
+	Zero   Factor // Read is nil without zero points
 }
 
-// An SDNQUnit is so many codes in so many bytes.
+// An SDNQUnit is the number of codes in a number of bytes.
 type SDNQUnit struct{ Codes, Bytes int64 }
 
-// SDNQUnits by the bits of a code.
+// SDNQUnits has the unit for each width of a code in bits.
 var SDNQUnits = map[int64]SDNQUnit{2: {4, 1}, 3: {8, 3}, 4: {2, 1}, 5: {8, 5}, 6: {4, 3}, 7: {8, 7}, 8: {1, 1}}
 
 func (f *SDNQ) Need(p int, lo, hi int64) tensor.Span {
@@ -56,8 +56,8 @@ func (f *SDNQ) decode(dst []float32, parts [][]byte, lo, hi int64) {
 
 func (f *SDNQ) direct(request) bool { return false }
 
-// SDNQCode reads code i of so many bits. What is left of a byte beside a code
-// holds bits of the last codes of its unit.
+// SDNQCode returns a function that reads code i. The bits of a byte that its own code
+// does not use hold bits of the last codes of its unit.
 func SDNQCode(bits int64) func(p []byte, i int64) uint8 {
 	u := SDNQUnits[bits]
 	mask := uint8(1<<bits - 1)
@@ -81,7 +81,7 @@ func SDNQCode(bits int64) func(p []byte, i int64) uint8 {
 			return b[k-5]>>5 | b[k-2]>>2&24
 		case bits == 5:
 			return b[2]>>5 | b[3]>>3&16 | b[4]>>4&8
-		case k < 6: // of three bits
+		case k < 6: // 3-bit codes
 			return b[k-3] >> 3 & 7
 		default:
 			return b[k-6]>>6 | b[2]>>(k-2)&4

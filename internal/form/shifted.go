@@ -2,7 +2,7 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// Shifted is the rows of a form from one on.
+// Shifted is the rows of a form from a given row on.
 type Shifted struct {
 	Form
 	First int64
@@ -19,5 +19,5 @@ func (f *Shifted) decode(dst []float32, parts [][]byte, lo, hi int64) {
 }
 
 func (f *Shifted) direct(q request) bool {
-	return f.Form.direct(q.of(q.parts, f.First+q.lo, f.First+q.hi))
+	return f.Form.direct(q.withParts(q.parts, f.First+q.lo, f.First+q.hi))
 }

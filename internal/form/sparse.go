@@ -5,22 +5,21 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Sparse is a matrix without its zeros: a bit per element says which are there.
-// Parts: values, bits, for sparse-bitmask the first value of each row, and where
-// the values are FP8 their scales.
+// Sparse is a matrix without its zeros; a bit per element says which are stored. Parts:
+// values, bits, for sparse-bitmask the index of each row's first value, and the scales of
+// FP8 values.
 type Sparse struct {
-	own
+	independentRows
 	Rows, Cols int64
-	Values     int64 // how many are stored
+	Values     int64 // number of stored values
 	Read       Number
 	Size       int64
-	Half       bool // exactly half of each row is there, and no offsets
+	Half       bool // exactly half of each row is stored, and there are no offsets
 	Scales     *Grid
-	// As is the type that the values are written from by kernels, or float8 their
-	// format.
+	// As is the type of the values for kernels; float8 is the format of 8-bit values.
 	As     asm.Type
 	Float8 asm.Float
-	Plain  bool // there is such a type
+	Plain  bool // As is valid
 }
 
 func (f *Sparse) Need(p int, lo, hi int64) tensor.Span {
@@ -61,5 +60,5 @@ func (f *Sparse) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
-// Start reads where the values of a row begin.
+// Start reads the index of the first value of a row.
 func (f *Sparse) Start(p []byte) int64 { return int64(U32(p)) | int64(U32(p[4:]))<<32 }

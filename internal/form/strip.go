@@ -7,12 +7,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Columns are those columns of a stored matrix that some rows of a weight take:
-// Rows pieces of Len bytes, Stride bytes apart, the first of them Off bytes from
-// the part's start.
+// Columns are the columns of a stored matrix that some rows of a weight take: Rows pieces
+// of Len bytes, Stride bytes apart, the first of them Off bytes from the part's start.
 type Columns struct{ Rows, Stride, Off, Len int64 }
 
-// Size is the bytes of all pieces.
+// Size returns the size of all pieces.
 func (c Columns) Size() int64 { return c.Rows * c.Len }
 
 // Read reads the pieces of a part into dst, which has [Columns.Size] bytes.
@@ -30,20 +29,22 @@ func (c Columns) Read(b *limits.Budget, part io.ReaderAt, dst []byte) error {
 	return nil
 }
 
-// StripUnit is the rows of a weight whose codes, of any width, fill whole words.
+// StripUnit is a number of rows whose codes, of any width, fill whole words.
 const StripUnit = 32
 
-// striped is a form whose rows are columns of every part, or need it whole.
+// A striped form has rows that are columns of every part, or that need the whole part.
 type striped interface {
-	// strip is the form of the rows [lo, hi) alone, and what they take of the
-	// parts; f.outputs() is how many rows there are.
+	// strip returns the form of the rows [lo, hi) alone, and the columns that they take
+	// of the parts. outputs returns the number of rows.
 	strip(lo, hi int64) (Form, []Columns)
 	outputs() int64
 }
 
-// A parted form is a striped one with rows that no strip may go beyond: those of a
-// matrix of a stack.
-type parted interface{ within() int64 }
+// boundedStrips is a striped form of a stack, whose strips may not cross a matrix. matrixRows
+// returns the number of rows of one.
+type boundedStrips interface{ matrixRows() int64 }
+
+var _ boundedStrips = (*FlippedStack)(nil)
 
 func (f *GPTQ) outputs() int64 { return f.Out }
 
@@ -70,7 +71,7 @@ func (f *AWQ) strip(lo, hi int64) (Form, []Columns) {
 	}
 }
 
-// columnsOf joins pieces that touch.
+// columnsOf joins pieces that are adjacent.
 func columnsOf(rows, stride, off, n int64) Columns {
 	if n == stride {
 		return Columns{1, rows * stride, 0, rows * n}

@@ -6,18 +6,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 )
 
-// HighFirstRow is rows of E2M1 with the first of two codes in the high nibble.
+// HighFirstRow returns rows of E2M1 codes, two a byte, the high nibble first.
 func HighFirstRow(cols int64) Codes {
 	c := PlainRows(cols/2, func(dst []float32, src []byte) {
 		for i, b := range src {
 			dst[2*i], dst[2*i+1] = asm.E2M1.Value(b>>4), asm.E2M1.Value(b&15)
 		}
 	})
-	c.under = underNibbles(true, func(code uint8) float32 { return asm.E2M1.Value(code) })
+	c.decodeScaled = scaledNibbles(true, func(code uint8) float32 { return asm.E2M1.Value(code) })
 	return c
 }
 
-// SwizzledGrid is those scales as a grid.
+// SwizzledGrid returns a grid of scales in the order of the GPU's block-scaled product:
+// tiles of 128 rows and 4 blocks.
 func SwizzledGrid(rows, cols, group, bytes int64, read Number) Grid {
 	groups := cols / group
 	tiles := CeilDiv(groups, 4)
@@ -34,7 +35,7 @@ func SwizzledGrid(rows, cols, group, bytes int64, read Number) Grid {
 	return g
 }
 
-// ComfyExponent is E8M0 as ComfyUI reads it: zero is zero.
+// ComfyExponent reads E8M0 as ComfyUI does: code 0 is zero.
 func ComfyExponent(p []byte, i int64) float32 {
 	if p[i] == 0 {
 		return 0
@@ -42,7 +43,7 @@ func ComfyExponent(p []byte, i int64) float32 {
 	return ExponentByte(p, i)
 }
 
-// ComfyExponents is the same of many.
+// ComfyExponents is ComfyExponent for many codes.
 func ComfyExponents(_ *asm.Ops, dst []float32, p []byte) {
 	for i, c := range p {
 		dst[i] = math.Float32frombits(uint32(c) << 23)

@@ -2,11 +2,13 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/asm"
 
-// Columns of weights that GPTQ, AWQ and bitsandbytes pack: those of some inputs
+// Columns of weights packed by GPTQ, AWQ and bitsandbytes: some inputs of such a weight
 // are a weight of their own.
 
-// span takes whole words of codes of any width.
-func (f *GPTQ) span(col, n int64) (from, end int64) { return widened(col, n, 32, f.GroupSize, f.In) }
+// span widens columns to whole words of codes of any width.
+func (f *GPTQ) span(col, n int64) (from, end int64) {
+	return widenToGroups(col, n, 32, f.GroupSize, f.In)
+}
 
 func (f *GPTQ) cut(q request, a area) bool {
 	r, rows, col, n := a.row, a.rows, a.col, a.cols
@@ -18,40 +20,42 @@ func (f *GPTQ) cut(q request, a area) bool {
 	own := [...][]byte{gptqWeight: q.parts[gptqWeight][col*f.Bits/8*f.Out:], gptqScales: q.parts[gptqScales], gptqZeros: q.parts[gptqZeros], gptqIndex: nil}
 	if len(q.parts) > gptqIndex && !f.inOrder(q.parts[gptqIndex], col, n) {
 		own[gptqIndex] = q.parts[gptqIndex][4*col:][:4*n]
-		return s.direct(q.of(own[:], r, r+rows))
+		return s.direct(q.withParts(own[:], r, r+rows))
 	}
-	first, size, count, ok := spanned(col, n, f.GroupSize)
+	first, size, count, ok := groupSpan(col, n, f.GroupSize)
 	if !ok {
 		return false
 	}
 	s.GroupSize, s.Groups = size, count
 	own[gptqScales], own[gptqZeros] = q.parts[gptqScales][first*f.Out*f.ScaleSize:], q.parts[gptqZeros][first*f.Out*f.Bits/8:]
-	return s.direct(q.of(own[:gptqIndex], r, r+rows))
+	return s.direct(q.withParts(own[:gptqIndex], r, r+rows))
 }
 
-func (f *AWQ) span(col, n int64) (from, end int64) { return widened(col, n, 8, f.GroupSize, f.In) }
+func (f *AWQ) span(col, n int64) (from, end int64) {
+	return widenToGroups(col, n, 8, f.GroupSize, f.In)
+}
 
 func (f *AWQ) cut(q request, a area) bool {
 	r, rows, col, n := a.row, a.rows, a.col, a.cols
-	first, size, count, ok := spanned(col, n, f.GroupSize)
+	first, size, count, ok := groupSpan(col, n, f.GroupSize)
 	if !ok {
 		return false
 	}
 	s := *f
 	s.In, s.GroupSize, s.Groups = n, size, count
 	own := [...][]byte{q.parts[0][col*f.Out*f.Bits/8:], q.parts[1][first*f.Out*f.ScaleSize:], q.parts[2][first*f.Out*f.Bits/8:]}
-	return s.direct(q.of(own[:], r, r+rows))
+	return s.direct(q.withParts(own[:], r, r+rows))
 }
 
-func (f *Bnb4) span(col, n int64) (from, end int64) { return widened(col, n, 8, f.Block, f.Cols) }
+func (f *Bnb4) span(col, n int64) (from, end int64) { return widenToGroups(col, n, 8, f.Block, f.Cols) }
 
-// cut takes blocks that end with the rows, or copies scales.
+// cut decodes blocks that end with the rows, or else copies scales.
 func (f *Bnb4) cut(q request, a area) bool {
 	r, rows, col, n := a.row, a.rows, a.col, a.cols
-	_, run, per, ok := spanned(col, n, f.Block)
+	_, run, per, ok := groupSpan(col, n, f.Block)
 	words := CeilDiv(rows*n, 8)
 	if !ok || f.Cols%f.Block != 0 || n%run != 0 || run%2 != 0 || col%2 != 0 || f.Cols%2 != 0 {
-		return f.apiece(q, q.lo*f.Cols, r*f.Cols+col, n, rows)
+		return f.perElement(q, q.lo*f.Cols, r*f.Cols+col, n, rows)
 	}
 	if words+rows*per+16 > int64(len(q.scratch)) {
 		return false
@@ -81,6 +85,6 @@ func (f *Bnb8) cut(q request, a area) bool {
 	for i := range rows {
 		copy(codes[i*n:][:n], q.parts[0][(r+i-q.lo)*f.Cols+col:])
 	}
-	q.o.Bytes(asm.Bytes{Last: &last127}, q.to, q.dst, codes, asm.Runs{Scales: scales, Length: int(n)})
+	q.o.Bytes(asm.Bytes{Last: &scale127}, q.to, q.dst, codes, asm.Runs{Scales: scales, Length: int(n)})
 	return true
 }

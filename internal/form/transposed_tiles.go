@@ -2,33 +2,32 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/asm"
 
-// Rows of a transposed matrix are written from tiles: some rows of its pieces, those
-// of their columns that are asked for, decoded to the target's type and then
-// transposed by a kernel.
+// Rows of a transposed matrix are written from tiles: some columns of some rows of its
+// pieces, decoded to the target's type and then transposed by a kernel.
 
-// tileRows is how many rows of the pieces a tile has: so many numbers of each
-// row are written at once, whole lines of the cache.
+// tileRows is how many rows of the pieces a tile has. That many numbers of each row are
+// written at once, which fills cache lines.
 const tileRows = 256
 
-// transposeUnit is what ranges of a transposed matrix should begin with: groups of codes
-// are seldom longer.
+// transposeUnit is what ranges of a transposed matrix should be aligned to. Groups of
+// codes are rarely longer.
 const transposeUnit = 32
 
-// transposeFloats is the scratch that a number of a tile takes, as float32: itself
-// and what it is made of; interleaved pieces have one more for their place.
+// transposeFloats is the scratch for a number of a tile, in floats: the number and its
+// code. Interleaved pieces need one more.
 const transposeFloats = 2
 
-// What rows of a transposed matrix need: a tile of several rows of the pieces, of
-// twice as many columns as are asked for. More rows of the matrix at a time are
-// longer pieces of what is stored.
+// The scratch for rows of a transposed matrix: a tile of several rows of the pieces, with
+// twice the columns that are asked for. More rows of the matrix at a time mean longer
+// reads of what is stored.
 const (
 	transposeRoom   = 56 << 10
 	transposePerRow = 16 // twice what a number of each of two pieces takes, and more
 	transposeStep   = 256
 )
 
-// A cutter is a slicer that can also decode columns of several rows at once. It
-// reports false where it has no kernel for these.
+// A cutter is a Slicer that can decode columns of several rows at once by kernels. cut
+// returns false if it has none.
 type cutter interface {
 	// span widens columns to those that the kernels take.
 	span(col, n int64) (from, end int64)
@@ -40,15 +39,14 @@ type area struct {
 	row, rows, col, cols int64
 }
 
-// direct writes the rows matrix by matrix. The scratch may be smaller than the
-// range.
+// direct writes the rows matrix by matrix. The scratch may be smaller than the range.
 func (f *Transposed) direct(q request) bool {
 	from, size := q.lo/f.In*f.Side, int64(q.to.Size())
 	for q.lo < q.hi {
 		end := min((q.lo/f.In+1)*f.In, q.hi)
-		t := transposing{Transposed: f, request: q, from: from, n: end - q.lo}
+		t := tileWriter{Transposed: f, request: q, from: from, n: end - q.lo}
 		t.dst = q.dst[:t.n*f.Out*size]
-		if !t.put() { // hardly a number
+		if !t.put() { // scratch for hardly a number
 			f.numbers(q.scratch, q.parts, from, q.lo, end)
 			q.o.Put(q.to, t.dst, q.scratch[:t.n*f.Out])
 		}
@@ -57,15 +55,15 @@ func (f *Transposed) direct(q request) bool {
 	return true
 }
 
-// A transposing is n rows of one matrix from row lo on, and what they are made of.
-type transposing struct {
+// A tileWriter writes n rows of one matrix from row lo on.
+type tileWriter struct {
 	*Transposed
 	request
-	from int64 // the piece that the parts begin with
+	from int64 // index of the piece that the parts begin with
 	n    int64
 }
 
-func (t *transposing) put() bool {
+func (t *tileWriter) put() bool {
 	m := t.lo / t.In
 	if t.Interleaved {
 		return t.lane(m*t.Side, t.Side, 0)
@@ -80,8 +78,9 @@ func (t *transposing) put() bool {
 	return true
 }
 
-// lane writes interleaved pieces, or one, from column at of the rows on.
-func (t *transposing) lane(first, count, at int64) bool {
+// lane writes count pieces from first on, which are interleaved if there are several,
+// from column at of the rows on.
+func (t *tileWriter) lane(first, count, at int64) bool {
 	size := int64(t.to.Size())
 	col := t.lo % t.In
 	from, end := t.span(first, count, col)
@@ -93,7 +92,7 @@ func (t *transposing) lane(first, count, at int64) bool {
 	if rows == 0 {
 		return false
 	}
-	if rows > transposeUnit { // whole lines of the caches, and squares of the kernels
+	if rows > transposeUnit { // whole cache lines, and squares of the kernels
 		rows -= rows % transposeUnit
 	}
 	words := CeilDiv(rows*count*w*size, 4)
@@ -115,8 +114,8 @@ func (t *transposing) lane(first, count, at int64) bool {
 	return true
 }
 
-// span is the columns that tiles of the pieces have.
-func (t *transposing) span(first, count, col int64) (from, end int64) {
+// span returns the columns of tiles of the pieces.
+func (t *tileWriter) span(first, count, col int64) (from, end int64) {
 	from, end = col, col+t.n
 	for k := first; k < first+count; k++ {
 		if c, ok := t.Pieces[k].Form.(cutter); ok {
@@ -128,7 +127,7 @@ func (t *transposing) span(first, count, col int64) (from, end int64) {
 }
 
 // decode writes an area of piece k.
-func (t *transposing) decode(dst []byte, k int64, a area, scratch []float32) {
+func (t *tileWriter) decode(dst []byte, k int64, a area, scratch []float32) {
 	p := &t.Pieces[k]
 	base, own := p.base(&t.Pieces[t.from+k%t.Side]), t.parts[p.Part:p.Part+p.Parts]
 	if c, ok := p.Form.(cutter); ok && c.cut(request{o: t.o, dst: dst, to: t.to, parts: own, lo: base, scratch: scratch}, area{p.First + a.row, a.rows, a.col, a.cols}) {
@@ -141,9 +140,9 @@ func (t *transposing) decode(dst []byte, k int64, a area, scratch []float32) {
 	t.o.Put(t.to, dst, numbers)
 }
 
-// widened makes of columns whole groups, where they are of several, of which all
-// begin and end at a multiple of unit; but not if that is much more.
-func widened(col, n, unit, group, most int64) (from, end int64) {
+// widenToGroups widens columns to whole groups, if they are in several groups that all
+// begin and end at a multiple of unit, unless that is much more.
+func widenToGroups(col, n, unit, group, most int64) (from, end int64) {
 	if group > 1 && col/group != (col+n-1)/group {
 		unit *= group / gcd(unit, group)
 	}
@@ -161,38 +160,38 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// spanned is the groups that columns are of, from the first on, and how many
-// columns each has of them; false where groups are cut.
-func spanned(col, n, group int64) (first, size, count int64, ok bool) {
+// groupSpan returns the first group of the columns, how many columns each group has among
+// them, and the number of groups; ok is false if a group is cut.
+func groupSpan(col, n, group int64) (first, size, count int64, ok bool) {
 	if col/group == (col+n-1)/group {
 		return col / group, n, 1, true
 	}
 	return col / group, group, CeilDiv(n, group), col%group == 0
 }
 
-// span takes whole bytes.
+// span widens columns to whole bytes.
 func (f *Scaled) span(col, n int64) (from, end int64) {
 	unit := int64(8)
 	if f.Columns {
-		return widened(col, n, unit, 1, f.Cols)
+		return widenToGroups(col, n, unit, 1, f.Cols)
 	}
 	if f.Codes.bits == 8 {
 		unit = 1
 	}
-	return widened(col, n, unit, f.Scales.BlockCols, f.Cols)
+	return widenToGroups(col, n, unit, f.Scales.BlockCols, f.Cols)
 }
 
-// cut brings the codes of the rows together, and decodes them as one.
+// cut gathers the codes of the rows, and decodes them as one row.
 func (f *Scaled) cut(q request, a area) bool {
 	if f.Columns {
 		return f.cutIndexed(q, a)
 	}
 	r, rows, col, n := a.row, a.rows, a.col, a.cols
 	block, bits := f.Scales.BlockCols, f.Codes.bits
-	if bits == 0 || f.Codes.under == nil || f.Inverse || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
+	if bits == 0 || f.Codes.decodeScaled == nil || f.Inverse || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
 		return false
 	}
-	first, run, per, ok := spanned(col, n, block)
+	first, run, per, ok := groupSpan(col, n, block)
 	if !ok || n%run != 0 {
 		return false
 	}
@@ -202,24 +201,24 @@ func (f *Scaled) cut(q request, a area) bool {
 		return false
 	}
 	codes, rest := asm.Raw(q.scratch[:words])[:rows*rowBytes], q.scratch[words:]
-	u := under{op: f.Op, codes: asm.Raw(rest[:room])[:rows*n], run: int(run), scales: rest[room:][:rows*per], seconds: rest[room+rows*per:][:rows*per]}
+	u := rowScales{op: f.Op, codes: asm.Raw(rest[:room])[:rows*n], run: int(run), scales: rest[room:][:rows*per], seconds: rest[room+rows*per:][:rows*per]}
 	for i := range rows {
 		copy(codes[i*rowBytes:][:rowBytes], q.parts[0][(r+i-q.lo)*f.Codes.rowBytes+col*bits/8:])
 	}
 	f.fillRows(q, u, r, rows, first)
-	return f.Codes.under(q.o, q.to, q.dst, codes, u)
+	return f.Codes.decodeScaled(q.o, q.to, q.dst, codes, u)
 }
 
 // fillRows is fill for several rows from row r on.
-func (f *Scaled) fillRows(q request, u under, r, rows, k int64) {
-	if f.Global == nil && f.Scales.fillRows(q.o, u.scales, place{q.parts[1], q.lo, r, k}, rows, u.codes) &&
-		(f.Seconds == nil || f.Seconds.fillRows(q.o, u.seconds, place{q.parts[2], q.lo, r, k}, rows, u.codes)) {
+func (f *Scaled) fillRows(q request, u rowScales, r, rows, k int64) {
+	if f.Global == nil && f.Scales.fillRows(q.o, u.scales, gridPos{q.parts[1], q.lo, r, k}, rows, u.codes) &&
+		(f.Seconds == nil || f.Seconds.fillRows(q.o, u.seconds, gridPos{q.parts[2], q.lo, r, k}, rows, u.codes)) {
 		return
 	}
 	per := int64(len(u.scales)) / rows
 	for i := range rows {
-		row := under{scales: u.scales[i*per:][:per], seconds: u.seconds[i*per:][:per], codes: u.codes}
-		if i > 0 && !f.changes(r+i) {
+		row := rowScales{scales: u.scales[i*per:][:per], seconds: u.seconds[i*per:][:per], codes: u.codes}
+		if i > 0 && !f.newScales(r+i) {
 			copy(row.scales, u.scales[(i-1)*per:])
 			copy(row.seconds, u.seconds[(i-1)*per:])
 			continue

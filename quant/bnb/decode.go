@@ -4,7 +4,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/form"
 )
 
-// Decode is the way back from the codes of whole blocks and their scales.
+// Decode returns the numbers of whole blocks from their codes and scales.
 func (q Quantizer) Decode(dst []float32, codes []byte, scales []float32) {
 	codebook := q.Codebook()
 	if q.FP4 {
@@ -19,14 +19,14 @@ func (q Quantizer) Decode(dst []float32, codes []byte, scales []float32) {
 	}
 }
 
-// DecodeNested is the way back from nested scales of whole blocks.
+// DecodeNested returns the scales of whole blocks from nested scales.
 func DecodeNested(dst []float32, codes []byte, nested []float32, mean float32) {
 	for i := range dst {
 		dst[i] = float32(nestedCodebook[codes[i]]*nested[i/NestedBlock]) + mean
 	}
 }
 
-// DecodeInt8 is the way back from the codes of whole rows.
+// DecodeInt8 returns the numbers of whole rows.
 func DecodeInt8(dst []float32, codes []byte, scales []float32, cols int) {
 	for i := range dst {
 		dst[i] = float32(float32(int8(codes[i]))*scales[i/cols]) * form.Per127

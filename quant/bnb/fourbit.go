@@ -6,8 +6,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A Quantizer is bitsandbytes' four-bit quantizer: blocks that run over the flat
-// tensor, one absmax each, two codes a byte, the high nibble first.
+// A Quantizer is bitsandbytes' 4-bit quantizer: blocks of the flat tensor with one absmax
+// each, two codes a byte, the high nibble first.
 type Quantizer struct {
 	FP4   bool
 	Block int // elements of a block: 32 to 4096, a power of two
@@ -19,7 +19,7 @@ const (
 	maxBnbBlock = 4096
 )
 
-// Check refuses a block size that bitsandbytes does not take.
+// Check returns an error for a block size that bitsandbytes does not take.
 func (q Quantizer) Check() error {
 	if q.Block < minBnbBlock || q.Block > maxBnbBlock || q.Block&(q.Block-1) != 0 {
 		return wire.ErrUsage.With("blocks of %d: bitsandbytes takes powers of two from %d to %d", q.Block, minBnbBlock, maxBnbBlock)
@@ -27,7 +27,7 @@ func (q Quantizer) Check() error {
 	return nil
 }
 
-// Name is what quant_state calls the type.
+// Name returns the name of the type in quant_state.
 func (q Quantizer) Name() string {
 	if q.FP4 {
 		return "fp4"
@@ -35,10 +35,10 @@ func (q Quantizer) Name() string {
 	return "nf4"
 }
 
-// Blocks is how many blocks n elements take.
+// Blocks returns the number of blocks of n elements.
 func (q Quantizer) Blocks(n int64) int64 { return form.CeilDiv(n, int64(q.Block)) }
 
-// Codebook is the value of each code, as quant_map stores it.
+// Codebook returns the value of each code, as stored in quant_map.
 func (q Quantizer) Codebook() [16]float32 {
 	if q.FP4 {
 		return fp4Codebook
@@ -64,9 +64,9 @@ func (q Quantizer) Encode(codes []byte, scales, src []float32) error {
 	return nil
 }
 
-// quantizer finds codes by the library's bounds. Its FP4 takes a zero, and what
-// is a little less, for the zero with code 0, what is a little more for that
-// with code 8.
+// quantizer returns the table by which codes are found, with the library's bounds. Its
+// FP4 has two codes for zero: 0 for zero and numbers slightly below it, 8 for numbers
+// slightly above it.
 func (q Quantizer) quantizer() *asm.Quantizer {
 	if q.FP4 {
 		return fp4Quantizer
@@ -79,27 +79,27 @@ var (
 	fp4Quantizer = asm.NewQuantizer(fp4Bounds, fp4Order, leastAbsmax)
 )
 
-// Absmax fills only the scales that Encode would.
+// Absmax computes only the scales that Encode would.
 func (q Quantizer) Absmax(scales, src []float32) error {
 	if err := absmax(scales[:form.CeilDiv(int64(len(src)), int64(q.Block))], src, q.Block); err != nil {
 		return err
 	}
-	if len(src)%q.Block != 0 { // that of a block which is cut off is never less than the least
+	if len(src)%q.Block != 0 { // the absmax of a partial block is never below the minimum
 		last := &scales[len(src)/q.Block]
 		*last = max(*last, leastAbsmax)
 	}
 	return nil
 }
 
-// last quantizes the block that the tensor's end cuts off: its numbers are
-// divided by its absmax, where those of others are multiplied by the reciprocal.
+// last quantizes the partial block at the end of a tensor. Its numbers are divided by the
+// absmax, where those of other blocks are multiplied by the reciprocal.
 func (q Quantizer) last(codes []byte, src []float32, m float32) {
 	c := q.quantizer()
 	for len(src) > 1 {
 		codes[0] = c.Code(src[0]/m)<<4 | c.Code(src[1]/m)
 		codes, src = codes[1:], src[2:]
 	}
-	if len(src) == 1 { // the other half is a zero
+	if len(src) == 1 { // the other nibble is zero
 		codes[0] = c.Code(src[0]/m)<<4 | c.Code(0)
 	}
 }

@@ -12,7 +12,7 @@ func EncodeInt8(codes []byte, scales, src []float32, cols int) error {
 	if err := absmax(scales[:len(src)/cols], src, cols); err != nil {
 		return err
 	}
-	// The library multiplies by the reciprocal: not what a division gives.
+	// The library multiplies by the reciprocal, which differs from a division.
 	asm.Best().Int8(codes[:len(src)], src, scales, cols)
 	return nil
 }

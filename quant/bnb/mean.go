@@ -2,22 +2,22 @@ package bnb
 
 import "math/bits"
 
-// A Mean adds numbers up in the order in which torch does it on one thread with
-// any ATEN_CPU_CAPABILITY, so that the mean has the same bits. torch's order is
-// in aten/src/ATen/native/cpu/SumKernel.cpp: eight lanes, four rows of them at a
-// time, and four levels of partial sums. With several threads torch adds 32,768
-// numbers or more in another order, which depends on their number.
+// A Mean computes a mean as torch does on one thread with any ATEN_CPU_CAPABILITY, bit
+// for bit. The order of additions is in aten/src/ATen/native/cpu/SumKernel.cpp: eight
+// lanes, four rows of them at a time, and four levels of partial sums. With several
+// threads torch adds 32,768 numbers or more in an order that depends on the number of
+// threads.
 type Mean struct {
 	n, at   int64
 	lanes   int64
 	quads   int64 // groups of four vectors
 	vectors int64
-	power   uint // a level has 1<<power of the level below
+	power   uint // a level holds 1<<power sums of the level below
 	acc     [4][4][8]float32
 	rest    float32
 }
 
-// NewMean begins the mean of n numbers.
+// NewMean returns the Mean of n numbers.
 func NewMean(n int64) *Mean {
 	m := &Mean{n: n, lanes: 8}
 	if n < 8 {
@@ -29,7 +29,7 @@ func NewMean(n int64) *Mean {
 	return m
 }
 
-// Add takes the next numbers.
+// Add adds the next numbers.
 func (m *Mean) Add(list []float32) {
 	for _, x := range list {
 		m.add(x)
@@ -73,7 +73,7 @@ func (m *Mean) carry(i int64) {
 	}
 }
 
-// fold adds the levels into the lowest.
+// fold adds all levels into the lowest.
 func (m *Mean) fold() {
 	for level := 1; level < 4; level++ {
 		for k := range 4 {
@@ -85,7 +85,7 @@ func (m *Mean) fold() {
 	}
 }
 
-// Value is the mean, once all n numbers were added.
+// Value returns the mean after all n numbers were added.
 func (m *Mean) Value() float32 {
 	if m.vectors == 4*m.quads {
 		m.fold()
@@ -101,7 +101,7 @@ func (m *Mean) Value() float32 {
 	return sum / float32(m.n)
 }
 
-// ceilLog2 is the least k with 1<<k >= n.
+// ceilLog2 returns the least k with 1<<k >= n.
 func ceilLog2(n int64) uint {
 	if n <= 1 {
 		return 0

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// StateName is the name of a description, before the type of the codes.
+// StateName is the prefix of the name of a description, before the type of the codes.
 const StateName = ".quant_state.bitsandbytes__"
 
 // A State is what bitsandbytes writes beside the codes of a tensor.
 type State struct {
 	Quantizer
-	DType  string // of the tensor before: "bfloat16", "float16", "float32"
+	DType  string // of the original tensor: "bfloat16", "float16", "float32"
 	Shape  []int64
 	Nested bool
-	Mean   float32 // of the scales, where they are nested
+	Mean   float32 // of the scales, if they are nested
 }
 
-// Key is the name of the tensor that holds the text of the state, after the
-// name of the weight.
+// Key returns the name, after that of the weight, of the tensor that holds the text of
+// the state.
 func (s *State) Key() string { return StateName + s.Name() }
 
-// Append writes the state as bitsandbytes does, with Python's json.
+// Append appends the state as Python's json writes it.
 func (s *State) Append(p []byte) []byte {
 	p = append(p, `{"quant_type": "`+s.Name()+`", "blocksize": `...)
 	p = strconv.AppendInt(p, int64(s.Block), 10)
@@ -42,7 +42,7 @@ func (s *State) Append(p []byte) []byte {
 	return append(p, '}')
 }
 
-// pythonFloat is a finite float as Python's repr writes it.
+// pythonFloat formats a finite float as Python's repr.
 func pythonFloat(x float64) string {
 	if a := math.Abs(x); a != 0 && (a < 1e-4 || a >= 1e16) {
 		return strconv.FormatFloat(x, 'e', -1, 64)

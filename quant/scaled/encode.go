@@ -6,9 +6,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 )
 
-// Encode quantizes one row of blocks, or of a long one the blocks from scale
-// number first on, as many as there is room for in scales. The numbers, and the
-// codes, are those of whole rows; the numbers have the type d already.
+// Encode quantizes one row of blocks, or of a long one the blocks from scale first on, as
+// many as fit into scales. The numbers and codes are those of whole rows; the numbers are
+// already rounded to d.
 func (f *Format) Encode(codes []byte, scales, src []float32, first, cols int64, d asm.Type) error {
 	width, rowBytes := f.width(cols), f.RowBytes(cols)
 	lo := first * width
@@ -38,7 +38,7 @@ func (f *Format) Encode(codes []byte, scales, src []float32, first, cols int64, 
 	return nil
 }
 
-// width is the numbers of a row under one scale.
+// width returns how many numbers of a row share a scale.
 func (f *Format) width(cols int64) int64 {
 	if f.Cols == 0 {
 		return cols
@@ -46,8 +46,8 @@ func (f *Format) width(cols int64) int64 {
 	return f.Cols
 }
 
-// largest takes the magnitudes of a row, which begins at number at, into those of
-// its blocks.
+// largest updates the largest magnitude of each block with those of a row, which begins
+// at number at.
 func largest(line, row []float32, width, at int64) error {
 	var room [64]float32
 	for k := 0; k < len(line); k += len(room) {
@@ -65,7 +65,7 @@ func largest(line, row []float32, width, at int64) error {
 	return nil
 }
 
-// firstBad is the first number from one of a row on that is not finite.
+// firstBad returns the index of the first number that is not finite, starting at from.
 func firstBad(row []float32, from, at int64) error {
 	for isFinite(row[from]) {
 		from++
@@ -75,14 +75,14 @@ func firstBad(row []float32, from, at int64) error {
 
 func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
 
-// factor is what the numbers of a block are multiplied with (Inverse) or divided
-// by, from its largest magnitude.
+// factor returns what the numbers of a block are multiplied by (Inverse) or divided by,
+// from the largest magnitude.
 func (f *Format) factor(most float32, d asm.Type) float32 {
 	switch {
 	case f.Inverse && most == 0:
 		return 1
 	case f.Inverse:
-		return 1 / most * f.Code.halfRange() // torch divides a number by a tensor so
+		return 1 / most * f.Code.halfRange() // torch divides a number by a tensor this way
 	case f.Library == ModelOpt:
 		d = asm.F32
 	}
@@ -96,7 +96,7 @@ func (f *Format) factor(most float32, d asm.Type) float32 {
 	return scale
 }
 
-// codes encodes numbers of a row, from number at on.
+// codes encodes numbers of a row from number at on.
 func (f *Format) codes(row []byte, at int64, src []float32, factor float32, d asm.Type) {
 	if f.Wide() {
 		d = asm.F32
@@ -176,17 +176,17 @@ func (c Code) put(row []byte, at int64, list []float32) {
 	}
 }
 
-// nearest is the nearest whole number between two, ties to even: numbers between
-// 2^23 and 2^24 have no fraction, so the addition rounds.
+// nearest returns the nearest integer in [low, high], ties to even. Floats between 2^23
+// and 2^24 have no fraction, so the addition rounds.
 func nearest(x, low, high float32) int32 {
 	const whole = 3 << 22
 	return int32(math.Float32bits(float32(min(max(x, low), high)+whole))) - 0x4B400000
 }
 
-// ToE4M3 rounds to nearest and ties to even; what is larger than 448 becomes it.
+// ToE4M3 rounds to nearest, ties to even; magnitudes above 448 become 448.
 func ToE4M3(x float32) byte { return asm.ToE4M3(x) }
 
-// FromE4M3 is the number of a code that is no NaN.
+// FromE4M3 returns the value of a code that is not NaN.
 func FromE4M3(c byte) float32 {
 	exp, man := c>>3&15, float64(c&7)
 	x := man * 0x1p-9
@@ -199,23 +199,23 @@ func FromE4M3(c byte) float32 {
 	return float32(x)
 }
 
-// ToE5M2 rounds to nearest and ties to even: it is the upper byte of a float16 of so few
-// bits. What passes the range becomes infinite.
+// ToE5M2 rounds to nearest, ties to even. The code is the upper byte of the float16.
+// Magnitudes above the range become infinite.
 func ToE5M2(x float32) byte {
 	bits := math.Float32bits(x)
 	sign, mag := byte(bits>>24&0x80), bits&0x7FFFFFFF
-	if mag < 0x38800000 { // below 2^-14: count units of 2^-16
-		const whole = 3 << 22 // numbers from 2^23 on have no fraction, so the addition rounds
+	if mag < 0x38800000 { // below 2^-14, in units of 2^-16
+		const whole = 3 << 22 // floats from 2^23 on have no fraction, so the addition rounds
 		return sign | byte(math.Float32bits(float32(math.Float32frombits(mag)*0x1p16)+whole)-0x4B400000)
 	}
-	mag += 0xFFFFF + mag>>21&1 // the exponent's 8 bits and 2 of the fraction stay
+	mag += 0xFFFFF + mag>>21&1 // keep the 8 exponent bits and 2 of the fraction
 	return sign | byte(min(mag>>21-112<<2, 0x7C))
 }
 
-// FromE5M2 is the number of a code, that of a float16 whose upper byte it is.
+// FromE5M2 returns the value of a code, the upper byte of a float16.
 func FromE5M2(c byte) float32 { return asm.HalfToFloat(uint16(c) << 8) }
 
-// Decode is the number of code i of a row under a scale, in float32.
+// Decode returns the value of code i of a row under a scale, in float32.
 func (f *Format) Decode(codes []byte, i int64, scale float32) float32 {
 	switch f.Code {
 	case E4M3:

@@ -21,7 +21,7 @@ const (
 	Int8Packed // as Int4, each plus 128
 )
 
-// Bits is the size of a code.
+// Bits returns the size of a code.
 func (c Code) Bits() int {
 	if c == Int4 {
 		return 4
@@ -29,26 +29,26 @@ func (c Code) Bits() int {
 	return 8
 }
 
-// Packed says that the codes of a row lie in words of 32 bits.
+// Packed reports whether the codes of a row are packed into 32-bit words.
 func (c Code) Packed() bool { return c >= Int4 }
 
-// halfRange is half of the width between the smallest and the largest code.
+// halfRange returns half the distance between the smallest and the largest code.
 func (c Code) halfRange() float32 { return [...]float32{448, 57344, 127.5, 7.5, 127.5}[c] }
 
 // A Format is how a matrix is stored.
 type Format struct {
-	Name   string // as the command line spells it
+	Name   string // as on the command line
 	Layout string // for people
 	Code   Code
-	// Rows and Cols are the numbers under one scale; Cols 0 is a row's whole length.
+	// Rows and Cols are the block of numbers under one scale; Cols 0 is a whole row.
 	Rows, Cols int64
-	Inverse    bool // see the package's comment
+	Inverse    bool // see the package comment
 	Library    Library
-	// Whole says that blocks must not be cut off by the matrix' edge.
+	// Whole says that the matrix must be divided into whole blocks.
 	Whole bool
 }
 
-// formats are those that [Find] knows, named as compressed-tensors' presets are;
+// formats are the formats that [Find] knows, by the names of compressed-tensors' presets;
 // fp8 is the layout of DeepSeek.
 var formats = []Format{
 	{Name: "fp8", Layout: "FP8 E4M3 of DeepSeek, one scale for 128 x 128", Code: E4M3, Rows: 128, Cols: 128, Inverse: true, Whole: true},
@@ -65,10 +65,10 @@ var formats = []Format{
 	{Name: "w4a16", Layout: "INT4 packed by compressed-tensors, groups of 128", Code: Int4, Rows: 1, Cols: 128, Whole: true},
 }
 
-// Formats lists what can be written.
+// Formats lists the formats.
 func Formats() []Format { return slices.Clone(formats) }
 
-// Find gives the format of a name.
+// Find returns the format with a name.
 func Find(name string) (Format, bool) {
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == name })
 	if i < 0 {
@@ -77,16 +77,16 @@ func Find(name string) (Format, bool) {
 	return formats[i], true
 }
 
-// Fits reports whether a matrix can be cut into blocks.
+// Fits reports whether a matrix can be divided into blocks.
 func (f *Format) Fits(rows, cols int64) bool {
 	return !f.Whole || rows%f.Rows == 0 && (f.Cols == 0 || cols%f.Cols == 0)
 }
 
-// Wide says that a library computes codes in float32, whatever type the weights have,
-// and stores its scales so.
+// Wide reports whether the library computes codes in float32 whatever the type of the
+// weights, and stores scales in it.
 func (f *Format) Wide() bool { return f.Inverse || f.Library != CompressedTensors }
 
-// RowBytes is the bytes of a row's codes.
+// RowBytes returns the size of a row's codes.
 func (f *Format) RowBytes(cols int64) int64 {
 	if f.Code.Packed() {
 		return (cols*int64(f.Code.Bits()) + 31) / 32 * 4
@@ -94,7 +94,7 @@ func (f *Format) RowBytes(cols int64) int64 {
 	return cols
 }
 
-// Scales is how many scales a row of blocks has.
+// Scales returns the number of scales in a row of blocks.
 func (f *Format) Scales(cols int64) int64 {
 	if f.Cols == 0 {
 		return 1
@@ -102,18 +102,18 @@ func (f *Format) Scales(cols int64) int64 {
 	return (cols + f.Cols - 1) / f.Cols
 }
 
-// A Bad is a number that no code can stand for.
+// A Bad error is about a number that cannot be quantized.
 type Bad struct {
-	Index int64 // in the range that was given
+	Index int64 // in the given range
 	Value float32
 }
 
-// Finite reports that the number is one, but its block has no scale.
+// Finite reports whether the number is finite, and only the scale of its block is not.
 func (e *Bad) Finite() bool { return isFinite(e.Value) }
 
 func (e *Bad) Error() string { return fmt.Sprintf("element %d is %v", e.Index, e.Value) }
 
-// round rounds to the type of the model's weights.
+// round rounds x to the type of the model's weights.
 func round(d asm.Type, x float32) float32 {
 	switch d {
 	case asm.BF16:
@@ -131,10 +131,10 @@ func Round(list []float32, d asm.Type) {
 	}
 }
 
-// epsilon is the distance of 1 to the next number.
+// epsilon returns the distance from 1 to the next number.
 func epsilon(d asm.Type) float32 {
 	return [...]float32{asm.F32: 0x1p-23, asm.BF16: 0x1p-7, asm.F16: 0x1p-10}[d]
 }
 
-// isFinite is false for infinities and NaN.
+// isFinite reports whether x is neither infinite nor NaN.
 func isFinite(x float32) bool { return math.Float32bits(x)&0x7F800000 != 0x7F800000 }

@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 )
 
-// A Library is the one that writes a format, and whose names and arithmetic it has.
+// A Library is the library that writes a format, and whose names and arithmetic it has.
 type Library uint8
 
 // The libraries.
@@ -18,10 +18,10 @@ const (
 	GPTQModel
 	AutoAWQ
 	TorchAO
-	GptOss // OpenAI's own files of these models, whose experts alone are quantized
+	GptOss // OpenAI's own files of gpt-oss, of which only the experts are quantized
 )
 
-// A Number is how a scale is stored.
+// A Number says how a scale is stored.
 type Number uint8
 
 // The numbers.
@@ -30,10 +30,10 @@ const (
 	Half                    // float16
 	Exponent                // a byte: the power of two plus 127
 	Float8                  // E4M3
-	Nothing                 // there is none: the whole matrix has one
+	Nothing                 // no scales: the matrix has one
 )
 
-// A Second is what stands beside each scale.
+// A Second says what accompanies each scale.
 type Second uint8
 
 // The seconds.
@@ -43,33 +43,33 @@ const (
 	Bias
 )
 
-// Groups is a format whose numbers share scales in groups along a row. Some have a
-// number over all scales of the matrix besides.
+// Groups is a format whose numbers share scales in groups along a row. Some have a global
+// scale for the matrix as well.
 type Groups struct {
-	Name    string // as the command line spells it
+	Name    string // as on the command line
 	Layout  string // for people
 	Library Library
-	Mode    string // what the library calls it, where it has several
+	Mode    string // the library's name for it, if it has several
 	Bits    int
-	Size    int64 // numbers of a group; 0 where the whole matrix has one scale
+	Size    int64 // numbers in a group; 0 if the matrix has one scale
 	Float   bool  // codes are E2M1 or E4M3
-	E5M2    bool  // of eight bits: codes are E5M2 instead
+	E5M2    bool  // 8-bit codes are E5M2 instead of E4M3
 	Scale   Number
 	Second  Second
-	Global  bool // a number stands over all scales, or in their place
-	Divides bool // by the number over all scales, instead of multiplying
-	// Half says that the library rounds weights to float16 before it quantizes them,
-	// Bfloat the same of BF16.
+	Global  bool // a global scale, with or without group scales
+	Divides bool // the global scale divides, instead of multiplying
+	// Half and Bfloat say that the library rounds weights to float16 or BF16 before it
+	// quantizes them.
 	Half, Bfloat bool
-	// Columns says that codes are packed along the inputs, so that a row of the
-	// weight is a column of what is stored.
+	// Columns says that codes are packed along the inputs, so that a row of the weight is
+	// a column of what is stored.
 	Columns bool
 
 	rule func(g group, x []float32) group
 }
 
-// A group is what a rule makes of some numbers: their codes, the scale and what
-// stands beside it, as they are decoded.
+// A group is the input and the result of a rule: codes, the scale and its zero point or
+// bias, as they are decoded.
 type group struct {
 	f      *Groups
 	d      asm.Type // of the model's weights, in which the library computes
@@ -102,7 +102,7 @@ var groups = append([]Groups{
 	{Name: "mlx_nvfp4", Layout: "NVFP4 of MLX, groups of 16", Library: MLX, Mode: "nvfp4", Bits: 4, Size: 16, Float: true, Scale: Float8, rule: mlxFloatRule},
 }, affine(2, 3, 4, 5, 6, 8)...)
 
-// affine are MLX's integers of some bits.
+// affine returns MLX's integers of these widths.
 func affine(bits ...int) (list []Groups) {
 	for _, n := range bits {
 		digit := string(rune('0' + n))
@@ -111,10 +111,10 @@ func affine(bits ...int) (list []Groups) {
 	return list
 }
 
-// GroupFormats lists the formats in groups that can be written.
+// GroupFormats lists the formats in groups.
 func GroupFormats() []Groups { return slices.Clone(groups) }
 
-// FindGroups gives the format in groups of a name.
+// FindGroups returns the format in groups with a name.
 func FindGroups(name string) (Groups, bool) {
 	i := slices.IndexFunc(groups, func(f Groups) bool { return f.Name == name })
 	if i < 0 {
@@ -123,8 +123,8 @@ func FindGroups(name string) (Groups, bool) {
 	return groups[i], true
 }
 
-// Step is how many numbers are encoded at once: a group, or where there is none, as
-// many as are handy.
+// Step returns how many numbers to encode at once: a group, or a convenient number if
+// there are no groups.
 func (f *Groups) Step() int64 {
 	if f.Size == 0 {
 		return maxStep
@@ -132,10 +132,10 @@ func (f *Groups) Step() int64 {
 	return f.Size
 }
 
-// maxStep is the most numbers that Step gives.
+// maxStep is the maximum that Step returns.
 const maxStep = 256
 
-// Count is how many groups a row has.
+// Count returns the number of groups in a row.
 func (f *Groups) Count(cols int64) int64 {
 	if f.Size == 0 {
 		return 0
@@ -143,8 +143,8 @@ func (f *Groups) Count(cols int64) int64 {
 	return cols / f.Size
 }
 
-// Lines is how many rows are stored together, since their zero points share words: as
-// many as fill whole ones, of three bits too.
+// Lines returns how many rows must be stored together, because their zero points share
+// words. Even zero points of 3 bits then fill whole words.
 func (f *Groups) Lines() int64 {
 	switch {
 	case f.Second != ZeroPoint:
@@ -155,17 +155,17 @@ func (f *Groups) Lines() int64 {
 	return 32 / int64(f.Bits)
 }
 
-// Fits reports whether a matrix can be cut into groups, and words where that cannot
-// be told of its size.
+// Fits reports whether a matrix can be divided into groups, and into words if the stored
+// shape must tell its size.
 func (f *Groups) Fits(rows, cols int64) bool {
 	return (f.Size == 0 || cols%f.Size == 0) && (!f.Columns || rows%32 == 0)
 }
 
-// RowBytes is the bytes of a row's codes.
+// RowBytes returns the size of a row's codes.
 func (f *Groups) RowBytes(cols int64) int64 { return cols * int64(f.Bits) / 8 }
 
-// Over is the number over all scales, from the largest magnitude of a matrix whose
-// numbers have the type d.
+// Over returns the global scale, from the largest magnitude of a matrix whose numbers
+// have the type d.
 func (f *Groups) Over(most float32, d asm.Type) float32 {
 	switch {
 	case f.Size == 0 && f.Library == ModelOpt:
@@ -176,7 +176,7 @@ func (f *Groups) Over(most float32, d asm.Type) float32 {
 		return nonzero(round(d, most/448), d)
 	case f.Divides:
 		most = max(most, tiny(d))
-		over := round(d, float32(round(d, 1/most)*largestNVFP4)) // torch divides a number by a tensor so
+		over := round(d, float32(round(d, 1/most)*largestNVFP4)) // torch divides a number by a tensor this way
 		if !isFinite(over) {
 			return 1
 		}
@@ -185,7 +185,7 @@ func (f *Groups) Over(most float32, d asm.Type) float32 {
 	return most / largestNVFP4
 }
 
-// Fused gives the number over the scales of matrices that loaders put together.
+// Fused returns the global scale for matrices that loaders fuse.
 func (f *Groups) Fused(a, b float32) float32 {
 	if f.Divides {
 		return min(a, b)
@@ -196,7 +196,7 @@ func (f *Groups) Fused(a, b float32) float32 {
 // largestNVFP4 is the largest scale times the largest code.
 const largestNVFP4 = 448 * 6
 
-// Most is the largest magnitude of some numbers and of what was largest before.
+// Most returns the largest magnitude in list, at least most.
 func Most(most float32, list []float32) (float32, error) {
 	m := largestOf(list)
 	if !isFinite(m) {
@@ -205,7 +205,8 @@ func Most(most float32, list []float32) (float32, error) {
 	return max(most, m), nil
 }
 
-// largestOf is the largest magnitude, of bits: those of what is not finite are larger than all others.
+// largestOf returns the largest magnitude, by its bits: numbers that are not finite are
+// larger than all others.
 func largestOf(x []float32) float32 {
 	most := uint32(0)
 	for _, v := range x {
@@ -214,16 +215,16 @@ func largestOf(x []float32) float32 {
 	return math.Float32frombits(most)
 }
 
-// A Coded is one group as it is stored.
+// A Coded is one encoded group.
 type Coded struct {
 	Codes []byte  // one a number
-	Scale float32 // rounded to what is stored
-	// Second is the zero point, as an unsigned code, or the bias, rounded.
+	Scale float32 // rounded as it is stored
+	// Second is the zero point, as an unsigned code, or the rounded bias.
 	Second float32
 }
 
-// Encode makes the codes of one group; the numbers have the type d already. There
-// must be as many codes as numbers.
+// Encode encodes one group into codes, which is as long as x. The numbers are already
+// rounded to d.
 func (f *Groups) Encode(codes []byte, x []float32, d asm.Type, over float32) (Coded, error) {
 	most := largestOf(x)
 	if !isFinite(most) {
@@ -236,7 +237,7 @@ func (f *Groups) Encode(codes []byte, x []float32, d asm.Type, over float32) (Co
 	return Coded{codes, g.scale, g.second}, nil
 }
 
-// Decode is the numbers of a group, in float32.
+// Decode returns the numbers of a group in float32.
 func (f *Groups) Decode(dst []float32, c *Coded, over float32) {
 	scale := c.Scale
 	switch {

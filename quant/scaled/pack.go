@@ -2,8 +2,8 @@ package scaled
 
 import "math"
 
-// Pack writes codes of some bits one after the other, lowest bits first. Together
-// they must be whole bytes.
+// Pack writes codes of some bits one after the other, lowest bits first. Together they
+// must fill whole bytes.
 func Pack(dst, codes []byte, bits int) {
 	switch bits {
 	case 8:
@@ -25,5 +25,5 @@ func Pack(dst, codes []byte, bits int) {
 	}
 }
 
-// ToE8M0 is the byte of a power of two from 2^-127 on.
+// ToE8M0 returns the byte of a power of two that is at least 2^-127.
 func ToE8M0(x float32) byte { return byte(math.Float32bits(x) >> 23) }

@@ -6,7 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 )
 
-// tiny is the smallest normal number of a type.
+// tiny returns the smallest normal number of a type.
 func tiny(d asm.Type) float32 {
 	if d == asm.F16 {
 		return 0x1p-14
@@ -14,7 +14,7 @@ func tiny(d asm.Type) float32 {
 	return 0x1p-126
 }
 
-// nonzero is a scale, or the distance of 1 to the next number where it is 0.
+// nonzero returns scale, or the machine epsilon if it is 0.
 func nonzero(scale float32, d asm.Type) float32 {
 	if scale == 0 {
 		return epsilon(d)
@@ -22,7 +22,7 @@ func nonzero(scale float32, d asm.Type) float32 {
 	return scale
 }
 
-// span is the smallest and the largest number.
+// span returns the smallest and the largest number.
 func span(x []float32) (low, high float32) {
 	low, high = x[0], x[0]
 	for _, v := range x[1:] {
@@ -31,7 +31,7 @@ func span(x []float32) (low, high float32) {
 	return low, high
 }
 
-// wholeRule is codes under the scale of the matrix. TorchAO divides in float32.
+// wholeRule encodes under the scale of the matrix. TorchAO divides in float32.
 func wholeRule(g group, x []float32) group {
 	if g.f.E5M2 {
 		for i, v := range x {
@@ -45,16 +45,16 @@ func wholeRule(g group, x []float32) group {
 	return g
 }
 
-// exponentRule is compressed-tensors' MX formats: the group's largest magnitude is
-// rounded to a power of two, up from seven quarters on, and lies with the largest
-// power of a code.
+// exponentRule is that of compressed-tensors' MX formats: the group's largest magnitude
+// is rounded to a power of two (up from 7/4 of one), and the scale maps that to the
+// largest power of two of a code.
 func exponentRule(g group, x []float32) group {
 	shift := 2
 	if g.f.Bits == 8 {
 		shift = 8
 	}
 	e := max(roundedExponent(g.most, g.d)-shift, -127)
-	if g.scale = round(g.d, power(e)); g.scale == 0 { // float16 has no number so small
+	if g.scale = round(g.d, power(e)); g.scale == 0 { // float16 has no number as small
 		g.scale = 1
 	}
 	if g.f.Bits == 8 {
@@ -65,11 +65,11 @@ func exponentRule(g group, x []float32) group {
 	return g
 }
 
-// power is two to a power of at least -127.
+// power returns 2^e, for e of at least -127.
 func power(e int) float32 { return float32(math.Ldexp(1, e)) }
 
-// roundedExponent is the power of two that a magnitude is rounded to, as bits of the
-// type d are: subnormal ones become 0, and so do their exponents.
+// roundedExponent returns the exponent of a magnitude rounded to a power of two by its
+// bits in the type d. It is 0 in bits for subnormal numbers.
 func roundedExponent(x float32, d asm.Type) int {
 	if d == asm.F16 && x < 0x1p-14 {
 		if x < 0x1.8p-15 {
@@ -84,8 +84,8 @@ func roundedExponent(x float32, d asm.Type) int {
 	return int(bits) - 127
 }
 
-// nvfp4Rule is compressed-tensors': the scale is E4M3 after the number over all
-// scales has multiplied it.
+// nvfp4Rule is that of compressed-tensors: the scale, multiplied by the global scale, is
+// rounded to E4M3.
 func nvfp4Rule(g group, x []float32) group {
 	local := float32(g.global * round(g.d, g.most/6))
 	if g.scale = FromE4M3(ToE4M3(local)); g.scale == 0 {
@@ -116,8 +116,8 @@ func modelOptRule(g group, x []float32) group {
 	return g
 }
 
-// modelOptMXRule takes the least power of two under which no number passes 448, as far
-// as a logarithm in float32 tells.
+// modelOptMXRule takes the smallest power of two with which no number exceeds 448,
+// according to a logarithm in float32.
 func modelOptMXRule(g group, x []float32) group {
 	e := float32(-127)
 	if most := g.most / 448; most > 0 {
@@ -128,9 +128,9 @@ func modelOptMXRule(g group, x []float32) group {
 	return g
 }
 
-// ossRule is Triton's downcast_to_mxfp, which OpenAI's and transformers' code of gpt-oss
-// call: the least power of two under which no number passes 6, by the bits of the
-// quotient in float32. Zeros keep their sign.
+// ossRule is that of Triton's downcast_to_mxfp, which the gpt-oss code of OpenAI and
+// transformers calls: the smallest power of two with which no number exceeds 6, by the
+// bits of the quotient in float32. Zeros keep their sign.
 func ossRule(g group, x []float32) group {
 	g.scale = math.Float32frombits((math.Float32bits(g.most/6) + 0x7FFFFF) &^ 0x7FFFFF)
 	factor := float32(0)
@@ -144,14 +144,14 @@ func ossRule(g group, x []float32) group {
 	return g
 }
 
-// pointRule is compressed-tensors' asymmetric one: 0 is always in the range, and
-// each step is rounded to the type of the weights.
+// pointRule is compressed-tensors' asymmetric rule: the range includes 0, and each step
+// is rounded to the type of the weights.
 func pointRule(g group, x []float32) group {
 	low, high := span(x)
 	low, high = min(low, 0), max(high, 0)
 	steps, half := float32(int(1)<<g.f.Bits-1), float32(int(1)<<g.f.Bits/2)
 	scale := round(g.d, round(g.d, high-low)/steps)
-	zero := float32(0) // where torch divides 0 by 0, and stores NaN as an integer
+	zero := float32(0) // torch divides 0 by 0, and stores NaN as an integer
 	switch {
 	case scale != 0:
 		zero = round(g.d, -half-round(g.d, low/scale))
@@ -168,9 +168,9 @@ func pointRule(g group, x []float32) group {
 	return g
 }
 
-// gptqRule is GPTQModel's symmetric one, in float32; scales are stored in float16.
-// Where no number of a group is negative its range is from 0 on, although the zero
-// point lies in the middle all the same.
+// gptqRule is GPTQModel's symmetric rule, in float32; scales are stored in float16. If no
+// number of a group is negative, its range begins at 0, although the zero point is still
+// in the middle.
 func gptqRule(g group, x []float32) group {
 	low, high := span(x)
 	most := max(abs(min(low, 0)), high, 0)
@@ -186,14 +186,14 @@ func gptqRule(g group, x []float32) group {
 	shift := float32(zero * scale)
 	for i, v := range x {
 		code := min(max(toWhole(v/scale)+zero, 0), steps)
-		back := round(g.d, scale*(code-zero)) // which its packer is given
+		back := round(g.d, scale*(code-zero)) // what the library's packer gets
 		g.codes[i] = byte(nearest((back+shift)/scale, 0, steps))
 	}
 	g.scale, g.second = round(asm.F16, scale), zero
 	return g
 }
 
-// toWhole rounds to the nearest whole number, ties to even.
+// toWhole rounds to the nearest integer, ties to even.
 func toWhole(x float32) float32 { return float32(math.RoundToEven(float64(x))) }
 
 // awqRule is AutoAWQ's, every step in float16.
@@ -209,8 +209,8 @@ func awqRule(g group, x []float32) group {
 	return g
 }
 
-// affineRule is MLX's, in float32. The end of the range that is larger in magnitude
-// is stored exactly, so that scales may be negative.
+// affineRule is MLX's, in float32. The end of the range with the larger magnitude is
+// stored exactly, so scales may be negative.
 func affineRule(g group, x []float32) group {
 	steps := float32(int(1)<<g.f.Bits - 1)
 	low, high := span(x)
@@ -230,8 +230,8 @@ func affineRule(g group, x []float32) group {
 	return g
 }
 
-// mlxFloatRule is MLX's small floats as it computes them on a processor, in the type
-// of the weights. Exponents below those that a byte can say are the smallest one.
+// mlxFloatRule is that of MLX's small floats on a CPU, in the type of the weights.
+// Exponents below the range of a byte become the smallest one.
 func mlxFloatRule(g group, x []float32) group {
 	most := float32(6)
 	if g.f.Bits == 8 {
@@ -260,13 +260,13 @@ func mlxFloatRule(g group, x []float32) group {
 	return g
 }
 
-// upExponent is the logarithm of a number to the base 2 in float32, rounded up.
+// upExponent returns the base-2 logarithm of x in float32, rounded up.
 func upExponent(x float32) int {
 	return int(math.Ceil(float64(float32(math.Log2(float64(x))))))
 }
 
-// nearestOfTable is the first code whose number is nearest. Where differences are
-// so large that they are all rounded to the same, that is the first of all.
+// nearestOfTable returns the first code whose value is nearest, with differences rounded
+// to d. If rounding makes all differences equal, that is code 0.
 func nearestOfTable(x float32, d asm.Type) byte {
 	if abs(x) < 32 {
 		code := downward(abs(x))
