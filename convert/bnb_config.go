@@ -66,21 +66,21 @@ func (e *linearEncoder) skipped() ([]string, error) {
 	for i := range e.Kept {
 		k := &e.Kept[i]
 		module := strings.TrimSuffix(k.Name, ".weight")
-		if at := strings.Index("."+module, ".experts."); at >= 0 && strings.HasPrefix(k.Why, whyExpert) {
+		if at := strings.Index("."+module, ".experts."); at >= 0 && k.reason == keepExpert {
 			add(plainPattern((module + ".")[:at+len("experts")]))
 			continue
 		}
-		if k.Why == whyRearranged {
+		if k.reason == keepRearranged {
 			return nil, wire.ErrUnsupported.With("%s of a model of type %s: %s, which it does not do for a quantized model", wire.Quote(k.Name), wire.Quote(e.Type), k.Why)
 		}
-		headed = headed || k.Why == whyHead
-		if k.Why == whyHead && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
+		headed = headed || k.reason == keepHead
+		if k.reason == keepHead && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
 			add("lm_head") // as transformers 5 calls it in memory
 		}
 		if module == "cls" && e.Type == "ultrabert" && !q.means("head.decoder") {
 			add("head.decoder") // the same
 		}
-		replaced := k.Why != whyEmbedding && k.Why != whyOther // unless the configuration says not to
+		replaced := k.reason != keepEmbedding && k.reason != keepOther // unless the configuration says not to
 		switch {
 		case !q.means(module):
 			add(q.shortest(module))

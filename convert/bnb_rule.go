@@ -36,10 +36,10 @@ type bnbVerdict struct {
 	Quantize bool
 	// Transposed weights are stored [in, out], and quantized as [out, in].
 	Transposed bool
-	// Why it is left alone.
-	Why string
-	// Wrong is why a weight that was chosen by name cannot be loaded quantized.
-	Wrong string
+	// Why is the reason for which it is left alone.
+	Why keepReason
+	// Wrong is why a weight that was chosen by name could not be loaded quantized.
+	Wrong keepReason
 	// Guessed says that the type is known and the matrix is not, so its name decides.
 	Guessed bool
 }
@@ -47,14 +47,13 @@ type bnbVerdict struct {
 // judge decides about one tensor.
 func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 	module, isWeight := strings.CutSuffix(name, ".weight")
-	keep := func(why string) bnbVerdict { return bnbVerdict{Why: why} }
 	switch {
 	case r.Exclude != nil && r.Exclude(name):
-		return keep("excluded")
+		return bnbVerdict{Why: keepExcluded}
 	case !isWeight || len(shape) != 2:
-		return keep("not a matrix of a linear module")
+		return bnbVerdict{Why: keepNoMatrix}
 	case shape[0] == 0 || shape[1] == 0:
-		return keep("empty")
+		return bnbVerdict{Why: keepEmpty}
 	}
 	parts := strings.Split(module, ".")
 	v := bnbVerdict{Quantize: true, Transposed: r.isConv1D(parts[len(parts)-1])}
@@ -77,7 +76,7 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 			return v
 		}
 	}
-	if why := why(module, parts); why != "" {
+	if why := why(module, parts); why != noReason {
 		return bnbVerdict{Why: why, Guessed: v.Guessed}
 	}
 	return v
@@ -108,12 +107,12 @@ func (r *bnbRule) mark(module string) byte {
 	return m
 }
 
-// listed is the verdict about a weight of a type that the table has.
+// listed returns the verdict about a weight of a type that the table has.
 func (r *bnbRule) listed(mark byte, module string, parts []string) bnbVerdict {
 	switch mark {
 	case markLast:
 		if r.inLastLayer(module) {
-			return bnbVerdict{Why: "last module"}
+			return bnbVerdict{Why: keepLast}
 		}
 		return bnbVerdict{Quantize: true}
 	case markLinear, markConv1D:
@@ -121,42 +120,30 @@ func (r *bnbRule) listed(mark byte, module string, parts []string) bnbVerdict {
 	case markFused:
 		switch {
 		case slices.Contains(parts[:len(parts)-1], "experts"):
-			return bnbVerdict{Why: whyExpert + fusedExpert}
+			return bnbVerdict{Why: keepExpert}
 		case parts[len(parts)-1] == "gate":
-			return bnbVerdict{Why: whyOther}
+			return bnbVerdict{Why: keepOther}
 		}
-		return bnbVerdict{Why: whyRearranged}
+		return bnbVerdict{Why: keepRearranged}
 	case markOther:
 		if isEmbedding(parts[len(parts)-1]) {
-			return bnbVerdict{Why: whyEmbedding}
+			return bnbVerdict{Why: keepEmbedding}
 		}
-		return bnbVerdict{Why: whyOther}
+		return bnbVerdict{Why: keepOther}
 	}
 	why := r.kept(module, parts)
 	if mark == 0 {
 		why = r.notLinear(module, parts)
 	}
 	switch {
-	case mark == 0 && why == "":
-		why = "transformers builds no such module for this type"
-	case why == "":
-		why = "transformers quantizes no such module of this type"
+	case why != noReason:
+	case mark == 0:
+		why = keepNotBuilt
+	default:
+		why = keepNotQuantized
 	}
 	return bnbVerdict{Why: why}
 }
-
-// Reasons that others ask for.
-const (
-	whyEmbedding = "embedding"
-	whyHead      = "output head"
-	whyExpert    = "expert"
-	whyOther     = "no linear module"
-
-	// In memory its numbers are in other linear modules, which no pattern of a name in
-	// the file means.
-	whyRearranged = "transformers splits it when it loads"
-	fusedExpert   = ": transformers fuses them into one parameter, which takes no codes of this format"
-)
 
 // conv1D are the models whose linear modules are transformers' Conv1D, and how
 // they are called there.
@@ -185,39 +172,39 @@ func (r *bnbRule) isConv1D(last string) bool {
 	return slices.Contains(conv1DModules, last) && r.is(conv1DModels...)
 }
 
-// notLinear says why a matrix is left alone, "" if it is not.
-func (r *bnbRule) notLinear(module string, parts []string) string {
+// notLinear returns why a matrix is left alone, noReason if it is not.
+func (r *bnbRule) notLinear(module string, parts []string) keepReason {
 	if isEmbedding(parts[len(parts)-1]) {
-		return whyEmbedding
+		return keepEmbedding
 	}
 	return r.kept(module, parts)
 }
 
-// kept says why a linear module is left alone, "" if it is not.
-func (r *bnbRule) kept(module string, parts []string) string {
+// kept returns why a linear module is left alone, noReason if it is not.
+func (r *bnbRule) kept(module string, parts []string) keepReason {
 	last := parts[len(parts)-1]
 	under := func(suffixes []string) bool {
 		return slices.ContainsFunc(suffixes, func(s string) bool { return module == s || strings.HasSuffix(module, "."+s) })
 	}
 	switch {
 	case under(heads) || module == "output" || module == "proj_out":
-		return whyHead
+		return keepHead
 	case last == "gate" || last == "router":
-		return "router"
+		return keepRouter
 	case isExpert(parts):
-		return whyExpert + fusedExpert
+		return keepExpert
 	case last == "out_proj" && r.has(strings.TrimSuffix(module, "out_proj")+"in_proj_weight"):
-		return "part of torch's MultiheadAttention"
+		return keepAttention
 	case r.is("falcon"):
-		return "no linear module of torch's own"
+		return keepOtherLinear
 	case len(r.ModelTypes) == 0 && slices.Contains(conv1DModules, last):
-		return "only config.json says how it is laid out"
+		return keepUnknownLayout
 	case r.isLast(module, last):
-		return "last module"
+		return keepLast
 	case r.full(module, under):
-		return "kept in full precision"
+		return keepFloat32
 	}
-	return ""
+	return noReason
 }
 
 func (r *bnbRule) has(name string) bool { return r.Has != nil && r.Has(name) }

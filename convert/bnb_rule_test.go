@@ -72,7 +72,7 @@ func TestEligibleTensorsAreThoseThatTransformersQuantizes(t *testing.T) {
 				v := r.judge(name, shape)
 				if v.Quantize {
 					got = append(got, name)
-				} else if v.Why == "" {
+				} else if v.Why == noReason {
 					t.Errorf("%s is left alone without a reason", name)
 				}
 				if square := len(shape) == 2 && shape[0] == shape[1]; !square && v.Transposed != slices.Contains(a.Transposed, name) {
@@ -128,7 +128,7 @@ func TestNamesChooseBeforeTheRule(t *testing.T) {
 		{"x.experts.0.w1.weight", []int64{4, 4}, false},
 		{"x.experts.w1.weight", []int64{4, 4}, true},
 	} {
-		if got := r.judge(c.name, c.shape); got.Quantize != c.want || !got.Quantize && got.Why == "" {
+		if got := r.judge(c.name, c.shape); got.Quantize != c.want || !got.Quantize && got.Why == noReason {
 			t.Errorf("%s %v: %+v", c.name, c.shape, got)
 		}
 	}
@@ -141,7 +141,7 @@ func TestWhatIsChosenMustBeLinear(t *testing.T) {
 	r := bnbRule{Include: all, Has: all}
 	r.tables("llama", []string{"LlamaForCausalLM"})
 	for name, wrong := range map[string]bool{"model.embed_tokens.weight": true, "lm_head.weight": false, "model.layers.0.mlp.up_proj.weight": false} {
-		if v := r.judge(name, []int64{64, 64}); !v.Quantize || (v.Wrong != "") != wrong {
+		if v := r.judge(name, []int64{64, 64}); !v.Quantize || (v.Wrong != noReason) != wrong {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}

@@ -1,7 +1,5 @@
 package convert
 
-import "strings"
-
 // expertFormats are the formats of compressed-tensors in which the experts of a model are
 // quantized too, as llm-compressor does it: transformers 5.23 stacks them from codes, and does not
 // find experts that are left alone beside codes of most of these formats. What stops it where it
@@ -14,10 +12,11 @@ var expertFormats = map[string]string{
 	"w8a16_asym": "its conversion of experts reads no zero points",
 }
 
-// withExperts reports that a format takes experts, and notes what stops transformers.
-func (e *linearEncoder) withExperts(format, why string) bool {
+// withExperts reports whether a matrix that is kept as an expert is quantized in this format
+// all the same, and notes what stops transformers from loading it.
+func (e *linearEncoder) withExperts(format string, why keepReason) bool {
 	stops, takes := expertFormats[format]
-	if takes = takes && strings.HasPrefix(why, whyExpert); takes && stops != "" {
+	if takes = takes && why == keepExpert; takes && stops != "" {
 		e.BreaksAgain = stops
 	}
 	return takes

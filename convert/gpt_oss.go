@@ -28,17 +28,17 @@ func (e *groupedEncoder) takesOss(name string, shape []int64) (verdict, error) {
 	_, experts := ossExperts(name)
 	switch {
 	case experts && len(shape) == 3 && e.rule.Exclude != nil && e.rule.Exclude(name):
-		return decodeIt, e.keep(name, "excluded")
+		return decodeIt, e.keep(name, keepExcluded)
 	case experts && len(shape) == 3 && e.Type != "gpt_oss":
-		return decodeIt, e.keep(name, "only config.json of a gpt_oss model says how it is laid out")
+		return decodeIt, e.keepFor(name, "only config.json of a gpt_oss model says how it is laid out")
 	case experts && len(shape) == 3 && (shape[0] == 0 || !e.f.Fits(shape[2], shape[1]) || shape[1] == 0 || shape[2] == 0):
-		return decodeIt, e.keep(name, "its rows or columns are not a whole number of groups")
+		return decodeIt, e.keepFor(name, "its rows or columns are not a whole number of groups")
 	case experts && len(shape) == 3:
 		return encodeIt, nil
 	case len(shape) != 2 || !strings.HasSuffix(name, ".weight"):
 		return decodeIt, nil
 	}
-	return decodeIt, e.keep(name, "not a stack of experts; gpt-oss quantizes nothing else")
+	return decodeIt, e.keepFor(name, "not a stack of experts; gpt-oss quantizes nothing else")
 }
 
 // ossConfig is the configuration of OpenAI's files. Modules of experts that are left

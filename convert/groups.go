@@ -75,11 +75,11 @@ func (e *groupedEncoder) takes(name string, shape []int64) (verdict, error) {
 	if e.f.Library == scaled.GptOss {
 		return e.takesOss(name, shape)
 	}
-	also := func(why string) bool {
-		return e.f.Library == scaled.MLX && (why == whyEmbedding || why == whyHead) || e.withExperts(e.f.Name, why)
+	also := func(why keepReason) bool {
+		return e.f.Library == scaled.MLX && (why == keepEmbedding || why == keepHead) || e.withExperts(e.f.Name, why)
 	}
 	v, err := e.takesAligned(name, shape, also, e.f.Fits, "groups")
-	if n := len(e.Kept); e.f.Library == scaled.MLX && n > 0 && e.Kept[n-1].Name == name && strings.HasPrefix(e.Kept[n-1].Why, whyExpert) {
+	if n := len(e.Kept); e.f.Library == scaled.MLX && n > 0 && e.Kept[n-1].Name == name && e.Kept[n-1].reason == keepExpert {
 		e.Kept[n-1].Why = "expert: mlx-lm stacks them, and quantizes them in a model under its own names"
 	}
 	return v, err

@@ -132,7 +132,7 @@ func (e *groupedEncoder) gptqConfig() ([]byte, error) {
 	var alone []string
 	for i := range e.Kept {
 		k := &e.Kept[i]
-		if k.Why == whyEmbedding || k.Why == whyHead {
+		if k.reason == keepEmbedding || k.reason == keepHead {
 			continue
 		}
 		name := "-:^" + strings.ReplaceAll(plainPattern(strings.TrimSuffix(k.Name, ".weight")), ".", `\.`) + "$"

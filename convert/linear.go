@@ -149,7 +149,7 @@ func (e *linearEncoder) judge(name string, shape []int64) bnbVerdict {
 // chooses turns what the rule says into what becomes of a tensor.
 func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdict, error) {
 	switch {
-	case v.Wrong != "":
+	case v.Wrong != noReason:
 		return 0, wire.ErrUsage.With("%s: %s is chosen, but %s builds no linear module for it (%s), so the result would not load",
 			wire.OptionInclude, wire.Quote(name), wire.Quote(e.Type), v.Wrong)
 	case v.Quantize:
@@ -163,24 +163,30 @@ func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdi
 // takesAligned decides by the rule too, of formats whose groups must divide the rows
 // and the columns of a matrix as fits says. also names reasons of the rule that do not
 // hold for the format.
-func (e *linearEncoder) takesAligned(name string, shape []int64, also func(why string) bool, fits func(rows, cols int64) bool, groups string) (verdict, error) {
+func (e *linearEncoder) takesAligned(name string, shape []int64, also func(keepReason) bool, fits func(rows, cols int64) bool, groups string) (verdict, error) {
 	v := e.judge(name, shape)
 	switch {
-	case !v.Quantize && !also(v.Why), v.Wrong != "" && !also(v.Wrong):
+	case !v.Quantize && !also(v.Why), v.Wrong != noReason && !also(v.Wrong):
 		return e.chooses(name, shape, v)
 	case e.library == scaled.ModelOpt && modelOptLeaves(name) && !e.rule.chosen(name):
 		return decodeIt, e.keep(name, "ModelOpt leaves it alone")
 	case v.Transposed:
-		return decodeIt, e.keep(name, "stored transposed, which its loaders do not take")
+		return decodeIt, e.keepFor(name, "stored transposed, which its loaders do not take")
 	case !fits(shape[0], shape[1]):
-		return decodeIt, e.keep(name, "its rows or columns are not a whole number of "+groups)
+		return decodeIt, e.keepFor(name, "its rows or columns are not a whole number of "+groups)
 	}
 	return encodeIt, nil
 }
 
-// keep notes a matrix that is left alone.
-func (e *linearEncoder) keep(name, why string) (err error) {
-	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, why})
+// keep notes a matrix that the rule leaves alone.
+func (e *linearEncoder) keep(name string, reason keepReason) (err error) {
+	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, reason.String(), reason})
+	return err
+}
+
+// keepFor notes a matrix that is left alone for a reason of the format.
+func (e *linearEncoder) keepFor(name, why string) (err error) {
+	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{Name: name, Why: why})
 	return err
 }
 

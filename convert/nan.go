@@ -18,8 +18,6 @@ const (
 	ZeroNaN              // NaN and infinities become zeros, which are counted
 )
 
-const whyNaN = "NaN or infinity"
-
 // zero takes the place of what is not finite, and says how often.
 func zero(list []float32) (n int64) {
 	for i, x := range list {
@@ -59,6 +57,6 @@ func (p *Plan) keepsNaN(w *quant.Weight) (bool, error) {
 		return false, err
 	}
 	q := p.encoder.quantized()
-	q.Kept, err = limits.Append(p.b, q.Kept, KeptMatrix{w.Name, whyNaN})
+	q.Kept, err = limits.Append(p.b, q.Kept, KeptMatrix{Name: w.Name, Why: "NaN or infinity"})
 	return true, err
 }

@@ -69,7 +69,7 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 
 // keepsType notes a matrix of a type that is not decoded, and so not quantized.
 func (q *Quantized) keepsType(b *limits.Budget, i *tensor.Info) (err error) {
-	q.Kept, err = limits.Append(b, q.Kept, KeptMatrix{i.Name, "numbers of " + i.DType.String()})
+	q.Kept, err = limits.Append(b, q.Kept, KeptMatrix{Name: i.Name, Why: "numbers of " + i.DType.String()})
 	return err
 }
 

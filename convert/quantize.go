@@ -85,7 +85,11 @@ type QuantizedWeight struct {
 }
 
 // A KeptMatrix is a matrix that is not quantized.
-type KeptMatrix struct{ Name, Why string }
+type KeptMatrix struct {
+	Name, Why string
+
+	reason keepReason // noReason if Why is not a reason of the rule
+}
 
 // Lost sums up the measured loss of all weights, in order.
 func (q *Quantized) Lost() quant.Distortion {

@@ -3,7 +3,6 @@ package convert
 import (
 	"encoding/binary"
 	"errors"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -61,8 +60,8 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 // class for other modules that are stored transposed, or for blocks that a
 // matrix' edge cuts off.
 func (e *scaledEncoder) takes(name string, shape []int64) (verdict, error) {
-	also := func(why string) bool {
-		return e.f.Inverse && strings.HasPrefix(why, whyExpert) || e.withExperts(e.f.Name, why)
+	also := func(why keepReason) bool {
+		return e.f.Inverse && why == keepExpert || e.withExperts(e.f.Name, why)
 	}
 	return e.takesAligned(name, shape, also, e.f.Fits, "blocks")
 }

@@ -99,14 +99,14 @@ func (e *linearEncoder) ignored() ([]string, error) {
 	headed, experts := false, false
 	for i := range e.Kept {
 		k := &e.Kept[i]
-		headed = headed || k.Why == whyHead
+		headed = headed || k.reason == keepHead
 		name := strings.TrimSuffix(k.Name, ".weight")
 		switch {
-		case k.Why == whyEmbedding:
+		case k.reason == keepEmbedding:
 			continue
-		case strings.HasPrefix(k.Why, whyExpert) && experts:
+		case k.reason == keepExpert && experts:
 			continue
-		case strings.HasPrefix(k.Why, whyExpert):
+		case k.reason == keepExpert:
 			experts, name = true, `re:.*\.experts\..*`
 		}
 		var err error
