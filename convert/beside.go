@@ -11,17 +11,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// maxBeside bounds a file that is copied beside the weights: the largest
-// tokenizers have some tens of megabytes.
+// maxBeside bounds a file that is copied with the weights. The largest tokenizers have
+// some tens of megabytes.
 const maxBeside = 256 << 20
 
-// besidePatterns are what a loader needs beside the weights.
+// besidePatterns are the files that a loader needs with the weights.
 var besidePatterns = []string{"*.json", "*.txt", "*.model", "*.jinja", "LICENSE*", "*.md"}
 
-// quantFiles say how weights were quantized, which is over.
+// quantFiles describe the quantization of the source, which does not apply to the output.
 var quantFiles = []string{"quantize_config.json", "quant_config.json", "hf_quant_config.json", "quantization_config.json"}
 
-// adapterConfig makes a folder one of an adapter, whatever else lies in it.
+// adapterConfig marks the folder of an adapter, whatever else is in it.
 const adapterConfig = "adapter_config.json"
 
 // A Beside lists the files beside a model, copied or not.
@@ -30,12 +30,11 @@ type Beside struct {
 	Left   []string // not copied, with the reason
 }
 
-// beside decides which files of the model's folder are copied. Weights are not
-// spoken of.
+// beside decides which files of the model's folder are copied. Weights are not listed.
 func (p *Plan) beside(code bool) (*Beside, error) {
 	files, out := p.m.Configs(), &Beside{}
 	if p.o.Split != nil {
-		return out, nil // a GGUF file holds all that a loader needs
+		return out, nil // a GGUF file has everything that a loader needs
 	}
 	if _, err := fs.Stat(files, configName); p.o.Alone && errors.Is(err, fs.ErrNotExist) {
 		return out, nil
@@ -53,7 +52,7 @@ func (p *Plan) beside(code bool) (*Beside, error) {
 		if err := p.b.Items(1); err != nil {
 			return nil, err
 		}
-		if e.Name() == adapterConfig && !adapter { // its weights are left, and transformers would look for them
+		if e.Name() == adapterConfig && !adapter { // its weights are not copied, and transformers would look for them
 			err = out.add(p.b, e.Name(), "of an adapter")
 		} else if e.IsDir() && slices.Contains(folders, e.Name()) {
 			err = p.besideModule(out, e.Name())
@@ -70,7 +69,7 @@ func (p *Plan) beside(code bool) (*Beside, error) {
 	return out, nil
 }
 
-// add notes a file that is copied, or left for a reason.
+// add notes a file that is copied, or left out for a reason.
 func (out *Beside) add(b *limits.Budget, name, why string) (err error) {
 	to := &out.Copied
 	if why != "" {
@@ -83,7 +82,7 @@ func (out *Beside) add(b *limits.Budget, name, why string) (err error) {
 	return err
 }
 
-// folders lists the folders that files are copied to.
+// folders lists the folders to which files are copied.
 func (out *Beside) folders() (list []string) {
 	for _, name := range out.Copied {
 		if dir := path.Dir(name); dir != "." && !slices.Contains(list, dir) {
@@ -93,7 +92,7 @@ func (out *Beside) folders() (list []string) {
 	return list
 }
 
-// leave says why a file is not copied, "" if it is.
+// leave returns why a file is not copied, "" if it is.
 func leave(files fs.FS, e fs.DirEntry, code bool) string {
 	name := e.Name()
 	like := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
@@ -124,7 +123,7 @@ func leave(files fs.FS, e fs.DirEntry, code bool) string {
 	return ""
 }
 
-// isWeights knows weights and their indexes by their names.
+// isWeights reports whether a name is that of weights or of their index.
 func isWeights(name string) bool {
 	switch path.Ext(name) {
 	case ".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".pkl", ".gguf", ".npz", ".npy", ".h5", ".msgpack", ".onnx":
@@ -133,7 +132,7 @@ func isWeights(name string) bool {
 	return strings.HasSuffix(name, ".index.json")
 }
 
-// isBlob reports a link as the cache of the Hugging Face hub has them.
+// isBlob reports whether a file is a link into the blobs of the Hugging Face hub's cache.
 func isBlob(files fs.FS, name string) bool {
 	to, err := fs.ReadLink(files, name)
 	dir, base := path.Split(strings.ReplaceAll(to, `\`, "/"))

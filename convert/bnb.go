@@ -39,7 +39,7 @@ type Bnb struct {
 	Nested bool // the scales are quantized too
 	// Include and Exclude choose by name and override the rules; nil chooses none.
 	Include, Exclude func(name string) bool
-	// Measure compares each weight with what it decodes to.
+	// Measure compares each weight with its decoded encoding.
 	Measure bool
 }
 
@@ -66,7 +66,7 @@ func (o Bnb) Check() error {
 	return nil
 }
 
-// block is bitsandbytes' own where none is given.
+// block returns the block size, by default bitsandbytes' own.
 func (o Bnb) block() int {
 	if o.Block == 0 {
 		return 64
@@ -120,7 +120,7 @@ func (e *bnbEncoder) encode(w *quant.Weight) (encoding, error) {
 // torchTypes are the types of unquantized weights as torch names them.
 var torchTypes = map[tensor.DType]string{tensor.F32: "float32", tensor.F16: "float16", tensor.BF16: "bfloat16"}
 
-// layout is what people are told of how weights are stored.
+// layout describes for people how weights are stored.
 func (o Bnb) layout() string {
 	if o.Type == INT8 {
 		return "INT8, one scale per row"

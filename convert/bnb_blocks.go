@@ -7,22 +7,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// bnbBlocks is NF4 and FP4: codes under the weight's own name, and beside it what
-// the library calls their quantization state. Where the scales are quantized too,
-// their mean must be known before the first of them is written, and, since it
-// stands in the state's text, before the file is laid out: the weight is read
-// once for it when it is planned.
+// bnbBlocks is NF4 or FP4: codes under the weight's own name, with the tensors that the
+// library calls their quantization state. If the scales are quantized too, their mean
+// must be known before the first of them is written. The mean is also in the state's
+// text, so it must be known before the file is laid out: the weight is read an extra time
+// when it is planned.
 type bnbBlocks struct {
 	*bnbEncoding
 	state  bnb.State
 	text   []byte
 	blocks int64
-	// late says that the scales are held in memory and quantized at the end: where
-	// rows fit blocks of blocks badly, ranges of whole ones would be too long.
+	// late says that the scales are held in memory and quantized at the end, because
+	// ranges of whole rows and whole blocks of scales would be too long.
 	late    bool
 	hold    int64
 	scales  []byte
-	outText int // which of the outs
+	outText int // index of the out with the state's text
 }
 
 // The outs of a weight.
@@ -34,8 +34,7 @@ const (
 	outNestedCodebook
 )
 
-// maxUnit is the numbers that the shortest range may have before scales are
-// quantized late.
+// maxUnit is the longest range, in numbers, for which scales are not quantized late.
 const maxUnit = 2 << 20
 
 func newBnbBlocks(e *bnbEncoding, dtype string) (encoding, error) {
@@ -73,7 +72,7 @@ func newBnbBlocks(e *bnbEncoding, dtype string) (encoding, error) {
 
 func (e *bnbBlocks) Hold() int64 { return e.hold }
 
-// Block is a block of numbers, or as many as make a block of scales.
+// Block returns the numbers in a block, or in a block of scales.
 func (e *bnbBlocks) Block() int64 {
 	if e.state.Nested && !e.late {
 		return int64(e.state.Block) * bnb.NestedBlock
@@ -106,7 +105,7 @@ func (e *bnbBlocks) Span(i int, lo, hi int64) tensor.Span {
 	return tensor.Span{}
 }
 
-// Put encodes as many blocks at once as make a block of scales.
+// Put encodes at once the blocks whose scales form a block.
 func (e *bnbBlocks) Put(dst [][]byte, lo int64, src []float32) error {
 	var list, back [bnb.NestedBlock]float32
 	q := &e.state
@@ -148,7 +147,7 @@ func (e *bnbBlocks) Put(dst [][]byte, lo int64, src []float32) error {
 	return nil
 }
 
-// measure decodes block by block.
+// measure decodes block by block and compares.
 func (e *bnbBlocks) measure(m *meter, src []float32, codes []byte, scales []float32) {
 	var after [4096]float32 // the largest block
 	for k := range scales {
@@ -159,7 +158,7 @@ func (e *bnbBlocks) measure(m *meter, src []float32, codes []byte, scales []floa
 	}
 }
 
-// End gives what does not depend on ranges.
+// End returns the outs that do not depend on ranges.
 func (e *bnbBlocks) End() ([][]byte, error) {
 	codebook := e.state.Codebook()
 	var codebooks [16 * 4]byte
@@ -179,7 +178,7 @@ func (e *bnbBlocks) End() ([][]byte, error) {
 	return ends[:len(e.outs)], nil
 }
 
-// nest quantizes the scales that were held.
+// nest quantizes the held scales.
 func (e *bnbBlocks) nest() (codes, nested []byte) {
 	codes = e.memory[4*e.blocks : 5*e.blocks]
 	nested = e.memory[5*e.blocks : e.hold]

@@ -9,9 +9,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// config is the quantization_config of what was planned, with the members of
-// transformers' BitsAndBytesConfig. It lists every module that is left alone: with
-// a list of its own transformers asks for no other reason.
+// config returns the quantization_config with the members of transformers'
+// BitsAndBytesConfig. It lists every module that is left alone, because with a list
+// transformers ignores its own rules.
 func (e *bnbEncoder) config() ([]byte, error) {
 	skip, err := e.skipped()
 	if err != nil {
@@ -20,7 +20,7 @@ func (e *bnbEncoder) config() ([]byte, error) {
 	four := e.o.Type != INT8
 	kind, compute := e.o.Type.String(), e.compute
 	if !four {
-		kind = FP4.String() // what the library writes where it says nothing
+		kind = FP4.String() // the library's default
 	}
 	if compute == "" || !four {
 		compute = "float32"
@@ -47,10 +47,10 @@ func (e *bnbEncoder) config() ([]byte, error) {
 	return w.Done()
 }
 
-// skipped lists patterns of the modules that are left alone. A pattern is the end
-// of a module's name, as short as it can be without meaning one that is quantized:
-// in memory modules may stand under other names than in the file. For older
-// versions, which look for whole names, those are listed as well.
+// skipped lists patterns for the modules that are left alone. A pattern is the shortest
+// suffix of a module's name that matches no quantized one, since modules may have another
+// prefix in memory than in the file. Whole names are listed as well, for older versions
+// that look for those.
 func (e *linearEncoder) skipped() ([]string, error) {
 	q, err := newModuleSet(e.b, e.Weights)
 	if err != nil {
@@ -75,12 +75,12 @@ func (e *linearEncoder) skipped() ([]string, error) {
 		}
 		headed = headed || k.reason == keepHead
 		if k.reason == keepHead && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
-			add("lm_head") // as transformers 5 calls it in memory
+			add("lm_head") // its name in memory in transformers 5
 		}
 		if module == "cls" && e.Type == "ultrabert" && !q.means("head.decoder") {
 			add("head.decoder") // the same
 		}
-		replaced := k.reason != keepEmbedding && k.reason != keepOther // unless the configuration says not to
+		replaced := k.reason != keepEmbedding && k.reason != keepOther // unless listed
 		switch {
 		case !q.means(module):
 			add(q.shortest(module))
@@ -91,7 +91,7 @@ func (e *linearEncoder) skipped() ([]string, error) {
 			return nil, wire.ErrUnsupported.With("%s is left alone (%s), but the only name by which transformers can leave it out matches others too: choose it (%s), or exclude all with that ending (%s)", wire.Quote(k.Name), k.Why, wire.OptionInclude, wire.OptionExclude)
 		}
 	}
-	if !headed { // the head shares the embedding's numbers, and is in no file
+	if !headed { // it shares the embedding's numbers and is not in the file
 		for _, head := range append([]string{"proj_out"}, heads...) {
 			if !q.means(head) {
 				add(head)
@@ -109,8 +109,8 @@ func (e *linearEncoder) skipped() ([]string, error) {
 	return slices.Compact(out), err
 }
 
-// plainPattern is a name as a regular expression, which transformers takes
-// patterns for.
+// plainPattern returns a regular expression for a name, since transformers takes names as
+// patterns.
 func plainPattern(name string) string {
 	if !strings.ContainsAny(name, `\^$*+?{}[]|()`) {
 		return name
@@ -125,10 +125,10 @@ func plainPattern(name string) string {
 	return p.String()
 }
 
-// A moduleSet answers which quantized modules a pattern means.
+// A moduleSet finds the quantized modules that a pattern matches.
 type moduleSet struct {
 	names    []string // sorted
-	reversed []string // each backwards, sorted
+	reversed []string // each reversed, sorted
 }
 
 func newModuleSet(b *limits.Budget, weights []QuantizedWeight) (s moduleSet, err error) {
@@ -156,8 +156,8 @@ func backwards(s string) string {
 	return string(p)
 }
 
-// means reports a quantized module that transformers would leave alone for the
-// pattern: one whose name ends with it, or begins with it and goes on with a dot.
+// means reports whether transformers would leave a quantized module alone for the
+// pattern: one whose name ends with it, or begins with it and a dot.
 func (s *moduleSet) means(pattern string) bool {
 	begins := func(list []string, prefix string) bool {
 		at, _ := slices.BinarySearch(list, prefix)
@@ -166,8 +166,8 @@ func (s *moduleSet) means(pattern string) bool {
 	return begins(s.reversed, backwards(pattern)) || begins(s.names, pattern+".")
 }
 
-// shortest is the shortest end of a name, of whole words, that means nothing
-// quantized; the name itself if there is none.
+// shortest returns the shortest suffix of a name, in whole parts, that matches no
+// quantized module, or else the name itself.
 func (s *moduleSet) shortest(module string) string {
 	for at := len(module); at > 0; {
 		at = strings.LastIndexByte(module[:at], '.')

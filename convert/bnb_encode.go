@@ -7,14 +7,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// bnbEncoding is what the forms have in common.
+// bnbEncoding has the common parts of bitsandbytes' encodings.
 type bnbEncoding struct {
 	linearEncoding
 
 	bnb *bnbEncoder
 }
 
-// of makes the encoding of the options.
+// of returns the encoding for the options.
 func (e *bnbEncoding) of(dtype string) (encoding, error) {
 	if e.bnb.o.Type == INT8 {
 		return newBnbRows(e)
@@ -22,7 +22,7 @@ func (e *bnbEncoding) of(dtype string) (encoding, error) {
 	return newBnbBlocks(e, dtype)
 }
 
-// located says which number of the weight an encoder refused.
+// located adds to an encoder's error the index of the number in the weight.
 func located(err error, lo int64) error {
 	if bad, ok := errors.AsType[*bnb.NotFinite](err); ok {
 		return &bnb.NotFinite{Index: lo + bad.Index, Value: bad.Value}
@@ -30,8 +30,8 @@ func located(err error, lo int64) error {
 	return err
 }
 
-// newBnbRows plans LLM.int8(): NAME holds codes, and beside it, under the name of
-// the module, are the scales and the word that they lie in rows.
+// newBnbRows plans LLM.int8(): NAME holds codes, and beside it, under the name of the
+// module, are the scales and the mark that codes are in row order.
 func newBnbRows(e *bnbEncoding) (encoding, error) {
 	module := e.w.Name[:len(e.w.Name)-len("weight")]
 	rows, cols := e.w.Rows(), e.w.Cols()

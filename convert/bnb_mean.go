@@ -10,8 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// mean goes through a weight for the scales of its blocks, and adds them up in
-// their order.
+// mean returns the mean of the scales of a weight's blocks, added in order.
 func (e *bnbEncoder) mean(w *quant.Weight, q bnb.Quantizer) (float32, error) {
 	sum := bnb.NewMean(q.Blocks(w.Rows() * w.Cols()))
 	err := e.pass(w, unitRows(w, int64(q.Block)), q.Blocks, func(list, numbers []float32, lo int64) error {
@@ -20,8 +19,8 @@ func (e *bnbEncoder) mean(w *quant.Weight, q bnb.Quantizer) (float32, error) {
 	return sum.Value(), err
 }
 
-// workers is how many go through a weight: one where its bytes come in order, or
-// where every range needs the same ones.
+// workers returns how many workers read a weight: one if its bytes come in order, or if
+// all ranges need the same bytes.
 func (e *passes) workers(w *quant.Weight, ranges int64) int {
 	n := e.threads
 	if n <= 0 {
@@ -38,7 +37,7 @@ func (e *passes) workers(w *quant.Weight, ranges int64) int {
 	return int(min(int64(n), ranges, 64))
 }
 
-// getFloats reads little-endian numbers, which may lie where they are written.
+// getFloats reads little-endian numbers; dst may be the memory of p.
 func getFloats(dst []float32, p []byte) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
 		if raw := asm.Raw(dst); len(raw) > 0 && &raw[0] != &p[0] {

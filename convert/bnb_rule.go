@@ -7,21 +7,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A bnbRule decides which tensors bitsandbytes' formats hold quantized: those
-// that transformers 5 replaces when it loads a model with a BitsAndBytesConfig.
-// It goes by the modules' classes, which a file does not have; here names, shapes
-// and model_type stand for them. What is left alone although transformers would
-// take it still loads, since config.json lists it.
+// A bnbRule decides which tensors are quantized in bitsandbytes' formats: those that
+// transformers 5 replaces when it loads a model with a BitsAndBytesConfig. transformers
+// decides by the classes of modules, which a file does not have; here names, shapes and
+// model_type stand in for them. A module that is left alone although transformers would
+// replace it still loads, because config.json lists it.
 type bnbRule struct {
 	// ModelTypes are those of config.json and of the configurations in it.
 	ModelTypes []string
-	// Named are those of them that the rule asks for, each once: a configuration may name
-	// very many, and they are asked for with every tensor.
+	// Named are the model types in ModelTypes that the rule has special cases for, each
+	// once. A configuration may list very many types, and these are checked for every
+	// tensor.
 	Named []string
-	// Table says what transformers does with the model's own type, nil where it is
-	// not known: names decide then.
+	// Table has the modules of the model's own type, nil if the type is unknown: then
+	// names decide.
 	Table *linears
-	// Class is the class of the type that config.json names, "" where it is not known.
+	// Class is the class of the model that config.json names, "" if it is unknown.
 	Class string
 	// Inside are the tables of the types in it.
 	Inside []*linears
@@ -31,7 +32,7 @@ type bnbRule struct {
 	Has func(name string) bool
 }
 
-// A bnbVerdict is what becomes of a tensor.
+// A bnbVerdict is the decision about a tensor.
 type bnbVerdict struct {
 	Quantize bool
 	// Transposed weights are stored [in, out], and quantized as [out, in].
@@ -40,7 +41,8 @@ type bnbVerdict struct {
 	Why keepReason
 	// Wrong is why a weight that was chosen by name could not be loaded quantized.
 	Wrong keepReason
-	// Guessed says that the type is known and the matrix is not, so its name decides.
+	// Guessed says that the type is known but the table does not have the matrix, so its
+	// name decides.
 	Guessed bool
 }
 
@@ -82,12 +84,12 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 	return v
 }
 
-// chosen reports a weight that was asked for by name.
+// chosen reports whether a weight was asked for by name.
 func (r *bnbRule) chosen(name string) bool { return r.Include != nil && r.Include(name) }
 
-// mark says what becomes of a module of a type that the table has: as its classes are
-// built, as those of the types in it are, or as their sources say of a name that they
-// have under some configurations only.
+// mark returns the mark of a module for a type that is in the table: from the modules
+// that its classes build, from those of the types inside it, or from the last part of its
+// name, if the type has such a module under some configurations only.
 func (r *bnbRule) mark(module string) byte {
 	if m := r.Table.mark(module); m != 0 {
 		return m
@@ -102,7 +104,7 @@ func (r *bnbRule) mark(module string) byte {
 		m = r.Inside[i].called(module)
 	}
 	if m == markLinear || m == markConv1D || m == 0 && r.elsewhere(module) {
-		return markMixed // linear wherever it stands: its place decides
+		return markMixed // a name that is always linear: its place decides
 	}
 	return m
 }

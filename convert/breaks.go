@@ -7,9 +7,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// breaksText says of which types transformers does not load the folders that are written here, by
-// the library whose format they have, with what it says of one: most are models whose weights it
-// renames or joins when it loads them. crosscheck/targets.py makes it of what it loaded.
+// breaksText lists, by the library whose format it is, the types of which transformers
+// does not load the folders written here, with its error for one. Most are models whose
+// weights it renames or joins when it loads them. crosscheck/targets.py generates it.
 //
 //go:embed breaks.txt
 var breaksText string
@@ -19,8 +19,8 @@ var breakRows = sync.OnceValue(func() map[string]string { return rowsByType(brea
 // libraryNames are those that rows are kept under.
 var libraryNames = map[scaled.Library]string{scaled.CompressedTensors: "compressed-tensors", scaled.GPTQModel: "gptq", scaled.AutoAWQ: "awq"}
 
-// breaks notes that transformers does not load a library's format of this type. A reason that
-// is found in the model itself goes before.
+// breaks notes that transformers does not load a library's format for this type, unless
+// the model itself has a reason.
 func (e *linearEncoder) breaks(library string) {
 	if e.BreaksAgain == "" {
 		e.BreaksAgain = breakRows()[library+"/"+e.Type]

@@ -26,10 +26,10 @@ type Comparison struct {
 	done    atomic.Int64
 }
 
-// compared is one weight and what it is encoded as.
+// compared is one weight with its encodings.
 type compared struct {
 	w     *quant.Weight
-	p     *Plan // that reads it
+	p     *Plan // the plan that reads it
 	tasks []*encodeTask
 }
 
@@ -58,7 +58,7 @@ func (c *Comparison) Add(m tensor.Model, o Options) error {
 	return err
 }
 
-// add puts an encoding beside the others of its weight.
+// add adds an encoding of a weight.
 func (c *Comparison) add(p *Plan, t *encodeTask) error {
 	key := strings.Join([]string{string(rune(c.reader(p.m))), t.w.Layout, t.w.Name}, "\x00")
 	g := c.names[key]
@@ -79,7 +79,7 @@ func (c *Comparison) add(p *Plan, t *encodeTask) error {
 	return err
 }
 
-// reader numbers the models.
+// reader returns the number of a model.
 func (c *Comparison) reader(m tensor.Model) int {
 	for i, other := range c.readers {
 		if other == m {
@@ -104,14 +104,14 @@ func (c *Comparison) Measure() error {
 	return nil
 }
 
-// comparedScratch is what a worker encodes with.
+// comparedScratch is the memory in which a worker encodes.
 type comparedScratch struct {
 	numbers []float32
 	bytes   []byte
 	parts   [][]byte
 }
 
-// measure encodes one weight in every way.
+// measure encodes one weight for every target.
 func (c *Comparison) measure(g *compared) error {
 	b := c.b.Probe() // what the weight needs is given back
 	defer b.Close()
@@ -124,7 +124,7 @@ func (c *Comparison) measure(g *compared) error {
 		}
 		t.e.Open(memory)
 	}
-	free := make(chan *comparedScratch, 64) // a pass has no more workers
+	free := make(chan *comparedScratch, 64) // more than a pass has workers
 	pass := passes{threads: g.p.o.Threads, b: b, straight: g.p.straight, zeroes: g.p.o.NaN == ZeroNaN}
 	err := pass.pass(g.w, unit, func(int64) int64 { return 0 }, func(_, numbers []float32, lo int64) error {
 		var s *comparedScratch
@@ -152,7 +152,7 @@ func (c *Comparison) measure(g *compared) error {
 	return nil
 }
 
-// put encodes a range, which an encoder may change, into memory that is used again.
+// put encodes a range into reused memory. The encoder may change the numbers.
 func (s *comparedScratch) put(b *limits.Budget, t *encodeTask, lo int64, numbers []float32) (err error) {
 	hi, total := lo+int64(len(numbers)), int64(0)
 	for i := range t.outs {
@@ -176,7 +176,7 @@ func (s *comparedScratch) put(b *limits.Budget, t *encodeTask, lo int64, numbers
 	return t.e.Put(s.parts[:len(t.outs)], lo, s.numbers[:len(numbers)])
 }
 
-// sized gives a list of so many.
+// sized returns a list of n elements, reusing list if it is long enough.
 func sized[T any](b *limits.Budget, list []T, n int) ([]T, error) {
 	if n <= cap(list) {
 		return list[:n], nil

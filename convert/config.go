@@ -17,14 +17,14 @@ import (
 // configName is transformers' description of a model.
 const configName = "config.json"
 
-// maxConfig bounds it, as package quant does.
+// maxConfig is the same bound as in package quant.
 const maxConfig = quant.MaxConfig
 
-// quantMembers of a configuration say how weights are quantized.
+// quantMembers are the members of a configuration that describe quantization.
 var quantMembers = []string{"quantization_config", "compression_config", "quantization"}
 
-// dtypeMembers say in which type a model is loaded. The second is the name that
-// the first had.
+// dtypeMembers are the members with the type of a model. The second is the former name of
+// the first.
 var dtypeMembers = []string{"dtype", "torch_dtype"}
 
 // torchNames are the targets as torch names them.
@@ -44,8 +44,8 @@ func readText(b *limits.Budget, files fs.FS, name string, most int64) (string, e
 	return c.String(uint64(h.Size))
 }
 
-// config is config.json as the decoded model has it: without quantization, the
-// type set. It is nil where there is none.
+// config returns the decoded model's config.json: without quantization, with the type
+// set. It is nil if there is no config.json.
 func (p *Plan) config() ([]byte, error) {
 	body, err := readText(p.b, p.m.Configs(), configName, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,7 @@ func (p *Plan) config() ([]byte, error) {
 	}
 	w := jsontree.NewText(p.b)
 	e := configEditor{w: w, body: body}
-	if len(p.Weights) > 0 && p.o.CastTo == tensor.Unknown { // torch computes in none of the others
+	if len(p.Weights) > 0 && p.o.CastTo == tensor.Unknown { // torch computes in no other type
 		e.dtype = torchNames[p.o.Quant.Target]
 	}
 	if p.encoder != nil {
@@ -82,12 +82,12 @@ func (p *Plan) config() ([]byte, error) {
 	return w.Done()
 }
 
-// weightsMember names the weights for transformers, whatever they are called. What is
-// written has the names that it looks for without it.
+// weightsMember names the weights for transformers. The output needs no such member,
+// because it has the default names.
 const weightsMember = "transformers_weights"
 
-// namesWeights reports a config.json with that member; one that is not understood has
-// none.
+// namesWeights reports whether config.json has that member. A malformed one counts as not
+// having it.
 func namesWeights(b *limits.Budget, files fs.FS) (found bool) {
 	body, err := readText(b, files, configName, maxConfig)
 	if err != nil {
@@ -103,13 +103,13 @@ func namesWeights(b *limits.Budget, files fs.FS) (found bool) {
 	return found && err == nil
 }
 
-// A configEditor copies an object member by member, as it is written, but for
-// those that decoding changes.
+// A configEditor copies an object member by member, except for those that decoding
+// changes.
 type configEditor struct {
 	w            *jsontree.Text
 	body         string
-	dtype        string // empty leaves it as it is
-	quantization []byte // what is added
+	dtype        string // "" to leave it unchanged
+	quantization []byte // to be added
 	under        []string
 }
 
@@ -131,7 +131,7 @@ func (e *configEditor) object(d *strictjson.Decoder, indent string, top bool) er
 		if err != nil {
 			return err
 		}
-		typed = typed || top && name == "_class_name" // diffusers keeps no type there
+		typed = typed || top && name == "_class_name" // diffusers stores no type there
 		switch {
 		case slices.Contains(quantMembers, name) && kind == strictjson.Object, top && name == weightsMember:
 			return d.Skip()
@@ -162,7 +162,7 @@ func (e *configEditor) object(d *strictjson.Decoder, indent string, top bool) er
 		}
 	}
 	if top && !typed && e.dtype != "" {
-		member(dtypeMembers[1]) // every version reads it
+		member(dtypeMembers[1]) // read by every version
 		e.w.Quote(e.dtype)
 	}
 	if !first {

@@ -9,8 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// newCopyTask copies one tensor: its elements as they are, row-major and
-// little-endian.
+// newCopyTask returns the task that copies one tensor, row-major and little-endian.
 func newCopyTask(m tensor.Model, i *tensor.Info, out int32) (task, error) {
 	if err := tensor.Readable(m.Format(), i); err != nil {
 		return nil, err
@@ -31,7 +30,7 @@ func newCopyTask(m tensor.Model, i *tensor.Info, out int32) (task, error) {
 	}
 }
 
-// swapSize is the bytes of each number whose bytes must be swapped, 0 for none.
+// swapSize returns the size of the numbers whose bytes must be swapped, 0 for none.
 func swapSize(i *tensor.Info) int64 {
 	g, _ := i.DType.Geometry()
 	switch {
@@ -52,7 +51,7 @@ type copyTask struct {
 	size int64
 	swap int64
 	r    io.ReaderAt
-	// vouched is the member of an archive that the bytes are held to, if they are.
+	// vouched is the archive member whose CRC the copied bytes are checked with, or nil.
 	vouched *vouched
 }
 
@@ -75,8 +74,8 @@ func (t *copyTask) open(*stream, []byte) error {
 	return nil
 }
 
-// copyPiece is what is read and summed up at once, so that it is still in the
-// second level's cache then.
+// copyPiece is how much is read and summed at once, so that it is still in the level 2
+// cache.
 const copyPiece = 128 << 10
 
 func (t *copyTask) run(w *worker, lo, hi int64) error {
@@ -121,8 +120,8 @@ func swapBytes(p []byte, size int64) {
 	}
 }
 
-// An orderedTask copies bytes that come in order only. It is one unit, so one
-// worker reads it.
+// An orderedTask copies bytes that can only be read in order. It is a single unit, which
+// one worker reads.
 type orderedTask struct{ copyTask }
 
 func (t *orderedTask) units() int64               { return min(t.size, 1) }

@@ -11,10 +11,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Decay of state spaces and of linear attention: transformers stores x, llama.cpp -e^x.
+// The decay of state spaces and linear attention: transformers stores x, llama.cpp -e^x.
 
-// exponential is e to the x, rounded once: the same on every processor, which
-// [math.Exp] is not.
+// exponential returns e^x, rounded once. Unlike [math.Exp] it is the same on every
+// processor.
 func exponential(x float32) float32 {
 	switch {
 	case x != x:
@@ -33,8 +33,8 @@ func exponential(x float32) float32 {
 	return float32(math.Ldexp(sum, int(k)))
 }
 
-// logarithm is the natural logarithm of a positive number, rounded once: the same on every
-// processor. With x = m 2^k and s = (m-1)/(m+1), ln x = k ln 2 + 2 (s + s^3/3 + s^5/5 ...).
+// logarithm returns ln x of a positive number, rounded once: the same on every processor.
+// With x = m 2^k and s = (m-1)/(m+1), ln x = k ln 2 + 2 (s + s^3/3 + s^5/5 ...).
 func logarithm(x float32) float32 {
 	m, k := math.Frexp(float64(x))
 	if m < math.Sqrt2/2 {
@@ -49,9 +49,10 @@ func logarithm(x float32) float32 {
 	return float32(float64(float64(k)*0x1.62e42feep-1) + low)
 }
 
-// logs proves that all numbers of a tensor are decays, and reports whether all are those
-// of numbers of a narrower type. Of the exponential of a BF16 number, the float beside it
-// will do: torch, which llama.cpp's converter asks, gives it for one in a hundred.
+// logs checks that all numbers of a tensor are decays, and reports whether all are
+// exponentials of numbers of a narrower type. A float next to the exponential of a BF16
+// number counts too: torch, which llama.cpp's converter uses, returns such a float for
+// one number in a hundred.
 func (r *rewritten) logs(t *family.Tensor, to tensor.DType) (narrow bool, err error) {
 	const some = 4096
 	var raw [4 * some]byte
@@ -78,14 +79,14 @@ func (r *rewritten) logs(t *family.Tensor, to tensor.DType) (narrow bool, err er
 	return narrow, nil
 }
 
-// decaysAs reports that a number is the exponential of one of a narrower type.
+// decaysAs reports whether f is the exponential of a number of a narrower type.
 func decaysAs(f float32, to tensor.DType) bool {
 	x, ok := rounded(logarithm(f), to)
 	if !ok {
 		return false
 	}
 	back := exponential(x)
-	if to == tensor.F16 { // the converter rounds it to F16 too
+	if to == tensor.F16 { // the converter also rounds it to F16
 		back, _ = rounded(back, to)
 		return back == f
 	}
@@ -93,7 +94,7 @@ func decaysAs(f float32, to tensor.DType) bool {
 	return -1 <= off && off <= 1
 }
 
-// rounded is a number of a narrower type.
+// rounded rounds f to a narrower type.
 func rounded(f float32, to tensor.DType) (float32, bool) {
 	narrow, known := narrower[to]
 	c, ok := form.CodecOf(to)

@@ -12,25 +12,23 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// decoded is a model whose quantized weights are read as the numbers that they stand
-// for, in F32: what a model of transformers is before anybody quantizes it. Rows are
-// decoded when they are asked for.
+// decoded is a model whose quantized weights are read as F32, as if it had not been
+// quantized. Rows are decoded when they are read.
 type decoded struct {
 	tensor.Model
 	b       *limits.Budget
 	bound   *quant.Bound
 	infos   []tensor.Info
-	weights []*quant.Weight // beside infos; nil for a tensor that is stored as it is
+	weights []*quant.Weight // parallel to infos; nil for a tensor that is not quantized
 	names   *wire.NameSet
 	idle    idleRows
 }
 
-// maxIdle is how many readers wait to be used again: each may hold a strip of a
-// weight whose rows are columns of what is stored.
+// maxIdle is how many idle readers are kept. Each may hold a strip of a weight whose rows
+// are columns of what is stored.
 const maxIdle = 8
 
-// decode gives a model as it is without quantization, under the names of
-// transformers.
+// decode returns a model as it is without quantization, with the names of transformers.
 func decode(b *limits.Budget, m tensor.Model, o quant.Options) (*decoded, error) {
 	o.Folder, o.Target = true, quant.F32
 	bound, err := quant.Plan(b, m, o)
@@ -77,8 +75,8 @@ func (d *decoded) weight(i *tensor.Info) *quant.Weight {
 	return nil
 }
 
-// At reads a weight at any place. One that lies in a compressed archive is decoded
-// from its beginning each time that a reader goes back.
+// At reads a weight at any offset. A weight in a deflated archive is decoded from its
+// beginning whenever the reader goes back.
 func (d *decoded) At(i tensor.Info) (io.ReaderAt, bool) {
 	if w := d.weight(&i); w != nil {
 		return &decodedReader{d, w}, true
@@ -94,7 +92,7 @@ func (d *decoded) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 	return d.Model.Body(b, i)
 }
 
-// Close lets go of the readers that wait.
+// Close closes the idle readers.
 func (d *decoded) Close() error {
 	d.idle.keep(0)
 	return d.Model.Close()
@@ -144,12 +142,12 @@ func (r *decodedReader) ReadAt(p []byte, off int64) (int, error) {
 	return done, nil
 }
 
-// lineRows is a reader of a weight's rows on an account of its own.
+// lineRows is a reader of a weight's rows with an account of its own.
 type lineRows struct {
 	*quant.Rows
 	b    *limits.Budget
 	w    *quant.Weight
-	line []byte // one row, of which a part was asked for
+	line []byte // one row, of which a part was read
 }
 
 func (r *lineRows) close() {
@@ -157,13 +155,13 @@ func (r *lineRows) close() {
 	r.b.Close()
 }
 
-// idleRows are readers that wait, the one that was used last at the end.
+// idleRows are idle readers, the most recently used at the end.
 type idleRows struct {
 	mu   sync.Mutex
 	list []*lineRows
 }
 
-// take gives a reader of a weight that is not in use.
+// take returns an unused reader of a weight.
 func (l *idleRows) take(b *limits.Budget, m tensor.Model, w *quant.Weight) (*lineRows, error) {
 	l.mu.Lock()
 	for i, r := range slices.Backward(l.list) {
@@ -183,7 +181,7 @@ func (l *idleRows) take(b *limits.Budget, m tensor.Model, w *quant.Weight) (*lin
 	return r, nil
 }
 
-// give takes a reader back.
+// give returns a reader to the idle ones.
 func (l *idleRows) give(r *lineRows) {
 	l.mu.Lock()
 	l.list = append(l.list, r)
@@ -191,7 +189,7 @@ func (l *idleRows) give(r *lineRows) {
 	l.keep(maxIdle)
 }
 
-// keep closes the readers that waited longest.
+// keep closes all but the most recently used readers.
 func (l *idleRows) keep(most int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,8 @@ type Edit struct {
 	Delete []string
 }
 
-// ours reports keys that say how a GGUF file is laid out: the writer's.
+// ours reports whether a key describes the layout of a GGUF file, and so is set by the
+// writer.
 func ours(key string) bool { return key == "general.alignment" || strings.HasPrefix(key, "split.") }
 
 // Check refuses an edit that contradicts itself, or that sets keys which the writer of the

@@ -8,43 +8,41 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An encoding is one weight in another stored form: one tensor or several. Its
-// numbers are counted in row-major order. Put is called by several goroutines
-// at once, for ranges that do not meet.
+// An encoding is one weight in another stored form: one tensor or several. Numbers are
+// counted in row-major order. Put is called concurrently, for disjoint ranges.
 type encoding interface {
 	// Outs is what the weight is stored as.
 	Outs() []Out
 	// Block is how many numbers are encoded together. Ranges begin at multiples
 	// of it and end at one, or at the weight's end.
 	Block() int64
-	// Hold is the bytes that Open is given, which are kept until End.
+	// Hold is the size of the memory that Open gets, which is kept until End.
 	Hold() int64
 	Open(memory []byte)
-	// Span is the bytes of out i that the numbers [lo, hi) make; none for an out
-	// that End gives.
+	// Span returns the bytes of out i that the numbers [lo, hi) produce, none for an out
+	// that End returns.
 	Span(i int, lo, hi int64) tensor.Span
-	// Put encodes numbers from lo on. dst[i] is the bytes of Span(i).
+	// Put encodes src, the numbers from lo on. dst[i] is the bytes of Span(i).
 	Put(dst [][]byte, lo int64, src []float32) error
-	// End gives the bytes of each out that no range makes, nil for the others.
+	// End returns the bytes of each out that no range produces, nil for the others.
 	End() ([][]byte, error)
 }
 
-// An encodeTask decodes a weight and encodes it. Its units are rows, or where a
-// row is no whole number of blocks, as many as make one. A weight that is read in
-// strips has a task for each, one after the other, which share the encoding and
-// its memory.
+// An encodeTask decodes a weight and encodes it. Its units are rows, or as many rows as
+// make whole blocks. A weight that is read in strips has a task for each; these share the
+// encoding and its memory.
 type encodeTask struct {
 	*rowReader
 	e    encoding
 	outs []Out
-	at   int32 // of the first out
+	at   int32 // index of the first out
 	rows int64 // in a unit
 	row  int64 // bytes of a decoded row
-	base int64 // of the weight's rows, the reader's first
-	// zeroed counts what is not finite and becomes zero; nil where it is refused.
+	base int64 // index in the weight of the reader's first row
+	// zeroed counts numbers that are not finite and become zero; nil if they are refused.
 	zeroed *atomic.Int64
 	index  int  // of the weight in Quantized.Weights
-	last   bool // no rows come after the reader's
+	last   bool // the reader has the last rows
 }
 
 func newEncodeTask(w *rowReader, e encoding, outs []Out, at int32) *encodeTask {
@@ -67,7 +65,8 @@ func (t *encodeTask) cut(lo, tile int64) int64 {
 	return max(lo+1, end/t.rows)
 }
 
-// whole is 0 for most weights: then the next one begins before all ranges are done.
+// whole is 0 for most weights, so that the next task can begin before all ranges are
+// done.
 func (t *encodeTask) whole() int64 { return t.hold + t.e.Hold() }
 func (t *encodeTask) name() string { return t.w.Name }
 

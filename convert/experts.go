@@ -1,9 +1,9 @@
 package convert
 
 // expertFormats are the formats of compressed-tensors in which the experts of a model are
-// quantized too, as llm-compressor does it: transformers 5.23 stacks them from codes, and does not
-// find experts that are left alone beside codes of most of these formats. What stops it where it
-// does not load the codes either, "" for nothing; crosscheck/targets.py loads each.
+// quantized too, as by llm-compressor. transformers 5.23 stacks experts from codes, and
+// in most of these formats does not find experts that are not quantized. The text says
+// why it does not load the codes either, "" if it does. crosscheck/targets.py loads each.
 var expertFormats = map[string]string{
 	"w4a16": "", "w8a16": "", "mxfp4": "", "fp8_tensor": "", "fp8_dynamic": "",
 	"nvfp4":      "its conversion of experts leaves the global scale out, so their numbers would be others",

@@ -10,15 +10,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// float32Text says of types of transformers which parameters are float32 in a model
-// that is loaded in float16 or bfloat16: _keep_in_fp32_modules of its classes. Of a
-// folder that bitsandbytes quantized transformers takes the types of the file, so
-// the file has to have them. crosscheck/linears/float32.py makes the table.
+// float32Text lists by model type the parameters that transformers keeps in float32 in a
+// model loaded as float16 or bfloat16: _keep_in_fp32_modules of its classes. It uses the
+// types in the file for a folder quantized with bitsandbytes, so the file must have them.
+// crosscheck/linears/float32.py generates it.
 //
 //go:embed float32.txt
 var float32Text string
 
-// What the table says of a parameter.
+// The marks of parameters in the table.
 const (
 	markFloat32     = '+' // of models in float16 and in bfloat16
 	markFloat32Half = '^' // in float16 alone
@@ -26,7 +26,7 @@ const (
 
 var float32Rows = sync.OnceValue(func() map[string]string { return rowsByType(float32Text) })
 
-// float32sOf finds the parameters of a type, nil for none.
+// float32sOf returns the parameters of a type, nil for none.
 func float32sOf(modelType string) *linearNode {
 	row := float32Rows()[modelType]
 	if row == "" {
@@ -38,7 +38,7 @@ func float32sOf(modelType string) *linearNode {
 	return root
 }
 
-// A widener knows tensors that become float32 where all else keeps its type.
+// A widener knows which tensors become float32 while the others keep their type.
 type widener interface {
 	widens(name string, was tensor.DType) bool
 	widened(name string, was tensor.DType) error
@@ -60,8 +60,8 @@ func (e *bnbEncoder) widens(name string, was tensor.DType) bool {
 	return false
 }
 
-// isFloat32 reports a weight that transformers makes float32 before it quantizes it all
-// the same, as the router of longcat_flash: its quant_state says so.
+// isFloat32 reports whether transformers converts a weight to float32 and then quantizes
+// it, like the router of longcat_flash, so that its quant_state says float32.
 func (e *bnbEncoder) isFloat32(w *quant.Weight) bool {
 	d, rounds := e.computed(w)
 	if rounds {

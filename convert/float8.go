@@ -9,7 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// isFloat8 reports the types that tensors are cast to number by number, without a scale.
+// isFloat8 reports whether t is one of the types to which tensors are cast without a
+// scale.
 func isFloat8(t tensor.DType) bool { return t == tensor.F8E4M3 || t == tensor.F8E5M2 }
 
 // toFloat8 rounds as torch 2.15 does (Tensor.to): to nearest, ties to even. What passes
@@ -25,15 +26,15 @@ func toFloat8(x float32, to tensor.DType) byte {
 	return scaled.ToE5M2(x)
 }
 
-// mostFloat8 is the largest number that is rounded to one in range.
+// mostFloat8 returns the largest number that does not round out of range.
 func mostFloat8(to tensor.DType) float32 {
 	if to == tensor.F8E4M3 {
-		return 464 // halfway to 480, which the NaN takes the place of
+		return 464 // halfway to 480, whose code is NaN
 	}
-	return math.Nextafter32(61440, 0) // halfway to 65536, to which the tie goes
+	return math.Nextafter32(61440, 0) // below the tie with 65536
 }
 
-// A float8Encoding is a tensor whose numbers are cast.
+// A float8Encoding is a tensor whose numbers are cast to an 8-bit float.
 type float8Encoding struct {
 	out    [1]Out
 	counts *specials
@@ -49,7 +50,7 @@ func (e *float8Encoding) Span(_ int, lo, hi int64) tensor.Span {
 	return tensor.Span{Off: lo, Len: hi - lo}
 }
 
-// Put casts, and counts what passes the range.
+// Put casts, and counts numbers that exceed the range.
 func (e *float8Encoding) Put(dst [][]byte, _ int64, src []float32) error {
 	to, most := e.out[0].DType, mostFloat8(e.out[0].DType)
 	var over, nan, inf int64
@@ -70,7 +71,7 @@ func (e *float8Encoding) Put(dst [][]byte, _ int64, src []float32) error {
 	return nil
 }
 
-// castToFloat8 plans a tensor that is cast.
+// castToFloat8 plans a tensor that is cast to an 8-bit float.
 func (p *Plan) castToFloat8(w *quant.Weight) error {
 	if w.Scheme != "" {
 		return wire.ErrUnsupported.With("it is quantized as %s, whose numbers need scales: decode the model first, or quantize it to FP8", w.Scheme)

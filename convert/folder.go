@@ -61,7 +61,7 @@ func (p *Plan) WriteFolder(target string, force, code bool) (*Result, error) {
 	return r, err
 }
 
-// fillFolder writes every file and makes them last.
+// fillFolder writes and syncs every file.
 func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 	r, err := p.fillWeights(dir)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 	return r, p.sync(func() error { return syncFolders(dir, beside.Copied) })
 }
 
-// syncFolders makes a folder last, and those of it that hold the named files.
+// syncFolders syncs a folder, and its subfolders that hold the named files.
 func syncFolders(dir string, names []string) error {
 	for i, name := range names {
 		if sub := path.Dir(name); sub != "." && (i == 0 || path.Dir(names[i-1]) != sub) {
@@ -110,7 +110,7 @@ func syncFolders(dir string, names []string) error {
 	return tiles.SyncFolder(dir)
 }
 
-// fillWeights writes the files of weights.
+// fillWeights writes the weight files.
 func (p *Plan) fillWeights(dir string) (r *Result, err error) {
 	var open []*os.File // as many as there are shards
 	defer func() {
@@ -157,7 +157,7 @@ func (p *Plan) writeNew(dir, name string, write func(*os.File) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// checkFolder refuses places where no folder is written.
+// checkFolder returns an error for places where no folder is written.
 func checkFolder(m tensor.Model, path string, force, code bool, subs []string) error {
 	info, err := occupant(path, "folder")
 	if info == nil {
@@ -190,13 +190,13 @@ func checkFolder(m tensor.Model, path string, force, code bool, subs []string) e
 	return nil
 }
 
-// replaceable reports a file such as those that are written.
+// replaceable reports whether a file is of a kind that would be written.
 func replaceable(files fs.FS, e fs.DirEntry, code bool) bool {
 	why := leave(files, e, code)
 	return (why == "" || why == "weights") && e.Type().IsRegular()
 }
 
-// replaceableFolder reports a module's folder that holds nothing else.
+// replaceableFolder reports whether a module's folder holds nothing else.
 func replaceableFolder(files fs.FS, name string) bool {
 	sub, err := fs.Sub(files, name)
 	if err != nil {
@@ -206,8 +206,7 @@ func replaceableFolder(files fs.FS, name string) bool {
 	return err == nil && !slices.ContainsFunc(list, func(e fs.DirEntry) bool { return !replaceable(sub, e, false) })
 }
 
-// claimFolder creates a folder, after removing what a killed run left of it, and
-// locks it.
+// claimFolder creates and locks a folder, after removing what a killed run left.
 func claimFolder(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil {
 		if !info.IsDir() {
@@ -244,10 +243,9 @@ func lockFolder(path string) (*os.File, error) {
 	return f, nil
 }
 
-// clearFolder removes a folder of files and of folders of files; what is deeper is
-// not ours.
-// Where others write too, one of them may put a link in its place at any time:
-// what is removed lies in the folder that was looked at.
+// clearFolder removes a folder of files and of folders of files; anything deeper is not
+// ours. Others may replace a subfolder by a link at any time, so files are only removed
+// inside the folder that was examined.
 func clearFolder(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -295,8 +293,8 @@ func emptyFolder(root *os.Root, looked fs.FileInfo) error {
 	return nil
 }
 
-// publishFolder gives the folder its name. One that is there is swapped for it
-// where the system can, else moved aside first.
+// publishFolder renames the folder. An existing one is exchanged with it if the system
+// can, else moved aside first.
 func publishFolder(temp, path string) error {
 	list, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(list) == 0 {

@@ -2,16 +2,15 @@ package convert
 
 import "sync"
 
-// writers is how many workers are let into a file: the system takes one at a
-// time, and lets the next one in without a loss where that one is waiting on a
-// processor. More would wait on theirs for nothing.
+// writers is how many workers may write to a file. The system admits one at a time; the
+// second one is ready when the first is done. More would only keep processors waiting.
 const writers = 2
 
-// A gate lets workers into files.
+// A gate limits the workers that write to a file.
 type gate struct {
 	mu     sync.Mutex
-	left   *sync.Cond // somebody left a file
-	inside []int8     // of each file
+	left   *sync.Cond // signals that a worker left a file
+	inside []int8     // number of workers in each file
 }
 
 func (g *gate) enter(file int) {

@@ -9,16 +9,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A gather reads the rows of a part in their new order.
+// A gather reads the rows of a part in a new order.
 type gather struct {
 	r    io.ReaderAt
 	part *family.Part
-	// whole is room for all rows of a head, where reading them one by one is slow: those
-	// of a weight that is decoded.
+	// whole has room for all rows of a head. It is used for decoded weights, where
+	// reading rows one by one is slow.
 	whole []byte
 }
 
-// read fills p with bytes of the part, from off on.
+// read fills p with the bytes of the part from off on.
 func (g *gather) read(p []byte, off int64) error {
 	rows := int64(1)
 	if len(g.part.Info.Shape) > 0 {
@@ -46,7 +46,7 @@ func (g *gather) read(p []byte, off int64) error {
 	return nil
 }
 
-// source is which row of its head becomes the one at a place.
+// source returns which row of its head becomes row at.
 func (g *gather) source(at int64) int64 {
 	half := g.part.Head / 2
 	if g.part.Back {
@@ -68,7 +68,7 @@ func (g *gather) large(p []byte, base, within, row int64) error {
 	return nil
 }
 
-// small reads pieces of a head that hold several rows each.
+// small reads pieces of a head that hold several rows.
 func (g *gather) small(p []byte, base, within, row int64) error {
 	var own [16 << 10]byte
 	buf := own[:]
@@ -84,11 +84,11 @@ func (g *gather) small(p []byte, base, within, row int64) error {
 			return err
 		}
 		for s := lo; s < hi; s++ {
-			to := s%half*2 + s/half // the place that this row of the source has
+			to := s%half*2 + s/half // the place of this row of the source
 			if g.part.Back {
 				to = s%2*half + s/2
 			}
-			// The row's bytes, as far as they were asked for.
+			// The part of the row that was asked for.
 			from, end := max(to*row, within), min(to*row+row, within+int64(len(p)))
 			if from < end {
 				copy(p[from-within:end-within], raw[(s-lo)*row+from-to*row:])

@@ -23,7 +23,7 @@ type GGML struct {
 	Matrix *Importance
 	// Exclude names tensors that are not quantized; nil for none.
 	Exclude func(name string) bool
-	// Measure compares each weight with what it decodes to.
+	// Measure compares each weight with its decoded encoding.
 	Measure bool
 	// LeaveUnweighed copies weights whose type needs an importance matrix that is missing.
 	// Without it the model is refused.
@@ -35,10 +35,10 @@ type ggml struct {
 	Quantized
 
 	o       GGML
-	again   bool // blocks of other types are encoded anew
+	again   bool // requantize blocks of other types
 	b       *limits.Budget
 	choices map[string]*mix.Tensor
-	tables  []tensor.DType // whose encoders' tables are charged
+	tables  []tensor.DType // types whose encoder tables are charged
 }
 
 // Check implements [Quantizer].
@@ -50,11 +50,10 @@ func (o GGML) Check() error {
 	return err
 }
 
-// plainRows are the types of single numbers that a row may become: those of rows
-// that no block fits.
+// plainRows are the types of single numbers, used for rows that no block fits.
 var plainRows = map[tensor.DType]asm.Type{tensor.F32: asm.F32, tensor.F16: asm.F16, tensor.BF16: asm.BF16}
 
-// rowEncoder gives the function that writes a row of a type.
+// rowEncoder returns the function that encodes a row in a type.
 func rowEncoder(d tensor.DType) (func(dst []byte, src, matrix []float32), error) {
 	if to, ok := plainRows[d]; ok {
 		return func(dst []byte, src, _ []float32) { asm.Best().Put(to, dst, src) }, nil
@@ -84,7 +83,7 @@ func (o GGML) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, e
 	return e, e.choose(m, model, how)
 }
 
-// mixModel reads what the mix asks of the model's keys.
+// mixModel reads the properties of the model that the mix depends on.
 func mixModel(b *limits.Budget, m tensor.Model) (mix.Model, error) {
 	var out mix.Model
 	for k, v := range m.Meta() {
@@ -124,8 +123,8 @@ func mixModel(b *limits.Budget, m tensor.Model) (mix.Model, error) {
 	return out, nil
 }
 
-// firstNumber is a whole number, or the first of an array that has one for each
-// layer; 0 of anything else.
+// firstNumber returns an integer, or the first of an array with one for each layer; 0 for
+// anything else.
 func firstNumber(b *limits.Budget, v any) int {
 	if a, ok := v.(gguf.Array); ok {
 		for n, err := range a.Ints(b) {
@@ -138,7 +137,7 @@ func firstNumber(b *limits.Budget, v any) int {
 	return wholeNumber(v)
 }
 
-// wholeNumber is an integer of any kind that a model may sensibly state, else 0.
+// wholeNumber returns an integer of any kind within a sensible range, else 0.
 func wholeNumber(v any) int {
 	n, ok := wire.Integer(v)
 	if !ok || n < 0 || n > math.MaxInt32 {
@@ -147,7 +146,7 @@ func wholeNumber(v any) int {
 	return int(n)
 }
 
-// choose asks the mix for the type of each tensor; o is the options, completed.
+// choose lets the mix choose the type of each tensor.
 func (e *ggml) choose(m tensor.Model, model mix.Model, o mix.Options) error {
 	list, err := limits.Make[mix.Tensor](e.b, m.Len())
 	if err != nil {
@@ -230,8 +229,8 @@ func WantsMatrix(d tensor.DType) bool {
 	return false
 }
 
-// needsMatrix reports types that llama-quantize refuses to write without a matrix:
-// Q2_K only within Q2_K_S.
+// needsMatrix reports whether llama-quantize refuses to write a type without a matrix;
+// Q2_K is refused only within Q2_K_S.
 func needsMatrix(t *mix.Tensor, x *mix.Mix) bool {
 	switch t.Name {
 	case "output.weight", "token_embd.weight", "per_layer_token_embd.weight":
@@ -273,7 +272,7 @@ func (e *ggml) encode(w *quant.Weight) (encoding, error) {
 	return r, err
 }
 
-// keys completes the keys of a file that was quantized.
+// keys adds the keys of a quantized file.
 func (e *ggml) keys(b *limits.Budget, meta []Entry) ([]Entry, error) {
 	add := []Entry{{"general.file_type", e.o.Mix.FileType}, {"general.quantization_version", uint32(2)}}
 	add = append(add, e.o.Matrix.entries()...)

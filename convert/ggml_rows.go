@@ -10,7 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// ggmlRows encodes a weight row by row: with a matrix a block may depend on its row.
+// ggmlRows encodes a weight row by row, since with a matrix a block may depend on its
+// row.
 type ggmlRows struct {
 	e      *ggml
 	w      *quant.Weight
@@ -20,12 +21,12 @@ type ggmlRows struct {
 	encode func(dst []byte, src, matrix []float32)
 	cols   int64
 	row    int64     // bytes of one encoded row
-	matrix []float32 // of each stack's columns in turn, or nil
+	matrix []float32 // for the columns of each matrix of a stack in turn, or nil
 	sums   quant.Distortions
-	weighs quant.Distortions // the same by importance, where there is a matrix
+	weighs quant.Distortions // weighted by importance, if there is a matrix
 }
 
-// Weight is what is read.
+// Weight returns the weight that is read.
 func (r *ggmlRows) Weight() *quant.Weight { return r.w }
 
 // Outs implements encoding.
@@ -74,7 +75,7 @@ func (r *ggmlRows) Put(dst [][]byte, lo int64, src []float32) error {
 	return nil
 }
 
-// importance is the matrix of a row: that of its expert in a stack of them.
+// importance returns the importance of a row's columns, that of its expert in a stack.
 func (r *ggmlRows) importance(row int64) []float32 {
 	if r.matrix == nil {
 		return nil
@@ -84,8 +85,8 @@ func (r *ggmlRows) importance(row int64) []float32 {
 	return r.matrix[at:][:r.cols:r.cols]
 }
 
-// finite refuses the first number of a row that is none, and gives the largest
-// magnitude.
+// finite returns an error for the first number of a row that is not finite, and the
+// largest magnitude.
 func finite(x []float32, at int64) (largest float32, err error) {
 	if len(x) == 0 {
 		return 0, nil
@@ -103,11 +104,11 @@ func finite(x []float32, at int64) (largest float32, err error) {
 	return largest, nil
 }
 
-// mayOverflow is the least magnitude of which a scale may be too large for
-// float16: that of a ternary block is the magnitude itself.
+// mayOverflow is the smallest magnitude whose scale may exceed float16: the scale of a
+// ternary block is the magnitude itself.
 const mayOverflow = 65504
 
-// check measures a row, and refuses one whose scale became infinite.
+// check measures a row, and returns an error if its scale became infinite.
 func (r *ggmlRows) check(row int64, x []float32, encoded []byte, largest float32) error {
 	if !r.e.o.Measure && largest < mayOverflow {
 		return nil

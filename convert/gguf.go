@@ -41,9 +41,8 @@ func (g GGUF) Layout(b *limits.Budget, outs []Out, meta []Entry) (*Layout, error
 	return l, g.loadable(b, l)
 }
 
-// loadable reads the file as it will be, its texts too, and asks whether llama.cpp
-// could know it: whether it states an architecture, and that one has all of its
-// tensors.
+// loadable decodes the file as it will be, with its texts, and checks that it states an
+// architecture of llama.cpp which has all of the tensors.
 func (g GGUF) loadable(b *limits.Budget, l *Layout) error {
 	b = b.Probe()
 	defer b.Close()
@@ -72,8 +71,8 @@ func (g GGUF) loadable(b *limits.Budget, l *Layout) error {
 // LLAMA_FTYPE_ALL_F32, MOSTLY_F16 and MOSTLY_BF16.
 var fileTypes = map[tensor.DType]uint32{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 32}
 
-// ggufMeta is the keys of a GGUF file as they are in another: one file, aligned
-// as the format's default, its weights decoded.
+// ggufMeta returns the keys of a GGUF source for the output: a single file with the
+// default alignment and decoded weights.
 func (p *Plan) ggufMeta() (meta []Entry, err error) {
 	_, made := p.m.(*rewritten) // llama.cpp's converter writes the version whatever the types
 	for k, v := range p.m.Meta() {

@@ -9,11 +9,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// ossStacks are the experts' parameters of gpt-oss, [E, in, out] in transformers, which
-// [E, out, in] stand for in the quantized file.
+// ossStacks are gpt-oss's parameters of experts, [E, in, out] in transformers and [E,
+// out, in] in the quantized file.
 var ossStacks = []string{".mlp.experts.gate_up_proj", ".mlp.experts.down_proj"}
 
-// ossExperts is the module of a stack of experts.
+// ossExperts returns the module of a stack of experts.
 func ossExperts(name string) (module string, ok bool) {
 	for _, s := range ossStacks {
 		if strings.HasSuffix(name, s) {
@@ -23,7 +23,7 @@ func ossExperts(name string) (module string, ok bool) {
 	return "", false
 }
 
-// takesOss decides about a tensor of gpt-oss: its experts are quantized, nothing else is.
+// takesOss decides about a tensor of gpt-oss: only its experts are quantized.
 func (e *groupedEncoder) takesOss(name string, shape []int64) (verdict, error) {
 	_, experts := ossExperts(name)
 	switch {
@@ -41,8 +41,8 @@ func (e *groupedEncoder) takesOss(name string, shape []int64) (verdict, error) {
 	return decodeIt, e.keepFor(name, "not a stack of experts; gpt-oss quantizes nothing else")
 }
 
-// ossConfig is the configuration of OpenAI's files. Modules of experts that are left
-// alone are added by name: both of their stacks must be.
+// ossConfig returns the configuration of OpenAI's files. Modules of experts that are left
+// alone are added by name; both of their stacks must be left alone.
 func (e *groupedEncoder) ossConfig() ([]byte, error) {
 	alone := slices.Clone(ossAlone)
 	for i := range e.Kept {
@@ -69,7 +69,7 @@ func (e *groupedEncoder) ossConfig() ([]byte, error) {
 // ossAlone are the modules that OpenAI's files do not quantize.
 var ossAlone = []string{"model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"}
 
-// ossText is their quantization_config.
+// ossText returns their quantization_config.
 func ossText(b *limits.Budget, alone []string) ([]byte, error) {
 	w := jsontree.NewText(b)
 	w.Put("{\n  \"modules_to_not_convert\": ")

@@ -19,7 +19,7 @@ type Grouped struct {
 	Format scaled.Groups
 	// Include and Exclude choose by name and override the rules; nil chooses none.
 	Include, Exclude func(name string) bool
-	// Measure compares each weight with what it decodes to.
+	// Measure compares each weight with its decoded encoding.
 	Measure bool
 }
 
@@ -30,9 +30,9 @@ type groupedEncoder struct {
 	f     scaled.Groups
 	mlx   *mlxModules         // of a model of mlx-lm
 	eight []string            // its modules that have 8 bits
-	overs map[string]*float32 // the numbers over all scales, of matrices that share one
+	overs map[string]*float32 // the shared global scale of matrices that loaders fuse
 
-	listed bool // the configuration of GPTQ names the modules
+	listed bool // GPTQ's configuration lists the modules
 }
 
 // Check implements [Quantizer].
@@ -119,7 +119,7 @@ func (e *groupedEncoder) encode(w *quant.Weight) (encoding, error) {
 	return t, e.planned(w, t)
 }
 
-// asModule gives a weight the format that mlx-lm has for its module.
+// asModule sets the format that mlx-lm uses for the weight's module.
 func (e *groupedEncoder) asModule(t *groupedEncoding) (err error) {
 	f, _ := e.mlx.of(e.f, t.w.Name, t.w.Shape)
 	t.f = &f
@@ -134,7 +134,7 @@ func (e *groupedEncoder) asModule(t *groupedEncoding) (err error) {
 	return nil
 }
 
-// number finds the number over all scales of a weight.
+// number computes the global scale of a weight.
 func (e *groupedEncoder) number(t *groupedEncoding) error {
 	t.over = new(float32)
 	if !e.f.Global {
@@ -165,8 +165,8 @@ func (e *groupedEncoder) number(t *groupedEncoding) error {
 	return e.b.Hold(int64(len(together)) + 64)
 }
 
-// fusedName is one for all matrices that loaders put together into one, which must
-// have one number over their scales; "" for others.
+// fusedName returns the same name for all matrices that loaders fuse, which must share
+// their global scale; "" for others.
 func fusedName(name string) string {
 	module := strings.TrimSuffix(name, ".weight")
 	at := strings.LastIndexByte(module, '.') + 1
@@ -187,21 +187,21 @@ type groupedEncoding struct {
 
 	f       *scaled.Groups
 	d       asm.Type // of the model's weights, which the library computes in
-	rounds  bool     // the numbers have another type: they are decoded, or rounded
-	over    *float32 // the number over all scales, known once all weights are planned
+	rounds  bool     // the numbers are decoded or rounded from another type
+	over    *float32 // the global scale, known once all weights are planned
 	hold    int64
 	parts   groupedParts
 	columns []byte // what is stored by columns, until the end
 }
 
-// groupedParts says which of the outs holds what; -1 where none does.
+// groupedParts has the index of each kind of out, -1 for none.
 type groupedParts struct{ codes, scales, seconds, over, shape, order int }
 
-// Block is the numbers of as many rows as are stored together.
+// Block returns the numbers in the rows that are stored together.
 func (e *groupedEncoding) Block() int64 { return e.f.Lines() * max(1, e.w.Cols()) }
 func (e *groupedEncoding) Hold() int64  { return e.hold }
 
-// Open takes the memory of what is stored by columns, which lies before the sums.
+// Open divides the memory: what is stored by columns comes before the sums.
 func (e *groupedEncoding) Open(memory []byte) {
 	n := int64(0)
 	if e.f.Columns {
@@ -232,7 +232,7 @@ func (e *groupedEncoding) Put(dst [][]byte, lo int64, src []float32) error {
 	return nil
 }
 
-// row encodes a row of the weight, which is row k of what is given to Put.
+// row encodes a row of the weight, which is row k of Put's numbers.
 func (e *groupedEncoding) row(dst [][]byte, m *meter, row, k int64, x []float32) error {
 	var codes [256]byte
 	var after [256]float32

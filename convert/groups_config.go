@@ -9,16 +9,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// members are those of config.json that the configuration stands under.
+// members returns the members of config.json that hold the configuration.
 func (e *groupedEncoder) members() []string {
 	if e.f.Library == scaled.MLX {
-		return []string{"quantization", quantMembers[0]} // mlx-lm reads the first, and writes both
+		return []string{"quantization", quantMembers[0]} // mlx-lm reads the first and writes both
 	}
 	return quantMembers[:1]
 }
 
-// config is the quantization_config of what was planned, as the format's library
-// writes it.
+// config returns the quantization_config as the format's library writes it.
 func (e *groupedEncoder) config() ([]byte, error) {
 	w := jsontree.NewText(e.b)
 	size := strconv.FormatInt(e.f.Size, 10)
@@ -62,8 +61,8 @@ func (e *groupedEncoder) config() ([]byte, error) {
 	return w.Done()
 }
 
-// modelOpt is ModelOpt's configuration of one group. Inputs of layers of eight bits are
-// quantized in the same groups while the model runs.
+// modelOpt writes ModelOpt's configuration with one group. Inputs of 8-bit layers are
+// quantized in the same groups at run time.
 func (e *groupedEncoder) modelOpt(w *jsontree.Text, ignored []string) {
 	size := ""
 	if e.f.Size > 0 {
@@ -81,15 +80,15 @@ func (e *groupedEncoder) modelOpt(w *jsontree.Text, ignored []string) {
 	modelOptConfig(w, algo, groups, ignored)
 }
 
-// modelOptConfig is what ModelOpt's configurations have in common.
+// modelOptConfig writes the common part of ModelOpt's configurations.
 func modelOptConfig(w *jsontree.Text, algo, groups string, ignored []string) {
 	w.Put("{\n", groups, "  \"ignore\": ")
 	w.Names(ignored)
 	w.Put(",\n  \"producer\": {\n    \"name\": \"modelopt\"\n  },\n  \"quant_algo\": \"", algo, "\",\n  \"quant_method\": \"modelopt\"\n}")
 }
 
-// compressed is one group of compressed-tensors. Activations are quantized while the
-// model runs where the weights are FP8.
+// compressed writes a compressed-tensors configuration with one group. Activations are
+// quantized at run time if the weights are FP8.
 func (e *groupedEncoder) compressed(w *jsontree.Text, ignored []string) {
 	format := map[string]string{"fp8_tensor": "float-quantized", "mxfp8": "mxfp8-quantized", "mxfp4": "mxfp4-pack-quantized", "nvfp4": "nvfp4-pack-quantized"}[e.f.Name]
 	if format == "" {
@@ -126,8 +125,8 @@ func (e *groupedEncoder) compressed(w *jsontree.Text, ignored []string) {
 	w.Put(",\n  \"kv_cache_scheme\": null,\n  \"quant_method\": \"compressed-tensors\",\n  \"quantization_status\": \"compressed\"\n}")
 }
 
-// gptqConfig is GPTQModel's. A module that is left alone is one whose name matches a
-// pattern of dynamic that begins with a minus; embeddings and heads need none.
+// gptqConfig returns GPTQModel's configuration. Modules that are left alone match a
+// pattern in dynamic that begins with a minus; embeddings and heads need no pattern.
 func (e *groupedEncoder) gptqConfig() ([]byte, error) {
 	var alone []string
 	for i := range e.Kept {

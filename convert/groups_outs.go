@@ -14,7 +14,7 @@ import (
 // floatNames are the types of the model's weights as tensors have them.
 var floatNames = [...]tensor.DType{asm.F32: tensor.F32, asm.BF16: tensor.BF16, asm.F16: tensor.F16}
 
-// scaleType is the type that scales are stored in, for the kernels and in the file.
+// scaleType returns the type of stored scales, for the kernels and in the file.
 func (e *groupedEncoding) scaleType() (asm.Type, tensor.DType) {
 	switch e.f.Scale {
 	case scaled.Half:
@@ -55,14 +55,14 @@ func (e *groupedEncoding) plan() error {
 	return err
 }
 
-// out plans a tensor, and notes which it is.
+// out plans a tensor and stores its index in which.
 func (e *groupedEncoding) out(which *int, name string, t tensor.DType, shape ...int64) error {
 	*which = len(e.outs)
 	info := tensor.Info{DType: t, Shape: shape}
 	return e.add(name, t, info.Bytes(), shape...)
 }
 
-// planCompressed is the names of compressed-tensors and of ModelOpt.
+// planCompressed plans the tensors of compressed-tensors and ModelOpt.
 func (e *groupedEncoding) planCompressed() error {
 	p, name, rows, cols := &e.parts, e.w.Name, e.w.Rows(), e.w.Cols()
 	_, scale := e.scaleType()
@@ -93,11 +93,11 @@ func (e *groupedEncoding) planCompressed() error {
 	return err
 }
 
-// planMLX is the names of MLX: words, and beside them scales and biases.
+// planMLX plans the tensors of MLX: words, scales and biases.
 func (e *groupedEncoding) planMLX() error {
 	p, stem, cols := &e.parts, strings.TrimSuffix(e.w.Name, "weight"), e.w.Cols()
 	_, scale := e.scaleType()
-	rows := e.w.Shape[:len(e.w.Shape)-1] // and of a stack its matrices
+	rows := e.w.Shape[:len(e.w.Shape)-1] // and those of a stack
 	each := func(n int64) []int64 { return append(slices.Clone(rows), n) }
 	err := errors.Join(e.out(&p.codes, e.w.Name, tensor.U32, each(e.f.RowBytes(cols)/4)...), e.out(&p.scales, stem+"scales", scale, each(e.f.Count(cols))...))
 	if e.f.Second == scaled.Bias {
@@ -106,8 +106,8 @@ func (e *groupedEncoding) planMLX() error {
 	return err
 }
 
-// planColumns is the names of GPTQ and AWQ. All of a weight is held until its end:
-// each of its rows is a column of what is stored.
+// planColumns plans the tensors of GPTQ and AWQ. The whole weight is held until the end,
+// because each of its rows is a column of what is stored.
 func (e *groupedEncoding) planColumns() error {
 	p, stem, outs, in := &e.parts, strings.TrimSuffix(e.w.Name, "weight"), e.w.Rows(), e.w.Cols()
 	_, scale := e.scaleType()
@@ -151,7 +151,7 @@ func (e *groupedEncoding) Span(i int, lo, hi int64) tensor.Span {
 	return tensor.Span{Off: from * row, Len: (end - from) * row}
 }
 
-// putScale writes one scale, or a bias, which has its type.
+// putScale writes a scale, or a bias, which has the same type.
 func (e *groupedEncoding) putScale(dst []byte, x float32) {
 	switch e.f.Scale {
 	case scaled.Exponent:
@@ -164,7 +164,7 @@ func (e *groupedEncoding) putScale(dst []byte, x float32) {
 	}
 }
 
-// putRow writes a group of row k, whose first number is number at.
+// putRow writes a group of row k that begins with number at.
 func (e *groupedEncoding) putRow(dst [][]byte, k, at, count int64, c *scaled.Coded) {
 	cols, bits := e.w.Cols(), int64(e.f.Bits)
 	scaled.Pack(dst[e.parts.codes][k*e.f.RowBytes(cols)+at*bits/8:], c.Codes, e.f.Bits)
@@ -186,15 +186,15 @@ func (e *groupedEncoding) putRow(dst [][]byte, k, at, count int64, c *scaled.Cod
 	}
 }
 
-// awqOrder is where in a word the codes of eight outputs stand.
+// awqOrder has the positions of the codes of eight outputs in a word.
 var awqOrder = [8]int64{0, 4, 1, 5, 2, 6, 3, 7}
 
-// putColumn writes a group of one output, whose first input is input at. Outputs
-// that share a word are encoded by one worker.
+// putColumn writes a group of one output that begins with input at. One worker encodes
+// all outputs that share a word.
 func (e *groupedEncoding) putColumn(out, at, count int64, c *scaled.Coded) {
 	outs, bits, group := e.w.Rows(), int64(e.f.Bits), at/e.f.Size
 	codes, zeros, scales := e.column(e.parts.codes), e.column(e.parts.seconds), e.column(e.parts.scales)
-	words := outs * bits / 32 // of one row of zero points, or of AWQ's codes
+	words := outs * bits / 32 // in a row of zero points, or of AWQ's codes
 	if e.f.Library == scaled.AutoAWQ {
 		field := out/8*32 + awqOrder[out%8]*bits
 		for i, code := range c.Codes {
@@ -205,13 +205,13 @@ func (e *groupedEncoding) putColumn(out, at, count int64, c *scaled.Coded) {
 		for i, code := range c.Codes {
 			addBits(codes[out*4:], (at+int64(i))*bits, outs, uint32(code))
 		}
-		addBits(zeros[group*words*4:], out*bits, 1, uint32(c.Second)-1) // as the first version of GPTQ's layout has it
+		addBits(zeros[group*words*4:], out*bits, 1, uint32(c.Second)-1) // stored minus one, as in the first version of GPTQ's layout
 	}
 	e.putScale(scales[(group*outs+out)*2:], c.Scale)
 }
 
-// addBits puts a code at a bit of words that lie so many words apart: one of three
-// bits may end in the next.
+// addBits adds a code at a bit of words that are apart words from each other. A 3-bit
+// code may continue in the next word.
 func addBits(p []byte, bit, apart int64, code uint32) {
 	add := func(word int64, bits uint32) {
 		at := p[word*apart*4:]
@@ -223,7 +223,7 @@ func addBits(p []byte, bit, apart int64, code uint32) {
 	}
 }
 
-// column is the memory of an out that is stored by columns.
+// column returns the memory of an out that is stored by columns.
 func (e *groupedEncoding) column(out int) []byte {
 	at := int64(0)
 	for i := range out {
@@ -232,10 +232,10 @@ func (e *groupedEncoding) column(out int) []byte {
 	return e.columns[at:][:e.outs[out].Size]
 }
 
-// End gives what no range of rows makes.
+// End returns the outs that ranges of rows do not produce.
 func (e *groupedEncoding) End() ([][]byte, error) {
 	e.finish()
-	var list [4][]byte // no format has more
+	var list [4][]byte // the maximum of all formats
 	ends := list[:len(e.outs)]
 	if e.f.Columns {
 		for i := range e.outs {

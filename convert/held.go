@@ -9,20 +9,20 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// heldBody reads elements in order of a storage that is read in order too: a slab of
-// it is in memory, which is what one index of the first dimension takes of it. A view
-// whose slabs do not lie apart is one slab.
+// heldBody reads the elements of a view in order from a storage that is also read in
+// order. It holds one slab: the part of the storage for one index of the first dimension.
+// A view whose slabs overlap is a single slab.
 type heldBody struct {
 	b       *limits.Budget
 	body    io.ReadCloser
 	storage []byte
 	view    *view
 	swap    int64
-	slab    int64 // bytes that are given of one slab
-	at      int64 // bytes that were given
-	left    int64 // bytes that are still to be given
-	unread  int64 // bytes of the storage
-	next    int64 // the slab that is read next
+	slab    int64 // bytes read of the current slab
+	at      int64 // bytes read
+	left    int64 // bytes left to read
+	unread  int64 // unread bytes of the storage
+	next    int64 // the next slab
 }
 
 func newHeld(b *limits.Budget, body io.ReadCloser, i *tensor.Info) (*heldBody, error) {
@@ -48,8 +48,8 @@ func newHeld(b *limits.Budget, body io.ReadCloser, i *tensor.Info) (*heldBody, e
 	return h, err
 }
 
-// apart reports that what each index of the first dimension has lies behind what the
-// one before it has. The view lies in its storage, so no product overflows.
+// apart reports whether the slabs of the first dimension follow each other without
+// overlap. The view is inside its storage, so no product overflows.
 func apart(i *tensor.Info) bool {
 	if len(i.Shape) < 2 || i.Bytes() == 0 {
 		return false
@@ -75,7 +75,7 @@ func (h *heldBody) load() error {
 	return nil
 }
 
-// Read gives whole elements.
+// Read reads whole elements.
 func (h *heldBody) Read(p []byte) (int, error) {
 	if h.left == 0 {
 		return 0, io.EOF
@@ -105,14 +105,14 @@ func (h *heldBody) Read(p []byte) (int, error) {
 	return int(n), nil
 }
 
-// Close gives the memory back.
+// Close frees the memory.
 func (h *heldBody) Close() error {
 	h.b.Drop(int64(cap(h.storage)))
 	h.storage = nil
 	return h.body.Close()
 }
 
-// castBody reads the numbers of a part in order, as those of the tensor's type.
+// castBody reads the numbers of a part in order, converted to the tensor's type.
 type castBody struct {
 	io.ReadCloser
 	m    *made
@@ -121,7 +121,7 @@ type castBody struct {
 	nums [4096]float32
 }
 
-// Read gives whole elements.
+// Read reads whole elements.
 func (c *castBody) Read(p []byte) (int, error) {
 	from, to := sizeOf(c.part.Info.DType), sizeOf(c.m.t.DType)
 	n := min(int64(len(p))/to, int64(len(c.nums)))

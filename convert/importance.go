@@ -21,7 +21,7 @@ type Importance struct {
 	File, Dataset string
 	Chunks        int64
 
-	columns map[string][]float32 // those of each expert in turn
+	columns map[string][]float32 // for a stack, those of each expert in turn
 }
 
 const importance = "importance matrix"
@@ -45,7 +45,7 @@ func ReadImportance(b *limits.Budget, r io.ReaderAt, size int64) (*Importance, e
 	return m, nil
 }
 
-// add keeps the columns of one weight: means of squares.
+// add stores the columns of one weight: means of squares.
 func (m *Importance) add(b *limits.Budget, name string, list []float32) error {
 	if _, there := m.columns[name]; there {
 		return wire.ErrDuplicate.With("tensor %s", wire.Quote(name))
@@ -60,7 +60,7 @@ func (m *Importance) add(b *limits.Budget, name string, list []float32) error {
 	return nil
 }
 
-// squares refuses what no sum of squares is.
+// squares returns an error for a number that cannot be a sum of squares.
 func squares(list []float32) error {
 	for i, v := range list {
 		if !(v >= 0) || v > math.MaxFloat32 {
@@ -70,8 +70,8 @@ func squares(list []float32) error {
 	return nil
 }
 
-// readGGUF reads the sums of squares NAME.in_sum2 and how many were added,
-// NAME.counts: one number for each expert.
+// readGGUF reads the sums of squares, NAME.in_sum2, and how many were added, NAME.counts:
+// a number for each expert.
 func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error {
 	f, err := gguf.Decode(b, r, size)
 	if err != nil {
@@ -127,7 +127,7 @@ func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error
 
 func textOf(v any) string { s, _ := v.(string); return s }
 
-// average divides sums by counts; an expert that was never asked counts as 1.
+// average divides sums by counts. The importance of an expert that was never used is 1.
 func (m *Importance) average(b *limits.Budget, f tensor.Model, sums, counts tensor.Info) ([]float32, error) {
 	list, err := floatsOf(b, f, sums)
 	if err != nil {
@@ -196,8 +196,8 @@ func floatsIn(b *limits.Budget, raw []byte, order tensor.Order) ([]float32, erro
 	return list, nil
 }
 
-// of is the matrix of a weight: one number for each column of each expert. A
-// weight that it does not have is encoded without.
+// of returns the importance for a weight: a number for each column of each expert, nil if
+// the weight is not in the matrix.
 func (m *Importance) of(w *quant.Weight) ([]float32, error) {
 	if m == nil {
 		return nil, nil
@@ -211,7 +211,7 @@ func (m *Importance) of(w *quant.Weight) ([]float32, error) {
 		stacks *= n
 	}
 	if int64(len(list)) != stacks*w.Cols() {
-		if w.Name == "token_embd.weight" { // llama.cpp passes over it too
+		if w.Name == "token_embd.weight" { // llama.cpp ignores it too
 			return nil, nil
 		}
 		return nil, wire.ErrMismatch.With("the importance matrix has %d columns for it, not %d: it belongs to another model", len(list), stacks*w.Cols())
@@ -219,10 +219,10 @@ func (m *Importance) of(w *quant.Weight) ([]float32, error) {
 	return list, nil
 }
 
-// has reports that there are numbers for a weight.
+// has reports whether the matrix has the weight.
 func (m *Importance) has(name string) bool { return m != nil && m.columns[name] != nil }
 
-// entries are the keys that say where the importance came from.
+// entries returns the keys that say where the importance came from.
 func (m *Importance) entries() []Entry {
 	if m == nil {
 		return nil

@@ -10,12 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An importance matrix from before GGUF is a count of entries, each a name, a number
-// of calls and the sums of its columns; at the end the number of chunks and the
-// name of the data, or neither. All is little-endian.
+// The older format of an importance matrix: a count of entries, each with a name, a
+// number of calls and the sums of its columns; then optionally the number of chunks and
+// the name of the data set. All numbers are little-endian.
 
-// readLegacy reads entries until there are as many as it says: each takes bytes, so
-// it ends.
+// readLegacy reads as many entries as the count says. Each takes bytes, so the loop ends.
 func (m *Importance) readLegacy(b *limits.Budget, src io.ReaderAt, size int64) error {
 	c := wire.NewCursor(b, importance, src, size)
 	n, err := c.U32()
@@ -41,7 +40,7 @@ func (m *Importance) readLegacy(b *limits.Budget, src io.ReaderAt, size int64) e
 	return m.legacyEnd(&c)
 }
 
-// legacyEnd reads what may stand after the entries.
+// legacyEnd reads the optional part after the entries.
 func (m *Importance) legacyEnd(c *wire.Cursor) error {
 	if c.Left() == 0 {
 		return nil
@@ -63,7 +62,7 @@ func (m *Importance) legacyEnd(c *wire.Cursor) error {
 	return nil
 }
 
-// legacyText is a length and so many bytes.
+// legacyText reads a length and that many bytes.
 func legacyText(c *wire.Cursor) (string, error) {
 	n, err := c.U32()
 	if err != nil {

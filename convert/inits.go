@@ -9,16 +9,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// initsText says of types what keeps transformers from loading their GPTQ and AWQ: the linear
-// modules whose weight it sets by hand, which codes do not have, and a main input other than
-// input_ids, which it refuses GPTQ for. crosscheck/linears/inits.py makes it.
+// initsText lists types whose GPTQ and AWQ formats transformers does not load: because it
+// initializes the weight of some linear modules, which have only codes, or because it
+// refuses GPTQ for a main input other than input_ids. crosscheck/linears/inits.py
+// generates it.
 //
 //go:embed inits.txt
 var initsText string
 
 var initRows = sync.OnceValue(func() map[string]string { return rowsByType(initsText) })
 
-// loadable notes what keeps transformers from loading GPTQ and AWQ, once all weights are known.
+// loadable notes why transformers would not load GPTQ or AWQ, once all weights are known.
 func (e *groupedEncoder) loadable() (err error) {
 	switch e.f.Library {
 	case scaled.GPTQModel:

@@ -14,8 +14,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// A linearEncoder is what encoders have in common that quantize the weights of a
-// model's linear modules, as transformers chooses them.
+// A linearEncoder is the common part of encoders that quantize the weights of linear
+// modules as transformers chooses them.
 type linearEncoder struct {
 	Quantized
 	passes
@@ -23,18 +23,18 @@ type linearEncoder struct {
 	rule     bnbRule
 	m        tensor.Model
 	target   quant.Target
-	measures bool           // each weight is compared with what it decodes to
-	library  scaled.Library // what the format is of
+	measures bool           // compare each weight with its decoded encoding
+	library  scaled.Library // that the format belongs to
 }
 
 func (e *linearEncoder) quantized() *Quantized { return &e.Quantized }
 
-// linearsIn is what encoders say of themselves.
+// linearsIn returns a linearEncoder.
 func linearsIn(layout string, measures bool, rule bnbRule) linearEncoder {
 	return linearEncoder{Quantized: Quantized{Layout: layout}, measures: measures, rule: rule}
 }
 
-// begin looks at the model that is to be quantized.
+// begin reads what the rule needs to know about the model.
 func (e *linearEncoder) begin(b *limits.Budget, m tensor.Model, o *Options) error {
 	e.passes = passes{threads: o.Threads, b: b, straight: &straight{Model: m, b: b}, zeroes: o.NaN == ZeroNaN}
 	e.m, e.target = m, o.Quant.Target
@@ -47,7 +47,7 @@ func (e *linearEncoder) begin(b *limits.Budget, m tensor.Model, o *Options) erro
 	return e.nameless()
 }
 
-// names makes the set of names that the rule asks.
+// names makes the set of tensor names for the rule.
 func (e *linearEncoder) names() error {
 	infos, err := limits.Make[string](e.b, e.m.Len())
 	if err != nil {
@@ -72,7 +72,7 @@ func (e *linearEncoder) names() error {
 	return nil
 }
 
-// modelTypes reads the types of the model and of the models in it.
+// modelTypes reads the types of the model and of the models inside it.
 func (e *linearEncoder) modelTypes() error {
 	body, err := readText(e.b, e.m.Configs(), configName, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +95,7 @@ func (e *linearEncoder) modelTypes() error {
 	return nil
 }
 
-// modelType reads the type of a configuration, and the classes of the whole model's.
+// modelType reads the type of a configuration, and the classes of the whole model.
 func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string, classes *[]string) error {
 	return d.Object(func(key string) error {
 		kind, err := d.Kind()
@@ -135,7 +135,8 @@ func (e *linearEncoder) takes(name string, shape []int64) (verdict, error) {
 	return e.chooses(name, shape, e.judge(name, shape))
 }
 
-// judge asks the rule, and counts where names decide since the table does not have a matrix.
+// judge applies the rule, and counts the matrices that are not in the table, for which
+// names decide.
 func (e *linearEncoder) judge(name string, shape []int64) bnbVerdict {
 	v := e.rule.judge(name, shape)
 	if v.Guessed {
@@ -146,7 +147,7 @@ func (e *linearEncoder) judge(name string, shape []int64) bnbVerdict {
 	return v
 }
 
-// chooses turns what the rule says into what becomes of a tensor.
+// chooses converts the rule's verdict to a verdict about a tensor.
 func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdict, error) {
 	switch {
 	case v.Wrong != noReason:
@@ -160,16 +161,16 @@ func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdi
 	return decodeIt, e.keep(name, v.Why)
 }
 
-// takesAligned decides by the rule too, of formats whose groups must divide the rows
-// and the columns of a matrix as fits says. also names reasons of the rule that do not
-// hold for the format.
+// takesAligned also decides by the rule, for formats whose groups must divide the rows
+// and columns as fits reports. also reports whether the format quantizes matrices that
+// the rule keeps for a reason.
 func (e *linearEncoder) takesAligned(name string, shape []int64, also func(keepReason) bool, fits func(rows, cols int64) bool, groups string) (verdict, error) {
 	v := e.judge(name, shape)
 	switch {
 	case !v.Quantize && !also(v.Why), v.Wrong != noReason && !also(v.Wrong):
 		return e.chooses(name, shape, v)
 	case e.library == scaled.ModelOpt && modelOptLeaves(name) && !e.rule.chosen(name):
-		return decodeIt, e.keep(name, "ModelOpt leaves it alone")
+		return decodeIt, e.keepFor(name, "ModelOpt leaves it alone")
 	case v.Transposed:
 		return decodeIt, e.keepFor(name, "stored transposed, which its loaders do not take")
 	case !fits(shape[0], shape[1]):
@@ -190,7 +191,7 @@ func (e *linearEncoder) keepFor(name, why string) (err error) {
 	return err
 }
 
-// encoding begins that of one weight.
+// encoding returns the common part of a weight's encoding.
 func (e *linearEncoder) encoding(w *quant.Weight) (linearEncoding, error) {
 	if w.Matrix().Transposed() {
 		return linearEncoding{}, wire.ErrUnsupported.With("its scheme stores it transposed: decode the model first")
@@ -201,8 +202,8 @@ func (e *linearEncoder) encoding(w *quant.Weight) (linearEncoding, error) {
 // floatTypes are the types that a weight may have before it is quantized.
 var floatTypes = map[tensor.DType]asm.Type{tensor.F32: asm.F32, tensor.F16: asm.F16, tensor.BF16: asm.BF16}
 
-// computed is the type that a library computes in, that of the model's weights, and
-// whether the numbers of this one are rounded to it: those that are decoded are.
+// computed returns the type in which a library computes, that of the model's weights, and
+// whether this weight's numbers are rounded to it, as decoded ones are.
 func (e *linearEncoder) computed(w *quant.Weight) (d asm.Type, rounds bool) {
 	if d, ok := floatTypes[w.Parts[0].DType]; ok && len(w.Parts) == 1 {
 		return d, false
@@ -210,7 +211,7 @@ func (e *linearEncoder) computed(w *quant.Weight) (d asm.Type, rounds bool) {
 	return kinds[e.target], true
 }
 
-// planned notes a weight whose stored form is known.
+// planned notes a weight whose encoding is planned.
 func (e *linearEncoder) planned(w *quant.Weight, enc encoding) (err error) {
 	one := QuantizedWeight{Name: w.Name, Type: enc.Outs()[0].DType, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored()}
 	one.from, _ = e.computed(w)

@@ -9,19 +9,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A linearEncoding is what the stored forms of one weight have in common.
+// A linearEncoding is the common part of the encodings of one weight.
 type linearEncoding struct {
 	by    *linearEncoder
 	w     *quant.Weight
 	index int // in Quantized.Weights
 	outs  []Out
 
-	unit   int64 // numbers that are measured together; 0 if none are
+	unit   int64 // numbers that are measured together; 0 for no measuring
 	sums   quant.Distortions
 	memory []byte
 }
 
-// Weight is what is read: the weight, or its transpose.
+// Weight returns what is read: the weight or its transpose.
 func (e *linearEncoding) Weight() *quant.Weight { return e.w }
 
 // Outs implements encoding.
@@ -33,7 +33,7 @@ func (e *linearEncoding) add(name string, t tensor.DType, size int64, shape ...i
 	return err
 }
 
-// measured is the bytes that the sums take.
+// measured returns the memory for the sums.
 func (e *linearEncoding) measured(block int64) int64 {
 	if !e.by.measures {
 		return 0
@@ -42,8 +42,8 @@ func (e *linearEncoding) measured(block int64) int64 {
 	return (e.w.Rows()*e.w.Cols() + e.unit - 1) / e.unit * quant.DistortionBytes
 }
 
-// unitRows is how many rows are encoded together: the least that end with a
-// block, see [encodeTask].
+// unitRows returns how many rows are encoded together: the fewest that end with a block,
+// see [encodeTask].
 func unitRows(w *quant.Weight, block int64) int64 {
 	n := int64(1)
 	for n < block && n*w.Cols()%block != 0 {
@@ -58,12 +58,12 @@ func (e *linearEncoding) Open(memory []byte) {
 	e.sums = quant.NewDistortions(memory)
 }
 
-// A meter measures what becomes of the numbers of a range. Its units are those
-// of the tensor, so sums do not depend on how it is cut.
+// A meter measures the loss of a range. It sums in units of the tensor, so that sums do
+// not depend on the ranges.
 type meter struct {
 	e    *linearEncoding
-	at   int64 // of the next number
-	left int64 // numbers of its unit that are to come
+	at   int64 // index of the next number
+	left int64 // numbers left in the current unit
 	sum  quant.Distortion
 }
 
@@ -81,7 +81,7 @@ func (m *meter) add(before, after []float32) {
 	}
 }
 
-// flush ends a unit; n is how many of its numbers come from m.at on.
+// flush ends a unit; n is how many of its numbers follow m.at.
 func (m *meter) flush(n int64) {
 	if m.sum.N > 0 {
 		m.e.sums.Set((m.at+n-1)/m.e.unit, &m.sum)
@@ -89,10 +89,10 @@ func (m *meter) flush(n int64) {
 	m.sum, m.left = quant.Distortion{}, m.e.unit
 }
 
-// end flushes the unit that the tensor's end cuts off.
+// end flushes the partial unit at the end of the tensor.
 func (m *meter) end() { m.flush(0) }
 
-// finish takes the sums.
+// finish adds up the sums.
 func (e *linearEncoding) finish() {
 	if e.unit > 0 {
 		e.by.Weights[e.index].Lost = e.sums.Sum()

@@ -6,41 +6,42 @@ import (
 	"sync"
 )
 
-// linearsText says of every type of transformers which weights it quantizes with
-// bitsandbytes. crosscheck/linears makes it.
+// linearsText lists, for every type of transformers, the weights that it quantizes with
+// bitsandbytes. crosscheck/linears generates it.
 //
 //go:embed linears.txt
 var linearsText string
 
-// What the table says of a weight.
+// The marks of weights in the table.
 const (
 	markLinear = '+'
 	markConv1D = '^'
 	markKept   = '~' // linear, and left alone
 	markMixed  = '?' // linear, and left alone in some classes of the type
 	markLast   = '$' // linear, and left alone in the last layer
-	markOther  = '_' // of another kind of module
+	markOther  = '_' // a module of another kind
 	markFused  = '!'
 )
 
-// linears are the weights of one type.
+// linears has the modules of one type.
 type linears struct {
 	starts []string
 	root   linearNode
-	class  *linearNode // what the model's class says of a name that its type does not: see classes.go
-	// Names that its modules have under some configurations only: see sometimes.go.
+	class  *linearNode // of the class, where it differs from its type: see classes.go
+	// sometimes has names of modules that exist under some configurations only: see
+	// sometimes.go.
 	sometimes map[string]byte
-	// The last parts of names, once asked for.
+	// linear and other are the last parts of names, computed on demand.
 	linear, other map[string]bool
 }
 
-// A linearNode is one part of a name, and what follows it.
+// A linearNode is one part of a name, with its children.
 type linearNode struct {
-	mark byte // 0 where no weight ends
+	mark byte // 0 if no weight ends here
 	next map[string]*linearNode
 }
 
-// linearsOf finds the row of a type, nil for none.
+// linearsOf returns the row of a type, nil for none.
 func linearsOf(modelType string) *linears {
 	row, ok := linearRows()[modelType]
 	if !ok {
@@ -53,10 +54,10 @@ func linearsOf(modelType string) *linears {
 	return t
 }
 
-// linearRows are the rows by type: what follows the first bar.
+// linearRows are the rows by type.
 var linearRows = sync.OnceValue(func() map[string]string { return rowsByType(linearsText) })
 
-// rowsByType reads lines of types, a bar and what is said of them.
+// rowsByType reads lines of types, a bar and the row.
 func rowsByType(text string) map[string]string {
 	rows := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -116,8 +117,8 @@ func (n *linearNode) child(part string) *linearNode {
 	return n.next[part]
 }
 
-// mark says what becomes of a weight: one of the marks, or 0 for one that the type's
-// models do not have as transformers builds them.
+// mark returns the mark of a weight, 0 if the models of the type do not have it as
+// transformers builds them by default.
 func (t *linears) mark(module string) byte {
 	if m := t.class.find(module); m != 0 {
 		return m
@@ -150,8 +151,8 @@ func (n *linearNode) find(module string) byte {
 	return n.mark
 }
 
-// alwaysLinear are the last parts of names that are linear modules in types of the
-// table, and of another kind in none.
+// alwaysLinear are the last parts of names that are linear modules in some types and
+// never modules of another kind.
 var alwaysLinear = sync.OnceValue(func() map[string]bool {
 	linear, other := map[string]bool{}, map[string]bool{}
 	done := map[string]bool{}
@@ -172,7 +173,7 @@ var alwaysLinear = sync.OnceValue(func() map[string]bool {
 	return linear
 })
 
-// last notes the last parts of names.
+// last collects the last parts of names.
 func (n *linearNode) last(part string, linear, conv, other map[string]bool) {
 	switch n.mark {
 	case markLinear:

@@ -89,25 +89,25 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 	return r, r.index()
 }
 
-// rewritten is a model whose tensors are made of another's while they are read.
+// rewritten is a model whose tensors are computed from another's when they are read.
 type rewritten struct {
 	tensor.Model
 	b        *limits.Budget
 	straight *straight
-	decoded  *decoded // the same as Model, or nil where nothing is quantized
+	decoded  *decoded // Model with decoded weights, nil if nothing is quantized
 	tensors  []family.Tensor
 	keys     []family.Key
 	files    fs.FS
-	left     []string // files that could not be made, and why
-	format   string   // that it is of; "" is GGUF
+	left     []string // files that could not be made, with the reason
+	format   string   // format; "" is GGUF
 	mlx      *family.MLX
-	moved    bool // some tensors are blocks that stay what they are
-	unpacked bool // the same, of a folder of transformers
-	all      bool // matrices are cast, whatever they were
+	moved    bool // some tensors stay blocks
+	unpacked bool // some tensors stay blocks, in a transformers folder
+	all      bool // cast all matrices
 	names    *wire.NameSet
 }
 
-// index finds tensors by their names, of which no two may be equal.
+// index indexes tensors by name; no two may be equal.
 func (r *rewritten) index() (err error) {
 	if r.names, err = wire.NewNameSet(r.b, len(r.tensors), func(i int) string { return r.tensors[i].Name }); err != nil {
 		return err
@@ -122,11 +122,11 @@ func (r *rewritten) index() (err error) {
 	return nil
 }
 
-// Format is that of either way: what is not GGUF here is so there.
+// Format returns the target's format.
 func (r *rewritten) Format() string { return cmp.Or(r.format, gguf.Format) }
 func (r *rewritten) Len() int       { return len(r.tensors) }
 
-// Configs is the files beside the model, or those that were made of its keys.
+// Configs returns the files of the model, or those made from its keys.
 func (r *rewritten) Configs() fs.FS { return r.files }
 
 // Place, Placed and Note are those of the source.
@@ -137,7 +137,7 @@ func (r *rewritten) Placed() io.Closer {
 	return nil
 }
 
-// Tensors lists what there is to read.
+// Tensors lists the tensors.
 func (r *rewritten) Tensors() iter.Seq[tensor.Info] {
 	return func(yield func(tensor.Info) bool) {
 		for i := range r.tensors {
@@ -165,12 +165,11 @@ func (r *rewritten) Meta() iter.Seq2[string, any] {
 	}
 }
 
-// decodes gives the quantized weight that a tensor is made of, nil for one that is
-// made of none.
+// decodes returns the quantized weight that a tensor is made from, or nil.
 func (r *rewritten) decodes(i *tensor.Info) *quant.Weight {
 	t := r.find(*i)
 	if r.decoded == nil || t == nil || len(t.Parts) == 0 {
-		return nil // blocks that are moved have no parts
+		return nil // blocks have no parts
 	}
 	return r.decoded.weight(&t.Parts[0].Info)
 }
@@ -183,7 +182,7 @@ func (r *rewritten) find(i tensor.Info) *family.Tensor {
 	return &r.tensors[n]
 }
 
-// At reads what is made at any place, if all of which it is made can be.
+// At reads a tensor at any offset, if all of its sources can be.
 func (r *rewritten) At(i tensor.Info) (io.ReaderAt, bool) {
 	t := r.find(i)
 	if t == nil {
@@ -204,7 +203,7 @@ func (r *rewritten) At(i tensor.Info) (io.ReaderAt, bool) {
 	return m, true
 }
 
-// Body reads what is made from its beginning.
+// Body reads a tensor in order.
 func (r *rewritten) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 	t := r.find(i)
 	if t == nil {
@@ -213,8 +212,7 @@ func (r *rewritten) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error)
 	return &madeBody{made: made{r: r, t: t}, b: b}, nil
 }
 
-// made is one tensor in the making. Its numbers are those of its parts, cast where
-// its type is another one.
+// A made tensor is computed from parts, whose numbers are cast if the types differ.
 type made struct {
 	r *rewritten
 	t *family.Tensor
@@ -225,7 +223,7 @@ func sizeOf(d tensor.DType) int64 {
 	return int64(g.Bytes)
 }
 
-// ReadAt implements [io.ReaderAt]; offsets and lengths are those of whole elements.
+// ReadAt implements [io.ReaderAt]; offsets and lengths must be those of whole elements.
 func (m *made) ReadAt(p []byte, off int64) (int, error) {
 	if m.t.Data != nil {
 		return copy(p, m.t.Data[min(off, int64(len(m.t.Data))):]), nil
@@ -256,7 +254,7 @@ func (m *made) ReadAt(p []byte, off int64) (int, error) {
 	return done, nil
 }
 
-// partBytes is how many bytes of the source a part takes.
+// partBytes returns how many bytes of the source a part takes.
 func partBytes(p *family.Part) int64 {
 	n := p.Info.Bytes()
 	if p.Rows > 0 {
@@ -265,7 +263,7 @@ func partBytes(p *family.Part) int64 {
 	return n
 }
 
-// part reads numbers of one part, from a place in it on.
+// part reads numbers of one part, from number first on.
 func (m *made) part(part *family.Part, p []byte, first int64) error {
 	src, ok := m.r.straight.At(part.Info)
 	if !ok {

@@ -8,18 +8,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// madeBody reads a tensor in order.
+// A madeBody reads a tensor in order.
 type madeBody struct {
 	made
 	b    *limits.Budget
 	part int
-	at   int64 // bytes that were given
+	at   int64 // bytes read
 	body io.ReadCloser
-	all  *inTurns // of a tensor whose parts give some elements each, by turns
+	all  *inTurns // for a tensor whose parts alternate
 }
 
-// Read gives the next bytes: all of which can be read at any place so, the other
-// parts one after the other.
+// Read reads parts at offsets if it can, and other parts in order, one after the other.
 func (m *madeBody) Read(p []byte) (int, error) {
 	info := infoOf(m.t)
 	if m.at >= info.Span.Len {
@@ -57,7 +56,7 @@ func (m *madeBody) Read(p []byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// inOrder begins a part whose rows stay where they are.
+// inOrder opens a part whose rows keep their order.
 func (m *madeBody) inOrder(one *family.Part) (io.ReadCloser, error) {
 	if one.Head != 0 || one.Rows != 0 {
 		return nil, wire.ErrUnsupported.With("tensor %s is in a compressed archive: convert the model to safetensors first", wire.Quote(one.Info.Name))
@@ -69,7 +68,7 @@ func (m *madeBody) inOrder(one *family.Part) (io.ReadCloser, error) {
 	return &castBody{ReadCloser: body, m: &m.made, part: one}, nil
 }
 
-// Close ends the part that is being read.
+// Close closes the current part.
 func (m *madeBody) Close() error {
 	if m.all != nil {
 		all := m.all

@@ -8,13 +8,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// keeps reports a part whose bytes are those of the tensor.
+// keeps reports whether the bytes of a part are those of the tensor.
 func (m *made) keeps(part *family.Part) bool {
 	return part.Info.DType == m.t.DType && m.t.Add == 0 && !m.t.Decay && !m.t.Log && part.Times == nil
 }
 
-// cast makes stored numbers those of the tensor's type, which is F32, or one that
-// holds them exactly, or what they are rounded to where they are changed.
+// cast converts stored numbers to the tensor's type. That type is F32, or holds the
+// numbers exactly, or is what changed numbers are rounded to.
 func (m *made) cast(dst, src []byte, part *family.Part, numbers []float32) error {
 	c, ok := form.CodecOf(part.Info.DType)
 	to, narrow := narrower[m.t.DType]
@@ -33,8 +33,8 @@ func (m *made) cast(dst, src []byte, part *family.Part, numbers []float32) error
 	return nil
 }
 
-// change does what the converter does with numbers: in F32, but in F16 where they are
-// stored so, which rounds after each step.
+// change applies the converter's arithmetic, in F32, or in F16 with rounding after each
+// step if the numbers are stored in F16.
 func (m *made) change(numbers []float32, part *family.Part, c form.Codec) {
 	rounds := func() {}
 	if part.Info.DType == tensor.F16 {

@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// described are the weights that the metadata describes each under its name.
+// described returns the names of the weights that the metadata describes one by one.
 func (p *Plan) described() (*wire.NameSet, error) {
 	names, err := wire.NewNameSet(p.b, 0, func(i int) string { return p.Weights[i].Name })
 	for i := 0; err == nil && i < len(p.Weights); i++ {
@@ -19,14 +19,14 @@ func (p *Plan) described() (*wire.NameSet, error) {
 	return names, err
 }
 
-// falsified reports metadata that decoding makes untrue.
+// falsified reports whether decoding makes a key of the metadata untrue.
 func falsified(key string, described *wire.NameSet) bool {
 	_, its := described.Find(key)
 	return its || quant.Describes(key)
 }
 
-// meta is the metadata that is written. What a format has of its own means
-// nothing in another; what decoding makes untrue is left out.
+// meta returns the metadata of the output. Keys that belong to another format, or that
+// decoding makes untrue, are left out.
 func (p *Plan) meta() (meta []Entry, err error) {
 	switch from, to := p.m.Format(), p.sink.Name(); {
 	case from == to && to == gguf.Format:
@@ -47,7 +47,7 @@ func (p *Plan) meta() (meta []Entry, err error) {
 			}
 		}
 	case to == safetensors.Format:
-		meta = []Entry{{"format", "pt"}} // loaders ask for it
+		meta = []Entry{{"format", "pt"}} // loaders require it
 	}
 	if meta, err = p.withAliases(meta); err != nil {
 		return nil, err
@@ -63,8 +63,8 @@ func (p *Plan) meta() (meta []Entry, err error) {
 	return meta, nil
 }
 
-// withAliases adds the names of tied tensors that were left out, but for those
-// that the source's metadata says already.
+// withAliases adds the names of tied tensors that were left out, unless the metadata has
+// them.
 func (p *Plan) withAliases(meta []Entry) ([]Entry, error) {
 	if len(p.aliases) == 0 {
 		return meta, nil

@@ -63,7 +63,7 @@ func (o MLX) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 	return r, r.index()
 }
 
-// ofMLX reports a folder of mlx-lm.
+// ofMLX reports whether a folder is mlx-lm's.
 func ofMLX(m tensor.Model) bool {
 	if m.Format() != safetensors.Format || !Stated(m) {
 		return false
@@ -76,10 +76,10 @@ func ofMLX(m tensor.Model) bool {
 	return false
 }
 
-// unstacked gives the experts of mlx-lm one by one, as transformers has them; other
-// models stay what they are.
+// unstacked returns a model of mlx-lm with separate experts, as in transformers; other
+// models are returned as they are.
 func unstacked(b *limits.Budget, m tensor.Model) (tensor.Model, error) {
-	if otherwise := ofMLX(m) && family.Otherwise(b, m); !otherwise && !family.Stacked(m) || quant.Any(m) { // stacks of codes come apart where they are decoded
+	if otherwise := ofMLX(m) && family.Otherwise(b, m); !otherwise && !family.Stacked(m) || quant.Any(m) { // stacks of codes are separated when they are decoded
 		return m, nil
 	}
 	list, err := family.FromMLX(b, m)
@@ -91,14 +91,14 @@ func unstacked(b *limits.Budget, m tensor.Model) (tensor.Model, error) {
 	return r, r.index()
 }
 
-// mlxModules is the rule of mlx-lm: every matrix that groups fit is quantized, those of
-// embeddings, routers and stacks of experts too.
+// mlxModules is mlx-lm's rule: every matrix that groups fit is quantized, also
+// embeddings, routers and stacks of experts.
 type mlxModules struct {
 	plan  *family.MLX
-	casts bool // to the type that decoded weights have
+	casts bool // to the type of decoded weights
 }
 
-// of gives the format of a weight, or says that it is none.
+// of returns the format of a weight; ok is false if it is not quantized.
 func (x *mlxModules) of(f scaled.Groups, name string, shape []int64) (scaled.Groups, bool) {
 	module, isWeight := strings.CutSuffix(name, ".weight")
 	if !isWeight || len(shape) < 2 || shape[len(shape)-1]%f.Size != 0 {
@@ -113,22 +113,22 @@ func (x *mlxModules) of(f scaled.Groups, name string, shape []int64) (scaled.Gro
 	return f, true
 }
 
-// neverCast reports a tensor that mlx-lm does not cast.
+// neverCast reports whether mlx-lm leaves the type of a tensor.
 func (p *Plan) neverCast(i *tensor.Info) bool {
 	r, ok := p.m.(*rewritten)
 	return ok && r.mlx != nil && !r.mlx.Casts(i)
 }
 
-// indexed reports a folder that has an index for one file too: mlx-lm's.
+// indexed reports whether a folder has an index even for one file, as mlx-lm's has.
 func (p *Plan) indexed() bool {
 	r, ok := p.m.(*rewritten)
 	return ok && r.mlx != nil
 }
 
-// mlxParameters is how many numbers the model has as mlx-lm counts them: those that words
-// and scales stand for, and those of modules that hold no other module alone.
+// mlxParameters counts the numbers of the model as mlx-lm does: those that words and
+// scales stand for, in modules that contain no other module.
 func (p *Plan) mlxParameters() (n int64, err error) {
-	holds := map[string]bool{} // modules with another one in them
+	holds := map[string]bool{} // modules that contain another
 	for i := range p.m.Tensors() {
 		module := moduleOf(i.Name)
 		for module != "" {
@@ -149,7 +149,7 @@ func (p *Plan) mlxParameters() (n int64, err error) {
 	return n, nil
 }
 
-// moduleOf is what stands before the last point of a name.
+// moduleOf returns the part of a name before the last dot.
 func moduleOf(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		return name[:i]

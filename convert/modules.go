@@ -12,14 +12,14 @@ import (
 )
 
 // modulesName is where sentence-transformers lists the modules of a model: the
-// transformer itself, and a folder for each that follows it.
+// transformer itself, and a folder for each further module.
 const modulesName = "modules.json"
 
-// maxModules bounds them; real models have two to four.
+// maxModules bounds the list; real models have two to four.
 const maxModules = 64
 
-// modules lists the folders that modules.json names. One that is no name of a
-// folder beside it is none that could be copied.
+// modules lists the folders that modules.json names, except those that cannot be folders
+// beside it.
 func modules(b *limits.Budget, files fs.FS) ([]string, error) {
 	body, err := readText(b, files, modulesName, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,7 @@ func modules(b *limits.Budget, files fs.FS) ([]string, error) {
 	return list, err
 }
 
-// besideModule decides which files of a module's folder are copied: what a loader
+// besideModule decides which files of a module's folder are copied: those that a loader
 // needs, and its weights unless they are a pickle.
 func (p *Plan) besideModule(out *Beside, dir string) error {
 	files, err := fs.Sub(p.m.Configs(), dir)
@@ -76,8 +76,8 @@ func (p *Plan) besideModule(out *Beside, dir string) error {
 	return nil
 }
 
-// stems are what libraries name weights by; the first of which a folder has a file
-// is that of its model, as package parser chooses it.
+// stems are the names of weights in libraries. The first of which the folder has a file
+// is used, as in package parser.
 var stems = []struct{ is, begins string }{
 	{"model", "model"}, {"model", "pytorch_model"},
 	{"diffusion_pytorch_model", "diffusion_pytorch_model"},
@@ -87,8 +87,8 @@ var stems = []struct{ is, begins string }{
 // adapterStem is PEFT's.
 const adapterStem = "adapter_model"
 
-// stem is the name of the weights that are written: that of the source's, if a
-// library asks for it.
+// stem returns the name for the output's weights: that of the source, if a library looks
+// for it.
 func stem(files fs.FS, named string) string {
 	var names []string
 	if named != "" {

@@ -49,7 +49,7 @@ func ParseRenaming(text string) (Renaming, error) {
 	return r, nil
 }
 
-// apply gives the new name of one that fits.
+// apply returns the new name if the pattern matches.
 func (r *Renaming) apply(name string) (string, bool) {
 	rest, ok := strings.CutPrefix(name, r.from[0])
 	last := len(r.from) - 1
@@ -73,14 +73,14 @@ func (r *Renaming) apply(name string) (string, bool) {
 	return out, true
 }
 
-// parts are what trainers call the part of a checkpoint that Select names.
+// parts has the names that trainers use for the part that Select names.
 var parts = map[string][]string{
 	"state_dict": {"state_dict", "model_state_dict", "model_state", "model", "module", "net"},
 	"ema":        {"ema", "ema_state_dict", "state_dict_ema", "model_ema", "ema_model", "params_ema", "module_ema"},
 }
 
-// selected finds the path that Select means: what is called so, else the one part with
-// a name that trainers give it.
+// selected returns the path that Select means: the part of that name, else the only part
+// with a name that trainers give it.
 func (n *Names) selected(m tensor.Model) (string, error) {
 	is := func(path string) bool {
 		for i := range m.Tensors() {
@@ -154,7 +154,7 @@ func (n *Names) model(b *limits.Budget, m tensor.Model) (*Renamed, error) {
 	return r, r.tie(b)
 }
 
-// fits refuses what has changed no name.
+// fits returns an error for options that changed nothing.
 func (n *Names) fits(r *Renamed) error {
 	switch {
 	case n.Strip != "" && !r.stripped:
@@ -176,12 +176,12 @@ type Renamed struct {
 	rule  Names
 	list  []renamedTensor
 	names *wire.NameSet
-	tied  map[string]Entry // entries of metadata that are names, by their key
-	// Left is how many tensors were not taken.
+	tied  map[string]Entry // metadata entries that are names of tensors, by key
+	// Left is the number of tensors that were not selected.
 	Left int
 
 	stripped, dropped bool
-	used              []bool // which patterns renamed a tensor
+	used              []bool // patterns that renamed a tensor
 }
 
 type renamedTensor struct {
@@ -189,7 +189,7 @@ type renamedTensor struct {
 	was  string
 }
 
-// add takes one tensor, if it is chosen.
+// add adds a tensor if it is selected.
 func (r *Renamed) add(b *limits.Budget, i tensor.Info) error {
 	was := i.Name
 	name, ok := r.name(was)
@@ -212,7 +212,7 @@ func (r *Renamed) add(b *limits.Budget, i tensor.Info) error {
 	return err
 }
 
-// name is the new name of a tensor, false for one that is not taken.
+// name returns the new name of a tensor; ok is false if it is not selected.
 func (r *Renamed) name(name string) (string, bool) {
 	n := &r.rule
 	if n.Select != "" {
@@ -243,7 +243,7 @@ func (r *Renamed) name(name string) (string, bool) {
 	return name, true
 }
 
-// Renames lists the tensors whose names have changed: what each was called, and is.
+// Renames lists the old and new names of renamed tensors.
 func (r *Renamed) Renames() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for i := range r.list {
@@ -254,7 +254,7 @@ func (r *Renamed) Renames() iter.Seq2[string, string] {
 	}
 }
 
-// source is a tensor as the source knows it.
+// source returns the tensor under its name in the source.
 func (r *Renamed) source(i tensor.Info) tensor.Info {
 	if at, ok := r.names.Find(i.Name); ok {
 		i.Name = r.list[at].was
@@ -265,7 +265,7 @@ func (r *Renamed) source(i tensor.Info) tensor.Info {
 // Format is that of the source.
 func (r *Renamed) Format() string { return r.model.Format() }
 
-// Len is the number of tensors that were taken.
+// Len is the number of selected tensors.
 func (r *Renamed) Len() int { return len(r.list) }
 
 // Tensors lists them.
@@ -296,7 +296,7 @@ func (r *Renamed) Meta() iter.Seq2[string, any] {
 	}
 }
 
-// tie gives the entries of metadata new names that stand for tied tensors.
+// tie renames the entries of metadata that name tied tensors.
 func (r *Renamed) tie(b *limits.Budget) error {
 	m, ok := r.model.(interface {
 		Aliases() iter.Seq2[string, string]

@@ -18,7 +18,7 @@ const (
 	ZeroNaN              // NaN and infinities become zeros, which are counted
 )
 
-// zero takes the place of what is not finite, and says how often.
+// zero replaces numbers that are not finite, and returns how many there were.
 func zero(list []float32) (n int64) {
 	for i, x := range list {
 		if x-x != 0 {
@@ -29,7 +29,7 @@ func zero(list []float32) (n int64) {
 	return n
 }
 
-// holdsNaN reports that some number of a weight is not finite.
+// holdsNaN reports whether some number of a weight is not finite.
 func (e *passes) holdsNaN(w *quant.Weight) (bool, error) {
 	if w.Rows() == 0 || w.Cols() == 0 {
 		return false, nil
@@ -47,7 +47,8 @@ func (e *passes) holdsNaN(w *quant.Weight) (bool, error) {
 	return found.Load(), err
 }
 
-// keepsNaN says that a weight is to be left alone for what it holds, and notes it.
+// keepsNaN reports whether a weight is left alone because of numbers that are not finite,
+// and notes it.
 func (p *Plan) keepsNaN(w *quant.Weight) (bool, error) {
 	if p.o.NaN != KeepNaN {
 		return false, nil

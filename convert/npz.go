@@ -13,7 +13,7 @@ import (
 // NPZ writes archives as numpy.savez does, byte for byte: npy files, stored.
 type NPZ struct{}
 
-// npzTypes are those that NumPy has, and BF16 as ml_dtypes writes it.
+// npzTypes are NumPy's types, and BF16 as ml_dtypes writes it.
 var npzTypes = []tensor.DType{
 	tensor.Bool, tensor.U8, tensor.I8, tensor.U16, tensor.I16, tensor.U32, tensor.I32, tensor.U64, tensor.I64,
 	tensor.F16, tensor.BF16, tensor.F32, tensor.F64, tensor.C64, tensor.C128,

@@ -7,12 +7,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 )
 
-// blockNames are how optimum finds the blocks of a model, with which transformers loads GPTQ: it
-// takes all linear modules below the first of these that the name of any module begins with
-// (optimum 2.3.0, gptq/constants.py), unless the configuration says which.
+// blockNames are the prefixes by which optimum finds the blocks of a model when
+// transformers loads GPTQ: it takes all linear modules below the first of these that is a
+// prefix of a module (optimum 2.3.0, gptq/constants.py), unless the configuration lists
+// them.
 var blockNames = [...]string{"transformer.h", "model.decoder.layers", "gpt_neox.layers", "model.layers", "model.language_model.layers", "h", "decoder.layers", "layers"}
 
-// takesOthers reports that optimum would take others than the modules that are quantized.
+// takesOthers reports whether optimum would take other modules than the quantized ones.
 func (e *groupedEncoder) takesOthers() (bool, error) {
 	var has [len(blockNames)]bool
 	for i := range e.m.Tensors() {
@@ -32,8 +33,8 @@ func (e *groupedEncoder) takesOthers() (bool, error) {
 		slices.ContainsFunc(e.Kept, func(k KeptMatrix) bool { return begins(k.Name) }), nil
 }
 
-// putBlocks names the modules that are quantized, all below one block that is the whole model.
-// vLLM reads the list the same way.
+// putBlocks lists the quantized modules as one block that is the whole model. vLLM reads
+// the list the same way.
 func (e *groupedEncoder) putBlocks(w *jsontree.Text) {
 	w.Put(",\n  \"modules_in_block_to_quantize\": [\n    [")
 	for i := range e.Weights {

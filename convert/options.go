@@ -103,26 +103,25 @@ type Count struct {
 
 func (c *Count) add(n int64) { c.Tensors, c.Bytes = c.Tensors+1, c.Bytes+n }
 
-// A task fills one out or several.
+// A task writes one out or several.
 type task interface {
-	// units is how much there is to do; ranges of them may be done in any order
-	// and by several workers at once.
+	// units is the amount of work. Ranges of units may be done in any order,
+	// concurrently.
 	units() int64
-	// cut is where a range that begins at lo ends, so that it makes about tile
-	// bytes of output.
+	// cut returns the end of a range that begins at lo and produces about tile bytes.
 	cut(lo, tile int64) int64
-	// whole is how many bytes must be in memory while any range is done.
+	// whole is how many bytes must stay in memory during the task.
 	whole() int64
-	// open prepares the task; whole bytes of memory are given to it, which it may
-	// keep until close.
+	// open prepares the task. It gets memory of whole bytes, which it may use until
+	// close.
 	open(s *stream, memory []byte) error
 	// run does the units [lo, hi).
 	run(w *worker, lo, hi int64) error
-	// close is called once, when no range is under way.
+	// close is called once, when no range is running.
 	close()
-	// name is the tensor's, for errors.
+	// name returns the tensor's name for errors.
 	name() string
-	// first is where its first byte goes: an out, and an offset in it.
+	// first returns where the task writes first: an out, and an offset in it.
 	first() (out int32, off int64)
 }
 

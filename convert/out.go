@@ -9,12 +9,12 @@ type Out struct {
 	Shape []int64 // outermost dimension first
 	Size  int64   // bytes
 
-	part int32 // which of the source's files it comes of
-	file int32 // which of the files it is in
-	off  int64 // of its first byte there
+	part int32 // the file of the source that it comes from
+	file int32 // index of the output file
+	off  int64 // offset of its first byte there
 }
 
-// info is the out as sinks and encoders of formats take it.
+// info returns the out as sinks and encoders take it.
 func (o *Out) info() tensor.Info {
 	return tensor.Info{Name: o.Name, DType: o.DType, Shape: o.Shape, Span: tensor.Span{Len: o.Size}}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// packed gives the blocks and the scales of a weight that is stored as OpenAI stores
-// MXFP4: [E, rows, cols/32, 16] and [E, rows, cols/32].
+// packed returns the blocks and scales of a weight in OpenAI's MXFP4: [E, rows, cols/32,
+// 16] and [E, rows, cols/32].
 func (d *decoded) packed(i *tensor.Info) (blocks, scales tensor.Info, ok bool) {
 	w := d.weight(i)
 	if w == nil || len(w.Parts) != 2 {
@@ -28,15 +28,16 @@ func (d *decoded) packed(i *tensor.Info) (blocks, scales tensor.Info, ok bool) {
 	return blocks, scales, ok
 }
 
-// mxBlock is a block of 32 numbers in MXFP4 of GGUF: a scale and 16 bytes.
+// mxBlock is the size of a block of 32 numbers in GGUF's MXFP4: a scale and 16 bytes of
+// codes.
 const mxBlock = 17
 
-// packedReader reads rows of MXFP4 as GGUF has them.
+// packedReader reads rows of MXFP4 in GGUF's form.
 type packedReader struct {
 	r              *rewritten
 	p              *family.Packed
 	blocks, scales io.ReaderAt
-	row            int64 // blocks of one
+	row            int64 // blocks in a row
 }
 
 func (r *rewritten) packed(t *family.Tensor) (io.ReaderAt, bool) {
@@ -59,7 +60,7 @@ func (m *packedReader) ReadAt(p []byte, off int64) (int, error) {
 	for done := 0; done < len(p); {
 		at := off + int64(done)
 		first, within := at/mxBlock, at%mxBlock
-		// As many blocks as a row has left, and as are asked for.
+		// As many blocks as the row has left, and as are needed.
 		n := min(most, m.row-first%m.row, (int64(len(p)-done)+within+mxBlock-1)/mxBlock)
 		src := (first/m.row*m.p.Step+m.p.First)*m.row + first%m.row
 		codes, scales := room[:16*n], room[16*n:17*n]
@@ -78,8 +79,8 @@ func (m *packedReader) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// mxMoved makes a block that of GGUF: OpenAI has two neighbors in a byte, the first in
-// the low half; ggml has the first half of the block in the low halves.
+// mxMoved converts a block to GGUF's form. OpenAI puts neighbors in a byte, the first in
+// the low half; ggml puts the first half of the block in the low halves.
 func mxMoved(codes []byte, scale byte) (out [mxBlock]byte) {
 	out[0] = scale
 	for j := range 8 {
@@ -90,12 +91,12 @@ func mxMoved(codes []byte, scale byte) (out [mxBlock]byte) {
 	return out
 }
 
-// unpackedReader reads codes or scales of MXFP4 as OpenAI stores them.
+// unpackedReader reads codes or scales of MXFP4 in OpenAI's form.
 type unpackedReader struct {
 	r      *rewritten
 	of     []io.ReaderAt
 	scales bool
-	row    int64 // blocks of one
+	row    int64 // blocks in a row
 }
 
 func (r *rewritten) unpack(t *family.Tensor) (io.ReaderAt, bool) {
@@ -117,14 +118,14 @@ func (m *unpackedReader) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	defer m.r.straight.back(room)
-	each := int64(mxBlock - 1) // bytes of a block
+	each := int64(mxBlock - 1) // bytes of codes in a block
 	if m.scales {
 		each = 1
 	}
 	for done := 0; done < len(p); {
 		at := off + int64(done)
 		first, within := at/each, at%each
-		// As many blocks as a row has left, and as are asked for.
+		// As many blocks as the row has left, and as are needed.
 		n := min(int64(len(room))/mxBlock, m.row-first%m.row, (int64(len(p)-done)+within+each-1)/each)
 		row, parts := first/m.row, int64(len(m.of))
 		raw := room[:mxBlock*n]
@@ -146,7 +147,8 @@ func (m *unpackedReader) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// mxLaid is the way back of mxMoved: the codes of a block of GGUF as OpenAI has them.
+// mxLaid is the inverse of mxMoved: it converts the codes of a GGUF block to OpenAI's
+// form.
 func mxLaid(block []byte) (codes [mxBlock - 1]byte) {
 	for j := range 8 {
 		x, y := block[1+2*j], block[2+2*j]
@@ -155,8 +157,9 @@ func mxLaid(block []byte) (codes [mxBlock - 1]byte) {
 	return codes
 }
 
-// asBound gives all tensors as they are, where blocks are moved and what else was
-// quantized is decoded already. On the way back the others may be quantized still.
+// asBound returns all tensors to be written as they are, if blocks are moved and
+// everything else is decoded already. In the other direction, other tensors may still be
+// quantized.
 func (p *Plan) asBound(infos []tensor.Info) (bound *quant.Bound, moved bool, err error) {
 	r, ok := p.m.(*rewritten)
 	switch {
@@ -178,13 +181,13 @@ func (p *Plan) asBound(infos []tensor.Info) (bound *quant.Bound, moved bool, err
 	return bound, true, nil
 }
 
-// unpacked reports a folder whose experts are blocks of MXFP4 that come of a GGUF file.
+// unpacked reports whether the model has experts in MXFP4 blocks from a GGUF file.
 func (p *Plan) unpacked() bool {
 	r, ok := p.m.(*rewritten)
 	return ok && r.unpacked
 }
 
-// besideBlocks is a model without its experts that stay blocks.
+// besideBlocks is a model without the experts that stay blocks.
 type besideBlocks struct{ *rewritten }
 
 // Len implements [tensor.Model].

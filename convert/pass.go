@@ -7,36 +7,35 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// passRange is about how many numbers a worker goes through between two waits
-// for the others.
+// passRange is about how many numbers a worker reads between two waits for the others.
 const passRange = 128 << 10
 
-// passes go through weights before they are encoded.
+// passes read weights before they are encoded.
 type passes struct {
 	threads  int
 	b        *limits.Budget
-	straight *straight // the model, as weights are read
-	zeroes   bool      // what is not finite is zero
+	straight *straight // the model for reading weights
+	zeroes   bool      // treat numbers that are not finite as zero
 }
 
-// A passWorker goes through ranges of a weight's rows.
+// A passWorker reads ranges of a weight's rows.
 type passWorker struct {
 	rows    *quant.Rows
 	bytes   []byte
 	numbers []float32
-	list    []float32 // what was found in the range
+	list    []float32 // what look found in the range
 	lo, hi  int64
 	zeroes  bool
 	err     error
 }
 
-// pass goes through a weight before it is encoded, in ranges of units of rows. look
-// finds something in each range, with room for found numbers, several at once; add
-// is given what was found, in the order of the ranges.
+// pass reads a weight before it is encoded, in ranges of units of rows. look examines
+// each range, concurrently, and stores found numbers in its list; add gets these lists in
+// the order of the ranges.
 func (e *passes) pass(w *quant.Weight, unit int64, found func(n int64) int64, look func(list, numbers []float32, lo int64) error, add func(list []float32)) error {
-	b := e.b.Probe() // what reading it needs is given back
+	b := e.b.Probe() // what reading needs is given back
 	defer b.Close()
-	rows := max(1, passRange/(unit*w.Cols())) * unit // of one range
+	rows := max(1, passRange/(unit*w.Cols())) * unit // rows in a range
 	workers := e.workers(w, (w.Rows()+rows-1)/rows)
 	list := make([]*passWorker, 0, 64)
 	for range workers {

@@ -27,7 +27,7 @@ func (p *Plan) Pipe(w io.Writer) (*Result, error) {
 	return r, p.lastLook()
 }
 
-// onePass reports why the plan is not written from the beginning to the end.
+// onePass returns why the plan cannot be written from beginning to end, or nil.
 func (p *Plan) onePass() error {
 	if len(p.Files) != 1 {
 		return wire.ErrUsage.With("the plan has %d files and needs a folder", len(p.Files))
@@ -57,7 +57,7 @@ func (p *Plan) onePass() error {
 	return nil
 }
 
-// A sequence takes what is written in the order of the file.
+// A sequence writes to a stream what comes in the order of the file.
 type sequence struct {
 	w    io.Writer
 	next int64
@@ -76,7 +76,7 @@ func (s *sequence) WriteAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// pad writes the zeros between two tensors.
+// pad writes the zeros before an offset.
 func (s *sequence) pad(to int64) error {
 	var zeros [4096]byte
 	for s.next < to {

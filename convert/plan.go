@@ -22,29 +22,29 @@ type Plan struct {
 	Files []File
 	Size  int64 // bytes of all files
 
-	Weights []*quant.Weight // that are decoded
-	Read    []*quant.Weight // quantized weights that the source decodes while it is read
-	Decoded Count           // what they become
-	Cast    Count           // those of them that were not quantized, only of another type
-	Encoded Count           // tensors that weights are encoded in
-	Copied  Count           // tensors that pass through byte for byte
-	LeftOut []tensor.Info   // scales that only a runtime needs
-	Ignored []string        // what was decoded in spite of, at the caller's word
+	Weights []*quant.Weight // decoded weights
+	Read    []*quant.Weight // quantized weights that the source decodes when it is read
+	Decoded Count           // what Weights become
+	Cast    Count           // those of Decoded that were only cast, not quantized
+	Encoded Count           // tensors that hold encoded weights
+	Copied  Count           // tensors that are copied unchanged
+	LeftOut []tensor.Info   // scales that only inference needs
+	Ignored []string        // unknown parts, ignored at the caller's word
 	// Quantized is the result of [Options.Quantize]; nil if that is nil.
 	Quantized *Quantized
 
 	b        *limits.Budget
 	m        tensor.Model
-	straight *straight // the same, for weights that are encoded
+	straight *straight // the same for weights that are encoded
 	o        Options
-	encoder  encoder     // nil where nothing is quantized
+	encoder  encoder     // nil if nothing is quantized
 	counts   []*specials // of Weights
-	aliases  []Entry     // names left out, and the names that stand for them
-	recoded  bool        // weights that were quantized are encoded in another form
+	aliases  []Entry     // names left out, with the stored ones
+	recoded  bool        // quantized weights are encoded in another form
 	sink     Sink
 	tile     int64
 	tasks    []task
-	whole    int64 // most that a task needs in memory
+	whole    int64 // the most memory that a task needs whole
 	done     atomic.Int64
 	synced   time.Duration
 }
@@ -80,11 +80,11 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// evaluated refuses tensors that a library would run as Python, under the names that
-// they are to have: what is written would not be read again.
+// evaluated refuses tensors that a library would evaluate as Python under their output
+// names, since the output could not be read.
 func (p *Plan) evaluated() error { return safetensors.VerifyTypes(p.b, p.m) }
 
-// quantize starts what encodes weights.
+// quantize starts the encoder.
 func (p *Plan) quantize() (err error) {
 	if p.o.Quantize == nil {
 		return nil
@@ -99,7 +99,8 @@ func (p *Plan) quantize() (err error) {
 	return nil
 }
 
-// isAdapter reports the tensors of an adapter of PEFT; a base may lie beside one.
+// isAdapter reports whether the tensors are those of a PEFT adapter; a base model may be
+// beside it.
 func isAdapter(m tensor.Model) bool {
 	if _, err := fs.Stat(m.Configs(), "adapter_config.json"); err != nil {
 		return false
@@ -119,22 +120,22 @@ func (p *Plan) Stores(t tensor.DType) bool {
 	return slices.ContainsFunc(p.Outs, func(o Out) bool { return o.DType == t })
 }
 
-// ranges is about how many ranges there are, at most one more than n.
+// ranges returns about how many ranges there are, at most n+1.
 func (p *Plan) ranges(n int) int { return int(min(p.Size/p.tile, int64(n))) + 1 }
 
-// tail reports that a file has what depends on its tensors.
+// tail reports whether a part of a file depends on its tensors.
 func (p *Plan) tail() bool {
 	return slices.ContainsFunc(p.Files, func(f File) bool { return f.layout.Tail != nil })
 }
 
-// A pick is one tensor of the source, or one weight, and its place there.
+// A pick is a tensor or weight to be written, with its place in the source.
 type pick struct {
 	at     int
 	weight *quant.Weight
 	plain  tensor.Info
 }
 
-// part is the file of the source that it is in.
+// part returns the file of the source that it is in.
 func (k *pick) part() int32 {
 	if k.weight != nil {
 		return k.weight.Parts[0].Part
@@ -170,7 +171,7 @@ func (p *Plan) bind() error {
 	return p.unique()
 }
 
-// picks sorts what quant has bound by the order of the source.
+// picks sorts the bound tensors and weights by their order in the source.
 func (p *Plan) picks() ([]pick, error) {
 	infos, err := limits.Make[tensor.Info](p.b, p.m.Len())
 	if err != nil {
@@ -272,7 +273,7 @@ func (p *Plan) take(k *pick) (err error) {
 	return p.copy(&k.plain)
 }
 
-// decodedFrom is the quantized weight that a tensor is decoded from while it is read,
+// decodedFrom returns the quantized weight that a tensor is decoded from when it is read,
 // or nil.
 func (p *Plan) decodedFrom(i *tensor.Info) *quant.Weight {
 	if r, ok := p.m.(*rewritten); ok {
@@ -281,13 +282,13 @@ func (p *Plan) decodedFrom(i *tensor.Info) *quant.Weight {
 	return nil
 }
 
-// castsAll reports that all matrices get one type.
+// castsAll reports whether all matrices get the same type.
 func (p *Plan) castsAll() bool {
 	r, ok := p.m.(*rewritten)
 	return ok && r.all
 }
 
-// castTarget is the type that tensors are cast to.
+// castTarget returns the type that tensors are cast to.
 func (p *Plan) castTarget() tensor.DType {
 	if p.o.CastTo != tensor.Unknown {
 		return p.o.CastTo
@@ -295,8 +296,8 @@ func (p *Plan) castTarget() tensor.DType {
 	return p.o.Quant.Target.DType()
 }
 
-// castable is a tensor as a weight that is rounded to another type, nil for one
-// that holds no floating-point numbers.
+// castable returns a tensor as a weight to be rounded, nil if it holds no floating-point
+// numbers.
 func castable(i *tensor.Info) (*quant.Weight, error) {
 	if i.DType == tensor.F64 {
 		return nil, wire.ErrUnsupported.With("F64 is not cast: it would be rounded twice")
@@ -304,7 +305,7 @@ func castable(i *tensor.Info) (*quant.Weight, error) {
 	return quant.Cast(i)
 }
 
-// copy plans a tensor whose elements are written as they are.
+// copy plans a tensor that is copied.
 func (p *Plan) copy(i *tensor.Info) error {
 	t, err := newCopyTask(p.m, i, int32(len(p.Outs)))
 	if err != nil {
@@ -326,7 +327,7 @@ func (p *Plan) add(o Out, t task) (err error) {
 	return err
 }
 
-// store adds an out that the sink can hold.
+// store adds an out, if the sink can hold it.
 func (p *Plan) store(o Out) (err error) {
 	if !p.sink.Stores(o.DType) {
 		if p.o.AsIs {
@@ -338,7 +339,7 @@ func (p *Plan) store(o Out) (err error) {
 	return err
 }
 
-// unique refuses two tensors of one name.
+// unique returns an error if two tensors have the same name.
 func (p *Plan) unique() error {
 	names, err := wire.NewNameSet(p.b, len(p.Outs), func(i int) string { return p.Outs[i].Name })
 	if err != nil {
@@ -354,8 +355,8 @@ func (p *Plan) unique() error {
 	return nil
 }
 
-// order sorts the tasks by where they write, so that files grow from their
-// beginning, and finds the largest that is needed whole.
+// order sorts the tasks by where they write, so that files grow from their beginning, and
+// computes the most memory that a task needs whole.
 func (p *Plan) order() error {
 	slices.SortStableFunc(p.tasks, func(a, b task) int {
 		i, from := a.first()

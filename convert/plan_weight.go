@@ -9,8 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// encode plans a weight that is stored in another form, or says that it is not
-// to be.
+// encode plans the encoding of a weight; done is false if it is not encoded.
 func (p *Plan) encode(k *pick) (done bool, err error) {
 	w := k.weight
 	name, shape := k.plain.Name, k.plain.Shape
@@ -73,8 +72,7 @@ func (q *Quantized) keepsType(b *limits.Budget, i *tensor.Info) (err error) {
 	return err
 }
 
-// storedAs is how a quantized weight is stored, in a word: its type of blocks, or its
-// scheme.
+// storedAs returns how a quantized weight is stored: its block type or its scheme.
 func storedAs(w *quant.Weight) string {
 	if c, ok := quant.CodecOf(w.Parts[0].DType); ok && c.Blocks || w.Scheme == "" {
 		return w.Parts[0].DType.String()
@@ -82,11 +80,11 @@ func storedAs(w *quant.Weight) string {
 	return w.Scheme
 }
 
-// encodeStrips plans the ranges of a weight that is encoded: all rows, or strips
-// of them one after the other where too much would be held.
+// encodeStrips plans the tasks of a weight: one, or one for each strip of rows if too
+// much memory would be needed.
 func (p *Plan) encodeStrips(t *encodeTask, w *quant.Weight) error {
 	n := w.Rows()
-	stack := w.Matrix().Group() > 0 // whose rows need all of their matrix
+	stack := w.Matrix().Group() > 0 // rows need all of their matrix
 	if strip := w.Matrix().StripRows(maxHeld); strip > 0 && (stack || t.hold > maxHeld) && t.direct() {
 		unit := t.rows
 		for unit%w.Matrix().StripRows(0) != 0 {
@@ -118,12 +116,12 @@ func (p *Plan) encodeStrips(t *encodeTask, w *quant.Weight) error {
 	return nil
 }
 
-// decode plans a weight that is decoded, and read from m.
+// decode plans a weight that is decoded.
 func (p *Plan) decode(m tensor.Model, w *quant.Weight) error {
 	return p.decodeTo(m, w, p.o.Quant.Target)
 }
 
-// widen plans a tensor that becomes float32, or says that it does not.
+// widen plans a tensor that becomes float32; done is false if it does not.
 func (p *Plan) widen(k *pick) (done bool, err error) {
 	e, ok := p.encoder.(widener)
 	if !ok {
@@ -184,7 +182,7 @@ func (p *Plan) decodeTo(m tensor.Model, w *quant.Weight, to quant.Target) error 
 	return nil
 }
 
-// counted adds a weight whose numbers are counted.
+// counted adds a weight whose special values are counted.
 func (p *Plan) counted(w *quant.Weight) (*specials, error) {
 	counts := &specials{}
 	var err error
@@ -195,11 +193,11 @@ func (p *Plan) counted(w *quant.Weight) (*specials, error) {
 	return counts, err
 }
 
-// maxHeld is the bytes of a weight that all its rows need from which it is read
-// in strips of columns, each of about as much.
+// maxHeld is the size from which a weight that all rows need is read in strips of
+// columns, each of about this size.
 const maxHeld = 16 << 20
 
-// strip plans some rows by the columns that hold them.
+// strip plans the task for some rows, with the columns that hold them.
 func (p *Plan) strip(t *weightTask, w *quant.Weight, lo, hi int64) (*weightTask, error) {
 	s, columns, err := p.columns(w, lo, hi)
 	if err != nil {
@@ -210,9 +208,9 @@ func (p *Plan) strip(t *weightTask, w *quant.Weight, lo, hi int64) (*weightTask,
 	return t, err
 }
 
-// columns is some rows as a weight of their own.
+// columns returns some rows as a weight of their own.
 func (p *Plan) columns(w *quant.Weight, lo, hi int64) (form.Matrix, []form.Columns, error) {
-	if err := p.b.Hold(1024); err != nil { // its own account of its parts
+	if err := p.b.Hold(1024); err != nil { // the description of its parts
 		return form.Matrix{}, nil, err
 	}
 	return w.Matrix().Strip(lo, hi)

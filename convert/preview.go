@@ -10,11 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A preview is a file before any tensor is written: its patches, and zeros. Of
-// each list the patches ascend.
+// A preview is a file before any tensor is written: its patches, and zeros. The patches
+// of each list are in order.
 type preview struct{ patches [][]Patch }
 
-// ReadAt implements [io.ReaderAt] for a file without end.
+// ReadAt implements [io.ReaderAt] for an endless file.
 func (f *preview) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, io.EOF
@@ -36,8 +36,8 @@ func (f *preview) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// unreadable says that a layout is none that a reader takes. A limit of the
-// account stays one, without its place in a file that is not there yet.
+// unreadable says that a layout could not be read. An error about a limit stays one,
+// without its place.
 func unreadable(format string, err error) error {
 	if err == nil {
 		return nil

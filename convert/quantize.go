@@ -9,26 +9,26 @@ import (
 
 // A Quantizer is a quantization target, such as [Bnb].
 type Quantizer interface {
-	// Check refuses options that contradict each other.
+	// Check returns an error if options contradict each other.
 	Check() error
 
-	// start begins with one model. Weights that are quantized already are decoded
-	// to o.Quant.Target where they are not quantized anew.
+	// start prepares to encode a model. Quantized weights that are not encoded are
+	// decoded to o.Quant.Target.
 	start(b *limits.Budget, m tensor.Model, o *Options) (encoder, error)
 }
 
 // An encoder chooses and encodes the weights of one model.
 type encoder interface {
-	// takes decides by name and shape what becomes of a tensor.
+	// takes decides by name and shape what happens to a tensor.
 	takes(name string, shape []int64) (verdict, error)
 	encode(*quant.Weight) (encoding, error)
-	// config is the quantization_config of config.json, as JSON whose first line
-	// stands at no indent.
+	// config returns the quantization_config of config.json, with the first line not
+	// indented.
 	config() ([]byte, error)
 	quantized() *Quantized
 }
 
-// A verdict is what becomes of a tensor of a model that is quantized.
+// A verdict says what happens to a tensor of a quantized model.
 type verdict uint8
 
 const (

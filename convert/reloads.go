@@ -1,8 +1,9 @@
 package convert
 
-// breaksAgain are the model types of which transformers 5.23 does not load the folders that it
-// quantizes with bitsandbytes and saves itself, by what it says. Types whose weights it takes
-// apart are not among them: those are refused. crosscheck/linears/reload.jsonl has the sweep.
+// breaksAgain are model types whose folders transformers 5.23 does not load after
+// quantizing them with bitsandbytes and saving them itself, with its error. Types whose
+// weights it splits are not listed, because they are refused.
+// crosscheck/linears/reload.jsonl has the results.
 var breaksAgain = map[string]string{
 	"llama4":         `"normal_kernel_cpu" not implemented for 'Byte'`,
 	"llama4_text":    `"normal_kernel_cpu" not implemented for 'Byte'`,

@@ -38,7 +38,7 @@ func (Safetensors) Layout(b *limits.Budget, outs []Out, meta []Entry) (*Layout, 
 	return &Layout{Size: p.Size, Offsets: p.Offsets, Head: []Patch{{0, p.Header}}}, nil
 }
 
-// infosOf describes outs as encoders of formats take them.
+// infosOf returns the outs as encoders take them.
 func infosOf(b *limits.Budget, outs []Out) ([]tensor.Info, error) {
 	infos, err := limits.Make[tensor.Info](b, len(outs))
 	if err != nil {

@@ -19,7 +19,7 @@ type Scaled struct {
 	Format scaled.Format
 	// Include and Exclude choose by name and override the rules; nil chooses none.
 	Include, Exclude func(name string) bool
-	// Measure compares each weight with what it decodes to.
+	// Measure compares each weight with its decoded encoding.
 	Measure bool
 }
 
@@ -56,9 +56,9 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 	return e, nil
 }
 
-// takes decides about a tensor: transformers loads experts as FP8, but has no
-// class for other modules that are stored transposed, or for blocks that a
-// matrix' edge cuts off.
+// takes decides about a tensor. transformers loads experts as FP8, but it has no class
+// for other modules that are stored transposed, or for blocks that the edge of a matrix
+// cuts.
 func (e *scaledEncoder) takes(name string, shape []int64) (verdict, error) {
 	also := func(why keepReason) bool {
 		return e.f.Inverse && why == keepExpert || e.withExperts(e.f.Name, why)
@@ -86,7 +86,7 @@ type scaledEncoding struct {
 
 	f      *scaled.Format
 	d      asm.Type // of the model's weights
-	rounds bool     // the numbers have another type: they are decoded
+	rounds bool     // the numbers are decoded or rounded from another type
 	stored asm.Type // of the scales
 	hold   int64
 }
@@ -124,12 +124,12 @@ func (e *scaledEncoding) plan() error {
 	return err
 }
 
-// zeros says that zero points stand beside the scales, all of them zero.
+// zeros reports whether there are zero points, all of them zero, beside the scales.
 func (e *scaledEncoding) zeros() bool {
 	return e.f.Library == scaled.TorchAO && e.f.Code == scaled.Int8
 }
 
-// Block is the numbers of a row of blocks.
+// Block returns the numbers in a row of blocks.
 func (e *scaledEncoding) Block() int64 { return e.f.Rows * max(1, e.w.Cols()) }
 func (e *scaledEncoding) Hold() int64  { return e.hold }
 
@@ -237,7 +237,7 @@ func getTyped(dst []float32, p []byte, t asm.Type) {
 	getFloats(dst, wide[:])
 }
 
-// End gives the shape that stands beside packed codes.
+// End returns the shape that accompanies packed codes.
 func (e *scaledEncoding) End() ([][]byte, error) {
 	e.finish()
 	if !e.f.Code.Packed() {

@@ -10,8 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// config is the quantization_config of what was planned: transformers'
-// FineGrainedFP8Config, or one group of compressed-tensors.
+// config returns the quantization_config: transformers' FineGrainedFP8Config, or a group
+// of compressed-tensors.
 func (e *scaledEncoder) config() ([]byte, error) {
 	w := jsontree.NewText(e.b)
 	if e.f.Inverse {
@@ -43,7 +43,7 @@ func (e *scaledEncoder) config() ([]byte, error) {
 	return w.Done()
 }
 
-// format is what compressed-tensors calls the layout.
+// format returns compressed-tensors' name of the layout.
 func (e *scaledEncoder) format() string {
 	switch e.f.Code {
 	case scaled.E4M3:
@@ -54,8 +54,8 @@ func (e *scaledEncoder) format() string {
 	return "pack-quantized"
 }
 
-// activations is how inputs are quantized while the model runs: by token, or as
-// the weight's blocks want them; not at all beside packed weights.
+// activations returns how inputs are quantized at run time: by token, or in blocks as the
+// weight; not at all with packed weights.
 func (e *scaledEncoder) activations() string {
 	switch {
 	case e.f.Code.Packed():
@@ -76,7 +76,7 @@ func (e *scaledEncoder) weights() string {
 	return e.arguments("channel", "false", 0)
 }
 
-// arguments are those that compressed-tensors' QuantizationArgs need.
+// arguments returns compressed-tensors' QuantizationArgs.
 func (e *scaledEncoder) arguments(strategy, dynamic string, group int64) string {
 	size, kind, block := "null", "int", ""
 	if group > 0 {
@@ -92,8 +92,8 @@ func (e *scaledEncoder) arguments(strategy, dynamic string, group int64) string 
 		",\n        \"strategy\": \"" + strategy + "\",\n        \"symmetric\": true,\n        \"type\": \"" + kind + "\"\n      }"
 }
 
-// ignored lists the linear modules that are left alone by their names: all others
-// are of the class that the group targets. Experts are listed by one pattern.
+// ignored lists the linear modules that are left alone by name; the group targets all
+// others of that class. Experts are one pattern.
 func (e *linearEncoder) ignored() ([]string, error) {
 	var out []string
 	headed, experts := false, false

@@ -11,11 +11,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// The files of a set of shards are named as transformers names them: model, and
-// this for the index.
+// indexEnding is the suffix of the index of a set of shards, named as in transformers.
 const indexEnding = ".safetensors.index.json"
 
-// stem names the files: "model" unless the source's library asks for another.
+// stem returns the base name of the files: "model" unless the source's library looks for
+// another.
 func (p *Plan) stem() string {
 	if p.o.Alone || namesWeights(p.b, p.m.Configs()) {
 		return stems[0].is
@@ -23,9 +23,9 @@ func (p *Plan) stem() string {
 	return stem(p.m.Configs(), p.o.Source)
 }
 
-// split puts the outs in files of at most the size of a shard, in their order:
-// a file ends where the next tensor would pass the size, and a tensor that
-// passes it alone is a file by itself. That is huggingface_hub's rule.
+// split distributes the outs to files of at most the shard size, in order. A file ends
+// where the next tensor would exceed the size, and a larger tensor is a file of its own.
+// That is huggingface_hub's rule.
 func (p *Plan) split() ([][]int32, error) {
 	if p.o.Split != nil {
 		return p.splitGGUF()
@@ -66,7 +66,7 @@ func (p *Plan) split() ([][]int32, error) {
 	}
 	err := end()
 	if len(files) == 0 {
-		files = append(files, nil) // no tensors at all
+		files = append(files, nil) // there are no tensors
 	}
 	return files, err
 }
@@ -110,7 +110,7 @@ func (p *Plan) layout() error {
 	return nil
 }
 
-// place lays one file out.
+// place lays out one file.
 func (p *Plan) place(k int, set []int32, meta []Entry) error {
 	outs, err := limits.Make[Out](p.b, len(set))
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *Plan) place(k int, set []int32, meta []Entry) error {
 		return err
 	}
 	if p.o.Split != nil {
-		l.Size = (l.Size + 31) &^ 31 // where no tensor follows the keys
+		l.Size = (l.Size + 31) &^ 31 // no tensor follows the keys
 	}
 	for i, o := range set {
 		p.Outs[o].file, p.Outs[o].off = int32(k), l.Offsets[i]
@@ -133,7 +133,7 @@ func (p *Plan) place(k int, set []int32, meta []Entry) error {
 	return nil
 }
 
-// index is the text of the index of shards, as transformers writes it.
+// index returns the text of the index of shards, as transformers writes it.
 func (p *Plan) index() ([]byte, error) {
 	order, err := limits.Make[int32](p.b, len(p.Outs))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// sometimesText says of types which modules they have under some configurations only,
-// which linears.txt lacks for that. crosscheck/linears/sometimes.py makes it of the sources.
+// sometimesText lists modules of types that exist under some configurations only, and so
+// are not in linears.txt. crosscheck/linears/sometimes.py generates it from the sources.
 //
 //go:embed sometimes.txt
 var sometimesText string
@@ -25,8 +25,8 @@ var sometimesRows = sync.OnceValue(func() map[string]map[string]byte {
 	return rows
 })
 
-// called is the mark of a module by its last name alone, 0 for none. A module of a list has
-// the list's name: "mlp.*".
+// called returns the mark of a module by its last name alone, 0 for none. A module in a
+// list has the list's name: "mlp.*".
 func (t *linears) called(module string) byte {
 	if t.sometimes == nil {
 		return 0
@@ -39,13 +39,14 @@ func (t *linears) called(module string) byte {
 	return t.sometimes[last]
 }
 
-// lasts are the last parts of names by what they are here: linear, of another kind.
+// lasts returns the last parts of names that are linear modules in this type, and those
+// that are other modules.
 func (t *linears) lasts() (linear, other map[string]bool) {
 	if t.linear == nil {
 		t.linear, t.other = map[string]bool{}, map[string]bool{}
 		conv := map[string]bool{}
 		t.root.last("", t.linear, conv, t.other)
-		maps.Copy(t.linear, conv) // which way it lies its name says: isConv1D
+		maps.Copy(t.linear, conv) // isConv1D decides its layout by name
 	}
 	return t.linear, t.other
 }
@@ -56,7 +57,7 @@ func cutLast(module string) (before, last string, found bool) {
 	return module[:max(at, 0)], module[at+1:], at >= 0
 }
 
-// below says what becomes of a weight of a model that has one of this type in it.
+// below returns the mark of a weight of a model that contains one of this type.
 func (t *linears) below(module string) byte {
 	for more := true; more; {
 		if m := t.root.find(module); m != 0 {
@@ -67,8 +68,9 @@ func (t *linears) below(module string) byte {
 	return 0
 }
 
-// elsewhere reports a name that ends as linear modules of these types do, and no other
-// modules: a decoder's cross-attention has projections called as those of its attention.
+// elsewhere reports whether the name ends like linear modules of these types, and like no
+// other modules. For example, the projections of cross-attention have the names of those
+// of attention.
 func (r *bnbRule) elsewhere(module string) bool {
 	_, last, _ := cutLast(module)
 	found := false
@@ -86,8 +88,8 @@ func (r *bnbRule) elsewhere(module string) bool {
 	return found && strings.Trim(last, "0123456789") != ""
 }
 
-// absent calls add with the modules that are left alone in this type and that a file lacks,
-// since they share another module's numbers: a list of modules by the list's name.
+// absent calls add with the modules of this type that are left alone and not in the file,
+// because they share another module's numbers: for a list of modules, the list's name.
 func (t *linears) absent(has func(name string) bool, add func(module string)) {
 	t.root.kept("", func(module string) {
 		for i := -1; i < len(t.starts); i++ {
@@ -117,11 +119,11 @@ func (n *linearNode) kept(name string, add func(string)) {
 	}
 }
 
-// mostInside is how many types, and how many architectures, of a configuration are looked up:
+// mostInside is how many types and architectures of a configuration are looked up;
 // transformers' largest has nine types.
 const mostInside = 16
 
-// tables finds the rows of the model's own type, nil for none, and of those in it.
+// tables sets the rows of the model's own type, nil for none, and of those inside it.
 func (r *bnbRule) tables(own string, architectures []string) {
 	r.Table, r.Inside = linearsOf(own), nil
 	if r.Table != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// specials counts what is no number in one weight.
+// specials counts the special values of one weight.
 type specials struct{ over, nan, inf atomic.Int64 }
 
 func (s *specials) any() bool { return s.over.Load()|s.nan.Load()|s.inf.Load() != 0 }
@@ -15,9 +15,9 @@ func (s *specials) any() bool { return s.over.Load()|s.nan.Load()|s.inf.Load() !
 // kinds are the kernels' names of the targets.
 var kinds = [...]asm.Type{quant.BF16: asm.BF16, quant.F16: asm.F16, quant.F32: asm.F32}
 
-// piece decodes some rows of the range that was read, and counts. A NaN is one in
-// every type; an infinity of a narrower type may have been a finite number, so
-// pieces that have one are decoded to F32 too, and counted there.
+// piece decodes some rows of the range that was read, and counts special values. A NaN is
+// NaN in every type, but an infinity of a narrower type may have been finite, so pieces
+// with infinities are also decoded to F32 and counted there.
 func (t *weightTask) piece(w *worker, dst []byte, lo, hi int64) error {
 	ops, kind := asm.Best(), kinds[t.to]
 	if err := t.decode(w, dst, t.to, lo, hi); err != nil {

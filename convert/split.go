@@ -11,8 +11,8 @@ import (
 // has the keys with its number, and the first has all other keys.
 type Split struct {
 	Stem    string // of the files' names
-	Tensors int    // most of one file; 0 is no bound
-	Bytes   int64  // most of one file's tensors, each padded; 0 is no bound
+	Tensors int    // maximum in a file; 0 for no bound
+	Bytes   int64  // maximum size of a file's tensors, each padded; 0 for no bound
 	// KeysAlone writes no tensors to the first file.
 	KeysAlone bool
 	// Kept puts each tensor in the file of the same number as in the source, regardless of
@@ -20,7 +20,7 @@ type Split struct {
 	Kept bool
 }
 
-// maxSplit is how many files the key that counts them can state.
+// maxSplit is the largest number of files that the key can state.
 const maxSplit = 1<<16 - 1
 
 // The keys of split files, in the order in which llama-gguf-split writes them.
@@ -30,7 +30,7 @@ const (
 	splitCount   = "split.count"
 )
 
-// splitKeys number a file.
+// splitKeys returns the keys that number a file.
 func splitKeys(no, tensors, count int) []Entry {
 	return []Entry{{splitNo, uint16(no)}, {splitTensors, int32(tensors)}, {splitCount, uint16(count)}}
 }
@@ -39,7 +39,7 @@ func splitKeys(no, tensors, count int) []Entry {
 // zero, so that no loader looks for more.
 func Joined(tensors int) []Entry { return splitKeys(0, tensors, 0) }
 
-// splitGGUF puts the outs in files.
+// splitGGUF distributes the outs to files.
 func (p *Plan) splitGGUF() ([][]int32, error) {
 	o := p.o.Split
 	if o.Kept {
@@ -82,7 +82,7 @@ func (p *Plan) splitGGUF() ([][]int32, error) {
 	return files, err
 }
 
-// keptFiles are the files of the source.
+// keptFiles returns the outs by the files of the source.
 func (p *Plan) keptFiles() ([][]int32, error) {
 	last := int32(0)
 	for i := range p.Outs {
@@ -99,7 +99,7 @@ func (p *Plan) keptFiles() ([][]int32, error) {
 	return files, err
 }
 
-// splitMeta are the keys of one of the files.
+// splitMeta returns the keys of one of the files.
 func (p *Plan) splitMeta(k, count int, meta []Entry) ([]Entry, error) {
 	own := splitKeys(k, len(p.Outs), count)
 	if k > 0 {
@@ -114,7 +114,7 @@ func (p *Plan) splitMeta(k, count int, meta []Entry) ([]Entry, error) {
 	return meta, nil
 }
 
-// splitName is that of one of the files.
+// splitName returns the name of one of the files.
 func (p *Plan) splitName(k, count int) string {
 	return fmt.Sprintf("%s-%05d-of-%05d.gguf", p.o.Split.Stem, k+1, count)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// straight is a model whose tensors are read row-major and little-endian,
-// whatever they are stored as: what weights that are encoded are read through.
+// straight is a model whose tensors are read row-major and little-endian, however they
+// are stored. Weights that are encoded are read through it.
 type straight struct {
 	tensor.Model
 	b *limits.Budget
 
 	mu   sync.Mutex
-	free [][]byte // rooms of DefaultTile bytes, one for each reader at a time
+	free [][]byte // buffers of DefaultTile bytes, one for each concurrent reader
 }
 
 // RowMajor returns a model whose tensors are read in row-major, little-endian order,
@@ -27,7 +27,7 @@ func RowMajor(b *limits.Budget, m tensor.Model) tensor.Model { return &straight{
 
 func (m *straight) plain(i *tensor.Info) bool { return i.Strides == nil && swapSize(i) == 0 }
 
-// At is false too for a view that has to be in memory.
+// At is also false for a view that must be held in memory.
 func (m *straight) At(i tensor.Info) (io.ReaderAt, bool) {
 	r, direct := m.Model.At(i)
 	if !direct || m.plain(&i) {
@@ -44,8 +44,8 @@ func (m *straight) At(i tensor.Info) (io.ReaderAt, bool) {
 	return s, true
 }
 
-// Body holds the storage of a view while it is read: one matrix of a stack at a time, and
-// of a very large matrix only strips.
+// Body holds the storage of a view in memory while it is read: one matrix of a stack at a
+// time, and only strips of a very large matrix.
 func (m *straight) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 	if body, ok, err := m.stripped(b, &i); ok {
 		return body, err
@@ -61,7 +61,7 @@ func (m *straight) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) 
 	return held, nil
 }
 
-// scattered reports a view that is faster, or only, read in order.
+// scattered reports whether a view is faster to read in order, or can only be read so.
 func (m *straight) scattered(i *tensor.Info) bool {
 	if i.Strides == nil {
 		return false
@@ -70,7 +70,7 @@ func (m *straight) scattered(i *tensor.Info) bool {
 	return err != nil || hold || v.strip >= 0
 }
 
-// room lends memory to a reader.
+// room returns a buffer for a reader.
 func (m *straight) room() ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,8 +88,8 @@ func (m *straight) back(p []byte) {
 	m.free = append(m.free, p)
 }
 
-// A straightReader reads one tensor that is stored otherwise. Offsets and
-// lengths are those of whole elements.
+// A straightReader reads a tensor that is stored in another order. Offsets and lengths
+// are those of whole elements.
 type straightReader struct {
 	m    *straight
 	r    io.ReaderAt

@@ -26,24 +26,24 @@ type stream struct {
 	files []io.WriterAt
 	tile  int64
 	tasks []task
-	sums  []sum // of each out, where the sink asks for them
+	sums  []sum // of each out, if the sink needs them
 	gate  gate
 
-	vouched []*vouched // members of an archive, by where their data are
+	vouched []*vouched // members of an archive, by the offset of their data
 
-	bytes atomic.Int64 // that buffers hold of the account
+	bytes atomic.Int64 // charged for buffers
 
 	mu     sync.Mutex
 	freed  *sync.Cond
-	next   int  // task to begin
-	job    *job // what ranges are given of
-	held   bool // memory is somebody's
+	next   int  // index of the next task
+	job    *job // the task whose ranges are being handed out
+	held   bool // a task uses memory
 	memory []byte
 	err    error
-	failed place // of err
+	failed place // where err occurred
 }
 
-// A place is a range in the order in which ranges are given out.
+// A place is the position of a range in the order in which ranges are handed out.
 type place struct {
 	task int
 	unit int64
@@ -53,7 +53,7 @@ func (p place) before(q place) bool {
 	return cmp.Or(cmp.Compare(p.task, q.task), cmp.Compare(p.unit, q.unit)) < 0
 }
 
-// A job is a task that was begun.
+// A job is a started task.
 type job struct {
 	task
 	index   int
@@ -101,7 +101,8 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 	return r, p.overflow(r)
 }
 
-// overflow is the first weight whose numbers are lost, where that is a failure.
+// overflow returns the first weight in which a finite number became infinite, if that is
+// an error.
 func (p *Plan) overflow(r *Result) error {
 	for i := range r.Special {
 		if x := &r.Special[i]; p.o.FailOnOverflow && x.Overflow > 0 {
@@ -112,7 +113,7 @@ func (p *Plan) overflow(r *Result) error {
 	return nil
 }
 
-// reset forgets what another run has counted.
+// reset clears the counts of an earlier run.
 func (p *Plan) reset() {
 	p.done.Store(0)
 	for _, c := range p.counts {
@@ -122,7 +123,7 @@ func (p *Plan) reset() {
 	}
 }
 
-// alloc charges a buffer, which drop or the end of the stream gives back.
+// alloc charges a buffer, until drop or the end of the stream.
 func (s *stream) alloc(n int64) error {
 	if err := s.b.Alloc(n); err != nil {
 		return err
@@ -136,7 +137,8 @@ func (s *stream) drop(n int64) {
 	s.b.Drop(n)
 }
 
-// begin takes the memory that tasks need whole, and writes what is known.
+// begin allocates the memory that tasks need whole, and writes the parts of files that
+// are known.
 func (s *stream) begin() error {
 	n, ok := wire.Int(uint64(s.p.whole), wire.MaxSize)
 	if !ok {
@@ -168,7 +170,7 @@ func (s *stream) begin() error {
 	return nil
 }
 
-// end writes what depends on the tensors.
+// end writes the parts that depend on the tensors.
 func (s *stream) end() error {
 	for i := range s.p.Files {
 		f := &s.p.Files[i]
@@ -219,14 +221,14 @@ func (s *stream) work() (int, error) {
 		n++
 		wg.Go(func() { s.loop(w) })
 		if n >= s.p.ranges(n) {
-			break // one for each range is enough
+			break // no more workers than ranges
 		}
 	}
 	wg.Wait()
 	return n, s.err
 }
 
-// loop does ranges until there are none.
+// loop does ranges until there are none left.
 func (s *stream) loop(w *worker) {
 	for {
 		j, lo, hi := s.take()
@@ -239,7 +241,7 @@ func (s *stream) loop(w *worker) {
 	}
 }
 
-// finish does what a task has to do once all of its ranges are done.
+// finish does the last part of a task, after all of its ranges.
 func (s *stream) finish(w *worker, j *job) (err error) {
 	f, ok := j.task.(interface{ finish(*worker) error })
 	if !ok || j.at < j.end {
@@ -249,7 +251,7 @@ func (s *stream) finish(w *worker, j *job) (err error) {
 	return f.finish(w)
 }
 
-// recovered makes a panic, which is a bug, the end of this stream alone.
+// recovered turns a panic, which is a bug, into an error of this stream.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = wire.ErrInternal.With("panic: %s", wire.Clean(fmt.Sprint(p), 512))
@@ -269,8 +271,8 @@ func (s *stream) do(w *worker, j *job, lo, hi int64) (err error) {
 	return j.run(w, lo, hi)
 }
 
-// take gives the next range. A task that needs memory waits until the one
-// before it is through with it.
+// take hands out the next range. A task that needs memory waits until the previous one
+// has released it.
 func (s *stream) take() (j *job, lo, hi int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,7 +301,7 @@ func (s *stream) take() (j *job, lo, hi int64) {
 	return nil, 0, 0
 }
 
-// release ends a range, and reports that it was the last of its task.
+// release ends a range, and reports whether it was the last of its task.
 func (s *stream) release(j *job, lo int64, err error) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -320,7 +322,7 @@ func (s *stream) retire(j *job, err error) {
 	s.freed.Broadcast()
 }
 
-// fail keeps the failure that is first in the order of the ranges.
+// fail keeps the error of the first range in order.
 func (s *stream) fail(j *job, unit int64, err error) {
 	if at := (place{j.index, unit}); err != nil && (s.err == nil || at.before(s.failed)) {
 		if wire.ClassOf(err) == wire.Truncated && parser.Unchanged(s.p.m) != nil {

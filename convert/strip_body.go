@@ -8,14 +8,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// mostHeld is the storage of a matrix that is held in memory while its transpose is
-// read in order; a larger one is read again for each strip of its columns.
+// mostHeld is the largest storage of a matrix that is held in memory to read its
+// transpose in order. A larger one is read again for each strip of columns.
 var mostHeld = int64(256 << 20)
 
-// largeStrip is the bytes of such a strip.
+// largeStrip is the size of such a strip.
 const largeStrip = 32 << 20
 
-// stripBody reads a transposed view in order, a strip at a time.
+// A stripBody reads a transposed view in order, one strip at a time.
 type stripBody struct {
 	b       *limits.Budget
 	r       io.ReaderAt
@@ -23,12 +23,12 @@ type stripBody struct {
 	swap    int64
 	strip   []byte // of the view
 	scratch []byte // of the storage
-	ready   []byte // what of strip was not given yet
+	ready   []byte // the unread part of strip
 	at, end int64  // elements
 }
 
-// stripped gives a body for a view whose storage is too large to be held; false for any
-// other view, and for one that cannot be read at any place.
+// stripped returns a body for a view whose storage is too large to hold; ok is false for
+// other views, and for those that cannot be read at an offset.
 func (m *straight) stripped(b *limits.Budget, i *tensor.Info) (io.ReadCloser, bool, error) {
 	if i.Strides == nil || slabOf(i) <= mostHeld {
 		return nil, false, nil
@@ -47,7 +47,7 @@ func (m *straight) stripped(b *limits.Budget, i *tensor.Info) (io.ReadCloser, bo
 	return s, true, err
 }
 
-// slabOf is the storage that is in memory at once where a view is held.
+// slabOf returns the size of the storage that is in memory at once when a view is held.
 func slabOf(i *tensor.Info) int64 {
 	g, _ := i.DType.Geometry()
 	if apart(i) {
@@ -56,7 +56,7 @@ func slabOf(i *tensor.Info) int64 {
 	return i.Span.Len
 }
 
-// Read gives whole elements.
+// Read reads whole elements.
 func (s *stripBody) Read(p []byte) (int, error) {
 	if len(s.ready) == 0 {
 		if s.at == s.end {
@@ -76,7 +76,7 @@ func (s *stripBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads the next strip, which stays within one matrix.
+// fill reads the next strip, which stays within a matrix.
 func (s *stripBody) fill() error {
 	line := s.view.of.Shape[s.view.strip] * s.view.inner
 	end := min(s.at+s.view.across*s.view.inner, (s.at/line+1)*line, s.end)
@@ -95,7 +95,7 @@ func (s *stripBody) fill() error {
 	return nil
 }
 
-// Close gives the memory back.
+// Close frees the memory.
 func (s *stripBody) Close() error {
 	s.b.Drop(int64(cap(s.strip) + cap(s.scratch)))
 	s.strip, s.scratch, s.ready = nil, nil, nil

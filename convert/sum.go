@@ -10,25 +10,25 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A sum is the CRC-32 of bytes whose ranges come in any order. Ranges that
-// touch become one, so that few are kept.
+// A sum is a CRC-32 of ranges that come in any order. Adjacent ranges are joined, so that
+// few are kept.
 type sum struct {
 	mu     sync.Mutex
 	ranges []summed
 }
 
-// A summed is a range [lo, hi) and its CRC-32.
+// summed is a range [lo, hi) and its CRC-32.
 type summed struct {
 	lo, hi int64
 	crc    uint32
 }
 
-// add sums up one range.
+// add adds the bytes of a range.
 func (s *sum) add(b *limits.Budget, off int64, p []byte) error {
 	return s.put(b, off, int64(len(p)), crc32.ChecksumIEEE(p))
 }
 
-// put adds a range whose sum is known.
+// put adds a range whose CRC is known.
 func (s *sum) put(b *limits.Budget, off, n int64, crc uint32) error {
 	if n == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (s *sum) put(b *limits.Budget, off, n int64, crc uint32) error {
 	return nil
 }
 
-// join makes the range at i and the next one one, if they touch.
+// join joins the range at i with the next one, if they are adjacent.
 func (s *sum) join(i int) {
 	if i+1 >= len(s.ranges) || s.ranges[i].hi != s.ranges[i+1].lo {
 		return
@@ -59,7 +59,7 @@ func (s *sum) join(i int) {
 	s.ranges = slices.Delete(s.ranges, i+1, i+2)
 }
 
-// whole is the sum of all n bytes.
+// whole returns the CRC of all n bytes.
 func (s *sum) whole(n int64) (uint32, error) {
 	switch {
 	case n == 0 && len(s.ranges) == 0:
@@ -70,14 +70,14 @@ func (s *sum) whole(n int64) (uint32, error) {
 	return 0, wire.ErrInternal.With("%d ranges of %d bytes were summed", len(s.ranges), n)
 }
 
-// joinCRC is the CRC-32 of two strings of bytes one after the other, from the
-// sums of each and the length of the second. A CRC is a remainder of polynomials
-// over GF(2), so the first is moved up by 8n bits: multiplied by x^8n.
+// joinCRC returns the CRC-32 of the concatenation of two byte strings, from the CRC of
+// each and the length n of the second. A CRC is a remainder of polynomials over GF(2), so
+// the first is multiplied by x^8n.
 func joinCRC(first, second uint32, n int64) uint32 {
 	return product(power(8*uint64(n)), first) ^ second
 }
 
-// product is a*b modulo the polynomial; bits stand reversed, x^0 at the top.
+// product returns a*b modulo the polynomial. Bits are reversed, with x^0 at the top.
 func product(a, b uint32) uint32 {
 	var p uint32
 	for m := uint32(1) << 31; m != 0; m >>= 1 {
@@ -89,9 +89,9 @@ func product(a, b uint32) uint32 {
 	return p
 }
 
-// power is x^n modulo the polynomial.
+// power returns x^n modulo the polynomial.
 func power(n uint64) uint32 {
-	p, x := uint32(1)<<31, uint32(1)<<30 // one and x
+	p, x := uint32(1)<<31, uint32(1)<<30 // 1 and x
 	for ; n > 0; n >>= 1 {
 		if n&1 != 0 {
 			p = product(p, x)

@@ -14,12 +14,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// partial ends the names of files that are not finished. The next run for the
-// same target finds what a killed one left, and removes it.
+// partial is the suffix of unfinished files. The next run with the same target removes
+// what a killed one left.
 const partial = ".amn-partial"
 
-// partialName is what a target is called until it is whole: hidden, in the same
-// folder, and not too long for the file system.
+// partialName returns the temporary name of a target: hidden, in the same folder, and not
+// too long for the file system.
 func partialName(path string) string {
 	dir, base := filepath.Split(path)
 	if len(base) > 200 {
@@ -29,7 +29,7 @@ func partialName(path string) string {
 	return filepath.Join(dir, "."+base+partial)
 }
 
-// checkTarget refuses places where nothing is written.
+// checkTarget returns an error for places where nothing is written.
 func (p *Plan) checkTarget(path string, force bool) error {
 	info, err := occupant(path, "file")
 	if info == nil {
@@ -48,8 +48,8 @@ func (p *Plan) checkTarget(path string, force bool) error {
 	return nil
 }
 
-// occupant is what stands where something is to be written, nil where nothing does. A
-// link is refused.
+// occupant returns what exists at the path of a target, nil for nothing. A link is
+// refused.
 func occupant(path, kind string) (fs.FileInfo, error) {
 	if err := checkStore(path); err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func occupant(path, kind string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// checkStore refuses the folders of content-addressed stores, whose files are
-// named by what is in them: the cache of the Hugging Face hub, and ollama's.
+// checkStore refuses the folders of content-addressed stores, whose files are named by
+// their content: the cache of the Hugging Face hub, and ollama's.
 func checkStore(path string) error {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {
@@ -100,13 +100,12 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// A system is what of the file system a new file takes.
+// A system is the part of the file system that creates new files.
 type system interface {
-	// claim creates the file, after removing what a killed run left of it. A file
-	// that another process is writing is an error.
+	// claim creates the file, after removing what a killed run left. If another process
+	// is writing the file, it returns an error.
 	claim(path string) (file, error)
-	// publish gives the file its name and closes it; replace says that another may
-	// have the name.
+	// publish renames and closes the file. With replace, it may replace an existing one.
 	publish(f file, partial, path string, replace bool) error
 	// discard removes and closes the file.
 	discard(f file, partial string)
@@ -114,7 +113,7 @@ type system interface {
 	free(dir string) (int64, bool)
 }
 
-// A file is one that is written.
+// A file is an output file.
 type file interface {
 	WriteAt(p []byte, off int64) (int, error)
 	reserve(size int64) error
@@ -122,7 +121,7 @@ type file interface {
 	Close() error
 }
 
-// machine is the system that the program runs on.
+// machine is the real system.
 type machine struct{}
 
 type osFile struct{ *os.File }
@@ -130,7 +129,7 @@ type osFile struct{ *os.File }
 func (f osFile) reserve(size int64) error { return tiles.Reserve(f.File, size) }
 
 func (machine) claim(path string) (file, error) {
-	for range 100 { // as often as others come and go
+	for range 100 { // other runs may come and go as often
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|tiles.NoFollow, 0o666)
 		if err == nil {
 			if taken, err := tiles.Lock(f); err != nil || !taken {
@@ -149,8 +148,8 @@ func (machine) claim(path string) (file, error) {
 	return nil, refused(path, "other programs keep creating it")
 }
 
-// removeStale removes what a killed run left. What another run is writing has
-// its lock.
+// removeStale removes what a killed run left. A file that another run is writing is
+// locked.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,7 +177,7 @@ func removeStale(path string) error {
 		return refused(path, "another run is writing this target")
 	}
 	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
-		return err // it was replaced meanwhile: look again
+		return err // it was replaced meanwhile: try again
 	}
 	err = os.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -187,9 +186,9 @@ func removeStale(path string) error {
 	return err
 }
 
-// The name changes while the lock is held, so that no other run takes the file
-// for a leftover. Where an open file cannot be renamed it cannot be removed
-// either, and is closed first.
+// The file is renamed while it is locked, so that no other run takes it for a leftover.
+// On systems that cannot rename an open file, others cannot remove it either, and it is
+// closed first.
 func (machine) publish(f file, partial, path string, replace bool) error {
 	if !tiles.RenamesOpen {
 		if err := f.Close(); err != nil {
@@ -207,14 +206,14 @@ func rename(partial, path string, replace bool) error {
 	if replace {
 		return os.Rename(partial, path)
 	}
-	err := os.Link(partial, path) // unlike a rename, it replaces nothing
+	err := os.Link(partial, path) // unlike a rename, a link replaces nothing
 	switch {
 	case err == nil:
 		return os.Remove(partial)
 	case errors.Is(err, fs.ErrExist):
 		return refused(path, "it was created in the meantime")
 	default:
-		return os.Rename(partial, path) // a file system without links
+		return os.Rename(partial, path) // the file system has no links
 	}
 }
 

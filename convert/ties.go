@@ -13,10 +13,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// tie leaves out tensors that are another one under a second name, where the
-// configuration says that the model ties them: safetensors.torch.save_model
-// keeps the first name in the order of the alphabet, and an entry of the
-// metadata from each name left out to it. Anywhere else each name is written.
+// tie leaves out tensors that have the same bytes as another one, if the configuration
+// ties them. As safetensors.torch.save_model does, it keeps the first name in
+// alphabetical order, and adds an entry to the metadata for each name left out. Without
+// such a configuration each name is written.
 func (p *Plan) tie(picks []pick) ([]pick, error) {
 	if p.sink.Name() != safetensors.Format {
 		return picks, nil
@@ -51,21 +51,21 @@ func (p *Plan) tie(picks []pick) ([]pick, error) {
 	return slices.DeleteFunc(picks, func(k pick) bool { return k.at < 0 }), nil
 }
 
-// byView sorts tensors by the bytes that they are, then by name.
+// byView orders tensors by their bytes, then by name.
 func byView(a, b *tensor.Info) int {
 	return cmp.Or(cmp.Compare(a.Part, b.Part), strings.Compare(a.Storage, b.Storage), cmp.Compare(a.Span.Off, b.Span.Off),
 		cmp.Compare(a.Span.Len, b.Span.Len), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.DType, b.DType),
 		slices.Compare(a.Shape, b.Shape), slices.Compare(a.Strides, b.Strides), strings.Compare(a.Name, b.Name))
 }
 
-// sameView reports tensors that differ in their names alone.
+// sameView reports whether tensors differ only in their names.
 func sameView(a, b *tensor.Info) bool {
 	x := *b
 	x.Name = a.Name
 	return byView(a, &x) == 0
 }
 
-// ties reports a configuration that ties embeddings.
+// ties reports whether the configuration ties embeddings.
 func (p *Plan) ties() (tied bool, err error) {
 	body, err := readText(p.b, p.m.Configs(), configName, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,18 +10,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// torchaoName is what TorchAO calls a part of a parameter: that of "m.weight" is
+// torchaoName returns TorchAO's name for a part of a parameter: for "m.weight",
 // "m._weight_qdata".
 func torchaoName(name, part string) string {
 	at := strings.LastIndexByte(name, '.') + 1
 	return name[:at] + "_" + name[at:] + part
 }
 
-// wholeMatrix stands for the numbers under one scale where it is all of them.
+// wholeMatrix stands for the columns per scale if the matrix has a single scale.
 const wholeMatrix = -1
 
-// torchaoConfig is transformers' TorchAoConfig of weights whose scales stand for so many
-// columns, 0 for all of a row.
+// torchaoConfig returns transformers' TorchAoConfig for weights with cols columns per
+// scale, 0 for a whole row.
 func (e *linearEncoder) torchaoConfig(code scaled.Code, cols int64) ([]byte, error) {
 	skip, err := e.skipped()
 	if err != nil {
@@ -55,7 +55,7 @@ type describer interface {
 	describe(p *Plan, meta []Entry) ([]Entry, error)
 }
 
-// describe is that of TorchAO's layouts.
+// describe adds the descriptions of TorchAO's layouts.
 func (e *scaledEncoder) describe(p *Plan, meta []Entry) ([]Entry, error) {
 	if e.f.Library != scaled.TorchAO {
 		return meta, nil
@@ -76,8 +76,9 @@ func (e *groupedEncoder) describe(p *Plan, meta []Entry) ([]Entry, error) {
 	return e.described(p, meta, scaled.E5M2, func(w *QuantizedWeight) (int64, int64) { return w.Shape[0], w.Shape[1] })
 }
 
-// described adds what TorchAO's loader asks for: the names of all parameters, and under
-// each name how it is stored. Metadata of the source under these names is left out.
+// described adds what TorchAO's loader needs: the names of all parameters, and the
+// description of each under its name. Metadata of the source under these names is left
+// out.
 func (e *linearEncoder) described(p *Plan, source []Entry, code scaled.Code, block func(*QuantizedWeight) (rows, cols int64)) ([]Entry, error) {
 	names, meta, err := e.descriptions(p, code, block)
 	if err != nil {
@@ -102,7 +103,7 @@ func (e *linearEncoder) described(p *Plan, source []Entry, code scaled.Code, blo
 	return meta, err
 }
 
-// descriptions is a description of each parameter, and the list of their names.
+// descriptions returns a description of each parameter, and the list of their names.
 func (e *linearEncoder) descriptions(p *Plan, code scaled.Code, block func(*QuantizedWeight) (rows, cols int64)) (names []byte, meta []Entry, err error) {
 	list, before, next := jsontree.NewText(p.b), "[", 0
 	for i := range p.Outs {
@@ -130,8 +131,8 @@ func (e *linearEncoder) descriptions(p *Plan, code scaled.Code, block func(*Quan
 	return names, meta, err
 }
 
-// description is that of one weight in blocks of rows and columns, of a type as torch
-// names it, with the spaces that Python's json writes.
+// description returns that of one weight in blocks, with a type by torch's name, spaced
+// like Python's json.
 func description(code scaled.Code, rows, cols int64, dtype string) string {
 	kind, parts := "Float8Tensor", `"qdata", "scale"`
 	rest := `"mm_config": null, "act_quant_kwargs": null, "kernel_preference": {"_type": "KernelPreference", "_data": "AUTO"}`
@@ -142,7 +143,7 @@ func description(code scaled.Code, rows, cols int64, dtype string) string {
 		`, "dtype": {"_type": "torch.dtype", "_data": "` + dtype + `"}}, "_tensor_data_names": [` + parts + "]}"
 }
 
-// isPart reports a tensor that stands beside the codes of a weight.
+// isPart reports whether a tensor accompanies the codes of a weight.
 func isPart(name, weight string) bool {
 	return name == torchaoName(weight, "_scale") || name == torchaoName(weight, "_zero_point")
 }

@@ -22,7 +22,7 @@ type Transformers struct {
 	Blocks bool
 }
 
-// narrower are the types that vectors have where the folder's weights do.
+// narrower are the types that vectors get if the weights of the folder have them.
 var narrower = map[tensor.DType]asm.Type{tensor.F16: asm.F16, tensor.BF16: asm.BF16}
 
 // Model returns a llama.cpp model in the form of transformers: names, order of rows,
@@ -71,8 +71,9 @@ func (t Transformers) model(b *limits.Budget, m tensor.Model) (*rewritten, error
 	return r, r.index()
 }
 
-// matrices is the type of a model's weights: the one that all plain matrices have,
-// or else what the quantized ones are decoded to. Experts that stay blocks have none.
+// matrices returns the type of a model's weights: the one that all plain matrices have,
+// or else that to which quantized ones are decoded. Experts that stay blocks do not
+// count.
 func matrices(m tensor.Model, decoded tensor.DType, blocks bool) tensor.DType {
 	one := tensor.Unknown
 	for i := range m.Tensors() {
@@ -100,7 +101,7 @@ func targetOf(d tensor.DType) quant.Target {
 	return quant.F32
 }
 
-// holds reports that every number of a tensor is one of a narrower type.
+// holds reports whether every number of a tensor is exact in a narrower type.
 func (r *rewritten) holds(t *family.Tensor, to tensor.DType) (bool, error) {
 	const some = 4096
 	var wide, back [4 * some]byte

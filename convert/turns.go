@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// turns reads elements of all parts, of which each gives so many in its turn. What was
-// read of one part goes to its places in p.
+// turns reads the elements of parts that alternate in runs, and copies the numbers of
+// each to their places in p.
 func (m *made) turns(p []byte, first int64) (int, error) {
 	elem, n, run := sizeOf(m.t.DType), int64(len(m.t.Parts)), m.t.Turns
 	room, err := m.r.straight.room()
@@ -22,7 +22,7 @@ func (m *made) turns(p []byte, first int64) (int, error) {
 	}
 	end := first + int64(len(p))/elem
 	for k := range n {
-		// The elements of this part that stand in [first, end).
+		// The elements of this part in [first, end).
 		from, to := ofPart(first, k, n, run), ofPart(end, k, n, run)
 		for from < to {
 			some := min(to-from, int64(len(room))/elem)
@@ -42,20 +42,19 @@ func (m *made) turns(p []byte, first int64) (int, error) {
 	return len(p), nil
 }
 
-// ofPart is how many of the first elements are of part k.
+// ofPart returns how many of the first elements belong to part k.
 func ofPart(elements, k, n, run int64) int64 {
 	whole, rest := elements/(n*run), elements%(n*run)
 	return whole*run + min(max(rest-k*run, 0), run)
 }
 
-// inTurns are the parts of a tensor that give some elements each in their turn, and
-// can only be read in order.
+// inTurns reads alternating parts that can only be read in order.
 type inTurns struct {
 	b      *limits.Budget
 	bodies []io.ReadCloser
-	one    []byte // of one part
-	room   []byte // of all
-	ready  []byte // what of room was not given yet
+	one    []byte // buffer for one part
+	room   []byte // buffer for all parts
+	ready  []byte // the unread part of room
 }
 
 func (m *madeBody) inTurns(p []byte) (int, error) {
@@ -85,7 +84,7 @@ func (m *madeBody) inTurns(p []byte) (int, error) {
 	return n, nil
 }
 
-// open begins all parts, of each of which a matrix may be held in memory.
+// open opens all parts. For each, a matrix may be held in memory.
 func (m *madeBody) open() (err error) {
 	run := m.t.Turns * sizeOf(m.t.DType)
 	size := max(1, DefaultTile/run) * run

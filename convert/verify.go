@@ -13,20 +13,20 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// A vouched is a stored member of an archive, whose bytes are held to its CRC as
-// they are copied; what no copy takes is read for that alone.
+// A vouched is a stored archive member whose CRC is checked while its bytes are copied.
+// Bytes that no task copies are read only for the check.
 type vouched struct {
 	index  int
 	member *zip.Member
 	sum    sum
-	claims []tensor.Span // counted from the member's first byte
+	claims []tensor.Span // relative to the member's first byte
 }
 
-// maxClaims bounds the tensors of one member that are summed up as they are
-// copied. Files have one; of more, the rest is read twice.
+// maxClaims bounds the tensors of one member that are summed while they are copied. Files
+// have one; if there are more, the rest is read twice.
 const maxClaims = 16
 
-// archive is the archive that the model is read from, or nil.
+// archive returns the archive that the model is read from, or nil.
 func (s *stream) archive() *zip.Archive {
 	if m, ok := s.source().(interface{ Container() *zip.Archive }); ok {
 		return m.Container()
@@ -34,8 +34,8 @@ func (s *stream) archive() *zip.Archive {
 	return nil
 }
 
-// vouch adds tasks that read what the others do not of an archive's members, and
-// gives those that copy whole ranges the sums to add to.
+// vouch adds tasks that read the bytes of members that no other task reads, and connects
+// tasks that copy whole ranges with the sums.
 func (s *stream) vouch() error {
 	if f, ok := s.source().(interface{ VerifyIndices(*limits.Budget) error }); ok {
 		if err := f.VerifyIndices(s.b); err != nil {
@@ -72,7 +72,7 @@ func (s *stream) vouch() error {
 	for _, v := range s.vouched {
 		stem, array := strings.CutSuffix(v.member.Name, ".npy")
 		if _, read := inOrder.Find(stem); array && read && v.member.Method != zip.Store {
-			continue // its reader holds it to its CRC
+			continue // its reader checks the CRC
 		}
 		if err := s.fill(a, v); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (s *stream) vouch() error {
 	return nil
 }
 
-// source is the model as it was opened.
+// source returns the model as it was opened.
 func (s *stream) source() tensor.Model {
 	if r, ok := s.p.m.(*Renamed); ok {
 		return r.model
@@ -89,7 +89,7 @@ func (s *stream) source() tensor.Model {
 	return s.p.m
 }
 
-// inOrder is the names of the tensors that tasks read in order, to their end.
+// inOrder returns the names of tensors that tasks read in order to their end.
 func (s *stream) inOrder() (*wire.NameSet, error) {
 	var names []string
 	set, err := wire.NewNameSet(s.b, len(s.tasks), func(i int) string { return names[i] })
@@ -145,7 +145,7 @@ func (s *stream) claim(t *copyTask) error {
 	return err
 }
 
-// fill adds tasks for the bytes of a member that no copy reads.
+// fill adds tasks for the bytes of a member that no task copies.
 func (s *stream) fill(a *zip.Archive, v *vouched) (err error) {
 	if v.member.Method != zip.Store {
 		s.tasks, err = limits.Append(s.b, s.tasks, task(&checkTask{v: v, a: a, size: 1, ordered: true}))
@@ -164,7 +164,7 @@ func (s *stream) fill(a *zip.Archive, v *vouched) (err error) {
 	return nil
 }
 
-// vouches compares every sum with what the archive says.
+// vouches compares every sum with the CRC in the archive.
 func (s *stream) vouches() error {
 	for _, v := range s.vouched {
 		if v.member.Method != zip.Store {
@@ -182,8 +182,8 @@ func (s *stream) vouches() error {
 	return nil
 }
 
-// A checkTask reads a range of a stored member for its sum, or a deflated member
-// whole, which holds it to its CRC. Its units are bytes.
+// A checkTask reads a range of a stored member for its sum, or all of a deflated member,
+// whose reader checks the CRC. Its units are bytes.
 type checkTask struct {
 	v         *vouched
 	a         *zip.Archive
@@ -217,7 +217,7 @@ func (t *checkTask) run(w *worker, lo, hi int64) error {
 	return t.v.add(w, t.off+lo, p)
 }
 
-// inflate reads a member to its end, which comes only if its CRC is right.
+// inflate reads a member to its end, which comes only if the CRC is right.
 func (t *checkTask) inflate(w *worker) error {
 	r, err := t.a.Open(w.s.b, t.v.index)
 	if err != nil {
@@ -234,7 +234,7 @@ func (t *checkTask) inflate(w *worker) error {
 	return err
 }
 
-// add sums up bytes of the member.
+// add adds bytes of the member to its sum.
 func (v *vouched) add(w *worker, off int64, p []byte) error {
 	return v.sum.put(w.s.b, off, int64(len(p)), crc32.ChecksumIEEE(p))
 }

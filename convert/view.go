@@ -12,12 +12,12 @@ import (
 
 // A viewTask writes a view that is not row-major. Its units are elements.
 //
-// The last dimensions, as far as they lie close together in the storage, are a
-// block, which is read at once with what lies between; where blocks lie close,
-// several are. Elements that lie far apart are a transposed matrix: a small
-// storage is held whole; of a large one a strip is read, which is some elements
-// of the dimension whose elements are neighbors in the storage, for each index
-// of the dimensions after it.
+// The last dimensions that are close together in the storage form a block, which is read
+// at once, gaps included; several blocks are read at once if they are close to each
+// other. If elements are far apart, the view is a transposed matrix: a small storage is
+// held whole, and a large one is read in strips. A strip has some elements of the
+// dimension whose elements are adjacent in the storage, for each index of the dimensions
+// after it.
 type viewTask struct {
 	copyTask
 	view
@@ -33,20 +33,19 @@ type view struct {
 	block  int64 // elements of a block
 	cover  int64 // elements of the storage that a block spans
 	group  int64 // blocks that are read at once
-	strip  int   // dimension of neighbors, or -1
-	inner  int64 // elements of the dimensions after it
-	across int64 // of them in a strip
+	strip  int   // the dimension whose elements are adjacent in the storage, or -1
+	inner  int64 // elements in the dimensions after it
+	across int64 // of these, how many are in a strip
 }
 
-// A room gives memory for n bytes of a file from an offset on, until it is asked
-// again.
+// A room returns memory for n bytes from an offset of a file, valid until the next call.
 type room func(off, n int64) ([]byte, error)
 
 const (
-	wasteful  = 4        // times more may be read than is given
-	shortRead = 512      // bytes below which a read costs more than its bytes
-	smallView = 64 << 20 // storage that is held rather than read in strips
-	stripSize = 4 << 20  // bytes of a strip
+	wasteful  = 4        // at most this many times the needed bytes are read
+	shortRead = 512      // bytes below which the call costs more than the bytes
+	smallView = 64 << 20 // size of a storage that is held rather than read in strips
+	stripSize = 4 << 20  // size of a strip
 )
 
 func newViewTask(c copyTask, direct bool) (task, error) {
@@ -54,8 +53,8 @@ func newViewTask(c copyTask, direct bool) (task, error) {
 	return &viewTask{copyTask: c, view: v, held: hold || !direct}, err
 }
 
-// newView finds out how a view is read, and whether all its storage must be in
-// memory for that.
+// newView decides how a view is read; hold means that all of its storage must be in
+// memory.
 func newView(info *tensor.Info) (v view, hold bool, err error) {
 	g, _ := info.DType.Geometry()
 	if g.Elems != 1 {
@@ -69,7 +68,7 @@ func newView(info *tensor.Info) (v view, hold bool, err error) {
 	return v, info.Span.Len <= smallView || !v.strips(), nil
 }
 
-// blocks grows the block while it is small and close.
+// blocks extends the block over dimensions, while it is small and dense.
 func (t *view) blocks() {
 	t.from, t.block, t.cover, t.group = len(t.of.Shape), 1, 1, 1
 	for d := len(t.of.Shape) - 1; d >= 0; d-- {
@@ -91,7 +90,7 @@ func (t *view) blocks() {
 	}
 }
 
-// strips finds the dimension of neighbors.
+// strips finds the dimension whose elements are adjacent.
 func (t *view) strips() bool {
 	t.inner = 1
 	for d := len(t.of.Shape) - 1; d >= 0; d-- {
@@ -181,7 +180,7 @@ func (t *view) read(b *limits.Budget, r io.ReaderAt, room room, dst []byte, lo, 
 	return nil
 }
 
-// piece is the bytes of elements that can be read at once in a room of a tile.
+// piece returns how many bytes of elements can be read at once with a buffer of a tile.
 func (t *view) piece() int64 {
 	if t.strip < 0 {
 		return DefaultTile
@@ -190,8 +189,8 @@ func (t *view) piece() int64 {
 	return max(line, DefaultTile/line*line)
 }
 
-// readBlocks reads some blocks at once, as long as they follow each other along
-// the dimension before them.
+// readBlocks reads blocks in groups, as long as they follow each other along the
+// dimension before them.
 func (t *view) readBlocks(r io.ReaderAt, room room, dst []byte, lo, hi int64) error {
 	line, stride := t.block, int64(0)
 	if t.from > 0 {
@@ -219,8 +218,8 @@ func (t *view) readBlocks(r io.ReaderAt, room room, dst []byte, lo, hi int64) er
 // stripRows is how many rows are transposed at once: a cache line of the target.
 const stripRows = 64
 
-// readStrip reads the neighbors of each index of the inner dimensions: rows of a
-// matrix, of which the transpose is written.
+// readStrip reads the adjacent elements for each index of the inner dimensions, as rows
+// of a matrix, and writes the transpose.
 func (t *view) readStrip(b *limits.Budget, r io.ReaderAt, room room, dst []byte, lo, hi int64) error {
 	n := (hi - lo) / t.inner
 	atOnce := min(stripRows, t.inner, max(1, DefaultTile/(n*t.elem)))
@@ -250,7 +249,7 @@ func (t *view) readStrip(b *limits.Budget, r io.ReaderAt, room room, dst []byte,
 	return nil
 }
 
-// position is where in the storage an element is.
+// position returns the offset in the storage of an element.
 func (t *view) position(e int64) int64 {
 	at := t.of.Offset
 	for d := len(t.of.Shape) - 1; d >= 0; d-- {
@@ -261,9 +260,9 @@ func (t *view) position(e int64) int64 {
 	return at
 }
 
-// gather copies elements, a run along the last dimension at a time; where runs
-// are columns that lie side by side, as many as there are at once. base is the
-// place in the storage of the first byte of src.
+// gather copies elements, one run along the last dimension at a time, or several runs at
+// once if they are adjacent columns. base is the position in the storage of the first
+// byte of src.
 func (t *view) gather(dst, src []byte, base, lo, hi int64) {
 	width, stride := int64(1), int64(1)
 	if last := len(t.of.Shape) - 1; last >= 0 {
@@ -283,8 +282,7 @@ func (t *view) gather(dst, src []byte, base, lo, hi int64) {
 	}
 }
 
-// beside is how many whole runs from e on, below hi, begin next to each other
-// and do not meet.
+// beside returns how many whole runs from e on, below hi, are adjacent and disjoint.
 func (t *view) beside(e, hi int64) int64 {
 	last := len(t.of.Shape) - 1
 	if last < 1 || t.elem > 8 || t.of.Strides[last-1] != 1 {
@@ -297,7 +295,7 @@ func (t *view) beside(e, hi int64) int64 {
 	return min((hi-e)/width, lines-e/width%lines, t.of.Strides[last])
 }
 
-// collect copies elements that stand step bytes apart in src.
+// collect copies elements that are step bytes apart in src.
 func collect(dst, src []byte, size, step int64) {
 	if step == size {
 		copy(dst, src)

@@ -11,19 +11,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A part is one stored tensor that a weight is made of.
+// A part is one stored tensor of a weight.
 type part struct {
 	info  tensor.Info
-	held  bool         // needed by every range alike, or not readable at an offset
-	span  tensor.Span  // of a held part, from its start: what is needed
-	strip form.Columns // what is needed instead, where that is columns
-	r     io.ReaderAt  // of the bytes, while the task is open
-	bytes []byte       // of a held part
+	held  bool         // needed whole by every range, or not readable at an offset
+	span  tensor.Span  // for a held part, what is needed of it
+	strip form.Columns // what is needed instead, if that is columns
+	r     io.ReaderAt  // reader of the bytes, while the task is open
+	bytes []byte       // bytes of a held part
 }
 
-// A rowReader gives the numbers of a weight, rows at a time, to several workers:
-// those of the whole weight, or of one of the groups whose rows need the same
-// bytes.
+// A rowReader reads the rows of a weight for several workers: of the whole weight, or of
+// a group of rows that need the same bytes.
 type rowReader struct {
 	w      *quant.Weight
 	rows   form.Matrix
@@ -33,7 +32,7 @@ type rowReader struct {
 	hold   int64
 }
 
-// newRowReader finds out what all ranges of the rows [lo, hi) need.
+// newRowReader determines what all ranges of the rows [lo, hi) need.
 func newRowReader(m tensor.Model, w *quant.Weight, rows form.Matrix, lo, hi int64) *rowReader {
 	r := &rowReader{w: w, rows: rows, m: m, lo: lo, hi: hi}
 	for p, info := range w.Parts {
@@ -53,7 +52,7 @@ func newRowReader(m tensor.Model, w *quant.Weight, rows form.Matrix, lo, hi int6
 	return r
 }
 
-// direct reports that all parts can be read at any offset.
+// direct reports whether all parts can be read at any offset.
 func (r *rowReader) direct() bool {
 	for i := range r.parts {
 		if _, direct := r.m.At(r.parts[i].info); !direct {
@@ -63,7 +62,7 @@ func (r *rowReader) direct() bool {
 	return true
 }
 
-// newStripReader is a reader of the rows of a strip, whose columns are held.
+// newStripReader returns a reader of the rows of a strip, whose columns are held.
 func newStripReader(m tensor.Model, w *quant.Weight, rows form.Matrix, columns []form.Columns) (*rowReader, error) {
 	r := newRowReader(m, w, rows, 0, rows.Rows)
 	r.hold = 0
@@ -101,7 +100,7 @@ func (r *rowReader) close() {
 	}
 }
 
-// wholeStep is how much is read between two looks at the account.
+// wholeStep is how much is read between two checks of the account.
 const wholeStep = 8 << 20
 
 func readWhole(s *stream, m tensor.Model, p *part) error {
@@ -128,8 +127,8 @@ func readWhole(s *stream, m tensor.Model, p *part) error {
 	return nil
 }
 
-// cut says how many rows from lo take about tile bytes, of the parts or of
-// rows of size bytes, whichever is more.
+// cut returns the end of a range from lo on that takes about tile bytes of the parts, or
+// of rows of size bytes, whichever is more.
 func (r *rowReader) cut(lo, tile, size int64) int64 {
 	n := r.rows.Even(tile / max(1, size))
 	if left := r.hi - lo; n > left {
@@ -148,7 +147,7 @@ func (r *rowReader) cut(lo, tile, size int64) int64 {
 	return lo + n
 }
 
-// read brings what the rows [lo, hi) need to the worker.
+// read reads what the rows [lo, hi) need into the worker's buffers.
 func (r *rowReader) read(w *worker, lo, hi int64) error {
 	if err := w.lists(len(r.parts)); err != nil {
 		return err
@@ -179,7 +178,7 @@ func (r *rowReader) read(w *worker, lo, hi int64) error {
 	return nil
 }
 
-// decode writes the rows [lo, hi), of the range that was read.
+// decode writes the rows [lo, hi) of the range that was read.
 func (r *rowReader) decode(w *worker, dst []byte, to quant.Target, lo, hi int64) error {
 	if err := r.narrow(w, lo, hi); err != nil {
 		return err
@@ -191,8 +190,7 @@ func (r *rowReader) decode(w *worker, dst []byte, to quant.Target, lo, hi int64)
 	return nil
 }
 
-// numbers gives the rows [lo, hi), of the range that was read, in full
-// precision.
+// numbers returns the rows [lo, hi) of the range that was read, in full precision.
 func (r *rowReader) numbers(w *worker, lo, hi int64) ([]float32, error) {
 	n := (hi - lo) * r.w.Cols()
 	if err := w.room(&w.plain, n); err != nil {
@@ -206,7 +204,7 @@ func (r *rowReader) numbers(w *worker, lo, hi int64) ([]float32, error) {
 	return plain, nil
 }
 
-// narrow finds what some rows need in what was read for more of them.
+// narrow finds what some rows need in what was read for a larger range.
 func (r *rowReader) narrow(w *worker, lo, hi int64) error {
 	for p := range r.parts {
 		need := r.rows.Need(p, lo, hi)
@@ -219,14 +217,14 @@ func (r *rowReader) narrow(w *worker, lo, hi int64) error {
 	return nil
 }
 
-// A weightTask decodes one weight, or a group of its rows. Its units are rows.
+// A weightTask decodes a weight, or a group of its rows. Its units are rows.
 type weightTask struct {
 	*rowReader
 	*specials
 	to   quant.Target
 	out  int32
-	row  int64 // bytes of a decoded row
-	base int64 // of the out's rows, the reader's first
+	row  int64 // size of a decoded row
+	base int64 // index in the out of the reader's first row
 }
 
 func (t *weightTask) units() int64 {

@@ -9,11 +9,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// scratch is how many numbers are decoded at once, so that they are still in
-// the second level's cache when they are rounded.
+// scratch is how many numbers are decoded at once, so that they are still in the level 2
+// cache when they are rounded.
 const scratch = 64 << 10
 
-// workerBytes is what a worker holds.
+// workerBytes returns what a worker holds.
 func workerBytes(tile int64) int64 { return 2*(tile+tiles.Slack) + 4*scratch }
 
 // A worker has the buffers of one goroutine.
@@ -21,14 +21,14 @@ type worker struct {
 	s       *stream
 	in, out buffer
 	full    buffer        // pieces with infinities, as F32
-	plain   []float32     // numbers of what is encoded
-	tile    []float32     // scratch of what decodes
+	plain   []float32     // numbers to be encoded
+	tile    []float32     // scratch for decoding
 	parts   [][]byte      // of the range
-	spans   []tensor.Span // and where they begin
+	spans   []tensor.Span // where they begin
 	subs    [][]byte      // of a piece of the range
 }
 
-// newWorker takes the memory of a worker.
+// newWorker allocates a worker's memory.
 func newWorker(s *stream) (*worker, error) {
 	w := &worker{s: s}
 	for _, buf := range [...]*buffer{&w.in, &w.out} {
@@ -39,7 +39,7 @@ func newWorker(s *stream) (*worker, error) {
 	return w, w.room(&w.tile, scratch)
 }
 
-// room makes a list that has room for n numbers.
+// room makes a list of at least n numbers.
 func (w *worker) room(list *[]float32, n int64) error {
 	have := int64(len(*list))
 	if have >= n {
@@ -59,7 +59,7 @@ func (w *worker) room(list *[]float32, n int64) error {
 	return nil
 }
 
-// lists makes room for n parts.
+// lists makes the lists for n parts.
 func (w *worker) lists(n int) (err error) {
 	if n <= len(w.parts) {
 		return nil
@@ -74,12 +74,12 @@ func (w *worker) lists(n int) (err error) {
 	return err
 }
 
-// output gives room for n bytes of an out, to be written at off.
+// output returns a buffer for n bytes of an out that will be written at off.
 func (w *worker) output(o *Out, off int64, n int64) ([]byte, error) {
 	return w.out.at(w.s, o.off+off, n)
 }
 
-// write writes a range of an out, and sums it up if the sink asks for that.
+// write writes a range of an out, and sums it if the sink needs that.
 func (w *worker) write(out int32, off int64, p []byte) error {
 	o := &w.s.p.Outs[out]
 	if w.s.sums != nil {
@@ -110,10 +110,10 @@ func writeFull(f io.WriterAt, p []byte, off int64) error {
 	return err
 }
 
-// A buffer is memory that is read into or written from.
+// A buffer is aligned memory for reading and writing.
 type buffer struct{ p []byte }
 
-// grow makes room for n bytes at any place in a line.
+// grow makes room for n bytes at any offset in a cache line.
 func (f *buffer) grow(s *stream, n int64) error {
 	if n+tiles.Slack <= int64(len(f.p)) {
 		return nil
@@ -130,8 +130,7 @@ func (f *buffer) grow(s *stream, n int64) error {
 	return nil
 }
 
-// addressed refuses what the machine's int does not count, before it becomes
-// one.
+// addressed returns an error if n does not fit an int.
 func addressed(n int64) error {
 	if n > math.MaxInt {
 		return &limits.Error{Axis: limits.SingleAlloc, Want: n, Left: math.MaxInt}
@@ -139,7 +138,7 @@ func addressed(n int64) error {
 	return nil
 }
 
-// at gives n bytes that lie in their lines as the file's bytes at off.
+// at returns n bytes aligned like the file's bytes at off.
 func (f *buffer) at(s *stream, off, n int64) ([]byte, error) {
 	if err := f.grow(s, n); err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 	return r, err
 }
 
-// sync waits for the disk, unless the caller does without.
+// sync waits for the disk, unless the options say otherwise.
 func (p *Plan) sync(wait func() error) error {
 	if p.o.NoSync {
 		return nil
@@ -75,7 +75,7 @@ func (p *Plan) sync(wait func() error) error {
 	return err
 }
 
-// keepMode gives a file the permissions of the one that it replaces in its place.
+// keepMode gives a file the permissions of the one that it replaces.
 func (p *Plan) keepMode(temp, path string) error {
 	if !p.o.InPlace {
 		return nil
@@ -87,7 +87,7 @@ func (p *Plan) keepMode(temp, path string) error {
 	return os.Chmod(temp, info.Mode().Perm())
 }
 
-// lastLook is what must still hold when everything is written.
+// lastLook checks what must still hold when everything is written.
 func (p *Plan) lastLook() error {
 	if err := p.b.Err(); err != nil {
 		return err
@@ -95,8 +95,7 @@ func (p *Plan) lastLook() error {
 	return parser.Unchanged(p.m)
 }
 
-// checkRoom refuses a folder that takes no file, or has no room for what is to be
-// written.
+// checkRoom returns an error if a folder takes no files, or has too little space.
 func checkRoom(sys system, dir string, size int64) error {
 	if err := tiles.Writable(dir); err != nil {
 		return err

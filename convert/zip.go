@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 )
 
-// What Python's zipfile writes for numpy.savez, which asks it for 64-bit sizes
-// in every local header. The layout is that of APPNOTE.TXT 6.3.10, section 4.3.
+// The headers that Python's zipfile writes for numpy.savez, with 64-bit sizes in every
+// local header. The layout is that of APPNOTE.TXT 6.3.10, section 4.3.
 const (
 	maxZipName   = math.MaxUint16
 	localLen     = 30
@@ -31,7 +31,7 @@ type member struct {
 	name string
 	off  int64 // of its local header
 	size int64
-	head uint32 // CRC-32 of what stands before the tensor
+	head uint32 // CRC-32 of what precedes the tensor
 	body int64  // bytes of the tensor
 	crc  uint32
 }
@@ -47,7 +47,7 @@ func (m *member) flags() uint16 {
 	return 0
 }
 
-// extra64 is the numbers that the directory has no room for.
+// extra64 returns the numbers that do not fit the directory entry.
 func (m *member) extra64() (list [3]int64, n int) {
 	if m.size > zip64Limit {
 		list[0], list[1], n = m.size, m.size, 2
@@ -67,11 +67,11 @@ func (m *member) centralSize() int64 {
 	return size
 }
 
-// A zipWriter is the headers and the directory of an archive.
+// A zipWriter writes the headers and the directory of an archive.
 type zipWriter struct {
 	b       *limits.Budget
 	members []member
-	start   int64 // of the directory
+	start   int64 // offset of the directory
 }
 
 func (z *zipWriter) directorySize() (n int64) {
@@ -81,7 +81,7 @@ func (z *zipWriter) directorySize() (n int64) {
 	return n
 }
 
-// wide reports that the end record needs its 64-bit form.
+// wide reports whether the end record needs its 64-bit form.
 func (z *zipWriter) wide() bool {
 	return len(z.members) > zipMaxMember || z.start > zip64Limit || z.directorySize() > zip64Limit
 }
@@ -94,7 +94,7 @@ func (z *zipWriter) endSize() int64 {
 	return n
 }
 
-// patches are the local headers and the directory, once the sums are known.
+// patches returns the local headers and the directory, once the sums are known.
 func (z *zipWriter) patches(sums []uint32) ([]Patch, error) {
 	var out []Patch
 	var err error
@@ -117,7 +117,7 @@ func (z *zipWriter) patches(sums []uint32) ([]Patch, error) {
 	return limits.Append(z.b, out, Patch{z.start, end})
 }
 
-// local writes a local header: the sizes stand in its extra field.
+// local writes a local header. The sizes are in its extra field.
 func (m *member) local(p []byte) {
 	le := binary.LittleEndian
 	copy(p, "PK\x03\x04")
@@ -136,7 +136,7 @@ func (m *member) local(p []byte) {
 	le.PutUint64(p[12:], uint64(m.size))
 }
 
-// central writes an entry of the directory and returns what is left of p.
+// central writes an entry of the directory and returns the rest of p.
 func (m *member) central(p []byte) []byte {
 	le := binary.LittleEndian
 	list, n := m.extra64()
@@ -207,8 +207,8 @@ func (z *zipWriter) end() ([]byte, error) {
 	return out, nil
 }
 
-// check reads the archive as it will be, its tensors zero: a name that a reader
-// of archives refuses is no name here either.
+// check decodes the archive as it will be, with zeros for tensors, so that names which a
+// reader refuses are refused here.
 func (z *zipWriter) check(l *Layout) error {
 	b := z.b.Probe()
 	defer b.Close()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// neverParts are parts of the names of matrices that are left as they are: gates,
-// positions, what is small, what belongs to images and sound.
+// neverParts are parts of the names of matrices that are never quantized: gates,
+// positions, small ones, and those for images and sound.
 var neverParts = [...]string{
 	"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", "altup", "laurel", "per_layer_model_proj",
 	"ssm_conv1d", "shortconv.conv.weight", "indexer.k_proj.weight", "indexer.q_proj.weight",
@@ -25,7 +25,7 @@ var neverGLM5Next = [...]string{
 	"ssm_g_a.weight", "ssm_g_b.weight", "ssm_beta.weight", "attn_kv_a_mqa.weight", "attn_k_b.weight", "attn_v_b.weight",
 }
 
-// quantizes reports that a tensor may be quantized: a matrix or a stack of them,
+// quantizes reports whether a tensor may be quantized: a matrix or a stack of matrices
 // whose name ends with weight and has none of the parts above.
 func (m *Model) quantizes(t *Tensor) bool {
 	dims := len(t.Shape)

@@ -11,7 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Model is what the rules ask of a whole model.
+// A Model is what the rules depend on in a model.
 type Model struct {
 	Arch    string // general.architecture
 	Layers  int    // block_count
@@ -21,20 +21,20 @@ type Model struct {
 	Matrix  bool   // an importance matrix was given
 }
 
-// A Tensor is one of the model, and what becomes of it.
+// A Tensor is a tensor of the model, and the type chosen for it.
 type Tensor struct {
 	Name  string
 	Shape []int64 // outermost first: the last is the columns
 	From  tensor.DType
-	// To is the type that was chosen: From where it is left alone.
+	// To is the chosen type, From if the tensor is left alone.
 	To tensor.DType
-	// Fallback is the type that the columns were no multiple for, or Unknown.
+	// Fallback is the type whose blocks do not divide the columns, or Unknown.
 	Fallback tensor.DType
 }
 
 // Options change the choice.
 type Options struct {
-	Pure           bool         // the base type for all
+	Pure           bool         // the base type for everything
 	Output, Tokens tensor.DType // types of output.weight and token_embd.weight; Unknown asks the mix
 	// Override gives the type of a tensor by name, or Unknown. It comes before the
 	// rules.
@@ -75,7 +75,7 @@ func Choose(b *limits.Budget, x Mix, m Model, o Options, list []Tensor) error {
 	return nil
 }
 
-// layerOf is the number in "blk.N.", -1 without one.
+// layerOf returns the number in "blk.N.", -1 without one.
 func layerOf(name string) int {
 	rest, ok := strings.CutPrefix(name, "blk.")
 	if !ok {
@@ -93,8 +93,8 @@ type state struct {
 	x      *Mix
 	m      *Model
 	o      *Options
-	tied   bool // token embeddings are the output too
-	values int  // tensors of role attnV
+	tied   bool // token embeddings are the output matrix too
+	values int  // number of tensors of role attnV
 	seen   [roles]int
 }
 
@@ -123,7 +123,7 @@ func (s *state) choose(t *Tensor) (tensor.DType, error) {
 	return fallback(t, to)
 }
 
-// byRules is what the mix says, before columns are looked at.
+// byRules returns the type by the rules, before columns are considered.
 func (s *state) byRules(t *Tensor, role role, to tensor.DType) (tensor.DType, error) {
 	if s.m.Arch == glm5Next && has(t.Name, []string{"attn_q_a", "attn_q_b", "nextn.eh_proj"}) {
 		return tensor.Q8_0, nil
@@ -160,7 +160,7 @@ func (s *state) byRules(t *Tensor, role role, to tensor.DType) (tensor.DType, er
 	return to, nil
 }
 
-// isExperts goes by the dimensions; one architecture has other stacks too.
+// isExperts decides by the number of dimensions; one architecture has other stacks too.
 func (s *state) isExperts(t *Tensor, role role) bool {
 	if s.m.Arch == bailingMoE3 && role != ffnUp && role != ffnGate && role != ffnDown {
 		return false
@@ -168,8 +168,8 @@ func (s *state) isExperts(t *Tensor, role role) bool {
 	return len(t.Shape) > 2 && t.Shape[len(t.Shape)-3] > 1
 }
 
-// place counts the tensor. In models of experts the matrices of the feed-forward
-// part go by the layer in their names, as they may come in any number.
+// place counts the tensor. With experts, the matrices of the feed-forward part are
+// counted by the layer in their names, since a layer may have any number of them.
 func (s *state) place(t *Tensor, role role, to tensor.DType) (*place, error) {
 	p := &place{m: s.m, i: s.seen[role], n: s.m.Layers, t: to}
 	s.seen[role]++
@@ -209,13 +209,13 @@ func (s *state) ofOutput(t *Tensor, to tensor.DType) tensor.DType {
 func (t *Tensor) columns() int64           { return t.Shape[len(t.Shape)-1] }
 func (t *Tensor) fits(d tensor.DType) bool { return t.columns()%blockOf(d) == 0 }
 
-// blockOf is how many numbers of a type are stored together.
+// blockOf returns the number of elements in a block of a type.
 func blockOf(d tensor.DType) int64 {
 	g, _ := d.Geometry()
 	return max(1, int64(g.Elems))
 }
 
-// fallbacks are the types of blocks of 32 for columns that are no multiple of 256.
+// fallbacks are the types with blocks of 32, for columns that are not a multiple of 256.
 var fallbacks = map[tensor.DType]tensor.DType{
 	tensor.IQ1_S: tensor.IQ4_NL, tensor.IQ1_M: tensor.IQ4_NL, tensor.IQ2_XXS: tensor.IQ4_NL, tensor.IQ2_XS: tensor.IQ4_NL, tensor.IQ2_S: tensor.IQ4_NL,
 	tensor.IQ3_XXS: tensor.IQ4_NL, tensor.IQ3_S: tensor.IQ4_NL, tensor.IQ4_XS: tensor.IQ4_NL,

@@ -6,16 +6,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Mix is a choice of types that has a name.
+// A Mix is a named choice of types.
 type Mix struct {
 	Name string
 	// FileType is general.file_type of the file: llama.cpp's LLAMA_FTYPE.
 	FileType uint32
-	// Base is the type of what no rule speaks of.
+	// Base is the type of tensors without a rule.
 	Base tensor.DType
 
-	output tensor.DType // of the output matrix; Q6_K where it says nothing
-	tokens tensor.DType // of token embeddings apart from the output; Base where it says nothing
+	output tensor.DType // of the output matrix; default Q6_K
+	tokens tensor.DType // of token embeddings that are not the output; default Base
 	low    bool         // IQ1 and IQ2, which have rules of their own
 }
 
@@ -54,13 +54,13 @@ var mixes = [...]Mix{
 	{Name: "Q2_0", FileType: 41, Base: tensor.Q2_0, tokens: tensor.Q4_K},
 }
 
-// moe has one rule: stacks of experts are MXFP4, all else Q8_0.
+// moe has one rule: stacks of experts are MXFP4, everything else Q8_0.
 const moe = "MXFP4_MOE"
 
 // aliases are names that mean another mix.
 var aliases = map[string]string{"Q3_K": "Q3_K_M", "Q4_K": "Q4_K_M", "Q5_K": "Q5_K_M"}
 
-// Find returns the mix of a name, in letters of either case.
+// Find returns the mix with a name, in any case.
 func Find(name string) (Mix, bool) {
 	name = strings.ToUpper(name)
 	if full, ok := aliases[name]; ok {
