@@ -6,15 +6,15 @@ import "strings"
 type entry struct {
 	module string
 	id     ID
-	// weightsOnly is what PyTorch's restricted loader takes of them: all, none,
+	// weightsOnly says which of the names PyTorch's restricted loader accepts: all, none,
 	// or all but a few.
 	weightsOnly bool
 	names       string
 }
 
-// The allowlist: exact pairs of module and name that stand for data. What
-// PyTorch's restricted loader takes is from torch/_weights_only_unpickler.py
-// of [torchVersion]; the rest is what honest training checkpoints hold.
+// allowlist has exact pairs of module and name that stand for data. What PyTorch's
+// restricted loader accepts is from torch/_weights_only_unpickler.py of [torchVersion];
+// the rest is what honest training checkpoints contain.
 var allowlist = [...]entry{
 	{"collections", OrderedDict, known, "OrderedDict"},
 	{"collections", Counter, known, "Counter"},
@@ -96,7 +96,7 @@ const (
 		"DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage"
 )
 
-// lookup finds a pair in the allowlist.
+// lookup returns the id of a pair, NoID if it is not in the allowlist.
 func lookup(module, name string) (id ID, weightsOnly bool) {
 	for i := range allowlist {
 		e := &allowlist[i]
@@ -118,7 +118,7 @@ func hasName(list, name string) bool {
 	return false
 }
 
-// python3 is what Python 3 calls a global of Python 2.
+// python3 returns Python 3's names for a global of Python 2.
 func python3(module, name string) (string, string) {
 	if both, ok := pythonTwoNames[module+" "+name]; ok {
 		module, name, _ = strings.Cut(both, " ")
@@ -130,9 +130,9 @@ func python3(module, name string) (string, string) {
 	return module, name
 }
 
-// takenByTorch reports whether PyTorch's restricted loader takes a global. It
-// maps the names of Python 2 whatever the protocol, and then compares the
-// dotted path, so that it does not matter where the module ends.
+// takenByTorch reports whether PyTorch's restricted loader accepts a global. It maps
+// Python 2 names for any protocol and then compares the dotted path, so it does not
+// matter where the module ends.
 func takenByTorch(module, name string) bool {
 	module, name = python3(module, name)
 	path := module + "." + name

@@ -2,8 +2,8 @@ package vm
 
 import "github.com/anamnesis-go/anamnesis/limits"
 
-// An arena holds elements in pieces that never move: growing costs no copy and
-// no second array, and finding an element no look at the length of a piece.
+// An arena holds elements in pieces that never move: growing copies nothing, and an index
+// gives the piece by a shift.
 type arena[T any] struct {
 	pieces []*[pieceLen]T
 	len    uint32
@@ -11,11 +11,11 @@ type arena[T any] struct {
 }
 
 const (
-	// A piece of nodes has 2 KiB: small pickles need no more.
+	// A piece of nodes has 2 KiB, which is enough for small pickles.
 	pieceBits = 7
 	pieceLen  = 1 << pieceBits
-	// maxArena bounds the elements of one arena: an index must not reach the
-	// bit that marks an inline integer.
+	// maxArena bounds the elements of one arena, because the highest bit of an index
+	// marks an inline integer.
 	maxArena = 1 << 31
 )
 
@@ -55,7 +55,7 @@ func (a *arena[T]) extend(w *limits.Workspace, n int) (uint32, error) {
 	return first, nil
 }
 
-// copyIn copies items to index i on.
+// copyIn copies items to the elements from i on.
 func (a *arena[T]) copyIn(i uint32, items []T) {
 	for len(items) > 0 {
 		n := copy(a.pieces[i>>pieceBits][i&(pieceLen-1):], items)

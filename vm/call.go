@@ -22,8 +22,7 @@ func (m *machine) opNewObj() error {
 	return m.call(class, args, true)
 }
 
-// opNewObjEx is opNewObj with a dict of named arguments. No class of ours
-// takes any.
+// opNewObjEx is opNewObj with a dict of named arguments, which no allowed class takes.
 func (m *machine) opNewObjEx() error {
 	if err := m.have(3); err != nil {
 		return err
@@ -44,7 +43,7 @@ func (m *machine) opNewObjEx() error {
 	if err != nil {
 		return err
 	}
-	return m.opaque(class, both, "called with named arguments: %s", takes) // it has no such instruction
+	return m.opaque(class, both, "called with named arguments: %s", takes) // torch does not have this opcode
 }
 
 // opObj calls the first value above the mark with the others.
@@ -64,9 +63,9 @@ func (m *machine) opObj() error {
 	return m.call(class, args, false)
 }
 
-// opInst names a class by two lines and calls it with the values above the
-// mark. CPython's unpickler in C looks for the mark first, the one in Python
-// imports the class first: so a scan names the class also without a mark.
+// opInst names a class by two lines and calls it with the values above the mark.
+// CPython's C unpickler looks for the mark first, its Python one imports the class first,
+// so a scan reports the class even without a mark.
 func (m *machine) opInst() error {
 	key, module, name, err := m.twoLines()
 	if err != nil {
@@ -93,9 +92,8 @@ func (m *machine) opInst() error {
 	return m.call(class, args, false)
 }
 
-// call stands for a call: nothing runs, the result is data that remembers what
-// was called. Only an allowed global may be called, with the arguments that it
-// takes.
+// call handles a call. Nothing runs: the result is data that holds callee and arguments.
+// Only an allowed global may be called, with arguments that it takes.
 func (m *machine) call(callee, args ref, isNew bool) error {
 	if m.g.kind(args) != KindTuple {
 		return m.unpacked(callee, args, isNew)
@@ -108,7 +106,7 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 	}
 	id := m.g.id(callee)
 	if id == NoID {
-		return m.opaque(callee, args, "called with %s", takes) // the name was refused
+		return m.opaque(callee, args, "called with %s", takes) // the name was refused already
 	}
 	signature := rules[id].call
 	if isNew {
@@ -135,18 +133,18 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 	return m.construct(id, callee, args)
 }
 
-// stanceOnCall is what PyTorch's restricted loader makes of arguments that we
-// do not know: it calls, and what comes of it is not ours to tell.
+// stanceOnCall returns what PyTorch's restricted loader does with arguments that we
+// refuse: it makes the call, whose result is not known here.
 func stanceOnCall(id ID) stance {
 	switch id {
 	case TorchDType, TorchQScheme, TorchStorage:
-		return refuses // these are no classes there
+		return refuses // torch does not have these as classes
 	}
 	return unsure
 }
 
-// unpacked is a call whose arguments are no tuple. The unpickler that is
-// written in Python, and PyTorch's, take anything that can be unpacked.
+// unpacked handles a call whose arguments are not a tuple. The Python unpicklers,
+// PyTorch's included, accept anything that can be unpacked.
 func (m *machine) unpacked(callee, args ref, isNew bool) error {
 	if m.computed(args) {
 		return m.opaque(callee, args, "called with arguments that are the %s", unsure)
@@ -177,8 +175,7 @@ func (m *machine) unpacked(callee, args ref, isNew bool) error {
 	return m.call(callee, tuple, isNew)
 }
 
-// opaque refuses a call. A scan goes on with a value of which nothing is known
-// but who made it.
+// opaque refuses a call. A scan continues with a value of which only the callee is known.
 func (m *machine) opaque(callee, args ref, why string, torch stance) error {
 	if err := m.refuse("call", callee, why, args, torch); err != nil {
 		return err
@@ -193,8 +190,7 @@ func (m *machine) opaque(callee, args ref, why string, torch stance) error {
 	return nil
 }
 
-// object pushes an object: a callee, its arguments, where it was made, and
-// room for a state.
+// object pushes an object: callee, arguments, offset, and room for a state.
 func (m *machine) object(callee, args ref) error {
 	if err := m.freeze(args); err != nil {
 		return err
@@ -213,7 +209,7 @@ func (m *machine) object(callee, args ref) error {
 	return m.pushNew(node{kind: KindObject, depth: depth, a: at, n: objSlots, size: t.size})
 }
 
-// construct pushes what a call that we make gives.
+// construct pushes the result of a call that makes plain data.
 func (m *machine) construct(id ID, callee, args ref) error {
 	n := m.g.node(args)
 	first, second := refAbsent, refAbsent
@@ -245,7 +241,7 @@ func (m *machine) construct(id ID, callee, args ref) error {
 	}
 }
 
-// opBuild gives a state to the value below it.
+// opBuild sets the state of the value below it.
 func (m *machine) opBuild() error {
 	if err := m.have(2); err != nil {
 		return err
@@ -255,7 +251,7 @@ func (m *machine) opBuild() error {
 	id := m.g.id(target)
 	switch kind := m.g.kind(target); {
 	case kind == KindGlobal:
-		id = NoID // a state of the class itself is never ours to give
+		id = NoID // a class itself never gets a state
 	case kind == KindObject, kind == KindPersistent:
 	case id == NoID || kind == KindSet || kind == KindBytes:
 		return m.misfit(target, "is given a state")
@@ -287,15 +283,15 @@ func (m *machine) opBuild() error {
 	return nil
 }
 
-// givesState reports a state that the value takes, and takes once.
+// givesState reports whether the value takes the state, which it may get once.
 func (m *machine) givesState(id ID, target, state ref) bool {
 	return id != NoID && m.g.state(target) == refAbsent && m.fits(rules[id].state, state, refAbsent) &&
 		(id != NumpyDType || m.dtypeFits(target, state)) && (id != NumpyReconstruct || m.isArrayVersion(state))
 }
 
-// stanceOnState is what PyTorch's restricted loader makes of a state that we
-// do not take. It updates the __dict__ of an OrderedDict and of what is of a
-// class on its list with any dict, and tries set_ on a tensor.
+// stanceOnState returns what PyTorch's restricted loader does with a state that we
+// refuse. It updates the __dict__ of an OrderedDict, and of instances of classes on its
+// list, with any dict, and calls set_ on a tensor.
 func (m *machine) stanceOnState(target, state ref) stance {
 	id := m.g.id(target)
 	switch m.g.kind(target) {
@@ -303,12 +299,12 @@ func (m *machine) stanceOnState(target, state ref) stance {
 		return refuses
 	case KindObject:
 		if own := m.g.global(target); own != nil && !takenByTorch(own.Module, own.Name) {
-			return takes // the name was refused
+			return takes // the name was refused already
 		}
 		return unsure
 	case KindDict:
 		if id == DefaultDict {
-			return takes // the name was refused
+			return takes // the name was refused already
 		}
 	}
 	if m.g.kind(state) == KindDict {
@@ -317,7 +313,7 @@ func (m *machine) stanceOnState(target, state ref) stance {
 	return unsure
 }
 
-// setState stores the state of a value, which takes it or not.
+// setState stores the state of a value; taken says whether the value accepts it.
 func (m *machine) setState(target, state ref, taken bool) error {
 	if err := m.changes(target, []ref{state}); err != nil {
 		return err
@@ -334,7 +330,7 @@ func (m *machine) setState(target, state ref, taken bool) error {
 	return m.setAttr(target, a, has)
 }
 
-// attrCost is what an entry of the map of attributes costs.
+// attrCost is the size of an entry in the map of attributes.
 const attrCost = 64
 
 func (m *machine) setAttr(r ref, a attr, has bool) error {
@@ -350,8 +346,8 @@ func (m *machine) setAttr(r ref, a attr, has bool) error {
 	return nil
 }
 
-// change is APPEND, SETITEM or ADDITEMS on what is not ours to change: a call
-// of a method, once a loader runs it.
+// change handles APPEND, SETITEM or ADDITEMS on a value that is not a container of ours,
+// which in a loader calls a method.
 func (m *machine) change(target ref, items []ref, why string) error {
 	if err := m.refuse("change", target, why, refAbsent, refuses); err != nil {
 		return err

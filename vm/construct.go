@@ -7,11 +7,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// copySteps is what an element costs that a call copies from one container to
-// another: a file can ask for that with few bytes.
+// copySteps is the cost of copying an element between containers, which a file can ask
+// for with few bytes.
 const copySteps = 4
 
-// The classes of containers by kind; the first is the plain one.
+// classes are the classes of containers by kind, the plain one first.
 var classes = [...][4]ID{
 	KindBytes: {NoID, ByteArray},
 	KindList:  {NoID, Deque},
@@ -19,7 +19,7 @@ var classes = [...][4]ID{
 	KindSet:   {NoID, FrozenSet},
 }
 
-// The same, as flags by class.
+// classFlags are the same as flags, by class.
 var classFlags = [...]uint8{
 	OrderedDict: 1 << flagShift,
 	Counter:     2 << flagShift,
@@ -30,8 +30,8 @@ var classFlags = [...]uint8{
 	ByteArray:   1 << flagShift,
 }
 
-// pushContainer pushes an empty container, with the attribute that its class keeps beside the
-// elements.
+// pushContainer pushes an empty container, with the attribute that its class has besides
+// the elements.
 func (m *machine) pushContainer(n node, extra ref) (ref, error) {
 	r, err := m.add(n)
 	if err != nil {
@@ -66,7 +66,7 @@ func (m *machine) fill(r, from ref) error {
 		if n.kind == KindDict {
 			pair = [2]ref{m.g.elem(n.a + 2*i), m.g.elem(n.a + 2*i + 1)}
 		} else if !m.pair(&pair, m.g.elem(n.a+i)) {
-			m.doubt = true // Python takes a text of two characters, for one
+			m.doubt = true // Python accepts a text of two characters as a pair
 			return wire.ErrSyntax.By("pickle.entry").With("an entry that is not a pair")
 		}
 		if err := m.setItems(r, pair[:]); err != nil {
@@ -90,7 +90,7 @@ func (m *machine) pair(to *[2]ref, r ref) bool {
 	return true
 }
 
-// newSequence pushes a deque, set or frozenset of the elements of a container.
+// newSequence pushes a deque, set or frozenset with the elements of a container.
 func (m *machine) newSequence(kind Kind, id ID, from, extra ref) error {
 	flags := classFlags[id]
 	if id != FrozenSet {
@@ -123,8 +123,8 @@ func (m *machine) newSequence(kind Kind, id ID, from, extra ref) error {
 	return nil
 }
 
-// newByteArray pushes a bytearray: empty, of bytes, or of a text in Latin-1 as
-// Python 2 wrote it.
+// newByteArray pushes a bytearray: empty, of bytes, or of a Latin-1 text as Python 2
+// wrote it.
 func (m *machine) newByteArray(from ref) error {
 	const flags = 1<<flagShift | flagNoHash
 	if from == refAbsent {
@@ -137,7 +137,7 @@ func (m *machine) newByteArray(from ref) error {
 	return m.pushNew(node{kind: KindBytes, flags: n.flags&flagSide | flags, a: n.a, n: n.n, size: n.size})
 }
 
-// isLatin1 and isUTF8 are what picklers call the two codecs.
+// isLatin1 and isUTF8 report whether a name is one that picklers use for the codec.
 func isLatin1(codec string) bool { return codec == "latin1" || codec == "latin-1" }
 func isUTF8(codec string) bool   { return codec == "utf-8" || codec == "utf8" }
 
@@ -155,20 +155,20 @@ func (m *machine) encode(from, codec ref) error {
 	return m.sameBytes(from, 0)
 }
 
-// reads charges a look at every byte of a text.
+// reads charges for reading every byte of a text.
 func (m *machine) reads(text ref) error {
 	m.cost += int64(m.g.node(text).n / 16)
 	return m.settle()
 }
 
-// sameBytes pushes bytes that are those of a text.
+// sameBytes pushes the bytes of a text.
 func (m *machine) sameBytes(from ref, flags uint8) error {
 	n := *m.g.node(from)
 	m.nested(m.g.text(from))
 	return m.pushNew(node{kind: KindBytes, flags: n.flags&flagSide | flags, a: n.a, n: n.n, size: n.size})
 }
 
-// latin1 pushes the bytes of a text of characters below 256.
+// latin1 pushes the Latin-1 bytes of a text.
 func (m *machine) latin1(from ref, flags uint8) error {
 	s := m.g.text(from)
 	if err := m.reads(from); err != nil {
@@ -183,7 +183,7 @@ func (m *machine) latin1(from ref, flags uint8) error {
 	var out strings.Builder
 	out.Grow(len(s))
 	for _, r := range s {
-		if r > 0xff { // also the mark of a lone surrogate
+		if r > 0xff { // or a lone surrogate, which decodes to U+FFFD
 			return wire.ErrText.By("pickle.latin1").With("a character that Latin-1 does not have")
 		}
 		out.WriteByte(byte(r))

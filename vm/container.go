@@ -11,8 +11,8 @@ import (
 // saturated is the size of a tree that is too large to count.
 const saturated = math.MaxUint32
 
-// opMark opens a mark. A value is made of what stands above each, so that open
-// marks are levels of nesting.
+// opMark opens a mark. Values are made of what is above a mark, so open marks are levels
+// of nesting.
 func (m *machine) opMark() error {
 	if len(m.marks) >= int(m.maxDepth) {
 		return &limits.Error{Axis: limits.Depth, Want: int64(len(m.marks)) + 1, Left: int64(m.maxDepth)}
@@ -29,14 +29,14 @@ func (m *machine) opMark() error {
 	return nil
 }
 
-// A trunk is what a container learns of its elements.
+// A trunk is what a container needs to know about its elements.
 type trunk struct {
 	depth  uint16
 	size   uint32
 	noHash uint8
 }
 
-// absorb notes that something refers to the items now.
+// absorb updates a trunk with items, and marks them as referenced.
 func (m *machine) absorb(t *trunk, items []ref) {
 	for _, r := range items {
 		if r >= inline {
@@ -59,7 +59,7 @@ func satAdd(a, b uint32) uint32 {
 	return sum
 }
 
-// deeper is the depth of what holds elements of depth d.
+// deeper returns the depth of a container whose elements have depth d.
 func (m *machine) deeper(d uint16) (uint16, error) {
 	if d >= m.maxDepth {
 		return 0, &limits.Error{Axis: limits.Depth, Want: int64(d) + 1, Left: int64(m.maxDepth)}
@@ -67,7 +67,7 @@ func (m *machine) deeper(d uint16) (uint16, error) {
 	return d + 1, nil
 }
 
-// store copies the items to a run of room elements and returns its beginning.
+// store copies items to a run with room elements and returns its start.
 func (m *machine) store(items []ref, room int) (uint32, error) {
 	at, err := m.g.elems.reserve(&m.work, room)
 	if err != nil {
@@ -77,7 +77,7 @@ func (m *machine) store(items []ref, room int) (uint32, error) {
 	return at, nil
 }
 
-// sequence makes a tuple of the items.
+// sequence makes a tuple of items.
 func (m *machine) sequence(items []ref) (ref, error) {
 	if len(items) == 0 {
 		return refEmpty, nil
@@ -113,7 +113,7 @@ func (m *machine) opTuple1() error { return m.fold(1) }
 func (m *machine) opTuple2() error { return m.fold(2) }
 func (m *machine) opTuple3() error { return m.fold(3) }
 
-// fold makes a tuple of the n values on top.
+// fold makes a tuple of the n top values.
 func (m *machine) fold(n int) error {
 	if err := m.have(n); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (m *machine) fold(n int) error {
 	return nil
 }
 
-// An empty container refers to no run of elements yet.
+// empty pushes an empty container, which has no run of elements yet.
 func (m *machine) empty(kind Kind, flags uint8) error {
 	return m.pushNew(node{kind: kind, flags: flags, depth: 1, size: 1})
 }
@@ -181,7 +181,7 @@ func (m *machine) opFrozenSet() error {
 	return m.push(r)
 }
 
-// roomFor is how many elements a run of n has room for: runs that grow double.
+// roomFor returns the capacity of a run of n elements. Growing runs double.
 func roomFor(n int) int {
 	if n <= 4 {
 		return 4 * min(n, 1)
@@ -189,8 +189,8 @@ func roomFor(n int) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// grown makes room for more elements behind the have of a run that begins at
-// a, and returns where the run begins now.
+// grown makes room for more elements after the have elements of the run at a, and returns
+// the start of the run, which may have moved.
 func (m *machine) grown(a uint32, have, more int) (uint32, error) {
 	old, want := roomFor(have), roomFor(have+more)
 	if want == old {
@@ -208,8 +208,8 @@ func (m *machine) grown(a uint32, have, more int) (uint32, error) {
 	return at, nil
 }
 
-// changes notes that a container takes items in. A container that something
-// refers to already makes what refers to it larger and deeper than it said.
+// changes prepares a container for new items. If something already refers to the
+// container, the recorded depth and size of that become too small.
 func (m *machine) changes(r ref, items []ref) error {
 	if len(items) == 0 {
 		return nil
@@ -248,8 +248,8 @@ func (m *machine) extend(r ref, items []ref) error {
 	return m.bounded(r, n)
 }
 
-// bounded asks that a deque holds no more than its maxlen: Python would drop
-// the first ones.
+// bounded checks that a deque has no more elements than its maxlen; Python would drop the
+// first ones.
 func (m *machine) bounded(r ref, n *node) error {
 	if n.flags&flagClass == 0 {
 		return nil
@@ -267,7 +267,7 @@ func (m *machine) opAppend() error {
 	at := len(m.stack) - 1
 	items := m.stack[at:]
 	m.stack = m.stack[:at]
-	// Nearly always it is a list, and nothing has to move.
+	// Fast path: nearly always it is a list with room.
 	if list := m.top(); list < inline {
 		n := m.g.node(list)
 		if n.kind == KindList && n.flags&flagClass == 0 && n.n > 4 && n.n&(n.n-1) != 0 {
@@ -282,7 +282,8 @@ func (m *machine) opAppend() error {
 	return m.append(items)
 }
 
-// itemsOf takes what lies above the mark; a value to which it is given lies below.
+// itemsOf takes the values above the mark, and checks that there is a value below it to
+// receive them.
 func (m *machine) itemsOf() ([]ref, error) {
 	items, err := m.popMark()
 	if err != nil {
@@ -299,7 +300,7 @@ func (m *machine) opAppends() error {
 	return m.append(items)
 }
 
-// append gives items to the value on top.
+// append appends items to the top value.
 func (m *machine) append(items []ref) error {
 	target := m.top()
 	switch m.g.kind(target) {
@@ -333,7 +334,7 @@ func (m *machine) opSetItems() error {
 	return m.assign(items)
 }
 
-// assign gives entries to the value on top.
+// assign sets entries of the top value.
 func (m *machine) assign(items []ref) error {
 	target := m.top()
 	switch m.g.kind(target) {
@@ -365,7 +366,7 @@ func (m *machine) opAddItems() error {
 	}
 }
 
-// misfit is an instruction that no loader can follow.
+// misfit handles an instruction that no loader can execute on this value.
 func (m *machine) misfit(target ref, does string) error {
 	return wire.ErrSyntax.By("pickle.misfit").With("a value of kind %v %s", m.g.kind(target), does)
 }

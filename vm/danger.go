@@ -2,8 +2,8 @@ package vm
 
 import "strings"
 
-// A hazard is a module, or a few names of it, that does more than hold data.
-// An empty list of names is the whole module with its submodules.
+// A hazard is a module, or some of its names, that does more than hold data. An empty
+// list of names means the whole module with its submodules.
 type hazard struct {
 	module, names, reason string
 }
@@ -21,9 +21,9 @@ const (
 	endsProcess  = "ends or stops the process"
 )
 
-// What is known to be dangerous, from the advisories of picklescan, fickling,
-// modelscan, modelaudit and PyTorch up to 2026. It only gives refusals a
-// reason: what is on no list is refused as well.
+// hazards are known dangerous names, from the advisories of picklescan, fickling,
+// modelscan, modelaudit and PyTorch up to 2026. They only give refusals a reason: names
+// on no list are refused as well.
 var hazards = [...]hazard{
 	{"os", "", runsCommands},
 	{"posix", "", runsCommands},
@@ -179,7 +179,7 @@ var hazards = [...]hazard{
 	{"nturl2path", "", touchesFiles},
 }
 
-// danger says why a global is dangerous, or nothing.
+// danger returns why a global is dangerous, or "".
 func danger(module, name string) string {
 	switch {
 	case module == computedModule && name == computedName:
@@ -200,7 +200,7 @@ func danger(module, name string) string {
 	return ""
 }
 
-// within reports a module or one of its submodules.
+// within reports whether module is root or one of its submodules.
 func within(module, root string) bool {
 	return module == root || len(module) > len(root) && module[len(root)] == '.' && module[:len(root)] == root
 }

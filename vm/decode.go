@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// maxPickle is the largest pickle: offsets are 31 bits. A gibibyte of
-	// opcodes is far more than any checkpoint has; bodies lie outside.
+	// maxPickle is the largest pickle, since offsets have 31 bits. Checkpoints have far
+	// less than a gibibyte of opcodes; tensor bodies are outside.
 	maxPickle = 1<<31 - 1
-	// firstRead is how much is read where the length of a pickle is not known.
+	// firstRead is the first read of a pickle of unknown length.
 	firstRead = 4 << 10
 	// readChunk is the size of one read.
 	readChunk = 64 << 10
 )
 
-// A source is the pickle's bytes, read as far as the machine has come. They
-// are kept as one string, so that texts can refer to them.
+// A source is the bytes of the pickle that have been read. They are one string, so that
+// texts can refer to them.
 type source struct {
 	r         io.ReaderAt
 	base, end int64 // in the file
 	text      *strings.Builder
-	room      int64 // bytes that were charged for text
+	room      int64 // bytes charged for text
 }
 
 // load makes at least n bytes available, n <= end-base. When whole is set, all
@@ -64,7 +64,7 @@ func (s *source) fill(w *limits.Workspace, want int64) error {
 	return nil
 }
 
-// need asks for n bytes of operand.
+// need checks that n bytes of operand are available.
 func (m *machine) need(n int) error {
 	if n <= m.lim-m.pos {
 		return nil
@@ -72,8 +72,8 @@ func (m *machine) need(n int) error {
 	return m.more(uint64(n))
 }
 
-// more is need where the bytes are not there at once: they cross the end of
-// the frame, are not read yet, or are not in the file.
+// more is the slow path of need: the bytes cross the end of the frame, are not read yet,
+// or are not in the file.
 func (m *machine) more(n uint64) error {
 	if m.frame != 0 && n > uint64(m.frame-m.pos) {
 		if err := m.strict(errFrameCrossed, "the instruction crosses the end of its frame", refAbsent); err != nil {
@@ -93,7 +93,7 @@ func (m *machine) more(n uint64) error {
 	return nil
 }
 
-// load reads on until n bytes of the pickle are there.
+// load reads until n bytes of the pickle are available.
 func (m *machine) load(n int64) error {
 	if err := m.in.load(m.b, &m.work, n, m.whole); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (m *machine) u64() (uint64, error) {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56, nil
 }
 
-// data moves past n bytes of payload and returns where they begin.
+// data skips n bytes of payload and returns their offset.
 func (m *machine) data(n uint64) (off int, err error) {
 	if n > uint64(m.lim-m.pos) {
 		if err := m.more(n); err != nil {
@@ -161,8 +161,8 @@ func (m *machine) data(n uint64) (off int, err error) {
 	return off, nil
 }
 
-// line moves past a line and returns where it is, without its newline. A line
-// ends with the file at the latest: then it is truncated.
+// line skips a line and returns its range, without the newline. If there is none before
+// the end of the file, it is truncated.
 func (m *machine) line() (off, end int, err error) {
 	for seen := m.pos; ; {
 		if i := strings.IndexByte(m.src[seen:m.lim], '\n'); i >= 0 {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// The types of devices: those of PyTorch (c10/core/DeviceType.cpp of 2.15), and
-// what backends call themselves that register as its "privateuseone".
+// deviceTypes are the device types of PyTorch (c10/core/DeviceType.cpp of 2.15) and of
+// backends that register as its "privateuseone".
 const deviceTypes = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone npu mlu musa gcu"
 
-// maxDevice is the highest number that PyTorch does not wrap around.
+// maxDevice is the highest index that PyTorch does not wrap around.
 const maxDevice = 127
 
-// Device reads the name of a device as PyTorch does: a type, and perhaps a number
-// behind a colon.
+// Device parses a device name as PyTorch does: a type, optionally with a colon and an
+// index.
 func Device(name string) (kind string, numbered, ok bool) {
 	kind, number, numbered := strings.Cut(name, ":")
 	if !hasName(deviceTypes, kind) {
@@ -28,7 +28,8 @@ func Device(name string) (kind string, numbered, ok bool) {
 	return kind, numbered, true
 }
 
-// isDevice reports arguments, of the right types, that torch.device takes.
+// isDevice reports whether torch.device takes these arguments, which have the right
+// types.
 func (m *machine) isDevice(args ref) bool {
 	n := m.g.node(args)
 	_, numbered, ok := Device(m.g.text(m.g.elem(n.a)))

@@ -5,14 +5,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// smallTable is how many keys are compared one by one before a table is made.
+// smallTable is the number of keys from which a hash table is made.
 const smallTable = 16
 
-// tableCost is what an entry of the map of tables costs, with the struct.
+// tableCost is the size of an entry in the map of tables, with the struct.
 const tableCost = 128
 
-// A table finds keys of one dict, or elements of one set, by their hash. The
-// hash is seeded: no choice of keys makes a table slow.
+// A table finds the keys of a dict, or the elements of a set, by hash. The hash is
+// seeded, so that no choice of keys makes it slow.
 type table struct {
 	slots []uint64 // 0, or the upper half of the hash and the index of the key + 1
 	count int
@@ -34,8 +34,8 @@ func (m *machine) setItems(r ref, items []ref) error {
 	return nil
 }
 
-// setItem sets one entry. A key that is there already is refused: no pickler
-// writes one twice, and what a file hides behind the last value nobody sees.
+// setItem sets one entry. A duplicate key is refused: no pickler writes one, and it would
+// hide the first value from readers.
 func (m *machine) setItem(r, key, value ref) error {
 	n := m.g.node(r)
 	at, found, err := m.findKey(r, n, key, 2)
@@ -95,13 +95,14 @@ func (m *machine) addItem(r, item ref) error {
 	return nil
 }
 
-// findKey looks for a key among the keys of a container, which are stride
-// elements apart, and enters it in the table as the next one if it is new.
+// findKey looks for a key among the keys of a container, which are stride elements apart.
+// A new key is added to the table as the next one.
 func (m *machine) findKey(r ref, n *node, key ref, stride uint32) (at uint32, found bool, err error) {
 	if err := m.keyed(key); err != nil {
 		return 0, false, err
 	}
-	// Tuples are compared by hash alone: one by one, each would be walked many times.
+	// Tuples are only compared by hash, since comparing with each would walk them many
+	// times.
 	if n.n < smallTable && m.tables[uint32(r)] == nil && m.g.kind(key) != KindTuple {
 		for i := range n.n {
 			if equal, err := m.same(m.g.elem(n.a+i*stride), key); err != nil || equal {
@@ -170,11 +171,11 @@ func (m *machine) table(r ref, n *node, stride uint32) (*table, error) {
 	return t, nil
 }
 
-// indexMask is the half of a slot that is an index. The other one is all of
-// the hash that a table uses, so that growing asks for no hash again.
+// indexMask is the index half of a slot. The other half is all of the hash that a table
+// uses, so that growing needs no hashing.
 const indexMask = 1<<32 - 1
 
-// enter puts a slot where it belongs; its key is in no other.
+// enter puts a slot in its place; its key is not in the table.
 func (t *table) enter(s uint64) {
 	mask := uint64(len(t.slots) - 1)
 	i := s >> 32 & mask
@@ -184,7 +185,7 @@ func (t *table) enter(s uint64) {
 	t.slots[i] = s
 }
 
-// slot finds the slot of a key: its own, or the free one where it belongs.
+// slot returns the position of a key, or the free position where it belongs.
 func (m *machine) slot(t *table, n *node, key ref, hash uint64, stride uint32) (uint64, error) {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash >> 32 & mask; ; i = (i + 1) & mask {

@@ -14,22 +14,22 @@ type Line struct {
 	Op    string
 	Depth int    // values on the stack after the instruction
 	Marks int    // open marks after it
-	Text  string // operand, what the memo holds, or what was made; one line, cut
-	Bad   bool   // the instruction asks for what we do not do
+	Text  string // operand, memo entry, or result; one line, cut
+	Bad   bool   // the instruction asks for something that is refused
 }
 
 // String is the line as a person reads it.
 func (l Line) String() string { return string(l.Append(nil)) }
 
-// The columns of a line: how wide the place and the depth are, right-aligned, and the
-// name of the instruction.
+// The columns of a line: widths of offset and depth, right-aligned, and of the name of
+// the instruction.
 const (
 	offColumn   = 8
 	depthColumn = 3
 	opColumn    = 16
 )
 
-// Append appends what String gives. A small pickle may have millions of lines.
+// Append appends the line. A small pickle may have millions of lines.
 func (l Line) Append(out []byte) []byte {
 	var num [24]byte
 	out = right(out, strconv.AppendInt(append(num[:0], "0x"...), l.Off, 16), offColumn)
@@ -46,7 +46,7 @@ func (l Line) Append(out []byte) []byte {
 	return append(append(out, ' '), l.Text...)
 }
 
-// right appends a number, aligned to the right of a column.
+// right appends a number, right-aligned in a column.
 func right(out, number []byte, column int) []byte {
 	for n := len(number); n < column; n++ {
 		out = append(out, ' ')
@@ -54,7 +54,7 @@ func right(out, number []byte, column int) []byte {
 	return append(out, number...)
 }
 
-// Writing a line costs more than running its instruction, and is paid by the batch.
+// Writing a line costs more steps than its instruction. They are charged in batches.
 const (
 	lineSteps = 4
 	lineBatch = limits.StepBatch / lineSteps
@@ -102,7 +102,7 @@ func disassemble(b *limits.Budget, r io.ReaderAt, off, end int64, as reading) it
 
 func (m *machine) refusals() int { return len(m.verdicts.safe.Reasons) + m.verdicts.safe.More }
 
-// explain says what the instruction did, in the words of its operand.
+// explain says what the instruction did, in terms of its operand.
 func (m *machine) explain() string {
 	operand := m.src[m.op+1 : m.pos]
 	switch m.name() {
@@ -127,7 +127,7 @@ func (m *machine) explain() string {
 	return cut(m.g.show(m.top()), showBytes)
 }
 
-// memoText is an index of the memo and what it holds.
+// memoText returns an index of the memo with its value.
 func (m *machine) memoText(index string) string {
 	return "memo " + index + ": " + m.g.show(m.top())
 }

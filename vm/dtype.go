@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// What numpy.dtype.__setstate__ is given describes memory that NumPy reads
-// without a further look: fields beyond the end of an element, or flags that make
-// bytes into pointers. (2.4.6 takes both.) Of other states it says that it cannot
-// read them, or leaves them out. So a state must be one that NumPy itself would
-// write: numpy/_core/src/multiarray/descriptor.c.
+// The state of a numpy.dtype describes memory that NumPy reads without further checks:
+// fields beyond the end of an element, or flags that turn bytes into pointers (2.4.6
+// accepts both). NumPy rejects or ignores parts of other states. So only states that
+// NumPy itself would write are accepted: numpy/_core/src/multiarray/descriptor.c.
 
 // The parts of a state.
 const (
@@ -24,14 +23,14 @@ const (
 	dtypeMeta
 )
 
-// The flags of a dtype without objects. The others are of references and pointers.
+// The flags of a dtype without objects. Other flags mean references and pointers.
 const (
-	needsInit     = 0x08 // of U, and of what holds one
-	needsPyAPI    = 0x10 // of structures, since NumPy 1.7
+	needsInit     = 0x08 // for U, and for types with a U inside
+	needsPyAPI    = 0x10 // for structures, since NumPy 1.7
 	alignedStruct = 0x80
 )
 
-// isDTypeState reports what numpy.dtype.__setstate__ takes: version, order,
+// isDTypeState reports whether r is a state for numpy.dtype.__setstate__: version, order,
 // subarray, names, fields, size, alignment, flags and metadata.
 func (m *machine) isDTypeState(n *node) bool {
 	part := func(i uint32) ref { return m.g.elem(n.a + i) }
@@ -54,13 +53,13 @@ func (m *machine) isDTypeState(n *node) bool {
 		(part(dtypeFields) == refNone || m.isFields(part(dtypeFields)))
 }
 
-// isSubarray reports (dtype, shape).
+// isSubarray reports whether r is (dtype, shape).
 func (m *machine) isSubarray(r ref) bool {
 	return m.g.kind(r) == KindTuple &&
 		(m.takesOne("JI", m.g.node(r)) || m.takesOne("Ji", m.g.node(r)))
 }
 
-// isFields reports {name: (dtype, offset[, title])}.
+// isFields reports whether r is {name: (dtype, offset[, title])}.
 func (m *machine) isFields(r ref) bool {
 	if m.g.kind(r) != KindDict || m.g.id(r) != NoID {
 		return false
@@ -77,8 +76,8 @@ func (m *machine) isFields(r ref) bool {
 	return true
 }
 
-// dtypeFits reports a state, of the right types, that describes a dtype as its
-// code does: of that size and order, and with every field inside.
+// dtypeFits reports whether a state of the right types describes a dtype as its code
+// does: with that size and order, and every field inside.
 func (m *machine) dtypeFits(dtype, state ref) bool {
 	size, code, ok := m.codeSize(dtype)
 	n := m.g.node(state)
@@ -111,8 +110,9 @@ func (m *machine) dtypeFits(dtype, state ref) bool {
 	}
 }
 
-// orderFits reports the mark that NumPy writes: of more than one byte, that of the
-// machine which wrote it. It takes "=" too, which says nothing on another machine.
+// orderFits reports whether order is the mark that NumPy writes: for more than one byte,
+// that of the writing machine. NumPy also accepts "=", which is ambiguous on another
+// machine.
 func (m *machine) orderFits(order string, code byte, size uint64) bool {
 	if code == 'S' || code == 'V' || size == 1 {
 		return order == "|"
@@ -120,7 +120,7 @@ func (m *machine) orderFits(order string, code byte, size uint64) bool {
 	return order == "<" || order == ">"
 }
 
-// metaFits reports metadata: of types of time with their unit, of others a dict.
+// metaFits checks metadata: the unit for types of time, a dict for others.
 func (m *machine) metaFits(n *node, code byte) bool {
 	isTime := code == 'm' || code == 'M'
 	if n.n == dtypeMeta {
@@ -133,8 +133,8 @@ func (m *machine) metaFits(n *node, code byte) bool {
 	return m.g.kind(meta) == KindDict
 }
 
-// isTimeUnit reports (metadata, (unit, number, 1, 1)), which NumPy pickles of types
-// of time.
+// isTimeUnit reports whether r is (metadata, (unit, number, 1, 1)), which NumPy pickles
+// for types of time.
 func (m *machine) isTimeUnit(r ref) bool {
 	n := m.g.node(r)
 	if n.n != 2 || m.g.kind(m.g.elem(n.a+1)) != KindTuple {
@@ -156,7 +156,7 @@ func (m *machine) isTimeUnit(r ref) bool {
 // timeUnits are NumPy's: numpy/_core/src/multiarray/datetime.c.
 const timeUnits = " Y M W D h m s ms us \u03bcs ns ps fs as generic "
 
-// subarrayFits reports (dtype, shape) that has just the size of the element.
+// subarrayFits reports whether r is (dtype, shape) with exactly the size of the element.
 func (m *machine) subarrayFits(r ref, size uint64) bool {
 	if r == refNone {
 		return true
@@ -175,15 +175,15 @@ func (m *machine) subarrayFits(r ref, size uint64) bool {
 	return ok && all*count == size
 }
 
-// isSubarrayType reports a dtype of subarrays, which no array has: NumPy makes their
-// shape a part of its own.
+// isSubarrayType reports whether dtype is of subarrays. No array has such a dtype: NumPy
+// makes their shape part of its own.
 func (m *machine) isSubarrayType(dtype ref) bool {
 	state := m.g.state(dtype)
 	return state != refAbsent && m.g.kind(state) == KindTuple && m.g.node(state).n > dtypeSubarray &&
 		m.arg(state, dtypeSubarray) != refNone
 }
 
-// fieldsFit reports fields that lie inside of an element.
+// fieldsFit reports whether all fields are inside an element.
 func (m *machine) fieldsFit(r ref, size uint64) bool {
 	n := m.g.node(r)
 	m.cost += int64(n.n)
@@ -198,12 +198,12 @@ func (m *machine) fieldsFit(r ref, size uint64) bool {
 	return true
 }
 
-// fewFields is how many fields are looked up in any order: Python 2 wrote dicts
-// by their hashes.
+// fewFields is the number of fields up to which they may be in any order, as Python 2
+// wrote them.
 const fewFields = 128
 
-// namesFit reports names that are those of the fields, each once. A field with a
-// title stands in the dict under that too.
+// namesFit reports whether names are those of the fields, each once. A field with a title
+// is in the dict under the title too.
 func (m *machine) namesFit(names, fields ref) bool {
 	n, f := m.g.node(names), m.g.node(fields)
 	m.cost += int64(n.n)

@@ -6,11 +6,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Format is what errors of this package call the format.
+// Format is the format of this package's errors.
 const Format = "pickle"
 
-// A Forbidden error is a global outside the allowlist, a call that we do not
-// make, or a change of something that is not ours to change.
+// A Forbidden error is a global outside the allowlist, a call that is not made, or a
+// change of a value that may not be changed.
 type Forbidden struct {
 	Module, Name string
 	Off          int64
@@ -33,13 +33,14 @@ func (e *Forbidden) text() string {
 	return s.String()
 }
 
-// Class makes this the class forbidden.
+// Class returns wire.Forbidden.
 func (e *Forbidden) Class() wire.Class { return wire.Forbidden }
 
 // Unwrap makes errors.Is(err, wire.ErrForbidden) true.
 func (e *Forbidden) Unwrap() error { return wire.ErrForbidden }
 
-// A Note is something a person should know about a pickle. The code is stable.
+// A Note is something unusual about a pickle that a person should know. The code is
+// stable.
 type Note struct {
 	Code string // "pickle.nested"
 	Off  int64

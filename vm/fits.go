@@ -2,7 +2,7 @@ package vm
 
 import "strings"
 
-// takes reports whether a tuple of arguments follows a signature.
+// takes reports whether a tuple of arguments matches a signature.
 func (m *machine) takes(signature string, args ref) bool {
 	if signature == "-" {
 		return false
@@ -37,7 +37,7 @@ func (m *machine) takesOne(signature string, args *node) bool {
 		if !m.fits(signature[:1], arg, prev) {
 			return false
 		}
-		if signature[0] != 'C' { // the class stands between a function and its arguments
+		if signature[0] != 'C' { // the class is between a function and its arguments
 			prev = arg
 		}
 		signature = signature[1:]
@@ -54,8 +54,8 @@ func (m *machine) takesAll(letter byte, args *node, from uint32) bool {
 	return true
 }
 
-// fits reports whether a value is of the sort that a letter stands for; prev
-// is the argument before it. An empty letter takes nothing.
+// fits reports whether a value is of the kind that a letter stands for; prev is the
+// argument before it. An empty letter takes nothing.
 func (m *machine) fits(letter string, r, prev ref) bool {
 	if letter == "" {
 		return false
@@ -86,7 +86,7 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 		return m.isBytes(r)
 	case 'x': // bytes; Python 2 wrote them as str
 		return m.isBytes(r) || kind == KindText
-	case 'e': // what a container is made of
+	case 'e': // the elements of a container
 		return kind == KindList || kind == KindTuple || kind == KindDict || kind == KindSet
 	case 'E':
 		return kind == KindDict || kind == KindList
@@ -99,14 +99,14 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 
 // fitsState has the letters of states and of the globals that make plain data.
 func (m *machine) fitsState(letter byte, r, prev ref, kind Kind) bool {
-	if letter == 'I' { // most often: the shape of a tensor
+	if letter == 'I' { // the most frequent one: the shape of a tensor
 		return m.isInts(r)
 	}
 	object, global, id := kind == KindObject, kind == KindGlobal, m.g.id(r)
 	switch letter {
-	case 'k', 'g': // what a tensor is called with may be None
+	case 'k', 'g': // None is accepted as well
 		return kind == KindDict || letter == 'g' && r == refNone
-	case 'h': // hooks: torch writes none, and calls those that are there
+	case 'h': // hooks: torch writes none, and calls any that are there
 		return r == refNone || kind == KindDict && m.g.node(r).n == 0
 	case 'A':
 		return kind == KindDict && m.attributes(r, ownedByDicts)
@@ -114,9 +114,9 @@ func (m *machine) fitsState(letter byte, r, prev ref, kind Kind) bool {
 		return kind == KindDict && m.attributes(r, ownedByNamespaces)
 	case 's':
 		return m.isState(r)
-	case 'F': // what makes the missing values of a defaultdict
+	case 'F': // the factory of a defaultdict
 		return r == refNone || global && (id >= OrderedDict && id <= ByteArray || id == BytesType || id == PlainType)
-	case 'G': // object makes one, which a SimpleNamespace asks to do itself
+	case 'G': // object, which the state of a SimpleNamespace refers to
 		return global && id == Namespace && m.g.global(r).Module == "argparse"
 	case 'c':
 		return global && id == PlainType && m.g.global(r).Name == "object"
@@ -187,7 +187,7 @@ func (m *machine) fitsNumpy(letter byte, r ref, kind Kind, id ID) bool {
 	panic("internal error: no letter of a signature: " + string(letter))
 }
 
-// isTensor reports calls that give a tensor.
+// isTensor reports whether calls of a global give a tensor.
 func isTensor(id ID) bool {
 	return isRebuild(id) || id == TorchParameter || id == TorchTensor
 }
@@ -199,11 +199,11 @@ func (g *Graph) isInt64(r ref) bool {
 	return ok
 }
 
-// isBytes reports bytes that are no bytearray.
+// isBytes reports whether r is bytes and not a bytearray.
 func (m *machine) isBytes(r ref) bool { return m.g.kind(r) == KindBytes && m.g.id(r) != ByteArray }
 
-// all reports whether every element of a tuple, list or set passes. The list
-// may be longer now than when the memo replayed it, so looking costs steps.
+// all reports whether every element of a tuple, list or set passes. The list may have
+// grown since the memo replayed it, so each check is charged.
 func (m *machine) all(r ref, pass func(ref) bool) bool {
 	n := m.g.node(r)
 	m.cost += int64(n.n)
@@ -215,7 +215,7 @@ func (m *machine) all(r ref, pass func(ref) bool) bool {
 	return true
 }
 
-// isInts reports a tuple, list or torch.Size of integers.
+// isInts reports whether r is a tuple, list or torch.Size of integers.
 func (m *machine) isInts(r ref) bool {
 	switch m.g.kind(r) {
 	case KindTuple, KindList:
@@ -226,9 +226,9 @@ func (m *machine) isInts(r ref) bool {
 	return false
 }
 
-// attributes reports a dict whose keys are names that a person might give: a name
-// with two underscores belongs to Python, and one that the class has already would
-// stand for its method, or set what the object is made of.
+// attributes reports whether r is a dict of harmless attribute names. Names with two
+// leading underscores belong to Python, and names that the class has already (owned)
+// would replace a method or an internal attribute.
 func (m *machine) attributes(r ref, owned string) bool {
 	n := m.g.node(r)
 	m.cost += int64(n.n)
@@ -241,8 +241,8 @@ func (m *machine) attributes(r ref, owned string) bool {
 	return true
 }
 
-// isState reports the state of a tensor: attributes, or None, or a pair of one and
-// the other.
+// isState reports whether r is the state of a tensor: attributes or None, or a pair of
+// these.
 func (m *machine) isState(r ref) bool {
 	if m.g.kind(r) != KindTuple {
 		return m.isStatePart(r)
@@ -259,10 +259,10 @@ func (m *machine) isStatePart(r ref) bool {
 	return r == refNone || m.g.kind(r) == KindDict && m.attributes(r, ownedByTensors)
 }
 
-// isNothing reports None and an empty dict.
+// isNothing reports whether r is None or an empty dict.
 func (m *machine) isNothing(r ref) bool { return r == refNone || m.g.node(r).n == 0 }
 
-// isQuantizer reports (scheme, scale, zero point) or (scheme, scales, zero
+// isQuantizer reports whether r is (scheme, scale, zero point) or (scheme, scales, zero
 // points, axis).
 func (m *machine) isQuantizer(r ref) bool {
 	n := m.g.node(r)

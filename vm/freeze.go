@@ -4,15 +4,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A call looks at its arguments when it is made, and BUILD at its state; this
-// package looks at them when the caller asks, after the last instruction. Both see
-// the same only if nothing of them changes in between. So what a call, a state or
-// a key refers to is frozen, with all that hangs on it: a later instruction that
-// would change it is refused. Picklers finish every argument before they write the
-// call; only a value that contains itself is written in another order.
+// A loader's call reads its arguments when it is made, and BUILD its state; this package
+// reads them after the last instruction. Both see the same only if nothing changes in
+// between. So the values that a call, a state or a key refers to are frozen, with
+// everything below them, and a later change is refused. Picklers finish every argument
+// before they write the call; only values that contain themselves are written in another
+// order.
 
-// freeze marks a value and all that hangs on it. It enters each value once in a
-// run, so that all calls of it together take time by the size of the pickle.
+// freeze marks a value and everything below it. It enters each value once in a run, so
+// that all calls together take time linear in the size of the pickle.
 func (m *machine) freeze(r ref) error { return m.freezeBelow(r, 0) }
 
 func (m *machine) freezeBelow(r ref, above uint16) error {
@@ -23,7 +23,7 @@ func (m *machine) freezeBelow(r ref, above uint16) error {
 	if n.flags&flagFrozen != 0 {
 		return nil
 	}
-	if above >= m.maxDepth { // containers that grew late may be deeper than they say
+	if above >= m.maxDepth { // containers that grew later may be deeper than recorded
 		return &limits.Error{Axis: limits.Depth, Want: int64(above) + 1, Left: int64(m.maxDepth)}
 	}
 	if err := m.steps.Step(); err != nil {
@@ -44,7 +44,7 @@ func (m *machine) freezeBelow(r ref, above uint16) error {
 	}
 }
 
-// unfrozen asks that nothing has used a value that is about to change.
+// unfrozen returns an error if something has used a value that is about to change.
 func (m *machine) unfrozen(r ref) error {
 	if m.g.node(r).flags&flagFrozen == 0 || m.opaques && m.unknown(r) {
 		return nil // an unknown call may have read anything

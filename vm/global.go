@@ -8,16 +8,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// globalCost is what a global costs beside its names: the struct, and its
-// entry in the map.
+// globalCost is the size of a global besides its names: the struct and its entry in the
+// map.
 const globalCost = 256
 
-// maxName bounds the module and the name of a global: identifiers are short,
-// and a text that the memo replays costs its length each time it is looked up.
+// maxName bounds module and name of a global, because a text that the memo replays is
+// hashed each time.
 const maxName = 512
 
-// maxGlobals bounds the distinct globals of a pickle: judging one costs more
-// than its bytes. Checkpoints have some dozens, pickled programs some hundreds.
+// maxGlobals bounds the distinct globals of a pickle, because judging one costs more than
+// its bytes. Checkpoints have dozens, pickled programs hundreds.
 const maxGlobals = 1 << 16
 
 // opGlobal names a global by two lines.
@@ -33,8 +33,8 @@ func (m *machine) opGlobal() error {
 	return m.push(r)
 }
 
-// twoLines reads module and name. What stands in the file, newline included,
-// is the key of the global.
+// twoLines reads module and name. The key of the global is the text in the file, newline
+// included.
 func (m *machine) twoLines() (key, module, name string, err error) {
 	a, b, err := m.line()
 	if err != nil {
@@ -75,8 +75,8 @@ func (m *machine) opStackGlobal() error {
 	return m.push(r)
 }
 
-// notNamed is a STACK_GLOBAL without two texts. Values that calls compute may
-// be texts once the pickle runs.
+// notNamed handles a STACK_GLOBAL without two texts. Values that calls compute may be
+// texts in a loader.
 func (m *machine) notNamed(module, name ref) error {
 	if !m.computed(module) && !m.computed(name) {
 		return wire.ErrSyntax.By("pickle.global-kind").With("module and name are of kinds %v and %v, not str", m.g.kind(module), m.g.kind(name))
@@ -88,13 +88,13 @@ func (m *machine) notNamed(module, name ref) error {
 	return m.push(r)
 }
 
-// What a global is called whose name is computed by calls.
+// The names of a global whose name is computed by calls.
 const (
 	computedModule = "?"
 	computedName   = "computed"
 )
 
-// computed reports a value that is only known when the pickle runs.
+// computed reports whether a value is only known when the pickle runs.
 func (m *machine) computed(r ref) bool {
 	return m.g.kind(r) == KindObject || m.g.kind(r) == KindPersistent
 }
@@ -123,7 +123,7 @@ func (m *machine) opExt4() error {
 	return m.extension(code)
 }
 
-// extension names a global by a number that only the reader's registry knows.
+// extension names a global by a number of the loader's registry.
 func (m *machine) extension(code uint32) error {
 	if code == 0 || code > 1<<31-1 {
 		return wire.ErrRange.By("pickle.extension").With("extension code %d", int32(code))
@@ -152,7 +152,7 @@ func tooLong(module, name string) error {
 	return wire.ErrUnsupported.By("pickle.global-long").With("a global with names of %d and %d bytes, more than %d", len(module), len(name), maxName)
 }
 
-// named finds a global by its key, or makes and judges it.
+// named returns the global with a key, or makes and judges it.
 func (m *machine) named(key, module, name string) (ref, error) {
 	r, ok := m.names[key]
 	if !ok {
@@ -164,7 +164,7 @@ func (m *machine) named(key, module, name string) (ref, error) {
 	return r, m.use(r)
 }
 
-// use is what happens each time that a global is named.
+// use is called each time that a global is named.
 func (m *machine) use(r ref) error {
 	g := m.g.globals[m.g.node(r).a]
 	g.Uses++
@@ -172,7 +172,7 @@ func (m *machine) use(r ref) error {
 		return err
 	}
 	if g.Status != Allowed {
-		return m.refuse("global", r, g.Reason, refAbsent, takes) // their list is asked apart
+		return m.refuse("global", r, g.Reason, refAbsent, takes) // torch's list is checked separately
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (m *machine) newGlobal(key, module, name string) (ref, error) {
 	return r, nil
 }
 
-// judge says what we think of a global.
+// judge sets the status of a global.
 func (g *Global) judge() {
 	if g.ID, _ = lookup(g.Module, g.Name); g.ID != NoID {
 		return
@@ -230,7 +230,7 @@ func (g *Global) judge() {
 	g.Status, g.Reason = Unknown, "not on the allowlist"
 }
 
-// StatusOf is what is thought of a global, as Python 3 names it, and why.
+// StatusOf returns the status of a global by its Python 3 name, and the reason.
 func StatusOf(module, name string) (status Status, reason string) {
 	g := Global{Module: module, Name: name}
 	g.judge()

@@ -11,18 +11,18 @@ type Global struct {
 	ID      ID
 	Status  Status
 	Reason  string // why it is dangerous or not allowed
-	Off     int64  // where it is first named
+	Off     int64  // offset of its first use
 	Uses    int    // how often it is named
 }
 
-// A Status is what we think of a global.
+// A Status is the judgement about a global.
 type Status uint8
 
 // The statuses.
 const (
-	Allowed   Status = iota // ours to build
-	Unknown                 // nothing is known against it: refused all the same
-	Dangerous               // runs code, reads or writes files, or opens the way to it
+	Allowed   Status = iota // may be built
+	Unknown                 // not known to be dangerous, but refused all the same
+	Dangerous               // runs code, reads or writes files, or makes that possible
 )
 
 var statusNames = [...]string{"allowed", "unknown", "dangerous"}

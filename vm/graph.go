@@ -12,12 +12,12 @@ type Graph struct {
 	b       *limits.Budget
 	src     string // the pickle's bytes, from file offset base on
 	base    int64
-	end     int64 // file offset of the byte after STOP
+	end     int64 // file offset after STOP
 	proto   int
 	root    ref
 	nodes   arena[node]
 	elems   arena[ref]
-	side    []string // texts that do not stand in src as they are
+	side    []string // texts that are not in src unchanged
 	ids     []ref    // every persistent id
 	globals []*Global
 	attrs   map[uint32]attr // of dicts, lists and sets that have any
@@ -27,9 +27,9 @@ type Graph struct {
 	weightsOnly Verdict
 }
 
-// An attr is what few containers have.
+// An attr has the rare attributes of a container.
 type attr struct {
-	state ref // what BUILD gave
+	state ref // set by BUILD
 	extra ref // factory of a defaultdict, maxlen of a deque
 }
 
@@ -42,7 +42,7 @@ const (
 	maxInline     = 1<<30 - 1
 )
 
-// The nodes that every graph begins with.
+// The nodes at the beginning of every graph.
 const (
 	refAbsent ref = iota // no value
 	refNone
@@ -68,7 +68,7 @@ type node struct {
 	flags uint8
 	depth uint16 // levels of containers below and including this one
 	a, n  uint32
-	size  uint32 // values that a walk of the tree below meets, saturating
+	size  uint32 // values that a walk of the tree below visits, saturating
 }
 
 const (
@@ -79,12 +79,11 @@ const (
 	flagMark                     // scratch of measure
 	flagDone                     // scratch of measure
 
-	// flagFrozen is of containers, objects and persistent ids, which are no
-	// integers.
+	// flagFrozen is for containers, objects and persistent ids, which are never integers.
 	flagFrozen = flagBig
 
-	// flagRefused is of objects, which are no texts: a call or a state that was
-	// refused, and that a scan goes on with.
+	// flagRefused is for objects, which are never texts: a scan continued after their
+	// call or state was refused.
 	flagRefused = flagSide
 
 	flagShift = 6 // the two highest bits are the class of a container
@@ -103,11 +102,11 @@ const (
 // Root returns the value that STOP found.
 func (g *Graph) Root() Value { return Value{g, g.root} }
 
-// Protocol returns what PROTO said, or 0 where there is none.
+// Protocol returns the operand of PROTO, or 0 without one.
 func (g *Graph) Protocol() int { return g.proto }
 
-// End returns the offset in the file of the byte after STOP. What stands there
-// is the caller's to judge.
+// End returns the offset in the file of the byte after STOP. The caller decides what may
+// follow.
 func (g *Graph) End() int64 { return g.end }
 
 // Globals lists every global that the pickle names, in order of appearance.
@@ -119,8 +118,8 @@ func (g *Graph) Notes() []Note { return g.notes }
 // WeightsOnly is the verdict of PyTorch's restricted loader.
 func (g *Graph) WeightsOnly() Verdict { return g.weightsOnly }
 
-// Release gives the graph's bytes back to the account. Call it when nothing
-// refers to the graph any more.
+// Release returns the graph's bytes to the account. Call it when nothing refers to the
+// graph any more.
 func (g *Graph) Release() {
 	g.b.Drop(g.held)
 	g.held = 0
@@ -153,7 +152,7 @@ func (g *Graph) float(r ref) float64 {
 	return math.Float64frombits(uint64(n.n)<<32 | uint64(n.a))
 }
 
-// text is the bytes of a text, of bytes or of a big integer.
+// text returns the bytes of a text, of bytes or of a big integer.
 func (g *Graph) text(r ref) string {
 	n := g.node(r)
 	if n.flags&flagSide != 0 {
@@ -162,7 +161,7 @@ func (g *Graph) text(r ref) string {
 	return g.src[n.a : n.a+n.n]
 }
 
-// global is the global that a value is, or that was called.
+// global returns the global that a value is, or that was called.
 func (g *Graph) global(r ref) *Global {
 	switch g.kind(r) {
 	case KindGlobal:
@@ -175,9 +174,9 @@ func (g *Graph) global(r ref) *Global {
 	return nil
 }
 
-// id is the id of a global, of the global that was called, or of the class of
-// a container. An object of a refused call or with a refused state has none: what it
-// holds has not the form that its class promises.
+// id returns the id of a global, of the callee, or of the class of a container. An object
+// of a refused call or with a refused state has none, because its contents may not have
+// the form that its class promises.
 func (g *Graph) id(r ref) ID {
 	if r >= inline {
 		return NoID

@@ -9,16 +9,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A reading says what a loader makes of a NumpyArrayWrapper of joblib, whose
-// array stands in the stream behind the BUILD that describes it.
-// joblib/numpy_pickle.py (1.6) is the reference.
+// A reading is how a loader handles joblib's NumpyArrayWrapper, whose array follows in
+// the stream after the BUILD that describes it. joblib/numpy_pickle.py (1.6) is the
+// reference.
 type reading uint8
 
 const (
-	unread   reading = iota // the class is as unknown as any other
+	unread   reading = iota // the class is unknown
 	skipped                 // joblib: the bytes are data
-	unpadded                // joblib before 1.2: as well, but it knows no padding before them
-	executed                // pickle.load: an object like others, and the bytes are instructions
+	unpadded                // joblib before 1.2: the bytes are data without padding
+	executed                // pickle.load: an ordinary object, and the bytes are instructions
 )
 
 // ScanPlain is [ScanNext] for a pickle that stands in a file of its own, which
@@ -47,8 +47,8 @@ func scanAs(b *limits.Budget, as reading, r io.ReaderAt, off, end int64) (out *R
 	return scan(m, false), m.arrays.seen, m.arrays.padded
 }
 
-// differs adds what speaks against a pickle that another loader reads in another
-// way. Mostly that one finds no instruction in the first byte of the data.
+// differs adds the objections that come from a loader which reads the pickle in another
+// way. Mostly that loader finds no opcode in the first byte of the data, which is none.
 func (r *Report) differs(other *Report) {
 	if f, ok := errors.AsType[*wire.Error](other.forbidden); ok {
 		if r.forbidden == nil {
@@ -85,15 +85,14 @@ func (m *machine) judgeJoblib(g *Global) {
 	}
 }
 
-// An arrayState is what describes an array.
+// An arrayState is the description of an array.
 type arrayState struct {
 	shape, dtype ref
-	padded       bool // a byte before the data says how much padding there is
+	padded       bool // a byte before the data has the length of the padding
 }
 
-// arrayState reads the state of a wrapper: attributes as joblib writes them, and
-// no other ones, which might stand for its methods. Versions before 1.2 have no
-// alignment.
+// arrayState reads the state of a wrapper: exactly the attributes that joblib writes,
+// since others might replace its methods. Versions before 1.2 write no alignment.
 func (m *machine) arrayState(r ref) (s arrayState, ok bool) {
 	n, required := m.g.node(r), 0
 	for i := range n.n {
@@ -101,7 +100,7 @@ func (m *machine) arrayState(r ref) (s arrayState, ok bool) {
 		switch m.g.text(key) {
 		case "subclass":
 			required, fits = required+1, m.g.kind(v) == KindGlobal && m.g.id(v) == NumpyArray
-		case "shape": // a tuple, so that nothing changes it afterwards
+		case "shape": // must be a tuple, which cannot change afterwards
 			s.shape, required, fits = v, required+1, m.g.kind(v) == KindTuple && m.isInts(v)
 		case "order":
 			required, fits = required+1, m.g.kind(v) == KindText
@@ -119,7 +118,7 @@ func (m *machine) arrayState(r ref) (s arrayState, ok bool) {
 	return s, required == 4
 }
 
-// array is the BUILD of a wrapper: what stands behind it is its array.
+// array handles the BUILD of a wrapper, which its array follows.
 func (m *machine) array(state ref) error {
 	s, ok := m.arrayState(state)
 	if err := m.settle(); err != nil {
@@ -137,7 +136,7 @@ func (m *machine) array(state ref) error {
 	if m.arrays.as == executed {
 		return nil
 	}
-	// Loaders hold a whole frame while they read arrays behind it.
+	// Loaders buffer a whole frame while they read the arrays after it.
 	if m.frame > m.pos {
 		return wire.ErrSyntax.By("pickle.joblib-frame").With("an array of joblib begins inside a frame")
 	}
@@ -156,7 +155,7 @@ func (m *machine) array(state ref) error {
 	return err
 }
 
-// arraySize is how many bytes an array has.
+// arraySize returns the size of an array in bytes.
 func (m *machine) arraySize(s arrayState) (uint64, error) {
 	size, ok := m.itemSize(s.dtype)
 	if !ok {
@@ -175,8 +174,7 @@ func (m *machine) arraySize(s arrayState) (uint64, error) {
 	return size, nil
 }
 
-// itemSize is the bytes of an element of an array's dtype. No array has a dtype
-// that is a subarray.
+// itemSize returns the size of an element of an array's dtype, which is never a subarray.
 func (m *machine) itemSize(dtype ref) (uint64, bool) {
 	size, _, ok := m.codeSize(dtype)
 	state := m.g.state(dtype)

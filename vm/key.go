@@ -10,12 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Python's dicts and sets compare keys by hash and ==, which hold values of
-// different kinds for one: True, 1, 1.0, complex(1) and numpy.int8(1); (1,) and
-// torch.Size([1]); "w" and TorchVersion("w"). A [keyForm] is one for all that are
-// equal.
+// Python's dicts and sets compare keys by hash and ==, so values of different kinds can
+// be the same key: True, 1, 1.0, complex(1) and numpy.int8(1); (1,) and torch.Size([1]);
+// "w" and TorchVersion("w"). Equal keys have the same [keyForm].
 
-// A keyForm is what a key other than a tuple is compared by.
+// A keyForm is the canonical form of a key that is not a tuple.
 type keyForm struct {
 	kind keyKind
 	a, b uint64 // a number; the parts of a complex one; a ref
@@ -25,19 +24,19 @@ type keyForm struct {
 type keyKind uint8
 
 const (
-	keyOne     keyKind = iota // equal to itself alone: a is the ref
-	keyInt                    // an integer of 64 bits: a
-	keyBig                    // a larger one: text, as flagBig has it
-	keyFloat                  // a fraction or an infinity: a are the bits
-	keyComplex                // a, b are the bits of its parts
-	keyText                   // str and what is compared as one
+	keyOne     keyKind = iota // equal only to itself: a is the ref
+	keyInt                    // a 64-bit integer: a
+	keyBig                    // a larger one: text, as with flagBig
+	keyFloat                  // a fraction or an infinity: a has the bits
+	keyComplex                // a and b have the bits of the parts
+	keyText                   // str, or compared as one
 	keyBytes                  // bytes
 	keyNamed                  // a global or a small object: text
-	keyFamily                 // text is a family of which only Python can tell the values apart
+	keyFamily                 // values of the family text that only Python can tell apart
 	keyUnknown                // may equal values of other kinds
 )
 
-// keyForm finds the form of a key that is no tuple.
+// keyForm returns the form of a key that is not a tuple.
 func (m *machine) keyForm(r ref) keyForm {
 	one := keyForm{kind: keyOne, a: uint64(r)}
 	if v, ok := m.g.int64(r); ok {
@@ -65,8 +64,8 @@ func (m *machine) keyForm(r ref) keyForm {
 	}
 }
 
-// floatForm is the form of an integer where the float is one. NaN equals itself
-// alone.
+// floatForm returns the form of a float, that of an integer if they are equal. NaN is
+// equal only to itself.
 func floatForm(f float64, one keyForm) keyForm {
 	switch v := int64(f); {
 	case math.IsNaN(f):
@@ -80,8 +79,8 @@ func floatForm(f float64, one keyForm) keyForm {
 	return keyForm{kind: keyBig, text: encodeBig(n.String())}
 }
 
-// globalForm is the class or the function. Modules were renamed, so that one of
-// them may have two names, and some of NumPy's types are called by several.
+// globalForm returns the form of a class or function. Some modules were renamed and some
+// of NumPy's types have several names, so one may be named differently.
 func globalForm(g *Global) keyForm {
 	switch {
 	case g.ID == NoID:
@@ -93,7 +92,7 @@ func globalForm(g *Global) keyForm {
 	}
 }
 
-// objectForm is the form of what a call gives.
+// objectForm returns the form of the result of a call.
 func (m *machine) objectForm(r ref, one keyForm) keyForm {
 	id, args := m.g.id(r), m.g.node(m.g.elem(m.g.node(r).a+objArgs))
 	arg := func(i uint32) ref { return m.g.elem(args.a + i) }
@@ -119,7 +118,7 @@ func (m *machine) objectForm(r ref, one keyForm) keyForm {
 	case Slice, Range, TorchDevice, TorchLayout, NumpyDType:
 		return keyForm{kind: keyFamily, text: m.g.global(r).Name}
 	}
-	return one // tensors, and what was refused
+	return one // tensors and refused objects
 }
 
 func (g *Graph) real(r ref) float64 {
@@ -143,8 +142,8 @@ func complexForm(re, im float64, one keyForm) keyForm {
 	}
 }
 
-// withoutFold is the state of a date or a time without the bit that tells the two
-// hours apart when clocks are set back, which == does not look at.
+// withoutFold clears the fold bit in the state of a date or a time, which tells the two
+// hours apart when clocks are set back and which == ignores.
 func withoutFold(state string) string {
 	p := []byte(state)
 	switch len(p) {
@@ -156,7 +155,7 @@ func withoutFold(state string) string {
 	return string(p)
 }
 
-// pathForm is a path of parts as pathlib writes them; others it takes apart.
+// pathForm returns the form of a path whose parts are as pathlib writes them.
 func (m *machine) pathForm(g *Global, args *node) keyForm {
 	var out strings.Builder
 	m.cost += int64(args.n)
@@ -171,7 +170,7 @@ func (m *machine) pathForm(g *Global, args *node) keyForm {
 	return keyForm{kind: keyNamed, a: uint64(Path), text: out.String()}
 }
 
-// scalarForm is the form of a scalar of NumPy: a number, a text or bytes.
+// scalarForm returns the form of a NumPy scalar: a number, a text or bytes.
 func (m *machine) scalarForm(args *node, one keyForm) keyForm {
 	unknown := keyForm{kind: keyUnknown}
 	if args.n != 2 || m.g.kind(m.g.elem(args.a+1)) != KindBytes || m.g.kind(m.g.elem(args.a)) != KindObject {
@@ -221,7 +220,7 @@ func (m *machine) isBigEndian(dtype ref) bool {
 	return (m.g.kind(order) == KindText || m.g.kind(order) == KindBytes) && m.g.text(order) == ">"
 }
 
-// swapRuns turns numbers around: one, or the characters of a text.
+// swapRuns reverses the bytes of a number, or of each character of a text.
 func swapRuns(p []byte, code byte) {
 	run := len(p)
 	if code == 'U' {
@@ -232,7 +231,7 @@ func swapRuns(p []byte, code byte) {
 	}
 }
 
-// wideText is a text of four bytes a character, without the zeros that fill it up.
+// wideText converts a text with four bytes per character, without the zeros that pad it.
 func wideText(p []byte) string {
 	var out strings.Builder
 	for ; len(p) > 0; p = p[4:] {
@@ -241,8 +240,8 @@ func wideText(p []byte) string {
 	return strings.TrimRight(out.String(), "\x00")
 }
 
-// tuple is the elements of what Python compares as a tuple: torch.Size is one, of
-// whatever it was made.
+// tuple returns the elements of a value that Python compares as a tuple, which includes
+// torch.Size.
 func (m *machine) tuple(r ref) (n *node, ok bool) {
 	if m.g.kind(r) == KindTuple {
 		return m.g.node(r), true
@@ -261,8 +260,8 @@ func (m *machine) tuple(r ref) (n *node, ok bool) {
 	return m.g.node(r), true
 }
 
-// hash agrees with same: values that are the same have the same hash. Its steps are
-// charged as those of calls.
+// hash is consistent with same: equal values have the same hash. Its steps are charged
+// like those of calls.
 func (m *machine) hash(r ref) (uint64, error) {
 	if r < inline {
 		if n := m.g.node(r); n.kind == KindText {
@@ -322,13 +321,13 @@ func (m *machine) same(a, b ref) (bool, error) {
 	return true, nil
 }
 
-// isUnhashable reports calls whose results Python does not take for keys. It took
-// no slices before 3.12.
+// isUnhashable reports whether results of a call cannot be keys. Slices cannot before
+// Python 3.12.
 func isUnhashable(id ID) bool {
 	return id == NumpyReconstruct || id == NumpyFromBuffer || id == Namespace || id == Slice
 }
 
-// keyed asks that a value can be a key, and that we know what it equals.
+// keyed checks that a value can be a key, and that we know what it is equal to.
 func (m *machine) keyed(r ref) error {
 	if r >= inline {
 		return nil

@@ -86,7 +86,7 @@ func (m *machine) long(n uint64) error {
 	return m.pushInt(int64(v))
 }
 
-// redundant reports that the highest byte only repeats the sign of the next.
+// redundant reports whether the highest byte only repeats the sign of the next.
 func redundant(high, next byte) bool {
 	return high == 0 && next < 0x80 || high == 0xff && next >= 0x80
 }
@@ -110,9 +110,9 @@ func (m *machine) pushFloat(v float64) error {
 	return m.pushNew(node{kind: KindFloat, a: uint32(bits), n: uint32(bits >> 32), size: 1})
 }
 
-// opInt reads a decimal integer. "00" and "01" are False and True. Other forms
-// (octal, hexadecimal, signs, spaces, underscores) mean different things to
-// CPython's two unpicklers, and no pickler writes them.
+// opInt reads a decimal integer. "00" and "01" are False and True. Other forms (octal,
+// hexadecimal, signs, spaces, underscores) differ between CPython's two unpicklers, and
+// no pickler writes them.
 func (m *machine) opInt() error {
 	off, end, err := m.line()
 	if err != nil {
@@ -136,10 +136,11 @@ func (m *machine) opLong() error {
 	return m.decimal(strings.TrimSuffix(m.src[off:end], "L"))
 }
 
-// maxDigits is what CPython takes of a decimal integer (sys.set_int_max_str_digits).
+// maxDigits is the longest decimal integer that CPython reads
+// (sys.set_int_max_str_digits).
 const maxDigits = 4300
 
-// bigCost is what converting a short integer of more than 64 bits costs.
+// bigCost is the cost of converting a short integer of more than 64 bits.
 const bigCost = 256
 
 func (m *machine) decimal(s string) error {
@@ -153,7 +154,7 @@ func (m *machine) decimal(s string) error {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return m.pushInt(n)
 	}
-	// The digits, the number and its bytes, and what converting them costs.
+	// The digits, the number, its bytes, and the conversion.
 	if err := m.work.Hold(3*int64(len(s)) + bigCost); err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (m *machine) decimal(s string) error {
 	return m.pushNew(node{kind: KindInt, flags: flagBig | flagSide, a: at, n: uint32(len(text)), size: textSize(len(text))})
 }
 
-// isDecimal reports digits without a leading zero.
+// isDecimal reports whether s is digits without a leading zero.
 func isDecimal(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
@@ -192,8 +193,8 @@ func (m *machine) index() (uint32, error) {
 	return uint32(n), nil
 }
 
-// opFloat reads what Python's repr writes: [+-]digits[.digits][e[+-]digits],
-// inf and nan.
+// opFloat reads the forms of Python's repr: [+-]digits[.digits][e[+-]digits], inf and
+// nan.
 func (m *machine) opFloat() error {
 	off, end, err := m.line()
 	if err != nil {

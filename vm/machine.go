@@ -15,53 +15,53 @@ import (
 type machine struct {
 	g     *Graph
 	b     *limits.Budget
-	work  limits.Workspace // what the graph holds
-	tmp   limits.Workspace // what only the run holds
+	work  limits.Workspace // memory that the graph keeps
+	tmp   limits.Workspace // memory of the run
 	steps limits.Steps
 
 	in    source
-	whole bool         // the pickle fills its source: read all at once
-	src   string       // what was read, as in.text and g.src
+	whole bool         // the pickle fills its source: read it at once
+	src   string       // what was read, the same as in.text and g.src
 	pos   int          // the next byte
-	lim   int          // the end of what an operand may use: of the frame, or of src
-	frame int          // the end of the frame, 0 outside of one
-	op    int          // where the instruction begins
+	lim   int          // end of operands: of the frame, or of src
+	frame int          // the end of the frame, 0 outside one
+	op    int          // offset of the instruction
 	code  uint8        // of the instruction
 	codes *[256]opcode // what each byte does
-	done  bool         // STOP was met
+	done  bool         // STOP was executed
 
 	stack  []ref
 	marks  []uint32 // stack heights
-	low    int      // the height that an instruction may not go below
+	low    int      // the height below which an instruction may not pop
 	memo   memo
-	tables map[uint32]*table // of dicts and sets of many keys, by node
-	names  map[string]ref    // of globals, by what the file calls them
-	key    []byte            // of the last one that two texts named, at most 2 maxName + 1
-	exts   map[uint32]ref    // of globals, by their number in a registry
+	tables map[uint32]*table // of dicts and sets with many keys, by node
+	names  map[string]ref    // globals by their key in the file
+	key    []byte            // key of the last STACK_GLOBAL, at most 2 maxName + 1
+	exts   map[uint32]ref    // globals by their number in the registry
 	seed   maphash.Seed
 
 	maxDepth uint16
-	late     bool   // a container grew after something had referred to it
-	doubt    bool   // the error that ends the run may be ours alone
-	replayed uint64 // values that a walk meets once more because of replays
-	cost     int64  // steps that calls cost beyond their instruction
-	paid     int64  // of them, charged
-	unpaid   int64  // values made, not charged yet
+	late     bool   // a container grew after something referred to it
+	doubt    bool   // a loader may not have the error that ends the run
+	replayed uint64 // values that a walk visits again because of replays
+	cost     int64  // steps of calls beyond their instruction
+	paid     int64  // the part of cost that is charged
+	unpaid   int64  // values made but not charged yet
 
-	opaques bool // what is not allowed is named, and not refused
+	opaques bool // name what is not allowed instead of refusing it
 	scan    bool
 	listing bool // scan: for Disassemble, which records no events
 	arrays  struct {
 		as     reading
 		seen   int
-		padded bool // one of them is
+		padded bool // one of the arrays is padded
 	}
-	problem  error // scan: the first rule broken that loaders do not ask for
+	problem  error // scan: the first violated rule that loaders do not have
 	events   arena[event]
 	verdicts verdicts
 }
 
-// newMachine makes a machine for the pickle at off.
+// newMachine returns a machine for the pickle at off.
 func newMachine(b *limits.Budget, r io.ReaderAt, off, end int64) *machine {
 	m := &machine{
 		g:        &Graph{b: b, base: off, end: off},
@@ -90,7 +90,7 @@ func (m *machine) run() error {
 	return m.placed(err)
 }
 
-// begin makes the values that every graph has.
+// begin makes the nodes of every graph.
 func (m *machine) begin() error {
 	if _, err := m.g.nodes.reserve(&m.work, int(refFirst)); err != nil {
 		return err
@@ -131,10 +131,10 @@ func (m *machine) step() error {
 	return cur.exec(m)
 }
 
-// name is what the instruction is called.
+// name returns the name of the instruction.
 func (m *machine) name() string { return m.codes[m.code].name }
 
-// next is where a frame or what was read has ended.
+// next handles the end of a frame, or of what was read.
 func (m *machine) next() error {
 	if m.frame == m.pos {
 		m.frame = 0
@@ -149,8 +149,7 @@ func (m *machine) next() error {
 	return m.load(int64(m.pos) + 1)
 }
 
-// finish settles what is still to be charged and what only the whole graph
-// can tell.
+// finish charges what is left, and checks what depends on the whole graph.
 func (m *machine) finish() error {
 	m.g.end = m.g.base + int64(m.pos)
 	if err := m.pay(); err != nil {
@@ -162,7 +161,7 @@ func (m *machine) finish() error {
 	return m.replays(m.g.root)
 }
 
-// pay charges the values and the steps of calls that are not charged yet.
+// pay charges values and steps of calls that are not charged yet.
 func (m *machine) pay() error {
 	if err := m.b.Items(m.unpaid); err != nil {
 		return err
@@ -177,9 +176,9 @@ func (m *machine) pay() error {
 	return nil
 }
 
-// What calls may cost beyond their instructions, by the bytes of the pickle so
-// far. A call looks at its arguments, and some copy their elements; a pickler
-// writes each element for one call, so that honest files stay below 2 a byte.
+// The steps that calls may take beyond their instructions, by bytes of the pickle so far.
+// A call examines its arguments, and some copy elements; a pickler writes each element
+// for one call, so honest files stay below 2 per byte.
 const (
 	costPerByte = 8
 	freeCost    = 1024
@@ -197,8 +196,8 @@ func (m *machine) settle() error {
 	return m.pay()
 }
 
-// release ends the run: the working set is given back. A graph that is kept
-// stays charged to the account until [Graph.Release].
+// release frees the memory of the run. A graph that is kept stays charged until
+// [Graph.Release].
 func (m *machine) release(keep bool) {
 	if keep {
 		m.g.held = m.work.Keep()
@@ -207,7 +206,7 @@ func (m *machine) release(keep bool) {
 	m.tmp.Close()
 }
 
-// placed gives an error the place of the instruction.
+// placed adds the place of the instruction to an error.
 func (m *machine) placed(err error) error {
 	if err == nil {
 		return nil
@@ -223,10 +222,10 @@ func (m *machine) placed(err error) error {
 	return wire.At(Format, where, off, err)
 }
 
-// strict reports a rule that not every loader asks for: the end of a load, a
-// remark in a scan. Where what is a value, it takes the place of %s in text.
+// strict reports a violation of a rule that some loaders do not have. It ends a load; a
+// scan notes the first one. If what is a value, its text replaces %s in text.
 func (m *machine) strict(cause *wire.Cause, text string, what ref) error {
-	if m.problem != nil { // only the first one is kept, and a flood makes no texts
+	if m.problem != nil { // only the first is kept, so that a flood makes no texts
 		return nil
 	}
 	if what != refAbsent {
@@ -240,7 +239,7 @@ func (m *machine) strict(cause *wire.Cause, text string, what ref) error {
 	return nil
 }
 
-// count counts one value, one entry of a dict or set, or one of the memo.
+// count counts one value, one entry of a dict or set, or one entry of the memo.
 func (m *machine) count() error {
 	if m.unpaid++; m.unpaid < payEvery {
 		return nil
@@ -263,11 +262,10 @@ func (m *machine) add(n node) (ref, error) {
 	return ref(i), nil
 }
 
-// payEvery is how many values or steps may stay uncharged.
+// payEvery is how many values or steps may be uncharged.
 const payEvery = 64
 
-// push puts a value on the stack. No instruction leaves more than one, and step
-// has made room for that.
+// push pushes a value. No instruction pushes more than one, and step has made room.
 func (m *machine) push(r ref) error {
 	m.stack = append(m.stack, r)
 	return nil
@@ -282,7 +280,7 @@ func (m *machine) widen(n int) error {
 	return err
 }
 
-// firstStack is room for the stack of most checkpoints.
+// firstStack is enough for the stack of most checkpoints.
 const firstStack = 512
 
 // pushNew makes a value and puts it on the stack.
@@ -303,7 +301,7 @@ func (m *machine) unmark() {
 	}
 }
 
-// have asks for n values on the stack above the mark.
+// have checks that there are n values on the stack above the mark.
 func (m *machine) have(n int) error {
 	if len(m.stack)-m.low >= n {
 		return nil
@@ -318,7 +316,7 @@ func (m *machine) lacks() error {
 	return wire.ErrSyntax.By("pickle.stack").With("the stack is empty")
 }
 
-// pop takes the value on top; have was asked.
+// pop pops a value; the caller has checked have.
 func (m *machine) pop() ref {
 	r := m.stack[len(m.stack)-1]
 	m.stack = m.stack[:len(m.stack)-1]
@@ -327,8 +325,8 @@ func (m *machine) pop() ref {
 
 func (m *machine) top() ref { return m.stack[len(m.stack)-1] }
 
-// popMark takes the mark on top and the values above it. They stay valid until
-// the next push.
+// popMark pops the top mark and the values above it, which stay valid until the next
+// push.
 func (m *machine) popMark() ([]ref, error) {
 	if len(m.marks) == 0 {
 		return nil, errNoMark()

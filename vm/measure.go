@@ -4,10 +4,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A container that grows after something has referred to it makes the numbers
-// of what refers to it too small, and may come to contain itself. Picklers do
-// so for objects that refer to themselves only. measure finds the true depth
-// and size of the root by one walk that meets every value once.
+// If a container grows after something referred to it, the recorded depth and size of
+// that are too small, and it may come to contain itself. Picklers do this only for
+// objects that refer to themselves. measure computes the true depth and size of the root
+// by a walk that enters every value once.
 
 // A visit is a value on the path from the root, and its next child.
 type visit struct {
@@ -63,8 +63,7 @@ func (m *machine) visit(path []visit, r ref) ([]visit, error) {
 	return append(path, visit{r: r, t: trunk{size: 1}}), nil
 }
 
-// throughUnknown reports that a value contains itself by way of an object that is
-// not ours to know.
+// throughUnknown reports whether a value contains itself through an unknown object.
 func (m *machine) throughUnknown(path []visit, r ref) bool {
 	for i := len(path) - 1; i >= 0; i-- {
 		if m.unknown(path[i].r) {
@@ -77,7 +76,7 @@ func (m *machine) throughUnknown(path []visit, r ref) bool {
 	return false
 }
 
-// leave stores what was found of the value and tells it to the one above.
+// leave stores the result for a value and adds it to its parent.
 func (m *machine) leave(path []visit) ([]visit, error) {
 	v := path[len(path)-1]
 	depth, err := m.deeper(v.t.depth)
@@ -94,7 +93,7 @@ func (m *machine) leave(path []visit) ([]visit, error) {
 	return path, nil
 }
 
-// holds reports values that refer to others.
+// holds reports whether a value refers to others.
 func (g *Graph) holds(r ref) bool {
 	switch g.kind(r) {
 	case KindTuple, KindList, KindDict, KindSet, KindObject, KindPersistent:

@@ -7,18 +7,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A memo maps the indexes that a pickle chooses, up to 2^32-1, to values.
-// Picklers number from 0 on, so most indexes are in a slice; one that would
-// leave most of the slice empty is in a table.
+// A memo maps indexes up to 2^32-1, which the pickle chooses, to values. Picklers count
+// from 0, so most indexes are in a slice. An index that would leave most of the slice
+// empty is in a hash table.
 type memo struct {
 	dense  []ref
-	sparse []uint64 // 0, or index and value
+	sparse []uint64 // 0, or index and value of an entry
 	spread uint64   // a random odd number
-	far    int      // entries of sparse
-	count  int      // all entries
+	far    int      // number of entries in sparse
+	count  int      // number of all entries
 }
 
-// denseSlack is how far the slice may run ahead of twice the count.
+// denseSlack is by how much the slice may exceed twice the count.
 const denseSlack = 256
 
 func (o *memo) get(i uint32) ref {
@@ -31,7 +31,7 @@ func (o *memo) get(i uint32) ref {
 	return ref(o.sparse[o.slot(i)])
 }
 
-// slot finds the slot of an index: its own, or the free one where it belongs.
+// slot returns the position of an index, or the free position where it belongs.
 func (o *memo) slot(i uint32) uint64 {
 	mask := uint64(len(o.sparse) - 1)
 	at := (uint64(i) + 1) * o.spread >> 32 & mask
@@ -100,7 +100,7 @@ func (o *memo) away(w *limits.Workspace, i uint32, r ref) error {
 	return nil
 }
 
-// get pushes what the memo holds at an index.
+// get pushes the memo's value at an index.
 func (m *machine) get(i uint32) error {
 	r := refAbsent
 	if uint64(i) < uint64(len(m.memo.dense)) {
@@ -115,12 +115,12 @@ func (m *machine) get(i uint32) error {
 	return m.replay(r)
 }
 
-// put stores the value on top.
+// put stores the top value.
 func (m *machine) put(i uint32) error {
 	if err := m.have(1); err != nil {
 		return err
 	}
-	// Picklers number one after the other.
+	// Fast path: picklers count up.
 	if o := &m.memo; uint64(i) == uint64(len(o.dense)) && len(o.dense) < cap(o.dense) && len(o.dense) <= 2*o.count && o.far == 0 {
 		o.dense = append(o.dense, m.top())
 		o.count++
@@ -138,8 +138,8 @@ func (m *machine) put(i uint32) error {
 	return err
 }
 
-// replay pushes a value once more. That costs one word here, but whoever walks
-// the result meets all that hangs on it once more.
+// replay pushes a value again. That costs one word here, but a walk of the result visits
+// everything below it again.
 func (m *machine) replay(r ref) error {
 	if err := m.replays(r); err != nil {
 		return err
@@ -147,12 +147,12 @@ func (m *machine) replay(r ref) error {
 	return m.push(r)
 }
 
-// freeReplays is how many values may be met once more before anyone asks how
-// many that are for a byte of the pickle: small files that share much are honest.
+// freeReplays is how many values may be visited again before they are compared with the
+// size of the pickle: small files may share much.
 const freeReplays = 1 << 20
 
-// replays adds up what replays would cost a walk. Past [freeReplays] the sum
-// follows the size of the pickle, by MaxExpandRatio values a byte.
+// replays adds up what replays cost a walk. Above [freeReplays] the sum is limited to
+// MaxExpandRatio values per byte of the pickle.
 func (m *machine) replays(r ref) error {
 	if r >= inline {
 		return nil

@@ -2,7 +2,7 @@ package vm
 
 import "strings"
 
-// maxNotes bounds the notes of one pickle: a person reads them.
+// maxNotes bounds the notes of one pickle.
 const maxNotes = 32
 
 // note records something unusual about the current instruction.
@@ -15,11 +15,11 @@ func (m *machine) note(code, text string) {
 // Codes of notes.
 const (
 	NoteNested = "pickle.nested"    // bytes that are a file for another loader
-	NoteBytes2 = "pickle.py2-bytes" // a str of Python 2 that is no UTF-8
+	NoteBytes2 = "pickle.py2-bytes" // not UTF-8
 )
 
-// nested notes bytes that are a pickle, or an archive with one: whoever hands
-// them to a loader runs what no one has looked at.
+// nested notes bytes that are a pickle, or an archive with one: if they are passed to a
+// loader, it runs what nobody has checked.
 func (m *machine) nested(s string) {
 	if len(s) < 4 {
 		return
@@ -32,7 +32,7 @@ func (m *machine) nested(s string) {
 	}
 }
 
-// isOldPickle reports a pickle of protocol 0 or 1 that begins with a global.
+// isOldPickle reports whether s is a pickle of protocol 0 or 1 that begins with a global.
 func isOldPickle(s string) bool {
 	if s[0] != 'c' || s[len(s)-1] != '.' {
 		return false
@@ -42,7 +42,7 @@ func isOldPickle(s string) bool {
 	return ok && isDotted(module) && isDotted(name)
 }
 
-// isDotted reports identifiers with dots between them.
+// isDotted reports whether s is identifiers with dots between them.
 func isDotted(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789."
 	return s != "" && strings.Trim(s, letters) == ""

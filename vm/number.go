@@ -16,8 +16,8 @@ func decodeBig(s string) *big.Int {
 	return n
 }
 
-// encodeBig writes a decimal integer of at most [maxDigits] digits as
-// little-endian two's complement, with as few bytes as hold it.
+// encodeBig converts a decimal integer of at most [maxDigits] digits to little-endian
+// two's complement of minimal length.
 func encodeBig(decimal string) string {
 	n, _ := new(big.Int).SetString(decimal, 10)
 	if n.Sign() < 0 {

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// sizedTypes are the codes that numpy's dtypes of one size are pickled with, where
-	// a long double has 16 bytes or none. Those that hold objects are not among them.
+	// sizedTypes are the codes with which numpy's dtypes of one size are pickled, without
+	// those that hold objects. A long double has 16 bytes, or there is none.
 	sizedTypes = " b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32 m8 M8 "
 	flexible   = "SUV" // bytes, text, void: of any size
 )
 
-// classCodes are the codes of NumPy's classes. Those that are of another size on
-// other machines have none.
+// classCodes are the codes of NumPy's classes, without those whose size depends on the
+// machine.
 const classCodes = " bool b1 bool_ b1 byte i1 int8 i1 ubyte u1 uint8 u1 short i2 int16 i2 ushort u2 uint16 u2 intc i4 int32 i4 uintc u4 uint32 u4 " +
 	"longlong i8 int64 i8 ulonglong u8 uint64 u8 half f2 float16 f2 single f4 float32 f4 double f8 float64 f8 csingle c8 complex64 c8 " +
 	"cdouble c16 complex128 c16 datetime64 M8 timedelta64 m8 bytes_ S0 str_ U0 "
 
-// classCode is the code of one of NumPy's classes, or empty.
+// classCode returns the code of one of NumPy's classes, or "".
 func classCode(name string) string {
 	_, after, ok := strings.Cut(classCodes, " "+name+" ")
 	if code, _, _ := strings.Cut(after, " "); ok {
@@ -28,14 +28,14 @@ func classCode(name string) string {
 	return ""
 }
 
-// isCode reports a text that names one type without objects, as NumPy pickles it.
-// It takes others, by a grammar of their own; T is text behind pointers.
+// isCode reports whether a text names one type without objects, as NumPy pickles it.
+// NumPy accepts others, by a grammar of their own; T is text behind pointers.
 func isCode(s string) bool {
 	_, _, ok := typeCode(s)
 	return ok
 }
 
-// typeCode reads "f8" or "U3": the size of an element, and the kind.
+// typeCode parses "f8" or "U3": the size of an element, and the kind.
 func typeCode(s string) (size uint64, code byte, ok bool) {
 	if len(s) < 2 {
 		return 0, 0, false
@@ -50,8 +50,8 @@ func typeCode(s string) (size uint64, code byte, ok bool) {
 	return size, code, size < 1<<31
 }
 
-// codeSize is the size of an element, which the code of a dtype says: "f8" or
-// "U3". Nothing changes it.
+// codeSize returns the size of an element by the code of a dtype, such as "f8" or "U3",
+// which cannot change.
 func (m *machine) codeSize(dtype ref) (size uint64, code byte, ok bool) {
 	text, ok := m.codeText(dtype)
 	if !ok {
@@ -60,7 +60,7 @@ func (m *machine) codeSize(dtype ref) (size uint64, code byte, ok bool) {
 	return typeCode(text)
 }
 
-// codeText is the code that a dtype was made of, or that of a class.
+// codeText returns the code of a dtype, or that of a class.
 func (m *machine) codeText(dtype ref) (string, bool) {
 	args := m.g.elem(m.g.node(dtype).a + objArgs)
 	if m.g.kind(args) != KindTuple || !m.takes(rules[NumpyDType].call, args) {
@@ -73,9 +73,9 @@ func (m *machine) codeText(dtype ref) (string, bool) {
 	return m.g.text(first), true
 }
 
-// isNewDType reports arguments of dtype that make one of its own: a code, not to be
-// aligned, and copied. (Another is NumPy's own, which takes no state and says
-// nothing.) NumPy before 1.20 wrote the two as numbers.
+// isNewDType reports whether arguments of dtype make a new one: a code, not aligned, and
+// copied. (Otherwise it is one of NumPy's own, which ignores a state.) NumPy before 1.20
+// wrote the two flags as numbers.
 func (m *machine) isNewDType(args ref) bool {
 	align, isFlag := m.flag(m.arg(args, 1))
 	copied, isOther := m.flag(m.arg(args, 2))
@@ -94,7 +94,7 @@ func (m *machine) flag(r ref) (value, ok bool) {
 // mostElements is more than a pickle can hold.
 const mostElements = 1 << 31
 
-// elements is how many elements an array of this shape has.
+// elements returns the number of elements of an array with this shape.
 func (m *machine) elements(shape ref) (uint64, bool) {
 	if m.g.kind(shape) != KindTuple {
 		return 0, false
@@ -116,10 +116,10 @@ func (m *machine) elements(shape ref) (uint64, bool) {
 	return product, true
 }
 
-// maxRank is how many dimensions an array of NumPy can have.
+// maxRank is the maximum number of dimensions of a NumPy array.
 const maxRank = 64
 
-// isArrayVersion reports the state of an array, of the right types, in a version
+// isArrayVersion reports whether the state of an array, of the right types, has a version
 // that NumPy reads. A state of four parts has none.
 func (m *machine) isArrayVersion(state ref) bool {
 	n := m.g.node(state)
@@ -127,8 +127,8 @@ func (m *machine) isArrayVersion(state ref) bool {
 	return n.n == 4 || version == 0 || version == 1
 }
 
-// isFromBuffer reports arguments of _frombuffer that make an array: elements that
-// have a size, and one of the orders that picklers write. NumPy takes others too.
+// isFromBuffer reports whether arguments of _frombuffer make an array: elements with a
+// size, and an order that picklers write. NumPy accepts other orders too.
 func (m *machine) isFromBuffer(args ref) bool {
 	size, _, known := m.codeSize(m.arg(args, 1))
 	if known && size == 0 {
@@ -141,7 +141,7 @@ func (m *machine) isFromBuffer(args ref) bool {
 	return order == "K" && m.isPermutation(m.arg(args, 4), m.arg(args, 2))
 }
 
-// isPermutation reports the axes of a shape, each once.
+// isPermutation reports whether axes has each axis of a shape once.
 func (m *machine) isPermutation(axes, shape ref) bool {
 	if m.g.kind(axes) != KindTuple || m.g.kind(shape) != KindTuple || m.g.node(axes).n != m.g.node(shape).n {
 		return false
@@ -158,8 +158,8 @@ func (m *machine) isPermutation(axes, shape ref) bool {
 	return n <= maxRank
 }
 
-// hasAllBytes asks that an array or a scalar has as many bytes as its shape and
-// type say; parts are its state, or the arguments that make it.
+// hasAllBytes checks that an array or a scalar has the number of bytes that its shape and
+// type imply; parts is its state, or the arguments that make it.
 func (m *machine) hasAllBytes(id ID, parts ref) error {
 	n := m.g.node(parts)
 	var data, dtype uint32
@@ -169,7 +169,7 @@ func (m *machine) hasAllBytes(id ID, parts ref) error {
 		dtype, data = n.a, n.a+1
 	case id == NumpyFromBuffer:
 		data, dtype, shape = n.a, n.a+1, m.g.elem(n.a+2)
-	default: // before them, a version may stand
+	default: // a version may come first
 		dtype, data, shape = n.a+n.n-3, n.a+n.n-1, m.g.elem(n.a+n.n-4)
 	}
 	count, ok := m.elements(shape)
@@ -179,13 +179,13 @@ func (m *machine) hasAllBytes(id ID, parts ref) error {
 		return err
 	}
 	if ok && (!known || all && count*size == bytes && !m.isSubarrayType(m.g.elem(dtype))) {
-		return nil // what is not known was refused
+		return nil // unknown, so it was refused
 	}
 	return m.strict(errNumpySize, "shape and type of an array ask for another number of bytes", refAbsent)
 }
 
-// bytesOf is how many bytes the data of an array are. What Python 2 wrote may be a
-// text since, of characters below 256.
+// bytesOf returns the number of bytes in the data of an array. Data written by Python 2
+// may be a text of characters below 256.
 func (m *machine) bytesOf(data ref) (n uint64, ok bool) {
 	s := m.g.text(data)
 	if m.g.kind(data) == KindBytes {
@@ -195,7 +195,7 @@ func (m *machine) bytesOf(data ref) (n uint64, ok bool) {
 	return uint64(utf8.RuneCountInString(s)), isNarrow(s)
 }
 
-// isNarrow reports a text of characters below 256.
+// isNarrow reports whether all characters are below 256.
 func isNarrow(s string) bool {
 	for _, r := range s {
 		if r > 0xff {
@@ -205,14 +205,14 @@ func isNarrow(s string) bool {
 	return true
 }
 
-// fromNumpy are the types of arrays that torch.from_numpy takes.
+// fromNumpy are the types that torch.from_numpy accepts.
 const fromNumpy = " b1 u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8 c8 c16 "
 
-// copiedTypes are those of tensors that it makes of them.
+// copiedTypes are the types of tensors made from them.
 const copiedTypes = "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 float64 complex64 complex128"
 
-// isForTorch reports an array that torch.from_numpy takes, which is in the order
-// of the machine, and a type that it can become.
+// isForTorch reports whether torch.from_numpy accepts an array, which must have the byte
+// order of the machine, and whether it can have the type to.
 func (m *machine) isForTorch(array, to ref) bool {
 	parts, at := m.g.elem(m.g.node(array).a+objArgs), uint32(1)
 	if m.g.id(array) == NumpyReconstruct {

@@ -1,7 +1,7 @@
 package vm
 
-// An opcode is one row of the machine: what the byte is called, what it does,
-// and whether PyTorch's restricted loader knows it (version: see [torchVersion]).
+// An opcode is one row of the table: the name of the byte, its function, and whether
+// PyTorch's restricted loader knows it (version: see [torchVersion]).
 type opcode struct {
 	name        string
 	exec        func(*machine) error
@@ -13,8 +13,8 @@ const (
 	other = false // everybody else's
 )
 
-// The opcodes of protocols 0 to 5, as CPython's Lib/pickletools.py (3.14)
-// defines them. A byte without a row is no opcode.
+// opcodes are those of protocols 0 to 5, as CPython's Lib/pickletools.py (3.14) defines
+// them. A byte without a row is invalid.
 var opcodes = [256]opcode{
 	// Literals.
 	'N':  {"NONE", (*machine).opNone, known},
@@ -72,7 +72,7 @@ var opcodes = [256]opcode{
 	'r':  {"LONG_BINPUT", (*machine).opLongBinPut, known},
 	0x94: {"MEMOIZE", (*machine).opMemoize, other},
 
-	// What reaches out of the file.
+	// References to things outside the file.
 	'c':  {"GLOBAL", (*machine).opGlobal, known},
 	0x93: {"STACK_GLOBAL", (*machine).opStackGlobal, other},
 	0x82: {"EXT1", (*machine).opExt1, other},

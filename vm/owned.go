@@ -2,10 +2,10 @@ package vm
 
 import "strings"
 
-// Names that the classes have already which BUILD and the functions of PyTorch
-// give attributes to: methods, properties, and what torch keeps in an object. The
-// lists are dir() of the classes, without what begins with two underscores, as
-// testdata/pickle/owned.py --go prints them for torch 2.15.0.
+// Names that the classes to which BUILD and PyTorch's functions give attributes have
+// already: methods, properties, and internal attributes. The lists are dir() of the
+// classes, without names with two leading underscores, as testdata/pickle/owned.py --go
+// prints them for torch 2.15.0.
 const (
 	ownedByNamespaces = " _get_args _get_kwargs "
 	ownedByDicts      = " _keep_positive clear copy elements fromkeys get items keys most_common move_to_end pop popitem setdefault subtract " +
@@ -66,7 +66,7 @@ const (
 		"vdot view view_as volatile vsplit where xlogy xlogy_ xpu zero_ "
 )
 
-// owns reports whether a list of names, each between spaces, has one.
+// owns reports whether list, of names between spaces, has name.
 func owns(list, name string) bool {
 	if name == "" || strings.Contains(name, " ") {
 		return false

@@ -1,7 +1,7 @@
 package vm
 
-// The names of Python 2 and what Python 3 calls them: CPython 3.13,
-// Lib/_compat_pickle.py. Written by testdata/pickle/compat.py.
+// The names of Python 2 and their names in Python 3: CPython 3.13, Lib/_compat_pickle.py.
+// Written by testdata/pickle/compat.py.
 
 // pythonTwoModules maps a module (IMPORT_MAPPING).
 var pythonTwoModules = map[string]string{

@@ -1,9 +1,9 @@
 package vm
 
-// A rule says how a global may be used. The letters of a signature are in
-// [machine.fits]: one per argument, '?' before those that may be left out, '*'
-// before the one that may stand any number of times, '|' between alternatives.
-// An empty signature takes no argument; "-" takes no call.
+// A rule says how a global may be used. The letters of a signature are documented at
+// [machine.fits]: one per argument, '?' before optional ones, '*' before one that may be
+// repeated, '|' between alternatives. An empty signature means no arguments; "-" means
+// that it may not be called.
 type rule struct {
 	call  string // by REDUCE, OBJ and INST
 	new   string // by NEWOBJ and NEWOBJ_EX
@@ -62,5 +62,5 @@ var rules = [...]rule{
 	NumpyArray:       {"-", "-", ""},
 	NumpyType:        {"-", "-", ""},
 
-	JoblibArray: {"-", "", "B"}, // whose __init__ wants what BUILD gives
+	JoblibArray: {"-", "", "B"}, // its __init__ would need what BUILD gives
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// What is shown of values is bounded: the depth, the elements of each level,
-// and the bytes in all.
+// Bounds of the text of a value: its depth, the elements of each level, and the bytes in
+// all.
 const (
 	showDepth = 3
 	showElems = 8
 	showBytes = 200
 )
 
-// who names what a value belongs to: a global, the global that was called, or
-// the class of a container.
+// who names what a value belongs to: a global, the global that was called, or the class
+// of a container.
 func (g *Graph) who(r ref) (module, name string, status Status) {
 	if own := g.global(r); own != nil {
 		return own.Module, own.Name, own.Status
@@ -36,7 +36,7 @@ func (g *Graph) who(r ref) (module, name string, status Status) {
 	}
 }
 
-// The classes of containers by their id.
+// classNames are the names of container classes by their id.
 var classNames = [...]string{
 	OrderedDict: "collections OrderedDict",
 	Counter:     "collections Counter",
@@ -46,7 +46,7 @@ var classNames = [...]string{
 	ByteArray:   "builtins bytearray",
 }
 
-// show is a value in a few words: texts quoted, containers by their kind.
+// show describes a value in a few words: texts quoted, containers by their kind.
 func (g *Graph) show(r ref) string {
 	switch kind := g.kind(r); kind {
 	case KindNone:
@@ -82,7 +82,7 @@ func (g *Graph) show(r ref) string {
 	}
 }
 
-// named is the kind of a container, or its class.
+// named returns the kind of a container, or its class.
 func (g *Graph) named(r ref) string {
 	if g.id(r) == NoID {
 		return g.kind(r).String()
@@ -91,14 +91,15 @@ func (g *Graph) named(r ref) string {
 	return name
 }
 
-// shape is what kinds of values a value is made of: "(storage, int, (int, int))".
+// shape describes the kinds of values that a value is made of: "(storage, int, (int,
+// int))".
 func (g *Graph) shape(r ref) string {
 	var out strings.Builder
 	g.writeShape(&out, r, showDepth)
 	return cut(out.String(), showBytes)
 }
 
-// cut shortens a text that was cleaned already.
+// cut shortens a text that is already clean.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s

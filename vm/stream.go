@@ -9,7 +9,8 @@ import (
 
 const maxProtocol = 5
 
-// opProto states the protocol: as the first instruction, and once.
+// opProto states the protocol. It must be the first instruction, and there may be only
+// one.
 func (m *machine) opProto() error {
 	p, err := m.u8()
 	if err != nil {
@@ -29,9 +30,9 @@ func (m *machine) opProto() error {
 	return nil
 }
 
-// opFrame begins a frame: that many bytes hold whole instructions (PEP 3154).
-// CPython's C unpickler before 3.13.15 and 3.14.7 reads on as if there were
-// none, others stop: so what crosses a frame, or is in two, is refused.
+// opFrame begins a frame: the next n bytes are whole instructions (PEP 3154). CPython's C
+// unpickler before 3.13.15 and 3.14.7 ignores frames that are crossed, others stop, so a
+// crossed frame and a frame inside a frame are refused.
 func (m *machine) opFrame() error {
 	n, err := m.u64()
 	if err != nil {
@@ -50,8 +51,7 @@ func (m *machine) opFrame() error {
 	return nil
 }
 
-// opStop ends the pickle: one value is on the stack, no mark is open, and the
-// frame ends here.
+// opStop ends the pickle: one value on the stack, no open mark, and the end of the frame.
 func (m *machine) opStop() error {
 	if err := m.have(1); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (m *machine) opStop() error {
 	return nil
 }
 
-// opPop drops the value on top, or the mark if nothing stands above it.
+// opPop pops the top value, or the mark if nothing is above it.
 func (m *machine) opPop() error {
 	if len(m.marks) > 0 && len(m.stack) == m.low {
 		m.unmark()
@@ -95,12 +95,12 @@ func (m *machine) opDup() error {
 	return m.replay(m.top())
 }
 
-// opBuffer asks for a buffer outside of the pickle. A file has none.
+// opBuffer asks for a buffer outside the pickle, which a file does not have.
 func (m *machine) opBuffer() error {
 	return wire.ErrUnsupported.By("pickle.buffers").With("%s: the pickle needs out-of-band buffers", m.name())
 }
 
-// opPersID hands a line to the loader. Writers of model files use BINPERSID.
+// opPersID passes a line to the loader. Writers of model files use BINPERSID.
 func (m *machine) opPersID() error {
 	off, end, err := m.line()
 	if err != nil {
@@ -120,8 +120,8 @@ func (m *machine) opBinPersID() error {
 	return m.persistent(m.pop())
 }
 
-// persistent pushes what stands outside of the pickle and is known by an id.
-// The id must be that of a storage of PyTorch.
+// persistent pushes an object outside the pickle that is known by an id. The id must be
+// that of a PyTorch storage.
 func (m *machine) persistent(id ref) error {
 	if class, ok := m.container(id); ok {
 		return m.push(class)
@@ -155,8 +155,8 @@ func (m *machine) persistent(id ref) error {
 	return m.push(r)
 }
 
-// container finds the class that an id stands for, where PyTorch before 1.6 kept the
-// source of a module's class beside it: ("module", class, file, source).
+// container returns the class of an id that stands for a module's class with its source,
+// as PyTorch before 1.6 wrote it: ("module", class, file, source).
 func (m *machine) container(id ref) (class ref, ok bool) {
 	if !m.opaques || m.g.kind(id) != KindTuple {
 		return 0, false
@@ -169,8 +169,8 @@ func (m *machine) container(id ref) (class ref, ok bool) {
 	return class, m.g.kind(class) == KindGlobal
 }
 
-// hasDType reports an id that PyTorch takes for a storage's: it asks the class
-// for nothing but its dtype, and the tensor classes have one, too.
+// hasDType reports whether PyTorch takes an id for a storage's. It only requires a dtype
+// of the class, and the tensor classes have one too.
 func (m *machine) hasDType(id ref) bool {
 	if m.g.kind(id) != KindTuple {
 		return false
@@ -184,9 +184,8 @@ func (m *machine) hasDType(id ref) bool {
 	return count >= 0 && class.ID == TorchTensor && class.Name != "Tensor"
 }
 
-// storage asks that an id is ("storage", class, key, location, count), and in
-// files of PyTorch 1.5 and before a sixth part: None or the key, offset and
-// count of a view.
+// storage checks that an id is ("storage", class, key, location, count), in files of
+// PyTorch 1.5 and before with a sixth part: None or the key, offset and count of a view.
 func (m *machine) storage(id ref) (wrong *wire.Cause, text string) {
 	if m.g.kind(id) != KindTuple {
 		return errPersistent, "the persistent id %s"

@@ -2,8 +2,8 @@ package vm
 
 import "github.com/anamnesis-go/anamnesis/internal/wire"
 
-// What a scan notes and goes on from: made once, since a flood of instructions may
-// come to one each.
+// Violations that a scan notes before it continues. They are made once, since every
+// instruction of a flood may have one.
 var (
 	errArguments      = wire.ErrSyntax.By("pickle.arguments")
 	errChangedLater   = wire.ErrSyntax.By("pickle.changed-later")

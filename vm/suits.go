@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// suits reports arguments, of the right types, that the callee takes: what it would
-// raise an error for is not data.
+// suits reports whether the callee takes the arguments, which have the right types.
+// Arguments for which it would raise an error are not data.
 func (m *machine) suits(id ID, callee, args ref) bool {
 	switch id {
 	case NumpyDType:
@@ -14,15 +14,15 @@ func (m *machine) suits(id ID, callee, args ref) bool {
 	case NumpyFromBuffer:
 		return m.isFromBuffer(args)
 	case NumpyReconstruct:
-		// What NumPy writes for every array, whose state then has the type. Others it
-		// takes by the grammar of its dtypes.
+		// NumPy writes "b" for every array; the type is in the state. It accepts other
+		// types by the grammar of its dtypes.
 		return m.g.text(m.arg(args, 2)) == "b"
 	case TorchDevice:
 		return m.isDevice(args)
 	case TorchLayout:
 		return hasName(layouts, m.g.text(m.arg(args, 0)))
 	case RebuildMetaTensor:
-		// Without a storage there are no quantized ones.
+		// There are no quantized tensors without a storage.
 		return m.isGeometry(m.arg(args, 1), m.arg(args, 2)) && !isQuantized(m.g.global(m.arg(args, 0)).Name) &&
 			(m.arg(args, 3) != refTrue || isDifferentiable(m.g.global(m.arg(args, 0)).Name))
 	case RebuildDeviceFromNumpy:
@@ -46,7 +46,7 @@ func (m *machine) suits(id ID, callee, args ref) bool {
 
 func (m *machine) arg(args ref, i uint32) ref { return m.g.elem(m.g.node(args).a + i) }
 
-// argOr is an argument, or another value where there are not as many.
+// argOr returns an argument, or other if there are too few.
 func (m *machine) argOr(args ref, i uint32, other ref) ref {
 	if i >= m.g.node(args).n {
 		return other
@@ -54,7 +54,7 @@ func (m *machine) argOr(args ref, i uint32, other ref) ref {
 	return m.arg(args, i)
 }
 
-// isDeviceName reports a device, or the name of one.
+// isDeviceName reports whether r is a device, or the name of one.
 func (m *machine) isDeviceName(r ref) bool {
 	if m.g.kind(r) != KindText {
 		return true
@@ -67,13 +67,13 @@ func isQuantized(dtype string) bool {
 	return strings.HasPrefix(dtype, "q")
 }
 
-// isDifferentiable reports the types whose tensors can require a gradient.
+// isDifferentiable reports whether tensors of the type can require a gradient.
 func isDifferentiable(dtype string) bool {
 	return strings.Contains(dtype, "float") || strings.Contains(dtype, "complex")
 }
 
-// hollow is the type of a tensor without data, or empty: what has data is looked at
-// where these are.
+// hollow returns the type of a tensor without data, or "". Tensors with data are checked
+// where their storages are.
 func (m *machine) hollow(tensor ref) string {
 	for m.g.kind(tensor) == KindObject {
 		args := m.g.elem(m.g.node(tensor).a + objArgs)
@@ -96,8 +96,8 @@ func (m *machine) hollow(tensor ref) string {
 	return ""
 }
 
-// isParameter reports (tensor, whether it requires a gradient, ...), which is so
-// where nothing else is said. What has no data says here of which type it is.
+// isParameter reports whether args are (tensor, requires_grad, ...); requires_grad is
+// true by default. A tensor without data must have a type that can require a gradient.
 func (m *machine) isParameter(args ref) bool {
 	if m.g.node(args).n == 0 || m.argOr(args, 1, refTrue) != refTrue {
 		return true
@@ -106,10 +106,10 @@ func (m *machine) isParameter(args ref) bool {
 	return dtype == "" || isDifferentiable(dtype)
 }
 
-// The layouts that PyTorch's _get_layout knows.
+// layouts are those that PyTorch's _get_layout knows.
 const layouts = "torch.strided torch.sparse_coo torch.sparse_csr torch.sparse_csc torch.sparse_bsr torch.sparse_bsc torch._mkldnn torch.jagged"
 
-// isGeometry reports sizes and strides that are as many, and not negative.
+// isGeometry reports whether there are as many sizes as strides, none of them negative.
 func (m *machine) isGeometry(sizes, strides ref) bool {
 	a, b := m.inner(sizes), m.inner(strides)
 	x, y := m.g.node(a), m.g.node(b)
@@ -123,7 +123,7 @@ func (m *machine) isGeometry(sizes, strides ref) bool {
 	return m.all(a, positive) && m.all(b, positive)
 }
 
-// inner is the tuple or list of integers that a torch.Size holds.
+// inner returns the tuple or list of integers in a torch.Size.
 func (m *machine) inner(r ref) ref {
 	if m.g.kind(r) != KindObject {
 		return r
@@ -135,8 +135,9 @@ func (m *machine) inner(r ref) ref {
 	return m.arg(args, 0)
 }
 
-// isDateTime reports what the classes of datetime are pickled with: the bytes of a
-// date or time, which Python 2 wrote as text, and perhaps a timezone.
+// isDateTime reports whether args are those with which the classes of datetime are
+// pickled: the bytes of a date or time, which Python 2 wrote as text, and optionally a
+// timezone.
 func (m *machine) isDateTime(class string, args ref) bool {
 	n := m.g.node(args).n
 	switch class {
@@ -154,11 +155,10 @@ func (m *machine) isDateTime(class string, args ref) bool {
 	}
 }
 
-// foldBit of a month or an hour says which of two equal times is meant. A date has
-// none.
+// foldBit of a month or an hour says which of two equal times is meant; dates have none.
 const foldBit = 0x80
 
-// isMoment reports as many bytes, of which Python looks at one without its fold: a
+// isMoment reports whether r has size bytes, with a valid byte at at without its fold: a
 // month from 1 on, or an hour.
 func (m *machine) isMoment(r ref, size, at int, most, fold rune) bool {
 	var c rune
@@ -212,7 +212,7 @@ func (m *machine) timedelta(args ref) (days, rest int64, ok bool) {
 	return days, parts[1]*microseconds + parts[2], ok
 }
 
-// isOffset reports a timedelta of less than a day, in either direction.
+// isOffset reports whether r is a timedelta of less than a day in either direction.
 func (m *machine) isOffset(r ref) bool {
 	if m.g.kind(r) != KindObject || m.g.id(r) != DateTime || m.g.global(r).Name != "timedelta" {
 		return false

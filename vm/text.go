@@ -8,12 +8,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// textSize is what a text counts in a walk: one more for every 32 bytes, so
-// that a long text cannot be replayed for nothing.
+// textSize is the size of a text for walks: one more for every 32 bytes, so that
+// replaying a long text is not free.
 func textSize(n int) uint32 { return 1 + uint32(n)/32 }
 
-// keep stores a text that does not stand in the pickle as it is, and returns
-// its index in side. Its bytes were charged to the graph.
+// keep stores a text that is not in the pickle unchanged, and returns its index in side.
+// Its bytes are already charged.
 func (m *machine) keep(text string) (uint32, error) {
 	side, err := limits.Grow(&m.work, m.g.side, 1)
 	if err != nil {
@@ -23,7 +23,7 @@ func (m *machine) keep(text string) (uint32, error) {
 	return uint32(len(m.g.side) - 1), nil
 }
 
-// pushData pushes a text or bytes that stand at off.
+// pushData pushes the text or bytes at off.
 func (m *machine) pushData(kind Kind, flags uint8, off, n int) error {
 	if kind == KindBytes {
 		m.nested(m.src[off : off+n])
@@ -31,7 +31,7 @@ func (m *machine) pushData(kind Kind, flags uint8, off, n int) error {
 	return m.pushNew(node{kind: kind, flags: flags, a: uint32(off), n: uint32(n), size: textSize(n)})
 }
 
-// pushSide pushes a text or bytes that do not stand in the pickle as they are.
+// pushSide pushes a text or bytes that are not in the pickle unchanged.
 func (m *machine) pushSide(kind Kind, text string) error {
 	at, err := m.keep(text)
 	if err != nil {
@@ -75,7 +75,7 @@ func (m *machine) unicode(n uint64) error {
 	return m.pushData(KindText, 0, off, int(n))
 }
 
-// validWithSurrogates reports UTF-8 that may hold lone surrogates, which
+// validWithSurrogates reports whether s is UTF-8 that may have lone surrogates, which
 // Python's surrogatepass handler writes as three bytes.
 func validWithSurrogates(s string) bool {
 	for len(s) > 0 {
@@ -150,8 +150,8 @@ func (m *machine) opBinString() error {
 	return m.binString(uint64(n))
 }
 
-// binString pushes a str of Python 2. Loaders choose its encoding; torch.load
-// takes UTF-8. What is no UTF-8 is bytes.
+// binString pushes a str of Python 2. Loaders choose its encoding; torch.load uses UTF-8.
+// If it is not UTF-8 it becomes bytes.
 func (m *machine) binString(n uint64) error {
 	off, err := m.data(n)
 	if err != nil {
@@ -169,7 +169,7 @@ func (m *machine) python2(s string) Kind {
 	return KindBytes
 }
 
-// opString reads a str of Python 2 in quotes, with its escapes.
+// opString reads a quoted str of Python 2 with its escapes.
 func (m *machine) opString() error {
 	off, end, err := m.line()
 	if err != nil {
@@ -216,9 +216,8 @@ func (m *machine) unescape(s string) (string, error) {
 	return out.String(), nil
 }
 
-// escape decodes what follows a backslash: one of the letters, xHH or up to
-// three octal digits of at most 0377. Python takes others as they stand; no
-// pickler writes them.
+// escape decodes what follows a backslash: a letter, xHH, or up to three octal digits of
+// at most 0377. Python leaves other escapes unchanged; no pickler writes them.
 func escape(s string) (c byte, n int) {
 	if s == "" {
 		return 0, 0
@@ -267,8 +266,8 @@ func hexadecimal(s string, n int) (v uint32, ok bool) {
 	return v, true
 }
 
-// opUnicode reads a str in raw-unicode-escape: Latin-1 bytes, \uXXXX and
-// \UXXXXXXXX, where a backslash that is itself escaped escapes nothing.
+// opUnicode reads a str in raw-unicode-escape: Latin-1 bytes, \uXXXX and \UXXXXXXXX. A
+// backslash that is escaped itself begins no escape.
 func (m *machine) opUnicode() error {
 	off, end, err := m.line()
 	if err != nil {
@@ -294,10 +293,10 @@ func isASCII(s string) bool {
 	return true
 }
 
-// rawUnicode decodes a text. A backslash begins an escape if u or U follows
-// and the backslashes before it are even in number.
+// rawUnicode decodes a text. A backslash begins an escape if u or U follows and an even
+// number of backslashes precede it.
 func (m *machine) rawUnicode(s string) (string, error) {
-	// A byte of Latin-1 becomes two of UTF-8 at most, an escape fewer.
+	// A byte of Latin-1 becomes at most two of UTF-8, an escape fewer.
 	if err := m.work.Alloc(2 * int64(len(s))); err != nil {
 		return "", err
 	}
@@ -328,8 +327,8 @@ func (m *machine) rawUnicode(s string) (string, error) {
 	return out.String(), nil
 }
 
-// escapeDigits is how many hexadecimal digits the escape wants that a
-// backslash before s begins.
+// escapeDigits returns how many hexadecimal digits the escape needs whose backslash
+// precedes s.
 func escapeDigits(s string) int {
 	if s == "" {
 		return 0
@@ -343,7 +342,7 @@ func escapeDigits(s string) int {
 	return 0
 }
 
-// writeRune writes a rune, lone surrogates as three bytes.
+// writeRune writes a rune; lone surrogates become three bytes.
 func writeRune(out *strings.Builder, r rune) {
 	if r >= 0xd800 && r < 0xe000 {
 		out.Write([]byte{0xed, byte(0x80 | r>>6&0x3f), byte(0x80 | r&0x3f)})

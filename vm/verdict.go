@@ -11,34 +11,34 @@ import (
 
 // The loaders whose verdicts are given.
 const (
-	// Ours is what our own verdict is called.
+	// Ours is the name of our own verdict.
 	Ours = "anamnesis"
-	// torchVersion is the version of PyTorch whose rules are followed.
+	// torchVersion is the version of PyTorch whose rules are used.
 	torchVersion = "2.15.0"
 	// WeightsOnlyLoader is PyTorch's restricted loader.
 	WeightsOnlyLoader = "torch " + torchVersion + " weights_only"
 )
 
-// A Verdict says whether a loader takes the pickle, and if not, why.
+// A Verdict says whether a loader accepts the pickle, and if not, why.
 type Verdict struct {
 	OK bool
-	// Unsure: nothing tells that the loader refuses the pickle, but whether a
-	// call or a state that it would try succeeds, the pickle alone does not say.
+	// Unsure means that no reason is certain: the pickle alone does not tell whether a
+	// call or a state that the loader would try succeeds.
 	Unsure  bool
 	By      string // "anamnesis", "torch 2.15.0 weights_only"
 	Reasons []Reason
 	More    int // reasons left out
 }
 
-// A Reason is one thing that speaks against a pickle.
+// A Reason is one objection to a pickle.
 type Reason struct {
 	Code   string // "global", "call", "build", "change", "opcode", ...
 	Off    int64
-	Unsure bool // it may speak against it
+	Unsure bool // it may be an objection
 	Text   string
 }
 
-// A stance is what PyTorch's restricted loader makes of what we refuse.
+// A stance is what PyTorch's restricted loader does with what we refuse.
 type stance uint8
 
 const (
@@ -47,7 +47,7 @@ const (
 	takes
 )
 
-// maxReasons bounds the reasons of one verdict: a person reads them.
+// maxReasons bounds the reasons of one verdict.
 const maxReasons = 64
 
 // add notes a reason.
@@ -59,17 +59,16 @@ func (v *Verdict) add(r Reason) {
 	v.More++
 }
 
-// verdicts is what a run learns of them. The space is bounded by constants.
+// verdicts collects the verdicts during a run. Its size is bounded by constants.
 type verdicts struct {
 	safe, torch Verdict
-	first       [256]uint32 // where an opcode stands first that torch does not know, +1
+	first       [256]uint32 // first offset of each opcode that torch does not know, +1
 	forbidden   *Forbidden  // the first one
 	where       string      // its instruction
 }
 
-// against notes what PyTorch's restricted loader minds. The text is made only
-// if it is kept: a file can ask for millions. Where what is a value, its shape
-// takes the place of %s.
+// against notes an objection of PyTorch's restricted loader. The text is made only if it
+// is kept, since a file can cause millions. If what is a value, its shape replaces %s.
 func (m *machine) against(code, text string, what ref) {
 	m.verdicts.torch.note(m, code, text, what)
 }
@@ -85,9 +84,9 @@ func (v *Verdict) note(m *machine, code, text string, what ref) {
 	v.add(Reason{Code: code, Off: m.g.base + int64(m.op), Text: text})
 }
 
-// refuse is something that we do not do to what: the end of a load, a reason
-// against the pickle in a scan. Where with is a value, its shape takes the
-// place of %s in why. The stance is that of PyTorch's restricted loader.
+// refuse refuses to use what: it ends a load, and is a reason against the pickle in a
+// scan. If with is a value, its shape replaces %s in why. torch is what PyTorch's
+// restricted loader does.
 func (m *machine) refuse(code string, what ref, why string, with ref, torch stance) error {
 	if m.opaques && m.unknown(what) {
 		return nil
@@ -118,7 +117,8 @@ func (m *machine) refuse(code string, what ref, why string, with ref, torch stan
 	return nil
 }
 
-// unknown reports a global outside the allowlist, and what its call has made.
+// unknown reports whether r is a global outside the allowlist, or was made by calling
+// one.
 func (m *machine) unknown(r ref) bool {
 	switch m.g.kind(r) {
 	case KindGlobal, KindObject:
@@ -148,8 +148,8 @@ func (m *machine) weightsOnly(err error) Verdict {
 	return v
 }
 
-// broken is an error as a reason. What a ceiling of ours ended may go on
-// elsewhere.
+// broken returns an error as a reason. If one of our limits ended the run, another loader
+// may continue.
 func broken(err error) Reason {
 	class := wire.ClassOf(err)
 	r := Reason{class.String(), wire.NoOffset, class == wire.Limit, err.Error()}
