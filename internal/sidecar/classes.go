@@ -7,7 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// keptKeys are members that the end of their object is judged by.
+// keptKeys are members whose strings are kept until the end of their object, which judges
+// them.
 var keptKeys = map[string]bool{
 	"class_name": true, "module": true, "config": true, "registered_name": true, // Keras
 	"vocabulary": true,                                         // of a layer of Keras
@@ -60,16 +61,16 @@ func (w *walk) object(f *frame) error {
 	return nil
 }
 
-// KerasWeights is what is said of the weights in an archive of Keras.
+// KerasWeights returns the finding about the weights in a Keras archive.
 func KerasWeights() tensor.Finding {
 	return tensor.Finding{Code: "sidecar.keras-weights", Severity: tensor.Warning,
 		Text: "the weights of a Keras model in HDF5: they are not decoded, and links in them are not looked at"}
 }
 
-// arrays are what GluonTS makes of NumPy and pandas.
+// arrays are the NumPy and pandas classes that GluonTS constructs.
 var arrays = setOf("numpy.dtype numpy.array numpy.datetime64 pandas.Timestamp pandas.Period")
 
-// gluon judges an object that GluonTS makes of what its member class names.
+// gluon judges an object from which GluonTS builds what its member "class" names.
 func (w *walk) gluon(f *frame) error {
 	class := f.kept["class"]
 	if f.twice == "" && (arrays()[class.text] || within(class.text, "gluonts", "torch.nn", "torch.distributions") || strings.HasPrefix(class.text, "pandas.tseries.offsets.") && isPath(class.text)) {
@@ -78,19 +79,19 @@ func (w *walk) gluon(f *frame) error {
 	return w.report(codeImport, tensor.Danger, wire.Quote(class.text), class.off, "GluonTS looks up "+wire.Quote(class.text)+", and calls it with arguments of the file")
 }
 
-// ambiguous says that readers could differ about an object.
+// ambiguous returns why readers could read an object differently, or "".
 func (f *frame) ambiguous() string {
 	return "the member " + wire.Quote(f.twice) + " appears twice: readers differ in which one they take"
 }
 
-// kerasCode are classes of Keras that run what a file holds or names.
+// kerasCode are Keras classes that run code which a file holds or names.
 var kerasCode = map[string]string{
 	"Lambda": "runs Python bytecode of the file", "__lambda__": "is Python bytecode of the file",
 	"TorchModuleWrapper": "unpickles a module of the file", "TFSMLayer": "loads another model by its path",
 }
 
-// kerasModules are where the classes of Keras stand that build layers of numbers. A
-// module that ends with a dot stands for all below it.
+// kerasModules are the modules of Keras classes that only compute. A module with a final
+// dot includes all modules below it.
 var kerasModules = []string{
 	"keras", "keras.layers", "keras.activations", "keras.initializers", "keras.regularizers", "keras.constraints", "keras.losses",
 	"keras.metrics", "keras.optimizers", "keras.optimizers.schedules", "keras.models", "keras.dtype_policies", "keras.mixed_precision", "keras.quantizers",
@@ -98,8 +99,8 @@ var kerasModules = []string{
 	"keras.src.losses.", "keras.src.metrics.", "keras.src.dtype_policies.",
 }
 
-// keras judges what Keras builds from an object: a class, or a function, of a module
-// that it imports for it.
+// keras judges what Keras builds from an object: a class or function of a module that it
+// imports for it.
 func (w *walk) keras(f *frame) error {
 	class, module := f.kept["class_name"], f.kept["module"]
 	if f.twice != "" {
@@ -131,8 +132,8 @@ func inModules(list []string, name string) bool {
 	return false
 }
 
-// skopsLoaders are nodes of skops that hold data, or build a type that is judged by
-// its module.
+// skopsLoaders are skops nodes that hold data, or build a type that is judged by its
+// module.
 var skopsLoaders = map[string]bool{
 	"ObjectNode": true, "NdArrayNode": true, "MaskedArrayNode": true, "SparseMatrixNode": true, "RandomStateNode": true, "RandomGeneratorNode": true,
 	"DictNode": true, "DefaultDictNode": true, "OrderedDictNode": true, "ListNode": true, "SetNode": true, "TupleNode": true, "SliceNode": true,
@@ -140,10 +141,10 @@ var skopsLoaders = map[string]bool{
 	"QuantileForestNode": true, "LossNode": true,
 }
 
-// skopsModules are those whose types skops trusts without being told to.
+// skopsModules are modules whose types skops trusts by default.
 var skopsModules = []string{"numpy", "numpy.", "scipy.", "sklearn.", "collections"}
 
-// skopsBuiltins are the types of builtins that are data.
+// skopsBuiltins are the builtin types that are data.
 var skopsBuiltins = map[string]bool{
 	"dict": true, "list": true, "tuple": true, "set": true, "frozenset": true, "int": true, "float": true, "complex": true, "str": true,
 	"bool": true, "bytes": true, "bytearray": true, "slice": true, "NoneType": true, "range": true,
@@ -165,12 +166,12 @@ func (w *walk) skops(f *frame) error {
 		"skops imports "+wire.Quote(module.text+"."+class.text)+": no type of numpy, scipy or scikit-learn")
 }
 
-// handlers are those that TorchServe has itself.
+// handlers are TorchServe's own handlers.
 var handlers = map[string]bool{
 	"image_classifier": true, "image_segmenter": true, "object_detector": true, "text_classifier": true, "base_handler": true,
 }
 
-// manifest is what TorchServe runs for an archive: the module that handles requests,
+// manifest judges what TorchServe runs for an archive: the module that handles requests,
 // and the one that defines the model.
 func (r *reader) manifest(key, text string, at int64) error {
 	switch {
@@ -182,14 +183,14 @@ func (r *reader) manifest(key, text string, at int64) error {
 	return nil
 }
 
-// Served is what is said of code in an archive for TorchServe, which puts it on
-// Python's path: what has the name of a module is that module.
+// Served returns the finding about code in an archive for TorchServe. TorchServe adds the
+// archive to Python's path, so a file with the name of a module replaces that module.
 func Served(file string) tensor.Finding {
 	return tensor.Finding{Code: "sidecar.mar-handler", Severity: tensor.Danger, Where: wire.Quote(file), Off: wire.NoOffset,
 		Text: "TorchServe puts the archive on Python's path, and runs this file for whatever module has its name"}
 }
 
-// target is a name that Hydra looks up and calls.
+// target judges a name that Hydra looks up and calls.
 func (r *reader) target(text string, at int64) error {
 	s, why := tensor.Danger, "Hydra calls "
 	for _, p := range targets {
@@ -200,6 +201,6 @@ func (r *reader) target(text string, at int64) error {
 	return r.report("sidecar.target", s, hydraKey, at, why+wire.Quote(text)+" with arguments of the file")
 }
 
-// targets are modules of NeMo and PyTorch that its configurations name: what they
-// import can be reached through them, so that they are no more than likely.
+// targets are modules of NeMo and PyTorch that their configurations name. What they
+// import can be reached through them, so they are only probably harmless.
 var targets = []string{"nemo.collections.", "nemo.core.", "nemo.lightning.", "torch.nn.", "torch.optim.", "torchmetrics.", "lightning.pytorch.", "pytorch_lightning."}

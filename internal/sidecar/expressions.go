@@ -9,18 +9,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// codeExpression is the code of what a library evaluates as Python.
+// codeExpression is the code of findings about text that a library evaluates as Python.
 const codeExpression = "sidecar.expression"
 
-// calls reports an expression with a call in it: a parenthesis behind something that
-// can be called.
+// calls reports whether an expression has a call in it: a parenthesis after something
+// callable.
 func calls(text string) bool { return lastCall(text) >= 0 }
 
-// lastCall is where the last such parenthesis stands, -1 if there is none.
+// lastCall returns the offset of the last such parenthesis, or -1.
 func lastCall(text string) int {
 	at := -1
 	var last byte
-	digits := false // what is called would be a number
+	digits := false // a number, which cannot be called
 	for i := range len(text) {
 		c := text[i]
 		if inName(c) && (i == 0 || !inName(text[i-1])) {
@@ -37,7 +37,7 @@ func lastCall(text string) int {
 	return at
 }
 
-// isExpression reports a text that MONAI evaluates, or imports by: a dollar sign
+// isExpression reports whether MONAI evaluates a text, or imports by it: a dollar sign
 // before something that can run code.
 func isExpression(text string) bool {
 	rest, ok := strings.CutPrefix(text, "$")
@@ -47,7 +47,7 @@ func isExpression(text string) bool {
 	return imports(rest) || calls(rest)
 }
 
-// imports reports a text that is an import.
+// imports reports whether a text is an import.
 func imports(text string) bool {
 	text = strings.TrimLeft(text, " \t\r\n\\")
 	for _, word := range [...]string{"import", "from"} {
@@ -118,14 +118,15 @@ func (l *lines) evaluated(line string, most int) error {
 	return nil
 }
 
-// awaitExpression notes that what begins with a dollar sign at i may go on.
+// awaitExpression notes that the expression that begins with a dollar sign at i may
+// continue on further lines.
 func (l *lines) awaitExpression(line string, i int) {
 	if i > 0 && (line[i-1] == '"' || line[i-1] == '\'') {
 		i--
 	}
 	member := strings.TrimLeft(line[:i], " \t-?")
 	switch {
-	case !l.opens && strings.TrimSpace(line[:i]) == "", !opens(line[:i]): // it stands within a text
+	case !l.opens && strings.TrimSpace(line[:i]) == "", !opens(line[:i]): // it is inside a text
 		return
 	case line[i] == '$' && isMember(line[i:]) && (member != "" || !l.block): // a key
 		return
@@ -146,8 +147,8 @@ func (l *lines) activates(text string) error {
 	return l.once(codeExpression, tensor.Danger, "activation", l.at, "YOLO evaluates "+wire.Quote(text))
 }
 
-// row judges a line that may be a row of a model of YOLO: a list with brackets. Of a list
-// over several lines the calls count if the keys of such a model stand in the file.
+// row judges a line that may be a row of a YOLO model: a list in brackets. For a list
+// over several lines, calls count if the file has the keys of such a model.
 func (l *lines) row(line string) error {
 	l.backbone, l.head = l.backbone || strings.Contains(line, "backbone"), l.head || strings.Contains(line, "head")
 	text := strings.TrimLeft(line, " \t-")
@@ -165,7 +166,7 @@ func (l *lines) rowRuns(row string, at int64) error {
 	return l.once(codeExpression, tensor.Danger, "", at, "YOLO evaluates the rows of its configuration: "+wire.Quote(row))
 }
 
-// rows judges what was seen of rows over several lines.
+// rows judges rows over several lines.
 func (l *lines) rows() error {
 	if l.call == "" || !l.backbone || !l.head {
 		return nil
@@ -173,7 +174,8 @@ func (l *lines) rows() error {
 	return l.rowRuns(l.call, l.callAt)
 }
 
-// callsName reports a call of something with a name: a parenthesis right behind it.
+// callsName reports whether something with a name is called: a parenthesis right after
+// it.
 func callsName(text string) bool {
 	for i := 1; i < len(text); i++ {
 		if text[i] == '(' && inName(text[i-1]) {
@@ -183,7 +185,7 @@ func callsName(text string) bool {
 	return false
 }
 
-// isLayer reports a layer of PyTorch with numbers and words for its arguments.
+// isLayer reports whether a text is a PyTorch layer with numbers and words as arguments.
 func isLayer(text string) bool {
 	text = strings.TrimPrefix(text, "torch.")
 	name, rest, _ := strings.Cut(strings.TrimPrefix(text, "nn."), "(")
@@ -200,8 +202,8 @@ func isLayer(text string) bool {
 	return end == "" || strings.IndexByte(" ,}]", end[0]) >= 0 && !calls(end)
 }
 
-// downloads judges what Ultralytics fetches a set of data by: a text that is no address
-// is run.
+// downloads judges how Ultralytics fetches a data set: a text that is not an address is
+// run.
 func (l *lines) downloads(text string) error {
 	text = strings.TrimSpace(strings.Trim(text, "\"' \t,"))
 	switch {
@@ -236,7 +238,8 @@ func (r *reader) vocabulary() error {
 	}
 }
 
-// isToken reports a number, one literal of a text or of bytes, and a number.
+// isToken reports whether a line is a number, a literal of a text or of bytes, and a
+// number.
 func isToken(line string) bool {
 	from, to := strings.IndexByte(line, ' '), strings.LastIndexByte(line, ' ')
 	if from < 0 || from >= to {

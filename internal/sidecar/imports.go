@@ -7,16 +7,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// codeImport is the code of what a library imports because a configuration says so.
+// codeImport is the code of findings about names that a library imports because a
+// configuration has them.
 const codeImport = "sidecar.import"
 
-// An importer is a rule about strings that a library takes for names of modules.
+// An importer is a rule about strings that a library uses as names of modules.
 type importer struct {
 	who string
 	ok  func(text string) bool
 }
 
-// named reports a class of one of the packages, by its full name.
+// named returns a matcher for full names of classes in one of the packages.
 func named(packages ...string) func(string) bool {
 	return func(text string) bool {
 		last := text[strings.LastIndexByte(text, '.')+1:]
@@ -24,12 +25,13 @@ func named(packages ...string) func(string) bool {
 	}
 }
 
-// under reports a module of one of the packages, or such a package.
+// under returns a matcher for the packages and modules below them.
 func under(packages ...string) func(string) bool {
 	return func(text string) bool { return within(text, packages...) }
 }
 
-// within reports a name in one of the packages from which no way leads to what runs code.
+// within reports whether a name is in one of the packages and does not lead through
+// anything that runs code.
 func within(text string, packages ...string) bool {
 	if !isPath(text) {
 		return false
@@ -57,8 +59,8 @@ var (
 	kernel     = importer{"transformers downloads and runs", func(text string) bool { return strings.HasPrefix(text, "kernels-community/") }}
 )
 
-// imports judges a string by what a library does with it. One that is longer than any
-// name counts as one with dots and slashes.
+// imports judges a string by what libraries do with it. A string longer than any name
+// counts as one with dots and slashes.
 func (w *walk) imports(key string, k *kept, at int64) error {
 	file, text := w.base(), k.text
 	dots, slashes := k.isCut() || strings.Contains(text, "."), k.isCut() || strings.Contains(text, "/")
@@ -89,7 +91,7 @@ func (w *walk) imports(key string, k *kept, at int64) error {
 	return w.names(key, k, at)
 }
 
-// names judges what stands behind a key of whatever library.
+// names judges a value by its key, for any library.
 func (w *walk) names(key string, k *kept, at int64) error {
 	file, text := w.base(), k.text
 	switch {
@@ -113,13 +115,13 @@ func (w *walk) names(key string, k *kept, at int64) error {
 	return w.keep(key, text, at)
 }
 
-// inObject reports that the value at hand is that of a member.
+// inObject reports whether the current value is that of a member.
 func (w *walk) inObject() bool { return len(w.open) > 0 && !w.open[len(w.open)-1].list }
 
-// libraries are those that come with runtimes, and are named without a folder.
+// libraries are shared libraries that come with runtimes, and are named without a folder.
 var libraries = setOf(`QnnHtp.dll QnnCpu.dll QnnGpu.dll libQnnHtp.so libQnnCpu.so libQnnGpu.so`)
 
-// isLibrary reports a file of machine code that a runtime loads.
+// isLibrary reports whether a value is a file of machine code that a runtime loads.
 func isLibrary(key string, k *kept) bool {
 	if k.text == "" || libraries()[k.text] {
 		return false
@@ -153,7 +155,7 @@ func (w *walk) member(name string) error {
 	return nil
 }
 
-// isComponents reports an index of the parts of a pipeline of diffusers.
+// isComponents reports whether the file lists the components of a diffusers pipeline.
 func (w *walk) isComponents() bool {
 	file := w.base()
 	return file == "model_index.json" || file == "modular_model_index.json"
@@ -166,8 +168,8 @@ func (w *walk) importOf(p importer, key, text string, at int64) error {
 	return w.report(codeImport, tensor.Danger, key, at, p.who+" "+wire.Quote(text))
 }
 
-// component judges the list of a library and a class that an index of diffusers has
-// for each part of a pipeline.
+// component judges the library and the class that diffusers' index has for a component of
+// a pipeline.
 func (w *walk) component(text string, at int64) error {
 	n := len(w.open)
 	if n == 4 && w.open[2].key != "type_hint" || n != 2 && n != 4 || !w.open[n-1].list || w.open[n-1].key != "" {
@@ -180,15 +182,15 @@ func (w *walk) component(text string, at int64) error {
 	return w.importOf(component, key, text, at)
 }
 
-// base is the name of the file without its folder, in small letters as systems
-// that fold case open it.
+// base returns the name of the file without its folder, in lower case, since some systems
+// ignore case.
 func (r *reader) base() string {
 	return strings.ToLower(r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:])
 }
 
-// isCode reports the name of a file that Python imports.
+// isCode reports whether name is that of a file that Python imports.
 func isCode(name string) bool {
-	if len(name) >= maxText { // its end was perhaps not kept
+	if len(name) >= maxText { // its end may not have been kept
 		return true
 	}
 	name = strings.ToLower(name)
@@ -200,19 +202,18 @@ func isCode(name string) bool {
 	return false
 }
 
-// isPipeline reports a library that diffusers takes parts of pipelines from, or a
-// package of its pipelines.
+// isPipeline reports whether diffusers takes components from a library, which may be a
+// package of its own pipelines.
 func isPipeline(text string) bool { return pipelines[text] }
 
-// pickled are members of JSON by which jsonpickle names what it imports and calls.
+// pickled are members of JSON in which jsonpickle names what it imports and calls.
 var pickled = map[string]bool{
 	"py/object": true, "py/type": true, "py/function": true, "py/reduce": true, "py/reduce_ex": true, "py/newargs": true, "py/newargsex": true,
 	"py/initargs": true, "py/repr": true, "py/mod": true, "py/state": true, "py/ref": true, "py/seq": true, "py/iterator": true, "py/property": true,
 }
 
-// fiddle judges a reference to something of Python's in a configuration of Fiddle,
-// which NeMo 2 keeps beside its checkpoints: what it names is imported, and called
-// when the model is built.
+// fiddle judges a reference to a Python object in a Fiddle configuration, which NeMo 2
+// keeps with its checkpoints: the object is imported, and called when the model is built.
 func (w *walk) fiddle(f *frame) error {
 	module, name := f.kept["module"], f.kept["name"]
 	text := module.text + "." + name.text

@@ -10,33 +10,33 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// errNoJSON ends the reading of what Python's json does not read.
+// errNoJSON ends the reading of text that Python's json rejects.
 var errNoJSON = errors.New("no JSON")
 
-// A frame is an object or a list that is open.
+// A frame is an open object or list.
 type frame struct {
 	list  bool
-	key   string           // of the member at hand
-	kept  map[string]value // the strings of an object that its end is judged by
-	twice string           // one of them that stands twice
-	words value            // the file that the configuration of a layer takes its vocabulary from
+	key   string           // of the current member
+	kept  map[string]value // strings of an object that are judged at its end
+	twice string           // a key of kept that is duplicated
+	words value            // the file from which a layer's configuration takes its vocabulary
 }
 
-// A value is a string and where it stands.
+// A value is a string and its offset.
 type value struct {
 	text string
 	off  int64
 }
 
-// A walk is the way through one JSON text.
+// A walk reads one JSON text.
 type walk struct {
 	*reader
 
 	open    []frame
-	scratch []byte // of the string at hand
+	scratch []byte // buffer of the current string
 }
 
-// known are files that libraries read as JSON: one that is none is worth a word.
+// known are files that libraries read as JSON: malformed ones are findings.
 var known = map[string]bool{
 	"config.json": true, "tokenizer_config.json": true, "processor_config.json": true, "preprocessor_config.json": true,
 	"generation_config.json": true, "chat_template.json": true, "adapter_config.json": true, "model_index.json": true,
@@ -50,7 +50,7 @@ func (r *reader) json() error {
 		r.b.Leave()
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errNoJSON) {
-		if len(w.open) > 0 { // OmegaConf reads what is called JSON as YAML
+		if len(w.open) > 0 { // OmegaConf reads it as YAML
 			off := r.off
 			r.begin()
 			if err := r.yaml(); err != nil {
@@ -66,7 +66,7 @@ func (r *reader) json() error {
 	return err
 }
 
-// text reads a value and nothing behind it.
+// text reads a value and checks that nothing follows it.
 func (w *walk) text() error {
 	if p, err := w.in.Peek(3); err == nil && string(p) == "\ufeff" {
 		w.in.Discard(3)
@@ -93,7 +93,7 @@ func (w *walk) text() error {
 	return nil
 }
 
-// token is the next byte that is no white space.
+// token returns the next byte that is not white space.
 func (w *walk) token() (byte, error) {
 	for {
 		c, err := w.next()
@@ -103,7 +103,7 @@ func (w *walk) token() (byte, error) {
 	}
 }
 
-// value reads a value, or the beginning of one that holds others: false for that.
+// value reads a value, or the beginning of an object or list, for which done is false.
 func (w *walk) value() (done bool, err error) {
 	if err := w.steps.Step(); err != nil {
 		return false, err
@@ -124,7 +124,7 @@ func (w *walk) value() (done bool, err error) {
 	return true, w.word(c)
 }
 
-// begin opens an object or a list; the key of a list is "," behind its first element.
+// begin opens an object or a list; the key of a list is "," after its first element.
 func (w *walk) begin(list bool) (bool, error) {
 	if err := w.b.Enter(); err != nil {
 		return false, err
@@ -153,7 +153,7 @@ func (w *walk) end() {
 	w.b.Leave()
 }
 
-// after reads what follows a value: another one comes, or what holds it ends.
+// after reads what follows a value: another value, or the end of the object or list.
 func (w *walk) after() (done bool, err error) {
 	c, err := w.token()
 	if err != nil {
@@ -180,7 +180,7 @@ func (w *walk) after() (done bool, err error) {
 	return false, errNoJSON
 }
 
-// key reads a member's name behind its quote.
+// key reads a member's name after its opening quote.
 func (w *walk) key(c byte) error {
 	if c != '"' {
 		return errNoJSON
@@ -230,7 +230,7 @@ func (w *walk) word(c byte) (err error) {
 	return nil
 }
 
-// here is the name of the member whose value is read.
+// here returns the name of the member whose value is being read.
 func (w *walk) here() string {
 	if len(w.open) == 0 {
 		return ""
@@ -238,7 +238,7 @@ func (w *walk) here() string {
 	return w.open[len(w.open)-1].key
 }
 
-// below reports that what is read lies under a member of a name.
+// below reports whether the current value is below a member with a name.
 func (w *walk) below(name string) bool {
 	for i := range w.open {
 		if !w.open[i].list && w.open[i].key == name {
@@ -248,7 +248,7 @@ func (w *walk) below(name string) bool {
 	return false
 }
 
-// str reads a string that is a value, and looks at it.
+// str reads and judges a string value.
 func (w *walk) str() error {
 	at, key := w.off, w.here()
 	template := w.below("chat_template") && key != "name"
@@ -281,7 +281,7 @@ func (w *walk) str() error {
 	return w.imports(key, &k, at)
 }
 
-// autoMap is a class of the repository's own code, or of another's.
+// autoMap judges a class of the repository's own code, or of another's.
 func (w *walk) autoMap(text string, at int64) error {
 	if w.said["sidecar.auto-map"] {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A kind is a key of YAML whose value may stand on lines behind it, or an expression that
-// may.
+// A kind is a YAML key whose value may be on the following lines, or an expression that
+// may continue there.
 type kind uint8
 
 const (
@@ -20,36 +20,36 @@ const (
 	kinds
 )
 
-// A key is a name that stands in a line, and what follows it there.
+// A key is a name in a line, and what follows it there.
 type key struct {
-	column int    // where it begins
-	rest   string // what stands behind it
-	at     int64  // its place in the file
-	cut    bool   // the line goes on behind rest
-	flow   bool   // it stands in an object or a list with brackets
+	column int    // column at which it begins
+	rest   string // the text after it
+	at     int64  // its offset in the file
+	cut    bool   // the line continues after rest
+	flow   bool   // it is in an object or a list with brackets
 	anchor bool   // it is a value with an anchor, which may be a key elsewhere
-	asked  bool   // it stands behind a question mark: its value follows on the next line
+	asked  bool   // it follows a question mark: its value is on the next line
 }
 
-// text is what stands behind the colon of a key; none if there is no colon.
+// text returns the text after the colon of a key; ok is false if there is no colon.
 func (k *key) text() (text string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimLeft(k.rest, `"'`), " \t"), ":")
 	return strings.TrimSpace(rest), ok || k.asked && strings.TrimSpace(rest) == ""
 }
 
-// A later is a text of YAML that goes on behind its line, or behind the piece of it that
-// is at hand: what is judged by the whole text is judged by what follows, too.
+// A later is a YAML text that continues after its line, or after the current piece of it.
+// What is judged by the whole text is also judged by what follows.
 type later struct {
 	open   bool
-	empty  bool // nothing of it was seen: the next line may be another thing
+	empty  bool // nothing of it was seen: the next line may be something else
 	flow   bool
-	column int // of the key that it belongs to: a text without quotes is indented more
+	column int // of its key: an unquoted text is indented more
 }
 
-// quotes are those that a text may end with, and none.
+// quotes is the number of results that quoteOf has.
 const quotes = 3
 
-// quoteOf is the place of a text's first character among them.
+// quoteOf returns 1 for a text in double quotes, 2 for one in single quotes, else 0.
 func quoteOf(text string) int {
 	if text == "" {
 		return 0
@@ -57,9 +57,9 @@ func quoteOf(text string) int {
 	return 1 + strings.IndexByte(`"'`, text[0])
 }
 
-// await notes that the text of a key goes on behind the line, if it does.
+// await notes that the text of a key continues after the line, if it does.
 func (l *lines) await(of kind, k *key, text string) {
-	for text != "" && (text[0] == '&' || text[0] == '!') { // an anchor, a tag
+	for text != "" && (text[0] == '&' || text[0] == '!') { // anchors and tags
 		end := strings.IndexAny(text, " \t")
 		if end < 0 {
 			end = len(text)
@@ -77,12 +77,12 @@ func (l *lines) await(of kind, k *key, text string) {
 	switch {
 	case !s.open:
 		*s = later{true, text == "", k.flow, k.column}
-	case quote == 0: // one text within another: the end of the outer one counts
+	case quote == 0: // nested texts: the end of the outer one counts
 		*s = later{true, false, s.flow || k.flow, min(s.column, k.column)}
 	}
 }
 
-// goOn shows a line, or a piece of one, to what judges the texts that go on in it.
+// goOn passes a line, or a piece of one, to the texts that may continue in it.
 func (l *lines) goOn(line string) error {
 	for of := range l.laters {
 		for quote := range l.laters[of] {
@@ -110,11 +110,11 @@ func (l *lines) goOn(line string) error {
 	return nil
 }
 
-// ends reports a line that a text without quotes does not go on in.
+// ends reports whether an unquoted text does not continue in a line.
 func (s *later) ends(line string) bool {
 	text := strings.TrimLeft(line, " \t")
 	switch {
-	case s.empty && text[0] == ':': // the value of a key behind a question mark
+	case s.empty && text[0] == ':': // the value of a key after a question mark
 		return false
 	case s.flow && strings.IndexByte(",]}", text[0]) >= 0:
 		return true
@@ -124,7 +124,8 @@ func (s *later) ends(line string) bool {
 	return len(line)-len(text) <= s.column && isMember(text)
 }
 
-// isMember reports a line that begins a member or an element, or ends what holds some.
+// isMember reports whether a line begins a member or an element, or ends an object or
+// list.
 func isMember(text string) bool {
 	text = strings.TrimRight(text, " \t\r")
 	if text == "-" || strings.IndexByte("]},", text[0]) >= 0 || strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "? ") || strings.HasPrefix(text, "---") || strings.HasPrefix(text, "...") {
@@ -133,13 +134,13 @@ func isMember(text string) bool {
 	return strings.HasSuffix(text, ":") || strings.Contains(text, ": ") || strings.Contains(text, `":`) || strings.Contains(text, `':`)
 }
 
-// opens reports that a value may begin behind a text of one line.
+// opens reports whether a value may begin after a text.
 func opens(text string) bool {
 	word := lastWord(text)
 	return word == "" || strings.IndexByte("&!|>", word[0]) >= 0 || strings.IndexByte(":-?[{,\"'", word[len(word)-1]) >= 0
 }
 
-// blockOpens reports that a text of several lines begins behind one.
+// blockOpens reports whether a text of several lines begins after a text.
 func blockOpens(text string) bool {
 	word := lastWord(text)
 	return word != "" && (word[0] == '|' || word[0] == '>')
@@ -150,7 +151,7 @@ func lastWord(text string) string {
 	return text[strings.LastIndexAny(text, " \t")+1:]
 }
 
-// closes is where a text ends with its quote, -1 where it goes on.
+// closes returns the offset at which a text ends with its quote, -1 if it continues.
 func closes(text string, quote byte) int {
 	for i := 0; i < len(text); i++ {
 		switch {
@@ -163,7 +164,8 @@ func closes(text string, quote byte) int {
 	return -1
 }
 
-// judge judges what follows of a text; first reports that nothing of it was seen before.
+// judge judges the continuation of a text; first reports whether nothing of it was seen
+// before.
 func (l *lines) judge(of kind, text string, first bool) error {
 	if !first {
 		text = "a " + text // so that a parenthesis at the beginning is a call

@@ -8,22 +8,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// hyper are tags of HyperPyYAML, by which SpeechBrain looks up what they name and
-// mostly calls it.
+// hyper are HyperPyYAML tags with which SpeechBrain looks up names, and mostly calls
+// them.
 var hyper = [...]string{"new:", "name:", "apply:", "applyref:", "module:"}
 
-// seeds are functions that SpeechBrain's recipes call for numbers by chance.
+// seeds are functions that SpeechBrain's recipes call to seed random numbers.
 var seeds = map[string]bool{
 	"torch.manual_seed": true, "torch.cuda.manual_seed_all": true, "torch.cuda.manual_seed": true, "numpy.random.seed": true, "random.seed": true,
 	"speechbrain.utils.seed_everything": true,
 }
 
-// isHyper reports a name that SpeechBrain's own models hold.
+// isHyper reports whether SpeechBrain's own models have such a name.
 func isHyper(text string) bool {
 	return seeds[text] || within(text, "speechbrain", "torch.nn", "torch.optim", "torchaudio", "sentencepiece", "transformers") && !runsCode(text)
 }
 
-// loads judges what loaders of YAML other than Hydra look up and call.
+// loads judges what YAML loaders other than Hydra look up and call.
 func (l *lines) loads(line string, most int) error {
 	if err := l.tags(line, most); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (l *lines) loads(line string, most int) error {
 	return l.mlflow(line, most)
 }
 
-// tags judges those of HyperPyYAML; they may stand in < > with another ! before them.
+// tags judges HyperPyYAML tags, which may be in < > with another ! before them.
 func (l *lines) tags(line string, most int) error {
 	if strings.IndexByte(line, '!') < 0 {
 		return nil
@@ -88,8 +88,8 @@ var mlflowKeys = [...]struct {
 
 func isNull(v string) bool { return v == "null" || v == "~" }
 
-// mlflow judges a line of an MLmodel. Its library writes plain keys; a key that is
-// hidden, or whose value is not on its line, is refused.
+// mlflow judges a line of an MLmodel. MLflow writes plain keys; a key that is hidden, or
+// whose value is not on its line, is refused.
 func (l *lines) mlflow(line string, most int) error {
 	plain := l.plain
 	hides := plain != line
@@ -117,8 +117,8 @@ func (l *lines) mlflow(line string, most int) error {
 	return nil
 }
 
-// isKey reports a name that could be a key: at the beginning of a line, an explicit
-// one, one with an anchor, or before a colon.
+// isKey reports whether a name could be a key: at the beginning of a line, after a
+// question mark, with an anchor, or before a colon.
 func isKey(line, name string) bool {
 	if strings.HasPrefix(strings.TrimLeft(line, " \t-?\"'{"), name) || strings.ContainsAny(line, "&*") {
 		return true
@@ -135,26 +135,26 @@ func isKey(line, name string) bool {
 	}
 }
 
-// backends of Triton that run models and no code beside them.
+// backends are Triton backends that run models and no code beside them.
 var backends = map[string]bool{
 	"tensorrt": true, "tensorrtllm": true, "onnxruntime": true, "pytorch": true, "tensorflow": true, "openvino": true, "fil": true, "vllm": true, "identity": true,
 }
 
-// isRuntime reports the library of a backend that is known.
+// isRuntime reports whether text is the library of a known backend.
 func isRuntime(text string) bool {
 	name, ok := strings.CutPrefix(text, "libtriton_")
 	name, ends := strings.CutSuffix(name, ".so")
 	return text == "" || ok && ends && backends[name]
 }
 
-// again is in the place of a key whose value was read: no key is written so.
+// again replaces a key whose value was read; no key is written like that.
 const again = "+"
 
 // maxTriton is longer than any honest configuration of Triton.
 const maxTriton = 256 << 10
 
-// triton looks through a configuration of Triton, a text of protobuf, for the
-// backend, which is Python where the model is code.
+// triton searches a Triton configuration, a protobuf text, for the backend; it is Python
+// if the model is code.
 func (r *reader) triton() error {
 	if r.t.Size > maxTriton {
 		return r.report(codeImport, tensor.Danger, "", 0, "a configuration of Triton of more bytes than any honest one")
@@ -202,7 +202,7 @@ func (r *reader) triton() error {
 	}
 }
 
-// comment reads to the end of a line.
+// comment skips the rest of a line.
 func (r *reader) comment() error {
 	for {
 		if c, err := r.next(); err != nil || c == '\n' {
@@ -211,8 +211,7 @@ func (r *reader) comment() error {
 	}
 }
 
-// quoted reads a text to its quote, at most maxPath bytes of it; one with escapes is
-// no name that is known.
+// quoted reads a quoted text of at most maxPath bytes. One with escapes is no known name.
 func (r *reader) quoted(quote byte) (string, error) {
 	var text []byte
 	for {

@@ -8,11 +8,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// onnx.load reads a model as text too, by the end of its name: protobuf's text and
-// JSON, and a notation of its own. Of such a model only the places of external data are
-// judged: onnx 1.15 follows a path out of the folder.
+// onnx.load also reads models as text, by their extension: protobuf's text and JSON
+// formats, and a notation of its own. Only the paths of external data are judged, because
+// onnx 1.15 follows a path out of the folder.
 
-// protoText judges text of protobuf, which Caffe's networks are as well.
+// protoText judges a protobuf text, which Caffe's networks are as well.
 func (r *reader) protoText() error {
 	if err := r.caffe(); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (r *reader) protoText() error {
 func (r *reader) onnxText() error {
 	var (
 		field  string // the last name
-		inData bool   // nothing but key and value was named since external_data
-		paired string // a text with a colon behind it
+		inData bool   // only key and value were named since external_data
+		paired string // a text followed by a colon
 		text   []byte
 	)
 	for {
@@ -55,7 +55,7 @@ func (r *reader) onnxText() error {
 		case c == ':':
 			paired = string(text)
 		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-			continue // texts beside each other are one
+			continue // adjacent texts are one
 		default:
 			paired = ""
 		}
@@ -68,7 +68,7 @@ func (r *reader) onnxText() error {
 	}
 }
 
-// name reads one that begins with c.
+// name reads a name that begins with c.
 func (r *reader) name(c byte) (string, error) {
 	text := []byte{c}
 	for {
@@ -85,7 +85,7 @@ func (r *reader) name(c byte) (string, error) {
 	}
 }
 
-// skipLine reads a comment.
+// skipLine skips a comment.
 func (r *reader) skipLine() error {
 	for {
 		if c, err := r.next(); err != nil || c == '\n' {
@@ -94,8 +94,8 @@ func (r *reader) skipLine() error {
 	}
 }
 
-// textOf reads a text behind its quote, and appends as much of it as is kept. Of an
-// escape the backslash is, which no path that is taken has.
+// textOf appends as much of a quoted text as is kept. It keeps the backslash of an
+// escape, so that no accepted path can have one.
 func (r *reader) textOf(quote byte, text []byte) ([]byte, error) {
 	for {
 		c, err := r.next()
@@ -113,7 +113,7 @@ func (r *reader) textOf(quote byte, text []byte) ([]byte, error) {
 	}
 }
 
-// externalData judges a place of data of an ONNX model: numbers are such places too.
+// externalData judges a path of an ONNX model's data. A number can be a path too.
 func (r *reader) externalData(text string) error {
 	if text == "" || !leaves(text) {
 		return nil

@@ -5,14 +5,13 @@ import (
 	"sync"
 )
 
-// maxPath is longer than any path of names that is honest.
+// maxPath is longer than any honest path of names.
 const maxPath = 200
 
-// isPath reports names with dots between them, and nothing that is put in later.
+// isPath reports whether text is names with dots between them, without interpolation.
 func isPath(text string) bool { return len(text) < maxPath && isNames(text) }
 
-// isNames is isPath for what is refused: a path that is long, or goes in circles, leads
-// somewhere too.
+// isNames is isPath for refusals: a long or circular path counts too.
 func isNames(text string) bool {
 	for i := range len(text) {
 		if !inName(text[i]) && text[i] != '.' {
@@ -22,7 +21,7 @@ func isNames(text string) bool {
 	return true
 }
 
-// setOf makes a set of words when it is first asked for.
+// setOf returns a function that makes a set of words on its first call.
 func setOf(words string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		set := map[string]bool{}
@@ -33,19 +32,19 @@ func setOf(words string) func() map[string]bool {
 	})
 }
 
-// running are modules that run, open or import what they are given; most modules
-// import one of them, and are a way to it.
+// running are modules that run, open or import what they are given. Most modules import
+// one of them, and so lead to it.
 var running = setOf(`os posix nt sys subprocess builtins importlib runpy shutil pty pickle _pickle cPickle dill cloudpickle joblib
 	marshal shelve yaml ctypes socket urllib requests http webbrowser multiprocessing asyncio pathlib tempfile code codeop timeit pdb
 	hydra omegaconf numpy np pip ensurepip antigravity commands popen2 torch inspect pkgutil pydoc`)
 
-// reading are functions that load another file, which can hold a pickle, run what
-// they are given, or look up what a text names; and modules of such functions.
+// reading are functions that load another file, which may be a pickle, run what they are
+// given, or look up a name, and modules of such functions.
 var reading = setOf(`load loads load_inline load_module load_from_checkpoint restore_from read_pickle unpickle hub cpp_extension
 	collect_env exec eval system popen Popen spawn check_output import_module locate instantiate import_class_by_path cli`)
 
-// runsCode reports a path that leads through such a module or function, or past
-// what Python keeps to itself.
+// runsCode reports whether a path leads through such a module or function, or through
+// Python's private attributes.
 func runsCode(text string) bool {
 	for i, part := range strings.Split(text, ".") {
 		if running()[part] && (i > 0 || part != "torch") || i > 0 && reading()[part] || strings.HasPrefix(part, "__") {
@@ -55,7 +54,7 @@ func runsCode(text string) bool {
 	return false
 }
 
-// standard are the modules of Python, without those of running.
+// standard are Python's modules, except for those in running.
 var standard = setOf(`abc aifc argparse array ast asynchat asyncore atexit audioop base64 bdb binascii bisect bz2 cProfile calendar cgi
 	cgitb chunk cmath cmd codecs collections colorsys compileall concurrent configparser contextlib contextvars copy copyreg crypt csv
 	curses dataclasses dbm decimal difflib dis distutils doctest email encodings enum errno faulthandler fcntl filecmp fileinput
@@ -69,24 +68,24 @@ var standard = setOf(`abc aifc argparse array ast asynchat asyncore atexit audio
 	types typing unicodedata unittest uu uuid venv warnings wave weakref winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile
 	zipimport zlib zoneinfo`)
 
-// plain are names of standard modules that hold numbers and texts.
+// plain are names in standard modules that hold numbers and texts.
 var plain = map[string]bool{"datetime.timedelta": true, "datetime.datetime": true, "collections.OrderedDict": true, "pathlib.Path": true, "decimal.Decimal": true}
 
-// tools are libraries that run, evaluate or load what they are given, and of which
-// no model is built.
+// tools are libraries that run, evaluate or load what they are given, and that no model
+// is built of.
 var tools = setOf(`psutil pexpect fire plumbum sh invoke fabric paramiko cffi numexpr sympy pandas IPython ipykernel jupyter setuptools
 	pkg_resources distutils wheel ray dask celery gunicorn uvicorn flask tornado twisted gradio streamlit huggingface_hub nltk mako
 	jinja2 cloudpathlib fsspec webdataset`)
 
-// classes are libraries whose functions fetch models and run their code; their
-// classes are built by their own loaders.
+// classes are libraries whose functions fetch models and run their code; their classes
+// are built by their own loaders.
 var classes = setOf("transformers diffusers datasets accelerate peft evaluate keras tensorflow tf jax flax scipy sklearn lightning pytorch_lightning")
 
 // layers are parts of PyTorch that compute.
 var layers = setOf(`nn optim distributions fft linalg special amp ao quantization Tensor device Generator dtype tensor zeros ones full arange
 	linspace logspace rand randn tanh sigmoid relu square sqrt exp log abs sum mean cat stack einsum manual_seed strided preserve_format`)
 
-// callsCode reports a path that must not be called with arguments of a file.
+// callsCode reports whether a path must not be called with arguments from a file.
 func callsCode(text string) bool {
 	if plain[text] {
 		return false
@@ -105,7 +104,7 @@ func callsCode(text string) bool {
 	return classes()[root] && last != "" && (last[0] < 'A' || last[0] > 'Z')
 }
 
-// isType reports names such as float32 and bfloat16.
+// isType reports whether text is a type name such as float32 or bfloat16.
 func isType(name string) bool {
 	switch strings.TrimRight(name, "0123456789") {
 	case "float", "bfloat", "int", "uint", "complex", "bool", "half", "long", "double":
@@ -114,16 +113,16 @@ func isType(name string) bool {
 	return false
 }
 
-// roots are modules that a configuration has no reason to lead to, whatever the key.
+// roots are modules that a configuration has no reason to refer to, under any key.
 var roots = setOf(`os posix nt subprocess builtins __builtin__ importlib runpy pty ctypes _ctypes pickle _pickle cPickle dill cloudpickle
 	joblib marshal shelve imp pydoc shutil psutil pexpect webbrowser multiprocessing timeit cProfile profile pdb bdb cffi codeop
 	zipimport ensurepip setuptools distutils IPython numexpr`)
 
-// endings are those of files, which are no names of Python's.
+// endings are file extensions, which are not Python names.
 var endings = setOf(`py pyc json txt md yaml yml toml ini cfg html js ts c h cc cpp rs go java so dll dylib exe zip gz tar pkl pickle joblib
 	bin pt pth onnx npy npz csv tsv png jpg svg pdf log io com org net dev ai`)
 
-// attributes are what pickle and profile have, whose names are words of other things too:
+// attributes are the attributes of pickle and profile, whose names are also common words:
 // "pickle.align" is a rule of a scanner, "profile.title" a text of a page.
 var attributes = map[string]func() map[string]bool{
 	"pickle": setOf(`PickleBuffer Pickler Unpickler PyStringMap _Framer _Pickler _Stop _Unframer _Unpickler _compat_pickle _dump _dumps _extension_cache
@@ -132,8 +131,8 @@ var attributes = map[string]func() map[string]bool{
 	"profile": setOf(`Profile _Utils importlib io machinery main marshal optparse os run runctx sys time`),
 }
 
-// isReach reports a value that is the full name of something in such a module: what
-// some library imports and calls because a configuration says so.
+// isReach reports whether a value is the full name of something in such a module, which
+// some library may import and call.
 func isReach(text string) bool {
 	root, rest, dotted := strings.Cut(text, ".")
 	if !dotted || !isNames(text) || strings.HasSuffix(text, ".") && len(text) < maxText || endings()[rest] {

@@ -1,7 +1,7 @@
 package sidecar
 
-// pipelines are the libraries that diffusers takes parts of a pipeline from, and the
-// packages of its own pipelines, in 0.35 and 0.42.
+// pipelines are the libraries from which diffusers takes components, and the packages of
+// its own pipelines, in 0.35 and 0.42.
 var pipelines = map[string]bool{
 	"diffusers": true, "transformers": true, "optimum": true, "onnxruntime": true, "onnxruntime.training": true, "k_diffusion": true, "peft": true,
 	"null":     true,

@@ -10,16 +10,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// codeHandler is the code of a file that a server runs because of where it lies.
+// codeHandler is the code of findings about files that a server runs because of their
+// path.
 const codeHandler = "sidecar.handler"
 
-// handler is the file that Hugging Face's servers run for a model.
+// handler judges the file that Hugging Face's servers run for a model.
 func (r *reader) handler() error {
 	return r.report(codeHandler, tensor.Danger, "", 0, "Hugging Face's inference servers run this file for the model beside it")
 }
 
-// pipeline is the file that they ran before, and that diffusers runs when it is told to
-// trust code.
+// pipeline judges the file that those servers ran before, and that diffusers runs if it
+// is told to trust code.
 func (r *reader) pipeline() error {
 	if r.t.Beside == nil || !r.t.Beside("config.json") && !r.t.Beside("model_index.json") {
 		return nil
@@ -27,7 +28,7 @@ func (r *reader) pipeline() error {
 	return r.report("sidecar.auto-map", tensor.Warning, "", 0, "diffusers runs this file, if it is told to trust code of the repository, and older inference servers without being told")
 }
 
-// inference is the file that containers of SageMaker run.
+// inference judges the file that SageMaker's containers run.
 func (r *reader) inference() error {
 	if r.folder(1) != "code" {
 		return nil
@@ -35,7 +36,7 @@ func (r *reader) inference() error {
 	return r.report(codeHandler, tensor.Danger, "", 0, "containers of SageMaker run code/inference.py of a model's archive")
 }
 
-// model is the file that Triton runs for a version of a model.
+// model judges the file that Triton runs for a version of a model.
 func (r *reader) model() error {
 	version := r.folder(1)
 	if version == "" || strings.Trim(version, "0123456789") != "" {
@@ -44,7 +45,7 @@ func (r *reader) model() error {
 	return r.report(codeHandler, tensor.Danger, "", 0, "Triton runs model.py of a version's folder, with or without a configuration")
 }
 
-// generate is the way a repository may generate by code of its own.
+// generate judges the file by which a repository generates with code of its own.
 func (r *reader) generate() error {
 	if r.folder(1) != "custom_generate" {
 		return nil
@@ -52,7 +53,7 @@ func (r *reader) generate() error {
 	return r.report("sidecar.auto-map", tensor.Warning, "", 0, "transformers runs this file for custom_generate, if it is told to trust code of the repository")
 }
 
-// folder is the name of the folder that a file lies in, or of one above.
+// folder returns the name of the file's folder, or of one further up.
 func (r *reader) folder(up int) string {
 	parts := strings.FieldsFunc(r.t.Name, func(c rune) bool { return c == '/' || c == '!' })
 	if up >= len(parts) {
@@ -61,7 +62,7 @@ func (r *reader) folder(up int) string {
 	return strings.ToLower(parts[len(parts)-1-up])
 }
 
-// kind is the file by which GluonTS knows what it loads.
+// kind judges the file that tells GluonTS what to load.
 func (r *reader) kind() error {
 	var line []byte
 	for len(line) < maxText {
@@ -83,7 +84,7 @@ func (r *reader) kind() error {
 	return r.report(codeImport, tensor.Danger, "", 0, "GluonTS imports "+wire.Quote(text)+", and loads the model by it")
 }
 
-// gin judges a configuration of Gin, which imports modules and calls what it names.
+// gin judges a Gin configuration, which imports modules and calls what it names.
 func (r *reader) gin() error {
 	return r.eachLine(func(line string, at int64) error {
 		line = strings.TrimSpace(line)
@@ -122,7 +123,7 @@ func (r *reader) gin() error {
 	})
 }
 
-// caffe judges a network of Caffe, whose layers may be code of Python.
+// caffe judges a Caffe network, whose layers may be Python code.
 func (r *reader) caffe() error {
 	return r.eachLine(func(line string, at int64) error {
 		if !strings.Contains(line, "python_param") {
@@ -132,7 +133,7 @@ func (r *reader) caffe() error {
 	})
 }
 
-// eachLine gives the lines of a text that has short ones.
+// eachLine calls visit for the lines of a text, which must be short.
 func (r *reader) eachLine(visit func(line string, at int64) error) error {
 	for {
 		if err := r.b.Step(1 + bufLen/64); err != nil {

@@ -12,36 +12,36 @@ import (
 )
 
 const (
-	// maxFound is how many findings one text may fill a report with.
+	// maxFound bounds the findings about one text.
 	maxFound = 64
-	// maxTemplate is the longest template that is looked through.
+	// maxTemplate is the longest template that is searched.
 	maxTemplate = 4 << 20
-	// largeTemplate is longer than any honest one: of 71 published ones the longest
+	// largeTemplate is longer than any honest template: the longest of 71 published ones
 	// has 17 KB.
 	largeTemplate = 256 << 10
-	// maxText is how much of any other string is kept.
+	// maxText is how much is kept of any other string.
 	maxText = 512
 	bufLen  = 16 << 10
 )
 
-// Manifest is where an archive for TorchServe says what it holds.
+// Manifest is the file in which an archive for TorchServe describes itself.
 const Manifest = "MAR-INF/MANIFEST.json"
 
 // A Text is a file beside a model.
 type Text struct {
-	Name string // its path: the ending says what it is
+	Name string // its path: the extension says what it is
 	R    io.ReaderAt
 	Size int64
 	// Beside reports a file in the same folder; nil if that is unknown.
 	Beside func(name string) bool
-	// JSON says that it is one, whatever its name.
+	// JSON says that the text is JSON, whatever its name.
 	JSON bool
-	// Template is shown each chat template, escapes resolved, and its place; it may be
-	// nil.
+	// Template, if set, is called for each chat template, with escapes resolved, and its
+	// place.
 	Template func(where, text string)
 }
 
-// readers by the endings of names.
+// readers are the readers by extension.
 var readers = map[string]func(*reader) error{
 	".jinja": (*reader).jinja, ".jinja2": (*reader).jinja, ".j2": (*reader).jinja,
 	".json": (*reader).json, ".yaml": (*reader).yaml, ".yml": (*reader).yaml, ".gin": (*reader).gin, ".prototxt": (*reader).protoText,
@@ -49,13 +49,13 @@ var readers = map[string]func(*reader) error{
 	".textproto": (*reader).onnxText, ".pbtxt": (*reader).onnxText, ".onnxtxt": (*reader).onnxText, ".onnxtext": (*reader).onnxText,
 }
 
-// readersOf are those of files that a library knows by their whole names.
+// readersOf are the readers of files that a library finds by their whole name.
 var readersOf = map[string]func(*reader) error{
 	"mlmodel": (*reader).yaml, "config.pbtxt": (*reader).triton, "type.txt": (*reader).kind, "handler.py": (*reader).handler,
 	"inference.py": (*reader).inference, "model.py": (*reader).model, "pipeline.py": (*reader).pipeline, "generate.py": (*reader).generate,
 }
 
-// Check returns what is found in a text, nothing for one that is not looked at.
+// Check returns the findings about a text, none for one that is not searched.
 func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	r := &reader{b: b, t: t}
 	read := readersOf[r.base()]
@@ -80,27 +80,27 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	return r.found.All(), nil
 }
 
-// begin goes to the beginning of the text.
+// begin returns to the beginning of the text.
 func (r *reader) begin() {
 	r.in.Reset(io.NewSectionReader(r.t.R, 0, r.t.Size))
 	r.off = 0
 }
 
-// format is what errors carry.
+// format is the format of errors.
 const format = "sidecar"
 
-// A reader goes through one text.
+// A reader reads one text.
 type reader struct {
 	b     *limits.Budget
 	t     Text
 	in    *bufio.Reader
-	off   int64 // of the next byte
+	off   int64 // offset of the next byte
 	steps limits.Steps
 	found tensor.Findings
-	said  map[string]bool // codes that are said once in a file
+	said  map[string]bool // codes that are reported once per file
 }
 
-// next reads a byte; io.EOF at the end.
+// next returns the next byte, or io.EOF.
 func (r *reader) next() (byte, error) {
 	if r.off%64 == 0 {
 		if err := r.steps.Step(); err != nil {
@@ -114,20 +114,20 @@ func (r *reader) next() (byte, error) {
 	return c, err
 }
 
-// back undoes one next.
+// back undoes one call of next.
 func (r *reader) back() {
 	if r.in.UnreadByte() == nil {
 		r.off--
 	}
 }
 
-// leaves reports a path that may lead out of the model's folder. Of one of which no more
-// than its beginning was kept nobody knows where it leads.
+// leaves reports whether a path may lead out of the model's folder. It may if only its
+// beginning was kept.
 func leaves(path string) bool {
 	return len(path) >= maxText || !tensor.IsLocal(path) || strings.ContainsAny(path, `\:`)
 }
 
-// report keeps a finding, up to the most of a file.
+// report adds a finding, up to the maximum for a file.
 func (r *reader) report(code string, s tensor.Severity, where string, off int64, text string) error {
 	if len(r.found.All()) >= maxFound {
 		return nil
@@ -135,7 +135,7 @@ func (r *reader) report(code string, s tensor.Severity, where string, off int64,
 	return r.found.Add(r.b, format, tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: text})
 }
 
-// dangerous reports that enough was found to refuse the text.
+// dangerous reports whether enough was found to refuse the text.
 func (r *reader) dangerous() bool {
 	for _, f := range r.found.All() {
 		if f.Severity == tensor.Danger {
@@ -145,7 +145,7 @@ func (r *reader) dangerous() bool {
 	return false
 }
 
-// once is report for what a file need not say twice.
+// once is report for codes that are reported once per file.
 func (r *reader) once(code string, s tensor.Severity, where string, off int64, text string) error {
 	if r.said[code] {
 		return nil

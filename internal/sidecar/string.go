@@ -8,22 +8,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A kept is what is kept of a string: its beginning, and what else decides of a long one.
+// A kept string is the beginning of a string, and what else decides about a long one.
 type kept struct {
 	text   string
-	size   int64  // bytes of the whole
+	size   int64  // size of the whole string
 	end    string // its last bytes, at most tailLen
-	spaced bool   // white space stands in it
-	dotted bool   // it is names with dots between them, from its first byte to its last
+	spaced bool   // it contains white space
+	dotted bool   // all of it is names with dots between them
 }
 
 // tailLen is longer than any ending that decides.
 const tailLen = 16
 
-// isCut reports that more than what is kept stands in the file.
+// isCut reports whether the string is longer than what is kept.
 func (k *kept) isCut() bool { return k.size > int64(len(k.text)) }
 
-// read reads a string behind its quote, and keeps its first limit bytes.
+// read reads a string after its opening quote, and keeps its first limit bytes.
 func (w *walk) read(limit int) (k kept, err error) {
 	var tail [tailLen]byte // a ring
 	k.dotted = true
@@ -63,7 +63,7 @@ func (w *walk) read(limit int) (k kept, err error) {
 
 var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escape reads what stands behind a backslash.
+// escape reads what follows a backslash.
 func (w *walk) escape(to []byte) ([]byte, error) {
 	c, err := w.next()
 	if err != nil {

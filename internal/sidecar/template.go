@@ -10,11 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// CodeTemplate begins the codes of findings in chat templates: after it stands a
-// code of package jinja, or "size".
+// CodeTemplate is the prefix of codes of findings in chat templates, followed by a code
+// of package jinja or "size".
 const CodeTemplate = "template."
 
-// jinja looks through a text that is one template.
+// jinja searches a text that is one template.
 func (r *reader) jinja() error {
 	if r.t.Size > maxTemplate {
 		return longTemplate(r.t.Size)
@@ -34,14 +34,14 @@ func longTemplate(n int64) error {
 	return wire.ErrUnsupported.By("sidecar.template-size").With("a chat template of %d bytes, more than %d", n, maxTemplate)
 }
 
-// template looks through one template. Its bytes stand in the file as they are, or
-// are those of a string with escapes at off.
+// template searches one template. If plain is set its bytes are those of the file, else
+// those of a string with escapes at off.
 func (r *reader) template(where, text string, off int64, plain bool) error {
 	size := int64(len(text))
 	if err := r.b.Step(size); err != nil {
 		return err
 	}
-	if err := r.b.Hold(2 * size); err != nil { // and the texts in it, escapes resolved
+	if err := r.b.Hold(2 * size); err != nil { // for it and the texts in it, escapes resolved
 		return err
 	}
 	defer r.b.Drop(2 * size)
@@ -69,7 +69,7 @@ func (r *reader) template(where, text string, off int64, plain bool) error {
 	return nil
 }
 
-// severity is danger for what no template does for good reason.
+// severity returns danger for what no template needs.
 func severity(code string) tensor.Severity {
 	switch code {
 	case jinja.CodeMethod, jinja.CodeSyntax, jinja.CodeGlobal, jinja.CodeComputed:
