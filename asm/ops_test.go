@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -40,6 +41,16 @@ func tables(t testing.TB) map[Level]*Ops {
 		}
 	}
 	return out
+}
+
+// inherits reports whether an emulated level has a kernel of the level below, or none: that is
+// tested without an emulator.
+func inherits(level Level, kernel func(o *Ops) any) bool {
+	if os.Getenv("LEVELS") == "" {
+		return false
+	}
+	own, below := For(level.Features()), For((level - 1).Features())
+	return reflect.ValueOf(kernel(&own)).Pointer() == reflect.ValueOf(kernel(&below)).Pointer()
 }
 
 // lacks skips a test of what a level has no kernel for: the scalar function would
