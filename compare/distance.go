@@ -6,9 +6,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// distance reads two tensors that differ once more and measures how far they are
-// apart: in float32, without the pairs of which one is NaN or infinite. Of types
-// without numbers it measures nothing.
+// distance reads two different tensors again and measures how far apart they are: in
+// float32, without pairs of which one is NaN or infinite. For types without numbers the
+// sum is empty.
 func (c *comparison) distance(a, b *Tensor) (sum quant.Distortion, err error) {
 	account := c.b.Probe()
 	defer account.Close()

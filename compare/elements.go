@@ -12,11 +12,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// pieceElements is how many elements are compared at a time: a multiple of every
-// type's block.
+// pieceElements is how many elements are compared at a time: a multiple of every type's
+// block.
 const pieceElements = 1 << 15
 
-// pieceBytes holds as many of the largest type.
+// pieceBytes is the size of a piece of the largest type.
 const pieceBytes = pieceElements * 16
 
 func (c *comparison) pieces() (err error) {
@@ -86,13 +86,15 @@ func (c *comparison) count(n int64) {
 	}
 }
 
-// A manner is how elements of two types are compared.
+// A manner compares elements of two types.
 type manner interface {
-	// compare adds to d what differs in n elements, the first of which is at.
+	// compare adds to d the differences among n elements, the first of which has the
+	// index at.
 	compare(d *Difference, at, n int64, p [2][]byte)
 }
 
-// how chooses the manner: bits, or numbers. It is nil where there is none.
+// how returns the manner for two types: by bits or by numbers, nil if they cannot be
+// compared.
 func (c *comparison) how(x, y tensor.DType, a, b *Tensor) manner {
 	byValue := c.o.Values || c.o.Tolerance.Given
 	of := [2]number.Loader{number.Of(x), number.Of(y)}
@@ -106,11 +108,11 @@ func (c *comparison) how(x, y tensor.DType, a, b *Tensor) manner {
 	}
 }
 
-// byBits compares what is stored, block by block of types that have blocks.
+// byBits compares what is stored, block by block if the type has blocks.
 type byBits struct {
 	*comparison
 	dtype tensor.DType
-	of    number.Loader // nil where a number is not known
+	of    number.Loader // nil if the type has no numbers
 }
 
 func (m *byBits) compare(d *Difference, at, n int64, p [2][]byte) {
@@ -165,20 +167,20 @@ func (t *Tolerance) holds(x, y number.Value) bool {
 	return e <= t.Absolute || e <= t.Relative*math.Max(math.Abs(x.F), math.Abs(y.F))
 }
 
-// note counts a difference, and says whether it is the first.
+// note counts a difference, and reports whether it is the first.
 func (d *Difference) note(at, n int64, distance float64) bool {
 	first := d.Count == 0
 	if first {
 		d.First = index(d.A.Shape, at)
 	}
 	d.Count += n
-	if distance > d.Max { // not where it is NaN
+	if distance > d.Max { // false for NaN
 		d.Max = distance
 	}
 	return first
 }
 
-// index is where an element stands.
+// index returns the indices of an element, one per dimension.
 func index(shape []int64, at int64) []int64 {
 	out := append([]int64(nil), shape...)
 	for k := len(shape) - 1; k >= 0; k-- {
@@ -188,7 +190,7 @@ func index(shape []int64, at int64) []int64 {
 	return out
 }
 
-// hexText is a block as it is stored, the beginning of a long one.
+// hexText returns a block as it is stored, in hex, cut if it is long.
 func hexText(p []byte) string {
 	if len(p) > 8 {
 		return hex.EncodeToString(p[:8]) + "..."

@@ -18,9 +18,9 @@ type Options struct {
 	// Values compares numbers, whatever type they are stored in; quantized weights
 	// are decoded.
 	Values bool
-	// Tolerance compares numbers, which may differ by so much.
+	// Tolerance compares numbers, which may differ within it.
 	Tolerance Tolerance
-	// Done counts the bytes that were read of the first model, if it is not nil.
+	// Done, if set, counts the bytes read of the first model.
 	Done *atomic.Int64
 }
 
@@ -31,13 +31,13 @@ type Tolerance struct {
 	Absolute, Relative float64
 }
 
-// A Kind is in what two models differ.
+// A Kind says in what two models differ.
 type Kind uint8
 
 // The kinds.
 const (
-	OnlyFirst  Kind = iota // the second has no tensor of the name
-	OnlySecond             // the first has none
+	OnlyFirst  Kind = iota // the second model does not have the tensor
+	OnlySecond             // the first model does not have it
 	Shape
 	Type
 	Elements
@@ -51,7 +51,7 @@ func (k Kind) String() string { return kinds[k] }
 type Difference struct {
 	Kind Kind
 	Name string
-	A, B *Tensor // nil on the side that has none
+	A, B *Tensor // nil for a model that does not have it
 	// Of Elements: how many differ, where the first is, and what it is on each
 	// side; the largest distance of two numbers, 0 where none can be told.
 	Count  int64
@@ -124,7 +124,7 @@ type comparison struct {
 	result  Result
 }
 
-// list describes the tensors of one side.
+// list lists the tensors of one side.
 func (c *comparison) list(side int) (err error) {
 	m := c.models[side]
 	list, err := limits.Make[Tensor](c.b, m.Len())
@@ -168,7 +168,7 @@ func plain(i tensor.Info) Tensor {
 	return Tensor{Name: i.Name, Type: i.TypeName(), Shape: i.Shape, info: i}
 }
 
-// match finds the second side's tensor of a name and compares the two.
+// match finds the tensor of the same name on the second side and compares the two.
 func (c *comparison) match(a *Tensor) error {
 	at, ok := slices.BinarySearchFunc(c.byName, a.Name, func(i int32, name string) int {
 		return cmp.Compare(c.tensors[1][i].Name, name)

@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// open begins to read a tensor.
+// open returns a source of a tensor's elements.
 func open(b *limits.Budget, m tensor.Model, t *Tensor) (elements.Source, error) {
 	if t.weight != nil {
 		return newWeight(b, m, t.weight)
@@ -15,11 +15,11 @@ func open(b *limits.Budget, m tensor.Model, t *Tensor) (elements.Source, error) 
 	return elements.Open(b, m, t.info)
 }
 
-// weight is decoded to F32 as it is read.
+// A weight is decoded to F32 when it is read.
 type weight struct {
 	rows   *quant.Rows
 	n      int64
-	ready  []byte // decoded and not yet read
+	ready  []byte // decoded but unread bytes
 	buffer []byte
 }
 

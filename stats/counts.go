@@ -7,18 +7,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Bins by the exponent of float64, which all types fit: of each sign.
+// The bins of each sign are the exponents of float64, which has the widest range of all
+// types.
 const (
 	lowest  = -1075 // subnormal numbers of float64
 	highest = 1024
 	signs   = highest - lowest
 )
 
-// counts are of one tensor.
+// counts collects the statistics of one tensor.
 type counts struct {
 	sum   sum
 	seen  int64
-	first int64 // index of the first that is not finite, or -1
+	first int64 // index of the first number that is not finite, or -1
 
 	zeros, nan, inf int64
 	bins            [2 * signs]int64
@@ -31,7 +32,7 @@ func (c *counts) floats(p []float32) {
 	clear(c.singles[1][:])
 	clear(c.singles[2][:])
 	clear(c.singles[3][:])
-	// Four of each, so that no addition waits for the one before.
+	// Four sums, so that additions do not wait for each other.
 	var total [4]float64
 	least, most := float32(math.Inf(1)), float32(math.Inf(-1))
 	k := 0
@@ -68,7 +69,7 @@ func (c *counts) floats(p []float32) {
 	c.seen += int64(len(p))
 }
 
-// distances sums the squares of the finite numbers' distances from the mean.
+// distances returns the sum of the squared distances of the finite numbers from the mean.
 func distances(p []float32, mean float64) float64 {
 	var total [4]float64
 	for k, x := range p {
@@ -79,7 +80,8 @@ func distances(p []float32, mean float64) float64 {
 	return total[0] + total[1] + total[2] + total[3]
 }
 
-// special sums a piece in which not all are finite; mean is the sum still.
+// special sums a piece with numbers that are not finite; mean holds the sum until the
+// end.
 func (c *counts) special(p []float32) sum {
 	one := sum{min: math.Inf(1), max: math.Inf(-1)}
 	for k, x := range p {
@@ -88,8 +90,7 @@ func (c *counts) special(p []float32) sum {
 	return one
 }
 
-// take adds the number at k of a piece to its sum, or counts it as one that is not
-// finite.
+// take adds number k of a piece to its sum, or counts it if it is not finite.
 func (c *counts) take(one *sum, f float64, k int) (finite bool) {
 	switch {
 	case f-f == 0:
@@ -108,8 +109,7 @@ func (c *counts) take(one *sum, f float64, k int) (finite bool) {
 	return false
 }
 
-// spread adds the bins of a piece. The bin of exponent 0 has zeros and subnormal
-// numbers.
+// spread adds a piece to the bins. The bin of exponent 0 has zeros and subnormal numbers.
 func (c *counts) spread(p []float32) {
 	for x, n := range c.singles[0] {
 		if exp := x & 255; n > 0 && exp > 0 && exp < 255 {
@@ -160,7 +160,7 @@ func (c *counts) values(p []number.Value) {
 	c.seen += int64(len(p))
 }
 
-// finish writes what was counted into the tensor.
+// finish stores the results in t.
 func (c *counts) finish(b *limits.Budget, t *Tensor) (err error) {
 	t.First, t.Zeros, t.NaN, t.Infinite = c.first, c.zeros, c.nan, c.inf
 	c.sum.finish(t)

@@ -32,48 +32,48 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A Tensor is one that was read.
+// A Tensor has the statistics of one tensor or weight.
 type Tensor struct {
 	Name     string
 	Type     string // as it is stored, or the scheme that decoded it
 	Shape    []int64
 	Elements int64
-	Numbers  bool // there are numbers to speak of
+	Numbers  bool // the elements are numbers
 
 	Zeros, NaN, Infinite int64
 	// Of the finite numbers; 0 where there are none. Std is that of all of them, not
 	// of a sample. Integers beyond 2^53 are rounded to float64. Mean and Std are no
 	// number where float64 cannot hold a sum.
 	Min, Max, Mean, Std float64
-	Bins                []Bin // in ascending order, those that hold something
+	Bins                []Bin // in ascending order, without empty ones
 	// First is the index of the first that is NaN or infinite, row-major; -1 for none.
 	First int64
 }
 
-// A Bin counts numbers of a magnitude in [2^Exp, 2^(Exp+1)). Zeros are in none.
-// What is subnormal in float32 is in one bin, -127, unless the type is wider.
+// A Bin counts numbers with a magnitude in [2^Exp, 2^(Exp+1)). Zeros are not in a bin.
+// Numbers that are subnormal in float32 are in the bin -127, unless the type is wider.
 type Bin struct {
 	Exp                int
 	Negative, Positive int64
 }
 
-// Finite reports that no number is NaN or infinite.
+// Finite reports whether no number is NaN or infinite.
 func (t *Tensor) Finite() bool { return t.NaN == 0 && t.Infinite == 0 }
 
 // Options say how to read. The zero value decodes, with one worker.
 type Options struct {
 	Workers int
-	// Stored reads tensors as they lie instead of the weights they make.
+	// Stored reads tensors as they are stored, instead of decoded weights.
 	Stored bool
 	// Quant says how quantized weights are read.
 	Quant quant.Options
 	// Keep chooses by name; nil keeps all.
 	Keep func(name string) bool
-	// Done counts the bytes that were read, if it is not nil.
+	// Done, if set, counts the bytes read.
 	Done *atomic.Int64
 }
 
-// An item is a weight, or a tensor by itself.
+// An item is a weight, or a tensor that belongs to none.
 type item struct {
 	info   tensor.Info
 	weight *quant.Weight
@@ -111,7 +111,7 @@ func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
 			return nil, err
 		}
 		if err != nil {
-			break // fewer: the account grants no more
+			break // the account allows fewer workers
 		}
 		workers = append(workers, w)
 	}
@@ -120,7 +120,7 @@ func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
 		wg.Go(w.work)
 	}
 	wg.Wait()
-	for _, err := range j.errs { // the first in order, whoever met it
+	for _, err := range j.errs { // the first in order, whichever worker met it
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
 	return j.list, nil
 }
 
-// find lists what is to be read.
+// find lists what to read.
 func (j *job) find() error {
 	add := func(i item, name string) (err error) {
 		if j.o.Keep == nil || j.o.Keep(name) {
@@ -161,13 +161,13 @@ func (j *job) find() error {
 	return nil
 }
 
-// A sum is of the numbers so far.
+// A sum has the statistics of the numbers so far.
 type sum struct {
 	finite             int64
 	min, max, mean, m2 float64 // m2 is the sum of squared distances from the mean
 }
 
-// add merges the sum of what comes next.
+// add merges the sum of the numbers that follow.
 func (s *sum) add(t *sum) {
 	switch {
 	case t.finite == 0:
@@ -185,7 +185,7 @@ func (s *sum) add(t *sum) {
 	s.min, s.max, s.finite = min(s.min, t.min), max(s.max, t.max), n
 }
 
-// finish puts the sums into the tensor.
+// finish stores the sum in t.
 func (s *sum) finish(t *Tensor) {
 	if s.finite > 0 {
 		t.Min, t.Max, t.Mean, t.Std = s.min, s.max, s.mean, math.Sqrt(s.m2/float64(s.finite))

@@ -12,7 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// pieceElements are read at a time: a multiple of every type's block.
+// pieceElements is how many elements are read at a time: a multiple of every type's
+// block.
 const pieceElements = 32 << 10
 
 // A worker reads one tensor at a time.
@@ -36,7 +37,7 @@ func newWorker(j *job) (w *worker, err error) {
 	return w, err
 }
 
-// work takes tensors until there are none.
+// work reads tensors until there are none left.
 func (w *worker) work() {
 	j := w.j
 	for !j.failed.Load() {
@@ -55,7 +56,7 @@ func (w *worker) work() {
 }
 
 func (w *worker) read(i *item) (t Tensor, err error) {
-	account := w.j.b.Probe() // what reading it needs is given back
+	account := w.j.b.Probe() // what reading needs is given back
 	defer account.Close()
 	w.counts = counts{first: -1}
 	if i.weight != nil {
@@ -83,7 +84,7 @@ func (w *worker) weight(b *limits.Budget, q *quant.Weight) error {
 	}
 	defer rows.Close()
 	p := w.bytes
-	if most := rows.Most(); most > int64(len(p)) { // one row is longer
+	if most := rows.Most(); most > int64(len(p)) { // a single row is longer
 		if p, err = limits.Make[byte](b, int(most)); err != nil {
 			return err
 		}
@@ -112,7 +113,7 @@ func (w *worker) weight(b *limits.Budget, q *quant.Weight) error {
 	}
 }
 
-// tensor reads a tensor's own numbers, if it has any.
+// tensor reads a tensor's own elements; it returns false if they are not numbers.
 func (w *worker) tensor(b *limits.Budget, i *tensor.Info) (bool, error) {
 	codec, floats := quant.CodecOf(i.DType)
 	load := number.Of(i.DType)
@@ -150,7 +151,7 @@ func (w *worker) tensor(b *limits.Budget, i *tensor.Info) (bool, error) {
 	return true, nil
 }
 
-// whole is the elements of some bytes, of blocks the last of which is whole.
+// whole returns the number of elements in n bytes, which end with a whole block.
 func whole(t tensor.DType, n int64) int64 {
 	g, _ := t.Geometry()
 	return n / int64(g.Bytes) * int64(g.Elems)

@@ -7,15 +7,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// windowLen is how much of a file's end is looked at in one read.
+// windowLen is how much of a file's end is read at once.
 const windowLen = 16 << 10
 
-// source is a file, of which the first bytes may be in memory.
+// A source is a file whose first bytes may be in memory.
 type source struct {
 	r    io.ReaderAt
 	size int64
 	head []byte
-	tail *[windowLen]byte // of a file larger than the head, once looked at
+	tail *[windowLen]byte // of a file larger than the head, once read
 
 	steps limits.Steps
 	text  bool // all of it is a text
@@ -40,13 +40,13 @@ func Alias(r io.ReaderAt, size int64, head []byte) (what string, off int64, err 
 			return "a ZIP archive from its end", max(end, 0), err
 		}
 		if at += int64(len(p)); at < size {
-			at -= zipEnd - 1 // a record may lie across
+			at -= zipEnd - 1 // a record may cross windows
 		}
 	}
 	return "", 0, nil
 }
 
-// window reads the file from off; a small file is there already.
+// window reads the file from off; a small file is in memory already.
 func (s *source) window(off int64) ([]byte, error) {
 	if s.size <= int64(len(s.head)) {
 		return s.head[off:s.size], nil

@@ -9,10 +9,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// headLen is how much of the beginning the rules look at.
+// headLen is how much of the beginning the rules examine.
 const headLen = 512
 
-// JSONText is what a text is called that could be JSON.
+// JSONText is the name of a text that could be JSON.
 const JSONText = "a JSON text"
 
 // A rule is content that no loader takes for a model.
@@ -21,9 +21,9 @@ type rule struct {
 	fits func(s *source) (bool, error)
 }
 
-// The rules, in order: the first that fits names the content. First bytes that
-// are no pickle's are enough for media: what else a loader could see in such a
-// file, [Pickle] and [Alias] find.
+// rules in order: the first match names the content. For media, first bytes with which no
+// pickle begins are enough, because [Pickle] and [Alias] find what else a loader could
+// see in such a file.
 var rules = [...]rule{
 	{"an empty file", func(s *source) (bool, error) { return s.size == 0, nil }},
 	{JSONText, func(s *source) (bool, error) { return s.text && s.opensJSON(), nil }},
@@ -43,7 +43,7 @@ var rules = [...]rule{
 	{"a SentencePiece vocabulary", (*source).sentencePiece},
 }
 
-// Rules lists what is harmless by its content.
+// Rules lists the kinds of harmless content.
 func Rules() []string {
 	var list []string
 	for _, r := range rules {
@@ -69,8 +69,8 @@ func riff(kind string) func(*source) (bool, error) {
 	}
 }
 
-// Harmless names content that no loader takes for a model, or for an archive or
-// a pickle around one, by the rules that [Rules] lists. It returns "" for all
+// Harmless returns the name of content that no loader takes for a model, or for an
+// archive or pickle with one, by the rules that [Rules] lists. It returns "" for content
 // that could be one. A text is read to its end.
 func Harmless(b *limits.Budget, r io.ReaderAt, size int64) (what string, err error) {
 	b = b.Probe()
@@ -101,7 +101,7 @@ func (s *source) rule(b *limits.Budget) (string, error) {
 		}
 	}
 	if s.isPointer() || s.isR() {
-		return "", nil // what it stands for is somewhere else, or an object of R
+		return "", nil // a pointer to something else, or an R object
 	}
 	for _, r := range rules {
 		if fits, err := r.fits(s); fits || err != nil {
@@ -111,7 +111,8 @@ func (s *source) rule(b *limits.Budget) (string, error) {
 	return "", nil
 }
 
-// opensJSON reports a beginning that JSON could have, and a template of Jinja not.
+// opensJSON reports whether the text could begin a JSON document. No Jinja template
+// begins like that.
 func (s *source) opensJSON() bool {
 	p := strings.TrimLeft(strings.TrimPrefix(string(s.head), "\ufeff"), " \t\r\n")
 	switch {
@@ -121,7 +122,7 @@ func (s *source) opensJSON() bool {
 	return p != "" && (p[0] == '{' || p[0] == '[')
 }
 
-// isPointer reports a text that Git LFS keeps in the place of a file.
+// isPointer reports whether the text is one that Git LFS keeps in place of a file.
 func (s *source) isPointer() bool {
 	for _, host := range [...]string{"git-lfs.github.com", "hawser.github.com"} {
 		if strings.HasPrefix(string(s.head), "version https://"+host+"/spec/") {
@@ -131,7 +132,7 @@ func (s *source) isPointer() bool {
 	return false
 }
 
-// isR reports data that R wrote as text: reading them can run code.
+// isR reports whether the text is data written by R, which can run code when it is read.
 func (s *source) isR() bool {
 	head := string(s.head)
 	if rest, ok := strings.CutPrefix(head, "RDA"); ok && len(rest) > 1 && rest[1] == '\n' {
@@ -141,7 +142,7 @@ func (s *source) isR() bool {
 	return ok && len(rest) > 1 && '2' <= rest[0] && rest[0] <= '9' && rest[1] == '\n'
 }
 
-// utf8Start reports a beginning that a text could have: a rune may be cut.
+// utf8Start reports whether a text could begin like that; the last rune may be cut.
 func utf8Start(p []byte) bool { _, ok := validText(p); return ok && len(p) > 0 }
 
 // readText reads the file to its end, as far as it is UTF-8 without control characters.
@@ -168,9 +169,9 @@ func (s *source) readText(b *limits.Budget) error {
 	return nil
 }
 
-// validText reports UTF-8 without control characters, and how many bytes at the
-// end are the beginning of a rune. Any format of models needs such characters,
-// protobuf's messages too.
+// validText reports whether p is UTF-8 without control characters, and how many bytes at
+// its end are part of a rune. Every format of models, even protobuf messages, needs
+// control characters.
 func validText(p []byte) (rest int, ok bool) {
 	for i := 0; i < len(p); {
 		if c := p[i]; c < utf8.RuneSelf {

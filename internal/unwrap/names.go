@@ -2,8 +2,8 @@ package unwrap
 
 import "strings"
 
-// Fold lower-cases the ASCII letters of a name: PyTorch's reader finds a member
-// whatever their case.
+// Fold converts the ASCII letters of a name to lower case: PyTorch's reader ignores their
+// case.
 func Fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -13,9 +13,9 @@ func Fold(name string) string {
 	}, name)
 }
 
-// TorchRecord reports the name of a member that PyTorch's readers run or go by:
-// torch.load, torch.jit.load, torch.export.load and torch.package. A pickle among
-// arrays makes an archive a checkpoint as well.
+// TorchRecord reports whether PyTorch's readers run a member of this name or decide by
+// it: torch.load, torch.jit.load, torch.export.load and torch.package. Such a member
+// among arrays makes an archive a checkpoint as well.
 func TorchRecord(name string) bool {
 	name = Fold(name)
 	_, inside, _ := strings.Cut(name, "/")

@@ -2,7 +2,8 @@ package unwrap
 
 import "strings"
 
-// packed is what content that could hold a model begins with, for messages.
+// packed has the first bytes of content that could hold a model, with its name for
+// messages.
 var packed = [...]struct {
 	off         int
 	magic, name string
@@ -25,7 +26,7 @@ var packed = [...]struct {
 	{0, "\x80", "a pickle"},
 }
 
-// Name says what content that is not [Harmless] looks like by its first bytes.
+// Name returns what content that is not [Harmless] looks like by its first bytes.
 func Name(head []byte) string {
 	for _, p := range packed {
 		if len(head) >= p.off && strings.HasPrefix(string(head[p.off:]), p.magic) {

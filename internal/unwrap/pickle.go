@@ -10,11 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// Pickle reports content that a pickle loader would get something from: it comes
-// to a call or to a global that is dangerous to import, or it ends with STOP. A
-// text may begin like a pickle of protocol 0: what counts is what running it comes
-// to, in package vm, or in a loader that reads operands more freely. One that ends
-// before the file does, and asked for nothing, is none: "N. B." is a text.
+// Pickle reports whether content does something in a pickle loader: it reaches a call or
+// names a global that is dangerous to import, or it ends with STOP. A text may begin like
+// a pickle of protocol 0, so it is run, by package vm and by a walker that reads operands
+// more leniently. One that ends before the file does and asks for nothing does not count:
+// "N. B." is a text.
 func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	b = b.Probe()
 	defer b.Close()
@@ -29,7 +29,7 @@ func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	if err != nil || w.call || !w.global {
 		return w.call, err
 	}
-	// An import alone runs what the module holds.
+	// Importing a module runs its code.
 	for _, g := range rep.Graph.Globals() {
 		if g.Status == vm.Dangerous && isDotted(g.Module) && isDotted(g.Name) {
 			return true, nil
@@ -38,7 +38,8 @@ func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	return false, nil
 }
 
-// isDotted reports a name that Python could import: lines of a text are none.
+// isDotted reports whether Python could import a name; lines of a text are not
+// importable.
 func isDotted(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return r != '_' && r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -14,17 +14,16 @@ const (
 )
 
 const (
-	// maxModelField is the last field of SentencePiece's ModelProto: the pieces
-	// are the first, four specifications follow. All of them are messages.
+	// maxModelField is the last field of SentencePiece's ModelProto: first the pieces,
+	// then four specifications, all of them messages.
 	maxModelField = 5
-	// maxPiece bounds one piece; libraries have none longer than 100 bytes.
+	// maxPiece bounds one piece; libraries write none longer than 100 bytes.
 	maxPiece = 4 << 10
 )
 
-// sentencePiece walks the file as the protobuf message that SentencePiece's
-// tokenizer.model is, to its end. Each piece is a text, a score and a type, and
-// nothing else: so that no graph of TensorFlow, whose first field is a message
-// too, passes for one.
+// sentencePiece reports whether the whole file is the protobuf message of SentencePiece's
+// tokenizer.model. A piece must be a text, a score and a type and nothing else, so that a
+// TensorFlow graph, whose first field is a message too, does not match.
 func (s *source) sentencePiece() (bool, error) {
 	if s.size == 0 || s.head[0] != 1<<3|wireBytes {
 		return false, nil
@@ -43,7 +42,7 @@ func (s *source) sentencePiece() (bool, error) {
 		if tag&7 != wireBytes || tag>>3 == 0 || tag>>3 > maxModelField || width <= 0 || n > uint64(s.size) {
 			return false, nil
 		}
-		in.Discard(1 + width) // what was peeked
+		in.Discard(1 + width) // the peeked bytes
 		if tag>>3 == 1 {
 			if n > maxPiece {
 				return false, nil
@@ -58,7 +57,7 @@ func (s *source) sentencePiece() (bool, error) {
 	}
 }
 
-// orEOF keeps a reader's own error; an early end is an answer, not an error.
+// orEOF returns an error of the reader, and nil for an early end, which is an answer.
 func orEOF(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return nil
@@ -66,7 +65,7 @@ func orEOF(err error) error {
 	return err
 }
 
-// isPiece reports a text, then perhaps a score and a type.
+// isPiece reports whether p is a text, optionally followed by a score and a type.
 func isPiece(p []byte) bool {
 	last := byte(0)
 	for len(p) > 0 {

@@ -7,7 +7,7 @@ import (
 
 const (
 	tarBlock  = 512
-	tarSum    = 148 // where a tar header keeps its checksum
+	tarSum    = 148 // offset of the checksum in a tar header
 	tarSumLen = 8
 )
 
@@ -35,8 +35,8 @@ func IsTar(p []byte) bool {
 	return stated == unsigned || stated == signed
 }
 
-// tarNumber reads a number as tarfile's nti does: base 256 behind a byte 0x80
-// or 0xff, else octal digits as Python's int takes them, up to a NUL.
+// tarNumber parses a number as tarfile's nti does: base 256 after a byte 0x80 or 0xff,
+// else octal digits up to a NUL, as Python's int parses them.
 func tarNumber(p []byte) (int64, bool) {
 	if p[0] == 0x80 || p[0] == 0xff {
 		n := int64(0)
@@ -56,8 +56,8 @@ func tarNumber(p []byte) (int64, bool) {
 	return octal(s)
 }
 
-// octal reads what int(s, 8) reads in Python: a sign, a prefix 0o, digits with
-// single underscores between them.
+// octal parses what Python's int(s, 8) parses: a sign, a prefix 0o, digits with single
+// underscores between them.
 func octal(s string) (int64, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == s {

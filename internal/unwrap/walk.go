@@ -8,22 +8,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// walker follows a pickle by the lengths of its operands and the depth of its
-// stack alone. Python reads operands that package vm refuses, such as "I+1": what
-// comes behind them runs, so that a pickle is told from a text without them.
+// A walker follows a pickle by the lengths of its operands and the depth of its stack
+// only. Python accepts operands that package vm refuses, such as "I+1", and runs what
+// follows them, so a pickle must be told from a text without looking at operands.
 type walker struct {
 	b      *limits.Budget
 	in     *bufio.Reader
 	steps  limits.Steps
 	depth  int64   // of the stack above the last mark
-	marks  []int64 // depths below each mark
+	marks  []int64 // depths below the marks
 	global bool    // something was imported
-	call   bool    // and called
+	call   bool    // something imported was called
 }
 
-// walk follows a pickle until it comes to a call of something imported. What
-// stops any loader ends the walk: an unknown opcode, an empty stack, a name that
-// cannot be imported, the end of the file.
+// walk follows a pickle until something imported is called. It stops where every loader
+// stops: at an unknown opcode, an empty stack, a name that cannot be imported, or the end
+// of the file.
 func walk(b *limits.Budget, r io.ReaderAt, size int64) (*walker, error) {
 	w := &walker{b: b, steps: b.Steps(), in: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), maxName)}
 	for !w.call {
@@ -41,8 +41,8 @@ func walk(b *limits.Budget, r io.ReaderAt, size int64) (*walker, error) {
 	return w, nil
 }
 
-// An effect is what an opcode does to the stack: it needs some items above the
-// last mark, takes some of them, and gives some.
+// An effect is what an opcode does to the stack: the number of items that it needs above
+// the last mark, that it pops, and that it pushes.
 type effect struct{ needs, takes, gives int64 }
 
 var effects = map[byte]effect{
@@ -59,7 +59,7 @@ var effects = map[byte]effect{
 	0x8d: {0, 0, 1}, 0x8e: {0, 0, 1}, 0x96: {0, 0, 1},
 }
 
-// Bytes of operands, and of lengths of operands.
+// The sizes of operands, and of the lengths of operands, in bytes.
 var (
 	fixed = map[byte]int64{
 		'K': 1, 'M': 2, 'J': 4, 'G': 8, 'h': 1, 'j': 4, 'q': 1, 'r': 4, 0x80: 1, 0x95: 8, 0x82: 1, 0x83: 2, 0x84: 4,
@@ -67,7 +67,7 @@ var (
 	lengths = map[byte]int{'U': 1, 'C': 1, 0x8c: 1, 0x8a: 1, 'T': 4, 'X': 4, 'B': 4, 0x8b: 4, 0x8d: 8, 0x8e: 8, 0x96: 8}
 )
 
-// step follows one instruction; false where every loader stops.
+// step follows one instruction; it returns false if every loader stops there.
 func (w *walker) step(op byte) (bool, error) {
 	switch op {
 	case '(':
@@ -75,7 +75,7 @@ func (w *walker) step(op byte) (bool, error) {
 	case '1', 't', 'l', 'd', 0x91, 'e', 'u', 0x90, 'o', 'i', 'c':
 		return w.marked(op)
 	case '0':
-		if w.depth == 0 && len(w.marks) > 0 { // POP takes a mark, too
+		if w.depth == 0 && len(w.marks) > 0 { // POP may pop a mark
 			w.unmark()
 			return true, nil
 		}
@@ -94,7 +94,7 @@ func (w *walker) step(op byte) (bool, error) {
 	return w.operand(op)
 }
 
-// mark and unmark keep the depths below the marks.
+// mark and unmark save and restore the depth below a mark.
 func (w *walker) mark() (err error) {
 	w.marks, err = limits.Append(w.b, w.marks, w.depth)
 	w.depth = 0
@@ -106,7 +106,8 @@ func (w *walker) unmark() {
 	w.marks = w.marks[:len(w.marks)-1]
 }
 
-// marked follows what takes all above a mark, and what imports by two lines.
+// marked follows opcodes that pop everything above a mark, and those that import by two
+// lines.
 func (w *walker) marked(op byte) (bool, error) {
 	if op != 'c' && len(w.marks) == 0 {
 		return false, nil
@@ -158,7 +159,7 @@ func (w *walker) imports() (bool, error) {
 	return true, nil
 }
 
-// operand passes what follows an opcode.
+// operand skips the operand of an opcode.
 func (w *walker) operand(op byte) (bool, error) {
 	n := fixed[op]
 	if width := lengths[op]; width > 0 {
@@ -188,10 +189,10 @@ func (w *walker) operand(op byte) (bool, error) {
 	return w.pass(n)
 }
 
-// passed is how many bytes are read between two steps.
+// passed is how many bytes are skipped between two steps.
 const passed = 64 << 10
 
-// pass reads n bytes and forgets them.
+// pass skips n bytes.
 func (w *walker) pass(n int64) (bool, error) {
 	for ; n > passed; n -= passed {
 		if err := w.steps.Step(); err != nil {

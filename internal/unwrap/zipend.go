@@ -12,15 +12,15 @@ const (
 	zipEnd     = 22
 	zipLocator = 20
 	zipEnd64   = 56
-	zipTail    = zipEnd + 1<<16 // Python looks one byte further than a comment is long
+	zipTail    = zipEnd + 1<<16 // Python searches one byte more than the longest comment
 )
 
-// archiveEnd finds an end record in p, which stands at off, from which a reader
-// comes to a directory. It returns -1 for none.
+// archiveEnd finds an end record in p, which is at off, from which some reader gets to a
+// directory. It returns -1 if there is none.
 //
-// Readers differ in which record they take: zipfile the last signature, miniz
-// (torch) the last with a whole record behind it; none of them minds how much
-// follows, nor what the record says of its comment. So each one counts.
+// Readers use different records: zipfile the last signature, miniz (torch) the last with
+// a whole record after it. None of them checks how much follows, or the length of the
+// comment. So each record counts.
 func (s *source) archiveEnd(p []byte, off int64) (int64, error) {
 	for i := 0; ; i++ {
 		k := bytes.Index(p[i:], []byte("PK\x05\x06"))
@@ -41,9 +41,8 @@ func (s *source) archiveEnd(p []byte, off int64) (int64, error) {
 	}
 }
 
-// directory64 follows the locator before an end record, if one stands there.
-// zipfile takes the record right before the locator, miniz the one that the
-// locator names.
+// directory64 follows the locator before an end record, if there is one. zipfile uses the
+// record right before the locator, miniz the one that the locator points to.
 func (s *source) directory64(end int64) (bool, error) {
 	var loc [zipLocator]byte
 	if ok, err := s.peek(loc[:], end-zipLocator, "PK\x06\x07"); !ok || err != nil {
@@ -64,9 +63,9 @@ func (s *source) directory64(end int64) (bool, error) {
 	return false, nil
 }
 
-// directory reports whether a directory of size bytes stands before end, where
-// zipfile looks for it whatever its stated start, or at that start, where miniz
-// looks. One of no bytes is an empty archive to zipfile.
+// directory reports whether there is a directory of size bytes before end, where zipfile
+// looks whatever the stated start, or at that start, where miniz looks. zipfile takes one
+// of no bytes for an empty archive.
 func (s *source) directory(end int64, size, start uint64) (bool, error) {
 	if size == 0 {
 		return start <= uint64(end), nil
@@ -80,8 +79,8 @@ func (s *source) directory(end int64, size, start uint64) (bool, error) {
 	return false, nil
 }
 
-// peek fills p from off and reports whether it begins with a signature; false
-// where the file has no such bytes.
+// peek reads p from off and reports whether it begins with a signature; it returns false
+// if the file does not have these bytes.
 func (s *source) peek(p []byte, off int64, sig string) (bool, error) {
 	if off < 0 || off > s.size-int64(len(p)) {
 		return false, nil
