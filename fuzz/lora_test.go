@@ -35,6 +35,7 @@ func FuzzLoRA(f *testing.F) {
 			fixtures.Whole("base_model.model.model."+module+".lora_B.weight", "F32", 2, out, rank))
 	}
 	f.Add(pair("l", 2, 6, 4), `{"peft_type":"LORA","r":2,"lora_alpha":4,"target_modules":["l"]}`)
+	f.Add(pair("l", 2, 6, 4), `{"peft_type":"LORA","r":2,"target_modules":"^(?!.*x)model(?=\\.).*(?<![k])\\.(?:l|s){1,2}$"}`)
 	f.Add(pair("s", 3, 4, 4), `{"peft_type":"LORA","r":3,"fan_in_fan_out":true,"use_rslora":true,"rank_pattern":{},"alpha_pattern":{"s":2}}`)
 	f.Add(fixtures.Safetensors(
 		fixtures.Whole("base_model.model.model.l.lora_A.weight", "BF16", 1, 2, 4), fixtures.Whole("base_model.model.model.l.lora_B.weight", "BF16", 2, 6, 2),

@@ -1,6 +1,7 @@
 package lora
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -100,14 +101,15 @@ func (a *adapter) sort(b *limits.Budget) error {
 		}
 		m.part[e.part], m.embedding = i, m.embedding || e.embedding
 	}
+	steps := b.Steps()
 	for _, m := range a.modules {
 		if err := b.Step(a.work(m.name)); err != nil {
 			return err
 		}
-		if a.expressions > 0 && !printable(m.name) {
-			return m.in(wire.ErrUnsupported.With("its name has other characters than those that Python's expressions and these read alike"))
+		if (a.asks || a.expressions > 0) && (!printable(m.name) || len(m.name) > maxName) {
+			return m.in(wire.ErrUnsupported.With("its name is too long, or has other characters than those that Python's expressions and these read alike"))
 		}
-		if err := a.complete(m); err != nil {
+		if err := a.complete(&steps, m); err != nil {
 			return m.in(err)
 		}
 	}
@@ -150,6 +152,17 @@ func (c *config) within(owner string) bool {
 	return false
 }
 
+// mayBeWithin is within for what takes the dots of a saved module for any character, as
+// PEFT does where it looks for modules to adapt.
+func (c *config) mayBeWithin(module string) bool {
+	for ; module != ""; module = module[:max(strings.LastIndexByte(module, '.'), 0)] {
+		if slices.ContainsFunc(c.saved, func(n string) bool { return isNamed(n, module) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // work is the steps that a module costs: the lists of the configuration are held
 // against its name a few times.
 func (a *adapter) work(name string) int64 {
@@ -157,7 +170,7 @@ func (a *adapter) work(name string) int64 {
 }
 
 // complete refuses a module that lacks a part, or has one that nothing asks for.
-func (a *adapter) complete(m *module) error {
+func (a *adapter) complete(steps *limits.Steps, m *module) error {
 	has := func(p int) bool { return m.part[p].Name != "" }
 	switch {
 	case !has(partA) || !has(partB):
@@ -171,7 +184,9 @@ func (a *adapter) complete(m *module) error {
 	case a.parameters != nil:
 		return nil
 	}
-	if why := a.leftOut(m.name); why != "" {
+	if why, err := a.leftOut(steps, m); err != nil {
+		return err
+	} else if why != "" {
 		return wire.ErrMismatch.With("%s: PEFT would leave it out", why)
 	}
 	return nil

@@ -1,7 +1,7 @@
 package lora
 
 import (
-	"regexp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -13,18 +13,10 @@ import (
 
 // A choice is modules by a list of names, or by an expression for all of a name.
 type choice struct {
-	given bool
-	names []string
-	// looks are what the expression asks of the beginning of a name before it, and re
-	// the rest. Of one that is not read here re is nil: nothing is known of it then.
-	looks []look
-	re    *regexp.Regexp
-}
-
-// A look is an expression that a name begins with, or must not.
-type look struct {
-	not bool
-	re  *regexp.Regexp
+	given  bool
+	names  []string
+	whole  *expression // nil for a list, and for allLinear
+	linear bool        // allLinear
 }
 
 // allLinear is the word that PEFT takes for all linear layers.
@@ -36,7 +28,14 @@ func (c *config) modules(b *limits.Budget, name string, v jsontree.Value) (is bo
 	switch name {
 	case "modules_to_save":
 		c.saved, err = names(b, v)
+		if i := slices.IndexFunc(c.saved, func(name string) bool { return !isName(name) }); err == nil && i >= 0 {
+			err = wire.ErrUnsupported.With("%s is not the name of a module", wire.Quote(c.saved[i]))
+		}
 	case "target_modules":
+		if strings.ToLower(v.String()) == allLinear {
+			c.targets = choice{given: true, linear: true}
+			return true, nil
+		}
 		c.targets, err = c.readChoice(b, v)
 		if err == nil && !v.IsString() && len(c.targets.names) == 0 {
 			c.targets.names = []string{}
@@ -57,103 +56,62 @@ func (c *config) modules(b *limits.Budget, name string, v jsontree.Value) (is bo
 
 // readChoice reads target_modules or exclude_modules.
 func (c *config) readChoice(b *limits.Budget, v jsontree.Value) (x choice, err error) {
-	x.given = true
-	if !v.IsString() {
-		x.names, err = names(b, v)
-		return x, err
-	}
 	text := v.String()
-	if strings.ToLower(text) == allLinear || !portable(text) {
-		return x, nil
-	}
-	rest := strings.TrimPrefix(text, "^")
-	for strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?=") {
-		inner, after, ok := cutGroup(rest)
-		if !ok {
-			return choice{given: true}, nil
+	switch {
+	case !v.IsString():
+		x.names, err = names(b, v)
+	default:
+		x.whole, err = readExpression(b, text)
+		if c.asks = true; errors.Is(err, errExpression) {
+			err = wire.ErrUnsupported.With("%s is not an expression that is read here: which modules PEFT would adapt is not known", wire.Quote(text))
 		}
-		re, err := c.expression(b, `^(?:`+inner+`)`)
-		if re == nil || err != nil {
-			return choice{given: true}, err
-		}
-		x.looks = append(x.looks, look{rest[2] == '!', re})
-		rest = after
 	}
-	if len(x.looks) == 0 {
-		rest = text
-	}
-	if x.re, err = c.expression(b, `^(?:`+rest+`)$`); x.re == nil {
-		x.looks = nil
-	}
+	x.given = true
 	return x, err
-}
-
-// expression compiles one that is asked of each module's name; nil is one that is not
-// read here.
-func (c *config) expression(b *limits.Budget, text string) (*regexp.Regexp, error) {
-	p, err := compile(b, text)
-	if err != nil || p.re == nil {
-		return nil, err
-	}
-	c.expressions += p.size
-	return p.re, nil
-}
-
-// cutGroup cuts the text in the parentheses that an assertion begins with off.
-func cutGroup(text string) (inner, rest string, ok bool) {
-	depth, class := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\':
-			i++
-		case class:
-			class = c != ']'
-		case c == '[':
-			class = true
-			if i+1 < len(text) && text[i+1] == '^' {
-				i++
-			}
-			i++ // a bracket that closes is a character at the beginning
-		case c == '(':
-			depth++
-		case c == ')':
-			if depth--; depth == 0 {
-				return text[len("(?!"):i], text[i+1:], true
-			}
-		}
-	}
-	return "", "", false
 }
 
 // named reports a module that a list names.
 func (x *choice) named(module string) bool { return ends(x.names, module) }
 
-// takes reports a module that the expression fits, or that nothing is known of.
-func (x *choice) takes(module string) bool {
-	if x.re == nil {
-		return true
+// takes reports a module that the expression fits.
+func (x *choice) takes(steps *limits.Steps, m *module) (bool, error) {
+	if x.whole == nil {
+		return x.linear && !m.embedding && !ends(heads, m.name), nil
 	}
-	fails := func(l look) bool { return l.re.MatchString(module) == l.not }
-	return !slices.ContainsFunc(x.looks, fails) && x.re.MatchString(module)
+	return x.whole.fits(steps, m.name)
 }
+
+// heads are modules that make the output, which PEFT does not count among all linear
+// layers; one of another model that is called so is refused too.
+var heads = []string{"lm_head", "embed_out", "output_layer", "score", "classifier", "cls", "qa_outputs"}
 
 // leftOut says why PEFT adds nothing to a module, though the adapter has matrices for
 // it: check_target_module_exists of its tuners_utils.py.
-func (c *config) leftOut(module string) string {
+func (c *config) leftOut(steps *limits.Steps, m *module) (string, error) {
 	isList := c.targets.names != nil
-	switch {
-	case c.excludes.named(module), c.excludes.re != nil && c.excludes.takes(module):
-		return "exclude_modules takes it out"
-	case c.within(module):
-		return "modules_to_save has it"
-	case c.targets.given && !isList && !c.targets.takes(module):
-		return "target_modules does not fit it"
-	case isList && !c.targets.named(module):
-		return "target_modules does not name it"
-	case isList && !slices.Contains(c.targets.names, module) && !c.inLayers(module):
-		return "layers_to_transform leaves its layer out"
+	if c.excludes.whole != nil {
+		if out, err := c.excludes.takes(steps, m); out || err != nil {
+			return "exclude_modules takes it out", err
+		}
 	}
-	return ""
+	if c.targets.given && !isList {
+		if in, err := c.targets.takes(steps, m); err != nil {
+			return "", err
+		} else if !in {
+			return "target_modules does not fit it", nil
+		}
+	}
+	switch {
+	case c.excludes.named(m.name):
+		return "exclude_modules takes it out", nil
+	case c.within(m.name), c.mayBeWithin(m.name):
+		return "modules_to_save has it", nil
+	case isList && !c.targets.named(m.name):
+		return "target_modules does not name it", nil
+	case isList && !slices.Contains(c.targets.names, m.name) && !c.inLayers(m.name):
+		return "layers_to_transform leaves its layer out", nil
+	}
+	return "", nil
 }
 
 // inLayers reports a module of a layer that is adapted, or that all layers are. PEFT

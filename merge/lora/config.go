@@ -24,6 +24,7 @@ type config struct {
 	alpha       float64
 	rankOf      []pattern
 	alphaOf     []pattern
+	asks        bool  // expressions are asked of names
 	expressions int64 // instructions of the patterns that are no names: what a character costs
 	plain       int64 // patterns that are names
 	rooted      bool  // alpha/sqrt(r) in place of alpha/r

@@ -32,7 +32,9 @@
 // # What is refused
 //
 // Adapters of types other than LORA. Keys of adapter_config.json that are unknown, or
-// that ask for something that is not computed here. Tensors that are neither part of an
+// that ask for something that is not computed here. Expressions of modules that Python's
+// re does not read, or that have flags, references to groups or possessive repetitions:
+// which modules PEFT would adapt is not known then. Tensors that are neither part of an
 // adapted weight, nor a bias that the configuration trains, nor in modules_to_save. An
 // adapted weight that is missing in the base, or has another shape there, or a type
 // other than F32, F16 or BF16.
@@ -47,7 +49,9 @@
 //	MaxTotalBytes  names; the matrices A and B of at most two adapted weights, and of one
 //	               more for each worker, as F32; 128 KiB for each worker
 //	MaxItems       tensors of the adapters
-//	MaxSteps       one for each tensor and each row of a matrix
+//	MaxSteps       one for each tensor and each row of a matrix; for each module and each
+//	               part of an expression one, and one for 32 characters
+//	MaxDepth       parentheses of an expression
 //
 // # Not supported
 //

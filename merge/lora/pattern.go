@@ -116,15 +116,20 @@ func isName(text string) bool {
 
 // fits reports a module that PEFT finds by the pattern.
 func (p *pattern) fits(module string) bool {
-	at := len(module) - len(p.name)
 	if p.name == "" || !printable(module) {
 		return p.re.MatchString(module)
 	}
+	return isNamed(p.name, module)
+}
+
+// isNamed reports a module by its last parts, where a dot of the name is any character.
+func isNamed(name, module string) bool {
+	at := len(module) - len(name)
 	if at < 0 || at > 0 && module[at-1] != '.' {
 		return false
 	}
-	for k := range len(p.name) {
-		if p.name[k] != '.' && p.name[k] != module[at+k] {
+	for k := range len(name) {
+		if name[k] != '.' && name[k] != module[at+k] {
 			return false
 		}
 	}
@@ -149,7 +154,7 @@ func printable(name string) bool {
 // portable reports an expression that Python's re and regexp read alike, where both
 // read it: they differ in classes in classes, in counts without a beginning, in flags
 // and in some escapes, and a parenthesis that closes what it has not opened would close
-// one around the expression. Assertions ahead are read by who asks.
+// one around the expression.
 func portable(text string) bool {
 	if !printable(text) {
 		return false
@@ -176,7 +181,7 @@ func portable(text string) bool {
 			i += n
 		case '(':
 			depth++
-			if strings.HasPrefix(rest, "?") && !groups(rest) {
+			if strings.HasPrefix(rest, "?") && !strings.HasPrefix(rest, "?:") && !strings.HasPrefix(rest, "?P<") {
 				return false
 			}
 		case ')':
@@ -190,11 +195,6 @@ func portable(text string) bool {
 		}
 	}
 	return depth == 0
-}
-
-// groups reports what may follow a parenthesis that opens.
-func groups(rest string) bool {
-	return strings.HasPrefix(rest, "?:") || strings.HasPrefix(rest, "?P<") || strings.HasPrefix(rest, "?!") || strings.HasPrefix(rest, "?=")
 }
 
 // escapes reports a letter of the list, or what is no letter or digit.
