@@ -126,7 +126,7 @@ func parsePolicy(text []byte) (p Policy, err error) {
 		ours := true
 		switch one.name {
 		case "version":
-			if err := json.Unmarshal(one.raw, &version); err != nil || version < 1 || version > PolicyVersion {
+			if err := json.Unmarshal(one.raw, &version); err != nil || string(one.raw) == "null" || version < 1 || version > PolicyVersion {
 				return p, fmt.Errorf("field \"version\": %s is not known: this is %d", one.raw, PolicyVersion)
 			}
 			continue

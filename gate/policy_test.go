@@ -256,7 +256,7 @@ func TestPoliciesThatNobodyCouldMean(t *testing.T) {
 		`{"rules": [{"Rule": "gguf.split", "severity": "off"}]}`, `{"rules": [{"rule": "gguf.split", "rule": "gguf.split", "severity": "off"}]}`,
 		`{"paths": [{"pickle": "safe"}]}`, `{"paths": [{"path": "[", "pickle": "safe"}]}`, `{"paths": [{"path": "*", "ignore": []}]}`,
 		`{"paths": [{"path": "*", "max_items": 3}]}`, `{"paths": [{"path": "*", "fail_on": "always"}]}`, `{"paths": [{"path": 3}]}`, `{"paths": {}}`,
-		`{"version": 1, "fail_on": "note"}`, `{"version": "2"}`, `{"version": 2.5}`, `{"version": 0}`,
+		`{"version": 1, "fail_on": "note"}`, `{"version": "2"}`, `{"version": 2.5}`, `{"version": 0}`, `{"version": null}`,
 		`{"ignore": [{"rule": "gguf.split", "path": "*", "reason": "r", "expires": "2026-13-01"}]}`, `{"ignore": [{"RULE": "gguf.split", "path": "*", "reason": "r"}]}`,
 	} {
 		if _, err := gate.ParsePolicy([]byte(bad)); !errors.Is(err, limits.ErrPolicy) {

@@ -2,6 +2,7 @@ package lora
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -17,7 +18,10 @@ type expression struct {
 	min  int // repetitions
 	max  int
 	not  bool // of an assertion
-	wide int  // characters of what is asserted behind
+
+	// width is how many characters it fits; fixed says that there is one such number.
+	width int
+	fixed bool
 }
 
 type operation uint8
@@ -82,12 +86,14 @@ func (s *syntaxReader) alternatives() (*expression, error) {
 		return nil, err
 	}
 	defer s.b.Leave()
-	e, err := s.node(expression{op: opOr})
+	e, err := s.node(expression{op: opOr, fixed: true})
 	for err == nil {
 		var one *expression
 		if one, err = s.sequence(); err != nil {
 			break
 		}
+		e.fixed = e.fixed && one.fixed && (len(e.subs) == 0 || one.width == e.width)
+		e.width = one.width
 		if e.subs, err = limits.Append(s.b, e.subs, one); err != nil || !s.cut("|") {
 			break
 		}
@@ -96,7 +102,7 @@ func (s *syntaxReader) alternatives() (*expression, error) {
 }
 
 func (s *syntaxReader) sequence() (*expression, error) {
-	e, err := s.node(expression{op: opThen})
+	e, err := s.node(expression{op: opThen, fixed: true})
 	for err == nil && s.rest != "" && s.rest[0] != '|' && s.rest[0] != ')' {
 		if err = s.b.Step(1); err != nil {
 			break
@@ -108,6 +114,7 @@ func (s *syntaxReader) sequence() (*expression, error) {
 		if one, err = s.repeated(one); err != nil {
 			break
 		}
+		e.width, e.fixed = min(e.width+one.width, unbounded), e.fixed && one.fixed
 		e.subs, err = limits.Append(s.b, e.subs, one)
 	}
 	return e, err
@@ -117,7 +124,7 @@ func (s *syntaxReader) sequence() (*expression, error) {
 func (s *syntaxReader) item() (*expression, error) {
 	c := s.rest[0]
 	s.rest = s.rest[1:]
-	e := expression{op: opSet}
+	e := expression{op: opSet, width: 1, fixed: true}
 	switch c {
 	case '*', '+', '?':
 		return nil, errExpression // nothing to repeat
@@ -158,6 +165,9 @@ func (s *syntaxReader) item() (*expression, error) {
 	default:
 		e.add(c)
 	}
+	if e.op != opSet {
+		e.width = 0
+	}
 	return s.node(e)
 }
 
@@ -188,13 +198,14 @@ func (s *syntaxReader) group() (*expression, error) {
 	if !s.cut(")") {
 		return nil, errExpression
 	}
-	if e.op == opBehind {
-		ok := false
-		if e.wide, ok = sub.width(); !ok {
-			return nil, errExpression
-		}
+	switch e.subs = []*expression{sub}; {
+	case e.op == opBehind && !sub.fixed:
+		return nil, errExpression
+	case e.op == opThen:
+		e.width, e.fixed = sub.width, sub.fixed
+	default:
+		e.fixed = true
 	}
-	e.subs = []*expression{sub}
 	return s.node(e)
 }
 
@@ -208,10 +219,8 @@ func (s *syntaxReader) name() bool {
 	if end == 0 || end == len(s.rest) || s.rest[end] != '>' || '0' <= name[0] && name[0] <= '9' || len(s.names) > 100 {
 		return false
 	}
-	for _, other := range s.names {
-		if other == name {
-			return false
-		}
+	if slices.Contains(s.names, name) {
+		return false
 	}
 	s.names, s.rest = append(s.names, name), s.rest[end+1:]
 	return true
@@ -255,6 +264,7 @@ func (s *syntaxReader) repeated(e *expression) (*expression, error) {
 		}
 		s.rest = rest
 	}
+	r.width, r.fixed = min(e.width*r.min, unbounded), e.fixed && r.min == r.max
 	return s.node(r)
 }
 
@@ -377,33 +387,4 @@ func (e *expression) escape(c byte) bool {
 
 func isWordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
-}
-
-// width is how many characters an expression fits, where that is one number.
-func (e *expression) width() (n int, ok bool) {
-	switch e.op {
-	case opSet:
-		return 1, true
-	case opThen:
-		for _, sub := range e.subs {
-			w, ok := sub.width()
-			if n = min(n+w, unbounded); !ok {
-				return 0, false
-			}
-		}
-		return n, true
-	case opOr:
-		for i, sub := range e.subs {
-			w, ok := sub.width()
-			if !ok || i > 0 && w != n {
-				return 0, false
-			}
-			n = w
-		}
-		return n, true
-	case opRepeat:
-		w, ok := e.subs[0].width()
-		return min(w*min(e.min, unbounded), unbounded), ok && e.min == e.max
-	}
-	return 0, true
 }

@@ -164,12 +164,16 @@ func (m *matcher) at(e *expression, i int) (bool, error) {
 	case opNotWord:
 		return word(i-1) == word(i), nil
 	case opBehind:
-		if i < e.wide {
+		if i < e.subs[0].width {
 			return e.not, nil
 		}
 	}
 	var from places
-	from.add(i - e.wide)
+	if e.op == opBehind {
+		from.add(i - e.subs[0].width)
+	} else {
+		from.add(i)
+	}
 	to, err := m.ends(e.subs[0], from)
 	if e.op == opBehind {
 		return to.has(i) != e.not, err
