@@ -47,6 +47,10 @@ _amn() {
         fi
         ((${#found[@]})) || mapfile -t found < <(compgen -f -- "$cur")
         $on
+        # bash quotes names of files only where nothing else is offered.
+        if ((${#COMPREPLY[@]})); then
+            for i in "${!found[@]}"; do printf -v 'found[i]' %q "${found[i]}"; done
+        fi
         COMPREPLY+=("${found[@]}")
     fi
 }

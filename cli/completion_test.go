@@ -104,16 +104,16 @@ func TestShellsComplete(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", amn, "./amn").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, name := range []string{"b c.gguf", "notes.txt"} {
+	for _, name := range []string{"b c.gguf", "notes.txt", "strict$(id)"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for shell, c := range map[string]struct{ script, want string }{
 		"bash": {`source <(amn completion bash)
-			for line in "amn sca" "amn inspect --limits stri" "amn inspect --limits = stri" "amn inspect b"; do
+			for line in "amn sca" "amn inspect --limits serv" "amn inspect --limits stri" "amn inspect --limits = stri" "amn inspect b"; do
 				COMP_WORDS=($line); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); COMPREPLY=(); _amn 2>/dev/null; echo "${COMPREPLY[@]}"
-			done; complete -p amn-remote`, "scan\nstrict\nstrict\nb c.gguf\ncomplete -F _amn amn-remote\n"},
+			done; complete -p amn-remote`, "scan\nserver\nstrict strict\\$\\(id\\)\nstrict strict\\$\\(id\\)\nb c.gguf\ncomplete -F _amn amn-remote\n"},
 		"fish": {`amn completion fish | source
 			for line in "amn sca" "amn inspect --limits=stri" "amn inspect b"; complete -C $line | string replace -r '\t.*' ''; end; true`,
 			"scan\n--limits=strict\nb c.gguf\n"},

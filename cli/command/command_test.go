@@ -94,7 +94,7 @@ func TestParse(t *testing.T) {
 		{"convert -ox -o=y - -- -z --to", "amn convert", "- [-z --to] / to= sizes=[] names=[] 20 30s digest=true page={false } force=false out=y"},
 		{"convert a --block-size 1,2 --block-size 0x10 --tensor a,b --tensor c", "amn convert", "a [] / to= sizes=[1 2 16] names=[a,b c] 20 30s digest=true page={false } force=false out="},
 		{"convert a --no-digest --wait 1h30m --page", "amn convert", "a [] / to= sizes=[] names=[] 20 1h30m0s digest=false page={true } force=false out="},
-		{"convert --page=x.html --force=no a --to=", "amn convert", "a [] / to= sizes=[] names=[] 20 30s digest=true page={true x.html} force=false out="},
+		{"convert --page=x.html --force=no a", "amn convert", "a [] / to= sizes=[] names=[] 20 30s digest=true page={true x.html} force=false out="},
 	} {
 		root, _, to, _ := program()
 		got, err := root.Parse(strings.Fields(c.line))
@@ -179,15 +179,17 @@ func TestHelpIsGivenWhateverElseIsWrong(t *testing.T) {
 	}
 }
 
-// A flag that is empty is a variable that a script did not set; an argument is a word.
-func TestEmptyValuesOfAList(t *testing.T) {
-	root, _, _, _ := program()
-	if _, err := root.Parse([]string{"convert", "a", "--to", ""}); err != nil {
-		t.Error(err)
-	}
-	root, _, _, _ = program()
-	if _, err := root.Parse([]string{"limits", "show", ""}); err == nil {
-		t.Error("an empty argument passes for one of server and strict")
+// What is empty is mostly a variable that a script did not set: a flag that was to ask
+// for a check would pass for one that was not given.
+func TestWhatIsEmptyIsAnError(t *testing.T) {
+	for _, args := range [][]string{
+		{"convert", "a", "--to", ""}, {"convert", "a", "--to="}, {"convert", "a", "-o", ""}, {"convert", "a", "--output="}, {"convert", "a", "--tensor", ""},
+		{"convert", "a", "--max-total="}, {"convert", "a", "--page="}, {"convert", "a", "--force="}, {"limits", "show", ""},
+	} {
+		root, _, _, _ := program()
+		if _, err := root.Parse(args); err == nil {
+			t.Errorf("%q passes", args)
+		}
 	}
 }
 

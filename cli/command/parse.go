@@ -171,10 +171,11 @@ func (p *parser) valued(f *Flag, args []string) []string {
 }
 
 func (p *parser) set(f *Flag, text string) {
-	var err error
-	if text != "" { // else it is not given: a script's variable that is not set
-		err = admit(f.Enum, text)
+	if text == "" { // a script's variable that is not set: what it asks to be checked would not be
+		p.fail("--%s: its value is empty: leave the flag out, or give one", f.Name)
+		return
 	}
+	err := admit(f.Enum, text)
 	if err == nil {
 		err = f.value.set(text)
 	}
