@@ -36,7 +36,7 @@ var commands = []verb{
 	{"formats", "", "List formats and schemes that are read, and those refused by name.", fresh[formatsCmd]},
 	{"limits", "", "Show the limits for files.", fresh[limitsCmd]},
 	{"policy", "", "Show, check and explain policies.", fresh[policyCmd]},
-	{"serve", "", "Judge uploads as a service, by HTTP or clamd's protocol.", fresh[serveCmd]},
+	{"serve", "", "Judge uploads as a service, over HTTP or clamd's protocol.", fresh[serveCmd]},
 	{"rules", "", "List the rules by which files are refused.", fresh[rulesCmd]},
 	{"judge-one", "", "Judge one file for amn serve --isolate.", fresh[judgeCmd]},
 	{"version", "", "Print the version.", fresh[versionCmd]},

@@ -28,10 +28,10 @@ names a model. Names with characters that a shell could interpret are not offere
 
 func (completionCmd) examples() []example {
 	return []example{
-		{"amn completion bash > amn.bash", "Then: source amn.bash, in ~/.bashrc for good."},
+		{"amn completion bash > amn.bash", "Then: source amn.bash (in ~/.bashrc to keep it)."},
 		{"amn completion zsh > _amn", "Put it in a folder of $fpath."},
 		{"amn completion fish > amn.fish", "Put it into ~/.config/fish/completions."},
-		{"amn completion powershell > amn.ps1", "Then: . ./amn.ps1, in $PROFILE for good."},
+		{"amn completion powershell > amn.ps1", "Then: . ./amn.ps1 (in $PROFILE to keep it)."},
 	}
 }
 

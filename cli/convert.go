@@ -34,7 +34,7 @@ type convertCmd struct {
 	GGUFKV       []string `name:"gguf-kv" placeholder:"KEY=VALUE" help:"Set one key, with the type that llama.cpp expects, or a given one: KEY:u32=VALUE. Overrides all other sources. Repeatable."`
 	Quant        string   `placeholder:"TYPE" help:"Quantize weights. With --to gguf: to a mix of llama.cpp such as q4_k_m, as amn quantize --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
 	nameFlags    `embed:""`
-	MMProj       bool `name:"mmproj" help:"With --to gguf: write the vision part of the folder, which llama.cpp loads beside the text model."`
+	MMProj       bool `name:"mmproj" help:"With --to gguf: write the vision part of the folder, which llama.cpp loads together with the text model."`
 	RawNames     bool `help:"Write a GGUF file with the tensor names of the source. llama.cpp does not run it."`
 
 	bnbFlags  `embed:""`
@@ -58,8 +58,8 @@ folder as mlx_lm.convert, from a transformers folder or such a GGUF file.`
 
 func (convertCmd) examples() []example {
 	return []example{
-		{"amn convert --to safetensors checkpoint.pt", "Out of a pickle: writes checkpoint.safetensors."},
-		{"amn convert --to safetensors --tensors-only --select state_dict --strip-prefix model. lightning.pt", "The model out of what a trainer saved, under its own names."},
+		{"amn convert --to safetensors checkpoint.pt", "From a pickle: writes checkpoint.safetensors."},
+		{"amn convert --to safetensors --tensors-only --select state_dict --strip-prefix model. lightning.pt", "The model from a trainer's checkpoint, with its own names."},
 		{"amn convert --to safetensors --tensors-only --dry-run --rename '2.*=head.*' whole.pt", "A whole module: what would be written, by both names."},
 		{"amn convert --cast f16 model.safetensors", "Rounded to F16: writes model-f16.safetensors."},
 		{"amn convert --to npz tiny.gguf", "For NumPy: writes tiny-npz.npz."},

@@ -37,14 +37,14 @@ which are the same in safetensors, npz, checkpoints and GGUF; and of the whole m
 covers names, types, shapes and digests, sorted by name. Logical bytes are the elements in
 row-major, little-endian order; of quantized blocks, the stored bytes.
 
-A manifest is written beside a model or its folder. Its paths are relative to it.`
+A manifest is written next to a model or its folder. Its paths are relative to it.`
 }
 
 func (digestCmd) examples() []example {
 	return []example{
 		{"amn hash model.safetensors", "What is in it?"},
-		{"amn hash -r -o manifest.json models", "Keep what is in all models of a folder."},
-		{"amn hash --check manifest.json", "Is it still so?"},
+		{"amn hash -r -o manifest.json models", "Record all models of a folder."},
+		{"amn hash --check manifest.json", "Has anything changed?"},
 	}
 }
 

@@ -82,16 +82,16 @@ fp8_tensor, --double-quant) and for the mixes of a folder.
 
 --budget measures each tensor of a GGUF model in each of --types and chooses one. The error of a
 tensor is its squared error divided by its mean square; --imatrix weights both by the
-importance of columns. Starting with the smallest types, the step with the largest gain per byte
-is taken, as long as one fits; of equal steps the first by name. The choice is the same on every
-machine and for any number of workers.`
+importance of columns. The choice starts with the smallest types and repeatedly takes the step
+that still fits and gains most per byte; among equal steps, the first by name. It is the same on
+every machine and for any number of workers.`
 }
 
 func (forgetCmd) examples() []example {
 	return []example{
 		{"amn quantize model.safetensors", "To NF4: writes model-nf4.safetensors."},
 		{"amn quantize --double-quant --report -o small.safetensors model.safetensors", "With quantized scales, and what is lost."},
-		{"amn quantize --to int8 --exclude 'layers.0.*' model.safetensors", "LLM.int8(), but for one layer."},
+		{"amn quantize --to int8 --exclude 'layers.0.*' model.safetensors", "LLM.int8(), except for one layer."},
 		{"amn quantize --dry-run --allow-requantize llama-fp8", "A folder that is FP8 already: what would be written."},
 		{"amn quantize --to q5_0 --allow-requantize tiny.gguf", "A GGUF model: writes tiny-q5_0.gguf."},
 		{"amn quantize --compare nf4,fp8_tensor,mlx_4,mlx_8 model.safetensors", "What would each take?"},

@@ -168,7 +168,7 @@ func limitsText(root *command.Command, width int) string {
 }
 
 const limitsHelp = `Every command takes these flags. A limit that is reached is a refusal (exit 6) that names
-the flag to raise it. A flag is laid over the policy of --limits, and that over the defaults;
+the flag to raise it. A flag overrides the policy of --limits, which overrides the defaults;
 amn limits show prints what holds.`
 
 // asksForLimits reports whether the page about limits is asked for.

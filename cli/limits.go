@@ -28,8 +28,8 @@ bodies. Flags override the profile.`
 
 func (limitsShowCmd) examples() []example {
 	return []example{
-		{"amn limits show strict", "What a gate holds files to."},
-		{"amn limits show --max-total 2GiB > policy.json", "A policy of one's own, for --limits policy.json."},
+		{"amn limits show strict", "The policy of a gate."},
+		{"amn limits show --max-total 2GiB > policy.json", "A policy of your own, for --limits policy.json."},
 	}
 }
 

@@ -46,8 +46,8 @@ unlooked, rules, paths, ignore. --limits reads the output back.`
 
 func (policyShowCmd) examples() []example {
 	return []example{
-		{"amn policy show strict", "What a gate in front of others holds files to."},
-		{"amn policy show server > policy.json", "A policy of one's own, for --limits policy.json."},
+		{"amn policy show strict", "The policy of a gate that protects others."},
+		{"amn policy show server > policy.json", "A policy of your own, for --limits policy.json."},
 	}
 }
 
@@ -80,7 +80,7 @@ error, and scan reports them where they would have applied.`
 }
 
 func (policyCheckCmd) examples() []example {
-	return []example{{"amn policy check policy.json", "Is it one, and what has run out?"}}
+	return []example{{"amn policy check policy.json", "Is it valid, and which exceptions have expired?"}}
 }
 
 // Run implements the command.

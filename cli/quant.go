@@ -44,11 +44,11 @@ type schemeFlags struct {
 	Scheme    string `placeholder:"NAME" help:"Quantization scheme, if a weight fits several (amn formats lists them)."`
 	GPTQZeros string `name:"gptq-zeros" enum:"v1,v2" placeholder:"v1|v2" help:"How GPTQ stores zero points, if the file does not state it."`
 
-	As string `enum:"mlx" placeholder:"mlx" help:"Decode MLX's integers in the type of their scales, as mx.dequantize does, not in float32 rounded once."`
+	As string `enum:"mlx" placeholder:"mlx" help:"Decode MLX integers in the type of their scales, like mx.dequantize, instead of in float32 with one rounding."`
 
 	FoldPreQuantScale bool `help:"Multiply weights by the pre_quant_scale of their inputs."`
 
-	IgnoreUnknown []string `placeholder:"KEY" help:"Ignore an unknown key of the quantization's configuration, or an unknown tensor beside a weight. Repeatable."`
+	IgnoreUnknown []string `placeholder:"KEY" help:"Ignore an unknown key of the quantization configuration, or an unknown tensor next to a weight. Repeatable."`
 }
 
 // Validate checks the flags.

@@ -24,7 +24,7 @@ grow with the model. The output appears only when it is complete; after a failur
 if any, is unchanged.
 
 A model folder becomes a folder that transformers loads: shards and their index, config.json
-without the quantization, and the files that a loader needs beside them. Code, pickles and old
+without the quantization, and the other files that a loader needs. Code, pickles and old
 weights are never copied; files that were left out are listed.
 
 Checksums of archives are checked. A GGUF file keeps its own tensor names.`

@@ -35,12 +35,12 @@ bodies are read only for --digest. Each global that a pickle names is allowed, d
 the reason), or unknown; both of the latter are refused. There are two verdicts: safe (ours), and
 weights_only (that of PyTorch's restricted loader).
 
-In a folder, every tensor file, pickle file and index of shards is judged; a file is one by its
-content, or because its name promises it. A file is skipped if its content proves that no loader
+In a folder, every file is judged that by its content or its name is a tensor file, a pickle
+file or an index of shards. A file is skipped if its content proves that no loader
 takes it for a model, whatever its name: ` + strings.Join(unwrap.Rules(), ", ") + `.
 Wrappers of models are opened layer by layer: ` + strings.Join(gate.Wrappers(), ", ") + `. Each content
-is judged by itself, under a name such as outer.tar.gz!inner/model.bin. Any other file could hold
-a model and is refused as not looked at: other archives and compressed data, other formats,
+is judged by itself, under a name such as outer.tar.gz!inner/model.bin. Any other file could
+contain a model and is refused as not looked at: other archives and compressed data, other formats,
 links that leave the folder, special files. Links named on the command line are followed.
 Files of a list (--files-from) are judged like those of a folder. Plain pickles (.pkl, joblib) are
 judged like checkpoints, ONNX models (.onnx) by their structure.
@@ -56,13 +56,13 @@ func (scanCmd) examples() []example {
 		{"amn scan checkpoint.pt", "Is it safe to load, and what does it ask for?"},
 		{"amn scan --all checkpoint.pt", "Everything that it asks for, with places."},
 		{"amn scan --json --quiet models", "A verdict for every file of a folder, for a program."},
-		{"amn scan --output sarif=scan.sarif --output junit=scan.xml models", "Reports for a pipeline, beside the text."},
+		{"amn scan --output sarif=scan.sarif --output junit=scan.xml models", "Reports for a pipeline, in addition to the text."},
 		{"amn scan --files-from list.txt", "Files that a list names, such as those of a change."},
 		{"amn scan --output baseline=known.json models", "What is refused today..."},
 		{"amn scan --baseline known.json models", "... and what is new since."},
 		{"amn scan --bom models.cdx.json models", "What is in them, to the tensor."},
 		{"amn scan --attest model.att --key key.pem model.safetensors", "A verdict that others can check."},
-		{"amn scan --unlooked report models", "The same for people, where archives beside a model do not fail the scan."},
+		{"amn scan --unlooked report models", "For people: archives next to a model do not fail the scan."},
 	}
 }
 

@@ -75,7 +75,7 @@ func (serveCmd) examples() []example {
 		{"amn serve --listen localhost:8080 --limits strict", "A gate for hosts on this machine."},
 		{"amn serve --ui --listen localhost:8080", "With a page to drop files on, at http://localhost:8080/."},
 		{"curl -T model.safetensors 'http://localhost:8080/v1/check?name=model.safetensors'", "Ask it."},
-		{"amn serve --clamd unix:clamd.sock --root models", "In the place of clamd."},
+		{"amn serve --clamd unix:clamd.sock --root models", "Instead of clamd."},
 	}
 }
 

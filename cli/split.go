@@ -21,7 +21,7 @@ type partFlags struct {
 
 // outFlags say how a model is written.
 type outFlags struct {
-	Output  outPath `short:"o" placeholder:"PATH" help:"Output path (default: a name beside the input)."`
+	Output  outPath `short:"o" placeholder:"PATH" help:"Output path (default: a name next to the input)."`
 	Force   bool    `short:"f" help:"Replace existing files."`
 	DryRun  bool    `help:"Print what would be written, and write nothing."`
 	Threads int     `placeholder:"N" help:"Maximum number of workers (default: all processors)."`

@@ -41,7 +41,7 @@ func (statsCmd) examples() []example {
 	return []example{
 		{"amn stats model.safetensors", "What numbers are in it?"},
 		{"amn stats --tensor 'blk.0.attn_q*' tiny.gguf", "Of a few tensors, with their magnitudes."},
-		{"amn verify --finite model.safetensors", "Is any NaN or infinite?"},
+		{"amn verify --finite model.safetensors", "Are any NaN or infinite?"},
 	}
 }
 

@@ -35,7 +35,7 @@ func (verifyCmd) examples() []example {
 		{"amn verify --attestation model.att --key key.pub model.safetensors", "Is it what a gate has accepted?"},
 		{"amn verify --finite model.safetensors", "And is every number of it finite?"},
 		{"amn verify --output junit=verify.xml model.safetensors weights.npz", "With a report for a pipeline."},
-		{"amn verify --against model.safetensors sharded", "Does it hold what the other holds?"},
+		{"amn verify --against model.safetensors sharded", "Is it equal to the other model?"},
 	}
 }
 

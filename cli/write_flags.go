@@ -14,7 +14,7 @@ import (
 type writeFlags struct {
 	Path string `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
 
-	Output     outPath `short:"o" placeholder:"PATH" help:"Output path (default: a name beside the input). - is standard output, if that is a pipe or a file and the format can be written in one pass."`
+	Output     outPath `short:"o" placeholder:"PATH" help:"Output path (default: a name next to the input). - is standard output, if that is a pipe or a file and the format can be written in one pass."`
 	Force      bool    `short:"f" help:"Replace existing files."`
 	DryRun     bool    `help:"Print what would be written, and write nothing."`
 	Weights    string  `placeholder:"FILE" help:"Weights of a folder to use, a file or an index in it, instead of those its library would load."`
