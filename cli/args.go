@@ -52,15 +52,3 @@ type usage struct{ text string }
 
 func (u usage) Error() string { return u.text }
 func (u usage) Unwrap() error { return wire.ErrUsage }
-
-// An outPath is where to write. It is not empty, as a shell's variable is that is not set.
-type outPath string
-
-// Set implements command.Value.
-func (p *outPath) Set(text string) error {
-	if text == "" {
-		return errors.New("give a path")
-	}
-	*p = outPath(text)
-	return nil
-}

@@ -22,7 +22,7 @@ import (
 type digestCmd struct {
 	Paths     []string `arg:"" optional:"" name:"path" help:"Files, folders of models, or ollama:NAME."`
 	Recursive bool     `short:"r" help:"Include subfolders."`
-	Output    outPath  `short:"o" placeholder:"FILE" help:"Write a manifest: one JSON object per model, as --json prints it."`
+	Output    string   `short:"o" placeholder:"FILE" help:"Write a manifest: one JSON object per model, as --json prints it."`
 	Force     bool     `short:"f" help:"Replace an existing manifest."`
 	Check     string   `placeholder:"FILE" help:"Compare the models of a manifest, or the one named model, with it. Exit code 8 if they differ."`
 	Tensors   bool     `help:"With --check: compare only tensors, so that the same model in another format is equal."`

@@ -83,7 +83,7 @@ func (c *editCmd) Run(ctx context.Context, s *session) error {
 		return usage{"--in-place: standard input has no place"}
 	}
 	if c.InPlace {
-		flags.Output, flags.Force = outPath(flags.Path), true
+		flags.Output, flags.Force = flags.Path, true
 	}
 	return s.convert(ctx, &conversion{
 		schema: "amn.convert/1", verb: "editing", flags: flags, opts: convert.Options{AsIs: true, InPlace: c.InPlace},

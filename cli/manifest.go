@@ -19,7 +19,7 @@ type manifest struct {
 
 // manifest opens the manifest that the flags ask for; nil for none.
 func (c *digestCmd) manifest() (*manifest, error) {
-	path := string(c.Output)
+	path := c.Output
 	if path == "" {
 		return nil, nil
 	}

@@ -59,7 +59,7 @@ func (s *session) convertPipeline(ctx context.Context, c *conversion) error {
 var errComponent = errors.New("a component was refused")
 
 func (s *session) pipeline(ctx context.Context, c *conversion) error {
-	target := string(c.flags.Output)
+	target := c.flags.Output
 	switch {
 	case c.whole || c.opts.Split != nil || c.page != "" || c.flags.Weights != "" || c.flags.ConfigFrom != "" || c.namesFile():
 		return usage{"a pipeline is converted component by component, to a folder of safetensors: name one component for this"}
@@ -174,9 +174,9 @@ var errNothing = errors.New("nothing in it is quantized")
 func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *conversion, path, temp, target string) error {
 	name := filepath.Base(path)
 	one, flags := *c, *c.flags
-	flags.Path, flags.Output = path, outPath(filepath.Join(target, name))
+	flags.Path, flags.Output = path, filepath.Join(target, name)
 	if temp != "" {
-		flags.Output = outPath(filepath.Join(temp, name))
+		flags.Output = filepath.Join(temp, name)
 	}
 	one.flags, one.admit, one.written = &flags, nil, written{path: path}
 	if c.opts.Quantize != nil {
@@ -198,7 +198,7 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 		}
 	}
 	if temp == "" { // a rehearsal looks at the place of the folder, which is not there
-		flags.Output = outPath(filepath.Join(filepath.Dir(filepath.Clean(target)), name+"-of-"+filepath.Base(target)))
+		flags.Output = filepath.Join(filepath.Dir(filepath.Clean(target)), name+"-of-"+filepath.Base(target))
 	}
 	one.err = s.carryOut(ctx, b, &one)
 	if one.model != nil {

@@ -21,12 +21,12 @@ type partFlags struct {
 
 // outFlags say how a model is written.
 type outFlags struct {
-	Output  outPath `short:"o" placeholder:"PATH" help:"Output path (default: a name next to the input)."`
-	Force   bool    `short:"f" help:"Replace existing files."`
-	DryRun  bool    `help:"Print what would be written, and write nothing."`
-	Threads int     `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
-	Memory  string  `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
-	NoSync  bool    `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
+	Output  string `short:"o" placeholder:"PATH" help:"Output path (default: a name next to the input)."`
+	Force   bool   `short:"f" help:"Replace existing files."`
+	DryRun  bool   `help:"Print what would be written, and write nothing."`
+	Threads int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
+	Memory  string `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
+	NoSync  bool   `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
 }
 
 // write gives the flags as those of a conversion.

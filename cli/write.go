@@ -150,7 +150,7 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 			return err
 		}
 	}
-	if c.written.target = string(c.flags.Output); c.written.target == "" {
+	if c.written.target = c.flags.Output; c.written.target == "" {
 		c.written.target = c.target(&c.written)
 	}
 	if c.pipe != nil && (c.folder || c.inFolder) {
@@ -217,7 +217,7 @@ func (c *conversion) toFolder() bool {
 
 // namesFile reports a target whose name is that of one file.
 func (c *conversion) namesFile() bool {
-	to := string(c.flags.Output)
+	to := c.flags.Output
 	return strings.EqualFold(filepath.Ext(to), ".safetensors") && !isFolder(to)
 }
 

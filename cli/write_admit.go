@@ -23,7 +23,7 @@ func (c *conversion) configFrom(b *limits.Budget) error {
 		return fmt.Errorf("--config-from %s: %w", showPath(dir), err)
 	}
 	from, err := os.Stat(dir)
-	if to, lost := os.Stat(string(c.flags.Output)); err == nil && lost == nil && os.SameFile(from, to) {
+	if to, lost := os.Stat(c.flags.Output); err == nil && lost == nil && os.SameFile(from, to) {
 		return usage{"the target is the folder of --config-from: choose another"}
 	}
 	c.opts.Alone = false

@@ -14,11 +14,11 @@ import (
 type writeFlags struct {
 	Path string `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
 
-	Output     outPath `short:"o" placeholder:"PATH" help:"Output path (default: a name next to the input). - is standard output, if that is a pipe or a file and the format can be written in one pass."`
-	Force      bool    `short:"f" help:"Replace existing files."`
-	DryRun     bool    `help:"Print what would be written, and write nothing."`
-	Weights    string  `placeholder:"FILE" help:"Weights of a folder to use, a file or an index in it, instead of those its library would load."`
-	ConfigFrom string  `placeholder:"DIR" help:"Take config.json and the other files from this folder instead of the model's own. With a single file as input the output becomes a folder."`
+	Output     string `short:"o" placeholder:"PATH" help:"Output path (default: a name next to the input). - is standard output, if that is a pipe or a file and the format can be written in one pass."`
+	Force      bool   `short:"f" help:"Replace existing files."`
+	DryRun     bool   `help:"Print what would be written, and write nothing."`
+	Weights    string `placeholder:"FILE" help:"Weights of a folder to use, a file or an index in it, instead of those its library would load."`
+	ConfigFrom string `placeholder:"DIR" help:"Take config.json and the other files from this folder instead of the model's own. With a single file as input the output becomes a folder."`
 
 	Threads int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 	Memory  string `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
