@@ -366,7 +366,7 @@ func (e *expression) escape(c byte) bool {
 		e.add(c)
 		return true
 	}
-	in := func(byte) bool { return false }
+	var in func(byte) bool
 	switch c | 0x20 {
 	case 'd':
 		in = func(c byte) bool { return '0' <= c && c <= '9' }

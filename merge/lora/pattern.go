@@ -159,7 +159,7 @@ func portable(text string) bool {
 	if !printable(text) {
 		return false
 	}
-	depth, anchor := 0, false // the last thing was an anchor, which Python repeats not
+	depth, anchor := 0, false // anchor: the last item was one, and Python does not repeat it
 	for i := 0; i < len(text); i++ {
 		c, rest := text[i], text[i+1:]
 		if anchor && strings.IndexByte("*+?{", c) >= 0 {
@@ -197,10 +197,9 @@ func portable(text string) bool {
 	return depth == 0
 }
 
-// escapes reports a letter of the list, or what is no letter or digit.
+// escapes reports whether c is one of the letters, or neither a letter nor a digit.
 func escapes(c byte, letters string) bool {
-	isWord := c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
-	return !isWord || strings.IndexByte(letters, c) >= 0
+	return !isWordByte(c) || strings.IndexByte(letters, c) >= 0
 }
 
 // classLen is how far the end of a class is behind its bracket, -1 for one that is not
