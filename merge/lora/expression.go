@@ -39,8 +39,9 @@ const (
 	opNotWord // neither
 )
 
-// unbounded is the number of repetitions that has no end, and more than any name needs.
-const unbounded = 1 << 30
+// unbounded is the number of repetitions that has no end: more than a name has places, and
+// its square fits an int of 32 bits. A larger count that is written out is refused.
+const unbounded = 1 << 14
 
 // errExpression is one that Python refuses, or that is not read here: references to
 // groups, flags, conditions, possessive repetitions, sets whose meaning may change.
@@ -242,7 +243,7 @@ func (s *syntaxReader) repeated(e *expression) (*expression, error) {
 			s.rest = "{" + s.rest
 			return e, nil
 		}
-		if r.max < r.min {
+		if r.max < r.min || r.max > unbounded {
 			return nil, errExpression
 		}
 	default:
@@ -290,7 +291,7 @@ func (s *syntaxReader) counts() (least, most int, is bool) {
 
 func (s *syntaxReader) count() (n int, ok bool) {
 	for s.rest != "" && '0' <= s.rest[0] && s.rest[0] <= '9' {
-		n, ok = min(10*n+int(s.rest[0]-'0'), unbounded), true
+		n, ok = min(10*n+int(s.rest[0]-'0'), unbounded+1), true
 		s.rest = s.rest[1:]
 	}
 	return n, ok
