@@ -38,9 +38,12 @@ func (w *walk) read(limit int) (k kept, err error) {
 		switch c {
 		case '"':
 			w.scratch = out
-			at := int(k.size % tailLen)
-			k.text, k.end = string(out), string(tail[at:])+string(tail[:at])
-			k.end = k.end[max(0, tailLen-int(min(k.size, tailLen))):]
+			k.text = string(out)
+			if k.end = k.text[max(0, len(k.text)-tailLen):]; k.isCut() {
+				at := k.size % tailLen
+				k.end = string(append(tail[at:], tail[:at]...))
+				k.end = k.end[max(0, tailLen-int(min(k.size, tailLen))):]
+			}
 			return k, nil
 		case '\\':
 			if p, err = w.escape(add[:0]); err != nil {
