@@ -138,7 +138,7 @@ func readSmall(b *limits.Budget, path string) (string, error) {
 	}
 	defer h.Close()
 	if h.Size > maxKeys {
-		return "", wire.ErrUnsupported.With("%d bytes, at most %d are read", h.Size, maxKeys)
+		return "", wire.ErrUnsupported.Errorf("%d bytes, at most %d are read", h.Size, maxKeys)
 	}
 	c := wire.NewCursor(b, gguf.Format, h, h.Size)
 	return c.String(uint64(h.Size))

@@ -30,7 +30,7 @@ func (s *session) dumpFile(b *limits.Budget, _ string, r io.ReaderAt, size int64
 		if err != nil {
 			return err
 		}
-		return wire.ErrUnsupported.With("a %s file; --wire shows GGUF only", format)
+		return wire.ErrUnsupported.Errorf("a %s file; --wire shows GGUF only", format)
 	}
 	return gguf.Dump(b, s.out, r, size)
 }

@@ -56,7 +56,7 @@ func TestEveryOptionHasItsFlag(t *testing.T) {
 				t.Errorf("%s: no flag %q", o, name)
 			}
 		}
-		said := flagged(wire.At("quant", "", wire.NoOffset, wire.ErrUsage.With("%s decides", o)))
+		said := flagged(wire.At("quant", "", wire.NoOffset, wire.ErrUsage.Errorf("%s decides", o)))
 		if want := "quant: " + optionFlags[o] + " decides"; said != want {
 			t.Errorf("%s is said as %q", o, said)
 		}

@@ -71,7 +71,7 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 	if !h.Descriptor {
 		data, err := io.ReadAll(io.LimitReader(in, h.Size))
 		if err != nil || int64(len(data)) != h.Size {
-			return wire.ErrInternal.With("the file did not arrive completely")
+			return wire.ErrInternal.Errorf("the file did not arrive completely")
 		}
 		r = bytes.NewReader(data)
 	}

@@ -69,7 +69,7 @@ func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *co
 	var files map[int32]int64
 	m, err := merge.Merge(b, recipe, func(name string) (tensor.Model, error) {
 		if !filepath.IsLocal(name) {
-			return nil, wire.At("recipe", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.With("it is not a path below %s; choose the folder with --models", wire.Quote(dir)))
+			return nil, wire.At("recipe", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.Errorf("it is not a path below %s; choose the folder with --models", wire.Quote(dir)))
 		}
 		w := written{path: filepath.Join(dir, filepath.FromSlash(name))}
 		if err := s.openFor(ctx, b, &w, ""); err != nil {

@@ -106,7 +106,7 @@ func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session
 			if _, err := fs.Stat(o.model.Configs(), "config.json"); err != nil {
 				why = "it is an adapter and no base: the base comes first"
 			}
-			return wire.At("merge", "folder "+wire.Quote(o.path), wire.NoOffset, wire.ErrUnsupported.With("%s", why))
+			return wire.At("merge", "folder "+wire.Quote(o.path), wire.NoOffset, wire.ErrUnsupported.Errorf("%s", why))
 		}
 	}
 	weights, err := c.weights()

@@ -175,7 +175,7 @@ func (sc *scanner) finish(paths []string) error {
 
 // nothing says that none of the paths led to anything.
 func (s *session) nothing(paths []string) {
-	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("neither a tensor file nor a pickle: nothing was judged"))
+	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("neither a tensor file nor a pickle: nothing was judged"))
 	path := ""
 	if len(paths) == 1 {
 		path = paths[0]

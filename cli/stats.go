@@ -330,7 +330,7 @@ func jsonStat(o *jsonObject, t *stats.Tensor) {
 func notFinite(list []stats.Tensor) error {
 	for i := range list {
 		if t := &list[i]; !t.Finite() {
-			return wire.At("stats", "tensor "+wire.Quote(t.Name), wire.NoOffset, wire.ErrForbidden.With(
+			return wire.At("stats", "tensor "+wire.Quote(t.Name), wire.NoOffset, wire.ErrForbidden.Errorf(
 				"%s NaN and %s infinite numbers, the first is element %s", formatCount(t.NaN), formatCount(t.Infinite), formatCount(t.First)))
 		}
 	}

@@ -76,7 +76,7 @@ func (s *session) input(ctx context.Context) (io.ReaderAt, int64, io.Closer, err
 	case err != nil:
 		return nil, 0, nil, err
 	case info.IsDir():
-		return nil, 0, nil, wire.ErrUnsupported.With("standard input is a folder")
+		return nil, 0, nil, wire.ErrUnsupported.Errorf("standard input is a folder")
 	case columnsOf(f) > 0:
 		return nil, 0, nil, usage{"standard input is a terminal: pipe a file into it"}
 	case info.Mode().IsRegular():

@@ -49,7 +49,7 @@ func (c *comparison) elements(a, b *Tensor) (*Difference, error) {
 	}
 	how := c.how(r[0].DType(), r[1].DType(), a, b)
 	if how == nil {
-		return nil, wire.ErrUnsupported.With("%s and %s cannot be compared by value", wire.Quote(a.Type), wire.Quote(b.Type))
+		return nil, wire.ErrUnsupported.Errorf("%s and %s cannot be compared by value", wire.Quote(a.Type), wire.Quote(b.Type))
 	}
 	d := &Difference{Kind: Elements, Name: a.Name, A: a, B: b}
 	total := r[0].Elements()

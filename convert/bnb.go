@@ -57,9 +57,9 @@ type bnbEncoder struct {
 func (o Bnb) Check() error {
 	switch err := (bnb.Quantizer{Block: o.block()}).Check(); {
 	case o.Type == INT8 && o.Nested:
-		return wire.ErrUsage.With("row scales cannot be quantized")
+		return wire.ErrUsage.Errorf("row scales cannot be quantized")
 	case o.Type == INT8 && o.Block != 0:
-		return wire.ErrUsage.With("INT8 has one scale for each row, not for each block")
+		return wire.ErrUsage.Errorf("INT8 has one scale for each row, not for each block")
 	case o.Type != INT8:
 		return err
 	}

@@ -71,7 +71,7 @@ func (e *linearEncoder) skipped() ([]string, error) {
 			continue
 		}
 		if k.reason == keepRearranged {
-			return nil, wire.ErrUnsupported.With("%s of a model of type %s: %s, which it does not do for a quantized model", wire.Quote(k.Name), wire.Quote(e.Type), k.Why)
+			return nil, wire.ErrUnsupported.Errorf("%s of a model of type %s: %s, which it does not do for a quantized model", wire.Quote(k.Name), wire.Quote(e.Type), k.Why)
 		}
 		headed = headed || k.reason == keepHead
 		if k.reason == keepHead && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
@@ -88,7 +88,7 @@ func (e *linearEncoder) skipped() ([]string, error) {
 				add(plainPattern(module))
 			}
 		case replaced:
-			return nil, wire.ErrUnsupported.With("%s is left alone (%s), but the only name by which transformers can leave it out matches others too: choose it (%s), or exclude all with that ending (%s)", wire.Quote(k.Name), k.Why, wire.OptionInclude, wire.OptionExclude)
+			return nil, wire.ErrUnsupported.Errorf("%s is left alone (%s), but the only name by which transformers can leave it out matches others too: choose it (%s), or exclude all with that ending (%s)", wire.Quote(k.Name), k.Why, wire.OptionInclude, wire.OptionExclude)
 		}
 	}
 	if !headed { // it shares the embedding's numbers and is not in the file

@@ -22,7 +22,7 @@ func newCopyTask(m tensor.Model, i *tensor.Info, out int32) (task, error) {
 	case i.Strides != nil:
 		return newViewTask(c, direct)
 	case i.Span.Len != c.size:
-		return nil, wire.ErrMismatch.With("%d bytes are stored, but its shape needs %d", i.Span.Len, c.size)
+		return nil, wire.ErrMismatch.Errorf("%d bytes are stored, but its shape needs %d", i.Span.Len, c.size)
 	case !direct:
 		return &orderedTask{c}, nil
 	default:

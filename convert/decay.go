@@ -71,7 +71,7 @@ func (r *rewritten) logs(t *family.Tensor, to tensor.DType) (narrow bool, err er
 		for i := 0; i < len(p); i += 4 {
 			f := -math.Float32frombits(binary.LittleEndian.Uint32(p[i:]))
 			if !(f > 0 && f <= math.MaxFloat32) {
-				return false, wire.ErrRange.With("its number %d is %v, but a decay is negative", off/4+int64(i/4), -f)
+				return false, wire.ErrRange.Errorf("its number %d is %v, but a decay is negative", off/4+int64(i/4), -f)
 			}
 			narrow = narrow && decaysAs(f, to)
 		}

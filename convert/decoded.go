@@ -59,7 +59,7 @@ func decode(b *limits.Budget, m tensor.Model, o quant.Options) (*decoded, error)
 		if _, added, err := d.names.Add(i); err != nil {
 			return nil, err
 		} else if !added {
-			return nil, wire.ErrDuplicate.With("two tensors are named %s", wire.Quote(d.infos[i].Name))
+			return nil, wire.ErrDuplicate.Errorf("two tensors are named %s", wire.Quote(d.infos[i].Name))
 		}
 	}
 	return d, nil

@@ -30,11 +30,11 @@ func (e *Edit) Check(format string) error {
 		where := "key " + wire.Quote(key)
 		switch {
 		case slices.Contains(keys[:min(i, len(keys))], key) || i >= len(keys) && slices.Contains(e.Delete[:i-len(keys)], key):
-			return wire.At("edit", where, wire.NoOffset, wire.ErrUsage.With("it is named twice"))
+			return wire.At("edit", where, wire.NoOffset, wire.ErrUsage.Errorf("it is named twice"))
 		case key == "":
-			return wire.At("edit", where, wire.NoOffset, wire.ErrUsage.With("a key cannot be empty"))
+			return wire.At("edit", where, wire.NoOffset, wire.ErrUsage.Errorf("a key cannot be empty"))
 		case format == gguf.Format && ours(key):
-			return wire.At("edit", where, wire.NoOffset, wire.ErrUsage.With("it describes the layout of the file: the writer sets it"))
+			return wire.At("edit", where, wire.NoOffset, wire.ErrUsage.Errorf("it describes the layout of the file: the writer sets it"))
 		}
 	}
 	return nil
@@ -53,7 +53,7 @@ func (e *Edit) Apply(b *limits.Budget, meta []Entry) ([]Entry, error) {
 			return nil, err
 		}
 		if i < 0 {
-			return nil, wire.At("edit", "key "+wire.Quote(key), wire.NoOffset, wire.ErrUsage.With("there is no key of that name to delete"))
+			return nil, wire.At("edit", "key "+wire.Quote(key), wire.NoOffset, wire.ErrUsage.Errorf("there is no key of that name to delete"))
 		}
 		out = slices.Delete(out, i, i+1)
 	}

@@ -140,7 +140,7 @@ func (t *encodeTask) finish(w *worker) error {
 			continue
 		}
 		if int64(len(p)) != t.outs[i].Size {
-			return wire.ErrInternal.With("%d bytes for an output of %d", len(p), t.outs[i].Size)
+			return wire.ErrInternal.Errorf("%d bytes for an output of %d", len(p), t.outs[i].Size)
 		}
 		if err := w.write(t.at+int32(i), 0, p); err != nil {
 			return err

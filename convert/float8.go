@@ -74,7 +74,7 @@ func (e *float8Encoding) Put(dst [][]byte, _ int64, src []float32) error {
 // castToFloat8 plans a tensor that is cast to an 8-bit float.
 func (p *Plan) castToFloat8(w *quant.Weight) error {
 	if w.Scheme != "" {
-		return wire.ErrUnsupported.With("it is quantized as %s, whose numbers need scales: decode the model first, or quantize it to FP8", w.Scheme)
+		return wire.ErrUnsupported.Errorf("it is quantized as %s, whose numbers need scales: decode the model first, or quantize it to FP8", w.Scheme)
 	}
 	size := w.Rows() * w.Cols()
 	e := &float8Encoding{out: [1]Out{{Name: w.Name, DType: p.o.CastTo, Shape: w.Shape, Size: size}}}

@@ -44,7 +44,7 @@ type ggml struct {
 // Check implements [Quantizer].
 func (o GGML) Check() error {
 	if o.Mix.Base == tensor.Unknown {
-		return wire.ErrUsage.With("no mix is named")
+		return wire.ErrUsage.Errorf("no mix is named")
 	}
 	_, err := rowEncoder(o.Mix.Base)
 	return err
@@ -61,7 +61,7 @@ func rowEncoder(d tensor.DType) (func(dst []byte, src, matrix []float32), error)
 	if c, ok := quant.CodecOf(d); ok && c.Encodes() {
 		return c.EncodeRow, nil
 	}
-	return nil, wire.ErrUnsupported.With("there is no encoder of %v", d)
+	return nil, wire.ErrUnsupported.Errorf("there is no encoder of %v", d)
 }
 
 func (o GGML) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, error) {
@@ -69,7 +69,7 @@ func (o GGML) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, e
 		return nil, err
 	}
 	if opts.Sink == nil || opts.Sink.Name() != gguf.Format {
-		return nil, wire.ErrUsage.With("only GGUF stores ggml's block types")
+		return nil, wire.ErrUsage.Errorf("only GGUF stores ggml's block types")
 	}
 	model, err := mixModel(b, m)
 	if err != nil {
@@ -92,10 +92,10 @@ func mixModel(b *limits.Budget, m tensor.Model) (mix.Model, error) {
 		}
 	}
 	if m.Format() == gguf.Format && out.Arch == "" {
-		return out, wire.ErrUnsupported.With("a mix depends on the architecture, and the model has no general.architecture")
+		return out, wire.ErrUnsupported.Errorf("a mix depends on the architecture, and the model has no general.architecture")
 	}
 	if m.Format() != gguf.Format {
-		return out, wire.ErrUnsupported.With("a mix depends on llama.cpp's names and keys, which only a GGUF model has")
+		return out, wire.ErrUnsupported.Errorf("a mix depends on llama.cpp's names and keys, which only a GGUF model has")
 	}
 	shared, kv := false, 0
 	for k, v := range m.Meta() {
@@ -163,7 +163,7 @@ func (e *ggml) choose(m tensor.Model, model mix.Model, o mix.Options) error {
 		n++
 	}
 	if !weighted {
-		return wire.ErrMismatch.With("none of the %d weights of the importance matrix is in the model", e.o.Matrix.Len())
+		return wire.ErrMismatch.Errorf("none of the %d weights of the importance matrix is in the model", e.o.Matrix.Len())
 	}
 	if err := mix.Choose(e.b, e.o.Mix, model, o, list[:n]); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 		if e.o.LeaveUnweighed {
 			return copyIt, nil
 		}
-		return 0, wire.ErrUnsupported.With("%v in %s needs an importance matrix for it", t.To, e.o.Mix.Name)
+		return 0, wire.ErrUnsupported.Errorf("%v in %s needs an importance matrix for it", t.To, e.o.Mix.Name)
 	}
 	return encodeIt, nil
 }
@@ -217,7 +217,7 @@ func (e *RequantizeError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap returns the class.
 func (e *RequantizeError) Unwrap() error {
-	return wire.ErrUnsupported.With("it is already %s, and quantizing it again as %s loses more than quantizing the original", e.From, e.To)
+	return wire.ErrUnsupported.Errorf("it is already %s, and quantizing it again as %s loses more than quantizing the original", e.From, e.To)
 }
 
 // WantsMatrix reports whether llama-quantize writes a type only with an importance matrix.

@@ -124,7 +124,7 @@ func (r *ggmlRows) check(row int64, x []float32, encoded []byte, largest float32
 		r.codec.Decode(back, encoded[i/elems*size:][:n/elems*size])
 		for k, v := range back {
 			if largest >= mayOverflow && (v != v || math.IsInf(float64(v), 0)) {
-				return wire.ErrUnsupported.With("element %d is too large for %v", row*r.cols+int64(i+k), r.codec.Type)
+				return wire.ErrUnsupported.Errorf("element %d is too large for %v", row*r.cols+int64(i+k), r.codec.Type)
 			}
 		}
 		sum.Add(x[i:][:n], back)

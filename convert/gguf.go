@@ -55,13 +55,13 @@ func (g GGUF) loadable(b *limits.Budget, l *Layout) error {
 	}
 	if _, ok := f.Get("general.architecture"); !ok {
 		return wire.At(gguf.Format, "", wire.NoOffset,
-			wire.ErrUnsupported.With("llama.cpp does not load a file without the key general.architecture (set it and the keys of that architecture with %s); %s writes it anyway, for programs that take names as they are",
+			wire.ErrUnsupported.Errorf("llama.cpp does not load a file without the key general.architecture (set it and the keys of that architecture with %s); %s writes it anyway, for programs that take names as they are",
 				wire.OptionMeta, wire.OptionRawNames))
 	}
 	for _, found := range f.Findings() {
 		switch found.Code {
 		case gguf.CodeTensor, gguf.CodeName, gguf.CodeWeight, gguf.CodeKeyKind:
-			return wire.At(gguf.Format, found.Where, wire.NoOffset, wire.ErrUnsupported.With("%s; %s writes it anyway, for programs that take names as they are", found.Text, wire.OptionRawNames))
+			return wire.At(gguf.Format, found.Where, wire.NoOffset, wire.ErrUnsupported.Errorf("%s; %s writes it anyway, for programs that take names as they are", found.Text, wire.OptionRawNames))
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ func (e *groupedEncoder) ossConfig() ([]byte, error) {
 				return nil, err
 			}
 			if other, _ := ossExperts(e.Weights[k].Name); other == module {
-				return nil, wire.ErrUnsupported.With("%s is left alone (%s), but the other stack of its experts is not: transformers quantizes both or neither", wire.Quote(e.Kept[i].Name), e.Kept[i].Why)
+				return nil, wire.ErrUnsupported.Errorf("%s is left alone (%s), but the other stack of its experts is not: transformers quantizes both or neither", wire.Quote(e.Kept[i].Name), e.Kept[i].Why)
 			}
 		}
 		var err error

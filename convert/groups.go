@@ -38,7 +38,7 @@ type groupedEncoder struct {
 // Check implements [Quantizer].
 func (o Grouped) Check() error {
 	if o.Format.Name == "" {
-		return wire.ErrUsage.With("no format is given")
+		return wire.ErrUsage.Errorf("no format is given")
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (o Grouped) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder
 	e := &groupedEncoder{linearEncoder: linearsIn(o.Format.Layout, o.Measure, rule), f: o.Format, overs: map[string]*float32{}}
 	if r, ok := m.(*rewritten); ok && r.mlx != nil {
 		if o.Format.Library != scaled.MLX {
-			return nil, wire.ErrUsage.With("mlx-lm has its own formats, and %s is not one of them", o.Format.Name)
+			return nil, wire.ErrUsage.Errorf("mlx-lm has its own formats, and %s is not one of them", o.Format.Name)
 		}
 		e.mlx = &mlxModules{r.mlx, opts.Cast != nil}
 	}
@@ -266,7 +266,7 @@ func (e *groupedEncoding) refused(err error, lo int64) error {
 	case !ok:
 		return err
 	case bad.Finite():
-		return wire.ErrUnsupported.With("numbers from element %d on are too large for %s", lo+bad.Index, e.f.Layout)
+		return wire.ErrUnsupported.Errorf("numbers from element %d on are too large for %s", lo+bad.Index, e.f.Layout)
 	}
 	return &bnb.NotFinite{Index: lo + bad.Index, Value: bad.Value}
 }

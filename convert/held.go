@@ -41,7 +41,7 @@ func newHeld(b *limits.Budget, body io.ReadCloser, i *tensor.Info) (*heldBody, e
 	}
 	size, ok := wire.Int(uint64(held), wire.MaxSize)
 	if !ok {
-		return nil, wire.ErrOverflow.With("%d bytes", held)
+		return nil, wire.ErrOverflow.Errorf("%d bytes", held)
 	}
 	var err error
 	h.storage, err = limits.Make[byte](b, size)
@@ -98,7 +98,7 @@ func (h *heldBody) Read(p []byte) (int, error) {
 		h.view.gather(p[:n], h.storage, base, h.at/h.view.elem, (h.at+n)/h.view.elem)
 	}
 	if n == 0 {
-		return 0, wire.ErrInternal.With("a read splits an element")
+		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
 	swapBytes(p[:n], h.swap)
 	h.at, h.left = h.at+n, h.left-n
@@ -126,7 +126,7 @@ func (c *castBody) Read(p []byte) (int, error) {
 	from, to := sizeOf(c.part.Info.DType), sizeOf(c.m.t.DType)
 	n := min(int64(len(p))/to, int64(len(c.nums)))
 	if n == 0 || from > 8 {
-		return 0, wire.ErrInternal.With("a read splits an element")
+		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
 	got, err := io.ReadFull(c.ReadCloser, c.raw[:n*from])
 	if err == io.ErrUnexpectedEOF && int64(got)%from == 0 {

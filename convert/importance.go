@@ -48,7 +48,7 @@ func ReadImportance(b *limits.Budget, r io.ReaderAt, size int64) (*Importance, e
 // add stores the columns of one weight: means of squares.
 func (m *Importance) add(b *limits.Budget, name string, list []float32) error {
 	if _, there := m.columns[name]; there {
-		return wire.ErrDuplicate.With("tensor %s", wire.Quote(name))
+		return wire.ErrDuplicate.Errorf("tensor %s", wire.Quote(name))
 	}
 	if err := errors.Join(b.Step(int64(len(list))), b.Hold(64)); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (m *Importance) add(b *limits.Budget, name string, list []float32) error {
 func squares(list []float32) error {
 	for i, v := range list {
 		if !(v >= 0) || v > math.MaxFloat32 {
-			return wire.ErrRange.With("element %d is %v, which cannot be a mean of squares", i, v)
+			return wire.ErrRange.Errorf("element %d is %v, which cannot be a mean of squares", i, v)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error
 	}
 	defer f.Close()
 	if kind, _ := f.Get("general.type"); kind != "imatrix" {
-		return wire.ErrMismatch.With("general.type is %v, not imatrix", wire.Quote(textOf(kind)))
+		return wire.ErrMismatch.Errorf("general.type is %v, not imatrix", wire.Quote(textOf(kind)))
 	}
 	if v, ok := f.Get("imatrix.chunk_count"); ok {
 		m.Chunks = int64(wholeNumber(v))
@@ -106,13 +106,13 @@ func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error
 		name, ok := strings.CutSuffix(i.Name, ".in_sum2")
 		if !ok {
 			if _, other := byName[strings.TrimSuffix(i.Name, ".counts")+".in_sum2"]; !other {
-				return wire.ErrMissing.With("%s: its sums are missing", wire.Quote(i.Name))
+				return wire.ErrMissing.Errorf("%s: its sums are missing", wire.Quote(i.Name))
 			}
 			continue
 		}
 		counts, ok := byName[name+".counts"]
 		if !ok {
-			return wire.ErrMissing.With("%s: its counts are missing", wire.Quote(i.Name))
+			return wire.ErrMissing.Errorf("%s: its counts are missing", wire.Quote(i.Name))
 		}
 		list, err := m.average(b, f, i, counts)
 		if err != nil {
@@ -138,7 +138,7 @@ func (m *Importance) average(b *limits.Budget, f tensor.Model, sums, counts tens
 		return nil, err
 	}
 	if len(n) == 0 || len(list)%len(n) != 0 {
-		return nil, wire.ErrMismatch.With("%d sums and %d counts", len(list), len(n))
+		return nil, wire.ErrMismatch.Errorf("%d sums and %d counts", len(list), len(n))
 	}
 	if err := squares(n); err != nil {
 		return nil, err
@@ -160,11 +160,11 @@ func (m *Importance) average(b *limits.Budget, f tensor.Model, sums, counts tens
 // floatsOf reads a tensor of float32.
 func floatsOf(b *limits.Budget, f tensor.Model, i tensor.Info) ([]float32, error) {
 	if i.DType != tensor.F32 {
-		return nil, wire.ErrMismatch.With("it is %s, not F32", i.TypeName())
+		return nil, wire.ErrMismatch.Errorf("it is %s, not F32", i.TypeName())
 	}
 	n, ok := wire.Int(uint64(i.Span.Len), math.MaxInt32)
 	if !ok {
-		return nil, wire.ErrMismatch.With("it is too large")
+		return nil, wire.ErrMismatch.Errorf("it is too large")
 	}
 	raw, err := limits.Make[byte](b, n)
 	if err != nil {
@@ -214,7 +214,7 @@ func (m *Importance) of(w *quant.Weight) ([]float32, error) {
 		if w.Name == "token_embd.weight" { // llama.cpp ignores it too
 			return nil, nil
 		}
-		return nil, wire.ErrMismatch.With("the importance matrix has %d columns for it, not %d: it belongs to another model", len(list), stacks*w.Cols())
+		return nil, wire.ErrMismatch.Errorf("the importance matrix has %d columns for it, not %d: it belongs to another model", len(list), stacks*w.Cols())
 	}
 	return list, nil
 }

@@ -23,7 +23,7 @@ func (m *Importance) readLegacy(b *limits.Budget, src io.ReaderAt, size int64) e
 	}
 	const leastEntry = 4 + 4 + 4 + 4
 	if n < 1 || int64(n) > size/leastEntry {
-		return c.FailAt("", 0, wire.ErrRange.With("%d entries in %d bytes: it is not an importance matrix", int32(n), size))
+		return c.FailAt("", 0, wire.ErrRange.Errorf("%d entries in %d bytes: it is not an importance matrix", int32(n), size))
 	}
 	for range n {
 		if err := errors.Join(b.Step(1), b.Items(1)); err != nil {
@@ -57,7 +57,7 @@ func (m *Importance) legacyEnd(c *wire.Cursor) error {
 		return err
 	}
 	if c.Left() > 0 {
-		return c.Fail("", wire.ErrTrailing.With("%d bytes", c.Left()))
+		return c.Fail("", wire.ErrTrailing.Errorf("%d bytes", c.Left()))
 	}
 	return nil
 }
@@ -81,14 +81,14 @@ func legacyEntry(b *limits.Budget, c *wire.Cursor) (name string, list []float32,
 		return "", nil, err
 	}
 	if int32(calls) < 0 {
-		return "", nil, c.Fail("", wire.ErrRange.With("%s was called %d times", wire.Quote(name), int32(calls)))
+		return "", nil, c.Fail("", wire.ErrRange.Errorf("%s was called %d times", wire.Quote(name), int32(calls)))
 	}
 	n, err := c.U32()
 	if err != nil {
 		return "", nil, err
 	}
 	if n < 1 || n > math.MaxInt32 {
-		return "", nil, c.Fail("", wire.ErrRange.With("%s has %d columns", wire.Quote(name), int32(n)))
+		return "", nil, c.Fail("", wire.ErrRange.Errorf("%s has %d columns", wire.Quote(name), int32(n)))
 	}
 	raw, err := c.Bytes(4 * uint64(n))
 	if err != nil {

@@ -151,7 +151,7 @@ func (e *linearEncoder) judge(name string, shape []int64) bnbVerdict {
 func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdict, error) {
 	switch {
 	case v.Wrong != noReason:
-		return 0, wire.ErrUsage.With("%s: %s is chosen, but %s builds no linear module for it (%s), so the result would not load",
+		return 0, wire.ErrUsage.Errorf("%s: %s is chosen, but %s builds no linear module for it (%s), so the result would not load",
 			wire.OptionInclude, wire.Quote(name), wire.Quote(e.Type), v.Wrong)
 	case v.Quantize:
 		return encodeIt, nil
@@ -194,7 +194,7 @@ func (e *linearEncoder) keepFor(name, why string) (err error) {
 // encoding returns the common part of a weight's encoding.
 func (e *linearEncoder) encoding(w *quant.Weight) (linearEncoding, error) {
 	if w.Matrix().Transposed() {
-		return linearEncoding{}, wire.ErrUnsupported.With("its scheme stores it transposed: decode the model first")
+		return linearEncoding{}, wire.ErrUnsupported.Errorf("its scheme stores it transposed: decode the model first")
 	}
 	return linearEncoding{by: e, w: w, index: len(e.Weights)}, nil
 }

@@ -116,7 +116,7 @@ func (r *rewritten) index() (err error) {
 		if _, added, err := r.names.Add(i); err != nil {
 			return err
 		} else if !added {
-			return wire.ErrDuplicate.With("tensor %s", wire.Quote(r.tensors[i].Name))
+			return wire.ErrDuplicate.Errorf("tensor %s", wire.Quote(r.tensors[i].Name))
 		}
 	}
 	return nil
@@ -207,7 +207,7 @@ func (r *rewritten) At(i tensor.Info) (io.ReaderAt, bool) {
 func (r *rewritten) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 	t := r.find(i)
 	if t == nil {
-		return nil, wire.ErrInternal.With("no tensor %s", wire.Quote(i.Name))
+		return nil, wire.ErrInternal.Errorf("no tensor %s", wire.Quote(i.Name))
 	}
 	return &madeBody{made: made{r: r, t: t}, b: b}, nil
 }
@@ -230,7 +230,7 @@ func (m *made) ReadAt(p []byte, off int64) (int, error) {
 	}
 	elem := sizeOf(m.t.DType)
 	if off%elem != 0 || int64(len(p))%elem != 0 {
-		return 0, wire.ErrInternal.With("a read splits an element")
+		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
 	if m.t.Turns > 0 {
 		return m.turns(p, off/elem)
@@ -267,7 +267,7 @@ func partBytes(p *family.Part) int64 {
 func (m *made) part(part *family.Part, p []byte, first int64) error {
 	src, ok := m.r.straight.At(part.Info)
 	if !ok {
-		return wire.ErrInternal.With("a part that is read in order")
+		return wire.ErrInternal.Errorf("a part that is read in order")
 	}
 	from := sizeOf(part.Info.DType)
 	g := &gather{r: src, part: part}

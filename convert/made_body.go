@@ -59,7 +59,7 @@ func (m *madeBody) Read(p []byte) (int, error) {
 // inOrder opens a part whose rows keep their order.
 func (m *madeBody) inOrder(one *family.Part) (io.ReadCloser, error) {
 	if one.Head != 0 || one.Rows != 0 {
-		return nil, wire.ErrUnsupported.With("tensor %s is in a compressed archive: convert the model to safetensors first", wire.Quote(one.Info.Name))
+		return nil, wire.ErrUnsupported.Errorf("tensor %s is in a compressed archive: convert the model to safetensors first", wire.Quote(one.Info.Name))
 	}
 	body, err := m.r.straight.Body(m.b, one.Info)
 	if err != nil || m.keeps(one) {

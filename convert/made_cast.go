@@ -19,7 +19,7 @@ func (m *made) cast(dst, src []byte, part *family.Part, numbers []float32) error
 	c, ok := form.CodecOf(part.Info.DType)
 	to, narrow := narrower[m.t.DType]
 	if !ok || !(m.t.DType == tensor.F32 || narrow) {
-		return wire.ErrInternal.With("%v cannot be converted to %v", part.Info.DType, m.t.DType)
+		return wire.ErrInternal.Errorf("%v cannot be converted to %v", part.Info.DType, m.t.DType)
 	}
 	c.Decode(numbers, src)
 	m.change(numbers, part, c)

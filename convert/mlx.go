@@ -44,7 +44,7 @@ func (o MLX) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 		}
 		m, left = r, r.left
 	} else if !Stated(m) {
-		return nil, wire.ErrUnsupported.With("a folder for mlx-lm is made only from a GGUF file or a folder of transformers: there is no config.json")
+		return nil, wire.ErrUnsupported.Errorf("a folder for mlx-lm is made only from a GGUF file or a folder of transformers: there is no config.json")
 	}
 	r := &rewritten{Model: m, b: b, files: m.Configs(), left: left, format: safetensors.Format}
 	if left == nil && m.Format() != gguf.Format && quant.Any(m) {

@@ -42,9 +42,9 @@ func ParseRenaming(text string) (Renaming, error) {
 	r := Renaming{strings.Split(from, "*"), strings.Split(to, "*")}
 	switch {
 	case !ok || from == "" || to == "":
-		return r, wire.ErrUsage.With("%s is not FROM=TO", wire.Quote(text))
+		return r, wire.ErrUsage.Errorf("%s is not FROM=TO", wire.Quote(text))
 	case len(r.to) > len(r.from):
-		return r, wire.ErrUsage.With("%s has more * after the = than before", wire.Quote(text))
+		return r, wire.ErrUsage.Errorf("%s has more * after the = than before", wire.Quote(text))
 	}
 	return r, nil
 }
@@ -98,13 +98,13 @@ func (n *Names) selected(m tensor.Model) (string, error) {
 		switch {
 		case !is(path):
 		case found != "":
-			return "", wire.ErrUsage.With("%[3]s could be %[1]s or %[2]s: name one", wire.Quote(found), wire.Quote(path), wire.Quote(n.Select))
+			return "", wire.ErrUsage.Errorf("%[3]s could be %[1]s or %[2]s: name one", wire.Quote(found), wire.Quote(path), wire.Quote(n.Select))
 		default:
 			found = path
 		}
 	}
 	if found == "" {
-		return "", wire.ErrUsage.With("there are no tensors below %s", wire.Quote(n.Select))
+		return "", wire.ErrUsage.Errorf("there are no tensors below %s", wire.Quote(n.Select))
 	}
 	return found, nil
 }
@@ -146,7 +146,7 @@ func (n *Names) model(b *limits.Budget, m tensor.Model) (*Renamed, error) {
 		}
 	}
 	if len(r.list) == 0 {
-		return nil, wire.ErrUsage.With("the chosen names leave no tensor")
+		return nil, wire.ErrUsage.Errorf("the chosen names leave no tensor")
 	}
 	if err := n.fits(r); err != nil {
 		return nil, err
@@ -158,13 +158,13 @@ func (n *Names) model(b *limits.Budget, m tensor.Model) (*Renamed, error) {
 func (n *Names) fits(r *Renamed) error {
 	switch {
 	case n.Strip != "" && !r.stripped:
-		return wire.ErrUsage.With("no name begins with %s", wire.Quote(n.Strip))
+		return wire.ErrUsage.Errorf("no name begins with %s", wire.Quote(n.Strip))
 	case n.Drop != nil && !r.dropped:
-		return wire.ErrUsage.With("no name matches what is to be dropped")
+		return wire.ErrUsage.Errorf("no name matches what is to be dropped")
 	}
 	for i := range n.Rename {
 		if !r.used[i] {
-			return wire.ErrUsage.With("no name matches the pattern %s, or each that does matches an earlier one", wire.Quote(strings.Join(n.Rename[i].from, "*")))
+			return wire.ErrUsage.Errorf("no name matches the pattern %s, or each that does matches an earlier one", wire.Quote(strings.Join(n.Rename[i].from, "*")))
 		}
 	}
 	return nil
@@ -198,7 +198,7 @@ func (r *Renamed) add(b *limits.Budget, i tensor.Info) error {
 		return nil
 	}
 	if name == "" {
-		return wire.ErrUsage.With("tensor %s would have no name", wire.Quote(was))
+		return wire.ErrUsage.Errorf("tensor %s would have no name", wire.Quote(was))
 	}
 	if err := b.Hold(int64(len(name))); err != nil {
 		return err
@@ -207,7 +207,7 @@ func (r *Renamed) add(b *limits.Budget, i tensor.Info) error {
 	r.list = append(r.list, renamedTensor{i, was})
 	at, added, err := r.names.Add(len(r.list) - 1)
 	if err == nil && !added {
-		err = wire.ErrDuplicate.With("tensors %s and %s would both be called %s", wire.Quote(r.list[at].was), wire.Quote(was), wire.Quote(name))
+		err = wire.ErrDuplicate.Errorf("tensors %s and %s would both be called %s", wire.Quote(r.list[at].was), wire.Quote(was), wire.Quote(name))
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func (NPZ) Layout(b *limits.Budget, outs []Out, _ []Entry) (*Layout, error) {
 		m := &z.members[i]
 		*m = member{name: outs[i].Name + ".npy", off: at, size: int64(len(head)) + outs[i].Size, head: crc32.ChecksumIEEE(head), body: outs[i].Size}
 		if len(m.name) > maxZipName {
-			return nil, wire.At("npz", "tensor "+wire.Quote(outs[i].Name), wire.NoOffset, wire.ErrUnsupported.With("the name is longer than %d bytes", maxZipName-4))
+			return nil, wire.At("npz", "tensor "+wire.Quote(outs[i].Name), wire.NoOffset, wire.ErrUnsupported.Errorf("the name is longer than %d bytes", maxZipName-4))
 		}
 		if err := b.Hold(int64(len(m.name))); err != nil {
 			return nil, err

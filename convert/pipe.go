@@ -30,17 +30,17 @@ func (p *Plan) Pipe(w io.Writer) (*Result, error) {
 // onePass returns why the plan cannot be written from beginning to end, or nil.
 func (p *Plan) onePass() error {
 	if len(p.Files) != 1 {
-		return wire.ErrUsage.With("the plan has %d files and needs a folder", len(p.Files))
+		return wire.ErrUsage.Errorf("the plan has %d files and needs a folder", len(p.Files))
 	}
 	if p.tail() {
-		return wire.ErrUsage.With("%s stores checksums before the tensors, so it cannot be written in one pass", p.sink.Name())
+		return wire.ErrUsage.Errorf("%s stores checksums before the tensors, so it cannot be written in one pass", p.sink.Name())
 	}
 	at, led := int64(0), 0
 	for _, t := range p.tasks {
 		out, off := t.first()
 		o := &p.Outs[out]
 		if o.off+off < at {
-			return wire.ErrUsage.With("tensor %s cannot be written in one pass", wire.Quote(o.Name))
+			return wire.ErrUsage.Errorf("tensor %s cannot be written in one pass", wire.Quote(o.Name))
 		}
 		if at = o.off + off; off == 0 && o.Size > 0 {
 			led++
@@ -52,7 +52,7 @@ func (p *Plan) onePass() error {
 		}
 	}
 	if led != 0 {
-		return wire.ErrUsage.With("several tensors come from one, so it cannot be written in one pass")
+		return wire.ErrUsage.Errorf("several tensors come from one, so it cannot be written in one pass")
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ type sequence struct {
 // WriteAt implements io.WriterAt for writes that follow each other.
 func (s *sequence) WriteAt(p []byte, off int64) (int, error) {
 	if off < s.next {
-		return 0, wire.ErrInternal.With("byte %d is written after byte %d", off, s.next)
+		return 0, wire.ErrInternal.Errorf("byte %d is written after byte %d", off, s.next)
 	}
 	if err := s.pad(off); err != nil {
 		return 0, err

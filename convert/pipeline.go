@@ -30,7 +30,7 @@ func CopyFolder(b *limits.Budget, files fs.FS, dir string, code, noWeights bool)
 		}
 		why := leave(files, e, code)
 		if why == "weights" && noWeights {
-			return nil, wire.At("convert", "file "+wire.Quote(e.Name()), wire.NoOffset, wire.ErrUnsupported.With("weights in a format that is not supported"))
+			return nil, wire.At("convert", "file "+wire.Quote(e.Name()), wire.NoOffset, wire.ErrUnsupported.Errorf("weights in a format that is not supported"))
 		}
 		if why == "folder" {
 			continue

@@ -69,7 +69,7 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 		p.tile = DefaultTile
 	}
 	if g, ok := p.sink.(GGUF); ok && !g.RawNames && isAdapter(m) {
-		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUnsupported.With("it is a PEFT adapter: merge it into its base first, or use convert_lora_to_gguf.py of llama.cpp"))
+		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUnsupported.Errorf("it is a PEFT adapter: merge it into its base first, or use convert_lora_to_gguf.py of llama.cpp"))
 	}
 	steps := [...]func() error{p.evaluated, p.quantize, p.bind, p.layout, p.order}
 	for _, step := range steps {
@@ -90,7 +90,7 @@ func (p *Plan) quantize() (err error) {
 		return nil
 	}
 	if isAdapter(p.m) {
-		return wire.ErrUnsupported.With("it is a PEFT adapter, and PEFT does not read quantized ones: quantize the base, or merge the adapter into it first")
+		return wire.ErrUnsupported.Errorf("it is a PEFT adapter, and PEFT does not read quantized ones: quantize the base, or merge the adapter into it first")
 	}
 	if p.encoder, err = p.o.Quantize.start(p.b, p.m, &p.o); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (p *Plan) picks() ([]pick, error) {
 		if _, added, err := places.Add(n); err != nil {
 			return nil, err
 		} else if !added {
-			return nil, wire.ErrDuplicate.With("tensor %s", wire.Quote(i.Name))
+			return nil, wire.ErrDuplicate.Errorf("tensor %s", wire.Quote(i.Name))
 		}
 		n++
 	}
@@ -300,7 +300,7 @@ func (p *Plan) castTarget() tensor.DType {
 // numbers.
 func castable(i *tensor.Info) (*quant.Weight, error) {
 	if i.DType == tensor.F64 {
-		return nil, wire.ErrUnsupported.With("F64 is not cast: it would be rounded twice")
+		return nil, wire.ErrUnsupported.Errorf("F64 is not cast: it would be rounded twice")
 	}
 	return quant.Cast(i)
 }
@@ -331,9 +331,9 @@ func (p *Plan) add(o Out, t task) (err error) {
 func (p *Plan) store(o Out) (err error) {
 	if !p.sink.Stores(o.DType) {
 		if p.o.AsIs {
-			return wire.ErrUnsupported.With("%s has no type %v; without %s quantized weights are decoded", p.sink.Name(), o.DType, wire.OptionAsIs)
+			return wire.ErrUnsupported.Errorf("%s has no type %v; without %s quantized weights are decoded", p.sink.Name(), o.DType, wire.OptionAsIs)
 		}
-		return wire.ErrUnsupported.With("%s has no type %v; %s sets the type of quantized weights only, other tensors keep theirs (%s leaves some out)", p.sink.Name(), o.DType, wire.OptionTarget, wire.OptionKeep)
+		return wire.ErrUnsupported.Errorf("%s has no type %v; %s sets the type of quantized weights only, other tensors keep theirs (%s leaves some out)", p.sink.Name(), o.DType, wire.OptionTarget, wire.OptionKeep)
 	}
 	p.Outs, err = limits.Append(p.b, p.Outs, o)
 	return err
@@ -349,7 +349,7 @@ func (p *Plan) unique() error {
 		if _, added, err := names.Add(i); err != nil {
 			return err
 		} else if !added {
-			return wire.ErrDuplicate.With("two tensors are to be written as %s", wire.Quote(p.Outs[i].Name))
+			return wire.ErrDuplicate.Errorf("two tensors are to be written as %s", wire.Quote(p.Outs[i].Name))
 		}
 	}
 	return nil

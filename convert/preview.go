@@ -48,5 +48,5 @@ func unreadable(format string, err error) error {
 	if wire.ClassOf(err) == wire.Internal {
 		return err
 	}
-	return wire.At(format, "", wire.NoOffset, wire.ErrUnsupported.With("its readers would refuse the result: %s", wire.Message(err)))
+	return wire.At(format, "", wire.NoOffset, wire.ErrUnsupported.Errorf("its readers would refuse the result: %s", wire.Message(err)))
 }

@@ -42,7 +42,7 @@ func (e *linearEncoder) nameless() error {
 			return err
 		}
 		if len(i.Shape) == 2 && strings.HasSuffix("/"+i.Name, end) {
-			return wire.ErrUnsupported.With("%s of a model of type %s: transformers loads it as the weight of a linear module, and would take its numbers for codes", wire.Quote(i.Name), wire.Quote(e.Type))
+			return wire.ErrUnsupported.Errorf("%s of a model of type %s: transformers loads it as the weight of a linear module, and would take its numbers for codes", wire.Quote(i.Name), wire.Quote(e.Type))
 		}
 	}
 	return nil

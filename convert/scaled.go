@@ -33,7 +33,7 @@ type scaledEncoder struct {
 // Check implements [Quantizer].
 func (o Scaled) Check() error {
 	if o.Format.Name == "" {
-		return wire.ErrUsage.With("no format is given")
+		return wire.ErrUsage.Errorf("no format is given")
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (e *scaledEncoding) refused(err error, lo int64) error {
 	case !ok:
 		return err
 	case bad.Finite():
-		return wire.ErrUnsupported.With("element %d is in a block of numbers so small that the reciprocal of its scale is infinite", lo+bad.Index)
+		return wire.ErrUnsupported.Errorf("element %d is in a block of numbers so small that the reciprocal of its scale is infinite", lo+bad.Index)
 	}
 	return &bnb.NotFinite{Index: lo + bad.Index, Value: bad.Value}
 }

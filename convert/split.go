@@ -63,7 +63,7 @@ func (p *Plan) splitGGUF() ([][]int32, error) {
 		full := o.Tensors > 0 && i > 0 && i%o.Tensors == 0 || o.Bytes > 0 && size+padded > o.Bytes
 		if full {
 			if len(now) == 0 {
-				return nil, wire.ErrUnsupported.With("tensor %s alone is larger than a file may be", wire.Quote(p.Outs[i].Name))
+				return nil, wire.ErrUnsupported.Errorf("tensor %s alone is larger than a file may be", wire.Quote(p.Outs[i].Name))
 			}
 			if err := end(); err != nil {
 				return nil, err
@@ -77,7 +77,7 @@ func (p *Plan) splitGGUF() ([][]int32, error) {
 	}
 	err := end()
 	if len(files) > maxSplit {
-		return nil, wire.ErrUnsupported.With("%d files, but at most %d can be numbered", len(files), maxSplit)
+		return nil, wire.ErrUnsupported.Errorf("%d files, but at most %d can be numbered", len(files), maxSplit)
 	}
 	return files, err
 }
@@ -89,7 +89,7 @@ func (p *Plan) keptFiles() ([][]int32, error) {
 		last = max(last, p.Outs[i].part)
 	}
 	if last >= maxSplit {
-		return nil, wire.ErrUnsupported.With("%d files, but at most %d can be numbered", last+1, maxSplit)
+		return nil, wire.ErrUnsupported.Errorf("%d files, but at most %d can be numbered", last+1, maxSplit)
 	}
 	files, err := limits.Make[[]int32](p.b, int(last)+1)
 	for i := 0; err == nil && i < len(p.Outs); i++ {

@@ -111,7 +111,7 @@ func (s *straightReader) ReadAt(p []byte, off int64) (int, error) {
 	defer s.m.back(lent)
 	room := func(_, n int64) ([]byte, error) {
 		if n > int64(len(lent)) {
-			return nil, wire.ErrInternal.With("a view needs %d bytes at once", n)
+			return nil, wire.ErrInternal.Errorf("a view needs %d bytes at once", n)
 		}
 		return lent[:n], nil
 	}

@@ -66,7 +66,7 @@ type job struct {
 // Stream writes the files of the plan, in the order of [Plan.Files].
 func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 	if len(files) != len(p.Files) {
-		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUsage.With("%d writers for %d files", len(files), len(p.Files)))
+		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUsage.Errorf("%d writers for %d files", len(files), len(p.Files)))
 	}
 	s := &stream{p: p, b: p.b, files: files, tile: p.tile, tasks: slices.Clip(p.tasks)}
 	defer func() { s.b.Drop(s.bytes.Swap(0)) }()
@@ -107,7 +107,7 @@ func (p *Plan) overflow(r *Result) error {
 	for i := range r.Special {
 		if x := &r.Special[i]; p.o.FailOnOverflow && x.Overflow > 0 {
 			return wire.At("convert", "tensor "+wire.Quote(x.Name), wire.NoOffset,
-				wire.ErrUnsupported.With("%d numbers are out of range for %v", x.Overflow, p.castTarget()))
+				wire.ErrUnsupported.Errorf("%d numbers are out of range for %v", x.Overflow, p.castTarget()))
 		}
 	}
 	return nil
@@ -142,7 +142,7 @@ func (s *stream) drop(n int64) {
 func (s *stream) begin() error {
 	n, ok := wire.Int(uint64(s.p.whole), wire.MaxSize)
 	if !ok {
-		return wire.ErrUnsupported.With("a weight needs %d bytes in memory at once", s.p.whole)
+		return wire.ErrUnsupported.Errorf("a weight needs %d bytes in memory at once", s.p.whole)
 	}
 	if n > 0 {
 		if err := s.alloc(int64(n) + tiles.Slack); err != nil {
@@ -254,7 +254,7 @@ func (s *stream) finish(w *worker, j *job) (err error) {
 // recovered turns a panic, which is a bug, into an error of this stream.
 func recovered(err *error) {
 	if p := recover(); p != nil {
-		*err = wire.ErrInternal.With("panic: %s", wire.Clean(fmt.Sprint(p), 512))
+		*err = wire.ErrInternal.Errorf("panic: %s", wire.Clean(fmt.Sprint(p), 512))
 	}
 }
 
@@ -326,7 +326,7 @@ func (s *stream) retire(j *job, err error) {
 func (s *stream) fail(j *job, unit int64, err error) {
 	if at := (place{j.index, unit}); err != nil && (s.err == nil || at.before(s.failed)) {
 		if wire.ClassOf(err) == wire.Truncated && parser.Unchanged(s.p.m) != nil {
-			err = wire.ErrTruncated.With("the source shrank while it was read")
+			err = wire.ErrTruncated.Errorf("the source shrank while it was read")
 		}
 		s.err, s.failed = wire.At("convert", "tensor "+wire.Quote(j.name()), wire.NoOffset, err), at
 		s.freed.Broadcast()

@@ -69,7 +69,7 @@ func (s *stripBody) Read(p []byte) (int, error) {
 	n := min(len(p), len(s.ready))
 	n -= n % int(s.view.elem)
 	if n == 0 && len(p) > 0 {
-		return 0, wire.ErrInternal.With("a read splits an element")
+		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
 	copy(p[:n], s.ready)
 	s.ready = s.ready[n:]
@@ -82,7 +82,7 @@ func (s *stripBody) fill() error {
 	end := min(s.at+s.view.across*s.view.inner, (s.at/line+1)*line, s.end)
 	room := func(_, n int64) ([]byte, error) {
 		if n > int64(len(s.scratch)) {
-			return nil, wire.ErrInternal.With("a strip needs %d bytes at once", n)
+			return nil, wire.ErrInternal.Errorf("a strip needs %d bytes at once", n)
 		}
 		return s.scratch[:n], nil
 	}

@@ -67,7 +67,7 @@ func (s *sum) whole(n int64) (uint32, error) {
 	case len(s.ranges) == 1 && s.ranges[0].lo == 0 && s.ranges[0].hi == n:
 		return s.ranges[0].crc, nil
 	}
-	return 0, wire.ErrInternal.With("%d ranges of %d bytes were summed", len(s.ranges), n)
+	return 0, wire.ErrInternal.Errorf("%d ranges of %d bytes were summed", len(s.ranges), n)
 }
 
 // joinCRC returns the CRC-32 of the concatenation of two byte strings, from the CRC of

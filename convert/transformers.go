@@ -44,7 +44,7 @@ func (t Transformers) Model(b *limits.Budget, m tensor.Model) (tensor.Model, err
 
 func (t Transformers) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 	if m.Format() != gguf.Format {
-		return nil, wire.ErrUnsupported.With("a folder for transformers is made only from a GGUF file or a folder of mlx-lm")
+		return nil, wire.ErrUnsupported.Errorf("a folder for transformers is made only from a GGUF file or a folder of mlx-lm")
 	}
 	to := matrices(m, t.Target.DType(), t.Blocks)
 	f, err := family.Back(b, m, torchNames[targetOf(to)], t.Blocks)
@@ -108,7 +108,7 @@ func (r *rewritten) holds(t *family.Tensor, to tensor.DType) (bool, error) {
 	var half [2 * some]byte
 	c, ok := form.CodecOf(to)
 	if !ok {
-		return false, wire.ErrInternal.With("no codec of %v", to)
+		return false, wire.ErrInternal.Errorf("no codec of %v", to)
 	}
 	var numbers [some]float32
 	m := &made{r: r, t: t}

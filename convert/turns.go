@@ -89,7 +89,7 @@ func (m *madeBody) open() (err error) {
 	run := m.t.Turns * sizeOf(m.t.DType)
 	size := max(1, DefaultTile/run) * run
 	if size > 1<<30 {
-		return wire.ErrUnsupported.With("turns of %d bytes", run)
+		return wire.ErrUnsupported.Errorf("turns of %d bytes", run)
 	}
 	t := &inTurns{b: m.b}
 	m.all = t

@@ -173,7 +173,7 @@ func (s *stream) vouches() error {
 		got, err := v.sum.whole(v.member.Size)
 		if err == nil && got != v.member.CRC {
 			err = wire.At(s.p.m.Format(), zip.Where(v.index, v.member.Name), v.member.DataOff,
-				wire.ErrChecksum.With("CRC-32 is %08x, expected %08x", got, v.member.CRC))
+				wire.ErrChecksum.Errorf("CRC-32 is %08x, expected %08x", got, v.member.CRC))
 		}
 		if err != nil {
 			return err

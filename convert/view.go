@@ -58,7 +58,7 @@ func newViewTask(c copyTask, direct bool) (task, error) {
 func newView(info *tensor.Info) (v view, hold bool, err error) {
 	g, _ := info.DType.Geometry()
 	if g.Elems != 1 {
-		return v, false, wire.ErrUnsupported.With("a view of %v that is not row-major", info.DType)
+		return v, false, wire.ErrUnsupported.Errorf("a view of %v that is not row-major", info.DType)
 	}
 	v = view{of: *info, elem: int64(g.Bytes), strip: -1}
 	v.blocks()
@@ -170,7 +170,7 @@ func (t *view) read(b *limits.Budget, r io.ReaderAt, room room, dst []byte, lo, 
 	for e := lo; e < hi; {
 		end := min((e/line+1)*line, hi)
 		if e%t.inner != 0 || end%t.inner != 0 {
-			return wire.ErrUnsupported.With("a part of a view whose elements are far apart")
+			return wire.ErrUnsupported.Errorf("a part of a view whose elements are far apart")
 		}
 		if err := t.readStrip(b, r, room, dst[(e-lo)*t.elem:(end-lo)*t.elem], e, end); err != nil {
 			return err

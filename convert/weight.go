@@ -68,7 +68,7 @@ func newStripReader(m tensor.Model, w *quant.Weight, rows form.Matrix, columns [
 	r.hold = 0
 	for p, c := range columns {
 		if need := rows.Need(p, 0, rows.Rows); need != (tensor.Span{Len: c.Size()}) {
-			return nil, wire.ErrInternal.With("a strip of part %d has %d bytes, but its rows take %d", p, c.Size(), need.Len)
+			return nil, wire.ErrInternal.Errorf("a strip of part %d has %d bytes, but its rows take %d", p, c.Size(), need.Len)
 		}
 		r.parts[p].held, r.parts[p].span, r.parts[p].strip = true, tensor.Span{Len: c.Size()}, c
 		r.hold += c.Size() + tiles.Slack
@@ -210,7 +210,7 @@ func (r *rowReader) narrow(w *worker, lo, hi int64) error {
 		need := r.rows.Need(p, lo, hi)
 		at := need.Off - w.spans[p].Off
 		if at < 0 || at+need.Len > int64(len(w.parts[p])) {
-			return wire.ErrInternal.With("rows %d to %d need what was not read of part %d", lo, hi, p)
+			return wire.ErrInternal.Errorf("rows %d to %d need what was not read of part %d", lo, hi, p)
 		}
 		w.subs[p] = w.parts[p][at : at+need.Len]
 	}

@@ -26,7 +26,7 @@ var ggufTarget = func() fuzz.Target {
 			return nil, err
 		}
 		if err := f.Verify(b); err != nil {
-			return nil, wire.ErrUnsupported.With("bodies that are refused are not written: %v", err)
+			return nil, wire.ErrUnsupported.Errorf("bodies that are refused are not written: %v", err)
 		}
 		o, err := f.Options(b)
 		if err != nil {

@@ -32,7 +32,7 @@ func rewriteNPZ(b *limits.Budget, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	if f.Verify(b) != nil {
-		return nil, wire.ErrUnsupported.With("a member that cannot be read")
+		return nil, wire.ErrUnsupported.Errorf("a member that cannot be read")
 	}
 	tensors := map[string]tensor.Info{}
 	for i := range f.Tensors() {

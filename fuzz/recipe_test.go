@@ -75,7 +75,7 @@ func mergeRecipe(b *limits.Budget, text string, threads int) (string, error) {
 	m, err := merge.Merge(b, recipe, func(name string) (tensor.Model, error) {
 		data, ok := recipeModels[name]
 		if !ok {
-			return nil, wire.ErrMissing.With("no such model")
+			return nil, wire.ErrMissing.Errorf("no such model")
 		}
 		return parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	})

@@ -70,7 +70,7 @@ func rewriteSafetensors(b *limits.Budget, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	if err := f.Verify(b); err != nil {
-		return nil, wire.ErrUnsupported.With("bodies that are refused are not written: %v", err)
+		return nil, wire.ErrUnsupported.Errorf("bodies that are refused are not written: %v", err)
 	}
 	first, err := encodeAgain(b, data)
 	if err != nil {

@@ -40,8 +40,8 @@ func FuzzText(f *testing.F) {
 		shown(t, "Clean", wire.Clean(s, most), most)
 		shown(t, "Quote", wire.Quote(s), wire.MaxQuoted+2)
 		for _, cause := range []error{
-			wire.ErrRange.With("%s and %s", wire.Quote(s), wire.Clean(s, 4*wire.MaxMessage)),
-			errors.Join(wire.ErrText.With("%s", wire.Clean(s, 4*wire.MaxMessage)), wire.ErrSyntax),
+			wire.ErrRange.Errorf("%s and %s", wire.Quote(s), wire.Clean(s, 4*wire.MaxMessage)),
+			errors.Join(wire.ErrText.Errorf("%s", wire.Clean(s, 4*wire.MaxMessage)), wire.ErrSyntax),
 		} {
 			e := &wire.Error{Format: "text", Where: strings.Repeat("in "+wire.Quote(s)+" ", 40), Off: 7, Err: cause}
 			shown(t, "an error", strings.ReplaceAll(e.Error(), "\n", " "), wire.MaxMessage)

@@ -39,9 +39,9 @@ func openWrap(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 	k := wrap.Sniff(head)
 	switch {
 	case k == nil && size < wrap.HeadLen:
-		return nil, wire.At("wrap", "", size, wire.ErrTruncated.With("too short to be known"))
+		return nil, wire.At("wrap", "", size, wire.ErrTruncated.Errorf("too short to be known"))
 	case k == nil:
-		return nil, wire.At("wrap", "", 0, wire.ErrUnsupported.With("nothing packed"))
+		return nil, wire.At("wrap", "", 0, wire.ErrUnsupported.Errorf("nothing packed"))
 	}
 	var out wrapped
 	w := b.Whole(size)

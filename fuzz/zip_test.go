@@ -82,7 +82,7 @@ func rewriteZip(b *limits.Budget, data []byte) ([]byte, error) {
 		body, err := io.ReadAll(r)
 		r.Close()
 		if err != nil {
-			return nil, wire.ErrUnsupported.With("a member that cannot be read")
+			return nil, wire.ErrUnsupported.Errorf("a member that cannot be read")
 		}
 		f, err := w.CreateHeader(&stdzip.FileHeader{Name: a.Members[i].Name, Method: uint16(i%2) * stdzip.Deflate})
 		if err != nil {

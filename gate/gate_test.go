@@ -286,7 +286,7 @@ func TestModelsByName(t *testing.T) {
 	defer b.Close()
 	g := gate.Gate{}
 	v, err := g.CheckModel(b, "ollama:gone", true, func() (tensor.Model, error) {
-		return nil, wire.At("ollama", "", wire.NoOffset, wire.ErrMissing.With("no such name"))
+		return nil, wire.At("ollama", "", wire.NoOffset, wire.ErrMissing.Errorf("no such name"))
 	})
 	if err != nil || v.Accepted() || v.Refusals()[0].Rule != "ollama.missing" {
 		t.Errorf("%+v, %v", v, err)

@@ -159,7 +159,7 @@ func (j *judgement) misnamed(format string) error {
 	}
 	const code = "detect.name"
 	if j.policy.Limits.RefusesFinding(code) {
-		return wire.At("detect", "", wire.NoOffset, wire.ErrForbidden.By(code).With("the policy refuses finding %s", code))
+		return wire.At("detect", "", wire.NoOffset, wire.ErrForbidden.WithRule(code).Errorf("the policy refuses finding %s", code))
 	}
 	j.Findings = append(slices.Clip(j.Findings), tensor.Finding{
 		Code: code, Severity: tensor.Warning, Off: wire.NoOffset, Text: "the name promises " + name + ", but the content is " + format,

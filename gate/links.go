@@ -107,9 +107,9 @@ func (w *walk) whyNotOpened(path string) func(string) error {
 		mode, why := Follow(root, at)
 		switch {
 		case why != "":
-			return wire.ErrForbidden.By("file.link-outside").With("%s: %s", wire.Quote(name), why)
+			return wire.ErrForbidden.WithRule("file.link-outside").Errorf("%s: %s", wire.Quote(name), why)
 		case !mode.IsRegular():
-			return wire.ErrUnsupported.By("file.not-regular").With("%s is not a regular file", wire.Quote(name))
+			return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file", wire.Quote(name))
 		}
 		return nil
 	}

@@ -25,7 +25,7 @@ func (j *judgement) onnx() {
 	}
 	what, off, err := unwrap.Alias(j.r, j.Size, nil)
 	if err == nil && what != "" {
-		err = wire.ErrUnsupported.By("onnx.two-formats").With("an ONNX model by its name, but also %s: loaders see different content", what)
+		err = wire.ErrUnsupported.WithRule("onnx.two-formats").Errorf("an ONNX model by its name, but also %s: loaders see different content", what)
 	}
 	if err != nil {
 		j.Err = wire.At(onnx.Format, "", off, err)

@@ -116,7 +116,7 @@ func (v *Verdict) applyPolicy() {
 		v.Err = v.severe(p)
 	}
 	if v.Err == nil && v.Unlooked != "" && !p.ReportUnlooked {
-		v.Err = &unlooked{wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("not looked at, and it could hold a model: %s", v.Unlooked))}
+		v.Err = &unlooked{wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("not looked at, and it could hold a model: %s", v.Unlooked))}
 	}
 	list, all := v.Refusals(), !v.unlistedRefusals
 	for i := range list {
@@ -181,7 +181,7 @@ func (s *severe) Unwrap() error { return s.error }
 func (v *Verdict) severe(p *Policy) error {
 	for _, f := range v.ownFindings() {
 		if p.FailOn.refuses(f.Severity) {
-			return &severe{wire.At(v.findingFormat(), f.Where, f.Off, wire.ErrForbidden.With("finding %s is of severity %v: %s", f.Code, f.Severity, f.Text))}
+			return &severe{wire.At(v.findingFormat(), f.Where, f.Off, wire.ErrForbidden.Errorf("finding %s is of severity %v: %s", f.Code, f.Severity, f.Text))}
 		}
 	}
 	return nil
@@ -214,7 +214,7 @@ func (d *disallowed) Unwrap() error { return d.error }
 
 // disallow returns the refusal by a rule of the policy.
 func disallow(rule, format, where, text string, args ...any) error {
-	return &disallowed{wire.At(format, where, wire.NoOffset, wire.ErrForbidden.With(text, args...)), rule}
+	return &disallowed{wire.At(format, where, wire.NoOffset, wire.ErrForbidden.Errorf(text, args...)), rule}
 }
 
 // allowsFormat returns an error if the policy does not list the format.

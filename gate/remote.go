@@ -11,14 +11,14 @@ import (
 func Remote(text []byte) (*Verdict, error) {
 	var in jsonVerdict
 	if err := json.Unmarshal(text, &in); err != nil {
-		return nil, wire.ErrInternal.With("no verdict: %s", wire.Text(err.Error(), 256))
+		return nil, wire.ErrInternal.Errorf("no verdict: %s", wire.Text(err.Error(), 256))
 	}
 	class := wire.OK
 	for class < wire.Differs && class.String() != in.Class {
 		class++
 	}
 	if in.Schema != Schema || class == wire.Differs || in.Accepted != (class == wire.OK) || in.Accepted != (len(in.Refusals) == 0) {
-		return nil, wire.ErrInternal.With("no verdict that this program comes to")
+		return nil, wire.ErrInternal.Errorf("no verdict that this program comes to")
 	}
 	v := &Verdict{
 		Name: in.Name, Size: in.Size, SHA256: in.SHA256, Promised: in.Promised, Format: in.Format, Harmless: in.Harmless, Excluded: in.Excluded,

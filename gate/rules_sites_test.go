@@ -43,7 +43,7 @@ func rulesInSources(t *testing.T) map[string][]string {
 	return sites
 }
 
-// ruleAt reads wire.ErrGap.By("zip.prefix").
+// ruleAt reads wire.ErrGap.WithRule("zip.prefix").
 func ruleAt(n ast.Node) (rule, cause string) {
 	call, ok := n.(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 {
@@ -51,7 +51,7 @@ func ruleAt(n ast.Node) (rule, cause string) {
 	}
 	as, ok := call.Fun.(*ast.SelectorExpr)
 	text, literal := call.Args[0].(*ast.BasicLit)
-	if !ok || !literal || as.Sel.Name != "By" {
+	if !ok || !literal || as.Sel.Name != "WithRule" {
 		return "", ""
 	}
 	switch on := as.X.(type) {

@@ -61,7 +61,7 @@ func (v *Verdict) checkDigestName(b *limits.Budget, r io.ReaderAt) error {
 	}
 	if got != want {
 		v.Harmless = ""
-		v.Err = wire.At("gate", "", wire.NoOffset, wire.ErrChecksum.By("gate.digest-name").With("its name says that its digest is %s, and it is %s", want, got))
+		v.Err = wire.At("gate", "", wire.NoOffset, wire.ErrChecksum.WithRule("gate.digest-name").Errorf("its name says that its digest is %s, and it is %s", want, got))
 	}
 	return nil
 }

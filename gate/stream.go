@@ -72,7 +72,7 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 		return 0, ErrRefused
 	}
 	if int64(len(p)) > s.j.Size-s.came {
-		return 0, wire.ErrUsage.With("more than the %d bytes that were said to come", s.j.Size)
+		return 0, wire.ErrUsage.Errorf("more than the %d bytes that were said to come", s.j.Size)
 	}
 	for rest := p; !s.looked && len(rest) > 0; {
 		part := rest[:min(len(rest), s.next-len(s.head))]

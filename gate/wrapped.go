@@ -162,7 +162,7 @@ func (j *judgement) checkTwoFormats(k *wrap.Kind) error {
 	case err != nil:
 		return wire.At(k.Name, "", off, err)
 	case what != "":
-		return wire.At(k.Name, "", off, wire.ErrUnsupported.By("gate.two-formats").With("%s, but also %s: loaders see different content", k.Title, what))
+		return wire.At(k.Name, "", off, wire.ErrUnsupported.WithRule("gate.two-formats").Errorf("%s, but also %s: loaders see different content", k.Title, what))
 	}
 	return nil
 }

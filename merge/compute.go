@@ -123,7 +123,7 @@ func (g *group) pieces(from, to int64, each func(first int64, n int) error) erro
 func (g *group) ReadAt(p []byte, off int64) (int, error) {
 	size := derive.Size(g.info.DType)
 	if off%size != 0 || int64(len(p))%size != 0 {
-		return 0, wire.ErrInternal.With("a read splits an element")
+		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
 	r, err := g.take()
 	if err != nil {

@@ -77,7 +77,7 @@ func (c *crew) take() (p *phase, k int, err error) {
 }
 
 // errLeft is what others are told if one panics.
-var errLeft = wire.ErrInternal.With("a worker left a tensor unread")
+var errLeft = wire.ErrInternal.Errorf("a worker left a tensor unread")
 
 func (c *crew) do(p *phase, k int, r *room, elements int64) {
 	err := errLeft

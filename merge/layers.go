@@ -54,7 +54,7 @@ func (x *model) list(b *limits.Budget) error {
 		if _, added, err := x.names.Add(len(x.infos) - 1); err != nil {
 			return err
 		} else if !added {
-			return wire.ErrDuplicate.With("tensor %s", wire.Quote(i.Name))
+			return wire.ErrDuplicate.Errorf("tensor %s", wire.Quote(i.Name))
 		}
 		stack, n, _, ok := layerOf(i.Name)
 		if !ok {

@@ -65,7 +65,7 @@ func (x *merger) open(open func(name string) (tensor.Model, error)) error {
 		switch {
 		case m.Format() == x.opened[0].Format() && (m.Format() == safetensors.Format || m.Format() == "pth"):
 		default:
-			return wire.At("merge", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.With("it is %s: models are safetensors, or checkpoints of PyTorch, all alike", m.Format()))
+			return wire.At("merge", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.Errorf("it is %s: models are safetensors, or checkpoints of PyTorch, all alike", m.Format()))
 		}
 		err = derive.Plain(x.b, m)
 		if err == nil {
@@ -124,7 +124,7 @@ func (x *merger) agree(s *slice) error {
 				return err
 			}
 			if _, ok := x.models[0].names.Find(m.infos[i].Name); !ok {
-				return wire.ErrMismatch.With("model %s has the tensor %s, model %s has not", wire.Quote(m.name), wire.Quote(m.infos[i].Name), wire.Quote(x.models[0].name))
+				return wire.ErrMismatch.Errorf("model %s has the tensor %s, model %s has not", wire.Quote(m.name), wire.Quote(m.infos[i].Name), wire.Quote(x.models[0].name))
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (x *merger) agree(s *slice) error {
 // planSlices lists the layers of slices, and the tensors that are in none.
 func (x *merger) planSlices(first *model) error {
 	if first.layers < 1 {
-		return wire.ErrUnsupported.With("model %s has no layers, or several stacks of them: slices say nothing then", wire.Quote(first.name))
+		return wire.ErrUnsupported.Errorf("model %s has no layers, or several stacks of them: slices say nothing then", wire.Quote(first.name))
 	}
 	all := x.r.slices
 	for i := range first.infos {
@@ -155,7 +155,7 @@ func (x *merger) planSlices(first *model) error {
 		n := s.sources[0].to - s.sources[0].from
 		for _, one := range s.sources {
 			if m := x.model(one.model); one.to > m.layers || m.stack != first.stack {
-				return wire.ErrMismatch.With("model %s has the layers 0 to %d of %s, not up to %d", wire.Quote(m.name), m.layers-1, wire.Quote(m.stack), one.to-1)
+				return wire.ErrMismatch.Errorf("model %s has the layers 0 to %d of %s, not up to %d", wire.Quote(m.name), m.layers-1, wire.Quote(m.stack), one.to-1)
 			}
 		}
 		for at := range n {
@@ -218,7 +218,7 @@ func (x *merger) group(s *slice, name string, t float64, of func(source) string)
 		m := x.model(one.model)
 		at, ok := m.names.Find(of(one))
 		if !ok {
-			return wire.ErrMissing.With("model %s has no tensor %s", wire.Quote(m.name), wire.Quote(of(one)))
+			return wire.ErrMissing.Errorf("model %s has no tensor %s", wire.Quote(m.name), wire.Quote(of(one)))
 		}
 		info := m.infos[at]
 		if k == 0 || one.model == s.base {
@@ -228,7 +228,7 @@ func (x *merger) group(s *slice, name string, t float64, of func(source) string)
 			g.base = k
 		}
 		if k > 0 && !slices.Equal(info.Shape, infos[0].Shape) {
-			return wire.ErrMismatch.With("its shape is %v in model %s, %v in model %s", infos[0].Shape, wire.Quote(from[0].name), info.Shape, wire.Quote(m.name))
+			return wire.ErrMismatch.Errorf("its shape is %v in model %s, %v in model %s", infos[0].Shape, wire.Quote(from[0].name), info.Shape, wire.Quote(m.name))
 		}
 		infos, from = append(infos, info), append(from, m)
 	}
@@ -273,7 +273,7 @@ func (x *merger) set(g *group, s *slice, name string, t float64) error {
 			}
 		}
 		if p.required {
-			return 0, wire.ErrMissing.With("parameter %s", p.name)
+			return 0, wire.ErrMissing.Errorf("parameter %s", p.name)
 		}
 		return p.other, nil
 	}
@@ -307,7 +307,7 @@ func (x *merger) set(g *group, s *slice, name string, t float64) error {
 		}
 	}
 	if g.method.name == "linear" && g.shared["normalize"] != 0 && total == 0 {
-		return wire.ErrRange.With("its weights add up to 0, by which nothing is divided")
+		return wire.ErrRange.Errorf("its weights add up to 0, by which nothing is divided")
 	}
 	return nil
 }
@@ -317,7 +317,7 @@ func (x *merger) set(g *group, s *slice, name string, t float64) error {
 func (x *merger) equal(from []*model, infos []tensor.Info) error {
 	for k := range infos {
 		if infos[k].DType != infos[0].DType {
-			return wire.ErrMismatch.With("it is %s in one model and %s in another", wire.Quote(infos[0].TypeName()), wire.Quote(infos[k].TypeName()))
+			return wire.ErrMismatch.Errorf("it is %s in one model and %s in another", wire.Quote(infos[0].TypeName()), wire.Quote(infos[k].TypeName()))
 		}
 		if k == 0 || slices.Contains(from[:k], from[k]) {
 			continue
@@ -327,7 +327,7 @@ func (x *merger) equal(from []*model, infos []tensor.Info) error {
 			return err
 		}
 		if !same {
-			return wire.ErrUnsupported.With("it is %s, which is not merged, and differs between models %s and %s", wire.Quote(infos[0].TypeName()), wire.Quote(from[0].name), wire.Quote(from[k].name))
+			return wire.ErrUnsupported.Errorf("it is %s, which is not merged, and differs between models %s and %s", wire.Quote(infos[0].TypeName()), wire.Quote(from[0].name), wire.Quote(from[k].name))
 		}
 	}
 	return nil

@@ -108,11 +108,11 @@ func (m *method) knows(given params, above bool) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		s, p := given[name], m.parameter(name)
 		if p == nil || p.shared && !above {
-			return wire.At(recipeName, "parameter "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.With("%s takes %s there", m.name, m.taken(above)))
+			return wire.At(recipeName, "parameter "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.Errorf("%s takes %s there", m.name, m.taken(above)))
 		}
 		for _, c := range s {
 			if c.truth != p.truth {
-				return wire.At(recipeName, "parameter "+wire.Quote(name), wire.NoOffset, wire.ErrRange.With("it is of another kind"))
+				return wire.At(recipeName, "parameter "+wire.Quote(name), wire.NoOffset, wire.ErrRange.Errorf("it is of another kind"))
 			}
 		}
 	}
@@ -125,11 +125,11 @@ func (m *method) fits(s *slice) error {
 	hasBase := slices.ContainsFunc(s.sources, func(o source) bool { return o.model == s.base })
 	switch {
 	case m.sources[0] > 0 && (n < m.sources[0] || n > m.sources[1]):
-		return wire.ErrRange.With("%s takes %d models, here are %d", m.name, m.sources[1], n)
+		return wire.ErrRange.Errorf("%s takes %d models, here are %d", m.name, m.sources[1], n)
 	case m.needsBase && s.base == "":
-		return wire.ErrMissing.With("%s needs a base_model", m.name)
+		return wire.ErrMissing.Errorf("%s needs a base_model", m.name)
 	case m.needsBase && !hasBase:
-		return wire.ErrMissing.With("the base_model %s is not one of a slice's sources", wire.Quote(s.base))
+		return wire.ErrMissing.Errorf("the base_model %s is not one of a slice's sources", wire.Quote(s.base))
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func readParams(b *limits.Budget, v jsontree.Value) (params, error) {
 	p := params{}
 	err := members(b, v, "parameters", func(name string, v jsontree.Value) error {
 		if len(p) == maxParts {
-			return wire.ErrRange.With("too many")
+			return wire.ErrRange.Errorf("too many")
 		}
 		if err := b.Hold(128); err != nil { // a place in the map
 			return err
@@ -84,7 +84,7 @@ func readFiltered(b *limits.Budget, v jsontree.Value) (c choice, err error) {
 		case m.Name == "filter" && m.Value.IsString():
 		case m.Name == "value":
 		default:
-			return c, wire.ErrUnsupported.With("a setting has value and filter, not %s", wire.Quote(m.Name))
+			return c, wire.ErrUnsupported.Errorf("a setting has value and filter, not %s", wire.Quote(m.Name))
 		}
 	}
 	c, err = readChoice(b, v.Get("value"))
@@ -105,12 +105,12 @@ func readChoice(b *limits.Budget, v jsontree.Value) (c choice, err error) {
 		all = []jsontree.Value{v}
 	}
 	if len(all) == 0 || len(all) > maxParts {
-		return c, wire.ErrRange.With("from 1 to %d numbers are read", maxParts)
+		return c, wire.ErrRange.Errorf("from 1 to %d numbers are read", maxParts)
 	}
 	for _, e := range all {
 		f, ok := e.Float()
 		if !ok || math.Abs(f) > math.MaxFloat32 {
-			return c, wire.ErrRange.With("a setting is true, false, a number or numbers")
+			return c, wire.ErrRange.Errorf("a setting is true, false, a number or numbers")
 		}
 		if c.values, err = limits.Append(b, c.values, f); err != nil {
 			return c, err

@@ -64,7 +64,7 @@ const fromYAML = `python -c "import json, sys, yaml; json.dump(yaml.safe_load(sy
 func ReadRecipe(b *limits.Budget, text string) (*Recipe, error) {
 	r := &Recipe{}
 	if t := strings.TrimLeft(text, " \t\r\n"); t != "" && t[0] != '{' {
-		return nil, wire.At(recipeName, "", wire.NoOffset, wire.ErrSyntax.With("it is not a JSON object; convert mergekit's YAML to one with the same members: %s", fromYAML))
+		return nil, wire.At(recipeName, "", wire.NoOffset, wire.ErrSyntax.Errorf("it is not a JSON object; convert mergekit's YAML to one with the same members: %s", fromYAML))
 	}
 	err := strictjson.Decode(b, strictjson.Text{Format: recipeName, Body: text, Whole: true}, func(d *strictjson.Decoder) error {
 		v, err := jsontree.Decode(b, d)
@@ -90,7 +90,7 @@ func failAt(v jsontree.Value, where string, err error) error {
 // members reads an object of known members.
 func members(b *limits.Budget, v jsontree.Value, where string, one func(name string, v jsontree.Value) error) error {
 	if v.Kind != strictjson.Object {
-		return failAt(v, where, wire.ErrSyntax.With("it is not an object"))
+		return failAt(v, where, wire.ErrSyntax.Errorf("it is not an object"))
 	}
 	for m := range v.Members() {
 		if err := b.Step(1); err != nil {
@@ -105,14 +105,14 @@ func members(b *limits.Budget, v jsontree.Value, where string, one func(name str
 
 // unknown refuses a member, and says which are known where it stands.
 func unknown(known string) error {
-	return wire.ErrUnsupported.With("it is not known; members there are %s", known)
+	return wire.ErrUnsupported.Errorf("it is not known; members there are %s", known)
 }
 
 // find is the method of a name.
 func (r *Recipe) find(name string) error {
 	i := slices.IndexFunc(methods[:], func(m method) bool { return m.name == name })
 	if i < 0 {
-		return wire.ErrUnsupported.With("%s is not one of %s", wire.Quote(name), strings.Join(Methods(), ", "))
+		return wire.ErrUnsupported.Errorf("%s is not one of %s", wire.Quote(name), strings.Join(Methods(), ", "))
 	}
 	r.method = &methods[i]
 	return nil
@@ -139,12 +139,12 @@ func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 		case "seed":
 			n, ok := v.Int()
 			if !ok || n < 0 {
-				return wire.ErrRange.With("a seed is a whole number from 0 on")
+				return wire.ErrRange.Errorf("a seed is a whole number from 0 on")
 			}
 			r.seed = uint64(n)
 		default:
 			if why := notTaken[name]; why != "" {
-				return wire.ErrUnsupported.With("%s", why)
+				return wire.ErrUnsupported.Errorf("%s", why)
 			}
 			return unknown("merge_method, base_model, models, slices, parameters, dtype, out_dtype, seed")
 		}
@@ -157,9 +157,9 @@ func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 	case err != nil:
 		return err
 	case r.method == nil:
-		return failAt(v, "", wire.ErrMissing.With("merge_method, one of %s", strings.Join(Methods(), ", ")))
+		return failAt(v, "", wire.ErrMissing.Errorf("merge_method, one of %s", strings.Join(Methods(), ", ")))
 	case models.There == parts.There:
-		return failAt(v, "", wire.ErrMissing.With("one of models and slices"))
+		return failAt(v, "", wire.ErrMissing.Errorf("one of models and slices"))
 	case models.There:
 		err = r.readModels(b, models)
 	default:
@@ -174,7 +174,7 @@ func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 func typeOf(v jsontree.Value) (tensor.DType, error) {
 	t, ok := types[v.String()]
 	if !ok {
-		return t, wire.ErrUnsupported.With("%s is not one of float32, float16, bfloat16", wire.Quote(v.String()))
+		return t, wire.ErrUnsupported.Errorf("%s is not one of float32, float16, bfloat16", wire.Quote(v.String()))
 	}
 	return t, nil
 }
@@ -189,7 +189,7 @@ func (r *Recipe) Finer() bool {
 // decides.
 func modelName(v jsontree.Value) (string, error) {
 	if v.String() == "" {
-		return "", wire.ErrSyntax.With("it is not a name of a model")
+		return "", wire.ErrSyntax.Errorf("it is not a name of a model")
 	}
 	return v.String(), nil
 }
@@ -202,7 +202,7 @@ func (r *Recipe) readModels(b *limits.Budget, v jsontree.Value) error {
 			return err
 		}
 		if slices.ContainsFunc(one.sources, func(o source) bool { return o.model == s.model }) {
-			return failAt(v, "", wire.ErrDuplicate.With("model %s", wire.Quote(s.model)))
+			return failAt(v, "", wire.ErrDuplicate.Errorf("model %s", wire.Quote(s.model)))
 		}
 		var err error
 		one.sources, err = limits.Append(b, one.sources, s)
@@ -231,7 +231,7 @@ func (r *Recipe) readSlices(b *limits.Budget, v jsontree.Value) error {
 						return err
 					}
 					if one.from < 0 {
-						return failAt(v, "sources", wire.ErrMissing.With("layer_range"))
+						return failAt(v, "sources", wire.ErrMissing.Errorf("layer_range"))
 					}
 					s.sources, err = limits.Append(b, s.sources, one)
 					return err
@@ -243,11 +243,11 @@ func (r *Recipe) readSlices(b *limits.Budget, v jsontree.Value) error {
 		})
 		for _, one := range s.sources {
 			if one.to-one.from != s.sources[0].to-s.sources[0].from {
-				return failAt(v, "slices", wire.ErrMismatch.With("the sources of a slice have as many layers each"))
+				return failAt(v, "slices", wire.ErrMismatch.Errorf("the sources of a slice have as many layers each"))
 			}
 		}
 		if len(s.sources) == 0 && err == nil {
-			err = failAt(v, "slices", wire.ErrMissing.With("sources"))
+			err = failAt(v, "slices", wire.ErrMissing.Errorf("sources"))
 		}
 		if err == nil {
 			r.slices, err = limits.Append(b, r.slices, s)
@@ -260,7 +260,7 @@ func (r *Recipe) readSlices(b *limits.Budget, v jsontree.Value) error {
 func list(v jsontree.Value, what string, one func(v jsontree.Value) error) error {
 	all := v.List()
 	if len(all) == 0 || len(all) > maxParts {
-		return failAt(v, what, wire.ErrRange.With("from 1 to %d elements are read", maxParts))
+		return failAt(v, what, wire.ErrRange.Errorf("from 1 to %d elements are read", maxParts))
 	}
 	for _, e := range all {
 		if err := one(e); err != nil {
@@ -280,12 +280,12 @@ func (r *Recipe) readSource(b *limits.Budget, v jsontree.Value, s *source, range
 		case name == "layer_range" && ranged:
 			ends := v.List()
 			if len(ends) != 2 {
-				return wire.ErrRange.With("a range is two numbers")
+				return wire.ErrRange.Errorf("a range is two numbers")
 			}
 			from, ok := ends[0].Int()
 			to, fits := ends[1].Int()
 			if !ok || !fits || from < 0 || to <= from || to > math.MaxInt32 {
-				return wire.ErrRange.With("a range is two whole numbers, the first less than the second")
+				return wire.ErrRange.Errorf("a range is two whole numbers, the first less than the second")
 			}
 			s.from, s.to = from, to
 		case ranged:
@@ -296,7 +296,7 @@ func (r *Recipe) readSource(b *limits.Budget, v jsontree.Value, s *source, range
 		return err
 	})
 	if err == nil && s.model == "" {
-		err = failAt(v, "source", wire.ErrMissing.With("model"))
+		err = failAt(v, "source", wire.ErrMissing.Errorf("model"))
 	}
 	return err
 }
@@ -314,10 +314,10 @@ func (r *Recipe) check() error {
 				r.models = append(r.models, one.model)
 			}
 			if len(r.models) > maxParts {
-				return wire.ErrRange.With("more than %d models", maxParts)
+				return wire.ErrRange.Errorf("more than %d models", maxParts)
 			}
 			if r.method.needsBase && one.model == s.base && len(one.params) > 0 {
-				return wire.ErrUnsupported.With("parameters of the base model %s have no effect", wire.Quote(one.model))
+				return wire.ErrUnsupported.Errorf("parameters of the base model %s have no effect", wire.Quote(one.model))
 			}
 			if err := r.method.knows(one.params, false); err != nil {
 				return err

@@ -79,7 +79,7 @@ func (f *modelLibrary) agree(b *limits.Budget, d *folder, all []entry, name stri
 	if err != nil || len(x.Files) == 1 && x.Files[0] == file {
 		return err
 	}
-	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.By("detect.two-models").With(
+	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.WithRule("detect.two-models").Errorf(
 		"the folder holds %s and an index of other files, %s: %s reads the first, other programs read the second; name the one you mean",
 		wire.Quote(file), wire.Quote(index), f.library))
 }

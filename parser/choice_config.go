@@ -58,7 +58,7 @@ func weightsFromConfig(b *limits.Budget, d *folder) (name string, err error) {
 func entryFromConfig(d *folder, all []entry, name string) ([]entry, *tensor.Finding, error) {
 	index := strings.HasSuffix(name, ".safetensors.index.json")
 	if !index && !strings.HasSuffix(name, ".safetensors") || !fs.ValidPath(name) || strings.ContainsAny(name, `/\`) || !d.hasFile(name) {
-		return nil, nil, wire.At(detection, configName, wire.NoOffset, wire.ErrUnsupported.By("detect.no-model").With(
+		return nil, nil, wire.At(detection, configName, wire.NoOffset, wire.ErrUnsupported.WithRule("detect.no-model").Errorf(
 			"%s names %s as the weights, which is not a safetensors file in the folder", weightsMember, wire.Quote(name)))
 	}
 	f := modelLibrary{library: "transformers"}

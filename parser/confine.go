@@ -152,7 +152,7 @@ func outside(name string, err error) error {
 	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, fs.ErrClosed) {
 		return err
 	}
-	return wire.ErrForbidden.By("file.link-outside").With("link %s leads out of the model's folder: name its target instead, if you trust it", wire.Quote(name))
+	return wire.ErrForbidden.WithRule("file.link-outside").Errorf("link %s leads out of the model's folder: name its target instead, if you trust it", wire.Quote(name))
 }
 
 // Close closes the folder.

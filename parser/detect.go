@@ -60,10 +60,10 @@ func Detect(b *limits.Budget, r io.ReaderAt, size int64) (string, error) {
 // and the policy accepts that, it returns a finding as well.
 func detect(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Finding, error) {
 	if size < 0 {
-		return nil, nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("size %d", size))
+		return nil, nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.Errorf("size %d", size))
 	}
 	if size == 0 {
-		return nil, nil, wire.At(detection, "", 0, wire.ErrTruncated.By("detect.empty").With("the file is empty"))
+		return nil, nil, wire.At(detection, "", 0, wire.ErrTruncated.WithRule("detect.empty").Errorf("the file is empty"))
 	}
 	h := &head{r: r, size: size, b: b}
 	h.p = h.buf[:min(size, headLen)]
@@ -77,7 +77,7 @@ func detect(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Findi
 		case yes:
 			if found != nil {
 				return nil, nil, wire.At(detection, "", 0,
-					wire.ErrUnsupported.By("detect.two-formats").With("it could be %s or %s, and nothing says which", found.name, formats[i].name))
+					wire.ErrUnsupported.WithRule("detect.two-formats").Errorf("it could be %s or %s, and nothing says which", found.name, formats[i].name))
 			}
 			found = &formats[i]
 		case partly:
@@ -89,7 +89,7 @@ func detect(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Findi
 		alias, err := h.polyglot(found)
 		return found, alias, err
 	case cut:
-		return nil, nil, wire.At(detection, "", size, wire.ErrTruncated.By("detect.short").With("%d bytes are too few to tell the format", size))
+		return nil, nil, wire.At(detection, "", size, wire.ErrTruncated.WithRule("detect.short").Errorf("%d bytes are too few to tell the format", size))
 	case h.names != nil && h.names.err != nil:
 		return nil, nil, h.names.err
 	default:

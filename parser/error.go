@@ -75,7 +75,7 @@ func guarded[T any](b *limits.Budget, op string, f func() (T, error)) (v T, err 
 		if p := recover(); p != nil {
 			var none T
 			v, err = none, wire.At("parser", op, wire.NoOffset,
-				wire.ErrInternal.With("panic in %s: %s", panickingFunc(), wire.Clean(fmt.Sprint(p), 512)))
+				wire.ErrInternal.Errorf("panic in %s: %s", panickingFunc(), wire.Clean(fmt.Sprint(p), 512)))
 		}
 	}()
 	return f()

@@ -10,7 +10,7 @@ import (
 
 // A program asks for causes and options without the packages that made them.
 func TestCausesAndOptionsAreExported(t *testing.T) {
-	err := wire.At("gguf", `key 2 "a"`, 0x40, wire.ErrDuplicate.With("key %s, %s decides", wire.Quote("a"), wire.OptionMeta))
+	err := wire.At("gguf", `key 2 "a"`, 0x40, wire.ErrDuplicate.Errorf("key %s, %s decides", wire.Quote("a"), wire.OptionMeta))
 	if !errors.Is(err, parser.ErrDuplicate) || errors.Is(err, parser.ErrOverlap) {
 		t.Errorf("%v is not a duplicate alone", err)
 	}

@@ -66,10 +66,10 @@ func Recognized() []Recognition {
 func (h *head) foreign() error {
 	for _, f := range foreignKinds {
 		if f.fits(h) {
-			return wire.ErrUnsupported.By("detect.foreign").With("this is %s: %s", f.what, f.advice)
+			return wire.ErrUnsupported.WithRule("detect.foreign").Errorf("this is %s: %s", f.what, f.advice)
 		}
 	}
-	return wire.ErrUnsupported.By("detect.unknown").With("the content is of no known format; it begins with % x", h.p[:min(8, len(h.p))])
+	return wire.ErrUnsupported.WithRule("detect.unknown").Errorf("the content is of no known format; it begins with % x", h.p[:min(8, len(h.p))])
 }
 
 func magic(any ...string) func(*head) bool {

@@ -32,7 +32,7 @@ func snapshotOf(dir string) (string, error) {
 	case len(list) == 1:
 		rev = list[0].Name()
 	default:
-		return "", wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.By("detect.snapshot").With(
+		return "", wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.WithRule("detect.snapshot").Errorf(
 			"the cache holds %d snapshots of this model but no refs/main: name one", len(list)))
 	}
 	return filepath.Join(snapshots, rev), nil
@@ -60,7 +60,7 @@ func mainRef(path string) (string, error) {
 	}
 	rev := strings.TrimSpace(string(text[:n]))
 	if n > maxRef || strings.Trim(rev, "0123456789abcdefABCDEF") != "" || len(rev) < 7 {
-		return "", wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.By("detect.snapshot").With("refs/main of the cache holds %s, which is not a revision", wire.Quote(rev)))
+		return "", wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.WithRule("detect.snapshot").Errorf("refs/main of the cache holds %s, which is not a revision", wire.Quote(rev)))
 	}
 	return rev, nil
 }

@@ -60,9 +60,9 @@ func OpenWeights(b *limits.Budget, folder, name string) (tensor.Model, error) {
 		}
 		switch {
 		case s.entry.name != "." || s.folder == "":
-			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("it is not a folder, so it has no weights %s", wire.Quote(name)))
+			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.Errorf("it is not a folder, so it has no weights %s", wire.Quote(name)))
 		case !tensor.IsLocal(name) || name == ".":
-			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrForbidden.With("%s is not a name of a file in the folder", wire.Quote(name)))
+			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrForbidden.Errorf("%s is not a name of a file in the folder", wire.Quote(name)))
 		}
 		d, err := confine(b, s.folder, "", "")
 		if err != nil {
@@ -112,7 +112,7 @@ func checkLocal(path string) error {
 		return nil
 	}
 	return wire.At(detection, "", wire.NoOffset,
-		wire.ErrUnsupported.By("file.url").With("this is a URL, and no network connection is ever opened: download the file first, or use amn-remote"))
+		wire.ErrUnsupported.WithRule("file.url").Errorf("this is a URL, and no network connection is ever opened: download the file first, or use amn-remote"))
 }
 
 // checkRegular returns an error for anything but a regular file. Opening others may block
@@ -131,7 +131,7 @@ func checkRegular(mode fs.FileMode) error {
 	default:
 		what = "no regular file"
 	}
-	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.By("file.not-regular").With("this is %s", what))
+	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.WithRule("file.not-regular").Errorf("this is %s", what))
 }
 
 // detectAllowed detects the format and checks that the policy allows it.
@@ -147,7 +147,7 @@ func refused(b *limits.Budget, f *format) error {
 	if !b.Policy().RefusesFormat(f.name) {
 		return nil
 	}
-	return wire.At(f.name, "", wire.NoOffset, wire.ErrForbidden.By("gate.format").With("the policy refuses the format %s", f.name))
+	return wire.At(f.name, "", wire.NoOffset, wire.ErrForbidden.WithRule("gate.format").Errorf("the policy refuses the format %s", f.name))
 }
 
 // addFindings adds findings about the file as a whole.
@@ -158,7 +158,7 @@ func addFindings(b *limits.Budget, m tensor.Model, found ...*tensor.Finding) (te
 			continue
 		}
 		if !ok {
-			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrInternal.With("model of %s takes no findings", m.Format()))
+			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrInternal.Errorf("model of %s takes no findings", m.Format()))
 		}
 		if err := p.Note(b, *f); err != nil {
 			return nil, err

@@ -25,7 +25,7 @@ func OpenFolder(b *limits.Budget, path string) (*Folder, error) {
 		return nil, err
 	}
 	if s.entry.name != "." || s.folder == "" {
-		return nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("it is not a folder"))
+		return nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.Errorf("it is not a folder"))
 	}
 	d, err := confine(b, s.folder, "", "")
 	if err != nil {
@@ -39,7 +39,7 @@ func OpenFolder(b *limits.Budget, path string) (*Folder, error) {
 func ConfigsFrom(b *limits.Budget, m tensor.Model, path string) error {
 	p, ok := m.(tensor.Placer)
 	if !ok {
-		return wire.At(detection, "", wire.NoOffset, wire.ErrInternal.With("model of %s takes no files", m.Format()))
+		return wire.At(detection, "", wire.NoOffset, wire.ErrInternal.Errorf("model of %s takes no files", m.Format()))
 	}
 	d, err := OpenFolder(b, path)
 	if err != nil {

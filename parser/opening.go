@@ -183,12 +183,12 @@ func only(b *limits.Budget, d *folder) (entry, *tensor.Finding, error) {
 
 func notOne(d fs.FS, models []entry) error {
 	if len(models) > 0 {
-		return wire.ErrUnsupported.By("detect.many-models").With("the folder holds %d models: name one, such as %s", len(models), wire.Quote(models[0].name))
+		return wire.ErrUnsupported.WithRule("detect.many-models").Errorf("the folder holds %d models: name one, such as %s", len(models), wire.Quote(models[0].name))
 	}
 	if is := hintFor(d); is != "" {
-		return wire.ErrUnsupported.By("detect.no-model").With("no weight files in this folder itself, which is %s", is)
+		return wire.ErrUnsupported.WithRule("detect.no-model").Errorf("no weight files in this folder itself, which is %s", is)
 	}
-	return wire.ErrUnsupported.By("detect.no-model").With("no weight files in this folder itself")
+	return wire.ErrUnsupported.WithRule("detect.no-model").Errorf("no weight files in this folder itself")
 }
 
 // modelsOf applies the rule of [Find] to one folder.

@@ -24,7 +24,7 @@ func (h *head) polyglot(f *format) (*tensor.Finding, error) {
 	}
 	text := fmt.Sprintf("it begins as %s and is also %s: loaders see different content", f.name, what)
 	if !h.b.Policy().Quirk(polyglotQuirk) {
-		return nil, wire.At(detection, "", off, wire.ErrUnsupported.By("detect.two-formats").With("%s (the quirk %s allows it)", text, polyglotQuirk))
+		return nil, wire.At(detection, "", off, wire.ErrUnsupported.WithRule("detect.two-formats").Errorf("%s (the quirk %s allows it)", text, polyglotQuirk))
 	}
 	return &tensor.Finding{Code: "detect.polyglot", Severity: tensor.Danger, Off: off, Text: text}, nil
 }

@@ -47,7 +47,7 @@ func storeOf(b *limits.Budget, path string) (*folder, ollama.Name, error) {
 		return d, n, nil
 	}
 	return nil, n, wire.At("ollama", wire.Quote(n.String()), wire.NoOffset,
-		wire.ErrUsage.With("it is in no store: run ollama pull, or set OLLAMA_MODELS to the store's folder"))
+		wire.ErrUsage.Errorf("it is in no store: run ollama pull, or set OLLAMA_MODELS to the store's folder"))
 }
 
 // BesideWeights visits the layers of an "ollama:" name that are not the weights which Open

@@ -28,9 +28,9 @@ func Unchanged(m tensor.Model) error {
 		case err != nil:
 			failed = err
 		case now.Size() < o.info.Size():
-			failed = wire.ErrTruncated.With("file %s shrank from %d to %d bytes while it was read", wire.Quote(now.Name()), o.info.Size(), now.Size())
+			failed = wire.ErrTruncated.Errorf("file %s shrank from %d to %d bytes while it was read", wire.Quote(now.Name()), o.info.Size(), now.Size())
 		case now.Size() != o.info.Size() || !now.ModTime().Equal(o.info.ModTime()):
-			failed = wire.ErrMismatch.By("file.changed").With("file %s changed while it was read", wire.Quote(now.Name()))
+			failed = wire.ErrMismatch.WithRule("file.changed").Errorf("file %s changed while it was read", wire.Quote(now.Name()))
 		}
 	})
 	return wire.At(detection, "", wire.NoOffset, failed)

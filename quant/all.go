@@ -37,7 +37,7 @@ func one(b *limits.Budget, m tensor.Model, w *Weight, to Target, yield func(Numb
 	defer b.Close()
 	size, ok := wire.Int(uint64(w.Size(to)), wire.MaxSize)
 	if !ok {
-		return false, wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, wire.ErrOverflow.With("%d bytes", w.Size(to)))
+		return false, wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, wire.ErrOverflow.Errorf("%d bytes", w.Size(to)))
 	}
 	data, err := limits.Make[byte](b, size)
 	if err != nil {

@@ -41,7 +41,7 @@ type Options struct {
 const AsMLX = "mlx"
 
 // ErrNotMLX refuses [AsMLX] for a model without weights of MLX.
-var ErrNotMLX = wire.ErrUsage.With("%s: no weight is quantized by MLX", wire.OptionAs)
+var ErrNotMLX = wire.ErrUsage.Errorf("%s: no weight is quantized by MLX", wire.OptionAs)
 
 // A Bound divides the tensors of a model into quantized weights, tensors that are copied
 // byte for byte, and scales that the unquantized model does not need.
@@ -149,14 +149,14 @@ func (s *set) bind(i int) (*Weight, error) {
 		case found == nil || s.o.Scheme == row.name:
 			found = w
 		case s.o.Scheme != found.Scheme:
-			return nil, wire.ErrUnsupported.With("two readings, %s and %s: %s decides", found.reading(), w.reading(), wire.OptionScheme)
+			return nil, wire.ErrUnsupported.Errorf("two readings, %s and %s: %s decides", found.reading(), w.reading(), wire.OptionScheme)
 		}
 	}
 	switch {
 	case found == nil:
 		return nil, nil
 	case s.hollow != nil:
-		return nil, wire.ErrMismatch.With("its companion %s is empty: shape %v", wire.Quote(s.hollow.Name), s.hollow.Shape)
+		return nil, wire.ErrMismatch.Errorf("its companion %s is empty: shape %v", wire.Quote(s.hollow.Name), s.hollow.Shape)
 	}
 	if err := s.contradicted(found); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (s *set) bind(i int) (*Weight, error) {
 func (s *set) claim(w *Weight) error {
 	n, ok := wire.Product(w.Shape)
 	if _, fits := wire.Mul(n, 4); !ok || !fits {
-		return wire.ErrOverflow.With("shape %v", w.Shape)
+		return wire.ErrOverflow.Errorf("shape %v", w.Shape)
 	}
 	w.cols = 1
 	if len(w.Shape) > 0 {
@@ -190,7 +190,7 @@ func (s *set) claim(w *Weight) error {
 			}
 			i, _ := s.names.Find(p.Name)
 			if s.claimed[i] {
-				return wire.ErrDuplicate.With("%s also belongs to another weight than %s", wire.Quote(p.Name), wire.Quote(w.Parts[0].Name))
+				return wire.ErrDuplicate.Errorf("%s also belongs to another weight than %s", wire.Quote(p.Name), wire.Quote(w.Parts[0].Name))
 			}
 			s.claimed[i] = true
 		}

@@ -22,7 +22,7 @@ func (s *set) contradicted(w *Weight) error {
 	if len(w.Parts) > 1 {
 		names += " and " + wire.Quote(w.Parts[1].Name)
 	}
-	return wire.ErrUnsupported.With("two readings: %s says quant_method %s, and %s are %s: %s %q decides",
+	return wire.ErrUnsupported.Errorf("two readings: %s says quant_method %s, and %s are %s: %s %q decides",
 		s.config.File, wire.Quote(method), names, w.Scheme, wire.OptionScheme, w.Scheme)
 }
 
@@ -55,13 +55,13 @@ func (s *set) says(stem, kind string, group int64, zeros bool, scales *tensor.In
 		case bad != nil:
 			err = bad
 		case known && !symmetric && !zeros:
-			err = wire.ErrMissing.With("its companion %s, which %s promises (symmetric false)", wire.Quote(stem+".weight_zero_point"), s.config.File)
+			err = wire.ErrMissing.Errorf("its companion %s, which %s promises (symmetric false)", wire.Quote(stem+".weight_zero_point"), s.config.File)
 		case known && symmetric && zeros && !zero:
-			err = wire.ErrMismatch.With("%s says symmetric true, with which its library takes no zero points, and %s is not zero", s.config.File, wire.Quote(stem+".weight_zero_point"))
+			err = wire.ErrMismatch.Errorf("%s says symmetric true, with which its library takes no zero points, and %s is not zero", s.config.File, wire.Quote(stem+".weight_zero_point"))
 		case sized && (strategy == "group" || strategy == "tensor_group") && n != group:
-			err = wire.ErrMismatch.With("%s says group_size %d, and %s of shape %v says %d", s.config.File, n, wire.Quote(scales.Name), scales.Shape, group)
+			err = wire.ErrMismatch.Errorf("%s says group_size %d, and %s of shape %v says %d", s.config.File, n, wire.Quote(scales.Name), scales.Shape, group)
 		case weights.Text("type") != "" && weights.Text("type") != kind:
-			err = wire.ErrMismatch.With("%s says type %s, but the codes beside %s are of type %s", s.config.File, wire.Quote(weights.Text("type")), wire.Quote(scales.Name), kind)
+			err = wire.ErrMismatch.Errorf("%s says type %s, but the codes beside %s are of type %s", s.config.File, wire.Quote(weights.Text("type")), wire.Quote(scales.Name), kind)
 		default:
 			return nil
 		}

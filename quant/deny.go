@@ -36,7 +36,7 @@ func (s *set) knows(row *scheme, c *config.Source) error {
 		if err != nil || ignored {
 			return err
 		}
-		return wire.ErrUnsupported.With("%s says quant_method %s, which nothing here knows; %s quant_method reads the tensors without it",
+		return wire.ErrUnsupported.Errorf("%s says quant_method %s, which nothing here knows; %s quant_method reads the tensors without it",
 			c.File, wire.Quote(method), wire.OptionIgnoreUnknown)
 	}
 	return s.explains(c, row.under(s.rows, method, s.o.Scheme == row.name))
@@ -77,7 +77,7 @@ func (s *set) explains(c *config.Source, known []string) error {
 		if text := config.Says(v); text != "" && text != "..." {
 			value = " (" + wire.Quote(text) + ")"
 		}
-		return wire.ErrUnsupported.With("%s says %s%s of its quantization, and nothing here knows what that does to the numbers: "+
+		return wire.ErrUnsupported.Errorf("%s says %s%s of its quantization, and nothing here knows what that does to the numbers: "+
 			"start from the unquantized model, or %s %s", c.File, wire.Quote(name), value, wire.OptionIgnoreUnknown, wire.Quote(name))
 	})
 }
@@ -142,7 +142,7 @@ func (s *set) stranger(info *tensor.Info, bound *nameList) error {
 	if ignored, err = s.ignores(info.Name, ""); err != nil || ignored {
 		return err
 	}
-	return wire.ErrUnsupported.With("%s %v beside the quantized %s, and nothing here knows what it does to its numbers: "+
+	return wire.ErrUnsupported.Errorf("%s %v beside the quantized %s, and nothing here knows what it does to its numbers: "+
 		"start from the unquantized model, or %s %s", info.TypeName(), info.Shape, wire.Quote(owner), wire.OptionIgnoreUnknown, wire.Quote(info.Name[strings.LastIndexByte(info.Name, '.')+1:]))
 }
 

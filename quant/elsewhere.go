@@ -24,14 +24,14 @@ func (s *set) elsewhere(info *tensor.Info) error {
 			return err
 		}
 		if place != "" {
-			return wire.ErrUnsupported.With("its scale %s is in %s", wire.Quote(stem+n.scale), place)
+			return wire.ErrUnsupported.Errorf("its scale %s is in %s", wire.Quote(stem+n.scale), place)
 		}
 	}
 	if err := s.readOthers(); err != nil {
 		return err
 	}
 	if p, ok := s.m.(tensor.Piece); ok && p.Pieces() > 1 && !s.indexed {
-		return wire.ErrUnsupported.With("this is one of %d files, and without an index its scale may be in another: name the folder with all of them", p.Pieces())
+		return wire.ErrUnsupported.Errorf("this is one of %d files, and without an index its scale may be in another: name the folder with all of them", p.Pieces())
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (s *set) scaledOtherwise(info *tensor.Info) error {
 					return err
 				}
 				if beside, ok := s.find(stem + part); ok && part != ".comfy_quant" { // .comfy_quant also describes tensors that are cast
-					return wire.ErrUnsupported.With("%s %s without a scale of FP8, and %s beside it is a part of %s",
+					return wire.ErrUnsupported.Errorf("%s %s without a scale of FP8, and %s beside it is a part of %s",
 						info.TypeName(), wire.Quote(info.Name), wire.Quote(beside.Name), row.name)
 				}
 			}

@@ -62,7 +62,7 @@ func (t *tripper) rows(lo, hi int64) (err error) {
 	t.codec.Decode(t.tile[:n], t.dst[:int(n)*t.to.Size()])
 	f, ok := t.w.form.(form.Reversible)
 	if !ok {
-		return wire.ErrUsage.With("%s has no way back", t.w.Layout)
+		return wire.ErrUsage.Errorf("%s has no way back", t.w.Layout)
 	}
 	f.Back(t.parts, lo*t.w.cols, t.tile[:n], t.count)
 	return nil

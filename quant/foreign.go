@@ -111,7 +111,7 @@ func (s *set) refuse(info *tensor.Info) error {
 			}
 			companion, ok := s.find(stem + p.companion)
 			if ok && (p.when == nil || p.when(info, companion)) {
-				return wire.ErrUnsupported.With("the scheme %s: %s", f.name, f.remedy)
+				return wire.ErrUnsupported.Errorf("the scheme %s: %s", f.name, f.remedy)
 			}
 		}
 	}
@@ -120,14 +120,14 @@ func (s *set) refuse(info *tensor.Info) error {
 	}
 	for _, f := range foreigners {
 		if f.says != nil && f.says(s.config.Quant) {
-			return wire.ErrUnsupported.With("%s (%s): %s", f.name, s.config.File, f.remedy)
+			return wire.ErrUnsupported.Errorf("%s (%s): %s", f.name, s.config.File, f.remedy)
 		}
 	}
 	for _, key := range []string{"quant_method", "checkpoint_format", "format", "packing_format"} {
 		said := s.config.Quant.Text(key)
 		for _, f := range foreigners {
 			if slices.Contains(f.formats, said) {
-				return wire.ErrUnsupported.With("the scheme %s (%s in %s): %s", f.name, key, s.config.File, f.remedy)
+				return wire.ErrUnsupported.Errorf("the scheme %s (%s in %s): %s", f.name, key, s.config.File, f.remedy)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func (s *set) unrotated(w *Weight) error {
 	if !s.o.Folder || len(w.Shape) < 2 || len(s.config.Quant.At("transform_config", "config_groups").Names()) == 0 {
 		return nil
 	}
-	return wire.ErrUnsupported.With("%s says transform_config: the weights are stored rotated, and the unquantized model would not rotate its inputs; remember the file, not the folder",
+	return wire.ErrUnsupported.Errorf("%s says transform_config: the weights are stored rotated, and the unquantized model would not rotate its inputs; remember the file, not the folder",
 		s.config.File)
 }
 
@@ -99,14 +99,14 @@ func (s *set) conv1D(w *Weight) error {
 func (w *Weight) transpose(b *limits.Budget) error {
 	inner, ok := w.form.(form.Slicer)
 	if !ok || !inner.Slices() {
-		return wire.ErrUnsupported.With("%s cannot be written transposed, as the unquantized model has it: remember the file, not the folder", w.Layout)
+		return wire.ErrUnsupported.Errorf("%s cannot be written transposed, as the unquantized model has it: remember the file, not the folder", w.Layout)
 	}
 	last := len(w.Shape) - 1
 	out, in := w.Shape[last-1], w.Shape[last]
 	n, _ := wire.Product(w.Shape[:last-1])
 	matrices, ok := wire.Int(n, wire.MaxSize)
 	if !ok {
-		return wire.ErrOverflow.With("%d matrices", n)
+		return wire.ErrOverflow.Errorf("%d matrices", n)
 	}
 	pieces, err := limits.Make[form.Piece](b, matrices)
 	if err != nil {

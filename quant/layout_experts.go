@@ -68,7 +68,7 @@ func (s *set) split(out *Bound) error {
 }
 
 func stackError(name string) error {
-	return wire.At("quant", "tensor "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.With(
+	return wire.At("quant", "tensor "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.Errorf(
 		"MLX's stack of experts, which transformers has in another form: remember the file, not the folder"))
 }
 

@@ -74,7 +74,7 @@ func (s *set) fuse(out *Bound) error {
 	out.Weights = kept
 	for _, i := range out.Plain {
 		if stem, _, _, ok := expertName(i.Name); ok {
-			return wire.At("quant", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrUnsupported.With(
+			return wire.At("quant", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrUnsupported.Errorf(
 				"it is not quantized as others are, and the unquantized model has all experts in %s", wire.Quote(stem+".gate_up_proj")))
 		}
 	}
@@ -102,23 +102,23 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 	w := &Weight{Name: name, form: f}
 	for i, e := range experts {
 		if e.number != int64(i) {
-			return nil, wire.ErrMissing.With("expert %d of %d", i, len(experts))
+			return nil, wire.ErrMissing.Errorf("expert %d of %d", i, len(experts))
 		}
 		rows := int64(0)
 		for _, layer := range layers {
 			part := e.layers[layer]
 			if part == nil {
-				return nil, wire.ErrMissing.With("a quantized %s of expert %d: all or none must be", layer, i)
+				return nil, wire.ErrMissing.Errorf("a quantized %s of expert %d: all or none must be", layer, i)
 			}
 			inner, ok := part.form.(form.Slicer)
 			if !ok || !inner.Slices() || len(part.Shape) != 2 {
-				return nil, wire.ErrUnsupported.With("%s %s of shape %v cannot be written transposed", part.Scheme, wire.Quote(part.Name), part.Shape)
+				return nil, wire.ErrUnsupported.Errorf("%s %s of shape %v cannot be written transposed", part.Scheme, wire.Quote(part.Name), part.Shape)
 			}
 			if f.In == 0 {
 				f.In, w.Scheme, w.row, w.Layout = part.Shape[1], part.Scheme, part.row, part.Layout+", fused experts"
 			}
 			if part.Shape[1] != f.In {
-				return nil, wire.ErrMismatch.With("%s has shape %v beside %d inputs of others", wire.Quote(part.Name), part.Shape, f.In)
+				return nil, wire.ErrMismatch.Errorf("%s has shape %v beside %d inputs of others", wire.Quote(part.Name), part.Shape, f.In)
 			}
 			f.Pieces = append(f.Pieces, form.Piece{Form: inner, Rows: part.Shape[0], Part: len(w.Parts), Parts: len(part.Parts)})
 			rows += part.Shape[0]
@@ -130,7 +130,7 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 			f.Out = rows
 		}
 		if rows != f.Out {
-			return nil, wire.ErrMismatch.With("expert %d has %d outputs and others %d", i, rows, f.Out)
+			return nil, wire.ErrMismatch.Errorf("expert %d has %d outputs and others %d", i, rows, f.Out)
 		}
 	}
 	w.Shape = []int64{int64(len(experts)), f.In, f.Out}

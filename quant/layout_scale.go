@@ -15,7 +15,7 @@ func (s *set) fold(w *Weight) error {
 		return nil
 	}
 	if !s.o.FoldPreQuant {
-		return wire.ErrUnsupported.With("its inputs are multiplied by %s: %s multiplies the weight instead", wire.Quote(scale.Name), wire.OptionFoldPreQuant)
+		return wire.ErrUnsupported.Errorf("its inputs are multiplied by %s: %s multiplies the weight instead", wire.Quote(scale.Name), wire.OptionFoldPreQuant)
 	}
 	cols := w.Shape[len(w.Shape)-1]
 	read, size, err := scaleNumber(scale)

@@ -126,13 +126,13 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved b
 	for _, layer := range layers {
 		part := l.weights[layer]
 		if part == nil {
-			return nil, wire.ErrMissing.With("a quantized stack %s for %s: all or none must be", layer, wire.Quote(name))
+			return nil, wire.ErrMissing.Errorf("a quantized stack %s for %s: all or none must be", layer, wire.Quote(name))
 		}
 		if w.Shape == nil {
 			w.Shape, w.Scheme, w.row, w.Layout = []int64{part.Shape[0], part.Shape[2], 0}, part.Scheme, part.row, part.Layout+", fused experts"
 		}
 		if part.Shape[0] != w.Shape[0] || part.Shape[2] != w.Shape[1] || w.Shape[2] > 0 && part.Shape[1] != w.Shape[2] {
-			return nil, wire.ErrMismatch.With("%s has shape %v beside %s of %v", wire.Quote(part.Name), part.Shape,
+			return nil, wire.ErrMismatch.Errorf("%s has shape %v beside %s of %v", wire.Quote(part.Name), part.Shape,
 				wire.Quote(l.weights[layers[0]].Name), l.weights[layers[0]].Shape)
 		}
 		w.Shape[2] = part.Shape[1]
@@ -142,7 +142,7 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved b
 	w.rows, w.cols = w.Shape[0]*f.In, f.Out
 	matrices, ok := wire.Int(uint64(w.Shape[0])*uint64(f.Side), wire.MaxSize)
 	if !ok {
-		return nil, wire.ErrOverflow.With("%d experts", w.Shape[0])
+		return nil, wire.ErrOverflow.Errorf("%d experts", w.Shape[0])
 	}
 	pieces, err := limits.Make[form.Piece](s.b, matrices)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved b
 		part := l.weights[layer]
 		inner, ok := part.form.(form.Slicer)
 		if !ok || !inner.Slices() {
-			return nil, wire.ErrUnsupported.With("%s cannot be written transposed", wire.Quote(part.Name))
+			return nil, wire.ErrUnsupported.Errorf("%s cannot be written transposed", wire.Quote(part.Name))
 		}
 		for e := range part.Shape[0] {
 			f.Pieces[e*f.Side+int64(k)] = form.Piece{Form: inner, First: e * part.Shape[1], Rows: part.Shape[1], Part: len(w.Parts), Parts: len(part.Parts)}
@@ -178,10 +178,10 @@ func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, erro
 		}
 		as, ok := form.KernelType(part.DType)
 		if !ok {
-			return nil, wire.ErrUnsupported.With("%s is %s", wire.Quote(part.Name), part.TypeName())
+			return nil, wire.ErrUnsupported.Errorf("%s is %s", wire.Quote(part.Name), part.TypeName())
 		}
 		if !slices.Equal(part.Shape, weight.Shape[:2]) {
-			return nil, wire.ErrMismatch.With("%s has shape %v beside %s of %v", wire.Quote(part.Name), part.Shape, wire.Quote(weight.Name), weight.Shape)
+			return nil, wire.ErrMismatch.Errorf("%s has shape %v beside %s of %v", wire.Quote(part.Name), part.Shape, wire.Quote(weight.Name), weight.Shape)
 		}
 		if err := asStored(part); err != nil {
 			return nil, err
@@ -193,7 +193,7 @@ func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, erro
 		return nil, nil
 	}
 	if len(w.Parts) != len(layers) {
-		return nil, wire.ErrMissing.With("a bias for %s beside %s", wire.Quote(name), wire.Quote(w.Parts[0].Name))
+		return nil, wire.ErrMissing.Errorf("a bias for %s beside %s", wire.Quote(name), wire.Quote(w.Parts[0].Name))
 	}
 	w.form, w.rows, w.cols = f, w.Parts[0].Shape[0], f.Cols*int64(len(layers))
 	w.Shape = []int64{w.rows, w.cols}

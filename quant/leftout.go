@@ -87,9 +87,9 @@ func (s *set) unexplained(info *tensor.Info) error {
 			continue
 		}
 		if _, ok := s.find(stem + m.parts[0]); !ok {
-			return wire.ErrMissing.With("its companion %s", wire.Quote(stem+m.parts[0]))
+			return wire.ErrMissing.Errorf("its companion %s", wire.Quote(stem+m.parts[0]))
 		}
-		return wire.ErrUnsupported.With("%s of shape %v holds codes that no scheme here explains", info.TypeName(), info.Shape)
+		return wire.ErrUnsupported.Errorf("%s of shape %v holds codes that no scheme here explains", info.TypeName(), info.Shape)
 	}
 	if !slices.Contains(codeTypes, info.DType) || s.rows.isScale(info.Name) {
 		return nil
@@ -109,7 +109,7 @@ func (s *set) unexplained(info *tensor.Info) error {
 		if err != nil || ignored {
 			return err
 		}
-		return wire.ErrUnsupported.With("%s says quant_method %s, and %s of shape %v belongs to no known scheme: start from the unquantized model, or %s %s",
+		return wire.ErrUnsupported.Errorf("%s says quant_method %s, and %s of shape %v belongs to no known scheme: start from the unquantized model, or %s %s",
 			s.config.File, wire.Quote(method), info.TypeName(), info.Shape, wire.OptionIgnoreUnknown, wire.Quote(info.Name))
 	}
 	return nil
@@ -123,7 +123,7 @@ var buffers = []string{".bias", "mask", "_ids", "_index", "_indices"}
 func (s *set) codesBeside(info *tensor.Info, stem string, companions []string) error {
 	for _, end := range companions {
 		if scale, ok := s.find(stem + end); ok {
-			return wire.ErrUnsupported.With("%s of shape %v beside %s of %s %v: no known scheme explains them",
+			return wire.ErrUnsupported.Errorf("%s of shape %v beside %s of %s %v: no known scheme explains them",
 				info.TypeName(), info.Shape, wire.Quote(scale.Name), scale.TypeName(), scale.Shape)
 		}
 		place, err := s.otherFile(info, stem+end)
@@ -131,7 +131,7 @@ func (s *set) codesBeside(info *tensor.Info, stem string, companions []string) e
 			return err
 		}
 		if place != "" {
-			return wire.ErrUnsupported.With("%s of shape %v, and %s is in %s", info.TypeName(), info.Shape, wire.Quote(stem+end), place)
+			return wire.ErrUnsupported.Errorf("%s of shape %v, and %s is in %s", info.TypeName(), info.Shape, wire.Quote(stem+end), place)
 		}
 	}
 	return nil

@@ -87,10 +87,10 @@ func (s *set) orphan(info *tensor.Info) error {
 			return err
 		}
 		if place != "" {
-			return wire.ErrUnsupported.With("the codes that it belongs to, %s, are in %s", wire.Quote(codes), place)
+			return wire.ErrUnsupported.Errorf("the codes that it belongs to, %s, are in %s", wire.Quote(codes), place)
 		}
 		missing[i] = wire.Quote(codes)
 	}
-	return wire.ErrMissing.With("%s says that it belongs to codes, and there is no %s: a loader that goes on without them has random numbers for the weight: start from the whole model, or %s %s",
+	return wire.ErrMissing.Errorf("%s says that it belongs to codes, and there is no %s: a loader that goes on without them has random numbers for the weight: start from the whole model, or %s %s",
 		s.config.File, strings.Join(missing, " or "), wire.OptionIgnoreUnknown, wire.Quote(end))
 }

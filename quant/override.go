@@ -28,14 +28,14 @@ func (s *set) pattern(text string) (*regexp.Regexp, error) {
 		return re, nil
 	}
 	if len(text) > maxPattern || strings.Contains(text, "{") {
-		return nil, wire.ErrUnsupported.With("pattern %s of %d bytes in %s", wire.Quote(text), len(text), s.config.File)
+		return nil, wire.ErrUnsupported.Errorf("pattern %s of %d bytes in %s", wire.Quote(text), len(text), s.config.File)
 	}
 	if err := s.b.Hold(int64(len(text)+1) * patternCost); err != nil {
 		return nil, err
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, wire.ErrUnsupported.With("pattern %s in %s", wire.Quote(text), s.config.File)
+		return nil, wire.ErrUnsupported.Errorf("pattern %s in %s", wire.Quote(text), s.config.File)
 	}
 	if s.patterns == nil {
 		s.patterns = map[string]*regexp.Regexp{}
@@ -52,7 +52,7 @@ func (s *set) place(pattern, name string) (int, error) {
 		return 0, err
 	}
 	if len(name) > maxMatched {
-		return 0, wire.ErrUnsupported.With("a name of %d bytes beside patterns in %s", len(name), s.config.File)
+		return 0, wire.ErrUnsupported.Errorf("a name of %d bytes beside patterns in %s", len(name), s.config.File)
 	}
 	if err := s.b.Step(int64(len(name) + len(pattern))); err != nil {
 		return 0, err
@@ -119,7 +119,7 @@ func (s *set) own(stem string) (*config.Object, error) {
 			continue
 		}
 		if negative {
-			return nil, wire.ErrMismatch.With("%s says by %s that it is not quantized", s.config.File, wire.Quote(p))
+			return nil, wire.ErrMismatch.Errorf("%s says by %s that it is not quantized", s.config.File, wire.Quote(p))
 		}
 		return q.At("dynamic", p), nil
 	}
@@ -138,7 +138,7 @@ func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 // number returns a value that must be an integer if it is present.
 func (s *set) number(key string, v any) (n int64, ok bool, err error) {
 	if n, ok = config.WholeOf(v); !ok && v != nil {
-		return 0, false, wire.ErrMismatch.With("%s says %s %s, which is not a whole number", s.config.File, wire.Quote(key), wire.Quote(fmt.Sprint(v)))
+		return 0, false, wire.ErrMismatch.Errorf("%s says %s %s, which is not a whole number", s.config.File, wire.Quote(key), wire.Quote(fmt.Sprint(v)))
 	}
 	return n, ok, nil
 }

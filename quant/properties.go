@@ -57,7 +57,7 @@ func (s *set) integers(name string, w *Weight) ([]int64, error) {
 	g, _ := info.DType.Geometry()
 	n := info.Elements()
 	if n > maxIntegers || info.DType != tensor.I64 && info.DType != tensor.I32 {
-		return nil, wire.ErrUnsupported.With("its companion %s is %d of %s", wire.Quote(name), n, info.TypeName())
+		return nil, wire.ErrUnsupported.Errorf("its companion %s is %d of %s", wire.Quote(name), n, info.TypeName())
 	}
 	p, err := s.small(info)
 	if err != nil {
@@ -82,17 +82,17 @@ func (s *set) counted(name string) (_ []int64, err error) {
 	list, ok := s.counts[name]
 	switch {
 	case !ok:
-		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
+		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(name))
 	case list == nil:
-		return nil, wire.ErrDuplicate.With("its companion %s", wire.Quote(name))
+		return nil, wire.ErrDuplicate.Errorf("its companion %s", wire.Quote(name))
 	case len(list) > maxIntegers:
-		return nil, wire.ErrUnsupported.With("its companion %s is %d numbers", wire.Quote(name), len(list))
+		return nil, wire.ErrUnsupported.Errorf("its companion %s is %d numbers", wire.Quote(name), len(list))
 	}
 	out := make([]int64, 0, maxIntegers)
 	for _, v := range list {
 		n, whole := v.(int64)
 		if !whole {
-			return nil, wire.ErrMismatch.With("its companion %s is not a list of whole numbers", wire.Quote(name))
+			return nil, wire.ErrMismatch.Errorf("its companion %s is not a list of whole numbers", wire.Quote(name))
 		}
 		if out, err = natural(out, name, n); err != nil {
 			return nil, err
@@ -104,7 +104,7 @@ func (s *set) counted(name string) (_ []int64, err error) {
 // natural appends a number that must not be negative.
 func natural(list []int64, name string, n int64) ([]int64, error) {
 	if n < 0 {
-		return nil, wire.ErrRange.With("its companion %s says %d", wire.Quote(name), n)
+		return nil, wire.ErrRange.Errorf("its companion %s says %d", wire.Quote(name), n)
 	}
 	return append(list, n), nil
 }

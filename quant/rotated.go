@@ -11,9 +11,9 @@ func (w *Weight) rotate(size int64) error {
 	cols := w.Shape[len(w.Shape)-1]
 	switch {
 	case size < 2 || size > form.MaxRotation || size&(size-1) != 0:
-		return wire.ErrUnsupported.With("a rotation of %d columns", size)
+		return wire.ErrUnsupported.Errorf("a rotation of %d columns", size)
 	case len(w.Shape) != 2 || cols%size != 0:
-		return wire.ErrMismatch.With("a rotation of %d columns of a weight of %v", size, w.Shape)
+		return wire.ErrMismatch.Errorf("a rotation of %d columns of a weight of %v", size, w.Shape)
 	}
 	f := w.basis(cols)
 	f.Size = size

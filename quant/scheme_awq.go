@@ -36,14 +36,14 @@ func bindAWQ(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, nil
 	}
 	if m := s.config.Method(); m == "gptq" {
-		return nil, wire.ErrMismatch.With("%s says gptq, but %s is packed as AWQ packs", s.config.File, wire.Quote(info.Name))
+		return nil, wire.ErrMismatch.Errorf("%s says gptq, but %s is packed as AWQ packs", s.config.File, wire.Quote(info.Name))
 	}
 	zeros, err := s.companion(stem+".qzeros", []int64{groups, info.Shape[1]}, tensor.I32)
 	if err != nil {
 		return nil, err
 	}
 	if groups == 0 || in%groups != 0 {
-		return nil, wire.ErrMismatch.With("%d inputs in %d groups", in, groups)
+		return nil, wire.ErrMismatch.Errorf("%d inputs in %d groups", in, groups)
 	}
 	if err := s.awqSays(stem, scales, bits, in/groups, groups); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (s *set) awqSays(stem string, scales *tensor.Info, bits, group, groups int6
 			}
 		}
 		if ok && n != have {
-			return wire.ErrMismatch.With("%s says %s %d, %s of shape %v beside its weight says %d", s.config.File, key, n, wire.Quote(scales.Name), scales.Shape, have)
+			return wire.ErrMismatch.Errorf("%s says %s %d, %s of shape %v beside its weight says %d", s.config.File, key, n, wire.Quote(scales.Name), scales.Shape, have)
 		}
 	}
 	return nil

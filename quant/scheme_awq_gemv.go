@@ -73,9 +73,9 @@ func (s *set) awqGroup(in, padded int64) (int64, error) {
 	group, ok := s.config.Quant.Whole("group_size")
 	switch {
 	case !ok:
-		return 0, wire.ErrMissing.With("group_size in the configuration: rows of scales are padded")
+		return 0, wire.ErrMissing.Errorf("group_size in the configuration: rows of scales are padded")
 	case group <= 0 || in%group != 0 || in/group > padded:
-		return 0, wire.ErrMismatch.With("groups of %d in %d inputs, with room for %d", group, in, padded)
+		return 0, wire.ErrMismatch.Errorf("groups of %d in %d inputs, with room for %d", group, in, padded)
 	}
 	return group, nil
 }
@@ -102,7 +102,7 @@ func bindAWQFast(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	if in%64 != 0 {
-		return nil, wire.ErrMismatch.With("%d inputs are not whole blocks of 64", in)
+		return nil, wire.ErrMismatch.Errorf("%d inputs are not whole blocks of 64", in)
 	}
 	read, size, err := scaleNumber(scales)
 	if err != nil {

@@ -41,7 +41,7 @@ func bindBitNet(s *set, info *tensor.Info) (*Weight, error) {
 	case "autobitlinear":
 		f.Inverse = false
 	default:
-		return nil, wire.ErrUnsupported.With("linear_class %s", wire.Quote(class))
+		return nil, wire.ErrUnsupported.Errorf("linear_class %s", wire.Quote(class))
 	}
 	return &Weight{
 		Name: info.Name, Shape: []int64{rows, cols}, Layout: "ternary, one scale", Parts: []tensor.Info{*info, *scale}, form: f,

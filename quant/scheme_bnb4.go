@@ -40,13 +40,13 @@ func bindBnb4(s *set, info *tensor.Info) (*Weight, error) {
 	n, ok := wire.Product(q.shape)
 	switch {
 	case !bnbTypes[q.dtype]:
-		return nil, wire.ErrMismatch.With("%s says dtype %s", wire.Quote(state.Name), wire.Quote(q.dtype))
+		return nil, wire.ErrMismatch.Errorf("%s says dtype %s", wire.Quote(state.Name), wire.Quote(q.dtype))
 	case q.kind != kind:
-		return nil, wire.ErrMismatch.With("%s says quant_type %s", wire.Quote(state.Name), wire.Quote(q.kind))
+		return nil, wire.ErrMismatch.Errorf("%s says quant_type %s", wire.Quote(state.Name), wire.Quote(q.kind))
 	case !ok || q.block <= 0 || q.block > 1<<20:
-		return nil, wire.ErrRange.With("%s says blocks of %d in %v", wire.Quote(state.Name), q.block, q.shape)
+		return nil, wire.ErrRange.Errorf("%s says blocks of %d in %v", wire.Quote(state.Name), q.block, q.shape)
 	case info.Span.Len != form.CeilDiv(int64(n), 2):
-		return nil, wire.ErrMismatch.With("%d bytes, but %s says shape %v", info.Span.Len, wire.Quote(state.Name), q.shape)
+		return nil, wire.ErrMismatch.Errorf("%d bytes, but %s says shape %v", info.Span.Len, wire.Quote(state.Name), q.shape)
 	}
 	f := &form.Bnb4{Cols: 1, Block: q.block, Fp4: kind == "fp4"}
 	if len(q.shape) > 0 {
@@ -64,7 +64,7 @@ func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error)
 	for _, k := range [...]string{"nf4", "fp4"} {
 		found, ok := s.find(name + bnb.StateName + k)
 		if ok && state != nil {
-			return nil, "", wire.ErrUnsupported.With("two descriptions, %s and %s", wire.Quote(state.Name), wire.Quote(found.Name))
+			return nil, "", wire.ErrUnsupported.Errorf("two descriptions, %s and %s", wire.Quote(state.Name), wire.Quote(found.Name))
 		}
 		if ok {
 			state, kind = found, k
@@ -78,7 +78,7 @@ func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error)
 func (s *set) bnbScales(w *Weight, f *form.Bnb4, q *bnbDescription, state *tensor.Info, blocks int64) error {
 	absmax, ok := s.find(w.Name + ".absmax")
 	if !ok {
-		return wire.ErrMissing.With("its companion %s", wire.Quote(w.Name+".absmax"))
+		return wire.ErrMissing.Errorf("its companion %s", wire.Quote(w.Name+".absmax"))
 	}
 	scaleType := tensor.F32
 	if absmax.DType == tensor.U8 {
@@ -93,13 +93,13 @@ func (s *set) bnbScales(w *Weight, f *form.Bnb4, q *bnbDescription, state *tenso
 	if f.Nested = scaleType == tensor.U8; f.Nested {
 		f.NestedBlock, f.Offset = q.nestedBlock, q.nestedOffset
 		if f.NestedBlock <= 0 || f.NestedBlock > 1<<20 {
-			return wire.ErrMissing.With("nested_blocksize in %s", wire.Quote(state.Name))
+			return wire.ErrMissing.Errorf("nested_blocksize in %s", wire.Quote(state.Name))
 		}
 		if !q.offset {
-			return wire.ErrMissing.With("nested_offset in %s", wire.Quote(state.Name))
+			return wire.ErrMissing.Errorf("nested_offset in %s", wire.Quote(state.Name))
 		}
 		if q.nestedType != "float32" { // the scales would be rounded to it
-			return wire.ErrUnsupported.With("nested_dtype %s in %s", wire.Quote(q.nestedType), wire.Quote(state.Name))
+			return wire.ErrUnsupported.Errorf("nested_dtype %s in %s", wire.Quote(q.nestedType), wire.Quote(state.Name))
 		}
 		w.Layout += ", nested scales"
 		wanted = append(wanted, want{".nested_absmax", form.CeilDiv(blocks, f.NestedBlock), tensor.F32}, want{".nested_quant_map", 256, tensor.F32})
@@ -165,7 +165,7 @@ func (s *set) readState(info *tensor.Info) (*bnbDescription, error) {
 					return err
 				})
 			default:
-				err = wire.ErrUnsupported.With("%s in a description of bitsandbytes", wire.Quote(key))
+				err = wire.ErrUnsupported.Errorf("%s in a description of bitsandbytes", wire.Quote(key))
 			}
 			return err
 		})

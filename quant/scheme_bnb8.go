@@ -38,14 +38,14 @@ func bindBnb8(s *set, info *tensor.Info) (*Weight, error) {
 		return w, nil
 	}
 	if format.Elements() != 1 || format.DType != tensor.U8 {
-		return nil, wire.ErrMismatch.With("its companion %s is %s of shape %v, expected one U8", wire.Quote(format.Name), format.TypeName(), format.Shape)
+		return nil, wire.ErrMismatch.Errorf("its companion %s is %s of shape %v, expected one U8", wire.Quote(format.Name), format.TypeName(), format.Shape)
 	}
 	order, err := s.text(format, 1)
 	if err != nil {
 		return nil, err
 	}
 	if order.Body != "\x00" {
-		return nil, wire.ErrUnsupported.With("%s says the order of a GPU kernel: save the model with rows", wire.Quote(format.Name))
+		return nil, wire.ErrUnsupported.Errorf("%s says the order of a GPU kernel: save the model with rows", wire.Quote(format.Name))
 	}
 	w.Extra = append(w.Extra, *format)
 	return w, nil

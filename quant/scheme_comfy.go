@@ -40,7 +40,7 @@ func (s *set) loadComfy() error {
 	o, ok := v.(*config.Object)
 	layers, isObject := o.Get("layers").(*config.Object)
 	if !ok || !isObject && o.Get("layers") != nil {
-		return wire.ErrSyntax.With("metadata %s is not an object of layers", wire.Quote(comfyKey))
+		return wire.ErrSyntax.Errorf("metadata %s is not an object of layers", wire.Quote(comfyKey))
 	}
 	s.comfy = layers
 	return nil
@@ -76,7 +76,7 @@ func (s *set) comfyFormat(info *tensor.Info) (layer *config.Object, own *tensor.
 func comfyLayer(name string, v any) (*config.Object, error) {
 	layer, ok := v.(*config.Object)
 	if !ok {
-		return nil, wire.ErrSyntax.With("the description %s is not an object", wire.Quote(name))
+		return nil, wire.ErrSyntax.Errorf("the description %s is not an object", wire.Quote(name))
 	}
 	return layer, nil
 }
@@ -100,13 +100,13 @@ func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
 	case "mxfp8":
 		w, err = s.comfyMXFP8(info, stem)
 	default:
-		return nil, wire.ErrUnsupported.With("ComfyUI's format %s: ComfyUI can save the model unquantized", wire.Quote(format))
+		return nil, wire.ErrUnsupported.Errorf("ComfyUI's format %s: ComfyUI can save the model unquantized", wire.Quote(format))
 	}
 	if err != nil {
 		return nil, err
 	}
 	if w == nil {
-		return nil, wire.ErrMismatch.With("%s cannot be ComfyUI's %s", info.TypeName(), format)
+		return nil, wire.ErrMismatch.Errorf("%s cannot be ComfyUI's %s", info.TypeName(), format)
 	}
 	if err := s.comfyRest(w, layer, info); err != nil {
 		return nil, err
@@ -130,14 +130,14 @@ func (s *set) comfyRest(w *Weight, layer *config.Object, info *tensor.Info) erro
 		return err
 	}
 	if layer.Text("format") != "int8_tensorwise" {
-		return wire.ErrUnsupported.With("ConvRot of ComfyUI's %s", wire.Quote(layer.Text("format")))
+		return wire.ErrUnsupported.Errorf("ConvRot of ComfyUI's %s", wire.Quote(layer.Text("format")))
 	}
 	size := int64(256)
 	if v := config.First(layer.Get("convrot_groupsize"), params.Get("convrot_groupsize")); v != nil {
 		size, _ = config.WholeOf(v)
 	}
 	if size < 4 || size&0x55555555 == 0 {
-		return wire.ErrMismatch.With("convrot_groupsize %d is not a power of four", size)
+		return wire.ErrMismatch.Errorf("convrot_groupsize %d is not a power of four", size)
 	}
 	w.Layout += fmt.Sprintf(", rotated by %d", size)
 	return w.rotate(size)
@@ -184,15 +184,15 @@ func (s *set) comfyMXFP8(info *tensor.Info, stem string) (*Weight, error) {
 func (s *set) swizzled(name string, rows, cols, group int64, read form.Number, types ...tensor.DType) (form.Grid, *tensor.Info, error) {
 	groups := cols / group
 	if cols%group != 0 || groups == 0 {
-		return form.Grid{}, nil, wire.ErrMismatch.With("%d columns are not whole groups of %d", cols, group)
+		return form.Grid{}, nil, wire.ErrMismatch.Errorf("%d columns are not whole groups of %d", cols, group)
 	}
 	tiles := form.CeilDiv(groups, 4)
 	info, ok := s.find(name)
 	if !ok {
-		return form.Grid{}, nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
+		return form.Grid{}, nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(name))
 	}
 	if info.Elements() != form.CeilDiv(rows, 128)*tiles*512 {
-		return form.Grid{}, nil, wire.ErrMismatch.With("its companion %s has shape %v for %d rows of %d groups", wire.Quote(name), info.Shape, rows, groups)
+		return form.Grid{}, nil, wire.ErrMismatch.Errorf("its companion %s has shape %v for %d rows of %d groups", wire.Quote(name), info.Shape, rows, groups)
 	}
 	if _, err := s.companion(name, info.Shape, types...); err != nil {
 		return form.Grid{}, nil, err

@@ -67,11 +67,11 @@ func bindNVFP4(s *set, info *tensor.Info) (*Weight, error) {
 		}
 		_, has := s.find(stem + n.global)
 		if !has {
-			return nil, wire.ErrMissing.With("its companion %s", wire.Quote(stem+n.global))
+			return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(stem+n.global))
 		}
 		for _, other := range nvfp4Names {
 			if also, has := s.find(stem + other.global); has && other.global != n.global {
-				return nil, wire.ErrUnsupported.With("two readings: %s and %s are there, of which one divides and one multiplies",
+				return nil, wire.ErrUnsupported.Errorf("two readings: %s and %s are there, of which one divides and one multiplies",
 					wire.Quote(stem+n.global), wire.Quote(also.Name))
 			}
 		}
@@ -114,7 +114,7 @@ func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
 		shape := unpackedShape(info.Shape)
 		if blocks := len(shape); n.name == "" && blocks >= 2 {
 			if shape[blocks-1] != 32 {
-				return nil, wire.ErrMismatch.With("blocks of %d bytes, expected 16", info.Shape[blocks-1])
+				return nil, wire.ErrMismatch.Errorf("blocks of %d bytes, expected 16", info.Shape[blocks-1])
 			}
 			shape = append(shape[:blocks-2:blocks-2], shape[blocks-2]*32)
 		}
@@ -172,10 +172,10 @@ func unpackedShape(shape []int64) []int64 {
 func (s *set) globalGrid(w *Weight, name string) (*form.Grid, error) {
 	info, ok := s.find(name)
 	if !ok {
-		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
+		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(name))
 	}
 	if info.DType != tensor.F32 {
-		return nil, wire.ErrUnsupported.With("its companion %s is %s", wire.Quote(name), info.TypeName())
+		return nil, wire.ErrUnsupported.Errorf("its companion %s is %s", wire.Quote(name), info.TypeName())
 	}
 	n, _ := wire.Product(w.Shape[:len(w.Shape)-1])
 	rows := int64(n)
@@ -185,7 +185,7 @@ func (s *set) globalGrid(w *Weight, name string) (*form.Grid, error) {
 	case len(w.Shape) == 3 && info.Elements() == w.Shape[0]:
 		g.MatrixRows, g.BlockRows = w.Shape[1], w.Shape[1]
 	default:
-		return nil, wire.ErrMismatch.With("its companion %s has shape %v beside %v", wire.Quote(name), info.Shape, w.Shape)
+		return nil, wire.ErrMismatch.Errorf("its companion %s has shape %v beside %v", wire.Quote(name), info.Shape, w.Shape)
 	}
 	w.Parts = append(w.Parts, *info)
 	return g, nil

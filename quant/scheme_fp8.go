@@ -112,7 +112,7 @@ func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
 			continue
 		}
 		if found != nil {
-			return nil, wire.ErrUnsupported.With("two scales, %s and %s", wire.Quote(found.Name), wire.Quote(scale.Name))
+			return nil, wire.ErrUnsupported.Errorf("two scales, %s and %s", wire.Quote(found.Name), wire.Quote(scale.Name))
 		}
 		found = scale
 	}
@@ -125,7 +125,7 @@ func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
 		if excluded, err := s.excluded(info.Name); err != nil {
 			return nil, err
 		} else if !excluded {
-			return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.File, wire.Quote(s.config.Method()))
+			return nil, wire.ErrMissing.Errorf("its scale, which %s promises (quant_method %s)", s.config.File, wire.Quote(s.config.Method()))
 		}
 	}
 	if err := s.scaledOtherwise(info); err != nil {

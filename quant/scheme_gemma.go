@@ -68,7 +68,7 @@ func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c form.Codes, err
 		return 0, 0, c, err
 	}
 	if !slices.Contains([]int64{2, 4}, bits) {
-		return 0, 0, c, wire.ErrMismatch.With("%s says %d bits for bytes without sign", s.config.File, bits)
+		return 0, 0, c, wire.ErrMismatch.Errorf("%s says %d bits for bytes without sign", s.config.File, bits)
 	}
 	cols = stored * 8 / bits
 	return bits, cols, form.StreamRow(cols, bits, stored, int32(1)<<(bits-1)), nil
@@ -95,7 +95,7 @@ func (s *set) gemmaBits(name string) (int64, error) {
 		}
 	}
 	if !found {
-		return 0, wire.ErrMissing.With("num_bits for %s in %s", wire.Quote(name), s.config.File)
+		return 0, wire.ErrMissing.Errorf("num_bits for %s in %s", wire.Quote(name), s.config.File)
 	}
 	return bits, nil
 }

@@ -22,13 +22,13 @@ func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, nil
 	}
 	if len(info.Shape) == 0 {
-		return nil, wire.ErrUnsupported.With("type %s", info.TypeName())
+		return nil, wire.ErrUnsupported.Errorf("type %s", info.TypeName())
 	}
 	g, _ := info.DType.Geometry()
 	cols := info.Shape[len(info.Shape)-1]
 	rowBytes, ok := g.Size(uint64(cols))
 	if !ok {
-		return nil, wire.ErrMismatch.With("rows of %d are not whole blocks of %d", cols, g.Elems)
+		return nil, wire.ErrMismatch.Errorf("rows of %d are not whole blocks of %d", cols, g.Elems)
 	}
 	f := &form.BlockForm{Cols: cols, Codes: form.PlainRows(int64(rowBytes), codec.Decode)}
 	f.Codes.Kernel = codec.Kernel
@@ -54,12 +54,12 @@ func (s *set) bindFactor(w *Weight, f *form.BlockForm) error {
 	}
 	switch {
 	case factor.DType != tensor.F32:
-		return wire.ErrUnsupported.With("its factor %s is %s", wire.Quote(name), factor.TypeName())
+		return wire.ErrUnsupported.Errorf("its factor %s is %s", wire.Quote(name), factor.TypeName())
 	case n == 1:
 	case len(w.Shape) == 3 && n == w.Shape[0]:
 		f.MatrixRows = w.Shape[1]
 	default:
-		return wire.ErrMismatch.With("its factor %s has shape %v beside %v", wire.Quote(name), factor.Shape, w.Shape)
+		return wire.ErrMismatch.Errorf("its factor %s has shape %v beside %v", wire.Quote(name), factor.Shape, w.Shape)
 	}
 	w.Parts = append(w.Parts, *factor)
 	return nil

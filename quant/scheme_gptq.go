@@ -30,13 +30,13 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, nil
 	}
 	if !hasScales {
-		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(stem+".scales"))
+		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(stem+".scales"))
 	}
 	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] || scales.Shape[0] == info.Shape[0] && s.gemv() {
 		return nil, nil
 	}
 	if s.config.Method() == "awq" {
-		return nil, wire.ErrMismatch.With("%s says awq, but %s is packed as GPTQ packs", s.config.File, wire.Quote(info.Name))
+		return nil, wire.ErrMismatch.Errorf("%s says awq, but %s is packed as GPTQ packs", s.config.File, wire.Quote(info.Name))
 	}
 	out, groups := info.Shape[1], scales.Shape[0]
 	zeros, err := s.companion(stem+".qzeros", []int64{groups, -1}, tensor.I32)
@@ -68,22 +68,22 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 // outputs, and the number of inputs from that.
 func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) error {
 	if f.Out == 0 || zeros.Shape[1]*32%f.Out != 0 {
-		return wire.ErrMismatch.With("%s has shape %v beside %d outputs", wire.Quote(zeros.Name), zeros.Shape, f.Out)
+		return wire.ErrMismatch.Errorf("%s has shape %v beside %d outputs", wire.Quote(zeros.Name), zeros.Shape, f.Out)
 	}
 	f.Bits = zeros.Shape[1] * 32 / f.Out
 	if !slices.Contains([]int64{2, 3, 4, 8}, f.Bits) && !(s.autoRound() && f.Bits >= 5 && f.Bits <= 7) {
-		return wire.ErrUnsupported.With("fields of %d bits in %s (GPTQModel's gptq_p): gptqmodel can dequantize it", f.Bits, wire.Quote(zeros.Name))
+		return wire.ErrUnsupported.Errorf("fields of %d bits in %s (GPTQModel's gptq_p): gptqmodel can dequantize it", f.Bits, wire.Quote(zeros.Name))
 	}
 	if n, ok, err := s.whole(stem, "bits"); err != nil || ok && n != f.Bits {
 		return orMismatch(err, "%s says %d bits, %s has %d", s.config.File, n, wire.Quote(zeros.Name), f.Bits)
 	}
 	if info.Shape[0]*32%f.Bits != 0 {
-		return wire.ErrMismatch.With("%d words do not hold whole fields of %d bits", info.Shape[0], f.Bits)
+		return wire.ErrMismatch.Errorf("%d words do not hold whole fields of %d bits", info.Shape[0], f.Bits)
 	}
 	f.In = info.Shape[0] * 32 / f.Bits
 	f.GroupSize = f.In / max(1, f.Groups)
 	if f.In == 0 || f.Groups == 0 {
-		return wire.ErrMismatch.With("%d inputs in %d groups", f.In, f.Groups)
+		return wire.ErrMismatch.Errorf("%d inputs in %d groups", f.In, f.Groups)
 	}
 	n, ok, err := s.whole(stem, "group_size")
 	if err != nil {
@@ -91,20 +91,20 @@ func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) err
 	}
 	_, listed := s.find(stem + ".g_idx") // then each input has a group index
 	if ok && n == 0 {
-		return wire.ErrRange.With("%s says groups of 0", s.config.File)
+		return wire.ErrRange.Errorf("%s says groups of 0", s.config.File)
 	}
 	if ok && n > 0 {
 		f.GroupSize = n
 	} else if ok && f.Groups != 1 {
-		return wire.ErrMismatch.With("%s says one group for all inputs, %s has %d", s.config.File, wire.Quote(zeros.Name), f.Groups)
+		return wire.ErrMismatch.Errorf("%s says one group for all inputs, %s has %d", s.config.File, wire.Quote(zeros.Name), f.Groups)
 	} else if f.In%f.Groups != 0 {
-		return wire.ErrUnsupported.With("%d inputs in %d groups: a config.json with group_size decides", f.In, f.Groups)
+		return wire.ErrUnsupported.Errorf("%d inputs in %d groups: a config.json with group_size decides", f.In, f.Groups)
 	} else if other := otherGroup(f.In, f.Groups); !ok && !listed && other > 0 {
-		return wire.ErrUnsupported.With("two readings: %d inputs in %d groups of %d, or of %d with a shorter last group: a config.json with group_size decides",
+		return wire.ErrUnsupported.Errorf("two readings: %d inputs in %d groups of %d, or of %d with a shorter last group: a config.json with group_size decides",
 			f.In, f.Groups, f.GroupSize, other)
 	}
 	if form.CeilDiv(f.In, f.GroupSize) != f.Groups {
-		return wire.ErrMismatch.With("%d inputs in groups of %d are not %d groups", f.In, f.GroupSize, f.Groups)
+		return wire.ErrMismatch.Errorf("%d inputs in groups of %d are not %d groups", f.In, f.GroupSize, f.Groups)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (s *set) gptqOrder(w *Weight, f *form.GPTQ, stem string) error {
 	for i := range f.In {
 		g := f.Group(int32(form.U32(p[4*i:])))
 		if g < 0 || g >= f.Groups {
-			return wire.ErrRange.With("%s names group %d of %d", wire.Quote(index.Name), g, f.Groups)
+			return wire.ErrRange.Errorf("%s names group %d of %d", wire.Quote(index.Name), g, f.Groups)
 		}
 		ordered, highest = ordered && g == i/f.GroupSize, max(highest, g)
 	}
@@ -172,11 +172,11 @@ func (s *set) gptqOrdered(stem string, index *tensor.Info, highest int64) error 
 		return err
 	}
 	if order, ok := config.First(own.Get("desc_act"), s.config.Quant.Get("desc_act")).(bool); ok && !order {
-		return wire.ErrMismatch.With("%s says desc_act false, but %s reorders the inputs: kernels follow one or the other",
+		return wire.ErrMismatch.Errorf("%s says desc_act false, but %s reorders the inputs: kernels follow one or the other",
 			s.config.File, wire.Quote(index.Name))
 	}
 	if highest == 0 {
-		return wire.ErrUnsupported.With("two readings: %s puts all inputs into the first group, and some kernels ignore such a tensor", wire.Quote(index.Name))
+		return wire.ErrUnsupported.Errorf("two readings: %s puts all inputs into the first group, and some kernels ignore such a tensor", wire.Quote(index.Name))
 	}
 	return nil
 }
@@ -186,5 +186,5 @@ func orMismatch(err error, format string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	return wire.ErrMismatch.With(format, args...)
+	return wire.ErrMismatch.Errorf(format, args...)
 }

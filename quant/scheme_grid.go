@@ -23,7 +23,7 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 		return form.Grid{}, "", err
 	}
 	if len(w.Shape) == 0 {
-		return form.Grid{}, "", wire.ErrUnsupported.With("a scalar with a scale")
+		return form.Grid{}, "", wire.ErrUnsupported.Errorf("a scalar with a scale")
 	}
 	cols := w.Shape[len(w.Shape)-1]
 	rows := w.Elements() / max(1, cols)
@@ -35,7 +35,7 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 	have := squeeze(scale.Shape)
 	switch {
 	case rows == 0 || cols == 0:
-		return form.Grid{}, "", wire.ErrUnsupported.With("an empty weight with a scale")
+		return form.Grid{}, "", wire.ErrUnsupported.Errorf("an empty weight with a scale")
 	case n == 1:
 		g.MatrixRows, g.BlockRows = rows, rows
 		return g, "one scale", nil
@@ -112,10 +112,10 @@ func (s *set) blockGrid(g form.Grid, w, scale *tensor.Info, have []int64) (form.
 		return g, fmt.Sprintf("%dx%d blocks", block[0], block[1]), nil
 	}
 	if said != "" {
-		return form.Grid{}, "", wire.ErrMismatch.With("%s says %s [%d %d], but %s has shape %v beside %v: %s decides",
+		return form.Grid{}, "", wire.ErrMismatch.Errorf("%s says %s [%d %d], but %s has shape %v beside %v: %s decides",
 			s.config.File, said, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 	}
-	return form.Grid{}, "", wire.ErrUnsupported.With("%s has shape %v beside %v: %s says the size of its blocks",
+	return form.Grid{}, "", wire.ErrUnsupported.Errorf("%s has shape %v beside %v: %s says the size of its blocks",
 		wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 }
 
@@ -162,9 +162,9 @@ func scaleNumber(scale *tensor.Info) (form.Number, int64, error) {
 	case tensor.F32, tensor.F16, tensor.BF16, tensor.F8E8M0:
 		return form.Numbers[scale.DType], int64(g.Bytes), nil
 	}
-	return nil, 0, wire.ErrUnsupported.With("its scale %s is %s", wire.Quote(scale.Name), scale.TypeName())
+	return nil, 0, wire.ErrUnsupported.Errorf("its scale %s is %s", wire.Quote(scale.Name), scale.TypeName())
 }
 
 func mismatch(w, scale *tensor.Info) error {
-	return wire.ErrMismatch.With("its scale %s has shape %v beside %v", wire.Quote(scale.Name), scale.Shape, w.Shape)
+	return wire.ErrMismatch.Errorf("its scale %s has shape %v beside %v", wire.Quote(scale.Name), scale.Shape, w.Shape)
 }

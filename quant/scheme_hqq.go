@@ -40,7 +40,7 @@ func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 			return nil, err
 		}
 		if len(n) != 1 {
-			return nil, wire.ErrMismatch.With("its companion %s has %d numbers", wire.Quote(stem+v.name), len(n))
+			return nil, wire.ErrMismatch.Errorf("its companion %s has %d numbers", wire.Quote(stem+v.name), len(n))
 		}
 		*v.to = n[0]
 	}
@@ -76,11 +76,11 @@ func (s *set) hqqFlag(name string) error {
 		return nil
 	}
 	if info.Elements() != 1 {
-		return wire.ErrMismatch.With("its companion %s has %d numbers", wire.Quote(name), info.Elements())
+		return wire.ErrMismatch.Errorf("its companion %s has %d numbers", wire.Quote(name), info.Elements())
 	}
 	zero, err := s.allZero(name)
 	if err == nil && !zero {
-		err = wire.ErrUnsupported.With("%s is set: hqq can dequantize it", wire.Quote(name))
+		err = wire.ErrUnsupported.Errorf("%s is set: hqq can dequantize it", wire.Quote(name))
 	}
 	return err
 }

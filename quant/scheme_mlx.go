@@ -39,7 +39,7 @@ func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
 	words, groups := info.Shape[last], scales.Shape[last]
 	m.cols, m.rows, m.scales = words*32/m.bits, info.Elements()/words, scales
 	if m.cols*m.bits != words*32 || groups == 0 || groups*m.group != m.cols {
-		return nil, wire.ErrMismatch.With("%s has shape %v beside %v, but %s says %d bits in groups of %d",
+		return nil, wire.ErrMismatch.Errorf("%s has shape %v beside %v, but %s says %d bits in groups of %d",
 			wire.Quote(scales.Name), scales.Shape, info.Shape, s.config.File, m.bits, m.group)
 	}
 	shape := append(append([]int64(nil), info.Shape[:last]...), m.cols)
@@ -65,7 +65,7 @@ type mlxModule struct {
 func (s *set) mlxModule(stem string) (m mlxModule, err error) {
 	of := s.config.Quant
 	if whether, ok := of.Get(stem).(bool); ok && !whether {
-		return m, wire.ErrMismatch.With("%s says that %s is not quantized, but it has %s", s.config.File, wire.Quote(stem), wire.Quote(stem+".scales"))
+		return m, wire.ErrMismatch.Errorf("%s says that %s is not quantized, but it has %s", s.config.File, wire.Quote(stem), wire.Quote(stem+".scales"))
 	}
 	own := of.At(stem)
 	if own != nil {
@@ -75,14 +75,14 @@ func (s *set) mlxModule(stem string) (m mlxModule, err error) {
 	bits, hasBits := mlxNumber(of, "bits", mlxDefaults[mode][0], own != nil)
 	group, hasGroup := mlxNumber(of, "group_size", mlxDefaults[mode][1], own != nil)
 	if !hasBits || !hasGroup {
-		return m, wire.ErrMissing.With("MLX's bits and group_size, which the model's config.json has under quantization")
+		return m, wire.ErrMissing.Errorf("MLX's bits and group_size, which the model's config.json has under quantization")
 	}
 	if bits < 1 || bits > 8 || bits == 7 || group < 1 || group > 1<<20 {
-		return m, wire.ErrUnsupported.With("%d bits in groups of %d, as %s says", bits, group, s.config.File)
+		return m, wire.ErrUnsupported.Errorf("%d bits in groups of %d, as %s says", bits, group, s.config.File)
 	}
 	global, _ := of.Get("global_scale").(bool)
 	if global && mode != "nvfp4" {
-		return m, wire.ErrUnsupported.With("a global scale of MLX's %s, as %s says", wire.Quote(mode), s.config.File)
+		return m, wire.ErrUnsupported.Errorf("a global scale of MLX's %s, as %s says", wire.Quote(mode), s.config.File)
 	}
 	return mlxModule{stem: stem, mode: mode, bits: bits, group: group, global: global}, nil
 }
@@ -132,10 +132,10 @@ func (s *set) mlxAffine(w *Weight, m mlxModule) error {
 // supports the default bits and group size there (mlx.core.dequantize).
 func (s *set) mlxFloat(w *Weight, m mlxModule) error {
 	if m.scales.DType != tensor.U8 {
-		return wire.ErrUnsupported.With("its scales %s are %s", wire.Quote(m.scales.Name), m.scales.TypeName())
+		return wire.ErrUnsupported.Errorf("its scales %s are %s", wire.Quote(m.scales.Name), m.scales.TypeName())
 	}
 	if of, ok := mlxDefaults[m.mode]; ok && of != [2]int64{m.bits, m.group} {
-		return wire.ErrMismatch.With("%s says %d bits in groups of %d, and MLX's %s is %d bits in groups of %d", s.config.File, m.bits, m.group, m.mode, of[0], of[1])
+		return wire.ErrMismatch.Errorf("%s says %d bits in groups of %d, and MLX's %s is %d bits in groups of %d", s.config.File, m.bits, m.group, m.mode, of[0], of[1])
 	}
 	f := &form.Scaled{Cols: m.cols, Scales: form.GroupGrid(m.rows, m.cols, m.group, 1, form.ExponentByte)}
 	f.Scales.Bulk = form.BulkOf(tensor.U8)
@@ -149,7 +149,7 @@ func (s *set) mlxFloat(w *Weight, m mlxModule) error {
 	case "mxfp8":
 		f.Codes = form.Float8Row(m.cols, asm.E4M3)
 	default:
-		return wire.ErrUnsupported.With("MLX mode %s", wire.Quote(m.mode))
+		return wire.ErrUnsupported.Errorf("MLX mode %s", wire.Quote(m.mode))
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func bindModelOpt4(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, nil
 	}
 	if _, ok := s.find(stem + ".weight_scale_2"); ok {
-		return nil, wire.ErrUnsupported.With("four-bit integers under two scales (W4A8)")
+		return nil, wire.ErrUnsupported.Errorf("four-bit integers under two scales (W4A8)")
 	}
 	cols, groups := shape[last], scales.Shape[last]
 	if groups == 0 || cols%groups != 0 {

@@ -30,7 +30,7 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	scales, ok := s.find(stem + ".weight_scale")
 	if !ok {
-		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(stem+".weight_scale"))
+		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(stem+".weight_scale"))
 	}
 	w := &Weight{Name: stem + ".weight", Parts: []tensor.Info{*info, *scales}}
 	if err := s.packedShape(w, stem, info); err != nil {
@@ -101,7 +101,7 @@ func (s *set) packedShape(w *Weight, stem string, info *tensor.Info) error {
 	}
 	last := len(info.Shape) - 1
 	if len(shape) != len(info.Shape) || !slices.Equal(shape[:last], info.Shape[:last]) || shape[last] == 0 {
-		return wire.ErrMismatch.With("%s says %v beside %v", wire.Quote(stem+".weight_shape"), shape, info.Shape)
+		return wire.ErrMismatch.Errorf("%s says %v beside %v", wire.Quote(stem+".weight_shape"), shape, info.Shape)
 	}
 	w.Shape = shape
 	return nil
@@ -124,9 +124,9 @@ func (s *set) packedBits(stem string, cols, words int64) (bits int64, loose bool
 	}
 	switch {
 	case fit == 0:
-		return 0, false, wire.ErrMismatch.With("%d words for %d columns match no width that %s allows", words, cols, s.configName())
+		return 0, false, wire.ErrMismatch.Errorf("%d words for %d columns match no width that %s allows", words, cols, s.configName())
 	case fit > 1:
-		return 0, false, wire.ErrUnsupported.With("%d words for %d columns have several readings: the configuration must have num_bits", words, cols)
+		return 0, false, wire.ErrUnsupported.Errorf("%d words for %d columns have several readings: the configuration must have num_bits", words, cols)
 	}
 	stream, unused := form.CeilDiv(cols*bits, 32) == words, form.CeilDiv(cols, 32/bits) == words
 	return bits, 32%bits != 0 && unused && !(stream && s.config.Since(0, 17)), nil
@@ -145,7 +145,7 @@ func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
 			return allowed, err
 		}
 		if ok && (n < 1 || n > 8) {
-			return allowed, wire.ErrRange.With("%s says num_bits %d", s.config.File, n)
+			return allowed, wire.ErrRange.Errorf("%s says num_bits %d", s.config.File, n)
 		}
 		if ok {
 			allowed[n] = true
@@ -161,7 +161,7 @@ func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
 // groups with a shorter last one cannot be told from shapes.
 func (s *set) groupSize(cols, groups int64) (int64, error) {
 	if groups <= 0 || cols%groups != 0 {
-		return 0, wire.ErrMismatch.With("%d columns in %d groups", cols, groups)
+		return 0, wire.ErrMismatch.Errorf("%d columns in %d groups", cols, groups)
 	}
 	return cols / groups, nil
 }
@@ -219,7 +219,7 @@ func (s *set) packedOrder(w *Weight, f *form.Scaled, stem string, groups int64) 
 			return nil
 		}
 		if int64(g) >= groups {
-			return wire.ErrRange.With("%s names group %d of %d", wire.Quote(index.Name), g, groups)
+			return wire.ErrRange.Errorf("%s names group %d of %d", wire.Quote(index.Name), g, groups)
 		}
 	}
 	f.Columns = true

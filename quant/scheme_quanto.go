@@ -34,16 +34,16 @@ func bindQuanto(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	scale, ok := s.find(name + "._scale")
 	if !ok {
-		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name+"._scale"))
+		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(name+"._scale"))
 	}
 	rows := form.Int8Row
 	if codec, ok := fp8Codec(info.DType); ok {
 		rows = func(cols int64) form.Codes { return form.Float8Row(cols, codec) }
 	} else if info.DType != tensor.I8 {
-		return nil, wire.ErrUnsupported.With("quanto's codes in %s", info.TypeName())
+		return nil, wire.ErrUnsupported.Errorf("quanto's codes in %s", info.TypeName())
 	}
 	if len(info.Shape) != 2 || scale.Elements() != 1 && !shaped(scale.Shape, []int64{info.Shape[0], 1}) {
-		return nil, wire.ErrUnsupported.With("%s of shape %v beside %v: optimum-quanto can dequantize it", wire.Quote(scale.Name), scale.Shape, info.Shape)
+		return nil, wire.ErrUnsupported.Errorf("%s of shape %v beside %v: optimum-quanto can dequantize it", wire.Quote(scale.Name), scale.Shape, info.Shape)
 	}
 	g, layout, err := s.scaleGrid(info, scale)
 	if err != nil {
@@ -58,7 +58,7 @@ func bindQuanto(s *set, info *tensor.Info) (*Weight, error) {
 // the first rows in the lowest bits.
 func (s *set) quantoPacked(info *tensor.Info, name string) (*Weight, error) {
 	if info.DType != tensor.U8 || len(info.Shape) != 2 {
-		return nil, wire.ErrUnsupported.With("quanto's packed codes in %s of shape %v", info.TypeName(), info.Shape)
+		return nil, wire.ErrUnsupported.Errorf("quanto's packed codes in %s of shape %v", info.TypeName(), info.Shape)
 	}
 	types := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
 	scale, err := s.companion(name+"._scale", []int64{-1, 1}, types...)
@@ -72,7 +72,7 @@ func (s *set) quantoPacked(info *tensor.Info, name string) (*Weight, error) {
 	}
 	four, two := form.CeilDiv(groups, 2) == stored, form.CeilDiv(groups, 4) == stored
 	if four == two {
-		return nil, wire.ErrMismatch.With("%s has shape %v beside codes of %v: neither two bits nor four", wire.Quote(scale.Name), scale.Shape, info.Shape)
+		return nil, wire.ErrMismatch.Errorf("%s has shape %v beside codes of %v: neither two bits nor four", wire.Quote(scale.Name), scale.Shape, info.Shape)
 	}
 	bits := int64(2)
 	if four {
@@ -84,7 +84,7 @@ func (s *set) quantoPacked(info *tensor.Info, name string) (*Weight, error) {
 	}
 	n, ok := wire.Mul(uint64(groups), uint64(width))
 	if !ok || n > maxElements {
-		return nil, wire.ErrOverflow.With("%d groups of %d", groups, width)
+		return nil, wire.ErrOverflow.Errorf("%d groups of %d", groups, width)
 	}
 	total := groups * width
 	return &Weight{Name: name, Shape: []int64{total / cols, cols}, Layout: describe(bits, width), Parts: []tensor.Info{*info, *scale, *shift},
@@ -105,7 +105,7 @@ func (s *set) quantoCols(name string, groups, width int64) (int64, error) {
 			return cols, nil
 		}
 	}
-	return 0, wire.ErrUnsupported.With("groups of %d: the file does not say how long a row is. optimum-quanto can dequantize it", width)
+	return 0, wire.ErrUnsupported.Errorf("groups of %d: the file does not say how long a row is. optimum-quanto can dequantize it", width)
 }
 
 // quantoGroup returns the width of the groups that quanto uses for rows of cols columns.

@@ -51,7 +51,7 @@ func bindSDNQ(s *set, info *tensor.Info) (*Weight, error) {
 		case i == 1 && signed && !ok:
 			continue
 		case !ok || i == 1 && signed:
-			return nil, wire.ErrMismatch.With("%s says weights_dtype %s: all unsigned types have %s, and no signed one", s.config.File, wire.Quote(c.dtype), wire.Quote(stem+part))
+			return nil, wire.ErrMismatch.Errorf("%s says weights_dtype %s: all unsigned types have %s, and no signed one", s.config.File, wire.Quote(c.dtype), wire.Quote(stem+part))
 		case !floats[p.DType] || p.DType == tensor.F64 || !shaped(p.Shape, scales.Shape):
 			return nil, mismatch(info, p)
 		}
@@ -104,7 +104,7 @@ func (s *set) sdnqOf(name string) (*sdnqModule, error) {
 				continue
 			}
 			if lowest := strings.ToLower(dtype); strings.HasPrefix(lowest, "minimum") || strings.HasSuffix(lowest, "bit") || strings.HasSuffix(lowest, "bits") {
-				return nil, wire.ErrUnsupported.With("%s says %s of modules_dtype_dict: sdnq can save the model unquantized", s.config.File, wire.Quote(dtype))
+				return nil, wire.ErrUnsupported.Errorf("%s says %s of modules_dtype_dict: sdnq can save the model unquantized", s.config.File, wire.Quote(dtype))
 			}
 			c.dtype = strings.ToLower(dtype)
 			return c, c.refuse()
@@ -136,12 +136,12 @@ func (s *set) sdnqNames(pattern, name string) (bool, error) {
 func (c *sdnqModule) refuse() error {
 	for _, key := range []string{"use_codebook", "use_codebook_scale"} {
 		if c.get(key) == true {
-			return wire.ErrUnsupported.With("SDNQ's %s: sdnq can save the model unquantized", key)
+			return wire.ErrUnsupported.Errorf("SDNQ's %s: sdnq can save the model unquantized", key)
 		}
 	}
 	for _, key := range []string{"scale_dtype", "zero_point_dtype"} {
 		if v, _ := c.get(key).(string); v != "" && v != "none" {
-			return wire.ErrUnsupported.With("SDNQ's %s %s: sdnq can save the model unquantized", key, wire.Quote(v))
+			return wire.ErrUnsupported.Errorf("SDNQ's %s %s: sdnq can save the model unquantized", key, wire.Quote(v))
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func (c *sdnqModule) refuse() error {
 func (c *sdnqModule) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err error) {
 	if codec, ok := fp8Codec(info.DType); ok {
 		if c.dtype != map[asm.Float]string{asm.E4M3: "float8_e4m3fn", asm.E5M2: "float8_e5m2"}[codec] {
-			return false, wire.ErrMismatch.With("weights_dtype %s, stored as %s", wire.Quote(c.dtype), info.TypeName())
+			return false, wire.ErrMismatch.Errorf("weights_dtype %s, stored as %s", wire.Quote(c.dtype), info.TypeName())
 		}
 		f.Unit, f.Code = form.SDNQUnits[8], func(p []byte, i int64) float32 { return codec.Value(p[i]) }
 		return true, nil
@@ -161,14 +161,14 @@ func (c *sdnqModule) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err er
 	bits, _ := strconv.ParseInt(text, 10, 64)
 	unit, known := form.SDNQUnits[bits]
 	if !ok || !known {
-		return false, wire.ErrUnsupported.With("SDNQ's weights_dtype %s: sdnq can save the model unquantized", wire.Quote(c.dtype))
+		return false, wire.ErrUnsupported.Errorf("SDNQ's weights_dtype %s: sdnq can save the model unquantized", wire.Quote(c.dtype))
 	}
 	want := tensor.U8
 	if bits == 8 && !unsigned {
 		want = tensor.I8
 	}
 	if info.DType != want {
-		return false, wire.ErrMismatch.With("weights_dtype %s, stored as %s", wire.Quote(c.dtype), info.TypeName())
+		return false, wire.ErrMismatch.Errorf("weights_dtype %s, stored as %s", wire.Quote(c.dtype), info.TypeName())
 	}
 	f.Unit = unit
 	read := form.SDNQCode(bits)
@@ -195,7 +195,7 @@ func (c *sdnqModule) shape(w *Weight, f *form.SDNQ, scales *tensor.Info) error {
 	}
 	have := scales.Shape
 	if len(have) < 2 || len(have) > 3 || have[len(have)-1] != 1 {
-		return wire.ErrUnsupported.With("%s of shape %v: SDNQ's convolutions, and weights stored for integer matrix products (use_quantized_matmul)",
+		return wire.ErrUnsupported.Errorf("%s of shape %v: SDNQ's convolutions, and weights stored for integer matrix products (use_quantized_matmul)",
 			wire.Quote(scales.Name), have)
 	}
 	rows, groups := have[0], int64(1)
@@ -209,7 +209,7 @@ func (c *sdnqModule) shape(w *Weight, f *form.SDNQ, scales *tensor.Info) error {
 	one := len(have) == 2 && scales.Elements() == 1
 	switch {
 	case one && f.Unit.Codes > 1:
-		return wire.ErrUnsupported.With("%s with one scale: the shape of packed codes is not in the file", wire.Quote(scales.Name))
+		return wire.ErrUnsupported.Errorf("%s with one scale: the shape of packed codes is not in the file", wire.Quote(scales.Name))
 	case one && len(info.Shape) == 2:
 		rows, groups = info.Shape[0], 0
 	case rows*groups == 0 || n%(rows*groups) != 0 || f.Unit.Codes == 1 && !shaped(info.Shape, stored):
@@ -244,7 +244,7 @@ func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
 	}
 	if ok {
 		if n < 1 || n&(n-1) != 0 {
-			return wire.ErrMismatch.With("hadamard_group_size %d, which is not a power of two", n)
+			return wire.ErrMismatch.Errorf("hadamard_group_size %d, which is not a power of two", n)
 		}
 		size = n
 	}

@@ -36,7 +36,7 @@ func bindSparse(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	if len(shape) != 2 || shape[0] < 0 || shape[1] <= 0 {
-		return nil, wire.ErrMismatch.With("its companion %s says %v", wire.Quote(stem+".shape"), shape)
+		return nil, wire.ErrMismatch.Errorf("its companion %s says %v", wire.Quote(stem+".shape"), shape)
 	}
 	w.Shape = shape
 	mask, err := s.companion(stem+".bitmask", []int64{shape[0], form.CeilDiv(shape[1], 8)}, tensor.U8)
@@ -67,7 +67,7 @@ func (s *set) sparseScales(w *Weight, f *form.Sparse, stem string) error {
 	name := strings.TrimSuffix(stem, ".weight") + ".weight_scale"
 	scale, ok := s.find(name)
 	if !ok {
-		return wire.ErrMissing.With("its companion %s", wire.Quote(name))
+		return wire.ErrMissing.Errorf("its companion %s", wire.Quote(name))
 	}
 	dense := tensor.Info{Name: w.Name, Shape: w.Shape}
 	g, layout, err := s.scaleGrid(&dense, scale)
@@ -105,19 +105,19 @@ func (s *set) sparseRows(stem string, w *Weight, f *form.Sparse, mask *tensor.In
 	for r := range f.Rows {
 		row := p[r*width : (r+1)*width]
 		if f.Cols%8 != 0 && row[width-1]>>(f.Cols%8) != 0 {
-			return wire.ErrRange.With("%s has bits past the end of row %d", wire.Quote(mask.Name), r)
+			return wire.ErrRange.Errorf("%s has bits past the end of row %d", wire.Quote(mask.Name), r)
 		}
 		if starts != nil && f.Start(starts[8*r:]) != next {
-			return wire.ErrMismatch.With("%s and %s disagree at row %d", wire.Quote(offsets.Name), wire.Quote(mask.Name), r)
+			return wire.ErrMismatch.Errorf("%s and %s disagree at row %d", wire.Quote(offsets.Name), wire.Quote(mask.Name), r)
 		}
 		n := int64(asm.Ones(row))
 		if f.Half && 2*n != f.Cols {
-			return wire.ErrMismatch.With("%s has %d bits in row %d of %d", wire.Quote(mask.Name), n, r, f.Cols)
+			return wire.ErrMismatch.Errorf("%s has %d bits in row %d of %d", wire.Quote(mask.Name), n, r, f.Cols)
 		}
 		next += n
 	}
 	if next != f.Values {
-		return wire.ErrMismatch.With("%s has %d bits for %d values", wire.Quote(mask.Name), next, f.Values)
+		return wire.ErrMismatch.Errorf("%s has %d bits for %d values", wire.Quote(mask.Name), next, f.Values)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 	name := prefix[:dot] + "." + prefix[dot+2:]
 	text, ok := s.texts[name]
 	if !ok {
-		return nil, wire.ErrMissing.With("a description of %s in the metadata", wire.Quote(name))
+		return nil, wire.ErrMissing.Errorf("a description of %s in the metadata", wire.Quote(name))
 	}
 	v, err := config.Parse(s.b, strictjson.Text{Format: "metadata " + wire.Quote(name), Body: text})
 	if err != nil {
@@ -54,7 +54,7 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 	case "Float8Tensor":
 		codec, ok := fp8Codec(info.DType)
 		if !ok {
-			return nil, wire.ErrMismatch.With("Float8Tensor holds %s", info.TypeName())
+			return nil, wire.ErrMismatch.Errorf("Float8Tensor holds %s", info.TypeName())
 		}
 		return w, s.torchaoRows(w, prefix, info.DType, func(cols int64) form.Codes { return form.Float8Row(cols, codec) })
 	case "MXTensor":
@@ -62,7 +62,7 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 	case "NVFP4Tensor":
 		return s.torchaoNVFP4(w, prefix, o.At("_data"))
 	default:
-		return nil, wire.ErrUnsupported.With("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.Text("_type")))
+		return nil, wire.ErrUnsupported.Errorf("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.Text("_type")))
 	}
 }
 
@@ -72,10 +72,10 @@ func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func
 	info := &w.Parts[0]
 	scale, ok := s.find(prefix + "_scale")
 	if !ok {
-		return wire.ErrMissing.With("its companion %s", wire.Quote(prefix+"_scale"))
+		return wire.ErrMissing.Errorf("its companion %s", wire.Quote(prefix+"_scale"))
 	}
 	if info.DType != want {
-		return wire.ErrMismatch.With("%s holds %s", w.Layout, info.TypeName())
+		return wire.ErrMismatch.Errorf("%s holds %s", w.Layout, info.TypeName())
 	}
 	g, _, err := s.scaleGrid(info, scale)
 	if err != nil {

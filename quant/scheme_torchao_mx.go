@@ -25,7 +25,7 @@ func (s *set) torchaoMX(w *Weight, prefix string, o *config.Object) (*Weight, er
 		f.Cols *= 2
 		f.Codes = form.Fp4Row(f.Cols)
 	default:
-		return nil, wire.ErrUnsupported.With("TorchAO's MXTensor of %s, stored as %s: its dequantize() can save the model in full", wire.Quote(kind), info.TypeName())
+		return nil, wire.ErrUnsupported.Errorf("TorchAO's MXTensor of %s, stored as %s: its dequantize() can save the model in full", wire.Quote(kind), info.TypeName())
 	}
 	w.Layout = "MXTensor of " + kind
 	return w, s.torchaoGroups(w, f, prefix, o, form.Numbers[tensor.F8E8M0], tensor.F8E8M0)
@@ -35,7 +35,7 @@ func (s *set) torchaoMX(w *Weight, prefix string, o *config.Object) (*Weight, er
 func (s *set) torchaoNVFP4(w *Weight, prefix string, o *config.Object) (*Weight, error) {
 	info := &w.Parts[0]
 	if info.DType != tensor.U8 {
-		return nil, wire.ErrMismatch.With("NVFP4Tensor holds %s", info.TypeName())
+		return nil, wire.ErrMismatch.Errorf("NVFP4Tensor holds %s", info.TypeName())
 	}
 	f := &form.Scaled{Cols: 2 * info.Shape[1]}
 	f.Codes = form.Fp4Row(f.Cols)
@@ -57,7 +57,7 @@ func (s *set) torchaoGroups(w *Weight, f *form.Scaled, prefix string, o *config.
 	rows := info.Shape[0]
 	group, ok := o.Whole("block_size")
 	if !ok || group < 1 || f.Cols%group != 0 {
-		return wire.ErrMismatch.With("blocks of %d in rows of %d", group, f.Cols)
+		return wire.ErrMismatch.Errorf("blocks of %d in rows of %d", group, f.Cols)
 	}
 	w.Shape = []int64{rows, f.Cols}
 	w.Layout += fmt.Sprintf(", %d-value blocks", group)

@@ -63,12 +63,12 @@ func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
 		}
 		s.infos[at] = i
 		if n, ok := wire.Product(i.Shape); !ok || n > maxElements {
-			return nil, wire.ErrOverflow.With("tensor %s has shape %v", wire.Quote(i.Name), i.Shape)
+			return nil, wire.ErrOverflow.Errorf("tensor %s has shape %v", wire.Quote(i.Name), i.Shape)
 		}
 		if _, added, err := s.names.Add(at); err != nil {
 			return nil, err
 		} else if !added {
-			return nil, wire.ErrDuplicate.With("tensor %s", wire.Quote(i.Name))
+			return nil, wire.ErrDuplicate.Errorf("tensor %s", wire.Quote(i.Name))
 		}
 		at++
 	}
@@ -101,9 +101,9 @@ func asStored(p *tensor.Info) error {
 	g, _ := p.DType.Geometry()
 	switch {
 	case p.Strides != nil:
-		return wire.ErrUnsupported.With("%s is a view with strides: save the model with contiguous tensors", wire.Quote(p.Name))
+		return wire.ErrUnsupported.Errorf("%s is a view with strides: save the model with contiguous tensors", wire.Quote(p.Name))
 	case p.Order == tensor.Big && g.Bytes > 1:
-		return wire.ErrUnsupported.With("%s is big-endian %s: convert it with gguf's convert-endian script", wire.Quote(p.Name), p.TypeName())
+		return wire.ErrUnsupported.Errorf("%s is big-endian %s: convert it with gguf's convert-endian script", wire.Quote(p.Name), p.TypeName())
 	}
 	return nil
 }
@@ -113,13 +113,13 @@ func asStored(p *tensor.Info) error {
 func (s *set) companion(name string, shape []int64, types ...tensor.DType) (*tensor.Info, error) {
 	info, ok := s.find(name)
 	if !ok {
-		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
+		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(name))
 	}
 	if !slices.Contains(types, info.DType) {
-		return nil, wire.ErrUnsupported.With("its companion %s is %s", wire.Quote(name), info.TypeName())
+		return nil, wire.ErrUnsupported.Errorf("its companion %s is %s", wire.Quote(name), info.TypeName())
 	}
 	if !shaped(info.Shape, shape) {
-		return nil, wire.ErrMismatch.With("its companion %s has shape %v, expected %v", wire.Quote(name), info.Shape, shape)
+		return nil, wire.ErrMismatch.Errorf("its companion %s has shape %v, expected %v", wire.Quote(name), info.Shape, shape)
 	}
 	return info, nil
 }
@@ -141,7 +141,7 @@ func (s *set) small(info *tensor.Info) ([]byte, error) { return s.prefix(info, i
 func (s *set) prefix(info *tensor.Info, n int64) ([]byte, error) {
 	size, ok := wire.Int(uint64(n), wire.MaxSize)
 	if !ok {
-		return nil, wire.ErrOverflow.With("%d bytes", n)
+		return nil, wire.ErrOverflow.Errorf("%d bytes", n)
 	}
 	if cap(s.scratch) < size {
 		p, err := limits.Make[byte](s.b, size)

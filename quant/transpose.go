@@ -10,7 +10,7 @@ import (
 func Transpose(w *Weight) (*Weight, error) {
 	n := len(w.Shape)
 	if n != 2 && n != 3 || len(w.Parts) != 1 || form.Numbers[w.Parts[0].DType] == nil || w.Parts[0].Bytes() != w.Stored() {
-		return nil, wire.ErrUnsupported.With("%s is not a matrix of plain numbers; nothing else can be transposed", wire.Quote(w.Name))
+		return nil, wire.ErrUnsupported.Errorf("%s is not a matrix of plain numbers; nothing else can be transposed", wire.Quote(w.Name))
 	}
 	g, _ := w.Parts[0].DType.Geometry()
 	in, out := w.Shape[n-2], w.Shape[n-1]

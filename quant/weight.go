@@ -77,7 +77,7 @@ const tileBytes = 1 << 20
 func Decode(b *limits.Budget, m tensor.Model, w *Weight, dst []byte, to Target) error {
 	if int64(len(dst)) != w.Size(to) {
 		return wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset,
-			wire.ErrUsage.With("%d bytes for a weight of %d", len(dst), w.Size(to)))
+			wire.ErrUsage.Errorf("%d bytes for a weight of %d", len(dst), w.Size(to)))
 	}
 	if err := w.Check(b, m); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (d *reader) open(rows int64) (err error) {
 	}
 	tile, ok := wire.Int(uint64(rows)*uint64(d.w.cols), wire.MaxSize)
 	if !ok {
-		return wire.ErrOverflow.With("rows of %d", d.w.cols)
+		return wire.ErrOverflow.Errorf("rows of %d", d.w.cols)
 	}
 	d.tile, err = limits.Make[float32](d.b, tile)
 	return err
@@ -178,7 +178,7 @@ func (d *reader) room(p int, n int64) error {
 	if int64(cap(d.parts[p])) < n {
 		size, ok := wire.Int(uint64(n), wire.MaxSize)
 		if !ok {
-			return wire.ErrOverflow.With("%d bytes", n)
+			return wire.ErrOverflow.Errorf("%d bytes", n)
 		}
 		buf, err := limits.Make[byte](d.b, size)
 		if err != nil {

@@ -33,7 +33,7 @@ func (s *set) zeroVersion() (version, said string, err error) {
 		case strings.HasPrefix(format, "auto_round"), strings.HasPrefix(format, "autoround"):
 			return "v2", format, nil
 		}
-		return "", "", wire.ErrUnsupported.With("AutoRound's packing format %s", wire.Quote(format))
+		return "", "", wire.ErrUnsupported.Errorf("AutoRound's packing format %s", wire.Quote(format))
 	}
 	format := q.Text("checkpoint_format")
 	if format == "" {
@@ -45,7 +45,7 @@ func (s *set) zeroVersion() (version, said string, err error) {
 	case "gptq_v2":
 		return "v2", format, nil
 	}
-	return "", "", wire.ErrUnsupported.With("checkpoint format %s", wire.Quote(format))
+	return "", "", wire.ErrUnsupported.Errorf("checkpoint format %s", wire.Quote(format))
 }
 
 // oldZeros reports whether zero points are of the first version. Symmetric codes have all
@@ -89,7 +89,7 @@ func (s *set) oldZeros(stem string, bits int64, zeros *tensor.Info) (old bool, a
 	if old {
 		stored = "v2"
 	}
-	return false, nil, wire.ErrUnsupported.With("two readings: %s says %s, which is %s, and every zero point in %s is %s's: %s v1 or v2 decides",
+	return false, nil, wire.ErrUnsupported.Errorf("two readings: %s says %s, which is %s, and every zero point in %s is %s's: %s v1 or v2 decides",
 		s.configName(), wire.Quote(said), version, wire.Quote(zeros.Name), stored, wire.OptionGPTQZeros)
 }
 
@@ -142,7 +142,7 @@ type middleZeros struct {
 
 // notMiddle returns the error for other zero points.
 func notMiddle(file string, zeros *tensor.Info) error {
-	return wire.ErrUnsupported.With("two readings: %s says sym true, but zero points in %s are not the middle of the codes, which symmetric kernels assume: %s v1 or v2 reads the stored ones",
+	return wire.ErrUnsupported.Errorf("two readings: %s says sym true, but zero points in %s are not the middle of the codes, which symmetric kernels assume: %s v1 or v2 reads the stored ones",
 		file, wire.Quote(zeros.Name), wire.OptionGPTQZeros)
 }
 

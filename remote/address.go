@@ -11,7 +11,7 @@ import (
 )
 
 // ErrForbidden is why an address is not fetched from.
-var ErrForbidden error = wire.ErrForbidden.By("")
+var ErrForbidden error = wire.ErrForbidden.WithRule("")
 
 // admit is asked with the resolved address, before the first packet is sent to it.
 func (c *client) admit(_, address string, _ syscall.RawConn) error {

@@ -49,7 +49,7 @@ const (
 )
 
 // ErrChanged is a file that is not what it was when it was first asked for.
-var ErrChanged = wire.ErrMismatch.By("file.changed").With("the file changed while it was read")
+var ErrChanged = wire.ErrMismatch.WithRule("file.changed").Errorf("the file changed while it was read")
 
 // A client fetches for one account.
 type client struct {
@@ -207,7 +207,7 @@ func (c *client) once(by *http.Client, u *url.URL, header http.Header, take func
 		return &retryable{fmt.Errorf("%s: %s", shown(u), resp.Status), retryAfter(resp)}
 	}
 	if resp.StatusCode < 300 && encoded(resp.Header) {
-		return wire.ErrUnsupported.With("%s: an answer with a Content-Encoding, which was not asked for", shown(u))
+		return wire.ErrUnsupported.Errorf("%s: an answer with a Content-Encoding, which was not asked for", shown(u))
 	}
 	return take(resp)
 }

@@ -141,7 +141,7 @@ func (f *file) ask(by *http.Client, off, n int64, take func(resp *http.Response,
 		case http.StatusPreconditionFailed:
 			return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
 		case http.StatusOK:
-			return wire.ErrUnsupported.With("%s: the server has no ranges: fetch the file first", shown(f.url))
+			return wire.ErrUnsupported.Errorf("%s: the server has no ranges: fetch the file first", shown(f.url))
 		default:
 			return fmt.Errorf("%s: %s", shown(f.url), resp.Status)
 		}

@@ -49,13 +49,13 @@ func (t *tree) add(name string, e entry) error {
 		return err
 	}
 	if len(name) > maxName || !fs.ValidPath(name) || name == "." || strings.Count(name, "/") > maxDepth {
-		return wire.ErrForbidden.By("file.path-escape").With("%s is not a name of a file", wire.Quote(name))
+		return wire.ErrForbidden.WithRule("file.path-escape").Errorf("%s is not a name of a file", wire.Quote(name))
 	}
 	if old, twice := t.files[name]; twice && (old.size != e.size || old.url == nil || e.url == nil || *old.url != *e.url) {
-		return wire.ErrDuplicate.With("%s is listed twice", wire.Quote(name)) // as one blob it is one file
+		return wire.ErrDuplicate.Errorf("%s is listed twice", wire.Quote(name)) // as one blob it is one file
 	}
 	if e.size < 0 {
-		return wire.ErrRange.With("%s has a size below nothing", wire.Quote(name))
+		return wire.ErrRange.Errorf("%s has a size below nothing", wire.Quote(name))
 	}
 	t.files[name] = e
 	return nil
@@ -73,7 +73,7 @@ func (t *tree) place() error {
 				break
 			}
 			if _, also := t.files[folder]; also {
-				return wire.ErrMismatch.With("%s is a file and a folder", wire.Quote(folder))
+				return wire.ErrMismatch.Errorf("%s is a file and a folder", wire.Quote(folder))
 			}
 			if err := t.c.b.Items(1); err != nil {
 				return err

@@ -67,7 +67,7 @@ func (m *machine) fill(r, from ref) error {
 			pair = [2]ref{m.g.elem(n.a + 2*i), m.g.elem(n.a + 2*i + 1)}
 		} else if !m.pair(&pair, m.g.elem(n.a+i)) {
 			m.doubt = true // Python accepts a text of two characters as a pair
-			return wire.ErrSyntax.By("pickle.entry").With("an entry that is not a pair")
+			return wire.ErrSyntax.WithRule("pickle.entry").Errorf("an entry that is not a pair")
 		}
 		if err := m.setItems(r, pair[:]); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (m *machine) encode(from, codec ref) error {
 		return err
 	}
 	if !utf8.ValidString(m.g.text(from)) {
-		return wire.ErrText.By("pickle.surrogate").With("a lone surrogate has no UTF-8 encoding")
+		return wire.ErrText.WithRule("pickle.surrogate").Errorf("a lone surrogate has no UTF-8 encoding")
 	}
 	return m.sameBytes(from, 0)
 }
@@ -184,7 +184,7 @@ func (m *machine) latin1(from ref, flags uint8) error {
 	out.Grow(len(s))
 	for _, r := range s {
 		if r > 0xff { // or a lone surrogate, which decodes to U+FFFD
-			return wire.ErrText.By("pickle.latin1").With("a character that Latin-1 does not have")
+			return wire.ErrText.WithRule("pickle.latin1").Errorf("a character that Latin-1 does not have")
 		}
 		out.WriteByte(byte(r))
 	}

@@ -255,7 +255,7 @@ func (m *machine) bounded(r ref, n *node) error {
 		return nil
 	}
 	if most, ok := m.g.int64(m.g.attrs[uint32(r)].extra); ok && int64(n.n) > most {
-		return wire.ErrRange.By("pickle.deque").With("a deque of at most %d elements gets %d", most, n.n)
+		return wire.ErrRange.WithRule("pickle.deque").Errorf("a deque of at most %d elements gets %d", most, n.n)
 	}
 	return nil
 }
@@ -368,5 +368,5 @@ func (m *machine) opAddItems() error {
 
 // misfit handles an instruction that no loader can execute on this value.
 func (m *machine) misfit(target ref, does string) error {
-	return wire.ErrSyntax.By("pickle.misfit").With("a value of kind %v %s", m.g.kind(target), does)
+	return wire.ErrSyntax.WithRule("pickle.misfit").Errorf("a value of kind %v %s", m.g.kind(target), does)
 }

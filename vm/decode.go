@@ -83,7 +83,7 @@ func (m *machine) more(n uint64) error {
 		m.lim = len(m.src)
 	}
 	if left := m.in.end - m.in.base - int64(m.pos); n > uint64(left) {
-		return wire.ErrTruncated.With("%d bytes wanted, %d left", n, left)
+		return wire.ErrTruncated.Errorf("%d bytes wanted, %d left", n, left)
 	}
 	if uint64(len(m.src)-m.pos) < n {
 		if err := m.load(int64(m.pos) + int64(n)); err != nil {

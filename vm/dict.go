@@ -21,7 +21,7 @@ type table struct {
 // setItems sets entries, given as key, value, key, value.
 func (m *machine) setItems(r ref, items []ref) error {
 	if len(items)%2 != 0 {
-		return wire.ErrSyntax.By("pickle.entry").With("a key without a value")
+		return wire.ErrSyntax.WithRule("pickle.entry").Errorf("a key without a value")
 	}
 	if err := m.changes(r, items); err != nil {
 		return err

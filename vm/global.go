@@ -79,7 +79,7 @@ func (m *machine) opStackGlobal() error {
 // texts in a loader.
 func (m *machine) notNamed(module, name ref) error {
 	if !m.computed(module) && !m.computed(name) {
-		return wire.ErrSyntax.By("pickle.global-kind").With("module and name are of kinds %v and %v, not str", m.g.kind(module), m.g.kind(name))
+		return wire.ErrSyntax.WithRule("pickle.global-kind").Errorf("module and name are of kinds %v and %v, not str", m.g.kind(module), m.g.kind(name))
 	}
 	r, err := m.named("\n", computedModule, computedName)
 	if err != nil {
@@ -126,7 +126,7 @@ func (m *machine) opExt4() error {
 // extension names a global by a number of the loader's registry.
 func (m *machine) extension(code uint32) error {
 	if code == 0 || code > 1<<31-1 {
-		return wire.ErrRange.By("pickle.extension").With("extension code %d", int32(code))
+		return wire.ErrRange.WithRule("pickle.extension").Errorf("extension code %d", int32(code))
 	}
 	r, ok := m.exts[code]
 	if !ok {
@@ -149,7 +149,7 @@ func (m *machine) extension(code uint32) error {
 const extensionName = "extension "
 
 func tooLong(module, name string) error {
-	return wire.ErrUnsupported.By("pickle.global-long").With("a global with names of %d and %d bytes, more than %d", len(module), len(name), maxName)
+	return wire.ErrUnsupported.WithRule("pickle.global-long").Errorf("a global with names of %d and %d bytes, more than %d", len(module), len(name), maxName)
 }
 
 // named returns the global with a key, or makes and judges it.
@@ -185,7 +185,7 @@ func (m *machine) newGlobal(key, module, name string) (ref, error) {
 		return 0, &limits.Error{Axis: limits.Items, Want: 1, Left: 0}
 	}
 	if !utf8.ValidString(module) || !utf8.ValidString(name) {
-		return 0, wire.ErrText.By("pickle.global-text").With("the name of a global is not UTF-8")
+		return 0, wire.ErrText.WithRule("pickle.global-text").Errorf("the name of a global is not UTF-8")
 	}
 	if err := m.work.Hold(globalCost + 2*int64(len(key))); err != nil {
 		return 0, err

@@ -59,7 +59,7 @@ func (r *Report) differs(other *Report) {
 	}
 	err := other.Err
 	if c := wire.ClassOf(err); err == nil {
-		err = &wire.Error{Format: Format, Off: r.Graph.base, Err: wire.ErrUnsupported.By("pickle.joblib-two-ways").With("joblib and a plain unpickler read these arrays differently, both to the end")}
+		err = &wire.Error{Format: Format, Off: r.Graph.base, Err: wire.ErrUnsupported.WithRule("pickle.joblib-two-ways").Errorf("joblib and a plain unpickler read these arrays differently, both to the end")}
 	} else if c != wire.Limit && c != wire.Internal {
 		return
 	}
@@ -125,7 +125,7 @@ func (m *machine) array(state ref) error {
 		return err
 	}
 	if !ok {
-		return wire.ErrUnsupported.By("pickle.joblib-array").With("an array of joblib that is not described as joblib does")
+		return wire.ErrUnsupported.WithRule("pickle.joblib-array").Errorf("an array of joblib that is not described as joblib does")
 	}
 	size, err := m.arraySize(s)
 	if err != nil {
@@ -138,7 +138,7 @@ func (m *machine) array(state ref) error {
 	}
 	// Loaders buffer a whole frame while they read the arrays after it.
 	if m.frame > m.pos {
-		return wire.ErrSyntax.By("pickle.joblib-frame").With("an array of joblib begins inside a frame")
+		return wire.ErrSyntax.WithRule("pickle.joblib-frame").Errorf("an array of joblib begins inside a frame")
 	}
 	m.frame = 0
 	m.limit()
@@ -159,16 +159,16 @@ func (m *machine) array(state ref) error {
 func (m *machine) arraySize(s arrayState) (uint64, error) {
 	size, ok := m.itemSize(s.dtype)
 	if !ok {
-		return 0, wire.ErrUnsupported.By("pickle.joblib-array").With("an array of joblib whose type has no known size")
+		return 0, wire.ErrUnsupported.WithRule("pickle.joblib-array").Errorf("an array of joblib whose type has no known size")
 	}
 	shape := m.g.node(s.shape)
 	for i := range shape.n {
 		n, _ := m.g.int64(m.g.elem(shape.a + i))
 		if n < 0 {
-			return 0, wire.ErrRange.By("pickle.joblib-shape").With("an array with a dimension of %d", n)
+			return 0, wire.ErrRange.WithRule("pickle.joblib-shape").Errorf("an array with a dimension of %d", n)
 		}
 		if size, ok = wire.Mul(size, uint64(n)); !ok {
-			return 0, wire.ErrOverflow.By("pickle.joblib-overflow").With("an array of more than 2^63-1 bytes")
+			return 0, wire.ErrOverflow.WithRule("pickle.joblib-overflow").Errorf("an array of more than 2^63-1 bytes")
 		}
 	}
 	return size, nil

@@ -335,7 +335,7 @@ func (m *machine) keyed(r ref) error {
 	n := m.g.node(r)
 	switch {
 	case n.flags&flagNoHash != 0:
-		return wire.ErrSyntax.By("pickle.key").With("a value of kind %v is not a key", n.kind)
+		return wire.ErrSyntax.WithRule("pickle.key").Errorf("a value of kind %v is not a key", n.kind)
 	case n.kind == KindText:
 		return nil
 	case n.kind == KindTuple:

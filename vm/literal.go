@@ -58,7 +58,7 @@ func (m *machine) opLong4() error {
 		return err
 	}
 	if int32(n) < 0 {
-		return wire.ErrRange.By("pickle.number-size").With("an integer of %d bytes", int32(n))
+		return wire.ErrRange.WithRule("pickle.number-size").Errorf("an integer of %d bytes", int32(n))
 	}
 	return m.long(uint64(n))
 }
@@ -146,10 +146,10 @@ const bigCost = 256
 func (m *machine) decimal(s string) error {
 	digits := strings.TrimPrefix(s, "-")
 	if !isDecimal(digits) || s == "-0" {
-		return wire.ErrSyntax.By("pickle.number").With("%s is not a decimal integer", wire.Quote(s))
+		return wire.ErrSyntax.WithRule("pickle.number").Errorf("%s is not a decimal integer", wire.Quote(s))
 	}
 	if len(digits) > maxDigits {
-		return wire.ErrRange.By("pickle.number-size").With("an integer of %d digits", len(digits))
+		return wire.ErrRange.WithRule("pickle.number-size").Errorf("an integer of %d digits", len(digits))
 	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return m.pushInt(n)
@@ -184,11 +184,11 @@ func (m *machine) index() (uint32, error) {
 	}
 	s := m.src[off:end]
 	if !isDecimal(s) {
-		return 0, wire.ErrSyntax.By("pickle.memo-index").With("%s is not an index", wire.Quote(s))
+		return 0, wire.ErrSyntax.WithRule("pickle.memo-index").Errorf("%s is not an index", wire.Quote(s))
 	}
 	n, err := strconv.ParseUint(s, 10, 32)
 	if err != nil {
-		return 0, wire.ErrRange.By("pickle.memo-range").With("memo index %s", wire.Quote(s))
+		return 0, wire.ErrRange.WithRule("pickle.memo-range").Errorf("memo index %s", wire.Quote(s))
 	}
 	return uint32(n), nil
 }
@@ -202,11 +202,11 @@ func (m *machine) opFloat() error {
 	}
 	s := m.src[off:end]
 	if !isFloat(s) {
-		return wire.ErrSyntax.By("pickle.number").With("%s is not a number", wire.Quote(s))
+		return wire.ErrSyntax.WithRule("pickle.number").Errorf("%s is not a number", wire.Quote(s))
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil { // CPython's unpicklers disagree about 1e999
-		return wire.ErrRange.By("pickle.number-size").With("%s", wire.Quote(s))
+		return wire.ErrRange.WithRule("pickle.number-size").Errorf("%s", wire.Quote(s))
 	}
 	return m.pushFloat(v)
 }

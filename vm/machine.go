@@ -118,7 +118,7 @@ func (m *machine) step() error {
 	m.code = code
 	cur := &m.codes[code]
 	if cur.exec == nil {
-		return wire.ErrSyntax.By("pickle.opcode-unknown").With("%#02x is not an opcode", code)
+		return wire.ErrSyntax.WithRule("pickle.opcode-unknown").Errorf("%#02x is not an opcode", code)
 	}
 	if len(m.stack) == cap(m.stack) {
 		if err := m.widen(1); err != nil {
@@ -144,7 +144,7 @@ func (m *machine) next() error {
 		return nil
 	}
 	if m.in.base+int64(m.pos) == m.in.end {
-		return wire.ErrTruncated.With("the pickle has no STOP")
+		return wire.ErrTruncated.Errorf("the pickle has no STOP")
 	}
 	return m.load(int64(m.pos) + 1)
 }
@@ -231,7 +231,7 @@ func (m *machine) strict(cause *wire.Cause, text string, what ref) error {
 	if what != refAbsent {
 		text = fmt.Sprintf(text, m.g.show(what))
 	}
-	err := cause.With("%s", text)
+	err := cause.Errorf("%s", text)
 	if !m.scan {
 		return err
 	}
@@ -311,9 +311,9 @@ func (m *machine) have(n int) error {
 
 func (m *machine) lacks() error {
 	if len(m.marks) > 0 {
-		return wire.ErrSyntax.By("pickle.stack").With("a MARK in place of a value")
+		return wire.ErrSyntax.WithRule("pickle.stack").Errorf("a MARK in place of a value")
 	}
-	return wire.ErrSyntax.By("pickle.stack").With("the stack is empty")
+	return wire.ErrSyntax.WithRule("pickle.stack").Errorf("the stack is empty")
 }
 
 // pop pops a value; the caller has checked have.
@@ -338,4 +338,4 @@ func (m *machine) popMark() ([]ref, error) {
 	return items, nil
 }
 
-func errNoMark() error { return wire.ErrSyntax.By("pickle.stack").With("no MARK is open") }
+func errNoMark() error { return wire.ErrSyntax.WithRule("pickle.stack").Errorf("no MARK is open") }

@@ -110,7 +110,7 @@ func (m *machine) get(i uint32) error {
 		r = m.memo.get(i)
 	}
 	if r == refAbsent {
-		return wire.ErrMissing.By("pickle.memo-missing").With("the memo has no entry %d", i)
+		return wire.ErrMissing.WithRule("pickle.memo-missing").Errorf("the memo has no entry %d", i)
 	}
 	return m.replay(r)
 }

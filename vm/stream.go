@@ -44,7 +44,7 @@ func (m *machine) opFrame() error {
 		}
 	}
 	if left := uint64(m.in.end - m.in.base - int64(m.pos)); n > left {
-		return wire.ErrTruncated.With("a frame of %d bytes, %d left", n, left)
+		return wire.ErrTruncated.Errorf("a frame of %d bytes, %d left", n, left)
 	}
 	m.frame = m.pos + int(n)
 	m.limit()
@@ -97,7 +97,7 @@ func (m *machine) opDup() error {
 
 // opBuffer asks for a buffer outside the pickle, which a file does not have.
 func (m *machine) opBuffer() error {
-	return wire.ErrUnsupported.By("pickle.buffers").With("%s: the pickle needs out-of-band buffers", m.name())
+	return wire.ErrUnsupported.WithRule("pickle.buffers").Errorf("%s: the pickle needs out-of-band buffers", m.name())
 }
 
 // opPersID passes a line to the loader. Writers of model files use BINPERSID.

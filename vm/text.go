@@ -70,7 +70,7 @@ func (m *machine) unicode(n uint64) error {
 		return err
 	}
 	if s := m.src[off:m.pos]; !utf8.ValidString(s) && !validWithSurrogates(s) {
-		return wire.ErrText.By("pickle.utf8").With("a str is not UTF-8")
+		return wire.ErrText.WithRule("pickle.utf8").Errorf("a str is not UTF-8")
 	}
 	return m.pushData(KindText, 0, off, int(n))
 }
@@ -145,7 +145,7 @@ func (m *machine) opBinString() error {
 		return err
 	}
 	if int32(n) < 0 {
-		return wire.ErrRange.By("pickle.string-size").With("a string of %d bytes", int32(n))
+		return wire.ErrRange.WithRule("pickle.string-size").Errorf("a string of %d bytes", int32(n))
 	}
 	return m.binString(uint64(n))
 }
@@ -177,7 +177,7 @@ func (m *machine) opString() error {
 	}
 	s := m.src[off:end]
 	if len(s) < 2 || s[0] != s[len(s)-1] || s[0] != '"' && s[0] != '\'' {
-		return wire.ErrSyntax.By("pickle.string").With("a str without quotes")
+		return wire.ErrSyntax.WithRule("pickle.string").Errorf("a str without quotes")
 	}
 	s = s[1 : len(s)-1]
 	if strings.IndexByte(s, '\\') < 0 {
@@ -208,7 +208,7 @@ func (m *machine) unescape(s string) (string, error) {
 		}
 		c, n := escape(s[i+1:])
 		if n == 0 {
-			return "", wire.ErrText.By("pickle.escape").With("the escape %s", wire.Quote(s[i:min(len(s), i+4)]))
+			return "", wire.ErrText.WithRule("pickle.escape").Errorf("the escape %s", wire.Quote(s[i:min(len(s), i+4)]))
 		}
 		out.WriteByte(c)
 		i += 1 + n
@@ -319,7 +319,7 @@ func (m *machine) rawUnicode(s string) (string, error) {
 		out.WriteString(s[:run-1])
 		r, ok := hexadecimal(rest[1:], digits)
 		if !ok || r > utf8.MaxRune {
-			return "", wire.ErrText.By("pickle.escape").With("the escape %s", wire.Quote(s[run-1:min(len(s), run+9)]))
+			return "", wire.ErrText.WithRule("pickle.escape").Errorf("the escape %s", wire.Quote(s[run-1:min(len(s), run+9)]))
 		}
 		writeRune(&out, rune(r))
 		s = rest[1+digits:]

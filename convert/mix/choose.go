@@ -178,7 +178,7 @@ func (s *state) place(t *Tensor, role role, to tensor.DType) (*place, error) {
 		p.n = s.values
 	case s.m.Experts > 1 && !s.x.low && (role == ffnDown || role == ffnGate || role == ffnUp):
 		if p.i = layerOf(t.Name); p.i < 0 || p.i >= p.n {
-			return nil, wire.ErrUnsupported.With("it is in no layer from 0 to %d, on which the mix of a mixture of experts depends", p.n-1)
+			return nil, wire.ErrUnsupported.Errorf("it is in no layer from 0 to %d, on which the mix of a mixture of experts depends", p.n-1)
 		}
 	}
 	return p, nil
@@ -231,7 +231,7 @@ func fallback(t *Tensor, to tensor.DType) (tensor.DType, error) {
 	small, ok := fallbacks[to]
 	switch {
 	case !ok && blockOf(to) > 32:
-		return to, wire.ErrUnsupported.With("rows of %d are not a whole number of blocks of %v, which has no smaller type to fall back to", t.columns(), to)
+		return to, wire.ErrUnsupported.Errorf("rows of %d are not a whole number of blocks of %v, which has no smaller type to fall back to", t.columns(), to)
 	case ok && t.fits(small):
 		return small, nil
 	}

@@ -21,7 +21,7 @@ const payloadType = "application/vnd.in-toto+json"
 const MaxBytes = 64 << 20
 
 // ErrSignature means that the envelope is not signed with the key.
-var ErrSignature = wire.ErrForbidden.With("the signature is not that of this key")
+var ErrSignature = wire.ErrForbidden.Errorf("the signature is not that of this key")
 
 // An envelope is a DSSE envelope; https://github.com/secure-systems-lab/dsse has the
 // protocol.
@@ -61,7 +61,7 @@ func Sign(statement []byte, key crypto.Signer) ([]byte, error) {
 // in which Model Signing keeps its envelope.
 func Open(text []byte, key crypto.PublicKey) ([]byte, error) {
 	if len(text) > MaxBytes {
-		return nil, wire.ErrUnsupported.With("an envelope of %d bytes", len(text))
+		return nil, wire.ErrUnsupported.Errorf("an envelope of %d bytes", len(text))
 	}
 	var outer struct {
 		envelope
@@ -71,17 +71,17 @@ func Open(text []byte, key crypto.PublicKey) ([]byte, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&outer); err != nil {
-		return nil, wire.ErrSyntax.With("no envelope: %s", wire.Text(err.Error(), 256))
+		return nil, wire.ErrSyntax.Errorf("no envelope: %s", wire.Text(err.Error(), 256))
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, wire.ErrTrailing.With("after the envelope")
+		return nil, wire.ErrTrailing.Errorf("after the envelope")
 	}
 	e := outer.envelope
 	if outer.Inner != nil {
 		e = *outer.Inner
 	}
 	if e.PayloadType != payloadType || len(e.Signatures) == 0 {
-		return nil, wire.ErrUnsupported.With("an envelope of %s with %d signatures: this reads %s", wire.Quote(e.PayloadType), len(e.Signatures), payloadType)
+		return nil, wire.ErrUnsupported.Errorf("an envelope of %s with %d signatures: this reads %s", wire.Quote(e.PayloadType), len(e.Signatures), payloadType)
 	}
 	message := pae(e.PayloadType, e.Payload)
 	for _, s := range e.Signatures {

@@ -57,7 +57,7 @@ func PublicKey(text []byte) (crypto.PublicKey, error) {
 }
 
 func keyError(format string, args ...any) error {
-	return wire.ErrUsage.With("no key that is taken: "+format, args...)
+	return wire.ErrUsage.Errorf("no key that is taken: "+format, args...)
 }
 
 // hashOf returns the hash to use with a key, 0 for Ed25519.

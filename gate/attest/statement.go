@@ -110,11 +110,11 @@ type verifier struct {
 func (r Result) Statement() ([]byte, error) {
 	for _, f := range r.Files {
 		if !utf8.ValidString(f.Name) {
-			return nil, wire.ErrUnsupported.With("the name %s is not UTF-8", wire.Quote(f.Name))
+			return nil, wire.ErrUnsupported.Errorf("the name %s is not UTF-8", wire.Quote(f.Name))
 		}
 	}
 	if len(r.Files) == 0 {
-		return nil, wire.ErrUnsupported.With("no file to say anything of")
+		return nil, wire.ErrUnsupported.Errorf("no file to say anything of")
 	}
 	p := predicate{
 		Verifier: verifier{ID: verifierID, Policies: []subject{{"policy", map[string]string{"sha256": r.Policy}}}},
@@ -152,10 +152,10 @@ type Claim struct {
 func Parse(text []byte) (*Claim, error) {
 	var s statement
 	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, wire.ErrSyntax.With("no statement: %s", wire.Text(err.Error(), 256))
+		return nil, wire.ErrSyntax.Errorf("no statement: %s", wire.Text(err.Error(), 256))
 	}
 	if s.Type != statementType || len(s.Subject) != 1 {
-		return nil, wire.ErrUnsupported.With("a statement of type %s with %d subjects: this reads %s with one", wire.Quote(s.Type), len(s.Subject), statementType)
+		return nil, wire.ErrUnsupported.Errorf("a statement of type %s with %d subjects: this reads %s with one", wire.Quote(s.Type), len(s.Subject), statementType)
 	}
 	c := &Claim{Name: s.Subject[0].Name}
 	var err error
@@ -168,13 +168,13 @@ func Parse(text []byte) (*Claim, error) {
 	case signatureType:
 		return c, c.signature(s.Predicate)
 	}
-	return nil, wire.ErrUnsupported.With("a statement about %s: this reads %s and %s", wire.Quote(s.PredicateType), resultType, signatureType)
+	return nil, wire.ErrUnsupported.Errorf("a statement about %s: this reads %s and %s", wire.Quote(s.PredicateType), resultType, signatureType)
 }
 
 func parseSum(text string) (digest.Sum, error) {
 	sum, ok := digest.ParseSum(text)
 	if !ok {
-		return sum, wire.ErrSyntax.With("%s is not an SHA-256", wire.Quote(text))
+		return sum, wire.ErrSyntax.Errorf("%s is not an SHA-256", wire.Quote(text))
 	}
 	return sum, nil
 }
@@ -182,16 +182,16 @@ func parseSum(text string) (digest.Sum, error) {
 func (c *Claim) result(text []byte) error {
 	var p predicate
 	if err := json.Unmarshal(text, &p); err != nil {
-		return wire.ErrSyntax.With("no verification result: %s", wire.Text(err.Error(), 256))
+		return wire.ErrSyntax.Errorf("no verification result: %s", wire.Text(err.Error(), 256))
 	}
 	if p.Verifier.ID != verifierID {
-		return wire.ErrUnsupported.With("the result of another verifier, %s", wire.Quote(p.Verifier.ID))
+		return wire.ErrUnsupported.Errorf("the result of another verifier, %s", wire.Quote(p.Verifier.ID))
 	}
 	if !slices.Contains(p.Properties, Accepted) {
-		return wire.ErrUnsupported.With("a result that does not say %s", Accepted)
+		return wire.ErrUnsupported.Errorf("a result that does not say %s", Accepted)
 	}
 	if _, err := time.Parse(time.RFC3339, p.Time); err != nil {
-		return wire.ErrSyntax.With("%s is not a time", wire.Quote(p.Time))
+		return wire.ErrSyntax.Errorf("%s is not a time", wire.Quote(p.Time))
 	}
 	var err error
 	if c.named, err = parseSum(p.Named["sha256"]); err != nil {
@@ -219,23 +219,23 @@ func (c *Claim) signature(text []byte) error {
 		} `json:"resources"`
 	}
 	if err := json.Unmarshal(text, &p); err != nil {
-		return wire.ErrSyntax.With("no signature of a model: %s", wire.Text(err.Error(), 256))
+		return wire.ErrSyntax.Errorf("no signature of a model: %s", wire.Text(err.Error(), 256))
 	}
 	if s := &p.Serialization; s.Method != "files" || s.Hash != "sha256" {
-		return wire.ErrUnsupported.With("a signature over %s by %s: this reads files by sha256", wire.Quote(s.Method), wire.Quote(s.Hash))
+		return wire.ErrUnsupported.Errorf("a signature over %s by %s: this reads files by sha256", wire.Quote(s.Method), wire.Quote(s.Hash))
 	}
 	c.Links, c.Ignores, c.Files = p.Serialization.Links, p.Serialization.Ignores, []File{}
 	seen := map[string]bool{}
 	for _, r := range p.Resources {
 		sum, err := parseSum(r.Digest)
 		if err != nil || r.Algorithm != "sha256" || seen[r.Name] {
-			return wire.ErrSyntax.With("the file %s has no one SHA-256", wire.Quote(r.Name))
+			return wire.ErrSyntax.Errorf("the file %s has no one SHA-256", wire.Quote(r.Name))
 		}
 		seen[r.Name] = true
 		c.Files = append(c.Files, File{r.Name, sum})
 	}
 	if c.Root != rootInOrder(c.Files) {
-		return wire.ErrMismatch.With("the files that are listed have another digest than the subject")
+		return wire.ErrMismatch.Errorf("the files that are listed have another digest than the subject")
 	}
 	return nil
 }

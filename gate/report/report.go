@@ -73,7 +73,7 @@ func New(name string, w io.Writer, version string) (*Writer, error) {
 			return out, nil
 		}
 	}
-	return nil, wire.ErrUsage.With("%s is not one of %s", wire.Quote(name), strings.Join(Formats(), ", "))
+	return nil, wire.ErrUsage.Errorf("%s is not one of %s", wire.Quote(name), strings.Join(Formats(), ", "))
 }
 
 // Add writes the verdict about the file at path.

@@ -98,7 +98,7 @@ func objectAt(root *Object, file string, path []string) (*Object, error) {
 	v := root.At(path[:last]...).Get(path[last])
 	o, ok := v.(*Object)
 	if v != nil && !ok {
-		return nil, wire.At("quant", file, wire.NoOffset, wire.ErrSyntax.With("%s is not an object", wire.Quote(strings.Join(path, "."))))
+		return nil, wire.At("quant", file, wire.NoOffset, wire.ErrSyntax.Errorf("%s is not an object", wire.Quote(strings.Join(path, "."))))
 	}
 	return o, nil
 }
@@ -126,7 +126,7 @@ func readObject(b *limits.Budget, files fs.FS, name string) (*Object, error) {
 	}
 	o, ok := v.(*Object)
 	if !ok {
-		return nil, wire.At("quant", name, 0, wire.ErrSyntax.With("not a JSON object"))
+		return nil, wire.At("quant", name, 0, wire.ErrSyntax.Errorf("not a JSON object"))
 	}
 	return o, nil
 }
@@ -180,7 +180,7 @@ func (c *Config) agree(file string, o *Object, zeros string) error {
 			a, b = First(a, "gptq"), First(b, "gptq")
 		}
 		if scalar(a) && scalar(b) && a != b {
-			return wire.ErrMismatch.With("%s says %s %v, and %s says %v", c.File, key, Quoted(a), file, Quoted(b))
+			return wire.ErrMismatch.Errorf("%s says %s %v, and %s says %v", c.File, key, Quoted(a), file, Quoted(b))
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func checkKinds(b *limits.Budget, file string, o *Object) error {
 			return err
 		}
 		if is := kinds[name]; is != nil && v != nil && !is(v) {
-			return wire.At("quant", file, wire.NoOffset, wire.ErrMismatch.With("%s of a kind that libraries do not write", wire.Quote(name)))
+			return wire.At("quant", file, wire.NoOffset, wire.ErrMismatch.Errorf("%s of a kind that libraries do not write", wire.Quote(name)))
 		}
 		if free[name] {
 			continue
@@ -77,7 +77,7 @@ func checkBelow(b *limits.Budget, file string, v any) error {
 func Flag(name string, v any) (bool, error) {
 	flag, ok := v.(bool)
 	if !ok && v != nil {
-		return false, wire.ErrMismatch.With("%s is neither true nor false", wire.Quote(name))
+		return false, wire.ErrMismatch.Errorf("%s is neither true nor false", wire.Quote(name))
 	}
 	return flag, nil
 }

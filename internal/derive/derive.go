@@ -77,7 +77,7 @@ func New(b *limits.Budget, base tensor.Model, tensors []Tensor, others ...tensor
 		if _, added, err := m.names.Add(i); err != nil {
 			return nil, err
 		} else if !added {
-			return nil, wire.ErrDuplicate.With("two tensors are to be named %s", wire.Quote(tensors[i].Name))
+			return nil, wire.ErrDuplicate.Errorf("two tensors are to be named %s", wire.Quote(tensors[i].Name))
 		}
 	}
 	return m, nil
@@ -103,7 +103,7 @@ func (m *Model) Tensors() iter.Seq[tensor.Info] {
 func (m *Model) find(name string) (*Tensor, error) {
 	i, ok := m.names.Find(name)
 	if !ok {
-		return nil, wire.ErrInternal.With("no tensor %s", wire.Quote(name))
+		return nil, wire.ErrInternal.Errorf("no tensor %s", wire.Quote(name))
 	}
 	return &m.tensors[i], nil
 }

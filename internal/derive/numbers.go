@@ -33,11 +33,11 @@ type Numbers struct {
 func NewNumbers(m tensor.Model, i tensor.Info) (*Numbers, error) {
 	kind, ok := kinds[i.DType]
 	if !ok {
-		return nil, wire.ErrUnsupported.With("its type is %s: F32, F16 and BF16 are computed with, anything else is to be decoded or cast first", wire.Quote(i.TypeName()))
+		return nil, wire.ErrUnsupported.Errorf("its type is %s: F32, F16 and BF16 are computed with, anything else is to be decoded or cast first", wire.Quote(i.TypeName()))
 	}
 	r, ok := m.At(i)
 	if !ok {
-		return nil, wire.ErrUnsupported.With("it lies in an archive that is compressed, or is too large a view: write the model as safetensors first")
+		return nil, wire.ErrUnsupported.Errorf("it lies in an archive that is compressed, or is too large a view: write the model as safetensors first")
 	}
 	return &Numbers{r, kind, int64(kind.Size())}, nil
 }

@@ -89,7 +89,7 @@ type strided struct {
 func newStrided(b *limits.Budget, m tensor.Model, i tensor.Info) (Source, error) {
 	g, ok := i.DType.Geometry()
 	if !ok || g.Elems != 1 {
-		return nil, wire.ErrUnsupported.With("%s with strides", wire.Quote(i.TypeName()))
+		return nil, wire.ErrUnsupported.Errorf("%s with strides", wire.Quote(i.TypeName()))
 	}
 	n, ok := wire.Int(uint64(i.Span.Len), wire.MaxSize)
 	if !ok {

@@ -36,14 +36,14 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 	}
 	arch, _ := s.keys["general.architecture"].(string)
 	if s.row = s.rowOf(arch); s.row == nil {
-		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("no model type of transformers is known for the architecture %s", wire.Quote(arch)))
+		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.Errorf("no model type of transformers is known for the architecture %s", wire.Quote(arch)))
 	}
 	if s.row.back == nil {
 		why := "llama.cpp has not " + s.row.lost
 		if s.row.lost == notLedBack {
 			why = notLedBack
 		}
-		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("%s of transformers cannot be restored: %s", s.row.names[0], why))
+		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.Errorf("%s of transformers cannot be restored: %s", s.row.names[0], why))
 	}
 	s.put("torch_dtype", `"`+dtype+`"`)
 	files := &memory{}
@@ -57,7 +57,7 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 		return nil, err
 	}
 	if p.Moved && p.decoded {
-		return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrUnsupported.With("some stacks of experts are MXFP4 and others are not: transformers has all or none"))
+		return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrUnsupported.Errorf("some stacks of experts are MXFP4 and others are not: transformers has all or none"))
 	}
 	if err := p.complete(names); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (s *settings) read(text []byte) (*config, error) {
 		c.further = c.int("mtp_num_hidden_layers")
 	}
 	if err == nil && c.row != s.made() {
-		err = wire.ErrInternal.With("another row")
+		err = wire.ErrInternal.Errorf("another row")
 	}
 	return c, wire.At("gguf", "", wire.NoOffset, err)
 }
@@ -150,11 +150,11 @@ func (s *settings) read(text []byte) (*config, error) {
 func (p *planner) llama3Of(s *settings, i *tensor.Info) error {
 	dim := p.c.headDim()
 	if i.DType != tensor.F32 || i.Elements() != dim/2 || dim%2 != 0 {
-		return wire.ErrUnsupported.With("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, dim)
+		return wire.ErrUnsupported.Errorf("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, dim)
 	}
 	r, direct := p.m.At(*i)
 	if !direct {
-		return wire.ErrUnsupported.With("it cannot be read at an offset")
+		return wire.ErrUnsupported.Errorf("it cannot be read at an offset")
 	}
 	have, err := limits.Make[byte](p.b, int(2*dim))
 	if err != nil {
@@ -170,7 +170,7 @@ func (p *planner) llama3Of(s *settings, i *tensor.Info) error {
 	}
 	last := math.Float32frombits(uint32(have[len(have)-4]) | uint32(have[len(have)-3])<<8 | uint32(have[len(have)-2])<<16 | uint32(have[len(have)-1])<<24)
 	if !(last >= 1 && last <= 1024) {
-		return wire.ErrUnsupported.With("its last number is %v", last)
+		return wire.ErrUnsupported.Errorf("its last number is %v", last)
 	}
 	// Of the published models Llama 3.1 to 3.3 and what is made of them have 8192.
 	for _, old := range []string{"8192", "4096", "2048", "16384", "32768", "65536", "131072", "1024", "512", "256", "128", "64"} {
@@ -189,7 +189,7 @@ func (p *planner) llama3Of(s *settings, i *tensor.Info) error {
 			return s.err
 		}
 	}
-	return wire.ErrUnsupported.With("its numbers belong to no published scaling of Llama 3")
+	return wire.ErrUnsupported.Errorf("its numbers belong to no published scaling of Llama 3")
 }
 
 // parsed reads a text of our own.
@@ -286,15 +286,15 @@ func (p *planner) source(i *tensor.Info) error {
 	at, ok := p.place(i.Name)
 	switch {
 	case !ok, at.outer && !at.there(p.c):
-		return wire.ErrUnsupported.With("%s of transformers has no tensor for it", p.c.row.names[0])
+		return wire.ErrUnsupported.Errorf("%s of transformers has no tensor for it", p.c.row.names[0])
 	case !at.outer && at.layer >= p.c.layers():
-		return wire.ErrMismatch.With("the keys state only %d layers", p.c.layers())
+		return wire.ErrMismatch.Errorf("the keys state only %d layers", p.c.layers())
 	case i.DType == tensor.Unknown:
-		return wire.ErrUnsupported.With("it is %s", i.TypeName())
+		return wire.ErrUnsupported.Errorf("it is %s", i.TypeName())
 	case !at.there(p.c):
-		return wire.ErrMismatch.With("by the keys, layer %d does not have it", at.layer)
+		return wire.ErrMismatch.Errorf("by the keys, layer %d does not have it", at.layer)
 	case at.name.how == decay && i.DType != tensor.F32:
-		return wire.ErrUnsupported.With("a decay of the type %s", i.TypeName())
+		return wire.ErrUnsupported.Errorf("a decay of the type %s", i.TypeName())
 	case len(at.name.views) > 0:
 		return p.unsplit(i, &at)
 	}
@@ -306,7 +306,7 @@ func (p *planner) source(i *tensor.Info) error {
 	switch {
 	case at.name.how == stack:
 		if at.bias {
-			return wire.ErrUnsupported.With("a bias of experts")
+			return wire.ErrUnsupported.Errorf("a bias of experts")
 		}
 		want = append([]int64{p.c.experts()}, shape...)
 	case at.name.how == transpose && !at.bias:
@@ -356,14 +356,14 @@ func (p *planner) whole(i *tensor.Info, at *place, shape []int64) error {
 	case permuteQ, permuteK:
 		part.Head, part.Back = p.c.headDim(), true
 		if part.Head%2 != 0 {
-			return wire.ErrUnsupported.With("heads of %d numbers", part.Head)
+			return wire.ErrUnsupported.Errorf("heads of %d numbers", part.Head)
 		}
 	case addOne:
 		if at.bias {
 			break
 		}
 		if i.DType != tensor.F32 {
-			return wire.ErrUnsupported.With("a norm of the type %s", i.TypeName())
+			return wire.ErrUnsupported.Errorf("a norm of the type %s", i.TypeName())
 		}
 		t.Add = -1
 	case transpose:
@@ -371,7 +371,7 @@ func (p *planner) whole(i *tensor.Info, at *place, shape []int64) error {
 			break
 		}
 		if g.Elems != 1 || i.Strides != nil {
-			return wire.ErrUnsupported.With("it must be transposed, but is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
+			return wire.ErrUnsupported.Errorf("it must be transposed, but is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
 		}
 		part.Info.Shape, part.Info.Strides = shape, []int64{1, shape[0]}
 	}

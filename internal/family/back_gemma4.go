@@ -144,7 +144,7 @@ func (s *settings) gemma4Turns(full, own int64) {
 	}
 	i := s.tensors["rope_freqs.weight"]
 	if i == nil {
-		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.With("there is no tensor %s", wire.Quote("rope_freqs.weight")))
+		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.Errorf("there is no tensor %s", wire.Quote("rope_freqs.weight")))
 		return
 	}
 	s.put("rope_parameters", `{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 1.0, "rope_theta": `+base+
@@ -156,7 +156,7 @@ func (s *settings) gemma4Turns(full, own int64) {
 func (p *planner) proportionalOf(s *settings, i *tensor.Info) error {
 	head := p.c.globalHead()
 	if i.DType != tensor.F32 || i.Elements() != head/2 || head > 1<<20 {
-		return wire.ErrUnsupported.With("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, head)
+		return wire.ErrUnsupported.Errorf("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, head)
 	}
 	have, err := p.floats(i)
 	if err != nil {
@@ -168,12 +168,12 @@ func (p *planner) proportionalOf(s *settings, i *tensor.Info) error {
 	}
 	for _, f := range have[turning:] {
 		if f != 1e30 {
-			return wire.ErrUnsupported.With("its numbers are not ones followed by 1e30")
+			return wire.ErrUnsupported.Errorf("its numbers are not ones followed by 1e30")
 		}
 	}
 	part := float64(2*turning) / float64(head)
 	if turning == 0 || int64(float64(head)*part/2) != int64(turning) {
-		return wire.ErrUnsupported.With("%d of the %d elements of a head rotate", 2*turning, head)
+		return wire.ErrUnsupported.Errorf("%d of the %d elements of a head rotate", 2*turning, head)
 	}
 	base, _ := s.float("rope.freq_base")
 	local, _ := s.float("rope.freq_base_swa")
@@ -186,7 +186,7 @@ func (p *planner) proportionalOf(s *settings, i *tensor.Info) error {
 func (p *planner) floats(i *tensor.Info) ([]float32, error) {
 	r, direct := p.m.At(*i)
 	if !direct {
-		return nil, wire.ErrUnsupported.With("it cannot be read at an offset")
+		return nil, wire.ErrUnsupported.Errorf("it cannot be read at an offset")
 	}
 	n := int(i.Elements())
 	raw, err := limits.Make[byte](p.b, 4*n)

@@ -130,7 +130,7 @@ func (s *settings) biased(member string, names ...string) {
 		}
 	}
 	if n != 0 && n != all && s.err == nil {
-		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMismatch.With("%d of %d modules (%s) have a bias", n, all, strings.Join(names, ", ")))
+		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMismatch.Errorf("%d of %d modules (%s) have a bias", n, all, strings.Join(names, ", ")))
 	}
 	s.put(member, truth(n > 0))
 }

@@ -130,11 +130,11 @@ func (p *planner) longOf(s *settings) error {
 	text.WriteString(`{"rope_type": "longrope", "rope_theta": ` + s.theta())
 	for k, i := range []*tensor.Info{long, short} {
 		if i == nil {
-			return wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.With("there is no tensor %s", wire.Quote(longNames[k])))
+			return wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.Errorf("there is no tensor %s", wire.Quote(longNames[k])))
 		}
 		turning := p.c.rotated(p.c.rope())
 		if i.DType != tensor.F32 || i.Elements() != turning/2 || turning > 1<<20 {
-			return wire.At("gguf", "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrMismatch.With("it is %s of %v, and %d numbers of a head rotate", i.TypeName(), i.Shape, turning))
+			return wire.At("gguf", "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrMismatch.Errorf("it is %s of %v, and %d numbers of a head rotate", i.TypeName(), i.Shape, turning))
 		}
 		list, err := p.floats(i)
 		if err != nil {
@@ -143,7 +143,7 @@ func (p *planner) longOf(s *settings) error {
 		text.WriteString([2]string{`, "long_factor": [`, `, "short_factor": [`}[k])
 		for n, f := range list {
 			if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
-				return wire.At("gguf", "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrRange.With("its number %d is %v", n, f))
+				return wire.At("gguf", "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrRange.Errorf("its number %d is %v", n, f))
 			}
 			if err := p.b.Hold(32); err != nil {
 				return err

@@ -86,7 +86,7 @@ func (r *rebuilt) read() (err error) {
 		return wire.At("gguf", "key "+wire.Quote("tokenizer.ggml."+key), wire.NoOffset, err)
 	}
 	if tokens == nil || tokens.Len() > maxVocab || tokens.Len() != r.s.rows("token_embd.weight") && r.s.row != &gpt2Row {
-		return at("tokens", wire.ErrMismatch.With("the number of its texts is not that of the rows of token_embd.weight"))
+		return at("tokens", wire.ErrMismatch.Errorf("the number of its texts is not that of the rows of token_embd.weight"))
 	}
 	for text, bad := range tokens.Strings(b) {
 		if err = bad; err == nil {
@@ -98,7 +98,7 @@ func (r *rebuilt) read() (err error) {
 	}
 	for key, list := range map[string]array{"token_type": types, "scores": scores} {
 		if list != nil && list.Len() != tokens.Len() {
-			return at(key, wire.ErrMismatch.With("%d values for %d tokens", list.Len(), tokens.Len()))
+			return at(key, wire.ErrMismatch.Errorf("%d values for %d tokens", list.Len(), tokens.Len()))
 		}
 	}
 	if r.v.types, err = limits.Make[int32](b, len(r.v.texts)); err != nil {

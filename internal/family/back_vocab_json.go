@@ -230,7 +230,7 @@ func (r *rebuilt) templates(w *jsontree.Text) error {
 		}
 		text, ok := r.s.keys["tokenizer.chat_template."+name].(string)
 		if !ok || strings.TrimSpace(name) == "" || name == "default" {
-			return wire.At("gguf", "key "+wire.Quote("tokenizer.chat_templates"), wire.NoOffset, wire.ErrMissing.With("there is no template %s", wire.Quote(name)))
+			return wire.At("gguf", "key "+wire.Quote("tokenizer.chat_templates"), wire.NoOffset, wire.ErrMissing.Errorf("there is no template %s", wire.Quote(name)))
 		}
 		one(first, name, text)
 		first = false

@@ -15,7 +15,7 @@ func (p *planner) complete(names *wire.NameSet) error {
 				return err
 			}
 			if p.Tensors[n].Parts[e].Info.Name == "" {
-				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("expert %d of %s", e, wire.Quote(p.Tensors[n].Name)))
+				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.Errorf("expert %d of %s", e, wire.Quote(p.Tensors[n].Name)))
 			}
 		}
 	}
@@ -28,7 +28,7 @@ func (p *planner) complete(names *wire.NameSet) error {
 		}
 		if at.name.into != "" {
 			if !p.read(&at) {
-				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("layer %d has no %s, which the configuration requires", at.layer, wire.Quote(at.name.hf)))
+				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.Errorf("layer %d has no %s, which the configuration requires", at.layer, wire.Quote(at.name.hf)))
 			}
 			return nil
 		}
@@ -41,7 +41,7 @@ func (p *planner) complete(names *wire.NameSet) error {
 		for at.view = range max(1, len(at.name.views)) {
 			name := p.naming(&at)
 			if _, ok := names.Find(name); !ok {
-				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("no tensor for %s, which the configuration requires", wire.Quote(name)))
+				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.Errorf("no tensor for %s, which the configuration requires", wire.Quote(name)))
 			}
 		}
 		return p.withBias(names, at)
@@ -73,7 +73,7 @@ func (p *planner) partsThere() error {
 			known = cmp.Or(known, have[i].Name)
 		}
 		if missing {
-			return wire.At(p.m.Format(), "tensor "+wire.Quote(known), wire.NoOffset, wire.ErrMissing.With("the other parts of its tensor"))
+			return wire.At(p.m.Format(), "tensor "+wire.Quote(known), wire.NoOffset, wire.ErrMissing.Errorf("the other parts of its tensor"))
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (p *planner) withBias(names *wire.NameSet, at place) error {
 		return nil
 	}
 	if _, ok := names.Find(p.naming(&at)); !ok {
-		return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("no tensor for %s, without which llama.cpp does not load the file", wire.Quote(p.naming(&at))))
+		return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.Errorf("no tensor for %s, without which llama.cpp does not load the file", wire.Quote(p.naming(&at))))
 	}
 	return nil
 }

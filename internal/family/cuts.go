@@ -61,12 +61,12 @@ func (p *planner) cutsOf(n *name, rows int64) ([][]cut, error) {
 			return nil, err
 		}
 		if one.first != next || one.rows < 1 || one.rows > rows-next || one.head < 0 || one.head > 0 && (one.head%2 != 0 || one.rows%one.head != 0) {
-			return nil, wire.ErrMismatch.With("by the configuration its parts do not have the tensor's %d rows in total", rows)
+			return nil, wire.ErrMismatch.Errorf("by the configuration its parts do not have the tensor's %d rows in total", rows)
 		}
 		next += one.rows
 	}
 	if next != rows {
-		return nil, wire.ErrMismatch.With("by the configuration its parts have %d rows, but the tensor has %d", next, rows)
+		return nil, wire.ErrMismatch.Errorf("by the configuration its parts have %d rows, but the tensor has %d", next, rows)
 	}
 	return list, nil
 }
@@ -174,7 +174,7 @@ func (p *planner) factors(list []func(*config) (float64, bool)) ([]float32, erro
 	for i := range out {
 		f, ok := list[i](p.c)
 		if !ok || math.IsNaN(f) || math.Abs(f) > math.MaxFloat32 {
-			return nil, wire.ErrMissing.With("the configuration lacks the number that it is multiplied by")
+			return nil, wire.ErrMissing.Errorf("the configuration lacks the number that it is multiplied by")
 		}
 		out[i] = float32(f)
 	}

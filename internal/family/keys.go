@@ -30,16 +30,16 @@ func (k *keys) put(name string, value any) {
 		return
 	}
 	if f, ok := value.(float32); ok && (math.IsInf(float64(f), 0) || math.IsNaN(float64(f))) {
-		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("%s is %v, which is not a finite float32", name, f))
+		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.Errorf("%s is %v, which is not a finite float32", name, f))
 		return
 	}
 	if f, ok := value.(float32); ok && f < 0 && strings.HasSuffix(name, "epsilon") { // at which llama.cpp aborts
-		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("%s is %v", name, f))
+		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.Errorf("%s is %v", name, f))
 		return
 	}
 	divides := func(end string) bool { return strings.HasSuffix(name, end) }
 	if f, ok := value.(float32); ok && f <= 0 && slices.ContainsFunc(divisors, divides) {
-		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("%s is %v, by which llama.cpp divides", name, f))
+		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.Errorf("%s is %v, by which llama.cpp divides", name, f))
 		return
 	}
 	for i := range k.list {
@@ -62,7 +62,7 @@ func (k *keys) own(name string, value any) { k.put(k.c.row.arch+"."+name, value)
 
 func (k *keys) fail(name string, v jsontree.Value, want string) {
 	if k.err == nil {
-		k.err = wire.At(configName, "member "+wire.Quote(name), v.Off(), wire.ErrRange.With("it is not %s", want))
+		k.err = wire.At(configName, "member "+wire.Quote(name), v.Off(), wire.ErrRange.Errorf("it is not %s", want))
 	}
 }
 

@@ -26,7 +26,7 @@ func (p *planner) llama3(r rope) ([]byte, error) {
 	factor, low, high := number("factor", 8), number("low_freq_factor", 1), number("high_freq_factor", 4)
 	old := number("original_max_position_embeddings", 8192)
 	if !(factor > 0 && low > 0 && high > low && old > 0 && base > 0) || dim%2 != 0 {
-		return nil, wire.ErrRange.With("values that give no frequencies")
+		return nil, wire.ErrRange.Errorf("values that give no frequencies")
 	}
 	out, err := limits.Make[byte](p.b, int(2*dim))
 	if err != nil {

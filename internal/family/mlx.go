@@ -71,7 +71,7 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 		why = "mlx-lm does not load it as a text model alone"
 	}
 	if why != "" {
-		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("no folder for mlx-lm is made of %s: %s", wire.Quote(p.c.row.names[0]), why))
+		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("no folder for mlx-lm is made of %s: %s", wire.Quote(p.c.row.names[0]), why))
 	}
 	p.naming = func(at *place) string { return form.named(p.c, at) }
 	p.drops = func(at *place) bool {

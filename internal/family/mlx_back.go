@@ -43,7 +43,7 @@ func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 	}
 	p.asIs, p.form = true, p.c.row.mlx
 	if p.form != nil && p.form.loses {
-		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("%s of transformers cannot be restored: mlx-lm leaves out tensors that it needs", p.c.row.names[0]))
+		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("%s of transformers cannot be restored: mlx-lm leaves out tensors that it needs", p.c.row.names[0]))
 	}
 	for i := range m.Tensors() {
 		if err := b.Step(1); err != nil {
@@ -59,7 +59,7 @@ func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 				return nil, err
 			}
 			if have[k].Name == "" {
-				return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrMissing.With("a part of a tensor whose other parts are missing"))
+				return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrMissing.Errorf("a part of a tensor whose other parts are missing"))
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (p *planner) fromMLX(i *tensor.Info) error {
 	at, ok := p.placeOfMLX(i.Name)
 	switch {
 	case !ok && strings.Contains(i.Name, ".switch_mlp."):
-		return wire.ErrUnsupported.With("%s of transformers has no experts of that name", wire.Quote(p.c.row.names[0]))
+		return wire.ErrUnsupported.Errorf("%s of transformers has no experts of that name", wire.Quote(p.c.row.names[0]))
 	case !ok:
 		name := i.Name
 		if p.form != nil {

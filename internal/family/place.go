@@ -105,7 +105,7 @@ func sameShape(is, want []int64) error {
 		same = is[i] == want[i]
 	}
 	if !same {
-		return wire.ErrMismatch.With("its shape is %v, but the configuration gives %v", is, want)
+		return wire.ErrMismatch.Errorf("its shape is %v, but the configuration gives %v", is, want)
 	}
 	return nil
 }

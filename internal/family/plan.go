@@ -139,18 +139,18 @@ func configOf(root jsontree.Value) (*config, error) {
 		list = own
 	}
 	if len(list) != 1 {
-		return nil, wire.ErrUnsupported.With("the configuration names %d architectures: no GGUF that llama.cpp runs can be written (%s writes names as they are)", len(list), wire.OptionRawNames)
+		return nil, wire.ErrUnsupported.Errorf("the configuration names %d architectures: no GGUF that llama.cpp runs can be written (%s writes names as they are)", len(list), wire.OptionRawNames)
 	}
 	c := &config{root: root, text: root.Get("text_config"), row: find(list[0].String())}
 	if c.row == nil {
-		return nil, wire.ErrUnsupported.With("the architecture %s is not supported (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
+		return nil, wire.ErrUnsupported.Errorf("the architecture %s is not supported (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
 	}
 	if c.row.pick != nil {
 		c.row = cmp.Or(c.row.pick(c), c.row)
 	}
 	if c.row == &pixtralTextRow && !root.Get("vision_config").There {
 		// the class takes CLIP's then, as of LLaVA 1.5
-		return nil, wire.ErrUnsupported.With("%s has no vision_config, so its vision part is CLIP (LLaVA 1.5): only Pixtral is supported for this architecture (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
+		return nil, wire.ErrUnsupported.Errorf("%s has no vision_config, so its vision part is CLIP (LLaVA 1.5): only Pixtral is supported for this architecture (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
 	}
 	return c.bounded()
 }
@@ -159,24 +159,24 @@ func configOf(root jsontree.Value) (*config, error) {
 func (c *config) bounded() (*config, error) {
 	for _, name := range sizes {
 		if n := c.int(name); n < 0 || n > 1<<31 {
-			return nil, wire.ErrRange.With("%s is %d", name, n)
+			return nil, wire.ErrRange.Errorf("%s is %d", name, n)
 		}
 	}
 	if n := len(c.get("moe_layers").List()); n > maxLayers {
-		return nil, wire.ErrRange.With("moe_layers names %d", n)
+		return nil, wire.ErrRange.Errorf("moe_layers names %d", n)
 	}
 	if c.row.rename != nil && (c.keyHeads() < 1 || c.keyHeads() > 1<<12 || c.valueHeads() < 1 || c.valueHeads() > 1<<12 || c.valueHeads()%c.keyHeads() != 0 || c.keyWidth() < 1 || c.valueWidth() < 1) {
-		return nil, wire.ErrRange.With("linear attention with %d heads of %d, and %d of %d", c.keyHeads(), c.keyWidth(), c.valueHeads(), c.valueWidth())
+		return nil, wire.ErrRange.Errorf("linear attention with %d heads of %d, and %d of %d", c.keyHeads(), c.keyWidth(), c.valueHeads(), c.valueWidth())
 	}
 	switch n := c.layers(); {
 	case n < 1 || n > maxLayers || c.hiddenLayers() < 1:
-		return nil, wire.ErrRange.With("%d layers", n)
+		return nil, wire.ErrRange.Errorf("%d layers", n)
 	case c.heads() < 1 || c.heads() > 1<<16 || c.kvHeads() < 1 || c.kvHeads() > 1<<16:
-		return nil, wire.ErrRange.With("%d heads of attention, %d of keys", c.heads(), c.kvHeads())
+		return nil, wire.ErrRange.Errorf("%d heads of attention, %d of keys", c.heads(), c.kvHeads())
 	case c.hidden() < 1 || c.headDim() < 1 || c.headDim() > 1<<20 || c.hidden() > 1<<24:
-		return nil, wire.ErrRange.With("a width of %d, heads of %d", c.hidden(), c.headDim())
+		return nil, wire.ErrRange.Errorf("a width of %d, heads of %d", c.hidden(), c.headDim())
 	case c.experts() < 0 || c.experts() > 1<<12:
-		return nil, wire.ErrRange.With("%d experts", c.experts())
+		return nil, wire.ErrRange.Errorf("%d experts", c.experts())
 	}
 	return c, nil
 }
@@ -224,7 +224,7 @@ func (p *planner) tensors() error {
 			if _, added, err := names.Add(n); err != nil {
 				return err
 			} else if !added {
-				return wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrDuplicate.With("another tensor would also be %s", wire.Quote(p.Tensors[n].Name)))
+				return wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrDuplicate.Errorf("another tensor would also be %s", wire.Quote(p.Tensors[n].Name)))
 			}
 		}
 	}
@@ -238,13 +238,13 @@ func (p *planner) tensor(i *tensor.Info) error {
 	at, ok := p.locate(i.Name)
 	switch {
 	case !ok:
-		return wire.ErrUnsupported.With("llama.cpp's %s has no such tensor", p.c.row.arch)
+		return wire.ErrUnsupported.Errorf("llama.cpp's %s has no such tensor", p.c.row.arch)
 	case !at.outer && at.layer >= p.c.layers():
-		return wire.ErrMismatch.With("the configuration states only %d layers", p.c.layers())
+		return wire.ErrMismatch.Errorf("the configuration states only %d layers", p.c.layers())
 	case at.expert >= p.c.experts() && at.expert >= 0:
-		return wire.ErrMismatch.With("the configuration states only %d experts", p.c.experts())
+		return wire.ErrMismatch.Errorf("the configuration states only %d experts", p.c.experts())
 	case !at.there(p.c):
-		return wire.ErrMismatch.With("by the configuration, layer %d does not have it", at.layer)
+		return wire.ErrMismatch.Errorf("by the configuration, layer %d does not have it", at.layer)
 	}
 	switch i.DType {
 	case tensor.F32, tensor.F16, tensor.BF16:
@@ -252,7 +252,7 @@ func (p *planner) tensor(i *tensor.Info) error {
 		if p.asIs && i.DType != tensor.Unknown {
 			break
 		}
-		return wire.ErrUnsupported.With("it is %s, but only F32, F16 and BF16 are written for llama.cpp: decode it first", i.TypeName())
+		return wire.ErrUnsupported.Errorf("it is %s, but only F32, F16 and BF16 are written for llama.cpp: decode it first", i.TypeName())
 	}
 	shape, err := p.shape(&at)
 	if err != nil {
@@ -273,7 +273,7 @@ func (p *planner) tensor(i *tensor.Info) error {
 	case p.drops != nil && p.drops(&at):
 		return nil
 	case at.name.into != "" && p.read(&at):
-		return wire.ErrDuplicate.With("layer %d has it twice", at.layer)
+		return wire.ErrDuplicate.Errorf("layer %d has it twice", at.layer)
 	case at.name.into != "":
 		return p.number(i, &at)
 	}
@@ -310,7 +310,7 @@ func (p *planner) single(i *tensor.Info, at *place) error {
 	case permuteQ, permuteK:
 		part.Head = p.c.headDim()
 		if part.Head%2 != 0 {
-			return wire.ErrUnsupported.With("heads of %d numbers", part.Head)
+			return wire.ErrUnsupported.Errorf("heads of %d numbers", part.Head)
 		}
 	case addOne:
 		if !at.bias {
@@ -323,7 +323,7 @@ func (p *planner) single(i *tensor.Info, at *place) error {
 			break
 		}
 		if i.Strides != nil {
-			return wire.ErrUnsupported.With("a view that must be transposed")
+			return wire.ErrUnsupported.Errorf("a view that must be transposed")
 		}
 		rows, cols := i.Shape[0], i.Shape[1]
 		t.Shape = []int64{cols, rows}
@@ -371,9 +371,9 @@ func (p *planner) stack(i *tensor.Info, at *place) error {
 	part := &p.Tensors[n].Parts[at.expert]
 	switch {
 	case part.Info.Name != "":
-		return wire.ErrDuplicate.With("expert %d", at.expert)
+		return wire.ErrDuplicate.Errorf("expert %d", at.expert)
 	case i.DType != p.Tensors[n].DType && stored(p.Tensors[n].Name, 3, i.DType) == i.DType:
-		return wire.ErrUnsupported.With("experts of the types %v and %s", p.Tensors[n].DType, i.TypeName())
+		return wire.ErrUnsupported.Errorf("experts of the types %v and %s", p.Tensors[n].DType, i.TypeName())
 	}
 	part.Info = *i
 	return nil

@@ -50,7 +50,7 @@ func (p *planner) typed(n *name, written string, dimensions int, from tensor.DTy
 func visionOf(root jsontree.Value) (*config, error) {
 	list := root.Get("architectures").List()
 	if len(list) != 1 {
-		return nil, wire.ErrUnsupported.With("the configuration names %d architectures: no vision part can be written", len(list))
+		return nil, wire.ErrUnsupported.Errorf("the configuration names %d architectures: no vision part can be written", len(list))
 	}
 	vision := root.Get("vision_config")
 	c := &config{root: vision, text: vision, whole: root, projects: true}
@@ -62,32 +62,32 @@ func visionOf(root jsontree.Value) (*config, error) {
 	kind := vision.Get("model_type").String()
 	switch {
 	case !vision.There:
-		return nil, wire.ErrMissing.With("%s has no vision_config: the model has no vision part", wire.Quote(list[0].String()))
+		return nil, wire.ErrMissing.Errorf("%s has no vision_config: the model has no vision part", wire.Quote(list[0].String()))
 	case c.row == nil:
-		return nil, wire.ErrUnsupported.With("the vision part of %s is not supported", wire.Quote(list[0].String()))
+		return nil, wire.ErrUnsupported.Errorf("the vision part of %s is not supported", wire.Quote(list[0].String()))
 	case kind != c.row.model && c.row.model != "" && kind != "":
-		return nil, wire.ErrUnsupported.With("a vision part of the type %s, but llama.cpp's %s has %s", wire.Quote(kind), wire.Quote(list[0].String()), wire.Quote(c.row.model))
+		return nil, wire.ErrUnsupported.Errorf("a vision part of the type %s, but llama.cpp's %s has %s", wire.Quote(kind), wire.Quote(list[0].String()), wire.Quote(c.row.model))
 	}
 	if n := c.textWidth(); n < 1 || n > 1<<24 {
-		return nil, wire.ErrRange.With("the text model is %d wide", n)
+		return nil, wire.ErrRange.Errorf("the text model is %d wide", n)
 	}
 	if n := c.merge(); n < 1 || n > 64 {
-		return nil, wire.ErrRange.With("spatial_merge_size is %d", n)
+		return nil, wire.ErrRange.Errorf("spatial_merge_size is %d", n)
 	}
 	if n := c.patch(); n < 1 || n > 1<<12 {
-		return nil, wire.ErrRange.With("patch_size is %d", n)
+		return nil, wire.ErrRange.Errorf("patch_size is %d", n)
 	}
 	if n := c.int("image_size"); n < 0 || n > 1<<20 {
-		return nil, wire.ErrRange.With("image_size is %d", n)
+		return nil, wire.ErrRange.Errorf("image_size is %d", n)
 	}
 	if n := c.channels(); n < 1 || n > 1<<12 {
-		return nil, wire.ErrRange.With("%d channels", n)
+		return nil, wire.ErrRange.Errorf("%d channels", n)
 	}
 	if n := c.int("mlp_ratio"); n < 0 || n > 1<<10 {
-		return nil, wire.ErrRange.With("mlp_ratio is %d", n)
+		return nil, wire.ErrRange.Errorf("mlp_ratio is %d", n)
 	}
 	if n := c.int("embed_dim"); n < 0 || n > 1<<24 {
-		return nil, wire.ErrRange.With("embed_dim is %d", n)
+		return nil, wire.ErrRange.Errorf("embed_dim is %d", n)
 	}
 	return c.bounded()
 }
@@ -150,14 +150,14 @@ func (k *keys) colours(name string) {
 	}
 	list := v.List()
 	if len(list) < 1 || len(list) > 16 {
-		k.err = wire.At(preprocessorName, "member "+wire.Quote(name), v.Off(), wire.ErrMissing.With("%d numbers, where each colour has one", len(list)))
+		k.err = wire.At(preprocessorName, "member "+wire.Quote(name), v.Off(), wire.ErrMissing.Errorf("%d numbers, where each colour has one", len(list)))
 		return
 	}
 	numbers, err := limits.Make[float32](k.b, len(list))
 	for i := range numbers {
 		f, ok := list[i].Float()
 		if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
-			err = wire.At(preprocessorName, "member "+wire.Quote(name), v.Off(), wire.ErrRange.With("it holds something other than a number"))
+			err = wire.At(preprocessorName, "member "+wire.Quote(name), v.Off(), wire.ErrRange.Errorf("it holds something other than a number"))
 			break
 		}
 		numbers[i] = float32(f)

@@ -73,7 +73,7 @@ func (p *planner) rank(i *tensor.Info) error {
 	for _, text := range rankAnswers {
 		id, ok := t.ID(text)
 		if !ok || int64(id) >= i.Shape[0] {
-			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("there is no token %s, with which a reranker answers", wire.Quote(text)))
+			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.Errorf("there is no token %s, with which a reranker answers", wire.Quote(text)))
 		}
 		part := Part{Info: *i, From: int64(id), Rows: 1}
 		if head.Parts, err = limits.Append(p.b, head.Parts, part); err != nil {
@@ -121,7 +121,7 @@ func (p *planner) unrank(s *settings) error {
 		return nil
 	}
 	fail := func(format string, args ...any) error {
-		return wire.At("gguf", "tensor "+wire.Quote(rankHead), head.Span.Off, wire.ErrUnsupported.With(format, args...))
+		return wire.At("gguf", "tensor "+wire.Quote(rankHead), head.Span.Off, wire.ErrUnsupported.Errorf(format, args...))
 	}
 	g, _ := head.DType.Geometry()
 	if head.DType != table.DType || g.Elems != 1 || len(head.Shape) != 2 || len(table.Shape) != 2 || head.Shape[0] != 2 || head.Shape[1] != table.Shape[1] {
@@ -163,7 +163,7 @@ func (p *planner) equal(a *tensor.Info, from int64, b *tensor.Info, at, n int64)
 	ra, ok := p.m.At(*a)
 	rb, also := p.m.At(*b)
 	if !ok || !also {
-		return false, wire.ErrUnsupported.With("it cannot be read at an offset")
+		return false, wire.ErrUnsupported.Errorf("it cannot be read at an offset")
 	}
 	for off := int64(0); off < n; off += most {
 		some := min(most, n-off)

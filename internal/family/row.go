@@ -357,7 +357,7 @@ func (c *config) even() error {
 	if c.odd == "" {
 		return nil
 	}
-	return wire.At(configName, "member "+wire.Quote(c.odd), c.get(c.odd).Off(), wire.ErrRange.With("it is neither true nor false"))
+	return wire.At(configName, "member "+wire.Quote(c.odd), c.get(c.odd).Off(), wire.ErrRange.Errorf("it is neither true nor false"))
 }
 
 // find looks for the row of an architecture.

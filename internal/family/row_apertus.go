@@ -41,7 +41,7 @@ func apertusKeys(k *keys) {
 		}
 		list := k.plan.numbers[n.into]
 		if int64(len(list)) != k.c.layers() && k.err == nil {
-			k.err = wire.At(configName, "", wire.NoOffset, wire.ErrMissing.With("%d numbers of %s, for %d layers", len(list), n.into, k.c.layers()))
+			k.err = wire.At(configName, "", wire.NoOffset, wire.ErrMissing.Errorf("%d numbers of %s, for %d layers", len(list), n.into, k.c.layers()))
 		}
 		k.put(n.into, list)
 	}
@@ -52,21 +52,21 @@ func (p *planner) number(i *tensor.Info, at *place) error {
 	r, direct := p.m.At(*i)
 	g, _ := i.DType.Geometry()
 	if !direct || i.Elements() != 1 || g.Elems != 1 {
-		return wire.ErrUnsupported.With("a number that becomes a key, and cannot be read at an offset")
+		return wire.ErrUnsupported.Errorf("a number that becomes a key, and cannot be read at an offset")
 	}
 	var have [4]byte
 	if err := wire.ReadFull(r, have[4-g.Bytes:], 0); err != nil {
 		return err
 	}
 	if i.Order != tensor.Little {
-		return wire.ErrUnsupported.With("a number that becomes a key, in big-endian order")
+		return wire.ErrUnsupported.Errorf("a number that becomes a key, in big-endian order")
 	}
 	f := math.Float32frombits(binary.LittleEndian.Uint32(have[:]))
 	if i.DType == tensor.F16 {
 		f = halfNumber(binary.LittleEndian.Uint16(have[2:]))
 	}
 	if math.IsInf(float64(f), 0) || math.IsNaN(float64(f)) {
-		return wire.ErrRange.With("it is %v", f)
+		return wire.ErrRange.Errorf("it is %v", f)
 	}
 	if p.numbers == nil {
 		p.numbers = map[string][]float32{}

@@ -278,7 +278,7 @@ func (k *keys) pooled() error {
 		}
 		n, ok := pooledBy[mode]
 		if !ok {
-			return wire.At(name, "", v.Off(), wire.ErrUnsupported.With("a pooling that llama.cpp does not have"))
+			return wire.At(name, "", v.Off(), wire.ErrUnsupported.Errorf("a pooling that llama.cpp does not have"))
 		}
 		k.own("pooling_type", n)
 		break

@@ -229,7 +229,7 @@ func (p *planner) proportional(r rope) error {
 	part, _ := r.fraction.Float()
 	head := p.c.globalHead()
 	if head < 2 || head > 1<<20 || !(part > 0 && part <= 1) {
-		return wire.ErrRange.With("%v of heads of %d rotate", part, head)
+		return wire.ErrRange.Errorf("%v of heads of %d rotate", part, head)
 	}
 	turning := int64(float64(head) * part / 2)
 	data, err := limits.Make[byte](p.b, int(4*(head/2)))
@@ -258,7 +258,7 @@ func gemma4Vocab(k *keys) error {
 		return err
 	}
 	if t.Type != "BPE" || !t.Model.Get("byte_fallback").True() || t.Rest.At("decoder.type").String() != "Sequence" {
-		return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrUnsupported.With("it is not a BPE of characters with byte fallback"))
+		return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("it is not a BPE of characters with byte fallback"))
 	}
 	v, err := k.characterTokens(t)
 	if err != nil {

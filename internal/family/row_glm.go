@@ -58,7 +58,7 @@ func (k *keys) glm(list ...told) error {
 			}
 		}
 		if id < 0 {
-			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("there is no added token %s, which must be %s", wire.Quote(one.text), one.name))
+			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.Errorf("there is no added token %s, which must be %s", wire.Quote(one.text), one.name))
 		}
 		if key := "tokenizer.ggml." + specialKeys[one.name] + "_token_id"; !k.stated(key) {
 			k.put(key, uint32(id))

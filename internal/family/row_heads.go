@@ -170,7 +170,7 @@ func (s *settings) classifier(lost string) {
 		switch i := s.tensors[name]; {
 		case i == nil:
 		case lost != "":
-			s.err = cmp.Or(s.err, wire.At("gguf", "tensor "+wire.Quote(name), i.Span.Off, wire.ErrUnsupported.With("%s of transformers cannot be restored: llama.cpp does not have %s", s.row.last(), lost)))
+			s.err = cmp.Or(s.err, wire.At("gguf", "tensor "+wire.Quote(name), i.Span.Off, wire.ErrUnsupported.Errorf("%s of transformers cannot be restored: llama.cpp does not have %s", s.row.last(), lost)))
 		default:
 			s.as = s.row.last()
 		}

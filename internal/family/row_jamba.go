@@ -125,7 +125,7 @@ func jambaVocab(k *keys) error {
 		return err
 	}
 	if t.Type != "BPE" || !t.Model.Get("byte_fallback").True() || t.Rest.At("decoder.type").String() != "Sequence" {
-		return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrUnsupported.With("a vocabulary that is not a BPE of characters; no other is known for Jamba"))
+		return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("a vocabulary that is not a BPE of characters; no other is known for Jamba"))
 	}
 	err = k.characters(t)
 	k.put("tokenizer.ggml.add_space_prefix", false)

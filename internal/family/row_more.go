@@ -231,7 +231,7 @@ func (p *planner) longRope(r rope) error {
 	for _, kind := range []string{"long", "short"} {
 		list := r.params.Get(kind + "_factor").List()
 		if int64(len(list)) != p.c.row.long(p.c, r)/2 {
-			return wire.ErrMismatch.With("%d numbers in %s_factor for %d rotated pairs", len(list), kind, p.c.row.long(p.c, r))
+			return wire.ErrMismatch.Errorf("%d numbers in %s_factor for %d rotated pairs", len(list), kind, p.c.row.long(p.c, r))
 		}
 		data, err := limits.Make[byte](p.b, 4*len(list))
 		if err != nil {
@@ -240,7 +240,7 @@ func (p *planner) longRope(r rope) error {
 		for i, v := range list {
 			f, ok := v.Float()
 			if !ok {
-				return wire.ErrRange.With("%s_factor holds something other than a number", kind)
+				return wire.ErrRange.Errorf("%s_factor holds something other than a number", kind)
 			}
 			binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(f)))
 			if err := p.b.Step(1); err != nil {

@@ -283,10 +283,10 @@ func (c *config) lookAhead(b *limits.Budget, m tensor.Model) error {
 		}
 	}
 	if n := c.int("mtp_num_hidden_layers"); n > 0 && c.further > 0 && n != c.further {
-		return wire.ErrMismatch.With("mtp_num_hidden_layers is %d, and there are %d", n, c.further)
+		return wire.ErrMismatch.Errorf("mtp_num_hidden_layers is %d, and there are %d", n, c.further)
 	}
 	if c.layers() > maxLayers {
-		return wire.ErrRange.With("%d layers", c.layers())
+		return wire.ErrRange.Errorf("%d layers", c.layers())
 	}
 	return nil
 }

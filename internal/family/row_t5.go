@@ -175,6 +175,6 @@ func t5Back(s *settings) {
 	if n, ok := s.int("decoder_start_token_id"); ok {
 		s.putInt("decoder_start_token_id", n)
 	} else if s.err == nil {
-		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.With("the key of the decoder's first token is missing"))
+		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.Errorf("the key of the decoder's first token is missing"))
 	}
 }

@@ -43,7 +43,7 @@ func newSettings(b *limits.Budget, m tensor.Model) (*settings, error) {
 	s := &settings{b: b, keys: map[string]any{}, used: map[string]bool{}, tensors: map[string]*tensor.Info{}}
 	for k, v := range m.Meta() {
 		if len(s.keys) == maxKeys {
-			return nil, wire.ErrUnsupported.With("more than %d keys", maxKeys)
+			return nil, wire.ErrUnsupported.Errorf("more than %d keys", maxKeys)
 		}
 		if err := b.Hold(128); err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func newSettings(b *limits.Budget, m tensor.Model) (*settings, error) {
 
 func (s *settings) fail(key, want string, args ...any) {
 	if s.err == nil {
-		s.err = wire.At("gguf", "key "+wire.Quote(key), wire.NoOffset, wire.ErrUnsupported.With(want, args...))
+		s.err = wire.At("gguf", "key "+wire.Quote(key), wire.NoOffset, wire.ErrUnsupported.Errorf(want, args...))
 	}
 }
 
@@ -193,7 +193,7 @@ func (s *settings) rows(name string) int64 {
 	i := s.tensors[name]
 	if i == nil || len(i.Shape) != 2 {
 		if s.err == nil {
-			s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.With("there is no matrix %s", wire.Quote(name)))
+			s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.Errorf("there is no matrix %s", wire.Quote(name)))
 		}
 		return 0
 	}
@@ -313,7 +313,7 @@ func (s *settings) biases(member string, layers int64, names ...string) {
 	}
 	all := layers * int64(len(names))
 	if (n != 0 || member == "") && n != all && s.err == nil {
-		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMismatch.With("%d of %d modules (%s) have a bias", n, all, strings.Join(names, ", ")))
+		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMismatch.Errorf("%d of %d modules (%s) have a bias", n, all, strings.Join(names, ", ")))
 	}
 	if member != "" {
 		s.put(member, truth(n > 0))

@@ -70,7 +70,7 @@ func (k *keys) special(t *tokenizer.JSON, merges []string, size int64) error {
 			continue // a number of sentencepiece's that the model has no room for
 		}
 		if id < 0 || id > math.MaxUint32 || id >= size {
-			return wire.ErrRange.With("token %d, which must be %s, is not one of %d", id, wire.Quote(name), size)
+			return wire.ErrRange.Errorf("token %d, which must be %s, is not one of %d", id, wire.Quote(name), size)
 		}
 		if key, ok := specialKeys[name]; ok {
 			k.put("tokenizer.ggml."+key+"_token_id", uint32(id))
@@ -356,7 +356,7 @@ func (k *keys) templateFiles() ([]named, error) {
 			continue
 		}
 		if len(list) == maxTemplates {
-			return nil, wire.ErrUnsupported.With("more than %d chat templates", maxTemplates)
+			return nil, wire.ErrUnsupported.Errorf("more than %d chat templates", maxTemplates)
 		}
 		text, err := jsontree.ReadText(k.b, k.files, path.Join(moreFolder, e.Name()), maxTemplate)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 // split plans the tensors that one of transformers becomes.
 func (p *planner) split(i *tensor.Info, at *place) error {
 	if i.Strides != nil {
-		return wire.ErrUnsupported.With("a view that must be split")
+		return wire.ErrUnsupported.Errorf("a view that must be split")
 	}
 	if at.name.views[0].cuts != nil {
 		return p.cut(i, at)
@@ -20,7 +20,7 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 		strides, first := v.strides(p.c)
 		if at.bias { // a number for each row of the matrix
 			if len(strides) != 2 || strides[0] < 1 {
-				return wire.ErrUnsupported.With("a bias for a tensor without rows")
+				return wire.ErrUnsupported.Errorf("a bias for a tensor without rows")
 			}
 			t.Shape, strides, first = t.Shape[:1], []int64{1}, first/strides[0]
 		}
@@ -55,7 +55,7 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	byRows := at.name.views[0].cuts != nil
 	if at.name.join == nil && at.name.merged == nil && !byRows {
-		return wire.ErrUnsupported.With("%s of transformers cannot be restored from its parts", wire.Quote(at.name.hf))
+		return wire.ErrUnsupported.Errorf("%s of transformers cannot be restored from its parts", wire.Quote(at.name.hf))
 	}
 	want, err := p.viewShape(at)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	}
 	for _, n := range want {
 		if n < 1 {
-			return wire.ErrMismatch.With("by the keys its shape is %v", want)
+			return wire.ErrMismatch.Errorf("by the keys its shape is %v", want)
 		}
 	}
 	if err := sameShape(i.Shape, want); err != nil {
@@ -71,7 +71,7 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	}
 	packed := p.blocks && at.name.blocks && i.DType == tensor.MXFP4 && i.Strides == nil
 	if g, _ := i.DType.Geometry(); !packed && (i.Strides != nil || g.Elems != 1 && !byRows) {
-		return wire.ErrUnsupported.With("it must be transposed, but is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
+		return wire.ErrUnsupported.Errorf("it must be transposed, but is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
 	}
 	have, whole, err := p.gathered(i, at)
 	if err != nil || !whole {
@@ -120,7 +120,7 @@ func (p *planner) gathered(i *tensor.Info, at *place) (have []tensor.Info, whole
 			return nil, false, nil
 		}
 		if have[k].DType != i.DType {
-			return nil, false, wire.ErrUnsupported.With("its parts are %s and %s", have[k].TypeName(), i.TypeName())
+			return nil, false, wire.ErrUnsupported.Errorf("its parts are %s and %s", have[k].TypeName(), i.TypeName())
 		}
 	}
 	return have, true, nil
@@ -160,7 +160,7 @@ func (p *planner) merge(have []tensor.Info, at *place, shape []int64) error {
 func lies(elements int64, shape, strides []int64, last int64, v *view) error {
 	for d, n := range shape {
 		if last < 0 || last >= elements || n < 1 || n > elements || strides[d] < 1 || strides[d] > elements || (n-1) > (elements-1-last)/strides[d] {
-			return wire.ErrMismatch.With("the configuration gives the part %s the shape %v", wire.Quote(v.gguf), shape)
+			return wire.ErrMismatch.Errorf("the configuration gives the part %s the shape %v", wire.Quote(v.gguf), shape)
 		}
 		last += (n - 1) * strides[d]
 	}

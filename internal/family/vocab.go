@@ -45,7 +45,7 @@ func (k *keys) has(name string) bool {
 // that pads.
 func (k *keys) newVocab(n int64, scores bool) (*vocab, error) {
 	if n < 1 || n > maxVocab {
-		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("a vocabulary of %d tokens", n))
+		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrRange.Errorf("a vocabulary of %d tokens", n))
 	}
 	v := &vocab{}
 	var err error
@@ -97,7 +97,7 @@ func (k *keys) distinct(texts []string) error {
 	for i := 0; err == nil && i < len(texts); i++ {
 		was, added, bad := set.Add(i)
 		if err = bad; err == nil && !added {
-			err = wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrDuplicate.With("tokens %d and %d are %s", was, i, wire.Quote(texts[i])))
+			err = wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrDuplicate.Errorf("tokens %d and %d are %s", was, i, wire.Quote(texts[i])))
 		}
 	}
 	return err
@@ -126,9 +126,9 @@ func gpt2Vocab(k *keys) error {
 func (k *keys) readJSON() (*tokenizer.JSON, error) {
 	if !k.has(tokenizer.FileName) {
 		if name, err := k.foreign(); err != nil || name != "" {
-			return nil, wire.At(name, "", wire.NoOffset, cmp.Or(err, wire.ErrUnsupported.With("this kind of vocabulary is not supported for %s: %s is needed beside the weights, and transformers' save_pretrained writes it", wire.Quote(k.c.row.names[0]), tokenizer.FileName)))
+			return nil, wire.At(name, "", wire.NoOffset, cmp.Or(err, wire.ErrUnsupported.Errorf("this kind of vocabulary is not supported for %s: %s is needed beside the weights, and transformers' save_pretrained writes it", wire.Quote(k.c.row.names[0]), tokenizer.FileName)))
 		}
-		return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("the model has no vocabulary: neither %s nor %s is beside its weights", tokenizer.SPMName, tokenizer.FileName))
+		return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.Errorf("the model has no vocabulary: neither %s nor %s is beside its weights", tokenizer.SPMName, tokenizer.FileName))
 	}
 	return tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName)
 }
@@ -137,7 +137,7 @@ func (k *keys) readJSON() (*tokenizer.JSON, error) {
 // in which its texts are cut.
 func (k *keys) textsOf(t *tokenizer.JSON, kind string) (pre string, v *vocab, err error) {
 	if t.Type != kind {
-		return "", nil, wire.ErrUnsupported.With("a model of the type %s, expected %s", wire.Quote(t.Type), kind)
+		return "", nil, wire.ErrUnsupported.Errorf("a model of the type %s, expected %s", wire.Quote(t.Type), kind)
 	}
 	if pre = k.o.Pre; pre == "" {
 		if kind == "BPE" {
@@ -206,9 +206,9 @@ func (k *keys) tokensOf(t *tokenizer.JSON) (*vocab, error) {
 	put := func(id int32, text string, kind int32) error {
 		switch {
 		case int64(id) >= size:
-			return wire.ErrMismatch.With("token %s has the number %d, but the configuration states %d tokens", wire.Quote(text), id, size)
+			return wire.ErrMismatch.Errorf("token %s has the number %d, but the configuration states %d tokens", wire.Quote(text), id, size)
 		case v.texts[id] != "" && v.texts[id] != text && v.types[id] == kind:
-			return wire.ErrDuplicate.With("tokens %s and %s have the number %d", wire.Quote(v.texts[id]), wire.Quote(text), id)
+			return wire.ErrDuplicate.Errorf("tokens %s and %s have the number %d", wire.Quote(v.texts[id]), wire.Quote(text), id)
 		}
 		v.texts[id], v.types[id] = text, kind
 		return k.b.Step(1)
@@ -261,7 +261,7 @@ func usesBytes(v jsontree.Value) bool {
 func asDecoded(text string, byteLevel bool) (string, error) {
 	if !byteLevel {
 		if strings.ContainsAny(text, "▁ ") {
-			return "", wire.ErrUnsupported.With("the added token %s with a decoder that is not ByteLevel", wire.Quote(text))
+			return "", wire.ErrUnsupported.Errorf("the added token %s with a decoder that is not ByteLevel", wire.Quote(text))
 		}
 		return text, nil
 	}
@@ -300,7 +300,7 @@ func (k *keys) mergedOnce(list []string) error {
 		if _, added, err := seen.Add(i); err != nil {
 			return err
 		} else if !added {
-			return wire.ErrDuplicate.With("merge %d, %s, stands before it too: tokenizers and llama.cpp would merge in another order", i, wire.Quote(list[i]))
+			return wire.ErrDuplicate.Errorf("merge %d, %s, stands before it too: tokenizers and llama.cpp would merge in another order", i, wire.Quote(list[i]))
 		}
 	}
 	return nil

@@ -28,11 +28,11 @@ func (k *keys) tekken() error {
 	at := func(err error) error { return wire.At(tokenizer.TekkenName, "", wire.NoOffset, err) }
 	size := len(t.Special) + len(t.Tokens)
 	if n := k.c.int("vocab_size"); n != int64(size) {
-		return at(wire.ErrMismatch.With("it has %d tokens, but the configuration states %d", size, n))
+		return at(wire.ErrMismatch.Errorf("it has %d tokens, but the configuration states %d", size, n))
 	}
 	template, ok := communityTemplates[t.Version]
 	if !ok && !k.o.Template {
-		return at(wire.ErrUnsupported.With("version %s, for which the converter writes a chat template that a community keeps; the key tokenizer.chat_template says which (%s)", wire.Quote(t.Version), wire.OptionMeta))
+		return at(wire.ErrUnsupported.Errorf("version %s, for which the converter writes a chat template that a community keeps; the key tokenizer.chat_template says which (%s)", wire.Quote(t.Version), wire.OptionMeta))
 	}
 	v, err := k.newVocab(int64(size), false)
 	if err != nil {
@@ -64,7 +64,7 @@ func (k *keys) tekken() error {
 	for _, one := range [][2]string{{"bos", "<s>"}, {"eos", "</s>"}, {"unknown", "<unk>"}, {"padding", "<pad>"}} {
 		id := slices.Index(t.Special, one[1])
 		if id < 0 {
-			return at(wire.ErrMissing.With("there is no special token %s", wire.Quote(one[1])))
+			return at(wire.ErrMissing.Errorf("there is no special token %s", wire.Quote(one[1])))
 		}
 		k.put("tokenizer.ggml."+one[0]+"_token_id", uint32(id))
 	}
@@ -97,7 +97,7 @@ func deepseekVocab(k *keys) error {
 		}
 	}
 	if pre != "kimi-k2" {
-		return at(wire.ErrUnsupported.With("the pre-tokenizer %s; such a file is known only for kimi-k2", wire.Quote(pre)))
+		return at(wire.ErrUnsupported.Errorf("the pre-tokenizer %s; such a file is known only for kimi-k2", wire.Quote(pre)))
 	}
 	v, err := k.kimi(r)
 	if err != nil {
@@ -117,7 +117,7 @@ func (k *keys) kimi(r *tokenizer.Ranks) (*vocab, error) {
 	at := func(err error) error { return wire.At(tokenizer.TiktokenName, "", wire.NoOffset, err) }
 	size, n := k.c.int("vocab_size"), len(r.Tokens)
 	if size < int64(n) || size > int64(n+kimiReserved) {
-		return nil, at(wire.ErrMismatch.With("it has %d tokens and %d special ones after them, but the configuration states %d", n, kimiReserved, size))
+		return nil, at(wire.ErrMismatch.Errorf("it has %d tokens and %d special ones after them, but the configuration states %d", n, kimiReserved, size))
 	}
 	v, err := k.newVocab(size, false)
 	if err != nil {

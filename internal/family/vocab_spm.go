@@ -68,7 +68,7 @@ func (k *keys) pieces(asWritten bool) error {
 		return err
 	}
 	if m.Model != 2 {
-		return wire.At(tokenizer.SPMName, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is not BPE: llama.cpp would merge its pieces as if it were"))
+		return wire.At(tokenizer.SPMName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("a model that is not BPE: llama.cpp would merge its pieces as if it were"))
 	}
 	v, err := k.spmTokens(m, k.vocabSize(m))
 	if err != nil {
@@ -139,7 +139,7 @@ func (k *keys) addedBeside(v *vocab) error {
 			return err
 		}
 		if !ok || id < 0 {
-			return wire.At(addedTokens, "", added.Off(), wire.ErrSyntax.With("token %s has no number", wire.Quote(text)))
+			return wire.At(addedTokens, "", added.Off(), wire.ErrSyntax.Errorf("token %s has no number", wire.Quote(text)))
 		}
 		if id < int64(len(v.texts)) {
 			v.texts[id], v.scores[id], v.types[id] = text, -1000, typeUserDefined
@@ -162,7 +162,7 @@ func (k *keys) addedTo(v *vocab, asWritten bool) error {
 		id, err := strconv.ParseUint(number, 10, 31)
 		text := one.Get("content")
 		if err != nil || !text.IsString() || text.String() == "" {
-			return wire.At(tokenizerConfig, "", one.Off(), wire.ErrSyntax.With("added token %s", wire.Quote(number)))
+			return wire.At(tokenizerConfig, "", one.Off(), wire.ErrSyntax.Errorf("added token %s", wire.Quote(number)))
 		}
 		if id >= uint64(len(v.texts)) {
 			continue
@@ -236,7 +236,7 @@ func (k *keys) characterTokens(t *tokenizer.JSON) (*vocab, error) {
 	}
 	for _, x := range t.Tokens {
 		if int64(x.ID) >= base {
-			return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMismatch.With("token %s has the number %d of %d", wire.Quote(x.Text), x.ID, base))
+			return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMismatch.Errorf("token %s has the number %d of %d", wire.Quote(x.Text), x.ID, base))
 		}
 		v.texts[x.ID], v.types[x.ID] = x.Text, kind(x.Text, typeNormal)
 	}
@@ -247,7 +247,7 @@ func (k *keys) characterTokens(t *tokenizer.JSON) (*vocab, error) {
 	}
 	for i := range v.scores {
 		if v.scores[i] = -1000; v.texts[i] == "" {
-			return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMismatch.With("no token has the number %d", i))
+			return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMismatch.Errorf("no token has the number %d", i))
 		}
 	}
 	return v, nil

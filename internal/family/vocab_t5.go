@@ -22,7 +22,7 @@ func t5Vocab(k *keys) error {
 		name = spieceName
 	}
 	if !k.has(name) {
-		return wire.At(name, "", wire.NoOffset, wire.ErrMissing.With("the model has no vocabulary: neither %s nor %s is beside its weights", tokenizer.SPMName, spieceName))
+		return wire.At(name, "", wire.NoOffset, wire.ErrMissing.Errorf("the model has no vocabulary: neither %s nor %s is beside its weights", tokenizer.SPMName, spieceName))
 	}
 	m, err := tokenizer.ReadSPM(k.b, k.files, name)
 	if err != nil {
@@ -32,11 +32,11 @@ func t5Vocab(k *keys) error {
 	case m.Model == 2 && name == tokenizer.SPMName:
 		return spmVocab(k)
 	case m.Model != 1:
-		return wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is not Unigram"))
+		return wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.Errorf("a model that is not Unigram"))
 	}
 	size := k.vocabSize(m)
 	if size < int64(len(m.Pieces)) {
-		return wire.At(name, "", wire.NoOffset, wire.ErrMismatch.With("it has %d pieces, but the configuration states %d tokens", len(m.Pieces), size))
+		return wire.At(name, "", wire.NoOffset, wire.ErrMismatch.Errorf("it has %d pieces, but the configuration states %d tokens", len(m.Pieces), size))
 	}
 	v, err := k.spmTokens(m, size)
 	if err != nil {

@@ -23,7 +23,7 @@ func unigramVocab(k *keys) error {
 		return err
 	}
 	if m.Model != 1 {
-		return wire.At(unigramName, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is not Unigram"))
+		return wire.At(unigramName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("a model that is not Unigram"))
 	}
 	size := max(k.c.int("vocab_size"), int64(len(m.Pieces)))
 	v, err := k.newVocab(size, true)
@@ -31,7 +31,7 @@ func unigramVocab(k *keys) error {
 		return err
 	}
 	if size < 5 || len(m.Pieces) < 3 {
-		return wire.At(unigramName, "", wire.NoOffset, wire.ErrRange.With("a vocabulary of %d tokens", size))
+		return wire.At(unigramName, "", wire.NoOffset, wire.ErrRange.Errorf("a vocabulary of %d tokens", size))
 	}
 	if err := k.lays(v, m.Pieces[3:], 4); err != nil {
 		return err
@@ -77,9 +77,9 @@ func (k *keys) unigramJSON() error {
 	normalizer := t.Rest.Get("normalizer")
 	switch {
 	case t.Type != "Unigram":
-		return at(wire.ErrUnsupported.With("a model of the type %s, expected Unigram", wire.Quote(t.Type)))
+		return at(wire.ErrUnsupported.Errorf("a model of the type %s, expected Unigram", wire.Quote(t.Type)))
 	case normalizer.Get("type").String() != "Precompiled":
-		return at(wire.ErrUnsupported.With("a Unigram with the normalizer %s; the converter takes only Precompiled", wire.Quote(normalizer.Get("type").String())))
+		return at(wire.ErrUnsupported.Errorf("a Unigram with the normalizer %s; the converter takes only Precompiled", wire.Quote(normalizer.Get("type").String())))
 	}
 	charsmap := normalizer.Get("precompiled_charsmap").String()
 	if err := k.b.Hold(int64(base64.StdEncoding.DecodedLen(len(charsmap)))); err != nil {
@@ -87,7 +87,7 @@ func (k *keys) unigramJSON() error {
 	}
 	table, err := base64.StdEncoding.Strict().DecodeString(charsmap)
 	if err != nil {
-		return at(wire.ErrSyntax.With("precompiled_charsmap is not base64"))
+		return at(wire.ErrSyntax.Errorf("precompiled_charsmap is not base64"))
 	}
 	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
 	if err != nil {
@@ -121,11 +121,11 @@ func (k *keys) unigrams(t *tokenizer.JSON, config jsontree.Value) (*vocab, error
 		x := &t.Tokens[i]
 		switch {
 		case x.Text == "":
-			return nil, wire.ErrText.With("token %d has no text", i)
+			return nil, wire.ErrText.Errorf("token %d has no text", i)
 		case int(x.ID) != i:
-			return nil, wire.ErrSyntax.With("the vocabulary is not a list of texts and scores")
+			return nil, wire.ErrSyntax.Errorf("the vocabulary is not a list of texts and scores")
 		case math.Abs(x.Score) > math.MaxFloat32:
-			return nil, wire.ErrRange.With("the score of token %d is not a float32", i)
+			return nil, wire.ErrRange.Errorf("the score of token %d is not a float32", i)
 		}
 		if err := k.b.Step(1); err != nil {
 			return nil, err

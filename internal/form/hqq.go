@@ -76,18 +76,18 @@ func (f *HQQ) Lay(info *tensor.Info, shape []int64, axis int64) error {
 	n, ok := wire.Product(shape)
 	switch {
 	case fields == 0:
-		return wire.ErrUnsupported.With("codes of %d bits", f.Bits)
+		return wire.ErrUnsupported.Errorf("codes of %d bits", f.Bits)
 	case info.DType != want:
-		return wire.ErrUnsupported.With("codes of %d bits in %s: is the meta data quantized?", f.Bits, info.TypeName())
+		return wire.ErrUnsupported.Errorf("codes of %d bits in %s: is the meta data quantized?", f.Bits, info.TypeName())
 	case axis != 0 && axis != 1:
-		return wire.ErrRange.With("axis %d", axis)
+		return wire.ErrRange.Errorf("axis %d", axis)
 	case !ok || len(shape) == 0 || n == 0 || f.Width == 0 || int64(n)%f.Width != 0:
-		return wire.ErrMismatch.With("codes of shape %v for a weight of %v", info.Shape, shape)
+		return wire.ErrMismatch.Errorf("codes of shape %v for a weight of %v", info.Shape, shape)
 	}
 	f.ByColumn, f.Total, f.cols = axis == 0, int64(n), shape[len(shape)-1]
 	f.Height = f.Total / f.Width
 	if CeilDiv(f.Height, fields) != f.Stored {
-		return wire.ErrMismatch.With("codes of shape %v for a weight of %v", info.Shape, shape)
+		return wire.ErrMismatch.Errorf("codes of shape %v for a weight of %v", info.Shape, shape)
 	}
 	return nil
 }

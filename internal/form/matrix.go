@@ -115,7 +115,7 @@ func wholeStrips(rows, n int64) int64 {
 func (m Matrix) Strip(lo, hi int64) (Matrix, []Columns, error) {
 	f, ok := m.Form.(striped)
 	if !ok || lo%StripUnit != 0 || hi != m.Rows && hi%StripUnit != 0 || lo < 0 || lo > hi || hi > m.Rows {
-		return m, nil, wire.ErrInternal.With("the rows %d to %d are not a strip", lo, hi)
+		return m, nil, wire.ErrInternal.Errorf("the rows %d to %d are not a strip", lo, hi)
 	}
 	inner, columns := f.strip(lo, hi)
 	return Matrix{inner, hi - lo, m.Cols, m.Parts}, columns[:m.Parts], nil

@@ -69,7 +69,7 @@ func (a *Alone) Read(p []byte) (int, error) {
 	case err != nil:
 		a.err = err
 	case ended && a.sized && a.left > 0:
-		a.err = errCorrupt.With("the stream ends %d bytes short of its stated size", a.left)
+		a.err = errCorrupt.Errorf("the stream ends %d bytes short of its stated size", a.left)
 	case ended || a.sized && a.left == 0:
 		a.err = a.end()
 	}
@@ -83,7 +83,7 @@ func (a *Alone) Read(p []byte) (int, error) {
 // mark at its end.
 func (a *Alone) end() error {
 	if a.d.left > 0 {
-		return errCorrupt.With("a match reaches beyond the end")
+		return errCorrupt.Errorf("a match reaches beyond the end")
 	}
 	if err := a.d.rc.ended(); err != nil {
 		return err

@@ -34,7 +34,7 @@ type ration struct {
 
 func (r *ration) ReadByte() (byte, error) {
 	if r.left == 0 {
-		return 0, errCorrupt.With("a chunk is longer than it states")
+		return 0, errCorrupt.Errorf("a chunk is longer than it states")
 	}
 	r.left--
 	return r.r.ReadByte()
@@ -83,17 +83,17 @@ func (c *Chunks) inflate(p []byte) (int, error) {
 	case err != nil:
 		return n, err
 	case ended:
-		return n, errCorrupt.With("an end marker inside a chunk")
+		return n, errCorrupt.Errorf("an end marker inside a chunk")
 	case c.left > 0:
 		return n, nil
 	case c.d.left > 0:
-		return n, errCorrupt.With("a match reaches beyond its chunk")
+		return n, errCorrupt.Errorf("a match reaches beyond its chunk")
 	}
 	if err := c.d.rc.ended(); err != nil {
 		return n, err
 	}
 	if c.in.left > 0 {
-		return n, errCorrupt.With("a chunk ends %d bytes short of its stated size", c.in.left)
+		return n, errCorrupt.Errorf("a chunk ends %d bytes short of its stated size", c.in.left)
 	}
 	return n, nil
 }
@@ -122,7 +122,7 @@ func ReadHeader(next func() (byte, error)) (h Header, err error) {
 		return Header{End: true}, nil
 	case code < 0x80:
 		if code > 2 {
-			return h, errCorrupt.With("unknown chunk type %#02x", code)
+			return h, errCorrupt.Errorf("unknown chunk type %#02x", code)
 		}
 		h.Raw, h.Dict, n = true, code == 1, 2
 	default:
@@ -164,7 +164,7 @@ func (c *Chunks) next() error {
 	case h.End:
 		return io.EOF
 	case c.needDict && !h.Dict:
-		return errCorrupt.With("the first chunk does not reset the dictionary")
+		return errCorrupt.Errorf("the first chunk does not reset the dictionary")
 	}
 	if h.Dict {
 		c.d.win.clear()
@@ -179,7 +179,7 @@ func (c *Chunks) next() error {
 		}
 		c.needProps = false
 	} else if c.needProps {
-		return errCorrupt.With("an LZMA chunk before any that sets the properties")
+		return errCorrupt.Errorf("an LZMA chunk before any that sets the properties")
 	}
 	if h.State {
 		if err := c.d.restart(); err != nil {

@@ -100,11 +100,11 @@ func (d *Decoder) Reset(dictionary uint64) {
 // props sets the parameters that a byte states.
 func (d *Decoder) props(c byte) error {
 	if c >= 9*5*5 {
-		return errCorrupt.With("properties %#02x", c)
+		return errCorrupt.Errorf("properties %#02x", c)
 	}
 	d.lc, d.lp, d.posMask = uint32(c%9), uint32(c/9%5), 1<<(c/45)-1
 	if d.lc+d.lp > maxContexts {
-		return errCorrupt.With("properties %#02x: more literal context and position bits than decoders support", c)
+		return errCorrupt.Errorf("properties %#02x: more literal context and position bits than decoders support", c)
 	}
 	return nil
 }
@@ -223,7 +223,7 @@ func (d *Decoder) oneMatch(pos uint32) (ended bool, err error) {
 		return false, d.rc.err()
 	}
 	if uint64(dist[0]) >= uint64(d.win.full) {
-		return false, errCorrupt.With("a match %d bytes back reaches before the start of the data or of the dictionary", uint64(dist[0])+1)
+		return false, errCorrupt.Errorf("a match %d bytes back reaches before the start of the data or of the dictionary", uint64(dist[0])+1)
 	}
 	return false, nil
 }

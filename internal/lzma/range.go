@@ -27,13 +27,13 @@ type ranger struct {
 	failed error
 }
 
-var errCorrupt = wire.ErrSyntax.By("stream.corrupt")
+var errCorrupt = wire.ErrSyntax.WithRule("stream.corrupt")
 
 // begin reads the first bytes, which are a zero and the code.
 func (r *ranger) begin(from io.ByteReader) error {
 	*r = ranger{r: from, span: 0xffffffff}
 	if r.next() != 0 && !r.short {
-		return errCorrupt.With("the first byte of the range coder is not zero")
+		return errCorrupt.Errorf("the first byte of the range coder is not zero")
 	}
 	for range 4 {
 		r.code = r.code<<8 | uint32(r.next())
@@ -42,7 +42,7 @@ func (r *ranger) begin(from io.ByteReader) error {
 		return err
 	}
 	if r.code == r.span {
-		return errCorrupt.With("the range coder starts out of range")
+		return errCorrupt.Errorf("the range coder starts out of range")
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (r *ranger) ended() error {
 		return err
 	}
 	if r.code != 0 {
-		return errCorrupt.With("the range coder does not end at zero")
+		return errCorrupt.Errorf("the range coder does not end at zero")
 	}
 	return nil
 }

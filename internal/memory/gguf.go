@@ -29,7 +29,7 @@ func OfGGUF(b *limits.Budget, keys iter.Seq2[string, any], context, batch int64)
 		}
 	}
 	if !slices.Contains(architectures, arch) {
-		return Cache{}, wire.ErrUnsupported.With("the architecture %s is not in the table of those whose layers all keep the whole context", wire.Quote(arch))
+		return Cache{}, wire.ErrUnsupported.Errorf("the architecture %s is not in the table of those whose layers all keep the whole context", wire.Quote(arch))
 	}
 	found := map[string]any{} // of this architecture alone: a file has as many keys of others as it likes
 	for key, value := range keys {
@@ -41,14 +41,14 @@ func OfGGUF(b *limits.Budget, keys iter.Seq2[string, any], context, batch int64)
 		}
 	}
 	if found["attention.sliding_window"] != nil {
-		return Cache{}, wire.ErrUnsupported.With("it uses sliding windows, whose layers a GGUF file does not list")
+		return Cache{}, wire.ErrUnsupported.Errorf("it uses sliding windows, whose layers a GGUF file does not list")
 	}
 	var err error
 	need := func(key string, otherwise int64) int64 {
 		v, there := found[key]
 		n, ok := wire.Integer(v)
 		if (there && (!ok || n < 1) || !there && otherwise == 0) && err == nil {
-			err = wire.ErrUnsupported.With("%s.%s is not a whole number above zero", arch, key)
+			err = wire.ErrUnsupported.Errorf("%s.%s is not a whole number above zero", arch, key)
 		}
 		if !there {
 			return otherwise
@@ -64,10 +64,10 @@ func OfGGUF(b *limits.Budget, keys iter.Seq2[string, any], context, batch int64)
 	}
 	out.Size = need("attention.key_length", wide/heads)
 	if values := need("attention.value_length", wide/heads); err == nil && values != out.Size {
-		err = wire.ErrUnsupported.With("its keys and values have other sizes: %d and %d", out.Size, values)
+		err = wire.ErrUnsupported.Errorf("its keys and values have other sizes: %d and %d", out.Size, values)
 	}
 	if err == nil && out.Layers > maxLayers {
-		err = wire.ErrRange.With("%d layers", out.Layers)
+		err = wire.ErrRange.Errorf("%d layers", out.Layers)
 	}
 	if err != nil {
 		return Cache{}, err

@@ -76,7 +76,7 @@ type reader struct {
 func (r *reader) need(name string) int64 {
 	n, ok := r.c.Get(name).Int()
 	if (!ok || n < 1) && r.err == nil {
-		r.err = wire.ErrUnsupported.With("its config.json states no %s", name)
+		r.err = wire.ErrUnsupported.Errorf("its config.json states no %s", name)
 	}
 	return n
 }
@@ -96,7 +96,7 @@ func Of(b *limits.Budget, files fs.FS, context, batch int64) (Cache, error) {
 		return Cache{}, err
 	}
 	if !root.There {
-		return Cache{}, wire.ErrUnsupported.With("no config.json beside the weights says the layers, heads and type of the model")
+		return Cache{}, wire.ErrUnsupported.Errorf("no config.json beside the weights says the layers, heads and type of the model")
 	}
 	model := root
 	if text := root.Get("text_config"); text.Kind == strictjson.Object && !root.Get("num_hidden_layers").There {
@@ -105,12 +105,12 @@ func Of(b *limits.Budget, files fs.FS, context, batch int64) (Cache, error) {
 	name := model.Get("model_type").String()
 	kind, known := types[name]
 	if !known {
-		return Cache{}, wire.ErrUnsupported.With("config.json has model_type %s, whose cache is not in the table of amn", wire.Quote(name))
+		return Cache{}, wire.ErrUnsupported.Errorf("config.json has model_type %s, whose cache is not in the table of amn", wire.Quote(name))
 	}
 	r := &reader{c: model, sized: sized[name]}
 	out := Cache{Layers: r.need("num_hidden_layers")}
 	if r.err == nil && out.Layers > maxLayers {
-		r.err = wire.ErrRange.With("%d layers", out.Layers)
+		r.err = wire.ErrRange.Errorf("%d layers", out.Layers)
 	}
 	for _, v := range []jsontree.Value{model.First("dtype", "torch_dtype"), root.First("dtype", "torch_dtype")} {
 		if out.Type == "" {
@@ -119,7 +119,7 @@ func Of(b *limits.Budget, files fs.FS, context, batch int64) (Cache, error) {
 	}
 	width := widths[out.Type]
 	if width == 0 && r.err == nil {
-		r.err = wire.ErrUnsupported.With("its config.json states no type (dtype) that is known: %s", wire.Quote(out.Type))
+		r.err = wire.ErrUnsupported.Errorf("its config.json states no type (dtype) that is known: %s", wire.Quote(out.Type))
 	}
 	if r.err == nil {
 		r.shape(&out, kind)
@@ -145,7 +145,7 @@ func (r *reader) shape(out *Cache, kind attention) {
 		r.need("head_dim")
 	} else if out.Size == 0 && r.err == nil {
 		if out.Size = r.need("hidden_size") / heads; out.Size*heads != r.need("hidden_size") && r.err == nil {
-			r.err = wire.ErrUnsupported.With("its config.json states no head_dim, and hidden_size is not a multiple of the heads")
+			r.err = wire.ErrUnsupported.Errorf("its config.json states no head_dim, and hidden_size is not a multiple of the heads")
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (r *reader) windows(out *Cache, kind attention) {
 	case kind == latent:
 	case list.There:
 		if int64(len(list.List())) != out.Layers {
-			r.err = wire.ErrMismatch.With("layer_types lists %d layers of %d", len(list.List()), out.Layers)
+			r.err = wire.ErrMismatch.Errorf("layer_types lists %d layers of %d", len(list.List()), out.Layers)
 			return
 		}
 		for _, l := range list.List() {
@@ -167,16 +167,16 @@ func (r *reader) windows(out *Cache, kind attention) {
 			case "sliding_attention":
 				out.Sliding++
 			default:
-				r.err = wire.ErrUnsupported.With("a layer of the type %s is not known here", wire.Quote(text))
+				r.err = wire.ErrUnsupported.Errorf("a layer of the type %s is not known here", wire.Quote(text))
 				return
 			}
 		}
 	case kind == listed:
-		r.err = wire.ErrUnsupported.With("its config.json does not state layer_types")
+		r.err = wire.ErrUnsupported.Errorf("its config.json does not state layer_types")
 	case kind == windows && window.There:
 		out.Sliding = out.Layers
 	case kind == full && r.c.Get("use_sliding_window").True():
-		r.err = wire.ErrUnsupported.With("it uses windows, and its config.json does not state layer_types")
+		r.err = wire.ErrUnsupported.Errorf("it uses windows, and its config.json does not state layer_types")
 	}
 	if out.Sliding > 0 && r.err == nil {
 		out.Window = r.need("sliding_window")
@@ -197,7 +197,7 @@ func (c *Cache) fill(context, batch, width int64) error {
 		c.Bytes, ok = product(append(token, int64(tokens))...)
 	}
 	if !ok {
-		return wire.ErrOverflow.With("the bytes of the cache")
+		return wire.ErrOverflow.Errorf("the bytes of the cache")
 	}
 	return nil
 }

@@ -15,17 +15,17 @@ import (
 func (a *array) external(w *walk, c *wire.Cursor, where string, at, size int64) error {
 	switch {
 	case !a.outside:
-		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.external-both").With("the tensor names external data, but its data are stored inline"))
+		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.external-both").Errorf("the tensor names external data, but its data are stored inline"))
 	case a.hasRaw:
-		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.external-both").With("data both inline and external"))
+		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.external-both").Errorf("data both inline and external"))
 	case a.bad:
-		return c.FailAt(where, at, wire.ErrDuplicate.By("onnx.external-twice").With("external data described twice, or by a text that is too long"))
+		return c.FailAt(where, at, wire.ErrDuplicate.WithRule("onnx.external-twice").Errorf("external data described twice, or by a text that is too long"))
 	case a.location == "":
-		return c.FailAt(where, at, wire.ErrMissing.By("onnx.external-location").With("external data without a location"))
+		return c.FailAt(where, at, wire.ErrMissing.WithRule("onnx.external-location").Errorf("external data without a location"))
 	}
 	for _, k := range a.keys {
 		if k != "location" && k != "offset" && k != "length" && k != "checksum" && k != "basepath" {
-			return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.external-key").With("unknown key %s of external data", wire.Quote(k)))
+			return c.FailAt(where, at, wire.ErrUnsupported.WithRule("onnx.external-key").Errorf("unknown key %s of external data", wire.Quote(k)))
 		}
 	}
 	if err := a.inRange(size); err != nil {
@@ -42,7 +42,7 @@ func (a *array) external(w *walk, c *wire.Cursor, where string, at, size int64) 
 		return nil
 	}
 	if len(w.out.External) >= maxExternal {
-		return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.external-many").With("external data in more than %d files", maxExternal))
+		return c.FailAt(where, at, wire.ErrUnsupported.WithRule("onnx.external-many").Errorf("external data in more than %d files", maxExternal))
 	}
 	name, err := limits.String(w.b, []byte(a.location))
 	if err != nil {
@@ -66,9 +66,9 @@ func (a *array) inRange(size int64) error {
 		n, err := strconv.ParseUint(a.ranges[i], 10, 63)
 		switch {
 		case err != nil, a.ranges[i] != strconv.FormatUint(n, 10), key == "offset" && n > uint64(wire.MaxSize-size):
-			return wire.ErrSyntax.By("onnx.external-range").With("the %s of external data is %s, not a decimal number in range", key, wire.Quote(a.ranges[i]))
+			return wire.ErrSyntax.WithRule("onnx.external-range").Errorf("the %s of external data is %s, not a decimal number in range", key, wire.Quote(a.ranges[i]))
 		case key == "length" && n != uint64(size):
-			return wire.ErrMismatch.By("onnx.data-size").With("%d bytes of external data, but shape and type need %d", n, size)
+			return wire.ErrMismatch.WithRule("onnx.data-size").Errorf("%d bytes of external data, but shape and type need %d", n, size)
 		}
 	}
 	return nil

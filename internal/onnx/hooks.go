@@ -116,19 +116,19 @@ func (a *array) end(w *walk, c *wire.Cursor, at int64) error {
 	width, known := bits[a.typ]
 	switch {
 	case a.many:
-		return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.dimensions").With("more than %d dimensions", maxDims))
+		return c.FailAt(where, at, wire.ErrUnsupported.WithRule("onnx.dimensions").Errorf("more than %d dimensions", maxDims))
 	case !ok:
-		return c.FailAt(where, at, wire.ErrOverflow.By("onnx.shape-overflow").With("the shape %v", a.dims))
+		return c.FailAt(where, at, wire.ErrOverflow.WithRule("onnx.shape-overflow").Errorf("the shape %v", a.dims))
 	case !known:
-		return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.data-type").With("data of type %d", a.typ))
+		return c.FailAt(where, at, wire.ErrUnsupported.WithRule("onnx.data-type").Errorf("data of type %d", a.typ))
 	}
 	total, ok := wire.Mul(n, uint64(width))
 	if !ok {
-		return c.FailAt(where, at, wire.ErrOverflow.By("onnx.shape-overflow").With("the shape %v", a.dims))
+		return c.FailAt(where, at, wire.ErrOverflow.WithRule("onnx.shape-overflow").Errorf("the shape %v", a.dims))
 	}
 	size := int64(total/8 + min(total%8, 1))
 	if a.hasRaw && (a.raw != size || width == 0) {
-		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.data-size").With("%d bytes of data, but shape and type need %d", a.raw, size))
+		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.data-size").Errorf("%d bytes of data, but shape and type need %d", a.raw, size))
 	}
 	w.out.Tensors++
 	w.out.Elements, w.out.Bytes = addCap(w.out.Elements, int64(n)), addCap(w.out.Bytes, size)

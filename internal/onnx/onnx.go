@@ -26,7 +26,7 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64) (*Model, error) {
 	c.Order = binary.LittleEndian
 	w := &walk{schema: newSchema(), b: b, steps: b.Steps(), foreign: map[operation]int64{}, own: map[operation]bool{}}
 	if size == 0 {
-		return nil, c.Fail("", wire.ErrTruncated.With("the file is empty"))
+		return nil, c.Fail("", wire.ErrTruncated.Errorf("the file is empty"))
 	}
 	if err := w.message(&c, w.model, nil); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64) (*Model, error) {
 		what  string
 	}{{1, "version of the format"}, {7, "graph"}, {8, "version of its operators"}} {
 		if w.has&(1<<must.field) == 0 {
-			return nil, c.FailAt("ModelProto", 0, wire.ErrMissing.By("onnx.part-missing").With("no %s", must.what))
+			return nil, c.FailAt("ModelProto", 0, wire.ErrMissing.WithRule("onnx.part-missing").Errorf("no %s", must.what))
 		}
 	}
 	if err := w.finish(); err != nil {
@@ -90,11 +90,11 @@ func (w *walk) message(c *wire.Cursor, m *message, h hook) error {
 		}
 		f, ok := m.fields[tag>>3]
 		if !ok {
-			return c.FailAt(m.name, from, wire.ErrUnsupported.By("onnx.field-unknown").With("field %d does not exist in ONNX 1.23", tag>>3))
+			return c.FailAt(m.name, from, wire.ErrUnsupported.WithRule("onnx.field-unknown").Errorf("field %d does not exist in ONNX 1.23", tag>>3))
 		}
 		if bit := uint64(1) << (tag >> 3); !f.many {
 			if seen&bit != 0 {
-				return c.FailAt(m.name, from, wire.ErrDuplicate.By("onnx.field-twice").With("field %d appears twice", tag>>3))
+				return c.FailAt(m.name, from, wire.ErrDuplicate.WithRule("onnx.field-twice").Errorf("field %d appears twice", tag>>3))
 			}
 			seen |= bit
 		}
@@ -125,7 +125,7 @@ func (w *walk) field(c *wire.Cursor, m *message, f field, tag uint64, h hook) er
 	want := [...]uint64{number: wireNumber, fixed32: wire32, fixed64: wire64, text: wireBytes, sub: wireBytes}[f.kind]
 	packed := typ == wireBytes && f.many && f.kind < text
 	if typ != want && !packed {
-		return c.Fail(m.name, wire.ErrSyntax.By("onnx.wire-type").With("field %d has the wire type %d", id, typ))
+		return c.Fail(m.name, wire.ErrSyntax.WithRule("onnx.wire-type").Errorf("field %d has the wire type %d", id, typ))
 	}
 	if typ != wireBytes {
 		v, err := scalar(c, f.kind)
@@ -179,7 +179,7 @@ func (w *walk) packed(c *wire.Cursor, k kind, id, n uint64, h hook) error {
 	}
 	if width := [...]int64{fixed32: 4, fixed64: 8}[k]; width > 0 {
 		if in.Left()%width != 0 {
-			return in.Fail("", wire.ErrSyntax.By("onnx.wire-type").With("%d bytes of packed numbers of %d bytes each", in.Left(), width))
+			return in.Fail("", wire.ErrSyntax.WithRule("onnx.wire-type").Errorf("%d bytes of packed numbers of %d bytes each", in.Left(), width))
 		}
 		return nil
 	}
@@ -218,7 +218,7 @@ func varint(c *wire.Cursor) (v uint64, err error) {
 			return 0, err
 		}
 		if shift == 63 && x > 1 {
-			return 0, c.FailAt("", at, wire.ErrOverflow.By("onnx.varint").With("a number of more than 64 bits"))
+			return 0, c.FailAt("", at, wire.ErrOverflow.WithRule("onnx.varint").Errorf("a number of more than 64 bits"))
 		}
 		v |= uint64(x&0x7f) << shift
 		if x < 0x80 {

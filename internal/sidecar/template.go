@@ -25,13 +25,13 @@ func (r *reader) jinja() error {
 	}
 	defer r.b.Drop(r.t.Size)
 	if _, err := io.ReadFull(r.in, p); err != nil {
-		return wire.ErrTruncated.With("the template ends after less than %d bytes", len(p))
+		return wire.ErrTruncated.Errorf("the template ends after less than %d bytes", len(p))
 	}
 	return r.template("", string(p), 0, true)
 }
 
 func longTemplate(n int64) error {
-	return wire.ErrUnsupported.By("sidecar.template-size").With("a chat template of %d bytes, more than %d", n, maxTemplate)
+	return wire.ErrUnsupported.WithRule("sidecar.template-size").Errorf("a chat template of %d bytes, more than %d", n, maxTemplate)
 }
 
 // template searches one template. If plain is set its bytes are those of the file, else

@@ -70,7 +70,7 @@ func Decode(b *limits.Budget, text Text, read func(*Decoder) error) error {
 	}
 	d.space()
 	if d.pos < len(text.Body) {
-		return d.Fail("", wire.ErrTrailing.By("json.trailing").With("after the end of the JSON value"))
+		return d.Fail("", wire.ErrTrailing.WithRule("json.trailing").Errorf("after the end of the JSON value"))
 	}
 	return d.pay()
 }
@@ -172,7 +172,7 @@ func (d *Decoder) value(want Kind) error {
 	if err != nil {
 		return err
 	}
-	return d.Fail("", wire.ErrSyntax.By("json.kind").With("%v where %v belongs", k, want))
+	return d.Fail("", wire.ErrSyntax.WithRule("json.kind").Errorf("%v where %v belongs", k, want))
 }
 
 // space skips white space.
@@ -213,13 +213,13 @@ func (d *Decoder) missing(want string) error {
 
 func (d *Decoder) ended(want string) error {
 	d.pos = len(d.text.Body)
-	cause := wire.ErrSyntax.By("json.unfinished")
+	cause := wire.ErrSyntax.WithRule("json.unfinished")
 	if d.text.Whole {
 		cause = wire.ErrTruncated
 	}
-	return d.Fail("", cause.With("the JSON text ends where %s belongs", want))
+	return d.Fail("", cause.Errorf("the JSON text ends where %s belongs", want))
 }
 
 func (d *Decoder) unexpected(want string) error {
-	return d.Fail("", wire.ErrSyntax.By("json.syntax").With("byte %#02x where %s belongs", d.text.Body[d.pos], want))
+	return d.Fail("", wire.ErrSyntax.WithRule("json.syntax").Errorf("byte %#02x where %s belongs", d.text.Body[d.pos], want))
 }

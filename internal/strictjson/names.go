@@ -61,7 +61,7 @@ func (n *names) add(d *Decoder, pos int, name string) error {
 }
 
 func duplicate(name string) error {
-	return wire.ErrDuplicate.By("json.member-twice").With("member %s", wire.Quote(name))
+	return wire.ErrDuplicate.WithRule("json.member-twice").Errorf("member %s", wire.Quote(name))
 }
 
 func (n *names) grow(d *Decoder) error {

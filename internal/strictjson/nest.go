@@ -102,7 +102,7 @@ func (d *Decoder) field(names []string, next int, has *uint64) (int, error) {
 			return 0, err
 		}
 		if next = slices.Index(names, name); next < 0 {
-			return 0, d.FailAt("", d.text.Off+int64(at), wire.ErrSyntax.By("json.member-unknown").With("no member is named %s here", wire.Quote(name)))
+			return 0, d.FailAt("", d.text.Off+int64(at), wire.ErrSyntax.WithRule("json.member-unknown").Errorf("no member is named %s here", wire.Quote(name)))
 		}
 	}
 	if *has>>next&1 != 0 {

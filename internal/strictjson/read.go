@@ -41,7 +41,7 @@ func ReadAt(b *limits.Budget, r io.ReaderAt, off, n int64) (string, error) {
 }
 
 func tooLong(n int64) error {
-	return wire.ErrUnsupported.By("json.size").With("%d bytes of JSON, at most %d are read", n, MaxText)
+	return wire.ErrUnsupported.WithRule("json.size").Errorf("%d bytes of JSON, at most %d are read", n, MaxText)
 }
 
 // Stream makes a reader that gives its bytes in order into one for

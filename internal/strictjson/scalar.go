@@ -30,15 +30,15 @@ func (d *Decoder) Uint(limit uint64) (uint64, error) {
 func (d *Decoder) notPlain(s string, i int, n, limit uint64) error {
 	switch {
 	case i == 0 || s[0] == '0' && i > 1:
-		return d.Fail("", wire.ErrSyntax.By("json.integer").With("not a plain integer"))
+		return d.Fail("", wire.ErrSyntax.WithRule("json.integer").Errorf("not a plain integer"))
 	case i < len(s) && (s[i] == '.' || s[i]|0x20 == 'e'):
-		return d.Fail("", wire.ErrSyntax.By("json.integer").With("a fraction or exponent where a plain integer belongs"))
+		return d.Fail("", wire.ErrSyntax.WithRule("json.integer").Errorf("a fraction or exponent where a plain integer belongs"))
 	case i > 20 || i == 20 && (s[0] != '1' || n < 1e19):
 		// Twenty digits that fit begin with a one. Those that begin with a one
 		// and do not fit have wrapped to less than 1e19.
-		return d.Fail("", wire.ErrRange.By("json.number-size").With("integer of more than 64 bits"))
+		return d.Fail("", wire.ErrRange.WithRule("json.number-size").Errorf("integer of more than 64 bits"))
 	case n > limit:
-		return d.Fail("", wire.ErrRange.By("json.number-size").With("%d is more than %d", n, limit))
+		return d.Fail("", wire.ErrRange.WithRule("json.number-size").Errorf("%d is more than %d", n, limit))
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (d *Decoder) Int() (int64, error) {
 	}
 	if c := d.text.Body[d.pos]; c-'0' > 9 || c == '0' {
 		d.pos = start
-		return 0, d.Fail("", wire.ErrSyntax.By("json.integer").With("not a plain integer"))
+		return 0, d.Fail("", wire.ErrSyntax.WithRule("json.integer").Errorf("not a plain integer"))
 	}
 	n, err := d.Uint(1 << 63)
 	return -int64(n), err
@@ -81,7 +81,7 @@ func (d *Decoder) Number() (string, error) {
 	}
 	if s[leading] == '0' && d.pos > leading+1 {
 		d.pos = leading
-		return "", d.Fail("", wire.ErrSyntax.By("json.number").With("number with a leading zero"))
+		return "", d.Fail("", wire.ErrSyntax.WithRule("json.number").Errorf("number with a leading zero"))
 	}
 	if d.pos < len(s) && s[d.pos] == '.' {
 		d.pos++
@@ -125,7 +125,7 @@ func (d *Decoder) Float() (float64, error) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return 0, d.FailAt("", start, wire.ErrRange.By("json.number-size").With("number too large"))
+		return 0, d.FailAt("", start, wire.ErrRange.WithRule("json.number-size").Errorf("number too large"))
 	}
 	return f, nil
 }

@@ -78,7 +78,7 @@ func (d *Decoder) scan() (escaped bool, err error) {
 			i += n
 		case c < ' ':
 			d.pos = i
-			return false, d.Fail("", wire.ErrText.By("json.control").With("control character %#02x in a string", c))
+			return false, d.Fail("", wire.ErrText.WithRule("json.control").Errorf("control character %#02x in a string", c))
 		case c < utf8.RuneSelf:
 			i++
 		default:
@@ -121,7 +121,7 @@ func (d *Decoder) notUTF8(i int) error {
 		return d.ended("the rest of a rune")
 	}
 	d.pos = i
-	return d.Fail("", wire.ErrText.By("json.utf8").With("not UTF-8"))
+	return d.Fail("", wire.ErrText.WithRule("json.utf8").Errorf("not UTF-8"))
 }
 
 // escape checks the escape at i and returns its length.
@@ -136,7 +136,7 @@ func (d *Decoder) escape(i int) (int, error) {
 	case 'u':
 	default:
 		d.pos = i
-		return 0, d.Fail("", wire.ErrSyntax.By("json.escape").With("escape that is not JSON"))
+		return 0, d.Fail("", wire.ErrSyntax.WithRule("json.escape").Errorf("escape that is not JSON"))
 	}
 	u, err := d.hex4(i)
 	if err != nil || !utf16.IsSurrogate(u) {
@@ -166,7 +166,7 @@ func (d *Decoder) escape(i int) (int, error) {
 
 func (d *Decoder) lone(i int) error {
 	d.pos = i
-	return d.Fail("", wire.ErrText.By("json.surrogate").With("half of a surrogate pair"))
+	return d.Fail("", wire.ErrText.WithRule("json.surrogate").Errorf("half of a surrogate pair"))
 }
 
 // hex4 reads the four digits of the \u escape at i.
@@ -180,7 +180,7 @@ func (d *Decoder) hex4(i int) (rune, error) {
 		v, ok := hexDigit(s[k])
 		if !ok {
 			d.pos = i
-			return 0, d.Fail("", wire.ErrSyntax.By("json.escape").With("escape that is not JSON"))
+			return 0, d.Fail("", wire.ErrSyntax.WithRule("json.escape").Errorf("escape that is not JSON"))
 		}
 		u = u<<4 | v
 	}

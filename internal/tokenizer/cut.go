@@ -21,7 +21,7 @@ func inOrder[T any](b *limits.Budget, v jsontree.Value, name string, depth int, 
 	case !v.There:
 		return nil, nil
 	case depth > maxNesting:
-		return nil, wire.ErrUnsupported.With("nested sequences, more than %d deep", maxNesting)
+		return nil, wire.ErrUnsupported.Errorf("nested sequences, more than %d deep", maxNesting)
 	case kind != "Sequence":
 		one, err := build(b, kind, v)
 		return []T{one}, err
@@ -75,7 +75,7 @@ func newCutter(b *limits.Budget, kind string, v jsontree.Value) (cutter, error) 
 	case "Metaspace":
 		return metaspace(b, v)
 	}
-	return nil, wire.ErrUnsupported.With("the pre-tokenizer %s", wire.Quote(kind))
+	return nil, wire.ErrUnsupported.Errorf("the pre-tokenizer %s", wire.Quote(kind))
 }
 
 // quoted is an expression for one text.
@@ -175,7 +175,7 @@ func metaspace(b *limits.Budget, v jsontree.Value) (cutter, error) {
 		}
 	}
 	if utf8.RuneCountInString(mark) != 1 {
-		return nil, wire.ErrUnsupported.With("a Metaspace of %s", wire.Quote(mark))
+		return nil, wire.ErrUnsupported.Errorf("a Metaspace of %s", wire.Quote(mark))
 	}
 	cut := cutter(func(_ *limits.Budget, text string, _ bool) ([]string, error) { return []string{text}, nil })
 	if do, ok := v.Get("split").Bool(); do || !ok {
@@ -311,7 +311,7 @@ func known(behavior string) error {
 	case "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous":
 		return nil
 	}
-	return wire.ErrUnsupported.With("the behavior %s of a split", wire.Quote(behavior))
+	return wire.ErrUnsupported.Errorf("the behavior %s of a split", wire.Quote(behavior))
 }
 
 // texts are the parts of a text, joined as the behavior asks.

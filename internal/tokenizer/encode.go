@@ -38,7 +38,7 @@ func (t *JSON) prepare(b *limits.Budget) (err error) {
 		return nil
 	}
 	if t.Type != "BPE" && t.Type != "WordPiece" {
-		return wire.ErrUnsupported.With("texts are encoded with BPE and WordPiece only, not with %s", wire.Quote(t.Type))
+		return wire.ErrUnsupported.Errorf("texts are encoded with BPE and WordPiece only, not with %s", wire.Quote(t.Type))
 	}
 	e := &bpe{t: t, pairs: map[[2]int32]merged{}, unknown: -1}
 	if e.normal, err = inOrder(b, t.Rest.Get("normalizer"), "normalizers", 0, normalizer); err != nil {
@@ -83,17 +83,17 @@ func (t *JSON) prepare(b *limits.Budget) (err error) {
 func (e *bpe) options(m jsontree.Value) error {
 	for _, name := range []string{"continuing_subword_prefix", "end_of_word_suffix"} {
 		if m.Get(name).String() != "" {
-			return wire.ErrUnsupported.With("%s in a BPE", name)
+			return wire.ErrUnsupported.Errorf("%s in a BPE", name)
 		}
 	}
 	if f, ok := m.Get("dropout").Float(); ok && f != 0 {
-		return wire.ErrUnsupported.With("a BPE that drops merges at random")
+		return wire.ErrUnsupported.Errorf("a BPE that drops merges at random")
 	}
 	e.whole, e.fallback, e.fuse = m.Get("ignore_merges").True(), m.Get("byte_fallback").True(), m.Get("fuse_unk").True()
 	if unk := m.Get("unk_token"); unk.IsString() {
 		id, ok := e.t.find(unk.String())
 		if !ok {
-			return wire.ErrMismatch.With("the unknown token %s is not in the vocabulary", wire.Quote(unk.String()))
+			return wire.ErrMismatch.Errorf("the unknown token %s is not in the vocabulary", wire.Quote(unk.String()))
 		}
 		e.unknown = id
 	}
@@ -121,7 +121,7 @@ func (t *JSON) joined(i int, m Merge) (pair [2]int32, id int32, err error) {
 	c, okB := t.find(m.B)
 	id, ok := t.find(m.A + m.B)
 	if !okA || !okB || !ok {
-		err = wire.ErrMismatch.With("merge %d joins texts that are not in the vocabulary", i)
+		err = wire.ErrMismatch.Errorf("merge %d joins texts that are not in the vocabulary", i)
 	}
 	return [2]int32{a, c}, id, err
 }
@@ -157,13 +157,13 @@ func (e *bpe) posts(b *limits.Budget, v jsontree.Value, depth int) error {
 				return int32(n), nil
 			}
 		}
-		return 0, wire.ErrSyntax.With("%s of the post-processor is not a token and its number", name)
+		return 0, wire.ErrSyntax.Errorf("%s of the post-processor is not a token and its number", name)
 	}
 	switch {
 	case !v.There || kind == "ByteLevel":
 		return nil
 	case depth > maxNesting:
-		return wire.ErrUnsupported.With("nested sequences, more than %d deep", maxNesting)
+		return wire.ErrUnsupported.Errorf("nested sequences, more than %d deep", maxNesting)
 	case kind == "Sequence":
 		for _, one := range v.Get("processors").List() {
 			if err := e.posts(b, one, depth+1); err != nil {
@@ -182,7 +182,7 @@ func (e *bpe) posts(b *limits.Budget, v jsontree.Value, depth int) error {
 	case kind == "TemplateProcessing":
 		return e.template(b, v)
 	}
-	return wire.ErrUnsupported.With("the post-processor %s", wire.Quote(kind))
+	return wire.ErrUnsupported.Errorf("the post-processor %s", wire.Quote(kind))
 }
 
 // template reads what stands around the sequence A.
@@ -192,7 +192,7 @@ func (e *bpe) template(b *limits.Budget, v jsontree.Value) error {
 	for _, one := range v.Get("single").List() {
 		if one.Get("Sequence").There {
 			if passed || one.At("Sequence.id").String() != "A" {
-				return wire.ErrUnsupported.With("a template of more than one text")
+				return wire.ErrUnsupported.Errorf("a template of more than one text")
 			}
 			list, passed = &back, true
 			continue
@@ -200,12 +200,12 @@ func (e *bpe) template(b *limits.Budget, v jsontree.Value) error {
 		name := one.At("SpecialToken.id").String()
 		ids := v.Get("special_tokens").Get(name).Get("ids").List()
 		if len(ids) == 0 {
-			return wire.ErrMismatch.With("the template names the token %s, of which it gives no number", wire.Quote(name))
+			return wire.ErrMismatch.Errorf("the template names the token %s, of which it gives no number", wire.Quote(name))
 		}
 		for _, id := range ids {
 			n, ok := id.Int()
 			if !ok || n < 0 || n > maxID {
-				return wire.ErrRange.With("a number of a token in the template")
+				return wire.ErrRange.Errorf("a number of a token in the template")
 			}
 			var err error
 			if *list, err = limits.Append(b, *list, int32(n)); err != nil {

@@ -99,7 +99,7 @@ type exprReader struct {
 }
 
 func (r *exprReader) unknown(what string) error {
-	return wire.ErrUnsupported.With("the expression %s: %s at character %d", wire.Quote(string(r.text)), what, r.at)
+	return wire.ErrUnsupported.Errorf("the expression %s: %s at character %d", wire.Quote(string(r.text)), what, r.at)
 }
 
 func (r *exprReader) take(s string) bool {

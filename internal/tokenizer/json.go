@@ -52,7 +52,7 @@ func (t *JSON) Surround(b *limits.Budget, first, last string) error {
 			return err
 		}
 		if !ok {
-			return wire.ErrMismatch.With("the token %s, which is put around a text, is not in the vocabulary", wire.Quote(one.text))
+			return wire.ErrMismatch.Errorf("the token %s, which is put around a text, is not in the vocabulary", wire.Quote(one.text))
 		}
 		*one.list = []int32{id}
 	}
@@ -116,7 +116,7 @@ func ParseJSON(b *limits.Budget, name, body string) (*JSON, error) {
 		return nil, wire.At(name, "", wire.NoOffset, err)
 	}
 	if p.Type == "" {
-		return nil, wire.At(name, "", wire.NoOffset, wire.ErrMissing.With("there is no model, or it has no type"))
+		return nil, wire.At(name, "", wire.NoOffset, wire.ErrMissing.Errorf("there is no model, or it has no type"))
 	}
 	return p.JSON, nil
 }
@@ -171,7 +171,7 @@ func (p *jsonParser) model(name string) error {
 // piece is a token of a Unigram: a text and its score.
 func (p *jsonParser) piece(i int) error {
 	if i > maxID {
-		return p.d.Fail("", wire.ErrUnsupported.With("more than %d tokens", maxID))
+		return p.d.Fail("", wire.ErrUnsupported.Errorf("more than %d tokens", maxID))
 	}
 	t := Token{ID: int32(i)}
 	err := p.d.Array(func(at int) (err error) {
@@ -195,7 +195,7 @@ func (p *jsonParser) token(t Token) (err error) {
 	}
 	_, added, err := p.texts.Add(len(p.Tokens) - 1)
 	if err == nil && !added {
-		err = wire.ErrDuplicate.With("token %s", wire.Quote(t.Text))
+		err = wire.ErrDuplicate.Errorf("token %s", wire.Quote(t.Text))
 	}
 	return p.d.Fail("", err)
 }
@@ -232,7 +232,7 @@ func (p *jsonParser) merge() error {
 		return err
 	}
 	if n != 2 || m.A == "" || m.B == "" {
-		return p.d.FailAt("", at, wire.ErrSyntax.With("merge %d is not two texts", len(p.Merges)))
+		return p.d.FailAt("", at, wire.ErrSyntax.Errorf("merge %d is not two texts", len(p.Merges)))
 	}
 	p.Merges, err = limits.Append(p.b, p.Merges, m)
 	return p.d.Fail("", err)
@@ -246,7 +246,7 @@ func (p *jsonParser) added() error {
 	id, ok := v.Get("id").Int()
 	text := v.Get("content")
 	if !ok || id < 0 || id > maxID || !text.IsString() || text.String() == "" {
-		return p.d.FailAt("", v.Off(), wire.ErrSyntax.With("added token %d has no text or no number", len(p.Added)))
+		return p.d.FailAt("", v.Off(), wire.ErrSyntax.Errorf("added token %d has no text or no number", len(p.Added)))
 	}
 	a := Added{Text: text.String(), ID: int32(id)}
 	for _, flag := range [...]struct {
@@ -254,7 +254,7 @@ func (p *jsonParser) added() error {
 		to   *bool
 	}{{"special", &a.Special}, {"normalized", &a.Normalized}, {"lstrip", &a.Left}, {"rstrip", &a.Right}, {"single_word", &a.Word}} {
 		if *flag.to, ok = v.Get(flag.name).Bool(); !ok {
-			return p.d.FailAt("", v.Off(), wire.ErrSyntax.With("%s of the added token %s is neither true nor false, and the library does not read that", flag.name, wire.Quote(a.Text)))
+			return p.d.FailAt("", v.Off(), wire.ErrSyntax.Errorf("%s of the added token %s is neither true nor false, and the library does not read that", flag.name, wire.Quote(a.Text)))
 		}
 	}
 	p.Added, err = limits.Append(p.b, p.Added, a)
@@ -272,7 +272,7 @@ func (p *jsonParser) numbers() error {
 			id = int32(next)
 		}
 		if id != a.ID {
-			return wire.ErrMismatch.With("added token %s has the number %d, but the library gives it %d", wire.Quote(a.Text), a.ID, id)
+			return wire.ErrMismatch.Errorf("added token %s has the number %d, but the library gives it %d", wire.Quote(a.Text), a.ID, id)
 		}
 		next = max(next, int64(id)+1)
 		if err := p.b.Step(1); err != nil {

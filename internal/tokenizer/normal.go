@@ -23,7 +23,7 @@ const (
 // chain of them would double it again and again.
 func grows(was, is int) error {
 	if is > maxGrowth*was+maxBefore {
-		return wire.ErrUnsupported.With("normalizers that make more than %d bytes from %d", maxGrowth*was+maxBefore, was)
+		return wire.ErrUnsupported.Errorf("normalizers that make more than %d bytes from %d", maxGrowth*was+maxBefore, was)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
 	case "Replace":
 		return replacer(b, v)
 	}
-	return nil, wire.ErrUnsupported.With("the normalizer %s", wire.Quote(kind))
+	return nil, wire.ErrUnsupported.Errorf("the normalizer %s", wire.Quote(kind))
 }
 
 // lowerStep is a text in lower case.

@@ -48,7 +48,7 @@ const (
 // compile reads an expression.
 func compile(b *limits.Budget, expr string) (*pattern, error) {
 	if len(expr) > maxPattern {
-		return nil, wire.ErrUnsupported.With("an expression of %d bytes, at most %d are read", len(expr), maxPattern)
+		return nil, wire.ErrUnsupported.Errorf("an expression of %d bytes, at most %d are read", len(expr), maxPattern)
 	}
 	r := &exprReader{text: []rune(expr)}
 	if err := b.Hold(int64(64 * len(r.text))); err != nil {
@@ -70,7 +70,7 @@ func compile(b *limits.Budget, expr string) (*pattern, error) {
 
 func (p *pattern) add(b *limits.Budget, i inst) (err error) {
 	if len(p.code) == maxProgram {
-		return wire.ErrUnsupported.With("an expression of more than %d steps", maxProgram)
+		return wire.ErrUnsupported.Errorf("an expression of more than %d steps", maxProgram)
 	}
 	i.cost = 1 + weight(i.set)/8
 	p.code, err = limits.Append(b, p.code, i)

@@ -46,7 +46,7 @@ func (t *JSON) Pre(b *limits.Budget) (string, error) {
 func named(digest string) (string, error) {
 	name, ok := pres[digest]
 	if !ok {
-		return "", wire.ErrUnsupported.With("llama.cpp has no name for this pre-tokenizer (digest %s of its probe text); set the key tokenizer.ggml.pre to an equal one of its own (%s)", digest, wire.OptionMeta)
+		return "", wire.ErrUnsupported.Errorf("llama.cpp has no name for this pre-tokenizer (digest %s of its probe text); set the key tokenizer.ggml.pre to an equal one of its own (%s)", digest, wire.OptionMeta)
 	}
 	return name, nil
 }

@@ -29,21 +29,21 @@ func newRanks(b *limits.Budget) (r *Ranks, err error) {
 func (r *Ranks) add(b *limits.Budget, coded string) error {
 	n := len(r.Tokens)
 	if n > maxID || len(coded) > 2*maxToken {
-		return wire.ErrUnsupported.With("token %d: more tokens than %d, or one of more than %d bytes", n, maxID, maxToken)
+		return wire.ErrUnsupported.Errorf("token %d: more tokens than %d, or one of more than %d bytes", n, maxID, maxToken)
 	}
 	if err := b.Hold(int64(base64.StdEncoding.DecodedLen(len(coded)))); err != nil {
 		return err
 	}
 	text, err := base64.StdEncoding.Strict().DecodeString(coded)
 	if err != nil || len(text) == 0 {
-		return wire.ErrSyntax.With("token %d is not base64, or empty", n)
+		return wire.ErrSyntax.Errorf("token %d is not base64, or empty", n)
 	}
 	if r.Tokens, err = limits.Append(b, r.Tokens, string(text)); err != nil {
 		return err
 	}
 	was, added, err := r.set.Add(n)
 	if err == nil && !added {
-		err = wire.ErrDuplicate.With("tokens %d and %d", was, n)
+		err = wire.ErrDuplicate.Errorf("tokens %d and %d", was, n)
 	}
 	return err
 }
@@ -136,7 +136,7 @@ func (r *Ranks) Splits(b *limits.Budget) (list []string, err error) {
 			}
 		}
 		if len(cuts) == 0 {
-			return nil, wire.ErrMismatch.With("token %d is not made of two others", i)
+			return nil, wire.ErrMismatch.Errorf("token %d is not made of two others", i)
 		}
 		slices.SortStableFunc(cuts, func(x, y pair) int { return cmp.Or(cmp.Compare(x.left, y.left), cmp.Compare(x.right, y.right)) })
 		for _, c := range cuts {
@@ -185,7 +185,7 @@ func (r *Ranks) Encode(b *limits.Budget, expr, text string) (ids []int32, err er
 		for _, one := range parts {
 			rank := r.rank(one)
 			if rank < 0 {
-				return nil, wire.ErrMissing.With("no token is the byte %#02x", one[0])
+				return nil, wire.ErrMissing.Errorf("no token is the byte %#02x", one[0])
 			}
 			if ids, err = limits.Append(b, ids, int32(rank)); err != nil {
 				return nil, err

@@ -51,7 +51,7 @@ func ReadSPM(b *limits.Budget, files fs.FS, name string) (*SPM, error) {
 		return nil, err
 	}
 	if IsTiktoken(body[:min(len(body), 256)]) {
-		return nil, wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("it is a tiktoken text and not the sentencepiece model that llama.cpp's converter needs: without it, %s is read, which transformers' save_pretrained writes", FileName))
+		return nil, wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.Errorf("it is a tiktoken text and not the sentencepiece model that llama.cpp's converter needs: without it, %s is read, which transformers' save_pretrained writes", FileName))
 	}
 	m, err := ParseSPM(b, body)
 	return m, wire.At(name, "", wire.NoOffset, err)
@@ -73,7 +73,7 @@ func ParseSPM(b *limits.Budget, body string) (*SPM, error) {
 		return nil
 	})
 	if err == nil && len(m.Pieces) == 0 {
-		err = wire.ErrMissing.With("there are no pieces: it is not a sentencepiece model")
+		err = wire.ErrMissing.Errorf("there are no pieces: it is not a sentencepiece model")
 	}
 	return m, err
 }
@@ -84,7 +84,7 @@ func (m *SPM) piece(b *limits.Budget, f field) error {
 		return f.fail("a piece")
 	}
 	if len(m.Pieces) > maxID {
-		return wire.ErrUnsupported.With("more than %d pieces", maxID)
+		return wire.ErrUnsupported.Errorf("more than %d pieces", maxID)
 	}
 	p := Piece{Type: Normal}
 	named := false
@@ -105,11 +105,11 @@ func (m *SPM) piece(b *limits.Budget, f field) error {
 		return err
 	}
 	if !named || p.Text == "" || !utf8.ValidString(p.Text) {
-		return wire.At(SPMName, "", f.off, wire.ErrText.With("piece %d has no text", len(m.Pieces)))
+		return wire.At(SPMName, "", f.off, wire.ErrText.Errorf("piece %d has no text", len(m.Pieces)))
 	}
 	switch i := strings.IndexByte(p.Text, 0); {
 	case i >= 0 && len(p.Text) > 1:
-		return wire.At(SPMName, "", f.off, wire.ErrText.With("piece %d holds a NUL among other characters, which sentencepiece does not load", len(m.Pieces)))
+		return wire.At(SPMName, "", f.off, wire.ErrText.Errorf("piece %d holds a NUL among other characters, which sentencepiece does not load", len(m.Pieces)))
 	case i >= 0:
 		p.Type = Unused // as sentencepiece takes it, whatever the file says
 	}
@@ -171,7 +171,7 @@ type field struct {
 }
 
 func (f *field) fail(what string) error {
-	return wire.At(SPMName, "", f.off, wire.ErrSyntax.With("field %d is not %s", f.number, what))
+	return wire.At(SPMName, "", f.off, wire.ErrSyntax.Errorf("field %d is not %s", f.number, what))
 }
 
 // eachField reads a message. Groups, which protobuf has given up, are refused.
@@ -189,7 +189,7 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 		at += n
 		f.number, f.wire = tag>>3, uint8(tag&7)
 		if f.number == 0 || f.number > 1<<29 {
-			return wire.At(SPMName, "", f.off, wire.ErrSyntax.With("no field has the number %d", f.number))
+			return wire.At(SPMName, "", f.off, wire.ErrSyntax.Errorf("no field has the number %d", f.number))
 		}
 		size := uint64(0)
 		switch f.wire {
@@ -233,7 +233,7 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 // cut is the error of a field that the message is too short for; made only where it is
 // returned, for a file has as many fields as its author likes.
 func (f field) cut() error {
-	return wire.At(SPMName, "", f.off, wire.ErrTruncated.With("a field ends behind its message"))
+	return wire.At(SPMName, "", f.off, wire.ErrTruncated.Errorf("a field ends behind its message"))
 }
 
 // varint reads a number of at most ten bytes; n is 0 where there is none.

@@ -99,13 +99,13 @@ func (p *tekkenParser) token(i int) error {
 		return err
 	}
 	if has != 7 || rank != uint64(i) {
-		return p.d.FailAt("", at, wire.ErrMismatch.With("token %d has another rank, or lacks a member", i))
+		return p.d.FailAt("", at, wire.ErrMismatch.Errorf("token %d has another rank, or lacks a member", i))
 	}
 	if err := p.t.add(p.b, coded); err != nil {
 		return p.d.FailAt("", at, err)
 	}
 	if i < 256 && p.t.Tokens[i] != string([]byte{byte(i)}) {
-		return p.d.FailAt("", at, wire.ErrMismatch.With("token %d is not the byte of its rank", i))
+		return p.d.FailAt("", at, wire.ErrMismatch.Errorf("token %d is not the byte of its rank", i))
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (p *tekkenParser) special(i int) error {
 	}
 	rank, ok := v.Get("rank").Int()
 	if text := v.Get("token_str"); !ok || rank != int64(i) || !text.IsString() || text.String() == "" {
-		return p.d.FailAt("", v.Off(), wire.ErrMismatch.With("special token %d has no text, or another rank", i))
+		return p.d.FailAt("", v.Off(), wire.ErrMismatch.Errorf("special token %d has no text, or another rank", i))
 	}
 	p.t.Special, err = limits.Append(p.b, p.t.Special, v.Get("token_str").String())
 	return p.d.Fail("", err)
@@ -131,24 +131,24 @@ func (p *tekkenParser) cut() error {
 	size, ok := p.config.Get("default_vocab_size").Int()
 	special, is := p.config.Get("default_num_special_tokens").Int()
 	if special > maxSpecial {
-		return wire.ErrUnsupported.With("%d special tokens, at most %d are read", special, maxSpecial)
+		return wire.ErrUnsupported.Errorf("%d special tokens, at most %d are read", special, maxSpecial)
 	}
 	if !ok || !is || special < 0 || size <= special || size > maxID {
-		return wire.ErrRange.With("the configuration states %d tokens, %d of them special", size, special)
+		return wire.ErrRange.Errorf("the configuration states %d tokens, %d of them special", size, special)
 	}
 	if size-special > int64(len(t.Tokens)) {
-		return wire.ErrMismatch.With("%d tokens, but the configuration states %d", len(t.Tokens), size-special)
+		return wire.ErrMismatch.Errorf("%d tokens, but the configuration states %d", len(t.Tokens), size-special)
 	}
 	if !p.stated {
 		switch t.Version {
 		case "v1", "v2", "v3", "v7":
 			t.Special = oldSpecial
 		default:
-			return wire.ErrMissing.With("there are no special tokens, which version %s must state", wire.Quote(t.Version))
+			return wire.ErrMissing.Errorf("there are no special tokens, which version %s must state", wire.Quote(t.Version))
 		}
 	}
 	if int64(len(t.Special)) > special {
-		return wire.ErrMismatch.With("%d special tokens, but the configuration states %d", len(t.Special), special)
+		return wire.ErrMismatch.Errorf("%d special tokens, but the configuration states %d", len(t.Special), special)
 	}
 	list, err := limits.Make[string](p.b, int(special))
 	if err != nil {

@@ -40,9 +40,9 @@ func ParseTiktoken(b *limits.Budget, name, body string) (*Ranks, error) {
 		if text != "" {
 			if rank, err := strconv.ParseUint(number, 10, 31); !ok || err != nil || number != strconv.Itoa(len(r.Tokens)) {
 				if ok && err == nil && rank <= maxID {
-					return nil, wire.At(name, "", off, wire.ErrUnsupported.With("rank %d in place of rank %d", rank, len(r.Tokens)))
+					return nil, wire.At(name, "", off, wire.ErrUnsupported.Errorf("rank %d in place of rank %d", rank, len(r.Tokens)))
 				}
-				return nil, wire.At(name, "", off, wire.ErrSyntax.With("line %d is not a token and its rank", len(r.Tokens)+1))
+				return nil, wire.At(name, "", off, wire.ErrSyntax.Errorf("line %d is not a token and its rank", len(r.Tokens)+1))
 			}
 			if err := r.add(b, coded); err != nil {
 				return nil, wire.At(name, "", off, err)
@@ -51,7 +51,7 @@ func ParseTiktoken(b *limits.Budget, name, body string) (*Ranks, error) {
 		off += int64(len(line))
 	}
 	if len(r.Tokens) == 0 {
-		return nil, wire.At(name, "", wire.NoOffset, wire.ErrMissing.With("there are no tokens"))
+		return nil, wire.At(name, "", wire.NoOffset, wire.ErrMissing.Errorf("there are no tokens"))
 	}
 	return r, nil
 }

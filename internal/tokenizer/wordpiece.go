@@ -23,7 +23,7 @@ func newWordPiece(t *JSON, m jsontree.Value) (w *wordPiece, unknown int32, err e
 		w.prefix = v.String()
 	}
 	if len(w.prefix) > maxPrefix {
-		return nil, 0, wire.ErrUnsupported.With("a prefix of %d bytes, at most %d are read", len(w.prefix), maxPrefix)
+		return nil, 0, wire.ErrUnsupported.Errorf("a prefix of %d bytes, at most %d are read", len(w.prefix), maxPrefix)
 	}
 	if n, ok := m.Get("max_input_chars_per_word").Int(); ok {
 		w.longest = n
@@ -34,7 +34,7 @@ func newWordPiece(t *JSON, m jsontree.Value) (w *wordPiece, unknown int32, err e
 	}
 	unknown, ok := t.find(text)
 	if !ok {
-		return nil, 0, wire.ErrMismatch.With("the unknown token %s is not in the vocabulary", wire.Quote(text))
+		return nil, 0, wire.ErrMismatch.Errorf("the unknown token %s is not in the vocabulary", wire.Quote(text))
 	}
 	return w, unknown, nil
 }

@@ -7,20 +7,20 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A Class says what kind of end an operation came to. It decides the exit code
-// and the HTTP status.
+// A Class is the kind of outcome of an operation. It decides the exit code and the HTTP
+// status.
 type Class uint8
 
 // The classes, in the order of their exit codes.
 const (
 	OK          Class = iota
 	Internal          // I/O, or a bug: never counts as accepted
-	Usage             // wrong flags or a target that cannot be
+	Usage             // wrong flags, or an impossible target
 	Malformed         // no file with this beginning could be valid
 	Truncated         // some longer file with this beginning could be valid
 	Unsupported       // legal, but not read here
-	Limit             // a ceiling of the policy was reached
-	Forbidden         // refused by rule: code, or what the policy refuses
+	Limit             // a limit of the policy was reached
+	Forbidden         // code, or what the policy refuses
 	Differs           // two models are not equal
 )
 
@@ -30,13 +30,13 @@ var httpStatus = [...]int{200, 500, 400, 422, 422, 415, 413, 403, 200}
 
 func (c Class) String() string { return classNames[c] }
 
-// ExitCode is the process's exit code for this class.
+// ExitCode returns the process's exit code for this class.
 func (c Class) ExitCode() int { return int(c) }
 
-// HTTPStatus is the status that an upload handler answers with.
+// HTTPStatus returns the status that an upload handler answers with.
 func (c Class) HTTPStatus() int { return httpStatus[c] }
 
-// ClassOf finds the class of an error: the outermost cause that has one. An
+// ClassOf returns the class of an error: that of the outermost cause that has one. An
 // error that no parser made is Internal.
 func ClassOf(err error) Class {
 	if err == nil {
@@ -57,12 +57,12 @@ func ClassOf(err error) Class {
 	return Internal
 }
 
-// A Cause is a sentinel with a class: what errors.Is asks for.
+// A Cause is a sentinel error with a class, for errors.Is.
 type Cause struct {
-	class Class
-	text  string
-	rule  string // of package gate, "" for any
-	of    *Cause // what it is a case of
+	class  Class
+	text   string
+	rule   string // of package gate, or ""
+	parent *Cause // the cause that WithRule was called on, or nil
 }
 
 // The causes that parsers share.
@@ -92,22 +92,22 @@ func (c *Cause) Error() string { return c.text }
 // Class returns the class that the cause belongs to.
 func (c *Cause) Class() Class { return c.class }
 
-// By is the cause where a reader refuses by a rule: its identifier is what reports
-// and policies name, and stays. The table of package gate has a row for each.
-func (c *Cause) By(rule string) *Cause { return &Cause{c.class, c.text, rule, c} }
+// WithRule returns a cause that is c and names the rule that a reader refuses by. Reports
+// and policies use the identifier, so it never changes. The table of package gate has a
+// row for each rule.
+func (c *Cause) WithRule(rule string) *Cause { return &Cause{c.class, c.text, rule, c} }
 
-// Unwrap gives the cause that this one is a case of.
+// Unwrap returns the cause that [Cause.WithRule] was called on, or nil.
 func (c *Cause) Unwrap() error {
-	if c.of == nil {
+	if c.parent == nil {
 		return nil
 	}
-	return c.of
+	return c.parent
 }
 
-// RuleOf is the rule by which a file was refused, "" if the place that refused it
-// has none.
+// RuleOf returns the rule by which a file was refused, or "" if the error names none.
 func RuleOf(err error) string {
-	for c, ok := errors.AsType[*Cause](err); ok && c != nil; c = c.of {
+	for c, ok := errors.AsType[*Cause](err); ok && c != nil; c = c.parent {
 		if c.rule != "" {
 			return c.rule
 		}
@@ -115,9 +115,9 @@ func RuleOf(err error) string {
 	return ""
 }
 
-// With returns an error that is c and says more. Text from a file must be
-// quoted by the caller. An [Option] among the arguments is kept.
-func (c *Cause) With(format string, args ...any) error {
+// Errorf returns an error that wraps c and adds details to its text. The caller must quote
+// text from a file, see [Quote]. [OptionsOf] finds an [Option] among the arguments.
+func (c *Cause) Errorf(format string, args ...any) error {
 	return &detail{c, fmt.Sprintf(format, args...), OptionsIn(args)}
 }
 

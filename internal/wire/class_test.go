@@ -46,9 +46,9 @@ func TestEveryCauseIsFound(t *testing.T) {
 		wire.ErrMissing: wire.Malformed, wire.ErrTruncated: wire.Truncated, wire.ErrUnsupported: wire.Unsupported,
 		wire.ErrForbidden: wire.Forbidden, wire.ErrUsage: wire.Usage, wire.ErrInternal: wire.Internal,
 	} {
-		placed := wire.At("gguf", "", 3, cause.With("%d", 7))
+		placed := wire.At("gguf", "", 3, cause.Errorf("%d", 7))
 		for name, err := range map[string]error{
-			"alone": cause, "with words": cause.With("more"), "placed": placed,
+			"alone": cause, "with words": cause.Errorf("more"), "placed": placed,
 			"wrapped": fmt.Errorf("file x: %w", placed), "joined": errors.Join(io.ErrNoProgress, placed),
 		} {
 			if !errors.Is(err, cause) || wire.ClassOf(err) != class {
@@ -92,7 +92,7 @@ func TestClassOfOtherErrors(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	for want, err := range map[string]error{
-		`gguf: tensor 12 "blk.0" at 0x1f40: number out of range: 7`: wire.At("gguf", `tensor 12 "blk.0"`, 0x1f40, wire.ErrRange.With("%d", 7)),
+		`gguf: tensor 12 "blk.0" at 0x1f40: number out of range: 7`: wire.At("gguf", `tensor 12 "blk.0"`, 0x1f40, wire.ErrRange.Errorf("%d", 7)),
 		`npy: at 0x0: not this format`:                              wire.At("npy", "", 0, wire.ErrMagic),
 		`npz: member "a": duplicate`:                                wire.At("npz", `member "a"`, wire.NoOffset, wire.ErrDuplicate),
 		`zip: checksum differs`:                                     wire.At("zip", "", wire.NoOffset, wire.ErrChecksum),

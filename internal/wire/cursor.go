@@ -56,7 +56,7 @@ func (c *Cursor) Left() int64 { return c.end - c.off }
 // MoveTo goes to an offset at or before the end.
 func (c *Cursor) MoveTo(off int64) error {
 	if off < 0 || off > c.end {
-		return c.Fail("", c.beyond().With("offset %#x wanted, the end is %#x", uint64(off), c.end))
+		return c.Fail("", c.beyond().Errorf("offset %#x wanted, the end is %#x", uint64(off), c.end))
 	}
 	c.off = off
 	return nil
@@ -152,14 +152,14 @@ func readAhead(r io.ReaderAt, p []byte, off int64) (got int, err error) {
 	for idle := 0; got < len(p); {
 		n, err := r.ReadAt(p[got:], off+int64(got))
 		if n < 0 || n > len(p)-got {
-			return got, ErrInternal.With("reader returned %d for a read of %d", n, len(p)-got)
+			return got, ErrInternal.Errorf("reader returned %d for a read of %d", n, len(p)-got)
 		}
 		got += n
 		switch {
 		case got == len(p):
 			return got, nil
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-			return got, ErrTruncated.With("%d bytes missing at %#x", len(p)-got, off+int64(got))
+			return got, ErrTruncated.Errorf("%d bytes missing at %#x", len(p)-got, off+int64(got))
 		case err != nil:
 			return got, err
 		case n > 0:
@@ -276,13 +276,13 @@ func (c *Cursor) FailAt(where string, off int64, cause error) error {
 }
 
 func (c *Cursor) short(n int64) error {
-	return c.Fail("", c.beyond().With("%d bytes wanted, %d left", uint64(n), c.Left()))
+	return c.Fail("", c.beyond().Errorf("%d bytes wanted, %d left", uint64(n), c.Left()))
 }
 
 // beyond is the cause of a read past the end.
 func (c *Cursor) beyond() *Cause {
 	if c.child {
-		return ErrRange.By("file.part-end")
+		return ErrRange.WithRule("file.part-end")
 	}
 	return ErrTruncated
 }

@@ -26,7 +26,7 @@ const (
 	OptionForce         Option = "force"
 )
 
-// Options lists them.
+// Options returns all options.
 func Options() []Option {
 	return []Option{
 		OptionScheme, OptionGPTQZeros, OptionBlock, OptionFoldPreQuant, OptionIgnoreUnknown, OptionAs,
@@ -35,7 +35,7 @@ func Options() []Option {
 	}
 }
 
-// OptionsOf lists the options that an error names.
+// OptionsOf returns the options that an error names.
 func OptionsOf(err error) []Option {
 	if e, ok := errors.AsType[interface {
 		error
@@ -46,7 +46,7 @@ func OptionsOf(err error) []Option {
 	return nil
 }
 
-// OptionsIn lists the options among the arguments of a message.
+// OptionsIn returns the options among the arguments of a message.
 func OptionsIn(args []any) []Option {
 	var list []Option
 	for _, a := range args {

@@ -12,7 +12,7 @@ import (
 // A message says the option as the library spells it, and the error keeps it for
 // a program that calls it otherwise.
 func TestErrorsKeepTheOptionsThatTheyName(t *testing.T) {
-	err := wire.ErrUnsupported.With("two readings, %s and %s: %s decides", "A", "B", wire.OptionScheme)
+	err := wire.ErrUnsupported.Errorf("two readings, %s and %s: %s decides", "A", "B", wire.OptionScheme)
 	if got := err.Error(); got != "not supported: two readings, A and B: quant.Options.Scheme decides" {
 		t.Error(got)
 	}
@@ -23,7 +23,7 @@ func TestErrorsKeepTheOptionsThatTheyName(t *testing.T) {
 	if got := wire.OptionsOf(placed); !slices.Equal(got, []wire.Option{wire.OptionScheme}) {
 		t.Errorf("options %v", got)
 	}
-	for _, none := range []error{nil, errors.New("x"), wire.ErrRange.With("%d", 7)} {
+	for _, none := range []error{nil, errors.New("x"), wire.ErrRange.Errorf("%d", 7)} {
 		if got := wire.OptionsOf(none); len(got) != 0 {
 			t.Errorf("%v names %v", none, got)
 		}

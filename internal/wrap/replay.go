@@ -144,7 +144,7 @@ func (p *replay) block(n int64) ([]byte, error) {
 // ReadAt implements io.ReaderAt.
 func (p *replay) ReadAt(to []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, wire.ErrRange.With("offset %d", off)
+		return 0, wire.ErrRange.Errorf("offset %d", off)
 	}
 	for n < len(to) {
 		if off >= p.size {

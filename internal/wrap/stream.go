@@ -107,7 +107,7 @@ type whole struct {
 func (r *whole) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err == io.EOF && r.once && r.s.at() != r.size {
-		return n, wire.ErrTrailing.By("stream.trailing").With("%d bytes after the end of the stream", r.size-r.s.at())
+		return n, wire.ErrTrailing.WithRule("stream.trailing").Errorf("%d bytes after the end of the stream", r.size-r.s.at())
 	}
 	return n, err
 }
@@ -121,17 +121,17 @@ func explain(err error) error {
 	_, isFlate := errors.AsType[flate.CorruptInputError](err)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
-		return wire.ErrTruncated.With("the stream has no end marker")
+		return wire.ErrTruncated.Errorf("the stream has no end marker")
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zlib.ErrChecksum):
-		return wire.ErrChecksum.By("stream.checksum").With("the checksum of the stream does not match its data")
+		return wire.ErrChecksum.WithRule("stream.checksum").Errorf("the checksum of the stream does not match its data")
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, zlib.ErrHeader):
-		return wire.ErrSyntax.By("stream.corrupt").With("no stream header")
+		return wire.ErrSyntax.WithRule("stream.corrupt").Errorf("no stream header")
 	case errors.Is(err, zlib.ErrDictionary):
-		return wire.ErrUnsupported.By("stream.dictionary").With("the stream needs a preset dictionary, which is not in the file")
+		return wire.ErrUnsupported.WithRule("stream.dictionary").Errorf("the stream needs a preset dictionary, which is not in the file")
 	case isBzip2:
-		return wire.ErrSyntax.By("stream.corrupt").With("%s", string(bad))
+		return wire.ErrSyntax.WithRule("stream.corrupt").Errorf("%s", string(bad))
 	case isFlate:
-		return wire.ErrSyntax.By("stream.corrupt").With("deflate stream is corrupt")
+		return wire.ErrSyntax.WithRule("stream.corrupt").Errorf("deflate stream is corrupt")
 	}
 	return err
 }

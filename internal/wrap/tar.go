@@ -46,12 +46,12 @@ func (w *walker) tar() error {
 		}
 		if t.large >= 0 && e.kind != 'L' && e.kind != 'x' && e.kind != 'g' {
 			if e.size != 0 && e.size != t.large {
-				return w.fail(place(e.name), at, wire.ErrMismatch.By("tar.size-differs").With("its headers state two sizes, %d and %d bytes", t.large, e.size))
+				return w.fail(place(e.name), at, wire.ErrMismatch.WithRule("tar.size-differs").Errorf("its headers state two sizes, %d and %d bytes", t.large, e.size))
 			}
 			e.size = t.large
 		}
 		if e.size > w.size-at-tarBlock {
-			return w.fail(place(e.name), at, wire.ErrTruncated.With("the header states %d bytes, %d are left", e.size, max(0, w.size-at-tarBlock)))
+			return w.fail(place(e.name), at, wire.ErrTruncated.Errorf("the header states %d bytes, %d are left", e.size, max(0, w.size-at-tarBlock)))
 		}
 		data := at + tarBlock
 		if err := t.entry(e, at, data); err != nil {
@@ -82,7 +82,7 @@ func (t *tarWalk) block(at int64) (head [tarBlock]byte, err error) {
 		return head, t.fail("", at, err)
 	}
 	if at > t.size-tarBlock {
-		return head, t.fail("", min(at, t.size), wire.ErrTruncated.With("the archive has no zero block at its end"))
+		return head, t.fail("", min(at, t.size), wire.ErrTruncated.Errorf("the archive has no zero block at its end"))
 	}
 	if err := wire.ReadFull(t.r, head[:], at); err != nil {
 		return head, t.fail("", at, err)
@@ -93,14 +93,14 @@ func (t *tarWalk) block(at int64) (head [tarBlock]byte, err error) {
 // header reads one header block.
 func (t *tarWalk) header(p *[tarBlock]byte, at int64) (e tarEntry, err error) {
 	bad := func(cause *wire.Cause, format string, args ...any) (tarEntry, error) {
-		return e, t.fail("", at, cause.With(format, args...))
+		return e, t.fail("", at, cause.Errorf(format, args...))
 	}
 	sum, ok := octal(p[148:156])
 	if want := checksum(p); !ok || sum != want {
-		return bad(wire.ErrChecksum.By("tar.header-sum"), "the checksum of the header must be %o", want)
+		return bad(wire.ErrChecksum.WithRule("tar.header-sum"), "the checksum of the header must be %o", want)
 	}
 	if e.size, ok = number(p[124:136]); !ok {
-		return bad(wire.ErrSyntax.By("tar.header-syntax"), "a size that is not a number")
+		return bad(wire.ErrSyntax.WithRule("tar.header-syntax"), "a size that is not a number")
 	}
 	e.kind = p[156]
 	e.name, ok = text(p[0:100])
@@ -108,12 +108,12 @@ func (t *tarWalk) header(p *[tarBlock]byte, at int64) (e tarEntry, err error) {
 	if string(p[257:265]) == "ustar\x0000" {
 		prefix, ok2 = text(p[345:500])
 	} else if string(p[257:265]) != "ustar  \x00" {
-		return bad(wire.ErrUnsupported.By("tar.header-old"), "a header older than ustar, which readers interpret differently")
+		return bad(wire.ErrUnsupported.WithRule("tar.header-old"), "a header older than ustar, which readers interpret differently")
 	} else if p[345] != 0 { // GNU's times, or a prefix to Python
-		return bad(wire.ErrUnsupported.By("tar.header-old"), "a header that GNU tar and Python read differently")
+		return bad(wire.ErrUnsupported.WithRule("tar.header-old"), "a header that GNU tar and Python read differently")
 	}
 	if !ok || !ok2 {
-		return bad(wire.ErrText.By("tar.name-form"), "bytes after the end of a name")
+		return bad(wire.ErrText.WithRule("tar.name-form"), "bytes after the end of a name")
 	}
 	if prefix != "" {
 		e.name = prefix + "/" + e.name
@@ -137,12 +137,12 @@ func (t *tarWalk) entry(e tarEntry, at, data int64) error {
 	}
 	if e.kind == '5' {
 		if e.size > 0 {
-			return t.fail(place(e.name), at, wire.ErrGap.By("tar.folder-data").With("a folder with %d bytes of data", e.size))
+			return t.fail(place(e.name), at, wire.ErrGap.WithRule("tar.folder-data").Errorf("a folder with %d bytes of data", e.size))
 		}
 		return nil
 	}
 	if name == "" || strings.HasSuffix(e.name, "/") {
-		return t.fail(place(e.name), at, wire.ErrText.By("tar.name-form").With("a file without a name"))
+		return t.fail(place(e.name), at, wire.ErrText.WithRule("tar.name-form").Errorf("a file without a name"))
 	}
 	if err := t.once(name, at); err != nil {
 		return err
@@ -152,13 +152,13 @@ func (t *tarWalk) entry(e tarEntry, at, data int64) error {
 		return t.give(Item{Name: name, Size: e.size, R: io.NewSectionReader(t.r, data, e.size)})
 	case '1', '2':
 		if e.size > 0 {
-			return t.fail(place(name), at, wire.ErrUnsupported.By("tar.entry-type").With("a link with %d bytes of data", e.size))
+			return t.fail(place(name), at, wire.ErrUnsupported.WithRule("tar.entry-type").Errorf("a link with %d bytes of data", e.size))
 		}
 		return t.give(Item{Name: name, Why: "a link inside of an archive: never followed"})
 	case '3', '4', '6':
 		return t.give(Item{Name: name, Why: "no regular file: never opened"})
 	}
-	return t.fail(place(name), at, wire.ErrUnsupported.By("tar.entry-type").With("an entry of type %q", e.kind))
+	return t.fail(place(name), at, wire.ErrUnsupported.WithRule("tar.entry-type").Errorf("an entry of type %q", e.kind))
 }
 
 // once refuses a second entry of one name: the later one replaces the earlier, or
@@ -166,7 +166,7 @@ func (t *tarWalk) entry(e tarEntry, at, data int64) error {
 func (t *tarWalk) once(name string, at int64) error {
 	key := strings.ToLower(name)
 	if t.seen[key] {
-		return t.fail(place(name), at, wire.ErrDuplicate.By("tar.name-twice").With("the name appears twice (letters compared in lower case)"))
+		return t.fail(place(name), at, wire.ErrDuplicate.WithRule("tar.name-twice").Errorf("the name appears twice (letters compared in lower case)"))
 	}
 	n := int64(2*len(name) + 64)
 	if err := t.b.Hold(n); err != nil {
@@ -180,10 +180,10 @@ func (t *tarWalk) once(name string, at int64) error {
 // extension reads a header that says more of the next entry.
 func (t *tarWalk) extension(e tarEntry, at, data int64) error {
 	if e.size > maxLongName {
-		return t.fail("", at, wire.ErrUnsupported.By("tar.extension-size").With("an extension header of %d bytes, at most %d are read", e.size, maxLongName))
+		return t.fail("", at, wire.ErrUnsupported.WithRule("tar.extension-size").Errorf("an extension header of %d bytes, at most %d are read", e.size, maxLongName))
 	}
 	if t.more && e.kind != 'g' {
-		return t.fail("", at, wire.ErrDuplicate.By("tar.extension-twice").With("two extension headers for one entry"))
+		return t.fail("", at, wire.ErrDuplicate.WithRule("tar.extension-twice").Errorf("two extension headers for one entry"))
 	}
 	p, err := limits.Make[byte](t.b, int(e.size))
 	if err != nil {
@@ -195,7 +195,7 @@ func (t *tarWalk) extension(e tarEntry, at, data int64) error {
 	if e.kind == 'L' {
 		name, ok := text(p)
 		if !ok || name == "" {
-			return t.fail("", data, wire.ErrText.By("tar.name-form").With("an empty long name, or one with a NUL"))
+			return t.fail("", data, wire.ErrText.WithRule("tar.name-form").Errorf("an empty long name, or one with a NUL"))
 		}
 		t.long, t.more = name, true
 		return nil
@@ -211,19 +211,19 @@ func (t *tarWalk) records(p []byte, off int64, global bool) error {
 		digits, _, ok := bytes.Cut(p, []byte(" "))
 		n, err := strconv.Atoi(string(digits))
 		if !ok || err != nil || n <= len(digits)+1 || n > len(p) || p[n-1] != '\n' || strconv.Itoa(n) != string(digits) {
-			return t.fail("", off, wire.ErrSyntax.By("tar.header-syntax").With("a record of a pax header"))
+			return t.fail("", off, wire.ErrSyntax.WithRule("tar.header-syntax").Errorf("a record of a pax header"))
 		}
 		key, value, ok := strings.Cut(string(p[len(digits)+1:n-1]), "=")
 		switch {
 		case !ok:
-			return t.fail("", off, wire.ErrSyntax.By("tar.header-syntax").With("a record of a pax header without a value"))
+			return t.fail("", off, wire.ErrSyntax.WithRule("tar.header-syntax").Errorf("a record of a pax header without a value"))
 		case (key == "path" || key == "size") && !global:
 			if err := t.changes(key, value); err != nil {
 				return t.fail("", off, err)
 			}
 		case key == "linkpath" && !global, paxKeys[key], strings.HasPrefix(key, "SCHILY.xattr."), strings.HasPrefix(key, "LIBARCHIVE."):
 		default:
-			return t.fail("", off, wire.ErrUnsupported.By("tar.pax-key").With("the record %s of a pax header", wire.Quote(key)))
+			return t.fail("", off, wire.ErrUnsupported.WithRule("tar.pax-key").Errorf("the record %s of a pax header", wire.Quote(key)))
 		}
 		p, off = p[n:], off+int64(n)
 	}
@@ -234,19 +234,19 @@ func (t *tarWalk) records(p []byte, off int64, global bool) error {
 func (t *tarWalk) changes(key, value string) error {
 	if key == "path" {
 		if t.long != "" {
-			return wire.ErrDuplicate.By("tar.extension-twice").With("two names for one entry")
+			return wire.ErrDuplicate.WithRule("tar.extension-twice").Errorf("two names for one entry")
 		}
 		if t.long = value; value == "" || strings.IndexByte(value, 0) >= 0 {
-			return wire.ErrText.By("tar.name-form").With("an empty name, or one with a NUL")
+			return wire.ErrText.WithRule("tar.name-form").Errorf("an empty name, or one with a NUL")
 		}
 		return nil
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	switch {
 	case t.large >= 0:
-		return wire.ErrDuplicate.By("tar.extension-twice").With("two sizes for one entry")
+		return wire.ErrDuplicate.WithRule("tar.extension-twice").Errorf("two sizes for one entry")
 	case err != nil || n < 0 || strconv.FormatInt(n, 10) != value:
-		return wire.ErrSyntax.By("tar.header-syntax").With("a size that is not a number")
+		return wire.ErrSyntax.WithRule("tar.header-syntax").Errorf("a size that is not a number")
 	}
 	t.large = n
 	return nil
@@ -260,10 +260,10 @@ var paxKeys = map[string]bool{
 // end asks that nothing but zeros follows.
 func (t *tarWalk) end(at int64) error {
 	if t.more {
-		return t.fail("", at, wire.ErrMissing.By("tar.entry-missing").With("no entry follows the last extension header"))
+		return t.fail("", at, wire.ErrMissing.WithRule("tar.entry-missing").Errorf("no entry follows the last extension header"))
 	}
 	if t.size-at < 2*tarBlock {
-		return t.fail("", at, wire.ErrTruncated.With("one zero block at the end, where an archive has two"))
+		return t.fail("", at, wire.ErrTruncated.Errorf("one zero block at the end, where an archive has two"))
 	}
 	return t.zeros(at, t.size)
 }
@@ -280,7 +280,7 @@ func (t *tarWalk) zeros(at, end int64) error {
 			return t.fail("", at, err)
 		}
 		if i := bytes.IndexFunc(p, func(c rune) bool { return c != 0 }); i >= 0 {
-			return t.fail("", at+int64(i), wire.ErrGap.By("tar.hole").With("a nonzero byte after the end of the archive"))
+			return t.fail("", at+int64(i), wire.ErrGap.WithRule("tar.hole").Errorf("a nonzero byte after the end of the archive"))
 		}
 		at += int64(len(p))
 	}
@@ -343,17 +343,17 @@ func cleanPath(name string) (string, error) {
 	}
 	switch {
 	case !utf8.ValidString(name):
-		return "", wire.ErrText.By("tar.name-form").With("a name that is not UTF-8")
+		return "", wire.ErrText.WithRule("tar.name-form").Errorf("a name that is not UTF-8")
 	case strings.HasPrefix(name, "/"), len(name) > 1 && name[1] == ':':
-		return "", wire.ErrText.By("tar.path-escape").With("an absolute path")
+		return "", wire.ErrText.WithRule("tar.path-escape").Errorf("an absolute path")
 	case strings.ContainsRune(name, '\\'):
-		return "", wire.ErrText.By("tar.name-form").With("backslash in a name")
+		return "", wire.ErrText.WithRule("tar.name-form").Errorf("backslash in a name")
 	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || 0x7f <= r && r < 0xa0 }):
-		return "", wire.ErrText.By("tar.name-form").With("control character in a name")
+		return "", wire.ErrText.WithRule("tar.name-form").Errorf("control character in a name")
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if part == ".." || name != "" && (part == "" || part == ".") {
-			return "", wire.ErrText.By("tar.path-escape").With("a path with the element %s", wire.Quote(part))
+			return "", wire.ErrText.WithRule("tar.path-escape").Errorf("a path with the element %s", wire.Quote(part))
 		}
 	}
 	return name, nil

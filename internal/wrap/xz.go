@@ -135,7 +135,7 @@ func (r *xzReader) finish(b *xzBlock) error {
 		}
 	}
 	if !bytes.Equal(sum, stored) {
-		return wire.ErrChecksum.By("stream.checksum").With("the checksum of a block does not match its data")
+		return wire.ErrChecksum.WithRule("stream.checksum").Errorf("the checksum of a block does not match its data")
 	}
 	return nil
 }

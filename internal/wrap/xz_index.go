@@ -34,7 +34,7 @@ func (s *summed) number() (int64, error) {
 			return v, nil
 		}
 	}
-	return 0, s.x.fail(s.at, errXZ.With("an integer of the index"))
+	return 0, s.x.fail(s.at, errXZ.Errorf("an integer of the index"))
 }
 
 // index holds the list at the end of a stream against its blocks, and returns how long
@@ -49,7 +49,7 @@ func (x *xzWalk) index(blocks []xzBlock) (int64, error) {
 		return 0, err
 	}
 	if count != int64(len(blocks)) {
-		return 0, x.fail(s.at, errXZDiffer.With("the index lists %d blocks, the stream has %d", count, len(blocks)))
+		return 0, x.fail(s.at, errXZDiffer.Errorf("the index lists %d blocks, the stream has %d", count, len(blocks)))
 	}
 	steps := x.w.b.Steps()
 	for _, b := range blocks {
@@ -65,7 +65,7 @@ func (x *xzWalk) index(blocks []xzBlock) (int64, error) {
 			return 0, err
 		}
 		if packed != b.data+b.packed-b.head+checkSizes[b.check] || size != b.size {
-			return 0, x.fail(s.at, errXZDiffer.With("the index states sizes that a block does not have"))
+			return 0, x.fail(s.at, errXZDiffer.Errorf("the index states sizes that a block does not have"))
 		}
 	}
 	for (x.c.Off()-s.at)%4 != 0 {
@@ -74,7 +74,7 @@ func (x *xzWalk) index(blocks []xzBlock) (int64, error) {
 			return 0, err
 		}
 		if c != 0 {
-			return 0, x.fail(x.c.Off()-1, wire.ErrGap.By("xz.padding").With("padding that is not zero"))
+			return 0, x.fail(x.c.Off()-1, wire.ErrGap.WithRule("xz.padding").Errorf("padding that is not zero"))
 		}
 	}
 	want := s.sum
@@ -83,7 +83,7 @@ func (x *xzWalk) index(blocks []xzBlock) (int64, error) {
 		return 0, err
 	}
 	if sum != want {
-		return 0, x.fail(x.c.Off()-4, errXZSum.With("the checksum of the index does not match its bytes"))
+		return 0, x.fail(x.c.Off()-4, errXZSum.Errorf("the checksum of the index does not match its bytes"))
 	}
 	return x.c.Off() - s.at, nil
 }
@@ -96,11 +96,11 @@ func (x *xzWalk) footer(flags [2]byte, index int64) error {
 	case err != nil:
 		return err
 	case string(p[10:]) != "YZ":
-		return x.fail(at+10, errXZ.With("the stream has no footer"))
+		return x.fail(at+10, errXZ.Errorf("the stream has no footer"))
 	case crc32.ChecksumIEEE(p[4:10]) != le32(p):
-		return x.fail(at, errXZSum.With("the checksum of a stream footer does not match its bytes"))
+		return x.fail(at, errXZSum.Errorf("the checksum of a stream footer does not match its bytes"))
 	case [2]byte(p[8:10]) != flags, 4*(int64(le32(p[4:]))+1) != index:
-		return x.fail(at+4, errXZDiffer.With("a stream footer contradicts the header or the index"))
+		return x.fail(at+4, errXZDiffer.Errorf("a stream footer contradicts the header or the index"))
 	}
 	return nil
 }

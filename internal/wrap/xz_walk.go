@@ -24,9 +24,9 @@ type xzWalk struct {
 }
 
 var (
-	errXZ       = wire.ErrSyntax.By("stream.corrupt")
-	errXZSum    = wire.ErrChecksum.By("stream.checksum")
-	errXZDiffer = wire.ErrMismatch.By("xz.sizes")
+	errXZ       = wire.ErrSyntax.WithRule("stream.corrupt")
+	errXZSum    = wire.ErrChecksum.WithRule("stream.checksum")
+	errXZDiffer = wire.ErrMismatch.WithRule("xz.sizes")
 )
 
 func (x *xzWalk) fail(at int64, err error) error { return x.c.FailAt("", at, err) }
@@ -48,17 +48,17 @@ func (x *xzWalk) stream() error {
 		return err
 	}
 	if string(p[:6]) != xzMagic {
-		return x.fail(at, wire.ErrTrailing.By("stream.trailing").With("the bytes after the stream are not another stream"))
+		return x.fail(at, wire.ErrTrailing.WithRule("stream.trailing").Errorf("the bytes after the stream are not another stream"))
 	}
 	flags := [2]byte(p[6:8])
 	if crc32.ChecksumIEEE(p[6:8]) != le32(p[8:]) {
-		return x.fail(at+8, errXZSum.With("the checksum of a stream header does not match its bytes"))
+		return x.fail(at+8, errXZSum.Errorf("the checksum of a stream header does not match its bytes"))
 	}
 	if flags[0] != 0 || flags[1] > 15 {
-		return x.fail(at+6, wire.ErrUnsupported.By("xz.option").With("stream flags %x", flags))
+		return x.fail(at+6, wire.ErrUnsupported.WithRule("xz.option").Errorf("stream flags %x", flags))
 	}
 	if checkSizes[flags[1]] < 0 {
-		return x.fail(at+7, wire.ErrUnsupported.By("xz.option").With("integrity check of type %d", flags[1]))
+		return x.fail(at+7, wire.ErrUnsupported.WithRule("xz.option").Errorf("integrity check of type %d", flags[1]))
 	}
 	first := len(x.blocks)
 	steps := x.w.b.Steps()
@@ -99,13 +99,13 @@ func blockHeader(p []byte) (b xzBlock, n int, err error) {
 		return b, 0, io.ErrUnexpectedEOF
 	}
 	if crc32.ChecksumIEEE(p[:n-4]) != le32(p[n-4:]) {
-		return b, 0, errXZSum.With("the checksum of a block header does not match its bytes")
+		return b, 0, errXZSum.Errorf("the checksum of a block header does not match its bytes")
 	}
 	flags, p := p[1], p[2:n-4]
 	if flags&0x3c != 0 {
-		return b, 0, wire.ErrUnsupported.By("xz.option").With("block flags %#02x", flags)
+		return b, 0, wire.ErrUnsupported.WithRule("xz.option").Errorf("block flags %#02x", flags)
 	}
-	bad := errXZ.With("a block header")
+	bad := errXZ.Errorf("a block header")
 	next := func() (v int64, ok bool) {
 		v, p, ok = vli(p)
 		return v, ok
@@ -127,7 +127,7 @@ func blockHeader(p []byte) (b xzBlock, n int, err error) {
 	case !ok || !ok2:
 		return b, 0, bad
 	case flags&3 != 0 || id != filterLZMA2:
-		return b, 0, wire.ErrUnsupported.By("xz.filter").With("a filter other than LZMA2")
+		return b, 0, wire.ErrUnsupported.WithRule("xz.filter").Errorf("a filter other than LZMA2")
 	case size != 1 || len(p) == 0 || p[0] > 40:
 		return b, 0, bad
 	}
@@ -136,7 +136,7 @@ func blockHeader(p []byte) (b xzBlock, n int, err error) {
 	}
 	for _, c := range p[1:] {
 		if c != 0 {
-			return b, 0, wire.ErrUnsupported.By("xz.option").With("nonzero bytes after the filters of a block header")
+			return b, 0, wire.ErrUnsupported.WithRule("xz.option").Errorf("nonzero bytes after the filters of a block header")
 		}
 	}
 	return b, n, nil
@@ -175,7 +175,7 @@ func (x *xzWalk) block(check byte) error {
 		return err
 	}
 	if said.packed >= 0 && said.packed != b.packed || said.size >= 0 && said.size != b.size {
-		return x.fail(at, errXZDiffer.With("a block header states sizes that its chunks do not have"))
+		return x.fail(at, errXZDiffer.Errorf("a block header states sizes that its chunks do not have"))
 	}
 	if err := x.zeros(-b.packed & 3); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (x *xzWalk) chunks(b *xzBlock) error {
 		}
 		size, ok := wire.Add(uint64(b.size), uint64(h.Size))
 		if !ok || size > wire.MaxSize {
-			return x.fail(at, errXZ.With("a block size of more than 63 bits"))
+			return x.fail(at, errXZ.Errorf("a block size of more than 63 bits"))
 		}
 		b.size = int64(size)
 	}
@@ -228,7 +228,7 @@ func (x *xzWalk) zeros(n int64) error {
 	}
 	for _, c := range p {
 		if c != 0 {
-			return x.fail(at, wire.ErrGap.By("xz.padding").With("padding that is not zero"))
+			return x.fail(at, wire.ErrGap.WithRule("xz.padding").Errorf("padding that is not zero"))
 		}
 	}
 	return nil
@@ -249,7 +249,7 @@ func (x *xzWalk) padding() (done bool, err error) {
 		}
 		if p[0] != 0 {
 			if x.c.Off() > at {
-				return false, x.fail(at, wire.ErrGap.By("xz.padding").With("zeros between streams: some readers stop there, others go on"))
+				return false, x.fail(at, wire.ErrGap.WithRule("xz.padding").Errorf("zeros between streams: some readers stop there, others go on"))
 			}
 			return false, nil
 		}
@@ -258,7 +258,7 @@ func (x *xzWalk) padding() (done bool, err error) {
 		}
 	}
 	if (x.c.Off()-at)%4 != 0 {
-		return false, x.fail(at, wire.ErrGap.By("xz.padding").With("%d zero bytes after a stream: padding must be a multiple of four bytes", x.c.Off()-at))
+		return false, x.fail(at, wire.ErrGap.WithRule("xz.padding").Errorf("%d zero bytes after a stream: padding must be a multiple of four bytes", x.c.Off()-at))
 	}
 	return true, nil
 }

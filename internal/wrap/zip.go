@@ -15,7 +15,7 @@ func (w *walker) zip() error {
 		return err
 	}
 	if a.Comment > 0 {
-		return w.fail("comment", wire.NoOffset, wire.ErrUnsupported.By("zip.comment").With("%d bytes that no reader of models looks at", a.Comment))
+		return w.fail("comment", wire.NoOffset, wire.ErrUnsupported.WithRule("zip.comment").Errorf("%d bytes that no reader of models looks at", a.Comment))
 	}
 	for i := range a.Members {
 		if err := w.member(a, i); err != nil {

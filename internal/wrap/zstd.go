@@ -41,7 +41,7 @@ func (r *zstdReader) Read(p []byte) (int, error) {
 	case err == nil || err == io.EOF:
 	case wire.ClassOf(err) != wire.Internal || err == io.ErrUnexpectedEOF:
 	default:
-		err = wire.ErrSyntax.By("stream.corrupt").With("%s", wire.Clean(err.Error(), 64))
+		err = wire.ErrSyntax.WithRule("stream.corrupt").Errorf("%s", wire.Clean(err.Error(), 64))
 	}
 	return n, err
 }
@@ -57,9 +57,9 @@ func (w *walker) frames() (window int64, err error) {
 		case err != nil:
 			return 0, err
 		case magic>>4 == 0x184d2a5:
-			return 0, c.FailAt("", c.Off()-4, wire.ErrGap.By("zstd.skippable").With("a skippable frame"))
+			return 0, c.FailAt("", c.Off()-4, wire.ErrGap.WithRule("zstd.skippable").Errorf("a skippable frame"))
 		case magic != 0xfd2fb528:
-			return 0, c.FailAt("", c.Off()-4, wire.ErrTrailing.By("zstd.frame-magic").With("no zstd frame"))
+			return 0, c.FailAt("", c.Off()-4, wire.ErrTrailing.WithRule("zstd.frame-magic").Errorf("no zstd frame"))
 		}
 		size, sum, err := frameHeader(&c)
 		if err != nil {
@@ -92,10 +92,10 @@ func frameHeader(c *wire.Cursor) (window int64, sum bool, err error) {
 	}
 	single := d&0x20 != 0
 	if d&0x08 != 0 {
-		return 0, false, c.FailAt("", at, wire.ErrSyntax.By("stream.corrupt").With("a reserved bit of a frame is set"))
+		return 0, false, c.FailAt("", at, wire.ErrSyntax.WithRule("stream.corrupt").Errorf("a reserved bit of a frame is set"))
 	}
 	if d&3 != 0 {
-		return 0, false, c.FailAt("", at, wire.ErrUnsupported.By("stream.dictionary").With("the frame needs a dictionary, which is not in the file"))
+		return 0, false, c.FailAt("", at, wire.ErrUnsupported.WithRule("stream.dictionary").Errorf("the frame needs a dictionary, which is not in the file"))
 	}
 	if !single {
 		v, err := c.U8()
@@ -113,7 +113,7 @@ func frameHeader(c *wire.Cursor) (window int64, sum bool, err error) {
 		window = int64(min(size, wire.MaxSize))
 	}
 	if window > maxWindow {
-		return 0, false, c.FailAt("", at, wire.ErrUnsupported.By("zstd.window").With("a window of %d bytes, more than %d", window, maxWindow))
+		return 0, false, c.FailAt("", at, wire.ErrUnsupported.WithRule("zstd.window").Errorf("a window of %d bytes, more than %d", window, maxWindow))
 	}
 	return window, d&0x04 != 0, nil
 }
@@ -151,7 +151,7 @@ func block(c *wire.Cursor) (last bool, err error) {
 	case 1: // one byte, repeated
 		n = 1
 	case 3:
-		return false, c.FailAt("", c.Off()-3, wire.ErrSyntax.By("stream.corrupt").With("a reserved block type"))
+		return false, c.FailAt("", c.Off()-3, wire.ErrSyntax.WithRule("stream.corrupt").Errorf("a reserved block type"))
 	}
 	return head&1 != 0, c.Skip(n)
 }

@@ -70,7 +70,7 @@ func (a *adapter) sort(b *limits.Budget) error {
 		}
 		name, ok := strings.CutPrefix(i.Name, prefix)
 		if !ok {
-			return wire.ErrUnsupported.With("tensor %s: PEFT's names begin with %s", wire.Quote(i.Name), prefix)
+			return wire.ErrUnsupported.Errorf("tensor %s: PEFT's names begin with %s", wire.Quote(i.Name), prefix)
 		}
 		stem, ending := split(name)
 		if ending < 0 {
@@ -97,7 +97,7 @@ func (a *adapter) sort(b *limits.Budget) error {
 		}
 		e := &endings[ending]
 		if m.part[e.part].Name != "" {
-			return m.in(wire.ErrDuplicate.With("tensor %s appears a second time", wire.Quote(i.Name)))
+			return m.in(wire.ErrDuplicate.Errorf("tensor %s appears a second time", wire.Quote(i.Name)))
 		}
 		m.part[e.part], m.embedding = i, m.embedding || e.embedding
 	}
@@ -107,7 +107,7 @@ func (a *adapter) sort(b *limits.Budget) error {
 			return err
 		}
 		if (a.asks || a.expressions > 0) && (!printable(m.name) || len(m.name) > maxName) {
-			return m.in(wire.ErrUnsupported.With("its name is too long, or has other characters than those that Python's expressions and these read alike"))
+			return m.in(wire.ErrUnsupported.Errorf("its name is too long, or has other characters than those that Python's expressions and these read alike"))
 		}
 		if err := a.complete(&steps, m); err != nil {
 			return m.in(err)
@@ -135,11 +135,11 @@ func (a *adapter) admit(name string) error {
 	owner := strings.TrimSuffix(name[:max(at, 0)], wrapped)
 	switch {
 	case strings.Contains(name, "lora_"):
-		return wire.ErrUnsupported.With("tensor %s belongs to a method that is not supported, or contains an adapter's name", wire.Quote(name))
+		return wire.ErrUnsupported.Errorf("tensor %s belongs to a method that is not supported, or contains an adapter's name", wire.Quote(name))
 	case ends(a.saved, owner), a.within(owner), ends(embeddings, owner), a.biases && name[at+1:] == "bias":
 		return nil
 	}
-	return wire.ErrUnsupported.With("tensor %s: modules_to_save does not name its module, and nothing else says what it is for", wire.Quote(name))
+	return wire.ErrUnsupported.Errorf("tensor %s: modules_to_save does not name its module, and nothing else says what it is for", wire.Quote(name))
 }
 
 // within reports a module that is saved whole, or inside of one.
@@ -174,20 +174,20 @@ func (a *adapter) complete(steps *limits.Steps, m *module) error {
 	has := func(p int) bool { return m.part[p].Name != "" }
 	switch {
 	case !has(partA) || !has(partB):
-		return wire.ErrMissing.With("one of the two matrices")
+		return wire.ErrMissing.Errorf("one of the two matrices")
 	case has(partMagnitude) != a.dora:
-		return wire.ErrMismatch.With("magnitudes and use_dora need each other")
+		return wire.ErrMismatch.Errorf("magnitudes and use_dora need each other")
 	case has(partBias) != (a.loraBias && !m.embedding):
-		return wire.ErrMismatch.With("a bias of lora_B and lora_bias need each other")
+		return wire.ErrMismatch.Errorf("a bias of lora_B and lora_bias need each other")
 	case m.depth > 0 && a.parametersOf(m.name) == nil:
-		return wire.ErrMismatch.With("several parameters of one module are adapted, and target_parameters names none")
+		return wire.ErrMismatch.Errorf("several parameters of one module are adapted, and target_parameters names none")
 	case a.parameters != nil:
 		return nil
 	}
 	if why, err := a.leftOut(steps, m); err != nil {
 		return err
 	} else if why != "" {
-		return wire.ErrMismatch.With("%s: PEFT would leave it out", why)
+		return wire.ErrMismatch.Errorf("%s: PEFT would leave it out", why)
 	}
 	return nil
 }

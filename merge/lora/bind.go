@@ -50,7 +50,7 @@ func newBinder(b *limits.Budget, base tensor.Model) (*binder, error) {
 		if _, added, err := x.names.Add(len(x.infos) - 1); err != nil {
 			return nil, err
 		} else if !added {
-			return nil, wire.ErrDuplicate.With("tensor %s", wire.Quote(i.Name))
+			return nil, wire.ErrDuplicate.Errorf("tensor %s", wire.Quote(i.Name))
 		}
 		if err := b.Hold(64); err != nil { // its place among the storages
 			return nil, err
@@ -133,7 +133,7 @@ func (x *binder) renaming(a *adapter) (renaming, error) {
 	case 1:
 		return found[0], nil
 	default:
-		return renaming{}, wire.ErrUnsupported.With("the base has the adapter's names both under %s and under %s", wire.Quote(found[0].add), wire.Quote(found[1].add))
+		return renaming{}, wire.ErrUnsupported.Errorf("the base has the adapter's names both under %s and under %s", wire.Quote(found[0].add), wire.Quote(found[1].add))
 	}
 }
 
@@ -144,7 +144,7 @@ func absent(name string) error {
 	if name == "" {
 		return nil
 	}
-	return wire.ErrMissing.With("the base has no tensor %s (tied tensors are not merged: the other would change too)", wire.Quote(name))
+	return wire.ErrMissing.Errorf("the base has no tensor %s (tied tensors are not merged: the other would change too)", wire.Quote(name))
 }
 
 // missing is the first name that the base has not.
@@ -177,10 +177,10 @@ func (x *binder) target(i int) (*target, error) {
 	}
 	info := &x.infos[i]
 	if !derive.Computes(info.DType) {
-		return nil, wire.ErrUnsupported.With("tensor %s of the base is %s: adapters are merged into F32, F16 and BF16, so decode the base first", wire.Quote(info.Name), wire.Quote(info.TypeName()))
+		return nil, wire.ErrUnsupported.Errorf("tensor %s of the base is %s: adapters are merged into F32, F16 and BF16, so decode the base first", wire.Quote(info.Name), wire.Quote(info.TypeName()))
 	}
 	if info.Storage != "" && x.storages[info.Storage] > 1 {
-		return nil, wire.ErrUnsupported.With("tensor %s of the base shares its bytes with another, which would change too: write the base as safetensors first", wire.Quote(info.Name))
+		return nil, wire.ErrUnsupported.Errorf("tensor %s of the base shares its bytes with another, which would change too: write the base as safetensors first", wire.Quote(info.Name))
 	}
 	if err := x.b.Hold(512); err != nil { // the target, and its place in the map
 		return nil, err
@@ -199,7 +199,7 @@ func (x *binder) add(i, from int, list ...*product) error {
 	}
 	for _, p := range list {
 		if n := len(t.products); n > 0 && t.products[n-1].adapter == from {
-			return wire.ErrDuplicate.With("tensor %s of the base is adapted twice by one adapter", wire.Quote(x.infos[i].Name))
+			return wire.ErrDuplicate.Errorf("tensor %s of the base is adapted twice by one adapter", wire.Quote(x.infos[i].Name))
 		}
 		p.adapter = from
 		if t.products, err = limits.Append(x.b, t.products, p); err != nil {
@@ -240,7 +240,7 @@ func (x *binder) bind(at int, a *adapter) error {
 	}
 	for name, wrappers := range stacks {
 		if len(wrappers) != len(a.parametersOf(name)) {
-			return wrappers[0].in(wire.ErrMissing.With("target_parameters names %d of its parameters, the adapter has %d", len(a.parametersOf(name)), len(wrappers)))
+			return wrappers[0].in(wire.ErrMissing.Errorf("target_parameters names %d of its parameters, the adapter has %d", len(a.parametersOf(name)), len(wrappers)))
 		}
 	}
 	if err := x.whole(at, a); err != nil || len(v.square) == 0 {
@@ -265,7 +265,7 @@ func (x *binder) whole(at int, a *adapter) error {
 			return err
 		}
 		if t := x.targets[i]; a.within(name[:max(strings.LastIndexByte(name, '.'), 0)]) && (t == nil || t.whole.Name == "" || t.from != at) {
-			return wire.ErrMissing.With("the adapter has no tensor for %s, which modules_to_save says it has", wire.Quote(name))
+			return wire.ErrMissing.Errorf("the adapter has no tensor for %s, which modules_to_save says it has", wire.Quote(name))
 		}
 	}
 	return nil
@@ -308,7 +308,7 @@ func (x *binder) one(at int, a *adapter, m *module, v *votes, r renaming) error 
 	}
 	n := m.part[partBias].Elements()
 	if len(w.Shape) != 1 || w.Shape[0] != n {
-		return wire.ErrMismatch.With("a bias of shape %v for one of shape %v", m.part[partBias].Shape, w.Shape)
+		return wire.ErrMismatch.Errorf("a bias of shape %v for one of shape %v", m.part[partBias].Shape, w.Shape)
 	}
 	return x.add(i, at, &product{b: m.part[partBias], kind: vector, batch: 1, rows: 1, cols: n, rank: 1, scale: p.scale})
 }
@@ -321,7 +321,7 @@ func (x *binder) stack(at int, a *adapter, name string, wrappers []*module, r re
 		return nil
 	}
 	if a.dora || a.loraBias {
-		return wire.ErrUnsupported.With("target_parameters cannot be combined with use_dora or lora_bias")
+		return wire.ErrUnsupported.Errorf("target_parameters cannot be combined with use_dora or lora_bias")
 	}
 	var ws []parameter
 	var places []int
@@ -347,7 +347,7 @@ func (x *binder) stack(at int, a *adapter, name string, wrappers []*module, r re
 // replace takes a tensor that an adapter has whole.
 func (x *binder) replace(at int, a *adapter, i tensor.Info, r renaming) error {
 	if !derive.Computes(i.DType) {
-		return wire.ErrUnsupported.With("its type is %s", wire.Quote(i.TypeName()))
+		return wire.ErrUnsupported.Errorf("its type is %s", wire.Quote(i.TypeName()))
 	}
 	full := strings.TrimPrefix(i.Name, prefix)
 	short := strings.Replace(full, wrapped+".", ".", 1)
@@ -358,7 +358,7 @@ func (x *binder) replace(at int, a *adapter, i tensor.Info, r renaming) error {
 			return err
 		}
 		if tied {
-			return wire.ErrUnsupported.With("the base ties its embeddings, so the other of the two would have to be another model's")
+			return wire.ErrUnsupported.Errorf("the base ties its embeddings, so the other of the two would have to be another model's")
 		}
 	}
 	n, w, err := x.find(r.of(short))
@@ -370,14 +370,14 @@ func (x *binder) replace(at int, a *adapter, i tensor.Info, r renaming) error {
 		return err
 	}
 	if !slices.Equal(w.Shape, i.Shape) {
-		return wire.ErrMismatch.With("its shape is %v, the base's %v", i.Shape, w.Shape)
+		return wire.ErrMismatch.Errorf("its shape is %v, the base's %v", i.Shape, w.Shape)
 	}
 	t, err := x.target(n)
 	if err != nil {
 		return err
 	}
 	if t.whole.Name != "" || len(t.products) > 0 {
-		return wire.ErrUnsupported.With("an adapter before it changes the same tensor of the base")
+		return wire.ErrUnsupported.Errorf("an adapter before it changes the same tensor of the base")
 	}
 	t.whole, t.from = i, at
 	return nil

@@ -29,7 +29,7 @@ func (c *config) modules(b *limits.Budget, name string, v jsontree.Value) (is bo
 	case "modules_to_save":
 		c.saved, err = names(b, v)
 		if i := slices.IndexFunc(c.saved, func(name string) bool { return !isName(name) }); err == nil && i >= 0 {
-			err = wire.ErrUnsupported.With("%s is not the name of a module", wire.Quote(c.saved[i]))
+			err = wire.ErrUnsupported.Errorf("%s is not the name of a module", wire.Quote(c.saved[i]))
 		}
 	case "target_modules":
 		if strings.ToLower(v.String()) == allLinear {
@@ -63,7 +63,7 @@ func (c *config) readChoice(b *limits.Budget, v jsontree.Value) (x choice, err e
 	default:
 		x.whole, err = readExpression(b, text)
 		if c.asks = true; errors.Is(err, errExpression) {
-			err = wire.ErrUnsupported.With("%s is not an expression that is read here: which modules PEFT would adapt is not known", wire.Quote(text))
+			err = wire.ErrUnsupported.Errorf("%s is not an expression that is read here: which modules PEFT would adapt is not known", wire.Quote(text))
 		}
 	}
 	x.given = true
@@ -161,7 +161,7 @@ func (c *config) readLayers(b *limits.Budget, v jsontree.Value) error {
 	for _, one := range list {
 		n, ok := one.Int()
 		if !ok || n < 0 {
-			return wire.ErrRange.With("a layer is a whole number from 0 on")
+			return wire.ErrRange.Errorf("a layer is a whole number from 0 on")
 		}
 		if err := b.Step(1); err != nil {
 			return err
@@ -185,7 +185,7 @@ func (c *config) readLayerNames(b *limits.Budget, v jsontree.Value) (err error) 
 	}
 	other := func(name string) bool { return !isName(name) || strings.Contains(name, ".") }
 	if i := slices.IndexFunc(c.layerNames, other); err == nil && i >= 0 {
-		err = wire.ErrUnsupported.With("%s is not the name of a list of layers", wire.Quote(c.layerNames[i]))
+		err = wire.ErrUnsupported.Errorf("%s is not the name of a list of layers", wire.Quote(c.layerNames[i]))
 	}
 	return err
 }

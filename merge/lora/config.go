@@ -66,16 +66,16 @@ func readConfig(b *limits.Budget, files fs.FS) (*config, error) {
 		return nil, err
 	}
 	if !v.There {
-		return nil, wire.ErrMissing.With("%s beside the adapter's tensors", configName)
+		return nil, wire.ErrMissing.Errorf("%s beside the adapter's tensors", configName)
 	}
 	if v.Kind != strictjson.Object {
-		return nil, wire.ErrSyntax.With("%s is not an object", configName)
+		return nil, wire.ErrSyntax.Errorf("%s is not an object", configName)
 	}
 	if v.Get("fine_tune_type").There && !v.Get("peft_type").There {
-		return nil, wire.ErrUnsupported.With("an adapter of mlx-lm: mlx_lm.fuse merges it")
+		return nil, wire.ErrUnsupported.Errorf("an adapter of mlx-lm: mlx_lm.fuse merges it")
 	}
 	if kind := v.Get("peft_type").String(); kind != "LORA" {
-		return nil, wire.ErrUnsupported.With("peft_type %s: only LORA is merged here, other types by PEFT itself", wire.Quote(kind))
+		return nil, wire.ErrUnsupported.Errorf("peft_type %s: only LORA is merged here, other types by PEFT itself", wire.Quote(kind))
 	}
 	c := &config{rank: 8, alpha: 8}
 	for m := range v.Members() {
@@ -120,7 +120,7 @@ func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err er
 		ok = c.biases || v.String() == "none"
 	case "init_lora_weights":
 		if text := v.String(); v.IsString() && !slices.Contains(harmlessStarts, text) {
-			return wire.ErrUnsupported.With("%s changed the base before training: PEFT can save the adapter for the plain base (path_initial_model_for_weight_conversion)", wire.Quote(text))
+			return wire.ErrUnsupported.Errorf("%s changed the base before training: PEFT can save the adapter for the plain base (path_initial_model_for_weight_conversion)", wire.Quote(text))
 		}
 	case "rank_pattern":
 		c.rankOf, err = c.patterns(b, v, true)
@@ -130,12 +130,12 @@ func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err er
 		if truth, is := v.Bool(); slices.Contains(defaults, name) && is && !truth {
 			return nil
 		} else if slices.Contains(defaults, name) {
-			return wire.ErrUnsupported.With("what it asks for is not merged here, only by PEFT itself")
+			return wire.ErrUnsupported.Errorf("what it asks for is not merged here, only by PEFT itself")
 		}
-		return wire.ErrUnsupported.With("it is not known, and may change what the adapter means")
+		return wire.ErrUnsupported.Errorf("it is not known, and may change what the adapter means")
 	}
 	if err == nil && !ok {
-		err = wire.ErrRange.With("its value is not one that PEFT writes")
+		err = wire.ErrRange.Errorf("its value is not one that PEFT writes")
 	}
 	return err
 }
@@ -148,11 +148,11 @@ func finite(v jsontree.Value) (float64, bool) {
 // names reads a list of texts.
 func names(b *limits.Budget, v jsontree.Value) (list []string, err error) {
 	if v.Kind != strictjson.Array {
-		return nil, wire.ErrRange.With("it is not a list")
+		return nil, wire.ErrRange.Errorf("it is not a list")
 	}
 	for _, one := range v.List() {
 		if !one.IsString() {
-			return nil, wire.ErrRange.With("it is not a list of names")
+			return nil, wire.ErrRange.Errorf("it is not a list of names")
 		}
 		if err := b.Step(1); err != nil {
 			return nil, err

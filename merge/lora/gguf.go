@@ -35,24 +35,24 @@ func (a *adapter) readGGUF(b *limits.Budget, base tensor.Model) error {
 		case keyAlpha:
 			f, ok := v.(float32)
 			if !ok || f != f || math.IsInf(float64(f), 0) {
-				return wire.At("gguf", "key "+wire.Quote(k), wire.NoOffset, wire.ErrRange.With("it is not a finite f32"))
+				return wire.At("gguf", "key "+wire.Quote(k), wire.NoOffset, wire.ErrRange.Errorf("it is not a finite f32"))
 			}
 			a.alphaF32 = f
 		default:
 			if strings.HasPrefix(k, "adapter.") {
-				return wire.At("gguf", "key "+wire.Quote(k), wire.NoOffset, wire.ErrUnsupported.With("it is not known, and may change what the adapter means"))
+				return wire.At("gguf", "key "+wire.Quote(k), wire.NoOffset, wire.ErrUnsupported.Errorf("it is not known, and may change what the adapter means"))
 			}
 		}
 	}
 	switch {
 	case said[keyType] != "adapter" || said[keyAdapter] != "lora":
-		return wire.ErrUnsupported.With("%s is %s and %s is %s: an adapter says adapter and lora", keyType, wire.Quote(said[keyType]), keyAdapter, wire.Quote(said[keyAdapter]))
+		return wire.ErrUnsupported.Errorf("%s is %s and %s is %s: an adapter says adapter and lora", keyType, wire.Quote(said[keyType]), keyAdapter, wire.Quote(said[keyAdapter]))
 	case a.alphaF32 != a.alphaF32:
-		return wire.ErrMissing.With("key %s", keyAlpha)
+		return wire.ErrMissing.Errorf("key %s", keyAlpha)
 	}
 	for k, v := range base.Meta() {
 		if text, _ := v.(string); k == keyArchitecture && text != said[keyArchitecture] {
-			return wire.ErrMismatch.With("the adapter is for %s, the base is %s", wire.Quote(said[keyArchitecture]), wire.Quote(text))
+			return wire.ErrMismatch.Errorf("the adapter is for %s, the base is %s", wire.Quote(said[keyArchitecture]), wire.Quote(text))
 		}
 	}
 	return a.sortGGUF(b)
@@ -70,7 +70,7 @@ func (a *adapter) sortGGUF(b *limits.Budget) error {
 			stem, part = strings.TrimSuffix(i.Name, ".lora_b"), partB
 		}
 		if stem == i.Name {
-			return wire.ErrUnsupported.With("tensor %s: names of an adapter end with .lora_a or .lora_b", wire.Quote(i.Name))
+			return wire.ErrUnsupported.Errorf("tensor %s: names of an adapter end with .lora_a or .lora_b", wire.Quote(i.Name))
 		}
 		m := at[stem]
 		if m == nil {
@@ -88,7 +88,7 @@ func (a *adapter) sortGGUF(b *limits.Budget) error {
 			return err
 		}
 		if m.part[partA].Name == "" || m.part[partB].Name == "" {
-			return m.in(wire.ErrMissing.With("one of the two matrices"))
+			return m.in(wire.ErrMissing.Errorf("one of the two matrices"))
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func floats(b *limits.Budget, rows, cols int64) ([]float32, error) {
 	n, ok := wire.Mul(uint64(rows), uint64(cols))
 	size, fits := wire.Int(n, wire.MaxSize/4)
 	if !ok || !fits {
-		return nil, wire.ErrUnsupported.With("a matrix of %d by %d numbers", rows, cols)
+		return nil, wire.ErrUnsupported.Errorf("a matrix of %d by %d numbers", rows, cols)
 	}
 	return limits.Make[float32](b, size)
 }
@@ -78,7 +78,7 @@ func floats(b *limits.Budget, rows, cols int64) ([]float32, error) {
 func spread(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.Info, dst []float32, place func(x, y int64) int64) error {
 	numbers, err := derive.NewNumbers(m, i)
 	if err == nil && i.Elements() != int64(len(dst)) {
-		err = wire.ErrInternal.With("%d numbers for %d", i.Elements(), len(dst))
+		err = wire.ErrInternal.Errorf("%d numbers for %d", i.Elements(), len(dst))
 	}
 	if err != nil {
 		return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
@@ -107,7 +107,7 @@ func spread(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.Info
 		}
 		for k, f := range read[:n] {
 			if f-f != 0 {
-				return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrRange.With("element %d is not a finite number", at+int64(k)))
+				return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrRange.Errorf("element %d is not a finite number", at+int64(k)))
 			}
 			to := at + int64(k)
 			if place != nil {

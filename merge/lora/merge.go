@@ -41,7 +41,7 @@ func mergeAll(b *limits.Budget, base tensor.Model, adapters []Adapter) (*Merged,
 		return nil, err
 	}
 	if len(adapters) == 0 {
-		return nil, wire.ErrUsage.With("no adapter is given")
+		return nil, wire.ErrUsage.Errorf("no adapter is given")
 	}
 	x, err := newBinder(b, base)
 	if err != nil {
@@ -67,11 +67,11 @@ func mergeAll(b *limits.Budget, base tensor.Model, adapters []Adapter) (*Merged,
 // read reads what an adapter's files say.
 func (a *adapter) read(b *limits.Budget, base tensor.Model) (err error) {
 	if math.IsNaN(a.Weight) || math.IsInf(a.Weight, 0) {
-		return wire.ErrUsage.With("the weight of an adapter is a finite number")
+		return wire.ErrUsage.Errorf("the weight of an adapter is a finite number")
 	}
 	isGGUF := a.Model.Format() == gguf.Format
 	if isGGUF != (base.Format() == gguf.Format) {
-		return wire.ErrUnsupported.With("the base is %s, the adapter %s: GGUF adapters go onto GGUF models, those of PEFT onto models of transformers", base.Format(), a.Model.Format())
+		return wire.ErrUnsupported.Errorf("the base is %s, the adapter %s: GGUF adapters go onto GGUF models, those of PEFT onto models of transformers", base.Format(), a.Model.Format())
 	}
 	if err := derive.Whole(b, a.Model); err != nil {
 		return err

@@ -31,15 +31,15 @@ const (
 // a module's name, from its beginning or from a dot on. Ranks are whole.
 func (c *config) patterns(b *limits.Budget, v jsontree.Value, whole bool) (list []pattern, err error) {
 	if v.Kind != strictjson.Object {
-		return nil, wire.ErrRange.With("it is not an object")
+		return nil, wire.ErrRange.Errorf("it is not an object")
 	}
 	for m := range v.Members() {
 		n, ok := finite(m.Value)
 		if !ok {
-			return nil, wire.ErrRange.With("%s has no number", wire.Quote(m.Name))
+			return nil, wire.ErrRange.Errorf("%s has no number", wire.Quote(m.Name))
 		}
 		if _, is := m.Value.Int(); whole && !is {
-			return nil, wire.ErrRange.With("%s has no whole number", wire.Quote(m.Name))
+			return nil, wire.ErrRange.Errorf("%s has no whole number", wire.Quote(m.Name))
 		}
 		p, err := newPattern(b, m.Name, n)
 		if err != nil {
@@ -57,7 +57,7 @@ func (c *config) patterns(b *limits.Budget, v jsontree.Value, whole bool) (list 
 
 func newPattern(b *limits.Budget, text string, n float64) (p pattern, err error) {
 	if len(text) > maxPattern {
-		return p, wire.ErrUnsupported.With("%s is a regular expression of more than %d characters", wire.Quote(text), maxPattern)
+		return p, wire.ErrUnsupported.Errorf("%s is a regular expression of more than %d characters", wire.Quote(text), maxPattern)
 	}
 	if portable(text) {
 		if p, err = compile(b, `^(?:.*\.)?(?:`+text+`)$`); err != nil {
@@ -65,7 +65,7 @@ func newPattern(b *limits.Budget, text string, n float64) (p pattern, err error)
 		}
 	}
 	if p.re == nil {
-		return p, wire.ErrUnsupported.With("%s is not a regular expression that is read here, or has more than %d instructions", wire.Quote(text), maxInstructions)
+		return p, wire.ErrUnsupported.Errorf("%s is not a regular expression that is read here, or has more than %d instructions", wire.Quote(text), maxInstructions)
 	}
 	if p.n = n; isName(text) {
 		p.name, p.size = text, 0

@@ -45,13 +45,13 @@ func (p *product) byColumn() bool { return p.kind == transposed }
 
 // shapes refuses matrices that do not make a weight.
 func shapes(m *module, w *tensor.Info) error {
-	return wire.ErrMismatch.With("matrices of %v and %v make no weight of %v, that of the base", m.part[partA].Shape, m.part[partB].Shape, w.Shape)
+	return wire.ErrMismatch.Errorf("matrices of %v and %v make no weight of %v, that of the base", m.part[partA].Shape, m.part[partB].Shape, w.Shape)
 }
 
 // ranked refuses a rank that is not the one which the configuration states.
 func ranked(is, states int64) error {
 	if is != states || is <= 0 {
-		return wire.ErrMismatch.With("its rank is %d, the configuration says %d", is, states)
+		return wire.ErrMismatch.Errorf("its rank is %d, the configuration says %d", is, states)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (a *adapter) magnitudes(p *product) error {
 		want = p.cols
 	}
 	if n := p.magnitude.Elements(); n != want {
-		return wire.ErrMismatch.With("%d magnitudes for %d", n, want)
+		return wire.ErrMismatch.Errorf("%d magnitudes for %d", n, want)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (a *adapter) settle(v *votes, modelType string) error {
 		return nil
 	}
 	if v.plain && v.transposed && conv1D[modelType] == nil {
-		return wire.ErrUnsupported.With("some layers keep their weight transposed and some do not, so nothing tells for square ones")
+		return wire.ErrUnsupported.Errorf("some layers keep their weight transposed and some do not, so nothing tells for square ones")
 	}
 	for _, p := range v.square {
 		turn := slices.Contains(conv1D[modelType], p.module[strings.LastIndexByte(p.module, '.')+1:])
@@ -189,7 +189,7 @@ const maxParameters = 4
 // the base: no file says it, the shapes have to.
 func stacked(wrappers []*module, ws []parameter) ([]*product, error) {
 	if len(wrappers) != len(ws) || len(ws) > maxParameters {
-		return nil, wire.ErrMismatch.With("%d of its parameters are adapted, target_parameters names %d", len(wrappers), len(ws))
+		return nil, wire.ErrMismatch.Errorf("%d of its parameters are adapted, target_parameters names %d", len(wrappers), len(ws))
 	}
 	var found [][]*product
 	for _, swap := range []bool{true, false} {
@@ -199,11 +199,11 @@ func stacked(wrappers []*module, ws []parameter) ([]*product, error) {
 	distinct := slices.CompactFunc(found, func(x, y []*product) bool { return fmt.Sprint(kinds(x)) == fmt.Sprint(kinds(y)) })
 	switch len(distinct) {
 	case 0:
-		return nil, wire.ErrMismatch.With("matrices of other shapes or ranks than the base's parameters")
+		return nil, wire.ErrMismatch.Errorf("matrices of other shapes or ranks than the base's parameters")
 	case 1:
 		return distinct[0], nil
 	default:
-		return nil, wire.ErrUnsupported.With("shapes do not tell which of its parameters are meant, or which of their dimensions is the input")
+		return nil, wire.ErrUnsupported.Errorf("shapes do not tell which of its parameters are meant, or which of their dimensions is the input")
 	}
 }
 

@@ -74,7 +74,7 @@ func (w *weight) round(f []float32, r *room) {
 func (w *weight) ReadAt(p []byte, off int64) (int, error) {
 	size := derive.Size(w.info.DType)
 	if off%size != 0 || int64(len(p))%size != 0 {
-		return 0, wire.ErrInternal.With("a read splits an element")
+		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
 	r, err := w.take()
 	if err != nil {

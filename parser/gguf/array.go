@@ -56,7 +56,7 @@ func (a Array) Ints(b *limits.Budget) iter.Seq2[int64, error] {
 		each(b, a, yield, a.elem.integer(), "whole numbers", func(r *reader) (int64, error) {
 			n, err := r.scalar(a.elem)
 			if err == nil && a.elem == KindU64 && n > math.MaxInt64 {
-				return 0, r.c.FailAt("", r.c.Off()-8, wire.ErrRange.By("gguf.number-signed").With("%d passes a signed number of 64 bits", n))
+				return 0, r.c.FailAt("", r.c.Off()-8, wire.ErrRange.WithRule("gguf.number-signed").Errorf("%d passes a signed number of 64 bits", n))
 			}
 			return wholeNumber(a.elem, n), err
 		})
@@ -104,7 +104,7 @@ func (a Array) All(b *limits.Budget) iter.Seq2[any, error] {
 func each[T any](b *limits.Budget, a Array, yield func(T, error) bool, fits bool, what string, read func(*reader) (T, error)) {
 	var none T
 	if !fits {
-		yield(none, wire.At(Format, "", a.span.Off, wire.ErrUsage.With("an array of %v cannot be read as %s", a.elem, what)))
+		yield(none, wire.At(Format, "", a.span.Off, wire.ErrUsage.Errorf("an array of %v cannot be read as %s", a.elem, what)))
 		return
 	}
 	r := a.f.reader(b)

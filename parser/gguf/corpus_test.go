@@ -78,7 +78,7 @@ func usedFrom(b *limits.Budget, r io.ReaderAt, size int64) error {
 			}
 		}
 		if _, ok := f.Get(k); !ok {
-			return wire.ErrInternal.With("%s is listed and not found", k)
+			return wire.ErrInternal.Errorf("%s is listed and not found", k)
 		}
 		meta = append(meta, gguf.Entry{Key: k, Value: v})
 	}
@@ -103,26 +103,26 @@ func usedFrom(b *limits.Budget, r io.ReaderAt, size int64) error {
 // sound asks that what a file says of itself fits together.
 func sound(f *gguf.File) error {
 	if f.Version() < 1 || f.Version() > 3 || f.Alignment()&(f.Alignment()-1) != 0 || f.DataOffset()%f.Alignment() != 0 {
-		return wire.ErrInternal.With("version %d, alignment %d, data at %d", f.Version(), f.Alignment(), f.DataOffset())
+		return wire.ErrInternal.Errorf("version %d, alignment %d, data at %d", f.Version(), f.Alignment(), f.DataOffset())
 	}
 	keys := 0
 	for key, v := range f.Meta() {
 		keys++
 		if a, ok := v.(gguf.Array); ok {
 			if s := a.Span(); s.Off < 16 || s.Len < 0 || a.Len() < 0 || a.String() == "" {
-				return wire.ErrInternal.With("%s: %v at %v", key, a, s)
+				return wire.ErrInternal.Errorf("%s: %v at %v", key, a, s)
 			}
 		}
 	}
 	n := 0
 	for i := range f.Tensors() {
 		if i.Order != f.Order() || i.DType != f.Type(n).DType() || i.Span.Off < f.DataOffset() || i.Span.Off%f.Alignment() != f.DataOffset()%f.Alignment() {
-			return wire.ErrInternal.With("tensor %d: %+v", n, i)
+			return wire.ErrInternal.Errorf("tensor %d: %+v", n, i)
 		}
 		n++
 	}
 	if _, ok := f.Get("no such key"); ok || keys != f.Keys() {
-		return wire.ErrInternal.With("%d keys listed, %d counted", keys, f.Keys())
+		return wire.ErrInternal.Errorf("%d keys listed, %d counted", keys, f.Keys())
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func likewise(b *limits.Budget, f *gguf.File, meta []gguf.Entry) error {
 		return err
 	}
 	if !bytes.HasPrefix(out.Bytes(), plan.Header) || int64(out.Len()) != plan.Size {
-		return wire.ErrInternal.With("two headers of one file")
+		return wire.ErrInternal.Errorf("two headers of one file")
 	}
 	return nil
 }

@@ -130,9 +130,9 @@ func (d *decoder) magic() error {
 	case swapped >= 1 && swapped <= 3:
 		f.version, f.order = swapped, tensor.Big
 	case version == 0:
-		return d.c.Fail("version", wire.ErrRange.By("gguf.version-zero").With("version 0 does not exist"))
+		return d.c.Fail("version", wire.ErrRange.WithRule("gguf.version-zero").Errorf("version 0 does not exist"))
 	default:
-		return d.c.Fail("version", wire.ErrUnsupported.By("gguf.version-unknown").With("version %d (%d in big-endian order); versions 1 to 3 are read", version, swapped))
+		return d.c.Fail("version", wire.ErrUnsupported.WithRule("gguf.version-unknown").Errorf("version %d (%d in big-endian order); versions 1 to 3 are read", version, swapped))
 	}
 	if f.order == tensor.Big {
 		d.c.Order = binary.BigEndian
@@ -148,13 +148,13 @@ func (d *decoder) magic() error {
 func (d *decoder) notGGUF(magic string) error {
 	for _, a := range oldMagics {
 		if a.magic == magic {
-			return d.c.Fail("", wire.ErrUnsupported.By("gguf.older").With("a %s file, older than GGUF: convert it with llama.cpp's convert_llama_ggml_to_gguf.py", a.name))
+			return d.c.Fail("", wire.ErrUnsupported.WithRule("gguf.older").Errorf("a %s file, older than GGUF: convert it with llama.cpp's convert_llama_ggml_to_gguf.py", a.name))
 		}
 	}
 	if magic == "FUGG" {
-		return d.c.Fail("", wire.ErrMagic.By("gguf.magic-swapped").With("the magic is byte-swapped, but a big-endian file also begins with GGUF"))
+		return d.c.Fail("", wire.ErrMagic.WithRule("gguf.magic-swapped").Errorf("the magic is byte-swapped, but a big-endian file also begins with GGUF"))
 	}
-	return d.c.Fail("", wire.ErrMagic.By("gguf.foreign-magic").With("begins with %s", wire.Quote(magic)))
+	return d.c.Fail("", wire.ErrMagic.WithRule("gguf.foreign-magic").Errorf("begins with %s", wire.Quote(magic)))
 }
 
 // counts reads the numbers of tensors and keys. Each must fit into the remaining bytes at
@@ -176,10 +176,10 @@ func (d *decoder) counts() error {
 	k, okK := wire.Mul(keys, leastKey)
 	sum, ok := wire.Add(a, k)
 	if !okA || !okK || !ok {
-		return d.c.FailAt("", at, wire.ErrOverflow.By("gguf.counts-overflow").With("%d tensors and %d keys", tensors, keys))
+		return d.c.FailAt("", at, wire.ErrOverflow.WithRule("gguf.counts-overflow").Errorf("%d tensors and %d keys", tensors, keys))
 	}
 	if sum > uint64(d.c.Left()) {
-		return d.c.FailAt("", at, wire.ErrTruncated.With("%d tensors and %d keys need at least %d bytes, %d are left", tensors, keys, sum, d.c.Left()))
+		return d.c.FailAt("", at, wire.ErrTruncated.Errorf("%d tensors and %d keys need at least %d bytes, %d are left", tensors, keys, sum, d.c.Left()))
 	}
 	if err := d.b.Items(int64(tensors + keys)); err != nil {
 		return d.c.FailAt("", at, err)

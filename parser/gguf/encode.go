@@ -94,7 +94,7 @@ func copyBody(b *limits.Budget, w io.Writer, m tensor.Model, t *tensor.Info, wan
 	}
 	n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(body, want+1), buf)
 	if err == nil && n != want {
-		err = wire.ErrMismatch.With("its body does not have the %d bytes of its shape", want)
+		err = wire.ErrMismatch.Errorf("its body does not have the %d bytes of its shape", want)
 	}
 	return err
 }

@@ -146,7 +146,7 @@ func (m *memory) Configs() fs.FS                     { return nil }
 func (m *memory) At(tensor.Info) (io.ReaderAt, bool) { return nil, false }
 func (m *memory) Close() error                       { return nil }
 func (m *memory) Body(_ *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
-	n, err := 0, wire.ErrUnsupported.With("no body")
+	n, err := 0, wire.ErrUnsupported.Errorf("no body")
 	for n = range m.infos {
 		if m.infos[n].Name == i.Name && m.bodies[n] != nil {
 			return io.NopCloser(bytes.NewReader(m.bodies[n])), nil

@@ -63,7 +63,7 @@ func (d *decoder) key() error {
 		return d.c.FailAt(place("key", i, p.key), p.off, err)
 	}
 	if !added {
-		return d.c.FailAt(place("key", i, p.key), p.off, wire.ErrDuplicate.By("gguf.key-twice").With("key %d has the same name", earlier))
+		return d.c.FailAt(place("key", i, p.key), p.off, wire.ErrDuplicate.WithRule("gguf.key-twice").Errorf("key %d has the same name", earlier))
 	}
 	if len(f.pairs) == d.keys {
 		d.stage = stAlign
@@ -77,7 +77,7 @@ func (d *decoder) keyName(p *pair) error {
 		return err
 	}
 	if key == "" {
-		return d.c.FailAt("", p.off, wire.ErrRange.By("gguf.key-empty").With("a key is empty"))
+		return d.c.FailAt("", p.off, wire.ErrRange.WithRule("gguf.key-empty").Errorf("a key is empty"))
 	}
 	p.key = key
 	return nil

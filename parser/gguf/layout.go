@@ -72,7 +72,7 @@ func Layout(b *limits.Budget, infos []tensor.Info, meta []Entry, o Options) (*Pl
 	head := int64(len(p.w.buf))
 	size, ok := wire.Add(uint64(head), uint64(p.plan.Size))
 	if !ok {
-		return nil, encodeError("", wire.ErrUnsupported.With("more bytes than a file can hold"))
+		return nil, encodeError("", wire.ErrUnsupported.Errorf("more bytes than a file can hold"))
 	}
 	for i := range p.plan.Offsets {
 		p.plan.Offsets[i] += head
@@ -101,7 +101,7 @@ func (p *planner) options() error {
 		p.o.Version = 3
 	}
 	if p.o.Version > 3 {
-		return wire.ErrUsage.With("version %d; 1 to 3 are written", p.o.Version)
+		return wire.ErrUsage.Errorf("version %d; 1 to 3 are written", p.o.Version)
 	}
 	p.align = -1
 	for i := range p.meta {
@@ -114,13 +114,13 @@ func (p *planner) options() error {
 		if p.align >= 0 {
 			stated, ok := p.meta[p.align].Value.(uint32)
 			if !ok {
-				return wire.ErrUnsupported.With("%s is %T and must be uint32", alignKey, p.meta[p.align].Value)
+				return wire.ErrUnsupported.Errorf("%s is %T and must be uint32", alignKey, p.meta[p.align].Value)
 			}
 			p.o.Alignment = int64(stated)
 		}
 	}
 	if a := p.o.Alignment; a <= 0 || a&(a-1) != 0 || a > 1<<31 {
-		return wire.ErrUsage.With("alignment %d is not a power of two up to 2^31", a)
+		return wire.ErrUsage.Errorf("alignment %d is not a power of two up to 2^31", a)
 	}
 	p.w = writer{b: p.b, width: 8, order: binary.LittleEndian}
 	if p.o.Version == 1 {
@@ -154,13 +154,13 @@ func (p *planner) place() error {
 		if err == nil {
 			var added bool
 			if _, added, err = names.Add(i); err == nil && !added {
-				err = wire.ErrDuplicate.With("another tensor has this name")
+				err = wire.ErrDuplicate.Errorf("another tensor has this name")
 			}
 		}
 		end, ok := wire.Add(next, uint64(size))
 		padded, fits := pad(end, p.o.Alignment)
 		if err == nil && !(ok && fits) {
-			err = wire.ErrUnsupported.With("more bytes of data than a file can hold")
+			err = wire.ErrUnsupported.Errorf("more bytes of data than a file can hold")
 		}
 		if err != nil {
 			return encodeError(place("tensor", i, info.Name), err)
@@ -176,24 +176,24 @@ func (p *planner) place() error {
 func (p *planner) size(i int, info *tensor.Info) (int64, error) {
 	switch {
 	case len(info.Shape) > MaxDims:
-		return 0, wire.ErrUnsupported.With("%d dimensions; ggml has at most %d", len(info.Shape), MaxDims)
+		return 0, wire.ErrUnsupported.Errorf("%d dimensions; ggml has at most %d", len(info.Shape), MaxDims)
 	case len(info.Name) > MaxNameBytes || badText(info.Name, false) >= 0:
-		return 0, wire.ErrUnsupported.With("the name is not UTF-8 without NUL, or longer than %d bytes", MaxNameBytes)
+		return 0, wire.ErrUnsupported.Errorf("the name is not UTF-8 without NUL, or longer than %d bytes", MaxNameBytes)
 	case info.Strides != nil:
-		return 0, wire.ErrUnsupported.With("GGUF holds row-major data only")
+		return 0, wire.ErrUnsupported.Errorf("GGUF holds row-major data only")
 	}
 	if info.DType == tensor.Unknown {
 		if i >= len(p.o.Types) || p.o.Types[i].DType() != tensor.Unknown {
-			return 0, wire.ErrUnsupported.With("GGUF has no number for type %s", wire.Quote(info.TypeName()))
+			return 0, wire.ErrUnsupported.Errorf("GGUF has no number for type %s", wire.Quote(info.TypeName()))
 		}
 		return info.Span.Len, nil
 	}
 	if _, ok := TypeOf(info.DType); !ok {
-		return 0, wire.ErrUnsupported.With("GGUF has no type %v", info.DType)
+		return 0, wire.ErrUnsupported.Errorf("GGUF has no type %v", info.DType)
 	}
 	g, _ := info.DType.Geometry()
 	if g.Bytes > 1 && info.Order != p.o.Order {
-		return 0, wire.ErrUnsupported.With("the data are %v-endian, but the file is to be %v-endian", info.Order, p.o.Order)
+		return 0, wire.ErrUnsupported.Errorf("the data are %v-endian, but the file is to be %v-endian", info.Order, p.o.Order)
 	}
 	n, ok := wire.Product(info.Shape)
 	row := uint64(1)
@@ -201,11 +201,11 @@ func (p *planner) size(i int, info *tensor.Info) (int64, error) {
 		row = uint64(info.Shape[d-1])
 	}
 	if !ok || row%uint64(g.Elems) != 0 {
-		return 0, wire.ErrUnsupported.With("shape %v does not fill whole blocks of %d elements (%v)", info.Shape, g.Elems, info.DType)
+		return 0, wire.ErrUnsupported.Errorf("shape %v does not fill whole blocks of %d elements (%v)", info.Shape, g.Elems, info.DType)
 	}
 	size, ok := g.Size(n)
 	if !ok {
-		return 0, wire.ErrUnsupported.With("more bytes of data than a file can hold")
+		return 0, wire.ErrUnsupported.Errorf("more bytes of data than a file can hold")
 	}
 	return int64(size), nil
 }
@@ -253,9 +253,9 @@ func (p *planner) keys() error {
 		switch {
 		case err != nil:
 		case !added:
-			err = wire.ErrDuplicate.With("another key has this name")
+			err = wire.ErrDuplicate.Errorf("another key has this name")
 		case e.Key == "" || len(e.Key) > MaxKeyBytes || badText(e.Key, false) >= 0:
-			err = wire.ErrUnsupported.With("a key is 1 to %d bytes of UTF-8 without NUL", MaxKeyBytes)
+			err = wire.ErrUnsupported.Errorf("a key is 1 to %d bytes of UTF-8 without NUL", MaxKeyBytes)
 		default:
 			p.w.text(e.Key)
 			p.w.value(e.Value)

@@ -89,10 +89,10 @@ func (r *reader) text(what string, most uint64, nul bool) (string, error) {
 		r.mark("length of the "+what, r.f.width(), n)
 	}
 	if _, ok := wire.Add(n, uint64(r.c.Off())); !ok {
-		return "", r.c.FailAt("", at, wire.ErrOverflow.By("gguf.text-overflow").With("%s of %d bytes", what, n))
+		return "", r.c.FailAt("", at, wire.ErrOverflow.WithRule("gguf.text-overflow").Errorf("%s of %d bytes", what, n))
 	}
 	if n > most {
-		return "", r.c.FailAt("", at, wire.ErrRange.By("gguf.text-long").With("%s of %d bytes, at most %d are allowed", what, n, most))
+		return "", r.c.FailAt("", at, wire.ErrRange.WithRule("gguf.text-long").Errorf("%s of %d bytes, at most %d are allowed", what, n, most))
 	}
 	start := r.c.Off()
 	s, err := r.c.String(n)
@@ -100,7 +100,7 @@ func (r *reader) text(what string, most uint64, nul bool) (string, error) {
 		return "", err
 	}
 	if i := badText(s, nul); i >= 0 {
-		return "", r.c.FailAt("", start+int64(i), wire.ErrText.By("gguf.text-invalid").With("%s %s", what, textFault(s[i])))
+		return "", r.c.FailAt("", start+int64(i), wire.ErrText.WithRule("gguf.text-invalid").Errorf("%s %s", what, textFault(s[i])))
 	}
 	if r.trace != nil {
 		r.mark(what, n, s)
@@ -116,7 +116,7 @@ func (r *reader) kind(what string) (Kind, error) {
 	}
 	k := Kind(n)
 	if k >= kindCount {
-		return 0, r.c.FailAt("", r.c.Off()-4, wire.ErrRange.By("gguf.kind").With("%s %d; 0 to 12 are defined", what, n))
+		return 0, r.c.FailAt("", r.c.Off()-4, wire.ErrRange.WithRule("gguf.kind").Errorf("%s %d; 0 to 12 are defined", what, n))
 	}
 	r.mark(what, 4, k)
 	return k, nil
@@ -145,7 +145,7 @@ func (r *reader) scalar(k Kind) (n uint64, err error) {
 		return 0, err
 	}
 	if k == KindBool && n > 1 {
-		return 0, r.c.FailAt("", at, wire.ErrRange.By("gguf.bool").With("a boolean is 0 or 1, not %d", n))
+		return 0, r.c.FailAt("", at, wire.ErrRange.WithRule("gguf.bool").Errorf("a boolean is 0 or 1, not %d", n))
 	}
 	if r.trace != nil {
 		r.mark("value", k.size(), scalarValue(k, n))

@@ -13,7 +13,7 @@ func (d *decoder) spans() error {
 	f.headerEnd = d.c.Off()
 	start, ok := pad(uint64(f.headerEnd), f.alignment)
 	if !ok {
-		return d.c.Fail("", wire.ErrOverflow.By("gguf.data-overflow").With("data section"))
+		return d.c.Fail("", wire.ErrOverflow.WithRule("gguf.data-overflow").Errorf("data section"))
 	}
 	f.dataStart = int64(start)
 	if len(f.Infos) == 0 {
@@ -34,7 +34,7 @@ func (d *decoder) spans() error {
 		}
 	}
 	if start > uint64(f.size) {
-		return d.c.Fail("", wire.ErrTruncated.With("the data section begins at %#x, but the file has %#x bytes", start, f.size))
+		return d.c.Fail("", wire.ErrTruncated.Errorf("the data section begins at %#x, but the file has %#x bytes", start, f.size))
 	}
 	if short >= 0 {
 		info := &f.Infos[short]
@@ -66,24 +66,24 @@ func (d *decoder) span(i int, next uint64) (uint64, error) {
 	open := i > 0 && f.Infos[i-1].DType == tensor.Unknown // the previous tensor, of unknown size, extends to this one
 	switch {
 	case offset%uint64(f.alignment) != 0:
-		return 0, wire.ErrAlign.By("gguf.offset-unaligned").With("offset %d is not a multiple of %d", offset, f.alignment)
+		return 0, wire.ErrAlign.WithRule("gguf.offset-unaligned").Errorf("offset %d is not a multiple of %d", offset, f.alignment)
 	case offset < next && i > 0 && d.ternary(i-1, offset):
 		return 0, errTernary()
 	case offset < next:
-		return 0, wire.ErrOverlap.By("gguf.tensor-overlap").With("offset %d, but the previous tensor ends at %d%s", offset, next, d.hint(i))
+		return 0, wire.ErrOverlap.WithRule("gguf.tensor-overlap").Errorf("offset %d, but the previous tensor ends at %d%s", offset, next, d.hint(i))
 	case offset > next && !open && !d.b.Policy().Quirk(QuirkGaps):
-		return 0, wire.ErrGap.By("gguf.hole").With("offset %d, expected %d%s", offset, next, d.hint(i))
+		return 0, wire.ErrGap.WithRule("gguf.hole").Errorf("offset %d, expected %d%s", offset, next, d.hint(i))
 	}
 	at, ok := wire.Add(uint64(f.dataStart), offset)
 	if !ok {
-		return 0, wire.ErrOverflow.By("gguf.data-overflow").With("offset %d", offset)
+		return 0, wire.ErrOverflow.WithRule("gguf.data-overflow").Errorf("offset %d", offset)
 	}
 	end, ok := wire.Add(at, uint64(info.Span.Len))
 	if !ok {
-		return 0, wire.ErrOverflow.By("gguf.data-overflow").With("offset %d, %d bytes", offset, info.Span.Len)
+		return 0, wire.ErrOverflow.WithRule("gguf.data-overflow").Errorf("offset %d, %d bytes", offset, info.Span.Len)
 	}
 	if next, ok = pad(end-uint64(f.dataStart), f.alignment); !ok {
-		return 0, wire.ErrOverflow.By("gguf.data-overflow").With("offset %d, %d bytes and padding", offset, info.Span.Len)
+		return 0, wire.ErrOverflow.WithRule("gguf.data-overflow").Errorf("offset %d, %d bytes and padding", offset, info.Span.Len)
 	}
 	if open {
 		before := &f.Infos[i-1]
@@ -99,7 +99,7 @@ func (d *decoder) cut(i int) error {
 	if i == len(f.Infos)-1 && d.ternary(i, uint64(f.size-f.dataStart)) {
 		return errTernary()
 	}
-	return wire.ErrTruncated.With("needs the bytes up to %#x, but the file has %#x", f.Infos[i].Span.End(), f.size)
+	return wire.ErrTruncated.Errorf("needs the bytes up to %#x, but the file has %#x", f.Infos[i].Span.End(), f.size)
 }
 
 // ternary reports whether a tensor of type 42 ends at next, relative to the data, if its
@@ -117,7 +117,7 @@ func (d *decoder) ternary(i int, next uint64) bool {
 }
 
 func errTernary() error {
-	return wire.ErrUnsupported.By("gguf.ternary").With("STQ1_0 of %s, written as type 42 before that number became Q2_0: quantize the original model again", stqFork)
+	return wire.ErrUnsupported.WithRule("gguf.ternary").Errorf("STQ1_0 of %s, written as type 42 before that number became Q2_0: quantize the original model again", stqFork)
 }
 
 // hint returns a known reason for a file that is a few bytes too short.
@@ -138,7 +138,7 @@ func (d *decoder) fileEnd(end uint64) error {
 		padded += uint64(f.dataStart)
 	}
 	if ok && uint64(f.size) > padded {
-		return d.c.FailAt("", int64(padded), wire.ErrTrailing.By("gguf.data-trailing").With("%d unused bytes", uint64(f.size)-padded))
+		return d.c.FailAt("", int64(padded), wire.ErrTrailing.WithRule("gguf.data-trailing").Errorf("%d unused bytes", uint64(f.size)-padded))
 	}
 	f.dataEnd = int64(end)
 	d.stage = stFindings

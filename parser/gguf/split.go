@@ -52,7 +52,7 @@ func SplitName(prefix string, no, count int) string {
 func OpenSplit(b *limits.Budget, fsys fs.FS, name string) (*tensor.Sharded, error) {
 	prefix, _, count, ok := IsSplitName(name)
 	if !ok {
-		return nil, wire.At(Format, wire.Quote(name), wire.NoOffset, wire.ErrUsage.With("not the name of a file of a split model"))
+		return nil, wire.At(Format, wire.Quote(name), wire.NoOffset, wire.ErrUsage.Errorf("not the name of a file of a split model"))
 	}
 	files, err := limits.Make[string](b, count)
 	if err == nil {
@@ -111,10 +111,10 @@ func (f *File) agrees(i, count int) error {
 			continue // converters number a single file without any key
 		}
 		if p == nil {
-			return wire.At(Format, where, wire.NoOffset, wire.ErrMissing.By("gguf.split-key-missing").With("but the file's name says %d", want.value))
+			return wire.At(Format, where, wire.NoOffset, wire.ErrMissing.WithRule("gguf.split-key-missing").Errorf("but the file's name says %d", want.value))
 		}
 		if !p.kind.integer() || wholeNumber(p.kind, p.num) != int64(want.value) {
-			return wire.At(Format, where, p.off, wire.ErrMismatch.By("gguf.split-key-differs").With("is %s, but the file's name says %d", p.show(), want.value))
+			return wire.At(Format, where, p.off, wire.ErrMismatch.WithRule("gguf.split-key-differs").Errorf("is %s, but the file's name says %d", p.show(), want.value))
 		}
 	}
 	return nil
@@ -134,13 +134,13 @@ func (f *File) splitTensors(total int, must bool) error {
 	p := f.find(splitTensorsKey)
 	if p == nil {
 		if must {
-			return wire.At(Format, "key "+wire.Quote(splitTensorsKey), wire.NoOffset, wire.ErrMissing.By("gguf.split-key-missing"))
+			return wire.At(Format, "key "+wire.Quote(splitTensorsKey), wire.NoOffset, wire.ErrMissing.WithRule("gguf.split-key-missing"))
 		}
 		return nil
 	}
 	if !p.kind.integer() || wholeNumber(p.kind, p.num) != int64(total) {
 		return wire.At(Format, "key "+wire.Quote(splitTensorsKey), p.off,
-			wire.ErrMismatch.By("gguf.split-key-differs").With("is %s, but the files hold %d tensors", p.show(), total))
+			wire.ErrMismatch.WithRule("gguf.split-key-differs").Errorf("is %s, but the files hold %d tensors", p.show(), total))
 	}
 	return nil
 }

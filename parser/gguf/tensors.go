@@ -29,10 +29,10 @@ func (d *decoder) align() error {
 	if i, ok := d.names.Find(alignKey); ok {
 		p := &f.pairs[i]
 		if p.kind != KindU32 {
-			return d.c.FailAt(place("key", i, p.key), p.off, wire.ErrMismatch.By("gguf.alignment-kind").With("is %v and must be u32", p.kind))
+			return d.c.FailAt(place("key", i, p.key), p.off, wire.ErrMismatch.WithRule("gguf.alignment-kind").Errorf("is %v and must be u32", p.kind))
 		}
 		if p.num == 0 || p.num&(p.num-1) != 0 {
-			return d.c.FailAt(place("key", i, p.key), p.body.Off, wire.ErrAlign.By("gguf.alignment-power").With("%d is not a power of two", p.num))
+			return d.c.FailAt(place("key", i, p.key), p.body.Off, wire.ErrAlign.WithRule("gguf.alignment-power").Errorf("%d is not a power of two", p.num))
 		}
 		f.alignment = int64(p.num)
 	}
@@ -109,7 +109,7 @@ func (d *decoder) unique(i int) error {
 	f := d.out
 	earlier, added, err := d.names.Add(i)
 	if err == nil && !added {
-		err = wire.ErrDuplicate.By("gguf.tensor-twice").With("tensor %d has the same name", earlier)
+		err = wire.ErrDuplicate.WithRule("gguf.tensor-twice").Errorf("tensor %d has the same name", earlier)
 	}
 	if err != nil {
 		return d.c.FailAt(place("tensor", i, f.Infos[i].Name), f.rows[i].off, err)
@@ -159,7 +159,7 @@ func (d *decoder) describe(r *row, info *tensor.Info) error {
 		return err
 	}
 	if n > MaxDims {
-		return d.c.FailAt("", at, wire.ErrRange.By("gguf.dimensions").With("%d dimensions; ggml has at most %d", n, MaxDims))
+		return d.c.FailAt("", at, wire.ErrRange.WithRule("gguf.dimensions").Errorf("%d dimensions; ggml has at most %d", n, MaxDims))
 	}
 	d.mark("number of dimensions", 4, n)
 	r.dims = uint8(n)
@@ -200,7 +200,7 @@ func (d *decoder) shape(info *tensor.Info, n int) (uint64, error) {
 		v := d.dimension(p, i)
 		switch {
 		case v > math.MaxInt64:
-			return 0, d.c.FailAt("", d.c.Off()+int64(i*width), wire.ErrRange.By("gguf.dimension").With("dimension %d", v))
+			return 0, d.c.FailAt("", d.c.Off()+int64(i*width), wire.ErrRange.WithRule("gguf.dimension").Errorf("dimension %d", v))
 		case v == 0:
 			zero = true
 		case ok:
@@ -209,7 +209,7 @@ func (d *decoder) shape(info *tensor.Info, n int) (uint64, error) {
 		dims[n-1-i] = int64(v)
 	}
 	if !ok {
-		return 0, d.c.Fail("", wire.ErrOverflow.By("gguf.shape-overflow").With("product of the dimensions %v", dims))
+		return 0, d.c.Fail("", wire.ErrOverflow.WithRule("gguf.shape-overflow").Errorf("product of the dimensions %v", dims))
 	}
 	if err := d.c.Skip(uint64(n * width)); err != nil {
 		return 0, err
@@ -259,13 +259,13 @@ func (d *decoder) typed(info *tensor.Info, t Type, elements uint64) error {
 			row = uint64(info.Shape[n-1])
 		}
 		if row&(uint64(g.Elems)-1) != 0 { // Elems is a power of two for every type of ggml
-			return d.c.Fail("", wire.ErrRange.By("gguf.blocks").With("rows of %d elements are not whole blocks of %d (%s)", row, g.Elems, info.Stored))
+			return d.c.Fail("", wire.ErrRange.WithRule("gguf.blocks").Errorf("rows of %d elements are not whole blocks of %d (%s)", row, g.Elems, info.Stored))
 		}
 		blocks >>= bits.TrailingZeros32(g.Elems)
 	}
 	size, ok := wire.Mul(blocks, uint64(g.Bytes))
 	if !ok {
-		return d.c.Fail("", wire.ErrOverflow.By("gguf.shape-overflow").With("%d elements of %s", elements, info.Stored))
+		return d.c.Fail("", wire.ErrOverflow.WithRule("gguf.shape-overflow").Errorf("%d elements of %s", elements, info.Stored))
 	}
 	info.Span.Len = int64(size)
 	if g.Elems > 1 { // a decoded element of a block takes at most 4 bytes

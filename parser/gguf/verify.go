@@ -105,7 +105,7 @@ func (v *verifier) bools(n uint64) error {
 		w = w[:min(uint64(len(w)), n)]
 		for i, b := range w {
 			if b > 1 {
-				return v.c.FailAt("", v.c.Off()+int64(i), wire.ErrRange.By("gguf.bool").With("a boolean is 0 or 1, not %d", b))
+				return v.c.FailAt("", v.c.Off()+int64(i), wire.ErrRange.WithRule("gguf.bool").Errorf("a boolean is 0 or 1, not %d", b))
 			}
 		}
 		if err := v.b.Step(1); err != nil {
@@ -175,7 +175,7 @@ func (v *verifier) crossing(i uint64) error {
 		return err
 	}
 	if size > uint64(v.c.Left()) {
-		return v.c.FailAt("", off, wire.ErrRange.By("gguf.string-crosses").With("a string of %d bytes, but the array has %d left", size, v.c.Left()))
+		return v.c.FailAt("", off, wire.ErrRange.WithRule("gguf.string-crosses").Errorf("a string of %d bytes, but the array has %d left", size, v.c.Left()))
 	}
 	p, err := v.bytes(size)
 	if err != nil {
@@ -205,7 +205,7 @@ func (v *verifier) one(i uint64, off int64, p []byte) error {
 
 func (v *verifier) badText(off int64, p []byte) error {
 	if i := badText(p, v.nul); i >= 0 {
-		return v.c.FailAt("", off+int64(i), wire.ErrText.By("gguf.text-invalid").With("element %s", textFault(p[i])))
+		return v.c.FailAt("", off+int64(i), wire.ErrText.WithRule("gguf.text-invalid").Errorf("element %s", textFault(p[i])))
 	}
 	if v.nulAt == 0 {
 		v.nulAt = off
@@ -273,7 +273,7 @@ func (v *verifier) zeros(from, to int64) error {
 		}
 		for i, c := range p {
 			if c != 0 {
-				return wire.At(Format, "padding", from+int64(i), wire.ErrGap.By("gguf.padding").With("byte %#02x where padding is zero", c))
+				return wire.At(Format, "padding", from+int64(i), wire.ErrGap.WithRule("gguf.padding").Errorf("byte %#02x where padding is zero", c))
 			}
 		}
 		from += int64(len(p))

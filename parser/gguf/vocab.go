@@ -36,7 +36,7 @@ type vocabulary struct {
 
 func newVocabulary(v *verifier, p *pair) (*vocabulary, error) {
 	if p.body.Len > maxVocabSize {
-		return nil, wire.ErrUnsupported.By("gguf.vocabulary-size").With("a vocabulary of %d bytes", p.body.Len)
+		return nil, wire.ErrUnsupported.WithRule("gguf.vocabulary-size").Errorf("a vocabulary of %d bytes", p.body.Len)
 	}
 	size := uint64(16)
 	for size/4*3 < p.num {

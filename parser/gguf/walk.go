@@ -31,10 +31,10 @@ func (r *reader) arrayHead() (Kind, uint64, error) {
 		_, ok = wire.Add(size, uint64(r.c.Off()))
 	}
 	if !ok {
-		return 0, 0, r.c.FailAt("", at, wire.ErrOverflow.By("gguf.array-overflow").With("%d elements of %d bytes", n, least))
+		return 0, 0, r.c.FailAt("", at, wire.ErrOverflow.WithRule("gguf.array-overflow").Errorf("%d elements of %d bytes", n, least))
 	}
 	if size > uint64(r.c.Left()) {
-		return 0, 0, r.c.FailAt("", at, wire.ErrTruncated.With("%d elements need at least %d bytes, %d are left", n, size, r.c.Left()))
+		return 0, 0, r.c.FailAt("", at, wire.ErrTruncated.Errorf("%d elements need at least %d bytes, %d are left", n, size, r.c.Left()))
 	}
 	return elem, n, nil
 }
@@ -146,7 +146,7 @@ func (r *reader) badString() error {
 		return err
 	}
 	if _, ok := wire.Add(n, uint64(r.c.Off())); !ok {
-		return r.c.FailAt("", at, wire.ErrOverflow.By("gguf.text-overflow").With("a string of %d bytes", n))
+		return r.c.FailAt("", at, wire.ErrOverflow.WithRule("gguf.text-overflow").Errorf("a string of %d bytes", n))
 	}
-	return r.c.FailAt("", at, wire.ErrTruncated.With("a string of %d bytes, %d are left", n, r.c.Left()))
+	return r.c.FailAt("", at, wire.ErrTruncated.Errorf("a string of %d bytes, %d are left", n, r.c.Left()))
 }

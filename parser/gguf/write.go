@@ -55,7 +55,7 @@ func (w *writer) length(n uint64) {
 	case n <= math.MaxUint32:
 		w.u32(uint32(n))
 	case w.err == nil:
-		w.err = wire.ErrUnsupported.With("version 1 cannot hold the number %d", n)
+		w.err = wire.ErrUnsupported.Errorf("version 1 cannot hold the number %d", n)
 	}
 }
 
@@ -101,7 +101,7 @@ func (w *writer) value(v any) {
 		w.array(v)
 	default:
 		if !w.slice(v) && w.err == nil {
-			w.err = wire.ErrUnsupported.With("GGUF has no value of the type %T", v)
+			w.err = wire.ErrUnsupported.Errorf("GGUF has no value of the type %T", v)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (w *writer) value(v any) {
 // checked writes a text, or fails if it is invalid.
 func (w *writer) checked(s string) {
 	if badText(s, w.b.Policy().Quirk(QuirkNUL)) >= 0 && w.err == nil {
-		w.err = wire.ErrUnsupported.With("a text is not UTF-8 without NUL")
+		w.err = wire.ErrUnsupported.Errorf("a text is not UTF-8 without NUL")
 	}
 	w.text(s)
 }
@@ -239,7 +239,7 @@ func (w *writer) failed(err error) bool {
 func (w *writer) copy(a Array) {
 	n, ok := wire.Int(uint64(a.span.Len), wire.MaxSize)
 	if !ok {
-		w.failed(wire.ErrUnsupported.With("an array of %d bytes", a.span.Len))
+		w.failed(wire.ErrUnsupported.Errorf("an array of %d bytes", a.span.Len))
 		return
 	}
 	if p := w.room(n); p != nil {

@@ -67,7 +67,7 @@ func (l *literal) descr() (Type, error) {
 		fields, size, err := l.fields()
 		return Type{Size: size, Fields: fields, note: l.inner}, err
 	default:
-		return Type{}, wire.ErrSyntax.By("npy.descr").With("expected a type or a list of fields")
+		return Type{}, wire.ErrSyntax.WithRule("npy.descr").Errorf("expected a type or a list of fields")
 	}
 }
 
@@ -127,7 +127,7 @@ func (l *literal) fields() ([]Field, int64, error) {
 func (r *record) add(b *limits.Budget, f Field) (err error) {
 	f.Off = r.size
 	if r.size += f.Size; r.size > maxItem {
-		return wire.ErrRange.By("npy.item-size").With("element of more than %d bytes", int64(maxItem))
+		return wire.ErrRange.WithRule("npy.item-size").Errorf("element of more than %d bytes", int64(maxItem))
 	}
 	if f.Name == "" {
 		return nil
@@ -142,7 +142,7 @@ func (r *record) add(b *limits.Budget, f Field) (err error) {
 		if _, added, err := r.names.Add(len(r.used) - 1); err != nil {
 			return err
 		} else if !added {
-			return wire.ErrDuplicate.By("npy.field-twice").With("field %s", wire.Quote(name))
+			return wire.ErrDuplicate.WithRule("npy.field-twice").Errorf("field %s", wire.Quote(name))
 		}
 	}
 	r.list, err = limits.Append(b, r.list, f)
@@ -178,9 +178,9 @@ func (l *literal) field() (Field, error) {
 	size, ok := extent(f.Shape, t.Size)
 	switch {
 	case !ok || size > maxItem:
-		return f, l.back(start, wire.ErrRange.By("npy.item-size").With("field of more than %d bytes", int64(maxItem)))
+		return f, l.back(start, wire.ErrRange.WithRule("npy.item-size").Errorf("field of more than %d bytes", int64(maxItem)))
 	case f.Name == "" && (f.Title != "" || !strings.HasPrefix(t.Descr, "|V")):
-		return f, l.back(start, wire.ErrSyntax.By("npy.field-syntax").With("field without a name"))
+		return f, l.back(start, wire.ErrSyntax.WithRule("npy.field-syntax").Errorf("field without a name"))
 	}
 	f.Size = int64(size)
 	return f, nil
@@ -197,7 +197,7 @@ func (l *literal) subarray() ([]int64, error) {
 		return nil, err
 	}
 	if more, err = l.more(')'); err == nil && more {
-		err = wire.ErrSyntax.By("npy.field-syntax").With("a field has at most three parts")
+		err = wire.ErrSyntax.WithRule("npy.field-syntax").Errorf("a field has at most three parts")
 	}
 	return shape, err
 }
@@ -219,7 +219,7 @@ func (l *literal) names(f *Field) (err error) {
 		return err
 	}
 	if f.Title == "" || f.Name == "" {
-		return l.back(start, wire.ErrSyntax.By("npy.field-syntax").With("empty title or name"))
+		return l.back(start, wire.ErrSyntax.WithRule("npy.field-syntax").Errorf("empty title or name"))
 	}
 	return l.expect(')')
 }

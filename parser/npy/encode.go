@@ -52,7 +52,7 @@ func Encode(b *limits.Budget, w io.Writer, i *tensor.Info, body io.Reader) error
 	}
 	n, err := io.Copy(w, io.LimitReader(body, i.Span.Len+1))
 	if err == nil && n != i.Span.Len {
-		err = wire.At(format, "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrMismatch.With("%d bytes of data, expected %d", n, i.Span.Len))
+		err = wire.At(format, "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrMismatch.Errorf("%d bytes of data, expected %d", n, i.Span.Len))
 	}
 	return err
 }
@@ -62,7 +62,7 @@ func describe(b *limits.Budget, i *tensor.Info) (string, error) {
 	if len(i.Stored) > 0 && i.Stored[0] == '[' {
 		l := literal{p: []byte(i.Stored), b: b, utf8: true}
 		if _, err := l.descr(); err != nil || l.at != len(l.p) || i.DType != tensor.Unknown {
-			return "", wire.ErrUnsupported.With("type %s", wire.Quote(i.Stored))
+			return "", wire.ErrUnsupported.Errorf("type %s", wire.Quote(i.Stored))
 		}
 		return i.Stored, nil
 	}
@@ -82,7 +82,7 @@ func describe(b *limits.Budget, i *tensor.Info) (string, error) {
 		}
 		return "'" + order + string(rune(n.kind)) + strconv.FormatInt(n.size, 10) + "'", nil
 	}
-	return "", wire.ErrUnsupported.With("type %s has no name in this format", wire.Quote(i.TypeName()))
+	return "", wire.ErrUnsupported.Errorf("type %s has no name in this format", wire.Quote(i.TypeName()))
 }
 
 // byColumns reports whether the strides are those of Fortran order. If they are those of
@@ -103,7 +103,7 @@ func isFortran(i *tensor.Info) (bool, error) {
 		up, down = up*i.Shape[k], down*i.Shape[last]
 	}
 	if !rows && !columns {
-		return false, wire.ErrUnsupported.With("strides %d of shape %d are neither C nor Fortran order", i.Strides, i.Shape)
+		return false, wire.ErrUnsupported.Errorf("strides %d of shape %d are neither C nor Fortran order", i.Strides, i.Shape)
 	}
 	return !rows, nil
 }
@@ -159,7 +159,7 @@ func wrap(dict []byte, descr string) ([]byte, error) {
 	}
 	total := padded(prefix, len(text))
 	if total-prefix > maxHeader {
-		return nil, wire.At(format, "", wire.NoOffset, wire.ErrUnsupported.With("header of %d bytes for type %s", total, wire.Quote(descr)))
+		return nil, wire.At(format, "", wire.NoOffset, wire.ErrUnsupported.Errorf("header of %d bytes for type %s", total, wire.Quote(descr)))
 	}
 	head := [12]byte{}
 	copy(head[:], magic)

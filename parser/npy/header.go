@@ -104,14 +104,14 @@ func (r *Reader) magic() error {
 	}
 	n := min(len(r.buf), len(magic))
 	if string(r.buf[:n]) != magic[:n] {
-		return r.Fail(0, wire.ErrMagic.By("npy.foreign-magic").With(`an array begins with \x93NUMPY`))
+		return r.Fail(0, wire.ErrMagic.WithRule("npy.foreign-magic").Errorf(`an array begins with \x93NUMPY`))
 	}
 	if len(r.buf) < len(magic)+2 {
-		return r.Fail(r.size, r.Short.With("%d bytes are too few for a header", r.size))
+		return r.Fail(r.size, r.Short.Errorf("%d bytes are too few for a header", r.size))
 	}
 	major, minor := r.buf[len(magic)], r.buf[len(magic)+1]
 	if major < 1 || major > 3 || minor != 0 {
-		return r.Fail(int64(len(magic)), wire.ErrUnsupported.By("npy.version").With("version %d.%d of the format", major, minor))
+		return r.Fail(int64(len(magic)), wire.ErrUnsupported.WithRule("npy.version").Errorf("version %d.%d of the format", major, minor))
 	}
 	r.head.Version = int(major)
 	r.stage = stLength
@@ -129,7 +129,7 @@ func (r *Reader) prefix() int64 {
 func (r *Reader) length() error {
 	at := r.prefix()
 	if r.size < at {
-		return r.Fail(r.size, r.Short.With("%d bytes are too few for a header", r.size))
+		return r.Fail(r.size, r.Short.Errorf("%d bytes are too few for a header", r.size))
 	}
 	if err := r.fill(at, max(at, int64(len(r.buf)))); err != nil {
 		return err
@@ -140,9 +140,9 @@ func (r *Reader) length() error {
 	}
 	switch left := r.size - at; {
 	case n > left:
-		return r.Fail(8, r.Short.With("header of %d bytes, %d left", n, left))
+		return r.Fail(8, r.Short.Errorf("header of %d bytes, %d left", n, left))
 	case n > maxHeader:
-		return r.Fail(8, wire.ErrUnsupported.By("npy.header-size").With("header of %d bytes, at most %d are read", n, int64(maxHeader)))
+		return r.Fail(8, wire.ErrUnsupported.WithRule("npy.header-size").Errorf("header of %d bytes, at most %d are read", n, int64(maxHeader)))
 	}
 	r.head.Len = at + n
 	r.stage = stDict
@@ -171,14 +171,14 @@ func (r *Reader) data() error {
 	at := r.prefix() + int64(h.shapeAt)
 	want, ok := extent(h.Shape, h.Type.Size)
 	if !ok {
-		return r.Fail(at, wire.ErrOverflow.By("npy.shape-overflow").With("elements of %d bytes need more than a file can hold", h.Type.Size))
+		return r.Fail(at, wire.ErrOverflow.WithRule("npy.shape-overflow").Errorf("elements of %d bytes need more than a file can hold", h.Type.Size))
 	}
 	have := uint64(r.size - h.Len)
 	switch {
 	case want > have:
-		return r.Fail(h.Len, r.Short.With("%d bytes of data wanted, %d left", want, have))
+		return r.Fail(h.Len, r.Short.Errorf("%d bytes of data wanted, %d left", want, have))
 	case want < have:
-		return r.Fail(h.Len+int64(want), wire.ErrTrailing.By("npy.data-trailing").With("%d bytes", have-want))
+		return r.Fail(h.Len+int64(want), wire.ErrTrailing.WithRule("npy.data-trailing").Errorf("%d bytes", have-want))
 	}
 	h.Bytes = int64(want)
 	r.stage = stDone
@@ -218,7 +218,7 @@ func (r *Reader) fill(least, most int64) error {
 		switch {
 		case int64(have) >= least:
 		case err == io.EOF:
-			return r.Fail(int64(have), wire.ErrTruncated.With("%d bytes missing", least-int64(have)))
+			return r.Fail(int64(have), wire.ErrTruncated.Errorf("%d bytes missing", least-int64(have)))
 		case err != nil:
 			return r.Fail(int64(have), err)
 		case n > 0:

@@ -30,7 +30,7 @@ func (l *literal) header(h *Header) error {
 			return err
 		}
 		if seen&(1<<k) != 0 {
-			return l.back(start, wire.ErrDuplicate.By("npy.key-twice").With("key %q", keys[k]))
+			return l.back(start, wire.ErrDuplicate.WithRule("npy.key-twice").Errorf("key %q", keys[k]))
 		}
 		seen |= 1 << k
 		if err := l.value(h, keys[k]); err != nil {
@@ -42,7 +42,7 @@ func (l *literal) header(h *Header) error {
 	}
 	for k, key := range keys {
 		if seen&(1<<k) == 0 {
-			return wire.ErrMissing.By("npy.key-missing").With("key %q", key)
+			return wire.ErrMissing.WithRule("npy.key-missing").Errorf("key %q", key)
 		}
 	}
 	h.python2 = l.python2
@@ -63,7 +63,7 @@ func (l *literal) key() (int, error) {
 			return k, l.expect(':')
 		}
 	}
-	return 0, l.back(start, wire.ErrSyntax.By("npy.key-unknown").With("key %s", wire.Quote(string(p[:min(len(p), wire.MaxQuoted+1)]))))
+	return 0, l.back(start, wire.ErrSyntax.WithRule("npy.key-unknown").Errorf("key %s", wire.Quote(string(p[:min(len(p), wire.MaxQuoted+1)]))))
 }
 
 func (l *literal) value(h *Header, key string) (err error) {
@@ -88,7 +88,7 @@ func (l *literal) padding() error {
 		l.at++
 	}
 	if l.at != len(l.p)-1 || l.p[l.at] != '\n' {
-		return wire.ErrSyntax.By("npy.header-padding").With("header must end with spaces and one newline")
+		return wire.ErrSyntax.WithRule("npy.header-padding").Errorf("header must end with spaces and one newline")
 	}
 	l.at++
 	return nil
@@ -127,7 +127,7 @@ func (l *literal) take(c byte) bool {
 
 func (l *literal) expect(c byte) error {
 	if !l.take(c) {
-		return wire.ErrSyntax.By("npy.literal").With("%q expected", c)
+		return wire.ErrSyntax.WithRule("npy.literal").Errorf("%q expected", c)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (l *literal) boolean() (bool, error) {
 			return word == "True", nil
 		}
 	}
-	return false, wire.ErrSyntax.By("npy.literal").With("expected True or False")
+	return false, wire.ErrSyntax.WithRule("npy.literal").Errorf("expected True or False")
 }
 
 // integer reads digits without sign, and the L that Python 2 wrote after a long.
@@ -169,11 +169,11 @@ func (l *literal) integer() (int64, error) {
 	}
 	switch digits := l.at - start; {
 	case digits == 0:
-		return 0, wire.ErrSyntax.By("npy.number-syntax").With("expected a number without a sign")
+		return 0, wire.ErrSyntax.WithRule("npy.number-syntax").Errorf("expected a number without a sign")
 	case digits > 1 && l.p[start] == '0':
-		return 0, l.back(start, wire.ErrSyntax.By("npy.number-syntax").With("number with leading zero"))
+		return 0, l.back(start, wire.ErrSyntax.WithRule("npy.number-syntax").Errorf("number with leading zero"))
 	case !ok:
-		return 0, l.back(start, wire.ErrRange.By("npy.number-size").With("number of 2^63 or more"))
+		return 0, l.back(start, wire.ErrRange.WithRule("npy.number-size").Errorf("number of 2^63 or more"))
 	}
 	if !l.utf8 && l.at < len(l.p) && l.p[l.at] == 'L' {
 		l.python2 = true
@@ -190,7 +190,7 @@ func (l *literal) tuple() ([]int64, error) {
 	var dims []int64
 	for more := !l.take(')'); more; {
 		if len(dims) == maxDims {
-			return nil, wire.ErrRange.By("npy.dimensions").With("more than %d dimensions", maxDims)
+			return nil, wire.ErrRange.WithRule("npy.dimensions").Errorf("more than %d dimensions", maxDims)
 		}
 		n, err := l.integer()
 		if err != nil {
@@ -200,7 +200,7 @@ func (l *literal) tuple() ([]int64, error) {
 			return nil, err
 		}
 		if len(dims) == 1 && l.next() == ')' {
-			return nil, wire.ErrSyntax.By("npy.literal").With("a tuple of one dimension needs a comma")
+			return nil, wire.ErrSyntax.WithRule("npy.literal").Errorf("a tuple of one dimension needs a comma")
 		}
 		if more, err = l.more(')'); err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ func (l *literal) quoted() ([]byte, error) {
 	start := l.mark()
 	quote := l.next()
 	if quote != '\'' && quote != '"' {
-		return nil, wire.ErrSyntax.By("npy.string-syntax").With("expected a string")
+		return nil, wire.ErrSyntax.WithRule("npy.string-syntax").Errorf("expected a string")
 	}
 	l.at++
 	l.buf = l.buf[:0]
@@ -37,11 +37,11 @@ func (l *literal) quoted() ([]byte, error) {
 		l.buf = utf8.AppendRune(l.buf, r)
 	}
 	if l.at == len(l.p) {
-		return nil, l.back(start, wire.ErrSyntax.By("npy.string-syntax").With("unterminated string"))
+		return nil, l.back(start, wire.ErrSyntax.WithRule("npy.string-syntax").Errorf("unterminated string"))
 	}
 	l.at++
 	if c := l.next(); c == '\'' || c == '"' {
-		return nil, wire.ErrSyntax.By("npy.string-syntax").With("two adjacent strings")
+		return nil, wire.ErrSyntax.WithRule("npy.string-syntax").Errorf("two adjacent strings")
 	}
 	return l.buf, nil
 }
@@ -53,14 +53,14 @@ func (l *literal) char() (rune, error) {
 	case c == '\\':
 		return l.escape()
 	case c < ' ':
-		return 0, wire.ErrSyntax.By("npy.string-syntax").With("control character %#02x in a string", c)
+		return 0, wire.ErrSyntax.WithRule("npy.string-syntax").Errorf("control character %#02x in a string", c)
 	case c < utf8.RuneSelf || !l.utf8:
 		l.at++
 		return rune(c), nil
 	}
 	r, n := utf8.DecodeRune(l.p[l.at:])
 	if r == utf8.RuneError && n == 1 {
-		return 0, wire.ErrText.By("npy.string-text").With("header is not UTF-8")
+		return 0, wire.ErrText.WithRule("npy.string-text").Errorf("header is not UTF-8")
 	}
 	l.at += n
 	return r, nil
@@ -70,7 +70,7 @@ func (l *literal) char() (rune, error) {
 // and refused.
 func (l *literal) escape() (rune, error) {
 	if l.at+1 == len(l.p) {
-		return 0, wire.ErrSyntax.By("npy.string-syntax").With("unterminated string")
+		return 0, wire.ErrSyntax.WithRule("npy.string-syntax").Errorf("unterminated string")
 	}
 	digits := 0
 	switch c := l.p[l.at+1]; c {
@@ -93,7 +93,7 @@ func (l *literal) escape() (rune, error) {
 	case 'U':
 		digits = 8
 	default:
-		return 0, wire.ErrSyntax.By("npy.string-syntax").With("escape \\%s", wire.Clean(string(rune(c)), wire.MaxQuoted))
+		return 0, wire.ErrSyntax.WithRule("npy.string-syntax").Errorf("escape \\%s", wire.Clean(string(rune(c)), wire.MaxQuoted))
 	}
 	return l.hex(digits)
 }
@@ -101,18 +101,18 @@ func (l *literal) escape() (rune, error) {
 func (l *literal) hex(digits int) (rune, error) {
 	end := l.at + 2 + digits
 	if end > len(l.p) {
-		return 0, wire.ErrSyntax.By("npy.string-syntax").With("escape of %d digits", digits)
+		return 0, wire.ErrSyntax.WithRule("npy.string-syntax").Errorf("escape of %d digits", digits)
 	}
 	n := uint32(0)
 	for _, c := range l.p[l.at+2 : end] {
 		v, ok := hexDigit(c)
 		if !ok {
-			return 0, wire.ErrSyntax.By("npy.string-syntax").With("escape of %d digits", digits)
+			return 0, wire.ErrSyntax.WithRule("npy.string-syntax").Errorf("escape of %d digits", digits)
 		}
 		n = n<<4 | v
 	}
 	if n > utf8.MaxRune || !utf8.ValidRune(rune(n)) {
-		return 0, wire.ErrText.By("npy.string-text").With("escape U+%04X is not a character", n)
+		return 0, wire.ErrText.WithRule("npy.string-text").Errorf("escape U+%04X is not a character", n)
 	}
 	l.at = end
 	return rune(n), nil

@@ -25,15 +25,15 @@ var numberTypes = [...]struct {
 // parseType reads a type string: byte order, kind, size, and the unit of a time.
 func parseType(s string) (Type, error) {
 	if len(s) < 2 || strings.IndexByte("<>=|", s[0]) < 0 || !letter(s[1]) {
-		return Type{}, wire.ErrSyntax.By("npy.type-syntax").With("type %s", wire.Quote(s))
+		return Type{}, wire.ErrSyntax.WithRule("npy.type-syntax").Errorf("type %s", wire.Quote(s))
 	}
 	order, kind, rest := s[0], s[1], s[2:]
 	if kind == 'O' {
-		return Type{}, wire.ErrForbidden.By("npy.object").With("object type %s: the data is a pickle and is not read", wire.Quote(s))
+		return Type{}, wire.ErrForbidden.WithRule("npy.object").Errorf("object type %s: the data is a pickle and is not read", wire.Quote(s))
 	}
 	size, unit, ok := digits(rest)
 	if !ok || unit != "" && (kind != 'M' && kind != 'm' || !timeUnit(unit)) {
-		return Type{}, wire.ErrSyntax.By("npy.type-syntax").With("type %s", wire.Quote(s))
+		return Type{}, wire.ErrSyntax.WithRule("npy.type-syntax").Errorf("type %s", wire.Quote(s))
 	}
 	if kind == 'U' {
 		size *= 4
@@ -41,9 +41,9 @@ func parseType(s string) (Type, error) {
 	t := Type{Descr: s, Size: size}
 	switch {
 	case size > maxItem:
-		return Type{}, wire.ErrRange.By("npy.item-size").With("type %s has more than %d bytes", wire.Quote(s), int64(maxItem))
+		return Type{}, wire.ErrRange.WithRule("npy.item-size").Errorf("type %s has more than %d bytes", wire.Quote(s), int64(maxItem))
 	case (kind == 'M' || kind == 'm') && size != 8:
-		return Type{}, wire.ErrSyntax.By("npy.type-syntax").With("type %s: times have 8 bytes", wire.Quote(s))
+		return Type{}, wire.ErrSyntax.WithRule("npy.type-syntax").Errorf("type %s: times have 8 bytes", wire.Quote(s))
 	}
 	t.classify(kind)
 	return t, t.order(order, kind)
@@ -86,7 +86,7 @@ func (t *Type) order(c, kind byte) error {
 		if t.note&noteUnknown != 0 || kind == 'V' {
 			return nil
 		}
-		return wire.ErrSyntax.By("npy.type-syntax").With("type %s has no byte order", wire.Quote(t.Descr))
+		return wire.ErrSyntax.WithRule("npy.type-syntax").Errorf("type %s has no byte order", wire.Quote(t.Descr))
 	}
 	return nil
 }

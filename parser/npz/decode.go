@@ -56,7 +56,7 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 	d := decoder{b: b, steps: b.Steps(), peek: a.Peeker(b), out: &File{Archive: a}}
 	defer d.peek.Close()
 	d.out.File = tensor.File{Name: format, Source: r}
-	d.heads = npy.NewReader(b, wire.ErrRange.By("npz.array-beyond"), d.fail)
+	d.heads = npy.NewReader(b, wire.ErrRange.WithRule("npz.array-beyond"), d.fail)
 	if err := d.open(); err != nil {
 		return nil, wire.At(format, "", 0, err)
 	}
@@ -170,7 +170,7 @@ const maxNote = 1 << 20
 // an archive or a model, refuses the file.
 func (d *decoder) otherMember(m *zip.Member, src io.Reader) error {
 	if d.b.Policy().RefuseUnknownMembers {
-		return d.fail(0, wire.ErrForbidden.By("npz.member-refused").With("member that is not an array is refused by the policy"))
+		return d.fail(0, wire.ErrForbidden.WithRule("npz.member-refused").Errorf("member that is not an array is refused by the policy"))
 	}
 	b := d.b.Probe()
 	defer b.Close()
@@ -182,7 +182,7 @@ func (d *decoder) otherMember(m *zip.Member, src io.Reader) error {
 		return d.fail(0, err)
 	}
 	if bytes.HasPrefix(note, []byte(magic)) {
-		return d.fail(0, wire.ErrMismatch.By("npz.hidden-array").With("an array in a member whose name does not end in %s: NumPy loads it, other readers do not", suffix))
+		return d.fail(0, wire.ErrMismatch.WithRule("npz.hidden-array").Errorf("an array in a member whose name does not end in %s: NumPy loads it, other readers do not", suffix))
 	}
 	what := ""
 	if m.Size <= maxNote {
@@ -191,7 +191,7 @@ func (d *decoder) otherMember(m *zip.Member, src io.Reader) error {
 		}
 	}
 	if what == "" || unwrap.TorchRecord(m.Name) {
-		return d.fail(0, wire.ErrUnsupported.By("npz.member-loadable").With("%d bytes that are not an array, but could be loaded: %s", m.Size, unwrap.Name(note)))
+		return d.fail(0, wire.ErrUnsupported.WithRule("npz.member-loadable").Errorf("%d bytes that are not an array, but could be loaded: %s", m.Size, unwrap.Name(note)))
 	}
 	other, err := limits.Append(d.b, d.out.other, any(m.Name))
 	if err != nil {
@@ -244,7 +244,7 @@ func (d *decoder) names() (err error) {
 		name := f.Archive.Members[i].Name
 		if k, found := f.index.Find(name); found {
 			d.at = int(f.arrays[k].member)
-			return d.fail(0, wire.ErrDuplicate.By("npz.array-twice").With("there is also a member %s", wire.Quote(name)))
+			return d.fail(0, wire.ErrDuplicate.WithRule("npz.array-twice").Errorf("there is also a member %s", wire.Quote(name)))
 		}
 	}
 	d.stage = stDone
@@ -262,7 +262,7 @@ func (d *decoder) refuse() error {
 	}
 	first, _ := errors.AsType[*wire.Error](d.refusal)
 	return wire.At(format, first.Where, first.Off,
-		wire.ErrForbidden.By("npz.object").With("%d object arrays, whose data are pickles and are not read: %s%s", d.objects, d.named.String(), more))
+		wire.ErrForbidden.WithRule("npz.object").Errorf("%d object arrays, whose data are pickles and are not read: %s%s", d.objects, d.named.String(), more))
 }
 
 func (d *decoder) where() string { return zip.Where(d.at, d.out.Archive.Members[d.at].Name) }

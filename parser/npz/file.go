@@ -71,7 +71,7 @@ func (f *File) At(i tensor.Info) (io.ReaderAt, bool) {
 func (f *File) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 	k, ok := f.index.Find(i.Name)
 	if !ok {
-		return nil, wire.At(format, "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrMissing.With("no such array"))
+		return nil, wire.At(format, "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrMissing.Errorf("no such array"))
 	}
 	if f.stored(k) {
 		return f.File.Body(b, f.Infos[k])

@@ -61,7 +61,7 @@ func Manifest(b *limits.Budget, store fs.FS, n Name) ([]Layer, error) {
 		return nil, err
 	}
 	if m.version != 2 {
-		return nil, wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.By("ollama.schema").With("schema version %d", m.version))
+		return nil, wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.WithRule("ollama.schema").Errorf("schema version %d", m.version))
 	}
 	return m.layers, nil
 }
@@ -98,7 +98,7 @@ func refuseFolded(d *strictjson.Decoder, key string, known ...string) error {
 	if i < 0 {
 		return nil
 	}
-	return d.Fail("", wire.ErrSyntax.By("ollama.key-folded").With("key %s, which ollama takes for %s", wire.Quote(key), known[i]))
+	return d.Fail("", wire.ErrSyntax.WithRule("ollama.key-folded").Errorf("key %s, which ollama takes for %s", wire.Quote(key), known[i]))
 }
 
 // leaves reports whether a name leads out of the model's folder.
@@ -134,7 +134,7 @@ func (m *manifest) layer(d *strictjson.Decoder, where string) error {
 	}
 	var ok bool
 	if l.Digest, ok = parseDigest(digest); !ok {
-		return d.FailAt(where, off, wire.ErrSyntax.By("ollama.digest-syntax").With("digest %s is not sha256 and 64 hexadecimal digits", wire.Quote(digest)))
+		return d.FailAt(where, off, wire.ErrSyntax.WithRule("ollama.digest-syntax").Errorf("digest %s is not sha256 and 64 hexadecimal digits", wire.Quote(digest)))
 	}
 	l.Kind = media // the configuration's type is none of a layer
 	if where != configuration {
@@ -152,13 +152,13 @@ func (m *manifest) layer(d *strictjson.Decoder, where string) error {
 func (l *Layer) check(media string, sized bool) error {
 	switch {
 	case !sized:
-		return wire.ErrMissing.By("ollama.layer-incomplete").With("size")
+		return wire.ErrMissing.WithRule("ollama.layer-incomplete").Errorf("size")
 	case !strings.Contains(media, "/"):
-		return wire.ErrSyntax.By("ollama.media-type").With("%s is not a media type", wire.Quote(media))
+		return wire.ErrSyntax.WithRule("ollama.media-type").Errorf("%s is not a media type", wire.Quote(media))
 	case l.Kind == Tensor && l.Name == "":
-		return wire.ErrMissing.By("ollama.layer-incomplete").With("name of the tensor")
+		return wire.ErrMissing.WithRule("ollama.layer-incomplete").Errorf("name of the tensor")
 	case l.Kind == JSON && leavesFolder(l.Name):
-		return wire.ErrForbidden.By("file.path-escape").With("its name %s leaves the model's folder", wire.Quote(l.Name))
+		return wire.ErrForbidden.WithRule("file.path-escape").Errorf("its name %s leaves the model's folder", wire.Quote(l.Name))
 	}
 	return nil
 }

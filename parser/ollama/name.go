@@ -69,7 +69,7 @@ func ParseName(s string) (Name, error) {
 }
 
 func badName(s, why string) error {
-	return wire.At("ollama", "name "+wire.Quote(s), wire.NoOffset, wire.ErrUsage.With("%s", why))
+	return wire.At("ollama", "name "+wire.Quote(s), wire.NoOffset, wire.ErrUsage.Errorf("%s", why))
 }
 
 // validPart checks a part against the store's alphabet: a letter, digit or underscore,

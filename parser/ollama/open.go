@@ -24,7 +24,7 @@ func Open(b *limits.Budget, store fs.FS, n Name, decode Decoder) (tensor.Model, 
 	layers, err := Manifest(b, store, n)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = wire.At("ollama", wire.Quote(n.String()), wire.NoOffset, wire.ErrUsage.With("no such model in the store: run ollama pull"))
+			err = wire.At("ollama", wire.Quote(n.String()), wire.NoOffset, wire.ErrUsage.Errorf("no such model in the store: run ollama pull"))
 		}
 		return nil, err
 	}
@@ -51,9 +51,9 @@ func (m *model) load(b *limits.Budget, layers []Layer, n Name, decode Decoder) e
 	where := wire.Quote(n.String())
 	switch {
 	case count[Model] > 0 && count[Tensor] > 0:
-		return wire.At("ollama", where, wire.NoOffset, wire.ErrMismatch.By("ollama.layers").With("it has both a model layer and tensor layers"))
+		return wire.At("ollama", where, wire.NoOffset, wire.ErrMismatch.WithRule("ollama.layers").Errorf("it has both a model layer and tensor layers"))
 	case count[Model] == 0 && count[Tensor] == 0:
-		return wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.By("ollama.no-weights").With("it has no layer with weights: the model runs on a server"))
+		return wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.WithRule("ollama.no-weights").Errorf("it has no layer with weights: the model runs on a server"))
 	}
 	files := configs{}
 	for _, l := range layers {
@@ -93,11 +93,11 @@ func (m *model) add(b *limits.Budget, l Layer, decode Decoder) error {
 	}
 	if l.Kind == Tensor && part.Format() != "safetensors" {
 		return errors.Join(wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
-			wire.ErrMismatch.By("ollama.layers").With("a tensor layer holds %s", part.Format())), r.Close())
+			wire.ErrMismatch.WithRule("ollama.layers").Errorf("a tensor layer holds %s", part.Format())), r.Close())
 	}
 	if len(m.Parts) > 0 && part.Format() != m.Parts[0].Format() {
 		return errors.Join(wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
-			wire.ErrMismatch.By("ollama.layers").With("one layer holds %s, another %s", part.Format(), m.Parts[0].Format())), r.Close())
+			wire.ErrMismatch.WithRule("ollama.layers").Errorf("one layer holds %s, another %s", part.Format(), m.Parts[0].Format())), r.Close())
 	}
 	m.blobs, err = limits.Append(b, m.blobs, r)
 	if err == nil {
@@ -144,7 +144,7 @@ func (m *model) unique(b *limits.Budget) error {
 		if _, added, err := seen.Add(len(names) - 1); err != nil {
 			return wire.At("ollama", "", wire.NoOffset, err)
 		} else if !added {
-			return wire.At("ollama", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrDuplicate.By("ollama.tensor-twice").With("two blobs hold it"))
+			return wire.At("ollama", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrDuplicate.WithRule("ollama.tensor-twice").Errorf("two blobs hold it"))
 		}
 	}
 	return nil

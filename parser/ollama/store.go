@@ -41,18 +41,18 @@ func Blob(store fs.FS, l Layer) (*tensor.Handle, error) {
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = wire.At("ollama", "blob "+l.Digest, wire.NoOffset,
-				wire.ErrMissing.By("ollama.blob-missing").With("the model was not pulled completely: run ollama pull"))
+				wire.ErrMissing.WithRule("ollama.blob-missing").Errorf("the model was not pulled completely: run ollama pull"))
 		}
 		return nil, err
 	}
 	if h.Size != l.Size {
 		h.Close()
-		cause := wire.ErrMismatch.By("ollama.blob-size")
+		cause := wire.ErrMismatch.WithRule("ollama.blob-size")
 		if h.Size < l.Size {
 			cause = wire.ErrTruncated
 		}
 		return nil, wire.At("ollama", "blob "+l.Digest, wire.NoOffset,
-			cause.With("%d bytes, but its manifest states %d", h.Size, l.Size))
+			cause.Errorf("%d bytes, but its manifest states %d", h.Size, l.Size))
 	}
 	return h, nil
 }
@@ -76,7 +76,7 @@ func Verify(b *limits.Budget, r io.ReaderAt, l Layer) error {
 		off += int64(len(p))
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != l.Digest {
-		return wire.At("ollama", "blob "+l.Digest, wire.NoOffset, wire.ErrChecksum.By("ollama.digest-differs").With("its content is sha256 %s", got))
+		return wire.At("ollama", "blob "+l.Digest, wire.NoOffset, wire.ErrChecksum.WithRule("ollama.digest-differs").Errorf("its content is sha256 %s", got))
 	}
 	return nil
 }

@@ -91,35 +91,35 @@ func openArchive(b *limits.Budget, a *zip.Archive, found *tensor.Findings) (*arc
 // recognize finds the common prefix, and refuses archives of other kinds by name.
 func (a *archive) recognize() error {
 	if len(a.Members) == 0 {
-		return fail("", wire.NoOffset, wire.ErrMissing.By("pth.archive-empty").With("the archive is empty: no record data.pkl"))
+		return fail("", wire.NoOffset, wire.ErrMissing.WithRule("pth.archive-empty").Errorf("the archive is empty: no record data.pkl"))
 	}
 	first := a.Members[0].Name
 	slash := strings.IndexByte(first, '/')
 	if slash <= 0 {
-		return a.fail(0, wire.ErrUnsupported.By("pth.not-torch-archive").With("ZIP archive that torch.save did not write: its members are not in a folder"))
+		return a.fail(0, wire.ErrUnsupported.WithRule("pth.not-torch-archive").Errorf("ZIP archive that torch.save did not write: its members are not in a folder"))
 	}
 	a.prefix = first[:slash+1]
 	pickle := false
 	for i := range a.Members {
 		rest, ok := strings.CutPrefix(a.Members[i].Name, a.prefix)
 		if !ok {
-			return a.fail(i, wire.ErrMismatch.By("pth.member-outside").With("member outside of the archive's folder %s", wire.Quote(a.prefix)))
+			return a.fail(i, wire.ErrMismatch.WithRule("pth.member-outside").Errorf("member outside of the archive's folder %s", wire.Quote(a.prefix)))
 		}
 		folded := unwrap.Fold(rest)
 		if other := otherArchive(folded); other != "" {
-			return a.fail(i, wire.ErrUnsupported.By("pth.other-archive").With("%s", other))
+			return a.fail(i, wire.ErrUnsupported.WithRule("pth.other-archive").Errorf("%s", other))
 		}
 		if folded != rest && isRecord(folded) {
-			return a.fail(i, wire.ErrMismatch.By("pth.case-twin").With("torch reads it as the record %s: its reader ignores case", wire.Quote(folded)))
+			return a.fail(i, wire.ErrMismatch.WithRule("pth.case-twin").Errorf("torch reads it as the record %s: its reader ignores case", wire.Quote(folded)))
 		}
 		pickle = pickle || rest == recPickle
 	}
 	if !pickle {
-		return a.fail(0, wire.ErrMissing.By("pth.data-missing").With("record data.pkl"))
+		return a.fail(0, wire.ErrMissing.WithRule("pth.data-missing").Errorf("record data.pkl"))
 	}
 	for i := range a.Members {
 		if a.Members[i].Method != zip.Store {
-			return a.fail(i, wire.ErrUnsupported.By("pth.deflated").With("deflated record: torch writes stored records, and its loader does not notice a broken stream"))
+			return a.fail(i, wire.ErrUnsupported.WithRule("pth.deflated").Errorf("deflated record: torch writes stored records, and its loader does not notice a broken stream"))
 		}
 	}
 	return nil
@@ -169,7 +169,7 @@ func (a *archive) sort(found *tensor.Findings) error {
 
 func orDuplicate(err error) error {
 	if err == nil {
-		return wire.ErrDuplicate.By("pth.storage-twice").With("storage record")
+		return wire.ErrDuplicate.WithRule("pth.storage-twice").Errorf("storage record")
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func (a *archive) place(i int, rest string, found *tensor.Findings) error {
 		if rest == name {
 			a.small[k] = i
 			if size := a.Members[i].Size; size == 0 || size > maxSmall {
-				return a.fail(i, wire.ErrRange.By("pth.record-size").With("record of %d bytes", size))
+				return a.fail(i, wire.ErrRange.WithRule("pth.record-size").Errorf("record of %d bytes", size))
 			}
 			return nil
 		}
@@ -199,7 +199,7 @@ func (a *archive) place(i int, rest string, found *tensor.Findings) error {
 // could be a pickle.
 func (a *archive) checkID(i int) error {
 	if size := a.Members[i].Size; size != idLen {
-		return a.fail(i, wire.ErrRange.By("pth.id-size").With("serialization id of %d bytes, expected %d", size, idLen))
+		return a.fail(i, wire.ErrRange.WithRule("pth.id-size").Errorf("serialization id of %d bytes, expected %d", size, idLen))
 	}
 	var id [idLen]byte
 	r, _ := a.At(i)
@@ -207,7 +207,7 @@ func (a *archive) checkID(i int) error {
 		return a.fail(i, err)
 	}
 	if strings.Trim(string(id[:]), "0123456789") != "" {
-		return a.fail(i, wire.ErrSyntax.By("pth.id-syntax").With("serialization id that is not a number"))
+		return a.fail(i, wire.ErrSyntax.WithRule("pth.id-syntax").Errorf("serialization id that is not a number"))
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ const maxExtra = 1 << 20
 func (a *archive) extraMember(i int, found *tensor.Findings) error {
 	m := &a.Members[i]
 	if a.b.Policy().RefuseUnknownMembers {
-		return a.fail(i, wire.ErrForbidden.By("pth.member-refused").With("the policy refuses unknown members"))
+		return a.fail(i, wire.ErrForbidden.WithRule("pth.member-refused").Errorf("the policy refuses unknown members"))
 	}
 	what := ""
 	if m.Size <= maxExtra {
@@ -254,16 +254,16 @@ func (a *archive) refuseUnexplained() error {
 	if err := wire.ReadFull(r, head, 0); err != nil {
 		return a.fail(i, err)
 	}
-	return a.fail(i, wire.ErrUnsupported.By("pth.member-loadable").With("torch.save writes no such member, but it could be loaded: %s", unwrap.Name(head)))
+	return a.fail(i, wire.ErrUnsupported.WithRule("pth.member-loadable").Errorf("torch.save writes no such member, but it could be loaded: %s", unwrap.Name(head)))
 }
 
 // readSmall reads version, byte order, format version and alignment.
 func (a *archive) readSmall() error {
 	if a.small[smallVersion] >= 0 && a.small[smallVersion6] >= 0 {
-		return a.fail(a.small[smallVersion6], wire.ErrDuplicate.By("pth.version-twice").With("records version and .data/version: readers differ in which they use"))
+		return a.fail(a.small[smallVersion6], wire.ErrDuplicate.WithRule("pth.version-twice").Errorf("records version and .data/version: readers differ in which they use"))
 	}
 	if a.small[smallVersion] < 0 && a.small[smallVersion6] < 0 {
-		return fail("", wire.NoOffset, wire.ErrMissing.By("pth.version-missing").With("record version"))
+		return fail("", wire.NoOffset, wire.ErrMissing.WithRule("pth.version-missing").Errorf("record version"))
 	}
 	for k, i := range a.small {
 		if i < 0 {
@@ -303,25 +303,25 @@ func (a *archive) smallRecord(kind int, text string) error {
 		case "big":
 			a.order = tensor.Big
 		default:
-			return wire.ErrRange.By("pth.byte-order").With("byte order %s is neither little nor big", wire.Quote(text))
+			return wire.ErrRange.WithRule("pth.byte-order").Errorf("byte order %s is neither little nor big", wire.Quote(text))
 		}
 		return nil
 	case smallVersion, smallVersion6:
 		n, err := number(strings.TrimSuffix(text, "\n"))
 		if err == nil && (n < 1 || n > maxVersion) {
-			err = wire.ErrUnsupported.By("pth.version-unknown").With("version %d of the format; 1 to %d are known", n, maxVersion)
+			err = wire.ErrUnsupported.WithRule("pth.version-unknown").Errorf("version %d of the format; 1 to %d are known", n, maxVersion)
 		}
 		return err
 	case smallFormat:
 		n, err := number(text)
 		if err == nil && n > maxFormat {
-			err = wire.ErrUnsupported.By("pth.layout-unknown").With("record layout %d; 0 to %d are known", n, maxFormat)
+			err = wire.ErrUnsupported.WithRule("pth.layout-unknown").Errorf("record layout %d; 0 to %d are known", n, maxFormat)
 		}
 		return err
 	default:
 		n, err := number(text)
 		if err == nil && n == 0 {
-			err = wire.ErrRange.By("pth.alignment-zero").With("alignment 0")
+			err = wire.ErrRange.WithRule("pth.alignment-zero").Errorf("alignment 0")
 		}
 		return err
 	}
@@ -332,7 +332,7 @@ func (a *archive) smallRecord(kind int, text string) error {
 func number(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || text != strconv.FormatUint(n, 10) {
-		return 0, wire.ErrSyntax.By("pth.record-number").With("%s is not a number", wire.Quote(text))
+		return 0, wire.ErrSyntax.WithRule("pth.record-number").Errorf("%s is not a number", wire.Quote(text))
 	}
 	return int64(n), nil
 }

@@ -41,11 +41,11 @@ func (d *dense) resolved(b *limits.Budget, info *tensor.Info) (string, error) {
 		return info.Storage, nil
 	}
 	if d.conj && !isComplex(info.DType) {
-		return "", wire.ErrMismatch.By("pth.conjugate").With("conjugate view of %s", info.Stored)
+		return "", wire.ErrMismatch.WithRule("pth.conjugate").Errorf("conjugate view of %s", info.Stored)
 	}
 	_, _, ok := signs(prefix, info.DType, info.Order)
 	if !ok && !isNegated(info.DType) || d.conj && d.neg && info.DType == tensor.C32 {
-		return "", wire.ErrUnsupported.By("pth.negative-view").With("negative view of %s", info.Stored)
+		return "", wire.ErrUnsupported.WithRule("pth.negative-view").Errorf("negative view of %s", info.Stored)
 	}
 	if err := b.Alloc(int64(len(prefix) + len(info.Storage))); err != nil {
 		return "", err

@@ -24,7 +24,7 @@ func (c *call) fail(cause error) error {
 // want checks the number of arguments.
 func (c *call) wantArgs(low, high int) error {
 	if n := c.args.Len(); n < low || n > high {
-		return c.fail(wire.ErrSyntax.By("pth.arguments").With("%d arguments", n))
+		return c.fail(wire.ErrSyntax.WithRule("pth.arguments").Errorf("%d arguments", n))
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (c *call) arg(i int, kinds ...vm.Kind) (vm.Value, error) {
 			return v, nil
 		}
 	}
-	return v, c.fail(wire.ErrSyntax.By("pth.arguments").With("argument %d is a %v", i+1, v.Kind()))
+	return v, c.fail(wire.ErrSyntax.WithRule("pth.arguments").Errorf("argument %d is a %v", i+1, v.Kind()))
 }
 
 func (c *call) int(i int) (int64, error) {
@@ -47,7 +47,7 @@ func (c *call) int(i int) (int64, error) {
 	}
 	n, ok := v.Int()
 	if !ok {
-		return 0, c.fail(wire.ErrRange.By("pth.argument-size").With("argument %d passes 64 bits", i+1))
+		return 0, c.fail(wire.ErrRange.WithRule("pth.argument-size").Errorf("argument %d passes 64 bits", i+1))
 	}
 	return n, nil
 }
@@ -58,7 +58,7 @@ func (c *call) isClass(i int, classes ...string) error {
 	if err != nil || slices.Contains(classes, v.Global().String()) {
 		return err
 	}
-	return c.fail(wire.ErrUnsupported.By("pth.tensor-class").With("tensor class %s", wire.Quote(v.Global().String())))
+	return c.fail(wire.ErrUnsupported.WithRule("pth.tensor-class").Errorf("tensor class %s", wire.Quote(v.Global().String())))
 }
 
 // device checks that argument i is a device on which tensors have bytes.

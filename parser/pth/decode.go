@@ -151,18 +151,18 @@ func (d *decoder) head() error {
 		d.stage = stArchive
 	case KindLegacy:
 		if unwrap.IsTar(head) {
-			return fail("", 0, wire.ErrUnsupported.By("pth.tar-and-legacy").With("a tar archive and a legacy checkpoint: torch.load takes the archive"))
+			return fail("", 0, wire.ErrUnsupported.WithRule("pth.tar-and-legacy").Errorf("a tar archive and a legacy checkpoint: torch.load takes the archive"))
 		}
 		d.stage = stPickles
 	case KindWrapper:
-		return fail("", 0, wire.ErrUnsupported.By("pth.other-format").With("%s", name))
+		return fail("", 0, wire.ErrUnsupported.WithRule("pth.other-format").Errorf("%s", name))
 	case KindPickle:
-		return fail("", 0, wire.ErrUnsupported.By("pth.plain-pickle").With("a plain pickle, not a checkpoint that torch.save wrote: scan it instead"))
+		return fail("", 0, wire.ErrUnsupported.WithRule("pth.plain-pickle").Errorf("a plain pickle, not a checkpoint that torch.save wrote: scan it instead"))
 	default:
 		if couldBegin(head) {
-			return fail("", d.size, wire.ErrTruncated.With("%d bytes are not a checkpoint", d.size))
+			return fail("", d.size, wire.ErrTruncated.Errorf("%d bytes are not a checkpoint", d.size))
 		}
-		return fail("", 0, wire.ErrMagic.By("pth.foreign-magic").With("neither a ZIP archive nor the pickles of torch.save"))
+		return fail("", 0, wire.ErrMagic.WithRule("pth.foreign-magic").Errorf("neither a ZIP archive nor the pickles of torch.save"))
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (d *decoder) openArchive() error {
 		return err
 	}
 	if z.Comment > 0 {
-		return fail("comment", d.size-int64(z.Comment), wire.ErrUnsupported.By("pth.comment").With("torch.save writes no comment, and its loader fails at some lengths of one"))
+		return fail("comment", d.size-int64(z.Comment), wire.ErrUnsupported.WithRule("pth.comment").Errorf("torch.save writes no comment, and its loader fails at some lengths of one"))
 	}
 	a, err := openArchive(d.b, z, &d.out.Found)
 	if err != nil {
@@ -232,7 +232,7 @@ func (d *decoder) record(r io.ReaderAt, name string, m *zip.Member) (*vm.Graph, 
 		return nil, within(err)
 	}
 	if rest := end - g.End(); rest > 0 {
-		return nil, fail(name, g.End(), wire.ErrTrailing.By("pth.pickle-trailing").With("%d bytes after the pickle", rest))
+		return nil, fail(name, g.End(), wire.ErrTrailing.WithRule("pth.pickle-trailing").Errorf("%d bytes after the pickle", rest))
 	}
 	return g, d.notes(name, g)
 }
@@ -258,7 +258,7 @@ func (d *decoder) next(name string) (*vm.Graph, error) {
 // so a pickle without an end is malformed.
 func within(err error) error {
 	if e, ok := errors.AsType[*wire.Error](err); ok && wire.ClassOf(err) == wire.Truncated {
-		return &wire.Error{Format: e.Format, Where: e.Where, Off: e.Off, Err: wire.ErrSyntax.By("pth.pickle-beyond").With("the record ends within the pickle")}
+		return &wire.Error{Format: e.Format, Where: e.Where, Off: e.Off, Err: wire.ErrSyntax.WithRule("pth.pickle-beyond").Errorf("the record ends within the pickle")}
 	}
 	return err
 }
@@ -358,10 +358,10 @@ func (c *checksum) ReadAt(p []byte, off int64) (int, error) {
 // check verifies that the whole member was read and has the right CRC.
 func (c *checksum) check(m *zip.Member) error {
 	if c.next != m.DataOff+m.Size {
-		return wire.ErrInternal.With("pickle read out of order")
+		return wire.ErrInternal.Errorf("pickle read out of order")
 	}
 	if c.crc != m.CRC {
-		return wire.ErrChecksum.By("pth.pickle-crc").With("CRC is %08x, the directory states %08x", c.crc, m.CRC)
+		return wire.ErrChecksum.WithRule("pth.pickle-crc").Errorf("CRC is %08x, the directory states %08x", c.crc, m.CRC)
 	}
 	return nil
 }

@@ -18,10 +18,10 @@ func (d *dense) typed(c *call) error {
 		return err
 	}
 	if d.order == tensor.Big && d.scalar.swapped() != stored.swapped() {
-		return c.fail(wire.ErrUnsupported.By("pth.big-endian-view").With("%s in a big endian storage of %s: torch swaps the bytes of the storage's type", d.scalar.name, stored.name))
+		return c.fail(wire.ErrUnsupported.WithRule("pth.big-endian-view").Errorf("%s in a big endian storage of %s: torch swaps the bytes of the storage's type", d.scalar.name, stored.name))
 	}
 	if grad := c.args.At(4); grad.Kind() == vm.KindBool && grad.Bool() {
-		return c.fail(wire.ErrUnsupported.By("pth.gradient-first").With("a tensor that requires a gradient before it has a storage, which torch refuses"))
+		return c.fail(wire.ErrUnsupported.WithRule("pth.gradient-first").Errorf("a tensor that requires a gradient before it has a storage, which torch refuses"))
 	}
 	return nil
 }
@@ -63,14 +63,14 @@ func (w *walker) dense(c call) (dense, error) {
 func (w *walker) dims(c *call, v vm.Value) ([]int64, error) {
 	n, ok := v.Dims()
 	if !ok || n > maxDims {
-		return nil, c.fail(wire.ErrRange.By("pth.dimensions").With("the dimensions are not a tuple of at most %d integers", maxDims))
+		return nil, c.fail(wire.ErrRange.WithRule("pth.dimensions").Errorf("the dimensions are not a tuple of at most %d integers", maxDims))
 	}
 	dst, err := w.ints.take(w.b, n)
 	if err != nil {
 		return nil, c.fail(err)
 	}
 	if dst, ok = v.Ints(dst); !ok {
-		return nil, c.fail(wire.ErrRange.By("pth.dimensions").With("the dimensions are not 64-bit integers"))
+		return nil, c.fail(wire.ErrRange.WithRule("pth.dimensions").Errorf("the dimensions are not 64-bit integers"))
 	}
 	return dst, nil
 }
@@ -86,7 +86,7 @@ func dtypeArg(c *call, i int) (*scalar, error) {
 			return s, nil
 		}
 	}
-	return nil, c.fail(wire.ErrUnsupported.By("pth.element-type").With("element type %s", wire.Quote(v.Global().String())))
+	return nil, c.fail(wire.ErrUnsupported.WithRule("pth.element-type").Errorf("element type %s", wire.Quote(v.Global().String())))
 }
 
 // flags reads the dict that says whether a view is conjugated or negated. torch only
@@ -101,15 +101,15 @@ func (d *dense) flags(c *call, i int) error {
 		isText := k.Kind() == vm.KindText
 		switch {
 		case value.Kind() != vm.KindBool || !value.Bool():
-			return c.fail(wire.ErrUnsupported.By("pth.metadata").With("tensor metadata %s that is not True", wire.Quote(repr(k))))
+			return c.fail(wire.ErrUnsupported.WithRule("pth.metadata").Errorf("tensor metadata %s that is not True", wire.Quote(repr(k))))
 		case isText && k.Text() == "conj" && d.scalar.complex():
 			d.conj = true
 		case isText && k.Text() == "conj":
-			return c.fail(wire.ErrMismatch.By("pth.conjugate").With("conjugate view of %s", d.scalar.name))
+			return c.fail(wire.ErrMismatch.WithRule("pth.conjugate").Errorf("conjugate view of %s", d.scalar.name))
 		case isText && k.Text() == "neg":
 			d.neg = true
 		default:
-			return c.fail(wire.ErrUnsupported.By("pth.metadata").With("tensor metadata %s", wire.Quote(repr(k))))
+			return c.fail(wire.ErrUnsupported.WithRule("pth.metadata").Errorf("tensor metadata %s", wire.Quote(repr(k))))
 		}
 	}
 	return nil
@@ -175,7 +175,7 @@ func (d *dense) place(info *tensor.Info) (uint64, error) {
 	}
 	bytes, ok := wire.Mul(n, d.scalar.size)
 	if !ok {
-		return 0, wire.ErrOverflow.By("pth.shape-overflow").With("%d elements of %d bytes", n, d.scalar.size)
+		return 0, wire.ErrOverflow.WithRule("pth.shape-overflow").Errorf("%d elements of %d bytes", n, d.scalar.size)
 	}
 	info.Shape = d.view.shape
 	switch size := int64(d.scalar.size); {
@@ -205,7 +205,7 @@ func (d *dense) pairs(info *tensor.Info) error {
 		return nil
 	}
 	if info.Shape[last] >= 1<<62 {
-		return wire.ErrOverflow.By("pth.shape-overflow").With("%d pairs", info.Shape[last])
+		return wire.ErrOverflow.WithRule("pth.shape-overflow").Errorf("%d pairs", info.Shape[last])
 	}
 	info.Shape[last] *= 2
 	if info.Strides == nil {
@@ -230,7 +230,7 @@ func (d *dense) packed(info *tensor.Info, per uint64) (uint64, error) {
 		return 0, err
 	}
 	if d.view.offset != 0 || !d.view.rowMajor() || len(d.view.shape) == 0 {
-		return 0, wire.ErrUnsupported.By("pth.packed-view").With("view of a packed type")
+		return 0, wire.ErrUnsupported.WithRule("pth.packed-view").Errorf("view of a packed type")
 	}
 	last := len(d.view.shape) - 1
 	row := uint64(d.view.shape[last])
@@ -239,10 +239,10 @@ func (d *dense) packed(info *tensor.Info, per uint64) (uint64, error) {
 		rows, ok = wire.Mul(rows, row/per+min(row%per, 1))
 	}
 	if _, fits := wire.Product(d.view.shape); !ok || !fits {
-		return 0, wire.ErrOverflow.By("pth.shape-overflow").With("shape of more than 2^63-1 bytes")
+		return 0, wire.ErrOverflow.WithRule("pth.shape-overflow").Errorf("shape of more than 2^63-1 bytes")
 	}
 	if rows != uint64(d.span.Len) {
-		return 0, wire.ErrMismatch.By("pth.packed-size").With("%d bytes for a storage of %d", rows, d.span.Len)
+		return 0, wire.ErrMismatch.WithRule("pth.packed-size").Errorf("%d bytes for a storage of %d", rows, d.span.Len)
 	}
 	info.Shape, info.Span = d.view.shape, d.span
 	if row%per != 0 {

@@ -67,10 +67,10 @@ func (d *decoder) constantPickle(name string) (*vm.Graph, error) {
 	}
 	for v := range g.Persistents() {
 		d.refusedByTorch(v, "a persistent id outside of the checkpoint")
-		return nil, fail(name, v.Off(), wire.ErrSyntax.By("pth.constants").With("persistent id in a pickle of constants"))
+		return nil, fail(name, v.Off(), wire.ErrSyntax.WithRule("pth.constants").Errorf("persistent id in a pickle of constants"))
 	}
 	if list := g.Globals(); len(list) > 0 {
-		return nil, fail(name, list[0].Off, wire.ErrSyntax.By("pth.constants").With("global %s in a pickle of constants", wire.Quote(list[0].String())))
+		return nil, fail(name, list[0].Off, wire.ErrSyntax.WithRule("pth.constants").Errorf("global %s in a pickle of constants", wire.Quote(list[0].String())))
 	}
 	return g, nil
 }
@@ -99,16 +99,16 @@ func (l *legacy) preamble(i int, root vm.Value) error {
 	switch i {
 	case 0:
 		if root.Kind() != vm.KindInt || root.Big().String() != legacyMagic {
-			return wire.ErrMagic.By("pth.legacy-magic").With("not the number that torch.save writes first")
+			return wire.ErrMagic.WithRule("pth.legacy-magic").Errorf("not the number that torch.save writes first")
 		}
 	case 1:
 		if n, ok := root.Int(); root.Kind() != vm.KindInt || !ok || n != legacyProtocol {
-			return wire.ErrUnsupported.By("pth.legacy-protocol").With("protocol of the file is not %d", legacyProtocol)
+			return wire.ErrUnsupported.WithRule("pth.legacy-protocol").Errorf("protocol of the file is not %d", legacyProtocol)
 		}
 	default:
 		little, ok := root.Lookup("little_endian")
 		if root.Kind() != vm.KindDict || !ok || little.Kind() != vm.KindBool {
-			return wire.ErrSyntax.By("pth.constants").With("the system record has no little_endian")
+			return wire.ErrSyntax.WithRule("pth.constants").Errorf("the system record has no little_endian")
 		}
 		l.bigCounts = !little.Bool()
 	}
@@ -146,7 +146,7 @@ func (d *decoder) keys() error {
 	}
 	root := g.Root()
 	if root.Kind() != vm.KindList {
-		return fail(name, d.begin, wire.ErrSyntax.By("pth.legacy-keys").With("the keys are not a list"))
+		return fail(name, d.begin, wire.ErrSyntax.WithRule("pth.legacy-keys").Errorf("the keys are not a list"))
 	}
 	at := g.End()
 	for i := range root.Len() {
@@ -159,11 +159,11 @@ func (d *decoder) keys() error {
 	}
 	for i := range d.st.list {
 		if st := &d.st.list[i]; st.parent == noParent && st.span.Off < 0 {
-			return fail(storageName(d.legacy.names[i]), d.begin, wire.ErrMissing.By("pth.legacy-key-missing").With("the pickle refers to it, but the list of keys does not"))
+			return fail(storageName(d.legacy.names[i]), d.begin, wire.ErrMissing.WithRule("pth.legacy-key-missing").Errorf("the pickle refers to it, but the list of keys does not"))
 		}
 	}
 	if at != d.size {
-		return fail("", at, wire.ErrTrailing.By("pth.data-trailing").With("%d bytes after the last storage", d.size-at))
+		return fail("", at, wire.ErrTrailing.WithRule("pth.data-trailing").Errorf("%d bytes after the last storage", d.size-at))
 	}
 	d.dropGraph(g)
 	d.stage = stRecords
@@ -173,31 +173,31 @@ func (d *decoder) keys() error {
 // storage places the storage of one key at offset at and returns its end.
 func (d *decoder) storage(key vm.Value, at, pickle int64) (int64, error) {
 	if key.Kind() != vm.KindText {
-		return 0, fail(legacyPickles[4], pickle, wire.ErrSyntax.By("pth.legacy-keys").With("key is a %v", key.Kind()))
+		return 0, fail(legacyPickles[4], pickle, wire.ErrSyntax.WithRule("pth.legacy-keys").Errorf("key is a %v", key.Kind()))
 	}
 	where := storageName(key.Text())
 	i, found := d.st.keys.Find(key.Text())
 	if !found || d.st.list[i].parent != noParent {
-		return 0, fail(where, pickle, wire.ErrGap.By("pth.storage-unused").With("a storage that the checkpoint does not refer to"))
+		return 0, fail(where, pickle, wire.ErrGap.WithRule("pth.storage-unused").Errorf("a storage that the checkpoint does not refer to"))
 	}
 	st := &d.st.list[i]
 	if st.span.Off >= 0 {
-		return 0, fail(where, pickle, wire.ErrDuplicate.By("pth.legacy-key-twice").With("key"))
+		return 0, fail(where, pickle, wire.ErrDuplicate.WithRule("pth.legacy-key-twice").Errorf("key"))
 	}
 	var count [8]byte
 	if d.size-at < int64(len(count)) {
-		return 0, fail(where, d.size, wire.ErrTruncated.With("%d bytes left for the length of a storage", d.size-at))
+		return 0, fail(where, d.size, wire.ErrTruncated.Errorf("%d bytes left for the length of a storage", d.size-at))
 	}
 	if err := wire.ReadFull(d.r, count[:], at); err != nil {
 		return 0, fail(where, at, err)
 	}
 	n := binary.LittleEndian.Uint64(count[:])
 	if n != st.count && !(d.legacy.bigCounts && binary.BigEndian.Uint64(count[:]) == st.count) {
-		return 0, fail(where, at, wire.ErrMismatch.By("pth.storage-count-differs").With("storage of %d elements, but the checkpoint states %d", n, st.count))
+		return 0, fail(where, at, wire.ErrMismatch.WithRule("pth.storage-count-differs").Errorf("storage of %d elements, but the checkpoint states %d", n, st.count))
 	}
 	st.span.Off = at + int64(len(count))
 	if left := d.size - st.span.Off; st.span.Len > left {
-		return 0, fail(where, d.size, wire.ErrTruncated.With("storage of %d bytes, %d left", st.span.Len, left))
+		return 0, fail(where, d.size, wire.ErrTruncated.Errorf("storage of %d bytes, %d left", st.span.Len, left))
 	}
 	return st.span.End(), nil
 }

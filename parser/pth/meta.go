@@ -211,7 +211,7 @@ func numpyInteger(kind string, p []byte, order binary.ByteOrder) any {
 // tensors has no data either, but torch has no class that would rebuild one.
 func (w *walker) hollow(c call) error {
 	if c.global.ID == vm.RebuildWrapperSubclass {
-		return c.fail(wire.ErrUnsupported.By("pth.wrapper-tensor").With("a wrapper around other tensors, of a class that torch does not have"))
+		return c.fail(wire.ErrUnsupported.WithRule("pth.wrapper-tensor").Errorf("a wrapper around other tensors, of a class that torch does not have"))
 	}
 	if err := c.wantArgs(4, 4); err != nil {
 		return err
@@ -221,7 +221,7 @@ func (w *walker) hollow(c call) error {
 		return err
 	}
 	if s.quantized() {
-		return c.fail(wire.ErrUnsupported.By("pth.no-data").With("a tensor of %s without data", s.name))
+		return c.fail(wire.ErrUnsupported.WithRule("pth.no-data").Errorf("a tensor of %s without data", s.name))
 	}
 	w.made = s
 	if w.yield == nil {

@@ -25,7 +25,7 @@ func (w *walker) fromNumpy(c call) error {
 	}
 	a, ok := numpyArray(c.args.At(0))
 	if !ok {
-		return c.fail(wire.ErrSyntax.By("pth.numpy-array").With("not a NumPy array"))
+		return c.fail(wire.ErrSyntax.WithRule("pth.numpy-array").Errorf("not a NumPy array"))
 	}
 	to, err := dtypeArg(&c, 1)
 	if err != nil {
@@ -37,9 +37,9 @@ func (w *walker) fromNumpy(c call) error {
 	}
 	switch from := numpyType(a.DType); {
 	case from != to:
-		return c.fail(wire.ErrUnsupported.By("pth.numpy-form").With("a cast from NumPy's %s to %s", wire.Quote(a.DType), to.name))
+		return c.fail(wire.ErrUnsupported.WithRule("pth.numpy-form").Errorf("a cast from NumPy's %s to %s", wire.Quote(a.DType), to.name))
 	case a.Fortran:
-		return c.fail(wire.ErrUnsupported.By("pth.numpy-form").With("a NumPy array in Fortran order"))
+		return c.fail(wire.ErrUnsupported.WithRule("pth.numpy-form").Errorf("a NumPy array in Fortran order"))
 	}
 	if err := w.b.Alloc(int64(8 * len(a.Shape))); err != nil {
 		return c.fail(err)
@@ -72,7 +72,7 @@ func (w *walker) emitMemory(c *call, info *tensor.Info, s *scalar, data string) 
 	n, ok := wire.Product(info.Shape)
 	bytes, fits := wire.Mul(n, s.size)
 	if !ok || !fits || bytes != uint64(len(data)) {
-		return c.fail(wire.ErrMismatch.By("pth.numpy-size").With("%d bytes for %d elements of %d bytes", len(data), n, s.size))
+		return c.fail(wire.ErrMismatch.WithRule("pth.numpy-size").Errorf("%d bytes for %d elements of %d bytes", len(data), n, s.size))
 	}
 	info.Span.Len, info.Order = int64(bytes), s.order(info.Order)
 	if err := w.b.Expand(int64(bytes)); err != nil {

@@ -22,7 +22,7 @@ func (w *walker) quantized(c call) error {
 		return err
 	}
 	if q.Len() == 0 || q.At(0).Kind() != vm.KindGlobal || !q.At(0).Is(vm.TorchQScheme) {
-		return c.fail(wire.ErrSyntax.By("pth.quantizer-syntax").With("a quantizer names no scheme"))
+		return c.fail(wire.ErrSyntax.WithRule("pth.quantizer-syntax").Errorf("a quantizer names no scheme"))
 	}
 	scheme := q.At(0).Global()
 	w.yieldMeta("qscheme", scheme.String())
@@ -33,7 +33,7 @@ func (w *walker) quantized(c call) error {
 			return err
 		}
 		if !d.scalar.quantized() {
-			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("a quantizer for a tensor of %s", d.scalar.name))
+			return c.fail(wire.ErrMismatch.WithRule("pth.quantizer-differs").Errorf("a quantizer for a tensor of %s", d.scalar.name))
 		}
 		if err := w.emit(&d); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (w *walker) quantizer(c *call, q vm.Value, scheme *vm.Global, channels int6
 	case (scheme.Name == "per_channel_affine" || scheme.Name == "per_channel_affine_float_qparams") && q.Len() == 4:
 		return w.scales(c, q, channels)
 	default:
-		return c.fail(wire.ErrUnsupported.By("pth.quantizer-unknown").With("quantizer %s of %d parts", scheme.Name, q.Len()))
+		return c.fail(wire.ErrUnsupported.WithRule("pth.quantizer-unknown").Errorf("quantizer %s of %d parts", scheme.Name, q.Len()))
 	}
 }
 
@@ -73,7 +73,7 @@ func channelAxis(q vm.Value) (int64, bool) {
 func (w *walker) oneScale(c *call, q vm.Value) error {
 	scale, zero := q.At(1), q.At(2)
 	if scale.Kind() != vm.KindFloat && scale.Kind() != vm.KindInt || zero.Kind() != vm.KindInt {
-		return c.fail(wire.ErrSyntax.By("pth.quantizer-syntax").With("scale is a %v, zero point a %v", scale.Kind(), zero.Kind()))
+		return c.fail(wire.ErrSyntax.WithRule("pth.quantizer-syntax").Errorf("scale is a %v, zero point a %v", scale.Kind(), zero.Kind()))
 	}
 	w.yieldMeta("scale", metaValue(scale))
 	w.yieldMeta("zero_point", metaValue(zero))
@@ -106,9 +106,9 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 	axis, ok := channelAxis(q)
 	switch {
 	case !ok || w.yield == nil && channels < 0:
-		return c.fail(wire.ErrRange.By("pth.quantizer-axis").With("axis of the channels"))
+		return c.fail(wire.ErrRange.WithRule("pth.quantizer-axis").Errorf("axis of the channels"))
 	case q.At(1).Kind() != q.At(2).Kind():
-		return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("scales are a %v, zero points a %v", q.At(1).Kind(), q.At(2).Kind()))
+		return c.fail(wire.ErrMismatch.WithRule("pth.quantizer-differs").Errorf("scales are a %v, zero points a %v", q.At(1).Kind(), q.At(2).Kind()))
 	}
 	w.yieldMeta("axis", axis)
 	first := len(w.infos)
@@ -129,14 +129,14 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 		types := w.channelKind(q, first)
 		switch count := w.vector(at); {
 		case count < 0:
-			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%s are not a vector", name))
+			return c.fail(wire.ErrMismatch.WithRule("pth.quantizer-differs").Errorf("%s are not a vector", name))
 		case count != channels:
-			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%d %s for %d channels", count, name, channels))
+			return c.fail(wire.ErrMismatch.WithRule("pth.quantizer-differs").Errorf("%d %s for %d channels", count, name, channels))
 		case w.infos[at].Stored != torchDot+types[i]:
-			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%s of type %s, which torch converts to %s", name, w.infos[at].TypeName(), types[i]))
+			return c.fail(wire.ErrMismatch.WithRule("pth.quantizer-differs").Errorf("%s of type %s, which torch converts to %s", name, w.infos[at].TypeName(), types[i]))
 		case w.st.parts == legacyParts && count > 1 && w.infos[at].Strides != nil:
 			// The storages of a legacy file are read after its pickle.
-			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%s that are not contiguous, which torch copies before it has read them", name))
+			return c.fail(wire.ErrMismatch.WithRule("pth.quantizer-differs").Errorf("%s that are not contiguous, which torch copies before it has read them", name))
 		}
 	}
 	return nil
@@ -170,7 +170,7 @@ func (w *walker) listVector(c *call, v vm.Value, dtype string) error {
 	for i := range v.Len() {
 		n := v.At(i)
 		if n.Kind() != vm.KindInt && (n.Kind() != vm.KindFloat || to.dtype == tensor.I64) {
-			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("a %v in a list of %s", n.Kind(), dtype))
+			return c.fail(wire.ErrMismatch.WithRule("pth.quantizer-differs").Errorf("a %v in a list of %s", n.Kind(), dtype))
 		}
 		putNumber(data[i*int(to.size):], to.dtype, n)
 	}

@@ -100,7 +100,7 @@ func (d *decoder) plain() error {
 			name += " " + strconv.Itoa(n)
 		}
 		if n > maxPickles {
-			return fail(name, d.begin, wire.ErrUnsupported.By("pickle.many").With("more than %d pickles in one file", maxPickles))
+			return fail(name, d.begin, wire.ErrUnsupported.WithRule("pickle.many").Errorf("more than %d pickles in one file", maxPickles))
 		}
 		g, err := d.scan.add(Pickle{name, d.begin, d.size, true, false, vm.ScanPlain(d.b, d.r, d.begin, d.size)})
 		if err != nil {
@@ -122,7 +122,7 @@ func (d *decoder) compressed() error {
 		return fail("", 0, err)
 	}
 	if head[0] == 'x' && (int(head[0])<<8|int(head[1]))%31 == 0 {
-		return fail("", 0, wire.ErrUnsupported.By("pickle.zlib").With("zlib stream: a pickle that joblib compressed is not inspected"))
+		return fail("", 0, wire.ErrUnsupported.WithRule("pickle.zlib").Errorf("zlib stream: a pickle that joblib compressed is not inspected"))
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (d *decoder) alias() error {
 		return fail("", off, err)
 	}
 	if what != "" {
-		return fail("", off, wire.ErrUnsupported.By("pickle.two-formats").With("it begins as a pickle and is also %s: loaders see different content", what))
+		return fail("", off, wire.ErrUnsupported.WithRule("pickle.two-formats").Errorf("it begins as a pickle and is also %s: loaders see different content", what))
 	}
 	return nil
 }

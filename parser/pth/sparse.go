@@ -92,7 +92,7 @@ func (w *walker) sparsePart(c *call, layout *sparseLayout, i int, v vm.Value) er
 	if w.packs || i > 0 && w.infos[len(w.infos)-1].Elements() == 0 {
 		return nil
 	}
-	return c.fail(wire.ErrMismatch.By("pth.sparse-parts").With("%s are not contiguous", layout.parts[i]))
+	return c.fail(wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("%s are not contiguous", layout.parts[i]))
 }
 
 // newSparseCheck checks the number of parts, and reads whether indices are coalesced.
@@ -103,11 +103,11 @@ func newSparseCheck(c *call, layout *sparseLayout, data vm.Value) (sparseCheck, 
 	case data.Len() == n+1 && layout.coo():
 		flag := data.At(n)
 		if flag.Kind() != vm.KindBool && flag.Kind() != vm.KindNone {
-			return check, c.fail(wire.ErrSyntax.By("pth.sparse-syntax").With("is_coalesced is a %v, not a bool", flag.Kind()))
+			return check, c.fail(wire.ErrSyntax.WithRule("pth.sparse-syntax").Errorf("is_coalesced is a %v, not a bool", flag.Kind()))
 		}
 		check.coalesced = flag.Kind() == vm.KindBool && flag.Bool()
 	default:
-		return check, c.fail(wire.ErrSyntax.By("pth.sparse-syntax").With("%d parts for a tensor of layout %s", data.Len(), layout.name))
+		return check, c.fail(wire.ErrSyntax.WithRule("pth.sparse-syntax").Errorf("%d parts for a tensor of layout %s", data.Len(), layout.name))
 	}
 	return check, nil
 }
@@ -124,7 +124,7 @@ func layoutArg(c *call) (*sparseLayout, error) {
 			}
 		}
 	}
-	return nil, c.fail(wire.ErrUnsupported.By("pth.sparse-layout").With("layout of a sparse tensor"))
+	return nil, c.fail(wire.ErrUnsupported.WithRule("pth.sparse-layout").Errorf("layout of a sparse tensor"))
 }
 
 // plainTensor walks a part, which must be a dense tensor without anything else.
@@ -135,7 +135,7 @@ func (w *walker) plainTensor(c *call, v vm.Value) error {
 			return w.value(v)
 		}
 	}
-	return c.fail(wire.ErrSyntax.By("pth.sparse-syntax").With("a part of a sparse tensor is not a dense tensor"))
+	return c.fail(wire.ErrSyntax.WithRule("pth.sparse-syntax").Errorf("a part of a sparse tensor is not a dense tensor"))
 }
 
 // geometry compares the shapes of the parts: all of torch's invariants that do not depend
@@ -145,12 +145,12 @@ func (s *sparseCheck) geometry(parts []tensor.Info) error {
 		p := &parts[i]
 		wide := p.DType == tensor.I64 || p.DType == tensor.I32 && !s.layout.coo()
 		if !wide || p.DType != parts[0].DType || !plainStorage(p.Storage) {
-			return wire.ErrMismatch.By("pth.sparse-parts").With("indices of type %s", p.TypeName())
+			return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("indices of type %s", p.TypeName())
 		}
 	}
 	for _, n := range s.shape {
 		if n < 0 {
-			return wire.ErrRange.By("pth.sparse-index").With("negative size")
+			return wire.ErrRange.WithRule("pth.sparse-index").Errorf("negative size")
 		}
 	}
 	if s.layout.coo() {
@@ -161,16 +161,16 @@ func (s *sparseCheck) geometry(parts []tensor.Info) error {
 
 func (s *sparseCheck) coordinates(indices, values []int64) error {
 	if len(indices) != 2 || len(values) == 0 {
-		return wire.ErrMismatch.By("pth.sparse-parts").With("indices of %d dimensions, values of %d", len(indices), len(values))
+		return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("indices of %d dimensions, values of %d", len(indices), len(values))
 	}
 	sparse, dense := indices[0], values[1:]
 	switch {
 	case int64(len(s.shape)-len(dense)) != sparse:
-		return wire.ErrMismatch.By("pth.sparse-parts").With("%d sparse and %d dense dimensions of %d", sparse, len(dense), len(s.shape))
+		return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("%d sparse and %d dense dimensions of %d", sparse, len(dense), len(s.shape))
 	case indices[1] != values[0]:
-		return wire.ErrMismatch.By("pth.sparse-parts").With("%d indices, %d values", indices[1], values[0])
+		return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("%d indices, %d values", indices[1], values[0])
 	case !same(dense, s.shape[sparse:]):
-		return wire.ErrMismatch.By("pth.sparse-parts").With("values and size differ in the dense dimensions")
+		return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("values and size differ in the dense dimensions")
 	}
 	return nil
 }
@@ -178,17 +178,17 @@ func (s *sparseCheck) coordinates(indices, values []int64) error {
 func (s *sparseCheck) compressed(compressed, plain, values []int64) error {
 	batch, block := len(compressed)-1, s.layout.block
 	if batch < 0 || len(plain) != batch+1 || len(values) < batch+1+block {
-		return wire.ErrMismatch.By("pth.sparse-parts").With("indices of %d and %d dimensions, values of %d", len(compressed), len(plain), len(values))
+		return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("indices of %d and %d dimensions, values of %d", len(compressed), len(plain), len(values))
 	}
 	dense := values[batch+1+block:]
 	if len(s.shape) != batch+2+len(dense) {
-		return wire.ErrMismatch.By("pth.sparse-parts").With("size of %d dimensions, but parts of %d", len(s.shape), batch+2+len(dense))
+		return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("size of %d dimensions, but parts of %d", len(s.shape), batch+2+len(dense))
 	}
 	tile := [2]int64{1, 1}
 	copy(tile[:], values[batch+1:batch+1+block])
 	for i, n := range tile {
 		if n == 0 || s.shape[batch+i]%n != 0 {
-			return wire.ErrMismatch.By("pth.sparse-parts").With("blocks of %d in a dimension of %d", n, s.shape[batch+i])
+			return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("blocks of %d in a dimension of %d", n, s.shape[batch+i])
 		}
 	}
 	rows := s.shape[batch] / tile[0]
@@ -197,13 +197,13 @@ func (s *sparseCheck) compressed(compressed, plain, values []int64) error {
 	}
 	switch {
 	case compressed[batch] != rows+1:
-		return wire.ErrMismatch.By("pth.sparse-parts").With("%d compressed indices for %d rows", compressed[batch], rows)
+		return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("%d compressed indices for %d rows", compressed[batch], rows)
 	case plain[batch] != values[batch]:
-		return wire.ErrMismatch.By("pth.sparse-parts").With("%d indices, %d values", plain[batch], values[batch])
+		return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("%d indices, %d values", plain[batch], values[batch])
 	case !same(compressed[:batch], s.shape[:batch]) || !same(plain[:batch], s.shape[:batch]) || !same(values[:batch], s.shape[:batch]):
-		return wire.ErrMismatch.By("pth.sparse-parts").With("parts differ in the batch dimensions")
+		return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("parts differ in the batch dimensions")
 	case !same(dense, s.shape[batch+2:]):
-		return wire.ErrMismatch.By("pth.sparse-parts").With("values and size differ in the dense dimensions")
+		return wire.ErrMismatch.WithRule("pth.sparse-parts").Errorf("values and size differ in the dense dimensions")
 	}
 	return nil
 }

@@ -80,23 +80,23 @@ type pid struct {
 func (s *stores) parsePID(id vm.Value) (pid, error) {
 	var out pid
 	if id.Kind() != vm.KindTuple || id.Len() != s.parts {
-		return out, wire.ErrSyntax.By("pth.persistent-id").With("the persistent id is not a tuple of the %d parts of a storage", s.parts)
+		return out, wire.ErrSyntax.WithRule("pth.persistent-id").Errorf("the persistent id is not a tuple of the %d parts of a storage", s.parts)
 	}
 	if kind := id.At(0); kind.Kind() != vm.KindText || kind.Text() != "storage" {
-		return out, wire.ErrSyntax.By("pth.persistent-id").With("persistent id does not begin with \"storage\"")
+		return out, wire.ErrSyntax.WithRule("pth.persistent-id").Errorf("persistent id does not begin with \"storage\"")
 	}
 	class, key, location, count := id.At(1), id.At(2), id.At(3), id.At(4)
 	if class.Kind() != vm.KindGlobal || !class.Is(vm.TorchStorage) && !class.Is(vm.TorchUntyped) {
-		return out, wire.ErrSyntax.By("pth.persistent-id").With("the persistent id names no storage class")
+		return out, wire.ErrSyntax.WithRule("pth.persistent-id").Errorf("the persistent id names no storage class")
 	}
 	if g := class.Global(); g != s.class.global {
 		s.class = classSize{g, findStorageClass(g.Name)}
 	}
 	if out.scalar = s.class.scalar; out.scalar == nil {
-		return out, wire.ErrUnsupported.By("pth.storage-class").With("storage class %s", wire.Quote(class.Global().String()))
+		return out, wire.ErrUnsupported.WithRule("pth.storage-class").Errorf("storage class %s", wire.Quote(class.Global().String()))
 	}
 	if key.Kind() != vm.KindText || location.Kind() != vm.KindText {
-		return out, wire.ErrSyntax.By("pth.persistent-id").With("key and location of a storage are not text")
+		return out, wire.ErrSyntax.WithRule("pth.persistent-id").Errorf("key and location of a storage are not text")
 	}
 	out.key, out.place = key.Text(), location.Text()
 	if err := isLocation(out.place); err != nil {
@@ -104,7 +104,7 @@ func (s *stores) parsePID(id vm.Value) (pid, error) {
 	}
 	n, ok := count.Int()
 	if !ok || n < 0 {
-		return out, wire.ErrRange.By("pth.storage-count").With("number of elements of storage %s", wire.Quote(out.key))
+		return out, wire.ErrRange.WithRule("pth.storage-count").Errorf("number of elements of storage %s", wire.Quote(out.key))
 	}
 	out.count = uint64(n)
 	if s.parts == legacyParts && id.At(5).Kind() != vm.KindNone {
@@ -119,9 +119,9 @@ func (s *stores) parsePID(id vm.Value) (pid, error) {
 func isLocation(place string) error {
 	switch device, numbered, ok := vm.Device(place); {
 	case device == "meta":
-		return wire.ErrUnsupported.By("pth.location").With("a storage of the device meta, where torch reads no bytes")
+		return wire.ErrUnsupported.WithRule("pth.location").Errorf("a storage of the device meta, where torch reads no bytes")
 	case !ok, numbered && device == "cpu":
-		return wire.ErrUnsupported.By("pth.location").With("location %s of a storage", wire.Quote(place))
+		return wire.ErrUnsupported.WithRule("pth.location").Errorf("location %s of a storage", wire.Quote(place))
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (s *stores) ref(v vm.Value) (storageRef, error) {
 		i, found = slices.BinarySearchFunc(s.ids, off, func(d declared, off int64) int { return cmp.Compare(d.off, off) })
 	}
 	if !found {
-		return storageRef{}, fail("storage", off, wire.ErrInternal.With("persistent id was not declared"))
+		return storageRef{}, fail("storage", off, wire.ErrInternal.Errorf("persistent id was not declared"))
 	}
 	s.next = i + 1
 	s.ids[i].seen = true
@@ -181,7 +181,7 @@ func (s *stores) ref(v vm.Value) (storageRef, error) {
 func (s *stores) checkUnused() error {
 	for i := range s.ids {
 		if !s.ids[i].seen {
-			return fail(s.list[s.ids[i].store].name, s.ids[i].off, wire.ErrGap.By("pth.storage-unused").With("a storage is referred to outside of any tensor"))
+			return fail(s.list[s.ids[i].store].name, s.ids[i].off, wire.ErrGap.WithRule("pth.storage-unused").Errorf("a storage is referred to outside of any tensor"))
 		}
 	}
 	return nil
@@ -192,10 +192,10 @@ func (s *stores) checkLength(i int, p *pid) error {
 	st := &s.list[i]
 	bytes, ok := wire.Mul(p.count, p.scalar.size)
 	if !ok {
-		return wire.ErrOverflow.By("pth.storage-overflow").With("%d elements of %d bytes", p.count, p.scalar.size)
+		return wire.ErrOverflow.WithRule("pth.storage-overflow").Errorf("%d elements of %d bytes", p.count, p.scalar.size)
 	}
 	if st.parent != noParent {
-		return wire.ErrMismatch.By("pth.storage-differs").With("a storage and a view have the same key")
+		return wire.ErrMismatch.WithRule("pth.storage-differs").Errorf("a storage and a view have the same key")
 	}
 	if st.scalar == nil {
 		st.scalar, st.place, st.count = p.scalar, p.place, p.count
@@ -204,7 +204,7 @@ func (s *stores) checkLength(i int, p *pid) error {
 		}
 	}
 	if uint64(st.span.Len) != bytes {
-		return wire.ErrMismatch.By("pth.storage-size").With("%d elements of %d bytes, but the storage has %d bytes", p.count, p.scalar.size, st.span.Len)
+		return wire.ErrMismatch.WithRule("pth.storage-size").Errorf("%d elements of %d bytes, but the storage has %d bytes", p.count, p.scalar.size, st.span.Len)
 	}
 	return st.checkAgrees(p)
 }
@@ -215,9 +215,9 @@ func (s *stores) checkLength(i int, p *pid) error {
 func (st *store) checkAgrees(p *pid) error {
 	switch {
 	case st.scalar != p.scalar && p.count > 0:
-		return wire.ErrMismatch.By("pth.storage-differs").With("one storage with two element types, %s and %s", st.scalar.name, p.scalar.name)
+		return wire.ErrMismatch.WithRule("pth.storage-differs").Errorf("one storage with two element types, %s and %s", st.scalar.name, p.scalar.name)
 	case st.place != p.place:
-		return wire.ErrMismatch.By("pth.storage-differs").With("one storage with two locations, %s and %s", wire.Quote(st.place), wire.Quote(p.place))
+		return wire.ErrMismatch.WithRule("pth.storage-differs").Errorf("one storage with two locations, %s and %s", wire.Quote(st.place), wire.Quote(p.place))
 	}
 	return nil
 }
@@ -227,16 +227,16 @@ func (s *stores) view(i int, p *pid) (int, error) {
 	var n [2]int64
 	v := p.view
 	if v.Kind() != vm.KindTuple || v.Len() != 3 || v.At(0).Kind() != vm.KindText {
-		return 0, wire.ErrSyntax.By("pth.storage-view").With("view of a storage")
+		return 0, wire.ErrSyntax.WithRule("pth.storage-view").Errorf("view of a storage")
 	}
 	for k := range n {
 		var ok bool
 		if n[k], ok = v.At(k + 1).Int(); !ok || n[k] < 0 {
-			return 0, wire.ErrRange.By("pth.storage-view-range").With("view of a storage")
+			return 0, wire.ErrRange.WithRule("pth.storage-view-range").Errorf("view of a storage")
 		}
 	}
 	if end, ok := wire.Add(uint64(n[0]), uint64(n[1])); !ok || end > p.count {
-		return 0, wire.ErrRange.By("pth.storage-view-range").With("view of %d elements from %d of a storage of %d", n[1], n[0], p.count)
+		return 0, wire.ErrRange.WithRule("pth.storage-view-range").Errorf("view of %d elements from %d of a storage of %d", n[1], n[0], p.count)
 	}
 	from, length := uint64(n[0])*p.scalar.size, int64(uint64(n[1])*p.scalar.size)
 	key := v.At(0).Text()
@@ -251,7 +251,7 @@ func (s *stores) view(i int, p *pid) (int, error) {
 		w.span.Len = length
 	}
 	if w := &s.list[at]; int(w.parent) != i || w.from != from || w.span.Len != length {
-		return 0, wire.ErrMismatch.By("pth.storage-differs").With("view %s is described twice, in different ways", wire.Quote(key))
+		return 0, wire.ErrMismatch.WithRule("pth.storage-differs").Errorf("view %s is described twice, in different ways", wire.Quote(key))
 	}
 	return at, nil
 }
@@ -282,7 +282,7 @@ func archiveStores(a *archive) (*stores, error) {
 		return nil, err
 	}
 	return &stores{b: a.b, keys: a.keys, list: list, ids: ids, order: a.order, parts: archiveParts, add: func(string) (int, error) {
-		return 0, wire.ErrMissing.By("pth.storage-missing").With("no record holds it")
+		return 0, wire.ErrMissing.WithRule("pth.storage-missing").Errorf("no record holds it")
 	}}, nil
 }
 
@@ -290,7 +290,7 @@ func archiveStores(a *archive) (*stores, error) {
 func (a *archive) unused(s *stores) error {
 	for k := range s.list {
 		if !s.list[k].used {
-			return a.fail(int(a.data[k]), wire.ErrGap.By("pth.storage-unused").With("record that the pickle does not refer to"))
+			return a.fail(int(a.data[k]), wire.ErrGap.WithRule("pth.storage-unused").Errorf("record that the pickle does not refer to"))
 		}
 	}
 	return nil

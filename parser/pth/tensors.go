@@ -63,7 +63,7 @@ func (w *walker) call(c call) error {
 	case vm.RebuildDeviceFromNumpy:
 		return w.fromNumpy(c)
 	default:
-		return c.fail(wire.ErrSyntax.By("pth.no-tensor").With("does not make a tensor"))
+		return c.fail(wire.ErrSyntax.WithRule("pth.no-tensor").Errorf("does not make a tensor"))
 	}
 }
 
@@ -85,7 +85,7 @@ func (w *walker) strided(c call, low, high int) error {
 		next = 7
 	}
 	if d.scalar.quantized() {
-		return c.fail(wire.ErrMissing.By("pth.quantizer-missing").With("a tensor of %s has no quantizer", d.scalar.name))
+		return c.fail(wire.ErrMissing.WithRule("pth.quantizer-missing").Errorf("a tensor of %s has no quantizer", d.scalar.name))
 	}
 	if c.args.Len() > next {
 		if err := d.flags(&c, next); err != nil {
@@ -112,7 +112,7 @@ func (w *walker) differentiable(c *call) error {
 	if !w.listing() || w.made.differentiable() {
 		return nil
 	}
-	return c.fail(wire.ErrMismatch.By("pth.gradient-type").With("a tensor of %s that requires a gradient", w.made.name))
+	return c.fail(wire.ErrMismatch.WithRule("pth.gradient-type").Errorf("a tensor of %s that requires a gradient", w.made.name))
 }
 
 // listing reports whether this walk proves and lists tensors.

@@ -66,12 +66,12 @@ func (f *File) verifyCoordinates(b *limits.Budget, steps *limits.Steps, s *spars
 		for d := range dims {
 			n, err := rows[d].next()
 			if err == nil && (n < 0 || n >= s.shape[d]) {
-				err = wire.ErrRange.By("pth.sparse-index").With("index %d in a dimension of %d", n, s.shape[d])
+				err = wire.ErrRange.WithRule("pth.sparse-index").Errorf("index %d in a dimension of %d", n, s.shape[d])
 			}
 			if err == nil && s.coalesced && k > 0 && !ahead {
 				ahead = n > last[d]
 				if n < last[d] || !ahead && d == dims-1 {
-					err = wire.ErrMismatch.By("pth.sparse-order").With("indices are marked as coalesced but are out of order")
+					err = wire.ErrMismatch.WithRule("pth.sparse-order").Errorf("indices are marked as coalesced but are out of order")
 				}
 			}
 			if err != nil {
@@ -126,7 +126,7 @@ func (f *File) verifyMatrix(steps *limits.Steps, compressed, plain *tensor.Info,
 	count := plain.Shape[len(at)]
 	prev, err := rows.next()
 	if err == nil && prev != 0 {
-		err = wire.ErrRange.By("pth.sparse-index").With("the first compressed index is %d, expected 0", prev)
+		err = wire.ErrRange.WithRule("pth.sparse-index").Errorf("the first compressed index is %d, expected 0", prev)
 	}
 	for range compressed.Shape[len(at)] - 1 {
 		if err != nil {
@@ -134,7 +134,7 @@ func (f *File) verifyMatrix(steps *limits.Steps, compressed, plain *tensor.Info,
 		}
 		var end int64
 		if end, err = rows.next(); err == nil && (end < prev || end-prev > size || end > count) {
-			err = wire.ErrRange.By("pth.sparse-index").With("compressed index %d after %d, with rows of %d and %d indices", end, prev, size, count)
+			err = wire.ErrRange.WithRule("pth.sparse-index").Errorf("compressed index %d after %d, with rows of %d and %d indices", end, prev, size, count)
 		}
 		if err != nil {
 			return f.indexError(compressed, rows.off, err)
@@ -145,7 +145,7 @@ func (f *File) verifyMatrix(steps *limits.Steps, compressed, plain *tensor.Info,
 		prev = end
 	}
 	if err == nil && prev != count {
-		err = wire.ErrMismatch.By("pth.sparse-order").With("the last compressed index is %d, but there are %d indices", prev, count)
+		err = wire.ErrMismatch.WithRule("pth.sparse-order").Errorf("the last compressed index is %d, but there are %d indices", prev, count)
 	}
 	if err != nil {
 		return f.indexError(compressed, rows.off, err)
@@ -162,9 +162,9 @@ func verifyRow(cols *indices, count, size int64) error {
 		case err != nil:
 			return err
 		case n < 0 || n >= size:
-			return wire.ErrRange.By("pth.sparse-index").With("index %d in a dimension of %d", n, size)
+			return wire.ErrRange.WithRule("pth.sparse-index").Errorf("index %d in a dimension of %d", n, size)
 		case n <= last:
-			return wire.ErrMismatch.By("pth.sparse-order").With("index %d after %d in one row", n, last)
+			return wire.ErrMismatch.WithRule("pth.sparse-order").Errorf("index %d after %d in one row", n, last)
 		}
 		last = n
 	}

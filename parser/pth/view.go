@@ -25,7 +25,7 @@ func (v *view) elements(count uint64) (uint64, error) {
 	}
 	n, ok := wire.Product(v.shape)
 	if !ok {
-		return 0, wire.ErrOverflow.By("pth.shape-overflow").With("shape of more than 2^63-1 elements")
+		return 0, wire.ErrOverflow.WithRule("pth.shape-overflow").Errorf("shape of more than 2^63-1 elements")
 	}
 	if n == 0 {
 		return 0, nil
@@ -37,11 +37,11 @@ func (v *view) elements(count uint64) (uint64, error) {
 			last, ok = wire.Add(last, step)
 		}
 		if !ok {
-			return 0, wire.ErrOverflow.By("pth.shape-overflow").With("dimension %d of %d elements with stride %d", i, size, v.strides[i])
+			return 0, wire.ErrOverflow.WithRule("pth.shape-overflow").Errorf("dimension %d of %d elements with stride %d", i, size, v.strides[i])
 		}
 	}
 	if last >= count {
-		return 0, wire.ErrRange.By("pth.view-outside").With("the last element is number %d, but the storage has %d", last, count)
+		return 0, wire.ErrRange.WithRule("pth.view-outside").Errorf("the last element is number %d, but the storage has %d", last, count)
 	}
 	return n, nil
 }
@@ -49,15 +49,15 @@ func (v *view) elements(count uint64) (uint64, error) {
 func (v *view) check() error {
 	switch {
 	case len(v.shape) != len(v.strides):
-		return wire.ErrMismatch.By("pth.view-rank").With("%d dimensions, %d strides", len(v.shape), len(v.strides))
+		return wire.ErrMismatch.WithRule("pth.view-rank").Errorf("%d dimensions, %d strides", len(v.shape), len(v.strides))
 	case len(v.shape) > maxDims:
-		return wire.ErrRange.By("pth.dimensions").With("%d dimensions, at most %d", len(v.shape), maxDims)
+		return wire.ErrRange.WithRule("pth.dimensions").Errorf("%d dimensions, at most %d", len(v.shape), maxDims)
 	case v.offset < 0:
-		return wire.ErrRange.By("pth.view-negative").With("offset %d", v.offset)
+		return wire.ErrRange.WithRule("pth.view-negative").Errorf("offset %d", v.offset)
 	}
 	for i, size := range v.shape {
 		if size < 0 || v.strides[i] < 0 {
-			return wire.ErrRange.By("pth.view-negative").With("dimension %d has size %d and stride %d", i, size, v.strides[i])
+			return wire.ErrRange.WithRule("pth.view-negative").Errorf("dimension %d has size %d and stride %d", i, size, v.strides[i])
 		}
 	}
 	return nil

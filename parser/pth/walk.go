@@ -150,7 +150,7 @@ func (w *walker) sequence(v vm.Value) error {
 	}
 	// The order of the elements of a set is not defined.
 	if v.Kind() == vm.KindSet && len(w.infos) > first && !w.tensorsOnly {
-		return fail(pickleName, wire.NoOffset, wire.ErrUnsupported.By("pth.tensor-in-set").With("a tensor in a set, which has no order"))
+		return fail(pickleName, wire.NoOffset, wire.ErrUnsupported.WithRule("pth.tensor-in-set").Errorf("a tensor in a set, which has no order"))
 	}
 	return w.state(v)
 }
@@ -181,7 +181,7 @@ func (w *walker) attributes(s vm.Value) error {
 		return nil
 	case vm.KindTuple:
 		if s.Len() != 2 {
-			return fail(pickleName, wire.NoOffset, wire.ErrSyntax.By("pth.state").With("state of %d parts", s.Len()))
+			return fail(pickleName, wire.NoOffset, wire.ErrSyntax.WithRule("pth.state").Errorf("state of %d parts", s.Len()))
 		}
 		if err := w.attributes(s.At(0)); err != nil || w.done {
 			return err
@@ -200,7 +200,7 @@ func (w *walker) attributes(s vm.Value) error {
 		}
 		return nil
 	default:
-		return fail(pickleName, wire.NoOffset, wire.ErrSyntax.By("pth.state").With("state is a %v", s.Kind()))
+		return fail(pickleName, wire.NoOffset, wire.ErrSyntax.WithRule("pth.state").Errorf("state is a %v", s.Kind()))
 	}
 }
 
@@ -278,7 +278,7 @@ func (w *walker) tensors(root vm.Value) error {
 	}
 	w.exact = nil
 	if same, err = w.collisions(); err == nil && same {
-		err = fail(pickleName, wire.NoOffset, wire.ErrDuplicate.By("pth.tensor-twice").With("two tensors have the same name, even with their keys escaped"))
+		err = fail(pickleName, wire.NoOffset, wire.ErrDuplicate.WithRule("pth.tensor-twice").Errorf("two tensors have the same name, even with their keys escaped"))
 	}
 	return err
 }

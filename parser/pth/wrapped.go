@@ -65,12 +65,12 @@ func (w *walker) subclass(c call) error {
 	inner := call{f.Global(), args, c.off}
 	switch id := inner.global.ID; {
 	case !isTensor(id), id == vm.RebuildFromType, id == vm.RebuildParameter, id == vm.RebuildParameterWithState:
-		return inner.fail(wire.ErrSyntax.By("pth.no-tensor").With("does not make a tensor of no class"))
+		return inner.fail(wire.ErrSyntax.WithRule("pth.no-tensor").Errorf("does not make a tensor of no class"))
 	}
 	state := c.args.At(3)
 	if c.global.Name == "_rebuild_from_type" { // PyTorch 1.7 to 1.10
 		if state.Kind() != vm.KindDict || c.args.At(1).Is(vm.TorchTensor) && state.Len() > 0 {
-			return c.fail(wire.ErrUnsupported.By("pth.attributes").With("attributes that torch does not set"))
+			return c.fail(wire.ErrUnsupported.WithRule("pth.attributes").Errorf("attributes that torch does not set"))
 		}
 	}
 	if err := w.call(inner); err != nil || w.done {
@@ -83,11 +83,11 @@ func (w *walker) subclass(c call) error {
 // would not keep them.
 func (w *walker) tensor(c *call, v vm.Value) error {
 	if v.Kind() != vm.KindObject || !isTensor(v.ID()) {
-		return c.fail(wire.ErrSyntax.By("pth.no-tensor").With("expected a tensor, got a %v", v.Kind()))
+		return c.fail(wire.ErrSyntax.WithRule("pth.no-tensor").Errorf("expected a tensor, got a %v", v.Kind()))
 	}
 	if v.Is(vm.RebuildParameterWithState) || v.Is(vm.RebuildFromType) {
 		if args := v.Args(); args.Len() == 4 && !isEmptyState(args.At(3)) {
-			return c.fail(wire.ErrUnsupported.By("pth.attributes").With("a tensor with attributes as an argument: loaders drop them"))
+			return c.fail(wire.ErrUnsupported.WithRule("pth.attributes").Errorf("a tensor with attributes as an argument: loaders drop them"))
 		}
 	}
 	return w.value(v)
@@ -105,13 +105,13 @@ func (w *walker) statefulTensor(c call, state vm.Value, has bool) error {
 	}
 	switch {
 	case has && state.Kind() != vm.KindTuple:
-		return c.fail(wire.ErrSyntax.By("pth.state").With("state is a %v", state.Kind()))
+		return c.fail(wire.ErrSyntax.WithRule("pth.state").Errorf("state is a %v", state.Kind()))
 	case isParameter && c.args.Len() > 0 && (parts == 0 || parts == 3):
 		return w.parameterOf(c, state, parts)
 	case c.args.Len() > 0:
-		return c.fail(wire.ErrDuplicate.By("pth.state-twice").With("one tensor as argument and another as state"))
+		return c.fail(wire.ErrDuplicate.WithRule("pth.state-twice").Errorf("one tensor as argument and another as state"))
 	case parts == 4 && isParameter:
-		return c.fail(wire.ErrMismatch.By("pth.parameter-storage").With("a Parameter that gets a storage, which torch refuses: it requires a gradient"))
+		return c.fail(wire.ErrMismatch.WithRule("pth.parameter-storage").Errorf("a Parameter that gets a storage, which torch refuses: it requires a gradient"))
 	case parts == 4:
 		return w.setStorage(c, state)
 	case parts == 5 && isParameter:
@@ -120,7 +120,7 @@ func (w *walker) statefulTensor(c call, state vm.Value, has bool) error {
 		}
 		return w.differentiable(&c) // it requires a gradient until the state is read
 	default:
-		return c.fail(wire.ErrMissing.By("pth.state-missing").With("state of a tensor"))
+		return c.fail(wire.ErrMissing.WithRule("pth.state-missing").Errorf("state of a tensor"))
 	}
 }
 
@@ -159,7 +159,7 @@ func (w *walker) setStorage(c call, state vm.Value) error {
 			return err
 		}
 		if want != d.scalar || strings.Contains(class.Module, "sparse") {
-			return c.fail(wire.ErrMismatch.By("pth.storage-differs").With("a storage of %s", d.scalar.name))
+			return c.fail(wire.ErrMismatch.WithRule("pth.storage-differs").Errorf("a storage of %s", d.scalar.name))
 		}
 	}
 	return w.strided(c, 4, 4)
@@ -176,7 +176,7 @@ func (w *walker) nested(c call) error {
 			return err
 		}
 		if listing && len(w.infos) != first+i+1 { // a part without data, or with several tensors
-			return c.fail(wire.ErrMismatch.By("pth.nested-tensor").With("%s of a nested tensor: a dense tensor is wanted", name))
+			return c.fail(wire.ErrMismatch.WithRule("pth.nested-tensor").Errorf("%s of a nested tensor: a dense tensor is wanted", name))
 		}
 	}
 	if !listing {
@@ -194,7 +194,7 @@ func (w *walker) nested(c call) error {
 // empty list torch writes sizes that are a scalar.
 func nestedParts(parts []tensor.Info) error {
 	if len(parts[0].Shape) != 1 {
-		return wire.ErrMismatch.By("pth.nested-tensor").With("the buffer of a nested tensor has %d dimensions, expected 1", len(parts[0].Shape))
+		return wire.ErrMismatch.WithRule("pth.nested-tensor").Errorf("the buffer of a nested tensor has %d dimensions, expected 1", len(parts[0].Shape))
 	}
 	sizes, strides, offsets := &parts[1], &parts[2], &parts[3]
 	count := int64(0)
@@ -202,12 +202,12 @@ func nestedParts(parts []tensor.Info) error {
 		count = sizes.Shape[0]
 		for _, p := range parts[1:] {
 			if p.DType != tensor.I64 || p.Strides != nil {
-				return wire.ErrMismatch.By("pth.nested-tensor").With("sizes, strides or offsets are of type %s, or not row-major", p.TypeName())
+				return wire.ErrMismatch.WithRule("pth.nested-tensor").Errorf("sizes, strides or offsets are of type %s, or not row-major", p.TypeName())
 			}
 		}
 	}
 	if len(sizes.Shape)|2 != 2 || !same(sizes.Shape, strides.Shape) || offsets.Elements() != count {
-		return wire.ErrMismatch.By("pth.nested-tensor").With("sizes of shape %v, strides of %v, offsets of %v", sizes.Shape, strides.Shape, offsets.Shape)
+		return wire.ErrMismatch.WithRule("pth.nested-tensor").Errorf("sizes of shape %v, strides of %v, offsets of %v", sizes.Shape, strides.Shape, offsets.Shape)
 	}
 	return nil
 }
@@ -230,11 +230,11 @@ func (w *walker) movedTensor(c call) error {
 	}
 	for i := from; i < len(w.infos); i++ {
 		if w.infos[i].Stored != to.name {
-			return c.fail(wire.ErrUnsupported.By("pth.cast").With("a cast from %s to %s", w.infos[i].Stored, to.name))
+			return c.fail(wire.ErrUnsupported.WithRule("pth.cast").Errorf("a cast from %s to %s", w.infos[i].Stored, to.name))
 		}
 	}
 	if w.made != to { // a tensor without data
-		return c.fail(wire.ErrUnsupported.By("pth.cast").With("a cast from %s to %s", w.made.name, to.name))
+		return c.fail(wire.ErrUnsupported.WithRule("pth.cast").Errorf("a cast from %s to %s", w.made.name, to.name))
 	}
 	return w.grad(&c, 3)
 }

@@ -166,7 +166,7 @@ func (d *decoder) run() error {
 // length reads N.
 func (d *decoder) length() error {
 	if d.stream == nil && d.size < lengthSize {
-		return d.fail("", d.size, wire.ErrTruncated.With("%d bytes are too few for the 8 bytes of the header's length", d.size))
+		return d.fail("", d.size, wire.ErrTruncated.Errorf("%d bytes are too few for the 8 bytes of the header's length", d.size))
 	}
 	var p [lengthSize]byte
 	if err := wire.ReadFull(d.r, p[:], 0); err != nil {
@@ -175,9 +175,9 @@ func (d *decoder) length() error {
 	n := binary.LittleEndian.Uint64(p[:])
 	switch {
 	case n > MaxHeader:
-		return d.fail("header length", 0, wire.ErrRange.By("safetensors.header-size").With("%d bytes, but the format allows %d", n, MaxHeader))
+		return d.fail("header length", 0, wire.ErrRange.WithRule("safetensors.header-size").Errorf("%d bytes, but the format allows %d", n, MaxHeader))
 	case n < uint64(len("{}")):
-		return d.fail("header length", 0, wire.ErrRange.By("safetensors.header-size").With("%d bytes cannot hold a JSON object", n))
+		return d.fail("header length", 0, wire.ErrRange.WithRule("safetensors.header-size").Errorf("%d bytes cannot hold a JSON object", n))
 	}
 	d.n = int64(n)
 	d.h.Len = lengthSize + d.n
@@ -214,12 +214,12 @@ func (d *decoder) cutHeader() error {
 			return err
 		}
 	}
-	return d.fail("header", d.size, wire.ErrTruncated.With("its %d bytes end at %#x, but the file at %#x", d.n, d.h.Len, d.size))
+	return d.fail("header", d.size, wire.ErrTruncated.Errorf("its %d bytes end at %#x, but the file at %#x", d.n, d.h.Len, d.size))
 }
 
 func (d *decoder) brace(c byte) error {
 	if c != '{' {
-		return d.fail("header", lengthSize, wire.ErrSyntax.By("safetensors.brace").With("begins with byte %#02x instead of a brace", c))
+		return d.fail("header", lengthSize, wire.ErrSyntax.WithRule("safetensors.brace").Errorf("begins with byte %#02x instead of a brace", c))
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (p *planner) sort() error {
 		offsets[i] = int64(end)
 		var ok bool
 		if end, ok = wire.Add(end, byteSize(&p.infos[i])); !ok || end > wire.MaxSize-lengthSize-MaxHeader {
-			return encodeError("", wire.ErrUnsupported.With("more bytes of data than a file can hold"))
+			return encodeError("", wire.ErrUnsupported.Errorf("more bytes of data than a file can hold"))
 		}
 	}
 	p.plan.Order, p.plan.Offsets, p.plan.Size = order, offsets, int64(end)
@@ -105,7 +105,7 @@ func (p *planner) unique() error {
 		if _, added, err := set.Add(i); err != nil {
 			return encodeError("", err)
 		} else if !added {
-			return encodeError("", wire.ErrDuplicate.With("two tensors are named %s", wire.Quote(p.infos[i].Name)))
+			return encodeError("", wire.ErrDuplicate.Errorf("two tensors are named %s", wire.Quote(p.infos[i].Name)))
 		}
 	}
 	return nil
@@ -115,21 +115,21 @@ func (p *planner) unique() error {
 func storable(t *tensor.Info) error {
 	switch {
 	case !Stores(t.DType):
-		return wire.ErrUnsupported.With("safetensors cannot hold the type %s", wire.Quote(t.TypeName()))
+		return wire.ErrUnsupported.Errorf("safetensors cannot hold the type %s", wire.Quote(t.TypeName()))
 	case t.Name == metadataKey:
-		return wire.ErrUnsupported.With("safetensors reserves this name for metadata")
+		return wire.ErrUnsupported.Errorf("safetensors reserves this name for metadata")
 	case !utf8.ValidString(t.Name):
-		return wire.ErrUnsupported.With("the name is not UTF-8")
+		return wire.ErrUnsupported.Errorf("the name is not UTF-8")
 	case t.Strides != nil || t.Order == tensor.Big:
-		return wire.ErrUnsupported.With("safetensors holds row-major, little-endian data only")
+		return wire.ErrUnsupported.Errorf("safetensors holds row-major, little-endian data only")
 	}
 	g, _ := t.DType.Geometry()
 	n, ok := elements(t.Shape, g)
 	if !ok {
-		return wire.ErrUnsupported.With("the elements or bytes of its shape do not fit 63 bits")
+		return wire.ErrUnsupported.Errorf("the elements or bytes of its shape do not fit 63 bits")
 	}
 	if _, ok := g.Size(n); !ok {
-		return wire.ErrUnsupported.With("%d elements of %v do not fill whole bytes", n, t.DType)
+		return wire.ErrUnsupported.Errorf("%d elements of %v do not fill whole bytes", n, t.DType)
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func copyBody(b *limits.Budget, w io.Writer, m tensor.Model, t *tensor.Info, buf
 	want := int64(byteSize(t))
 	n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(body, want+1), buf)
 	if err == nil && n != want {
-		err = encodeError("tensor "+wire.Quote(t.Name), wire.ErrMismatch.With("its body does not have the %d bytes of its shape", want))
+		err = encodeError("tensor "+wire.Quote(t.Name), wire.ErrMismatch.Errorf("its body does not have the %d bytes of its shape", want))
 	}
 	return err
 }

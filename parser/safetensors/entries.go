@@ -52,7 +52,7 @@ func (d *decoder) entries() error {
 			return err
 		}
 		if pad := strings.TrimLeft(json.Rest(), " "); pad != "" {
-			return d.fail("header", lengthSize+int64(len(d.text)-len(pad)), wire.ErrTrailing.By("safetensors.header-padding").With("only spaces may follow the JSON object"))
+			return d.fail("header", lengthSize+int64(len(d.text)-len(pad)), wire.ErrTrailing.WithRule("safetensors.header-padding").Errorf("only spaces may follow the JSON object"))
 		}
 		return e.unknown()
 	}))
@@ -110,7 +110,7 @@ func (e *entry) tensor(name string) error {
 		return err
 	}
 	if has != 1<<len(fields)-1 {
-		return e.fail("", start, wire.ErrMissing.By("safetensors.entry-incomplete").With("an entry needs dtype, shape and data_offsets"))
+		return e.fail("", start, wire.ErrMissing.WithRule("safetensors.entry-incomplete").Errorf("an entry needs dtype, shape and data_offsets"))
 	}
 	if err := e.size(); err != nil {
 		return e.fail("", lengthSize+int64(e.at), err)
@@ -181,11 +181,11 @@ func (e *entry) offsets() error {
 		return err
 	}
 	if len(e.nums) != 2 {
-		return e.fail("", lengthSize+int64(e.at), wire.ErrSyntax.By("safetensors.offsets-count").With("data_offsets has %d numbers, not two", len(e.nums)))
+		return e.fail("", lengthSize+int64(e.at), wire.ErrSyntax.WithRule("safetensors.offsets-count").Errorf("data_offsets has %d numbers, not two", len(e.nums)))
 	}
 	begin, end := e.nums[0], e.nums[1]
 	if end < begin {
-		return e.fail("", lengthSize+int64(e.at), wire.ErrRange.By("safetensors.offsets-reversed").With("data_offsets end at %d, before they begin at %d", end, begin))
+		return e.fail("", lengthSize+int64(e.at), wire.ErrRange.WithRule("safetensors.offsets-reversed").Errorf("data_offsets end at %d, before they begin at %d", end, begin))
 	}
 	e.info.Span = tensor.Span{Off: e.h.Len + int64(begin), Len: int64(end - begin)}
 	return nil
@@ -196,17 +196,17 @@ func (e *entry) size() error {
 	g, known := e.info.DType.Geometry()
 	n, ok := elements(e.info.Shape, g)
 	if !ok {
-		return wire.ErrOverflow.By("safetensors.shape-overflow").With("the elements or bytes of the shape do not fit 63 bits")
+		return wire.ErrOverflow.WithRule("safetensors.shape-overflow").Errorf("the elements or bytes of the shape do not fit 63 bits")
 	}
 	if !known {
 		return nil
 	}
 	want, ok := g.Size(n)
 	if !ok {
-		return wire.ErrAlign.By("safetensors.bits").With("%d elements of %s do not fill whole bytes", n, e.info.Stored)
+		return wire.ErrAlign.WithRule("safetensors.bits").Errorf("%d elements of %s do not fill whole bytes", n, e.info.Stored)
 	}
 	if want != uint64(e.info.Span.Len) {
-		return wire.ErrMismatch.By("safetensors.tensor-size").With("data_offsets span %d bytes, but shape and dtype %s need %d", e.info.Span.Len, e.info.Stored, want)
+		return wire.ErrMismatch.WithRule("safetensors.tensor-size").Errorf("data_offsets span %d bytes, but shape and dtype %s need %d", e.info.Span.Len, e.info.Stored, want)
 	}
 	return nil
 }

@@ -20,12 +20,12 @@ func (d *decoder) layout() error {
 	for i := range d.h.Infos {
 		t := &d.h.Infos[i]
 		if t.Span.Off != end {
-			cause := wire.ErrGap.By("safetensors.hole")
+			cause := wire.ErrGap.WithRule("safetensors.hole")
 			if t.Span.Off < end {
-				cause = wire.ErrOverlap.By("safetensors.tensor-overlap")
+				cause = wire.ErrOverlap.WithRule("safetensors.tensor-overlap")
 			}
 			return d.fail("tensor "+wire.Quote(t.Name), lengthSize+int64(d.places[i]),
-				cause.With("data_offsets begin at %d, but the previous tensors end at %d", t.Span.Off-d.h.Len, end-d.h.Len))
+				cause.Errorf("data_offsets begin at %d, but the previous tensors end at %d", t.Span.Off-d.h.Len, end-d.h.Len))
 		}
 		end = t.Span.End()
 	}
@@ -33,9 +33,9 @@ func (d *decoder) layout() error {
 	switch {
 	case d.stream != nil:
 	case end > d.size:
-		return d.fail("data", d.size, wire.ErrTruncated.With("the tensors end at %#x, but the file at %#x", end, d.size))
+		return d.fail("data", d.size, wire.ErrTruncated.Errorf("the tensors end at %#x, but the file at %#x", end, d.size))
 	case end < d.size:
-		return d.fail("data", end, wire.ErrTrailing.By("safetensors.data-trailing").With("%d bytes belong to no tensor", d.size-end))
+		return d.fail("data", end, wire.ErrTrailing.WithRule("safetensors.data-trailing").Errorf("%d bytes belong to no tensor", d.size-end))
 	}
 	d.b.Drop(int64(cap(d.places)) * 4)
 	d.places = nil

@@ -53,7 +53,7 @@ func OpenSharded(b *limits.Budget, fsys fs.FS, files []string) (tensor.Model, er
 	folder := path.Dir(sorted[0])
 	for i, name := range sorted {
 		if path.Dir(name) != folder {
-			return nil, wire.At(Format, "", wire.NoOffset, wire.ErrUsage.With("shards of two folders"))
+			return nil, wire.At(Format, "", wire.NoOffset, wire.ErrUsage.Errorf("shards of two folders"))
 		}
 		sorted[i] = path.Base(name)
 	}

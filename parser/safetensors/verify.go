@@ -44,7 +44,7 @@ func VerifyTypes(b *limits.Budget, m tensor.Model) error {
 // typeName refuses a tensor that is not the name of a PyTorch type, one letter per
 // element.
 func typeName(b *limits.Budget, m tensor.Model, info *tensor.Info) error {
-	refused := wire.ErrForbidden.By("safetensors.expression").With("HQQ evaluates it as Python, and it is not the name of a type")
+	refused := wire.ErrForbidden.WithRule("safetensors.expression").Errorf("HQQ evaluates it as Python, and it is not the name of a type")
 	if info.DType != tensor.U8 || info.Span.Len > maxTypeName {
 		return refused
 	}

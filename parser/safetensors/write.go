@@ -22,7 +22,7 @@ func (w *writer) put(s string) {
 		return
 	}
 	if len(w.buf)+len(s) > lengthSize+MaxHeader { // lengthSize+MaxHeader is a multiple of 8, so the padding fits too
-		w.err = wire.ErrUnsupported.With("the header needs more than the %d bytes that the format allows", MaxHeader)
+		w.err = wire.ErrUnsupported.Errorf("the header needs more than the %d bytes that the format allows", MaxHeader)
 		return
 	}
 	if w.buf, w.err = limits.Grow(w.b, w.buf, len(s)); w.err == nil {
@@ -36,11 +36,11 @@ func (w *writer) metadata(meta []Entry) {
 		if i > 0 {
 			w.put(",")
 			if w.err == nil && meta[i-1].Key == e.Key {
-				w.err = wire.ErrDuplicate.With("two entries of the metadata are named %s", wire.Quote(e.Key))
+				w.err = wire.ErrDuplicate.Errorf("two entries of the metadata are named %s", wire.Quote(e.Key))
 			}
 		}
 		if w.err == nil && !(utf8.ValidString(e.Key) && utf8.ValidString(e.Value)) {
-			w.err = wire.ErrUnsupported.With("the metadata %s is not UTF-8", wire.Quote(e.Key))
+			w.err = wire.ErrUnsupported.Errorf("the metadata %s is not UTF-8", wire.Quote(e.Key))
 		}
 		w.quote(e.Key)
 		w.put(":")

@@ -74,7 +74,7 @@ func Readable(format string, i *Info) error {
 		return nil
 	}
 	return wire.At(format, "tensor "+wire.Quote(i.Name), i.Span.Off,
-		wire.ErrUnsupported.By("tensor.type-unknown").With("type %s is not known here", wire.Quote(i.Stored)))
+		wire.ErrUnsupported.WithRule("tensor.type-unknown").Errorf("type %s is not known here", wire.Quote(i.Stored)))
 }
 
 // A body reads a span in order. If the file has become shorter, the error is

@@ -39,11 +39,11 @@ type Findings struct {
 // Add records a finding, or returns the refusal of the policy.
 func (f *Findings) Add(b *limits.Budget, format string, found Finding) error {
 	if !limits.IsFinding(found.Code) {
-		return wire.At(format, found.Where, found.Off, wire.ErrInternal.With("no policy can name the finding %s", found.Code))
+		return wire.At(format, found.Where, found.Off, wire.ErrInternal.Errorf("no policy can name the finding %s", found.Code))
 	}
 	if b.Policy().RefusesFinding(found.Code) {
 		return wire.At(format, found.Where, found.Off,
-			wire.ErrForbidden.By(found.Code).With("the policy refuses the finding %s: %s", found.Code, found.Text))
+			wire.ErrForbidden.WithRule(found.Code).Errorf("the policy refuses the finding %s: %s", found.Code, found.Text))
 	}
 	if err := b.Items(1); err != nil {
 		return wire.At(format, found.Where, found.Off, err)

@@ -95,10 +95,10 @@ func (x *Index) parse(b *limits.Budget, text string) error {
 			return err
 		}
 		if !p.mapped {
-			return d.Fail("", wire.ErrMissing.By("shards.index-empty").With("the index has no weight_map"))
+			return d.Fail("", wire.ErrMissing.WithRule("shards.index-empty").Errorf("the index has no weight_map"))
 		}
 		if len(x.Files) == 0 {
-			return d.Fail("", wire.ErrMissing.By("shards.index-empty").With("the index names no file"))
+			return d.Fail("", wire.ErrMissing.WithRule("shards.index-empty").Errorf("the index names no file"))
 		}
 		return nil
 	})
@@ -176,10 +176,10 @@ func (p *indexParser) file(name string) error {
 		return nil
 	}
 	if name == "." || name == ".." || !fs.ValidPath(name) || strings.ContainsAny(name, "/\\\x00") {
-		return wire.ErrForbidden.By("shards.path-escape").With("shard %s is not a file name in the folder of the index", wire.Quote(name))
+		return wire.ErrForbidden.WithRule("shards.path-escape").Errorf("shard %s is not a file name in the folder of the index", wire.Quote(name))
 	}
 	if len(p.Files) == MaxShards {
-		return wire.ErrUnsupported.By("shards.many").With("more than %d shards", MaxShards)
+		return wire.ErrUnsupported.WithRule("shards.many").Errorf("more than %d shards", MaxShards)
 	}
 	var err error
 	if p.Files, err = limits.Append(p.b, p.Files, name); err != nil {

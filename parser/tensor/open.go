@@ -23,14 +23,14 @@ func IsLocal(name string) bool { return fs.ValidPath(strings.ToValidUTF8(name, "
 // never opened: opening one may hang or have effects.
 func OpenFile(fsys fs.FS, name string) (*Handle, error) {
 	if !IsLocal(name) {
-		return nil, wire.ErrForbidden.By("file.path-escape").With("path %s leaves its folder", wire.Quote(name))
+		return nil, wire.ErrForbidden.WithRule("file.path-escape").Errorf("path %s leaves its folder", wire.Quote(name))
 	}
 	before, err := fs.Stat(fsys, name)
 	if err != nil {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, wire.ErrUnsupported.By("file.not-regular").With("%s is not a regular file", wire.Quote(name))
+		return nil, wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file", wire.Quote(name))
 	}
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -44,7 +44,7 @@ func OpenFile(fsys fs.FS, name string) (*Handle, error) {
 	r, ok := f.(io.ReaderAt)
 	if !ok || !st.Mode().IsRegular() {
 		f.Close()
-		return nil, wire.ErrUnsupported.By("file.not-regular").With("%s cannot be read at an offset", wire.Quote(name))
+		return nil, wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s cannot be read at an offset", wire.Quote(name))
 	}
 	return &Handle{r, f, st.Size()}, nil
 }

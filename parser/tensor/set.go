@@ -67,14 +67,14 @@ func openShard(b *limits.Budget, fsys fs.FS, name, format string, open OpenShard
 // out of what fsys may open. Other errors are the system's.
 func missingShard(fsys fs.FS, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return wire.ErrMissing.By("shards.missing").With("no such file in the folder")
+		return wire.ErrMissing.WithRule("shards.missing").Errorf("no such file in the folder")
 	}
 	st, lstatErr := fs.Lstat(fsys, name)
 	if lstatErr != nil || st.Mode().Type() != fs.ModeSymlink ||
 		errors.Is(err, fs.ErrPermission) || wire.ClassOf(err) != wire.Internal {
 		return err
 	}
-	return wire.ErrForbidden.By("file.link-outside").With("a link out of the model's folder")
+	return wire.ErrForbidden.WithRule("file.link-outside").Errorf("a link out of the model's folder")
 }
 
 // inFile puts a file's name before the place of an error.
@@ -126,7 +126,7 @@ func newSetNames(b *limits.Budget, s *Sharded) (*SetNames, error) {
 			return nil, err
 		}
 		if !added {
-			return nil, wire.ErrDuplicate.By("shards.tensor-twice").With("tensor %s is in shards %s and %s", wire.Quote(i.Name),
+			return nil, wire.ErrDuplicate.WithRule("shards.tensor-twice").Errorf("tensor %s is in shards %s and %s", wire.Quote(i.Name),
 				wire.Quote(s.Files[n.part(first)]), wire.Quote(s.Files[i.Part]))
 		}
 	}
@@ -153,11 +153,11 @@ func (s *Sharded) CheckIndex(b *limits.Budget, x *Index, n *SetNames) error {
 		}
 		i, ok := n.set.Find(e.Tensor)
 		if !ok {
-			return x.fail(int64(e.Off), wire.ErrMissing.By("shards.tensor-missing").With("tensor %s is not in shard %s",
+			return x.fail(int64(e.Off), wire.ErrMissing.WithRule("shards.tensor-missing").Errorf("tensor %s is not in shard %s",
 				wire.Quote(e.Tensor), wire.Quote(x.Files[e.File])))
 		}
 		if part := n.part(i); part != int(e.File) {
-			return x.fail(int64(e.Off), wire.ErrMismatch.By("shards.tensor-elsewhere").With("tensor %s is in shard %s, but the index names %s",
+			return x.fail(int64(e.Off), wire.ErrMismatch.WithRule("shards.tensor-elsewhere").Errorf("tensor %s is in shard %s, but the index names %s",
 				wire.Quote(e.Tensor), wire.Quote(s.Files[part]), wire.Quote(x.Files[e.File])))
 		}
 		listed[i] = true

@@ -72,11 +72,11 @@ func (s ShardName) SameSet(t ShardName) bool {
 func SortShards(format string, names []string) ([]string, error) {
 	fail := func(err error) ([]string, error) { return nil, wire.At(format, "", wire.NoOffset, err) }
 	if len(names) == 0 {
-		return fail(wire.ErrMissing.By("shards.missing").With("no shards"))
+		return fail(wire.ErrMissing.WithRule("shards.missing").Errorf("no shards"))
 	}
 	first, _ := ParseShardName(path.Base(names[0]))
 	if first.Count > MaxShards {
-		return fail(wire.ErrUnsupported.By("shards.many").With("%d shards, at most %d are read", first.Count, MaxShards))
+		return fail(wire.ErrUnsupported.WithRule("shards.many").Errorf("%d shards, at most %d are read", first.Count, MaxShards))
 	}
 	place := func(name string) int {
 		s, _ := ParseShardName(path.Base(name))
@@ -84,7 +84,7 @@ func SortShards(format string, names []string) ([]string, error) {
 	}
 	for _, name := range names {
 		if s, ok := ParseShardName(path.Base(name)); !ok || !s.SameSet(first) {
-			return fail(wire.ErrMismatch.By("shards.other-set").With("%s is not a shard of the set of %s", wire.Quote(name), wire.Quote(names[0])))
+			return fail(wire.ErrMismatch.WithRule("shards.other-set").Errorf("%s is not a shard of the set of %s", wire.Quote(name), wire.Quote(names[0])))
 		}
 	}
 	sorted := slices.SortedFunc(slices.Values(names), func(a, b string) int { return place(a) - place(b) })
@@ -92,7 +92,7 @@ func SortShards(format string, names []string) ([]string, error) {
 	for i, name := range sorted {
 		n := place(name)
 		if n < next {
-			return fail(wire.ErrDuplicate.By("shards.number-twice").With("%s and %s are both shard %d", wire.Quote(sorted[i-1]), wire.Quote(name), n))
+			return fail(wire.ErrDuplicate.WithRule("shards.number-twice").Errorf("%s and %s are both shard %d", wire.Quote(sorted[i-1]), wire.Quote(name), n))
 		}
 		if n > next {
 			break
@@ -100,7 +100,7 @@ func SortShards(format string, names []string) ([]string, error) {
 		next++
 	}
 	if next <= first.Count {
-		return fail(wire.ErrMissing.By("shards.missing").With("shard %d of %d beside %s", next, first.Count, wire.Quote(names[0])))
+		return fail(wire.ErrMissing.WithRule("shards.missing").Errorf("shard %d of %d beside %s", next, first.Count, wire.Quote(names[0])))
 	}
 	return sorted, nil
 }

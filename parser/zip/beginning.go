@@ -22,7 +22,7 @@ func CheckBeginning(b *limits.Budget, head []byte) error {
 		return fail(6, err)
 	}
 	if method != Store && method != Deflate {
-		return fail(8, wire.ErrUnsupported.By("zip.method").With("compression method %d (%s)", method, methodName(method)))
+		return fail(8, wire.ErrUnsupported.WithRule("zip.method").Errorf("compression method %d (%s)", method, methodName(method)))
 	}
 	if n := int(le.Uint16(head[26:])); len(head)-localLen >= n {
 		if err := checkName(string(head[localLen:localLen+n]), flags); err != nil {

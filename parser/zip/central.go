@@ -60,7 +60,7 @@ func (d *decoder) central() error {
 		return err
 	}
 	if string(p[:sigLen]) != sigCentral {
-		return d.dir.Fail("entry "+strconv.Itoa(i), wire.ErrSyntax.By("zip.entry-signature").With("no directory entry"))
+		return d.dir.Fail("entry "+strconv.Itoa(i), wire.ErrSyntax.WithRule("zip.entry-signature").Errorf("no directory entry"))
 	}
 	e := parseEntry(d.dir.Off(), p)
 	if err := d.member(&e); err != nil {
@@ -71,7 +71,7 @@ func (d *decoder) central() error {
 		return nil
 	}
 	if d.dir.Left() > 0 {
-		return d.dir.Fail("directory", wire.ErrGap.By("zip.directory-rest").With("%d bytes after the last entry", d.dir.Left()))
+		return d.dir.Fail("directory", wire.ErrGap.WithRule("zip.directory-rest").Errorf("%d bytes after the last entry", d.dir.Left()))
 	}
 	d.stage = stUnique
 	return nil
@@ -127,13 +127,13 @@ func (d *decoder) checkEntry(e *entry) error {
 	}
 	switch {
 	case m.Method != Store && m.Method != Deflate:
-		return d.bad(e, 10, wire.ErrUnsupported.By("zip.method").With("compression method %d (%s)", m.Method, methodName(m.Method)))
+		return d.bad(e, 10, wire.ErrUnsupported.WithRule("zip.method").Errorf("compression method %d (%s)", m.Method, methodName(m.Method)))
 	case m.Method == Deflate && d.opts.StoredOnly:
-		return d.bad(e, 10, wire.ErrUnsupported.By("zip.deflated").With("deflated member in a format that stores its members"))
+		return d.bad(e, 10, wire.ErrUnsupported.WithRule("zip.deflated").Errorf("deflated member in a format that stores its members"))
 	case e.version > maxVersion:
-		return d.bad(e, 6, wire.ErrUnsupported.By("zip.version").With("version %d of the format is needed", e.version))
+		return d.bad(e, 6, wire.ErrUnsupported.WithRule("zip.version").Errorf("version %d of the format is needed", e.version))
 	case e.disk != 0:
-		return d.bad(e, 34, wire.ErrUnsupported.By("zip.disks").With("member on disk %d", e.disk))
+		return d.bad(e, 34, wire.ErrUnsupported.WithRule("zip.disks").Errorf("member on disk %d", e.disk))
 	}
 	return nil
 }
@@ -141,13 +141,13 @@ func (d *decoder) checkEntry(e *entry) error {
 func (d *decoder) checkFlags(m *Member) error {
 	switch {
 	case m.Flags&(flagEncrypted|flagStrong|flagMasked) != 0 || m.Method == methodAES:
-		return wire.ErrUnsupported.By("zip.encrypted").With("encrypted member (flags %#04x, method %d)", m.Flags, m.Method)
+		return wire.ErrUnsupported.WithRule("zip.encrypted").Errorf("encrypted member (flags %#04x, method %d)", m.Flags, m.Method)
 	case m.Flags&flagPatched != 0:
-		return wire.ErrUnsupported.By("zip.patch").With("member is a patch (flags %#04x)", m.Flags)
+		return wire.ErrUnsupported.WithRule("zip.patch").Errorf("member is a patch (flags %#04x)", m.Flags)
 	case m.Flags&^legalFlags != 0:
-		return wire.ErrRange.By("zip.flags").With("flags %#04x", m.Flags)
+		return wire.ErrRange.WithRule("zip.flags").Errorf("flags %#04x", m.Flags)
 	case m.Flags&flagHints != 0 && m.Method == Store && !d.b.Policy().Quirk(QuirkHints):
-		return wire.ErrMismatch.By("zip.deflate-hints").With("deflate hints %#04x on a stored member (allowed by the quirk %s)", m.Flags, QuirkHints)
+		return wire.ErrMismatch.WithRule("zip.deflate-hints").Errorf("deflate hints %#04x on a stored member (allowed by the quirk %s)", m.Flags, QuirkHints)
 	}
 	return nil
 }
@@ -178,20 +178,20 @@ func (d *decoder) sizes(e *entry, field []byte) error {
 			continue
 		}
 		if len(left) < 8 {
-			return d.bad(e, 20, wire.ErrMissing.By("zip.zip64-missing").With("zip64 extra field of a saturated size or offset"))
+			return d.bad(e, 20, wire.ErrMissing.WithRule("zip.zip64-missing").Errorf("zip64 extra field of a saturated size or offset"))
 		}
 		values[k], left = binary.LittleEndian.Uint64(left), left[8:]
 	}
 	m, size, comp, header := &e.m, values[0], values[1], values[2]
 	switch {
 	case len(left) > 0:
-		return d.bad(e, 20, wire.ErrMismatch.By("zip.zip64-rest").With("zip64 extra field of %d bytes, %d are used", len(field), len(field)-len(left)))
+		return d.bad(e, 20, wire.ErrMismatch.WithRule("zip.zip64-rest").Errorf("zip64 extra field of %d bytes, %d are used", len(field), len(field)-len(left)))
 	case comp > d.end.dirOff || header > d.end.dirOff-comp:
-		return d.bad(e, 42, wire.ErrRange.By("zip.member-outside").With("%d bytes at %#x, but the directory begins at %#x", comp, header, d.end.dirOff))
+		return d.bad(e, 42, wire.ErrRange.WithRule("zip.member-outside").Errorf("%d bytes at %#x, but the directory begins at %#x", comp, header, d.end.dirOff))
 	case size > wire.MaxSize:
-		return d.bad(e, 24, wire.ErrRange.By("zip.size-huge").With("size %d", size))
+		return d.bad(e, 24, wire.ErrRange.WithRule("zip.size-huge").Errorf("size %d", size))
 	case m.Method == Store && size != comp:
-		return d.bad(e, 24, wire.ErrMismatch.By("zip.stored-size").With("stored member of %d bytes occupies %d", size, comp))
+		return d.bad(e, 24, wire.ErrMismatch.WithRule("zip.stored-size").Errorf("stored member of %d bytes occupies %d", size, comp))
 	}
 	m.Size, m.Comp, m.HeaderOff = int64(size), int64(comp), int64(header)
 	if m.Method == Store {
@@ -220,9 +220,9 @@ func (d *decoder) checkKind(e *entry) error {
 	folder := isDir(e.m.Name)
 	switch {
 	case folder && e.m.Size != 0:
-		return d.bad(e, 24, wire.ErrMismatch.By("zip.folder-kind").With("folder with %d bytes of data", e.m.Size))
+		return d.bad(e, 24, wire.ErrMismatch.WithRule("zip.folder-kind").Errorf("folder with %d bytes of data", e.m.Size))
 	case !folder && e.attrs&dosFolder != 0:
-		return d.bad(e, 38, wire.ErrMismatch.By("zip.folder-kind").With("file with the attribute of a folder"))
+		return d.bad(e, 38, wire.ErrMismatch.WithRule("zip.folder-kind").Errorf("file with the attribute of a folder"))
 	case e.host != hostUnix && e.host != hostDarwin:
 		return nil
 	}
@@ -230,10 +230,10 @@ func (d *decoder) checkKind(e *entry) error {
 	case kind == 0, kind == unixFile && !folder, kind == unixFolder && folder:
 		return nil
 	case kind == unixLink:
-		return d.bad(e, 38, wire.ErrUnsupported.By("zip.symlink").With("symbolic link"))
+		return d.bad(e, 38, wire.ErrUnsupported.WithRule("zip.symlink").Errorf("symbolic link"))
 	case kind == unixFile || kind == unixFolder:
-		return d.bad(e, 38, wire.ErrMismatch.By("zip.folder-kind").With("mode %#o and name disagree about a folder", e.attrs>>16))
+		return d.bad(e, 38, wire.ErrMismatch.WithRule("zip.folder-kind").Errorf("mode %#o and name disagree about a folder", e.attrs>>16))
 	default:
-		return d.bad(e, 38, wire.ErrUnsupported.By("zip.special-file").With("special file of mode %#o", e.attrs>>16))
+		return d.bad(e, 38, wire.ErrUnsupported.WithRule("zip.special-file").Errorf("special file of mode %#o", e.attrs>>16))
 	}
 }

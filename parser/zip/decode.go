@@ -151,9 +151,9 @@ func (d *decoder) magic() error {
 		d.stage = stEnd
 		return nil
 	case s == sigLocal[:len(s)] || s == sigEnd[:len(s)]:
-		return d.c.Fail("", wire.ErrTruncated.With("%d bytes are not an archive", d.size))
+		return d.c.Fail("", wire.ErrTruncated.Errorf("%d bytes are not an archive", d.size))
 	default:
-		return d.c.Fail("", wire.ErrMagic.By("zip.foreign-magic").With("a ZIP archive begins with PK 3 4"))
+		return d.c.Fail("", wire.ErrMagic.WithRule("zip.foreign-magic").Errorf("a ZIP archive begins with PK 3 4"))
 	}
 }
 

@@ -35,7 +35,7 @@ type end struct {
 // comment must end with the file.
 func (d *decoder) readEnd() error {
 	if d.size < endLen {
-		return d.c.FailAt("", d.size, wire.ErrTruncated.With("%d bytes are too few for an end record", d.size))
+		return d.c.FailAt("", d.size, wire.ErrTruncated.Errorf("%d bytes are too few for an end record", d.size))
 	}
 	if err := d.readFoot(); err != nil {
 		return err
@@ -59,13 +59,13 @@ func (d *decoder) readEnd() error {
 	}
 	switch have := int64(len(rec)) - endLen; {
 	case comment > have:
-		return d.c.FailAt("end record", d.size, wire.ErrTruncated.With("comment of %d bytes, %d left", comment, have))
+		return d.c.FailAt("end record", d.size, wire.ErrTruncated.Errorf("comment of %d bytes, %d left", comment, have))
 	case comment < have:
-		return d.c.FailAt("end record", d.end.off+endLen+comment, wire.ErrTrailing.By("zip.bytes-after-end").With("%d bytes", have-comment))
+		return d.c.FailAt("end record", d.end.off+endLen+comment, wire.ErrTrailing.WithRule("zip.bytes-after-end").Errorf("%d bytes", have-comment))
 	}
 	// Python's zipfile takes the last signature, even if no record follows it.
 	if i := bytes.Index(rec[endLen:], []byte(sigEnd)); i >= 0 {
-		return d.c.FailAt("comment", d.end.off+endLen+int64(i), wire.ErrMismatch.By("zip.end-in-comment").With("it holds the signature of another end record"))
+		return d.c.FailAt("comment", d.end.off+endLen+int64(i), wire.ErrMismatch.WithRule("zip.end-in-comment").Errorf("it holds the signature of another end record"))
 	}
 	d.out.Comment = int(comment)
 	d.stage = stEnd64
@@ -84,7 +84,7 @@ func (d *decoder) searchEnd() ([]byte, error) {
 			return p[i:], nil
 		}
 	}
-	return nil, d.c.FailAt("", d.size, wire.ErrTruncated.With("no end record"))
+	return nil, d.c.FailAt("", d.size, wire.ErrTruncated.Errorf("no end record"))
 }
 
 // readEnd64 reads the ZIP64 end record, if there is a locator before the end record, and
@@ -115,16 +115,16 @@ func (d *decoder) locator(p []byte) (int64, error) {
 	off := binary.LittleEndian.Uint64(p[8:])
 	switch {
 	case binary.LittleEndian.Uint32(p[4:]) != 0 || binary.LittleEndian.Uint32(p[16:]) != 1:
-		return 0, d.c.FailAt(where, at+4, wire.ErrUnsupported.By("zip.disks").With("archive that spans several disks"))
+		return 0, d.c.FailAt(where, at+4, wire.ErrUnsupported.WithRule("zip.disks").Errorf("archive that spans several disks"))
 	case at < end64Len || off > uint64(at-end64Len):
-		return 0, d.c.FailAt(where, at+8, wire.ErrRange.By("zip.zip64-place").With("zip64 end record at %#x, but there is no room for one before %#x", off, at))
+		return 0, d.c.FailAt(where, at+8, wire.ErrRange.WithRule("zip.zip64-place").Errorf("zip64 end record at %#x, but there is no room for one before %#x", off, at))
 	}
 	rec, err := d.read(int64(off), end64Len)
 	if err != nil {
 		return 0, err
 	}
 	if string(rec[:sigLen]) != sigEnd64 {
-		return 0, d.c.FailAt(where, at+8, wire.ErrMissing.By("zip.zip64-record").With("no zip64 end record at %#x", off))
+		return 0, d.c.FailAt(where, at+8, wire.ErrMissing.WithRule("zip.zip64-record").Errorf("no zip64 end record at %#x", off))
 	}
 	return int64(off), d.end64(int64(off), at, rec)
 }
@@ -135,9 +135,9 @@ func (d *decoder) end64(at, stop int64, rec []byte) error {
 	const where = "zip64 end record"
 	switch n := binary.LittleEndian.Uint64(rec[4:]); {
 	case n != uint64(stop-at-12):
-		return d.c.FailAt(where, at+4, wire.ErrMismatch.By("zip.zip64-length").With("record of %d bytes, %d before the locator", n, stop-at-12))
+		return d.c.FailAt(where, at+4, wire.ErrMismatch.WithRule("zip.zip64-length").Errorf("record of %d bytes, %d before the locator", n, stop-at-12))
 	case n > end64Len-12:
-		return d.c.FailAt(where, at+4, wire.ErrUnsupported.By("zip.zip64-extensible").With("extensible data of %d bytes", n-end64Len+12))
+		return d.c.FailAt(where, at+4, wire.ErrUnsupported.WithRule("zip.zip64-extensible").Errorf("extensible data of %d bytes", n-end64Len+12))
 	}
 	e := &d.end
 	for _, f := range [...]struct {
@@ -155,7 +155,7 @@ func (d *decoder) end64(at, stop int64, rec []byte) error {
 		{"directory offset", &e.dirOff, binary.LittleEndian.Uint64(rec[48:]), max32, 48},
 	} {
 		if *f.short != f.full && *f.short != f.limit {
-			return d.c.FailAt(where, at+f.off, wire.ErrMismatch.By("zip.end-records-differ").With("%s is %d in the zip64 record, %d in the end record", f.name, f.full, *f.short))
+			return d.c.FailAt(where, at+f.off, wire.ErrMismatch.WithRule("zip.end-records-differ").Errorf("%s is %d in the zip64 record, %d in the end record", f.name, f.full, *f.short))
 		}
 		*f.short = f.full
 	}
@@ -166,20 +166,20 @@ func (d *decoder) end64(at, stop int64, rec []byte) error {
 func (d *decoder) checkEnd(dirEnd int64) error {
 	e, where := &d.end, "end record"
 	if e.disk != 0 || e.dirDisk != 0 || e.here != e.count {
-		return d.c.FailAt(where, e.off+4, wire.ErrUnsupported.By("zip.disks").With("archive that spans several disks"))
+		return d.c.FailAt(where, e.off+4, wire.ErrUnsupported.WithRule("zip.disks").Errorf("archive that spans several disks"))
 	}
 	stop, ok := wire.Add(e.dirOff, e.dirSize)
 	switch {
 	case !ok:
-		return d.c.FailAt(where, e.off+12, wire.ErrOverflow.By("zip.directory-overflow").With("directory of %d bytes at %#x", e.dirSize, e.dirOff))
+		return d.c.FailAt(where, e.off+12, wire.ErrOverflow.WithRule("zip.directory-overflow").Errorf("directory of %d bytes at %#x", e.dirSize, e.dirOff))
 	case stop > uint64(dirEnd):
-		return d.c.FailAt(where, e.off+12, wire.ErrRange.By("zip.directory-place").With("the directory ends at %#x, but the end records begin at %#x", stop, dirEnd))
+		return d.c.FailAt(where, e.off+12, wire.ErrRange.WithRule("zip.directory-place").Errorf("the directory ends at %#x, but the end records begin at %#x", stop, dirEnd))
 	case stop < uint64(dirEnd):
-		return d.c.FailAt(where, int64(stop), wire.ErrGap.By("zip.directory-gap").With("%d bytes after the directory", uint64(dirEnd)-stop))
+		return d.c.FailAt(where, int64(stop), wire.ErrGap.WithRule("zip.directory-gap").Errorf("%d bytes after the directory", uint64(dirEnd)-stop))
 	case e.count > e.dirSize/centralLen:
-		return d.c.FailAt(where, e.off+10, wire.ErrRange.By("zip.entry-count").With("%d entries in a directory of %d bytes", e.count, e.dirSize))
+		return d.c.FailAt(where, e.off+10, wire.ErrRange.WithRule("zip.entry-count").Errorf("%d entries in a directory of %d bytes", e.count, e.dirSize))
 	case e.count == 0 && dirEnd != 0:
-		return d.c.FailAt(where, 0, wire.ErrGap.By("zip.empty-with-bytes").With("%d bytes before the end of an empty archive", dirEnd))
+		return d.c.FailAt(where, 0, wire.ErrGap.WithRule("zip.empty-with-bytes").Errorf("%d bytes before the end of an empty archive", dirEnd))
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (d *decoder) openDirectory() error {
 	}
 	n, ok := wire.Int(d.end.count, wire.MaxSize)
 	if !ok {
-		return d.c.FailAt("end record", d.end.off+10, wire.ErrRange.By("zip.entry-count").With("%d entries", d.end.count))
+		return d.c.FailAt("end record", d.end.off+10, wire.ErrRange.WithRule("zip.entry-count").Errorf("%d entries", d.end.count))
 	}
 	members, err := limits.Make[Member](d.b, n)
 	if err != nil {

@@ -23,22 +23,22 @@ func (d *decoder) zip64Field(extra []byte) (field []byte, at int, err error) {
 			return nil, at, err
 		}
 		if len(extra)-at < 4 {
-			return nil, at, wire.ErrSyntax.By("zip.extra-syntax").With("%d bytes are not an extra field", len(extra)-at)
+			return nil, at, wire.ErrSyntax.WithRule("zip.extra-syntax").Errorf("%d bytes are not an extra field", len(extra)-at)
 		}
 		id, n := binary.LittleEndian.Uint16(extra[at:]), int(binary.LittleEndian.Uint16(extra[at+2:]))
 		if n > len(extra)-at-4 {
-			return nil, at, wire.ErrRange.By("zip.extra-length").With("extra field %#04x of %d bytes, %d left", id, n, len(extra)-at-4)
+			return nil, at, wire.ErrRange.WithRule("zip.extra-length").Errorf("extra field %#04x of %d bytes, %d left", id, n, len(extra)-at-4)
 		}
 		switch id {
 		case extraZip64:
 			if field != nil {
-				return nil, at, wire.ErrDuplicate.By("zip.zip64-twice").With("zip64 extra field")
+				return nil, at, wire.ErrDuplicate.WithRule("zip.zip64-twice").Errorf("zip64 extra field")
 			}
 			field = extra[at+4 : at+4+n : at+4+n]
 		case extraStrongCrypt, extraAES:
-			return nil, at, wire.ErrUnsupported.By("zip.encrypted").With("encrypted member (extra field %#04x)", id)
+			return nil, at, wire.ErrUnsupported.WithRule("zip.encrypted").Errorf("encrypted member (extra field %#04x)", id)
 		case extraUnicodePath:
-			return nil, at, wire.ErrUnsupported.By("zip.second-name").With("second name in extra field %#04x", id)
+			return nil, at, wire.ErrUnsupported.WithRule("zip.second-name").Errorf("second name in extra field %#04x", id)
 		}
 		at += 4 + n
 	}

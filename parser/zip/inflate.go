@@ -151,7 +151,7 @@ func (s *stream) fill(p []byte) (int, error) {
 	if err == io.EOF && n > 0 {
 		err = nil // returned again by the next call, or replaced by finish
 	} else if err == io.EOF {
-		err = wire.ErrMismatch.By("zip.inflated-size").With("stream ends %d bytes before the declared size", s.left)
+		err = wire.ErrMismatch.WithRule("zip.inflated-size").Errorf("stream ends %d bytes before the declared size", s.left)
 	}
 	if err != nil {
 		return n, s.fail(s.place(), err)
@@ -170,16 +170,16 @@ func (s *stream) finish() error {
 		n, err := s.z.read(more[:])
 		switch {
 		case n > 0:
-			return s.fail(s.place(), wire.ErrMismatch.By("zip.inflated-size").With("more bytes than the declared size %d", s.m.Size))
+			return s.fail(s.place(), wire.ErrMismatch.WithRule("zip.inflated-size").Errorf("more bytes than the declared size %d", s.m.Size))
 		case err != io.EOF:
 			return s.fail(s.place(), err)
 		}
 		if rest := s.m.DataOff + s.m.Comp - s.place(); rest > 0 {
-			return s.fail(s.place(), wire.ErrTrailing.By("zip.deflate-rest").With("%d bytes after the end of the deflate stream", rest))
+			return s.fail(s.place(), wire.ErrTrailing.WithRule("zip.deflate-rest").Errorf("%d bytes after the end of the deflate stream", rest))
 		}
 	}
 	if s.crc != s.m.CRC {
-		return s.fail(s.m.DataOff, wire.ErrChecksum.By("zip.crc").With("CRC is %08x, the directory states %08x", s.crc, s.m.CRC))
+		return s.fail(s.m.DataOff, wire.ErrChecksum.WithRule("zip.crc").Errorf("CRC is %08x, the directory states %08x", s.crc, s.m.CRC))
 	}
 	return io.EOF
 }
@@ -254,10 +254,10 @@ func (z *inflater) read(p []byte) (int, error) {
 
 func explain(err error) error {
 	if _, bad := errors.AsType[flate.CorruptInputError](err); bad {
-		return wire.ErrSyntax.By("zip.deflate-corrupt").With("deflate stream is corrupt")
+		return wire.ErrSyntax.WithRule("zip.deflate-corrupt").Errorf("deflate stream is corrupt")
 	}
 	if err == io.ErrUnexpectedEOF {
-		return wire.ErrMismatch.By("zip.deflate-beyond").With("deflate stream continues past its member")
+		return wire.ErrMismatch.WithRule("zip.deflate-beyond").Errorf("deflate stream continues past its member")
 	}
 	return err
 }

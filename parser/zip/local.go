@@ -83,7 +83,7 @@ func (d *decoder) next() int64 {
 func (d *decoder) room(i int) (int64, error) {
 	m := &d.out.Members[i]
 	if d.at == 0 && m.HeaderOff != 0 {
-		return 0, d.c.FailAt("", 0, wire.ErrGap.By("zip.prefix").With("%d bytes before the first member", m.HeaderOff))
+		return 0, d.c.FailAt("", 0, wire.ErrGap.WithRule("zip.prefix").Errorf("%d bytes before the first member", m.HeaderOff))
 	}
 	taken := m.Comp
 	if m.Flags&flagDescriptor != 0 {
@@ -91,7 +91,7 @@ func (d *decoder) room(i int) (int64, error) {
 	}
 	room := d.next() - m.HeaderOff - taken
 	if room < localLen+int64(len(m.Name)) {
-		return 0, d.c.FailAt(d.where(i), m.HeaderOff, wire.ErrOverlap.By("zip.member-overlap").With("member of %d bytes, %d to the next", m.Comp, d.next()-m.HeaderOff))
+		return 0, d.c.FailAt(d.where(i), m.HeaderOff, wire.ErrOverlap.WithRule("zip.member-overlap").Errorf("member of %d bytes, %d to the next", m.Comp, d.next()-m.HeaderOff))
 	}
 	return min(room, localLen+int64(len(m.Name))+maxExtra), nil
 }
@@ -104,11 +104,11 @@ func (d *decoder) checkTile() error {
 	case rest == 0:
 		return nil
 	case t.size > 0 && rest == -sigLen:
-		return d.c.FailAt(d.where(t.of), t.off, wire.ErrUnsupported.By("zip.descriptor-unsigned").With("data descriptor without signature"))
+		return d.c.FailAt(d.where(t.of), t.off, wire.ErrUnsupported.WithRule("zip.descriptor-unsigned").Errorf("data descriptor without signature"))
 	case rest < 0:
-		return d.c.FailAt(d.where(t.of), t.off, wire.ErrOverlap.By("zip.member-overlap").With("member ends at %#x, but the next begins at %#x", t.off+t.size, next))
+		return d.c.FailAt(d.where(t.of), t.off, wire.ErrOverlap.WithRule("zip.member-overlap").Errorf("member ends at %#x, but the next begins at %#x", t.off+t.size, next))
 	default:
-		return d.c.FailAt(d.where(t.of), t.off+t.size, wire.ErrGap.By("zip.member-gap").With("%d bytes after the member", rest))
+		return d.c.FailAt(d.where(t.of), t.off+t.size, wire.ErrGap.WithRule("zip.member-gap").Errorf("%d bytes after the member", rest))
 	}
 }
 
@@ -121,21 +121,21 @@ func (d *decoder) header(i int, p []byte) (length, desc int64, err error) {
 	}
 	le := binary.LittleEndian
 	if string(p[:sigLen]) != sigLocal {
-		return fail(0, wire.ErrSyntax.By("zip.local-missing").With("no local header"))
+		return fail(0, wire.ErrSyntax.WithRule("zip.local-missing").Errorf("no local header"))
 	}
 	nameLen, extraLen := int64(le.Uint16(p[26:])), int64(le.Uint16(p[28:]))
 	if flags := le.Uint16(p[6:]); flags != m.Flags {
-		return fail(6, wire.ErrMismatch.By("zip.local-flags").With("flags %#04x in the local header, %#04x in the directory", flags, m.Flags))
+		return fail(6, wire.ErrMismatch.WithRule("zip.local-flags").Errorf("flags %#04x in the local header, %#04x in the directory", flags, m.Flags))
 	}
 	if method := le.Uint16(p[8:]); method != uint16(m.Method) {
-		return fail(8, wire.ErrMismatch.By("zip.local-method").With("method %d in the local header, %d in the directory", method, m.Method))
+		return fail(8, wire.ErrMismatch.WithRule("zip.local-method").Errorf("method %d in the local header, %d in the directory", method, m.Method))
 	}
 	if nameLen != int64(len(m.Name)) || string(p[localLen:localLen+nameLen]) != m.Name {
-		return fail(localLen, wire.ErrMismatch.By("zip.local-name").With("the local header has a different name"))
+		return fail(localLen, wire.ErrMismatch.WithRule("zip.local-name").Errorf("the local header has a different name"))
 	}
 	length = localLen + nameLen + extraLen
 	if length > int64(len(p)) {
-		return fail(28, wire.ErrOverlap.By("zip.member-overlap").With("local header of %d bytes, %d before the data", length, len(p)))
+		return fail(28, wire.ErrOverlap.WithRule("zip.member-overlap").Errorf("local header of %d bytes, %d before the data", length, len(p)))
 	}
 	zip64, at, err := d.zip64Field(p[localLen+nameLen : length])
 	if err != nil {
@@ -170,7 +170,7 @@ func (l *localSizes) check(m *Member) error {
 		field = field[:n]
 	}
 	if len(field) != 0 && len(field) != 16 || l.zip64 != nil && len(l.zip64) == 0 {
-		return wire.ErrMismatch.By("zip.local-sizes").With("zip64 extra field of %d bytes in the local header", len(l.zip64))
+		return wire.ErrMismatch.WithRule("zip.local-sizes").Errorf("zip64 extra field of %d bytes in the local header", len(l.zip64))
 	}
 	// Zeros leave CRC and sizes to the descriptor, each on its own. With a ZIP64 field
 	// the sizes are saturated, or repeated: Python up to 3.11.3 wrote that if it was told
@@ -178,19 +178,19 @@ func (l *localSizes) check(m *Member) error {
 	open := m.Flags&flagDescriptor != 0
 	right := func(v uint64, want int64) bool { return v == uint64(want) || open && v == 0 }
 	if !right(uint64(l.crc), int64(m.CRC)) {
-		return wire.ErrMismatch.By("zip.local-crc").With("CRC %08x in the local header, %08x in the directory", l.crc, m.CRC)
+		return wire.ErrMismatch.WithRule("zip.local-crc").Errorf("CRC %08x in the local header, %08x in the directory", l.crc, m.CRC)
 	}
 	if len(field) == 16 {
 		size, comp := binary.LittleEndian.Uint64(field), binary.LittleEndian.Uint64(field[8:])
 		if !right(size, m.Size) || !right(comp, m.Comp) {
-			return wire.ErrMismatch.By("zip.local-sizes").With("sizes %d, %d in the zip64 field of the local header, %d, %d in the directory", comp, size, m.Comp, m.Size)
+			return wire.ErrMismatch.WithRule("zip.local-sizes").Errorf("sizes %d, %d in the zip64 field of the local header, %d, %d in the directory", comp, size, m.Comp, m.Size)
 		}
 		if l.comp == max32 && l.size == max32 {
 			return nil
 		}
 	}
 	if !right(uint64(l.comp), m.Comp) || !right(uint64(l.size), m.Size) {
-		return wire.ErrMismatch.By("zip.local-sizes").With("sizes %d, %d in the local header, %d, %d in the directory", l.comp, l.size, m.Comp, m.Size)
+		return wire.ErrMismatch.WithRule("zip.local-sizes").Errorf("sizes %d, %d in the local header, %d, %d in the directory", l.comp, l.size, m.Comp, m.Size)
 	}
 	return nil
 }
@@ -201,14 +201,14 @@ func (d *decoder) descriptor(p []byte) error {
 	m := &d.out.Members[t.of]
 	le := binary.LittleEndian
 	if string(p[:sigLen]) != sigDescriptor {
-		return d.c.FailAt(d.where(t.of), t.off, wire.ErrSyntax.By("zip.descriptor-missing").With("no data descriptor"))
+		return d.c.FailAt(d.where(t.of), t.off, wire.ErrSyntax.WithRule("zip.descriptor-missing").Errorf("no data descriptor"))
 	}
 	comp, size := uint64(le.Uint32(p[8:])), uint64(le.Uint32(p[12:]))
 	if t.size == descriptor64Len {
 		comp, size = le.Uint64(p[8:]), le.Uint64(p[16:])
 	}
 	if crc := le.Uint32(p[4:]); crc != m.CRC || comp != uint64(m.Comp) || size != uint64(m.Size) {
-		return d.c.FailAt(d.where(t.of), t.off+4, wire.ErrMismatch.By("zip.descriptor-differs").With("CRC %08x and sizes %d, %d in the descriptor; %08x, %d, %d in the directory",
+		return d.c.FailAt(d.where(t.of), t.off+4, wire.ErrMismatch.WithRule("zip.descriptor-differs").Errorf("CRC %08x and sizes %d, %d in the descriptor; %08x, %d, %d in the directory",
 			crc, comp, size, m.CRC, m.Comp, m.Size))
 	}
 	return nil

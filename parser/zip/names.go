@@ -13,15 +13,15 @@ import (
 // else.
 func checkName(name string, flags uint16) error {
 	if name == "" {
-		return wire.ErrText.By("zip.name-empty").With("empty name")
+		return wire.ErrText.WithRule("zip.name-empty").Errorf("empty name")
 	}
 	ascii := true
 	for i := range len(name) {
 		switch c := name[i]; {
 		case c < ' ' || c == 0x7f:
-			return wire.ErrText.By("zip.name-control").With("control character %#02x in a name", c)
+			return wire.ErrText.WithRule("zip.name-control").Errorf("control character %#02x in a name", c)
 		case c == '\\':
-			return wire.ErrText.By("zip.name-backslash").With("backslash in a name")
+			return wire.ErrText.WithRule("zip.name-backslash").Errorf("backslash in a name")
 		case c >= utf8.RuneSelf:
 			ascii = false
 		}
@@ -36,15 +36,15 @@ func checkName(name string, flags uint16) error {
 
 func checkRunes(name string, flags uint16) error {
 	if flags&flagUTF8 == 0 {
-		return wire.ErrText.By("zip.name-encoding").With("name is not ASCII and not marked as UTF-8")
+		return wire.ErrText.WithRule("zip.name-encoding").Errorf("name is not ASCII and not marked as UTF-8")
 	}
 	for i := 0; i < len(name); {
 		r, n := utf8.DecodeRuneInString(name[i:])
 		if r == utf8.RuneError && n == 1 {
-			return wire.ErrText.By("zip.name-encoding").With("name is not UTF-8")
+			return wire.ErrText.WithRule("zip.name-encoding").Errorf("name is not UTF-8")
 		}
 		if r < 0xa0 && r >= 0x80 {
-			return wire.ErrText.By("zip.name-control").With("control character %#02x in a name", r)
+			return wire.ErrText.WithRule("zip.name-control").Errorf("control character %#02x in a name", r)
 		}
 		i += n
 	}
@@ -53,10 +53,10 @@ func checkRunes(name string, flags uint16) error {
 
 func checkPath(name string) error {
 	if name[0] == '/' || len(name) >= 3 && name[1] == ':' && name[2] == '/' {
-		return wire.ErrText.By("zip.path-escape").With("absolute path")
+		return wire.ErrText.WithRule("zip.path-escape").Errorf("absolute path")
 	}
 	if name == ".." || strings.HasPrefix(name, "../") || strings.HasSuffix(name, "/..") || strings.Contains(name, "/../") {
-		return wire.ErrText.By("zip.path-escape").With("path leaves its folder")
+		return wire.ErrText.WithRule("zip.path-escape").Errorf("path leaves its folder")
 	}
 	return nil
 }
@@ -77,11 +77,11 @@ func (d *decoder) duplicates(m []Member) error {
 		return err
 	}
 	if i >= 0 {
-		cause := wire.ErrDuplicate.By("zip.name-twice")
+		cause := wire.ErrDuplicate.WithRule("zip.name-twice")
 		if m[i].Name != m[j].Name {
-			cause = wire.ErrDuplicate.By("zip.case-twin")
+			cause = wire.ErrDuplicate.WithRule("zip.case-twin")
 		}
-		return d.c.FailAt(d.where(i), m[i].HeaderOff, cause.With("same name as %s", d.where(j)))
+		return d.c.FailAt(d.where(i), m[i].HeaderOff, cause.Errorf("same name as %s", d.where(j)))
 	}
 	if d.opts.ExactCase {
 		clear(slots)

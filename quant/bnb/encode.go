@@ -37,7 +37,7 @@ func (e *NotFinite) Error() string {
 
 // Unwrap returns the class.
 func (e *NotFinite) Unwrap() error {
-	return wire.ErrUnsupported.With("element %d is %v, which codes with a scale cannot say", e.Index, e.Value)
+	return wire.ErrUnsupported.Errorf("element %d is %v, which codes with a scale cannot say", e.Index, e.Value)
 }
 
 // absmax computes the largest magnitude of each run, or returns an error for the first

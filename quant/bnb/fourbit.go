@@ -22,7 +22,7 @@ const (
 // Check returns an error for a block size that bitsandbytes does not take.
 func (q Quantizer) Check() error {
 	if q.Block < minBnbBlock || q.Block > maxBnbBlock || q.Block&(q.Block-1) != 0 {
-		return wire.ErrUsage.With("blocks of %d: bitsandbytes takes powers of two from %d to %d", q.Block, minBnbBlock, maxBnbBlock)
+		return wire.ErrUsage.Errorf("blocks of %d: bitsandbytes takes powers of two from %d to %d", q.Block, minBnbBlock, maxBnbBlock)
 	}
 	return nil
 }

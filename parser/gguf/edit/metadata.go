@@ -39,7 +39,7 @@ func inKey(key string, off int64, err error) error {
 func Pair(b *limits.Budget, s string) (gguf.Entry, error) {
 	key, value, ok := strings.Cut(s, "=")
 	if !ok || key == "" {
-		return gguf.Entry{}, fail("key and value "+wire.Quote(s), wire.ErrUsage.With("must have the form KEY=VALUE"))
+		return gguf.Entry{}, fail("key and value "+wire.Quote(s), wire.ErrUsage.Errorf("must have the form KEY=VALUE"))
 	}
 	kind := "string"
 	if k, known := gguf.KnownKind(key); known {
@@ -49,7 +49,7 @@ func Pair(b *limits.Budget, s string) (gguf.Entry, error) {
 		key, kind = key[:at], key[at+1:]
 	}
 	wrong := func(what string) (gguf.Entry, error) {
-		return gguf.Entry{}, fail("key "+wire.Quote(key), wire.ErrUsage.With("%s", what))
+		return gguf.Entry{}, fail("key "+wire.Quote(key), wire.ErrUsage.Errorf("%s", what))
 	}
 	if !isKey(key) || !isText(value) {
 		return wrong(fmt.Sprintf("key and value must be UTF-8 without NUL, the key of at most %d bytes", gguf.MaxKeyBytes))
@@ -88,7 +88,7 @@ func Metadata(b *limits.Budget, body string) ([]gguf.Entry, error) {
 	err := strictjson.Decode(b, strictjson.Text{Format: gguf.Format, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
 		return d.Object(func(key string) error {
 			if !isKey(key) {
-				return d.FailAt("", d.NameOff(), wire.ErrRange.With("a key is 1 to %d bytes without NUL", gguf.MaxKeyBytes))
+				return d.FailAt("", d.NameOff(), wire.ErrRange.Errorf("a key is 1 to %d bytes without NUL", gguf.MaxKeyBytes))
 			}
 			r := metaReader{d, b}
 			value, err := r.value()
@@ -160,7 +160,7 @@ func (r metaReader) value() (any, error) {
 	default:
 		kind, ok := kindOf(r.d.Rest())
 		if !ok {
-			return nil, r.d.Fail("", wire.ErrRange.With("%v is not a value that GGUF has", k))
+			return nil, r.d.Fail("", wire.ErrRange.Errorf("%v is not a value that GGUF has", k))
 		}
 		return r.scalar(kind)
 	}
@@ -205,10 +205,10 @@ func (r metaReader) untyped() (any, error) {
 		return r.list(kind)
 	}
 	err := r.d.Array(func(int) error {
-		return r.d.Fail("", wire.ErrRange.With("arrays hold strings, booleans or numbers"))
+		return r.d.Fail("", wire.ErrRange.Errorf("arrays hold strings, booleans or numbers"))
 	})
 	if err == nil {
-		err = r.d.FailAt("", at, wire.ErrRange.With("an empty array needs an item_type"))
+		err = r.d.FailAt("", at, wire.ErrRange.Errorf("an empty array needs an item_type"))
 	}
 	return nil, err
 }
@@ -231,7 +231,7 @@ func (r metaReader) kind(what string) (gguf.Kind, error) {
 			return gguf.Kind(k), nil
 		}
 	}
-	return 0, r.d.FailAt("", at, wire.ErrRange.With("%s %s is not known", what, wire.Quote(name)))
+	return 0, r.d.FailAt("", at, wire.ErrRange.Errorf("%s %s is not known", what, wire.Quote(name)))
 }
 
 // explicit reads an object that names the kind. Its members come in any order, so the
@@ -258,11 +258,11 @@ func (r metaReader) explicit() (any, error) {
 	case err != nil:
 		return nil, err
 	case has&0b101 != 0b101:
-		return nil, r.d.FailAt("", at, wire.ErrMissing.With("type or value"))
+		return nil, r.d.FailAt("", at, wire.ErrMissing.Errorf("type or value"))
 	case (kind == gguf.KindArray) != (elem != noKind):
-		return nil, r.d.FailAt("", at, wire.ErrMismatch.With("item_type is for the type array only"))
+		return nil, r.d.FailAt("", at, wire.ErrMismatch.Errorf("item_type is for the type array only"))
 	case elem == gguf.KindArray:
-		return nil, r.d.FailAt("", at, wire.ErrRange.With("arrays of arrays cannot be written"))
+		return nil, r.d.FailAt("", at, wire.ErrRange.Errorf("arrays of arrays cannot be written"))
 	}
 	return r.again(value, kind, elem)
 }

@@ -96,7 +96,7 @@ func signed[T int8 | int16 | int32 | int64](d *strictjson.Decoder) (T, error) {
 	at := d.Off()
 	n, err := d.Int()
 	if err == nil && int64(T(n)) != n {
-		err = d.FailAt("", at, wire.ErrRange.With("%d does not fit", n))
+		err = d.FailAt("", at, wire.ErrRange.Errorf("%d does not fit", n))
 	}
 	return T(n), err
 }
@@ -111,7 +111,7 @@ func single(d *strictjson.Decoder) (float32, error) {
 	}
 	f, err := strconv.ParseFloat(s, 32)
 	if err != nil || math.IsInf(f, 0) {
-		return 0, d.FailAt("", at, wire.ErrRange.With("the number is too large for f32"))
+		return 0, d.FailAt("", at, wire.ErrRange.Errorf("the number is too large for f32"))
 	}
 	return float32(f), nil
 }
@@ -120,7 +120,7 @@ func textOf(d *strictjson.Decoder) (string, error) {
 	at := d.Off()
 	s, err := d.String()
 	if err == nil && !isText(s) {
-		err = d.FailAt("", at, wire.ErrText.With("a string holds a NUL"))
+		err = d.FailAt("", at, wire.ErrText.Errorf("a string holds a NUL"))
 	}
 	return s, err
 }
