@@ -48,9 +48,10 @@ func gemma4Back(s *settings) {
 func (s *settings) gemma4Heads() (full, own int64) {
 	full = s.need("global_head_dim", "attention.key_length")
 	own = s.need("head_dim", "attention.key_length_swa")
-	for key, n := range map[string]int64{"attention.value_length": full, "rope.dimension_count": full, "attention.value_length_swa": own, "rope.dimension_count_swa": own} {
-		s.is(key, float64(n))
-	}
+	s.is("attention.value_length", float64(full))
+	s.is("rope.dimension_count", float64(full))
+	s.is("attention.value_length_swa", float64(own))
+	s.is("rope.dimension_count_swa", float64(own))
 	return full, own
 }
 

@@ -102,7 +102,7 @@ func modernbertBack(s *settings) {
 		s.putInt("global_attn_every_n_layers", n)
 	}
 	if kind, there := s.own("rope.scaling.type"); there && kind != "none" {
-		s.fail("modern-bert.rope.scaling.type", "its value is %v", kind)
+		s.fail("modern-bert.rope.scaling.type", "its value is %s", valueText(kind))
 	}
 	s.may("global_rope_theta", "rope.freq_base")
 	s.may("local_rope_theta", "rope.freq_base_swa")

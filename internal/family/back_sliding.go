@@ -87,7 +87,7 @@ func ministral3Back(s *settings) {
 	s.base()
 	_, _ = s.own("rope.scaling.finetuned")
 	if kind, _ := s.own("rope.scaling.type"); kind != "yarn" {
-		s.fail("mistral3.rope.scaling.type", "its value is %v", kind)
+		s.fail("mistral3.rope.scaling.type", "its value is %s", valueText(kind))
 		return
 	}
 	s.yarn()

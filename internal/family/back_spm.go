@@ -40,7 +40,7 @@ func (r *rebuilt) sentencepiece(kind uint64) ([]byte, error) {
 	// TrainerSpec: model_type, byte_fallback, and the numbers of tokens.
 	var trainer []byte
 	trainer = whole(trainer, 3, kind)
-	trainer = whole(trainer, 35, uint64(flag(bytes)))
+	trainer = whole(trainer, 35, uint64(btoi(bytes)))
 	for i, id := range []int64{int64(unk), r.token("bos"), r.token("eos"), r.token("pad")} {
 		trainer = whole(trainer, uint64(40+i), uint64(id))
 	}
@@ -55,8 +55,8 @@ func (r *rebuilt) sentencepiece(kind uint64) ([]byte, error) {
 		spec = append(message(1, "user_defined"), message(2, charsmap)...)
 	}
 	squeeze, _ := r.s.keys["tokenizer.ggml.remove_extra_whitespaces"].(bool)
-	spec = whole(spec, 3, uint64(flag(r.prefix())))
-	spec = whole(spec, 4, uint64(flag(squeeze)))
+	spec = whole(spec, 3, uint64(btoi(r.prefix())))
+	spec = whole(spec, 4, uint64(btoi(squeeze)))
 	spec = whole(spec, 5, 1)
 	w.Put(string(message(3, string(spec))))
 	return w.Done()
@@ -70,7 +70,11 @@ func (r *rebuilt) charsmap() (string, error) {
 	}
 	var out []byte
 	for n, err := range list.Ints(r.s.b) {
-		if err == nil {
+		switch {
+		case err != nil:
+		case n < math.MinInt8 || n > math.MaxUint8: // llama.cpp reads arrays of int8 and of uint8
+			err = wire.ErrRange.Errorf("element %d is %d, which is not a byte", len(out), n)
+		default:
 			out, err = limits.Append(r.s.b, out, byte(n))
 		}
 		if err != nil {
@@ -80,7 +84,8 @@ func (r *rebuilt) charsmap() (string, error) {
 	return string(out), nil
 }
 
-func flag(on bool) int {
+// btoi returns 1 for true and 0 for false.
+func btoi(on bool) int {
 	if on {
 		return 1
 	}

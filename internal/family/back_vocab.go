@@ -1,6 +1,8 @@
 package family
 
 import (
+	"math"
+
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -72,7 +74,7 @@ func (s *settings) array(key string) array {
 // token is the number of a token with a purpose, or -1.
 func (r *rebuilt) token(name string) int64 {
 	n, ok := number(r.s.keys["tokenizer.ggml."+specialKeys[name]+"_token_id"])
-	if !ok || n < 0 || n >= float64(len(r.v.texts)) {
+	if !ok || n != math.Trunc(n) || n < 0 || n >= float64(len(r.v.texts)) {
 		return -1
 	}
 	return int64(n)
@@ -96,9 +98,12 @@ func (r *rebuilt) read() (err error) {
 			return at("tokens", err)
 		}
 	}
-	for key, list := range map[string]array{"token_type": types, "scores": scores} {
-		if list != nil && list.Len() != tokens.Len() {
-			return at(key, wire.ErrMismatch.Errorf("%d values for %d tokens", list.Len(), tokens.Len()))
+	for _, one := range []struct {
+		key  string
+		list array
+	}{{"token_type", types}, {"scores", scores}} {
+		if one.list != nil && one.list.Len() != tokens.Len() {
+			return at(one.key, wire.ErrMismatch.Errorf("%d values for %d tokens", one.list.Len(), tokens.Len()))
 		}
 	}
 	if r.v.types, err = limits.Make[int32](b, len(r.v.texts)); err != nil {
@@ -112,6 +117,9 @@ func (r *rebuilt) read() (err error) {
 		for n, err := range types.Ints(b) {
 			if err != nil {
 				return at("token_type", err)
+			}
+			if n < math.MinInt32 || n > math.MaxInt32 {
+				return at("token_type", wire.ErrRange.Errorf("token %d has the type %d", i, n))
 			}
 			r.v.types[i] = int32(n)
 			i++

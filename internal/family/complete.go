@@ -2,6 +2,7 @@ package family
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -9,7 +10,7 @@ import (
 
 // complete refuses a model of which something is missing.
 func (p *planner) complete(names *wire.NameSet) error {
-	for _, n := range p.stacks {
+	for _, n := range slices.Sorted(maps.Values(p.stacks)) { // in an order, for the error to be the same each time
 		for e := range p.Tensors[n].Parts {
 			if err := p.b.Step(1); err != nil {
 				return err
@@ -63,7 +64,8 @@ func (p *planner) complete(names *wire.NameSet) error {
 
 // partsThere refuses a tensor of which a part is missing.
 func (p *planner) partsThere() error {
-	for _, have := range p.parted {
+	for _, key := range p.partedKeys() {
+		have := p.parted[key]
 		known, missing := "", false
 		for i := range have {
 			if err := p.b.Step(1); err != nil {
@@ -77,6 +79,13 @@ func (p *planner) partsThere() error {
 		}
 	}
 	return nil
+}
+
+// partedKeys returns the keys of parted in order, for errors to be the same each time.
+func (p *planner) partedKeys() []stackKey {
+	return slices.SortedFunc(maps.Keys(p.parted), func(x, y stackKey) int {
+		return cmp.Or(cmp.Compare(x.layer, y.layer), cmp.Compare(x.name, y.name), cmp.Compare(btoi(x.bias), btoi(y.bias)))
+	})
 }
 
 // withBias refuses a tensor without the bias that llama.cpp asks for.

@@ -53,15 +53,8 @@ func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 			return nil, wire.At(m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, err)
 		}
 	}
-	for _, have := range p.parted {
-		for k := range have {
-			if err := b.Step(1); err != nil {
-				return nil, err
-			}
-			if have[k].Name == "" {
-				return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrMissing.Errorf("a part of a tensor whose other parts are missing"))
-			}
-		}
+	if err := p.partsThere(); err != nil {
+		return nil, err
 	}
 	return p.Tensors, nil
 }

@@ -34,9 +34,10 @@ func afmoeKeys(k *keys) {
 	k.own("expert_weights_norm", k.c.bool("route_norm", true))
 	k.f32("expert_weights_scale", "route_scale")
 	k.u32("attention.sliding_window", "sliding_window")
-	for m, want := range map[string]string{"mup_enabled": "true", "global_attn_every_n_layers": "4", "score_func": "sigmoid", "hidden_act": "silu"} {
-		k.only(m, want)
-	}
+	k.only("mup_enabled", "true")
+	k.only("global_attn_every_n_layers", "4")
+	k.only("score_func", "sigmoid")
+	k.only("hidden_act", "silu")
 	if k.c.int("sliding_window") < 1 {
 		k.fail("sliding_window", k.c.get("sliding_window"), "a number of tokens: llama.cpp has no such model without a window")
 	}

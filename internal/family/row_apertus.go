@@ -51,7 +51,7 @@ func apertusKeys(k *keys) {
 func (p *planner) number(i *tensor.Info, at *place) error {
 	r, direct := p.m.At(*i)
 	g, _ := i.DType.Geometry()
-	if !direct || i.Elements() != 1 || g.Elems != 1 {
+	if !direct || i.Elements() != 1 || g.Elems != 1 || g.Bytes > 4 {
 		return wire.ErrUnsupported.Errorf("a number that becomes a key, and cannot be read at an offset")
 	}
 	var have [4]byte

@@ -114,7 +114,7 @@ func falconBack(s *settings) {
 	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
 	layout, _ := s.own("tensor_data_layout")
 	if layout != "jploski" {
-		s.fail("falcon.tensor_data_layout", "its value is %v", layout)
+		s.fail("falcon.tensor_data_layout", "its value is %s", valueText(layout))
 	}
 	s.vocabulary()
 	two := s.tensors["blk.0.attn_norm_2.weight"] != nil

@@ -154,15 +154,22 @@ func (s *settings) perLayer(key string) []int64 {
 		return nil
 	}
 	out, err := limits.Make[int64](s.b, int(list.Len()))
+	if err != nil {
+		s.err = cmp.Or(s.err, err)
+		return nil
+	}
 	i := 0
-	for n, bad := range list.Ints(s.b) {
-		if err = cmp.Or(err, bad); err != nil || n < 0 || n > 1<<16 || i >= len(out) {
-			s.fail(s.row.arch+"."+key, "its numbers are not numbers of heads")
+	for n, err := range list.Ints(s.b) {
+		if err != nil {
+			s.err = cmp.Or(s.err, err)
+			return nil
+		}
+		if n < 0 || n > 1<<16 || i >= len(out) {
+			s.fail(s.row.arch+"."+key, "one of its values is not a number of heads")
 			return nil
 		}
 		out[i], i = n, i+1
 	}
-	s.err = cmp.Or(s.err, err)
 	return out
 }
 

@@ -58,7 +58,7 @@ func (s *settings) parallel() {
 	v, there := s.own("use_parallel_residual")
 	on, isBool := v.(bool)
 	if there && !isBool {
-		s.fail(s.row.arch+".use_parallel_residual", "its value is %v", v)
+		s.fail(s.row.arch+".use_parallel_residual", "its value is %s", valueText(v))
 	}
 	s.put("use_parallel_residual", truth(on || !there))
 }

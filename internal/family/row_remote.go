@@ -91,6 +91,9 @@ func internlm2Vocab(k *keys) error {
 	if err := k.pieces(true); err != nil {
 		return err
 	}
+	if k.err != nil {
+		return k.err // there may be tokens without types
+	}
 	k.put("tokenizer.ggml.add_space_prefix", m.Prefix)
 	var texts []string
 	var types []int32
@@ -206,7 +209,7 @@ var baichuanRow = row{
 		_, _, head := s.common()
 		s.rotations(head)
 		if layout, _ := s.own("tensor_data_layout"); layout != "Meta AI original pth" {
-			s.fail("baichuan.tensor_data_layout", "its value is %v", layout)
+			s.fail("baichuan.tensor_data_layout", "its value is %s", valueText(layout))
 		}
 		n, _ := s.int("context_length")
 		s.putInt("model_max_length", n)

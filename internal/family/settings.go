@@ -2,6 +2,7 @@ package family
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"maps"
 	"math"
@@ -100,6 +101,19 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
+// valueText returns a value of a key as a message shows it.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "missing"
+	case string:
+		return wire.Quote(v)
+	case array:
+		return "a list"
+	}
+	return fmt.Sprint(v)
+}
+
 // int is a whole number; ok is false where the key is not there.
 func (s *settings) int(key string) (int64, bool) {
 	v, there := s.own(key)
@@ -176,7 +190,7 @@ func (s *settings) is(key string, want float64) {
 		n, ok = map[bool]float64{true: 1}[truth], true
 	}
 	if !ok || n != want {
-		s.fail(s.row.arch+"."+key, "its value is %v, but config.json can only express %v", v, want)
+		s.fail(s.row.arch+"."+key, "its value is %s, but config.json can only express %v", valueText(v), want)
 	}
 }
 
@@ -257,7 +271,7 @@ func (s *settings) rotations(dims int64) {
 	case kind == "yarn":
 		s.yarn()
 	default:
-		s.fail(s.row.arch+".rope.scaling.type", "its value is %v", kind)
+		s.fail(s.row.arch+".rope.scaling.type", "its value is %s", valueText(kind))
 	}
 }
 

@@ -19,7 +19,8 @@ func vocabularyOf(t *testing.T, read func(*keys) error, o Options, size int, fil
 	b := limits.Policy{}.Budget(t.Context())
 	t.Cleanup(b.Close)
 	r := &row{names: []string{"X"}, defaults: []preset{{"vocab_size", fmt.Sprint(size)}}}
-	k := &keys{b: b, o: o, files: files, c: &config{row: r, text: jsontree.Object(), root: jsontree.Object()}}
+	k := newTestKeys(b, r, files)
+	k.o = o
 	err := read(k)
 	if err == nil {
 		err = k.err
@@ -29,6 +30,10 @@ func vocabularyOf(t *testing.T, read func(*keys) error, o Options, size int, fil
 		got[key.Key] = key.Value
 	}
 	return got, err
+}
+
+func newTestKeys(b *limits.Budget, r *row, files fstest.MapFS) *keys {
+	return &keys{b: b, files: files, c: &config{row: r, text: jsontree.Object(), root: jsontree.Object()}}
 }
 
 // tekkenOf is tekken.json of all bytes and "ab", with four special tokens named of six.

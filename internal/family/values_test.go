@@ -1,0 +1,157 @@
+package family
+
+import (
+	"encoding/binary"
+	"errors"
+	"iter"
+	"math"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// spmFile returns a sentencepiece BPE of the given pieces.
+func spmFile(pieces ...string) []byte {
+	var out []byte
+	for _, text := range pieces {
+		piece := append(message(1, text), 2<<3|5)
+		piece = binary.LittleEndian.AppendUint32(piece, math.Float32bits(-1))
+		out = append(out, message(1, string(piece))...)
+	}
+	return append(out, message(2, string(whole(nil, 3, 2)))...)
+}
+
+// Under any limit the vocabulary of InternLM 2 is made or refused: it once panicked where
+// the limit was reached between the keys of its tokens and of their types.
+func TestInternLM2UnderAnyLimit(t *testing.T) {
+	files := fstest.MapFS{tokenizer.SPMName: {Data: spmFile("<unk>", "[UNUSED_TOKEN_1]", "a", "b")}}
+	kept, refused := 0, 0
+	for most := int64(64); most < 1<<16; most += 16 {
+		b := limits.Policy{MaxTotalBytes: most}.Budget(t.Context())
+		r := &row{names: []string{"X"}, defaults: []preset{{"vocab_size", "4"}}}
+		k := newTestKeys(b, r, files)
+		err := internlm2Vocab(k)
+		if err == nil {
+			err = k.err
+		}
+		switch wire.ClassOf(err) {
+		case wire.OK:
+			kept++
+		case wire.Limit:
+			refused++
+		default:
+			t.Errorf("under %d bytes: %v", most, err)
+		}
+		b.Close()
+	}
+	if kept == 0 || refused == 0 {
+		t.Errorf("%d kept, %d refused", kept, refused)
+	}
+}
+
+// failingList is a list whose elements cannot be read.
+type failingList struct {
+	shortList
+	err error
+}
+
+func (f failingList) Ints(*limits.Budget) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) { yield(0, f.err) }
+}
+
+// The error of reading a list is returned, not replaced.
+func TestListErrorsAreKept(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	want := &limits.Error{Axis: limits.Total}
+	s := &settings{b: b, row: &lfm2Row, keys: map[string]any{"lfm2.block_count": uint32(2), "lfm2.attention.head_count_kv": failingList{err: want}},
+		used: map[string]bool{}, tensors: map[string]*tensor.Info{}}
+	s.perLayer("attention.head_count_kv")
+	if !errors.Is(s.err, limits.ErrLimit) {
+		t.Errorf("%v", s.err)
+	}
+}
+
+// The number of a token is a whole number.
+func TestTokenNumbersAreWhole(t *testing.T) {
+	for _, v := range []any{math.NaN(), 0.5, float32(math.Inf(1)), -1.0} {
+		r := &rebuilt{s: &settings{keys: map[string]any{"tokenizer.ggml.bos_token_id": v}}, v: vocab{texts: []string{"a", "b"}}}
+		if id := r.token("bos"); id != -1 {
+			t.Errorf("%v is the token %d", v, id)
+		}
+	}
+}
+
+// numbersList is a list of whole numbers.
+type numbersList struct {
+	shortList
+	list []int64
+}
+
+func (n numbersList) Len() int64 { return int64(len(n.list)) }
+func (n numbersList) Ints(*limits.Budget) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		for _, v := range n.list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A number of a list that its type does not hold is refused, not cut.
+func TestListNumbersAreNotCut(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	s := &settings{b: b, row: &t5Row, keys: map[string]any{"tokenizer.ggml.precompiled_charsmap": numbersList{list: []int64{-1, 255, 256}}}}
+	if _, err := (&rebuilt{s: s}).charsmap(); wire.ClassOf(err) != wire.Malformed {
+		t.Errorf("a character map: %v", err)
+	}
+	s = &settings{b: b, row: &llamaRow, keys: map[string]any{"tokenizer.ggml.tokens": shortList{}, "tokenizer.ggml.token_type": numbersList{list: []int64{1, 1<<32 + 3}}},
+		tensors: map[string]*tensor.Info{"token_embd.weight": {Shape: []int64{2, 2}}}}
+	if err := (&rebuilt{s: s}).read(); wire.ClassOf(err) != wire.Malformed {
+		t.Errorf("types of tokens: %v", err)
+	}
+}
+
+// Text of a file is quoted in messages, and a list is not printed as a Go value.
+func TestMessagesQuoteValues(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	for v, want := range map[any]string{`x": y`: `"x\": y"`, shortList{1, 2}: "a list", true: "true", uint32(7): "7"} {
+		s := &settings{b: b, row: &llamaRow, keys: map[string]any{"llama.rope.scaling.type": v}, used: map[string]bool{}, tensors: map[string]*tensor.Info{}}
+		s.rotations(8)
+		if s.err == nil || !strings.HasSuffix(s.err.Error(), "its value is "+want) {
+			t.Errorf("%v: %v", v, s.err)
+		}
+	}
+}
+
+// The same model has the same error each time: which of several missing experts is named
+// does not depend on the order of a map.
+func TestErrorsAreTheSameEachTime(t *testing.T) {
+	seen := map[string]bool{}
+	for range 40 {
+		b := limits.Policy{}.Budget(t.Context())
+		p := &planner{Plan: &Plan{}, b: b, c: &config{row: &mixtralRow}, m: emptyModel{}, stacks: map[stackKey]int{}}
+		for n := range 8 {
+			p.Tensors = append(p.Tensors, Tensor{Name: "blk." + itoa(int64(n)) + ".ffn_up_exps.weight", Parts: make([]Part, 2)})
+			p.stacks[stackKey{layer: int64(n)}] = n
+		}
+		seen[p.complete(nil).Error()] = true
+		b.Close()
+	}
+	if len(seen) != 1 {
+		t.Errorf("%d errors: %v", len(seen), seen)
+	}
+}
+
+// emptyModel is a model of which only the format is asked.
+type emptyModel struct{ tensor.Model }
+
+func (emptyModel) Format() string { return "test" }
