@@ -24,9 +24,13 @@ func cutAdded(b *limits.Budget, text string, added []Added) ([]found, error) {
 			list, err = limits.Append(b, list, f)
 		}
 	}
+	cost := int64(1 + len(added)/8)
+	for i := range added {
+		cost += int64(min(len(added[i].Text), len(text)) / 64) // of comparing it
+	}
 	last := 0
 	for at := 0; at < len(text) && err == nil; {
-		if err := b.Step(int64(1 + len(added)/8)); err != nil {
+		if err := b.Step(cost); err != nil {
 			return nil, err
 		}
 		var best *Added

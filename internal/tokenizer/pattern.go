@@ -186,8 +186,9 @@ type machine struct {
 	p         *pattern
 	text      []rune
 	now, then []int32
-	seen      []int32 // the place at which an instruction was last reached, plus one
+	seen      []int32 // the position at which an instruction was last reached, plus one
 	stack     []int32
+	cost      int64 // of the instructions that follow visited, not charged yet
 }
 
 func newMachine(b *limits.Budget, p *pattern, text []rune) (*machine, error) {
@@ -205,19 +206,17 @@ func newMachine(b *limits.Budget, p *pattern, text []rune) (*machine, error) {
 // alternatives prefers; -1 for none.
 func (m *machine) match(b *limits.Budget, from int) (int, error) {
 	clear(m.seen)
+	m.cost = int64(len(m.seen) / 16)
 	m.now = m.follow(m.now[:0], 0, from)
-	if err := b.Step(int64(len(m.seen) / 16)); err != nil {
-		return 0, err
-	}
 	end := -1
 	for at := from; len(m.now) > 0; at++ {
-		cost := int64(0)
 		for _, pc := range m.now {
-			cost += m.p.code[pc].cost
+			m.cost += m.p.code[pc].cost
 		}
-		if err := b.Step(cost); err != nil {
+		if err := b.Step(m.cost); err != nil {
 			return 0, err
 		}
+		m.cost = 0
 		m.then = m.then[:0]
 		for _, pc := range m.now {
 			i := &m.p.code[pc]
@@ -231,7 +230,7 @@ func (m *machine) match(b *limits.Budget, from int) (int, error) {
 		}
 		m.now, m.then = m.then, m.now
 	}
-	return end, nil
+	return end, b.Step(m.cost)
 }
 
 // follow adds the instructions that are reached without a character.
@@ -244,7 +243,11 @@ func (m *machine) follow(list []int32, pc int32, at int) []int32 {
 			continue
 		}
 		m.seen[pc] = int32(at) + 1
-		switch i := &m.p.code[pc]; i.op {
+		i := &m.p.code[pc]
+		if i.op != opClass { // match charges those
+			m.cost += i.cost
+		}
+		switch i.op {
 		case opJump:
 			m.stack = append(m.stack, i.x)
 		case opSplit:
