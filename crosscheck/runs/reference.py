@@ -1,4 +1,5 @@
 """llama.cpp's converter and llama.cpp itself, out of its sources."""
+import importlib
 import json
 import logging
 import pathlib
@@ -19,14 +20,23 @@ APART = ("general.name", "general.basename", "general.finetune", "general.versio
 NAMES = {"MptForCausalLM": "MPTForCausalLM", "PhimoeForCausalLM": "PhiMoEForCausalLM"}
 
 
+def load(conversion):
+    """Imports every module of the converter. Its own load_all_models only warns of a module that
+    fails, and an architecture of that module is then said to be unknown."""
+    for module in {*conversion.TEXT_MODEL_MAP.values(), *conversion.MMPROJ_MODEL_MAP.values()}:
+        importlib.import_module("conversion." + module)
+
+
 class Converter:
     def __init__(self, tree):
         sys.path[:0] = [str(tree), str(tree / "gguf-py")]
+        for name in [m for m in sys.modules if m.split(".")[0] == "gguf"]:
+            del sys.modules[name]  # of PyPI, which knows fewer architectures than these sources
         logging.disable(logging.WARNING)
         import conversion
         from conversion.base import ModelBase, ModelType, TextModel
 
-        conversion.load_all_models()
+        load(conversion)
         self.base, self.text, self.kinds = ModelBase, TextModel, ModelType
         self.known = TextModel.get_vocab_base_pre
         from conversion.baichuan import BaichuanModel
