@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/fixtures"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -56,10 +57,7 @@ func TestNothingIsWrittenOfBadInput(t *testing.T) {
 		return string(fixtures.LegacyMatrix(cols, square, names...))
 	}
 	whole := matrix(256, 2, names...)
-	many := make([]string, 1_000_000)
-	if testing.Short() {
-		many = many[:10_000]
-	}
+	many := make([]string, effort.Of(10_000, 1_000_000))
 	for i := range many {
 		many[i] = fmt.Sprintf("blk.%d.ffn_up.weight", i)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/fixtures"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -87,15 +88,12 @@ func slicesOf(n int) []float32 {
 
 // A matrix of a million weights is read, or refused by the account, and never for long.
 func TestAMatrixOfAMillionEntries(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it makes 60 MB")
-	}
-	names := make([]string, 1_000_000)
+	names := make([]string, effort.Of(100_000, 1_000_000))
 	for i := range names {
 		names[i] = fmt.Sprintf("blk.%d.ffn_down.weight", i)
 	}
 	data := fixtures.LegacyMatrix(1, 1, names...)
-	for tight, policy := range []limits.Policy{{}, {MaxTotalBytes: 32 << 20}, {MaxSteps: 1000}} {
+	for tight, policy := range []limits.Policy{{}, {MaxTotalBytes: int64(32 * len(names))}, {MaxSteps: 1000}} {
 		b := policy.Budget(t.Context())
 		m, err := convert.ReadImportance(b, bytes.NewReader(data), int64(len(data)))
 		if (tight > 0) != (wire.ClassOf(err) == wire.Limit) || tight == 0 && m.Len() != len(names) {

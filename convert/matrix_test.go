@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -199,7 +200,7 @@ func TestViewsAreReadByEveryWay(t *testing.T) {
 			if d == tensor.F32 {
 				m.Infos[0].Order = tensor.Big
 			}
-			if len(data) > 64<<20 && d != tensor.F16 || len(data) > 16<<20 && testing.Short() {
+			if len(data) > 64<<20 && d != tensor.F16 || len(data) > 16<<20 && !effort.Whole() {
 				continue // TestLargeMatricesAreReadInStrips reads one in any run
 			}
 			b := limits.Policy{MaxTotalBytes: 1 << 32, MaxSingleAlloc: 1 << 30, Timeout: limits.NoTimeout}.Budget(t.Context())

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -49,7 +50,7 @@ func inStorage(rows, cols int64, numbers []float32, strides []int64, offset int6
 // However the numbers of a matrix are stored, the same tensors are made of them.
 func TestWhatIsStoredOtherwiseIsForgottenAlike(t *testing.T) {
 	sizes := [][2]int64{{96, 160}, {200, 64}, {33, 128}}
-	if !raceEnabled && !testing.Short() {
+	if !raceEnabled && effort.Whole() {
 		sizes = append(sizes, [2]int64{4352, 4096}) // more than is held: read in strips
 	}
 	for _, size := range sizes {

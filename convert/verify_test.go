@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -14,7 +15,7 @@ import (
 // An archive in which one byte of any member is wrong is refused, as Verify
 // refuses it, whatever the tensors that are asked for.
 func TestNoByteOfAnArchiveIsTakenOnTrust(t *testing.T) {
-	tries := 400
+	tries := effort.Of(100, 400)
 	if testing.Short() {
 		tries = 50
 	}

@@ -51,15 +51,16 @@ var arrivals = []gate.Policy{
 // said the class may be that of a longer file, and where pickles are refused altogether
 // the rest may say why one is worse.
 func FuzzArrival(f *testing.F) {
+	seeds := sampled{f, new(int)}
 	for _, format := range []string{"pth", "pickle", "npy", "npz", "safetensors", "gguf", "detect"} {
 		for _, r := range corpus.Hostile(format) {
 			if p := r.Bytes(); len(p) < 1<<16 {
-				f.Add(p, "file."+format, uint16(7), false)
+				seeds.Add(p, "file."+format, uint16(7), false)
 			}
 		}
 		for _, s := range corpus.Valid(format) {
 			if len(s.Data) < 1<<16 {
-				f.Add(s.Data, "", uint16(len(s.Data)/2), true)
+				seeds.Add(s.Data, "", uint16(len(s.Data)/2), true)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // lengths lists every length below size, or 1,000 of them with both ends dense, in a
 // whole search; fewer if each is slow.
 func lengths(size int) []int {
-	all, dense, spread := effort.Of(256, 4096), effort.Of(64, 200), effort.Of(100, 800)
+	all, dense, spread := effort.Of(128, 4096), effort.Of(32, 200), effort.Of(50, 800)
 	if raceEnabled {
 		all, dense, spread = 100, 20, 60
 	}
@@ -107,7 +107,7 @@ func maxFlips() int {
 	if raceEnabled {
 		return 2_000
 	}
-	return effort.Of(2_000, 20_000)
+	return effort.Of(1_000, 20_000)
 }
 
 // flips lists bits to flip: all of a small file, else those of its beginning and

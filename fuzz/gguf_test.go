@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -46,7 +45,7 @@ func ggufBytes(b *limits.Budget, m tensor.Model, o gguf.Options) ([]byte, error)
 // FuzzGGUF feeds the reader bytes, and files whose keys and tensors are taken
 // from bytes, with all lengths right.
 func FuzzGGUF(f *testing.F) {
-	corpus.Seeds(f, "gguf")
+	addSeeds(f, "gguf")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ggufTarget.Check(t, data)
 		ggufTarget.Check(t, ggufFrom(data))
@@ -82,7 +81,7 @@ func dumpEndsAlike(t *testing.T, data []byte) {
 // FuzzEncode asks that what was accepted can be written in every version, byte
 // order and alignment that can hold it, and means the same when it is read.
 func FuzzEncode(f *testing.F) {
-	corpus.Seeds(f, "gguf")
+	addSeeds(f, "gguf")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		encodes(t, data)
 		encodes(t, ggufFrom(data))

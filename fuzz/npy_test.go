@@ -6,7 +6,6 @@ import (
 	"io"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
@@ -32,7 +31,7 @@ func rewriteNPY(b *limits.Budget, data []byte) ([]byte, error) {
 // FuzzNPY feeds the array reader bytes, and files whose dictionary and data are
 // taken from bytes, with all lengths right.
 func FuzzNPY(f *testing.F) {
-	corpus.Seeds(f, "npy")
+	addSeeds(f, "npy")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		npyTarget.Check(t, data)
 		npyTarget.Check(t, npyFrom(data))

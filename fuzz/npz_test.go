@@ -82,7 +82,7 @@ func arrays(i int, raw []byte) (string, []byte) {
 
 // FuzzNPZ feeds the reader bytes, and archives of arrays built from bytes.
 func FuzzNPZ(f *testing.F) {
-	corpus.Seeds(f, "npz")
+	addSeeds(f, "npz")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		npzTarget.Check(t, data)
 		npzTarget.Check(t, fuzz.Archive(t, data, arrays))

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -30,7 +29,7 @@ func openONNX(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 // FuzzONNX asks of a model: it is the same twice, what is refused has a class, and
 // nothing stays charged.
 func FuzzONNX(f *testing.F) {
-	corpus.Seeds(f, "onnx")
+	addSeeds(f, "onnx")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		read := func() (*onnx.Model, error) {
 			b := limits.Policy{MaxTotalBytes: 16 << 20, MaxSteps: 1 << 20}.Budget(t.Context())

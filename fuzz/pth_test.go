@@ -98,7 +98,7 @@ func control(data []byte) byte {
 // FuzzPTH feeds the reader bytes, archives of planned checkpoints, and planned
 // archives around them.
 func FuzzPTH(f *testing.F) {
-	corpus.Seeds(f, "pth")
+	addSeeds(f, "pth")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		pthTarget.Check(t, data)
 		agree(t, data)
@@ -155,7 +155,7 @@ func bytesOf(seed uint64, n int) []byte {
 // FuzzTensorsOnly reads the tensors of checkpoints whose pickles may ask for anything.
 // What is accepted without that leniency has the same tensors with it.
 func FuzzTensorsOnly(f *testing.F) {
-	corpus.Seeds(f, "pth")
+	addSeeds(f, "pth")
 	policy := fuzz.Ceilings
 	policy.Quirks = []string{pth.QuirkTensorsOnly}
 	target := pthTarget

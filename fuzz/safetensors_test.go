@@ -96,7 +96,7 @@ func encodeAgain(b *limits.Budget, data []byte) ([]byte, error) {
 // FuzzSafetensors feeds the reader bytes, and files whose header is those bytes
 // and whose lengths are right.
 func FuzzSafetensors(f *testing.F) {
-	corpus.Seeds(f, "safetensors")
+	addSeeds(f, "safetensors")
 	for _, s := range corpus.Valid("safetensors") {
 		if n := binary.LittleEndian.Uint64(s.Data); len(s.Data) <= corpus.MaxSeed {
 			f.Add(append([]byte{byte(len(s.Data) - 8 - int(n))}, s.Data[8:8+n]...))

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -69,7 +68,7 @@ func openWrap(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 // they are said to be, names stay inside, nothing stays charged, and where Go's own
 // readers open the file they see the same.
 func FuzzWrap(f *testing.F) {
-	corpus.Seeds(f, "wrap")
+	addSeeds(f, "wrap")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		read := func() ([]content, error) {
 			b := limits.Policy{MaxTotalBytes: 48 << 20, MaxSteps: 1 << 16}.Budget(t.Context())

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -99,7 +98,7 @@ func rewriteZip(b *limits.Budget, data []byte) ([]byte, error) {
 // FuzzZip feeds the archive reader bytes, and archives built from bytes. What
 // it accepts, the standard library must read the same.
 func FuzzZip(f *testing.F) {
-	corpus.Seeds(f, "zip")
+	addSeeds(f, "zip")
 	var built, accepted atomic.Int64
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if zipTarget.Check(t, data) {

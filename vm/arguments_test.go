@@ -26,7 +26,7 @@ func TestCallsTakeAnyArguments(t *testing.T) {
 		args = append(args, a+"\x85")
 		for j, b := range anything {
 			args = append(args, a+b+"\x86")
-			if few := effort.Of(3, 9); !testing.Short() && i < few && j < few {
+			if few := effort.Of(2, 9); !testing.Short() && i < few && j < few {
 				for _, c := range anything[:few] {
 					args = append(args, a+b+c+"\x87")
 				}
@@ -108,7 +108,7 @@ func TestObjectsOfRefusedCallsAreOfNoClass(t *testing.T) {
 		if testing.Short() {
 			arguments = arguments[:1]
 		}
-		for _, a := range arguments[:min(len(arguments), effort.Of(3, len(arguments)))] {
+		for _, a := range arguments[:min(len(arguments), effort.Of(2, len(arguments)))] {
 			objects = append(objects, name+a+"\x85R", name+a+"\x85\x81")
 			for i, call := range honestCalls(rules[e.id].call) {
 				objects = append(objects, name+"("+strings.Join(call, "")+"tR"+a+"b")

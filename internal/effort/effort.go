@@ -3,7 +3,10 @@
 // search`, a stage of `.ci/run`, which sets the variable that [Whole] asks for.
 package effort
 
-import "os"
+import (
+	"flag"
+	"os"
+)
 
 // Env is the variable that asks for the whole search.
 const Env = "ANAMNESIS_SEARCH"
@@ -17,4 +20,12 @@ func Of(usual, all int) int {
 		return all
 	}
 	return usual
+}
+
+// Seeds reports a run that needs all seeds of a fuzz target: a search by mutation begins
+// with them (the stage fuzz-ci does so for every target). In `go test` a target runs some of
+// them, since the files of the corpus have tests of their own.
+func Seeds() bool {
+	fuzzing := flag.Lookup("test.fuzz")
+	return Whole() || fuzzing != nil && fuzzing.Value.String() != ""
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -24,7 +25,7 @@ func TestEachFileOfTheCorpusUnderLowerAndLowerCeilings(t *testing.T) {
 		want := wire.ClassOf(used(b, s.data))
 		usage := b.Usage()
 		b.Close()
-		parts := int64(24)
+		parts := int64(effort.Of(8, 24))
 		if len(s.data) > 8<<10 {
 			parts = 5
 		}
