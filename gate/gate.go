@@ -158,10 +158,22 @@ type judgement struct {
 	layer int           // how many wrappers enclose the file
 	outer string        // prefix of the names of its contents
 	begun *prefixReader // reader of a wrapper that is still arriving, or nil
+	// starts are the places of contents at which h5py would look for a file.
+	starts []int64
 }
 
-// judge judges the file as a model and then, if it has any, its pickles or contents.
+// judge judges the file, and what else it could be.
 func (j *judgement) judge(b *limits.Budget) error {
+	if err := j.judgeContents(b); err != nil {
+		return err
+	}
+	j.checkHDF5()
+	return contextError(b, j.Err)
+}
+
+// judgeContents judges the file as a model and then, if it has any, its pickles or
+// contents.
+func (j *judgement) judgeContents(b *limits.Budget) error {
 	model := b.Child(*b.Policy())
 	j.open(model, true, func() (tensor.Model, error) {
 		if j.hint.Name == "" || j.hint.Name == "-" {

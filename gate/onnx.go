@@ -78,11 +78,32 @@ func (j *judgement) isExplained() bool {
 		j.Findings = []tensor.Finding{sidecar.KerasWeights()}
 		return true
 	}
-	if j.hint.holdsData != nil && j.isUnknownKind() && j.hint.holdsData(j.account) {
+	if j.hint.holdsData != nil && j.isUnknownKind() && !isLoadedByName(j.hint.Name) && j.hint.holdsData(j.account) {
 		j.Harmless, j.Err = "the data of an ONNX model beside it", nil
 		return true
 	}
 	return false
+}
+
+// othersNames are the extensions of files that libraries other than ONNX load by their
+// name, and whose first bytes may be anything.
+var othersNames = setOf(".h5 .hdf5 .keras .tflite .pt2 .pte .engine .plan .trt .mlmodel .rds .rda .rdata .pyc .so .dll .dylib .pyd " +
+	".jar .class .ser .mar .nemo .skops .msgpack .cbm .pdmodel .pdiparams .litertlm .task .exe .wasm .llamafile .mat .pmml")
+
+// isLoadedByName reports whether the name is one of those, or that of a model of
+// TensorFlow. Data of an ONNX model have no reason to be called like that.
+func isLoadedByName(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	return base == "saved_model.pb" || othersNames[path.Ext(base)]
+}
+
+// setOf returns the set of the words of a text.
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
 }
 
 // isUnknownKind reports whether no loader is known for this kind of content, or it begins

@@ -179,6 +179,7 @@ var found = [...]row{
 	{"sidecar.skops-type", danger, "A skops schema names a type that is not of the libraries that it supports.", doNotLoad},
 	{"sidecar.syntax", warning, "A JSON text that Python's json module does not read.", fetchAgain},
 	{"sidecar.target", danger, "A configuration of Hydra, SpeechBrain or NeMo names something to be called.", "Do not instantiate it. Read what it names."},
+	{"sidecar.tensorflow", danger, "A TensorFlow model as text: its operations may open files and run code.", "Do not load it. Ask for the weights as safetensors, and build the model from code that you have read."},
 	{"sidecar.trust-remote-code", warning, "It asks users of the model to trust code in its repository.", "Read that code first, or load the model without trust_remote_code."},
 	{"sidecar.yaml-tag", danger, "A tag makes YAML construct a Python object.", "Read it only with yaml.safe_load."},
 	{"template.attr", danger, "The chat template reaches for attributes that no template needs.", readText},

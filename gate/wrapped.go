@@ -184,6 +184,7 @@ func (j *judgement) judgeContent(k *wrap.Kind, i wrap.Item) error {
 	if i.R == nil {
 		return j.addContent(j.gate.Unseen(name, i.Why))
 	}
+	j.startsAt(i.R)
 	c := &judgement{
 		Verdict: j.gate.verdict(name), r: i.R, hint: Hint{Name: name, Beside: true}, layer: j.layer + 1, outer: next,
 	}

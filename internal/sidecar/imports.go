@@ -56,6 +56,7 @@ var (
 	component  = importer{"diffusers imports", isPipeline}
 	server     = importer{"MLServer imports", func(text string) bool { return strings.HasPrefix(text, "mlserver") && isPath(text) && !runsCode(text) }}
 	speech     = importer{"Coqui's TTS imports", under("TTS")}
+	engine     = importer{"MMEngine, when it reads its configuration, imports", under("mmaction", "mmagic", "mmcls", "mmcv", "mmdet", "mmdet3d", "mmengine", "mmocr", "mmpose", "mmpretrain", "mmrotate", "mmseg", "mmyolo")}
 	kernel     = importer{"transformers downloads and runs", func(text string) bool { return strings.HasPrefix(text, "kernels-community/") }}
 )
 
@@ -99,6 +100,12 @@ func (w *walk) names(key string, k *kept, at int64) error {
 		return w.importOf(server, key, text, at)
 	case key == "characters_class" || key == "tokenizer_class" && w.below("characters"):
 		return w.importOf(speech, key, text, at)
+	case isZarr(file) && (key == "id" || key == "name") && (text == "pickle" || text == "numcodecs.pickle"):
+		return w.once("sidecar.pickle", tensor.Danger, key, at, "zarr unpickles the chunks of this array")
+	case w.below("custom_imports") && w.below("imports"):
+		return w.importOf(engine, "custom_imports", text, at)
+	case w.below("weightsManifest") && w.below("paths") && leaves(text):
+		return w.once("sidecar.index-path", tensor.Danger, "weightsManifest", at, "TensorFlow.js reads weights from "+wire.Quote(text))
 	case file == "configuration.json" && w.below("plugins"):
 		return w.once(codeImport, tensor.Danger, "plugins", at, "ModelScope installs and imports "+wire.Quote(text)+", older versions without being asked")
 	case key == "value" && (w.below("externalData") || w.below("external_data")):
@@ -113,6 +120,11 @@ func (w *walk) names(key string, k *kept, at int64) error {
 		return w.report("sidecar.library", tensor.Danger, wire.Quote(key), at, "a runtime such as ONNX Runtime loads the library "+wire.Quote(text))
 	}
 	return w.keep(key, text, at)
+}
+
+// isZarr reports whether zarr reads the description of an array in a file of this name.
+func isZarr(file string) bool {
+	return file == ".zarray" || file == ".zmetadata" || file == "zarr.json"
 }
 
 // inObject reports whether the current value is that of a member.

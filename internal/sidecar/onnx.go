@@ -26,7 +26,8 @@ func (r *reader) protoText() error {
 //	external_data { key: "location" value: "model.data" }
 //	float[2] w = ["location": "model.data"]
 //
-// which are protobuf's text and ONNX's own notation.
+// which are protobuf's text and ONNX's own notation. Graphs of TensorFlow are protobuf's
+// text too.
 func (r *reader) onnxText() error {
 	var (
 		field  string // the last name
@@ -46,6 +47,9 @@ func (r *reader) onnxText() error {
 		case c == '"' || c == '\'':
 			if text, err = r.textOf(c, text); err == nil && (inData && field == "value" || paired == "location" || strings.Contains(paired, `\`)) {
 				err = r.externalData(string(text))
+			}
+			if err == nil && field == "op" {
+				err = r.operation(string(text))
 			}
 		case inName(c):
 			if field, err = r.name(c); err == nil {

@@ -46,13 +46,14 @@ var readers = map[string]func(*reader) error{
 	".jinja": (*reader).jinja, ".jinja2": (*reader).jinja, ".j2": (*reader).jinja,
 	".json": (*reader).json, ".yaml": (*reader).yaml, ".yml": (*reader).yaml, ".gin": (*reader).gin, ".prototxt": (*reader).protoText,
 	".txt": (*reader).vocabulary, ".onnxjson": (*reader).json,
-	".textproto": (*reader).onnxText, ".pbtxt": (*reader).onnxText, ".onnxtxt": (*reader).onnxText, ".onnxtext": (*reader).onnxText,
+	".textproto": (*reader).onnxText, ".pbtxt": (*reader).onnxText, ".meta": (*reader).onnxText, ".onnxtxt": (*reader).onnxText, ".onnxtext": (*reader).onnxText,
 }
 
 // readersOf are the readers of files that a library finds by their whole name.
 var readersOf = map[string]func(*reader) error{
 	"mlmodel": (*reader).yaml, "config.pbtxt": (*reader).triton, "type.txt": (*reader).kind, "handler.py": (*reader).handler,
 	"inference.py": (*reader).inference, "model.py": (*reader).model, "pipeline.py": (*reader).pipeline, "generate.py": (*reader).generate,
+	"saved_model.pbtxt": (*reader).savedModel, ".zarray": (*reader).json, ".zmetadata": (*reader).json,
 }
 
 // Check returns the findings about a text, none for one that is not searched.

@@ -162,6 +162,11 @@ func (l *lines) look(line string, most int) error {
 			return err
 		}
 	}
+	if err := l.names(l.plain, most, "custom_imports", func(k *key) error {
+		return l.once(codeImport, tensor.Danger, "custom_imports", k.at, "MMEngine imports the modules that this names, when it reads its configuration")
+	}); err != nil {
+		return err
+	}
 	if l.dangerous() {
 		return nil
 	}

@@ -32,14 +32,18 @@ var rules = [...]rule{
 	{"a JPEG image", begins(0, "\xff\xd8\xff")},
 	{"a GIF image", begins(0, "GIF87a", "GIF89a")},
 	{"a WebP image", riff("WEBP")},
+	{"a BMP image", (*source).bmp},
+	{"a TIFF image", begins(0, "II*\x00", "MM\x00*")},
+	{"a Windows icon", begins(0, "\x00\x00\x01\x00\x01\x00", "\x00\x00\x01\x00\x02\x00", "\x00\x00\x01\x00\x03\x00")},
+	{"a font", begins(0, "wOFF", "wOF2", "OTTO\x00", "\x00\x01\x00\x00\x00")},
 	{"a WAV sound", riff("WAVE")},
 	{"an AVI film", riff("AVI ")},
-	{"an MP4 film or sound", begins(4, "ftyp")},
+	{"an MP4 film or sound", (*source).mp4},
 	{"a FLAC sound", begins(0, "fLaC")},
 	{"an Ogg sound", begins(0, "OggS")},
-	{"an MP3 sound", begins(0, "ID3")},
+	{"an MP3 sound", begins(0, "ID3", "\xff\xfb", "\xff\xf3", "\xff\xf2")},
 	{"a PDF document", begins(0, "%PDF-")},
-	{"a log of TensorBoard", begins(23, "brain.Event:")},
+	{"a log of TensorBoard", (*source).events},
 	{"a SentencePiece vocabulary", (*source).sentencePiece},
 }
 
@@ -100,8 +104,8 @@ func (s *source) rule(b *limits.Budget) (string, error) {
 			return "", err
 		}
 	}
-	if s.isPointer() || s.isR() {
-		return "", nil // a pointer to something else, or an R object
+	if s.isPointer() || s.isR() || s.isJoblib() {
+		return "", nil // a pointer to something else, an R object, a compressed pickle
 	}
 	for _, r := range rules {
 		if fits, err := r.fits(s); fits || err != nil {
@@ -140,6 +144,12 @@ func (s *source) isR() bool {
 	}
 	rest, ok := strings.CutPrefix(head, "A\n")
 	return ok && len(rest) > 1 && '2' <= rest[0] && rest[0] <= '9' && rest[1] == '\n'
+}
+
+// isJoblib reports whether the text is a pickle compressed by joblib before 0.10. What
+// zlib makes can be letters throughout.
+func (s *source) isJoblib() bool {
+	return strings.HasPrefix(string(s.head), "ZF") && len(s.head) > 3 && s.head[2] == '0' && s.head[3] == 'x'
 }
 
 // utf8Start reports whether a text could begin like that; the last rune may be cut.

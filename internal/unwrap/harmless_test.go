@@ -25,7 +25,15 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		{"GIF89a\x01\x00\x01\x00\x00\x00\x00;", "a GIF image"},
 		{"RIFF\x00\x00\x00\x00WAVEfmt ", "a WAV sound"},
 		{strings.Repeat(piece, 3), "a SentencePiece vocabulary"},
+		{"\x00\x00\x00\x1cftypavif\x00\x00\x00\x00", "an MP4 film or sound"},
+		{"BM\x1e\x00\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00" + strings.Repeat("\x00", 16), "a BMP image"},
+		// tensorboardX 2.6.5: the first record of a log.
+		{"\x18\x00\x00\x00\x00\x00\x00\x00\xa3\x7f\x4b\x22\x09\xa2\xcf\xcb\xd2\xa9\xc2\xda\x41\x1a\x0dbrain.Event:2" + "\x69\x46\xdc\x5e", "a log of TensorBoard"},
 		// What only looks so.
+		{strings.Repeat("\x00", 4) + "ftyp" + strings.Repeat("\x00", 30), ""},
+		{"\x40\x00\x00\x00TFL3" + strings.Repeat("\x00", 15) + "brain.Event:2" + strings.Repeat("\x00", 60), ""},
+		{"BM" + strings.Repeat("\x00", 40), ""},
+		{"ZF0x1f                x^KMSMNLIRRLKJM", ""},
 		{strings.Repeat("é", 40_000) + "\xc3", ""},
 		{strings.Repeat("x", 70_000) + "\x00", ""},
 		{"cos\nsystem\n(S'id'\ntR.", ""},
