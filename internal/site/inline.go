@@ -26,7 +26,7 @@ func (r *renderer) inline(text string) string {
 		if m[1] != m[3] {
 			return s
 		}
-		return keep("<code>" + html.EscapeString(strings.ReplaceAll(m[2], `\|`, "|")) + "</code>")
+		return keep("<code>" + breakable(strings.ReplaceAll(m[2], `\|`, "|")) + "</code>")
 	})
 	text = html.EscapeString(text)
 	text = link.ReplaceAllStringFunc(text, func(s string) string {
@@ -42,4 +42,23 @@ func (r *renderer) inline(text string) string {
 		text = strings.Replace(text, "\x00"+string(rune(0xE000+i))+"\x00", kept[i], 1)
 	}
 	return text
+}
+
+// wordEnd is a place where the next word of a name begins: parser/npz.TestHostileArchives.
+var wordEnd = regexp.MustCompile(`[a-z0-9][./]?[A-Z]|[./][a-z]`)
+
+// breakable escapes code. A long name may break between its words: in a table, one that may not
+// takes the width of the other columns.
+func breakable(code string) string {
+	const long = 40
+	if len(code) <= long || strings.Contains(code, " ") {
+		return html.EscapeString(code)
+	}
+	var out strings.Builder
+	from := 0
+	for _, at := range wordEnd.FindAllStringIndex(code, -1) {
+		out.WriteString(html.EscapeString(code[from:at[1]-1]) + "<wbr>")
+		from = at[1] - 1
+	}
+	return out.String() + html.EscapeString(code[from:])
 }

@@ -50,6 +50,7 @@ func TestDocumentsCannotAddMarkup(t *testing.T) {
 		"a <script>x</script> `<b>` & [x](javascript:alert\"1\")": "<p>a &lt;script&gt;x&lt;/script&gt; <code>&lt;b&gt;</code> &amp; <a href=\"" + source + "docs/javascript:alert&#34;1&#34;\">x</a></p>\n",
 		"# A `b` heading\n\n- one\n- two\n  more":                 "<h1 id=\"a-b-heading\">A <code>b</code> heading</h1>\n<ul>\n<li>one</li>\n<li>two\nmore</li>\n</ul>\n",
 		"| a | b |\n|---|---|\n| `x\\|y` | **z** |":               "<div class=\"wide\" tabindex=\"0\"><table>\n<tr><th>a</th><th>b</th></tr>\n<tr><td><code>x|y</code></td><td><strong>z</strong></td></tr>\n</table></div>\n",
+		"`a.TestNamesThatAreLongerThanAColumnBreakBetweenWords`":  "<p><code>a.<wbr>Test<wbr>Names<wbr>That<wbr>Are<wbr>Longer<wbr>Than<wbr>AColumn<wbr>Break<wbr>Between<wbr>Words</code></p>\n",
 		"```sh hub\n# why\nls <x\n```":                            "<pre tabindex=\"0\"><code><span class=\"no\"># why</span>\nls &lt;x\n</code></pre>\n",
 	} {
 		r := &renderer{site: s, page: &page{file: "docs/x.md"}}
