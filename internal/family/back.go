@@ -21,8 +21,8 @@ type Folder struct {
 	Moved   bool     // experts are blocks of MXFP4 that stay what they are
 }
 
-// notLedBack is why rows have no way back that nothing stands against.
-const notLedBack = "its keys are not read"
+// keysUnread is why rows have no way back that nothing stands against.
+const keysUnread = "its keys are not read"
 
 // Back plans the way from a GGUF file to a folder of transformers, by the row that
 // leads there. What the row does not explain is refused: a tensor, a key of the
@@ -40,8 +40,8 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 	}
 	if s.row.back == nil {
 		why := "llama.cpp has not " + s.row.lost
-		if s.row.lost == notLedBack {
-			why = notLedBack
+		if s.row.lost == keysUnread {
+			why = keysUnread
 		}
 		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.Errorf("%s of transformers cannot be restored: %s", s.row.names[0], why))
 	}
@@ -51,23 +51,23 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 	if err != nil {
 		return nil, err
 	}
-	p.blocks = blocks
+	p.keepBlocks = blocks
 	names, err := p.back()
 	if err != nil {
 		return nil, err
 	}
-	if p.Moved && p.decoded {
+	if p.Moved && p.decodedExperts {
 		return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrUnsupported.Errorf("some stacks of experts are MXFP4 and others are not: transformers has all or none"))
 	}
-	if err := p.complete(names); err != nil {
+	if err := p.checkComplete(names); err != nil {
 		return nil, err
 	}
 	f := &Folder{Tensors: p.Tensors, Files: files, Moved: p.Moved}
 	f.Left, err = s.tokenizer(files)
-	if one := s.pooled(); one != "" {
+	if one := s.lostPooling(); one != "" {
 		f.Left = append(f.Left, one)
 	}
-	if s.row.becomes != nil {
+	if s.row.backRow != nil {
 		f.Left = append(f.Left, "the vision part (a GGUF file of its own), so the folder is of "+s.architecture())
 	}
 	if s.row == &falconH1Row {
@@ -83,7 +83,7 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 func (s *settings) rowOf(arch string) *row {
 	n, _ := number(s.keys[arch+".expert_count"])
 	for _, r := range slices.Concat(rows, picked) {
-		if r.arch == arch && (r.back != nil || r.lost != "") && (r != &llamaRow || n == 0) && (r.fits == nil || r.fits(s)) {
+		if r.arch == arch && (r.back != nil || r.lost != "") && (r != &llamaRow || n == 0) && (r.matches == nil || r.matches(s)) {
 			return r
 		}
 	}
@@ -93,7 +93,7 @@ func (s *settings) rowOf(arch string) *row {
 // planner writes config.json, and reads it as the way to llama.cpp does.
 func (s *settings) planner(m tensor.Model, files *memory) (*planner, error) {
 	p := &planner{Plan: &Plan{Arch: s.row.arch}, b: s.b, m: m}
-	p.naming = p.target
+	p.nameOf = p.target
 	scaled := s.tensors["rope_freqs.weight"]
 	text, err := s.config()
 	if err != nil {
@@ -103,25 +103,25 @@ func (s *settings) planner(m tensor.Model, files *memory) (*planner, error) {
 		return nil, err
 	}
 	if s.row == &phi3Row {
-		if err := p.longOf(s); err != nil {
+		if err := p.readLongRope(s); err != nil {
 			return nil, err
 		}
-		if text, err = s.written(); err != nil {
+		if text, err = s.encode(); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.unrank(s); err != nil {
+	if err := p.checkRankHead(s); err != nil {
 		return nil, err
 	}
 	if scaled != nil {
-		of := p.llama3Of
+		of := p.readLlama3
 		if s.row == &gemma4Row {
-			of = p.proportionalOf
+			of = p.readProportional
 		}
 		if err := of(s, scaled); err != nil {
 			return nil, wire.At(m.Format(), "tensor rope_freqs.weight", scaled.Span.Off, err)
 		}
-		if text, err = s.written(); err != nil {
+		if text, err = s.encode(); err != nil {
 			return nil, err
 		}
 	}
@@ -131,23 +131,23 @@ func (s *settings) planner(m tensor.Model, files *memory) (*planner, error) {
 
 // read is config.json as it was written.
 func (s *settings) read(text []byte) (*config, error) {
-	root, err := parsed(s.b, string(text))
+	root, err := parseJSON(s.b, string(text))
 	if err != nil {
 		return nil, err
 	}
 	c, err := configOf(root)
 	if err == nil {
-		c.further = c.int("mtp_num_hidden_layers")
+		c.mtpLayers = c.int("mtp_num_hidden_layers")
 	}
-	if err == nil && c.row != s.made() {
+	if err == nil && c.row != s.outRow() {
 		err = wire.ErrInternal.Errorf("another row")
 	}
 	return c, wire.At("gguf", "", wire.NoOffset, err)
 }
 
-// llama3Of finds what Llama 3 scales its frequencies by: the published numbers of
+// readLlama3 finds what Llama 3 scales its frequencies by: the published numbers of
 // which these very factors come.
-func (p *planner) llama3Of(s *settings, i *tensor.Info) error {
+func (p *planner) readLlama3(s *settings, i *tensor.Info) error {
 	dim := p.c.headDim()
 	if i.DType != tensor.F32 || i.Elements() != dim/2 || dim%2 != 0 {
 		return wire.ErrUnsupported.Errorf("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, dim)
@@ -174,9 +174,9 @@ func (p *planner) llama3Of(s *settings, i *tensor.Info) error {
 	}
 	// Of the published models Llama 3.1 to 3.3 and what is made of them have 8192.
 	for _, old := range []string{"8192", "4096", "2048", "16384", "32768", "65536", "131072", "1024", "512", "256", "128", "64"} {
-		text := `{"rope_type": "llama3", "rope_theta": ` + s.theta() + `, "factor": ` + asJSON(float64(last)) +
+		text := `{"rope_type": "llama3", "rope_theta": ` + s.theta() + `, "factor": ` + float32JSON(float64(last)) +
 			`, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": ` + old + "}"
-		params, err := parsed(p.b, text)
+		params, err := parseJSON(p.b, text)
 		if err != nil {
 			return err
 		}
@@ -192,8 +192,8 @@ func (p *planner) llama3Of(s *settings, i *tensor.Info) error {
 	return wire.ErrUnsupported.Errorf("its numbers belong to no published scaling of Llama 3")
 }
 
-// parsed reads a text of our own.
-func parsed(b *limits.Budget, text string) (v jsontree.Value, err error) {
+// parseJSON reads a text of our own.
+func parseJSON(b *limits.Budget, text string) (v jsontree.Value, err error) {
 	err = strictjson.Decode(b, strictjson.Text{Format: configName, Body: text, Whole: true}, func(d *strictjson.Decoder) (err error) {
 		v, err = jsontree.Decode(b, d)
 		return err
@@ -223,7 +223,7 @@ func (p *planner) back() (*wire.NameSet, error) {
 		if p.isMember(i.Name) {
 			continue
 		}
-		if err := p.source(&i); err != nil {
+		if err := p.planSource(&i); err != nil {
 			return nil, wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, err)
 		}
 	}
@@ -232,13 +232,13 @@ func (p *planner) back() (*wire.NameSet, error) {
 
 // isMember reports a tensor that became a member of config.json.
 func (p *planner) isMember(name string) bool {
-	return name == "rope_freqs.weight" || p.ranked && name == rankHead || p.c.row == &phi3Row && (name == longNames[0] || name == longNames[1])
+	return name == "rope_freqs.weight" || p.madeRankHead && name == rankHead || p.c.row == &phi3Row && (name == longNames[0] || name == longNames[1])
 }
 
-// place finds the row of a name of llama.cpp.
-func (p *planner) place(full string) (place, bool) {
+// locateGGUF finds the row of a name of llama.cpp.
+func (p *planner) locateGGUF(full string) (location, bool) {
 	r := p.c.row
-	at := place{expert: -1, outer: true}
+	at := location{expert: -1, outer: true}
 	list, rest := r.outer, full
 	for _, one := range p.c.towers() {
 		if n, tail, ok := numbered(full, one.prefix+"blk.#."); ok {
@@ -246,9 +246,9 @@ func (p *planner) place(full string) (place, bool) {
 		}
 	}
 	for i := range list {
-		if one := at; one.among(&list[i], rest) {
+		if one := at; one.matches(&list[i], rest) {
 			at, at.name, at.index = one, &list[i], i
-			if at.there(p.c) {
+			if at.exists(p.c) {
 				break
 			}
 		}
@@ -256,8 +256,8 @@ func (p *planner) place(full string) (place, bool) {
 	return at, at.name != nil
 }
 
-// among reports that a tensor of llama.cpp is that of a name, or a part of it, and which.
-func (at *place) among(n *name, rest string) bool {
+// matches reports that a tensor of llama.cpp is that of a name, or a part of it, and which.
+func (at *location) matches(n *mapping, rest string) bool {
 	stem := strings.TrimSuffix(rest, ".weight")
 	if s, ok := strings.CutSuffix(rest, ".bias"); ok {
 		stem, at.bias = s, true
@@ -274,29 +274,29 @@ func (at *place) among(n *name, rest string) bool {
 		case g == rest: // a bias by itself
 			at.bias = false
 			return true
-		case g == stem && stem != rest && !(n.bare && at.bias):
+		case g == stem && stem != rest && !(n.noSuffix && at.bias):
 			return true
 		}
 	}
 	return false
 }
 
-// source plans one tensor of the file.
-func (p *planner) source(i *tensor.Info) error {
-	at, ok := p.place(i.Name)
+// planSource plans one tensor of the file.
+func (p *planner) planSource(i *tensor.Info) error {
+	at, ok := p.locateGGUF(i.Name)
 	switch {
-	case !ok, at.outer && !at.there(p.c):
+	case !ok, at.outer && !at.exists(p.c):
 		return wire.ErrUnsupported.Errorf("%s of transformers has no tensor for it", p.c.row.names[0])
 	case !at.outer && at.layer >= p.c.layers():
 		return wire.ErrMismatch.Errorf("the keys state only %d layers", p.c.layers())
 	case i.DType == tensor.Unknown:
 		return wire.ErrUnsupported.Errorf("it is %s", i.TypeName())
-	case !at.there(p.c):
+	case !at.exists(p.c):
 		return wire.ErrMismatch.Errorf("by the keys, layer %d does not have it", at.layer)
-	case at.name.how == decay && i.DType != tensor.F32:
+	case at.name.op == decay && i.DType != tensor.F32:
 		return wire.ErrUnsupported.Errorf("a decay of the type %s", i.TypeName())
 	case len(at.name.views) > 0:
-		return p.unsplit(i, &at)
+		return p.joinViews(i, &at)
 	}
 	shape, err := p.shape(&at)
 	if err != nil {
@@ -304,42 +304,42 @@ func (p *planner) source(i *tensor.Info) error {
 	}
 	want := shape
 	switch {
-	case at.name.how == stack:
+	case at.name.op == stack:
 		if at.bias {
 			return wire.ErrUnsupported.Errorf("a bias of experts")
 		}
 		want = append([]int64{p.c.experts()}, shape...)
-	case at.name.how == transpose && !at.bias:
+	case at.name.op == transpose && !at.bias:
 		want = []int64{shape[1], shape[0]}
 	}
 	if err := sameShape(i.Shape, want); err != nil {
 		return err
 	}
-	if at.name.how == stack {
+	if at.name.op == stack {
 		return p.unstack(i, &at, shape)
 	}
-	return p.whole(i, &at, shape)
+	return p.planWhole(i, &at, shape)
 }
 
-// original is the name that transformers has.
-func (at *place) original(c *config) string {
+// hfName is the name that transformers has.
+func (at *location) hfName(c *config) string {
 	name := at.name.hf
 	if !at.outer {
 		layer, _, number := c.tower(at.layer)
 		name = strings.ReplaceAll(layer, "#", itoa(number)) + name
 	}
 	switch {
-	case at.name.bare:
+	case at.name.noSuffix:
 	case at.bias:
 		name += ".bias"
 	default:
 		name += ".weight"
 	}
 	if c.row == &embeddingGemmaRow {
-		return strings.TrimPrefix(name, c.row.begin)
+		return strings.TrimPrefix(name, c.row.optionalPrefix)
 	}
-	if c.classifies() && len(c.row.trim) > 0 {
-		return c.beside(name)
+	if c.classifies() && len(c.row.trimPrefixes) > 0 {
+		return c.headedName(name)
 	}
 	if c.row.restore != nil {
 		return c.row.restore(c, name)
@@ -347,12 +347,12 @@ func (at *place) original(c *config) string {
 	return name
 }
 
-// whole plans a tensor that comes of one.
-func (p *planner) whole(i *tensor.Info, at *place, shape []int64) error {
-	t := p.remade(at, i, shape)
+// planWhole plans a tensor that comes of one.
+func (p *planner) planWhole(i *tensor.Info, at *location, shape []int64) error {
+	t := p.newHFTensor(at, i, shape)
 	part := Part{Info: *i}
 	g, _ := i.DType.Geometry()
-	switch at.name.how {
+	switch at.name.op {
 	case permuteQ, permuteK:
 		part.Head, part.Back = p.c.headDim(), true
 		if part.Head%2 != 0 {
@@ -380,8 +380,8 @@ func (p *planner) whole(i *tensor.Info, at *place, shape []int64) error {
 }
 
 // unstack plans the experts of a tensor that holds all of them.
-func (p *planner) unstack(i *tensor.Info, at *place, shape []int64) error {
-	before, after, _ := strings.Cut(at.original(p.c), "*")
+func (p *planner) unstack(i *tensor.Info, at *location, shape []int64) error {
+	before, after, _ := strings.Cut(at.hfName(p.c), "*")
 	for e := range p.c.experts() {
 		if err := p.b.Step(1); err != nil {
 			return err

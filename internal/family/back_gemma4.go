@@ -12,23 +12,23 @@ import (
 // gemma4Back are the members of Gemma 4. Its layers differ, so most of the keys are lists.
 func gemma4Back(s *settings) {
 	layers := s.layers()
-	slides, stated := s.flags("attention.sliding_window_pattern", layers)
+	slides, stated := s.perLayerBools("attention.sliding_window_pattern", layers)
 	if !stated {
 		s.fail("gemma4.attention.sliding_window_pattern", "it is missing, and layer_types depends on it")
 	}
-	s.need("hidden_size", "embedding_length")
-	s.need("num_hidden_layers", "block_count")
-	s.need("num_attention_heads", "attention.head_count")
-	s.need("max_position_embeddings", "context_length")
-	s.may("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("num_hidden_layers", "block_count")
+	s.requireInt("num_attention_heads", "attention.head_count")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.optionalFloat("rms_norm_eps", "attention.layer_norm_rms_epsilon")
 	s.vocabulary()
-	s.set("tie_word_embeddings", "true")
-	s.is("attention.causal", 1)
+	s.replace("tie_word_embeddings", "true")
+	s.expect("attention.causal", 1)
 	s.window(0)
-	if !s.may("final_logit_softcapping", "final_logit_softcapping") {
+	if !s.optionalFloat("final_logit_softcapping", "final_logit_softcapping") {
 		s.put("final_logit_softcapping", "null")
 	}
-	s.kinds("layer_types", func(l int64) string {
+	s.putPerLayer("layer_types", func(l int64) string {
 		if isSet(slides, l) {
 			return "sliding_attention"
 		}
@@ -46,19 +46,19 @@ func gemma4Back(s *settings) {
 
 // gemma4Heads are the widths of heads: of layers that see all, and of the others.
 func (s *settings) gemma4Heads() (full, own int64) {
-	full = s.need("global_head_dim", "attention.key_length")
-	own = s.need("head_dim", "attention.key_length_swa")
-	s.is("attention.value_length", float64(full))
-	s.is("rope.dimension_count", float64(full))
-	s.is("attention.value_length_swa", float64(own))
-	s.is("rope.dimension_count_swa", float64(own))
+	full = s.requireInt("global_head_dim", "attention.key_length")
+	own = s.requireInt("head_dim", "attention.key_length_swa")
+	s.expect("attention.value_length", float64(full))
+	s.expect("rope.dimension_count", float64(full))
+	s.expect("attention.value_length_swa", float64(own))
+	s.expect("rope.dimension_count_swa", float64(own))
 	return full, own
 }
 
 // gemma4Groups are the heads of keys. Layers that see all have values of their own, or
 // take their keys for them.
 func (s *settings) gemma4Groups(slides []bool) {
-	groups, _ := s.each("attention.head_count_kv", s.layers())
+	groups, _ := s.perLayerInts("attention.head_count_kv", s.layers())
 	borrow, _ := s.int("attention.shared_kv_layers")
 	s.putInt("num_kv_shared_layers", borrow)
 	counts := map[bool]int64{} // by whether a layer slides
@@ -79,7 +79,7 @@ func (s *settings) gemma4Groups(slides []bool) {
 		one = counts[false]
 	}
 	s.putInt("num_key_value_heads", one)
-	s.put("attention_k_eq_v", truth(equal && seen))
+	s.put("attention_k_eq_v", boolText(equal && seen))
 	if all, there := counts[false]; there && all != one {
 		s.putInt("num_global_key_value_heads", all)
 		if !equal {
@@ -91,7 +91,7 @@ func (s *settings) gemma4Groups(slides []bool) {
 // gemma4Feeds are the widths of feed forward layers: twice as wide where keys are borrowed,
 // or all the same.
 func (s *settings) gemma4Feeds() {
-	feeds, _ := s.each("feed_forward_length", s.layers())
+	feeds, _ := s.perLayerInts("feed_forward_length", s.layers())
 	borrow, _ := s.int("attention.shared_kv_layers")
 	if len(feeds) == 0 {
 		s.fail("gemma4.feed_forward_length", "it is missing, and intermediate_size depends on it")
@@ -110,7 +110,7 @@ func (s *settings) gemma4Feeds() {
 		}
 	}
 	s.putInt("intermediate_size", one)
-	s.put("use_double_wide_mlp", truth(double))
+	s.put("use_double_wide_mlp", boolText(double))
 }
 
 // gemma4Inputs are the embeddings of each layer.
@@ -126,7 +126,7 @@ func (s *settings) gemma4Experts() {
 	n, _ := s.int("expert_count")
 	used, _ := s.int("expert_used_count")
 	wide, _ := s.int("expert_feed_forward_length")
-	s.put("enable_moe_block", truth(n > 0))
+	s.put("enable_moe_block", boolText(n > 0))
 	if n > 0 {
 		s.putInt("num_experts", n)
 		s.putInt("top_k_experts", used)
@@ -152,9 +152,9 @@ func (s *settings) gemma4Turns(full, own int64) {
 		`}, "sliding_attention": {"rope_type": "default", "rope_theta": `+local+"}}")
 }
 
-// proportionalOf finds the part of a head that rotates: so many factors of 1, and behind
+// readProportional finds the part of a head that rotates: so many factors of 1, and behind
 // them those that stop a rotation.
-func (p *planner) proportionalOf(s *settings, i *tensor.Info) error {
+func (p *planner) readProportional(s *settings, i *tensor.Info) error {
 	head := p.c.globalHead()
 	if i.DType != tensor.F32 || i.Elements() != head/2 || head > 1<<20 {
 		return wire.ErrUnsupported.Errorf("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, head)
@@ -178,7 +178,7 @@ func (p *planner) proportionalOf(s *settings, i *tensor.Info) error {
 	}
 	base, _ := s.float("rope.freq_base")
 	local, _ := s.float("rope.freq_base_swa")
-	s.set("rope_parameters", `{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": `+exactly(part)+`, "rope_theta": `+base+
+	s.replace("rope_parameters", `{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": `+float64JSON(part)+`, "rope_theta": `+base+
 		`}, "sliding_attention": {"rope_type": "default", "rope_theta": `+local+"}}")
 	return s.err
 }

@@ -17,9 +17,9 @@ type truths interface {
 	Bools(*limits.Budget) iter.Seq2[bool, error]
 }
 
-// each is a number for each of so many layers: those of a list, or one for all of them.
-func (s *settings) each(key string, layers int64) (list []int64, there bool) {
-	v, there := s.own(key)
+// perLayerInts is a number for each of so many layers: those of a list, or one for all of them.
+func (s *settings) perLayerInts(key string, layers int64) (list []int64, there bool) {
+	v, there := s.key(key)
 	if !there || s.err != nil {
 		return nil, false
 	}
@@ -53,9 +53,9 @@ func (s *settings) each(key string, layers int64) (list []int64, there bool) {
 	return list, true
 }
 
-// flags is a truth value for each of so many layers.
-func (s *settings) flags(key string, layers int64) (list []bool, there bool) {
-	v, there := s.own(key)
+// perLayerBools is a truth value for each of so many layers.
+func (s *settings) perLayerBools(key string, layers int64) (list []bool, there bool) {
+	v, there := s.key(key)
 	if !there || s.err != nil {
 		return nil, false
 	}
@@ -78,11 +78,11 @@ func (s *settings) flags(key string, layers int64) (list []bool, there bool) {
 	return list, true
 }
 
-// few reads a list of which each number is 0 or one that they share. It says which
+// sharedValue reads a list of which each number is 0 or one that they share. It says which
 // layers have it, and the key has that number from here on.
-func (s *settings) few(key string) (has []bool) {
+func (s *settings) sharedValue(key string) (has []bool) {
 	layers := s.layers()
-	list, there := s.each(key, layers)
+	list, there := s.perLayerInts(key, layers)
 	if !there {
 		return nil
 	}
@@ -101,8 +101,8 @@ func (s *settings) few(key string) (has []bool) {
 	return has
 }
 
-// kinds adds a list of texts, one for each layer.
-func (s *settings) kinds(member string, of func(layer int64) string) {
+// putPerLayer adds a list of texts, one for each layer.
+func (s *settings) putPerLayer(member string, of func(layer int64) string) {
 	text := strings.Builder{}
 	for l := range s.layers() {
 		if l > 0 {
@@ -132,5 +132,5 @@ func (s *settings) biased(member string, names ...string) {
 	if n != 0 && n != all && s.err == nil {
 		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMismatch.Errorf("%d of %d modules (%s) have a bias", n, all, strings.Join(names, ", ")))
 	}
-	s.put(member, truth(n > 0))
+	s.put(member, boolText(n > 0))
 }

@@ -1,7 +1,7 @@
 package family
 
-// set is put for a member that may be there.
-func (s *settings) set(member, value string) {
+// replace is put for a member that may be there.
+func (s *settings) replace(member, value string) {
 	for i := range s.list {
 		if s.list[i].name == member {
 			s.list[i].value = value
@@ -14,10 +14,10 @@ func (s *settings) set(member, value string) {
 func gptossBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.need("num_local_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
+	s.requireInt("num_local_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
 	wide, _ := s.int("feed_forward_length")
-	s.is("expert_feed_forward_length", float64(wide))
+	s.expect("expert_feed_forward_length", float64(wide))
 	s.window(128)
 	s.biases("attention_bias", s.layers(), attention...)
 	s.put("hidden_act", `"silu"`)
@@ -26,15 +26,15 @@ func gptossBack(s *settings) {
 func llama4Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.need("intermediate_size_mlp", "feed_forward_length")
+	s.requireInt("intermediate_size_mlp", "feed_forward_length")
 	own, ok := s.int("expert_feed_forward_length")
 	if !ok {
 		s.fail("llama4.expert_feed_forward_length", "it is missing, and intermediate_size depends on it")
 	}
-	s.set("intermediate_size", itoa(own))
-	s.need("num_local_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
-	s.need("interleave_moe_layer_step", "interleave_moe_layer_step")
+	s.replace("intermediate_size", itoa(own))
+	s.requireInt("num_local_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
+	s.requireInt("interleave_moe_layer_step", "interleave_moe_layer_step")
 	if n, ok := s.int("attention.sliding_window"); ok {
 		if n != 0 {
 			s.fail("llama4.attention.sliding_window", "its value is %d, which config.json cannot express", n)
@@ -53,17 +53,17 @@ func llama4Back(s *settings) {
 
 // encoder are the members of every encoder.
 func (s *settings) encoder() {
-	s.need("hidden_size", "embedding_length")
-	s.need("num_hidden_layers", "block_count")
-	s.need("num_attention_heads", "attention.head_count")
-	s.need("intermediate_size", "feed_forward_length")
-	s.need("max_position_embeddings", "context_length")
-	s.may("layer_norm_eps", "attention.layer_norm_epsilon")
-	s.is("attention.causal", 0)
-	_, _ = s.own("pooling_type") // of sentence-transformers: see pooled
-	s.labels()
+	s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("num_hidden_layers", "block_count")
+	s.requireInt("num_attention_heads", "attention.head_count")
+	s.requireInt("intermediate_size", "feed_forward_length")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
+	s.expect("attention.causal", 0)
+	_, _ = s.key("pooling_type") // of sentence-transformers: see pooled
+	s.classLabels()
 	n := s.rows("token_embd.weight")
-	s.is("vocab_size", float64(n))
+	s.expect("vocab_size", float64(n))
 	s.putInt("vocab_size", n)
 	if s.tensors["token_types.weight"] != nil {
 		s.putInt("type_vocab_size", s.rows("token_types.weight"))
@@ -78,15 +78,15 @@ func bertBack(s *settings) {
 }
 
 func distilbertBack(s *settings) {
-	s.need("dim", "embedding_length")
-	s.need("n_layers", "block_count")
-	s.need("n_heads", "attention.head_count")
-	s.need("hidden_dim", "feed_forward_length")
-	s.need("max_position_embeddings", "context_length")
-	s.is("attention.layer_norm_epsilon", float64(float32(1e-12)))
-	s.is("attention.causal", 0)
-	_, _ = s.own("pooling_type")
-	s.labels()
+	s.requireInt("dim", "embedding_length")
+	s.requireInt("n_layers", "block_count")
+	s.requireInt("n_heads", "attention.head_count")
+	s.requireInt("hidden_dim", "feed_forward_length")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.expect("attention.layer_norm_epsilon", float64(float32(1e-12)))
+	s.expect("attention.causal", 0)
+	_, _ = s.key("pooling_type")
+	s.classLabels()
 	s.classifier("")
 	s.putInt("vocab_size", s.rows("token_embd.weight"))
 	s.biases("", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down", "attn_output_norm", "layer_output_norm")
@@ -96,18 +96,18 @@ func distilbertBack(s *settings) {
 func modernbertBack(s *settings) {
 	s.encoder()
 	s.classifier("")
-	s.may("norm_eps", "attention.layer_norm_rms_epsilon")
-	s.need("local_attention", "attention.sliding_window")
+	s.optionalFloat("norm_eps", "attention.layer_norm_rms_epsilon")
+	s.requireInt("local_attention", "attention.sliding_window")
 	if n, ok := s.int("attention.sliding_window_pattern"); ok {
 		s.putInt("global_attn_every_n_layers", n)
 	}
-	if kind, there := s.own("rope.scaling.type"); there && kind != "none" {
+	if kind, there := s.key("rope.scaling.type"); there && kind != "none" {
 		s.fail("modern-bert.rope.scaling.type", "its value is %s", valueText(kind))
 	}
-	s.may("global_rope_theta", "rope.freq_base")
-	s.may("local_rope_theta", "rope.freq_base_swa")
+	s.optionalFloat("global_rope_theta", "rope.freq_base")
+	s.optionalFloat("local_rope_theta", "rope.freq_base_swa")
 	act := "gelu"
-	if v, there := s.own("hidden_activation"); there {
+	if v, there := s.key("hidden_activation"); there {
 		act, _ = v.(string)
 	}
 	if act != "gelu" && act != "silu" {
@@ -128,15 +128,15 @@ func modernbertBack(s *settings) {
 
 // nomicbertBack has the names of the published configurations, which are GPT-2's.
 func nomicbertBack(s *settings) {
-	s.need("n_embd", "embedding_length")
-	s.need("n_layer", "block_count")
-	s.need("n_head", "attention.head_count")
-	s.need("n_inner", "feed_forward_length")
-	s.is("context_length", 2048)
-	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
-	s.may("rotary_emb_base", "rope.freq_base")
-	s.is("attention.causal", 0)
-	_, _ = s.own("pooling_type")
+	s.requireInt("n_embd", "embedding_length")
+	s.requireInt("n_layer", "block_count")
+	s.requireInt("n_head", "attention.head_count")
+	s.requireInt("n_inner", "feed_forward_length")
+	s.expect("context_length", 2048)
+	s.optionalFloat("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	s.optionalFloat("rotary_emb_base", "rope.freq_base")
+	s.expect("attention.causal", 0)
+	_, _ = s.key("pooling_type")
 	s.putInt("vocab_size", s.rows("token_embd.weight"))
 	s.putInt("type_vocab_size", s.rows("token_types.weight"))
 	for _, m := range [][2]string{
@@ -147,9 +147,9 @@ func nomicbertBack(s *settings) {
 	}
 }
 
-// pooled is what sentence-transformers has of a model of its own, and no file of
+// lostPooling is what sentence-transformers has of a model of its own, and no file of
 // transformers holds.
-func (s *settings) pooled() string {
+func (s *settings) lostPooling() string {
 	n, ok := number(s.keys[s.row.arch+".pooling_type"])
 	if !ok || n < 1 || n > 3 {
 		return ""

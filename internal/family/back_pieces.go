@@ -8,7 +8,7 @@ import (
 
 // wordPieces writes a WordPiece: pieces that begin a word lose their mark, the others get
 // theirs back. Cleaning and spaces around ideographs are what llama.cpp does always.
-func (r *rebuilt) wordPieces(w *jsontree.Text) (why string, err error) {
+func (r *vocabWriter) wordPieces(w *jsontree.Text) (why string, err error) {
 	cls, sep := r.token("bos"), r.token("sep")
 	if sep < 0 {
 		sep = r.token("eos")
@@ -17,7 +17,7 @@ func (r *rebuilt) wordPieces(w *jsontree.Text) (why string, err error) {
 	if cls < 0 || sep < 0 || unk < 0 {
 		return "no tokens stand for the beginning, for the end and for what is unknown", nil
 	}
-	if why, err := r.marked(w, unk); why != "" || err != nil {
+	if why, err := r.addMarks(w, unk); why != "" || err != nil {
 		return why, err
 	}
 	w.Put("{\n \"version\": \"1.0\",\n \"truncation\": null,\n \"padding\": null,\n \"added_tokens\": ")
@@ -28,9 +28,9 @@ func (r *rebuilt) wordPieces(w *jsontree.Text) (why string, err error) {
 	}
 	accents := "null"
 	if on, ok := r.s.keys["tokenizer.ggml.normalizer.strip_accents"].(bool); ok {
-		accents = truth(on)
+		accents = boolText(on)
 	}
-	w.Put(",\n \"normalizer\": {\"type\": \"BertNormalizer\", \"clean_text\": true, \"handle_chinese_chars\": true, \"strip_accents\": ", accents, ", \"lowercase\": ", truth(lower), "}",
+	w.Put(",\n \"normalizer\": {\"type\": \"BertNormalizer\", \"clean_text\": true, \"handle_chinese_chars\": true, \"strip_accents\": ", accents, ", \"lowercase\": ", boolText(lower), "}",
 		",\n \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"},\n \"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": [")
 	token := func(id int64, kind string) {
 		w.Put(`{"SpecialToken": {"id": `)
@@ -61,12 +61,12 @@ func (r *rebuilt) wordPieces(w *jsontree.Text) (why string, err error) {
 	return "", w.Err()
 }
 
-// marked gives pieces the marks of a WordPiece.
-func (r *rebuilt) marked(w *jsontree.Text, unk int64) (why string, err error) {
+// addMarks gives pieces the marks of a WordPiece.
+func (r *vocabWriter) addMarks(w *jsontree.Text, unk int64) (why string, err error) {
 	for i := range r.v.texts {
 		w.Step()
 		switch text := r.v.texts[i]; {
-		case r.v.types[i] == typeControl || r.hole(i) || int64(i) == unk && r.v.types[i] != typeNormal:
+		case r.v.types[i] == typeControl || r.isPadding(i) || int64(i) == unk && r.v.types[i] != typeNormal:
 		case strings.HasPrefix(text, "▁"):
 			r.v.texts[i] = strings.TrimPrefix(text, "▁")
 		case r.v.types[i] == typeUserDefined:
@@ -82,7 +82,7 @@ func (r *rebuilt) marked(w *jsontree.Text, unk int64) (why string, err error) {
 }
 
 // templated writes a token of a template and its number.
-func (r *rebuilt) templated(w *jsontree.Text, id int64) {
+func (r *vocabWriter) templated(w *jsontree.Text, id int64) {
 	w.Quote(r.v.texts[id])
 	w.Put(`: {"id": `)
 	w.Quote(r.v.texts[id])

@@ -20,8 +20,8 @@ func smollm3Back(s *settings) {
 func mixtralBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.need("num_local_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
+	s.requireInt("num_local_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
 	s.put("hidden_act", `"silu"`)
 	s.put("sliding_window", "null")
 }
@@ -37,7 +37,7 @@ func (s *settings) graniteFactors() {
 		{"attention_multiplier", "attention.scale"}, {"embedding_multiplier", "embedding_scale"},
 		{"residual_multiplier", "residual_scale"}, {"logits_scaling", "logit_scale"},
 	} {
-		if !s.may(m[0], m[1]) {
+		if !s.optionalFloat(m[0], m[1]) {
 			s.fail(s.row.arch+"."+m[1], "it is missing, and %s depends on it", m[0])
 		}
 	}
@@ -47,14 +47,14 @@ func qwen2Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
 	s.biases("", s.layers(), attention[:3]...)
-	_, _ = s.own("pooling_type") // of sentence-transformers: see pooled
+	_, _ = s.key("pooling_type") // of sentence-transformers: see pooled
 	s.put("hidden_act", `"silu"`)
 	s.put("use_sliding_window", "false")
 }
 
 func qwen3Back(s *settings) {
 	_, _, head := s.common()
-	s.ranker()
+	s.rerankerMembers()
 	s.rotations(head)
 	s.biases("attention_bias", s.layers(), attention...)
 	s.put("hidden_act", `"silu"`)
@@ -63,10 +63,10 @@ func qwen3Back(s *settings) {
 
 // mixture are the members of Qwen's experts; every layer has them.
 func (s *settings) mixture(normed bool) {
-	s.need("num_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
-	s.need("moe_intermediate_size", "expert_feed_forward_length")
-	s.put("norm_topk_prob", truth(normed)) // as llama.cpp has it
+	s.requireInt("num_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
+	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
+	s.put("norm_topk_prob", boolText(normed)) // as llama.cpp has it
 	s.put("decoder_sparse_step", "1")
 	s.put("mlp_only_layers", "[]")
 }
@@ -76,7 +76,7 @@ func qwen2moeBack(s *settings) {
 	s.rotations(head)
 	s.biases("qkv_bias", s.layers(), attention[:3]...)
 	s.mixture(false)
-	s.need("shared_expert_intermediate_size", "expert_shared_feed_forward_length")
+	s.requireInt("shared_expert_intermediate_size", "expert_shared_feed_forward_length")
 	s.put("hidden_act", `"silu"`)
 	s.put("use_sliding_window", "false")
 }
@@ -84,7 +84,7 @@ func qwen2moeBack(s *settings) {
 func qwen3moeBack(s *settings) {
 	qwen3Back(s)
 	s.mixture(true)
-	s.is("expert_shared_feed_forward_length", 0)
+	s.expect("expert_shared_feed_forward_length", 0)
 }
 
 func gemmaBack(s *settings) {
@@ -111,7 +111,7 @@ func gemma2Back(s *settings) {
 	s.scale(hidden, heads, head, 46)
 	s.window(4096)
 	for _, m := range [][2]string{{"attn_logit_softcapping", "50.0"}, {"final_logit_softcapping", "30.0"}} {
-		if !s.may(m[0], m[0]) {
+		if !s.optionalFloat(m[0], m[0]) {
 			s.put(m[0], m[1])
 		}
 	}
@@ -141,13 +141,13 @@ func gemma3Back(s *settings) {
 		s.fail(s.row.arch+".attention.sliding_window", "there is none, but Gemma 3 of transformers has layers with one")
 	}
 	s.window(0)
-	s.is("attention.sliding_window_pattern", 6)
+	s.expect("attention.sliding_window_pattern", 6)
 	s.put("sliding_window_pattern", "6")
-	if !s.may("rope_local_base_freq", "rope.freq_base_swa") {
+	if !s.optionalFloat("rope_local_base_freq", "rope.freq_base_swa") {
 		s.put("rope_local_base_freq", "10000.0")
 	}
 	s.put("attn_logit_softcapping", "null")
-	if !s.may("final_logit_softcapping", "final_logit_softcapping") {
+	if !s.optionalFloat("final_logit_softcapping", "final_logit_softcapping") {
 		s.put("final_logit_softcapping", "null")
 	}
 	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
@@ -157,7 +157,7 @@ func gemma3Back(s *settings) {
 // embeddingGemmaBack is Gemma 3 that reads a text in both directions.
 func embeddingGemmaBack(s *settings) {
 	gemma3Back(s)
-	_, _ = s.own("pooling_type") // of sentence-transformers: see pooled
+	_, _ = s.key("pooling_type") // of sentence-transformers: see pooled
 	s.put("use_bidirectional_attention", "true")
 }
 
@@ -170,13 +170,13 @@ func phi3Back(s *settings) {
 	case head == 0 || n > head || n%2 != 0:
 		s.fail("phi3.rope.dimension_count", "its value is %d, of heads of %d", n, head)
 	default:
-		s.put("partial_rotary_factor", asJSON(float64(float32(n)/float32(head))))
+		s.put("partial_rotary_factor", float32JSON(float64(float32(n)/float32(head))))
 	}
 	s.rotations(n)
 	if n, ok := s.int("rope.scaling.original_context_length"); ok {
 		s.putInt("original_max_position_embeddings", n)
 	}
-	_, _ = s.own("rope.scaling.attn_factor") // see longOf
+	_, _ = s.key("rope.scaling.attn_factor") // see longOf
 	s.window(0)
 	s.put("hidden_act", `"silu"`)
 }
@@ -191,7 +191,7 @@ func olmo2Back(s *settings) {
 func starcoder2Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.may("norm_epsilon", "attention.layer_norm_epsilon")
+	s.optionalFloat("norm_epsilon", "attention.layer_norm_epsilon")
 	s.biases("use_bias", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down")
 	s.biases("", s.layers(), "attn_norm", "ffn_norm")
 	s.put("hidden_act", `"gelu_pytorch_tanh"`)
@@ -199,13 +199,13 @@ func starcoder2Back(s *settings) {
 }
 
 func gpt2Back(s *settings) {
-	hidden := s.need("n_embd", "embedding_length")
-	s.need("n_layer", "block_count")
-	heads := s.need("n_head", "attention.head_count")
-	s.need("n_positions", "context_length")
-	s.is("feed_forward_length", float64(4*hidden))
-	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
-	s.is("attention.head_count_kv", float64(heads))
+	hidden := s.requireInt("n_embd", "embedding_length")
+	s.requireInt("n_layer", "block_count")
+	heads := s.requireInt("n_head", "attention.head_count")
+	s.requireInt("n_positions", "context_length")
+	s.expect("feed_forward_length", float64(4*hidden))
+	s.optionalFloat("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	s.expect("attention.head_count_kv", float64(heads))
 	s.vocabulary()
 	s.biases("", s.layers(), "attn_norm", "attn_qkv", "attn_output", "ffn_norm", "ffn_up", "ffn_down")
 	s.put("activation_function", `"gelu_new"`)

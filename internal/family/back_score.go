@@ -10,8 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// scored says why no merges come of the scores, "" where they do.
-func (r *rebuilt) scored() string {
+// lacksScores says why no merges come of the scores, "" where they do.
+func (r *vocabWriter) lacksScores() string {
 	if len(r.v.scores) == 0 {
 		return "there are no scores"
 	}
@@ -32,8 +32,8 @@ func (r *rebuilt) scored() string {
 	return "all scores are equal: in which order pieces are merged is lost"
 }
 
-// A joint is a merge that a score makes.
-type joint struct {
+// A bpeMerge is a merge that a score makes.
+type bpeMerge struct {
 	text   string
 	cut    int // bytes of the first part
 	a, b   int // characters of both
@@ -42,11 +42,11 @@ type joint struct {
 	number int32
 }
 
-// joints are the merges of a sentencepiece BPE: every way to cut a piece in two, the
+// scoredMerges are the merges of a sentencepiece BPE: every way to cut a piece in two, the
 // piece with the highest score first, as transformers' generate_merges orders them.
-func (r *rebuilt) joints() (list []joint, err error) {
+func (r *vocabWriter) scoredMerges() (list []bpeMerge, err error) {
 	for n, text := range r.v.texts {
-		if r.isAdded(n) || r.v.types[n] == typeByte || r.hole(n) {
+		if r.isAdded(n) || r.v.types[n] == typeByte || r.isPadding(n) {
 			continue
 		}
 		chars := utf8.RuneCountInString(text)
@@ -68,20 +68,20 @@ func (r *rebuilt) joints() (list []joint, err error) {
 			if !ok || r.isAdded(j) {
 				continue
 			}
-			if list, err = limits.Append(r.s.b, list, joint{text, cut, k, chars - k, int32(i), int32(j), r.v.scores[n], int32(n)}); err != nil {
+			if list, err = limits.Append(r.s.b, list, bpeMerge{text, cut, k, chars - k, int32(i), int32(j), r.v.scores[n], int32(n)}); err != nil {
 				return nil, err
 			}
 		}
-		slices.SortStableFunc(list[from:], func(x, y joint) int { return cmp.Or(cmp.Compare(x.i, y.i), cmp.Compare(x.j, y.j)) })
+		slices.SortStableFunc(list[from:], func(x, y bpeMerge) int { return cmp.Or(cmp.Compare(x.i, y.i), cmp.Compare(x.j, y.j)) })
 	}
-	slices.SortStableFunc(list, func(x, y joint) int {
+	slices.SortStableFunc(list, func(x, y bpeMerge) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.a, x.a), cmp.Compare(y.b, x.b))
 	})
 	return list, nil
 }
 
-// stated are the merges of a BPE of characters that has them, or why there are none.
-func (r *rebuilt) stated() (list []joint, why string, err error) {
+// statedMerges are the merges of a BPE of characters that has them, or why there are none.
+func (r *vocabWriter) statedMerges() (list []bpeMerge, why string, err error) {
 	if r.merges == nil {
 		return nil, "there are no merges", nil
 	}
@@ -90,7 +90,7 @@ func (r *rebuilt) stated() (list []joint, why string, err error) {
 		if !ok || a == "" || b == "" || strings.Contains(b, " ") {
 			return nil, "a merge is not of two pieces", nil
 		}
-		if list, err = limits.Append(r.s.b, list, joint{text: a + b, cut: len(a)}); err == nil {
+		if list, err = limits.Append(r.s.b, list, bpeMerge{text: a + b, cut: len(a)}); err == nil {
 			err = r.s.b.Hold(int64(len(text)))
 		}
 		if err != nil {
@@ -102,7 +102,7 @@ func (r *rebuilt) stated() (list []joint, why string, err error) {
 
 // characters writes a BPE of characters with bytes to fall back on, as it comes of
 // sentencepiece.
-func (r *rebuilt) characters(w *jsontree.Text, merges []joint) error {
+func (r *vocabWriter) characters(w *jsontree.Text, merges []bpeMerge) error {
 	w.Put("{\n \"version\": \"1.0\",\n \"truncation\": null,\n \"padding\": null,\n \"added_tokens\": ")
 	tail := r.added(w)
 	prepend, strip := "", ""
@@ -111,7 +111,7 @@ func (r *rebuilt) characters(w *jsontree.Text, merges []joint) error {
 	}
 	w.Put(",\n \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [", prepend, `{"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]}`,
 		",\n \"pre_tokenizer\": null,\n \"post_processor\": ")
-	if !r.around(w) {
+	if !r.templateProcessing(w) {
 		w.Put("null")
 	}
 	w.Put(",\n \"decoder\": {\"type\": \"Sequence\", \"decoders\": [{\"type\": \"Replace\", \"pattern\": {\"String\": \"\\u2581\"}, \"content\": \" \"}, {\"type\": \"ByteFallback\"}, {\"type\": \"Fuse\"}", strip, "]},\n",
@@ -140,13 +140,13 @@ func (r *rebuilt) characters(w *jsontree.Text, merges []joint) error {
 }
 
 // prefix reports that a space is put before a text.
-func (r *rebuilt) prefix() bool {
+func (r *vocabWriter) prefix() bool {
 	add, ok := r.s.keys["tokenizer.ggml.add_space_prefix"].(bool)
 	return add || !ok
 }
 
 // unknown is the token for what has none, or -1.
-func (r *rebuilt) unknown() int {
+func (r *vocabWriter) unknown() int {
 	if n := r.token("unk"); n >= 0 {
 		return int(n)
 	}

@@ -12,10 +12,10 @@ import (
 // What the keys of models say of which some layers see a window, and of those with long
 // rotations.
 
-// slides adds the kinds of layers: those that the file states, or all but one in so many.
-func (s *settings) slides(every int64) {
-	list, stated := s.flags("attention.sliding_window_pattern", s.layers())
-	s.kinds("layer_types", func(l int64) string {
+// layerTypes adds the kinds of layers: those that the file states, or all but one in so many.
+func (s *settings) layerTypes(every int64) {
+	list, stated := s.perLayerBools("attention.sliding_window_pattern", s.layers())
+	s.putPerLayer("layer_types", func(l int64) string {
 		if isSet(list, l) || !stated && (l+1)%every != 0 {
 			return "sliding_attention"
 		}
@@ -32,18 +32,18 @@ func cohere2Back(s *settings) {
 		return
 	}
 	s.rotations(turning)
-	s.put("rotary_pct", exactly(float64(turning)/float64(hidden/heads)))
-	s.may("layer_norm_eps", "attention.layer_norm_epsilon")
-	s.may("logit_scale", "logit_scale")
+	s.put("rotary_pct", float64JSON(float64(turning)/float64(hidden/heads)))
+	s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
+	s.optionalFloat("logit_scale", "logit_scale")
 	s.window(0)
-	s.slides(4)
+	s.layerTypes(4)
 	s.biased("attention_bias", attention...)
 	s.put("use_qk_norm", "false")
 	s.put("hidden_act", `"silu"`)
 }
 
-// exactly is a number as JSON has it that is read as the same float64.
-func exactly(f float64) string {
+// float64JSON is a number as JSON has it that is read as the same float64.
+func float64JSON(f float64) string {
 	text := strconv.FormatFloat(f, 'f', -1, 64)
 	if f == math.Trunc(f) {
 		text += ".0"
@@ -51,8 +51,8 @@ func exactly(f float64) string {
 	return text
 }
 
-// sees reports a file of a model some of whose layers see a window.
-func (s *settings) sees(arch string) bool {
+// hasWindow reports a file of a model some of whose layers see a window.
+func (s *settings) hasWindow(arch string) bool {
 	n, _ := number(s.keys[arch+".attention.sliding_window"])
 	return n > 0
 }
@@ -60,21 +60,21 @@ func (s *settings) sees(arch string) bool {
 func olmo3Back(s *settings) {
 	olmo2Back(s)
 	if f, ok := number(s.keys["olmo2.rope.freq_base"]); ok {
-		s.is("rope.freq_base_swa", f)
+		s.expect("rope.freq_base_swa", f)
 	}
 	s.window(0)
-	s.slides(4)
+	s.layerTypes(4)
 }
 
 func exaone4Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
 	s.window(0)
-	if s.sees(s.row.arch) {
-		s.slides(4)
+	if s.hasWindow(s.row.arch) {
+		s.layerTypes(4)
 		s.put("sliding_window_pattern", "4")
 	} else {
-		s.kinds("layer_types", func(int64) string { return "full_attention" })
+		s.putPerLayer("layer_types", func(int64) string { return "full_attention" })
 	}
 	s.biased("attention_bias", attention...)
 	s.put("hidden_act", `"silu"`)
@@ -83,10 +83,10 @@ func exaone4Back(s *settings) {
 // ministral3Back writes the rotations, and what attention is multiplied by in long texts.
 func ministral3Back(s *settings) {
 	_, _, head := s.common()
-	s.is("rope.dimension_count", float64(head))
-	s.base()
-	_, _ = s.own("rope.scaling.finetuned")
-	if kind, _ := s.own("rope.scaling.type"); kind != "yarn" {
+	s.expect("rope.dimension_count", float64(head))
+	s.ropeBase()
+	_, _ = s.key("rope.scaling.finetuned")
+	if kind, _ := s.key("rope.scaling.type"); kind != "yarn" {
 		s.fail("mistral3.rope.scaling.type", "its value is %s", valueText(kind))
 		return
 	}
@@ -109,8 +109,8 @@ func ministral3Back(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// tempered reports Ministral 3 among the models of one architecture of llama.cpp.
-func (s *settings) tempered() bool {
+// isMinistral3 reports Ministral 3 among the models of one architecture of llama.cpp.
+func (s *settings) isMinistral3() bool {
 	_, log := s.keys["mistral3.rope.scaling.yarn_log_multiplier"]
 	_, scale := s.keys["mistral3.attention.temperature_scale"]
 	return log || scale
@@ -119,9 +119,9 @@ func (s *settings) tempered() bool {
 // The tensors that Phi 3 divides its frequencies by.
 var longNames = [2]string{"rope_factors_long.weight", "rope_factors_short.weight"}
 
-// longOf writes the two lists of them. What attention is multiplied by has to be what
+// readLongRope writes the two lists of them. What attention is multiplied by has to be what
 // comes of the lengths.
-func (p *planner) longOf(s *settings) error {
+func (p *planner) readLongRope(s *settings) error {
 	long, short := s.tensors[longNames[0]], s.tensors[longNames[1]]
 	if long == nil && short == nil {
 		return nil
@@ -151,7 +151,7 @@ func (p *planner) longOf(s *settings) error {
 			if n > 0 {
 				text.WriteString(", ")
 			}
-			text.WriteString(asJSON(float64(f)))
+			text.WriteString(float32JSON(float64(f)))
 		}
 		text.WriteString("]")
 	}

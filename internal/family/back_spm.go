@@ -12,10 +12,10 @@ import (
 
 // sentencepiece is a model of the given kind: the pieces up to the last that was none of
 // the added tokens, and how sentencepiece uses them.
-func (r *rebuilt) sentencepiece(kind uint64) ([]byte, error) {
+func (r *vocabWriter) sentencepiece(kind uint64) ([]byte, error) {
 	w := jsontree.NewText(r.s.b)
 	n := len(r.v.texts)
-	for n > 0 && (r.hole(n-1) || r.v.types[n-1] == typeUserDefined) {
+	for n > 0 && (r.isPadding(n-1) || r.v.types[n-1] == typeUserDefined) {
 		n--
 	}
 	unk := r.unknown()
@@ -29,41 +29,41 @@ func (r *rebuilt) sentencepiece(kind uint64) ([]byte, error) {
 			use = tokenizer.Normal
 		}
 		bytes = bytes || use == tokenizer.Byte
-		piece := message(1, r.v.texts[i])
+		piece := protoBytes(1, r.v.texts[i])
 		piece = append(piece, 2<<3|5)
 		piece = binary.LittleEndian.AppendUint32(piece, math.Float32bits(r.v.scores[i]))
 		if use != tokenizer.Normal {
-			piece = whole(piece, 3, uint64(use))
+			piece = protoVarint(piece, 3, uint64(use))
 		}
-		w.Put(string(message(1, string(piece))))
+		w.Put(string(protoBytes(1, string(piece))))
 	}
 	// TrainerSpec: model_type, byte_fallback, and the numbers of tokens.
 	var trainer []byte
-	trainer = whole(trainer, 3, kind)
-	trainer = whole(trainer, 35, uint64(btoi(bytes)))
+	trainer = protoVarint(trainer, 3, kind)
+	trainer = protoVarint(trainer, 35, uint64(btoi(bytes)))
 	for i, id := range []int64{int64(unk), r.token("bos"), r.token("eos"), r.token("pad")} {
-		trainer = whole(trainer, uint64(40+i), uint64(id))
+		trainer = protoVarint(trainer, uint64(40+i), uint64(id))
 	}
-	w.Put(string(message(2, string(trainer))))
+	w.Put(string(protoBytes(2, string(trainer))))
 	// NormalizerSpec: of a BPE nothing but the space before a text.
 	charsmap, err := r.charsmap()
 	if err != nil {
 		return nil, err
 	}
-	spec := message(1, "identity")
+	spec := protoBytes(1, "identity")
 	if charsmap != "" {
-		spec = append(message(1, "user_defined"), message(2, charsmap)...)
+		spec = append(protoBytes(1, "user_defined"), protoBytes(2, charsmap)...)
 	}
 	squeeze, _ := r.s.keys["tokenizer.ggml.remove_extra_whitespaces"].(bool)
-	spec = whole(spec, 3, uint64(btoi(r.prefix())))
-	spec = whole(spec, 4, uint64(btoi(squeeze)))
-	spec = whole(spec, 5, 1)
-	w.Put(string(message(3, string(spec))))
+	spec = protoVarint(spec, 3, uint64(btoi(r.prefix())))
+	spec = protoVarint(spec, 4, uint64(btoi(squeeze)))
+	spec = protoVarint(spec, 5, 1)
+	w.Put(string(protoBytes(3, string(spec))))
 	return w.Done()
 }
 
 // charsmap is what normalizes the characters of a text.
-func (r *rebuilt) charsmap() (string, error) {
+func (r *vocabWriter) charsmap() (string, error) {
 	list := r.s.array("precompiled_charsmap")
 	if list == nil {
 		return "", nil
@@ -92,13 +92,13 @@ func btoi(on bool) int {
 	return 0
 }
 
-// whole appends a number as a field of protobuf.
-func whole(p []byte, field, n uint64) []byte {
+// protoVarint appends a number as a field of protobuf.
+func protoVarint(p []byte, field, n uint64) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(p, field<<3), n)
 }
 
-// message is a field of protobuf that holds bytes.
-func message(field uint64, text string) []byte {
+// protoBytes is a field of protobuf that holds bytes.
+func protoBytes(field uint64, text string) []byte {
 	p := binary.AppendUvarint(nil, field<<3|2)
 	return append(binary.AppendUvarint(p, uint64(len(text))), text...)
 }

@@ -3,17 +3,17 @@ package family
 // What the keys of models with state spaces, or with linear attention, say of a
 // configuration of transformers.
 
-// attentive reads how many heads of keys each layer has, none where it has no attention.
-func (s *settings) attentive() []bool { return s.few("attention.head_count_kv") }
+// attentionLayers reads how many heads of keys each layer has, none where it has no attention.
+func (s *settings) attentionLayers() []bool { return s.sharedValue("attention.head_count_kv") }
 
 func isSet(list []bool, layer int64) bool { return layer < int64(len(list)) && list[layer] }
 
 // stateSpace are the sizes of a state space, as Granite calls them.
 func (s *settings) stateSpace(hidden int64) {
-	heads := s.need("mamba_n_heads", "ssm.time_step_rank")
-	s.need("mamba_d_state", "ssm.state_size")
-	s.need("mamba_n_groups", "ssm.group_count")
-	s.need("mamba_d_conv", "ssm.conv_kernel")
+	heads := s.requireInt("mamba_n_heads", "ssm.time_step_rank")
+	s.requireInt("mamba_d_state", "ssm.state_size")
+	s.requireInt("mamba_n_groups", "ssm.group_count")
+	s.requireInt("mamba_d_conv", "ssm.conv_kernel")
 	inner, _ := s.int("ssm.inner_size")
 	if hidden < 1 || heads < 1 || inner < 1 || inner%hidden != 0 || inner%heads != 0 {
 		s.fail(s.row.arch+".ssm.inner_size", "its value is %d, for a width of %d and %d heads", inner, hidden, heads)
@@ -28,10 +28,10 @@ func (s *settings) stateSpace(hidden int64) {
 // graniteHybridBack are the members of Granite 4, whose attention rotates nothing where
 // the key that llama.cpp reads for it says so.
 func graniteHybridBack(s *settings) {
-	attends := s.attentive()
+	attends := s.attentionLayers()
 	hidden, _, head := s.common()
 	s.graniteFactors()
-	value, stated := s.own("rope.scaling.finetuned")
+	value, stated := s.key("rope.scaling.finetuned")
 	turns, isTruth := value.(bool)
 	if stated && !isTruth {
 		s.fail(s.row.arch+".rope.scaling.finetuned", "its value is not a boolean")
@@ -39,7 +39,7 @@ func graniteHybridBack(s *settings) {
 	s.rotations(head)
 	s.put("position_embedding_type", map[bool]string{true: `"rope"`, false: `"nope"`}[turns || !stated])
 	s.stateSpace(hidden)
-	s.kinds("layer_types", func(l int64) string {
+	s.putPerLayer("layer_types", func(l int64) string {
 		if isSet(attends, l) {
 			return "attention"
 		}
@@ -55,9 +55,9 @@ func graniteHybridBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// ofHybrid reports a file whose keys speak of a state space, though all of its layers may
+// isHybrid reports a file whose keys speak of a state space, though all of its layers may
 // be of attention.
-func (s *settings) ofHybrid() bool {
+func (s *settings) isHybrid() bool {
 	arch, _ := s.keys["general.architecture"].(string)
 	_, there := s.keys[arch+".ssm.conv_kernel"]
 	return there
@@ -66,26 +66,26 @@ func (s *settings) ofHybrid() bool {
 // nemotronHBack are the members of Nemotron-H; mixed says that layers are experts.
 func nemotronHBack(mixed bool) func(*settings) {
 	return func(s *settings) {
-		attends := s.attentive()
-		feeds := s.few("feed_forward_length")
+		attends := s.attentionLayers()
+		feeds := s.sharedValue("feed_forward_length")
 		_, _, head := s.common()
 		hidden, _ := s.int("embedding_length")
 		heads, _ := s.int("attention.head_count")
 		if heads > 0 {
-			s.is("rope.dimension_count", float64(hidden/heads)) // which nothing rotates by
+			s.expect("rope.dimension_count", float64(hidden/heads)) // which nothing rotates by
 		}
 		s.rotations(head)
-		s.is("rope.scaling.finetuned", 0)
+		s.expect("rope.scaling.finetuned", 0)
 		epsilon, _ := s.float("attention.layer_norm_rms_epsilon")
 		s.put("layer_norm_epsilon", epsilon)
 		if f, ok := number(s.keys[s.row.arch+".attention.layer_norm_rms_epsilon"]); ok {
-			s.is("attention.layer_norm_epsilon", f)
+			s.expect("attention.layer_norm_epsilon", f)
 		}
-		s.need("conv_kernel", "ssm.conv_kernel")
-		s.need("ssm_state_size", "ssm.state_size")
-		s.need("n_groups", "ssm.group_count")
+		s.requireInt("conv_kernel", "ssm.conv_kernel")
+		s.requireInt("ssm_state_size", "ssm.state_size")
+		s.requireInt("n_groups", "ssm.group_count")
 		inner, _ := s.int("ssm.inner_size")
-		if n := s.need("mamba_num_heads", "ssm.time_step_rank"); n < 1 || inner%n != 0 {
+		if n := s.requireInt("mamba_num_heads", "ssm.time_step_rank"); n < 1 || inner%n != 0 {
 			s.fail(s.row.arch+".ssm.inner_size", "its value is %d, for %d heads", inner, n)
 		} else {
 			s.putInt("mamba_head_dim", inner/n)
@@ -118,7 +118,7 @@ func (s *settings) blockPattern(attends, feeds []bool, mixed bool) {
 		case isSet(feeds, l):
 			text += "E"
 		case mixed && up != nil && len(up.Shape) == 2:
-			s.set("intermediate_size", itoa(up.Shape[0]))
+			s.replace("intermediate_size", itoa(up.Shape[0]))
 			text += "-"
 		default:
 			text += "M"
@@ -128,24 +128,24 @@ func (s *settings) blockPattern(attends, feeds []bool, mixed bool) {
 }
 
 func (s *settings) nemotronHExperts() {
-	s.need("n_routed_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
-	s.need("moe_intermediate_size", "expert_feed_forward_length")
-	s.need("moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length")
-	s.need("n_shared_experts", "expert_shared_count")
+	s.requireInt("n_routed_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
+	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
+	s.requireInt("moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length")
+	s.requireInt("n_shared_experts", "expert_shared_count")
 	s.scoring()
-	s.is("expert_gating_func", 2)
+	s.expect("expert_gating_func", 2)
 }
 
 // linearBack are the members of linear attention, and of the layers that predict further
 // tokens.
 func (s *settings) linearBack(head int64) {
-	s.part(head)
-	s.need("linear_conv_kernel_dim", "ssm.conv_kernel")
-	s.need("linear_key_head_dim", "ssm.state_size")
-	s.need("linear_num_key_heads", "ssm.group_count")
+	s.partialRotary(head)
+	s.requireInt("linear_conv_kernel_dim", "ssm.conv_kernel")
+	s.requireInt("linear_key_head_dim", "ssm.state_size")
+	s.requireInt("linear_num_key_heads", "ssm.group_count")
 	inner, _ := s.int("ssm.inner_size")
-	if n := s.need("linear_num_value_heads", "ssm.time_step_rank"); n < 1 || inner%n != 0 {
+	if n := s.requireInt("linear_num_value_heads", "ssm.time_step_rank"); n < 1 || inner%n != 0 {
 		s.fail(s.row.arch+".ssm.inner_size", "its value is %d, for %d heads", inner, n)
 	} else {
 		s.putInt("linear_value_head_dim", inner/n)
@@ -155,10 +155,10 @@ func (s *settings) linearBack(head int64) {
 	if further >= all && further > 0 {
 		s.fail(s.row.arch+".nextn_predict_layers", "its value is %d, of %d layers", further, all)
 	}
-	s.set("num_hidden_layers", itoa(all-further))
+	s.replace("num_hidden_layers", itoa(all-further))
 	s.putInt("mtp_num_hidden_layers", further)
-	every := s.need("full_attention_interval", "full_attention_interval")
-	linear, stated := s.flags("attention.recurrent_layers", s.layers())
+	every := s.requireInt("full_attention_interval", "full_attention_interval")
+	linear, stated := s.perLayerBools("attention.recurrent_layers", s.layers())
 	text := ""
 	for l := range max(0, s.layers()-further) {
 		kind := `, "full_attention"`
@@ -183,7 +183,7 @@ func qwen3nextBack(s *settings) {
 func qwen35Back(mixed bool) func(*settings) {
 	return func(s *settings) {
 		_, _, head := s.common()
-		_, _ = s.own("rope.dimension_sections") // of images; the three are the same for a text
+		_, _ = s.key("rope.dimension_sections") // of images; the three are the same for a text
 		s.linearBack(head)
 		if mixed {
 			s.sharedMixture()
@@ -194,5 +194,5 @@ func qwen35Back(mixed bool) func(*settings) {
 // sharedMixture are Qwen's experts, and the one that is always chosen.
 func (s *settings) sharedMixture() {
 	s.mixture(true)
-	s.need("shared_expert_intermediate_size", "expert_shared_feed_forward_length")
+	s.requireInt("shared_expert_intermediate_size", "expert_shared_feed_forward_length")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A rebuilt is the vocabulary of a GGUF file, on its way to tokenizer.json.
-type rebuilt struct {
+// A vocabWriter is the vocabulary of a GGUF file, on its way to tokenizer.json.
+type vocabWriter struct {
 	s      *settings
 	v      vocab
 	merges []string
@@ -22,7 +22,7 @@ type rebuilt struct {
 // tokenizer makes the files of a tokenizer. What cannot be made again exactly is
 // left out, with the reason.
 func (s *settings) tokenizer(files *memory) (left []string, err error) {
-	r := &rebuilt{s: s}
+	r := &vocabWriter{s: s}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (s *settings) tokenizer(files *memory) (left []string, err error) {
 		return nil, err
 	}
 	if why == "" {
-		if why, err = r.proves(text); err != nil {
+		if why, err = r.verify(text); err != nil {
 			return nil, err
 		}
 	}
@@ -72,7 +72,7 @@ func (s *settings) array(key string) array {
 }
 
 // token is the number of a token with a purpose, or -1.
-func (r *rebuilt) token(name string) int64 {
+func (r *vocabWriter) token(name string) int64 {
 	n, ok := number(r.s.keys["tokenizer.ggml."+specialKeys[name]+"_token_id"])
 	if !ok || n != math.Trunc(n) || n < 0 || n >= float64(len(r.v.texts)) {
 		return -1
@@ -81,7 +81,7 @@ func (r *rebuilt) token(name string) int64 {
 }
 
 // read takes the arrays.
-func (r *rebuilt) read() (err error) {
+func (r *vocabWriter) read() (err error) {
 	b := r.s.b
 	tokens, types, scores := r.s.array("tokens"), r.s.array("token_type"), r.s.array("scores")
 	at := func(key string, err error) error {
@@ -135,11 +135,11 @@ func (r *rebuilt) read() (err error) {
 			}
 		}
 	}
-	return r.named()
+	return r.index()
 }
 
-// named finds the numbers of texts, and reads the merges.
-func (r *rebuilt) named() (err error) {
+// index finds the numbers of texts, and reads the merges.
+func (r *vocabWriter) index() (err error) {
 	b := r.s.b
 	if r.names, err = wire.NewNameSet(b, len(r.v.texts), func(i int) string { return r.v.texts[i] }); err != nil {
 		return err
@@ -162,9 +162,9 @@ func (r *rebuilt) named() (err error) {
 	return nil
 }
 
-// adds says which tokens stand around a text: what the keys say, else what llama.cpp
+// setSurround says which tokens stand around a text: what the keys say, else what llama.cpp
 // does without them.
-func (r *rebuilt) adds(bos, eos bool) {
+func (r *vocabWriter) setSurround(bos, eos bool) {
 	flag := func(name string, otherwise bool) int64 {
 		if truth, ok := r.s.keys["tokenizer.ggml.add_"+name+"_token"].(bool); ok {
 			otherwise = truth
@@ -178,7 +178,7 @@ func (r *rebuilt) adds(bos, eos bool) {
 }
 
 // json is tokenizer.json, or why there is none.
-func (r *rebuilt) json() (text []byte, why string, err error) {
+func (r *vocabWriter) json() (text []byte, why string, err error) {
 	w := jsontree.NewText(r.s.b)
 	switch model := r.s.text("model"); model {
 	case "gpt2":
@@ -190,23 +190,23 @@ func (r *rebuilt) json() (text []byte, why string, err error) {
 		case r.merges == nil:
 			return nil, "there are no merges", nil
 		}
-		r.adds(p.bos, false)
+		r.setSurround(p.bos, false)
 		err = r.bytePairs(w, p)
 	case "llama":
-		if why := r.scored(); why != "" {
+		if why := r.lacksScores(); why != "" {
 			return nil, why, nil
 		}
-		r.adds(true, false)
-		var merges []joint
-		if merges, err = r.joints(); err == nil {
+		r.setSurround(true, false)
+		var merges []bpeMerge
+		if merges, err = r.scoredMerges(); err == nil {
 			err = r.characters(w, merges)
 		}
 	case "gemma4":
-		merges, why, bad := r.stated()
+		merges, why, bad := r.statedMerges()
 		if why != "" || bad != nil {
 			return nil, why, bad
 		}
-		r.adds(true, false)
+		r.setSurround(true, false)
 		err = r.characters(w, merges)
 	case "bert":
 		if why, err = r.wordPieces(w); why != "" {
@@ -225,8 +225,8 @@ func (r *rebuilt) json() (text []byte, why string, err error) {
 	return text, "", err
 }
 
-// proves reads what was written, as the library will.
-func (r *rebuilt) proves(text []byte) (why string, err error) {
+// verify reads what was written, as the library will.
+func (r *vocabWriter) verify(text []byte) (why string, err error) {
 	t, err := tokenizer.ParseJSON(r.s.b, tokenizer.FileName, string(text))
 	if err == nil {
 		_, err = t.Encode(r.s.b, "a b")

@@ -11,20 +11,20 @@ import (
 func orNull(s string) string { return cmp.Or(s, "null") }
 
 // bytePairs writes a BPE of bytes.
-func (r *rebuilt) bytePairs(w *jsontree.Text, p pre) error {
+func (r *vocabWriter) bytePairs(w *jsontree.Text, p pre) error {
 	w.Put("{\n \"version\": \"1.0\",\n \"truncation\": null,\n \"padding\": null,\n \"added_tokens\": ")
 	tail := r.added(w)
 	w.Put(",\n \"normalizer\": ", orNull(p.normalizer), ",\n \"pre_tokenizer\": ")
-	bytes := `{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": ` + truth(p.own) + "}"
+	bytes := `{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": ` + boolText(p.own) + "}"
 	if p.cut != "" {
 		bytes = `{"type": "Sequence", "pretokenizers": [` + p.cut + ", " + bytes + "]}"
 	}
 	w.Put(bytes, ",\n \"post_processor\": ")
-	if !r.around(w) {
+	if !r.templateProcessing(w) {
 		w.Put(`{"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": false, "use_regex": true}`)
 	}
 	w.Put(",\n \"decoder\": {\"type\": \"ByteLevel\", \"add_prefix_space\": true, \"trim_offsets\": true, \"use_regex\": true},\n",
-		` "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null, "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": `, truth(p.whole))
+		` "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null, "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": `, boolText(p.whole))
 	r.texts(w, tail)
 	w.Put(`, "merges": [`)
 	for i, m := range r.merges {
@@ -38,25 +38,25 @@ func (r *rebuilt) bytePairs(w *jsontree.Text, p pre) error {
 }
 
 // isAdded reports a token beside the model's.
-func (r *rebuilt) isAdded(i int) bool {
+func (r *vocabWriter) isAdded(i int) bool {
 	return r.v.types[i] == typeControl || r.v.types[i] == typeUserDefined || r.v.types[i] == typeUnknown
 }
 
-// hole reports a number that no token has: the converter fills them.
-func (r *rebuilt) hole(i int) bool {
+// isPadding reports a number that no token has: the converter fills them.
+func (r *vocabWriter) isPadding(i int) bool {
 	return r.v.types[i] == typeUnused && r.v.texts[i] == "[PAD"+itoa(int64(i))+"]"
 }
 
 // added lists the added tokens. Those that follow each other at the end get their
 // numbers by that; what it gives is where they begin. All others are in the model too.
-func (r *rebuilt) added(w *jsontree.Text) (tail int) {
+func (r *vocabWriter) added(w *jsontree.Text) (tail int) {
 	tail = len(r.v.texts)
-	for tail > 0 && (r.isAdded(tail-1) || r.hole(tail-1)) {
+	for tail > 0 && (r.isAdded(tail-1) || r.isPadding(tail-1)) {
 		tail--
 	}
 	free := false // a number below is no token's: the next added one would take it
 	for i := range r.v.types {
-		hole := r.hole(i)
+		hole := r.isPadding(i)
 		if hole && i < tail || free && !hole {
 			tail = len(r.v.texts)
 			break
@@ -68,14 +68,14 @@ func (r *rebuilt) added(w *jsontree.Text) (tail int) {
 	r.eachAdded(w, func(id, text string, special bool) {
 		w.Put("\n  {\"id\": ", id, ", \"content\": ")
 		w.Quote(text)
-		w.Put(`, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": `, truth(special), "}")
+		w.Put(`, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": `, boolText(special), "}")
 	})
 	w.Put("]")
 	return tail
 }
 
 // eachAdded writes the tokens that were added, commas between them.
-func (r *rebuilt) eachAdded(w *jsontree.Text, token func(id, text string, special bool)) {
+func (r *vocabWriter) eachAdded(w *jsontree.Text, token func(id, text string, special bool)) {
 	first := true
 	for i, text := range r.v.texts {
 		if !r.isAdded(i) {
@@ -90,11 +90,11 @@ func (r *rebuilt) eachAdded(w *jsontree.Text, token func(id, text string, specia
 }
 
 // texts writes the vocabulary of the model.
-func (r *rebuilt) texts(w *jsontree.Text, tail int) {
+func (r *vocabWriter) texts(w *jsontree.Text, tail int) {
 	w.Put(`, "vocab": {`)
 	first := true
 	for i, text := range r.v.texts[:tail] {
-		if r.hole(i) {
+		if r.isPadding(i) {
 			continue
 		}
 		if !first {
@@ -107,8 +107,8 @@ func (r *rebuilt) texts(w *jsontree.Text, tail int) {
 	w.Put("}")
 }
 
-// around writes a post-processor that adds tokens, if any are to be added.
-func (r *rebuilt) around(w *jsontree.Text) bool {
+// templateProcessing writes a post-processor that adds tokens, if any are to be added.
+func (r *vocabWriter) templateProcessing(w *jsontree.Text) bool {
 	if r.bos < 0 && r.eos < 0 {
 		return false
 	}
@@ -149,7 +149,7 @@ func (r *rebuilt) around(w *jsontree.Text) bool {
 }
 
 // config is tokenizer_config.json, with the chat templates.
-func (r *rebuilt) config() ([]byte, error) {
+func (r *vocabWriter) config() ([]byte, error) {
 	w := jsontree.NewText(r.s.b)
 	class := "PreTrainedTokenizerFast"
 	if r.isT5() {
@@ -172,11 +172,11 @@ func (r *rebuilt) config() ([]byte, error) {
 	}
 	for _, name := range []string{"bos", "eos"} {
 		if add, ok := r.s.keys["tokenizer.ggml.add_"+name+"_token"].(bool); ok {
-			w.Put(",\n  \"add_", name, "_token\": ", truth(add))
+			w.Put(",\n  \"add_", name, "_token\": ", boolText(add))
 		}
 	}
 	if add, ok := r.s.keys["tokenizer.ggml.add_space_prefix"].(bool); ok {
-		w.Put(",\n  \"add_prefix_space\": ", truth(add))
+		w.Put(",\n  \"add_prefix_space\": ", boolText(add))
 	}
 	r.decoder(w)
 	if err := r.templates(w); err != nil {
@@ -187,18 +187,18 @@ func (r *rebuilt) config() ([]byte, error) {
 }
 
 // decoder writes added_tokens_decoder.
-func (r *rebuilt) decoder(w *jsontree.Text) {
+func (r *vocabWriter) decoder(w *jsontree.Text) {
 	w.Put(",\n  \"added_tokens_decoder\": {")
 	r.eachAdded(w, func(id, text string, special bool) {
 		w.Put("\n    \"", id, "\": {\"content\": ")
 		w.Quote(text)
-		w.Put(`, "lstrip": false, "normalized": false, "rstrip": false, "single_word": false, "special": `, truth(special), "}")
+		w.Put(`, "lstrip": false, "normalized": false, "rstrip": false, "single_word": false, "special": `, boolText(special), "}")
 	})
 	w.Put("}")
 }
 
 // templates writes the chat templates: one as a text, several as a list.
-func (r *rebuilt) templates(w *jsontree.Text) error {
+func (r *vocabWriter) templates(w *jsontree.Text) error {
 	main, there := r.s.keys["tokenizer.chat_template"].(string)
 	names, _ := r.s.keys["tokenizer.chat_templates"].(array)
 	if names == nil || names.Len() == 1 && r.s.keys["tokenizer.chat_template.rerank"] == any(rankLayout) {

@@ -9,7 +9,7 @@ func TestBiasesAreOfTensorsThatThereAre(t *testing.T) {
 		if have[r.arch] == nil {
 			have[r.arch] = map[string]bool{}
 		}
-		list := append([]name(nil), r.outer...)
+		list := append([]mapping(nil), r.outer...)
 		for _, n := range append(list, r.layers()...) {
 			have[r.arch][n.gguf] = true
 			for _, v := range n.views {

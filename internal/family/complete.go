@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// complete refuses a model of which something is missing.
-func (p *planner) complete(names *wire.NameSet) error {
+// checkComplete refuses a model of which something is missing.
+func (p *planner) checkComplete(names *wire.NameSet) error {
 	for _, n := range slices.Sorted(maps.Values(p.stacks)) { // in an order, for the error to be the same each time
 		for e := range p.Tensors[n].Parts {
 			if err := p.b.Step(1); err != nil {
@@ -20,41 +20,41 @@ func (p *planner) complete(names *wire.NameSet) error {
 			}
 		}
 	}
-	if err := p.partsThere(); err != nil {
+	if err := p.checkParts(); err != nil {
 		return err
 	}
-	want := func(at place) error {
-		if err := p.b.Step(1); err != nil || at.name.optional || !at.there(p.c) {
+	want := func(at location) error {
+		if err := p.b.Step(1); err != nil || at.name.optional || !at.exists(p.c) {
 			return err
 		}
-		if at.name.into != "" {
-			if !p.read(&at) {
+		if at.name.key != "" {
+			if !p.hasNumber(&at) {
 				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.Errorf("layer %d has no %s, which the configuration requires", at.layer, wire.Quote(at.name.hf)))
 			}
 			return nil
 		}
-		if at.name.gguf == "output" && (p.c.tied() || p.ranked || p.c.headless()) {
+		if at.name.gguf == "output" && (p.c.tied() || p.madeRankHead || p.c.headless()) {
 			return nil
 		}
-		if p.asIs && p.leaves(&at) {
+		if p.asIs && p.isLeftOut(&at) {
 			return nil
 		}
 		for at.view = range max(1, len(at.name.views)) {
-			name := p.naming(&at)
+			name := p.nameOf(&at)
 			if _, ok := names.Find(name); !ok {
 				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.Errorf("no tensor for %s, which the configuration requires", wire.Quote(name)))
 			}
 		}
-		return p.withBias(names, at)
+		return p.checkBias(names, at)
 	}
 	for i := range p.c.row.outer {
-		if err := want(place{name: &p.c.row.outer[i], outer: true}); err != nil {
+		if err := want(location{name: &p.c.row.outer[i], outer: true}); err != nil {
 			return err
 		}
 	}
 	for l := range p.c.layers() {
 		for i := range p.c.row.layers() {
-			if err := want(place{name: &p.c.row.layers()[i], layer: l}); err != nil {
+			if err := want(location{name: &p.c.row.layers()[i], layer: l}); err != nil {
 				return err
 			}
 		}
@@ -62,10 +62,10 @@ func (p *planner) complete(names *wire.NameSet) error {
 	return nil
 }
 
-// partsThere refuses a tensor of which a part is missing.
-func (p *planner) partsThere() error {
-	for _, key := range p.partedKeys() {
-		have := p.parted[key]
+// checkParts refuses a tensor of which a part is missing.
+func (p *planner) checkParts() error {
+	for _, key := range p.partialKeys() {
+		have := p.partial[key]
 		known, missing := "", false
 		for i := range have {
 			if err := p.b.Step(1); err != nil {
@@ -81,15 +81,15 @@ func (p *planner) partsThere() error {
 	return nil
 }
 
-// partedKeys returns the keys of parted in order, for errors to be the same each time.
-func (p *planner) partedKeys() []stackKey {
-	return slices.SortedFunc(maps.Keys(p.parted), func(x, y stackKey) int {
+// partialKeys returns the keys of parted in order, for errors to be the same each time.
+func (p *planner) partialKeys() []stackKey {
+	return slices.SortedFunc(maps.Keys(p.partial), func(x, y stackKey) int {
 		return cmp.Or(cmp.Compare(x.layer, y.layer), cmp.Compare(x.name, y.name), cmp.Compare(btoi(x.bias), btoi(y.bias)))
 	})
 }
 
-// withBias refuses a tensor without the bias that llama.cpp asks for.
-func (p *planner) withBias(names *wire.NameSet, at place) error {
+// checkBias refuses a tensor without the bias that llama.cpp asks for.
+func (p *planner) checkBias(names *wire.NameSet, at location) error {
 	own := at.name.gguf
 	if len(at.name.views) == 1 {
 		own = at.name.views[0].gguf
@@ -97,8 +97,8 @@ func (p *planner) withBias(names *wire.NameSet, at place) error {
 	if at.bias = true; p.asIs || !slices.Contains(biased[p.c.row.arch], own) {
 		return nil
 	}
-	if _, ok := names.Find(p.naming(&at)); !ok {
-		return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.Errorf("no tensor for %s, without which llama.cpp does not load the file", wire.Quote(p.naming(&at))))
+	if _, ok := names.Find(p.nameOf(&at)); !ok {
+		return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.Errorf("no tensor for %s, without which llama.cpp does not load the file", wire.Quote(p.nameOf(&at))))
 	}
 	return nil
 }
@@ -109,13 +109,13 @@ func (c *config) headless() bool {
 	return len(list) == 1 && slices.Contains([]string{"LlamaModel", "Qwen2Model", "Qwen3Model"}, list[0].String())
 }
 
-// leaves reports a tensor that is not written for mlx-lm; one that it has whole is one
+// isLeftOut reports a tensor that is not written for mlx-lm; one that it has whole is one
 // tensor from here on.
-func (p *planner) leaves(at *place) bool {
-	if p.drops != nil && p.drops(at) {
+func (p *planner) isLeftOut(at *location) bool {
+	if p.skips != nil && p.skips(at) {
 		return true
 	}
-	if !p.comesApart(at) {
+	if !p.isSplit(at) {
 		whole := *at.name
 		whole.views = whole.views[:min(1, len(whole.views))]
 		at.name = &whole

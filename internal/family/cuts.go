@@ -16,10 +16,10 @@ type cut struct {
 	times       []func(*config) (float64, bool)
 }
 
-// bundle are the queries, keys and values of each group of heads in one matrix:
+// bundledRows are the queries, keys and values of each group of heads in one matrix:
 // queries, a key and a value for each group. llama.cpp has all queries first, then all
 // keys, then all values, in one matrix or in three.
-func bundle(c *config) (q, k, v []cut) {
+func bundledRows(c *config) (q, k, v []cut) {
 	groups, head := c.kvHeads(), c.headDim()
 	each := c.heads() / groups * head
 	for g := range groups {
@@ -31,17 +31,17 @@ func bundle(c *config) (q, k, v []cut) {
 	return q, k, v
 }
 
-// bundled is the view of all of them in one matrix.
-func bundled(gguf string) []view {
+// bundledView is the view of all of them in one matrix.
+func bundledView(gguf string) []view {
 	return []view{{gguf: gguf, cuts: func(c *config) []cut {
-		q, k, v := bundle(c)
+		q, k, v := bundledRows(c)
 		return slices.Concat(q, k, v)
 	}}}
 }
 
 // cutsOf are the rows of every view of a name. Together they are all rows of the tensor,
 // each of them once.
-func (p *planner) cutsOf(n *name, rows int64) ([][]cut, error) {
+func (p *planner) cutsOf(n *mapping, rows int64) ([][]cut, error) {
 	list, err := limits.Make[[]cut](p.b, len(n.views))
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func (p *planner) cutsOf(n *name, rows int64) ([][]cut, error) {
 	return list, nil
 }
 
-// cut plans tensors whose rows are those of one of transformers.
-func (p *planner) cut(i *tensor.Info, at *place) error {
+// splitRows plans tensors whose rows are those of one of transformers.
+func (p *planner) splitRows(i *tensor.Info, at *location) error {
 	list, err := p.cutsOf(at.name, i.Shape[0])
 	if err != nil {
 		return err
@@ -82,8 +82,8 @@ func (p *planner) cut(i *tensor.Info, at *place) error {
 		if err != nil {
 			return err
 		}
-		t := Tensor{Name: p.naming(at), Shape: shape, Decay: at.name.how == decay}
-		t.DType = p.typed(at.name, t.Name, len(t.Shape), i.DType)
+		t := Tensor{Name: p.nameOf(at), Shape: shape, Decay: at.name.op == decay}
+		t.DType = p.dtypeFor(at.name, t.Name, len(t.Shape), i.DType)
 		if t.Parts, err = limits.Make[Part](p.b, len(list[at.view])); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (p *planner) cut(i *tensor.Info, at *place) error {
 }
 
 // viewShape is the shape of what a view gives.
-func (p *planner) viewShape(at *place) ([]int64, error) {
+func (p *planner) viewShape(at *location) ([]int64, error) {
 	v := &at.name.views[at.view]
 	if v.cuts == nil {
 		shape := v.shape(p.c)
@@ -124,14 +124,14 @@ func (p *planner) viewShape(at *place) ([]int64, error) {
 		}
 		shape[0] += c.rows
 	}
-	if v.flat {
+	if v.squeeze {
 		shape = slices.DeleteFunc(shape, func(n int64) bool { return n == 1 })
 	}
 	return shape, nil
 }
 
-// uncut makes a tensor of transformers of its rows again.
-func (p *planner) uncut(have []tensor.Info, at *place, shape []int64) error {
+// joinRows makes a tensor of transformers of its rows again.
+func (p *planner) joinRows(have []tensor.Info, at *location, shape []int64) error {
 	list, err := p.cutsOf(at.name, shape[0])
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (p *planner) uncut(have []tensor.Info, at *place, shape []int64) error {
 		}
 	}
 	slices.SortFunc(all, func(a, b placed) int { return int(max(-1, min(1, a.first-b.first))) })
-	t := p.remade(at, &have[0], shape)
+	t := p.newHFTensor(at, &have[0], shape)
 	if t.Parts, err = limits.Make[Part](p.b, len(all)); err != nil {
 		return err
 	}

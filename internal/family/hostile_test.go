@@ -68,7 +68,7 @@ func TestHostileConfigurations(t *testing.T) {
 func hostile(t *testing.T, text string, projector bool) bool {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	root, err := parsed(b, text)
+	root, err := parseJSON(b, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func hostile(t *testing.T, text string, projector bool) bool {
 		shapes(p, c.row.layers(), l)
 	}
 	shapes(p, c.row.outer, 0)
-	_ = p.derived()
+	_ = p.derivedTensors()
 	k := &keys{b: b, c: c, files: fstest.MapFS{}, plan: p.Plan}
 	c.row.keys(k)
 	switch wire.ClassOf(k.err) {
@@ -102,10 +102,10 @@ func hostile(t *testing.T, text string, projector bool) bool {
 }
 
 // shapes asks for those of all names.
-func shapes(p *planner, list []name, layer int64) {
+func shapes(p *planner, list []mapping, layer int64) {
 	for i := range list {
-		at := place{name: &list[i], index: i, layer: layer, outer: p.c.row.layer == "", expert: -1}
-		if !at.there(p.c) {
+		at := location{name: &list[i], index: i, layer: layer, outer: p.c.row.layer == "", expert: -1}
+		if !at.exists(p.c) {
 			continue
 		}
 		_ = strings.Clone(p.target(&at))
@@ -120,10 +120,10 @@ func shapes(p *planner, list []name, layer int64) {
 			}
 			shape := v.shape(p.c)
 			strides, first := v.strides(p.c)
-			if v.apart != nil {
-				shape = v.apart(p.c)
+			if v.sourceShape != nil {
+				shape = v.sourceShape(p.c)
 			}
-			_ = lies(4096, shape, strides, first, v)
+			_ = checkView(4096, shape, strides, first, v)
 		}
 	}
 }

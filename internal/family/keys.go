@@ -57,8 +57,8 @@ func (k *keys) put(name string, value any) {
 // compute NaN.
 var divisors = []string{".rope.freq_base", ".rope.freq_base_swa", ".rope.scaling.factor"}
 
-// own adds a key of the architecture.
-func (k *keys) own(name string, value any) { k.put(k.c.row.arch+"."+name, value) }
+// putArch adds a key of the architecture.
+func (k *keys) putArch(name string, value any) { k.put(k.c.row.arch+"."+name, value) }
 
 func (k *keys) fail(name string, v jsontree.Value, want string) {
 	if k.err == nil {
@@ -80,7 +80,7 @@ func (k *keys) u32(key string, members ...string) {
 		k.fail(members[0], v, "an unsigned 32-bit integer")
 		return
 	}
-	k.own(key, uint32(n))
+	k.putArch(key, uint32(n))
 }
 
 // f32 adds the first of the members that is there.
@@ -96,7 +96,7 @@ func (k *keys) number(key, member string, v jsontree.Value) {
 		k.fail(member, v, "a number")
 		return
 	}
-	k.own(key, float32(f))
+	k.putArch(key, float32(f))
 }
 
 // all adds every key.
@@ -107,8 +107,8 @@ func (k *keys) all() error {
 		k.put("general.name", k.o.Name)
 	}
 	k.c.row.keys(k)
-	k.chosen()
-	if !k.c.row.untyped {
+	k.checkExperts()
+	if !k.c.row.noFileType {
 		k.put("general.file_type", k.fileType)
 	}
 	k.put("general.quantization_version", uint32(2))
@@ -121,8 +121,8 @@ func (k *keys) all() error {
 	return k.err
 }
 
-// chosen refuses more experts for a token than there are, at which llama.cpp aborts.
-func (k *keys) chosen() {
+// checkExperts refuses more experts for a token than there are, at which llama.cpp aborts.
+func (k *keys) checkExperts() {
 	count := map[string]uint32{}
 	for i := range k.list {
 		if n, ok := k.list[i].Value.(uint32); ok {
@@ -137,14 +137,14 @@ func (k *keys) chosen() {
 
 // common are the keys that most architectures have; TextModel's in base.py.
 func common(k *keys) {
-	k.own("block_count", uint32(k.c.layers()))
+	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("context_length", "max_position_embeddings", "n_ctx", "n_positions", "max_length", "max_sequence_length", "model_max_length")
 	k.u32("embedding_length", "hidden_size", "n_embd", "dim")
 	k.u32("feed_forward_length", "prefix_dense_intermediate_size", "dense_intermediate_size", "intermediate_size", "n_inner", "hidden_dim")
 	k.u32("attention.head_count", "num_attention_heads", "n_head", "n_heads")
 	k.u32("attention.head_count_kv", "num_key_value_heads", "n_kv_heads")
 	if causal, ok := k.c.get("is_causal").Bool(); ok && !causal {
-		k.own("attention.causal", false)
+		k.putArch("attention.causal", false)
 	}
 	k.rope()
 	k.f32("attention.layer_norm_rms_epsilon", "rms_norm_eps", "norm_eps")
@@ -169,7 +169,7 @@ func (k *keys) gating() {
 		k.fail("scoring_func", v, "a known function")
 		return
 	}
-	k.own("expert_gating_func", n)
+	k.putArch("expert_gating_func", n)
 }
 
 // A rope is what the configuration says of rotations, in either of its spellings.
@@ -211,7 +211,7 @@ func (k *keys) rope() {
 	r := k.c.rope()
 	factor := r.params.Get("factor")
 	scaled := func(kind string) {
-		k.own("rope.scaling.type", kind)
+		k.putArch("rope.scaling.type", kind)
 		k.number("rope.scaling.factor", "factor", factor)
 	}
 	switch {
@@ -221,10 +221,10 @@ func (k *keys) rope() {
 		scaled("yarn")
 		k.yarn(r)
 	case r.kind == "su" || r.kind == "longrope":
-		k.own("rope.scaling.type", "longrope")
+		k.putArch("rope.scaling.type", "longrope")
 	case r.kind == "proportional" && k.c.row.arch == "gemma4":
 	case r.kind == "dynamic" && k.c.row.arch == "hunyuan-dense": // see hunyuanKeys
-	case r.kind == "dynamic" && k.c.row.dynamic:
+	case r.kind == "dynamic" && k.c.row.skipDynamicRope:
 	case r.kind == "" || r.kind == "default" || r.kind == "mrope" || strings.EqualFold(r.kind, "llama3"):
 	default:
 		k.fail("rope_scaling", r.params, "of a known type")
@@ -243,7 +243,7 @@ func (k *keys) yarn(r rope) {
 		k.fail("original_max_position_embeddings", r.original, "an unsigned 32-bit integer")
 		return
 	}
-	k.own("rope.scaling.original_context_length", uint32(n))
+	k.putArch("rope.scaling.original_context_length", uint32(n))
 	for _, o := range [][3]string{
 		{"rope.scaling.yarn_ext_factor", "extrapolation_factor"}, {"rope.scaling.yarn_attn_factor", "attention_factor", "attn_factor"},
 		{"rope.scaling.yarn_beta_fast", "beta_fast"}, {"rope.scaling.yarn_beta_slow", "beta_slow"},
@@ -254,13 +254,13 @@ func (k *keys) yarn(r rope) {
 	}
 }
 
-// derived adds the tensors that come of the configuration alone.
-func (p *planner) derived() error {
+// derivedTensors adds the tensors that come of the configuration alone.
+func (p *planner) derivedTensors() error {
 	r := p.c.rope()
 	switch {
 	case p.c.row.arch == "gemma4":
 		return wire.At(configName, "member rope_parameters", wire.NoOffset, p.proportional(r))
-	case p.c.row.long != nil && r.params.Get("long_factor").There:
+	case p.c.row.longRotated != nil && r.params.Get("long_factor").There:
 		return wire.At(configName, "member rope_scaling", wire.NoOffset, p.longRope(r))
 	case !strings.EqualFold(r.kind, "llama3"):
 		return nil

@@ -63,19 +63,19 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 	if err != nil {
 		return nil, err
 	}
-	why, form := p.c.row.apart, p.c.row.mlx
+	why, form := p.c.row.noMLX, p.c.row.mlx
 	switch there := p.c.root.Get("vision_config").There; {
 	case there:
 		why = "mlx-lm stores its vision part too, which is not written"
-	case !there && form != nil && form.seen:
+	case !there && form != nil && form.needsVision:
 		why = "mlx-lm does not load it as a text model alone"
 	}
 	if why != "" {
 		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("no folder for mlx-lm is made of %s: %s", wire.Quote(p.c.row.names[0]), why))
 	}
-	p.naming = func(at *place) string { return form.named(p.c, at) }
-	p.drops = func(at *place) bool {
-		return at.name.gguf == "output" && p.c.tied() || form != nil && form.drops != nil && form.drops(p.c, at)
+	p.nameOf = func(at *location) string { return form.nameOf(p.c, at) }
+	p.skips = func(at *location) bool {
+		return at.name.gguf == "output" && p.c.tied() || form != nil && form.skips != nil && form.skips(p.c, at)
 	}
 	p.asIs, p.form = true, form
 	if err := p.tensors(); err != nil {
@@ -109,10 +109,10 @@ func reading(b *limits.Budget, m tensor.Model, projector bool) (*planner, error)
 	if err != nil {
 		return nil, wire.At(configName, "", wire.NoOffset, err)
 	}
-	if err := c.lookAhead(b, m); err != nil {
+	if err := c.countMTPLayers(b, m); err != nil {
 		return nil, wire.At(configName, "", wire.NoOffset, err)
 	}
 	p := &planner{Plan: &Plan{Arch: c.row.arch}, b: b, c: c, m: m}
-	p.naming = p.target
+	p.nameOf = p.target
 	return p, nil
 }

@@ -42,7 +42,7 @@ func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 		return nil, err
 	}
 	p.asIs, p.form = true, p.c.row.mlx
-	if p.form != nil && p.form.loses {
+	if p.form != nil && p.form.lossy {
 		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("%s of transformers cannot be restored: mlx-lm leaves out tensors that it needs", p.c.row.names[0]))
 	}
 	for i := range m.Tensors() {
@@ -53,7 +53,7 @@ func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 			return nil, wire.At(m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, err)
 		}
 	}
-	if err := p.partsThere(); err != nil {
+	if err := p.checkParts(); err != nil {
 		return nil, err
 	}
 	return p.Tensors, nil
@@ -61,46 +61,46 @@ func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 
 // fromMLX plans one tensor.
 func (p *planner) fromMLX(i *tensor.Info) error {
-	at, ok := p.placeOfMLX(i.Name)
+	at, ok := p.locateMLX(i.Name)
 	switch {
 	case !ok && strings.Contains(i.Name, ".switch_mlp."):
 		return wire.ErrUnsupported.Errorf("%s of transformers has no experts of that name", wire.Quote(p.c.row.names[0]))
 	case !ok:
 		name := i.Name
 		if p.form != nil {
-			name = strings.TrimPrefix(name, p.form.visual)
+			name = strings.TrimPrefix(name, p.form.visionPrefix)
 		}
 		return p.add(Tensor{Name: name, DType: i.DType, Shape: i.Shape, Parts: []Part{{Info: *i}}})
-	case len(at.name.views) > 0 && p.form.parts(at.name) != nil:
-		return p.unsplit(i, &at)
+	case len(at.name.views) > 0 && p.form.viewsOf(at.name) != nil:
+		return p.joinViews(i, &at)
 	}
 	shape, err := p.shape(&at)
 	if err != nil {
 		return err
 	}
 	want := p.form.shape(p.c, &at, shape)
-	if at.name.how == stack {
+	if at.name.op == stack {
 		want = append([]int64{p.c.experts()}, shape...)
 	}
 	if err := sameShape(i.Shape, want); err != nil {
 		return err
 	}
-	if at.name.how == stack {
+	if at.name.op == stack {
 		return p.unstack(i, &at, shape)
 	}
-	t := Tensor{Name: at.original(p.c), DType: i.DType, Shape: shape, Parts: []Part{{Info: *i}}}
-	if at.name.how == addOne && !at.bias && p.form != nil && p.form.added {
+	t := Tensor{Name: at.hfName(p.c), DType: i.DType, Shape: shape, Parts: []Part{{Info: *i}}}
+	if at.name.op == addOne && !at.bias && p.form != nil && p.form.normsPlusOne {
 		t.Add = -1
 	}
 	return p.add(t)
 }
 
-// placeOfMLX finds the row of a name of mlx-lm, or the part of one.
-func (p *planner) placeOfMLX(full string) (place, bool) {
+// locateMLX finds the row of a name of mlx-lm, or the part of one.
+func (p *planner) locateMLX(full string) (location, bool) {
 	if p.form != nil {
-		full = strings.TrimPrefix(full, p.form.visual)
+		full = strings.TrimPrefix(full, p.form.visionPrefix)
 	}
-	at := place{expert: -1, outer: true}
+	at := location{expert: -1, outer: true}
 	list, rest := p.c.row.outer, full
 	if n, tail, ok := numbered(full, p.c.row.layer); ok {
 		at.outer, at.layer, list, rest = false, n, p.c.row.layers(), tail
@@ -108,13 +108,13 @@ func (p *planner) placeOfMLX(full string) (place, bool) {
 	for k := range list {
 		one := at
 		one.name, one.index = &list[k], k
-		if !one.outer && one.layer >= p.c.layers() || !one.there(p.c) {
+		if !one.outer && one.layer >= p.c.layers() || !one.exists(p.c) {
 			continue
 		}
-		apart := p.comesApart(&one)
+		apart := p.isSplit(&one)
 		for one.view = range max(1, len(one.name.views)) {
 			for _, one.bias = range []bool{false, true} {
-				if (!one.bias || !one.name.bare) && p.inLayer(&one) == rest {
+				if (!one.bias || !one.name.noSuffix) && p.inLayer(&one) == rest {
 					return one, true
 				}
 			}
@@ -123,14 +123,14 @@ func (p *planner) placeOfMLX(full string) (place, bool) {
 			}
 		}
 	}
-	return place{}, false
+	return location{}, false
 }
 
 // inLayer is the name of a tensor of mlx-lm within its layer.
-func (p *planner) inLayer(at *place) string {
-	name := p.form.named(p.c, at)
+func (p *planner) inLayer(at *location) string {
+	name := p.form.nameOf(p.c, at)
 	if p.form != nil {
-		name = strings.TrimPrefix(name, p.form.visual)
+		name = strings.TrimPrefix(name, p.form.visionPrefix)
 	}
 	if _, rest, ok := numbered(name, p.c.row.layer); ok && !at.outer {
 		return rest

@@ -24,19 +24,19 @@ type mlxForm struct {
 	// shapes are those of tensors that mlx-lm has in another shape, by what llama.cpp calls
 	// them; their elements follow each other as before.
 	shapes map[string]func(*config) []int64
-	// drops reports a tensor that mlx-lm leaves out.
-	drops func(c *config, at *place) bool
-	// added says that norms are stored plus one.
-	added bool
-	// visual stands before all names where there is a vision part, which is left out.
-	visual string
-	// kept are endings of tensors that are not cast, whole of modules that are not
+	// skips reports a tensor that mlx-lm leaves out.
+	skips func(c *config, at *location) bool
+	// normsPlusOne says that norms are stored plus one.
+	normsPlusOne bool
+	// visionPrefix stands before all names where there is a vision part, which is left out.
+	visionPrefix string
+	// castExcept are endings of tensors that are not cast, whole of modules that are not
 	// quantized.
-	kept, whole []string
-	// loses says that what is dropped is needed in transformers.
-	loses bool
-	// seen says that mlx-lm has the family with a vision part alone, which it leaves out.
-	seen bool
+	castExcept, quantizeExcept []string
+	// lossy says that what is dropped is needed in transformers.
+	lossy bool
+	// needsVision says that mlx-lm has the family with a vision part alone, which it leaves out.
+	needsVision bool
 }
 
 // kernels are the shape of convolutions, with a dimension of one behind the others.
@@ -44,21 +44,21 @@ func kernels(rows, cols byte) func(*config) []int64 {
 	return func(c *config) []int64 { return []int64{dims[rows](c), dims[cols](c), 1} }
 }
 
-// leavesAhead leaves out layers that predict further tokens.
-func leavesAhead(c *config, at *place) bool { return !at.outer && predicts(c, at.layer) }
+// dropMTP leaves out layers that predict further tokens.
+func dropMTP(c *config, at *location) bool { return !at.outer && isMTPLayer(c, at.layer) }
 
 // gateAlone is a router that mlx-lm has as a bare matrix.
 var gateAlone = []string{"mlp.gate"}
 
 const scoreBias = "e_score_correction_bias"
 
-// latentApart has the two parts of kv_b_proj as llama.cpp has them.
-var latentApart = map[string]string{"attn_k_b": "self_attn.embed_q", "attn_v_b": "self_attn.unembed_out"}
+// latentMLX has the two parts of kv_b_proj as llama.cpp has them.
+var latentMLX = map[string]string{"attn_k_b": "self_attn.embed_q", "attn_v_b": "self_attn.unembed_out"}
 
 var (
-	mlxDeepseek3  = &mlxForm{names: latentApart, kept: []string{scoreBias}, whole: gateAlone}
-	mlxGLMLite    = &mlxForm{names: latentApart, drops: leavesAhead, kept: []string{scoreBias}, whole: gateAlone}
-	mlxGLM        = &mlxForm{drops: leavesAhead, kept: []string{scoreBias}, whole: gateAlone}
+	mlxDeepseek3  = &mlxForm{names: latentMLX, castExcept: []string{scoreBias}, quantizeExcept: gateAlone}
+	mlxGLMLite    = &mlxForm{names: latentMLX, skips: dropMTP, castExcept: []string{scoreBias}, quantizeExcept: gateAlone}
+	mlxGLM        = &mlxForm{skips: dropMTP, castExcept: []string{scoreBias}, quantizeExcept: gateAlone}
 	mlxGraniteMoe = &mlxForm{names: map[string]string{
 		"ffn_gate_exps": "block_sparse_moe.switch_mlp.gate_proj", "ffn_up_exps": "block_sparse_moe.switch_mlp.up_proj", "ffn_down_exps": "block_sparse_moe.switch_mlp.down_proj",
 	}}
@@ -67,28 +67,28 @@ var (
 		"ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 	}, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels('L', 'u')}}
 	mlxNemotronH = &mlxForm{names: map[string]string{"ffn_up_exps": "mixer.switch_mlp.fc1", "ffn_down_exps": "mixer.switch_mlp.fc2"},
-		shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels('L', 'u')}, kept: []string{scoreBias, "A_log"}, whole: []string{"mixer.gate"}}
+		shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels('L', 'u')}, castExcept: []string{scoreBias, "A_log"}, quantizeExcept: []string{"mixer.gate"}}
 	mlxOss = &mlxForm{names: map[string]string{
 		"ffn_gate_exps": "mlp.experts.gate_proj", "ffn_up_exps": "mlp.experts.up_proj", "ffn_down_exps": "mlp.experts.down_proj",
 		"ffn_gate_exps.bias": "mlp.experts.gate_proj.bias", "ffn_up_exps.bias": "mlp.experts.up_proj.bias", "ffn_down_exps.bias": "mlp.experts.down_proj.bias",
 	}}
-	mlxLlama4 = &mlxForm{visual: "language_model.", seen: true, names: map[string]string{
+	mlxLlama4 = &mlxForm{visionPrefix: "language_model.", needsVision: true, names: map[string]string{
 		"ffn_gate_exps": "feed_forward.experts.gate_proj", "ffn_up_exps": "feed_forward.experts.up_proj", "ffn_down_exps": "feed_forward.experts.down_proj",
 	}}
-	mlxGemma4 = &mlxForm{visual: "language_model.", names: map[string]string{"ffn_down_exps.weight": "experts.switch_glu.down_proj"},
+	mlxGemma4 = &mlxForm{visionPrefix: "language_model.", names: map[string]string{"ffn_down_exps.weight": "experts.switch_glu.down_proj"},
 		views: map[string][]view{"ffn_gate_up_exps.weight": {mlxHalf("experts.switch_glu.gate_proj", 0), mlxHalf("experts.switch_glu.up_proj", 1)}},
 		joins: map[string]func(*config, []tensor.Info, []int64) []Part{"ffn_gate_up_exps.weight": halves},
-		drops: func(c *config, at *place) bool {
-			return !at.outer && borrows(c, at.layer) && strings.HasPrefix(at.name.gguf, "attn_") && strings.Contains("attn_k attn_v attn_k_norm", at.name.gguf)
+		skips: func(c *config, at *location) bool {
+			return !at.outer && sharesKV(c, at.layer) && strings.HasPrefix(at.name.gguf, "attn_") && strings.Contains("attn_k attn_v attn_k_norm", at.name.gguf)
 		}}
-	mlxNext    = &mlxForm{added: true, drops: leavesAhead, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels('B', 'J')}}
-	mlx35      = &mlxForm{added: true, drops: leavesAhead, visual: "language_model.", seen: true, shapes: mlxNext.shapes, kept: []string{"A_log"}}
-	mlxLFM2    = &mlxForm{shapes: map[string]func(*config) []int64{"shortconv.conv": kernels('H', 'C')}, kept: []string{"expert_bias"}}
-	mlxLFM2Moe = &mlxForm{shapes: mlxLFM2.shapes, kept: mlxLFM2.kept,
+	mlxNext    = &mlxForm{normsPlusOne: true, skips: dropMTP, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels('B', 'J')}}
+	mlx35      = &mlxForm{normsPlusOne: true, skips: dropMTP, visionPrefix: "language_model.", needsVision: true, shapes: mlxNext.shapes, castExcept: []string{"A_log"}}
+	mlxLFM2    = &mlxForm{shapes: map[string]func(*config) []int64{"shortconv.conv": kernels('H', 'C')}, castExcept: []string{"expert_bias"}}
+	mlxLFM2Moe = &mlxForm{shapes: mlxLFM2.shapes, castExcept: mlxLFM2.castExcept,
 		names: map[string]string{"ffn_gate": "feed_forward.gate_proj", "ffn_up": "feed_forward.up_proj", "ffn_down": "feed_forward.down_proj"}}
-	mlxERNIE     = &mlxForm{loses: true, drops: func(_ *config, at *place) bool { return strings.HasPrefix(at.name.gguf, "exp_probs_b") }}
-	mlxDots      = &mlxForm{stacks: "mlp.experts.", whole: gateAlone}
-	mlxDeepseek2 = &mlxForm{whole: gateAlone}
+	mlxERNIE     = &mlxForm{lossy: true, skips: func(_ *config, at *location) bool { return strings.HasPrefix(at.name.gguf, "exp_probs_b") }}
+	mlxDots      = &mlxForm{stacks: "mlp.experts.", quantizeExcept: gateAlone}
+	mlxDeepseek2 = &mlxForm{quantizeExcept: gateAlone}
 	mlxPlain     = &mlxForm{}
 )
 
@@ -104,9 +104,9 @@ func mlxHalf(name string, first int64) view {
 	}
 }
 
-// within is the name of a tensor within its layer that mlx-lm has of its own, and whether
+// ownName is the name of a tensor within its layer that mlx-lm has of its own, and whether
 // the whole is to be taken apart.
-func (f *mlxForm) within(at *place) (own string, ok bool) {
+func (f *mlxForm) ownName(at *location) (own string, ok bool) {
 	switch {
 	case f == nil:
 		return "", false
@@ -121,8 +121,8 @@ func (f *mlxForm) within(at *place) (own string, ok bool) {
 	return own, ok
 }
 
-// parts are the views that a tensor is taken apart by, none where it stays whole.
-func (f *mlxForm) parts(n *name) []view {
+// viewsOf are the views that a tensor is taken apart by, none where it stays whole.
+func (f *mlxForm) viewsOf(n *mapping) []view {
 	switch {
 	case f == nil:
 		return nil
@@ -139,33 +139,33 @@ func (f *mlxForm) parts(n *name) []view {
 	return n.views
 }
 
-// named is the name that mlx-lm has.
-func (f *mlxForm) named(c *config, at *place) string {
+// nameOf is the name that mlx-lm has.
+func (f *mlxForm) nameOf(c *config, at *location) string {
 	layer := strings.ReplaceAll(c.row.layer, "#", itoa(at.layer))
 	full := ""
-	switch own, ok := f.within(at); {
+	switch own, ok := f.ownName(at); {
 	case ok && at.bias:
 		full = layer + own + ".bias"
 	case ok && strings.HasSuffix(own, ".bias"):
 		full = layer + own
 	case ok:
 		full = layer + own + ".weight"
-	case at.name.how == stack && f != nil && f.stacks != "":
+	case at.name.op == stack && f != nil && f.stacks != "":
 		_, matrix, _ := strings.Cut(at.name.hf, "experts.*.")
 		full = layer + f.stacks + matrix + ".weight"
-	case at.name.how == stack:
+	case at.name.op == stack:
 		full = layer + stackName(at.name.hf) + ".weight"
 	default:
-		full = at.original(c)
+		full = at.hfName(c)
 	}
 	if f != nil && c.root.Get("vision_config").There {
-		return f.visual + full
+		return f.visionPrefix + full
 	}
 	return full
 }
 
 // shape is what mlx-lm has of a tensor that it keeps whole.
-func (f *mlxForm) shape(c *config, at *place, shape []int64) []int64 {
+func (f *mlxForm) shape(c *config, at *location, shape []int64) []int64 {
 	if f == nil || at.bias {
 		return shape
 	}
@@ -180,21 +180,21 @@ func (f *mlxForm) shape(c *config, at *place, shape []int64) []int64 {
 }
 
 // casts reports a tensor that gets the type that config.json names.
-func (f *mlxForm) casts(i *tensor.Info) bool { return f == nil || !endsIn(i.Name, f.kept) }
+func (f *mlxForm) casts(i *tensor.Info) bool { return f == nil || !endsIn(i.Name, f.castExcept) }
 
 // stays reports a module that is not quantized.
-func (f *mlxForm) stays(module string) bool { return f != nil && endsIn(module, f.whole) }
+func (f *mlxForm) stays(module string) bool { return f != nil && endsIn(module, f.quantizeExcept) }
 
 func endsIn(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// comesApart reports a tensor that becomes several, as llama.cpp has them or mlx-lm does.
-func (p *planner) comesApart(at *place) bool {
+// isSplit reports a tensor that becomes several, as llama.cpp has them or mlx-lm does.
+func (p *planner) isSplit(at *location) bool {
 	if !p.asIs {
 		return len(at.name.views) > 0
 	}
-	list := p.form.parts(at.name)
+	list := p.form.viewsOf(at.name)
 	if list == nil {
 		return false
 	}

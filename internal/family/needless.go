@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// needless are buffers that old checkpoints hold.
-func (p *planner) needless(name string) bool {
-	if p.c.apart(name) {
+// isUnneeded are buffers that old checkpoints hold.
+func (p *planner) isUnneeded(name string) bool {
+	if p.c.isOtherPart(name) {
 		return true
 	}
-	name = p.c.named(name)
-	list := p.c.row.drop
+	name = p.c.rowName(name)
+	list := p.c.row.skipPrefixes
 	if !p.c.classifies() {
-		list = slices.Concat(list, p.c.row.without)
+		list = slices.Concat(list, p.c.row.headPrefixes)
 	}
 	for _, s := range list {
 		if strings.HasPrefix(name, s) {
 			return true
 		}
 	}
-	for _, end := range append([]string{".attention.masked_bias", ".attention.bias", ".rotary_emb.inv_freq"}, p.c.row.skip...) {
+	for _, end := range append([]string{".attention.masked_bias", ".attention.bias", ".rotary_emb.inv_freq"}, p.c.row.skipSuffixes...) {
 		if strings.HasSuffix(name, end) {
 			return true
 		}
@@ -28,12 +28,12 @@ func (p *planner) needless(name string) bool {
 	return false
 }
 
-// again is a tensor that was read under another name.
-func (p *planner) again(name string) bool {
-	if !slices.Contains(p.c.row.alike, name) {
+// isAlias is a tensor that was read under another name.
+func (p *planner) isAlias(name string) bool {
+	if !slices.Contains(p.c.row.aliases, name) {
 		return false
 	}
-	again := p.alike
-	p.alike = true
+	again := p.aliasSeen
+	p.aliasSeen = true
 	return again
 }

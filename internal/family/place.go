@@ -15,9 +15,9 @@ type stackKey struct {
 	bias  bool
 }
 
-// A place is which row a tensor of the source has.
-type place struct {
-	name   *name
+// A location is which row a tensor of the source has.
+type location struct {
+	name   *mapping
 	index  int // of the name among its list
 	view   int // of the name's views
 	outer  bool
@@ -27,10 +27,10 @@ type place struct {
 }
 
 // locate finds the row of a name.
-func (p *planner) locate(full string) (place, bool) {
+func (p *planner) locate(full string) (location, bool) {
 	r := p.c.row
-	full = p.c.named(full)
-	at := place{expert: -1, outer: true}
+	full = p.c.rowName(full)
+	at := location{expert: -1, outer: true}
 	list, rest := r.outer, full
 	for _, one := range p.c.towers() {
 		if n, tail, ok := numbered(full, one.layer); ok {
@@ -48,9 +48,9 @@ func (p *planner) locate(full string) (place, bool) {
 		stem, at.bias = s, true
 	}
 	for i := range list {
-		if n := &list[i]; n.hf == stem && n.bare == (stem == rest) {
+		if n := &list[i]; n.hf == stem && n.noSuffix == (stem == rest) {
 			at.name, at.index = n, i
-			if at.there(p.c) {
+			if at.exists(p.c) {
 				break
 			}
 		}
@@ -77,9 +77,9 @@ func index(s string) (int64, bool) {
 }
 
 // shape is what the configuration says of a tensor.
-func (p *planner) shape(at *place) ([]int64, error) {
-	if at.name.sized != nil {
-		list := at.name.sized(p.c, at.layer)
+func (p *planner) shape(at *location) ([]int64, error) {
+	if at.name.shapeOf != nil {
+		list := at.name.shapeOf(p.c, at.layer)
 		if at.bias {
 			list = list[:1]
 		}
@@ -88,7 +88,7 @@ func (p *planner) shape(at *place) ([]int64, error) {
 	letters := at.name.shape
 	if at.bias {
 		letters = letters[:1]
-		if at.name.how == transpose {
+		if at.name.op == transpose {
 			letters = at.name.shape[1:2]
 		}
 	}
@@ -111,13 +111,13 @@ func sameShape(is, want []int64) error {
 }
 
 // target is the name that llama.cpp has.
-func (p *planner) target(at *place) string {
-	s, naked := at.name.gguf, at.name.naked
+func (p *planner) target(at *location) string {
+	s, naked := at.name.gguf, at.name.ggufNoSuffix
 	if len(at.name.views) > 0 {
-		s, naked = at.name.views[at.view].gguf, at.name.views[at.view].naked
+		s, naked = at.name.views[at.view].gguf, at.name.views[at.view].noSuffix
 	}
-	if at.name.number != nil {
-		s = strings.Replace(s, "#", itoa(at.name.number(p.c)), 1)
+	if at.name.ggufNumber != nil {
+		s = strings.Replace(s, "#", itoa(at.name.ggufNumber(p.c)), 1)
 	}
 	if !at.outer {
 		_, prefix, number := p.c.tower(at.layer)
@@ -134,8 +134,8 @@ func (p *planner) target(at *place) string {
 	return s + ".weight"
 }
 
-// wide are matrices that llama.cpp has in F32 always.
-var wide = []string{"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight", "shortconv.conv.weight", "ssm_conv1d.weight",
+// alwaysWide are matrices that llama.cpp has in F32 always.
+var alwaysWide = []string{"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight", "shortconv.conv.weight", "ssm_conv1d.weight",
 	"v.patch_embd.weight", "mm.patch_merger.weight", "mm.input_projection.weight"}
 
 // stored is the type of a tensor of llama.cpp: vectors, and what stands above, are
@@ -144,7 +144,7 @@ func stored(name string, dimensions int, from tensor.DType) tensor.DType {
 	if dimensions <= 1 || !strings.HasSuffix(name, ".weight") {
 		return tensor.F32
 	}
-	for _, end := range wide {
+	for _, end := range alwaysWide {
 		if strings.HasSuffix(name, end) {
 			return tensor.F32
 		}
@@ -155,9 +155,9 @@ func stored(name string, dimensions int, from tensor.DType) tensor.DType {
 // Wide reports a tensor of llama.cpp that has F32 whatever the model's type is.
 func Wide(i *tensor.Info) bool { return stored(i.Name, len(i.Shape), tensor.BF16) == tensor.F32 }
 
-// beyond is a tensor of a layer behind the last that is needed.
-func (p *planner) beyond(name string) bool {
-	if !p.c.row.over {
+// isExtraLayer is a tensor of a layer behind the last that is needed.
+func (p *planner) isExtraLayer(name string) bool {
+	if !p.c.row.dropExtraLayers {
 		return false
 	}
 	before, after, _ := strings.Cut(p.c.row.layer, "#")
@@ -167,7 +167,7 @@ func (p *planner) beyond(name string) bool {
 	return ok && cut && isNumber && n >= p.c.layers()
 }
 
-// there reports that a layer has the tensor.
-func (at *place) there(c *config) bool {
-	return at.name.only == nil || at.name.only(c, at.layer)
+// exists reports that a layer has the tensor.
+func (at *location) exists(c *config) bool {
+	return at.name.inLayer == nil || at.name.inLayer(c, at.layer)
 }

@@ -98,20 +98,20 @@ func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p.o = o
-	if err := p.rankers(); err != nil {
+	if err := p.detectReranker(); err != nil {
 		return nil, err
 	}
 	if err := p.tensors(); err != nil {
 		return nil, err
 	}
-	if err := p.derived(); err != nil {
+	if err := p.derivedTensors(); err != nil {
 		return nil, err
 	}
 	if o.TensorsAlone {
-		return p.Plan, p.c.even()
+		return p.Plan, p.c.checkBools()
 	}
 	k := &keys{b: b, c: p.c, files: m.Configs(), o: o, fileType: p.fileType(), plan: p.Plan}
-	if err := cmp.Or(k.all(), p.c.even()); err != nil {
+	if err := cmp.Or(k.all(), p.c.checkBools()); err != nil {
 		return nil, err
 	}
 	p.Keys = k.list
@@ -145,8 +145,8 @@ func configOf(root jsontree.Value) (*config, error) {
 	if c.row == nil {
 		return nil, wire.ErrUnsupported.Errorf("the architecture %s is not supported (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
 	}
-	if c.row.pick != nil {
-		c.row = cmp.Or(c.row.pick(c), c.row)
+	if c.row.choose != nil {
+		c.row = cmp.Or(c.row.choose(c), c.row)
 	}
 	if c.row == &pixtralTextRow && !root.Get("vision_config").There {
 		// the class takes CLIP's then, as of LLaVA 1.5
@@ -188,18 +188,18 @@ type planner struct {
 	m tensor.Model
 	o Options
 
-	naming func(*place) string // what is written
-	drops  func(*place) bool   // what is not, nil where everything is
-	form   *mlxForm            // of mlx-lm, where it has tensors otherwise
-	asIs   bool                // rows and numbers stay as they are, and so do types
+	nameOf func(*location) string // what is written
+	skips  func(*location) bool   // what is not, nil where everything is
+	form   *mlxForm               // of mlx-lm, where it has tensors otherwise
+	asIs   bool                   // rows and numbers stay as they are, and so do types
 
-	stacks  map[stackKey]int           // the tensor that experts are gathered in
-	parted  map[stackKey][]tensor.Info // views, until all of a tensor are there
-	first   tensor.DType               // of the first matrix
-	blocks  bool                       // MXFP4 of experts stays what it is
-	decoded bool                       // experts of them are numbers
-	ranked  bool                       // the head of a reranker was made
-	alike   bool                       // one of the row's names of one tensor was read
+	stacks         map[stackKey]int           // the tensor that experts are gathered in
+	partial        map[stackKey][]tensor.Info // views, until all of a tensor are there
+	firstType      tensor.DType               // of the first matrix
+	keepBlocks     bool                       // MXFP4 of experts stays what it is
+	decodedExperts bool                       // experts of them are numbers
+	madeRankHead   bool                       // the head of a reranker was made
+	aliasSeen      bool                       // one of the row's names of one tensor was read
 }
 
 // tensors finds the place of every tensor, and that none is missing.
@@ -213,7 +213,7 @@ func (p *planner) tensors() error {
 		if err := p.b.Step(1); err != nil {
 			return err
 		}
-		if p.needless(i.Name) || p.beyond(i.Name) || p.again(i.Name) {
+		if p.isUnneeded(i.Name) || p.isExtraLayer(i.Name) || p.isAlias(i.Name) {
 			continue
 		}
 		n := len(p.Tensors)
@@ -228,7 +228,7 @@ func (p *planner) tensors() error {
 			}
 		}
 	}
-	return p.complete(names)
+	return p.checkComplete(names)
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -243,7 +243,7 @@ func (p *planner) tensor(i *tensor.Info) error {
 		return wire.ErrMismatch.Errorf("the configuration states only %d layers", p.c.layers())
 	case at.expert >= p.c.experts() && at.expert >= 0:
 		return wire.ErrMismatch.Errorf("the configuration states only %d experts", p.c.experts())
-	case !at.there(p.c):
+	case !at.exists(p.c):
 		return wire.ErrMismatch.Errorf("by the configuration, layer %d does not have it", at.layer)
 	}
 	switch i.DType {
@@ -261,52 +261,52 @@ func (p *planner) tensor(i *tensor.Info) error {
 	if err := sameShape(i.Shape, shape); err != nil {
 		return err
 	}
-	if p.first == tensor.Unknown && len(i.Shape) >= 2 {
-		p.first = i.DType
+	if p.firstType == tensor.Unknown && len(i.Shape) >= 2 {
+		p.firstType = i.DType
 		if p.o.Decoded != nil {
 			if to, is := p.o.Decoded(i); is {
-				p.first = to
+				p.firstType = to
 			}
 		}
 	}
 	switch {
-	case p.drops != nil && p.drops(&at):
+	case p.skips != nil && p.skips(&at):
 		return nil
-	case at.name.into != "" && p.read(&at):
+	case at.name.key != "" && p.hasNumber(&at):
 		return wire.ErrDuplicate.Errorf("layer %d has it twice", at.layer)
-	case at.name.into != "":
-		return p.number(i, &at)
+	case at.name.key != "":
+		return p.readNumber(i, &at)
 	}
-	if p.ranksBy(&at) && !at.bias {
-		if err := p.rank(i); err != nil || !p.c.tied() {
+	if p.isRankSource(&at) && !at.bias {
+		if err := p.makeRankHead(i); err != nil || !p.c.tied() {
 			return err
 		}
 	}
 	if at.bias && at.name.bias != "" {
-		own := name{gguf: at.name.bias, shape: at.name.shape[:1]}
+		own := mapping{gguf: at.name.bias, shape: at.name.shape[:1]}
 		at.name = &own
 	}
 	switch {
-	case at.name.how == stack:
+	case at.name.op == stack:
 		return p.stack(i, &at)
-	case p.comesApart(&at):
+	case p.isSplit(&at):
 		return p.split(i, &at)
 	}
 	return p.single(i, &at)
 }
 
 // single plans a tensor that comes of one.
-func (p *planner) single(i *tensor.Info, at *place) error {
-	t := Tensor{Name: p.naming(at), Shape: i.Shape}
+func (p *planner) single(i *tensor.Info, at *location) error {
+	t := Tensor{Name: p.nameOf(at), Shape: i.Shape}
 	part := Part{Info: *i}
 	if p.asIs {
 		t.Shape, t.DType, t.Parts = p.form.shape(p.c, at, i.Shape), i.DType, []Part{part}
-		if at.name.how == addOne && !at.bias && p.form != nil && p.form.added {
+		if at.name.op == addOne && !at.bias && p.form != nil && p.form.normsPlusOne {
 			t.Add = 1
 		}
 		return p.add(t)
 	}
-	switch at.name.how {
+	switch at.name.op {
 	case permuteQ, permuteK:
 		part.Head = p.c.headDim()
 		if part.Head%2 != 0 {
@@ -330,10 +330,10 @@ func (p *planner) single(i *tensor.Info, at *place) error {
 		part.Info.Shape, part.Info.Strides = t.Shape, []int64{1, cols}
 	}
 	var err error
-	if part.Times, err = p.factors(at.name.times); err != nil {
+	if part.Times, err = p.factors(at.name.factors); err != nil {
 		return err
 	}
-	t.DType = p.typed(at.name, t.Name, len(t.Shape), i.DType)
+	t.DType = p.dtypeFor(at.name, t.Name, len(t.Shape), i.DType)
 	t.Parts = []Part{part}
 	return p.add(t)
 }
@@ -348,12 +348,12 @@ func (p *planner) add(t Tensor) (err error) {
 }
 
 // stack gathers one expert.
-func (p *planner) stack(i *tensor.Info, at *place) error {
+func (p *planner) stack(i *tensor.Info, at *location) error {
 	key := stackKey{at.index, at.layer, at.bias}
 	n, ok := p.stacks[key]
 	if !ok {
 		shape := append([]int64{p.c.experts()}, i.Shape...)
-		name := p.naming(at)
+		name := p.nameOf(at)
 		t := Tensor{Name: name, Shape: shape, DType: stored(name, len(shape), i.DType)}
 		var err error
 		if t.Parts, err = limits.Make[Part](p.b, int(p.c.experts())); err != nil {
@@ -385,7 +385,7 @@ func (p *planner) fileType() uint32 {
 	if p.Moved {
 		return 38
 	}
-	one := p.first
+	one := p.firstType
 	if p.o.Type != tensor.Unknown {
 		one = p.o.Type
 	}

@@ -18,18 +18,18 @@ import (
 // projectors are the models whose vision part can be written.
 var projectors = []*row{&pixtralProjector, &mistral3Projector, &gemma3Projector, &qwen2vlProjector, &qwen25vlProjector, &qwen3vlProjector, &qwen3vlmoeProjector}
 
-// A kept says which type a tensor has, where it is not that of the others.
-type kept uint8
+// A typeRule says which type a tensor has, where it is not that of the others.
+type typeRule uint8
 
 const (
-	asOthers kept = iota
-	asHalf        // F16 in a file of F16, F32 in any other
+	asOthers typeRule = iota
+	asHalf            // F16 in a file of F16, F32 in any other
 	alwaysF16
 	alwaysF32
 )
 
-// typed is the type of a tensor that is written.
-func (p *planner) typed(n *name, written string, dimensions int, from tensor.DType) tensor.DType {
+// dtypeFor is the type of a tensor that is written.
+func (p *planner) dtypeFor(n *mapping, written string, dimensions int, from tensor.DType) tensor.DType {
 	if p.asIs {
 		return from
 	}
@@ -38,9 +38,9 @@ func (p *planner) typed(n *name, written string, dimensions int, from tensor.DTy
 		to = p.o.Type
 	}
 	switch {
-	case n.kept == alwaysF16, n.kept == asHalf && to == tensor.F16:
+	case n.typeRule == alwaysF16, n.typeRule == asHalf && to == tensor.F16:
 		return tensor.F16
-	case n.kept != asOthers:
+	case n.typeRule != asOthers:
 		return tensor.F32
 	}
 	return stored(written, dimensions, from)
@@ -53,7 +53,7 @@ func visionOf(root jsontree.Value) (*config, error) {
 		return nil, wire.ErrUnsupported.Errorf("the configuration names %d architectures: no vision part can be written", len(list))
 	}
 	vision := root.Get("vision_config")
-	c := &config{root: vision, text: vision, whole: root, projects: true}
+	c := &config{root: vision, text: vision, full: root, isVision: true}
 	for _, r := range projectors {
 		if r.names[0] == list[0].String() {
 			c.row = r
@@ -94,7 +94,7 @@ func visionOf(root jsontree.Value) (*config, error) {
 
 // textWidth is how wide the model is that reads what the vision part makes.
 func (c *config) textWidth() int64 {
-	for _, v := range []jsontree.Value{c.whole.Get("text_config"), c.whole} {
+	for _, v := range []jsontree.Value{c.full.Get("text_config"), c.full} {
 		if n, ok := v.First("hidden_size", "n_embd").Int(); ok {
 			return n
 		}
@@ -113,7 +113,7 @@ func (c *config) channels() int64 { return c.int("num_channels", "in_channels", 
 
 // merge is how many patches of a side become one.
 func (c *config) merge() int64 {
-	if n, ok := c.whole.Get("spatial_merge_size").Int(); ok {
+	if n, ok := c.full.Get("spatial_merge_size").Int(); ok {
 		return n
 	}
 	if n, ok := c.get("spatial_merge_size").Int(); ok {
@@ -127,20 +127,20 @@ func vision(k *keys, projector string) {
 	k.put("general.type", "mmproj")
 	k.put("clip.has_vision_encoder", true)
 	k.put("clip.projector_type", projector)
-	k.own("vision.projection_dim", uint32(k.c.textWidth()))
+	k.putArch("vision.projection_dim", uint32(k.c.textWidth()))
 	k.u32("vision.image_size", "image_size")
 	k.u32("vision.patch_size", "patch_size")
-	k.own("vision.embedding_length", uint32(k.c.hidden()))
+	k.putArch("vision.embedding_length", uint32(k.c.hidden()))
 	k.u32("vision.feed_forward_length", "intermediate_size")
-	k.own("vision.block_count", uint32(k.c.layers()))
-	k.own("vision.attention.head_count", uint32(k.c.heads()))
+	k.putArch("vision.block_count", uint32(k.c.layers()))
+	k.putArch("vision.attention.head_count", uint32(k.c.heads()))
 	for _, name := range []string{"image_mean", "image_std"} {
-		k.colours(name)
+		k.imageNormalization(name)
 	}
 }
 
-// colours adds three numbers of the file that says how images are prepared.
-func (k *keys) colours(name string) {
+// imageNormalization adds three numbers of the file that says how images are prepared.
+func (k *keys) imageNormalization(name string) {
 	v, err := k.preprocessor(name)
 	if err != nil && k.err == nil {
 		k.err = err
@@ -163,7 +163,7 @@ func (k *keys) colours(name string) {
 		numbers[i] = float32(f)
 	}
 	if k.err = err; err == nil {
-		k.own("vision."+name, numbers)
+		k.putArch("vision."+name, numbers)
 	}
 }
 
@@ -192,7 +192,7 @@ func (k *keys) preprocessor(name string) (found jsontree.Value, err error) {
 // epsilon adds that of the norms, or what it is where the configuration is silent.
 func (k *keys) epsilon(v jsontree.Value, otherwise float32) {
 	if !v.There {
-		k.own("vision.attention.layer_norm_epsilon", otherwise)
+		k.putArch("vision.attention.layer_norm_epsilon", otherwise)
 		return
 	}
 	k.number("vision.attention.layer_norm_epsilon", "layer_norm_eps", v)
@@ -200,16 +200,16 @@ func (k *keys) epsilon(v jsontree.Value, otherwise float32) {
 
 func noVocab(*keys) error { return nil }
 
-// named is a name as the row has it: that of the text model, where there are others.
-func (c *config) named(full string) string {
+// rowName is a name as the row has it: that of the text model, where there are others.
+func (c *config) rowName(full string) string {
 	if c.root.Get("vision_config").There {
 		full = strings.Replace(full, "language_model.", "", 1)
 	}
 	if c.row.rename != nil {
 		full = c.row.rename(c, full)
 	}
-	if slices.Contains(c.row.alike, full) {
-		full = c.row.alike[0]
+	if slices.Contains(c.row.aliases, full) {
+		full = c.row.aliases[0]
 	}
 	return c.row.trimmed(full)
 }
@@ -217,8 +217,8 @@ func (c *config) named(full string) string {
 // otherParts are beginnings of tensors of a model that are none of its text model's.
 var otherParts = []string{"vision_tower.", "vision_model.", "multi_modal_projector.", "visual."}
 
-// apart is a tensor of the part of a model that is not written.
-func (c *config) apart(full string) bool {
+// isOtherPart is a tensor of the part of a model that is not written.
+func (c *config) isOtherPart(full string) bool {
 	begins := func(list []string) bool {
 		for _, s := range list {
 			if strings.HasPrefix(full, s) {
@@ -228,8 +228,8 @@ func (c *config) apart(full string) bool {
 		return false
 	}
 	switch {
-	case c.projects:
-		return !begins(c.row.keep)
+	case c.isVision:
+		return !begins(c.row.keepPrefixes)
 	case !c.root.Get("vision_config").There:
 		return false
 	}

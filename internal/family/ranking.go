@@ -32,17 +32,17 @@ const rankHead = "cls.output.weight"
 
 var rankAnswers = [2]string{"yes", "no"}
 
-// rankers finds out whether the model is one.
-func (p *planner) rankers() error {
-	if !p.c.row.ranks {
+// detectReranker finds out whether the model is one.
+func (p *planner) detectReranker() error {
+	if !p.c.row.mayRerank {
 		return nil
 	}
 	named := func(text string) bool {
 		text = strings.ToLower(text)
 		return strings.Contains(text, "qwen3-reranker") || strings.Contains(text, "qwen3-vl-reranker")
 	}
-	p.c.ranks = named(p.o.Name) || named(p.c.get("_name_or_path").String()) || named(p.c.get("model_type").String())
-	if p.c.ranks {
+	p.c.reranker = named(p.o.Name) || named(p.c.get("_name_or_path").String()) || named(p.c.get("model_type").String())
+	if p.c.reranker {
 		return nil
 	}
 	text, err := jsontree.ReadText(p.b, p.m.Configs(), readmeName, maxReadme)
@@ -58,18 +58,18 @@ func (p *planner) rankers() error {
 	}
 	defer p.b.Drop(size)
 	text = strings.ToLower(text)
-	p.c.ranks = strings.Contains(text, "# qwen3-reranker") || strings.Contains(text, "# qwen3-vl-reranker")
+	p.c.reranker = strings.Contains(text, "# qwen3-reranker") || strings.Contains(text, "# qwen3-vl-reranker")
 	return nil
 }
 
-// rank makes the head of the rows of a table of tokens.
-func (p *planner) rank(i *tensor.Info) error {
+// makeRankHead makes the head of the rows of a table of tokens.
+func (p *planner) makeRankHead(i *tensor.Info) error {
 	t, err := tokenizer.ReadJSON(p.b, p.m.Configs(), tokenizer.FileName)
 	if err != nil {
 		return err
 	}
 	head := Tensor{Name: rankHead, Shape: []int64{2, i.Shape[1]}}
-	head.DType = p.typed(&name{}, head.Name, 2, i.DType)
+	head.DType = p.dtypeFor(&mapping{}, head.Name, 2, i.DType)
 	for _, text := range rankAnswers {
 		id, ok := t.ID(text)
 		if !ok || int64(id) >= i.Shape[0] {
@@ -80,44 +80,44 @@ func (p *planner) rank(i *tensor.Info) error {
 			return err
 		}
 	}
-	p.ranked = true
+	p.madeRankHead = true
 	return p.add(head)
 }
 
-// ranksBy reports the tensor that the head is made of.
-func (p *planner) ranksBy(at *place) bool {
+// isRankSource reports the tensor that the head is made of.
+func (p *planner) isRankSource(at *location) bool {
 	want := "output"
 	if p.c.tied() {
 		want = "token_embd"
 	}
-	return p.c.ranks && at.outer && at.name.gguf == want
+	return p.c.reranker && at.outer && at.name.gguf == want
 }
 
 // rankKeys are those of a reranker.
 func (k *keys) rankKeys() {
-	if !k.c.ranks {
+	if !k.c.reranker {
 		return
 	}
-	k.own("pooling_type", uint32(rankPooling))
-	k.own("classifier.output_labels", []string{rankAnswers[0], rankAnswers[1]})
+	k.putArch("pooling_type", uint32(rankPooling))
+	k.putArch("classifier.output_labels", []string{rankAnswers[0], rankAnswers[1]})
 	k.put("tokenizer.chat_template.rerank", rankLayout)
 	k.put("tokenizer.chat_templates", []string{"rerank"})
 }
 
-// ranker takes the keys of a reranker, and a name by which it is known again.
-func (s *settings) ranker() {
-	if n, _ := s.int("pooling_type"); n != rankPooling || !s.row.ranks {
+// rerankerMembers takes the keys of a reranker, and a name by which it is known again.
+func (s *settings) rerankerMembers() {
+	if n, _ := s.int("pooling_type"); n != rankPooling || !s.row.mayRerank {
 		return // what others have is of sentence-transformers: see pooled
 	}
-	_, _ = s.own("classifier.output_labels")
+	_, _ = s.key("classifier.output_labels")
 	s.put("_name_or_path", `"Qwen3-Reranker"`)
 }
 
-// unrank proves that the head of a reranker is what the rows of the table of tokens say
+// checkRankHead proves that the head of a reranker is what the rows of the table of tokens say
 // already, so that a folder is without.
-func (p *planner) unrank(s *settings) error {
+func (p *planner) checkRankHead(s *settings) error {
 	head, table := s.tensors[rankHead], s.tensors["token_embd.weight"]
-	if !s.row.ranks || head == nil || table == nil {
+	if !s.row.mayRerank || head == nil || table == nil {
 		return nil
 	}
 	fail := func(format string, args ...any) error {
@@ -147,17 +147,17 @@ func (p *planner) unrank(s *settings) error {
 		if id < 0 || id >= table.Shape[0] {
 			return fail("there is no token %s, whose row it must have", wire.Quote(rankAnswers[k]))
 		}
-		same, err := p.equal(head, int64(k)*row, table, id*row, row)
+		same, err := p.equalBytes(head, int64(k)*row, table, id*row, row)
 		if err != nil || !same {
 			return cmp.Or(err, fail("its row %d differs from the row of the token %s", k, wire.Quote(rankAnswers[k])))
 		}
 	}
-	p.ranked = true
+	p.madeRankHead = true
 	return nil
 }
 
-// equal compares bytes of two tensors.
-func (p *planner) equal(a *tensor.Info, from int64, b *tensor.Info, at, n int64) (bool, error) {
+// equalBytes compares bytes of two tensors.
+func (p *planner) equalBytes(a *tensor.Info, from int64, b *tensor.Info, at, n int64) (bool, error) {
 	const most = 16 << 10
 	var x, y [most]byte
 	ra, ok := p.m.At(*a)

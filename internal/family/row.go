@@ -11,64 +11,64 @@ import (
 // A row is one architecture of llama.cpp and the models of transformers that it
 // runs.
 type row struct {
-	arch     string   // as general.architecture has it
-	names    []string // of architectures in config.json
-	model    string   // model_type of transformers
-	defaults []preset // of its configuration class
-	tied     bool     // tie_word_embeddings where the configuration is silent
-	layer    string   // of tensors of a layer, "#" for its number
-	outer    []name
-	layers   func() []name
-	skip     []string                            // endings of tensors that are not needed
-	drop     []string                            // beginnings of such
-	without  []string                            // beginnings of those that only a model that classifies texts needs
-	trim     []string                            // what may stand before all names
-	rename   func(c *config, full string) string // of tensors that stand elsewhere
-	restore  func(c *config, full string) string // the way back of rename
-	begin    string                              // what stands before all names but the head's, and may be left out
+	arch           string   // as general.architecture has it
+	names          []string // of architectures in config.json
+	model          string   // model_type of transformers
+	defaults       []preset // of its configuration class
+	tied           bool     // tie_word_embeddings where the configuration is silent
+	layer          string   // of tensors of a layer, "#" for its number
+	outer          []mapping
+	layers         func() []mapping
+	skipSuffixes   []string                            // endings of tensors that are not needed
+	skipPrefixes   []string                            // beginnings of such
+	headPrefixes   []string                            // beginnings of those that only a model that classifies texts needs
+	trimPrefixes   []string                            // what may stand before all names
+	rename         func(c *config, full string) string // of tensors that stand elsewhere
+	restore        func(c *config, full string) string // the way back of rename
+	optionalPrefix string                              // what stands before all names but the head's, and may be left out
 	// depth is how many layers there are, where num_hidden_layers is not all of them.
 	depth func(*config) int64
-	// over says that layers beyond the last are there and not needed: those that
+	// dropExtraLayers says that layers beyond the last are there and not needed: those that
 	// predict further tokens.
-	over   bool
-	prefix string // before the name of a layer's tensor, where llama.cpp has one
+	dropExtraLayers bool
+	prefix          string // before the name of a layer's tensor, where llama.cpp has one
 	// decoder is what layer and prefix are for the layers of a decoder, whose numbers
 	// follow those of the encoder.
 	decoder *tower
-	// ranks says that rerankers are among the models of the row: see rankers.
-	ranks bool
-	// pick chooses between rows of one architecture in config.json, by the configuration.
-	pick func(*config) *row
-	// alike are names of one tensor: the first of a file is taken.
-	alike []string
-	// keep are the beginnings of the tensors that a vision part has.
-	keep []string
-	// fits chooses between rows of one architecture of llama.cpp, on the way back.
-	fits func(*settings) bool
-	// as is the architecture in config.json on the way back, where it is not the first of
+	// mayRerank says that rerankers are among the models of the row: see rankers.
+	mayRerank bool
+	// choose chooses between rows of one architecture in config.json, by the configuration.
+	choose func(*config) *row
+	// aliases are names of one tensor: the first of a file is taken.
+	aliases []string
+	// keepPrefixes are the beginnings of the tensors that a vision part has.
+	keepPrefixes []string
+	// matches chooses between rows of one architecture of llama.cpp, on the way back.
+	matches func(*settings) bool
+	// backArch is the architecture in config.json on the way back, where it is not the first of
 	// the names.
-	as string
-	// becomes is the row of the model that comes back: a text model that is published with
+	backArch string
+	// backRow is the row of the model that comes back: a text model that is published with
 	// a vision part is one of another architecture without it.
-	becomes *row
+	backRow *row
 	// mlx is what mlx-lm has otherwise than transformers, nil where nothing is but experts.
 	mlx *mlxForm
-	// apart says why there is no folder of mlx-lm.
-	apart string
+	// noMLX says why there is no folder of mlx-lm.
+	noMLX string
 	keys  func(*keys)
 	vocab func(*keys) error
 	back  func(*settings) // the members of config.json, out of the keys
 	lost  string          // what llama.cpp has not, so that there is no way back
-	// untyped leaves general.file_type out, as the converter does.
-	untyped bool
-	// groups is how many heads of keys there are, where num_key_value_heads does not say it.
-	groups func(*config) int64
-	// long is how many numbers of a head rotate by factors of the configuration, in long
+	// noFileType leaves general.file_type out, as the converter does.
+	noFileType bool
+	// kvHeads is how many heads of keys there are, where num_key_value_heads does not say it.
+	kvHeads func(*config) int64
+	// longRotated is how many numbers of a head rotate by factors of the configuration, in long
 	// texts and in short ones.
-	long func(*config, rope) int64
-	// dynamic says that rotations which change in longer texts are left out, as the
+	longRotated func(*config, rope) int64
+	// skipDynamicRope says that rotations which change in longer texts are left out, as the
 	// converter does.
-	dynamic bool
+	skipDynamicRope bool
 }
 
 // A tower is a stack of layers beside another one.
@@ -108,46 +108,46 @@ func (c *config) tower(layer int64) (names, prefix string, number int64) {
 	return c.row.layer, c.row.prefix, layer
 }
 
-// lazily makes a list when it is first asked for: no start of the program pays for it.
-func lazily(list func() []name) func() []name { return sync.OnceValue(list) }
+// lazy makes a list when it is first asked for: no start of the program pays for it.
+func lazy(list func() []mapping) func() []mapping { return sync.OnceValue(list) }
 
 // A preset is what a member of the configuration is where it is not stated.
 type preset struct {
 	name, value string // the value as JSON
 }
 
-// A how is what is done with a tensor.
-type how uint8
+// A transform is what is done with a tensor.
+type transform uint8
 
 const (
-	plain     how = iota
-	permuteQ      // rows of each head of the query: from two halves to pairs
-	permuteK      // the same, of the key
-	addOne        // to each number
-	transpose     // of rows and columns
-	decay         // the exponential of each number, less than nothing
-	stack         // of all experts, one after the other
+	plain     transform = iota
+	permuteQ            // rows of each head of the query: from two halves to pairs
+	permuteK            // the same, of the key
+	addOne              // to each number
+	transpose           // of rows and columns
+	decay               // the exponential of each number, less than nothing
+	stack               // of all experts, one after the other
 )
 
-// A name is one tensor in both worlds, without ".weight" or ".bias".
-type name struct {
-	hf, gguf string
-	shape    string // of the weight: letters of the configuration, see dims
-	how      how
-	optional bool
-	bare     bool                              // the name has no ending
-	into     string                            // the key of which its one number is an element, instead of a tensor
-	naked    bool                              // llama.cpp's has none
-	times    []func(*config) (float64, bool)   // what each number is multiplied by, in turn
-	kept     kept                              // its type, where it is not that of the others
-	only     func(c *config, layer int64) bool // which layers have it; nil is all
-	views    []view                            // what it becomes, instead of gguf
-	bias     string                            // the name of its bias, where views have only the weight
-	merged   *merged                           // the way back of views
-	sized    func(*config, int64) []int64      // the shape, where it depends on the layer
-	number   func(*config) int64               // what stands for "#" in llama.cpp's
-	blocks   bool                              // MXFP4 of it stays what it is
-	join     func(c *config, of []tensor.Info, shape []int64) []Part
+// A mapping is one tensor in both worlds, without ".weight" or ".bias".
+type mapping struct {
+	hf, gguf      string
+	shape         string // of the weight: letters of the configuration, see dims
+	op            transform
+	optional      bool
+	noSuffix      bool                              // the name has no ending
+	key           string                            // the key of which its one number is an element, instead of a tensor
+	ggufNoSuffix  bool                              // llama.cpp's has none
+	factors       []func(*config) (float64, bool)   // what each number is multiplied by, in turn
+	typeRule      typeRule                          // its type, where it is not that of the others
+	inLayer       func(c *config, layer int64) bool // which layers have it; nil is all
+	views         []view                            // what it becomes, instead of gguf
+	bias          string                            // the name of its bias, where views have only the weight
+	interleave    *interleaving                     // the way back of views
+	shapeOf       func(*config, int64) []int64      // the shape, where it depends on the layer
+	ggufNumber    func(*config) int64               // what stands for "#" in llama.cpp's
+	mayKeepBlocks bool                              // MXFP4 of it stays what it is
+	join          func(c *config, of []tensor.Info, shape []int64) []Part
 }
 
 // A view is a tensor of llama.cpp that is a part of one of transformers, or all of it
@@ -162,17 +162,17 @@ type view struct {
 	// cuts are rows of the tensor of transformers, one after the other: instead of a
 	// shape and strides
 	cuts func(*config) []cut
-	// flat leaves out dimensions of one; naked says that the name has no ending.
-	flat, naked bool
-	// apart is the shape that strides are of, where the tensor has another one.
-	apart func(*config) []int64
+	// squeeze leaves out dimensions of one; naked says that the name has no ending.
+	squeeze, noSuffix bool
+	// sourceShape is the shape that strides are of, where the tensor has another one.
+	sourceShape func(*config) []int64
 }
 
-// merged says how a tensor of transformers is made of its views again: so many elements
+// interleaving says how a tensor of transformers is made of its views again: so many elements
 // of each in turn, read as back says.
-type merged struct {
-	turns func(*config) int64
-	back  func(*config) []int64 // strides, in the view's own tensor
+type interleaving struct {
+	turns   func(*config) int64
+	strides func(*config) []int64 // strides, in the view's own tensor
 }
 
 // dims are the letters of shapes.
@@ -192,7 +192,7 @@ var dims = map[byte]func(*config) int64{
 	'T': func(c *config) int64 { return c.int("type_vocab_size") },
 	'1': func(*config) int64 { return 1 },
 	'3': func(c *config) int64 { return 3 * c.hidden() },
-	'I': func(c *config) int64 { return c.inner() },
+	'I': func(c *config) int64 { return c.ffnWidth() },
 	'R': func(c *config) int64 { return (c.heads() + 2*c.kvHeads()) * c.headDim() },
 	'G': func(c *config) int64 { return 2 * c.int("intermediate_size") },
 	// of DeepSeek's attention, whose keys and values are latent
@@ -227,11 +227,11 @@ var dims = map[byte]func(*config) int64{
 		return 2*c.states() + 2*c.groupStates() + c.int("mamba_n_heads", "mamba_num_heads")
 	},
 	'C': func(c *config) int64 { return c.int("conv_L_cache") },
-	'j': func(c *config) int64 { return c.adjusted() },
+	'j': func(c *config) int64 { return c.lfm2Width() },
 	'Y': func(c *config) int64 { return c.int("relative_attention_num_buckets") },
 	'2': func(c *config) int64 { return 2 * c.int("moe_intermediate_size") },
 	'0': func(c *config) int64 { return c.int("num_position_embeddings") },
-	'4': func(c *config) int64 { return c.labels() },
+	'4': func(c *config) int64 { return c.classCount() },
 	'5': func(c *config) int64 { return c.int("hidden_size_per_layer_input") },
 	'6': func(c *config) int64 { return c.int("vocab_size_per_layer_input") },
 	'7': func(c *config) int64 { return c.layers() * c.int("hidden_size_per_layer_input") },
@@ -253,11 +253,11 @@ var dims = map[byte]func(*config) int64{
 type config struct {
 	root, text jsontree.Value
 	row        *row
-	whole      jsontree.Value // config.json of which root is the vision part
-	projects   bool           // it is that of a vision part
-	further    int64          // layers that predict further tokens, of those under "mtp."
-	ranks      bool           // it is a reranker
-	odd        string         // the first member that is no truth value, and was asked for as one
+	full       jsontree.Value // config.json of which root is the vision part
+	isVision   bool           // it is that of a vision part
+	mtpLayers  int64          // layers that predict further tokens, of those under "mtp."
+	reranker   bool           // it is a reranker
+	notBool    string         // the first member that is no truth value, and was asked for as one
 }
 
 // get is the first member that is there: stated, or by the class.
@@ -303,8 +303,8 @@ func (c *config) experts() int64 {
 func (c *config) nope() int64 { return c.int("qk_nope_head_dim") }
 
 func (c *config) kvHeads() int64 {
-	if c.row.groups != nil {
-		return c.row.groups(c)
+	if c.row.kvHeads != nil {
+		return c.row.kvHeads(c)
 	}
 	if n := c.int("num_key_value_heads", "n_kv_heads"); n > 0 {
 		return n
@@ -322,8 +322,8 @@ func (c *config) headDim() int64 {
 	return c.hidden() / c.heads()
 }
 
-// inner is the width of GPT-2's feed forward layer.
-func (c *config) inner() int64 {
+// ffnWidth is the width of GPT-2's feed forward layer.
+func (c *config) ffnWidth() int64 {
 	if n := c.int("n_inner"); n > 0 {
 		return n
 	}
@@ -345,19 +345,19 @@ func (c *config) bool(name string, otherwise bool) bool {
 	if n, ok := v.Int(); ok && (n == 0 || n == 1) {
 		return n == 1
 	}
-	if v.There && c.odd == "" {
-		c.odd = name
+	if v.There && c.notBool == "" {
+		c.notBool = name
 	}
 	return otherwise
 }
 
-// even refuses a configuration of which a member that was asked for is none of true and
+// checkBools refuses a configuration of which a member that was asked for is none of true and
 // false.
-func (c *config) even() error {
-	if c.odd == "" {
+func (c *config) checkBools() error {
+	if c.notBool == "" {
 		return nil
 	}
-	return wire.At(configName, "member "+wire.Quote(c.odd), c.get(c.odd).Off(), wire.ErrRange.Errorf("it is neither true nor false"))
+	return wire.At(configName, "member "+wire.Quote(c.notBool), c.get(c.notBool).Off(), wire.ErrRange.Errorf("it is neither true nor false"))
 }
 
 // find looks for the row of an architecture.

@@ -12,18 +12,18 @@ import (
 // Apertus has no gate, norms of each head, and an activation with four numbers in each
 // layer, which llama.cpp has as keys.
 var apertusRow = row{
-	arch: "apertus", model: "apertus", names: []string{"ApertusForCausalLM"}, apart: notCompared, lost: "the numbers of its activation as tensors",
+	arch: "apertus", model: "apertus", names: []string{"ApertusForCausalLM"}, noMLX: notCompared, lost: "the numbers of its activation as tensors",
 	defaults: []preset{{"vocab_size", "131072"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "65536"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return with(decoder()[1:], with(headNorms, []name{
+	layers: lazy(func() []mapping {
+		return with(decoder()[1:], with(headNorms, []mapping{
 			{hf: "attention_layernorm", gguf: "attn_norm", shape: "H"},
 			{hf: "feedforward_layernorm", gguf: "ffn_norm", shape: "H"},
 			mlp[1], mlp[2],
-			{hf: "mlp.act_fn.alpha_n", into: "xielu.alpha_n", shape: "1", bare: true},
-			{hf: "mlp.act_fn.alpha_p", into: "xielu.alpha_p", shape: "1", bare: true},
-			{hf: "mlp.act_fn.beta", into: "xielu.beta", bare: true},
-			{hf: "mlp.act_fn.eps", into: "xielu.eps", bare: true},
+			{hf: "mlp.act_fn.alpha_n", key: "xielu.alpha_n", shape: "1", noSuffix: true},
+			{hf: "mlp.act_fn.alpha_p", key: "xielu.alpha_p", shape: "1", noSuffix: true},
+			{hf: "mlp.act_fn.beta", key: "xielu.beta", noSuffix: true},
+			{hf: "mlp.act_fn.eps", key: "xielu.eps", noSuffix: true},
 		}...)...)
 	}),
 	keys: apertusKeys, vocab: llamaVocab,
@@ -31,24 +31,24 @@ var apertusRow = row{
 
 func apertusKeys(k *keys) {
 	smollm3Keys(k)
-	k.only("hidden_act", "xielu")
+	k.requireMember("hidden_act", "xielu")
 	if r := k.c.rope(); !r.theta.There {
 		k.fail("rope_theta", r.theta, "the one known value")
 	}
 	for _, n := range k.c.row.layers() {
-		if n.into == "" {
+		if n.key == "" {
 			continue
 		}
-		list := k.plan.numbers[n.into]
+		list := k.plan.numbers[n.key]
 		if int64(len(list)) != k.c.layers() && k.err == nil {
-			k.err = wire.At(configName, "", wire.NoOffset, wire.ErrMissing.Errorf("%d numbers of %s, for %d layers", len(list), n.into, k.c.layers()))
+			k.err = wire.At(configName, "", wire.NoOffset, wire.ErrMissing.Errorf("%d numbers of %s, for %d layers", len(list), n.key, k.c.layers()))
 		}
-		k.put(n.into, list)
+		k.put(n.key, list)
 	}
 }
 
-// number keeps the one number of a tensor that becomes an element of a key.
-func (p *planner) number(i *tensor.Info, at *place) error {
+// readNumber keeps the one number of a tensor that becomes an element of a key.
+func (p *planner) readNumber(i *tensor.Info, at *location) error {
 	r, direct := p.m.At(*i)
 	g, _ := i.DType.Geometry()
 	if !direct || i.Elements() != 1 || g.Elems != 1 || g.Bytes > 4 {
@@ -71,7 +71,7 @@ func (p *planner) number(i *tensor.Info, at *place) error {
 	if p.numbers == nil {
 		p.numbers = map[string][]float32{}
 	}
-	list := p.numbers[at.name.into]
+	list := p.numbers[at.name.key]
 	if list == nil {
 		var err error
 		if list, err = limits.Make[float32](p.b, int(p.c.layers())); err != nil {
@@ -82,13 +82,13 @@ func (p *planner) number(i *tensor.Info, at *place) error {
 		}
 	}
 	list[at.layer] = f
-	p.numbers[at.name.into] = list
+	p.numbers[at.name.key] = list
 	return nil
 }
 
-// read reports that the number of a layer was read.
-func (p *planner) read(at *place) bool {
-	list := p.numbers[at.name.into]
+// hasNumber reports that the number of a layer was read.
+func (p *planner) hasNumber(at *location) bool {
+	list := p.numbers[at.name.key]
 	return list != nil && !math.IsNaN(float64(list[at.layer]))
 }
 

@@ -17,21 +17,21 @@ func sharedWide(c *config) int64 {
 }
 
 var (
-	bailingOuter = []name{{hf: "model.word_embeddings", gguf: "token_embd", shape: "VH"}, outer[1], outer[2]}
+	bailingOuter = []mapping{{hf: "model.word_embeddings", gguf: "token_embd", shape: "VH"}, outer[1], outer[2]}
 	bailingMixed = with(experts,
-		name{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", sized: of(sharedWide, dims['H'])},
-		name{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", sized: of(sharedWide, dims['H'])},
-		name{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", sized: of(dims['H'], sharedWide)},
+		mapping{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shapeOf: shapeFrom(sharedWide, dims['H'])},
+		mapping{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shapeOf: shapeFrom(sharedWide, dims['H'])},
+		mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shapeOf: shapeFrom(dims['H'], sharedWide)},
 	)
 )
 
 var bailingRow = row{
-	arch: "bailingmoe", model: "bailing_moe", names: []string{"BailingMoeForCausalLM"}, apart: notCompared,
+	arch: "bailingmoe", model: "bailing_moe", names: []string{"BailingMoeForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "30592"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "16384"}, {"rope_theta", "10000"}, {"first_k_dense_replace", "0"}, {"norm_topk_prob", "true"}},
 	outer:    bailingOuter, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return slices.Concat(decoder()[:1], []name{
-			{hf: "attention.query_key_value", shape: "RH", views: stackedApart()},
+	layers: lazy(func() []mapping {
+		return slices.Concat(decoder()[:1], []mapping{
+			{hf: "attention.query_key_value", shape: "RH", views: stackedQKV()},
 			{hf: "attention.dense", gguf: "attn_output", shape: "HQ"},
 			ffnNorm,
 		}, bailingMixed)
@@ -41,12 +41,12 @@ var bailingRow = row{
 
 func bailingKeys(k *keys) {
 	bailingCommon(k)
-	k.own("rope.dimension_count", uint32(k.c.headDim()))
-	k.own("expert_weights_scale", float32(1))
+	k.putArch("rope.dimension_count", uint32(k.c.headDim()))
+	k.putArch("expert_weights_scale", float32(1))
 	for _, m := range []string{"use_qkv_bias", "use_bias", "norm_head", "norm_softmax"} {
-		k.only(m, "false")
+		k.requireMember(m, "false")
 	}
-	k.only("first_k_dense_replace", "0")
+	k.requireMember("first_k_dense_replace", "0")
 }
 
 // bailingCommon are the keys of both generations.
@@ -56,45 +56,45 @@ func bailingCommon(k *keys) {
 	k.u32("vocab_size", "vocab_size")
 	k.u32("expert_feed_forward_length", "moe_intermediate_size")
 	k.u32("expert_shared_count", "num_shared_experts")
-	k.own("expert_weights_norm", k.c.bool("norm_topk_prob", false))
-	k.only("hidden_act", "silu")
+	k.putArch("expert_weights_norm", k.c.bool("norm_topk_prob", false))
+	k.requireMember("hidden_act", "silu")
 }
 
 // bailingMembers are the members of config.json that both generations have.
 func bailingMembers(s *settings) (head int64) {
 	_, _, head = s.common()
-	s.need("first_k_dense_replace", "leading_dense_block_count")
-	s.need("num_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
-	s.need("moe_intermediate_size", "expert_feed_forward_length")
-	s.need("num_shared_experts", "expert_shared_count")
-	v, _ := s.own("expert_weights_norm")
+	s.requireInt("first_k_dense_replace", "leading_dense_block_count")
+	s.requireInt("num_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
+	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
+	s.requireInt("num_shared_experts", "expert_shared_count")
+	v, _ := s.key("expert_weights_norm")
 	normed, _ := v.(bool)
-	s.put("norm_topk_prob", truth(normed))
+	s.put("norm_topk_prob", boolText(normed))
 	s.put("hidden_act", `"silu"`)
 	return head
 }
 
 func bailingBack(s *settings) {
 	s.rotations(bailingMembers(s))
-	s.is("expert_weights_scale", 1)
+	s.expect("expert_weights_scale", 1)
 	s.put("norm_head", "false")
 	s.put("use_qkv_bias", "false")
 }
 
 var bailing2Row = row{
-	arch: "bailingmoe2", model: "bailing_moe_v2", names: []string{"BailingMoeV2ForCausalLM"}, apart: notCompared,
+	arch: "bailingmoe2", model: "bailing_moe_v2", names: []string{"BailingMoeV2ForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "157184"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "600000"}, {"norm_topk_prob", "true"}, {"routed_scaling_factor", "2.5"}, {"score_function", `"sigmoid"`}},
 	outer:    bailingOuter, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return slices.Concat(decoder()[:1], []name{
+	layers: lazy(func() []mapping {
+		return slices.Concat(decoder()[:1], []mapping{
 			{hf: "attention.query_key_value", gguf: "attn_qkv", shape: "RH"},
 			{hf: "attention.query_layernorm", gguf: "attn_q_norm", shape: "D"},
 			{hf: "attention.key_layernorm", gguf: "attn_k_norm", shape: "D"},
 			{hf: "attention.dense", gguf: "attn_output", shape: "HQ"},
 			ffnNorm,
 		}, denseMLP, onlyIn(isMixture, with(bailingMixed,
-			name{hf: "mlp.gate.expert_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true},
+			mapping{hf: "mlp.gate.expert_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true},
 		)))
 	}),
 	keys: bailing2Keys, vocab: gpt2Vocab, back: bailing2Back,
@@ -102,15 +102,15 @@ var bailing2Row = row{
 
 func bailing2Keys(k *keys) {
 	bailingCommon(k)
-	k.own("rope.dimension_count", uint32(k.c.partly()))
-	k.own("expert_shared_feed_forward_length", uint32(sharedWide(k.c)))
+	k.putArch("rope.dimension_count", uint32(k.c.rotatedDims()))
+	k.putArch("expert_shared_feed_forward_length", uint32(sharedWide(k.c)))
 	k.f32("expert_weights_scale", "routed_scaling_factor")
 	k.u32("nextn_predict_layers", "num_nextn_predict_layers")
 	for _, m := range []string{"use_qkv_bias", "use_bias"} {
-		k.only(m, "false")
+		k.requireMember(m, "false")
 	}
-	k.only("num_nextn_predict_layers", "0")
-	k.only("use_qk_norm", "true")
+	k.requireMember("num_nextn_predict_layers", "0")
+	k.requireMember("use_qk_norm", "true")
 	if k.c.heads()*k.c.headDim() != k.c.hidden() {
 		k.fail("head_dim", k.c.get("head_dim"), "hidden_size / num_attention_heads, as llama.cpp assumes for Ling 2")
 	}
@@ -120,17 +120,17 @@ func bailing2Keys(k *keys) {
 }
 
 func bailing2Back(s *settings) {
-	s.part(bailingMembers(s))
-	s.may("routed_scaling_factor", "expert_weights_scale")
-	s.need("moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length")
+	s.partialRotary(bailingMembers(s))
+	s.optionalFloat("routed_scaling_factor", "expert_weights_scale")
+	s.requireInt("moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length")
 	for _, m := range [][2]string{{"n_group", "expert_group_count"}, {"topk_group", "expert_group_used_count"}} {
 		if n, ok := s.int(m[1]); ok {
 			s.putInt(m[0], n)
 		}
 	}
-	s.is("expert_gating_func", 2)
+	s.expect("expert_gating_func", 2)
 	s.put("score_function", `"sigmoid"`)
-	s.is("nextn_predict_layers", 0)
+	s.expect("nextn_predict_layers", 0)
 	s.put("num_nextn_predict_layers", "0")
 	s.put("use_qk_norm", "true")
 	s.put("use_qkv_bias", "false")
@@ -138,38 +138,38 @@ func bailing2Back(s *settings) {
 
 // DeepSeek's first mixture has Llama's attention.
 var deepseekRow = row{
-	arch: "deepseek", model: "deepseek", names: []string{"DeepseekForCausalLM"}, apart: notCompared,
+	arch: "deepseek", model: "deepseek", names: []string{"DeepseekForCausalLM"}, noMLX: notCompared,
 	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return permuted(decoder(with(with(denseMLP, sharing...), ffnNorm)...))
+	layers: lazy(func() []mapping {
+		return permuted(decoder(with(with(denseMLP, sharedMixture...), ffnNorm)...))
 	}),
 	keys: func(k *keys) {
 		common(k)
-		k.own("rope.dimension_count", uint32(k.c.headDim()))
-		k.own("rope.scaling.type", "none")
+		k.putArch("rope.dimension_count", uint32(k.c.headDim()))
+		k.putArch("rope.scaling.type", "none")
 		k.u32("leading_dense_block_count", "first_k_dense_replace")
 		k.u32("vocab_size", "vocab_size")
 		k.u32("expert_feed_forward_length", "moe_intermediate_size")
-		k.own("expert_weights_scale", float32(1))
+		k.putArch("expert_weights_scale", float32(1))
 		k.u32("expert_count", "n_routed_experts")
 		k.u32("expert_shared_count", "n_shared_experts")
-		k.only("moe_layer_freq", "1")
-		k.only("norm_topk_prob", "false")
-		k.only("scoring_func", "softmax")
-		k.only("hidden_act", "silu")
+		k.requireMember("moe_layer_freq", "1")
+		k.requireMember("norm_topk_prob", "false")
+		k.requireMember("scoring_func", "softmax")
+		k.requireMember("hidden_act", "silu")
 		if v := k.c.rope().params.Get("factor"); v.There {
 			k.fail("rope_scaling", v, "null, as llama.cpp assumes")
 		}
 	}, vocab: spmOrBytes, back: func(s *settings) {
 		_, _, head := s.common()
 		s.rotations(head)
-		s.need("first_k_dense_replace", "leading_dense_block_count")
-		s.need("n_routed_experts", "expert_count")
-		s.need("num_experts_per_tok", "expert_used_count")
-		s.need("moe_intermediate_size", "expert_feed_forward_length")
-		s.need("n_shared_experts", "expert_shared_count")
-		s.is("expert_weights_scale", 1)
-		s.is("expert_gating_func", 1)
+		s.requireInt("first_k_dense_replace", "leading_dense_block_count")
+		s.requireInt("n_routed_experts", "expert_count")
+		s.requireInt("num_experts_per_tok", "expert_used_count")
+		s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
+		s.requireInt("n_shared_experts", "expert_shared_count")
+		s.expect("expert_weights_scale", 1)
+		s.expect("expert_gating_func", 1)
 		s.biases("attention_bias", s.layers(), attention...)
 		s.put("norm_topk_prob", "false")
 		s.put("moe_layer_freq", "1")

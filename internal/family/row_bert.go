@@ -15,15 +15,15 @@ import (
 // trimmed is a name as the row has it: without what stands before all of them, and
 // with the endings of today.
 func (r *row) trimmed(name string) string {
-	for _, s := range r.trim {
+	for _, s := range r.trimPrefixes {
 		if rest, ok := strings.CutPrefix(name, s); ok {
 			name = rest
 			break
 		}
 	}
-	if len(r.trim) == 0 {
-		if !strings.HasPrefix(name, r.begin) && !strings.HasPrefix(name, "lm_head.") {
-			return r.begin + name
+	if len(r.trimPrefixes) == 0 {
+		if !strings.HasPrefix(name, r.optionalPrefix) && !strings.HasPrefix(name, "lm_head.") {
+			return r.optionalPrefix + name
 		}
 		return name
 	}
@@ -40,13 +40,13 @@ var (
 	bertSkip = []string{"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"}
 	bertDrop = []string{"cls.predictions", "cls.seq_relationship"}
 
-	bertOuter = []name{
+	bertOuter = []mapping{
 		{hf: "embeddings.word_embeddings", gguf: "token_embd", shape: "VH"},
 		{hf: "embeddings.position_embeddings", gguf: "position_embd", shape: "PH"},
 		{hf: "embeddings.token_type_embeddings", gguf: "token_types", shape: "TH"},
 		{hf: "embeddings.LayerNorm", gguf: "token_embd_norm", shape: "H"},
 	}
-	bertLayers = []name{
+	bertLayers = []mapping{
 		{hf: "attention.self.query", gguf: "attn_q", shape: "HH"},
 		{hf: "attention.self.key", gguf: "attn_k", shape: "HH"},
 		{hf: "attention.self.value", gguf: "attn_v", shape: "HH"},
@@ -62,22 +62,22 @@ var (
 const apartBERT = "mlx-lm has no such model"
 
 var bertRow = row{
-	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM", "CamembertModel", "BertForSequenceClassification"}, apart: apartBERT,
-	defaults: bertDefaults, outer: with(bertOuter, bertHead...), layer: "encoder.layer.#.", layers: lazily(func() []name {
+	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM", "CamembertModel", "BertForSequenceClassification"}, noMLX: apartBERT,
+	defaults: bertDefaults, outer: with(bertOuter, bertHead...), layer: "encoder.layer.#.", layers: lazy(func() []mapping {
 		return bertLayers
 	}),
-	trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
+	trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
 	keys: bertKeys, vocab: bertVocab, back: bertBack,
-	fits: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] != nil },
+	matches: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] != nil },
 }
 
 var distilbertRow = row{
-	arch: "bert", model: "distilbert", names: []string{"DistilBertModel", "DistilBertForMaskedLM", "DistilBertForSequenceClassification"}, apart: apartBERT,
-	defaults: []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}},
-	trim:     []string{"distilbert."}, drop: []string{"vocab_"}, skip: bertSkip,
-	outer: with([]name{bertOuter[0], bertOuter[1], bertOuter[3], {hf: "pre_classifier", gguf: "cls", shape: "HH", only: classifies}}, bertHead...), layer: "transformer.layer.#.",
-	layers: lazily(func() []name {
-		return []name{
+	arch: "bert", model: "distilbert", names: []string{"DistilBertModel", "DistilBertForMaskedLM", "DistilBertForSequenceClassification"}, noMLX: apartBERT,
+	defaults:     []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}},
+	trimPrefixes: []string{"distilbert."}, skipPrefixes: []string{"vocab_"}, skipSuffixes: bertSkip,
+	outer: with([]mapping{bertOuter[0], bertOuter[1], bertOuter[3], {hf: "pre_classifier", gguf: "cls", shape: "HH", inLayer: classifies}}, bertHead...), layer: "transformer.layer.#.",
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "attention.q_lin", gguf: "attn_q", shape: "HH"},
 			{hf: "attention.k_lin", gguf: "attn_k", shape: "HH"},
 			{hf: "attention.v_lin", gguf: "attn_v", shape: "HH"},
@@ -90,9 +90,9 @@ var distilbertRow = row{
 	}),
 	keys: func(k *keys) {
 		bertKeys(k)
-		k.own("attention.layer_norm_epsilon", float32(1e-12))
+		k.putArch("attention.layer_norm_epsilon", float32(1e-12))
 	}, vocab: bertVocab, back: distilbertBack,
-	fits: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] == nil },
+	matches: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] == nil },
 }
 
 // shiftedPositions are those of RoBERTa, which begin behind the number of the token
@@ -106,7 +106,7 @@ func (c *config) shiftedPositions() int64 {
 
 const lostPositions = "the first rows of its positions, which RoBERTa has for the token that pads"
 
-var robertaOuter = slices.Concat(bertOuter[:1], []name{{
+var robertaOuter = slices.Concat(bertOuter[:1], []mapping{{
 	hf: "embeddings.position_embeddings", shape: "PH",
 	views: []view{{
 		gguf:    "position_embd",
@@ -118,40 +118,40 @@ var robertaOuter = slices.Concat(bertOuter[:1], []name{{
 var robertaDefaults = []preset{{"vocab_size", "50265"}, {"max_position_embeddings", "512"}, {"type_vocab_size", "2"}, {"layer_norm_eps", "1e-12"}, {"pad_token_id", "1"}}
 
 var robertaRow = row{
-	arch: "bert", model: "roberta", names: []string{"RobertaModel", "RobertaForSequenceClassification"}, apart: apartBERT,
-	defaults: robertaDefaults, outer: with(robertaOuter, robertaHead...), layer: "encoder.layer.#.", layers: lazily(func() []name {
+	arch: "bert", model: "roberta", names: []string{"RobertaModel", "RobertaForSequenceClassification"}, noMLX: apartBERT,
+	defaults: robertaDefaults, outer: with(robertaOuter, robertaHead...), layer: "encoder.layer.#.", layers: lazy(func() []mapping {
 		return bertLayers
 	}),
-	trim: []string{"roberta."}, skip: bertSkip, drop: bertDrop,
+	trimPrefixes: []string{"roberta."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
 	keys: robertaKeys, vocab: robertaVocab, lost: lostPositions,
-	fits: func(s *settings) bool { return s.text("model") == "gpt2" },
+	matches: func(s *settings) bool { return s.text("model") == "gpt2" },
 }
 
 var xlmrobertaRow = row{
-	arch: "bert", model: "xlm-roberta", names: []string{"XLMRobertaModel", "XLMRobertaForSequenceClassification"}, apart: apartBERT,
-	defaults: robertaDefaults, outer: with(robertaOuter, robertaHead...), layer: "encoder.layer.#.", layers: lazily(func() []name {
+	arch: "bert", model: "xlm-roberta", names: []string{"XLMRobertaModel", "XLMRobertaForSequenceClassification"}, noMLX: apartBERT,
+	defaults: robertaDefaults, outer: with(robertaOuter, robertaHead...), layer: "encoder.layer.#.", layers: lazy(func() []mapping {
 		return bertLayers
 	}),
-	trim: []string{"roberta."}, skip: bertSkip, drop: bertDrop,
+	trimPrefixes: []string{"roberta."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
 	keys: robertaKeys, vocab: unigramVocab, lost: lostPositions,
-	fits: func(s *settings) bool { return s.text("model") == "t5" },
+	matches: func(s *settings) bool { return s.text("model") == "t5" },
 }
 
 var modernbertRow = row{
-	arch: "modern-bert", model: "modernbert", names: []string{"ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification"}, apart: apartBERT,
-	defaults: []preset{{"vocab_size", "50368"}, {"max_position_embeddings", "8192"}, {"norm_eps", "1e-05"}, {"local_attention", "128"}},
-	trim:     []string{"model."}, skip: bertSkip, drop: []string{"decoder."}, without: []string{"head."},
-	outer: with([]name{
+	arch: "modern-bert", model: "modernbert", names: []string{"ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification"}, noMLX: apartBERT,
+	defaults:     []preset{{"vocab_size", "50368"}, {"max_position_embeddings", "8192"}, {"norm_eps", "1e-05"}, {"local_attention", "128"}},
+	trimPrefixes: []string{"model."}, skipSuffixes: bertSkip, skipPrefixes: []string{"decoder."}, headPrefixes: []string{"head."},
+	outer: with([]mapping{
 		{hf: "embeddings.tok_embeddings", gguf: "token_embd", shape: "VH"},
 		{hf: "embeddings.norm", gguf: "token_embd_norm", shape: "H"},
 		{hf: "final_norm", gguf: "output_norm", shape: "H"},
-		{hf: "head.dense", gguf: "cls", shape: "HH", only: classifies},
-		{hf: "head.norm", gguf: "cls.norm", shape: "H", only: classifies},
+		{hf: "head.dense", gguf: "cls", shape: "HH", inLayer: classifies},
+		{hf: "head.norm", gguf: "cls.norm", shape: "H", inLayer: classifies},
 	}, bertHead...),
 	layer: "layers.#.",
-	layers: lazily(func() []name {
-		return []name{
-			{hf: "attn_norm", gguf: "attn_norm", shape: "H", only: func(_ *config, layer int64) bool { return layer > 0 }},
+	layers: lazy(func() []mapping {
+		return []mapping{
+			{hf: "attn_norm", gguf: "attn_norm", shape: "H", inLayer: func(_ *config, layer int64) bool { return layer > 0 }},
 			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "3H"},
 			{hf: "attn.Wo", gguf: "attn_output", shape: "HH"},
 			{hf: "mlp_norm", gguf: "ffn_norm", shape: "H"},
@@ -163,11 +163,11 @@ var modernbertRow = row{
 }
 
 var nomicbertRow = row{
-	arch: "nomic-bert", model: "nomic_bert", names: []string{"NomicBertModel"}, apart: apartBERT,
-	trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
-	outer: []name{bertOuter[0], bertOuter[2], {hf: "emb_ln", gguf: "token_embd_norm", shape: "H"}}, layer: "encoder.layers.#.",
-	layers: lazily(func() []name {
-		return []name{
+	arch: "nomic-bert", model: "nomic_bert", names: []string{"NomicBertModel"}, noMLX: apartBERT,
+	trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
+	outer: []mapping{bertOuter[0], bertOuter[2], {hf: "emb_ln", gguf: "token_embd_norm", shape: "H"}}, layer: "encoder.layers.#.",
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "3H"},
 			{hf: "attn.out_proj", gguf: "attn_output", shape: "HH"},
 			{hf: "norm1", gguf: "attn_output_norm", shape: "H"},
@@ -182,7 +182,7 @@ var nomicbertRow = row{
 
 func bertKeys(k *keys) {
 	common(k)
-	k.own("attention.causal", false)
+	k.putArch("attention.causal", false)
 	k.classes()
 	if err := k.pooling(); err != nil && k.err == nil {
 		k.err = err
@@ -196,17 +196,17 @@ func robertaKeys(k *keys) {
 		k.fail("max_position_embeddings", k.c.get("max_position_embeddings"), "more than pad_token_id")
 		return
 	}
-	k.own("context_length", uint32(n))
+	k.putArch("context_length", uint32(n))
 }
 
 func modernbertKeys(k *keys) {
 	bertKeys(k)
 	k.u32("attention.sliding_window", "local_attention")
 	k.u32("attention.sliding_window_pattern", "global_attn_every_n_layers")
-	k.own("rope.scaling.type", "none")
+	k.putArch("rope.scaling.type", "none")
 	k.u32("vocab_size", "vocab_size")
 	if v := k.c.get("hidden_activation"); v.IsString() && v.String() != "" {
-		k.own("hidden_activation", v.String())
+		k.putArch("hidden_activation", v.String())
 	}
 }
 
@@ -235,12 +235,12 @@ func nomicbertKeys(k *keys) {
 	if positions != 8192 || trained != 2048 {
 		k.fail("n_positions", k.c.get("n_positions"), "8192, for a model trained with 2048 positions")
 	}
-	k.own("context_length", uint32(2048))
+	k.putArch("context_length", uint32(2048))
 }
 
 // pooling says how sentence-transformers makes one vector of those of the tokens.
 func (k *keys) pooling() error {
-	if err := k.pooled(); err != nil {
+	if err := k.poolingType(); err != nil {
 		return err
 	}
 	if v := k.c.get("classifier_pooling"); v.There {
@@ -248,15 +248,15 @@ func (k *keys) pooling() error {
 		if !ok || n == 3 {
 			k.fail("classifier_pooling", v, "cls or mean")
 		}
-		k.own("classifier.pooling_type", n)
+		k.putArch("classifier.pooling_type", n)
 	}
 	return nil
 }
 
 var pooledBy = map[string]uint32{"mean": 1, "cls": 2, "lasttoken": 3}
 
-// pooled is what modules.json of sentence-transformers says.
-func (k *keys) pooled() error {
+// poolingType is what modules.json of sentence-transformers says.
+func (k *keys) poolingType() error {
 	modules, err := jsontree.Read(k.b, k.files, "modules.json", maxConfig)
 	if err != nil {
 		return err
@@ -280,7 +280,7 @@ func (k *keys) pooled() error {
 		if !ok {
 			return wire.At(name, "", v.Off(), wire.ErrUnsupported.Errorf("a pooling that llama.cpp does not have"))
 		}
-		k.own("pooling_type", n)
+		k.putArch("pooling_type", n)
 		break
 	}
 	return nil

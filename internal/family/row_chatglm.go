@@ -6,40 +6,40 @@ package family
 var glmPresets = []preset{{"vocab_size", "151552"}, {"layernorm_epsilon", "1e-05"}}
 
 var glmRow = row{
-	arch: "chatglm", model: "glm", names: []string{"GlmForCausalLM"}, apart: notCompared,
+	arch: "chatglm", model: "glm", names: []string{"GlmForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "151552"}, {"rms_norm_eps", "1.5625e-07"}, {"head_dim", "128"}, {"num_key_value_heads", "2"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(ffnNorm,
-			name{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
-			name{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+			mapping{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
+			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
 		)
 	}),
 	keys: chatglmKeys, vocab: chatglmVocab, back: glmBack,
-	fits: func(s *settings) bool { return s.tensors["blk.0.attn_qkv.weight"] == nil },
+	matches: func(s *settings) bool { return s.tensors["blk.0.attn_qkv.weight"] == nil },
 }
 
 var chatglmRow = row{
-	arch: "chatglm", model: "chatglm", names: []string{"ChatGLMModel", "ChatGLMForConditionalGeneration"}, apart: notCompared, trim: []string{"transformer."}, groups: chatglmGroups,
-	defaults: glmPresets, drop: []string{"rotary_pos_emb.", "transformer.rotary_pos_emb."},
-	outer: []name{
+	arch: "chatglm", model: "chatglm", names: []string{"ChatGLMModel", "ChatGLMForConditionalGeneration"}, noMLX: notCompared, trimPrefixes: []string{"transformer."}, kvHeads: chatglmGroups,
+	defaults: glmPresets, skipPrefixes: []string{"rotary_pos_emb.", "transformer.rotary_pos_emb."},
+	outer: []mapping{
 		{hf: "embedding.word_embeddings", gguf: "token_embd", shape: "VH"},
 		{hf: "encoder.final_layernorm", gguf: "output_norm", shape: "H"},
 		{hf: "output_layer", gguf: "output", shape: "VH"},
 	},
 	layer: "encoder.layers.#.",
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
 			{hf: "self_attention.query_key_value", gguf: "attn_qkv", shape: "RH"},
 			{hf: "self_attention.dense", gguf: "attn_output", shape: "HQ"},
 			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"},
-			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", sized: of(twice(chatglmFeed), dims['H'])},
-			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", sized: of(dims['H'], chatglmFeed)},
+			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shapeOf: shapeFrom(double(chatglmFeed), dims['H'])},
+			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shapeOf: shapeFrom(dims['H'], chatglmFeed)},
 		}
 	}),
 	keys: chatglmKeys, vocab: chatglmVocab, lost: "the prefix of its tensors",
-	fits: func(s *settings) bool { return s.tensors["blk.0.attn_qkv.weight"] != nil },
+	matches: func(s *settings) bool { return s.tensors["blk.0.attn_qkv.weight"] != nil },
 }
 
 func chatglmFeed(c *config) int64 { return c.int("ffn_hidden_size") }
@@ -52,33 +52,33 @@ func chatglmGroups(c *config) int64 {
 }
 
 func chatglmKeys(k *keys) {
-	k.own("context_length", uint32(k.c.hidden())) // as the converter has it
+	k.putArch("context_length", uint32(k.c.hidden())) // as the converter has it
 	k.u32("context_length", "seq_length")
-	k.own("embedding_length", uint32(k.c.hidden()))
+	k.putArch("embedding_length", uint32(k.c.hidden()))
 	k.u32("feed_forward_length", "ffn_hidden_size", "intermediate_size")
-	k.own("block_count", uint32(k.c.layers()))
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("block_count", uint32(k.c.layers()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 	k.f32("attention.layer_norm_rms_epsilon", "layernorm_epsilon", "rms_norm_eps")
 	part := 0.5
 	if f, ok := k.c.rope().fraction.Float(); ok && f > 0 && f <= 1 {
 		part = f
 	}
-	k.own("rope.dimension_count", uint32(float64(k.c.hidden()/k.c.heads())*part))
+	k.putArch("rope.dimension_count", uint32(float64(k.c.hidden()/k.c.heads())*part))
 	k.put("tokenizer.ggml.add_bos_token", false)
 	base := 10000.0
 	if f, ok := k.c.get("rope_ratio").Float(); ok {
 		base *= f
 	}
-	k.own("rope.freq_base", float32(base))
+	k.putArch("rope.freq_base", float32(base))
 	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
 		k.fail("rope_theta", k.c.rope().theta, "10000, which the converter multiplies by rope_ratio")
 	}
 	for _, m := range []string{"rmsnorm", "original_rope", "post_layer_norm"} {
-		k.only(m, "true")
+		k.requireMember(m, "true")
 	}
 	for _, m := range []string{"add_bias_linear", "apply_residual_connection_post_layernorm"} {
-		k.only(m, "false")
+		k.requireMember(m, "false")
 	}
 	if k.c.headDim() != k.c.hidden()/k.c.heads() || k.c.int("kv_channels") != 0 && k.c.int("kv_channels") != k.c.headDim() {
 		k.fail("head_dim", k.c.get("head_dim", "kv_channels"), "hidden_size / num_attention_heads, as llama.cpp assumes for ChatGLM")
@@ -86,29 +86,29 @@ func chatglmKeys(k *keys) {
 }
 
 func chatglmVocab(k *keys) error {
-	err := k.glm(told{"eos", "<|endoftext|>"}, told{"eot", "<|user|>"}, told{"unk", "<|endoftext|>"})
+	err := k.glmTokens(specialToken{"eos", "<|endoftext|>"}, specialToken{"eot", "<|user|>"}, specialToken{"unk", "<|endoftext|>"})
 	k.put("tokenizer.ggml.add_bos_token", false)
 	return err
 }
 
 func glmBack(s *settings) {
-	hidden, heads := s.plain()
+	hidden, heads := s.statedMembers()
 	s.vocabulary()
 	head := hidden / max(1, heads)
 	s.putInt("head_dim", head)
-	s.part(head)
+	s.partialRotary(head)
 	s.biases("attention_bias", s.layers(), attention[:3]...)
 	s.put("hidden_act", `"silu"`)
 }
 
-// plain are the members of a decoder whose file states all of them.
-func (s *settings) plain() (hidden, heads int64) {
-	hidden = s.need("hidden_size", "embedding_length")
-	s.need("num_hidden_layers", "block_count")
-	heads = s.need("num_attention_heads", "attention.head_count")
-	s.need("num_key_value_heads", "attention.head_count_kv")
-	s.need("intermediate_size", "feed_forward_length")
-	s.need("max_position_embeddings", "context_length")
-	s.may("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+// statedMembers are the members of a decoder whose file states all of them.
+func (s *settings) statedMembers() (hidden, heads int64) {
+	hidden = s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("num_hidden_layers", "block_count")
+	heads = s.requireInt("num_attention_heads", "attention.head_count")
+	s.requireInt("num_key_value_heads", "attention.head_count_kv")
+	s.requireInt("intermediate_size", "feed_forward_length")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.optionalFloat("rms_norm_eps", "attention.layer_norm_rms_epsilon")
 	return hidden, heads
 }

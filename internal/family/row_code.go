@@ -4,12 +4,12 @@ import "strings"
 
 // StarCoder of the first generation is GPT-2 with one head of keys.
 var bigcodeRow = row{
-	arch: "starcoder", model: "gpt_bigcode", names: []string{"GPTBigCodeForCausalLM"}, tied: true, apart: notCompared,
+	arch: "starcoder", model: "gpt_bigcode", names: []string{"GPTBigCodeForCausalLM"}, tied: true, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"layer_norm_epsilon", "1e-05"}},
-	groups:   func(*config) int64 { return 1 },
+	kvHeads:  func(*config) int64 { return 1 },
 	outer:    gpt2Row.outer, layer: "transformer.h.#.",
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "ln_1", gguf: "attn_norm", shape: "H"},
 			{hf: "attn.c_attn", gguf: "attn_qkv", shape: "RH"},
 			{hf: "attn.c_proj", gguf: "attn_output", shape: "HH"},
@@ -23,9 +23,9 @@ var bigcodeRow = row{
 
 func bigcodeKeys(k *keys) {
 	gpt2Keys(k)
-	k.own("attention.head_count_kv", uint32(1))
-	k.only("multi_query", "true")
-	k.only("num_key_value_heads", "1")
+	k.putArch("attention.head_count_kv", uint32(1))
+	k.requireMember("multi_query", "true")
+	k.requireMember("num_key_value_heads", "1")
 	if n := k.c.get("n_inner"); k.c.int("n_inner") != 0 && k.c.int("n_inner") != 4*k.c.hidden() {
 		k.fail("n_inner", n, "4 * hidden_size, as llama.cpp assumes for StarCoder")
 	}
@@ -35,13 +35,13 @@ func bigcodeKeys(k *keys) {
 }
 
 func bigcodeBack(s *settings) {
-	hidden := s.need("n_embd", "embedding_length")
-	s.need("n_layer", "block_count")
-	s.need("n_head", "attention.head_count")
-	s.need("n_positions", "context_length")
-	s.is("feed_forward_length", float64(4*hidden))
-	s.is("attention.head_count_kv", 1)
-	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	hidden := s.requireInt("n_embd", "embedding_length")
+	s.requireInt("n_layer", "block_count")
+	s.requireInt("n_head", "attention.head_count")
+	s.requireInt("n_positions", "context_length")
+	s.expect("feed_forward_length", float64(4*hidden))
+	s.expect("attention.head_count_kv", 1)
+	s.optionalFloat("layer_norm_epsilon", "attention.layer_norm_epsilon")
 	s.vocabulary()
 	s.put("multi_query", "true")
 	s.biases("", s.layers(), "attn_norm", "attn_qkv", "attn_output", "ffn_norm", "ffn_up", "ffn_down")
@@ -50,17 +50,17 @@ func bigcodeBack(s *settings) {
 
 // MPT has no rotations: what is far away counts less.
 var mptRow = row{
-	arch: "mpt", model: "mpt", names: []string{"MptForCausalLM", "MPTForCausalLM"}, tied: true, untyped: true, apart: notCompared,
+	arch: "mpt", model: "mpt", names: []string{"MptForCausalLM", "MPTForCausalLM"}, tied: true, noFileType: true, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "50368"}, {"max_seq_len", "2048"}},
-	groups:   mptGroups,
-	outer: []name{
+	kvHeads:  mptGroups,
+	outer: []mapping{
 		{hf: "transformer.wte", gguf: "token_embd", shape: "VH"},
 		{hf: "transformer.norm_f", gguf: "output_norm", shape: "H"},
 		{hf: "lm_head", gguf: "output", shape: "VH"},
 	},
 	layer: "transformer.blocks.#.",
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "norm_1", gguf: "attn_norm", shape: "H"},
 			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "RH"},
 			{hf: "attn.out_proj", gguf: "attn_output", shape: "HH"},
@@ -81,15 +81,15 @@ func mptGroups(c *config) int64 {
 
 func mptKeys(k *keys) {
 	k.u32("context_length", "max_seq_len")
-	k.own("embedding_length", uint32(k.c.hidden()))
-	k.own("block_count", uint32(k.c.layers()))
-	k.own("feed_forward_length", uint32(4*k.c.hidden()))
-	k.own("attention.head_count", uint32(k.c.heads()))
+	k.putArch("embedding_length", uint32(k.c.hidden()))
+	k.putArch("block_count", uint32(k.c.layers()))
+	k.putArch("feed_forward_length", uint32(4*k.c.hidden()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
 	a := k.c.get("attn_config")
 	if n := a.Get("kv_n_heads"); n.There && k.c.kvHeads() != k.c.heads() {
-		k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+		k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 	}
-	k.own("attention.layer_norm_epsilon", float32(1e-5))
+	k.putArch("attention.layer_norm_epsilon", float32(1e-5))
 	if v := a.Get("clip_qkv"); v.There {
 		k.number("attention.clamp_kqv", "clip_qkv", v)
 	}
@@ -105,19 +105,19 @@ func mptKeys(k *keys) {
 	if v := a.Get("softmax_scale"); v.There {
 		k.fail("softmax_scale", v, "null, as llama.cpp assumes for MPT")
 	}
-	k.only("expansion_ratio", "4")
-	k.only("logit_scale", "null")
-	k.only("layer_norm_epsilon", "1e-05")
+	k.requireMember("expansion_ratio", "4")
+	k.requireMember("logit_scale", "null")
+	k.requireMember("layer_norm_epsilon", "1e-05")
 }
 
 func mptBack(s *settings) {
-	hidden := s.need("d_model", "embedding_length")
-	s.need("n_layers", "block_count")
-	heads := s.need("n_heads", "attention.head_count")
-	s.need("max_seq_len", "context_length")
-	s.is("feed_forward_length", float64(4*hidden))
-	s.is("attention.layer_norm_epsilon", float64(float32(1e-5)))
-	s.is("attention.head_count_kv", float64(heads)) // as transformers has it
+	hidden := s.requireInt("d_model", "embedding_length")
+	s.requireInt("n_layers", "block_count")
+	heads := s.requireInt("n_heads", "attention.head_count")
+	s.requireInt("max_seq_len", "context_length")
+	s.expect("feed_forward_length", float64(4*hidden))
+	s.expect("attention.layer_norm_epsilon", float64(float32(1e-5)))
+	s.expect("attention.head_count_kv", float64(heads)) // as transformers has it
 	s.vocabulary()
 	clip, ok := s.float("attention.clamp_kqv")
 	if !ok {

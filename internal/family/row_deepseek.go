@@ -7,10 +7,10 @@ func isDense(c *config, layer int64) bool   { return layer < c.int("first_k_dens
 func isMixture(c *config, layer int64) bool { return !isDense(c, layer) }
 
 // onlyIn restricts tensors to some layers.
-func onlyIn(which func(*config, int64) bool, list []name) []name {
-	out := append([]name(nil), list...)
+func onlyIn(which func(*config, int64) bool, list []mapping) []mapping {
+	out := append([]mapping(nil), list...)
 	for i := range out {
-		out[i].only = which
+		out[i].inLayer = which
 	}
 	return out
 }
@@ -21,7 +21,7 @@ func fullRank(c *config, _ int64) bool { return c.int("q_lora_rank") == 0 }
 
 // DeepSeek's keys and values come of one latent vector; llama.cpp has the matrix that
 // makes both of it in two, that of keys transposed within each head.
-var latent = name{
+var latent = mapping{
 	hf: "self_attn.kv_b_proj", shape: "bk",
 	views: []view{
 		{
@@ -60,13 +60,13 @@ func headOf(i tensor.Info, head int64) tensor.Info {
 	return i
 }
 
-func mla(more ...name) []name {
-	return with([]name{
+func mla(more ...mapping) []mapping {
+	return with([]mapping{
 		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "qH", only: fullRank},
-		{hf: "self_attn.q_a_proj", gguf: "attn_q_a", shape: "lH", only: lowRank},
-		{hf: "self_attn.q_a_layernorm", gguf: "attn_q_a_norm", shape: "l", only: lowRank},
-		{hf: "self_attn.q_b_proj", gguf: "attn_q_b", shape: "ql", only: lowRank},
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "qH", inLayer: fullRank},
+		{hf: "self_attn.q_a_proj", gguf: "attn_q_a", shape: "lH", inLayer: lowRank},
+		{hf: "self_attn.q_a_layernorm", gguf: "attn_q_a_norm", shape: "l", inLayer: lowRank},
+		{hf: "self_attn.q_b_proj", gguf: "attn_q_b", shape: "ql", inLayer: lowRank},
 		{hf: "self_attn.kv_a_proj_with_mqa", gguf: "attn_kv_a_mqa", shape: "aH"},
 		{hf: "self_attn.kv_a_layernorm", gguf: "attn_kv_a_norm", shape: "k"},
 		latent,
@@ -76,39 +76,39 @@ func mla(more ...name) []name {
 }
 
 var (
-	denseMLP = onlyIn(isDense, mlp)
-	sharing  = onlyIn(isMixture, with(experts,
-		name{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: "sH"},
-		name{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "sH"},
-		name{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "Hs"},
+	denseMLP      = onlyIn(isDense, mlp)
+	sharedMixture = onlyIn(isMixture, with(experts,
+		mapping{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: "sH"},
+		mapping{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "sH"},
+		mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "Hs"},
 	))
-	correction = name{hf: "mlp.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true, only: isMixture}
+	correction = mapping{hf: "mlp.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true, inLayer: isMixture}
 
 	deepseekDefaults = []preset{{"rms_norm_eps", "1e-06"}, {"rope_theta", "10000"}, {"max_position_embeddings", "2048"}}
 )
 
 var deepseek2Row = row{
-	arch: "deepseek2", model: "deepseek_v2", names: []string{"DeepseekV2ForCausalLM"}, over: true, mlx: mlxDeepseek2,
+	arch: "deepseek2", model: "deepseek_v2", names: []string{"DeepseekV2ForCausalLM"}, dropExtraLayers: true, mlx: mlxDeepseek2,
 	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return mla(with(denseMLP, sharing...)...)
+	layers: lazy(func() []mapping {
+		return mla(with(denseMLP, sharedMixture...)...)
 	}),
 	keys: deepseekKeys, vocab: deepseekVocab, back: deepseek2Back,
-	fits: func(s *settings) bool { return !s.corrected() },
+	matches: func(s *settings) bool { return !s.hasCorrection() },
 }
 
 var deepseek3Row = row{
-	arch: "deepseek2", model: "deepseek_v3", names: []string{"DeepseekV3ForCausalLM"}, over: true, mlx: mlxDeepseek3,
+	arch: "deepseek2", model: "deepseek_v3", names: []string{"DeepseekV3ForCausalLM"}, dropExtraLayers: true, mlx: mlxDeepseek3,
 	defaults: append(deepseekDefaults[:len(deepseekDefaults):len(deepseekDefaults)], preset{"scoring_func", `"sigmoid"`}), outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return mla(with(with(denseMLP, sharing...), correction)...)
+	layers: lazy(func() []mapping {
+		return mla(with(with(denseMLP, sharedMixture...), correction)...)
 	}),
 	keys: deepseekKeys, vocab: deepseekVocab, back: deepseek3Back,
-	fits: func(s *settings) bool { return s.corrected() && s.text("pre") != "glm4" },
+	matches: func(s *settings) bool { return s.hasCorrection() && s.text("pre") != "glm4" },
 }
 
-// corrected reports a router whose scores are corrected, which is V3's.
-func (s *settings) corrected() bool {
+// hasCorrection reports a router whose scores are corrected, which is V3's.
+func (s *settings) hasCorrection() bool {
 	for name := range s.tensors {
 		if s.b.Step(1) != nil {
 			return false // what follows asks the same account
@@ -125,22 +125,22 @@ func (s *settings) corrected() bool {
 func deepseekKeys(k *keys) {
 	common(k)
 	rank, rotated := k.c.int("kv_lora_rank"), k.c.int("qk_rope_head_dim")
-	k.own("attention.head_count_kv", uint32(1))
+	k.putArch("attention.head_count_kv", uint32(1))
 	k.u32("leading_dense_block_count", "first_k_dense_replace")
 	k.u32("vocab_size", "vocab_size")
 	k.u32("attention.q_lora_rank", "q_lora_rank")
 	k.u32("attention.kv_lora_rank", "kv_lora_rank")
-	k.own("attention.key_length", uint32(rank+rotated))
-	k.own("attention.value_length", uint32(rank))
-	k.own("attention.key_length_mla", uint32(k.c.nope()+rotated))
+	k.putArch("attention.key_length", uint32(rank+rotated))
+	k.putArch("attention.value_length", uint32(rank))
+	k.putArch("attention.key_length_mla", uint32(k.c.nope()+rotated))
 	k.u32("attention.value_length_mla", "v_head_dim")
 	k.mixture()
 	if on, ok := k.c.get("norm_topk_prob").Bool(); ok && on {
-		k.own("expert_weights_norm", true)
+		k.putArch("expert_weights_norm", true)
 	}
-	k.own("rope.dimension_count", uint32(rotated))
+	k.putArch("rope.dimension_count", uint32(rotated))
 	if f, ok := k.c.rope().params.Get("mscale_all_dim").Float(); ok {
-		k.own("rope.scaling.yarn_log_multiplier", float32(0.1*f))
+		k.putArch("rope.scaling.yarn_log_multiplier", float32(0.1*f))
 	}
 }
 
@@ -156,54 +156,54 @@ func (k *keys) mixture() {
 
 // latentBack are the members of DeepSeek's attention and experts.
 func (s *settings) latentBack() {
-	s.need("hidden_size", "embedding_length")
-	s.need("num_hidden_layers", "block_count")
-	heads := s.need("num_attention_heads", "attention.head_count")
+	s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("num_hidden_layers", "block_count")
+	heads := s.requireInt("num_attention_heads", "attention.head_count")
 	s.putInt("num_key_value_heads", heads)
-	s.is("attention.head_count_kv", 1)
-	s.need("intermediate_size", "feed_forward_length")
-	s.need("max_position_embeddings", "context_length")
-	s.may("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	s.expect("attention.head_count_kv", 1)
+	s.requireInt("intermediate_size", "feed_forward_length")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.optionalFloat("rms_norm_eps", "attention.layer_norm_rms_epsilon")
 	s.vocabulary()
-	rank := s.need("kv_lora_rank", "attention.kv_lora_rank")
-	rotated := s.need("qk_rope_head_dim", "rope.dimension_count")
+	rank := s.requireInt("kv_lora_rank", "attention.kv_lora_rank")
+	rotated := s.requireInt("qk_rope_head_dim", "rope.dimension_count")
 	if n, ok := s.int("attention.q_lora_rank"); ok {
 		s.putInt("q_lora_rank", n)
 	} else {
 		s.put("q_lora_rank", "null")
 	}
-	s.is("attention.key_length", float64(rank+rotated))
-	s.is("attention.value_length", float64(rank))
+	s.expect("attention.key_length", float64(rank+rotated))
+	s.expect("attention.value_length", float64(rank))
 	if n, ok := s.int("attention.key_length_mla"); !ok || n < rotated {
 		s.fail("deepseek2.attention.key_length_mla", "its value is %d, of which %d rotate", n, rotated)
 	} else {
 		s.putInt("qk_nope_head_dim", n-rotated)
 	}
-	s.need("v_head_dim", "attention.value_length_mla")
+	s.requireInt("v_head_dim", "attention.value_length_mla")
 	s.rotations(rotated)
 	s.put("attention_bias", "false")
 	s.put("hidden_act", `"silu"`)
-	s.chosen()
+	s.routerMembers()
 }
 
-// chosen are the members of a mixture with experts that are always chosen.
-func (s *settings) chosen() {
-	s.need("first_k_dense_replace", "leading_dense_block_count")
-	s.need("n_routed_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
-	s.need("moe_intermediate_size", "expert_feed_forward_length")
-	s.need("n_shared_experts", "expert_shared_count")
+// routerMembers are the members of a mixture with experts that are always chosen.
+func (s *settings) routerMembers() {
+	s.requireInt("first_k_dense_replace", "leading_dense_block_count")
+	s.requireInt("n_routed_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
+	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
+	s.requireInt("n_shared_experts", "expert_shared_count")
 	s.scoring()
 }
 
 // scoring are the members of how experts are weighed.
 func (s *settings) scoring() {
-	if !s.may("routed_scaling_factor", "expert_weights_scale") {
+	if !s.optionalFloat("routed_scaling_factor", "expert_weights_scale") {
 		s.put("routed_scaling_factor", "1.0")
 	}
-	v, _ := s.own("expert_weights_norm")
+	v, _ := s.key("expert_weights_norm")
 	normed, _ := v.(bool)
-	s.put("norm_topk_prob", truth(normed))
+	s.put("norm_topk_prob", boolText(normed))
 	for _, m := range [][2]string{{"n_group", "expert_group_count"}, {"topk_group", "expert_group_used_count"}} {
 		if n, ok := s.int(m[1]); ok {
 			s.putInt(m[0], n)
@@ -213,14 +213,14 @@ func (s *settings) scoring() {
 
 func deepseek2Back(s *settings) {
 	s.latentBack()
-	s.is("expert_gating_func", 1)
-	s.is("expert_group_count", 1)
+	s.expect("expert_gating_func", 1)
+	s.expect("expert_group_count", 1)
 	s.put("topk_method", `"greedy"`)
 }
 
 func deepseek3Back(s *settings) {
 	s.latentBack()
-	s.is("expert_gating_func", 2)
+	s.expect("expert_gating_func", 2)
 	s.put("scoring_func", `"sigmoid"`)
 	s.put("topk_method", `"noaux_tc"`)
 	s.put("num_nextn_predict_layers", "0")

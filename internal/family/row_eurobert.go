@@ -2,28 +2,28 @@ package family
 
 // EuroBERT is Llama that reads a text in both directions.
 var eurobertRow = row{
-	arch: "eurobert", model: "eurobert", names: []string{"EuroBertModel"}, apart: apartBERT, begin: "model.",
+	arch: "eurobert", model: "eurobert", names: []string{"EuroBertModel"}, noMLX: apartBERT, optionalPrefix: "model.",
 	defaults: []preset{{"vocab_size", "128256"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}},
 	outer:    outer[:2], layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(mlp, ffnNorm)...)
 	}),
 	keys: func(k *keys) {
 		common(k)
-		k.own("attention.causal", false)
-		k.own("rope.scaling.type", "none")
-		if err := k.pooled(); err != nil && k.err == nil {
+		k.putArch("attention.causal", false)
+		k.putArch("rope.scaling.type", "none")
+		if err := k.poolingType(); err != nil && k.err == nil {
 			k.err = err
 		}
 		if n, ok := pooledBy[k.c.get("classifier_pooling").String()]; ok && n < 3 { // of any other kind the converter writes no file
-			k.own("classifier.pooling_type", n)
+			k.putArch("classifier.pooling_type", n)
 		}
 		if r := k.c.rope(); !r.theta.There {
 			k.fail("rope_theta", r.theta, "the one known value")
 		}
-		k.only("hidden_act", "silu")
+		k.requireMember("hidden_act", "silu")
 		for _, m := range []string{"attention_bias", "mlp_bias"} {
-			k.only(m, "false")
+			k.requireMember(m, "false")
 		}
 	}, vocab: func(k *keys) error {
 		k.put("tokenizer.ggml.add_bos_token", false)
@@ -32,13 +32,13 @@ var eurobertRow = row{
 }
 
 func eurobertBack(s *settings) {
-	hidden, heads := s.plain()
+	hidden, heads := s.statedMembers()
 	s.putInt("vocab_size", s.rows("token_embd.weight"))
 	head := hidden / max(1, heads)
-	s.is("attention.key_length", float64(head))
-	s.is("attention.value_length", float64(head))
-	s.is("attention.causal", 0)
-	_, _ = s.own("pooling_type") // of sentence-transformers: see pooled
+	s.expect("attention.key_length", float64(head))
+	s.expect("attention.value_length", float64(head))
+	s.expect("attention.causal", 0)
+	_, _ = s.key("pooling_type") // of sentence-transformers: see pooled
 	s.rotations(head)
 	if n, ok := s.int("classifier.pooling_type"); ok {
 		kinds := map[int64]string{1: `"mean"`, 2: `"cls"`}
@@ -52,23 +52,23 @@ func eurobertBack(s *settings) {
 
 // Jais 2 has LayerNorm, biases, and no gate.
 var jais2Row = row{
-	arch: "jais2", model: "jais2", names: []string{"Jais2ForCausalLM"}, apart: notCompared,
+	arch: "jais2", model: "jais2", names: []string{"Jais2ForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "150272"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(mlp[1:], ffnNorm)...)
 	}),
 	keys: func(k *keys) {
 		common(k)
-		k.own("rope.dimension_count", uint32(k.c.headDim()))
-		k.only("hidden_act", "relu2")
+		k.putArch("rope.dimension_count", uint32(k.c.headDim()))
+		k.requireMember("hidden_act", "relu2")
 		for _, m := range []string{"attention_bias", "mlp_bias"} {
-			k.only(m, "true")
+			k.requireMember(m, "true")
 		}
 	}, vocab: gpt2Vocab, back: func(s *settings) {
 		_, _, head := s.common()
 		s.rotations(head)
-		s.may("layer_norm_eps", "attention.layer_norm_epsilon")
+		s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
 		s.biases("", s.layers(), "attn_norm", "ffn_norm")
 		s.biases("attention_bias", s.layers(), attention...)
 		s.biases("mlp_bias", s.layers(), feed[1:]...)

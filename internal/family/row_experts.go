@@ -1,8 +1,8 @@
 package family
 
-// stacked makes views of a stack of experts [E, in, out], whose matrices llama.cpp has
+// expertView makes views of a stack of experts [E, in, out], whose matrices llama.cpp has
 // as [out, in]: every step-th column from first on, of as many as wide says.
-func stacked(gguf string, in, out byte, wide func(c *config) int64, step, first int64, half bool) view {
+func expertView(gguf string, in, out byte, wide func(c *config) int64, step, first int64, half bool) view {
 	return view{
 		gguf: gguf, step: step, first: first,
 		shape: func(c *config) []int64 { return []int64{c.experts(), dims[out](c), dims[in](c)} },
@@ -16,9 +16,9 @@ func stacked(gguf string, in, out byte, wide func(c *config) int64, step, first 
 	}
 }
 
-// columns leads a stack of experts back: the rows of llama.cpp's are columns.
-func columns(in, out byte, turns func(*config) int64) *merged {
-	return &merged{turns: turns, back: func(c *config) []int64 {
+// transposedStack leads a stack of experts back: the rows of llama.cpp's are columns.
+func transposedStack(in, out byte, turns func(*config) int64) *interleaving {
+	return &interleaving{turns: turns, strides: func(c *config) []int64 {
 		return []int64{dims[in](c) * dims[out](c), 1, dims[in](c)}
 	}}
 }
@@ -28,18 +28,18 @@ func width(letter byte, times int64) func(*config) int64 {
 }
 
 // OpenAI's experts have rows of the gate and of what it lets pass by turns.
-var ossExperts = []name{
+var ossExperts = []mapping{
 	{hf: "mlp.router", gguf: "ffn_gate_inp", shape: "EH"},
-	{hf: "mlp.experts.gate_up_proj", shape: "EHG", bare: true, views: []view{
-		stacked("ffn_gate_exps", 'H', 'F', width('F', 2), 2, 0, false), stacked("ffn_up_exps", 'H', 'F', width('F', 2), 2, 1, false),
-	}, merged: columns('H', 'F', width('1', 1)), blocks: true},
-	{hf: "mlp.experts.gate_up_proj_bias", shape: "EG", bare: true, views: []view{bySteps("ffn_gate_exps.bias", 0), bySteps("ffn_up_exps.bias", 1)},
-		merged: &merged{turns: width('1', 1), back: func(c *config) []int64 { return []int64{dims['F'](c), 1} }}},
-	{hf: "mlp.experts.down_proj", shape: "EFH", bare: true, views: []view{stacked("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, merged: columns('F', 'H', width('1', 1)), blocks: true},
-	{hf: "mlp.experts.down_proj_bias", gguf: "ffn_down_exps.bias", shape: "EH", bare: true},
+	{hf: "mlp.experts.gate_up_proj", shape: "EHG", noSuffix: true, views: []view{
+		expertView("ffn_gate_exps", 'H', 'F', width('F', 2), 2, 0, false), expertView("ffn_up_exps", 'H', 'F', width('F', 2), 2, 1, false),
+	}, interleave: transposedStack('H', 'F', width('1', 1)), mayKeepBlocks: true},
+	{hf: "mlp.experts.gate_up_proj_bias", shape: "EG", noSuffix: true, views: []view{stridedBias("ffn_gate_exps.bias", 0), stridedBias("ffn_up_exps.bias", 1)},
+		interleave: &interleaving{turns: width('1', 1), strides: func(c *config) []int64 { return []int64{dims['F'](c), 1} }}},
+	{hf: "mlp.experts.down_proj", shape: "EFH", noSuffix: true, views: []view{expertView("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, interleave: transposedStack('F', 'H', width('1', 1)), mayKeepBlocks: true},
+	{hf: "mlp.experts.down_proj_bias", gguf: "ffn_down_exps.bias", shape: "EH", noSuffix: true},
 }
 
-func bySteps(gguf string, first int64) view {
+func stridedBias(gguf string, first int64) view {
 	return view{
 		gguf:    gguf,
 		shape:   func(c *config) []int64 { return []int64{c.experts(), dims['F'](c)} },
@@ -54,10 +54,10 @@ var gptossRow = row{
 		{"sliding_window", "128"}, {"num_local_experts", "128"}, {"num_experts_per_tok", "4"}, {"rope_theta", "150000"},
 	},
 	outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(ossExperts,
-			name{hf: "self_attn.sinks", gguf: "attn_sinks", shape: "A", bare: true},
-			name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
+			mapping{hf: "self_attn.sinks", gguf: "attn_sinks", shape: "A", noSuffix: true},
+			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
 		)...)
 	}),
 	keys: gptossKeys, vocab: gpt2Vocab, back: gptossBack,
@@ -70,7 +70,7 @@ func gptossKeys(k *keys) {
 }
 
 // Llama 4 has a mixture in every so many layers, the others are wider.
-func interleaved(c *config, layer int64) bool {
+func isLlama4Mixture(c *config, layer int64) bool {
 	if list := c.get("moe_layers"); list.There {
 		all := list.List()
 		for i := range min(len(all), maxLayers) {
@@ -84,7 +84,7 @@ func interleaved(c *config, layer int64) bool {
 	return step > 0 && (layer+1)%step == 0
 }
 
-func between(c *config, layer int64) bool { return !interleaved(c, layer) }
+func isLlama4Dense(c *config, layer int64) bool { return !isLlama4Mixture(c, layer) }
 
 var llama4Row = row{
 	arch: "llama4", model: "llama4_text", names: []string{"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, mlx: mlxLlama4,
@@ -93,18 +93,18 @@ var llama4Row = row{
 		{"interleave_moe_layer_step", "1"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "1"}, {"rope_theta", "500000"},
 	},
 	outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return decoder(with([]name{
+	layers: lazy(func() []mapping {
+		return decoder(with([]mapping{
 			ffnNorm,
-			{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "UH", only: between},
-			{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: "UH", only: between},
-			{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HU", only: between},
-		}, onlyIn(interleaved, []name{
+			{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "UH", inLayer: isLlama4Dense},
+			{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: "UH", inLayer: isLlama4Dense},
+			{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HU", inLayer: isLlama4Dense},
+		}, onlyIn(isLlama4Mixture, []mapping{
 			{hf: "feed_forward.router", gguf: "ffn_gate_inp", shape: "EH"},
-			{hf: "feed_forward.experts.gate_up_proj", shape: "EHG", bare: true, views: []view{
-				stacked("ffn_gate_exps", 'H', 'F', width('F', 2), 1, 0, true), stacked("ffn_up_exps", 'H', 'F', width('F', 2), 1, 1, true),
-			}, merged: columns('H', 'F', width('F', 1))},
-			{hf: "feed_forward.experts.down_proj", shape: "EFH", bare: true, views: []view{stacked("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, merged: columns('F', 'H', width('1', 1))},
+			{hf: "feed_forward.experts.gate_up_proj", shape: "EHG", noSuffix: true, views: []view{
+				expertView("ffn_gate_exps", 'H', 'F', width('F', 2), 1, 0, true), expertView("ffn_up_exps", 'H', 'F', width('F', 2), 1, 1, true),
+			}, interleave: transposedStack('H', 'F', width('F', 1))},
+			{hf: "feed_forward.experts.down_proj", shape: "EFH", noSuffix: true, views: []view{expertView("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, interleave: transposedStack('F', 'H', width('1', 1))},
 			{hf: "feed_forward.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: "FH"},
 			{hf: "feed_forward.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: "FH"},
 			{hf: "feed_forward.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: "HF"},
@@ -128,6 +128,6 @@ func llama4Keys(k *keys) {
 		}
 	}
 	if len(kinds) > 0 {
-		k.own("attention.sliding_window", uint32(0))
+		k.putArch("attention.sliding_window", uint32(0))
 	}
 }

@@ -30,20 +30,20 @@ func twoNorms(c *config, _ int64) bool {
 func oneNorm(c *config, layer int64) bool { return !twoNorms(c, layer) }
 
 var falconRow = row{
-	arch: "falcon", model: "falcon", names: []string{"FalconForCausalLM", "RWForCausalLM"}, tied: true, apart: notCompared, groups: falconGroups,
+	arch: "falcon", model: "falcon", names: []string{"FalconForCausalLM", "RWForCausalLM"}, tied: true, noMLX: notCompared, kvHeads: falconGroups,
 	defaults: []preset{{"vocab_size", "65024"}, {"layer_norm_epsilon", "1e-05"}},
-	outer: []name{
+	outer: []mapping{
 		{hf: "transformer.word_embeddings", gguf: "token_embd", shape: "VH"},
 		{hf: "transformer.ln_f", gguf: "output_norm", shape: "H"},
 		{hf: "lm_head", gguf: "output", shape: "VH"},
 	},
 	layer: "transformer.h.#.",
-	layers: lazily(func() []name {
-		return []name{
-			{hf: "input_layernorm", gguf: "attn_norm", shape: "H", only: oneNorm},
-			{hf: "ln_mlp", gguf: "attn_norm", shape: "H", only: twoNorms},
-			{hf: "ln_attn", gguf: "attn_norm_2", shape: "H", only: twoNorms},
-			{hf: "self_attention.query_key_value", shape: "RH", views: bundled("attn_qkv")},
+	layers: lazy(func() []mapping {
+		return []mapping{
+			{hf: "input_layernorm", gguf: "attn_norm", shape: "H", inLayer: oneNorm},
+			{hf: "ln_mlp", gguf: "attn_norm", shape: "H", inLayer: twoNorms},
+			{hf: "ln_attn", gguf: "attn_norm_2", shape: "H", inLayer: twoNorms},
+			{hf: "self_attention.query_key_value", shape: "RH", views: bundledView("attn_qkv")},
 			{hf: "self_attention.dense", gguf: "attn_output", shape: "HH"},
 			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: "IH"},
 			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: "HI"},
@@ -53,23 +53,23 @@ var falconRow = row{
 }
 
 func falconKeys(k *keys) {
-	k.own("context_length", uint32(2048)) // as the converter has it
-	k.own("tensor_data_layout", "jploski")
-	k.own("embedding_length", uint32(k.c.hidden()))
-	k.own("feed_forward_length", uint32(4*k.c.hidden()))
-	k.own("block_count", uint32(k.c.layers()))
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("context_length", uint32(2048)) // as the converter has it
+	k.putArch("tensor_data_layout", "jploski")
+	k.putArch("embedding_length", uint32(k.c.hidden()))
+	k.putArch("feed_forward_length", uint32(4*k.c.hidden()))
+	k.putArch("block_count", uint32(k.c.layers()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 	k.f32("attention.layer_norm_epsilon", "layer_norm_epsilon")
 	for _, m := range []string{"alibi", "bias"} {
-		k.only(m, "false")
+		k.requireMember(m, "false")
 	}
 	if !inGroups(k.c) {
-		k.only("parallel_attn", "true")
+		k.requireMember("parallel_attn", "true")
 	} else if v := k.c.get("num_ln_in_parallel_attn"); v.There && k.c.int("num_ln_in_parallel_attn") != 1 && k.c.int("num_ln_in_parallel_attn") != 2 {
 		k.fail("num_ln_in_parallel_attn", v, "1 or 2")
 	}
-	k.only("activation", "gelu")
+	k.requireMember("activation", "gelu")
 	if n := k.c.get("ffn_hidden_size"); n.There && k.c.int("ffn_hidden_size") != 4*k.c.hidden() {
 		k.fail("ffn_hidden_size", n, "4 * hidden_size, as llama.cpp assumes for Falcon")
 	}
@@ -78,10 +78,10 @@ func falconKeys(k *keys) {
 	}
 }
 
-// only refuses a member that says other than what llama.cpp does, whatever the file says;
+// requireMember refuses a member that says other than what llama.cpp does, whatever the file says;
 // one that is not stated, or null, says nothing,
 // and a list or an object is never what it does.
-func (k *keys) only(member, want string) {
+func (k *keys) requireMember(member, want string) {
 	v := k.c.get(member)
 	is, plain := written(v)
 	if v.There && (!plain || is != want) {
@@ -92,7 +92,7 @@ func (k *keys) only(member, want string) {
 // written is a truth value, a text or a number as it stands.
 func written(v jsontree.Value) (string, bool) {
 	if b, ok := v.Bool(); ok {
-		return truth(b), true
+		return boolText(b), true
 	}
 	if v.IsString() {
 		return v.String(), true
@@ -101,26 +101,26 @@ func written(v jsontree.Value) (string, bool) {
 		return itoa(n), true
 	}
 	f, ok := v.Float()
-	return asJSON(f), ok
+	return float32JSON(f), ok
 }
 
 func falconBack(s *settings) {
-	hidden := s.need("hidden_size", "embedding_length")
-	s.need("num_hidden_layers", "block_count")
-	heads := s.need("num_attention_heads", "attention.head_count")
-	groups := s.need("num_kv_heads", "attention.head_count_kv")
-	s.is("feed_forward_length", float64(4*hidden))
-	s.is("context_length", 2048)
-	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
-	layout, _ := s.own("tensor_data_layout")
+	hidden := s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("num_hidden_layers", "block_count")
+	heads := s.requireInt("num_attention_heads", "attention.head_count")
+	groups := s.requireInt("num_kv_heads", "attention.head_count_kv")
+	s.expect("feed_forward_length", float64(4*hidden))
+	s.expect("context_length", 2048)
+	s.optionalFloat("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	layout, _ := s.key("tensor_data_layout")
 	if layout != "jploski" {
 		s.fail("falcon.tensor_data_layout", "its value is %s", valueText(layout))
 	}
 	s.vocabulary()
 	two := s.tensors["blk.0.attn_norm_2.weight"] != nil
 	fresh := two || groups != 1 && groups != heads
-	s.put("new_decoder_architecture", truth(fresh))
-	s.put("multi_query", truth(fresh || groups == 1))
+	s.put("new_decoder_architecture", boolText(fresh))
+	s.put("multi_query", boolText(fresh || groups == 1))
 	s.put("parallel_attn", "true")
 	if fresh {
 		s.putInt("num_ln_in_parallel_attn", map[bool]int64{false: 1, true: 2}[two])

@@ -23,10 +23,10 @@ func times(list ...func(*config) (float64, bool)) []func(*config) (float64, bool
 
 var (
 	intoAttention = factor("attention_in_multiplier", -1)
-	falconMLP     = []name{
-		{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "FH", times: times(factor("mlp_multipliers", 0))},
+	falconMLP     = []mapping{
+		{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "FH", factors: times(factor("mlp_multipliers", 0))},
 		{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: "FH"},
-		{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HF", times: times(factor("mlp_multipliers", 1))},
+		{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HF", factors: times(factor("mlp_multipliers", 1))},
 	}
 )
 
@@ -57,40 +57,40 @@ func ssmIn(c *config) (list []cut) {
 	return list
 }
 
-// upright has each number in a row of its own.
-func upright(gguf string, of byte) []view { return uprightOf(gguf, dims[of]) }
+// columnOf has each number in a row of its own.
+func columnOf(gguf string, of byte) []view { return columnView(gguf, dims[of]) }
 
-func uprightOf(gguf string, n func(*config) int64) []view {
+func columnView(gguf string, n func(*config) int64) []view {
 	return []view{{
-		gguf: gguf, naked: true,
+		gguf: gguf, noSuffix: true,
 		shape:   func(c *config) []int64 { return []int64{n(c), 1} },
 		strides: func(*config) ([]int64, int64) { return []int64{1, 1}, 0 },
 	}}
 }
 
 var falconH1Row = row{
-	arch: "falcon-h1", model: "falcon_h1", names: []string{"FalconH1ForCausalLM"}, apart: "mlx-lm stores its weights multiplied by factors",
-	outer: []name{
-		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH", times: times(factor("embedding_multiplier", -1))},
+	arch: "falcon-h1", model: "falcon_h1", names: []string{"FalconH1ForCausalLM"}, noMLX: "mlx-lm stores its weights multiplied by factors",
+	outer: []mapping{
+		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH", factors: times(factor("embedding_multiplier", -1))},
 		{hf: "model.final_layernorm", gguf: "output_norm", shape: "H"},
-		{hf: "lm_head", gguf: "output", shape: "VH", times: times(factor("lm_head_multiplier", -1))},
+		{hf: "lm_head", gguf: "output", shape: "VH", factors: times(factor("lm_head_multiplier", -1))},
 	},
 	layer: decoderLayer,
-	layers: lazily(func() []name {
-		return with([]name{
+	layers: lazy(func() []mapping {
+		return with([]mapping{
 			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "pre_ff_layernorm", gguf: "ffn_norm", shape: "H", naked: true},
-			{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH", times: times(intoAttention)},
-			{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH", times: times(factor("key_multiplier", -1), intoAttention)},
-			{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH", times: times(intoAttention)},
-			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ", times: times(factor("attention_out_multiplier", -1))},
-			{hf: "mamba.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z'), join: asItIs},
-			{hf: "mamba.D", shape: "z", bare: true, views: upright("ssm_d", 'z'), join: asItIs},
-			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
-			{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u']), join: asItIs},
+			{hf: "pre_ff_layernorm", gguf: "ffn_norm", shape: "H", ggufNoSuffix: true},
+			{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH", factors: times(intoAttention)},
+			{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH", factors: times(factor("key_multiplier", -1), intoAttention)},
+			{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH", factors: times(intoAttention)},
+			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ", factors: times(factor("attention_out_multiplier", -1))},
+			{hf: "mamba.A_log", shape: "z", noSuffix: true, op: decay, views: columnOf("ssm_a", 'z'), join: onlyView},
+			{hf: "mamba.D", shape: "z", noSuffix: true, views: columnOf("ssm_d", 'z'), join: onlyView},
+			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", noSuffix: true},
+			{hf: "mamba.conv1d", shape: "L1u", views: squeezedView("ssm_conv1d", dims['L'], dims['u']), join: onlyView},
 			{hf: "mamba.in_proj", shape: "oH", views: []view{rowsOf("ssm_in", ssmIn)}},
-			{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr", times: times(factor("ssm_out_multiplier", -1))},
-			{hf: "mamba.norm", shape: "r", optional: true, views: []view{groupedNorm}, join: asItIs},
+			{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr", factors: times(factor("ssm_out_multiplier", -1))},
+			{hf: "mamba.norm", shape: "r", optional: true, views: []view{groupedNorm}, join: onlyView},
 		}, falconMLP...)
 	}),
 	keys: falconH1Keys, vocab: gpt2Vocab, back: falconH1Back,
@@ -109,16 +109,16 @@ func falconH1Keys(k *keys) {
 	k.u32("context_length", "max_position_embeddings")
 	k.u32("embedding_length", "hidden_size")
 	k.u32("feed_forward_length", "intermediate_size")
-	k.own("block_count", uint32(k.c.layers()))
+	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("vocab_size", "vocab_size")
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 	k.u32("attention.key_length", "head_dim")
 	k.u32("attention.value_length", "head_dim")
 	k.u32("ssm.conv_kernel", "mamba_d_conv")
 	k.u32("ssm.inner_size", "mamba_d_ssm")
 	k.u32("ssm.state_size", "mamba_d_state")
-	k.own("ssm.time_step_rank", uint32(k.c.states()/head))
+	k.putArch("ssm.time_step_rank", uint32(k.c.states()/head))
 	k.u32("ssm.group_count", "mamba_n_groups")
 	k.f32("attention.layer_norm_rms_epsilon", "rms_norm_eps")
 	k.number("rope.freq_base", "rope_theta", k.c.rope().theta)
@@ -132,16 +132,16 @@ func falconH1Keys(k *keys) {
 func falconH1Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.need("mamba_d_conv", "ssm.conv_kernel")
-	s.need("mamba_d_state", "ssm.state_size")
-	s.need("mamba_n_groups", "ssm.group_count")
-	inner := s.need("mamba_d_ssm", "ssm.inner_size")
-	if n := s.need("mamba_n_heads", "ssm.time_step_rank"); n < 1 || inner%n != 0 {
+	s.requireInt("mamba_d_conv", "ssm.conv_kernel")
+	s.requireInt("mamba_d_state", "ssm.state_size")
+	s.requireInt("mamba_n_groups", "ssm.group_count")
+	inner := s.requireInt("mamba_d_ssm", "ssm.inner_size")
+	if n := s.requireInt("mamba_n_heads", "ssm.time_step_rank"); n < 1 || inner%n != 0 {
 		s.fail("falcon-h1.ssm.inner_size", "its value is %d, for %d heads", inner, n)
 	} else {
 		s.putInt("mamba_d_head", inner/n)
 	}
-	s.put("mamba_rms_norm", truth(s.tensors["blk.0.ssm_norm.weight"] != nil))
+	s.put("mamba_rms_norm", boolText(s.tensors["blk.0.ssm_norm.weight"] != nil))
 	s.put("mamba_norm_before_gate", "false")
 	s.biased("mamba_conv_bias", "ssm_conv1d")
 	s.biased("mamba_proj_bias", "ssm_in", "ssm_out")

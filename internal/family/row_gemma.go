@@ -1,22 +1,22 @@
 package family
 
 // Gemma's norms are stored less one.
-func shifted(list []name) []name {
+func storedMinusOne(list []mapping) []mapping {
 	for i := range list {
 		if len(list[i].shape) == 1 {
-			list[i].how = addOne
+			list[i].op = addOne
 		}
 	}
 	return list
 }
 
-var gemmaOuter = shifted([]name{
+var gemmaOuter = storedMinusOne([]mapping{
 	{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH"},
 	{hf: "model.norm", gguf: "output_norm", shape: "H"},
 })
 
-// sandwich are norms before and after each half of a layer.
-var sandwich = []name{
+// sandwichNorms are norms before and after each half of a layer.
+var sandwichNorms = []mapping{
 	{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
 	{hf: "pre_feedforward_layernorm", gguf: "ffn_norm", shape: "H"},
 	{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: "H"},
@@ -28,9 +28,9 @@ var gemmaSkip = []string{"lm_head.weight"}
 var gemmaRow = row{
 	arch: "gemma", model: "gemma", names: []string{"GemmaForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "256000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "8192"}, {"head_dim", "256"}},
-	outer:    gemmaOuter, layer: decoderLayer, skip: gemmaSkip,
-	layers: lazily(func() []name {
-		return shifted(decoder(with(mlp, ffnNorm)...))
+	outer:    gemmaOuter, layer: decoderLayer, skipSuffixes: gemmaSkip,
+	layers: lazy(func() []mapping {
+		return storedMinusOne(decoder(with(mlp, ffnNorm)...))
 	}),
 	keys: gemmaKeys, vocab: gemmaVocab, back: gemmaBack,
 }
@@ -41,9 +41,9 @@ var gemma2Row = row{
 		{"vocab_size", "256000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "8192"}, {"head_dim", "256"},
 		{"attn_logit_softcapping", "50"}, {"final_logit_softcapping", "30"}, {"sliding_window", "4096"},
 	},
-	outer: gemmaOuter, layer: decoderLayer, skip: gemmaSkip,
-	layers: lazily(func() []name {
-		return shifted(decoder(with(mlp, sandwich...)...))
+	outer: gemmaOuter, layer: decoderLayer, skipSuffixes: gemmaSkip,
+	layers: lazy(func() []mapping {
+		return storedMinusOne(decoder(with(mlp, sandwichNorms...)...))
 	}),
 	keys: gemma2Keys, vocab: spmNoPrefix, back: gemma2Back,
 }
@@ -55,8 +55,8 @@ var gemma3Row = row{
 		{"num_key_value_heads", "4"}, {"num_attention_heads", "8"}, {"rope_theta", "1000000"}, {"rope_local_base_freq", "10000"},
 	},
 	outer: gemmaOuter, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return shifted(decoder(with(with(mlp, sandwich...), headNorms...)...))
+	layers: lazy(func() []mapping {
+		return storedMinusOne(decoder(with(with(mlp, sandwichNorms...), headNorms...)...))
 	}),
 	keys: gemma3Keys, vocab: gemma3Vocab, back: gemma3Back,
 }
@@ -64,9 +64,9 @@ var gemma3Row = row{
 // EmbeddingGemma reads a text in both directions. The dense layers behind it, which
 // sentence-transformers has, are not written, as the converter leaves them out.
 var embeddingGemmaRow = row{
-	arch: "gemma-embedding", model: "gemma3_text", names: []string{"Gemma3TextModel"}, tied: true, apart: apartBERT, back: embeddingGemmaBack,
-	defaults: gemma3Row.defaults, outer: gemmaOuter, layer: decoderLayer, begin: "model.",
-	layers: lazily(func() []name {
+	arch: "gemma-embedding", model: "gemma3_text", names: []string{"Gemma3TextModel"}, tied: true, noMLX: apartBERT, back: embeddingGemmaBack,
+	defaults: gemma3Row.defaults, outer: gemmaOuter, layer: decoderLayer, optionalPrefix: "model.",
+	layers: lazy(func() []mapping {
 		return gemma3Row.layers()
 	}),
 	keys: func(k *keys) {
@@ -79,16 +79,16 @@ var embeddingGemmaRow = row{
 }
 
 func gemmaKeys(k *keys) {
-	k.own("context_length", uint32(0))
+	k.putArch("context_length", uint32(0))
 	k.u32("context_length", "max_position_embeddings")
 	k.u32("embedding_length", "hidden_size")
-	k.own("block_count", uint32(k.c.layers()))
+	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("feed_forward_length", "intermediate_size")
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 	k.f32("attention.layer_norm_rms_epsilon", "rms_norm_eps")
-	k.own("attention.key_length", uint32(k.c.headDim()))
-	k.own("attention.value_length", uint32(k.c.headDim()))
+	k.putArch("attention.key_length", uint32(k.c.headDim()))
+	k.putArch("attention.value_length", uint32(k.c.headDim()))
 }
 
 func gemma2Keys(k *keys) {
@@ -100,8 +100,8 @@ func gemma2Keys(k *keys) {
 
 func gemma3Keys(k *keys) {
 	common(k)
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 	if v := k.c.get("attn_logit_softcapping"); v.There {
 		k.fail("attn_logit_softcapping", v, "absent, as it is in Gemma 3")
 	}

@@ -15,15 +15,15 @@ import (
 // some layers that take keys and values of a layer before, experts beside the feed forward
 // layer, and for each layer a small embedding of its own.
 
-// wholly reports a layer that sees all of a text.
-func wholly(c *config, layer int64) bool {
+// isGlobal reports a layer that sees all of a text.
+func isGlobal(c *config, layer int64) bool {
 	list := c.get("layer_types").List()
 	return layer < int64(len(list)) && list[layer].String() == "full_attention"
 }
 
-// global is a member of layers that see all, which published configurations state by
+// globalMember is a member of layers that see all, which published configurations state by
 // itself, or for each layer that has it.
-func (c *config) global(alone, each string) int64 {
+func (c *config) globalMember(alone, each string) int64 {
 	if n, ok := c.get(alone).Int(); ok {
 		return n
 	}
@@ -32,7 +32,7 @@ func (c *config) global(alone, each string) int64 {
 		if left--; left < 0 {
 			break
 		}
-		if layer, ok := decimal(m.Name); ok && wholly(c, layer) {
+		if layer, ok := decimal(m.Name); ok && isGlobal(c, layer) {
 			if n, ok := m.Value.Get(each).Int(); ok {
 				return n
 			}
@@ -42,7 +42,7 @@ func (c *config) global(alone, each string) int64 {
 }
 
 func (c *config) globalHead() int64 {
-	if n := c.global("global_head_dim", "head_dim"); n != 0 {
+	if n := c.globalMember("global_head_dim", "head_dim"); n != 0 {
 		return n
 	}
 	return 512
@@ -50,7 +50,7 @@ func (c *config) globalHead() int64 {
 
 // headOf is how wide a head of a layer is.
 func (c *config) headOf(layer int64) int64 {
-	if wholly(c, layer) {
+	if isGlobal(c, layer) {
 		return c.globalHead()
 	}
 	return c.headDim()
@@ -58,7 +58,7 @@ func (c *config) headOf(layer int64) int64 {
 
 // groupsOf is how many heads of keys a layer has.
 func (c *config) groupsOf(layer int64) int64 {
-	if n := c.globalGroups(); n > 0 && wholly(c, layer) {
+	if n := c.globalGroups(); n > 0 && isGlobal(c, layer) {
 		return n
 	}
 	return c.kvHeads()
@@ -69,28 +69,28 @@ func (c *config) globalGroups() int64 {
 	if !c.bool("attention_k_eq_v", false) {
 		return 0
 	}
-	return c.global("num_global_key_value_heads", "num_key_value_heads")
+	return c.globalMember("num_global_key_value_heads", "num_key_value_heads")
 }
 
-// borrows reports a layer that takes keys and values of one before.
-func borrows(c *config, layer int64) bool { return layer >= c.layers()-c.int("num_kv_shared_layers") }
+// sharesKV reports a layer that takes keys and values of one before.
+func sharesKV(c *config, layer int64) bool { return layer >= c.layers()-c.int("num_kv_shared_layers") }
 
 // feedOf is how wide the feed forward layer of a layer is.
 func (c *config) feedOf(layer int64) int64 {
 	n := c.int("intermediate_size")
-	if c.bool("use_double_wide_mlp", false) && borrows(c, layer) {
+	if c.bool("use_double_wide_mlp", false) && sharesKV(c, layer) {
 		return 2 * n
 	}
 	return n
 }
 
-// ownLayer reports a model that has embeddings for each layer.
-func ownLayer(c *config, _ int64) bool { return c.int("hidden_size_per_layer_input") > 0 }
+// hasLayerInput reports a model that has embeddings for each layer.
+func hasLayerInput(c *config, _ int64) bool { return c.int("hidden_size_per_layer_input") > 0 }
 
-// keeps reports a layer that makes keys of its own; values too, where they are others.
-func keeps(c *config, layer int64) bool { return !borrows(c, layer) }
-func values(c *config, layer int64) bool {
-	return keeps(c, layer) && !(c.bool("attention_k_eq_v", false) && wholly(c, layer))
+// ownsKeys reports a layer that makes keys of its own; values too, where they are others.
+func ownsKeys(c *config, layer int64) bool { return !sharesKV(c, layer) }
+func ownsValues(c *config, layer int64) bool {
+	return ownsKeys(c, layer) && !(c.bool("attention_k_eq_v", false) && isGlobal(c, layer))
 }
 
 func withExperts(c *config, _ int64) bool { return c.bool("enable_moe_block", false) }
@@ -115,39 +115,39 @@ var (
 )
 
 // Keys and values of layers that borrow them are in published folders all the same.
-func borrowed(list []name) []name {
+func borrowed(list []mapping) []mapping {
 	more := slices.Clone(list)
 	for i := range more {
-		more[i].only, more[i].optional = borrows, true
+		more[i].inLayer, more[i].optional = sharesKV, true
 	}
 	return append(list, more...)
 }
 
-func gemma4Layers() []name {
-	return slices.Concat([]name{
+func gemma4Layers() []mapping {
+	return slices.Concat([]mapping{
 		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH", sized: headRows(queries, false)},
-		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ", sized: headRows(queries, true)},
-		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", sized: gemma4Heads},
-	}, borrowed([]name{
-		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH", sized: headRows((*config).groupsOf, false), only: keeps},
-		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH", sized: headRows((*config).groupsOf, false), only: values},
-		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", sized: gemma4Heads, only: keeps},
-	}), sandwich, []name{
-		{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "FH", sized: gemma4Up},
-		{hf: "mlp.up_proj", gguf: "ffn_up", shape: "FH", sized: gemma4Up},
-		{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF", sized: gemma4Down},
-		{hf: "layer_scalar", gguf: "layer_output_scale.weight", shape: "1", bare: true},
-	}, onlyIn(ownLayer, []name{
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH", shapeOf: headRows(queries, false)},
+		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ", shapeOf: headRows(queries, true)},
+		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", shapeOf: gemma4Heads},
+	}, borrowed([]mapping{
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH", shapeOf: headRows((*config).groupsOf, false), inLayer: ownsKeys},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH", shapeOf: headRows((*config).groupsOf, false), inLayer: ownsValues},
+		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", shapeOf: gemma4Heads, inLayer: ownsKeys},
+	}), sandwichNorms, []mapping{
+		{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "FH", shapeOf: gemma4Up},
+		{hf: "mlp.up_proj", gguf: "ffn_up", shape: "FH", shapeOf: gemma4Up},
+		{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF", shapeOf: gemma4Down},
+		{hf: "layer_scalar", gguf: "layer_output_scale.weight", shape: "1", noSuffix: true},
+	}, onlyIn(hasLayerInput, []mapping{
 		{hf: "per_layer_input_gate", gguf: "inp_gate", shape: "5H"},
 		{hf: "per_layer_projection", gguf: "proj", shape: "H5"},
 		{hf: "post_per_layer_input_norm", gguf: "post_norm", shape: "H"},
-	}), onlyIn(withExperts, []name{
+	}), onlyIn(withExperts, []mapping{
 		{hf: "router.proj", gguf: "ffn_gate_inp", shape: "EH"},
-		{hf: "router.scale", gguf: "ffn_gate_inp.scale", shape: "H", bare: true, naked: true},
-		{hf: "router.per_expert_scale", gguf: "ffn_down_exps.scale", shape: "E", bare: true, naked: true},
-		{hf: "experts.gate_up_proj", gguf: "ffn_gate_up_exps.weight", shape: "E2H", bare: true},
-		{hf: "experts.down_proj", gguf: "ffn_down_exps.weight", shape: "EHM", bare: true},
+		{hf: "router.scale", gguf: "ffn_gate_inp.scale", shape: "H", noSuffix: true, ggufNoSuffix: true},
+		{hf: "router.per_expert_scale", gguf: "ffn_down_exps.scale", shape: "E", noSuffix: true, ggufNoSuffix: true},
+		{hf: "experts.gate_up_proj", gguf: "ffn_gate_up_exps.weight", shape: "E2H", noSuffix: true},
+		{hf: "experts.down_proj", gguf: "ffn_down_exps.weight", shape: "EHM", noSuffix: true},
 		{hf: "post_feedforward_layernorm_1", gguf: "post_ffw_norm_1", shape: "H"},
 		{hf: "post_feedforward_layernorm_2", gguf: "post_ffw_norm_2", shape: "H"},
 		{hf: "pre_feedforward_layernorm_2", gguf: "pre_ffw_norm_2", shape: "H"},
@@ -161,15 +161,15 @@ var gemma4Row = row{
 		{"vocab_size", "262144"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "131072"}, {"head_dim", "256"}, {"sliding_window", "512"}, {"num_key_value_heads", "4"},
 		{"num_attention_heads", "8"}, {"hidden_size_per_layer_input", "256"}, {"vocab_size_per_layer_input", "262144"},
 	},
-	outer: []name{
+	outer: []mapping{
 		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH"},
 		{hf: "model.norm", gguf: "output_norm", shape: "H"},
-		{hf: "model.embed_tokens_per_layer", gguf: "per_layer_token_embd", shape: "67", only: ownLayer},
-		{hf: "model.per_layer_model_projection", gguf: "per_layer_model_proj", shape: "7H", only: ownLayer},
-		{hf: "model.per_layer_projection_norm", gguf: "per_layer_proj_norm", shape: "5", only: ownLayer},
+		{hf: "model.embed_tokens_per_layer", gguf: "per_layer_token_embd", shape: "67", inLayer: hasLayerInput},
+		{hf: "model.per_layer_model_projection", gguf: "per_layer_model_proj", shape: "7H", inLayer: hasLayerInput},
+		{hf: "model.per_layer_projection_norm", gguf: "per_layer_proj_norm", shape: "5", inLayer: hasLayerInput},
 	},
-	layer: decoderLayer, skip: gemmaSkip, drop: []string{"model.embed_vision.", "model.embed_audio.", "model.vision_tower.", "model.audio_tower."},
-	layers: lazily(gemma4Layers),
+	layer: decoderLayer, skipSuffixes: gemmaSkip, skipPrefixes: []string{"model.embed_vision.", "model.embed_audio.", "model.vision_tower.", "model.audio_tower."},
+	layers: lazy(gemma4Layers),
 	keys:   gemma4Keys, vocab: gemma4Vocab,
 }
 
@@ -186,40 +186,40 @@ func gemma4Keys(k *keys) {
 		return
 	}
 	gemma3Keys(k)
-	k.own("attention.shared_kv_layers", uint32(c.int("num_kv_shared_layers")))
-	k.own("embedding_length_per_layer_input", uint32(c.int("hidden_size_per_layer_input")))
-	k.own("attention.key_length", uint32(full))
-	k.own("attention.value_length", uint32(full))
-	k.own("attention.key_length_swa", uint32(c.headDim()))
-	k.own("attention.value_length_swa", uint32(c.headDim()))
-	k.own("rope.dimension_count", uint32(full))
-	k.own("rope.dimension_count_swa", uint32(c.headDim()))
+	k.putArch("attention.shared_kv_layers", uint32(c.int("num_kv_shared_layers")))
+	k.putArch("embedding_length_per_layer_input", uint32(c.int("hidden_size_per_layer_input")))
+	k.putArch("attention.key_length", uint32(full))
+	k.putArch("attention.value_length", uint32(full))
+	k.putArch("attention.key_length_swa", uint32(c.headDim()))
+	k.putArch("attention.value_length_swa", uint32(c.headDim()))
+	k.putArch("rope.dimension_count", uint32(full))
+	k.putArch("rope.dimension_count_swa", uint32(c.headDim()))
 	k.u32("expert_feed_forward_length", "moe_intermediate_size")
 	sees, err := limits.Make[bool](k.b, int(c.layers()))
 	if err == nil {
 		for i := range sees {
 			sees[i] = c.get("layer_types").List()[i].String() == "sliding_attention"
 		}
-		k.own("attention.sliding_window_pattern", sees)
+		k.putArch("attention.sliding_window_pattern", sees)
 	}
 	if err == nil && c.bool("use_double_wide_mlp", false) {
-		err = k.each("feed_forward_length", c.feedOf)
+		err = k.putPerLayer("feed_forward_length", c.feedOf)
 	}
 	if err == nil && c.globalGroups() > 0 {
-		err = k.each("attention.head_count_kv", c.groupsOf)
+		err = k.putPerLayer("attention.head_count_kv", c.groupsOf)
 	}
 	if err != nil && k.err == nil {
 		k.err = err
 	}
 }
 
-// each adds a number for each layer.
-func (k *keys) each(key string, of func(int64) int64) error {
+// putPerLayer adds a number for each layer.
+func (k *keys) putPerLayer(key string, of func(int64) int64) error {
 	list, err := limits.Make[int32](k.b, int(k.c.layers()))
 	for i := range list {
 		list[i] = int32(of(int64(i)))
 	}
-	k.own(key, list)
+	k.putArch(key, list)
 	return err
 }
 
@@ -248,8 +248,8 @@ func (p *planner) proportional(r rope) error {
 	return err
 }
 
-// shown are tokens of Gemma 4 that programs read in what the model writes.
-var shown = []string{"<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>", `<|"|>`}
+// gemma4Visible are tokens of Gemma 4 that programs read in what the model writes.
+var gemma4Visible = []string{"<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>", `<|"|>`}
 
 // gemma4Vocab is a BPE of characters, with its merges.
 func gemma4Vocab(k *keys) error {
@@ -265,7 +265,7 @@ func gemma4Vocab(k *keys) error {
 		return err
 	}
 	for i, text := range v.texts {
-		if slices.Contains(shown, text) {
+		if slices.Contains(gemma4Visible, text) {
 			v.types[i] = typeUserDefined
 		}
 		if err := k.b.Step(1); err != nil {

@@ -11,13 +11,13 @@ var glm4Row = row{
 	arch: "glm4", model: "glm4", names: []string{"Glm4ForCausalLM"},
 	defaults: []preset{{"rms_norm_eps", "1.5625e-07"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(
-			name{hf: "post_self_attn_layernorm", gguf: "post_attention_norm", shape: "H"},
+			mapping{hf: "post_self_attn_layernorm", gguf: "post_attention_norm", shape: "H"},
 			ffnNorm,
-			name{hf: "post_mlp_layernorm", gguf: "post_ffw_norm", shape: "H"},
-			name{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
-			name{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+			mapping{hf: "post_mlp_layernorm", gguf: "post_ffw_norm", shape: "H"},
+			mapping{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
+			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
 		)
 	}),
 	keys: glm4Keys, vocab: glm4Vocab, back: glm4Back,
@@ -26,11 +26,11 @@ var glm4Row = row{
 // glm4Keys rotate a part of a head.
 func glm4Keys(k *keys) {
 	common(k)
-	k.own("rope.dimension_count", uint32(k.c.partly()))
+	k.putArch("rope.dimension_count", uint32(k.c.rotatedDims()))
 }
 
-// partly is how many numbers of a head rotate: half of them where nothing else is said.
-func (c *config) partly() int64 {
+// rotatedDims is how many numbers of a head rotate: half of them where nothing else is said.
+func (c *config) rotatedDims() int64 {
 	part := 0.5
 	if f, ok := c.rope().fraction.Float(); ok && f > 0 && f <= 1 {
 		part = f
@@ -38,11 +38,11 @@ func (c *config) partly() int64 {
 	return int64(float64(c.headDim()) * part)
 }
 
-// A told is a purpose, and the added token that has it.
-type told struct{ name, text string }
+// A specialToken is a purpose, and the added token that has it.
+type specialToken struct{ name, text string }
 
-// glm names tokens by their texts, where nothing else has named one for the purpose.
-func (k *keys) glm(list ...told) error {
+// glmTokens names tokens by their texts, where nothing else has named one for the purpose.
+func (k *keys) glmTokens(list ...specialToken) error {
 	if err := gpt2Vocab(k); err != nil {
 		return err
 	}
@@ -60,15 +60,15 @@ func (k *keys) glm(list ...told) error {
 		if id < 0 {
 			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.Errorf("there is no added token %s, which must be %s", wire.Quote(one.text), one.name))
 		}
-		if key := "tokenizer.ggml." + specialKeys[one.name] + "_token_id"; !k.stated(key) {
+		if key := "tokenizer.ggml." + specialKeys[one.name] + "_token_id"; !k.hasKey(key) {
 			k.put(key, uint32(id))
 		}
 	}
 	return nil
 }
 
-// stated reports a key that is there.
-func (k *keys) stated(name string) bool {
+// hasKey reports a key that is there.
+func (k *keys) hasKey(name string) bool {
 	for i := range k.list {
 		if k.list[i].Key == name {
 			return true
@@ -78,38 +78,38 @@ func (k *keys) stated(name string) bool {
 }
 
 func glm4Vocab(k *keys) error {
-	return k.glm(told{"eos", "<|endoftext|>"}, told{"eot", "<|user|>"}, told{"unk", "<|endoftext|>"}, told{"bos", "<|endoftext|>"})
+	return k.glmTokens(specialToken{"eos", "<|endoftext|>"}, specialToken{"eot", "<|user|>"}, specialToken{"unk", "<|endoftext|>"}, specialToken{"bos", "<|endoftext|>"})
 }
 
 func glm4Back(s *settings) {
 	_, _, head := s.common()
-	s.part(head)
+	s.partialRotary(head)
 	s.biases("attention_bias", s.layers(), attention[:3]...)
 	s.put("hidden_act", `"silu"`)
 }
 
-// part is the part of a head that rotates.
-func (s *settings) part(head int64) {
+// partialRotary is the part of a head that rotates.
+func (s *settings) partialRotary(head int64) {
 	n, ok := s.int("rope.dimension_count")
 	if !ok || head == 0 || n > head || n%2 != 0 {
 		s.fail(s.row.arch+".rope.dimension_count", "its value is %d, of heads of %d", n, head)
 		return
 	}
-	s.put("partial_rotary_factor", asJSON(float64(float32(n)/float32(head))))
+	s.put("partial_rotary_factor", float32JSON(float64(float32(n)/float32(head))))
 	s.rotations(n)
 }
 
-// predicts are tensors of layers that predict further tokens.
-func predicts(c *config, layer int64) bool { return layer >= c.hiddenLayers() }
+// isMTPLayer are tensors of layers that predict further tokens.
+func isMTPLayer(c *config, layer int64) bool { return layer >= c.hiddenLayers() }
 
-// aheadOfGLM are those tensors.
-var aheadOfGLM = []name{
-	{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy", only: predicts},
-	{hf: "enorm", gguf: "nextn.enorm", shape: "H", only: predicts},
-	{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", only: predicts},
-	{hf: "embed_tokens", gguf: "nextn.embed_tokens", shape: "VH", only: predicts, optional: true},
-	{hf: "shared_head.head", gguf: "nextn.shared_head_head", shape: "VH", only: predicts, optional: true},
-	{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", only: predicts, optional: true},
+// glmMTP are those tensors.
+var glmMTP = []mapping{
+	{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy", inLayer: isMTPLayer},
+	{hf: "enorm", gguf: "nextn.enorm", shape: "H", inLayer: isMTPLayer},
+	{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", inLayer: isMTPLayer},
+	{hf: "embed_tokens", gguf: "nextn.embed_tokens", shape: "VH", inLayer: isMTPLayer, optional: true},
+	{hf: "shared_head.head", gguf: "nextn.shared_head_head", shape: "VH", inLayer: isMTPLayer, optional: true},
+	{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", inLayer: isMTPLayer, optional: true},
 }
 
 // GLM-4.5: a mixture, and behind its layers those that predict further tokens.
@@ -118,47 +118,47 @@ var glm4moeRow = row{
 	defaults: []preset{{"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	depth:    func(c *config) int64 { return c.hiddenLayers() + max(0, c.int("num_nextn_predict_layers")) },
 	outer:    outer, layer: decoderLayer, mlx: mlxGLM,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return with(decoder(
-			name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
-			name{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", only: normed},
-			name{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", only: normed},
+			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
+			mapping{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", inLayer: hasQKNorm},
+			mapping{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", inLayer: hasQKNorm},
 			correction,
-		), slices.Concat(aheadOfGLM, denseMLP, sharing)...)
+		), slices.Concat(glmMTP, denseMLP, sharedMixture)...)
 	}),
 	keys: glm4moeKeys, vocab: glm4moeVocab, back: glm4moeBack,
 }
 
-func normed(c *config, _ int64) bool { return c.bool("use_qk_norm", false) }
+func hasQKNorm(c *config, _ int64) bool { return c.bool("use_qk_norm", false) }
 
 func glm4moeKeys(k *keys) {
 	glm4Keys(k)
 	k.mixture()
 	k.u32("leading_dense_block_count", "first_k_dense_replace")
-	k.own("expert_gating_func", uint32(2))
+	k.putArch("expert_gating_func", uint32(2))
 	if on, ok := k.c.get("norm_topk_prob").Bool(); ok {
-		k.own("expert_weights_norm", on)
+		k.putArch("expert_weights_norm", on)
 	}
 	k.u32("nextn_predict_layers", "num_nextn_predict_layers")
 }
 
 func glm4moeVocab(k *keys) error {
-	return k.glm(told{"bos", "[gMASK]"}, told{"eot", "<|user|>"}, told{"unk", "<|endoftext|>"}, told{"eom", "<|observation|>"})
+	return k.glmTokens(specialToken{"bos", "[gMASK]"}, specialToken{"eot", "<|user|>"}, specialToken{"unk", "<|endoftext|>"}, specialToken{"eom", "<|observation|>"})
 }
 
 func glm4moeBack(s *settings) {
 	_, _, head := s.common()
-	s.part(head)
+	s.partialRotary(head)
 	s.biases("attention_bias", s.layers(), attention[:3]...)
-	s.put("use_qk_norm", truth(s.tensors["blk.0.attn_q_norm.weight"] != nil))
+	s.put("use_qk_norm", boolText(s.tensors["blk.0.attn_q_norm.weight"] != nil))
 	s.put("hidden_act", `"silu"`)
-	s.chosen()
-	s.is("expert_gating_func", 2)
-	s.ahead()
+	s.routerMembers()
+	s.expect("expert_gating_func", 2)
+	s.mtpMembers()
 }
 
-// ahead takes the layers that predict further tokens from those of the model.
-func (s *settings) ahead() {
+// mtpMembers takes the layers that predict further tokens from those of the model.
+func (s *settings) mtpMembers() {
 	n, _ := s.int("nextn_predict_layers")
 	all, _ := s.int("block_count")
 	if n >= all && n > 0 {
@@ -178,8 +178,8 @@ var glm4liteRow = row{
 	arch: "deepseek2", model: "glm4_moe_lite", names: []string{"Glm4MoeLiteForCausalLM"}, mlx: mlxGLMLite,
 	defaults: append(deepseekDefaults[1:len(deepseekDefaults):len(deepseekDefaults)], preset{"rms_norm_eps", "1e-05"}, preset{"n_shared_experts", "1"}, preset{"n_group", "1"}, preset{"topk_group", "1"}),
 	depth:    glm4moeRow.depth, outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return mla(slices.Concat(denseMLP, sharing, []name{correction}, aheadOfGLM)...)
+	layers: lazy(func() []mapping {
+		return mla(slices.Concat(denseMLP, sharedMixture, []mapping{correction}, glmMTP)...)
 	}),
 	keys: func(k *keys) {
 		deepseekKeys(k)
@@ -187,7 +187,7 @@ var glm4liteRow = row{
 			k.u32("nextn_predict_layers", "num_nextn_predict_layers")
 		}
 	}, vocab: glm4moeVocab, back: glm4liteBack,
-	fits: func(s *settings) bool { return s.corrected() && s.text("pre") == "glm4" },
+	matches: func(s *settings) bool { return s.hasCorrection() && s.text("pre") == "glm4" },
 }
 
 func glm4liteBack(s *settings) {
@@ -197,6 +197,6 @@ func glm4liteBack(s *settings) {
 	if n >= all && n > 0 {
 		s.fail("deepseek2.nextn_predict_layers", "its value is %d, of %d layers", n, all)
 	}
-	s.set("num_hidden_layers", itoa(all-n))
-	s.set("num_nextn_predict_layers", itoa(n))
+	s.replace("num_hidden_layers", itoa(all-n))
+	s.replace("num_nextn_predict_layers", itoa(n))
 }

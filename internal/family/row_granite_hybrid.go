@@ -10,8 +10,8 @@ import (
 // Granite 4 has layers of a state space and layers of attention, with experts and without.
 // Where all layers are of attention it is Granite 3, as llama.cpp has it.
 
-// attends reports a layer of attention.
-func attends(c *config, layer int64) bool {
+// isAttentionLayer reports a layer of attention.
+func isAttentionLayer(c *config, layer int64) bool {
 	list := c.get("layer_types", "layers_block_type").List()
 	if layer >= int64(len(list)) {
 		return false
@@ -20,13 +20,13 @@ func attends(c *config, layer int64) bool {
 	return kind == "attention" || kind == "full_attention"
 }
 
-func remembers(c *config, layer int64) bool { return !attends(c, layer) }
+func isMambaLayer(c *config, layer int64) bool { return !isAttentionLayer(c, layer) }
 
-func mixed(c *config, _ int64) bool   { return c.experts() > 0 }
-func unmixed(c *config, _ int64) bool { return c.experts() == 0 }
+func hasExperts(c *config, _ int64) bool   { return c.experts() > 0 }
+func hasNoExperts(c *config, _ int64) bool { return c.experts() == 0 }
 
 // graniteDense is the shared expert of a model that has no others.
-var graniteDense = []name{
+var graniteDense = []mapping{
 	{hf: "shared_mlp.input_linear", shape: "gH", views: []view{
 		{gguf: "ffn_gate", cuts: func(c *config) []cut { return []cut{{first: 0, rows: dims['g'](c) / 2}} }},
 		{gguf: "ffn_up", cuts: func(c *config) []cut { return []cut{{first: dims['g'](c) / 2, rows: dims['g'](c) / 2}} }},
@@ -35,8 +35,8 @@ var graniteDense = []name{
 }
 
 // graniteFeed are the feed forward layers of all kinds.
-func graniteFeed() []name {
-	return slices.Concat(onlyIn(mixed, graniteExperts), onlyIn(mixed, graniteShared), onlyIn(unmixed, graniteDense), []name{ffnNorm})
+func graniteFeed() []mapping {
+	return slices.Concat(onlyIn(hasExperts, graniteExperts), onlyIn(hasExperts, graniteShared), onlyIn(hasNoExperts, graniteDense), []mapping{ffnNorm})
 }
 
 // groupedNorm is a norm of each group of states.
@@ -54,16 +54,16 @@ var granite4Defaults = append(graniteMoeDefaults[:len(graniteMoeDefaults):len(gr
 var graniteHybridRow = row{
 	arch: "granitehybrid", model: "granitemoehybrid", names: []string{"GraniteMoeHybridForCausalLM"}, back: graniteHybridBack, mlx: mlxGranite4,
 	defaults: granite4Defaults,
-	outer:    outer, layer: decoderLayer, pick: graniteKind,
-	layers: lazily(func() []name {
-		return slices.Concat(decoder()[:1], onlyIn(attends, permuted(decoder())[1:]), onlyIn(remembers, []name{
-			{hf: "mamba.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z'), join: asItIs},
-			{hf: "mamba.D", shape: "z", bare: true, views: upright("ssm_d", 'z'), join: asItIs},
-			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
-			{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u']), join: asItIs},
+	outer:    outer, layer: decoderLayer, choose: graniteKind,
+	layers: lazy(func() []mapping {
+		return slices.Concat(decoder()[:1], onlyIn(isAttentionLayer, permuted(decoder())[1:]), onlyIn(isMambaLayer, []mapping{
+			{hf: "mamba.A_log", shape: "z", noSuffix: true, op: decay, views: columnOf("ssm_a", 'z'), join: onlyView},
+			{hf: "mamba.D", shape: "z", noSuffix: true, views: columnOf("ssm_d", 'z'), join: onlyView},
+			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", noSuffix: true},
+			{hf: "mamba.conv1d", shape: "L1u", views: squeezedView("ssm_conv1d", dims['L'], dims['u']), join: onlyView},
 			{hf: "mamba.in_proj", gguf: "ssm_in", shape: "oH"},
 			{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr"},
-			{hf: "mamba.norm", shape: "r", views: []view{groupedNorm}, join: asItIs},
+			{hf: "mamba.norm", shape: "r", views: []view{groupedNorm}, join: onlyView},
 		}), graniteFeed())
 	}),
 	keys: graniteHybridKeys, vocab: graniteHybridVocab,
@@ -73,7 +73,7 @@ var graniteHybridRow = row{
 // attention; nil is what it was taken for.
 func graniteKind(c *config) *row {
 	for l := range min(c.hiddenLayers(), maxLayers) {
-		if !attends(c, l) {
+		if !isAttentionLayer(c, l) {
 			return nil
 		}
 	}
@@ -86,19 +86,19 @@ func graniteKind(c *config) *row {
 var graniteAttentiveRow = row{
 	arch: "granite", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer, mlx: mlxGranite4,
 	names: []string{"GraniteMoeHybridForCausalLM"},
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return with(permuted(decoder()), graniteFeed()...)
 	}),
-	keys: graniteAttentiveKeys, vocab: spmOrBytes, back: graniteHybridBack, fits: (*settings).ofHybrid,
+	keys: graniteAttentiveKeys, vocab: spmOrBytes, back: graniteHybridBack, matches: (*settings).isHybrid,
 }
 
 var graniteAttentiveMoeRow = row{
 	arch: "granitemoe", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer, mlx: mlxGranite4,
 	names: []string{"GraniteMoeHybridForCausalLM"},
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return with(permuted(decoder()), graniteFeed()...)
 	}),
-	keys: graniteAttentiveKeys, vocab: spmOrBytes, back: graniteHybridBack, fits: (*settings).ofHybrid,
+	keys: graniteAttentiveKeys, vocab: spmOrBytes, back: graniteHybridBack, matches: (*settings).isHybrid,
 }
 
 // graniteAttentiveKeys are those of a model that the converter takes for one with a state
@@ -106,7 +106,7 @@ var graniteAttentiveMoeRow = row{
 func graniteAttentiveKeys(k *keys) {
 	graniteHybridKeys(k)
 	k.u32("context_length", "max_position_embeddings")
-	k.own("rope.scaling.finetuned", true)
+	k.putArch("rope.scaling.finetuned", true)
 }
 
 func graniteHybridKeys(k *keys) {
@@ -117,20 +117,20 @@ func graniteHybridKeys(k *keys) {
 	k.u32("ssm.conv_kernel", "mamba_d_conv")
 	k.u32("ssm.state_size", "mamba_d_state")
 	k.u32("ssm.group_count", "mamba_n_groups")
-	k.own("ssm.inner_size", uint32(k.c.states()))
+	k.putArch("ssm.inner_size", uint32(k.c.states()))
 	k.u32("ssm.time_step_rank", "mamba_n_heads")
 	heads, err := limits.Make[int32](k.b, int(k.c.layers()))
 	if err != nil && k.err == nil {
 		k.err = err
 	}
 	for i := range heads {
-		if attends(k.c, int64(i)) {
+		if isAttentionLayer(k.c, int64(i)) {
 			heads[i] = int32(k.c.kvHeads())
 		}
 	}
-	k.own("attention.head_count_kv", heads)
-	k.own("rope.scaling.finetuned", false)
-	k.own("context_length", uint32(1<<20))
+	k.putArch("attention.head_count_kv", heads)
+	k.putArch("rope.scaling.finetuned", false)
+	k.putArch("context_length", uint32(1<<20))
 	if act := k.c.get("hidden_act"); act.There && act.String() != "silu" {
 		k.fail("hidden_act", act, "silu")
 	}

@@ -21,9 +21,9 @@ func (c *config) classifies() bool {
 
 func classifies(c *config, _ int64) bool { return c.classifies() }
 
-// classes are the names that a model has for what it tells apart. Two of which the first
+// classNames are the names that a model has for what it tells apart. Two of which the first
 // is LABEL_0 are those that transformers gives where nothing is said.
-func (c *config) classes() (list []string, bad bool) {
+func (c *config) classNames() (list []string, bad bool) {
 	type class struct {
 		id   int64
 		name string
@@ -70,9 +70,9 @@ func decimal(s string) (n int64, ok bool) {
 	return n, s != ""
 }
 
-// labels is how many classes the head has.
-func (c *config) labels() int64 {
-	if list, _ := c.classes(); len(list) > 0 {
+// classCount is how many classes the head has.
+func (c *config) classCount() int64 {
+	if list, _ := c.classNames(); len(list) > 0 {
 		return int64(len(list))
 	}
 	return 2
@@ -80,7 +80,7 @@ func (c *config) labels() int64 {
 
 // classes adds their names.
 func (k *keys) classes() {
-	list, bad := k.c.classes()
+	list, bad := k.c.classNames()
 	if bad {
 		k.fail("id2label", k.c.get("id2label"), "names of classes by their numbers")
 		return
@@ -91,33 +91,33 @@ func (k *keys) classes() {
 	names, err := limits.Make[string](k.b, len(list))
 	if k.err = err; err == nil {
 		copy(names, list)
-		k.own("classifier.output_labels", names)
+		k.putArch("classifier.output_labels", names)
 	}
 }
 
-// calls and leaves are models whose classes have names, and those whose have none:
+// hasClassNames and leaves are models whose classes have names, and those whose have none:
 // llama.cpp has the head of one layer under another name then.
-func calls(c *config, _ int64) bool {
-	list, _ := c.classes()
+func hasClassNames(c *config, _ int64) bool {
+	list, _ := c.classNames()
 	return c.classifies() && len(list) > 0
 }
 
-func leaves(c *config, layer int64) bool { return c.classifies() && !calls(c, layer) }
+func hasNoClassNames(c *config, layer int64) bool { return c.classifies() && !hasClassNames(c, layer) }
 
 var (
-	bertHead = []name{
-		{hf: "classifier", gguf: "cls.output", shape: "4H", only: calls},
-		{hf: "classifier", gguf: "cls", shape: "4H", only: leaves},
+	bertHead = []mapping{
+		{hf: "classifier", gguf: "cls.output", shape: "4H", inLayer: hasClassNames},
+		{hf: "classifier", gguf: "cls", shape: "4H", inLayer: hasNoClassNames},
 	}
-	robertaHead = []name{
-		{hf: "classifier.dense", gguf: "cls", shape: "HH", only: classifies},
-		{hf: "classifier.out_proj", gguf: "cls.output", shape: "4H", only: classifies},
+	robertaHead = []mapping{
+		{hf: "classifier.dense", gguf: "cls", shape: "HH", inLayer: classifies},
+		{hf: "classifier.out_proj", gguf: "cls.output", shape: "4H", inLayer: classifies},
 	}
 )
 
-// labels are the names of classes, which a model without a head has too at times.
-func (s *settings) labels() {
-	v, there := s.own("classifier.output_labels")
+// classLabels are the names of classes, which a model without a head has too at times.
+func (s *settings) classLabels() {
+	v, there := s.key("classifier.output_labels")
 	if !there {
 		return
 	}
@@ -153,14 +153,14 @@ func (s *settings) labels() {
 // beside one.
 var heads = []string{"classifier", "pre_classifier", "head."}
 
-// beside is the name of a tensor in a model that classifies.
-func (c *config) beside(name string) string {
+// headedName is the name of a tensor in a model that classifies.
+func (c *config) headedName(name string) string {
 	for _, s := range heads {
 		if strings.HasPrefix(name, s) {
 			return name
 		}
 	}
-	return c.row.trim[0] + name
+	return c.row.trimPrefixes[0] + name
 }
 
 // classifier chooses the architecture with a head where the file has one. lost is what

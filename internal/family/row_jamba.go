@@ -40,40 +40,40 @@ func jambaKernel(c *config) int64 { return c.int("mamba_d_conv") }
 func jambaX(c *config) int64      { return stepRank(c) + 2*jambaStates(c) }
 
 var jambaRow = row{
-	arch: "jamba", model: "jamba", names: []string{"JambaForCausalLM"}, lost: notLedBack, apart: apartMamba,
+	arch: "jamba", model: "jamba", names: []string{"JambaForCausalLM"}, lost: keysUnread, noMLX: apartMamba,
 	defaults: []preset{
 		{"vocab_size", "65536"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "262144"}, {"num_experts", "16"}, {"num_experts_per_tok", "2"}, {"expert_layer_period", "2"}, {"expert_layer_offset", "1"},
 		{"attn_layer_period", "8"}, {"attn_layer_offset", "4"}, {"mamba_d_state", "16"}, {"mamba_d_conv", "4"}, {"mamba_expand", "2"},
 	},
 	outer: phi2Row.outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return slices.Concat([]name{
+	layers: lazy(func() []mapping {
+		return slices.Concat([]mapping{
 			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
 			{hf: "pre_ff_layernorm", gguf: "ffn_norm", shape: "H"},
-		}, onlyIn(jambaAttends, decoder()[1:]), onlyIn(not(jambaAttends), []name{
-			{hf: "mamba.in_proj", gguf: "ssm_in", sized: of(twice(jambaWide), dims['H'])},
-			{hf: "mamba.conv1d", sized: of(jambaWide, one, jambaKernel), views: squeezed("ssm_conv1d", jambaWide, jambaKernel)},
-			{hf: "mamba.x_proj", gguf: "ssm_x", sized: of(jambaX, jambaWide)},
-			{hf: "mamba.dt_proj", gguf: "ssm_dt", sized: of(jambaWide, stepRank)},
-			{hf: "mamba.A_log", gguf: "ssm_a", sized: of(jambaWide, jambaStates), bare: true, naked: true, how: decay},
-			{hf: "mamba.D", gguf: "ssm_d", sized: of(jambaWide), bare: true, naked: true},
-			{hf: "mamba.out_proj", gguf: "ssm_out", sized: of(dims['H'], jambaWide)},
-			{hf: "mamba.dt_layernorm", gguf: "ssm_dt_norm", sized: of(stepRank)},
-			{hf: "mamba.b_layernorm", gguf: "ssm_b_norm", sized: of(jambaStates)},
-			{hf: "mamba.c_layernorm", gguf: "ssm_c_norm", sized: of(jambaStates)},
-		}), onlyIn(not(jambaMixes), feedOf("feed_forward.")), onlyIn(jambaMixes, []name{
+		}, onlyIn(jambaAttends, decoder()[1:]), onlyIn(not(jambaAttends), []mapping{
+			{hf: "mamba.in_proj", gguf: "ssm_in", shapeOf: shapeFrom(double(jambaWide), dims['H'])},
+			{hf: "mamba.conv1d", shapeOf: shapeFrom(jambaWide, constOne, jambaKernel), views: squeezedView("ssm_conv1d", jambaWide, jambaKernel)},
+			{hf: "mamba.x_proj", gguf: "ssm_x", shapeOf: shapeFrom(jambaX, jambaWide)},
+			{hf: "mamba.dt_proj", gguf: "ssm_dt", shapeOf: shapeFrom(jambaWide, stepRank)},
+			{hf: "mamba.A_log", gguf: "ssm_a", shapeOf: shapeFrom(jambaWide, jambaStates), noSuffix: true, ggufNoSuffix: true, op: decay},
+			{hf: "mamba.D", gguf: "ssm_d", shapeOf: shapeFrom(jambaWide), noSuffix: true, ggufNoSuffix: true},
+			{hf: "mamba.out_proj", gguf: "ssm_out", shapeOf: shapeFrom(dims['H'], jambaWide)},
+			{hf: "mamba.dt_layernorm", gguf: "ssm_dt_norm", shapeOf: shapeFrom(stepRank)},
+			{hf: "mamba.b_layernorm", gguf: "ssm_b_norm", shapeOf: shapeFrom(jambaStates)},
+			{hf: "mamba.c_layernorm", gguf: "ssm_c_norm", shapeOf: shapeFrom(jambaStates)},
+		}), onlyIn(not(jambaMixes), feedOf("feed_forward.")), onlyIn(jambaMixes, []mapping{
 			{hf: "feed_forward.router", gguf: "ffn_gate_inp", shape: "EH"},
-			{hf: "feed_forward.experts.*.gate_proj", gguf: "ffn_gate_exps", shape: "FH", how: stack},
-			{hf: "feed_forward.experts.*.up_proj", gguf: "ffn_up_exps", shape: "FH", how: stack},
-			{hf: "feed_forward.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HF", how: stack},
+			{hf: "feed_forward.experts.*.gate_proj", gguf: "ffn_gate_exps", shape: "FH", op: stack},
+			{hf: "feed_forward.experts.*.up_proj", gguf: "ffn_up_exps", shape: "FH", op: stack},
+			{hf: "feed_forward.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HF", op: stack},
 		}))
 	}),
 	keys: jambaKeys, vocab: jambaVocab,
 }
 
 // feedOf are the matrices of a feed forward layer of another name.
-func feedOf(prefix string) []name {
-	return []name{
+func feedOf(prefix string) []mapping {
+	return []mapping{
 		{hf: prefix + "gate_proj", gguf: "ffn_gate", shape: "FH"},
 		{hf: prefix + "up_proj", gguf: "ffn_up", shape: "FH"},
 		{hf: prefix + "down_proj", gguf: "ffn_down", shape: "HF"},
@@ -81,11 +81,11 @@ func feedOf(prefix string) []name {
 }
 
 func jambaKeys(k *keys) {
-	k.own("block_count", uint32(k.c.layers()))
+	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("context_length", "max_position_embeddings", "n_ctx")
-	k.own("embedding_length", uint32(k.c.hidden()))
+	k.putArch("embedding_length", uint32(k.c.hidden()))
 	k.u32("feed_forward_length", "intermediate_size")
-	k.own("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
 	heads, err := limits.Make[int32](k.b, int(k.c.layers()))
 	if err != nil && k.err == nil {
 		k.err = err
@@ -95,18 +95,18 @@ func jambaKeys(k *keys) {
 			heads[i] = int32(k.c.kvHeads())
 		}
 	}
-	k.own("attention.head_count_kv", heads)
+	k.putArch("attention.head_count_kv", heads)
 	k.u32("ssm.conv_kernel", "mamba_d_conv")
-	k.own("ssm.inner_size", uint32(jambaWide(k.c)))
+	k.putArch("ssm.inner_size", uint32(jambaWide(k.c)))
 	k.u32("ssm.state_size", "mamba_d_state")
-	k.own("ssm.time_step_rank", uint32(stepRank(k.c)))
+	k.putArch("ssm.time_step_rank", uint32(stepRank(k.c)))
 	k.f32("attention.layer_norm_rms_epsilon", "layer_norm_epsilon", "rms_norm_eps")
 	k.u32("expert_count", "num_local_experts", "num_experts")
 	k.u32("expert_used_count", "num_experts_per_tok", "num_experts_per_token")
-	k.ranked()
-	k.only("mamba_conv_bias", "true")
-	k.only("mamba_proj_bias", "false")
-	k.only("hidden_act", "silu")
+	k.checkStepRank()
+	k.requireMember("mamba_conv_bias", "true")
+	k.requireMember("mamba_proj_bias", "false")
+	k.requireMember("hidden_act", "silu")
 	for _, m := range []string{"attn_layer_", "expert_layer_"} {
 		if n := k.c.int(m + "period"); n < 1 || k.c.int(m+"offset") >= n {
 			k.fail(m+"period", k.c.get(m+"period"), "a number of layers, more than "+m+"offset")

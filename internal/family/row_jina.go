@@ -5,14 +5,14 @@ import "github.com/anamnesis-go/anamnesis/internal/jsontree"
 // Jina's second embeddings are BERT with gated layers, and distances instead of
 // positions. Those for code have other norms, and are refused by their names.
 var jinaRow = row{
-	arch: "jina-bert-v2", model: "bert", names: []string{"JinaBertForMaskedLM", "JinaBertModel"}, apart: apartBERT,
-	defaults: bertDefaults, trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
-	outer: []name{bertOuter[0], bertOuter[2], bertOuter[3]}, layer: "encoder.layer.#.",
-	layers: lazily(func() []name {
+	arch: "jina-bert-v2", model: "bert", names: []string{"JinaBertForMaskedLM", "JinaBertModel"}, noMLX: apartBERT,
+	defaults: bertDefaults, trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
+	outer: []mapping{bertOuter[0], bertOuter[2], bertOuter[3]}, layer: "encoder.layer.#.",
+	layers: lazy(func() []mapping {
 		return with(bertLayers[:5:5],
-			name{hf: "mlp.gated_layers", gguf: "ffn_up", shape: "GH"},
-			name{hf: "mlp.wo", gguf: "ffn_down", shape: "HF"},
-			name{hf: "mlp.layernorm", gguf: "layer_output_norm", shape: "H"},
+			mapping{hf: "mlp.gated_layers", gguf: "ffn_up", shape: "GH"},
+			mapping{hf: "mlp.wo", gguf: "ffn_down", shape: "HF"},
+			mapping{hf: "mlp.layernorm", gguf: "layer_output_norm", shape: "H"},
 		)
 	}),
 	keys: bertKeys, vocab: jinaVocab, back: jinaBack,

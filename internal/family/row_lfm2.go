@@ -23,14 +23,14 @@ func (c *config) attends(layer int64) bool {
 	return false
 }
 
-func attending(c *config, layer int64) bool { return c.attends(layer) }
-func convolving(c *config, layer int64) bool {
+func isLFM2Attention(c *config, layer int64) bool { return c.attends(layer) }
+func isLFM2Conv(c *config, layer int64) bool {
 	return !c.attends(layer)
 }
 
-// adjusted is the width of LFM2's feed forward layer: two thirds of what is stated,
+// lfm2Width is the width of LFM2's feed forward layer: two thirds of what is stated,
 // rounded up.
-func (c *config) adjusted() int64 {
+func (c *config) lfm2Width() int64 {
 	n := c.int("block_ff_dim", "intermediate_size")
 	if !c.bool("block_auto_adjust_ff_dim", true) {
 		return n
@@ -46,8 +46,8 @@ func (c *config) adjusted() int64 {
 	return step * ((int64(wide) + step - 1) / step)
 }
 
-// squeezed leaves out a dimension of one.
-func squeezed(gguf string, rows, cols func(*config) int64) []view {
+// squeezedView leaves out a dimension of one.
+func squeezedView(gguf string, rows, cols func(*config) int64) []view {
 	return []view{{
 		gguf:    gguf,
 		shape:   func(c *config) []int64 { return []int64{rows(c), cols(c)} },
@@ -55,29 +55,29 @@ func squeezed(gguf string, rows, cols func(*config) int64) []view {
 	}}
 }
 
-// asItIs makes a tensor of its one view.
-func asItIs(_ *config, of []tensor.Info, _ []int64) []Part { return []Part{{Info: of[0]}} }
+// onlyView makes a tensor of its one view.
+func onlyView(_ *config, of []tensor.Info, _ []int64) []Part { return []Part{{Info: of[0]}} }
 
-func lfm2Layers(more ...name) []name {
-	conv := onlyIn(convolving, []name{
-		{hf: "conv.conv", shape: "H1C", views: squeezed("shortconv.conv", dims['H'], dims['C']), join: asItIs},
+func lfm2Layers(more ...mapping) []mapping {
+	conv := onlyIn(isLFM2Conv, []mapping{
+		{hf: "conv.conv", shape: "H1C", views: squeezedView("shortconv.conv", dims['H'], dims['C']), join: onlyView},
 		{hf: "conv.in_proj", gguf: "shortconv.in_proj", shape: "3H"},
 		{hf: "conv.out_proj", gguf: "shortconv.out_proj", shape: "HH"},
 	})
-	return with(with(conv, onlyIn(attending, []name{
+	return with(with(conv, onlyIn(isLFM2Attention, []mapping{
 		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH"},
 		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH"},
 		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH"},
 		{hf: "self_attn.out_proj", gguf: "attn_output", shape: "HQ"},
 		{hf: "self_attn.q_layernorm", gguf: "attn_q_norm", shape: "D"},
 		{hf: "self_attn.k_layernorm", gguf: "attn_k_norm", shape: "D"},
-	})...), with([]name{
+	})...), with([]mapping{
 		{hf: "operator_norm", gguf: "attn_norm", shape: "H"},
 		{hf: "ffn_norm", gguf: "ffn_norm", shape: "H"},
 	}, more...)...)
 }
 
-var lfm2Outer = []name{
+var lfm2Outer = []mapping{
 	outer[0],
 	{hf: "model.embedding_norm", gguf: "token_embd_norm", shape: "H"},
 	{hf: "lm_head", gguf: "output", shape: "VH", optional: true},
@@ -87,16 +87,16 @@ var lfm2Row = row{
 	arch: "lfm2", model: "lfm2", names: []string{"Lfm2ForCausalLM", "LFM2ForCausalLM"}, tied: true, mlx: mlxLFM2,
 	defaults: []preset{{"vocab_size", "65536"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "128000"}, {"num_key_value_heads", "8"}, {"conv_L_cache", "3"}, {"rope_theta", "1000000"}},
 	outer:    lfm2Outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return lfm2Layers(
-			name{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "jH"},
-			name{hf: "feed_forward.w3", gguf: "ffn_up", shape: "jH"},
-			name{hf: "feed_forward.w2", gguf: "ffn_down", shape: "Hj"},
+			mapping{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "jH"},
+			mapping{hf: "feed_forward.w3", gguf: "ffn_up", shape: "jH"},
+			mapping{hf: "feed_forward.w2", gguf: "ffn_down", shape: "Hj"},
 		)
 	}),
 	keys: func(k *keys) {
 		lfm2Keys(k)
-		k.own("feed_forward_length", uint32(k.c.adjusted()))
+		k.putArch("feed_forward_length", uint32(k.c.lfm2Width()))
 	}, vocab: gpt2Vocab, back: lfm2Back,
 }
 
@@ -112,24 +112,24 @@ func lfm2Keys(k *keys) {
 			heads[i] = int32(k.c.kvHeads())
 		}
 	}
-	k.own("attention.head_count_kv", heads)
+	k.putArch("attention.head_count_kv", heads)
 	k.u32("vocab_size", "vocab_size")
 	k.u32("shortconv.l_cache", "conv_L_cache")
 }
 
 // convolutions are the members of Liquid's layers.
 func (s *settings) convolutions() {
-	s.need("hidden_size", "embedding_length")
-	s.need("num_hidden_layers", "block_count")
-	s.need("num_attention_heads", "attention.head_count")
-	s.need("max_position_embeddings", "context_length")
-	s.need("conv_L_cache", "shortconv.l_cache")
-	s.may("norm_eps", "attention.layer_norm_rms_epsilon")
+	s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("num_hidden_layers", "block_count")
+	s.requireInt("num_attention_heads", "attention.head_count")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.requireInt("conv_L_cache", "shortconv.l_cache")
+	s.optionalFloat("norm_eps", "attention.layer_norm_rms_epsilon")
 	s.vocabulary()
-	s.base()
+	s.ropeBase()
 	s.put("conv_bias", "false")
 	most, kinds := int64(0), ""
-	for _, n := range s.perLayer("attention.head_count_kv") {
+	for _, n := range s.headCounts("attention.head_count_kv") {
 		kind := `, "conv"`
 		if n > 0 {
 			kind = `, "full_attention"`
@@ -145,9 +145,9 @@ func (s *settings) convolutions() {
 	s.putInt("num_key_value_heads", max(1, most))
 }
 
-// perLayer is a whole number for each layer.
-func (s *settings) perLayer(key string) []int64 {
-	v, _ := s.own(key)
+// headCounts is a whole number for each layer.
+func (s *settings) headCounts(key string) []int64 {
+	v, _ := s.key(key)
 	list, ok := v.(array)
 	if !ok || list.Len() != s.layers() {
 		s.fail(s.row.arch+"."+key, "it is not a list with a number for each layer")
@@ -175,7 +175,7 @@ func (s *settings) perLayer(key string) []int64 {
 
 func lfm2Back(s *settings) {
 	s.convolutions()
-	s.need("intermediate_size", "feed_forward_length")
+	s.requireInt("intermediate_size", "feed_forward_length")
 	s.put("block_auto_adjust_ff_dim", "false")
 }
 
@@ -186,24 +186,24 @@ var lfm2moeRow = row{
 		{"num_dense_layers", "2"}, {"num_experts", "32"}, {"num_experts_per_tok", "4"}, {"moe_intermediate_size", "1792"}, {"rope_theta", "1000000"},
 	},
 	outer: lfm2Outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return lfm2Layers(with(onlyIn(firstDense, []name{
+	layers: lazy(func() []mapping {
+		return lfm2Layers(with(onlyIn(firstDense, []mapping{
 			{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "FH"},
 			{hf: "feed_forward.w3", gguf: "ffn_up", shape: "FH"},
 			{hf: "feed_forward.w2", gguf: "ffn_down", shape: "HF"},
-		}), onlyIn(laterMixture, []name{
+		}), onlyIn(laterMixture, []mapping{
 			{hf: "feed_forward.gate", gguf: "ffn_gate_inp", shape: "EH"},
-			{hf: "feed_forward.expert_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true},
-			{hf: "feed_forward.experts.*.w1", gguf: "ffn_gate_exps", shape: "MH", how: stack},
-			{hf: "feed_forward.experts.*.w3", gguf: "ffn_up_exps", shape: "MH", how: stack},
-			{hf: "feed_forward.experts.*.w2", gguf: "ffn_down_exps", shape: "HM", how: stack},
+			{hf: "feed_forward.expert_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true},
+			{hf: "feed_forward.experts.*.w1", gguf: "ffn_gate_exps", shape: "MH", op: stack},
+			{hf: "feed_forward.experts.*.w3", gguf: "ffn_up_exps", shape: "MH", op: stack},
+			{hf: "feed_forward.experts.*.w2", gguf: "ffn_down_exps", shape: "HM", op: stack},
 		})...)...)
 	}),
 	keys: func(k *keys) {
 		lfm2Keys(k)
 		k.u32("expert_feed_forward_length", "moe_intermediate_size")
 		k.u32("leading_dense_block_count", "num_dense_layers")
-		k.own("expert_gating_func", uint32(2))
+		k.putArch("expert_gating_func", uint32(2))
 		if f, ok := k.c.get("routed_scaling_factor").Float(); ok && f != 1 {
 			k.fail("routed_scaling_factor", k.c.get("routed_scaling_factor"), "1, as llama.cpp assumes for LFM2")
 		}
@@ -215,12 +215,12 @@ func laterMixture(c *config, layer int64) bool { return !firstDense(c, layer) }
 
 func lfm2moeBack(s *settings) {
 	s.convolutions()
-	s.need("intermediate_size", "feed_forward_length")
-	s.need("num_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
-	s.need("moe_intermediate_size", "expert_feed_forward_length")
-	s.need("num_dense_layers", "leading_dense_block_count")
-	s.is("expert_gating_func", 2)
+	s.requireInt("intermediate_size", "feed_forward_length")
+	s.requireInt("num_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
+	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
+	s.requireInt("num_dense_layers", "leading_dense_block_count")
+	s.expect("expert_gating_func", 2)
 	s.put("use_expert_bias", "true")
 	s.put("norm_topk_prob", "true")
 	s.put("routed_scaling_factor", "1.0")

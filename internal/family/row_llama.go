@@ -1,10 +1,10 @@
 package family
 
 var llamaRow = row{
-	arch: "llama", model: "llama", names: []string{"LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM", "LlamaModel"}, begin: "model.",
+	arch: "llama", model: "llama", names: []string{"LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM", "LlamaModel"}, optionalPrefix: "model.",
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return permuted(decoder(with(mlp, ffnNorm)...))
 	}),
 	keys: llamaKeys, vocab: llamaVocab, back: llamaBack,
@@ -14,7 +14,7 @@ var smollm3Row = row{
 	arch: "smollm3", model: "smollm3", names: []string{"SmolLM3ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "128256"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "2000000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return permuted(decoder(with(mlp, ffnNorm)...))
 	}),
 	keys: smollm3Keys, vocab: llamaVocab, back: smollm3Back,
@@ -24,28 +24,28 @@ var smollm3Row = row{
 // of heads and of groups of them even where it does not state them.
 func llamaKeys(k *keys) {
 	smollm3Keys(k)
-	k.own("attention.key_length", uint32(k.c.headDim()))
-	k.own("attention.value_length", uint32(k.c.headDim()))
+	k.putArch("attention.key_length", uint32(k.c.headDim()))
+	k.putArch("attention.value_length", uint32(k.c.headDim()))
 }
 
 // smollm3Keys leave the size of heads to be told by the width, where it is not stated.
 func smollm3Keys(k *keys) {
 	common(k)
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 	k.u32("vocab_size", "vocab_size")
-	k.own("rope.dimension_count", uint32(k.c.headDim()))
+	k.putArch("rope.dimension_count", uint32(k.c.headDim()))
 }
 
 var mixtralRow = row{
 	arch: "llama", model: "mixtral", names: []string{"MixtralForCausalLM"},
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"rope_theta", "1000000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return permuted(decoder(ffnNorm,
-			name{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
-			name{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", how: stack},
-			name{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", how: stack},
-			name{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", how: stack},
+			mapping{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
+			mapping{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", op: stack},
+			mapping{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", op: stack},
+			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", op: stack},
 		))
 	}),
 	keys: smollm3Keys, vocab: llamaVocab, back: mixtralBack,
@@ -55,11 +55,11 @@ var graniteRow = row{
 	arch: "granite", model: "granite", names: []string{"GraniteForCausalLM"},
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return permuted(decoder(with(mlp, ffnNorm)...))
 	}),
 	keys: graniteKeys, vocab: llamaVocab, back: graniteBack,
-	fits: func(s *settings) bool { return !s.ofHybrid() },
+	matches: func(s *settings) bool { return !s.isHybrid() },
 }
 
 // graniteKeys are Llama's, and what Granite multiplies by.

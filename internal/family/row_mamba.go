@@ -30,8 +30,8 @@ func stepRank(c *config) int64 {
 
 func kernel(c *config) int64 { return c.int("conv_kernel", "d_conv") }
 
-// of makes a shape of what the configuration says.
-func of(list ...func(*config) int64) func(*config, int64) []int64 {
+// shapeFrom makes a shape of what the configuration says.
+func shapeFrom(list ...func(*config) int64) func(*config, int64) []int64 {
 	return func(c *config, _ int64) (out []int64) {
 		for _, f := range list {
 			out = append(out, f(c))
@@ -40,31 +40,31 @@ func of(list ...func(*config) int64) func(*config, int64) []int64 {
 	}
 }
 
-func twice(f func(*config) int64) func(*config) int64 {
+func double(f func(*config) int64) func(*config) int64 {
 	return func(c *config) int64 { return 2 * f(c) }
 }
 
-func one(*config) int64 { return 1 }
+func constOne(*config) int64 { return 1 }
 
 func stepsAndStates(c *config) int64 { return stepRank(c) + 2*stateSize(c) }
 
-var mambaOuter = []name{
+var mambaOuter = []mapping{
 	{hf: "backbone.embeddings", gguf: "token_embd", shape: "VH"},
 	{hf: "backbone.norm_f", gguf: "output_norm", shape: "H"},
 	{hf: "lm_head", gguf: "output", shape: "VH"},
 }
 
-func mambaLayers() []name {
+func mambaLayers() []mapping {
 	width := dims['H']
-	return []name{
+	return []mapping{
 		{hf: "norm", gguf: "attn_norm", shape: "H"},
-		{hf: "mixer.in_proj", gguf: "ssm_in", sized: of(twice(wideness), width)},
-		{hf: "mixer.conv1d", sized: of(wideness, one, kernel), views: squeezed("ssm_conv1d", wideness, kernel)},
-		{hf: "mixer.x_proj", gguf: "ssm_x", sized: of(stepsAndStates, wideness)},
-		{hf: "mixer.dt_proj", gguf: "ssm_dt", sized: of(wideness, stepRank)},
-		{hf: "mixer.A_log", gguf: "ssm_a", sized: of(wideness, stateSize), bare: true, naked: true, how: decay},
-		{hf: "mixer.D", gguf: "ssm_d", sized: of(wideness), bare: true, naked: true},
-		{hf: "mixer.out_proj", gguf: "ssm_out", sized: of(width, wideness)},
+		{hf: "mixer.in_proj", gguf: "ssm_in", shapeOf: shapeFrom(double(wideness), width)},
+		{hf: "mixer.conv1d", shapeOf: shapeFrom(wideness, constOne, kernel), views: squeezedView("ssm_conv1d", wideness, kernel)},
+		{hf: "mixer.x_proj", gguf: "ssm_x", shapeOf: shapeFrom(stepsAndStates, wideness)},
+		{hf: "mixer.dt_proj", gguf: "ssm_dt", shapeOf: shapeFrom(wideness, stepRank)},
+		{hf: "mixer.A_log", gguf: "ssm_a", shapeOf: shapeFrom(wideness, stateSize), noSuffix: true, ggufNoSuffix: true, op: decay},
+		{hf: "mixer.D", gguf: "ssm_d", shapeOf: shapeFrom(wideness), noSuffix: true, ggufNoSuffix: true},
+		{hf: "mixer.out_proj", gguf: "ssm_out", shapeOf: shapeFrom(width, wideness)},
 	}
 }
 
@@ -77,27 +77,27 @@ var mambaDefaults = []preset{
 const apartMamba = notCompared
 
 var mambaRow = row{
-	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM"}, tied: true, lost: notLedBack, apart: apartMamba,
-	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
+	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM"}, tied: true, lost: keysUnread, noMLX: apartMamba,
+	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazy(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
 }
 
 var falconMambaRow = row{
-	arch: "mamba", model: "falcon_mamba", names: []string{"FalconMambaForCausalLM"}, tied: true, lost: notLedBack, apart: apartMamba,
-	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
+	arch: "mamba", model: "falcon_mamba", names: []string{"FalconMambaForCausalLM"}, tied: true, lost: keysUnread, noMLX: apartMamba,
+	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazy(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
 }
 
 func mambaKeys(k *keys) {
 	k.spaces(wideness(k.c), stepRank(k.c))
-	k.own("ssm.dt_b_c_rms", k.c.row.model == "falcon_mamba")
-	k.only("expand", "2")
+	k.putArch("ssm.dt_b_c_rms", k.c.row.model == "falcon_mamba")
+	k.requireMember("expand", "2")
 	if v := k.c.get("intermediate_size", "d_inner"); v.There && k.c.int("intermediate_size", "d_inner") != 2*k.c.hidden() {
 		k.fail("intermediate_size", v, "2 * hidden_size, as llama.cpp assumes for Mamba")
 	}
-	k.ranked()
+	k.checkStepRank()
 }
 
-// ranked asks that the rank of steps is a number, or left to the class.
-func (k *keys) ranked() {
+// checkStepRank asks that the rank of steps is a number, or left to the class.
+func (k *keys) checkStepRank() {
 	v := k.c.get("time_step_rank", "dt_rank", "mamba_dt_rank")
 	if n, ok := v.Int(); v.There && (!ok || n < 1) && v.String() != "auto" {
 		k.fail("time_step_rank", v, "a number or auto")
@@ -106,19 +106,19 @@ func (k *keys) ranked() {
 
 // spaces are the keys of models that are state spaces alone.
 func (k *keys) spaces(wide, rank int64) {
-	k.own("context_length", uint32(1<<20)) // as the converter has it
-	k.own("embedding_length", uint32(k.c.hidden()))
-	k.own("feed_forward_length", uint32(0))
-	k.own("attention.head_count", uint32(0))
-	k.own("block_count", uint32(k.c.layers()))
+	k.putArch("context_length", uint32(1<<20)) // as the converter has it
+	k.putArch("embedding_length", uint32(k.c.hidden()))
+	k.putArch("feed_forward_length", uint32(0))
+	k.putArch("attention.head_count", uint32(0))
+	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("ssm.conv_kernel", "conv_kernel", "d_conv")
-	k.own("ssm.inner_size", uint32(wide))
+	k.putArch("ssm.inner_size", uint32(wide))
 	k.u32("ssm.state_size", "state_size", "d_state")
-	k.own("ssm.time_step_rank", uint32(rank))
+	k.putArch("ssm.time_step_rank", uint32(rank))
 	k.f32("attention.layer_norm_rms_epsilon", "layer_norm_epsilon", "rms_norm_eps")
-	k.only("use_bias", "false")
-	k.only("use_conv_bias", "true")
-	k.only("hidden_act", "silu")
+	k.requireMember("use_bias", "false")
+	k.requireMember("use_conv_bias", "true")
+	k.requireMember("hidden_act", "silu")
 }
 
 // mambaVocab is a BPE of bytes, or sentencepiece's; the converter rounds the number of
@@ -150,23 +150,23 @@ func groupsOf(c *config) int64 { return c.int("n_groups") }
 func gatesToSteps(c *config) int64 { return wideness(c) + mixedStates(c) + ssmHeads(c) }
 
 var mamba2Row = row{
-	arch: "mamba2", model: "mamba2", names: []string{"Mamba2ForCausalLM"}, lost: notLedBack, apart: apartMamba, trim: []string{"model."},
+	arch: "mamba2", model: "mamba2", names: []string{"Mamba2ForCausalLM"}, lost: keysUnread, noMLX: apartMamba, trimPrefixes: []string{"model."},
 	defaults: []preset{{"vocab_size", "32768"}, {"num_heads", "128"}, {"head_dim", "64"}, {"state_size", "128"}, {"conv_kernel", "4"}, {"n_groups", "8"}, {"layer_norm_epsilon", "1e-05"}, {"expand", "2"}},
 	outer:    mambaOuter, layer: "backbone.layers.#.",
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "norm", gguf: "attn_norm", shape: "H"},
-			{hf: "mixer.in_proj", gguf: "ssm_in", sized: of(gatesToSteps, dims['H'])},
-			{hf: "mixer.conv1d", sized: of(mixedStates, one, kernel), views: squeezed("ssm_conv1d", mixedStates, kernel)},
-			{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", sized: of(ssmHeads), bare: true},
-			{hf: "mixer.A_log", sized: of(ssmHeads), bare: true, how: decay, views: uprightOf("ssm_a", ssmHeads)},
-			{hf: "mixer.D", sized: of(ssmHeads), bare: true, views: uprightOf("ssm_d", ssmHeads)},
-			{hf: "mixer.norm", sized: of(wideness), views: []view{{
+			{hf: "mixer.in_proj", gguf: "ssm_in", shapeOf: shapeFrom(gatesToSteps, dims['H'])},
+			{hf: "mixer.conv1d", shapeOf: shapeFrom(mixedStates, constOne, kernel), views: squeezedView("ssm_conv1d", mixedStates, kernel)},
+			{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", shapeOf: shapeFrom(ssmHeads), noSuffix: true},
+			{hf: "mixer.A_log", shapeOf: shapeFrom(ssmHeads), noSuffix: true, op: decay, views: columnView("ssm_a", ssmHeads)},
+			{hf: "mixer.D", shapeOf: shapeFrom(ssmHeads), noSuffix: true, views: columnView("ssm_d", ssmHeads)},
+			{hf: "mixer.norm", shapeOf: shapeFrom(wideness), views: []view{{
 				gguf:    "ssm_norm",
 				shape:   func(c *config) []int64 { return []int64{groupsOf(c), wideness(c) / max(1, groupsOf(c))} },
 				strides: func(c *config) ([]int64, int64) { return []int64{wideness(c) / max(1, groupsOf(c)), 1}, 0 },
 			}}},
-			{hf: "mixer.out_proj", gguf: "ssm_out", sized: of(dims['H'], wideness)},
+			{hf: "mixer.out_proj", gguf: "ssm_out", shapeOf: shapeFrom(dims['H'], wideness)},
 		}
 	}),
 	keys: mamba2Keys, vocab: mamba2Vocab,
@@ -179,7 +179,7 @@ func mamba2Keys(k *keys) {
 		return
 	}
 	k.spaces(wide, wide/head)
-	k.own("ssm.group_count", uint32(groupsOf(k.c)))
+	k.putArch("ssm.group_count", uint32(groupsOf(k.c)))
 }
 
 func mamba2Vocab(k *keys) error {

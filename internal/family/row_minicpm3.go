@@ -3,22 +3,22 @@ package family
 // MiniCPM 3 has DeepSeek's latent attention, its matrices as they are. llama.cpp knows the
 // numbers that it multiplies by.
 var minicpm3Row = row{
-	arch: "minicpm3", model: "minicpm3", names: []string{"MiniCPM3ForCausalLM"}, tied: true, apart: notCompared, long: func(c *config, _ rope) int64 { return c.int("qk_rope_head_dim") },
+	arch: "minicpm3", model: "minicpm3", names: []string{"MiniCPM3ForCausalLM"}, tied: true, noMLX: notCompared, longRotated: func(c *config, _ rope) int64 { return c.int("qk_rope_head_dim") },
 	defaults: []preset{
 		{"vocab_size", "73448"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "32768"}, {"kv_lora_rank", "256"}, {"q_lora_rank", "768"}, {"qk_nope_head_dim", "64"}, {"qk_rope_head_dim", "32"},
 		{"scale_emb", "12"}, {"scale_depth", "1.4"}, {"dim_model_base", "256"},
 	},
 	outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
 			{hf: "self_attn.q_a_proj", gguf: "attn_q_a", shape: "lH"},
 			{hf: "self_attn.q_a_layernorm", gguf: "attn_q_a_norm", shape: "l"},
 			{hf: "self_attn.q_b_proj", gguf: "attn_q_b", shape: "ql"},
 			{hf: "self_attn.kv_a_proj_with_mqa", gguf: "attn_kv_a_mqa", shape: "aH"},
 			{hf: "self_attn.kv_a_layernorm", gguf: "attn_kv_a_norm", shape: "k"},
-			{hf: "self_attn.kv_b_proj", gguf: "attn_kv_b", sized: of(minicpm3KV, dims['k'])},
-			{hf: "self_attn.o_proj", gguf: "attn_output", sized: of(dims['H'], minicpm3Values)},
+			{hf: "self_attn.kv_b_proj", gguf: "attn_kv_b", shapeOf: shapeFrom(minicpm3KV, dims['k'])},
+			{hf: "self_attn.o_proj", gguf: "attn_output", shapeOf: shapeFrom(dims['H'], minicpm3Values)},
 			ffnNorm, mlp[0], mlp[1], mlp[2],
 		}
 	}),
@@ -39,23 +39,23 @@ func minicpm3Values(c *config) int64 { return c.heads() * valueDim(c) }
 
 func minicpm3Keys(k *keys) {
 	k.u32("context_length", "max_position_embeddings")
-	k.own("embedding_length", uint32(k.c.hidden()))
-	k.own("block_count", uint32(k.c.layers()))
+	k.putArch("embedding_length", uint32(k.c.hidden()))
+	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("feed_forward_length", "intermediate_size")
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 	k.f32("attention.layer_norm_rms_epsilon", "rms_norm_eps")
 	k.u32("vocab_size", "vocab_size")
 	k.u32("attention.q_lora_rank", "q_lora_rank")
 	k.u32("attention.kv_lora_rank", "kv_lora_rank")
-	k.own("attention.key_length", uint32(k.c.nope()+k.c.int("qk_rope_head_dim")))
-	k.own("rope.dimension_count", uint32(k.c.int("qk_rope_head_dim")))
-	k.only("hidden_act", "silu")
+	k.putArch("attention.key_length", uint32(k.c.nope()+k.c.int("qk_rope_head_dim")))
+	k.putArch("rope.dimension_count", uint32(k.c.int("qk_rope_head_dim")))
+	k.requireMember("hidden_act", "silu")
 	for _, m := range []string{"attention_bias", "mlp_bias"} {
-		k.only(m, "false")
+		k.requireMember(m, "false")
 	}
-	k.only("scale_emb", "12")
-	k.only("dim_model_base", "256")
+	k.requireMember("scale_emb", "12")
+	k.requireMember("dim_model_base", "256")
 	if f, ok := k.c.get("scale_depth").Float(); !ok || f != 1.4 {
 		k.fail("scale_depth", k.c.get("scale_depth"), "1.4, as llama.cpp assumes for MiniCPM 3")
 	}
@@ -71,11 +71,11 @@ func minicpm3Keys(k *keys) {
 }
 
 func minicpm3Back(s *settings) {
-	s.plain()
+	s.statedMembers()
 	s.vocabulary()
-	s.need("q_lora_rank", "attention.q_lora_rank")
-	s.need("kv_lora_rank", "attention.kv_lora_rank")
-	rotated := s.need("qk_rope_head_dim", "rope.dimension_count")
+	s.requireInt("q_lora_rank", "attention.q_lora_rank")
+	s.requireInt("kv_lora_rank", "attention.kv_lora_rank")
+	rotated := s.requireInt("qk_rope_head_dim", "rope.dimension_count")
 	n, ok := s.int("attention.key_length")
 	if !ok || n <= rotated {
 		s.fail("minicpm3.attention.key_length", "its value is %d, of which %d rotate", n, rotated)

@@ -24,13 +24,13 @@ var ernieMoeRow = row{
 		{"vocab_size", "103424"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"num_key_value_heads", "4"}, {"moe_intermediate_size", "1536"}, {"moe_k", "6"}, {"moe_num_experts", "64"},
 		{"moe_num_shared_experts", "2"}, {"moe_layer_start_index", "1"}, {"moe_layer_end_index", "-1"}, {"moe_layer_interval", "1"}, {"rope_theta", "500000"},
 	},
-	outer: outer, layer: decoderLayer, drop: []string{"model.mtp_"},
-	layers: lazily(func() []name {
+	outer: outer, layer: decoderLayer, skipPrefixes: []string{"model.mtp_"},
+	layers: lazy(func() []mapping {
 		return decoder(with(with(onlyIn(ernieDense, mlp), ffnNorm), onlyIn(ernieMixed, with(experts,
-			name{hf: "mlp.moe_statics.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "1E", bare: true},
-			name{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: "sH"},
-			name{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "sH"},
-			name{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "Hs"},
+			mapping{hf: "mlp.moe_statics.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "1E", noSuffix: true},
+			mapping{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: "sH"},
+			mapping{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "sH"},
+			mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "Hs"},
 		))...)...)
 	}),
 	keys: ernieMoeKeys, vocab: ernieVocab, back: ernieMoeBack,
@@ -45,21 +45,21 @@ func ernieMoeKeys(k *keys) {
 	k.u32("expert_feed_forward_length", "moe_intermediate_size")
 	k.u32("expert_shared_count", "moe_num_shared_experts")
 	if k.c.int("moe_num_shared_experts") > 0 {
-		k.own("expert_shared_feed_forward_length", uint32(k.c.int("intermediate_size")/k.c.kvHeads())) // as the converter has it
+		k.putArch("expert_shared_feed_forward_length", uint32(k.c.int("intermediate_size")/k.c.kvHeads())) // as the converter has it
 	}
 }
 
 func ernieMoeBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.need("moe_num_experts", "expert_count")
-	s.need("moe_k", "expert_used_count")
-	s.need("moe_layer_interval", "interleave_moe_layer_step")
-	s.need("moe_layer_start_index", "leading_dense_block_count")
+	s.requireInt("moe_num_experts", "expert_count")
+	s.requireInt("moe_k", "expert_used_count")
+	s.requireInt("moe_layer_interval", "interleave_moe_layer_step")
+	s.requireInt("moe_layer_start_index", "leading_dense_block_count")
 	s.put("moe_layer_end_index", "-1")
-	s.need("moe_intermediate_size", "expert_feed_forward_length")
-	s.need("moe_num_shared_experts", "expert_shared_count")
-	_, _ = s.own("expert_shared_feed_forward_length") // of nothing that llama.cpp reads
+	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
+	s.requireInt("moe_num_shared_experts", "expert_shared_count")
+	_, _ = s.key("expert_shared_feed_forward_length") // of nothing that llama.cpp reads
 	s.biases("use_bias", s.layers(), attention...)
 	s.put("hidden_act", `"silu"`)
 }
@@ -69,10 +69,10 @@ var hunyuanRow = row{
 	arch: "hunyuan-dense", model: "hunyuan_v1_dense", names: []string{"HunYuanDenseV1ForCausalLM"},
 	defaults: []preset{{"vocab_size", "290943"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"eod_token_id", "3"}, {"pad_token_id", "0"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(with(mlp, ffnNorm),
-			name{hf: "self_attn.query_layernorm", gguf: "attn_q_norm", shape: "D"},
-			name{hf: "self_attn.key_layernorm", gguf: "attn_k_norm", shape: "D"},
+			mapping{hf: "self_attn.query_layernorm", gguf: "attn_q_norm", shape: "D"},
+			mapping{hf: "self_attn.key_layernorm", gguf: "attn_k_norm", shape: "D"},
 		)...)
 	}),
 	keys: hunyuanKeys, vocab: hunyuanVocab, back: hunyuanBack,
@@ -96,11 +96,11 @@ func hunyuanKeys(k *keys) {
 		k.fail("rope_scaling", r.params, "what the converter knows of the kind dynamic: a base of 10000 and 32768 or 262144 positions")
 		return
 	}
-	k.own("rope.freq_base", float32(base*math.Pow(alpha, dim/(dim-2))))
-	k.own("rope.scaling.type", "none")
-	k.own("rope.scaling.factor", float32(1))
-	k.own("rope.scaling.original_context_length", uint32(256<<10))
-	k.own("context_length", uint32(256<<10))
+	k.putArch("rope.freq_base", float32(base*math.Pow(alpha, dim/(dim-2))))
+	k.putArch("rope.scaling.type", "none")
+	k.putArch("rope.scaling.factor", float32(1))
+	k.putArch("rope.scaling.original_context_length", uint32(256<<10))
+	k.putArch("context_length", uint32(256<<10))
 }
 
 // hunyuanVocab ends texts with the token that config.json calls so.
@@ -156,14 +156,14 @@ func halfOf(gguf string, first int64) view {
 	}
 }
 
-var graniteExperts = []name{
+var graniteExperts = []mapping{
 	{hf: "block_sparse_moe.router.layer", gguf: "ffn_gate_inp", shape: "EH"},
 	{hf: "block_sparse_moe.input_linear", shape: "EGH", views: []view{halfOf("ffn_gate_exps", 0), halfOf("ffn_up_exps", 1)}, join: halves},
 	{hf: "block_sparse_moe.output_linear", gguf: "ffn_down_exps", shape: "EHF"},
 }
 
 // Granite's shared expert has its gate above what that lets pass.
-var graniteShared = []name{
+var graniteShared = []mapping{
 	{hf: "shared_mlp.input_linear", shape: "gH", views: []view{
 		{gguf: "ffn_gate_shexp", cuts: func(c *config) []cut { return []cut{{first: 0, rows: dims['g'](c) / 2}} }},
 		{gguf: "ffn_up_shexp", cuts: func(c *config) []cut { return []cut{{first: dims['g'](c) / 2, rows: dims['g'](c) / 2}} }},
@@ -178,17 +178,17 @@ var graniteMoeDefaults = []preset{
 var graniteMoeRow = row{
 	arch: "granitemoe", model: "granitemoe", names: []string{"GraniteMoeForCausalLM"}, mlx: mlxGraniteMoe,
 	defaults: graniteMoeDefaults, outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return permuted(decoder(with(graniteExperts, ffnNorm)...))
 	}),
 	keys: graniteKeys, vocab: llamaVocab, back: graniteMoeBack,
-	fits: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] == nil && !s.ofHybrid() },
+	matches: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] == nil && !s.isHybrid() },
 }
 
 var graniteMoeSharedRow = row{
-	arch: "granitemoe", model: "granitemoeshared", names: []string{"GraniteMoeSharedForCausalLM"}, apart: "mlx-lm has other names for its experts",
+	arch: "granitemoe", model: "granitemoeshared", names: []string{"GraniteMoeSharedForCausalLM"}, noMLX: "mlx-lm has other names for its experts",
 	defaults: graniteMoeDefaults, outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return permuted(decoder(with(with(graniteExperts, ffnNorm), graniteShared...)...))
 	}),
 	keys: func(k *keys) {
@@ -196,15 +196,15 @@ var graniteMoeSharedRow = row{
 		k.u32("expert_shared_feed_forward_length", "shared_intermediate_size")
 	}, vocab: llamaVocab, back: func(s *settings) {
 		graniteMoeBack(s)
-		s.need("shared_intermediate_size", "expert_shared_feed_forward_length")
+		s.requireInt("shared_intermediate_size", "expert_shared_feed_forward_length")
 	},
-	fits: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] != nil && !s.ofHybrid() },
+	matches: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] != nil && !s.isHybrid() },
 }
 
 func graniteMoeBack(s *settings) {
 	graniteBack(s)
-	s.need("num_local_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
+	s.requireInt("num_local_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
 }
 
 var minimaxRow = row{
@@ -214,13 +214,13 @@ var minimaxRow = row{
 		{"num_local_experts", "256"}, {"num_experts_per_tok", "8"}, {"rope_theta", "5000000"}, {"scoring_func", `"sigmoid"`}, // without which llama.cpp aborts
 	},
 	outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return decoder(with(wideNorms, ffnNorm,
-			name{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
-			name{hf: "block_sparse_moe.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true},
-			name{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", how: stack},
-			name{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", how: stack},
-			name{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", how: stack},
+	layers: lazy(func() []mapping {
+		return decoder(with(allHeadNorms, ffnNorm,
+			mapping{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
+			mapping{hf: "block_sparse_moe.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true},
+			mapping{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", op: stack},
+			mapping{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", op: stack},
+			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", op: stack},
 		)...)
 	}),
 	keys: minimaxKeys, vocab: gpt2Vocab, back: minimaxBack,
@@ -233,20 +233,20 @@ func minimaxKeys(k *keys) {
 		k.u32("rope.dimension_count", "rotary_dim")
 		return
 	}
-	k.own("rope.dimension_count", uint32(k.c.share(k.c.headDim(), 1)))
+	k.putArch("rope.dimension_count", uint32(k.c.rotatedPart(k.c.headDim(), 1)))
 }
 
 func minimaxBack(s *settings) {
 	_, _, head := s.common()
-	s.part(head)
+	s.partialRotary(head)
 	if n, ok := s.int("rope.dimension_count"); ok {
 		s.putInt("rotary_dim", n)
 	}
-	s.need("num_local_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
+	s.requireInt("num_local_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
 	wide, _ := s.int("feed_forward_length")
-	s.is("expert_feed_forward_length", float64(wide))
-	s.is("expert_gating_func", 2)
+	s.expect("expert_feed_forward_length", float64(wide))
+	s.expect("expert_gating_func", 2)
 	s.put("scoring_func", `"sigmoid"`)
 	s.put("use_routing_bias", "true")
 	s.put("use_qk_norm", "true")
@@ -257,17 +257,17 @@ var dots1Row = row{
 	arch: "dots1", model: "dots1", names: []string{"Dots1ForCausalLM"}, mlx: mlxDots,
 	defaults: []preset{{"vocab_size", "152064"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"first_k_dense_replace", "0"}, {"n_group", "1"}, {"topk_group", "1"}, {"routed_scaling_factor", "1.0"}, {"norm_topk_prob", "false"}, {"rope_theta", "10000"}, {"scoring_func", `"sigmoid"`}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return decoder(with(with(headNorms, ffnNorm, correction), with(denseMLP, sharing...)...)...)
+	layers: lazy(func() []mapping {
+		return decoder(with(with(headNorms, ffnNorm, correction), with(denseMLP, sharedMixture...)...)...)
 	}),
 	keys: func(k *keys) {
 		common(k)
-		k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+		k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 		k.u32("expert_feed_forward_length", "moe_intermediate_size")
 		k.u32("leading_dense_block_count", "first_k_dense_replace")
 		k.u32("expert_shared_count", "n_shared_experts")
 		k.f32("expert_weights_scale", "routed_scaling_factor")
-		k.own("expert_weights_norm", k.c.bool("norm_topk_prob", false))
+		k.putArch("expert_weights_norm", k.c.bool("norm_topk_prob", false))
 	}, vocab: gpt2Vocab, back: dots1Back,
 }
 
@@ -275,8 +275,8 @@ func dots1Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
 	s.biases("attention_bias", s.layers(), attention...)
-	s.chosen()
-	s.is("expert_gating_func", 2)
+	s.routerMembers()
+	s.expect("expert_gating_func", 2)
 	s.put("sliding_window", "null")
 	s.put("hidden_act", `"silu"`)
 }

@@ -15,8 +15,8 @@ import (
 var cohereRow = row{
 	arch: "command-r", model: "cohere", names: []string{"CohereForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "256000"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}, {"logit_scale", "0.0625"}, {"rope_theta", "10000"}},
-	outer:    outer[:2], layer: decoderLayer, skip: []string{"lm_head.weight"},
-	layers: lazily(func() []name {
+	outer:    outer[:2], layer: decoderLayer, skipSuffixes: []string{"lm_head.weight"},
+	layers: lazy(func() []mapping {
 		return decoder(mlp...)
 	}),
 	keys: cohereKeys, vocab: gpt2Vocab, back: cohereBack,
@@ -26,14 +26,14 @@ func cohereKeys(k *keys) {
 	common(k)
 	k.u32("context_length", "model_max_length", "max_position_embeddings")
 	k.f32("logit_scale", "logit_scale")
-	k.own("rope.scaling.type", "none")
+	k.putArch("rope.scaling.type", "none")
 }
 
 func cohereBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.may("layer_norm_eps", "attention.layer_norm_epsilon")
-	s.may("logit_scale", "logit_scale")
+	s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
+	s.optionalFloat("logit_scale", "logit_scale")
 	s.biases("attention_bias", s.layers(), attention...)
 	s.put("use_qk_norm", "false")
 	s.put("hidden_act", `"silu"`)
@@ -42,8 +42,8 @@ func cohereBack(s *settings) {
 var cohere2Row = row{
 	arch: "cohere2", model: "cohere2", names: []string{"Cohere2ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "256000"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}, {"logit_scale", "0.0625"}, {"sliding_window", "4096"}, {"rope_theta", "10000"}},
-	outer:    outer[:2], layer: decoderLayer, skip: []string{"lm_head.weight"},
-	layers: lazily(func() []name {
+	outer:    outer[:2], layer: decoderLayer, skipSuffixes: []string{"lm_head.weight"},
+	layers: lazy(func() []mapping {
 		return decoder(mlp...)
 	}),
 	keys: cohere2Keys, vocab: gpt2Vocab, back: cohere2Back,
@@ -59,22 +59,22 @@ func cohere2Keys(k *keys) {
 		k.fail("rotary_pct", k.c.get("rotary_pct"), "above 0 and at most 1")
 		return
 	}
-	k.own("rope.dimension_count", uint32(part*float64(k.c.hidden()/k.c.heads())))
-	k.own("rope.scaling.type", "none")
+	k.putArch("rope.dimension_count", uint32(part*float64(k.c.hidden()/k.c.heads())))
+	k.putArch("rope.scaling.type", "none")
 }
 
 var olmoeRow = row{
 	arch: "olmoe", model: "olmoe", names: []string{"OlmoeForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"num_experts", "64"}, {"num_experts_per_tok", "8"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return decoder(with(with(experts, ffnNorm), wideNorms...)...)
+	layers: lazy(func() []mapping {
+		return decoder(with(with(experts, ffnNorm), allHeadNorms...)...)
 	}),
 	keys: olmoeKeys, vocab: gpt2Vocab, back: olmoeBack,
 }
 
-// wideNorms are of all heads at once.
-var wideNorms = []name{
+// allHeadNorms are of all heads at once.
+var allHeadNorms = []mapping{
 	{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "Q"},
 	{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "K"},
 }
@@ -82,22 +82,22 @@ var wideNorms = []name{
 // olmoeKeys state the epsilon that the converter states, whatever the model's is.
 func olmoeKeys(k *keys) {
 	common(k)
-	k.own("attention.layer_norm_rms_epsilon", float32(1e-5))
+	k.putArch("attention.layer_norm_rms_epsilon", float32(1e-5))
 }
 
 func olmoeBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
 	s.biases("attention_bias", s.layers(), attention...)
-	s.need("num_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
+	s.requireInt("num_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
 	s.put("norm_topk_prob", "false") // as llama.cpp has it
 	s.put("hidden_act", `"silu"`)
 }
 
-// windowed are the keys of layers that see a window: which do, by their kinds or by
+// windowKeys are the keys of layers that see a window: which do, by their kinds or by
 // one in so many that does not.
-func windowed(k *keys, otherwise int64) {
+func windowKeys(k *keys, otherwise int64) {
 	if !k.c.get("sliding_window").There {
 		return
 	}
@@ -126,33 +126,33 @@ func windowed(k *keys, otherwise int64) {
 			list[i] = (int64(i)+1)%every != 0
 		}
 	}
-	k.own("attention.sliding_window_pattern", list)
+	k.putArch("attention.sliding_window_pattern", list)
 }
 
 var olmo3Row = row{
 	arch: "olmo2", model: "olmo3", names: []string{"Olmo3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"sliding_window", "4096"}, {"rope_theta", "10000"}},
-	outer:    outer, layer: decoderLayer, layers: lazily(func() []name {
+	outer:    outer, layer: decoderLayer, layers: lazy(func() []mapping {
 		return olmo2Row.layers()
 	}),
 	keys: func(k *keys) {
 		common(k)
-		windowed(k, 4)
+		windowKeys(k, 4)
 	}, vocab: gpt2Vocab, back: olmo3Back,
-	fits: func(s *settings) bool { return s.sees("olmo2") },
+	matches: func(s *settings) bool { return s.hasWindow("olmo2") },
 }
 
 var exaone4Row = row{
 	arch: "exaone4", model: "exaone4", names: []string{"Exaone4ForCausalLM"},
 	defaults: []preset{{"vocab_size", "102400"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return with(decoder(mlp...)[1:], with(headNorms, olmo2Row.layers()[7:9]...)...)
 	}),
 	keys: func(k *keys) {
 		common(k)
 		k.u32("vocab_size", "vocab_size")
-		windowed(k, 0)
+		windowKeys(k, 0)
 	}, vocab: gpt2Vocab, back: exaone4Back,
 }
 
@@ -160,8 +160,8 @@ var seedossRow = row{
 	arch: "seed_oss", model: "seed_oss", names: []string{"SeedOssForCausalLM"},
 	defaults: []preset{{"vocab_size", "155136"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "524288"}, {"head_dim", "128"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return decoder(with(mlp, name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"})...)
+	layers: lazy(func() []mapping {
+		return decoder(with(mlp, mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"})...)
 	}),
 	keys: common, vocab: gpt2Vocab, back: seedossBack,
 }
@@ -180,7 +180,7 @@ var ernieRow = row{
 	arch: "ernie4_5", model: "ernie4_5", names: []string{"Ernie4_5ForCausalLM", "Ernie4_5_ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "103424"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"}, {"rope_theta", "500000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(mlp, ffnNorm)...)
 	}),
 	keys: common, vocab: ernieVocab, back: ernieBack,
@@ -209,10 +209,10 @@ func ernieBack(s *settings) {
 var ministral3Row = row{
 	arch: "mistral3", model: "ministral3", names: []string{"Ministral3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "131072"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "262144"}, {"head_dim", "128"}},
-	outer:    outer, layer: decoderLayer, layers: lazily(func() []name {
+	outer:    outer, layer: decoderLayer, layers: lazy(func() []mapping {
 		return llamaRow.layers()
 	}),
-	keys: ministral3Keys, vocab: llamaVocab, back: ministral3Back, fits: (*settings).tempered,
+	keys: ministral3Keys, vocab: llamaVocab, back: ministral3Back, matches: (*settings).isMinistral3,
 }
 
 func ministral3Keys(k *keys) {
@@ -230,8 +230,8 @@ func ministral3Keys(k *keys) {
 func (p *planner) longRope(r rope) error {
 	for _, kind := range []string{"long", "short"} {
 		list := r.params.Get(kind + "_factor").List()
-		if int64(len(list)) != p.c.row.long(p.c, r)/2 {
-			return wire.ErrMismatch.Errorf("%d numbers in %s_factor for %d rotated pairs", len(list), kind, p.c.row.long(p.c, r))
+		if int64(len(list)) != p.c.row.longRotated(p.c, r)/2 {
+			return wire.ErrMismatch.Errorf("%d numbers in %s_factor for %d rotated pairs", len(list), kind, p.c.row.longRotated(p.c, r))
 		}
 		data, err := limits.Make[byte](p.b, 4*len(list))
 		if err != nil {

@@ -40,40 +40,40 @@ func block(kind byte) func(*config, int64) bool {
 	return func(c *config, layer int64) bool { return blockOf(c, layer) == kind }
 }
 
-var nemotronHOuter = []name{
+var nemotronHOuter = []mapping{
 	{hf: "backbone.embeddings", gguf: "token_embd", shape: "VH"},
 	{hf: "backbone.norm_f", gguf: "output_norm", shape: "H"},
 	{hf: "lm_head", gguf: "output", shape: "VH"},
 }
 
 // nemotronHLayers are those of all kinds of layers.
-func nemotronHLayers() []name {
-	return slices.Concat([]name{
+func nemotronHLayers() []mapping {
+	return slices.Concat([]mapping{
 		{hf: "norm", gguf: "attn_norm", shape: "H"},
-	}, onlyIn(block('M'), []name{
-		{hf: "mixer.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z'), join: asItIs},
-		{hf: "mixer.D", shape: "z", bare: true, views: upright("ssm_d", 'z'), join: asItIs},
-		{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
-		{hf: "mixer.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u']), join: asItIs},
+	}, onlyIn(block('M'), []mapping{
+		{hf: "mixer.A_log", shape: "z", noSuffix: true, op: decay, views: columnOf("ssm_a", 'z'), join: onlyView},
+		{hf: "mixer.D", shape: "z", noSuffix: true, views: columnOf("ssm_d", 'z'), join: onlyView},
+		{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", shape: "z", noSuffix: true},
+		{hf: "mixer.conv1d", shape: "L1u", views: squeezedView("ssm_conv1d", dims['L'], dims['u']), join: onlyView},
 		{hf: "mixer.in_proj", gguf: "ssm_in", shape: "oH"},
 		{hf: "mixer.out_proj", gguf: "ssm_out", shape: "Hr"},
-		{hf: "mixer.norm", shape: "r", views: []view{groupedNorm}, join: asItIs},
-	}), onlyIn(block('*'), permuted([]name{
+		{hf: "mixer.norm", shape: "r", views: []view{groupedNorm}, join: onlyView},
+	}), onlyIn(block('*'), permuted([]mapping{
 		{hf: "mixer.q_proj", gguf: "attn_q", shape: "QH"},
 		{hf: "mixer.k_proj", gguf: "attn_k", shape: "KH"},
 		{hf: "mixer.v_proj", gguf: "attn_v", shape: "KH"},
 		{hf: "mixer.o_proj", gguf: "attn_output", shape: "HQ"},
-	})), onlyIn(block('-'), []name{
+	})), onlyIn(block('-'), []mapping{
 		{hf: "mixer.up_proj", gguf: "ffn_up", shape: "FH"},
 		{hf: "mixer.down_proj", gguf: "ffn_down", shape: "HF"},
 	}))
 }
 
-var nemotronHExperts = onlyIn(block('E'), []name{
+var nemotronHExperts = onlyIn(block('E'), []mapping{
 	{hf: "mixer.gate", gguf: "ffn_gate_inp", shape: "EH"},
-	{hf: "mixer.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true},
-	{hf: "mixer.experts.*.up_proj", gguf: "ffn_up_exps", shape: "MH", how: stack},
-	{hf: "mixer.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HM", how: stack},
+	{hf: "mixer.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true},
+	{hf: "mixer.experts.*.up_proj", gguf: "ffn_up_exps", shape: "MH", op: stack},
+	{hf: "mixer.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HM", op: stack},
 	{hf: "mixer.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "SH"},
 	{hf: "mixer.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "HS"},
 })
@@ -81,8 +81,8 @@ var nemotronHExperts = onlyIn(block('E'), []name{
 var nemotronHRow = row{
 	arch: "nemotron_h", model: "nemotron_h", names: []string{"NemotronHForCausalLM"}, back: nemotronHBack(false), mlx: mlxNemotronH,
 	defaults: []preset{{"vocab_size", "131072"}, {"max_position_embeddings", "4096"}, {"head_dim", "128"}, {"num_key_value_heads", "8"}},
-	outer:    nemotronHOuter, layer: "backbone.layers.#.", pick: nemotronHKind,
-	layers: lazily(nemotronHLayers),
+	outer:    nemotronHOuter, layer: "backbone.layers.#.", choose: nemotronHKind,
+	layers: lazy(nemotronHLayers),
 	keys: func(k *keys) {
 		nemotronHKeys(k)
 		wide := uint32(k.c.int("intermediate_size"))
@@ -102,7 +102,7 @@ var nemotronHMoeRow = row{
 	arch: "nemotron_h_moe", model: "nemotron_h", names: []string{"NemotronHForCausalLM"}, back: nemotronHBack(true), mlx: mlxNemotronH,
 	defaults: []preset{{"vocab_size", "131072"}, {"max_position_embeddings", "4096"}, {"head_dim", "128"}, {"num_key_value_heads", "8"}},
 	outer:    nemotronHOuter, layer: "backbone.layers.#.",
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return with(nemotronHLayers(), nemotronHExperts...)
 	}),
 	keys: func(k *keys) {
@@ -113,7 +113,7 @@ var nemotronHMoeRow = row{
 		k.u32("expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size")
 		k.u32("expert_count", "n_routed_experts")
 		k.u32("expert_shared_count", "n_shared_experts")
-		k.own("expert_weights_norm", k.c.bool("norm_topk_prob", false))
+		k.putArch("expert_weights_norm", k.c.bool("norm_topk_prob", false))
 		k.f32("expert_weights_scale", "routed_scaling_factor")
 		k.u32("expert_group_count", "n_group")
 		for _, m := range []string{"num_nextn_predict_layers", "moe_latent_size"} {
@@ -139,17 +139,17 @@ func nemotronHKeys(k *keys) {
 	}
 	common(k)
 	k.u32("vocab_size", "vocab_size")
-	k.own("rope.dimension_count", uint32(c.hidden()/c.heads()))
+	k.putArch("rope.dimension_count", uint32(c.hidden()/c.heads()))
 	k.u32("ssm.conv_kernel", "conv_kernel")
 	k.u32("ssm.state_size", "ssm_state_size")
-	k.own("ssm.group_count", uint32(c.groups()))
-	k.own("ssm.inner_size", uint32(c.states()))
+	k.putArch("ssm.group_count", uint32(c.groups()))
+	k.putArch("ssm.inner_size", uint32(c.states()))
 	k.u32("ssm.time_step_rank", "mamba_num_heads")
 	k.blocks("attention.head_count_kv", '*', uint32(c.kvHeads()))
-	k.own("rope.scaling.finetuned", false)
-	k.own("context_length", uint32(1<<20))
-	k.own("attention.key_length", uint32(c.headDim()))
-	k.own("attention.value_length", uint32(c.headDim()))
+	k.putArch("rope.scaling.finetuned", false)
+	k.putArch("context_length", uint32(1<<20))
+	k.putArch("attention.key_length", uint32(c.headDim()))
+	k.putArch("attention.value_length", uint32(c.headDim()))
 }
 
 // blocks adds a number for each layer: that one where it is of a kind, else 0.
@@ -163,7 +163,7 @@ func (k *keys) blocks(key string, kind byte, n uint32) {
 			list[i] = int32(n)
 		}
 	}
-	k.own(key, list)
+	k.putArch(key, list)
 }
 
 // multipleOf8 is a BPE of bytes with as many tokens as a multiple of eight, which the

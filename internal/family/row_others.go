@@ -3,11 +3,11 @@ package family
 import "github.com/anamnesis-go/anamnesis/internal/jsontree"
 
 var phi3Row = row{
-	arch: "phi3", model: "phi3", long: (*config).rotated, names: []string{"Phi3ForCausalLM"},
+	arch: "phi3", model: "phi3", longRotated: (*config).rotated, names: []string{"Phi3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "32064"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"original_max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
 			{hf: "self_attn.qkv_proj", gguf: "attn_qkv", shape: "RH"},
 			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
@@ -27,21 +27,21 @@ func phi3Keys(k *keys) {
 		if !ok {
 			k.fail("rope_scaling", r.params, "of a known type, with the original length")
 		}
-		k.own("rope.scaling.attn_factor", f)
+		k.putArch("rope.scaling.attn_factor", f)
 	}
 	k.u32("context_length", "n_positions", "max_position_embeddings")
 	if n, ok := r.original.Int(); ok && n >= 0 && n < 1<<32 {
-		k.own("rope.scaling.original_context_length", uint32(n))
+		k.putArch("rope.scaling.original_context_length", uint32(n))
 	}
 	k.u32("embedding_length", "hidden_size", "n_embd")
 	k.u32("feed_forward_length", "intermediate_size")
-	k.own("block_count", uint32(k.c.layers()))
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("block_count", uint32(k.c.layers()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 	k.f32("attention.layer_norm_rms_epsilon", "rms_norm_eps")
-	k.own("rope.dimension_count", uint32(k.c.rotated(r)))
+	k.putArch("rope.dimension_count", uint32(k.c.rotated(r)))
 	k.number("rope.freq_base", "rope_theta", r.theta)
-	k.own("attention.sliding_window", uint32(0))
+	k.putArch("attention.sliding_window", uint32(0))
 	k.u32("attention.sliding_window", "sliding_window")
 }
 
@@ -55,65 +55,65 @@ func phi3Vocab(k *keys) error {
 	if config.Get("tokenizer_class").String() == "GPT2Tokenizer" {
 		return gpt2Vocab(k)
 	}
-	return k.pieces(true)
+	return k.spmKeys(true)
 }
 
 var olmo2Row = row{
 	arch: "olmo2", model: "olmo2", names: []string{"Olmo2ForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return with(decoder(mlp...)[1:],
-			name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
-			name{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: "H"},
-			wideNorms[0], wideNorms[1],
+			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
+			mapping{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: "H"},
+			allHeadNorms[0], allHeadNorms[1],
 		)
 	}),
 	keys: common, vocab: gpt2Vocab, back: olmo2Back,
-	fits: func(s *settings) bool { return !s.sees("olmo2") },
+	matches: func(s *settings) bool { return !s.hasWindow("olmo2") },
 }
 
 var starcoder2Row = row{
 	arch: "starcoder2", model: "starcoder2", names: []string{"Starcoder2ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "49152"}, {"norm_epsilon", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(ffnNorm,
-			name{hf: "mlp.c_fc", gguf: "ffn_up", shape: "FH"},
-			name{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HF"},
+			mapping{hf: "mlp.c_fc", gguf: "ffn_up", shape: "FH"},
+			mapping{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HF"},
 		)
 	}),
 	keys: common, vocab: gpt2Vocab, back: starcoder2Back,
 }
 
 var gpt2Row = row{
-	arch: "gpt2", model: "gpt2", apart: "mlx-lm stores its matrices transposed", names: []string{"GPT2LMHeadModel"}, tied: true,
+	arch: "gpt2", model: "gpt2", noMLX: "mlx-lm stores its matrices transposed", names: []string{"GPT2LMHeadModel"}, tied: true,
 	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"n_ctx", "1024"}, {"layer_norm_epsilon", "1e-05"}},
-	outer: []name{
+	outer: []mapping{
 		{hf: "transformer.wte", gguf: "token_embd", shape: "VH"},
 		{hf: "transformer.wpe", gguf: "position_embd", shape: "PH"},
 		{hf: "transformer.ln_f", gguf: "output_norm", shape: "H"},
 		{hf: "lm_head", gguf: "output", shape: "VH", optional: true},
 	},
-	layer: "transformer.h.#.", skip: []string{".attn.bias", ".attn.masked_bias"},
-	layers: lazily(func() []name {
-		return []name{
+	layer: "transformer.h.#.", skipSuffixes: []string{".attn.bias", ".attn.masked_bias"},
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "ln_1", gguf: "attn_norm", shape: "H"},
-			{hf: "attn.c_attn", gguf: "attn_qkv", shape: "H3", how: transpose},
-			{hf: "attn.c_proj", gguf: "attn_output", shape: "HH", how: transpose},
+			{hf: "attn.c_attn", gguf: "attn_qkv", shape: "H3", op: transpose},
+			{hf: "attn.c_proj", gguf: "attn_output", shape: "HH", op: transpose},
 			{hf: "ln_2", gguf: "ffn_norm", shape: "H"},
-			{hf: "mlp.c_fc", gguf: "ffn_up", shape: "HI", how: transpose},
-			{hf: "mlp.c_proj", gguf: "ffn_down", shape: "IH", how: transpose},
+			{hf: "mlp.c_fc", gguf: "ffn_up", shape: "HI", op: transpose},
+			{hf: "mlp.c_proj", gguf: "ffn_down", shape: "IH", op: transpose},
 		}
 	}),
 	keys: gpt2Keys, vocab: gpt2Vocab, back: gpt2Back,
 }
 
 func gpt2Keys(k *keys) {
-	k.own("block_count", uint32(k.c.layers()))
+	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("context_length", "n_positions", "n_ctx")
 	k.u32("embedding_length", "n_embd", "hidden_size")
-	k.own("feed_forward_length", uint32(4*k.c.hidden()))
-	k.own("attention.head_count", uint32(k.c.heads()))
+	k.putArch("feed_forward_length", uint32(4*k.c.hidden()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
 	k.f32("attention.layer_norm_epsilon", "layer_norm_epsilon")
 }

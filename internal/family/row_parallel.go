@@ -7,31 +7,31 @@ var stablelmRow = row{
 	arch: "stablelm", model: "stablelm", names: []string{"StableLmForCausalLM", "StableLMEpochForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"partial_rotary_factor", "0.25"}, {"use_parallel_residual", "false"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return decoder(with(mlp, name{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H", only: inSequence})...)
+	layers: lazy(func() []mapping {
+		return decoder(with(mlp, mapping{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H", inLayer: isSequential})...)
 	}),
 	keys: stablelmKeys, vocab: gpt2Vocab, back: stablelmBack,
 }
 
-func inSequence(c *config, _ int64) bool { return !c.bool("use_parallel_residual", false) }
+func isSequential(c *config, _ int64) bool { return !c.bool("use_parallel_residual", false) }
 
 func stablelmKeys(k *keys) {
 	k.u32("context_length", "max_position_embeddings")
 	k.u32("embedding_length", "hidden_size")
-	k.own("block_count", uint32(k.c.layers()))
+	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("feed_forward_length", "intermediate_size")
-	k.own("rope.dimension_count", uint32(k.c.share(k.c.hidden()/k.c.heads(), 0.25)))
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
-	k.own("use_parallel_residual", k.c.bool("use_parallel_residual", true))
+	k.putArch("rope.dimension_count", uint32(k.c.rotatedPart(k.c.hidden()/k.c.heads(), 0.25)))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("use_parallel_residual", k.c.bool("use_parallel_residual", true))
 	k.f32("attention.layer_norm_epsilon", "layer_norm_eps", "norm_eps")
 	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
 		k.fail("rope_theta", k.c.rope().theta, "10000, as llama.cpp assumes for StableLM")
 	}
 }
 
-// share is the part of so many numbers that rotates.
-func (c *config) share(of int64, otherwise float64) int64 {
+// rotatedPart is the part of so many numbers that rotates.
+func (c *config) rotatedPart(of int64, otherwise float64) int64 {
 	if f, ok := c.rope().fraction.Float(); ok {
 		otherwise = f
 	}
@@ -43,40 +43,40 @@ func (c *config) share(of int64, otherwise float64) int64 {
 
 func stablelmBack(s *settings) {
 	_, _, head := s.common()
-	s.may("layer_norm_eps", "attention.layer_norm_epsilon")
-	s.part(head)
-	s.parallel()
+	s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
+	s.partialRotary(head)
+	s.parallelResidual()
 	s.biases("use_qkv_bias", s.layers(), attention[:3]...)
 	s.biases("", s.layers(), "attn_norm")
 	s.put("qk_layernorm", "false")
 	s.put("hidden_act", `"silu"`)
 }
 
-// parallel says whether attention and the feed forward layer read the same norm; where
+// parallelResidual says whether attention and the feed forward layer read the same norm; where
 // nothing is said they do.
-func (s *settings) parallel() {
-	v, there := s.own("use_parallel_residual")
+func (s *settings) parallelResidual() {
+	v, there := s.key("use_parallel_residual")
 	on, isBool := v.(bool)
 	if there && !isBool {
 		s.fail(s.row.arch+".use_parallel_residual", "its value is %s", valueText(v))
 	}
-	s.put("use_parallel_residual", truth(on || !there))
+	s.put("use_parallel_residual", boolText(on || !there))
 }
 
 var phi2Row = row{
 	arch: "phi2", model: "phi", names: []string{"PhiForCausalLM"},
 	defaults: []preset{{"vocab_size", "51200"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"partial_rotary_factor", "0.5"}},
-	outer: []name{
+	outer: []mapping{
 		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH"},
 		{hf: "model.final_layernorm", gguf: "output_norm", shape: "H"},
 		{hf: "lm_head", gguf: "output", shape: "VH"},
 	},
 	layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return with(decoder()[:4],
-			name{hf: "self_attn.dense", gguf: "attn_output", shape: "HQ"},
-			name{hf: "mlp.fc1", gguf: "ffn_up", shape: "FH"},
-			name{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
+			mapping{hf: "self_attn.dense", gguf: "attn_output", shape: "HQ"},
+			mapping{hf: "mlp.fc1", gguf: "ffn_up", shape: "FH"},
+			mapping{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
 		)
 	}),
 	keys: phi2Keys, vocab: phi2Vocab, back: phi2Back,
@@ -84,13 +84,13 @@ var phi2Row = row{
 
 func phi2Keys(k *keys) {
 	k.u32("context_length", "n_positions", "max_position_embeddings")
-	k.own("embedding_length", uint32(k.c.hidden()))
-	k.own("feed_forward_length", uint32(4*k.c.hidden()))
-	k.own("block_count", uint32(k.c.layers()))
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("attention.head_count_kv", uint32(k.c.heads()))
+	k.putArch("embedding_length", uint32(k.c.hidden()))
+	k.putArch("feed_forward_length", uint32(4*k.c.hidden()))
+	k.putArch("block_count", uint32(k.c.layers()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.heads()))
 	k.f32("attention.layer_norm_epsilon", "layer_norm_epsilon", "layer_norm_eps")
-	k.own("rope.dimension_count", uint32(k.c.share(k.c.hidden(), 0.5)/k.c.heads()))
+	k.putArch("rope.dimension_count", uint32(k.c.rotatedPart(k.c.hidden(), 0.5)/k.c.heads()))
 	switch {
 	case k.c.kvHeads() != k.c.heads():
 		k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "the number of attention heads, as llama.cpp assumes for Phi 2")
@@ -106,26 +106,26 @@ func phi2Vocab(k *keys) error {
 
 func phi2Back(s *settings) {
 	_, _, head := s.common()
-	s.may("layer_norm_eps", "attention.layer_norm_epsilon")
-	s.part(head)
+	s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
+	s.partialRotary(head)
 	s.biases("", s.layers(), "attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down")
 	s.put("qk_layernorm", "false")
 	s.put("hidden_act", `"gelu_new"`)
 }
 
 var gptneoxRow = row{
-	arch: "gptneox", model: "gpt_neox", names: []string{"GPTNeoXForCausalLM"}, untyped: true, apart: "mlx-lm has other names for its layers",
+	arch: "gptneox", model: "gpt_neox", names: []string{"GPTNeoXForCausalLM"}, noFileType: true, noMLX: "mlx-lm has other names for its layers",
 	defaults: []preset{{"vocab_size", "50432"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rotary_pct", "0.25"}, {"use_parallel_residual", "true"}},
-	outer: []name{
+	outer: []mapping{
 		{hf: "gpt_neox.embed_in", gguf: "token_embd", shape: "VH"},
 		{hf: "gpt_neox.final_layer_norm", gguf: "output_norm", shape: "H"},
 		{hf: "embed_out", gguf: "output", shape: "VH"},
 	},
 	layer: "gpt_neox.layers.#.",
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "attention.query_key_value", shape: "RH", views: bundled("attn_qkv")},
+			{hf: "attention.query_key_value", shape: "RH", views: bundledView("attn_qkv")},
 			{hf: "attention.dense", gguf: "attn_output", shape: "HQ"},
 			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"},
 			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: "FH"},
@@ -138,7 +138,7 @@ var gptneoxRow = row{
 func gptneoxKeys(k *keys) {
 	k.u32("context_length", "max_position_embeddings")
 	k.u32("embedding_length", "hidden_size")
-	k.own("block_count", uint32(k.c.layers()))
+	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("feed_forward_length", "intermediate_size")
 	part := k.c.get("rotary_pct")
 	if params := k.c.rope().params.Get("partial_rotary_factor"); params.There {
@@ -149,9 +149,9 @@ func gptneoxKeys(k *keys) {
 		k.fail("rotary_pct", part, "above 0 and at most 1")
 		return
 	}
-	k.own("rope.dimension_count", uint32(f*float64(k.c.hidden()/k.c.heads())))
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("use_parallel_residual", k.c.bool("use_parallel_residual", true))
+	k.putArch("rope.dimension_count", uint32(f*float64(k.c.hidden()/k.c.heads())))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("use_parallel_residual", k.c.bool("use_parallel_residual", true))
 	k.f32("attention.layer_norm_epsilon", "layer_norm_eps")
 	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
 		k.fail("rope_theta", k.c.rope().theta, "10000, as llama.cpp assumes for GPT-NeoX")
@@ -160,14 +160,14 @@ func gptneoxKeys(k *keys) {
 
 func gptneoxBack(s *settings) {
 	_, _, head := s.common()
-	s.may("layer_norm_eps", "attention.layer_norm_epsilon")
-	s.part(head)
+	s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
+	s.partialRotary(head)
 	for _, m := range s.list {
 		if m.name == "partial_rotary_factor" {
 			s.put("rotary_pct", m.value)
 		}
 	}
-	s.parallel()
+	s.parallelResidual()
 	s.biases("", s.layers(), "attn_norm", "attn_qkv", "attn_output", "ffn_norm", "ffn_up", "ffn_down")
 	s.put("attention_bias", "true")
 	s.put("hidden_act", `"gelu"`)
@@ -175,19 +175,19 @@ func gptneoxBack(s *settings) {
 
 // Bloom has no rotations: what is far away counts less.
 var bloomRow = row{
-	arch: "bloom", model: "bloom", names: []string{"BloomForCausalLM", "BloomModel"}, tied: true, begin: "transformer.", apart: "mlx-lm has no such model",
+	arch: "bloom", model: "bloom", names: []string{"BloomForCausalLM", "BloomModel"}, tied: true, optionalPrefix: "transformer.", noMLX: "mlx-lm has no such model",
 	defaults: []preset{{"vocab_size", "250880"}, {"layer_norm_epsilon", "1e-05"}},
-	outer: []name{
+	outer: []mapping{
 		{hf: "transformer.word_embeddings", gguf: "token_embd", shape: "VH"},
 		{hf: "transformer.word_embeddings_layernorm", gguf: "token_embd_norm", shape: "H"},
 		{hf: "transformer.ln_f", gguf: "output_norm", shape: "H"},
 		{hf: "lm_head", gguf: "output", shape: "VH", optional: true},
 	},
 	layer: "transformer.h.#.",
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "self_attention.query_key_value", shape: "RH", views: bundled("attn_qkv")},
+			{hf: "self_attention.query_key_value", shape: "RH", views: bundledView("attn_qkv")},
 			{hf: "self_attention.dense", gguf: "attn_output", shape: "HH"},
 			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"},
 			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: "IH"},
@@ -198,24 +198,24 @@ var bloomRow = row{
 }
 
 func bloomKeys(k *keys) {
-	k.own("context_length", uint32(k.c.hidden()))
+	k.putArch("context_length", uint32(k.c.hidden()))
 	k.u32("context_length", "seq_length")
-	k.own("embedding_length", uint32(k.c.hidden()))
-	k.own("feed_forward_length", uint32(4*k.c.hidden()))
-	k.own("block_count", uint32(k.c.layers()))
-	k.own("attention.head_count", uint32(k.c.heads()))
-	k.own("attention.head_count_kv", uint32(k.c.heads()))
+	k.putArch("embedding_length", uint32(k.c.hidden()))
+	k.putArch("feed_forward_length", uint32(4*k.c.hidden()))
+	k.putArch("block_count", uint32(k.c.layers()))
+	k.putArch("attention.head_count", uint32(k.c.heads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.heads()))
 	k.f32("attention.layer_norm_epsilon", "layer_norm_epsilon")
 }
 
 func bloomBack(s *settings) {
-	hidden := s.need("hidden_size", "embedding_length")
-	s.need("n_layer", "block_count")
-	heads := s.need("n_head", "attention.head_count")
-	s.need("seq_length", "context_length")
-	s.is("feed_forward_length", float64(4*hidden))
-	s.is("attention.head_count_kv", float64(heads))
-	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	hidden := s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("n_layer", "block_count")
+	heads := s.requireInt("n_head", "attention.head_count")
+	s.requireInt("seq_length", "context_length")
+	s.expect("feed_forward_length", float64(4*hidden))
+	s.expect("attention.head_count_kv", float64(heads))
+	s.optionalFloat("layer_norm_epsilon", "attention.layer_norm_epsilon")
 	s.vocabulary()
 	s.biases("", s.layers(), "attn_norm", "attn_qkv", "attn_output", "ffn_norm", "ffn_up", "ffn_down")
 }

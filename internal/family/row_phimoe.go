@@ -2,15 +2,15 @@ package family
 
 // Phi 3.5's mixture has norms and matrices with biases, and its head has one.
 var phimoeRow = row{
-	arch: "phimoe", model: "phimoe", long: (*config).rotated, names: []string{"PhimoeForCausalLM", "PhiMoEForCausalLM"}, apart: notCompared,
+	arch: "phimoe", model: "phimoe", longRotated: (*config).rotated, names: []string{"PhimoeForCausalLM", "PhiMoEForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "32064"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "2"}, {"rope_theta", "1000000"}, {"original_max_position_embeddings", "4096"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(ffnNorm,
-			name{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
-			name{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", how: stack},
-			name{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", how: stack},
-			name{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", how: stack},
+			mapping{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
+			mapping{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", op: stack},
+			mapping{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", op: stack},
+			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", op: stack},
 		)
 	}),
 	keys: phimoeKeys, vocab: phi3Vocab, back: phimoeBack,
@@ -29,8 +29,8 @@ func phimoeKeys(k *keys) {
 
 func phimoeBack(s *settings) {
 	phi3Back(s)
-	s.need("num_local_experts", "expert_count")
-	s.need("num_experts_per_tok", "expert_used_count")
+	s.requireInt("num_local_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
 	s.biases("attention_bias", s.layers(), attention...)
 	s.biases("", s.layers(), "attn_norm", "ffn_norm")
 	s.put("lm_head_bias", "true")

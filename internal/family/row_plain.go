@@ -2,10 +2,10 @@ package family
 
 // OLMo's norms have no weights.
 var olmoRow = row{
-	arch: "olmo", model: "olmo", names: []string{"OlmoForCausalLM", "OLMoForCausalLM"}, apart: "mlx-lm has the names of the first OLMo",
+	arch: "olmo", model: "olmo", names: []string{"OlmoForCausalLM", "OLMoForCausalLM"}, noMLX: "mlx-lm has the names of the first OLMo",
 	defaults: []preset{{"vocab_size", "50304"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
-	outer:    []name{outer[0], outer[2]}, layer: decoderLayer,
-	layers: lazily(func() []name {
+	outer:    []mapping{outer[0], outer[2]}, layer: decoderLayer,
+	layers: lazy(func() []mapping {
 		return permuted(decoder(mlp...))[1:]
 	}),
 	keys: olmoKeys, vocab: gpt2Vocab, back: olmoBack,
@@ -13,8 +13,8 @@ var olmoRow = row{
 
 func olmoKeys(k *keys) {
 	common(k)
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
-	k.own("attention.layer_norm_epsilon", float32(1e-5))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("attention.layer_norm_epsilon", float32(1e-5))
 	if k.c.get("clip_qkv").There {
 		k.f32("attention.clamp_kqv", "clip_qkv")
 	}
@@ -23,8 +23,8 @@ func olmoKeys(k *keys) {
 func olmoBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.is("attention.layer_norm_epsilon", float64(float32(1e-5)))
-	if !s.may("clip_qkv", "attention.clamp_kqv") {
+	s.expect("attention.layer_norm_epsilon", float64(float32(1e-5)))
+	if !s.optionalFloat("clip_qkv", "attention.clamp_kqv") {
 		s.put("clip_qkv", "null")
 	}
 	s.biases("attention_bias", s.layers(), attention...)
@@ -35,25 +35,25 @@ func olmoBack(s *settings) {
 var nemotronRow = row{
 	arch: "nemotron", model: "nemotron", names: []string{"NemotronForCausalLM"},
 	defaults: []preset{{"vocab_size", "256000"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
-	outer:    shifted(with(outer)), layer: decoderLayer,
-	layers: lazily(func() []name {
-		return shifted(decoder(with(mlp[1:], ffnNorm)...))
+	outer:    storedMinusOne(with(outer)), layer: decoderLayer,
+	layers: lazy(func() []mapping {
+		return storedMinusOne(decoder(with(mlp[1:], ffnNorm)...))
 	}),
 	keys: nemotronKeys, vocab: nemotronVocab, back: nemotronBack,
 }
 
 func nemotronKeys(k *keys) {
 	common(k)
-	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
 	k.u32("vocab_size", "vocab_size")
 	k.f32("attention.layer_norm_epsilon", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps")
-	k.own("rope.dimension_count", uint32(k.c.share(k.c.hidden(), 0.5)/k.c.heads()))
+	k.putArch("rope.dimension_count", uint32(k.c.rotatedPart(k.c.hidden(), 0.5)/k.c.heads()))
 	if factor := k.c.rope().params.Get("factor"); factor.There {
-		k.own("rope.scaling.type", "linear")
+		k.putArch("rope.scaling.type", "linear")
 		k.number("rope.scaling.factor", "factor", factor)
 		return
 	}
-	k.own("rope.scaling.type", "none")
+	k.putArch("rope.scaling.type", "none")
 }
 
 func nemotronVocab(k *keys) error {
@@ -65,8 +65,8 @@ func nemotronVocab(k *keys) error {
 
 func nemotronBack(s *settings) {
 	_, _, head := s.common()
-	s.part(head)
-	s.may("norm_eps", "attention.layer_norm_epsilon")
+	s.partialRotary(head)
+	s.optionalFloat("norm_eps", "attention.layer_norm_epsilon")
 	s.biases("attention_bias", s.layers(), attention...)
 	s.biases("mlp_bias", s.layers(), feed[1:]...)
 	s.biases("", s.layers(), "attn_norm", "ffn_norm")
@@ -75,10 +75,10 @@ func nemotronBack(s *settings) {
 
 // Arcee's feed forward layer has no gate.
 var arceeRow = row{
-	arch: "arcee", model: "arcee", names: []string{"ArceeForCausalLM"}, apart: "mlx-lm has no such model",
+	arch: "arcee", model: "arcee", names: []string{"ArceeForCausalLM"}, noMLX: "mlx-lm has no such model",
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return permuted(decoder(with(mlp[1:], ffnNorm)...))
 	}),
 	keys: llamaKeys, vocab: llamaVocab, back: arceeBack,

@@ -2,17 +2,17 @@ package family
 
 // Queries and keys of Qwen stand as transformers has them.
 var (
-	headNorms = []name{
+	headNorms = []mapping{
 		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D"},
 		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D"},
 	}
-	experts = []name{
+	experts = []mapping{
 		{hf: "mlp.gate", gguf: "ffn_gate_inp", shape: "EH"},
-		{hf: "mlp.experts.*.gate_proj", gguf: "ffn_gate_exps", shape: "MH", how: stack},
-		{hf: "mlp.experts.*.up_proj", gguf: "ffn_up_exps", shape: "MH", how: stack},
-		{hf: "mlp.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HM", how: stack},
+		{hf: "mlp.experts.*.gate_proj", gguf: "ffn_gate_exps", shape: "MH", op: stack},
+		{hf: "mlp.experts.*.up_proj", gguf: "ffn_up_exps", shape: "MH", op: stack},
+		{hf: "mlp.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HM", op: stack},
 	}
-	sharedExpert = []name{
+	sharedExpert = []mapping{
 		{hf: "mlp.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: "SH"},
 		{hf: "mlp.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: "SH"},
 		{hf: "mlp.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: "HS"},
@@ -22,18 +22,18 @@ var (
 )
 
 var qwen2Row = row{
-	arch: "qwen2", model: "qwen2", names: []string{"Qwen2ForCausalLM", "Qwen2Model"}, begin: "model.",
+	arch: "qwen2", model: "qwen2", names: []string{"Qwen2ForCausalLM", "Qwen2Model"}, optionalPrefix: "model.",
 	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(mlp, ffnNorm)...)
 	}),
 	keys: qwenKeys, vocab: spmOrBytes, back: qwen2Back,
 }
 
 var qwen3Row = row{
-	arch: "qwen3", model: "qwen3", names: []string{"Qwen3ForCausalLM", "Qwen3Model"}, begin: "model.", ranks: true,
+	arch: "qwen3", model: "qwen3", names: []string{"Qwen3ForCausalLM", "Qwen3Model"}, optionalPrefix: "model.", mayRerank: true,
 	defaults: qwenPresets(preset{"head_dim", "128"}), outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(with(mlp, ffnNorm), headNorms...)...)
 	}),
 	keys: qwenKeys, vocab: spmOrBytes, back: qwen3Back,
@@ -42,7 +42,7 @@ var qwen3Row = row{
 var qwen2moeRow = row{
 	arch: "qwen2moe", model: "qwen2_moe", names: []string{"Qwen2MoeForCausalLM"},
 	defaults: qwenPresets(preset{"num_experts", "60"}, preset{"num_experts_per_tok", "4"}), outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(with(experts, ffnNorm), sharedExpert...)...)
 	}),
 	keys: qwenMoeKeys, vocab: gpt2Vocab, back: qwen2moeBack,
@@ -51,7 +51,7 @@ var qwen2moeRow = row{
 var qwen3moeRow = row{
 	arch: "qwen3moe", model: "qwen3_moe", names: []string{"Qwen3MoeForCausalLM"},
 	defaults: qwenPresets(preset{"num_experts", "128"}, preset{"num_experts_per_tok", "8"}), outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(with(experts, ffnNorm), headNorms...)...)
 	}),
 	keys: qwenMoeKeys, vocab: gpt2Vocab, back: qwen3moeBack,

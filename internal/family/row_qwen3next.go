@@ -12,8 +12,8 @@ import (
 // Qwen3-Next and Qwen 3.5 have layers of linear attention, and one of full attention in
 // so many. Behind their layers stand those that predict further tokens, under "mtp.".
 
-// sees reports a layer of full attention.
-func (c *config) sees(layer int64) bool {
+// hasFullAttention reports a layer of full attention.
+func (c *config) hasFullAttention(layer int64) bool {
 	if layer >= c.hiddenLayers() {
 		return true
 	}
@@ -24,8 +24,8 @@ func (c *config) sees(layer int64) bool {
 	return every > 0 && (layer+1)%every == 0
 }
 
-func seeing(c *config, layer int64) bool   { return c.sees(layer) }
-func linearly(c *config, layer int64) bool { return !c.sees(layer) }
+func isFullAttention(c *config, layer int64) bool   { return c.hasFullAttention(layer) }
+func isLinearAttention(c *config, layer int64) bool { return !c.hasFullAttention(layer) }
 
 // Sizes of linear attention: heads of keys, heads of values for each of them, and how
 // wide they are.
@@ -40,9 +40,9 @@ func (c *config) valuesEach() int64 {
 	return 0
 }
 
-// tiled are the rows of values, those of all heads of keys by turns, where the folder has
+// valueRows are the rows of values, those of all heads of keys by turns, where the folder has
 // all values of a head of keys one after the other.
-func (c *config) tiled(from, wide int64) (list []cut) {
+func (c *config) valueRows(from, wide int64) (list []cut) {
 	for j := range c.valuesEach() {
 		for g := range c.keyHeads() {
 			list = append(list, cut{first: from + (g*c.valuesEach()+j)*wide, rows: wide})
@@ -77,7 +77,7 @@ var columnsTiled = view{
 	strides: func(c *config) ([]int64, int64) {
 		return []int64{c.valueHeads() * c.valueWidth(), c.valueWidth(), c.valuesEach() * c.valueWidth(), 1}, 0
 	},
-	apart: func(c *config) []int64 {
+	sourceShape: func(c *config) []int64 {
 		return []int64{c.hidden(), c.valuesEach(), c.keyHeads(), c.valueWidth()}
 	},
 }
@@ -92,33 +92,33 @@ func untiled(c *config, of []tensor.Info, _ []int64) []Part {
 
 // nextAttention are the tensors of Qwen3-Next's layers, but for those that the two kinds
 // of linear attention have.
-func nextAttention(linear []name, more ...name) []name {
-	full := onlyIn(seeing, []name{
+func nextAttention(linear []mapping, more ...mapping) []mapping {
+	full := onlyIn(isFullAttention, []mapping{
 		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "NH"},
 		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH"},
 		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH"},
 		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
-		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", how: addOne},
-		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", how: addOne},
+		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", op: addOne},
+		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", op: addOne},
 	})
-	ahead := onlyIn(predicts, []name{
+	ahead := onlyIn(isMTPLayer, []mapping{
 		{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy"},
-		{hf: "enorm", gguf: "nextn.enorm", shape: "H", how: addOne},
-		{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", how: addOne},
-		{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", how: addOne},
+		{hf: "enorm", gguf: "nextn.enorm", shape: "H", op: addOne},
+		{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", op: addOne},
+		{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", op: addOne},
 	})
-	return slices.Concat(full, ahead, onlyIn(linearly, linear), []name{
-		{hf: "linear_attn.norm", gguf: "ssm_norm", shape: "v", only: linearly},
-		{hf: "input_layernorm", gguf: "attn_norm", shape: "H", how: addOne},
-		{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H", how: addOne},
+	return slices.Concat(full, ahead, onlyIn(isLinearAttention, linear), []mapping{
+		{hf: "linear_attn.norm", gguf: "ssm_norm", shape: "v", inLayer: isLinearAttention},
+		{hf: "input_layernorm", gguf: "attn_norm", shape: "H", op: addOne},
+		{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H", op: addOne},
 	}, more)
 }
 
 // ofNext are Qwen3-Next's own.
-var ofNext = []name{
-	{hf: "linear_attn.A_log", gguf: "ssm_a", shape: "W", bare: true, naked: true, how: decay},
-	{hf: "linear_attn.dt_bias", gguf: "ssm_dt.bias", shape: "W", bare: true},
-	{hf: "linear_attn.conv1d", shape: "B1J", views: squeezed("ssm_conv1d", dims['B'], dims['J']), join: asItIs},
+var ofNext = []mapping{
+	{hf: "linear_attn.A_log", gguf: "ssm_a", shape: "W", noSuffix: true, ggufNoSuffix: true, op: decay},
+	{hf: "linear_attn.dt_bias", gguf: "ssm_dt.bias", shape: "W", noSuffix: true},
+	{hf: "linear_attn.conv1d", shape: "B1J", views: squeezedView("ssm_conv1d", dims['B'], dims['J']), join: onlyView},
 	{hf: "linear_attn.in_proj_qkvz", shape: "XH", views: []view{
 		rowsOf("attn_qkv", func(c *config) []cut { qkv, _ := grouped(c); return qkv }),
 		rowsOf("attn_gate", func(c *config) []cut { _, gate := grouped(c); return gate }),
@@ -128,21 +128,21 @@ var ofNext = []name{
 }
 
 // of35 are those of Qwen 3.5.
-var of35 = []name{
-	{hf: "linear_attn.A_log", shape: "W", bare: true, how: decay, views: []view{{gguf: "ssm_a", naked: true, cuts: func(c *config) []cut { return c.tiled(0, 1) }}}},
-	{hf: "linear_attn.dt_bias", shape: "W", bare: true, views: []view{rowsOf("ssm_dt.bias", func(c *config) []cut { return c.tiled(0, 1) })}},
-	{hf: "linear_attn.conv1d", shape: "B1J", views: []view{{gguf: "ssm_conv1d", cuts: mixed35, flat: true}}},
+var of35 = []mapping{
+	{hf: "linear_attn.A_log", shape: "W", noSuffix: true, op: decay, views: []view{{gguf: "ssm_a", noSuffix: true, cuts: func(c *config) []cut { return c.valueRows(0, 1) }}}},
+	{hf: "linear_attn.dt_bias", shape: "W", noSuffix: true, views: []view{rowsOf("ssm_dt.bias", func(c *config) []cut { return c.valueRows(0, 1) })}},
+	{hf: "linear_attn.conv1d", shape: "B1J", views: []view{{gguf: "ssm_conv1d", cuts: mixed35, squeeze: true}}},
 	{hf: "linear_attn.in_proj_qkv", shape: "BH", views: []view{rowsOf("attn_qkv", mixed35)}},
-	{hf: "linear_attn.in_proj_z", shape: "OH", views: []view{rowsOf("attn_gate", func(c *config) []cut { return c.tiled(0, c.valueWidth()) })}},
-	{hf: "linear_attn.in_proj_b", shape: "WH", views: []view{rowsOf("ssm_beta", func(c *config) []cut { return c.tiled(0, 1) })}},
-	{hf: "linear_attn.in_proj_a", shape: "WH", views: []view{rowsOf("ssm_alpha", func(c *config) []cut { return c.tiled(0, 1) })}},
+	{hf: "linear_attn.in_proj_z", shape: "OH", views: []view{rowsOf("attn_gate", func(c *config) []cut { return c.valueRows(0, c.valueWidth()) })}},
+	{hf: "linear_attn.in_proj_b", shape: "WH", views: []view{rowsOf("ssm_beta", func(c *config) []cut { return c.valueRows(0, 1) })}},
+	{hf: "linear_attn.in_proj_a", shape: "WH", views: []view{rowsOf("ssm_alpha", func(c *config) []cut { return c.valueRows(0, 1) })}},
 	{hf: "linear_attn.out_proj", shape: "HO", views: []view{columnsTiled}, join: untiled},
 }
 
 // mixed35 are queries and keys, which stay, and values.
 func mixed35(c *config) []cut {
 	n := 2 * c.keyHeads() * c.keyWidth()
-	return append([]cut{{first: 0, rows: n}}, c.tiled(n, c.valueWidth())...)
+	return append([]cut{{first: 0, rows: n}}, c.valueRows(n, c.valueWidth())...)
 }
 
 var nextPresets = []preset{
@@ -151,13 +151,13 @@ var nextPresets = []preset{
 	{"partial_rotary_factor", "0.25"}, {"rope_theta", "10000"},
 }
 
-var nextOuter = shifted(with(outer))
+var nextOuter = storedMinusOne(with(outer))
 
 var qwen3nextRow = row{
 	arch: "qwen3next", model: "qwen3_next", names: []string{"Qwen3NextForCausalLM"}, back: qwen3nextBack, mlx: mlxNext,
 	defaults: append(nextPresets[:len(nextPresets):len(nextPresets)], preset{"num_experts", "512"}, preset{"num_experts_per_tok", "10"}, preset{"moe_intermediate_size", "512"}, preset{"shared_expert_intermediate_size", "512"}),
-	depth:    withAhead, rename: ahead, restore: behind, outer: nextOuter, layer: decoderLayer,
-	layers: lazily(func() []name {
+	depth:    layersWithMTP, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
+	layers: lazy(func() []mapping {
 		return nextAttention(ofNext, with(experts, sharedExpert...)...)
 	}),
 	keys: func(k *keys) {
@@ -167,9 +167,9 @@ var qwen3nextRow = row{
 }
 
 var qwen35Row = row{
-	arch: "qwen35", model: "qwen3_5_text", names: []string{"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"}, back: qwen35Back(false), as: "Qwen3_5ForCausalLM", mlx: mlx35,
-	defaults: nextPresets, depth: withAhead, rename: ahead, restore: behind, outer: nextOuter, layer: decoderLayer,
-	layers: lazily(func() []name {
+	arch: "qwen35", model: "qwen3_5_text", names: []string{"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"}, back: qwen35Back(false), backArch: "Qwen3_5ForCausalLM", mlx: mlx35,
+	defaults: nextPresets, depth: layersWithMTP, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
+	layers: lazy(func() []mapping {
 		return nextAttention(of35, mlp...)
 	}),
 	keys: func(k *keys) {
@@ -180,9 +180,9 @@ var qwen35Row = row{
 }
 
 var qwen35moeRow = row{
-	arch: "qwen35moe", model: "qwen3_5_moe_text", names: []string{"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"}, back: qwen35Back(true), as: "Qwen3_5MoeForCausalLM", mlx: mlx35,
-	defaults: qwen3nextRow.defaults, depth: withAhead, rename: ahead, restore: behind, outer: nextOuter, layer: decoderLayer,
-	layers: lazily(func() []name {
+	arch: "qwen35moe", model: "qwen3_5_moe_text", names: []string{"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"}, back: qwen35Back(true), backArch: "Qwen3_5MoeForCausalLM", mlx: mlx35,
+	defaults: qwen3nextRow.defaults, depth: layersWithMTP, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
+	layers: lazy(func() []mapping {
 		return nextAttention(of35, with(experts, sharedExpert...)...)
 	}),
 	keys: func(k *keys) {
@@ -192,15 +192,15 @@ var qwen35moeRow = row{
 	}, vocab: gpt2Vocab,
 }
 
-// withAhead are all layers, those that predict further tokens too.
-func withAhead(c *config) int64 { return c.hiddenLayers() + c.further }
+// layersWithMTP are all layers, those that predict further tokens too.
+func layersWithMTP(c *config) int64 { return c.hiddenLayers() + c.mtpLayers }
 
 // heads of "mtp." that have other names behind the layers.
-var aheadNames = map[string]string{"fc": "eh_proj", "pre_fc_norm_embedding": "enorm", "pre_fc_norm_hidden": "hnorm", "norm": "shared_head.norm"}
+var mtpNames = map[string]string{"fc": "eh_proj", "pre_fc_norm_embedding": "enorm", "pre_fc_norm_hidden": "hnorm", "norm": "shared_head.norm"}
 
-// ahead gives the name that a tensor of the layers that predict further tokens has behind
+// mtpToLayer gives the name that a tensor of the layers that predict further tokens has behind
 // the others.
-func ahead(c *config, full string) string {
+func mtpToLayer(c *config, full string) string {
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(full, "model."), "mtp.")
 	if !ok {
 		return full
@@ -212,19 +212,19 @@ func ahead(c *config, full string) string {
 		}
 	}
 	stem, end, _ := strings.Cut(rest, ".")
-	if own, ok := aheadNames[stem]; ok {
+	if own, ok := mtpNames[stem]; ok {
 		return "model.layers." + itoa(c.hiddenLayers()) + "." + own + "." + end
 	}
 	return full
 }
 
-// behind is the name under "mtp." of a tensor behind the layers.
-func behind(c *config, full string) string {
+// layerToMTP is the name under "mtp." of a tensor behind the layers.
+func layerToMTP(c *config, full string) string {
 	n, rest, ok := numbered(full, decoderLayer)
 	if !ok || n < c.hiddenLayers() {
 		return full
 	}
-	for own, last := range aheadNames {
+	for own, last := range mtpNames {
 		if end, ok := strings.CutPrefix(rest, last+"."); ok && n == c.hiddenLayers() {
 			return "mtp." + own + "." + end
 		}
@@ -237,12 +237,12 @@ func linearKeys(k *keys) {
 	k.u32("ssm.state_size", "linear_key_head_dim")
 	k.u32("ssm.group_count", "linear_num_key_heads")
 	k.u32("ssm.time_step_rank", "linear_num_value_heads")
-	k.own("ssm.inner_size", uint32(k.c.valueHeads()*k.c.valueWidth()))
+	k.putArch("ssm.inner_size", uint32(k.c.valueHeads()*k.c.valueWidth()))
 	k.recurrent()
 	k.u32("full_attention_interval", "full_attention_interval")
-	k.own("rope.dimension_count", uint32(k.c.share(k.c.headDim(), 0.25)))
-	if k.c.further > 0 {
-		k.own("nextn_predict_layers", uint32(k.c.further))
+	k.putArch("rope.dimension_count", uint32(k.c.rotatedPart(k.c.headDim(), 0.25)))
+	if k.c.mtpLayers > 0 {
+		k.putArch("nextn_predict_layers", uint32(k.c.mtpLayers))
 	}
 }
 
@@ -261,13 +261,13 @@ func (k *keys) recurrent() {
 		k.err = err
 	}
 	for i := range list {
-		list[i] = !k.c.sees(int64(i))
+		list[i] = !k.c.hasFullAttention(int64(i))
 	}
-	k.own("attention.recurrent_layers", list)
+	k.putArch("attention.recurrent_layers", list)
 }
 
-// lookAhead counts the layers under "mtp.".
-func (c *config) lookAhead(b *limits.Budget, m tensor.Model) error {
+// countMTPLayers counts the layers under "mtp.".
+func (c *config) countMTPLayers(b *limits.Budget, m tensor.Model) error {
 	if c.row.rename == nil {
 		return nil
 	}
@@ -278,12 +278,12 @@ func (c *config) lookAhead(b *limits.Budget, m tensor.Model) error {
 		if rest, ok := strings.CutPrefix(strings.TrimPrefix(i.Name, "model."), "mtp.layers."); ok {
 			number, _, _ := strings.Cut(rest, ".")
 			if n, ok := index(number); ok {
-				c.further = max(c.further, n+1)
+				c.mtpLayers = max(c.mtpLayers, n+1)
 			}
 		}
 	}
-	if n := c.int("mtp_num_hidden_layers"); n > 0 && c.further > 0 && n != c.further {
-		return wire.ErrMismatch.Errorf("mtp_num_hidden_layers is %d, and there are %d", n, c.further)
+	if n := c.int("mtp_num_hidden_layers"); n > 0 && c.mtpLayers > 0 && n != c.mtpLayers {
+		return wire.ErrMismatch.Errorf("mtp_num_hidden_layers is %d, and there are %d", n, c.mtpLayers)
 	}
 	if c.layers() > maxLayers {
 		return wire.ErrRange.Errorf("%d layers", c.layers())

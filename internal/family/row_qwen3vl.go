@@ -12,71 +12,71 @@ import (
 // model takes what it sees as well.
 
 var qwen3vlRow = row{
-	arch: "qwen3vl", model: "qwen3_vl", names: []string{"Qwen3VLForConditionalGeneration"}, becomes: &qwen3Row, back: seeing3(qwen3Back),
+	arch: "qwen3vl", model: "qwen3_vl", names: []string{"Qwen3VLForConditionalGeneration"}, backRow: &qwen3Row, back: visionText(qwen3Back),
 	defaults: qwenPresets(preset{"head_dim", "128"}), outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return qwen3Row.layers()
 	}),
 	keys: func(k *keys) {
 		qwenKeys(k)
 		k.sections()
-		k.deepLayers()
+		k.deepstackCount()
 	}, vocab: spmOrBytes,
 }
 
 // vlExperts are those of a layer in two stacks, columns of the gate before those of what
 // it lets pass.
-var vlExperts = []name{
+var vlExperts = []mapping{
 	experts[0],
-	{hf: "mlp.experts.gate_up_proj", shape: "EH2", bare: true, views: []view{
-		stacked("ffn_gate_exps", 'H', 'M', width('M', 2), 1, 0, true), stacked("ffn_up_exps", 'H', 'M', width('M', 2), 1, 1, true),
+	{hf: "mlp.experts.gate_up_proj", shape: "EH2", noSuffix: true, views: []view{
+		expertView("ffn_gate_exps", 'H', 'M', width('M', 2), 1, 0, true), expertView("ffn_up_exps", 'H', 'M', width('M', 2), 1, 1, true),
 	}},
-	{hf: "mlp.experts.down_proj", shape: "EMH", bare: true, views: []view{stacked("ffn_down_exps", 'M', 'H', width('H', 1), 1, 0, false)}},
+	{hf: "mlp.experts.down_proj", shape: "EMH", noSuffix: true, views: []view{expertView("ffn_down_exps", 'M', 'H', width('H', 1), 1, 0, false)}},
 }
 
 var qwen3vlmoeRow = row{
-	arch: "qwen3vlmoe", model: "qwen3_vl_moe", names: []string{"Qwen3VLMoeForConditionalGeneration"}, becomes: &qwen3moeRow, back: seeing3(qwen3moeBack), apart: "mlx-lm stores its experts in another order",
+	arch: "qwen3vlmoe", model: "qwen3_vl_moe", names: []string{"Qwen3VLMoeForConditionalGeneration"}, backRow: &qwen3moeRow, back: visionText(qwen3moeBack), noMLX: "mlx-lm stores its experts in another order",
 	defaults: qwenPresets(preset{"head_dim", "128"}, preset{"num_experts", "60"}, preset{"num_experts_per_tok", "4"}), outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(with(vlExperts, ffnNorm), headNorms...)...)
 	}),
 	keys: func(k *keys) {
 		qwenMoeKeys(k)
 		k.sections()
-		k.deepLayers()
+		k.deepstackCount()
 	}, vocab: gpt2Vocab,
 }
 
-// seeing3 are the members of a text model: three numbers of a place, which are the same in
+// visionText are the members of a text model: three numbers of a place, which are the same in
 // a text, and what layers of the vision part add are of images alone.
-func seeing3(text func(*settings)) func(*settings) {
+func visionText(text func(*settings)) func(*settings) {
 	return func(s *settings) {
-		_, _ = s.own("rope.dimension_sections")
-		_, _ = s.own("n_deepstack_layers")
+		_, _ = s.key("rope.dimension_sections")
+		_, _ = s.key("n_deepstack_layers")
 		text(s)
 	}
 }
 
-// deep are the layers of the vision part that the text model sees.
-func (c *config) deep() jsontree.Value {
-	v := c.whole.Get("vision_config")
+// deepstack are the layers of the vision part that the text model sees.
+func (c *config) deepstack() jsontree.Value {
+	v := c.full.Get("vision_config")
 	if !v.There {
 		v = c.root.Get("vision_config")
 	}
 	return v.Get("deepstack_visual_indexes")
 }
 
-func (k *keys) deepLayers() { k.own("n_deepstack_layers", uint32(len(k.c.deep().List()))) }
+func (k *keys) deepstackCount() { k.putArch("n_deepstack_layers", uint32(len(k.c.deepstack().List()))) }
 
-// deepest bounds them: published models have three.
-const deepest = 16
+// maxDeepstack bounds them: published models have three.
+const maxDeepstack = 16
 
 // deepstack are the tensors of each of them. llama.cpp has them under the numbers of the
 // layers that they belong to.
-func deepstack() (list []name) {
-	for i := range int64(deepest) {
+func deepstack() (list []mapping) {
+	for i := range int64(maxDeepstack) {
 		at := func(c *config) int64 {
-			if all := c.deep().List(); i < int64(len(all)) {
+			if all := c.deepstack().List(); i < int64(len(all)) {
 				n, _ := all[i].Int()
 				return n
 			}
@@ -85,16 +85,16 @@ func deepstack() (list []name) {
 		there := func(c *config, _ int64) bool { return at(c) >= 0 }
 		from := "visual.deepstack_merger_list." + itoa(i) + "."
 		list = append(list,
-			name{hf: from + "norm", gguf: "v.deepstack.#.norm", shape: "m", only: there, number: at},
-			name{hf: from + "linear_fc1", gguf: "v.deepstack.#.fc1", shape: "mm", only: there, number: at},
-			name{hf: from + "linear_fc2", gguf: "v.deepstack.#.fc2", shape: "hm", only: there, number: at},
+			mapping{hf: from + "norm", gguf: "v.deepstack.#.norm", shape: "m", inLayer: there, ggufNumber: at},
+			mapping{hf: from + "linear_fc1", gguf: "v.deepstack.#.fc1", shape: "mm", inLayer: there, ggufNumber: at},
+			mapping{hf: from + "linear_fc2", gguf: "v.deepstack.#.fc2", shape: "hm", inLayer: there, ggufNumber: at},
 		)
 	}
 	return list
 }
 
-var qwen3vlOuter = slices.Concat([]name{
-	{hf: "visual.patch_embed.proj", shape: "ectpp", kept: asHalf, bias: "v.patch_embd", views: []view{frames("v.patch_embd.weight", 0), frames("v.patch_embd.weight.1", 1)}},
+var qwen3vlOuter = slices.Concat([]mapping{
+	{hf: "visual.patch_embed.proj", shape: "ectpp", typeRule: asHalf, bias: "v.patch_embd", views: []view{frames("v.patch_embd.weight", 0), frames("v.patch_embd.weight.1", 1)}},
 	{hf: "visual.pos_embed", gguf: "v.position_embd", shape: "0e"},
 	{hf: "visual.merger.norm", gguf: "v.post_ln", shape: "e"},
 	{hf: "visual.merger.linear_fc1", gguf: "mm.0", shape: "mm"},
@@ -103,14 +103,14 @@ var qwen3vlOuter = slices.Concat([]name{
 
 func qwen3vlVision(model string, more ...preset) row {
 	return row{
-		arch: "clip", prefix: "v.", keep: []string{"visual.", "model.visual."}, trim: []string{"model."}, model: model,
+		arch: "clip", prefix: "v.", keepPrefixes: []string{"visual.", "model.visual."}, trimPrefixes: []string{"model."}, model: model,
 		defaults: append(more, []preset{
 			{"in_channels", "3"}, {"patch_size", "16"}, {"depth", "27"}, {"hidden_size", "1152"}, {"intermediate_size", "4304"}, {"num_heads", "16"}, {"spatial_merge_size", "2"},
 			{"num_position_embeddings", "2304"}, {"text hidden_size", "4096"},
 		}...),
 		outer: qwen3vlOuter, layer: "visual.blocks.#.",
-		layers: lazily(func() []name {
-			return []name{
+		layers: lazy(func() []mapping {
+			return []mapping{
 				{hf: "attn.qkv", gguf: "attn_qkv", shape: "xe"},
 				{hf: "attn.proj", gguf: "attn_out", shape: "ee"},
 				{hf: "norm1", gguf: "ln1", shape: "e"},
@@ -139,26 +139,26 @@ func named3vl(architecture string) row {
 func qwen3vlKeys(k *keys) {
 	if !k.c.get("image_size").There {
 		side := math.Sqrt(float64(k.c.int("num_position_embeddings")))
-		k.own("vision.image_size", uint32(side*float64(k.c.patch())))
+		k.putArch("vision.image_size", uint32(side*float64(k.c.patch())))
 	}
 	vision(k, "qwen3vl_merger")
 	k.put("clip.use_gelu", true)
 	if v := k.c.get("spatial_merge_size"); v.There {
-		k.own("vision.spatial_merge_size", uint32(k.c.merge()))
+		k.putArch("vision.spatial_merge_size", uint32(k.c.merge()))
 	}
-	k.epsilon(k.c.whole.Get("text_config").Get("rms_norm_eps"), 1e-6)
+	k.epsilon(k.c.full.Get("text_config").Get("rms_norm_eps"), 1e-6)
 	seen, err := limits.Make[bool](k.b, int(k.c.layers()))
 	if err != nil && k.err == nil {
 		k.err = err
 	}
-	list := k.c.deep().List()
+	list := k.c.deepstack().List()
 	for _, v := range list {
 		n, ok := v.Int()
-		if !ok || n < 0 || n >= int64(len(seen)) || seen[n] || len(list) > deepest {
-			k.fail("deepstack_visual_indexes", k.c.deep(), "a list of layers of the vision part")
+		if !ok || n < 0 || n >= int64(len(seen)) || seen[n] || len(list) > maxDeepstack {
+			k.fail("deepstack_visual_indexes", k.c.deepstack(), "a list of layers of the vision part")
 			return
 		}
 		seen[n] = true
 	}
-	k.own("vision.is_deepstack_layers", seen)
+	k.putArch("vision.is_deepstack_layers", seen)
 }

@@ -13,12 +13,12 @@ import (
 // Models whose code is published beside their weights, and of which transformers has no
 // class: their folders' names, as their modeling files write them.
 
-// bundledApart are queries, keys and values of each group of heads in one matrix, which
+// bundledQKV are queries, keys and values of each group of heads in one matrix, which
 // llama.cpp has in three, queries and keys in pairs.
-func bundledApart() []view {
+func bundledQKV() []view {
 	part := func(gguf string, which int, pairs bool) view {
 		return view{gguf: gguf, cuts: func(c *config) []cut {
-			q, k, v := bundle(c)
+			q, k, v := bundledRows(c)
 			list := [][]cut{q, k, v}[which]
 			for i := range list {
 				if pairs {
@@ -31,8 +31,8 @@ func bundledApart() []view {
 	return []view{part("attn_q", 0, true), part("attn_k", 1, true), part("attn_v", 2, false)}
 }
 
-// stackedApart are all queries, then all keys, then all values, in three.
-func stackedApart() []view {
+// stackedQKV are all queries, then all keys, then all values, in three.
+func stackedQKV() []view {
 	part := func(gguf string, pairs bool, first, rows func(*config) int64) view {
 		return view{gguf: gguf, cuts: func(c *config) []cut {
 			one := cut{first: first(c), rows: rows(c)}
@@ -50,18 +50,18 @@ func stackedApart() []view {
 }
 
 var internlm2Row = row{
-	arch: "internlm2", model: "internlm2", names: []string{"InternLM2ForCausalLM"}, dynamic: true, apart: notCompared,
+	arch: "internlm2", model: "internlm2", names: []string{"InternLM2ForCausalLM"}, skipDynamicRope: true, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "103168"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
-	outer: []name{
+	outer: []mapping{
 		{hf: "model.tok_embeddings", gguf: "token_embd", shape: "VH"},
 		{hf: "model.norm", gguf: "output_norm", shape: "H"},
 		{hf: "output", gguf: "output", shape: "VH"},
 	},
 	layer: decoderLayer,
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "attention_norm", gguf: "attn_norm", shape: "H"},
-			{hf: "attention.wqkv", shape: "RH", views: bundledApart()},
+			{hf: "attention.wqkv", shape: "RH", views: bundledQKV()},
 			{hf: "attention.wo", gguf: "attn_output", shape: "HQ"},
 			{hf: "ffn_norm", gguf: "ffn_norm", shape: "H"},
 			{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "FH"},
@@ -71,8 +71,8 @@ var internlm2Row = row{
 	}),
 	keys: func(k *keys) {
 		common(k)
-		k.only("bias", "false")
-		k.only("hidden_act", "silu")
+		k.requireMember("bias", "false")
+		k.requireMember("hidden_act", "silu")
 	}, vocab: internlm2Vocab, back: func(s *settings) {
 		_, _, head := s.common()
 		s.rotations(head)
@@ -88,7 +88,7 @@ func internlm2Vocab(k *keys) error {
 	if err != nil {
 		return err
 	}
-	if err := k.pieces(true); err != nil {
+	if err := k.spmKeys(true); err != nil {
 		return err
 	}
 	if k.err != nil {
@@ -126,7 +126,7 @@ func (k *keys) chatEnd(always bool) error {
 		return err
 	}
 	put := func(id int64) {
-		if always || k.stated("tokenizer.ggml.eos_token_id") {
+		if always || k.hasKey("tokenizer.ggml.eos_token_id") {
 			k.put("tokenizer.ggml.eos_token_id", uint32(id))
 		}
 	}
@@ -155,15 +155,15 @@ func (k *keys) chatEnd(always bool) error {
 }
 
 var internlm3Row = row{
-	arch: "llama", model: "internlm3", names: []string{"InternLM3ForCausalLM"}, dynamic: true, apart: notCompared,
+	arch: "llama", model: "internlm3", names: []string{"InternLM3ForCausalLM"}, skipDynamicRope: true, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "128512"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return permuted(decoder(with(mlp, ffnNorm)...))
 	}),
 	keys: func(k *keys) {
 		smollm3Keys(k)
-		k.only("hidden_act", "silu")
+		k.requireMember("hidden_act", "silu")
 	}, vocab: internlm3Vocab,
 }
 
@@ -184,31 +184,31 @@ func internlm3Vocab(k *keys) error {
 // Baichuan's 7B rotates, and its 13B counts what is far away less: llama.cpp tells them
 // by their layers.
 var baichuanRow = row{
-	arch: "baichuan", model: "baichuan", names: []string{"BaichuanForCausalLM", "BaiChuanForCausalLM"}, apart: notCompared,
+	arch: "baichuan", model: "baichuan", names: []string{"BaichuanForCausalLM", "BaiChuanForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "125696"}, {"rms_norm_eps", "1e-06"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
-		return slices.Concat(decoder()[:1], []name{
-			{hf: "self_attn.W_pack", shape: "3H", views: stackedApart()},
+	layers: lazy(func() []mapping {
+		return slices.Concat(decoder()[:1], []mapping{
+			{hf: "self_attn.W_pack", shape: "3H", views: stackedQKV()},
 			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HH"},
 			ffnNorm,
 		}, mlp)
 	}),
 	keys: func(k *keys) {
 		common(k)
-		k.own("tensor_data_layout", "Meta AI original pth")
-		k.own("rope.dimension_count", uint32(k.c.hidden()/k.c.heads()))
+		k.putArch("tensor_data_layout", "Meta AI original pth")
+		k.putArch("rope.dimension_count", uint32(k.c.hidden()/k.c.heads()))
 		if n := k.c.layers(); n != 32 && n != 40 {
 			k.fail("num_hidden_layers", k.c.get("num_hidden_layers"), "32 (7B, which rotates) or 40 (13B, which does not): llama.cpp knows no others")
 		}
 		if k.c.kvHeads() != k.c.heads() {
 			k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "the number of attention heads")
 		}
-		k.only("hidden_act", "silu")
+		k.requireMember("hidden_act", "silu")
 	}, vocab: spmVocab, back: func(s *settings) {
 		_, _, head := s.common()
 		s.rotations(head)
-		if layout, _ := s.own("tensor_data_layout"); layout != "Meta AI original pth" {
+		if layout, _ := s.key("tensor_data_layout"); layout != "Meta AI original pth" {
 			s.fail("baichuan.tensor_data_layout", "its value is %s", valueText(layout))
 		}
 		n, _ := s.int("context_length")
@@ -219,10 +219,10 @@ var baichuanRow = row{
 
 // MiniCPM 1, 2 and 4 are Llama with three numbers that it multiplies by.
 var minicpmRow = row{
-	arch: "minicpm", model: "minicpm", names: []string{"MiniCPMForCausalLM"}, tied: true, apart: notCompared, long: (*config).rotated,
+	arch: "minicpm", model: "minicpm", names: []string{"MiniCPMForCausalLM"}, tied: true, noMLX: notCompared, longRotated: (*config).rotated,
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}, {"scale_emb", "1"}, {"dim_model_base", "1"}, {"scale_depth", "1"}},
 	outer:    outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return permuted(decoder(with(mlp, ffnNorm)...))
 	}),
 	keys: minicpmKeys, vocab: spmVocab, lost: "the numbers that scale_depth and dim_model_base are made of",
@@ -237,25 +237,25 @@ func minicpmKeys(k *keys) {
 		k.fail("dim_model_base", k.c.get("dim_model_base"), "a number beside scale_emb and scale_depth, each of them one")
 		return
 	}
-	k.own("embedding_scale", float32(emb))
-	k.own("residual_scale", float32(depth/math.Sqrt(float64(k.c.hiddenLayers()))))
-	k.own("logit_scale", float32(float64(k.c.hidden())/base))
-	k.only("num_experts", "0")
-	k.only("hidden_act", "silu")
+	k.putArch("embedding_scale", float32(emb))
+	k.putArch("residual_scale", float32(depth/math.Sqrt(float64(k.c.hiddenLayers()))))
+	k.putArch("logit_scale", float32(float64(k.c.hidden())/base))
+	k.requireMember("num_experts", "0")
+	k.requireMember("hidden_act", "silu")
 }
 
 // EXAONE 3 and 3.5 are Llama under the names of GPT-2, whose rotations stand as they are.
 var exaoneRow = row{
-	arch: "exaone", model: "exaone", names: []string{"ExaoneForCausalLM"}, apart: notCompared,
+	arch: "exaone", model: "exaone", names: []string{"ExaoneForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "102400"}, {"layer_norm_epsilon", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
-	outer: []name{
+	outer: []mapping{
 		{hf: "transformer.wte", gguf: "token_embd", shape: "VH"},
 		{hf: "transformer.ln_f", gguf: "output_norm", shape: "H"},
 		{hf: "lm_head", gguf: "output", shape: "VH"},
 	},
 	layer: "transformer.h.#.",
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "ln_1", gguf: "attn_norm", shape: "H"},
 			{hf: "attn.attention.q_proj", gguf: "attn_q", shape: "QH"},
 			{hf: "attn.attention.k_proj", gguf: "attn_k", shape: "KH"},
@@ -275,8 +275,8 @@ var exaoneRow = row{
 func exaoneKeys(k *keys) {
 	common(k)
 	k.f32("attention.layer_norm_rms_epsilon", "layer_norm_epsilon")
-	k.own("rope.dimension_count", uint32(k.c.share(k.c.hidden()/k.c.heads(), 1)))
-	k.only("activation_function", "silu")
+	k.putArch("rope.dimension_count", uint32(k.c.rotatedPart(k.c.hidden()/k.c.heads(), 1)))
+	k.requireMember("activation_function", "silu")
 }
 
 func exaoneBack(s *settings) {
@@ -284,7 +284,7 @@ func exaoneBack(s *settings) {
 	n, _ := s.int("block_count")
 	s.putInt("num_layers", n)
 	s.rotations(head)
-	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	s.optionalFloat("layer_norm_epsilon", "attention.layer_norm_epsilon")
 	s.put("activation_function", `"silu"`)
 }
 

@@ -16,52 +16,52 @@ func encoders(c *config) int64 { return c.hiddenLayers() }
 func inEncoder(c *config, layer int64) bool { return layer < encoders(c) }
 func inDecoder(c *config, layer int64) bool { return !inEncoder(c, layer) }
 
-// begins are the first layers of both: those that have the positions of T5, whose other
+// isFirstLayer are the first layers of both: those that have the positions of T5, whose other
 // layers take theirs.
-func begins(c *config, layer int64) bool { return layer == 0 || layer == encoders(c) }
+func isFirstLayer(c *config, layer int64) bool { return layer == 0 || layer == encoders(c) }
 
 // gatedProj reports a feed forward layer with a gate, which T5 has since 1.1.
 func gatedProj(c *config) bool { return c.get("feed_forward_proj").String() == "gated-gelu" }
 
 // t5FeedForward is the layer behind attention, which is the second of a block of the
 // encoder and the third of one of the decoder.
-func t5FeedForward(number string, in func(*config, int64) bool) []name {
+func t5FeedForward(number string, in func(*config, int64) bool) []mapping {
 	gated := func(c *config, layer int64) bool { return in(c, layer) && gatedProj(c) }
 	plain := func(c *config, layer int64) bool { return in(c, layer) && !gatedProj(c) }
-	return []name{
-		{hf: number + "layer_norm", gguf: "ffn_norm", shape: "H", only: in},
-		{hf: number + "DenseReluDense.wi", gguf: "ffn_up", shape: "FH", only: plain},
-		{hf: number + "DenseReluDense.wi_0", gguf: "ffn_gate", shape: "FH", only: gated},
-		{hf: number + "DenseReluDense.wi_1", gguf: "ffn_up", shape: "FH", only: gated},
-		{hf: number + "DenseReluDense.wo", gguf: "ffn_down", shape: "HF", only: in},
+	return []mapping{
+		{hf: number + "layer_norm", gguf: "ffn_norm", shape: "H", inLayer: in},
+		{hf: number + "DenseReluDense.wi", gguf: "ffn_up", shape: "FH", inLayer: plain},
+		{hf: number + "DenseReluDense.wi_0", gguf: "ffn_gate", shape: "FH", inLayer: gated},
+		{hf: number + "DenseReluDense.wi_1", gguf: "ffn_up", shape: "FH", inLayer: gated},
+		{hf: number + "DenseReluDense.wo", gguf: "ffn_down", shape: "HF", inLayer: in},
 	}
 }
 
 // t5Attention are the queries, keys and values of one attention.
-func t5Attention(hf, gguf string, in func(*config, int64) bool) []name {
-	return []name{
-		{hf: hf + ".q", gguf: gguf + "_q", shape: "QH", only: in},
-		{hf: hf + ".k", gguf: gguf + "_k", shape: "QH", only: in},
-		{hf: hf + ".v", gguf: gguf + "_v", shape: "QH", only: in},
-		{hf: hf + ".o", gguf: gguf + "_o", shape: "HQ", only: in},
+func t5Attention(hf, gguf string, in func(*config, int64) bool) []mapping {
+	return []mapping{
+		{hf: hf + ".q", gguf: gguf + "_q", shape: "QH", inLayer: in},
+		{hf: hf + ".k", gguf: gguf + "_k", shape: "QH", inLayer: in},
+		{hf: hf + ".v", gguf: gguf + "_v", shape: "QH", inLayer: in},
+		{hf: hf + ".o", gguf: gguf + "_o", shape: "HQ", inLayer: in},
 	}
 }
 
 // t5Layers are those of both; positions are the layers that have some of their own.
-func t5Layers(positions func(*config, int64) bool) []name {
-	return slices.Concat([]name{
+func t5Layers(positions func(*config, int64) bool) []mapping {
+	return slices.Concat([]mapping{
 		{hf: "layer.0.layer_norm", gguf: "attn_norm", shape: "H"},
-		{hf: "layer.0.SelfAttention.relative_attention_bias", gguf: "attn_rel_b", shape: "YA", only: positions},
-		{hf: "layer.1.layer_norm", gguf: "cross_attn_norm", shape: "H", only: inDecoder},
+		{hf: "layer.0.SelfAttention.relative_attention_bias", gguf: "attn_rel_b", shape: "YA", inLayer: positions},
+		{hf: "layer.1.layer_norm", gguf: "cross_attn_norm", shape: "H", inLayer: inDecoder},
 		// which old checkpoints hold, and nothing reads
-		{hf: "layer.1.EncDecAttention.relative_attention_bias", gguf: "cross_attn_rel_b", shape: "YA", only: inDecoder, optional: true},
+		{hf: "layer.1.EncDecAttention.relative_attention_bias", gguf: "cross_attn_rel_b", shape: "YA", inLayer: inDecoder, optional: true},
 	}, t5Attention("layer.0.SelfAttention", "attn", nil), t5Attention("layer.1.EncDecAttention", "cross_attn", inDecoder),
 		t5FeedForward("layer.1.", inEncoder), t5FeedForward("layer.2.", inDecoder))
 }
 
 var (
 	t5Names = []string{"shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"}
-	t5Outer = []name{
+	t5Outer = []mapping{
 		{hf: "shared", gguf: "token_embd", shape: "VH"},
 		{hf: "encoder.final_layer_norm", gguf: "enc.output_norm", shape: "H"},
 		{hf: "decoder.final_layer_norm", gguf: "dec.output_norm", shape: "H"},
@@ -81,34 +81,34 @@ var (
 const apartT5 = "mlx-lm has no such model"
 
 var t5Row = row{
-	arch: "t5", model: "t5", names: []string{"T5ForConditionalGeneration", "T5WithLMHeadModel"}, tied: true, apart: apartT5,
-	defaults: t5Defaults, outer: t5Outer, alike: t5Names, layer: "encoder.block.#.", prefix: "enc.", decoder: &t5Decoder, depth: t5Depth,
-	layers: lazily(func() []name { return t5Layers(begins) }),
+	arch: "t5", model: "t5", names: []string{"T5ForConditionalGeneration", "T5WithLMHeadModel"}, tied: true, noMLX: apartT5,
+	defaults: t5Defaults, outer: t5Outer, aliases: t5Names, layer: "encoder.block.#.", prefix: "enc.", decoder: &t5Decoder, depth: t5Depth,
+	layers: lazy(func() []mapping { return t5Layers(isFirstLayer) }),
 	keys:   t5Keys, vocab: t5Vocab, back: t5Back,
-	fits: func(s *settings) bool { return s.tensors["enc.blk.1.attn_rel_b.weight"] == nil },
+	matches: func(s *settings) bool { return s.tensors["enc.blk.1.attn_rel_b.weight"] == nil },
 }
 
 var mt5Row = row{
-	arch: "t5", model: "mt5", names: []string{"MT5ForConditionalGeneration"}, tied: true, apart: apartT5,
-	defaults: mt5Defaults, outer: t5Outer, alike: t5Names, layer: t5Row.layer, prefix: "enc.", decoder: &t5Decoder, depth: t5Depth,
-	layers: lazily(func() []name { return t5Layers(begins) }),
+	arch: "t5", model: "mt5", names: []string{"MT5ForConditionalGeneration"}, tied: true, noMLX: apartT5,
+	defaults: mt5Defaults, outer: t5Outer, aliases: t5Names, layer: t5Row.layer, prefix: "enc.", decoder: &t5Decoder, depth: t5Depth,
+	layers: lazy(func() []mapping { return t5Layers(isFirstLayer) }),
 	keys:   t5Keys, vocab: t5Vocab,
 }
 
 // UMT5 has positions in each layer.
 var umt5Row = row{
-	arch: "t5", model: "umt5", names: []string{"UMT5ForConditionalGeneration", "UMT5Model"}, tied: true, apart: apartT5,
-	defaults: mt5Defaults, outer: t5Outer, alike: t5Names, layer: t5Row.layer, prefix: "enc.", decoder: &t5Decoder, depth: t5Depth,
-	layers: lazily(func() []name { return t5Layers(func(*config, int64) bool { return true }) }),
+	arch: "t5", model: "umt5", names: []string{"UMT5ForConditionalGeneration", "UMT5Model"}, tied: true, noMLX: apartT5,
+	defaults: mt5Defaults, outer: t5Outer, aliases: t5Names, layer: t5Row.layer, prefix: "enc.", decoder: &t5Decoder, depth: t5Depth,
+	layers: lazy(func() []mapping { return t5Layers(func(*config, int64) bool { return true }) }),
 	keys:   t5Keys, vocab: t5Vocab, back: t5Back,
 }
 
 // The encoder alone, which models of images read texts with.
 var t5encoderRow = row{
-	arch: "t5encoder", model: "t5", names: []string{"T5EncoderModel"}, tied: true, apart: apartT5,
-	defaults: t5Defaults, outer: t5Outer[:2], alike: t5Names[:2], layer: t5Row.layer, prefix: "enc.",
-	layers: lazily(func() []name {
-		return slices.DeleteFunc(t5Layers(begins), func(n name) bool { return n.gguf == "cross_attn_norm" || n.only != nil && n.optional })
+	arch: "t5encoder", model: "t5", names: []string{"T5EncoderModel"}, tied: true, noMLX: apartT5,
+	defaults: t5Defaults, outer: t5Outer[:2], aliases: t5Names[:2], layer: t5Row.layer, prefix: "enc.",
+	layers: lazy(func() []mapping {
+		return slices.DeleteFunc(t5Layers(isFirstLayer), func(n mapping) bool { return n.gguf == "cross_attn_norm" || n.inLayer != nil && n.optional })
 	}),
 	keys: t5encoderKeys, vocab: t5Vocab, back: t5encoderBack,
 }
@@ -121,11 +121,11 @@ func t5Depth(c *config) int64 {
 }
 
 func t5encoderKeys(k *keys) {
-	k.own("context_length", uint32(512))
+	k.putArch("context_length", uint32(512))
 	k.u32("context_length", "n_positions")
 	k.u32("embedding_length", "d_model")
 	k.u32("feed_forward_length", "d_ff")
-	k.own("block_count", uint32(encoders(k.c)))
+	k.putArch("block_count", uint32(encoders(k.c)))
 	k.u32("attention.head_count", "num_heads")
 	k.u32("attention.key_length", "d_kv")
 	k.u32("attention.value_length", "d_kv")
@@ -139,7 +139,7 @@ func t5encoderKeys(k *keys) {
 
 func t5Keys(k *keys) {
 	t5encoderKeys(k)
-	k.own("decoder_block_count", uint32(k.c.layers()-encoders(k.c)))
+	k.putArch("decoder_block_count", uint32(k.c.layers()-encoders(k.c)))
 	if start := k.c.get("decoder_start_token_id"); !start.There {
 		k.fail("decoder_start_token_id", start, "stated: the decoder begins with it")
 	}
@@ -148,17 +148,17 @@ func t5Keys(k *keys) {
 
 // t5encoderBack gives the layers of the encoder.
 func t5encoderBack(s *settings) {
-	s.need("d_model", "embedding_length")
-	s.need("d_ff", "feed_forward_length")
-	s.need("num_layers", "block_count")
-	s.need("num_heads", "attention.head_count")
-	width := s.need("d_kv", "attention.key_length")
-	s.is("attention.value_length", float64(width))
-	s.need("n_positions", "context_length")
-	s.need("relative_attention_num_buckets", "attention.relative_buckets_count")
-	s.may("layer_norm_epsilon", "attention.layer_norm_rms_epsilon")
+	s.requireInt("d_model", "embedding_length")
+	s.requireInt("d_ff", "feed_forward_length")
+	s.requireInt("num_layers", "block_count")
+	s.requireInt("num_heads", "attention.head_count")
+	width := s.requireInt("d_kv", "attention.key_length")
+	s.expect("attention.value_length", float64(width))
+	s.requireInt("n_positions", "context_length")
+	s.requireInt("relative_attention_num_buckets", "attention.relative_buckets_count")
+	s.optionalFloat("layer_norm_epsilon", "attention.layer_norm_rms_epsilon")
 	if e, ok := number(s.keys[s.row.arch+".attention.layer_norm_rms_epsilon"]); ok {
-		s.is("attention.layer_norm_epsilon", e)
+		s.expect("attention.layer_norm_epsilon", e)
 	}
 	s.vocabulary()
 	kind := `"relu"`
@@ -171,7 +171,7 @@ func t5encoderBack(s *settings) {
 func t5Back(s *settings) {
 	t5encoderBack(s)
 	s.put("is_encoder_decoder", "true")
-	s.need("num_decoder_layers", "decoder_block_count")
+	s.requireInt("num_decoder_layers", "decoder_block_count")
 	if n, ok := s.int("decoder_start_token_id"); ok {
 		s.putInt("decoder_start_token_id", n)
 	} else if s.err == nil {

@@ -8,16 +8,16 @@ var pixtralDefaults = []preset{
 	{"num_attention_heads", "16"}, {"text hidden_size", "4096"}, {"hidden_act", `"gelu"`},
 }
 
-var pixtralOuter = []name{
-	{hf: "vision_tower.patch_conv", gguf: "v.patch_embd", shape: "Hcpp", kept: asHalf},
+var pixtralOuter = []mapping{
+	{hf: "vision_tower.patch_conv", gguf: "v.patch_embd", shape: "Hcpp", typeRule: asHalf},
 	{hf: "vision_tower.ln_pre", gguf: "v.pre_ln", shape: "H"},
 	{hf: "multi_modal_projector.linear_1", gguf: "mm.1", shape: "hH"},
 	{hf: "multi_modal_projector.linear_2", gguf: "mm.2", shape: "hh"},
 }
 
-var pixtralLayers = []name{
-	{hf: "attention.q_proj", gguf: "attn_q", shape: "HH", how: permuteQ},
-	{hf: "attention.k_proj", gguf: "attn_k", shape: "HH", how: permuteK},
+var pixtralLayers = []mapping{
+	{hf: "attention.q_proj", gguf: "attn_q", shape: "HH", op: permuteQ},
+	{hf: "attention.k_proj", gguf: "attn_k", shape: "HH", op: permuteK},
 	{hf: "attention.v_proj", gguf: "attn_v", shape: "HH"},
 	{hf: "attention.o_proj", gguf: "attn_out", shape: "HH"},
 	{hf: "attention_norm", gguf: "ln1", shape: "H"},
@@ -30,21 +30,21 @@ var pixtralLayers = []name{
 var towerAlone = []string{"vision_tower.", "multi_modal_projector."}
 
 var pixtralProjector = row{
-	arch: "clip", model: "pixtral", names: []string{"LlavaForConditionalGeneration"}, prefix: "v.", keep: towerAlone,
-	defaults: pixtralDefaults, outer: pixtralOuter, layer: "vision_tower.transformer.layers.#.", layers: lazily(func() []name {
+	arch: "clip", model: "pixtral", names: []string{"LlavaForConditionalGeneration"}, prefix: "v.", keepPrefixes: towerAlone,
+	defaults: pixtralDefaults, outer: pixtralOuter, layer: "vision_tower.transformer.layers.#.", layers: lazy(func() []mapping {
 		return pixtralLayers
 	}),
 	keys: pixtralKeys, vocab: noVocab,
 }
 
 var mistral3Projector = row{
-	arch: "clip", model: "pixtral", names: []string{"Mistral3ForConditionalGeneration"}, prefix: "v.", keep: towerAlone,
+	arch: "clip", model: "pixtral", names: []string{"Mistral3ForConditionalGeneration"}, prefix: "v.", keepPrefixes: towerAlone,
 	defaults: append(pixtralDefaults[:len(pixtralDefaults):len(pixtralDefaults)], preset{"spatial_merge_size", "2"}),
 	outer: with(pixtralOuter,
-		name{hf: "multi_modal_projector.norm", gguf: "mm.input_norm", shape: "H"},
-		name{hf: "multi_modal_projector.patch_merger.merging_layer", gguf: "mm.patch_merger", shape: "Hm", kept: asHalf},
+		mapping{hf: "multi_modal_projector.norm", gguf: "mm.input_norm", shape: "H"},
+		mapping{hf: "multi_modal_projector.patch_merger.merging_layer", gguf: "mm.patch_merger", shape: "Hm", typeRule: asHalf},
 	),
-	layer: "vision_tower.transformer.layers.#.", layers: lazily(func() []name {
+	layer: "vision_tower.transformer.layers.#.", layers: lazy(func() []mapping {
 		return pixtralLayers
 	}),
 	keys: pixtralKeys, vocab: noVocab,
@@ -61,28 +61,28 @@ func pixtralKeys(k *keys) {
 	default:
 		k.fail("hidden_act", act, "silu or gelu")
 	}
-	if k.c.whole.Get("spatial_merge_size").There || k.c.get("spatial_merge_size").There {
-		k.own("vision.spatial_merge_size", uint32(k.c.merge()))
+	if k.c.full.Get("spatial_merge_size").There || k.c.get("spatial_merge_size").There {
+		k.putArch("vision.spatial_merge_size", uint32(k.c.merge()))
 	}
 }
 
 var gemma3Projector = row{
-	arch: "clip", model: "siglip_vision_model", names: []string{"Gemma3ForConditionalGeneration"}, prefix: "v.", keep: towerAlone,
+	arch: "clip", model: "siglip_vision_model", names: []string{"Gemma3ForConditionalGeneration"}, prefix: "v.", keepPrefixes: towerAlone,
 	defaults: []preset{
 		{"num_channels", "3"}, {"image_size", "224"}, {"patch_size", "16"}, {"hidden_size", "768"}, {"intermediate_size", "3072"}, {"num_hidden_layers", "12"},
 		{"num_attention_heads", "12"}, {"text hidden_size", "2304"},
 	},
-	trim: []string{"vision_tower.vision_model.", "vision_tower."}, drop: []string{"head."},
-	outer: []name{
-		{hf: "embeddings.patch_embedding", gguf: "v.patch_embd", shape: "Hcpp", kept: alwaysF32},
+	trimPrefixes: []string{"vision_tower.vision_model.", "vision_tower."}, skipPrefixes: []string{"head."},
+	outer: []mapping{
+		{hf: "embeddings.patch_embedding", gguf: "v.patch_embd", shape: "Hcpp", typeRule: alwaysF32},
 		{hf: "embeddings.position_embedding", gguf: "v.position_embd", shape: "nH"},
 		{hf: "post_layernorm", gguf: "v.post_ln", shape: "H"},
-		{hf: "multi_modal_projector.mm_input_projection_weight", gguf: "mm.input_projection", shape: "Hh", bare: true, kept: alwaysF16},
-		{hf: "multi_modal_projector.mm_soft_emb_norm", gguf: "mm.soft_emb_norm", shape: "H", how: addOne},
+		{hf: "multi_modal_projector.mm_input_projection_weight", gguf: "mm.input_projection", shape: "Hh", noSuffix: true, typeRule: alwaysF16},
+		{hf: "multi_modal_projector.mm_soft_emb_norm", gguf: "mm.soft_emb_norm", shape: "H", op: addOne},
 	},
 	layer: "encoder.layers.#.",
-	layers: lazily(func() []name {
-		return []name{
+	layers: lazy(func() []mapping {
+		return []mapping{
 			{hf: "layer_norm1", gguf: "ln1", shape: "H"},
 			{hf: "layer_norm2", gguf: "ln2", shape: "H"},
 			{hf: "self_attn.q_proj", gguf: "attn_q", shape: "HH"},
@@ -117,7 +117,7 @@ func gemma3ProjectorKeys(k *keys) {
 		side++
 	}
 	if by := k.c.int("image_size") / k.c.patch() / side; by > 0 && by != 4 {
-		k.own("vision.projector.scale_factor", uint32(by))
+		k.putArch("vision.projector.scale_factor", uint32(by))
 	}
 }
 
@@ -152,15 +152,15 @@ func (c *config) width() int64 {
 	return c.hidden()
 }
 
-var qwenVision = []name{
-	{hf: "visual.patch_embed.proj", shape: "ectpp", kept: asHalf, views: []view{frames("v.patch_embd.weight", 0), frames("v.patch_embd.weight.1", 1)}},
+var qwenVision = []mapping{
+	{hf: "visual.patch_embed.proj", shape: "ectpp", typeRule: asHalf, views: []view{frames("v.patch_embd.weight", 0), frames("v.patch_embd.weight.1", 1)}},
 	{hf: "visual.merger.ln_q", gguf: "v.post_ln", shape: "e"},
 	{hf: "visual.merger.mlp.0", gguf: "mm.0", shape: "mm"},
 	{hf: "visual.merger.mlp.2", gguf: "mm.2", shape: "hm"},
 }
 
-func qwenBlocks(more ...name) []name {
-	return with([]name{
+func qwenBlocks(more ...mapping) []mapping {
+	return with([]mapping{
 		{hf: "attn.qkv", shape: "xe", views: []view{third("attn_q", 0), third("attn_k", 1), third("attn_v", 2)}},
 		{hf: "attn.proj", gguf: "attn_out", shape: "ee"},
 		{hf: "norm1", gguf: "ln1", shape: "e"},
@@ -169,38 +169,38 @@ func qwenBlocks(more ...name) []name {
 }
 
 var qwen2vlProjector = row{
-	arch: "clip", names: []string{"Qwen2VLForConditionalGeneration"}, prefix: "v.", keep: []string{"visual."},
+	arch: "clip", names: []string{"Qwen2VLForConditionalGeneration"}, prefix: "v.", keepPrefixes: []string{"visual."},
 	defaults: []preset{
 		{"in_channels", "3"}, {"image_size", "560"}, {"patch_size", "14"}, {"depth", "32"}, {"embed_dim", "1280"}, {"hidden_size", "3584"}, {"mlp_ratio", "4"},
 		{"num_heads", "16"}, {"spatial_merge_size", "2"}, {"text hidden_size", "8192"}, {"rms_norm_eps", "1e-06"},
 	},
 	outer: qwenVision, layer: "visual.blocks.#.",
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return qwenBlocks(
-			name{hf: "mlp.fc1", gguf: "ffn_up", shape: "fe"},
-			name{hf: "mlp.fc2", gguf: "ffn_down", shape: "ef"},
+			mapping{hf: "mlp.fc1", gguf: "ffn_up", shape: "fe"},
+			mapping{hf: "mlp.fc2", gguf: "ffn_down", shape: "ef"},
 		)
 	}),
 	keys: func(k *keys) {
 		vision(k, "qwen2vl_merger")
-		k.own("vision.embedding_length", uint32(k.c.width()))
+		k.putArch("vision.embedding_length", uint32(k.c.width()))
 		k.u32("vision.feed_forward_length", "hidden_size") // as the converter states it
-		k.epsilon(k.c.whole.Get("rms_norm_eps"), 1e-6)
+		k.epsilon(k.c.full.Get("rms_norm_eps"), 1e-6)
 	}, vocab: noVocab,
 }
 
 var qwen25vlProjector = row{
-	arch: "clip", names: []string{"Qwen2_5_VLForConditionalGeneration"}, prefix: "v.", keep: []string{"visual."},
+	arch: "clip", names: []string{"Qwen2_5_VLForConditionalGeneration"}, prefix: "v.", keepPrefixes: []string{"visual."},
 	defaults: []preset{
 		{"in_channels", "3"}, {"image_size", "560"}, {"patch_size", "14"}, {"depth", "32"}, {"hidden_size", "3584"}, {"intermediate_size", "3420"},
 		{"num_heads", "16"}, {"spatial_merge_size", "2"}, {"text hidden_size", "8192"}, {"fullatt_block_indexes", "[7, 15, 23, 31]"},
 	},
 	outer: qwenVision, layer: "visual.blocks.#.",
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return qwenBlocks(
-			name{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "Fe"},
-			name{hf: "mlp.up_proj", gguf: "ffn_up", shape: "Fe"},
-			name{hf: "mlp.down_proj", gguf: "ffn_down", shape: "eF"},
+			mapping{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "Fe"},
+			mapping{hf: "mlp.up_proj", gguf: "ffn_up", shape: "Fe"},
+			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: "eF"},
 		)
 	}),
 	keys: qwen25vlKeys, vocab: noVocab,
@@ -210,7 +210,7 @@ var qwen25vlProjector = row{
 func qwen25vlKeys(k *keys) {
 	vision(k, "qwen2.5vl_merger")
 	k.put("clip.use_silu", true)
-	k.epsilon(k.c.whole.Get("rms_norm_eps"), 1e-6)
+	k.epsilon(k.c.full.Get("rms_norm_eps"), 1e-6)
 	list := k.c.get("fullatt_block_indexes")
 	before, every := int64(-1), int64(0)
 	for i, v := range list.List() {
@@ -228,7 +228,7 @@ func qwen25vlKeys(k *keys) {
 		k.fail("fullatt_block_indexes", list, "a list of layers")
 		return
 	}
-	k.own("vision.n_wa_pattern", uint32(every))
+	k.putArch("vision.n_wa_pattern", uint32(every))
 }
 
 // Text models that are published with a vision part.
@@ -239,15 +239,15 @@ var pixtralTextRow = row{
 		{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "131072"}, {"rope_theta", "10000"},
 		{"num_attention_heads", "32"}, {"num_key_value_heads", "8"},
 	},
-	outer: outer, layer: decoderLayer, layers: lazily(func() []name {
+	outer: outer, layer: decoderLayer, layers: lazy(func() []mapping {
 		return llamaRow.layers()
 	}), keys: llamaKeys, vocab: llamaVocab,
 }
 
 var mistral3TextRow = row{
-	arch: "mistral3", model: "mistral3", names: []string{"Mistral3ForConditionalGeneration"}, becomes: &llamaRow, back: llamaBack,
-	fits:     func(s *settings) bool { return !s.tempered() },
-	defaults: pixtralTextRow.defaults, outer: outer, layer: decoderLayer, layers: lazily(func() []name {
+	arch: "mistral3", model: "mistral3", names: []string{"Mistral3ForConditionalGeneration"}, backRow: &llamaRow, back: llamaBack,
+	matches:  func(s *settings) bool { return !s.isMinistral3() },
+	defaults: pixtralTextRow.defaults, outer: outer, layer: decoderLayer, layers: lazy(func() []mapping {
 		return llamaRow.layers()
 	}),
 	keys: func(k *keys) {
@@ -260,9 +260,9 @@ var mistral3TextRow = row{
 }
 
 var qwen2vlRow = row{
-	arch: "qwen2vl", model: "qwen2_vl", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"}, becomes: &qwen2Row, back: seeing3(qwen2Back),
+	arch: "qwen2vl", model: "qwen2_vl", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"}, backRow: &qwen2Row, back: visionText(qwen2Back),
 	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
-	layers: lazily(func() []name {
+	layers: lazy(func() []mapping {
 		return decoder(with(mlp, ffnNorm)...)
 	}),
 	keys: func(k *keys) {
@@ -277,7 +277,7 @@ func (k *keys) sectionsOr(time, height, width int32) {
 		k.sections()
 		return
 	}
-	k.own("rope.dimension_sections", []int32{time, height, width, 0})
+	k.putArch("rope.dimension_sections", []int32{time, height, width, 0})
 }
 
 // sections are how many numbers of a head rotate with time, height and width.
@@ -293,6 +293,6 @@ func (k *keys) sections() {
 		numbers[i] = int32(n)
 	}
 	if list.There {
-		k.own("rope.dimension_sections", numbers)
+		k.putArch("rope.dimension_sections", numbers)
 	}
 }

@@ -26,8 +26,8 @@ var picked = []*row{&graniteAttentiveRow, &graniteAttentiveMoeRow, &nemotronHMoe
 
 // decoder are the tensors of a decoder whose names Llama's are, each family with
 // what it has of its own.
-func decoder(more ...name) []name {
-	return with([]name{
+func decoder(more ...mapping) []mapping {
+	return with([]mapping{
 		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
 		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH"},
 		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH"},
@@ -37,30 +37,30 @@ func decoder(more ...name) []name {
 }
 
 // with is a list and more.
-func with(list []name, more ...name) []name { return slices.Concat(list, more) }
+func with(list []mapping, more ...mapping) []mapping { return slices.Concat(list, more) }
 
 // permuted makes query and key those of rotations of pairs, as llama.cpp has them
 // for Llama.
-func permuted(list []name) []name {
+func permuted(list []mapping) []mapping {
 	for i := range list {
 		switch list[i].gguf {
 		case "attn_q":
-			list[i].how = permuteQ
+			list[i].op = permuteQ
 		case "attn_k":
-			list[i].how = permuteK
+			list[i].op = permuteK
 		}
 	}
 	return list
 }
 
 var (
-	mlp = []name{
+	mlp = []mapping{
 		{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "FH"},
 		{hf: "mlp.up_proj", gguf: "ffn_up", shape: "FH"},
 		{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
 	}
-	ffnNorm = name{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"}
-	outer   = []name{
+	ffnNorm = mapping{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"}
+	outer   = []mapping{
 		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH"},
 		{hf: "model.norm", gguf: "output_norm", shape: "H"},
 		{hf: "lm_head", gguf: "output", shape: "VH"},

@@ -66,8 +66,8 @@ func (s *settings) fail(key, want string, args ...any) {
 	}
 }
 
-// own is the value of a key of the architecture, which is known from here on.
-func (s *settings) own(key string) (any, bool) {
+// key is the value of a key of the architecture, which is known from here on.
+func (s *settings) key(key string) (any, bool) {
 	key = s.row.arch + "." + key
 	s.used[key] = true
 	v, ok := s.keys[key]
@@ -116,7 +116,7 @@ func valueText(v any) string {
 
 // int is a whole number; ok is false where the key is not there.
 func (s *settings) int(key string) (int64, bool) {
-	v, there := s.own(key)
+	v, there := s.key(key)
 	if !there {
 		return 0, false
 	}
@@ -130,7 +130,7 @@ func (s *settings) int(key string) (int64, bool) {
 
 // float is a number as JSON has it: the shortest that gives the same float32.
 func (s *settings) float(key string) (string, bool) {
-	v, there := s.own(key)
+	v, there := s.key(key)
 	if !there {
 		return "", false
 	}
@@ -139,11 +139,11 @@ func (s *settings) float(key string) (string, bool) {
 		s.fail(s.row.arch+"."+key, "its value is not a number")
 		return "", false
 	}
-	return asJSON(n), true
+	return float32JSON(n), true
 }
 
-// asJSON writes a float32 that stands in a float64.
-func asJSON(n float64) string {
+// float32JSON writes a float32 that stands in a float64.
+func float32JSON(n float64) string {
 	text := strconv.FormatFloat(n, 'g', -1, 32)
 	if !strings.ContainsAny(text, ".e") {
 		text += ".0"
@@ -160,8 +160,8 @@ func (s *settings) put(member, value string) {
 
 func (s *settings) putInt(member string, n int64) { s.put(member, itoa(n)) }
 
-// need adds a whole number that has to be there.
-func (s *settings) need(member, key string) int64 {
+// requireInt adds a whole number that has to be there.
+func (s *settings) requireInt(member, key string) int64 {
 	n, ok := s.int(key)
 	if !ok {
 		s.fail(s.row.arch+"."+key, "it is missing, and %s depends on it", member)
@@ -170,8 +170,8 @@ func (s *settings) need(member, key string) int64 {
 	return n
 }
 
-// may adds a number that may be missing.
-func (s *settings) may(member, key string) bool {
+// optionalFloat adds a number that may be missing.
+func (s *settings) optionalFloat(member, key string) bool {
 	text, ok := s.float(key)
 	if ok {
 		s.put(member, text)
@@ -179,9 +179,9 @@ func (s *settings) may(member, key string) bool {
 	return ok
 }
 
-// is asks that a key, if it is there, says what the architecture always does.
-func (s *settings) is(key string, want float64) {
-	v, there := s.own(key)
+// expect asks that a key, if it is there, says what the architecture always does.
+func (s *settings) expect(key string, want float64) {
+	v, there := s.key(key)
 	if !there {
 		return
 	}
@@ -194,8 +194,8 @@ func (s *settings) is(key string, want float64) {
 	}
 }
 
-// words is how many rows the table of tokens has, 0 where there is none.
-func (s *settings) words() int64 {
+// vocabRows is how many rows the table of tokens has, 0 where there is none.
+func (s *settings) vocabRows() int64 {
 	if i := s.tensors["token_embd.weight"]; i != nil && len(i.Shape) == 2 {
 		return i.Shape[0]
 	}
@@ -217,17 +217,17 @@ func (s *settings) rows(name string) int64 {
 // common are the members that most configurations have. It gives the width, the
 // heads, and the width of one.
 func (s *settings) common() (hidden, heads, head int64) {
-	hidden = s.need("hidden_size", "embedding_length")
-	s.need("num_hidden_layers", "block_count")
-	heads = s.need("num_attention_heads", "attention.head_count")
+	hidden = s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("num_hidden_layers", "block_count")
+	heads = s.requireInt("num_attention_heads", "attention.head_count")
 	kv, ok := s.int("attention.head_count_kv")
 	if !ok {
 		kv = heads
 	}
 	s.putInt("num_key_value_heads", kv)
-	s.need("intermediate_size", "feed_forward_length")
-	s.need("max_position_embeddings", "context_length")
-	s.may("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	s.requireInt("intermediate_size", "feed_forward_length")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.optionalFloat("rms_norm_eps", "attention.layer_norm_rms_epsilon")
 	s.vocabulary()
 	if heads > 0 {
 		head = hidden / heads
@@ -235,8 +235,8 @@ func (s *settings) common() (hidden, heads, head int64) {
 	if n, ok := s.int("attention.key_length"); ok {
 		head = n
 	}
-	s.is("attention.value_length", float64(head))
-	s.is("attention.causal", 1)
+	s.expect("attention.value_length", float64(head))
+	s.expect("attention.causal", 1)
 	s.putInt("head_dim", head)
 	return hidden, heads, head
 }
@@ -244,20 +244,20 @@ func (s *settings) common() (hidden, heads, head int64) {
 // vocabulary is how many tokens there are, and whether the head is their table.
 func (s *settings) vocabulary() {
 	n := s.rows("token_embd.weight")
-	s.is("vocab_size", float64(n))
+	s.expect("vocab_size", float64(n))
 	s.putInt("vocab_size", n)
-	s.put("tie_word_embeddings", truth(s.tensors["output.weight"] == nil))
+	s.put("tie_word_embeddings", boolText(s.tensors["output.weight"] == nil))
 }
 
-func truth(is bool) string { return strconv.FormatBool(is) }
+func boolText(is bool) string { return strconv.FormatBool(is) }
 
 // rotations are the members of rotary embeddings of dims numbers, that is all of a
 // head.
 func (s *settings) rotations(dims int64) {
-	s.is("rope.dimension_count", float64(dims))
-	s.base()
-	_, _ = s.own("rope.scaling.finetuned") // what was done, not what is to be done
-	kind, there := s.own("rope.scaling.type")
+	s.expect("rope.dimension_count", float64(dims))
+	s.ropeBase()
+	_, _ = s.key("rope.scaling.finetuned") // what was done, not what is to be done
+	kind, there := s.key("rope.scaling.type")
 	freqs := s.tensors["rope_freqs.weight"]
 	switch {
 	case freqs != nil && there:
@@ -285,8 +285,8 @@ func (s *settings) theta() string {
 	return ""
 }
 
-// base adds the base of rotations; 10000 is what llama.cpp takes.
-func (s *settings) base() {
+// ropeBase adds the base of rotations; 10000 is what llama.cpp takes.
+func (s *settings) ropeBase() {
 	base, ok := s.float("rope.freq_base")
 	if !ok {
 		base = "10000.0"
@@ -330,7 +330,7 @@ func (s *settings) biases(member string, layers int64, names ...string) {
 		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMismatch.Errorf("%d of %d modules (%s) have a bias", n, all, strings.Join(names, ", ")))
 	}
 	if member != "" {
-		s.put(member, truth(n > 0))
+		s.put(member, boolText(n > 0))
 	}
 }
 
@@ -345,8 +345,8 @@ func (s *settings) layers() int64 {
 	return min(n, maxLayers)
 }
 
-// known refuses keys of the architecture that nothing was made of.
-func (s *settings) known() error {
+// checkUnused refuses keys of the architecture that nothing was made of.
+func (s *settings) checkUnused() error {
 	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
 		if strings.HasPrefix(key, s.row.arch+".") && !s.used[key] {
 			s.fail(key, "no member of config.json corresponds to it")
@@ -358,25 +358,25 @@ func (s *settings) known() error {
 // config is config.json.
 func (s *settings) config() ([]byte, error) {
 	s.row.back(s)
-	if err := s.known(); err != nil {
+	if err := s.checkUnused(); err != nil {
 		return nil, err
 	}
-	return s.written()
+	return s.encode()
 }
 
-// made is the row of the model that is made.
-func (s *settings) made() *row { return cmp.Or(s.row.becomes, s.row) }
+// outRow is the row of the model that is made.
+func (s *settings) outRow() *row { return cmp.Or(s.row.backRow, s.row) }
 
 // architecture is that of the model that is made.
 func (s *settings) architecture() string {
-	r := s.made()
-	return cmp.Or(s.as, r.as, r.names[0])
+	r := s.outRow()
+	return cmp.Or(s.as, r.backArch, r.names[0])
 }
 
-// written is what the members are so far.
-func (s *settings) written() ([]byte, error) {
+// encode is what the members are so far.
+func (s *settings) encode() ([]byte, error) {
 	w := jsontree.NewText(s.b)
-	w.Put("{\n  \"architectures\": [\"", s.architecture(), "\"],\n  \"model_type\": \"", s.made().model, "\"")
+	w.Put("{\n  \"architectures\": [\"", s.architecture(), "\"],\n  \"model_type\": \"", s.outRow().model, "\"")
 	for _, m := range slices.Concat(s.list, s.tokens()) {
 		w.Put(",\n  ")
 		w.Quote(m.name)
@@ -390,7 +390,7 @@ func (s *settings) written() ([]byte, error) {
 // llama.cpp passes it over, and transformers would not load.
 func (s *settings) tokens() (list []preset) {
 	for _, name := range []string{"bos", "eos", "pad"} {
-		if n, ok := number(s.keys["tokenizer.ggml."+specialKeys[name]+"_token_id"]); ok && n >= 0 && n == math.Trunc(n) && n < float64(s.words()) {
+		if n, ok := number(s.keys["tokenizer.ggml."+specialKeys[name]+"_token_id"]); ok && n >= 0 && n == math.Trunc(n) && n < float64(s.vocabRows()) {
 			list = append(list, preset{name + "_token_id", itoa(int64(n))})
 		}
 	}

@@ -52,7 +52,7 @@ func (k *keys) special(t *tokenizer.JSON, merges []string, size int64) error {
 	s := &specialVocab{names: slices.Clone(specialNames), texts: map[string]string{}, ids: map[string]int64{}, adds: map[string]bool{}}
 	s.read(config)
 	if t != nil {
-		s.posts(t.Rest.Get("post_processor"), config.There)
+		s.postProcessor(t.Rest.Get("post_processor"), config.There)
 	}
 	if config.There {
 		s.fromConfig(t, config)
@@ -109,8 +109,8 @@ func (s *specialVocab) read(config jsontree.Value) {
 	}
 }
 
-// posts reads which tokens the post-processor adds.
-func (s *specialVocab) posts(v jsontree.Value, configured bool) {
+// postProcessor reads which tokens the post-processor adds.
+func (s *specialVocab) postProcessor(v jsontree.Value, configured bool) {
 	list := v.Get("processors").List()
 	if list == nil && v.There {
 		list = []jsontree.Value{v}
@@ -125,16 +125,16 @@ func (s *specialVocab) posts(v jsontree.Value, configured bool) {
 			}
 		case "RobertaProcessing":
 			s.adds["bos"], s.adds["eos"], s.adds["sep"] = true, true, true
-			s.otherwise("cls", one.Get("cls"), "bos")
-			s.otherwise("sep", one.Get("sep"), "eos")
+			s.fallBack("cls", one.Get("cls"), "bos")
+			s.fallBack("sep", one.Get("sep"), "eos")
 		case "TemplateProcessing":
 			s.template(one, configured)
 		}
 	}
 }
 
-// otherwise takes a token of a processor where the configuration names none.
-func (s *specialVocab) otherwise(name string, v jsontree.Value, or string) {
+// fallBack takes a token of a processor where the configuration names none.
+func (s *specialVocab) fallBack(name string, v jsontree.Value, or string) {
 	if s.texts[name] != "" {
 		return
 	}
@@ -167,14 +167,14 @@ func (s *specialVocab) template(v jsontree.Value, configured bool) {
 			s.adds["bos"] = first == s.texts["bos"] || first == s.texts["cls"]
 		}
 		if last = token(single[len(single)-1]); last != "" {
-			s.ends(last, configured)
+			s.endToken(last, configured)
 		}
 	}
 	s.pair(v.Get("pair").List(), first, last, configured)
 }
 
-// ends takes the token that a template puts behind a text for the one that ends it.
-func (s *specialVocab) ends(last string, configured bool) {
+// endToken takes the token that a template puts behind a text for the one that ends it.
+func (s *specialVocab) endToken(last string, configured bool) {
 	if configured && last != s.texts["eos"] {
 		for _, name := range []string{"eot", "eom"} {
 			if !slices.Contains(s.names, name) {
@@ -275,8 +275,8 @@ const (
 	maxTemplates = 64
 )
 
-// A named is a chat template and its name.
-type named struct{ name, text string }
+// A namedTemplate is a chat template and its name.
+type namedTemplate struct{ name, text string }
 
 // templates adds the chat templates: those of tokenizer_config.json, else those of
 // files of their own.
@@ -286,7 +286,7 @@ func (k *keys) templates(config jsontree.Value) error {
 		return err
 	}
 	if v := config.Get("chat_template"); v.There {
-		list = listed(v)
+		list = templatesOf(v)
 	}
 	if len(list) == 1 && list[0].name == "" {
 		if list[0].text != "" {
@@ -319,24 +319,24 @@ func (k *keys) templates(config jsontree.Value) error {
 	return nil
 }
 
-// listed is a template, or a list of them.
-func listed(v jsontree.Value) (list []named) {
+// templatesOf is a template, or a list of them.
+func templatesOf(v jsontree.Value) (list []namedTemplate) {
 	if v.IsString() {
-		return []named{{"", v.String()}}
+		return []namedTemplate{{"", v.String()}}
 	}
 	for _, one := range v.List() {
 		if text := one.Get("template"); text.IsString() {
-			list = append(list, named{one.Get("name").String(), text.String()})
+			list = append(list, namedTemplate{one.Get("name").String(), text.String()})
 		}
 	}
 	return list
 }
 
 // templateFiles reads templates that have files of their own.
-func (k *keys) templateFiles() ([]named, error) {
+func (k *keys) templateFiles() ([]namedTemplate, error) {
 	if !k.has(templateFile) {
 		v, err := jsontree.Read(k.b, k.files, templateJSON, maxTemplate)
-		return listed(v.Get("chat_template")), err
+		return templatesOf(v.Get("chat_template")), err
 	}
 	text, err := jsontree.ReadText(k.b, k.files, templateFile, maxTemplate)
 	if err != nil {
@@ -344,12 +344,12 @@ func (k *keys) templateFiles() ([]named, error) {
 	}
 	entries, err := fs.ReadDir(k.files, moreFolder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return []named{{"", text}}, nil
+		return []namedTemplate{{"", text}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	list := []named{{"default", text}}
+	list := []namedTemplate{{"default", text}}
 	for _, e := range entries {
 		stem, ok := strings.CutSuffix(e.Name(), ".jinja")
 		if !ok {
@@ -362,7 +362,7 @@ func (k *keys) templateFiles() ([]named, error) {
 		if err != nil {
 			return nil, err
 		}
-		if list, err = limits.Append(k.b, list, named{stem, text}); err != nil {
+		if list, err = limits.Append(k.b, list, namedTemplate{stem, text}); err != nil {
 			return nil, err
 		}
 	}

@@ -19,11 +19,11 @@ import (
 func spmFile(pieces ...string) []byte {
 	var out []byte
 	for _, text := range pieces {
-		piece := append(message(1, text), 2<<3|5)
+		piece := append(protoBytes(1, text), 2<<3|5)
 		piece = binary.LittleEndian.AppendUint32(piece, math.Float32bits(-1))
-		out = append(out, message(1, string(piece))...)
+		out = append(out, protoBytes(1, string(piece))...)
 	}
-	return append(out, message(2, string(whole(nil, 3, 2)))...)
+	return append(out, protoBytes(2, string(protoVarint(nil, 3, 2)))...)
 }
 
 // Under any limit the vocabulary of InternLM 2 is made or refused: it once panicked where
@@ -71,7 +71,7 @@ func TestListErrorsAreKept(t *testing.T) {
 	want := &limits.Error{Axis: limits.Total}
 	s := &settings{b: b, row: &lfm2Row, keys: map[string]any{"lfm2.block_count": uint32(2), "lfm2.attention.head_count_kv": failingList{err: want}},
 		used: map[string]bool{}, tensors: map[string]*tensor.Info{}}
-	s.perLayer("attention.head_count_kv")
+	s.headCounts("attention.head_count_kv")
 	if !errors.Is(s.err, limits.ErrLimit) {
 		t.Errorf("%v", s.err)
 	}
@@ -80,7 +80,7 @@ func TestListErrorsAreKept(t *testing.T) {
 // The number of a token is a whole number.
 func TestTokenNumbersAreWhole(t *testing.T) {
 	for _, v := range []any{math.NaN(), 0.5, float32(math.Inf(1)), -1.0} {
-		r := &rebuilt{s: &settings{keys: map[string]any{"tokenizer.ggml.bos_token_id": v}}, v: vocab{texts: []string{"a", "b"}}}
+		r := &vocabWriter{s: &settings{keys: map[string]any{"tokenizer.ggml.bos_token_id": v}}, v: vocab{texts: []string{"a", "b"}}}
 		if id := r.token("bos"); id != -1 {
 			t.Errorf("%v is the token %d", v, id)
 		}
@@ -109,12 +109,12 @@ func TestListNumbersAreNotCut(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	s := &settings{b: b, row: &t5Row, keys: map[string]any{"tokenizer.ggml.precompiled_charsmap": numbersList{list: []int64{-1, 255, 256}}}}
-	if _, err := (&rebuilt{s: s}).charsmap(); wire.ClassOf(err) != wire.Malformed {
+	if _, err := (&vocabWriter{s: s}).charsmap(); wire.ClassOf(err) != wire.Malformed {
 		t.Errorf("a character map: %v", err)
 	}
 	s = &settings{b: b, row: &llamaRow, keys: map[string]any{"tokenizer.ggml.tokens": shortList{}, "tokenizer.ggml.token_type": numbersList{list: []int64{1, 1<<32 + 3}}},
 		tensors: map[string]*tensor.Info{"token_embd.weight": {Shape: []int64{2, 2}}}}
-	if err := (&rebuilt{s: s}).read(); wire.ClassOf(err) != wire.Malformed {
+	if err := (&vocabWriter{s: s}).read(); wire.ClassOf(err) != wire.Malformed {
 		t.Errorf("types of tokens: %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestErrorsAreTheSameEachTime(t *testing.T) {
 			p.Tensors = append(p.Tensors, Tensor{Name: "blk." + itoa(int64(n)) + ".ffn_up_exps.weight", Parts: make([]Part, 2)})
 			p.stacks[stackKey{layer: int64(n)}] = n
 		}
-		seen[p.complete(nil).Error()] = true
+		seen[p.checkComplete(nil).Error()] = true
 		b.Close()
 	}
 	if len(seen) != 1 {

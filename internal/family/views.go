@@ -7,16 +7,16 @@ import (
 )
 
 // split plans the tensors that one of transformers becomes.
-func (p *planner) split(i *tensor.Info, at *place) error {
+func (p *planner) split(i *tensor.Info, at *location) error {
 	if i.Strides != nil {
 		return wire.ErrUnsupported.Errorf("a view that must be split")
 	}
 	if at.name.views[0].cuts != nil {
-		return p.cut(i, at)
+		return p.splitRows(i, at)
 	}
 	for at.view = range at.name.views {
 		v := &at.name.views[at.view]
-		t := Tensor{Name: p.naming(at), Shape: v.shape(p.c), Decay: at.name.how == decay && !p.asIs}
+		t := Tensor{Name: p.nameOf(at), Shape: v.shape(p.c), Decay: at.name.op == decay && !p.asIs}
 		strides, first := v.strides(p.c)
 		if at.bias { // a number for each row of the matrix
 			if len(strides) != 2 || strides[0] < 1 {
@@ -25,13 +25,13 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 			t.Shape, strides, first = t.Shape[:1], []int64{1}, first/strides[0]
 		}
 		lie := t.Shape
-		if v.apart != nil {
-			lie = v.apart(p.c)
+		if v.sourceShape != nil {
+			lie = v.sourceShape(p.c)
 		}
-		if err := lies(i.Elements(), lie, strides, first, v); err != nil {
+		if err := checkView(i.Elements(), lie, strides, first, v); err != nil {
 			return err
 		}
-		t.DType = p.typed(at.name, t.Name, len(t.Shape), i.DType)
+		t.DType = p.dtypeFor(at.name, t.Name, len(t.Shape), i.DType)
 		if p.o.Packed != nil {
 			if blocks, scales, ok := p.o.Packed(i); ok {
 				p.Moved = true
@@ -51,10 +51,10 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 	return nil
 }
 
-// unsplit gathers the views of a tensor of transformers; the last of them plans it.
-func (p *planner) unsplit(i *tensor.Info, at *place) error {
+// joinViews gathers the views of a tensor of transformers; the last of them plans it.
+func (p *planner) joinViews(i *tensor.Info, at *location) error {
 	byRows := at.name.views[0].cuts != nil
-	if at.name.join == nil && at.name.merged == nil && !byRows {
+	if at.name.join == nil && at.name.interleave == nil && !byRows {
 		return wire.ErrUnsupported.Errorf("%s of transformers cannot be restored from its parts", wire.Quote(at.name.hf))
 	}
 	want, err := p.viewShape(at)
@@ -69,11 +69,11 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	if err := sameShape(i.Shape, want); err != nil {
 		return err
 	}
-	packed := p.blocks && at.name.blocks && i.DType == tensor.MXFP4 && i.Strides == nil
+	packed := p.keepBlocks && at.name.mayKeepBlocks && i.DType == tensor.MXFP4 && i.Strides == nil
 	if g, _ := i.DType.Geometry(); !packed && (i.Strides != nil || g.Elems != 1 && !byRows) {
 		return wire.ErrUnsupported.Errorf("it must be transposed, but is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
 	}
-	have, whole, err := p.gathered(i, at)
+	have, whole, err := p.gather(i, at)
 	if err != nil || !whole {
 		return err
 	}
@@ -81,40 +81,40 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	if err != nil {
 		return err
 	}
-	if at.name.blocks {
+	if at.name.mayKeepBlocks {
 		p.Moved = p.Moved || packed
-		p.decoded = p.decoded || !packed
+		p.decodedExperts = p.decodedExperts || !packed
 	}
 	switch {
 	case packed:
-		return p.unpack(have, at)
+		return p.unpackBlocks(have, at)
 	case byRows:
-		return p.uncut(have, at, shape)
-	case at.name.merged != nil:
-		return p.merge(have, at, shape)
+		return p.joinRows(have, at, shape)
+	case at.name.interleave != nil:
+		return p.interleaveViews(have, at, shape)
 	}
 	parts, err := limits.Make[Part](p.b, int(2*p.c.heads()))
 	if err != nil {
 		return err
 	}
-	t := p.remade(at, &have[0], shape)
+	t := p.newHFTensor(at, &have[0], shape)
 	t.Parts = append(parts[:0], at.name.join(p.c, have, shape)...)
 	return p.add(t)
 }
 
-// gathered keeps a part of a tensor, and reports whether all of them are there.
-func (p *planner) gathered(i *tensor.Info, at *place) (have []tensor.Info, whole bool, err error) {
-	if p.parted == nil {
-		p.parted = map[stackKey][]tensor.Info{}
+// gather keeps a part of a tensor, and reports whether all of them are there.
+func (p *planner) gather(i *tensor.Info, at *location) (have []tensor.Info, whole bool, err error) {
+	if p.partial == nil {
+		p.partial = map[stackKey][]tensor.Info{}
 	}
 	key := stackKey{at.index, at.layer, at.bias}
-	if have = p.parted[key]; have == nil {
+	if have = p.partial[key]; have == nil {
 		if have, err = limits.Make[tensor.Info](p.b, len(at.name.views)); err != nil {
 			return nil, false, err
 		}
 	}
 	have[at.view] = *i
-	p.parted[key] = have
+	p.partial[key] = have
 	for k := range have {
 		if have[k].Name == "" {
 			return nil, false, nil
@@ -126,38 +126,38 @@ func (p *planner) gathered(i *tensor.Info, at *place) (have []tensor.Info, whole
 	return have, true, nil
 }
 
-// remade begins a tensor of transformers that is made of one of llama.cpp, or of several
+// newHFTensor begins a tensor of transformers that is made of one of llama.cpp, or of several
 // of the same type.
-func (p *planner) remade(at *place, i *tensor.Info, shape []int64) Tensor {
-	return Tensor{Name: at.original(p.c), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i) && !p.asIs, Log: at.name.how == decay && !p.asIs}
+func (p *planner) newHFTensor(at *location, i *tensor.Info, shape []int64) Tensor {
+	return Tensor{Name: at.hfName(p.c), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i) && !p.asIs, Log: at.name.op == decay && !p.asIs}
 }
 
-// merge makes a tensor of all its views by turns.
-func (p *planner) merge(have []tensor.Info, at *place, shape []int64) error {
+// interleaveViews makes a tensor of all its views by turns.
+func (p *planner) interleaveViews(have []tensor.Info, at *location, shape []int64) error {
 	n := len(have)
 	one := append(append([]int64(nil), shape[:len(shape)-1]...), shape[len(shape)-1]/int64(n))
-	strides := at.name.merged.back(p.c)
+	strides := at.name.interleave.strides(p.c)
 	parts, err := limits.Make[Part](p.b, n)
 	if err != nil {
 		return err
 	}
 	for k := range have {
-		if err := lies(have[k].Elements(), one, strides, 0, &at.name.views[k]); err != nil {
+		if err := checkView(have[k].Elements(), one, strides, 0, &at.name.views[k]); err != nil {
 			return err
 		}
 		parts[k] = Part{Info: have[k]}
 		parts[k].Info.Shape, parts[k].Info.Strides = one, strides
 	}
-	t := p.remade(at, &have[0], shape)
+	t := p.newHFTensor(at, &have[0], shape)
 	t.Parts = parts
 	if n > 1 {
-		t.Turns = at.name.merged.turns(p.c)
+		t.Turns = at.name.interleave.turns(p.c)
 	}
 	return p.add(t)
 }
 
-// lies proves that a view's elements are those of a tensor of so many.
-func lies(elements int64, shape, strides []int64, last int64, v *view) error {
+// checkView proves that a view's elements are those of a tensor of so many.
+func checkView(elements int64, shape, strides []int64, last int64, v *view) error {
 	for d, n := range shape {
 		if last < 0 || last >= elements || n < 1 || n > elements || strides[d] < 1 || strides[d] > elements || (n-1) > (elements-1-last)/strides[d] {
 			return wire.ErrMismatch.Errorf("the configuration gives the part %s the shape %v", wire.Quote(v.gguf), shape)
@@ -167,11 +167,11 @@ func lies(elements int64, shape, strides []int64, last int64, v *view) error {
 	return nil
 }
 
-// unpack plans the blocks and the scales of a stack of experts, whose rows are those of
+// unpackBlocks plans the blocks and the scales of a stack of experts, whose rows are those of
 // all its views by turns.
-func (p *planner) unpack(have []tensor.Info, at *place) error {
+func (p *planner) unpackBlocks(have []tensor.Info, at *location) error {
 	experts, rows, blocks := have[0].Shape[0], have[0].Shape[1]*int64(len(have)), have[0].Shape[2]/32
-	name := at.original(p.c)
+	name := at.hfName(p.c)
 	if err := p.add(Tensor{Name: name + "_blocks", DType: tensor.U8, Shape: []int64{experts, rows, blocks, 16}, Unpacked: &Unpacked{Of: have}}); err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (k *keys) textsOf(t *tokenizer.JSON, kind string) (pre string, v *vocab, er
 	}
 	if pre = k.o.Pre; pre == "" {
 		if kind == "BPE" {
-			if err = k.surround(t); err != nil {
+			if err = k.setSurround(t); err != nil {
 				return "", nil, err
 			}
 		}
@@ -167,11 +167,11 @@ func (k *keys) bytePairs(t *tokenizer.JSON) error {
 	return k.special(t, merges, int64(len(v.texts)))
 }
 
-// surround has the probe text encoded with the tokens that transformers 4.57 puts
+// setSurround has the probe text encoded with the tokens that transformers 4.57 puts
 // around it: some of its classes go by tokenizer_config.json and by nothing that the
 // post-processor says, and the converter's digests are of what they give. DeepSeek's
 // vocabularies are known by it.
-func (k *keys) surround(t *tokenizer.JSON) error {
+func (k *keys) setSurround(t *tokenizer.JSON) error {
 	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
 	if err != nil {
 		return err

@@ -58,11 +58,11 @@ func spmOrBytes(k *keys) error {
 }
 
 // spmVocab is sentencepiece's model, with the tokens that were added beside it.
-func spmVocab(k *keys) error { return k.pieces(false) }
+func spmVocab(k *keys) error { return k.spmKeys(false) }
 
-// pieces writes the tokens of sentencepiece's model; asWritten takes those that were
+// spmKeys writes the tokens of sentencepiece's model; asWritten takes those that were
 // added as they are, those of tokenizer.json too, as the converter does for Phi-3.
-func (k *keys) pieces(asWritten bool) error {
+func (k *keys) spmKeys(asWritten bool) error {
 	m, err := tokenizer.ReadSPM(k.b, k.files, tokenizer.SPMName)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (k *keys) spmTokens(m *tokenizer.SPM, size int64) (*vocab, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := k.lays(v, m.Pieces, 0); err != nil {
+	if err := k.putPieces(v, m.Pieces, 0); err != nil {
 		return nil, err
 	}
 	if err := k.pad(v); err != nil {
@@ -105,9 +105,9 @@ func (k *keys) spmTokens(m *tokenizer.SPM, size int64) (*vocab, error) {
 	return v, k.addedBeside(v)
 }
 
-// lays puts the pieces of a model down, the first as the token with the number from;
+// putPieces puts the pieces of a model down, the first as the token with the number from;
 // what no piece becomes has the score of one that is never taken.
-func (k *keys) lays(v *vocab, pieces []tokenizer.Piece, from int) error {
+func (k *keys) putPieces(v *vocab, pieces []tokenizer.Piece, from int) error {
 	for i := range v.scores {
 		v.scores[i] = -10000
 	}
@@ -167,7 +167,7 @@ func (k *keys) addedTo(v *vocab, asWritten bool) error {
 		if id >= uint64(len(v.texts)) {
 			continue
 		}
-		v.lay(int(id), text.String(), one.Get("special").True(), asWritten)
+		v.putAdded(int(id), text.String(), one.Get("special").True(), asWritten)
 	}
 	if !asWritten || !k.has(tokenizer.FileName) {
 		return nil
@@ -178,14 +178,14 @@ func (k *keys) addedTo(v *vocab, asWritten bool) error {
 	}
 	for i := range t.Added {
 		if a := &t.Added[i]; int(a.ID) < len(v.texts) {
-			v.lay(int(a.ID), a.Text, a.Special, true)
+			v.putAdded(int(a.ID), a.Text, a.Special, true)
 		}
 	}
 	return nil
 }
 
-// lay puts an added token over what has its number.
-func (v *vocab) lay(id int, text string, special, asWritten bool) {
+// putAdded puts an added token over what has its number.
+func (v *vocab) putAdded(id int, text string, special, asWritten bool) {
 	v.texts[id], v.scores[id], v.types[id] = text, -1000, typeControl
 	if special || !asWritten && looksSpecial(text) {
 		return

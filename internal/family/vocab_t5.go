@@ -10,7 +10,7 @@ const spieceName = "spiece.model"
 
 // isT5 reports a vocabulary of T5's, which spiece.model holds: transformers makes its own
 // rules of it.
-func (r *rebuilt) isT5() bool {
+func (r *vocabWriter) isT5() bool {
 	return r.s.text("model") == "t5" && len(r.v.scores) == len(r.v.texts) && (r.s.row.arch == "t5" || r.s.row.arch == "t5encoder")
 }
 
@@ -43,7 +43,7 @@ func t5Vocab(k *keys) error {
 		return err
 	}
 	k.addVocab("t5", "default", v)
-	if err := k.normalizes(m); err != nil {
+	if err := k.normalizerKeys(m); err != nil {
 		return err
 	}
 	return k.special(nil, nil, size)

@@ -33,7 +33,7 @@ func unigramVocab(k *keys) error {
 	if size < 5 || len(m.Pieces) < 3 {
 		return wire.At(unigramName, "", wire.NoOffset, wire.ErrRange.Errorf("a vocabulary of %d tokens", size))
 	}
-	if err := k.lays(v, m.Pieces[3:], 4); err != nil {
+	if err := k.putPieces(v, m.Pieces[3:], 4); err != nil {
 		return err
 	}
 	for i, text := range []string{"<s>", "<pad>", "</s>", "<unk>"} {
@@ -46,14 +46,14 @@ func unigramVocab(k *keys) error {
 	}
 	k.addVocab("t5", "default", v)
 	k.typeCount()
-	if err := k.normalizes(m); err != nil {
+	if err := k.normalizerKeys(m); err != nil {
 		return err
 	}
 	return k.special(nil, nil, size)
 }
 
-// normalizes says what the model does to a text before it is cut.
-func (k *keys) normalizes(m *tokenizer.SPM) error {
+// normalizerKeys says what the model does to a text before it is cut.
+func (k *keys) normalizerKeys(m *tokenizer.SPM) error {
 	k.put("tokenizer.ggml.add_space_prefix", m.Prefix)
 	k.put("tokenizer.ggml.remove_extra_whitespaces", m.Squeeze)
 	if m.Charsmap == "" {
