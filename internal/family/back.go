@@ -13,22 +13,21 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Folder is a model of llama.cpp as transformers knows it.
+// A Folder is a model of llama.cpp under transformers' names.
 type Folder struct {
 	Tensors []Tensor
 	Files   fs.FS    // config.json, the tokenizer, chat templates
-	Left    []string // what could not be made again, and why
-	Moved   bool     // experts are blocks of MXFP4 that stay what they are
+	Left    []string // what could not be restored, and why
+	Moved   bool     // experts are MXFP4 blocks that are copied unchanged
 }
 
-// keysUnread is why rows have no way back that nothing stands against.
+// keysUnread is why a row without other obstacles cannot be restored.
 const keysUnread = "its keys are not read"
 
-// Back plans the way from a GGUF file to a folder of transformers, by the row that
-// leads there. What the row does not explain is refused: a tensor, a key of the
-// architecture, a shape that the keys do not give. dtype is what config.json says
-// that the weights are; blocks keeps experts of MXFP4 what they are, where transformers has
-// them too.
+// Back plans the conversion of a GGUF file to a folder of transformers. What the row does
+// not explain is refused: a tensor, a key of the architecture, a shape that the keys do
+// not give. dtype is the torch_dtype of config.json. With blocks, experts in MXFP4 are
+// copied unchanged if transformers has them too.
 func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder, error) {
 	s, err := newSettings(b, m)
 	if err != nil {
@@ -79,7 +78,7 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 	return f, err
 }
 
-// rowOf finds the row of an architecture; a mixture of Llama's is Mixtral.
+// rowOf returns the row of an architecture; a mixture of Llama's is Mixtral.
 func (s *settings) rowOf(arch string) *row {
 	n, _ := number(s.keys[arch+".expert_count"])
 	for _, r := range slices.Concat(rows, picked) {
@@ -90,7 +89,7 @@ func (s *settings) rowOf(arch string) *row {
 	return nil
 }
 
-// planner writes config.json, and reads it as the way to llama.cpp does.
+// planner writes config.json and returns a planner that read it back.
 func (s *settings) planner(m tensor.Model, files *memory) (*planner, error) {
 	p := &planner{Plan: &Plan{Arch: s.row.arch}, b: s.b, m: m}
 	p.nameOf = p.target
@@ -129,7 +128,7 @@ func (s *settings) planner(m tensor.Model, files *memory) (*planner, error) {
 	return p, nil
 }
 
-// read is config.json as it was written.
+// read reads config.json as it was written.
 func (s *settings) read(text []byte) (*config, error) {
 	root, err := parseJSON(s.b, string(text))
 	if err != nil {
@@ -145,8 +144,8 @@ func (s *settings) read(text []byte) (*config, error) {
 	return c, wire.At("gguf", "", wire.NoOffset, err)
 }
 
-// readLlama3 finds what Llama 3 scales its frequencies by: the published numbers of
-// which these very factors come.
+// readLlama3 finds the parameters of Llama 3's frequency scaling, among the published
+// ones, that give exactly the factors in the tensor.
 func (p *planner) readLlama3(s *settings, i *tensor.Info) error {
 	dim := p.c.headDim()
 	if i.DType != tensor.F32 || i.Elements() != dim/2 || dim%2 != 0 {
@@ -192,7 +191,7 @@ func (p *planner) readLlama3(s *settings, i *tensor.Info) error {
 	return wire.ErrUnsupported.Errorf("its numbers belong to no published scaling of Llama 3")
 }
 
-// parseJSON reads a text of our own.
+// parseJSON reads a text that was written here.
 func parseJSON(b *limits.Budget, text string) (v jsontree.Value, err error) {
 	err = strictjson.Decode(b, strictjson.Text{Format: configName, Body: text, Whole: true}, func(d *strictjson.Decoder) (err error) {
 		v, err = jsontree.Decode(b, d)
@@ -201,7 +200,7 @@ func parseJSON(b *limits.Budget, text string) (v jsontree.Value, err error) {
 	return v, err
 }
 
-// back plans every tensor; what it gives are the names of the source.
+// back plans every tensor and returns the names of the source.
 func (p *planner) back() (*wire.NameSet, error) {
 	infos, err := limits.Make[tensor.Info](p.b, p.m.Len())
 	if err != nil {
@@ -235,7 +234,7 @@ func (p *planner) isMember(name string) bool {
 	return name == "rope_freqs.weight" || p.madeRankHead && name == rankHead || p.c.row == &phi3Row && (name == longNames[0] || name == longNames[1])
 }
 
-// locateGGUF finds the row of a name of llama.cpp.
+// locateGGUF returns the location of a name of llama.cpp.
 func (p *planner) locateGGUF(full string) (location, bool) {
 	r := p.c.row
 	at := location{expert: -1, outer: true}
@@ -256,7 +255,8 @@ func (p *planner) locateGGUF(full string) (location, bool) {
 	return at, at.name != nil
 }
 
-// matches reports that a tensor of llama.cpp is that of a name, or a part of it, and which.
+// matches reports whether a tensor of llama.cpp is that of the mapping, or a view of it,
+// and sets at accordingly.
 func (at *location) matches(n *mapping, rest string) bool {
 	stem := strings.TrimSuffix(rest, ".weight")
 	if s, ok := strings.CutSuffix(rest, ".bias"); ok {
@@ -321,7 +321,7 @@ func (p *planner) planSource(i *tensor.Info) error {
 	return p.planWhole(i, &at, shape)
 }
 
-// hfName is the name that transformers has.
+// hfName returns the name in transformers.
 func (at *location) hfName(c *config) string {
 	name := at.name.hf
 	if !at.outer {
@@ -347,7 +347,7 @@ func (at *location) hfName(c *config) string {
 	return name
 }
 
-// planWhole plans a tensor that comes of one.
+// planWhole plans a tensor that is made of one tensor.
 func (p *planner) planWhole(i *tensor.Info, at *location, shape []int64) error {
 	t := p.newHFTensor(at, i, shape)
 	part := Part{Info: *i}
@@ -379,7 +379,7 @@ func (p *planner) planWhole(i *tensor.Info, at *location, shape []int64) error {
 	return p.add(t)
 }
 
-// unstack plans the experts of a tensor that holds all of them.
+// unstack plans the experts in a tensor that holds all of them.
 func (p *planner) unstack(i *tensor.Info, at *location, shape []int64) error {
 	before, after, _ := strings.Cut(at.hfName(p.c), "*")
 	for e := range p.c.experts() {

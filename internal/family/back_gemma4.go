@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// gemma4Back are the members of Gemma 4. Its layers differ, so most of the keys are lists.
+// gemma4Back puts the members of Gemma 4. Its layers differ, so most keys are lists.
 func gemma4Back(s *settings) {
 	layers := s.layers()
 	slides, stated := s.perLayerBools("attention.sliding_window_pattern", layers)
@@ -44,7 +44,7 @@ func gemma4Back(s *settings) {
 	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
 }
 
-// gemma4Heads are the widths of heads: of layers that see all, and of the others.
+// gemma4Heads puts the widths of heads: in global layers, and in the others.
 func (s *settings) gemma4Heads() (full, own int64) {
 	full = s.requireInt("global_head_dim", "attention.key_length")
 	own = s.requireInt("head_dim", "attention.key_length_swa")
@@ -55,8 +55,8 @@ func (s *settings) gemma4Heads() (full, own int64) {
 	return full, own
 }
 
-// gemma4Groups are the heads of keys. Layers that see all have values of their own, or
-// take their keys for them.
+// gemma4Groups puts the numbers of key heads. Global layers have values of their own, or
+// use their keys as values.
 func (s *settings) gemma4Groups(slides []bool) {
 	groups, _ := s.perLayerInts("attention.head_count_kv", s.layers())
 	borrow, _ := s.int("attention.shared_kv_layers")
@@ -88,8 +88,8 @@ func (s *settings) gemma4Groups(slides []bool) {
 	}
 }
 
-// gemma4Feeds are the widths of feed forward layers: twice as wide where keys are borrowed,
-// or all the same.
+// gemma4Feeds puts the widths of feed-forward layers: all equal, or twice as wide in
+// layers that share keys and values.
 func (s *settings) gemma4Feeds() {
 	feeds, _ := s.perLayerInts("feed_forward_length", s.layers())
 	borrow, _ := s.int("attention.shared_kv_layers")
@@ -113,7 +113,7 @@ func (s *settings) gemma4Feeds() {
 	s.put("use_double_wide_mlp", boolText(double))
 }
 
-// gemma4Inputs are the embeddings of each layer.
+// gemma4Inputs puts the widths of the embeddings of each layer.
 func (s *settings) gemma4Inputs() {
 	wide, _ := s.int("embedding_length_per_layer_input")
 	s.putInt("hidden_size_per_layer_input", wide)
@@ -134,8 +134,8 @@ func (s *settings) gemma4Experts() {
 	}
 }
 
-// gemma4Turns are the rotations, but for the part of a head that rotates in layers that
-// see all, which rope_freqs.weight tells.
+// gemma4Turns puts the rotary embeddings, except the rotated part of a head in global
+// layers, which rope_freqs.weight tells.
 func (s *settings) gemma4Turns(full, own int64) {
 	base, ok := s.float("rope.freq_base")
 	local, also := s.float("rope.freq_base_swa")
@@ -152,8 +152,8 @@ func (s *settings) gemma4Turns(full, own int64) {
 		`}, "sliding_attention": {"rope_type": "default", "rope_theta": `+local+"}}")
 }
 
-// readProportional finds the part of a head that rotates: so many factors of 1, and behind
-// them those that stop a rotation.
+// readProportional finds the rotated part of a head: as many factors of 1, followed by
+// factors that stop a rotation.
 func (p *planner) readProportional(s *settings, i *tensor.Info) error {
 	head := p.c.globalHead()
 	if i.DType != tensor.F32 || i.Elements() != head/2 || head > 1<<20 {
@@ -183,7 +183,7 @@ func (p *planner) readProportional(s *settings, i *tensor.Info) error {
 	return s.err
 }
 
-// floats reads a small tensor of F32, whose size the caller has bounded.
+// floats reads a small F32 tensor, whose size the caller has bounded.
 func (p *planner) floats(i *tensor.Info) ([]float32, error) {
 	r, direct := p.m.At(*i)
 	if !direct {

@@ -9,15 +9,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Keys that say something of each layer.
+// Keys with a value for each layer.
 
-// truths is an array of truth values in a GGUF file.
+// truths is an array of booleans in a GGUF file.
 type truths interface {
 	Len() int64
 	Bools(*limits.Budget) iter.Seq2[bool, error]
 }
 
-// perLayerInts is a number for each of so many layers: those of a list, or one for all of them.
+// perLayerInts returns a number for each layer: the elements of a list, or one number for
+// all.
 func (s *settings) perLayerInts(key string, layers int64) (list []int64, there bool) {
 	v, there := s.key(key)
 	if !there || s.err != nil {
@@ -53,7 +54,7 @@ func (s *settings) perLayerInts(key string, layers int64) (list []int64, there b
 	return list, true
 }
 
-// perLayerBools is a truth value for each of so many layers.
+// perLayerBools returns a boolean for each layer.
 func (s *settings) perLayerBools(key string, layers int64) (list []bool, there bool) {
 	v, there := s.key(key)
 	if !there || s.err != nil {
@@ -78,8 +79,8 @@ func (s *settings) perLayerBools(key string, layers int64) (list []bool, there b
 	return list, true
 }
 
-// sharedValue reads a list of which each number is 0 or one that they share. It says which
-// layers have it, and the key has that number from here on.
+// sharedValue reads a list whose nonzero elements are equal. It returns which layers have
+// a nonzero element, and sets the key to the shared value.
 func (s *settings) sharedValue(key string) (has []bool) {
 	layers := s.layers()
 	list, there := s.perLayerInts(key, layers)
@@ -101,7 +102,7 @@ func (s *settings) sharedValue(key string) (has []bool) {
 	return has
 }
 
-// putPerLayer adds a list of texts, one for each layer.
+// putPerLayer puts a list of texts, one for each layer.
 func (s *settings) putPerLayer(member string, of func(layer int64) string) {
 	text := strings.Builder{}
 	for l := range s.layers() {
@@ -113,8 +114,8 @@ func (s *settings) putPerLayer(member string, of func(layer int64) string) {
 	s.put(member, "["+text.String()+"]")
 }
 
-// biased adds a member that says whether those of the named modules that there are have
-// a bias: all of them or none.
+// biased puts a member that says whether the named modules have a bias. Of those that
+// exist, all or none must have one.
 func (s *settings) biased(member string, names ...string) {
 	all, n := 0, 0
 	for l := range s.layers() {

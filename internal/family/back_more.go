@@ -1,6 +1,6 @@
 package family
 
-// replace is put for a member that may be there.
+// replace puts a member that may have been put before.
 func (s *settings) replace(member, value string) {
 	for i := range s.list {
 		if s.list[i].name == member {
@@ -51,7 +51,7 @@ func llama4Back(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// encoder are the members of every encoder.
+// encoder puts the members that all encoders have.
 func (s *settings) encoder() {
 	s.requireInt("hidden_size", "embedding_length")
 	s.requireInt("num_hidden_layers", "block_count")
@@ -126,7 +126,8 @@ func modernbertBack(s *settings) {
 	s.biases("norm_bias", s.layers(), "ffn_norm")
 }
 
-// nomicbertBack has the names of the published configurations, which are GPT-2's.
+// nomicbertBack uses the members of published configurations, which are named like
+// GPT-2's.
 func nomicbertBack(s *settings) {
 	s.requireInt("n_embd", "embedding_length")
 	s.requireInt("n_layer", "block_count")
@@ -147,8 +148,8 @@ func nomicbertBack(s *settings) {
 	}
 }
 
-// lostPooling is what sentence-transformers has of a model of its own, and no file of
-// transformers holds.
+// lostPooling describes the file of sentence-transformers that is not written, "" if the
+// model needs none.
 func (s *settings) lostPooling() string {
 	n, ok := number(s.keys[s.row.arch+".pooling_type"])
 	if !ok || n < 1 || n > 3 {

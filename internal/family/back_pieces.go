@@ -6,8 +6,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 )
 
-// wordPieces writes a WordPiece: pieces that begin a word lose their mark, the others get
-// theirs back. Cleaning and spaces around ideographs are what llama.cpp does always.
+// wordPieces writes a WordPiece. Pieces that begin a word lose their mark, the others get
+// "##". llama.cpp always cleans texts and puts spaces around ideographs.
 func (r *vocabWriter) wordPieces(w *jsontree.Text) (why string, err error) {
 	cls, sep := r.token("bos"), r.token("sep")
 	if sep < 0 {
@@ -61,7 +61,7 @@ func (r *vocabWriter) wordPieces(w *jsontree.Text) (why string, err error) {
 	return "", w.Err()
 }
 
-// addMarks gives pieces the marks of a WordPiece.
+// addMarks replaces llama.cpp's marks of pieces by those of a WordPiece.
 func (r *vocabWriter) addMarks(w *jsontree.Text, unk int64) (why string, err error) {
 	for i := range r.v.texts {
 		w.Step()
@@ -81,7 +81,7 @@ func (r *vocabWriter) addMarks(w *jsontree.Text, unk int64) (why string, err err
 	return "", nil
 }
 
-// templated writes a token of a template and its number.
+// templated writes the entry of a token in special_tokens.
 func (r *vocabWriter) templated(w *jsontree.Text, id int64) {
 	w.Quote(r.v.texts[id])
 	w.Put(`: {"id": `)

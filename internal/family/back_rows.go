@@ -1,7 +1,7 @@
 package family
 
-// What the keys of each architecture say of a configuration of transformers. A key
-// that a function does not ask for refuses the file.
+// The functions that turn the keys of an architecture into members of config.json. A file
+// with a key that they do not read is refused.
 
 func llamaBack(s *settings) {
 	_, _, head := s.common()
@@ -31,7 +31,7 @@ func graniteBack(s *settings) {
 	s.graniteFactors()
 }
 
-// graniteFactors are what Granite multiplies by.
+// graniteFactors puts the factors of Granite.
 func (s *settings) graniteFactors() {
 	for _, m := range [][2]string{
 		{"attention_multiplier", "attention.scale"}, {"embedding_multiplier", "embedding_scale"},
@@ -61,7 +61,7 @@ func qwen3Back(s *settings) {
 	s.put("use_sliding_window", "false")
 }
 
-// mixture are the members of Qwen's experts; every layer has them.
+// mixture puts the members of Qwen's experts, which every layer has.
 func (s *settings) mixture(normed bool) {
 	s.requireInt("num_experts", "expert_count")
 	s.requireInt("num_experts_per_tok", "expert_used_count")
@@ -95,8 +95,8 @@ func gemmaBack(s *settings) {
 	s.put("hidden_act", `"gelu_pytorch_tanh"`)
 }
 
-// scale is what queries are divided by, the root of it: the width of a head, but for
-// the largest, which llama.cpp knows by its layers.
+// scale puts query_pre_attn_scalar, the width of a head. llama.cpp knows the largest model
+// by its number of layers.
 func (s *settings) scale(hidden, heads, head, largest int64) {
 	if s.layers() == largest && heads > 0 {
 		head = hidden / heads
@@ -119,7 +119,7 @@ func gemma2Back(s *settings) {
 	s.put("hidden_act", `"gelu_pytorch_tanh"`)
 }
 
-// window is how far layers with a window see.
+// window puts the size of the attention window.
 func (s *settings) window(otherwise int64) {
 	n, ok := s.int("attention.sliding_window")
 	if !ok {
@@ -154,7 +154,8 @@ func gemma3Back(s *settings) {
 	s.put("hidden_act", `"gelu_pytorch_tanh"`)
 }
 
-// embeddingGemmaBack is Gemma 3 that reads a text in both directions.
+// embeddingGemmaBack puts the members of EmbeddingGemma: Gemma 3's, with bidirectional
+// attention.
 func embeddingGemmaBack(s *settings) {
 	gemma3Back(s)
 	_, _ = s.key("pooling_type") // of sentence-transformers: see pooled

@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// lacksScores says why no merges come of the scores, "" where they do.
+// lacksScores says why scores do not give merges, "" if they do.
 func (r *vocabWriter) lacksScores() string {
 	if len(r.v.scores) == 0 {
 		return "there are no scores"
@@ -32,18 +32,18 @@ func (r *vocabWriter) lacksScores() string {
 	return "all scores are equal: in which order pieces are merged is lost"
 }
 
-// A bpeMerge is a merge that a score makes.
+// A bpeMerge is a merge of two pieces.
 type bpeMerge struct {
 	text   string
-	cut    int // bytes of the first part
-	a, b   int // characters of both
+	cut    int // length of the first piece in bytes
+	a, b   int // lengths of both in characters
 	i, j   int32
 	score  float32
 	number int32
 }
 
-// scoredMerges are the merges of a sentencepiece BPE: every way to cut a piece in two, the
-// piece with the highest score first, as transformers' generate_merges orders them.
+// scoredMerges returns the merges of a sentencepiece BPE: every way to cut a piece in two,
+// pieces with a high score first, in the order of transformers' generate_merges.
 func (r *vocabWriter) scoredMerges() (list []bpeMerge, err error) {
 	for n, text := range r.v.texts {
 		if r.isAdded(n) || r.v.types[n] == typeByte || r.isPadding(n) {
@@ -80,7 +80,7 @@ func (r *vocabWriter) scoredMerges() (list []bpeMerge, err error) {
 	return list, nil
 }
 
-// statedMerges are the merges of a BPE of characters that has them, or why there are none.
+// statedMerges returns the merges that the file states, or why there are none.
 func (r *vocabWriter) statedMerges() (list []bpeMerge, why string, err error) {
 	if r.merges == nil {
 		return nil, "there are no merges", nil
@@ -100,7 +100,7 @@ func (r *vocabWriter) statedMerges() (list []bpeMerge, why string, err error) {
 	return list, "", nil
 }
 
-// characters writes a BPE of characters with bytes to fall back on, as it comes of
+// characters writes a BPE of characters with byte fallback, as converted from
 // sentencepiece.
 func (r *vocabWriter) characters(w *jsontree.Text, merges []bpeMerge) error {
 	w.Put("{\n \"version\": \"1.0\",\n \"truncation\": null,\n \"padding\": null,\n \"added_tokens\": ")

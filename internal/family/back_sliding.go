@@ -9,10 +9,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// What the keys of models say of which some layers see a window, and of those with long
-// rotations.
+// Models in which some layers have an attention window, and those with rotary embeddings for
+// long texts.
 
-// layerTypes adds the kinds of layers: those that the file states, or all but one in so many.
+// layerTypes puts layer_types: as the file states, or full attention in one of every so
+// many layers.
 func (s *settings) layerTypes(every int64) {
 	list, stated := s.perLayerBools("attention.sliding_window_pattern", s.layers())
 	s.putPerLayer("layer_types", func(l int64) string {
@@ -23,7 +24,8 @@ func (s *settings) layerTypes(every int64) {
 	})
 }
 
-// cohere2Back has layers that rotate and see a window, and one in four that does neither.
+// cohere2Back puts the members of Cohere 2: layers with rotary embeddings and a window,
+// and one in four with neither.
 func cohere2Back(s *settings) {
 	hidden, heads, _ := s.common()
 	turning, ok := s.int("rope.dimension_count")
@@ -42,7 +44,7 @@ func cohere2Back(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// float64JSON is a number as JSON has it that is read as the same float64.
+// float64JSON formats a number so that the same float64 is read.
 func float64JSON(f float64) string {
 	text := strconv.FormatFloat(f, 'f', -1, 64)
 	if f == math.Trunc(f) {
@@ -51,7 +53,7 @@ func float64JSON(f float64) string {
 	return text
 }
 
-// hasWindow reports a file of a model some of whose layers see a window.
+// hasWindow reports whether some layers of the model have an attention window.
 func (s *settings) hasWindow(arch string) bool {
 	n, _ := number(s.keys[arch+".attention.sliding_window"])
 	return n > 0
@@ -80,7 +82,7 @@ func exaone4Back(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// ministral3Back writes the rotations, and what attention is multiplied by in long texts.
+// ministral3Back puts the rotary embeddings, and the factors of attention in long texts.
 func ministral3Back(s *settings) {
 	_, _, head := s.common()
 	s.expect("rope.dimension_count", float64(head))
@@ -109,18 +111,18 @@ func ministral3Back(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// isMinistral3 reports Ministral 3 among the models of one architecture of llama.cpp.
+// isMinistral3 reports Ministral 3 among the models of llama.cpp's mistral3.
 func (s *settings) isMinistral3() bool {
 	_, log := s.keys["mistral3.rope.scaling.yarn_log_multiplier"]
 	_, scale := s.keys["mistral3.attention.temperature_scale"]
 	return log || scale
 }
 
-// The tensors that Phi 3 divides its frequencies by.
+// longNames are the tensors that Phi 3 divides its frequencies by.
 var longNames = [2]string{"rope_factors_long.weight", "rope_factors_short.weight"}
 
-// readLongRope writes the two lists of them. What attention is multiplied by has to be what
-// comes of the lengths.
+// readLongRope puts the factors of both tensors. The attention factor must be the one that
+// follows from the lengths.
 func (p *planner) readLongRope(s *settings) error {
 	long, short := s.tensors[longNames[0]], s.tensors[longNames[1]]
 	if long == nil && short == nil {

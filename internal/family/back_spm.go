@@ -10,8 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// sentencepiece is a model of the given kind: the pieces up to the last that was none of
-// the added tokens, and how sentencepiece uses them.
+// sentencepiece returns a model of the given kind, with the pieces up to the last that is
+// not an added token.
 func (r *vocabWriter) sentencepiece(kind uint64) ([]byte, error) {
 	w := jsontree.NewText(r.s.b)
 	n := len(r.v.texts)
@@ -62,7 +62,7 @@ func (r *vocabWriter) sentencepiece(kind uint64) ([]byte, error) {
 	return w.Done()
 }
 
-// charsmap is what normalizes the characters of a text.
+// charsmap returns the map that normalizes characters.
 func (r *vocabWriter) charsmap() (string, error) {
 	list := r.s.array("precompiled_charsmap")
 	if list == nil {
@@ -92,12 +92,12 @@ func btoi(on bool) int {
 	return 0
 }
 
-// protoVarint appends a number as a field of protobuf.
+// protoVarint appends a number as a field of a protobuf message.
 func protoVarint(p []byte, field, n uint64) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(p, field<<3), n)
 }
 
-// protoBytes is a field of protobuf that holds bytes.
+// protoBytes returns a field of a protobuf message that holds bytes.
 func protoBytes(field uint64, text string) []byte {
 	p := binary.AppendUvarint(nil, field<<3|2)
 	return append(binary.AppendUvarint(p, uint64(len(text))), text...)

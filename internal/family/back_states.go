@@ -1,14 +1,15 @@
 package family
 
-// What the keys of models with state spaces, or with linear attention, say of a
-// configuration of transformers.
+// Models with state spaces or linear attention.
 
-// attentionLayers reads how many heads of keys each layer has, none where it has no attention.
+// attentionLayers reads the number of key heads of each layer, 0 in layers without
+// attention.
 func (s *settings) attentionLayers() []bool { return s.sharedValue("attention.head_count_kv") }
 
+// isSet reports whether a layer is set in a list, which may be nil.
 func isSet(list []bool, layer int64) bool { return layer < int64(len(list)) && list[layer] }
 
-// stateSpace are the sizes of a state space, as Granite calls them.
+// stateSpace puts the sizes of a state space under Granite's names.
 func (s *settings) stateSpace(hidden int64) {
 	heads := s.requireInt("mamba_n_heads", "ssm.time_step_rank")
 	s.requireInt("mamba_d_state", "ssm.state_size")
@@ -25,8 +26,8 @@ func (s *settings) stateSpace(hidden int64) {
 	s.biased("mamba_proj_bias", "ssm_in", "ssm_out")
 }
 
-// graniteHybridBack are the members of Granite 4, whose attention rotates nothing where
-// the key that llama.cpp reads for it says so.
+// graniteHybridBack puts the members of Granite 4, which has no rotary embeddings if the
+// key that llama.cpp reads for it says so.
 func graniteHybridBack(s *settings) {
 	attends := s.attentionLayers()
 	hidden, _, head := s.common()
@@ -55,15 +56,16 @@ func graniteHybridBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// isHybrid reports a file whose keys speak of a state space, though all of its layers may
-// be of attention.
+// isHybrid reports whether the keys describe a state space, even if all layers have
+// attention.
 func (s *settings) isHybrid() bool {
 	arch, _ := s.keys["general.architecture"].(string)
 	_, there := s.keys[arch+".ssm.conv_kernel"]
 	return there
 }
 
-// nemotronHBack are the members of Nemotron-H; mixed says that layers are experts.
+// nemotronHBack returns a function that puts the members of Nemotron-H; mixed says that
+// some layers are experts.
 func nemotronHBack(mixed bool) func(*settings) {
 	return func(s *settings) {
 		attends := s.attentionLayers()
@@ -104,8 +106,8 @@ func nemotronHBack(mixed bool) func(*settings) {
 	}
 }
 
-// blockPattern is the letter of each layer. A feed forward layer of a mixture is known by
-// its tensor: llama.cpp has no width of it.
+// blockPattern puts the letter of each layer. A feed-forward layer of a mixture is known
+// by its tensor, since llama.cpp does not store its width.
 func (s *settings) blockPattern(attends, feeds []bool, mixed bool) {
 	text := ""
 	for l := range s.layers() {
@@ -137,7 +139,7 @@ func (s *settings) nemotronHExperts() {
 	s.expect("expert_gating_func", 2)
 }
 
-// linearBack are the members of linear attention, and of the layers that predict further
+// linearBack puts the members of linear attention, and of the layers that predict further
 // tokens.
 func (s *settings) linearBack(head int64) {
 	s.partialRotary(head)
@@ -191,7 +193,7 @@ func qwen35Back(mixed bool) func(*settings) {
 	}
 }
 
-// sharedMixture are Qwen's experts, and the one that is always chosen.
+// sharedMixture puts the members of Qwen's experts and of the shared expert.
 func (s *settings) sharedMixture() {
 	s.mixture(true)
 	s.requireInt("shared_expert_intermediate_size", "expert_shared_feed_forward_length")

@@ -9,18 +9,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A vocabWriter is the vocabulary of a GGUF file, on its way to tokenizer.json.
+// A vocabWriter writes the vocabulary of a GGUF file as the files of a tokenizer.
 type vocabWriter struct {
 	s      *settings
 	v      vocab
 	merges []string
-	names  *wire.NameSet // of texts
-	bos    int64         // what is added before a text, or -1
-	eos    int64         // and behind it
+	names  *wire.NameSet // set of v.texts
+	bos    int64         // token put before a text, or -1
+	eos    int64         // token put after a text, or -1
 }
 
-// tokenizer makes the files of a tokenizer. What cannot be made again exactly is
-// left out, with the reason.
+// tokenizer writes the files of a tokenizer. It returns what cannot be restored exactly,
+// with the reason.
 func (s *settings) tokenizer(files *memory) (left []string, err error) {
 	r := &vocabWriter{s: s}
 	if err := r.read(); err != nil {
@@ -59,19 +59,19 @@ func (s *settings) tokenizer(files *memory) (left []string, err error) {
 	return left, nil
 }
 
-// text is the value of a key of the tokenizer.
+// text returns a string among the tokenizer's keys.
 func (s *settings) text(key string) string {
 	v, _ := s.keys["tokenizer.ggml."+key].(string)
 	return v
 }
 
-// array is the value of a key of the tokenizer.
+// array returns an array among the tokenizer's keys.
 func (s *settings) array(key string) array {
 	v, _ := s.keys["tokenizer.ggml."+key].(array)
 	return v
 }
 
-// token is the number of a token with a purpose, or -1.
+// token returns the number of a special token, or -1.
 func (r *vocabWriter) token(name string) int64 {
 	n, ok := number(r.s.keys["tokenizer.ggml."+specialKeys[name]+"_token_id"])
 	if !ok || n != math.Trunc(n) || n < 0 || n >= float64(len(r.v.texts)) {
@@ -80,7 +80,7 @@ func (r *vocabWriter) token(name string) int64 {
 	return int64(n)
 }
 
-// read takes the arrays.
+// read reads the arrays of the vocabulary.
 func (r *vocabWriter) read() (err error) {
 	b := r.s.b
 	tokens, types, scores := r.s.array("tokens"), r.s.array("token_type"), r.s.array("scores")
@@ -138,7 +138,7 @@ func (r *vocabWriter) read() (err error) {
 	return r.index()
 }
 
-// index finds the numbers of texts, and reads the merges.
+// index builds the set of texts, and reads the merges.
 func (r *vocabWriter) index() (err error) {
 	b := r.s.b
 	if r.names, err = wire.NewNameSet(b, len(r.v.texts), func(i int) string { return r.v.texts[i] }); err != nil {
@@ -162,8 +162,8 @@ func (r *vocabWriter) index() (err error) {
 	return nil
 }
 
-// setSurround says which tokens stand around a text: what the keys say, else what llama.cpp
-// does without them.
+// setSurround sets the tokens around a text: those that the keys state, else llama.cpp's
+// defaults.
 func (r *vocabWriter) setSurround(bos, eos bool) {
 	flag := func(name string, otherwise bool) int64 {
 		if truth, ok := r.s.keys["tokenizer.ggml.add_"+name+"_token"].(bool); ok {
@@ -177,7 +177,7 @@ func (r *vocabWriter) setSurround(bos, eos bool) {
 	r.bos, r.eos = flag("bos", bos), flag("eos", eos)
 }
 
-// json is tokenizer.json, or why there is none.
+// json returns tokenizer.json, or why there is none.
 func (r *vocabWriter) json() (text []byte, why string, err error) {
 	w := jsontree.NewText(r.s.b)
 	switch model := r.s.text("model"); model {
@@ -225,7 +225,7 @@ func (r *vocabWriter) json() (text []byte, why string, err error) {
 	return text, "", err
 }
 
-// verify reads what was written, as the library will.
+// verify reads the written file as the library will.
 func (r *vocabWriter) verify(text []byte) (why string, err error) {
 	t, err := tokenizer.ParseJSON(r.s.b, tokenizer.FileName, string(text))
 	if err == nil {

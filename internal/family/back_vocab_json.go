@@ -37,18 +37,18 @@ func (r *vocabWriter) bytePairs(w *jsontree.Text, p pre) error {
 	return w.Err()
 }
 
-// isAdded reports a token beside the model's.
+// isAdded reports a token that is not the model's.
 func (r *vocabWriter) isAdded(i int) bool {
 	return r.v.types[i] == typeControl || r.v.types[i] == typeUserDefined || r.v.types[i] == typeUnknown
 }
 
-// isPadding reports a number that no token has: the converter fills them.
+// isPadding reports a number without a token, which the converter fills.
 func (r *vocabWriter) isPadding(i int) bool {
 	return r.v.types[i] == typeUnused && r.v.texts[i] == "[PAD"+itoa(int64(i))+"]"
 }
 
-// added lists the added tokens. Those that follow each other at the end get their
-// numbers by that; what it gives is where they begin. All others are in the model too.
+// added writes the added tokens. Consecutive ones at the end get their numbers from their
+// order; tail is where those begin. All others are also written as the model's.
 func (r *vocabWriter) added(w *jsontree.Text) (tail int) {
 	tail = len(r.v.texts)
 	for tail > 0 && (r.isAdded(tail-1) || r.isPadding(tail-1)) {
@@ -74,7 +74,7 @@ func (r *vocabWriter) added(w *jsontree.Text) (tail int) {
 	return tail
 }
 
-// eachAdded writes the tokens that were added, commas between them.
+// eachAdded writes the added tokens with commas between them.
 func (r *vocabWriter) eachAdded(w *jsontree.Text, token func(id, text string, special bool)) {
 	first := true
 	for i, text := range r.v.texts {
@@ -107,7 +107,7 @@ func (r *vocabWriter) texts(w *jsontree.Text, tail int) {
 	w.Put("}")
 }
 
-// templateProcessing writes a post-processor that adds tokens, if any are to be added.
+// templateProcessing writes a post-processor that adds tokens, if there are any to add.
 func (r *vocabWriter) templateProcessing(w *jsontree.Text) bool {
 	if r.bos < 0 && r.eos < 0 {
 		return false
@@ -148,7 +148,7 @@ func (r *vocabWriter) templateProcessing(w *jsontree.Text) bool {
 	return true
 }
 
-// config is tokenizer_config.json, with the chat templates.
+// config returns tokenizer_config.json, with the chat templates.
 func (r *vocabWriter) config() ([]byte, error) {
 	w := jsontree.NewText(r.s.b)
 	class := "PreTrainedTokenizerFast"

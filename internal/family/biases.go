@@ -1,8 +1,9 @@
 package family
 
-// biased are the tensors of which llama.cpp asks for a bias, by architecture: those that its loaders
-// create without TENSOR_NOT_REQUIRED (src/models/*.cpp of llama.cpp, as in llama-cpp-python 0.3.36).
-// Biases that are a tensor of their own here (ssm_dt.bias, exp_probs_b.bias) are in the rows.
+// biased are the tensors whose bias llama.cpp requires, by architecture: those that its
+// loaders create without TENSOR_NOT_REQUIRED (src/models/*.cpp of llama.cpp, as in
+// llama-cpp-python 0.3.36). Biases that are tensors of their own here (ssm_dt.bias,
+// exp_probs_b.bias) are in the rows.
 var biased = map[string][]string{
 	"bert":         {"attn_output_norm", "layer_output_norm", "token_embd_norm"},
 	"bloom":        {"attn_norm", "attn_output", "attn_qkv", "ffn_down", "ffn_norm", "ffn_up", "output_norm", "token_embd_norm"},

@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// checkComplete refuses a model of which something is missing.
+// checkComplete refuses a model that lacks a tensor.
 func (p *planner) checkComplete(names *wire.NameSet) error {
 	for _, n := range slices.Sorted(maps.Values(p.stacks)) { // in an order, for the error to be the same each time
 		for e := range p.Tensors[n].Parts {
@@ -81,14 +81,14 @@ func (p *planner) checkParts() error {
 	return nil
 }
 
-// partialKeys returns the keys of parted in order, for errors to be the same each time.
+// partialKeys returns the keys of partial in order, for errors to be the same each time.
 func (p *planner) partialKeys() []stackKey {
 	return slices.SortedFunc(maps.Keys(p.partial), func(x, y stackKey) int {
 		return cmp.Or(cmp.Compare(x.layer, y.layer), cmp.Compare(x.name, y.name), cmp.Compare(btoi(x.bias), btoi(y.bias)))
 	})
 }
 
-// checkBias refuses a tensor without the bias that llama.cpp asks for.
+// checkBias refuses a tensor without the bias that llama.cpp requires.
 func (p *planner) checkBias(names *wire.NameSet, at location) error {
 	own := at.name.gguf
 	if len(at.name.views) == 1 {
@@ -103,14 +103,14 @@ func (p *planner) checkBias(names *wire.NameSet, at location) error {
 	return nil
 }
 
-// headless reports a class that makes no logits, as models that embed texts are saved with.
+// headless reports a class without a head, as embedding models are saved.
 func (c *config) headless() bool {
 	list := c.root.Get("architectures").List()
 	return len(list) == 1 && slices.Contains([]string{"LlamaModel", "Qwen2Model", "Qwen3Model"}, list[0].String())
 }
 
-// isLeftOut reports a tensor that is not written for mlx-lm; one that it has whole is one
-// tensor from here on.
+// isLeftOut reports a tensor that is not written for mlx-lm. A tensor that mlx-lm does not
+// split is a single tensor from here on.
 func (p *planner) isLeftOut(at *location) bool {
 	if p.skips != nil && p.skips(at) {
 		return true

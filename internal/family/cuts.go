@@ -9,16 +9,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A cut is rows of a tensor of transformers that follow each other.
+// A cut is a range of rows of a tensor of transformers.
 type cut struct {
 	first, rows int64
-	head        int64 // rows of a head whose halves become pairs; 0 leaves them as they are
+	head        int64 // rows of a head whose halves become pairs, or 0
 	times       []func(*config) (float64, bool)
 }
 
-// bundledRows are the queries, keys and values of each group of heads in one matrix:
-// queries, a key and a value for each group. llama.cpp has all queries first, then all
-// keys, then all values, in one matrix or in three.
+// bundledRows returns the rows of queries, keys and values in a matrix that holds, for
+// each group of heads, its queries, a key and a value. llama.cpp has all queries first,
+// then all keys, then all values, in one matrix or in three.
 func bundledRows(c *config) (q, k, v []cut) {
 	groups, head := c.kvHeads(), c.headDim()
 	each := c.heads() / groups * head
@@ -39,8 +39,8 @@ func bundledView(gguf string) []view {
 	}}}
 }
 
-// cutsOf are the rows of every view of a name. Together they are all rows of the tensor,
-// each of them once.
+// cutsOf returns the rows of every view of a mapping. Together they must be all rows of
+// the tensor, each once.
 func (p *planner) cutsOf(n *mapping, rows int64) ([][]cut, error) {
 	list, err := limits.Make[[]cut](p.b, len(n.views))
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *planner) cutsOf(n *mapping, rows int64) ([][]cut, error) {
 	return list, nil
 }
 
-// splitRows plans tensors whose rows are those of one of transformers.
+// splitRows plans tensors that are made of rows of one tensor of transformers.
 func (p *planner) splitRows(i *tensor.Info, at *location) error {
 	list, err := p.cutsOf(at.name, i.Shape[0])
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *planner) splitRows(i *tensor.Info, at *location) error {
 	return nil
 }
 
-// viewShape is the shape of what a view gives.
+// viewShape returns the shape of a view.
 func (p *planner) viewShape(at *location) ([]int64, error) {
 	v := &at.name.views[at.view]
 	if v.cuts == nil {
@@ -130,7 +130,7 @@ func (p *planner) viewShape(at *location) ([]int64, error) {
 	return shape, nil
 }
 
-// joinRows makes a tensor of transformers of its rows again.
+// joinRows makes a tensor of transformers from its rows, the inverse of splitRows.
 func (p *planner) joinRows(have []tensor.Info, at *location, shape []int64) error {
 	list, err := p.cutsOf(at.name, shape[0])
 	if err != nil {
@@ -165,7 +165,7 @@ func (p *planner) joinRows(have []tensor.Info, at *location, shape []int64) erro
 	return p.add(t)
 }
 
-// factors are what the configuration states for numbers that weights are multiplied by.
+// factors returns the factors that the configuration states for weights.
 func (p *planner) factors(list []func(*config) (float64, bool)) ([]float32, error) {
 	if len(list) == 0 {
 		return nil, nil

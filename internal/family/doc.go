@@ -1,14 +1,21 @@
-// Package family knows models of transformers as llama.cpp does: which name a
-// tensor has there and in which order its rows stand, which keys a configuration
-// becomes, and which vocabulary. One row for each architecture; the reference is
-// convert_hf_to_gguf.py of llama.cpp 0c1e57098, which crosscheck/runs.py runs
-// beside it.
+// Package family converts between the models of transformers and those of llama.cpp: the
+// names of tensors and the order of their rows, the keys that a configuration becomes, and
+// the vocabulary. Each architecture has a row. The reference is convert_hf_to_gguf.py of
+// llama.cpp 0c1e57098; crosscheck/runs.py compares with it.
+//
+// # Terms
+//
+//	row       an architecture: its names, mappings, keys, vocabulary (rows.go, row_*.go)
+//	mapping   one tensor under its names in transformers and in llama.cpp
+//	view      a tensor of llama.cpp that is a part of one of transformers
+//	location  the mapping, layer and expert that a tensor belongs to
+//	member    a member of config.json
 //
 // # Order
 //
-// config.json says the architecture, its row says everything else. Every tensor of
-// the source is named by the row or refused; every one that the row wants is there,
-// in the shape that the configuration gives it.
+// config.json states the architecture, which selects the row. Every tensor of the source
+// needs a mapping, else it is refused. Every mapping that is not optional needs a tensor,
+// in the shape that the configuration gives.
 //
 // # Limits
 //
@@ -18,5 +25,5 @@
 //
 // # Not supported
 //
-// Models of several parts (vision, audio), and weights that are quantized.
+// Audio parts, and quantized weights, which the caller decodes or copies as blocks.
 package family

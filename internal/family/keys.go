@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// keys collects the keys of a file. Its first error stays.
+// keys collects the keys of a GGUF file. The first error is kept.
 type keys struct {
 	b        *limits.Budget
 	c        *config
@@ -24,7 +24,7 @@ type keys struct {
 	err      error
 }
 
-// put adds a key, or replaces what it was.
+// put adds a key or replaces its value.
 func (k *keys) put(name string, value any) {
 	if k.err != nil {
 		return
@@ -53,8 +53,8 @@ func (k *keys) put(name string, value any) {
 	}
 }
 
-// divisors are the ends of keys by which llama.cpp divides: it would load such a model, and
-// compute NaN.
+// divisors are the suffixes of keys that llama.cpp divides by. With 0 it would load the
+// model and compute NaN.
 var divisors = []string{".rope.freq_base", ".rope.freq_base_swa", ".rope.scaling.factor"}
 
 // putArch adds a key of the architecture.
@@ -66,7 +66,7 @@ func (k *keys) fail(name string, v jsontree.Value, want string) {
 	}
 }
 
-// u32 adds the first of the members that is there.
+// u32 adds the first of the members that there is, as an unsigned integer.
 func (k *keys) u32(key string, members ...string) {
 	v := k.c.get(members...)
 	if !v.There {
@@ -83,7 +83,7 @@ func (k *keys) u32(key string, members ...string) {
 	k.putArch(key, uint32(n))
 }
 
-// f32 adds the first of the members that is there.
+// f32 adds the first of the members that there is, as a float.
 func (k *keys) f32(key string, members ...string) {
 	if v := k.c.get(members...); v.There {
 		k.number(key, members[0], v)
@@ -121,7 +121,7 @@ func (k *keys) all() error {
 	return k.err
 }
 
-// checkExperts refuses more experts for a token than there are, at which llama.cpp aborts.
+// checkExperts refuses more experts per token than there are, which makes llama.cpp abort.
 func (k *keys) checkExperts() {
 	count := map[string]uint32{}
 	for i := range k.list {
@@ -135,7 +135,7 @@ func (k *keys) checkExperts() {
 	}
 }
 
-// common are the keys that most architectures have; TextModel's in base.py.
+// common adds the keys that most architectures have: TextModel in base.py.
 func common(k *keys) {
 	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("context_length", "max_position_embeddings", "n_ctx", "n_positions", "max_length", "max_sequence_length", "model_max_length")
@@ -158,7 +158,7 @@ func common(k *keys) {
 	k.u32("attention.value_length", "head_dim")
 }
 
-// gating is how experts are scored.
+// gating adds the function that scores experts.
 func (k *keys) gating() {
 	v := k.c.get("score_function", "scoring_func", "score_func", "moe_router_activation", "moe_router_activation_func", "expert_selection_fn")
 	if !v.There {
@@ -172,7 +172,7 @@ func (k *keys) gating() {
 	k.putArch("expert_gating_func", n)
 }
 
-// A rope is what the configuration says of rotations, in either of its spellings.
+// A rope holds the configuration of rotary embeddings, in either of its two spellings.
 type rope struct {
 	kind               string
 	theta, swa         jsontree.Value
@@ -206,7 +206,7 @@ func (c *config) rope() (r rope) {
 	return r
 }
 
-// rope adds the keys of rotations.
+// rope adds the keys of rotary embeddings.
 func (k *keys) rope() {
 	r := k.c.rope()
 	factor := r.params.Get("factor")
@@ -254,7 +254,7 @@ func (k *keys) yarn(r rope) {
 	}
 }
 
-// derivedTensors adds the tensors that come of the configuration alone.
+// derivedTensors adds the tensors that are computed from the configuration alone.
 func (p *planner) derivedTensors() error {
 	r := p.c.rope()
 	switch {

@@ -8,9 +8,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// llama3 is what Llama 3.1 divides each frequency of a rotation by, as Llama's
-// apply_scaling does it and as the converter rounds it: a frequency is float32,
-// and what comes of it float64 until it is stored.
+// llama3 returns what Llama 3.1 divides each frequency by, as Llama's apply_scaling
+// computes it and as the converter rounds it: a frequency is a float32, results are
+// float64 until they are stored.
 func (p *planner) llama3(r rope) ([]byte, error) {
 	number := func(name string, otherwise float64) float64 {
 		if f, ok := r.params.Get(name).Float(); ok {

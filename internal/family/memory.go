@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// memory is a folder of files that were made here, all of one level.
+// memory is a folder of files that were made here, without subfolders.
 type memory struct{ files []memoryFile }
 
 type memoryFile struct {
@@ -34,7 +34,7 @@ func (m *memory) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// memoryReader is a file that is open.
+// A memoryReader is an open file.
 type memoryReader struct {
 	*bytes.Reader
 	f *memoryFile
@@ -54,7 +54,7 @@ func (f *memoryFile) Sys() any                   { return nil }
 func (f *memoryFile) Type() fs.FileMode          { return 0 }
 func (f *memoryFile) Info() (fs.FileInfo, error) { return f, nil }
 
-// memoryFolder is the folder itself.
+// A memoryFolder is the folder itself, opened.
 type memoryFolder struct {
 	m  *memory
 	at int
@@ -66,7 +66,7 @@ func (d *memoryFolder) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: ".", Err: fs.ErrInvalid}
 }
 
-// ReadDir implements [fs.ReadDirFile] as far as fs.ReadDir asks: everything at once.
+// ReadDir implements [fs.ReadDirFile] for fs.ReadDir, which wants all entries at once.
 func (d *memoryFolder) ReadDir(int) (list []fs.DirEntry, _ error) {
 	for i := range d.m.files[d.at:] {
 		list = append(list, &d.m.files[i])

@@ -9,13 +9,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// mlx-lm has the names of transformers, but for the experts of a layer: they are one
-// tensor under switch_mlp. The reference is mlx_lm.convert 0.32.2.
+// mlx-lm uses transformers' names, except that the experts of a layer are one tensor under
+// switch_mlp. The reference is mlx_lm.convert 0.32.2.
 
-// mlxLayers are what mlx-lm calls the matrices of an expert, where it is another name.
+// mlxLayers are mlx-lm's names of an expert's matrices, if they differ.
 var mlxLayers = map[string]string{"w1": "gate_proj", "w2": "down_proj", "w3": "up_proj"}
 
-// stackName is the name of a stack in mlx-lm.
+// stackName returns mlx-lm's name of a stack of experts.
 func stackName(hf string) string {
 	before, layer, _ := strings.Cut(hf, "experts.*.")
 	if own, ok := mlxLayers[layer]; ok {
@@ -24,13 +24,12 @@ func stackName(hf string) string {
 	return before + "switch_mlp." + layer
 }
 
-// MLX is a model as mlx-lm has it.
+// MLX is a model under mlx-lm's names.
 type MLX struct {
 	Tensors []Tensor
-	// Eight reports a module that is quantized to 8 bits in groups of 64, whatever the
-	// others are.
+	// Eight reports a module that is always quantized to 8 bits in groups of 64.
 	Eight func(module string) bool
-	// DType is what mlx-lm casts all numbers to; Unknown leaves them as they are.
+	// DType is the type that mlx-lm casts values to; Unknown leaves them unchanged.
 	DType tensor.DType
 	// Casts reports a tensor that is cast.
 	Casts func(*tensor.Info) bool
@@ -38,7 +37,7 @@ type MLX struct {
 	Stays func(module string) bool
 }
 
-// mlxEight are endings of modules that mlx-lm keeps at 8 bits, by type.
+// mlxEight are suffixes of modules that mlx-lm keeps at 8 bits, by model type.
 var mlxEight = map[string][]string{
 	"qwen3_moe":        {"mlp.gate"},
 	"granite":          {"self_attn.o_proj", "mlp.down_proj", "lm_head"},
@@ -56,8 +55,8 @@ var mlxEight = map[string][]string{
 
 var mlxTypes = map[string]tensor.DType{"float16": tensor.F16, "bfloat16": tensor.BF16, "float32": tensor.F32}
 
-// ToMLX plans the way from a folder of transformers to one of mlx-lm. What the row
-// does not explain is refused.
+// ToMLX plans the conversion of a folder of transformers to one of mlx-lm. It refuses what
+// the row does not explain.
 func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 	p, err := reading(b, m, false)
 	if err != nil {
@@ -95,7 +94,7 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 	return out, nil
 }
 
-// reading begins a plan by the configuration.
+// reading returns a planner for the configuration of a folder.
 func reading(b *limits.Budget, m tensor.Model, projector bool) (*planner, error) {
 	root, err := jsontree.Read(b, m.Configs(), configName, maxConfig)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Otherwise reports a model whose tensors mlx-lm has otherwise than transformers: a folder
-// of it, which the caller knows, is led back.
+// Otherwise reports a model whose tensors differ between mlx-lm and transformers. The
+// caller knows that the folder is mlx-lm's.
 func Otherwise(b *limits.Budget, m tensor.Model) bool {
 	root, err := jsontree.Read(b, m.Configs(), configName, maxConfig)
 	if err != nil {
@@ -20,8 +20,7 @@ func Otherwise(b *limits.Budget, m tensor.Model) bool {
 	return err == nil && c.row.mlx != nil
 }
 
-// Stacked reports a model whose experts are those of mlx-lm: one tensor for all of a
-// layer.
+// Stacked reports a model with mlx-lm's experts: one tensor for all experts of a layer.
 func Stacked(m tensor.Model) bool {
 	if !Stated(m.Configs()) {
 		return false
@@ -34,8 +33,8 @@ func Stacked(m tensor.Model) bool {
 	return false
 }
 
-// FromMLX plans the way back: the experts of a layer one by one, and what mlx-lm has
-// otherwise as transformers has it. Other tensors are what they are.
+// FromMLX plans the inverse of [ToMLX]: single experts, and transformers' tensors. Others
+// are unchanged.
 func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 	p, err := reading(b, m, false)
 	if err != nil {
@@ -95,7 +94,7 @@ func (p *planner) fromMLX(i *tensor.Info) error {
 	return p.add(t)
 }
 
-// locateMLX finds the row of a name of mlx-lm, or the part of one.
+// locateMLX returns the location of a name of mlx-lm, or of the view with that name.
 func (p *planner) locateMLX(full string) (location, bool) {
 	if p.form != nil {
 		full = strings.TrimPrefix(full, p.form.visionPrefix)
@@ -126,7 +125,7 @@ func (p *planner) locateMLX(full string) (location, bool) {
 	return location{}, false
 }
 
-// inLayer is the name of a tensor of mlx-lm within its layer.
+// inLayer returns mlx-lm's name of a tensor within its layer.
 func (p *planner) inLayer(at *location) string {
 	name := p.form.nameOf(p.c, at)
 	if p.form != nil {

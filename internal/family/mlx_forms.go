@@ -7,47 +7,47 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Families whose tensors mlx-lm has otherwise than transformers: what sanitize of its model
-// makes of them.
+// Families whose tensors differ between mlx-lm and transformers.
 
-// An mlxForm is what mlx-lm does with the tensors of a row.
+// An mlxForm says how mlx-lm's tensors of a row differ from transformers': what sanitize
+// of its model does.
 type mlxForm struct {
-	// names are those of tensors of mlx-lm within a layer, by what llama.cpp calls them.
-	// One that transformers has in a tensor with others is taken out of it.
+	// names are mlx-lm's names within a layer, by llama.cpp's. A tensor that transformers
+	// has inside another one is taken out of it.
 	names map[string]string
-	// views are tensors that only mlx-lm takes apart, by what llama.cpp calls the whole:
-	// their names are mlx-lm's.
+	// views are tensors that only mlx-lm splits, by llama.cpp's name of the whole. Their
+	// names are mlx-lm's.
 	views map[string][]view
-	joins map[string]func(c *config, of []tensor.Info, shape []int64) []Part // the way back
+	joins map[string]func(c *config, of []tensor.Info, shape []int64) []Part // the inverse
 	// stacks is the name of the module of experts.
 	stacks string
-	// shapes are those of tensors that mlx-lm has in another shape, by what llama.cpp calls
-	// them; their elements follow each other as before.
+	// shapes are mlx-lm's shapes, by llama.cpp's name, if they differ. The order of elements
+	// is the same.
 	shapes map[string]func(*config) []int64
-	// skips reports a tensor that mlx-lm leaves out.
+	// skips reports a tensor that mlx-lm omits.
 	skips func(c *config, at *location) bool
-	// normsPlusOne says that norms are stored plus one.
+	// normsPlusOne says that the weights of norms are stored plus one.
 	normsPlusOne bool
-	// visionPrefix stands before all names where there is a vision part, which is left out.
+	// visionPrefix is the prefix of all names if there is a vision part, which is omitted.
 	visionPrefix string
-	// castExcept are endings of tensors that are not cast, whole of modules that are not
-	// quantized.
+	// castExcept are suffixes of tensors that are not cast, quantizeExcept of modules that
+	// are not quantized.
 	castExcept, quantizeExcept []string
-	// lossy says that what is dropped is needed in transformers.
+	// lossy says that transformers needs tensors that are omitted.
 	lossy bool
-	// needsVision says that mlx-lm has the family with a vision part alone, which it leaves out.
+	// needsVision says that mlx-lm has the family only with a vision part, which is omitted.
 	needsVision bool
 }
 
-// kernels are the shape of convolutions, with a dimension of one behind the others.
+// kernels returns the shape of a convolution, with a last dimension of 1.
 func kernels(rows, cols byte) func(*config) []int64 {
 	return func(c *config) []int64 { return []int64{dims[rows](c), dims[cols](c), 1} }
 }
 
-// dropMTP leaves out layers that predict further tokens.
+// dropMTP omits layers that predict further tokens.
 func dropMTP(c *config, at *location) bool { return !at.outer && isMTPLayer(c, at.layer) }
 
-// gateAlone is a router that mlx-lm has as a bare matrix.
+// gateAlone is a router that mlx-lm has as a plain matrix.
 var gateAlone = []string{"mlp.gate"}
 
 const scoreBias = "e_score_correction_bias"
@@ -92,7 +92,7 @@ var (
 	mlxPlain     = &mlxForm{}
 )
 
-// mlxHalf is one of two matrices of each expert that stand one after the other.
+// mlxHalf returns the view of one of two consecutive matrices of each expert.
 func mlxHalf(name string, first int64) view {
 	return view{
 		gguf:  name,
@@ -104,8 +104,8 @@ func mlxHalf(name string, first int64) view {
 	}
 }
 
-// ownName is the name of a tensor within its layer that mlx-lm has of its own, and whether
-// the whole is to be taken apart.
+// ownName returns mlx-lm's own name of a tensor within its layer; ok is false if it is
+// transformers'.
 func (f *mlxForm) ownName(at *location) (own string, ok bool) {
 	switch {
 	case f == nil:
@@ -121,7 +121,7 @@ func (f *mlxForm) ownName(at *location) (own string, ok bool) {
 	return own, ok
 }
 
-// viewsOf are the views that a tensor is taken apart by, none where it stays whole.
+// viewsOf returns the views that mlx-lm splits a tensor into, none if it is kept whole.
 func (f *mlxForm) viewsOf(n *mapping) []view {
 	switch {
 	case f == nil:
@@ -139,7 +139,7 @@ func (f *mlxForm) viewsOf(n *mapping) []view {
 	return n.views
 }
 
-// nameOf is the name that mlx-lm has.
+// nameOf returns the name in mlx-lm.
 func (f *mlxForm) nameOf(c *config, at *location) string {
 	layer := strings.ReplaceAll(c.row.layer, "#", itoa(at.layer))
 	full := ""
@@ -164,7 +164,7 @@ func (f *mlxForm) nameOf(c *config, at *location) string {
 	return full
 }
 
-// shape is what mlx-lm has of a tensor that it keeps whole.
+// shape returns mlx-lm's shape of a tensor that it keeps whole.
 func (f *mlxForm) shape(c *config, at *location, shape []int64) []int64 {
 	if f == nil || at.bias {
 		return shape
@@ -179,7 +179,7 @@ func (f *mlxForm) shape(c *config, at *location, shape []int64) []int64 {
 	return shape
 }
 
-// casts reports a tensor that gets the type that config.json names.
+// casts reports whether a tensor gets the type that config.json names.
 func (f *mlxForm) casts(i *tensor.Info) bool { return f == nil || !endsIn(i.Name, f.castExcept) }
 
 // stays reports a module that is not quantized.
@@ -189,7 +189,7 @@ func endsIn(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// isSplit reports a tensor that becomes several, as llama.cpp has them or mlx-lm does.
+// isSplit reports a tensor that is split, as llama.cpp or as mlx-lm does.
 func (p *planner) isSplit(at *location) bool {
 	if !p.asIs {
 		return len(at.name.views) > 0

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// isUnneeded are buffers that old checkpoints hold.
+// isUnneeded reports tensors that are not converted: buffers of old checkpoints, and what
+// the row skips.
 func (p *planner) isUnneeded(name string) bool {
 	if p.c.isOtherPart(name) {
 		return true
@@ -28,7 +29,7 @@ func (p *planner) isUnneeded(name string) bool {
 	return false
 }
 
-// isAlias is a tensor that was read under another name.
+// isAlias reports another name of a tensor that was already read.
 func (p *planner) isAlias(name string) bool {
 	if !slices.Contains(p.c.row.aliases, name) {
 		return false

@@ -15,18 +15,18 @@ type stackKey struct {
 	bias  bool
 }
 
-// A location is which row a tensor of the source has.
+// A location is the mapping, layer and expert that a tensor belongs to.
 type location struct {
 	name   *mapping
-	index  int // of the name among its list
-	view   int // of the name's views
+	index  int // of the mapping in its list
+	view   int // index into the mapping's views
 	outer  bool
 	layer  int64
-	expert int64 // or -1
+	expert int64 // -1 for none
 	bias   bool
 }
 
-// locate finds the row of a name.
+// locate returns the location of a name of transformers.
 func (p *planner) locate(full string) (location, bool) {
 	r := p.c.row
 	full = p.c.rowName(full)
@@ -58,7 +58,7 @@ func (p *planner) locate(full string) (location, bool) {
 	return at, at.name != nil
 }
 
-// numbered takes the number of a layer out of a name.
+// numbered splits a name into the number of its layer and the rest.
 func numbered(full, layer string) (n int64, rest string, ok bool) {
 	before, after, _ := strings.Cut(layer, "#")
 	tail, ok := strings.CutPrefix(full, before)
@@ -70,13 +70,13 @@ func numbered(full, layer string) (n int64, rest string, ok bool) {
 	return n, rest, ok
 }
 
-// index reads the number of a layer or an expert.
+// index parses the number of a layer or an expert.
 func index(s string) (int64, bool) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	return int64(n), err == nil && strconv.FormatUint(n, 10) == s
 }
 
-// shape is what the configuration says of a tensor.
+// shape returns the shape that the configuration gives a tensor.
 func (p *planner) shape(at *location) ([]int64, error) {
 	if at.name.shapeOf != nil {
 		list := at.name.shapeOf(p.c, at.layer)
@@ -110,7 +110,7 @@ func sameShape(is, want []int64) error {
 	return nil
 }
 
-// target is the name that llama.cpp has.
+// target returns the name in llama.cpp.
 func (p *planner) target(at *location) string {
 	s, naked := at.name.gguf, at.name.ggufNoSuffix
 	if len(at.name.views) > 0 {
@@ -134,12 +134,12 @@ func (p *planner) target(at *location) string {
 	return s + ".weight"
 }
 
-// alwaysWide are matrices that llama.cpp has in F32 always.
+// alwaysWide are suffixes of matrices that llama.cpp always stores in F32.
 var alwaysWide = []string{"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight", "shortconv.conv.weight", "ssm_conv1d.weight",
 	"v.patch_embd.weight", "mm.patch_merger.weight", "mm.input_projection.weight"}
 
-// stored is the type of a tensor of llama.cpp: vectors, and what stands above, are
-// F32, a matrix keeps its type.
+// stored returns the type of a tensor in llama.cpp: F32 for vectors and the matrices of
+// alwaysWide, else the type it has.
 func stored(name string, dimensions int, from tensor.DType) tensor.DType {
 	if dimensions <= 1 || !strings.HasSuffix(name, ".weight") {
 		return tensor.F32
@@ -152,10 +152,11 @@ func stored(name string, dimensions int, from tensor.DType) tensor.DType {
 	return from
 }
 
-// Wide reports a tensor of llama.cpp that has F32 whatever the model's type is.
+// Wide reports whether a tensor of llama.cpp is F32 whatever the model's type.
 func Wide(i *tensor.Info) bool { return stored(i.Name, len(i.Shape), tensor.BF16) == tensor.F32 }
 
-// isExtraLayer is a tensor of a layer behind the last that is needed.
+// isExtraLayer reports whether a tensor belongs to a layer beyond the last one that is
+// needed.
 func (p *planner) isExtraLayer(name string) bool {
 	if !p.c.row.dropExtraLayers {
 		return false
@@ -167,7 +168,7 @@ func (p *planner) isExtraLayer(name string) bool {
 	return ok && cut && isNumber && n >= p.c.layers()
 }
 
-// exists reports that a layer has the tensor.
+// exists reports whether the layer has the tensor.
 func (at *location) exists(c *config) bool {
 	return at.name.inLayer == nil || at.name.inLayer(c, at.layer)
 }

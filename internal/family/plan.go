@@ -11,37 +11,37 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Tensor is one that llama.cpp wants, and what it is made of.
+// A Tensor is one of llama.cpp's tensors and what it is made of.
 type Tensor struct {
 	Name  string
 	DType tensor.DType
 	Shape []int64
 	Parts []Part
-	Add   float32 // to each number
-	Decay bool    // each number is the exponential of one, less than nothing
-	Log   bool    // each number is that of which one is the Decay
-	Data  []byte  // instead of parts: its bytes
-	// Turns is how many elements each part gives in its turn, where they do not follow
-	// each other whole.
+	Add   float32 // added to each value
+	Decay bool    // each value x becomes -exp(x)
+	Log   bool    // each value x becomes log(-x), the inverse of Decay
+	Data  []byte  // the bytes, instead of parts
+	// Turns is the number of elements taken from each part in turn, if parts are
+	// interleaved.
 	Turns int64
-	// Wide says that llama.cpp has it in F32, whatever type the folder had.
+	// Wide says that llama.cpp stores the tensor in F32 whatever type the folder had.
 	Wide bool
-	// Packed are the blocks that it is made of, instead of parts.
+	// Packed are the blocks that the tensor is made of, instead of parts.
 	Packed *Packed
-	// Unpacked are the blocks that it is a part of, instead of parts.
+	// Unpacked are the tensors whose blocks it is made of, instead of parts.
 	Unpacked *Unpacked
 }
 
-// A Part is one tensor of the source, or some rows of it; parts follow each other.
+// A Part is one tensor of the source, or some rows of it. Parts follow each other.
 type Part struct {
 	Info tensor.Info
-	// Head is how many rows a head has, where the two halves of each become pairs:
-	// rows 0, n/2, 1, n/2+1 ... of the source. Back is the other way round.
+	// Head is the number of rows of a head whose two halves become pairs: rows 0, n/2, 1,
+	// n/2+1, ... of the source. Back is the inverse.
 	Head int64
 	Back bool
-	// Rows are those of the source that are taken, where they are not all.
+	// From and Rows select rows of the source; Rows is 0 for all.
 	From, Rows int64
-	// Times are what each number is multiplied by, one after the other.
+	// Times are factors of all values, applied one after the other.
 	Times []float32
 }
 
@@ -51,12 +51,12 @@ type Key struct {
 	Value any
 }
 
-// A Plan is a model as llama.cpp knows it.
+// A Plan is a model under llama.cpp's names.
 type Plan struct {
 	Arch    string
 	Tensors []Tensor
 	Keys    []Key
-	Moved   bool // some tensors are blocks that stay what they are
+	Moved   bool // some tensors are blocks that are copied unchanged
 
 	numbers map[string][]float32 // elements of keys that tensors hold
 }
@@ -64,34 +64,35 @@ type Plan struct {
 // Options of a plan.
 type Options struct {
 	Name string // of the model
-	Pre  string // the pre-tokenizer where the caller knows it
-	// Template says that the caller has a chat template.
+	Pre  string // the pre-tokenizer, if the caller knows it
+	// Template says that the caller provides a chat template.
 	Template bool
-	// TensorsAlone leaves the keys out.
+	// TensorsAlone omits the keys.
 	TensorsAlone bool
-	// Projector plans the vision part of a model, and not the text model.
+	// Projector plans the vision part of a model instead of the text model.
 	Projector bool
-	// Decoded reports a tensor that is quantized, and read as F32, and which type it
-	// will have in the end; nil where none is.
+	// Decoded reports whether a tensor is quantized and read as F32, and the type that it
+	// finally gets. It may be nil.
 	Decoded func(*tensor.Info) (tensor.DType, bool)
-	// Type is what all matrices become, where they do not stay what they are.
+	// Type is the type of all matrices, unless Unknown.
 	Type tensor.DType
-	// Packed gives the blocks of a weight that stays what it is; nil where none does.
+	// Packed returns the blocks of a weight that are copied unchanged. It may be nil.
 	Packed func(*tensor.Info) (blocks, scales tensor.Info, ok bool)
 }
 
 const configName = "config.json"
 
-// maxConfig bounds configurations.
+// maxConfig bounds the bytes of a configuration.
 const maxConfig = 16 << 20
 
-// Stated reports whether a folder says what model it is of.
+// Stated reports whether a folder has a config.json.
 func Stated(files fs.FS) bool {
 	_, err := fs.Stat(files, configName)
 	return err == nil
 }
 
-// New plans a model of transformers; what its row does not explain is refused.
+// New plans the conversion of a model of transformers. It refuses what the row does not
+// explain.
 func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	p, err := reading(b, m, o.Projector)
 	if err != nil {
@@ -121,8 +122,7 @@ func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 // maxLayers bounds the layers of a model.
 const maxLayers = 512
 
-// sizes are members of which shapes are sums and products: none may be less than
-// nothing.
+// sizes are members that shapes are computed from. None may be negative.
 var sizes = []string{
 	"intermediate_size", "moe_intermediate_size", "intermediate_size_mlp", "shared_expert_intermediate_size", "n_shared_experts", "first_k_dense_replace",
 	"num_nextn_predict_layers", "moe_num_shared_experts", "shared_intermediate_size", "conv_L_cache", "block_ff_dim",
@@ -132,7 +132,7 @@ var sizes = []string{
 	"attn_layer_period", "attn_layer_offset", "expert_layer_period", "expert_layer_offset",
 }
 
-// configOf finds the row of a configuration.
+// configOf returns the configuration with its row.
 func configOf(root jsontree.Value) (*config, error) {
 	list := root.Get("architectures").List()
 	if own := root.Get("text_config").Get("architectures").List(); len(own) > 0 {
@@ -188,21 +188,21 @@ type planner struct {
 	m tensor.Model
 	o Options
 
-	nameOf func(*location) string // what is written
-	skips  func(*location) bool   // what is not, nil where everything is
-	form   *mlxForm               // of mlx-lm, where it has tensors otherwise
-	asIs   bool                   // rows and numbers stay as they are, and so do types
+	nameOf func(*location) string // the name that is written
+	skips  func(*location) bool   // reports tensors that are not written; nil for none
+	form   *mlxForm               // how mlx-lm's tensors differ, or nil
+	asIs   bool                   // values, order and types stay as they are
 
-	stacks         map[stackKey]int           // the tensor that experts are gathered in
-	partial        map[stackKey][]tensor.Info // views, until all of a tensor are there
-	firstType      tensor.DType               // of the first matrix
-	keepBlocks     bool                       // MXFP4 of experts stays what it is
-	decodedExperts bool                       // experts of them are numbers
+	stacks         map[stackKey]int           // index of the tensor that collects experts
+	partial        map[stackKey][]tensor.Info // views whose tensor is not complete yet
+	firstType      tensor.DType               // type of the first matrix
+	keepBlocks     bool                       // MXFP4 blocks of experts are copied unchanged
+	decodedExperts bool                       // some experts are decoded
 	madeRankHead   bool                       // the head of a reranker was made
-	aliasSeen      bool                       // one of the row's names of one tensor was read
+	aliasSeen      bool                       // one of the row's aliases was read
 }
 
-// tensors finds the place of every tensor, and that none is missing.
+// tensors plans every tensor and refuses a model that lacks one.
 func (p *planner) tensors() error {
 	p.stacks = map[stackKey]int{}
 	names, err := wire.NewNameSet(p.b, p.m.Len(), func(i int) string { return p.Tensors[i].Name })
@@ -295,7 +295,7 @@ func (p *planner) tensor(i *tensor.Info) error {
 	return p.single(i, &at)
 }
 
-// single plans a tensor that comes of one.
+// single plans a tensor that is made of one tensor.
 func (p *planner) single(i *tensor.Info, at *location) error {
 	t := Tensor{Name: p.nameOf(at), Shape: i.Shape}
 	part := Part{Info: *i}
@@ -338,7 +338,7 @@ func (p *planner) single(i *tensor.Info, at *location) error {
 	return p.add(t)
 }
 
-// add adds a tensor of one part.
+// add adds a tensor.
 func (p *planner) add(t Tensor) (err error) {
 	if err := p.b.Hold(int64(len(t.Name)) + 200); err != nil {
 		return err
@@ -347,7 +347,7 @@ func (p *planner) add(t Tensor) (err error) {
 	return err
 }
 
-// stack gathers one expert.
+// stack adds one expert to its stack.
 func (p *planner) stack(i *tensor.Info, at *location) error {
 	key := stackKey{at.index, at.layer, at.bias}
 	n, ok := p.stacks[key]
@@ -379,8 +379,8 @@ func (p *planner) stack(i *tensor.Info, at *location) error {
 	return nil
 }
 
-// fileType is general.file_type of a model whose matrices have the type of the
-// first; one of blocks that are moved has a number of its own.
+// fileType returns general.file_type: that of the first matrix, or MXFP4's if blocks are
+// copied.
 func (p *planner) fileType() uint32 {
 	if p.Moved {
 		return 38

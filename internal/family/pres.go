@@ -1,13 +1,13 @@
 package family
 
-// A pre is what the tokenizers library does before pieces are merged, for one name
-// of tokenizer.ggml.pre: JSON of the members of tokenizer.json.
+// A pre is the part of tokenizer.json that comes before merges, for one name of
+// tokenizer.ggml.pre.
 type pre struct {
-	normalizer string
-	cut        string // the pre-tokenizers before bytes become characters
+	normalizer string // JSON
+	cut        string // JSON of the pre-tokenizers before ByteLevel
 	whole      bool   // ignore_merges
-	bos        bool   // a text begins with bos, where the file does not say
-	own        bool   // ByteLevel cuts by its own expression too
+	bos        bool   // bos is put before a text if the file does not say
+	own        bool   // ByteLevel applies its own expression too
 }
 
 // The expressions are those of the models' tokenizer.json, which llama-vocab.cpp of
@@ -34,7 +34,7 @@ func splitBy(expr string) string {
 	return `{"type": "Split", "pattern": {"Regex": "` + expr + `"}, "behavior": "Isolated", "invert": false}`
 }
 
-// preOf is what a name stands for.
+// preOf returns what a name of tokenizer.ggml.pre stands for.
 func preOf(name string) (pre, bool) {
 	switch name {
 	case "gpt-2", "olmo", "mpt":

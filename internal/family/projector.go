@@ -11,24 +11,23 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// The vision part of a model is a file of its own, which llama.cpp's mtmd loads
-// beside the text model: convert_hf_to_gguf.py --mmproj writes it. Its rows are those
-// of vision_config; the rest of the folder is the text model's.
+// The vision part of a model is a separate file, which llama.cpp's mtmd loads with the text
+// model: convert_hf_to_gguf.py --mmproj writes it. Its configuration is vision_config.
 
 // projectors are the models whose vision part can be written.
 var projectors = []*row{&pixtralProjector, &mistral3Projector, &gemma3Projector, &qwen2vlProjector, &qwen25vlProjector, &qwen3vlProjector, &qwen3vlmoeProjector}
 
-// A typeRule says which type a tensor has, where it is not that of the others.
+// A typeRule says which type a tensor has if not that of the others.
 type typeRule uint8
 
 const (
 	asOthers typeRule = iota
-	asHalf            // F16 in a file of F16, F32 in any other
+	asHalf            // F16 in a file of F16, else F32
 	alwaysF16
 	alwaysF32
 )
 
-// dtypeFor is the type of a tensor that is written.
+// dtypeFor returns the type of a tensor that is written.
 func (p *planner) dtypeFor(n *mapping, written string, dimensions int, from tensor.DType) tensor.DType {
 	if p.asIs {
 		return from
@@ -46,7 +45,7 @@ func (p *planner) dtypeFor(n *mapping, written string, dimensions int, from tens
 	return stored(written, dimensions, from)
 }
 
-// visionOf is the configuration of the vision part.
+// visionOf returns the configuration of the vision part.
 func visionOf(root jsontree.Value) (*config, error) {
 	list := root.Get("architectures").List()
 	if len(list) != 1 {
@@ -92,7 +91,7 @@ func visionOf(root jsontree.Value) (*config, error) {
 	return c.bounded()
 }
 
-// textWidth is how wide the model is that reads what the vision part makes.
+// textWidth returns the width of the text model.
 func (c *config) textWidth() int64 {
 	for _, v := range []jsontree.Value{c.full.Get("text_config"), c.full} {
 		if n, ok := v.First("hidden_size", "n_embd").Int(); ok {
@@ -111,7 +110,7 @@ func (c *config) textWidth() int64 {
 func (c *config) patch() int64    { return c.int("patch_size") }
 func (c *config) channels() int64 { return c.int("num_channels", "in_channels", "in_chans") }
 
-// merge is how many patches of a side become one.
+// merge returns how many patches of a side are merged into one.
 func (c *config) merge() int64 {
 	if n, ok := c.full.Get("spatial_merge_size").Int(); ok {
 		return n
@@ -122,7 +121,7 @@ func (c *config) merge() int64 {
 	return 1
 }
 
-// vision are the keys of every vision part; MmprojModel's in base.py.
+// vision adds the keys of every vision part: MmprojModel in base.py.
 func vision(k *keys, projector string) {
 	k.put("general.type", "mmproj")
 	k.put("clip.has_vision_encoder", true)
@@ -139,7 +138,8 @@ func vision(k *keys, projector string) {
 	}
 }
 
-// imageNormalization adds three numbers of the file that says how images are prepared.
+// imageNormalization adds the numbers for each color channel from the preprocessor's
+// configuration.
 func (k *keys) imageNormalization(name string) {
 	v, err := k.preprocessor(name)
 	if err != nil && k.err == nil {
@@ -172,8 +172,8 @@ const (
 	processorName    = "processor_config.json"
 )
 
-// preprocessor is a member of how images are prepared: that of the processor as a
-// whole goes before that of images.
+// preprocessor returns a member of the image preprocessor's configuration. That of the
+// whole processor takes precedence.
 func (k *keys) preprocessor(name string) (found jsontree.Value, err error) {
 	for _, file := range []string{preprocessorName, processorName} {
 		v, err := jsontree.Read(k.b, k.files, file, maxConfig)
@@ -189,7 +189,7 @@ func (k *keys) preprocessor(name string) (found jsontree.Value, err error) {
 	return found, nil
 }
 
-// epsilon adds that of the norms, or what it is where the configuration is silent.
+// epsilon adds the epsilon of norms, or its default.
 func (k *keys) epsilon(v jsontree.Value, otherwise float32) {
 	if !v.There {
 		k.putArch("vision.attention.layer_norm_epsilon", otherwise)
@@ -200,7 +200,7 @@ func (k *keys) epsilon(v jsontree.Value, otherwise float32) {
 
 func noVocab(*keys) error { return nil }
 
-// rowName is a name as the row has it: that of the text model, where there are others.
+// rowName returns a tensor's name as the mappings have it.
 func (c *config) rowName(full string) string {
 	if c.root.Get("vision_config").There {
 		full = strings.Replace(full, "language_model.", "", 1)
@@ -214,10 +214,10 @@ func (c *config) rowName(full string) string {
 	return c.row.trimmed(full)
 }
 
-// otherParts are beginnings of tensors of a model that are none of its text model's.
+// otherParts are prefixes of tensors that are not the text model's.
 var otherParts = []string{"vision_tower.", "vision_model.", "multi_modal_projector.", "visual."}
 
-// isOtherPart is a tensor of the part of a model that is not written.
+// isOtherPart reports a tensor of the part of a model that is not written.
 func (c *config) isOtherPart(full string) bool {
 	begins := func(list []string) bool {
 		for _, s := range list {

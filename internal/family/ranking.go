@@ -14,8 +14,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Qwen3's rerankers are models of language of which the scores of two tokens count. The
-// converter knows them by their names, and gives llama.cpp a head of these two rows.
+// Qwen3's rerankers are language models of which only the scores of two tokens are used. The
+// converter recognizes them by name, and writes a head made of the embeddings of the two.
 
 const (
 	readmeName = "README.md"
@@ -27,12 +27,12 @@ const (
 		"<|im_start|>assistant\n<think>\n\n</think>\n\n"
 )
 
-// rankHead is the head of a reranker, made of the rows of these tokens.
+// rankHead is the head of a reranker, made of the embeddings of rankAnswers.
 const rankHead = "cls.output.weight"
 
 var rankAnswers = [2]string{"yes", "no"}
 
-// detectReranker finds out whether the model is one.
+// detectReranker finds out whether the model is a reranker.
 func (p *planner) detectReranker() error {
 	if !p.c.row.mayRerank {
 		return nil
@@ -62,7 +62,7 @@ func (p *planner) detectReranker() error {
 	return nil
 }
 
-// makeRankHead makes the head of the rows of a table of tokens.
+// makeRankHead makes the head from two rows of the token embedding.
 func (p *planner) makeRankHead(i *tensor.Info) error {
 	t, err := tokenizer.ReadJSON(p.b, p.m.Configs(), tokenizer.FileName)
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *planner) isRankSource(at *location) bool {
 	return p.c.reranker && at.outer && at.name.gguf == want
 }
 
-// rankKeys are those of a reranker.
+// rankKeys adds the keys of a reranker.
 func (k *keys) rankKeys() {
 	if !k.c.reranker {
 		return
@@ -104,7 +104,7 @@ func (k *keys) rankKeys() {
 	k.put("tokenizer.chat_templates", []string{"rerank"})
 }
 
-// rerankerMembers takes the keys of a reranker, and a name by which it is known again.
+// rerankerMembers reads the keys of a reranker, and puts a name by which it is recognized.
 func (s *settings) rerankerMembers() {
 	if n, _ := s.int("pooling_type"); n != rankPooling || !s.row.mayRerank {
 		return // what others have is of sentence-transformers: see pooled
@@ -113,8 +113,8 @@ func (s *settings) rerankerMembers() {
 	s.put("_name_or_path", `"Qwen3-Reranker"`)
 }
 
-// checkRankHead proves that the head of a reranker is what the rows of the table of tokens say
-// already, so that a folder is without.
+// checkRankHead proves that the head of a reranker equals two rows of the token embedding,
+// so that the folder does not need it.
 func (p *planner) checkRankHead(s *settings) error {
 	head, table := s.tensors[rankHead], s.tensors["token_embd.weight"]
 	if !s.row.mayRerank || head == nil || table == nil {
@@ -156,7 +156,7 @@ func (p *planner) checkRankHead(s *settings) error {
 	return nil
 }
 
-// equalBytes compares bytes of two tensors.
+// equalBytes compares n bytes of two tensors.
 func (p *planner) equalBytes(a *tensor.Info, from int64, b *tensor.Info, at, n int64) (bool, error) {
 	const most = 16 << 10
 	var x, y [most]byte

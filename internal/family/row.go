@@ -8,76 +8,75 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A row is one architecture of llama.cpp and the models of transformers that it
+// A row describes one architecture of llama.cpp and the models of transformers that it
 // runs.
 type row struct {
-	arch           string   // as general.architecture has it
-	names          []string // of architectures in config.json
-	model          string   // model_type of transformers
-	defaults       []preset // of its configuration class
-	tied           bool     // tie_word_embeddings where the configuration is silent
-	layer          string   // of tensors of a layer, "#" for its number
+	arch           string   // general.architecture
+	names          []string // the architectures in config.json
+	model          string   // model_type in config.json
+	defaults       []preset // members of config.json with the defaults of transformers' class
+	tied           bool     // the default of tie_word_embeddings
+	layer          string   // prefix of a layer's tensors, with "#" for its number
 	outer          []mapping
 	layers         func() []mapping
-	skipSuffixes   []string                            // endings of tensors that are not needed
-	skipPrefixes   []string                            // beginnings of such
-	headPrefixes   []string                            // beginnings of those that only a model that classifies texts needs
-	trimPrefixes   []string                            // what may stand before all names
-	rename         func(c *config, full string) string // of tensors that stand elsewhere
-	restore        func(c *config, full string) string // the way back of rename
-	optionalPrefix string                              // what stands before all names but the head's, and may be left out
-	// depth is how many layers there are, where num_hidden_layers is not all of them.
+	skipSuffixes   []string                            // suffixes of tensors that are not needed
+	skipPrefixes   []string                            // prefixes of such
+	headPrefixes   []string                            // prefixes of tensors that only a classifier needs
+	trimPrefixes   []string                            // prefixes of all names that may be absent
+	rename         func(c *config, full string) string // to the name that the mappings have
+	restore        func(c *config, full string) string // the inverse of rename
+	optionalPrefix string                              // prefix of all names but the head's, which a file may omit
+	// depth returns the number of layers if it is not num_hidden_layers.
 	depth func(*config) int64
-	// dropExtraLayers says that layers beyond the last are there and not needed: those that
-	// predict further tokens.
+	// dropExtraLayers says that tensors of layers beyond the last, which predict further
+	// tokens, are skipped.
 	dropExtraLayers bool
-	prefix          string // before the name of a layer's tensor, where llama.cpp has one
-	// decoder is what layer and prefix are for the layers of a decoder, whose numbers
-	// follow those of the encoder.
+	prefix          string // prefix of a layer's tensors in llama.cpp
+	// decoder has the prefixes of the layers of a decoder, which are numbered after those of
+	// the encoder.
 	decoder *tower
-	// mayRerank says that rerankers are among the models of the row: see rankers.
+	// mayRerank says that some models of the row are rerankers, see detectReranker.
 	mayRerank bool
-	// choose chooses between rows of one architecture in config.json, by the configuration.
+	// choose returns another row for some configurations with the same architecture, or nil.
 	choose func(*config) *row
-	// aliases are names of one tensor: the first of a file is taken.
+	// aliases are names of one tensor. The first one in a file is used.
 	aliases []string
-	// keepPrefixes are the beginnings of the tensors that a vision part has.
+	// keepPrefixes are the prefixes of tensors that belong to a vision part.
 	keepPrefixes []string
-	// matches chooses between rows of one architecture of llama.cpp, on the way back.
+	// matches chooses between rows with the same arch when a GGUF file is read.
 	matches func(*settings) bool
-	// backArch is the architecture in config.json on the way back, where it is not the first of
-	// the names.
+	// backArch is the architecture that is written to config.json, if not names[0].
 	backArch string
-	// backRow is the row of the model that comes back: a text model that is published with
-	// a vision part is one of another architecture without it.
+	// backRow is the row of the folder that is made of a GGUF file: the text model of a
+	// published model with a vision part has an architecture of its own.
 	backRow *row
-	// mlx is what mlx-lm has otherwise than transformers, nil where nothing is but experts.
+	// mlx says how mlx-lm's tensors differ from transformers' beyond stacked experts; nil if
+	// they do not.
 	mlx *mlxForm
-	// noMLX says why there is no folder of mlx-lm.
+	// noMLX says why no folder for mlx-lm is made, "" if one is.
 	noMLX string
 	keys  func(*keys)
 	vocab func(*keys) error
-	back  func(*settings) // the members of config.json, out of the keys
-	lost  string          // what llama.cpp has not, so that there is no way back
-	// noFileType leaves general.file_type out, as the converter does.
+	back  func(*settings) // puts the members of config.json, read from keys
+	lost  string          // what llama.cpp does not store, so that transformers' model cannot be restored
+	// noFileType omits general.file_type, as the converter does.
 	noFileType bool
-	// kvHeads is how many heads of keys there are, where num_key_value_heads does not say it.
+	// kvHeads returns the number of key heads if it is not num_key_value_heads.
 	kvHeads func(*config) int64
-	// longRotated is how many numbers of a head rotate by factors of the configuration, in long
-	// texts and in short ones.
+	// longRotated returns how many elements of a head are rotated by the factors long_factor
+	// and short_factor.
 	longRotated func(*config, rope) int64
-	// skipDynamicRope says that rotations which change in longer texts are left out, as the
-	// converter does.
+	// skipDynamicRope ignores rope scaling of the type dynamic, as the converter does.
 	skipDynamicRope bool
 }
 
-// A tower is a stack of layers beside another one.
+// A tower is one stack of layers of a model that has two.
 type tower struct {
 	layer, prefix string
-	first         func(*config) int64 // how many layers stand before it
+	first         func(*config) int64 // number of layers before the tower
 }
 
-// towers are all stacks of layers of the model.
+// towers returns all stacks of layers.
 func (c *config) towers() []tower {
 	one := tower{layer: c.row.layer, prefix: c.row.prefix}
 	if c.row.decoder == nil {
@@ -86,7 +85,7 @@ func (c *config) towers() []tower {
 	return []tower{one, *c.row.decoder}
 }
 
-// number is which layer of the model the one with the number n of the tower is.
+// number returns the model's number of the tower's layer n.
 func (t *tower) number(c *config, n int64) int64 {
 	switch d := c.row.decoder; {
 	case d == nil:
@@ -99,8 +98,8 @@ func (t *tower) number(c *config, n int64) int64 {
 	return n
 }
 
-// tower is where a layer belongs: what stands before the names of its tensors in
-// transformers and in llama.cpp, and its number there.
+// tower returns the prefixes of a layer's tensors in transformers and llama.cpp, and the
+// layer's number within its tower.
 func (c *config) tower(layer int64) (names, prefix string, number int64) {
 	if d := c.row.decoder; d != nil && layer >= d.first(c) {
 		return d.layer, d.prefix, layer - d.first(c)
@@ -108,74 +107,74 @@ func (c *config) tower(layer int64) (names, prefix string, number int64) {
 	return c.row.layer, c.row.prefix, layer
 }
 
-// lazy makes a list when it is first asked for: no start of the program pays for it.
+// lazy computes a list on first use, so that no start of the program pays for it.
 func lazy(list func() []mapping) func() []mapping { return sync.OnceValue(list) }
 
-// A preset is what a member of the configuration is where it is not stated.
+// A preset is the default of a member of config.json.
 type preset struct {
 	name, value string // the value as JSON
 }
 
-// A transform is what is done with a tensor.
+// A transform says how the values of a tensor are changed or rearranged.
 type transform uint8
 
 const (
 	plain     transform = iota
-	permuteQ            // rows of each head of the query: from two halves to pairs
-	permuteK            // the same, of the key
-	addOne              // to each number
-	transpose           // of rows and columns
-	decay               // the exponential of each number, less than nothing
-	stack               // of all experts, one after the other
+	permuteQ            // rows of each query head: the two halves of a head become pairs
+	permuteK            // the same for key heads
+	addOne              // x+1
+	transpose           // rows become columns
+	decay               // -exp(x)
+	stack               // the matrices of all experts become one tensor
 )
 
-// A mapping is one tensor in both worlds, without ".weight" or ".bias".
+// A mapping is one tensor under its names in transformers and llama.cpp, without ".weight"
+// or ".bias".
 type mapping struct {
 	hf, gguf      string
-	shape         string // of the weight: letters of the configuration, see dims
+	shape         string // of the weight, as letters of dims
 	op            transform
 	optional      bool
-	noSuffix      bool                              // the name has no ending
-	key           string                            // the key of which its one number is an element, instead of a tensor
-	ggufNoSuffix  bool                              // llama.cpp's has none
-	factors       []func(*config) (float64, bool)   // what each number is multiplied by, in turn
-	typeRule      typeRule                          // its type, where it is not that of the others
-	inLayer       func(c *config, layer int64) bool // which layers have it; nil is all
-	views         []view                            // what it becomes, instead of gguf
-	bias          string                            // the name of its bias, where views have only the weight
-	interleave    *interleaving                     // the way back of views
-	shapeOf       func(*config, int64) []int64      // the shape, where it depends on the layer
-	ggufNumber    func(*config) int64               // what stands for "#" in llama.cpp's
-	mayKeepBlocks bool                              // MXFP4 of it stays what it is
-	join          func(c *config, of []tensor.Info, shape []int64) []Part
+	noSuffix      bool                                                    // the name in transformers has neither suffix
+	key           string                                                  // a key that gets the tensor's one value as an element
+	ggufNoSuffix  bool                                                    // the name in llama.cpp has neither suffix
+	factors       []func(*config) (float64, bool)                         // all values are multiplied by these
+	typeRule      typeRule                                                // the type, if not that of the other tensors
+	inLayer       func(c *config, layer int64) bool                       // reports whether a layer has the tensor; nil means all do
+	views         []view                                                  // what the tensor becomes, instead of gguf
+	bias          string                                                  // the name of its bias, if views apply only to the weight
+	interleave    *interleaving                                           // the inverse of views
+	shapeOf       func(*config, int64) []int64                            // the shape, if it depends on the layer
+	ggufNumber    func(*config) int64                                     // replaces "#" in gguf
+	mayKeepBlocks bool                                                    // MXFP4 blocks of it can be copied unchanged
+	join          func(c *config, of []tensor.Info, shape []int64) []Part // the inverse of views, for other cases
 }
 
-// A view is a tensor of llama.cpp that is a part of one of transformers, or all of it
+// A view is a tensor of llama.cpp that holds a part of one of transformers, or all of it
 // in another order.
 type view struct {
 	gguf  string
 	shape func(*config) []int64
-	// strides and the first element, in the tensor of transformers
+	// strides and the first element refer to the tensor of transformers.
 	strides func(*config) ([]int64, int64)
-	// rows of a stack of blocks, every step-th from first on
+	// step and first select rows of a stack of blocks: every step-th row from first.
 	step, first int64
-	// cuts are rows of the tensor of transformers, one after the other: instead of a
-	// shape and strides
+	// cuts are consecutive ranges of rows, used instead of a shape and strides.
 	cuts func(*config) []cut
-	// squeeze leaves out dimensions of one; naked says that the name has no ending.
+	// squeeze removes dimensions of 1. noSuffix says that the name has neither suffix.
 	squeeze, noSuffix bool
-	// sourceShape is the shape that strides are of, where the tensor has another one.
+	// sourceShape is the shape that strides refer to, if it is not shape.
 	sourceShape func(*config) []int64
 }
 
-// interleaving says how a tensor of transformers is made of its views again: so many elements
-// of each in turn, read as back says.
+// An interleaving says how a tensor of transformers is made of its views: turns elements
+// of each view in turn, read with strides.
 type interleaving struct {
 	turns   func(*config) int64
-	strides func(*config) []int64 // strides, in the view's own tensor
+	strides func(*config) []int64 // in the view's own tensor
 }
 
-// dims are the letters of shapes.
+// dims gives the letters of shapes their sizes.
 var dims = map[byte]func(*config) int64{
 	'V': func(c *config) int64 { return c.int("vocab_size") },
 	'H': func(c *config) int64 { return c.hidden() },
@@ -249,18 +248,18 @@ var dims = map[byte]func(*config) int64{
 	'f': func(c *config) int64 { return c.int("mlp_ratio") * c.width() },
 }
 
-// A config is config.json as its class of transformers reads it.
+// A config is config.json, read as transformers' class reads it.
 type config struct {
 	root, text jsontree.Value
 	row        *row
-	full       jsontree.Value // config.json of which root is the vision part
-	isVision   bool           // it is that of a vision part
-	mtpLayers  int64          // layers that predict further tokens, of those under "mtp."
+	full       jsontree.Value // config.json, if root is its vision_config
+	isVision   bool           // root is a vision_config
+	mtpLayers  int64          // number of layers under "mtp.", which predict further tokens
 	reranker   bool           // it is a reranker
-	notBool    string         // the first member that is no truth value, and was asked for as one
+	notBool    string         // the first member that was read as a boolean and is none
 }
 
-// get is the first member that is there: stated, or by the class.
+// get returns the first of the members that is stated or has a default.
 func (c *config) get(names ...string) jsontree.Value {
 	for _, n := range names {
 		if v := c.text.Get(n); v.There {
@@ -278,7 +277,7 @@ func (c *config) get(names ...string) jsontree.Value {
 	return jsontree.Value{}
 }
 
-// int is a whole number, 0 where there is none.
+// int returns a member as an integer, or 0.
 func (c *config) int(names ...string) int64 {
 	n, _ := c.get(names...).Int()
 	return n
@@ -322,7 +321,7 @@ func (c *config) headDim() int64 {
 	return c.hidden() / c.heads()
 }
 
-// ffnWidth is the width of GPT-2's feed forward layer.
+// ffnWidth returns the width of GPT-2's feed-forward layer.
 func (c *config) ffnWidth() int64 {
 	if n := c.int("n_inner"); n > 0 {
 		return n
@@ -330,13 +329,13 @@ func (c *config) ffnWidth() int64 {
 	return 4 * c.hidden()
 }
 
-// tied reports that the head may be the table of tokens; a model with a vision part
-// says so for all of it.
+// tied reports whether the head may be the token embedding. A model with a vision part
+// states that at the top level.
 func (c *config) tied() bool {
 	return c.bool("tie_word_embeddings", c.row.tied) || c.root.Get("vision_config").There && c.root.Get("tie_word_embeddings").True()
 }
 
-// bool is a truth value, or what it is where there is none.
+// bool returns a boolean member, or otherwise if there is none.
 func (c *config) bool(name string, otherwise bool) bool {
 	v := c.get(name)
 	if is, ok := v.Bool(); ok {
@@ -351,7 +350,7 @@ func (c *config) bool(name string, otherwise bool) bool {
 	return otherwise
 }
 
-// checkBools refuses a configuration of which a member that was asked for is none of true and
+// checkBools returns an error if a member that was read as a boolean is neither true nor
 // false.
 func (c *config) checkBools() error {
 	if c.notBool == "" {
@@ -360,7 +359,7 @@ func (c *config) checkBools() error {
 	return wire.At(configName, "member "+wire.Quote(c.notBool), c.get(c.notBool).Off(), wire.ErrRange.Errorf("it is neither true nor false"))
 }
 
-// find looks for the row of an architecture.
+// find returns the row of an architecture in config.json, or nil.
 func find(name string) *row {
 	for _, r := range rows {
 		for _, n := range r.names {

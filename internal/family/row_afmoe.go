@@ -1,7 +1,7 @@
 package family
 
-// Trinity of Arcee has a gate on its attention, four norms in each layer, and rotations
-// where a layer sees a window alone.
+// Trinity of Arcee has a gate on its attention, four norms in each layer, and rotary
+// embeddings only in layers with a window.
 
 func beforeMixture(c *config, layer int64) bool { return layer < c.int("num_dense_layers") }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Apertus has no gate, norms of each head, and an activation with four numbers in each
+// apertusRow: no gate, norms of each head, and an activation with four numbers in each
 // layer, which llama.cpp has as keys.
 var apertusRow = row{
 	arch: "apertus", model: "apertus", names: []string{"ApertusForCausalLM"}, noMLX: notCompared, lost: "the numbers of its activation as tensors",
@@ -47,7 +47,7 @@ func apertusKeys(k *keys) {
 	}
 }
 
-// readNumber keeps the one number of a tensor that becomes an element of a key.
+// readNumber reads the single value of a tensor that becomes an element of a key.
 func (p *planner) readNumber(i *tensor.Info, at *location) error {
 	r, direct := p.m.At(*i)
 	g, _ := i.DType.Geometry()
@@ -86,13 +86,13 @@ func (p *planner) readNumber(i *tensor.Info, at *location) error {
 	return nil
 }
 
-// hasNumber reports that the number of a layer was read.
+// hasNumber reports whether the value of a layer was read.
 func (p *planner) hasNumber(at *location) bool {
 	list := p.numbers[at.name.key]
 	return list != nil && !math.IsNaN(float64(list[at.layer]))
 }
 
-// halfNumber is what an F16 is.
+// halfNumber converts an F16.
 func halfNumber(bits uint16) float32 {
 	exponent, fraction := int(bits>>10&31), float64(bits&1023)
 	f := math.Ldexp(1+fraction/1024, exponent-15)

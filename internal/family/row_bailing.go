@@ -2,8 +2,8 @@ package family
 
 import "slices"
 
-// Ling: a mixture of Ant's. The first generation has every layer mixed and its queries and
-// keys in pairs; the second has norms of each head, and dense layers before the others.
+// Ling, a mixture of Ant Group. In the first generation, every layer has experts, and queries
+// and keys rotate in pairs. The second has norms of each head and begins with dense layers.
 
 func sharedWide(c *config) int64 {
 	each, n := c.int("moe_intermediate_size"), c.int("num_shared_experts")
@@ -49,7 +49,7 @@ func bailingKeys(k *keys) {
 	k.requireMember("first_k_dense_replace", "0")
 }
 
-// bailingCommon are the keys of both generations.
+// bailingCommon adds the keys of both generations.
 func bailingCommon(k *keys) {
 	common(k)
 	k.u32("leading_dense_block_count", "first_k_dense_replace")
@@ -60,7 +60,7 @@ func bailingCommon(k *keys) {
 	k.requireMember("hidden_act", "silu")
 }
 
-// bailingMembers are the members of config.json that both generations have.
+// bailingMembers puts the members of both generations.
 func bailingMembers(s *settings) (head int64) {
 	_, _, head = s.common()
 	s.requireInt("first_k_dense_replace", "leading_dense_block_count")
@@ -136,7 +136,7 @@ func bailing2Back(s *settings) {
 	s.put("use_qkv_bias", "false")
 }
 
-// DeepSeek's first mixture has Llama's attention.
+// deepseekRow: the first mixture of DeepSeek, with Llama's attention.
 var deepseekRow = row{
 	arch: "deepseek", model: "deepseek", names: []string{"DeepseekForCausalLM"}, noMLX: notCompared,
 	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,

@@ -9,11 +9,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Encoders, which texts are embedded with. A head that predicts words or a pooling
-// layer is not written: llama.cpp has none, so the way back is without.
+// Encoders for embeddings. A language model head or a pooling layer is not written, since
+// llama.cpp has none, and a folder made of a GGUF file lacks it.
 
-// trimmed is a name as the row has it: without what stands before all of them, and
-// with the endings of today.
+// trimmed returns a name as the mappings have it: without optional prefixes, and with
+// today's suffixes.
 func (r *row) trimmed(name string) string {
 	for _, s := range r.trimPrefixes {
 		if rest, ok := strings.CutPrefix(name, s); ok {
@@ -95,8 +95,8 @@ var distilbertRow = row{
 	matches: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] == nil },
 }
 
-// shiftedPositions are those of RoBERTa, which begin behind the number of the token
-// that pads.
+// shiftedPositions returns the number of the position embedding's first rows that RoBERTa
+// does not use: its positions begin after the number of the padding token.
 func (c *config) shiftedPositions() int64 {
 	if n, ok := c.get("pad_token_id").Int(); ok && n >= 0 && n < 1<<20 {
 		return n + 1
@@ -210,8 +210,8 @@ func modernbertKeys(k *keys) {
 	}
 }
 
-// nomicbertKeys refuse what NomicBertModel of the converter refuses: a model of
-// another kind under that name.
+// nomicbertKeys refuses what the converter's NomicBertModel refuses: another kind of model
+// under that name.
 func nomicbertKeys(k *keys) {
 	bertKeys(k)
 	for _, m := range [][2]string{
@@ -238,7 +238,7 @@ func nomicbertKeys(k *keys) {
 	k.putArch("context_length", uint32(2048))
 }
 
-// pooling says how sentence-transformers makes one vector of those of the tokens.
+// pooling adds how one vector is made of those of the tokens.
 func (k *keys) pooling() error {
 	if err := k.poolingType(); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (k *keys) pooling() error {
 
 var pooledBy = map[string]uint32{"mean": 1, "cls": 2, "lasttoken": 3}
 
-// poolingType is what modules.json of sentence-transformers says.
+// poolingType adds what modules.json of sentence-transformers says about pooling.
 func (k *keys) poolingType() error {
 	modules, err := jsontree.Read(k.b, k.files, "modules.json", maxConfig)
 	if err != nil {

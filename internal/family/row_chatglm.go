@@ -101,7 +101,7 @@ func glmBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// statedMembers are the members of a decoder whose file states all of them.
+// statedMembers puts the members of a decoder whose file states all of them.
 func (s *settings) statedMembers() (hidden, heads int64) {
 	hidden = s.requireInt("hidden_size", "embedding_length")
 	s.requireInt("num_hidden_layers", "block_count")

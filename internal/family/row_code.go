@@ -2,7 +2,7 @@ package family
 
 import "strings"
 
-// StarCoder of the first generation is GPT-2 with one head of keys.
+// bigcodeRow: the first StarCoder, GPT-2 with one key head.
 var bigcodeRow = row{
 	arch: "starcoder", model: "gpt_bigcode", names: []string{"GPTBigCodeForCausalLM"}, tied: true, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"layer_norm_epsilon", "1e-05"}},
@@ -48,7 +48,7 @@ func bigcodeBack(s *settings) {
 	s.put("activation_function", `"gelu_pytorch_tanh"`)
 }
 
-// MPT has no rotations: what is far away counts less.
+// mptRow: no rotary embeddings but ALiBi.
 var mptRow = row{
 	arch: "mpt", model: "mpt", names: []string{"MptForCausalLM", "MPTForCausalLM"}, tied: true, noFileType: true, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "50368"}, {"max_seq_len", "2048"}},

@@ -2,7 +2,8 @@ package family
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// The first layers of a mixture are dense.
+// isDense and isMixture report the first layers of a mixture, which are dense, and the
+// others.
 func isDense(c *config, layer int64) bool   { return layer < c.int("first_k_dense_replace") }
 func isMixture(c *config, layer int64) bool { return !isDense(c, layer) }
 
@@ -15,12 +16,12 @@ func onlyIn(which func(*config, int64) bool, list []mapping) []mapping {
 	return out
 }
 
-// lowRank says whether queries are made in two steps.
+// lowRank and fullRank report whether queries are computed in two steps.
 func lowRank(c *config, _ int64) bool  { return c.int("q_lora_rank") > 0 }
 func fullRank(c *config, _ int64) bool { return c.int("q_lora_rank") == 0 }
 
-// DeepSeek's keys and values come of one latent vector; llama.cpp has the matrix that
-// makes both of it in two, that of keys transposed within each head.
+// latent is the matrix from DeepSeek's latent vector to keys and values. llama.cpp has it
+// in two, that of keys transposed within each head.
 var latent = mapping{
 	hf: "self_attn.kv_b_proj", shape: "bk",
 	views: []view{
@@ -52,7 +53,7 @@ var latent = mapping{
 	},
 }
 
-// headOf is one head of a tensor whose first dimension they are.
+// headOf returns one head of a tensor whose first dimension is heads.
 func headOf(i tensor.Info, head int64) tensor.Info {
 	i.Span.Len /= i.Shape[0]
 	i.Span.Off += head * i.Span.Len

@@ -1,6 +1,6 @@
 package family
 
-// EuroBERT is Llama that reads a text in both directions.
+// eurobertRow: Llama with bidirectional attention.
 var eurobertRow = row{
 	arch: "eurobert", model: "eurobert", names: []string{"EuroBertModel"}, noMLX: apartBERT, optionalPrefix: "model.",
 	defaults: []preset{{"vocab_size", "128256"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}},
@@ -50,7 +50,7 @@ func eurobertBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// Jais 2 has LayerNorm, biases, and no gate.
+// jais2Row: LayerNorm, biases, and no gate.
 var jais2Row = row{
 	arch: "jais2", model: "jais2", names: []string{"Jais2ForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "150272"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}},

@@ -1,7 +1,7 @@
 package family
 
-// expertView makes views of a stack of experts [E, in, out], whose matrices llama.cpp has
-// as [out, in]: every step-th column from first on, of as many as wide says.
+// expertView is the view of a stack of experts [E, in, out], whose matrices llama.cpp has
+// as [out, in]: every step-th of wide columns, from first.
 func expertView(gguf string, in, out byte, wide func(c *config) int64, step, first int64, half bool) view {
 	return view{
 		gguf: gguf, step: step, first: first,
@@ -16,7 +16,7 @@ func expertView(gguf string, in, out byte, wide func(c *config) int64, step, fir
 	}
 }
 
-// transposedStack leads a stack of experts back: the rows of llama.cpp's are columns.
+// transposedStack is the inverse of expertView: the rows of llama.cpp's stack are columns.
 func transposedStack(in, out byte, turns func(*config) int64) *interleaving {
 	return &interleaving{turns: turns, strides: func(c *config) []int64 {
 		return []int64{dims[in](c) * dims[out](c), 1, dims[in](c)}
@@ -27,7 +27,7 @@ func width(letter byte, times int64) func(*config) int64 {
 	return func(c *config) int64 { return times * dims[letter](c) }
 }
 
-// OpenAI's experts have rows of the gate and of what it lets pass by turns.
+// ossExperts: rows of gate and up_proj alternate.
 var ossExperts = []mapping{
 	{hf: "mlp.router", gguf: "ffn_gate_inp", shape: "EH"},
 	{hf: "mlp.experts.gate_up_proj", shape: "EHG", noSuffix: true, views: []view{
@@ -69,7 +69,8 @@ func gptossKeys(k *keys) {
 	k.u32("expert_feed_forward_length", "intermediate_size")
 }
 
-// Llama 4 has a mixture in every so many layers, the others are wider.
+// isLlama4Mixture reports the layers with experts: one in every so many. The others are
+// wider.
 func isLlama4Mixture(c *config, layer int64) bool {
 	if list := c.get("moe_layers"); list.There {
 		all := list.List()

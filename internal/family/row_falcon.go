@@ -2,16 +2,16 @@ package family
 
 import "github.com/anamnesis-go/anamnesis/internal/jsontree"
 
-// Falcon's attention and feed forward layer read one norm, or, in groups of heads (40B),
-// one each. llama.cpp tells the two by what tensors there are.
+// Falcon's attention and feed-forward layer read the same norm or, in the 40B, one each.
+// llama.cpp tells the two apart by their tensors.
 
-// inGroups reports the layers of Falcon 40B, which those of 11B are too.
+// inGroups reports the layers of Falcon 40B and 11B.
 func inGroups(c *config) bool {
 	return c.bool("new_decoder_architecture", c.get("n_head_kv").There)
 }
 
-// falconGroups is how many heads of keys there are: in models that are not grouped,
-// num_kv_heads says nothing.
+// falconGroups returns the number of key heads. num_kv_heads has no meaning in models
+// without groups.
 func falconGroups(c *config) int64 {
 	switch {
 	case inGroups(c):
@@ -78,9 +78,8 @@ func falconKeys(k *keys) {
 	}
 }
 
-// requireMember refuses a member that says other than what llama.cpp does, whatever the file says;
-// one that is not stated, or null, says nothing,
-// and a list or an object is never what it does.
+// requireMember refuses a member with another value than the one that llama.cpp assumes
+// whatever the file says. An absent or null member is fine, a list or an object never is.
 func (k *keys) requireMember(member, want string) {
 	v := k.c.get(member)
 	is, plain := written(v)
@@ -89,7 +88,7 @@ func (k *keys) requireMember(member, want string) {
 	}
 }
 
-// written is a truth value, a text or a number as it stands.
+// written returns a boolean, a text or a number as text.
 func written(v jsontree.Value) (string, bool) {
 	if b, ok := v.Bool(); ok {
 		return boolText(b), true

@@ -57,7 +57,7 @@ func ssmIn(c *config) (list []cut) {
 	return list
 }
 
-// columnOf has each number in a row of its own.
+// columnOf is the view of a vector as a matrix with one column.
 func columnOf(gguf string, of byte) []view { return columnView(gguf, dims[of]) }
 
 func columnView(gguf string, n func(*config) int64) []view {
@@ -127,8 +127,8 @@ func falconH1Keys(k *keys) {
 	}
 }
 
-// falconH1Back makes the model that llama.cpp has: its weights are multiplied already, so
-// that all numbers to multiply by are 1.
+// falconH1Back puts the members of the model as llama.cpp has it: its weights are
+// multiplied already, so all factors are 1.
 func falconH1Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)

@@ -1,6 +1,6 @@
 package family
 
-// Gemma's norms are stored less one.
+// storedMinusOne marks norms whose weights are stored minus one, as in Gemma.
 func storedMinusOne(list []mapping) []mapping {
 	for i := range list {
 		if len(list[i].shape) == 1 {
@@ -22,7 +22,7 @@ var sandwichNorms = []mapping{
 	{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: "H"},
 }
 
-// The head of Gemma is the table of its tokens; some quantizers store it twice.
+// gemmaSkip: Gemma's head is the token embedding, which some quantizers store twice.
 var gemmaSkip = []string{"lm_head.weight"}
 
 var gemmaRow = row{
@@ -61,8 +61,8 @@ var gemma3Row = row{
 	keys: gemma3Keys, vocab: gemma3Vocab, back: gemma3Back,
 }
 
-// EmbeddingGemma reads a text in both directions. The dense layers behind it, which
-// sentence-transformers has, are not written, as the converter leaves them out.
+// embeddingGemmaRow: bidirectional attention. The dense layers of sentence-transformers
+// are not written, as in the converter.
 var embeddingGemmaRow = row{
 	arch: "gemma-embedding", model: "gemma3_text", names: []string{"Gemma3TextModel"}, tied: true, noMLX: apartBERT, back: embeddingGemmaBack,
 	defaults: gemma3Row.defaults, outer: gemmaOuter, layer: decoderLayer, optionalPrefix: "model.",
@@ -113,7 +113,8 @@ func gemma3Keys(k *keys) {
 	}
 }
 
-// gemmaVocab names the token that ends a turn in CodeGemma, in every Gemma.
+// gemmaVocab adds the token that ends a turn in CodeGemma for every Gemma, as the
+// converter does.
 func gemmaVocab(k *keys) error {
 	err := spmNoPrefix(k)
 	k.put("tokenizer.ggml.eot_token_id", uint32(107))

@@ -11,18 +11,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Gemma 4 has heads of one width in layers with a window and of another in the others,
-// some layers that take keys and values of a layer before, experts beside the feed forward
-// layer, and for each layer a small embedding of its own.
+// Gemma 4 has heads of one width in layers with a window and of another in global layers,
+// layers that share the keys and values of an earlier one, experts beside the feed-forward
+// layer, and a small embedding for each layer.
 
-// isGlobal reports a layer that sees all of a text.
+// isGlobal reports a layer without an attention window.
 func isGlobal(c *config, layer int64) bool {
 	list := c.get("layer_types").List()
 	return layer < int64(len(list)) && list[layer].String() == "full_attention"
 }
 
-// globalMember is a member of layers that see all, which published configurations state by
-// itself, or for each layer that has it.
+// globalMember returns a member for global layers, which configurations state once or for
+// each such layer.
 func (c *config) globalMember(alone, each string) int64 {
 	if n, ok := c.get(alone).Int(); ok {
 		return n
@@ -48,7 +48,7 @@ func (c *config) globalHead() int64 {
 	return 512
 }
 
-// headOf is how wide a head of a layer is.
+// headOf returns the width of a layer's heads.
 func (c *config) headOf(layer int64) int64 {
 	if isGlobal(c, layer) {
 		return c.globalHead()
@@ -56,7 +56,7 @@ func (c *config) headOf(layer int64) int64 {
 	return c.headDim()
 }
 
-// groupsOf is how many heads of keys a layer has.
+// groupsOf returns the number of a layer's key heads.
 func (c *config) groupsOf(layer int64) int64 {
 	if n := c.globalGroups(); n > 0 && isGlobal(c, layer) {
 		return n
@@ -64,7 +64,7 @@ func (c *config) groupsOf(layer int64) int64 {
 	return c.kvHeads()
 }
 
-// globalGroups is that of layers that see all, where it is another one.
+// globalGroups returns that of global layers, if it differs.
 func (c *config) globalGroups() int64 {
 	if !c.bool("attention_k_eq_v", false) {
 		return 0
@@ -72,10 +72,10 @@ func (c *config) globalGroups() int64 {
 	return c.globalMember("num_global_key_value_heads", "num_key_value_heads")
 }
 
-// sharesKV reports a layer that takes keys and values of one before.
+// sharesKV reports a layer that uses the keys and values of an earlier one.
 func sharesKV(c *config, layer int64) bool { return layer >= c.layers()-c.int("num_kv_shared_layers") }
 
-// feedOf is how wide the feed forward layer of a layer is.
+// feedOf returns the width of a layer's feed-forward layer.
 func (c *config) feedOf(layer int64) int64 {
 	n := c.int("intermediate_size")
 	if c.bool("use_double_wide_mlp", false) && sharesKV(c, layer) {
@@ -84,10 +84,11 @@ func (c *config) feedOf(layer int64) int64 {
 	return n
 }
 
-// hasLayerInput reports a model that has embeddings for each layer.
+// hasLayerInput reports a model with an embedding for each layer.
 func hasLayerInput(c *config, _ int64) bool { return c.int("hidden_size_per_layer_input") > 0 }
 
-// ownsKeys reports a layer that makes keys of its own; values too, where they are others.
+// ownsKeys reports a layer with keys of its own, ownsValues one whose values are not its
+// keys.
 func ownsKeys(c *config, layer int64) bool { return !sharesKV(c, layer) }
 func ownsValues(c *config, layer int64) bool {
 	return ownsKeys(c, layer) && !(c.bool("attention_k_eq_v", false) && isGlobal(c, layer))
@@ -95,7 +96,7 @@ func ownsValues(c *config, layer int64) bool {
 
 func withExperts(c *config, _ int64) bool { return c.bool("enable_moe_block", false) }
 
-// one of each are shapes of which a dimension depends on the layer.
+// headRows returns the shape of a projection to or from a layer's heads.
 func headRows(groups func(*config, int64) int64, turned bool) func(*config, int64) []int64 {
 	return func(c *config, layer int64) []int64 {
 		n := groups(c, layer) * c.headOf(layer)
@@ -114,7 +115,8 @@ var (
 	gemma4Down  = func(c *config, layer int64) []int64 { return []int64{c.hidden(), c.feedOf(layer)} }
 )
 
-// Keys and values of layers that borrow them are in published folders all the same.
+// borrowed makes tensors optional in layers that share keys and values: published folders
+// have them all the same.
 func borrowed(list []mapping) []mapping {
 	more := slices.Clone(list)
 	for i := range more {
@@ -223,8 +225,8 @@ func (k *keys) putPerLayer(key string, of func(int64) int64) error {
 	return err
 }
 
-// proportional are the factors of rotations of layers that see all: a part of a head
-// rotates, the rest does next to nothing.
+// proportional adds the factors of rotary embeddings in global layers: a part of a head
+// rotates, the rest almost not.
 func (p *planner) proportional(r rope) error {
 	part, _ := r.fraction.Float()
 	head := p.c.globalHead()
@@ -248,10 +250,10 @@ func (p *planner) proportional(r rope) error {
 	return err
 }
 
-// gemma4Visible are tokens of Gemma 4 that programs read in what the model writes.
+// gemma4Visible are tokens of Gemma 4 that programs read in the model's output.
 var gemma4Visible = []string{"<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>", `<|"|>`}
 
-// gemma4Vocab is a BPE of characters, with its merges.
+// gemma4Vocab adds a BPE of characters with its merges.
 func gemma4Vocab(k *keys) error {
 	t, err := k.readJSON()
 	if err != nil {

@@ -23,13 +23,13 @@ var glm4Row = row{
 	keys: glm4Keys, vocab: glm4Vocab, back: glm4Back,
 }
 
-// glm4Keys rotate a part of a head.
+// glm4Keys adds the part of a head that rotates.
 func glm4Keys(k *keys) {
 	common(k)
 	k.putArch("rope.dimension_count", uint32(k.c.rotatedDims()))
 }
 
-// rotatedDims is how many numbers of a head rotate: half of them where nothing else is said.
+// rotatedDims returns how many elements of a head rotate: half of them by default.
 func (c *config) rotatedDims() int64 {
 	part := 0.5
 	if f, ok := c.rope().fraction.Float(); ok && f > 0 && f <= 1 {
@@ -38,10 +38,10 @@ func (c *config) rotatedDims() int64 {
 	return int64(float64(c.headDim()) * part)
 }
 
-// A specialToken is a purpose, and the added token that has it.
+// A specialToken is a special token's name and text.
 type specialToken struct{ name, text string }
 
-// glmTokens names tokens by their texts, where nothing else has named one for the purpose.
+// glmTokens sets special tokens by their texts, unless they are set already.
 func (k *keys) glmTokens(list ...specialToken) error {
 	if err := gpt2Vocab(k); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (k *keys) glmTokens(list ...specialToken) error {
 	return nil
 }
 
-// hasKey reports a key that is there.
+// hasKey reports whether a key was added.
 func (k *keys) hasKey(name string) bool {
 	for i := range k.list {
 		if k.list[i].Key == name {
@@ -88,7 +88,7 @@ func glm4Back(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// partialRotary is the part of a head that rotates.
+// partialRotary puts the part of a head that rotates.
 func (s *settings) partialRotary(head int64) {
 	n, ok := s.int("rope.dimension_count")
 	if !ok || head == 0 || n > head || n%2 != 0 {
@@ -99,10 +99,10 @@ func (s *settings) partialRotary(head int64) {
 	s.rotations(n)
 }
 
-// isMTPLayer are tensors of layers that predict further tokens.
+// isMTPLayer reports layers that predict further tokens.
 func isMTPLayer(c *config, layer int64) bool { return layer >= c.hiddenLayers() }
 
-// glmMTP are those tensors.
+// glmMTP are their tensors.
 var glmMTP = []mapping{
 	{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy", inLayer: isMTPLayer},
 	{hf: "enorm", gguf: "nextn.enorm", shape: "H", inLayer: isMTPLayer},
@@ -112,7 +112,7 @@ var glmMTP = []mapping{
 	{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", inLayer: isMTPLayer, optional: true},
 }
 
-// GLM-4.5: a mixture, and behind its layers those that predict further tokens.
+// glm4moeRow: GLM-4.5, a mixture followed by layers that predict further tokens.
 var glm4moeRow = row{
 	arch: "glm4moe", model: "glm4_moe", names: []string{"Glm4MoeForCausalLM"},
 	defaults: []preset{{"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
@@ -157,7 +157,7 @@ func glm4moeBack(s *settings) {
 	s.mtpMembers()
 }
 
-// mtpMembers takes the layers that predict further tokens from those of the model.
+// mtpMembers puts the number of layers without those that predict further tokens.
 func (s *settings) mtpMembers() {
 	n, _ := s.int("nextn_predict_layers")
 	all, _ := s.int("block_count")
@@ -172,8 +172,8 @@ func (s *settings) mtpMembers() {
 	s.putInt("num_nextn_predict_layers", n)
 }
 
-// GLM-4.7 Flash has DeepSeek's attention and experts, and layers behind its own that
-// predict further tokens.
+// glm4liteRow: GLM-4.7 Flash, with DeepSeek's attention and experts, followed by layers
+// that predict further tokens.
 var glm4liteRow = row{
 	arch: "deepseek2", model: "glm4_moe_lite", names: []string{"Glm4MoeLiteForCausalLM"}, mlx: mlxGLMLite,
 	defaults: append(deepseekDefaults[1:len(deepseekDefaults):len(deepseekDefaults)], preset{"rms_norm_eps", "1e-05"}, preset{"n_shared_experts", "1"}, preset{"n_group", "1"}, preset{"topk_group", "1"}),

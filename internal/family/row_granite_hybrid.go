@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Granite 4 has layers of a state space and layers of attention, with experts and without.
-// Where all layers are of attention it is Granite 3, as llama.cpp has it.
+// Granite 4 has state space and attention layers, with experts and without. A model with
+// only attention layers is Granite 3 for llama.cpp.
 
 // isAttentionLayer reports a layer of attention.
 func isAttentionLayer(c *config, layer int64) bool {
@@ -25,7 +25,7 @@ func isMambaLayer(c *config, layer int64) bool { return !isAttentionLayer(c, lay
 func hasExperts(c *config, _ int64) bool   { return c.experts() > 0 }
 func hasNoExperts(c *config, _ int64) bool { return c.experts() == 0 }
 
-// graniteDense is the shared expert of a model that has no others.
+// graniteDense is the shared expert of a model without other experts.
 var graniteDense = []mapping{
 	{hf: "shared_mlp.input_linear", shape: "gH", views: []view{
 		{gguf: "ffn_gate", cuts: func(c *config) []cut { return []cut{{first: 0, rows: dims['g'](c) / 2}} }},
@@ -34,12 +34,12 @@ var graniteDense = []mapping{
 	{hf: "shared_mlp.output_linear", gguf: "ffn_down", shape: "HZ"},
 }
 
-// graniteFeed are the feed forward layers of all kinds.
+// graniteFeed returns the feed-forward layers of all kinds.
 func graniteFeed() []mapping {
 	return slices.Concat(onlyIn(hasExperts, graniteExperts), onlyIn(hasExperts, graniteShared), onlyIn(hasNoExperts, graniteDense), []mapping{ffnNorm})
 }
 
-// groupedNorm is a norm of each group of states.
+// groupedNorm is the norm of each group of states.
 var groupedNorm = view{
 	gguf: "ssm_norm",
 	shape: func(c *config) []int64 {
@@ -69,8 +69,8 @@ var graniteHybridRow = row{
 	keys: graniteHybridKeys, vocab: graniteHybridVocab,
 }
 
-// graniteKind finds Granite 3 in a model of Granite 4, all of whose layers are of
-// attention; nil is what it was taken for.
+// graniteKind returns the row of Granite 3 for a model of Granite 4 that has only
+// attention layers, else nil.
 func graniteKind(c *config) *row {
 	for l := range min(c.hiddenLayers(), maxLayers) {
 		if !isAttentionLayer(c, l) {

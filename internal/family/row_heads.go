@@ -11,9 +11,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Encoders that classify texts: those that say how well an answer fits a question, too.
+// Encoders with a classification head, rerankers among them.
 
-// classifies reports a model with a head that gives each text a class.
+// classifies reports a model with a classification head.
 func (c *config) classifies() bool {
 	list := c.root.Get("architectures").List()
 	return len(list) == 1 && strings.HasSuffix(list[0].String(), "ForSequenceClassification")
@@ -21,8 +21,8 @@ func (c *config) classifies() bool {
 
 func classifies(c *config, _ int64) bool { return c.classifies() }
 
-// classNames are the names that a model has for what it tells apart. Two of which the first
-// is LABEL_0 are those that transformers gives where nothing is said.
+// classNames returns the names of the classes. Two names that begin with LABEL_0 are
+// transformers' defaults and count as none.
 func (c *config) classNames() (list []string, bad bool) {
 	type class struct {
 		id   int64
@@ -55,11 +55,11 @@ func (c *config) classNames() (list []string, bad bool) {
 	return list, false
 }
 
-// maxClasses bounds them: published models have some dozens, those that tell apart what
-// a picture shows a thousand.
+// maxClasses bounds the classes: published text models have some dozens, image models a
+// thousand.
 const maxClasses = 1 << 12
 
-// decimal reads a number as it is written with digits alone.
+// decimal parses a number that consists of digits.
 func decimal(s string) (n int64, ok bool) {
 	for _, r := range s {
 		if r < '0' || r > '9' || n > math.MaxInt32 {
@@ -70,7 +70,7 @@ func decimal(s string) (n int64, ok bool) {
 	return n, s != ""
 }
 
-// classCount is how many classes the head has.
+// classCount returns the number of the head's classes.
 func (c *config) classCount() int64 {
 	if list, _ := c.classNames(); len(list) > 0 {
 		return int64(len(list))
@@ -78,7 +78,7 @@ func (c *config) classCount() int64 {
 	return 2
 }
 
-// classes adds their names.
+// classes adds the names of classes.
 func (k *keys) classes() {
 	list, bad := k.c.classNames()
 	if bad {
@@ -95,8 +95,8 @@ func (k *keys) classes() {
 	}
 }
 
-// hasClassNames and leaves are models whose classes have names, and those whose have none:
-// llama.cpp has the head of one layer under another name then.
+// hasClassNames and hasNoClassNames report a classifier with and without names of classes:
+// llama.cpp names the head of one layer differently.
 func hasClassNames(c *config, _ int64) bool {
 	list, _ := c.classNames()
 	return c.classifies() && len(list) > 0
@@ -115,7 +115,7 @@ var (
 	}
 )
 
-// classLabels are the names of classes, which a model without a head has too at times.
+// classLabels puts the names of classes, which a model without a head may have too.
 func (s *settings) classLabels() {
 	v, there := s.key("classifier.output_labels")
 	if !there {
@@ -149,11 +149,11 @@ func (s *settings) classLabels() {
 	}
 }
 
-// heads are beginnings of tensors of a head; those of the encoder stand under its name
-// beside one.
+// heads are prefixes of a head's tensors. Those of the encoder have a prefix of their own
+// beside them.
 var heads = []string{"classifier", "pre_classifier", "head."}
 
-// headedName is the name of a tensor in a model that classifies.
+// headedName returns the name of a tensor in a model with a head.
 func (c *config) headedName(name string) string {
 	for _, s := range heads {
 		if strings.HasPrefix(name, s) {
@@ -163,8 +163,8 @@ func (c *config) headedName(name string) string {
 	return c.row.trimPrefixes[0] + name
 }
 
-// classifier chooses the architecture with a head where the file has one. lost is what
-// llama.cpp has not of it, "" where it has all.
+// classifier chooses the architecture with a head if the file has one. lost is what
+// llama.cpp does not store of it, "" for nothing.
 func (s *settings) classifier(lost string) {
 	for _, name := range []string{"cls.weight", "cls.output.weight"} {
 		switch i := s.tensors[name]; {
@@ -177,5 +177,5 @@ func (s *settings) classifier(lost string) {
 	}
 }
 
-// last is the last of the names of a row, which is that of a model that classifies.
+// last returns the last of a row's names, that of a classifier.
 func (r *row) last() string { return r.names[len(r.names)-1] }

@@ -8,10 +8,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Jamba has a layer of attention in every so many, the others are those of Mamba; every
-// so many have experts.
+// Jamba has an attention layer in each period of layers, the others are Mamba's. Experts
+// have a period of their own.
 
-// every reports a layer that is the one at an offset of each period.
+// every returns a function that reports one layer of each period.
 func every(period, offset string) func(*config, int64) bool {
 	return func(c *config, layer int64) bool {
 		n, first := c.int(period), c.int(offset)
@@ -71,7 +71,7 @@ var jambaRow = row{
 	keys: jambaKeys, vocab: jambaVocab,
 }
 
-// feedOf are the matrices of a feed forward layer of another name.
+// feedOf returns the matrices of a feed-forward layer with the given prefix.
 func feedOf(prefix string) []mapping {
 	return []mapping{
 		{hf: prefix + "gate_proj", gguf: "ffn_gate", shape: "FH"},
@@ -114,8 +114,8 @@ func jambaKeys(k *keys) {
 	}
 }
 
-// jambaVocab is sentencepiece's model, or a BPE of characters with bytes to fall back on
-// in tokenizer.json.
+// jambaVocab adds sentencepiece's model, or a BPE of characters with byte fallback from
+// tokenizer.json.
 func jambaVocab(k *keys) error {
 	if k.has(tokenizer.SPMName) {
 		return spmVocab(k)

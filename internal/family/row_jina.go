@@ -2,8 +2,8 @@ package family
 
 import "github.com/anamnesis-go/anamnesis/internal/jsontree"
 
-// Jina's second embeddings are BERT with gated layers, and distances instead of
-// positions. Those for code have other norms, and are refused by their names.
+// jinaRow: Jina's second embeddings, BERT with gated layers and ALiBi. Those for code have
+// other norms, and are refused by their names.
 var jinaRow = row{
 	arch: "jina-bert-v2", model: "bert", names: []string{"JinaBertForMaskedLM", "JinaBertModel"}, noMLX: apartBERT,
 	defaults: bertDefaults, trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
@@ -18,8 +18,8 @@ var jinaRow = row{
 	keys: bertKeys, vocab: jinaVocab, back: jinaBack,
 }
 
-// jinaVocab is the one that the folder says: WordPiece, or a BPE of bytes for two kinds
-// of text.
+// jinaVocab adds the vocabulary that the folder states: WordPiece, or a BPE of bytes for
+// two token types.
 func jinaVocab(k *keys) error {
 	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
 	if err != nil {

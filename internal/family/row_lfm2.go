@@ -7,9 +7,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Liquid's models have layers of attention, and layers of short convolutions.
+// Liquid's models have attention layers and layers of short convolutions.
 
-// attends reports a layer of attention.
+// attends reports a layer of attention, not of convolution.
 func (c *config) attends(layer int64) bool {
 	if list := c.get("layer_types").List(); layer >= 0 && layer < int64(len(list)) {
 		return list[layer].String() != "conv"
@@ -28,8 +28,8 @@ func isLFM2Conv(c *config, layer int64) bool {
 	return !c.attends(layer)
 }
 
-// lfm2Width is the width of LFM2's feed forward layer: two thirds of what is stated,
-// rounded up.
+// lfm2Width returns the width of LFM2's feed-forward layer: two thirds of the stated
+// width, rounded up.
 func (c *config) lfm2Width() int64 {
 	n := c.int("block_ff_dim", "intermediate_size")
 	if !c.bool("block_auto_adjust_ff_dim", true) {
@@ -46,7 +46,7 @@ func (c *config) lfm2Width() int64 {
 	return step * ((int64(wide) + step - 1) / step)
 }
 
-// squeezedView leaves out a dimension of one.
+// squeezedView is a view without a dimension of 1.
 func squeezedView(gguf string, rows, cols func(*config) int64) []view {
 	return []view{{
 		gguf:    gguf,
@@ -55,7 +55,7 @@ func squeezedView(gguf string, rows, cols func(*config) int64) []view {
 	}}
 }
 
-// onlyView makes a tensor of its one view.
+// onlyView makes a tensor of its single view.
 func onlyView(_ *config, of []tensor.Info, _ []int64) []Part { return []Part{{Info: of[0]}} }
 
 func lfm2Layers(more ...mapping) []mapping {
@@ -117,7 +117,7 @@ func lfm2Keys(k *keys) {
 	k.u32("shortconv.l_cache", "conv_L_cache")
 }
 
-// convolutions are the members of Liquid's layers.
+// convolutions puts the members of Liquid's layers.
 func (s *settings) convolutions() {
 	s.requireInt("hidden_size", "embedding_length")
 	s.requireInt("num_hidden_layers", "block_count")
@@ -145,7 +145,7 @@ func (s *settings) convolutions() {
 	s.putInt("num_key_value_heads", max(1, most))
 }
 
-// headCounts is a whole number for each layer.
+// headCounts returns the number of heads of each layer.
 func (s *settings) headCounts(key string) []int64 {
 	v, _ := s.key(key)
 	list, ok := v.(array)

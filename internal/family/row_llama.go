@@ -20,15 +20,15 @@ var smollm3Row = row{
 	keys: smollm3Keys, vocab: llamaVocab, back: smollm3Back,
 }
 
-// llamaKeys are those of LlamaModel in llama.py: its configuration knows the size
-// of heads and of groups of them even where it does not state them.
+// llamaKeys adds the keys of LlamaModel in llama.py. Its configuration has the numbers of
+// key heads and the head size even if they are not stated.
 func llamaKeys(k *keys) {
 	smollm3Keys(k)
 	k.putArch("attention.key_length", uint32(k.c.headDim()))
 	k.putArch("attention.value_length", uint32(k.c.headDim()))
 }
 
-// smollm3Keys leave the size of heads to be told by the width, where it is not stated.
+// smollm3Keys adds a head size only if it is stated.
 func smollm3Keys(k *keys) {
 	common(k)
 	k.putArch("attention.head_count_kv", uint32(k.c.kvHeads()))
@@ -62,7 +62,7 @@ var graniteRow = row{
 	matches: func(s *settings) bool { return !s.isHybrid() },
 }
 
-// graniteKeys are Llama's, and what Granite multiplies by.
+// graniteKeys adds Llama's keys and Granite's factors.
 func graniteKeys(k *keys) {
 	smollm3Keys(k)
 	for _, m := range [][2]string{

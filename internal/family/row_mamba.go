@@ -2,10 +2,11 @@ package family
 
 import "github.com/anamnesis-go/anamnesis/internal/tokenizer"
 
-// Mamba has layers of a state space alone, of the first kind (Mamba, Falcon-Mamba) or of
-// the second, in which a head has one number for its decay.
+// Models that consist of state spaces: Mamba, Falcon-Mamba, and Mamba 2, in which a head has
+// a single number for its decay.
 
-// wideness is how wide such a state space is: the class takes twice the width.
+// wideness returns the width of the state space. The class's default is twice the model's
+// width.
 func wideness(c *config) int64 {
 	if n := c.int("intermediate_size", "d_inner"); n > 0 {
 		return n
@@ -19,8 +20,7 @@ func wideness(c *config) int64 {
 
 func stateSize(c *config) int64 { return c.int("state_size", "d_state") }
 
-// stepRank is how many numbers say how long a step is; "auto" is the class' way to have it
-// made of the width.
+// stepRank returns the rank of dt_proj. "auto" means a sixteenth of the width.
 func stepRank(c *config) int64 {
 	if n := c.int("time_step_rank", "dt_rank", "mamba_dt_rank"); n > 0 {
 		return n
@@ -30,7 +30,7 @@ func stepRank(c *config) int64 {
 
 func kernel(c *config) int64 { return c.int("conv_kernel", "d_conv") }
 
-// shapeFrom makes a shape of what the configuration says.
+// shapeFrom returns a function that computes a shape from the configuration.
 func shapeFrom(list ...func(*config) int64) func(*config, int64) []int64 {
 	return func(c *config, _ int64) (out []int64) {
 		for _, f := range list {
@@ -68,8 +68,8 @@ func mambaLayers() []mapping {
 	}
 }
 
-// mambaDefaults have a head of attention, which these models have not, for the checks that
-// all models share.
+// mambaDefaults include an attention head, which these models do not have, for the checks
+// that all models share.
 var mambaDefaults = []preset{
 	{"vocab_size", "50280"}, {"state_size", "16"}, {"conv_kernel", "4"}, {"layer_norm_epsilon", "1e-05"}, {"expand", "2"}, {"num_attention_heads", "1"}, {"use_conv_bias", "true"},
 }
@@ -96,7 +96,7 @@ func mambaKeys(k *keys) {
 	k.checkStepRank()
 }
 
-// checkStepRank asks that the rank of steps is a number, or left to the class.
+// checkStepRank refuses a rank that is neither a number nor "auto".
 func (k *keys) checkStepRank() {
 	v := k.c.get("time_step_rank", "dt_rank", "mamba_dt_rank")
 	if n, ok := v.Int(); v.There && (!ok || n < 1) && v.String() != "auto" {
@@ -104,7 +104,7 @@ func (k *keys) checkStepRank() {
 	}
 }
 
-// spaces are the keys of models that are state spaces alone.
+// spaces adds the keys of models that are only state spaces.
 func (k *keys) spaces(wide, rank int64) {
 	k.putArch("context_length", uint32(1<<20)) // as the converter has it
 	k.putArch("embedding_length", uint32(k.c.hidden()))
@@ -121,8 +121,8 @@ func (k *keys) spaces(wide, rank int64) {
 	k.requireMember("hidden_act", "silu")
 }
 
-// mambaVocab is a BPE of bytes, or sentencepiece's; the converter rounds the number of
-// tokens up, without giving the table of tokens rows for them.
+// mambaVocab adds a BPE of bytes, or sentencepiece's. The converter rounds the number of
+// tokens up without adding rows to the token embedding, so it must be a multiple already.
 func mambaVocab(k *keys) error {
 	n := int64(8)
 	if v := k.c.get("pad_vocab_size_multiple"); v.There {
@@ -138,11 +138,11 @@ func mambaVocab(k *keys) error {
 	return spmVocab(k)
 }
 
-// The heads of the second kind.
+// ssmHeads returns the number of Mamba 2's heads.
 func ssmHeads(c *config) int64 { return c.heads() }
 
-// mixedStates are the states and the two projections of each group, which the convolution
-// reads.
+// mixedStates returns the width of the convolution: the states and the two projections of
+// each group.
 func mixedStates(c *config) int64 { return wideness(c) + 2*groupsOf(c)*stateSize(c) }
 
 func groupsOf(c *config) int64 { return c.int("n_groups") }

@@ -1,7 +1,7 @@
 package family
 
-// MiniCPM 3 has DeepSeek's latent attention, its matrices as they are. llama.cpp knows the
-// numbers that it multiplies by.
+// minicpm3Row: DeepSeek's latent attention with unsplit matrices. llama.cpp has the
+// factors built in.
 var minicpm3Row = row{
 	arch: "minicpm3", model: "minicpm3", names: []string{"MiniCPM3ForCausalLM"}, tied: true, noMLX: notCompared, longRotated: func(c *config, _ rope) int64 { return c.int("qk_rope_head_dim") },
 	defaults: []preset{
@@ -25,8 +25,8 @@ var minicpm3Row = row{
 	keys: minicpm3Keys, vocab: spmVocab, back: minicpm3Back,
 }
 
-// valueDim is how wide the values of a head are, where nothing is stated the width over
-// the heads.
+// valueDim returns the width of a head's values, by default the model's width over the
+// number of heads.
 func valueDim(c *config) int64 {
 	if n := c.int("v_head_dim"); n > 0 {
 		return n

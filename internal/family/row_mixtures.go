@@ -7,7 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// ERNIE's mixtures: every so many layers, between the first and the last of them.
+// ernieMixed reports ERNIE's layers of experts: every so many, between the first and the
+// last of them.
 func ernieMixed(c *config, layer int64) bool {
 	every, last := c.int("moe_layer_interval"), c.int("moe_layer_end_index")
 	if last < 0 {
@@ -64,7 +65,7 @@ func ernieMoeBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// Tencent's dense models rotate before they norm queries and keys.
+// hunyuanRow: queries and keys are normalized after rotation.
 var hunyuanRow = row{
 	arch: "hunyuan-dense", model: "hunyuan_v1_dense", names: []string{"HunYuanDenseV1ForCausalLM"},
 	defaults: []preset{{"vocab_size", "290943"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"eod_token_id", "3"}, {"pad_token_id", "0"}, {"rope_theta", "10000"}},
@@ -78,8 +79,8 @@ var hunyuanRow = row{
 	keys: hunyuanKeys, vocab: hunyuanVocab, back: hunyuanBack,
 }
 
-// hunyuanKeys give the base of rotations for long texts as llama.cpp has it: with its
-// factor in it.
+// hunyuanKeys adds llama.cpp's base of rotary embeddings for long texts, which includes
+// the factor.
 func hunyuanKeys(k *keys) {
 	r := k.c.rope()
 	common(k)
@@ -103,7 +104,7 @@ func hunyuanKeys(k *keys) {
 	k.putArch("context_length", uint32(256<<10))
 }
 
-// hunyuanVocab ends texts with the token that config.json calls so.
+// hunyuanVocab makes eod_token_id of config.json the end of texts.
 func hunyuanVocab(k *keys) error {
 	if err := gpt2Vocab(k); err != nil {
 		return err
@@ -136,7 +137,7 @@ func hunyuanBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// halves are two matrices of each expert that stand one after the other.
+// halves joins two consecutive matrices of each expert.
 func halves(c *config, of []tensor.Info, _ []int64) (list []Part) {
 	for e := range c.experts() {
 		list = append(list, Part{Info: of[0], From: e, Rows: 1}, Part{Info: of[1], From: e, Rows: 1})
@@ -144,7 +145,7 @@ func halves(c *config, of []tensor.Info, _ []int64) (list []Part) {
 	return list
 }
 
-// halfOf is one of the two.
+// halfOf is the view of one of the two.
 func halfOf(gguf string, first int64) view {
 	return view{
 		gguf:  gguf,
@@ -162,7 +163,7 @@ var graniteExperts = []mapping{
 	{hf: "block_sparse_moe.output_linear", gguf: "ffn_down_exps", shape: "EHF"},
 }
 
-// Granite's shared expert has its gate above what that lets pass.
+// graniteShared: the gate's rows come before those of up_proj.
 var graniteShared = []mapping{
 	{hf: "shared_mlp.input_linear", shape: "gH", views: []view{
 		{gguf: "ffn_gate_shexp", cuts: func(c *config) []cut { return []cut{{first: 0, rows: dims['g'](c) / 2}} }},

@@ -11,7 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Cohere's layers have one norm, and its head is the table of its tokens.
+// cohereRow: layers have one norm, and the head is the token embedding.
 var cohereRow = row{
 	arch: "command-r", model: "cohere", names: []string{"CohereForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "256000"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}, {"logit_scale", "0.0625"}, {"rope_theta", "10000"}},
@@ -73,13 +73,13 @@ var olmoeRow = row{
 	keys: olmoeKeys, vocab: gpt2Vocab, back: olmoeBack,
 }
 
-// allHeadNorms are of all heads at once.
+// allHeadNorms are norms over all heads at once.
 var allHeadNorms = []mapping{
 	{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "Q"},
 	{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "K"},
 }
 
-// olmoeKeys state the epsilon that the converter states, whatever the model's is.
+// olmoeKeys adds the converter's epsilon, whatever the model's is.
 func olmoeKeys(k *keys) {
 	common(k)
 	k.putArch("attention.layer_norm_rms_epsilon", float32(1e-5))
@@ -95,8 +95,8 @@ func olmoeBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// windowKeys are the keys of layers that see a window: which do, by their kinds or by
-// one in so many that does not.
+// windowKeys adds the size of the attention window and the layers that have one: by their
+// types, or all but one in every so many.
 func windowKeys(k *keys, otherwise int64) {
 	if !k.c.get("sliding_window").There {
 		return
@@ -205,7 +205,7 @@ func ernieBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// Ministral 3 is Llama with long rotations, and a temperature by position.
+// ministral3Row: Llama with YaRN, and an attention temperature by position.
 var ministral3Row = row{
 	arch: "mistral3", model: "ministral3", names: []string{"Ministral3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "131072"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "262144"}, {"head_dim", "128"}},
@@ -225,8 +225,8 @@ func ministral3Keys(k *keys) {
 	k.number("attention.temperature_scale", "llama_4_scaling_beta", r.params.Get("llama_4_scaling_beta"))
 }
 
-// longRope adds the tensors that Phi 3 divides its frequencies by, in texts longer
-// than those it was trained with first, and in shorter ones.
+// longRope adds the tensors that Phi 3 divides its frequencies by, in texts longer than
+// those of the original training and in shorter ones.
 func (p *planner) longRope(r rope) error {
 	for _, kind := range []string{"long", "short"} {
 		list := r.params.Get(kind + "_factor").List()
@@ -255,7 +255,7 @@ func (p *planner) longRope(r rope) error {
 	return nil
 }
 
-// rotated is how many numbers of a head rotate in Phi 3.
+// rotated returns the number of elements of a head that rotate in Phi 3.
 func (c *config) rotated(r rope) int64 {
 	part := 1.0
 	if f, ok := r.fraction.Float(); ok && f > 0 && f <= 1 {
@@ -264,8 +264,8 @@ func (c *config) rotated(r rope) int64 {
 	return int64(part*float64(c.hidden())) / c.heads()
 }
 
-// longFactor is what attention is multiplied by in texts longer than those that the
-// model was trained with first.
+// longFactor returns the factor of attention in texts longer than those of the original
+// training.
 func longFactor(kind string, most, original int64) (float32, bool) {
 	scale := float64(most) / float64(original)
 	switch {

@@ -7,10 +7,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Nemotron-H has layers of one thing each: a state space, attention, a feed forward layer
-// without a gate, or experts.
+// Each layer of Nemotron-H is one of: a state space, attention, a feed-forward layer without
+// a gate, experts.
 
-// blockOf is what a layer is: the letter of hybrid_override_pattern.
+// blockOf returns the type of a layer as a letter of hybrid_override_pattern.
 func blockOf(c *config, layer int64) byte {
 	pattern := c.get("hybrid_override_pattern")
 	if text := pattern.String(); pattern.IsString() {
@@ -46,7 +46,7 @@ var nemotronHOuter = []mapping{
 	{hf: "lm_head", gguf: "output", shape: "VH"},
 }
 
-// nemotronHLayers are those of all kinds of layers.
+// nemotronHLayers returns the tensors of all types of layers.
 func nemotronHLayers() []mapping {
 	return slices.Concat([]mapping{
 		{hf: "norm", gguf: "attn_norm", shape: "H"},
@@ -90,7 +90,7 @@ var nemotronHRow = row{
 	}, vocab: multipleOf8,
 }
 
-// nemotronHKind finds a mixture.
+// nemotronHKind returns the row of a mixture.
 func nemotronHKind(c *config) *row {
 	if c.get("num_experts_per_tok").There {
 		return &nemotronHMoeRow

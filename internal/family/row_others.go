@@ -45,8 +45,8 @@ func phi3Keys(k *keys) {
 	k.u32("attention.sliding_window", "sliding_window")
 }
 
-// phi3Vocab is a BPE of bytes for Phi-4, else sentencepiece's, over whose tokens
-// those of tokenizer.json are laid as well.
+// phi3Vocab adds a BPE of bytes for Phi-4, else sentencepiece's model with the added
+// tokens of tokenizer.json.
 func phi3Vocab(k *keys) error {
 	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
 	if err != nil {

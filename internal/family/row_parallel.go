@@ -1,7 +1,7 @@
 package family
 
-// Models whose attention and feed forward layer may read the same norm, with LayerNorm
-// and rotations of a part of a head.
+// Models whose attention and feed-forward layer may read the same norm, with LayerNorm and
+// rotary embeddings of a part of a head.
 
 var stablelmRow = row{
 	arch: "stablelm", model: "stablelm", names: []string{"StableLmForCausalLM", "StableLMEpochForCausalLM"},
@@ -30,7 +30,7 @@ func stablelmKeys(k *keys) {
 	}
 }
 
-// rotatedPart is the part of so many numbers that rotates.
+// rotatedPart returns how many of the given elements rotate.
 func (c *config) rotatedPart(of int64, otherwise float64) int64 {
 	if f, ok := c.rope().fraction.Float(); ok {
 		otherwise = f
@@ -52,8 +52,8 @@ func stablelmBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// parallelResidual says whether attention and the feed forward layer read the same norm; where
-// nothing is said they do.
+// parallelResidual puts whether attention and the feed-forward layer read the same norm,
+// which is the default.
 func (s *settings) parallelResidual() {
 	v, there := s.key("use_parallel_residual")
 	on, isBool := v.(bool)
@@ -173,7 +173,7 @@ func gptneoxBack(s *settings) {
 	s.put("hidden_act", `"gelu"`)
 }
 
-// Bloom has no rotations: what is far away counts less.
+// bloomRow: no rotary embeddings but ALiBi.
 var bloomRow = row{
 	arch: "bloom", model: "bloom", names: []string{"BloomForCausalLM", "BloomModel"}, tied: true, optionalPrefix: "transformer.", noMLX: "mlx-lm has no such model",
 	defaults: []preset{{"vocab_size", "250880"}, {"layer_norm_epsilon", "1e-05"}},

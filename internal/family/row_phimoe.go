@@ -1,6 +1,6 @@
 package family
 
-// Phi 3.5's mixture has norms and matrices with biases, and its head has one.
+// phimoeRow: the mixture of Phi 3.5, whose norms, matrices and head have biases.
 var phimoeRow = row{
 	arch: "phimoe", model: "phimoe", longRotated: (*config).rotated, names: []string{"PhimoeForCausalLM", "PhiMoEForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "32064"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "2"}, {"rope_theta", "1000000"}, {"original_max_position_embeddings", "4096"}},

@@ -1,6 +1,6 @@
 package family
 
-// OLMo's norms have no weights.
+// olmoRow: norms without weights.
 var olmoRow = row{
 	arch: "olmo", model: "olmo", names: []string{"OlmoForCausalLM", "OLMoForCausalLM"}, noMLX: "mlx-lm has the names of the first OLMo",
 	defaults: []preset{{"vocab_size", "50304"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
@@ -31,7 +31,8 @@ func olmoBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-// Nemotron's norms are stored less one, and its feed forward layer has no gate.
+// nemotronRow: the weights of norms are stored minus one, and the feed-forward layer has
+// no gate.
 var nemotronRow = row{
 	arch: "nemotron", model: "nemotron", names: []string{"NemotronForCausalLM"},
 	defaults: []preset{{"vocab_size", "256000"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
@@ -73,7 +74,7 @@ func nemotronBack(s *settings) {
 	s.put("hidden_act", `"relu2"`)
 }
 
-// Arcee's feed forward layer has no gate.
+// arceeRow: the feed-forward layer has no gate.
 var arceeRow = row{
 	arch: "arcee", model: "arcee", names: []string{"ArceeForCausalLM"}, noMLX: "mlx-lm has no such model",
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}},

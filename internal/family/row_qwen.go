@@ -61,8 +61,7 @@ func qwenPresets(more ...preset) []preset {
 	return append(qwenDefaults[:len(qwenDefaults):len(qwenDefaults)], more...)
 }
 
-// qwenKeys are those of every decoder, and how a model that embeds texts makes one vector
-// of them.
+// qwenKeys adds the keys of every decoder, and the pooling of embedding models.
 func qwenKeys(k *keys) {
 	common(k)
 	if err := k.pooling(); err != nil && k.err == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Qwen3-Next and Qwen 3.5 have layers of linear attention, and one of full attention in
-// so many. Behind their layers stand those that predict further tokens, under "mtp.".
+// Qwen3-Next and Qwen 3.5 have layers of linear attention, and one of full attention in each
+// period. Layers under "mtp." predict further tokens and follow the others here.
 
 // hasFullAttention reports a layer of full attention.
 func (c *config) hasFullAttention(layer int64) bool {
@@ -27,8 +27,8 @@ func (c *config) hasFullAttention(layer int64) bool {
 func isFullAttention(c *config, layer int64) bool   { return c.hasFullAttention(layer) }
 func isLinearAttention(c *config, layer int64) bool { return !c.hasFullAttention(layer) }
 
-// Sizes of linear attention: heads of keys, heads of values for each of them, and how
-// wide they are.
+// keyHeads, keyWidth, valueWidth, valueHeads and valuesEach (value heads per key head) are
+// the sizes of linear attention.
 func (c *config) keyHeads() int64   { return c.int("linear_num_key_heads") }
 func (c *config) keyWidth() int64   { return c.int("linear_key_head_dim") }
 func (c *config) valueWidth() int64 { return c.int("linear_value_head_dim") }
@@ -40,8 +40,8 @@ func (c *config) valuesEach() int64 {
 	return 0
 }
 
-// valueRows are the rows of values, those of all heads of keys by turns, where the folder has
-// all values of a head of keys one after the other.
+// valueRows returns the rows of values in llama.cpp's order, which alternates between key
+// heads. A folder has all values of a key head together.
 func (c *config) valueRows(from, wide int64) (list []cut) {
 	for j := range c.valuesEach() {
 		for g := range c.keyHeads() {
@@ -51,8 +51,8 @@ func (c *config) valueRows(from, wide int64) (list []cut) {
 	return list
 }
 
-// grouped are the queries, keys and values of Qwen3-Next, and what lets them pass: the
-// folder has those of each head of keys together.
+// grouped returns the rows of queries, keys, values and gates of Qwen3-Next. A folder has
+// those of each key head together.
 func grouped(c *config) (qkv, gate []cut) {
 	k, v := c.keyWidth(), c.valueWidth()*c.valuesEach()
 	one := 2*k + 2*v
@@ -70,7 +70,7 @@ func grouped(c *config) (qkv, gate []cut) {
 
 func rowsOf(gguf string, cuts func(*config) []cut) view { return view{gguf: gguf, cuts: cuts} }
 
-// columnsTiled has the columns of the output in the order of the values.
+// columnsTiled has the output's columns in the order of llama.cpp's values.
 var columnsTiled = view{
 	gguf:  "ssm_out",
 	shape: func(c *config) []int64 { return []int64{c.hidden(), c.valueHeads() * c.valueWidth()} },
@@ -82,7 +82,7 @@ var columnsTiled = view{
 	},
 }
 
-// untiled has the columns as transformers has them.
+// untiled has the columns in transformers' order.
 func untiled(c *config, of []tensor.Info, _ []int64) []Part {
 	one := of[0]
 	each, heads, wide := c.valuesEach(), c.keyHeads(), c.valueWidth()
@@ -90,8 +90,8 @@ func untiled(c *config, of []tensor.Info, _ []int64) []Part {
 	return []Part{{Info: one}}
 }
 
-// nextAttention are the tensors of Qwen3-Next's layers, but for those that the two kinds
-// of linear attention have.
+// nextAttention returns the tensors of Qwen3-Next's layers; linear are those of its kind
+// of linear attention.
 func nextAttention(linear []mapping, more ...mapping) []mapping {
 	full := onlyIn(isFullAttention, []mapping{
 		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "NH"},
@@ -114,7 +114,7 @@ func nextAttention(linear []mapping, more ...mapping) []mapping {
 	}, more)
 }
 
-// ofNext are Qwen3-Next's own.
+// ofNext are the tensors of linear attention in Qwen3-Next.
 var ofNext = []mapping{
 	{hf: "linear_attn.A_log", gguf: "ssm_a", shape: "W", noSuffix: true, ggufNoSuffix: true, op: decay},
 	{hf: "linear_attn.dt_bias", gguf: "ssm_dt.bias", shape: "W", noSuffix: true},
@@ -127,7 +127,7 @@ var ofNext = []mapping{
 	{hf: "linear_attn.out_proj", gguf: "ssm_out", shape: "HO"},
 }
 
-// of35 are those of Qwen 3.5.
+// of35 are those in Qwen 3.5.
 var of35 = []mapping{
 	{hf: "linear_attn.A_log", shape: "W", noSuffix: true, op: decay, views: []view{{gguf: "ssm_a", noSuffix: true, cuts: func(c *config) []cut { return c.valueRows(0, 1) }}}},
 	{hf: "linear_attn.dt_bias", shape: "W", noSuffix: true, views: []view{rowsOf("ssm_dt.bias", func(c *config) []cut { return c.valueRows(0, 1) })}},
@@ -139,7 +139,7 @@ var of35 = []mapping{
 	{hf: "linear_attn.out_proj", shape: "HO", views: []view{columnsTiled}, join: untiled},
 }
 
-// mixed35 are queries and keys, which stay, and values.
+// mixed35 returns the rows of queries and keys, unchanged, and of values.
 func mixed35(c *config) []cut {
 	n := 2 * c.keyHeads() * c.keyWidth()
 	return append([]cut{{first: 0, rows: n}}, c.valueRows(n, c.valueWidth())...)
@@ -192,14 +192,13 @@ var qwen35moeRow = row{
 	}, vocab: gpt2Vocab,
 }
 
-// layersWithMTP are all layers, those that predict further tokens too.
+// layersWithMTP returns the number of layers, with those that predict further tokens.
 func layersWithMTP(c *config) int64 { return c.hiddenLayers() + c.mtpLayers }
 
-// heads of "mtp." that have other names behind the layers.
+// mtpNames are names under "mtp." and their names after the layers.
 var mtpNames = map[string]string{"fc": "eh_proj", "pre_fc_norm_embedding": "enorm", "pre_fc_norm_hidden": "hnorm", "norm": "shared_head.norm"}
 
-// mtpToLayer gives the name that a tensor of the layers that predict further tokens has behind
-// the others.
+// mtpToLayer returns the name after the other layers of a tensor under "mtp.".
 func mtpToLayer(c *config, full string) string {
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(full, "model."), "mtp.")
 	if !ok {
@@ -218,7 +217,7 @@ func mtpToLayer(c *config, full string) string {
 	return full
 }
 
-// layerToMTP is the name under "mtp." of a tensor behind the layers.
+// layerToMTP is the inverse of mtpToLayer.
 func layerToMTP(c *config, full string) string {
 	n, rest, ok := numbered(full, decoderLayer)
 	if !ok || n < c.hiddenLayers() {
@@ -246,7 +245,7 @@ func linearKeys(k *keys) {
 	}
 }
 
-// recurrent says which layers have linear attention, where the configuration does.
+// recurrent adds which layers have linear attention, if the configuration says so.
 func (k *keys) recurrent() {
 	kinds := k.c.get("layer_types")
 	if !kinds.There && k.c.int("full_attention_interval") < 1 {

@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Qwen3-VL: its text model, and its vision part, from some of whose layers the text
-// model takes what it sees as well.
+// Qwen3-VL: its text model and its vision part. The text model reads the output of some of
+// the vision part's layers too (deepstack).
 
 var qwen3vlRow = row{
 	arch: "qwen3vl", model: "qwen3_vl", names: []string{"Qwen3VLForConditionalGeneration"}, backRow: &qwen3Row, back: visionText(qwen3Back),
@@ -24,8 +24,7 @@ var qwen3vlRow = row{
 	}, vocab: spmOrBytes,
 }
 
-// vlExperts are those of a layer in two stacks, columns of the gate before those of what
-// it lets pass.
+// vlExperts are experts in two stacks, the gate's columns before those of up_proj.
 var vlExperts = []mapping{
 	experts[0],
 	{hf: "mlp.experts.gate_up_proj", shape: "EH2", noSuffix: true, views: []view{
@@ -47,8 +46,8 @@ var qwen3vlmoeRow = row{
 	}, vocab: gpt2Vocab,
 }
 
-// visionText are the members of a text model: three numbers of a place, which are the same in
-// a text, and what layers of the vision part add are of images alone.
+// visionText puts the members of a text model: its rotary sections are equal for a text,
+// and deepstack layers concern only images.
 func visionText(text func(*settings)) func(*settings) {
 	return func(s *settings) {
 		_, _ = s.key("rope.dimension_sections")
@@ -57,7 +56,7 @@ func visionText(text func(*settings)) func(*settings) {
 	}
 }
 
-// deepstack are the layers of the vision part that the text model sees.
+// deepstack returns the layers of the vision part that the text model reads.
 func (c *config) deepstack() jsontree.Value {
 	v := c.full.Get("vision_config")
 	if !v.There {
@@ -66,13 +65,14 @@ func (c *config) deepstack() jsontree.Value {
 	return v.Get("deepstack_visual_indexes")
 }
 
+// deepstackCount adds the number of those layers.
 func (k *keys) deepstackCount() { k.putArch("n_deepstack_layers", uint32(len(k.c.deepstack().List()))) }
 
-// maxDeepstack bounds them: published models have three.
+// maxDeepstack bounds the number of those layers: published models have three.
 const maxDeepstack = 16
 
-// deepstack are the tensors of each of them. llama.cpp has them under the numbers of the
-// layers that they belong to.
+// deepstack returns their tensors. llama.cpp numbers them by the layer that they belong
+// to.
 func deepstack() (list []mapping) {
 	for i := range int64(maxDeepstack) {
 		at := func(c *config) int64 {
@@ -134,8 +134,8 @@ func named3vl(architecture string) row {
 	return r
 }
 
-// qwen3vlKeys say which layers the text model sees, and how large images are that the
-// positions are of.
+// qwen3vlKeys adds which layers the text model reads, and the image size that the position
+// embedding is for.
 func qwen3vlKeys(k *keys) {
 	if !k.c.get("image_size").There {
 		side := math.Sqrt(float64(k.c.int("num_position_embeddings")))

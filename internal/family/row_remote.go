@@ -10,11 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
 )
 
-// Models whose code is published beside their weights, and of which transformers has no
-// class: their folders' names, as their modeling files write them.
+// Models whose code is published with their weights, without a class in transformers. Names
+// are those of their modeling files.
 
-// bundledQKV are queries, keys and values of each group of heads in one matrix, which
-// llama.cpp has in three, queries and keys in pairs.
+// bundledQKV are the views of queries, keys and values that a matrix holds for each group
+// of heads. llama.cpp has them in three, with queries and keys in pairs.
 func bundledQKV() []view {
 	part := func(gguf string, which int, pairs bool) view {
 		return view{gguf: gguf, cuts: func(c *config) []cut {
@@ -31,7 +31,8 @@ func bundledQKV() []view {
 	return []view{part("attn_q", 0, true), part("attn_k", 1, true), part("attn_v", 2, false)}
 }
 
-// stackedQKV are all queries, then all keys, then all values, in three.
+// stackedQKV are the views of all queries, then all keys, then all values, in three
+// matrices.
 func stackedQKV() []view {
 	part := func(gguf string, pairs bool, first, rows func(*config) int64) view {
 		return view{gguf: gguf, cuts: func(c *config) []cut {
@@ -81,8 +82,8 @@ var internlm2Row = row{
 	},
 }
 
-// internlm2Vocab is sentencepiece's, whose token of no bytes gets a text that C can hold,
-// and whose reserved tokens are unused. A text ends with <|im_end|> where there is one.
+// internlm2Vocab adds sentencepiece's model. The token NUL gets a text that C can hold,
+// reserved tokens are unused, and texts end with <|im_end|> if there is one.
 func internlm2Vocab(k *keys) error {
 	m, err := tokenizer.ReadSPM(k.b, k.files, tokenizer.SPMName)
 	if err != nil {
@@ -119,7 +120,7 @@ func internlm2Vocab(k *keys) error {
 	return k.chatEnd(true)
 }
 
-// chatEnd ends texts with the added token <|im_end|>, where there is one.
+// chatEnd makes the added token <|im_end|> the end of texts, if there is one.
 func (k *keys) chatEnd(always bool) error {
 	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
 	if err != nil {
@@ -181,8 +182,8 @@ func internlm3Vocab(k *keys) error {
 	return k.chatEnd(false)
 }
 
-// Baichuan's 7B rotates, and its 13B counts what is far away less: llama.cpp tells them
-// by their layers.
+// baichuanRow: the 7B has rotary embeddings, the 13B has ALiBi. llama.cpp tells them apart
+// by the number of layers.
 var baichuanRow = row{
 	arch: "baichuan", model: "baichuan", names: []string{"BaichuanForCausalLM", "BaiChuanForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "125696"}, {"rms_norm_eps", "1e-06"}},
@@ -217,7 +218,7 @@ var baichuanRow = row{
 	},
 }
 
-// MiniCPM 1, 2 and 4 are Llama with three numbers that it multiplies by.
+// minicpmRow: MiniCPM 1, 2 and 4 are Llama with three factors.
 var minicpmRow = row{
 	arch: "minicpm", model: "minicpm", names: []string{"MiniCPMForCausalLM"}, tied: true, noMLX: notCompared, longRotated: (*config).rotated,
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}, {"scale_emb", "1"}, {"dim_model_base", "1"}, {"scale_depth", "1"}},
@@ -244,7 +245,8 @@ func minicpmKeys(k *keys) {
 	k.requireMember("hidden_act", "silu")
 }
 
-// EXAONE 3 and 3.5 are Llama under the names of GPT-2, whose rotations stand as they are.
+// exaoneRow: EXAONE 3 and 3.5 are Llama with GPT-2's names and unpermuted queries and
+// keys.
 var exaoneRow = row{
 	arch: "exaone", model: "exaone", names: []string{"ExaoneForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "102400"}, {"layer_norm_epsilon", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
@@ -270,8 +272,8 @@ var exaoneRow = row{
 	keys: exaoneKeys, vocab: gpt2Vocab, back: exaoneBack,
 }
 
-// exaoneKeys have the epsilon under the name that llama.cpp reads too: its converter
-// writes that of LayerNorm, and llama.cpp does not load its file.
+// exaoneKeys adds the epsilon under the key that llama.cpp reads. The converter writes
+// LayerNorm's, and llama.cpp does not load its files.
 func exaoneKeys(k *keys) {
 	common(k)
 	k.f32("attention.layer_norm_rms_epsilon", "layer_norm_epsilon")
@@ -288,5 +290,5 @@ func exaoneBack(s *settings) {
 	s.put("activation_function", `"silu"`)
 }
 
-// notCompared is why a folder of mlx-lm is not written of a family.
+// notCompared is why no folder for mlx-lm is made of a family.
 const notCompared = "its tensors were not compared with those of mlx-lm"

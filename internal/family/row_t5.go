@@ -6,25 +6,24 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// T5 has an encoder and a decoder. The layers of the decoder have the numbers behind
-// those of the encoder here.
+// T5 has an encoder and a decoder, whose layers are numbered after those of the encoder here.
 
-// encoders is how many layers the encoder has.
+// encoders returns the number of the encoder's layers.
 func encoders(c *config) int64 { return c.hiddenLayers() }
 
-// inEncoder and inDecoder are the layers of either.
+// inEncoder and inDecoder report the layers of either.
 func inEncoder(c *config, layer int64) bool { return layer < encoders(c) }
 func inDecoder(c *config, layer int64) bool { return !inEncoder(c, layer) }
 
-// isFirstLayer are the first layers of both: those that have the positions of T5, whose other
-// layers take theirs.
+// isFirstLayer reports the first layer of either, whose relative positions the other
+// layers share.
 func isFirstLayer(c *config, layer int64) bool { return layer == 0 || layer == encoders(c) }
 
-// gatedProj reports a feed forward layer with a gate, which T5 has since 1.1.
+// gatedProj reports a gated feed-forward layer, which T5 has since 1.1.
 func gatedProj(c *config) bool { return c.get("feed_forward_proj").String() == "gated-gelu" }
 
-// t5FeedForward is the layer behind attention, which is the second of a block of the
-// encoder and the third of one of the decoder.
+// t5FeedForward returns the feed-forward layer, the second part of an encoder's block and
+// the third of a decoder's.
 func t5FeedForward(number string, in func(*config, int64) bool) []mapping {
 	gated := func(c *config, layer int64) bool { return in(c, layer) && gatedProj(c) }
 	plain := func(c *config, layer int64) bool { return in(c, layer) && !gatedProj(c) }
@@ -37,7 +36,7 @@ func t5FeedForward(number string, in func(*config, int64) bool) []mapping {
 	}
 }
 
-// t5Attention are the queries, keys and values of one attention.
+// t5Attention returns the matrices of one attention.
 func t5Attention(hf, gguf string, in func(*config, int64) bool) []mapping {
 	return []mapping{
 		{hf: hf + ".q", gguf: gguf + "_q", shape: "QH", inLayer: in},
@@ -47,7 +46,8 @@ func t5Attention(hf, gguf string, in func(*config, int64) bool) []mapping {
 	}
 }
 
-// t5Layers are those of both; positions are the layers that have some of their own.
+// t5Layers returns the tensors of both stacks; positions reports layers with relative
+// positions of their own.
 func t5Layers(positions func(*config, int64) bool) []mapping {
 	return slices.Concat([]mapping{
 		{hf: "layer.0.layer_norm", gguf: "attn_norm", shape: "H"},
@@ -95,7 +95,7 @@ var mt5Row = row{
 	keys:   t5Keys, vocab: t5Vocab,
 }
 
-// UMT5 has positions in each layer.
+// umt5Row: relative positions in each layer.
 var umt5Row = row{
 	arch: "t5", model: "umt5", names: []string{"UMT5ForConditionalGeneration", "UMT5Model"}, tied: true, noMLX: apartT5,
 	defaults: mt5Defaults, outer: t5Outer, aliases: t5Names, layer: t5Row.layer, prefix: "enc.", decoder: &t5Decoder, depth: t5Depth,
@@ -103,7 +103,7 @@ var umt5Row = row{
 	keys:   t5Keys, vocab: t5Vocab, back: t5Back,
 }
 
-// The encoder alone, which models of images read texts with.
+// t5encoderRow: the encoder alone, with which image models read texts.
 var t5encoderRow = row{
 	arch: "t5encoder", model: "t5", names: []string{"T5EncoderModel"}, tied: true, noMLX: apartT5,
 	defaults: t5Defaults, outer: t5Outer[:2], aliases: t5Names[:2], layer: t5Row.layer, prefix: "enc.",
@@ -146,7 +146,7 @@ func t5Keys(k *keys) {
 	k.u32("decoder_start_token_id", "decoder_start_token_id")
 }
 
-// t5encoderBack gives the layers of the encoder.
+// t5encoderBack puts the members of the encoder.
 func t5encoderBack(s *settings) {
 	s.requireInt("d_model", "embedding_length")
 	s.requireInt("d_ff", "feed_forward_length")

@@ -1,8 +1,8 @@
 package family
 
-// Vision parts, and the text models that are published with one.
+// Vision parts, and text models that are published with one.
 
-// pixtralDefaults are what published configurations of Pixtral leave out.
+// pixtralDefaults are members that published configurations of Pixtral omit.
 var pixtralDefaults = []preset{
 	{"num_channels", "3"}, {"image_size", "1024"}, {"patch_size", "16"}, {"hidden_size", "1024"}, {"intermediate_size", "4096"}, {"num_hidden_layers", "24"},
 	{"num_attention_heads", "16"}, {"text hidden_size", "4096"}, {"hidden_act", `"gelu"`},
@@ -271,7 +271,7 @@ var qwen2vlRow = row{
 	}, vocab: spmOrBytes,
 }
 
-// sectionsOr are the sections, or what they are where the configuration is silent.
+// sectionsOr adds the stated sections, or the given ones.
 func (k *keys) sectionsOr(time, height, width int32) {
 	if k.c.rope().params.Get("mrope_section").There {
 		k.sections()
@@ -280,7 +280,7 @@ func (k *keys) sectionsOr(time, height, width int32) {
 	k.putArch("rope.dimension_sections", []int32{time, height, width, 0})
 }
 
-// sections are how many numbers of a head rotate with time, height and width.
+// sections adds the numbers of a head's elements that rotate with time, height and width.
 func (k *keys) sections() {
 	list := k.c.rope().params.Get("mrope_section")
 	numbers := make([]int32, 4)

@@ -2,7 +2,7 @@ package family
 
 import "slices"
 
-// rows are all architectures.
+// rows are all rows of text models.
 var rows = []*row{
 	&llamaRow, &smollm3Row, &mixtralRow, &graniteRow,
 	&qwen2Row, &qwen3Row, &qwen2moeRow, &qwen3moeRow,
@@ -21,11 +21,10 @@ var rows = []*row{
 	&jinaRow, &pixtralTextRow, &mistral3TextRow, &qwen2vlRow,
 }
 
-// picked are rows that another one of the same architecture in config.json picks.
+// picked are the rows that only [row.choose] returns.
 var picked = []*row{&graniteAttentiveRow, &graniteAttentiveMoeRow, &nemotronHMoeRow}
 
-// decoder are the tensors of a decoder whose names Llama's are, each family with
-// what it has of its own.
+// decoder returns the tensors of a layer with Llama's names, and those that a family adds.
 func decoder(more ...mapping) []mapping {
 	return with([]mapping{
 		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
@@ -36,11 +35,11 @@ func decoder(more ...mapping) []mapping {
 	}, more...)
 }
 
-// with is a list and more.
+// with returns the concatenation of list and more.
 func with(list []mapping, more ...mapping) []mapping { return slices.Concat(list, more) }
 
-// permuted makes query and key those of rotations of pairs, as llama.cpp has them
-// for Llama.
+// permuted marks query and key matrices for the rotation of pairs that llama.cpp uses for
+// Llama.
 func permuted(list []mapping) []mapping {
 	for i := range list {
 		switch list[i].gguf {

@@ -16,7 +16,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An array is a list of values in a GGUF file, which is read when it is asked for.
+// An array is a list of values in a GGUF file, read on demand.
 type array interface {
 	Len() int64
 	Strings(*limits.Budget) iter.Seq2[string, error]
@@ -24,8 +24,8 @@ type array interface {
 	Floats(*limits.Budget) iter.Seq2[float64, error]
 }
 
-// settings are the keys of a GGUF file, which become the members of config.json.
-// The first error stays.
+// settings are the keys of a GGUF file while they are turned into members of config.json.
+// The first error is kept.
 type settings struct {
 	b       *limits.Budget
 	row     *row
@@ -33,7 +33,7 @@ type settings struct {
 	used    map[string]bool
 	tensors map[string]*tensor.Info
 	list    []preset
-	as      string // the architecture in config.json, where the keys decide it
+	as      string // the architecture in config.json, if the keys decide it
 	err     error
 }
 
@@ -66,7 +66,7 @@ func (s *settings) fail(key, want string, args ...any) {
 	}
 }
 
-// key is the value of a key of the architecture, which is known from here on.
+// key returns the value of a key of the architecture and marks the key as used.
 func (s *settings) key(key string) (any, bool) {
 	key = s.row.arch + "." + key
 	s.used[key] = true
@@ -74,7 +74,7 @@ func (s *settings) key(key string) (any, bool) {
 	return v, ok
 }
 
-// number is a number of any kind.
+// number converts a number of any kind.
 func number(v any) (float64, bool) {
 	switch n := v.(type) {
 	case uint8:
@@ -114,7 +114,7 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// int is a whole number; ok is false where the key is not there.
+// int returns a key as an integer; ok is false if the key is absent.
 func (s *settings) int(key string) (int64, bool) {
 	v, there := s.key(key)
 	if !there {
@@ -128,7 +128,7 @@ func (s *settings) int(key string) (int64, bool) {
 	return int64(n), true
 }
 
-// float is a number as JSON has it: the shortest that gives the same float32.
+// float returns a number as JSON: the shortest text that is read as the same float32.
 func (s *settings) float(key string) (string, bool) {
 	v, there := s.key(key)
 	if !there {
@@ -142,7 +142,7 @@ func (s *settings) float(key string) (string, bool) {
 	return float32JSON(n), true
 }
 
-// float32JSON writes a float32 that stands in a float64.
+// float32JSON formats a float32 that is held in a float64.
 func float32JSON(n float64) string {
 	text := strconv.FormatFloat(n, 'g', -1, 32)
 	if !strings.ContainsAny(text, ".e") {
@@ -160,7 +160,7 @@ func (s *settings) put(member, value string) {
 
 func (s *settings) putInt(member string, n int64) { s.put(member, itoa(n)) }
 
-// requireInt adds a whole number that has to be there.
+// requireInt adds a member whose key must be there.
 func (s *settings) requireInt(member, key string) int64 {
 	n, ok := s.int(key)
 	if !ok {
@@ -170,7 +170,7 @@ func (s *settings) requireInt(member, key string) int64 {
 	return n
 }
 
-// optionalFloat adds a number that may be missing.
+// optionalFloat adds a member if its key is there.
 func (s *settings) optionalFloat(member, key string) bool {
 	text, ok := s.float(key)
 	if ok {
@@ -179,7 +179,8 @@ func (s *settings) optionalFloat(member, key string) bool {
 	return ok
 }
 
-// expect asks that a key, if it is there, says what the architecture always does.
+// expect returns an error if a key is there with another value than the one that the
+// architecture always has.
 func (s *settings) expect(key string, want float64) {
 	v, there := s.key(key)
 	if !there {
@@ -194,7 +195,7 @@ func (s *settings) expect(key string, want float64) {
 	}
 }
 
-// vocabRows is how many rows the table of tokens has, 0 where there is none.
+// vocabRows returns the number of rows of the token embedding, or 0.
 func (s *settings) vocabRows() int64 {
 	if i := s.tensors["token_embd.weight"]; i != nil && len(i.Shape) == 2 {
 		return i.Shape[0]
@@ -202,7 +203,7 @@ func (s *settings) vocabRows() int64 {
 	return 0
 }
 
-// rows is the first dimension of a matrix.
+// rows returns the number of rows of a matrix.
 func (s *settings) rows(name string) int64 {
 	i := s.tensors[name]
 	if i == nil || len(i.Shape) != 2 {
@@ -214,8 +215,8 @@ func (s *settings) rows(name string) int64 {
 	return i.Shape[0]
 }
 
-// common are the members that most configurations have. It gives the width, the
-// heads, and the width of one.
+// common puts the members that most configurations have. It returns the width of the
+// model, the number of heads and the width of a head.
 func (s *settings) common() (hidden, heads, head int64) {
 	hidden = s.requireInt("hidden_size", "embedding_length")
 	s.requireInt("num_hidden_layers", "block_count")
@@ -241,7 +242,7 @@ func (s *settings) common() (hidden, heads, head int64) {
 	return hidden, heads, head
 }
 
-// vocabulary is how many tokens there are, and whether the head is their table.
+// vocabulary puts the number of tokens, and whether the head is the token embedding.
 func (s *settings) vocabulary() {
 	n := s.rows("token_embd.weight")
 	s.expect("vocab_size", float64(n))
@@ -251,8 +252,8 @@ func (s *settings) vocabulary() {
 
 func boolText(is bool) string { return strconv.FormatBool(is) }
 
-// rotations are the members of rotary embeddings of dims numbers, that is all of a
-// head.
+// rotations puts the members of rotary embeddings of dims elements, all those of a head
+// that rotate.
 func (s *settings) rotations(dims int64) {
 	s.expect("rope.dimension_count", float64(dims))
 	s.ropeBase()
@@ -275,7 +276,7 @@ func (s *settings) rotations(dims int64) {
 	}
 }
 
-// theta is the base of rotations that was added.
+// theta returns the base of rotary embeddings that was put.
 func (s *settings) theta() string {
 	for _, m := range s.list {
 		if m.name == "rope_theta" {
@@ -285,7 +286,7 @@ func (s *settings) theta() string {
 	return ""
 }
 
-// ropeBase adds the base of rotations; 10000 is what llama.cpp takes.
+// ropeBase puts the base of rotary embeddings; llama.cpp's default is 10000.
 func (s *settings) ropeBase() {
 	base, ok := s.float("rope.freq_base")
 	if !ok {
@@ -314,8 +315,8 @@ func (s *settings) yarn() {
 	s.put("rope_scaling", text+"}")
 }
 
-// biases adds a member that says whether the named modules of all layers have a
-// bias; with "" all of them must.
+// biases puts a member that says whether the named modules of all layers have a bias. With
+// "" all of them must.
 func (s *settings) biases(member string, layers int64, names ...string) {
 	n := int64(0)
 	for l := range layers {
@@ -339,13 +340,13 @@ var (
 	feed      = []string{"ffn_gate", "ffn_up", "ffn_down"}
 )
 
-// layers is how many there are; configOf bounds it.
+// layers returns the number of layers, at most maxLayers; configOf refuses more.
 func (s *settings) layers() int64 {
 	n, _ := s.int("block_count")
 	return min(n, maxLayers)
 }
 
-// checkUnused refuses keys of the architecture that nothing was made of.
+// checkUnused refuses keys of the architecture that no member was made of.
 func (s *settings) checkUnused() error {
 	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
 		if strings.HasPrefix(key, s.row.arch+".") && !s.used[key] {
@@ -355,7 +356,7 @@ func (s *settings) checkUnused() error {
 	return s.err
 }
 
-// config is config.json.
+// config returns config.json.
 func (s *settings) config() ([]byte, error) {
 	s.row.back(s)
 	if err := s.checkUnused(); err != nil {
@@ -364,16 +365,16 @@ func (s *settings) config() ([]byte, error) {
 	return s.encode()
 }
 
-// outRow is the row of the model that is made.
+// outRow returns the row of the folder that is made.
 func (s *settings) outRow() *row { return cmp.Or(s.row.backRow, s.row) }
 
-// architecture is that of the model that is made.
+// architecture returns the architecture of the folder that is made.
 func (s *settings) architecture() string {
 	r := s.outRow()
 	return cmp.Or(s.as, r.backArch, r.names[0])
 }
 
-// encode is what the members are so far.
+// encode returns config.json with the members put so far.
 func (s *settings) encode() ([]byte, error) {
 	w := jsontree.NewText(s.b)
 	w.Put("{\n  \"architectures\": [\"", s.architecture(), "\"],\n  \"model_type\": \"", s.outRow().model, "\"")
@@ -386,8 +387,8 @@ func (s *settings) encode() ([]byte, error) {
 	return w.Done()
 }
 
-// tokens are the numbers of tokens with a purpose. One beyond the vocabulary is none:
-// llama.cpp passes it over, and transformers would not load.
+// tokens returns the members for special tokens. A number beyond the vocabulary is left
+// out: llama.cpp ignores it, and transformers would not load the folder.
 func (s *settings) tokens() (list []preset) {
 	for _, name := range []string{"bos", "eos", "pad"} {
 		if n, ok := number(s.keys["tokenizer.ggml."+specialKeys[name]+"_token_id"]); ok && n >= 0 && n == math.Trunc(n) && n < float64(s.vocabRows()) {

@@ -14,27 +14,26 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// specialNames are the purposes of tokens that have a key; "cls" has none of its
-// own, and stands in for bos.
+// specialNames are the special tokens with a key. "cls" has no key and replaces bos.
 var specialNames = []string{"bos", "eos", "unk", "sep", "pad", "cls", "mask"}
 
-// specialKeys are their keys.
+// specialKeys are the names of special tokens in keys.
 var specialKeys = map[string]string{
 	"bos": "bos", "eos": "eos", "unk": "unknown", "sep": "seperator", "pad": "padding", "mask": "mask", "eot": "eot", "eom": "eom",
 }
 
-// A specialVocab is SpecialVocab in gguf's vocab.py: which tokens begin and end a
-// text, and whether they are added.
+// A specialVocab is SpecialVocab of gguf's vocab.py: the special tokens, and which are
+// added to a text.
 type specialVocab struct {
 	names []string
-	texts map[string]string // by purpose, as tokenizer_config.json has them
+	texts map[string]string // from tokenizer_config.json
 	ids   map[string]int64
 	adds  map[string]bool
-	order []string // of ids
+	order []string // in which ids were set
 }
 
-// special adds the keys of tokens with a purpose; t is nil where tokenizer.json was
-// not read yet, and may not be there.
+// special adds the keys of special tokens. t is nil if tokenizer.json was not read yet; it
+// may not exist.
 func (k *keys) special(t *tokenizer.JSON, merges []string, size int64) error {
 	if t == nil && k.has(tokenizer.FileName) {
 		var err error
@@ -90,7 +89,7 @@ func (k *keys) special(t *tokenizer.JSON, merges []string, size int64) error {
 	return k.templates(config)
 }
 
-// read takes the texts of tokenizer_config.json.
+// read reads the texts of special tokens in tokenizer_config.json.
 func (s *specialVocab) read(config jsontree.Value) {
 	for _, name := range specialNames {
 		v := config.Get(name + "_token")
@@ -133,7 +132,8 @@ func (s *specialVocab) postProcessor(v jsontree.Value, configured bool) {
 	}
 }
 
-// fallBack takes a token of a processor where the configuration names none.
+// fallBack sets a special token that the configuration does not name: to that of the
+// processor, or to another special token.
 func (s *specialVocab) fallBack(name string, v jsontree.Value, or string) {
 	if s.texts[name] != "" {
 		return
@@ -145,8 +145,8 @@ func (s *specialVocab) fallBack(name string, v jsontree.Value, or string) {
 	}
 }
 
-// template reads a TemplateProcessing as the converter does: by what stands first
-// and last, and between two texts.
+// template reads a TemplateProcessing as the converter does: the first and last token, and
+// those between two texts.
 func (s *specialVocab) template(v jsontree.Value, configured bool) {
 	single := v.Get("single").List()
 	token := func(v jsontree.Value) string { return v.At("SpecialToken.id").String() }
@@ -173,7 +173,7 @@ func (s *specialVocab) template(v jsontree.Value, configured bool) {
 	s.pair(v.Get("pair").List(), first, last, configured)
 }
 
-// endToken takes the token that a template puts behind a text for the one that ends it.
+// endToken makes the last token of a template eos.
 func (s *specialVocab) endToken(last string, configured bool) {
 	if configured && last != s.texts["eos"] {
 		for _, name := range []string{"eot", "eom"} {
@@ -188,7 +188,7 @@ func (s *specialVocab) endToken(last string, configured bool) {
 	s.adds["eos"] = true
 }
 
-// pair reads what stands between two texts.
+// pair reads the tokens between two texts.
 func (s *specialVocab) pair(list []jsontree.Value, first, last string, configured bool) {
 	token := func(v jsontree.Value) string { return v.At("SpecialToken.id").String() }
 	if len(list) > 0 && first != "" && token(list[0]) == first {
@@ -212,7 +212,7 @@ func (s *specialVocab) pair(list []jsontree.Value, first, last string, configure
 	}
 }
 
-// fromConfig finds the numbers of the texts among the added tokens.
+// fromConfig looks up the texts of special tokens among the added tokens.
 func (s *specialVocab) fromConfig(t *tokenizer.JSON, config jsontree.Value) {
 	for _, name := range s.names {
 		if add, ok := config.Get("add_" + name + "_token").Bool(); ok {
@@ -240,7 +240,7 @@ func (s *specialVocab) set(name string, id int64) {
 	}
 }
 
-// normalizer says what llama.cpp has to do before a text is cut.
+// normalizer adds keys for what llama.cpp does before a text is cut.
 func (k *keys) normalizer(v jsontree.Value, depth int) {
 	if depth > 8 {
 		return
@@ -278,8 +278,8 @@ const (
 // A namedTemplate is a chat template and its name.
 type namedTemplate struct{ name, text string }
 
-// templates adds the chat templates: those of tokenizer_config.json, else those of
-// files of their own.
+// templates adds the chat templates: those of tokenizer_config.json, else those in their
+// own files.
 func (k *keys) templates(config jsontree.Value) error {
 	list, err := k.templateFiles()
 	if err != nil {
@@ -319,7 +319,7 @@ func (k *keys) templates(config jsontree.Value) error {
 	return nil
 }
 
-// templatesOf is a template, or a list of them.
+// templatesOf returns the templates in a member: a text, or a list.
 func templatesOf(v jsontree.Value) (list []namedTemplate) {
 	if v.IsString() {
 		return []namedTemplate{{"", v.String()}}
@@ -332,7 +332,7 @@ func templatesOf(v jsontree.Value) (list []namedTemplate) {
 	return list
 }
 
-// templateFiles reads templates that have files of their own.
+// templateFiles reads templates in their own files.
 func (k *keys) templateFiles() ([]namedTemplate, error) {
 	if !k.has(templateFile) {
 		v, err := jsontree.Read(k.b, k.files, templateJSON, maxTemplate)

@@ -51,7 +51,8 @@ func (p *planner) split(i *tensor.Info, at *location) error {
 	return nil
 }
 
-// joinViews gathers the views of a tensor of transformers; the last of them plans it.
+// joinViews collects the views of a tensor of transformers and plans it when the last one
+// is read.
 func (p *planner) joinViews(i *tensor.Info, at *location) error {
 	byRows := at.name.views[0].cuts != nil
 	if at.name.join == nil && at.name.interleave == nil && !byRows {
@@ -102,7 +103,7 @@ func (p *planner) joinViews(i *tensor.Info, at *location) error {
 	return p.add(t)
 }
 
-// gather keeps a part of a tensor, and reports whether all of them are there.
+// gather stores a view of a tensor and reports whether all of them are there.
 func (p *planner) gather(i *tensor.Info, at *location) (have []tensor.Info, whole bool, err error) {
 	if p.partial == nil {
 		p.partial = map[stackKey][]tensor.Info{}
@@ -126,13 +127,14 @@ func (p *planner) gather(i *tensor.Info, at *location) (have []tensor.Info, whol
 	return have, true, nil
 }
 
-// newHFTensor begins a tensor of transformers that is made of one of llama.cpp, or of several
-// of the same type.
+// newHFTensor returns a tensor of transformers made of i, or of several of i's type,
+// without its parts.
 func (p *planner) newHFTensor(at *location, i *tensor.Info, shape []int64) Tensor {
 	return Tensor{Name: at.hfName(p.c), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i) && !p.asIs, Log: at.name.op == decay && !p.asIs}
 }
 
-// interleaveViews makes a tensor of all its views by turns.
+// interleaveViews plans a tensor of transformers whose elements alternate between its
+// views.
 func (p *planner) interleaveViews(have []tensor.Info, at *location, shape []int64) error {
 	n := len(have)
 	one := append(append([]int64(nil), shape[:len(shape)-1]...), shape[len(shape)-1]/int64(n))
@@ -156,7 +158,7 @@ func (p *planner) interleaveViews(have []tensor.Info, at *location, shape []int6
 	return p.add(t)
 }
 
-// checkView proves that a view's elements are those of a tensor of so many.
+// checkView proves that all elements of a view are inside a tensor of the given size.
 func checkView(elements int64, shape, strides []int64, last int64, v *view) error {
 	for d, n := range shape {
 		if last < 0 || last >= elements || n < 1 || n > elements || strides[d] < 1 || strides[d] > elements || (n-1) > (elements-1-last)/strides[d] {
@@ -167,8 +169,8 @@ func checkView(elements int64, shape, strides []int64, last int64, v *view) erro
 	return nil
 }
 
-// unpackBlocks plans the blocks and the scales of a stack of experts, whose rows are those of
-// all its views by turns.
+// unpackBlocks plans the blocks and scales of a stack of experts, whose rows alternate
+// between its views.
 func (p *planner) unpackBlocks(have []tensor.Info, at *location) error {
 	experts, rows, blocks := have[0].Shape[0], have[0].Shape[1]*int64(len(have)), have[0].Shape[2]/32
 	name := at.hfName(p.c)

@@ -29,7 +29,7 @@ const (
 	typeByte        = int32(tokenizer.Byte)
 )
 
-// A vocab is the tokens of a model, by their numbers.
+// A vocab is the tokens of a model, by number.
 type vocab struct {
 	texts  []string
 	types  []int32
@@ -41,8 +41,7 @@ func (k *keys) has(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// newVocab makes room for as many tokens as the configuration states, each one
-// that pads.
+// newVocab returns a vocabulary of n empty tokens.
 func (k *keys) newVocab(n int64, scores bool) (*vocab, error) {
 	if n < 1 || n > maxVocab {
 		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrRange.Errorf("a vocabulary of %d tokens", n))
@@ -61,7 +60,7 @@ func (k *keys) newVocab(n int64, scores bool) (*vocab, error) {
 	return v, err
 }
 
-// pad names the numbers that no token has.
+// pad names the numbers without a token.
 func (k *keys) pad(v *vocab) error {
 	for i, text := range v.texts {
 		if text != "" {
@@ -91,7 +90,7 @@ func (k *keys) addVocab(model, pre string, v *vocab) {
 	k.put("tokenizer.ggml.token_type", v.types)
 }
 
-// distinct refuses equal tokens, at which llama.cpp aborts.
+// distinct refuses equal tokens, which make llama.cpp abort.
 func (k *keys) distinct(texts []string) error {
 	set, err := wire.NewNameSet(k.b, len(texts), func(i int) string { return texts[i] })
 	for i := 0; err == nil && i < len(texts); i++ {
@@ -133,8 +132,8 @@ func (k *keys) readJSON() (*tokenizer.JSON, error) {
 	return tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName)
 }
 
-// textsOf gives the tokens of a vocabulary of a type, and what llama.cpp calls the way
-// in which its texts are cut.
+// textsOf returns the tokens of a vocabulary of the given type, and llama.cpp's name of
+// its pre-tokenizer.
 func (k *keys) textsOf(t *tokenizer.JSON, kind string) (pre string, v *vocab, err error) {
 	if t.Type != kind {
 		return "", nil, wire.ErrUnsupported.Errorf("a model of the type %s, expected %s", wire.Quote(t.Type), kind)
@@ -167,10 +166,10 @@ func (k *keys) bytePairs(t *tokenizer.JSON) error {
 	return k.special(t, merges, int64(len(v.texts)))
 }
 
-// setSurround has the probe text encoded with the tokens that transformers 4.57 puts
-// around it: some of its classes go by tokenizer_config.json and by nothing that the
-// post-processor says, and the converter's digests are of what they give. DeepSeek's
-// vocabularies are known by it.
+// setSurround encodes the probe text with the tokens that transformers 4.57 puts around
+// it. Some of its classes ignore the post-processor and follow tokenizer_config.json, and
+// the converter's digests come from what they return. DeepSeek's vocabularies are
+// recognized by that.
 func (k *keys) setSurround(t *tokenizer.JSON) error {
 	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
 	if err != nil {
@@ -193,7 +192,7 @@ func (k *keys) setSurround(t *tokenizer.JSON) error {
 	return wire.At(tokenizerConfig, "", wire.NoOffset, t.Surround(k.b, first, last))
 }
 
-// tokensOf are the tokens of tokenizer.json: the model's, and those added.
+// tokensOf returns the tokens of tokenizer.json: the model's and the added ones.
 func (k *keys) tokensOf(t *tokenizer.JSON) (*vocab, error) {
 	size := k.c.int("vocab_size")
 	if size == 0 {
@@ -244,7 +243,7 @@ func (k *keys) tokensOf(t *tokenizer.JSON) (*vocab, error) {
 	return v, k.pad(v)
 }
 
-// usesBytes reports a decoder that takes characters for bytes.
+// usesBytes reports a decoder whose characters stand for bytes.
 func usesBytes(v jsontree.Value) bool {
 	if v.Get("type").String() == "ByteLevel" {
 		return true
@@ -257,7 +256,7 @@ func usesBytes(v jsontree.Value) bool {
 	return false
 }
 
-// asDecoded is an added token as the library decodes it.
+// asDecoded returns an added token as the library decodes it.
 func asDecoded(text string, byteLevel bool) (string, error) {
 	if !byteLevel {
 		if strings.ContainsAny(text, "▁ ") {
@@ -271,7 +270,7 @@ func asDecoded(text string, byteLevel bool) (string, error) {
 	return text, nil
 }
 
-// merges are those of the model, two texts with a space between.
+// merges returns the merges of the model as texts "a b".
 func (k *keys) merges(t *tokenizer.JSON) ([]string, error) {
 	list, err := limits.Make[string](k.b, len(t.Merges))
 	if err == nil {
@@ -289,8 +288,8 @@ func (k *keys) merges(t *tokenizer.JSON) ([]string, error) {
 	return list, k.mergedOnce(list)
 }
 
-// mergedOnce refuses a merge that stands twice: tokenizers ranks it by its last place,
-// llama.cpp by its first.
+// mergedOnce refuses a repeated merge: tokenizers ranks it by its last position, llama.cpp
+// by its first.
 func (k *keys) mergedOnce(list []string) error {
 	seen, err := wire.NewNameSet(k.b, len(list), func(i int) string { return list[i] })
 	if err != nil {

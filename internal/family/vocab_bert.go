@@ -7,8 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// bertVocab is a WordPiece: pieces that begin a word get a mark, the others lose
-// theirs.
+// bertVocab adds a WordPiece. Pieces that begin a word get a mark, the others lose theirs.
 func bertVocab(k *keys) error {
 	t, err := k.readJSON()
 	if err != nil {
@@ -37,7 +36,7 @@ func bertVocab(k *keys) error {
 	return k.special(t, nil, int64(len(v.texts)))
 }
 
-// typeCount is how many kinds of text the model tells apart.
+// typeCount adds the number of token types.
 func (k *keys) typeCount() {
 	n := int64(1)
 	if v := k.c.get("type_vocab_size"); v.There {
@@ -56,7 +55,7 @@ func robertaVocab(k *keys) error {
 	return err
 }
 
-// modernbertVocab puts tokens around a text, where the tokenizer does not say
+// modernbertVocab adds a BPE of bytes with tokens around a text, unless the tokenizer says
 // otherwise.
 func modernbertVocab(k *keys) error {
 	for _, name := range []string{"bos", "eos", "sep"} {

@@ -11,15 +11,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// isTekken reports a folder whose vocabulary Mistral's tekken.json alone holds.
+// isTekken reports a folder whose vocabulary is only in Mistral's tekken.json.
 func (k *keys) isTekken() bool { return k.has(tokenizer.TekkenName) && !k.has(tokenizer.FileName) }
 
-// communityTemplates are what the converter writes for the chat template of a version:
-// names that llama.cpp has templates of its own for.
+// communityTemplates are the names that the converter writes as the chat template of a
+// version; llama.cpp has these templates built in.
 var communityTemplates = map[string]string{"v1": "mistral-v1", "v3": "mistral-v3-tekken", "v7": "mistral-v7-tekken"}
 
-// tekken is tekken.json; _set_vocab_mistral in base.py. Merges are every way to cut a
-// token in two.
+// tekken adds the vocabulary of tekken.json; _set_vocab_mistral in base.py. Merges are
+// every way to cut a token in two.
 func (k *keys) tekken() error {
 	t, err := tokenizer.ReadTekken(k.b, k.files, tokenizer.TekkenName)
 	if err != nil {
@@ -76,11 +76,11 @@ func (k *keys) tekken() error {
 	return nil
 }
 
-// kimiReserved is how many numbers behind the vocabulary are tokens with a purpose.
+// kimiReserved is the number of special tokens after the vocabulary.
 const kimiReserved = 256
 
-// deepseekVocab is a BPE of bytes out of tokenizer.json, or Kimi's out of tiktoken's
-// file; DeepseekV2Model.set_vocab in deepseek.py.
+// deepseekVocab adds a BPE of bytes from tokenizer.json, or Kimi's from a tiktoken file;
+// DeepseekV2Model.set_vocab in deepseek.py.
 func deepseekVocab(k *keys) error {
 	if k.has(tokenizer.FileName) || !k.has(tokenizer.TiktokenName) {
 		return gpt2Vocab(k)
@@ -111,8 +111,8 @@ func deepseekVocab(k *keys) error {
 	return k.special(nil, merges, int64(len(v.texts)))
 }
 
-// kimi are the tokens: those of the file, and those with a purpose behind them, whose
-// names tokenizer_config.json has or which are reserved.
+// kimi returns the tokens of the file and the special ones after them, which
+// tokenizer_config.json names or which are reserved.
 func (k *keys) kimi(r *tokenizer.Ranks) (*vocab, error) {
 	at := func(err error) error { return wire.At(tokenizer.TiktokenName, "", wire.NoOffset, err) }
 	size, n := k.c.int("vocab_size"), len(r.Tokens)
@@ -147,10 +147,12 @@ func (k *keys) kimi(r *tokenizer.Ranks) (*vocab, error) {
 	return v, nil
 }
 
-// foreignVocabs are files of other libraries: OpenAI's tiktoken, and mistral-common.
+// foreignVocabs are vocabulary files of other libraries: OpenAI's tiktoken and
+// mistral-common.
 var foreignVocabs = []string{tokenizer.TiktokenName, tokenizer.TekkenName}
 
-// foreign is the file of another library that holds a folder's vocabulary, "" for none.
+// foreign returns the file of another library that holds a folder's vocabulary, "" for
+// none.
 func (k *keys) foreign() (string, error) {
 	for _, name := range foreignVocabs {
 		if k.has(name) {

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// llamaVocab is sentencepiece's model where there is one, else tokenizer.json:
-// a BPE of characters, or of bytes.
+// llamaVocab adds sentencepiece's model if there is one, else tokenizer.json: a BPE of
+// characters, or of bytes.
 func llamaVocab(k *keys) error {
 	if k.isTekken() {
 		return k.tekken()
@@ -49,7 +49,7 @@ func (k *keys) llamaTokens() error {
 	return k.bytePairs(t)
 }
 
-// spmOrBytes is sentencepiece's model where there is one, else a BPE of bytes.
+// spmOrBytes adds sentencepiece's model if there is one, else a BPE of bytes.
 func spmOrBytes(k *keys) error {
 	if k.has(tokenizer.SPMName) {
 		return spmVocab(k)
@@ -57,11 +57,11 @@ func spmOrBytes(k *keys) error {
 	return gpt2Vocab(k)
 }
 
-// spmVocab is sentencepiece's model, with the tokens that were added beside it.
+// spmVocab adds sentencepiece's model, with the added tokens.
 func spmVocab(k *keys) error { return k.spmKeys(false) }
 
-// spmKeys writes the tokens of sentencepiece's model; asWritten takes those that were
-// added as they are, those of tokenizer.json too, as the converter does for Phi-3.
+// spmKeys adds the tokens of sentencepiece's model. With asWritten, added tokens are taken
+// unchanged and those of tokenizer.json too, as the converter does for Phi-3.
 func (k *keys) spmKeys(asWritten bool) error {
 	m, err := tokenizer.ReadSPM(k.b, k.files, tokenizer.SPMName)
 	if err != nil {
@@ -105,8 +105,8 @@ func (k *keys) spmTokens(m *tokenizer.SPM, size int64) (*vocab, error) {
 	return v, k.addedBeside(v)
 }
 
-// putPieces puts the pieces of a model down, the first as the token with the number from;
-// what no piece becomes has the score of one that is never taken.
+// putPieces sets the pieces of a model, the first as token number from. Tokens without a
+// piece get a score that is never chosen.
 func (k *keys) putPieces(v *vocab, pieces []tokenizer.Piece, from int) error {
 	for i := range v.scores {
 		v.scores[i] = -10000
@@ -126,7 +126,7 @@ func (k *keys) putPieces(v *vocab, pieces []tokenizer.Piece, from int) error {
 	return nil
 }
 
-// addedBeside lays the tokens of added_tokens.json over those of the model.
+// addedBeside sets the tokens of added_tokens.json over those of the model.
 func (k *keys) addedBeside(v *vocab) error {
 	added, err := jsontree.Read(k.b, k.files, addedTokens, maxTokenizer)
 	if err != nil {
@@ -184,7 +184,7 @@ func (k *keys) addedTo(v *vocab, asWritten bool) error {
 	return nil
 }
 
-// putAdded puts an added token over what has its number.
+// putAdded sets an added token over the token with its number.
 func (v *vocab) putAdded(id int, text string, special, asWritten bool) {
 	v.texts[id], v.scores[id], v.types[id] = text, -1000, typeControl
 	if special || !asWritten && looksSpecial(text) {
@@ -196,8 +196,8 @@ func (v *vocab) putAdded(id int, text string, special, asWritten bool) {
 	}
 }
 
-// characters is a sentencepiece BPE that tokenizer.json holds; its scores are lost,
-// and the merges are not written: LlamaHfVocab in gguf's vocab.py.
+// characters adds a sentencepiece BPE from tokenizer.json. Its scores are lost, and its
+// merges are not written: LlamaHfVocab in gguf's vocab.py.
 func (k *keys) characters(t *tokenizer.JSON) error {
 	v, err := k.characterTokens(t)
 	if err != nil {
@@ -207,7 +207,7 @@ func (k *keys) characters(t *tokenizer.JSON) error {
 	return k.special(t, nil, int64(len(v.texts)))
 }
 
-// characterTokens are its tokens, and those that were added behind them.
+// characterTokens returns its tokens, and the added ones after them.
 func (k *keys) characterTokens(t *tokenizer.JSON) (*vocab, error) {
 	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
 	if err != nil {
@@ -253,7 +253,7 @@ func (k *keys) characterTokens(t *tokenizer.JSON) (*vocab, error) {
 	return v, nil
 }
 
-// specials are the tokens that tokenizer_config.json names for a purpose.
+// specials returns the special tokens that tokenizer_config.json names.
 func specials(config jsontree.Value) map[string]bool {
 	set := map[string]bool{}
 	add := func(v jsontree.Value) {
@@ -279,7 +279,7 @@ func specials(config jsontree.Value) map[string]bool {
 	return set
 }
 
-// isByteToken reports <0xXX>.
+// isByteToken reports whether a token has the form <0xXX>.
 func isByteToken(text string) bool {
 	if len(text) != 6 || !strings.HasPrefix(text, "<0x") || text[5] != '>' {
 		return false

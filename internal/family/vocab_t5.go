@@ -8,14 +8,14 @@ import (
 // spieceName is the file of T5's vocabulary in older folders.
 const spieceName = "spiece.model"
 
-// isT5 reports a vocabulary of T5's, which spiece.model holds: transformers makes its own
-// rules of it.
+// isT5 reports a vocabulary of T5, which is written as spiece.model: transformers derives
+// its own rules from it.
 func (r *vocabWriter) isT5() bool {
 	return r.s.text("model") == "t5" && len(r.v.scores) == len(r.v.texts) && (r.s.row.arch == "t5" || r.s.row.arch == "t5encoder")
 }
 
-// t5Vocab is a unigram model of sentencepiece's, its pieces as they are; Pile-T5 has a
-// BPE in its place.
+// t5Vocab adds a unigram model of sentencepiece with its pieces unchanged; Pile-T5 has a
+// BPE instead.
 func t5Vocab(k *keys) error {
 	name := tokenizer.SPMName
 	if !k.has(name) {

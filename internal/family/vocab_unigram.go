@@ -12,8 +12,8 @@ import (
 // unigramName is the file of XLM-R's vocabulary.
 const unigramName = "sentencepiece.bpe.model"
 
-// unigramVocab is a unigram model of sentencepiece's, its numbers shifted as fairseq
-// has them: the first four are its own.
+// unigramVocab adds a unigram model of sentencepiece. Its numbers are shifted as in
+// fairseq, whose first four tokens are its own.
 func unigramVocab(k *keys) error {
 	if !k.has(unigramName) {
 		return k.unigramJSON()
@@ -52,7 +52,7 @@ func unigramVocab(k *keys) error {
 	return k.special(nil, nil, size)
 }
 
-// normalizerKeys says what the model does to a text before it is cut.
+// normalizerKeys adds keys for what the model does to a text before it is cut.
 func (k *keys) normalizerKeys(m *tokenizer.SPM) error {
 	k.put("tokenizer.ggml.add_space_prefix", m.Prefix)
 	k.put("tokenizer.ggml.remove_extra_whitespaces", m.Squeeze)
@@ -66,8 +66,8 @@ func (k *keys) normalizerKeys(m *tokenizer.SPM) error {
 	return nil
 }
 
-// unigramJSON is XLM-R's vocabulary where tokenizer.json alone holds it: its numbers
-// are those of the model already.
+// unigramJSON adds XLM-R's vocabulary from tokenizer.json, where numbers are already those
+// of the model.
 func (k *keys) unigramJSON() error {
 	t, err := k.readJSON()
 	if err != nil {
@@ -107,8 +107,8 @@ func (k *keys) unigramJSON() error {
 	return k.special(t, nil, int64(len(v.texts)))
 }
 
-// unigrams are the tokens of the model, with their scores. What transformers holds for
-// special is what the configuration names, else XLM-R's own names.
+// unigrams returns the tokens of the model with their scores. Special tokens are those
+// that the configuration names, else those with XLM-R's names.
 func (k *keys) unigrams(t *tokenizer.JSON, config jsontree.Value) (*vocab, error) {
 	v, err := k.newVocab(max(k.c.int("vocab_size"), int64(len(t.Tokens))), true)
 	if err != nil {
@@ -165,8 +165,8 @@ func (k *keys) unigrams(t *tokenizer.JSON, config jsontree.Value) (*vocab, error
 	return v, k.pad(v)
 }
 
-// unknownOf is the number that the model has for what it does not know, and the text
-// that the configuration names for it.
+// unknownOf returns the model's number of the unknown token, and the text that the
+// configuration names for it.
 func unknownOf(t *tokenizer.JSON, config jsontree.Value) (id int64, name jsontree.Value) {
 	id, ok := t.Model.Get("unk_id").Int()
 	if !ok {
@@ -179,7 +179,7 @@ func unknownOf(t *tokenizer.JSON, config jsontree.Value) (id int64, name jsontre
 	return id, name
 }
 
-// prependsSpace reports that a space is put before a text: what tokenizer_config.json
+// prependsSpace reports whether a space is put before a text: what tokenizer_config.json
 // says, else what the pre-tokenizer does.
 func prependsSpace(v, config jsontree.Value) bool {
 	if add, ok := config.Get("add_prefix_space").Bool(); ok {
