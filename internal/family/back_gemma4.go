@@ -61,7 +61,7 @@ func (s *settings) gemma4Groups(slides []bool) {
 	groups, _ := s.perLayerInts("attention.head_count_kv", s.layers())
 	borrow, _ := s.int("attention.shared_kv_layers")
 	s.putInt("num_kv_shared_layers", borrow)
-	counts := map[bool]int64{} // by whether a layer slides
+	counts := map[bool]int64{} // by whether a layer has a window
 	equal, seen := true, false
 	for l, n := range groups {
 		slide := isSet(slides, int64(l))

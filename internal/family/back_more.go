@@ -60,7 +60,7 @@ func (s *settings) encoder() {
 	s.requireInt("max_position_embeddings", "context_length")
 	s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
 	s.expect("attention.causal", 0)
-	_, _ = s.key("pooling_type") // of sentence-transformers: see pooled
+	_, _ = s.key("pooling_type") // see lostPooling
 	s.classLabels()
 	n := s.rows("token_embd.weight")
 	s.expect("vocab_size", float64(n))

@@ -13,7 +13,7 @@ func llamaBack(s *settings) {
 
 func smollm3Back(s *settings) {
 	llamaBack(s)
-	s.put("no_rope_layer_interval", "4") // as llama.cpp has it
+	s.put("no_rope_layer_interval", "4") // as in llama.cpp
 	s.put("use_sliding_window", "false")
 }
 
@@ -47,7 +47,7 @@ func qwen2Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
 	s.biases("", s.layers(), attention[:3]...)
-	_, _ = s.key("pooling_type") // of sentence-transformers: see pooled
+	_, _ = s.key("pooling_type") // see lostPooling
 	s.put("hidden_act", `"silu"`)
 	s.put("use_sliding_window", "false")
 }
@@ -66,7 +66,7 @@ func (s *settings) mixture(normed bool) {
 	s.requireInt("num_experts", "expert_count")
 	s.requireInt("num_experts_per_tok", "expert_used_count")
 	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
-	s.put("norm_topk_prob", boolText(normed)) // as llama.cpp has it
+	s.put("norm_topk_prob", boolText(normed)) // as in llama.cpp
 	s.put("decoder_sparse_step", "1")
 	s.put("mlp_only_layers", "[]")
 }
@@ -158,7 +158,7 @@ func gemma3Back(s *settings) {
 // attention.
 func embeddingGemmaBack(s *settings) {
 	gemma3Back(s)
-	_, _ = s.key("pooling_type") // of sentence-transformers: see pooled
+	_, _ = s.key("pooling_type") // see lostPooling
 	s.put("use_bidirectional_attention", "true")
 }
 
@@ -177,7 +177,7 @@ func phi3Back(s *settings) {
 	if n, ok := s.int("rope.scaling.original_context_length"); ok {
 		s.putInt("original_max_position_embeddings", n)
 	}
-	_, _ = s.key("rope.scaling.attn_factor") // see longOf
+	_, _ = s.key("rope.scaling.attn_factor") // see readLongRope
 	s.window(0)
 	s.put("hidden_act", `"silu"`)
 }

@@ -100,7 +100,7 @@ func ministral3Back(s *settings) {
 	text := s.list[last].value
 	text = text[:len(text)-1]
 	if f, ok := s.float("rope.scaling.yarn_log_multiplier"); ok {
-		text += `, "mscale": 1.0, "mscale_all_dim": ` + f // as llama.cpp has it: for a scale of 1
+		text += `, "mscale": 1.0, "mscale_all_dim": ` + f // as in llama.cpp: for a scale of 1
 	}
 	if f, ok := s.float("attention.temperature_scale"); ok {
 		text += `, "llama_4_scaling_beta": ` + f

@@ -74,7 +74,7 @@ func nemotronHBack(mixed bool) func(*settings) {
 		hidden, _ := s.int("embedding_length")
 		heads, _ := s.int("attention.head_count")
 		if heads > 0 {
-			s.expect("rope.dimension_count", float64(hidden/heads)) // which nothing rotates by
+			s.expect("rope.dimension_count", float64(hidden/heads)) // not used
 		}
 		s.rotations(head)
 		s.expect("rope.scaling.finetuned", 0)
@@ -185,7 +185,7 @@ func qwen3nextBack(s *settings) {
 func qwen35Back(mixed bool) func(*settings) {
 	return func(s *settings) {
 		_, _, head := s.common()
-		_, _ = s.key("rope.dimension_sections") // of images; the three are the same for a text
+		_, _ = s.key("rope.dimension_sections") // equal for a text
 		s.linearBack(head)
 		if mixed {
 			s.sharedMixture()

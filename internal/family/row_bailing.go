@@ -11,7 +11,7 @@ func sharedWide(c *config) int64 {
 		return w
 	}
 	if n < 0 || n > 1<<10 {
-		return 0 // refused by the shapes
+		return 0 // no tensor has this shape
 	}
 	return each * n
 }

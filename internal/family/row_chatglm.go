@@ -52,7 +52,7 @@ func chatglmGroups(c *config) int64 {
 }
 
 func chatglmKeys(k *keys) {
-	k.putArch("context_length", uint32(k.c.hidden())) // as the converter has it
+	k.putArch("context_length", uint32(k.c.hidden())) // as in the converter
 	k.u32("context_length", "seq_length")
 	k.putArch("embedding_length", uint32(k.c.hidden()))
 	k.u32("feed_forward_length", "ffn_hidden_size", "intermediate_size")

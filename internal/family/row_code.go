@@ -117,7 +117,7 @@ func mptBack(s *settings) {
 	s.requireInt("max_seq_len", "context_length")
 	s.expect("feed_forward_length", float64(4*hidden))
 	s.expect("attention.layer_norm_epsilon", float64(float32(1e-5)))
-	s.expect("attention.head_count_kv", float64(heads)) // as transformers has it
+	s.expect("attention.head_count_kv", float64(heads)) // as in transformers
 	s.vocabulary()
 	clip, ok := s.float("attention.clamp_kqv")
 	if !ok {

@@ -38,7 +38,7 @@ func eurobertBack(s *settings) {
 	s.expect("attention.key_length", float64(head))
 	s.expect("attention.value_length", float64(head))
 	s.expect("attention.causal", 0)
-	_, _ = s.key("pooling_type") // of sentence-transformers: see pooled
+	_, _ = s.key("pooling_type") // see lostPooling
 	s.rotations(head)
 	if n, ok := s.int("classifier.pooling_type"); ok {
 		kinds := map[int64]string{1: `"mean"`, 2: `"cls"`}

@@ -53,7 +53,7 @@ var falconRow = row{
 }
 
 func falconKeys(k *keys) {
-	k.putArch("context_length", uint32(2048)) // as the converter has it
+	k.putArch("context_length", uint32(2048)) // as in the converter
 	k.putArch("tensor_data_layout", "jploski")
 	k.putArch("embedding_length", uint32(k.c.hidden()))
 	k.putArch("feed_forward_length", uint32(4*k.c.hidden()))

@@ -32,7 +32,7 @@ func jambaWide(c *config) int64 {
 	if n := c.int("mamba_expand"); n <= 1<<10 {
 		return n * c.hidden()
 	}
-	return 0 // refused by the shapes
+	return 0 // no tensor has this shape
 }
 
 func jambaStates(c *config) int64 { return c.int("mamba_d_state") }

@@ -13,7 +13,7 @@ func wideness(c *config) int64 {
 	}
 	n := c.int("expand")
 	if n > 1<<10 {
-		return 0 // refused by the shapes
+		return 0 // no tensor has this shape
 	}
 	return n * c.hidden()
 }
@@ -106,7 +106,7 @@ func (k *keys) checkStepRank() {
 
 // spaces adds the keys of models that are only state spaces.
 func (k *keys) spaces(wide, rank int64) {
-	k.putArch("context_length", uint32(1<<20)) // as the converter has it
+	k.putArch("context_length", uint32(1<<20)) // as in the converter
 	k.putArch("embedding_length", uint32(k.c.hidden()))
 	k.putArch("feed_forward_length", uint32(0))
 	k.putArch("attention.head_count", uint32(0))

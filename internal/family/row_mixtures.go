@@ -46,7 +46,7 @@ func ernieMoeKeys(k *keys) {
 	k.u32("expert_feed_forward_length", "moe_intermediate_size")
 	k.u32("expert_shared_count", "moe_num_shared_experts")
 	if k.c.int("moe_num_shared_experts") > 0 {
-		k.putArch("expert_shared_feed_forward_length", uint32(k.c.int("intermediate_size")/k.c.kvHeads())) // as the converter has it
+		k.putArch("expert_shared_feed_forward_length", uint32(k.c.int("intermediate_size")/k.c.kvHeads())) // as in the converter
 	}
 }
 
@@ -60,7 +60,7 @@ func ernieMoeBack(s *settings) {
 	s.put("moe_layer_end_index", "-1")
 	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
 	s.requireInt("moe_num_shared_experts", "expert_shared_count")
-	_, _ = s.key("expert_shared_feed_forward_length") // of nothing that llama.cpp reads
+	_, _ = s.key("expert_shared_feed_forward_length") // llama.cpp does not read it
 	s.biases("use_bias", s.layers(), attention...)
 	s.put("hidden_act", `"silu"`)
 }

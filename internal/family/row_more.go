@@ -91,7 +91,7 @@ func olmoeBack(s *settings) {
 	s.biases("attention_bias", s.layers(), attention...)
 	s.requireInt("num_experts", "expert_count")
 	s.requireInt("num_experts_per_tok", "expert_used_count")
-	s.put("norm_topk_prob", "false") // as llama.cpp has it
+	s.put("norm_topk_prob", "false") // as in llama.cpp
 	s.put("hidden_act", `"silu"`)
 }
 

@@ -1,6 +1,6 @@
 package family
 
-// Queries and keys of Qwen stand as transformers has them.
+// Qwen's queries and keys are not permuted.
 var (
 	headNorms = []mapping{
 		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D"},

@@ -93,7 +93,7 @@ func internlm2Vocab(k *keys) error {
 		return err
 	}
 	if k.err != nil {
-		return k.err // there may be tokens without types
+		return k.err // tokens may have no types
 	}
 	k.put("tokenizer.ggml.add_space_prefix", m.Prefix)
 	var texts []string

@@ -133,7 +133,7 @@ func frames(gguf string, first int64) view {
 	}
 }
 
-// third makes one of three matrices that stand one after the other.
+// third is the view of one of three consecutive matrices.
 func third(gguf string, first int64) view {
 	return view{
 		gguf:  gguf,

@@ -257,14 +257,14 @@ func boolText(is bool) string { return strconv.FormatBool(is) }
 func (s *settings) rotations(dims int64) {
 	s.expect("rope.dimension_count", float64(dims))
 	s.ropeBase()
-	_, _ = s.key("rope.scaling.finetuned") // what was done, not what is to be done
+	_, _ = s.key("rope.scaling.finetuned") // a record of the training
 	kind, there := s.key("rope.scaling.type")
 	freqs := s.tensors["rope_freqs.weight"]
 	switch {
 	case freqs != nil && there:
 		s.fail(s.row.arch+".rope.scaling.type", "rotations are scaled by rope_freqs.weight too")
 	case freqs != nil:
-		return // the tensor says how: see llama3Of
+		return // the tensor has the factors, see readLlama3
 	case !there || kind == "none":
 	case kind == "linear":
 		factor, _ := s.float("rope.scaling.factor")

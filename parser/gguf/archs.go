@@ -2,8 +2,8 @@
 
 package gguf
 
-// The tensors that llama.cpp asks for, by architecture: names without .weight,
-// .bias or another ending, "#" for "blk.N." and for any other number.
+// The tensors that llama.cpp requires, by architecture: names without .weight, .bias or
+// another suffix, "#" for "blk.N." and for any other number.
 var archs = [...]struct{ name, tensors string }{
 	{"afmoe", " #attn_gate #attn_k #attn_k_norm #attn_norm #attn_output #attn_q #attn_q_norm #attn_qkv #attn_v #exp_probs_b #ffn_down #ffn_down_exps #ffn_down_shexp #ffn_gate #ffn_gate_exps #ffn_gate_inp #ffn_gate_shexp #ffn_norm #ffn_up #ffn_up_exps #ffn_up_shexp #post_attention_norm #post_ffw_norm output output_norm token_embd "},
 	{"apertus", " #attn_k #attn_k_norm #attn_norm #attn_output #attn_q #attn_q_norm #attn_qkv #attn_rot_embd #attn_v #ffn_down #ffn_gate #ffn_norm #ffn_up output output_norm rope_factors_long rope_factors_short rope_freqs token_embd "},

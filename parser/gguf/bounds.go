@@ -20,8 +20,8 @@ type hparams struct {
 	d    *decoder
 }
 
-// findBounds adds findings for numbers that do not fit each other.
-func (d *decoder) findBounds() error {
+// checkBounds adds findings for numbers that do not fit each other.
+func (d *decoder) checkBounds() error {
 	arch := d.out.find(archKey)
 	if arch == nil || arch.kind != KindString || len(arch.str) > maxArch {
 		return nil
@@ -91,7 +91,7 @@ func (h *hparams) checkExperts() error {
 	if at == nil || fits || all > maxExperts {
 		return nil
 	}
-	return h.d.found(CodeExperts, tensor.Warning, "key "+wire.Quote(at.key), at.off,
+	return h.d.addFinding(CodeExperts, tensor.Warning, "key "+wire.Quote(at.key), at.off,
 		"%d experts, %d of them used, in %d groups, %d of them used: %s aborts", all, used, groups, groupsUsed, llamaCPP)
 }
 
@@ -100,7 +100,7 @@ func (h *hparams) checkNextLayers() error {
 	if next == nil || layers == nil || next.num <= layers.num {
 		return nil
 	}
-	return h.d.found(CodeLayers, tensor.Warning, "key "+wire.Quote(next.key), next.off,
+	return h.d.addFinding(CodeLayers, tensor.Warning, "key "+wire.Quote(next.key), next.off,
 		"%d of %d layers predict: %s aborts", next.num, layers.num, llamaCPP)
 }
 
@@ -109,6 +109,6 @@ func (h *hparams) checkRope() error {
 	if p == nil || p.str != "" && strings.Contains(ropeScalings, " "+p.str+" ") && !strings.Contains(p.str, " ") {
 		return nil
 	}
-	return h.d.found(CodeRope, tensor.Warning, "key "+wire.Quote(p.key), p.off,
+	return h.d.addFinding(CodeRope, tensor.Warning, "key "+wire.Quote(p.key), p.off,
 		"%s is not a kind of scaling: %s aborts", wire.Quote(p.str), llamaCPP)
 }

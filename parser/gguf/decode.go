@@ -36,7 +36,7 @@ const (
 type decoder struct {
 	reader
 	stage stage
-	how   decodeMode
+	mode  decodeMode
 	out   *File
 
 	tensors, keys int // as stated in the file, bounded by its size
@@ -64,8 +64,8 @@ type decodeMode struct {
 func decode(b *limits.Budget, r io.ReaderAt, size int64, how decodeMode) (*File, error) {
 	f := &File{file: file{r: r, size: size}}
 	f.Name, f.Source = Format, r
-	d := &decoder{reader: f.reader(b), out: f, how: how}
-	d.trace, d.count = how.trace, true
+	d := &decoder{reader: f.reader(b), out: f, mode: how}
+	d.trace, d.chargeItems = how.trace, true
 	b.Source(size)
 	for d.stage != stDone {
 		if err := d.step(); err != nil {

@@ -47,7 +47,7 @@ const (
 // findings looks for what other readers abort on, refuse or read differently. Only the
 // policy refuses it here.
 func (d *decoder) findings() error {
-	for _, look := range [...]func() error{d.findLayout, d.findKeys, d.findBounds, d.findVocabulary, d.findTensors, d.findTemplates} {
+	for _, look := range [...]func() error{d.checkLayout, d.checkKeys, d.checkBounds, d.checkVocabulary, d.checkTensors, d.checkTemplates} {
 		if err := look(); err != nil {
 			return err
 		}
@@ -56,32 +56,32 @@ func (d *decoder) findings() error {
 	return nil
 }
 
-func (d *decoder) found(code string, s tensor.Severity, where string, off int64, format string, args ...any) error {
+func (d *decoder) addFinding(code string, s tensor.Severity, where string, off int64, format string, args ...any) error {
 	return d.out.Found.Add(d.b, Format, tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: fmt.Sprintf(format, args...)})
 }
 
-// findLayout adds findings about the file as a whole.
-func (d *decoder) findLayout() error {
+// checkLayout adds findings about the file as a whole.
+func (d *decoder) checkLayout() error {
 	f := d.out
 	if f.version == 1 {
-		if err := d.found(CodeVersion, tensor.Warning, "version", 4,
+		if err := d.addFinding(CodeVersion, tensor.Warning, "version", 4,
 			"version 1: %s and %s refuse it, ollama's own reader takes its lengths for 64 bits", llamaCPP, ggufPy); err != nil {
 			return err
 		}
 	}
 	if f.order == tensor.Big {
-		if err := d.found(CodeBigEndian, tensor.Note, "version", 4,
+		if err := d.addFinding(CodeBigEndian, tensor.Note, "version", 4,
 			"big-endian: %s on a little-endian machine and ollama refuse it", llamaCPP); err != nil {
 			return err
 		}
 	}
 	if f.alignment < 32 && len(f.Infos) > 0 {
-		if err := d.found(CodeAlignment, tensor.Warning, "key "+wire.Quote(alignKey), d.keyOffset(alignKey),
+		if err := d.addFinding(CodeAlignment, tensor.Warning, "key "+wire.Quote(alignKey), d.keyOffset(alignKey),
 			"alignment %d: %s aborts on tensors that are not aligned to 32", f.alignment, llamaCPP); err != nil {
 			return err
 		}
 	}
-	if err := d.findGaps(); err != nil {
+	if err := d.checkGaps(); err != nil {
 		return err
 	}
 	if len(f.Infos) == 0 || f.Infos[len(f.Infos)-1].DType == tensor.Unknown {
@@ -89,14 +89,14 @@ func (d *decoder) findLayout() error {
 	}
 	end, _ := pad(uint64(f.dataEnd-f.dataStart), f.alignment)
 	if missing := f.dataStart + int64(end) - f.size; missing > 0 {
-		return d.found(CodePadding, tensor.Note, "", f.size,
+		return d.addFinding(CodePadding, tensor.Note, "", f.size,
 			"%d bytes of padding are missing after the last tensor: ggml's gguf_init_from_file with data refuses it", missing)
 	}
 	return nil
 }
 
-// findGaps adds a finding about the gaps that the quirk allowed.
-func (d *decoder) findGaps() error {
+// checkGaps adds a finding about the gaps that the quirk allowed.
+func (d *decoder) checkGaps() error {
 	f := d.out
 	gaps, first := 0, 0
 	for i := 1; i < len(f.Infos); i++ {
@@ -114,7 +114,7 @@ func (d *decoder) findGaps() error {
 	if gaps == 0 {
 		return nil
 	}
-	return d.found(CodeGaps, tensor.Warning, place("tensor", first, f.Infos[first].Name), f.offsetAt(first),
+	return d.addFinding(CodeGaps, tensor.Warning, place("tensor", first, f.Infos[first].Name), f.offsetAt(first),
 		"%d tensors begin after unused bytes: %s refuses the file, %s does not check", gaps, llamaCPP, ggufPy)
 }
 

@@ -182,9 +182,9 @@ func (p *pair) typeName() string {
 	return p.kind.String()
 }
 
-// findKeys adds findings about keys: their text, and values that llama.cpp would not
+// checkKeys adds findings about keys: their text, and values that llama.cpp would not
 // accept.
-func (d *decoder) findKeys() error {
+func (d *decoder) checkKeys() error {
 	f := d.out
 	arch := ""
 	if p := f.find(archKey); p != nil && p.kind == KindString {
@@ -192,7 +192,7 @@ func (d *decoder) findKeys() error {
 	}
 	for i := range f.pairs {
 		p := &f.pairs[i]
-		if err := d.findKeyText(i, p); err != nil {
+		if err := d.checkKeyText(i, p); err != nil {
 			return err
 		}
 		short := p.key
@@ -204,24 +204,24 @@ func (d *decoder) findKeys() error {
 			continue
 		}
 		if !r.fits(p) {
-			if err := d.found(CodeKeyKind, tensor.Warning, place("key", i, p.key), p.off,
+			if err := d.addFinding(CodeKeyKind, tensor.Warning, place("key", i, p.key), p.off,
 				"is %s; %s requires %s and refuses the file", p.typeName(), llamaCPP, r.want()); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := d.findValue(i, p, short); err != nil {
+		if err := d.checkValue(i, p, short); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// findKeyText adds findings about keys that are not printable ASCII, and nested arrays.
-func (d *decoder) findKeyText(i int, p *pair) error {
+// checkKeyText adds findings about keys that are not printable ASCII, and nested arrays.
+func (d *decoder) checkKeyText(i int, p *pair) error {
 	for _, c := range []byte(p.key) {
 		if c <= ' ' || c > '~' {
-			if err := d.found(CodeKeyText, tensor.Note, place("key", i, p.key), p.off,
+			if err := d.addFinding(CodeKeyText, tensor.Note, place("key", i, p.key), p.off,
 				"the specification allows ASCII words with dots only"); err != nil {
 				return err
 			}
@@ -229,7 +229,7 @@ func (d *decoder) findKeyText(i int, p *pair) error {
 		}
 	}
 	if p.kind == KindArray && p.elem == KindArray {
-		return d.found(CodeNested, tensor.Warning, place("key", i, p.key), p.off,
+		return d.addFinding(CodeNested, tensor.Warning, place("key", i, p.key), p.off,
 			"an array of arrays: %s and ollama refuse it, %s flattens it", llamaCPP, ggufPy)
 	}
 	return nil
@@ -241,39 +241,39 @@ const (
 	maxExperts = 1024
 )
 
-// findValue adds findings about values that llama.cpp asserts something about.
-func (d *decoder) findValue(i int, p *pair, key string) error {
+// checkValue adds findings about values that llama.cpp asserts something about.
+func (d *decoder) checkValue(i int, p *pair, key string) error {
 	where := place("key", i, p.key)
 	switch key {
 	case ".block_count":
 		if p.num == 0 || p.num > maxLayers {
-			return d.found(CodeLayers, tensor.Warning, where, p.off, "%d layers: %s aborts unless there are 1 to %d", p.num, llamaCPP, maxLayers)
+			return d.addFinding(CodeLayers, tensor.Warning, where, p.off, "%d layers: %s aborts unless there are 1 to %d", p.num, llamaCPP, maxLayers)
 		}
 	case ".expert_count":
 		if p.num > maxExperts {
-			return d.found(CodeExperts, tensor.Warning, where, p.off, "%d experts: %s aborts above %d", p.num, llamaCPP, maxExperts)
+			return d.addFinding(CodeExperts, tensor.Warning, where, p.off, "%d experts: %s aborts above %d", p.num, llamaCPP, maxExperts)
 		}
 	case ".attention.layer_norm_epsilon", ".attention.layer_norm_rms_epsilon":
 		eps := float64(math.Float32frombits(uint32(p.num)))
 		if math.IsInf(eps, 1) {
-			return d.found(CodeEpsilon, tensor.Warning, where, p.off, "epsilon %v: %s computes zeros at every norm", eps, llamaCPP)
+			return d.addFinding(CodeEpsilon, tensor.Warning, where, p.off, "epsilon %v: %s computes zeros at every norm", eps, llamaCPP)
 		}
 		if !(eps >= 0) {
-			return d.found(CodeEpsilon, tensor.Warning, where, p.off, "epsilon %v: %s aborts at the first norm", eps, llamaCPP)
+			return d.addFinding(CodeEpsilon, tensor.Warning, where, p.off, "epsilon %v: %s aborts at the first norm", eps, llamaCPP)
 		}
 	case "split.no", "split.count":
 		if key == "split.no" && p.num > 0 || key == "split.count" && p.num > 1 {
 			d.part = true
 		}
 	case "tokenizer.ggml.precompiled_charsmap":
-		return d.findCharsMap(where, p)
+		return d.checkCharsMap(where, p)
 	}
 	return nil
 }
 
-// findCharsMap checks that the map is longer than its table, whose size is in the first
+// checkCharsMap checks that the map is longer than its table, whose size is in the first
 // four bytes, always in little endian.
-func (d *decoder) findCharsMap(where string, p *pair) error {
+func (d *decoder) checkCharsMap(where string, p *pair) error {
 	if p.num >= 4 {
 		var head [4]byte
 		if err := wire.ReadFull(d.f.r, head[:], p.body.Off); err != nil {
@@ -283,12 +283,12 @@ func (d *decoder) findCharsMap(where string, p *pair) error {
 			return nil
 		}
 	}
-	return d.found(CodeCharsMap, tensor.Warning, where, p.off,
+	return d.addFinding(CodeCharsMap, tensor.Warning, where, p.off,
 		"%d bytes are too few for the table that they announce: %s refuses it, builds before 2026 read out of bounds", p.num, llamaCPP)
 }
 
-// findVocabulary compares the arrays and numbers about tokens.
-func (d *decoder) findVocabulary() error {
+// checkVocabulary compares the arrays and numbers about tokens.
+func (d *decoder) checkVocabulary() error {
 	f := d.out
 	tokens := f.find(tokensKey)
 	if tokens == nil || tokens.kind != KindArray {
@@ -302,12 +302,12 @@ func (d *decoder) findVocabulary() error {
 		}
 		switch {
 		case (rest == "scores" || rest == "token_type") && p.kind == KindArray && p.num != tokens.num:
-			if err := d.found(CodeCount, tensor.Warning, place("key", i, p.key), p.off,
+			if err := d.addFinding(CodeCount, tensor.Warning, place("key", i, p.key), p.off,
 				"%d values for %d tokens: %s refuses too few, older builds read out of bounds", p.num, tokens.num, llamaCPP); err != nil {
 				return err
 			}
 		case strings.HasSuffix(rest, "_token_id") && p.kind.integer() && outside(p, tokens.num):
-			if err := d.found(CodeTokenID, tensor.Warning, place("key", i, p.key), p.off,
+			if err := d.addFinding(CodeTokenID, tensor.Warning, place("key", i, p.key), p.off,
 				"token %v of %d: %s falls back to a default, builds before GHSA-g4cc-763q-h9h6 read out of bounds",
 				scalarValue(p.kind, p.num), tokens.num, llamaCPP); err != nil {
 				return err

@@ -44,8 +44,8 @@ func newTallies() *tallies {
 	}
 }
 
-// findTensors examines every tensor.
-func (d *decoder) findTensors() error {
+// checkTensors examines every tensor.
+func (d *decoder) checkTensors() error {
 	n := newTallies()
 	arch, err := d.archNames()
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *decoder) findTensors() error {
 			return err
 		}
 	}
-	return d.findPart()
+	return d.checkPart()
 }
 
 func (n *tallies) add(i int, info *tensor.Info, t Type) {
@@ -97,9 +97,9 @@ func (d *decoder) report(t *tally) error {
 	info := &d.out.Infos[t.first]
 	text, what := t.text, info.TypeName()
 	if t.count > 1 {
-		return d.found(t.code, t.severity, place("tensor", t.first, info.Name), d.out.rows[t.first].off, "%s (%s; the first of %d)", text, wire.Clean(what, wire.MaxQuoted), t.count)
+		return d.addFinding(t.code, t.severity, place("tensor", t.first, info.Name), d.out.rows[t.first].off, "%s (%s; the first of %d)", text, wire.Clean(what, wire.MaxQuoted), t.count)
 	}
-	return d.found(t.code, t.severity, place("tensor", t.first, info.Name), d.out.rows[t.first].off, "%s (%s)", text, wire.Clean(what, wire.MaxQuoted))
+	return d.addFinding(t.code, t.severity, place("tensor", t.first, info.Name), d.out.rows[t.first].off, "%s (%s)", text, wire.Clean(what, wire.MaxQuoted))
 }
 
 // badWeight reports whether a weight has a type that llama.cpp cannot multiply by.
@@ -112,12 +112,12 @@ func badWeight(i *tensor.Info) bool {
 	}
 }
 
-// findPart adds a finding if the file is one of several, unless it is opened as such.
-func (d *decoder) findPart() error {
-	if !d.part || d.how.part {
+// checkPart adds a finding if the file is one of several, unless it is opened as such.
+func (d *decoder) checkPart() error {
+	if !d.part || d.mode.part {
 		return nil
 	}
-	return d.found(CodeSplit, tensor.Note, "key "+wire.Quote(splitCountKey), d.keyOffset(splitCountKey),
+	return d.addFinding(CodeSplit, tensor.Note, "key "+wire.Quote(splitCountKey), d.keyOffset(splitCountKey),
 		"one file of a split model: %s loads it only with the others", llamaCPP)
 }
 
@@ -211,13 +211,13 @@ func (s *archSet) has(name string) bool {
 			return true
 		}
 	}
-	return s.look(want, name)
+	return s.lookup(want, name)
 }
 
-// look finds a name in the table, in which numbers are "#".
-func (s *archSet) look(want seenName, name string) bool {
+// lookup finds a name in the table, in which numbers are "#".
+func (s *archSet) lookup(want seenName, name string) bool {
 	var room [72]byte
-	whole, kind := normal(room[:0], withoutEnding(name)), withoutEnding(want.tail)
+	whole, kind := normalizeName(room[:0], withoutEnding(name)), withoutEnding(want.tail)
 	if whole == nil || !strings.Contains(s.tensors, " "+string(whole)+" ") {
 		return false
 	}
@@ -229,13 +229,13 @@ func (s *archSet) look(want seenName, name string) bool {
 	return true
 }
 
-// normal replaces "blk.N." and other numbers by "#", and returns nil if the result does
+// normalizeName replaces "blk.N." and other numbers by "#", and returns nil if the result does
 // not fit into room, which fits every known name.
-func normal(room []byte, name string) []byte {
+func normalizeName(room []byte, name string) []byte {
 	for more := true; more; {
 		var part string
 		part, name, more = strings.Cut(name, ".")
-		if number(part) {
+		if isNumber(part) {
 			part = "#"
 		}
 		if len(room)+len(part)+1 > cap(room) {
@@ -253,7 +253,7 @@ func normal(room []byte, name string) []byte {
 	return room
 }
 
-func number(s string) bool {
+func isNumber(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return false

@@ -35,17 +35,17 @@ func (f *file) reader(b *limits.Budget) reader {
 
 // A reader reads the parts of keys, arrays and tensor rows.
 type reader struct {
-	c     wire.Cursor
-	b     *limits.Budget
-	steps limits.Steps
-	f     *file
-	trace *tracer // nil unless a dump is wanted
-	count bool    // charge elements as items, which only Decode does
-	nul   bool    // elements of arrays may hold NUL
+	c           wire.Cursor
+	b           *limits.Budget
+	steps       limits.Steps
+	f           *file
+	trace       *tracer // nil unless a dump is wanted
+	chargeItems bool    // charge elements as items, which only Decode does
+	nul         bool    // elements of arrays may hold NUL
 }
 
 func (r *reader) items(n uint64) error {
-	if !r.count {
+	if !r.chargeItems {
 		return nil
 	}
 	return r.b.Items(int64(n))
@@ -59,8 +59,8 @@ func (r *reader) mark(what string, size uint64, value any) {
 	}
 }
 
-// wide reads a count: 32 bits in version 1, else 64.
-func (r *reader) wide() (uint64, error) {
+// count reads a count: 32 bits in version 1, else 64.
+func (r *reader) count() (uint64, error) {
 	if r.f.version == 1 {
 		n, err := r.c.U32()
 		return uint64(n), err
@@ -70,7 +70,7 @@ func (r *reader) wide() (uint64, error) {
 
 // length is wide with a name for the dump.
 func (r *reader) length(what string) (uint64, error) {
-	n, err := r.wide()
+	n, err := r.count()
 	if err == nil && r.trace != nil {
 		r.mark(what, r.f.width(), n)
 	}
@@ -81,7 +81,7 @@ func (r *reader) length(what string) (uint64, error) {
 // end the string early for readers in C but not for others. A quirk allows it in arrays.
 func (r *reader) text(what string, most uint64, nul bool) (string, error) {
 	at := r.c.Off()
-	n, err := r.wide()
+	n, err := r.count()
 	if err != nil {
 		return "", err
 	}

@@ -30,7 +30,7 @@ func (d *decoder) usualRows() error {
 		}
 		f.Infos = f.Infos[:i+1]
 		f.rows = f.rows[:i+1]
-		size, err := d.usual(w[at:], off+int64(at), &f.rows[i], &f.Infos[i])
+		size, err := d.usualRow(w[at:], off+int64(at), &f.rows[i], &f.Infos[i])
 		if err != nil {
 			return within(place("tensor", i, ""), off+int64(at), err)
 		}
@@ -46,9 +46,9 @@ func (d *decoder) usualRows() error {
 	return d.c.Skip(uint64(at))
 }
 
-// usual reads the row at the beginning of w, at off in the file. It returns the size of
+// usualRow reads the row at the beginning of w, at off in the file. It returns the size of
 // the row, or 0 for a row of another form, of which nothing is stored.
-func (d *decoder) usual(w []byte, off int64, r *row, info *tensor.Info) (int, error) {
+func (d *decoder) usualRow(w []byte, off int64, r *row, info *tensor.Info) (int, error) {
 	if len(w) < 8 {
 		return 0, nil
 	}

@@ -30,7 +30,7 @@ func IsSplitName(name string) (prefix string, no, count int, ok bool) {
 		return "", 0, 0, false
 	}
 	prefix, stem = stem[:len(stem)-tail], stem[len(stem)-tail:]
-	if stem[0] != '-' || stem[6:10] != "-of-" || !number(stem[1:6]) || !number(stem[10:]) {
+	if stem[0] != '-' || stem[6:10] != "-of-" || !isNumber(stem[1:6]) || !isNumber(stem[10:]) {
 		return "", 0, 0, false
 	}
 	no, _ = strconv.Atoi(stem[1:6])

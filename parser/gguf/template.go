@@ -19,22 +19,22 @@ const maxTemplate = 256 << 10
 // of package jinja or "size".
 const CodeTemplate = "gguf.template-"
 
-// findTemplates searches chat templates for access to Python objects. Servers render
+// checkTemplates searches chat templates for access to Python objects. Servers render
 // templates, some without a sandbox (CVE-2024-34359).
-func (d *decoder) findTemplates() error {
+func (d *decoder) checkTemplates() error {
 	for i := range d.out.pairs {
 		p := &d.out.pairs[i]
 		if p.kind != KindString || p.key != templateKey && !strings.HasPrefix(p.key, templateKey+".") {
 			continue
 		}
-		if err := d.findTemplate(place("key", i, p.key), p); err != nil {
+		if err := d.checkTemplate(place("key", i, p.key), p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *decoder) findTemplate(where string, p *pair) error {
+func (d *decoder) checkTemplate(where string, p *pair) error {
 	text := p.body.End() - int64(len(p.str))
 	size := int64(len(p.str))
 	err := d.b.Step(size)
@@ -46,7 +46,7 @@ func (d *decoder) findTemplate(where string, p *pair) error {
 	}
 	defer d.b.Drop(size)
 	if len(p.str) > maxTemplate {
-		if err := d.found(CodeTemplate+"size", tensor.Warning, where, text,
+		if err := d.addFinding(CodeTemplate+"size", tensor.Warning, where, text,
 			"the chat template has %d bytes, more than any real one", len(p.str)); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (d *decoder) findTemplate(where string, p *pair) error {
 		return d.c.FailAt(where, text, err)
 	}
 	for _, issue := range issues {
-		if err := d.found(CodeTemplate+issue.Code, templateSeverity(issue.Code), where, text+int64(issue.Off),
+		if err := d.addFinding(CodeTemplate+issue.Code, templateSeverity(issue.Code), where, text+int64(issue.Off),
 			"the chat template: %s", issue.Text); err != nil {
 			return err
 		}

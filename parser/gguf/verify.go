@@ -30,19 +30,19 @@ func (v *verifier) run() error {
 			continue
 		}
 		v.c = whole
-		if err := v.array(p); err != nil {
+		if err := v.checkArray(p); err != nil {
 			return within(place("key", i, p.key), v.c.Off(), err)
 		}
 	}
 	v.c = whole
-	if err := v.paddings(); err != nil {
+	if err := v.checkPaddings(); err != nil {
 		return wire.At(Format, "padding", v.c.Off(), err)
 	}
 	return v.findings()
 }
 
-// array checks one array. In the array of tokens it also looks for duplicates.
-func (v *verifier) array(p *pair) error {
+// checkArray checks one array. In the array of tokens it also looks for duplicates.
+func (v *verifier) checkArray(p *pair) error {
 	if err := v.open(p.body); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (v *verifier) array(p *pair) error {
 		v.vocab, v.tokens = vocab, vocab
 		defer vocab.close()
 	}
-	err := v.elements(p.elem, p.num)
+	err := v.checkElements(p.elem, p.num)
 	v.vocab = nil
 	if v.nulAt != nulBefore {
 		v.nulKey = p.key
@@ -63,24 +63,24 @@ func (v *verifier) array(p *pair) error {
 	return err
 }
 
-func (v *verifier) elements(elem Kind, n uint64) error {
+func (v *verifier) checkElements(elem Kind, n uint64) error {
 	if err := v.b.Enter(); err != nil {
 		return err
 	}
 	defer v.b.Leave()
 	switch elem {
 	case KindString:
-		return v.strings(n)
+		return v.checkStrings(n)
 	case KindArray:
-		return v.arrays(n)
+		return v.checkArrays(n)
 	case KindBool:
-		return v.bools(n)
+		return v.checkBools(n)
 	default:
 		return v.c.Skip(n * elem.size())
 	}
 }
 
-func (v *verifier) arrays(n uint64) error {
+func (v *verifier) checkArrays(n uint64) error {
 	for range n {
 		if err := v.steps.Step(); err != nil {
 			return err
@@ -89,14 +89,14 @@ func (v *verifier) arrays(n uint64) error {
 		if err != nil {
 			return err
 		}
-		if err := v.elements(elem, m); err != nil {
+		if err := v.checkElements(elem, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v *verifier) bools(n uint64) error {
+func (v *verifier) checkBools(n uint64) error {
 	for n > 0 {
 		w, err := v.c.Window(1)
 		if err != nil {
@@ -119,9 +119,9 @@ func (v *verifier) bools(n uint64) error {
 	return nil
 }
 
-// strings checks n texts: those that are whole in a window of the file, then the one that
+// checkStrings checks n texts: those that are whole in a window of the file, then the one that
 // is not.
-func (v *verifier) strings(n uint64) error {
+func (v *verifier) checkStrings(n uint64) error {
 	width := v.f.width()
 	for i := uint64(0); i < n; {
 		w, err := v.c.Window(int(width))
@@ -134,7 +134,7 @@ func (v *verifier) strings(n uint64) error {
 			if !ok || size > uint64(len(w))-at-width {
 				break
 			}
-			if err := v.one(i, off+int64(at), w[at+width:at+width+size]); err != nil {
+			if err := v.checkText(i, off+int64(at), w[at+width:at+width+size]); err != nil {
 				return err
 			}
 			at += width + size
@@ -143,7 +143,7 @@ func (v *verifier) strings(n uint64) error {
 			return err
 		}
 		if i < n {
-			if err := v.crossing(i); err != nil {
+			if err := v.checkCrossing(i); err != nil {
 				return err
 			}
 			i++
@@ -167,10 +167,10 @@ func (v *verifier) size(w []byte, at uint64) (uint64, bool) {
 	return v.c.Order.Uint64(w[at:]), true
 }
 
-// crossing checks the text at the cursor, which no window holds whole.
-func (v *verifier) crossing(i uint64) error {
+// checkCrossing checks the text at the cursor, which no window holds whole.
+func (v *verifier) checkCrossing(i uint64) error {
 	off := v.c.Off()
-	size, err := v.wide()
+	size, err := v.count()
 	if err != nil {
 		return err
 	}
@@ -181,14 +181,14 @@ func (v *verifier) crossing(i uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := v.one(i, off, p); err != nil {
+	if err := v.checkText(i, off, p); err != nil {
 		return err
 	}
 	return v.c.Skip(size)
 }
 
-// one checks one text, whose length is at off.
-func (v *verifier) one(i uint64, off int64, p []byte) error {
+// checkText checks one text, whose length is at off.
+func (v *verifier) checkText(i uint64, off int64, p []byte) error {
 	if err := v.steps.Step(); err != nil {
 		return err
 	}
@@ -235,11 +235,11 @@ func (v *verifier) bytes(size uint64) ([]byte, error) {
 	return p, wire.ReadFull(v.f.r, p, v.c.Off())
 }
 
-// paddings checks that the bytes between header and data, and after each tensor, are
+// checkPaddings checks that the bytes between header and data, and after each tensor, are
 // zero. Content could hide in bytes that no reader examines.
-func (v *verifier) paddings() error {
+func (v *verifier) checkPaddings() error {
 	f := v.out
-	if err := v.zeros(f.headerEnd, min(f.dataStart, f.size)); err != nil {
+	if err := v.checkZeros(f.headerEnd, min(f.dataStart, f.size)); err != nil {
 		return err
 	}
 	if n := len(f.Infos); n > 0 && f.Infos[n-1].DType == tensor.Unknown && f.Infos[n-1].Span.Len > 0 {
@@ -254,15 +254,15 @@ func (v *verifier) paddings() error {
 		}
 		end := f.Infos[i].Span.End()
 		padded, _ := pad(uint64(end-f.dataStart), f.alignment)
-		if err := v.zeros(end, min(f.dataStart+int64(padded), f.size)); err != nil {
+		if err := v.checkZeros(end, min(f.dataStart+int64(padded), f.size)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// zeros checks that a range of the file is zero.
-func (v *verifier) zeros(from, to int64) error {
+// checkZeros checks that a range of the file is zero.
+func (v *verifier) checkZeros(from, to int64) error {
 	for from < to {
 		if err := v.steps.Step(); err != nil {
 			return err

@@ -33,9 +33,9 @@ func inKey(key string, off int64, err error) error {
 }
 
 // Pair reads one key and its value from KEY=VALUE, or from KEY:KIND=VALUE where KIND
-// is u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool or string. Without a kind it is the
-// one that llama.cpp asks of the key, and text for a key that it does not know. The
-// value may hold further equal signs, and a text may be empty.
+// is u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool or string. Without a kind, the value has
+// the one that llama.cpp requires for the key, or is a string for an unknown key. The
+// value may contain equal signs, and a string may be empty.
 func Pair(b *limits.Budget, s string) (gguf.Entry, error) {
 	key, value, ok := strings.Cut(s, "=")
 	if !ok || key == "" {
@@ -70,19 +70,19 @@ func Pair(b *limits.Budget, s string) (gguf.Entry, error) {
 	return gguf.Entry{Key: key, Value: list[0].Value}, nil
 }
 
-// Metadata reads keys and values from a JSON object, in its order. The
-// caller has charged the text.
+// Metadata reads keys and values from a JSON object, in its order. The caller has
+// charged the text.
 //
-// Without more ado a text becomes str, true and false bool, a whole number u32 if
-// that holds it and else i64 or u64, a number with a point or an exponent f32,
-// and an array takes the kind of its first element, which all must fit. Another
-// kind is named by an object in place of the value:
+// By default a string becomes string, true and false become bool, an integer becomes the
+// first of u32, i64 and u64 that holds it, a number with a point or an exponent becomes
+// f32, and an array has the kind of its first element, which all elements must fit. An
+// object in place of the value names another kind:
 //
 //	{"type": "u16", "value": 7}
 //	{"type": "array", "item_type": "i8", "value": [1, -1]}
 //
-// The names are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string. Null, arrays
-// of arrays, and arrays that are empty and do not name their kind are refused.
+// The names are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string. Null, arrays of arrays,
+// and empty arrays without a kind are refused.
 func Metadata(b *limits.Budget, body string) ([]gguf.Entry, error) {
 	var out []gguf.Entry
 	err := strictjson.Decode(b, strictjson.Text{Format: gguf.Format, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
