@@ -8,11 +8,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// earlyWindow is the largest window of zstd that the beginning of a file is inflated
-// with: more is held for a whole file alone.
+// earlyWindow is the largest zstd window for which the beginning of a file is inflated.
+// Larger ones are only read in whole files.
 const earlyWindow = 8 << 20
 
-var beginZstd = opener{func(s *source) (io.Reader, error) {
+var openZstdBeginning = opener{func(s *source) (io.Reader, error) {
 	z, err := zstd.NewReader(s, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(earlyWindow))
 	if err != nil {
 		return nil, err
@@ -20,16 +20,16 @@ var beginZstd = opener{func(s *source) (io.Reader, error) {
 	return z.IOReadCloser(), nil
 }, 2*earlyWindow + 1<<20, false}
 
-// Beginning inflates the first n bytes of the content of a stream, or as many as the
-// beginning of the file gives. What is wrong with the stream is for [Kind.Walk] to
-// say, when all of it is there; so is that the account has no room for a decoder.
+// Beginning inflates up to n bytes of a stream's content from the beginning of its file.
+// It returns what it can: [Kind.Walk] reports errors, also if the account has no room for
+// a decoder.
 func (k *Kind) Beginning(b *limits.Budget, head []byte, n int) []byte {
-	if k.opens == nil || b.Hold(k.opens.held+inputLen) != nil {
+	if k.beginning == nil || b.Hold(k.beginning.memory+inputLen) != nil {
 		return nil
 	}
-	defer b.Drop(k.opens.held + inputLen)
+	defer b.Drop(k.beginning.memory + inputLen)
 	from := io.NewSectionReader(bytes.NewReader(head), 0, int64(len(head)))
-	z, err := k.opens.open(newSource(b, from))
+	z, err := k.beginning.open(newSource(b, from))
 	if err != nil {
 		return nil
 	}
@@ -40,6 +40,6 @@ func (k *Kind) Beginning(b *limits.Budget, head []byte, n int) []byte {
 	if err != nil {
 		return nil
 	}
-	got, _ := io.ReadFull(z, out) // it ends where the file does, so far
+	got, _ := io.ReadFull(z, out) // the end of head is not the end of the stream
 	return out[:got]
 }

@@ -10,34 +10,34 @@ import (
 
 const (
 	blockLen = 64 << 10
-	// A replay keeps the first blocks, where headers stand, and the last ones that
-	// were read: 16 MiB in all.
+	// A replay keeps the first blocks, which hold headers, and the last ones that were read:
+	// 16 MiB in total.
 	headBlocks = 16
 	keptBlocks = 256
-	// blockSteps are those of inflating a block.
+	// blockSteps are the steps of inflating a block.
 	blockSteps = blockLen / 64
 )
 
-// A replay gives random access to what can only be read in order: it keeps the
-// blocks that it read last, and begins again for what stands before them.
+// A replay gives random access to a stream that can only be read in order. It keeps recent
+// blocks, and begins again for earlier ones.
 type replay struct {
-	b     *limits.Budget
-	begin func() (io.Reader, error)
-	place func(error) error // puts an error in its place
-	meter func(out int64) error
+	b      *limits.Budget
+	open   func() (io.Reader, error)
+	place  func(error) error     // adds the place to an error
+	charge func(out int64) error // charges the content
 
-	in   io.Reader
-	next int64 // the block that in comes to
-	size int64 // of all, once it was read to its end; else -1
+	in      io.Reader
+	inBlock int64 // the next block of in
+	size    int64 // of the content once it is known, else -1
 
 	blocks map[int64][]byte
-	queue  []int64 // blocks behind the head, the oldest first
+	order  []int64 // kept blocks after the head, oldest first
 	held   int64
 }
 
-// newReplay reads to the end of what begin opens, so that the size is known.
+// newReplay reads the stream to its end, to know its size.
 func newReplay(b *limits.Budget, begin func() (io.Reader, error), place func(error) error, meter func(int64) error) (*replay, error) {
-	p := &replay{b: b, begin: begin, place: place, meter: meter, size: -1, blocks: map[int64][]byte{}}
+	p := &replay{b: b, open: begin, place: place, charge: meter, size: -1, blocks: map[int64][]byte{}}
 	for p.size < 0 {
 		if err := p.read(); err != nil {
 			p.close()
@@ -49,7 +49,7 @@ func newReplay(b *limits.Budget, begin func() (io.Reader, error), place func(err
 
 func (p *replay) close() {
 	p.b.Drop(p.held)
-	p.held, p.blocks, p.queue = 0, nil, nil
+	p.held, p.blocks, p.order = 0, nil, nil
 }
 
 // read reads the next block and keeps it.
@@ -58,12 +58,12 @@ func (p *replay) read() (err error) {
 		return err
 	}
 	if p.in == nil {
-		if p.in, err = p.begin(); err != nil {
+		if p.in, err = p.open(); err != nil {
 			return err
 		}
-		p.next = 0
+		p.inBlock = 0
 	}
-	buf, kept := p.blocks[p.next]
+	buf, kept := p.blocks[p.inBlock]
 	if buf = buf[:cap(buf)]; !kept {
 		if buf, err = p.buffer(); err != nil {
 			return err
@@ -83,22 +83,22 @@ func (p *replay) read() (err error) {
 		return err
 	}
 	if p.size < 0 {
-		if err := p.meter(int64(n)); err != nil {
+		if err := p.charge(int64(n)); err != nil {
 			return err
 		}
 	}
 	if err == io.EOF {
-		p.size, p.in = p.next*blockLen+int64(n), nil
+		p.size, p.in = p.inBlock*blockLen+int64(n), nil
 	}
-	p.blocks[p.next] = buf[:n]
-	if !kept && p.next >= headBlocks {
-		p.queue = append(p.queue, p.next)
+	p.blocks[p.inBlock] = buf[:n]
+	if !kept && p.inBlock >= headBlocks {
+		p.order = append(p.order, p.inBlock)
 	}
-	p.next++
+	p.inBlock++
 	return nil
 }
 
-// buffer is a new block, or the oldest one.
+// buffer returns a new block, or the oldest one.
 func (p *replay) buffer() ([]byte, error) {
 	if len(p.blocks) < keptBlocks {
 		if err := p.b.Hold(blockLen); err != nil {
@@ -107,22 +107,22 @@ func (p *replay) buffer() ([]byte, error) {
 		p.held += blockLen
 		return make([]byte, blockLen), nil
 	}
-	oldest := p.queue[0]
-	p.queue = p.queue[1:]
+	oldest := p.order[0]
+	p.order = p.order[1:]
 	buf := p.blocks[oldest][:blockLen]
 	delete(p.blocks, oldest)
 	return buf, nil
 }
 
-// errChanged is for a file that inflates otherwise than before.
+// errChanged is the error of a file that inflates to something else than before.
 var errChanged = errors.New("the file changed while it was read")
 
-// block returns one block of what was inflated.
+// block returns block n of the content.
 func (p *replay) block(n int64) ([]byte, error) {
 	if buf, ok := p.blocks[n]; ok {
 		return buf, nil
 	}
-	if p.in == nil || n < p.next {
+	if p.in == nil || n < p.inBlock {
 		p.in = nil
 	}
 	for {
@@ -130,7 +130,7 @@ func (p *replay) block(n int64) ([]byte, error) {
 			return nil, err
 		}
 		switch {
-		case p.next == n+1:
+		case p.inBlock == n+1:
 			if buf, ok := p.blocks[n]; ok {
 				return buf, nil
 			}

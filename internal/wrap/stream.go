@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	// inputLen is how much of a compressed file is read at a time.
+	// inputLen is the buffer size for a compressed file.
 	inputLen = 16 << 10
-	// flateLen is what one inflater holds: 32 KiB of history, and tables.
+	// flateLen bounds the memory of one inflater: 32 KiB of history, and tables.
 	flateLen = 64 << 10
-	// bzip2Len is a block of bzip2, four bytes for each of 900,000, and its tables.
+	// bzip2Len bounds the memory of bzip2: four bytes for each of 900,000 in a block, and
+	// tables.
 	bzip2Len = 4 << 20
 )
 
@@ -34,17 +35,17 @@ func newSource(b *limits.Budget, from *io.SectionReader) *source {
 	return &source{bufio.NewReaderSize(from, inputLen), from, b}
 }
 
-// at is how much of the file was taken.
+// at returns the number of bytes consumed.
 func (s *source) at() int64 {
 	off, _ := s.from.Seek(0, io.SeekCurrent)
 	return off - int64(s.Buffered())
 }
 
-// An opener begins to inflate, and says what its decoder holds.
+// An opener creates a decoder and states its memory.
 type opener struct {
-	open func(s *source) (io.Reader, error)
-	held int64
-	once bool // the reader stops where the stream does, and not at the end of the file
+	open   func(s *source) (io.Reader, error)
+	memory int64
+	exact  bool // the decoder stops at the end of its stream, which must be the end of the file
 }
 
 var (
@@ -53,16 +54,16 @@ var (
 	openZlib  = opener{func(s *source) (io.Reader, error) { return zlib.NewReader(s) }, flateLen, true}
 )
 
-func streamOf(o opener) func(*walker) error {
+func walkStream(o opener) func(*walker) error {
 	return func(w *walker) error { return w.stream(o) }
 }
 
-// stream gives the one content of a compressed file.
+// stream visits the content of a compressed file.
 func (w *walker) stream(o opener) error {
-	if err := w.b.Hold(o.held + inputLen); err != nil {
+	if err := w.b.Hold(o.memory + inputLen); err != nil {
 		return w.fail("", 0, err)
 	}
-	defer w.b.Drop(o.held + inputLen)
+	defer w.b.Drop(o.memory + inputLen)
 	var s *source
 	begin := func() (io.Reader, error) {
 		from := io.NewSectionReader(w.r, 0, w.size)
@@ -71,7 +72,7 @@ func (w *walker) stream(o opener) error {
 		if err != nil {
 			return nil, err
 		}
-		return &whole{z, s, w.size, o.once}, nil
+		return &exactReader{z, s, w.size, o.exact}, nil
 	}
 	inflation, was := w.b.Inflation(), int64(0)
 	meter := func(out int64) error {
@@ -85,35 +86,35 @@ func (w *walker) stream(o opener) error {
 		if s != nil {
 			at = s.at()
 		}
-		return w.fail("", at, explain(err))
+		return w.fail("", at, classify(err))
 	}
 	p, err := newReplay(w.b, begin, off, meter)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	return w.give(Item{Size: p.size, R: p})
+	return w.visitItem(Item{Size: p.size, R: p})
 }
 
-// A whole reader refuses what stands behind the end of its stream.
-type whole struct {
+// An exactReader refuses bytes after the end of its stream.
+type exactReader struct {
 	io.Reader
 
-	s    *source
-	size int64
-	once bool
+	s     *source
+	size  int64
+	exact bool
 }
 
-func (r *whole) Read(p []byte) (int, error) {
+func (r *exactReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	if err == io.EOF && r.once && r.s.at() != r.size {
+	if err == io.EOF && r.exact && r.s.at() != r.size {
 		return n, wire.ErrTrailing.WithRule("stream.trailing").Errorf("%d bytes after the end of the stream", r.size-r.s.at())
 	}
 	return n, err
 }
 
-// explain gives an error of a decoder its class.
-func explain(err error) error {
+// classify gives an error of a decoder its class.
+func classify(err error) error {
 	if wire.ClassOf(err) != wire.Internal {
 		return err
 	}
@@ -136,8 +137,8 @@ func explain(err error) error {
 	return err
 }
 
-// isBzip2 wants the header and the beginning of a block, or of the end: three letters
-// and a digit are a text.
+// isBzip2 checks the header and the beginning of a block or of the end, since a text may
+// begin with three letters and a digit.
 func isBzip2(head []byte) bool {
 	if len(head) < 10 || string(head[:3]) != "BZh" || head[3] < '1' || head[3] > '9' {
 		return false
@@ -145,8 +146,8 @@ func isBzip2(head []byte) bool {
 	return string(head[4:10]) == "1AY&SY" || string(head[4:10]) == "\x17rE8P\x90"
 }
 
-// isZlib wants the header that every writer gives, and that the bytes behind it
-// inflate: a text may begin with the same two.
+// isZlib checks for the header that every writer uses, and that the following bytes
+// inflate, since a text may begin with the same two bytes.
 func isZlib(head []byte) bool {
 	if len(head) < 2 || head[0] != 'x' || (int(head[0])<<8|int(head[1]))%31 != 0 {
 		return false
@@ -157,7 +158,7 @@ func isZlib(head []byte) bool {
 	return err == nil || n > 0 && errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF
 }
 
-// A sliceReader reads bytes.
+// A sliceReader reads bytes. It is an io.ByteReader, so flate does not buffer.
 type sliceReader struct{ p []byte }
 
 func (s *sliceReader) Read(p []byte) (int, error) {

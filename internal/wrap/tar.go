@@ -13,24 +13,24 @@ import (
 
 const (
 	tarBlock = 512
-	// maxLongName bounds what stands before an entry to give it a longer name.
+	// maxLongName bounds a header that gives the next entry a longer name.
 	maxLongName = 16 << 10
 )
 
-// A tarEntry is one header with what the headers before it add.
+// A tarEntry is one header.
 type tarEntry struct {
 	name string
 	kind byte
 	size int64
 }
 
-// tar gives the files of a tar archive: ustar, GNU's long names, and pax headers
-// that name paths. What tar readers take differently is refused: sizes that two
-// headers state, names that stand twice, sparse files.
+// tar visits the files of a tar archive: ustar, GNU's long names, and pax headers with
+// paths and sizes. What tar readers interpret differently is refused: two sizes for an
+// entry, repeated names, sparse files.
 //
 // Format: POSIX.1-2024, pax; GNU tar manual, "Basic Tar Format".
 func (w *walker) tar() error {
-	t := tarWalk{walker: w, seen: map[string]bool{}, large: -1, steps: w.b.Steps()}
+	t := tarWalk{walker: w, seen: map[string]bool{}, nextSize: -1, steps: w.b.Steps()}
 	defer func() { w.b.Drop(t.held) }()
 	for at := int64(0); ; {
 		head, err := t.block(at)
@@ -38,20 +38,20 @@ func (w *walker) tar() error {
 			return err
 		}
 		if head == ([tarBlock]byte{}) {
-			return t.end(at)
+			return t.checkEnd(at)
 		}
 		e, err := t.header(&head, at)
 		if err != nil {
 			return err
 		}
-		if t.large >= 0 && e.kind != 'L' && e.kind != 'x' && e.kind != 'g' {
-			if e.size != 0 && e.size != t.large {
-				return w.fail(place(e.name), at, wire.ErrMismatch.WithRule("tar.size-differs").Errorf("its headers state two sizes, %d and %d bytes", t.large, e.size))
+		if t.nextSize >= 0 && e.kind != 'L' && e.kind != 'x' && e.kind != 'g' {
+			if e.size != 0 && e.size != t.nextSize {
+				return w.fail(memberPlace(e.name), at, wire.ErrMismatch.WithRule("tar.size-differs").Errorf("its headers state two sizes, %d and %d bytes", t.nextSize, e.size))
 			}
-			e.size = t.large
+			e.size = t.nextSize
 		}
 		if e.size > w.size-at-tarBlock {
-			return w.fail(place(e.name), at, wire.ErrTruncated.Errorf("the header states %d bytes, %d are left", e.size, max(0, w.size-at-tarBlock)))
+			return w.fail(memberPlace(e.name), at, wire.ErrTruncated.Errorf("the header states %d bytes, %d are left", e.size, max(0, w.size-at-tarBlock)))
 		}
 		data := at + tarBlock
 		if err := t.entry(e, at, data); err != nil {
@@ -59,22 +59,22 @@ func (w *walker) tar() error {
 		}
 		end := data + e.size
 		at = end + (tarBlock-e.size%tarBlock)%tarBlock
-		if err := t.zeros(end, min(at, w.size)); err != nil {
+		if err := t.checkZeros(end, min(at, w.size)); err != nil {
 			return err
 		}
 	}
 }
 
-// A tarWalk is the way through one archive.
+// A tarWalk is the state of reading one archive.
 type tarWalk struct {
 	*walker
 
-	seen  map[string]bool
-	held  int64
-	long  string // the name of the next entry
-	large int64  // its size, or -1
-	more  bool   // a header came before it
-	steps limits.Steps
+	seen     map[string]bool
+	held     int64
+	nextName string // of the next entry, from an extension header
+	nextSize int64  // or -1
+	extended bool   // an extension header precedes the next entry
+	steps    limits.Steps
 }
 
 func (t *tarWalk) block(at int64) (head [tarBlock]byte, err error) {
@@ -109,7 +109,7 @@ func (t *tarWalk) header(p *[tarBlock]byte, at int64) (e tarEntry, err error) {
 		prefix, ok2 = text(p[345:500])
 	} else if string(p[257:265]) != "ustar  \x00" {
 		return bad(wire.ErrUnsupported.WithRule("tar.header-old"), "a header older than ustar, which readers interpret differently")
-	} else if p[345] != 0 { // GNU's times, or a prefix to Python
+	} else if p[345] != 0 { // GNU tar reads times there, Python a prefix
 		return bad(wire.ErrUnsupported.WithRule("tar.header-old"), "a header that GNU tar and Python read differently")
 	}
 	if !ok || !ok2 {
@@ -121,68 +121,68 @@ func (t *tarWalk) header(p *[tarBlock]byte, at int64) (e tarEntry, err error) {
 	return e, nil
 }
 
-// entry gives what a header leads to.
+// entry handles one header.
 func (t *tarWalk) entry(e tarEntry, at, data int64) error {
 	switch e.kind {
 	case 'L', 'x', 'g':
 		return t.extension(e, at, data)
 	}
-	if t.long != "" {
-		e.name = t.long
+	if t.nextName != "" {
+		e.name = t.nextName
 	}
-	t.long, t.large, t.more = "", -1, false
+	t.nextName, t.nextSize, t.extended = "", -1, false
 	name, cause := cleanPath(e.name)
 	if cause != nil {
-		return t.fail(place(e.name), at, cause)
+		return t.fail(memberPlace(e.name), at, cause)
 	}
 	if e.kind == '5' {
 		if e.size > 0 {
-			return t.fail(place(e.name), at, wire.ErrGap.WithRule("tar.folder-data").Errorf("a folder with %d bytes of data", e.size))
+			return t.fail(memberPlace(e.name), at, wire.ErrGap.WithRule("tar.folder-data").Errorf("a folder with %d bytes of data", e.size))
 		}
 		return nil
 	}
 	if name == "" || strings.HasSuffix(e.name, "/") {
-		return t.fail(place(e.name), at, wire.ErrText.WithRule("tar.name-form").Errorf("a file without a name"))
+		return t.fail(memberPlace(e.name), at, wire.ErrText.WithRule("tar.name-form").Errorf("a file without a name"))
 	}
-	if err := t.once(name, at); err != nil {
+	if err := t.checkUnique(name, at); err != nil {
 		return err
 	}
 	switch e.kind {
 	case '0', 0:
-		return t.give(Item{Name: name, Size: e.size, R: io.NewSectionReader(t.r, data, e.size)})
+		return t.visitItem(Item{Name: name, Size: e.size, R: io.NewSectionReader(t.r, data, e.size)})
 	case '1', '2':
 		if e.size > 0 {
-			return t.fail(place(name), at, wire.ErrUnsupported.WithRule("tar.entry-type").Errorf("a link with %d bytes of data", e.size))
+			return t.fail(memberPlace(name), at, wire.ErrUnsupported.WithRule("tar.entry-type").Errorf("a link with %d bytes of data", e.size))
 		}
-		return t.give(Item{Name: name, Why: "a link inside of an archive: never followed"})
+		return t.visitItem(Item{Name: name, Why: "a link inside of an archive: never followed"})
 	case '3', '4', '6':
-		return t.give(Item{Name: name, Why: "no regular file: never opened"})
+		return t.visitItem(Item{Name: name, Why: "no regular file: never opened"})
 	}
-	return t.fail(place(name), at, wire.ErrUnsupported.WithRule("tar.entry-type").Errorf("an entry of type %q", e.kind))
+	return t.fail(memberPlace(name), at, wire.ErrUnsupported.WithRule("tar.entry-type").Errorf("an entry of type %q", e.kind))
 }
 
-// once refuses a second entry of one name: the later one replaces the earlier, or
-// does not.
-func (t *tarWalk) once(name string, at int64) error {
+// checkUnique refuses a second entry with the same name: readers differ in which one they
+// keep.
+func (t *tarWalk) checkUnique(name string, at int64) error {
 	key := strings.ToLower(name)
 	if t.seen[key] {
-		return t.fail(place(name), at, wire.ErrDuplicate.WithRule("tar.name-twice").Errorf("the name appears twice (letters compared in lower case)"))
+		return t.fail(memberPlace(name), at, wire.ErrDuplicate.WithRule("tar.name-twice").Errorf("the name appears twice (letters compared in lower case)"))
 	}
 	n := int64(2*len(name) + 64)
 	if err := t.b.Hold(n); err != nil {
-		return t.fail(place(name), at, err)
+		return t.fail(memberPlace(name), at, err)
 	}
 	t.held += n
 	t.seen[key] = true
 	return nil
 }
 
-// extension reads a header that says more of the next entry.
+// extension reads a header that describes the next entry.
 func (t *tarWalk) extension(e tarEntry, at, data int64) error {
 	if e.size > maxLongName {
 		return t.fail("", at, wire.ErrUnsupported.WithRule("tar.extension-size").Errorf("an extension header of %d bytes, at most %d are read", e.size, maxLongName))
 	}
-	if t.more && e.kind != 'g' {
+	if t.extended && e.kind != 'g' {
 		return t.fail("", at, wire.ErrDuplicate.WithRule("tar.extension-twice").Errorf("two extension headers for one entry"))
 	}
 	p, err := limits.Make[byte](t.b, int(e.size))
@@ -197,15 +197,16 @@ func (t *tarWalk) extension(e tarEntry, at, data int64) error {
 		if !ok || name == "" {
 			return t.fail("", data, wire.ErrText.WithRule("tar.name-form").Errorf("an empty long name, or one with a NUL"))
 		}
-		t.long, t.more = name, true
+		t.nextName, t.extended = name, true
 		return nil
 	}
-	t.more = t.more || e.kind == 'x'
+	t.extended = t.extended || e.kind == 'x'
 	return t.records(p, data, e.kind == 'g')
 }
 
-// records reads the records of a pax header: "20 path=a/b\n". Only names, times and
-// owners are known; what else it could change is refused.
+// records reads the records of a pax header: "20 path=a/b
+// ". Names, sizes, times and owners are known; a record that could change anything else is
+// refused.
 func (t *tarWalk) records(p []byte, off int64, global bool) error {
 	for len(p) > 0 {
 		digits, _, ok := bytes.Cut(p, []byte(" "))
@@ -218,7 +219,7 @@ func (t *tarWalk) records(p []byte, off int64, global bool) error {
 		case !ok:
 			return t.fail("", off, wire.ErrSyntax.WithRule("tar.header-syntax").Errorf("a record of a pax header without a value"))
 		case (key == "path" || key == "size") && !global:
-			if err := t.changes(key, value); err != nil {
+			if err := t.setNext(key, value); err != nil {
 				return t.fail("", off, err)
 			}
 		case key == "linkpath" && !global, paxKeys[key], strings.HasPrefix(key, "SCHILY.xattr."), strings.HasPrefix(key, "LIBARCHIVE."):
@@ -230,46 +231,46 @@ func (t *tarWalk) records(p []byte, off int64, global bool) error {
 	return nil
 }
 
-// changes takes a name or a size for the next entry.
-func (t *tarWalk) changes(key, value string) error {
+// setNext sets the name or the size of the next entry.
+func (t *tarWalk) setNext(key, value string) error {
 	if key == "path" {
-		if t.long != "" {
+		if t.nextName != "" {
 			return wire.ErrDuplicate.WithRule("tar.extension-twice").Errorf("two names for one entry")
 		}
-		if t.long = value; value == "" || strings.IndexByte(value, 0) >= 0 {
+		if t.nextName = value; value == "" || strings.IndexByte(value, 0) >= 0 {
 			return wire.ErrText.WithRule("tar.name-form").Errorf("an empty name, or one with a NUL")
 		}
 		return nil
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	switch {
-	case t.large >= 0:
+	case t.nextSize >= 0:
 		return wire.ErrDuplicate.WithRule("tar.extension-twice").Errorf("two sizes for one entry")
 	case err != nil || n < 0 || strconv.FormatInt(n, 10) != value:
 		return wire.ErrSyntax.WithRule("tar.header-syntax").Errorf("a size that is not a number")
 	}
-	t.large = n
+	t.nextSize = n
 	return nil
 }
 
-// paxKeys change nothing of what is read.
+// paxKeys do not affect what is read.
 var paxKeys = map[string]bool{
 	"mtime": true, "atime": true, "ctime": true, "uid": true, "gid": true, "uname": true, "gname": true, "comment": true,
 }
 
-// end asks that nothing but zeros follows.
-func (t *tarWalk) end(at int64) error {
-	if t.more {
+// checkEnd checks that only zeros follow.
+func (t *tarWalk) checkEnd(at int64) error {
+	if t.extended {
 		return t.fail("", at, wire.ErrMissing.WithRule("tar.entry-missing").Errorf("no entry follows the last extension header"))
 	}
 	if t.size-at < 2*tarBlock {
 		return t.fail("", at, wire.ErrTruncated.Errorf("one zero block at the end, where an archive has two"))
 	}
-	return t.zeros(at, t.size)
+	return t.checkZeros(at, t.size)
 }
 
-// zeros asks that bytes which belong to no entry are zero.
-func (t *tarWalk) zeros(at, end int64) error {
+// checkZeros checks that bytes outside of entries are zero.
+func (t *tarWalk) checkZeros(at, end int64) error {
 	var buf [8 * tarBlock]byte
 	for at < end {
 		if err := t.steps.Step(); err != nil {
@@ -287,7 +288,7 @@ func (t *tarWalk) zeros(at, end int64) error {
 	return nil
 }
 
-// checksum is the sum of a header's bytes, its own field counted as spaces.
+// checksum returns the sum of a header's bytes, with spaces for its own field.
 func checksum(p *[tarBlock]byte) (sum int64) {
 	for i, c := range p {
 		if 148 <= i && i < 156 {
@@ -298,7 +299,7 @@ func checksum(p *[tarBlock]byte) (sum int64) {
 	return sum
 }
 
-// number is a size: octal digits, or GNU's base 256.
+// number parses a size: octal digits, or GNU's base 256.
 func number(p []byte) (n int64, ok bool) {
 	if p[0] != 0x80 {
 		return octal(p)
@@ -312,7 +313,7 @@ func number(p []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// octal reads digits that a space or a NUL ends, or the end of the field.
+// octal parses octal digits, up to a space, a NUL or the end of the field.
 func octal(p []byte) (n int64, ok bool) {
 	s := strings.TrimLeft(string(p), " ")
 	i := strings.IndexAny(s, " \x00")
@@ -326,13 +327,13 @@ func octal(p []byte) (n int64, ok bool) {
 	return n, err == nil && n >= 0 && s[0] != '+'
 }
 
-// text is a field up to its first NUL; false where anything stands behind it.
+// text returns a field up to its first NUL; false if other bytes follow it.
 func text(p []byte) (string, bool) {
 	s, rest, _ := strings.Cut(string(p), "\x00")
 	return s, strings.Trim(rest, "\x00") == ""
 }
 
-// cleanPath is a path without "./" at its beginning and "/" at its end.
+// cleanPath returns a path without "./" at its beginning and "/" at its end.
 func cleanPath(name string) (string, error) {
 	for strings.HasPrefix(name, "./") {
 		name = strings.TrimLeft(name[1:], "/")

@@ -10,45 +10,45 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// MaxLayers is how deep wrappers may stand in each other: an image of containers
-// with a packed layer that holds a packed model has five.
+// MaxLayers bounds the nesting of wrappers. A container image with a compressed layer that
+// holds a compressed model has five.
 const MaxLayers = 8
 
-// HeadLen is how much of the beginning [Sniff] wants.
+// HeadLen is the number of bytes that [Sniff] needs.
 const HeadLen = 512
 
-// An Item is one content of a wrapper.
+// An Item is one file in a wrapper.
 type Item struct {
-	Name string // its path in an archive, "" for the content of a stream
+	Name string // its path in an archive, "" for a stream
 	Size int64
-	R    io.ReaderAt // nil for what is never opened
-	Why  string      // why it is not
+	R    io.ReaderAt // nil if it is never opened
+	Why  string      // why it is not opened
 }
 
-// A Kind is one way to pack models.
+// A Kind is a format of wrappers.
 type Kind struct {
-	Name   string // as errors carry it: "tar"
-	Title  string // "a tar archive"
-	Stream bool   // it has one content, without a name
-	exts   []string
-	fits   func(head []byte) bool
-	walk   func(w *walker) error
-	opens  *opener // of a stream
+	Name      string // as errors carry it: "tar"
+	Title     string // "a tar archive"
+	Stream    bool   // its content is a single file without a name
+	exts      []string
+	matches   func(head []byte) bool
+	walk      func(w *walker) error
+	beginning *opener // opens the beginning of a stream
 }
 
-// The kinds, by their first bytes. No two fit the same.
+// kinds are all kinds. No file matches two.
 var kinds = [...]*Kind{
-	{"zip", "a ZIP archive", false, nil, begins("PK\x03\x04", "PK\x05\x06"), (*walker).zip, nil},
+	{"zip", "a ZIP archive", false, nil, hasMagic("PK\x03\x04", "PK\x05\x06"), (*walker).zip, nil},
 	{"tar", "a tar archive", false, nil, unwrap.IsTar, (*walker).tar, nil},
-	{"gzip", "gzip data", true, []string{".gz", ".gzip"}, begins("\x1f\x8b"), streamOf(openGzip), &openGzip},
-	{"bzip2", "bzip2 data", true, []string{".bz2"}, isBzip2, streamOf(openBzip2), &openBzip2},
-	{"zstd", "zstd data", true, []string{".zst", ".zstd"}, begins("\x28\xb5\x2f\xfd"), (*walker).zstd, &beginZstd},
-	{"zlib", "zlib data", true, []string{".z", ".zlib"}, isZlib, streamOf(openZlib), &openZlib},
-	{"xz", "xz data", true, []string{".xz"}, begins(xzMagic), (*walker).xz, &beginXZ},
-	{"lzma", "LZMA data", true, []string{".lzma"}, lzma.IsAlone, (*walker).lzma, &beginLZMA},
+	{"gzip", "gzip data", true, []string{".gz", ".gzip"}, hasMagic("\x1f\x8b"), walkStream(openGzip), &openGzip},
+	{"bzip2", "bzip2 data", true, []string{".bz2"}, isBzip2, walkStream(openBzip2), &openBzip2},
+	{"zstd", "zstd data", true, []string{".zst", ".zstd"}, hasMagic("\x28\xb5\x2f\xfd"), (*walker).zstd, &openZstdBeginning},
+	{"zlib", "zlib data", true, []string{".z", ".zlib"}, isZlib, walkStream(openZlib), &openZlib},
+	{"xz", "xz data", true, []string{".xz"}, hasMagic(xzMagic), (*walker).xz, &openXZBeginning},
+	{"lzma", "LZMA data", true, []string{".lzma"}, lzma.IsAlone, (*walker).lzma, &openLZMABeginning},
 }
 
-// Kinds lists the names of the kinds.
+// Kinds returns the names of the kinds.
 func Kinds() []string {
 	var list []string
 	for _, k := range kinds {
@@ -57,7 +57,7 @@ func Kinds() []string {
 	return list
 }
 
-// Titles lists the kinds in words.
+// Titles returns the titles of the kinds.
 func Titles() []string {
 	var list []string
 	for _, k := range kinds {
@@ -66,7 +66,7 @@ func Titles() []string {
 	return list
 }
 
-func begins(magic ...string) func([]byte) bool {
+func hasMagic(magic ...string) func([]byte) bool {
 	return func(head []byte) bool {
 		for _, m := range magic {
 			if strings.HasPrefix(string(head), m) {
@@ -77,18 +77,18 @@ func begins(magic ...string) func([]byte) bool {
 	}
 }
 
-// Sniff tells the kind of wrapper by the beginning of a file, nil for none.
+// Sniff returns the kind of a wrapper by the beginning of its file, or nil.
 func Sniff(head []byte) *Kind {
 	for _, k := range kinds {
-		if k.fits(head) {
+		if k.matches(head) {
 			return k
 		}
 	}
 	return nil
 }
 
-// Inner is what the content of a stream is called: the name without the ending
-// that says how it is compressed.
+// Inner returns the name of a stream's content: the name without the suffix of the
+// compression.
 func (k *Kind) Inner(name string) string {
 	low := strings.ToLower(name)
 	for _, e := range k.exts {
@@ -104,14 +104,14 @@ func (k *Kind) Inner(name string) string {
 	return name
 }
 
-// Walk gives each content of a wrapper to visit, in the order of the file. What
-// visit returns ends the walk. A content is valid until visit returns.
+// Walk calls visit for each file in a wrapper, in their order. An error of visit ends the
+// walk. An item is valid until visit returns.
 func (k *Kind) Walk(b *limits.Budget, r io.ReaderAt, size int64, visit func(Item) error) error {
 	w := &walker{b: b, kind: k.Name, r: r, size: size, visit: visit}
 	return k.walk(w)
 }
 
-// A walker goes through one wrapper.
+// A walker reads one wrapper.
 type walker struct {
 	b     *limits.Budget
 	kind  string
@@ -124,16 +124,16 @@ func (w *walker) fail(where string, off int64, cause error) error {
 	return wire.At(w.kind, where, off, cause)
 }
 
-// give charges a content and lets the caller see it.
-func (w *walker) give(i Item) error {
+// visitItem charges an item and passes it to the caller.
+func (w *walker) visitItem(i Item) error {
 	if err := w.b.Items(1); err != nil {
-		return w.fail(place(i.Name), wire.NoOffset, err)
+		return w.fail(memberPlace(i.Name), wire.NoOffset, err)
 	}
 	return w.visit(i)
 }
 
-// place names a content in messages.
-func place(name string) string {
+// memberPlace returns the Where of errors about an item.
+func memberPlace(name string) string {
 	if name == "" {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// An xzBlock is where one block of an xz file lies, and what it states.
+// An xzBlock is the position of a block in an xz file, and what its header states.
 type xzBlock struct {
 	head, data int64 // offsets of its header and of its chunks
 	packed     int64 // bytes of the chunks
@@ -22,12 +22,12 @@ type xzBlock struct {
 	check      byte
 }
 
-// checkSizes are the bytes of each kind of check; -1 for what is not read here.
+// checkSizes are the sizes of integrity checks; -1 for those that are not read.
 var checkSizes = [16]int64{0, 4, -1, -1, 8, -1, -1, -1, -1, -1, 32, -1, -1, -1, -1, -1}
 
-// xz proves that streams of blocks tile the file and that every block's chunks are as
-// long as headers and index say, and gives what they inflate to. A block's dictionary
-// is never larger than what the block makes.
+// xz proves that streams of blocks tile the file, with the sizes that headers and index
+// state, and visits their content. A block's dictionary is never larger than the block's
+// content.
 //
 // Format: the .xz file format 1.2.1.
 func (w *walker) xz() error {
@@ -35,7 +35,7 @@ func (w *walker) xz() error {
 	x.c.Order = binary.LittleEndian
 	for again := false; x.c.Left() > 0; again = true {
 		if again {
-			if done, err := x.padding(); done || err != nil {
+			if done, err := x.checkPadding(); done || err != nil {
 				if err != nil {
 					return err
 				}
@@ -53,7 +53,7 @@ func (w *walker) xz() error {
 	}, lzma.Held, false})
 }
 
-// An xzReader inflates the blocks of a file whose structure was proven.
+// An xzReader inflates the blocks of a file whose structure was checked.
 type xzReader struct {
 	s      *source
 	d      *lzma.Decoder
@@ -88,7 +88,7 @@ func (r *xzReader) Read(p []byte) (int, error) {
 
 func (r *xzReader) open(b *xzBlock) (err error) {
 	if _, err = io.CopyN(io.Discard, r.s, b.data-r.s.at()); err != nil {
-		return ends(err)
+		return unexpectedEOF(err)
 	}
 	switch b.check {
 	case 1:
@@ -104,15 +104,15 @@ func (r *xzReader) open(b *xzBlock) (err error) {
 	return nil
 }
 
-// ends is the error of a file that ends where it did not before.
-func ends(err error) error {
+// unexpectedEOF replaces io.EOF by io.ErrUnexpectedEOF.
+func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
 	return err
 }
 
-// finish compares the check behind a block.
+// finish compares the integrity check after a block.
 func (r *xzReader) finish(b *xzBlock) error {
 	if r.s.at() != b.data+b.packed {
 		return errChanged
@@ -123,13 +123,13 @@ func (r *xzReader) finish(b *xzBlock) error {
 	var buf [32]byte
 	stored := buf[:checkSizes[b.check]]
 	if _, err := io.CopyN(io.Discard, r.s, -b.packed&3); err != nil {
-		return ends(err)
+		return unexpectedEOF(err)
 	}
 	if _, err := io.ReadFull(r.s, stored); err != nil {
-		return ends(err)
+		return unexpectedEOF(err)
 	}
 	sum := r.sum.Sum(nil)
-	if b.check != 10 { // the numbers stand in little endian
+	if b.check != 10 { // numbers are little endian
 		for i, j := 0, len(sum)-1; i < j; i, j = i+1, j-1 {
 			sum[i], sum[j] = sum[j], sum[i]
 		}
@@ -147,31 +147,31 @@ func (w *walker) lzma() error {
 	return w.stream(opener{func(s *source) (io.Reader, error) { return lzma.NewAlone(d, s) }, lzma.Held, true})
 }
 
-// A closing reader gives back what its decoder holds.
-type closing struct {
+// A closingReader releases its decoder.
+type closingReader struct {
 	io.Reader
 
 	d *lzma.Decoder
 }
 
-func (c closing) Close() error {
+func (c closingReader) Close() error {
 	c.d.Close()
 	return nil
 }
 
 var (
-	beginLZMA = opener{func(s *source) (io.Reader, error) {
+	openLZMABeginning = opener{func(s *source) (io.Reader, error) {
 		d := lzma.NewDecoder(s.b)
 		z, err := lzma.NewAlone(d, s)
 		if err != nil {
 			d.Close()
 			return nil, err
 		}
-		return closing{z, d}, nil
+		return closingReader{z, d}, nil
 	}, lzma.Held, false}
 
-	// The first block alone: what it begins as is what the file begins as.
-	beginXZ = opener{func(s *source) (io.Reader, error) {
+	// It inflates only the first block, which is the beginning of the content.
+	openXZBeginning = opener{func(s *source) (io.Reader, error) {
 		head, err := s.Peek(xzHeadLen + maxBlockHead)
 		if len(head) < xzHeadLen {
 			return nil, err
@@ -184,6 +184,6 @@ var (
 			return nil, err
 		}
 		d := lzma.NewDecoder(s.b)
-		return closing{lzma.NewChunks(d, s, uint64(b.window)), d}, nil
+		return closingReader{lzma.NewChunks(d, s, uint64(b.window)), d}, nil
 	}, lzma.Held, false}
 )

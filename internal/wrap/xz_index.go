@@ -6,20 +6,20 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A summed reader reads the index of a stream and sums it up.
-type summed struct {
+// An indexReader reads the index of a stream and computes its checksum.
+type indexReader struct {
 	x   *xzWalk
 	sum uint32
 	at  int64
 }
 
-func (s *summed) byte() (byte, error) {
+func (s *indexReader) byte() (byte, error) {
 	c, err := s.x.c.U8()
 	s.sum = crc32.Update(s.sum, crc32.IEEETable, []byte{c})
 	return c, err
 }
 
-func (s *summed) number() (int64, error) {
+func (s *indexReader) number() (int64, error) {
 	var p [9]byte
 	for i := range p {
 		c, err := s.byte()
@@ -37,10 +37,10 @@ func (s *summed) number() (int64, error) {
 	return 0, s.x.fail(s.at, errXZ.Errorf("an integer of the index"))
 }
 
-// index holds the list at the end of a stream against its blocks, and returns how long
-// it is.
-func (x *xzWalk) index(blocks []xzBlock) (int64, error) {
-	s := &summed{x: x, at: x.c.Off()}
+// checkIndex compares the index of a stream with its blocks, and returns the size of the
+// index.
+func (x *xzWalk) checkIndex(blocks []xzBlock) (int64, error) {
+	s := &indexReader{x: x, at: x.c.Off()}
 	if _, err := s.byte(); err != nil {
 		return 0, err
 	}
@@ -88,8 +88,8 @@ func (x *xzWalk) index(blocks []xzBlock) (int64, error) {
 	return x.c.Off() - s.at, nil
 }
 
-// footer asks that the last bytes of a stream say what its header and index are.
-func (x *xzWalk) footer(flags [2]byte, index int64) error {
+// checkFooter compares the end of a stream with its header and index.
+func (x *xzWalk) checkFooter(flags [2]byte, index int64) error {
 	at := x.c.Off()
 	p, err := x.take(xzHeadLen)
 	switch {

@@ -34,7 +34,7 @@ func noise() (out []byte) {
 	return out
 }
 
-// inflated is the one content of a stream.
+// inflated returns the content of a stream.
 func inflated(t *testing.T, p limits.Policy, data []byte) ([]byte, error) {
 	t.Helper()
 	b := p.Budget(t.Context())
@@ -54,7 +54,7 @@ func inflated(t *testing.T, p limits.Policy, data []byte) ([]byte, error) {
 	return out, err
 }
 
-// What liblzma wrote is inflated to what it was given: each check, the least and the
+// Files written by liblzma inflate to its input: each check, the least and the
 // largest preset, contexts of all kinds, several streams, padding.
 func TestStreamsOfLiblzma(t *testing.T) {
 	seen := 0

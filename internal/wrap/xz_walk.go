@@ -16,7 +16,7 @@ const (
 	filterLZMA2  = 0x21
 )
 
-// An xzWalk goes through the structure of an xz file.
+// An xzWalk checks the structure of an xz file.
 type xzWalk struct {
 	w      *walker
 	c      wire.Cursor
@@ -31,7 +31,7 @@ var (
 
 func (x *xzWalk) fail(at int64, err error) error { return x.c.FailAt("", at, err) }
 
-// take reads n bytes, which are few.
+// take reads n bytes, at most a window.
 func (x *xzWalk) take(n int) ([]byte, error) {
 	p, err := x.c.View(n)
 	if err != nil {
@@ -40,7 +40,7 @@ func (x *xzWalk) take(n int) ([]byte, error) {
 	return p, x.c.Skip(uint64(n))
 }
 
-// stream goes through one stream: header, blocks, index, footer.
+// stream checks one stream: header, blocks, index, footer.
 func (x *xzWalk) stream() error {
 	at := x.c.Off()
 	p, err := x.take(xzHeadLen)
@@ -77,19 +77,18 @@ func (x *xzWalk) stream() error {
 			return err
 		}
 	}
-	n, err := x.index(x.blocks[first:])
+	n, err := x.checkIndex(x.blocks[first:])
 	if err != nil {
 		return err
 	}
-	return x.footer(flags, n)
+	return x.checkFooter(flags, n)
 }
 
 func le32(p []byte) uint32 {
 	return uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16 | uint32(p[3])<<24
 }
 
-// blockHeader reads the header of a block at the beginning of p: what it states, and
-// its length.
+// blockHeader parses the header of a block at the beginning of p, and returns its length.
 func blockHeader(p []byte) (b xzBlock, n int, err error) {
 	b.packed, b.size = -1, -1
 	if len(p) == 0 || p[0] == 0 {
@@ -142,7 +141,8 @@ func blockHeader(p []byte) (b xzBlock, n int, err error) {
 	return b, n, nil
 }
 
-// vli reads a number of seven bits a byte, the lowest first, as short as it can be.
+// vli parses an integer of seven bits per byte, the lowest first. A longer encoding than
+// necessary is invalid.
 func vli(p []byte) (v int64, rest []byte, ok bool) {
 	for i := range min(len(p), 9) {
 		v |= int64(p[i]&0x7f) << (7 * i)
@@ -153,7 +153,7 @@ func vli(p []byte) (v int64, rest []byte, ok bool) {
 	return 0, p, false
 }
 
-// block passes one block, chunk by chunk.
+// block checks one block, chunk by chunk.
 func (x *xzWalk) block(check byte) error {
 	at := x.c.Off()
 	p, err := x.c.View(1)
@@ -177,7 +177,7 @@ func (x *xzWalk) block(check byte) error {
 	if said.packed >= 0 && said.packed != b.packed || said.size >= 0 && said.size != b.size {
 		return x.fail(at, errXZDiffer.Errorf("a block header states sizes that its chunks do not have"))
 	}
-	if err := x.zeros(-b.packed & 3); err != nil {
+	if err := x.checkZeros(-b.packed & 3); err != nil {
 		return err
 	}
 	if err := x.c.Skip(uint64(checkSizes[check])); err != nil {
@@ -189,7 +189,7 @@ func (x *xzWalk) block(check byte) error {
 	return nil
 }
 
-// chunks passes those of one block, and adds up what they make.
+// chunks checks the chunks of one block and adds up their sizes.
 func (x *xzWalk) chunks(b *xzBlock) error {
 	steps := x.w.b.Steps()
 	for {
@@ -219,8 +219,8 @@ func (x *xzWalk) chunks(b *xzBlock) error {
 	}
 }
 
-// zeros passes padding.
-func (x *xzWalk) zeros(n int64) error {
+// checkZeros checks n bytes of padding.
+func (x *xzWalk) checkZeros(n int64) error {
 	at := x.c.Off()
 	p, err := x.take(int(n))
 	if err != nil {
@@ -234,9 +234,9 @@ func (x *xzWalk) zeros(n int64) error {
 	return nil
 }
 
-// padding passes the zeros behind a stream. Where another one follows, Python's reader
-// ends and xz goes on.
-func (x *xzWalk) padding() (done bool, err error) {
+// checkPadding checks the zeros after a stream. If another stream follows them, Python's
+// reader ends and xz continues, so that is refused.
+func (x *xzWalk) checkPadding() (done bool, err error) {
 	at := x.c.Off()
 	steps := x.w.b.Steps()
 	for x.c.Left() > 0 {

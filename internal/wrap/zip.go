@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// zip gives the members of a ZIP archive.
+// zip visits the members of a ZIP archive.
 func (w *walker) zip() error {
 	a, err := zip.Decode(w.b, w.r, w.size, zip.Options{Format: w.kind})
 	if err != nil {
@@ -28,13 +28,13 @@ func (w *walker) zip() error {
 func (w *walker) member(a *zip.Archive, i int) error {
 	m := &a.Members[i]
 	if strings.HasSuffix(m.Name, "/") {
-		return nil // without bytes: the directory was held to that
+		return nil // zip.Decode refuses folders with bytes
 	}
 	if r, ok := a.At(i); ok {
-		if err := w.sum(a, i); err != nil {
+		if err := w.checkSum(a, i); err != nil {
 			return err
 		}
-		return w.give(Item{Name: m.Name, Size: m.Size, R: r})
+		return w.visitItem(Item{Name: m.Name, Size: m.Size, R: r})
 	}
 	var z io.ReadCloser
 	finish := func() {
@@ -49,16 +49,16 @@ func (w *walker) member(a *zip.Archive, i int) error {
 		return z, err
 	}
 	off := func(err error) error { return w.fail(zip.Where(i, m.Name), m.DataOff, err) }
-	p, err := newReplay(w.b, begin, off, func(int64) error { return nil }) // its size was charged
+	p, err := newReplay(w.b, begin, off, func(int64) error { return nil }) // zip.Decode has charged it
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	return w.give(Item{Name: m.Name, Size: p.size, R: p})
+	return w.visitItem(Item{Name: m.Name, Size: p.size, R: p})
 }
 
-// sum asks the checksum of a stored member.
-func (w *walker) sum(a *zip.Archive, i int) error {
+// checkSum verifies the checksum of a stored member.
+func (w *walker) checkSum(a *zip.Archive, i int) error {
 	if err := w.b.Hold(blockLen); err != nil {
 		return w.fail(zip.Where(i, a.Members[i].Name), a.Members[i].DataOff, err)
 	}

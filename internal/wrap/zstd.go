@@ -8,12 +8,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow is the largest window that is read: what zstd itself opens without
-// being asked to.
+// maxWindow is the largest window that is read: the default limit of zstd.
 const maxWindow = 128 << 20
 
-// zstd proves that frames of data tile the file, and gives what they inflate to.
-// Skippable frames are refused: they could hold anything.
+// zstd proves that frames of data tile the file, and visits their content. Skippable
+// frames are refused, since they could hold anything.
 //
 // Format: RFC 8878.
 func (w *walker) zstd() error {
@@ -46,7 +45,7 @@ func (r *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// frames goes through all frames and their blocks, and returns the largest window.
+// frames checks all frames and their blocks, and returns the largest window.
 func (w *walker) frames() (window int64, err error) {
 	c := wire.NewCursor(w.b, w.kind, w.r, w.size)
 	c.Order = binary.LittleEndian
@@ -83,7 +82,7 @@ func (w *walker) frames() (window int64, err error) {
 	return window, nil
 }
 
-// frameHeader reads the header of a frame behind its magic number.
+// frameHeader reads the header of a frame, after the magic number.
 func frameHeader(c *wire.Cursor) (window int64, sum bool, err error) {
 	at := c.Off()
 	d, err := c.U8()
@@ -118,7 +117,7 @@ func frameHeader(c *wire.Cursor) (window int64, sum bool, err error) {
 	return window, d&0x04 != 0, nil
 }
 
-// contentSize reads how long the content of a frame is, where it says so.
+// contentSize reads the size of a frame's content, if it is stated.
 func contentSize(c *wire.Cursor, flag byte, single bool) (size uint64, err error) {
 	switch {
 	case flag == 1:
@@ -136,7 +135,7 @@ func contentSize(c *wire.Cursor, flag byte, single bool) (size uint64, err error
 	return 0, nil
 }
 
-// block passes one block.
+// block skips one block.
 func block(c *wire.Cursor) (last bool, err error) {
 	p, err := c.View(3)
 	if err != nil {
