@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// bertNormalizer cleans a text as BERT does.
-func bertNormalizer(v jsontree.Value) step {
+// bertNormalizer builds BERT's normalizer.
+func bertNormalizer(v jsontree.Value) normalizeFunc {
 	on := func(name string) bool {
 		truth, ok := v.Get(name).Bool()
 		return truth || !ok
@@ -29,10 +29,10 @@ func bertNormalizer(v jsontree.Value) step {
 		var out strings.Builder
 		for _, r := range text {
 			switch {
-			case clean && within(bertGone, r):
+			case clean && inRanges(bertGone, r):
 			case clean && isSpace(r):
 				out.WriteByte(' ')
-			case chinese && within(bertWide, r):
+			case chinese && inRanges(bertWide, r):
 				out.WriteString(" " + string(r) + " ")
 			default:
 				out.WriteRune(r)
@@ -41,27 +41,27 @@ func bertNormalizer(v jsontree.Value) step {
 		text = out.String()
 		if strip {
 			var err error
-			if text, err = (form{}).normal(b, text); err != nil {
+			if text, err = (form{}).apply(b, text); err != nil {
 				return "", err
 			}
-			text = strings.Map(unmarked, text)
+			text = strings.Map(dropAccent, text)
 		}
 		if small {
-			return lowerStep(b, text)
+			return lowerText(b, text)
 		}
 		return text, nil
 	}
 }
 
-// unmarked takes accents away.
-func unmarked(r rune) rune {
-	if within(bertMarks, r) {
+// dropAccent is a function for strings.Map that drops accents.
+func dropAccent(r rune) rune {
+	if inRanges(bertMarks, r) {
 		return -1
 	}
 	return r
 }
 
-// bertCut cuts at spaces, which go, and around each point.
+// bertCut cuts at spaces, which are dropped, and around punctuation.
 func bertCut(b *limits.Budget, text string, _ bool) (list []string, err error) {
 	if err := b.Step(int64(len(text))); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func bertCut(b *limits.Budget, text string, _ bool) (list []string, err error) {
 	}
 	from := 0
 	for at, r := range text {
-		space, point := isSpace(r), within(bertPoints, r)
+		space, point := isSpace(r), inRanges(bertPoints, r)
 		if !space && !point {
 			continue
 		}

@@ -7,28 +7,28 @@ import (
 	"unicode"
 )
 
-// class reads what stands between brackets.
+// class reads a bracket expression after its bracket.
 func (r *exprReader) class(depth int) (*set, error) {
 	if depth > maxNesting {
-		return nil, r.unknown("too many brackets")
+		return nil, r.unsupported("too many brackets")
 	}
-	s := &set{not: r.take("^")}
+	s := &set{not: r.accept("^")}
 	for first := true; ; first = false {
 		switch {
 		case r.at >= len(r.text):
-			return nil, r.unknown("a bracket that is not closed")
-		case r.take("[:"):
-			return nil, r.unknown("a named class")
-		case r.take("&&"):
-			rest, err := r.rest(depth)
-			s.within = rest
+			return nil, r.unsupported("a bracket that is not closed")
+		case r.accept("[:"):
+			return nil, r.unsupported("a named class")
+		case r.accept("&&"):
+			rest, err := r.intersection(depth)
+			s.intersect = rest
 			return s, err
-		case r.take("["):
+		case r.accept("["):
 			inner, err := r.class(depth + 1)
 			if err != nil {
 				return nil, err
 			}
-			s.items = append(s.items, item{of: inner})
+			s.items = append(s.items, setItem{set: inner})
 			continue
 		case r.text[r.at] == ']' && !first:
 			r.at++
@@ -40,20 +40,19 @@ func (r *exprReader) class(depth int) (*set, error) {
 	}
 }
 
-// rest reads what follows && up to the bracket: the set within which the one
-// before it counts.
-func (r *exprReader) rest(depth int) (*set, error) {
-	if r.take("[") {
+// intersection reads the set after &&, up to the bracket.
+func (r *exprReader) intersection(depth int) (*set, error) {
+	if r.accept("[") {
 		s, err := r.class(depth + 1)
-		if err == nil && !r.take("]") {
-			err = r.unknown("something after the set that follows &&")
+		if err == nil && !r.accept("]") {
+			err = r.unsupported("something after the set that follows &&")
 		}
 		return s, err
 	}
 	s := &set{}
-	for !r.take("]") {
+	for !r.accept("]") {
 		if r.at >= len(r.text) || r.text[r.at] == '&' || r.text[r.at] == '[' {
-			return nil, r.unknown("a bracket that is not closed")
+			return nil, r.unsupported("a bracket that is not closed")
 		}
 		if err := r.span(s); err != nil {
 			return nil, err
@@ -62,20 +61,20 @@ func (r *exprReader) rest(depth int) (*set, error) {
 	return s, nil
 }
 
-// span reads one character, or a range of them.
+// span reads a character or a range.
 func (r *exprReader) span(s *set) error {
 	x, err := r.character()
 	if err != nil {
 		return err
 	}
-	if x.of == nil && r.at+1 < len(r.text) && r.text[r.at] == '-' && r.text[r.at+1] != ']' {
+	if x.set == nil && r.at+1 < len(r.text) && r.text[r.at] == '-' && r.text[r.at+1] != ']' {
 		r.at++
 		to, err := r.character()
 		if err != nil {
 			return err
 		}
-		if to.of != nil || to.hi < x.lo {
-			return r.unknown("a range")
+		if to.set != nil || to.hi < x.lo {
+			return r.unsupported("a range")
 		}
 		x.hi = to.hi
 	}
@@ -83,34 +82,34 @@ func (r *exprReader) span(s *set) error {
 	return nil
 }
 
-// character reads one character, or an escape that is a set.
-func (r *exprReader) character() (item, error) {
+// character reads a character, or an escape that stands for a set.
+func (r *exprReader) character() (setItem, error) {
 	c := r.text[r.at]
 	r.at++
 	if c != '\\' {
-		return item{lo: c, hi: c}, nil
+		return setItem{lo: c, hi: c}, nil
 	}
 	if r.at >= len(r.text) {
-		return item{}, r.unknown("an escape at the end")
+		return setItem{}, r.unsupported("an escape at the end")
 	}
 	c = r.text[r.at]
 	r.at++
 	switch c {
 	case 's', 'S':
-		return some(isSpace, c == 'S'), nil
+		return setOf(isSpace, c == 'S'), nil
 	case 'd', 'D':
-		return ofCategory("Nd", c == 'D'), nil
+		return categorySet("Nd", c == 'D'), nil
 	case 'w', 'W':
-		return some(func(r rune) bool { return within(exprWords(), r) }, c == 'W'), nil
+		return setOf(func(r rune) bool { return inRanges(exprWords(), r) }, c == 'W'), nil
 	case 'p', 'P':
 		return r.property(c == 'P')
 	case 'u':
 		return r.hex(4)
 	case 'x':
-		if r.take("{") {
+		if r.accept("{") {
 			x, err := r.hex(0)
-			if err == nil && !r.take("}") {
-				err = r.unknown("a brace that is not closed")
+			if err == nil && !r.accept("}") {
+				err = r.unsupported("a brace that is not closed")
 			}
 			return x, err
 		}
@@ -119,55 +118,55 @@ func (r *exprReader) character() (item, error) {
 	if i := strings.IndexRune("nrtfv", c); i >= 0 {
 		c = rune("\n\r\t\f\v"[i])
 	} else if unicode.IsLetter(c) || unicode.IsDigit(c) {
-		return item{}, r.unknown("an escape")
+		return setItem{}, r.unsupported("an escape")
 	}
-	return item{lo: c, hi: c}, nil
+	return setItem{lo: c, hi: c}, nil
 }
 
-// hex reads a number of n digits, or of as many as there are for 0.
-func (r *exprReader) hex(n int) (item, error) {
+// hex reads n hexadecimal digits, or any number of them for n = 0.
+func (r *exprReader) hex(n int) (setItem, error) {
 	from := r.at
 	for r.at < len(r.text) && (n == 0 || r.at < from+n) && strings.ContainsRune("0123456789abcdefABCDEF", r.text[r.at]) && r.at < from+6 {
 		r.at++
 	}
 	v, err := strconv.ParseUint(string(r.text[from:r.at]), 16, 32)
 	if err != nil || v > unicode.MaxRune || n > 0 && r.at != from+n {
-		return item{}, r.unknown("the number of a character")
+		return setItem{}, r.unsupported("the number of a character")
 	}
-	return item{lo: rune(v), hi: rune(v)}, nil
+	return setItem{lo: rune(v), hi: rune(v)}, nil
 }
 
 // property reads the name of a category or a script.
-func (r *exprReader) property(not bool) (item, error) {
-	if !r.take("{") {
-		return item{}, r.unknown("a property without braces")
+func (r *exprReader) property(not bool) (setItem, error) {
+	if !r.accept("{") {
+		return setItem{}, r.unsupported("a property without braces")
 	}
-	not = r.take("^") != not
+	not = r.accept("^") != not
 	from := r.at
 	for r.at < len(r.text) && r.text[r.at] != '}' {
 		r.at++
 	}
 	name := string(r.text[from:r.at])
-	if !r.take("}") {
-		return item{}, r.unknown("a brace that is not closed")
+	if !r.accept("}") {
+		return setItem{}, r.unsupported("a brace that is not closed")
 	}
 	if _, ok := categoryMask(name); ok {
-		return ofCategory(name, not), nil
+		return categorySet(name, not), nil
 	}
 	script := slices.Index(scriptNames, name) + 1
 	if script == 0 {
-		return item{}, r.unknown("a property")
+		return setItem{}, r.unsupported("a property")
 	}
-	return some(func(r rune) bool { return int(scriptsOf(r)) == script }, not), nil
+	return setOf(func(r rune) bool { return int(scriptsOf(r)) == script }, not), nil
 }
 
-// some are the characters that a test accepts, or all others.
-func some(is func(rune) bool, not bool) item {
-	return item{of: &set{not: not, items: []item{{is: is}}}}
+// setOf returns the set of characters that a test accepts, or its complement.
+func setOf(is func(rune) bool, not bool) setItem {
+	return setItem{set: &set{not: not, items: []setItem{{is: is}}}}
 }
 
-// ofCategory are the characters of a category, or all others.
-func ofCategory(name string, not bool) item {
+// categorySet returns the set of characters of a category, or its complement.
+func categorySet(name string, not bool) setItem {
 	mask, _ := categoryMask(name)
-	return some(func(r rune) bool { return mask>>categoryOf(r)&1 != 0 }, not)
+	return setOf(func(r rune) bool { return mask>>categoryOf(r)&1 != 0 }, not)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A cutter cuts a text into pieces. first says that the text begins the input.
-type cutter func(b *limits.Budget, text string, first bool) ([]string, error)
+// A preTokenizer cuts a text into pieces. first says that the text begins the input.
+type preTokenizer func(b *limits.Budget, text string, first bool) ([]string, error)
 
-// inOrder builds the members of a Sequence in their order, or the one that stands
-// by itself. The sequence's list has the name that is given.
-func inOrder[T any](b *limits.Budget, v jsontree.Value, name string, depth int, build func(*limits.Budget, string, jsontree.Value) (T, error)) ([]T, error) {
+// flatten builds the members of a Sequence, nested ones too, or v if it is not a Sequence.
+// name is the member that has a Sequence's list.
+func flatten[T any](b *limits.Budget, v jsontree.Value, name string, depth int, build func(*limits.Budget, string, jsontree.Value) (T, error)) ([]T, error) {
 	kind := v.Get("type").String()
 	switch {
 	case !v.There:
@@ -28,7 +28,7 @@ func inOrder[T any](b *limits.Budget, v jsontree.Value, name string, depth int, 
 	}
 	var list []T
 	for _, one := range v.Get(name).List() {
-		more, err := inOrder(b, one, name, depth+1, build)
+		more, err := flatten(b, one, name, depth+1, build)
 		if err != nil {
 			return nil, err
 		}
@@ -41,17 +41,17 @@ func inOrder[T any](b *limits.Budget, v jsontree.Value, name string, depth int, 
 	return list, nil
 }
 
-// gpt2Pattern is that of ByteLevel, from OpenAI's encoder.py.
+// gpt2Pattern is ByteLevel's expression, from OpenAI's encoder.py.
 const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-func newCutter(b *limits.Budget, kind string, v jsontree.Value) (cutter, error) {
+func newPreTokenizer(b *limits.Budget, kind string, v jsontree.Value) (preTokenizer, error) {
 	switch kind {
 	case "ByteLevel":
 		return byteLevel(b, v)
 	case "Split":
 		expr := v.At("pattern.Regex").String()
 		if plain := v.At("pattern.String"); plain.IsString() {
-			expr = quoted(plain.String())
+			expr = quoteRegex(plain.String())
 		}
 		return split(b, expr, v.Get("behavior").String(), v.Get("invert").True())
 	case "Digits":
@@ -59,13 +59,13 @@ func newCutter(b *limits.Budget, kind string, v jsontree.Value) (cutter, error) 
 		if v.Get("individual_digits").True() {
 			behavior = "Isolated"
 		}
-		return splitBy(func(r rune) bool { return within(cutDigits(), r) }, behavior)
+		return splitBy(func(r rune) bool { return inRanges(cutDigits(), r) }, behavior)
 	case "Punctuation":
 		behavior := "Isolated"
 		if s := v.Get("behavior"); s.IsString() {
 			behavior = s.String()
 		}
-		return splitBy(func(r rune) bool { return within(bertPoints, r) }, behavior)
+		return splitBy(func(r rune) bool { return inRanges(bertPoints, r) }, behavior)
 	case "Whitespace":
 		return whitespace, nil
 	case "WhitespaceSplit":
@@ -78,8 +78,8 @@ func newCutter(b *limits.Budget, kind string, v jsontree.Value) (cutter, error) 
 	return nil, wire.ErrUnsupported.Errorf("the pre-tokenizer %s", wire.Quote(kind))
 }
 
-// quoted is an expression for one text.
-func quoted(text string) string {
+// quoteRegex returns an expression that matches one text.
+func quoteRegex(text string) string {
 	var s strings.Builder
 	for _, r := range text {
 		if r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -90,13 +90,13 @@ func quoted(text string) string {
 	return s.String()
 }
 
-// split cuts by the matches of an expression, or by what lies between.
-func split(b *limits.Budget, expr, behavior string, invert bool) (cutter, error) {
+// split cuts by the matches of an expression, or with invert by what lies between.
+func split(b *limits.Budget, expr, behavior string, invert bool) (preTokenizer, error) {
 	p, err := compile(b, expr)
 	if err != nil {
 		return nil, err
 	}
-	if err := known(behavior); err != nil {
+	if err := checkBehavior(behavior); err != nil {
 		return nil, err
 	}
 	return func(b *limits.Budget, text string, _ bool) ([]string, error) {
@@ -111,12 +111,12 @@ func split(b *limits.Budget, expr, behavior string, invert bool) (cutter, error)
 		for i := range parts {
 			parts[i].match = parts[i].match != invert
 		}
-		return texts(b, runes, parts, behavior)
+		return partTexts(b, runes, parts, behavior)
 	}, nil
 }
 
-// joined puts matches together with their neighbors, as the behavior asks.
-func joined(parts []part, behavior string) []part {
+// mergeParts merges matches with their neighbors, as the behavior says.
+func mergeParts(parts []part, behavior string) []part {
 	out := parts[:0]
 	before := false // the part before, as it was, is a match
 	for i, x := range parts {
@@ -140,9 +140,9 @@ func joined(parts []part, behavior string) []part {
 	return out
 }
 
-// byteLevel cuts as GPT-2 does, and makes every byte a character.
-func byteLevel(b *limits.Budget, v jsontree.Value) (cutter, error) {
-	cut := cutter(func(_ *limits.Budget, text string, _ bool) ([]string, error) { return []string{text}, nil })
+// byteLevel cuts as GPT-2 does, and replaces each byte by a character.
+func byteLevel(b *limits.Budget, v jsontree.Value) (preTokenizer, error) {
+	cut := preTokenizer(func(_ *limits.Budget, text string, _ bool) ([]string, error) { return []string{text}, nil })
 	if use, ok := v.Get("use_regex").Bool(); use || !ok {
 		var err error
 		if cut, err = split(b, gpt2Pattern, "Isolated", false); err != nil {
@@ -156,7 +156,7 @@ func byteLevel(b *limits.Budget, v jsontree.Value) (cutter, error) {
 		}
 		list, err := cut(b, text, first)
 		for i := range list {
-			if list[i], err = toBytes(b, list[i]); err != nil {
+			if list[i], err = toByteChars(b, list[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -164,8 +164,8 @@ func byteLevel(b *limits.Budget, v jsontree.Value) (cutter, error) {
 	}, nil
 }
 
-// metaspace writes spaces as a character of its own and cuts before each.
-func metaspace(b *limits.Budget, v jsontree.Value) (cutter, error) {
+// metaspace replaces spaces by a mark and cuts before each.
+func metaspace(b *limits.Budget, v jsontree.Value) (preTokenizer, error) {
 	mark := v.Get("replacement").String()
 	scheme := v.Get("prepend_scheme").String()
 	if scheme == "" {
@@ -177,10 +177,10 @@ func metaspace(b *limits.Budget, v jsontree.Value) (cutter, error) {
 	if utf8.RuneCountInString(mark) != 1 {
 		return nil, wire.ErrUnsupported.Errorf("a Metaspace of %s", wire.Quote(mark))
 	}
-	cut := cutter(func(_ *limits.Budget, text string, _ bool) ([]string, error) { return []string{text}, nil })
+	cut := preTokenizer(func(_ *limits.Budget, text string, _ bool) ([]string, error) { return []string{text}, nil })
 	if do, ok := v.Get("split").Bool(); do || !ok {
 		var err error
-		if cut, err = split(b, quoted(mark), "MergedWithNext", false); err != nil {
+		if cut, err = split(b, quoteRegex(mark), "MergedWithNext", false); err != nil {
 			return nil, err
 		}
 	}
@@ -196,8 +196,8 @@ func metaspace(b *limits.Budget, v jsontree.Value) (cutter, error) {
 	}, nil
 }
 
-// byteChars are the characters that stand for bytes: those that print stand for
-// themselves, the others for U+0100 and on, as GPT-2's encoder.py has it.
+// byteChars are the characters that stand for bytes: printable ones for themselves, the
+// others from U+0100, as in GPT-2's encoder.py.
 var byteChars, charBytes = func() (to [256]rune, from map[rune]byte) {
 	from = map[rune]byte{}
 	next := rune(0x100)
@@ -212,7 +212,8 @@ var byteChars, charBytes = func() (to [256]rune, from map[rune]byte) {
 	return to, from
 }()
 
-func toBytes(b *limits.Budget, text string) (string, error) {
+// toByteChars replaces each byte of a text by its character.
+func toByteChars(b *limits.Budget, text string) (string, error) {
 	if err := b.Hold(2 * int64(len(text))); err != nil {
 		return "", err
 	}
@@ -223,8 +224,8 @@ func toBytes(b *limits.Budget, text string) (string, error) {
 	return s.String(), nil
 }
 
-// FromBytes is the text whose bytes the characters stand for, as the decoder of
-// ByteLevel gives it; ok is false where one stands for none.
+// FromBytes returns the text whose bytes the characters stand for, as ByteLevel's decoder
+// does; ok is false if a character stands for no byte.
 func FromBytes(text string) (out string, ok bool) {
 	var s strings.Builder
 	for _, r := range text {
@@ -238,8 +239,8 @@ func FromBytes(text string) (out string, ok bool) {
 }
 
 // splitBy cuts by single characters.
-func splitBy(is func(rune) bool, behavior string) (cutter, error) {
-	if err := known(behavior); err != nil {
+func splitBy(is func(rune) bool, behavior string) (preTokenizer, error) {
+	if err := checkBehavior(behavior); err != nil {
 		return nil, err
 	}
 	return func(b *limits.Budget, text string, _ bool) ([]string, error) {
@@ -262,11 +263,11 @@ func splitBy(is func(rune) bool, behavior string) (cutter, error) {
 		if err != nil {
 			return nil, err
 		}
-		return texts(b, runes, parts, behavior)
+		return partTexts(b, runes, parts, behavior)
 	}, nil
 }
 
-// whitespace gives words, and what is neither word nor space, without what lies between.
+// whitespace returns words, and sequences of characters that are neither word nor space.
 func whitespace(b *limits.Budget, text string, _ bool) ([]string, error) {
 	kind := func(r rune) int {
 		switch {
@@ -297,7 +298,7 @@ func whitespace(b *limits.Budget, text string, _ bool) ([]string, error) {
 	return list, nil
 }
 
-// runesOf are the characters of a text, which are paid for.
+// runesOf returns the characters of a text, charged to the account.
 func runesOf(b *limits.Budget, text string) ([]rune, error) {
 	if err := b.Step(int64(len(text))); err != nil {
 		return nil, err
@@ -305,8 +306,8 @@ func runesOf(b *limits.Budget, text string) ([]rune, error) {
 	return []rune(text), b.Hold(4 * int64(len(text)))
 }
 
-// known refuses a behavior that no split has.
-func known(behavior string) error {
+// checkBehavior refuses an unknown behavior of a split.
+func checkBehavior(behavior string) error {
 	switch behavior {
 	case "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous":
 		return nil
@@ -314,9 +315,9 @@ func known(behavior string) error {
 	return wire.ErrUnsupported.Errorf("the behavior %s of a split", wire.Quote(behavior))
 }
 
-// texts are the parts of a text, joined as the behavior asks.
-func texts(b *limits.Budget, runes []rune, parts []part, behavior string) (list []string, err error) {
-	for _, x := range joined(parts, behavior) {
+// partTexts returns the texts of parts, merged as the behavior says.
+func partTexts(b *limits.Budget, runes []rune, parts []part, behavior string) (list []string, err error) {
+	for _, x := range mergeParts(parts, behavior) {
 		if behavior == "Removed" && x.match {
 			continue
 		}

@@ -9,53 +9,53 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A bpe is what encoding a text needs.
-type bpe struct {
-	t        *JSON
-	normal   []step
-	cuts     []cutter
-	early    []Added // that are looked for in the text
-	late     []Added // that are looked for in what is normalized
-	pairs    map[[2]int32]merged
-	unknown  int32 // or -1
-	fuse     bool
-	whole    bool // a piece that is a token is one
-	fallback bool
-	piece    *wordPiece // nil for a BPE
-	front    []int32    // what the post-processor adds
-	back     []int32
+// An encoder encodes texts.
+type encoder struct {
+	t               *JSON
+	normal          []normalizeFunc
+	cuts            []preTokenizer
+	rawAdded        []Added // looked for in the text
+	normalizedAdded []Added // looked for in the normalized text
+	pairs           map[[2]int32]mergeResult
+	unknown         int32 // or -1
+	fuse            bool
+	ignoreMerges    bool // a piece that is a token is not merged
+	fallback        bool
+	wordPiece       *wordPiece // nil for a BPE
+	prefix          []int32    // added by the post-processor
+	suffix          []int32
 }
 
-// A merged is what two tokens become, and when.
-type merged struct{ rank, id int32 }
+// A mergeResult is the token that two tokens become, and the rank of the merge.
+type mergeResult struct{ rank, id int32 }
 
-// pairBytes is about what a pair takes in its map.
+// pairBytes is about the size of a pair in a map.
 const pairBytes = 48
 
-// prepare builds what encoding needs.
+// prepare builds the encoder.
 func (t *JSON) prepare(b *limits.Budget) (err error) {
-	if t.bpe != nil {
+	if t.encoder != nil {
 		return nil
 	}
 	if t.Type != "BPE" && t.Type != "WordPiece" {
 		return wire.ErrUnsupported.Errorf("texts are encoded with BPE and WordPiece only, not with %s", wire.Quote(t.Type))
 	}
-	e := &bpe{t: t, pairs: map[[2]int32]merged{}, unknown: -1}
-	if e.normal, err = inOrder(b, t.Rest.Get("normalizer"), "normalizers", 0, normalizer); err != nil {
+	e := &encoder{t: t, pairs: map[[2]int32]mergeResult{}, unknown: -1}
+	if e.normal, err = flatten(b, t.Rest.Get("normalizer"), "normalizers", 0, newNormalizer); err != nil {
 		return err
 	}
-	if e.cuts, err = inOrder(b, t.Rest.Get("pre_tokenizer"), "pretokenizers", 0, newCutter); err != nil {
+	if e.cuts, err = flatten(b, t.Rest.Get("pre_tokenizer"), "pretokenizers", 0, newPreTokenizer); err != nil {
 		return err
 	}
-	if t.ends != nil {
-		e.front, e.back = t.ends.front, t.ends.back
-	} else if err := e.posts(b, t.Rest.Get("post_processor"), 0); err != nil {
+	if t.surround != nil {
+		e.prefix, e.suffix = t.surround.prefix, t.surround.suffix
+	} else if err := e.postProcessor(b, t.Rest.Get("post_processor"), 0); err != nil {
 		return err
 	}
 	for _, a := range t.Added {
-		list := &e.early
+		list := &e.rawAdded
 		if a.Normalized {
-			list = &e.late
+			list = &e.normalizedAdded
 			if a.Text, err = e.normalize(b, a.Text); err != nil {
 				return err
 			}
@@ -65,8 +65,8 @@ func (t *JSON) prepare(b *limits.Budget) (err error) {
 		}
 	}
 	if t.Type == "WordPiece" {
-		if e.piece, e.unknown, err = newWordPiece(t, t.Model); err == nil {
-			t.bpe = e
+		if e.wordPiece, e.unknown, err = newWordPiece(t, t.Model); err == nil {
+			t.encoder = e
 		}
 		return err
 	}
@@ -76,11 +76,11 @@ func (t *JSON) prepare(b *limits.Budget) (err error) {
 	if err := e.ranks(b); err != nil {
 		return err
 	}
-	t.bpe = e
+	t.encoder = e
 	return nil
 }
 
-func (e *bpe) options(m jsontree.Value) error {
+func (e *encoder) options(m jsontree.Value) error {
 	for _, name := range []string{"continuing_subword_prefix", "end_of_word_suffix"} {
 		if m.Get(name).String() != "" {
 			return wire.ErrUnsupported.Errorf("%s in a BPE", name)
@@ -89,7 +89,7 @@ func (e *bpe) options(m jsontree.Value) error {
 	if f, ok := m.Get("dropout").Float(); ok && f != 0 {
 		return wire.ErrUnsupported.Errorf("a BPE that drops merges at random")
 	}
-	e.whole, e.fallback, e.fuse = m.Get("ignore_merges").True(), m.Get("byte_fallback").True(), m.Get("fuse_unk").True()
+	e.ignoreMerges, e.fallback, e.fuse = m.Get("ignore_merges").True(), m.Get("byte_fallback").True(), m.Get("fuse_unk").True()
 	if unk := m.Get("unk_token"); unk.IsString() {
 		id, ok := e.t.find(unk.String())
 		if !ok {
@@ -100,23 +100,23 @@ func (e *bpe) options(m jsontree.Value) error {
 	return nil
 }
 
-// ranks numbers the merges.
-func (e *bpe) ranks(b *limits.Budget) error {
+// ranks builds the map of merges.
+func (e *encoder) ranks(b *limits.Budget) error {
 	for i, m := range e.t.Merges {
 		if err := b.Hold(pairBytes); err != nil {
 			return err
 		}
-		pair, id, err := e.t.joined(i, m)
+		pair, id, err := e.t.mergeTokens(i, m)
 		if err != nil {
 			return err
 		}
-		e.pairs[pair] = merged{int32(i), id}
+		e.pairs[pair] = mergeResult{int32(i), id}
 	}
 	return nil
 }
 
-// joined are the numbers of the two parts of a merge, and of what it makes.
-func (t *JSON) joined(i int, m Merge) (pair [2]int32, id int32, err error) {
+// mergeTokens returns the tokens of a merge's parts, and of its result.
+func (t *JSON) mergeTokens(i int, m Merge) (pair [2]int32, id int32, err error) {
 	a, okA := t.find(m.A)
 	c, okB := t.find(m.B)
 	id, ok := t.find(m.A + m.B)
@@ -126,25 +126,24 @@ func (t *JSON) joined(i int, m Merge) (pair [2]int32, id int32, err error) {
 	return [2]int32{a, c}, id, err
 }
 
-// Joins refuses a vocabulary that has not the tokens of all its merges, as the library
-// does.
+// Joins refuses a vocabulary that lacks a token of a merge, as the library does.
 func (t *JSON) Joins(b *limits.Budget) error {
 	for i, m := range t.Merges {
 		if err := b.Step(1); err != nil {
 			return err
 		}
-		if _, _, err := t.joined(i, m); err != nil {
+		if _, _, err := t.mergeTokens(i, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// posts finds what the post-processor adds to one text.
-func (e *bpe) posts(b *limits.Budget, v jsontree.Value, depth int) error {
+// postProcessor reads what the post-processor adds to a text.
+func (e *encoder) postProcessor(b *limits.Budget, v jsontree.Value, depth int) error {
 	kind := v.Get("type").String()
 	// A processor puts its tokens around those of all before it.
-	around := int64(1 + len(e.front) + len(e.back))
+	around := int64(1 + len(e.prefix) + len(e.suffix))
 	if err := cmp.Or(b.Step(around), b.Hold(4*around)); err != nil {
 		return err
 	}
@@ -166,7 +165,7 @@ func (e *bpe) posts(b *limits.Budget, v jsontree.Value, depth int) error {
 		return wire.ErrUnsupported.Errorf("nested sequences, more than %d deep", maxNesting)
 	case kind == "Sequence":
 		for _, one := range v.Get("processors").List() {
-			if err := e.posts(b, one, depth+1); err != nil {
+			if err := e.postProcessor(b, one, depth+1); err != nil {
 				return err
 			}
 		}
@@ -177,7 +176,7 @@ func (e *bpe) posts(b *limits.Budget, v jsontree.Value, depth int) error {
 			return err
 		}
 		sep, err := special("sep")
-		e.front, e.back = append([]int32{cls}, e.front...), append(e.back, sep)
+		e.prefix, e.suffix = append([]int32{cls}, e.prefix...), append(e.suffix, sep)
 		return err
 	case kind == "TemplateProcessing":
 		return e.template(b, v)
@@ -185,8 +184,8 @@ func (e *bpe) posts(b *limits.Budget, v jsontree.Value, depth int) error {
 	return wire.ErrUnsupported.Errorf("the post-processor %s", wire.Quote(kind))
 }
 
-// template reads what stands around the sequence A.
-func (e *bpe) template(b *limits.Budget, v jsontree.Value) error {
+// template reads the tokens around the sequence A.
+func (e *encoder) template(b *limits.Budget, v jsontree.Value) error {
 	var front, back []int32
 	list, passed := &front, false
 	for _, one := range v.Get("single").List() {
@@ -213,11 +212,11 @@ func (e *bpe) template(b *limits.Budget, v jsontree.Value) error {
 			}
 		}
 	}
-	e.front, e.back = slices.Concat(front, e.front), slices.Concat(e.back, back)
+	e.prefix, e.suffix = slices.Concat(front, e.prefix), slices.Concat(e.suffix, back)
 	return nil
 }
 
-func (e *bpe) normalize(b *limits.Budget, text string) (string, error) {
+func (e *encoder) normalize(b *limits.Budget, text string) (string, error) {
 	was := len(text)
 	for _, s := range e.normal {
 		if err := b.Hold(int64(len(text))); err != nil {
@@ -225,7 +224,7 @@ func (e *bpe) normalize(b *limits.Budget, text string) (string, error) {
 		}
 		var err error
 		if text, err = s(b, text); err == nil {
-			err = grows(was, len(text))
+			err = checkGrowth(was, len(text))
 		}
 		if err != nil {
 			return "", err
@@ -234,18 +233,18 @@ func (e *bpe) normalize(b *limits.Budget, text string) (string, error) {
 	return text, nil
 }
 
-// Encode gives the numbers of a text's tokens, as the library's encode does with
-// its post-processor.
+// Encode returns the tokens of a text, as the library's encode does with its
+// post-processor.
 func (t *JSON) Encode(b *limits.Budget, text string) (ids []int32, err error) {
 	if err := t.prepare(b); err != nil {
 		return nil, err
 	}
-	e := t.bpe
-	out := slices.Clone(e.front)
-	if out, err = around(b, out, text, e.early, true, e.plain); err != nil {
+	e := t.encoder
+	out := slices.Clone(e.prefix)
+	if out, err = encodeAdded(b, out, text, e.rawAdded, true, e.encodeText); err != nil {
 		return nil, err
 	}
-	for _, id := range e.back {
+	for _, id := range e.suffix {
 		if out, err = limits.Append(b, out, id); err != nil {
 			return nil, err
 		}
@@ -253,18 +252,18 @@ func (t *JSON) Encode(b *limits.Budget, text string) (ids []int32, err error) {
 	return out, nil
 }
 
-// plain encodes a text without tokens of the first kind.
-func (e *bpe) plain(b *limits.Budget, out []int32, text string, first bool) ([]int32, error) {
+// encodeText encodes a text without added tokens of the first kind.
+func (e *encoder) encodeText(b *limits.Budget, out []int32, text string, first bool) ([]int32, error) {
 	text, err := e.normalize(b, text)
 	if err != nil {
 		return nil, err
 	}
-	return around(b, out, text, e.late, first, e.words)
+	return encodeAdded(b, out, text, e.normalizedAdded, first, e.encodeWords)
 }
 
-// around puts out the numbers of added tokens, and has what stands between them
-// encoded. first says that the text begins the input.
-func around(b *limits.Budget, out []int32, text string, added []Added, first bool, encode func(*limits.Budget, []int32, string, bool) ([]int32, error)) ([]int32, error) {
+// encodeAdded appends the added tokens in a text, and encodes what is between them. first
+// says that the text begins the input.
+func encodeAdded(b *limits.Budget, out []int32, text string, added []Added, first bool, encode func(*limits.Budget, []int32, string, bool) ([]int32, error)) ([]int32, error) {
 	pieces, err := cutAdded(b, text, added)
 	if err != nil {
 		return nil, err
@@ -282,8 +281,8 @@ func around(b *limits.Budget, out []int32, text string, added []Added, first boo
 	return out, nil
 }
 
-// words encodes a text without added tokens.
-func (e *bpe) words(b *limits.Budget, out []int32, text string, first bool) (_ []int32, err error) {
+// encodeWords encodes a normalized text without added tokens.
+func (e *encoder) encodeWords(b *limits.Budget, out []int32, text string, first bool) (_ []int32, err error) {
 	words := []string{text}
 	for _, cut := range e.cuts {
 		var next []string
@@ -301,7 +300,7 @@ func (e *bpe) words(b *limits.Budget, out []int32, text string, first bool) (_ [
 		words = next
 	}
 	for _, w := range words {
-		if out, err = e.word(b, out, w); err != nil {
+		if out, err = e.encodeWord(b, out, w); err != nil {
 			return nil, err
 		}
 	}

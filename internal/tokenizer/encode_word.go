@@ -9,17 +9,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A found is an added token, or a text between such; its number is -1 then.
-type found struct {
+// A segment is an added token, or a text between added tokens with the id -1.
+type segment struct {
 	text string
 	id   int32
 }
 
-// cutAdded cuts added tokens out: the first in the text, of them the longest.
-func cutAdded(b *limits.Budget, text string, added []Added) ([]found, error) {
-	var list []found
+// cutAdded cuts out added tokens: the first in the text, of those the longest.
+func cutAdded(b *limits.Budget, text string, added []Added) ([]segment, error) {
+	var list []segment
 	var err error
-	put := func(f found) {
+	put := func(f segment) {
 		if err == nil && (f.id >= 0 || f.text != "") {
 			list, err = limits.Append(b, list, f)
 		}
@@ -39,7 +39,7 @@ func cutAdded(b *limits.Budget, text string, added []Added) ([]found, error) {
 				best = a
 			}
 		}
-		if best == nil || best.Text == "" || best.Word && !alone(text, at, at+len(best.Text)) {
+		if best == nil || best.Text == "" || best.Word && !isWholeWord(text, at, at+len(best.Text)) {
 			_, n := utf8.DecodeRuneInString(text[at:])
 			at += n
 			if best != nil && best.Text != "" {
@@ -54,32 +54,32 @@ func cutAdded(b *limits.Budget, text string, added []Added) ([]found, error) {
 		if best.Right {
 			to = len(text) - len(strings.TrimLeftFunc(text[to:], isSpace))
 		}
-		put(found{text[last:from], -1})
-		put(found{"", best.ID})
+		put(segment{text[last:from], -1})
+		put(segment{"", best.ID})
 		at, last = to, to
 	}
-	put(found{text[last:], -1})
+	put(segment{text[last:], -1})
 	return list, err
 }
 
-// alone reports that neither neighbor of a range is a letter or digit.
-func alone(text string, from, to int) bool {
+// isWholeWord reports whether neither neighbor of a range is a word character.
+func isWholeWord(text string, from, to int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:from])
 	after, _ := utf8.DecodeRuneInString(text[to:])
 	return (from == 0 || !isWord(before)) && (to == len(text) || !isWord(after))
 }
 
-func isWord(r rune) bool { return within(cutWords(), r) }
+func isWord(r rune) bool { return inRanges(cutWords(), r) }
 
-// word merges one piece: the pair of the lowest rank first, of several the first.
-func (e *bpe) word(b *limits.Budget, out []int32, w string) ([]int32, error) {
-	if e.piece != nil {
-		return e.pieces(b, out, w)
+// encodeWord merges one piece: the pair of the lowest rank first, of equal ones the first.
+func (e *encoder) encodeWord(b *limits.Budget, out []int32, w string) ([]int32, error) {
+	if e.wordPiece != nil {
+		return e.encodeWordPiece(b, out, w)
 	}
-	if id, ok := e.t.find(w); ok && e.whole {
+	if id, ok := e.t.find(w); ok && e.ignoreMerges {
 		return limits.Append(b, out, id)
 	}
-	ids, err := e.letters(b, w)
+	ids, err := e.initialTokens(b, w)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (e *bpe) word(b *limits.Budget, out []int32, w string) ([]int32, error) {
 		if err := b.Step(int64(len(ids))); err != nil {
 			return nil, err
 		}
-		best, at := merged{rank: -1}, 0
+		best, at := mergeResult{rank: -1}, 0
 		for i := range len(ids) - 1 {
 			if m, ok := e.pairs[[2]int32{ids[i], ids[i+1]}]; ok && (best.rank < 0 || m.rank < best.rank) {
 				best, at = m, i
@@ -107,8 +107,8 @@ func (e *bpe) word(b *limits.Budget, out []int32, w string) ([]int32, error) {
 	return out, nil
 }
 
-// letters are the tokens that a piece begins with: one for each character.
-func (e *bpe) letters(b *limits.Budget, w string) (ids []int32, err error) {
+// initialTokens returns the tokens before merging, one for each character.
+func (e *encoder) initialTokens(b *limits.Budget, w string) (ids []int32, err error) {
 	put := func(id int32) {
 		if err == nil {
 			ids, err = limits.Append(b, ids, id)
@@ -122,7 +122,7 @@ func (e *bpe) letters(b *limits.Budget, w string) (ids []int32, err error) {
 			unknown = false
 			continue
 		}
-		if bytes, ok := e.bytes(text); ok {
+		if bytes, ok := e.byteTokens(text); ok {
 			for _, id := range bytes {
 				put(id)
 			}
@@ -137,8 +137,8 @@ func (e *bpe) letters(b *limits.Budget, w string) (ids []int32, err error) {
 	return ids, err
 }
 
-// bytes are the tokens of a character's bytes, where the vocabulary has them all.
-func (e *bpe) bytes(text string) ([]int32, bool) {
+// byteTokens returns the tokens of a character's bytes, if the vocabulary has them all.
+func (e *encoder) byteTokens(text string) ([]int32, bool) {
 	var ids [utf8.UTFMax]int32
 	for i := range len(text) {
 		id, ok := e.t.find(fmt.Sprintf("<0x%02X>", text[i]))

@@ -18,13 +18,13 @@ const (
 )
 
 var (
-	decomposed = sync.OnceValue(func() map[rune]string { return pairsOf(canonical) })
-	loosened   = sync.OnceValue(func() map[rune]string { return pairsOf(compatible) })
-	together   = sync.OnceValue(readComposed)
-	orders     = sync.OnceValue(readClasses)
+	canonicalParts   = sync.OnceValue(func() map[rune]string { return readPairs(canonical) })
+	compatibleParts  = sync.OnceValue(func() map[rune]string { return readPairs(compatible) })
+	composition      = sync.OnceValue(readComposed)
+	combiningClasses = sync.OnceValue(readClasses)
 )
 
-// readComposed gives two characters the one that they make.
+// readComposed maps two characters to the one that they compose.
 func readComposed() map[[2]rune]rune {
 	m := map[[2]rune]rune{}
 	for line := range strings.SplitSeq(composed, "\n") {
@@ -34,7 +34,7 @@ func readComposed() map[[2]rune]rune {
 	return m
 }
 
-// readClasses gives characters that combine their classes.
+// readClasses maps combining characters to their classes.
 func readClasses() map[rune]uint8 {
 	m := map[rune]uint8{}
 	for line := range strings.SplitSeq(combining, "\n") {
@@ -50,14 +50,13 @@ func readClasses() map[rune]uint8 {
 	return m
 }
 
-// A form is one of Unicode's: taken apart, by compatibility too, and put together.
+// A form is one of Unicode's normalization forms.
 type form struct{ compatible, compose bool }
 
 var formNames = map[string]form{"NFC": {false, true}, "NFD": {false, false}, "NFKC": {true, true}, "NFKD": {true, false}}
 
-// normal is a text in a form. What comes of one character is 18 at most, but a text
-// pays for what it becomes.
-func (f form) normal(b *limits.Budget, text string) (string, error) {
+// apply returns a text in the form. A character becomes 18 at most; the text is charged.
+func (f form) apply(b *limits.Budget, text string) (string, error) {
 	if isASCII(text) {
 		return text, nil
 	}
@@ -80,9 +79,9 @@ func (f form) normal(b *limits.Budget, text string) (string, error) {
 			}
 			continue
 		}
-		parts, ok := loosened()[r]
+		parts, ok := compatibleParts()[r]
 		if !ok || !f.compatible {
-			parts, ok = decomposed()[r]
+			parts, ok = canonicalParts()[r]
 		}
 		if !ok {
 			put(r)
@@ -93,7 +92,7 @@ func (f form) normal(b *limits.Budget, text string) (string, error) {
 		}
 	}
 	if err == nil {
-		err = arrange(b, out)
+		err = sortMarks(b, out)
 	}
 	if err != nil {
 		return "", err
@@ -116,9 +115,9 @@ func isASCII(text string) bool {
 	return true
 }
 
-// arrange puts characters that combine in the order of their classes.
-func arrange(b *limits.Budget, text []rune) error {
-	class := orders()
+// sortMarks sorts consecutive combining characters by their classes.
+func sortMarks(b *limits.Budget, text []rune) error {
+	class := combiningClasses()
 	for from := 0; from < len(text); {
 		if class[text[from]] == 0 {
 			from++
@@ -130,7 +129,7 @@ func arrange(b *limits.Budget, text []rune) error {
 		}
 		n := int64(to - from)
 		if n > 1 {
-			if err := b.Step(n * int64(bits(n))); err != nil {
+			if err := b.Step(n * int64(bitLen(n))); err != nil {
 				return err
 			}
 			slices.SortStableFunc(text[from:to], func(x, y rune) int { return int(class[x]) - int(class[y]) })
@@ -140,22 +139,22 @@ func arrange(b *limits.Budget, text []rune) error {
 	return nil
 }
 
-func bits(n int64) (k int) {
+func bitLen(n int64) (k int) {
 	for ; n > 0; n >>= 1 {
 		k++
 	}
 	return k
 }
 
-// compose puts characters together, in place: a starter takes each that follows and is
-// not kept from it by one of the same class or a higher one.
+// compose composes characters in place: a starter is composed with each following
+// character that is not separated from it by one of the same class or a higher one.
 func compose(text []rune) []rune {
-	class := orders()
+	class := combiningClasses()
 	starter, last, n := -1, uint8(0), 0
 	for _, r := range text {
 		c := class[r]
 		if starter >= 0 && (last < c || n == starter+1) {
-			if made, ok := join(text[starter], r); ok {
+			if made, ok := composePair(text[starter], r); ok {
 				text[starter] = made
 				continue
 			}
@@ -170,14 +169,14 @@ func compose(text []rune) []rune {
 	return text[:n]
 }
 
-// join is what two characters make.
-func join(a, c rune) (rune, bool) {
+// composePair returns what two characters compose.
+func composePair(a, c rune) (rune, bool) {
 	if l, v := a-leads, c-vowels; l >= 0 && l < leadCount && v >= 0 && v < vowelCount {
 		return hangul + (l*vowelCount+v)*tailCount, true
 	}
 	if s, t := a-hangul, c-tails; s >= 0 && s < hangulCount && s%tailCount == 0 && t > 0 && t < tailCount {
 		return a + t, true
 	}
-	r, ok := together()[[2]rune{a, c}]
+	r, ok := composition()[[2]rune{a, c}]
 	return r, ok
 }

@@ -28,7 +28,7 @@ func TestForms(t *testing.T) {
 		{"NFKC", "ﬁＡ㎏½\u212b", "fiAkg1⁄2Å"},
 		{"NFKD", "ﷺ", "صلى الله عليه وسلم"},
 	} {
-		got, err := formNames[c.form].normal(account(t, limits.Policy{}), c.text)
+		got, err := formNames[c.form].apply(account(t, limits.Policy{}), c.text)
 		if err != nil || got != c.want {
 			t.Errorf("%s of %+q: %+q %v, want %+q", c.form, c.text, got, err, c.want)
 		}
@@ -38,22 +38,22 @@ func TestForms(t *testing.T) {
 // A long run of marks is sorted, and pays for it.
 func TestManyMarks(t *testing.T) {
 	text := "a" + strings.Repeat("\u0301\u0323", 200_000)
-	if _, err := formNames["NFC"].normal(account(t, limits.Policy{}), text); err != nil {
+	if _, err := formNames["NFC"].apply(account(t, limits.Policy{}), text); err != nil {
 		t.Error(err)
 	}
-	if _, err := formNames["NFKD"].normal(account(t, limits.Policy{MaxSteps: 1 << 20}), text); wire.ClassOf(err) != wire.Limit {
+	if _, err := formNames["NFKD"].apply(account(t, limits.Policy{MaxSteps: 1 << 20}), text); wire.ClassOf(err) != wire.Limit {
 		t.Errorf("marks beyond the account: %v", err)
 	}
-	if _, err := formNames["NFKD"].normal(account(t, limits.Policy{MaxTotalBytes: 1 << 20}), strings.Repeat("ﷺ", 50_000)); wire.ClassOf(err) != wire.Limit {
+	if _, err := formNames["NFKD"].apply(account(t, limits.Policy{MaxTotalBytes: 1 << 20}), strings.Repeat("ﷺ", 50_000)); wire.ClassOf(err) != wire.Limit {
 		t.Errorf("a text that grows beyond the account: %v", err)
 	}
 }
 
 // The tables cover every character: letters that Go's older tables have are letters.
 func TestTablesAgreeWithOlderOnes(t *testing.T) {
-	upper, letter := ofCategory("Lu", false), ofCategory("L", false)
+	upper, letter := categorySet("Lu", false), categorySet("L", false)
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if unicode.Is(unicode.Lu, r) && !upper.of.has(r) || unicode.Is(unicode.L, r) && !letter.of.has(r) {
+		if unicode.Is(unicode.Lu, r) && !upper.set.has(r) || unicode.Is(unicode.L, r) && !letter.set.has(r) {
 			t.Fatalf("%U", r)
 		}
 	}

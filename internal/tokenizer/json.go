@@ -13,7 +13,7 @@ import (
 // FileName is the file of the tokenizers library.
 const FileName = "tokenizer.json"
 
-// maxBytes bounds it: the largest published ones take some tens of megabytes.
+// maxBytes bounds the file: the largest published ones have some tens of megabytes.
 const maxBytes = 256 << 20
 
 // maxID bounds the number of a token.
@@ -25,25 +25,25 @@ type JSON struct {
 	Tokens []Token
 	Merges []Merge
 	Added  []Added
-	Model  jsontree.Value // its members but for the vocabulary and the merges
-	Rest   jsontree.Value // the members of the file but for the model and added tokens
+	Model  jsontree.Value // without the vocabulary and the merges
+	Rest   jsontree.Value // members of the file, without the model and added tokens
 
-	texts *wire.NameSet // of Tokens
-	bpe   *bpe          // once a text was encoded
-	ends  *ends         // in the place of what the post-processor adds
+	texts    *wire.NameSet // of Tokens
+	encoder  *encoder      // nil before the first text
+	surround *surround     // replaces what the post-processor adds, if set
 }
 
-// ends are the numbers that stand before and behind a text.
-type ends struct{ front, back []int32 }
+// A surround is the tokens before and after a text.
+type surround struct{ prefix, suffix []int32 }
 
-// Surround has Encode put these two tokens around a text and nothing that the
-// post-processor adds; an empty text stands for none.
+// Surround makes Encode put these two tokens around a text, instead of what the
+// post-processor adds. An empty text means no token.
 func (t *JSON) Surround(b *limits.Budget, first, last string) error {
-	e := &ends{}
+	e := &surround{}
 	for _, one := range []struct {
 		text string
 		list *[]int32
-	}{{first, &e.front}, {last, &e.back}} {
+	}{{first, &e.prefix}, {last, &e.suffix}} {
 		if one.text == "" {
 			continue
 		}
@@ -56,11 +56,11 @@ func (t *JSON) Surround(b *limits.Budget, first, last string) error {
 		}
 		*one.list = []int32{id}
 	}
-	t.ends, t.bpe = e, nil
+	t.surround, t.encoder = e, nil
 	return nil
 }
 
-// ID is the number of a token, of the model or added.
+// ID returns the number of a token, of the model or added.
 func (t *JSON) ID(text string) (int32, bool) {
 	for i := range t.Added {
 		if t.Added[i].Text == text {
@@ -77,10 +77,10 @@ type Token struct {
 	Score float64 // of a Unigram
 }
 
-// A Merge is two texts that become one.
+// A Merge is two texts that become one token.
 type Merge struct{ A, B string }
 
-// An Added is a token beside the model's.
+// An Added is a token that is not the model's.
 type Added struct {
 	Text                             string
 	ID                               int32
@@ -88,7 +88,7 @@ type Added struct {
 	Word                             bool
 }
 
-// ReadJSON reads the file of a folder.
+// ReadJSON reads the file in a folder.
 func ReadJSON(b *limits.Budget, files fs.FS, name string) (*JSON, error) {
 	body, err := jsontree.ReadText(b, files, name, maxBytes)
 	if err != nil {
@@ -97,7 +97,7 @@ func ReadJSON(b *limits.Budget, files fs.FS, name string) (*JSON, error) {
 	return ParseJSON(b, name, body)
 }
 
-// ParseJSON reads the text of a file, which the account has paid for.
+// ParseJSON reads a text that the account has paid for.
 func ParseJSON(b *limits.Budget, name, body string) (*JSON, error) {
 	p := &jsonParser{JSON: &JSON{}, b: b}
 	var err error
@@ -168,7 +168,7 @@ func (p *jsonParser) model(name string) error {
 	return p.Model.Put(p.b, p.d, name)
 }
 
-// piece is a token of a Unigram: a text and its score.
+// piece reads a token of a Unigram: a text and its score.
 func (p *jsonParser) piece(i int) error {
 	if i > maxID {
 		return p.d.Fail("", wire.ErrUnsupported.Errorf("more than %d tokens", maxID))

@@ -8,34 +8,37 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A step changes a text.
-type step func(b *limits.Budget, text string) (string, error)
+// A normalizeFunc changes a text.
+type normalizeFunc func(b *limits.Budget, text string) (string, error)
 
 // maxGrowth is how many times as long a text may become: a space that becomes ▁ is three
 // times as long, and what Unicode's forms make of one character eleven times. A text of
 // few bytes may also have a beginning put before it.
 const (
+	// maxGrowth bounds the factor by which a text may grow: ▁ is three times as long as a
+	// space, and Unicode's forms make up to eleven bytes of one. maxBefore allows a prefix
+	// before a short text.
 	maxGrowth = 64
 	maxBefore = 4096
 )
 
-// grows refuses a text that a normalizer lengthens beyond what any vocabulary needs: a
-// chain of them would double it again and again.
-func grows(was, is int) error {
+// checkGrowth refuses a text that normalizers lengthen beyond what any vocabulary needs: a
+// chain of them could double it again and again.
+func checkGrowth(was, is int) error {
 	if is > maxGrowth*was+maxBefore {
 		return wire.ErrUnsupported.Errorf("normalizers that make more than %d bytes from %d", maxGrowth*was+maxBefore, was)
 	}
 	return nil
 }
 
-// normalizer builds one step.
-func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
+// newNormalizer builds one normalizer.
+func newNormalizer(b *limits.Budget, kind string, v jsontree.Value) (normalizeFunc, error) {
 	if f, ok := formNames[kind]; ok {
-		return f.normal, nil
+		return f.apply, nil
 	}
 	switch kind {
 	case "Lowercase":
-		return lowerStep, nil
+		return lowerText, nil
 	case "BertNormalizer":
 		return bertNormalizer(v), nil
 	case "StripAccents":
@@ -44,7 +47,7 @@ func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
 				return "", err
 			}
 			return strings.Map(func(r rune) rune {
-				if within(marks(), r) {
+				if inRanges(accentRanges(), r) {
 					return -1
 				}
 				return r
@@ -66,7 +69,7 @@ func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
 			if text == "" {
 				return text, nil
 			}
-			if err := grows(len(text), len(before)+len(text)); err != nil {
+			if err := checkGrowth(len(text), len(before)+len(text)); err != nil {
 				return "", err
 			}
 			return before + text, nil
@@ -77,15 +80,16 @@ func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
 	return nil, wire.ErrUnsupported.Errorf("the normalizer %s", wire.Quote(kind))
 }
 
-// lowerStep is a text in lower case.
-func lowerStep(b *limits.Budget, text string) (string, error) {
+// lowerText returns a text in lower case.
+func lowerText(b *limits.Budget, text string) (string, error) {
 	if err := b.Hold(2 * int64(len(text))); err != nil {
 		return "", err
 	}
 	return lower(text), b.Step(int64(len(text)))
 }
 
-func replacer(b *limits.Budget, v jsontree.Value) (step, error) {
+// replacer builds a Replace.
+func replacer(b *limits.Budget, v jsontree.Value) (normalizeFunc, error) {
 	content := v.Get("content").String()
 	if plain := v.At("pattern.String"); plain.IsString() {
 		return func(b *limits.Budget, text string) (string, error) {
@@ -93,7 +97,7 @@ func replacer(b *limits.Budget, v jsontree.Value) (step, error) {
 				return text, nil
 			}
 			n := strings.Count(text, plain.String()) * len(content)
-			if err := grows(len(text), n); err != nil {
+			if err := checkGrowth(len(text), n); err != nil {
 				return "", err
 			}
 			if err := b.Hold(int64(n) + int64(len(text))); err != nil {
@@ -115,7 +119,7 @@ func replacer(b *limits.Budget, v jsontree.Value) (step, error) {
 		var out strings.Builder
 		for _, x := range parts {
 			if x.match {
-				if err := grows(len(text), out.Len()+len(content)); err != nil {
+				if err := checkGrowth(len(text), out.Len()+len(content)); err != nil {
 					return "", err
 				}
 				if err := b.Hold(int64(len(content))); err != nil {

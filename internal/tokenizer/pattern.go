@@ -7,11 +7,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A pattern is a regular expression as pre-tokenizers write them, in the grammar
-// of Oniguruma. It runs all alternatives at once, in the order of their
-// priority (R. Pike's machine), so a text of n characters takes n times the size
-// of the program at most from each place, whatever the expression: there is no
-// backtracking. Constructs that are not regular, or not known here, are refused.
+// A pattern is a regular expression in Oniguruma's grammar, as pre-tokenizers write them.
+// It follows all alternatives at once, in order of priority (R. Pike's machine), without
+// backtracking: from each position, a text of n characters takes at most n times the size
+// of the program. Constructs that are not regular or not known are refused.
 type pattern struct {
 	code []inst
 }
@@ -20,9 +19,9 @@ type opcode uint8
 
 const (
 	opClass opcode = iota // one character of a set
-	opSplit               // both, x before y
+	opSplit               // both, x first
 	opJump
-	opLook // nothing, if the next character is (not) of the set
+	opLook // succeeds if the next character is (not) in the set
 	opBegin
 	opEnd
 	opLineBegin
@@ -35,7 +34,7 @@ type inst struct {
 	not  bool
 	x, y int32
 	set  *set
-	cost int64 // steps of asking the set
+	cost int64 // steps of evaluating the set
 }
 
 const (
@@ -45,7 +44,7 @@ const (
 	maxNesting = 32
 )
 
-// compile reads an expression.
+// compile parses an expression.
 func compile(b *limits.Budget, expr string) (*pattern, error) {
 	if len(expr) > maxPattern {
 		return nil, wire.ErrUnsupported.Errorf("an expression of %d bytes, at most %d are read", len(expr), maxPattern)
@@ -56,7 +55,7 @@ func compile(b *limits.Budget, expr string) (*pattern, error) {
 	}
 	n, err := r.alternatives(0, false)
 	if err == nil && r.at < len(r.text) {
-		err = r.unknown("an unopened parenthesis")
+		err = r.unsupported("an unopened parenthesis")
 	}
 	if err != nil {
 		return nil, err
@@ -132,15 +131,15 @@ func (p *pattern) choice(b *limits.Budget, list []*node) error {
 	return nil
 }
 
-// repeat writes the node least times, and then as often as it may.
+// repeat writes the node min times, and up to max times optionally.
 func (p *pattern) repeat(b *limits.Budget, n *node) error {
 	one := n.list[0]
-	for range n.least {
+	for range n.min {
 		if err := p.emit(b, one); err != nil {
 			return err
 		}
 	}
-	if n.most < 0 {
+	if n.max < 0 {
 		at := len(p.code)
 		if err := p.split(b); err != nil {
 			return err
@@ -151,11 +150,11 @@ func (p *pattern) repeat(b *limits.Budget, n *node) error {
 		if err := p.add(b, inst{op: opJump, x: int32(at)}); err != nil {
 			return err
 		}
-		p.leave(at, n.lazy)
+		p.setExit(at, n.lazy)
 		return nil
 	}
 	var splits []int
-	for range n.most - n.least {
+	for range n.max - n.min {
 		splits = append(splits, len(p.code))
 		if err := p.split(b); err != nil {
 			return err
@@ -165,15 +164,16 @@ func (p *pattern) repeat(b *limits.Budget, n *node) error {
 		}
 	}
 	for _, at := range splits {
-		p.leave(at, n.lazy)
+		p.setExit(at, n.lazy)
 	}
 	return nil
 }
 
 func (p *pattern) split(b *limits.Budget) error { return p.add(b, inst{op: opSplit}) }
 
-// leave makes the split at a place enter what follows it or leave to here.
-func (p *pattern) leave(at int, lazy bool) {
+// setExit makes the split at a position either enter what follows it or go to the end of
+// the program so far.
+func (p *pattern) setExit(at int, lazy bool) {
 	in, out := int32(at+1), int32(len(p.code))
 	if lazy {
 		in, out = out, in
@@ -181,20 +181,20 @@ func (p *pattern) leave(at int, lazy bool) {
 	p.code[at].x, p.code[at].y = in, out
 }
 
-// A machine runs a pattern over one text.
+// A machine runs a pattern on one text.
 type machine struct {
-	p         *pattern
-	text      []rune
-	now, then []int32
-	seen      []int32 // the position at which an instruction was last reached, plus one
-	stack     []int32
-	cost      int64 // of the instructions that follow visited, not charged yet
+	p             *pattern
+	text          []rune
+	current, next []int32
+	seen          []int32 // the position at which an instruction was last reached, plus one
+	stack         []int32
+	cost          int64 // of the instructions that follow visited, not charged yet
 }
 
 func newMachine(b *limits.Budget, p *pattern, text []rune) (*machine, error) {
 	m := &machine{p: p, text: text}
 	var err error
-	for _, list := range []*[]int32{&m.now, &m.then, &m.seen, &m.stack} {
+	for _, list := range []*[]int32{&m.current, &m.next, &m.seen, &m.stack} {
 		if *list, err = limits.Make[int32](b, 2*len(p.code)); err != nil {
 			return nil, err
 		}
@@ -202,33 +202,32 @@ func newMachine(b *limits.Budget, p *pattern, text []rune) (*machine, error) {
 	return m, nil
 }
 
-// match is the end of the match that begins at a place and that the order of
-// alternatives prefers; -1 for none.
+// match returns the end of the preferred match at a position, or -1.
 func (m *machine) match(b *limits.Budget, from int) (int, error) {
 	clear(m.seen)
 	m.cost = int64(len(m.seen) / 16)
-	m.now = m.follow(m.now[:0], 0, from)
+	m.current = m.follow(m.current[:0], 0, from)
 	end := -1
-	for at := from; len(m.now) > 0; at++ {
-		for _, pc := range m.now {
+	for at := from; len(m.current) > 0; at++ {
+		for _, pc := range m.current {
 			m.cost += m.p.code[pc].cost
 		}
 		if err := b.Step(m.cost); err != nil {
 			return 0, err
 		}
 		m.cost = 0
-		m.then = m.then[:0]
-		for _, pc := range m.now {
+		m.next = m.next[:0]
+		for _, pc := range m.current {
 			i := &m.p.code[pc]
 			if i.op == opMatch {
 				end = at
 				break // what follows is of lower priority
 			}
 			if at < len(m.text) && i.set.has(m.text[at]) {
-				m.then = m.follow(m.then, pc+1, at+1)
+				m.next = m.follow(m.next, pc+1, at+1)
 			}
 		}
-		m.now, m.then = m.then, m.now
+		m.current, m.next = m.next, m.current
 	}
 	return end, b.Step(m.cost)
 }
@@ -279,7 +278,7 @@ func (m *machine) follow(list []int32, pc int32, at int) []int32 {
 	return list
 }
 
-// A part is some characters of a text, and whether they are a match.
+// A part is a range of a text's characters.
 type part struct {
 	from, to int
 	match    bool

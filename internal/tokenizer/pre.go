@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Digest is the SHA-256 of the probe's numbers, written as Python writes a list.
+// Digest returns the SHA-256 of the probe text's tokens, written like a list in Python.
 func (t *JSON) Digest(b *limits.Budget) (string, error) {
 	ids, err := t.Encode(b, Probe)
 	if err != nil {
@@ -34,30 +34,30 @@ func digestOf(b *limits.Budget, ids []int32) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Pre is the name that llama.cpp has for the pre-tokenizer.
+// Pre returns llama.cpp's name of the pre-tokenizer.
 func (t *JSON) Pre(b *limits.Budget) (string, error) {
 	digest, err := t.Digest(b)
 	if err != nil {
 		return "", err
 	}
-	return named(digest)
+	return preName(digest)
 }
 
-func named(digest string) (string, error) {
-	name, ok := pres[digest]
+func preName(digest string) (string, error) {
+	name, ok := preNames[digest]
 	if !ok {
 		return "", wire.ErrUnsupported.Errorf("llama.cpp has no name for this pre-tokenizer (digest %s of its probe text); set the key tokenizer.ggml.pre to an equal one of its own (%s)", digest, wire.OptionMeta)
 	}
 	return name, nil
 }
 
-// kimiPattern is that of Kimi's tokenization_kimi.py.
+// kimiPattern is the expression of Kimi's tokenization_kimi.py.
 const kimiPattern = `[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
 	`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
 	`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
-// Kimi is the name that llama.cpp has for the pre-tokenizer, where texts are cut as
-// Kimi's are.
+// Kimi returns llama.cpp's name of the pre-tokenizer for texts that are cut by
+// kimiPattern.
 func (r *Ranks) Kimi(b *limits.Budget) (string, error) {
 	ids, err := r.Encode(b, kimiPattern, Probe)
 	if err != nil {
@@ -67,5 +67,5 @@ func (r *Ranks) Kimi(b *limits.Budget) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return named(digest)
+	return preName(digest)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// maxToken bounds the bytes of a token by its rank: published ones have 128 at most.
+// maxToken bounds the bytes of a ranked token: published ones have 128 at most.
 const maxToken = 4 << 10
 
-// Ranks are tokens made of bytes. The number of a token is its rank, and tells when it
-// is merged: there is no list of merges, as tiktoken has none.
+// Ranks are tokens of bytes. The number of a token is its rank, which also orders merges:
+// like tiktoken, it has no list of merges.
 type Ranks struct {
 	Tokens []string // bytes
 	set    *wire.NameSet
@@ -48,16 +48,16 @@ func (r *Ranks) add(b *limits.Budget, coded string) error {
 	return err
 }
 
-// Texts are the tokens as a BPE of bytes has them: a character for each byte.
+// Texts returns the tokens with a character for each byte, as a BPE of bytes has them.
 func (r *Ranks) Texts(b *limits.Budget) ([]string, error) {
 	list, err := limits.Make[string](b, len(r.Tokens))
 	for i := 0; i < len(list) && err == nil; i++ {
-		list[i], err = toBytes(b, r.Tokens[i])
+		list[i], err = toByteChars(b, r.Tokens[i])
 	}
 	return list, err
 }
 
-// rank is that of two tokens side by side, or -1.
+// rank returns the rank of a text, or -1.
 func (r *Ranks) rank(text string) int {
 	if i, ok := r.set.Find(text); ok {
 		return i
@@ -65,9 +65,9 @@ func (r *Ranks) rank(text string) int {
 	return -1
 }
 
-// greedy merges bytes while a token of a rank below most comes of it: the lowest rank
-// first, of equal ones the first.
-func (r *Ranks) greedy(b *limits.Budget, text string, most int) ([]string, error) {
+// merge merges bytes into tokens of ranks below most: the lowest rank first, of equal ones
+// the first.
+func (r *Ranks) merge(b *limits.Budget, text string, most int) ([]string, error) {
 	parts, err := limits.Make[string](b, len(text))
 	if err != nil {
 		return nil, err
@@ -99,29 +99,29 @@ func (r *Ranks) greedy(b *limits.Budget, text string, most int) ([]string, error
 	}
 }
 
-// Merges are those of which tokens come: the two parts in which the bytes of a token end
-// where merging stops before it. A token that ends in more is none's.
+// Merges returns the merges that make the tokens: the two parts that the bytes of a token
+// are merged into before it. A token with more parts has no merge.
 func (r *Ranks) Merges(b *limits.Budget) (list []string, err error) {
 	for i, text := range r.Tokens {
 		if len(text) == 1 {
 			continue
 		}
-		parts, err := r.greedy(b, text, i)
+		parts, err := r.merge(b, text, i)
 		if err != nil {
 			return nil, err
 		}
 		if len(parts) != 2 {
 			continue
 		}
-		if list, err = paired(b, list, parts[0], parts[1]); err != nil {
+		if list, err = appendMerge(b, list, parts[0], parts[1]); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// Splits are the merges that mistral-common's vocabularies get: every way to cut a token
-// in two, by the ranks of both parts.
+// Splits returns the merges that the converter writes for mistral-common's vocabularies:
+// every way to cut a token in two, ordered by the ranks of both parts.
 func (r *Ranks) Splits(b *limits.Budget) (list []string, err error) {
 	for i := 256; i < len(r.Tokens); i++ {
 		text := r.Tokens[i]
@@ -140,7 +140,7 @@ func (r *Ranks) Splits(b *limits.Budget) (list []string, err error) {
 		}
 		slices.SortStableFunc(cuts, func(x, y pair) int { return cmp.Or(cmp.Compare(x.left, y.left), cmp.Compare(x.right, y.right)) })
 		for _, c := range cuts {
-			if list, err = paired(b, list, text[:c.cut], text[c.cut:]); err != nil {
+			if list, err = appendMerge(b, list, text[:c.cut], text[c.cut:]); err != nil {
 				return nil, err
 			}
 		}
@@ -148,13 +148,13 @@ func (r *Ranks) Splits(b *limits.Budget) (list []string, err error) {
 	return list, nil
 }
 
-// paired adds a merge of two parts made of bytes.
-func paired(b *limits.Budget, list []string, left, right string) ([]string, error) {
-	l, err := toBytes(b, left)
+// appendMerge appends a merge of two parts made of bytes.
+func appendMerge(b *limits.Budget, list []string, left, right string) ([]string, error) {
+	l, err := toByteChars(b, left)
 	if err != nil {
 		return nil, err
 	}
-	r, err := toBytes(b, right)
+	r, err := toByteChars(b, right)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func paired(b *limits.Budget, list []string, left, right string) ([]string, erro
 	return limits.Append(b, list, l+" "+r)
 }
 
-// Encode gives the numbers of a text that an expression cuts, as tiktoken does: a piece
+// Encode returns the tokens of a text that an expression cuts, as tiktoken does: a piece
 // that is a token is one, any other is merged.
 func (r *Ranks) Encode(b *limits.Budget, expr, text string) (ids []int32, err error) {
 	cut, err := split(b, expr, "Isolated", false)
@@ -178,7 +178,7 @@ func (r *Ranks) Encode(b *limits.Budget, expr, text string) (ids []int32, err er
 	for _, piece := range pieces {
 		parts := []string{piece}
 		if r.rank(piece) < 0 {
-			if parts, err = r.greedy(b, piece, len(r.Tokens)); err != nil {
+			if parts, err = r.merge(b, piece, len(r.Tokens)); err != nil {
 				return nil, err
 			}
 		}

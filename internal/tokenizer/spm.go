@@ -14,7 +14,7 @@ import (
 // SPMName is the file of a sentencepiece model.
 const SPMName = "tokenizer.model"
 
-// A PieceType is what a piece is for, as sentencepiece_model.proto numbers it.
+// A PieceType is the type of a piece, as sentencepiece_model.proto numbers it.
 type PieceType uint8
 
 // The types.
@@ -27,7 +27,7 @@ const (
 	Byte
 )
 
-// A Piece is one text of a sentencepiece model. Its number is its place.
+// A Piece is one text of a sentencepiece model. Its number is its index.
 type Piece struct {
 	Text  string
 	Score float32
@@ -37,14 +37,14 @@ type Piece struct {
 // An SPM is a sentencepiece model.
 type SPM struct {
 	Pieces []Piece
-	Model  int // what it was trained as: 1 unigram, 2 BPE, 3 word, 4 char
-	// Prefix says that a space is put before a text, Squeeze that of several spaces one
-	// is left. Charsmap is what normalizes characters.
+	Model  int // the training algorithm: 1 unigram, 2 BPE, 3 word, 4 char
+	// Prefix says that a space is put before a text, Squeeze that repeated spaces become
+	// one. Charsmap is the map that normalizes characters.
 	Prefix, Squeeze bool
 	Charsmap        string
 }
 
-// ReadSPM reads the file of a folder.
+// ReadSPM reads the model in a folder.
 func ReadSPM(b *limits.Budget, files fs.FS, name string) (*SPM, error) {
 	body, err := jsontree.ReadText(b, files, name, maxBytes)
 	if err != nil {
@@ -57,8 +57,8 @@ func ReadSPM(b *limits.Budget, files fs.FS, name string) (*SPM, error) {
 	return m, wire.At(name, "", wire.NoOffset, err)
 }
 
-// ParseSPM reads a model, whose text the account has paid for: the fields of
-// ModelProto that matter here, the others passed over.
+// ParseSPM reads a model whose text the account has paid for. It skips the fields of
+// ModelProto that are not used here.
 func ParseSPM(b *limits.Budget, body string) (*SPM, error) {
 	m := &SPM{Model: 1, Prefix: true, Squeeze: true}
 	err := eachField(b, body, 0, func(f field) error {
@@ -117,7 +117,7 @@ func (m *SPM) piece(b *limits.Budget, f field) error {
 	return err
 }
 
-// trainer reads the one member of TrainerSpec that says how pieces are found.
+// trainer reads the algorithm in TrainerSpec.
 func (m *SPM) trainer(b *limits.Budget, f field) error {
 	if f.wire != wireBytes {
 		return f.fail("how the model was trained")
@@ -133,7 +133,7 @@ func (m *SPM) trainer(b *limits.Budget, f field) error {
 	})
 }
 
-// normalizer reads what NormalizerSpec does to a text.
+// normalizer reads a NormalizerSpec.
 func (m *SPM) normalizer(b *limits.Budget, f field) error {
 	if f.wire != wireBytes {
 		return f.fail("how texts are normalized")
@@ -161,7 +161,7 @@ const (
 	wire32     = 5
 )
 
-// A field is one of a protobuf message.
+// A field is one field of a protobuf message.
 type field struct {
 	number uint64
 	wire   uint8
@@ -174,7 +174,8 @@ func (f *field) fail(what string) error {
 	return wire.At(SPMName, "", f.off, wire.ErrSyntax.Errorf("field %d is not %s", f.number, what))
 }
 
-// eachField reads a message. Groups, which protobuf has given up, are refused.
+// eachField calls do for each field of a message. It refuses groups, which protobuf has
+// deprecated.
 func eachField(b *limits.Budget, body string, base int64, do func(field) error) error {
 	steps := b.Steps()
 	for at := 0; at < len(body); {
@@ -184,7 +185,7 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 		f := field{off: base + int64(at)}
 		tag, n := varint(body[at:])
 		if n == 0 {
-			return f.cut()
+			return f.truncated()
 		}
 		at += n
 		f.number, f.wire = tag>>3, uint8(tag&7)
@@ -195,12 +196,12 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 		switch f.wire {
 		case wireVarint:
 			if f.value, n = varint(body[at:]); n == 0 {
-				return f.cut()
+				return f.truncated()
 			}
 			at += n
 		case wireBytes:
 			if size, n = varint(body[at:]); n == 0 {
-				return f.cut()
+				return f.truncated()
 			}
 			at += n
 		case wire64:
@@ -211,7 +212,7 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 			return f.fail("of a type that protobuf has")
 		}
 		if size > uint64(len(body)-at) {
-			return f.cut()
+			return f.truncated()
 		}
 		f.text = body[at : at+int(size)]
 		if f.wire == wire32 || f.wire == wire64 {
@@ -230,13 +231,13 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 	return nil
 }
 
-// cut is the error of a field that the message is too short for; made only where it is
-// returned, for a file has as many fields as its author likes.
-func (f field) cut() error {
+// truncated returns the error of a field that is longer than its message. It is built only
+// when returned, since a file may have any number of fields.
+func (f field) truncated() error {
 	return wire.At(SPMName, "", f.off, wire.ErrTruncated.Errorf("a field ends behind its message"))
 }
 
-// varint reads a number of at most ten bytes; n is 0 where there is none.
+// varint reads a number of at most ten bytes; n is 0 if there is none.
 func varint(s string) (v uint64, n int) {
 	for i := 0; i < len(s) && i < 10; i++ {
 		c := s[i]

@@ -10,18 +10,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// maxSpecial bounds the special tokens, most of which have no name: published files have
-// a thousand.
+// maxSpecial bounds the special tokens, most of which have no name: published files have a
+// thousand.
 const maxSpecial = 1 << 16
 
-// TekkenName is the file of Mistral's vocabularies that mistral-common reads.
+// TekkenName is the file of Mistral's vocabularies, which mistral-common reads.
 const TekkenName = "tekken.json"
 
-// A Tekken is tekken.json: special tokens, and behind them the tokens by rank.
+// A Tekken is tekken.json: special tokens, followed by tokens by rank.
 type Tekken struct {
 	*Ranks
 	Version string   // "v3"
-	Special []string // the first numbers
+	Special []string // the first tokens
 }
 
 // oldSpecial are the special tokens of files that state none, up to version v7:
@@ -31,7 +31,7 @@ var oldSpecial = []string{
 	"[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]",
 }
 
-// ReadTekken reads the file of a folder.
+// ReadTekken reads the file in a folder.
 func ReadTekken(b *limits.Budget, files fs.FS, name string) (*Tekken, error) {
 	body, err := jsontree.ReadText(b, files, name, maxBytes)
 	if err != nil {
@@ -40,7 +40,7 @@ func ReadTekken(b *limits.Budget, files fs.FS, name string) (*Tekken, error) {
 	return ParseTekken(b, name, body)
 }
 
-// ParseTekken reads the text of a file, which the account has paid for.
+// ParseTekken reads a text that the account has paid for.
 func ParseTekken(b *limits.Budget, name, body string) (*Tekken, error) {
 	p := &tekkenParser{b: b, config: jsontree.Object(), t: &Tekken{}}
 	var err error
@@ -52,7 +52,7 @@ func ParseTekken(b *limits.Budget, name, body string) (*Tekken, error) {
 		return d.Object(p.member)
 	})
 	if err == nil {
-		err = wire.At(name, "", wire.NoOffset, p.cut())
+		err = wire.At(name, "", wire.NoOffset, p.finish())
 	}
 	return p.t, err
 }
@@ -62,7 +62,7 @@ type tekkenParser struct {
 	d      *strictjson.Decoder
 	t      *Tekken
 	config jsontree.Value
-	stated bool // special tokens are
+	stated bool // the file states special tokens
 }
 
 func (p *tekkenParser) member(name string) error {
@@ -83,7 +83,7 @@ func (p *tekkenParser) member(name string) error {
 
 var tekkenToken = []string{"rank", "token_bytes", "token_str"}
 
-// token reads one of the vocabulary: its rank is its place, and the first ones are bytes.
+// token reads a token. Its rank is its index, and the first 256 are bytes.
 func (p *tekkenParser) token(i int) error {
 	at, rank, coded := p.d.Off(), uint64(maxID), ""
 	has, err := p.d.Fields(tekkenToken, func(n int) (err error) {
@@ -123,9 +123,9 @@ func (p *tekkenParser) special(i int) error {
 	return p.d.Fail("", err)
 }
 
-// cut leaves as many tokens as the configuration states, and adds the special ones that
-// have no name.
-func (p *tekkenParser) cut() error {
+// finish keeps as many tokens as the configuration states, and adds special tokens without
+// a name.
+func (p *tekkenParser) finish() error {
 	t := p.t
 	t.Version = p.config.Get("version").String()
 	size, ok := p.config.Get("default_vocab_size").Int()

@@ -13,7 +13,7 @@ import (
 // TiktokenName is the file of Kimi's vocabulary.
 const TiktokenName = "tiktoken.model"
 
-// ReadTiktoken reads the file of a folder.
+// ReadTiktoken reads the file in a folder.
 func ReadTiktoken(b *limits.Budget, files fs.FS, name string) (*Ranks, error) {
 	body, err := jsontree.ReadText(b, files, name, maxBytes)
 	if err != nil {
@@ -22,9 +22,9 @@ func ReadTiktoken(b *limits.Budget, files fs.FS, name string) (*Ranks, error) {
 	return ParseTiktoken(b, name, body)
 }
 
-// ParseTiktoken reads the text of a file, which the account has paid for: a line for
-// each token, its bytes in base64, a space and its rank. Ranks are those of the lines;
-// tiktoken takes any order, and published files have this one.
+// ParseTiktoken reads a text that the account has paid for: for each token a line with its
+// bytes in base64, a space and its rank. Ranks must be in order; tiktoken takes any order,
+// but published files have this one.
 func ParseTiktoken(b *limits.Budget, name, body string) (*Ranks, error) {
 	r, err := newRanks(b)
 	if err != nil {
@@ -56,8 +56,8 @@ func ParseTiktoken(b *limits.Budget, name, body string) (*Ranks, error) {
 	return r, nil
 }
 
-// IsTiktoken reports a text that begins as a vocabulary of tiktoken's does, which
-// no model of sentencepiece's can: a token in base64, a space, and rank 0.
+// IsTiktoken reports a text that begins like a vocabulary of tiktoken, as no sentencepiece
+// model can: a token in base64, a space, and rank 0.
 func IsTiktoken(head string) bool {
 	line, _, _ := strings.Cut(head, "\n")
 	coded, rank, ok := strings.Cut(strings.TrimRight(line, "\r"), " ")

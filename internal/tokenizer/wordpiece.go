@@ -8,13 +8,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// wordPiece are the options of a model that takes the longest pieces from the left.
+// A wordPiece holds the options of a model that takes the longest pieces from the left.
 type wordPiece struct {
 	prefix  string // of pieces that do not begin a word
-	longest int64  // characters of a word that is looked at
+	longest int64  // in characters; a longer word is unknown
 }
 
-// maxPrefix bounds the prefix, which is put before each piece that is looked for.
+// maxPrefix bounds the prefix, which is added to each piece that is looked up.
 const maxPrefix = 64
 
 func newWordPiece(t *JSON, m jsontree.Value) (w *wordPiece, unknown int32, err error) {
@@ -39,14 +39,15 @@ func newWordPiece(t *JSON, m jsontree.Value) (w *wordPiece, unknown int32, err e
 	return w, unknown, nil
 }
 
-// pieces cuts a word into the longest pieces; one that cannot be is unknown, whole.
-func (e *bpe) pieces(b *limits.Budget, out []int32, w string) (_ []int32, err error) {
-	if int64(utf8.RuneCountInString(w)) > e.piece.longest {
+// encodeWordPiece cuts a word into the longest pieces. A word that cannot be cut is a
+// single unknown token.
+func (e *encoder) encodeWordPiece(b *limits.Budget, out []int32, w string) (_ []int32, err error) {
+	if int64(utf8.RuneCountInString(w)) > e.wordPiece.longest {
 		return limits.Append(b, out, e.unknown)
 	}
 	first := len(out)
 	for from := 0; from < len(w); {
-		prefix := e.piece.prefix
+		prefix := e.wordPiece.prefix
 		if from == 0 {
 			prefix = ""
 		}
