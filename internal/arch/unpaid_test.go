@@ -41,11 +41,11 @@ var unpaid = map[string][]string{
 		convert: t.Unpacked.Of
 		internal: p.c.towers()
 		internal: more
-		internal: r.trim
+		internal: r.trimPrefixes
 		internal: out
 		internal: have
-		internal: folds()[r]
-		internal: longFolds()
+		internal: caseFolds()[r]
+		internal: longCaseFolds()
 		internal: strings.SplitSeq(composed, "\n")
 		internal: strings.SplitSeq(combining, "\n")
 		internal: chars
@@ -83,7 +83,7 @@ var unpaid = map[string][]string{
 		quant: rows
 		quant: more
 		quant: others
-		internal: append([]string{…}, p.c.row.skip...)
+		internal: append([]string{…}, p.c.row.skipSuffixes...)
 		internal: list
 		internal: p.c.row.outer
 		internal: p.c.row.layers()
