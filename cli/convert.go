@@ -130,7 +130,15 @@ func (c *convertCmd) Validate() error {
 	if err != nil {
 		return err
 	}
-	switch {
+	switch err := c.bnbFlags.checkSourceBlock(); {
+	case err != nil:
+		return err
+	case (c.MMProj || c.RawNames) && t.names[0] != gguf.Format:
+		return errors.New("--mmproj and --raw-names need --to gguf")
+	case c.MMProj && c.RawNames:
+		return errors.New("--mmproj and --raw-names cannot be combined")
+	case c.CastAll && c.Cast == "":
+		return errors.New("--cast-all needs --cast")
 	case c.Quant != "" && t.mlx:
 		return c.checkMLX()
 	case c.Quant != "":
@@ -143,10 +151,6 @@ func (c *convertCmd) Validate() error {
 		return err
 	}
 	switch {
-	case c.MMProj && (t.names[0] != gguf.Format || c.RawNames):
-		return errors.New("--mmproj needs --to gguf, and cannot be combined with --raw-names")
-	case c.CastAll && c.Cast == "":
-		return errors.New("--cast-all needs --cast")
 	case c.Cast != "" && (c.AsIs || t.bnb != ""):
 		return errors.New("--cast decodes quantized weights: it cannot be combined with --as-is or bitsandbytes")
 	case c.Cast != "" && c.OutDtype != "" && c.Cast != c.OutDtype:
@@ -186,8 +190,8 @@ func (c *convertCmd) checkMLX() error {
 	switch {
 	case !ok || f.Library != scaled.MLX:
 		return fmt.Errorf("--quant: %q is not a format of MLX: mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4", c.Quant)
-	case c.Cast != "" || c.AsIs || c.DoubleQuant || len(c.Include) > 0 || c.ggmlFlags.given() != "":
-		return errors.New("--quant with --to mlx cannot be combined with --cast, --as-is, --double-quant, --include or the flags of GGUF")
+	case c.Cast != "" || c.AsIs || c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 || c.ggmlFlags.given() != "":
+		return errors.New("--quant with --to mlx cannot be combined with --cast, --as-is, --double-quant, --block-size N, --include or the flags of GGUF")
 	}
 	return errors.Join(c.writeFlags.Validate(), c.schemeFlags.Validate())
 }

@@ -73,7 +73,7 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	defer out.close()
+	defer out.discard()
 	for _, arg := range c.Paths {
 		if arg == "-" {
 			return usage{"digests are of files: standard input is not one"}
@@ -91,7 +91,7 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 			}
 		}
 	}
-	return out.done()
+	return out.commit()
 }
 
 // digests are those of one model.
@@ -174,7 +174,7 @@ func filesOf(m tensor.Model, path string) (list []fileDigest, size int64) {
 }
 
 // print shows a model's digests, and adds them to the manifest.
-func (c *digestCmd) print(s *session, out *manifest, d *digests) error {
+func (c *digestCmd) print(s *session, out *atomicFile, d *digests) error {
 	s.note(d.err)
 	if s.json {
 		d.json(s.out, d.path)
@@ -182,7 +182,7 @@ func (c *digestCmd) print(s *session, out *manifest, d *digests) error {
 		d.text(s, out == nil)
 	}
 	if out != nil && d.err == nil {
-		d.json(out.w, out.relative(d.path))
+		d.json(out.w, relativeTo(out.path, d.path))
 	}
 	if d.err != nil {
 		s.complain(d.path, d.err)

@@ -106,11 +106,15 @@ func (c *forgetCmd) Validate() error {
 	if err := c.schemeFlags.Validate(); err != nil {
 		return err
 	}
-	switch {
+	switch err := c.bnbFlags.checkSourceBlock(); {
+	case err != nil:
+		return err
 	case c.Types != "" && c.Budget == "":
 		return errors.New("--types needs --budget")
 	case c.Compare != "" && c.Budget != "":
 		return errors.New("--compare and --budget cannot be combined: one measures, the other writes")
+	case c.Compare != "" && (c.Output != "" || c.To != "nf4"):
+		return errors.New("--compare writes no model: it cannot be combined with --to or -o")
 	case c.Compare != "":
 		return nil
 	case c.Budget != "":
@@ -169,6 +173,16 @@ func (f *bnbFlags) block() int64 {
 // sourceBlock is the rows and columns under a scale of the source, if given.
 func (f *bnbFlags) sourceBlock() []int64 { return f.BlockSize[:len(f.BlockSize)/2*2] }
 
+var errBlockSize = errors.New("--block-size: give a number such as 64, the rows and columns of the source's blocks such as 128,128, or all three")
+
+// checkSourceBlock checks how many numbers --block-size has, and those of the source.
+func (f *bnbFlags) checkSourceBlock() error {
+	if source := f.sourceBlock(); len(f.BlockSize) > 3 || len(source) == 2 && min(source[0], source[1]) < 1 {
+		return errBlockSize
+	}
+	return nil
+}
+
 // nan is what --nan says.
 func (f *bnbFlags) nan() convert.NaN {
 	return map[string]convert.NaN{"keep": convert.KeepNaN, "zero": convert.ZeroNaN}[f.NaN]
@@ -181,9 +195,9 @@ func (f *bnbFlags) check(to string) error {
 	if to == "" && (f.DoubleQuant || len(f.BlockSize)%2 == 1 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report.on || f.AllowRequantize || f.NaN != "refuse") {
 		return errors.New("--double-quant, --block-size N, --include, --exclude, --allow-requantize, --nan and --report are for --to bnb-nf4, bnb-fp4 and bnb-int8")
 	}
-	block, source := f.block(), f.sourceBlock()
-	if len(f.BlockSize) > 3 || len(source) == 2 && min(source[0], source[1]) < 1 || block != int64(int(block)) {
-		return errors.New("--block-size: give a number such as 64, the rows and columns of the source's blocks such as 128,128, or all three")
+	block := f.block()
+	if err := f.checkSourceBlock(); err != nil || block != int64(int(block)) {
+		return cmp.Or(err, errBlockSize)
 	}
 	switch err := (bnb.Quantizer{Block: int(block)}).Check(); {
 	case four && err != nil:

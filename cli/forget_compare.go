@@ -87,7 +87,7 @@ func (s *session) printCompared(list []compared) {
 }
 
 func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget, w *written) ([]compared, error) {
-	if err := admitPage(c.Report.page, c.Force); err != nil {
+	if err := checkReplace(c.Report.page, c.Force); err != nil {
 		return nil, err
 	}
 	if err := s.openFor(ctx, b, w, c.Weights); err != nil {
@@ -118,17 +118,17 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if c.Report.page == "" {
 		return list, nil
 	}
-	m, err := newManifest(c.Report.page)
+	f, err := createAtomic(c.Report.page)
 	if err != nil {
 		return nil, err
 	}
-	defer m.close()
+	defer f.discard()
 	if isJSON(c.Report.page) {
-		writeComparedJSON(m.w, w, list)
+		writeComparedJSON(f.w, w, list)
 	} else {
-		writeComparedPage(m.w, w, list)
+		writeComparedPage(f.w, w, list)
 	}
-	return list, m.done()
+	return list, f.commit()
 }
 
 // addTarget plans a target. Mixes are of the model as llama.cpp runs it, which is made

@@ -40,15 +40,13 @@ func isJSON(name string) bool {
 	return filepath.Ext(name) == ".json" && !strings.HasSuffix(name, ".index.json")
 }
 
-// admitPage refuses to replace a page that is there, before anything is written.
-func (c *conversion) admitPage() error { return admitPage(c.page, c.flags.Force) }
-
-func admitPage(path string, force bool) error {
+// checkReplace rejects a file that exists, unless force is set.
+func checkReplace(path string, force bool) error {
 	if path == "" || force {
 		return nil
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return usage{showPath(path) + " is there: --force replaces it"}
+		return usage{showPath(path) + " exists: --force replaces it"}
 	}
 	return nil
 }
@@ -58,15 +56,15 @@ func (c *conversion) drawPage() error {
 	if c.page == "" || c.plan.Quantized == nil {
 		return nil
 	}
-	m, err := newManifest(c.page)
+	f, err := createAtomic(c.page)
 	if err != nil {
 		return err
 	}
-	defer m.close()
+	defer f.discard()
 	if isJSON(c.page) {
-		writeWrittenJSON(m.w, c)
+		writeWrittenJSON(f.w, c)
 	} else {
-		writeQuantizedPage(m.w, c)
+		writeQuantizedPage(f.w, c)
 	}
-	return m.done()
+	return f.commit()
 }

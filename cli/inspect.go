@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 )
 
@@ -46,12 +47,24 @@ func (inspectCmd) examples() []example {
 	}
 }
 
+// Validate checks the flags.
+func (c *inspectCmd) Validate() error {
+	switch {
+	case c.Wire && (c.HTML != "" || c.Verify || c.Usage || c.Context != ""):
+		return errors.New("--wire cannot be combined with --html, --verify, --usage or --context")
+	case c.HTML != "" && (c.Usage || c.Context != ""):
+		return errors.New("--html cannot be combined with --usage or --context")
+	case (c.HTML != "" || c.Wire) && c.asks():
+		return errors.New("--html and --wire cannot be combined with the flags of reports")
+	case c.Context == "" && c.Batch != "1":
+		return errors.New("--batch needs --context")
+	}
+	return nil
+}
+
 // Run implements the command.
 func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 	c.grant(s)
-	if (c.HTML != "" || c.Wire) && c.asks() {
-		return usage{"--html and --wire have a form of their own: the flags of reports are not for them"}
-	}
 	ctx, j, err := c.judging(ctx, s, &c.listedArgs)
 	if err != nil {
 		return err

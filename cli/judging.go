@@ -76,7 +76,14 @@ func (j *judging) open(args *listedArgs) (err error) {
 			return err
 		}
 	}
-	return j.reports.open(j.s, &j.flags.reportFlags, append(slices.Clone(args.Paths), j.flags.Baseline))
+	outputs, err := j.flags.outputs()
+	if err == nil {
+		err = checkOutputs(outputs, append(j.flags.inputs(), args.Paths...))
+	}
+	if err != nil {
+		return err
+	}
+	return j.reports.open(j.s, &j.flags.reportFlags)
 }
 
 // asksDigest reports an exception that is for the file of a digest.

@@ -120,7 +120,7 @@ func TestModelsAreHeldToWhatAPipelineAsks(t *testing.T) {
 			{"an empty list is not a success", 5, []string{"--files-from", os.DevNull}, "nothing was judged"},
 			{"the time for all of them ends", 6, []string{"--total-timeout", "1ns", dir}, "--total-timeout raises it"},
 			{"an unknown report", 2, []string{"--output", "pdf=x", dir}, "the format is one of"},
-			{"a report over a file", 2, []string{"--output", "json=" + at("m.safetensors"), dir + "/m.safetensors"}, "that is an input"},
+			{"a report over a file", 2, []string{"--output", "json=" + at("m.safetensors"), dir + "/m.safetensors"}, "this file is an input"},
 		} {
 			if r := amn(t, nil, append([]string{command}, c.args...)...); r.code != c.code || !strings.Contains(r.err, c.err) {
 				t.Errorf("%s, %s: exit %d, want %d\n%s%s", command, c.why, r.code, c.code, r.out, r.err)

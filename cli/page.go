@@ -19,6 +19,9 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd) error {
 	if len(c.Paths) != 1 || c.Paths[0] == "-" {
 		return usage{"--html: name one file or one model's folder"}
 	}
+	if err := checkOutputs([]output{{"--html", c.HTML}}, c.Paths); err != nil {
+		return err
+	}
 	path, pages := c.Paths[0], 0
 	return s.each(ctx, &fileArgs{c.Paths, c.Recursive}, reportOptions{}, func(r *report) error {
 		if pages++; pages > 1 {
@@ -28,14 +31,13 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd) error {
 		if err != nil {
 			return err
 		}
-		f, err := os.Create(c.HTML)
+		f, err := createAtomic(c.HTML)
 		if err != nil {
 			return err
 		}
-		if err = page.Write(f, made); err == nil {
-			err = f.Close()
-		} else {
-			f.Close()
+		defer f.discard()
+		if err = page.Write(f.w, made); err == nil {
+			err = f.commit()
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", showPath(c.HTML), err)

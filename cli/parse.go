@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -35,6 +36,18 @@ func (parseCmd) examples() []example {
 		{"amn parse --pickle checkpoint.pt", "What its pickle does, instruction by instruction."},
 		{"amn parse --json weights.npz", "For a program: shapes, offsets, everything."},
 	}
+}
+
+// Validate checks the flags.
+func (c *parseCmd) Validate() error {
+	tensors := len(c.Tensor) > 0 || c.Sort != "" || c.Usage
+	switch {
+	case c.Pickle && (tensors || c.asked()):
+		return errors.New("--pickle cannot be combined with --tensor, --sort, --usage, --metadata or --key")
+	case c.asked() && tensors:
+		return errors.New("--metadata and --key cannot be combined with --tensor, --sort or --usage")
+	}
+	return nil
 }
 
 // Run implements the command.

@@ -84,15 +84,22 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	if err := sc.reports.open(s, &c.reportFlags, append(slices.Clone(paths), c.Baseline)); err != nil {
+	outputs, err := c.reportFlags.outputs()
+	if err != nil {
+		return err
+	}
+	if err := checkOutputs(append(outputs, c.evidenceFlags.outputs()...), append(c.inputs(), append(slices.Clone(paths), c.Key)...)); err != nil {
 		return err
 	}
 	defer sc.reports.abandon()
+	if err := sc.reports.open(s, &c.reportFlags); err != nil {
+		return err
+	}
 	sc.evidence = evidence{flags: &c.evidenceFlags, s: s}
+	defer sc.evidence.abandon()
 	if err := sc.evidence.open(&sc.gate, paths); err != nil {
 		return err
 	}
-	defer sc.evidence.abandon()
 	needs := readsOf(paths, false)
 	needs.Write = append(needs.Write, c.folders()...)
 	if err := c.lock(s, needs); err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"crypto"
 	"errors"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"time"
@@ -34,12 +33,20 @@ func (f *evidenceFlags) check(paths []string, p *pipelineFlags) error {
 	return nil
 }
 
+// outputs lists the files that are written.
+func (f *evidenceFlags) outputs() (list []output) {
+	for _, o := range []output{{"--bom", f.BOM}, {"--attest", f.Attest}} {
+		if o.path != "" {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
 // folders are those in which evidence is written.
 func (f *evidenceFlags) folders() (list []string) {
-	for _, path := range []string{f.BOM, f.Attest} {
-		if path != "" {
-			list = append(list, filepath.Dir(path))
-		}
+	for _, o := range f.outputs() {
+		list = append(list, filepath.Dir(o.path))
 	}
 	return list
 }
@@ -51,7 +58,7 @@ type evidence struct {
 	gate  *gate.Gate
 
 	bom  *bom.Writer
-	out  *manifest
+	out  *atomicFile
 	seen *bom.Model // inside of the file at hand
 
 	key     crypto.Signer
@@ -66,10 +73,7 @@ type evidence struct {
 func (e *evidence) open(g *gate.Gate, paths []string) (err error) {
 	e.gate, e.lacks = g, map[string]bool{}
 	if e.flags.BOM != "" {
-		if isOneOf(e.flags.BOM, paths) {
-			return usage{"--bom " + e.flags.BOM + ": that is a file to be scanned"}
-		}
-		if e.out, err = newManifest(e.flags.BOM); err != nil {
+		if e.out, err = createAtomic(e.flags.BOM); err != nil {
 			return err
 		}
 		e.bom, g.Digest = bom.New(e.out.w, buildOf(debug.ReadBuildInfo()).version), true
@@ -81,7 +85,7 @@ func (e *evidence) open(g *gate.Gate, paths []string) (err error) {
 	if e.flags.Attest == "" {
 		return nil
 	}
-	text, err := os.ReadFile(e.flags.Key)
+	text, err := readBounded(e.flags.Key, attest.MaxBytes)
 	if err != nil {
 		return err
 	}
@@ -138,7 +142,7 @@ func (e *evidence) written(path string) bool {
 // close writes what there is to say.
 func (e *evidence) close() error {
 	if e.bom != nil {
-		if err := errors.Join(e.bom.Close(), e.out.done()); err != nil {
+		if err := errors.Join(e.bom.Close(), e.out.commit()); err != nil {
 			return err
 		}
 	}
@@ -172,16 +176,16 @@ func (e *evidence) close() error {
 	if text, err = attest.Sign(text, e.key); err != nil {
 		return err
 	}
-	out, err := newManifest(e.flags.Attest)
+	out, err := createAtomic(e.flags.Attest)
 	if err != nil {
 		return err
 	}
-	defer out.close()
+	defer out.discard()
 	if _, err := out.w.Write(text); err != nil {
 		return err
 	}
-	return out.done()
+	return out.commit()
 }
 
 // abandon takes away what an error left open.
-func (e *evidence) abandon() { e.out.close() }
+func (e *evidence) abandon() { e.out.discard() }

@@ -22,6 +22,9 @@ type pipelineFlags struct {
 	TotalTimeout string   `placeholder:"TIME" help:"Time limit for all files together, such as 10m. Files that are not judged by then are refused (exit code 6)."`
 }
 
+// inputs lists the files that the flags name to be read.
+func (f *pipelineFlags) inputs() []string { return []string{f.FilesFrom, f.Baseline} }
+
 // lay adds to a gate what the flags say.
 func (f *pipelineFlags) lay(g *gate.Gate) (err error) {
 	if len(f.Exclude) > 0 {
@@ -68,16 +71,17 @@ func (f *pipelineFlags) list(s *session) (names []string, err error) {
 	case len(text) > maxList:
 		return nil, usage{"--files-from " + f.FilesFrom + ": more than " + limits.FormatSize(maxList)}
 	}
-	end := []byte("\n")
+	end, trim := []byte("\n"), "\r"
 	if bytes.IndexByte(text, 0) >= 0 {
-		end = []byte{0}
+		end, trim = []byte{0}, ""
 	}
-	for name := range bytes.SplitSeq(text, end) {
-		if name := string(name); name != "" {
-			if name == "-" { // a file of that name
-				name = "./-"
-			}
-			names = append(names, strings.TrimSuffix(name, "\r"))
+	for line := range bytes.SplitSeq(text, end) {
+		switch name := strings.TrimSuffix(string(line), trim); name {
+		case "":
+		case "-": // a file of this name, not standard input
+			names = append(names, "./-")
+		default:
+			names = append(names, name)
 		}
 	}
 	return names, nil

@@ -33,8 +33,24 @@ type reports struct {
 	files   []*os.File
 }
 
-// open begins the reports that the flags ask for.
-func (r *reports) open(s *session, flags *reportFlags, inputs []string) error {
+// outputs lists the files of the reports.
+func (f *reportFlags) outputs() ([]output, error) {
+	var list []output
+	for _, o := range f.Output {
+		name, path, ok := strings.Cut(o, "=")
+		if !ok || path == "" {
+			return nil, usage{fmt.Sprintf("--output %s: give a format and a file, such as sarif=scan.sarif", o)}
+		}
+		if name != "json" && !slices.Contains(gatereport.Formats(), name) {
+			return nil, usage{fmt.Sprintf("--output %s: the format is one of json, %s", o, strings.Join(gatereport.Formats(), ", "))}
+		}
+		list = append(list, output{"--output " + name, path})
+	}
+	return list, nil
+}
+
+// open begins the reports that the flags ask for, whose files checkOutputs has admitted.
+func (r *reports) open(s *session, flags *reportFlags) error {
 	format := flags.Format
 	version := buildOf(debug.ReadBuildInfo()).version
 	switch {
@@ -50,16 +66,7 @@ func (r *reports) open(s *session, flags *reportFlags, inputs []string) error {
 		r.print, r.writers = true, append(r.writers, w)
 	}
 	for _, o := range flags.Output {
-		name, path, ok := strings.Cut(o, "=")
-		if !ok || path == "" {
-			return usage{fmt.Sprintf("--output %s: give a format and a file: sarif=scan.sarif", o)}
-		}
-		if name != "json" && !slices.Contains(gatereport.Formats(), name) {
-			return usage{fmt.Sprintf("--output %s: the format is one of json, %s", o, strings.Join(gatereport.Formats(), ", "))}
-		}
-		if isOneOf(path, inputs) {
-			return usage{fmt.Sprintf("--output %s: that is an input", o)}
-		}
+		name, path, _ := strings.Cut(o, "=")
 		f, err := os.Create(path)
 		if err != nil {
 			return err
@@ -76,15 +83,6 @@ func (r *reports) open(s *session, flags *reportFlags, inputs []string) error {
 		r.writers = append(r.writers, w)
 	}
 	return nil
-}
-
-// isOneOf reports a file that is there under one of the names.
-func isOneOf(path string, names []string) bool {
-	info, err := os.Stat(path)
-	return err == nil && slices.ContainsFunc(names, func(name string) bool {
-		other, err := os.Stat(name)
-		return err == nil && os.SameFile(info, other)
-	})
 }
 
 // leftOut adds to what a gate leaves out below root the files that reports are written to:

@@ -79,11 +79,21 @@ func (serveCmd) examples() []example {
 	}
 }
 
+// Validate checks the flags.
+func (c *serveCmd) Validate() error {
+	switch {
+	case len(c.Listen)+len(c.Clamd) == 0:
+		return errors.New("give --listen or --clamd an address to serve on")
+	case len(c.Listen) == 0 && (c.Tokens != "" || c.TLSCert != "" || c.TLSKey != "" || c.UI):
+		return errors.New("--tokens, --tls-cert, --tls-key and --ui need --listen: clamd's protocol has neither tokens nor TLS")
+	case len(c.Clamd) == 0 && c.Root != "":
+		return errors.New("--root needs --clamd")
+	}
+	return nil
+}
+
 // Run implements the command.
 func (c *serveCmd) Run(ctx context.Context, s *session) error {
-	if len(c.Listen)+len(c.Clamd) == 0 {
-		return usage{"say where to answer: --listen or --clamd with an address"}
-	}
 	o, err := c.options(s)
 	if err != nil {
 		return err

@@ -159,7 +159,7 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	if c.flags.DryRun {
 		return c.rehearse()
 	}
-	if err := c.admitPage(); err != nil {
+	if err := checkReplace(c.page, c.flags.Force); err != nil {
 		return err
 	}
 	if err := c.checkName(); err != nil {
