@@ -272,7 +272,7 @@ func fitsAtAll(list []*ladder, most int64) error {
 	}
 	if least > most {
 		return usage{fmt.Sprintf("--budget: even the smallest of --types need %s bytes, %.3f bits per weight, but the budget leaves %s",
-			formatCount(least), 8*float64(least)/float64(numbers), formatCount(max(0, most)))}
+			formatCount(least), 8*float64(least)/float64(max(1, numbers)), formatCount(max(0, most)))}
 	}
 	return nil
 }

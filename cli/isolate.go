@@ -61,14 +61,16 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 	if h.Policy, err = gate.ParsePolicy(text); err != nil {
 		return err
 	}
-	var r io.ReaderAt = os.NewFile(3, "upload")
+	var r io.ReaderAt
 	if err := sandbox.Limit(2*h.Policy.Limits.Filled().MaxTotalBytes+childMemory, h.Policy.Limits.Filled().Timeout); err != nil {
 		return err
 	}
 	if err := c.lock(s, sandbox.Needs{}); err != nil {
 		return err
 	}
-	if !h.Descriptor {
+	if h.Descriptor { // else 3 may be any descriptor of this process, which a finalizer would close
+		r = os.NewFile(3, "upload")
+	} else {
 		data, err := io.ReadAll(io.LimitReader(in, h.Size))
 		if err != nil || int64(len(data)) != h.Size {
 			return wire.ErrInternal.Errorf("the file did not arrive completely")
@@ -116,8 +118,11 @@ func (f *sandboxFlags) isolated(ctx context.Context, g *gate.Gate, r io.ReaderAt
 		cmd.ExtraFiles, over.Descriptor = []*os.File{file}, true
 	}
 	line, err := json.Marshal(over)
-	if err != nil || len(line) >= maxHandOver {
-		return nil, fmt.Errorf("a policy of %d bytes: %w", len(line), err)
+	if err != nil {
+		return nil, err
+	}
+	if len(line) >= maxHandOver {
+		return nil, fmt.Errorf("the policy has %d bytes as JSON, more than the %d that a child process takes", len(line), maxHandOver)
 	}
 	cmd.Stdin = bytes.NewReader(append(line, '\n'))
 	if !over.Descriptor {

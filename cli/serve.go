@@ -131,7 +131,7 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 
 // options are what the flags say.
 func (c *serveCmd) options(s *session) (o api.Options, err error) {
-	o.Gate.Policy, o.Gate.Today = s.gatePolicy, time.Now().UTC().Format(time.DateOnly)
+	o.Gate.Policy, o.Today = s.gatePolicy, func() string { return time.Now().UTC().Format(time.DateOnly) }
 	o.Gate.Policy.Limits = s.policy
 	for _, size := range []struct {
 		flag, text string

@@ -132,9 +132,12 @@ func (f *attestFlags) find(root string, claim *attest.Claim) (files []attest.Fil
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	if !info.IsDir() {
+	switch {
+	case info.Mode().IsRegular():
 		add(".", root, info)
 		return files, paths, size, nil
+	case !info.IsDir(): // opening a pipe would wait for a writer
+		return nil, nil, 0, wire.ErrUnsupported.With("it is neither a regular file nor a folder")
 	}
 	top := root + string(filepath.Separator) // a link that is named is followed
 	err = filepath.WalkDir(top, func(at string, e fs.DirEntry, err error) error {

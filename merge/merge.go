@@ -349,18 +349,27 @@ func (x *merger) sameBytes(m tensor.Model, i tensor.Info, n tensor.Model, j tens
 		if err := x.b.Step(1); err != nil {
 			return false, err
 		}
-		k, err := io.ReadFull(first, a[:])
-		l, also := io.ReadFull(second, c[:])
-		if !bytes.Equal(a[:k], c[:l]) {
-			return false, nil
-		}
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return also == err, nil
-		}
-		if err != nil || also != nil {
+		k, err := readFull(first, a[:])
+		if err != nil {
 			return false, err
 		}
+		l, err := readFull(second, c[:])
+		if err != nil || !bytes.Equal(a[:k], c[:l]) {
+			return false, err
+		}
+		if k < len(a) {
+			return true, nil
+		}
 	}
+}
+
+// readFull is io.ReadFull without an error at the end.
+func readFull(r io.Reader, p []byte) (int, error) {
+	n, err := io.ReadFull(r, p)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return n, err
 }
 
 // finish makes the model.

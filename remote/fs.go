@@ -42,6 +42,9 @@ const (
 	maxDepth = 64
 )
 
+// entryBytes is the memory of an entry besides its names: in both maps, and its address.
+const entryBytes = 512
+
 // add takes a file. A name that can be none is refused: who lays the files out by these
 // names would have one that was not looked at here.
 func (t *tree) add(name string, e entry) error {
@@ -53,6 +56,11 @@ func (t *tree) add(name string, e entry) error {
 	}
 	if old, twice := t.files[name]; twice && (old.size != e.size || old.url == nil || e.url == nil || *old.url != *e.url) {
 		return wire.ErrDuplicate.Errorf("%s is listed twice", wire.Quote(name)) // as one blob it is one file
+	}
+	// The entry and its names, of which the address has two: a server that lists without
+	// end is stopped by the account.
+	if err := t.c.b.Hold(entryBytes + 3*int64(len(name))); err != nil {
+		return err
 	}
 	if e.size < 0 {
 		return wire.ErrRange.Errorf("%s has a size below nothing", wire.Quote(name))

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/remote"
 )
 
@@ -136,5 +137,25 @@ func TestAddressesOfBucketsThatAreRefused(t *testing.T) {
 	_, err := open(t, "s3://models/x", remote.Options{AllowPrivate: true, S3: remote.S3{Endpoint: moved.URL}})
 	if want := `is in the region "eu-central-1"`; err == nil || !strings.Contains(fmt.Sprint(err), want) {
 		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// A listing without an end is stopped by the memory that its names take, not only by the
+// number of requests.
+func TestAListingWithoutEnd(t *testing.T) {
+	n := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>more</NextContinuationToken>")
+		for range 100 {
+			n++
+			fmt.Fprintf(w, "<Contents><Key>all/%04000d</Key><Size>1</Size></Contents>", n)
+		}
+		fmt.Fprint(w, "</ListBucketResult>")
+	}))
+	defer s.Close()
+	policy := limits.Policy{MaxTotalBytes: 48 << 20, MaxRequests: 100}
+	_, err := openUnder(t, policy, "s3://models/all/", remote.Options{AllowPrivate: true, S3: remote.S3{Endpoint: s.URL}})
+	if e, ok := errors.AsType[*limits.Error](err); !ok || e.Axis != limits.Total {
+		t.Errorf("%v, want the limit of memory", err)
 	}
 }

@@ -4,9 +4,10 @@
 // ClamAV's daemon.
 //
 //	h, err := host.New(host.Options{})
-//	u, err := h.Begin(ctx, "tenant")   // Busy: come back later
+//	u, err := h.Begin("tenant")   // Busy: come back later
 //	defer u.Close()
-//	err = u.Spool(body, "model.safetensors", size)
+//	u.Name = "model.safetensors"
+//	err = u.Spool(body, size)
 //	v, err := u.Judge(ctx)
 //
 // # Limits

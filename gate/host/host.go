@@ -17,6 +17,9 @@ import (
 type Options struct {
 	// Gate judges. Its policy's limits are those of one file.
 	Gate gate.Gate
+	// Today, if set, returns the date on which a file is judged, which replaces Gate.Today:
+	// a host that runs for months applies no expired exception.
+	Today func() string
 	// Judge, if set, replaces Gate.Check, for example to judge in another process. Then
 	// this process does not examine the file, not even while it arrives.
 	Judge func(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error)
@@ -176,6 +179,9 @@ func (h *Host) Begin(name string) (*Upload, error) {
 	h.uploads++
 	u := &Upload{host: h, tenant: t, name: name, gate: h.o.Gate}
 	u.gate.Policy.Limits = policy
+	if h.o.Today != nil {
+		u.gate.Today = h.o.Today()
+	}
 	return u, nil
 }
 

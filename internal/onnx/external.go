@@ -38,7 +38,7 @@ func (a *array) external(w *walk, c *wire.Cursor, where string, at, size int64) 
 		return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.external-path", Severity: tensor.Danger, Where: where, Off: at,
 			Text: "its data are read from " + wire.Quote(a.location) + ", " + why})
 	}
-	if slices.Contains(w.out.External, a.location) {
+	if w.outside[a.location] {
 		return nil
 	}
 	if len(w.out.External) >= maxExternal {
@@ -48,7 +48,10 @@ func (a *array) external(w *walk, c *wire.Cursor, where string, at, size int64) 
 	if err != nil {
 		return c.FailAt(where, at, err)
 	}
-	w.out.External = append(w.out.External, name)
+	if err := w.b.Hold(64); err != nil { // its place in the map
+		return c.FailAt(where, at, err)
+	}
+	w.out.External, w.outside[name] = append(w.out.External, name), true
 	return nil
 }
 

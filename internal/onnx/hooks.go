@@ -52,6 +52,9 @@ type array struct {
 	bad      bool // an entry of external data that is too long, or stands twice
 }
 
+// maxKeys bounds the entries of external data of one tensor; ONNX defines five.
+const maxKeys = 16
+
 func newArray() *array { return &array{typ: -1} }
 
 // maxDims is more than any tensor has; NumPy has 64.
@@ -89,7 +92,10 @@ func (a *array) message(f uint64, of hook) {
 	if f != 13 || !ok {
 		return
 	}
-	a.bad = a.bad || p.long || slices.Contains(a.keys, p.key) || len(a.keys) > 16
+	// No more keys are kept of a tensor that is refused.
+	if a.bad = a.bad || p.long || slices.Contains(a.keys, p.key) || len(a.keys) >= maxKeys; a.bad {
+		return
+	}
 	a.keys = append(a.keys, p.key)
 	switch p.key {
 	case "location":

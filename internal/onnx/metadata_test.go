@@ -1,6 +1,9 @@
 package onnx
 
-import "testing"
+import (
+	"strconv"
+	"testing"
+)
 
 // Metadata that Python evaluates: what runs nothing, and what could.
 func TestLiteralsRunNothing(t *testing.T) {
@@ -14,5 +17,23 @@ func TestLiteralsRunNothing(t *testing.T) {
 		if got := isLiteral(text); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
+	}
+}
+
+// Entries of external data that no tensor can have are not kept.
+func TestKeysOfExternalDataAreBounded(t *testing.T) {
+	a := newArray()
+	for range 1000 {
+		a.message(13, &pair{key: "key"})
+	}
+	if !a.bad || len(a.keys) != 1 {
+		t.Errorf("%d keys of one name", len(a.keys))
+	}
+	a = newArray()
+	for i := range 1000 {
+		a.message(13, &pair{key: strconv.Itoa(i)})
+	}
+	if !a.bad || len(a.keys) > maxKeys {
+		t.Errorf("%d keys", len(a.keys))
 	}
 }

@@ -24,7 +24,7 @@ type Model struct {
 func Check(b *limits.Budget, r io.ReaderAt, size int64) (*Model, error) {
 	c := wire.NewCursor(b, Format, r, size)
 	c.Order = binary.LittleEndian
-	w := &walk{schema: newSchema(), b: b, steps: b.Steps(), foreign: map[operation]int64{}, own: map[operation]bool{}}
+	w := &walk{schema: newSchema(), b: b, steps: b.Steps(), foreign: map[operation]int64{}, own: map[operation]bool{}, outside: map[string]bool{}}
 	if size == 0 {
 		return nil, c.Fail("", wire.ErrTruncated.Errorf("the file is empty"))
 	}
@@ -57,6 +57,7 @@ type walk struct {
 	has     uint64              // fields of the model itself
 	foreign map[operation]int64 // of operators that are not ONNX's, and where one stands
 	own     map[operation]bool  // functions of the file
+	outside map[string]bool     // files of external data, which are in out.External
 	others  int64               // where an operator stands that was not kept, or 0
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/anamnesis-go/anamnesis/cli"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -18,10 +17,26 @@ import (
 // allowPrivate is the one flag that this program has besides those of package cli.
 const allowPrivate = "--allow-private"
 
+// cutFlag removes allowPrivate from the flags, and reports whether it was given. What
+// follows -- is a path, whoever named it.
+func cutFlag(args []string) (rest []string, given bool) {
+	for i, a := range args {
+		switch a {
+		case "--":
+			return append(rest, args[i:]...), given
+		case allowPrivate:
+			given = true
+		default:
+			rest = append(rest, a)
+		}
+	}
+	return rest, given
+}
+
 func main() {
-	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool { return a == allowPrivate })
+	args, allowed := cutFlag(os.Args[1:])
 	o := remote.FromEnv()
-	o.AllowPrivate = len(args) < len(os.Args)-1
+	o.AllowPrivate = allowed
 	os.Exit(cli.Main(context.Background(), args, cli.Stdio{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Remote: func(_ context.Context, b *limits.Budget, address string) (tensor.Model, error) {
