@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// usageError is an error of class Usage that says where help is.
+// usageError returns err as an error of class Usage that points to the help.
 func usageError(err error) error {
 	var e *command.Error
 	if !errors.As(err, &e) {
@@ -18,15 +18,14 @@ func usageError(err error) error {
 	}
 	text := e.Error()
 	if strings.ContainsAny(e.Unknown, "./") {
-		text = fmt.Sprintf("%q is not a command; perhaps amn inspect %s?", e.Unknown, e.Unknown)
+		text = fmt.Sprintf("%q is not a command; did you mean amn inspect %s?", e.Unknown, e.Unknown)
 	}
-	return usage{fmt.Sprintf("%s (%s --help lists what is there)", text, e.Command.Path())}
+	return usage{fmt.Sprintf("%s (see %s --help)", text, e.Command.Path())}
 }
 
-// usual puts what people try with any program in words of this one: "help" with
-// a command or without, the flags that print a version, and the one flag whose value
-// may be left out.
-func usual(args []string) []string {
+// rewriteArgs rewrites what people try with any program: "help" with or without a command,
+// the flags that print a version, and the value of --report, which is optional.
+func rewriteArgs(args []string) []string {
 	switch args[0] {
 	case "help":
 		return append(slices.Clone(args[1:]), "--help")
@@ -47,7 +46,7 @@ func usual(args []string) []string {
 	return list
 }
 
-// usage is wrong arguments.
+// A usage is an error in the arguments.
 type usage struct{ text string }
 
 func (u usage) Error() string { return u.text }

@@ -39,20 +39,20 @@ func (browseCmd) examples() []example {
 func (c *browseCmd) Run(ctx context.Context, s *session) error {
 	c.grant(s)
 	if s.json {
-		return usage{"amn view draws on a terminal: amn parse --json prints what it shows"}
+		return usage{"amn view needs a terminal; amn parse --json prints the same"}
 	}
 	out, ok := s.to.(*os.File)
 	if !ok || columnsOf(out) == 0 || os.Getenv("TERM") == "dumb" {
-		return usage{"amn view draws on a terminal, which standard output is not: amn inspect and amn parse print the same"}
+		return usage{"amn view needs a terminal, and standard output is none; amn inspect and amn parse print the same"}
 	}
-	src, err := s.browsed(ctx, c.Path)
+	src, err := s.browseSource(ctx, c.Path)
 	if err != nil {
 		return err
 	}
 	in, _ := s.in.(*os.File)
 	keys, err := keyboard(in)
 	if err != nil {
-		return usage{"amn view takes keys from a terminal, and there is none: " + err.Error()}
+		return usage{"amn view needs a terminal for its keys: " + err.Error()}
 	}
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
@@ -64,7 +64,7 @@ func (c *browseCmd) Run(ctx context.Context, s *session) error {
 	if r.err != nil {
 		s.note(r.err)
 		if wire.ClassOf(r.err) == wire.Internal || errors.As(r.err, new(interrupted)) {
-			s.complain(r.path, r.err)
+			s.printError(r.path, r.err)
 			return nil
 		}
 	}
@@ -72,18 +72,18 @@ func (c *browseCmd) Run(ctx context.Context, s *session) error {
 	if err = v.load(); err == nil {
 		err = v.run(keys, out)
 	}
-	if r.err != nil { // it stays behind on the screen
-		s.complain(r.path, r.err)
+	if r.err != nil { // so that it remains visible after the browser has ended
+		s.printError(r.path, r.err)
 	}
 	return err
 }
 
-// browsed finds the one model that a path names.
-func (s *session) browsed(ctx context.Context, path string) (source, error) {
+// browseSource returns the model that path names; several are an error.
+func (s *session) browseSource(ctx context.Context, path string) (source, error) {
 	if path == "-" {
 		return s.stdin(ctx), nil
 	}
-	if open, ok := s.fetches(ctx, path); ok {
+	if open, ok := s.remoteOpener(ctx, path); ok {
 		return source{path: path, open: open, read: parser.Progress}, nil
 	}
 	var found []parser.Source
@@ -92,33 +92,33 @@ func (s *session) browsed(ctx context.Context, path string) (source, error) {
 			return source{}, err
 		}
 		if found = append(found, src); len(found) > 1 {
-			return source{}, usage{showPath(path) + " holds several models: name one, such as " + showPath(found[0].Path)}
+			return source{}, usage{showPath(path) + " contains several models: name one, such as " + showPath(found[0].Path)}
 		}
 	}
 	if len(found) == 0 {
-		return source{}, usage{showPath(path) + " holds no model"}
+		return source{}, usage{showPath(path) + " contains no model"}
 	}
 	return source{path: found[0].Path, open: found[0].Open, read: parser.Progress}, nil
 }
 
-// A viewer is a browser of one model on one terminal.
+// A viewer shows one model on a terminal.
 type viewer struct {
-	ctx     context.Context
-	s       *session
-	b       *limits.Budget
-	r       *report
-	model   *browse.Model
-	tensors []tensor.Info
-	meta    []metaRow
-	found   []foundRow
-	results chan func() // of what runs beside, to be called by the loop
-	cancel  context.CancelFunc
-	judging bool
+	ctx      context.Context
+	s        *session
+	b        *limits.Budget
+	r        *report
+	model    *browse.Model
+	tensors  []tensor.Info
+	meta     []metaRow
+	findings []findingRow
+	results  chan func() // updates by background work, which the loop calls
+	cancel   context.CancelFunc
+	judging  bool
 }
 
-// aside runs work beside the loop, on an account of its own that ends with the page;
-// what it returns is called by the loop.
-func (v *viewer) aside(ctx context.Context, work func(*limits.Budget) func()) {
+// background runs work in a goroutine with its own budget. The loop calls the function that
+// work returns, unless ctx, that of the page, has ended.
+func (v *viewer) background(ctx context.Context, work func(*limits.Budget) func()) {
 	go func() {
 		var done func()
 		defer func() {

@@ -12,26 +12,26 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/browse"
 )
 
-// What a terminal is told (xterm's control sequences): the other screen, no cursor, no
-// wrapping of long lines, and all of that back.
+// Control sequences of xterm: switch to the alternate screen without a cursor and without
+// wrapping of long lines, and back.
 const (
 	screenOn  = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	screenOff = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
-// escapeWait is how long what follows an escape may take, over a slow line too.
+// escapeWait is how long the rest of an escape sequence may take, even over a slow line.
 const escapeWait = 60 * time.Millisecond
 
 func errText(p any) string { return fmt.Sprint(p) }
 
-// A screen is what stands on a terminal.
+// A screen remembers what a terminal shows.
 type screen struct {
 	out   io.Writer
 	lines []string
 }
 
-// draw writes the lines that changed, in one piece. What was there is erased first:
-// behind a full line the cursor stands on its last character.
+// draw writes the changed lines in one write. Each is erased before it is written: after a
+// line as wide as the terminal, the cursor is on its last character, which erasing would hit.
 func (c *screen) draw(lines []string) error {
 	var text strings.Builder
 	if len(lines) != len(c.lines) {
@@ -48,7 +48,7 @@ func (c *screen) draw(lines []string) error {
 	return err
 }
 
-// run is the loop: keys, sizes and results change the model, which is drawn.
+// run is the loop: it draws the model, and waits for keys, sizes and results.
 func (v *viewer) run(keys, out *os.File) error {
 	restore, err := rawMode(keys, out)
 	if err != nil {
@@ -62,11 +62,11 @@ func (v *viewer) run(keys, out *os.File) error {
 	pressed := make(chan []byte)
 	ctx, stop := context.WithCancel(v.ctx)
 	defer stop()
-	go read(ctx, keys, pressed)
+	go readKeys(ctx, keys, pressed)
 	changes, still := resized()
 	defer still()
 	if v.r.err != nil {
-		v.judge(ctx) // says more about why
+		v.judge(ctx) // its findings explain the refusal
 	}
 	c, decoder := screen{out: out}, browse.Decoder{}
 	for {
@@ -83,7 +83,7 @@ func (v *viewer) run(keys, out *os.File) error {
 				return nil // the terminal is gone
 			}
 			got = decoder.Feed(p)
-		case <-soon(&decoder):
+		case <-escapeTimeout(&decoder):
 			got = decoder.Flush()
 		case <-changes:
 			c.lines = nil
@@ -93,13 +93,13 @@ func (v *viewer) run(keys, out *os.File) error {
 			}
 		}
 		for _, k := range got {
-			switch v.asked(ctx, v.model.Press(k)) {
+			switch v.handle(ctx, v.model.Press(k)) {
 			case browse.Quit:
 				return nil
 			case browse.Clear:
 				c.lines = nil
 			case browse.Stop:
-				if restore, err = stopped(keys, out, restore); err != nil {
+				if restore, err = suspendTerminal(keys, out, restore); err != nil {
 					return err
 				}
 				c.lines = nil
@@ -108,16 +108,18 @@ func (v *viewer) run(keys, out *os.File) error {
 	}
 }
 
-// soon comes when an escape that waits for more was the key.
-func soon(d *browse.Decoder) <-chan time.Time {
+// escapeTimeout fires when an escape that may begin a sequence was the key itself; it is
+// nil if the decoder does not wait for more.
+func escapeTimeout(d *browse.Decoder) <-chan time.Time {
 	if d.Waiting() {
 		return time.After(escapeWait)
 	}
 	return nil
 }
 
-// stopped gives the terminal back to the shell until the program goes on.
-func stopped(keys, out *os.File, restore func()) (func(), error) {
+// suspendTerminal restores the terminal and stops the program; when the shell continues it,
+// the terminal is set up again.
+func suspendTerminal(keys, out *os.File, restore func()) (func(), error) {
 	io.WriteString(out, screenOff)
 	restore()
 	suspend()
@@ -129,8 +131,8 @@ func stopped(keys, out *os.File, restore func()) (func(), error) {
 	return again, nil
 }
 
-// read passes on what a terminal sends.
-func read(ctx context.Context, keys *os.File, to chan<- []byte) {
+// readKeys sends the bytes that a terminal sends, until it or the context ends.
+func readKeys(ctx context.Context, keys *os.File, to chan<- []byte) {
 	defer close(to)
 	for {
 		p := make([]byte, 256)
@@ -148,13 +150,13 @@ func read(ctx context.Context, keys *os.File, to chan<- []byte) {
 	}
 }
 
-// asked does what the model asks for, and returns what the loop has to do.
-func (v *viewer) asked(ctx context.Context, r browse.Request) browse.Request {
+// handle serves a request of the model, and returns what is left for the loop.
+func (v *viewer) handle(ctx context.Context, r browse.Request) browse.Request {
 	switch r {
 	case browse.Open:
 		v.open(ctx)
 	case browse.Close:
-		v.leave()
+		v.closePage()
 	case browse.Judge:
 		v.judge(ctx)
 	default:
@@ -163,8 +165,8 @@ func (v *viewer) asked(ctx context.Context, r browse.Request) browse.Request {
 	return browse.Refresh
 }
 
-// leave ends what is read for the page that was open.
-func (v *viewer) leave() {
+// closePage cancels the background work of the open page.
+func (v *viewer) closePage() {
 	if v.cancel != nil {
 		v.cancel()
 		v.cancel = nil

@@ -19,9 +19,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/stats"
 )
 
-// open shows the page of the row that the cursor stands on.
+// open shows the page of the selected row.
 func (v *viewer) open(ctx context.Context) {
-	v.leave()
+	v.closePage()
 	tab, row := v.model.Place()
 	if row < 0 {
 		return
@@ -32,7 +32,7 @@ func (v *viewer) open(ctx context.Context) {
 	case metaTab:
 		v.openValue(row)
 	case findingsTab:
-		f := v.found[row]
+		f := v.findings[row]
 		lines := []browse.Line{{Text: f.kind, Style: f.style}, {Text: "Rule:   " + f.rule}}
 		if f.where != "" {
 			lines = append(lines, browse.Line{Text: "Where:  " + f.where})
@@ -53,10 +53,10 @@ func plainLines(list []string) (lines []browse.Line) {
 	return lines
 }
 
-// maxElements is how many elements of an array a page lists.
+// maxElements is the number of array elements that a page lists.
 const maxElements = 5000
 
-// openValue shows a value of the metadata whole; of a long array the beginning.
+// openValue shows a whole value of the metadata; of a long array, the beginning.
 func (v *viewer) openValue(row int) {
 	m := &v.meta[row]
 	var text []string
@@ -79,17 +79,18 @@ func (v *viewer) openValue(row int) {
 			text = append(text[:maxElements], "... (amn parse --key prints all)")
 		}
 	default:
-		text = v.s.captured(func(s *session) { _ = s.wholeValue(v.b, value) })
+		text = v.s.capture(func(s *session) { _ = s.printValue(v.b, value) })
 	}
 	lines := []browse.Line{{Text: kindText(m.value), Style: browse.Dim}, {}}
 	v.model.Show(browse.Page{Title: nameText(m.key), Lines: append(lines, plainLines(text)...)})
 }
 
-// openTensor shows what is known of a tensor, and reads its numbers beside.
+// openTensor shows what the header states about a tensor, and reads its numbers in the
+// background.
 func (v *viewer) openTensor(ctx context.Context, row int) {
 	i := v.tensors[row]
 	ctx, v.cancel = context.WithCancel(ctx)
-	known := v.facts(&i)
+	known := v.tensorFacts(&i)
 	first, held := []string{"reading"}, []string{"reading"}
 	show := func() {
 		lines := append(slices.Clone(known), browse.Line{}, browse.Line{Text: "First numbers", Style: browse.Bold})
@@ -98,10 +99,10 @@ func (v *viewer) openTensor(ctx context.Context, row int) {
 	}
 	show()
 	later := func(set *[]string, read func(*limits.Budget) ([]string, error)) {
-		v.aside(ctx, func(b *limits.Budget) func() {
+		v.background(ctx, func(b *limits.Budget) func() {
 			text, err := read(b)
 			if err != nil {
-				text = []string{tidy(flagged(err), wire.MaxMessage)}
+				text = []string{tidy(errorText(err), wire.MaxMessage)}
 			}
 			return func() {
 				if ctx.Err() == nil {
@@ -112,11 +113,11 @@ func (v *viewer) openTensor(ctx context.Context, row int) {
 		})
 	}
 	later(&first, func(b *limits.Budget) ([]string, error) { return firstNumbers(b, v.r.model, i) })
-	later(&held, func(b *limits.Budget) ([]string, error) { return v.numbersOf(b, &i) })
+	later(&held, func(b *limits.Budget) ([]string, error) { return v.tensorStats(b, &i) })
 }
 
-// facts are what the container says of a tensor.
-func (v *viewer) facts(i *tensor.Info) []browse.Line {
+// tensorFacts returns what the container states about a tensor.
+func (v *viewer) tensorFacts(i *tensor.Info) []browse.Line {
 	look := viewOf(v.r.model)
 	list := [][2]string{{"Type", typeText(i.TypeName())}}
 	if i.Stored != "" && i.Stored != i.TypeName() {
@@ -155,18 +156,18 @@ func (v *viewer) facts(i *tensor.Info) []browse.Line {
 	return lines
 }
 
-// firstCount is how many numbers a page begins with, and perLine how many stand in a line:
+// firstCount is how many numbers of a tensor a page shows, and perLine how many in a line:
 // those of float32 fit in 60 columns.
 const (
 	firstCount = 48
 	perLine    = 4
 )
 
-// firstNumbers reads the first numbers of a tensor, as they are stored.
+// firstNumbers returns the first numbers of a tensor, as they are stored.
 func firstNumbers(b *limits.Budget, m tensor.Model, i tensor.Info) ([]string, error) {
 	load := number.Of(i.DType)
 	if load == nil {
-		return []string{"numbers of this type are not read"}, nil
+		return []string{"numbers of this type are not decoded"}, nil
 	}
 	n := min(i.Elements(), firstCount)
 	if n == 0 {
@@ -198,9 +199,9 @@ func firstNumbers(b *limits.Budget, m tensor.Model, i tensor.Info) ([]string, er
 	return text, nil
 }
 
-// numbersOf reads a tensor whole, and says what it holds.
-func (v *viewer) numbersOf(b *limits.Budget, i *tensor.Info) ([]string, error) {
-	taken := false // of tensors by one name the first
+// tensorStats reads a whole tensor and returns its statistics.
+func (v *viewer) tensorStats(b *limits.Budget, i *tensor.Info) ([]string, error) {
+	taken := false // of several tensors of this name, the first counts
 	list, err := stats.Tensors(b, v.r.model, stats.Options{Stored: true, Keep: func(name string) bool {
 		was := taken
 		taken = taken || name == i.Name
@@ -214,28 +215,28 @@ func (v *viewer) numbersOf(b *limits.Budget, i *tensor.Info) ([]string, error) {
 	}
 	t := &list[0]
 	if !t.Numbers {
-		return []string{"none that are read"}, nil
+		return []string{"numbers of this type are not decoded"}, nil
 	}
 	row := statRow(t)
 	var text []string
 	for k := 2; k < len(statHead)-1; k++ {
 		text = append(text, pad(statHead[k]+":", labelWidth)+row[k])
 	}
-	return append(text, v.s.captured(func(s *session) { s.chart(t) })...), nil
+	return append(text, v.s.capture(func(s *session) { s.chart(t) })...), nil
 }
 
-// judge asks the gate, beside the loop, and shows what it says among the findings.
+// judge asks the gate in the background, and shows the verdict among the findings.
 func (v *viewer) judge(ctx context.Context) {
 	if v.r.path == "-" || isAddress(v.r.path) || strings.HasPrefix(v.r.path, "ollama:") {
-		v.model.SetStatus("A verdict needs a file or a folder; amn scan judges others.")
+		v.model.SetStatus("Only files and folders are judged here; amn scan judges other sources.")
 		return
 	}
 	if v.judging {
 		return
 	}
 	v.judging = true
-	v.model.SetStatus("Judging: reading everything.")
-	v.aside(ctx, func(b *limits.Budget) func() {
+	v.model.SetStatus("Judging: reading the whole file.")
+	v.background(ctx, func(b *limits.Budget) func() {
 		verdict, size, err := v.s.judgeOne(b, v.r)
 		if err != nil || verdict == nil {
 			return func() {
@@ -243,27 +244,27 @@ func (v *viewer) judge(ctx context.Context) {
 				if err == nil {
 					err = v.r.err
 				}
-				v.model.SetStatus("It cannot be judged: " + tidy(flagged(err), wire.MaxMessage))
+				v.model.SetStatus("Cannot be judged: " + tidy(errorText(err), wire.MaxMessage))
 			}
 		}
 		defer verdict.Close()
 		r, err := page.New(b, v.r.path, size, nil, verdict)
 		if err != nil {
-			return func() { v.model.SetStatus(tidy(flagged(err), wire.MaxMessage)) }
+			return func() { v.model.SetStatus(tidy(errorText(err), wire.MaxMessage)) }
 		}
 		class := verdict.Class()
 		return func() {
 			v.s.worst = max(v.s.worst, class)
-			v.judged(r)
+			v.showVerdict(r)
 		}
 	})
 }
 
-// judged shows a verdict.
-func (v *viewer) judged(r *page.Report) {
-	row := foundRow{"accepted", browse.Good, r.Verdict.Class, "", -1, "A scan accepts it"}
+// showVerdict shows a verdict.
+func (v *viewer) showVerdict(r *page.Report) {
+	row := findingRow{"accepted", browse.Good, r.Verdict.Class, "", -1, "A scan accepts it"}
 	if !r.Verdict.Accepted {
-		row = foundRow{"refused", browse.Bad, r.Verdict.Class, "", -1, "A scan refuses it"}
+		row = findingRow{"refused", browse.Bad, r.Verdict.Class, "", -1, "A scan refuses it"}
 	}
 	row.text += ": bodies " + r.Verdict.Bodies
 	if r.Verdict.WeightsOnly != "" {
@@ -273,15 +274,15 @@ func (v *viewer) judged(r *page.Report) {
 		row.text += "; opened by " + strings.Join(r.Verdict.Loaders, ", ")
 	}
 	styles := map[string]browse.Style{"refusal": browse.Bad, "danger": browse.Bad, "warning": browse.Warning, "note": browse.Note}
-	v.found = []foundRow{row}
+	v.findings = []findingRow{row}
 	for _, f := range r.Verdict.Findings {
-		next := foundRow{f.Severity, styles[f.Severity], f.Rule, f.Where, -1, f.Text}
+		next := findingRow{f.Severity, styles[f.Severity], f.Rule, f.Where, -1, f.Text}
 		if f.Offset != nil {
 			next.off = *f.Offset
 		}
-		v.found = append(v.found, next)
+		v.findings = append(v.findings, next)
 	}
-	v.model.SetTab(findingsTab, foundList(v.found))
+	v.model.SetTab(findingsTab, findingsList(v.findings))
 	if len(r.Globals) > 0 {
 		v.model.SetTab(globalsTab, globalsList(r.Globals))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// The tabs, in their order; that of globals comes with a verdict about pickles.
+// The tabs, in their order; the globals are added by a verdict about pickles.
 const (
 	tensorsTab = iota
 	metaTab
@@ -29,8 +29,8 @@ type metaRow struct {
 	value any
 }
 
-// A foundRow is a finding, a refusal, or the verdict.
-type foundRow struct {
+// A findingRow is a finding, a refusal, or the verdict.
+type findingRow struct {
 	kind  string
 	style browse.Style
 	rule  string
@@ -39,7 +39,7 @@ type foundRow struct {
 	text  string
 }
 
-// load lists what is browsed, on the account of the model.
+// load lists tensors and metadata, charged to the budget of the model.
 func (v *viewer) load() (err error) {
 	if v.r.model == nil || v.r.err != nil {
 		return nil
@@ -57,22 +57,22 @@ func (v *viewer) load() (err error) {
 	return nil
 }
 
-// build makes the browser.
+// build creates the browser.
 func (v *viewer) build() {
 	title := showPath(v.r.path)
 	if v.r.model != nil && v.r.err == nil {
 		title += "  " + viewOf(v.r.model).title + ", " + plural(v.r.total.Tensors, "tensor") + ", " + formatBytes(v.r.total.Bytes)
 		for _, f := range v.r.model.Findings() {
-			v.found = append(v.found, rowOf(&f))
+			v.findings = append(v.findings, findingRowOf(&f))
 		}
 	} else {
-		v.found = []foundRow{refusalRow(v.r.err)}
+		v.findings = []findingRow{refusalRow(v.r.err)}
 	}
 	summary := v.summary()
 	v.model = browse.New(title, []browse.TabOf{
-		tensorsTab: v.tensorsList(), metaTab: v.metaList(), findingsTab: foundList(v.found),
+		tensorsTab: v.tensorsList(), metaTab: v.metaList(), findingsTab: findingsList(v.findings),
 		summaryTab: {
-			Title: "Summary", Len: len(summary), Columns: []browse.Column{{Title: ""}}, Empty: "Nothing is known of it.",
+			Title: "Summary", Len: len(summary), Columns: []browse.Column{{Title: ""}}, Empty: "No summary.",
 			Cell: func(row, _ int) string { return summary[row] }, Search: func(row int) string { return strings.ToLower(summary[row]) },
 		},
 	})
@@ -81,8 +81,8 @@ func (v *viewer) build() {
 	}
 }
 
-// captured is what a session prints, unwrapped and without colours.
-func (s *session) captured(print func(*session)) []string {
+// capture returns the lines that print writes, unwrapped and without colours.
+func (s *session) capture(print func(*session)) []string {
 	var text bytes.Buffer
 	sub := *s
 	sub.out, sub.columns, sub.colours, sub.printed = bufio.NewWriter(&text), 0, false, false
@@ -91,16 +91,16 @@ func (s *session) captured(print func(*session)) []string {
 	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
 }
 
-// summary is what inspect prints.
+// summary returns what amn inspect prints.
 func (v *viewer) summary() []string {
 	if v.r.err != nil {
 		return []string{v.r.path, "Refused: " + tidy(message("", v.r.err), wire.MaxMessage)}
 	}
-	return v.s.captured(func(s *session) { _ = s.printInspect(v.r) })
+	return v.s.capture(func(s *session) { _ = s.printInspect(v.r) })
 }
 
-// firstRows are those that say how wide columns are: of many rows not all are asked.
-const firstRows = 10_000
+// sampledRows is how many rows determine the widths of columns; a model may have millions.
+const sampledRows = 10_000
 
 func (v *viewer) tensorsList() browse.TabOf {
 	look, list := view{}, v.tensors
@@ -108,7 +108,7 @@ func (v *viewer) tensorsList() browse.TabOf {
 		look = viewOf(v.r.model)
 	}
 	typ, shape := len("Type"), len("Shape ▲")
-	for i := range list[:min(len(list), firstRows)] {
+	for i := range list[:min(len(list), sampledRows)] {
 		typ = max(typ, columns(typeText(list[i].TypeName())))
 		shape = min(max(shape, columns(look.shapeText(&list[i]))), 28)
 	}
@@ -133,7 +133,7 @@ func (v *viewer) tensorsList() browse.TabOf {
 
 func (v *viewer) metaList() browse.TabOf {
 	list, key := v.meta, len("Key")
-	for i := range list[:min(len(list), firstRows)] {
+	for i := range list[:min(len(list), sampledRows)] {
 		key = min(max(key, columns(nameText(list[i].key))), 48)
 	}
 	return browse.TabOf{
@@ -159,24 +159,24 @@ func (v *viewer) metaList() browse.TabOf {
 	}
 }
 
-// severityStyles are the colours of findings, as severityColours are elsewhere.
+// severityStyles are the browser's colours of findings; severityColours are those of text.
 var severityStyles = map[tensor.Severity]browse.Style{tensor.Danger: browse.Bad, tensor.Warning: browse.Warning, tensor.Note: browse.Note}
 
-func rowOf(f *tensor.Finding) foundRow {
-	return foundRow{f.Severity.String(), severityStyles[f.Severity], f.Code, f.Where, f.Off, f.Text}
+func findingRowOf(f *tensor.Finding) findingRow {
+	return findingRow{f.Severity.String(), severityStyles[f.Severity], f.Code, f.Where, f.Off, f.Text}
 }
 
-func refusalRow(err error) foundRow {
-	row := foundRow{"refused", browse.Bad, wire.ClassOf(err).String(), "", -1, message("", err)}
-	if e, ok := placed(err); ok {
+func refusalRow(err error) findingRow {
+	row := findingRow{"refused", browse.Bad, wire.ClassOf(err).String(), "", -1, message("", err)}
+	if e, ok := locate(err); ok {
 		row.where, row.off = e.Where, e.Off
 	}
 	return row
 }
 
-func foundList(list []foundRow) browse.TabOf {
+func findingsList(list []findingRow) browse.TabOf {
 	return browse.TabOf{
-		Title: "Findings " + formatCount(int64(len(list))), Len: len(list), Empty: "No findings. v judges the file as scan does: reads all of it.",
+		Title: "Findings " + formatCount(int64(len(list))), Len: len(list), Empty: "No findings. v judges the file as amn scan does, which reads all of it.",
 		Columns: []browse.Column{
 			{Title: "Severity", Width: 9}, {Title: "Rule", Width: 26, Drop: 1, Names: true}, {Title: "What"},
 		},
@@ -190,12 +190,12 @@ func foundList(list []foundRow) browse.TabOf {
 	}
 }
 
-// globalStyles are the colours of what pickles name.
+// globalStyles are the colours of the globals of pickles.
 var globalStyles = map[string]browse.Style{"allowed": browse.Good, "dangerous": browse.Bad, "unknown": browse.Warning}
 
 func globalsList(list []page.Global) browse.TabOf {
 	return browse.TabOf{
-		Title: "Globals " + formatCount(int64(len(list))), Len: len(list), Empty: "Its pickles name nothing.",
+		Title: "Globals " + formatCount(int64(len(list))), Len: len(list), Empty: "The pickles name no globals.",
 		Columns: []browse.Column{{Title: "Status", Width: 10}, {Title: "Global", Names: true}, {Title: "Uses", Width: 8, Right: true, Drop: 1}, {Title: "Place", Width: 24, Drop: 2}},
 		Cell: func(row, column int) string {
 			g := &list[row]

@@ -16,10 +16,10 @@ const (
 	cyan   = "36"
 )
 
-// severityColours are those of findings.
+// severityColours are the colours of findings.
 var severityColours = map[tensor.Severity]string{tensor.Danger: red, tensor.Warning: yellow, tensor.Note: cyan}
 
-// classColour is that of a verdict.
+// classColour returns the colour of a verdict.
 func classColour(c wire.Class) string {
 	if c == wire.OK {
 		return green
@@ -27,14 +27,14 @@ func classColour(c wire.Class) string {
 	return red
 }
 
-// wantsColours asks the environment as no-color.org says. The console of Windows is
-// left alone: it may print them as they stand.
+// wantsColours reports whether the environment allows colours (no-color.org). Windows gets
+// none: its console may print the sequences as text.
 func wantsColours(env func(string) string) bool {
 	return env("NO_COLOR") == "" && env("TERM") != "dumb" && runtime.GOOS != "windows"
 }
 
-// colour paints the first word of a line, if that was asked for. It comes after all
-// counting of columns.
+// colour paints the first word of a line if s.paint is set. It is called after the columns
+// of the line were counted.
 func (s *session) colour(line string) string {
 	code := s.paint
 	s.paint = ""

@@ -8,62 +8,62 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/command"
 )
 
-// A verb is a word of the program, what help says of it, and the flags and
-// arguments that it takes.
-type verb struct {
-	name, also, help string
-	make             func() any
+// A commandSpec describes a command: its name, its aliases, one sentence of help, and a
+// function that returns the struct of its flags and arguments.
+type commandSpec struct {
+	name, aliases, help string
+	target              func() any
 }
 
-// commands are all, in the order of the help.
-var commands = []verb{
-	{"inspect", "info", "Show what a file is: format, tensors, types, sizes.", fresh[inspectCmd]},
-	{"parse", "", "List every tensor of a file.", fresh[parseCmd]},
-	{"view", "", "Browse tensors, metadata and findings in the terminal.", fresh[browseCmd]},
-	{"scan", "", "Judge whether files are safe to load, and list what they ask for.", fresh[scanCmd]},
-	{"diff", "", "Compare two models: names, shapes, types, bits.", fresh[diffCmd]},
-	{"hash", "digest", "Hash files and tensors; write and check manifests.", fresh[digestCmd]},
-	{"stats", "", "Show statistics of a model's numbers: range, mean, zeros, NaN.", fresh[statsCmd]},
-	{"verify", "", "Read whole files and check everything that can be checked.", fresh[verifyCmd]},
-	{"dequantize", "remember", "Recover the precision of a quantized model.", fresh[rememberCmd]},
-	{"quantize", "forget", "Quantize a model: GGUF types and mixes, FP8, MXFP4, INT4, MLX, bitsandbytes.", fresh[forgetCmd]},
-	{"convert", "", "Write a model in another format.", fresh[convertCmd]},
-	{"edit", "", "Change metadata and tensor names, in a new file or in place.", fresh[editCmd]},
-	{"merge", "", "Merge models by a recipe.", fresh[mergeCmd]},
-	{"merge-lora", "", "Merge adapters into the model that they were trained on.", fresh[mergeLoRACmd]},
-	{"split", "", "Split a model file into several.", fresh[splitCmd]},
-	{"join", "", "Join the files of a model into one.", fresh[joinCmd]},
-	{"formats", "", "List formats and schemes that are read, and those refused by name.", fresh[formatsCmd]},
-	{"limits", "", "Show the limits for files.", fresh[limitsCmd]},
-	{"policy", "", "Show, check and explain policies.", fresh[policyCmd]},
-	{"serve", "", "Judge uploads as a service, over HTTP or clamd's protocol.", fresh[serveCmd]},
-	{"rules", "", "List the rules by which files are refused.", fresh[rulesCmd]},
-	{"judge-one", "", "Judge one file for amn serve --isolate.", fresh[judgeCmd]},
-	{"version", "", "Print the version.", fresh[versionCmd]},
-	{"completion", "", "Print a shell script that completes commands, flags, files and tensors.", fresh[completionCmd]},
-	{"man", "", "Print a man page.", fresh[manCmd]},
+// commands lists all commands in the order of the help.
+var commands = []commandSpec{
+	{"inspect", "info", "Show what a file is: format, tensors, types, sizes.", newOf[inspectCmd]},
+	{"parse", "", "List every tensor of a file.", newOf[parseCmd]},
+	{"view", "", "Browse tensors, metadata and findings in the terminal.", newOf[browseCmd]},
+	{"scan", "", "Judge whether files are safe to load, and list what they ask for.", newOf[scanCmd]},
+	{"diff", "", "Compare two models: names, shapes, types, bits.", newOf[diffCmd]},
+	{"hash", "digest", "Hash files and tensors; write and check manifests.", newOf[digestCmd]},
+	{"stats", "", "Show statistics of a model's numbers: range, mean, zeros, NaN.", newOf[statsCmd]},
+	{"verify", "", "Read whole files and check everything that can be checked.", newOf[verifyCmd]},
+	{"dequantize", "remember", "Recover the precision of a quantized model.", newOf[rememberCmd]},
+	{"quantize", "forget", "Quantize a model: GGUF types and mixes, FP8, MXFP4, INT4, MLX, bitsandbytes.", newOf[forgetCmd]},
+	{"convert", "", "Write a model in another format.", newOf[convertCmd]},
+	{"edit", "", "Change metadata and tensor names, in a new file or in place.", newOf[editCmd]},
+	{"merge", "", "Merge models by a recipe.", newOf[mergeCmd]},
+	{"merge-lora", "", "Merge adapters into the model that they were trained on.", newOf[mergeLoRACmd]},
+	{"split", "", "Split a model file into several.", newOf[splitCmd]},
+	{"join", "", "Join the files of a model into one.", newOf[joinCmd]},
+	{"formats", "", "List formats and schemes that are read, and those refused by name.", newOf[formatsCmd]},
+	{"limits", "", "Show the limits for files.", newOf[limitsCmd]},
+	{"policy", "", "Show, check and explain policies.", newOf[policyCmd]},
+	{"serve", "", "Judge uploads as a service, over HTTP or clamd's protocol.", newOf[serveCmd]},
+	{"rules", "", "List the rules by which files are refused.", newOf[rulesCmd]},
+	{"judge-one", "", "Judge one file for amn serve --isolate.", newOf[judgeCmd]},
+	{"version", "", "Print the version.", newOf[versionCmd]},
+	{"completion", "", "Print a shell script that completes commands, flags, files and tensors.", newOf[completionCmd]},
+	{"man", "", "Print a man page.", newOf[manCmd]},
 }
 
-func fresh[T any]() any { return new(T) }
+func newOf[T any]() any { return new(T) }
 
-// A runner is a command that runs.
+// A runner is a command that can be run.
 type runner interface {
 	Run(ctx context.Context, s *session) error
 }
 
-// program is the model of the command line, which sets these flags.
+// program returns the command line of the program; parsing sets g.
 func program(g *globals) *command.Command {
 	root := command.New("amn", "Parse any tensor file and let no hostile byte through.", g)
 	for _, c := range commands {
-		child := command.New(c.name, c.help, c.make())
-		child.Aliases = strings.Fields(c.also)
-		child.Hidden = c.name == "judge-one" // called by amn serve alone
+		child := command.New(c.name, c.help, c.target())
+		child.Aliases = strings.Fields(c.aliases)
+		child.Hidden = c.name == "judge-one" // called only by amn serve
 		root.Add(child)
 	}
 	return root
 }
 
-// parse finds the command and sets its flags; nil is a help that was printed.
+// parse returns the command with its flags set, or nil if help was printed.
 func (s *session) parse(g *globals, args []string) (runner, error) {
 	c, err := program(g).Parse(args)
 	switch {

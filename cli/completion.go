@@ -15,8 +15,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// completionCmd prints what makes a shell complete the words of this program. The
-// script asks the program itself, so it is as new as the program.
+// completionCmd prints the completion script of a shell. The script calls the program for
+// its words, so it never gets out of date.
 type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish,powershell" help:"The shell: bash, zsh, fish or powershell."`
 }
@@ -38,18 +38,18 @@ func (completionCmd) examples() []example {
 // Run implements the command.
 func (c *completionCmd) Run(_ context.Context, s *session) error {
 	if s.json {
-		return usage{"amn completion prints a script for a shell, which JSON does not hold"}
+		return usage{"amn completion prints a shell script: it has no JSON form"}
 	}
 	extensions := strings.Join(modelExtensions(), "|")
-	_, err := s.out.WriteString(strings.NewReplacer("@ASK@", askForWords, "@EXT@", extensions).Replace(completionScripts[c.Shell]))
+	_, err := s.out.WriteString(strings.NewReplacer("@ASK@", completeCommand, "@EXT@", extensions).Replace(completionScripts[c.Shell]))
 	return err
 }
 
-// askForWords is the word that the scripts call the program with: what follows are
-// the words of the line after "amn", the last one unfinished.
-const askForWords = "__complete"
+// completeCommand is the argument with which the scripts call the program. The words of the
+// line after "amn" follow, the last one unfinished.
+const completeCommand = "__complete"
 
-// modelExtensions are those of files that are read, without their dots.
+// modelExtensions returns the file extensions of the formats, without dots.
 func modelExtensions() []string {
 	var list []string
 	for _, f := range parser.Formats() {
@@ -63,17 +63,17 @@ func modelExtensions() []string {
 	return list
 }
 
-// A completion is the words that may stand at a place, and whether files may.
+// A completion lists the possible words at a position, and says whether files are possible.
 type completion struct {
-	words []offer
+	words []suggestion
 	files string // "models" or "any", else ""
 }
 
-// An offer is a word and what it means.
-type offer struct{ word, what string }
+// A suggestion is a word and its description.
+type suggestion struct{ word, what string }
 
-// complete prints what may stand in the place of the last word: a line each with its
-// meaning behind a tab, and last whether files may stand there.
+// complete prints the possible completions of the last word, one per line with its
+// description after a tab, and in the last line which files are possible.
 func (s *session) complete(ctx context.Context, root *command.Command, words []string) error {
 	if len(words) == 0 {
 		words = []string{""}
@@ -85,12 +85,12 @@ func (s *session) complete(ctx context.Context, root *command.Command, words []s
 	if at := strings.IndexByte(last, '='); strings.HasPrefix(last, "--") && at > 0 {
 		last = last[at+1:]
 	}
-	c := completionOf(ctx, root, words)
+	c := completionFor(ctx, root, words)
 	if c.files == "models" && last != "" {
-		c.words = append(c.words, s.schemes()...)
+		c.words = append(c.words, s.addressSchemes()...)
 	}
 	for _, o := range c.words {
-		if strings.HasPrefix(o.word, last) && plainWord(o.word) {
+		if strings.HasPrefix(o.word, last) && isShellSafe(o.word) {
 			fmt.Fprintf(s.out, "%s\t%s\n", o.word, o.what)
 		}
 	}
@@ -98,27 +98,28 @@ func (s *session) complete(ctx context.Context, root *command.Command, words []s
 	return err
 }
 
-// schemes are those of models that are no files: of addresses only where the program
-// opens them.
-func (s *session) schemes() []offer {
-	list := []offer{{"ollama:", "a model of an ollama store on this machine"}}
+// addressSchemes returns the schemes of models that are not files. Schemes of addresses are
+// among them if the program opens addresses.
+func (s *session) addressSchemes() []suggestion {
+	list := []suggestion{{"ollama:", "a model of an ollama store on this machine"}}
 	if s.remote != nil {
 		list = append(list,
-			offer{"hf://", "OWNER/REPO[@REVISION][/FILE] of a hub"}, offer{"https://", "a file of a server"}, offer{"s3://", "BUCKET/KEY"}, offer{"gs://", "BUCKET/KEY"},
-			offer{"oci://", "REGISTRY/REPOSITORY:TAG"}, offer{"ollama://", "[HOST/]MODEL[:TAG] of a registry"})
+			suggestion{"hf://", "OWNER/REPO[@REVISION][/FILE] of a hub"}, suggestion{"https://", "a file of a server"}, suggestion{"s3://", "BUCKET/KEY"}, suggestion{"gs://", "BUCKET/KEY"},
+			suggestion{"oci://", "REGISTRY/REPOSITORY:TAG"}, suggestion{"ollama://", "[HOST/]MODEL[:TAG] of a registry"})
 	}
 	return list
 }
 
-// plainWord reports a word that no shell reads otherwise, whatever quotes it stands in.
-func plainWord(word string) bool {
+// isShellSafe reports whether no shell interprets a character of word, quoted or not.
+func isShellSafe(word string) bool {
 	return word != "" && strings.IndexFunc(word, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,@%+=", r))
 	}) < 0
 }
 
-// completionOf finds the command that the words name, and what may stand last.
-func completionOf(ctx context.Context, root *command.Command, words []string) completion {
+// completionFor returns the completions of the last word, by the command that the words
+// before it name.
+func completionFor(ctx context.Context, root *command.Command, words []string) completion {
 	if len(words) > 1 && words[0] == "help" {
 		words = words[1:]
 	}
@@ -127,26 +128,27 @@ func completionOf(ctx context.Context, root *command.Command, words []string) co
 	if !flagsEnd {
 		if name, _, ok := strings.Cut(last, "="); ok && strings.HasPrefix(last, "--") {
 			if f := c.Flag(name); f != nil {
-				return valuesOf(ctx, c, f, paths)
+				return completeValue(ctx, c, f, paths)
 			}
 			return completion{}
 		}
 		if n := len(before); n > 0 && before[n-1] != "--" {
 			if f := c.Flag(before[n-1]); f != nil && f.TakesValue() {
-				return valuesOf(ctx, c, f, paths)
+				return completeValue(ctx, c, f, paths)
 			}
 		}
 		if strings.HasPrefix(last, "-") {
-			return completion{words: flagOffers(c)}
+			return completion{words: flagSuggestions(c)}
 		}
 	}
 	if len(c.Commands()) > 0 && len(paths) == 0 {
-		return completion{words: commandOffers(c)}
+		return completion{words: commandSuggestions(c)}
 	}
-	return argumentOf(c, len(paths))
+	return completeArgument(c, len(paths))
 }
 
-// walkWords finds the command, and the words that are no flags and no values.
+// walkWords returns the command that words name, and its arguments without flags and their
+// values.
 func walkWords(root *command.Command, words []string) (c *command.Command, paths []string, flagsEnd bool) {
 	c = root
 	for i := 0; i < len(words); i++ {
@@ -169,32 +171,32 @@ func walkWords(root *command.Command, words []string) (c *command.Command, paths
 	return c, paths, flagsEnd
 }
 
-func flagOffers(c *command.Command) []offer {
-	var list []offer
+func flagSuggestions(c *command.Command) []suggestion {
+	var list []suggestion
 	for _, f := range c.Allowed() {
-		list = append(list, offer{"--" + f.Name, oneLine(f.Help)})
+		list = append(list, suggestion{"--" + f.Name, firstSentence(f.Help)})
 	}
 	return list
 }
 
-func commandOffers(c *command.Command) []offer {
-	var list []offer
+func commandSuggestions(c *command.Command) []suggestion {
+	var list []suggestion
 	for _, child := range c.Commands() {
 		if child.Hidden {
 			continue
 		}
 		for _, name := range append([]string{child.Name}, child.Aliases...) {
-			list = append(list, offer{name, oneLine(child.Help)})
+			list = append(list, suggestion{name, firstSentence(child.Help)})
 		}
 	}
 	if c.Parent == nil {
-		list = append(list, offer{"help", "Say more about a command."})
+		list = append(list, suggestion{"help", "Say more about a command."})
 	}
 	return list
 }
 
-// oneLine is the first sentence of a help.
-func oneLine(help string) string {
+// firstSentence returns the first sentence of a help text.
+func firstSentence(help string) string {
 	first, _, more := strings.Cut(help, ". ")
 	if more {
 		first += "."
@@ -202,16 +204,16 @@ func oneLine(help string) string {
 	return strings.Join(strings.Fields(first), " ")
 }
 
-func words(list ...string) completion {
+func wordCompletion(list ...string) completion {
 	var c completion
 	for _, w := range list {
-		c.words = append(c.words, offer{word: w})
+		c.words = append(c.words, suggestion{word: w})
 	}
 	return c
 }
 
-// argumentOf is what may stand as the n-th word of a command.
-func argumentOf(c *command.Command, n int) completion {
+// completeArgument returns the completions of the n-th argument of a command.
+func completeArgument(c *command.Command, n int) completion {
 	if len(c.Args()) == 0 {
 		return completion{}
 	}
@@ -220,51 +222,51 @@ func argumentOf(c *command.Command, n int) completion {
 	case n >= len(c.Args()) && !arg.Many:
 		return completion{}
 	case len(arg.Enum) > 0:
-		return words(arg.Enum...)
+		return wordCompletion(arg.Enum...)
 	case arg.Name == "profile":
-		return words(limits.Profiles()...)
+		return wordCompletion(limits.Profiles()...)
 	default:
 		return completion{files: "models"}
 	}
 }
 
-// valuesOf is what a flag takes: its own list, one that the program has, or files.
-func valuesOf(ctx context.Context, c *command.Command, f *command.Flag, paths []string) completion {
+// completeValue returns the completions of the value of a flag.
+func completeValue(ctx context.Context, c *command.Command, f *command.Flag, paths []string) completion {
 	switch f.Name {
 	case "limits":
-		profiles := words(limits.Profiles()...)
+		profiles := wordCompletion(limits.Profiles()...)
 		profiles.files = "any"
 		return profiles
 	case "scheme":
 		schemes, _ := quant.Schemes()
 		var known completion
 		for _, s := range schemes {
-			known.words = append(known.words, offer{s.Name, s.Stores})
+			known.words = append(known.words, suggestion{s.Name, s.Stores})
 		}
 		return known
 	case "tensor":
-		return words(tensorNames(ctx, paths)...)
+		return wordCompletion(tensorNames(ctx, paths)...)
 	}
 	switch {
 	case f.Name == "to" && c.Name == "quantize":
-		return words(append([]string{"nf4", "fp4", "int8", "fp8", "fp8_dynamic", "fp8_block", "w8a8", "w8a16", "w4a16"}, mixNames()...)...)
+		return wordCompletion(append([]string{"nf4", "fp4", "int8", "fp8", "fp8_dynamic", "fp8_block", "w8a8", "w8a16", "w4a16"}, mixNames()...)...)
 	case f.Name == "to" && c.Name == "convert":
-		return words("safetensors", "bf16", "gguf", "npz", "bnb-nf4", "nf4", "bnb-fp4", "bnb-int8")
+		return wordCompletion("safetensors", "bf16", "gguf", "npz", "bnb-nf4", "nf4", "bnb-fp4", "bnb-int8")
 	case len(f.Enum) > 0:
-		return words(f.Enum...)
+		return wordCompletion(f.Enum...)
 	case slices.Contains([]string{"PATH", "FILE", "MODEL", "FOLDER", "DIR"}, f.Placeholder):
 		return completion{files: "any"}
 	}
 	return completion{}
 }
 
-// Completion must answer while somebody waits, and may be asked about any file.
+// Bounds of completion: somebody waits for it, and the file may be any.
 const (
 	completionTime  = 2 * time.Second
 	completionNames = 4096
 )
 
-// tensorNames are those of the first model among the words, if it is one.
+// tensorNames returns the tensor names of the first path that is a model.
 func tensorNames(ctx context.Context, paths []string) []string {
 	p, _ := limits.Profile("edge")
 	ctx, stop := context.WithTimeout(ctx, completionTime)
@@ -289,7 +291,7 @@ func tensorNames(ctx context.Context, paths []string) []string {
 	return nil
 }
 
-// expandHome is a path of which no shell has yet replaced the first character.
+// expandHome replaces ~ at the beginning of path, which the shell has not done yet.
 func expandHome(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {

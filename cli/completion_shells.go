@@ -1,7 +1,7 @@
 package cli
 
-// completionScripts ask the program for words and the shell for files. What they
-// get has no character that a shell acts on; files are quoted by the shell itself.
+// completionScripts ask the program for words and the shell for files. The words have no
+// character that a shell interprets; files are quoted by the shell itself.
 var completionScripts = map[string]string{
 	"bash": `# amn completion bash
 _amn() {

@@ -21,7 +21,7 @@ import (
 func asked(t *testing.T, line ...string) (words []string, files string) {
 	t.Helper()
 	var out bytes.Buffer
-	if code := Main(context.Background(), append([]string{askForWords}, line...), Stdio{Out: &out, Err: io.Discard}); code != 0 {
+	if code := Main(context.Background(), append([]string{completeCommand}, line...), Stdio{Out: &out, Err: io.Discard}); code != 0 {
 		t.Fatalf("%q: exit %d", line, code)
 	}
 	for l := range strings.Lines(out.String()) {
@@ -85,11 +85,11 @@ func TestWordsThatMayStandAtAPlace(t *testing.T) {
 // A name of a tensor ends on a command line: one that a shell acts on is not offered.
 func TestNamesThatAShellActsOnAreNotOffered(t *testing.T) {
 	for _, name := range []string{"", "a b", "$(id)", "`id`", "a;b", "a'b", `a"b`, "a\nb", "a\x1b[0m", "a|b", "a&", "~a", "*", "a[0]", "é"} {
-		if plainWord(name) {
+		if isShellSafe(name) {
 			t.Errorf("%q is offered", name)
 		}
 	}
-	if !plainWord("model.layers.0.self_attn.q_proj.weight") {
+	if !isShellSafe("model.layers.0.self_attn.q_proj.weight") {
 		t.Error("an honest name is not offered")
 	}
 }

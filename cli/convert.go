@@ -72,16 +72,15 @@ func (convertCmd) examples() []example {
 	}
 }
 
-// A convertTarget is what --to may say.
+// A convertTarget is a value of --to.
 type convertTarget struct {
-	names []string // the first is that of the target
+	names []string // the first is its name, the others are aliases
 	ext   string
 	sink  func(c *convertCmd, from string) convert.Sink
-	bnb   string // what weights are quantized to, as amn quantize does it
-	// folder says that a folder is written, of a GGUF file that transformers has no
-	// names for.
+	bnb   string // the type that weights are quantized to, as by amn quantize
+	// folder says that a transformers folder is written, of a GGUF file too.
 	folder bool
-	mlx    bool // under the names of mlx-lm
+	mlx    bool // with the names of mlx-lm
 }
 
 var convertTargets = []convertTarget{
@@ -99,7 +98,7 @@ var convertTargets = []convertTarget{
 
 func toSafetensors(*convertCmd, string) convert.Sink { return convert.Safetensors{} }
 
-// target finds what --to says, whatever the case of its letters.
+// target returns the target that --to names, ignoring case.
 func (c *convertCmd) target() (*convertTarget, error) {
 	var known []string
 	if c.To == "" && c.Cast != "" {
@@ -144,7 +143,7 @@ func (c *convertCmd) Validate() error {
 	case c.Quant != "":
 		return c.checkQuant(t)
 	}
-	if flag := c.ggmlFlags.given(); flag != "" {
+	if flag := c.ggmlFlags.firstGiven(); flag != "" {
 		return fmt.Errorf("%s needs --to gguf --quant TYPE", flag)
 	}
 	if err := c.bnbFlags.check(t.bnb); err != nil {
@@ -168,7 +167,7 @@ func (c *convertCmd) Validate() error {
 	return c.schemeFlags.Validate()
 }
 
-// checkQuant refuses what does not go with a mix.
+// checkQuant checks the flags of a conversion to a mix.
 func (c *convertCmd) checkQuant(t *convertTarget) error {
 	switch {
 	case t.names[0] != gguf.Format:
@@ -176,7 +175,7 @@ func (c *convertCmd) checkQuant(t *convertTarget) error {
 	case c.Cast != "" || c.AsIs || c.RawNames || c.MMProj:
 		return errors.New("--quant cannot be combined with --cast, --as-is, --raw-names or --mmproj")
 	}
-	err := c.bnbFlags.notOfMixes()
+	err := c.bnbFlags.checkMix()
 	m, unknown := mixOf("--quant", c.Quant)
 	if err = errors.Join(err, unknown); err == nil {
 		_, err = c.ggmlFlags.quantizer(m)
@@ -184,20 +183,20 @@ func (c *convertCmd) checkQuant(t *convertTarget) error {
 	return errors.Join(err, c.writeFlags.Validate(), c.schemeFlags.Validate())
 }
 
-// checkMLX refuses what does not go with a format of MLX.
+// checkMLX checks the flags of a conversion to a format of MLX.
 func (c *convertCmd) checkMLX() error {
 	f, ok := scaled.FindGroups(c.Quant)
 	switch {
 	case !ok || f.Library != scaled.MLX:
 		return fmt.Errorf("--quant: %q is not a format of MLX: mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4", c.Quant)
-	case c.Cast != "" || c.AsIs || c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 || c.ggmlFlags.given() != "":
+	case c.Cast != "" || c.AsIs || c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 || c.ggmlFlags.firstGiven() != "":
 		return errors.New("--quant with --to mlx cannot be combined with --cast, --as-is, --double-quant, --block-size N, --include or the flags of GGUF")
 	}
 	return errors.Join(c.writeFlags.Validate(), c.schemeFlags.Validate())
 }
 
-// unquantized cuts what says how a model is quantized off the stem of a path.
-func unquantized(path string) string {
+// trimQuantSuffix removes the name of a quantization format from the end of a path's stem.
+func trimQuantSuffix(path string) string {
 	ext := filepath.Ext(path)
 	stem := strings.TrimSuffix(path, ext)
 	for _, ending := range quant.Endings() {
@@ -208,18 +207,18 @@ func unquantized(path string) string {
 	return path
 }
 
-// decodesTo is the type that weights are decoded to.
-func (c *convertCmd) decodesTo() string {
+// decodeType returns the type that weights are decoded to.
+func (c *convertCmd) decodeType() string {
 	if castTypes[c.Cast] != tensor.Unknown {
 		return cmp.Or(c.OutDtype, "bf16")
 	}
 	return cmp.Or(c.Cast, c.OutDtype, "bf16")
 }
 
-// castTypes are those that --cast alone knows.
+// castTypes are the types of --cast that --out-dtype does not have.
 var castTypes = map[string]tensor.DType{"f8": tensor.F8E4M3, "f8e5m2": tensor.F8E5M2}
 
-// cast chooses what --cast rounds.
+// cast returns a function that reports whether --cast rounds a tensor, or nil.
 func (c *convertCmd) cast() func(*tensor.Info) bool {
 	if c.Cast == "" {
 		return nil
@@ -227,17 +226,17 @@ func (c *convertCmd) cast() func(*tensor.Info) bool {
 	return func(i *tensor.Info) bool { return c.CastAll || c.Cast == "f32" || !convert.IsNorm(i) }
 }
 
-// admitType refuses a type that nothing is written in.
-func (c *convertCmd) admitType(w *written) error {
+// checkOutDtype rejects --out-dtype if no weight is decoded.
+func (c *convertCmd) checkOutDtype(w *conversionState) error {
 	if c.OutDtype != "" && c.Cast == "" && len(w.plan.Weights) == 0 && len(w.plan.Read) == 0 {
-		return usage{"--out-dtype: nothing that is written is quantized, so it has no effect; --cast rounds plain tensors"}
+		return usage{"--out-dtype has no effect, because no written tensor is quantized; --cast rounds plain tensors"}
 	}
 	return nil
 }
 
-// prepare makes of the source what the target knows it as.
+// prepare converts the source to the names and layouts of the target.
 func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) error {
-	if err := c.nameFlags.take(b, o); err != nil {
+	if err := c.nameFlags.apply(b, o); err != nil {
 		return err
 	}
 	o.opts.Sink = t.sink(c, o.model.Format())
@@ -247,7 +246,7 @@ func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) 
 	case t.folder:
 		return c.forTransformers(b, o)
 	}
-	if err := c.keys(b, o); err != nil || t.names[0] != gguf.Format || c.RawNames {
+	if err := c.setKeys(b, o); err != nil || t.names[0] != gguf.Format || c.RawNames {
 		return err
 	}
 	if c.MMProj && !convert.Stated(o.model) {
@@ -256,12 +255,12 @@ func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) 
 	if c.AsIs && convert.Stated(o.model) && quant.Any(o.model) {
 		return usage{"--as-is: a quantized folder is decoded for llama.cpp; --raw-names writes it as it is"}
 	}
-	return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.stated("tokenizer.ggml.pre"), Template: c.stated("tokenizer.chat_template") != "", Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.casts(o), Projector: c.MMProj})
+	return forLlamaCPP(b, &o.conversionState, convert.LlamaCPP{Pre: c.kvValue("tokenizer.ggml.pre"), Template: c.kvValue("tokenizer.chat_template") != "", Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.castsAll(o), Projector: c.MMProj})
 }
 
-// casts reports that --out-dtype is what all matrices of a folder become, which
-// llama.cpp then reads.
-func (c *convertCmd) casts(o *conversion) bool {
+// castsAll reports whether all matrices of a folder get the type of --out-dtype, as
+// llama.cpp's converter does with --outtype.
+func (c *convertCmd) castsAll(o *conversion) bool {
 	all := c.OutDtype != "" && c.Cast == "" && c.Quant == "" && convert.Stated(o.model)
 	if all {
 		o.admit = nil
@@ -279,35 +278,35 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		schema:  "amn.convert/1",
 		verb:    "converting",
 		flags:   &c.writeFlags,
-		opts:    convert.Options{Quant: *c.options(c.decodesTo(), c.sourceBlock()), AsIs: c.AsIs, Cast: c.cast(), CastTo: castTypes[c.Cast], Requantize: c.AllowRequantize, NaN: c.nan()},
-		admit:   c.admitType,
+		opts:    convert.Options{Quant: *c.options(c.decodeType(), c.sourceBlock()), AsIs: c.AsIs, Cast: c.cast(), CastTo: castTypes[c.Cast], Requantize: c.AllowRequantize, NaN: c.nan()},
+		admit:   c.checkOutDtype,
 		prepare: func(b *limits.Budget, o *conversion) error { return c.prepare(b, o, t) },
-		target: func(w *written) string {
+		target: func(w *conversionState) string {
 			suffix := "-" + t.names[0]
 			if t.names[0] == safetensors.Format && len(w.plan.Weights) > 0 {
-				suffix = "-" + cmp.Or(c.Cast, c.decodesTo())
+				suffix = "-" + cmp.Or(c.Cast, c.decodeType())
 			} else if t.names[0] == safetensors.Format && w.model.Format() != safetensors.Format {
-				suffix = "" // the types are the source's own
+				suffix = "" // the types do not change
 			}
 			if w.folder {
-				path := unquantized(w.path)
+				path := trimQuantSuffix(w.path)
 				if t.folder {
 					path = strings.TrimSuffix(path, filepath.Ext(path))
 				}
-				return derived(path, suffix, "")
+				return derivedPath(path, suffix, "")
 			}
-			return derived(unquantized(w.path), suffix, t.ext)
+			return derivedPath(trimQuantSuffix(w.path), suffix, t.ext)
 		},
 	}
 	if t.mlx && c.Quant != "" {
 		run.opts.Quantize, run.admit, run.report = c.bnbFlags.scaled(c.Quant), admitQuantized, c.Report.on
 	} else if c.Quant != "" {
 		m, _ := mix.Find(c.Quant)
-		q, err := c.ggmlFlags.chosen(m, &c.bnbFlags)
+		q, err := c.ggmlFlags.quantizerWith(m, &c.bnbFlags)
 		if err != nil {
 			return err
 		}
-		c.ggmlFlags.mixed(run, &q, c.Quant, nil)
+		c.ggmlFlags.configureMix(run, &q, c.Quant, nil)
 		run.admit, run.report, run.page = nil, c.Report.on, c.Report.page
 	}
 	if kind, ok := convert.ParseBnbType(t.bnb); ok {

@@ -14,8 +14,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// keys lays the keys of a file, and then those of the flags, over the source's.
-func (c *convertCmd) keys(b *limits.Budget, o *conversion) error {
+// setKeys overrides metadata of the source with the keys of --gguf-metadata, and those with
+// the keys of --gguf-kv.
+func (c *convertCmd) setKeys(b *limits.Budget, o *conversion) error {
 	if c.GGUFMetadata == "" && len(c.GGUFKV) == 0 {
 		return nil
 	}
@@ -24,7 +25,7 @@ func (c *convertCmd) keys(b *limits.Budget, o *conversion) error {
 	}
 	var over []gguf.Entry
 	if path := c.GGUFMetadata; path != "" {
-		body, err := readSmall(b, path)
+		body, err := readTextFile(b, path)
 		if err == nil {
 			over, err = edit.Metadata(b, body)
 		}
@@ -59,9 +60,9 @@ func (c *convertCmd) keys(b *limits.Budget, o *conversion) error {
 	return nil
 }
 
-// forLlamaCPP makes a model of transformers one that llama.cpp runs; others stay
-// what they are.
-func forLlamaCPP(b *limits.Budget, w *written, to convert.LlamaCPP) error {
+// forLlamaCPP gives a transformers model the form that llama.cpp runs. Other models are not
+// changed.
+func forLlamaCPP(b *limits.Budget, w *conversionState, to convert.LlamaCPP) error {
 	if !convert.Stated(w.model) {
 		return nil
 	}
@@ -73,7 +74,7 @@ func forLlamaCPP(b *limits.Budget, w *written, to convert.LlamaCPP) error {
 	return err
 }
 
-// forTransformers makes a model of llama.cpp a folder of transformers.
+// forTransformers gives a GGUF model the form of a transformers folder.
 func (c *convertCmd) forTransformers(b *limits.Budget, o *conversion) error {
 	if c.GGUFMetadata != "" || len(c.GGUFKV) > 0 {
 		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
@@ -86,8 +87,8 @@ func (c *convertCmd) forTransformers(b *limits.Budget, o *conversion) error {
 	return err
 }
 
-// forMLX makes a model of transformers or of llama.cpp a folder of mlx-lm, which casts
-// all numbers to the type that config.json names.
+// forMLX gives a transformers or GGUF model the form of a folder of mlx-lm, which casts all
+// numbers to the type that config.json names.
 func (c *convertCmd) forMLX(b *limits.Budget, o *conversion) error {
 	if c.GGUFMetadata != "" || len(c.GGUFKV) > 0 {
 		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
@@ -104,9 +105,8 @@ func (c *convertCmd) forMLX(b *limits.Budget, o *conversion) error {
 	return nil
 }
 
-// stated is the value that --gguf-kv gives a key: those that decide where llama.cpp's
-// tables do not.
-func (c *convertCmd) stated(key string) string {
+// kvValue returns the value that --gguf-kv sets a key to, or "".
+func (c *convertCmd) kvValue(key string) string {
 	for _, pair := range c.GGUFKV {
 		if value, ok := strings.CutPrefix(pair, key+"="); ok {
 			return value
@@ -115,7 +115,7 @@ func (c *convertCmd) stated(key string) string {
 	return ""
 }
 
-// modelName is the name of a model's folder.
+// modelName returns the name of the folder that a model is in.
 func modelName(path string) string {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -127,11 +127,11 @@ func modelName(path string) string {
 	return filepath.Base(full)
 }
 
-// maxKeys bounds a file of keys: the largest vocabularies take a few megabytes.
+// maxKeys bounds a file of keys; the largest vocabularies have a few megabytes.
 const maxKeys = 64 << 20
 
-// readSmall reads a file that the user names, on the account.
-func readSmall(b *limits.Budget, path string) (string, error) {
+// readTextFile returns the content of a file, charged to b.
+func readTextFile(b *limits.Budget, path string) (string, error) {
 	h, err := tensor.OpenFile(localDir(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
 		return "", err

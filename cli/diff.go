@@ -83,7 +83,7 @@ func (c *diffCmd) Run(ctx context.Context, s *session) error {
 	return s.diff(ctx, [2]string{c.First, c.Second}, &c.compareFlags, false)
 }
 
-// A side is one model of a comparison.
+// A side is one of the two models of a comparison.
 type side struct {
 	path  string
 	err   error
@@ -91,7 +91,7 @@ type side struct {
 	size  int64 // bytes of its tensors
 }
 
-// diff opens two models, verifies their bodies if asked, and compares them.
+// diff compares two models. If verify is set, their bodies are verified first.
 func (s *session) diff(ctx context.Context, paths [2]string, f *compareFlags, verify bool) error {
 	o, err := f.options()
 	if err != nil {
@@ -109,13 +109,13 @@ func (s *session) diff(ctx context.Context, paths [2]string, f *compareFlags, ve
 			return err
 		}
 	}
-	d.match(b)
+	d.matchNames(b)
 	return d.run(b, o)
 }
 
-// match gives a folder of transformers the names of llama.cpp where the other side is
-// a GGUF file of an architecture.
-func (d *differ) match(b *limits.Budget) {
+// matchNames gives a transformers folder the names of llama.cpp if the other side is a GGUF
+// file of an architecture.
+func (d *differ) matchNames(b *limits.Budget) {
 	for i, one := range d.sides {
 		other := d.sides[1-i]
 		if one.model == nil || other.model == nil || one.err != nil || other.err != nil || other.model.Format() != gguf.Format || !convert.Stated(one.model) {
@@ -123,7 +123,7 @@ func (d *differ) match(b *limits.Budget) {
 		}
 		named, blocks := false, false
 		for i := range other.model.Tensors() {
-			blocks = blocks || i.DType == tensor.MXFP4 // which experts of gpt-oss stay
+			blocks = blocks || i.DType == tensor.MXFP4 // experts of gpt-oss that were not decoded
 		}
 		for key := range other.model.Meta() {
 			named = named || key == "general.architecture"
@@ -143,8 +143,8 @@ func (d *differ) match(b *limits.Budget) {
 	}
 }
 
-// longPolicy is the policy of work that takes as long as it takes: it has no
-// deadline unless one was asked for.
+// longPolicy returns the policy of work on whole models: it has no deadline unless a flag or
+// the policy sets one.
 func (s *session) longPolicy() *limits.Policy {
 	p := s.policy
 	if s.flags.Ceilings.Time == "" && (!s.gate || p.Timeout == 0) {
@@ -166,7 +166,7 @@ func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, v
 	if d.err != nil {
 		return d
 	}
-	s.tellPassedOver(path, d.model)
+	s.printPassedOver(path, d.model)
 	for i := range d.model.Tensors() {
 		d.size = wire.AddCap(d.size, i.Bytes())
 	}
@@ -178,7 +178,7 @@ func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, v
 	return d
 }
 
-// differ compares two models and prints what differs.
+// A differ compares two models and prints the differences.
 type differ struct {
 	s       *session
 	sides   [2]*side
@@ -205,7 +205,7 @@ func (d *differ) run(b *limits.Budget, o compare.Options) error {
 		}
 		for _, side := range d.sides {
 			if side.err != nil {
-				s.complain(side.path, side.err)
+				s.printError(side.path, side.err)
 			}
 		}
 		return nil
@@ -221,7 +221,7 @@ func (d *differ) run(b *limits.Budget, o compare.Options) error {
 		if err, ok := errors.AsType[interrupted](d.err); ok {
 			return err
 		}
-		s.complain("", d.err)
+		s.printError("", d.err)
 	}
 	s.note(d.err)
 	if d.err == nil && d.result.Different > 0 {
@@ -230,7 +230,7 @@ func (d *differ) run(b *limits.Budget, o compare.Options) error {
 	return err
 }
 
-// class is what the comparison came to.
+// class returns the class of the result, which decides the exit code.
 func (d *differ) class() wire.Class {
 	worst := wire.ClassOf(d.err)
 	for _, side := range d.sides {

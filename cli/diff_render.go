@@ -8,11 +8,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A walk compares and calls found for each difference.
-type walk func(found func(*compare.Difference) error)
+// A compareFunc compares two models and calls found for each difference.
+type compareFunc func(found func(*compare.Difference) error)
 
-// printText prints a line per difference, and what it came to.
-func (d *differ) printText(compared walk) error {
+// printText prints a line per difference, and a summary.
+func (d *differ) printText(compared compareFunc) error {
 	s := d.s
 	s.prose(4, "--- %s (%s)", showPath(d.sides[0].path), d.sides[0].model.Format())
 	s.prose(4, "+++ %s (%s)", showPath(d.sides[1].path), d.sides[1].model.Format())
@@ -39,7 +39,7 @@ func (d *differ) printText(compared walk) error {
 	return nil
 }
 
-// differenceText is a mark as of a patch, and what differs.
+// differenceText returns the mark of a line, as in a patch, and a description.
 func differenceText(x *compare.Difference) (mark, text string) {
 	switch x.Kind {
 	case compare.OnlyFirst:
@@ -63,7 +63,7 @@ func differenceText(x *compare.Difference) (mark, text string) {
 	}
 }
 
-// distanceText says how far numbers are apart, "" where nothing was measured.
+// distanceText returns the distance of the numbers, or "" if none was measured.
 func distanceText(d *quant.Distortion) string {
 	if d.N == 0 {
 		return ""
@@ -73,8 +73,8 @@ func distanceText(d *quant.Distortion) string {
 
 func sideText(t *compare.Tensor) string { return typeText(t.Type) + " " + formatShape(t.Shape) }
 
-// printJSON prints one object: what schema/diff.json describes.
-func (d *differ) printJSON(compared walk) error {
+// printJSON prints the result as schema/diff.json describes it.
+func (d *differ) printJSON(compared compareFunc) error {
 	object(d.s.out, func(o *jsonObject) {
 		o.field("schema", "amn.diff/1")
 		for i, name := range [...]string{"first", "second"} {

@@ -18,7 +18,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// digestCmd hashes models: their files, and what their tensors hold.
+// digestCmd hashes the files and the tensors of models.
 type digestCmd struct {
 	Paths     []string `arg:"" optional:"" name:"path" help:"Files, folders of models, or ollama:NAME."`
 	Recursive bool     `short:"r" help:"Include subfolders."`
@@ -76,12 +76,12 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 	defer out.discard()
 	for _, arg := range c.Paths {
 		if arg == "-" {
-			return usage{"digests are of files: standard input is not one"}
+			return usage{"amn hash reads files, not standard input"}
 		}
 		for src, err := range parser.Find(arg, c.Recursive || isPipeline(arg)) {
 			d := &digests{path: src.Path, err: err}
 			if err == nil {
-				d = c.of(ctx, s, src.Path, func(b *limits.Budget) (tensor.Model, error) { return src.Open(b) })
+				d = c.digestModel(ctx, s, src.Path, func(b *limits.Budget) (tensor.Model, error) { return src.Open(b) })
 			}
 			if err, ok := errors.AsType[interrupted](d.err); ok {
 				return err
@@ -94,7 +94,7 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 	return out.commit()
 }
 
-// digests are those of one model.
+// digests are the digests of one model.
 type digests struct {
 	path, format string
 	err          error
@@ -104,14 +104,14 @@ type digests struct {
 }
 
 type fileDigest struct {
-	name string // below the model's folder
+	name string // relative to the model's folder
 	path string
 	size int64
 	sum  digest.Sum
 }
 
-// of reads a model.
-func (c *digestCmd) of(ctx context.Context, s *session, path string, open func(*limits.Budget) (tensor.Model, error)) *digests {
+// digestModel reads a model and its files.
+func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, open func(*limits.Budget) (tensor.Model, error)) *digests {
 	d := &digests{path: path}
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
@@ -121,7 +121,7 @@ func (c *digestCmd) of(ctx context.Context, s *session, path string, open func(*
 		return d
 	}
 	defer m.Close()
-	s.tellPassedOver(path, m)
+	s.printPassedOver(path, m)
 	var read atomic.Int64
 	var total int64
 	d.format = m.Format()
@@ -150,11 +150,12 @@ func (c *digestCmd) of(ctx context.Context, s *session, path string, open func(*
 	return d
 }
 
-// filesOf lists the files of a model that lie in a folder, and their sizes.
+// filesOf returns the regular files of a model and their total size; a model of a store has
+// none.
 func filesOf(m tensor.Model, path string) (list []fileDigest, size int64) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, 0 // of a store
+		return nil, 0 // a model of a store
 	}
 	dir, names := filepath.Dir(path), []string{filepath.Base(path)}
 	if info.IsDir() {
@@ -173,7 +174,7 @@ func filesOf(m tensor.Model, path string) (list []fileDigest, size int64) {
 	return list, size
 }
 
-// print shows a model's digests, and adds them to the manifest.
+// print prints the digests of a model, and adds them to the manifest.
 func (c *digestCmd) print(s *session, out *atomicFile, d *digests) error {
 	s.note(d.err)
 	if s.json {
@@ -185,13 +186,14 @@ func (c *digestCmd) print(s *session, out *atomicFile, d *digests) error {
 		d.json(out.w, relativeTo(out.path, d.path))
 	}
 	if d.err != nil {
-		s.complain(d.path, d.err)
+		s.printError(d.path, d.err)
 		return nil
 	}
 	return s.out.Flush()
 }
 
-// text prints what people compare: the files as sha256sum does.
+// text prints the digests for people, those of files as sha256sum does. Without all, the
+// tensors are left out.
 func (d *digests) text(s *session, all bool) {
 	if s.printed && all {
 		s.out.WriteByte('\n')
@@ -202,7 +204,7 @@ func (d *digests) text(s *session, all bool) {
 	}
 	fmt.Fprintf(s.out, "%s  model of %s, %s\n", d.model, showPath(d.path), plural(int64(len(d.tensors)), "tensor"))
 	if !all {
-		return // a manifest has them
+		return // the manifest has the tensors
 	}
 	list := slices.Clone(d.tensors)
 	slices.SortStableFunc(list, func(a, b digest.Tensor) int { return wire.Natural(a.Name, b.Name) })
@@ -215,7 +217,7 @@ func (d *digests) text(s *session, all bool) {
 	}
 }
 
-// json writes one object in one line.
+// json writes the digests as an object in one line.
 func (d *digests) json(w *bufio.Writer, path string) {
 	object(w, func(o *jsonObject) {
 		o.field("schema", "amn.digest/1")

@@ -17,22 +17,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// kept is a model in a manifest.
-type kept struct {
+// A manifestModel is a model in a manifest.
+type manifestModel struct {
 	Schema, Path, Model string
-	Files               []keptPart
-	Tensors             []keptPart
+	Files               []manifestEntry
+	Tensors             []manifestEntry
 }
 
-type keptPart struct {
+type manifestEntry struct {
 	Name, DType, SHA256 string
 	Shape               []int64
 }
 
-// maxManifest bounds a manifest: one of a million tensors is a fifth of it.
+// maxManifest bounds the size of a manifest; a million tensors take a fifth of it.
 const maxManifest = 1 << 30
 
-// check holds models against a manifest.
+// check compares models with a manifest.
 func (c *digestCmd) check(ctx context.Context, s *session) error {
 	f, err := os.Open(c.Check)
 	if err != nil {
@@ -42,13 +42,13 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 	lines := json.NewDecoder(io.LimitReader(f, maxManifest))
 	n := 0
 	for ; ; n++ {
-		var want kept
+		var want manifestModel
 		err := lines.Decode(&want)
 		if err == io.EOF {
 			break
 		}
 		if err != nil || want.Schema != "amn.digest/1" || want.Model == "" {
-			return usage{showPath(c.Check) + ": this is not a manifest of amn hash"}
+			return usage{showPath(c.Check) + " is not a manifest of amn hash"}
 		}
 		path := filepath.Join(filepath.Dir(c.Check), filepath.FromSlash(want.Path))
 		if filepath.IsAbs(want.Path) {
@@ -58,9 +58,9 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 			path = c.Paths[0]
 		}
 		if n > 0 && len(c.Paths) == 1 {
-			return usage{showPath(c.Check) + " holds several models: name none, and each is found beside it"}
+			return usage{showPath(c.Check) + " lists several models: leave the model out to check all of them"}
 		}
-		d := c.of(ctx, s, path, func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) })
+		d := c.digestModel(ctx, s, path, func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) })
 		if err, ok := errors.AsType[interrupted](d.err); ok {
 			return err
 		}
@@ -69,16 +69,16 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		}
 	}
 	if n == 0 {
-		return usage{showPath(c.Check) + ": this is not a manifest of amn hash"}
+		return usage{showPath(c.Check) + " is not a manifest of amn hash"}
 	}
 	return nil
 }
 
-// compare reports one model.
-func (c *digestCmd) compare(s *session, d *digests, want *kept) error {
+// compare reports the differences of one model from the manifest.
+func (c *digestCmd) compare(s *session, d *digests, want *manifestModel) error {
 	if d.err != nil {
 		s.note(d.err)
-		s.complain(d.path, d.err)
+		s.printError(d.path, d.err)
 		return nil
 	}
 	wrong := c.differences(d, want)
@@ -108,11 +108,11 @@ func (c *digestCmd) compare(s *session, d *digests, want *kept) error {
 	return s.out.Flush()
 }
 
-// differences lists what is not as the manifest says.
-func (c *digestCmd) differences(d *digests, want *kept) (wrong []string) {
+// differences returns the differences between a model and the manifest.
+func (c *digestCmd) differences(d *digests, want *manifestModel) (wrong []string) {
 	if !c.Tensors {
 		for _, f := range d.files {
-			if i := slices.IndexFunc(want.Files, func(p keptPart) bool { return p.Name == f.name }); i < 0 {
+			if i := slices.IndexFunc(want.Files, func(p manifestEntry) bool { return p.Name == f.name }); i < 0 {
 				wrong = append(wrong, "file "+tidy(f.name, 256)+" is not in the manifest")
 			} else if !strings.EqualFold(want.Files[i].SHA256, f.sum.String()) {
 				wrong = append(wrong, "file "+tidy(f.name, 256)+" differs")
@@ -125,7 +125,7 @@ func (c *digestCmd) differences(d *digests, want *kept) (wrong []string) {
 	if d.model.String() == want.Model {
 		return wrong
 	}
-	left := map[string]keptPart{}
+	left := map[string]manifestEntry{}
 	for _, t := range want.Tensors {
 		left[t.Name] = t
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// fileDigests hashes files while other workers hash the tensors that are in them: both
-// take as long, and what one has read is in the system's cache for the other.
+// fileDigests hashes files while other workers hash the tensors in them: both take the same
+// time, and find what the other has read in the system's cache.
 type fileDigests struct {
-	workers int // of files; 0 where the only worker is that of the tensors
+	workers int // that hash files; 0 if the only worker hashes tensors
 	stop    atomic.Bool
 
 	b    *limits.Budget
@@ -25,7 +25,7 @@ type fileDigests struct {
 	wg   sync.WaitGroup
 }
 
-// hashFiles starts half of the workers, one for each file at most.
+// hashFiles starts half of the workers, at most one per file.
 func hashFiles(b *limits.Budget, list []fileDigest, workers int, read *atomic.Int64) *fileDigests {
 	f := &fileDigests{workers: min(len(list), workers/2), b: b, read: read, list: list, errs: make([]error, len(list))}
 	for range f.workers {
@@ -34,8 +34,8 @@ func hashFiles(b *limits.Budget, list []fileDigest, workers int, read *atomic.In
 	return f
 }
 
-// wait gives the digests in the order of the files, or the first error in it that
-// stopped the others.
+// wait returns the files with their digests, in order, or the error of the first file that
+// has one.
 func (f *fileDigests) wait() ([]fileDigest, error) {
 	if f.workers == 0 {
 		f.work()
@@ -46,10 +46,10 @@ func (f *fileDigests) wait() ([]fileDigest, error) {
 			return nil, err
 		}
 	}
-	return f.list, nil // unless the caller stopped them
+	return f.list, nil // incomplete if the caller stopped the workers
 }
 
-// work takes files until there are none.
+// work hashes files until none is left.
 func (f *fileDigests) work() {
 	for !f.stop.Load() {
 		i := int(f.next.Add(1)) - 1
@@ -63,7 +63,7 @@ func (f *fileDigests) work() {
 	}
 }
 
-// hashFile hashes one file, as long as nobody stops it.
+// hashFile hashes one file, unless stop is set meanwhile.
 func hashFile(b *limits.Budget, path string, read *atomic.Int64, stop *atomic.Bool) (digest.Sum, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func hashFile(b *limits.Budget, path string, read *atomic.Int64, stop *atomic.Bo
 	return digest.Reader(account, stoppable{f, stop}, read)
 }
 
-// A stoppable ends once nobody wants what is read of it.
+// A stoppable is a reader that fails once stop is set.
 type stoppable struct {
 	io.Reader
 	stop *atomic.Bool

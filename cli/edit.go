@@ -14,7 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 )
 
-// editCmd changes keys and names, and no tensor.
+// editCmd changes metadata and names, and no tensor data.
 type editCmd struct {
 	partFlags `embed:""`
 
@@ -44,18 +44,18 @@ func (editCmd) examples() []example {
 func (c *editCmd) Validate() error {
 	switch {
 	case len(c.Set)+len(c.Delete)+len(c.Rename) == 0:
-		return errors.New("say what to change: --set, --delete, --rename")
+		return errors.New("nothing to change: give --set, --delete or --rename")
 	case c.InPlace && c.Output != "":
-		return errors.New("-o and --in-place: give one")
+		return errors.New("-o and --in-place cannot be combined")
 	}
 	names := nameFlags{Rename: c.Rename}
 	if _, _, err := names.names(); err != nil {
 		return err
 	}
-	return c.write("").Validate()
+	return c.writeFlags("").Validate()
 }
 
-// edit is what the flags say of a format's keys.
+// edit returns the changes of metadata that the flags ask for.
 func (c *editCmd) edit(b *limits.Budget, format string) (*convert.Edit, error) {
 	e := &convert.Edit{}
 	for _, pair := range c.Set {
@@ -78,9 +78,9 @@ func (c *editCmd) edit(b *limits.Budget, format string) (*convert.Edit, error) {
 
 // Run implements the command.
 func (c *editCmd) Run(ctx context.Context, s *session) error {
-	flags := c.write("")
+	flags := c.writeFlags("")
 	if c.InPlace && c.Path == "-" {
-		return usage{"--in-place: standard input has no place"}
+		return usage{"--in-place: standard input cannot be replaced"}
 	}
 	if c.InPlace {
 		flags.Output, flags.Force = flags.Path, true
@@ -88,14 +88,14 @@ func (c *editCmd) Run(ctx context.Context, s *session) error {
 	return s.convert(ctx, &conversion{
 		schema: "amn.convert/1", verb: "editing", flags: flags, opts: convert.Options{AsIs: true, InPlace: c.InPlace},
 		prepare: c.prepare,
-		target: func(w *written) string {
+		target: func(w *conversionState) string {
 			switch {
 			case w.folder:
-				return derived(w.path, "-edited", "")
+				return derivedPath(w.path, "-edited", "")
 			case w.model.Format() == gguf.Format:
-				return derived(w.path, "-edited", ".gguf")
+				return derivedPath(w.path, "-edited", ".gguf")
 			default:
-				return derived(w.path, "-edited", ".safetensors")
+				return derivedPath(w.path, "-edited", ".safetensors")
 			}
 		},
 	})
@@ -106,13 +106,13 @@ func (c *editCmd) prepare(b *limits.Budget, o *conversion) error {
 	several = several && len(parts.FileNames()) > 1
 	switch format := o.model.Format(); {
 	case format != gguf.Format && format != safetensors.Format:
-		return usage{"only GGUF and safetensors are edited; amn convert writes them"}
+		return usage{"only GGUF and safetensors can be edited; amn convert writes them"}
 	case format == gguf.Format && several:
-		return usage{"this is one file of several: amn join makes one of them"}
+		return usage{"the model has several files: make one file of them with amn join"}
 	case format == gguf.Format:
 		o.opts.Sink = convert.GGUF{RawNames: true}
 	case c.InPlace && (several || !o.opts.Alone):
-		return usage{"--in-place: one file is edited, not a folder: name the file, or another folder with -o"}
+		return usage{"--in-place edits one file, not a folder: name the file, or write another folder with -o"}
 	}
 	e, err := c.edit(b, o.model.Format())
 	if err != nil {
@@ -124,18 +124,18 @@ func (c *editCmd) prepare(b *limits.Budget, o *conversion) error {
 	}
 	files := partSizes(o.model)
 	names := nameFlags{Rename: c.Rename}
-	if err := names.take(b, o); err != nil {
+	if err := names.apply(b, o); err != nil {
 		return err
 	}
-	if o.names != nil && !renames(o.names) {
+	if o.names != nil && !changesNames(o.names) {
 		return usage{"--rename: no tensor has such a name"}
 	}
-	keepFiles(o, files)
+	keepFileSizes(o, files)
 	return nil
 }
 
-// renames reports that a tensor has another name.
-func renames(m *convert.Renamed) bool {
+// changesNames reports whether a tensor gets another name.
+func changesNames(m *convert.Renamed) bool {
 	for from, to := range m.Renames() {
 		if from != to {
 			return true
@@ -144,7 +144,7 @@ func renames(m *convert.Renamed) bool {
 	return false
 }
 
-// printEdited says which keys were changed.
+// printEdited prints the changed keys.
 func (s *session) printEdited(e *convert.Edit) {
 	if e == nil {
 		return
@@ -169,7 +169,7 @@ func jsonEdited(o *jsonObject, e *convert.Edit) {
 	jsonNames(o, "deleted", e.Delete)
 }
 
-// jsonNames lists names of a file's.
+// jsonNames writes a list of names.
 func jsonNames(o *jsonObject, field string, list []string) {
 	o.list(field, func(add func(func(*jsonObject))) {
 		for _, name := range list {

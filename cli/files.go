@@ -20,39 +20,39 @@ type fileArgs struct {
 	Recursive bool     `short:"r" help:"Include subfolders."`
 }
 
-// source is one model to report about.
+// A source is a model to be opened.
 type source struct {
 	path string
-	err  error  // it cannot even be looked for
-	name string // below the folder that was named
+	err  error  // why it cannot be opened, if that is known already
+	name string // relative to the folder of the argument
 	open func(*limits.Budget) (tensor.Model, error)
 	read func(tensor.Model) (done, size int64) // for progress
 }
 
-// each reports about every model that the arguments name, in their order. What
-// is wrong with a file is in its report; each returns only what ends the command.
-func (s *session) each(ctx context.Context, args *fileArgs, opts reportOptions, print func(*report) error) error {
+// eachModel reports about every model that the arguments name, in their order. Errors of a
+// file are in its report; eachModel returns only an error that ends the command.
+func (s *session) eachModel(ctx context.Context, args *fileArgs, opts reportOptions, print func(*report) error) error {
 	for i, arg := range args.Paths {
-		err := s.argument(ctx, args, i, opts, print)
+		err := s.eachModelOf(ctx, args, i, opts, print)
 		if late, ok := errors.AsType[*outOfTime](err); ok {
-			err = s.one(context.WithoutCancel(ctx), source{path: arg, err: late}, opts, len(args.Paths) > 1, print)
+			err = s.reportOne(context.WithoutCancel(ctx), source{path: arg, err: late}, opts, len(args.Paths) > 1, print)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	s.summary()
+	s.printSummary()
 	return nil
 }
 
-// argument reports about every model that one argument names.
-func (s *session) argument(ctx context.Context, args *fileArgs, i int, opts reportOptions, print func(*report) error) error {
+// eachModelOf reports about every model that one argument names.
+func (s *session) eachModelOf(ctx context.Context, args *fileArgs, i int, opts reportOptions, print func(*report) error) error {
 	path, several := args.Paths[i], len(args.Paths) > 1
 	if path == "-" {
-		return s.one(ctx, s.stdin(ctx), opts, several, print)
+		return s.reportOne(ctx, s.stdin(ctx), opts, several, print)
 	}
-	if open, ok := s.fetches(ctx, path); ok {
-		return s.one(ctx, source{path: path, open: open, read: parser.Progress}, opts, several, print)
+	if open, ok := s.remoteOpener(ctx, path); ok {
+		return s.reportOne(ctx, source{path: path, open: open, read: parser.Progress}, opts, several, print)
 	}
 	found, deep := 0, args.Recursive || isPipeline(path)
 	for src, err := range parser.Find(path, deep) {
@@ -63,46 +63,48 @@ func (s *session) argument(ctx context.Context, args *fileArgs, i int, opts repo
 				continue
 			}
 		}
-		if err := s.one(ctx, one, opts, several || src.Path != path, print); err != nil {
+		if err := s.reportOne(ctx, one, opts, several || src.Path != path, print); err != nil {
 			return err
 		}
 	}
 	if opts.choice && found > 1 && !deep {
-		s.meant(ctx, path)
+		s.printChoice(ctx, path)
 	}
 	return nil
 }
 
-// meant says which of the models of a folder is read where one is asked for, and how to choose.
-func (s *session) meant(ctx context.Context, path string) {
+// printChoice prints which of a folder's models is read by commands that read one, and how
+// to choose another.
+func (s *session) printChoice(ctx context.Context, path string) {
 	b := s.policy.Budget(ctx)
 	defer b.Close()
 	m, err := parser.Open(b, path)
 	if err != nil {
-		return // such a command says why
+		return // those commands print the error
 	}
 	defer m.Close()
-	if text := chosen(m); text != "" && !s.quiet && s.out.Flush() == nil {
+	if text := choiceText(m); text != "" && !s.quiet && s.out.Flush() == nil {
 		fmt.Fprintf(s.err, "amn: %s: %s\n     dequantize, quantize and convert read it; --weights FILE chooses another\n", showPath(path), tidy(text, wire.MaxMessage))
 	}
 }
 
-// fetches opens an address, where the program may open connections.
-func (s *session) fetches(ctx context.Context, path string) (func(*limits.Budget) (tensor.Model, error), bool) {
+// remoteOpener returns a function that opens an address, and false if path is none or the
+// program opens no connections.
+func (s *session) remoteOpener(ctx context.Context, path string) (func(*limits.Budget) (tensor.Model, error), bool) {
 	if s.remote == nil || !isAddress(path) {
 		return nil, false
 	}
 	return func(b *limits.Budget) (tensor.Model, error) { return s.remote(ctx, b, path) }, true
 }
 
-// isAddress reports an argument that names no file: a scheme, then two slashes.
+// isAddress reports whether path is an address: a scheme followed by "://".
 func isAddress(path string) bool {
 	scheme, _, ok := strings.Cut(path, "://")
 	return ok && scheme != "" && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// one reports about one model, under an account of its own.
-func (s *session) one(ctx context.Context, src source, opts reportOptions, named bool, print func(*report) error) error {
+// reportOne reports about one model, with its own budget.
+func (s *session) reportOne(ctx context.Context, src source, opts reportOptions, named bool, print func(*report) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -120,7 +122,7 @@ func (s *session) one(ctx context.Context, src source, opts reportOptions, named
 		if r.model != nil {
 			defer r.model.Close()
 		}
-		if err := r.judged(b, opts); err != nil {
+		if err := r.judge(b, opts); err != nil {
 			return err
 		}
 	}
@@ -133,25 +135,25 @@ func (s *session) one(ctx context.Context, src source, opts reportOptions, named
 		return err
 	}
 	if r.err != nil {
-		s.complain(src.path, r.err)
+		s.printError(src.path, r.err)
 	}
-	return errors.Join(s.out.Flush(), s.aside(r))
+	return errors.Join(s.out.Flush(), s.printExceptions(r))
 }
 
-// judged asks a gate, where the command has one, about what was opened or was not.
-func (r *report) judged(b *limits.Budget, opts reportOptions) error {
+// judge asks the gate of the command, if it has one, about the model or the error.
+func (r *report) judge(b *limits.Budget, opts reportOptions) error {
 	if opts.judge == nil || errors.As(r.err, new(interrupted)) {
 		return nil
 	}
 	return opts.judge(b, r)
 }
 
-// aside says what an exception of the policy did for a file.
-func (s *session) aside(r *report) error {
+// printExceptions prints which exceptions of the policy applied to a file.
+func (s *session) printExceptions(r *report) error {
 	if r.verdict == nil || s.json {
 		return nil
 	}
-	for _, line := range asideOf(r.verdict) {
+	for _, line := range exceptionLines(r.verdict) {
 		if _, err := fmt.Fprintf(s.err, "     %s\n", line); err != nil {
 			return err
 		}
@@ -159,7 +161,8 @@ func (s *session) aside(r *report) error {
 	return nil
 }
 
-// fill opens the model and sums it up; bodies are read if that was asked for.
+// fill opens the model and completes the report. Bodies are read if opts or a policy ask for
+// it.
 func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptions) {
 	if opts.usage {
 		defer func() { r.usage = b.Usage() }()
@@ -181,7 +184,7 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 		r.verified = true
 	}
 	if opts.finite {
-		list, err := s.numbers(b, "reading "+showPath(src.path), m, stats.Options{})
+		list, err := s.readNumbers(b, "reading "+showPath(src.path), m, stats.Options{})
 		if err == nil {
 			err = notFinite(list)
 		}
@@ -194,11 +197,11 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 	if opts.quant != nil {
 		r.plan(b, *opts.quant)
 	}
-	r.remembers(b, opts.tokens, opts.batch)
+	r.estimateMemory(b, opts.tokens, opts.batch)
 }
 
-// summary says how many files there were of each class, if there were several.
-func (s *session) summary() {
+// printSummary prints how many files there were of each class, if there were several.
+func (s *session) printSummary() {
 	if n := s.count.total(); n > 1 && !s.quiet && s.out.Flush() == nil {
 		fmt.Fprintf(s.err, "amn: %s: %s\n", plural(n, "file"), &s.count)
 	}

@@ -61,10 +61,10 @@ func TestConfigFromAnotherFolder(t *testing.T) {
 		if r.code != 0 {
 			t.Fatalf("%s: exit %d: %s%s", from, r.code, r.out, r.err)
 		}
-		if a, b := names(t, "out"), names(t, "whole"); a != b {
+		if a, b := jsonPaths(t, "out"), jsonPaths(t, "whole"); a != b {
 			t.Errorf("%s: %s, not %s", from, a, b)
 		}
-		for _, name := range strings.Fields(names(t, "whole")) {
+		for _, name := range strings.Fields(jsonPaths(t, "whole")) {
 			if load(t, filepath.Join("out", name)) != load(t, filepath.Join("whole", name)) {
 				t.Errorf("%s: %s is another", from, name)
 			}
@@ -73,9 +73,9 @@ func TestConfigFromAnotherFolder(t *testing.T) {
 	for args, says := range map[string]string{
 		"remember --config-from gone -o x bare.safetensors":             "--config-from gone",
 		"remember --config-from bare.safetensors -o x bare.safetensors": "it is not a folder",
-		"remember --config-from llama-fp8 -o x tiny.gguf":               "gguf takes nothing from a folder",
+		"remember --config-from llama-fp8 -o x tiny.gguf":               "needs safetensors or a PyTorch checkpoint, not gguf",
 		"remember --config-from out -f -o out bare.safetensors":         "the target is the folder of --config-from",
-		"convert --to npz --config-from out -o x.npz tiny.gguf":         "gguf takes nothing from a folder",
+		"convert --to npz --config-from out -o x.npz tiny.gguf":         "needs safetensors or a PyTorch checkpoint, not gguf",
 	} {
 		if r := amn(t, nil, strings.Fields(args)...); r.code == 0 || !strings.Contains(r.err, says) {
 			t.Errorf("%s: exit %d: %s", args, r.code, r.err)

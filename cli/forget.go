@@ -30,7 +30,7 @@ type forgetCmd struct {
 	ggmlFlags `embed:""`
 }
 
-// bnbFlags are those of targets of bitsandbytes.
+// bnbFlags are the flags of targets other than mixes.
 type bnbFlags struct {
 	DoubleQuant bool     `help:"Quantize the scales too (nf4, fp4)."`
 	BlockSize   []int64  `sep:"," placeholder:"N" help:"Numbers per scale in the output (nf4, fp4): a power of two from 32 to 4096 (default 64). ROWS,COLS is the block size of FP8 scales in the source if it does not state one; ROWS,COLS,N sets both."`
@@ -121,13 +121,13 @@ func (c *forgetCmd) Validate() error {
 		return c.checkBudget()
 	}
 	if _, ok := convert.ParseBnbType(c.To); ok {
-		if flag := c.ggmlFlags.given(); flag != "" {
+		if flag := c.ggmlFlags.firstGiven(); flag != "" {
 			return fmt.Errorf("%s is for mixes of GGUF, such as --to q4_k_m", flag)
 		}
 		return c.bnbFlags.check(c.To)
 	}
 	if isScaled(c.To) {
-		if flag := c.ggmlFlags.given(); flag != "" {
+		if flag := c.ggmlFlags.firstGiven(); flag != "" {
 			return fmt.Errorf("%s is for mixes of GGUF, such as --to q4_k_m", flag)
 		}
 		if c.DoubleQuant || len(c.BlockSize)%2 == 1 {
@@ -139,15 +139,15 @@ func (c *forgetCmd) Validate() error {
 	if err != nil {
 		return err
 	}
-	if err := c.bnbFlags.notOfMixes(); err != nil {
+	if err := c.bnbFlags.checkMix(); err != nil {
 		return err
 	}
 	_, err = c.ggmlFlags.quantizer(m)
 	return err
 }
 
-// notOfMixes refuses what no mix knows.
-func (f *bnbFlags) notOfMixes() error {
+// checkMix rejects flags that mixes do not have.
+func (f *bnbFlags) checkMix() error {
 	switch {
 	case f.DoubleQuant:
 		return errors.New("--double-quant is for nf4 and fp4, not for mixes of GGUF")
@@ -159,10 +159,10 @@ func (f *bnbFlags) notOfMixes() error {
 	return nil
 }
 
-// defaultBlock is bitsandbytes' own.
+// defaultBlock is the default block size of bitsandbytes.
 const defaultBlock = 64
 
-// block is how many numbers share a scale in what is written.
+// block returns how many numbers share a scale in the output.
 func (f *bnbFlags) block() int64 {
 	if n := len(f.BlockSize); n%2 == 1 {
 		return f.BlockSize[n-1]
@@ -170,7 +170,7 @@ func (f *bnbFlags) block() int64 {
 	return defaultBlock
 }
 
-// sourceBlock is the rows and columns under a scale of the source, if given.
+// sourceBlock returns the rows and columns of a block of the source, or nothing.
 func (f *bnbFlags) sourceBlock() []int64 { return f.BlockSize[:len(f.BlockSize)/2*2] }
 
 var errBlockSize = errors.New("--block-size: give a number such as 64, the rows and columns of the source's blocks such as 128,128, or all three")
@@ -183,13 +183,12 @@ func (f *bnbFlags) checkSourceBlock() error {
 	return nil
 }
 
-// nan is what --nan says.
+// nan returns the value of --nan.
 func (f *bnbFlags) nan() convert.NaN {
 	return map[string]convert.NaN{"keep": convert.KeepNaN, "zero": convert.ZeroNaN}[f.NaN]
 }
 
-// check refuses flags that do not go together; to is empty where nothing is
-// quantized.
+// check rejects flags that cannot be combined; to is empty if nothing is quantized.
 func (f *bnbFlags) check(to string) error {
 	four := to != convert.INT8.String()
 	if to == "" && (f.DoubleQuant || len(f.BlockSize)%2 == 1 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report.on || f.AllowRequantize || f.NaN != "refuse") {
@@ -214,7 +213,7 @@ func (f *bnbFlags) check(to string) error {
 func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 	for _, list := range []globs{c.Include, c.Exclude} {
 		if list.check() != nil {
-			return usage{"--include and --exclude: * is any text, ? one character, [a-z] one of a range"}
+			return usage{"--include, --exclude: invalid pattern; * matches any text, ? one character, [a-z] one of a range"}
 		}
 	}
 	if c.Compare != "" {
@@ -238,11 +237,11 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan()},
 		report: c.Report.on, page: c.Report.page, patterns: c.bnbFlags.patterns(),
 		admit: admitQuantized,
-		target: func(w *written) string {
+		target: func(w *conversionState) string {
 			if w.folder {
-				return derived(w.path, "-"+c.To, "")
+				return derivedPath(w.path, "-"+c.To, "")
 			}
-			return derived(w.path, "-"+c.To, ".safetensors")
+			return derivedPath(w.path, "-"+c.To, ".safetensors")
 		},
 	})
 }
@@ -254,7 +253,7 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		name = "q4_k_m" // until the types are chosen
 	}
 	m, _ := mix.Find(name)
-	q, err := c.ggmlFlags.chosen(m, &c.bnbFlags)
+	q, err := c.ggmlFlags.quantizerWith(m, &c.bnbFlags)
 	if err != nil {
 		return err
 	}
@@ -264,34 +263,34 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Sink: convert.GGUF{RawNames: true}, Requantize: c.AllowRequantize, NaN: c.nan()},
 		prepare: func(b *limits.Budget, o *conversion) error {
-			return forLlamaCPP(b, &o.written, convert.LlamaCPP{Quant: o.opts.Quant})
+			return forLlamaCPP(b, &o.conversionState, convert.LlamaCPP{Quant: o.opts.Quant})
 		},
 		report: c.Report.on, page: c.Report.page, patterns: c.bnbFlags.patterns(),
 	}
 	var choose func(*limits.Budget, *conversion) error
 	if c.Budget != "" {
-		choose = func(b *limits.Budget, o *conversion) error { return c.fit(s, b, o, &q) }
+		choose = func(b *limits.Budget, o *conversion) error { return c.chooseForBudget(s, b, o, &q) }
 	}
-	c.ggmlFlags.mixed(run, &q, cmp.Or(c.Budget, c.To), choose)
+	c.ggmlFlags.configureMix(run, &q, cmp.Or(c.Budget, c.To), choose)
 	return s.convert(ctx, run)
 }
 
-// quantizer is what the flags say, as package convert takes it.
+// quantizer returns the quantizer of bitsandbytes that the flags describe.
 func (f *bnbFlags) quantizer(kind convert.BnbType) convert.Bnb {
 	q := convert.Bnb{Type: kind, Nested: f.DoubleQuant, Measure: f.Report.on}
 	if kind != convert.INT8 {
 		q.Block = int(f.block())
 	}
-	q.Include, q.Exclude = f.chosen()
+	q.Include, q.Exclude = f.filters()
 	return q
 }
 
-// isScaled reports a format of codes under scales.
+// isScaled reports whether name is a format of codes and scales.
 func isScaled(name string) bool { return slices.Contains(scaledNames(), name) }
 
-// scaled is the same for the formats of codes under scales.
+// scaled returns the quantizer of a format of codes and scales.
 func (f *bnbFlags) scaled(name string) convert.Quantizer {
-	include, exclude := f.chosen()
+	include, exclude := f.filters()
 	if format, ok := scaled.FindGroups(name); ok {
 		return convert.Grouped{Format: format, Measure: f.Report.on, Include: include, Exclude: exclude}
 	}
@@ -299,13 +298,14 @@ func (f *bnbFlags) scaled(name string) convert.Quantizer {
 	return convert.Scaled{Format: format, Measure: f.Report.on, Include: include, Exclude: exclude}
 }
 
-// patterns are those of the flags, each of which must fit a tensor.
+// patterns returns the patterns of the flags, each of which must match a tensor.
 func (f *bnbFlags) patterns() []patterns {
 	return []patterns{{"--include", f.Include}, {"--exclude", f.Exclude}}
 }
 
-// chosen is what names are asked for, nil for none.
-func (f *bnbFlags) chosen() (include, exclude func(string) bool) {
+// filters returns functions that match the names of --include and --exclude; nil if a flag
+// was not given.
+func (f *bnbFlags) filters() (include, exclude func(string) bool) {
 	if len(f.Include) > 0 {
 		include = globs(f.Include).match
 	}
@@ -325,19 +325,19 @@ func scaledNames() (names []string) {
 	return names
 }
 
-// leftAlone says which matrices were not quantized, and why.
-func leftAlone(kept []convert.KeptMatrix) string {
+// keptText describes the matrices that are not quantized.
+func keptText(kept []convert.KeptMatrix) string {
 	if len(kept) == 0 {
 		return ""
 	}
-	return "; left alone: " + matrices(int64(len(kept))) + reasons(kept)
+	return "; left alone: " + matrices(int64(len(kept))) + reasonsText(kept)
 }
 
-// admitQuantized refuses models with nothing to quantize, and what no
-// configuration can say, before anything is written.
-func admitQuantized(w *written) error {
+// admitQuantized rejects models with nothing to quantize, and those that no quantization
+// configuration can describe, before anything is written.
+func admitQuantized(w *conversionState) error {
 	if len(w.plan.Quantized.Weights) == 0 {
-		return usage{"no weight in it is quantized by the rule of transformers, which takes matrices of linear modules, called NAME.weight; --include names some of those" + leftAlone(w.plan.Quantized.Kept)}
+		return usage{"no weight in it is quantized by the rule of transformers, which takes matrices of linear modules, called NAME.weight; --include names some of those" + keptText(w.plan.Quantized.Kept)}
 	}
 	_, err := w.plan.QuantizationConfig()
 	return err

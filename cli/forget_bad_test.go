@@ -88,7 +88,7 @@ func TestNothingIsWrittenOfBadInput(t *testing.T) {
 		{"a matrix that is cut off", "--to q4_k_m --imatrix " + file("cut", whole[:len(whole)-9]), model, 4, []string{"--imatrix"}},
 		{"a matrix of no bytes", "--to q4_k_m --imatrix " + file("empty", ""), model, 4, []string{"--imatrix"}},
 		{"a matrix that is a model", "--to q4_k_m --imatrix " + model, model, 3, []string{"not imatrix"}},
-		{"a matrix that is not there", "--to q4_k_m --imatrix " + filepath.Join(dir, "none"), model, 2, []string{"there is no file"}},
+		{"a matrix that is not there", "--to q4_k_m --imatrix " + filepath.Join(dir, "none"), model, 2, []string{"does not exist"}},
 		{"a matrix of a million weights of another model", "--to q4_k_m --imatrix " + million, model, 3, []string{"none of the"}},
 		{"a matrix of a million weights, and a small account", "--max-items 1000 --to q4_k_m --imatrix " + million, model, 6, []string{"items"}},
 		{"columns that no block divides", "--to q1_0", file("odd.gguf", ggufOf(t, "llama", 33, names...)), 5, []string{"rows of 33"}},

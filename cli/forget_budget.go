@@ -16,7 +16,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// budgetTypes are those that --budget chooses from.
+// budgetTypes returns the types that --budget chooses from.
 func (c *forgetCmd) budgetTypes() ([]tensor.DType, error) {
 	if c.Types == "" {
 		return []tensor.DType{tensor.Q2_K, tensor.Q3_K, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K, tensor.Q8_0}, nil
@@ -38,7 +38,7 @@ func (c *forgetCmd) budgetTypes() ([]tensor.DType, error) {
 	return list, nil
 }
 
-// parseBudget reads "4.5bpw", bits by quantized number, or a size of the file.
+// parseBudget parses "4.5bpw", bits per quantized number, or the size of a file.
 func parseBudget(text string) (bits float64, size int64, err error) {
 	if number, ok := strings.CutSuffix(text, "bpw"); ok {
 		bits, err = strconv.ParseFloat(number, 64)
@@ -47,45 +47,46 @@ func parseBudget(text string) (bits float64, size int64, err error) {
 		}
 		return bits, 0, nil
 	}
-	size, err = (&writeFlags{MaxShardSize: text}).shard()
+	size, err = (&writeFlags{MaxShardSize: text}).shardSize()
 	if err != nil {
 		return 0, 0, fmt.Errorf("--budget: %w", err)
 	}
 	return 0, size, nil
 }
 
-// A step is one type that a tensor may get: the bytes it takes, and the error.
-type step struct {
+// A typeOption is a type that a tensor may get, with its size and its error.
+type typeOption struct {
 	to    tensor.DType
 	bytes int64
 	loss  float64
 }
 
-// A ladder is the types of one tensor, each larger than the one before and better.
-type ladder struct {
+// A tensorOptions lists the possible types of one tensor. After prune, each is larger than
+// the one before and has a smaller error; options[chosen] is the choice.
+type tensorOptions struct {
 	name    string
 	numbers int64
-	steps   []step
-	at      int
+	options []typeOption
+	chosen  int
 }
 
-// chooseTypes gives each tensor its type so that all take at most so many bytes.
-// It begins with the smallest of each, then takes again and again the step that
-// lessens the error most for its bytes, while one fits; of equals the first by name.
-func chooseTypes(list []*ladder, most int64) {
-	slices.SortFunc(list, func(a, b *ladder) int { return cmp.Compare(a.name, b.name) })
+// chooseTypes chooses a type for each tensor so that all take at most most bytes. It begins
+// with the smallest types and repeatedly takes the step that still fits and reduces the error
+// most per byte; of equal steps, the first by name.
+func chooseTypes(list []*tensorOptions, most int64) {
+	slices.SortFunc(list, func(a, b *tensorOptions) int { return cmp.Compare(a.name, b.name) })
 	used := int64(0)
 	for _, l := range list {
-		used += l.steps[0].bytes
+		used += l.options[0].bytes
 	}
 	for {
-		var best *ladder
+		var best *tensorOptions
 		to, gain := 0, 0.0
 		for _, l := range list {
-			now := l.steps[l.at]
-			for i := l.at + 1; i < len(l.steps); i++ {
-				more := l.steps[i].bytes - now.bytes
-				if rate := (now.loss - l.steps[i].loss) / float64(more); used+more <= most && rate > gain {
+			now := l.options[l.chosen]
+			for i := l.chosen + 1; i < len(l.options); i++ {
+				more := l.options[i].bytes - now.bytes
+				if rate := (now.loss - l.options[i].loss) / float64(more); used+more <= most && rate > gain {
 					best, to, gain = l, i, rate
 				}
 			}
@@ -93,26 +94,29 @@ func chooseTypes(list []*ladder, most int64) {
 		if best == nil {
 			return
 		}
-		used += best.steps[to].bytes - best.steps[best.at].bytes
-		best.at = to
+		used += best.options[to].bytes - best.options[best.chosen].bytes
+		best.chosen = to
 	}
 }
 
-// climb orders the steps of a tensor and leaves out those that are no better than a
-// smaller one.
-func (l *ladder) climb() {
-	slices.SortStableFunc(l.steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.loss, b.loss)) })
-	kept := l.steps[:0]
-	for _, s := range l.steps {
+// prune sorts the options by size and drops those that are no better than a smaller one.
+func (l *tensorOptions) prune() {
+	slices.SortStableFunc(l.options, func(a, b typeOption) int { return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.loss, b.loss)) })
+	kept := l.options[:0]
+	for _, s := range l.options {
 		if len(kept) == 0 || s.loss < kept[len(kept)-1].loss && s.bytes > kept[len(kept)-1].bytes {
 			kept = append(kept, s)
 		}
 	}
-	l.steps = kept
+	l.options = kept
 }
 
-// stepOf takes the error by importance where there is a matrix for the weight.
-func stepOf(w *convert.QuantizedWeight) step {
+// optionOf returns the option that a weight was measured as:
+//
+//	loss = squared error / sum of squares * number of elements
+//
+// weighted by importance if the matrix has the weight.
+func optionOf(w *convert.QuantizedWeight) typeOption {
 	loss, lost := 0.0, &w.Lost
 	if w.Weighed.Before > 0 {
 		lost = &w.Weighed
@@ -120,22 +124,22 @@ func stepOf(w *convert.QuantizedWeight) step {
 	if lost.Square > 0 {
 		loss = lost.Square / lost.Before * float64(w.Elements)
 	}
-	return step{w.Type, w.After, loss}
+	return typeOption{w.Type, w.After, loss}
 }
 
-// laddersOf are those of all tensors that some type quantizes, and the bytes of a file
-// beside them. Where a tensor has a type already it is copied, and loses nothing.
-func laddersOf(plans []*convert.Plan, types []tensor.DType) (list []*ladder, rest int64) {
-	ladders := map[string]*ladder{}
+// optionsOf returns the options of all tensors that some type quantizes, and the bytes of the
+// file besides them. A tensor that has a type already is copied, without an error.
+func optionsOf(plans []*convert.Plan, types []tensor.DType) (list []*tensorOptions, rest int64) {
+	ladders := map[string]*tensorOptions{}
 	for _, p := range plans {
 		for i := range p.Quantized.Weights {
 			w := &p.Quantized.Weights[i]
 			l := ladders[w.Name]
 			if l == nil {
-				l = &ladder{name: strings.Clone(w.Name), numbers: w.Elements}
+				l = &tensorOptions{name: strings.Clone(w.Name), numbers: w.Elements}
 				ladders[l.name], list = l, append(list, l)
 			}
-			l.steps = append(l.steps, stepOf(w))
+			l.options = append(l.options, optionOf(w))
 		}
 	}
 	for _, p := range plans {
@@ -147,17 +151,16 @@ func laddersOf(plans []*convert.Plan, types []tensor.DType) (list []*ladder, res
 				continue
 			}
 			rest -= o.Size
-			if slices.Contains(types, o.DType) && !slices.ContainsFunc(l.steps, func(s step) bool { return s.to == o.DType }) {
-				l.steps = append(l.steps, step{o.DType, o.Size, 0})
+			if slices.Contains(types, o.DType) && !slices.ContainsFunc(l.options, func(s typeOption) bool { return s.to == o.DType }) {
+				l.options = append(l.options, typeOption{o.DType, o.Size, 0})
 			}
 		}
 	}
 	return list, rest
 }
 
-// fit measures the model in each type, and sets the types that --budget chooses.
-// The error of a weight is its squared error over its power, times its numbers.
-func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.GGML) error {
+// chooseForBudget measures the model in each type, and sets q's types to the choice.
+func (c *forgetCmd) chooseForBudget(s *session, b *limits.Budget, o *conversion, q *convert.GGML) error {
 	bits, most, err := parseBudget(c.Budget)
 	if err != nil {
 		return err
@@ -174,8 +177,8 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 	if err != nil {
 		return err
 	}
-	list, rest := laddersOf(all.Plans, types) // not measured yet, but sizes are known
-	if err := fitsAtAll(list, roomFor(list, rest, bits, most)); err != nil {
+	list, rest := optionsOf(all.Plans, types) // sizes are known before anything is measured
+	if err := checkMinimum(list, bytesForTensors(list, rest, bits, most)); err != nil {
 		return err
 	}
 	done := s.progress("measuring "+showPath(o.path), all.Progress)
@@ -184,28 +187,29 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 	if err != nil {
 		return err
 	}
-	list, rest = laddersOf(all.Plans, types)
-	ladders, stay := map[string]*ladder{}, stays(all.Plans[0])
+	list, rest = optionsOf(all.Plans, types)
+	ladders, stay := map[string]*tensorOptions{}, keptTypes(all.Plans[0])
 	for _, l := range list {
 		ladders[l.name] = l
-		l.climb()
+		l.prune()
 	}
-	chooseTypes(list, roomFor(list, rest, bits, most))
+	chooseTypes(list, bytesForTensors(list, rest, bits, most))
 	q.Options.Override = func(name string) tensor.DType {
 		if t := given(name); t != tensor.Unknown {
 			return t
 		}
 		if l := ladders[name]; l != nil {
-			return l.steps[l.at].to
+			return l.options[l.chosen].to
 		}
 		return stay[name]
 	}
-	q.Mix = mostUsed(list, types, q.Mix)
-	o.budget = spent(list)
+	q.Mix = mixOfMostBytes(list, types, q.Mix)
+	o.budget = budgetText(list)
 	return nil
 }
 
-// inEachType plans the model once for each type, which all tensors get but those of --tensor-type.
+// inEachType plans the model once for each type, which all tensors get except those of
+// --tensor-type.
 func inEachType(b *limits.Budget, o *conversion, q *convert.GGML, types []tensor.DType, given func(string) tensor.DType) (*convert.Comparison, error) {
 	all := convert.NewComparison(b)
 	bare := slices.ContainsFunc(types, func(t tensor.DType) bool { return !convert.WantsMatrix(t) })
@@ -221,9 +225,9 @@ func inEachType(b *limits.Budget, o *conversion, q *convert.GGML, types []tensor
 	return all, nil
 }
 
-// stays is the types that tensors keep which no step chooses for: those that have each of the types already,
-// or none. One that is kept for NaN is given a type that it does not have, so that the last plan finds that again.
-func stays(p *convert.Plan) map[string]tensor.DType {
+// keptTypes returns the types of the tensors that have no options. A tensor that is kept for
+// its NaN gets a type that it does not have, so that the final plan looks at it again.
+func keptTypes(p *convert.Plan) map[string]tensor.DType {
 	stay := map[string]tensor.DType{}
 	for i := range p.Outs {
 		stay[strings.Clone(p.Outs[i].Name)] = p.Outs[i].DType
@@ -238,20 +242,20 @@ func stays(p *convert.Plan) map[string]tensor.DType {
 	return stay
 }
 
-// spent is what the chosen types take.
-func spent(list []*ladder) string {
+// budgetText describes the size of the chosen types.
+func budgetText(list []*tensorOptions) string {
 	var bytes, numbers int64
 	for _, l := range list {
-		bytes, numbers = bytes+l.steps[l.at].bytes, numbers+l.numbers
+		bytes, numbers = bytes+l.options[l.chosen].bytes, numbers+l.numbers
 	}
 	return fmt.Sprintf("%.3f bits per weight, %s in %s", 8*float64(bytes)/float64(max(1, numbers)), formatBytes(bytes), plural(int64(len(list)), "weight"))
 }
 
-// roomFor is the bytes that the tensors may take: so many bits by number, or what else the file
-// has taken off its size.
-func roomFor(list []*ladder, rest int64, bits float64, most int64) int64 {
+// bytesForTensors returns how many bytes the tensors may take: bits per number, or the size
+// of the file without the rest.
+func bytesForTensors(list []*tensorOptions, rest int64, bits float64, most int64) int64 {
 	if bits == 0 {
-		return most - rest - 32*int64(len(list)) // what is aligned may take 31 bytes more
+		return most - rest - 32*int64(len(list)) // alignment adds up to 31 bytes to each
 	}
 	var numbers int64
 	for _, l := range list {
@@ -260,12 +264,12 @@ func roomFor(list []*ladder, rest int64, bits float64, most int64) int64 {
 	return int64(math.Floor(bits * float64(numbers) / 8))
 }
 
-// fitsAtAll refuses a budget that the smallest types exceed, before anything is measured.
-func fitsAtAll(list []*ladder, most int64) error {
+// checkMinimum rejects a budget that the smallest types exceed, before anything is measured.
+func checkMinimum(list []*tensorOptions, most int64) error {
 	least, numbers := int64(0), int64(0)
 	for _, l := range list {
-		smallest := l.steps[0].bytes
-		for _, s := range l.steps {
+		smallest := l.options[0].bytes
+		for _, s := range l.options {
 			smallest = min(smallest, s.bytes)
 		}
 		least, numbers = least+smallest, numbers+l.numbers
@@ -277,12 +281,12 @@ func fitsAtAll(list []*ladder, most int64) error {
 	return nil
 }
 
-// mostUsed is the mix whose name says best what a file holds: that of the type which
+// mixOfMostBytes returns the mix that is recorded as the file's type: that of the type which
 // takes the most bytes.
-func mostUsed(list []*ladder, types []tensor.DType, otherwise mix.Mix) mix.Mix {
+func mixOfMostBytes(list []*tensorOptions, types []tensor.DType, otherwise mix.Mix) mix.Mix {
 	sizes := map[tensor.DType]int64{}
 	for _, l := range list {
-		sizes[l.steps[l.at].to] += l.steps[l.at].bytes
+		sizes[l.options[l.chosen].to] += l.options[l.chosen].bytes
 	}
 	most := int64(0)
 	for _, t := range types {
@@ -293,7 +297,7 @@ func mostUsed(list []*ladder, types []tensor.DType, otherwise mix.Mix) mix.Mix {
 	return otherwise
 }
 
-// checkBudget refuses what does not go with --budget.
+// checkBudget checks --budget and the flags with it.
 func (c *forgetCmd) checkBudget() error {
 	if _, _, err := parseBudget(c.Budget); err != nil {
 		return err

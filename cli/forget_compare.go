@@ -14,16 +14,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A compared is what one target came to.
-type compared struct {
+// A targetResult is the size and the error of one target.
+type targetResult struct {
 	name, layout string
-	size         int64   // of all that would be written
-	bits         float64 // by number that is quantized
+	size         int64   // of the output
+	bits         float64 // per quantized number
 	weights      int
 	lost         quant.Distortion
 }
 
-// quantizerOf is the quantizer and the sink of a target by its name; matrix is the
+// quantizerOf returns the quantizer and the sink of the named target; matrix is the
 // importance matrix, or nil.
 func (c *forgetCmd) quantizerOf(name string, matrix *convert.Importance) (convert.Quantizer, convert.Sink, error) {
 	if kind, ok := convert.ParseBnbType(name); ok {
@@ -36,7 +36,7 @@ func (c *forgetCmd) quantizerOf(name string, matrix *convert.Importance) (conver
 	if !ok {
 		return nil, nil, usage{fmt.Sprintf("--compare: %q is not a target (amn formats lists them)", name)}
 	}
-	q, err := c.ggmlFlags.chosen(m, &c.bnbFlags)
+	q, err := c.ggmlFlags.quantizerWith(m, &c.bnbFlags)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -44,19 +44,19 @@ func (c *forgetCmd) quantizerOf(name string, matrix *convert.Importance) (conver
 	return q, convert.GGUF{RawNames: true}, nil
 }
 
-// compare measures what several targets take, and writes no model.
+// compare measures several targets and writes no model.
 func (c *forgetCmd) compare(ctx context.Context, s *session) error {
 	c.grant(s)
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
-	w := &written{path: c.Path}
+	w := &conversionState{path: c.Path}
 	list, err := c.compareAll(ctx, s, b, w)
 	if w.model != nil {
 		defer w.model.Close()
 	}
 	s.note(err)
 	if err != nil {
-		s.complain(w.path, err)
+		s.printError(w.path, err)
 		return nil
 	}
 	if s.json {
@@ -66,15 +66,15 @@ func (c *forgetCmd) compare(ctx context.Context, s *session) error {
 	return s.out.Flush()
 }
 
-// printCompared prints a row of each target, no wider than it must be.
-func (s *session) printCompared(list []compared) {
+// printCompared prints a row for each target, as narrow as possible.
+func (s *session) printCompared(list []targetResult) {
 	rows := [][]string{{"target", "size", "bits", "relative RMSE", "SNR, dB", "cosine"}}
 	for i := range list {
 		r := &list[i]
 		rows = append(rows, []string{r.name, formatBytes(r.size), fmt.Sprintf("%.3f", r.bits), fmt.Sprintf("%.4g", r.lost.RelativeRMSE()), decibels(&r.lost), fmt.Sprintf("%.6f", r.lost.Cosine())})
 	}
 	wide, space := widths(rows), "  "
-	if s.columns > 0 && s.columns < before(wide, []int{0, 1, 2, 3, 4, 5})+wide[5]-2 {
+	if s.columns > 0 && s.columns < columnsBefore(wide, []int{0, 1, 2, 3, 4, 5})+wide[5]-2 {
 		space = " "
 	}
 	for _, row := range rows {
@@ -86,11 +86,11 @@ func (s *session) printCompared(list []compared) {
 	}
 }
 
-func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget, w *written) ([]compared, error) {
+func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget, w *conversionState) ([]targetResult, error) {
 	if err := checkReplace(c.Report.page, c.Force); err != nil {
 		return nil, err
 	}
-	if err := s.openFor(ctx, b, w, c.Weights); err != nil {
+	if err := s.openSource(ctx, b, w, c.Weights); err != nil {
 		return nil, err
 	}
 	c.Report.on = true
@@ -99,7 +99,7 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if err := c.ggmlFlags.readMatrix(b, &matrix); err != nil {
 		return nil, err
 	}
-	names, llama := strings.Split(c.Compare, ","), written{path: w.path, model: w.model}
+	names, llama := strings.Split(c.Compare, ","), conversionState{path: w.path, model: w.model}
 	for _, name := range names {
 		if err := c.addTarget(b, all, w, &llama, name, matrix.Matrix); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -111,9 +111,9 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if err != nil {
 		return nil, err
 	}
-	var list []compared
+	var list []targetResult
 	for i, p := range all.Plans {
-		list = append(list, comparedOf(names[i], p))
+		list = append(list, resultOf(names[i], p))
 	}
 	if c.Report.page == "" {
 		return list, nil
@@ -131,9 +131,9 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	return list, f.commit()
 }
 
-// addTarget plans a target. Mixes are of the model as llama.cpp runs it, which is made
-// once.
-func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, w, llama *written, name string, matrix *convert.Importance) error {
+// addTarget plans a target. Mixes are planned for the model as llama.cpp runs it; llama
+// holds it once it was made.
+func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, w, llama *conversionState, name string, matrix *convert.Importance) error {
 	q, sink, err := c.quantizerOf(name, matrix)
 	if err != nil {
 		return err
@@ -149,14 +149,14 @@ func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, w, llam
 	}
 	return all.Add(m, convert.Options{
 		Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan(), Sink: sink,
-		Alone: true, Keep: c.keep(), Threads: c.Threads,
+		Alone: true, Keep: c.filter(), Threads: c.Threads,
 	})
 }
 
-// comparedOf sums up what was measured of a target.
-func comparedOf(name string, p *convert.Plan) compared {
+// resultOf sums up the measurements of a target.
+func resultOf(name string, p *convert.Plan) targetResult {
 	e := p.Quantized
-	r := compared{name: name, layout: e.Layout, size: p.Size, weights: len(e.Weights), lost: e.Lost()}
+	r := targetResult{name: name, layout: e.Layout, size: p.Size, weights: len(e.Weights), lost: e.Lost()}
 	var numbers, after int64
 	for i := range e.Weights {
 		numbers, after = wire.AddCap(numbers, e.Weights[i].Elements), wire.AddCap(after, e.Weights[i].After)
@@ -167,12 +167,12 @@ func comparedOf(name string, p *convert.Plan) compared {
 	return r
 }
 
-func (s *session) printComparedJSON(w *written, list []compared) error {
+func (s *session) printComparedJSON(w *conversionState, list []targetResult) error {
 	writeComparedJSON(s.out, w, list)
 	return s.out.Flush()
 }
 
-func writeComparedJSON(out *bufio.Writer, w *written, list []compared) {
+func writeComparedJSON(out *bufio.Writer, w *conversionState, list []targetResult) {
 	object(out, func(o *jsonObject) {
 		o.field("schema", "amn.compare/1")
 		o.text("path", w.path)
@@ -193,8 +193,8 @@ func writeComparedJSON(out *bufio.Writer, w *written, list []compared) {
 	out.WriteByte('\n') // the writer keeps the error
 }
 
-// writeComparedPage draws size against error.
-func writeComparedPage(w *bufio.Writer, src *written, list []compared) {
+// writeComparedPage writes a page that plots error against size.
+func writeComparedPage(w *bufio.Writer, src *conversionState, list []targetResult) {
 	p := &lossPage{w}
 	p.begin("Targets compared: " + showPath(src.path))
 	bits, loss := 0.0, 0.0
@@ -203,7 +203,7 @@ func writeComparedPage(w *bufio.Writer, src *written, list []compared) {
 	}
 	p.put("<h2>Relative RMSE against bits per weight</h2>")
 	p.draw(760, 420)
-	p.put(`<path d="M50 10V370H740" fill="none" stroke="#888"/><text x="640" y="412">bits by number</text><text x="0" y="8">relative RMSE</text>`)
+	p.put(`<path d="M50 10V370H740" fill="none" stroke="#888"/><text x="640" y="412">bits per weight</text><text x="0" y="8">relative RMSE</text>`)
 	for k := range 5 {
 		part := float64(k) / 4
 		x, y := 50+660*part, 370-340*part

@@ -16,12 +16,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A lossPage is one HTML file that needs no other: text, tables, and drawings as SVG.
+// A lossPage is a self-contained HTML file: text, tables, and charts in SVG.
 type lossPage struct{ w *bufio.Writer }
 
 func (p *lossPage) put(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
 
-// safe is a text between tags, or in an attribute.
+// safe escapes text for HTML, in elements and in attributes.
 func safe(text string) string { return html.EscapeString(nameText(text)) }
 
 const pageHead = `<!DOCTYPE html>
@@ -39,18 +39,18 @@ func (p *lossPage) begin(title string) { p.put(pageHead, safe(title), safe(title
 
 func (p *lossPage) end() { p.put("</body></html>") }
 
-// draw begins a drawing, which shrinks where the page is narrower.
+// draw begins an SVG, which shrinks on a narrow page.
 func (p *lossPage) draw(width, height int) {
 	p.put(`<svg width="%d" height="%d" viewBox="0 0 %d %d" role="img">`, width, height, width, height)
 }
 
-// A place is a weight's place: its layer, or -1, and what it is in it.
+// A place is the layer of a weight, or -1, and its name within the layer.
 type place struct {
 	layer int
 	kind  string
 }
 
-// placeOf finds the layer in a name: the first part that is a number.
+// placeOf splits a name at its layer, the first part that is a number.
 func placeOf(name string) place {
 	parts := strings.Split(strings.TrimSuffix(name, ".weight"), ".")
 	for i, s := range parts {
@@ -61,13 +61,13 @@ func placeOf(name string) place {
 	return place{-1, strings.Join(parts, ".")}
 }
 
-// maxDrawn bounds what is drawn of a model with many layers or kinds.
+// maxDrawn bounds the layers and the kinds of a chart.
 const maxDrawn = 400
 
-// writeQuantizedPage draws what quantizing one model took.
+// writeQuantizedPage writes a page about the loss of quantizing one model.
 func writeQuantizedPage(w *bufio.Writer, c *conversion) {
 	e, p := c.plan.Quantized, &lossPage{w}
-	p.begin("What quantizing took: " + showPath(c.path))
+	p.begin("Loss by quantization: " + showPath(c.path))
 	all := e.Lost()
 	var before, after int64
 	for i := range e.Weights {
@@ -82,7 +82,7 @@ func writeQuantizedPage(w *bufio.Writer, c *conversion) {
 	p.end()
 }
 
-// A weightLost is a line of a table.
+// A weightLost is a row of a table.
 type weightLost struct {
 	name string
 	lost *quant.Distortion
@@ -98,7 +98,7 @@ func (p *lossPage) table(list []weightLost) {
 	p.put("</table>")
 }
 
-// decibels is a ratio as text.
+// decibels returns the signal-to-noise ratio as text.
 func decibels(d *quant.Distortion) string {
 	if snr := d.SNR(); !math.IsInf(snr, 1) {
 		return fmt.Sprintf("%.2f", snr)
@@ -106,7 +106,7 @@ func decibels(d *quant.Distortion) string {
 	return "lossless"
 }
 
-// shade is one of a scale from pale to dark.
+// shade returns a colour between pale (0) and dark (most).
 func shade(x, most float64) string {
 	t := 0.0
 	if most > 0 {
@@ -116,7 +116,7 @@ func shade(x, most float64) string {
 	return fmt.Sprintf("#%02x%02x%02x", mix(237, 165), mix(243, 15), mix(250, 21))
 }
 
-// grid is the error by layer and kind.
+// grid draws the error by layer and kind.
 func (p *lossPage) grid(weights []convert.QuantizedWeight) {
 	var kinds []string
 	layers, most := 0, 0.0
@@ -152,7 +152,7 @@ func (p *lossPage) grid(weights []convert.QuantizedWeight) {
 	p.put("</svg>")
 }
 
-// bars are drawn one under the other.
+// bars draws a horizontal bar for each label.
 func (p *lossPage) bars(labels []string, sizes []float64, text func(i int) string) {
 	most := slices.Max(append([]float64{0}, sizes...))
 	p.draw(780, 22*len(labels)+4)
@@ -182,7 +182,7 @@ func (p *lossPage) types(weights []convert.QuantizedWeight) {
 	p.bars(labels, sizes, func(i int) string { return formatBytes(int64(sizes[i])) })
 }
 
-// histogram counts the numbers of the weights by the relative RMSE of their weight.
+// histogram draws how many numbers are in weights of which relative RMSE.
 func (p *lossPage) histogram(weights []convert.QuantizedWeight) {
 	const bins = 16
 	most := 0.0
@@ -199,7 +199,7 @@ func (p *lossPage) histogram(weights []convert.QuantizedWeight) {
 			sizes[min(bins-1, int(w.Lost.RelativeRMSE()/most*bins))] += float64(w.Elements)
 		}
 	}
-	p.put("<h2>Numbers by the relative RMSE of their weight</h2>")
+	p.put("<h2>Numbers by relative RMSE of their weight</h2>")
 	p.bars(labels, sizes, func(i int) string { return formatCount(int64(sizes[i])) })
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// printQuantized says what was quantized, and what that took.
+// printQuantized prints what was quantized, and the loss.
 func (s *session) printQuantized(c *conversion) {
 	if c.plan == nil || c.plan.Quantized == nil {
 		return
@@ -23,11 +23,11 @@ func (s *session) printQuantized(c *conversion) {
 	slices.SortStableFunc(weights, func(a, b convert.QuantizedWeight) int { return wire.Natural(a.Name, b.Name) })
 	s.printSizes(c, weights)
 	s.printChoices(weights)
-	if c.rehearsed {
+	if c.dryRun {
 		s.printTypes(weights)
 	}
 	if n := int64(len(e.Kept)); n > 0 {
-		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
+		s.fact("", "Kept", matrices(n)+reasonsText(e.Kept))
 	}
 	if n := int64(len(e.Widened)); n > 0 {
 		s.fact("", "To F32", plural(n, "tensor")+" that transformers computes with in float32")
@@ -39,14 +39,14 @@ func (s *session) printQuantized(c *conversion) {
 	case e.ByName && c.opts.Sink != nil:
 		s.fact("", "Chosen", fmt.Sprintf("llama.cpp has no architecture %q: the rules of the mix for other architectures apply", tidy(e.Type, 64)))
 	case e.ByName && e.Type == "":
-		s.fact("", "Chosen", "by names: no configuration states a model_type; check what was left alone")
+		s.fact("", "Chosen", "by names, because no configuration states a model_type; check what was not quantized")
 	case e.ByName:
-		s.fact("", "Chosen", fmt.Sprintf("by names: the model_type %q is not known; check what was left alone", tidy(e.Type, 64)))
+		s.fact("", "Chosen", fmt.Sprintf("by names, because the model_type %q is unknown; check what was not quantized", tidy(e.Type, 64)))
 	case e.UnknownClass != "":
-		s.fact("", "Chosen", fmt.Sprintf("by model_type %q: the class %q is not known, and where other classes differ, names decide", tidy(e.Type, 64), tidy(e.UnknownClass, 64)))
+		s.fact("", "Chosen", fmt.Sprintf("by model_type %q; the class %q is unknown, so names decide where classes of this type differ", tidy(e.Type, 64), tidy(e.UnknownClass, 64)))
 	}
 	if e.Guessed > 0 {
-		s.fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), cutName(nameText(e.FirstGuessed), 48), more(e.Guessed-1)))
+		s.fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), cutName(nameText(e.FirstGuessed), 48), andMore(e.Guessed-1)))
 	}
 	if e.BreaksAgain != "" {
 		s.fact("", "Loads", fmt.Sprintf("uncertain: transformers does not load folders of model_type %q in this format (%s)", tidy(e.Type, 64), e.BreaksAgain))
@@ -56,7 +56,7 @@ func (s *session) printQuantized(c *conversion) {
 	}
 }
 
-// printErrors lists what was lost by weight and in all.
+// printErrors prints the errors of each weight and of all together.
 func (s *session) printErrors(weights []convert.QuantizedWeight, all quant.Distortion) {
 	width := len("in all")
 	for i := range weights {
@@ -67,12 +67,12 @@ func (s *session) printErrors(weights []convert.QuantizedWeight, all quant.Disto
 	}
 	s.fact("", "Error", "by weight: mean, relative RMSE, largest, cosine, SNR in dB")
 	for i := range weights {
-		s.distance(weights[i].Name, width, &weights[i].Lost)
+		s.printDistance(weights[i].Name, width, &weights[i].Lost)
 	}
-	s.distance("in all", width, &all)
+	s.printDistance("in all", width, &all)
 }
 
-// printSizes says what the weights took and take, and by which types.
+// printSizes prints the sizes of the weights before and after, and their types.
 func (s *session) printSizes(c *conversion, weights []convert.QuantizedWeight) {
 	var before, after int64
 	for i := range weights {
@@ -80,19 +80,19 @@ func (s *session) printSizes(c *conversion, weights []convert.QuantizedWeight) {
 	}
 	layout := c.plan.Quantized.Layout
 	if c.budget != "" {
-		layout = "types by --budget, file type " + layout
+		layout = "types chosen by --budget, file type " + layout
 	}
 	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(weights)), "weight"), formatBytes(before), formatBytes(after), layout))
 	if c.budget != "" {
 		s.fact("", "Budget", c.budget)
 	}
 	if c.opts.Sink != nil && len(weights) > 0 {
-		s.fact("", "Types", typesOf(weights))
+		s.fact("", "Types", typesText(weights))
 	}
 }
 
-// printChoices says which weights got another type than the rules chose, and which none of the
-// importance that was given.
+// printChoices prints which weights did not get the type that the rules chose, and which are
+// not in the importance matrix.
 func (s *session) printChoices(weights []convert.QuantizedWeight) {
 	var fell, bare []string
 	for i := range weights {
@@ -111,20 +111,20 @@ func (s *session) printChoices(weights []convert.QuantizedWeight) {
 	}
 }
 
-// firstNames is the first of some names, and how many more there are.
+// firstNames returns the first name, and how many more there are.
 func firstNames(names []string) string {
-	return cutName(nameText(names[0]), 48) + more(int64(len(names)-1))
+	return cutName(nameText(names[0]), 48) + andMore(int64(len(names)-1))
 }
 
-// more says that there are n others, if there are.
-func more(n int64) string {
+// andMore returns " and n more", or "" if n is 0.
+func andMore(n int64) string {
 	if n <= 0 {
 		return ""
 	}
 	return fmt.Sprintf(" and %s more", formatCount(n))
 }
 
-// printTypes lists what each weight would become.
+// printTypes prints the planned type of each weight.
 func (s *session) printTypes(weights []convert.QuantizedWeight) {
 	if len(weights) == 0 {
 		return
@@ -139,7 +139,7 @@ func (s *session) printTypes(weights []convert.QuantizedWeight) {
 	if s.columns > 0 { // names give way to numbers
 		width = max(min(width, s.columns-len("    "+"  "+"  "+" -> ")-shape-kind-before-after), len("blk.0.weight"))
 	}
-	s.fact("", "Plan", "by weight: shape, type, bytes now and then")
+	s.fact("", "Plan", "by weight: shape, type, size before and after")
 	for i := range weights {
 		w := &weights[i]
 		instead := ""
@@ -150,8 +150,8 @@ func (s *session) printTypes(weights []convert.QuantizedWeight) {
 	}
 }
 
-// typesOf sums up what weights are stored as: "Q4_K (24, 1.2 MB), Q6_K (8, 0.6 MB)".
-func typesOf(weights []convert.QuantizedWeight) string {
+// typesText lists the types of weights: "Q4_K (24, 1.2 MB), Q6_K (8, 0.6 MB)".
+func typesText(weights []convert.QuantizedWeight) string {
 	var order []tensor.DType
 	count, size := map[tensor.DType]int64{}, map[tensor.DType]int64{}
 	for i := range weights {
@@ -169,8 +169,8 @@ func typesOf(weights []convert.QuantizedWeight) string {
 	return strings.Join(list, ", ")
 }
 
-// reasons counts why matrices are left alone: " (2 embedding, 1 router)".
-func reasons(kept []convert.KeptMatrix) string {
+// reasonsText counts the reasons why matrices are not quantized: " (embedding x2, router)".
+func reasonsText(kept []convert.KeptMatrix) string {
 	var order []string
 	count := map[string]int{}
 	for _, k := range kept {
@@ -188,10 +188,10 @@ func reasons(kept []convert.KeptMatrix) string {
 	return text + ")"
 }
 
-// distanceWidth is what stands beside the name in a row of distances.
+// distanceWidth is the width of a row of distances besides the name.
 const distanceWidth = len("    0.001454   0.09249   0.008311   0.995716 20.68")
 
-func (s *session) distance(name string, width int, d *quant.Distortion) {
+func (s *session) printDistance(name string, width int, d *quant.Distortion) {
 	name = pad(cutName(nameText(name), width), width)
 	if d.N == 0 {
 		s.line("  %s  not measured: its rows and the blocks of its scales do not align", name)
@@ -200,7 +200,7 @@ func (s *session) distance(name string, width int, d *quant.Distortion) {
 	s.line("  %s  %-10.4g %-9.4g %-10.4g %.6f %s", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine(), decibels(d))
 }
 
-// jsonQuantized writes the same.
+// jsonQuantized writes what printQuantized prints.
 func jsonQuantized(o *jsonObject, c *conversion) {
 	if c.plan == nil || c.plan.Quantized == nil {
 		return

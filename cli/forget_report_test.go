@@ -11,18 +11,18 @@ import (
 // The types that are chosen fit, are deterministic, and no other choice of the small
 // example loses less.
 func TestTypesFitTheirBudget(t *testing.T) {
-	build := func() []*ladder {
-		var list []*ladder
+	build := func() []*tensorOptions {
+		var list []*tensorOptions
 		for name, scale := range map[string]float64{"a": 1, "b": 4, "c": 0.5} {
-			l := &ladder{name: name}
+			l := &tensorOptions{name: name}
 			for i, size := range []int64{300, 100, 200, 250} {
 				loss := scale * math.Pow(0.01, float64(size)/100)
-				l.steps = append(l.steps, step{tensor.DType(i), size, loss})
+				l.options = append(l.options, typeOption{tensor.DType(i), size, loss})
 			}
-			l.steps = append(l.steps, step{tensor.F16, 220, 5}) // larger and worse
-			l.climb()
-			if len(l.steps) != 4 || !slices.IsSortedFunc(l.steps, func(a, b step) int { return int(a.bytes - b.bytes) }) {
-				t.Fatalf("steps %v", l.steps)
+			l.options = append(l.options, typeOption{tensor.F16, 220, 5}) // larger and worse
+			l.prune()
+			if len(l.options) != 4 || !slices.IsSortedFunc(l.options, func(a, b typeOption) int { return int(a.bytes - b.bytes) }) {
+				t.Fatalf("steps %v", l.options)
 			}
 			list = append(list, l)
 		}
@@ -34,8 +34,8 @@ func TestTypesFitTheirBudget(t *testing.T) {
 		chooseTypes(again, most)
 		used := int64(0)
 		for i, l := range first {
-			used += l.steps[l.at].bytes
-			if again[i].at != l.at || again[i].name != l.name {
+			used += l.options[l.chosen].bytes
+			if again[i].chosen != l.chosen || again[i].name != l.name {
 				t.Errorf("%d: another choice for %s", most, l.name)
 			}
 		}
@@ -43,10 +43,10 @@ func TestTypesFitTheirBudget(t *testing.T) {
 			t.Errorf("%d bytes of %d", used, most)
 		}
 	}
-	if err := fitsAtAll(build(), 299); err == nil {
+	if err := checkMinimum(build(), 299); err == nil {
 		t.Error("a budget that the smallest types exceed is not refused")
 	}
-	if err := fitsAtAll(build(), 300); err != nil {
+	if err := checkMinimum(build(), 300); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 )
 
-// wireFlags ask inspect for the bytes.
+// wireFlags are the flags of amn inspect for an annotated dump.
 type wireFlags struct {
 	Wire bool `help:"Print the header of a GGUF file field by field instead: offset, bytes, meaning. A refused file is printed up to the error."`
 }

@@ -27,7 +27,7 @@ type globals struct {
 	MaxSpool string    `group:"limits" placeholder:"SIZE" default:"8GiB" help:"Maximum size of a pipe on standard input, which is kept in a temporary file (${default})."`
 }
 
-// axisFlag is the flag that sets the ceiling of an axis.
+// axisFlag returns the name of the flag that sets the ceiling of an axis.
 func axisFlag(a limits.Axis) string {
 	if a == limits.Time {
 		return "--timeout"
@@ -35,7 +35,7 @@ func axisFlag(a limits.Axis) string {
 	return "--max-" + strings.ReplaceAll(a.String(), "_", "-")
 }
 
-// axisFlags hold the ceilings that were given; empty is not given.
+// axisFlags hold the ceilings that were given; the others are empty.
 type axisFlags struct {
 	SingleAlloc  string `name:"max-single-alloc" placeholder:"SIZE" help:"Largest single buffer that a file may require."`
 	Total        string `name:"max-total" placeholder:"SIZE" help:"Maximum memory for a file."`
@@ -51,8 +51,8 @@ type axisFlags struct {
 	Time         string `name:"timeout" placeholder:"TIME" help:"Time limit for one file: 60s, 5m, none. Default: 60s; none for commands other than scan that read or write whole models."`
 }
 
-// given lists the ceilings by axis.
-func (f *axisFlags) given() map[limits.Axis]string {
+// byAxis returns the ceilings by axis.
+func (f *axisFlags) byAxis() map[limits.Axis]string {
 	return map[limits.Axis]string{
 		limits.SingleAlloc: f.SingleAlloc, limits.Total: f.Total, limits.Items: f.Items,
 		limits.InflateRatio: f.InflateRatio, limits.ExpandRatio: f.ExpandRatio, limits.Depth: f.Depth,
@@ -61,9 +61,9 @@ func (f *axisFlags) given() map[limits.Axis]string {
 	}
 }
 
-// lay sets the ceilings that were given.
-func (f *axisFlags) lay(p *limits.Policy) error {
-	given := f.given()
+// apply sets the given ceilings in p.
+func (f *axisFlags) apply(p *limits.Policy) error {
+	given := f.byAxis()
 	for _, axis := range limits.Axes() {
 		if text := given[axis]; text != "" {
 			if err := p.Set(axis, text); err != nil {
@@ -74,7 +74,7 @@ func (f *axisFlags) lay(p *limits.Policy) error {
 	return nil
 }
 
-// resolve turns the flags into what the commands use.
+// resolve sets the session's options from the flags.
 func (s *session) resolve(g *globals) error {
 	s.flags, s.json, s.quiet, s.gate = g, g.JSON, g.Quiet, g.Limits != ""
 	var err error
@@ -83,9 +83,9 @@ func (s *session) resolve(g *globals) error {
 	}
 	s.policy = s.gatePolicy.Limits
 	if p, ok := limits.Profile(g.Limits); ok {
-		s.policy = p // only a scan chooses findings by their severity
+		s.policy = p // without fail_on, which only a scan uses
 	}
-	if err := cmp.Or(g.Ceilings.lay(&s.policy), g.Ceilings.lay(&s.gatePolicy.Limits)); err != nil {
+	if err := cmp.Or(g.Ceilings.apply(&s.policy), g.Ceilings.apply(&s.gatePolicy.Limits)); err != nil {
 		return err
 	}
 	if s.maxSpool, err = limits.ParseSize(g.MaxSpool); err != nil {
@@ -94,7 +94,7 @@ func (s *session) resolve(g *globals) error {
 	return nil
 }
 
-// readPolicy finds a profile by its name, or reads a file.
+// readPolicy returns the profile called arg, or reads a policy file.
 func readPolicy(arg string) (gate.Policy, error) {
 	if arg == "" {
 		return gate.Policy{}, nil

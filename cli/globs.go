@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// globs are patterns for the names of tensors; none match all.
+// globs are patterns for tensor names; an empty list matches every name.
 type globs []string
 
-// glob lets the wildcards of path.Match match slashes too.
+// glob replaces slashes, which the wildcards of path.Match do not match.
 func glob(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 
-// check refuses what is no pattern.
+// check rejects invalid patterns.
 func (g globs) check() error {
 	for _, p := range g {
 		if _, err := path.Match(glob(p), ""); err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/command"
 )
 
-// An example is a command line of the help, run by a test.
+// An example is a command line in the help, which a test runs.
 type example struct{ command, what string }
 
-// examples are what a command offers for its help.
+// examples is implemented by commands with examples in their help.
 type examples interface{ examples() []example }
 
-// helpWidth is the widest that help gets, helpLeft the column of flags.
+// helpWidth is the largest width of help, helpLeft the column at which descriptions begin.
 const (
 	helpWidth = 96
 	helpLeft  = 31
@@ -34,7 +34,7 @@ func (s *session) printHelp(w io.Writer, c *command.Command) {
 	io.WriteString(w, text)
 }
 
-// helpWidth is how wide help may get on this terminal.
+// helpWidth returns the width of help on this terminal.
 func (s *session) helpWidth() int {
 	if s.columns == 0 {
 		return helpWidth
@@ -42,7 +42,7 @@ func (s *session) helpWidth() int {
 	return max(min(helpWidth, s.columns), 2*helpLeft)
 }
 
-// helpText is the help of a command, or of the program.
+// helpText returns the help of a command, or of the program.
 func helpText(c *command.Command, width int) string {
 	h := helpWriter{width: width}
 	h.line("%s", c.Help)
@@ -76,7 +76,7 @@ func helpText(c *command.Command, width int) string {
 	return h.String()
 }
 
-// firstExamples are those of the program: what people come for.
+// firstExamples are the examples in the help of the program.
 var firstExamples = []example{
 	{"amn inspect model.safetensors", "What is in it?"},
 	{"amn scan checkpoint.pt", "Is it safe to load?"},
@@ -84,7 +84,7 @@ var firstExamples = []example{
 	{"amn dequantize llama-fp8", "Recover the precision of a quantized model."},
 }
 
-// examples are lines to copy, each on one line, under what they do.
+// examples prints command lines to copy, each below its description.
 func (h *helpWriter) examples(list []example) {
 	h.section("Examples:")
 	for _, e := range list {
@@ -93,7 +93,7 @@ func (h *helpWriter) examples(list []example) {
 	}
 }
 
-// usageLine is the command with its arguments.
+// usageLine returns the command with its arguments.
 func usageLine(c *command.Command) string {
 	s := c.Path()
 	for _, a := range c.Args() {
@@ -102,7 +102,7 @@ func usageLine(c *command.Command) string {
 	return s + " [flags]"
 }
 
-// helpWriter lays text out.
+// A helpWriter formats help.
 type helpWriter struct {
 	strings.Builder
 	width int
@@ -115,7 +115,7 @@ func (h *helpWriter) section(format string, args ...any) {
 	h.line(format, args...)
 }
 
-// prose prints paragraphs, wrapped anew.
+// prose prints paragraphs, wrapped to the width.
 func (h *helpWriter) prose(text string) {
 	if text == "" {
 		return
@@ -149,8 +149,8 @@ func (h *helpWriter) flags(list []*command.Flag) {
 	}
 }
 
-// limitsText is the page of amn help limits: the flags that every command takes to
-// set what a file may cost. They stand on no other page.
+// limitsText returns the page of amn help limits: the flags for limits, which every command
+// takes and no other page lists.
 func limitsText(root *command.Command, width int) string {
 	h := helpWriter{width: width}
 	h.line("Limits: what a file may cost before it is refused.")
@@ -171,7 +171,7 @@ const limitsHelp = `Every command takes these flags. A limit that is reached is 
 the flag to raise it. A flag overrides the policy of --limits, which overrides the defaults;
 amn limits show prints what holds.`
 
-// asksForLimits reports whether the page about limits is asked for.
+// asksForLimits reports whether args ask for the page about limits.
 func asksForLimits(args []string) bool {
 	if len(args) == 2 && args[0] == "help" && args[1] == "limits" {
 		return true
@@ -204,7 +204,7 @@ func flagUsage(f *command.Flag) string {
 	return s
 }
 
-// row prints what something is called and what it means, wrapped.
+// row prints a name and its description, wrapped.
 func (h *helpWriter) row(left, text string) {
 	left = "  " + left
 	if len(left) > helpLeft-2 {

@@ -37,7 +37,7 @@ func TestEveryAxisHasItsFlag(t *testing.T) {
 		if f := flags[axisFlag(a)]; f == nil || f.Group == "" {
 			t.Errorf("%v: no flag %s among the limits", a, axisFlag(a))
 		}
-		if got := "--" + given.given()[a]; got != axisFlag(a) {
+		if got := "--" + given.byAxis()[a]; got != axisFlag(a) {
 			t.Errorf("%v is set by %s", a, got)
 		}
 	}
@@ -56,7 +56,7 @@ func TestEveryOptionHasItsFlag(t *testing.T) {
 				t.Errorf("%s: no flag %q", o, name)
 			}
 		}
-		said := flagged(wire.At("quant", "", wire.NoOffset, wire.ErrUsage.Errorf("%s decides", o)))
+		said := errorText(wire.At("quant", "", wire.NoOffset, wire.ErrUsage.Errorf("%s decides", o)))
 		if want := "quant: " + optionFlags[o] + " decides"; said != want {
 			t.Errorf("%s is said as %q", o, said)
 		}

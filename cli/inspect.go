@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// inspectCmd sums a file up.
+// inspectCmd prints summaries of files.
 type inspectCmd struct {
 	listedArgs   `embed:""`
 	judgingFlags `embed:""`
@@ -54,7 +54,7 @@ func (c *inspectCmd) Validate() error {
 		return errors.New("--wire cannot be combined with --html, --verify, --usage or --context")
 	case c.HTML != "" && (c.Usage || c.Context != ""):
 		return errors.New("--html cannot be combined with --usage or --context")
-	case (c.HTML != "" || c.Wire) && c.asks():
+	case (c.HTML != "" || c.Wire) && c.given():
 		return errors.New("--html and --wire cannot be combined with the flags of reports")
 	case c.Context == "" && c.Batch != "1":
 		return errors.New("--batch needs --context")
@@ -65,12 +65,12 @@ func (c *inspectCmd) Validate() error {
 // Run implements the command.
 func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 	c.grant(s)
-	ctx, j, err := c.judging(ctx, s, &c.listedArgs)
+	ctx, j, err := c.start(ctx, s, &c.listedArgs)
 	if err != nil {
 		return err
 	}
 	defer j.close()
-	needs := readsOf(c.Paths, true)
+	needs := pathsToRead(c.Paths, true)
 	if c.HTML != "" {
 		needs.Write = append(needs.Write, filepath.Dir(c.HTML))
 	}
@@ -80,7 +80,7 @@ func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 	if c.HTML != "" {
 		return s.writePage(ctx, c)
 	}
-	tokens, batch, err := c.sizes()
+	tokens, batch, err := c.memorySizes()
 	if err != nil {
 		return err
 	}

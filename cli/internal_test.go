@@ -192,7 +192,7 @@ func TestBuildOf(t *testing.T) {
 func TestComplaintsAreBounded(t *testing.T) {
 	var errs bytes.Buffer
 	s := newSession(Stdio{Out: io.Discard, Err: &errs})
-	s.complain("p", errors.New(strings.Repeat("x\x1b", 10_000)))
+	s.printError("p", errors.New(strings.Repeat("x\x1b", 10_000)))
 	text := strings.TrimSuffix(errs.String(), "\n")
 	if len(text) > wire.MaxMessage+len("amn: p: ") || strings.ContainsFunc(text, unicode.IsControl) {
 		t.Errorf("%d bytes", len(text))

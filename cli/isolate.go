@@ -18,7 +18,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// judgeCmd judges one file in a process of its own: what serve --isolate starts.
+// judgeCmd judges one file. amn serve --isolate starts a process with it for each file.
 type judgeCmd struct {
 	sandboxFlags `embed:""`
 }
@@ -27,9 +27,9 @@ func (judgeCmd) Help() string { return "Judges one file that amn serve passes on
 
 func (judgeCmd) examples() []example { return nil }
 
-// A handOver comes first on standard input, in one line; then, without a
-// descriptor, the file.
-type handOver struct {
+// A judgeRequest is the first line of a child's standard input. Without a descriptor, the
+// file follows.
+type judgeRequest struct {
 	Name, Promised string
 	Beside         bool
 	Size           int64
@@ -39,20 +39,20 @@ type handOver struct {
 	Descriptor     bool // the file is open as descriptor 3
 }
 
-// maxHandOver bounds the line.
-const maxHandOver = 8 << 20
+// maxJudgeRequest bounds the length of the line.
+const maxJudgeRequest = 8 << 20
 
 // Run implements the command.
 func (c *judgeCmd) Run(ctx context.Context, s *session) error {
-	in := bufio.NewReaderSize(s.in, maxHandOver)
+	in := bufio.NewReaderSize(s.in, maxJudgeRequest)
 	line, err := in.ReadSlice('\n')
 	if err != nil {
 		return usage{"this is for amn serve --isolate"}
 	}
-	var h handOver
+	var h judgeRequest
 	var text json.RawMessage
 	if err := json.Unmarshal(line, &struct {
-		*handOver
+		*judgeRequest
 
 		Policy *json.RawMessage
 	}{&h, &text}); err != nil {
@@ -93,19 +93,19 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 	return err
 }
 
-// judgeOne is what a child does; a test puts a bug in its place.
+// judgeOne judges the file in a child; tests replace it.
 var judgeOne = (*gate.Gate).Check
 
-// childMemory is what a child takes besides what its file is charged.
+// childMemory is the memory of a child besides the budget of its file.
 const childMemory = 256 << 20
 
-// isolated judges in a child, whose end is that of one upload.
-func (f *sandboxFlags) isolated(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error) {
+// judgeInChild judges a file in a child process, whose crash affects only this file.
+func (f *sandboxFlags) judgeInChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	over := handOver{
+	over := judgeRequest{
 		Name: h.Name, Promised: h.Promised, Beside: h.Beside, Size: size, Policy: g.Policy,
 		Today: g.Today, Version: g.Version, Digest: g.Digest,
 	}
@@ -121,18 +121,18 @@ func (f *sandboxFlags) isolated(ctx context.Context, g *gate.Gate, r io.ReaderAt
 	if err != nil {
 		return nil, err
 	}
-	if len(line) >= maxHandOver {
-		return nil, fmt.Errorf("the policy has %d bytes as JSON, more than the %d that a child process takes", len(line), maxHandOver)
+	if len(line) >= maxJudgeRequest {
+		return nil, fmt.Errorf("the policy has %d bytes as JSON, more than the %d that a child process takes", len(line), maxJudgeRequest)
 	}
 	cmd.Stdin = bytes.NewReader(append(line, '\n'))
 	if !over.Descriptor {
 		cmd.Stdin = io.MultiReader(cmd.Stdin, io.NewSectionReader(r, 0, size))
 	}
-	var out, errs bounded
+	var out, errs boundedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
 		switch cause := context.Cause(ctx); {
-		case errors.Is(cause, limits.ErrLimit): // its time is over here before it says so itself
+		case errors.Is(cause, limits.ErrLimit): // the deadline passed here before the child noticed
 			return g.Failed(h.Name, cause), nil
 		case cause != nil:
 			return nil, cause
@@ -142,13 +142,13 @@ func (f *sandboxFlags) isolated(ctx context.Context, g *gate.Gate, r io.ReaderAt
 	return gate.Remote(out.Bytes())
 }
 
-// bounded keeps so much of what a child writes; more is its end.
-type bounded struct{ bytes.Buffer }
+// A boundedBuffer is a buffer that fails a write beyond maxVerdict, which ends the child.
+type boundedBuffer struct{ bytes.Buffer }
 
-// maxVerdict bounds what a child may answer.
+// maxVerdict bounds the output of a child.
 const maxVerdict = 16 << 20
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > maxVerdict {
 		return 0, io.ErrShortWrite
 	}

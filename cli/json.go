@@ -13,14 +13,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
-// A jsonObject is written field by field, in the order of the calls. Its text is
-// exact: what is no UTF-8 stands as base64 under NAME_base64.
+// A jsonObject writes an object field by field, in the order of the calls. Text is exact:
+// text that is not UTF-8 is written as base64 in the field NAME_base64.
 type jsonObject struct {
 	w     *bufio.Writer
 	wrote bool
 }
 
-// object writes an object that fill fills.
+// object writes an object whose fields fill writes.
 func object(w *bufio.Writer, fill func(*jsonObject)) {
 	w.WriteByte('{')
 	fill(&jsonObject{w: w})
@@ -37,7 +37,7 @@ func (o *jsonObject) name(name string) {
 	o.w.WriteString(`":`)
 }
 
-// field writes a value that encoding/json can write; its strings are ours.
+// field writes a value with encoding/json; text of files goes through text.
 func (o *jsonObject) field(name string, v any) {
 	o.name(name)
 	var buf bytes.Buffer
@@ -49,7 +49,7 @@ func (o *jsonObject) field(name string, v any) {
 	o.w.Write(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
 }
 
-// text writes text of a file, or of a path, whole and exact.
+// text writes text of a file or a path, complete and exact.
 func (o *jsonObject) text(name, s string) {
 	switch {
 	case unescaped(s):
@@ -64,7 +64,7 @@ func (o *jsonObject) text(name, s string) {
 	}
 }
 
-// unescaped reports text that JSON writes as it is: most names.
+// unescaped reports whether JSON needs no escapes for s, as for most names.
 func unescaped(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -74,7 +74,7 @@ func unescaped(s string) bool {
 	return true
 }
 
-// number writes an integer: as a string where a reader of doubles would lose it.
+// number writes an integer, as a string if a double would not hold it exactly.
 func (o *jsonObject) number(name string, n int64) {
 	o.name(name)
 	o.w.Write(appendNumber(o.w.AvailableBuffer(), n))
@@ -93,7 +93,7 @@ func (o *jsonObject) numbers(name string, list []int64) {
 	o.w.WriteByte(']')
 }
 
-// lastExact is the largest integer up to which a double holds every one.
+// lastExact is the largest n such that doubles represent all integers up to n.
 const lastExact = 1 << 53
 
 func appendNumber(p []byte, n int64) []byte {
@@ -103,13 +103,13 @@ func appendNumber(p []byte, n int64) []byte {
 	return append(strconv.AppendInt(append(p, '"'), n, 10), '"')
 }
 
-// object writes an object inside.
+// object writes a field that is an object.
 func (o *jsonObject) object(name string, fill func(*jsonObject)) {
 	o.name(name)
 	object(o.w, fill)
 }
 
-// list writes a list of objects: each calls add for every one.
+// list writes a field that is a list of objects: each calls add for every object.
 func (o *jsonObject) list(name string, each func(add func(fill func(*jsonObject)))) {
 	o.name(name)
 	o.w.WriteByte('[')
@@ -124,9 +124,8 @@ func (o *jsonObject) list(name string, each func(add func(fill func(*jsonObject)
 	o.w.WriteByte(']')
 }
 
-// value writes a value of metadata: text exact, integers as number does, and
-// the floats that JSON cannot write as their names. What is no scalar is told by
-// its length alone.
+// value writes a value of metadata: text as text does, integers as number does, NaN and
+// infinities as strings. Of a list only the length is written.
 func (o *jsonObject) value(name string, v any) {
 	switch v := v.(type) {
 	case nil:

@@ -36,9 +36,9 @@ var speaksJSON = map[string]struct{ args, schema string }{
 
 // elsewhere says what holds for the others: their words where --json has no meaning.
 var elsewhere = map[string]string{
-	"view":        "amn: amn view draws on a terminal: amn parse --json prints what it shows",
-	"completion":  "amn: amn completion prints a script for a shell, which JSON does not hold",
-	"man":         "amn: amn man prints a page for man, which JSON does not hold",
+	"view":        "amn: amn view needs a terminal; amn parse --json prints the same",
+	"completion":  "amn: amn completion prints a shell script: it has no JSON form",
+	"man":         "amn: amn man prints a man page: it has no JSON form",
 	"serve":       "", // logs in JSON: TestServeSaysInJSONWhatItDoes
 	"policy show": "", // a policy is JSON with or without, which policy check reads back
 }

@@ -77,7 +77,7 @@ func TestReportsThatNobodyWouldWriteAreRefused(t *testing.T) {
 		{"verify", "--against", file, "--output", "json=" + out, file},
 		{"verify", "--attestation", file, "--key", file, "--output", "json=" + out, file},
 	} {
-		if r := amn(t, nil, args...); r.code != 2 || !strings.Contains(r.err, "flags of reports are not for them") {
+		if r := amn(t, nil, args...); r.code != 2 || !strings.Contains(r.err, "cannot be combined with the flags of reports") {
 			t.Errorf("%q: exit %d %s", args, r.code, r.err)
 		}
 	}

@@ -42,9 +42,9 @@ func (c *limitsShowCmd) Run(_ context.Context, s *session) error {
 			return usage{fmt.Sprintf("%q is not a profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), command.Nearest(c.Profile, append(limits.Profiles(), "show")))}
 		}
 		if s.flags.Limits != "" {
-			return usage{"a profile and --limits say two things: give one"}
+			return usage{"give a profile or --limits, not both"}
 		}
-		if err := s.flags.Ceilings.lay(&p); err != nil {
+		if err := s.flags.Ceilings.apply(&p); err != nil {
 			return usage{err.Error()}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listenPrivately opens a socket that no other user may use until its permissions are
-// set. The mask is the process's: no file is created meanwhile.
+// listenPrivately opens a socket that no other user can use until its permissions are set.
+// The umask is that of the process, which creates no other file meanwhile.
 func listenPrivately(ctx context.Context, path string) (net.Listener, error) {
 	old := unix.Umask(0o177)
 	defer unix.Umask(old)

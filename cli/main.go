@@ -19,35 +19,34 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Stdio is what the program reads and writes.
+// Stdio holds the streams of the program and what else depends on where it runs.
 type Stdio struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Columns is the width of the terminal that Out is, 0 to find out.
+	// Columns is the width of the terminal that Out is; 0 means that it is determined.
 	Columns int
-	// Workers is how many write a model where --threads does not say, 0 for as many
-	// as Go runs at once.
+	// Workers is the number of workers without --threads; 0 means GOMAXPROCS.
 	Workers int
-	// OwnProcess says that the program is all that runs in this process, which it may
-	// lock for good.
+	// OwnProcess says that nothing else runs in this process, so that the program may drop
+	// its privileges.
 	OwnProcess bool
-	// Remote opens the model at an address, such as https://host/file; nil where the
-	// program opens no connection.
+	// Remote opens the model at an address, such as https://host/file; nil if the program
+	// opens no connections.
 	Remote func(ctx context.Context, b *limits.Budget, address string) (tensor.Model, error)
-	// RemoteFiles lists the files at such an address, and says which of them it means.
+	// RemoteFiles returns the files at such an address, and the name among them that the
+	// address means.
 	RemoteFiles func(ctx context.Context, b *limits.Budget, address string) (fs.FS, string, error)
-	// RemoteHelp is what the program's help says of addresses, in rows of two columns.
+	// RemoteHelp describes addresses in the help, in rows of two columns.
 	RemoteHelp [][2]string
 }
 
 // grace is how long an interrupted command may take to clean up.
 const grace = 5 * time.Second
 
-// longGrace is that of a service, which ends what it has begun.
+// longGrace is the grace of a service, which finishes the requests that it has begun.
 const longGrace = drainTime + grace
 
-// isService reports a command that runs until it is told to end: that is its
-// success.
+// isService reports whether args run a service, for which a signal is the normal end.
 func isService(args []string) bool {
 	for _, a := range args {
 		if !strings.HasPrefix(a, "-") {
@@ -57,7 +56,7 @@ func isService(args []string) bool {
 	return false
 }
 
-// interrupted is why a context ended.
+// interrupted is the cause of a context that a signal has ended.
 type interrupted struct{ os.Signal }
 
 func (i interrupted) Error() string { return "interrupted by " + i.String() }
@@ -97,11 +96,11 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 	}
 }
 
-// brokenPipe is what a shell reports for a program that wrote to a closed pipe.
+// brokenPipe is the exit code that a shell reports after SIGPIPE.
 const brokenPipe = 128 + 13
 
-// run runs one command. A panic is an internal error, not Go's exit code 2,
-// which is that of wrong usage.
+// run runs one command. A panic is an internal error: Go's exit code 2 would mean wrong
+// usage.
 func run(ctx context.Context, args []string, stdio Stdio) (code int) {
 	s := newSession(stdio)
 	defer func() {
@@ -119,20 +118,20 @@ func run(ctx context.Context, args []string, stdio Stdio) (code int) {
 		fmt.Fprintf(s.err, "amn: %s\n", tidy(flushed.Error(), wire.MaxMessage))
 		return wire.Internal.ExitCode()
 	case err != nil:
-		s.complain("", err)
+		s.printError("", err)
 		s.note(err)
 	}
 	return s.worst.ExitCode()
 }
 
-// command parses the arguments and runs what they ask for. Errors about files
-// are reported where they occur; what it returns ended the command.
+// command parses the arguments and runs the command. Errors about files are reported where
+// they occur; an error that command returns has ended the command.
 func (s *session) command(ctx context.Context, args []string) error {
-	if len(args) == 0 || args[0] == askForWords || asksForLimits(args) {
-		return s.aboutItself(ctx, args)
+	if len(args) == 0 || args[0] == completeCommand || asksForLimits(args) {
+		return s.printAbout(ctx, args)
 	}
 	g := new(globals)
-	c, err := s.parse(g, usual(args))
+	c, err := s.parse(g, rewriteArgs(args))
 	if err != nil || c == nil { // help was printed
 		return err
 	}
@@ -145,14 +144,14 @@ func (s *session) command(ctx context.Context, args []string) error {
 	return c.Run(ctx, s)
 }
 
-// aboutItself answers what is asked about all commands.
-func (s *session) aboutItself(ctx context.Context, args []string) error {
+// printAbout prints the help of the program, the page about limits, or completions.
+func (s *session) printAbout(ctx context.Context, args []string) error {
 	root := program(new(globals))
 	switch {
-	case len(args) == 0: // nothing was asked for
+	case len(args) == 0:
 		s.printHelp(s.err, root)
 		s.worst = wire.Usage
-	case args[0] == askForWords:
+	case args[0] == completeCommand:
 		return s.complete(ctx, root, args[1:])
 	default:
 		s.out.WriteString(limitsText(root, s.helpWidth()))

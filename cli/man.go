@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/command"
 )
 
-// manCmd prints pages for man.
+// manCmd prints man pages.
 type manCmd struct {
 	Command []string `arg:"" optional:"" help:"The command to describe; without it, the whole program."`
 }
@@ -28,13 +28,13 @@ func (manCmd) examples() []example {
 // Run implements the command.
 func (c *manCmd) Run(_ context.Context, s *session) error {
 	if s.json {
-		return usage{"amn man prints a page for man, which JSON does not hold"}
+		return usage{"amn man prints a man page: it has no JSON form"}
 	}
 	node := program(new(globals))
 	for _, word := range c.Command {
 		next := node.Find(word)
 		if next == nil {
-			return usage{fmt.Sprintf("%q is not a command%s (amn --help lists what is there)", word, command.Nearest(word, node.Words()))}
+			return usage{fmt.Sprintf("%q is not a command%s (see amn --help)", word, command.Nearest(word, node.Words()))}
 		}
 		node = next
 	}
@@ -42,7 +42,7 @@ func (c *manCmd) Run(_ context.Context, s *session) error {
 	return err
 }
 
-// manPage is the page of a command, or of the program.
+// manPage returns the page of a command, or of the program.
 func manPage(c *command.Command) string {
 	m := manWriter{}
 	name := pageName(c)
@@ -76,11 +76,10 @@ func manPage(c *command.Command) string {
 	return m.String()
 }
 
-// pageName is what the page of a command is called: amn-limits-show.
+// pageName returns the name of a command's page, such as amn-limits-show.
 func pageName(c *command.Command) string { return strings.ReplaceAll(c.Path(), " ", "-") }
 
-// more is what follows the flags: examples of a command, what all share of the
-// program.
+// more writes what follows the flags: examples, exit codes, other pages.
 func (m *manWriter) more(c *command.Command) {
 	if e, ok := c.Target.(examples); ok && c.Parent != nil {
 		m.section("EXAMPLES")
@@ -107,7 +106,7 @@ func (m *manWriter) more(c *command.Command) {
 	}
 }
 
-// exitCodes are those of every command.
+// exitCodes lists the exit codes, which all commands share.
 var exitCodes = [][2]string{
 	{"0", "accepted"},
 	{"1", "the disk, the network, or a bug: never counts as accepted"},
@@ -120,7 +119,7 @@ var exitCodes = [][2]string{
 	{"8", "differs: two models are not equal"},
 }
 
-// manWriter lays a page out in the macros of man(7).
+// A manWriter writes a page with the macros of man(7).
 type manWriter struct{ strings.Builder }
 
 func (m *manWriter) line(format string, args ...any) { fmt.Fprintf(m, format+"\n", args...) }
@@ -139,8 +138,8 @@ func (m *manWriter) prose(text string) {
 	}
 }
 
-// flags are those of the command, then those of all; the limits stand on the page of
-// the program.
+// flags writes the flags of the command and of the program. Only the page of the program
+// has the flags for limits.
 func (m *manWriter) flags(c *command.Command) {
 	m.section("OPTIONS")
 	for _, f := range c.Allowed() {
@@ -160,7 +159,7 @@ func (m *manWriter) flags(c *command.Command) {
 	}
 }
 
-// roff is text as a line of the page: nothing in it is an instruction.
+// roff escapes a line of text, so that nothing in it is an instruction.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

@@ -8,7 +8,7 @@ import (
 
 //go:generate go test -run ^TestDocsAreCurrent$ -update .
 
-// manual is docs/cli.md: the help of every command, under what all share.
+// manual returns docs/cli.md: what all commands share, then the help of each.
 func manual(root *command.Command) string {
 	var out strings.Builder
 	out.WriteString(manualHead)

@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 )
 
-// sizes are the tokens and the sequences that memory is asked for, 0 where it is not.
-func (c *inspectCmd) sizes() (tokens, batch int64, err error) {
+// memorySizes returns the tokens and sequences to estimate memory for, 0 without --context.
+func (c *inspectCmd) memorySizes() (tokens, batch int64, err error) {
 	if c.Context == "" {
 		return 0, 0, nil
 	}
@@ -25,7 +25,7 @@ func (c *inspectCmd) sizes() (tokens, batch int64, err error) {
 	return tokens, batch, nil
 }
 
-// parseTokens reads a count of tokens as models state theirs: 8k is 8192, 1m is 1048576.
+// parseTokens parses a number of tokens as models state it: 8k is 8192, 1m is 1048576.
 func parseTokens(text string) (int64, error) {
 	digits, unit := text, int64(1)
 	switch {
@@ -41,15 +41,16 @@ func parseTokens(text string) (int64, error) {
 	return n * unit, err
 }
 
-// A memoryUse is what a model takes while it runs, or why that is not known.
+// A memoryUse is the memory of a running model, or why it is unknown.
 type memoryUse struct {
 	tokens, batch int64
 	cache         memory.Cache
 	err           error
 }
 
-// remembers asks the configuration, or the keys of a GGUF file, for the cache.
-func (r *report) remembers(b *limits.Budget, tokens, batch int64) {
+// estimateMemory computes the size of the cache from the configuration, or from the keys of
+// a GGUF file.
+func (r *report) estimateMemory(b *limits.Budget, tokens, batch int64) {
 	if tokens == 0 {
 		return
 	}
@@ -61,9 +62,9 @@ func (r *report) remembers(b *limits.Budget, tokens, batch int64) {
 	r.memory.cache, r.memory.err = memory.Of(b, r.model.Configs(), tokens, batch)
 }
 
-// parameters is how many numbers the model has: those of quantized weights as they are
-// decoded, of others as they are stored.
-func (p *planned) parameters() int64 {
+// parameters returns the number of parameters: of quantized weights as they are decoded, of
+// other tensors as they are stored.
+func (p *quantPlan) parameters() int64 {
 	n := p.plain.Elements
 	for _, w := range p.weights {
 		n = wire.AddCap(n, w.Rows()*w.Cols())
@@ -71,8 +72,8 @@ func (p *planned) parameters() int64 {
 	return n
 }
 
-// bits is what one number takes, of what is quantized and of all.
-func (p *planned) bits() (quantized, all float64) {
+// bits returns the bits per parameter, of quantized weights and of all tensors.
+func (p *quantPlan) bits() (quantized, all float64) {
 	n := p.parameters()
 	if n == p.plain.Elements || n == 0 {
 		return 0, 0
@@ -113,9 +114,9 @@ func (s *session) printMemory(r *report) {
 	s.line("  %s tokens x %s x %s: %s", formatCount(m.tokens), plural(m.batch, "sequence"), c.Type, kept+", "+layers)
 }
 
-// unknownCache is why the cache is not computed, without the words of an error.
+// unknownCache returns why the cache is not computed, without the class of the error.
 func unknownCache(err error) string {
-	return strings.TrimPrefix(flagged(err), wire.ErrUnsupported.Error()+": ")
+	return strings.TrimPrefix(errorText(err), wire.ErrUnsupported.Error()+": ")
 }
 
 func jsonMemory(o *jsonObject, r *report) {

@@ -38,11 +38,11 @@ func (mergeCmd) examples() []example {
 }
 
 // Validate checks the flags.
-func (c *mergeCmd) Validate() error { return c.of(c.Recipe, c.MaxShardSize).Validate() }
+func (c *mergeCmd) Validate() error { return c.writeFlagsFor(c.Recipe, c.MaxShardSize).Validate() }
 
 // Run implements the command.
 func (c *mergeCmd) Run(ctx context.Context, s *session) error {
-	flags := c.of(c.Recipe, c.MaxShardSize)
+	flags := c.writeFlagsFor(c.Recipe, c.MaxShardSize)
 	flags.CopyCode = c.CopyCode
 	return s.convert(ctx, &conversion{
 		schema: "amn.convert/1", verb: "merging", flags: flags, opts: convert.Options{AsIs: true},
@@ -51,9 +51,9 @@ func (c *mergeCmd) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// open opens the models of the recipe, and makes one of them.
+// open opens the models of the recipe and merges them.
 func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *conversion) error {
-	text, err := readSmall(b, c.Recipe)
+	text, err := readTextFile(b, c.Recipe)
 	if err != nil {
 		return err
 	}
@@ -71,9 +71,9 @@ func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *co
 		if !filepath.IsLocal(name) {
 			return nil, wire.At("recipe", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.Errorf("it is not a path below %s; choose the folder with --models", wire.Quote(dir)))
 		}
-		w := written{path: filepath.Join(dir, filepath.FromSlash(name))}
-		if err := s.openFor(ctx, b, &w, ""); err != nil {
-			return nil, about(w.path, err)
+		w := conversionState{path: filepath.Join(dir, filepath.FromSlash(name))}
+		if err := s.openSource(ctx, b, &w, ""); err != nil {
+			return nil, withPath(w.path, err)
 		}
 		if len(out.sources) == 0 {
 			info, err := os.Stat(w.path)
@@ -90,6 +90,6 @@ func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *co
 		out.note = "computed in float32 and rounded to dtype once; mergekit rounds every step, so it differs in last bits"
 	}
 	o.model, o.merged = m, out
-	keepFiles(o, files)
+	keepFileSizes(o, files)
 	return nil
 }

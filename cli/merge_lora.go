@@ -52,10 +52,10 @@ func (c *mergeLoRACmd) Validate() error {
 	if _, err := c.weights(); err != nil {
 		return fmt.Errorf("--weight: %w", err)
 	}
-	return c.of(c.Base, c.MaxShardSize).Validate()
+	return c.writeFlagsFor(c.Base, c.MaxShardSize).Validate()
 }
 
-// weights are those of the adapters.
+// weights returns the weights of the adapters.
 func (c *mergeLoRACmd) weights() ([]float64, error) {
 	if len(c.Weight) > 0 && len(c.Weight) != len(c.Adapters) {
 		return nil, fmt.Errorf("%d for %s", len(c.Weight), plural(int64(len(c.Adapters)), "adapter"))
@@ -77,7 +77,7 @@ func (c *mergeLoRACmd) weights() ([]float64, error) {
 
 // Run implements the command.
 func (c *mergeLoRACmd) Run(ctx context.Context, s *session) error {
-	flags := c.of(c.Base, c.MaxShardSize)
+	flags := c.writeFlagsFor(c.Base, c.MaxShardSize)
 	flags.CopyCode = c.CopyCode
 	return s.convert(ctx, &conversion{
 		schema: "amn.convert/1", verb: "merging into", flags: flags, opts: convert.Options{AsIs: true},
@@ -86,25 +86,25 @@ func (c *mergeLoRACmd) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// mergedName is the default path of the result.
-func mergedName(w *written) string {
+// mergedName returns the default path of the result.
+func mergedName(w *conversionState) string {
 	switch {
 	case w.folder:
-		return derived(w.path, "-merged", "")
+		return derivedPath(w.path, "-merged", "")
 	case w.model.Format() == gguf.Format:
-		return derived(w.path, "-merged", ".gguf")
+		return derivedPath(w.path, "-merged", ".gguf")
 	default:
-		return derived(w.path, "-merged", ".safetensors")
+		return derivedPath(w.path, "-merged", ".safetensors")
 	}
 }
 
-// prepare puts the merged model in the place of the base.
+// prepare replaces the base by the merged model.
 func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session, o *conversion) error {
 	if !o.opts.Alone {
 		if _, err := fs.Stat(o.model.Configs(), "adapter_config.json"); err == nil {
-			why := "it holds an adapter beside the base, which the result would too: give the base a folder of its own"
+			why := "it contains an adapter besides the base, and so would the result: put the base into a folder without it"
 			if _, err := fs.Stat(o.model.Configs(), "config.json"); err != nil {
-				why = "it is an adapter and no base: the base comes first"
+				why = "it is an adapter, not a base: give the base first"
 			}
 			return wire.At("merge", "folder "+wire.Quote(o.path), wire.NoOffset, wire.ErrUnsupported.Errorf("%s", why))
 		}
@@ -116,9 +116,9 @@ func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session
 	files := partSizes(o.model)
 	var adapters []lora.Adapter
 	for i, path := range c.Adapters {
-		w := written{path: path}
-		if err := s.openFor(ctx, b, &w, ""); err != nil {
-			return about(w.path, errors.Join(err, closeAll(adapters)))
+		w := conversionState{path: path}
+		if err := s.openSource(ctx, b, &w, ""); err != nil {
+			return withPath(w.path, errors.Join(err, closeAll(adapters)))
 		}
 		adapters = append(adapters, lora.Adapter{Model: w.model, Weight: weights[i]})
 	}
@@ -128,13 +128,13 @@ func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session
 	}
 	o.model, o.opts.Sink = m, m.Sink()
 	o.merged = &merged{what: "adapter", sources: c.Adapters, changed: m.Adapted, replaced: m.Replaced, added: m.Added}
-	keepFiles(o, files)
+	keepFileSizes(o, files)
 	return nil
 }
 
-// keepFiles makes the files of the result those of the source: one file stays one,
-// and several hold at most what the largest of them does.
-func keepFiles(o *conversion, source map[int32]int64) {
+// keepFileSizes makes shards as large as those of the source: one file stays one file, and
+// several have at most the size of the largest.
+func keepFileSizes(o *conversion, source map[int32]int64) {
 	if o.flags.MaxShardSize != "" || o.opts.Alone || o.namesFile() || o.model.Format() == gguf.Format {
 		return
 	}
@@ -151,8 +151,8 @@ func keepFiles(o *conversion, source map[int32]int64) {
 	o.flags.MaxShardSize = strconv.FormatInt(max(most, 1), 10)
 }
 
-// about says which of several files an error is about.
-func about(path string, err error) error { return fmt.Errorf("%s: %w", showPath(path), err) }
+// withPath adds the path to an error about one of several files.
+func withPath(path string, err error) error { return fmt.Errorf("%s: %w", showPath(path), err) }
 
 func closeAll(list []lora.Adapter) (err error) {
 	for _, a := range list {
@@ -161,7 +161,7 @@ func closeAll(list []lora.Adapter) (err error) {
 	return err
 }
 
-// partSizes is the bytes of tensors in each file of a model.
+// partSizes returns the bytes of tensors in each file of a model.
 func partSizes(m tensor.Model) map[int32]int64 {
 	sizes := map[int32]int64{}
 	for i := range m.Tensors() {
@@ -170,16 +170,16 @@ func partSizes(m tensor.Model) map[int32]int64 {
 	return sizes
 }
 
-// merged is what was made of several models.
+// merged describes a merge.
 type merged struct {
-	what            string // the sources are
+	what            string // what the sources are: "model" or "adapter"
 	sources         []string
 	changed         int
 	replaced, added []string
-	note            string // on what was computed
+	note            string // about the arithmetic
 }
 
-// printMerged says what became of the base.
+// printMerged prints what was merged, and which tensors were replaced or added.
 func (s *session) printMerged(m *merged, p *convert.Plan) {
 	s.fact("", "Merged", fmt.Sprintf("%s into %s of %s, %s", plural(int64(len(m.sources)), m.what),
 		plural(int64(m.changed), "tensor"), formatCount(int64(p.Copied.Tensors)), formatBytes(p.Copied.Bytes)))
@@ -200,7 +200,7 @@ func (s *session) printMerged(m *merged, p *convert.Plan) {
 	}
 }
 
-// jsonMerged says the same to programs.
+// jsonMerged writes what printMerged prints.
 func jsonMerged(o *jsonObject, m *merged) {
 	if m == nil {
 		return

@@ -14,21 +14,21 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
-// metadataFlags ask parse for metadata in place of tensors.
+// metadataFlags make amn parse print metadata instead of tensors.
 type metadataFlags struct {
 	Metadata bool     `help:"Print the metadata instead: key, type and value, one key per line, long texts and arrays cut."`
 	Key      []string `placeholder:"KEY" help:"Print the whole value of a key: a text as it is, an array with one element per line. Repeatable."`
 }
 
-func (f *metadataFlags) asked() bool { return f.Metadata || len(f.Key) > 0 }
+func (f *metadataFlags) enabled() bool { return f.Metadata || len(f.Key) > 0 }
 
-// A long array shows this many elements, of at most so many bytes each.
+// Of a long array, shownElements elements of at most shownBytes each are shown.
 const (
 	shownElements = 5
 	shownBytes    = 24
 )
 
-// printMetadata prints what was asked of one model.
+// print prints the metadata of one model, or the keys that the flags name.
 func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error {
 	if r.err != nil {
 		return nil
@@ -50,7 +50,7 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 		for _, want := range f.Key {
 			if want == key && !found[key] {
 				found[key] = true
-				if err := s.wholeValue(b, v); err != nil {
+				if err := s.printValue(b, v); err != nil {
 					return err
 				}
 			}
@@ -60,7 +60,7 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 		if !found[want] {
 			err := usage{"no key " + wire.Quote(want) + "; --metadata lists them"}
 			s.note(err)
-			s.complain(r.path, err)
+			s.printError(r.path, err)
 		}
 	}
 	return s.out.Flush()
@@ -76,7 +76,7 @@ func (s *session) metadataLine(b *limits.Budget, key string, v any) error {
 	return nil
 }
 
-// kindText is the kind of a value, in GGUF's words where it has them.
+// kindText returns the type of a value, by the names of GGUF if it has the type.
 func kindText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -110,7 +110,7 @@ func kindText(v any) string {
 	}
 }
 
-// shortValue is a value cut to one line.
+// shortValue returns a value, cut to one line.
 func shortValue(b *limits.Budget, v any) (string, error) {
 	switch v := v.(type) {
 	case gguf.Array:
@@ -137,7 +137,7 @@ func shortValue(b *limits.Budget, v any) (string, error) {
 	}
 }
 
-// elements are those of a list, each as a text.
+// elements returns the elements of a list as text.
 func elements(v any, most int) (list []string) {
 	switch v := v.(type) {
 	case []any:
@@ -152,8 +152,7 @@ func elements(v any, most int) (list []string) {
 	return list
 }
 
-// fieldText is a field of a structured type: its name, its type, and its shape if
-// it is an array.
+// fieldText describes a field of a structured type: name, type, and the shape of an array.
 func fieldText(f *npy.Field, most int) string {
 	text := wire.Clean(f.Name, most) + " " + wire.Clean(f.Type, most)
 	if f.Fields != nil {
@@ -165,8 +164,8 @@ func fieldText(f *npy.Field, most int) string {
 	return text
 }
 
-// elementText is one value; a text is in quotes and cut, a number reads back
-// equal.
+// elementText returns one value. Text is quoted and cut; a number has all digits that it
+// needs to be read back equal.
 func elementText(v any, most int) string {
 	switch v := v.(type) {
 	case nil:
@@ -188,30 +187,30 @@ func elementText(v any, most int) string {
 	}
 }
 
-// wholeValue prints a value that was asked for by its key: text line by line,
-// arrays element by element.
-func (s *session) wholeValue(b *limits.Budget, v any) error {
+// printValue prints a whole value: text line by line, arrays element by element.
+func (s *session) printValue(b *limits.Budget, v any) error {
 	switch v := v.(type) {
 	case string:
 		for line := range strings.SplitSeq(v, "\n") {
 			s.out.WriteString(tidy(line, 16*len(line)+16) + "\n")
 		}
 	case gguf.Array:
-		return s.wholeArray(b, v, "")
+		return s.printArray(b, v, "")
 	case []any, npy.Fields:
 		for _, e := range elements(v, wire.MaxMessage) {
 			s.out.WriteString(e + "\n")
 		}
 	case pth.Bytes:
-		return s.wholeValue(b, string(v))
+		return s.printValue(b, string(v))
 	default:
 		s.out.WriteString(elementText(v, wire.MaxMessage) + "\n")
 	}
 	return nil
 }
 
-// wholeArray prints an array in an array with its place before each element.
-func (s *session) wholeArray(b *limits.Budget, a gguf.Array, place string) error {
+// printArray prints the elements of an array. Those of nested arrays are preceded by place,
+// their indices.
+func (s *session) printArray(b *limits.Budget, a gguf.Array, place string) error {
 	i := 0
 	for e, err := range a.All(b) {
 		if err != nil {
@@ -222,7 +221,7 @@ func (s *session) wholeArray(b *limits.Budget, a gguf.Array, place string) error
 			if inner.Len() == 0 {
 				s.out.WriteString(at + " " + inner.String() + "\n")
 			}
-			if err := s.wholeArray(b, inner, at); err != nil {
+			if err := s.printArray(b, inner, at); err != nil {
 				return err
 			}
 		} else {

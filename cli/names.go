@@ -12,12 +12,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// tensorsFlag reads checkpoints whose pickles hold more than data.
+// tensorsFlag allows checkpoints whose pickles contain more than data.
 type tensorsFlag struct {
 	TensorsOnly bool `help:"Read the tensors of a checkpoint even if its pickle uses classes that are not allowed. Nothing is run; everything that is not understood is listed. amn scan still refuses such a file."`
 }
 
-// grant grants the leniency to what the command opens.
+// grant applies the flag to the models that the command opens.
 func (f *tensorsFlag) grant(s *session) {
 	s.strictPickles = !f.TensorsOnly
 	if f.TensorsOnly {
@@ -25,7 +25,7 @@ func (f *tensorsFlag) grant(s *session) {
 	}
 }
 
-// nameFlags choose tensors and rename them, in the order in which they stand here.
+// nameFlags choose tensors and rename them, in the order of the fields.
 type nameFlags struct {
 	Select      string   `placeholder:"PATH" help:"Take only the tensors below this path, and remove it from their names: state_dict, ema (under the names that trainers use), or any path."`
 	Keep        []string `placeholder:"GLOB" help:"Take only tensors whose name matches. Repeatable."`
@@ -34,26 +34,26 @@ type nameFlags struct {
 	Rename      []string `placeholder:"FROM=TO" help:"Rename. Each * in FROM matches any text, as short as possible, and the * in TO stand for the same texts in order. The first matching pattern is used; --dry-run prints both names. Repeatable."`
 }
 
-// askedGlobs are patterns of a flag, and which of them a name has fitted.
-type askedGlobs struct {
-	flag string
-	list globs
-	fits []bool
+// trackedGlobs are the patterns of a flag, with which of them have matched a name.
+type trackedGlobs struct {
+	flag    string
+	list    globs
+	matched []bool
 }
 
-func (a *askedGlobs) match(name string) bool {
+func (a *trackedGlobs) match(name string) bool {
 	any := false
 	for i := range a.list {
 		if a.list[i : i+1].match(name) {
-			a.fits[i], any = true, true
+			a.matched[i], any = true, true
 		}
 	}
 	return any
 }
 
-// all tries every name of a model, and the end of it below each path that may have been selected:
-// where the names were refused, not all of them have been tried.
-func (a *askedGlobs) all(b *limits.Budget, m tensor.Model) error {
+// matchAll matches every name of a model, and the ends of the name below each path that
+// --select may have chosen. After an error not all names have been matched.
+func (a *trackedGlobs) matchAll(b *limits.Budget, m tensor.Model) error {
 	for t := range m.Tensors() {
 		for name, more := t.Name, true; more; _, name, more = strings.Cut(name, ".") {
 			if err := b.Step(1 + int64(len(name))); err != nil { // a name may be many dots
@@ -65,16 +65,17 @@ func (a *askedGlobs) all(b *limits.Budget, m tensor.Model) error {
 	return nil
 }
 
-// unused names a pattern that fitted no name: it is misspelt.
-func (a *askedGlobs) unused() error {
-	if i := slices.Index(a.fits, false); i >= 0 {
+// unused returns an error about a pattern that has matched no name, and so is misspelt.
+func (a *trackedGlobs) unused() error {
+	if i := slices.Index(a.matched, false); i >= 0 {
 		return usage{fmt.Sprintf("%s: no tensor name matches %q", a.flag, a.list[i])}
 	}
 	return nil
 }
 
-// names is what the flags say, and the patterns of them of which each must fit a name.
-func (f *nameFlags) names() (n convert.Names, asked []*askedGlobs, err error) {
+// names returns the changes that the flags ask for, and the patterns each of which must
+// match a name.
+func (f *nameFlags) names() (n convert.Names, asked []*trackedGlobs, err error) {
 	n = convert.Names{Select: f.Select, Strip: f.StripPrefix}
 	for _, g := range []struct {
 		flag  string
@@ -85,7 +86,7 @@ func (f *nameFlags) names() (n convert.Names, asked []*askedGlobs, err error) {
 			return n, nil, fmt.Errorf("%s: * is any text, ? one character, [a-z] a character of a range", g.flag)
 		}
 		if len(g.list) > 0 {
-			a := &askedGlobs{g.flag, g.list, make([]bool, len(g.list))}
+			a := &trackedGlobs{g.flag, g.list, make([]bool, len(g.list))}
 			asked, *g.match = append(asked, a), a.match
 		}
 	}
@@ -99,19 +100,19 @@ func (f *nameFlags) names() (n convert.Names, asked []*askedGlobs, err error) {
 	return n, asked, nil
 }
 
-// take gives the model the names that were asked for.
-func (f *nameFlags) take(b *limits.Budget, c *conversion) error {
+// apply renames and selects the tensors of the model.
+func (f *nameFlags) apply(b *limits.Budget, c *conversion) error {
 	n, asked, err := f.names()
 	if err != nil || n.IsZero() {
 		return err
 	}
 	if c.fits != nil {
-		return usage{"a pipeline is converted component by component: name one of them to choose tensors or to rename them"}
+		return usage{"a pipeline is converted component by component: to choose or rename tensors, name one component"}
 	}
 	m, err := n.Model(b, c.model)
 	for _, a := range asked {
 		if err != nil {
-			if err := a.all(b, c.model); err != nil {
+			if err := a.matchAll(b, c.model); err != nil {
 				return err
 			}
 		}
@@ -126,7 +127,7 @@ func (f *nameFlags) take(b *limits.Budget, c *conversion) error {
 	return nil
 }
 
-// printRenamed says what was chosen and renamed.
+// printRenamed prints how many tensors were chosen and renamed; a dry run lists them.
 func (s *session) printRenamed(c *conversion) {
 	m := c.names
 	if m == nil {
@@ -141,7 +142,7 @@ func (s *session) printRenamed(c *conversion) {
 		text += fmt.Sprintf("; %s not taken", formatCount(int64(m.Left)))
 	}
 	s.fact("", "Renamed", text)
-	if !c.rehearsed {
+	if !c.dryRun {
 		return
 	}
 	list := make([][2]string, 0, n)
@@ -178,7 +179,7 @@ func jsonRenamed(o *jsonObject, c *conversion) {
 	})
 }
 
-// otherValues sums up what a checkpoint holds that is no tensor, "" for nothing.
+// otherValues summarizes the values of a checkpoint that are not tensors, "" for none.
 func otherValues(m tensor.Model) string {
 	if m.Format() != "pth" {
 		return ""
@@ -187,7 +188,7 @@ func otherValues(m tensor.Model) string {
 	return metadata(m, &v)
 }
 
-// notUnderstood lists what was passed over.
+// notUnderstood lists the parts of a checkpoint that --tensors-only has skipped.
 func notUnderstood(m tensor.Model) []string {
 	var list []string
 	for _, f := range m.Findings() {
@@ -198,8 +199,8 @@ func notUnderstood(m tensor.Model) []string {
 	return list
 }
 
-// printLeftBehind says what of a checkpoint is not written.
-func (s *session) printLeftBehind(m tensor.Model) {
+// printNotWritten prints which values of a checkpoint are not written.
+func (s *session) printNotWritten(m tensor.Model) {
 	if text := otherValues(m); text != "" {
 		s.cutFact("", "Values", "not written, since they are not tensors: "+text)
 	}
@@ -208,30 +209,30 @@ func (s *session) printLeftBehind(m tensor.Model) {
 		return
 	}
 	s.fact("", "Passed over", plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
-	for _, text := range few(list) {
+	for _, text := range firstFew(list) {
 		s.line("  %s", text)
 	}
 }
 
-// few are the first of a list, and how many more there are.
-func few(list []string) []string {
+// firstFew returns the first elements of a list, and how many more there are.
+func firstFew(list []string) []string {
 	if len(list) <= maxLeftOut {
 		return list
 	}
 	return append(slices.Clone(list[:maxLeftOut]), fmt.Sprintf("and %d more", len(list)-maxLeftOut))
 }
 
-// tellPassedOver says beside the output of a command what of a checkpoint was not understood.
-func (s *session) tellPassedOver(path string, m tensor.Model) {
+// printPassedOver prints to standard error what of a checkpoint was skipped.
+func (s *session) printPassedOver(path string, m tensor.Model) {
 	if list := notUnderstood(m); len(list) > 0 && !s.quiet {
 		fmt.Fprintf(s.err, "amn: %s: %s of the pickle passed over; nothing was run\n", showPath(path), plural(int64(len(list)), "thing"))
-		for _, text := range few(list) {
+		for _, text := range firstFew(list) {
 			fmt.Fprintf(s.err, "     %s\n", text)
 		}
 	}
 }
 
-func jsonLeftBehind(o *jsonObject, m tensor.Model) {
+func jsonNotWritten(o *jsonObject, m tensor.Model) {
 	if m.Format() == "pth" {
 		n := int64(0)
 		for range m.Meta() {

@@ -6,8 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// optionFlags are the flags by which the program sets what a message of the
-// library names.
+// optionFlags maps the options that messages of the library name to the program's flags.
 var optionFlags = map[wire.Option]string{
 	wire.OptionScheme:        "--scheme",
 	wire.OptionGPTQZeros:     "--gptq-zeros",
@@ -25,9 +24,9 @@ var optionFlags = map[wire.Option]string{
 	wire.OptionForce:         "--force",
 }
 
-// flagged is an error's text with flags where the library names its options, and without the
-// words for a wrong call: what follows them says what is wrong.
-func flagged(err error) string {
+// errorText returns the text of an error, with flags instead of the library's options, and
+// without the words for the class of wrong usage.
+func errorText(err error) string {
 	text := err.Error()
 	if wire.ClassOf(err) == wire.Usage {
 		text = strings.Replace(text, wire.ErrUsage.Error()+": ", "", 1)

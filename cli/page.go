@@ -13,19 +13,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// writePage writes what is known of one file or model as a page for a browser, with
-// the verdict of a scan: pickles are read to their end, and bodies.
+// writePage writes an HTML page about one file or model, with the verdict of a scan, which
+// reads pickles to their end, and bodies.
 func (s *session) writePage(ctx context.Context, c *inspectCmd) error {
 	if len(c.Paths) != 1 || c.Paths[0] == "-" {
-		return usage{"--html: name one file or one model's folder"}
+		return usage{"--html: name one file or the folder of one model"}
 	}
 	if err := checkOutputs([]output{{"--html", c.HTML}}, c.Paths); err != nil {
 		return err
 	}
 	path, pages := c.Paths[0], 0
-	return s.each(ctx, &fileArgs{c.Paths, c.Recursive}, reportOptions{}, func(r *report) error {
+	return s.eachModel(ctx, &fileArgs{c.Paths, c.Recursive}, reportOptions{}, func(r *report) error {
 		if pages++; pages > 1 {
-			return usage{"--html: " + showPath(path) + " holds several models: name one"}
+			return usage{"--html: " + showPath(path) + " contains several models: name one"}
 		}
 		made, err := s.pageOf(ctx, r)
 		if err != nil {
@@ -49,7 +49,7 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd) error {
 	})
 }
 
-// pageOf judges the model of a report and puts its page together.
+// pageOf judges the model of a report and returns the report of its page.
 func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
@@ -67,15 +67,15 @@ func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
 	return page.New(b, r.path, size, r.model, v)
 }
 
-// judgeOne gives the gate's verdict about what a report is of: by the file's bytes, or
-// by its parts where it has several. It is nil for what cannot even be looked for.
+// judgeOne returns the gate's verdict about the file of a report, or about its model if that
+// has several files. It returns nil if neither can be opened.
 func (s *session) judgeOne(b *limits.Budget, r *report) (*gate.Verdict, int64, error) {
 	g := gate.New(s.gatePolicy)
 	info, err := os.Stat(r.path)
 	if err == nil && info.Mode().IsRegular() && filepath.Ext(r.path) != ".json" {
 		f, err := os.Open(r.path)
 		if err != nil {
-			return nil, 0, nil //nolint:nilerr // the report says it
+			return nil, 0, nil //nolint:nilerr // the report has the error
 		}
 		defer f.Close()
 		v, err := g.Check(b, f, info.Size(), gate.Hint{Name: filepath.Base(r.path)})

@@ -42,9 +42,9 @@ func (parseCmd) examples() []example {
 func (c *parseCmd) Validate() error {
 	tensors := len(c.Tensor) > 0 || c.Sort != "" || c.Usage
 	switch {
-	case c.Pickle && (tensors || c.asked()):
+	case c.Pickle && (tensors || c.enabled()):
 		return errors.New("--pickle cannot be combined with --tensor, --sort, --usage, --metadata or --key")
-	case c.asked() && tensors:
+	case c.enabled() && tensors:
 		return errors.New("--metadata and --key cannot be combined with --tensor, --sort or --usage")
 	}
 	return nil
@@ -62,14 +62,14 @@ func (c *parseCmd) Run(ctx context.Context, s *session) (err error) {
 	matched := len(c.Tensor) == 0
 	defer func() {
 		if err == nil && !matched && s.worst == wire.OK {
-			err = usage{"--tensor: no tensor has such a name"}
+			err = usage{"--tensor: no tensor name matches"}
 		}
 	}()
-	return s.each(ctx, &c.fileArgs, reportOptions{usage: c.Usage}, func(r *report) error {
-		if c.asked() {
+	return s.eachModel(ctx, &c.fileArgs, reportOptions{usage: c.Usage}, func(r *report) error {
+		if c.enabled() {
 			return c.print(ctx, s, r)
 		}
-		list := c.pick(s, r)
+		list := c.selectTensors(s, r)
 		matched = matched || r.total.Tensors > 0
 		if s.json {
 			return s.printJSON("amn.parse/1", r, list)
@@ -81,11 +81,12 @@ func (c *parseCmd) Run(ctx context.Context, s *session) (err error) {
 	})
 }
 
-// mostSorted is how many tensors are sorted by default.
+// mostSorted is the largest number of tensors that are sorted by default.
 const mostSorted = 200_000
 
-// pick selects and orders the tensors of a report, and sums them up anew.
-func (c *parseCmd) pick(s *session, r *report) iter.Seq[tensor.Info] {
+// selectTensors returns the chosen tensors of a report in the chosen order, and makes the
+// report's totals those of the chosen.
+func (c *parseCmd) selectTensors(s *session, r *report) iter.Seq[tensor.Info] {
 	all := tensorsOf(r)
 	sort := cmp.Or(c.Sort, map[bool]string{true: "file", false: "name"}[s.json])
 	switch {

@@ -12,13 +12,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// listPickles prints the instructions of every pickle of each file.
+// listPickles prints the instructions of every pickle in each file.
 func (s *session) listPickles(ctx context.Context, paths []string) error {
 	return s.eachRaw(ctx, paths, false, s.listFile)
 }
 
-// eachRaw gives the bytes of each file to a listing, on an account of its own. A refusal
-// is reported, and the next file is listed.
+// eachRaw calls list for each file, with its own budget. An error about a file is reported,
+// and the next file is listed.
 func (s *session) eachRaw(ctx context.Context, paths []string, headed bool, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
 	for i, p := range paths {
 		if ctx.Err() != nil {
@@ -30,16 +30,16 @@ func (s *session) eachRaw(ctx context.Context, paths []string, headed bool, list
 			}
 			s.line("%s:", showPath(p))
 		}
-		err := s.raw(ctx, p, list)
+		err := s.listRaw(ctx, p, list)
 		s.note(err)
 		if err != nil {
-			s.complain(p, err)
+			s.printError(p, err)
 		}
 	}
 	return s.out.Flush()
 }
 
-func (s *session) raw(ctx context.Context, path string, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
+func (s *session) listRaw(ctx context.Context, path string, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
 	r, size, closer, err := s.openRaw(ctx, path)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *session) listFile(b *limits.Budget, path string, r io.ReaderAt, size in
 	return found.Err
 }
 
-// openRaw opens a regular file, or takes standard input.
+// openRaw opens a regular file, or standard input.
 func (s *session) openRaw(ctx context.Context, path string) (io.ReaderAt, int64, io.Closer, error) {
 	if path == "-" && !s.stdinTaken {
 		s.stdinTaken = true
@@ -73,8 +73,8 @@ func (s *session) openRaw(ctx context.Context, path string) (io.ReaderAt, int64,
 	return h, h.Size, h, nil
 }
 
-// listPickle prints one pickle. What is wrong with it is said at the end by the
-// scan that found it; what is returned ends the listing.
+// listPickle prints one pickle. Errors about the pickle are returned by the scan that found
+// it; listPickle returns only those that end the listing.
 func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p pth.Pickle) error {
 	b := s.policy.Budget(ctx)
 	defer b.Close()
@@ -90,7 +90,7 @@ func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p 
 	var text []byte
 	for l, err := range p.Lines(b, r) {
 		if err != nil {
-			return skipData(err)
+			return fatalOnly(err)
 		}
 		text = l.Append(text[:0])
 		s.bytes(text)
@@ -98,15 +98,15 @@ func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p 
 	return nil
 }
 
-// skipData leaves errors about the file to the scan.
-func skipData(err error) error {
+// fatalOnly returns err if it ends the listing, and nil if it is about the file.
+func fatalOnly(err error) error {
 	if c := wire.ClassOf(err); c == wire.Internal || c == wire.Limit {
 		return err
 	}
 	return nil
 }
 
-// jsonListing writes what cli/schema/pickle.json describes.
+// jsonListing writes a listing as cli/schema/pickle.json describes it.
 func (s *session) jsonListing(b *limits.Budget, path string, r io.ReaderAt, p pth.Pickle) error {
 	var failed error
 	object(s.out, func(o *jsonObject) {
@@ -134,11 +134,11 @@ func (s *session) jsonListing(b *limits.Budget, path string, r io.ReaderAt, p pt
 			}
 		})
 		if failed != nil {
-			o.field("error", tidy(flagged(failed), wire.MaxMessage))
+			o.field("error", tidy(errorText(failed), wire.MaxMessage))
 		}
 	})
 	if _, err := fmt.Fprintln(s.out); err != nil {
 		return err
 	}
-	return skipData(failed)
+	return fatalOnly(failed)
 }

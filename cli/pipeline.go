@@ -17,7 +17,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 )
 
-// isPipeline reports the folder of a pipeline, whose components are models.
+// isPipeline reports whether path is the folder of a pipeline, whose components are models.
 func isPipeline(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
@@ -33,10 +33,10 @@ func isPipeline(path string) bool {
 	return parser.IsPipeline(d)
 }
 
-// convertPipeline converts each component of a pipeline to the same place of a new folder,
-// and copies what is no model. The folder appears when it is whole.
+// convertPipeline converts each component of a pipeline into a new folder, and copies the
+// other files. The folder appears only when it is complete.
 func (s *session) convertPipeline(ctx context.Context, c *conversion) error {
-	// What is said of components stands once the folder does.
+	// The output about components is printed once the folder exists.
 	var said bytes.Buffer
 	out := s.out
 	s.out = bufio.NewWriter(&said)
@@ -48,25 +48,25 @@ func (s *session) convertPipeline(ctx context.Context, c *conversion) error {
 	if err, ok := errors.AsType[interrupted](err); ok {
 		return err
 	}
-	if err != nil && !errors.Is(err, errComponent) { // that was said
+	if err != nil && !errors.Is(err, errComponent) { // which was printed already
 		s.note(err)
-		s.complain(c.path, err)
+		s.printError(c.path, err)
 	}
 	return s.out.Flush()
 }
 
-// errComponent is that a component was refused.
+// errComponent means that a component was refused.
 var errComponent = errors.New("a component was refused")
 
 func (s *session) pipeline(ctx context.Context, c *conversion) error {
 	target := c.flags.Output
 	switch {
 	case c.whole || c.opts.Split != nil || c.page != "" || c.flags.Weights != "" || c.flags.ConfigFrom != "" || c.namesFile():
-		return usage{"a pipeline is converted component by component, to a folder of safetensors: name one component for this"}
+		return usage{"a pipeline is converted component by component to a folder of safetensors: for this, name one component"}
 	case target == "" && c.opts.Quantize != nil:
-		target = c.target(&written{path: c.path, folder: true})
+		target = c.target(&conversionState{path: c.path, folder: true})
 	case target == "":
-		target = derived(c.path, "-"+strings.ToLower(castName(c, &planned{target: c.opts.Quant.Target})), "")
+		target = derivedPath(c.path, "-"+strings.ToLower(castName(c, &quantPlan{target: c.opts.Quant.Target})), "")
 	}
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
@@ -94,16 +94,16 @@ func (s *session) pipeline(ctx context.Context, c *conversion) error {
 	if err != nil {
 		return err
 	}
-	s.copied(filepath.Base(c.path), beside)
+	s.printCopied(filepath.Base(c.path), beside)
 	if err := s.components(ctx, c, d.Path, folders, staged.Path, target); err != nil {
 		return err
 	}
 	return staged.Publish()
 }
 
-// components converts each. A pattern of a flag has to fit in one of them.
+// components converts each component. A pattern of a flag must match in one of them.
 func (s *session) components(ctx context.Context, c *conversion, root string, folders []string, temp, target string) error {
-	c.fits, c.parts = fits{}, &parts{}
+	c.fits, c.parts = matchedPatterns{}, &componentTotals{}
 	for _, name := range folders {
 		if err := s.component(ctx, c, filepath.Join(root, name), temp, target); err != nil {
 			return err
@@ -114,21 +114,21 @@ func (s *session) components(ctx context.Context, c *conversion, root string, fo
 	}
 	switch {
 	case c.opts.Quantize != nil && c.parts.quantized == 0:
-		return usage{"no weight of any component is quantized" + leftAlone(c.parts.kept)}
+		return usage{"no weight of any component is quantized" + keptText(c.parts.kept)}
 	case c.decodes && c.parts.decoded == 0:
-		return usage{"nothing in any component is quantized, so there is nothing to dequantize; --copy writes it all the same"}
+		return usage{"no component is quantized, so there is nothing to dequantize; --copy writes a copy"}
 	}
 	return nil
 }
 
-// parts is what became of the components so far.
-type parts struct {
+// componentTotals counts the components so far.
+type componentTotals struct {
 	quantized int // components
 	decoded   int // components
 	kept      []convert.KeptMatrix
 }
 
-// foldersOf lists the folders of a pipeline.
+// foldersOf returns the names of the folders of a pipeline.
 func foldersOf(d fs.FS) ([]string, error) {
 	list, err := fs.ReadDir(d, ".")
 	var folders []string
@@ -159,18 +159,18 @@ func (s *session) component(ctx context.Context, c *conversion, path, temp, targ
 		}
 		beside, err := convert.CopyFolder(b, d, filepath.Join(temp, name), c.flags.CopyCode, true)
 		if err == nil {
-			s.copied(name, beside)
+			s.printCopied(name, beside)
 		}
 		return err
 	}
 	return s.oneComponent(ctx, b, c, path, temp, target)
 }
 
-// errNothing is that a component has nothing to quantize.
+// errNothing means that a component has nothing to quantize.
 var errNothing = errors.New("nothing in it is quantized")
 
-// oneComponent converts a component that is a model. One of which nothing is quantized
-// is copied.
+// oneComponent converts a component that is a model, or copies it if nothing of it is
+// quantized.
 func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *conversion, path, temp, target string) error {
 	name := filepath.Base(path)
 	one, flags := *c, *c.flags
@@ -178,13 +178,13 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 	if temp != "" {
 		flags.Output = filepath.Join(temp, name)
 	}
-	one.flags, one.admit, one.written = &flags, nil, written{path: path}
+	one.flags, one.admit, one.conversionState = &flags, nil, conversionState{path: path}
 	if c.opts.Quantize != nil {
 		one.nothing = ""
-		one.admit = func(w *written) error {
+		one.admit = func(w *conversionState) error {
 			if len(w.plan.Quantized.Weights) == 0 {
 				kept := w.plan.Quantized.Kept
-				c.parts.kept, c.nothing = append(c.parts.kept, kept...), "nothing"+leftAlone(kept)
+				c.parts.kept, c.nothing = append(c.parts.kept, kept...), "nothing"+keptText(kept)
 				return errNothing
 			}
 			c.parts.quantized++
@@ -192,15 +192,15 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 		}
 	}
 	if c.decodes {
-		one.admit = func(w *written) error {
+		one.admit = func(w *conversionState) error {
 			c.parts.decoded += min(1, len(w.plan.Weights))
 			return nil
 		}
 	}
-	if temp == "" { // a rehearsal looks at the place of the folder, which is not there
+	if temp == "" { // the folder of a dry run does not exist: check a name next to it
 		flags.Output = filepath.Join(filepath.Dir(filepath.Clean(target)), name+"-of-"+filepath.Base(target))
 	}
-	one.err = s.carryOut(ctx, b, &one)
+	one.err = s.execute(ctx, b, &one)
 	if one.model != nil {
 		defer one.model.Close()
 	}
@@ -212,14 +212,14 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 	if one.err == nil && (one.opts.Sink != nil && one.opts.Sink.Name() != safetensors.Format || !one.folder) {
 		one.err = usage{"a pipeline is written as safetensors"}
 	}
-	if one.written.target != "" {
-		one.written.target = filepath.Join(target, name)
+	if one.conversionState.target != "" {
+		one.conversionState.target = filepath.Join(target, name)
 	}
-	return s.reported(&one)
+	return s.printComponent(&one)
 }
 
-// copied says which files of a folder came along.
-func (s *session) copied(name string, beside *convert.Beside) {
+// printCopied prints which files of a folder were copied.
+func (s *session) printCopied(name string, beside *convert.Beside) {
 	if s.json || s.quiet {
 		return
 	}
@@ -227,8 +227,8 @@ func (s *session) copied(name string, beside *convert.Beside) {
 	s.printBeside(&convert.Result{Beside: beside})
 }
 
-// reported prints what became of a component.
-func (s *session) reported(one *conversion) error {
+// printComponent prints the result of a component.
+func (s *session) printComponent(one *conversion) error {
 	if _, ok := errors.AsType[interrupted](one.err); ok {
 		return one.err
 	}
@@ -245,13 +245,13 @@ func (s *session) reported(one *conversion) error {
 		s.printWritten(one)
 	}
 	if one.err != nil {
-		s.complain(one.path, one.err)
+		s.printError(one.path, one.err)
 		return errComponent
 	}
 	return nil
 }
 
-// hasWeights reports a folder with a file of weights that is read here.
+// hasWeights reports whether a folder has a file with the extension of a format.
 func hasWeights(files fs.FS) bool {
 	list, err := fs.ReadDir(files, ".")
 	return err == nil && slices.ContainsFunc(list, func(e fs.DirEntry) bool {

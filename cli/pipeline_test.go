@@ -106,20 +106,20 @@ func TestPipelinesThatAreRefusedLeaveNothing(t *testing.T) {
 			root := pipeline(t, workplace(t))
 			dir := filepath.Dir(root)
 			c.change(root)
-			before := names(t, dir)
+			before := jsonPaths(t, dir)
 			r := amn(t, nil, append(strings.Fields(c.args), "-o", filepath.Join(dir, "out"), root)...)
 			if r.code != c.code || c.code != 0 && r.out != "" {
 				t.Errorf("exit %d, want %d: %s%s", r.code, c.code, r.out, r.err)
 			}
-			if after := names(t, dir); after != before {
+			if after := jsonPaths(t, dir); after != before {
 				t.Errorf("before %s\nafter %s", before, after)
 			}
 		})
 	}
 }
 
-// names lists a folder.
-func names(t *testing.T, dir string) string {
+// jsonPaths lists a folder.
+func jsonPaths(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := os.ReadDir(dir)
 	if err != nil {

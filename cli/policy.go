@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
-// policyCmd holds the commands about policies of a gate.
+// policyCmd holds the commands about policies.
 type policyCmd struct {
 	Show    policyShowCmd    `cmd:"" help:"Print a policy as JSON with all its members."`
 	Check   policyCheckCmd   `cmd:"" help:"Check a policy file, and list its expired exceptions."`
@@ -20,16 +20,16 @@ type policyArg struct {
 	Policy string `arg:"" name:"policy" help:"A profile (server, strict, edge, upload) or a JSON file."`
 }
 
-// read reads it, with the flags over it.
+// read returns the policy, with limits overridden by flags.
 func (a *policyArg) read(s *session) (gate.Policy, error) {
 	if s.flags.Limits != "" {
-		return gate.Policy{}, usage{"name the policy itself, without --limits"}
+		return gate.Policy{}, usage{"give the policy as the argument, not with --limits"}
 	}
 	p, err := readPolicy(a.Policy)
 	if err != nil {
 		return p, usage{err.Error()}
 	}
-	if err := s.flags.Ceilings.lay(&p.Limits); err != nil {
+	if err := s.flags.Ceilings.apply(&p.Limits); err != nil {
 		return p, usage{err.Error()}
 	}
 	return p, nil
@@ -60,7 +60,7 @@ func (c *policyShowCmd) Run(_ context.Context, s *session) error {
 	return s.printPolicy(p)
 }
 
-// printPolicy prints a policy as its file.
+// printPolicy prints a policy in the form of its file.
 func (s *session) printPolicy(p json.Marshaler) error {
 	text, err := p.MarshalJSON()
 	if err != nil {
@@ -111,14 +111,14 @@ func (c *policyCheckCmd) Run(_ context.Context, s *session) error {
 		})
 		return s.out.WriteByte('\n')
 	}
-	s.line("%s: ok, SHA-256 of what it says %s", showPath(c.Policy), digest)
+	s.line("%s: ok, SHA-256 of its content %s", showPath(c.Policy), digest)
 	for _, e := range out {
 		s.prose(2, "expired on %s: the exception for %s (%s)", e.Expires, e.Rule, tidy(e.Reason, 256))
 	}
 	return nil
 }
 
-// expired lists the exceptions that hold no more.
+// expired returns the exceptions that have expired.
 func expired(p *gate.Policy, today string) (out []gate.Exception) {
 	for _, e := range p.Ignore {
 		if e.Expires != "" && e.Expires < today {
@@ -128,7 +128,7 @@ func expired(p *gate.Policy, today string) (out []gate.Exception) {
 	return out
 }
 
-// policyExplainCmd says what a policy means.
+// policyExplainCmd explains a policy.
 type policyExplainCmd struct {
 	policyArg
 

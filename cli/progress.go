@@ -9,12 +9,12 @@ import (
 
 const (
 	progressEvery = 200 * time.Millisecond
-	// progressAfter is how long work may take in silence.
+	// progressAfter is how long work may take before progress is shown.
 	progressAfter = time.Second
 )
 
-// progress shows how far long work is: a bar on a terminal, one line per ten
-// percent elsewhere, nothing when quiet. The work ends by calling done.
+// progress shows the progress of long work: a bar on a terminal, a line per ten percent
+// elsewhere, nothing with --quiet. The caller calls done at the end of the work.
 func (s *session) progress(what string, at func() (done, size int64)) (done func()) {
 	if s.quiet {
 		return func() {}
@@ -47,18 +47,18 @@ func (s *session) progress(what string, at func() (done, size int64)) (done func
 	}
 }
 
-// meter is one piece of long work.
+// A meter shows the progress of one piece of work.
 type meter struct {
 	what    string
 	at      func() (done, size int64)
 	began   time.Time
-	first   int64 // bytes that were read before
+	first   int64 // bytes that were read before the work began
 	columns int   // of the terminal, 0 if it is none
 	tenths  int64 // shown last, where there is no terminal
-	shown   bool  // something stands on the terminal's line
+	shown   bool  // the bar is on the terminal
 }
 
-// show is what to print now, "" for nothing.
+// show returns what to print now, "" for nothing.
 func (m *meter) show(now time.Time) string {
 	n, size := m.at()
 	n -= m.first
@@ -75,10 +75,10 @@ func (m *meter) show(now time.Time) string {
 		return ""
 	}
 	m.tenths = tenths
-	return fmt.Sprintf("amn: %s: %d%%, %s\n", m.what, tenths*10, left(n, size, rate))
+	return fmt.Sprintf("amn: %s: %d%%, %s\n", m.what, tenths*10, rateText(n, size, rate))
 }
 
-// line is the bar: [#####-----]  45%  1.20 GB of 2.61 GB  830 MB/s  2s left
+// line returns the bar: [#####-----]  45%  1.20 GB of 2.61 GB  830 MB/s, 2s left
 func (m *meter) line(n, size int64, rate float64) string {
 	if size <= 0 {
 		return fmt.Sprintf("%s  %s  %s/s", m.what, formatBytes(n), formatBytes(int64(rate)))
@@ -88,11 +88,11 @@ func (m *meter) line(n, size int64, rate float64) string {
 	full := int(n * cells / size)
 	return fmt.Sprintf("[%s%s] %3d%%  %s of %s  %s  %s",
 		strings.Repeat("#", full), strings.Repeat("-", cells-full), n*100/size,
-		formatBytes(n), formatBytes(size), left(n, size, rate), m.what)
+		formatBytes(n), formatBytes(size), rateText(n, size, rate), m.what)
 }
 
-// left is the rate and the time that is left.
-func left(n, size int64, rate float64) string {
+// rateText returns the rate and the remaining time.
+func rateText(n, size int64, rate float64) string {
 	s := formatBytes(int64(rate)) + "/s"
 	if rate >= 1 && n < size {
 		s += ", " + time.Duration(float64(size-n)/rate*float64(time.Second)).Round(time.Second).String() + " left"
@@ -100,7 +100,7 @@ func left(n, size int64, rate float64) string {
 	return s
 }
 
-// clear takes the bar off the terminal.
+// clear returns what removes the bar from the terminal.
 func (m *meter) clear() string {
 	if !m.shown {
 		return ""

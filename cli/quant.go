@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// planFlags decide how quantized weights are read, and what sizes are given for.
+// planFlags decide how quantized weights are read, and for which type sizes are printed.
 type planFlags struct {
 	To          string `help:"Type for which decoded sizes are printed: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 	sourceFlags `embed:""`
@@ -20,7 +20,7 @@ type planFlags struct {
 
 func (f *planFlags) options() *quant.Options { return f.sourceFlags.options(f.To) }
 
-// sourceFlags are those of commands that read quantized weights and write none.
+// sourceFlags are the flags of commands that read quantized weights and write none.
 type sourceFlags struct {
 	schemeFlags `embed:""`
 
@@ -61,21 +61,21 @@ func (f *schemeFlags) Validate() error {
 	return nil
 }
 
-// options reads the weights for a target that a flag allows; block is the rows
-// and columns under an FP8 scale, if they are given.
+// options returns the options for decoding to a type that a flag allows; block is the rows
+// and columns of a block of FP8 scales, if given.
 func (f *schemeFlags) options(to string, block []int64) *quant.Options {
 	target, err := quant.ParseTarget(to)
 	if err != nil {
-		panic("internal error: " + err.Error()) // the flag allows the names alone
+		panic("internal error: " + err.Error()) // the flag allows only known names
 	}
 	o := &quant.Options{Target: target, Scheme: f.Scheme, GPTQZeros: f.GPTQZeros, As: f.As, FoldPreQuant: f.FoldPreQuantScale, IgnoreUnknown: f.IgnoreUnknown}
 	copy(o.Block[:], block)
 	return o
 }
 
-// A planned is what a model's quantized weights come to.
-type planned struct {
-	err     error // they cannot be decoded
+// A quantPlan sums up the quantized weights of a model.
+type quantPlan struct {
+	err     error // why they cannot be decoded
 	target  quant.Target
 	schemes []schemeGroup
 	total   schemeGroup
@@ -85,7 +85,7 @@ type planned struct {
 	ignored []string
 }
 
-// A schemeGroup is the weights that are stored alike.
+// A schemeGroup counts the weights of one scheme and layout.
 type schemeGroup struct {
 	Scheme, Layout  string
 	Weights         int64
@@ -98,13 +98,13 @@ func (g *schemeGroup) add(w *quant.Weight, to quant.Target) {
 	g.Decoded = wire.AddCap(g.Decoded, w.Size(to))
 }
 
-// plan binds the weights of a model that was accepted. What cannot be decoded is
-// said in the report; the file itself is no worse for it.
+// plan binds the quantized weights of an accepted model. If they cannot be decoded, the
+// report has the error; the file itself is still accepted.
 func (r *report) plan(b *limits.Budget, o quant.Options) {
 	if !quant.Any(r.model) {
 		return
 	}
-	p := &planned{target: o.Target}
+	p := &quantPlan{target: o.Target}
 	bound, err := quant.Plan(b, r.model, o)
 	for i := 0; err == nil && r.verified && i < len(bound.Weights); i++ {
 		err = bound.Weights[i].Check(b, r.model)
@@ -126,8 +126,8 @@ func (r *report) plan(b *limits.Budget, o quant.Options) {
 	r.planned = p
 }
 
-// group adds weights up by how they are stored, the largest group first.
-func (p *planned) group(weights []*quant.Weight) {
+// group sums up weights by scheme and layout, the largest group first.
+func (p *quantPlan) group(weights []*quant.Weight) {
 	at := map[[2]string]int{}
 	for _, w := range weights {
 		key := [2]string{w.Scheme, w.Layout}
@@ -143,15 +143,15 @@ func (p *planned) group(weights []*quant.Weight) {
 	slices.SortStableFunc(p.schemes, func(a, b schemeGroup) int { return -cmp.Compare(a.Stored, b.Stored) })
 }
 
-// size is what a conversion writes: the decoded weights, and what passes through.
-func (p *planned) size() int64 { return wire.AddCap(p.total.Decoded, p.plain.Bytes) }
+// size returns the size of a conversion: the decoded weights and the other tensors.
+func (p *quantPlan) size() int64 { return wire.AddCap(p.total.Decoded, p.plain.Bytes) }
 
-func (s *session) printPlan(p *planned) {
+func (s *session) printPlan(p *quantPlan) {
 	if p == nil {
 		return
 	}
 	if p.err != nil {
-		s.fact("", "Quantized", "cannot be decoded: "+flagged(p.err))
+		s.fact("", "Quantized", "cannot be decoded: "+errorText(p.err))
 		return
 	}
 	s.fact("", "Quantized", fmt.Sprintf("%s, %s", plural(p.total.Weights, "weight"), formatBytes(p.total.Stored)))
@@ -163,8 +163,8 @@ func (s *session) printPlan(p *planned) {
 	s.fact("", "Precision", fmt.Sprintf("~%s lost to quantization", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 }
 
-// printSchemes lists how the weights are stored.
-func (s *session) printSchemes(p *planned) {
+// printSchemes prints a row for each scheme and layout.
+func (s *session) printSchemes(p *quantPlan) {
 	name, layout := 0, 0
 	for _, g := range p.schemes {
 		name, layout = max(name, len(g.Scheme)), max(layout, len(g.Layout))
@@ -174,10 +174,11 @@ func (s *session) printSchemes(p *planned) {
 	}
 }
 
-// maxLeftOut is how many scales that are left out people are told by name.
+// maxLeftOut is how many of the scales that are left out are listed.
 const maxLeftOut = 5
 
-// printLeftOut names scales that a loader of the unquantized model stops at.
+// printLeftOut prints the scales that are left out, because loaders of the unquantized model
+// reject them.
 func (s *session) printLeftOut(scales []tensor.Info) {
 	if len(scales) == 0 {
 		return
@@ -192,12 +193,12 @@ func (s *session) printLeftOut(scales []tensor.Info) {
 	}
 }
 
-// printIgnored names what was unknown and said to do no harm.
+// printIgnored prints what --ignore-unknown has ignored.
 func (s *session) printIgnored(names []string) {
 	if len(names) == 0 {
 		return
 	}
-	s.fact("", "Ignored", plural(int64(len(names)), "thing")+" that nothing here knows")
+	s.fact("", "Ignored", plural(int64(len(names)), "unknown name"))
 	for k, name := range names {
 		if k == maxLeftOut {
 			s.line("  and %d more", len(names)-k)
@@ -207,7 +208,7 @@ func (s *session) printIgnored(names []string) {
 	}
 }
 
-// jsonIgnored names it, where there is any.
+// jsonIgnored writes what printIgnored prints.
 func jsonIgnored(o *jsonObject, names []string) {
 	if len(names) == 0 {
 		return
@@ -219,7 +220,7 @@ func jsonIgnored(o *jsonObject, names []string) {
 	})
 }
 
-// jsonLeftOut counts and names them.
+// jsonLeftOut writes the number and names of the scales that are left out.
 func jsonLeftOut(o *jsonObject, scales []tensor.Info) {
 	o.number("left_out", int64(len(scales)))
 	if len(scales) == 0 {
@@ -233,14 +234,14 @@ func jsonLeftOut(o *jsonObject, scales []tensor.Info) {
 }
 
 // jsonPlan writes the plan.
-func jsonPlan(o *jsonObject, p *planned) {
+func jsonPlan(o *jsonObject, p *quantPlan) {
 	if p == nil {
 		return
 	}
 	o.object("quantized", func(o *jsonObject) {
 		o.field("target", p.target.String())
 		if p.err != nil {
-			o.field("error", flagged(p.err))
+			o.field("error", errorText(p.err))
 			return
 		}
 		o.number("weights", p.total.Weights)
@@ -254,8 +255,8 @@ func jsonPlan(o *jsonObject, p *planned) {
 	})
 }
 
-// jsonBound says which tensors make which weight: what a program needs to tell the
-// weights of a model from the codes and scales that it stores them in.
+// jsonBound writes which tensors each weight is stored in, by which programs map codes and
+// scales to weights.
 func jsonBound(o *jsonObject, weights []*quant.Weight) {
 	o.list("bound", func(add func(func(*jsonObject))) {
 		for _, w := range weights {
@@ -272,8 +273,8 @@ func jsonBound(o *jsonObject, weights []*quant.Weight) {
 	})
 }
 
-// jsonSchemes lists how the weights are stored.
-func jsonSchemes(o *jsonObject, p *planned) {
+// jsonSchemes writes what printSchemes prints.
+func jsonSchemes(o *jsonObject, p *quantPlan) {
 	o.list("schemes", func(add func(func(*jsonObject))) {
 		for _, g := range p.schemes {
 			add(func(o *jsonObject) {

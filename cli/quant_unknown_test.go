@@ -32,7 +32,7 @@ func TestUnknownKeysAreRefusedIgnoredAndReported(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"Ignored:     1 thing that nothing here knows\n  config.json: twist\n", []string{"remember", "--ignore-unknown", "twist", "-o", out, model}},
+		{"Ignored:     1 unknown name\n  config.json: twist\n", []string{"remember", "--ignore-unknown", "twist", "-o", out, model}},
 		{`"ignored_unknown":[{"name":"config.json: twist"}]`, []string{"remember", "--ignore-unknown", "twist", "--json", "--force", "-o", out, model}},
 		{`"ignored_unknown":[{"name":"config.json: twist"}]`, []string{"inspect", "--ignore-unknown", "twist", "--json", model}},
 	} {

@@ -17,7 +17,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// ggmlFlags are those of targets of ggml's blocks.
+// ggmlFlags are the flags of mixes of llama.cpp.
 type ggmlFlags struct {
 	Imatrix            string   `placeholder:"FILE" help:"Importance matrix, as llama-imatrix writes it (GGUF)."`
 	Pure               bool     `help:"One type for all weights instead of the mix (GGUF)."`
@@ -27,8 +27,8 @@ type ggmlFlags struct {
 	TensorType         []string `placeholder:"GLOB=TYPE" help:"Type of tensors whose name matches; overrides the mix (GGUF). Repeatable."`
 }
 
-// given names the first flag that was given, or nothing.
-func (f *ggmlFlags) given() string {
+// firstGiven returns the first flag that was given, or "".
+func (f *ggmlFlags) firstGiven() string {
 	for _, g := range []struct {
 		name string
 		is   bool
@@ -43,7 +43,7 @@ func (f *ggmlFlags) given() string {
 	return ""
 }
 
-// mixNames lists the mixes that can be written, in small letters.
+// mixNames returns the names of the mixes that can be written, in lower case.
 func mixNames() []string {
 	var list []string
 	for _, m := range mix.All() {
@@ -55,7 +55,7 @@ func mixNames() []string {
 	return list
 }
 
-// notTargets are words that people write for a target, and what they may mean.
+// notTargets maps words that people may give as a target to what they may mean.
 var notTargets = map[string]string{
 	"f32":  "quantizes nothing: amn convert --to gguf --cast f32 writes it",
 	"fp32": "quantizes nothing: amn convert --cast f32 writes it",
@@ -69,7 +69,7 @@ var notTargets = map[string]string{
 	"8bit": "is not a target: int8 (bitsandbytes), w8a8, w8a16 and fp8_dynamic (compressed-tensors), mlx_8 and q8_0 (llama.cpp) have 8 bits",
 }
 
-// mixOf finds a mix that can be written; others are names that the flag takes besides.
+// mixOf returns a mix that can be written; others are further values of the flag.
 func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 	m, ok := mix.Find(name)
 	if !ok {
@@ -88,9 +88,9 @@ func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 	return m, nil
 }
 
-// mixed is what a conversion to a mix has besides its flags: name is how the mix is
-// called in what is written, and choose may change q once the model is open.
-func (f *ggmlFlags) mixed(c *conversion, q *convert.GGML, name string, choose func(*limits.Budget, *conversion) error) {
+// configureMix sets up a conversion to a mix: name names the output, and choose, if not nil,
+// may change q once the model is open.
+func (f *ggmlFlags) configureMix(c *conversion, q *convert.GGML, name string, choose func(*limits.Budget, *conversion) error) {
 	prepare := c.prepare
 	for _, pair := range f.TensorType {
 		pattern, _, _ := strings.Cut(pair, "=")
@@ -100,7 +100,7 @@ func (f *ggmlFlags) mixed(c *conversion, q *convert.GGML, name string, choose fu
 		if err := f.readMatrix(b, q); err != nil {
 			return err
 		}
-		if o.opts.Split, err = f.splitOf(&o.written, strings.ToLower(name)); err != nil {
+		if o.opts.Split, err = f.keptSplit(&o.conversionState, strings.ToLower(name)); err != nil {
 			return err
 		}
 		if err := prepare(b, o); err != nil {
@@ -114,10 +114,10 @@ func (f *ggmlFlags) mixed(c *conversion, q *convert.GGML, name string, choose fu
 		o.opts.Quantize = *q
 		return nil
 	}
-	c.target = func(w *written) string { return mixTarget(w, name) }
+	c.target = func(w *conversionState) string { return mixTarget(w, name) }
 }
 
-// blockType reads the name of a type that a tensor may get.
+// blockType returns the type that a flag names.
 func blockType(flag, name string) (tensor.DType, error) {
 	if name == "" {
 		return tensor.Unknown, nil
@@ -130,7 +130,7 @@ func blockType(flag, name string) (tensor.DType, error) {
 	return d, nil
 }
 
-// storedTypes lists the types that a tensor of a GGUF model may get, in small letters.
+// storedTypes returns the types that a tensor of a GGUF model may get, in lower case.
 func storedTypes() (names []string) {
 	for _, c := range quant.Codecs() {
 		if (convert.GGML{Mix: mix.Mix{Base: c.Type}}).Check() == nil {
@@ -141,7 +141,7 @@ func storedTypes() (names []string) {
 	return names
 }
 
-// quantizer is what the flags say, but for the matrix, which is read on the account.
+// quantizer returns the quantizer that the flags describe, without the importance matrix.
 func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
 	q = convert.GGML{Mix: m}
 	q.Options.Pure = f.Pure
@@ -185,8 +185,8 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
 	return q, nil
 }
 
-// chosen is the same with what stands among the flags of other targets.
-func (f *ggmlFlags) chosen(m mix.Mix, others *bnbFlags) (convert.GGML, error) {
+// quantizerWith is quantizer with the flags that mixes share with other targets.
+func (f *ggmlFlags) quantizerWith(m mix.Mix, others *bnbFlags) (convert.GGML, error) {
 	q, err := f.quantizer(m)
 	if err != nil {
 		return q, usage{err.Error()}
@@ -198,8 +198,8 @@ func (f *ggmlFlags) chosen(m mix.Mix, others *bnbFlags) (convert.GGML, error) {
 	return q, globs(others.Exclude).check()
 }
 
-// splitOf is the files of a source that is split, as they are kept.
-func (f *ggmlFlags) splitOf(w *written, target string) (*convert.Split, error) {
+// keptSplit returns the split of the source for --keep-split, nil without the flag.
+func (f *ggmlFlags) keptSplit(w *conversionState, target string) (*convert.Split, error) {
 	if !f.KeepSplit {
 		return nil, nil
 	}
@@ -208,10 +208,10 @@ func (f *ggmlFlags) splitOf(w *written, target string) (*convert.Split, error) {
 			return &convert.Split{Stem: filepath.Base(unsplit(w.path)) + "-" + target, Kept: true}, nil
 		}
 	}
-	return nil, usage{"--keep-split: the model is not a GGUF model of several files"}
+	return nil, usage{"--keep-split: the source is not a GGUF model of several files"}
 }
 
-// unsplit is the path of a model without the number of its file and without .gguf.
+// unsplit returns the path of a model without .gguf and without the number of its file.
 func unsplit(path string) string {
 	if prefix, _, _, ok := gguf.IsSplitName(path); ok {
 		return filepath.Join(filepath.Dir(path), prefix)
@@ -219,16 +219,16 @@ func unsplit(path string) string {
 	return strings.TrimSuffix(path, ".gguf")
 }
 
-// mixTarget is the name of a model that is quantized to a mix.
-func mixTarget(w *written, name string) string {
-	path, ext := unquantized(w.path), ".gguf"
+// mixTarget returns the default path of a model that is quantized to a mix.
+func mixTarget(w *conversionState, name string) string {
+	path, ext := trimQuantSuffix(w.path), ".gguf"
 	if unsplit(path) != path {
 		path = unsplit(path) + ".gguf"
 	}
 	if w.folder {
 		ext = ""
 	}
-	return derived(path, "-"+strings.ToLower(name), ext)
+	return derivedPath(path, "-"+strings.ToLower(name), ext)
 }
 
 // readMatrix reads the importance matrix, if one was given.
@@ -239,7 +239,7 @@ func (f *ggmlFlags) readMatrix(b *limits.Budget, q *convert.GGML) error {
 	}
 	h, err := tensor.OpenFile(localDir(filepath.Dir(path)), filepath.Base(path))
 	if os.IsNotExist(err) {
-		return usage{fmt.Sprintf("--imatrix: there is no file %q", path)}
+		return usage{fmt.Sprintf("--imatrix: %q does not exist", path)}
 	}
 	if err != nil {
 		return fmt.Errorf("--imatrix: %w", err)

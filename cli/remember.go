@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 )
 
-// rememberCmd writes a model in full precision.
+// rememberCmd decodes the quantized weights of a model.
 type rememberCmd struct {
 	writeFlags  `embed:""`
 	sourceFlags `embed:""`
@@ -52,36 +52,36 @@ func (c *rememberCmd) Validate() error {
 // Run implements the command.
 func (c *rememberCmd) Run(ctx context.Context, s *session) error {
 	to := cmp.Or(c.To, "bf16")
-	suffix := func(w *written) string {
+	suffix := func(w *conversionState) string {
 		if len(w.plan.Weights) == 0 {
-			return "-copy" // the types are the source's own
+			return "-copy" // the types do not change
 		}
 		return "-" + to
 	}
 	return s.convert(ctx, &conversion{
 		schema: "amn.remember/1",
 		verb:   "dequantizing",
-		// Where nothing of a pipeline is, that is an error as it is of one model.
+		// A pipeline without a quantized component is an error, as is such a model.
 		decodes: !c.Copy,
 		flags:   &c.writeFlags,
 		opts:    convert.Options{Quant: *c.options(to)},
-		admit: func(w *written) error {
+		admit: func(w *conversionState) error {
 			if w.model.Format() == safetensors.Format && len(w.plan.Weights) == 0 && !c.Copy {
-				return usage{"nothing in it is quantized, so there is nothing to dequantize; --copy writes it all the same"}
+				return usage{"the model is not quantized, so there is nothing to dequantize; --copy writes a copy"}
 			}
 			if c.To != "" && len(w.plan.Weights) == 0 {
-				return usage{"--to: nothing that is written is quantized, so it has no effect; amn convert --cast rounds plain tensors"}
+				return usage{"--to has no effect, because no written tensor is quantized; amn convert --cast rounds plain tensors"}
 			}
 			return nil
 		},
-		target: func(w *written) string {
+		target: func(w *conversionState) string {
 			if w.folder {
-				return derived(w.path, suffix(w), "")
+				return derivedPath(w.path, suffix(w), "")
 			}
-			if w.model.Format() == safetensors.Format { // another name than its own
-				return derived(w.path, suffix(w), ".safetensors")
+			if w.model.Format() == safetensors.Format { // a name that differs from the source's
+				return derivedPath(w.path, suffix(w), ".safetensors")
 			}
-			return derived(w.path, "", ".safetensors")
+			return derivedPath(w.path, "", ".safetensors")
 		},
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// printJSON prints a report as one line: what cli/schema describes.
+// printJSON prints a report in one line, as cli/schema describes it.
 func (s *session) printJSON(schema string, r *report, list iter.Seq[tensor.Info]) error {
 	writeJSON(s.out, schema, r, list)
 	return nil
@@ -35,15 +35,15 @@ func writeJSON(w *bufio.Writer, schema string, r *report, list iter.Seq[tensor.I
 			if r.verdict.Err != nil {
 				o.field("rules", rulesOf(r.verdict))
 			}
-			jsonAside(o, r.verdict)
+			jsonExceptions(o, r.verdict)
 		}
 	})
 	w.WriteByte('\n')
 }
 
-// jsonError writes a refusal; what does not apply is left out.
+// jsonError writes an error; fields that do not apply are left out.
 func jsonError(o *jsonObject, err error) {
-	if e, ok := placed(err); ok {
+	if e, ok := locate(err); ok {
 		o.field("where", e.Where)
 		if e.Off >= 0 {
 			o.number("offset", e.Off)
@@ -55,7 +55,7 @@ func jsonError(o *jsonObject, err error) {
 	if e, ok := errors.AsType[*spoolError](err); ok {
 		jsonLimit(o, "spool", e.limit+1, e.limit, "--max-spool")
 	}
-	o.field("message", tidy(flagged(err), wire.MaxMessage))
+	o.field("message", tidy(errorText(err), wire.MaxMessage))
 }
 
 func jsonLimit(o *jsonObject, axis string, want, left int64, flag string) {
@@ -65,7 +65,7 @@ func jsonLimit(o *jsonObject, axis string, want, left int64, flag string) {
 	o.field("flag", flag)
 }
 
-// jsonModel writes what is known of a model that was accepted.
+// jsonModel writes the fields of an accepted model.
 func jsonModel(o *jsonObject, r *report, list iter.Seq[tensor.Info]) {
 	o.field("bodies", r.bodies())
 	o.object("totals", func(o *jsonObject) { jsonGroup(o, &r.total) })

@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// labelWidth is the column at which the values of a summary begin; inside a
-// list, labels are one shorter.
+// labelWidth is the column at which the values of a summary begin; with an indent it is one
+// less.
 const labelWidth = 13
 
 // line prints one line, cut to the terminal's width.
@@ -26,7 +26,7 @@ func (s *session) line(format string, args ...any) {
 	s.out.WriteByte('\n')
 }
 
-// bytes prints one line that was made already.
+// bytes prints a formatted line.
 func (s *session) bytes(text []byte) {
 	if s.columns > 0 {
 		s.line("%s", text)
@@ -36,8 +36,8 @@ func (s *session) bytes(text []byte) {
 	s.out.WriteByte('\n')
 }
 
-// prose prints text, wrapped to the terminal's width; the lines that follow the
-// first begin at a column.
+// prose prints text, wrapped to the terminal's width. The lines after the first are indented
+// to column.
 func (s *session) prose(column int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if s.columns > 0 {
@@ -52,12 +52,12 @@ func (s *session) prose(column int, format string, args ...any) {
 	s.out.WriteByte('\n')
 }
 
-// fact prints a line of a summary.
+// fact prints a label and a value, wrapped.
 func (s *session) fact(indent, label, value string) {
 	s.prose(len(indent)+labelWidth, "%s%s", factLabel(indent, label), value)
 }
 
-// cutFact prints a line that names what the file has many of.
+// cutFact prints a label and a value, cut to one line.
 func (s *session) cutFact(indent, label, value string) {
 	s.line("%s%s", factLabel(indent, label), value)
 }
@@ -70,7 +70,7 @@ func factLabel(indent, label string) string {
 	return indent + pad(label+":", width)
 }
 
-// heading prints the path where there may be several, and a space between them.
+// heading prints the path if there may be several, after an empty line.
 func (s *session) heading(r *report) {
 	if !r.named {
 		return
@@ -113,7 +113,7 @@ func (s *session) printInspect(r *report) error {
 	return s.printUsage(r)
 }
 
-// dtypes is "BF16 (12.5 GB), F32 (24 B)", or the one type alone.
+// dtypes returns "BF16 (98, 12.5 GB), F32 (2, 24 B)", or only the type if there is one.
 func dtypes(groups []group) string {
 	if len(groups) == 1 {
 		return typeText(groups[0].Type)
@@ -125,10 +125,10 @@ func dtypes(groups []group) string {
 	return strings.Join(list, ", ")
 }
 
-// typeText is a type's name, which may be the file's own.
+// typeText returns the name of a type, which may come from the file.
 func typeText(name string) string { return wire.Clean(name, 32) }
 
-// metadata names the keys; short values stand beside them.
+// metadata lists the keys, with their values if those are short.
 func metadata(m tensor.Model, v *view) string {
 	const most = 8
 	var list []string
@@ -154,7 +154,7 @@ func metadata(m tensor.Model, v *view) string {
 	return strings.Join(list, ", ")
 }
 
-// scalarText is a value of metadata that fits on a line, or "".
+// scalarText returns a value of metadata that fits on a line, else "".
 func scalarText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -177,11 +177,11 @@ func (s *session) printFindings(indent string, r *report) {
 	}
 }
 
-// mostFindings is how many findings of one code are listed: a file may have one
-// for each of its tensors.
+// mostFindings is how many findings of one code are listed; a file may have one for each
+// tensor.
 const mostFindings = 3
 
-// fewOf are the first findings of each code, and how many more there are.
+// fewOf yields the first findings of each code, and how many more there are.
 func fewOf(found []tensor.Finding) iter.Seq2[tensor.Severity, string] {
 	return func(yield func(tensor.Severity, string) bool) {
 		count := map[string]int64{}
@@ -199,7 +199,7 @@ func fewOf(found []tensor.Finding) iter.Seq2[tensor.Severity, string] {
 	}
 }
 
-// printUsage prints what the model took of each limit.
+// printUsage prints how much of each limit the model used.
 func (s *session) printUsage(r *report) error {
 	if r.usage == nil {
 		return nil
@@ -214,7 +214,7 @@ func (s *session) printUsage(r *report) error {
 	return nil
 }
 
-// axisText is a number of an axis in its unit.
+// axisText returns a number of an axis with its unit.
 func axisText(a limits.Axis, n int64) string {
 	switch a {
 	case limits.SingleAlloc, limits.Total, limits.WorkingSet:
@@ -269,7 +269,7 @@ func (s *session) printParse(r *report, list iter.Seq[tensor.Info]) error {
 	return s.printUsage(r)
 }
 
-// tensorCount is the number of tensors listed, of all if some are not.
+// tensorCount returns the number of listed tensors, "3 of 24" if some are not listed.
 func tensorCount(r *report) string {
 	if all := int64(r.model.Len()); all != r.total.Tensors {
 		return formatCount(r.total.Tensors) + " of " + formatCount(all)
@@ -283,8 +283,8 @@ const (
 	sizeWidth                            = 9
 )
 
-// printTensors prints a row per tensor, in columns as wide as the widest of
-// each, names cut where the terminal ends.
+// printTensors prints a row per tensor. Columns are as wide as their widest cell; names are
+// cut to fit the terminal.
 func (s *session) printTensors(v view, list iter.Seq[tensor.Info]) {
 	name, typ, shape := 0, minType, 0
 	shared := map[storage]int{}
@@ -311,7 +311,7 @@ func (s *session) printTensors(v view, list iter.Seq[tensor.Info]) {
 	}
 }
 
-// nameText is a tensor's name as it may reach a terminal, whole.
+// nameText returns a whole name, cleaned for terminals.
 func nameText(name string) string { return wire.Clean(name, 16*len(name)+16) }
 
 func (v *view) shapeText(i *tensor.Info) string {
@@ -323,13 +323,13 @@ func (v *view) shapeText(i *tensor.Info) string {
 
 func sizeText(i *tensor.Info) string { return formatBytes(i.Bytes()) }
 
-// storage is what tensors of one file may share.
+// A storage identifies bytes that several tensors may share.
 type storage struct {
 	part int32
 	name string
 }
 
-// noteText says what is unusual about how a tensor is stored.
+// noteText returns what is unusual about the storage of a tensor.
 func noteText(i *tensor.Info, shared map[storage]int) string {
 	var notes []string
 	if i.Order == tensor.Big {

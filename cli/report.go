@@ -14,7 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A report is what is known of one model, or why nothing is.
+// A report holds the results about one model, or the error.
 type report struct {
 	path     string
 	name     string // in the folder that was named, "" for a file that was
@@ -25,12 +25,12 @@ type report struct {
 	total    group
 	groups   []group
 	memory   *memoryUse         // of the running model, if it was asked for
-	planned  *planned           // what quantized weights come to, if there are any
+	planned  *quantPlan         // what quantized weights come to, if there are any
 	usage    []limits.AxisUsage // if it was asked for
 	verdict  *gate.Verdict      // of a gate that was asked
 }
 
-// reportOptions are what a command wants to know.
+// reportOptions choose what a report contains.
 type reportOptions struct {
 	verify, usage bool
 	finite        bool           // numbers are looked at too
@@ -42,7 +42,7 @@ type reportOptions struct {
 	exclude func(name string) bool // of a folder
 }
 
-// A group is the tensors that are stored alike.
+// A group sums up the tensors of one type.
 type group struct {
 	Type     string
 	Tensors  int64
@@ -56,7 +56,7 @@ func (g *group) add(i *tensor.Info) {
 	g.Bytes = wire.AddCap(g.Bytes, i.Bytes())
 }
 
-// sum adds up tensors, by type, the largest group first.
+// sum sums up tensors by type, the largest group first.
 func (r *report) sum(list iter.Seq[tensor.Info]) {
 	r.total, r.groups = group{}, nil
 	at := map[string]int{}
@@ -76,7 +76,7 @@ func (r *report) sum(list iter.Seq[tensor.Info]) {
 	})
 }
 
-// tensorsOf lists the tensors of a model that was accepted.
+// tensorsOf returns the tensors of an accepted model, none after an error.
 func tensorsOf(r *report) iter.Seq[tensor.Info] {
 	if r.err != nil || r.model == nil {
 		return func(func(tensor.Info) bool) {}
@@ -84,31 +84,31 @@ func tensorsOf(r *report) iter.Seq[tensor.Info] {
 	return r.model.Tensors()
 }
 
-// placed finds the place that an error belongs to.
-func placed(err error) (parser.Error, bool) {
+// locate returns the error about a place in a file that err wraps.
+func locate(err error) (parser.Error, bool) {
 	if e, ok := errors.AsType[*parser.Error](err); ok {
 		return *e, true
 	}
 	return parser.Error{Off: wire.NoOffset}, false
 }
 
-// class is what the model came to.
+// class returns the class of the report, which decides the exit code.
 func (r *report) class() wire.Class {
-	if r.excused() {
+	if r.isExcepted() {
 		return wire.OK
 	}
 	return wire.ClassOf(r.err)
 }
 
-// excused reports an error that an exception of the policy sets aside.
-func (r *report) excused() bool { return r.verdict != nil && r.verdict.Err == nil }
+// isExcepted reports whether exceptions of the policy suppress the error.
+func (r *report) isExcepted() bool { return r.verdict != nil && r.verdict.Err == nil }
 
-// format is the container's name, "" if that is not known.
+// format returns the name of the container, "" if it is unknown.
 func (r *report) format() string {
 	if r.model != nil {
 		return r.model.Format()
 	}
-	e, _ := placed(r.err)
+	e, _ := locate(r.err)
 	for _, f := range parser.Formats() {
 		if f.Name == e.Format {
 			return f.Name
@@ -117,7 +117,7 @@ func (r *report) format() string {
 	return ""
 }
 
-// bodies says whether tensor data was read.
+// bodies returns whether tensor data was verified.
 func (r *report) bodies() string {
 	if r.verified {
 		return "verified"

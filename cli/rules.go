@@ -6,7 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
-// rulesCmd lists the rules that refusals and findings are named by.
+// rulesCmd lists the rules of refusals and findings.
 type rulesCmd struct{}
 
 func (rulesCmd) Help() string {

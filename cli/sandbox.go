@@ -10,18 +10,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
 )
 
-// sandboxFlags say what is taken from the program before it reads a file.
+// sandboxFlags control which privileges the program drops before it reads a file.
 type sandboxFlags struct {
 	Sandbox string `enum:"auto,on,off" default:"auto" help:"Drop privileges before the first byte of a file is read (Linux: Landlock, seccomp). auto uses what the system supports (amn version lists what is missing), on fails if anything is missing, off does nothing."`
 }
 
-// lock gives it up for good.
+// lock drops all privileges but those in n.
 func (f *sandboxFlags) lock(s *session, n sandbox.Needs) error {
 	switch {
 	case f.Sandbox == "off":
 		return nil
 	case !s.ownProcess && f.Sandbox == "on":
-		return usage{"--sandbox on: this runs inside of another program"}
+		return usage{"--sandbox on: not possible inside another program"}
 	case !s.ownProcess:
 		return nil
 	}
@@ -36,20 +36,20 @@ func (f *sandboxFlags) lock(s *session, n sandbox.Needs) error {
 	return nil
 }
 
-// sandboxed says in one line what a lock would be.
-func sandboxed() string {
+// sandboxText describes the sandbox of this system.
+func sandboxText() string {
 	if missing := sandbox.Missing(); len(missing) > 0 {
 		return "without " + strings.Join(missing, ", ")
 	}
 	return "Landlock, seccomp"
 }
 
-// maxRules bounds how many files get a rule of their own; of more, their folders.
+// maxRules bounds how many files get a Landlock rule each; of more files, the folders do.
 const maxRules = 256
 
-// readsOf is what is opened of the paths that a command is given. With beside, that
-// is what lies beside a file too: shards, configuration.
-func readsOf(paths []string, beside bool) (n sandbox.Needs) {
+// pathsToRead returns which paths a command opens, given its arguments. With beside it also
+// opens files next to them: shards, configuration.
+func pathsToRead(paths []string, beside bool) (n sandbox.Needs) {
 	for _, p := range paths {
 		path := p
 		info, err := os.Stat(path)
@@ -80,8 +80,8 @@ func readsOf(paths []string, beside bool) (n sandbox.Needs) {
 	return n
 }
 
-// hubModel is the folder of the model in a cache of the Hugging Face hub, whose
-// snapshots link to its blobs; "" for any other path.
+// hubModel returns the model's folder in a cache of the Hugging Face hub, in which snapshots
+// link to blobs; "" for other paths.
 func hubModel(path string) string {
 	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
 		if strings.HasPrefix(filepath.Base(at), "models--") {

@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// scanCmd judges files: what they ask of a loader, and whether they are sound.
+// scanCmd judges files: what they ask of a loader, and whether they are valid.
 type scanCmd struct {
 	Paths    []string `arg:"" optional:"" name:"path" help:"Files and folders, or - for standard input."`
 	All      bool     `help:"List every global, call, state and persistent id, including allowed ones."`
@@ -68,7 +68,7 @@ func (scanCmd) examples() []example {
 
 // Run implements the command.
 func (c *scanCmd) Run(ctx context.Context, s *session) error {
-	ctx, stop, err := c.within(ctx)
+	ctx, stop, err := c.withTotalTimeout(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 	paths := c.Paths
 	sc.gate.Beside = c.Beside || c.FilesFrom != ""
 	if c.FilesFrom != "" {
-		if paths, err = c.list(s); err != nil {
+		if paths, err = c.readList(s); err != nil {
 			return err
 		}
 	}
@@ -100,13 +100,13 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 	if err := sc.evidence.open(&sc.gate, paths); err != nil {
 		return err
 	}
-	needs := readsOf(paths, false)
+	needs := pathsToRead(paths, false)
 	needs.Write = append(needs.Write, c.folders()...)
 	if err := c.lock(s, needs); err != nil {
 		return err
 	}
 	for _, p := range paths {
-		if err := sc.path(ctx, p); err != nil {
+		if err := sc.scanPath(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (c *scanCmd) Validate() error {
 	return c.check(c.Paths, &c.pipelineFlags)
 }
 
-// gate is what the policy asks for, and the flags over it.
+// gate returns the gate of the policy, with the flags applied.
 func (c *scanCmd) gate(s *session) (gate.Gate, error) {
 	g := gate.Gate{Policy: s.gatePolicy, Today: time.Now().UTC().Format(time.DateOnly)}
 	if on, ok := gate.ParseFailOn(c.FailOn); ok {
@@ -138,12 +138,12 @@ func (c *scanCmd) gate(s *session) (gate.Gate, error) {
 		g.Policy.ReportUnlooked = c.Unlooked == "report"
 		g.Policy.Everywhere("unlooked")
 	}
-	err := c.lay(&g)
-	g.Digest = c.Digest || asksDigest(&g.Policy) || c.keeps()
+	err := c.apply(&g)
+	g.Digest = c.Digest || needsDigest(&g.Policy) || c.writesBaseline()
 	return g, err
 }
 
-// scanner is one run of the command.
+// A scanner is one run of the command.
 type scanner struct {
 	s        *session
 	all      bool
@@ -155,12 +155,12 @@ type scanner struct {
 	count    classes
 }
 
-// finish says how many files there were of each class.
+// finish prints how many files there were of each class.
 func (sc *scanner) finish(paths []string) error {
 	s := sc.s
 	judged := sc.count.total()
 	if judged == 0 && !(sc.gate.Beside && len(paths) > 0) {
-		s.nothing(paths)
+		s.printNothingJudged(paths)
 		return nil
 	}
 	if s.quiet || judged+sc.skipped == 1 {
@@ -180,13 +180,13 @@ func (sc *scanner) finish(paths []string) error {
 	return nil
 }
 
-// nothing says that none of the paths led to anything.
-func (s *session) nothing(paths []string) {
+// printNothingJudged prints the error that no file was judged.
+func (s *session) printNothingJudged(paths []string) {
 	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("neither a tensor file nor a pickle: nothing was judged"))
 	path := ""
 	if len(paths) == 1 {
 		path = paths[0]
 	}
-	s.complain(path, err)
+	s.printError(path, err)
 	s.note(err)
 }

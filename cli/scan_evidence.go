@@ -15,18 +15,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// evidenceFlags say what a scan leaves for those who were not there.
+// evidenceFlags choose the documents that a scan writes for others.
 type evidenceFlags struct {
 	BOM    string `name:"bom" placeholder:"FILE" help:"Also write a bill of materials (CycloneDX 1.6): each file, tensor and chat template with its SHA-256."`
 	Attest string `placeholder:"FILE" help:"If the whole folder or file is accepted, write a signed statement of it (in-toto in a DSSE envelope), which amn verify --attestation reads."`
 	Key    string `placeholder:"FILE" help:"Private key for --attest: Ed25519 or ECDSA, in PEM."`
 }
 
-// check refuses flags that do not go together.
+// check rejects flags that cannot be combined.
 func (f *evidenceFlags) check(paths []string, p *pipelineFlags) error {
 	switch {
 	case (f.Attest == "") != (f.Key == ""):
-		return errors.New("--attest and --key go together")
+		return errors.New("--attest and --key need each other")
 	case f.Attest != "" && (len(paths) != 1 || paths[0] == "-" || len(p.Exclude) > 0):
 		return errors.New("--attest covers all of one folder or file: name one, and exclude nothing")
 	}
@@ -43,7 +43,7 @@ func (f *evidenceFlags) outputs() (list []output) {
 	return list
 }
 
-// folders are those in which evidence is written.
+// folders returns the folders of the outputs.
 func (f *evidenceFlags) folders() (list []string) {
 	for _, o := range f.outputs() {
 		list = append(list, filepath.Dir(o.path))
@@ -51,7 +51,7 @@ func (f *evidenceFlags) folders() (list []string) {
 	return list
 }
 
-// evidence is what is written of a scan.
+// evidence collects the documents of a scan.
 type evidence struct {
 	flags *evidenceFlags
 	s     *session
@@ -59,19 +59,19 @@ type evidence struct {
 
 	bom  *bom.Writer
 	out  *atomicFile
-	seen *bom.Model // inside of the file at hand
+	seen *bom.Model // the inside of the current file
 
-	key     crypto.Signer
-	root    string
-	files   []attest.File
-	refused bool
-	missing string // a file without a digest
-	lacks   map[string]bool
+	key               crypto.Signer
+	root              string
+	files             []attest.File
+	refused           bool
+	missing           string // a file without a digest
+	missingProperties map[string]bool
 }
 
-// open begins, and tells the gate what it needs.
+// open begins the documents, and asks the gate for what they need.
 func (e *evidence) open(g *gate.Gate, paths []string) (err error) {
-	e.gate, e.lacks = g, map[string]bool{}
+	e.gate, e.missingProperties = g, map[string]bool{}
 	if e.flags.BOM != "" {
 		if e.out, err = createAtomic(e.flags.BOM); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (e *evidence) open(g *gate.Gate, paths []string) (err error) {
 	return nil
 }
 
-// add takes one file down.
+// add records one file.
 func (e *evidence) add(rep *scanReport) error {
 	if e.key != nil {
 		e.attest(rep)
@@ -109,7 +109,7 @@ func (e *evidence) add(rep *scanReport) error {
 	return e.bom.Add(rep.path, rep.Verdict, seen)
 }
 
-// attest takes down the digest of one file, and what cannot be said of all.
+// attest records the digest of one file, and which properties do not hold.
 func (e *evidence) attest(rep *scanReport) {
 	name := rep.Name
 	if rep.path == e.root {
@@ -120,26 +120,26 @@ func (e *evidence) attest(rep *scanReport) {
 		e.refused = true
 	case attest.Ignored(name) || e.written(rep.path):
 		return
-	case rep.SHA256 == "" && rep.Harmless != "": // a link to a folder, which is walked in its own place
+	case rep.SHA256 == "" && rep.Harmless != "": // a link to a folder, whose files are walked elsewhere
 		return
 	case rep.SHA256 == "":
 		e.missing = rep.path
 	}
-	e.lacks[attest.Read] = e.lacks[attest.Read] || rep.Format != "" && rep.Bodies() == "not read"
-	e.lacks[attest.Verified] = e.lacks[attest.Verified] || rep.Format != "" && rep.Bodies() != "verified"
-	e.lacks[attest.LookedAt] = e.lacks[attest.LookedAt] || rep.Unlooked != ""
-	e.lacks[attest.AsIs] = e.lacks[attest.AsIs] || len(rep.Ignored) > 0
+	e.missingProperties[attest.Read] = e.missingProperties[attest.Read] || rep.Format != "" && rep.Bodies() == "not read"
+	e.missingProperties[attest.Verified] = e.missingProperties[attest.Verified] || rep.Format != "" && rep.Bodies() != "verified"
+	e.missingProperties[attest.LookedAt] = e.missingProperties[attest.LookedAt] || rep.Unlooked != ""
+	e.missingProperties[attest.AsIs] = e.missingProperties[attest.AsIs] || len(rep.Ignored) > 0
 	if sum, ok := digest.ParseSum(rep.SHA256); ok {
 		e.files = append(e.files, attest.File{Name: name, Sum: sum})
 	}
 }
 
-// written reports a file that this run writes itself.
+// written reports whether this run writes the file itself.
 func (e *evidence) written(path string) bool {
 	return isOneOf(path, []string{e.flags.Attest, e.flags.BOM})
 }
 
-// close writes what there is to say.
+// close completes the documents. Nothing is attested if a file was refused.
 func (e *evidence) close() error {
 	if e.bom != nil {
 		if err := errors.Join(e.bom.Close(), e.out.commit()); err != nil {
@@ -150,10 +150,10 @@ func (e *evidence) close() error {
 	case e.key == nil:
 		return nil
 	case e.refused || len(e.files) == 0:
-		e.s.complain("", errors.New("a file was refused, or there is none: nothing was attested"))
+		e.s.printError("", errors.New("nothing was attested, because a file was refused or none was found"))
 		return nil
 	case e.missing != "":
-		return usage{"--attest: " + showPath(e.missing) + " has no digest: nothing is attested"}
+		return usage{"--attest: nothing was attested, because " + showPath(e.missing) + " has no digest"}
 	}
 	policy, err := e.gate.Policy.Digest()
 	if err != nil {
@@ -165,7 +165,7 @@ func (e *evidence) close() error {
 	}
 	r := attest.Result{Name: filepath.Base(whole), Files: e.files, Policy: policy, Version: buildOf(debug.ReadBuildInfo()).version, Time: time.Now()}
 	for _, p := range []string{attest.Accepted, attest.Read, attest.Verified, attest.LookedAt, attest.AsIs} {
-		if !e.lacks[p] {
+		if !e.missingProperties[p] {
 			r.Properties = append(r.Properties, p)
 		}
 	}
@@ -187,5 +187,5 @@ func (e *evidence) close() error {
 	return out.commit()
 }
 
-// abandon takes away what an error left open.
+// abandon discards what an error has left incomplete.
 func (e *evidence) abandon() { e.out.discard() }

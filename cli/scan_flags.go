@@ -14,7 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// pipelineFlags say what a scan looks at, for how long, and what is no news.
+// pipelineFlags choose the files of a scan, its total time, and the refusals that are known.
 type pipelineFlags struct {
 	FilesFrom    string   `placeholder:"FILE" help:"Read file names from FILE, or - for standard input: one per line, or each ended by a zero byte. An empty list is refused (exit code 5)."`
 	Exclude      []string `placeholder:"GLOB" help:"Leave out files and folders of this name or, if GLOB has a slash, of this path; ** matches any folders. Repeatable. Files named on the command line are still judged."`
@@ -25,8 +25,8 @@ type pipelineFlags struct {
 // inputs lists the files that the flags name to be read.
 func (f *pipelineFlags) inputs() []string { return []string{f.FilesFrom, f.Baseline} }
 
-// lay adds to a gate what the flags say.
-func (f *pipelineFlags) lay(g *gate.Gate) (err error) {
+// apply applies --exclude and --baseline to a gate.
+func (f *pipelineFlags) apply(g *gate.Gate) (err error) {
 	if len(f.Exclude) > 0 {
 		if g.Exclude, err = gate.Exclude(f.Exclude...); err != nil {
 			return usage{"--exclude: " + err.Error()}
@@ -48,11 +48,11 @@ func (f *pipelineFlags) lay(g *gate.Gate) (err error) {
 	return nil
 }
 
-// maxList bounds the text of a list of files.
+// maxList bounds the size of a list of files.
 const maxList = 64 << 20
 
-// list reads the names that --files-from gives.
-func (f *pipelineFlags) list(s *session) (names []string, err error) {
+// readList returns the names in the list of --files-from.
+func (f *pipelineFlags) readList(s *session) (names []string, err error) {
 	in := s.in
 	if f.FilesFrom == "-" {
 		s.stdinTaken = true
@@ -87,8 +87,8 @@ func (f *pipelineFlags) list(s *session) (names []string, err error) {
 	return names, nil
 }
 
-// within bounds a context by the time for all files.
-func (f *pipelineFlags) within(ctx context.Context) (context.Context, context.CancelFunc, error) {
+// withTotalTimeout returns ctx with the deadline of --total-timeout.
+func (f *pipelineFlags) withTotalTimeout(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if f.TotalTimeout == "" {
 		return ctx, func() {}, nil
 	}
@@ -103,7 +103,7 @@ func (f *pipelineFlags) within(ctx context.Context) (context.Context, context.Ca
 	return ctx, stop, nil
 }
 
-// outOfTime ends a scan whose time for all files is over.
+// outOfTime is the cause of a context that --total-timeout has ended.
 type outOfTime struct{ d time.Duration }
 
 func (e *outOfTime) Error() string {

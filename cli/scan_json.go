@@ -6,14 +6,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// json writes what cli/schema/scan.json describes.
+// json writes the result as cli/schema/scan.json describes it.
 func (sc *scanner) json(o *jsonObject, rep *scanReport) {
 	o.field("schema", "amn.scan/1")
 	o.text("path", rep.path)
 	if rep.Unlooked != "" {
 		o.field("unlooked", tidy(rep.Unlooked, 512))
 	}
-	jsonAside(o, rep.Verdict)
+	jsonExceptions(o, rep.Verdict)
 	if rep.skipped != "" {
 		o.field("skipped", tidy(rep.skipped, 512))
 		return
@@ -74,8 +74,8 @@ func jsonContent(o *jsonObject, c *gate.Content) {
 	}
 }
 
-// jsonAside writes what the policy allows, sets aside, and no longer does.
-func jsonAside(o *jsonObject, rep *gate.Verdict) {
+// jsonExceptions writes what the policy allows and suppresses, and expired exceptions.
+func jsonExceptions(o *jsonObject, rep *gate.Verdict) {
 	if len(rep.Ignored) > 0 {
 		o.list("ignored", func(add func(func(*jsonObject))) {
 			for _, r := range rep.Ignored {

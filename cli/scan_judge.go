@@ -8,19 +8,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A scanReport is what a scan says of one file.
+// A scanReport is the result of a scan of one file.
 type scanReport struct {
 	*gate.Verdict
 
 	path    string
 	given   bool
-	skipped string // why it was not judged, or not looked at
+	skipped string // why it was skipped or not examined, or ""
 }
 
-// class is what the file came to.
+// class returns the class of the verdict, which decides the exit code.
 func (rep *scanReport) class() wire.Class { return rep.Class() }
 
-// rules are those by which the file is refused.
+// rules returns the rules by which the file is refused.
 func (rep *scanReport) rules() []string { return rulesOf(rep.Verdict) }
 
 func rulesOf(v *gate.Verdict) (list []string) {
@@ -32,7 +32,7 @@ func rulesOf(v *gate.Verdict) (list []string) {
 	return list
 }
 
-// callsOf counts what a pickle asks its loader to do.
+// callsOf counts the calls and the persistent ids of a pickle.
 func callsOf(p *vm.Report) (called, stored int64) {
 	for e := range p.Events() {
 		switch e.Use {
@@ -45,5 +45,5 @@ func callsOf(p *vm.Report) (called, stored int64) {
 	return called, stored
 }
 
-// isPlain reports a pickle that is no checkpoint.
+// isPlain reports whether the format is a pickle that is not a checkpoint.
 func isPlain(format string) bool { return format == gate.PickleFormat || format == gate.JoblibFormat }

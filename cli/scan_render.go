@@ -15,10 +15,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// classWidth is the column at which what a scan says of a file begins.
+// classWidth is the column at which the result of a file begins.
 const classWidth = 12
 
-// report prints what is known of one file. It returns only what ends the command.
+// report counts and prints the result of one file. It returns only errors that end the
+// command.
 func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 	defer rep.Close()
 	s := sc.s
@@ -62,13 +63,13 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 	return s.out.Flush()
 }
 
-// text prints a line for a clean file of a folder, and more for any other.
+// text prints one line for a clean file of a folder, and details for any other file.
 func (sc *scanner) text(rep *scanReport) {
 	s := sc.s
 	if rep.skipped != "" {
 		if !s.quiet {
 			s.prose(classWidth, "%s%s: %s", pad("skipped", classWidth), showPath(rep.path), tidy(rep.skipped, 512))
-			sc.aside(rep)
+			sc.printExceptions(rep)
 		}
 		return
 	}
@@ -76,7 +77,7 @@ func (sc *scanner) text(rep *scanReport) {
 	detail := rep.given || sc.all || rep.Err != nil || len(rep.Findings)+len(rep.Ignored)+len(rep.Expired) > 0
 	s.paint = classColour(rep.class())
 	if !detail {
-		s.prose(classWidth, "%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.looked())
+		s.prose(classWidth, "%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.contentText())
 		return
 	}
 	s.prose(classWidth, "%s%s", pad(verdict, classWidth), showPath(rep.path))
@@ -90,7 +91,7 @@ func (sc *scanner) text(rep *scanReport) {
 			sc.detail("rule %s: %s", strings.Join(rules, ", "), rule.Advice)
 		}
 	}
-	sc.detail("looked at: %s", rep.looked())
+	sc.detail("looked at: %s", rep.contentText())
 	sc.contents(rep)
 	for _, p := range rep.Pickles {
 		if clean := p.Report.Safe.OK && len(p.Report.Graph.Globals()) == 0; !clean || sc.all || len(rep.Pickles) == 1 {
@@ -101,14 +102,14 @@ func (sc *scanner) text(rep *scanReport) {
 		safe, taken := rep.Safe(), rep.WeightsOnly()
 		sc.detail("safe: %s; %s: %s", yesNo(safe.OK), taken.By, weightsOnlyText(&taken))
 	}
-	sc.aside(rep)
+	sc.printExceptions(rep)
 	for severity, text := range fewOf(rep.Findings) {
 		s.paint = severityColours[severity]
 		sc.detail("%s: %s", severity, text)
 	}
 }
 
-// contents names those of an archive that are refused, or all of them.
+// contents prints the refused contents of an archive; with --all, every content.
 func (sc *scanner) contents(rep *scanReport) {
 	for _, c := range rep.Contents {
 		if c.Class == wire.OK && !sc.all {
@@ -124,15 +125,15 @@ func (sc *scanner) contents(rep *scanReport) {
 	}
 }
 
-// aside prints what the policy sets aside, and what it no longer does.
-func (sc *scanner) aside(rep *scanReport) {
-	for _, line := range asideOf(rep.Verdict) {
+// printExceptions prints the exceptions that applied or have expired.
+func (sc *scanner) printExceptions(rep *scanReport) {
+	for _, line := range exceptionLines(rep.Verdict) {
 		sc.detail("%s", line)
 	}
 }
 
-// asideOf says what the policy sets aside, and what it no longer does.
-func asideOf(v *gate.Verdict) (list []string) {
+// exceptionLines describes the exceptions that applied or have expired.
+func exceptionLines(v *gate.Verdict) (list []string) {
 	for _, r := range v.Ignored {
 		why := "the policy turns the rule off"
 		if r.Exception != nil {
@@ -152,8 +153,8 @@ func (sc *scanner) detail(format string, args ...any) {
 	sc.s.prose(classWidth+4, "%s%s", pad("", classWidth), fmt.Sprintf(format, args...))
 }
 
-// looked says what of the file was looked at.
-func (rep *scanReport) looked() string {
+// contentText describes the examined content of the file.
+func (rep *scanReport) contentText() string {
 	if rep.Format == "" {
 		return formatBytes(rep.Size)
 	}
@@ -176,7 +177,7 @@ func (rep *scanReport) looked() string {
 	return text
 }
 
-// pickle prints what one pickle asks for.
+// pickle prints the globals of one pickle, and the reasons against it.
 func (sc *scanner) pickle(rep *scanReport, p pth.Pickle) {
 	r := p.Report
 	called, stored := callsOf(r)
@@ -202,7 +203,7 @@ func (sc *scanner) pickle(rep *scanReport, p pth.Pickle) {
 		for e := range r.Events() {
 			if e.Use != vm.UseGlobal {
 				text := eventText(&e)
-				if rep.Accepted() { // what is not ours to do is what the policy allows
+				if rep.Accepted() { // the refused events are those that the policy allows
 					text = strings.ReplaceAll(text, " (refused)", " (allowed by the policy)")
 				}
 				sc.detail("  %#-8x %s %s", e.Off, pad(e.Use.String(), 10), tidy(text, 512))
@@ -211,7 +212,7 @@ func (sc *scanner) pickle(rep *scanReport, p pth.Pickle) {
 	}
 }
 
-// globalText names a global and says what speaks against it.
+// globalText returns a global and the reason why it is refused.
 func globalText(g *vm.Global) string {
 	text := wire.Clean(g.String(), 256)
 	if g.Written != "" {
@@ -221,7 +222,7 @@ func globalText(g *vm.Global) string {
 	case g.Status == vm.Dangerous:
 		text += ": " + g.Reason
 	case g.Status == vm.Unknown:
-		text += ": nothing is known of it, so it is refused"
+		text += ": unknown, so it is refused"
 	}
 	return text
 }
@@ -240,7 +241,7 @@ func eventText(e *vm.Event) string {
 	return text
 }
 
-// weightsOnlyText is yes, or no or unsure and the first reason.
+// weightsOnlyText returns "yes", or "no" or "unsure" with the first reason.
 func weightsOnlyText(v *vm.Verdict) string {
 	text := gate.Taken(v)
 	if !v.OK && len(v.Reasons) > 0 {
@@ -263,7 +264,7 @@ func yesNo(ok bool) string {
 	return "no"
 }
 
-// titleOf is a format's name for people.
+// titleOf returns the title of a format.
 func titleOf(format string) string {
 	for _, f := range parser.Formats() {
 		if f.Name == format {

@@ -14,20 +14,20 @@ import (
 	gatereport "github.com/anamnesis-go/anamnesis/gate/report"
 )
 
-// reportFlags say in which formats a command reports, and where to.
+// reportFlags choose the formats and the files of reports.
 type reportFlags struct {
 	Format string   `enum:"text,json,sarif,junit,markdown,github,gitlab" default:"text" help:"Form of the output: text, json (same as --json), sarif, junit, markdown, github (annotations) or gitlab (code quality report)."`
 	Output []string `placeholder:"FORMAT=FILE" help:"Also write a report to a file, such as sarif=report.sarif. Formats as above, and baseline for --baseline. Repeatable."`
 }
 
-// keeps reports a baseline among the files: it knows them by their digests.
-func (f *reportFlags) keeps() bool {
+// writesBaseline reports whether a baseline is written, which needs digests of files.
+func (f *reportFlags) writesBaseline() bool {
 	return slices.ContainsFunc(f.Output, func(o string) bool { return strings.HasPrefix(o, "baseline=") })
 }
 
-// reports are what a command writes beside its text, or in its place.
+// reports holds the reports that a command writes besides its text, or instead of it.
 type reports struct {
-	print   bool // one of them goes to standard output, in place of the text
+	print   bool // a report replaces the text on standard output
 	writers []*gatereport.Writer
 	lines   []*bufio.Writer // files of JSON, as --json prints it
 	files   []*os.File
@@ -85,9 +85,9 @@ func (r *reports) open(s *session, flags *reportFlags) error {
 	return nil
 }
 
-// leftOut adds to what a gate leaves out below root the files that reports are written to:
-// they are in the making while the folder is judged.
-func (r *reports) leftOut(root string, exclude func(string) bool) func(string) bool {
+// excludeReports extends exclude, a gate's filter of names below root, by the files of the
+// reports, which are incomplete while the folder is judged.
+func (r *reports) excludeReports(root string, exclude func(string) bool) func(string) bool {
 	if len(r.files) == 0 {
 		return exclude
 	}
@@ -104,7 +104,7 @@ func (r *reports) leftOut(root string, exclude func(string) bool) func(string) b
 	}
 }
 
-// add reports one file; json writes it in one line.
+// add adds one file to the reports; json writes it in one line.
 func (r *reports) add(path string, v *gate.Verdict, json func(*bufio.Writer)) error {
 	for _, w := range r.writers {
 		if err := w.Add(path, v); err != nil {
@@ -120,7 +120,7 @@ func (r *reports) add(path string, v *gate.Verdict, json func(*bufio.Writer)) er
 	return nil
 }
 
-// close ends the reports.
+// close completes the reports.
 func (r *reports) close() (err error) {
 	for _, w := range r.writers {
 		err = errors.Join(err, w.Close())

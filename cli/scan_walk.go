@@ -8,30 +8,30 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// path scans what an argument names. Where the time for all files is over, that is
-// what it came to.
-func (sc *scanner) path(ctx context.Context, path string) error {
-	err := sc.named(ctx, path)
+// scanPath scans the files of an argument. If --total-timeout ends the scan, the result of
+// the argument is that limit.
+func (sc *scanner) scanPath(ctx context.Context, path string) error {
+	err := sc.scanNamed(ctx, path)
 	if late, ok := errors.AsType[*outOfTime](err); ok {
 		return sc.report(context.WithoutCancel(ctx), &scanReport{Verdict: sc.gate.Failed(path, late), path: path, given: true})
 	}
 	return err
 }
 
-func (sc *scanner) named(ctx context.Context, path string) error {
+func (sc *scanner) scanNamed(ctx context.Context, path string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if path == "-" {
 		return sc.stdin(ctx)
 	}
-	// The account of the whole walk has no deadline: each file has its own.
+	// The budget of the whole walk has no deadline, because each file has its own.
 	p := sc.gate.Policy.Limits
 	p.Timeout = limits.NoTimeout
 	b := p.Budget(ctx)
 	defer b.Close()
 	g := sc.gate
-	g.Exclude = sc.reports.leftOut(path, g.Exclude)
+	g.Exclude = sc.reports.excludeReports(path, g.Exclude)
 	all := g.CheckPath(b, path)
 	if sc.s.remoteFiles != nil && isAddress(path) {
 		files, name, err := sc.s.remoteFiles(ctx, b, path)
@@ -58,7 +58,7 @@ func (sc *scanner) stdin(ctx context.Context) error {
 		return sc.report(ctx, &scanReport{Verdict: sc.gate.Failed("-", err), path: "-", given: true})
 	}
 	if s.stdinTaken {
-		return failed(usage{"standard input can be read once only"})
+		return failed(usage{"standard input can be read only once"})
 	}
 	s.stdinTaken = true
 	r, size, closer, err := s.input(ctx)

@@ -22,7 +22,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// serveCmd judges uploads of others, by HTTP and by the protocol of ClamAV's daemon.
+// serveCmd serves a gate over HTTP and over the protocol of ClamAV's daemon.
 type serveCmd struct {
 	Listen []string `placeholder:"ADDR" help:"Serve HTTP on unix:PATH or HOST:PORT. Repeatable."`
 	Clamd  []string `placeholder:"ADDR" help:"Serve clamd's protocol on unix:PATH or HOST:PORT. Repeatable."`
@@ -104,14 +104,14 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 	}
 	defer a.Close()
 	v := server{cmd: c, s: s, api: a, log: o.Log, ended: make(chan error, len(c.Listen)+len(c.Clamd))}
-	defer v.remove()
+	defer v.removeSockets()
 	if err := v.open(ctx, o.Version); err != nil {
-		return errors.Join(err, v.shut())
+		return errors.Join(err, v.shutdown())
 	}
-	has := sandboxed() // asked of the kernel, which a locked process may not do
-	if !c.Isolate {    // it starts processes
+	has := sandboxText() // before the lock: a locked process may not ask the kernel
+	if !c.Isolate {      // which starts processes
 		if err := c.lock(s, v.needs(o.Dir)); err != nil {
-			return errors.Join(err, v.shut())
+			return errors.Join(err, v.shutdown())
 		}
 	}
 	if c.Sandbox == "auto" {
@@ -123,13 +123,13 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 	select {
 	case <-ctx.Done():
 		o.Log.Info("ending", "reason", context.Cause(ctx).Error())
-		return v.shut()
+		return v.shutdown()
 	case err := <-v.ended:
-		return errors.Join(err, v.shut())
+		return errors.Join(err, v.shutdown())
 	}
 }
 
-// options are what the flags say.
+// options returns the options of the API.
 func (c *serveCmd) options(s *session) (o api.Options, err error) {
 	o.Gate.Policy, o.Today = s.gatePolicy, func() string { return time.Now().UTC().Format(time.DateOnly) }
 	o.Gate.Policy.Limits = s.policy
@@ -142,7 +142,7 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 		}
 	}
 	if c.MaxUploads < 1 || c.PerTenant < 0 || c.Slots < 0 || c.Queue < 1 || c.Idle <= 0 {
-		return o, usage{"--max-uploads, --per-tenant, --slots, --queue and --idle are positive"}
+		return o, usage{"--max-uploads, --per-tenant, --slots, --queue and --idle must be positive"}
 	}
 	if o.Slots = c.Slots; o.Slots == 0 {
 		o.Slots = s.workers
@@ -153,7 +153,7 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 		o.Log = slog.New(slog.NewJSONHandler(s.err, nil))
 	}
 	if c.Isolate {
-		o.Judge = c.isolated
+		o.Judge = c.judgeInChild
 	}
 	o.Version = buildOf(debug.ReadBuildInfo()).version
 	o.Gate.Version, o.Gate.Digest, o.UI = o.Version, c.Digest, c.UI
@@ -163,13 +163,13 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 			return o, err
 		}
 		if o.Tokens = strings.Fields(string(text)); len(o.Tokens) == 0 {
-			return o, usage{"--tokens " + c.Tokens + ": no token in it"}
+			return o, usage{"--tokens " + c.Tokens + ": the file has no token"}
 		}
 	}
 	return o, nil
 }
 
-// A server is what answers on all addresses.
+// A server serves all addresses.
 type server struct {
 	cmd     *serveCmd
 	s       *session
@@ -177,12 +177,12 @@ type server struct {
 	log     *slog.Logger
 	ended   chan error
 	http    []*http.Server
-	clamds  []func() // that end them
+	clamds  []func() // functions that end the servers of clamd's protocol
 	sockets []string
-	start   []func() // that answer, once the process is locked
+	start   []func() // functions that begin to serve, called once the process is locked
 }
 
-// needs are what the service still opens.
+// needs returns what the service opens after the lock.
 func (v *server) needs(spool string) (n sandbox.Needs) {
 	if spool == "" {
 		spool = os.TempDir()
@@ -197,7 +197,7 @@ func (v *server) needs(spool string) (n sandbox.Needs) {
 	return n
 }
 
-// open begins to answer.
+// open opens all addresses.
 func (v *server) open(ctx context.Context, version string) error {
 	var secure *tls.Config
 	if v.cmd.TLSCert != "" || v.cmd.TLSKey != "" {
@@ -265,14 +265,14 @@ func (v *server) openClamd(ctx context.Context, version string) error {
 	return nil
 }
 
-// listen opens an address: a socket with its permissions, or a port. guarded says
-// that strangers are kept out.
+// listen opens a Unix socket or a port. A port that other machines can reach must be guarded
+// by tokens and TLS, or be allowed by --anyone.
 func (v *server) listen(ctx context.Context, addr string, guarded bool) (net.Listener, error) {
 	var config net.ListenConfig
 	path, isUnix := strings.CutPrefix(addr, "unix:")
 	if !isUnix {
 		if !guarded && !v.cmd.Anyone && !isLoopback(addr) {
-			return nil, usage{addr + " can be reached by others: --tokens with --tls-cert and --tls-key keep strangers out (HTTP), --anyone lets them in"}
+			return nil, usage{addr + " can be reached by other machines: give --tokens with --tls-cert and --tls-key (HTTP), or --anyone"}
 		}
 		l, err := config.Listen(ctx, "tcp", addr)
 		if err == nil {
@@ -284,8 +284,8 @@ func (v *server) listen(ctx context.Context, addr string, guarded bool) (net.Lis
 	if err != nil {
 		return nil, usage{"--socket-mode " + v.cmd.SocketMode + ": give permissions in octal, such as 0660"}
 	}
-	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 && !answers(ctx, path) {
-		if err := os.Remove(path); err != nil { // of one that was killed
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 && !isListening(ctx, path) {
+		if err := os.Remove(path); err != nil { // left by a service that was killed
 			return nil, err
 		}
 	}
@@ -308,8 +308,8 @@ func isLoopback(addr string) bool {
 	return err == nil && (name == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// answers reports a socket that somebody listens on.
-func answers(ctx context.Context, path string) bool {
+// isListening reports whether a process listens on a socket.
+func isListening(ctx context.Context, path string) bool {
 	d := net.Dialer{Timeout: time.Second}
 	c, err := d.DialContext(ctx, "unix", path)
 	if err == nil {
@@ -318,11 +318,11 @@ func answers(ctx context.Context, path string) bool {
 	return err == nil
 }
 
-// drainTime is how long requests that run may take to end.
+// drainTime is how long running requests may take to end.
 const drainTime = 30 * time.Second
 
-// shut ends what answers, and waits for what runs.
-func (v *server) shut() (err error) {
+// shutdown stops serving, and waits for running requests.
+func (v *server) shutdown() (err error) {
 	v.api.Drain()
 	ctx, stop := context.WithTimeout(context.Background(), drainTime)
 	defer stop()
@@ -337,9 +337,9 @@ func (v *server) shut() (err error) {
 	return err
 }
 
-// remove takes the sockets away.
-func (v *server) remove() {
+// removeSockets removes the sockets.
+func (v *server) removeSockets() {
 	for _, path := range v.sockets {
-		_ = os.Remove(path) // its listener has done so
+		_ = os.Remove(path) // a listener that was closed has done so
 	}
 }

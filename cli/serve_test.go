@@ -114,15 +114,15 @@ func TestServeRefusesWhatNobodyCouldMean(t *testing.T) {
 		args []string
 		has  string
 	}{
-		{nil, "say where to answer"},
+		{nil, "--listen or --clamd"},
 		{[]string{"--listen", "0.0.0.0:0"}, "--anyone"},
 		{[]string{"--listen", ":0"}, "--anyone"},
 		{[]string{"--clamd", "0.0.0.0:0"}, "--anyone"},
 		{[]string{"--listen", "localhost:0", "--memory", "much"}, "--memory much"},
-		{[]string{"--listen", "localhost:0", "--queue", "0"}, "are positive"},
+		{[]string{"--listen", "localhost:0", "--queue", "0"}, "must be positive"},
 		{[]string{"--listen", "unix:" + t.TempDir() + "/s", "--socket-mode", "99"}, "in octal"},
 		{[]string{"--listen", "localhost:0", "--tls-cert", "none", "--tls-key", "none"}, "--tls-cert"},
-		{[]string{"--listen", "localhost:0", "--tokens", os.DevNull}, "no token"},
+		{[]string{"--listen", "localhost:0", "--tokens", os.DevNull}, "has no token"},
 	} {
 		var errs bytes.Buffer
 		code := run(t, nil, io.Discard, &errs, append([]string{"serve"}, tc.args...)...)

@@ -24,37 +24,37 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A session is one run of the program: its flags resolved, its streams, and the
-// worst that happened so far.
+// A session is one run of the program: its resolved flags, its streams, and the worst class
+// so far.
 type session struct {
 	in  io.Reader
 	out *bufio.Writer
 	err io.Writer
 	to  io.Writer // what out writes to
 
-	// ownProcess says that nothing else runs in this process, so that it may be locked.
+	// ownProcess says that nothing else runs in this process, so that it may be sandboxed.
 	ownProcess bool
 
-	columns int // of the terminal that is written to, 0 if it is none
+	columns int // width of the terminal that out is, 0 if it is none
 	workers int
 	remote  func(context.Context, *limits.Budget, string) (tensor.Model, error)
-	// remoteHelp are rows of the program's help.
+	// remoteHelp describes addresses, in rows of the help.
 	remoteHelp [][2]string
 
 	remoteFiles func(context.Context, *limits.Budget, string) (fs.FS, string, error)
 
 	flags       *globals
 	json, quiet bool
-	gate        bool // a policy was asked for: bodies are verified
+	gate        bool // --limits was given: bodies are verified
 	policy      limits.Policy
 
 	strictPickles bool        // the command has --tensors-only, which was not given
-	gatePolicy    gate.Policy // what a scan asks beyond the limits
+	gatePolicy    gate.Policy // the whole policy, for scans
 	maxSpool      int64
 	stdinTaken    bool
-	colours       bool   // the terminal shows them, and nothing forbids it
+	colours       bool   // text is coloured
 	paint         string // colour of the first word of the next line, once
-	printed       bool   // a file, so that the next one gets a space before it
+	printed       bool   // a file was printed, so that an empty line precedes the next
 
 	worst wire.Class
 	count classes
@@ -63,7 +63,7 @@ type session struct {
 // classes counts files by class.
 type classes [wire.Differs + 1]int64
 
-// String lists them: "4 ok, 1 malformed".
+// String returns the counts: "4 ok, 1 malformed".
 func (c *classes) String() string {
 	var list []string
 	for class, n := range c {
@@ -94,11 +94,11 @@ func newSession(stdio Stdio) *session {
 	return s
 }
 
-// note keeps the worst class: the exit code is the highest one seen.
+// note records the class of an error; the worst class decides the exit code.
 func (s *session) note(err error) { s.worst = max(s.worst, wire.ClassOf(err)) }
 
-// complain prints an error for people, after what was printed as data.
-func (s *session) complain(path string, err error) {
+// printError prints an error and a hint to standard error, after the data printed so far.
+func (s *session) printError(path string, err error) {
 	if s.out.Flush() != nil || errors.As(err, new(interrupted)) {
 		return
 	}
@@ -109,26 +109,26 @@ func (s *session) complain(path string, err error) {
 	fmt.Fprintf(s.err, "amn: %s\n", text)
 	hint := hintFor(err, &s.policy)
 	if e, ok := errors.AsType[*vm.Forbidden](err); ok && s.strictPickles && e.Status == vm.Unknown {
-		hint = "--tensors-only reads its tensors all the same, and runs nothing"
+		hint = "--tensors-only reads the tensors nevertheless, and runs nothing"
 	}
 	if hint != "" {
 		fmt.Fprintf(s.err, "     %s\n", hint)
 	}
 }
 
-// message is an error's text where the path stands before it. What is known
-// before the format is, needs no place: it is about the file as a whole.
+// message returns the text of an error to be printed after path. An error of the detection is
+// about the whole file, so its place is left out.
 func message(path string, err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok && error(e) == err && (e.Path == path || e.Path == filepath.Base(path)) {
 		return e.Err.Error()
 	}
-	if e, ok := placed(err); ok && e.Format == "detect" && e.Where == "" && path != "" {
-		return flagged(e.Err)
+	if e, ok := locate(err); ok && e.Format == "detect" && e.Where == "" && path != "" {
+		return errorText(e.Err)
 	}
-	return strings.TrimPrefix(flagged(err), path+": ") // the errors of an address name it
+	return strings.TrimPrefix(errorText(err), path+": ") // the errors of an address name it
 }
 
-// hintFor says which flag raises the limit that was reached.
+// hintFor returns a hint about which flag changes the outcome, or "".
 func hintFor(err error, p *limits.Policy) string {
 	if errors.As(err, new(*outOfTime)) {
 		return "--total-timeout raises it"
@@ -141,10 +141,10 @@ func hintFor(err error, p *limits.Policy) string {
 		return fmt.Sprintf("%s raises it; it is %s%s", axisFlag(e.Axis), flagText(e.Axis, p.Limit(e.Axis)), also)
 	}
 	if _, ok := errors.AsType[*bnb.NotFinite](err); ok {
-		return "--nan keep leaves its weight alone, --nan zero makes it 0"
+		return "--nan keep copies the weight unquantized, --nan zero replaces the number with 0"
 	}
 	if _, ok := errors.AsType[*convert.RequantizeError](err); ok {
-		return "--allow-requantize does it all the same"
+		return "--allow-requantize quantizes it nevertheless"
 	}
 	if e, ok := errors.AsType[*spoolError](err); ok {
 		return fmt.Sprintf("--max-spool raises it; it is %s", limits.FormatSize(e.limit))
@@ -152,7 +152,7 @@ func hintFor(err error, p *limits.Policy) string {
 	return ""
 }
 
-// flagText is a ceiling as its flag takes it.
+// flagText returns a ceiling in the form that its flag takes.
 func flagText(a limits.Axis, n int64) string {
 	switch a {
 	case limits.SingleAlloc, limits.Total, limits.WorkingSet:
@@ -164,10 +164,11 @@ func flagText(a limits.Axis, n int64) string {
 	}
 }
 
-// tidy cleans text that may quote a file or an argument, its quotes left alone.
+// tidy cleans text that may contain text of a file or an argument, and cuts it at limit
+// bytes. Quotes are kept.
 func tidy(s string, limit int) string { return wire.Text(s, limit) }
 
-// showPath is a path as it may reach a terminal, whole.
+// showPath returns a whole path, cleaned for terminals.
 func showPath(path string) string {
 	if path == "-" {
 		return "standard input"
@@ -175,8 +176,7 @@ func showPath(path string) string {
 	return tidy(path, 4096)
 }
 
-// localDir is a folder whose files are opened by whatever name they have: os.DirFS
-// wants UTF-8.
+// localDir is a folder as a file system. Unlike os.DirFS it opens names that are not UTF-8.
 type localDir string
 
 func (d localDir) Open(name string) (fs.File, error) { return os.Open(filepath.Join(string(d), name)) }

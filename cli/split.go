@@ -13,13 +13,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 )
 
-// partFlags are those of commands that change how a model lies in files.
+// partFlags are the flags of commands that rewrite the files of a model.
 type partFlags struct {
 	Path     string `arg:"" name:"path" help:"A file or a model folder."`
 	outFlags `embed:""`
 }
 
-// outFlags say how a model is written.
+// outFlags are the flags about the output of such commands.
 type outFlags struct {
 	Output  string `short:"o" placeholder:"PATH" help:"Output path (default: a name next to the input)."`
 	Force   bool   `short:"f" help:"Replace existing files."`
@@ -29,15 +29,15 @@ type outFlags struct {
 	NoSync  bool   `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
 }
 
-// write gives the flags as those of a conversion.
-func (f *partFlags) write(size string) *writeFlags { return f.of(f.Path, size) }
+// writeFlags returns the flags of a conversion.
+func (f *partFlags) writeFlags(size string) *writeFlags { return f.writeFlagsFor(f.Path, size) }
 
-// of gives the flags as those of a conversion of a path.
-func (f *outFlags) of(path string, size string) *writeFlags {
+// writeFlagsFor returns the flags of a conversion of path.
+func (f *outFlags) writeFlagsFor(path string, size string) *writeFlags {
 	return &writeFlags{Path: path, Output: f.Output, Force: f.Force, DryRun: f.DryRun, Threads: f.Threads, Memory: f.Memory, MaxShardSize: size, NoSync: f.NoSync, KeepScales: true}
 }
 
-// splitCmd writes several files.
+// splitCmd splits a model file into several.
 type splitCmd struct {
 	partFlags  `embed:""`
 	MaxTensors int    `placeholder:"N" help:"Maximum number of tensors per file (GGUF; default 128 unless a size is given)."`
@@ -60,15 +60,15 @@ func (splitCmd) examples() []example {
 // Validate checks the flags.
 func (c *splitCmd) Validate() error {
 	if c.MaxTensors < 0 || c.MaxTensors > 0 && c.MaxSize != "" {
-		return errors.New("--max-tensors: give a number, and not --max-size too")
+		return errors.New("--max-tensors: give a positive number, without --max-size")
 	}
 	if _, err := c.size(); err != nil {
 		return fmt.Errorf("--max-size: %w", err)
 	}
-	return c.write(c.MaxSize).Validate()
+	return c.writeFlags(c.MaxSize).Validate()
 }
 
-// size is the bytes of a file, with llama-gguf-split's units too.
+// size returns the maximum size of a file; --max-size also takes llama-gguf-split's units.
 func (c *splitCmd) size() (int64, error) {
 	if n := len(c.MaxSize); n > 0 && strings.ContainsRune("MG", rune(c.MaxSize[n-1])) {
 		c.MaxSize += "B"
@@ -76,7 +76,7 @@ func (c *splitCmd) size() (int64, error) {
 	if c.MaxSize == "" {
 		return 0, nil
 	}
-	return c.write(c.MaxSize).shard()
+	return c.writeFlags(c.MaxSize).shardSize()
 }
 
 // Run implements the command.
@@ -87,17 +87,17 @@ func (c *splitCmd) Run(ctx context.Context, s *session) error {
 		shard = "5GB"
 	}
 	return s.convert(ctx, &conversion{
-		schema: "amn.convert/1", verb: "splitting", flags: c.write(shard), opts: convert.Options{AsIs: true},
+		schema: "amn.convert/1", verb: "splitting", flags: c.writeFlags(shard), opts: convert.Options{AsIs: true},
 		prepare: func(_ *limits.Budget, o *conversion) error {
 			switch o.model.Format() {
 			case safetensors.Format:
 				if c.MaxTensors > 0 || c.KeysAlone {
-					return usage{"--max-tensors and --keys-alone go with GGUF"}
+					return usage{"--max-tensors and --keys-alone need a GGUF file"}
 				}
 				return nil
 			case gguf.Format:
 			default:
-				return usage{"only GGUF and safetensors are split"}
+				return usage{"only GGUF and safetensors can be split"}
 			}
 			base := filepath.Base(o.path)
 			o.opts.Split = &convert.Split{Stem: strings.TrimSuffix(base, filepath.Ext(base)), Tensors: c.MaxTensors, Bytes: size, KeysAlone: c.KeysAlone}
@@ -107,11 +107,11 @@ func (c *splitCmd) Run(ctx context.Context, s *session) error {
 			o.opts.Sink, o.opts.Lean = convert.GGUF{RawNames: true}, true
 			return nil
 		},
-		target: func(w *written) string { return derived(w.path, "-split", "") },
+		target: func(w *conversionState) string { return derivedPath(w.path, "-split", "") },
 	})
 }
 
-// joinCmd writes one file.
+// joinCmd joins the files of a model into one.
 type joinCmd struct {
 	partFlags `embed:""`
 }
@@ -126,20 +126,20 @@ func (joinCmd) examples() []example {
 }
 
 // Validate checks the flags.
-func (c *joinCmd) Validate() error { return c.write("").Validate() }
+func (c *joinCmd) Validate() error { return c.writeFlags("").Validate() }
 
 // Run implements the command.
 func (c *joinCmd) Run(ctx context.Context, s *session) error {
 	ext := ".safetensors"
 	return s.convert(ctx, &conversion{
-		schema: "amn.convert/1", verb: "joining", flags: c.write(""), opts: convert.Options{AsIs: true}, whole: true,
+		schema: "amn.convert/1", verb: "joining", flags: c.writeFlags(""), opts: convert.Options{AsIs: true}, whole: true,
 		prepare: func(_ *limits.Budget, o *conversion) error {
 			switch o.model.Format() {
 			case safetensors.Format:
 				return nil
 			case gguf.Format:
 			default:
-				return usage{"only GGUF and safetensors are joined"}
+				return usage{"only GGUF and safetensors can be joined"}
 			}
 			ext = ".gguf"
 			o.opts.Sink, o.opts.Lean = convert.GGUF{RawNames: true}, true
@@ -147,6 +147,6 @@ func (c *joinCmd) Run(ctx context.Context, s *session) error {
 			o.opts.Meta = func(meta []convert.Entry) ([]convert.Entry, error) { return append(meta, convert.Joined(n)...), nil }
 			return nil
 		},
-		target: func(w *written) string { return derived(w.path, "-joined", ext) },
+		target: func(w *conversionState) string { return derivedPath(w.path, "-joined", ext) },
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/stats"
 )
 
-// statsCmd says what numbers a model holds.
+// statsCmd prints statistics of the numbers of models.
 type statsCmd struct {
 	Paths     []string `arg:"" name:"path" help:"Files, folders of models, or ollama:NAME."`
 	Recursive bool     `short:"r" help:"Include subfolders."`
@@ -53,7 +53,7 @@ func (c *statsCmd) Validate() error {
 	return c.sourceFlags.Validate()
 }
 
-// maxCharts is for how many tensors the bins are drawn.
+// maxCharts is the largest number of tensors for which histograms are drawn.
 const maxCharts = 3
 
 // Run implements the command.
@@ -62,16 +62,16 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 	if err := globs(c.Tensor).check(); err != nil {
 		return err
 	}
-	read, none := 0, 0 // models, and those in which no name fits
+	read, none := 0, 0 // models, and those without a matching name
 	for _, arg := range c.Paths {
 		if arg == "-" {
-			return usage{"stats reads files: standard input is not one"}
+			return usage{"amn stats reads files, not standard input"}
 		}
 		for src, err := range parser.Find(arg, c.Recursive || isPipeline(arg)) {
 			var list []stats.Tensor
 			var m tensor.Model
 			if err == nil {
-				m, list, err = c.of(ctx, s, src)
+				m, list, err = c.readModel(ctx, s, src)
 			}
 			if err, ok := errors.AsType[interrupted](err); ok {
 				return err
@@ -86,13 +86,13 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 		}
 	}
 	if read > 0 && read == none {
-		return usage{"--tensor: no tensor has such a name"}
+		return usage{"--tensor: no tensor name matches"}
 	}
 	return nil
 }
 
-// of reads one model; it is closed, and still says its format.
-func (c *statsCmd) of(ctx context.Context, s *session, src parser.Source) (tensor.Model, []stats.Tensor, error) {
+// readModel reads one model. It returns the model closed, for its format.
+func (c *statsCmd) readModel(ctx context.Context, s *session, src parser.Source) (tensor.Model, []stats.Tensor, error) {
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
 	m, err := src.Open(b)
@@ -100,17 +100,17 @@ func (c *statsCmd) of(ctx context.Context, s *session, src parser.Source) (tenso
 		return nil, nil, err
 	}
 	defer m.Close()
-	s.tellPassedOver(src.Path, m)
+	s.printPassedOver(src.Path, m)
 	o := stats.Options{Workers: c.Threads, Stored: c.Stored, Quant: *c.options("f32")}
 	if len(c.Tensor) > 0 {
 		o.Keep = globs(c.Tensor).match
 	}
-	list, err := s.numbers(b, "reading "+showPath(src.Path), m, o)
+	list, err := s.readNumbers(b, "reading "+showPath(src.Path), m, o)
 	return m, list, err
 }
 
-// numbers reads a model's numbers with progress.
-func (s *session) numbers(b *limits.Budget, doing string, m tensor.Model, o stats.Options) ([]stats.Tensor, error) {
+// readNumbers computes statistics of a model, and shows progress.
+func (s *session) readNumbers(b *limits.Budget, doing string, m tensor.Model, o stats.Options) ([]stats.Tensor, error) {
 	var read atomic.Int64
 	var total int64
 	for i := range m.Tensors() {
@@ -138,13 +138,13 @@ func (c *statsCmd) print(s *session, path string, m tensor.Model, list []stats.T
 		s.printStats(path, m, list)
 	}
 	if err != nil {
-		s.complain(path, err)
+		s.printError(path, err)
 		return nil
 	}
 	return s.out.Flush()
 }
 
-// statHead are the columns of the table.
+// statHead has the titles of the columns.
 var statHead = []string{"type", "shape", "min", "max", "mean", "std", "zeros", "NaN", "inf", "tensor"}
 
 func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
@@ -160,7 +160,7 @@ func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
 		rows = append(rows, statRow(&list[i]))
 	}
 	wide := widths(rows)
-	s.table(rows, wide, s.narrowed(rows, wide))
+	s.table(rows, wide, s.visibleColumns(rows, wide))
 	if len(list) <= maxCharts {
 		for i := range list {
 			s.chart(&list[i])
@@ -168,25 +168,25 @@ func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
 	}
 }
 
-// statLess are the columns that a narrow terminal does not get, in this order: those that say that
-// all is as it should be, where they do; then type and shape, which amn parse prints.
-var statLess = []struct {
+// droppableColumns are the columns that are dropped on a narrow terminal, in this order:
+// first those whose values are all usual, then type and shape, which amn parse prints.
+var droppableColumns = []struct {
 	column int
-	usual  string // "" for any
+	usual  string // the column is dropped if all rows have this value; "" drops it in any case
 }{{8, "0"}, {7, "0"}, {6, "0.0%"}, {1, ""}, {0, ""}}
 
-// narrowed lists the columns that are printed.
-func (s *session) narrowed(rows [][]string, wide []int) []int {
+// visibleColumns returns the columns that fit the terminal.
+func (s *session) visibleColumns(rows [][]string, wide []int) []int {
 	keep := make([]int, len(statHead))
 	for k := range keep {
 		keep[k] = k
 	}
-	for _, l := range statLess {
+	for _, l := range droppableColumns {
 		names := wide[len(wide)-1] // whole, or enough of them
 		if l.usual == "" {
 			names = min(names, 30)
 		}
-		if s.columns == 0 || s.columns-before(wide, keep) >= names {
+		if s.columns == 0 || s.columns-columnsBefore(wide, keep) >= names {
 			break
 		}
 		if l.usual == "" || !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[l.column] != l.usual && row[l.column] != "-" }) {
@@ -196,8 +196,8 @@ func (s *session) narrowed(rows [][]string, wide []int) []int {
 	return keep
 }
 
-// before is how many columns stand before the last of a table.
-func before(wide, keep []int) int {
+// columnsBefore returns the width of a table before its last column.
+func columnsBefore(wide, keep []int) int {
 	used := 2 * len(keep)
 	for _, k := range keep[:len(keep)-1] {
 		used += wide[k]
@@ -205,7 +205,7 @@ func before(wide, keep []int) int {
 	return used
 }
 
-// widths are those of the widest cells.
+// widths returns the width of the widest cell of each column.
 func widths(rows [][]string) []int {
 	wide := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -216,9 +216,9 @@ func widths(rows [][]string) []int {
 	return wide
 }
 
-// table prints some columns of rows: texts to the left, numbers to the right, a name last.
+// table prints the columns keep of rows: text aligned left, numbers right, names last.
 func (s *session) table(rows [][]string, wide, keep []int) {
-	used := before(wide, keep)
+	used := columnsBefore(wide, keep)
 	for _, row := range rows {
 		for i, k := range keep {
 			switch {
@@ -248,10 +248,10 @@ func statRow(t *stats.Tensor) []string {
 	return row
 }
 
-// chartWidth is the columns of the longest bar.
+// chartWidth is the width of the longest bar.
 const chartWidth = 40
 
-// chart draws how many numbers have which magnitude.
+// chart draws a histogram of magnitudes.
 func (s *session) chart(t *stats.Tensor) {
 	var most int64
 	for _, b := range t.Bins {
@@ -326,7 +326,7 @@ func jsonStat(o *jsonObject, t *stats.Tensor) {
 	})
 }
 
-// notFinite is the error about the first tensor with a number that is none.
+// notFinite returns an error about the first tensor with NaN or infinities, or nil.
 func notFinite(list []stats.Tensor) error {
 	for i := range list {
 		if t := &list[i]; !t.Finite() {

@@ -16,7 +16,7 @@ func TestStatsSayWhatNumbersThereAre(t *testing.T) {
 		{"stats " + numbers, 0, []string{"13 tensors", "nan\n", "none\n"}},
 		{"stats ../stats/testdata/numbers.npz", 0, []string{"C64"}},
 		{"stats ../testdata/demo/llama-fp8", 0, []string{"FP8"}},
-		{"stats --tensor nothing " + numbers, 2, []string{"no tensor has such a name"}},
+		{"stats --tensor nothing " + numbers, 2, []string{"no tensor name matches"}},
 		{"stats -", 2, []string{"standard input"}},
 		{"stats --json --tensor f64 " + numbers, 0, []string{`"min":-1e+100`}},
 		{"verify --finite " + numbers, 7, []string{`tensor "nan"`, "9 NaN and 0 infinite numbers, the first is element 0"}},

@@ -14,7 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// spoolError is a pipe that gives more than may be kept of it.
+// A spoolError means that a pipe gives more bytes than may be spooled.
 type spoolError struct{ limit int64 }
 
 func (e *spoolError) Error() string {
@@ -23,12 +23,12 @@ func (e *spoolError) Error() string {
 
 func (e *spoolError) Unwrap() error { return limits.ErrLimit }
 
-// stdin is standard input as a source: a regular file is used in place, from
-// where it stands; a pipe is kept in a temporary file that has no name.
+// stdin returns standard input as a source. A regular file is read in place, from its current
+// offset; a pipe is spooled to a temporary file without a name.
 func (s *session) stdin(ctx context.Context) source {
 	src := source{path: "-"}
 	if s.stdinTaken {
-		src.err = usage{"standard input can be read once only"}
+		src.err = usage{"standard input can be read only once"}
 		return src
 	}
 	s.stdinTaken = true
@@ -53,7 +53,7 @@ func (s *session) stdin(ctx context.Context) source {
 	return src
 }
 
-// counter counts what is read.
+// A counter counts the bytes that are read.
 type counter struct {
 	r io.ReaderAt
 	n atomic.Int64
@@ -65,7 +65,7 @@ func (c *counter) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// input gives random access to what comes in.
+// input returns standard input for random access.
 func (s *session) input(ctx context.Context) (io.ReaderAt, int64, io.Closer, error) {
 	f, ok := s.in.(*os.File)
 	if !ok {
@@ -91,11 +91,11 @@ func (s *session) input(ctx context.Context) (io.ReaderAt, int64, io.Closer, err
 	}
 }
 
-// chunkLen is how much is taken from a pipe at once.
+// chunkLen is the size of one read from a pipe.
 const chunkLen = 1 << 20
 
-// spool keeps a pipe in a temporary file, which loses its name at once: whatever
-// ends the program, nothing is left behind.
+// spool copies a pipe to a temporary file that is unlinked at once, so that nothing is left
+// behind however the program ends.
 func (s *session) spool(ctx context.Context) (io.ReaderAt, int64, io.Closer, error) {
 	kept, err := spool.Create("")
 	if err != nil {
@@ -125,8 +125,8 @@ type chunk struct {
 	err error
 }
 
-// chunks reads r to its end, or until the context ends: a read of a pipe that
-// nobody writes to cannot be called off, so it is left behind.
+// chunks yields what it reads from r, until its end or the end of ctx. A read of a pipe that
+// nobody writes to cannot be cancelled; its goroutine is abandoned.
 func chunks(ctx context.Context, r io.Reader) func(func(chunk) bool) {
 	return func(yield func(chunk) bool) {
 		next, free := make(chan chunk), make(chan []byte, 2)

@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/width"
 )
 
-// formatBytes is a size for people, base 1024.
+// formatBytes returns a size in units of 1024.
 func formatBytes(n int64) string {
 	size := float64(n)
 	for _, unit := range []string{"KB", "MB", "GB"} {
@@ -31,7 +31,7 @@ func formatCount(n int64) string {
 	return s
 }
 
-// plural is "1 tensor", "2 tensors".
+// plural returns "1 tensor", "2 tensors".
 func plural(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -52,14 +52,15 @@ func formatShape(dims []int64) string {
 	return s.String()
 }
 
-// shortName is a name in a list.
+// shortName returns a name, cut for a list.
 func shortName(name string) string { return cutName(nameText(name), 64) }
 
-// minLast is the least that a name in the last column of a table is cut to: names differ at their ends.
+// minLast is the least width of a name in the last column of a table, since names differ at
+// their ends.
 const minLast = 12
 
-// lastName is a name in the last column of a table. Where the columns before it leave
-// hardly any room it stays whole, and the terminal breaks the line.
+// lastName returns a name, cut for the last column of a table. If the other columns leave less
+// than minLast, the name stays whole, and the terminal breaks the line.
 func (s *session) lastName(text string, used int) string {
 	if s.columns-used < minLast {
 		return text
@@ -67,7 +68,7 @@ func (s *session) lastName(text string, used int) string {
 	return cutName(text, s.columns-used)
 }
 
-// What follows is package width, under the names that this package knows it by.
+// Shorthands for package width.
 
 func columns(s string) int                          { return width.Of(s) }
 func cutColumns(s string, n int) string             { return width.Cut(s, n) }

@@ -4,5 +4,5 @@ package cli
 
 import "os"
 
-// columnsOf is 0: nothing here tells whether f is a terminal.
+// columnsOf returns 0: this system has no call that tells whether f is a terminal.
 func columnsOf(*os.File) int { return 0 }

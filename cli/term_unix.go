@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// columnsOf is the width of the terminal that f is, or 0.
+// columnsOf returns the width of the terminal f, 0 if f is none.
 func columnsOf(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	switch {
 	case err != nil:
 		return 0
-	case size.Col == 0: // a terminal that does not know
+	case size.Col == 0: // the terminal does not state its width
 		return 80
 	default:
 		return int(size.Col)

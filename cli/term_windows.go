@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// columnsOf is the width of the terminal that f is, or 0.
+// columnsOf returns the width of the console f, 0 if f is none.
 func columnsOf(f *os.File) int {
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawMode takes keys as they are pressed, unseen, until the function that it gives
-// puts the terminal back.
+// rawMode sets a terminal to deliver keys as they are pressed, without echo. The returned
+// function restores it.
 func rawMode(in, _ *os.File) (restore func(), err error) {
 	fd := int(in.Fd())
 	was, err := unix.IoctlGetTermios(fd, getTermios)
@@ -29,8 +29,8 @@ func rawMode(in, _ *os.File) (restore func(), err error) {
 	return func() { _ = unix.IoctlSetTermios(fd, setTermios, was) }, nil
 }
 
-// keyboard is where keys come from: standard input, or the terminal itself where that
-// is a model.
+// keyboard returns the terminal that keys come from: standard input, or /dev/tty if that is
+// something else, such as a model.
 func keyboard(in *os.File) (*os.File, error) {
 	if in != nil {
 		if _, err := unix.IoctlGetTermios(int(in.Fd()), getTermios); err == nil {
@@ -40,7 +40,7 @@ func keyboard(in *os.File) (*os.File, error) {
 	return os.OpenFile("/dev/tty", os.O_RDWR, 0)
 }
 
-// sizeOf is how many columns and lines a terminal has.
+// sizeOf returns the columns and lines of a terminal.
 func sizeOf(f *os.File) (columns, lines int) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Col == 0 || size.Row == 0 {
@@ -49,12 +49,12 @@ func sizeOf(f *os.File) (columns, lines int) {
 	return int(size.Col), int(size.Row)
 }
 
-// resized says when the terminal's size changes.
+// resized returns a channel that receives when the terminal's size changes.
 func resized() (changes <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, unix.SIGWINCH)
 	return c, func() { signal.Stop(c) }
 }
 
-// suspend stops this program as Ctrl-Z does any other, until the shell goes on with it.
+// suspend stops the process group, as Ctrl-Z does, until the shell continues it.
 func suspend() { _ = syscall.Kill(0, syscall.SIGTSTP) }

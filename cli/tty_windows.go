@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// rawMode takes keys as they are pressed, unseen, and lets sequences act on the
-// console, until the function that it gives puts both back.
+// rawMode sets a console to deliver keys as they are pressed, without echo, and to interpret
+// control sequences. The returned function restores it.
 func rawMode(in, out *os.File) (restore func(), err error) {
 	var wasIn, wasOut uint32
 	keys, screen := windows.Handle(in.Fd()), windows.Handle(out.Fd())
@@ -33,7 +33,7 @@ func rawMode(in, out *os.File) (restore func(), err error) {
 	return restore, nil
 }
 
-// keyboard is where keys come from.
+// keyboard returns the console that keys come from.
 func keyboard(in *os.File) (*os.File, error) {
 	var mode uint32
 	if in == nil || windows.GetConsoleMode(windows.Handle(in.Fd()), &mode) != nil {
@@ -42,7 +42,7 @@ func keyboard(in *os.File) (*os.File, error) {
 	return in, nil
 }
 
-// sizeOf is how many columns and lines a console has.
+// sizeOf returns the columns and lines of a console.
 func sizeOf(f *os.File) (columns, lines int) {
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {
@@ -51,7 +51,7 @@ func sizeOf(f *os.File) (columns, lines int) {
 	return int(info.Window.Right-info.Window.Left) + 1, int(info.Window.Bottom-info.Window.Top) + 1
 }
 
-// resized is never said here: the size is asked for with each key.
+// resized returns no channel: the loop asks for the size after each key.
 func resized() (changes <-chan os.Signal, stop func()) { return nil, func() {} }
 
 func suspend() {}

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// verifyCmd reads everything that a file holds.
+// verifyCmd reads whole files and checks them.
 type verifyCmd struct {
 	listedArgs   `embed:""`
 	judgingFlags `embed:""`
@@ -42,19 +42,19 @@ func (verifyCmd) examples() []example {
 // Validate checks the flags.
 func (c *verifyCmd) Validate() error {
 	if c.Against != "" && c.Finite {
-		return errors.New("--finite and --against cannot be combined: run verify twice")
+		return errors.New("--finite and --against cannot be combined: run amn verify twice")
 	}
 	if c.Against == "" && (c.Values || c.Tolerance != "") {
 		return errors.New("--values and --tolerance need --against")
 	}
-	if (c.Against != "" || c.Attestation != "") && c.asks() {
-		return errors.New("--against and --attestation give one answer: the flags of reports are not for them")
+	if (c.Against != "" || c.Attestation != "") && c.given() {
+		return errors.New("--against and --attestation cannot be combined with the flags of reports")
 	}
 	if (c.Attestation == "") != (c.Key == "") {
-		return errors.New("--attestation and --key go together")
+		return errors.New("--attestation and --key need each other")
 	}
 	if c.Attestation != "" && (c.Against != "" || len(c.Paths) != 1 || c.Recursive || c.Paths[0] == "-") {
-		return errors.New("--attestation is about one model or folder: name it")
+		return errors.New("--attestation checks one model or folder: name one")
 	}
 	return c.compareFlags.Validate()
 }
@@ -66,16 +66,16 @@ func (c *verifyCmd) Run(ctx context.Context, s *session) error {
 	}
 	if c.Against != "" {
 		if len(c.Paths) != 1 || c.Recursive {
-			return usage{"--against compares one model: give one path"}
+			return usage{"--against compares one model: name one"}
 		}
 		return s.diff(ctx, [2]string{c.Against, c.Paths[0]}, &c.compareFlags, true)
 	}
 	return c.files(ctx, s)
 }
 
-// files reads each file whole.
+// files verifies each model.
 func (c *verifyCmd) files(ctx context.Context, s *session) error {
-	ctx, j, err := c.judging(ctx, s, &c.listedArgs)
+	ctx, j, err := c.start(ctx, s, &c.listedArgs)
 	if err != nil {
 		return err
 	}

@@ -20,13 +20,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// attestFlags hold a model to a statement about it.
+// attestFlags compare a model with a signed statement.
 type attestFlags struct {
 	Attestation string `placeholder:"FILE" help:"Check all files of the model or folder against a statement of amn scan --attest, or a model.sig of Model Signing 1.0."`
 	Key         string `placeholder:"FILE" help:"Public key of the signer: Ed25519 or ECDSA, in PEM."`
 }
 
-// verifyClaim checks the signature, then the files.
+// verifyClaim checks the signature of the statement, then the files.
 func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) error {
 	claim, err := f.open()
 	count := 0
@@ -48,12 +48,12 @@ func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) 
 		s.prose(4, "%s: %s, %s", showPath(path), plural(int64(count), "file"), claimText(claim))
 	}
 	if err != nil {
-		s.complain(path, err)
+		s.printError(path, err)
 	}
 	return nil
 }
 
-// open reads the statement that the key's holder has signed.
+// open returns the statement, whose signature it has checked.
 func (f *attestFlags) open() (*attest.Claim, error) {
 	text, err := readBounded(f.Key, attest.MaxBytes)
 	if err != nil {
@@ -85,9 +85,9 @@ func readBounded(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most+1))
 }
 
-// hash digests every file that the claim is about, by several workers.
+// hash returns the digests of all files that the claim covers.
 func (f *attestFlags) hash(ctx context.Context, s *session, root string, claim *attest.Claim) ([]attest.File, error) {
-	files, paths, size, err := f.find(root, claim)
+	files, paths, size, err := f.listFiles(root, claim)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (f *attestFlags) hash(ctx context.Context, s *session, root string, claim *
 	return files, err
 }
 
-// hashSome takes files until there are none.
+// hashSome hashes files until none is left.
 func hashSome(b *limits.Budget, files []attest.File, paths []string, next, read *atomic.Int64) error {
 	for {
 		i := int(next.Add(1)) - 1
@@ -123,8 +123,8 @@ func hashSome(b *limits.Budget, files []attest.File, paths []string, next, read 
 	}
 }
 
-// find lists the files below a folder as the claim counts them.
-func (f *attestFlags) find(root string, claim *attest.Claim) (files []attest.File, paths []string, size int64, err error) {
+// listFiles returns the files below a folder that the claim covers.
+func (f *attestFlags) listFiles(root string, claim *attest.Claim) (files []attest.File, paths []string, size int64, err error) {
 	add := func(name, path string, info fs.FileInfo) {
 		files, paths, size = append(files, attest.File{Name: name, Sum: digest.Sum{}}), append(paths, path), wire.AddCap(size, info.Size())
 	}
@@ -183,7 +183,7 @@ func (f *attestFlags) find(root string, claim *attest.Claim) (files []attest.Fil
 	return files, paths, size, err
 }
 
-// ignores reports what a signature leaves out: a path, or what lies below it.
+// ignores reports whether a signature ignores a path, or a folder that contains it.
 func ignores(claim *attest.Claim, name string) bool {
 	for ; name != "."; name = path.Dir(name) {
 		if slices.Contains(claim.Ignores, name) {
@@ -193,7 +193,7 @@ func ignores(claim *attest.Claim, name string) bool {
 	return false
 }
 
-// claimText is what was signed, in words.
+// claimText describes what was signed.
 func claimText(c *attest.Claim) string {
 	if c.Files != nil {
 		return "signed as they are (Model Signing 1.0), digest " + c.Root.String()
@@ -201,7 +201,7 @@ func claimText(c *attest.Claim) string {
 	return fmt.Sprintf("judged on %s under policy %.12s: %s; digest %s", tidy(c.Time, 64), tidy(c.Policy, 64), tidy(strings.Join(c.Properties, ", "), 512), c.Root)
 }
 
-// jsonClaim writes what cli/schema/attestation.json describes.
+// jsonClaim writes the result as cli/schema/attestation.json describes it.
 func jsonClaim(o *jsonObject, path string, c *attest.Claim, files int, err error) {
 	o.field("schema", "amn.attestation/1")
 	o.text("path", path)

@@ -18,10 +18,10 @@ func (versionCmd) examples() []example {
 	return []example{{"amn version", "Version, commit, Go, platform, the level of the kernels, and what the sandbox has here."}}
 }
 
-// version is what the linker was told (-X), else that of the module.
+// version is set by the linker (-X); if it is empty, the version of the module counts.
 var version string
 
-// build is what the binary knows of itself.
+// A build describes the binary.
 type build struct {
 	version, commit string
 	modified        bool
@@ -73,6 +73,6 @@ func (versionCmd) Run(_ context.Context, s *session) error {
 	}
 	s.fact("", "Built with", fmt.Sprintf("%s for %s", runtime.Version(), platform))
 	s.fact("", "Kernels", asm.Best().Level().String())
-	s.fact("", "Sandbox", sandboxed())
+	s.fact("", "Sandbox", sandboxText())
 	return nil
 }

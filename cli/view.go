@@ -9,28 +9,28 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A view is what one format shows besides what all formats share.
+// A view holds what the summary of one format shows besides the common facts.
 type view struct {
 	title string // "GGUF v3"
 	facts []fact // before the totals
 	last  []fact // after them
-	// shape orders the dimensions as the format's own tools print them; nil for
+	// shape reorders the dimensions to the order of the format's own tools; nil keeps the
 	// outermost first.
 	shape func([]int64) []int64
-	// hidden reports metadata that a summary leaves out; nil for none.
+	// hidden reports whether a summary leaves a key out; nil for none.
 	hidden func(key string) bool
 }
 
 // A fact is one line of a summary.
 type fact struct{ label, value string }
 
-// sharded is a model of several files.
+// sharded is implemented by models of several files.
 type sharded interface {
 	FileNames() []string
 	First() tensor.Model
 }
 
-// viewOf describes a model by its type.
+// viewOf returns the view of a model.
 func viewOf(m tensor.Model) view {
 	v := view{title: titleOf(m.Format())}
 	first := m

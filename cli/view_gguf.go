@@ -9,8 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// viewGGUF shows what llama.cpp's tools show. Shapes are in their order,
-// fastest dimension first.
+// viewGGUF adds what llama.cpp's tools show. Shapes have their order, fastest dimension first.
 func viewGGUF(v *view, f *gguf.File) {
 	v.title = fmt.Sprintf("GGUF v%d", f.Version())
 	if arch, ok := f.Get("general.architecture"); ok {

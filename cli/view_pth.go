@@ -6,12 +6,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
-// viewPTH shows how a checkpoint is laid out.
+// viewPTH adds the layout of a checkpoint.
 func viewPTH(v *view, f *pth.File) {
 	if f.Layout() == pth.Legacy {
 		v.title += " (legacy layout)"
 	}
 	v.last = append(v.last, fact{"Byte order", f.Order().String() + "-endian"})
-	// What state_dict keeps of each module's version says nothing to people.
+	// The versions of modules, which state_dict keeps, are of no interest.
 	v.hidden = func(key string) bool { return strings.HasPrefix(key, "_metadata.") }
 }

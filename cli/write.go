@@ -17,41 +17,41 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A conversion is one run of a command that writes.
+// A conversion is one run of a command that writes a model.
 type conversion struct {
 	schema string
 	verb   string // "dequantizing"
 	flags  *writeFlags
 	opts   convert.Options
-	// source opens what is read, where that is not the path itself, or nil.
+	// source opens the model if it is not simply the path; nil otherwise.
 	source func(*limits.Budget, *conversion) error
 	// prepare completes the options once the model is open, or nil.
 	prepare func(*limits.Budget, *conversion) error
-	whole   bool // one file is written, of a folder too
-	// pipe is standard output, where the model is written to it, or nil.
+	whole   bool // one file is written, even of a folder
+	// pipe is standard output if the model is written there, or nil.
 	pipe io.Writer
-	// inFolder says that a folder is written, of a file too.
+	// inFolder says that a folder is written, even of a file.
 	inFolder bool
-	report   bool          // print what was lost by weight
-	page     string        // and draw it in this file
-	patterns []patterns    // of flags, each of which must fit a tensor
-	fits     fits          // of a pipeline: patterns that fit in a component, or nil
-	parts    *parts        // of a pipeline
-	decodes  bool          // a pipeline of which nothing is quantized is refused
-	nothing  string        // of this component is quantized, and why
-	merged   *merged       // adapters or models were merged
-	edited   *convert.Edit // keys were changed
-	budget   string        // what types chosen for --budget take, once they are
-	// admit says why the plan is not to be carried out, or nil.
-	admit func(*written) error
-	// target derives the path that is written.
-	target func(*written) string
+	report   bool             // print what was lost by weight
+	page     string           // and draw it in this file
+	patterns []patterns       // of flags, each of which must fit a tensor
+	fits     matchedPatterns  // of a pipeline: patterns that fit in a component, or nil
+	parts    *componentTotals // of a pipeline
+	decodes  bool             // a pipeline of which nothing is quantized is refused
+	nothing  string           // of this component is quantized, and why
+	merged   *merged          // adapters or models were merged
+	edited   *convert.Edit    // keys were changed
+	budget   string           // what types chosen for --budget take, once they are
+	// admit returns an error if the plan must not be carried out; it may be nil.
+	admit func(*conversionState) error
+	// target returns the default path of the output.
+	target func(*conversionState) string
 
-	written
+	conversionState
 }
 
-// A written is what is known of a conversion.
-type written struct {
+// A conversionState is the progress and the result of a conversion.
+type conversionState struct {
 	path   string // of the source
 	folder bool   // a model's folder is written
 	model  tensor.Model
@@ -62,8 +62,8 @@ type written struct {
 	took   time.Duration
 	err    error
 
-	rehearsed bool // nothing was to be written
-	replaces  bool // what is there would be replaced
+	dryRun   bool // nothing was to be written
+	replaces bool // what is there would be replaced
 
 }
 
@@ -84,7 +84,7 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 	}
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
-	c.err = s.carryOut(ctx, b, c)
+	c.err = s.execute(ctx, b, c)
 	if c.model != nil {
 		defer c.model.Close()
 	}
@@ -96,18 +96,18 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 		if err := s.printWrittenJSON(c); err != nil {
 			return err
 		}
-	} else if (c.err == nil || c.rehearsed) && !s.quiet {
+	} else if (c.err == nil || c.dryRun) && !s.quiet {
 		s.printWritten(c)
 	}
 	if c.err != nil {
-		s.complain(c.path, c.err)
+		s.printError(c.path, c.err)
 		return nil
 	}
 	return s.out.Flush()
 }
 
-// carryOut opens, plans and writes.
-func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion) error {
+// execute opens the source, plans the conversion and carries it out.
+func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) error {
 	info, err := os.Stat(c.path)
 	c.opts.Alone, c.opts.Source = err != nil || !info.IsDir(), c.flags.Weights
 	if c.opts.Source != "" && c.opts.Alone {
@@ -116,15 +116,15 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	if c.source != nil {
 		err = c.source(b, c)
 	} else {
-		err = s.openFor(ctx, b, &c.written, c.opts.Source)
+		err = s.openSource(ctx, b, &c.conversionState, c.opts.Source)
 	}
 	if err == nil && c.flags.ConfigFrom != "" {
-		err = c.configFrom(b)
+		err = c.useConfigFrom(b)
 	}
 	if err != nil {
 		return err
 	}
-	c.opts.Threads, c.opts.Keep = cmp.Or(c.flags.Threads, s.workers), c.flags.keep()
+	c.opts.Threads, c.opts.Keep = cmp.Or(c.flags.Threads, s.workers), c.flags.filter()
 	c.opts.Memory, _ = c.flags.memory()
 	c.opts.Quant.KeepScales, c.opts.FailOnOverflow, c.opts.NoSync = c.flags.KeepScales, c.flags.FailOnOverflow, c.flags.NoSync
 	if c.prepare != nil {
@@ -132,32 +132,32 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 			return err
 		}
 	}
-	if c.folder = c.toFolder(); c.folder {
-		c.opts.Shard, _ = c.flags.shard()
+	if c.folder = c.writesFolder(); c.folder {
+		c.opts.Shard, _ = c.flags.shardSize()
 		c.opts.Quant.Folder = true
 	}
 	if c.plan, err = convert.NewPlan(b, c.model, c.opts); err != nil {
 		return err
 	}
-	if err := c.empty(); err != nil {
+	if err := c.checkEmpty(); err != nil {
 		return err
 	}
-	if err := c.fitted(); err != nil {
+	if err := c.checkPatterns(); err != nil {
 		return err
 	}
 	if c.admit != nil {
-		if err := c.admit(&c.written); err != nil {
+		if err := c.admit(&c.conversionState); err != nil {
 			return err
 		}
 	}
-	if c.written.target = c.flags.Output; c.written.target == "" {
-		c.written.target = c.target(&c.written)
+	if c.conversionState.target = c.flags.Output; c.conversionState.target == "" {
+		c.conversionState.target = c.target(&c.conversionState)
 	}
 	if c.pipe != nil && (c.folder || c.inFolder) {
 		return usage{"-o -: a folder cannot be written to standard output: name one"}
 	}
 	if c.flags.DryRun {
-		return c.rehearse()
+		return c.checkDryRun()
 	}
 	if err := checkReplace(c.page, c.flags.Force); err != nil {
 		return err
@@ -168,40 +168,40 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	return s.write(c)
 }
 
-// empty refuses to write nothing of what may hold all else: training_args.bin, scheduler.pt.
-func (c *conversion) empty() error {
+// checkEmpty rejects a source without tensors to write, such as training_args.bin.
+func (c *conversion) checkEmpty() error {
 	switch {
 	case len(c.plan.Outs) > 0:
 		return nil
 	case c.opts.Keep != nil:
-		return usage{"--tensor: no tensor has such a name"}
+		return usage{"--tensor: no tensor name matches"}
 	case c.model.Format() == "pth":
-		return usage{"it has no tensors (amn inspect lists its values)"}
+		return usage{"the file has no tensors (amn inspect lists its values)"}
 	}
 	return nil
 }
 
-// rehearse asks what would become of the target.
-func (c *conversion) rehearse() (err error) {
+// checkDryRun checks the target, and whether something would be replaced.
+func (c *conversion) checkDryRun() (err error) {
 	if c.pipe != nil {
-		c.rehearsed = true
+		c.dryRun = true
 		return nil
 	}
 	if c.folder {
-		c.replaces, err = c.plan.CheckFolder(c.written.target, c.flags.Force, c.flags.CopyCode)
+		c.replaces, err = c.plan.CheckFolder(c.conversionState.target, c.flags.Force, c.flags.CopyCode)
 	} else {
-		c.replaces, err = c.plan.Check(c.written.target, c.flags.Force)
+		c.replaces, err = c.plan.Check(c.conversionState.target, c.flags.Force)
 	}
-	c.rehearsed = true
+	c.dryRun = true
 	if err == nil {
 		err = c.checkName()
 	}
 	return err
 }
 
-// toFolder reports that what is written is a folder: where the source is one
-// that transformers loads, and where shards are asked for.
-func (c *conversion) toFolder() bool {
+// writesFolder reports whether the output is a folder: if the source is one that transformers
+// loads, and if shards are asked for.
+func (c *conversion) writesFolder() bool {
 	if c.opts.Split != nil || c.whole {
 		return !c.whole
 	}
@@ -215,15 +215,15 @@ func (c *conversion) toFolder() bool {
 	return c.inFolder || c.flags.MaxShardSize != "" || !c.opts.Alone && (f == safetensors.Format || f == "pth")
 }
 
-// namesFile reports a target whose name is that of one file.
+// namesFile reports whether -o names a single safetensors file.
 func (c *conversion) namesFile() bool {
 	to := c.flags.Output
 	return strings.EqualFold(filepath.Ext(to), ".safetensors") && !isFolder(to)
 }
 
-// openFor opens the source, or the named weights of it, and verifies it if a policy
-// was asked for.
-func (s *session) openFor(ctx context.Context, b *limits.Budget, w *written, weights string) error {
+// openSource opens the source, or the named weights in it, and verifies it if --limits was
+// given.
+func (s *session) openSource(ctx context.Context, b *limits.Budget, w *conversionState, weights string) error {
 	src := source{path: w.path, read: parser.Progress}
 	src.open = func(b *limits.Budget) (tensor.Model, error) {
 		if weights != "" {
@@ -233,7 +233,7 @@ func (s *session) openFor(ctx context.Context, b *limits.Budget, w *written, wei
 	}
 	if w.path == "-" {
 		src = s.stdin(ctx)
-	} else if open, ok := s.fetches(ctx, w.path); ok {
+	} else if open, ok := s.remoteOpener(ctx, w.path); ok {
 		src.open = open
 	}
 	if src.err != nil {
@@ -248,7 +248,7 @@ func (s *session) openFor(ctx context.Context, b *limits.Budget, w *written, wei
 	return parser.Verify(b, w.model)
 }
 
-// write carries the plan out.
+// write carries out the plan.
 func (s *session) write(c *conversion) error {
 	began := time.Now()
 	done := s.progress(c.verb+" "+showPath(c.path), c.plan.Progress)
@@ -257,9 +257,9 @@ func (s *session) write(c *conversion) error {
 	if c.pipe != nil {
 		r, err = c.plan.Pipe(c.pipe)
 	} else if c.folder {
-		r, err = c.plan.WriteFolder(c.written.target, c.flags.Force, c.flags.CopyCode)
+		r, err = c.plan.WriteFolder(c.conversionState.target, c.flags.Force, c.flags.CopyCode)
 	} else {
-		r, err = c.plan.Write(c.written.target, c.flags.Force)
+		r, err = c.plan.Write(c.conversionState.target, c.flags.Force)
 	}
 	done()
 	if err != nil {
@@ -269,10 +269,9 @@ func (s *session) write(c *conversion) error {
 	return c.drawPage()
 }
 
-// derived is a name beside the source: its stem, a suffix and an extension. What
-// has no folder of its own, and models in stores, are written where the program
-// runs.
-func derived(path, suffix, ext string) string {
+// derivedPath returns a path next to the source: its stem, a suffix and an extension. For
+// standard input, models in stores and addresses the path is in the current folder.
+func derivedPath(path, suffix, ext string) string {
 	if path == "-" {
 		return "stdin" + suffix + ext
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 )
 
-// configFrom takes what stands beside the weights from another folder.
-func (c *conversion) configFrom(b *limits.Budget) error {
+// useConfigFrom takes the files besides the weights from the folder of --config-from.
+func (c *conversion) useConfigFrom(b *limits.Budget) error {
 	if f := c.model.Format(); f != safetensors.Format && f != "pth" {
-		return usage{"--config-from: " + f + " takes nothing from a folder"}
+		return usage{"--config-from needs safetensors or a PyTorch checkpoint, not " + f}
 	}
 	dir := c.flags.ConfigFrom
 	if err := parser.ConfigsFrom(b, c.model, dir); err != nil {
@@ -30,20 +30,20 @@ func (c *conversion) configFrom(b *limits.Budget) error {
 	return err
 }
 
-// checkName refuses a target whose name promises another format: programs that go
-// by names, as most do, would not load it.
+// checkName rejects a target whose name is that of another format: most programs go by names
+// and would not load it.
 func (c *conversion) checkName() error {
-	ext, format := strings.ToLower(filepath.Ext(c.written.target)), safetensors.Format
+	ext, format := strings.ToLower(filepath.Ext(c.conversionState.target)), safetensors.Format
 	if c.opts.Sink != nil {
 		format = c.opts.Sink.Name()
 	}
 	for _, f := range parser.Formats() {
 		switch {
 		case !slices.Contains(f.Extensions, ext):
-		case c.folder && c.flags.Output != "" && !isFolder(c.written.target):
-			return usage{fmt.Sprintf("target %q: the name is that of a file, but a folder will be written", showPath(c.written.target))}
+		case c.folder && c.flags.Output != "" && !isFolder(c.conversionState.target):
+			return usage{fmt.Sprintf("target %q: the name is that of a file, but a folder will be written", showPath(c.conversionState.target))}
 		case !c.folder && f.Name != format:
-			return usage{fmt.Sprintf("target %q: the name is that of %s, but %s will be written", showPath(c.written.target), f.Name, format)}
+			return usage{fmt.Sprintf("target %q: the name is that of %s, but %s will be written", showPath(c.conversionState.target), f.Name, format)}
 		}
 	}
 	return nil
@@ -54,22 +54,22 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// patterns are what a flag was given.
+// patterns are the values of a flag.
 type patterns struct {
 	flag string
 	globs
 }
 
-// fitted refuses a pattern that fits no tensor, under the name that it has in the source or in what
-// is written: it is misspelt, and what it was to change would go on as if nobody had asked. So would shards of
-// what is one file.
-func (c *conversion) fitted() error {
+// checkPatterns rejects a pattern that matches no tensor, by its name in the source or in the
+// output: it is misspelt, and would silently have no effect. It also rejects --max-shard-size
+// for an output of one file.
+func (c *conversion) checkPatterns() error {
 	if c.flags.MaxShardSize != "" && !c.folder && !c.whole {
 		return usage{"--max-shard-size goes with safetensors; amn split writes a GGUF model as several files"}
 	}
 	for _, list := range c.patterns {
 		for _, p := range list.globs {
-			switch err := c.fit(list.flag, p); {
+			switch err := c.checkPattern(list.flag, p); {
 			case c.fits == nil && err != nil:
 				return err
 			case err == nil:
@@ -80,31 +80,31 @@ func (c *conversion) fitted() error {
 	return nil
 }
 
-// fit is why a pattern has no effect, nil if it has one.
-func (c *conversion) fit(flag string, p string) error {
+// checkPattern returns an error if a pattern has no effect.
+func (c *conversion) checkPattern(flag string, p string) error {
 	if !c.anyTensor(globs{p}.match) {
 		return usage{fmt.Sprintf("%s: no tensor name matches %q", flag, p)}
 	}
 	if flag == "--include" {
-		return c.includes(p)
+		return c.checkInclude(p)
 	}
-	if name, ok := c.unmoved(globs{p}.match); ok && flag == "--tensor-type" {
+	if name, ok := c.unaffected(globs{p}.match); ok && flag == "--tensor-type" {
 		return usage{fmt.Sprintf("--tensor-type: %q matches only tensors that are not quantized, such as %s", p, nameText(name))}
 	}
 	return nil
 }
 
-// fits are patterns that have an effect in a component of a pipeline.
-type fits map[[2]string]bool
+// matchedPatterns are the patterns that have an effect in a component of a pipeline, by flag.
+type matchedPatterns map[[2]string]bool
 
-func (f fits) add(flag string, p string) {
+func (f matchedPatterns) add(flag string, p string) {
 	if f != nil {
 		f[[2]string{flag, p}] = true
 	}
 }
 
-// all refuses a pattern that has an effect in none.
-func (f fits) all(list []patterns) error {
+// all returns an error about a pattern that has an effect in no component.
+func (f matchedPatterns) all(list []patterns) error {
 	for _, l := range list {
 		for _, p := range l.globs {
 			if !f[[2]string{l.flag, p}] {
@@ -115,9 +115,9 @@ func (f fits) all(list []patterns) error {
 	return nil
 }
 
-// includes refuses a pattern that chooses nothing: what fits it is no matrix, or is left alone for
-// a reason that choosing it does not remove.
-func (c *conversion) includes(p string) error {
+// checkInclude rejects a pattern that adds nothing: what matches is not a matrix, or is kept
+// for a reason that --include does not override.
+func (c *conversion) checkInclude(p string) error {
 	q, is := c.plan.Quantized, globs{p}.match
 	if q == nil || slices.ContainsFunc(q.Weights, func(w convert.QuantizedWeight) bool { return is(w.Name) }) {
 		return nil
@@ -134,9 +134,9 @@ func (c *conversion) includes(p string) error {
 	return usage{fmt.Sprintf("--include: nothing that matches %q can be quantized: %s (%s)", p, nameText(name), why)}
 }
 
-// unmoved gives a tensor of such names where none of them gets the type that --tensor-type says: mixes leave
-// vectors, routers and others as they are.
-func (c *conversion) unmoved(is func(name string) bool) (name string, ok bool) {
+// unaffected returns a matching tensor if no matching tensor gets the type of --tensor-type:
+// mixes do not quantize vectors, routers and others.
+func (c *conversion) unaffected(is func(name string) bool) (name string, ok bool) {
 	q, blocks := c.opts.Quantize.(convert.GGML)
 	to := c.plan.Quantized
 	if !blocks || q.Options.Override == nil || slices.ContainsFunc(to.Weights, func(w convert.QuantizedWeight) bool { return is(w.Name) }) ||

@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// writeFlags are those of commands that write a model.
+// writeFlags are the flags of commands that write a model.
 type writeFlags struct {
 	Path string `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
 
@@ -40,22 +40,22 @@ func (f *writeFlags) Validate() error {
 		return errors.New("--threads: give a number of workers")
 	}
 	if name := f.Weights; name != "" && (!filepath.IsLocal(name) || filepath.Base(name) != name) {
-		return fmt.Errorf("--weights: %q is not a name of a file in the folder", name)
+		return fmt.Errorf("--weights: %q is not the name of a file in the folder", name)
 	}
 	if _, err := f.memory(); err != nil {
 		return fmt.Errorf("--memory: %w", err)
 	}
-	if _, err := f.shard(); err != nil {
+	if _, err := f.shardSize(); err != nil {
 		return fmt.Errorf("--max-shard-size: %w", err)
 	}
 	return nil
 }
 
-// defaultShard is what a folder's files hold at most.
+// defaultShard is the default size of a shard.
 const defaultShard = 5_000_000_000
 
-// shard is the bytes of a shard. As in transformers, GB is a thousand million.
-func (f *writeFlags) shard() (int64, error) {
+// shardSize returns the maximum size of a shard. As in transformers, GB is 10^9 bytes.
+func (f *writeFlags) shardSize() (int64, error) {
 	text, unit := f.MaxShardSize, int64(1)
 	for name, n := range map[string]int64{"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12} {
 		if rest, ok := strings.CutSuffix(text, name); ok {
@@ -93,8 +93,8 @@ func (f *writeFlags) memory() (int64, error) {
 	return limits.ParseSize(f.Memory)
 }
 
-// keep chooses tensors by the patterns.
-func (f *writeFlags) keep() func(string) bool {
+// filter returns a function that matches the names of --tensor, or nil.
+func (f *writeFlags) filter() func(string) bool {
 	if len(f.Tensor) == 0 {
 		return nil
 	}

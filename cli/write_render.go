@@ -11,9 +11,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// planOf sums up what is decoded.
-func (c *conversion) planOf() *planned {
-	p := &planned{target: c.opts.Quant.Target}
+// planOf sums up the weights that are decoded.
+func (c *conversion) planOf() *quantPlan {
+	p := &quantPlan{target: c.opts.Quant.Target}
 	var decoded []*quant.Weight
 	for _, w := range c.plan.Weights {
 		if w.Scheme != "" { // none is a tensor that is cast
@@ -24,8 +24,8 @@ func (c *conversion) planOf() *planned {
 	return p
 }
 
-// chosen says which weights of several were read, "" where there was no choice.
-func chosen(m tensor.Model) string {
+// choiceText describes which of several weights are read, "" if there was no choice.
+func choiceText(m tensor.Model) string {
 	for _, f := range m.Findings() {
 		if f.Code == "detect.choice" {
 			return f.Text
@@ -34,14 +34,14 @@ func chosen(m tensor.Model) string {
 	return ""
 }
 
-// maxSpecial is how many weights with numbers that are none are listed.
+// maxSpecial is how many weights with NaN or infinities, and how many files, are listed.
 const maxSpecial = 10
 
-// printWritten prints what was written, or what would be.
+// printWritten prints what was written, or would be.
 func (s *session) printWritten(c *conversion) {
 	p := c.planOf()
 	s.fact("", "Format", viewOf(c.model).title)
-	if text := chosen(c.model); text != "" {
+	if text := choiceText(c.model); text != "" {
 		s.fact("", "Chosen", tidy(text, wire.MaxMessage))
 	}
 	if p.total.Weights > 0 {
@@ -59,7 +59,7 @@ func (s *session) printWritten(c *conversion) {
 		s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes)))
 	}
 	s.printRenamed(c)
-	s.printLeftBehind(c.model)
+	s.printNotWritten(c.model)
 	s.printLeftOut(c.plan.LeftOut)
 	s.printIgnored(c.plan.Ignored)
 	if p.total.Weights > 0 {
@@ -91,27 +91,27 @@ func (s *session) printWritten(c *conversion) {
 			formatBytes(int64(float64(c.plan.Size)/c.took.Seconds())), plural(int64(c.result.Workers), "worker"), sync))
 	}
 	if c.result != nil && c.flags.NoSync {
-		s.fact("", "Not synced", "a crash of the machine within the next minute may lose it")
+		s.fact("", "Not synced", "the output may be lost if the machine crashes within the next minute")
 	}
 }
 
-// targetText is the target for people.
+// targetText returns the target for people.
 func (c *conversion) targetText() string {
 	if c.pipe != nil {
 		return "standard output"
 	}
-	return showPath(c.written.target)
+	return showPath(c.conversionState.target)
 }
 
-// castName is the type that tensors were cast to.
-func castName(c *conversion, p *planned) string {
+// castName returns the type that tensors are cast to.
+func castName(c *conversion, p *quantPlan) string {
 	if c.opts.CastTo != tensor.Unknown {
 		return c.opts.CastTo.String()
 	}
 	return p.target.String()
 }
 
-// printSpecial lists weights that hold what is no number.
+// printSpecial prints the weights that have NaN or infinities.
 func (s *session) printSpecial(r *convert.Result) {
 	if r == nil || len(r.Special) == 0 {
 		return
@@ -126,7 +126,7 @@ func (s *session) printSpecial(r *convert.Result) {
 	}
 }
 
-// printBeside says which files of a folder came along, and which did not.
+// printBeside prints how many files of a folder were copied, and which were not.
 func (s *session) printBeside(r *convert.Result) {
 	if r == nil || r.Beside == nil {
 		return
@@ -147,7 +147,7 @@ func (s *session) printBeside(r *convert.Result) {
 	}
 }
 
-// printWrittenJSON prints the same for programs: what cli/schema describes.
+// printWrittenJSON prints what printWritten prints, as cli/schema describes it.
 func (s *session) printWrittenJSON(c *conversion) error {
 	writeWrittenJSON(s.out, c)
 	return s.out.Flush()
@@ -164,7 +164,7 @@ func writeWrittenJSON(out *bufio.Writer, c *conversion) {
 		if c.err != nil {
 			o.object("error", func(o *jsonObject) { jsonError(o, c.err) })
 		}
-		if c.plan != nil && c.written.target != "" {
+		if c.plan != nil && c.conversionState.target != "" {
 			jsonWritten(o, c)
 		}
 	})
@@ -173,16 +173,16 @@ func writeWrittenJSON(out *bufio.Writer, c *conversion) {
 
 func jsonWritten(o *jsonObject, c *conversion) {
 	p := c.planOf()
-	o.text("output", c.written.target)
+	o.text("output", c.conversionState.target)
 	o.field("written", c.result != nil)
-	if c.rehearsed && c.err == nil {
+	if c.dryRun && c.err == nil {
 		o.field("replaces", c.replaces)
 	}
-	if text := chosen(c.model); text != "" {
+	if text := choiceText(c.model); text != "" {
 		o.text("chosen", text)
 	}
 	jsonRenamed(o, c)
-	jsonLeftBehind(o, c.model)
+	jsonNotWritten(o, c.model)
 	o.number("bytes", c.plan.Size)
 	o.field("target", p.target.String())
 	o.number("weights", p.total.Weights)
@@ -223,12 +223,12 @@ func jsonWritten(o *jsonObject, c *conversion) {
 		}
 	})
 	if c.result.Beside != nil {
-		names(o, "copied", c.result.Beside.Copied)
-		names(o, "not_copied", c.result.Beside.Left)
+		jsonPaths(o, "copied", c.result.Beside.Copied)
+		jsonPaths(o, "not_copied", c.result.Beside.Left)
 	}
 }
 
-func names(o *jsonObject, name string, list []string) {
+func jsonPaths(o *jsonObject, name string, list []string) {
 	o.list(name, func(add func(func(*jsonObject))) {
 		for _, text := range list {
 			add(func(o *jsonObject) { o.text("path", text) })
