@@ -103,7 +103,7 @@ func TestWhatIsNotForgotten(t *testing.T) {
 		text string
 	}{
 		{"nothing eligible", []string{"--exclude", "*"}, 2, "no weight in it is quantized"},
-		{"an empty pattern", []string{"--include", "["}, 2, "--include and --exclude"},
+		{"an empty pattern", []string{"--include", "["}, 2, "--include, --exclude"},
 		{"a block of 48", []string{"--block-size", "48"}, 2, "blocks of 48"},
 		{"a type that is none", []string{"--to", "nf5"}, 2, `is not a target, did you mean "nf4"?`},
 		{"a type like no other", []string{"--to", "palette"}, 2, "is not one of nf4"},

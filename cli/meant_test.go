@@ -49,9 +49,9 @@ func TestWordsForTargets(t *testing.T) {
 		"convert --to fp8" + model:                    "amn quantize --to fp8 writes it",
 		"convert --to q4_k_m" + model:                 "amn quantize --to q4_k_m writes it",
 		"convert --to pt" + model:                     "pickles are only read",
-		"merge-lora" + model + model + " --weight":    "--weight: its value is missing",
-		"merge-lora --weight=1 -o -- x" + model:       "its value is missing",
-		"quantize" + model + " --to":                  "--to: its value is missing",
+		"merge-lora" + model + model + " --weight":    "--weight: the value is missing",
+		"merge-lora --weight=1 -o -- x" + model:       "the value is missing",
+		"quantize" + model + " --to":                  "--to: the value is missing",
 		"quantize --max-shard-size --json -q" + model: "--max-shard-size",
 	} {
 		var errs bytes.Buffer

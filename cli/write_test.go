@@ -132,7 +132,7 @@ func TestATargetIsCalledWhatItIs(t *testing.T) {
 // A target of the name - is standard output, which gets the bytes that a file would.
 func TestStandardOutputGetsWhatAFileWould(t *testing.T) {
 	t.Chdir(workplace(t))
-	if r := amn(t, nil, "dequantize", "-o", "", "tiny.gguf"); r.code != 2 || !strings.Contains(r.err, "its value is empty") {
+	if r := amn(t, nil, "dequantize", "-o", "", "tiny.gguf"); r.code != 2 || !strings.Contains(r.err, "the value is empty") {
 		t.Errorf("no name: exit %d, %s", r.code, r.err)
 	}
 	if r := amn(t, nil, "dequantize", "-o", "./-", "tiny.gguf"); r.code != 0 || !strings.Contains(r.out, "./-") {

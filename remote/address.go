@@ -10,10 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// ErrForbidden is why an address is not fetched from.
+// ErrForbidden means that nothing may be fetched from an address.
 var ErrForbidden error = wire.ErrForbidden.WithRule("")
 
-// admit is asked with the resolved address, before the first packet is sent to it.
+// admit is a [net.Dialer.Control]: it rejects a resolved address that is not public, before a
+// packet is sent to it.
 func (c *client) admit(_, address string, _ syscall.RawConn) error {
 	if c.o.AllowPrivate {
 		return nil
@@ -28,15 +29,15 @@ func (c *client) admit(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// assigned is what IANA has given out of IPv6: all else is special, or nobody's yet, and
-// so is every way to write an IPv4 address with zeros before it.
-var assigned = netip.MustParsePrefix("2000::/3")
+// globalUnicast is the part of IPv6 that IANA has assigned for global unicast. Everything else is
+// special or unassigned, including IPv4 addresses that are embedded after zeros.
+var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// notPublic are ranges that netip's own questions do not know: shared addresses of
-// providers, benchmarks, documentation, what is reserved, relays and those that carry an
-// IPv4 address inside (IANA's registries of special addresses); and the one public address
-// at which Azure answers its own machines.
-var notPublic = []netip.Prefix{
+// specialRanges are special ranges for which netip has no method: shared addresses of providers,
+// benchmarks, documentation, reserved addresses, relays and addresses with an embedded IPv4
+// address (IANA's registries of special addresses); and the public address of Azure's
+// metadata service.
+var specialRanges = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),
 	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("192.88.99.0/24"),
@@ -46,19 +47,19 @@ var notPublic = []netip.Prefix{
 
 func public(ip netip.Addr) bool {
 	ip = ip.Unmap()
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Is6() && !assigned.Contains(ip) {
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Is6() && !globalUnicast.Contains(ip) {
 		return false
 	}
-	return !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(ip) })
+	return !slices.ContainsFunc(specialRanges, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// check refuses an address by its text.
+// check rejects a URL by its text.
 func (c *client) check(u *url.URL) error {
 	switch {
 	case u.Scheme != "https" && !(u.Scheme == "http" && c.o.AllowPrivate):
 		return fmt.Errorf("%w: %q is not https", ErrForbidden, u.Scheme)
 	case u.User != nil:
-		return fmt.Errorf("%w: it holds a name and a password", ErrForbidden)
+		return fmt.Errorf("%w: it contains a name and a password", ErrForbidden)
 	case u.Hostname() == "":
 		return fmt.Errorf("%w: it names no host", ErrForbidden)
 	}

@@ -18,25 +18,25 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Options say what may be fetched. The zero value is for addresses that strangers name.
+// Options configure what may be fetched. The zero value is for addresses from strangers.
 type Options struct {
 	// AllowPrivate allows private, loopback and link-local addresses, and http.
 	AllowPrivate bool
-	// Proxy is the one of the operator, which then resolves names in this package's
-	// place: a name is no longer held against private addresses, an address still is.
+	// Proxy is the operator's proxy, which then resolves host names: whether a name leads
+	// to a private address is no longer checked, numeric addresses still are.
 	Proxy *url.URL
-	// NoProxy are hosts that are asked without it, in the form of NO_PROXY.
+	// NoProxy are hosts that are reached without the proxy, in the form of NO_PROXY.
 	NoProxy []string
-	// Hub is the address of the hub, https://huggingface.co where it is empty.
+	// Hub is the address of the hub; default https://huggingface.co.
 	Hub string
-	// Token is sent to the hub alone.
+	// Token is sent to the hub only.
 	Token string
-	// S3 is where buckets are, and the key to them.
+	// S3 has the address of buckets and the keys for them.
 	S3 S3
-	// Login finds name and password for a registry; nil knows none.
+	// Login returns name and password for a registry; nil if there are none.
 	Login func(host string) (name, password string, ok bool)
-	// Redirects are hosts that a redirect may go to besides the host itself; one that
-	// begins with a dot stands for all below it.
+	// Redirects are hosts that a redirect may lead to, besides the host itself; a name that
+	// begins with a dot stands for all hosts below it.
 	Redirects []string
 }
 
@@ -48,24 +48,25 @@ const (
 	maxHeader  = 64 << 10 // of an answer
 )
 
-// ErrChanged is a file that is not what it was when it was first asked for.
+// ErrChanged means that a file changed after its first bytes were fetched.
 var ErrChanged = wire.ErrMismatch.WithRule("file.changed").Errorf("the file changed while it was read")
 
-// A client fetches for one account.
+// A client fetches for one budget.
 type client struct {
 	ctx  context.Context
 	b    *limits.Budget
 	o    Options
 	http *http.Client
-	// narrow is for what ends before anybody knows where: little is on its way by then.
+	// narrow has small receive windows: for a stream that is closed early, less arrives in
+	// vain.
 	narrow *http.Client
-	// sign adds what a request needs to be allowed, if it goes to the host it is for.
+	// sign adds credentials to a request, if it goes to their host.
 	sign func(*http.Request)
-	// hosts are those that redirects may go to besides the host itself.
+	// hosts are hosts that redirects may lead to, besides the host itself.
 	hosts []string
-	// answers give back what texts were charged for.
+	// answers release the charges for decoded answers.
 	answers []func()
-	// oneRange is set where a server does not answer with two ranges.
+	// oneRange is set if a server does not answer requests for two ranges.
 	oneRange atomic.Bool
 }
 
@@ -76,12 +77,12 @@ func newClient(b *limits.Budget, o Options) *client {
 	return c
 }
 
-// window is how much a server may send ahead of the reader of a header of unknown length.
-// The buffers of a system grow to megabytes, which is more than most headers.
+// window is how much a server may send ahead of the reader of a header of unknown length. By
+// default the buffers of a system grow to megabytes, more than most headers have.
 const window = 128 << 10
 
-// transport is one whose connections hold at most so many bytes that nobody read yet; 0 is
-// as many as the system likes.
+// transport returns a transport whose connections buffer at most held bytes; 0 for the
+// system's default.
 func (c *client) transport(held int) *http.Transport {
 	t := &http.Transport{
 		Proxy: c.proxy, TLSHandshakeTimeout: 20 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
@@ -100,17 +101,17 @@ func (c *client) transport(held int) *http.Transport {
 // silence is how long a server may send nothing.
 const silence = time.Minute
 
-// watched is a connection whose reads end after silence.
-type watched struct{ net.Conn }
+// A idleConn connection fails a read after silence.
+type idleConn struct{ net.Conn }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *idleConn) Read(p []byte) (int, error) {
 	if err := w.SetReadDeadline(time.Now().Add(silence)); err != nil {
 		return 0, err
 	}
 	return w.Conn.Read(p)
 }
 
-// redirect decides about the next hop.
+// redirect is an [http.Client.CheckRedirect].
 func (c *client) redirect(next *http.Request, via []*http.Request) error {
 	if len(via) > maxHops {
 		return fmt.Errorf("%w: more than %d redirects", ErrForbidden, maxHops)
@@ -125,7 +126,7 @@ func (c *client) redirect(next *http.Request, via []*http.Request) error {
 	if first.Scheme == "https" && next.URL.Scheme != "https" {
 		return fmt.Errorf("%w: a redirect from https to %q", ErrForbidden, next.URL.Scheme)
 	}
-	next.Header.Del("Referer") // which has what was asked of the address: a signature
+	next.Header.Del("Referer") // the query of the previous URL may be a signature
 	if next.URL.Host != first.Host {
 		for name := range next.Header { // no secret goes to another host
 			if name == "Authorization" || strings.HasPrefix(name, "X-Amz-") {
@@ -141,20 +142,20 @@ func (c *client) redirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// get asks until there is an answer that says something about the file. take reads the
-// body, or puts http.NoBody in its place and keeps it; what it returns retryable is
-// asked again.
+// get sends a request, repeatedly if the server fails, and passes the answer to take. take
+// reads the body, or keeps it and replaces it by http.NoBody. If take returns a retryable
+// error, the request is repeated.
 func (c *client) get(u *url.URL, header http.Header, take func(*http.Response) error) error {
-	return c.getBy(c.http, u, header, take)
+	return c.getWith(c.http, u, header, take)
 }
 
-func (c *client) getBy(by *http.Client, u *url.URL, header http.Header, take func(*http.Response) error) error {
+func (c *client) getWith(by *http.Client, u *url.URL, header http.Header, take func(*http.Response) error) error {
 	if err := c.check(u); err != nil {
 		return err
 	}
 	wait := firstWait
 	for try := 1; ; try++ {
-		err := c.once(by, u, header, take)
+		err := c.send(by, u, header, take)
 		again, ok := errors.AsType[*retryable](err)
 		if !ok || try == attempts {
 			return err
@@ -170,7 +171,7 @@ func (c *client) getBy(by *http.Client, u *url.URL, header http.Header, take fun
 	}
 }
 
-// retryable is a failure that may pass.
+// retryable is an error that may be temporary.
 type retryable struct {
 	err   error
 	after time.Duration
@@ -179,7 +180,7 @@ type retryable struct {
 func (r *retryable) Error() string { return r.err.Error() }
 func (r *retryable) Unwrap() error { return r.err }
 
-func (c *client) once(by *http.Client, u *url.URL, header http.Header, take func(*http.Response) error) error {
+func (c *client) send(by *http.Client, u *url.URL, header http.Header, take func(*http.Response) error) error {
 	if err := c.b.Request(); err != nil {
 		return err
 	}
@@ -194,27 +195,27 @@ func (c *client) once(by *http.Client, u *url.URL, header http.Header, take func
 	c.sign(req)
 	resp, err := by.Do(req)
 	if err != nil {
-		if e, ok := errors.AsType[*url.Error](err); ok { // its text is the address with all that is asked of it
-			err = fmt.Errorf("%s: %w", shown(u), e.Err)
+		if e, ok := errors.AsType[*url.Error](err); ok { // its text has the query, which may be a signature
+			err = fmt.Errorf("%s: %w", urlText(u), e.Err)
 		}
 		if errors.Is(err, ErrForbidden) || c.ctx.Err() != nil {
 			return err
 		}
 		return &retryable{err: err}
 	}
-	defer func() { resp.Body.Close() }() // take may have put another in its place
+	defer func() { resp.Body.Close() }() // evaluated late: take may replace the body
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
-		return &retryable{fmt.Errorf("%s: %s", shown(u), resp.Status), retryAfter(resp)}
+		return &retryable{fmt.Errorf("%s: %s", urlText(u), resp.Status), retryAfter(resp)}
 	}
 	if resp.StatusCode < 300 && encoded(resp.Header) {
-		return wire.ErrUnsupported.Errorf("%s: an answer with a Content-Encoding, which was not asked for", shown(u))
+		return wire.ErrUnsupported.Errorf("%s: an answer with a Content-Encoding, which was not asked for", urlText(u))
 	}
 	return take(resp)
 }
 
-// encoded reports bytes that other clients decode before they use them, so that the file
-// they load is not the one that is read here. Some stores leave aws-chunked behind, which is
-// of an upload and says nothing of an answer.
+// encoded reports whether the answer has a content coding. Other clients would decode it, and
+// load a different file than was read here. Some stores leave aws-chunked, the coding of an
+// upload, which does not concern the answer.
 func encoded(h http.Header) bool {
 	for coding := range strings.SplitSeq(strings.Join(h.Values("Content-Encoding"), ","), ",") {
 		if coding = strings.TrimSpace(coding); coding != "" && coding != "identity" && coding != "aws-chunked" {
@@ -224,7 +225,7 @@ func encoded(h http.Header) bool {
 	return false
 }
 
-// retryAfter is how long the server asks to wait, within reason.
+// retryAfter returns how long the server asks to wait, at most 30 s.
 func retryAfter(resp *http.Response) time.Duration {
 	d, err := time.ParseDuration(resp.Header.Get("Retry-After") + "s")
 	if err != nil || d < 0 {
@@ -239,17 +240,17 @@ func (c *client) read(p []byte, body io.Reader) error {
 		return err
 	}
 	if _, err := io.ReadFull(body, p); err != nil {
-		return &retryable{err: fmt.Errorf("the answer is cut: %w", err)}
+		return &retryable{err: fmt.Errorf("the answer is truncated: %w", err)}
 	}
 	return nil
 }
 
-// decoded is how many bytes a byte of such an answer may become: an empty object of
-// three bytes is a struct of 48, in a list that grew.
+// decoded is how many bytes of memory a byte of an answer may become: an empty object of three
+// bytes becomes a struct of 48, in a slice that was doubled.
 const decoded = 32
 
-// text is a whole answer that is no file: a listing, a manifest. What it decodes to is
-// charged with it, until settle.
+// text returns a whole answer that is not a file: a listing, a manifest. The memory of what it
+// decodes to is charged, until releaseAnswers.
 func (c *client) text(resp *http.Response) ([]byte, error) {
 	release, err := c.b.Lease(maxListing)
 	if err != nil {
@@ -271,8 +272,8 @@ func (c *client) text(resp *http.Response) ([]byte, error) {
 	return text, err
 }
 
-// settle gives back what answers were charged for that are no longer held.
-func (c *client) settle() {
+// releaseAnswers releases the charges for answers that are no longer kept.
+func (c *client) releaseAnswers() {
 	for _, done := range c.answers {
 		done()
 	}

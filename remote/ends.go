@@ -9,18 +9,18 @@ import (
 	"net/http"
 )
 
-// tail is what is read at the end of each file, to see whether it is an archive too:
-// the longest end record of a zip.
+// tail is how much is read at the end of each file to see whether it is also an archive: the
+// longest end record of a zip.
 const tail = 64<<10 + 22
 
-// maxBetween is what may stand around two ranges: boundaries and their headers.
+// maxBetween bounds what surrounds two ranges: boundaries and headers.
 const maxBetween = 8 << 10
 
-// errOneRange is an answer that holds something else than the two ranges.
-var errOneRange = errors.New("two ranges were asked for, and not given")
+// errOneRange means that an answer is not the two ranges that were requested.
+var errOneRange = errors.New("the answer does not have the two requested ranges")
 
-// ends asks for the beginning and the tail of a file in one request. It reports false,
-// and asks no more, where the server does not answer with both.
+// ends fetches the beginning and the tail of a file in one request. If the server does not
+// answer with both, it returns false, now and for all later files.
 func (f *file) ends() (bool, error) {
 	if f.long || f.size <= onePiece+tail || len(f.pieces) > 0 || f.c.oneRange.Load() {
 		return false, nil
@@ -32,16 +32,16 @@ func (f *file) ends() (bool, error) {
 			return errOneRange
 		}
 		if f.mark.changed(resp.Header) {
-			return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
+			return fmt.Errorf("%s: %w", urlText(f.url), ErrChanged)
 		}
 		parts := multipart.NewReader(io.LimitReader(resp.Body, onePiece+tail+maxBetween), p["boundary"])
 		for _, want := range []struct{ off, n int64 }{{0, onePiece}, {f.size - tail, tail}} {
 			if err := f.part(parts, want.off, want.n); err != nil {
-				f.forget()
+				f.dropPieces()
 				return err
 			}
 		}
-		f.mark = marked(resp.Header)
+		f.mark = markOf(resp.Header)
 		return nil
 	})
 	if errors.Is(err, errOneRange) {
@@ -51,7 +51,7 @@ func (f *file) ends() (bool, error) {
 	return err == nil, err
 }
 
-// part takes the next part, which is to be one range.
+// part reads the next part, which must be the given range.
 func (f *file) part(parts *multipart.Reader, off, n int64) error {
 	part, err := parts.NextRawPart()
 	if err == io.EOF {
@@ -65,17 +65,17 @@ func (f *file) part(parts *multipart.Reader, off, n int64) error {
 	case !ok, begin != off, end != off+n:
 		return errOneRange
 	case size != f.size:
-		return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
+		return fmt.Errorf("%s: %w", urlText(f.url), ErrChanged)
 	}
-	p, err := f.take(part, off, n)
+	p, err := f.readPiece(part, off, n)
 	if err == nil {
 		f.pieces = append(f.pieces, p)
 	}
 	return err
 }
 
-// forget gives the pieces back.
-func (f *file) forget() {
+// dropPieces drops the pieces.
+func (f *file) dropPieces() {
 	for _, p := range f.pieces {
 		f.c.b.Drop(int64(len(p.data)))
 	}

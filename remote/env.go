@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// FromEnv takes what other tools of the hub, of buckets and of registries take from the
-// environment and from their files. Nothing of it is ever printed.
+// FromEnv returns options from the environment and from files, as other tools of the hub, of
+// buckets and of registries read them. They are never printed.
 //
 //	HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HOME
 //	AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL_S3
@@ -37,8 +37,8 @@ func FromEnv() Options {
 	return o
 }
 
-// small reads a file of configuration, or nothing.
-func small(path string) []byte {
+// readSmall returns the content of a small file, nil if it cannot be read.
+func readSmall(path string) []byte {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
 		return nil
 	}
@@ -57,29 +57,29 @@ func home(parts ...string) string {
 	return filepath.Join(append([]string{dir}, parts...)...)
 }
 
-// hubToken is the hub's, from where its own tools keep it.
+// hubToken returns the token that the tools of the hub keep.
 func hubToken() string {
 	if t := os.Getenv("HF_TOKEN"); t != "" {
 		return t
 	}
 	file := cmp.Or(os.Getenv("HF_TOKEN_PATH"), filepath.Join(cmp.Or(os.Getenv("HF_HOME"), filepath.Join(cmp.Or(os.Getenv("XDG_CACHE_HOME"), home(".cache")), "huggingface")), "token"))
-	return strings.TrimSpace(string(small(file)))
+	return strings.TrimSpace(string(readSmall(file)))
 }
 
-// dockerLogin is what docker login wrote down for a host. Helper programs, which keep
-// passwords elsewhere, are not started.
+// dockerLogin returns the credentials that docker login has stored for a host. Credential
+// helpers are not started.
 func dockerLogin(host string) (name, password string, ok bool) {
 	var config struct {
 		Auths map[string]struct {
 			Auth string `json:"auth"`
 		} `json:"auths"`
 	}
-	if json.Unmarshal(small(filepath.Join(cmp.Or(os.Getenv("DOCKER_CONFIG"), home(".docker")), "config.json")), &config) != nil {
+	if json.Unmarshal(readSmall(filepath.Join(cmp.Or(os.Getenv("DOCKER_CONFIG"), home(".docker")), "config.json")), &config) != nil {
 		return "", "", false
 	}
 	for _, key := range slices.Sorted(maps.Keys(config.Auths)) {
 		at, _, _ := strings.Cut(strings.TrimPrefix(key, "https://"), "/")
-		if at != host && !(ofDocker(at) && ofDocker(host)) {
+		if at != host && !(isDocker(at) && isDocker(host)) {
 			continue
 		}
 		if text, err := base64.StdEncoding.DecodeString(config.Auths[key].Auth); err == nil {
@@ -91,6 +91,6 @@ func dockerLogin(host string) (name, password string, ok bool) {
 	return "", "", false
 }
 
-// ofDocker reports a host of Docker's own registry, whose logins stand under another
-// name than its files.
-func ofDocker(host string) bool { return host == "docker.io" || strings.HasSuffix(host, ".docker.io") }
+// isDocker reports whether a host belongs to Docker's own registry, whose credentials are
+// stored under another name than that of its files.
+func isDocker(host string) bool { return host == "docker.io" || strings.HasSuffix(host, ".docker.io") }

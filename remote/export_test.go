@@ -22,7 +22,7 @@ func Redirect(b *limits.Budget, o Options, next *http.Request, via []*http.Reque
 }
 
 // Direct is which hosts are asked without a proxy, for tests.
-var Direct = direct
+var Direct = bypassesProxy
 
 // OwnRealm is where passwords go, for tests.
 var OwnRealm = ownRealm

@@ -14,25 +14,26 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A piece of a file is asked for as it is read. Who reads on from its end is given a
-// stream: one answer that is read as long as reading goes on.
+// A file is fetched in pieces of onePiece to maxPiece bytes, of which the last keptPieces are
+// kept. A reader that continues at the end of a piece gets a stream: one answer that is read
+// as long as the reader goes on.
 const (
 	onePiece   = 128 << 10
 	maxPiece   = 8 << 20
 	keptPieces = 6
 )
 
-// A file is read by ranges of one address.
+// A file is read in ranges from one address.
 type file struct {
 	c    *client
 	url  *url.URL
 	size int64 // -1 until the first answer
-	long bool  // its header is, so that a stream begins with it
+	long bool  // its header is long, so that a stream begins with it
 
 	mu      sync.Mutex
 	users   int
 	mark    mark
-	pieces  []*piece // the last used is the last
+	pieces  []*piece // the most recently used is the last
 	streams []*stream
 }
 
@@ -56,7 +57,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 		if off < 0 || f.size >= 0 && off >= f.size {
 			return n, io.EOF
 		}
-		data, err := f.at(off, int64(len(p)-n))
+		data, err := f.bytesAt(off, int64(len(p)-n))
 		if err != nil {
 			return n, err
 		}
@@ -66,8 +67,8 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// at gives bytes from an offset on, at least one.
-func (f *file) at(off, want int64) ([]byte, error) {
+// bytesAt returns at least one byte from an offset on.
+func (f *file) bytesAt(off, want int64) ([]byte, error) {
 	for i, p := range f.pieces {
 		if off >= p.off && off < p.end() {
 			f.pieces = append(append(f.pieces[:i:i], f.pieces[i+1:]...), p)
@@ -83,12 +84,12 @@ func (f *file) at(off, want int64) ([]byte, error) {
 	}
 	ask := min(max(want, onePiece), maxPiece)
 	if f.size >= 0 && f.size <= onePiece+tail {
-		ask = f.size // at one go
+		ask = f.size // the whole file at once
 	}
 	if f.size >= 0 {
 		ask = min(ask, f.size-off)
 	}
-	p, err := f.next(off, ask)
+	p, err := f.fetch(off, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +101,9 @@ func (f *file) at(off, want int64) ([]byte, error) {
 	return p.data, nil
 }
 
-// next fetches the piece at an offset: from the stream that is there, from a new one
-// where the offset is the end of a piece, else alone.
-func (f *file) next(off, n int64) (*piece, error) {
+// fetch fetches the piece at an offset: from a stream that reaches it, from a new stream if the
+// offset is the end of a piece, else by a request of its own.
+func (f *file) fetch(off, n int64) (*piece, error) {
 	for _, s := range f.streams {
 		if !s.reaches(off) {
 			continue
@@ -111,7 +112,7 @@ func (f *file) next(off, n int64) (*piece, error) {
 		if err == nil {
 			return p, nil
 		}
-		f.drop(s)
+		f.closeStream(s)
 		if _, cut := err.(*retryable); !cut {
 			return nil, err
 		}
@@ -121,48 +122,48 @@ func (f *file) next(off, n int64) (*piece, error) {
 		return f.stream(off, n)
 	}
 	var p *piece
-	err := f.ask(f.c.http, off, n, func(resp *http.Response, n int64) (err error) {
-		p, err = f.take(resp.Body, off, n)
+	err := f.request(f.c.http, off, n, func(resp *http.Response, n int64) (err error) {
+		p, err = f.readPiece(resp.Body, off, n)
 		return err
 	})
 	return p, err
 }
 
-// ask asks for a range, holds the answer to what earlier ones said of the file, and
-// gives it to take with the number of bytes that it has.
-func (f *file) ask(by *http.Client, off, n int64, take func(resp *http.Response, n int64) error) error {
+// request requests a range, checks that the file has not changed since the earlier answers, and
+// passes the answer to take with its number of bytes.
+func (f *file) request(by *http.Client, off, n int64, take func(resp *http.Response, n int64) error) error {
 	header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", off, off+n-1)}, "Accept-Encoding": {"identity"}}
 	if f.mark.etag != "" {
 		header.Set("If-Match", f.mark.etag)
 	}
-	return f.c.getBy(by, f.url, header, func(resp *http.Response) error {
+	return f.c.getWith(by, f.url, header, func(resp *http.Response) error {
 		switch resp.StatusCode {
 		case http.StatusPartialContent:
 		case http.StatusPreconditionFailed:
-			return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
+			return fmt.Errorf("%s: %w", urlText(f.url), ErrChanged)
 		case http.StatusOK:
-			return wire.ErrUnsupported.Errorf("%s: the server has no ranges: fetch the file first", shown(f.url))
+			return wire.ErrUnsupported.Errorf("%s: the server does not support ranges: download the file first", urlText(f.url))
 		default:
-			return fmt.Errorf("%s: %s", shown(f.url), resp.Status)
+			return fmt.Errorf("%s: %s", urlText(f.url), resp.Status)
 		}
 		begin, end, size, ok := contentRange(resp.Header.Get("Content-Range"))
 		switch {
 		case !ok, begin != off, end > off+n, end <= off:
-			return fmt.Errorf("%s: an answer of another range than the one asked for", shown(f.url))
+			return fmt.Errorf("%s: the answer has another range than the requested one", urlText(f.url))
 		case f.size >= 0 && size != f.size, f.mark.changed(resp.Header):
-			return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
+			return fmt.Errorf("%s: %w", urlText(f.url), ErrChanged)
 		}
 		if err := take(resp, end-begin); err != nil {
 			return err
 		}
-		f.mark = marked(resp.Header)
+		f.mark = markOf(resp.Header)
 		f.size = size
 		return nil
 	})
 }
 
-// take reads a piece of n bytes.
-func (f *file) take(body io.Reader, off, n int64) (*piece, error) {
+// readPiece reads a piece of n bytes from a body.
+func (f *file) readPiece(body io.Reader, off, n int64) (*piece, error) {
 	data, err := limits.Make[byte](f.c.b, int(n))
 	if err != nil {
 		return nil, err
@@ -174,24 +175,24 @@ func (f *file) take(body io.Reader, off, n int64) (*piece, error) {
 	return &piece{off, data}, nil
 }
 
-// A mark is what a server says of the content that it answers with: a strong ETag, or else
-// a weak one, which If-Match never holds, and when it was written.
+// A mark identifies the content of an answer: a strong ETag, or else a weak one, which
+// If-Match never matches, with the time of the last change.
 type mark struct{ etag, weak string }
 
-func marked(h http.Header) mark {
+func markOf(h http.Header) mark {
 	if tag := h.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") {
 		return mark{etag: tag}
 	}
 	return mark{weak: h.Get("ETag") + h.Get("Last-Modified")}
 }
 
-// changed reports an answer of other content.
-func (m mark) changed(h http.Header) bool { return m != mark{} && marked(h) != m }
+// changed reports whether an answer has other content.
+func (m mark) changed(h http.Header) bool { return m != mark{} && markOf(h) != m }
 
-// shown is an address for people, without what is asked of it: a signature.
-func shown(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
+// urlText returns a URL for messages, without its query, which may be a signature.
+func urlText(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
 
-// contentRange reads "bytes 0-99/1234": the first byte, that behind the last, the size.
+// contentRange parses "bytes 0-99/1234": the first byte, the one after the last, the size.
 func contentRange(s string) (begin, end, size int64, ok bool) {
 	s, ok = strings.CutPrefix(s, "bytes ")
 	span, total, ok2 := strings.Cut(s, "/")

@@ -14,18 +14,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A tree is the files of a repository, as a file system whose files are fetched when
-// they are read.
+// A tree is the file system of a repository. Its files are fetched when they are read.
 type tree struct {
 	c       *client
 	files   map[string]entry         // by path
-	folders map[string][]fs.DirEntry // what lies in each, by path
+	folders map[string][]fs.DirEntry // entries, by path
 
 	mu   sync.Mutex
 	open map[string]*file
 }
 
-// An entry is a file at an address, or one whose text is known already.
+// An entry is a file at an address, or one whose content is known already.
 type entry struct {
 	size int64
 	url  *url.URL
@@ -36,7 +35,7 @@ func newTree(c *client) *tree {
 	return &tree{c: c, files: map[string]entry{}, folders: map[string][]fs.DirEntry{".": nil}, open: map[string]*file{}}
 }
 
-// The longest name of a file, and the most folders that it lies in.
+// The longest name of a file, and the most folders around it.
 const (
 	maxName  = 4096
 	maxDepth = 64
@@ -45,8 +44,8 @@ const (
 // entryBytes is the memory of an entry besides its names: in both maps, and its address.
 const entryBytes = 512
 
-// add takes a file. A name that can be none is refused: who lays the files out by these
-// names would have one that was not looked at here.
+// add adds a file. A name that is not a valid path is rejected: a tool that stores the files
+// under these names would have a file that was not examined here.
 func (t *tree) add(name string, e entry) error {
 	if err := t.c.b.Items(1); err != nil {
 		return err
@@ -55,7 +54,7 @@ func (t *tree) add(name string, e entry) error {
 		return wire.ErrForbidden.WithRule("file.path-escape").Errorf("%s is not a name of a file", wire.Quote(name))
 	}
 	if old, twice := t.files[name]; twice && (old.size != e.size || old.url == nil || e.url == nil || *old.url != *e.url) {
-		return wire.ErrDuplicate.Errorf("%s is listed twice", wire.Quote(name)) // as one blob it is one file
+		return wire.ErrDuplicate.Errorf("%s is listed twice", wire.Quote(name)) // unless both are the same blob
 	}
 	// The entry and its names, of which the address has two: a server that lists without
 	// end is stopped by the account.
@@ -63,14 +62,14 @@ func (t *tree) add(name string, e entry) error {
 		return err
 	}
 	if e.size < 0 {
-		return wire.ErrRange.Errorf("%s has a size below nothing", wire.Quote(name))
+		return wire.ErrRange.Errorf("%s has a negative size", wire.Quote(name))
 	}
 	t.files[name] = e
 	return nil
 }
 
-// place puts every file into its folder.
-func (t *tree) place() error {
+// fillFolders fills the folders.
+func (t *tree) fillFolders() error {
 	for name, e := range t.files {
 		entry := info{path.Base(name), e.size, 0o444}
 		for {
@@ -95,7 +94,7 @@ func (t *tree) place() error {
 	return nil
 }
 
-// file is the one at an address.
+// file returns the open file of a name.
 func (t *tree) file(name string) *file {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +129,7 @@ func (t *tree) Open(name string) (fs.File, error) {
 	return &folder{info: info{path.Base(name), 0, fs.ModeDir | 0o555}, list: list}, nil
 }
 
-// info describes a file or a folder, and is its entry.
+// info implements fs.FileInfo and fs.DirEntry.
 type info struct {
 	name string
 	size int64

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// hubHosts are those that the hub redirects to.
+// hubHosts are the hosts that the hub redirects to.
 var hubHosts = []string{"huggingface.co", ".huggingface.co", ".hf.co"}
 
-// maxListing is the longest answer about the files of a repository.
+// maxListing bounds an answer that lists the files of a repository.
 const maxListing = 16 << 20
 
 func (c *client) hub() *url.URL {
@@ -28,7 +28,7 @@ func (c *client) hub() *url.URL {
 	return u
 }
 
-// A repo is what the hub says of one, at a revision.
+// A repo is the hub's description of a repository at a revision.
 type repo struct {
 	SHA      string `json:"sha"`
 	Siblings []struct {
@@ -37,7 +37,7 @@ type repo struct {
 	} `json:"siblings"`
 }
 
-// hubFiles lists a repository, at the commit that its revision is now.
+// hubFiles lists a repository at the current commit of its revision.
 func hubFiles(c *client, rest string) (*tree, string, error) {
 	owner, rest, _ := strings.Cut(rest, "/")
 	name, inside, _ := strings.Cut(rest, "/")
@@ -46,7 +46,7 @@ func hubFiles(c *client, rest string) (*tree, string, error) {
 		revision = "main"
 	}
 	if owner == "" || name == "" || revision == "" || strings.ContainsAny(owner+name, "?#%\\") || strings.Trim(owner, ".") == "" || strings.Trim(name, ".") == "" || inside != "" && !fs.ValidPath(inside) {
-		return nil, "", fmt.Errorf("%w: hf://owner/repo[@revision][/path] names a repository", ErrForbidden)
+		return nil, "", fmt.Errorf("%w: give a repository as hf://owner/repo[@revision][/path]", ErrForbidden)
 	}
 	hub := c.hub()
 	c.hosts = append(c.hosts, hubHosts...)
@@ -67,7 +67,7 @@ func hubFiles(c *client, rest string) (*tree, string, error) {
 	return t, inside, nil
 }
 
-// signHub sends the token to the hub's own host.
+// signHub makes requests to the hub's own host carry the token.
 func (c *client) signHub() {
 	hub := c.hub()
 	c.sign = func(req *http.Request) {
@@ -77,7 +77,7 @@ func (c *client) signHub() {
 	}
 }
 
-// listing asks for the files of a repository and their sizes.
+// listing fetches the names and sizes of the files of a repository.
 func (c *client) listing(owner, name, revision string) (*repo, error) {
 	u := c.hub().JoinPath("api", "models", owner, name, "revision", url.PathEscape(revision))
 	u.RawQuery = "blobs=true"
@@ -96,7 +96,7 @@ func (c *client) listing(owner, name, revision string) (*repo, error) {
 		return nil, err
 	}
 	if len(r.SHA) != 40 || strings.Trim(r.SHA, "0123456789abcdef") != "" {
-		return nil, errors.New("the hub: an answer without a commit")
+		return nil, errors.New("the hub: the answer has no commit")
 	}
 	return &r, nil
 }

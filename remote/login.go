@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// login meets a registry's challenge: with name and password, or with a token from the
-// service that it names.
+// login answers a registry's challenge with name and password, or with a token from the
+// service that the challenge names.
 // https://distribution.github.io/distribution/spec/auth/token/
 func (r *registry) login(challenge string) error {
 	scheme, rest, _ := strings.Cut(challenge, " ")
@@ -26,21 +26,21 @@ func (r *registry) login(challenge string) error {
 	switch strings.ToLower(scheme) {
 	case "basic":
 		if basic == "" {
-			return fmt.Errorf("the registry %s asks for a name and a password: docker login keeps them", host)
+			return fmt.Errorf("the registry %s asks for a name and a password, which docker login stores", host)
 		}
 		r.auth = basic
 		return nil
 	case "bearer":
 		return r.token(parameters(rest), basic)
 	}
-	return fmt.Errorf("the registry %s asks for a login of a kind that is not known", host)
+	return fmt.Errorf("the registry %s asks for an unknown kind of login", host)
 }
 
-// token asks for one. The password goes along where that service is the registry's own.
+// token fetches a token. The password is sent only to a service of the registry itself.
 func (r *registry) token(p map[string]string, basic string) error {
 	u, err := url.Parse(p["realm"])
 	if err != nil {
-		return fmt.Errorf("%w: the place of tokens", ErrForbidden)
+		return fmt.Errorf("%w: the token service of the registry is not a URL", ErrForbidden)
 	}
 	q := url.Values{"scope": {"repository:" + strings.TrimPrefix(r.base.Path, "/v2/") + ":pull"}}
 	if p["service"] != "" {
@@ -57,7 +57,7 @@ func (r *registry) token(p map[string]string, basic string) error {
 	}
 	err = r.c.get(u, header, func(resp *http.Response) error {
 		if resp.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s: %s", shown(u), resp.Status)
+			return fmt.Errorf("%s: %s", urlText(u), resp.Status)
 		}
 		text, err := r.c.text(resp)
 		if err != nil {
@@ -69,14 +69,14 @@ func (r *registry) token(p map[string]string, basic string) error {
 		answer.Token = answer.AccessToken
 	}
 	if err == nil && answer.Token == "" {
-		err = fmt.Errorf("%s: an answer without a token", shown(u))
+		err = fmt.Errorf("%s: the answer has no token", urlText(u))
 	}
 	r.auth = "Bearer " + answer.Token
 	return err
 }
 
-// ownRealm reports a service of tokens that belongs to a registry: the same host, one
-// that it lies below, or Docker's; and over https, as the registry is.
+// ownRealm reports whether a token service belongs to the registry: it has the same host, a
+// parent domain of it, or is Docker's; and it uses https if the registry does.
 func ownRealm(of, at *url.URL) bool {
 	registry, realm := of.Hostname(), at.Hostname()
 	if of.Scheme == "https" && at.Scheme != "https" {
@@ -89,7 +89,7 @@ func ownRealm(of, at *url.URL) bool {
 		registry == "registry-1.docker.io" && realm == "auth.docker.io"
 }
 
-// isLoopback reports a host of this machine, with or without a port.
+// isLoopback reports whether host, with or without a port, is this machine.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -98,7 +98,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// parameters reads name="value" pairs that commas separate.
+// parameters parses comma-separated name="value" pairs.
 func parameters(s string) map[string]string {
 	out := map[string]string{}
 	for s != "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// One row per scheme: how an address behind it becomes files, and the name of the model
-// among them.
+// schemes has a row for each scheme: files returns the files at an address, and the name
+// among them that the address means.
 var schemes = []struct {
 	prefix string
 	files  func(c *client, rest string) (t *tree, name string, err error)
@@ -32,17 +32,17 @@ var schemes = []struct {
 	{"http://", func(c *client, rest string) (*tree, string, error) { return oneFile(c, "http://"+rest) }},
 }
 
-// plain writes the scheme of an address in lower case: HTTPS:// is https://.
-func plain(address string) string {
+// lowerScheme returns an address with its scheme in lower case.
+func lowerScheme(address string) string {
 	if scheme, rest, ok := strings.Cut(address, "://"); ok {
 		return strings.ToLower(scheme) + "://" + rest
 	}
 	return address
 }
 
-// Is reports an argument that this package opens.
+// Is reports whether an argument is an address that [Open] opens.
 func Is(address string) bool {
-	address = plain(address)
+	address = lowerScheme(address)
 	for _, s := range schemes {
 		if strings.HasPrefix(address, s.prefix) {
 			return true
@@ -51,7 +51,7 @@ func Is(address string) bool {
 	return false
 }
 
-// Open opens the model at an address. The context holds until the model is closed.
+// Open opens the model at an address. The budget must stay open until the model is closed.
 //
 //	hf://OWNER/REPO[@REVISION][/PATH]     a repository of the hub, at the commit that the revision is now
 //	https://HOST/PATH                     one file
@@ -59,7 +59,7 @@ func Is(address string) bool {
 //	oci://HOST/REPO[:TAG|@DIGEST][#NAME]  an artifact of a registry
 //	ollama://[HOST/][NAMESPACE/]MODEL[:TAG]
 func Open(b *limits.Budget, address string, o Options) (tensor.Model, error) {
-	address = plain(address)
+	address = lowerScheme(address)
 	t, name, err := files(b, address, o)
 	if err != nil {
 		return nil, err
@@ -71,12 +71,12 @@ func Open(b *limits.Budget, address string, o Options) (tensor.Model, error) {
 		}
 		return ollama.Open(b, t, parsed, parser.Decode)
 	}
-	t.ahead(name)
+	t.prefetch(name)
 	return parser.OpenFS(b, t, name)
 }
 
-// Files lists what lies at an address, as a file system that fetches what is read of it,
-// and the name in it that the address means.
+// Files returns the files at an address, as a file system that fetches what is read, and the
+// name in it that the address means.
 func Files(b *limits.Budget, address string, o Options) (fs.FS, string, error) {
 	t, name, err := files(b, address, o)
 	if err != nil {
@@ -86,37 +86,37 @@ func Files(b *limits.Budget, address string, o Options) (fs.FS, string, error) {
 }
 
 func files(b *limits.Budget, address string, o Options) (*tree, string, error) {
-	address = plain(address)
+	address = lowerScheme(address)
 	for _, s := range schemes {
 		if rest, ok := strings.CutPrefix(address, s.prefix); ok {
 			c := newClient(b, o)
-			defer c.settle()
+			defer c.releaseAnswers()
 			t, name, err := s.files(c, rest)
 			if err == nil {
-				err = t.place()
+				err = t.fillFolders()
 			}
 			return t, name, err
 		}
 	}
-	return nil, "", fmt.Errorf("%w: no scheme that is known", ErrForbidden)
+	return nil, "", fmt.Errorf("%w: the scheme is unknown", ErrForbidden)
 }
 
-// oneFile is that of an address.
+// oneFile returns a tree of the file at a URL.
 func oneFile(c *client, address string) (*tree, string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: no address", ErrForbidden)
+		return nil, "", fmt.Errorf("%w: it is not a URL", ErrForbidden)
 	}
 	if err := c.check(u); err != nil {
 		return nil, "", err
 	}
 	u.Fragment = ""
-	c.signHub() // an address at the hub itself, such as one of resolve
-	return c.single(u)
+	c.signHub() // the URL may be one of the hub
+	return c.singleFile(u)
 }
 
-// single is a tree of one file, whose first bytes say how long it is.
-func (c *client) single(u *url.URL) (*tree, string, error) {
+// singleFile returns a tree of one file, whose size the first answer states.
+func (c *client) singleFile(u *url.URL) (*tree, string, error) {
 	f := newFile(c, u, -1)
 	if _, err := f.ReadAt(make([]byte, 1), 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, "", err
@@ -130,15 +130,16 @@ func (c *client) single(u *url.URL) (*tree, string, error) {
 	return t, name, nil
 }
 
-// Shards are asked for this many at a time, before they are read one after another.
+// Shards are fetched aheadAtOnce at a time, before they are read one after another; not if
+// there are more than maxAhead.
 const (
-	aheadAtOnce = 8
-	maxAhead    = 256
+	prefetchAtOnce = 8
+	maxPrefetch    = 256
 )
 
-// ahead fetches the first piece of each shard of the model. What fails is met again
-// when the shard is read.
-func (t *tree) ahead(name string) {
+// prefetch fetches the first piece of each shard of the model. An error occurs again when the
+// shard is read.
+func (t *tree) prefetch(name string) {
 	folder := name
 	if _, ok := t.files[name]; ok {
 		folder = path.Dir(name)
@@ -149,10 +150,10 @@ func (t *tree) ahead(name string) {
 			shards = append(shards, file)
 		}
 	}
-	if len(shards) > maxAhead || !slices.ContainsFunc(shards, func(s string) bool { return s == name || folder == name }) {
+	if len(shards) > maxPrefetch || !slices.ContainsFunc(shards, func(s string) bool { return s == name || folder == name }) {
 		return
 	}
-	slots := make(chan struct{}, aheadAtOnce)
+	slots := make(chan struct{}, prefetchAtOnce)
 	var all sync.WaitGroup
 	for _, s := range shards {
 		slots <- struct{}{}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// proxyOf reads the address of a proxy, which may be without a scheme. One that is none
-// stays one: what was to go through it does not go past it.
+// proxyOf parses the address of a proxy, which may lack a scheme. An invalid address gives an
+// invalid proxy, so that requests fail instead of bypassing the proxy.
 func proxyOf(value string) *url.URL {
 	for _, text := range []string{value, "http://" + value} {
 		if u, err := url.Parse(text); err == nil && usable(u) {
@@ -27,21 +27,22 @@ func usable(u *url.URL) bool {
 	return u.Hostname() != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
-// proxy says through which proxy a request goes.
+// proxy is an [http.Transport.Proxy].
 func (c *client) proxy(req *http.Request) (*url.URL, error) {
 	switch p := c.o.Proxy; {
-	case p == nil || direct(c.o.NoProxy, req.URL):
+	case p == nil || bypassesProxy(c.o.NoProxy, req.URL):
 		return nil, nil
 	case !usable(p):
-		return nil, fmt.Errorf("%w: the proxy is not an address of one", ErrForbidden)
+		return nil, fmt.Errorf("%w: the address of the proxy is invalid", ErrForbidden)
 	default:
 		return p, nil
 	}
 }
 
-// direct reports a host of a list as NO_PROXY has it: names, which stand for all below
-// them too, addresses, ranges of addresses, each with or without a port, or a star.
-func direct(list []string, u *url.URL) bool {
+// bypassesProxy reports whether a list in the form of NO_PROXY has the host of a URL: names, which
+// also stand for all hosts below them, addresses, ranges of addresses, each with or without a
+// port, or a star.
+func bypassesProxy(list []string, u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
 	ip, err := netip.ParseAddr(host)
 	isIP := err == nil
@@ -70,7 +71,7 @@ func portOf(u *url.URL) string {
 	return map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
 }
 
-// dial opens a connection: to the operator's own proxy, or to an address that is admitted.
+// dial opens a connection to the proxy, or to an address that admit accepts.
 func (c *client) dial(ctx context.Context, network, address string, held int) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 20 * time.Second, Control: c.admit}
 	if p := c.o.Proxy; p != nil && address == net.JoinHostPort(p.Hostname(), portOf(p)) {
@@ -81,7 +82,7 @@ func (c *client) dial(ctx context.Context, network, address string, held int) (n
 		return nil, err
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok && held > 0 {
-		_ = tcp.SetReadBuffer(held / 2) // of which Linux makes twice as much; what another system thinks of it only costs bytes
+		_ = tcp.SetReadBuffer(held / 2) // Linux doubles it; if it fails, more bytes arrive in vain
 	}
-	return &watched{conn}, nil
+	return &idleConn{conn}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
 )
 
-// registryHosts are those that well-known registries keep blobs at.
+// registryHosts are the hosts at which well-known registries keep blobs.
 var registryHosts = []string{
 	".r2.cloudflarestorage.com",                                                            // ollama, Docker
 	".docker.com", ".docker.io", "docker-images-prod.s3.dualstack.us-east-1.amazonaws.com", // Docker
@@ -31,11 +31,11 @@ const (
 	dockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
-// Annotations that hold the name of a layer's file: those of ORAS and of the model
-// specification of CNCF.
+// nameAnnotations are the annotations with the name of a layer's file, of ORAS and of CNCF's
+// model specification.
 var nameAnnotations = []string{"org.opencontainers.image.title", "org.cncf.model.filepath"}
 
-// A manifest is that of an artifact, or a list of manifests.
+// A manifest describes an artifact, or lists manifests.
 type manifest struct {
 	MediaType string       `json:"mediaType"`
 	Layers    []descriptor `json:"layers"`
@@ -49,7 +49,7 @@ type descriptor struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// name is the file's, as far as the manifest knows it.
+// name returns the name of the layer's file.
 func (d *descriptor) name() string {
 	for _, a := range nameAnnotations {
 		if n := d.Annotations[a]; n != "" {
@@ -62,14 +62,14 @@ func (d *descriptor) name() string {
 	return strings.Replace(d.Digest, ":", "-", 1)
 }
 
-// A registry is one repository of a registry.
+// A registry is a repository of a registry.
 type registry struct {
 	c    *client
 	base *url.URL // https://host/v2/name
-	auth string   // the header that its challenge led to
+	auth string   // the Authorization header, after a challenge
 }
 
-// newRegistry checks the names that become part of an address.
+// newRegistry returns the repository of a host and a name, which it checks.
 func newRegistry(c *client, host, name string) (*registry, error) {
 	scheme := "https"
 	if c.o.AllowPrivate && isLoopback(host) {
@@ -81,7 +81,7 @@ func newRegistry(c *client, host, name string) (*registry, error) {
 	}
 	u, err := url.Parse(scheme + "://" + host)
 	if err != nil || u.Host != host || name == "" || strings.Trim(name, of) != "" || path.Clean("/"+name) != "/"+name {
-		return nil, fmt.Errorf("%w: oci://host/repository[:tag|@digest] names an artifact", ErrForbidden)
+		return nil, fmt.Errorf("%w: give an artifact as oci://host/repository[:tag|@digest]", ErrForbidden)
 	}
 	r := &registry{c: c, base: &url.URL{Scheme: scheme, Host: host, Path: "/v2/" + name}}
 	c.hosts = append(c.hosts, registryHosts...)
@@ -93,7 +93,7 @@ func newRegistry(c *client, host, name string) (*registry, error) {
 	return r, c.check(u)
 }
 
-// ociFiles lists the layers of an artifact by their names.
+// ociFiles returns the layers of an artifact as files.
 func ociFiles(c *client, rest string) (*tree, string, error) {
 	rest, inside, _ := strings.Cut(rest, "#")
 	host, name, _ := strings.Cut(rest, "/")
@@ -110,7 +110,7 @@ func ociFiles(c *client, rest string) (*tree, string, error) {
 		return nil, "", err
 	}
 	if len(m.Manifests) > 0 {
-		return nil, "", fmt.Errorf("%s: an index of %d manifests: name one of them by @digest", rest, len(m.Manifests))
+		return nil, "", fmt.Errorf("%s: an index of %d manifests: choose one with @digest", rest, len(m.Manifests))
 	}
 	t := newTree(c)
 	for _, l := range m.Layers {
@@ -124,7 +124,7 @@ func ociFiles(c *client, rest string) (*tree, string, error) {
 	return t, inside, nil
 }
 
-// splitReference takes the tag or digest from the end.
+// splitReference splits off the tag or the digest.
 func splitReference(name string) (repository, reference string) {
 	if repository, digest, ok := strings.Cut(name, "@"); ok {
 		repository, _, _ = strings.Cut(repository, ":")
@@ -137,7 +137,7 @@ func splitReference(name string) (repository, reference string) {
 	return repository, tag
 }
 
-// ollamaFiles lays a model of ollama's registry out as its store does.
+// ollamaFiles returns a model of ollama's registry in the layout of ollama's store.
 func ollamaFiles(c *client, rest string) (*tree, string, error) {
 	n, err := ollama.ParseName(rest)
 	if err != nil {
@@ -163,10 +163,10 @@ func ollamaFiles(c *client, rest string) (*tree, string, error) {
 	return t, n.Path(), nil
 }
 
-// blob adds a layer under a name.
+// blob adds a layer to the tree.
 func (r *registry) blob(t *tree, name string, l descriptor) error {
 	if !isDigest(l.Digest) {
-		return fmt.Errorf("%s: a layer whose digest is not an SHA-256", r.base)
+		return fmt.Errorf("%s: the digest of a layer is not a SHA-256", r.base)
 	}
 	return t.add(name, entry{size: l.Size, url: r.base.JoinPath("blobs", l.Digest)})
 }
@@ -176,14 +176,14 @@ func isDigest(s string) bool {
 	return ok && len(hexits) == 64 && strings.Trim(hexits, "0123456789abcdef") == ""
 }
 
-// errUnauthorized asks for the challenge to be met.
+// errUnauthorized means that the registry asks for a login.
 var errUnauthorized = errors.New("unauthorized")
 
-// manifest fetches one, after a login where that is asked for; one that is named by its
-// digest is held against it.
+// manifest fetches a manifest, after a login if the registry asks for one. If reference is a
+// digest, the manifest is checked against it.
 func (r *registry) manifest(reference string) (text []byte, m manifest, err error) {
 	if reference == "" || strings.ContainsAny(reference, "/?#%\\") || strings.Contains(reference, ":") && !isDigest(reference) {
-		return nil, m, fmt.Errorf("%w: a tag, or a digest of SHA-256", ErrForbidden)
+		return nil, m, fmt.Errorf("%w: the reference must be a tag or a SHA-256 digest", ErrForbidden)
 	}
 	u := r.base.JoinPath("manifests", reference)
 	header := http.Header{"Accept": {strings.Join([]string{ociManifest, dockerManifest, ociIndex, dockerList}, ", ")}}
@@ -197,7 +197,7 @@ func (r *registry) manifest(reference string) (text []byte, m manifest, err erro
 			challenge = resp.Header.Get("WWW-Authenticate")
 			return errUnauthorized
 		}
-		return fmt.Errorf("%s: %s", shown(u), resp.Status)
+		return fmt.Errorf("%s: %s", urlText(u), resp.Status)
 	}
 	if err = r.c.get(u, header, take); errors.Is(err, errUnauthorized) && r.auth == "" {
 		if err = r.login(challenge); err == nil {
@@ -205,13 +205,13 @@ func (r *registry) manifest(reference string) (text []byte, m manifest, err erro
 		}
 	}
 	if err != nil {
-		return nil, m, fmt.Errorf("%s: %w", shown(u), err)
+		return nil, m, fmt.Errorf("%s: %w", urlText(u), err)
 	}
 	if sum := sha256.Sum256(text); strings.HasPrefix(reference, "sha256:") && reference != "sha256:"+hex.EncodeToString(sum[:]) {
-		return nil, m, fmt.Errorf("%s: the manifest has another digest", shown(u))
+		return nil, m, fmt.Errorf("%s: the manifest has another digest", urlText(u))
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, m, fmt.Errorf("%s: %w", shown(u), err)
+		return nil, m, fmt.Errorf("%s: %w", urlText(u), err)
 	}
 	return text, m, nil
 }

@@ -144,10 +144,10 @@ func TestRegistriesThatLie(t *testing.T) {
 		}, "@", "another digest"},
 		"a digest that leads away": {func(a *artifact) {
 			a.manifests["latest"] = []byte(`{"layers":[{"digest":"sha256:../../x","size":1}]}`)
-		}, "", "not an SHA-256"},
-		"a size below nothing": {func(a *artifact) {
+		}, "", "not a SHA-256"},
+		"a negative size": {func(a *artifact) {
 			a.manifests["latest"] = []byte(`{"layers":[{"digest":"` + digest(nil) + `","size":-1,"annotations":{"org.opencontainers.image.title":"a.gguf"}}]}`)
-		}, "", "a size below nothing"},
+		}, "", "a negative size"},
 		"two manifests": {func(a *artifact) { a.manifests["latest"] = []byte(`{"manifests":[{},{}]}`) }, "", "an index of 2 manifests"},
 		"a shorter file": {func(a *artifact) {
 			for d, blob := range a.blobs {

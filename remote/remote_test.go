@@ -249,7 +249,7 @@ func TestServersThatFailAndLie(t *testing.T) {
 		{"no ranges", func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			w.Write(make([]byte, 1000))
 			return true
-		}, false, "no ranges"},
+		}, false, "does not support ranges"},
 		{"another range", func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			w.Header().Set("Content-Range", "bytes 5-9/5312")
 			w.WriteHeader(http.StatusPartialContent)

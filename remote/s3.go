@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// S3 says where buckets are, and has the key to them.
+// S3 has the address of buckets and the keys for them.
 type S3 struct {
-	// Endpoint is the address of a service that speaks S3, with the bucket in its path;
-	// where it is empty, s3:// is at Amazon and gs:// at Google.
+	// Endpoint is the address of an S3-compatible service that takes the bucket in the path;
+	// by default, s3:// is at Amazon. gs:// is always at Google.
 	Endpoint string
-	// Region is us-east-1 where it is empty.
+	// Region is the region of the bucket; default us-east-1.
 	Region string
-	// AccessKey, SecretKey and Token sign requests to s3://; without them what is public
-	// is read. GSAccessKey and GSSecretKey are an HMAC key for gs://.
+	// AccessKey, SecretKey and Token sign requests to s3://; without them, only public
+	// objects can be read. GSAccessKey and GSSecretKey are an HMAC key for gs://.
 	AccessKey, SecretKey, Token string
 	GSAccessKey, GSSecretKey    string
 }
@@ -41,18 +41,18 @@ func gsFiles(c *client, rest string) (*tree, string, error) {
 	return bucketFiles(c, google, bucket, rest, key{region: "auto", access: c.o.S3.GSAccessKey, secret: c.o.S3.GSSecretKey})
 }
 
-// validBucket is the rule of names, which also keeps a bucket from being a host.
+// validBucket reports whether s is the name of a bucket; no such name is another host.
 func validBucket(s string) bool {
 	return len(s) >= 3 && len(s) <= 222 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-._") == "" && !strings.Contains(s, "..") && s[0] != '-' && s[0] != '.'
 }
 
-// bucketFiles lists what lies at a key, or below it. inPath is the bucket where the
-// host does not name it.
+// bucketFiles returns the object with a key, or the objects below it. inPath is the bucket if
+// the host does not name it.
 func bucketFiles(c *client, base, inPath, rest string, k key) (*tree, string, error) {
 	bucket, name, _ := strings.Cut(rest, "/")
 	at, err := url.Parse(base)
 	if err != nil || !validBucket(bucket) {
-		return nil, "", fmt.Errorf("%w: s3://bucket/key names an object, or what begins with it", ErrForbidden)
+		return nil, "", fmt.Errorf("%w: give an object or a prefix as s3://bucket/key", ErrForbidden)
 	}
 	at.Path = path.Join("/", at.Path, inPath)
 	c.sign = func(req *http.Request) {
@@ -62,13 +62,13 @@ func bucketFiles(c *client, base, inPath, rest string, k key) (*tree, string, er
 	}
 	s := bucketAt{c: c, at: at, name: bucket}
 	if folder := strings.TrimSuffix(name, "/"); folder != name || name == "" {
-		return s.below(folder)
+		return s.listBelow(folder)
 	}
 	dir, base := path.Split(name)
 	t := newTree(c)
 	err = s.list(t, dir, "/")
 	if status, ok := err.(refusedListing); ok && status == http.StatusForbidden {
-		return c.single(s.object(name)) // it may be read and its neighbours not listed
+		return c.singleFile(s.object(name)) // the key may allow reading but not listing
 	}
 	if err != nil {
 		return nil, "", err
@@ -76,7 +76,7 @@ func bucketFiles(c *client, base, inPath, rest string, k key) (*tree, string, er
 	if _, ok := t.files[base]; ok {
 		return t, base, nil
 	}
-	return s.below(name)
+	return s.listBelow(name)
 }
 
 // A bucketAt is a bucket and its address.
@@ -86,7 +86,7 @@ type bucketAt struct {
 	name string
 }
 
-// object is the address of a key.
+// object returns the address of a key.
 func (s *bucketAt) object(key string) *url.URL {
 	u := *s.at
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/" + key
@@ -94,8 +94,8 @@ func (s *bucketAt) object(key string) *url.URL {
 	return &u
 }
 
-// below lists all that begins with a folder.
-func (s *bucketAt) below(folder string) (*tree, string, error) {
+// listBelow returns all objects below a folder.
+func (s *bucketAt) listBelow(folder string) (*tree, string, error) {
 	t := newTree(s.c)
 	if folder != "" {
 		folder += "/"
@@ -104,20 +104,20 @@ func (s *bucketAt) below(folder string) (*tree, string, error) {
 		return nil, "", err
 	}
 	if len(t.files) == 0 {
-		return nil, "", fmt.Errorf("the bucket %s has nothing at %s", s.name, folder)
+		return nil, "", fmt.Errorf("the bucket %s has no objects at %s", s.name, folder)
 	}
 	return t, ".", nil
 }
 
-// refusedListing is the status of an answer that is no list.
+// refusedListing is the error for a listing that the server refuses, by its status.
 type refusedListing int
 
 func (r refusedListing) Error() string {
 	return fmt.Sprintf("the bucket's listing: %d %s", int(r), http.StatusText(int(r)))
 }
 
-// list adds the objects of a prefix, under their names behind it: all, or up to the
-// next slash.
+// list adds the objects with a prefix, under their names after it. With a delimiter, names
+// that contain it are left out.
 func (s *bucketAt) list(t *tree, prefix, delimiter string) error {
 	next := ""
 	for {
@@ -157,10 +157,10 @@ func (s *bucketAt) list(t *tree, prefix, delimiter string) error {
 		for _, o := range page.Contents {
 			name, ok := strings.CutPrefix(o.Key, prefix)
 			if !ok {
-				return fmt.Errorf("the bucket %s lists what was not asked for", s.name)
+				return fmt.Errorf("the bucket %s lists objects without the requested prefix", s.name)
 			}
 			if (name == "" || strings.HasSuffix(name, "/")) && o.Size == 0 {
-				continue // how consoles make a folder
+				continue // a folder that a console has made
 			}
 			if err := t.add(name, entry{size: o.Size, url: s.object(o.Key)}); err != nil {
 				return err
@@ -170,6 +170,6 @@ func (s *bucketAt) list(t *tree, prefix, delimiter string) error {
 			return nil
 		}
 		next = page.NextContinuationToken
-		s.c.settle()
+		s.c.releaseAnswers()
 	}
 }

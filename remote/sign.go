@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// A key signs requests as AWS's signature version 4 says:
+// A key signs requests with AWS Signature Version 4:
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 type key struct {
 	region                string
 	access, secret, token string
-	now                   func() time.Time // nil: the clock
+	now                   func() time.Time // nil for time.Now
 }
 
-// emptySHA256 is the digest of no body.
+// emptySHA256 is the digest of an empty body.
 const emptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// sign adds date and signature; without a key it adds nothing.
+// sign adds the date and the signature to a request; nothing if the key is empty.
 func (k *key) sign(req *http.Request) {
 	if k.access == "" || k.secret == "" {
 		return
@@ -69,7 +69,7 @@ func (k *key) sign(req *http.Request) {
 	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+k.access+"/"+scope+",SignedHeaders="+signed+",Signature="+hex.EncodeToString(mac))
 }
 
-// escape writes a path as signatures want it: all but unreserved bytes and the slash.
+// escape escapes all bytes of a path except unreserved ones and slashes, as signatures require.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -6,35 +6,35 @@ import (
 	"slices"
 )
 
-// A stream asks for this much at first, and for twice as much each time that reading
-// goes on behind its end.
+// A stream requests firstStream bytes, and twice as many each time that reading continues at
+// its end.
 const (
 	firstStream = 16 << 20
 	maxStream   = 1 << 30
-	maxStreams  = 4 // of one file: as many as read different tensors at once
+	maxStreams  = 4 // of one file: readers of different tensors
 )
 
-// A stream is an answer that is still being read.
+// A stream is an open answer.
 type stream struct {
 	f    *file
 	body io.ReadCloser
-	off  int64 // of its next byte
+	off  int64 // offset of the next byte
 	end  int64
-	span int64 // what was asked for
+	span int64 // how many bytes were requested
 }
 
-// stream begins one, and reads its first piece.
+// stream begins a stream and returns its first piece.
 func (f *file) stream(off, n int64) (*piece, error) {
 	span := int64(firstStream)
-	for _, s := range f.streams { // one that has ended here
+	for _, s := range f.streams { // continue one that has ended here
 		if s.end == off {
 			span = min(2*s.span, maxStream)
-			f.drop(s)
+			f.closeStream(s)
 			break
 		}
 	}
 	if len(f.streams) == maxStreams {
-		f.drop(f.streams[0])
+		f.closeStream(f.streams[0])
 	}
 	ask := max(span, n)
 	if f.size >= 0 {
@@ -43,10 +43,10 @@ func (f *file) stream(off, n int64) (*piece, error) {
 	s := &stream{f: f, off: off, span: span}
 	var p *piece
 	by := f.c.http
-	if off < firstStream && f.long { // a header, which ends nobody knows where
+	if off < firstStream && f.long { // a header, whose end is not known yet
 		by = f.c.narrow
 	}
-	err := f.ask(by, off, ask, func(resp *http.Response, got int64) (err error) {
+	err := f.request(by, off, ask, func(resp *http.Response, got int64) (err error) {
 		s.body, s.off, s.end = resp.Body, off, off+got
 		if p, err = s.piece(off, n); err == nil {
 			resp.Body = http.NoBody // which the caller closes instead
@@ -60,13 +60,13 @@ func (f *file) stream(off, n int64) (*piece, error) {
 	return p, nil
 }
 
-// maxSkip is how much of a stream is read and left, rather than asked for anew.
+// maxSkip is how much of a stream is skipped rather than requested anew.
 const maxSkip = 2 << 20
 
-// reaches reports an offset that the stream comes to soon.
+// reaches reports whether the stream will soon be at an offset.
 func (s *stream) reaches(off int64) bool { return off >= s.off && off < s.end && off <= s.off+maxSkip }
 
-// piece reads n bytes from an offset on, or what is left.
+// piece reads n bytes from an offset on, or fewer at the end.
 func (s *stream) piece(off, n int64) (*piece, error) {
 	if skip := off - s.off; skip > 0 {
 		if err := s.f.c.b.Fetch(skip); err != nil {
@@ -79,20 +79,21 @@ func (s *stream) piece(off, n int64) (*piece, error) {
 		}
 	}
 	n = min(n, s.end-off)
-	p, err := s.f.take(s.body, off, n)
+	p, err := s.f.readPiece(s.body, off, n)
 	if err == nil {
 		s.off += n
 	}
 	return p, err
 }
 
-// drop ends a stream.
-func (f *file) drop(s *stream) {
+// closeStream closes a stream.
+func (f *file) closeStream(s *stream) {
 	s.body.Close()
 	f.streams = slices.DeleteFunc(f.streams, func(o *stream) bool { return o == s })
 }
 
-// hold and release count who has the file open: nobody reads on when the last is gone.
+// hold counts one more user of the file. release counts one fewer, and closes the streams
+// after the last.
 func (f *file) hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +105,7 @@ func (f *file) release() {
 	defer f.mu.Unlock()
 	if f.users--; f.users == 0 {
 		for len(f.streams) > 0 {
-			f.drop(f.streams[0])
+			f.closeStream(f.streams[0])
 		}
 	}
 }

@@ -1,23 +1,23 @@
-// Package command reads a command line into structs. A command is a struct whose fields
-// are its flags, its arguments and its own commands, as their tags say:
+// Package command parses a command line into structs. A command is a struct; the tags of its
+// fields make them flags, arguments and subcommands:
 //
-//	help:"..."           what it is: in the help, and what makes a field one of the command's
-//	name:"max-total"     its name, else that of the field: MaxTotal is max-total
+//	help:"..."           the description in the help; fields without it are ignored
+//	name:"max-total"     the name; by default that of the field: MaxTotal is max-total
 //	short:"o"            the letter of a flag
-//	placeholder:"PATH"   what the help calls the value of a flag
-//	default:"20"         the value of what is not given; ${default} stands for it in the help
-//	enum:"bf16,f16"      the only values that it takes
-//	sep:","              between the values of a list that one word gives
-//	group:"limits"       flags that the help lists together
-//	arg:""               an argument, not a flag; a slice takes all that follow
+//	placeholder:"PATH"   the name of a flag's value in the help
+//	default:"20"         the default value, which replaces ${default} in the help
+//	enum:"bf16,f16"      the allowed values
+//	sep:","              the separator of the elements of a list
+//	group:"limits"       the group of a flag in the help
+//	arg:""               an argument, not a flag; a slice takes all remaining arguments
 //	optional:""          an argument that may be left out
 //	negatable:""         a flag that --no-NAME turns off
-//	embed:""             a struct whose fields are those of the command, as those of an embedded one are
-//	cmd:""               a struct that is a command of this one
-//	default:"withargs"   of such a command: it is meant where none is named
+//	embed:""             a struct whose fields belong to the command; so do those of an embedded struct
+//	cmd:""               a struct that is a subcommand
+//	default:"withargs"   the subcommand that runs if none is named
 //
-// What a command can do is asked of it by interfaces and never by the name of a method:
-// the linker keeps all methods of all types in a program that computes such names.
+// Methods of commands are found by interfaces, never by name: in a program that looks methods
+// up by computed names, the linker keeps all methods of all types.
 package command
 
 import (
@@ -27,44 +27,44 @@ import (
 	"strings"
 )
 
-// A Command is a program, or one of its commands.
+// A Command is a program, or one of its commands or subcommands.
 type Command struct {
 	Name    string
 	Aliases []string
 	Hidden  bool   // not in the help
 	Help    string // one sentence
-	Detail  string // paragraphs: what the method Help of Target returns
+	Detail  string // paragraphs, from the method Help of Target
 
-	Parent *Command // nil of a program
+	Parent *Command // nil for the program
 
 	// Target is the pointer to the struct that parsing sets.
 	Target any
 
-	isRead   bool // that the fields of Target have been: most commands are never asked for
+	isRead   bool // the fields of Target have been read; for most commands they never are
 	commands []*Command
 	flags    []*Flag
 	args     []*Arg
-	meant    *Command // the one of commands that is meant where none is named
+	fallback *Command // the subcommand that runs if none is named
 	checkers []checker
 }
 
-// Commands are those of the command, in the order of the help.
+// Commands returns the subcommands, in the order of the help.
 func (c *Command) Commands() []*Command { return c.read().commands }
 
-// Flags are those of the command, without its parents'.
+// Flags returns the flags of the command, without those of its parents.
 func (c *Command) Flags() []*Flag { return c.read().flags }
 
-// Args are what the command takes besides flags.
+// Args returns the arguments of the command.
 func (c *Command) Args() []*Arg { return c.read().args }
 
-// A checker is a struct, a command's or one embedded there, that checks what it was given.
+// A checker is a struct, of a command or embedded in one, that checks its values.
 type checker interface{ Validate() error }
 
-// A Flag may be given anywhere behind the program's name.
+// A Flag may be given anywhere after the program's name.
 type Flag struct {
 	Name, Help, Placeholder, Group string
 
-	Short rune // 0 is none
+	Short rune // 0 for none
 	Enum  []string
 
 	negatable bool
@@ -74,18 +74,18 @@ type Flag struct {
 // TakesValue reports whether a value follows the flag.
 func (f *Flag) TakesValue() bool { return !f.value.bool }
 
-// An Arg is a word that is no flag, at its place.
+// An Arg is a positional argument.
 type Arg struct {
 	Name, Help string
 	Enum       []string
 	Optional   bool
-	Many       bool // all words that follow
+	Many       bool // it takes all remaining words
 
 	value value
 	given bool
 }
 
-// Usage is the argument in a line of usage: [<path> ...].
+// Usage returns the argument as in a line of usage: [<path> ...].
 func (a *Arg) Usage() string {
 	s := "<" + a.Name + ">"
 	if a.Many {
@@ -97,8 +97,8 @@ func (a *Arg) Usage() string {
 	return s
 }
 
-// New models the command whose fields target points to. A struct that is no model is a
-// mistake in the program: whatever reads it panics.
+// New returns a command for the struct that target points to. If the tags of the struct are
+// invalid, a later call panics.
 func New(name, help string, target any) *Command {
 	c := &Command{Name: name, Help: help, Target: target}
 	if d, ok := target.(interface{ Help() string }); ok {
@@ -113,7 +113,7 @@ func (c *Command) Add(child *Command) {
 	c.commands = append(c.commands, child)
 }
 
-// Path is the words that call the command: amn limits show.
+// Path returns the words that call the command, such as "amn limits show".
 func (c *Command) Path() string {
 	if c.Parent == nil {
 		return c.Name
@@ -121,7 +121,7 @@ func (c *Command) Path() string {
 	return c.Parent.Path() + " " + c.Name
 }
 
-// Find finds a command by its name or an alias of it, nil if there is none.
+// Find returns the subcommand with a name or an alias, or nil.
 func (c *Command) Find(word string) *Command {
 	for _, child := range c.Commands() {
 		if child.Name == word {
@@ -136,7 +136,7 @@ func (c *Command) Find(word string) *Command {
 	return nil
 }
 
-// Words are the names and the aliases of the commands.
+// Words returns the names and the aliases of the subcommands.
 func (c *Command) Words() []string {
 	var list []string
 	for _, child := range c.Commands() {
@@ -145,7 +145,7 @@ func (c *Command) Words() []string {
 	return list
 }
 
-// Leaves are the commands without commands of their own that are not hidden.
+// Leaves returns the commands below c that have no subcommands and are not hidden.
 func (c *Command) Leaves() []*Command {
 	var list []*Command
 	for _, child := range c.Commands() {
@@ -160,7 +160,7 @@ func (c *Command) Leaves() []*Command {
 	return list
 }
 
-// Allowed are the flags that may follow the command: its own, then its parents'.
+// Allowed returns the flags that the command takes: its own, then those of its parents.
 func (c *Command) Allowed() []*Flag {
 	list := slices.Clone(c.Flags())
 	if c.Parent != nil {
@@ -169,7 +169,7 @@ func (c *Command) Allowed() []*Flag {
 	return list
 }
 
-// Flag finds the flag that a word names, with its dashes.
+// Flag returns the flag that a word such as "--name" or "-n" names, or nil.
 func (c *Command) Flag(word string) *Flag {
 	for ; c != nil; c = c.Parent {
 		if f := flagIn(c.Flags(), word); f != nil {
@@ -189,13 +189,13 @@ func flagIn(list []*Flag, word string) *Flag {
 	return nil
 }
 
-// ErrHelp is returned where a flag of type Help was given.
+// ErrHelp is returned if a flag of type Help was given.
 var ErrHelp = errors.New("help was asked for")
 
-// An Error is a command line that is none of the program's.
+// An Error describes an invalid command line.
 type Error struct {
-	Command *Command // the last that was understood
-	Unknown string   // a word in the place of a command, if that is what is wrong
+	Command *Command // the last command that was recognized
+	Unknown string   // the word that is not a command, or ""
 	text    string
 }
 

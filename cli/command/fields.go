@@ -23,7 +23,7 @@ func (c *Command) read() *Command {
 	return c
 }
 
-// embed adds the fields of a struct; group is that of flags which name none.
+// embed adds the fields of a struct; group is the group of flags without one.
 func (c *Command) embed(v reflect.Value, group string) {
 	target := reflect.NewAt(v.Type(), v.Addr().UnsafePointer()) // not v.Addr(): an embedded type may be unexported
 	if check, ok := target.Interface().(checker); ok {
@@ -37,7 +37,7 @@ func (c *Command) embed(v reflect.Value, group string) {
 		case tag.has("cmd"):
 			child := New(tag.name(), tag.get("help"), field.Addr().Interface())
 			if c.Add(child); tag.get("default") == "withargs" {
-				c.meant = child
+				c.fallback = child
 			}
 		case tag.has("help"):
 			c.add(field, tag, group)
@@ -45,11 +45,11 @@ func (c *Command) embed(v reflect.Value, group string) {
 	}
 }
 
-// add adds the flag or the argument of a field.
+// add adds the flag or the argument that a field describes.
 func (c *Command) add(field reflect.Value, tag tags, group string) {
 	val, fallback := newValue(field, tag.get("sep")), tag.get("default")
 	if val.set == nil {
-		panic(fmt.Sprintf("internal error: %s: no word is parsed into a %s", tag.Name, tag.Type))
+		panic(fmt.Sprintf("internal error: %s: the type %s cannot be parsed", tag.Name, tag.Type))
 	}
 	if fallback != "" {
 		if err := val.set(fallback); err != nil {
@@ -73,8 +73,8 @@ func (c *Command) add(field reflect.Value, tag tags, group string) {
 	})
 }
 
-// tags are those of a field. They are split once: StructTag.Lookup reads all in front of
-// what it looks for, and the help is long.
+// tags are the tags of a field, split once: each StructTag.Lookup parses all tags before the
+// one that it looks for, and the help is long.
 type tags struct {
 	reflect.StructField
 	pairs [][2]string
@@ -102,7 +102,7 @@ func (t tags) has(key string) bool {
 	return slices.ContainsFunc(t.pairs, func(p [2]string) bool { return p[0] == key })
 }
 
-// get is the value of a key, empty without one.
+// get returns the value of a key, or "".
 func (t tags) get(key string) string { return t.or(key, "") }
 
 func (t tags) or(key, other string) string {
@@ -120,7 +120,7 @@ func (t tags) list(key string) []string {
 
 func (t tags) name() string { return t.or("name", dashed(t.Name)) }
 
-// dashed is the name of a field as that of a flag: MaxTotal is max-total, GGUFType gguf-type.
+// dashed returns the flag name of a field: max-total for MaxTotal, gguf-type for GGUFType.
 func dashed(name string) string {
 	var b strings.Builder
 	list := []rune(name)

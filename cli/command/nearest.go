@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Nearest asks whether a word that was mistyped was to be the nearest of a list, if one
-// is near: at most a third of it is other letters. Case and what stands between the parts
-// of a word do not count.
+// Nearest returns a question whether the word of a list that is nearest to the mistyped word
+// was meant, or "" if more than a third of the letters differ. Case and separators do not
+// count.
 func Nearest(word string, known []string) string {
 	best, found := max(1, len(word)/3)+1, ""
 	for _, k := range known {
@@ -21,13 +21,13 @@ func Nearest(word string, known []string) string {
 	return fmt.Sprintf(", did you mean %q?", found)
 }
 
-// Letters are those of a word without what separates its parts.
+// Letters returns a word in lower case, without separators.
 func Letters(word string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(word))
 }
 
-// edits counts the letters to put in, take out, change or swap with the next one to
-// get from a to b (Damerau and Levenshtein's distance, of neighbours swapped once).
+// edits returns the number of insertions, deletions, substitutions and swaps of neighbours
+// between a and b (the optimal string alignment distance).
 func edits(a, b string) int {
 	before, last, row := make([]int, 64), make([]int, 64), make([]int, 64)
 	if len(a) > 32 || len(b) > 32 {

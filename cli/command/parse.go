@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Parse parses the words behind the program's name, and sets the fields of the structs.
-// It returns the command that is to run, or an Error, or ErrHelp with the command whose
-// help was asked for. Flags may stand anywhere, until a word "--".
+// Parse parses the words after the program's name, and sets the fields of the structs. It
+// returns the command to run, or an Error, or ErrHelp with the command whose help is asked
+// for. Flags may be anywhere before a word "--".
 func (c *Command) Parse(args []string) (*Command, error) {
 	named, rest := c.choose(args)
 	p := parser{command: named}
-	if named.read().meant != nil {
-		p.command = named.meant
+	if named.read().fallback != nil {
+		p.command = named.fallback
 	}
 	p.parse(rest)
 	switch {
 	case p.help && (p.err == nil || p.err.Unknown == ""):
-		return named, ErrHelp // whatever flag is wrong: who asks for help may not know it yet
+		return named, ErrHelp // even if a flag is wrong
 	case p.err != nil:
 		return named, p.err
 	}
@@ -28,8 +28,8 @@ func (c *Command) Parse(args []string) (*Command, error) {
 	return p.command, nil
 }
 
-// choose takes the leading words that name commands out of the arguments. A flag may
-// stand before them, with a value if any command's flag of that name takes one.
+// choose returns the command that the leading words name, and the other words. Flags may
+// precede the command, with a value if a flag of that name of any command takes one.
 func (c *Command) choose(args []string) (*Command, []string) {
 	var rest []string
 	for i := 0; i < len(args); i++ {
@@ -54,8 +54,8 @@ func (c *Command) choose(args []string) (*Command, []string) {
 	return c, rest
 }
 
-// TakesValue reports whether a value follows the flag that a word names: one of this
-// command, of its parents, or of any command below it.
+// TakesValue reports whether a value follows the flag that a word names: a flag of this
+// command, its parents, or any command below it.
 func (c *Command) TakesValue(word string) bool {
 	if f := c.Flag(word); f != nil {
 		return f.TakesValue()
@@ -66,7 +66,7 @@ func (c *Command) TakesValue(word string) bool {
 	})
 }
 
-// isFlag reports whether a word is no argument; "-" is one.
+// isFlag reports whether a word is a flag; "-" is an argument.
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
 
 // A parser sets the flags and arguments of one command.
@@ -74,7 +74,7 @@ type parser struct {
 	command *Command
 	words   int // arguments so far
 	help    bool
-	err     *Error // the first; parsing goes on, for a --help behind it
+	err     *Error // the first error; parsing continues, since --help may follow
 }
 
 func (p *parser) parse(args []string) {
@@ -105,7 +105,7 @@ func (p *parser) long(word string, args []string) []string {
 	case f != nil && given:
 		p.set(f, text)
 	case f != nil:
-		return p.valued(f, args)
+		return p.setNext(f, args)
 	case no && !given && p.negate("--"+off):
 	default:
 		p.unknown(name)
@@ -135,7 +135,7 @@ func (p *parser) short(letters string, args []string) []string {
 			p.set(f, strings.TrimPrefix(rest, "="))
 			return args
 		case f.TakesValue():
-			return p.valued(f, args)
+			return p.setNext(f, args)
 		default:
 			p.set(f, "true")
 		}
@@ -144,7 +144,7 @@ func (p *parser) short(letters string, args []string) []string {
 	return args
 }
 
-// splitRune cuts the first character off, which may be a byte that is not UTF-8.
+// splitRune splits off the first character, which may be an invalid byte.
 func splitRune(s string) (string, string) {
 	for i := range s {
 		if i > 0 {
@@ -154,15 +154,15 @@ func splitRune(s string) (string, string) {
 	return s, ""
 }
 
-// valued sets a flag to the word behind it, if it takes one.
-func (p *parser) valued(f *Flag, args []string) []string {
+// setNext sets a flag to the next word, if it takes a value.
+func (p *parser) setNext(f *Flag, args []string) []string {
 	switch {
 	case !f.TakesValue():
 		p.set(f, "true")
 	case len(args) == 0:
-		p.fail("--%s: its value is missing", f.Name)
+		p.fail("--%s: the value is missing", f.Name)
 	case isFlag(args[0]):
-		p.fail("--%s: its value is missing, or is written --%s=%s", f.Name, f.Name, args[0])
+		p.fail("--%s: the value is missing; if it is %s, write --%s=%s", f.Name, args[0], f.Name, args[0])
 	default:
 		p.set(f, args[0])
 		return args[1:]
@@ -171,11 +171,11 @@ func (p *parser) valued(f *Flag, args []string) []string {
 }
 
 func (p *parser) set(f *Flag, text string) {
-	if text == "" { // a script's variable that is not set: what it asks to be checked would not be
-		p.fail("--%s: its value is empty: leave the flag out, or give one", f.Name)
+	if text == "" { // probably an unset variable of a script: ignoring the flag would skip its check
+		p.fail("--%s: the value is empty: give one, or leave the flag out", f.Name)
 		return
 	}
-	err := admit(f.Enum, text)
+	err := checkEnum(f.Enum, text)
 	if err == nil {
 		err = f.value.set(text)
 	}
@@ -185,8 +185,8 @@ func (p *parser) set(f *Flag, text string) {
 	p.help = p.help || f.value.help && err == nil && text == "true"
 }
 
-// admit refuses what a list of values does not have.
-func admit(enum []string, text string) error {
+// checkEnum rejects a value that is not in enum, unless enum is empty.
+func checkEnum(enum []string, text string) error {
 	if len(enum) == 0 || slices.Contains(enum, text) {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (p *parser) argument(word string) {
 	c, args := p.command, p.command.Args()
 	switch {
 	case c.Find(word) != nil:
-		p.fail("%s: no command may follow --", word)
+		p.fail("%s: a command cannot follow --", word)
 		return
 	case len(c.Commands()) > 0:
 		e := c.errorf("%q is not a command%s", word, Nearest(word, c.Words()))
@@ -212,7 +212,7 @@ func (p *parser) argument(word string) {
 	a := args[min(p.words, len(args)-1)]
 	p.words++
 	a.given = true
-	err := admit(a.Enum, word)
+	err := checkEnum(a.Enum, word)
 	if err == nil {
 		err = a.value.set(word)
 	}
@@ -237,14 +237,14 @@ func (p *parser) fail(format string, args ...any) {
 	}
 }
 
-// check asks for what must be given, then each struct for what it checks itself.
+// check checks that all arguments are given, then calls the checks of the structs.
 func (c *Command) check() error {
 	if len(c.Commands()) > 0 {
 		list := c.visible()
 		if len(list) > 5 {
 			list = append(list[:5], "...")
 		}
-		return c.errorf("say which command: %s", strings.Join(list, ", "))
+		return c.errorf("name a command: %s", strings.Join(list, ", "))
 	}
 	for _, a := range c.Args() {
 		if !a.given && !a.Optional {
@@ -261,7 +261,7 @@ func (c *Command) check() error {
 	return nil
 }
 
-// visible are the names of the commands in the help.
+// visible returns the names of the subcommands in the help.
 func (c *Command) visible() []string {
 	var list []string
 	for _, child := range c.Commands() {

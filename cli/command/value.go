@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// A Value is a field that parses its words itself. What it is given by --flag alone,
-// where it also has the method IsBool of a BoolValue that returns true, is "true".
+// A Value is a field that parses its values itself.
 type Value interface{ Set(text string) error }
 
-// A BoolValue is a Value whose flag may stand alone; a value is given by --flag=value.
+// A BoolValue is a Value for which --flag alone is possible, if IsBool returns true: Set then
+// gets "true". A value is given by --flag=value.
 type BoolValue interface {
 	Value
 	IsBool() bool
 }
 
-// A value is how the words for a field are parsed.
+// A value parses the words for a field.
 type value struct {
-	set  func(text string) error // nil: the field's type is none of those
-	bool bool                    // no word follows it
+	set  func(text string) error // nil if the field's type is not supported
+	bool bool                    // no value follows the flag
 	help bool
 }
 
-// Help is the type of the flag that asks for help.
+// Help is the type of the help flag.
 type Help bool
 
 func newValue(field reflect.Value, sep string) value {
@@ -41,7 +41,7 @@ func newValue(field reflect.Value, sep string) value {
 	return value{set: setter(field), bool: field.Kind() == reflect.Bool, help: help}
 }
 
-// listSetter appends to a slice.
+// listSetter returns a function that appends to a slice.
 func listSetter(field reflect.Value, sep string) func(string) error {
 	item := reflect.New(field.Type().Elem()).Elem()
 	set := setter(item)
@@ -63,7 +63,7 @@ func listSetter(field reflect.Value, sep string) func(string) error {
 	}
 }
 
-// setter sets what is no slice.
+// setter returns a function that sets a field that is not a slice, nil for other types.
 func setter(field reflect.Value) func(string) error {
 	if d, ok := field.Addr().Interface().(*time.Duration); ok {
 		return func(text string) (err error) {

@@ -1,6 +1,5 @@
-// Amn, with addresses: what the program of the core does with files, this one does with
-// hf://, https://, s3://, gs://, oci:// and ollama:// too. See package cli, and
-// remote.Open for the forms.
+// Amn is the program of package cli that also opens addresses: hf://, https://, s3://, gs://,
+// oci:// and ollama://. See remote.Open for their forms.
 package main
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/remote"
 )
 
-// allowPrivate is the one flag that this program has besides those of package cli.
+// allowPrivate is the only flag of this program that package cli does not have.
 const allowPrivate = "--allow-private"
 
 // cutFlag removes allowPrivate from the flags, and reports whether it was given. What
