@@ -46,7 +46,7 @@ func TestTensorsAreTakenOutOfAnyCheckpoint(t *testing.T) {
 // A pickle that asks for classes is refused with the flag that reads its tensors, unless it was
 // given; one without tensors gives no empty file.
 func TestTheFlagForTensorsIsNamed(t *testing.T) {
-	const hint = "--tensors-only reads its tensors"
+	const hint = "--tensors-only reads the tensors"
 	for _, args := range []string{"inspect", "parse", "stats", "hash", "convert --to safetensors", "quantize"} {
 		if r := amn(t, nil, append(strings.Fields(args), checkpoints+"lightning.pt")...); r.code != 7 || !strings.Contains(r.err, hint) {
 			t.Errorf("%s: exit %d, %s", args, r.code, r.err)

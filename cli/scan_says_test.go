@@ -54,7 +54,7 @@ func TestScanReadsStandardInput(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 	in = strings.NewReader("\x80\x02cos\nsystem\nX\x02\x00\x00\x00id\x85R.")
-	if r := amn(t, in, "scan", "-", "-"); r.code != 7 || !strings.Contains(r.out, "once only") {
+	if r := amn(t, in, "scan", "-", "-"); r.code != 7 || !strings.Contains(r.out, "only once") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }

@@ -165,7 +165,7 @@ func TestWhatIsNoStreamIsNotWrittenToStandardOutput(t *testing.T) {
 	t.Chdir(workplace(t))
 	for command, says := range map[string]string{
 		"convert --to npz tiny.gguf": "checksums before the tensors", "quantize --to nf4 model.safetensors": "cannot be written in one pass",
-		"convert --to mlx llama-fp8": "a folder cannot be written", "dequantize --max-shard-size 5KB llama-fp8": "a folder cannot be written", "edit --in-place --set a=b": "no place",
+		"convert --to mlx llama-fp8": "a folder cannot be written", "dequantize --max-shard-size 5KB llama-fp8": "a folder cannot be written", "edit --in-place --set a=b": "cannot be replaced",
 	} {
 		args := append(strings.Fields(command), "-o", "-")
 		if strings.HasPrefix(command, "edit") {
@@ -249,7 +249,7 @@ func TestAFolderOfSeveralModels(t *testing.T) {
 		t.Error(err)
 	}
 	r = amn(t, nil, "merge-lora", "--dry-run", "adapter", "sharded")
-	if r.code != 5 || !strings.Contains(r.err, "it is an adapter and no base: the base comes first") {
+	if r.code != 5 || !strings.Contains(r.err, "it is an adapter, not a base: give the base first") {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 	for _, args := range [][]string{{"--weights", "../model.safetensors", "base"}, {"--weights", "x", "tiny.gguf"}} {
