@@ -137,7 +137,7 @@ func (f *attestFlags) listFiles(root string, claim *attest.Claim) (files []attes
 		add(".", root, info)
 		return files, paths, size, nil
 	case !info.IsDir(): // opening a pipe would wait for a writer
-		return nil, nil, 0, wire.ErrUnsupported.With("it is neither a regular file nor a folder")
+		return nil, nil, 0, wire.ErrUnsupported.Errorf("it is neither a regular file nor a folder")
 	}
 	top := root + string(filepath.Separator) // a link that is named is followed
 	err = filepath.WalkDir(top, func(at string, e fs.DirEntry, err error) error {
