@@ -107,9 +107,9 @@ def unequal(ours, theirs):
     if len(have) != len(ours) or len(want) != len(theirs):
         yield "a name stands twice"
     for name in have.keys() - want.keys():
-        yield f"we list {name!r}, it does not: {sorted(want)[:5]}"
+        yield f"we list {name!r}, it does not: {sorted(want.keys() - have.keys())[:5]}"
     for name in want.keys() - have.keys():
-        yield f"it lists {name!r}, we do not: {sorted(have)[:5]}"
+        yield f"it lists {name!r}, we do not: {sorted(have.keys() - want.keys())[:5]}"
     for name in have.keys() & want.keys():
         for part, a, b in zip(("type", "shape", "values"), have[name][1:], want[name][1:]):
             if a is not None and b is not None and a != b:
