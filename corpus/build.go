@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// MaxFile bounds what one recipe may build.
+// MaxFile bounds the size of a built file.
 const MaxFile = 128 << 20
 
-var errTooLong = fmt.Errorf("the file passes %d MiB", MaxFile>>20)
+var errTooLong = fmt.Errorf("the file is larger than %d MiB", MaxFile>>20)
 
-// A node appends its bytes.
+// A node appends its bytes to a builder.
 type node func(*builder) error
 
-// A builder holds the bytes of one block so far. A block whose bytes are
-// treated as a whole (an entry, deflate, len, ...) has a builder of its own, so
-// offsets inside it count from its start.
+// A builder holds the bytes of one block so far. A block whose bytes are processed
+// together (an entry, deflate, len, ...) has its own builder, so offsets in it count from
+// its start.
 type builder struct {
 	out      []byte
 	counters []uint64
 }
 
-func (b *builder) room(n uint64) error {
+func (b *builder) checkRoom(n uint64) error {
 	if n > uint64(MaxFile-len(b.out)) {
 		return errTooLong
 	}
@@ -29,22 +29,22 @@ func (b *builder) room(n uint64) error {
 }
 
 func (b *builder) write(p []byte) error {
-	if err := b.room(uint64(len(p))); err != nil {
+	if err := b.checkRoom(uint64(len(p))); err != nil {
 		return err
 	}
 	b.out = append(b.out, p...)
 	return nil
 }
 
-// inner builds a block on its own.
-func (b *builder) inner(body node) ([]byte, error) {
+// buildBlock returns the bytes of a block.
+func (b *builder) buildBlock(body node) ([]byte, error) {
 	child := builder{counters: b.counters}
 	err := body(&child)
 	return child.out, err
 }
 
 func (b *builder) fill(n uint64, v byte) error {
-	if err := b.room(n); err != nil {
+	if err := b.checkRoom(n); err != nil {
 		return err
 	}
 	at := len(b.out)
@@ -57,8 +57,8 @@ func (b *builder) fill(n uint64, v byte) error {
 	return nil
 }
 
-// repeat builds the body n times; where the body cannot differ from turn to
-// turn, once, and copies it.
+// repeat builds the body n times, or once and copies it if it cannot differ between
+// repetitions.
 func (b *builder) repeat(n uint64, body node, differs bool) error {
 	if n == 0 {
 		return nil
@@ -95,8 +95,8 @@ func (b *builder) repeat(n uint64, body node, differs bool) error {
 	return nil
 }
 
-// place turns an offset, negative from the end, into an index.
-func (b *builder) place(n number) (int, error) {
+// index converts an offset, negative from the end, to an index.
+func (b *builder) index(n number) (int, error) {
 	size := uint64(len(b.out))
 	if n.abs > size {
 		return 0, fmt.Errorf("offset %v lies outside of the %d bytes so far", n, size)
@@ -107,9 +107,9 @@ func (b *builder) place(n number) (int, error) {
 	return int(n.abs), nil
 }
 
-// overwrite puts bytes over those that stand at an offset.
+// overwrite replaces the bytes at an offset.
 func (b *builder) overwrite(at number, p []byte) error {
-	start, err := b.place(at)
+	start, err := b.index(at)
 	if err != nil {
 		return err
 	}

@@ -19,14 +19,14 @@ type Seed struct {
 	Name   string // file name
 	Format string
 	Data   []byte
-	Recipe *Recipe // where the seed is a recipe: what it must have; else nil
+	Recipe *Recipe // for a seed that is a recipe, else nil
 }
 
-// MaxSeed is the largest file that Seeds gives to a fuzz target: a mutation of
-// a larger one costs more than it finds.
+// MaxSeed is the size of the largest file that Seeds adds: mutating a larger one is not
+// worth its time.
 const MaxSeed = 128 << 10
 
-// Formats lists the formats that have recipes or seeds.
+// Formats returns the formats that have recipes or seeds.
 func Formats() []string {
 	var out []string
 	for _, root := range []string{"hostile", "valid"} {
@@ -44,19 +44,19 @@ func Formats() []string {
 	return out
 }
 
-// Hostile returns the recipes of a format, in the order of their names. The
-// corpus test has seen that all of them parse.
+// Hostile returns the recipes of a format, sorted by name. A test of this package proves
+// that all of them parse.
 func Hostile(format string) []Recipe {
-	list, err := hostile(format)
+	list, err := hostileRecipes(format)
 	if err != nil {
 		panic("internal error: " + err.Error())
 	}
 	return list
 }
 
-func hostile(format string) ([]Recipe, error) {
+func hostileRecipes(format string) ([]Recipe, error) {
 	var out []Recipe
-	err := each("hostile/"+format, func(name string, data []byte) error {
+	err := eachFile("hostile/"+format, func(name string, data []byte) error {
 		base, isText := strings.CutSuffix(name, ".txt")
 		if !isText {
 			return fmt.Errorf("corpus/hostile/%s/%s: not a recipe", format, name)
@@ -71,22 +71,22 @@ func hostile(format string) ([]Recipe, error) {
 	return out, err
 }
 
-// gateFolder is where the recipes of [Gate] stand.
+// gateFolder is the folder with the recipes of [Gate].
 const gateFolder = "gate"
 
-// Gate returns the recipes for the rules of the gate that are not of a file's bytes
-// alone: by its name, by the files beside it, by a policy. Each names its rule.
+// Gate returns the recipes for rules of the gate that concern more than a file's bytes:
+// its name, the files beside it, a policy. Each states its rule.
 func Gate() []Recipe {
-	list, err := gated()
+	list, err := gateRecipes()
 	if err != nil {
 		panic("internal error: " + err.Error())
 	}
 	return list
 }
 
-func gated() ([]Recipe, error) {
+func gateRecipes() ([]Recipe, error) {
 	var out []Recipe
-	err := each(gateFolder, func(name string, data []byte) error {
+	err := eachFile(gateFolder, func(name string, data []byte) error {
 		r, err := Parse(gateFolder, strings.TrimSuffix(name, ".txt"), string(data), append([]string{"ok"}, hostileClasses...))
 		if err == nil && r.Rule == "" {
 			err = errors.New("no rule: line")
@@ -100,19 +100,19 @@ func gated() ([]Recipe, error) {
 	return out, err
 }
 
-// Valid returns the honest files of a format: those that reference libraries
-// wrote, and recipes that expect ok.
+// Valid returns the honest files of a format: those that reference libraries wrote, and
+// recipes with expect: ok.
 func Valid(format string) []Seed {
-	list, err := valid(format)
+	list, err := validSeeds(format)
 	if err != nil {
 		panic("internal error: " + err.Error())
 	}
 	return list
 }
 
-func valid(format string) ([]Seed, error) {
+func validSeeds(format string) ([]Seed, error) {
 	var out []Seed
-	err := each("valid/"+format, func(name string, data []byte) error {
+	err := eachFile("valid/"+format, func(name string, data []byte) error {
 		switch path.Ext(name) {
 		case ".py", ".md":
 			return nil
@@ -133,8 +133,8 @@ func valid(format string) ([]Seed, error) {
 	return out, err
 }
 
-// each visits the files of one folder, which need not be there.
-func each(folder string, visit func(name string, data []byte) error) error {
+// eachFile visits the files of one folder, which may not exist.
+func eachFile(folder string, visit func(name string, data []byte) error) error {
 	list, err := fs.ReadDir(files, folder)
 	if err != nil {
 		return nil
@@ -154,8 +154,8 @@ func each(folder string, visit func(name string, data []byte) error) error {
 	return nil
 }
 
-// Seeds gives a fuzz target of one []byte the hostile and the honest files of
-// its format, up to [MaxSeed] bytes each.
+// Seeds adds the hostile and honest files of a format, up to [MaxSeed] bytes each, to a
+// fuzz target of one []byte.
 func Seeds(f interface {
 	testing.TB
 	Add(args ...any)

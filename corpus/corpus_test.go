@@ -9,7 +9,7 @@ import (
 
 func TestEveryRecipeParsesAndBuilds(t *testing.T) {
 	for _, format := range Formats() {
-		list, err := hostile(format)
+		list, err := hostileRecipes(format)
 		if err != nil {
 			t.Error(err)
 		}
@@ -32,14 +32,14 @@ func TestEveryRecipeParsesAndBuilds(t *testing.T) {
 			}
 			seen[key] = r.Path()
 		}
-		if _, err := valid(format); err != nil {
+		if _, err := validSeeds(format); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
 func TestEveryRecipeOfTheGateBuilds(t *testing.T) {
-	list, err := gated()
+	list, err := gateRecipes()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Draft writes bytes as a recipe whose class and offset are still open; Parse
-// refuses it until they are filled in.
+// Draft writes bytes as a recipe without class and offset. Parse refuses it until they are
+// filled in.
 func Draft(data []byte) string {
 	var out strings.Builder
 	out.WriteString("# What the file is. What the reference loader of which version does with it.\nexpect: ?\noffset: ?\n--\n")
 	for len(data) > 0 {
 		n := 0
-		switch same, plain := run(data), printable(data); {
+		switch same, plain := equalPrefix(data), printablePrefix(data); {
 		case same >= 16:
 			n = same
 			fmt.Fprintf(&out, "pad %d", n)
@@ -26,7 +26,7 @@ func Draft(data []byte) string {
 			n = min(plain, 80)
 			fmt.Fprintf(&out, "str %s\n", strconv.Quote(string(data[:n])))
 		default:
-			for n < min(len(data), 32) && (n == 0 || run(data[n:]) < 16 && printable(data[n:]) < 4) {
+			for n < min(len(data), 32) && (n == 0 || equalPrefix(data[n:]) < 16 && printablePrefix(data[n:]) < 4) {
 				n++
 			}
 			fmt.Fprintf(&out, "hex % x\n", data[:n])
@@ -36,7 +36,7 @@ func Draft(data []byte) string {
 	return out.String()
 }
 
-func run(data []byte) int {
+func equalPrefix(data []byte) int {
 	n := 0
 	for n < len(data) && data[n] == data[0] {
 		n++
@@ -44,7 +44,7 @@ func run(data []byte) int {
 	return n
 }
 
-func printable(data []byte) int {
+func printablePrefix(data []byte) int {
 	n := 0
 	for n < len(data) && data[n] >= ' ' && data[n] <= '~' {
 		n++
@@ -52,8 +52,8 @@ func printable(data []byte) int {
 	return n
 }
 
-// CrashBytes gives the input of a crash file: the first []byte or string of a
-// file that go test wrote, else the file itself.
+// CrashBytes returns the input in a crash file: the first []byte or string of a file that
+// go test wrote, else the file itself.
 func CrashBytes(file []byte) ([]byte, error) {
 	rest, isGo := bytes.CutPrefix(file, []byte("go test fuzz v1\n"))
 	if !isGo {

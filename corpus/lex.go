@@ -39,7 +39,7 @@ func (t token) String() string {
 	}
 }
 
-// lex splits the body of a recipe into tokens. The first line has number line.
+// lex splits the body of a recipe into tokens. Its first line has the given number.
 func lex(src string, line int) ([]token, error) {
 	var out []token
 	add := func(k kind, s string) { out = append(out, token{k, s, line}) }
@@ -69,7 +69,7 @@ func lex(src string, line int) ([]token, error) {
 		case c == '"' || c == '`':
 			quoted, err := strconv.QuotedPrefix(src)
 			if err != nil {
-				return nil, fmt.Errorf("line %d: the text that begins here has no end, or an escape that Go does not know", line)
+				return nil, fmt.Errorf("line %d: a text without an end, or with an escape that Go does not have", line)
 			}
 			plain, _ := strconv.Unquote(quoted)
 			add(text, plain)

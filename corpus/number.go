@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// A number is any integer that a field of 64 bits can hold, signed or not.
+// A number is an integer that fits 64 bits, signed or unsigned.
 type number struct {
 	neg bool
 	abs uint64
 }
 
-// fits reports whether the number is a signed or an unsigned integer of that
-// many bits, and gives its two's complement.
+// fits returns the two's complement of the number, and whether it fits that many bits,
+// signed or unsigned.
 func (n number) fits(size uint) (uint64, bool) {
 	if n.neg {
 		return -n.abs, n.abs <= 1<<(size-1)
@@ -54,19 +54,19 @@ func mul(a, b number) (number, bool) {
 	return number{a.neg != b.neg && lo != 0, lo}, hi == 0
 }
 
-// The counters of the innermost repeat, the one around it, and the next.
+// counterNames are the counters of the innermost repeat, the one around it, and the next.
 const counterNames = "ijk"
 
-// An expr is a fixed number plus a multiple of each counter.
+// An expr is a constant plus a multiple of each counter.
 type expr struct {
-	fixed number
-	times [len(counterNames)]number
+	fixed   number
+	factors [len(counterNames)]number
 }
 
-// at gives the expression's value; counters has the innermost repeat last.
-func (e expr) at(counters []uint64) (number, error) {
+// eval returns the expression's value; counters has the innermost repeat last.
+func (e expr) eval(counters []uint64) (number, error) {
 	sum, fits := e.fixed, true
-	for n, factor := range e.times {
+	for n, factor := range e.factors {
 		if factor.abs == 0 {
 			continue
 		}
@@ -75,15 +75,15 @@ func (e expr) at(counters []uint64) (number, error) {
 		sum, fits = next, fits && ok1 && ok2
 	}
 	if !fits {
-		return number{}, errors.New("the number passes 64 bits")
+		return number{}, errors.New("the number does not fit 64 bits")
 	}
 	return sum, nil
 }
 
-// deepest is how many repeats must stand around the expression.
-func (e expr) deepest() int {
+// repeatDepth returns how many repeats must enclose the expression.
+func (e expr) repeatDepth() int {
 	depth := 0
-	for n, factor := range e.times {
+	for n, factor := range e.factors {
 		if factor.abs != 0 {
 			depth = n + 1
 		}
@@ -91,7 +91,7 @@ func (e expr) deepest() int {
 	return depth
 }
 
-// parseExpr reads sums of products: 12, -1, 0xff, 2^64-1, i*4+8.
+// parseExpr parses sums of products: 12, -1, 0xff, 2^64-1, i*4+8.
 func parseExpr(s string) (expr, error) {
 	fail := func() (expr, error) {
 		return expr{}, fmt.Errorf("%q is not a number", s)
@@ -128,14 +128,14 @@ func parseExpr(s string) (expr, error) {
 		return fail()
 	}
 	for n := range times {
-		if e.times[n], ok = toNumber(&times[n]); !ok {
+		if e.factors[n], ok = toNumber(&times[n]); !ok {
 			return fail()
 		}
 	}
 	return e, nil
 }
 
-// product reads factors with * between them, one of which may be a counter.
+// product parses factors separated by *, one of which may be a counter.
 func product(s string) (value *big.Int, counter int, ok bool) {
 	value, counter = big.NewInt(1), -1
 	for factor := range strings.SplitSeq(s, "*") {

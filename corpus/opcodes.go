@@ -1,6 +1,6 @@
 package corpus
 
-// How an opcode's operand is laid out. The names of opcodes, their bytes and
+// A layout says how an opcode's operand is encoded. The names of opcodes, their bytes and
 // their layouts are those of CPython's pickletools module, protocols 0 to 5.
 type layout uint8
 

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// A parser turns tokens into nodes. All that does not depend on built bytes is
-// checked here, with the line.
+// A parser turns tokens into nodes. It checks everything that does not depend on built
+// bytes, and reports the line.
 type parser struct {
 	toks    []token
-	repeats []*bool // of the repeats around: whether their turns differ
+	repeats []*bool // for each enclosing repeat, whether its repetitions differ
 	verbs   map[string]verb
 }
 
-// A verb reads its operands and gives the node that writes them.
+// A verb parses its operands and returns the node that writes them.
 type verb func(p *parser) (node, error)
 
 func (p *parser) peek() token { return p.toks[0] }
@@ -30,7 +30,7 @@ func (p *parser) fail(format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", p.peek().line, fmt.Sprintf(format, args...))
 }
 
-// block reads statements up to the end of the file, or to } and past it.
+// block parses statements up to the end of the file, or to } and past it.
 func (p *parser) block(end kind) (node, error) {
 	var nodes []node
 	for {
@@ -47,7 +47,7 @@ func (p *parser) block(end kind) (node, error) {
 			}
 			nodes = append(nodes, n)
 		default:
-			return nil, p.fail("a verb is wanted, not %v", t)
+			return nil, p.fail("expected a verb, found %v", t)
 		}
 	}
 }
@@ -66,13 +66,13 @@ func (p *parser) statement() (node, error) {
 		return nil, err
 	}
 	if k := p.peek().kind; k != endOfLine && k != endOfFile && k != shut {
-		return nil, p.fail("%s: %v is too much", t.text, p.peek())
+		return nil, p.fail("%s: unexpected %v", t.text, p.peek())
 	}
-	return placed(t, n), nil
+	return withLine(t, n), nil
 }
 
-// placed gives the errors of a node their line.
-func placed(t token, n node) node {
+// withLine adds the line to errors of a node.
+func withLine(t token, n node) node {
 	return func(b *builder) error {
 		err := n(b)
 		if err == nil || strings.HasPrefix(err.Error(), "line ") {
@@ -96,10 +96,10 @@ func sequence(nodes []node) node {
 	}
 }
 
-// body reads { ... }.
+// body parses { ... }.
 func (p *parser) body() (node, error) {
 	if p.peek().kind != open {
-		return nil, p.fail("{ is wanted, not %v", p.peek())
+		return nil, p.fail("expected {, found %v", p.peek())
 	}
 	p.next()
 	return p.block(shut)
@@ -107,24 +107,24 @@ func (p *parser) body() (node, error) {
 
 func (p *parser) text() (string, error) {
 	if p.peek().kind != text {
-		return "", p.fail(`text in quotes is wanted, not %v`, p.peek())
+		return "", p.fail(`expected text in quotes, found %v`, p.peek())
 	}
 	return p.next().text, nil
 }
 
 func (p *parser) number() (expr, error) {
 	if p.peek().kind != word {
-		return expr{}, p.fail("a number is wanted, not %v", p.peek())
+		return expr{}, p.fail("expected a number, found %v", p.peek())
 	}
 	e, err := parseExpr(p.peek().text)
 	if err != nil {
 		return e, p.fail("%v", err)
 	}
-	if e.deepest() > len(p.repeats) {
-		return e, p.fail("%s: no repeat stands around that counter", p.peek().text)
+	if e.repeatDepth() > len(p.repeats) {
+		return e, p.fail("%s: this counter is not inside of enough repeats", p.peek().text)
 	}
-	for n := range e.deepest() {
-		if e.times[n].abs != 0 {
+	for n := range e.repeatDepth() {
+		if e.factors[n].abs != 0 {
 			*p.repeats[len(p.repeats)-1-n] = true
 		}
 	}
@@ -132,22 +132,21 @@ func (p *parser) number() (expr, error) {
 	return e, nil
 }
 
-// moves notes that the bytes of this verb depend on where they stand, so that
-// the repeats around it must build each turn.
-func (p *parser) moves() {
+// dependsOnPosition notes that the bytes of this verb depend on their position, so that
+// the enclosing repeats must build each repetition.
+func (p *parser) dependsOnPosition() {
 	for _, differs := range p.repeats {
 		*differs = true
 	}
 }
 
-// more reports whether the statement has a further operand.
+// more reports whether the statement has another operand.
 func (p *parser) more() bool {
 	k := p.peek().kind
 	return k == word || k == text
 }
 
-// attrs reads key=value pairs up to the next other token. A value is a number,
-// a text, or a block.
+// attrs parses key=value pairs. A value is a number, a text, or a block.
 func (p *parser) attrs(known func(key string) bool) (attrs, error) {
 	out := attrs{}
 	for p.peek().kind == label {
@@ -156,7 +155,7 @@ func (p *parser) attrs(known func(key string) bool) (attrs, error) {
 			return nil, p.fail("unknown %s=", key)
 		}
 		if _, twice := out[key]; twice {
-			return nil, p.fail("%s= a second time", key)
+			return nil, p.fail("%s= repeated", key)
 		}
 		p.next()
 		var v attr
@@ -176,7 +175,7 @@ func (p *parser) attrs(known func(key string) bool) (attrs, error) {
 				p.next()
 			}
 		default:
-			err = p.fail("%s= wants a value, not %v", key, p.peek())
+			err = p.fail("%s= needs a value, not %v", key, p.peek())
 		}
 		if err != nil {
 			return nil, err
@@ -196,10 +195,10 @@ type attr struct {
 
 type attrs map[string]attr
 
-// The compression methods that have names.
+// methods are the named compression methods.
 var methods = map[string]uint64{"store": 0, "deflate": 8}
 
-// num gives a number attribute, or def.
+// num returns a number attribute, or def.
 func (a attrs) num(b *builder, key string, def uint64) (number, error) {
 	v, ok := a[key]
 	if !ok {
@@ -209,26 +208,26 @@ func (a attrs) num(b *builder, key string, def uint64) (number, error) {
 		return number{abs: n}, nil
 	}
 	if !v.isNumber {
-		return number{}, fmt.Errorf("%s= wants a number", key)
+		return number{}, fmt.Errorf("%s= needs a number", key)
 	}
-	return v.number.at(b.counters)
+	return v.number.eval(b.counters)
 }
 
-// bytes gives a block or text attribute, or nil.
+// bytes returns a block or text attribute, or nil.
 func (a attrs) bytes(b *builder, key string) ([]byte, error) {
 	switch v := a[key]; v.kind {
 	case open:
-		return b.inner(v.body)
+		return b.buildBlock(v.body)
 	case text:
 		return []byte(v.text), nil
 	case endOfFile:
 		return nil, nil
 	default:
-		return nil, fmt.Errorf(`%s= wants { ... } or "..."`, key)
+		return nil, fmt.Errorf(`%s= needs { ... } or "..."`, key)
 	}
 }
 
-// word gives a word attribute, or def.
+// word returns a word attribute, or def.
 func (a attrs) word(key, def string) string {
 	if v, ok := a[key]; ok {
 		return v.text

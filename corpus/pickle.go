@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// op NAME operand...: one pickle instruction. A label raw="..." gives the
-// operand's bytes as they stand, len=N overrides a length.
+// op NAME operand...: one pickle instruction. raw="..." gives the operand's bytes
+// unchanged, len=N overrides a length.
 func (p *parser) op() (node, error) {
 	t := p.next()
 	o, ok := opcodes[t.text]
@@ -35,7 +35,7 @@ func (p *parser) op() (node, error) {
 			return b.write(raw)
 		}
 	} else if operand == nil {
-		return nil, p.fail("op %s wants an operand", t.text)
+		return nil, p.fail("op %s needs an operand", t.text)
 	}
 	return func(b *builder) error {
 		if err := b.write([]byte{o.code}); err != nil {
@@ -59,7 +59,7 @@ func (p *parser) op() (node, error) {
 	}, nil
 }
 
-// operand reads the operand in its natural form; nil when none stands there.
+// operand parses an operand in its natural form; nil if there is none.
 func (p *parser) operand(l layout) (node, error) {
 	switch {
 	case l == bare:
@@ -92,7 +92,7 @@ func fixed(e expr, l layout) node {
 	return func(b *builder) error { return b.integer(e, size, binary.LittleEndian) }
 }
 
-// lengthSize is how many bits the length before an operand has.
+// lengthSize returns the number of bits of the length before an operand.
 func lengthSize(l layout) uint {
 	switch l {
 	case data1, integer1:
@@ -112,15 +112,14 @@ func sized(l layout, data []byte) ([]byte, error) {
 	return append(put(nil, binary.LittleEndian, size, uint64(len(data))), data...), nil
 }
 
-// integer reads a decimal or hexadecimal integer of any size, or hex and the
-// bytes themselves.
+// integer parses a decimal or hexadecimal integer of any size, or hex and its bytes.
 func (p *parser) integer(l layout) (node, error) {
 	t := p.next()
 	var data []byte
 	if t.text == "hex" && t.kind == word {
 		var err error
 		if data, err = p.hexBytes(); err != nil {
-			return nil, p.fail("hex wants pairs of hexadecimal digits")
+			return nil, p.fail("hex needs pairs of hexadecimal digits")
 		}
 	} else {
 		n, ok := new(big.Int).SetString(t.text, 0)
@@ -136,7 +135,7 @@ func (p *parser) integer(l layout) (node, error) {
 	return func(b *builder) error { return b.write(out) }, nil
 }
 
-// complement is the shortest little-endian two's complement, empty for zero.
+// complement returns the shortest little-endian two's complement, empty for zero.
 func complement(n *big.Int) []byte {
 	if n.Sign() == 0 {
 		return nil
@@ -154,7 +153,7 @@ func complement(n *big.Int) []byte {
 	return out
 }
 
-// digits reads a number, written in text; "01" in quotes stands as it is.
+// digits parses a number that is written as text; "01" in quotes is written unchanged.
 func (p *parser) digits(l layout) (node, error) {
 	end := "\n"
 	if l == long {
@@ -169,7 +168,7 @@ func (p *parser) digits(l layout) (node, error) {
 		return nil, err
 	}
 	return func(b *builder) error {
-		n, err := e.at(b.counters)
+		n, err := e.eval(b.counters)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// NoOffset is the offset of a recipe whose error belongs to no place in the file.
+// NoOffset is the offset of an error without a position in the file.
 const NoOffset = -1
 
 // The depths at which a recipe is refused.
@@ -19,7 +19,7 @@ const (
 	Whole     = "whole"     // only when the bodies are read too
 )
 
-// A Recipe is one file in readable form, and what a decoder must say of it.
+// A Recipe is a file in readable form, with the result that a decoder must return.
 type Recipe struct {
 	Name    string // file name without .txt
 	Format  string // folder name
@@ -27,22 +27,22 @@ type Recipe struct {
 	Expect  string // class
 	Offset  int64  // of the error, or NoOffset
 	Depth   string // Structure or Whole
-	Axis    string // of class limit: the axis that ends
+	Axis    string // the limit that is reached, for class limit
 	Covers  []string
-	Finds   []string        // findings that an accepted file must have, none else
-	Policy  json.RawMessage // laid over the default policy; nil for none
+	Finds   []string        // exactly the findings that an accepted file must have
+	Policy  json.RawMessage // overrides the default policy; nil for none
 
 	// Of the recipes of [Gate] alone.
-	Rule   string // by which the gate refuses it, or of the finding that an accepted file has
-	File   string // its name, or what to judge of the folder
-	Sent   string // the format that its sender promised
+	Rule   string // by which the gate refuses it, or of the finding of an accepted file
+	File   string // its name, or what to judge in the folder
+	Sent   string // the format that the sender declared
 	Folder bool   // the bytes are a ZIP archive of the files of a folder
 	Opened bool   // the folder is opened as one model
 
 	build node
 }
 
-// Path is where the recipe stands in the module.
+// Path returns the recipe's path in the module.
 func (r *Recipe) Path() string {
 	folder := "hostile"
 	switch {
@@ -54,7 +54,7 @@ func (r *Recipe) Path() string {
 	return "corpus/" + folder + "/" + r.Format + "/" + r.Name + ".txt"
 }
 
-// Build makes the file.
+// Build returns the file.
 func (r *Recipe) Build() ([]byte, error) {
 	var b builder
 	if err := r.build(&b); err != nil {
@@ -63,7 +63,7 @@ func (r *Recipe) Build() ([]byte, error) {
 	return b.out, nil
 }
 
-// Bytes makes the file of a recipe that the corpus test has seen to build.
+// Bytes returns the file of a recipe that a test of this package has built.
 func (r *Recipe) Bytes() []byte {
 	data, err := r.Build()
 	if err != nil {
@@ -77,10 +77,10 @@ var (
 	hostileClasses = []string{"malformed", "truncated", "unsupported", "limit", "forbidden"}
 	depths         = []string{Structure, Whole}
 	axes           = []string{"single_alloc", "total", "items", "inflate_ratio", "expand_ratio", "depth", "steps", "working_set", "open_files", "requests", "fetched", "time"}
-	aim            = regexp.MustCompile(`^P[0-9]{2}$`)
+	coversPattern  = regexp.MustCompile(`^P[0-9]{2}$`)
 )
 
-// Parse reads a recipe. Classes must hold the one that expect: names.
+// Parse parses a recipe. classes are the allowed values of expect:.
 func Parse(format, name, src string, classes []string) (*Recipe, error) {
 	r := &Recipe{Format: format, Name: name, Offset: NoOffset, Depth: Structure}
 	head, body, found := strings.Cut(src, "\n--\n")
@@ -120,7 +120,7 @@ func (r *Recipe) header(head string, classes []string) error {
 			continue
 		}
 		if seen[key] {
-			return fail("%s: a second time", key)
+			return fail("%s: repeated", key)
 		}
 		seen[key] = true
 		if err := r.field(key, value, classes); err != nil {
@@ -134,7 +134,7 @@ func (r *Recipe) header(head string, classes []string) error {
 	case !seen["expect"]:
 		return errors.New("no expect: line")
 	case !seen["offset"] && r.Expect != "ok" && r.Rule == "":
-		return errors.New("no offset: line (offset: none, if the error has no place)")
+		return errors.New("no offset: line (offset: none if the error has no position)")
 	case (r.Axis != "") != (r.Expect == "limit") && r.Rule == "":
 		return fmt.Errorf("expect: limit and axis: %s belong together", strings.Join(axes, "|"))
 	case len(r.Finds) > 0 && r.Expect != "ok":
@@ -168,7 +168,7 @@ func (r *Recipe) field(key, value string, classes []string) error {
 	case "covers":
 		r.Covers = strings.FieldsFunc(value, func(c rune) bool { return c == ' ' || c == ',' })
 		for _, p := range r.Covers {
-			if !aim.MatchString(p) {
+			if !coversPattern.MatchString(p) {
 				err = fmt.Errorf("covers: %q is not of the form P07", p)
 			}
 		}
@@ -187,7 +187,7 @@ func (r *Recipe) field(key, value string, classes []string) error {
 	return err
 }
 
-// gateField is one of a recipe that the gate judges.
+// gateField parses a header line that only recipes of the gate have.
 func (r *Recipe) gateField(key, value string) error {
 	switch {
 	case r.Format != gateFolder:

@@ -44,7 +44,7 @@ func verbs() map[string]verb {
 	return out
 }
 
-// put writes the low size bits of v.
+// put appends the low size bits of v.
 func put(out []byte, order binary.AppendByteOrder, size uint, v uint64) []byte {
 	switch size {
 	case 8:
@@ -62,7 +62,7 @@ func put(out []byte, order binary.AppendByteOrder, size uint, v uint64) []byte {
 func (p *parser) hex() (node, error) {
 	data, err := p.hexBytes()
 	if err != nil || len(data) == 0 {
-		return nil, p.fail("hex wants pairs of hexadecimal digits")
+		return nil, p.fail("hex needs pairs of hexadecimal digits")
 	}
 	return func(b *builder) error { return b.write(data) }, nil
 }
@@ -103,12 +103,12 @@ func (p *parser) format() (node, error) {
 		args = append(args, e)
 	}
 	if n := strings.Count(strings.ReplaceAll(s, "%%", ""), "%"); n != len(args) {
-		return nil, p.fail("fmt: %d numbers are wanted, %d stand there", n, len(args))
+		return nil, p.fail("fmt: the text has %d verbs, but %d numbers follow", n, len(args))
 	}
 	return func(b *builder) error {
 		values := make([]any, len(args))
 		for i, e := range args {
-			v, err := e.at(b.counters)
+			v, err := e.eval(b.counters)
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ func integers(size uint, order binary.AppendByteOrder) verb {
 }
 
 func (b *builder) integer(e expr, size uint, order binary.AppendByteOrder) error {
-	n, err := e.at(b.counters)
+	n, err := e.eval(b.counters)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (b *builder) integer(e expr, size uint, order binary.AppendByteOrder) error
 	if !ok {
 		return fmt.Errorf("%v does not fit %d bits", n, size)
 	}
-	if err := b.room(8); err != nil {
+	if err := b.checkRoom(8); err != nil {
 		return err
 	}
 	b.out = put(b.out, order, size, v)
@@ -166,7 +166,7 @@ func floats(size uint, order binary.AppendByteOrder) verb {
 		for first := true; first || p.peek().kind == word; first = false {
 			v, err := strconv.ParseFloat(p.next().text, 64)
 			if err != nil {
-				return nil, p.fail("f%d wants numbers", size)
+				return nil, p.fail("f%d needs numbers", size)
 			}
 			bits := math.Float64bits(v)
 			switch size {
@@ -211,7 +211,7 @@ func (p *parser) repeat() (node, error) {
 		return nil, err
 	}
 	return func(b *builder) error {
-		count, err := n.at(b.counters)
+		count, err := n.eval(b.counters)
 		if err != nil || count.neg {
 			return fmt.Errorf("%v is not a count", count)
 		}
@@ -226,7 +226,7 @@ func (p *parser) pad() (node, error) {
 		return nil, err
 	}
 	return func(b *builder) error {
-		count, fill, err := atBoth(b, n, v)
+		count, fill, err := evalCountAndByte(b, n, v)
 		if err != nil {
 			return err
 		}
@@ -240,14 +240,14 @@ func (p *parser) align() (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.moves()
+	p.dependsOnPosition()
 	return func(b *builder) error {
-		to, fill, err := atBoth(b, n, v)
+		to, fill, err := evalCountAndByte(b, n, v)
 		if err != nil {
 			return err
 		}
 		if to == 0 {
-			return errors.New("a positive number is wanted")
+			return errors.New("the number must be positive")
 		}
 		return b.fill((to-uint64(len(b.out))%to)%to, fill)
 	}, nil
@@ -260,35 +260,35 @@ func (p *parser) countAndByte() (n, v expr, err error) {
 	return n, v, err
 }
 
-func atBoth(b *builder, count, fill expr) (uint64, byte, error) {
-	n, err := count.at(b.counters)
+func evalCountAndByte(b *builder, count, fill expr) (uint64, byte, error) {
+	n, err := count.eval(b.counters)
 	if err != nil || n.neg {
 		return 0, 0, fmt.Errorf("%v is not a count", n)
 	}
-	v, err := fill.at(b.counters)
+	v, err := fill.eval(b.counters)
 	if err != nil || v.neg || v.abs > 255 {
 		return 0, 0, fmt.Errorf("%v is not a byte", v)
 	}
 	return n.abs, byte(v.abs), nil
 }
 
-// at OFFSET { ... }: over the bytes that stand there; negative from the end.
+// at OFFSET { ... }: overwrites the bytes at an offset, negative from the end.
 func (p *parser) at() (node, error) {
 	at, err := p.number()
 	if err != nil {
 		return nil, err
 	}
-	p.moves()
+	p.dependsOnPosition()
 	body, err := p.body()
 	if err != nil {
 		return nil, err
 	}
 	return func(b *builder) error {
-		off, err := at.at(b.counters)
+		off, err := at.eval(b.counters)
 		if err != nil {
 			return err
 		}
-		data, err := b.inner(body)
+		data, err := b.buildBlock(body)
 		if err != nil {
 			return err
 		}
@@ -296,19 +296,19 @@ func (p *parser) at() (node, error) {
 	}, nil
 }
 
-// cut N: keep the first N bytes of the block so far; negative, drop the last.
+// cut N: keeps the first N bytes of the block so far; negative, drops the last.
 func (p *parser) cut() (node, error) {
 	n, err := p.number()
 	if err != nil {
 		return nil, err
 	}
-	p.moves()
+	p.dependsOnPosition()
 	return func(b *builder) error {
-		to, err := n.at(b.counters)
+		to, err := n.eval(b.counters)
 		if err != nil {
 			return err
 		}
-		end, err := b.place(to)
+		end, err := b.index(to)
 		if err != nil {
 			return err
 		}

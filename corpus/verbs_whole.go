@@ -15,13 +15,13 @@ func (p *parser) length() (node, error) {
 	name, big := strings.CutSuffix(t.text, "be")
 	size, ok := map[string]uint{"u8": 8, "u16": 16, "u32": 32, "u64": 64}[name]
 	if !ok || t.kind != word {
-		return nil, p.fail("len wants u8, u16, u32 or u64, or one of them with be")
+		return nil, p.fail("len needs u8, u16, u32 or u64, with or without be")
 	}
 	var order binary.AppendByteOrder = binary.LittleEndian
 	if big {
 		order = binary.BigEndian
 	}
-	return p.whole(func(body []byte) ([]byte, error) {
+	return p.transformBlock(func(body []byte) ([]byte, error) {
 		if size < 64 && uint64(len(body)) >= 1<<size {
 			return nil, fmt.Errorf("%d bytes do not fit %d bits", len(body), size)
 		}
@@ -42,7 +42,7 @@ func gstr(order binary.AppendByteOrder) verb {
 }
 
 // deflate { ... }: a raw DEFLATE stream of the block.
-func (p *parser) deflate() (node, error) { return p.whole(compress) }
+func (p *parser) deflate() (node, error) { return p.transformBlock(compress) }
 
 func compress(data []byte) ([]byte, error) {
 	var out bytes.Buffer
@@ -59,7 +59,7 @@ func compress(data []byte) ([]byte, error) {
 
 // crc32 { ... }: the four bytes of the block's CRC-32, not the block.
 func (p *parser) crc32() (node, error) {
-	return p.whole(func(data []byte) ([]byte, error) {
+	return p.transformBlock(func(data []byte) ([]byte, error) {
 		return put(nil, binary.LittleEndian, 32, uint64(crc32.ChecksumIEEE(data))), nil
 	})
 }
@@ -77,14 +77,14 @@ func (p *parser) seed() (node, error) {
 	return func(b *builder) error { return b.write(data) }, nil
 }
 
-// whole reads a block and writes what turn makes of all its bytes.
-func (p *parser) whole(turn func([]byte) ([]byte, error)) (node, error) {
+// transformBlock parses a block and writes what turn returns for its bytes.
+func (p *parser) transformBlock(turn func([]byte) ([]byte, error)) (node, error) {
 	body, err := p.body()
 	if err != nil {
 		return nil, err
 	}
 	return func(b *builder) error {
-		data, err := b.inner(body)
+		data, err := b.buildBlock(body)
 		if err != nil {
 			return err
 		}

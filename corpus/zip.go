@@ -41,7 +41,7 @@ func (p *parser) zip() (node, error) {
 		return nil, err
 	}
 	if p.next().kind != open {
-		return nil, p.fail("zip wants { entry ... }")
+		return nil, p.fail("zip needs { entry ... }")
 	}
 	var items []zipItem
 	for {
@@ -76,8 +76,8 @@ func (p *parser) zip() (node, error) {
 	}
 }
 
-// A zipWriter makes every byte of an archive itself: each field is right
-// unless the recipe says otherwise. Offsets count from the archive's start.
+// A zipWriter writes every byte of an archive: each field is right unless the recipe
+// overrides it. Offsets count from the archive's start.
 type zipWriter struct {
 	b       *builder
 	attrs   attrs
@@ -91,19 +91,19 @@ func (w *zipWriter) archive(items []zipItem) ([]byte, error) {
 		var err error
 		if item.isRaw {
 			var raw []byte
-			raw, err = w.b.inner(item.body)
+			raw, err = w.b.buildBlock(item.body)
 			w.out = append(w.out, raw...)
 		} else {
 			err = w.entry(&item)
 		}
 		if err != nil {
-			return nil, placed(item.at, func(*builder) error { return err })(nil)
+			return nil, withLine(item.at, func(*builder) error { return err })(nil)
 		}
 	}
 	return w.out, w.end()
 }
 
-// A record collects the fields of one header; the first fault sticks.
+// A record collects the fields of one header. The first error is kept.
 type record struct {
 	b     *builder
 	attrs attrs
@@ -112,7 +112,7 @@ type record struct {
 	err   error
 }
 
-// put writes one field: as the recipe says, else def.
+// put appends a field: the recipe's value, else def.
 func (r *record) put(size uint, key string, def uint64) {
 	if _, own := r.attrs[r.where+key]; own {
 		key = r.where + key
@@ -141,7 +141,7 @@ func (r *record) bytes(key string, def []byte) []byte {
 	return def
 }
 
-// A member is what an entry's headers say of its data.
+// A member is what an entry's headers state about its data.
 type member struct {
 	method, crc  uint64
 	csize, usize uint64
@@ -152,7 +152,7 @@ type member struct {
 }
 
 func (w *zipWriter) entry(item *zipItem) error {
-	plain, err := w.b.inner(item.body)
+	plain, err := w.b.buildBlock(item.body)
 	if err != nil {
 		return err
 	}

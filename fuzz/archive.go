@@ -9,17 +9,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/corpus"
 )
 
-// A Naming gives the i-th member of a built archive its name and its body, made
-// of bytes from the fuzzer.
+// A Naming returns the name and the body of the i-th member of a built archive, from bytes
+// of the fuzzer.
 type Naming func(i int, raw []byte) (name string, body []byte)
 
-// Plain names members m0, m1, ... and leaves their bodies alone.
+// Plain names members m0, m1, ... and leaves their bodies unchanged.
 func Plain(i int, raw []byte) (string, []byte) { return fmt.Sprintf("m%d", i), raw }
 
-// Archive reads the fuzzer's bytes as a plan of a ZIP archive and builds it:
-// sizes and CRC are right, or wrong on purpose in one field of a few members.
-// Mutation of a finished archive hardly ever gets past the CRC and the two
-// directories; mutation of a plan does. [Plan] shows the archive as a recipe.
+// Archive reads the fuzzer's bytes as a plan of a ZIP archive and builds it. Sizes and
+// CRCs are right, or deliberately wrong in one field of a few members. Mutations of a
+// finished archive hardly ever get past the CRC and the two directories; mutations of a
+// plan do. [Plan] returns the archive as a recipe.
 func Archive(t testing.TB, data []byte, naming Naming) []byte {
 	t.Helper()
 	r, err := corpus.Parse("zip", "plan", Plan(data, naming), []string{"ok"})
@@ -49,7 +49,7 @@ var (
 	wrong = [...]string{"0", "1", "2", "3", "6", "8", "9", "20", "22", "45", "46", "30", "255", "0x800", "0x7fff", "0xffff"}
 )
 
-// Plan is the recipe of the archive that [Archive] builds.
+// Plan returns the recipe of the archive that [Archive] builds.
 func Plan(data []byte, naming Naming) string {
 	p := plan{data: data}
 	var out strings.Builder
@@ -92,7 +92,7 @@ func (p *plan) wrong() string {
 	return wrong[int(c)%len(wrong)]
 }
 
-// raw takes a body: one byte of length, long from 192 on.
+// raw reads a body: a byte of length, which means a long one from 192 on.
 func (p *plan) raw() []byte {
 	n := int(p.byte())
 	if n >= 192 {
@@ -144,7 +144,7 @@ func (p *plan) member(out *strings.Builder, i int, naming Naming) {
 	fmt.Fprintf(out, " { hex %x }\n", body)
 }
 
-// storedBlock is a DEFLATE stream of one block without compression.
+// storedBlock returns a DEFLATE stream of one block without compression.
 func storedBlock(body []byte) []byte {
 	n := uint16(len(body))
 	out := binary.LittleEndian.AppendUint16([]byte{1}, n)

@@ -14,8 +14,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-// arrival sends a file in pieces to a stream. It gives the class of the refusal,
-// its rules, and after how many bytes it came.
+// arrival sends a file to a stream in pieces. It returns the class of the refusal, its
+// rules, and after how many bytes it came.
 func arrival(t *testing.T, g *gate.Gate, data []byte, size int64, h gate.Hint, piece int) (wire.Class, []string, int) {
 	b := g.Policy.Limits.Budget(t.Context())
 	defer b.Close()
@@ -40,16 +40,15 @@ func arrival(t *testing.T, g *gate.Gate, data []byte, size int64, h gate.Hint, p
 	return class, rules, came
 }
 
-// arrivals are policies that decide by the beginning.
+// arrivals are policies that decide by the beginning of a file.
 var arrivals = []gate.Policy{
 	{}, {AllowGlobals: []string{"hf-trainer", "module0.name", "numpy.matrix"}}, {Pickle: gate.PickleRefuse, Formats: []string{"gguf", "npz"}},
 	{Pickle: gate.PickleWeightsOnly, DTypes: []string{"F32"}},
 }
 
-// FuzzArrival asks of a file that is refused while it comes: the whole of it is
-// refused for the same, however it was cut into pieces. Where the size was not
-// said the class may be that of a longer file, and where pickles are refused altogether
-// the rest may say why one is worse.
+// FuzzArrival tests that a file refused while it arrives is refused for the same reason as
+// a whole, in pieces of any size. If the size was not stated, the class may be that of a
+// longer file. If pickles are refused altogether, the rest may show a worse reason.
 func FuzzArrival(f *testing.F) {
 	seeds := sampled{f, new(int)}
 	for _, format := range []string{"pth", "pickle", "npy", "npz", "safetensors", "gguf", "detect"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// FuzzAttest opens any text as a signed envelope: what opens is the one statement that
-// the key signed, to its last byte, and every other error has a class.
+// FuzzAttest opens any text as a signed envelope: one that opens is the statement that the
+// key signed, to its last byte, and every other error has a class.
 func FuzzAttest(f *testing.F) {
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 	statement := []byte(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"m","digest":{"sha256":"00"}}],"predicateType":"p","predicate":{}}`)

@@ -12,9 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// BenchmarkHostile times the verdict on each hostile file of a format: Decode,
-// and Verify of those that only it refuses. The slowest files are named, each
-// with the best of its times.
+// BenchmarkHostile times the verdict on each hostile file of a format: Decode, and Verify
+// for those that only it refuses. It names the slowest files, each with its best time.
 func BenchmarkHostile(b *testing.B) {
 	for _, f := range formats {
 		files := hostile(b, f.name)
@@ -54,9 +53,9 @@ func verdict(b *testing.B, f format, file file) {
 	}
 }
 
-// A header of 1.3 million tensors, as long as the format allows: the most work
-// that a file of safetensors can ask for. The default policy refuses it on the
-// way; the other one reads it whole.
+// manyTensors is a header of 1.3 million tensors, as long as the format allows: the most
+// work that a safetensors file can cause. The default policy refuses it early; the other
+// one reads all of it.
 const manyTensors = `# one header, 1.3 million tensors
 expect: ok
 --

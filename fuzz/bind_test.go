@@ -20,10 +20,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// FuzzBind changes models of every scheme: other types, other shapes, missing
-// and renamed companions, other configurations and other values. Whatever
-// binds must ask only for bytes that are there and decode without panic, and
-// whatever does not must say why, with a class.
+// FuzzBind changes models of every scheme: types, shapes, names and absence of companions,
+// configurations and values. Whatever binds must request only bytes that exist, and decode
+// without panic. All else must be refused with a class.
 func FuzzBind(f *testing.F) {
 	models := append(schemeModels(f), mlxStacks())
 	for _, arch := range []string{"gpt_oss", "llama4"} {
@@ -85,7 +84,7 @@ func decodeSome(t *testing.T, m tensor.Model, w *quant.Weight) {
 	}
 }
 
-// schemeModel is a golden model in memory.
+// A schemeModel is a golden model in memory.
 type schemeModel struct {
 	name   string
 	infos  []tensor.Info
@@ -128,7 +127,7 @@ func schemeModels(f *testing.F) (models []schemeModel) {
 	return models
 }
 
-// mlxStacks are experts of gpt-oss as mlx-lm has them.
+// mlxStacks returns experts of gpt-oss as mlx-lm stores them.
 func mlxStacks() schemeModel {
 	s := schemeModel{name: "mlx-stacks", config: []byte(`{"model_type":"gpt_oss","quantization":{"bits":4,"group_size":16,"mode":"nvfp4"}}`)}
 	for _, layer := range []string{"gate_proj", "up_proj", "down_proj"} {
@@ -148,7 +147,7 @@ func mlxStacks() schemeModel {
 	return s
 }
 
-// changed applies changes of three bytes each: which tensor, what, to what.
+// changed applies changes of three bytes each: the tensor, the kind of change, the value.
 func (s schemeModel) changed(changes, config []byte) tensor.Model {
 	infos := slices.Clone(s.infos)
 	bodies := slices.Clone(s.bodies)
@@ -191,10 +190,10 @@ func (s schemeModel) changed(changes, config []byte) tensor.Model {
 	return m
 }
 
-// edges are the sizes of dimensions at which arithmetic breaks.
+// edges are sizes of dimensions at which arithmetic tends to break.
 var edges = [...]int64{0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 127, 128, 129, 255, 256, 1 << 15, 1<<31 - 1, 1 << 31, 1 << 40, 1<<58 + 1, 1<<62 - 1, 1<<63 - 1}
 
-// endings are what the names of companions end in.
+// endings are suffixes of companions.
 var endings = [...]string{
 	"", "_scale", "_scale_inv", "_scale_2", "_zero_point", "_global_scale", "_g_idx", "_shape", "_packed", "_blocks", "_scales", "_bias",
 	".absmax", ".quant_map", ".nested_absmax", ".quant_state.bitsandbytes__nf4", ".quant_state.bitsandbytes__fp4",
@@ -202,7 +201,7 @@ var endings = [...]string{
 
 const changeKinds = 10
 
-// change makes one change to one tensor; kinds 3 and 5 are its caller's.
+// change makes one change to one tensor, except kinds 3 and 5, which its caller makes.
 func change(i, other *tensor.Info, kind byte, value int) {
 	i.Shape = slices.Clone(i.Shape)
 	n := len(i.Shape)
@@ -229,7 +228,7 @@ func change(i, other *tensor.Info, kind byte, value int) {
 	}
 }
 
-// sizeOf is what a parser would have proven.
+// sizeOf returns the size that a parser would have proven.
 func sizeOf(i *tensor.Info) (int64, bool) {
 	n, ok := wire.Product(i.Shape)
 	g, known := i.DType.Geometry()

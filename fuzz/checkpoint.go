@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// A Checkpoint is a plan of what torch.save might write, made of a fuzzer's
-// bytes: storages, tensors over them, and now and then something that is wrong.
-// Mutation of a finished file breaks its checksums or its pickle; mutation of a
-// plan gives another checkpoint.
+// A Checkpoint is a plan of what torch.save might write, made of a fuzzer's bytes:
+// storages, tensors in them, and some defects. Mutations of a finished file break its
+// checksums or its pickle; a mutated plan is another checkpoint.
 type Checkpoint struct {
-	Pickle   []byte   // legacy: of the checkpoint alone
+	Pickle   []byte   // for a legacy file: of the checkpoint only
 	Storages [][]byte // by key: "0", "1", ...
 	Sizes    []int    // of an element of each
 	Keys     []byte   // the pickle of the keys, in order
-	Defects  int      // how many things are wrong on purpose
+	Defects  int      // number of deliberate defects
 }
 
 // Classes of storages, with the bytes of an element.
@@ -28,7 +27,7 @@ var storageClasses = [...]struct {
 	{"torch DoubleStorage", 8}, {"torch BoolStorage", 1}, {"torch ComplexFloatStorage", 8}, {quantizedClass, 1}, {"torch.storage UntypedStorage", 1},
 }
 
-// quantizedClass is the one whose tensors have a quantizer.
+// quantizedClass is the class whose tensors have a quantizer.
 const quantizedClass = "torch QInt8Storage"
 
 var rebuildTypes = [...]string{"torch float8_e4m3fn", "torch uint16", "torch uint32", "torch float4_e2m1fn_x2", "torch complex32", "torch bits8", "torch float32"}
@@ -43,7 +42,7 @@ type planner struct {
 
 type planned struct{ class, count int }
 
-// NewCheckpoint reads a plan. A legacy one has other persistent ids.
+// NewCheckpoint reads a plan. A legacy file has other persistent ids.
 func NewCheckpoint(data []byte, legacy bool) Checkpoint {
 	p := &planner{plan: plan{data: data}, legacy: legacy}
 	var c Checkpoint
@@ -90,7 +89,7 @@ func (p *planner) int(n int) {
 	p.out.Write(binary.LittleEndian.AppendUint32(nil, uint32(n)))
 }
 
-// off is 0 nearly always, else a small or a huge error.
+// off returns 0 nearly always, else a small or huge error.
 func (p *planner) off() int {
 	if len(p.data) == 0 || p.data[0]&0x1f != 0x1f {
 		return 0
@@ -108,7 +107,7 @@ func (p *planner) off() int {
 	}
 }
 
-// entry is one key and its value: a tensor of one of many forms, or data.
+// entry writes a key and its value: a tensor in one of many forms, or data.
 func (p *planner) entry(i int) {
 	switch kind := p.byte(); kind % 8 {
 	case 0:
@@ -161,8 +160,8 @@ func (p *planner) storage(i int) {
 	p.text("tQ")
 }
 
-// view writes offset, size and stride of a view that fits, or nearly. It
-// returns the size.
+// view writes offset, size and stride of a view that fits, or nearly does. It returns the
+// size.
 func (p *planner) view(count int) [2]int {
 	rows := 1 + int(p.byte())%4
 	cols := count / rows
@@ -226,7 +225,7 @@ func (p *planner) tensor() {
 	p.text("tR")
 }
 
-// dense writes a tensor of this size, row-major, at the beginning of storage i.
+// dense writes a row-major tensor of this size at the beginning of storage i.
 func (p *planner) dense(i int, size ...int) {
 	p.global("torch._utils _rebuild_tensor_v2")
 	p.text("(")
@@ -249,8 +248,8 @@ func (p *planner) dense(i int, size ...int) {
 	p.text("tR")
 }
 
-// sparse writes a sparse tensor of 4 x 4 whose indices stand in a storage of
-// integers, if there is one.
+// sparse writes a sparse tensor of 4 x 4, with indices in a storage of integers if there
+// is one.
 func (p *planner) sparse() {
 	i := 0
 	for i < len(p.list) && (storageClasses[p.list[i].class].name != "torch LongStorage" || p.list[i].count < 2) {
@@ -280,7 +279,7 @@ func (p *planner) sparse() {
 	p.text("\x86t\x86R")
 }
 
-// quantized writes a tensor with its quantizer over storage i.
+// quantized writes a tensor with its quantizer in storage i.
 func (p *planner) quantized(i int) {
 	p.global("torch._utils _rebuild_qtensor")
 	p.text("(")
@@ -307,7 +306,7 @@ func (p *planner) quantized(i int) {
 	p.text("tR")
 }
 
-// keys is the pickle of the list of keys.
+// keys returns the pickle of the list of keys.
 func (p *planner) keys() []byte {
 	p.out = bytes.Buffer{}
 	p.text("\x80\x02](")
@@ -318,8 +317,8 @@ func (p *planner) keys() []byte {
 	return p.out.Bytes()
 }
 
-// Archive is the plan as the text of a recipe for an archive, with what else
-// torch.save writes. The fuzzer's last byte may leave something out.
+// Archive returns the recipe of an archive of the checkpoint, with the other members that
+// torch.save writes. The fuzzer's last byte may omit some.
 func (c Checkpoint) Archive(control byte) string {
 	var out strings.Builder
 	out.WriteString("# built by a fuzz target\nexpect: ok\n--\nzip zip64=yes {\n")
@@ -349,11 +348,11 @@ func (c Checkpoint) Archive(control byte) string {
 	return out.String()
 }
 
-// legacyHead is the three pickles before a checkpoint.
+// legacyHead are the three pickles before a checkpoint.
 const legacyHead = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19." + "\x80\x02M\xe9\x03." +
 	"\x80\x02}(X\x10\x00\x00\x00protocol_versionM\xe9\x03X\x0d\x00\x00\x00little_endian\x88u."
 
-// Legacy is the plan as a legacy file.
+// Legacy returns the plan as a legacy file.
 func (c Checkpoint) Legacy() []byte {
 	out := append([]byte(legacyHead), c.Pickle...)
 	out = append(out, c.Keys...)

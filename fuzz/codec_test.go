@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// FuzzCodec asks that any bytes decode without panic, and that the result does
-// not depend on how they are cut into tiles.
+// FuzzCodec tests that any bytes decode without panic, and that the result does not depend
+// on the size of tiles.
 func FuzzCodec(f *testing.F) {
 	for i := range quant.Codecs() {
 		f.Add(uint8(i), bytes.Repeat([]byte{0, 1, 0x7F, 0x80, 0xFF, 0x3C, 0x7C, 0xFE}, 80), uint8(3))

@@ -16,8 +16,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// lengths lists every length below size, or 1,000 of them with both ends dense, in a
-// whole search; fewer if each is slow.
+// lengths returns every length below size in a whole search, or 1,000 of them with all
+// near both ends; fewer if each is slow.
 func lengths(size int) []int {
 	all, dense, spread := effort.Of(128, 4096), effort.Of(32, 200), effort.Of(50, 800)
 	if raceEnabled {
@@ -59,14 +59,13 @@ func TestNoPrefixOfAnHonestFileIsAccepted(t *testing.T) {
 	}
 }
 
-// endsAnywhere marks files that may end between two of their parts: fields of
-// protobuf, which has no end, where what a model must have still stands, and streams
-// of which several follow each other.
+// endsAnywhere reports files that may end between two of their parts: fields of protobuf,
+// which has no end, and concatenated streams.
 func endsAnywhere(format, file string) bool {
 	return format == "onnx" || format == "wrap" && strings.HasPrefix(file, "two.")
 }
 
-// sameContents asks whether what is missing of a wrapper is padding: tar's zeros.
+// sameContents reports whether a wrapper lacks only padding: tar's zeros.
 func sameContents(t *testing.T, f format, file file, data []byte) bool {
 	t.Helper()
 	read := func(data []byte) wrapped {
@@ -82,12 +81,12 @@ func sameContents(t *testing.T, f format, file file, data []byte) bool {
 	return f.name == "wrap" && slices.Equal(read(data).contents, read(file.data).contents)
 }
 
-// openEnd marks a format whose file may end before its last padding, or in a
-// tensor of unknown type, which runs to the end.
+// openEnd reports a format whose file may end before its last padding, or in a tensor of
+// unknown type, which extends to the end.
 func openEnd(f format) bool { return f.name == "gguf" }
 
-// sameCore asks whether bytes with another end mean what the file means: what is
-// missing or more is padding, or belongs to a tensor of unknown size.
+// sameCore reports whether bytes with another end mean the same as the file: the
+// difference is padding, or belongs to a tensor of unknown size.
 func sameCore(t *testing.T, f format, file file, data []byte, size int64) bool {
 	t.Helper()
 	read := func(data []byte, size int64) string {
@@ -102,7 +101,8 @@ func sameCore(t *testing.T, f format, file file, data []byte, size int64) bool {
 	return read(data, size) == read(file.data, int64(len(file.data)))
 }
 
-// maxFlips bounds the flips of one format; race makes each ten times as slow.
+// maxFlips bounds the bit flips for one format. The race detector makes each ten times as
+// slow.
 func maxFlips() int {
 	if raceEnabled {
 		return 2_000
@@ -110,8 +110,8 @@ func maxFlips() int {
 	return effort.Of(1_000, 20_000)
 }
 
-// flips lists bits to flip: all of a small file, else those of its beginning and
-// some of the rest, as many again.
+// flips returns bits to flip: all of a small file, else those of its beginning and as many
+// of the rest.
 func flips(size, most int) []int {
 	dense := most / 2
 	step := max(1, (8*size-dense)/dense|1)
@@ -151,7 +151,7 @@ func TestABitFlipIsRefusedOrMeansWhatItSays(t *testing.T) {
 	}
 }
 
-// flipped decodes, and what is accepted is written and decoded again.
+// flipped decodes data and, if it is accepted, writes and decodes it again.
 func flipped(f format, data []byte, policy limits.Policy) (accepted bool, err error) {
 	b := policy.Budget(context.Background())
 	defer b.Close()
@@ -184,7 +184,7 @@ func TestFaultyReadersEndInTruncatedOrTheirOwnError(t *testing.T) {
 	}
 }
 
-// faulty reads all of a file through a reader that cannot give all of it.
+// faulty reads a file through a reader that cannot return all of it.
 func faulty(t *testing.T, f format, file file, what string, r io.ReaderAt, size int64, want error) {
 	t.Helper()
 	b := file.policy.Budget(t.Context())

@@ -22,9 +22,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// FuzzEdit edits models that are bytes: one key is set, another deleted, tensors are
-// renamed by a pattern. What comes of it has the bytes of every tensor, in the same
-// multitude; a tighter account gives the same or says that it is too tight.
+// FuzzEdit edits any bytes as a model: it sets one key, deletes another and renames
+// tensors by a pattern. The result must hold the bytes of every tensor. A tighter account
+// must give the same result or a limit error.
 func FuzzEdit(f *testing.F) {
 	seeds := sampled{f, new(int)}
 	for _, format := range []string{gguf.Format, safetensors.Format} {
@@ -54,7 +54,7 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-// edited edits one model, and says what was written.
+// edited edits one model and describes what was written.
 func edited(b *limits.Budget, r io.ReaderAt, size int64, set, deleted, rename string) (string, error) {
 	m, err := parser.Decode(b, r, size)
 	if err != nil {
@@ -108,7 +108,7 @@ func edited(b *limits.Budget, r io.ReaderAt, size int64, set, deleted, rename st
 	return sameTensors(b, m, out)
 }
 
-// sameTensors compares what two models hold, whatever the names.
+// sameTensors compares the bodies in two models, whatever their names.
 func sameTensors(b *limits.Budget, m tensor.Model, data []byte) (string, error) {
 	own := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer own.Close()

@@ -16,7 +16,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A forgetting is one way to quantize: its type, block, and what is chosen.
+// A forgetting is a way to quantize: type, block, and selection.
 type forgetting struct {
 	how     uint8
 	threads int
@@ -34,9 +34,9 @@ func (f *forgetting) options() convert.Bnb {
 	return o
 }
 
-// FuzzForget quantizes models that are bytes. What is written must be a file
-// whose weights bind and decode, the same for any workers and tiles, with the same
-// distortion; a tighter account must give the same or say that it is too tight.
+// FuzzForget quantizes any bytes as a model. The written file must bind and decode, and
+// must be the same for any number of workers and any tiles, with the same distortion. A
+// tighter account must give the same result or a limit error.
 func FuzzForget(f *testing.F) {
 	seeds := sampled{f, new(int)}
 	for i, format := range corpus.Formats() {
@@ -95,7 +95,7 @@ func forget(b *limits.Budget, r io.ReaderAt, size int64, f forgetting, look bool
 	return fmt.Sprintf("%x %+v", sha256.Sum256(data), p.Quantized.Lost()), nil
 }
 
-// bindsAgain says why what was written does not decode to as many weights.
+// bindsAgain says why the written file does not decode to as many weights, or returns "".
 func bindsAgain(data []byte, e *convert.Quantized) string {
 	b := limits.Policy{Timeout: limits.NoTimeout, MaxExpandRatio: 1 << 20}.Budget(context.Background())
 	defer b.Close()
@@ -124,7 +124,7 @@ func bindsAgain(data []byte, e *convert.Quantized) string {
 	return ""
 }
 
-// smallMatrices is a safetensors file of linear weights.
+// smallMatrices returns a safetensors file of linear weights.
 func smallMatrices(k int) []byte {
 	rows, cols := 1+k*5%23, 1+k*k%70
 	n := 2 * rows * cols

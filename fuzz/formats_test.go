@@ -21,14 +21,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A format is a folder of the corpus and what reads it.
+// A format is a folder of the corpus and its decoder.
 type format struct {
 	name   string
 	decode func(*limits.Budget, io.ReaderAt, int64) (opened, error)
 	target *fuzz.Target // for formats with an encoder
 }
 
-// opened is what a decoder gives: a Model, or an archive.
+// opened is what a decoder returns: a Model, or an archive.
 type opened interface {
 	Verify(*limits.Budget) error
 	Close() error
@@ -52,7 +52,7 @@ var formats = []format{
 
 type model struct{ tensor.Model }
 
-// of makes a table row's decoder of a format's own.
+// of adapts a format's decoder to the table.
 func of[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, error)) func(*limits.Budget, io.ReaderAt, int64) (opened, error) {
 	return func(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 		m, err := decode(b, r, size)
@@ -70,8 +70,8 @@ func (m model) Verify(b *limits.Budget) error {
 	return nil
 }
 
-// hasUnknown reports a tensor of a type without geometry, whose span may be as
-// long as the file allows.
+// hasUnknown reports a tensor of a type without geometry, whose span may be as long as the
+// file allows.
 func hasUnknown(o opened) bool {
 	m, ok := o.(model)
 	if !ok {
@@ -110,8 +110,8 @@ func (archive) findings() []string { return nil }
 
 type pickle struct{ found tensor.Findings }
 
-// openPickle reads a file that is one pickle and nothing else, as its users do:
-// the notes are findings, and no byte follows.
+// openPickle reads a file that consists of one pickle, as its users do: notes are
+// findings, and no byte may follow.
 func openPickle(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 	g, err := vm.Load(b, r, 0, size)
 	if err != nil {
@@ -144,7 +144,7 @@ func formatOf(t testing.TB, name string) format {
 	return format{}
 }
 
-// policyOf is the policy that a recipe asks for.
+// policyOf returns the policy of a recipe.
 func policyOf(t testing.TB, r *corpus.Recipe) limits.Policy {
 	t.Helper()
 	if r == nil || r.Policy == nil {
@@ -157,16 +157,16 @@ func policyOf(t testing.TB, r *corpus.Recipe) limits.Policy {
 	return p
 }
 
-// A file is one file of the corpus, hostile or honest.
+// A file is one file of the corpus.
 type file struct {
 	format string
 	name   string
 	data   []byte
-	recipe *corpus.Recipe // nil for what a library wrote
+	recipe *corpus.Recipe // nil for a file that a library wrote
 	policy limits.Policy
 }
 
-// hostile and valid list the files of the corpus; a file is built once.
+// hostile and valid return the files of the corpus; each is built once.
 func hostile(t testing.TB, format string) []file {
 	var out []file
 	for _, r := range corpus.Hostile(format) {
@@ -191,7 +191,7 @@ func wholeCorpus(t testing.TB) []file {
 	return out
 }
 
-// offset is where an error lies, or wire.NoOffset.
+// offset returns the offset of an error, or wire.NoOffset.
 func offset(err error) int64 {
 	if placed, ok := errors.AsType[*wire.Error](err); ok {
 		return placed.Off
@@ -199,7 +199,7 @@ func offset(err error) int64 {
 	return wire.NoOffset
 }
 
-// axis is the ceiling that a limit error names.
+// axis returns the axis that a limit error names.
 func axis(err error) string {
 	if l, ok := errors.AsType[*limits.Error](err); ok {
 		return l.Axis.String()
@@ -207,8 +207,8 @@ func axis(err error) string {
 	return ""
 }
 
-// examine decodes and then verifies. structure is what Decode says; whole is
-// that, or what Verify says.
+// examine decodes and verifies. structure is the error of Decode; whole is that, or the
+// error of Verify.
 func examine(b *limits.Budget, f format, data []byte) (found []string, structure, whole error) {
 	m, err := f.decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {

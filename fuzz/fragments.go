@@ -1,7 +1,7 @@
 package fuzz
 
-// fragments are instructions and short runs of them: values of every sort that
-// the machine tells apart, whole and half, and what is done with them.
+// fragments are instructions and short sequences of them: values of each kind that the
+// machine tells apart, complete and incomplete, and operations on them.
 var fragments = [...]string{
 	// What does something with what stands there.
 	"R", "R", "R", "b", "b", "b", "a", "s", "u", "e", "o", "\x81", "\x81", "\x92", "\x90", "\x91", "\x93", "Q", "0", "1", "2",
@@ -39,8 +39,8 @@ const (
 	aDTypeState = "(K\x03X\x01\x00\x00\x00<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00t"
 )
 
-// Fragments is a pickle of fragments that know nothing of each other, one for
-// each byte: what no plan would think of.
+// Fragments returns a pickle of unrelated fragments, one for each byte, which no plan
+// would produce.
 func Fragments(data []byte) []byte {
 	out := []byte{}
 	for _, c := range data[:min(len(data), 200)] {

@@ -11,9 +11,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-// FuzzGate asks of a verdict: it is the same twice, its rules are listed, what is
-// refused says by which rule, nothing stays charged, and a policy that refuses every
-// finding accepts nothing that the default one refuses.
+// FuzzGate tests that a verdict is the same twice, its rules are listed, a refusal names
+// its rule, nothing stays charged, and a policy that refuses every finding accepts nothing
+// that the default policy refuses.
 func FuzzGate(f *testing.F) {
 	for _, format := range []string{"pth", "pickle", "npy", "npz", "safetensors", "gguf", "wrap", "onnx"} {
 		for i, r := range corpus.Hostile(format) {

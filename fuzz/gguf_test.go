@@ -42,8 +42,8 @@ func ggufBytes(b *limits.Budget, m tensor.Model, o gguf.Options) ([]byte, error)
 	return out.Bytes(), err
 }
 
-// FuzzGGUF feeds the reader bytes, and files whose keys and tensors are taken
-// from bytes, with all lengths right.
+// FuzzGGUF tests the reader with any bytes, and with files whose keys and tensors come
+// from bytes, with correct lengths.
 func FuzzGGUF(f *testing.F) {
 	addSeeds(f, "gguf")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -53,8 +53,8 @@ func FuzzGGUF(f *testing.F) {
 	})
 }
 
-// dumpEndsAlike asks that the annotated dump refuses what Decode refuses, at the
-// same place.
+// dumpEndsAlike tests that the annotated dump refuses what Decode refuses, at the same
+// offset.
 func dumpEndsAlike(t *testing.T, data []byte) {
 	decode := func(read func(b *limits.Budget) error) (wire.Class, int64) {
 		b := fuzz.Ceilings.Budget(t.Context())
@@ -78,8 +78,8 @@ func dumpEndsAlike(t *testing.T, data []byte) {
 	}
 }
 
-// FuzzEncode asks that what was accepted can be written in every version, byte
-// order and alignment that can hold it, and means the same when it is read.
+// FuzzEncode tests that an accepted file can be written in every version, byte order and
+// alignment that can hold it, and means the same when read.
 func FuzzEncode(f *testing.F) {
 	addSeeds(f, "gguf")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -125,7 +125,7 @@ func encodes(t *testing.T, data []byte) {
 	}
 }
 
-// movable reports that no tensor has a byte order.
+// movable reports that no tensor depends on the byte order.
 func movable(f *gguf.File) bool {
 	for i := range f.Tensors() {
 		if g, ok := i.DType.Geometry(); !ok || g.Bytes > 1 {
@@ -167,7 +167,7 @@ func reencoded(t *testing.T, f *gguf.File, o gguf.Options, b *limits.Budget) {
 	}
 }
 
-// ggufText is everything that a file means: keys with all elements, tensors with
+// ggufText returns the content of a file as text: keys with all elements, and tensors with
 // their bytes. The alignment is layout.
 func ggufText(b *limits.Budget, f *gguf.File) (string, error) {
 	var out bytes.Buffer
@@ -221,8 +221,8 @@ func writeValue(b *limits.Budget, w io.Writer, v any) error {
 	return nil
 }
 
-// ggufFrom builds a file: version, order, alignment, keys and tensors by the
-// bytes of a plan, the layout by the plan too where it says so, then edits.
+// ggufFrom builds a file from a plan: version, order, alignment, keys, tensors, sometimes
+// the layout, and edits.
 func ggufFrom(plan []byte) []byte {
 	next := (*script)(&plan).next
 	w := &ggufBuilder{version: 1 + next()%3, big: next()%4 == 3}

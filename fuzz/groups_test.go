@@ -10,9 +10,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// FuzzGroups quantizes groups as each format with scales along a row: the code of each
-// number must be the nearest that its scale allows, and what was decoded gets its codes
-// again under the same scale.
+// FuzzGroups quantizes groups in each format with scales along a row: each code must be
+// the nearest that its scale allows, and decoded values must get their codes again under
+// the same scale.
 func FuzzGroups(f *testing.F) {
 	f.Add([]byte{0, 0, 128, 63, 0, 0, 128, 191, 7}, uint8(0), uint8(1))
 	f.Add([]byte{0x12, 0x34, 0x56, 0x78, 0x9A}, uint8(31), uint8(3))
@@ -32,7 +32,7 @@ func FuzzGroups(f *testing.F) {
 	})
 }
 
-// groupsOf encodes groups that share the number over all scales, and decodes them.
+// groupsOf encodes groups under the same global scale, and decodes them.
 func groupsOf(t *testing.T, f *scaled.Groups, src []float32, d asm.Type) {
 	t.Helper()
 	most, err := scaled.Most(0, src)
@@ -70,7 +70,7 @@ func groupsOf(t *testing.T, f *scaled.Groups, src []float32, d asm.Type) {
 	}
 }
 
-// codesOf are the numbers of all codes of a group.
+// codesOf returns the values of all codes of a group.
 func codesOf(f *scaled.Groups, c *scaled.Coded, over float32) []float32 {
 	all := scaled.Coded{Codes: make([]byte, 1<<f.Bits), Scale: c.Scale, Second: c.Second}
 	for i := range all.Codes {
@@ -81,8 +81,8 @@ func codesOf(f *scaled.Groups, c *scaled.Coded, over float32) []float32 {
 	return slices.DeleteFunc(list, func(x float32) bool { return x-x != 0 })
 }
 
-// ordinary reports that all numbers of a group, and the products that decode it, are
-// normal ones of the types that it is computed in.
+// ordinary reports that all values of a group, and the products that decode it, are normal
+// numbers of the types that it is computed in.
 func ordinary(f *scaled.Groups, x []float32, codes []float32, d asm.Type) bool {
 	most := float64(0)
 	for _, v := range slices.Concat(x, codes) {
@@ -95,8 +95,8 @@ func ordinary(f *scaled.Groups, x []float32, codes []float32, d asm.Type) bool {
 	return most > least && most < 0x1p112 && (d != asm.F16 && f.Scale != scaled.Half || most < 0x1p14)
 }
 
-// nearestCodes fails where another code is nearer than the type of the weights, in which
-// libraries compute, and the rounding of the scale explain.
+// nearestCodes fails if another code is nearer than the types in which libraries compute
+// and the rounding of the scale explain.
 func nearestCodes(t *testing.T, f *scaled.Groups, x, back []float32, c *scaled.Coded, over float32, d asm.Type) {
 	t.Helper()
 	all := codesOf(f, c, over)

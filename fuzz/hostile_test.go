@@ -15,7 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// An outcome is what a recipe says of its file.
+// An outcome is the result that a recipe states for its file.
 type outcome struct {
 	Class  string
 	Offset int64

@@ -25,7 +25,7 @@ var shards = fstest.MapFS{
 	"sub/x":     {Data: []byte("x")},
 }
 
-// withIndex is a folder of the shards and of an index.
+// withIndex returns a folder of the shards and an index.
 func withIndex(r io.ReaderAt, size int64) (fstest.MapFS, error) {
 	data := make([]byte, size)
 	if err := wire.ReadFull(r, data, 0); err != nil {
@@ -59,7 +59,7 @@ var indexTarget = fuzz.Target{
 	},
 }
 
-// FuzzIndex feeds the reader of sharded models an index.
+// FuzzIndex tests the reader of sharded models with any index.
 func FuzzIndex(f *testing.F) {
 	for _, s := range []string{
 		`{"metadata":{"total_size":5},"weight_map":{"a":"` + firstShard + `","b":"` + firstShard + `","c":"` + secondShard + `"}}`,

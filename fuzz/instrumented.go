@@ -2,6 +2,7 @@
 
 package fuzz
 
-// instrumented says that the program is built for libFuzzer's coverage. Inputs that stay within [Bounded]
-// without it allocate more then, so it is asked only of programs without it.
+// instrumented says that the program is built for libFuzzer's coverage, with which inputs
+// that otherwise stay within [Bounded] allocate more. That property is tested only without
+// it.
 const instrumented = true

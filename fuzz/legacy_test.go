@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/fuzz"
 )
 
-// FuzzLegacy feeds the reader files of five pickles: bytes, and planned ones
+// FuzzLegacy tests the reader with files of five pickles: any bytes, and planned files
 // with a few bytes changed.
 func FuzzLegacy(f *testing.F) {
 	for _, s := range corpus.Valid("pth") {

@@ -21,12 +21,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// linearShapes are those of matrices: whole blocks of every format, some, and none.
+// linearShapes are shapes of matrices: multiples of every format's block, of some, and of
+// none.
 var linearShapes = [][]int64{{32, 128}, {128, 128}, {64, 256}, {33, 64}, {3, 40}, {130, 132}, {1, 200}, {1, 16}}
 
-// FuzzLinear quantizes a model of one matrix to each format of codes under scales and in
-// groups. The file must be the same for any workers and tiles, must bind and decode, and
-// what decodes must be near what was encoded.
+// FuzzLinear quantizes a model of one matrix to each format of scaled codes. The file must
+// be the same for any number of workers and any tiles, must bind and decode, and decoded
+// values must be near the originals.
 func FuzzLinear(f *testing.F) {
 	f.Add([]byte{0, 0, 128, 63, 0, 0, 128, 191, 7}, uint8(0), uint8(1), uint8(1))
 	f.Add([]byte{0x12, 0x34, 0x56, 0x78, 0x9A}, uint8(31), uint8(3), uint8(77))
@@ -58,13 +59,13 @@ func FuzzLinear(f *testing.F) {
 	})
 }
 
-// linearModel is a model that was quantized, and what its config.json says.
+// A linearModel is a quantized model and its config.json.
 type linearModel struct {
 	file, config string
 	weights      int
 }
 
-// open reads it with its configuration beside it.
+// open opens the model with its configuration.
 func (w *linearModel) open(t *testing.T, b *limits.Budget) (tensor.Model, []*quant.Weight) {
 	t.Helper()
 	m, err := safetensors.Decode(b, strings.NewReader(w.file), int64(len(w.file)))
@@ -79,8 +80,8 @@ func (w *linearModel) open(t *testing.T, b *limits.Budget) (tensor.Model, []*qua
 	return m, bound.Weights
 }
 
-// linearFormat is a format, and the share of a matrix' largest magnitude that a number
-// may be off: half the largest step, and what the scale is rounded.
+// linearFormat returns a format, and the largest error of a value as a share of the
+// matrix's largest magnitude: half the largest step, and the rounding of the scale.
 func linearFormat(which int) (convert.Quantizer, float64) {
 	single := scaled.Formats()
 	groups := slices.DeleteFunc(scaled.GroupFormats(), func(f scaled.Groups) bool { return f.Library == scaled.GptOss }) // stacks of experts alone
@@ -108,7 +109,7 @@ func linearFormat(which int) (convert.Quantizer, float64) {
 	return convert.Grouped{Format: f, Measure: true}, share
 }
 
-// asLinear is the model quantized, or nothing where it is refused as it must be.
+// asLinear returns the quantized model, or nothing if it must be refused.
 func asLinear(t *testing.T, file []byte, o convert.Options) (linearModel, error) {
 	t.Helper()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
@@ -143,7 +144,7 @@ func asLinear(t *testing.T, file []byte, o convert.Options) (linearModel, error)
 	return w, nil
 }
 
-// member is where config.json says it.
+// member returns the member of config.json that describes the quantization.
 func member(q convert.Quantizer) string {
 	if g, ok := q.(convert.Grouped); ok && g.Format.Library == scaled.MLX {
 		return "quantization"
@@ -151,7 +152,7 @@ func member(q convert.Quantizer) string {
 	return "quantization_config"
 }
 
-// oneMatrix is a safetensors file with a weight of a linear module.
+// oneMatrix returns a safetensors file with the weight of a linear module.
 func oneMatrix(t *testing.T, shape []int64, kind uint8, src []float32) []byte {
 	t.Helper()
 	b := limits.Policy{}.Budget(context.Background())

@@ -19,15 +19,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// loraBase is what adapters are merged into.
+// loraBase is the model that adapters are merged into.
 var loraBase = fixtures.Safetensors(
 	fixtures.Whole("model.l.weight", "BF16", 1, 6, 4), fixtures.Whole("model.l.bias", "BF16", 2, 6), fixtures.Whole("model.s.weight", "F32", 3, 4, 4),
 	fixtures.Whole("model.embed_tokens.weight", "BF16", 4, 9, 4), fixtures.Whole("model.c.weight", "F32", 5, 3, 2, 2, 2), fixtures.Whole("model.e.up", "BF16", 6, 2, 4, 6),
 )
 
-// FuzzLoRA merges adapters that are bytes, with a configuration that is a text. A
-// result that is given has the base's tensors, and is written the same for any number of
-// workers; a tighter account gives the same or says that it is too tight.
+// FuzzLoRA merges any bytes as an adapter, with any text as its configuration. The result
+// must have the base's tensors, and be the same for any number of workers. A tighter
+// account must give the same result or a limit error.
 func FuzzLoRA(f *testing.F) {
 	pair := func(module string, rank, out, in int64) []byte {
 		return fixtures.Safetensors(
@@ -80,7 +80,7 @@ func FuzzLoRA(f *testing.F) {
 	})
 }
 
-// beside is a model with sibling files.
+// A beside is a model with sibling files.
 type beside struct {
 	tensor.Model
 	files fs.FS
@@ -88,7 +88,7 @@ type beside struct {
 
 func (m beside) Configs() fs.FS { return m.files }
 
-// mergeLoRA merges one adapter, and says what was written.
+// mergeLoRA merges one adapter and describes what was written.
 func mergeLoRA(b *limits.Budget, r io.ReaderAt, size int64, config string, threads int) (string, error) {
 	base, err := parser.Decode(b, bytes.NewReader(loraBase), int64(len(loraBase)))
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-// FuzzLZMA asks of chunks of LZMA2, whatever their bytes: the decoder makes as many
-// bytes as their headers say or refuses them, makes the same in pieces of any size, and
-// the xz file that holds them, all of whose sums are right, is read as they are.
+// FuzzLZMA tests chunks of LZMA2 of any bytes: the decoder returns as many bytes as their
+// headers state or refuses them, returns the same in pieces of any size, and the xz file
+// that holds them with correct checksums gives the same.
 func FuzzLZMA(f *testing.F) {
 	for _, s := range corpus.Valid("wrap") {
 		if bytes.HasPrefix(s.Data, []byte("\xfd7zXZ\x00")) {
@@ -72,7 +72,7 @@ func FuzzLZMA(f *testing.F) {
 	})
 }
 
-// chunksOf finds where chunks end by their headers, and how much they make.
+// chunksOf finds the end of the chunks by their headers, and the size of their content.
 func chunksOf(data []byte) (end int, size int64, whole bool) {
 	r := bytes.NewReader(data)
 	for {
@@ -88,7 +88,7 @@ func chunksOf(data []byte) (end int, size int64, whole bool) {
 	}
 }
 
-// xzFile is the xz file of one block without a check.
+// xzFile returns an xz file of one block without an integrity check.
 func xzFile(chunks []byte, bits uint8, size int64) []byte {
 	sum := func(p []byte) []byte { return binary.LittleEndian.AppendUint32(p, crc32.ChecksumIEEE(p)) }
 	pad := func(p []byte) []byte { return append(p, make([]byte, -len(p)&3)...) }

@@ -13,8 +13,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf/edit"
 )
 
-// FuzzMetadata asks that what is accepted as metadata of a GGUF file can be
-// written, and that a reader of the file gets the same values.
+// FuzzMetadata tests that accepted metadata of a GGUF file can be written, and that a
+// reader of the file returns the same values.
 func FuzzMetadata(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"a": 1}`, `{"a": -1, "b": 4294967296, "c": 18446744073709551615, "d": 1.5e-3, "e": "\u00e9", "f": true}`,
@@ -73,7 +73,7 @@ func written(t *testing.T, meta []gguf.Entry, b *limits.Budget) {
 	}
 }
 
-// flat prints a value as the Go value that it was written from is printed.
+// flat prints a value read from a file like the Go value that it was written from.
 func flat(b *limits.Budget, v any) (string, error) {
 	a, ok := v.(gguf.Array)
 	if !ok {

@@ -13,13 +13,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// archs are those that the rules name, and one that they do not.
+// archs are the architectures that the rules name, and one that they do not.
 var archs = []string{"llama", "falcon", "qwen2", "deci", "jais2", "glm5-next", "bailingmoe3", "", "unheard-of"}
 
-// FuzzMix chooses the types of models whose tensors are lines of text, two numbers of
-// which give the shape. A type must fit the columns, the order in which tensors are
-// listed must not matter unless it is asked for, and a pure mix must have one type but
-// for those that do not fit. What llama-quantize chooses is compared in convert/mix.
+// FuzzMix chooses types for models whose tensors are lines of text, with two numbers for
+// the shape. A type must fit the columns, the order of tensors must not matter unless it
+// is requested, and a pure mix must have one type except where it does not fit.
+// convert/mix compares with llama-quantize.
 func FuzzMix(f *testing.F) {
 	for i, name := range []string{"blk.0.attn_v.weight", "blk.3.ffn_down_exps.weight\noutput.weight", "token_embd.weight\nblk.x.ffn_up.weight", "blk.1.hc_a.weight\nblk.-1.attn_k.weight\n\n"} {
 		f.Add(name, uint8(i), uint8(i), uint16(8*i), uint8(i))

@@ -14,10 +14,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// maxBody bounds the bytes of bodies that one reading takes a digest of.
+// maxBody bounds the bytes of bodies that one description includes.
 const maxBody = 1 << 20
 
-// Sound asks of a Model what every user of it relies on.
+// Sound checks what every user of a Model relies on.
 func Sound(m tensor.Model, size int64) error {
 	count := 0
 	for i := range m.Tensors() {
@@ -59,7 +59,7 @@ func unsound(m tensor.Model, i *tensor.Info, size int64) string {
 	return ""
 }
 
-// unsoundView asks that every element of a strided view lies in the span.
+// unsoundView says which element of a strided view is outside of the span, or returns "".
 func unsoundView(i *tensor.Info) string {
 	if len(i.Strides) != len(i.Shape) {
 		return "strides and shape differ in length"
@@ -86,8 +86,8 @@ func unsoundView(i *tensor.Info) string {
 	return ""
 }
 
-// Describe reads all of a model, up to a bound of bytes, and gives its digest.
-// A refusal of the bodies is in the answer, with class and offset.
+// Describe reads a model, up to a bound of bytes, and returns its digest. A refusal of the
+// bodies is part of it, with class and offset.
 func Describe(b *limits.Budget, m tensor.Model, size int64) (Answer, error) {
 	exact, core := sha256.New(), sha256.New()
 	both := io.MultiWriter(exact, core)
@@ -109,7 +109,7 @@ func Describe(b *limits.Budget, m tensor.Model, size int64) (Answer, error) {
 	return Answer{say(exact), say(core)}, nil
 }
 
-// metaLines writes metadata in the order of keys: an encoder may sort.
+// metaLines writes metadata sorted by key, since an encoder may sort.
 func metaLines(m tensor.Model, w io.Writer) {
 	var lines []string
 	for k, v := range m.Meta() {
@@ -121,7 +121,7 @@ func metaLines(m tensor.Model, w io.Writer) {
 	}
 }
 
-// bodies verifies and reads. Its error is one that no input may cause.
+// bodies verifies and reads the bodies. fault is an error that no input may cause.
 func bodies(b *limits.Budget, m tensor.Model, size int64, w io.Writer) (verdict string, fault error) {
 	if v, ok := m.(tensor.Verifier); ok {
 		if err := v.Verify(b); err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// targets lists the fuzz targets of this folder.
+// targets returns the fuzz targets of this folder.
 func targets(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("*_test.go")

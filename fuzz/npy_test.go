@@ -28,8 +28,8 @@ func rewriteNPY(b *limits.Budget, data []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// FuzzNPY feeds the array reader bytes, and files whose dictionary and data are
-// taken from bytes, with all lengths right.
+// FuzzNPY tests the reader with any bytes, and with files whose dictionary and data come
+// from bytes, with correct lengths.
 func FuzzNPY(f *testing.F) {
 	addSeeds(f, "npy")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -45,9 +45,8 @@ var (
 	npyShapes = []string{"()", "(3,)", "(2, 3)", "(0, 5)", "(2,1,2 )", "(1, 1, 1)", "(3L,)", "(4, 0, 922337203685477)", "(0, 9223372036854775807, 3)", "(3)", "(-1,)"}
 )
 
-// npyFrom builds an array file: version, type, shape and order by the first
-// bytes, then edits of the header, then the data that the shape asks for where
-// the header is still legal.
+// npyFrom builds an array file: version, type, shape and order from the first bytes, then
+// edits of the header, then the data that the shape needs if the header is still legal.
 func npyFrom(plan []byte) []byte {
 	next := (*script)(&plan).next
 	version := 1 + next()%3

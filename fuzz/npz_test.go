@@ -24,8 +24,8 @@ var npzTarget = func() fuzz.Target {
 	return t
 }()
 
-// rewriteNPZ writes the arrays again by our header encoder, in the archive of
-// the standard library. What cannot be read is not written.
+// rewriteNPZ writes the arrays again, with our header encoder and the standard library's
+// archive. Unreadable ones are omitted.
 func rewriteNPZ(b *limits.Budget, data []byte) ([]byte, error) {
 	f, err := npz.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -65,8 +65,8 @@ func rewriteNPZ(b *limits.Budget, data []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// arrays names members a0.npy, a1.npy, ... and makes arrays of their bodies;
-// one in eight is something else.
+// arrays names members a0.npy, a1.npy, ... and makes arrays of their bodies; one in eight
+// is something else.
 func arrays(i int, raw []byte) (string, []byte) {
 	if len(raw) > 0 && raw[0]&7 == 7 {
 		return fmt.Sprintf("readme%d", i), raw
@@ -80,7 +80,7 @@ func arrays(i int, raw []byte) (string, []byte) {
 	return name, append(append(out, head...), raw...)
 }
 
-// FuzzNPZ feeds the reader bytes, and archives of arrays built from bytes.
+// FuzzNPZ tests the reader with any bytes, and with archives of arrays built from bytes.
 func FuzzNPZ(f *testing.F) {
 	addSeeds(f, "npz")
 	f.Fuzz(func(t *testing.T, data []byte) {

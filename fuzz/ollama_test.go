@@ -13,8 +13,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// FuzzOllama asks that no name and no manifest leads out of the store, and
-// that every refusal has a class.
+// FuzzOllama tests that no name and no manifest leads out of the store, and that every
+// refusal has a class.
 func FuzzOllama(f *testing.F) {
 	digest := strings.Repeat("0a", 32)
 	f.Add("ollama:m", []byte(`{"schemaVersion":2,"layers":[{"mediaType":"application/vnd.ollama.image.model","digest":"sha256:`+digest+`","size":3}]}`))
@@ -52,7 +52,7 @@ func FuzzOllama(f *testing.F) {
 	})
 }
 
-// confined fails the test when a path could leave the store.
+// A confined store fails the test if a path could leave it.
 type confined struct {
 	t *testing.T
 	fs.FS

@@ -26,7 +26,7 @@ func openONNX(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 	return onnxModel{m}, nil
 }
 
-// FuzzONNX asks of a model: it is the same twice, what is refused has a class, and
+// FuzzONNX tests that the verdict on a model is the same twice, a refusal has a class, and
 // nothing stays charged.
 func FuzzONNX(f *testing.F) {
 	addSeeds(f, "onnx")

@@ -44,7 +44,7 @@ var scanTarget = fuzz.Target{
 	},
 }
 
-// FuzzPickle feeds the machine bytes, and pickles whose values are taken from
+// FuzzPickle tests the machine with any bytes, and with pickles whose values come from
 // bytes: honest, damaged, and with an attack.
 func FuzzPickle(f *testing.F) {
 	addSeeds(f, "pickle")
@@ -60,8 +60,8 @@ func FuzzPickle(f *testing.F) {
 	})
 }
 
-// FuzzScan asks that a scan and a load of the same bytes agree, and that a
-// listing ends where the scan does.
+// FuzzScan tests that a scan and a load of the same bytes agree, and that a listing ends
+// where the scan does.
 func FuzzScan(f *testing.F) {
 	addSeeds(f, "pickle")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -72,9 +72,9 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// sameRuns asks of two runs over the same bytes: a load that accepts gives what
-// the scan gives, and the scan has nothing against it; one that refuses does
-// so at the first place that the scan names.
+// sameRuns compares two runs on the same bytes. A load that accepts returns what the scan
+// does, and the scan finds nothing wrong; a load that refuses does so at the first offset
+// that the scan reports.
 func sameRuns(t testing.TB, data []byte, policy limits.Policy) {
 	t.Helper()
 	g, err := vm.Load(limitstest.Open(t, policy), bytes.NewReader(data), 0, int64(len(data)))
@@ -108,7 +108,7 @@ func sameRuns(t testing.TB, data []byte, policy limits.Policy) {
 	listed(t, data, report, policy)
 }
 
-// firstOf is what a scan found first: a refusal, or what is wrong.
+// firstOf returns the first thing that a scan found: a refusal, or something forbidden.
 func firstOf(r *vm.Report) error {
 	refusal := r.Refusal()
 	if r.Err != nil && (refusal == nil || offset(r.Err) <= offset(refusal)) {
@@ -117,8 +117,8 @@ func firstOf(r *vm.Report) error {
 	return refusal
 }
 
-// listed asks that a listing has a line for each instruction, one after the
-// other, and the error that the scan has.
+// listed tests that a listing has a line for each instruction, in order, and the scan's
+// error.
 func listed(t testing.TB, data []byte, report *vm.Report, policy limits.Policy) {
 	t.Helper()
 	var at int64
@@ -140,8 +140,8 @@ func listed(t testing.TB, data []byte, report *vm.Report, policy limits.Policy) 
 	}
 }
 
-// describe is a digest of all that a graph holds. A value that was met before
-// is told by its number, so that shared and copied values differ.
+// describe returns a digest of a graph. A value met before is written as its number, so
+// that shared and copied values differ.
 func describe(g *vm.Graph) string {
 	d := describer{seen: map[vm.Value]int{}}
 	d.value(g.Root())
@@ -197,7 +197,7 @@ func (d *describer) value(v vm.Value) {
 	d.out.WriteByte(')')
 }
 
-// events is what a scan lists, in one text.
+// events returns what a scan lists as text.
 func events(r *vm.Report) string {
 	var out strings.Builder
 	for e := range r.Events() {
@@ -255,9 +255,9 @@ var pickleRuns = map[string]func(b *limits.Budget, data []byte) error{
 	},
 }
 
-// starved runs a pickle under a ceiling that ends at the first charge, at the
-// second, and so on, past the first few hundred in strides: each time that is a
-// limit, and everything is returned.
+// starved runs a pickle under a limit that is reached at the first charge, then at the
+// second, and so on, with strides after the first few hundred. Each run must end with a
+// limit error and return all charges.
 func starved(t *testing.T, file file) {
 	t.Helper()
 	for name, run := range pickleRuns {

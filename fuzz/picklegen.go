@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// A Pickle is a plan of a pickle, made of a fuzzer's bytes: values of every
-// kind, written with any of the instructions that write them, memoized and
-// replayed, framed or not. Every plan gives a pickle that an allowlisting
-// loader takes. [Pickle.Damaged] is the same with instructions moved, and
-// [Pickle.Attack] with a dangerous call among them.
+// A Pickle is a plan of a pickle, made of a fuzzer's bytes: values of every kind, written
+// with any suitable instruction, memoized and replayed, framed or not. Every plan gives a
+// pickle that an allowlisting loader accepts. [Pickle.Damaged] is the same with
+// instructions moved, and [Pickle.Attack] with a dangerous call.
 type Pickle struct {
 	plan
 	proto int
@@ -19,7 +18,7 @@ type Pickle struct {
 	evil  bool
 }
 
-// known is a value of the memo. Only what nothing changes any more is replayed.
+// A known is a memoized value. Only values that no longer change are replayed.
 type known struct {
 	index int
 	kind  byte
@@ -47,13 +46,13 @@ func NewPickle(data []byte) *Pickle {
 	return p
 }
 
-// Bytes is the pickle. It can be asked for once.
+// Bytes returns the pickle. It may be called once.
 func (p *Pickle) Bytes() []byte {
 	p.value(0)
 	return p.join()
 }
 
-// Attack is the pickle with a call of os.system somewhere among its values.
+// Attack returns the pickle with a call of os.system among its values.
 func (p *Pickle) Attack() []byte {
 	p.evil = true
 	p.op("(")
@@ -65,8 +64,8 @@ func (p *Pickle) Attack() []byte {
 	return p.join()
 }
 
-// Damaged is the pickle with a few instructions dropped, doubled, swapped or
-// changed. Frames are made afterwards, so that they fit.
+// Damaged returns the pickle with a few instructions dropped, doubled, swapped or changed,
+// in frames that fit.
 func (p *Pickle) Damaged() []byte {
 	p.value(0)
 	for n := 1 + int(p.byte())%4; n > 0 && len(p.list) > 0; n-- {
@@ -90,7 +89,7 @@ func (p *Pickle) Damaged() []byte {
 	return p.join()
 }
 
-// join puts the instructions together, with frames from protocol 4 on.
+// join joins the instructions, with frames from protocol 4 on.
 func (p *Pickle) join() []byte {
 	var out []byte
 	if p.proto >= 2 {
@@ -172,8 +171,7 @@ func (p *Pickle) value(depth int) {
 	}
 }
 
-// key writes a value that may be a key, unlike every one before it where it
-// must be: the counter sees to that.
+// key writes a hashable value, different from all before it where it must be.
 func (p *Pickle) key() {
 	switch p.byte() % 6 {
 	case 0:
@@ -191,7 +189,7 @@ func (p *Pickle) key() {
 	}
 }
 
-// fresh writes a key that was not there before.
+// fresh writes a key that did not occur before.
 func (p *Pickle) fresh() {
 	p.next++
 	if p.byte()&1 == 0 {

@@ -141,7 +141,7 @@ func (p *Pickle) classDict(depth int) {
 	}
 }
 
-// attributes gives the value on top a state of names.
+// attributes gives the value on the stack a state with attributes.
 func (p *Pickle) attributes(depth int) {
 	if p.byte()&1 == 0 {
 		return

@@ -144,7 +144,7 @@ func (p *Pickle) get(i int) {
 	}
 }
 
-// detour does something and undoes it.
+// detour writes instructions without an effect.
 func (p *Pickle) detour() {
 	switch p.byte() % 4 {
 	case 0:

@@ -13,9 +13,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// FuzzPolicy asks of the policy reader: what is accepted is valid, is JSON that
-// the standard library reads too, and comes back from what is printed; what is
-// refused is refused in words that fit a terminal.
+// FuzzPolicy tests that an accepted policy is valid, is JSON for the standard library too,
+// and equals what its printed form reads as; and that a refusal's text is safe for a
+// terminal.
 func FuzzPolicy(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"max_single_alloc": "64MiB", "max_depth": 4}`, `{"timeout": "none"}`, `{"timeout": "1h30m"}`,
@@ -68,7 +68,7 @@ func FuzzPolicy(f *testing.F) {
 	})
 }
 
-// lists makes absent and empty lists one.
+// lists replaces empty lists by absent ones.
 func lists(p limits.Policy) limits.Policy {
 	for _, l := range []*[]string{&p.Quirks, &p.RefuseFormats, &p.RefuseFindings} {
 		if len(*l) == 0 {

@@ -12,9 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Ceilings is the policy of a fuzz run: small enough that a file which asks for
-// much ends soon, and without a deadline, because a verdict that depends on the
-// machine's speed is none.
+// Ceilings is the policy of a fuzz run: low limits, so that demanding files end soon, and
+// no deadline, so that a verdict does not depend on the machine's speed.
 var Ceilings = limits.Policy{
 	MaxSingleAlloc: 16 << 20,
 	MaxTotalBytes:  64 << 20,
@@ -24,20 +23,20 @@ var Ceilings = limits.Policy{
 	Timeout:        limits.NoTimeout,
 }
 
-// Slack is what an operation may allocate beyond twice what it charges:
-// structs of fixed number, error texts, the standard library's own buffers.
+// Slack is what an operation may allocate beyond twice what it charges: structs of fixed
+// number, error texts, buffers of the standard library.
 const Slack = 256 << 10
 
-// An Answer is what a reader says of accepted bytes. Exact is all of it; Core
-// is what survives writing the file again, so no offsets.
+// An Answer is a reader's result for accepted bytes. Exact is all of it; Core is what
+// survives rewriting the file, so it has no offsets.
 type Answer struct {
 	Exact, Core string
 }
 
-// Text is the answer of a reader whose result has no layout.
+// Text returns the Answer of a reader whose result has no layout.
 func Text(s string) Answer { return Answer{s, s} }
 
-// A Target is one way to read bytes.
+// A Target is a way to read bytes.
 type Target struct {
 	// Read decodes.
 	Read func(b *limits.Budget, r io.ReaderAt, size int64) (Answer, error)
@@ -51,9 +50,8 @@ type Target struct {
 	Measured func(b *limits.Budget, r io.ReaderAt, size int64) error
 }
 
-// Models is the target of a decoder that gives a Model. The structure of what
-// it accepts must be sound; the bodies are verified and read, and what that
-// comes to is part of the answer.
+// Models returns the target of a decoder of a Model. An accepted model must be sound; its
+// bodies are verified and read, and the result of that is part of the answer.
 func Models[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, error)) Target {
 	return Target{
 		Read: func(b *limits.Budget, r io.ReaderAt, size int64) (Answer, error) {
@@ -77,7 +75,7 @@ func Models[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, 
 	}
 }
 
-// A Property is what a target's Check found broken.
+// A Property is what a target's Check found violated.
 type Property string
 
 // The properties.
@@ -92,7 +90,7 @@ const (
 	Proven     Property = "an accepted model is what its types promise"
 )
 
-// A Broken property, with what was seen.
+// A Broken property, with the observation.
 type Broken struct {
 	Property
 	Seen string
@@ -115,7 +113,7 @@ func (g Target) Check(t testing.TB, data []byte) (accepted bool) {
 	return accepted
 }
 
-// Try is Check with the broken property as an error.
+// Try is Check with a violated property as an error.
 func (g Target) Try(data []byte) (accepted bool, err error) {
 	policy := g.policy()
 	whole := g.run(bytes.NewReader(data), int64(len(data)), policy)
@@ -170,8 +168,8 @@ var lowered = map[limits.Axis]func(p *limits.Policy, n int64){
 	limits.WorkingSet:  func(p *limits.Policy, n int64) { p.MaxWorkingSet = n },
 }
 
-// tighter lowers one axis below what was used, another one on each input, and
-// then gives the account exactly what was used, which must suffice.
+// tighter lowers the limit of one axis, chosen by the input, below what was used, and then
+// sets it to exactly what was used, which must suffice.
 func (g Target) tighter(data []byte, policy limits.Policy, whole *run) error {
 	size := int64(len(data))
 	axes := limits.Axes()
@@ -204,8 +202,8 @@ func (g Target) tighter(data []byte, policy limits.Policy, whole *run) error {
 	return nil
 }
 
-// Rewritten asks of accepted bytes that what they mean can be written and read
-// back; nothing of a target that cannot write.
+// Rewritten tests that the meaning of accepted bytes can be written and read back, if the
+// target can write.
 func (g Target) Rewritten(data []byte) error {
 	policy := g.policy()
 	return g.rewrite(data, policy, g.run(bytes.NewReader(data), int64(len(data)), policy))
@@ -241,7 +239,7 @@ func (g Target) rewrite(data []byte, policy limits.Policy, whole *run) error {
 	return nil
 }
 
-// choice is a number that depends on the bytes alone, so that a crash repeats.
+// choice returns a number that depends only on the bytes, so that a crash is reproducible.
 func choice(data []byte) uint64 {
 	h := fnv.New64a()
 	h.Write(data)

@@ -18,9 +18,9 @@ import (
 
 var pthTarget = fuzz.Models(pth.Decode)
 
-// agree asks that Scan says of a file what Decode does: an accepted file has no
-// forbidden global and the same tensors, a refused one is refused, and as
-// forbidden if Decode says so.
+// agree tests that Scan and Decode agree on a file: an accepted file has no forbidden
+// global and the same tensors, a refused one is refused, and is forbidden if Decode says
+// so.
 func agree(t *testing.T, data []byte) {
 	t.Helper()
 	b := fuzz.Ceilings.Budget(t.Context())
@@ -60,7 +60,7 @@ func agree(t *testing.T, data []byte) {
 	}
 }
 
-// build makes the file of a recipe's text.
+// build builds the file of a recipe.
 func build(t *testing.T, text string) []byte {
 	t.Helper()
 	r, err := corpus.Parse("pth", "plan", text, []string{"ok"})
@@ -70,8 +70,8 @@ func build(t *testing.T, text string) []byte {
 	return r.Bytes()
 }
 
-// records names the members of a built archive as torch does; the first body is
-// the pickle.
+// records names the members of a built archive as torch does; the first body is the
+// pickle.
 func records(pickle []byte) fuzz.Naming {
 	return func(i int, raw []byte) (string, []byte) {
 		switch i {
@@ -87,7 +87,7 @@ func records(pickle []byte) fuzz.Naming {
 	}
 }
 
-// control is a byte that decides what stands beside the plan.
+// control returns the byte that decides about other members.
 func control(data []byte) byte {
 	if len(data) == 0 {
 		return 0
@@ -95,7 +95,7 @@ func control(data []byte) byte {
 	return data[len(data)-1]
 }
 
-// FuzzPTH feeds the reader bytes, archives of planned checkpoints, and planned
+// FuzzPTH tests the reader with any bytes, archives of planned checkpoints, and planned
 // archives around them.
 func FuzzPTH(f *testing.F) {
 	addSeeds(f, "pth")
@@ -142,7 +142,7 @@ func TestPlannedCheckpointsAreMostlyAccepted(t *testing.T) {
 	}
 }
 
-// bytesOf is n bytes from a seed.
+// bytesOf returns n bytes from a seed.
 func bytesOf(seed uint64, n int) []byte {
 	out := make([]byte, n)
 	for i := range out {
@@ -152,8 +152,8 @@ func bytesOf(seed uint64, n int) []byte {
 	return out
 }
 
-// FuzzTensorsOnly reads the tensors of checkpoints whose pickles may ask for anything.
-// What is accepted without that leniency has the same tensors with it.
+// FuzzTensorsOnly reads only the tensors of checkpoints whose pickles may request
+// anything. A file that is accepted anyway must have the same tensors.
 func FuzzTensorsOnly(f *testing.F) {
 	addSeeds(f, "pth")
 	policy := fuzz.Ceilings

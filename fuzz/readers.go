@@ -8,15 +8,14 @@ import (
 
 var background = context.Background()
 
-// A Cut is a reader that gives the same bytes in another way.
+// A Cut is a reader that returns the same bytes in another way.
 type Cut struct {
 	Name   string
 	Reader io.ReaderAt
 }
 
-// Cuts lists readers of data that an honest io.ReaderAt may be, or that a
-// careless one is: short reads without an error, an end of file with the last
-// bytes.
+// Cuts returns readers of data that an honest io.ReaderAt may be, or a careless one: short
+// reads without an error, an EOF with the last bytes.
 func Cuts(data []byte) []Cut {
 	cuts := []Cut{
 		{"reads of at most 7 bytes", Sliced{data, 7, false}},
@@ -28,14 +27,14 @@ func Cuts(data []byte) []Cut {
 	return cuts
 }
 
-// Sliced is a ReaderAt that returns at most Most bytes a call.
+// Sliced is a ReaderAt that returns at most Most bytes per call.
 type Sliced struct {
 	Data []byte
 	Most int
 	EOF  bool // with the last byte, instead of after it
 }
 
-// ReadAt reads less than it could, and says nothing about it.
+// ReadAt returns fewer bytes than requested without an error.
 func (s Sliced) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 || off >= int64(len(s.Data)) {
 		return 0, io.EOF
@@ -47,16 +46,16 @@ func (s Sliced) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// ErrDisk is what a failing reader answers.
+// ErrDisk is the error of a failing reader.
 var ErrDisk = errors.New("the disk is on fire")
 
-// Failing gives the bytes before After and then ErrDisk.
+// Failing returns the bytes before After, and then ErrDisk.
 type Failing struct {
 	Data  []byte
 	After int64
 }
 
-// ReadAt reads up to the bad place.
+// ReadAt implements io.ReaderAt.
 func (f Failing) ReadAt(p []byte, off int64) (int, error) {
 	good := max(0, min(f.After, int64(len(f.Data)))-off)
 	n := 0
@@ -69,10 +68,10 @@ func (f Failing) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// Stuck never gives a byte, and never an error.
+// Stuck never returns a byte or an error.
 type Stuck struct{}
 
-// ReadAt does nothing.
+// ReadAt returns 0, nil.
 func (Stuck) ReadAt([]byte, int64) (int, error) { return 0, nil }
 
 // Panicking panics at its first read past After.
@@ -81,7 +80,7 @@ type Panicking struct {
 	After int64
 }
 
-// ReadAt reads, or panics.
+// ReadAt implements io.ReaderAt.
 func (r Panicking) ReadAt(p []byte, off int64) (int, error) {
 	if off+int64(len(p)) > r.After {
 		panic("a reader's panic")

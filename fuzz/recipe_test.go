@@ -18,7 +18,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// recipeModels are what recipes may name.
+// recipeModels are the models that recipes may name.
 var recipeModels = func() map[string][]byte {
 	all := map[string][]byte{}
 	for k, name := range []string{"a", "b", "c"} {
@@ -31,8 +31,8 @@ var recipeModels = func() map[string][]byte {
 	return all
 }()
 
-// FuzzRecipe merges models by recipes that are texts. What comes of one is the same for
-// any number of workers; a tighter account gives the same or says that it is too tight.
+// FuzzRecipe merges models by any text as a recipe. The result must be the same for any
+// number of workers; a tighter account must give the same result or a limit error.
 func FuzzRecipe(f *testing.F) {
 	for _, method := range merge.Methods() {
 		f.Add(fmt.Appendf(nil, `{"merge_method":%q,"base_model":"a","models":[{"model":"b","parameters":{"weight":0.5,"density":0.5}},{"model":"c","parameters":{"weight":[1,2],"density":0.3}}],"parameters":{"lambda":2,"normalize":true},"seed":7}`, method))
@@ -66,7 +66,7 @@ func FuzzRecipe(f *testing.F) {
 	})
 }
 
-// mergeRecipe merges by one recipe, and says what was written.
+// mergeRecipe merges by one recipe and describes what was written.
 func mergeRecipe(b *limits.Budget, text string, threads int) (string, error) {
 	recipe, err := merge.ReadRecipe(b, text)
 	if err != nil {
@@ -86,7 +86,7 @@ func mergeRecipe(b *limits.Budget, text string, threads int) (string, error) {
 	return streamed(b, m, convert.Options{AsIs: true, Threads: threads, Tile: 16})
 }
 
-// streamed writes a model into memory, and says what came of it.
+// streamed writes a model to memory and describes the result.
 func streamed(b *limits.Budget, m tensor.Model, o convert.Options) (string, error) {
 	p, err := convert.NewPlan(b, m, o)
 	if err != nil {

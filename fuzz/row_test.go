@@ -14,10 +14,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// FuzzRow encodes rows of finite numbers as every block type, with an importance
-// matrix and without. Every byte must be written, whatever stood there, and what is
-// decoded again must be finite unless the numbers are near the end of float16. Every level
-// that this machine has writes the same bytes.
+// FuzzRow encodes rows of finite numbers in every block type, with and without an
+// importance matrix. Every byte must be written, the decoded values must be finite unless
+// the numbers are near the limit of float16, and every level of this machine must write
+// the same bytes.
 func FuzzRow(f *testing.F) {
 	f.Add([]byte{0, 0, 128, 63, 0, 0, 128, 191}, uint8(0))
 	f.Add(bytes.Repeat([]byte{1, 0, 0, 0, 255, 255, 127, 127}, 40), uint8(11))
@@ -68,7 +68,7 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// FuzzImportance reads importance matrices, in GGUF and in the format before it.
+// FuzzImportance reads importance matrices, in GGUF and in the older format.
 func FuzzImportance(f *testing.F) {
 	entry := "\x01\x00\x00\x00" + "\x01\x00\x00\x00a" + "\x02\x00\x00\x00" + "\x01\x00\x00\x00" + "\x00\x00\x80\x3f"
 	for _, s := range []string{entry, entry + "\x05\x00\x00\x00\x01\x00\x00\x00d", "\xff\xff\xff\x7f" + entry[4:], entry[:12], "GGUF\x03\x00\x00\x00", ""} {

@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A run is what one reading came to.
+// A run is the result of one reading.
 type run struct {
 	answer Answer
 	err    error
@@ -54,13 +54,12 @@ func (r *run) String() string {
 	return "accepted " + r.answer.Exact
 }
 
-// same compares answers, and of errors all but the text: what a reader was
-// asked for last may stand in it.
+// same compares answers, and errors except their text, which may contain the last request.
 func (r *run) same(other *run) bool {
 	return r.class == other.class && r.off == other.off && r.answer == other.answer
 }
 
-// faults asks what one run alone can show.
+// faults checks what a single run can show.
 func (r *run) faults(size int64) error {
 	if err := Placed(r.err, size); err != nil {
 		return err
@@ -71,7 +70,7 @@ func (r *run) faults(size int64) error {
 	return nil
 }
 
-// Placed asks of an error what every error of a parser must have.
+// Placed checks what every error of a parser must have.
 func Placed(err error, size int64) error {
 	if err == nil {
 		return nil
@@ -103,8 +102,8 @@ func Placed(err error, size int64) error {
 	return nil
 }
 
-// Cost runs f and returns the bytes that were allocated meanwhile, and those
-// that the account was charged. Nothing else may run at the same time.
+// Cost runs f and returns the bytes allocated meanwhile, and those charged to the account.
+// Nothing else may run at the same time.
 func Cost(account *limits.Budget, f func()) (allocated, charged int64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

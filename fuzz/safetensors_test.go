@@ -18,8 +18,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// byName is a file whose tensors are listed by name: the writer puts them in an
-// order of its own.
+// A byName file lists its tensors sorted by name, since the writer has an order of its
+// own.
 type byName struct{ *safetensors.File }
 
 func (m byName) Tensors() iter.Seq[tensor.Info] {
@@ -46,8 +46,8 @@ var safetensorsTarget = func() fuzz.Target {
 	return t
 }()
 
-// tiled asks that the tensors, as they are listed, follow each other from the
-// header to the end of the file.
+// tiled checks that the tensors, in listed order, fill the file from the header to its
+// end.
 func tiled(f *safetensors.File, size int64) error {
 	end := 8 + f.HeaderLen()
 	for i := range f.Tensors() {
@@ -62,8 +62,8 @@ func tiled(f *safetensors.File, size int64) error {
 	return nil
 }
 
-// rewriteSafetensors writes what was read. What was written is in the writer's
-// order, so writing it again gives the same bytes.
+// rewriteSafetensors writes what was read. The result is in the writer's order, so that
+// writing it again gives the same bytes.
 func rewriteSafetensors(b *limits.Budget, data []byte) ([]byte, error) {
 	f, err := safetensors.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -93,8 +93,8 @@ func encodeAgain(b *limits.Budget, data []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// FuzzSafetensors feeds the reader bytes, and files whose header is those bytes
-// and whose lengths are right.
+// FuzzSafetensors tests the reader with any bytes, and with files whose header is those
+// bytes, with correct lengths.
 func FuzzSafetensors(f *testing.F) {
 	addSeeds(f, "safetensors")
 	for _, s := range corpus.Valid("safetensors") {
@@ -115,8 +115,8 @@ func checkSafetensors(t *testing.T, data []byte) bool {
 	return accepted
 }
 
-// sameHeader reads the header from a stream. What Decode accepts it accepts,
-// with the same tensors; what only the file's end shows it cannot know.
+// sameHeader reads the header from a stream. It must accept what Decode accepts, with the
+// same tensors, but cannot know what only the file's end shows.
 func sameHeader(t *testing.T, data []byte, accepted bool) {
 	t.Helper()
 	b := fuzz.Ceilings.Budget(t.Context())
@@ -139,7 +139,7 @@ func sameHeader(t *testing.T, data []byte, accepted bool) {
 	}
 }
 
-// safetensorsFrom makes a file of a length of data and a header.
+// safetensorsFrom builds a file from a length of data and a header.
 func safetensorsFrom(plan []byte) []byte {
 	if len(plan) == 0 {
 		return nil

@@ -12,11 +12,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// kinds are the types that a model's weights have.
+// kinds are the types of a model's weights.
 var kinds = [...]asm.Type{asm.F32, asm.BF16, asm.F16}
 
-// numbersFrom are n numbers of a type: bits as they come, hostile ones too, or with
-// tame spread around 1.
+// numbersFrom returns n numbers of a type: any bits, or with tame spread around 1.
 func numbersFrom(data []byte, n int, d asm.Type, tame bool) []float32 {
 	list := make([]float32, n)
 	for i := range list {
@@ -37,13 +36,13 @@ func numbersFrom(data []byte, n int, d asm.Type, tame bool) []float32 {
 	return list
 }
 
-// firstWild is the place of the first number that is not finite, or -1.
+// firstWild returns the index of the first number that is not finite, or -1.
 func firstWild(list []float32) int {
 	return slices.IndexFunc(list, func(x float32) bool { return x-x != 0 })
 }
 
-// refusedRightly fails unless an error names a number that is not finite, or a block
-// whose reciprocal scale is.
+// refusedRightly fails unless an error names a number that is not finite, or a block whose
+// reciprocal scale is not.
 func refusedRightly(t *testing.T, name string, err error, src []float32, inverse bool) {
 	t.Helper()
 	bad, ok := errors.AsType[*scaled.Bad](err)
@@ -57,7 +56,7 @@ func refusedRightly(t *testing.T, name string, err error, src []float32, inverse
 	}
 }
 
-// FuzzScaled quantizes a row of blocks as each format of codes under scales.
+// FuzzScaled quantizes a row of blocks in each format of scaled codes.
 func FuzzScaled(f *testing.F) {
 	f.Add([]byte{0, 0, 128, 63, 0, 0, 128, 191, 7}, uint8(0), uint8(130))
 	f.Add([]byte{0x12, 0x34, 0x56, 0x78, 0x9A}, uint8(31), uint8(3))
@@ -78,20 +77,20 @@ func FuzzScaled(f *testing.F) {
 	})
 }
 
-// epsilons are the distances of 1 to the next number of a type.
+// epsilons are the distances from 1 to the next number of a type.
 var epsilons = map[asm.Type]float64{asm.F32: 0x1p-23, asm.BF16: 0x1p-7, asm.F16: 0x1p-10}
 
 // tinies are the smallest normal numbers.
 var tinies = map[asm.Type]float64{asm.F32: 0x1p-126, asm.BF16: 0x1p-126, asm.F16: 0x1p-14}
 
-// coded is a row of blocks as a format stores it.
+// A coded is a row of blocks as a format stores it.
 type coded struct {
 	codes  []byte
 	scales []float32
 }
 
-// scaledRow encodes a row of blocks, whole and in pieces, onto zeros and onto what
-// stood there, and decodes it.
+// scaledRow encodes a row of blocks, whole and in pieces, onto zeros and onto other bytes,
+// and decodes it.
 func scaledRow(t *testing.T, f *scaled.Format, src []float32, cols int64, d asm.Type) {
 	t.Helper()
 	rows := int64(len(src)) / cols
@@ -135,9 +134,8 @@ func scaledRow(t *testing.T, f *scaled.Format, src []float32, cols int64, d asm.
 	}
 }
 
-// withinCode fails where a number is farther from what it was than half a step of its
-// code, and than the type rounds the quotient and the scale. A scale that is not normal
-// has no such bound.
+// withinCode fails if a value is farther from the original than half a step of its code
+// and the rounding of quotient and scale. A scale that is not normal has no such bound.
 func withinCode(t *testing.T, f *scaled.Format, x, y, scale float32, d asm.Type) {
 	t.Helper()
 	if f.Wide() && f.Library != scaled.TorchAO {
@@ -154,9 +152,9 @@ func withinCode(t *testing.T, f *scaled.Format, x, y, scale float32, d asm.Type)
 	}
 }
 
-// sameAgain fails unless what was decoded gets its codes again wherever it gets its
-// scale again, and a scale of E4M3, which the largest number has exactly, but for
-// what the division rounds.
+// sameAgain fails unless decoded values get the same codes again where they get the same
+// scale, which they must in E4M3, where the largest value is exact, up to the rounding of
+// the division.
 func sameAgain(t *testing.T, f *scaled.Format, one, again coded, err error, d asm.Type) {
 	t.Helper()
 	if err != nil {
@@ -184,7 +182,7 @@ func sameAgain(t *testing.T, f *scaled.Format, one, again coded, err error, d as
 	}
 }
 
-// levelsAgree compares what kernels under these formats write at each level.
+// levelsAgree compares what the kernels of these formats write at each level.
 func levelsAgree(t *testing.T, src []float32, d asm.Type) {
 	t.Helper()
 	type answer struct {

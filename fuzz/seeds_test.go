@@ -13,7 +13,7 @@ func addSeeds(f *testing.F, format string) {
 	corpus.Seeds(sampled{f, new(int)}, format)
 }
 
-// sampled adds the seeds that this run takes: see [taken].
+// A sampled adds the seeds that this run takes, see [taken].
 type sampled struct {
 	*testing.F
 	count *int
@@ -26,6 +26,6 @@ func (s sampled) Add(args ...any) {
 	*s.count++
 }
 
-// taken reports whether a run takes the seed of that number: all of them to begin a search and
+// taken reports whether a run takes the seed with this number: every seed in a search and
 // under the race detector, otherwise one of four.
 func taken(number int) bool { return raceEnabled || effort.Seeds() || number%4 == 0 }

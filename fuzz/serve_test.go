@@ -19,7 +19,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/host"
 )
 
-// oneConn is a listener that gives one connection, and then nothing.
+// A oneConn is a listener with a single connection.
 type oneConn struct {
 	conn chan net.Conn
 	once sync.Once
@@ -35,8 +35,8 @@ func (o *oneConn) Accept() (net.Conn, error) {
 func (o *oneConn) Close() error   { o.once.Do(func() { close(o.conn) }); return nil }
 func (o *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
-// FuzzClamd sends any bytes as commands: each answer is one of the protocol's, and
-// the host holds nothing afterwards.
+// FuzzClamd sends any bytes as commands: each answer must be one of the protocol's, and
+// the host must hold nothing afterwards.
 func FuzzClamd(f *testing.F) {
 	const evil = "cos\nsystem\n(S'id'\ntR."
 	for _, seed := range []string{
@@ -100,8 +100,8 @@ func answerLine(line string) bool {
 	return strings.Contains(line, "| COMMANDS:")
 }
 
-// FuzzUpload sends any body as a form: what the next handler gets is accepted, and
-// is what Go's own reader of forms finds.
+// FuzzUpload sends any body as a form: the next handler must get only accepted files, and
+// the same that Go's form reader finds.
 func FuzzUpload(f *testing.F) {
 	const honest = "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 	part := func(header, data string) string { return "--x\r\n" + header + "\r\n\r\n" + data + "\r\n" }
@@ -144,7 +144,7 @@ func FuzzUpload(f *testing.F) {
 	})
 }
 
-// sameForm asks that Go's reader, without our bounds, finds the same files.
+// sameForm tests that Go's reader, without our bounds, finds the same files.
 func sameForm(t *testing.T, body []byte, got map[string]string) {
 	t.Helper()
 	form, err := multipart.NewReader(bytes.NewReader(body), "x").ReadForm(1 << 20)

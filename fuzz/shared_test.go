@@ -119,7 +119,7 @@ func TestAPanicEndsAsInternalAndLeavesNothing(t *testing.T) {
 	settled(t, goroutines)
 }
 
-// breaking is a folder of one file, whose reader panics past an offset.
+// A breaking folder has one file, whose reader panics after an offset.
 type breaking struct {
 	data  []byte
 	after int64

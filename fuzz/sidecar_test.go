@@ -13,9 +13,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// FuzzSidecar asks of the texts beside a model: the findings are the same twice and
-// lie in the text, nothing stays charged, and a template that Go's JSON reader sees is
-// found as if it stood alone.
+// FuzzSidecar tests that the findings of a text beside a model are the same twice and lie
+// in the text, nothing stays charged, and a template that Go's JSON reader finds is judged
+// as if it were a file of its own.
 func FuzzSidecar(f *testing.F) {
 	f.Add("{{ ''.__class__ }}", uint8(0))
 	f.Add(`{"a": [NaN, {"chat_template": "{{ x.\u005f_class__ }}"}], "auto_map": {"A": "b.C"}}`, uint8(1))

@@ -21,12 +21,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// sinks are all that a stream may write.
+// sinks are all formats that a stream can write.
 var sinks = []convert.Sink{convert.Safetensors{}, convert.NPZ{}, convert.GGUF{RawNames: true}, convert.GGUF{}}
 
-// FuzzStream converts files that are bytes. What is written must be a file of
-// its format, the same for any workers and tiles, and a tighter account must
-// give the same or say that it is too tight.
+// FuzzStream converts any bytes as a model. The result must be a file of its format, the
+// same for any number of workers and any tiles. A tighter account must give the same
+// result or a limit error.
 func FuzzStream(f *testing.F) {
 	seeds := sampled{f, new(int)}
 	for i, format := range corpus.Formats() {
@@ -55,7 +55,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// streamTarget is one conversion as a way to read bytes.
+// streamTarget returns one conversion as a target.
 func streamTarget(o convert.Options) fuzz.Target {
 	o.Threads = 1 // what several allocate is a matter of their order
 	return fuzz.Target{
@@ -98,7 +98,7 @@ func stream(b *limits.Budget, r io.ReaderAt, size int64, o convert.Options, look
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// isWritten says why what was written is none of what the plan says.
+// isWritten says why the written file differs from its plan, or returns "".
 func isWritten(data []byte, p *convert.Plan) string {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
@@ -125,7 +125,7 @@ func isWritten(data []byte, p *convert.Plan) string {
 	return ""
 }
 
-// inMemory is a file of a known size.
+// An inMemory is a file of known size in memory.
 type inMemory struct {
 	sync.Mutex
 	p []byte
@@ -137,16 +137,16 @@ func (f *inMemory) WriteAt(p []byte, off int64) (int, error) {
 	return copy(f.p[off:], p), nil
 }
 
-// nowhere takes everything.
+// A nowhere discards everything.
 type nowhere struct{}
 
 func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
 
-// everywhere are the types that all sinks hold.
+// everywhere are the types that all sinks store.
 var everywhere = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64, tensor.I8, tensor.I16, tensor.I32, tensor.I64}
 
-// FuzzMatrix sends a small model of random tensors through random formats and
-// back. Nothing but the container may change.
+// FuzzMatrix converts a small model of random tensors through random formats and back.
+// Only the container may change.
 func FuzzMatrix(f *testing.F) {
 	f.Add([]byte{3, 0, 2, 1, 2, 3, 7, 1, 9}, []byte{0, 1, 2, 1, 0, 2, 2})
 	f.Add([]byte{}, []byte{1})
@@ -177,8 +177,8 @@ func FuzzMatrix(f *testing.F) {
 	})
 }
 
-// smallModel builds a safetensors file: per tensor a type, a number of
-// dimensions, and each of them.
+// smallModel builds a safetensors file: for each tensor a type, a number of dimensions,
+// and each dimension.
 func smallModel(t *testing.T, p []byte) []byte {
 	next := (*script)(&p).next
 	var infos []tensor.Info

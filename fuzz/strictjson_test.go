@@ -59,7 +59,7 @@ func readTree(b *limits.Budget, r io.ReaderAt, size int64) (v any, err error) {
 	return v, err
 }
 
-// tree reads any value as encoding/json gives it when it keeps numbers.
+// tree reads any value as encoding/json does with UseNumber.
 func tree(d *strictjson.Decoder) (v any, err error) {
 	kind, err := d.Kind()
 	if err != nil {
@@ -93,8 +93,8 @@ func tree(d *strictjson.Decoder) (v any, err error) {
 	}
 }
 
-// everything reads a value by the methods that a plain reading does not use:
-// each kind of number, and what is left is skipped.
+// everything reads a value with the methods that plain reading does not use: each kind of
+// number, and skipping.
 func everything(d *strictjson.Decoder) error {
 	kind, err := d.Kind()
 	if err != nil {
@@ -120,9 +120,9 @@ func everything(d *strictjson.Decoder) error {
 	}
 }
 
-// FuzzStrictJSON compares the strict reader with encoding/json: what it takes
-// means the same there, and what it refuses is refused there too, or is one of
-// the things that it is strict about.
+// FuzzStrictJSON compares the strict reader with encoding/json: what it accepts means the
+// same there, and what it refuses is refused there too, or is something that it is strict
+// about.
 func FuzzStrictJSON(f *testing.F) {
 	for _, s := range []string{
 		``, ` `, `{}`, `[]`, `""`, `0`, `-0`, `01`, `1e3`, `-1.5E-7`, `1.`, `.5`, `+1`, `true`, `tru`, `null`, `nul`, `NaN`, `[1,]`, `{"a":1,}`,
@@ -173,8 +173,8 @@ func compareJSON(t *testing.T, data []byte, accepted bool) {
 	}
 }
 
-// strictAbout reports whether the error is one that encoding/json does not
-// have, and the text really has what the error says.
+// strictAbout reports whether encoding/json does not have the error, and the text really
+// has the fault.
 func strictAbout(data []byte, err error) bool {
 	switch {
 	case wire.ClassOf(err) == wire.Limit:
@@ -187,8 +187,8 @@ func strictAbout(data []byte, err error) bool {
 	return false
 }
 
-// duplicates reports whether some object of the text has one name twice, by the
-// tokens of encoding/json.
+// duplicates reports whether an object in the text repeats a name, by the tokens of
+// encoding/json.
 func duplicates(d *json.Decoder) bool {
 	type level struct {
 		names map[string]bool // nil for an array
@@ -223,7 +223,7 @@ func duplicates(d *json.Decoder) bool {
 
 var plainInteger = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
 
-// compareIntegers reads the bytes as one integer in each of the ways there are.
+// compareIntegers reads the bytes as one integer in each possible way.
 func compareIntegers(t *testing.T, data []byte) {
 	t.Helper()
 	text := strings.Trim(string(data), " \t\r\n")

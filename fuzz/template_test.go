@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// FuzzTemplate asks that the check of chat templates ends, stays bounded and
-// points into the text.
+// FuzzTemplate tests that the check of chat templates ends, stays bounded, and reports
+// offsets in the text.
 func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{
 		"{{ a }}", "{% raw %}x{% endraw %}", `{{ "\x5f" }}`, "{# #}", "{%- if x -%}", "{{{'a':1}}}", "{% raw", "{{ '\\",

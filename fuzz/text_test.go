@@ -18,9 +18,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// FuzzText puts any text where a file may hold one. What comes out of the
-// quoting functions, and of every parser that refuses such a file, is text that a
-// terminal shows and does not act on, and no longer than it may be.
+// FuzzText puts any text where a file may hold one. The quoting functions, and every
+// parser that refuses such a file, must return text that a terminal shows and does not act
+// on, within its length.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{
 		"", "plain", "\x1b[2J", "\u202e gnp.exe", "a\u200bb", "\xff\xfe", "\u0000", `"quoted"`, `\u{1b}`, "日本語",
@@ -64,7 +64,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// shown fails on what a terminal would act on or a reader cannot see.
+// shown fails on characters that a terminal would act on or a reader cannot see.
 func shown(t *testing.T, what, s string, most int) {
 	t.Helper()
 	if len(s) > most {
@@ -82,8 +82,8 @@ func shown(t *testing.T, what, s string, most int) {
 	}
 }
 
-// holders are files that hold the text in the places where a message quotes it:
-// names, types and keys that are refused.
+// holders returns files that hold the text where messages quote it: names, types and keys
+// that are refused.
 func holders(s string) map[string][]byte {
 	le := binary.LittleEndian
 	text, _ := json.Marshal(s)

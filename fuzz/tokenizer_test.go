@@ -120,7 +120,7 @@ func FuzzRanks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { ranksTarget.Check(t, data) })
 }
 
-// llamaTensors are those of a model of one layer, eight wide.
+// llamaTensors are the tensors of a model with one layer and a width of eight.
 var llamaTensors = func() []byte {
 	var head, body bytes.Buffer
 	head.WriteString("{")
@@ -178,8 +178,8 @@ var archTarget = fuzz.Target{
 	},
 }
 
-// elsewhere forgets the place of an error in a file that is not the input: that of
-// weights, or the vocabulary.
+// elsewhere drops the offset of an error in a file that is not the input: the weights, or
+// the vocabulary.
 func elsewhere(err error) error {
 	if e, ok := errors.AsType[*wire.Error](err); ok && (e.Format == safetensors.Format || e.Format == "tokenizer.json") {
 		at := *e

@@ -16,7 +16,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-// A content of a wrapper, read from its beginning to its end.
+// A content is a file in a wrapper, read completely.
 type content struct {
 	name string
 	sum  [sha256.Size]byte
@@ -29,7 +29,7 @@ func (wrapped) Verify(*limits.Budget) error { return nil }
 func (wrapped) Close() error                { return nil }
 func (wrapped) findings() []string          { return nil }
 
-// openWrap reads every content of a wrapper.
+// openWrap reads every file in a wrapper.
 func openWrap(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 	head := make([]byte, min(size, wrap.HeadLen))
 	if err := wire.ReadFull(r, head, 0); err != nil {
@@ -64,9 +64,9 @@ func openWrap(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 	return out, nil
 }
 
-// FuzzWrap asks of what is packed: it is the same twice, contents are as long as
-// they are said to be, names stay inside, nothing stays charged, and where Go's own
-// readers open the file they see the same.
+// FuzzWrap tests that a wrapper gives the same twice, contents have their stated size,
+// names stay inside, nothing stays charged, and Go's readers see the same if they open the
+// file.
 func FuzzWrap(f *testing.F) {
 	addSeeds(f, "wrap")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -117,7 +117,7 @@ func sameContent(t *testing.T, r io.Reader, c content) {
 	}
 }
 
-// sameTar compares with Go's reader, which knows folders and links as well.
+// sameTar compares with Go's reader, which also returns folders and links.
 func sameTar(t *testing.T, data []byte, list []content) {
 	t.Helper()
 	z := tar.NewReader(bytes.NewReader(data))

@@ -9,11 +9,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// maxOut is the largest output that is looked at.
+// maxOut is the size of the largest output that is examined.
 const maxOut = 4 << 20
 
-// writtenOut carries out a plan and reads again what was written. What is larger than
-// maxOut is not: there are no data then, and the answer says so.
+// writtenOut executes a plan and reads what was written. data is nil for an output above
+// maxOut, and answer says so.
 func writtenOut(p *convert.Plan) (data []byte, answer string, err error) {
 	if p.Size > maxOut {
 		return nil, fmt.Sprint("large: ", p.Size), nil
@@ -28,7 +28,7 @@ func writtenOut(p *convert.Plan) (data []byte, answer string, err error) {
 	return out.p, "", nil
 }
 
-// unread carries out a plan and drops its output.
+// unread executes a plan and discards its output.
 func unread(p *convert.Plan) (string, error) {
 	if p.Size > maxOut {
 		return fmt.Sprint("large: ", p.Size), nil
@@ -37,10 +37,10 @@ func unread(p *convert.Plan) (string, error) {
 	return "", err
 }
 
-// An agreement is the one answer that several ways to do the same thing have.
+// An agreement is the answer that several ways to do the same must have.
 type agreement struct{ first string }
 
-// hold fails if this way has another answer than the ways before it.
+// hold fails if this way has another answer than the ways before.
 func (a *agreement) hold(t *testing.T, way, sum any, err error) {
 	t.Helper()
 	answer := fmt.Sprint(sum, wire.ClassOf(err))
@@ -52,10 +52,10 @@ func (a *agreement) hold(t *testing.T, way, sum any, err error) {
 	}
 }
 
-// A script is the bytes by which a target builds its file.
+// A script is the bytes from which a target builds its file.
 type script []byte
 
-// next is the next byte, zero where there is none.
+// next returns the next byte, or zero at the end.
 func (s *script) next() int {
 	if len(*s) == 0 {
 		return 0

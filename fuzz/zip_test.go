@@ -43,8 +43,8 @@ var zipTarget = fuzz.Target{
 	},
 }
 
-// memberDigest reads one member. What it is refused with is an answer too, and
-// must be an error as good as those of Decode; a limit ends the reading.
+// memberDigest reads one member. A refusal is an answer too, with an error that must
+// satisfy what those of Decode do; a limit ends the reading.
 func memberDigest(b *limits.Budget, a *zip.Archive, i int, size int64) (string, error) {
 	h := sha256.New()
 	r, err := a.Open(b, i)
@@ -64,8 +64,8 @@ func memberDigest(b *limits.Budget, a *zip.Archive, i int, size int64) (string, 
 	return class.String(), nil
 }
 
-// rewriteZip writes the members again with the standard library, half of them
-// deflated. What cannot be read cannot be written.
+// rewriteZip writes the members again with the standard library, half of them compressed.
+// Unreadable ones are omitted.
 func rewriteZip(b *limits.Budget, data []byte) ([]byte, error) {
 	a, err := zip.Decode(b, bytes.NewReader(data), int64(len(data)), zip.Options{})
 	if err != nil {
@@ -95,8 +95,8 @@ func rewriteZip(b *limits.Budget, data []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// FuzzZip feeds the archive reader bytes, and archives built from bytes. What
-// it accepts, the standard library must read the same.
+// FuzzZip tests the reader with any bytes, and with archives built from bytes. The
+// standard library must read accepted files the same.
 func FuzzZip(f *testing.F) {
 	addSeeds(f, "zip")
 	var built, accepted atomic.Int64
@@ -114,8 +114,8 @@ func FuzzZip(f *testing.F) {
 	f.Logf("%d of %d built archives were accepted", accepted.Load(), built.Load())
 }
 
-// sameAsStandard holds what was accepted against archive/zip: more lenient in
-// everything, so that any difference is ours.
+// sameAsStandard compares an accepted file with archive/zip, which is more lenient in
+// everything.
 func sameAsStandard(t *testing.T, data []byte) {
 	t.Helper()
 	b := fuzz.Ceilings.Budget(t.Context())
