@@ -10,53 +10,53 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A group is one tensor of the result and what it is made of.
+// A group computes one tensor of the result from tensors of several models.
 type group struct {
 	info     tensor.Info
 	elements int64
 	method   *method
-	dtype    tensor.DType // what inputs and results are rounded to; Unknown is none
+	dtype    tensor.DType // the type that inputs and results are rounded to, or Unknown
 	inputs   []input
-	base     int // of the inputs, -1 for none
+	base     int // index of the base in inputs, -1 for none
 	shared   map[string]float64
-	index    int // of its work
+	index    int // index of its work in held
 	held     *derive.Held[*work]
 	rooms    *derive.Rooms
 }
 
-// An input is one tensor that is merged.
+// An input is one of the merged tensors.
 type input struct {
 	numbers *derive.Numbers
-	rounded bool // to the dtype, as they are read
+	rounded bool // the numbers are rounded to the dtype when they are read
 	model   string
-	key     uint64 // of its random numbers
+	key     uint64 // key of its random numbers
 	weight  float32
 	density float64
 	scale   float32
 }
 
-// work is what depends on the whole of a group's tensors.
+// work holds what depends on whole tensors of a group.
 type work struct {
-	keep   []kept // of each input
+	keep   []selection // for each input
 	angles [2]float32
-	crew   *crew // that finds it
+	runner *phaseRunner // that finds it
 	b      *limits.Budget
 }
 
-// A room is what one reader computes in: the numbers of each input, and three more.
-type room struct {
+// buffers are those of one reader: one for the numbers of each input, and three more.
+type buffers struct {
 	rooms         *derive.Rooms
 	in            [][]float32
 	sum, div, raw []float32
 	work          *work
 }
 
-func (g *group) take() (*room, error) {
-	r := &room{rooms: g.rooms, in: make([][]float32, 0, maxParts)}
+func (g *group) takeBuffers() (*buffers, error) {
+	r := &buffers{rooms: g.rooms, in: make([][]float32, 0, maxParts)}
 	for range len(g.inputs) + 3 {
 		one, err := g.rooms.Take()
 		if err != nil {
-			r.back()
+			r.release()
 			return nil, err
 		}
 		r.in = append(r.in, one)
@@ -66,24 +66,24 @@ func (g *group) take() (*room, error) {
 	return r, nil
 }
 
-func (r *room) back() {
+func (r *buffers) release() {
 	for _, one := range r.in {
 		r.rooms.Back(one)
 	}
 }
 
-// read reads as many numbers of each input as a room has.
-func (g *group) read(r *room, first int64, n int) error {
+// readInputs reads n numbers of each input.
+func (g *group) readInputs(r *buffers, first int64, n int) error {
 	for i := range g.inputs {
-		if err := g.one(r, i, first, n); err != nil {
+		if err := g.readInput(r, i, first, n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// one reads numbers of one input.
-func (g *group) one(r *room, i int, first int64, n int) error {
+// readInput reads n numbers of one input.
+func (g *group) readInput(r *buffers, i int, first int64, n int) error {
 	in := &g.inputs[i]
 	if err := in.numbers.Read(r.in[i][:n], asm.Raw(r.raw), first); err != nil {
 		return err
@@ -94,20 +94,20 @@ func (g *group) one(r *room, i int, first int64, n int) error {
 	return nil
 }
 
-// rounds reports a type whose numbers the dtype may not have.
-func (g *group) rounds(t tensor.DType) bool {
+// needsRounding reports whether the dtype may not represent numbers of type t.
+func (g *group) needsRounding(t tensor.DType) bool {
 	return g.dtype != tensor.Unknown && g.dtype != tensor.F32 && g.dtype != t
 }
 
-// round makes numbers those of the dtype.
-func (g *group) round(r *room, numbers []float32) {
+// round rounds numbers to the dtype.
+func (g *group) round(r *buffers, numbers []float32) {
 	raw := asm.Raw(r.raw)[:int64(len(numbers))*derive.Size(g.dtype)]
 	derive.Round(raw, g.dtype, numbers)
 	derive.Widen(numbers, g.dtype, raw)
 }
 
-// pieces goes through a span piece by piece, of which each costs a step.
-func (g *group) pieces(from, to int64, each func(first int64, n int) error) error {
+// forEachPiece calls each for every piece of a span; a piece costs a step.
+func (g *group) forEachPiece(from, to int64, each func(first int64, n int) error) error {
 	for first := from; first < to; first += derive.PieceElements {
 		if err := g.rooms.Step(); err != nil {
 			return err
@@ -125,18 +125,18 @@ func (g *group) ReadAt(p []byte, off int64) (int, error) {
 	if off%size != 0 || int64(len(p))%size != 0 {
 		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
-	r, err := g.take()
+	r, err := g.takeBuffers()
 	if err != nil {
 		return 0, err
 	}
-	defer r.back()
+	defer r.release()
 	if g.method.prepare != nil {
 		w, done, err := g.held.Use(g.index)
 		if err != nil {
 			return 0, err
 		}
 		defer done()
-		if err := w.crew.join(r, g.elements); err != nil {
+		if err := w.runner.join(r, g.elements); err != nil {
 			return 0, err
 		}
 		r.work = w
@@ -144,13 +144,13 @@ func (g *group) ReadAt(p []byte, off int64) (int, error) {
 	for done := 0; done < len(p); {
 		n := min(len(r.raw), (len(p)-done)/int(size))
 		first := (off + int64(done)) / size
-		if err := g.read(r, first, n); err != nil {
+		if err := g.readInputs(r, first, n); err != nil {
 			return done, err
 		}
 		piece := *r
 		piece.sum, piece.div = r.sum[:n], r.div[:n]
 		g.method.compute(g, &piece, first)
-		if g.rounds(g.info.DType) {
+		if g.needsRounding(g.info.DType) {
 			g.round(r, piece.sum)
 		}
 		derive.Round(p[done:done+n*int(size)], g.info.DType, piece.sum)
@@ -159,8 +159,9 @@ func (g *group) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// linear is the sum of weight*x in the order of the inputs, over the sum of weights.
-func (g *group) linear(r *room, _ int64) {
+// linear computes sum(weight*x), in the order of the inputs, and with normalize divides it by
+// the sum of the weights.
+func (g *group) linear(r *buffers, _ int64) {
 	clear(r.sum)
 	var total float32
 	for i := range g.inputs {
@@ -177,35 +178,35 @@ func (g *group) linear(r *room, _ int64) {
 	}
 }
 
-func (g *group) passthrough(r *room, _ int64) {
+func (g *group) passthrough(r *buffers, _ int64) {
 	for k, f := range r.in[0][:len(r.sum)] {
 		r.sum[k] = f * g.inputs[0].scale
 	}
 }
 
-// slerp weighs both by the angle between them.
-func (g *group) slerp(r *room, _ int64) {
+// slerp interpolates between two inputs by the angle between them.
+func (g *group) slerp(r *buffers, _ int64) {
 	a, b := r.in[g.base][:len(r.sum)], r.in[1-g.base][:len(r.sum)]
 	for k := range r.sum {
 		r.sum[k] = float32(r.work.angles[0]*a[k]) + float32(r.work.angles[1]*b[k])
 	}
 }
 
-// products are sums over a span of two tensors, in float64.
+// products are dot products over a span of two tensors, in float64.
 type products struct{ aa, bb, ab float64 }
 
-// angle finds the two factors: of the tensors as vectors of norm 1 the angle, or t
-// itself where they are nearly parallel.
+// angle returns the phase that computes the two factors of slerp from the angle between the
+// tensors as vectors, or from t alone if they are nearly parallel.
 func (g *group) angle(w *work) ([]phase, error) {
-	sums, err := limits.Make[products](w.b, w.crew.spans)
-	span := func(r *room, k int, from, to int64) error {
-		return g.pieces(from, to, func(first int64, n int) error {
-			err := g.read(r, first, n)
+	sums, err := limits.Make[products](w.b, w.runner.spans)
+	span := func(r *buffers, k int, from, to int64) error {
+		return g.forEachPiece(from, to, func(first int64, n int) error {
+			err := g.readInputs(r, first, n)
 			sums[k].add(r.in[g.base][:n], r.in[1-g.base][:n])
 			return err
 		})
 	}
-	end := func(*room) error {
+	end := func(*buffers) error {
 		var all products
 		for _, s := range sums {
 			all = products{all.aa + s.aa, all.bb + s.bb, all.ab + s.ab}

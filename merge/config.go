@@ -18,20 +18,20 @@ const configName = "config.json"
 
 const maxConfig = 16 << 20
 
-// layerCounts are the members that say how many layers a model has.
+// layerCounts are the members with the number of layers.
 var layerCounts = []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers"}
 
-// dtypes are the members that say in which type a model is loaded.
+// dtypes are the members with the type in which a model is loaded.
 var dtypes = []string{"dtype", "torch_dtype"}
 
-// A splice is a part of a text that becomes another.
-type splice struct {
+// An edit replaces a part of a text.
+type edit struct {
 	from, to int64
 	text     string
 }
 
-// config is config.json where the result has other layers or another type than the
-// first model, "" where it stays as it is.
+// config returns config.json of the result if it has other layers or another type than the
+// first model, else "".
 func (x *merger) config() (string, error) {
 	if x.out.Layers == 0 && x.r.out == tensor.Unknown {
 		return "", nil
@@ -43,7 +43,7 @@ func (x *merger) config() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var list []splice
+	var list []edit
 	err = strictjson.Decode(x.b, strictjson.Text{Format: configName, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
 		return d.Object(func(name string) error {
 			s, err := x.member(d, body, name)
@@ -72,17 +72,17 @@ func (x *merger) config() (string, error) {
 	return out.String(), nil
 }
 
-// member is what becomes of one member, nil where it stays.
-func (x *merger) member(d *strictjson.Decoder, body, name string) (*splice, error) {
+// member returns the edit of one member, nil if it does not change.
+func (x *merger) member(d *strictjson.Decoder, body, name string) (*edit, error) {
 	kind, err := d.Kind()
 	if err != nil {
 		return nil, err
 	}
-	var parts []splice
-	s := &splice{from: d.Off()}
+	var parts []edit
+	s := &edit{from: d.Off()}
 	if kind == strictjson.Array {
 		err = d.Array(func(int) error {
-			one := splice{from: d.Off()}
+			one := edit{from: d.Off()}
 			if err := d.Skip(); err != nil {
 				return err
 			}
@@ -114,9 +114,9 @@ func (x *merger) member(d *strictjson.Decoder, body, name string) (*splice, erro
 	return nil, nil
 }
 
-// perLayer takes of a list with an element for each layer those of the layers that
-// the result has.
-func (x *merger) perLayer(s *splice, body string, parts []splice) error {
+// perLayer sets s to a list with an element for each layer of the result, taken from a list
+// with an element for each layer of the first model.
+func (x *merger) perLayer(s *edit, body string, parts []edit) error {
 	var out []string
 	for k := range x.r.slices {
 		one := &x.r.slices[k].sources[0]

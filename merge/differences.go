@@ -2,10 +2,10 @@ package merge
 
 import "math"
 
-// differences adds what the inputs differ from the base by: each difference
-// thinned, scaled again, and weighed; where signs are elected, only those of the sign
-// of the sum.
-func (g *group) differences(r *room, first int64) {
+// differences computes base + lambda * sum(weight * scale * d), where d is the difference of
+// an input from the base, of which only selected elements are kept. With elect, only terms
+// with the sign of their sum count.
+func (g *group) differences(r *buffers, first int64) {
 	n := len(r.sum)
 	base := r.in[g.base][:n]
 	clear(r.sum)
@@ -31,25 +31,24 @@ func (g *group) differences(r *room, first int64) {
 		case normalize:
 			f /= total
 		}
-		f *= lambda // by 1 nothing changes
+		f *= lambda // exact for 1
 		r.sum[k] = base[k] + f
 	}
 }
 
-// Parts of an F32's bits, and infinity: magnitudes above it are NaN.
+// Masks of the bits of an F32, and infinity; larger magnitudes are NaN.
 const (
 	signBit       = 1 << 31
 	magnitudeBits = signBit - 1
 	infinity      = 0x7F800000
 )
 
-// elect keeps of each number those differences that have the sign of their sum, a
-// sum of zero being positive and NaN negative; div is the sum of their weights, 1 for
-// none. Signs are as good as random, so nothing branches on them. A sum that began
-// with +0 is never -0.
-func (g *group) elect(r *room, weighed bool) {
+// elect keeps the differences that have the sign of their sum; a sum of zero is positive, NaN
+// negative. div becomes the sum of the weights of those kept, or 1. Signs are as good as
+// random, so nothing branches on them. A sum that began with +0 is never -0.
+func (g *group) elect(r *buffers, weighed bool) {
 	n := len(r.sum)
-	signs := r.raw[:n] // what the inputs were read with
+	signs := r.raw[:n] // free after the inputs were read
 	for k, f := range r.sum {
 		positive := int64(math.Float32bits(f)) - infinity - 1
 		signs[k] = math.Float32frombits(^uint32(positive>>63) & signBit)
@@ -61,9 +60,9 @@ func (g *group) elect(r *room, weighed bool) {
 			continue
 		}
 		in := r.in[i][:n]
-		elected(r.sum, in, signs)
+		addElected(r.sum, in, signs)
 		if weighed {
-			addWhere(r.div, in, signs, g.inputs[i].weight)
+			addWeights(r.div, in, signs, g.inputs[i].weight)
 		}
 	}
 	for k, w := range r.div {
@@ -73,35 +72,36 @@ func (g *group) elect(r *room, weighed bool) {
 	}
 }
 
-// agrees is all bits if a number is neither zero nor NaN and has a sign, else none.
-func agrees(f, sign float32) uint32 {
+// signMask returns all ones if f is neither zero nor NaN and has the sign of sign, else zero.
+func signMask(f, sign float32) uint32 {
 	d := math.Float32bits(f)
 	number := uint32((int64(d&magnitudeBits-1) - infinity) >> 63) // 0-1 is large
 	return number &^ uint32(int32(d^math.Float32bits(sign))>>31)
 }
 
-func elected(sum, in, signs []float32) {
+func addElected(sum, in, signs []float32) {
 	in, signs = in[:len(sum)], signs[:len(sum)]
 	for k, f := range in {
-		sum[k] += math.Float32frombits(math.Float32bits(f) & agrees(f, signs[k]))
+		sum[k] += math.Float32frombits(math.Float32bits(f) & signMask(f, signs[k]))
 	}
 }
 
-func addWhere(sum, in, signs []float32, weight float32) {
+func addWeights(sum, in, signs []float32, weight float32) {
 	in, signs = in[:len(sum)], signs[:len(sum)]
 	for k, f := range in {
-		sum[k] += math.Float32frombits(math.Float32bits(weight) & agrees(f, signs[k]))
+		sum[k] += math.Float32frombits(math.Float32bits(weight) & signMask(f, signs[k]))
 	}
 }
 
-// difference makes an input's numbers those by which it differs, and adds them.
-func (g *group) difference(r *room, i int, base []float32, first int64) {
+// difference replaces the numbers of input i by their weighted differences from the base, and
+// adds them to the sum.
+func (g *group) difference(r *buffers, i int, base []float32, first int64) {
 	d := r.in[i][:len(base)]
 	subtract(d, base)
-	scale, weight := float32(1), g.inputs[i].weight // a product with 1 has the same bits
+	scale, weight := float32(1), g.inputs[i].weight // a product with 1 is exact
 	if r.work != nil {
 		keep := &r.work.keep[i]
-		keep.thin(d, first, g.inputs[i].key)
+		keep.apply(d, first, g.inputs[i].key)
 		if keep.scale != 0 {
 			scale = keep.scale
 		}

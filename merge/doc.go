@@ -47,7 +47,7 @@
 //
 // Tensors have the order of the first model, which is the base or the first one named.
 // A layer is the tensors whose names have the same number after a common prefix. With
-// slices, layers follow slice by slice; embeddings are taken from the first slice and
+// slices, layers come slice by slice; embeddings are taken from the first slice and
 // all other tensors from the last.
 //
 // # Limits

@@ -9,17 +9,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A model is one that is merged.
+// A model is one of the merged models.
 type model struct {
 	name   string
 	m      tensor.Model // row-major
 	infos  []tensor.Info
 	names  *wire.NameSet
-	layers int64  // how many there are
-	stack  string // what stands before their number
+	layers int64  // number of layers; -1 if there are several stacks
+	stack  string // prefix of the layers' names, up to the number
 }
 
-// layerOf cuts a name at its first number that is a part by itself.
+// layerOf splits a name at its layer, the first part that is a number.
 func layerOf(name string) (before string, layer int64, after string, ok bool) {
 	for at := 0; at < len(name); {
 		end := strings.IndexByte(name[at:], '.')
@@ -39,7 +39,7 @@ func layerName(stack string, layer int64, after string) string {
 	return stack + strconv.FormatInt(layer, 10) + after
 }
 
-// list lists a model's tensors, and finds its layers.
+// list reads the tensors of a model, and finds its layers.
 func (x *model) list(b *limits.Budget) error {
 	var err error
 	if x.infos, err = limits.Make[tensor.Info](b, x.m.Len()); err != nil {
@@ -64,7 +64,7 @@ func (x *model) list(b *limits.Budget) error {
 			return err
 		}
 		if x.layers > 0 && stack != x.stack {
-			x.stack = "" // several: there are no layers that could be told
+			x.stack = "" // with several stacks, layers are ambiguous
 			x.layers = -1
 		}
 		if x.layers >= 0 {
@@ -74,7 +74,8 @@ func (x *model) list(b *limits.Budget) error {
 	return nil
 }
 
-// position is where along the layers a tensor is: 0 is the first of them, 1 the last.
+// position returns the position of a tensor along the layers, from 0 for the first to 1 for
+// the last.
 func (x *model) position(name string) float64 {
 	stack, n, _, ok := layerOf(name)
 	switch {
@@ -87,7 +88,7 @@ func (x *model) position(name string) float64 {
 	}
 }
 
-// isEmbedding knows tensors that stand before the first layer by their names.
+// isEmbedding reports whether a name is that of an embedding, which precedes the layers.
 func isEmbedding(name string) bool {
 	for part := range strings.SplitSeq(strings.ToLower(name), ".") {
 		if strings.Contains(part, "embed") || part == "wte" || part == "wpe" {

@@ -17,12 +17,12 @@ import (
 // A Merged is the result of a recipe.
 type Merged struct {
 	*derive.Model
-	Computed int   // tensors that are made of several, or scaled
-	Layers   int64 // of the result, 0 where slices name none
+	Computed int   // tensors that are computed from several, or scaled
+	Layers   int64 // layers of the result, 0 without slices
 }
 
-// Merge gives the model that a recipe describes. open opens a model by its name in the
-// recipe, once for each; what is given takes them over: closing it closes them.
+// Merge returns the model that a recipe describes. It calls open once for each model, with
+// its name in the recipe. Closing the result closes the models.
 func Merge(b *limits.Budget, r *Recipe, open func(name string) (tensor.Model, error)) (*Merged, error) {
 	x := &merger{b: b, r: r, rooms: derive.NewRooms(b, derive.PieceElements), out: &Merged{}}
 	err := x.open(open)
@@ -41,7 +41,7 @@ func Merge(b *limits.Budget, r *Recipe, open func(name string) (tensor.Model, er
 	return x.out, nil
 }
 
-// A merger is a merge in the making.
+// A merger builds the result of a recipe.
 type merger struct {
 	b       *limits.Budget
 	r       *Recipe
@@ -49,7 +49,7 @@ type merger struct {
 	models  []*model
 	rooms   *derive.Rooms
 	held    *derive.Held[*work]
-	groups  []*group // whose work is held
+	groups  []*group // by the index of their work in held
 	tensors []derive.Tensor
 	out     *Merged
 }
@@ -65,7 +65,7 @@ func (x *merger) open(open func(name string) (tensor.Model, error)) error {
 		switch {
 		case m.Format() == x.opened[0].Format() && (m.Format() == safetensors.Format || m.Format() == "pth"):
 		default:
-			return wire.At("merge", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.Errorf("it is %s: models are safetensors, or checkpoints of PyTorch, all alike", m.Format()))
+			return wire.At("merge", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.Errorf("its format is %s: all models must be safetensors, or all PyTorch checkpoints", m.Format()))
 		}
 		err = derive.Plain(x.b, m)
 		if err == nil {
@@ -81,12 +81,12 @@ func (x *merger) open(open func(name string) (tensor.Model, error)) error {
 	}
 	x.held = derive.NewHeld(x.b, 2, func(b *limits.Budget, i int) (*work, error) {
 		g := x.groups[i]
-		keep, err := limits.Make[kept](b, len(g.inputs))
+		keep, err := limits.Make[selection](b, len(g.inputs))
 		if err != nil {
 			return nil, err
 		}
-		w := &work{keep: keep, crew: newCrew(g.elements), b: b}
-		w.crew.phases, err = g.method.prepare(g, w)
+		w := &work{keep: keep, runner: newPhaseRunner(g.elements), b: b}
+		w.runner.phases, err = g.method.prepare(g, w)
 		return w, err
 	})
 	return nil
@@ -101,7 +101,7 @@ func (x *merger) plan() error {
 	first := x.models[0]
 	if x.r.whole {
 		s := &x.r.slices[0]
-		if err := x.agree(s); err != nil {
+		if err := x.checkNames(s); err != nil {
 			return err
 		}
 		for i := range first.infos {
@@ -115,8 +115,8 @@ func (x *merger) plan() error {
 	return x.planSlices(first)
 }
 
-// agree refuses models whose tensors have other names.
-func (x *merger) agree(s *slice) error {
+// checkNames rejects models with tensors that the first model does not have.
+func (x *merger) checkNames(s *slice) error {
 	for _, one := range s.sources {
 		m := x.model(one.model)
 		for i := range m.infos {
@@ -124,17 +124,17 @@ func (x *merger) agree(s *slice) error {
 				return err
 			}
 			if _, ok := x.models[0].names.Find(m.infos[i].Name); !ok {
-				return wire.ErrMismatch.Errorf("model %s has the tensor %s, model %s has not", wire.Quote(m.name), wire.Quote(m.infos[i].Name), wire.Quote(x.models[0].name))
+				return wire.ErrMismatch.Errorf("model %s has the tensor %s, model %s does not", wire.Quote(m.name), wire.Quote(m.infos[i].Name), wire.Quote(x.models[0].name))
 			}
 		}
 	}
 	return nil
 }
 
-// planSlices lists the layers of slices, and the tensors that are in none.
+// planSlices lists the tensors of the layers of slices, and those outside of layers.
 func (x *merger) planSlices(first *model) error {
 	if first.layers < 1 {
-		return wire.ErrUnsupported.Errorf("model %s has no layers, or several stacks of them: slices say nothing then", wire.Quote(first.name))
+		return wire.ErrUnsupported.Errorf("model %s has no layers, or several stacks of them, so slices have no meaning", wire.Quote(first.name))
 	}
 	all := x.r.slices
 	for i := range first.infos {
@@ -163,7 +163,7 @@ func (x *merger) planSlices(first *model) error {
 			if n > 1 {
 				t = float64(at) / float64(n-1)
 			}
-			if err := x.layer(s, at, t); err != nil {
+			if err := x.addLayer(s, at, t); err != nil {
 				return err
 			}
 			x.out.Layers++
@@ -172,8 +172,8 @@ func (x *merger) planSlices(first *model) error {
 	return nil
 }
 
-// layer adds the tensors of one layer of a slice.
-func (x *merger) layer(s *slice, at int64, t float64) error {
+// addLayer plans the tensors of one layer of a slice.
+func (x *merger) addLayer(s *slice, at int64, t float64) error {
 	lead := x.model(s.sources[0].model)
 	for i := range lead.infos {
 		stack, n, after, ok := layerOf(lead.infos[i].Name)
@@ -204,12 +204,12 @@ func (x *merger) add(s *slice, name string, t float64, of func(source) string) e
 		err = x.b.Hold(512 + 128*int64(len(s.sources)))
 	}
 	if err == nil {
-		err = x.group(s, name, t, of)
+		err = x.planTensor(s, name, t, of)
 	}
 	return wire.At("merge", "tensor "+wire.Quote(name), wire.NoOffset, err)
 }
 
-func (x *merger) group(s *slice, name string, t float64, of func(source) string) error {
+func (x *merger) planTensor(s *slice, name string, t float64, of func(source) string) error {
 	g := &group{method: x.r.method, dtype: x.r.dtype, base: -1, rooms: x.rooms, held: x.held, shared: map[string]float64{}}
 	var lead tensor.Info
 	var infos []tensor.Info
@@ -233,7 +233,7 @@ func (x *merger) group(s *slice, name string, t float64, of func(source) string)
 		infos, from = append(infos, info), append(from, m)
 	}
 	if slices.ContainsFunc(infos, func(i tensor.Info) bool { return !derive.Computes(i.DType) }) {
-		if err := x.equal(from, infos); err != nil {
+		if err := x.checkEqual(from, infos); err != nil {
 			return err
 		}
 		x.tensors = append(x.tensors, derive.Same(from[0].m, infos[0], name))
@@ -248,12 +248,12 @@ func (x *merger) group(s *slice, name string, t float64, of func(source) string)
 		if err != nil {
 			return err
 		}
-		g.inputs = append(g.inputs, input{numbers: numbers, rounded: g.rounds(infos[k].DType), model: from[k].name, key: keyOf(x.r.seed, from[k].name+"\x00"+name)})
+		g.inputs = append(g.inputs, input{numbers: numbers, rounded: g.needsRounding(infos[k].DType), model: from[k].name, key: keyOf(x.r.seed, from[k].name+"\x00"+name)})
 	}
-	if err := x.set(g, s, name, t); err != nil {
+	if err := x.setParameters(g, s, name, t); err != nil {
 		return err
 	}
-	if len(g.inputs) == 1 && g.method.name == "passthrough" && g.inputs[0].scale == 1 && out == lead.DType && !g.rounds(out) {
+	if len(g.inputs) == 1 && g.method.name == "passthrough" && g.inputs[0].scale == 1 && out == lead.DType && !g.needsRounding(out) {
 		x.tensors = append(x.tensors, derive.Same(x.opened[slices.Index(x.models, from[0])], infos[0], name))
 		return nil
 	}
@@ -264,8 +264,8 @@ func (x *merger) group(s *slice, name string, t float64, of func(source) string)
 	return nil
 }
 
-// set finds the settings of one tensor.
-func (x *merger) set(g *group, s *slice, name string, t float64) error {
+// setParameters sets the parameters of one tensor.
+func (x *merger) setParameters(g *group, s *slice, name string, t float64) error {
 	value := func(p *parameter, own params) (float64, error) {
 		for _, given := range []params{own, s.params, x.r.params} {
 			if f, ok := given[p.name].at(name, t); ok {
@@ -275,10 +275,10 @@ func (x *merger) set(g *group, s *slice, name string, t float64) error {
 		if p.required {
 			return 0, wire.ErrMissing.Errorf("parameter %s", p.name)
 		}
-		return p.other, nil
+		return p.fallback, nil
 	}
 	var total float32
-	for _, p := range g.method.takes {
+	for _, p := range g.method.params {
 		if p.shared {
 			f, err := value(&p, nil)
 			if err != nil {
@@ -307,14 +307,14 @@ func (x *merger) set(g *group, s *slice, name string, t float64) error {
 		}
 	}
 	if g.method.name == "linear" && g.shared["normalize"] != 0 && total == 0 {
-		return wire.ErrRange.Errorf("its weights add up to 0, by which nothing is divided")
+		return wire.ErrRange.Errorf("its weights add up to 0, so they cannot be normalized")
 	}
 	return nil
 }
 
-// equal refuses tensors that are no floating-point numbers and not the same in all
-// models: nothing is computed of them.
-func (x *merger) equal(from []*model, infos []tensor.Info) error {
+// checkEqual rejects tensors that are not floating-point numbers, and so cannot be computed,
+// unless they are equal in all models.
+func (x *merger) checkEqual(from []*model, infos []tensor.Info) error {
 	for k := range infos {
 		if infos[k].DType != infos[0].DType {
 			return wire.ErrMismatch.Errorf("it is %s in one model and %s in another", wire.Quote(infos[0].TypeName()), wire.Quote(infos[k].TypeName()))
@@ -372,7 +372,7 @@ func readFull(r io.Reader, p []byte) (int, error) {
 	return n, err
 }
 
-// finish makes the model.
+// finish creates the resulting model.
 func (x *merger) finish() error {
 	m, err := derive.New(x.b, x.opened[0], x.tensors, x.opened[1:]...)
 	if err != nil {

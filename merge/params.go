@@ -13,17 +13,17 @@ import (
 // params are settings by name.
 type params map[string]setting
 
-// A setting is a number, numbers along the layers, or one of several by a text in a
-// tensor's name: the first that fits.
+// A setting is a list of choices, of which the first with a matching filter holds.
 type setting []choice
 
 type choice struct {
-	filter string // empty and * fit every name
+	filter string // text in the tensor's name; empty and * match every name
 	values []float64
-	truth  bool // it is true or false, as 1 or 0
+	isBool bool // it is true or false, as 1 or 0
 }
 
-// at is the setting for a tensor; t goes from 0 in the first layer to 1 in the last.
+// at returns the value for a tensor; t goes from 0 in the first layer to 1 in the last, and
+// interpolates between the values of a list.
 func (s setting) at(name string, t float64) (float64, bool) {
 	for _, c := range s {
 		if c.filter != "" && c.filter != "*" && !strings.Contains(name, c.filter) {
@@ -40,9 +40,9 @@ func (s setting) at(name string, t float64) (float64, bool) {
 
 func readParams(b *limits.Budget, v jsontree.Value) (params, error) {
 	p := params{}
-	err := members(b, v, "parameters", func(name string, v jsontree.Value) error {
+	err := eachMember(b, v, "parameters", func(name string, v jsontree.Value) error {
 		if len(p) == maxParts {
-			return wire.ErrRange.Errorf("too many")
+			return wire.ErrRange.Errorf("more than %d parameters", maxParts)
 		}
 		if err := b.Hold(128); err != nil { // a place in the map
 			return err
@@ -68,7 +68,7 @@ func readSetting(b *limits.Budget, v jsontree.Value) (setting, error) {
 		return setting{c}, err
 	}
 	var s setting
-	err := list(v, "parameters", func(v jsontree.Value) error {
+	err := eachElement(v, "parameters", func(v jsontree.Value) error {
 		c, err := readFiltered(b, v)
 		if err == nil {
 			s, err = limits.Append(b, s, c)
@@ -94,7 +94,7 @@ func readFiltered(b *limits.Budget, v jsontree.Value) (c choice, err error) {
 
 func readChoice(b *limits.Budget, v jsontree.Value) (c choice, err error) {
 	if truth, ok := v.Bool(); ok {
-		c.truth, c.values = true, []float64{0}
+		c.isBool, c.values = true, []float64{0}
 		if truth {
 			c.values[0] = 1
 		}
@@ -105,12 +105,12 @@ func readChoice(b *limits.Budget, v jsontree.Value) (c choice, err error) {
 		all = []jsontree.Value{v}
 	}
 	if len(all) == 0 || len(all) > maxParts {
-		return c, wire.ErrRange.Errorf("from 1 to %d numbers are read", maxParts)
+		return c, wire.ErrRange.Errorf("a list must have 1 to %d numbers", maxParts)
 	}
 	for _, e := range all {
 		f, ok := e.Float()
 		if !ok || math.Abs(f) > math.MaxFloat32 {
-			return c, wire.ErrRange.Errorf("a setting is true, false, a number or numbers")
+			return c, wire.ErrRange.Errorf("a setting must be true, false, a number or a list of numbers")
 		}
 		if c.values, err = limits.Append(b, c.values, f); err != nil {
 			return c, err

@@ -12,51 +12,50 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// where errors of a recipe stand.
+// recipeName is the format in errors about a recipe.
 const recipeName = "recipe"
 
-// maxParts bounds slices, sources and settings: each is asked for every tensor.
+// maxParts bounds slices, sources and settings, all of which are examined for every tensor.
 const maxParts = 256
 
-// A Recipe says which models are merged, and how.
+// A Recipe describes which models are merged, and how.
 type Recipe struct {
 	method *method
 	base   string
 	slices []slice
-	whole  bool // the one slice is all layers
+	whole  bool // there is one slice, with all layers
 	params params
-	dtype  tensor.DType // to which models are rounded as they are read, and what comes of them
-	out    tensor.DType // of what is written; Unknown, also of dtype: each tensor's own
+	dtype  tensor.DType // type that models and results are rounded to, or Unknown
+	out    tensor.DType // type of the result; Unknown keeps the type of each tensor
 	seed   uint64
 	models []string
-	cost   int64 // settings that a tensor is held against
+	cost   int64 // number of settings that are examined for a tensor
 }
 
-// A slice is some layers of the result, and what they are made of.
+// A slice is a range of layers of the result, and its sources.
 type slice struct {
 	base    string
 	sources []source
 	params  params
 }
 
-// A source is some layers of one model.
+// A source is a range of layers of one model.
 type source struct {
 	model    string
 	from, to int64 // to is -1 for all
 	params   params
 }
 
-// types are the names of types that models are read in and results are written in.
+// types are the values of dtype and out_dtype.
 var types = map[string]tensor.DType{"float32": tensor.F32, "float16": tensor.F16, "bfloat16": tensor.BF16}
 
-// notTaken are members of mergekit's recipes that mean something else here, or
-// nothing.
-var notTaken = map[string]string{
+// unsupportedMembers are members of mergekit's recipes that are not supported, with reasons.
+var unsupportedMembers = map[string]string{
 	"modules": "only the one stack of layers of a model is merged", "tokenizer_source": "the tokenizer is the first model's, unchanged",
 	"tokenizer": "the tokenizer is the first model's, unchanged", "chat_template": "the template is the first model's, unchanged",
 }
 
-// fromYAML is the command that writes a recipe as JSON, with what mergekit itself needs.
+// fromYAML is a command that converts a recipe to JSON; mergekit requires what it uses.
 const fromYAML = `python -c "import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)" < recipe.yaml > recipe.json`
 
 // ReadRecipe reads a recipe from JSON whose members are those of mergekit's YAML.
@@ -79,16 +78,16 @@ func ReadRecipe(b *limits.Budget, text string) (*Recipe, error) {
 	return r, nil
 }
 
-// Models lists the models that are to be opened: the first is the one whose
-// configuration and files the result has.
+// Models lists the models that will be opened. The result has the configuration and the files
+// of the first.
 func (r *Recipe) Models() []string { return r.models }
 
 func failAt(v jsontree.Value, where string, err error) error {
 	return wire.At(recipeName, where, v.Off(), err)
 }
 
-// members reads an object of known members.
-func members(b *limits.Budget, v jsontree.Value, where string, one func(name string, v jsontree.Value) error) error {
+// eachMember calls one for each member of an object.
+func eachMember(b *limits.Budget, v jsontree.Value, where string, one func(name string, v jsontree.Value) error) error {
 	if v.Kind != strictjson.Object {
 		return failAt(v, where, wire.ErrSyntax.Errorf("it is not an object"))
 	}
@@ -103,13 +102,13 @@ func members(b *limits.Budget, v jsontree.Value, where string, one func(name str
 	return nil
 }
 
-// unknown refuses a member, and says which are known where it stands.
+// unknown returns the error for a member that is not among the known ones.
 func unknown(known string) error {
-	return wire.ErrUnsupported.Errorf("it is not known; members there are %s", known)
+	return wire.ErrUnsupported.Errorf("it is unknown; the members are %s", known)
 }
 
-// find is the method of a name.
-func (r *Recipe) find(name string) error {
+// setMethod sets the method by its name.
+func (r *Recipe) setMethod(name string) error {
 	i := slices.IndexFunc(methods[:], func(m method) bool { return m.name == name })
 	if i < 0 {
 		return wire.ErrUnsupported.Errorf("%s is not one of %s", wire.Quote(name), strings.Join(Methods(), ", "))
@@ -120,10 +119,10 @@ func (r *Recipe) find(name string) error {
 
 func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 	var models, parts jsontree.Value
-	err := members(b, v, "", func(name string, v jsontree.Value) (err error) {
+	err := eachMember(b, v, "", func(name string, v jsontree.Value) (err error) {
 		switch name {
 		case "merge_method":
-			err = r.find(v.String())
+			err = r.setMethod(v.String())
 		case "base_model":
 			r.base, err = modelName(v)
 		case "models":
@@ -139,11 +138,11 @@ func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 		case "seed":
 			n, ok := v.Int()
 			if !ok || n < 0 {
-				return wire.ErrRange.Errorf("a seed is a whole number from 0 on")
+				return wire.ErrRange.Errorf("a seed must be an integer of at least 0")
 			}
 			r.seed = uint64(n)
 		default:
-			if why := notTaken[name]; why != "" {
+			if why := unsupportedMembers[name]; why != "" {
 				return wire.ErrUnsupported.Errorf("%s", why)
 			}
 			return unknown("merge_method, base_model, models, slices, parameters, dtype, out_dtype, seed")
@@ -179,24 +178,23 @@ func typeOf(v jsontree.Value) (tensor.DType, error) {
 	return t, nil
 }
 
-// Finer reports that the result has smaller errors than mergekit's of the recipe, as
-// that rounds the result of every step to a dtype of 16 bits, not only the last.
+// Finer reports whether the result is more precise than mergekit's, which rounds the result of
+// every step to a dtype of 16 bits, not only that of the last.
 func (r *Recipe) Finer() bool {
 	return r.method.differences && (r.dtype == tensor.BF16 || r.dtype == tensor.F16)
 }
 
-// modelName is a name that may be a path below the recipe's folder; whoever opens it
-// decides.
+// modelName returns the name of a model, which the caller of [Merge] interprets.
 func modelName(v jsontree.Value) (string, error) {
 	if v.String() == "" {
-		return "", wire.ErrSyntax.Errorf("it is not a name of a model")
+		return "", wire.ErrSyntax.Errorf("it is not the name of a model")
 	}
 	return v.String(), nil
 }
 
 func (r *Recipe) readModels(b *limits.Budget, v jsontree.Value) error {
 	one := slice{base: r.base}
-	err := list(v, "models", func(v jsontree.Value) error {
+	err := eachElement(v, "models", func(v jsontree.Value) error {
 		s := source{to: -1}
 		if err := r.readSource(b, v, &s, false); err != nil {
 			return err
@@ -216,16 +214,16 @@ func (r *Recipe) readModels(b *limits.Budget, v jsontree.Value) error {
 }
 
 func (r *Recipe) readSlices(b *limits.Budget, v jsontree.Value) error {
-	return list(v, "slices", func(v jsontree.Value) error {
+	return eachElement(v, "slices", func(v jsontree.Value) error {
 		s := slice{base: r.base}
-		err := members(b, v, "slices", func(name string, v jsontree.Value) (err error) {
+		err := eachMember(b, v, "slices", func(name string, v jsontree.Value) (err error) {
 			switch name {
 			case "base_model":
 				s.base, err = modelName(v)
 			case "parameters":
 				s.params, err = readParams(b, v)
 			case "sources":
-				err = list(v, "sources", func(v jsontree.Value) error {
+				err = eachElement(v, "sources", func(v jsontree.Value) error {
 					one := source{from: -1}
 					if err := r.readSource(b, v, &one, true); err != nil {
 						return err
@@ -243,7 +241,7 @@ func (r *Recipe) readSlices(b *limits.Budget, v jsontree.Value) error {
 		})
 		for _, one := range s.sources {
 			if one.to-one.from != s.sources[0].to-s.sources[0].from {
-				return failAt(v, "slices", wire.ErrMismatch.Errorf("the sources of a slice have as many layers each"))
+				return failAt(v, "slices", wire.ErrMismatch.Errorf("the sources of a slice must have the same number of layers"))
 			}
 		}
 		if len(s.sources) == 0 && err == nil {
@@ -256,11 +254,11 @@ func (r *Recipe) readSlices(b *limits.Budget, v jsontree.Value) error {
 	})
 }
 
-// list reads an array of at most so many elements, one at least.
-func list(v jsontree.Value, what string, one func(v jsontree.Value) error) error {
+// eachElement calls one for each element of an array, which has 1 to maxParts elements.
+func eachElement(v jsontree.Value, what string, one func(v jsontree.Value) error) error {
 	all := v.List()
 	if len(all) == 0 || len(all) > maxParts {
-		return failAt(v, what, wire.ErrRange.Errorf("from 1 to %d elements are read", maxParts))
+		return failAt(v, what, wire.ErrRange.Errorf("a list must have 1 to %d elements", maxParts))
 	}
 	for _, e := range all {
 		if err := one(e); err != nil {
@@ -271,7 +269,7 @@ func list(v jsontree.Value, what string, one func(v jsontree.Value) error) error
 }
 
 func (r *Recipe) readSource(b *limits.Budget, v jsontree.Value, s *source, ranged bool) error {
-	err := members(b, v, "source", func(name string, v jsontree.Value) (err error) {
+	err := eachMember(b, v, "source", func(name string, v jsontree.Value) (err error) {
 		switch {
 		case name == "model":
 			s.model, err = modelName(v)
@@ -280,12 +278,12 @@ func (r *Recipe) readSource(b *limits.Budget, v jsontree.Value, s *source, range
 		case name == "layer_range" && ranged:
 			ends := v.List()
 			if len(ends) != 2 {
-				return wire.ErrRange.Errorf("a range is two numbers")
+				return wire.ErrRange.Errorf("a range must be two integers")
 			}
 			from, ok := ends[0].Int()
 			to, fits := ends[1].Int()
 			if !ok || !fits || from < 0 || to <= from || to > math.MaxInt32 {
-				return wire.ErrRange.Errorf("a range is two whole numbers, the first less than the second")
+				return wire.ErrRange.Errorf("a range must be two integers, the first less than the second")
 			}
 			s.from, s.to = from, to
 		case ranged:
@@ -301,7 +299,7 @@ func (r *Recipe) readSource(b *limits.Budget, v jsontree.Value, s *source, range
 	return err
 }
 
-// check holds the recipe to what its method takes, and lists the models.
+// check checks the recipe against its method, and lists the models.
 func (r *Recipe) check() error {
 	if r.base != "" {
 		r.models = append(r.models, r.base)
@@ -319,12 +317,12 @@ func (r *Recipe) check() error {
 			if r.method.needsBase && one.model == s.base && len(one.params) > 0 {
 				return wire.ErrUnsupported.Errorf("parameters of the base model %s have no effect", wire.Quote(one.model))
 			}
-			if err := r.method.knows(one.params, false); err != nil {
+			if err := r.method.checkParams(one.params, false); err != nil {
 				return err
 			}
 			given = append(given, one.params)
 		}
-		if err := r.method.fits(&s); err != nil {
+		if err := r.method.checkSlice(&s); err != nil {
 			return err
 		}
 	}
@@ -333,7 +331,7 @@ func (r *Recipe) check() error {
 		for _, s := range p {
 			r.cost += int64(len(s))
 		}
-		if err := r.method.knows(p, true); err != nil {
+		if err := r.method.checkParams(p, true); err != nil {
 			return err
 		}
 	}

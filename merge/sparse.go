@@ -6,27 +6,27 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// kept says which numbers of a difference are kept: all; those larger than one, and of
-// its equals those up to a place; none; or random ones.
-type kept struct {
+// A selection says which numbers of a difference are kept: all; none; magnitudes above a
+// threshold, with those equal to it up to an index; or random ones.
+type selection struct {
 	how   sparsity
 	none  bool
-	bits  uint32  // of the smallest magnitude that is kept
-	last  int64   // the last place at which that magnitude is
-	least uint64  // random numbers below keep theirs; it is even
-	scale float32 // 0 is none
+	bits  uint32  // bits of the threshold, the smallest magnitude that is kept
+	last  int64   // the last index at which that magnitude is kept
+	least uint64  // a number is kept if its random number is below; even
+	scale float32 // factor for kept numbers, 0 for none
 }
 
-// thin makes zero what is not kept. Which are kept is as good as random, so nothing
-// branches on it.
-func (s *kept) thin(d []float32, first int64, key uint64) {
+// apply sets the numbers that are not kept to zero. Which are kept is as good as random, so
+// nothing branches on it.
+func (s *selection) apply(d []float32, first int64, key uint64) {
 	switch {
 	case s.none:
 		clear(d)
 	case s.how == keepLargest:
 		equal := int(max(0, min(int64(len(d)), s.last+1-first))) // so far equals are kept
-		thinBelow(d[:equal], int64(s.bits))
-		thinBelow(d[equal:], int64(s.bits)+1)
+		zeroBelow(d[:equal], int64(s.bits))
+		zeroBelow(d[equal:], int64(s.bits)+1)
 	case s.how == keepRandom:
 		for k, f := range d {
 			d[k] = math.Float32frombits(math.Float32bits(f) & s.random(key, uint64(first)+uint64(k)))
@@ -34,8 +34,8 @@ func (s *kept) thin(d []float32, first int64, key uint64) {
 	}
 }
 
-// thinBelow makes smaller magnitudes zero.
-func thinBelow(d []float32, least int64) {
+// zeroBelow sets numbers with a magnitude below least to zero.
+func zeroBelow(d []float32, least int64) {
 	for k, f := range d {
 		bits := math.Float32bits(f)
 		smaller := uint32((int64(bits&magnitudeBits) - least) >> 63)
@@ -43,15 +43,14 @@ func thinBelow(d []float32, least int64) {
 	}
 }
 
-// random is all bits if number i of a stream is below the least that is not kept, which
-// is even, and no bits else.
-func (s *kept) random(key, i uint64) uint32 {
+// random returns all ones if number i of a stream is below s.least, else zero.
+func (s *selection) random(key, i uint64) uint32 {
 	return uint32((int64(random(key, i)>>1) - int64(s.least>>1)) >> 63)
 }
 
-// random is number i of the stream of a key: the output of SplitMix64 (Steele, Lea,
-// Flood 2014) for its i-th state, so that any range of a stream is made by itself and is
-// the same on every machine.
+// random returns number i of the stream of a key: the output of SplitMix64 (Steele, Lea, Flood
+// 2014) for its i-th state. So any range of a stream can be computed by itself, and is the
+// same on every machine.
 func random(key, i uint64) uint64 {
 	z := key + (i+1)*0x9E3779B97F4A7C15
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
@@ -59,7 +58,7 @@ func random(key, i uint64) uint64 {
 	return z ^ z>>31
 }
 
-// keyOf is the key of a stream: FNV-1a of a text over the seed, once through random.
+// keyOf returns the key of a stream: random of the FNV-1a hash of text and of the seed.
 func keyOf(seed uint64, text string) uint64 {
 	h := uint64(0xCBF29CE484222325)
 	for i := range len(text) {
@@ -68,16 +67,16 @@ func keyOf(seed uint64, text string) uint64 {
 	return random(h, seed)
 }
 
-// sparsify plans what finds which numbers of the differences are kept.
+// sparsify returns the phases that determine which numbers of the differences are kept.
 func (g *group) sparsify(w *work) ([]phase, error) {
 	var phases []phase
-	bins := &table{b: w.b}
+	bins := &histograms{b: w.b}
 	scaled := false
 	for i := range g.inputs {
 		s, density := &w.keep[i], g.inputs[i].density
 		switch {
 		case i == g.base || density >= 1:
-			continue // nor scaled
+			continue // keeps everything, unscaled
 		case density <= 0:
 			s.none = true
 			continue
@@ -99,12 +98,12 @@ func (g *group) sparsify(w *work) ([]phase, error) {
 	return append(phases, last), err
 }
 
-// differ gives the numbers of one difference, piece by piece.
-func (g *group) differ(r *room, i int, from, to int64, each func(d []float32, first int64)) error {
-	return g.pieces(from, to, func(first int64, n int) error {
-		err := g.one(r, g.base, first, n)
+// differ calls each with the numbers of one difference, piece by piece.
+func (g *group) differ(r *buffers, i int, from, to int64, each func(d []float32, first int64)) error {
+	return g.forEachPiece(from, to, func(first int64, n int) error {
+		err := g.readInput(r, g.base, first, n)
 		if err == nil {
-			err = g.one(r, i, first, n)
+			err = g.readInput(r, i, first, n)
 		}
 		d := r.in[i][:n]
 		subtract(d, r.in[g.base])
@@ -113,63 +112,64 @@ func (g *group) differ(r *room, i int, from, to int64, each func(d []float32, fi
 	})
 }
 
-// A search is one for the smallest magnitude of the largest so many of a difference.
-type search struct {
+// A thresholdSearch finds the magnitude above which a given number of the numbers of a
+// difference are kept.
+type thresholdSearch struct {
 	g      *group
 	i      int
-	s      *kept
-	bins   *table
-	left   int64   // how many of those with the bits found so far are kept
-	equals []int64 // of each span, those that have all the bits
+	s      *selection
+	bins   *histograms
+	left   int64   // how many numbers with the bits found so far are kept
+	equals []int64 // how many numbers of each span equal the threshold
 }
 
-// threshold finds the smallest magnitude of the largest int(density*n), one at least:
-// by the upper half of its bits, then by the lower, then the place of the last of its
-// equals that is among them. NaN is the largest, as torch sorts it.
-func (g *group) threshold(w *work, i int, bins *table) ([]phase, error) {
+// threshold returns the phases that find the smallest of the max(1, int(density*n)) largest
+// magnitudes: the upper half of its bits, then the lower half, then the index of the last kept
+// number that equals it. NaN is the largest, as in torch's order.
+func (g *group) threshold(w *work, i int, bins *histograms) ([]phase, error) {
 	s := &w.keep[i]
 	s.how = keepLargest
-	equals, err := limits.Make[int64](w.b, w.crew.spans)
-	q := &search{g: g, i: i, s: s, bins: bins, equals: equals}
+	equals, err := limits.Make[int64](w.b, w.runner.spans)
+	q := &thresholdSearch{g: g, i: i, s: s, bins: bins, equals: equals}
 	q.left = max(1, int64(g.inputs[i].density*float64(g.elements)))
-	return []phase{{q.upper, q.foundUpper}, {q.lower, q.foundLower}, {q.count, func(r *room) error { return q.place(r, w.crew) }}}, err
+	return []phase{{q.upper, q.foundUpper}, {q.lower, q.foundLower}, {q.count, func(r *buffers) error { return q.findLast(r, w.runner) }}}, err
 }
 
-func (q *search) upper(r *room, _ int, from, to int64) error {
+func (q *thresholdSearch) upper(r *buffers, _ int, from, to int64) error {
 	return q.bins.count(func(bins []int64) error {
 		return q.g.differ(r, q.i, from, to, func(d []float32, _ int64) {
 			for _, f := range d {
-				bins[math.Float32bits(f)&magnitudeBits>>half]++
+				bins[math.Float32bits(f)&magnitudeBits>>halfBits]++
 			}
 		})
 	})
 }
 
-func (q *search) foundUpper(*room) error {
-	q.s.bits = q.found() << half
+func (q *thresholdSearch) foundUpper(*buffers) error {
+	q.s.bits = q.findBin() << halfBits
 	return nil
 }
 
-func (q *search) lower(r *room, _ int, from, to int64) error {
-	high := q.s.bits >> half
+func (q *thresholdSearch) lower(r *buffers, _ int, from, to int64) error {
+	high := q.s.bits >> halfBits
 	return q.bins.count(func(bins []int64) error {
 		return q.g.differ(r, q.i, from, to, func(d []float32, _ int64) {
 			for _, f := range d {
-				if m := math.Float32bits(f) & magnitudeBits; m>>half == high {
-					bins[m&(1<<half-1)]++
+				if m := math.Float32bits(f) & magnitudeBits; m>>halfBits == high {
+					bins[m&(1<<halfBits-1)]++
 				}
 			}
 		})
 	})
 }
 
-func (q *search) foundLower(*room) error {
-	q.s.bits |= q.found()
+func (q *thresholdSearch) foundLower(*buffers) error {
+	q.s.bits |= q.findBin()
 	return nil
 }
 
-// found is the bin that the last of those which are kept is in.
-func (q *search) found() uint32 {
+// findBin returns the bin with the last of the kept numbers.
+func (q *thresholdSearch) findBin() uint32 {
 	bins := q.bins.sum()
 	at := len(bins) - 1
 	for ; at > 0 && bins[at] < q.left; at-- {
@@ -179,7 +179,7 @@ func (q *search) found() uint32 {
 	return uint32(at)
 }
 
-func (q *search) count(r *room, k int, from, to int64) error {
+func (q *thresholdSearch) count(r *buffers, k int, from, to int64) error {
 	return q.g.differ(r, q.i, from, to, func(d []float32, _ int64) {
 		var n int64
 		for _, f := range d {
@@ -191,8 +191,8 @@ func (q *search) count(r *room, k int, from, to int64) error {
 	})
 }
 
-// place finds the last of the equals that is kept, in the span where it is.
-func (q *search) place(r *room, c *crew) error {
+// findLast finds the last kept number that equals the threshold.
+func (q *thresholdSearch) findLast(r *buffers, c *phaseRunner) error {
 	k := 0
 	for ; k < len(q.equals)-1 && q.equals[k] < q.left; k++ {
 		q.left -= q.equals[k]
@@ -208,16 +208,17 @@ func (q *search) place(r *room, c *crew) error {
 	})
 }
 
-// magnitudes are sums of a span before it is thinned, and after.
+// magnitudes are sums of magnitudes of all numbers and of the kept ones.
 type magnitudes struct{ before, after float64 }
 
-// rescale gives what is kept the sum of magnitudes that all had; sums are float64.
+// rescale returns the phase that computes the scale by which the kept numbers get the sum of
+// magnitudes of all. Sums are float64.
 func (g *group) rescale(w *work) (phase, error) {
 	n := len(g.inputs)
-	sums, err := limits.Make[magnitudes](w.b, n*w.crew.spans)
-	span := func(r *room, k int, from, to int64) error {
-		return g.pieces(from, to, func(first int64, count int) error {
-			if err := g.read(r, first, count); err != nil {
+	sums, err := limits.Make[magnitudes](w.b, n*w.runner.spans)
+	span := func(r *buffers, k int, from, to int64) error {
+		return g.forEachPiece(from, to, func(first int64, count int) error {
+			if err := g.readInputs(r, first, count); err != nil {
 				return err
 			}
 			for i := range g.inputs {
@@ -231,7 +232,7 @@ func (g *group) rescale(w *work) (phase, error) {
 			return nil
 		})
 	}
-	end := func(*room) error {
+	end := func(*buffers) error {
 		for i := range g.inputs {
 			var all magnitudes
 			for k := i; k < len(sums); k += n {
@@ -246,8 +247,8 @@ func (g *group) rescale(w *work) (phase, error) {
 	return phase{span, end}, err
 }
 
-// measure adds the magnitudes of a piece, and thins it.
-func (s *kept) measure(sum *magnitudes, d []float32, first int64, key uint64) {
+// measure adds the magnitudes of a piece to sum.
+func (s *selection) measure(sum *magnitudes, d []float32, first int64, key uint64) {
 	before, after := sum.before, sum.after
 	if s.how == keepRandom {
 		for k, f := range d {
@@ -261,7 +262,7 @@ func (s *kept) measure(sum *magnitudes, d []float32, first int64, key uint64) {
 	for _, f := range d {
 		before += math.Abs(float64(f))
 	}
-	s.thin(d, first, key)
+	s.apply(d, first, key)
 	for _, f := range d {
 		after += math.Abs(float64(f))
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// prefix begins the names of an adapter's tensors: PEFT's wrapper, and the model in it.
+// prefix is the prefix of an adapter's tensor names: PEFT's wrapper, and the model in it.
 const prefix = "base_model.model."
 
-// wrapped stands in the name of a module whose own tensors an adapter keeps, and for
-// each parameter of one module that is adapted beyond the first.
+// wrapped is part of the name of a module whose own tensors an adapter keeps, and once more
+// for each further adapted parameter of the same module.
 const wrapped = ".base_layer"
 
-// Endings of the tensors of one adapted module.
+// Parts of an adapted module, each of which is a tensor.
 const (
 	partA = iota
 	partB
@@ -39,30 +39,30 @@ var endings = []struct {
 	{".lora_magnitude_vector.weight", partMagnitude, false},
 }
 
-// A module is one that an adapter adapts.
+// A module is an adapted module.
 type module struct {
-	name      string // in the model, without wrappers
-	depth     int    // of the wrapper, from the outermost
+	name      string // its name in the model, without wrappers
+	depth     int    // number of wrappers around the one of these tensors
 	embedding bool
-	part      [parts]tensor.Info // without a name where there is none
+	part      [parts]tensor.Info // the name is empty for a missing part
 }
 
-// in names the module in an error.
+// in adds the name of the module to an error.
 func (m *module) in(err error) error {
 	return wire.At("adapter", "module "+wire.Quote(m.name), wire.NoOffset, err)
 }
 
-// An adapter is what one adapter's files say.
+// An adapter holds what the files of one adapter state.
 type adapter struct {
 	Adapter
 	*config
-	alphaF32 float32 // of a GGUF file
+	alphaF32 float32 // alpha of a GGUF file
 	modules  []*module
 	whole    []tensor.Info // tensors that replace those of the base
 }
 
-// sort finds what each tensor is for.
-func (a *adapter) sort(b *limits.Budget) error {
+// sortTensors assigns each tensor to its module, or to the tensors that are saved whole.
+func (a *adapter) sortTensors(b *limits.Budget) error {
 	at := map[string]*module{}
 	for i := range a.Model.Tensors() {
 		if err := b.Items(1); err != nil {
@@ -77,7 +77,7 @@ func (a *adapter) sort(b *limits.Budget) error {
 			if err := b.Step(int64(1+strings.Count(name, ".")) * int64(1+len(a.saved))); err != nil {
 				return err
 			}
-			if err := a.admit(name); err != nil {
+			if err := a.checkWhole(name); err != nil {
 				return err
 			}
 			var err error
@@ -103,20 +103,20 @@ func (a *adapter) sort(b *limits.Budget) error {
 	}
 	steps := b.Steps()
 	for _, m := range a.modules {
-		if err := b.Step(a.work(m.name)); err != nil {
+		if err := b.Step(a.cost(m.name)); err != nil {
 			return err
 		}
-		if (a.asks || a.expressions > 0) && (!printable(m.name) || len(m.name) > maxName) {
-			return m.in(wire.ErrUnsupported.Errorf("its name is too long, or has other characters than those that Python's expressions and these read alike"))
+		if (a.usesExpressions || a.expressions > 0) && (!printable(m.name) || len(m.name) > maxName) {
+			return m.in(wire.ErrUnsupported.Errorf("its name is too long, or has characters that Python's expressions may treat differently"))
 		}
-		if err := a.complete(&steps, m); err != nil {
+		if err := a.check(&steps, m); err != nil {
 			return m.in(err)
 		}
 	}
 	return nil
 }
 
-// split cuts the ending off a name; -1 where it has none.
+// split splits a name at its ending, whose index is -1 if there is none.
 func split(name string) (stem string, ending int) {
 	for k := range endings {
 		if stem, ok := strings.CutSuffix(name, endings[k].text); ok {
@@ -126,51 +126,52 @@ func split(name string) (stem string, ending int) {
 	return name, -1
 }
 
-// embeddings are the modules that PEFT saves whole where the vocabulary was trained.
+// embeddings are the modules that PEFT saves whole if the vocabulary was trained.
 var embeddings = []string{"embed_tokens", "lm_head"}
 
-// admit refuses a tensor that nothing says why it is there.
-func (a *adapter) admit(name string) error {
+// checkWhole rejects a tensor without a known role.
+func (a *adapter) checkWhole(name string) error {
 	at := strings.LastIndexByte(name, '.')
 	owner := strings.TrimSuffix(name[:max(at, 0)], wrapped)
 	switch {
 	case strings.Contains(name, "lora_"):
 		return wire.ErrUnsupported.Errorf("tensor %s belongs to a method that is not supported, or contains an adapter's name", wire.Quote(name))
-	case ends(a.saved, owner), a.within(owner), ends(embeddings, owner), a.biases && name[at+1:] == "bias":
+	case listsModule(a.saved, owner), a.within(owner), listsModule(embeddings, owner), a.biases && name[at+1:] == "bias":
 		return nil
 	}
-	return wire.ErrUnsupported.Errorf("tensor %s: modules_to_save does not name its module, and nothing else says what it is for", wire.Quote(name))
+	return wire.ErrUnsupported.Errorf("tensor %s has no known role: modules_to_save does not name its module", wire.Quote(name))
 }
 
-// within reports a module that is saved whole, or inside of one.
+// within reports whether a module is saved whole, or is part of one that is.
 func (c *config) within(owner string) bool {
 	for ; owner != ""; owner = owner[:max(strings.LastIndexByte(owner, '.'), 0)] {
-		if ends(c.saved, owner) {
+		if listsModule(c.saved, owner) {
 			return true
 		}
 	}
 	return false
 }
 
-// mayBeWithin is within for what takes the dots of a saved module for any character, as
-// PEFT does where it looks for modules to adapt.
+// mayBeWithin is within, with the dots of a saved module's name matching any character, as when
+// PEFT looks for modules to adapt.
 func (c *config) mayBeWithin(module string) bool {
 	for ; module != ""; module = module[:max(strings.LastIndexByte(module, '.'), 0)] {
-		if slices.ContainsFunc(c.saved, func(n string) bool { return isNamed(n, module) }) {
+		if slices.ContainsFunc(c.saved, func(n string) bool { return nameMatches(n, module) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// work is the steps that a module costs: the lists of the configuration are held
-// against its name a few times.
-func (a *adapter) work(name string) int64 {
-	return int64(1+len(name)/32)*(int64(1+len(a.targets.names)+len(a.excludes.names)+(1+len(a.saved)+len(a.layerNames))*strings.Count(name, ".")+len(a.layers)+len(a.parameters)*len(a.parameters))+2*a.plain) + int64(1+len(name))*a.expressions
+// cost returns the steps for a module, whose name is compared a few times with the lists of
+// the configuration.
+func (a *adapter) cost(name string) int64 {
+	return int64(1+len(name)/32)*(int64(1+len(a.targets.names)+len(a.excludes.names)+(1+len(a.saved)+len(a.layerNames))*strings.Count(name, ".")+len(a.layers)+len(a.parameters)*len(a.parameters))+2*a.namePatterns) + int64(1+len(name))*a.expressions
 }
 
-// complete refuses a module that lacks a part, or has one that nothing asks for.
-func (a *adapter) complete(steps *limits.Steps, m *module) error {
+// check rejects a module that lacks a part, or has a part that the configuration does not ask
+// for.
+func (a *adapter) check(steps *limits.Steps, m *module) error {
 	has := func(p int) bool { return m.part[p].Name != "" }
 	switch {
 	case !has(partA) || !has(partB):
@@ -184,7 +185,7 @@ func (a *adapter) complete(steps *limits.Steps, m *module) error {
 	case a.parameters != nil:
 		return nil
 	}
-	if why, err := a.leftOut(steps, m); err != nil {
+	if why, err := a.whyLeftOut(steps, m); err != nil {
 		return err
 	} else if why != "" {
 		return wire.ErrMismatch.Errorf("%s: PEFT would leave it out", why)

@@ -15,23 +15,23 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A binder finds the base's tensors.
+// A binder assigns the tensors of adapters to those of the base.
 type binder struct {
 	b        *limits.Budget
 	base     tensor.Model
 	infos    []tensor.Info
 	names    *wire.NameSet
-	storages map[string]int  // how many tensors share one
-	targets  map[int]*target // by the base's tensor
-	order    []int           // of targets
+	storages map[string]int  // number of tensors with this storage
+	targets  map[int]*target // by the index of the base's tensor
+	order    []int           // keys of targets, in the order in which they were bound
 	added    []derive.Tensor
-	most     int // products of one target
+	most     int // largest number of products of a target
 }
 
 // A target is a tensor of the base that adapters change.
 type target struct {
-	whole    tensor.Info // what replaces it first, without a name where nothing does
-	from     int         // the adapter of whole
+	whole    tensor.Info // the tensor that replaces it first; the name is empty for none
+	from     int         // the index of the adapter of whole
 	products []*product
 }
 
@@ -62,7 +62,7 @@ func newBinder(b *limits.Budget, base tensor.Model) (*binder, error) {
 	return x, nil
 }
 
-// needed lists the names that an adapter's matrices are for.
+// needed returns the names of the base's tensors that an adapter changes.
 func (a *adapter) needed(b *limits.Budget) (list []string, err error) {
 	for _, m := range a.modules {
 		if err := b.Step(1); err != nil {
@@ -86,8 +86,8 @@ func (a *adapter) needed(b *limits.Budget) (list []string, err error) {
 	return list, nil
 }
 
-// A renaming is how a model's names become those of its checkpoint: transformers
-// leaves the model's own prefix out, or adds it (base_model_prefix).
+// A renaming maps names of a model to those of its checkpoint, in which transformers omits or
+// adds the model's own prefix (base_model_prefix).
 type renaming struct{ cut, add string }
 
 func (r renaming) of(name string) string {
@@ -97,7 +97,7 @@ func (r renaming) of(name string) string {
 	return name
 }
 
-// renaming finds the one under which the base has all that an adapter needs.
+// renaming returns the renaming under which the base has all tensors that an adapter needs.
 func (x *binder) renaming(a *adapter) (renaming, error) {
 	needed, err := a.needed(x.b)
 	if err != nil || len(needed) == 0 {
@@ -105,11 +105,11 @@ func (x *binder) renaming(a *adapter) (renaming, error) {
 	}
 	missing, err := x.missing(renaming{}, needed)
 	if missing == "" || err != nil || a.config == nil {
-		return renaming{}, cmp.Or(err, absent(missing))
+		return renaming{}, cmp.Or(err, missingTensor(missing))
 	}
-	ways := []renaming{{cut: beginning(needed[0])}}
+	ways := []renaming{{cut: firstPart(needed[0])}}
 	for i := range x.infos {
-		r := renaming{add: beginning(x.infos[i].Name)}
+		r := renaming{add: firstPart(x.infos[i].Name)}
 		if err := x.b.Step(1); err != nil {
 			return r, err
 		}
@@ -129,25 +129,25 @@ func (x *binder) renaming(a *adapter) (renaming, error) {
 	}
 	switch len(found) {
 	case 0:
-		return renaming{}, absent(missing)
+		return renaming{}, missingTensor(missing)
 	case 1:
 		return found[0], nil
 	default:
-		return renaming{}, wire.ErrUnsupported.Errorf("the base has the adapter's names both under %s and under %s", wire.Quote(found[0].add), wire.Quote(found[1].add))
+		return renaming{}, wire.ErrUnsupported.Errorf("the base has the adapter's names under both %s and %s", wire.Quote(found[0].add), wire.Quote(found[1].add))
 	}
 }
 
-func beginning(name string) string { return name[:strings.IndexByte(name, '.')+1] }
+func firstPart(name string) string { return name[:strings.IndexByte(name, '.')+1] }
 
-// absent refuses a tensor that the base has not, "" for none.
-func absent(name string) error {
+// missingTensor returns the error for a tensor that the base lacks, nil for "".
+func missingTensor(name string) error {
 	if name == "" {
 		return nil
 	}
 	return wire.ErrMissing.Errorf("the base has no tensor %s (tied tensors are not merged: the other would change too)", wire.Quote(name))
 }
 
-// missing is the first name that the base has not.
+// missing returns the first name that the base lacks, or "".
 func (x *binder) missing(r renaming, needed []string) (string, error) {
 	for _, name := range needed {
 		if err := x.b.Step(1); err != nil {
@@ -160,16 +160,16 @@ func (x *binder) missing(r renaming, needed []string) (string, error) {
 	return "", nil
 }
 
-// find is one tensor of the base.
+// find returns a tensor of the base and its index.
 func (x *binder) find(name string) (int, *tensor.Info, error) {
 	i, ok := x.names.Find(name)
 	if !ok {
-		return 0, nil, absent(name)
+		return 0, nil, missingTensor(name)
 	}
 	return i, &x.infos[i], nil
 }
 
-// target is one tensor of the base that is changed.
+// target returns the target of a tensor of the base, which it creates if necessary.
 func (x *binder) target(i int) (*target, error) {
 	t := x.targets[i]
 	if t != nil {
@@ -210,7 +210,7 @@ func (x *binder) add(i, from int, list ...*product) error {
 	return nil
 }
 
-// bind finds what an adapter changes.
+// bind binds all tensors of an adapter.
 func (x *binder) bind(at int, a *adapter) error {
 	r, err := x.renaming(a)
 	if err != nil {
@@ -221,7 +221,7 @@ func (x *binder) bind(at int, a *adapter) error {
 			return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
 		}
 	}
-	v := &votes{}
+	v := &layouts{}
 	stacks := map[string][]*module{}
 	for _, m := range a.modules {
 		if err := x.b.Hold(128); err != nil { // a place in the map, and the product
@@ -229,12 +229,12 @@ func (x *binder) bind(at int, a *adapter) error {
 		}
 		if a.config != nil && a.parametersOf(m.name) != nil {
 			stacks[m.name] = append(stacks[m.name], m)
-			if err := x.stack(at, a, m.name, stacks[m.name], r); err != nil {
+			if err := x.bindParameters(at, a, m.name, stacks[m.name], r); err != nil {
 				return m.in(err)
 			}
 			continue
 		}
-		if err := x.one(at, a, m, v, r); err != nil {
+		if err := x.bindModule(at, a, m, v, r); err != nil {
 			return m.in(err)
 		}
 	}
@@ -243,19 +243,19 @@ func (x *binder) bind(at int, a *adapter) error {
 			return wrappers[0].in(wire.ErrMissing.Errorf("target_parameters names %d of its parameters, the adapter has %d", len(a.parametersOf(name)), len(wrappers)))
 		}
 	}
-	if err := x.whole(at, a); err != nil || len(v.square) == 0 {
+	if err := x.checkWholeModules(at, a); err != nil || len(v.square) == 0 {
 		return err
 	}
 	config, err := x.config()
 	if err != nil {
 		return err
 	}
-	return a.settle(v, config.Get("model_type").String())
+	return a.resolveSquare(v, config.Get("model_type").String())
 }
 
-// whole refuses an adapter that lacks a tensor of a module that it says to have whole:
-// PEFT stops at it.
-func (x *binder) whole(at int, a *adapter) error {
+// checkWholeModules rejects an adapter that lacks a tensor of a module in modules_to_save, as
+// PEFT does.
+func (x *binder) checkWholeModules(at int, a *adapter) error {
 	if a.config == nil || len(a.saved) == 0 {
 		return nil
 	}
@@ -271,7 +271,7 @@ func (x *binder) whole(at int, a *adapter) error {
 	return nil
 }
 
-// config reads the base's config.json; nothing where there is none.
+// config returns the base's config.json, or an empty value if there is none.
 func (x *binder) config() (jsontree.Value, error) {
 	v, err := jsontree.Read(x.b, x.base.Configs(), "config.json", maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -280,8 +280,8 @@ func (x *binder) config() (jsontree.Value, error) {
 	return v, err
 }
 
-// one binds a module with one weight.
-func (x *binder) one(at int, a *adapter, m *module, v *votes, r renaming) error {
+// bindModule binds a module with one adapted weight.
+func (x *binder) bindModule(at int, a *adapter, m *module, v *layouts, r renaming) error {
 	name := m.name
 	if a.config != nil {
 		name += ".weight"
@@ -313,9 +313,9 @@ func (x *binder) one(at int, a *adapter, m *module, v *votes, r renaming) error 
 	return x.add(i, at, &product{b: m.part[partBias], kind: vector, batch: 1, rows: 1, cols: n, rank: 1, scale: p.scale})
 }
 
-// stack binds a module whose parameters are adapted by themselves, once all of its
-// wrappers are there.
-func (x *binder) stack(at int, a *adapter, name string, wrappers []*module, r renaming) error {
+// bindParameters binds the separately adapted parameters of a module, once all of its wrappers
+// have been seen.
+func (x *binder) bindParameters(at int, a *adapter, name string, wrappers []*module, r renaming) error {
 	full := a.parametersOf(name)
 	if len(wrappers) < len(full) {
 		return nil
@@ -332,7 +332,7 @@ func (x *binder) stack(at int, a *adapter, name string, wrappers []*module, r re
 		}
 		ws, places = append(ws, parameter{w, a.rankFor(f), a.scale(f, a.Weight)}), append(places, i)
 	}
-	list, err := stacked(wrappers, ws)
+	list, err := assignParameters(wrappers, ws)
 	if err != nil {
 		return err
 	}
@@ -344,7 +344,7 @@ func (x *binder) stack(at int, a *adapter, name string, wrappers []*module, r re
 	return nil
 }
 
-// replace takes a tensor that an adapter has whole.
+// replace binds a tensor that replaces one of the base.
 func (x *binder) replace(at int, a *adapter, i tensor.Info, r renaming) error {
 	if !derive.Computes(i.DType) {
 		return wire.ErrUnsupported.Errorf("its type is %s", wire.Quote(i.TypeName()))
@@ -352,17 +352,17 @@ func (x *binder) replace(at int, a *adapter, i tensor.Info, r renaming) error {
 	full := strings.TrimPrefix(i.Name, prefix)
 	short := strings.Replace(full, wrapped+".", ".", 1)
 	owner := short[:max(strings.LastIndexByte(short, '.'), 0)]
-	if ends(embeddings, owner) {
+	if listsModule(embeddings, owner) {
 		tied, err := x.tied()
 		if err != nil {
 			return err
 		}
 		if tied {
-			return wire.ErrUnsupported.Errorf("the base ties its embeddings, so the other of the two would have to be another model's")
+			return wire.ErrUnsupported.Errorf("the base ties its embeddings, so the replacement would change both")
 		}
 	}
 	n, w, err := x.find(r.of(short))
-	if errors.Is(err, wire.ErrMissing) && (ends(a.saved, owner) || a.within(owner)) {
+	if errors.Is(err, wire.ErrMissing) && (listsModule(a.saved, owner) || a.within(owner)) {
 		x.added, err = limits.Append(x.b, x.added, derive.Same(a.Model, i, short))
 		return err
 	}
@@ -383,7 +383,7 @@ func (x *binder) replace(at int, a *adapter, i tensor.Info, r renaming) error {
 	return nil
 }
 
-// tied reports a model of one tensor for what goes in and what comes out.
+// tied reports whether the base has one tensor for its input and output embeddings.
 func (x *binder) tied() (bool, error) {
 	v, err := x.config()
 	if err != nil {

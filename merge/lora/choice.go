@@ -11,19 +11,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A choice is modules by a list of names, or by an expression for all of a name.
-type choice struct {
+// A moduleSelector selects modules by a list of names, or by an expression for whole names.
+type moduleSelector struct {
 	given  bool
 	names  []string
-	whole  *expression // nil for a list, and for allLinear
+	expr   *expression // nil for a list and for allLinear
 	linear bool        // allLinear
 }
 
-// allLinear is the word that PEFT takes for all linear layers.
+// allLinear is PEFT's word for all linear layers.
 const allLinear = "all-linear"
 
-// modules reads what says to which modules an adapter belongs; is is false for another
-// key.
+// modules reads a key that says which modules are adapted; is is false for other keys.
 func (c *config) modules(b *limits.Budget, name string, v jsontree.Value) (is bool, err error) {
 	switch name {
 	case "modules_to_save":
@@ -33,7 +32,7 @@ func (c *config) modules(b *limits.Budget, name string, v jsontree.Value) (is bo
 		}
 	case "target_modules":
 		if strings.ToLower(v.String()) == allLinear {
-			c.targets = choice{given: true, linear: true}
+			c.targets = moduleSelector{given: true, linear: true}
 			return true, nil
 		}
 		c.targets, err = c.readChoice(b, v)
@@ -55,58 +54,58 @@ func (c *config) modules(b *limits.Budget, name string, v jsontree.Value) (is bo
 }
 
 // readChoice reads target_modules or exclude_modules.
-func (c *config) readChoice(b *limits.Budget, v jsontree.Value) (x choice, err error) {
+func (c *config) readChoice(b *limits.Budget, v jsontree.Value) (x moduleSelector, err error) {
 	text := v.String()
 	switch {
 	case !v.IsString():
 		x.names, err = names(b, v)
 	default:
-		x.whole, err = readExpression(b, text)
-		if c.asks = true; errors.Is(err, errExpression) {
-			err = wire.ErrUnsupported.Errorf("%s is not an expression that is read here: which modules PEFT would adapt is not known", wire.Quote(text))
+		x.expr, err = readExpression(b, text)
+		if c.usesExpressions = true; errors.Is(err, errExpression) {
+			err = wire.ErrUnsupported.Errorf("%s is not a supported expression, so it is unknown which modules PEFT would adapt", wire.Quote(text))
 		}
 	}
 	x.given = true
 	return x, err
 }
 
-// named reports a module that a list names.
-func (x *choice) named(module string) bool { return ends(x.names, module) }
+// lists reports whether the list names a module.
+func (x *moduleSelector) lists(module string) bool { return listsModule(x.names, module) }
 
-// takes reports a module that the expression fits.
-func (x *choice) takes(steps *limits.Steps, m *module) (bool, error) {
-	if x.whole == nil {
-		return x.linear && !m.embedding && !ends(heads, m.name), nil
+// matches reports whether the expression matches a module.
+func (x *moduleSelector) matches(steps *limits.Steps, m *module) (bool, error) {
+	if x.expr == nil {
+		return x.linear && !m.embedding && !listsModule(heads, m.name), nil
 	}
-	return x.whole.fits(steps, m.name)
+	return x.expr.fits(steps, m.name)
 }
 
-// heads are modules that make the output, which PEFT does not count among all linear
-// layers; one of another model that is called so is refused too.
+// heads are output modules, which PEFT does not count among all linear layers. Modules of other
+// models with these names are rejected too.
 var heads = []string{"lm_head", "embed_out", "output_layer", "score", "classifier", "cls", "qa_outputs"}
 
-// leftOut says why PEFT adds nothing to a module, though the adapter has matrices for
-// it: check_target_module_exists of its tuners_utils.py.
-func (c *config) leftOut(steps *limits.Steps, m *module) (string, error) {
+// whyLeftOut returns why PEFT does not adapt a module although the adapter has matrices for it,
+// or "". It follows check_target_module_exists in PEFT's tuners_utils.py.
+func (c *config) whyLeftOut(steps *limits.Steps, m *module) (string, error) {
 	isList := c.targets.names != nil
-	if c.excludes.whole != nil {
-		if out, err := c.excludes.takes(steps, m); out || err != nil {
+	if c.excludes.expr != nil {
+		if out, err := c.excludes.matches(steps, m); out || err != nil {
 			return "exclude_modules takes it out", err
 		}
 	}
 	if c.targets.given && !isList {
-		if in, err := c.targets.takes(steps, m); err != nil {
+		if in, err := c.targets.matches(steps, m); err != nil {
 			return "", err
 		} else if !in {
 			return "target_modules does not fit it", nil
 		}
 	}
 	switch {
-	case c.excludes.named(m.name):
+	case c.excludes.lists(m.name):
 		return "exclude_modules takes it out", nil
 	case c.within(m.name), c.mayBeWithin(m.name):
 		return "modules_to_save has it", nil
-	case isList && !c.targets.named(m.name):
+	case isList && !c.targets.lists(m.name):
 		return "target_modules does not name it", nil
 	case isList && !slices.Contains(c.targets.names, m.name) && !c.inLayers(m.name):
 		return "layers_to_transform leaves its layer out", nil
@@ -114,9 +113,8 @@ func (c *config) leftOut(steps *limits.Steps, m *module) (string, error) {
 	return "", nil
 }
 
-// inLayers reports a module of a layer that is adapted, or that all layers are. PEFT
-// takes the first number of a name behind a name for the layer's; before 0.21 it took
-// the last.
+// inLayers reports whether the layer of a module is adapted. PEFT takes the first number in a
+// name for the layer; before 0.21 it took the last.
 func (c *config) inLayers(module string) bool {
 	if len(c.layers) == 0 {
 		return true
@@ -124,7 +122,7 @@ func (c *config) inLayers(module string) bool {
 	first, last, before := "", "", ""
 	for i, rest := 0, module; ; i++ {
 		part, after, more := strings.Cut(rest, ".")
-		if !more { // what is behind the last dot is the module's own name
+		if !more { // the last part is the module's own name
 			return c.hasLayer(first) || c.hasLayer(last)
 		}
 		if isNumber(part) && c.beforeLayer(i, before) {
@@ -138,8 +136,8 @@ func (c *config) inLayers(module string) bool {
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// beforeLayer reports whether a layer's number may stand at place i of a name, behind
-// another: at the third or later, or behind one of layers_pattern, which have no dots.
+// beforeLayer reports whether part i of a name, after the part before, may be a layer's number:
+// without layers_pattern, the third part or a later one; else a part after one of these names.
 func (c *config) beforeLayer(i int, before string) bool {
 	if len(c.layerNames) == 0 {
 		return i > 1
@@ -152,7 +150,7 @@ func (c *config) hasLayer(number string) bool {
 	return number != "" && slices.Contains(c.layers, number)
 }
 
-// readLayers reads layers_to_transform: a number or a list of some.
+// readLayers reads layers_to_transform: a number or a list of numbers.
 func (c *config) readLayers(b *limits.Budget, v jsontree.Value) error {
 	list := []jsontree.Value{v}
 	if v.Kind == strictjson.Array {
@@ -161,7 +159,7 @@ func (c *config) readLayers(b *limits.Budget, v jsontree.Value) error {
 	for _, one := range list {
 		n, ok := one.Int()
 		if !ok || n < 0 {
-			return wire.ErrRange.Errorf("a layer is a whole number from 0 on")
+			return wire.ErrRange.Errorf("a layer must be an integer of at least 0")
 		}
 		if err := b.Step(1); err != nil {
 			return err
@@ -174,7 +172,8 @@ func (c *config) readLayers(b *limits.Budget, v jsontree.Value) error {
 	return nil
 }
 
-// readLayerNames reads layers_pattern. PEFT takes what is here for an expression.
+// readLayerNames reads layers_pattern. PEFT takes it for an expression, of which only plain
+// names are supported.
 func (c *config) readLayerNames(b *limits.Budget, v jsontree.Value) (err error) {
 	if v.IsString() {
 		if v.String() != "" {

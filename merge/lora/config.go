@@ -12,52 +12,52 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// configName is PEFT's description of an adapter.
+// configName is the file with PEFT's configuration of an adapter.
 const configName = "adapter_config.json"
 
-// maxConfig bounds it: one that names every module of a large model has a megabyte.
+// maxConfig bounds its size; one that lists every module of a large model has a megabyte.
 const maxConfig = 16 << 20
 
-// config is what an adapter's configuration comes to.
+// A config is the configuration of an adapter.
 type config struct {
-	rank        int64
-	alpha       float64
-	rankOf      []pattern
-	alphaOf     []pattern
-	asks        bool  // expressions are asked of names
-	expressions int64 // instructions of the patterns that are no names: what a character costs
-	plain       int64 // patterns that are names
-	rooted      bool  // alpha/sqrt(r) in place of alpha/r
-	dora        bool
-	transposed  bool // fan_in_fan_out
-	biases      bool // some are trained, which replace the base's
-	loraBias    bool
-	saved       []string
-	targets     choice
-	excludes    choice
-	layers      []string // numbers of those that are adapted, all where there are none
-	layerNames  []string // what stands before the number of a layer
-	parameters  []string
+	rank            int64
+	alpha           float64
+	rankOf          []pattern
+	alphaOf         []pattern
+	usesExpressions bool  // names are matched with expressions
+	expressions     int64 // instructions of the patterns that are not names: the cost of a character
+	namePatterns    int64 // patterns that are names
+	rankStabilized  bool  // alpha/sqrt(r) instead of alpha/r
+	dora            bool
+	transposed      bool // fan_in_fan_out
+	biases          bool // trained biases replace those of the base
+	loraBias        bool
+	saved           []string
+	targets         moduleSelector
+	excludes        moduleSelector
+	layers          []string // numbers of the adapted layers, empty for all
+	layerNames      []string // names before the number of a layer
+	parameters      []string
 }
 
-// ignored are keys that say nothing about the weights: where the adapter comes from,
-// how it was trained, and what made its first numbers.
-var ignored = []string{
+// ignoredKeys are keys that do not concern the weights: where the adapter comes from, how it
+// was initialized and trained.
+var ignoredKeys = []string{
 	"auto_mapping", "base_model_name_or_path", "eva_config", "inference_mode",
 	"lora_dropout", "loftq_config", "megatron_core", "peft_version", "qalora_group_size", "revision", "runtime_config", "task_type",
 	"ensure_weight_tying",
 }
 
-// defaults are keys of methods that are not computed here: anything but null, false or
-// nothing is refused.
-var defaults = []string{
+// unsupportedKeys are keys of methods that are not supported: any value but null and false is
+// rejected.
+var unsupportedKeys = []string{
 	"alora_invocation_tokens", "arrow_config", "corda_config", "kasa_config", "layer_replication", "lora_ga_config", "megatron_config",
 	"monteclora_config", "trainable_token_indices", "use_bdlora", "use_qalora", "velora_config",
 }
 
-// harmlessStarts are the values of init_lora_weights that leave the base as it is;
-// the others (PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA) change it too, before training.
-var harmlessStarts = []string{"gaussian", "orthogonal", "eva"}
+// harmlessInits are the values of init_lora_weights that do not change the base; the others
+// (PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA) change it before training.
+var harmlessInits = []string{"gaussian", "orthogonal", "eva"}
 
 // readConfig reads adapter_config.json.
 func readConfig(b *limits.Budget, files fs.FS) (*config, error) {
@@ -91,11 +91,11 @@ func readConfig(b *limits.Budget, files fs.FS) (*config, error) {
 
 // member reads one key.
 func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err error) {
-	if slices.Contains(ignored, name) || name == "peft_type" {
+	if slices.Contains(ignoredKeys, name) || name == "peft_type" {
 		return nil
 	}
 	if v.Kind == strictjson.Null && !slices.Contains([]string{"r", "lora_alpha"}, name) {
-		return nil // not asked for
+		return nil // not set
 	}
 	if is, err := c.modules(b, name, v); is {
 		return err
@@ -108,7 +108,7 @@ func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err er
 	case "lora_alpha":
 		c.alpha, ok = finite(v)
 	case "use_rslora":
-		c.rooted, ok = v.Bool()
+		c.rankStabilized, ok = v.Bool()
 	case "use_dora":
 		c.dora, ok = v.Bool()
 	case "fan_in_fan_out":
@@ -119,7 +119,7 @@ func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err er
 		c.biases = v.String() == "all" || v.String() == "lora_only"
 		ok = c.biases || v.String() == "none"
 	case "init_lora_weights":
-		if text := v.String(); v.IsString() && !slices.Contains(harmlessStarts, text) {
+		if text := v.String(); v.IsString() && !slices.Contains(harmlessInits, text) {
 			return wire.ErrUnsupported.Errorf("%s changed the base before training: PEFT can save the adapter for the plain base (path_initial_model_for_weight_conversion)", wire.Quote(text))
 		}
 	case "rank_pattern":
@@ -127,15 +127,15 @@ func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err er
 	case "alpha_pattern":
 		c.alphaOf, err = c.patterns(b, v, false)
 	default:
-		if truth, is := v.Bool(); slices.Contains(defaults, name) && is && !truth {
+		if truth, is := v.Bool(); slices.Contains(unsupportedKeys, name) && is && !truth {
 			return nil
-		} else if slices.Contains(defaults, name) {
-			return wire.ErrUnsupported.Errorf("what it asks for is not merged here, only by PEFT itself")
+		} else if slices.Contains(unsupportedKeys, name) {
+			return wire.ErrUnsupported.Errorf("only PEFT itself merges adapters with it")
 		}
-		return wire.ErrUnsupported.Errorf("it is not known, and may change what the adapter means")
+		return wire.ErrUnsupported.Errorf("it is unknown, and may change the meaning of the adapter")
 	}
 	if err == nil && !ok {
-		err = wire.ErrRange.Errorf("its value is not one that PEFT writes")
+		err = wire.ErrRange.Errorf("PEFT does not write such a value")
 	}
 	return err
 }
@@ -145,7 +145,7 @@ func finite(v jsontree.Value) (float64, bool) {
 	return f, ok && !math.IsInf(f, 0)
 }
 
-// names reads a list of texts.
+// names reads a list of names.
 func names(b *limits.Budget, v jsontree.Value) (list []string, err error) {
 	if v.Kind != strictjson.Array {
 		return nil, wire.ErrRange.Errorf("it is not a list")
@@ -164,18 +164,20 @@ func names(b *limits.Budget, v jsontree.Value) (list []string, err error) {
 	return list, nil
 }
 
-func (c *config) rankFor(module string) int64 { return int64(first(c.rankOf, module, float64(c.rank))) }
+func (c *config) rankFor(module string) int64 {
+	return int64(firstMatch(c.rankOf, module, float64(c.rank)))
+}
 
-// scale is what an adapter's product is multiplied with.
+// scale returns the factor of a module's product.
 func (c *config) scale(module string, weight float64) float32 {
-	alpha, r := first(c.alphaOf, module, c.alpha), float64(c.rankFor(module))
-	if c.rooted {
+	alpha, r := firstMatch(c.alphaOf, module, c.alpha), float64(c.rankFor(module))
+	if c.rankStabilized {
 		r = math.Sqrt(r)
 	}
 	return float32(weight * alpha / r)
 }
 
-// ends reports a module that one of a list names: whole, or its last parts.
-func ends(list []string, module string) bool {
+// listsModule reports whether a list has the name of a module, or its last parts.
+func listsModule(list []string, module string) bool {
 	return slices.ContainsFunc(list, func(n string) bool { return module == n || strings.HasSuffix(module, "."+n) })
 }

@@ -16,7 +16,7 @@
 //
 //	D = sum of B[o,r]*A[r,i] over r, in that order, each product rounded
 //	W = round(W + D*s)                 a linear layer, a convolution
-//	W = round(W + round(D*s))          an embedding, a parameter of its own
+//	W = round(W + round(D*s))          an embedding, a separately adapted parameter
 //	W = round(m/|W0 + D*s| * (W + D*s))  DoRA: m the magnitudes, W0 the base's weight
 //
 // Here round is to the base's type, and s = weight*alpha/r, or weight*alpha/sqrt(r) with

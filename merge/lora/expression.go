@@ -7,19 +7,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// An expression is a regular expression of Python's re, which is asked whether a whole
-// name fits it. There are no groups to be given back, so that it is enough to know at
-// which places of the name a part of it can end: greedy or not, the answer is the same,
-// and it costs the product of the expression's length and the name's, not a power.
+// An expression is a regular expression of Python's re, to be matched with whole names. Since
+// groups are not returned, it suffices to know the places in the name at which each part can
+// end. Greedy or not, the result is the same, and the cost is the product of the lengths of
+// the expression and the name, not exponential.
 type expression struct {
 	op   operation
-	set  [2]uint64 // characters, for opSet
+	set  [2]uint64 // the characters of opSet
 	subs []*expression
 	min  int // repetitions
 	max  int
-	not  bool // of an assertion
+	not  bool // the assertion is negated
 
-	// width is how many characters it fits; fixed says that there is one such number.
+	// width is the number of characters that it matches, if fixed says that there is only one.
 	width int
 	fixed bool
 }
@@ -35,45 +35,46 @@ const (
 	opBehind
 	opBegin
 	opEnd
-	opWord    // the beginning or the end of a word
-	opNotWord // neither
+	opWord    // a word boundary
+	opNotWord // no word boundary
 )
 
-// unbounded is the number of repetitions that has no end: more than a name has places, and
-// its square fits an int of 32 bits. A larger count that is written out is refused.
+// unbounded is the maximum of a repetition without one: more than a name has places; its square
+// fits an int of 32 bits. Larger explicit counts are rejected.
 const unbounded = 1 << 14
 
-// errExpression is one that Python refuses, or that is not read here: references to
-// groups, flags, conditions, possessive repetitions, sets whose meaning may change.
-var errExpression = errors.New("not an expression that is read here")
+// errExpression means that Python rejects the expression, or that it has something that is not
+// supported: references to groups, flags, conditions, possessive repetitions, sets whose
+// meaning may change.
+var errExpression = errors.New("unsupported expression")
 
-// A syntaxReader reads an expression.
-type syntaxReader struct {
+// An exprParser parses an expression.
+type exprParser struct {
 	b     *limits.Budget
 	rest  string
-	names []string // of groups
+	names []string // names of groups
 }
 
-// readExpression reads an expression of printable characters.
+// readExpression parses an expression of printable characters.
 func readExpression(b *limits.Budget, text string) (*expression, error) {
 	if len(text) > 8*maxPattern || !printable(text) {
 		return nil, errExpression
 	}
-	s := &syntaxReader{b: b, rest: text}
+	s := &exprParser{b: b, rest: text}
 	e, err := s.alternatives()
-	if err == nil && s.rest != "" { // a parenthesis that closes nothing
+	if err == nil && s.rest != "" { // an unmatched closing parenthesis
 		err = errExpression
 	}
 	return e, err
 }
 
-// node pays for a part of an expression.
-func (s *syntaxReader) node(e expression) (*expression, error) {
-	return &e, s.b.Hold(instruction)
+// node charges for a node, and returns it.
+func (s *exprParser) node(e expression) (*expression, error) {
+	return &e, s.b.Hold(instructionBytes)
 }
 
-// cut reports that the rest begins with a text, and drops it.
-func (s *syntaxReader) cut(text string) bool {
+// cut drops text if the rest begins with it, and reports whether it does.
+func (s *exprParser) cut(text string) bool {
 	if len(s.rest) < len(text) || s.rest[:len(text)] != text {
 		return false
 	}
@@ -81,8 +82,8 @@ func (s *syntaxReader) cut(text string) bool {
 	return true
 }
 
-// alternatives reads to a parenthesis that closes, or to the end.
-func (s *syntaxReader) alternatives() (*expression, error) {
+// alternatives parses up to a closing parenthesis or the end.
+func (s *exprParser) alternatives() (*expression, error) {
 	if err := s.b.Enter(); err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (s *syntaxReader) alternatives() (*expression, error) {
 	return e, err
 }
 
-func (s *syntaxReader) sequence() (*expression, error) {
+func (s *exprParser) sequence() (*expression, error) {
 	e, err := s.node(expression{op: opThen, fixed: true})
 	for err == nil && s.rest != "" && s.rest[0] != '|' && s.rest[0] != ')' {
 		if err = s.b.Step(1); err != nil {
@@ -121,15 +122,15 @@ func (s *syntaxReader) sequence() (*expression, error) {
 	return e, err
 }
 
-// item reads what can be repeated, or an anchor.
-func (s *syntaxReader) item() (*expression, error) {
+// item parses one item: what can be repeated, or an anchor.
+func (s *exprParser) item() (*expression, error) {
 	c := s.rest[0]
 	s.rest = s.rest[1:]
 	e := expression{op: opSet, width: 1, fixed: true}
 	switch c {
 	case '*', '+', '?':
 		return nil, errExpression // nothing to repeat
-	case '{': // a count without a beginning is a text, or is refused
+	case '{': // nothing to repeat, or else a literal brace
 		if _, _, is := s.counts(); is {
 			return nil, errExpression
 		}
@@ -172,8 +173,8 @@ func (s *syntaxReader) item() (*expression, error) {
 	return s.node(e)
 }
 
-// group reads what follows a parenthesis that opens.
-func (s *syntaxReader) group() (*expression, error) {
+// group parses what follows an opening parenthesis.
+func (s *exprParser) group() (*expression, error) {
 	e := expression{op: opThen}
 	switch {
 	case s.cut("?:"):
@@ -210,8 +211,8 @@ func (s *syntaxReader) group() (*expression, error) {
 	return s.node(e)
 }
 
-// name reads the name of a group, which none before it has.
-func (s *syntaxReader) name() bool {
+// name parses the name of a group, which must be new.
+func (s *exprParser) name() bool {
 	end := 0
 	for end < len(s.rest) && isWordByte(s.rest[end]) {
 		end++
@@ -227,8 +228,8 @@ func (s *syntaxReader) name() bool {
 	return true
 }
 
-// repeated reads how often an item is repeated.
-func (s *syntaxReader) repeated(e *expression) (*expression, error) {
+// repeated parses the repetition of an item, if any.
+func (s *exprParser) repeated(e *expression) (*expression, error) {
 	r := expression{op: opRepeat, subs: []*expression{e}}
 	switch {
 	case s.cut("*"):
@@ -239,7 +240,7 @@ func (s *syntaxReader) repeated(e *expression) (*expression, error) {
 		r.max = 1
 	case s.cut("{"):
 		var is bool
-		if r.min, r.max, is = s.counts(); !is { // a text
+		if r.min, r.max, is = s.counts(); !is { // a literal brace
 			s.rest = "{" + s.rest
 			return e, nil
 		}
@@ -253,7 +254,7 @@ func (s *syntaxReader) repeated(e *expression) (*expression, error) {
 	case opBegin, opEnd, opWord, opNotWord:
 		return nil, errExpression
 	}
-	s.cut("?") // as few as possible: that does not matter
+	s.cut("?") // not greedy, which makes no difference here
 	if s.rest != "" && (s.rest[0] == '*' || s.rest[0] == '+' || s.rest[0] == '?') {
 		return nil, errExpression
 	}
@@ -269,9 +270,9 @@ func (s *syntaxReader) repeated(e *expression) (*expression, error) {
 	return s.node(r)
 }
 
-// counts reads the numbers behind a brace, and the brace that closes; it drops nothing
-// where they are none.
-func (s *syntaxReader) counts() (least, most int, is bool) {
+// counts parses the numbers after a brace, and the closing brace. If they are invalid, it
+// consumes nothing.
+func (s *exprParser) counts() (least, most int, is bool) {
 	rest := s.rest
 	low, lowOK := s.count()
 	comma := s.cut(",")
@@ -289,7 +290,7 @@ func (s *syntaxReader) counts() (least, most int, is bool) {
 	return low, high, true
 }
 
-func (s *syntaxReader) count() (n int, ok bool) {
+func (s *exprParser) count() (n int, ok bool) {
 	for s.rest != "" && '0' <= s.rest[0] && s.rest[0] <= '9' {
 		n, ok = min(10*n+int(s.rest[0]-'0'), unbounded+1), true
 		s.rest = s.rest[1:]
@@ -297,11 +298,11 @@ func (s *syntaxReader) count() (n int, ok bool) {
 	return n, ok
 }
 
-// class reads a set of characters behind its bracket.
-func (s *syntaxReader) class(e *expression) bool {
+// class parses a set of characters after its bracket.
+func (s *exprParser) class(e *expression) bool {
 	not := s.cut("^")
 	for first := true; ; first = false {
-		low, set, ok := s.member(first)
+		low, set, ok := s.setMember(first)
 		switch {
 		case !ok:
 			return false
@@ -320,7 +321,7 @@ func (s *syntaxReader) class(e *expression) bool {
 		high := low
 		if len(s.rest) > 1 && s.rest[0] == '-' && s.rest[1] != ']' {
 			s.rest = s.rest[1:]
-			if high, set, ok = s.member(true); !ok || set != nil || high < low {
+			if high, set, ok = s.setMember(true); !ok || set != nil || high < low {
 				return false
 			}
 		}
@@ -330,8 +331,8 @@ func (s *syntaxReader) class(e *expression) bool {
 	}
 }
 
-// member reads a character of a set, or a set in it; 0 and none at the end.
-func (s *syntaxReader) member(first bool) (c byte, set *[2]uint64, ok bool) {
+// setMember parses a character of a set, or a class in it; 0 and nil at the end of the set.
+func (s *exprParser) setMember(first bool) (c byte, set *[2]uint64, ok bool) {
 	if s.rest == "" {
 		return 0, nil, false
 	}
@@ -340,7 +341,7 @@ func (s *syntaxReader) member(first bool) (c byte, set *[2]uint64, ok bool) {
 	case c == ']' && !first:
 		return 0, nil, true
 	case c == '[', len(s.rest) > 0 && c == s.rest[0] && (c == '-' || c == '&' || c == '~' || c == '|'):
-		return 0, nil, false // operations on sets, of a Python to come
+		return 0, nil, false // set operations of future Python versions
 	case c != '\\':
 		return c, nil, true
 	case s.rest == "":
@@ -357,11 +358,11 @@ func (s *syntaxReader) member(first bool) (c byte, set *[2]uint64, ok bool) {
 
 func (e *expression) add(c byte) { e.set[c/64] |= 1 << (c % 64) }
 
-// invert makes a set of the characters that are not in it.
+// invert replaces the set by its complement.
 func (e *expression) invert() { e.set[0], e.set[1] = ^e.set[0], ^e.set[1] }
 
-// escape adds what a backslash and a character stand for, where that is a character or a
-// set of some.
+// escape adds the character or class that an escape stands for; it returns false for other
+// escapes.
 func (e *expression) escape(c byte) bool {
 	if !isWordByte(c) || c == '_' {
 		e.add(c)

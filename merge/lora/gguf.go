@@ -17,10 +17,10 @@ const (
 	keyAlpha        = "adapter.lora.alpha"
 )
 
-// tokenEmbedding is the one weight whose matrices llama.cpp has the other way round.
+// tokenEmbedding is the only weight whose matrices llama.cpp has in the opposite roles.
 const tokenEmbedding = "token_embd.weight"
 
-// readGGUF reads what a GGUF file says of the adapter that it is.
+// readGGUF reads an adapter from a GGUF file.
 func (a *adapter) readGGUF(b *limits.Budget, base tensor.Model) error {
 	said := map[string]string{}
 	a.alphaF32 = float32(math.NaN())
@@ -40,13 +40,13 @@ func (a *adapter) readGGUF(b *limits.Budget, base tensor.Model) error {
 			a.alphaF32 = f
 		default:
 			if strings.HasPrefix(k, "adapter.") {
-				return wire.At("gguf", "key "+wire.Quote(k), wire.NoOffset, wire.ErrUnsupported.Errorf("it is not known, and may change what the adapter means"))
+				return wire.At("gguf", "key "+wire.Quote(k), wire.NoOffset, wire.ErrUnsupported.Errorf("it is unknown, and may change the meaning of the adapter"))
 			}
 		}
 	}
 	switch {
 	case said[keyType] != "adapter" || said[keyAdapter] != "lora":
-		return wire.ErrUnsupported.Errorf("%s is %s and %s is %s: an adapter says adapter and lora", keyType, wire.Quote(said[keyType]), keyAdapter, wire.Quote(said[keyAdapter]))
+		return wire.ErrUnsupported.Errorf("%s is %s and %s is %s: an adapter has adapter and lora", keyType, wire.Quote(said[keyType]), keyAdapter, wire.Quote(said[keyAdapter]))
 	case a.alphaF32 != a.alphaF32:
 		return wire.ErrMissing.Errorf("key %s", keyAlpha)
 	}
@@ -58,7 +58,7 @@ func (a *adapter) readGGUF(b *limits.Budget, base tensor.Model) error {
 	return a.sortGGUF(b)
 }
 
-// sortGGUF pairs the tensors of a GGUF adapter.
+// sortGGUF pairs the matrices of a GGUF adapter.
 func (a *adapter) sortGGUF(b *limits.Budget) error {
 	at := map[string]*module{}
 	for i := range a.Model.Tensors() {
@@ -70,7 +70,7 @@ func (a *adapter) sortGGUF(b *limits.Budget) error {
 			stem, part = strings.TrimSuffix(i.Name, ".lora_b"), partB
 		}
 		if stem == i.Name {
-			return wire.ErrUnsupported.Errorf("tensor %s: names of an adapter end with .lora_a or .lora_b", wire.Quote(i.Name))
+			return wire.ErrUnsupported.Errorf("tensor %s: names of an adapter must end with .lora_a or .lora_b", wire.Quote(i.Name))
 		}
 		m := at[stem]
 		if m == nil {
@@ -81,7 +81,7 @@ func (a *adapter) sortGGUF(b *limits.Budget) error {
 			at[stem] = m
 			a.modules = append(a.modules, m)
 		}
-		m.part[part] = i // a parser refuses two of one name
+		m.part[part] = i // names are unique: the parser rejects duplicates
 	}
 	for _, m := range a.modules {
 		if err := b.Step(1); err != nil {
@@ -94,18 +94,18 @@ func (a *adapter) sortGGUF(b *limits.Budget) error {
 	return nil
 }
 
-// shapeGGUF is how the matrices of a GGUF adapter make a weight.
+// shapeGGUF returns the product of a module of a GGUF adapter.
 func (a *adapter) shapeGGUF(m *module, w *tensor.Info) (*product, error) {
 	wa, wb := m.part[partA].Shape, m.part[partB].Shape
 	p := &product{a: m.part[partA], b: m.part[partB], batch: 1}
 	n := len(w.Shape)
 	if n < 2 || n > 3 || len(wa) != n || len(wb) != n {
-		return nil, shapes(m, w)
+		return nil, shapeError(m, w)
 	}
 	if n == 3 {
 		p.batch = w.Shape[0]
 		if wa[0] != p.batch || wb[0] != p.batch {
-			return nil, shapes(m, w)
+			return nil, shapeError(m, w)
 		}
 		wa, wb = wa[1:], wb[1:]
 	}
@@ -113,16 +113,16 @@ func (a *adapter) shapeGGUF(m *module, w *tensor.Info) (*product, error) {
 	if m.name == tokenEmbedding {
 		p.kind, p.rank = rowsOfA, wb[1]
 		if wa[0] != p.rows || wa[1] != p.rank || wb[0] != p.cols || n != 2 {
-			return nil, shapes(m, w)
+			return nil, shapeError(m, w)
 		}
 	} else {
 		p.kind, p.rank = plain, wa[0]
 		if wb[0] != p.rows || wb[1] != p.rank || wa[1] != p.cols {
-			return nil, shapes(m, w)
+			return nil, shapeError(m, w)
 		}
 	}
 	if p.rank == 0 {
-		return nil, shapes(m, w)
+		return nil, shapeError(m, w)
 	}
 	p.scale = float32(a.Weight)
 	if a.alphaF32 != 0 {

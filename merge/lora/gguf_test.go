@@ -74,7 +74,7 @@ func TestAdaptersOfGGUF(t *testing.T) {
 		{"no alpha", keys(gguf.Entry{Key: "adapter.lora.alpha", Value: float32(0)}), good, "", 1},
 		{"alpha that is missing", keys(), good, "adapter.lora.alpha", 0},
 		{"alpha of another kind", keys(gguf.Entry{Key: "adapter.lora.alpha", Value: uint32(6)}), good, "not a finite f32", 0},
-		{"another method", keys(alpha, gguf.Entry{Key: "adapter.alora.invocation_tokens", Value: []uint32{1}}), good, "not known", 0},
+		{"another method", keys(alpha, gguf.Entry{Key: "adapter.alora.invocation_tokens", Value: []uint32{1}}), good, "it is unknown", 0},
 		{"no adapter", []gguf.Entry{{Key: "general.type", Value: "model"}, alpha}, good, "adapter and lora", 0},
 		{"a tensor of no weight", keys(alpha), append(good[:4:4], whole("l.bias", "F32", 1, 5)), "lora_a or .lora_b", 0},
 		{"half of a weight", keys(alpha), good[:3], "two matrices", 0},

@@ -9,12 +9,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// matrices are what a product is made of: for each of the batch, left has a row of
-// rank numbers for each row of the weight, right a row of its columns for each rank.
+// matrices are the factors of a product: for each matrix of the batch, left has a row of rank
+// numbers for each row of the weight, and right a row of cols numbers for each rank.
 type matrices struct {
 	*product
 	left, right []float32
-	factor      []float32 // DoRA's: magnitude over norm, of each row or column
+	factor      []float32 // DoRA's magnitude/norm for each row or column
 }
 
 // load reads the matrices of a product.
@@ -29,7 +29,7 @@ func (p *product) load(b *limits.Budget, m tensor.Model, rooms *derive.Rooms) (*
 	}
 	e, rank := p.batch, p.rank
 	into := func(dst []float32, i tensor.Info, place func(x, y int64) int64) error {
-		return spread(b, rooms, m, i, dst, place)
+		return readMatrix(b, rooms, m, i, dst, place)
 	}
 	switch p.kind {
 	case vector:
@@ -63,7 +63,7 @@ func (p *product) load(b *limits.Budget, m tensor.Model, rooms *derive.Rooms) (*
 	return x, err
 }
 
-// floats makes room for a matrix.
+// floats allocates a matrix.
 func floats(b *limits.Budget, rows, cols int64) ([]float32, error) {
 	n, ok := wire.Mul(uint64(rows), uint64(cols))
 	size, fits := wire.Int(n, wire.MaxSize/4)
@@ -73,9 +73,9 @@ func floats(b *limits.Budget, rows, cols int64) ([]float32, error) {
 	return limits.Make[float32](b, size)
 }
 
-// spread reads a tensor into a matrix: the number in row x and column y, of its last
-// dimension, goes where place says, or keeps its place.
-func spread(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.Info, dst []float32, place func(x, y int64) int64) error {
+// readMatrix reads a tensor into dst. The number in row x and column y, the index in the last
+// dimension, goes to index place(x, y); a nil place keeps the order.
+func readMatrix(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.Info, dst []float32, place func(x, y int64) int64) error {
 	numbers, err := derive.NewNumbers(m, i)
 	if err == nil && i.Elements() != int64(len(dst)) {
 		err = wire.ErrInternal.Errorf("%d numbers for %d", i.Elements(), len(dst))
@@ -102,7 +102,7 @@ func spread(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.Info
 			return err
 		}
 		n := min(int64(len(read)), int64(len(dst))-at)
-		if err := numbers.Read(read[:n], bytesOf(raw), at); err != nil {
+		if err := numbers.Read(read[:n], rawBytes(raw), at); err != nil {
 			return err
 		}
 		for k, f := range read[:n] {
@@ -120,9 +120,9 @@ func spread(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.Info
 	return nil
 }
 
-// norms makes DoRA's factors: magnitudes over the norms of the rows, or columns, of
-// the base's weight with what is added.
-func (x *matrices) norms(b *limits.Budget, m tensor.Model, w *weight, rooms *derive.Rooms) error {
+// computeFactors computes DoRA's factors: magnitudes divided by the norms of the rows or columns
+// of the base's weight plus the product.
+func (x *matrices) computeFactors(b *limits.Budget, m tensor.Model, w *weight, rooms *derive.Rooms) error {
 	n := x.rows
 	if x.byColumn() {
 		n = x.cols
@@ -135,23 +135,23 @@ func (x *matrices) norms(b *limits.Budget, m tensor.Model, w *weight, rooms *der
 	if err != nil {
 		return err
 	}
-	if err := spread(b, rooms, m, x.magnitude, x.factor, nil); err != nil {
+	if err := readMatrix(b, rooms, m, x.magnitude, x.factor, nil); err != nil {
 		return err
 	}
-	r, err := w.take()
+	r, err := w.takeBuffers()
 	if err != nil {
 		return err
 	}
-	defer r.back()
+	defer r.release()
 	for at := int64(0); at < w.elements; at += int64(len(r.w)) {
 		if err := b.Step(1); err != nil {
 			return err
 		}
 		n := min(int64(len(r.w)), w.elements-at)
-		if err := w.base(r.w[:n], r, at); err != nil {
+		if err := w.readBase(r.w[:n], r, at); err != nil {
 			return err
 		}
-		x.add(r.sum[:n], at)
+		x.multiply(r.sum[:n], at)
 		for k, f := range r.w[:n] {
 			to := (at + int64(k)) / x.cols
 			if x.byColumn() {
@@ -167,8 +167,8 @@ func (x *matrices) norms(b *limits.Budget, m tensor.Model, w *weight, rooms *der
 	return nil
 }
 
-// add gives the numbers of the product from one place of the weight on, scaled.
-func (x *matrices) add(dst []float32, first int64) {
+// multiply computes the scaled numbers of the product from index first of the weight on.
+func (x *matrices) multiply(dst []float32, first int64) {
 	for len(dst) > 0 {
 		row, col := first/x.cols, first%x.cols
 		n := min(int64(len(dst)), x.cols-col)
@@ -182,8 +182,8 @@ func (x *matrices) add(dst []float32, first int64) {
 	}
 }
 
-// accumulate is the sum of rows of right, stride numbers apart, each times one of
-// left, in their order; every product is rounded by itself.
+// accumulate computes the sum over r of left[r] times row r of right, in that order; rows are
+// stride numbers apart, and every product is rounded.
 func accumulate(dst, left, right []float32, stride int64) {
 	clear(dst)
 	r := 0

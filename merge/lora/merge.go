@@ -12,22 +12,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An Adapter is one that is merged, and how much of it: 1 is what was trained.
+// An Adapter is a model of an adapter, and its weight; 1 merges it as it was trained.
 type Adapter struct {
 	Model  tensor.Model
 	Weight float64
 }
 
-// A Merged is a base with adapters in it.
+// A Merged is a base with merged adapters.
 type Merged struct {
 	*derive.Model
-	Adapted  int      // tensors of the base that adapters were added to
-	Replaced []string // tensors of the base that an adapter has whole
-	Added    []string // tensors that the base has not
+	Adapted  int      // number of tensors of the base to which adapters were added
+	Replaced []string // tensors of the base that an adapter replaces
+	Added    []string // tensors that the base does not have
 }
 
-// Merge gives the base with all adapters merged, one after the other. What is given
-// takes the models over: closing it closes them.
+// Merge returns the base with all adapters merged, one after the other. Closing the result
+// closes the models.
 func Merge(b *limits.Budget, base tensor.Model, adapters []Adapter) (*Merged, error) {
 	m, err := mergeAll(b, base, adapters)
 	if err != nil {
@@ -64,14 +64,14 @@ func mergeAll(b *limits.Budget, base tensor.Model, adapters []Adapter) (*Merged,
 	return x.merged(b, sources, all)
 }
 
-// read reads what an adapter's files say.
+// read reads the configuration and the names of an adapter.
 func (a *adapter) read(b *limits.Budget, base tensor.Model) (err error) {
 	if math.IsNaN(a.Weight) || math.IsInf(a.Weight, 0) {
-		return wire.ErrUsage.Errorf("the weight of an adapter is a finite number")
+		return wire.ErrUsage.Errorf("the weight of an adapter must be finite")
 	}
 	isGGUF := a.Model.Format() == gguf.Format
 	if isGGUF != (base.Format() == gguf.Format) {
-		return wire.ErrUnsupported.Errorf("the base is %s, the adapter %s: GGUF adapters go onto GGUF models, those of PEFT onto models of transformers", base.Format(), a.Model.Format())
+		return wire.ErrUnsupported.Errorf("the base is %s, the adapter %s: GGUF adapters are merged into GGUF models, PEFT adapters into transformers models", base.Format(), a.Model.Format())
 	}
 	if err := derive.Whole(b, a.Model); err != nil {
 		return err
@@ -82,10 +82,10 @@ func (a *adapter) read(b *limits.Budget, base tensor.Model) (err error) {
 	if a.config, err = readConfig(b, a.Model.Configs()); err != nil {
 		return err
 	}
-	return a.sort(b)
+	return a.sortTensors(b)
 }
 
-// merged makes the model of what was bound.
+// merged creates the resulting model.
 func (x *binder) merged(b *limits.Budget, sources, adapters []tensor.Model) (*Merged, error) {
 	tensors, err := limits.Make[derive.Tensor](b, len(x.infos))
 	if err != nil {
@@ -95,16 +95,16 @@ func (x *binder) merged(b *limits.Budget, sources, adapters []tensor.Model) (*Me
 		tensors[i] = derive.Same(x.base, x.infos[i], x.infos[i].Name)
 	}
 	var products []*product
-	var weights []*weight // of the products
+	var weights []*weight // the weights of the products
 	rooms := derive.NewRooms(b, derive.PieceElements)
 	out := &Merged{}
-	// Each piece of a weight asks for all of its products, and a worker may still be at
-	// the end of the weight before: with fewer each piece would load them again.
+	// Each piece of a weight needs all of its products, and a worker may still be at the end
+	// of the previous weight. With fewer cached products, each piece would load them again.
 	held := derive.NewHeld(b, 2*max(1, x.most), func(b *limits.Budget, i int) (*matrices, error) {
 		p := products[i]
 		m, err := p.load(b, sources[1+p.adapter], rooms)
 		if err == nil && p.magnitude.Name != "" {
-			err = m.norms(b, sources[1+p.adapter], weights[i], rooms)
+			err = m.computeFactors(b, sources[1+p.adapter], weights[i], rooms)
 		}
 		return m, err
 	})
@@ -145,8 +145,8 @@ func (x *binder) merged(b *limits.Budget, sources, adapters []tensor.Model) (*Me
 	return out, nil
 }
 
-// Sink is the format that the result is written in: the base's, and safetensors for a
-// checkpoint.
+// Sink returns the format in which the result is written: that of the base, or safetensors for
+// a checkpoint.
 func (m *Merged) Sink() convert.Sink {
 	if m.Format() == gguf.Format {
 		return convert.GGUF{RawNames: true}

@@ -11,24 +11,24 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A pattern is a regular expression for the end of a module's name, and its number.
+// A pattern is a regular expression for the end of a module's name, with a number.
 type pattern struct {
 	re   *regexp.Regexp
 	n    float64
-	name string // the expression where it is a name, whose dots are any character
-	size int64  // the instructions of another expression: what a step through a text may cost
+	name string // the expression if it is a name, in which dots match any character
+	size int64  // the instructions of other expressions: the cost of a character
 }
 
-// Bounds of one expression. PEFT's own are names of modules; a repetition of
-// repetitions has a million instructions in twenty characters.
+// Bounds of one expression. Those of PEFT are names of modules; nested repetitions can have a
+// million instructions in twenty characters.
 const (
-	maxPattern      = 1024
-	maxInstructions = 2048
-	instruction     = 256 // bytes that one takes, with its place in the matchers
+	maxPattern       = 1024
+	maxInstructions  = 2048
+	instructionBytes = 256 // bytes that one takes, with its place in the matchers
 )
 
-// patterns reads an object of numbers. PEFT takes the first key that fits the end of
-// a module's name, from its beginning or from a dot on. Ranks are whole.
+// patterns reads an object of numbers. PEFT uses the first key that matches the end of a
+// module's name, from its beginning or after a dot. With whole, numbers must be integers.
 func (c *config) patterns(b *limits.Budget, v jsontree.Value, whole bool) (list []pattern, err error) {
 	if v.Kind != strictjson.Object {
 		return nil, wire.ErrRange.Errorf("it is not an object")
@@ -49,7 +49,7 @@ func (c *config) patterns(b *limits.Budget, v jsontree.Value, whole bool) (list 
 			return nil, err
 		}
 		if c.expressions += p.size; p.name != "" {
-			c.plain++
+			c.namePatterns++
 		}
 	}
 	return list, nil
@@ -65,7 +65,7 @@ func newPattern(b *limits.Budget, text string, n float64) (p pattern, err error)
 		}
 	}
 	if p.re == nil {
-		return p, wire.ErrUnsupported.Errorf("%s is not a regular expression that is read here, or has more than %d instructions", wire.Quote(text), maxInstructions)
+		return p, wire.ErrUnsupported.Errorf("%s is not a supported regular expression, or has more than %d instructions", wire.Quote(text), maxInstructions)
 	}
 	if p.n = n; isName(text) {
 		p.name, p.size = text, 0
@@ -73,7 +73,7 @@ func newPattern(b *limits.Budget, text string, n float64) (p pattern, err error)
 	return p, nil
 }
 
-// compile makes an expression; none of one that is not read here.
+// compile compiles an expression; for an unsupported one, p.re is nil.
 func compile(b *limits.Budget, text string) (p pattern, err error) {
 	if err := b.Step(int64(1 + len(text))); err != nil || len(text) > 8*maxPattern {
 		return p, err
@@ -85,14 +85,15 @@ func compile(b *limits.Budget, text string) (p pattern, err error) {
 	if p.size = instructions(tree); p.size > maxInstructions {
 		return pattern{}, nil
 	}
-	if err := b.Hold(1024 + instruction*p.size); err != nil {
+	if err := b.Hold(1024 + instructionBytes*p.size); err != nil {
 		return p, err
 	}
 	p.re, err = regexp.Compile(text)
 	return p, err
 }
 
-// instructions is how many a tree compiles to, about; ranges of characters count too.
+// instructions returns about how many instructions a tree compiles to; ranges of characters
+// count too.
 func instructions(tree *syntax.Regexp) int64 {
 	n := int64(1 + len(tree.Rune))
 	for _, sub := range tree.Sub {
@@ -104,7 +105,7 @@ func instructions(tree *syntax.Regexp) int64 {
 	return n
 }
 
-// isName reports an expression that is a name: letters, digits, _ and dots.
+// isName reports whether an expression is a name: letters, digits, _ and dots.
 func isName(text string) bool {
 	for _, c := range []byte(text) {
 		if c != '.' && c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
@@ -114,16 +115,17 @@ func isName(text string) bool {
 	return true
 }
 
-// fits reports a module that PEFT finds by the pattern.
+// fits reports whether PEFT finds a module by the pattern.
 func (p *pattern) fits(module string) bool {
 	if p.name == "" || !printable(module) {
 		return p.re.MatchString(module)
 	}
-	return isNamed(p.name, module)
+	return nameMatches(p.name, module)
 }
 
-// isNamed reports a module by its last parts, where a dot of the name is any character.
-func isNamed(name, module string) bool {
+// nameMatches reports whether name matches the last parts of a module; dots of the name match
+// any character.
+func nameMatches(name, module string) bool {
 	at := len(module) - len(name)
 	if at < 0 || at > 0 && module[at-1] != '.' {
 		return false
@@ -136,8 +138,8 @@ func isNamed(name, module string) bool {
 	return true
 }
 
-// first is the number of the first pattern that a module fits.
-func first(list []pattern, module string, otherwise float64) float64 {
+// firstMatch returns the number of the first pattern that matches a module.
+func firstMatch(list []pattern, module string, otherwise float64) float64 {
 	for i := range list {
 		if list[i].fits(module) {
 			return list[i].n
@@ -146,15 +148,15 @@ func first(list []pattern, module string, otherwise float64) float64 {
 	return otherwise
 }
 
-// printable reports a name whose characters Python's re and regexp sort alike.
+// printable reports whether name has only printable ASCII, which Python's re and regexp classify
+// in the same way.
 func printable(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// portable reports an expression that Python's re and regexp read alike, where both
-// read it: they differ in classes in classes, in counts without a beginning, in flags
-// and in some escapes, and a parenthesis that closes what it has not opened would close
-// one around the expression.
+// portable reports whether Python's re and regexp give an expression the same meaning, if both
+// accept it. They differ in nested classes, counts without a minimum, flags and some escapes;
+// an unmatched closing parenthesis would close the one around the expression.
 func portable(text string) bool {
 	if !printable(text) {
 		return false
@@ -197,13 +199,12 @@ func portable(text string) bool {
 	return depth == 0
 }
 
-// escapes reports whether c is one of the letters, or neither a letter nor a digit.
+// escapes reports whether c is one of letters, or neither a letter nor a digit.
 func escapes(c byte, letters string) bool {
 	return !isWordByte(c) || strings.IndexByte(letters, c) >= 0
 }
 
-// classLen is how far the end of a class is behind its bracket, -1 for one that is not
-// read alike.
+// classLen returns the length of a class after its bracket, -1 if its meanings may differ.
 func classLen(rest string) int {
 	i := 0
 	if strings.HasPrefix(rest, "^") {

@@ -6,16 +6,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A matcher asks expressions of one name, of printable characters.
+// A matcher matches expressions with one name of printable characters.
 type matcher struct {
 	steps *limits.Steps
 	name  string
 }
 
-// places are those of a name where a part of an expression begins or ends, a bit each.
+// places is a set of places in a name, at which parts of an expression begin or end.
 type places [maxName/64 + 1]uint64
 
-// maxName bounds the names that expressions are asked of.
+// maxName bounds the length of the names that are matched.
 const maxName = 1023
 
 func (p *places) has(i int) bool { return p[i/64]>>(i%64)&1 != 0 }
@@ -27,7 +27,7 @@ func (p *places) join(q places) {
 	}
 }
 
-// first is the first place from i on, -1 if there is none.
+// first returns the first place from i on, or -1.
 func (p *places) first(i int) int {
 	for w := i / 64; w < len(p); w++ {
 		bit := p[w]
@@ -41,7 +41,7 @@ func (p *places) first(i int) int {
 	return -1
 }
 
-// fits reports a name that the whole expression fits, as Python's re.fullmatch.
+// fits reports whether the expression matches the whole name, as Python's re.fullmatch.
 func (e *expression) fits(steps *limits.Steps, name string) (bool, error) {
 	m := &matcher{steps, name}
 	var from places
@@ -50,7 +50,7 @@ func (e *expression) fits(steps *limits.Steps, name string) (bool, error) {
 	return to.has(len(name)), err
 }
 
-// ends is where an expression can end that begins at one of the places.
+// ends returns the places at which an expression can end that begins at one of from.
 func (m *matcher) ends(e *expression, from places) (to places, err error) {
 	if err := m.steps.Step(); err != nil {
 		return to, err
@@ -96,14 +96,14 @@ func (m *matcher) ends(e *expression, from places) (to places, err error) {
 	return to, nil
 }
 
-// stride is how many places a step pays for.
+// stride is the number of places per step.
 const stride = 32
 
-// repeats is where an expression can end that is repeated. After as many repetitions as
-// the name has places nothing changes.
+// repeats is ends for a repetition. After as many repetitions as the name has places, nothing
+// changes.
 func (m *matcher) repeats(e *expression, from places) (to places, err error) {
 	if set := e.subs[0]; set.op == opSet && e.min <= 1 && e.max == unbounded {
-		return m.run(set, from, e.min)
+		return m.repeatSet(set, from, e.min)
 	}
 	for n := 0; ; n++ {
 		if n >= e.min {
@@ -127,8 +127,8 @@ func (m *matcher) repeats(e *expression, from places) (to places, err error) {
 	}
 }
 
-// run is where characters of one set can end, at least as many.
-func (m *matcher) run(set *expression, from places, least int) (to places, err error) {
+// repeatSet is ends for at least least characters of a set.
+func (m *matcher) repeatSet(set *expression, from places, least int) (to places, err error) {
 	if least == 0 {
 		to = from
 	}
@@ -145,7 +145,7 @@ func (m *matcher) run(set *expression, from places, least int) (to places, err e
 	return to, nil
 }
 
-// at reports whether a character fits at a place, or what is asserted there holds.
+// at reports whether a character matches at place i, or whether an assertion holds there.
 func (m *matcher) at(e *expression, i int) (bool, error) {
 	word := func(i int) bool { return i >= 0 && i < len(m.name) && isWordByte(m.name[i]) }
 	switch e.op {

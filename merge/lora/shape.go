@@ -9,26 +9,26 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A kind says which elements of the two matrices make one of the weight.
+// A kind says which elements of the matrices an element of the weight is computed from.
 type kind uint8
 
 const (
-	// W[row, col] of B[row, r] and A[r, col]; of each expert where there are several.
+	// W[row, col] from B[row, r] and A[r, col]; for each expert if there are several.
 	plain kind = iota
-	// W[row, col] of A[r, row] and B[col, r]: embeddings, and layers that keep their
-	// weight transposed.
+	// W[row, col] from A[r, row] and B[col, r]: embeddings, and layers with transposed
+	// weights.
 	transposed
-	// W[row, col] of A[row, r] and B[col, r]: llama.cpp's token embedding.
+	// W[row, col] from A[row, r] and B[col, r]: llama.cpp's token embedding.
 	rowsOfA
-	// W[e, row, col] of B[row, r*E+e] and A[e*R+r, col].
+	// W[e, row, col] from B[row, r*E+e] and A[e*R+r, col].
 	experts
-	// W[e, row, col] of A[e*R+r, row] and B[col, r*E+e].
+	// W[e, row, col] from A[e*R+r, row] and B[col, r*E+e].
 	expertsTransposed
-	// A vector: W[0, col] of B[col].
+	// A vector: W[0, col] from B[col].
 	vector
 )
 
-// A product is what one adapter adds to one tensor.
+// A product describes what one adapter adds to one tensor.
 type product struct {
 	adapter           int
 	a, b              tensor.Info
@@ -37,46 +37,46 @@ type product struct {
 	batch, rows, cols int64
 	rank              int64
 	scale             float32
-	twice             bool // what is added is rounded to the weight's type first
+	roundsSum         bool // what is added is rounded to the weight's type first
 }
 
-// byColumn reports magnitudes that are those of columns.
+// byColumn reports whether the magnitudes are those of columns, not rows.
 func (p *product) byColumn() bool { return p.kind == transposed }
 
-// shapes refuses matrices that do not make a weight.
-func shapes(m *module, w *tensor.Info) error {
-	return wire.ErrMismatch.Errorf("matrices of %v and %v make no weight of %v, that of the base", m.part[partA].Shape, m.part[partB].Shape, w.Shape)
+// shapeError returns the error for matrices whose product does not have the shape of a weight.
+func shapeError(m *module, w *tensor.Info) error {
+	return wire.ErrMismatch.Errorf("matrices of shapes %v and %v do not fit the base's weight of shape %v", m.part[partA].Shape, m.part[partB].Shape, w.Shape)
 }
 
-// ranked refuses a rank that is not the one which the configuration states.
-func ranked(is, states int64) error {
+// checkRank rejects a rank that differs from that of the configuration.
+func checkRank(is, states int64) error {
 	if is != states || is <= 0 {
-		return wire.ErrMismatch.Errorf("its rank is %d, the configuration says %d", is, states)
+		return wire.ErrMismatch.Errorf("its rank is %d, the configuration states %d", is, states)
 	}
 	return nil
 }
 
-// shape is how the matrices of a module make the base's weight. Square layers are
-// transposed if the others are; votes says which were met.
-func (a *adapter) shape(m *module, w *tensor.Info, v *votes) (*product, error) {
+// shape returns the product of a module. Whether a square layer is transposed is decided later,
+// by the other layers, which v records.
+func (a *adapter) shape(m *module, w *tensor.Info, v *layouts) (*product, error) {
 	pa, pb := m.part[partA].Shape, m.part[partB].Shape
 	p := &product{a: m.part[partA], b: m.part[partB], magnitude: m.part[partMagnitude], batch: 1, scale: a.scale(m.name, a.Weight)}
 	if len(pa) < 2 || len(pb) != len(pa) || len(w.Shape) != len(pa) || slices.Max(append(slices.Clone(pb[2:]), 1)) > 1 {
-		return nil, shapes(m, w)
+		return nil, shapeError(m, w)
 	}
 	p.rank = pa[0]
-	if err := ranked(p.rank, a.rankFor(m.name)); err != nil {
+	if err := checkRank(p.rank, a.rankFor(m.name)); err != nil {
 		return nil, err
 	}
-	out, in := pb[0], rest(pa[1:])
+	out, in := pb[0], elements(pa[1:])
 	same := func(shape ...int64) bool { return slices.Equal(w.Shape, shape) }
 	switch {
 	case pb[1] != p.rank:
-		return nil, shapes(m, w)
+		return nil, shapeError(m, w)
 	case m.embedding && len(pa) == 2 && same(in, out):
-		p.kind, p.rows, p.cols, p.twice = transposed, in, out, true
+		p.kind, p.rows, p.cols, p.roundsSum = transposed, in, out, true
 	case m.embedding:
-		return nil, shapes(m, w)
+		return nil, shapeError(m, w)
 	case len(pa) > 2 && w.Shape[0] == out && slices.Equal(w.Shape[1:], pa[1:]):
 		p.kind, p.rows, p.cols = plain, out, in // a convolution
 	case len(pa) == 2 && in == out && same(out, in):
@@ -89,19 +89,19 @@ func (a *adapter) shape(m *module, w *tensor.Info, v *votes) (*product, error) {
 		p.kind, p.rows, p.cols = transposed, in, out
 		v.transposed = true
 	default:
-		return nil, shapes(m, w)
+		return nil, shapeError(m, w)
 	}
-	return p, a.magnitudes(p)
+	return p, a.checkMagnitudes(p)
 }
 
-// rest is the product of dimensions, which a parser has proven to fit.
-func rest(dims []int64) int64 {
+// elements returns the product of dimensions, which the parser has checked to fit.
+func elements(dims []int64) int64 {
 	n, _ := wire.Product(dims)
 	return int64(n)
 }
 
-// magnitudes refuses a vector of another length.
-func (a *adapter) magnitudes(p *product) error {
+// checkMagnitudes rejects magnitudes of the wrong number.
+func (a *adapter) checkMagnitudes(p *product) error {
 	if p.magnitude.Name == "" {
 		return nil
 	}
@@ -110,25 +110,25 @@ func (a *adapter) magnitudes(p *product) error {
 		want = p.cols
 	}
 	if n := p.magnitude.Elements(); n != want {
-		return wire.ErrMismatch.Errorf("%d magnitudes for %d", n, want)
+		return wire.ErrMismatch.Errorf("it has %d magnitudes, not %d", n, want)
 	}
 	return nil
 }
 
-// votes are the layers of one adapter by the order of their dimensions.
-type votes struct {
+// layouts records which layouts the layers of an adapter have, and the square layers.
+type layouts struct {
 	plain, transposed bool
 	square            []square
 }
 
-// A square layer is one whose dimensions do not tell.
+// A square layer may be transposed or not: its shape does not tell.
 type square struct {
 	*product
 	module string
 }
 
-// conv1D are the modules of transformers' Conv1D, which keeps its weight transposed,
-// by the model_type of config.json.
+// conv1D lists the modules of class Conv1D in transformers, whose weights are transposed, by the
+// model_type of config.json.
 var conv1D = map[string][]string{
 	"gpt2":                 {"c_attn", "q_attn", "c_proj", "c_fc"},
 	"imagegpt":             {"c_attn", "q_attn", "c_proj", "c_fc"},
@@ -137,16 +137,16 @@ var conv1D = map[string][]string{
 	"clvp":                 {"c_proj", "c_fc"},
 }
 
-// settle decides for square layers. PEFT asks the module's class, which is that of the
-// model's type, whatever fan_in_fan_out says. Of a model without a type, and of one with
-// code of its own, other layers of the adapter tell, or the configuration where there
+// resolveSquare decides which square layers are transposed. PEFT goes by the module's class,
+// which depends on the model's type, whatever fan_in_fan_out says. For a model without a type
+// or with custom code, the other layers of the adapter decide, or the configuration if there
 // are none.
-func (a *adapter) settle(v *votes, modelType string) error {
+func (a *adapter) resolveSquare(v *layouts, modelType string) error {
 	if len(v.square) == 0 {
 		return nil
 	}
 	if v.plain && v.transposed && conv1D[modelType] == nil {
-		return wire.ErrUnsupported.Errorf("some layers keep their weight transposed and some do not, so nothing tells for square ones")
+		return wire.ErrUnsupported.Errorf("some layers have transposed weights and some do not, so square ones are ambiguous")
 	}
 	for _, p := range v.square {
 		turn := slices.Contains(conv1D[modelType], p.module[strings.LastIndexByte(p.module, '.')+1:])
@@ -164,14 +164,14 @@ func (a *adapter) settle(v *votes, modelType string) error {
 	return nil
 }
 
-// A parameter is one that is adapted by itself, and the base's tensor.
+// A parameter is a separately adapted tensor of the base.
 type parameter struct {
 	*tensor.Info
 	rank  int64
 	scale float32
 }
 
-// parametersOf are those of a module that target_parameters names.
+// parametersOf returns the parameters of a module that target_parameters names.
 func (a *adapter) parametersOf(module string) (list []string) {
 	for _, target := range a.parameters {
 		full := module + "." + target[strings.LastIndexByte(target, '.')+1:]
@@ -182,12 +182,12 @@ func (a *adapter) parametersOf(module string) (list []string) {
 	return list
 }
 
-// maxParameters is how many parameters of one module are told apart.
+// maxParameters is the largest number of adapted parameters of one module.
 const maxParameters = 4
 
-// stacked finds which of a module's adapted parameters belongs to which tensor of
-// the base: no file says it, the shapes have to.
-func stacked(wrappers []*module, ws []parameter) ([]*product, error) {
+// assignParameters finds which of a module's wrappers belongs to which tensor of the base. No
+// file states it; the shapes must decide.
+func assignParameters(wrappers []*module, ws []parameter) ([]*product, error) {
 	if len(wrappers) != len(ws) || len(ws) > maxParameters {
 		return nil, wire.ErrMismatch.Errorf("%d of its parameters are adapted, target_parameters names %d", len(wrappers), len(ws))
 	}
@@ -199,11 +199,11 @@ func stacked(wrappers []*module, ws []parameter) ([]*product, error) {
 	distinct := slices.CompactFunc(found, func(x, y []*product) bool { return fmt.Sprint(kinds(x)) == fmt.Sprint(kinds(y)) })
 	switch len(distinct) {
 	case 0:
-		return nil, wire.ErrMismatch.Errorf("matrices of other shapes or ranks than the base's parameters")
+		return nil, wire.ErrMismatch.Errorf("the shapes or ranks of the matrices do not fit the base's parameters")
 	case 1:
 		return distinct[0], nil
 	default:
-		return nil, wire.ErrUnsupported.Errorf("shapes do not tell which of its parameters are meant, or which of their dimensions is the input")
+		return nil, wire.ErrUnsupported.Errorf("the shapes do not determine which parameters are meant, or which dimension is the input")
 	}
 }
 
@@ -214,7 +214,7 @@ func kinds(list []*product) (text []string) {
 	return text
 }
 
-// assign lists the ways in which wrappers fit tensors, in the order of the tensors.
+// assign returns all assignments of wrappers to tensors, in the order of the tensors.
 func assign(wrappers []*module, ws []parameter, swap bool, done []*product) [][]*product {
 	if len(ws) == len(done) {
 		return [][]*product{slices.Clone(done)}
@@ -232,13 +232,13 @@ func assign(wrappers []*module, ws []parameter, swap bool, done []*product) [][]
 	return all
 }
 
-// expert is how matrices make a parameter, nil where they do not.
+// expert returns the product of a wrapper for a parameter, nil if the shapes do not fit.
 func expert(m *module, w parameter, swap bool) *product {
 	pa, pb := m.part[partA].Shape, m.part[partB].Shape
 	if len(pa) != 2 || len(pb) != 2 || len(w.Shape) < 2 || len(w.Shape) > 3 {
 		return nil
 	}
-	p := &product{a: m.part[partA], b: m.part[partB], batch: 1, rank: w.rank, scale: w.scale, twice: true}
+	p := &product{a: m.part[partA], b: m.part[partB], batch: 1, rank: w.rank, scale: w.scale, roundsSum: true}
 	n := len(w.Shape)
 	p.rows, p.cols = w.Shape[n-2], w.Shape[n-1]
 	out, in := p.rows, p.cols

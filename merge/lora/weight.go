@@ -9,39 +9,39 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-func bytesOf(f []float32) []byte { return asm.Raw(f) }
+func rawBytes(f []float32) []byte { return asm.Raw(f) }
 
-// A weight is a tensor of the result that is made while it is read.
+// A weight is a tensor of the result that is computed when it is read.
 type weight struct {
 	info     tensor.Info // the base's
 	elements int64
-	source   *derive.Numbers // the base's, or those that replace them
-	same     bool            // and they are of its type
-	once     bool            // rounded after all adapters, as llama.cpp does, not after each
-	products []int           // of all
+	source   *derive.Numbers // the numbers of the base, or of the tensor that replaces it
+	same     bool            // the source has the base's type
+	once     bool            // round once after all adapters, as llama.cpp, not after each
+	products []int           // indices of the products
 	held     *derive.Held[*matrices]
 	rooms    *derive.Rooms
 }
 
-// A room is what one reader computes in.
-type room struct {
+// buffers are those of one reader.
+type buffers struct {
 	rooms        *derive.Rooms
 	w, sum, also []float32
 }
 
-func (w *weight) take() (*room, error) {
-	r := &room{rooms: w.rooms}
+func (w *weight) takeBuffers() (*buffers, error) {
+	r := &buffers{rooms: w.rooms}
 	for _, to := range []*[]float32{&r.w, &r.sum, &r.also} {
 		var err error
 		if *to, err = w.rooms.Take(); err != nil {
-			r.back()
+			r.release()
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (r *room) back() {
+func (r *buffers) release() {
 	for _, one := range [][]float32{r.w, r.sum, r.also} {
 		if one != nil {
 			r.rooms.Back(one)
@@ -49,9 +49,9 @@ func (r *room) back() {
 	}
 }
 
-// base reads what is adapted, from one place on, in the base's type.
-func (w *weight) base(dst []float32, r *room, first int64) error {
-	if err := w.source.Read(dst, bytesOf(r.also), first); err != nil {
+// readBase reads numbers of the source from index first on, rounded to the base's type.
+func (w *weight) readBase(dst []float32, r *buffers, first int64) error {
+	if err := w.source.Read(dst, rawBytes(r.also), first); err != nil {
 		return err
 	}
 	if !w.same {
@@ -61,11 +61,11 @@ func (w *weight) base(dst []float32, r *room, first int64) error {
 }
 
 // round rounds numbers to the base's type.
-func (w *weight) round(f []float32, r *room) {
+func (w *weight) round(f []float32, r *buffers) {
 	if w.info.DType == tensor.F32 {
 		return
 	}
-	raw := bytesOf(r.also)[:int64(len(f))*derive.Size(w.info.DType)]
+	raw := rawBytes(r.also)[:int64(len(f))*derive.Size(w.info.DType)]
 	derive.Round(raw, w.info.DType, f)
 	derive.Widen(f, w.info.DType, raw)
 }
@@ -76,11 +76,11 @@ func (w *weight) ReadAt(p []byte, off int64) (int, error) {
 	if off%size != 0 || int64(len(p))%size != 0 {
 		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
-	r, err := w.take()
+	r, err := w.takeBuffers()
 	if err != nil {
 		return 0, err
 	}
-	defer r.back()
+	defer r.release()
 	for done := 0; done < len(p); {
 		n := min(len(r.w), (len(p)-done)/int(size))
 		if err := w.piece(p[done:done+n*int(size)], r, (off+int64(done))/size); err != nil {
@@ -91,11 +91,11 @@ func (w *weight) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// piece makes as many numbers as a room has.
-func (w *weight) piece(p []byte, r *room, first int64) error {
+// piece computes one piece of the weight.
+func (w *weight) piece(p []byte, r *buffers, first int64) error {
 	n := int64(len(p)) / derive.Size(w.info.DType)
 	f, sum := r.w[:n], r.sum[:n]
-	if err := w.base(f, r, first); err != nil {
+	if err := w.readBase(f, r, first); err != nil {
 		return err
 	}
 	for k, i := range w.products {
@@ -103,14 +103,14 @@ func (w *weight) piece(p []byte, r *room, first int64) error {
 		if err != nil {
 			return err
 		}
-		x.add(sum, first)
-		if x.twice {
+		x.multiply(sum, first)
+		if x.roundsSum {
 			w.round(sum, r)
 		}
 		for k := range f {
 			f[k] += sum[k]
 		}
-		x.times(f, first)
+		x.applyFactors(f, first)
 		done()
 		if k+1 < len(w.products) && !w.once {
 			w.round(f, r)
@@ -120,8 +120,8 @@ func (w *weight) piece(p []byte, r *room, first int64) error {
 	return nil
 }
 
-// times multiplies with DoRA's factors, if there are any.
-func (x *matrices) times(f []float32, first int64) {
+// applyFactors multiplies by DoRA's factors, if there are any.
+func (x *matrices) applyFactors(f []float32, first int64) {
 	for k := 0; x.factor != nil && k < len(f); {
 		row, col := (first+int64(k))/x.cols, (first+int64(k))%x.cols
 		n := int(min(int64(len(f)-k), x.cols-col))
@@ -138,7 +138,7 @@ func (x *matrices) times(f []float32, first int64) {
 	}
 }
 
-// newWeight makes one tensor of the result.
+// newWeight returns one tensor of the result.
 func newWeight(b *limits.Budget, x *binder, i int, t *target, sources []tensor.Model) (*weight, error) {
 	w := &weight{info: x.infos[i], elements: x.infos[i].Elements(), same: true, once: x.base.Format() == gguf.Format}
 	from, info := sources[0], w.info
