@@ -100,8 +100,8 @@ var unpaid = map[string][]string{
 		merge: r.in
 		merge: g.inputs
 		merge: s.sources
-		merge: g.method.takes
-		merge: m.takes
+		merge: g.method.params
+		merge: m.params
 		merge: slices.Sorted(maps.Keys(given))
 		merge: s
 		merge: p
