@@ -42,6 +42,7 @@ FUZZ_COUNTS = \
 	FuzzPTH=1200 \
 	FuzzTensorsOnly=1200 \
 	FuzzPolicy=40000 \
+	FuzzHDF5=8000 \
 	FuzzONNX=8000 \
 	FuzzPickle=6000 \
 	FuzzRanks=10000 \

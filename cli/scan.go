@@ -43,7 +43,7 @@ is judged by itself, under a name such as outer.tar.gz!inner/model.bin. Any othe
 contain a model and is refused as not looked at: other archives and compressed data, other formats,
 links that leave the folder, special files. Links named on the command line are followed.
 Files of a list (--files-from) are judged like those of a folder. Plain pickles (.pkl, joblib) are
-judged like checkpoints, ONNX models (.onnx) by their structure.
+judged like checkpoints, ONNX models (.onnx) and HDF5 files by their structure.
 
 A finding of severity danger refuses a file (exit code 7), such as a chat template that reaches
 into its interpreter; --fail-on chooses another severity. A policy file (--limits) can set both,

@@ -295,7 +295,7 @@ func TestScanRefusesWhatItDidNotLookAt(t *testing.T) {
 		"weights.pkl.lz4": {"\x04\"M\x18d@\xa7\x00", 5},
 		"weights.pkl.z":   {"x\x9c\x03\x00\x00\x00\x00\x01", 0},
 		"model.nemo":      {strings.Repeat("\x00", 1024), 5},
-		"model.h5":        {"\x89HDF\r\n\x1a\n\x00", 5},
+		"model.h5":        {"\x89HDF\r\n\x1a\n\x00", 4},
 		"notes.txt":       {data, 7}, // 4 MiB of text, and a pickle
 		"blob":            {"\x01\x02\x00\x03", 5},
 		"model.gguf.old":  {"GGUF", 4},

@@ -40,6 +40,7 @@ type opened interface {
 var formats = []format{
 	{name: "detect", decode: of(parser.Decode)},
 	{name: "gguf", decode: of(gguf.Decode), target: &ggufTarget},
+	{name: "hdf5", decode: openHDF5},
 	{name: "npy", decode: of(npy.Decode), target: &npyTarget},
 	{name: "npz", decode: of(npz.Decode), target: &npzTarget},
 	{name: "onnx", decode: openONNX},

@@ -209,6 +209,8 @@ func (j *judgement) judgeContents(b *limits.Budget) error {
 		return j.unpack(k)
 	case asONNX:
 		j.onnx()
+	case asHDF5:
+		j.hdf5()
 	case asCheckpoint, asPickle:
 		j.scan(pth.ScanAllowing(j.account, j.r, j.Size, j.policy.excuses), kind)
 	default:

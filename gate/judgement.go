@@ -26,6 +26,7 @@ const (
 	asPickle
 	asWrapper
 	asONNX
+	asHDF5
 )
 
 // PickleFormat is the format name of a plain pickle.
@@ -53,6 +54,8 @@ func (j *judgement) classify(k *wrap.Kind) fileKind {
 		return asPickle
 	case j.promisesONNX():
 		return asONNX
+	case j.isHDF5():
+		return asHDF5
 	case !j.hint.Beside || promises(j.hint.Name):
 		return asModel
 	}

@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
-	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // onnx judges the structure of an ONNX model; its data are not decoded.
@@ -68,15 +66,10 @@ func (j *judgement) external(files []string) error {
 }
 
 // isExplained reports whether the content is explained only by the files around it: the
-// weights of a Keras model, or the data of an ONNX model.
+// data of an ONNX model.
 func (j *judgement) isExplained() bool {
 	if what, _, err := unwrap.Alias(j.r, j.Size, nil); what != "" || err != nil {
 		return false
-	}
-	if strings.HasSuffix(strings.ToLower(j.hint.Name), ".keras!model.weights.h5") && j.hasPrefix("\x89HDF\r\n\x1a\n") {
-		j.Err = nil
-		j.Findings = []tensor.Finding{sidecar.KerasWeights()}
-		return true
 	}
 	if j.hint.holdsData != nil && j.isUnknownKind() && !isLoadedByName(j.hint.Name) && j.hint.holdsData(j.account) {
 		j.Harmless, j.Err = "the data of an ONNX model beside it", nil

@@ -38,7 +38,7 @@ func TestModelsOfONNX(t *testing.T) {
 		{"with data far outside", map[string]string{"m.onnx": elsewhere}, "m.onnx: forbidden onnx.external-path"},
 		{"data without a model", map[string]string{"outside.onnx.data": numbers}, "outside.onnx.data: unsupported gate.unlooked"},
 		{"data that are a pickle", map[string]string{"m.onnx": outside, "outside.onnx.data": evil}, "m.onnx: ok\noutside.onnx.data: forbidden pickle.global pickle.call"},
-		{"data that are another format", map[string]string{"m.onnx": outside, "outside.onnx.data": "\x89HDF\r\n\x1a\n\x00"}, "m.onnx: ok\noutside.onnx.data: unsupported gate.unlooked"},
+		{"data that are another format", map[string]string{"m.onnx": outside, "outside.onnx.data": "\x89HDF\r\n\x1a\n\x00"}, "m.onnx: ok\noutside.onnx.data: truncated hdf5.truncated"},
 		{"a pickle by the name", map[string]string{"m.onnx": evil}, "m.onnx: forbidden pickle.global pickle.call"},
 		{"a text by the name", map[string]string{"m.onnx": "a note\n"}, "m.onnx: unsupported onnx.field-unknown"},
 		{"an archive behind it", map[string]string{"m.onnx": small + archive}, "m.onnx: unsupported onnx.field-unknown"},
@@ -59,11 +59,11 @@ func TestArchivesWithCode(t *testing.T) {
 	lambda := `{"module": "keras.layers", "class_name": "Lambda", "config": {"function": {"class_name": "__lambda__", "config": {"code": "4w=="}}}}`
 	dense := `{"module": "keras.layers", "class_name": "Dense", "config": {"units": 1}}`
 	words := `{"module": "keras.layers", "class_name": "StringLookup", "config": {"vocabulary": "/etc/passwd"}}`
-	weights := member{"model.weights.h5", "\x89HDF\r\n\x1a\n\x00\x00"}
+	weights := member{"model.weights.h5", seed(t, "hdf5", "small.h5")}
 	for _, c := range []struct{ what, name, data, class, rule string }{
 		{"a Lambda layer", "m.keras", zipped(t, member{"metadata.json", "{}"}, member{"config.json", lambda}, weights), "forbidden", "sidecar.keras-code"},
 		{"honest layers", "m.keras", zipped(t, member{"metadata.json", "{}"}, member{"config.json", dense}, weights), "ok", ""},
-		{"other weights", "m.keras", zipped(t, member{"config.json", dense}, member{"other.h5", weights.data}), "unsupported", "gate.unlooked"},
+		{"weights cut short", "m.keras", zipped(t, member{"config.json", dense}, member{"model.weights.h5", weights.data[:len(weights.data)-1]}), "truncated", "hdf5.truncated"},
 		{"a handler of TorchServe's, and Python of its name", "m.mar", zipped(t, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`}, member{"image_classifier.py", "pass\n"}), "forbidden", "sidecar.mar-handler"},
 		{"Python of any name", "m.zip", zipped(t, member{"sitecustomize.py", "pass\n"}, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`}), "forbidden", "sidecar.mar-handler"},
 		{"below a folder", "m.zip", zipped(t, member{"m/MAR-INF/MANIFEST.json", `{}`}, member{"m/a/b.PY", "pass\n"}), "forbidden", "sidecar.mar-handler"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/hdf5"
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
 	"github.com/anamnesis-go/anamnesis/internal/wrap"
 )
@@ -18,10 +19,10 @@ var containers = map[string]struct{ format, of string }{
 	".skops": {"skops", "zip"},
 }
 
-// packedFormats lists the formats that pack models, and ONNX, of which only the structure
-// is judged. A policy that lists formats allows these only by name.
+// packedFormats lists the formats that pack models, and ONNX and HDF5, of which only the
+// structure is judged. A policy that lists formats allows these only by name.
 func packedFormats() []string {
-	list := append(wrap.Kinds(), onnx.Format)
+	list := append(wrap.Kinds(), onnx.Format, hdf5.Format)
 	for _, c := range containers {
 		list = append(list, c.format)
 	}

@@ -124,7 +124,7 @@ const (
 )
 
 // places are the values that an error may have as its format.
-var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar"}, wrap.Kinds()...)
+var places = append([]string{"detect", "gguf", "hdf5", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar"}, wrap.Kinds()...)
 
 // A Rule identifies refusals and findings of one kind.
 type Rule struct {

@@ -169,7 +169,6 @@ var found = [...]row{
 	{"sidecar.index-path", danger, "An index of shards, or the name of the weights, leads out of the model's folder.", doNotLoad},
 	{"sidecar.keras-code", danger, "A Keras configuration contains code, such as a Lambda layer.", doNotLoad},
 	{"sidecar.keras-file", danger, "A Keras configuration names a file from which a layer reads its vocabulary.", "Save the vocabulary in the model."},
-	{"sidecar.keras-weights", warning, "The weights of a Keras archive are in a format that is not read here.", "Save them as safetensors or npz with Keras."},
 	{"sidecar.keras-module", danger, "A Keras configuration names a module that is not part of Keras.", doNotLoad},
 	{"sidecar.library", danger, "A configuration names a library of machine code that a runtime loads.", "Do not load it unless the library is one of the runtime's own."},
 	{"sidecar.mar-handler", danger, "TorchServe runs a handler or another module that is in the archive.", "Read the code, or serve the model with a handler of TorchServe's own."},

@@ -20,6 +20,7 @@ FuzzIndex
 FuzzLegacy
 FuzzNPY
 FuzzNPZ
+FuzzHDF5
 FuzzONNX
 FuzzPTH
 FuzzPickle

@@ -61,12 +61,6 @@ func (w *walk) object(f *frame) error {
 	return nil
 }
 
-// KerasWeights returns the finding about the weights in a Keras archive.
-func KerasWeights() tensor.Finding {
-	return tensor.Finding{Code: "sidecar.keras-weights", Severity: tensor.Warning,
-		Text: "the weights of a Keras model in HDF5: they are not decoded, and links in them are not looked at"}
-}
-
 // arrays are the NumPy and pandas classes that GluonTS constructs.
 var arrays = setOf("numpy.dtype numpy.array numpy.datetime64 pandas.Timestamp pandas.Period")
 
