@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/guard"
 )
 
-// A fit is a method with a destination and a source that fit; of both a byte is
-// too much or too little, but for those that take what they need of a longer one.
+// A fit is a method with a destination and a source of matching lengths. A byte more or
+// less in either must panic, except where a longer one is allowed.
 type fit struct {
 	name     string
 	dst, src int

@@ -24,7 +24,7 @@ func modelScales(n int) []float32 {
 	return scales
 }
 
-// A bench is an entry as it is measured.
+// A bench is an entry of the benchmark table.
 type bench struct {
 	class, name string
 	elems       int // per unit
@@ -34,7 +34,7 @@ type bench struct {
 	run         func(o *Ops, dst, src []byte)
 }
 
-// benches are all entries, the runs under scales: one for each run of any source.
+// benches returns all entries; of runs, one for each length that any source has.
 func benches(scales []float32) (out []bench) {
 	for k := range Kinds {
 		for _, to := range []Type{BF16, F32, F16} {
@@ -82,7 +82,7 @@ func benches(scales []float32) (out []bench) {
 	return append(out, encoders(scales)...)
 }
 
-// counted makes numbers of bytes, one of each four.
+// counted returns bytes as numbers, one for each four.
 func counted(src []byte) {
 	f := floatsOf(src)
 	for i := range f {
@@ -121,8 +121,8 @@ var classes = [Kinds]string{
 	TQ1_0: "IQ, TQ", TQ2_0: "IQ, TQ", Q1_0: "IQ, TQ", Q2_0: "IQ, TQ",
 }
 
-// honest gives blocks the scales of a model: random codes, float16 near 2^-8, which
-// types with scales of sub-blocks and minima have without signs.
+// honest gives blocks scales as models have them: random codes, float16 near 2^-8, without
+// signs in types with scales of sub-blocks and minima.
 func honest(k Kind, src []byte) {
 	for at := 0; at < len(src); at += k.Bytes() {
 		block := src[at:][:k.Bytes()]
@@ -143,11 +143,10 @@ func honest(k Kind, src []byte) {
 	}
 }
 
-// BenchmarkTable prints a table of all entries at all levels: billions of
-// elements a second from and to caches, and to memory that is faulted in, the
-// latter also as the share of what plain stores reach in the same run. Inputs
-// rotate over 32 buffers of random blocks, so that no branch predictor learns
-// their bits.
+// BenchmarkTable prints a table of all entries at all levels: billions of elements per
+// second from and to caches, and to memory that is faulted in, the latter also as a share
+// of what plain stores reach in the same run. Inputs rotate over 32 buffers of random
+// blocks, so that no branch predictor learns their bits.
 func BenchmarkTable(b *testing.B) {
 	const small, large = 64 << 10, 4096 * 11008
 	pattern := regexp.MustCompile(*only)
@@ -191,8 +190,8 @@ func BenchmarkTable(b *testing.B) {
 	}
 }
 
-// BenchmarkEncoders encodes numbers of its own in each goroutine: with -cpu 1,2
-// two should do 1.9 times what one does.
+// BenchmarkEncoders encodes separate numbers in each goroutine: with -cpu 1,2, two should
+// do 1.9 times what one does.
 func BenchmarkEncoders(b *testing.B) {
 	const n = 64 << 10
 	for _, e := range encoders(modelScales(n)) {
@@ -213,9 +212,9 @@ func BenchmarkEncoders(b *testing.B) {
 	}
 }
 
-// walked is the rate from and to memory: the matrix is gone through twice, by
-// pieces of a quarter of a million elements, and nine pieces in ten are not
-// faster. The best whole pass would do on an idle machine.
+// walked returns the rate from and to memory. It passes through the matrix twice, in
+// pieces of a quarter of a million elements; the rate is one that nine pieces in ten do
+// not exceed. On an idle machine the best whole pass would do.
 func walked(elems int, src, dst []byte, e bench, f func(dst, src []byte)) float64 {
 	piece := (1 << 18) / e.elems
 	in, out := piece*e.bytes, piece*e.elems*e.out
@@ -229,15 +228,15 @@ func walked(elems int, src, dst []byte, e bench, f func(dst, src []byte)) float6
 	return rates[len(rates)*9/10]
 }
 
-// rate is billions of elements a second of one call.
+// rate returns billions of elements per second of one call.
 func rate(elems int, f func()) float64 {
 	begin := time.Now()
 	f()
 	return float64(elems) / float64(time.Since(begin).Nanoseconds())
 }
 
-// quickest is the best of many short runs: others use this machine too, and a run
-// of a tenth of a millisecond is seldom interrupted.
+// quickest returns the best of many short runs: the machine is shared, and a run of a
+// tenth of a millisecond is seldom interrupted.
 func quickest(elems int, f func()) float64 {
 	calls := 1
 	for rate(1, func() {

@@ -2,11 +2,11 @@ package asm
 
 import "unsafe"
 
-// castChunk is how many numbers the kernels convert at once.
+// castChunk is how many numbers the kernels convert in one step.
 const castChunk = 32
 
-// Cast writes numbers of one type in another, rounded once; the NaN that it
-// writes is the one of the type, also where both types are the same.
+// Cast converts numbers of one type to another, rounded once. Every NaN becomes the
+// canonical NaN of the type, even if both types are the same.
 func (o *Ops) Cast(from, to Type, dst, src []byte) {
 	n := len(src) / from.Size()
 	want(n*from.Size() == len(src) && n*to.Size() == len(dst), "numbers differ in count")

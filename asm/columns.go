@@ -2,20 +2,20 @@ package asm
 
 import "math"
 
-// Columns are the columns of a matrix of words, each of which holds eight
-// nibbles or four bytes, the lowest first: those of a column are a row of what is
-// written. A code belongs to the group of its place in the row, and a group has a
-// scale and a zero point for each column.
+// Columns are the columns of a matrix of words with eight nibbles or four bytes each, the
+// lowest first. The codes of a column become a row of the output. A code belongs to the
+// group of its position in the row, and a group has a scale and a zero point for each
+// column.
 type Columns struct {
 	Bits          int       // 4 or 8
 	Words, Count  int       // rows of words, columns
 	Groups        []uint32  // of each code of a row
 	Scales, Zeros []float32 // [groups][columns]
-	Room          []float32 // three times as many as scales, for the kernels
+	Room          []float32 // scratch memory for the kernels, three times as long as Scales
 }
 
-// A columnsKernel gets negated scales. To F32 they may be doubles, if it is to make no
-// subnormal product of float32.
+// A columnsKernel takes negated scales. To F32 they are doubles where float32 products may
+// be subnormal.
 type columnsKernel = func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride int, doubles bool, n int)
 
 const (
@@ -24,11 +24,11 @@ const (
 	roundsAtOnce  = 16               // more, and words that lie far apart would not stay in the first cache
 )
 
-// columnsWords is how many of them, below each other, hold the eight codes that
-// the kernels write together.
+// columnsWords is how many words, one below the other, hold the eight codes that the
+// kernels write together.
 var columnsWords = [...]int{4: 1, 8: 2}
 
-// Columns decodes codes: (q-z)*s. Rows are dstStride and srcStride bytes apart.
+// Columns decodes codes: (q-z)*s. dstStride and srcStride are the bytes from row to row.
 func (o *Ops) Columns(c Columns, to Type, dst, src []byte, dstStride, srcStride int) {
 	if c.Words == 0 || c.Count == 0 {
 		return
@@ -58,7 +58,7 @@ func (o *Ops) Columns(c Columns, to Type, dst, src []byte, dstStride, srcStride 
 	}
 }
 
-// scalar decodes column i from a word on.
+// scalar decodes column i from word first on.
 func (c *Columns) scalar(to Type, dst, src []byte, srcStride, i, first int) {
 	per := 32 / c.Bits
 	for w := first; w < c.Words; w++ {
@@ -70,8 +70,8 @@ func (c *Columns) scalar(to Type, dst, src []byte, srcStride, i, first int) {
 	}
 }
 
-// kernels takes eight columns and a number of codes of each, those beside each other
-// first: their words share lines of the caches.
+// kernels decodes eight columns and a number of their codes at a time, neighboring columns
+// first, since their words share cache lines.
 func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride int) {
 	var offsets [codesAtOnce]uint32
 	groups, blocks, per := len(c.Scales)/c.Count, c.Count/columnsAtOnce, columnsWords[c.Bits]
@@ -113,7 +113,8 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 	}
 }
 
-// gather copies the numbers of eight columns each to one place, scales as kernels want them.
+// gather copies the numbers of eight columns each to one place, with scales as the kernels
+// need them.
 func (c *Columns) gather(o *Ops, zeros, scales []float32, groups int, doubles, raise bool) {
 	nan, _ := o.Special(F32, Raw(c.Scales))
 	more, _ := o.Special(F32, Raw(c.Zeros))

@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// stalls reports that what is next to nothing may meet: a scale below 2^-100, or a
-// zero point below 2^-24, which is all that can leave less than that of a code.
+// stalls reports whether products may be subnormal: a scale is below 2^-100, or a zero
+// point below 2^-24, the only way for q-z to be smaller.
 func (c *Columns) stalls() bool { return someBelow(c.Scales, 27<<23) || someBelow(c.Zeros, 103<<23) }
 
-// vanish reports that what small scales and small zero points make is zero as
-// float16, and stays so if they are 2^-60: other factors are below 2^30.
+// vanish reports whether the products of small scales and small zero points are zero as
+// float16, and stay so with 2^-60 in their place: the other factors are below 2^30.
 func (c *Columns) vanish() bool {
 	return most(c.Zeros) < (127+29)<<24 && (most(c.Scales) < (127+30)<<24 || !someBelow(c.Zeros, 67<<23))
 }
 
-// most is twice the bits of the greatest number, without its sign.
+// most returns twice the bits of the largest magnitude.
 func most(p []float32) (most uint32) {
 	for _, b := range Raw32(p) {
 		most = max(most, b<<1)
@@ -23,7 +23,7 @@ func most(p []float32) (most uint32) {
 	return most
 }
 
-// raised is a number below 2^-60 as that, unless it is zero.
+// raised returns f, or 2^-60 with its sign if its magnitude is smaller and not zero.
 func raised(f float32) float32 {
 	b := math.Float32bits(f)
 	if b<<1-1 < 67<<24-1 {
@@ -32,9 +32,9 @@ func raised(f float32) float32 {
 	return math.Float32frombits(b)
 }
 
-// someBelow reports a number that is not zero and whose bits, without the sign, are
-// below least: two at a time. Less one, what is zero is the greatest; what is
-// least is to carry into the sign.
+// someBelow reports a number that is not zero and whose magnitude, as bits, is below
+// least. It examines two at a time: minus one, a zero is the largest number, and adding
+// the right constant carries into the sign.
 func someBelow(p []float32, least uint64) bool {
 	const ones = 1<<32 | 1
 	carry, all, raw := signs32-(least-1)*ones, uint64(signs32), Raw(p)
@@ -52,8 +52,8 @@ func someBelow(p []float32, least uint64) bool {
 
 const signs32 = 1<<63 | 1<<31
 
-// canonical makes each NaN the one that kernels want, without a branch that
-// nothing foretells.
+// canonical returns f, or for NaN the one that kernels need, without a branch, which would
+// be unpredictable.
 func canonical(f float32) float32 {
 	b := math.Float32bits(f)
 	if b<<1 > 0xFF000000 {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// A Level is a set of instructions that kernels are written for.
+// A Level is an instruction set that kernels are written for.
 type Level uint8
 
 // The levels, worst first. Each processor has Generic.
@@ -27,7 +27,7 @@ func (l Level) String() string { return levelNames[l] }
 // Features is a set of levels.
 type Features uint8
 
-// Features are the level and those that it stands on.
+// Features returns the level and those that it builds on.
 func (l Level) Features() Features {
 	f := Features(0).with(l)
 	for below := avx2; below < l && l != neon; below++ {
@@ -42,16 +42,15 @@ func (f Features) has(l Level) bool { return l == Generic || f>>l&1 == 1 }
 // with adds a level.
 func (f Features) with(l Level) Features { return f | 1<<l }
 
-// allLevels lists every level that some processor has.
+// allLevels returns every level.
 func allLevels() []Level { return []Level{Generic, avx2, avx512, neon} }
 
-// variable is the name of the variable that forces a level: it and those that it
-// stands on.
+// variable is the environment variable that forces a level, with those that it builds on.
 const variable = "AMN_CPU"
 
-// Forced reads the variable: the processor's features, or those of the level
-// that it names. An unknown level, or one that this processor or this build has
-// no kernels for, is an error.
+// Forced reads the variable. It returns the processor's features, or those of the level
+// that it names, and an error for an unknown level or one without kernels on this
+// processor or in this build.
 func Forced() (Features, error) {
 	name := os.Getenv(variable)
 	if name == "" {
@@ -67,9 +66,8 @@ func Forced() (Features, error) {
 	return Level(at).Features() & features(), nil
 }
 
-// Best is the table of this machine, or of the level that the variable names.
-// Where the variable cannot be followed the scalar functions are used: the
-// command refuses to run then.
+// Best returns the table of this machine, or of the level that the variable names. If the
+// variable is invalid, it returns the scalar functions, and the command refuses to run.
 func Best() *Ops { return best() }
 
 var best = sync.OnceValue(func() *Ops {
@@ -81,7 +79,7 @@ var best = sync.OnceValue(func() *Ops {
 	return &o
 })
 
-// Machine lists the levels that this machine and this build have.
+// Machine returns the levels that this machine and this build have.
 func Machine() []Level {
 	out := []Level{Generic}
 	for _, l := range allLevels()[1:] {

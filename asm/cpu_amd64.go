@@ -4,11 +4,11 @@ package asm
 
 import "github.com/klauspost/cpuid/v2"
 
-// features asks the processor; the system must keep the wide registers too,
-// which the package looks up.
+// features returns the processor's levels. The operating system must save the wide
+// registers too, which the package checks.
 func features() Features { return featuresOf(cpuid.CPU.Supports) }
 
-// featuresOf is the levels of a processor that supports what it says.
+// featuresOf returns the levels of a processor, given the features that it supports.
 func featuresOf(supports func(...cpuid.FeatureID) bool) (f Features) {
 	if supports(cpuid.AVX2, cpuid.F16C, cpuid.FMA3, cpuid.POPCNT, cpuid.BMI1, cpuid.BMI2) {
 		f = f.with(avx2)

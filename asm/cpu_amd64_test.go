@@ -44,7 +44,7 @@ func TestLevelsFollowFromWhatProcessorsSupport(t *testing.T) {
 	}
 }
 
-// supporting is a processor that has these and no others.
+// supporting is a processor with exactly these features.
 func supporting(has []cpuid.FeatureID) func(...cpuid.FeatureID) bool {
 	return func(ids ...cpuid.FeatureID) bool {
 		return !slices.ContainsFunc(ids, func(id cpuid.FeatureID) bool { return !slices.Contains(has, id) })

@@ -1,9 +1,9 @@
 package asm
 
-// eachChunk is how many numbers the kernels take at once.
+// eachChunk is how many numbers the kernels take in one step.
 const eachChunk = 16
 
-// Each joins numbers with a scale and a zero point or minimum each: (q-z)*s.
+// Each decodes numbers with a scale and a zero point each: (q-z)*s.
 func (o *Ops) Each(to Type, dst []byte, q, s, z []float32) {
 	n := len(q)
 	want(len(dst) == n*to.Size() && len(s) == n && len(z) == n, "numbers differ in count")

@@ -2,12 +2,12 @@ package asm
 
 import "math"
 
-// encodeChunk is how many numbers the kernels of encoders take at once.
+// encodeChunk is how many numbers the kernels of encoders take in one step.
 const encodeChunk = 32
 
-// Absmax writes the largest magnitude of each run of float32 numbers; the last
-// run may be shorter. Magnitudes compare as bits, so that a NaN is larger than
-// infinity and shows in its run.
+// Absmax writes the largest magnitude of each run of float32 numbers; the last run may be
+// shorter. Magnitudes are compared as bits, so that a NaN is larger than infinity and
+// visible in its run.
 func (o *Ops) Absmax(dst, src []float32, run int) {
 	n := len(src)
 	want(run > 0 && len(dst) == (n+run-1)/run, "runs and magnitudes differ in count")
@@ -34,12 +34,12 @@ type Quantizer struct {
 	tables [96]byte // as the kernels want them
 }
 
-// leastBound is the magnitude of the least bound with which kernels need not tell
-// small products from one another.
+// leastBound is the smallest magnitude of a bound for which kernels need not distinguish
+// small products.
 const leastBound = 0x1p-30
 
-// NewQuantizer takes the bounds in rising order, and the code of each value in
-// the same order. A scale below least counts as least.
+// NewQuantizer returns a quantizer for bounds in rising order, and the code of each value
+// in the same order. A scale below least is replaced by least.
 func NewQuantizer(bounds [15]float32, order [16]byte, least float32) *Quantizer {
 	q := &Quantizer{bounds: bounds, order: order, least: least}
 	for k := range 8 { // after two comparisons 0..3, after three 0..7, as negative numbers
@@ -67,7 +67,7 @@ func putFloat(p []byte, f float32) {
 	p[0], p[1], p[2], p[3] = byte(b), byte(b>>8), byte(b>>16), byte(b>>24)
 }
 
-// Code is the code of a scaled number: one on a bound takes the lower side.
+// Code returns the code of a scaled number; one on a bound belongs to the lower side.
 func (q *Quantizer) Code(x float32) byte {
 	n := 0
 	for step := 8; step > 0; step /= 2 {
@@ -78,8 +78,8 @@ func (q *Quantizer) Code(x float32) byte {
 	return q.order[n]
 }
 
-// Nearest writes the codes of whole runs, two a byte, the first in the high
-// nibble. Numbers are multiplied by the reciprocal of their run's scale.
+// Nearest writes the codes of whole runs, two per byte, the first in the high nibble.
+// Numbers are multiplied by the reciprocal of their run's scale.
 func (o *Ops) Nearest(q *Quantizer, dst []byte, src, scales []float32, run int) {
 	n := len(src)
 	want(run > 0 && run%2 == 0 && n%run == 0 && len(dst) == n/2, "codes and numbers differ in count")
@@ -95,9 +95,9 @@ func (o *Ops) Nearest(q *Quantizer, dst []byte, src, scales []float32, run int) 
 	}
 }
 
-// Int8 rounds numbers times 127 over their run's scale to bytes, ties to even;
-// what is not finite then becomes zero. The reciprocal is rounded first. The
-// last run may be shorter.
+// Int8 writes round(x*(127/s)) as bytes, ties to even, where s is the run's scale and
+// 127/s is rounded first. A result that is not finite becomes zero. The last run may be
+// shorter.
 func (o *Ops) Int8(dst []byte, src, scales []float32, run int) {
 	n := len(src)
 	want(len(dst) == n, "codes and numbers differ in count")
@@ -115,8 +115,7 @@ func (o *Ops) Int8(dst []byte, src, scales []float32, run int) {
 	})
 }
 
-// roundToInt8 is for numbers whose magnitude is at most 128, and those that are
-// not finite.
+// roundToInt8 rounds a number whose magnitude is at most 128, or that is not finite.
 func roundToInt8(x float32) int8 {
 	if math.Float32bits(x)&0x7F800000 == 0x7F800000 {
 		return 0

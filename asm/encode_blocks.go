@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// nibbles stores the low half of the codes in the low nibbles, eight or more.
+// nibbles stores the first half of the codes in the low nibbles; there are eight or more.
 func nibbles(dst []byte, codes []uint8) {
 	n := len(codes) / 2
 	for i := 0; i < n; i += 8 {
@@ -13,15 +13,15 @@ func nibbles(dst []byte, codes []uint8) {
 	}
 }
 
-// fifthBits stores bit 4 of 32 codes: the product brings that of byte i to bit 56+i.
+// fifthBits stores bit 4 of 32 codes. The product moves that of byte i to bit 56+i.
 func fifthBits(dst []byte, codes []uint8) {
 	for i := range 4 {
 		dst[i] = byte(eight(codes[8*i:]) >> 4 & eachByte * 0x0102040810204080 >> 56)
 	}
 }
 
-// symmetricCodes is Q4_0's and Q5_0's: code = x/d + half, d = max/-half, so that the
-// number of largest magnitude is code 0.
+// symmetricCodes computes codes of Q4_0 and Q5_0: code = x/d + half, d = max/-half, so
+// that the number of largest magnitude has code 0.
 func symmetricCodes(codes []uint8, x []float32, half int) (d float32) {
 	top, _ := largest(x)
 	d = top / -float32(half)
@@ -32,7 +32,7 @@ func symmetricCodes(codes []uint8, x []float32, half int) (d float32) {
 	return d
 }
 
-// affineCodes is Q4_1's and Q5_1's: code = (x-min)/d, d = (max-min)/top.
+// affineCodes computes codes of Q4_1 and Q5_1: code = (x-min)/d, d = (max-min)/top.
 func affineCodes(codes []uint8, x []float32, top int) (d, low float32) {
 	low, high := float32(math.MaxFloat32), float32(-math.MaxFloat32)
 	for _, v := range x {
@@ -106,7 +106,7 @@ var encodeQ5_1 = byRow(32, 24, func(p []byte, x []float32) {
 	nibbles(p[8:], codes[:])
 })
 
-// putAffine searches scale and minimum of one block and stores them.
+// putAffine finds scale and minimum of one block and stores them.
 func putAffine(p []byte, codes []uint8, x, matrix []float32, mean float32, top int) {
 	var w [32]float32
 	var scratch [32]uint8
@@ -166,12 +166,12 @@ var encodeQ2_0 = eachBlock(64, 18, func(p []byte, x, _ []float32) {
 	}
 })
 
-// fp4Bounds are halfway between the magnitudes of fp4Doubled.
+// fp4Bounds are midway between the magnitudes of fp4Doubled.
 var fp4Bounds = [7]float32{0.5, 1.5, 2.5, 3.5, 5, 7, 10}
 
-// nearestFP4 is the code whose value times d is nearest to x: halfway the smaller
-// magnitude, and 0 for both zeros. The bounds times d are exact, as d has no more than
-// four significant bits.
+// nearestFP4 returns the code whose value times d is nearest to x: midway the smaller
+// magnitude, and 0 for both zeros. The bounds times d are exact, since d has at most four
+// significant bits.
 func nearestFP4(x, d float32) uint8 {
 	if d == 0 {
 		return 0
@@ -205,7 +205,8 @@ var encodeMXFP4 = eachBlock(32, 17, func(p []byte, x, _ []float32) {
 	nibbles(p[1:], codes[:])
 })
 
-// logarithm is the integer below the binary logarithm, rounded to float32 before.
+// logarithm returns the integer part of the binary logarithm, after rounding it to
+// float32.
 func logarithm(x float32) float64 { return math.Floor(float64(float32(math.Log2(float64(x))))) }
 
 var encodeNVFP4 = eachBlock(64, 36, func(p []byte, x, _ []float32) {
@@ -222,7 +223,7 @@ var encodeNVFP4 = eachBlock(64, 36, func(p []byte, x, _ []float32) {
 	}
 })
 
-// toUE4M3 rounds half up to an E4M3 without sign; from 248 on it is 448.
+// toUE4M3 rounds to unsigned E4M3, half up; from 248 on the result is 448.
 func toUE4M3(x float32) uint8 {
 	if !(x > 0) {
 		return 0
@@ -240,7 +241,7 @@ func toUE4M3(x float32) uint8 {
 	return uint8(code)
 }
 
-// ternaryScale is the largest magnitude of some numbers, and 1 through it.
+// ternaryScale returns the largest magnitude d of some numbers, and 1/d.
 func ternaryScale(x []float32) (d, inverse float32) {
 	var most [4]uint32 // magnitudes compare as their bits do
 	for i := 0; i+4 <= len(x); i += 4 {
@@ -256,7 +257,8 @@ func ternaryScale(x []float32) (d, inverse float32) {
 
 const signBit = 1 << 31
 
-// ternary is round(x/d), -1 to 1, plus one: a magnitude from a half on is 1. No branch is taken.
+// ternary returns round(x/d)+1 with round(x/d) in -1 to 1, without a branch. Magnitudes of
+// a half or more round to 1.
 func ternary(x, inverse float32) uint8 {
 	bits := math.Float32bits(x * inverse)
 	one := (bits&^signBit + (signBit - 0x3F000000)) >> 31
@@ -264,7 +266,8 @@ func ternary(x, inverse float32) uint8 {
 	return uint8((one ^ minus) - minus + 1)
 }
 
-// ternaryDigits are five digits at equal distances, as a fraction of 3^5 in 256ths.
+// ternaryDigits returns five ternary digits at distances apart as a fraction of 3^5, in
+// 256ths.
 func ternaryDigits(x []float32, apart int, inverse float32) uint8 {
 	x = x[:4*apart+1]
 	q := uint32(ternary(x[0], inverse))

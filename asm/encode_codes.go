@@ -2,11 +2,12 @@ package asm
 
 import "math"
 
-// A codesRule is how the numbers of a block become codes, and where these lie, as kernels read it: top,
-// -1/top, the largest code in four bytes, and the place of the codes' low bits.
+// A codesRule says how kernels turn a block's numbers into codes and where they store
+// them: top, -1/top, the largest code in four bytes, and the position of the codes' low
+// bits.
 type codesRule [4]uint32
 
-// codesRuleOf: top is half of the codes, or the largest one.
+// codesRuleOf returns a rule. top is half the number of codes, or the largest code.
 func codesRuleOf(top float32, largest, at uint32) *codesRule {
 	return &codesRule{math.Float32bits(top), math.Float32bits(-1 / top), largest * 0x01010101, at}
 }
@@ -18,7 +19,7 @@ var (
 	ruleQ5_1 = codesRuleOf(31, 127, 8)
 )
 
-// by is a kernel that goes by the rule.
+// by returns a kernel that applies the rule.
 func (r *codesRule) by(kernel func(dst *byte, src *float32, rule *uint32, n int)) rowKernel {
 	return func(dst *byte, src *float32, n int) { kernel(dst, src, &r[0], n) }
 }

@@ -2,7 +2,7 @@ package asm
 
 import "math"
 
-// ToE4M3 rounds to nearest and ties to even; what is larger than 448 becomes it.
+// ToE4M3 rounds to nearest, ties to even. Larger magnitudes become 448.
 func ToE4M3(x float32) byte {
 	bits := math.Float32bits(x)
 	sign, mag := byte(bits>>24&0x80), bits&0x7FFFFFFF
@@ -16,9 +16,10 @@ func ToE4M3(x float32) byte {
 	return sign | byte(mag>>20-120<<3)
 }
 
-// NearestE2M1 is the code of the nearest magnitude, of two the even one; what is larger than 6 becomes it.
-// For 2^e, the power of two not above a number and at least 1, the last bit of 2^(e+22) is half of it: adding
-// that rounds to what codes differ by, and two codes more there are for each e.
+// NearestE2M1 returns the code of the nearest magnitude, of two the even one. Larger
+// magnitudes become 6. With 2^e the largest power of two that is at most the number and at
+// least 1, half the distance between codes is the last bit of 2^(e+22): adding that
+// rounds, and there are two more codes for each e.
 func NearestE2M1(x float32) byte {
 	bits := min(math.Float32bits(x)&^(1<<31), 0x40C00000)
 	power := max(bits, 0x3F800000)&0x7F800000 + 22<<23
@@ -26,7 +27,7 @@ func NearestE2M1(x float32) byte {
 	return byte(rounded - power + power>>22 - (127+22)*2)
 }
 
-// ToE2M1 is the same with the sign of negative numbers; zeros have none.
+// ToE2M1 is NearestE2M1 with the sign of negative numbers; zeros have none.
 func ToE2M1(x float32) byte {
 	bits := math.Float32bits(x)
 	if bits<<1 == 0 {
@@ -38,17 +39,18 @@ func ToE2M1(x float32) byte {
 // An e4m3Kernel takes chunks of numbers: 32 for E4M3, 16 for E2M1.
 type e4m3Kernel = func(dst *byte, src *float32, factor float32, n int)
 
-// E4M3Times writes numbers times a factor as E4M3.
+// E4M3Times writes x*factor as E4M3.
 func (o *Ops) E4M3Times(dst []byte, src []float32, factor float32) {
 	o.minifloat(o.e4m3Times, encodeChunk, dst, src, factor, func(x float32) byte { return ToE4M3(float32(x * factor)) })
 }
 
-// E4M3Over writes numbers over a factor, rounded to a type, as E4M3.
+// E4M3Over writes x/factor, rounded to a type, as E4M3.
 func (o *Ops) E4M3Over(dst []byte, src []float32, factor float32, to Type) {
 	o.minifloat(o.e4m3Over[to], encodeChunk, dst, src, factor, func(x float32) byte { return ToE4M3(rounded(x/factor, to)) })
 }
 
-// E2M1Over writes numbers over a factor, rounded to a type, as E2M1, a code a byte. No quotient may be NaN.
+// E2M1Over writes x/factor, rounded to a type, as E2M1, one code per byte. No quotient may
+// be NaN.
 func (o *Ops) E2M1Over(dst []byte, src []float32, factor float32, to Type) {
 	o.minifloat(o.e2m1Over[to], encodeChunk/2, dst, src, factor, func(x float32) byte { return ToE2M1(rounded(x/factor, to)) })
 }

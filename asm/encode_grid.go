@@ -5,22 +5,23 @@ import (
 	"sync"
 )
 
-// A lattice is what an encoder needs of a grid: which point of whole levels is on
-// it, and which points lie near one that is not. A level l stands for 2*l+1.
+// A lattice is a grid as an encoder needs it: which points of integer levels are on it,
+// and which of its points are near one that is not. Level l is the value 2*l+1.
 type lattice struct {
-	bits   int            // of a level in a key
-	levels [][8]uint8     // of each point of the grid; those of four elements have four
-	near   []uint16       // the number of a point's neighbours, then the key of each, in eights
-	index  [1 << 16]int16 // by key: the point, or -1
-	first  [1 << 16]int32 // by key: where its neighbours begin
+	bits   int            // of each level in a key
+	levels [][8]uint8     // of each grid point; points of four elements have four
+	near   []uint16       // for each point off the grid the number of neighbors, then their keys, padded to multiples of eight
+	index  [1 << 16]int16 // by key: the grid point, or -1
+	first  [1 << 16]int32 // by key: index of its neighbors in near
 }
 
-// nearEight is how many neighbours kernels take at once: a list is filled up with its first one.
+// nearEight is how many neighbors kernels take in one step: a list is padded with its
+// first one.
 const nearEight = 8
 
-// latticeOf gives a grid that is built at its first use: the neighbours of a point off the grid
-// are those at its shells least distances, in their order. All who ask for it meanwhile build it
-// together.
+// latticeOf returns a function that builds a grid on first use. The neighbors of a point
+// off the grid are those at its shells smallest distances, in order. Callers that need it
+// at the same time build it together.
 func latticeOf(elems, bits, levels, shells int, points func(yield func([8]uint8))) func() *lattice {
 	work := sync.OnceValue(func() *latticeWork { // 0.4 MB, which no program pays that quantizes nothing
 		w := &latticeWork{elems: elems, levels: levels, shells: shells}
@@ -44,12 +45,12 @@ func (g *lattice) key(levels []uint8) int {
 	return k
 }
 
-// level is that of an element in a key.
+// level returns an element's level in a key.
 func (g *lattice) level(key, element int) int { return key >> (g.bits * element) & (1<<g.bits - 1) }
 
-// closest is the key of the neighbour of a point off the grid that is nearest to x, the first
-// of equals: the one with the least sum of w*(scale*value-x)^2. values is what levels stand
-// for, eight of them: where a level has two bits, the same four twice.
+// closest returns the key of the neighbor of an off-grid point that is nearest to x, the
+// first of equals: the one with the least sum of w*(scale*value-x)^2. values are the
+// values of levels, eight of them; for levels of two bits the same four twice.
 func (g *lattice) closest(s *searchKernels, key int, x, w []float32, values *[8]float32, scale float32) int {
 	at := g.first[key]
 	n := int(g.near[at])
@@ -85,12 +86,12 @@ func (g *lattice) closest(s *searchKernels, key int, x, w []float32, values *[8]
 	return int(best)
 }
 
-// sumOfEight is what the levels of eight elements cost, of two bits each.
+// sumOfEight returns the cost of eight levels of two bits.
 func sumOfEight(c *[8][4]float32, k uint32) float32 {
 	return c[0][k&3] + c[1][k>>2&3] + c[2][k>>4&3] + c[3][k>>6&3] + c[4][k>>8&3] + c[5][k>>10&3] + c[6][k>>12&3] + c[7][k>>14&3]
 }
 
-// gridBytes are the levels of a grid whose rows are bytes in rising order.
+// gridBytes returns the levels of a grid whose rows are bytes in rising order.
 func gridBytes[T uint32 | uint64](grid []T, elems int, values string) func(func([8]uint8)) {
 	return func(yield func([8]uint8)) {
 		for _, row := range grid {

@@ -6,24 +6,25 @@ import (
 	"sync/atomic"
 )
 
-// latticeParts is in how many parts the neighbours are listed, each for as many keys.
+// latticeParts is the number of parts in which neighbors are listed, each for equally many
+// keys.
 const latticeParts = 64
 
-// A latticeWork is a grid while it is built. Nothing here starts work of its own: each encoder
-// that wants the grid takes parts until none is left, and waits for those of others.
+// A latticeWork is a grid under construction. It starts no goroutines: each encoder that
+// needs the grid takes parts until none is left, and waits for the others.
 type latticeWork struct {
 	elems, levels, shells int
 	g                     lattice
 	begun, ended          sync.Once
 	next                  atomic.Int32
 	left                  sync.WaitGroup
-	far                   [256][256]uint8 // squares of the distance in levels between halves of points
+	far                   [256][256]uint8 // squared distances in levels between halves of points
 	halves                [][2]uint8      // of the grid's keys
 	near                  [latticeParts][]uint16
 	built                 atomic.Pointer[lattice]
 }
 
-// take builds what nobody has taken yet, and gives the grid.
+// take builds parts that nobody has taken yet, and returns the finished grid.
 func (w *latticeWork) take(points func(yield func([8]uint8))) *lattice {
 	w.begun.Do(func() { w.begin(points) })
 	for i := w.next.Add(1) - 1; i < latticeParts; i = w.next.Add(1) - 1 {
@@ -58,7 +59,7 @@ func (w *latticeWork) begin(points func(yield func([8]uint8))) {
 	w.left.Add(latticeParts)
 }
 
-// part lists the neighbours of the points off the grid among its share of keys.
+// part lists the neighbors of the off-grid points of part i.
 func (w *latticeWork) part(i int) {
 	g := &w.g
 	share := 1 << (g.bits * w.elems) / latticeParts
@@ -70,7 +71,7 @@ func (w *latticeWork) part(i int) {
 	}
 }
 
-// within reports keys whose levels all are there: where there are three, two bits hold one more.
+// within reports keys with valid levels: two bits hold one more than three levels.
 func (w *latticeWork) within(key int) bool {
 	for e := range w.elems {
 		if w.g.level(key, e) >= w.levels {
@@ -80,7 +81,7 @@ func (w *latticeWork) within(key int) bool {
 	return true
 }
 
-// surround appends the neighbours of a point.
+// surround appends the neighbors of a point.
 func (w *latticeWork) surround(near []uint16, key int) []uint16 {
 	half := w.g.bits * w.elems / 2
 	low, high := &w.far[key&(1<<half-1)], &w.far[key>>half]
@@ -118,7 +119,7 @@ func (w *latticeWork) surround(near []uint16, key int) []uint16 {
 	return near
 }
 
-// end puts the parts together.
+// end joins the parts.
 func (w *latticeWork) end() {
 	g, n := &w.g, 0
 	for _, part := range w.near {

@@ -1,7 +1,7 @@
 package asm
 
-// A gridSearch finds scale and levels of a group whose points lie on a grid, with
-// |x| ~ scale*(2*level+1).
+// A gridSearch finds scale and levels of a group whose points lie on a grid, with |x| ~
+// scale*(2*level+1).
 type gridSearch struct {
 	lattice func() *lattice
 	elems   int // of a point
@@ -9,14 +9,14 @@ type gridSearch struct {
 	tries   int // on each side of the scale that spans the group
 	step    float32
 	tiny    float32 // a group whose magnitude is below it is zeros
-	even    bool    // an even number of signs is negative in eight elements
-	// positive says that the search begins with the scale of searchPositive, and
-	// ends with all points, all with those of all points where any was off the grid.
+	even    bool    // the number of negative signs in eight elements must be even
+	// positive says that the search begins with the scale of searchPositive and ends with
+	// all points; all says that it ends with all points if one was off the grid.
 	positive, all bool
 }
 
-// A gridGroup is a group of 32 elements or less, and what was found. What comes before points is
-// the memory of kernels, which know where each array lies.
+// A gridGroup is a group of up to 32 elements, and its result. The fields before points
+// are memory of kernels, which know their offsets.
 type gridGroup struct {
 	x, w, root [32]float32 // magnitudes, weights and their roots
 	inverses   [32]float32 // of the scales that are tried
@@ -28,22 +28,22 @@ type gridGroup struct {
 	zero       bool // the group is zeros
 }
 
-// trialEight is how many tries lie side by side.
+// trialEight is how many tries kernels take in one step.
 const trialEight = 8
 
-// at is where the key of a try's point lies among those of so many points.
+// at returns where the key of a try's point is stored, for so many points per try.
 func (g *gridGroup) at(try, point, points int) *uint32 {
 	return &g.keys[(try/trialEight*points+point)*trialEight+try%trialEight]
 }
 
-// sumsAt are the two sums of a try; see fit.
+// sumsAt returns the two sums of a try, see fit.
 func (g *gridGroup) sumsAt(try int) (qx, qq *float32) {
 	at := try/trialEight*2*trialEight + try%trialEight
 	return &g.sums[at], &g.sums[at+trialEight]
 }
 
-// split takes magnitudes and signs. Where their number must be even, the element
-// whose sign costs the least gets the other one.
+// split sets magnitudes and signs. If the number of signs must be even, it flips the sign
+// that costs the least.
 func (s *gridSearch) split(g *gridGroup, x []float32) {
 	for k := range len(x) / 8 {
 		signs, odd := uint8(0), false
@@ -73,7 +73,7 @@ func (s *gridSearch) split(g *gridGroup, x []float32) {
 	}
 }
 
-// key is that of the levels nearest to the magnitudes of a point.
+// key returns the key of the levels nearest to the magnitudes of a point.
 func (s *gridSearch) key(g *lattice, inverse float32, x []float32) (key int) {
 	for e, v := range x {
 		l := clamp(nearest(float32(0.5*(float32(inverse*v)-1))), 0, s.top-1)
@@ -82,7 +82,7 @@ func (s *gridSearch) key(g *lattice, inverse float32, x []float32) (key int) {
 	return key
 }
 
-// fit is the sums of which the quotient is the best scale for some points.
+// fit returns the two sums whose quotient is the best scale for some points.
 func (s *gridSearch) fit(g *gridGroup, grid *lattice, points int, point func(i int) int) (qx, qq float32) {
 	for k := range points {
 		key := point(k)
@@ -96,11 +96,11 @@ func (s *gridSearch) fit(g *gridGroup, grid *lattice, points int, point func(i i
 	return qx, qq
 }
 
-// gridLevels is what the levels of two and of three bits stand for.
+// gridLevels are the values of levels of two and of three bits.
 var gridLevels = [4][8]float32{2: {1, 3, 5, 7, 1, 3, 5, 7}, 3: {1, 3, 5, 7, 9, 11, 13, 15}}
 
-// settle is a key on the grid: that of the nearest neighbour, under a scale, of one that is not,
-// and whether it was.
+// settle returns a key on the grid, that of the nearest neighbor under a scale if key is
+// not, and whether it was.
 func (s *gridSearch) settle(kernels *searchKernels, g *gridGroup, grid *lattice, point, key int, scale float32) (int, bool) {
 	if grid.index[key] >= 0 {
 		return key, true
@@ -109,7 +109,7 @@ func (s *gridSearch) settle(kernels *searchKernels, g *gridGroup, grid *lattice,
 	return grid.closest(kernels, key, g.x[at:end], g.root[at:end], &gridLevels[grid.bits], scale), false
 }
 
-// find searches a group of n elements, whose weights and magnitudes are there.
+// find searches a group of n elements, with weights and magnitudes set.
 func (s *gridSearch) find(kernels *searchKernels, g *gridGroup, n int) {
 	grid := s.lattice()
 	clear(g.points[:])
@@ -153,7 +153,8 @@ func (s *gridSearch) find(kernels *searchKernels, g *gridGroup, n int) {
 	s.finish(kernels, g, grid, points, scale, missed)
 }
 
-// tryAll finds the points of each try and their sums; it says which points were off the grid.
+// tryAll finds the points of each try and their sums. It returns which points were off the
+// grid.
 func (s *gridSearch) tryAll(kernels *searchKernels, g *gridGroup, grid *lattice, points, tries int) (off [32]uint8) {
 	eights := (tries + trialEight - 1) / trialEight
 	if kernels.levels != nil {
@@ -184,7 +185,8 @@ func (s *gridSearch) tryAll(kernels *searchKernels, g *gridGroup, grid *lattice,
 	return off
 }
 
-// finish finds the points anew under the scale, those that were off the grid or all.
+// finish finds the points again under the final scale: those that were off the grid, or
+// all.
 func (s *gridSearch) finish(kernels *searchKernels, g *gridGroup, grid *lattice, points int, scale float32, off uint8) {
 	off &= 1<<points - 1
 	if (s.positive || off != 0) && scale > 0 {
@@ -211,7 +213,7 @@ func (s *gridSearch) finish(kernels *searchKernels, g *gridGroup, grid *lattice,
 	g.scale, g.zero = scale, false
 }
 
-// weigh sets the weights of a group: those of the matrix, or as plain says.
+// weigh sets the weights of a group: from the matrix, or with plain.
 func (g *gridGroup) weigh(x, matrix []float32, mean float32, plain func(v float32) float32) {
 	if matrix != nil {
 		importance(g.w[:], x, matrix, mean)
@@ -227,7 +229,7 @@ func (g *gridGroup) weigh(x, matrix []float32, mean float32, plain func(v float3
 
 func squared(v float32) float32 { return float32(v * v) }
 
-// fourBitScales gives the scale of a block, and each group's in its units.
+// fourBitScales returns the scale of a block, and sets each group's in units of it.
 func fourBitScales(scales []float32, out []uint8) (d float32) {
 	most := float32(0)
 	for _, s := range scales {
@@ -247,15 +249,15 @@ func fourBitScales(scales []float32, out []uint8) (d float32) {
 // noKernels is what the scalar functions search with.
 var noKernels searchKernels
 
-// A gridEncoder writes a block with what is found for its groups in memory that is lent.
+// A gridEncoder writes a block; room is scratch memory.
 type gridEncoder func(kernels *searchKernels, room *searched, p []byte, x, matrix []float32)
 
-// row is the scalar encoder.
+// row returns the scalar encoder of rows.
 func (encode gridEncoder) row(size int) rowEncoder {
 	return func(dst []byte, src, matrix []float32) { encode.blocks(&noKernels, size, dst, src, matrix) }
 }
 
-// lanes is the one with kernels.
+// lanes returns the encoder of rows with kernels.
 func (encode gridEncoder) lanes(size int) func(o *Ops, dst []byte, src, matrix []float32) {
 	return func(o *Ops, dst []byte, src, matrix []float32) { encode.blocks(&o.search, size, dst, src, matrix) }
 }

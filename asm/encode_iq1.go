@@ -12,7 +12,7 @@ var (
 	down = [8]float32{-1 - iq1Delta, -iq1Delta, 1 - iq1Delta, 0, -1 - iq1Delta, -iq1Delta, 1 - iq1Delta}
 )
 
-// An iq1Group is a group of 32 elements or less.
+// An iq1Group is a group of up to 32 elements.
 type iq1Group struct {
 	x, w   [32]float32
 	order  [32]int // of the elements, from the smallest
@@ -30,7 +30,7 @@ func (g *iq1Group) weigh(x, matrix []float32, mean float32) {
 	}
 }
 
-// sort orders the elements; equal ones keep their order, as a merge sort leaves them.
+// sort orders the elements. Equal ones keep their order, as in a stable sort.
 func (g *iq1Group) sort(x []float32) {
 	for i, v := range x {
 		at := i
@@ -41,8 +41,8 @@ func (g *iq1Group) sort(x []float32) {
 	}
 }
 
-// cut gives the elements before the first place the level 0, those from the second
-// on the level 2. Under a negative scale 0 and 2 are exchanged.
+// cut gives the elements before the first position level 0, and those from the second on
+// level 2. Under a negative scale, 0 and 2 are exchanged.
 func (g *iq1Group) cut(n, first, second int, negative bool) {
 	for at, i := range g.order[:n] {
 		l := uint8(1)
@@ -59,8 +59,8 @@ func (g *iq1Group) cut(n, first, second int, negative bool) {
 	}
 }
 
-// place finds the points of the levels; those that are not on the grid become the
-// neighbour that is nearest under the scale. Each point has its own shift.
+// place finds the grid points of the levels. A point off the grid becomes the nearest
+// neighbor under the scale. Each point has its own shift.
 func (g *iq1Group) place(kernels *searchKernels, x []float32, scale float32, shift func(point int) *[8]float32) float32 {
 	grid, all := iq1Lattice(), true
 	copy(g.x[:], x)
@@ -90,12 +90,12 @@ func (g *iq1Group) place(kernels *searchKernels, x []float32, scale float32, shi
 	return scale
 }
 
-// threeBits is a scale in units of a block's, of three bits.
+// threeBits returns a scale in units of a block's, in three bits.
 func threeBits(inverse, scale float32) int {
 	return clamp(nearest(float32(0.5*(float32(inverse*scale)-1))), 0, 7)
 }
 
-// splitIQ1_S finds the best two places to cut a group in order at, under both shifts.
+// splitIQ1_S finds the two best positions to cut an ordered group at, with both shifts.
 func (g *iq1Group) splitIQ1_S(x []float32) (scale float32, first, second int, shift *[8]float32) {
 	var sx, sw [33]float32
 	n := len(x)
@@ -194,9 +194,9 @@ func other(shift *[8]float32) *[8]float32 {
 // shiftsIQ1_M are the shifts of a group's two points, by the code of both.
 var shiftsIQ1_M = [4][2]*[8]float32{{&up, &up}, {&up, &down}, {&down, &up}, {&down, &down}}
 
-// splitIQ1_M is splitIQ1_S for groups whose halves have shifts of their own. The
-// levels of both shifts are 1 apart, so that the sum over three parts is that of all
-// times the last level, less those before the two places.
+// splitIQ1_M is splitIQ1_S for groups whose halves have their own shifts. Levels of both
+// shifts differ by 1, so the sum over the three parts is the total times the last level,
+// minus the sums before the two positions.
 func (g *iq1Group) splitIQ1_M(x []float32) (scale float32, first, second, code int) {
 	var sx, sw [2][17]float32
 	for j, i := range g.order[:16] {

@@ -101,7 +101,7 @@ var gridIQ2_S gridEncoder = func(kernels *searchKernels, room *searched, p []byt
 	}
 }
 
-// part is a matrix from a column on, nil for none.
+// part returns a matrix from a column on, or nil.
 func part(matrix []float32, from int) []float32 {
 	if matrix == nil {
 		return nil

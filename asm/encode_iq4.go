@@ -1,10 +1,10 @@
 package asm
 
-// iq4Bounds are halfway between the values; all are exact.
+// iq4Bounds are midway between the values; all are exact.
 var iq4Bounds = [15]float32{-115.5, -93.5, -74, -57, -42, -28.5, -16, -4.5, 7, 19, 31.5, 45.5, 61, 79, 101}
 
-// nearestIQ4 is the code whose value is nearest to x; halfway it is the larger one,
-// and of NaN the largest.
+// nearestIQ4 returns the code of the value nearest to x: midway the larger one, and for
+// NaN the largest.
 func nearestIQ4(x float32) uint8 {
 	c := 0
 	for step := 8; step > 0; step >>= 1 {
@@ -15,8 +15,8 @@ func nearestIQ4(x float32) uint8 {
 	return uint8(c)
 }
 
-// scaleIQ4 searches the scale of 32 numbers by weighted least squares: the one that
-// puts the largest magnitude at the first value, then fifteen around it.
+// scaleIQ4 finds the scale of 32 numbers by weighted least squares, among the one that
+// maps the largest magnitude to the first value and fifteen around it.
 func scaleIQ4(x, weights []float32) float32 {
 	top, magnitude := largest(x)
 	if magnitude < tinyGroup {
@@ -44,7 +44,7 @@ func scaleIQ4(x, weights []float32) float32 {
 	return d
 }
 
-// scalesIQ4 searches the scales of a block's groups of 32.
+// scalesIQ4 finds the scales of a block's groups of 32.
 func scalesIQ4(scales, x, matrix []float32) {
 	var w [32]float32
 	mean := meanIQ4(x, matrix)
@@ -61,7 +61,7 @@ func scalesIQ4(scales, x, matrix []float32) {
 	}
 }
 
-// meanIQ4 is twice the mean of a block's squares, of which only a matrix makes use.
+// meanIQ4 returns twice the mean of a block's squares, which only a matrix needs.
 func meanIQ4(x, matrix []float32) float32 {
 	if matrix == nil {
 		return 0
@@ -95,8 +95,8 @@ var encodeIQ4_XS = eachBlock(256, 136, func(p []byte, x, matrix []float32) {
 	}
 })
 
-// headIQ4_XS writes what stands before the codes, and rounds the scales. d is -1/32 of the scale of
-// largest magnitude, the others integers of six bits times d before it is rounded.
+// headIQ4_XS writes the bytes before the codes, and rounds the scales. d is -1/32 of the
+// scale of largest magnitude; the others are six-bit integers times the unrounded d.
 func headIQ4_XS(p []byte, scales *[8]float32) {
 	top, _ := largest(scales[:])
 	d := -top / 32
@@ -112,7 +112,8 @@ func headIQ4_XS(p []byte, scales *[8]float32) {
 	}
 }
 
-// iq4Table is the values and what lies between them as kernels want them, which count from zero down.
+// iq4Table has the values and the bounds between them as kernels need them, counted down
+// from zero.
 var iq4Table = func() (t [56]float32) {
 	for k, v := range iq4Values {
 		t[k&8+(-k&7)] = v
@@ -127,7 +128,8 @@ var iq4Table = func() (t [56]float32) {
 	return t
 }()
 
-// searchIQ4 searches the scales of groups by kernels, sixteen at most, of blocks of some numbers.
+// searchIQ4 finds the scales of up to sixteen groups with kernels; block is the number of
+// elements of a block.
 func (l *lanes) searchIQ4(o *Ops, x, matrix []float32, block int) {
 	l.trials[0] = -iq4Values[0]
 	for step := -7; step <= 7; step++ {

@@ -22,8 +22,8 @@ type affineGroups struct {
 	pack func(p []byte, codes *[256]uint8)
 }
 
-// An affineBlock is a block while it is encoded: what was found for its groups, and
-// the integers that this became.
+// An affineBlock is a block while it is encoded: the results for its groups, and the
+// integers made of them.
 type affineBlock struct {
 	scales, minimums, sums [16]float32
 	sc, mn                 [16]uint8
@@ -33,7 +33,7 @@ type affineBlock struct {
 // withMatrix is the search of a group whose columns have importance.
 var withMatrix = affineSearch{first: -0.9, step: 0.05, steps: 36}
 
-// search is that of the groups, with a matrix or without.
+// search returns the search of the groups, with or without a matrix.
 func (k *affineGroups) search(matrix []float32) affineSearch {
 	s := k.plain
 	if matrix != nil {
@@ -43,7 +43,7 @@ func (k *affineGroups) search(matrix []float32) affineSearch {
 	return s
 }
 
-// mean is that of a block's squares, of which only a matrix makes use.
+// mean returns that of a block's squares, which only a matrix needs.
 func (k *affineGroups) mean(x, matrix []float32) float32 {
 	if matrix == nil {
 		return 0
@@ -67,7 +67,7 @@ func (k *affineGroups) find(b *affineBlock, g int, x, matrix []float32, mean flo
 	b.scales[g], b.minimums[g] = s.find(b.codes[at:][:k.group], scratch[:k.group], run, weights)
 }
 
-// integers makes them of the scales and minimums of n groups.
+// integers converts the scales and minimums of n groups to integers.
 func (k *affineGroups) integers(b *affineBlock, n int, matrix bool) (d, dmin float32) {
 	if matrix {
 		return searchPositive(b.sc[:n], b.scales[:n], b.sums[:n], k.scaleTop), searchPositive(b.mn[:n], b.minimums[:n], b.sums[:n], k.scaleTop)
@@ -92,7 +92,7 @@ func (k *affineGroups) encode(dst []byte, src, matrix []float32) {
 	}
 }
 
-// columns is a part of a matrix, if there is one.
+// columns returns a part of a matrix, or nil.
 func columns(matrix []float32, at, n int) []float32 {
 	if matrix == nil {
 		return nil
@@ -100,7 +100,7 @@ func columns(matrix []float32, at, n int) []float32 {
 	return matrix[at:][:n]
 }
 
-// byLargest makes integers of numbers, the largest of which becomes top.
+// byLargest converts numbers to integers, the largest to top.
 func byLargest(codes []uint8, x []float32, top int) (d float32) {
 	high := float32(0)
 	for _, v := range x {
@@ -118,7 +118,7 @@ func byLargest(codes []uint8, x []float32, top int) (d float32) {
 	return high / float32(top)
 }
 
-// choose gives each group the codes that are nearest under its rounded scale.
+// choose sets each group's nearest codes under its rounded scale.
 func (k *affineGroups) choose(b *affineBlock, x []float32, d, dmin float32) {
 	for g := range len(x) / k.group {
 		scale, minimum := d*float32(b.sc[g]), dmin*float32(b.mn[g])
@@ -192,7 +192,7 @@ var (
 	encodeQ5_K = groupsQ5_K.encode
 )
 
-// sixBitPairs stores eight scales and eight minimums of six bits; see sixBitPair.
+// sixBitPairs stores eight scales and eight minimums of six bits, see sixBitPair.
 func sixBitPairs(p []byte, sc, mn []uint8) {
 	for i := range 4 {
 		p[i] = sc[i] | sc[i+4]>>4<<6
@@ -201,7 +201,7 @@ func sixBitPairs(p []byte, sc, mn []uint8) {
 	}
 }
 
-// sixBitHead writes what Q4_K and Q5_K begin with.
+// sixBitHead writes the beginning of Q4_K and Q5_K.
 func sixBitHead(k *affineGroups, p []byte, b *affineBlock, matrix, clamped bool) (d, dmin float32) {
 	d, dmin = k.integers(b, 8, matrix)
 	if clamped {
@@ -221,7 +221,8 @@ const eachByte = 0x0101010101010101
 
 func eight(codes []uint8) uint64 { return binary.LittleEndian.Uint64(codes) }
 
-// twoBitCodes stores the low two bits of codes i, i+32, i+64 and i+96 of each 128 in one byte.
+// twoBitCodes stores the low two bits of codes i, i+32, i+64 and i+96 of each 128 in one
+// byte.
 func twoBitCodes(dst []byte, codes []uint8) {
 	for i := 0; i < len(dst); i += 8 {
 		c := codes[i/32*128+i%32:][:104]

@@ -8,7 +8,7 @@ import (
 // symmetricGroups is what Q3_K and Q6_K have in common: groups of 16.
 type symmetricGroups struct {
 	size, half int
-	raw        bool // the columns' importance is the weight
+	raw        bool // the columns' importance is the weight itself
 	moves      bool // the search without a matrix moves codes
 	// find searches one group of a block.
 	find func(b *symmetricBlock, g int, x, matrix []float32, mean float32)
@@ -45,7 +45,7 @@ func (k *symmetricGroups) encode(dst []byte, src, matrix []float32) {
 	}
 }
 
-// choose gives each group the codes that are nearest under its rounded scale.
+// choose sets each group's nearest codes under its rounded scale.
 func (k *symmetricGroups) choose(b *symmetricBlock, x []float32) {
 	for g, d := range b.rounded {
 		if d == 0 {
@@ -57,7 +57,7 @@ func (k *symmetricGroups) choose(b *symmetricBlock, x []float32) {
 	}
 }
 
-// twiceMean is twice the mean of a block's squares, of which only a matrix makes use.
+// twiceMean returns twice the mean of a block's squares, which only a matrix needs.
 func twiceMean(x, matrix []float32) float32 {
 	if matrix == nil {
 		return 0
@@ -91,7 +91,7 @@ var groupsQ3_K = symmetricGroups{
 	},
 }
 
-// headQ3_K makes integers of six bits of the scales, plus 32.
+// headQ3_K converts the scales to six-bit integers plus 32.
 func headQ3_K(p []byte, b *symmetricBlock, matrix bool) bool {
 	if b.sc, b.d = [16]int8{}, 0; matrix {
 		b.d = searchSymmetric(b.sc[:], b.scales[:], b.sums[:], 32)
@@ -160,7 +160,7 @@ var (
 	encodeQ6_K = groupsQ6_K.encode
 )
 
-// signed is codes as the searches have them that count from -half on.
+// signed returns codes as the searches have them, counted from -half.
 func signed(codes []uint8) []int8 {
 	return unsafe.Slice((*int8)(unsafe.Pointer(&codes[0])), len(codes))
 }

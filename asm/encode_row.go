@@ -29,12 +29,13 @@ func (o *Ops) EncodeRow(k Kind, dst []byte, src, matrix []float32) {
 // ignoresMatrix reports types whose bytes do not depend on the importance of columns.
 func (k Kind) ignoresMatrix() bool { return k == Q8_0 || k == MXFP4 || k == NVFP4 }
 
-// encodes reports that there are kernels for the rows of a type.
+// encodes reports whether there are kernels for the rows of a type.
 func (o *Ops) encodes(k Kind) bool {
 	return o.rows[k] != nil || laneEncoders[k] != nil && o.search.choose != nil
 }
 
-// mxfp4Bounds are for the kernels of MXFP4: roundsUp, then half of the scale of each exponent.
+// mxfp4Bounds are for the kernels of MXFP4: roundsUp, then half of the scale of each
+// exponent.
 var mxfp4Bounds = sync.OnceValue(func() (tables *[512]uint32) {
 	tables = new([512]uint32)
 	for e := range 256 {
@@ -44,8 +45,9 @@ var mxfp4Bounds = sync.OnceValue(func() (tables *[512]uint32) {
 	return tables
 })
 
-// roundsUp is the least number of a biased exponent, as bits, whose binary logarithm is the next whole
-// number when it is rounded to float32; the first of the next exponent if there is none.
+// roundsUp returns, as bits, the least number with a biased exponent whose binary
+// logarithm rounds in float32 to the next integer, or the first number of the next
+// exponent if there is none.
 func roundsUp(e int) uint32 {
 	low, high := uint32(e)<<23, uint32(e+1)<<23
 	for low < high {

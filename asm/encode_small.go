@@ -1,7 +1,7 @@
 package asm
 
-// A smallGroups is a type of blocks of 32 numbers with a scale, and perhaps a minimum, each, whose
-// search with a matrix sixteen lanes do.
+// A smallGroups is a type of blocks of 32 numbers with a scale, and perhaps a minimum,
+// each, whose search with a matrix runs in sixteen lanes.
 type smallGroups struct {
 	head, size int  // bytes before the codes, and of a block
 	half       int  // of the codes, or 0
@@ -68,7 +68,7 @@ func (k *smallGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
 	}
 }
 
-// inverses makes, of what was found, what codes are made by: inverses, and the least numbers negated.
+// inverses computes what codes are made with: reciprocals, and the negated least numbers.
 func (l *lanes) inverses(affine bool) {
 	for g := range l.trial {
 		if affine {

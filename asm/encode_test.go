@@ -35,7 +35,7 @@ func numbersToEncode(rng *rand.ChaCha8, n, kind int, q *Quantizer) []byte {
 	return p
 }
 
-// floatsOf is the numbers in memory.
+// floatsOf returns numbers in memory.
 func floatsOf(p []byte) []float32 {
 	if len(p) == 0 {
 		return nil

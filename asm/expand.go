@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// Expand puts numbers of 1, 2 or 4 bytes where the bits of a mask are, the
-// lowest of a byte first, and zeros elsewhere. There are as many numbers as bits,
-// and no bits behind the last place.
+// Expand writes numbers of 1, 2 or 4 bytes at the set bits of a mask, the lowest bit of a
+// byte first, and zeros elsewhere. There must be as many numbers as set bits, and no set
+// bit after the last position.
 func (o *Ops) Expand(size int, dst, src, mask []byte) {
 	want(size == 1 || size == 2 || size == 4, "numbers of that size")
 	n := len(dst) / size
@@ -41,7 +41,7 @@ func (o *Ops) Expand(size int, dst, src, mask []byte) {
 	}
 }
 
-// Ones counts the bits that are set.
+// Ones counts the set bits.
 func Ones(p []byte) (n int) {
 	for ; len(p) >= 8; p = p[8:] {
 		n += bits.OnesCount64(binary.LittleEndian.Uint64(p))

@@ -2,9 +2,9 @@ package asm
 
 import "sync"
 
-// A fieldTable is what kernels need to unpack fields: the bytes of eight fields
-// as words, the factors that move fields to the top of their words, and what is
-// taken off each field.
+// A fieldTable is what kernels need to unpack fields: the bytes of eight fields as words,
+// the factors that move fields to the top of their words, and what is subtracted from each
+// field.
 type fieldTable [33]byte
 
 func fieldTableOf(bits int, less uint8) (t fieldTable) {
@@ -18,8 +18,8 @@ func fieldTableOf(bits int, less uint8) (t fieldTable) {
 	return t
 }
 
-// Fields gives each field of a stream a byte: fields of 1 to 7 bits, the lowest
-// bits first, less what is taken off. As many are unpacked as dst has bytes.
+// Fields writes each field of a stream, minus less, as a byte: fields of 1 to 7 bits, the
+// lowest bits first. It unpacks as many as dst has bytes.
 func (o *Ops) Fields(bits int, less uint8, dst, src []byte) {
 	want(bits >= 1 && bits <= 7 && len(src) == (len(dst)*bits+7)/8, "fields differ in count")
 	apart(dst, src)
@@ -37,8 +37,8 @@ func (o *Ops) Fields(bits int, less uint8, dst, src []byte) {
 	}
 }
 
-// A fieldRoom is memory for what kernels are given: the table, and what is left of
-// the fields with bytes behind them.
+// A fieldRoom is scratch memory for kernels: the table, and the rest of the fields with
+// bytes after them.
 type fieldRoom struct {
 	table   fieldTable
 	from    [80]byte
@@ -48,7 +48,8 @@ type fieldRoom struct {
 
 var fieldRooms = sync.Pool{New: func() any { return new(fieldRoom) }}
 
-// fieldRounds unpacks fields by kernels and says how many: all, where there are 32.
+// fieldRounds unpacks fields with kernels and returns how many: all, if there are at least
+// 32.
 func (o *Ops) fieldRounds(bits int, less uint8, dst, src []byte) int {
 	room := fieldRooms.Get().(*fieldRoom)
 	defer fieldRooms.Put(room)
@@ -65,8 +66,8 @@ func (o *Ops) fieldRounds(bits int, less uint8, dst, src []byte) int {
 	return done + copy(dst, room.numbers[:])
 }
 
-// Pick gives one field of each word of four bytes a byte: that of so many bits,
-// eight or less, at bit shift.
+// Pick writes one field of each four-byte word as a byte: bits bits, eight or less, at bit
+// shift.
 func (o *Ops) Pick(shift, bits int, dst, src []byte) {
 	want(bits >= 1 && bits <= 8 && shift >= 0 && shift+bits <= 32 && len(src) == 4*len(dst), "fields of other words")
 	apart(dst, src)

@@ -2,8 +2,8 @@ package asm
 
 import "math"
 
-// HalfToFloat widens a float16, subnormals kept, a signalling NaN made quiet as
-// the processors do.
+// HalfToFloat converts a float16. Subnormal numbers are kept, a signaling NaN becomes
+// quiet as on processors.
 func HalfToFloat(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	exp, man := uint32(h>>10&31), uint32(h&0x3FF)
@@ -19,8 +19,8 @@ func HalfToFloat(h uint16) float32 {
 	}
 }
 
-// FloatToHalf rounds to float16, to nearest and ties to even; what is too large
-// becomes infinite, and every NaN 7E00.
+// FloatToHalf rounds to float16, to nearest, ties to even. Too large numbers become
+// infinite, and every NaN 7E00.
 func FloatToHalf(f float32) uint16 {
 	b := math.Float32bits(f)
 	sign, mag := uint16(b>>16&0x8000), b&0x7FFFFFFF
@@ -41,15 +41,14 @@ func FloatToHalf(f float32) uint16 {
 	}
 }
 
-// roundShift is v >> n rounded to nearest, ties to even.
+// roundShift returns v >> n rounded to nearest, ties to even.
 func roundShift(v, n uint32) uint32 {
 	return (v + 1<<(n-1) - 1 + v>>n&1) >> n
 }
 
 func BfloatToFloat(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// FloatToBfloat rounds to bfloat16, to nearest and ties to even; every NaN
-// becomes 7FC0.
+// FloatToBfloat rounds to bfloat16, to nearest, ties to even. Every NaN becomes 7FC0.
 func FloatToBfloat(f float32) uint16 {
 	if f != f {
 		return 0x7FC0

@@ -1,8 +1,7 @@
 package asm
 
-// HalfBytes decodes codes of four bits or less, one of each byte: that at bit
-// From, of which the lowest four bits count. The operation is Shift:
-// (codebook[q]-z)*s.
+// HalfBytes decodes codes of at most four bits, one in each byte, at bit From. The
+// operation is Shift: (codebook[q]-z)*s.
 type HalfBytes struct {
 	From     uint8
 	Codebook *[16]float32

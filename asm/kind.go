@@ -1,6 +1,6 @@
 package asm
 
-// A Kind is a type of blocks: a number of elements in a number of bytes.
+// A Kind is a block type: a number of elements in a number of bytes.
 type Kind uint8
 
 // The block types, named as ggml names them.
@@ -71,16 +71,16 @@ var kinds = [Kinds]struct {
 	Q2_0:    {"Q2_0", 64, 18, decodeQ2_0, encodeQ2_0},
 }
 
-// Elems is the numbers in a block.
+// Elems returns the number of elements in a block.
 func (k Kind) Elems() int { return kinds[k].elems }
 
-// Bytes is the size of a block.
+// Bytes returns the size of a block.
 func (k Kind) Bytes() int { return kinds[k].bytes }
 
 func (k Kind) String() string { return kinds[k].name }
 
-// Decode is the specification: whole blocks in float32 arithmetic, each product
-// rounded by itself, a NaN as it comes.
+// Decode is the specification: it decodes whole blocks in float32 arithmetic, with each
+// product rounded on its own and every NaN unchanged.
 func (k Kind) Decode(dst []float32, src []byte) { kinds[k].decode(dst, src) }
 
 // blocks calls decode for each block of n elements in size bytes.

@@ -2,7 +2,7 @@
 
 package asm
 
-// plainStores writes dst from src as fast as plain stores can.
+// plainStores writes dst from src with plain stores, as a bound for kernels.
 func plainStores(dst, src []byte) {
 	n := len(dst) / 64
 	step := len(src) / n

@@ -2,7 +2,7 @@ package asm
 
 import "math"
 
-// A minifloat is a small float's layout: sign, exponent, mantissa from the top.
+// A minifloat is the layout of a small float: sign, exponent, mantissa from the top.
 type minifloat struct {
 	exp, man uint // bits
 	bias     int
@@ -19,9 +19,9 @@ const (
 	fnuz                  // minus zero is NaN
 )
 
-// value decodes one code: OCP 8-bit floating point specification 1.0 for FN and
-// IEEE forms, OCP microscaling 1.0 for the 4- and 6-bit forms, and the FNUZ
-// forms of Noune et al., "8-bit numerical formats for deep neural networks".
+// value decodes one code: OCP 8-bit floating point specification 1.0 for FN and IEEE
+// forms, OCP microscaling 1.0 for the 4- and 6-bit forms, and the FNUZ forms of Noune et
+// al., "8-bit numerical formats for deep neural networks".
 func (m minifloat) value(code uint8) float32 {
 	top := uint8(1)<<m.exp - 1
 	man := code & (1<<m.man - 1)
@@ -68,7 +68,7 @@ const (
 	E2M1
 )
 
-// Floats8 is how many formats of eight bits there are.
+// floats8 is the number of formats of eight bits.
 const floats8 = 4
 
 var values = [...][256]float32{
@@ -85,11 +85,10 @@ func (f Float) String() string {
 	return [...]string{"E4M3", "E5M2", "E4M3FNUZ", "E5M2FNUZ", "E2M3", "E3M2", "E2M1"}[f]
 }
 
-// Value is the number that a code stands for; bits above the format's do not
-// count.
+// Value returns the number of a code. Bits above the format's are ignored.
 func (f Float) Value(code uint8) float32 { return values[f][code] }
 
-// Decode looks up one code a byte.
+// Decode decodes one code per byte.
 func (f Float) Decode(dst []float32, src []byte) {
 	table := &values[f]
 	for i, c := range src {

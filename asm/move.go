@@ -1,14 +1,14 @@
 package asm
 
-// transposeCached is how many bytes may be read in any order: they come from the
-// second cache.
+// transposeCached is how many bytes may be read in any order, since they stay in the
+// second-level cache.
 const transposeCached = 128 << 10
 
-// Strides are the bytes from row to row of what is written and of what is read.
+// Strides are the bytes from row to row of the destination and of the source.
 type Strides struct{ To, From int }
 
-// Transpose writes the columns of a matrix as rows. Numbers have size bytes, 1,
-// 2, 4 or 8. Column c of the source, of rows numbers, is written at c*s.To.
+// Transpose writes the columns of a matrix as rows. Numbers have size bytes, 1, 2, 4 or 8.
+// Column c of the source, of rows numbers, is written at c*s.To.
 func (o *Ops) Transpose(size int, dst, src []byte, rows, cols int, s Strides) {
 	if rows == 0 || cols == 0 {
 		return
@@ -66,7 +66,7 @@ func (o *Ops) Swap(size int, dst, src []byte) {
 	}
 }
 
-// Spread gives each nibble a byte, the low one of two first.
+// Spread writes each nibble as a byte, the low one of two first.
 func (o *Ops) Spread(dst, src []byte) {
 	want(len(dst) == 2*len(src), "nibbles differ in count")
 	apart(dst, src)
@@ -80,8 +80,7 @@ func (o *Ops) Spread(dst, src []byte) {
 	}
 }
 
-// Lanes parts words of four bytes: byte i of each is written to the stream at
-// i*stride.
+// Lanes splits words of four bytes: byte i of each is written to the stream at i*stride.
 func (o *Ops) Lanes(dst, src []byte, stride int) {
 	n := len(src) / 4
 	want(4*n == len(src) && stride >= n && (n == 0 || len(dst) >= 3*stride+n), "streams differ in length")

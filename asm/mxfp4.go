@@ -15,7 +15,7 @@ func decodeMXFP4(dst []float32, src []byte) {
 	})
 }
 
-// e8m0Half is 2^(c-128), the half that the doubled table wants; FF is no NaN
+// e8m0Half returns 2^(c-128), half of the E8M0 value, for the doubled table. FF is not NaN
 // here, as in ggml.
 func e8m0Half(c uint8) float32 {
 	if c < 2 {

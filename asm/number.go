@@ -11,7 +11,7 @@ func u32(p []byte) uint32 { return binary.LittleEndian.Uint32(p) }
 // half reads a float16.
 func half(p []byte) float32 { return HalfToFloat(u16(p)) }
 
-// A Type is what numbers are written in.
+// A Type is a type of numbers.
 type Type uint8
 
 // The types of numbers.
@@ -21,7 +21,7 @@ const (
 	F16
 )
 
-// Size is the bytes of one number.
+// Size returns the bytes of one number.
 func (t Type) Size() int {
 	if t == F32 {
 		return 4
@@ -31,7 +31,7 @@ func (t Type) Size() int {
 
 func (t Type) String() string { return [...]string{"F32", "BF16", "F16"}[t] }
 
-// put writes numbers rounded to a type: the specification of rounding.
+// put writes numbers rounded to the type. It is the specification of rounding.
 func (t Type) put(dst []byte, src []float32) {
 	switch t {
 	case BF16:
@@ -53,7 +53,7 @@ func (t Type) put(dst []byte, src []float32) {
 	}
 }
 
-// get reads numbers of a type.
+// get reads numbers of the type.
 func (t Type) get(dst []float32, src []byte) {
 	for i := range dst {
 		switch t {

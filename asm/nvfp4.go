@@ -13,7 +13,7 @@ func decodeNVFP4(dst []float32, src []byte) {
 	})
 }
 
-// ue4m3Half is half an E4M3 without sign; the NaN code is zero, as in ggml.
+// ue4m3Half returns half of an unsigned E4M3; the NaN code is zero, as in ggml.
 func ue4m3Half(c uint8) float32 {
 	if c == 0x7F {
 		return 0

@@ -2,9 +2,9 @@ package asm
 
 import "unsafe"
 
-// Ops is the table of one level: a kernel for each entry that the level has,
-// nil where the scalar function is used. Kernels take whole blocks and trust
-// their lengths; the methods check them.
+// Ops is the table of one level: a kernel for each entry that the level has, nil where the
+// scalar function is used. Kernels take whole blocks and do not check lengths; the methods
+// do.
 type Ops struct {
 	level Level
 	// All are by type first.
@@ -42,18 +42,18 @@ type Ops struct {
 	e2m1Over  [3]e4m3Kernel // 16 numbers each time
 }
 
-// For fills the table from a set of features, worst level first. It asks
-// nothing of the machine.
+// For returns the table for a set of features, filled worst level first. It does not
+// examine the machine.
 func For(f Features) (o Ops) {
 	o.arch(f)
 	return o
 }
 
-// Level is the best level that gave an entry.
+// Level returns the best level that supplied an entry.
 func (o *Ops) Level() Level { return o.level }
 
-// A blockKernel decodes n blocks. It stops in front of a block whose scales it does
-// not take, infinite ones say, and says how many blocks are left.
+// A blockKernel decodes n blocks. It stops before a block whose scales it does not handle,
+// such as infinite ones, and returns how many blocks are left.
 type blockKernel = func(dst, src *byte, n int) (left int)
 
 // Blocks decodes blocks of one kind to numbers of a type.
@@ -79,11 +79,11 @@ func (o *Ops) Blocks(k Kind, to Type, dst, src []byte) {
 	}
 }
 
-// exactTiles is how many tiles go the exact way together.
+// exactTiles is how many tiles take the exact way together.
 const exactTiles = 8
 
-// exactBlocks decodes blocks whatever their scales are: by the kernel of the level below, or
-// where there is none, or it stops too, by way of float32, since rounding makes one NaN of all.
+// exactBlocks decodes blocks with any scales: with the kernel of the level below, or, if
+// there is none or it stops too, via float32, whose rounding makes every NaN canonical.
 func (o *Ops) exactBlocks(k Kind, to Type, dst, src []byte) {
 	left, floats := len(src)/k.Bytes(), o.any[k]
 	if kernel := o.exact[to][k]; kernel != nil {
@@ -118,15 +118,14 @@ func scalarBlocks(k Kind, to Type, dst, src []byte) {
 	}
 }
 
-// want panics where a caller of ours is wrong, before any pointer is used.
+// want panics on a caller's bug, before any pointer is used.
 func want(ok bool, bug string) {
 	if !ok {
 		panic("internal error: a kernel was called wrongly: " + bug)
 	}
 }
 
-// apart panics if two slices share memory: kernels read ahead of what they
-// write.
+// apart panics if two slices share memory, since kernels read ahead of what they write.
 func apart(a, b []byte) {
 	if len(a) == 0 || len(b) == 0 {
 		return

@@ -19,7 +19,7 @@ func (o *Ops) arch(f Features) {
 	o.nibbles[BF16] = [2][opsN]codebookKernel{{Scale: codebookLowScaleBF16NEON}, {Scale: codebookHighScaleBF16NEON}}
 }
 
-// allOf is takesAll of each kernel that there is.
+// allOf wraps each kernel that exists, with takesAll.
 func allOf(kernels [3][Kinds]func(dst, src *byte, n int)) (out [3][Kinds]blockKernel) {
 	for to := range kernels {
 		for k, kernel := range kernels[to] {

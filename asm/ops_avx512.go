@@ -2,8 +2,8 @@
 
 package asm
 
-// avx512 overwrites what has a kernel of 64-byte registers: blocks, casts to the types of
-// two bytes, encoders. The rest is the level's below, also what only moves bytes.
+// avx512 sets the entries with kernels of 64-byte registers: blocks, casts to two-byte
+// types, encoders. Others stay those of the level below, also those that only move bytes.
 func (o *Ops) avx512() {
 	o.level = avx512
 	o.exact = o.blocks
@@ -17,7 +17,7 @@ func (o *Ops) avx512() {
 	o.rows[Q8_0], o.rows[Q4_0] = encodeQ8_0AVX512, encodeQ4_0AVX512
 }
 
-// told is a kernel of blocks that is given something else too.
+// told wraps a kernel of blocks that takes another argument.
 func told[C any](kernel func(dst, src *byte, c C, n int) (left int), c C) blockKernel {
 	return func(dst, src *byte, n int) int { return kernel(dst, src, c, n) }
 }

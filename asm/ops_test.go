@@ -17,9 +17,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/guard"
 )
 
-// tables gives the table of each level that this machine has, with the kernels of
-// the levels that it stands on, the scalar one left out, or of those that LEVELS
-// names, as an emulator knows more than it says. MUST_HAVE names levels whose absence is a failure.
+// tables returns the table of each level that this machine has, including the kernels of
+// lower levels but not the scalar one; or of the levels in LEVELS, for an emulator that
+// reports fewer than it has. The absence of a level in MUST_HAVE is a failure.
 func tables(t testing.TB) map[Level]*Ops {
 	t.Helper()
 	out := map[Level]*Ops{}
@@ -44,8 +44,8 @@ func tables(t testing.TB) map[Level]*Ops {
 	return out
 }
 
-// inherits reports whether an emulated level has a kernel of the level below, or none: that is
-// tested without an emulator.
+// inherits reports whether an emulated level has the kernel of the level below, or none,
+// which is tested without an emulator.
 func inherits(level Level, kernel func(o *Ops) any) bool {
 	if os.Getenv("LEVELS") == "" {
 		return false
@@ -54,8 +54,8 @@ func inherits(level Level, kernel func(o *Ops) any) bool {
 	return reflect.ValueOf(kernel(&own)).Pointer() == reflect.ValueOf(kernel(&below)).Pointer()
 }
 
-// lacks skips a test of what a level has no kernel for: the scalar function would
-// be compared with itself.
+// lacks skips a test if a level has no kernel: the scalar function would be compared with
+// itself.
 func lacks(t *testing.T, none bool) {
 	t.Helper()
 	if none {
@@ -63,8 +63,8 @@ func lacks(t *testing.T, none bool) {
 	}
 }
 
-// A fill writes the bytes of a source. Uniform random bytes alone miss what
-// happens at the ends of the ranges.
+// A fill writes the bytes of a source. Uniform random bytes alone rarely reach the ends of
+// ranges.
 type fill struct {
 	name string
 	set  func(p []byte, rng *rand.ChaCha8)
@@ -99,7 +99,7 @@ type call struct {
 	run  func(o *Ops, dst, src []byte)
 }
 
-// same fails the test where compare finds a difference.
+// same fails the test if compare finds a difference.
 func same(t *testing.T, o *Ops, c call, src []byte, size int) {
 	t.Helper()
 	if err := compare(t, o, c, src, size); err != nil {
@@ -107,9 +107,8 @@ func same(t *testing.T, o *Ops, c call, src []byte, size int) {
 	}
 }
 
-// compare runs a call on the scalar table and on another, on memory that faults
-// behind (or before) the last byte, and compares every byte, those around the
-// destination too.
+// compare runs a call on the scalar table and on another, on memory that faults after (or
+// before) the last byte, and compares every byte, those around the destination too.
 func compare(t *testing.T, o *Ops, c call, src []byte, size int) (err error) {
 	t.Helper()
 	scalar := For(0)
@@ -153,8 +152,7 @@ func compare(t *testing.T, o *Ops, c call, src []byte, size int) (err error) {
 	return nil
 }
 
-// walls is memory for the sources, for the destination and for what else is
-// read, the same for all tests.
+// walls returns memory for sources, destination and other inputs, the same for all tests.
 func walls(t *testing.T) [3][]byte {
 	t.Helper()
 	guarded, err := guardedMemory()

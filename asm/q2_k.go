@@ -17,7 +17,8 @@ func decodeQ2_K(dst []float32, src []byte) {
 	})
 }
 
-// twoBits finds the i-th run of 16 two-bit codes in the layout of the K types.
+// twoBits returns the bytes and the shift of the i-th run of 16 two-bit codes, in the
+// layout of the K types.
 func twoBits(q []byte, i int) (codes []byte, shift int) {
 	at := i/8*32 + i%2*16
 	return q[at : at+16], i % 8 / 2 * 2

@@ -16,9 +16,9 @@ func decodeQ4_K(dst []float32, src []byte) {
 	})
 }
 
-// sixBitPair unpacks scale and minimum i of the eight in 12 bytes: the first
-// four lie whole in bytes 0-7, of the others the low nibbles in bytes 8-11 and
-// the high bits on top of the first eight bytes.
+// sixBitPair unpacks scale and minimum i of the eight in 12 bytes: the first four are in
+// bytes 0-7; of the others, the low nibbles are in bytes 8-11 and the high bits on top of
+// the first eight bytes.
 func sixBitPair(p []byte, i int) (scale, minimum uint8) {
 	if i < 4 {
 		return p[i] & 63, p[i+4] & 63

@@ -68,12 +68,11 @@ func TestKernelsKeepTheRule(t *testing.T) {
 	}
 }
 
-// A measurement is the row that says how fast a kernel is, and that of the level below.
+// A measurement is the row for a kernel, and the row for the level below.
 type measurement struct{ above, below string }
 
-// measured is the rows of an entry. Joins that have none go with one whose loop takes as long: a zero point is taken
-// off where a minimum is added, and of bytes a scale alone takes less. Bytes with a scale alone were measured
-// with a table of all codes that AVX-512 has no more.
+// measured returns the rows of an entry. Joins without a row are represented by one whose
+// loop takes as long.
 func measured(entry, which string) (m []measurement) {
 	same := func(names ...string) {
 		for _, n := range names {
@@ -105,7 +104,7 @@ var typeNamed = map[string]Type{"F32": F32, "BF16": BF16, "F16": F16}
 // entriesIn finds the entries of types of blocks, and of runs but those that have neither a row nor a kernel above AVX2.
 var entriesIn = regexp.MustCompile(`o\.(blocks|float8|bytes|nibbles)\[(\w+)\](?:\[\d\])?\[(\w+)\] = `)
 
-// figure is the figure of a cell.
+// figure returns the number in a cell.
 func figure(t *testing.T, cell string) float64 {
 	t.Helper()
 	f, err := strconv.ParseFloat(strings.TrimSpace(cell), 64)

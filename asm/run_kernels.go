@@ -42,12 +42,12 @@ func scalarRun(to Type, dst []byte, n int, number func(i int) float32) {
 	}
 }
 
-// Bytes are codes of a byte each.
+// Bytes are codes of one byte each.
 type Bytes struct {
 	Op       Op
 	Unsigned bool
-	Less     uint8    // taken off each code before all else: 0 or 128, of unsigned ones
-	Last     *float32 // a number that each product is multiplied with too, or nil
+	Less     uint8    // subtracted from each code first: 0, or 128 for unsigned ones
+	Last     *float32 // another factor of each product, or nil
 }
 
 func (c *Bytes) value(b byte) float32 {
@@ -57,7 +57,7 @@ func (c *Bytes) value(b byte) float32 {
 	return float32(int8(b))
 }
 
-// Bytes decodes codes of a byte each.
+// Bytes decodes codes of one byte each.
 func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, r Runs) {
 	want(len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
 	want(c.Op < opsN && (c.Last == nil || c.Op == Scale) && (c.Less == 0 || c.Unsigned && c.Less == 128), "no such bytes")
@@ -100,8 +100,8 @@ func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, r Runs) {
 	})
 }
 
-// ordinaryLast reports that the number for all is one that kernels take: products of
-// normal numbers by it must be normal where the scale is not small.
+// ordinaryLast reports whether kernels can use Last: products of normal numbers by it must
+// be normal unless the scale is small.
 func (c *Bytes) ordinaryLast() bool {
 	if c.Last == nil {
 		return true
@@ -116,7 +116,8 @@ var (
 	biases = [2]float32{0, 128}
 )
 
-// pointer is the zero point or minimum of a run; kernels that have none still advance.
+// pointer returns the zero point or minimum of a run; kernels without one advance the
+// pointer too.
 func (r *Runs) pointer(run int) *float32 {
 	if r.Seconds == nil {
 		return &r.Scales[run]
@@ -124,15 +125,14 @@ func (r *Runs) pointer(run int) *float32 {
 	return &r.Seconds[run]
 }
 
-// Nibbles are codes of four bits, two a byte, that a codebook of numbers explains.
+// Nibbles are codes of four bits, two per byte, into a codebook of numbers.
 type Nibbles struct {
 	Op       Op
 	High     bool // the first of two is the high nibble
 	Codebook *[16]float32
 }
 
-// Nibbles decodes codes of four bits. An odd number of them leaves the last
-// nibble unread.
+// Nibbles decodes codes of four bits. If their number is odd, the last nibble is ignored.
 func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, r Runs) {
 	elems := len(dst) / to.Size()
 	want(elems*to.Size() == len(dst) && (elems+1)/2 == len(src), "codes and numbers differ in count")

@@ -3,7 +3,7 @@ package asm
 // A run is consecutive codes under one scale, and perhaps a zero point or minimum. The
 // last run of a call may be shorter than the others.
 
-// An Op is what joins a code q with its scale s and its zero point or minimum z.
+// An Op joins a code q with its scale s and its zero point or minimum z.
 type Op uint8
 
 // The ways to join. Each operation rounds by itself.
@@ -28,14 +28,14 @@ func (o Op) join(q, s, z float32) float32 {
 	}
 }
 
-// Runs are the numbers that codes are joined with: a scale, and perhaps a zero point or minimum, for each run of so
-// many codes. What has no zero points or minima may leave them out.
+// Runs are the numbers that codes are joined with: for each run of codes a scale, and for
+// some operations a zero point or minimum.
 type Runs struct {
 	Scales, Seconds []float32
 	Length          int
 }
 
-// second is the zero point or minimum of run r, if the operation has one.
+// second returns the zero point or minimum of run r, if the operation has one.
 func (r *Runs) second(op Op, run int) float32 {
 	if op == Scale {
 		return 0
@@ -43,20 +43,19 @@ func (r *Runs) second(op Op, run int) float32 {
 	return r.Seconds[run]
 }
 
-// kernelChunk is how many elements the kernels take at once.
+// kernelChunk is how many elements the kernels take in one step.
 const kernelChunk = 32
 
-// wantFor panics unless each run of some codes has its numbers.
+// wantFor panics unless each run of codes has its numbers.
 func (r *Runs) wantFor(elems int, op Op) {
 	want(r.Length > 0, "runs of nothing")
 	n := (elems + r.Length - 1) / r.Length
 	want(len(r.Scales) >= n && (op == Scale || len(r.Seconds) >= n), "runs without a scale")
 }
 
-// eachRun calls kernel for whole chunks, over as many runs as it can take at
-// once, and scalar for the rest: run r, elements [from, to) of all. What is left
-// of a run is done by a chunk that ends with it, where that begins at a multiple of
-// unit: its first numbers are then written twice.
+// eachRun calls kernel for whole chunks of as many runs as possible, and scalar for the
+// rest: elements [from, to) of run r. The rest of a run is decoded by a chunk that ends
+// with it, if that begins at a multiple of unit; its first numbers are then written twice.
 func eachRun(elems, run, chunk, unit int, kernel func(r, runs, chunks, at int), scalar func(r, from, to int)) {
 	n, whole := (elems+run-1)/run, elems/run
 	if kernel == nil || run < chunk {

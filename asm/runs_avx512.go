@@ -8,14 +8,15 @@ import (
 	"unsafe"
 )
 
-// A stretch is n runs: what is written, their codes, and the numbers that join them.
+// A stretch is n runs: the destination, the codes, and the numbers that they are joined
+// with.
 type stretch struct {
 	dst, src *byte
 	a, b     *float32
 	n        int
 }
 
-// from is the runs behind some, of which each writes and reads so many bytes.
+// from returns the runs after some; each run writes and reads so many bytes.
 func (s stretch) from(runs, out, in int) stretch {
 	if s.n -= runs; s.n > 0 {
 		s.dst, s.src, s.a, s.b = after(s.dst, runs*out), after(s.src, runs*in), after(s.a, runs), after(s.b, runs)
@@ -23,9 +24,9 @@ func (s stretch) from(runs, out, in int) stretch {
 	return s
 }
 
-// above decodes runs by a kernel that stops in front of runs that are not ordinary, of which
-// the level below decodes sixteen, and twice as many where those after them are not ordinary either. Each run
-// writes and reads so many bytes.
+// above decodes runs with a kernel that stops at runs that are not ordinary. The level
+// below decodes sixteen of them, and twice as many each time the next ones are not
+// ordinary either.
 func (s stretch) above(out, in int, kernel func(stretch) (left int), below func(stretch)) {
 	const least, most = 16, 1024
 	for some := least; s.n > 0; {
@@ -44,12 +45,12 @@ func (s stretch) above(out, in int, kernel func(stretch) (left int), below func(
 	}
 }
 
-// after is the number i places behind the first.
+// after returns the address i elements after p.
 func after[T any](p *T, i int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(i)*unsafe.Sizeof(*p)))
 }
 
-// bytesAbove is a kernel of bytes with the level below for what it stops at.
+// bytesAbove returns a kernel of bytes that falls back to the level below.
 func bytesAbove(to Type, kernel func(dst, src *byte, a, b *float32, flip *byte, last *float32, chunks, n int) (left int), below bytesKernel) bytesKernel {
 	return func(dst, src *byte, a, b *float32, flip *byte, last *float32, chunks, n int) {
 		stretch{dst, src, a, b, n}.above(chunks*kernelChunk*to.Size(), chunks*kernelChunk, func(s stretch) int {
@@ -58,8 +59,9 @@ func bytesAbove(to Type, kernel func(dst, src *byte, a, b *float32, flip *byte, 
 	}
 }
 
-// nibblesAbove is that of nibbles, of which the first of two is the high one if high is 1. Codebooks that the kernel
-// does not take are the level's below.
+// nibblesAbove returns a kernel of nibbles that falls back to the level below, also for
+// codebooks that it does not handle; high is 1 if the first of two codes is the high
+// nibble.
 func nibblesAbove(to Type, high int, kernel func(dst, src *byte, a, b *float32, codebook *float32, order *byte, chunks, n int) (left int), below codebookKernel) codebookKernel {
 	order := nibbleOrder(to, high)
 	return func(dst, src *byte, a, b *float32, codebook *float32, chunks, n int) {
@@ -98,8 +100,8 @@ func nibbleOrder(to Type, high int) (order [64]byte) {
 	return order
 }
 
-// float8Above is that of small floats; form is what the kernel is told of the format. Those to F32 and F16 take
-// two chunks at once.
+// float8Above returns a kernel of small floats that falls back to the level below. form
+// describes the format. Kernels to F32 and F16 take two chunks in one step.
 func float8Above(to Type, kernel func(dst, src *byte, a, b *float32, form *byte, chunks, n int) (left int), form *byte, below float8Kernel) float8Kernel {
 	return func(dst, src *byte, a, b *float32, chunks, n int) {
 		if to != BF16 && chunks%2 != 0 {
@@ -127,12 +129,12 @@ var float8Words = func() (t [E5M2 + 1][256]byte) {
 	return t
 }()
 
-// A float8Form is what the formats differ by, as float8BF16AVX512 reads it.
+// A float8Form is what differs between formats, as float8BF16AVX512 reads it.
 type float8Form [4*64 + 20]byte
 
 var float8Mantissas = [floats8]float8Form{E4M3: formOf(E4M3, 3), E5M2: formOf(E5M2, 2), E4M3FNUZ: formOf(E4M3FNUZ, 3)}
 
-// formOf makes the form of a format of man bits of mantissa.
+// formOf returns the form of a format with man bits of mantissa.
 func formOf(f Float, man int) (p float8Form) {
 	const (
 		special, others, added, singles = 128, 64, 192, 256

@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/effort"
 )
 
-// Scales of every class: each exponent, subnormal, zero, infinite, NaN with
-// payloads, both signs.
+// scalesOf returns scales of every class: each exponent, subnormal, zero, infinite, NaN
+// with payloads, both signs.
 func scalesOf(rng *rand.ChaCha8, n int) []float32 {
 	special := []uint32{0, 0x80000000, 1, 0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000,
 		0x7FC00000, 0xFFC00000, 0x7F800001, 0x7FFFFFFF, 0xFFFFFFFF, 0x3F800000, 0xBF800000}
@@ -204,7 +204,7 @@ func TestProductsNearTheMiddleOfTwoAgree(t *testing.T) {
 }
 
 // everyCode decodes all codes of the small floats under each scale, at every level; to
-// types other than BF16 under one of so many scales.
+// types other than BF16 under one scale of others.
 func everyCode(t *testing.T, scales []float32, others int) {
 	t.Helper()
 	var src [256]byte
@@ -350,6 +350,5 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 
 var negativeZero = float32(math.Copysign(0, -1))
 
-// subnormalBelow is the scale, as bits, below which kernels look out for products that
-// are subnormal.
+// subnormalBelow is the scale, as bits, below which kernels check for subnormal products.
 const subnormalBelow = (127 - 100) << 23

@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// tileElems is how many numbers pass through float32 at a time: 16 KiB, half of the
-// smallest first cache, so that what is read and written beside them stays there too.
+// tileElems is how many numbers are held as float32 at a time: 16 KiB, half of the
+// smallest first-level cache, so that inputs and outputs stay there too.
 const tileElems = 4096
 
-// A tile is scratch memory. What a function variable is given escapes, so it
-// cannot stand on the stack.
+// A tile is scratch memory. Arguments of a function variable escape, so it cannot be on
+// the stack.
 type tile struct {
 	floats [tileElems]float32
 }
@@ -21,7 +21,7 @@ func scratch() *tile { return tiles.Get().(*tile) }
 
 func (t *tile) free() { tiles.Put(t) }
 
-// Raw is the memory of numbers, for scratch that holds other things.
+// Raw returns the memory of numbers as bytes, for scratch that holds other things.
 func Raw(f []float32) []byte {
 	if len(f) == 0 {
 		return nil
@@ -29,7 +29,7 @@ func Raw(f []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), 4*len(f))
 }
 
-// Raw32 is the memory of numbers as integers.
+// Raw32 returns the memory of numbers as integers.
 func Raw32(f []float32) []uint32 {
 	if len(f) == 0 {
 		return nil

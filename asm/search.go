@@ -7,10 +7,9 @@ package asm
 // tinyGroup is the magnitude below which a group counts as zeros.
 const tinyGroup = 1e-15
 
-// searchSymmetric finds scale and codes with x ~ scale*(code-half), codes 0 to
-// 2*half-1, by least squares under the weights; nil weighs by x^2
-// [make_qx_quants]. The scale that puts the largest magnitude at -half is tried,
-// then 18 others nearby.
+// searchSymmetric finds scale and codes with x ~ scale*(code-half), codes 0 to 2*half-1,
+// by least squares under the weights, or x^2 if nil [make_qx_quants]. It tries the scale
+// that maps the largest magnitude to -half, and 18 others nearby.
 func searchSymmetric(codes []int8, x, weights []float32, half int) float32 {
 	top, magnitude := largest(x)
 	if magnitude < tinyGroup {
@@ -57,9 +56,8 @@ func searchSymmetric(codes []int8, x, weights []float32, half int) float32 {
 	return scale
 }
 
-// searchByMoves is searchSymmetric for Q3_K without a matrix: it weighs by x^2,
-// begins at the same scale and moves one code at a time while that helps
-// [make_q3_quants].
+// searchByMoves is searchSymmetric for Q3_K without a matrix: weights are x^2, and from
+// the same first scale it moves single codes as long as that helps [make_q3_quants].
 func searchByMoves(codes []int8, x []float32, half int) float32 {
 	top, magnitude := largest(x)
 	if magnitude < tinyGroup {
@@ -83,16 +81,16 @@ func searchByMoves(codes []int8, x []float32, half int) float32 {
 	return quotient(xl, ll)
 }
 
-// A moving is how codes are moved one at a time: under which weights, within which range, and whether only if
-// the others have a square sum too.
+// A moving says how single codes are moved: with which weights, in which range, and
+// whether only if the other codes have a nonzero sum of squares.
 type moving struct {
 	weight    func(i int) float32
 	low, high int
 	strict    bool
 }
 
-// improve moves one code at a time to where its number is nearest under the scale
-// that the others make, while the fit xl^2/ll grows: five rounds at most.
+// improve moves one code at a time to the nearest under the scale that the others give, as
+// long as the fit xl^2/ll grows: five rounds at most.
 func improve[T int8 | uint8](codes []T, x []float32, xl, ll *float32, m moving) {
 	for range 5 {
 		moved := false
@@ -129,9 +127,9 @@ func quotient(a, b float32) float32 {
 	return 0
 }
 
-// An affineSearch is x ~ scale*code - minimum, codes 0 to top, minimum >= 0: the
-// scale that spans the group is tried, then steps+1 others, each with the
-// minimum that fits its codes best [make_qkx2_quants, make_qkx3_quants].
+// An affineSearch finds x ~ scale*code - minimum, codes 0 to top, minimum >= 0. It tries
+// the scale that spans the group and steps+1 others, each with the minimum that fits its
+// codes best [make_qkx2_quants, make_qkx3_quants].
 type affineSearch struct {
 	top         int
 	first, step float32 // added to top in the trials
@@ -196,7 +194,7 @@ func (s *affineSearch) error(codes []uint8, x, weights []float32, scale, low flo
 	return sum
 }
 
-// spread is the least number, 0 if that is positive, the largest, the sum of
+// spread returns the least number, or 0 if that is positive, the largest, the sum of
 // weights and that of weighted numbers.
 func spread(x, weights []float32) (low, high, sw, sx float32) {
 	low, high, sw = x[0], x[0], weights[0]
@@ -218,8 +216,8 @@ func spread(x, weights []float32) (low, high, sw, sx float32) {
 	return low, high, sw, sx
 }
 
-// searchPositive finds x ~ scale*code for numbers that are not negative, codes 0 to
-// top: nine scales, then moves of one code at a time [make_qp_quants].
+// searchPositive finds x ~ scale*code for nonnegative numbers, codes 0 to top: nine
+// scales, then moves of single codes [make_qp_quants].
 func searchPositive(codes []uint8, x, weights []float32, top int) float32 {
 	high := float32(0)
 	for _, v := range x {

@@ -2,8 +2,8 @@ package asm
 
 import "sync"
 
-// searched is scratch memory of the encoders that search scales: what a function variable is
-// given escapes, so it cannot stand on the stack.
+// A searched is scratch memory of encoders that search scales. Arguments of a function
+// variable escape, so it cannot be on the stack.
 type searched struct {
 	lanes     lanes
 	affine    affineBlock
@@ -16,8 +16,8 @@ type searched struct {
 
 var searches = sync.Pool{New: func() any { return new(searched) }}
 
-// lanes is sixteen groups side by side: element i of all of them, then of all the
-// next one. The kernels know where each array lies, and use some that no Go function does.
+// A lanes is sixteen groups side by side: element 0 of all groups, then element 1, and so
+// on. Kernels know the offsets of its arrays, and use some that no Go function does.
 type lanes struct {
 	x, weights, weighted, codes              [32 * 16]float32 //lint:ignore U1000 for the kernels
 	scale, low, sum, sumX, high, least, cost [16]float32      //lint:ignore U1000 for the kernels
@@ -29,13 +29,13 @@ type lanes struct {
 	limits                                   [2]uint32 // see choose
 }
 
-// A chooseKernel writes codes of groups; see [Ops.choose].
+// A chooseKernel writes codes of groups, see [Ops.choose].
 type chooseKernel = func(dst *byte, x, scales, minimums *float32, limits *uint32, steps, n int)
 
-// A laneKernel takes groups of so many elements in lanes.
+// A laneKernel searches groups of elems elements in lanes.
 type laneKernel = func(l *float32, elems, trials int)
 
-// A weighing is how elements are weighed.
+// A weighing says how elements are weighed.
 type weighing uint8
 
 const (
@@ -46,7 +46,7 @@ const (
 	weighings
 )
 
-// searchKernels are those of a level.
+// searchKernels are the kernels of searches of a level.
 type searchKernels struct {
 	weigh     [weighings]laneKernel
 	affine    [2]laneKernel // errors by square, by magnitude
@@ -61,10 +61,10 @@ type searchKernels struct {
 	near      [4]nearKernel                                                // by bits of a level
 }
 
-// A nearKernel is the place of the nearest neighbour in eights of them.
+// A nearKernel returns the index of the nearest neighbor, in lists of a multiple of eight.
 type nearKernel = func(near *uint16, eights int, x, w *float32, values *[8]float32, scale float32) int
 
-// laneEncoders are those that search sixteen groups at once.
+// laneEncoders are the encoders that search sixteen groups at once.
 var laneEncoders = [Kinds]func(o *Ops, dst []byte, src, matrix []float32){
 	Q2_K: groupsQ2_K.encodeLanes, Q4_K: groupsQ4_K.encodeLanes, Q5_K: groupsQ5_K.encodeLanes,
 	Q3_K: groupsQ3_K.encodeLanes, Q6_K: groupsQ6_K.encodeLanes, IQ4_NL: lanesIQ4_NL, IQ4_XS: lanesIQ4_XS,
@@ -73,12 +73,12 @@ var laneEncoders = [Kinds]func(o *Ops, dst []byte, src, matrix []float32){
 	IQ2_S: gridIQ2_S.lanes(82), IQ3_XXS: gridIQ3_XXS.lanes(98), IQ3_S: gridIQ3_S.lanes(110),
 }
 
-// load puts groups of some elements into lanes; those of other lanes stay.
+// load puts groups of elems elements into lanes; other lanes are unchanged.
 func (o *Ops) load(lanes *[32 * 16]float32, x []float32, elems int) {
 	o.Transpose(4, Raw(lanes[:]), Raw(x), len(x)/elems, elems, Strides{64, 4 * elems})
 }
 
-// weigh weighs what is loaded, by columns if there are any.
+// weigh sets the weights of the loaded groups, by columns if there is a matrix.
 func (l *lanes) weigh(o *Ops, by weighing, matrix []float32, elems int) {
 	if matrix != nil {
 		o.load(&l.weights, matrix, elems)
@@ -103,7 +103,7 @@ func (l *lanes) affine(s *affineSearch) {
 	}
 }
 
-// encodeLanes is encode by kernels.
+// encodeLanes is encode with kernels.
 func (k *affineGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
 	room := searches.Get().(*searched)
 	defer searches.Put(room)
@@ -131,8 +131,8 @@ func (k *affineGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
 	}
 }
 
-// finish writes a block whose groups are the lanes from first on. Groups that
-// the kernel does not take, and those whose codes the search gives, are searched again.
+// finish writes a block whose groups are the lanes from first on. Groups that the kernel
+// does not handle, and those whose codes come from the search, are searched again.
 func (k *affineGroups) finish(o *Ops, p []byte, room *searched, first int, x, matrix []float32) {
 	n, l, b := 256/k.group, &room.lanes, &room.affine
 	for g := range n {
@@ -158,8 +158,8 @@ func (k *affineGroups) finish(o *Ops, p []byte, room *searched, first int, x, ma
 	k.pack(p, &b.codes)
 }
 
-// A choice is what codes of a block's groups are chosen by: scales and minimums, the elements of a group, and the
-// least and the largest code.
+// A choice is the input for choosing codes of a block's groups: scales and minimums,
+// elements per group, and the least and largest code.
 type choice struct {
 	scales, minimums      *[16]float32
 	group, least, largest int
@@ -171,13 +171,14 @@ func (o *Ops) choose(l *lanes, codes *[256]uint8, x []float32, c choice) {
 	o.search.choose(&codes[0], &x[0], &c.scales[0], &c.minimums[0], &l.limits[0], c.group/16, 256/c.group)
 }
 
-// between is the least and the largest code, as integers that nearest has before it takes an offset off.
+// between returns the least and largest code as nearest's integers before its offset is
+// subtracted.
 func between(least, largest int) [2]uint32 {
 	return [2]uint32{uint32(0x400000 + least), uint32(0x400000 + largest)}
 }
 
-// encodeLanes is encode by kernels. It takes sixteen blocks: each is searched in sixteen lanes, then
-// the scales of all are, a block in each lane.
+// encodeLanes is encode with kernels. It takes sixteen blocks: each is searched in sixteen
+// lanes, then the scales of all are, a block in each lane.
 func (k *symmetricGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
 	room := searches.Get().(*searched)
 	defer searches.Put(room)
@@ -244,15 +245,16 @@ func (k *symmetricGroups) searchLanes(o *Ops, l *lanes, x, matrix []float32, mea
 	kernel(&l.x[0], 16, symmetricTrials)
 }
 
-// severalBlocks is what was found for sixteen blocks of sixteen groups.
+// A severalBlocks is the results for sixteen blocks of sixteen groups.
 type severalBlocks struct {
 	scales, sums [256]float32
 	codes        [256]uint8 // that the scales become
 	means, d     [16]float32
 }
 
-// integers makes them of the scales of n blocks: multiples of what a search finds where there is a matrix, or
-// else of what makes the largest magnitude the least integer. Blocks of zeros have none.
+// integers converts the scales of n blocks to integers: under a searched scale with a
+// matrix, else so that the largest magnitude becomes the least integer. Blocks of zeros
+// have none.
 func (l *lanes) integers(o *Ops, b *severalBlocks, n, half int, matrix bool) {
 	if matrix {
 		l.symmetric(half)
@@ -282,7 +284,7 @@ func (l *lanes) integers(o *Ops, b *severalBlocks, n, half int, matrix bool) {
 	}
 }
 
-// allFinite reports whether none is infinite or NaN.
+// allFinite reports whether no number is infinite or NaN.
 func allFinite(x []float32) bool {
 	for _, v := range x {
 		if v-v != 0 {
@@ -294,7 +296,7 @@ func allFinite(x []float32) bool {
 
 var noMinimums [16]float32
 
-// symmetricTrials are those of searchSymmetric but the first.
+// symmetricTrials is the number of searchSymmetric's trials after the first.
 const symmetricTrials = 18
 
 // symmetric sets the trials of searchSymmetric.

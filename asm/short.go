@@ -6,10 +6,9 @@ var (
 	nothing  = [1]float32{0}
 )
 
-// short decodes runs that no kernel takes, since they are shorter than what it
-// takes at once: codes become numbers by themselves, which plain does for the
-// elements [from, end), and then meet a copy each of their scale. It is false
-// where that is no help.
+// short decodes runs that are too short for kernels: plain converts elements [from, end)
+// of the codes to numbers, which are then joined with a copy of their scale each. It
+// returns false if that does not help.
 func (o *Ops) short(to Type, dst []byte, elems int, op Op, r Runs, plain func(dst []byte, from, end int)) bool {
 	if r.Length >= kernelChunk || elems < 2*kernelChunk || o.each[to] == nil {
 		return false
@@ -18,7 +17,7 @@ func (o *Ops) short(to Type, dst []byte, elems int, op Op, r Runs, plain func(ds
 	return true
 }
 
-// apiece joins numbers with their scales, of which each gets a copy.
+// apiece joins numbers with their scales, of which each number gets a copy.
 func (o *Ops) apiece(to Type, dst []byte, elems int, op Op, runs Runs, plain func(dst []byte, from, end int)) {
 	q, s, z := scratch(), scratch(), scratch()
 	if op == Scale {
@@ -44,8 +43,8 @@ func (o *Ops) apiece(to Type, dst []byte, elems int, op Op, runs Runs, plain fun
 	z.free()
 }
 
-// joinEach is Each of another operation. What is added comes as its opposite: of a
-// product it is taken off.
+// joinEach is Each for another operation. An added number is passed negated to be
+// subtracted.
 func (o *Ops) joinEach(to Type, dst []byte, q, s, z []float32, op Op) {
 	if op != Affine {
 		o.Each(to, dst, q, s, z)
@@ -66,7 +65,7 @@ var (
 	}()
 )
 
-// widen gives each element from one on the number of its run, or its opposite.
+// widen sets each element, from one on, to the number of its run, or to its negation.
 func widen(dst, numbers []float32, opposite bool, from, run int) {
 	for r := from / run; len(dst) > 0; r++ {
 		n, f := min(len(dst), (r+1)*run-from), numbers[r]
@@ -78,7 +77,7 @@ func widen(dst, numbers []float32, opposite bool, from, run int) {
 	}
 }
 
-// Repeat makes all numbers one.
+// Repeat sets all numbers to f.
 func Repeat(dst []float32, f float32) {
 	for ; len(dst) >= 8; dst = dst[8:] {
 		d := (*[8]float32)(dst)
@@ -89,8 +88,8 @@ func Repeat(dst []float32, f float32) {
 	}
 }
 
-// Float8Shift decodes codes of a format of eight bits: (code-zero)*scale. Rows
-// that have zero points are seldom, so that it goes the long way.
+// Float8Shift decodes codes of a format of eight bits: (code-zero)*scale. Rows with zero
+// points are rare, so it has no kernel of its own.
 func (o *Ops) Float8Shift(f Float, to Type, dst, src []byte, r Runs) {
 	want(f < floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
 	r.wantFor(len(src), Shift)

@@ -2,8 +2,8 @@ package asm
 
 import "encoding/binary"
 
-// exponents is the exponent bits of each number in 8 bytes of a type, and the
-// lowest of them: added to one that is all ones, it carries into the sign.
+// exponents is the exponent bits of each number in 8 bytes of a type, and the lowest of
+// them: added to an exponent of all ones, it carries into the sign.
 var exponents = [...]struct{ mask, low uint64 }{
 	F32:  {0x7F80_0000_7F80_0000, 0x0080_0000_0080_0000},
 	BF16: {0x7F80_7F80_7F80_7F80, 0x0080_0080_0080_0080},
@@ -19,7 +19,7 @@ const (
 	specialRounds = 1<<14 - 1
 )
 
-// Special counts what is no finite number.
+// Special counts NaN and infinite numbers.
 func (o *Ops) Special(t Type, src []byte) (nan, inf int) {
 	want(len(src)%t.Size() == 0, "half a number")
 	if kernel := o.special[t]; kernel != nil {
@@ -40,9 +40,8 @@ func (o *Ops) Special(t Type, src []byte) (nan, inf int) {
 	return nan + a, inf + b
 }
 
-// scalarSpecial looks at 32 bytes at once, and closer where there is something.
-// Of two bytes before a sign of F32 nothing is carried, so one mask of signs
-// serves all types.
+// scalarSpecial examines 32 bytes at once, and single numbers if one is special. No carry
+// reaches the two bytes before a sign of F32, so the same mask of signs serves all types.
 func scalarSpecial(t Type, p []byte) (nan, inf int) {
 	e := exponents[t]
 	for len(p) >= 32 {
