@@ -51,8 +51,8 @@ func main() {
 	}
 }
 
-// unread leaves out what makes a register of vectors that nothing reads: kernels of
-// a kind begin alike, and not each needs all of that.
+// unread removes instructions whose vector register nothing reads: kernels of a kind begin
+// alike, and not each needs all of that.
 func unread(fn *ir.Function) error {
 	for before := -1; before != len(fn.Nodes); {
 		before = len(fn.Nodes)
@@ -74,8 +74,8 @@ func unread(fn *ir.Function) error {
 	return nil
 }
 
-// shorten leaves of each constant what is read of it: numbers that are the same in all
-// lanes stand there once, where all that name them repeat one.
+// shorten cuts constants to what is read: memory with the same number in all lanes holds
+// it once where every instruction broadcasts it.
 func shorten(f *ir.File) error {
 	read := map[string]int{}
 	for _, fn := range f.Functions() {
@@ -96,7 +96,7 @@ func shorten(f *ir.File) error {
 	return nil
 }
 
-// readBy is the bytes that an instruction reads, or 64 for any number above eight.
+// readBy returns how many bytes an instruction reads, or 64 for any number above eight.
 func readBy(i *ir.Instruction) int {
 	one := []string{"VPBROADCASTB", "VPBROADCASTW", "VPBROADCASTD", "VPBROADCASTQ", "VBROADCASTSS", "VMOVSS", "VMOVSD", "VMULSS", "VMULSD"}
 	if slices.Contains(one, i.Opcode) || slices.Contains(i.Suffixes, "BCST") || strings.HasPrefix(i.Opcode, "VCVTS") {

@@ -20,8 +20,8 @@ func (g *gen) constants() {
 	g.set(low, "B16", 0x0F)
 }
 
-// A layout is one block type; block decodes one, from R1 to R0, which it moves.
-// What a kernel takes before the count is in R8.
+// A layout is a block type; block decodes one block from R1 to R0 and advances both. What
+// a kernel takes before the count is in R8.
 type layout struct {
 	name  string
 	does  []string // what a block holds, and its numbers
@@ -71,7 +71,7 @@ func (g *gen) nearest(v int) {
 	g.op("VADD V18.S4, V%d.S4, V%d.S4", v, v)
 }
 
-// quieted makes every NaN of four numbers 7FC00000; it needs V18.
+// quieted replaces every NaN of four numbers by 7FC00000; it needs V18.
 func (g *gen) quieted(v int) {
 	g.fcmeq(18, v, v)
 	g.bif(v, nan, 18)
@@ -89,7 +89,7 @@ func (g *gen) write() {
 	g.op("VST1.P [V1.B16, V2.B16], 32(R0)")
 }
 
-// widen makes V4 to V7 of the sixteen signed codes in V0.
+// widen converts the sixteen signed codes in V0 to V4 to V7.
 func (g *gen) widen() {
 	g.sxtlB(1, 0)
 	g.sxtl2B(2, 0)
@@ -111,13 +111,13 @@ func (g *gen) scaled() {
 	g.write()
 }
 
-// load brings sixteen bytes at an offset of the source into V0 or another.
+// load loads sixteen bytes at an offset of the source into V0 or another register.
 func (g *gen) load(v, off int) {
 	g.op("ADD $%d, R1, R4", off)
 	g.op("VLD1 (R4), [V%d.B16]", v)
 }
 
-// float16 is the float16 at off in all lanes.
+// float16 loads the float16 at off into all lanes.
 func (g *gen) float16(v, off int) {
 	g.op("MOVHU %d(R1), R3", off)
 	g.op("VDUP R3, V%d.H4", v)
@@ -134,7 +134,7 @@ func (g *gen) listedScale() {
 	g.op("VDUP R3, V16.S4")
 }
 
-// q8 is a float16 and 32 signed bytes.
+// q8 decodes a float16 and 32 signed bytes.
 func q8(g *gen) {
 	g.halfScale()
 	g.op("ADD $2, R1, R4")
@@ -146,7 +146,7 @@ func q8(g *gen) {
 
 func takeCodebook(g *gen) { g.op("VLD1 (R8), [V%d.B16]", codebook) }
 
-// fp4Codebook is twice the values of FP4: 0, 1, 2, 3, 4, 6, 8, 12, and these negative.
+// fp4Codebook loads twice the values of FP4: 0, 1, 2, 3, 4, 6, 8, 12, and their negatives.
 func fp4Codebook(g *gen) {
 	for i, w := range []uint64{0x0C08060403020100, 0xF4F8FAFCFDFEFF00} {
 		g.op("MOVD $%#x, R3", w)
@@ -170,8 +170,8 @@ func nibbleBlock(off int, scale func(*gen)) func(*gen) {
 	}
 }
 
-// numbers8 makes eight numbers of the eight bytes in a register of words: two
-// times four, times the number in V17, in v and v+1.
+// numbers8 converts the eight bytes in a register of words to numbers times V17, four in v
+// and four in v+1.
 func (g *gen) numbers8(v int) {
 	g.sxtl2H(v+1, v)
 	g.sxtlH(v, v)
@@ -182,8 +182,8 @@ func (g *gen) numbers8(v int) {
 	}
 }
 
-// q4K: eight pairs of 6-bit scale and minimum in 12 bytes, as the scalar
-// function unpacks them; q*d - m, two roundings.
+// q4K decodes eight pairs of 6-bit scale and minimum in 12 bytes, unpacked as the scalar
+// function does; q*d - m, with two roundings.
 func q4K(g *gen) {
 	for i, v := range []int{20, 22} {
 		g.op("MOVWU %d(R1), R5", 4+4*i)
@@ -233,7 +233,7 @@ func (g *gen) loop(name string, times int, body func()) {
 	g.repeat(name, "R10", body)
 }
 
-// pass takes the first two numbers off a row of them in registers that follow each other.
+// pass removes the first two numbers from a row of them in consecutive registers.
 func (g *gen) pass(first, last int) {
 	for v := first; v <= last; v++ {
 		g.op("VEXT $8, V%d.B16, V%d.B16, V%d.B16", min(v+1, last), v, v)

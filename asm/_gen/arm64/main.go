@@ -29,8 +29,8 @@ func main() {
 	}
 }
 
-// A gen collects text. Registers are numbers: R0 is the destination, R1 the
-// source; V24 and above are constants of a kernel.
+// A gen collects text. Registers are numbers: R0 is the destination, R1 the source; V24
+// and above are constants of a kernel.
 type gen struct {
 	b, stubs strings.Builder
 	labels   int // of the kernel
@@ -54,20 +54,19 @@ func (g *gen) comment(lines ...string) {
 	}
 }
 
-// A label is a place of one kernel. Its name is the kernel's own: two that are asked for by the
-// same name differ.
+// A label is a position in one kernel. Labels with the same name are numbered.
 type label string
 
-// label makes one.
+// label returns a new label.
 func (g *gen) label(name string) label {
 	g.labels++
 	return label(fmt.Sprintf("%s%d", name, g.labels))
 }
 
-// here is where it stands.
+// here puts a label at the current position.
 func (g *gen) here(l label) { g.line("%s:", l) }
 
-// repeat is a loop that counts a register down, to the end of which its label leads.
+// repeat writes a loop that counts a register down.
 func (g *gen) repeat(name, counter string, body func()) {
 	again := g.label(name)
 	g.here(again)
@@ -76,7 +75,7 @@ func (g *gen) repeat(name, counter string, body func()) {
 	g.op("BNE %s", again)
 }
 
-// set keeps a number in all lanes.
+// set loads a number into all lanes.
 func (g *gen) set(v int, lanes string, value uint32) {
 	g.op("MOVD $%d, R3", value)
 	g.op("VDUP R3, V%d.%s", v, lanes)

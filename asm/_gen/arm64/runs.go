@@ -1,7 +1,7 @@
 package main
 
-// runKernels is codes under scales, chunks of 32: bytes, small floats, and
-// nibbles that a codebook explains.
+// runKernels writes kernels of scaled codes, in chunks of 32: bytes, small floats, and
+// nibbles with a codebook.
 func runKernels(g *gen) {
 	run(g, "bytesScale", "x = q*a[r]", "a *float32, b *float32, flip *byte, last *float32", 32+16, func() {
 		g.op("MOVD flip+32(FP), R9")
@@ -96,8 +96,8 @@ func runKernels(g *gen) {
 	}
 }
 
-// run writes the loops over n runs of some chunks; params lie before the counts,
-// which begin at the given offset of the frame.
+// run writes the loops over n runs of some chunks; params precede the counts, which begin
+// at the given offset of the frame.
 func run(g *gen, name, how, params string, counts int, before, each, chunk func()) {
 	g.text(name+"BF16NEON", "dst *byte, src *byte, "+params+", chunks int, n int", counts+16,
 		"For each of n runs, with its scale a[r],", "for each of its chunks: "+how+";", "dst = x, rounded to BF16.")

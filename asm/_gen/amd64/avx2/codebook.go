@@ -9,8 +9,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// codebookKernels is nibbles that a codebook of sixteen numbers explains: two a byte, or one
-// nibble of each byte, the upper one where shift is 4.
+// codebookKernels writes kernels for nibbles with a codebook of sixteen numbers: two per
+// byte, or one nibble of each byte, the upper one if shift is 4.
 func codebookKernels() {
 	for _, high := range []bool{false, true} {
 		for _, o := range Joins {
@@ -30,7 +30,7 @@ func codebookKernels() {
 	}
 }
 
-// A codebook is the sixteen numbers that codes stand for, and what a run makes of them.
+// A codebook is the sixteen numbers of codes, and what a run makes of them.
 type codebook struct {
 	*runs
 	o     Join
@@ -41,7 +41,7 @@ type codebook struct {
 	table tables16 // of the run's sixteen numbers
 }
 
-// setCodebook copies the codebook at base and looks at its bounds.
+// setCodebook copies the codebook at base and checks its bounds.
 func (c *codebook) setCodebook(base Register) {
 	a, b := Load32(Mem{Base: base}), Load32(Mem{Base: base, Disp: 32})
 	canonical(a)
@@ -51,7 +51,7 @@ func (c *codebook) setCodebook(base Register) {
 	c.least = leastForCodebook(Load32(c.v.a), Load32(c.v.b))
 }
 
-// build makes the table of a run; an exact one is made behind the loops.
+// build makes the table of a run; an exact one is made after the loops.
 func (c *codebook) build() {
 	c.p = pair{YMM(), YMM()}
 	c.ifHostile(c.o, c.least, c.exact)
@@ -70,8 +70,8 @@ func (c *codebook) buildExactly() {
 	carry(c.table, c.table16(c.v, negates(c.o), func(x VecVirtual) { c.p.exactly(c.o, x) }))
 }
 
-// kernel writes the loops. To F32 numbers are found in the codebook and multiplied: a table of
-// four bytes a number costs more.
+// kernel writes the loops. To F32, numbers are looked up in the codebook and multiplied,
+// since a table of four bytes per number is slower.
 func (c *codebook) kernel(row, name, number, params, doc string, t, in int) {
 	runKernel(row, name+string(c.o), c.o.Formula(number), ", codebook *float32"+params, doc, t, negates(c.o), in, 32,
 		func(k *runs) {
@@ -106,8 +106,8 @@ func (c *codebook) kernel(row, name, number, params, doc string, t, in int) {
 		})
 }
 
-// multiply writes 32 numbers to F32: each is found in the codebook by its four bytes,
-// and then joined with the numbers of its run.
+// multiply writes 32 numbers to F32: each is looked up in the codebook by its four bytes,
+// and joined with the numbers of its run.
 func (c *codebook) multiply(codes VecVirtual) {
 	for i, x := range c.numbersAt(codes, c.table) {
 		c.p.apply(c.o, x)
@@ -116,8 +116,8 @@ func (c *codebook) multiply(codes VecVirtual) {
 	}
 }
 
-// exactRun writes a run by a table, which replaces the codebook's until its end; a run of one scale that is small alone,
-// number by number.
+// exactRun writes a run with a table that replaces the codebook's until its end, or a run
+// with a single small scale number by number.
 func (c *codebook) exactRun() {
 	if c.o == JoinScale {
 		table := c.exact
@@ -143,7 +143,7 @@ func (c *codebook) exactRun() {
 	JMP(c.done.Ref())
 }
 
-// arrange keeps sixteen numbers in the order of tables.
+// arrange stores sixteen numbers in the order of tables.
 func (k *kernel) arrange(a, b VecVirtual, to Mem) values {
 	if k.Wide {
 		VMOVUPS(a, to)
@@ -159,7 +159,7 @@ func (k *kernel) arrange(a, b VecVirtual, to Mem) values {
 	return values{to, to.Offset(32)}
 }
 
-// nibblePairs unpacks 16 bytes of two elements each, which follow each other.
+// nibblePairs unpacks 16 bytes of two consecutive elements each.
 func (k *runs) nibblePairs(high bool) VecVirtual {
 	codes, shifted := YMM(), YMM()
 	VBROADCASTI128(k.From(0), codes)
@@ -193,7 +193,7 @@ func bytesToWords(fours bool) Mem {
 	return Data(order)
 }
 
-// halfBytes is a nibble of each of 32 bytes.
+// halfBytes returns a nibble of each of 32 bytes.
 func (k *runs) halfBytes() VecVirtual {
 	codes := YMM()
 	if k.float32() {
@@ -207,7 +207,8 @@ func (k *runs) halfBytes() VecVirtual {
 	return codes
 }
 
-// A pairLoop is nibbles of a codebook in runs of sixteen, the low one first: chunks of two runs.
+// A pairLoop decodes nibbles of a codebook in runs of sixteen, the low one first: chunks
+// of two runs.
 type pairLoop struct {
 	codebook
 	d      [2]VecVirtual // the scales, negated
@@ -246,15 +247,15 @@ func pairKernel(t int) {
 		})
 }
 
-// negatedPair is both scales, negated.
+// negatedPair returns both scales, negated.
 func (p *pairLoop) negatedPair() [2]VecVirtual {
 	both := Into(YMM(), VPBROADCASTQ, Mem{Base: p.a})
 	flipSign(both)
 	return [2]VecVirtual{firsts(both), seconds(both)}
 }
 
-// numbers makes the numbers of both runs, or their tables: join multiplies by the scale of
-// run i.
+// numbers computes the numbers of both runs, or their tables; join multiplies by the scale
+// of run i.
 func (p *pairLoop) numbers(join func(i int, x VecVirtual)) {
 	if p.float32() {
 		x := [4]VecVirtual(p.numbersAt(p.codes(p.runs), p.table))
@@ -279,7 +280,7 @@ func (p *pairLoop) numbers(join func(i int, x VecVirtual)) {
 	}
 }
 
-// exactPair is two runs of which one is not ordinary.
+// exactPair decodes two runs of which one is not ordinary.
 func (p *pairLoop) exactPair() {
 	p.exact.Here()
 	Comment("A run that is not ordinary.")

@@ -9,11 +9,11 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// columnsKernels decode eight columns of words. The codes of a column, eight
-// nibbles of a word or four bytes of each of two, follow each other in a row of
-// what is written: (q-z)*s, the numbers of a code's group at its offset. Scales
-// are negated. To F32 they come as doubles where products may be subnormal: the product
-// is exact, and is rounded once.
+// columnsKernels writes kernels that decode eight columns of words. The codes of a column,
+// eight nibbles of a word or four bytes of each of two, become consecutive in a row of the
+// output: (q-z)*s, with the numbers of a code's group at its offset. Scales are negated.
+// To F32 they are doubles where products may be subnormal: the product is exact, and
+// rounded once.
 func columnsKernels() {
 	for _, t := range Targets {
 		columnsKernel("columns", 4, t)
@@ -21,7 +21,7 @@ func columnsKernels() {
 	}
 }
 
-// A columned kernel has loops over words.
+// A columned is a kernel with loops over words.
 type columned struct {
 	*kernel
 	offsets, scales, zeros Register
@@ -64,7 +64,7 @@ func columnsKernel(stem string, bits int, t Target) {
 	}
 }
 
-// loop is one over all words, to the end of the kernel.
+// loop writes a loop over all words, up to the kernel's end.
 func (k *columned) loop(again Place, times func(x VecVirtual, at Register)) {
 	again.Here()
 	var words VecVirtual
@@ -105,7 +105,7 @@ func (k *columned) loop(again Place, times func(x VecVirtual, at Register)) {
 	End()
 }
 
-// codeOf is the code at a bit of eight words, as float32.
+// codeOf returns the code at a bit of eight words, as float32.
 func (k *kernel) codeOf(words VecVirtual, bits, at int) VecVirtual {
 	y, from := YMM(), words
 	if at > 0 {
@@ -134,9 +134,9 @@ func transposePairs(p [4]VecVirtual, to Lattice) {
 	}
 }
 
-// expandKernels puts numbers where the bits of a mask are, and zeros elsewhere:
-// eight for each byte of the mask, whose table says which number comes where,
-// C0 for none. They stop where eight numbers would be read past the last.
+// expandKernels writes kernels that put numbers at the set bits of a mask, and zeros
+// elsewhere: eight for each byte of the mask, whose table has the index of each number, C0
+// for none. They stop before eight numbers would be read past the last.
 func expandKernels() {
 	for _, size := range []int{1, 2, 4} {
 		name := fmt.Sprintf("expand%dAVX2", size)
@@ -188,12 +188,11 @@ func expandKernels() {
 	}
 }
 
-// An eachLoops decodes numbers that have a scale and a zero point or minimum each:
-// (q-z)*s. A product that is subnormal, or of a subnormal number, holds up a
-// multiplication of float32, but not one of float64, where all products are exact.
-// So rounds whose factors are zero or large enough, and which have no NaN, are
-// multiplied as they are; after one that is not, eachStay rounds are float64. The
-// differences are those of float32: one of normal numbers is subnormal only if both
+// An eachLoops decodes numbers with a scale and a zero point each: (q-z)*s. A subnormal
+// product, or a product of a subnormal number, delays a float32 multiplication but not one
+// of float64, where all products are exact. So rounds whose factors are zero or large
+// enough, without NaN, are multiplied in float32; after another one, eachStay rounds use
+// float64. The differences are float32's: one of normal numbers is subnormal only if both
 // are far below all codes.
 type eachLoops struct {
 	*kernel
@@ -249,7 +248,7 @@ func eachKernels() {
 	}
 }
 
-// next moves by some rounds.
+// next advances by some rounds.
 func (e *eachLoops) next(rounds int) {
 	for _, r := range []Register{e.Src, e.a, e.b} {
 		ADDQ(U32(64*rounds), r)
@@ -257,7 +256,7 @@ func (e *eachLoops) next(rounds int) {
 	ADDQ(U32(16*rounds*e.Width()), e.Dst)
 }
 
-// differences is q-z of 16 numbers.
+// differences returns q-z of 16 numbers.
 func (e *eachLoops) differences(at int) (x []VecVirtual) {
 	PREFETCHT0(e.From(1024 + at)) // one line, of pages that come next too
 	PREFETCHT0(Mem{Base: e.Dst, Disp: 512 + at/4*e.Width()})
@@ -269,8 +268,8 @@ func (e *eachLoops) differences(at int) (x []VecVirtual) {
 	return x
 }
 
-// ordinaryRounds writes 32 numbers, or leaves for slow. Twice a magnitude less
-// one is largest for zero.
+// ordinaryRounds writes 32 numbers, or jumps to slow. Twice a magnitude minus one is
+// largest for zero.
 func (e *eachLoops) ordinaryRounds(slow Place) {
 	x, codes, scales, ok := append(e.differences(0), e.differences(64)...), YMM(), YMM(), GP32()
 	VMOVDQU(e.least, codes)
@@ -325,7 +324,7 @@ func split16(x VecVirtual) {
 	VSUBPS(left, more, x)
 }
 
-// anyRound writes 16 numbers, whatever they are.
+// anyRound writes any 16 numbers.
 func (e *eachLoops) anyRound() {
 	x := [2]VecVirtual(e.differences(0))
 	for i, y := range x {

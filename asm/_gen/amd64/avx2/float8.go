@@ -9,9 +9,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A float8 is a format of eight bits: sign, exponent, man bits of mantissa.
-// Scales with a biased exponent from least to most give products that are all
-// normal.
+// A float8 is a format of eight bits: sign, exponent, man bits of mantissa. Under scales
+// with a biased exponent from least to most, all products are normal.
 type float8 struct {
 	name        string
 	man         int
@@ -70,9 +69,9 @@ func (f float8) kernel(t int) {
 		})
 }
 
-// exactRun is the loop of scales that are not ordinary: small ones, by a [smallProduct],
-// and to BF16 also those whose products are infinite, NaN or zero, or may be. Those are
-// multiplied as they are: nothing is added to a product that is to stay, and all bits of it.
+// exactRun writes the loop for scales that are not ordinary: small ones, with a
+// [smallProduct], and to BF16 also those whose products may be infinite, NaN or zero.
+// Those are rounded without an addition to products that must stay unchanged.
 func (f float8) exactRun(k *runs) {
 	k.exact.Here()
 	Comment("A run that is not ordinary.")
@@ -109,9 +108,10 @@ func (f float8) exactRun(k *runs) {
 	k.other(NewLabel("exactChunk"), func() { f.eachHalf(k, write) })
 }
 
-// exactWords is exactRun to BF16 of a format without infinity, as two loops. Under a large
-// scale, NaN or zero, products are rounded as they are. Under a small one they are, enlarged,
-// normal numbers, which [rounded] takes; the enlarged bit and NaN are settled in words.
+// exactWords is exactRun to BF16 for a format without infinity, as two loops. Under a
+// large scale, NaN or zero, products are rounded directly. Under a small one, enlarged
+// products are normal numbers, which [rounded] takes; the enlargement and NaN are handled
+// in words.
 func (f float8) exactWords(k *runs) {
 	small := NewLabel("small")
 	ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
@@ -140,7 +140,7 @@ func (f float8) exactWords(k *runs) {
 	})
 }
 
-// first is what the codes below 16 stand for.
+// first returns the numbers of the codes below 16.
 func (f float8) first(k *kernel) values {
 	var v [16]float32
 	for i := range v {
@@ -149,7 +149,7 @@ func (f float8) first(k *kernel) values {
 	return k.constants(v, false)
 }
 
-// number is what a code that is neither negative nor NaN stands for.
+// number returns the number of a code that is neither negative nor NaN.
 func (f float8) number(code int) float32 {
 	m, e := code%(1<<f.man), code>>f.man
 	if e > 0 {
@@ -160,7 +160,7 @@ func (f float8) number(code int) float32 {
 
 func pow2(e int) float32 { return float32(math.Ldexp(1, e)) }
 
-// byMantissa writes 32 elements by the table.
+// byMantissa writes 32 elements with the table.
 func (f float8) byMantissa(k *runs, l tables16, infinity VecVirtual) {
 	step := byte(1) << f.man
 	codes, mag, index, low := YMM(), YMM(), YMM(), YMM()
@@ -196,7 +196,7 @@ func (f float8) byMantissa(k *runs, l tables16, infinity VecVirtual) {
 	}
 }
 
-// each writes 32 elements as what join makes of their numbers.
+// each writes 32 elements as what join returns for their numbers.
 func (f float8) each(k *runs, join func(x VecVirtual)) {
 	f.eachHalf(k, func(x VecVirtual) {
 		if up := pow2(15 - f.bias); up != 1 {
@@ -207,7 +207,7 @@ func (f float8) each(k *runs, join func(x VecVirtual)) {
 	})
 }
 
-// eachHalf writes 32 elements as what join makes of codes as float16, whose exponents
+// eachHalf writes 32 elements as what join returns for codes as float16, whose exponents
 // have a bias of 15.
 func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 	for at := 0; at < 32; at += 16 {
@@ -223,8 +223,8 @@ func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 	}
 }
 
-// float16s reads sixteen codes as float16, and says which of them are NaN if they are none
-// as float16.
+// float16s reads sixteen codes as float16, and returns which are NaN if that is not NaN as
+// float16.
 func (f float8) float16s(k *runs, at int) (w, nan VecVirtual) {
 	w = Into(YMM(), VPMOVSXBW, k.From(at))
 	if f.infinite {
@@ -243,7 +243,7 @@ func (f float8) float16s(k *runs, at int) (w, nan VecVirtual) {
 	return w, nan
 }
 
-// widenedHalves is sixteen float16 as float32.
+// widenedHalves converts sixteen float16 to float32.
 func widenedHalves(w VecVirtual) [2]VecVirtual {
 	x := [2]VecVirtual{YMM(), YMM()}
 	VCVTPH2PS(w.AsX(), x[0])

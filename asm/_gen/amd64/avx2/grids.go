@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// rows8 brings four rows of eight bytes into a register, in the order of codes.
+// rows8 loads four rows of eight bytes into a register, in the order of codes.
 func rows8(base Register, index [4]Register) VecVirtual {
 	at := func(i int) Mem { return Mem{Base: base, Index: index[i], Scale: 8} }
 	low := Into(XMM(), VMOVQ, at(0))
@@ -17,10 +17,10 @@ func rows8(base Register, index [4]Register) VecVirtual {
 	return Into(YMM(), VINSERTI128, Imm(1), high, low.AsY())
 }
 
-// words4 takes four words of group i.
+// words4 loads four words of group i.
 func (g *groups) words4(m Mem, i int) [4]Register { return g.four(m, i, 2, MOVWQZX) }
 
-// four takes four numbers of some bytes, in eight bytes for each group.
+// four loads four numbers of size bytes, from eight bytes for each group.
 func (g *groups) four(m Mem, i, size int, load func(Op, Op)) (out [4]Register) {
 	for j := range out {
 		out[j] = Into(GP64(), load, g.at(m.Offset(size*j), 8, i))
@@ -28,8 +28,8 @@ func (g *groups) four(m Mem, i, size int, load func(Op, Op)) (out [4]Register) {
 	return out
 }
 
-// dByScale is d*(half+s)*factor for eight scales in dwords; without a half it is
-// d*(1+2s). To F32 and F16 they are negated, else of each NaN is FFC00000.
+// dByScale computes d*(half+s)*factor for eight scales in dwords; without a half,
+// d*(1+2s). To F32 and F16 scales are negated, else NaN would not be FFC00000.
 func (k *kernel) dByScale(s VecVirtual, d VecVirtual, half, factor float32) {
 	if half == 0 {
 		VPADDD(s, s, s)
@@ -50,7 +50,7 @@ func (k *kernel) dByScale(s VecVirtual, d VecVirtual, half, factor float32) {
 	}
 }
 
-// nibbleScales is 4-bit scales, eight in each word.
+// nibbleScales unpacks 4-bit scales, eight in each word.
 func (k *kernel) nibbleScales(off, n int, d VecVirtual, half, factor float32) scales {
 	s := k.scales(n)
 	for i := 0; i < n; i += 8 {
@@ -63,9 +63,9 @@ func (k *kernel) nibbleScales(off, n int, d VecVirtual, half, factor float32) sc
 	return s
 }
 
-// A signed is the numbers of a block of rows of magnitudes and of sign sets. To
-// BF16 the few magnitudes are rounded once under each scale and looked up by
-// codes, else rows hold the magnitudes themselves.
+// A signed is the numbers of a block from rows of magnitudes and sign sets. To BF16 the
+// few magnitudes are rounded once under each scale and looked up by code; otherwise rows
+// hold the magnitudes.
 type signed struct {
 	*kernel
 	s     scales
@@ -94,7 +94,7 @@ func (k *kernel) signed(s scales, n int, d VecVirtual, magnitudes ...float32) si
 	return g
 }
 
-// write writes group i, of a row and of the sign sets at sets.
+// write writes group i from a row and the sign sets at sets.
 func (g signed) write(r *groups, i int, codes VecVirtual, sets Mem) {
 	minus := g.setBits(r.at(sets, 4, i))
 	if g.Wide {
@@ -138,7 +138,7 @@ func iq2XXS(k *kernel) {
 		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
 
-// nines parts 32 words: indices of nine bits, and sign sets.
+// nines splits 32 words into indices of nine bits and sign sets.
 func (k *kernel) nines(off int) (indices, sets Mem) {
 	var seven [2]VecVirtual
 	indices = k.Local(64)
@@ -171,7 +171,7 @@ func iq2S(k *kernel) {
 		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.From(34)) })
 }
 
-// rows4 brings eight rows of four bytes into a register, in the order of codes.
+// rows4 loads eight rows of four bytes into a register, in the order of codes.
 func rows4(base Register, index func(i int) Register) VecVirtual {
 	var halves [2]VecVirtual
 	for i := range halves {
@@ -189,7 +189,7 @@ func rows4(base Register, index func(i int) Register) VecVirtual {
 	return Into(YMM(), VINSERTI128, Imm(1), halves[1], halves[0].AsY())
 }
 
-// grid4 is a grid of rows of four: their codes to BF16, else their magnitudes.
+// grid4 loads the address of a grid of rows of four: of codes to BF16, else of magnitudes.
 func (k *kernel) grid4(name string) Register {
 	if k.Wide {
 		return Address(name + "Grid")
@@ -224,14 +224,15 @@ func iq3S(k *kernel) {
 	}, func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.From(74)) })
 }
 
-// grids is the loop over the eight groups of a block.
+// grids writes the loop over the eight groups of a block.
 func (k *kernel) grids(round int, read func(r *groups, i int) VecVirtual, write func(r *groups, i int, codes VecVirtual)) {
 	k.groupLoop(8, round, 2*round, 32, func(r *groups) {
 		ahead(round, func(i int) VecVirtual { return read(r, i) }, func(i int, codes VecVirtual) { write(r, i, codes) })
 	})
 }
 
-// roundOfRows is the groups of a round for rows of eight: one where stores take longest.
+// roundOfRows returns the groups of a round for rows of eight: one where stores take
+// longest.
 func (k *kernel) roundOfRows() int {
 	if k.float32() {
 		return 1
@@ -239,7 +240,7 @@ func (k *kernel) roundOfRows() int {
 	return 2
 }
 
-// roundOfCodes is that for rows of four: four where tables lie in that order.
+// roundOfCodes returns that for rows of four: four where tables are in that order.
 func (k *kernel) roundOfCodes(wide int) int {
 	switch {
 	case k.float32():
@@ -253,17 +254,17 @@ func (k *kernel) roundOfCodes(wide int) int {
 // What the grid types keep in bits is taken apart for many elements at once, and
 // waits in memory: indices of rows as words, sign sets as bytes.
 
-// ofBits is what setBits needs.
+// ofBits returns the constants of setBits.
 func ofBits() []Mem { return []Mem{byteOfBit(), bitOfByte()} }
 
 func bitOfByte() Mem { return Bytes32(1, 2, 4, 8, 16, 32, 64, 128) }
 
-// byteOfBit is the byte that has each element's bit.
+// byteOfBit is the index of the byte with each element's bit.
 func byteOfBit() Mem {
 	return Data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3})
 }
 
-// setBits is FF for each element whose bit in the 32 at m is set.
+// setBits returns FF for each element whose bit in the 32 at m is set.
 func (k *kernel) setBits(m Mem) VecVirtual {
 	y, bit := YMM(), k.constant(bitOfByte())
 	VPBROADCASTD(m, y)
@@ -273,8 +274,8 @@ func (k *kernel) setBits(m Mem) VecVirtual {
 	return y
 }
 
-// evenSets makes 32 sign sets of eight bits whole, of which the eighth makes the
-// number of minuses even, and keeps them.
+// evenSets completes 32 sign sets to eight bits, the eighth of which makes the number of
+// minus signs even, and stores them.
 func (k *kernel) evenSets(y VecVirtual) Mem {
 	odd, at := YMM(), k.Local(32)
 	VPSRLW(Imm(4), y, odd)
@@ -287,7 +288,7 @@ func (k *kernel) evenSets(y VecVirtual) Mem {
 	return at
 }
 
-// sevenBits is the four fields of seven bits of each dword, a byte each.
+// sevenBits unpacks the four fields of seven bits of each dword to bytes.
 func sevenBits(words VecVirtual) VecVirtual {
 	y := Into(YMM(), VPAND, Dwords(0x7F), words)
 	for i := range 3 {
@@ -298,9 +299,9 @@ func sevenBits(words VecVirtual) VecVirtual {
 	return y
 }
 
-// A highBits says how the upper bits of sixteen indices stand in their bytes:
-// the byte of each, a factor that brings its bits to bit at and upwards, and
-// a mask of them there, which is above bit 8 by down.
+// A highBits says where the upper bits of sixteen indices are: the byte of each, a factor
+// that moves its bits to bit at and above, and their mask there, which is above bit 8 by
+// down.
 type highBits struct {
 	bytes  [16]byte
 	factor [16]uint16
@@ -328,8 +329,7 @@ func fieldsOfWords() (h highBits) {
 	return h
 }
 
-// indices joins n bytes at low with their upper bits at high, and keeps them as
-// words.
+// indices joins n bytes at low with their upper bits at high, and stores them as words.
 func (k *kernel) indices(n, low, high int, h highBits, whole bool) Mem {
 	var order []byte
 	used := 0

@@ -7,8 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The values of the ternary grids are shifted by an eighth up or down: times
-// eight they are whole, and an eighth of the scale is exact.
+// shifted returns grid values times eight, which the shift of an eighth makes integers; an
+// eighth of the scale is exact.
 func shifted(codes, eighths VecVirtual) {
 	VPADDB(codes, codes, codes)
 	VPADDB(codes, codes, codes)

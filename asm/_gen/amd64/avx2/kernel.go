@@ -12,7 +12,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Kernels writes them.
+// Kernels writes all kernels.
 func Kernels() {
 	limitKernel()
 	for _, l := range Layouts() {
@@ -44,7 +44,7 @@ func Kernels() {
 	specialKernels()
 }
 
-// rounds is a kernel's only loop, to its end: a pass moves on by so many bytes.
+// rounds writes a kernel's only loop, up to its end; a pass advances by so many bytes.
 func rounds(n, src Register, in Op, dst Register, out Op, body func()) {
 	Repeat("more", n, func() {
 		body()
@@ -69,9 +69,9 @@ type kernel struct {
 	codebook values     // in memory, where it is none either
 	add      VecVirtual // rounding to BF16, of even numbers; may also change the sign
 	up       Op         // and of odd ones
-	round    uint32     // what add is
+	round    uint32     // the value of add
 	minus    Op         // minus zero
-	ordinary bool       // scales are, since the kernel stops in front of others
+	ordinary bool       // the kernel stops before scales that are not ordinary
 	spill    Mem        // 32 codes on their way to dwords
 	shared   map[string]VecVirtual
 }

@@ -9,7 +9,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// scales is memory for the scales of a block, one float32 each.
+// A scales is memory for the scales of a block, one float32 each.
 type scales struct{ at Mem }
 
 func (k *kernel) scales(n int) scales { return scales{k.Local(4 * n)} }
@@ -17,7 +17,7 @@ func (k *kernel) scales(n int) scales { return scales{k.Local(4 * n)} }
 // keep stores eight scales.
 func (s scales) keep(i int, y VecVirtual) { VMOVUPS(y, s.at.Offset(4*i)) }
 
-// times is eight small integers in dwords, as floats, times d.
+// times converts eight small integers in dwords to floats and multiplies them by d.
 func times(y, d VecVirtual) {
 	VCVTDQ2PS(y, y)
 	VMULPS(d, y, y)
@@ -152,8 +152,8 @@ func q2K(k *kernel) {
 	})
 }
 
-// q3Scales unpacks sixteen 6-bit scales, less 32, times d. To F32 and F16 they
-// are negated, else of each NaN is FFC00000.
+// q3Scales unpacks sixteen 6-bit scales, minus 32, times d. To F32 and F16 they are
+// negated, else NaN would not be FFC00000.
 func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 	s := k.scales(16)
 	low, high, top := GP64(), GP64(), GP64()
@@ -227,7 +227,7 @@ func q3K(k *kernel) {
 	})
 }
 
-// ofSixes is what codes of six bits need.
+// ofSixes returns the constants of six-bit codes.
 func ofSixes() []Mem { return append(toWords(), Bytes32(0x0F), Bytes32(0x30)) }
 
 func q6K(k *kernel) {
@@ -253,11 +253,11 @@ func q6K(k *kernel) {
 	})
 }
 
-// spreads are bytes in the order of quads, by where they are: several groups take
-// theirs from the same ones.
+// A spreads has bytes in the order of quads, by address, since several groups use the same
+// ones.
 type spreads map[Mem]VecVirtual
 
-// of is those at m, their words shifted down.
+// of returns those at m, with their words shifted down.
 func (s spreads) of(k *kernel, m Mem, down int) VecVirtual {
 	if s[m] == nil {
 		s[m] = YMM()
@@ -266,7 +266,7 @@ func (s spreads) of(k *kernel, m Mem, down int) VecVirtual {
 	return moved(s[m], down)
 }
 
-// moved is words shifted down, or up.
+// moved returns words shifted down, or up.
 func moved(words VecVirtual, down int) VecVirtual {
 	switch {
 	case down > 0:
@@ -277,16 +277,16 @@ func moved(words VecVirtual, down int) VecVirtual {
 	return Into(YMM(), VMOVDQA, words)
 }
 
-// twoBits is the two-bit codes of group i of a round of four, the layout of the K types:
-// 32 bytes a round from m on.
+// twoBits returns the two-bit codes of group i of a round of four, in the layout of the K
+// types: 32 bytes a round from m on.
 func (s spreads) twoBits(g *groups, m Mem, i int) VecVirtual {
 	y := s.of(g.kernel, g.inRound(m, 32), i*2)
 	VPAND(Bytes32(3), y, y)
 	return y
 }
 
-// ahead takes the codes of each run from memory before the run before it is
-// written: processors look few instructions ahead.
+// ahead loads the codes of each run before the previous run is written, since processors
+// look only few instructions ahead.
 func ahead(n int, read func(i int) VecVirtual, write func(i int, codes VecVirtual)) {
 	next := read(0)
 	for i := range n {
@@ -298,7 +298,7 @@ func ahead(n int, read func(i int) VecVirtual, write func(i int, codes VecVirtua
 	}
 }
 
-// spread puts fields of a register into the bytes of a mask's fields.
+// spread deposits fields of a register into the fields of a mask.
 func spread(src Register, mask uint64) VecVirtual {
 	m := Into(GP64(), MOVQ, U64(mask))
 	r := Into(GP64(), PDEPQ, m, src)

@@ -9,7 +9,7 @@ import (
 
 // Bytes, nibbles, and nibbles with fifth bits: the small blocks.
 
-// half is the float16 at off in all lanes.
+// half returns the float16 at off in all lanes.
 func (k *kernel) half(off int) VecVirtual {
 	return Into(YMM(), VCVTPH2PS, Into(XMM(), VPBROADCASTW, k.From(off)))
 }
@@ -21,17 +21,17 @@ func q8(k *kernel) {
 	k.signedBytes(0, k.From(2), d)
 }
 
-// signedBytes is 32 signed bytes under a negated scale.
+// signedBytes writes 32 signed bytes under a negated scale.
 func (k *kernel) signedBytes(at int, codes Mem, d VecVirtual) {
 	k.bytes(at, codes, nil, true, true, func(x VecVirtual) { VMULPS(d, x, x) })
 }
 
-// setNibbles keeps what nibbles needs.
+// setNibbles loads the constants of nibbles.
 func setNibbles(k *kernel) {
 	k.declare("low", func(y VecVirtual) { VMOVDQU(Bytes32(0x0F), y) })
 }
 
-// setFives keeps what codes of five bits need.
+// setFives loads the constants of five-bit codes.
 func setFives(k *kernel) {
 	setNibbles(k)
 	holding(ofBits)(k)
@@ -40,8 +40,7 @@ func setFives(k *kernel) {
 	}
 }
 
-// nibbles spreads 16 bytes: the low nibbles are elements 0-15, the high ones
-// 16-31.
+// nibbles unpacks 16 bytes: the low nibbles are elements 0-15, the high ones 16-31.
 func (k *kernel) nibbles(off int) VecVirtual { return k.nibblesAt(k.From(off)) }
 
 func (k *kernel) nibblesAt(m Mem) VecVirtual {
@@ -59,8 +58,8 @@ var (
 	IQ4Values = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 )
 
-// keepCodebook keeps the sixteen signed bytes of a codebook; where tables are made of them
-// as numbers, negated.
+// keepCodebook stores the sixteen signed bytes of a codebook; where tables are made of
+// them, as negated numbers.
 func keepCodebook(k *kernel) {
 	setNibbles(k)
 	codebook := Mem{Base: Load(Param("codebook"), GP64())}
@@ -77,7 +76,8 @@ func keepCodebook(k *kernel) {
 	k.codebook = k.arrange(v[0], v[1], k.Local(64))
 }
 
-// codebookBlock is 32 nibbles, places in a codebook, under a float16: Q4_0 and IQ4_NL.
+// codebookBlock decodes 32 nibbles, indices into a codebook, under a float16: Q4_0 and
+// IQ4_NL.
 func codebookBlock(k *kernel) {
 	d := k.half(0)
 	if !k.float32() {
@@ -100,7 +100,7 @@ func q4_1(k *kernel) {
 	k.lookup(0, k.nibbles(4), k.table16(k.constants(counted, false), false, func(x VecVirtual) { p.join(x, true) }))
 }
 
-// halves is a scale and a minimum, two float16 at off.
+// halves loads a scale and a minimum, two float16 at off.
 func (k *kernel) halves(off int) pair {
 	x := Into(XMM(), VPBROADCASTD, k.From(off))
 	y := Into(YMM(), VCVTPH2PS, x)
@@ -110,7 +110,7 @@ func (k *kernel) halves(off int) pair {
 	return pair{firsts(y), seconds(y)}
 }
 
-// unset is FF for each element whose bit in the 32 at off is clear.
+// unset returns FF for each element whose bit in the 32 at off is clear.
 func (k *kernel) unset(off int) VecVirtual {
 	y, bit := YMM(), k.constant(bitOfByte())
 	VPBROADCASTD(k.From(off), y)
@@ -139,8 +139,8 @@ func q5_1(k *kernel) {
 
 // Bits, codes of two bits, and ternary digits, under one float16.
 
-// A few is codes of a block that has one scale and at most four values: one
-// table, to F32 a register of them.
+// A few is the codes of a block with one scale and at most four values: one table, to F32
+// one register.
 type few struct {
 	l    tables16
 	four VecVirtual
@@ -208,8 +208,8 @@ func tq2(k *kernel) {
 	})
 }
 
-// trit is the top base-3 digit of each byte: bytes are fractions of 3^5 in
-// 256ths, so the digit is how often 256 goes into three times the byte.
+// trit returns the top base-3 digit of each byte: a byte is a fraction of 3^5 in 256ths,
+// so the digit is how often 256 goes into three times the byte.
 func trit(t VecVirtual) VecVirtual {
 	codes, flipped, m := YMM(), YMM(), YMM()
 	VPXOR(Bytes32(0x80), t, flipped)
@@ -271,7 +271,7 @@ func tq1(k *kernel) {
 // rounding, and there are 256 scales of each: the tables of all are variables, as
 // low bytes and high bytes, and no number is computed. The other types widen them.
 
-// tableOf is the table for the scale at off.
+// tableOf returns the address of the table for the scale at off.
 func (k *kernel) tableOf(variable string, off int) Mem {
 	i, base := GP64(), Address(variable)
 	MOVBQZX(k.From(off), i)
@@ -279,7 +279,7 @@ func (k *kernel) tableOf(variable string, off int) Mem {
 	return Mem{Base: base, Index: i, Scale: 1}
 }
 
-// both is a table in both halves of registers.
+// both returns a table in both halves of registers.
 func both(at Mem) tables16 {
 	l := tables16{YMM(), YMM()}
 	VBROADCASTI128(at, l[0])
@@ -296,8 +296,8 @@ func mxfp4(k *kernel) {
 	k.lookup(0, k.nibbles(1), l)
 }
 
-// nvfp4 has sixteen elements in eight bytes: to BF16 those of the first and the
-// third scale are looked up together, and those of the second and the fourth.
+// nvfp4 decodes sixteen elements per eight bytes. To BF16, those of the first and third
+// scale are looked up together, and those of the second and fourth.
 func nvfp4(k *kernel) {
 	if k.Wide {
 		for s := 0; s < 4; s += 2 {
@@ -315,8 +315,8 @@ func nvfp4(k *kernel) {
 	}
 }
 
-// foursOfNibbles spreads 16 bytes in the order of fours. The lower half of the register has
-// the given fours of bytes, moved down by shift, the upper half those after each.
+// foursOfNibbles unpacks 16 bytes in the order of fours. The lower half of the register
+// has the given fours of bytes, shifted down by shift, the upper half those after each.
 func (k *kernel) foursOfNibbles(off int, from [4]byte, shift Mem) VecVirtual {
 	var order []byte
 	for half := range byte(2) {
@@ -332,8 +332,8 @@ func (k *kernel) foursOfNibbles(off int, from [4]byte, shift Mem) VecVirtual {
 	return y
 }
 
-// lookupWidened writes 32 elements by their codes in the order of fours, under a
-// table for the first and one for the second sixteen.
+// lookupWidened writes 32 elements by their codes in the order of fours, with a table for
+// the first sixteen and one for the second.
 func (k *kernel) lookupWidened(at int, codes VecVirtual, first, second tables16) {
 	zero := YMM()
 	VPXOR(zero, zero, zero)
@@ -352,7 +352,7 @@ func (k *kernel) lookupWidened(at int, codes VecVirtual, first, second tables16)
 	}
 }
 
-// found is the low and the high bytes of what codes stand for.
+// found returns the low and the high bytes of the numbers of codes.
 func (k *kernel) found(codes VecVirtual, l tables16) (low, high VecVirtual) {
 	return Into(YMM(), VPSHUFB, codes, l[0]), Into(YMM(), VPSHUFB, codes, l[1])
 }

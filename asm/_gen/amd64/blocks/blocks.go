@@ -11,28 +11,28 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A layout is one block type in registers of 64 bytes. A kernel stops in front of a
-// block whose scale is infinite or NaN, and says how many blocks are left: the level
-// below decodes it. So nothing in these kernels is NaN.
+// A layout is a block type with registers of 64 bytes. A kernel stops before a block whose
+// scale is infinite or NaN, and returns how many blocks are left; the level below decodes
+// it. So no number in these kernels is NaN.
 type layout struct {
 	avx2.Layout
-	to []Target // those that have a kernel
-	// any is that the kernel to F32 can be told to take any scales: if numbers stay float32,
-	// what is NaN is all that is wrong then, and whoever rounds them makes that one NaN.
+	to []Target // the targets with a kernel
+	// any says that the kernel to F32 can be told to take any scales: its numbers are right
+	// except which NaN they are, and the caller that rounds them makes that canonical.
 	any bool
-	// block sets what all blocks have in common, and returns what decodes one.
+	// block loads what all blocks have in common, and returns a function that decodes one.
 	block  func(*Kernel) func()
 	halves int // how many float16 the block has,
 	at     int // from which byte on
-	// small is that of blocks that begin with a float16, which is made ready for eight blocks
-	// at once. What it returns decodes one block, or two.
+	// small is that of blocks that begin with a float16, which is prepared for eight blocks
+	// at once. It returns a function that decodes one block, or two.
 	small func(*Kernel) func(s ...Scales)
 }
 
 // What is less than 1.2 times as fast as the level below has no kernel.
 var notF32 = []Target{ToBF16, ToF16}
 
-// layouts are those of the level. Names and what is computed are the level's below.
+// layouts are those of the level. Names and formulas are those of the level below.
 var layouts = map[string]layout{
 	"q8_0":     {to: notF32, small: q8},
 	"codebook": {to: notF32, small: codebook},
@@ -101,7 +101,7 @@ func (l *layout) kernel(t Target) {
 	End()
 }
 
-// unlessFinite leaves where a block's scales are not all finite: an exponent has all bits set.
+// unlessFinite jumps if a block's scales are not all finite: an exponent has all bits set.
 func (l *layout) unlessFinite(z *Kernel, stop Place) {
 	r := GP32()
 	if l.halves == 1 {
@@ -116,13 +116,12 @@ func (l *layout) unlessFinite(z *Kernel, stop Place) {
 	}
 }
 
-// A batch is eight blocks whose float16 are made ready together. A gather brings
-// them while the batch before is decoded; a load over several young stores would
-// wait.
+// batch is how many blocks have their float16 prepared together. A gather loads them while
+// the previous batch is decoded; a load across several recent stores would wait.
 const batch = 8
 
-// batches is a kernel of small blocks. It stops in front of a batch of which some scale
-// is infinite or NaN, and of the last blocks, if they are fewer than a batch.
+// batches writes a kernel of small blocks. It stops before a batch with an infinite or NaN
+// scale, and before the last blocks if they are fewer than a batch.
 func (l *layout) batches(z *Kernel, n Register, stop Place) {
 	decode := l.small(z)
 	CMPQ(n, Imm(batch))
@@ -158,7 +157,7 @@ func (l *layout) batches(z *Kernel, n Register, stop Place) {
 	JGE(more.Ref())
 }
 
-// gather is the float16 that eight blocks begin with as float32.
+// gather loads the float16 that eight blocks begin with, as float32.
 func gather(from Mem, places, x VecVirtual) {
 	y, each := YMM(), K()
 	KXNORB(K0, K0, each)

@@ -9,19 +9,19 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A minima is scales and what is subtracted, eight of each or sixteen.
+// A minima is scales and minimums, eight of each or sixteen.
 type minima struct{ d, m Scales }
 
-// join is x times scale i less its minimum. A float16 times six bits and five is
-// exact, so that it is rounded once anyway.
+// join returns x times scale i minus its minimum. A float16 times six bits and five is
+// exact, so there is one rounding.
 func (p minima) join(x VecVirtual, i int) VecVirtual {
 	y := Into(ZMM(), VPBROADCASTD, p.m.At.Offset(4*i))
 	VFMSUB231PS_BCST(p.d.At.Offset(4*i), x, y)
 	return y
 }
 
-// sixBits unpacks d, dmin and the eight pairs of scale and minimum behind them
-// from the first 16 bytes of a block.
+// sixBits unpacks d, dmin and the eight pairs of scale and minimum from the first 16 bytes
+// of a block.
 func sixBits(z *Kernel) minima {
 	head := Sixteen(z.From(0))
 	// Lanes 0-7 are the scales, 8-15 the minima. The first four have their upper
@@ -84,7 +84,7 @@ func q5K(z *Kernel) func() {
 	}
 }
 
-// fiveBits writes 32 codes, whose fifth bits are bit n of those that are given.
+// fiveBits writes 32 codes, whose fifth bits are bit n of fifths.
 func fiveBits(z *Kernel, at int, c, fifths Codes, bit VecVirtual, n int, t Table) {
 	if !z.Words() {
 		for j, b := range z.Moved(fifths, n-4) {

@@ -16,7 +16,7 @@ import (
 )
 
 // Frame begins a kernel: its name, its signature, what it does, and how, as comments of
-// the text.
+// the assembly.
 func Frame(name, signature, doc string, how ...string) {
 	clear(named)
 	TEXT(name, NOSPLIT, signature)
@@ -27,13 +27,13 @@ func Frame(name, signature, doc string, how ...string) {
 	}
 }
 
-// Between begins a kernel that reads and writes.
+// Between begins a kernel with a destination and a source.
 func Between(name, params, doc string, how ...string) (dst, src Register) {
 	Frame(name, "func(dst *byte, src *byte"+params+")", doc, how...)
 	return Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 }
 
-// End ends it.
+// End ends a kernel.
 func End() {
 	VZEROUPPER()
 	RET()
@@ -54,7 +54,7 @@ var (
 	Targets = []Target{ToF32, ToBF16, ToF16}
 )
 
-// Widen fills a register with numbers of the type.
+// Widen loads numbers of the type as float32.
 func (t Target) Widen(m Mem, x VecVirtual) {
 	switch t {
 	case ToBF16:
@@ -67,7 +67,7 @@ func (t Target) Widen(m Mem, x VecVirtual) {
 	}
 }
 
-// Width is the bytes of one number written.
+// Width returns the bytes of one number.
 func (t Target) Width() int {
 	if t == ToF32 {
 		return 4
@@ -75,23 +75,23 @@ func (t Target) Width() int {
 	return 2
 }
 
-// A Join is what joins a code with its scale and its zero point or minimum: an Op of the package, and one
-// of bytes alone, whose products are multiplied by the same number for all.
+// A Join says how a code is joined with its scale and its zero point or minimum: an Op of
+// the package, or one of bytes only, with another factor for all products.
 type Join string
 
 const (
 	JoinScale, JoinShift, JoinAffine, JoinTwice Join = "Scale", "Shift", "Affine", "Twice"
 )
 
-// Joins are those of the package.
+// Joins are the Ops of the package.
 var Joins = []Join{JoinScale, JoinShift, JoinAffine}
 
-// Formula is what a code that stands for a number comes to.
+// Formula returns the result for a code with the given number.
 func (j Join) Formula(number string) string {
 	return fmt.Sprintf(map[Join]string{JoinScale: "%s*a[r]", JoinShift: "(%s - b[r]) * a[r]", JoinAffine: "%s*a[r] + b[r]", JoinTwice: "%s*a[r] * last"}[j], number)
 }
 
-// Bytes is the name of the join among those of bytes.
+// Bytes returns the name of the join among those of bytes.
 func (j Join) Bytes() string {
 	if j == JoinTwice {
 		return "bytesTwice"
@@ -99,10 +99,11 @@ func (j Join) Bytes() string {
 	return string(j)
 }
 
-// entries are which kernel serves which entry of the table.
+// entries say which kernel serves which entry of the table.
 var entries []string
 
-// Entry says that a kernel, or what an expression of the package makes of it, is an entry.
+// Entry declares that a kernel, or what an expression of the package makes of it, is an
+// entry.
 func Entry(kernel, format string, args ...any) {
 	entries = append(entries, fmt.Sprintf("\to.%s = %s\n", fmt.Sprintf(format, args...), kernel))
 }
@@ -114,14 +115,14 @@ func WriteEntries(level, path string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// A Place is a label of one kernel. Two that ask for the same name get different
-// labels, so that a part of a kernel may stand in it twice.
+// A Place is a label of one kernel. Labels with the same name are numbered, so that a part
+// of a kernel may occur twice.
 type Place string
 
-// named counts the labels of the kernel that is written.
+// named counts the labels of the current kernel.
 var named = map[string]int{}
 
-// NewLabel is a label that no other part of the kernel has.
+// NewLabel returns a label that no other part of the kernel has.
 func NewLabel(name string) Place {
 	named[name]++
 	if n := named[name]; n > 1 {
@@ -130,10 +131,10 @@ func NewLabel(name string) Place {
 	return Place(name)
 }
 
-// Here is the place.
+// Here puts the label at the current position.
 func (l Place) Here() { Label(string(l)) }
 
-// Repeat is a loop of n passes.
+// Repeat writes a loop of n passes.
 func Repeat(name string, n Register, body func()) {
 	again := NewLabel(name)
 	again.Here()
@@ -142,15 +143,15 @@ func Repeat(name string, n Register, body func()) {
 	JNZ(again.Ref())
 }
 
-// Ref is what jumps name.
+// Ref returns the label as a jump's operand.
 func (l Place) Ref() LabelRef { return LabelRef(l) }
 
-// An instruction is a function of avo that writes one, by how many operands it takes.
+// An instruction is a function of avo that writes one, by its number of operands.
 type instruction interface {
 	func(...Op) | func(Op, Op) | func(Op, Op, Op) | func(Op, Op, Op, Op)
 }
 
-// Into is a register with what an instruction makes of its other operands, which come first.
+// Into writes an instruction whose last operand is to, and returns it.
 func Into[R Register, I instruction](to R, write I, from ...Op) R {
 	switch write := any(write).(type) {
 	case func(...Op):
@@ -167,7 +168,7 @@ func Into[R Register, I instruction](to R, write I, from ...Op) R {
 
 var known = map[string]Mem{}
 
-// Data is read-only memory of the given bytes, written once.
+// Data returns read-only memory with the given bytes. Equal bytes are written once.
 func Data(p []byte) Mem {
 	key := string(p)
 	if m, ok := known[key]; ok {
@@ -181,10 +182,10 @@ func Data(p []byte) Mem {
 	return m
 }
 
-// Bytes32 repeats a pattern over 32 bytes.
+// Bytes32 returns memory with a pattern repeated over 32 bytes.
 func Bytes32(p ...byte) Mem { return Data(repeated(32, 1, p)) }
 
-// repeated repeats little-endian numbers of some bytes.
+// repeated returns little-endian numbers repeated over some bytes.
 func repeated[T byte | uint16 | uint32 | uint64](bytes, size int, p []T) (out []byte) {
 	for i := range bytes {
 		out = append(out, byte(uint64(p[i/size%len(p)])>>(8*(i%size))))
@@ -204,7 +205,8 @@ func Floats(p ...float32) Mem {
 	return Dwords(b...)
 }
 
-// Bytes64 is 64 bytes, as a function of their place; the others are numbers of some bytes.
+// Bytes64 returns memory of 64 bytes, as a function of their index. The functions below do
+// the same for larger numbers.
 func Bytes64(of func(i int) int) Mem  { return numbers64(1, of) }
 func Words64(of func(i int) int) Mem  { return numbers64(2, of) }
 func Dwords64(of func(i int) int) Mem { return numbers64(4, of) }
@@ -218,43 +220,45 @@ func numbers64(size int, of func(i int) int) Mem {
 	return Data(p)
 }
 
-// Variable is a variable of the Go package.
+// Variable returns a variable of the Go package.
 func Variable(name string) Mem { return Mem{Symbol: Symbol{Name: "·" + name}, Base: StaticBase} }
 
-// Load32 brings 32 bytes of memory into a register.
+// Load32 loads 32 bytes.
 func Load32(m Mem) VecVirtual { return Into(YMM(), VMOVDQU, m) }
 
-// Packed is 32 dwords as bytes, in order.
+// Packed returns 32 dwords as bytes, in order.
 func Packed(x [4]VecVirtual, toBytes func(...Op)) VecVirtual {
 	ToWords(x)
 	toBytes(x[2], x[0], x[0])
 	return InOrder(x[0])
 }
 
-// ToWords makes words of dwords: of the first two registers in the first one, of the others in the third.
+// ToWords packs dwords to words: the first two registers into the first, the others into
+// the third.
 func ToWords(x [4]VecVirtual) {
 	VPACKSSDW(x[1], x[0], x[0])
 	VPACKSSDW(x[3], x[2], x[2])
 }
 
-// InOrder is bytes that were packed from words of four registers of dwords.
+// InOrder restores the order of bytes that were packed from words of four registers of
+// dwords.
 func InOrder(x VecVirtual) VecVirtual {
 	order := Load32(Dwords(0, 4, 1, 5, 2, 6, 3, 7))
 	VPERMD(x, order, x)
 	return x
 }
 
-// Address is the address of a variable of the Go package.
+// Address loads the address of a variable of the Go package.
 func Address(name string) Register { return Into(GP64(), LEAQ, Variable(name)) }
 
-// A Lattice is the addresses of up to sixteen rows at equal distances: those of
-// every fourth, and two multiples of the distance.
+// A Lattice has the addresses of up to sixteen rows at equal distances: those of every
+// fourth row, and two multiples of the distance.
 type Lattice struct {
 	bases          []Register
 	Stride, triple Register
 }
 
-// LatticeOf is so many rows.
+// LatticeOf returns the addresses of so many rows.
 func LatticeOf(base, stride Register, rows int) Lattice {
 	l := Lattice{bases: []Register{base}, Stride: stride, triple: GP64()}
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, l.triple)
@@ -266,14 +270,14 @@ func LatticeOf(base, stride Register, rows int) Lattice {
 	return l
 }
 
-// Advance goes to the next square in a row.
+// Advance moves all rows by some bytes.
 func (l Lattice) Advance(bytes Op) {
 	for _, base := range l.bases {
 		ADDQ(bytes, base)
 	}
 }
 
-// Row is the address of a row.
+// Row returns the address of a row.
 func (l Lattice) Row(i int) Mem {
 	m := Mem{Base: l.bases[i/4]}
 	switch i % 4 {
@@ -285,33 +289,33 @@ func (l Lattice) Row(i int) Mem {
 	return m
 }
 
-// Ends are where a kernel reads and writes, and its own memory.
+// Ends is where a kernel reads and writes, and its own memory.
 type Ends struct {
 	Target
 	Dst, Src Register
 	Line     int      // bytes of a register
-	frame    Register // its own memory, at a multiple of that
+	frame    Register // its own memory, aligned to Line
 }
 
-// From is the source's byte at off.
+// From returns the source's byte at off.
 func (e *Ends) From(off int) Mem { return Mem{Base: e.Src, Disp: off} }
 
-// To is where an element is written.
+// To returns the destination of an element.
 func (e *Ends) To(elem int) Mem { return Mem{Base: e.Dst, Disp: elem * e.Width()} }
 
-// Advance moves on by so many bytes of codes and so many numbers.
+// Advance moves both by so many bytes of codes and so many numbers.
 func (e *Ends) Advance(in, elems int) {
 	ADDQ(U32(in), e.Src)
 	e.Prefetch(elems)
 	ADDQ(U32(elems*e.Width()), e.Dst)
 }
 
-// Prefetch asks for lines a kilobyte ahead of those that so many numbers took:
+// Prefetch prefetches lines a kilobyte ahead of those that so many numbers took, since
 // stores wait in order.
 func (e *Ends) Prefetch(elems int) { Ask(e.Dst, 1024, elems*e.Width()) }
 
-// Align gives a kernel memory of its own at a multiple of a register's bytes: what crosses lines
-// of the cache takes longer to write and to read again.
+// Align gives a kernel memory of its own, aligned to a register's bytes, since accesses
+// across cache lines are slower.
 func (e *Ends) Align() {
 	if e.frame != nil {
 		return
@@ -320,7 +324,7 @@ func (e *Ends) Align() {
 	ANDQ(I8(-e.Line), e.frame)
 }
 
-// Local is n bytes of memory.
+// Local allocates n bytes of the kernel's memory.
 func (e *Ends) Local(n int) Mem {
 	m := AllocLocal((n + e.Line - 1) &^ (e.Line - 1))
 	if e.frame == nil {
@@ -337,7 +341,7 @@ const (
 	Row   = 16384
 )
 
-// Ask asks for the lines of so many bytes, so far ahead.
+// Ask prefetches lines with so many bytes, so far ahead.
 func Ask(src Register, ahead, bytes int) {
 	for at := 0; at < bytes; at += 64 {
 		PREFETCHT0(Mem{Base: src, Disp: ahead + at})

@@ -15,10 +15,10 @@ type Vectors struct {
 
 var Narrow, Wide = Vectors{"AVX2", YMM, 32}, Vectors{"AVX512", ZMM, 64}
 
-// Wide says that they have 64 bytes.
+// Wide reports registers of 64 bytes.
 func (r Vectors) Wide() bool { return r.Bytes == 64 }
 
-// Chunk is registers for 32 numbers.
+// Chunk returns registers for 32 numbers.
 func (r Vectors) Chunk() (x []VecVirtual) {
 	for range 128 / r.Bytes {
 		x = append(x, r.One())
@@ -26,17 +26,17 @@ func (r Vectors) Chunk() (x []VecVirtual) {
 	return x
 }
 
-// At is what register i of a chunk takes of memory.
+// At returns the memory of register i of a chunk.
 func (r Vectors) At(base Register, i int) Mem { return Mem{Base: base, Disp: r.Bytes * i} }
 
-// All is a dword in all lanes.
+// All returns a dword in all lanes.
 func (r Vectors) All(v uint32) VecVirtual { return Into(r.One(), VPBROADCASTD, Dwords(v)) }
 
-// Same is memory that has a dword in all lanes.
+// Same returns memory with a dword in all lanes.
 func (r Vectors) Same(v uint32) Mem { return Data(repeated(r.Bytes, 4, []uint32{v})) }
 
-// Doubled multiplies the numbers of a register, whatever they are, by two registers of doubles: no product
-// of two float32 is rounded in float64.
+// Doubled multiplies the numbers of a register by two registers of doubles: a product of
+// two float32 is exact in float64.
 func (r Vectors) Doubled(m Mem, by func(i int) Op, x VecVirtual) {
 	var half [2]VecVirtual
 	for i := range half {
@@ -54,7 +54,8 @@ func (r Vectors) Doubled(m Mem, by func(i int) Op, x VecVirtual) {
 	}
 }
 
-// A Halves finds by halves how many of fifteen bounds come before numbers, by a predicate of VCMPPS.
+// A Halves finds by bisection how many of fifteen bounds are before a number, with a
+// predicate of VCMPPS.
 type Halves struct {
 	Vectors
 	predicate                        Op
@@ -62,7 +63,7 @@ type Halves struct {
 	steps                            [4]VecVirtual
 }
 
-// Halves has its tables and bounds in registers, where it shall or they are wide.
+// Halves loads tables and bounds into registers, if hold is set or the registers are wide.
 func (r Vectors) Halves(predicate uint64, hold bool, third, fourth, middle, low, high Mem) *Halves {
 	h := &Halves{r, Imm(predicate), third, fourth, middle, low, high, [4]VecVirtual{}}
 	if !hold && !r.Wide() {
@@ -86,8 +87,9 @@ func (r Vectors) Halves(predicate uint64, hold bool, third, fourth, middle, low,
 	return h
 }
 
-// Count is how many bounds come before those of x, or in narrow registers minus that, and where it is eight or more.
-// What was found is the place of the next bound: comparisons add 8, 4, 2 and 1, or take one off twice of it.
+// Count returns how many bounds are before those of x (negated in narrow registers), and
+// whether it is eight or more. The count so far is the index of the next bound:
+// comparisons add 8, 4, 2 and 1, or subtract one from twice the count.
 func (h *Halves) Count(x VecVirtual) (n, upper VecVirtual) {
 	bound := h.One()
 	if h.Wide() {

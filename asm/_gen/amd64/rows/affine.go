@@ -7,13 +7,13 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A fit is a kernel of a search while it is written.
+// A fit is a kernel of a search under construction.
 type fit struct {
 	level
 	s, n   Register // the memory of the search, and the bytes of an array's elements
 	next   Register // the next trial's number, at atTrials
 	trials Register // how many are left
-	parts  int      // registers of a value: two, or one that is wide or where the halves of the lanes are taken in turn
+	parts  int      // registers of a value: two, or one if it is wide or the halves of the lanes are handled in turn
 }
 
 // begin begins a kernel.
@@ -25,26 +25,26 @@ func (l level) begin(name, params, doc string, how ...string) *fit {
 	return f
 }
 
-// field is a number of each group.
+// field returns a number of each group.
 func (f *fit) field(offset int) value {
 	return value{mem: Mem{Base: f.s, Disp: offset}, step: f.Bytes * (f.parts - 1)}
 }
 
-// element is element i of each group.
+// element returns element i of each group.
 func (f *fit) element(i Register, offset int) value {
 	return value{mem: Mem{Base: f.s, Index: i, Scale: 1, Disp: offset}, step: f.Bytes * (f.parts - 1)}
 }
 
-// trial is the number of the next trial in all lanes.
+// trial returns the number of the next trial in all lanes.
 func (f *fit) trial() value { return f.broadcast(Mem{Base: f.next, Disp: atTrials}) }
 
-// try is that over d.
+// try returns that over d.
 func (f *fit) try(d value) value { return f.of(VDIVPS, d, f.trial()) }
 
-// ofLargest is that over the numbers of largest magnitude.
+// ofLargest returns that over the numbers of largest magnitude.
 func (f *fit) ofLargest() value { return f.try(f.load(f.field(atLargest))) }
 
-// eachTrial is a loop over the trials but the first, to the kernel's end.
+// eachTrial writes a loop over the trials but the first, up to the kernel's end.
 func (f *fit) eachTrial(body func()) {
 	emit.Repeat("trial", f.trials, func() {
 		ADDQ(Imm(4), f.next)
@@ -53,7 +53,7 @@ func (f *fit) eachTrial(body func()) {
 	emit.End()
 }
 
-// affine finds scale and minimum.
+// affine writes the search of scale and minimum.
 func (l level) affine(name string, absolute bool) {
 	f := l.begin(name, "", "searches scale and minimum of sixteen groups: affineSearch.find.",
 		"For each group: low, high, the sums of weights w and of w*x; the scale that spans it, and its error.",
@@ -78,7 +78,7 @@ func (l level) affine(name string, absolute bool) {
 	f.eachTrial(func() { f.affineTrial(limits, absolute) })
 }
 
-// spread finds least and largest numbers and the sums of weights: spread.
+// spread computes least and largest numbers and the sums of weights, as Go's spread.
 func (f *fit) spread() {
 	low, high, sum := f.load(f.field(atX)), f.load(f.field(atX)), f.load(f.field(atW))
 	sumX := f.times(f.field(atX), sum)
@@ -99,9 +99,9 @@ func (f *fit) spread() {
 	move(low, f.field(atLow))
 }
 
-// inverse is the next trial's, and low. It notes groups whose codes would be so large
-// before they are rounded that adding a number does not round them: those of the least and
-// the largest element bound all.
+// inverse returns the next trial's reciprocal, and low. It records groups whose unrounded
+// codes would be so large that adding a number does not round them; the least and the
+// largest element bound all codes.
 func (f *fit) inverse() (inverse, low value) {
 	low = f.load(f.field(atLow))
 	span := f.load(f.field(atHigh))
@@ -133,7 +133,7 @@ func (f *fit) code(m limits, x, inverse, to value) {
 	each(VMAXPS, m.bottom, to, to) // +0 of both zeros
 }
 
-// cost is the sum of weighted errors.
+// cost returns the sum of weighted errors.
 func (f *fit) cost(scale, low value, absolute bool) value {
 	sum := f.zero()
 	f.elements("cost", 0, func(i Register, half func(value) value) {
@@ -150,7 +150,7 @@ func (f *fit) cost(scale, low value, absolute bool) value {
 	return sum
 }
 
-// affineTrial tries another inverse.
+// affineTrial tries another reciprocal.
 func (f *fit) affineTrial(m limits, absolute bool) {
 	inverse, low := f.inverse()
 	sl, sll, sxl := f.zero(), f.zero(), f.zero()
@@ -182,13 +182,13 @@ func (f *fit) affineTrial(m limits, absolute bool) {
 	f.keep(better, result{sum, atCost}, result{scale, atScale}, result{f.trial(), atTrial}, result{f.field(atLow), atBase}, result{next, atLow})
 }
 
-// A result is numbers of groups, and where the best of them are.
+// A result is a number of each group, and where the best is stored.
 type result struct {
 	now value
 	at  int
 }
 
-// keep keeps results in the lanes of a mask.
+// keep stores results in the lanes of a mask.
 func (f *fit) keep(better value, results ...result) {
 	for _, r := range results {
 		best := f.load(f.field(r.at))

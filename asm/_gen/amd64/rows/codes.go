@@ -7,8 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// choose writes the codes of groups under scales and minimums. Integers are clamped, not numbers, as
-// nothing bounds the quotients.
+// choose writes the codes of groups under scales and minimums. It clamps integers, not
+// numbers, since the quotients are unbounded.
 func (l level) choose(name, sign string, by func(...Op)) {
 	emit.Frame(name+l.Level, "func(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)",
 		"writes the codes of n groups of 16*steps elements: nearest((x+minimum)"+sign+"scale) between two limits, the least of which is code 0.",
@@ -41,7 +41,7 @@ func (l level) choose(name, sign string, by func(...Op)) {
 	emit.End()
 }
 
-// putSixteen writes words as bytes, which were packed from two registers.
+// putSixteen writes words, packed from two registers, as bytes.
 func putSixteen(words VecVirtual, dst Register) {
 	VPERMQ(Imm(0xD8), words, words)
 	out := emit.Into(XMM(), VEXTRACTI128, Imm(1), words)
@@ -49,8 +49,8 @@ func putSixteen(words VecVirtual, dst Register) {
 	VMOVDQU(out, Mem{Base: dst})
 }
 
-// roundBetween makes integers of numbers: the low bits of what magic rounds, between two limits, less
-// another number.
+// roundBetween converts numbers to integers: the low bits of what magic rounds, clamped,
+// minus another number.
 func roundBetween(c, magic, bits, low, high, less value) {
 	each(VADDPS, magic, c, c)
 	each(VANDPS, bits, c, c)
@@ -59,8 +59,8 @@ func roundBetween(c, magic, bits, low, high, less value) {
 	each(VPSUBD, less, c, c)
 }
 
-// e4m3 encodes numbers that a factor brings into range: they are multiplied with it, or divided by it
-// and rounded to a type.
+// e4m3 encodes numbers that a factor brings into range: they are multiplied by it, or
+// divided by it and rounded to a type.
 func e4m3() {
 	kernel := func(name, says, sign string, bits uint32, scaled func(factor, x VecVirtual)) {
 		var factor VecVirtual
@@ -100,12 +100,12 @@ func e4m3() {
 	}
 }
 
-// roundedTo is how quotients are rounded, by target.
+// roundedTo rounds quotients, by target.
 var roundedTo = [3]string{"", ", rounded to bfloat16,", ", rounded to float16,"}
 
-// A minifloat is a small float: numbers are top at most, as bits, and those from least on are normal; the last bit of
-// 2^(e+up) is that of a code whose number is 2^e or more, and a code has what is left of the bits of a float32
-// after some are shifted out.
+// A minifloat is a small float: top is the largest number, as bits, and numbers from least
+// on are normal. For numbers of 2^e or more, the last bit of 2^(e+up) is one code. The
+// code is what is left of a float32's bits after shift bits are shifted out.
 type minifloat struct{ top, least, up, shift uint32 }
 
 var (
@@ -113,9 +113,9 @@ var (
 	e2m1Codes = minifloat{0x40C00000, 0x3F800000, 22, 22}
 )
 
-// round makes the code of each magnitude, of which some bits count, and (up+e) of the least normal number, in
-// codes, more. For 2^e, the power of two not above it and at least the least normal number, adding 2^(e+up)
-// rounds. Its exponent, and what was added to its bits, make the code.
+// round returns the code of each magnitude, of which some bits count. With 2^e the largest
+// power of two that is at most the magnitude and at least the least normal number, adding
+// 2^(e+up) rounds; its exponent and the bits added give the code.
 func (f minifloat) round(x VecVirtual, bits uint32) {
 	power, exponent := YMM(), YMM()
 	VPAND(emit.Dwords(bits), x, x)
@@ -129,7 +129,8 @@ func (f minifloat) round(x VecVirtual, bits uint32) {
 	VPADDD(exponent, x, x)
 }
 
-// e2m1 encodes numbers over a factor in the same way, a code a byte. Zeros have no sign.
+// e2m1 encodes numbers over a factor in the same way, one code per byte. Zeros have no
+// sign.
 func e2m1() {
 	for i, rounded := range []func(VecVirtual){func(VecVirtual) {}, func(x VecVirtual) {
 		toBfloat(x)
@@ -163,7 +164,7 @@ func e2m1() {
 	}
 }
 
-// toBfloat rounds to bfloat16, but for the lower bits.
+// toBfloat rounds to bfloat16, leaving the lower bits undefined.
 func toBfloat(x VecVirtual) {
 	odd := emit.Into(YMM(), VPSRLD, Imm(16), x)
 	VPAND(emit.Dwords(1), odd, odd)
@@ -185,8 +186,8 @@ const (
 	ruleAt    = 12 // where the low bits of codes lie in a block
 )
 
-// eachCodes writes a kernel of n blocks of 32 numbers, each with some bytes of scales before its codes:
-// the fifth bits, over which the low ones are written where codes have four.
+// eachCodes writes a kernel of n blocks of 32 numbers with head bytes of scales before the
+// codes: the fifth bits, which the low bits overwrite if codes have four.
 func eachCodes(name, doc string, how []string, head int, group func(s small, rule Register) []VecVirtual) {
 	var rule, at Register
 	var limit VecVirtual
@@ -228,7 +229,8 @@ func symmetricCodes() {
 		})
 }
 
-// affineCodes takes the least number by its place: of zeros the first one's sign counts.
+// affineCodes finds the least number by its index, since of zeros the sign of the first
+// counts.
 func affineCodes() {
 	eachCodes("affineCodes", "writes n blocks of Q4_1 or Q5_1: affineCodes.",
 		[]string{"For each block: low = the least number, the first of equals; d = (the largest-low)/top;", "code = the integer part of (x-low)/d+0.5, by the reciprocal;", "dst = d, low, the fifth bits if there are, nibbles i and i+16 in a byte."}, 4,
@@ -262,7 +264,7 @@ func affineCodes() {
 		})
 }
 
-// first is the first number of which a mask says so, in eight lanes.
+// first returns the first number for which a mask is set, in eight lanes.
 func (s small) first(x []VecVirtual, is func(y VecVirtual) Register) VecVirtual {
 	all, bits := GP32(), GP32()
 	for i, y := range x {

@@ -18,7 +18,7 @@ const (
 	groupSums     = 1536
 )
 
-// tries is a kernel that takes eight tries of a group at once, while it is written.
+// A tries is a kernel that handles eight tries of a group, under construction.
 type tries struct {
 	x, inverses, keys, sums Register
 	points, elems, eights   Register
@@ -45,7 +45,7 @@ func beginTries(name, params, doc string, how ...string) *tries {
 	return t
 }
 
-// each is the loop over eights of tries, with one over points in it, to the kernel's end.
+// each writes loops over eights of tries and over points, up to the kernel's end.
 func (t *tries) each(before func(), point func(x Register), after func()) {
 	x, left := GP64(), GP64()
 	emit.Repeat("tries", t.eights, func() {
@@ -61,8 +61,8 @@ func (t *tries) each(before func(), point func(x Register), after func()) {
 	emit.End()
 }
 
-// gridLevels takes the elements of a point from the last one down, so that the first one's level
-// comes to lie lowest.
+// gridLevels handles the elements of a point from last to first, so that the first level
+// is in the lowest bits.
 func gridLevels() {
 	t := beginTries("gridLevels", ", top int", "writes the keys of all tries of a group: gridSearch.key.",
 		"For each try and point of some elements:", "level = round((x*inverse-1)/2), 0 to top;", "key = the levels, the first one's bits lowest.")
@@ -124,8 +124,8 @@ func gridFits() {
 	})
 }
 
-// gridNear has a table of costs for each element, by level, and looks up those of eight neighbours:
-// the lookup takes three bits, of which the third may be the next level's.
+// gridNear has a table of costs for each element, by level, and looks up those of eight
+// neighbors. The lookup uses three bits, of which the third may be the next level's.
 func gridNear(elems, bits int) {
 	name := map[int]string{2: "gridNearAVX2", 3: "gridNearWideAVX2"}[bits]
 	emit.Frame(name, "func(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int",
@@ -168,7 +168,8 @@ func gridNear(elems, bits int) {
 	emit.End()
 }
 
-// parameter is where a parameter lies: avo loads floats by instructions older than AVX.
+// parameter returns a parameter's memory: avo loads floats with instructions older than
+// AVX.
 func parameter(name string) Mem {
 	at, err := Param(name).Resolve()
 	if err != nil {
@@ -177,7 +178,7 @@ func parameter(name string) Mem {
 	return at.Addr
 }
 
-// across puts what an instruction makes of all eight numbers into each of them.
+// across combines all eight numbers with an instruction, in each lane.
 func across(a, b VecVirtual, instruction func(...Op)) {
 	VPERM2F128(Imm(1), a, a, b)
 	instruction(b, a, a)

@@ -14,10 +14,10 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A level is the registers of one.
+// A level is the registers of one level.
 type level struct{ emit.Vectors }
 
-// Kernels writes those of a level.
+// Kernels writes the kernels of a level.
 func Kernels(v emit.Vectors) {
 	l := level{v}
 	l.weigh()
@@ -70,14 +70,15 @@ const (
 )
 
 // A value is a number of each lane: of all sixteen, or of the eight of one register; in
-// registers, in memory, or the same for all. A mask is one too, of registers for masks where there are such.
+// registers, in memory, or equal in all lanes. Masks are values too, in mask registers if
+// there are any.
 type value struct {
 	regs []Register
 	mem  Mem
-	step int // from one register's part in memory to the next one's, where there are two
+	step int // distance in memory between the parts of two registers
 }
 
-// part is what an instruction names for the lanes of register i.
+// part returns the operand for the lanes of register i.
 func (v value) part(i int) Op {
 	if v.regs != nil {
 		return v.regs[i%len(v.regs)]
@@ -85,7 +86,7 @@ func (v value) part(i int) Op {
 	return v.mem.Offset(i * v.step)
 }
 
-// half is the lanes of one register.
+// half returns the lanes of one register.
 func (v value) half(i int) value {
 	h := value{mem: v.mem.Offset(i * v.step)}
 	if v.regs != nil {
@@ -94,10 +95,10 @@ func (v value) half(i int) value {
 	return h
 }
 
-// vector is the first register.
+// vector returns the first register.
 func (v value) vector() VecVirtual { return v.regs[0].(VecVirtual) }
 
-// registers are n for a value.
+// registers allocates n registers for a value.
 func (l level) registers(n int) value {
 	v := value{}
 	for range n {
@@ -106,11 +107,11 @@ func (l level) registers(n int) value {
 	return v
 }
 
-// new is a value of the lanes that a kernel takes at once, and one that of a register's.
+// new allocates a value of the lanes that a kernel takes in one step.
 func (f *fit) new() value  { return f.registers(f.parts) }
 func (l level) one() value { return l.registers(1) }
 
-// each applies an instruction to all lanes: its last value is where the result goes.
+// each applies an instruction to all lanes; the last value is the destination.
 func each(instruction func(...Op), values ...value) {
 	for i := range values[len(values)-1].count() {
 		var ops []Op
@@ -121,7 +122,7 @@ func each(instruction func(...Op), values ...value) {
 	}
 }
 
-// of is what an instruction makes of two values, times their product; plus adds a value to another in place.
+// of returns the result of an instruction for two values.
 func (l level) of(instruction func(...Op), b, a value) value {
 	to := l.registers(max(a.count(), b.count()))
 	each(instruction, b, a, to)
@@ -132,7 +133,7 @@ func (l level) times(b, a value) value { return l.of(VMULPS, b, a) }
 
 func plus(x, sum value) { each(VADDPS, x, sum, sum) }
 
-// count is how many registers a value takes.
+// count returns how many registers a value takes.
 func (v value) count() int {
 	switch {
 	case v.regs != nil:
@@ -143,19 +144,19 @@ func (v value) count() int {
 	return 1
 }
 
-// all is a constant in all lanes.
+// all returns a constant in all lanes.
 func (l level) all(bits uint32) value { return value{mem: l.Same(bits)} }
 
 func (l level) number(f float32) value { return l.all(math.Float32bits(f)) }
 
-// broadcast is a number of memory in all lanes.
+// broadcast loads one number into all lanes.
 func (l level) broadcast(m Mem) value {
 	x := l.one()
 	VBROADCASTSS(m, x.regs[0])
 	return x
 }
 
-// load loads all lanes, or those of one register.
+// load loads a value.
 func (l level) load(v value) value {
 	out := l.registers(v.count())
 	move(v, out)
@@ -165,16 +166,17 @@ func (l level) load(v value) value {
 // move copies to or from memory.
 func move(from, to value) { each(VMOVUPS, from, to) }
 
-// zero is zeros of the lanes that a kernel takes at once.
+// zero returns zeros in the lanes that a kernel takes in one step.
 func (f *fit) zero() value { return cleared(f.new()) }
 
-// cleared makes zeros of a value.
+// cleared sets a value to zeros.
 func cleared(v value) value {
 	each(VXORPS, v, v, v)
 	return v
 }
 
-// round rounds to integers, ties to even. Adding 1.5*2^23 and comparing as integers takes longer on a Zen 3.
+// round rounds to integers, ties to even. On Zen 3, adding 1.5*2^23 and comparing as
+// integers is slower.
 func (l level) round(x value) {
 	if l.Wide() {
 		each(func(ops ...Op) { VRNDSCALEPS(Imm(8), ops[0], ops[0]) }, x)
@@ -191,7 +193,7 @@ const (
 	equal   = 0
 )
 
-// compare is a mask of the lanes where a < b, or whatever the predicate says.
+// compare returns a mask of the lanes for which the predicate holds of a and b.
 func (l level) compare(predicate uint64, a, b value) value {
 	mask := l.registers(max(a.count(), b.count()))
 	if l.Wide() {
@@ -201,7 +203,7 @@ func (l level) compare(predicate uint64, a, b value) value {
 	return mask
 }
 
-// and leaves of a mask what another has too.
+// and returns the intersection of two masks, in the first.
 func (l level) and(a, mask value) {
 	if l.Wide() {
 		KANDW(a.regs[0], mask.regs[0], mask.regs[0])
@@ -210,7 +212,7 @@ func (l level) and(a, mask value) {
 	}
 }
 
-// ones is a mask as numbers of all ones.
+// ones returns a mask as numbers of all ones.
 func (l level) ones(mask value) value {
 	if !l.Wide() {
 		return mask
@@ -220,7 +222,7 @@ func (l level) ones(mask value) value {
 	return x
 }
 
-// ifNone leaves where a mask is empty.
+// ifNone jumps if a mask is empty.
 func (l level) ifNone(mask value, to emit.Place) {
 	test := VTESTPS
 	if l.Wide() {
@@ -230,7 +232,7 @@ func (l level) ifNone(mask value, to emit.Place) {
 	JZ(to.Ref())
 }
 
-// where puts what yes has into to, in the lanes of a mask.
+// where copies yes to to in the lanes of a mask.
 func (l level) where(mask, yes, to value) {
 	if l.Wide() {
 		VMOVUPS(yes.part(0), mask.regs[0], to.regs[0])
@@ -239,8 +241,8 @@ func (l level) where(mask, yes, to value) {
 	}
 }
 
-// elements is a loop over the elements of the groups, from an offset on. The body is that of
-// one register of lanes after the other, so that few are in use.
+// elements writes a loop over the elements of the groups, from an offset on. The body
+// handles one register of lanes after the other, so that few registers are in use.
 func (f *fit) elements(name string, from int, body func(i Register, half func(v value) value)) {
 	i, again := GP64(), emit.NewLabel(name)
 	MOVQ(U32(uint32(from)), i)

@@ -7,8 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A small is a kernel of blocks whose scale is that of their largest magnitude, while it is
-// written: it takes 32 numbers at a time.
+// A small is a kernel of blocks whose scale is that of their largest magnitude, under
+// construction. It handles 32 numbers in one step.
 type small struct {
 	level
 	dst, src, n Register
@@ -17,7 +17,8 @@ type small struct {
 // narrow is registers of 32 bytes.
 var narrow = level{emit.Narrow}
 
-// eachBlock writes a kernel that turns n times so many numbers into so many bytes, and asks for numbers so far ahead, if any.
+// eachBlock writes a kernel that converts n times elems numbers to bytes, and prefetches
+// ahead of them if ahead is not 0.
 func (l level) eachBlock(name, params, doc string, how []string, elems, bytes, ahead int, before, block func(s small)) {
 	emit.Frame(name+l.Level, "func(dst *byte, src *float32"+params+", n int)", doc, how...)
 	s := small{l, Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
@@ -33,8 +34,8 @@ func (l level) eachBlock(name, params, doc string, how []string, elems, bytes, a
 	emit.End()
 }
 
-// next is the block behind some bytes of numbers, or this one if it is the last: what its scale takes long to
-// make is made before this one's codes.
+// next returns the block after some bytes of numbers, or this one if it is the last: its
+// scale, which has a long latency, is computed before this block's codes.
 func (s small) next(bytes int) small {
 	src := emit.Into(GP64(), LEAQ, Mem{Base: s.src, Disp: bytes})
 	CMPQ(s.n, Imm(1))
@@ -42,7 +43,7 @@ func (s small) next(bytes int) small {
 	return small{s.level, s.dst, src, s.n}
 }
 
-// numbers are 32 of a block, from one on.
+// numbers loads 32 numbers of a block.
 func (s small) numbers(from int) []VecVirtual {
 	x := s.Chunk()
 	for i, y := range x {
@@ -51,7 +52,7 @@ func (s small) numbers(from int) []VecVirtual {
 	return x
 }
 
-// magnitude is the largest of some registers, in all of eight lanes.
+// magnitude returns the largest magnitude in some registers, in all of eight lanes.
 func (l level) magnitude(x ...VecVirtual) VecVirtual {
 	m, t := l.One(), l.One()
 	VANDPS(l.Same(0x7FFFFFFF), x[0], m)
@@ -68,7 +69,7 @@ func (l level) magnitude(x ...VecVirtual) VecVirtual {
 	return m
 }
 
-// reciprocal is 1/d, and 0 of zero.
+// reciprocal returns 1/d, or 0 for 0.
 func reciprocal(d VecVirtual) VecVirtual {
 	inverse, some := YMM(), YMM()
 	VMOVUPS(emit.Floats(1), inverse)
@@ -85,7 +86,7 @@ func (s small) putHalf(d VecVirtual, at int) {
 	VPEXTRW(Imm(0), h, Mem{Base: s.dst, Disp: at})
 }
 
-// lowBytes is the low byte of each of 32 dwords, in order.
+// lowBytes returns the low byte of each of 32 dwords, in order.
 func lowBytes(x []VecVirtual) VecVirtual {
 	for _, y := range x {
 		VPAND(emit.Dwords(0xFF), y, y)
@@ -93,7 +94,7 @@ func lowBytes(x []VecVirtual) VecVirtual {
 	return emit.Packed([4]VecVirtual(x), VPACKUSWB)
 }
 
-// putNibbles writes 32 codes below 16, two a byte: i and i+16.
+// putNibbles writes 32 codes below 16, two per byte: i and i+16.
 func (s small) putNibbles(codes VecVirtual, at int) {
 	high := emit.Into(XMM(), VEXTRACTI128, Imm(1), codes)
 	VPSLLW(Imm(4), high, high)
@@ -101,15 +102,15 @@ func (s small) putNibbles(codes VecVirtual, at int) {
 	VMOVDQU(high, Mem{Base: s.dst, Disp: at})
 }
 
-// putDwords is putNibbles of two registers of sixteen.
+// putDwords is putNibbles for two registers of sixteen.
 func (s small) putDwords(codes []VecVirtual, at int) {
 	VPSLLD(Imm(4), codes[1], codes[1])
 	VPORD(codes[1], codes[0], codes[0])
 	VPMOVDB(codes[0], Mem{Base: s.dst, Disp: at})
 }
 
-// eachScaled is eachBlock of 32 numbers under one scale, a float16 in front. What the next scale takes long to
-// make is made before the codes of this block.
+// eachScaled is eachBlock for 32 numbers under one scale, a float16 at the beginning. The
+// next scale, which has a long latency, is computed before the codes of this block.
 func (l level) eachScaled(name, doc string, how []string, bytes int, scale func(s small, x []VecVirtual) VecVirtual, codes func(s small, x []VecVirtual, inverse VecVirtual)) {
 	var d, inverse VecVirtual
 	scaled := func(s small) (d, inverse VecVirtual) {
@@ -126,8 +127,8 @@ func (l level) eachScaled(name, doc string, how []string, bytes int, scale func(
 	})
 }
 
-// q8_0 adds just less than a half to round: what is halfway reaches the next integer, and nothing
-// below does.
+// q8_0 adds just less than a half to round: a number midway reaches the next integer, and
+// none below does.
 func (l level) q8_0() {
 	l.eachScaled("encodeQ8_0", "writes n blocks of Q8_0.",
 		[]string{"For each block: d = the largest magnitude/127;", "code = x/d by its reciprocal, rounded, ties away from zero;", "dst = d, the codes."}, 34,
@@ -152,7 +153,7 @@ func (l level) q8_0() {
 		})
 }
 
-// inAll is eight equal numbers in all lanes.
+// inAll copies eight equal numbers to all lanes.
 func (l level) inAll(x VecVirtual) VecVirtual {
 	if !l.Wide() {
 		return x
@@ -160,7 +161,8 @@ func (l level) inAll(x VecVirtual) VecVirtual {
 	return emit.Into(ZMM(), VBROADCASTSS, x.AsX())
 }
 
-// largest is the first number of the largest magnitude, found by its place, as +0 if it is a zero.
+// largest returns the first number of the largest magnitude, found by its index, and +0
+// for zeros.
 func (s small) largest(x []VecVirtual) VecVirtual {
 	m := s.inAll(s.magnitude(x...))
 	d, zero := s.first(x, func(y VecVirtual) (same Register) {
@@ -202,10 +204,10 @@ func (l level) q4_0() {
 		})
 }
 
-// fp4 is the codes of 32 numbers: how many of the bounds between magnitudes, times the scale, lie
-// below each. Bounds are half integers of half the scale, so the quotient rounded up tells; and since
-// those products are exact, no quotient is rounded onto a bound that it is above of. halfs is
-// half of the scale for each register.
+// fp4 returns the codes of 32 numbers: how many bounds between magnitudes, times the
+// scale, are below each. Bounds are half-integers of half the scale, so the quotient
+// rounded up determines the code; the products are exact, so no quotient is rounded onto a
+// bound that it exceeds. halfs is half of the scale for each register.
 func fp4(x []VecVirtual, halfs [4]VecVirtual) VecVirtual {
 	var signs [4]VecVirtual
 	for i, y := range x {
@@ -231,7 +233,8 @@ func fp4(x []VecVirtual, halfs [4]VecVirtual) VecVirtual {
 	return codes
 }
 
-// mxfp4 is told at which mantissas log2f rounds up to the next exponent, and half of each scale.
+// mxfp4 takes a table of the mantissas at which log2f rounds up to the next exponent, and
+// of half of each scale.
 func mxfp4() {
 	var tables Register
 	var exponent GPVirtual
@@ -265,7 +268,7 @@ func mxfp4() {
 		})
 }
 
-// nvfp4 makes the scales of a block at once.
+// nvfp4 computes the scales of a block together.
 func nvfp4() {
 	var code, half VecVirtual
 	narrow.eachBlock("encodeNVFP4", "", "writes n blocks of NVFP4.",
@@ -306,7 +309,7 @@ func nvfp4() {
 		})
 }
 
-// magnitudes is the largest of each 16 numbers of a block.
+// magnitudes returns the largest magnitude of each 16 numbers of a block.
 func (s small) magnitudes() VecVirtual {
 	var m [4]VecVirtual
 	mask, t := emit.Into(YMM(), VMOVUPS, emit.Dwords(0x7FFFFFFF)), YMM()
@@ -328,8 +331,8 @@ func (s small) magnitudes() VecVirtual {
 	return upper
 }
 
-// unsignedE4M3 is toUE4M3 of a sixth of magnitudes: from 2^-6 on the bits of exponent and fraction,
-// below it units of 2^-9.
+// unsignedE4M3 is toUE4M3 of a sixth of magnitudes: from 2^-6 on, the bits of exponent and
+// fraction, below that units of 2^-9.
 func unsignedE4M3(m VecVirtual) VecVirtual {
 	code, tiny, normal := XMM(), XMM(), XMM()
 	VDIVPS(emit.Floats(6), m, m)
@@ -347,7 +350,8 @@ func unsignedE4M3(m VecVirtual) VecVirtual {
 	return code
 }
 
-// halfE4M3 is half of ue4m3Half of codes; infinite for zero, under which all codes are zero.
+// halfE4M3 is half of ue4m3Half of codes, and infinite for zero, which makes all codes
+// zero.
 func halfE4M3(code VecVirtual) VecVirtual {
 	normal, tiny, value := XMM(), XMM(), XMM()
 	VPADDD(emit.Dwords(960-2<<3), code, value)

@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// weigh writes the weights of sixteen groups.
+// weigh writes the kernel that weighs sixteen groups.
 func (l level) weigh() {
 	f := l.begin("squares", "", "weighs sixteen groups by squares.", "For each element:", "w = x^2;", "the weight = w.")
 	f.weights(func(_ Register, _ func(value) value, x value) { each(VMULPS, x, x, x) })
@@ -41,7 +41,7 @@ func importance() {
 	})
 }
 
-// weights writes the weight of each element, made of it in place, and ends the kernel.
+// weights writes the weight of each element, computed in place, and ends the kernel.
 func (f *fit) weights(weight func(i Register, half func(value) value, x value)) {
 	f.elements("more", 0, func(i Register, half func(value) value) {
 		x := f.load(half(f.element(i, atX)))
@@ -51,7 +51,7 @@ func (f *fit) weights(weight func(i Register, half func(value) value, x value)) 
 	emit.End()
 }
 
-// symmetric finds scales.
+// symmetric writes the search of scales.
 func (l level) symmetric() {
 	f := l.begin("symmetric", "", "searches the scales of sixteen groups: searchSymmetric.",
 		"For each group: the number of largest magnitude, the first of equals; w*x of all.",
@@ -73,7 +73,8 @@ func (l level) symmetric() {
 	f.eachTrial(func() { f.better(f.sums(m, f.ofLargest(), false)) })
 }
 
-// sums are those of codes l under an inverse, which may be kept: w*x*l and w*l*l.
+// sums returns w*x*l and w*l*l for the codes l under a reciprocal, and stores the codes if
+// keep is set.
 func (f *fit) sums(m limits, inverse value, keep bool) (xl, ll value) {
 	xl, ll = f.zero(), f.zero()
 	f.elements("sums", 0, func(i Register, half func(value) value) {
@@ -88,9 +89,9 @@ func (f *fit) sums(m limits, inverse value, keep bool) (xl, ll value) {
 	return xl, ll
 }
 
-// moves finds scales by moving codes of three bits. Few codes move, so that the processor foresees that
-// one stays, and no sum waits for another: the halves of the lanes are taken in turn. What was looked at
-// since a code moved is not looked at again.
+// moves writes the search by moving codes of three bits. Few codes move, so that branches
+// are predictable, and no sum waits for another: the halves of the lanes are handled in
+// turn. Elements examined since the last move are not examined again.
 func (l level) moves() {
 	f := l.begin("moves", "", "searches the scales of sixteen groups: searchByMoves, codes -4 to 3.",
 		"For each group: the number of largest magnitude, the first of equals; weights w = x^2, and w*x.",
@@ -156,7 +157,7 @@ func (f *fit) moveOne(i Register, xl, ll value, left Register) {
 	stay.Here()
 }
 
-// codebook finds scales under which elements come near sixteen values.
+// codebook writes the search of scales for a codebook of sixteen values.
 func (l level) codebook() {
 	f := l.begin("codebookSearch", ", values *float32", "searches the scales of sixteen groups: scaleIQ4.",
 		"For each group: the number of largest magnitude, the first of equals.",
@@ -176,7 +177,7 @@ func (l level) codebook() {
 	f.eachTrial(func() { f.better(f.values(b, f.ofLargest())) })
 }
 
-// first keeps the scale of two sums where a mask says, else 0, and its fit.
+// first stores the scale of two sums, or 0 where a mask is clear, and its fit.
 func (f *fit) first(xl, ll, mask value) {
 	scale := f.zero()
 	f.where(mask, f.of(VDIVPS, ll, xl), scale)
@@ -185,7 +186,7 @@ func (f *fit) first(xl, ll, mask value) {
 	move(f.trial(), f.field(atTrial))
 }
 
-// largest takes an element into the numbers of largest magnitude, and those magnitudes.
+// largest updates the numbers of largest magnitude, and those magnitudes, with an element.
 func (f *fit) largest(i Register, half func(value) value, largest, most value) {
 	x := f.load(half(f.element(i, atX)))
 	m := f.of(VANDPS, f.all(0x7FFFFFFF), x)
@@ -194,7 +195,7 @@ func (f *fit) largest(i Register, half func(value) value, largest, most value) {
 	f.where(more, m, half(most))
 }
 
-// better keeps the scale of two sums where the fit is better than the best, and both are in memory.
+// better stores the scale of two sums where the fit is better than the best.
 func (f *fit) better(xl, ll value) {
 	better := f.compare(less, f.times(f.field(atCost), ll), f.times(xl, xl))
 	f.and(f.compare(less, f.zero(), ll), better)
@@ -219,7 +220,7 @@ type codebookTables struct {
 	values [2]Op // eight and eight backwards, or all forwards
 }
 
-// codebookAt has those that lie at an address.
+// codebookAt loads those at an address.
 func (l level) codebookAt(values Register) codebookTables {
 	at := func(from int) Mem { return Mem{Base: values, Disp: 4 * from} }
 	b := codebookTables{l.Halves(notLess, false, at(tableThird), at(tableFourth), at(tableMiddle), at(tableLow), at(tableHigh)), [2]Op{at(tableValues), at(tableValues + 8)}}
@@ -231,7 +232,7 @@ func (l level) codebookAt(values Register) codebookTables {
 	return b
 }
 
-// value is the nearest value.
+// value returns the nearest value.
 func (b codebookTables) value(x value) value {
 	n, upper := b.Count(x.vector())
 	q, above := b.One(), b.One()
@@ -242,7 +243,7 @@ func (b codebookTables) value(x value) value {
 	return value{regs: []Register{q}}
 }
 
-// values is the sums under an inverse.
+// values returns the sums under a reciprocal.
 func (f *fit) values(b codebookTables, inverse value) (qx, qq value) {
 	qx, qq = f.zero(), f.zero()
 	f.elements("values", 0, func(i Register, half func(value) value) {

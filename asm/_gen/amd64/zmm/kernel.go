@@ -21,17 +21,18 @@ type Kernel struct {
 	Ends
 	tops         VecVirtual // 8000 in each word
 	ones         VecVirtual // 1 in each word
-	upper, lower VecVirtual // where the words of two registers of dwords lie
+	upper, lower VecVirtual // indices of the words of two registers of dwords
 	code         VecVirtual // see [Kernel.SetIndex]
 }
 
-// Begin begins the kernel name for one target, which may return something.
+// Begin begins the kernel name for one target; it may have a result.
 func Begin(name string, t Target, params, result, doc string, how ...string) *Kernel {
 	Frame(name+t.Name+"AVX512", "func(dst *byte, src *byte"+params+")"+result, doc, how...)
 	return New(t)
 }
 
-// New is a kernel that has its frame: it loads dst, src, and what storing needs.
+// New returns a kernel whose frame exists: it loads dst, src, and the constants for
+// storing.
 func New(t Target) *Kernel {
 	z := &Kernel{Ends: Ends{Target: t, Line: 64}}
 	z.Dst, z.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
@@ -43,10 +44,10 @@ func New(t Target) *Kernel {
 	return z
 }
 
-// Words is whether numbers are looked up as words: they are but to F32.
+// Words reports whether numbers are looked up as words, that is, unless the target is F32.
 func (z *Kernel) Words() bool { return z.Target != ToF32 }
 
-// Put writes 32 numbers, sixteen and sixteen, which it destroys. A NaN must be 7FC00000.
+// Put writes 32 numbers from two registers, which it overwrites. A NaN must be 7FC00000.
 func (z *Kernel) Put(at int, a, b VecVirtual) {
 	if !z.Wide {
 		VMOVDQU16(z.nearest(a, b), z.To(at))
@@ -61,8 +62,8 @@ func (z *Kernel) Put(at int, a, b VecVirtual) {
 	}
 }
 
-// nearest rounds 32 numbers to words, to nearest and ties to even: up where what is cut off is above
-// one half, or is one half below an odd number.
+// nearest rounds 32 numbers to words, to nearest, ties to even: up if the part cut off is
+// above one half, or is one half of an odd number's.
 func (z *Kernel) nearest(a, b VecVirtual) VecVirtual {
 	high := Into(ZMM(), VMOVDQA64, a)
 	VPERMT2W(b, z.upper, high)
@@ -73,30 +74,30 @@ func (z *Kernel) nearest(a, b VecVirtual) VecVirtual {
 	return high
 }
 
-// Quieted makes every NaN 7FC00000.
+// Quieted replaces every NaN by 7FC00000.
 func Quieted(x VecVirtual) {
 	k := Into(K(), VCMPPS, Imm(3), x, x)
 	VPBROADCASTD(Dwords(0x7FC00000), k, x)
 }
 
-// All is a dword in all lanes.
+// All returns a dword in all lanes.
 func All(v uint32) VecVirtual { return Into(ZMM(), VPBROADCASTD, Dwords(v)) }
 
-// MaskOf is a mask of constant bits.
+// MaskOf returns a mask of constant bits.
 func MaskOf(bits uint64) OpmaskVirtual { return Into(K(), KMOVQ, Into(GP64(), MOVQ, U64(bits))) }
 
-// Load64 is 64 bytes of memory.
+// Load64 loads 64 bytes.
 func Load64(m Mem) VecVirtual { return Into(ZMM(), VMOVDQU64, m) }
 
-// DwordsOf is sixteen dwords in a register.
+// DwordsOf returns sixteen dwords in a register.
 func DwordsOf(of func(i int) int) VecVirtual { return Load64(Dwords64(of)) }
 
-// Counted is the sixteen values from first on.
+// Counted returns the sixteen values from first on.
 func Counted(first int) VecVirtual {
 	return DwordsOf(func(i int) int { return int(math.Float32bits(float32(first + i))) })
 }
 
-// Values is sixteen values.
+// Values returns sixteen values in a register.
 func Values(v [16]float32) VecVirtual {
 	return DwordsOf(func(i int) int { return int(math.Float32bits(v[i])) })
 }
@@ -108,14 +109,14 @@ const (
 	Choose = 0xE2 // a where b is set, else c
 )
 
-// NotFinite is the classes of VFPCLASS that are quiet NaN, both infinities, signaling NaN.
+// NotFinite is the classes of VFPCLASS for quiet NaN, both infinities, and signaling NaN.
 const NotFinite = 0x01 | 0x18 | 0x80
 
-// A Table is what 16 or 32 codes come to, rounded and in the target's form: 32
-// words, sixteen being there twice, or one or two registers of dwords.
+// A Table is the rounded numbers of 16 or 32 codes in the target's form: 32 words (sixteen
+// twice), or one or two registers of dwords.
 type Table []VecVirtual
 
-// Table16 rounds sixteen numbers, which it destroys.
+// Table16 rounds sixteen numbers in a register that it overwrites.
 func (z *Kernel) Table16(x VecVirtual) Table {
 	if z.Wide {
 		if z.Narrow {
@@ -130,15 +131,15 @@ func (z *Kernel) Table16(x VecVirtual) Table {
 	return Table{t}
 }
 
-// Rounded rounds sixteen numbers to words, the upper halves of dwords: by an addition, of one more
-// where the word is odd.
+// Rounded rounds sixteen numbers to words, in the upper halves of dwords, with an addition
+// that is larger by one for odd words.
 func Rounded(x VecVirtual) {
 	odd := Into(K(), VPTESTMD_BCST, Dwords(0x10000), x)
 	VPADDD_BCST(Dwords(0x7FFF), x, x)
 	VPADDD_BCST(Dwords(1), x, odd, x)
 }
 
-// Table32 rounds 32 numbers, which it destroys.
+// Table32 rounds 32 numbers in registers that it overwrites.
 func (z *Kernel) Table32(a, b VecVirtual) Table {
 	if !z.Wide {
 		return Table{z.nearest(a, b)}
@@ -152,7 +153,7 @@ func (z *Kernel) Table32(a, b VecVirtual) Table {
 	return Table{a}
 }
 
-// Lookup writes what a table has for 32 codes.
+// Lookup writes a table's numbers for 32 codes.
 func (z *Kernel) Lookup(at int, c Codes, t Table) {
 	for i, codes := range c {
 		x := ZMM()
@@ -169,13 +170,13 @@ func (z *Kernel) Lookup(at int, c Codes, t Table) {
 	}
 }
 
-// Single is the float32 at m in all lanes.
+// Single returns the float32 at m in all lanes.
 func Single(m Mem) VecVirtual { return Into(ZMM(), VPBROADCASTD, m) }
 
-// Half is the float16 at m in all lanes.
+// Half returns the float16 at m in all lanes.
 func Half(m Mem) VecVirtual { return Into(ZMM(), VCVTPH2PS, Into(YMM(), VPBROADCASTW, m)) }
 
-// Times is sixteen small integers in dwords, as floats, times d.
+// Times converts sixteen small integers in dwords to floats and multiplies them by d.
 func Times(x, d VecVirtual) {
 	VCVTDQ2PS(x, x)
 	VMULPS(d, x, x)
@@ -191,14 +192,14 @@ func Keep(z *Kernel, x VecVirtual) Scales {
 	return s
 }
 
-// By is x times scale i.
+// By returns x times scale i.
 func (s Scales) By(x VecVirtual, i int) VecVirtual {
 	return Into(ZMM(), VMULPS_BCST, s.At.Offset(4*i), x)
 }
 
-// Codes are 32 numbers of few bits: one register of words, or to F32 two of
-// dwords. Lookups take as many of their lower bits as the table has entries
-// for, so that what stands above needs no mask.
+// Codes are 32 numbers of few bits: one register of words, or to F32 two of dwords. A
+// lookup uses as many of their lower bits as the table has entries for, so bits above need
+// no mask.
 type Codes []VecVirtual
 
 // Codes widens 32 bytes of memory.
@@ -215,14 +216,14 @@ func Unsigned(m Mem) VecVirtual { return Into(ZMM(), VPMOVZXBD, m) }
 
 func Signed(m Mem) VecVirtual { return Into(ZMM(), VPMOVSXBD, m) }
 
-// ToFloats makes numbers of dwords, in place.
+// ToFloats converts dwords to floats in place.
 func ToFloats(x ...VecVirtual) {
 	for _, x := range x {
 		VCVTDQ2PS(x, x)
 	}
 }
 
-// Moved is the codes moved down by n bits, or up.
+// Moved returns the codes shifted down by n bits, or up.
 func (z *Kernel) Moved(c Codes, n int) (out Codes) {
 	if n == 0 {
 		return c
@@ -241,16 +242,15 @@ func (z *Kernel) Moved(c Codes, n int) (out Codes) {
 	return out
 }
 
-// Lanes is sixteen dwords made of bytes of src: of dword i the byte at(i) is
-// put lowest, and what stands shift(i) above comes down. What is above that is
-// anything.
+// Lanes returns sixteen dwords made of bytes of src: byte at(i), with what is above it,
+// shifted down by shift(i). Higher bits are undefined.
 func Lanes(src VecVirtual, at, shift func(i int) int) VecVirtual {
 	x := Into(ZMM(), VPERMB, src, Load64(Bytes64(func(i int) int { return at(i/4) + i%4 })))
 	VPSRLVD(Dwords64(shift), x, x)
 	return x
 }
 
-// Sixteen is 16 bytes of memory, and zeros.
+// Sixteen loads 16 bytes, followed by zeros.
 func Sixteen(m Mem) VecVirtual {
 	x := ZMM()
 	VMOVDQU32(m, x.AsX())
@@ -261,28 +261,28 @@ func Sixteen(m Mem) VecVirtual {
 // port where VPERMW takes two. An index is a word whose bytes have the code from
 // bit 1 on, and in bit 0 which byte of the number they are for.
 
-// SetIndex keeps the mask of four bits from bit 1 on.
+// SetIndex loads the mask of four bits from bit 1 on.
 func (z *Kernel) SetIndex() {
 	if z.Words() {
 		z.code = All(0x1E1E1E1E)
 	}
 }
 
-// Index makes an index of codes of four bits, in place: those of the first
-// sixteen numbers of a table, or of the second.
+// Index converts codes of four bits to indices in place: of the first sixteen numbers of a
+// table, or of the second.
 func (z *Kernel) Index(x VecVirtual, second int) VecVirtual {
 	VPTERNLOGD_BCST(Imm(AndOr), Dwords(0x01000100|uint32(second)*0x20202020), z.code, x)
 	return x
 }
 
-// Placed writes what a table has for 32 indices.
+// Placed writes a table's numbers for 32 indices.
 func (z *Kernel) Placed(at int, index VecVirtual, t Table) {
 	x := Into(ZMM(), VPERMB, t[0], index)
 	VMOVDQU64(x, z.To(at))
 }
 
-// Couple writes 32 codes under one table of sixteen and 32 under another, and
-// rounds both tables at once.
+// Couple writes 32 codes under one table of sixteen and 32 under another, and rounds both
+// tables at once.
 func (z *Kernel) Couple(at, next int, c, d Codes, a, b VecVirtual) {
 	if !z.Words() {
 		z.Lookup(at, c, z.Table16(a))
@@ -294,8 +294,8 @@ func (z *Kernel) Couple(at, next int, c, d Codes, a, b VecVirtual) {
 	z.Placed(next, z.Index(d[0], 1), t)
 }
 
-// NibblesOf is 32 codes of 16 bytes: the low nibbles, then the high ones. To
-// words they stand from bit 1 on in both bytes of each.
+// NibblesOf returns 32 codes of 16 bytes: the low nibbles, then the high ones. In words
+// they begin at bit 1 of both bytes.
 func (z *Kernel) NibblesOf(off int) Codes {
 	if !z.Words() {
 		x, at := Sixteen(z.From(off)), func(i int) int { return i }
@@ -306,8 +306,8 @@ func (z *Kernel) NibblesOf(off int) Codes {
 	return Codes{x}
 }
 
-// NibblePair is the low nibbles of 32 bytes, and the high ones, each as nibblesOf
-// gives them.
+// NibblePair returns the low nibbles of 32 bytes, and the high ones, each as NibblesOf
+// does.
 func (z *Kernel) NibblePair(off int) (low, high Codes) {
 	if !z.Words() {
 		c := z.Codes(z.From(off))
@@ -319,7 +319,7 @@ func (z *Kernel) NibblePair(off int) (low, high Codes) {
 	return Codes{a}, Codes{b}
 }
 
-// Repeated is 32 bytes, each in both bytes of a word.
+// Repeated returns 32 bytes, each in both bytes of a word.
 func Repeated(m Mem) VecVirtual {
 	x := ZMM()
 	VMOVDQU32(m, x.AsY())
