@@ -1,4 +1,4 @@
-"""Builds the wheels: the program for a platform, and the package over it.
+"""Builds the wheels: the Python package and the program for a platform.
 
     python wheels.py --out dist                      one wheel for every platform
     python wheels.py --out dist --only linux/amd64   for one
@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 NAME = "anamnesis"
 
-# The program is static, so one of Linux serves every C library.
+# The program is static, so one for Linux works with every C library.
 PLATFORMS = {
     "linux/amd64": "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
     "linux/arm64": "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
@@ -37,7 +37,7 @@ PLATFORMS = {
 
 
 def version() -> str:
-    """VERSION of the environment, else the tag of this commit, else a development version."""
+    """Return $VERSION, else the tag of this commit, else a development version."""
     given = os.environ.get("VERSION")
     if not given:
         try:
@@ -61,7 +61,7 @@ def program(target: str, folder: Path) -> Path:
 
 
 def metadata() -> str:
-    """METADATA of the wheel; pyproject.toml has the same facts for those who read it."""
+    """Return METADATA of the wheel; pyproject.toml has the same facts."""
     head = (
         "Metadata-Version: 2.4",
         f"Name: {NAME}",
@@ -111,12 +111,12 @@ def wheel(target: str, out: Path) -> Path:
 
 
 def digest(data: bytes) -> str:
-    """A hash as RECORD has it."""
+    """Return a hash in the form of RECORD."""
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
 def here() -> str:
-    """The platform that this runs on."""
+    """Return the platform that this runs on."""
     system = {"linux": "linux", "darwin": "darwin", "win32": "windows"}.get(sys.platform, sys.platform)
     arch = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine().lower(), platform.machine())
     target = f"{system}/{arch}"
@@ -126,7 +126,7 @@ def here() -> str:
 
 
 def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: str | None = None) -> str:
-    """Hook of the build backend."""
+    """Build a wheel: a hook of the build backend."""
     return wheel(here(), Path(wheel_directory)).name
 
 

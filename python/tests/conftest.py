@@ -1,4 +1,4 @@
-"""What the tests share: the demo files, and a program to read them with."""
+"""Shared by the tests: the demo files, and a program to read them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tensors as arrays, beside what numpy and safetensors read."""
+"""Compares arrays with what numpy and safetensors read."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What is opened without the program is what the program accepts, and as it reads it."""
+"""Files opened without the program are accepted by the program, with the same tensors."""
 
 import json
 import os
@@ -19,11 +19,11 @@ from anamnesis import numpy as ours
 from conftest import ROOT
 
 LIB = _frameworks.NumPy()
-ALL = {"max_total": "8GiB", "max_expand_ratio": "1000000000"}  # of what is not so bounded here
+ALL = {"max_total": "8GiB", "max_expand_ratio": "1000000000"}  # for limits that are higher here
 
 
 def seen(path):
-    """The tensors as they are placed, or None where the program is asked."""
+    """Return where the tensors are, or None if the program must decide."""
     if _plain.load(path, LIB) is None:
         return None
     with open(path, "rb") as f:
@@ -32,7 +32,7 @@ def seen(path):
 
 
 def compare(folder):
-    """Hold the files of a folder against the program; counts those opened without it, and those it refused."""
+    """Compare the files of a folder with the program; count those opened without it, and those it refused."""
     names = sorted(os.listdir(folder))
     paths = [os.path.join(folder, n) for n in names]
     alone = refused = 0
@@ -137,7 +137,7 @@ def test_a_limit_is_the_programs(tmp_path):
 
 
 def mutants(seeds, count, rng):
-    """Honest files with bytes, digits and pieces changed, put in, taken out and repeated."""
+    """Return honest files with bytes, digits and pieces changed, inserted, deleted and repeated."""
     words = [b"{", b"}", b"[", b"]", b",", b":", b'"', b"0", b"1", b"-", b" ", b"\n", b"\\", b"null", b"true", b"1e1", b'"F16"', b'"BF16"', b"PK\x05\x06", b"\x80\x02", b"\x00", b"\xff"]
     for _ in range(count):
         data = bytearray(rng.choice(seeds))
@@ -157,7 +157,7 @@ def mutants(seeds, count, rng):
                 data[to:to] = piece
             elif at < len(data) and chr(data[at]).isdigit():
                 data[at] = ord(rng.choice("0123456789"))
-        if rng.random() < 0.7:  # a length that is right again
+        if rng.random() < 0.7:  # make the length right again
             grown = len(data) - 8 - n
             end = data.rfind(b"}", 0, 8 + n + 80) + 1
             if end > 8:
@@ -177,7 +177,7 @@ def test_mutants_are_taken_as_the_program_takes_them(tmp_path):
     for i, data in enumerate(mutants(seeds, int(os.environ.get("MUTANTS", "4000")), rng)):
         (tmp_path / f"{i:06}.safetensors").write_bytes(data)
     alone, refused = compare(tmp_path)
-    assert alone > 100 and refused > 1000  # else nothing was asked
+    assert alone > 100 and refused > 1000  # otherwise the test has shown nothing
 
 
 def test_the_corpus_is_taken_as_the_program_takes_it(tmp_path):

@@ -1,4 +1,4 @@
-"""README's program runs as it stands."""
+"""The program in README runs unchanged."""
 
 import re
 import shutil

@@ -13,14 +13,14 @@ import anamnesis
 
 
 def checkpoint(path, data):
-    """A checkpoint of torch whose pickle is data."""
+    """Return a torch checkpoint whose pickle holds only data."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as z:
         z.writestr("archive/data.pkl", data)
         z.writestr("archive/version", "3\n")
 
 
 class Evil:
-    """Its pickle makes a folder when it is loaded."""
+    """Return a file whose pickle creates a folder when loaded."""
 
     def __init__(self, marker):
         self.marker = marker
@@ -139,7 +139,7 @@ def test_models_of_a_store_are_opened_by_name(demo, tmp_path, monkeypatch):
 
 
 def test_a_folder_with_other_files_is_accepted(demo, tmp_path):
-    """What holds no model is skipped, as the program does; a folder of nothing else is not accepted."""
+    """Files without a model are skipped, as by the program; a folder of only such files is not accepted."""
     shutil.copy(demo / "checkpoint.pt", tmp_path / "model.pt")
     (tmp_path / "README.md").write_text("# A model\n")
     verdict = anamnesis.scan(tmp_path)
@@ -154,7 +154,7 @@ def test_a_folder_with_other_files_is_accepted(demo, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="the program of this test is a shell's script")
 def test_a_program_that_was_ended_has_accepted_nothing(demo, tmp_path, monkeypatch):
-    """It may have told of some files before: the others were not looked at."""
+    """A killed program may have reported some files; the others were not examined."""
     program = tmp_path / "amn"
     program.write_text(f'#!/bin/sh\n"{anamnesis.binary()}" "$@" && kill -9 $$\n')
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Tensors of torch, beside what torch.load and safetensors.torch read."""
+"""Compares torch tensors with what torch.load and safetensors.torch read."""
 
 import io
 

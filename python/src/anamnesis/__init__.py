@@ -1,4 +1,4 @@
-"""Model files nobody vouches for: what they are, whether they are safe, and their tensors.
+"""Model files that nobody vouches for: what they are, whether they are safe, and their tensors.
 
 The work is done by the program ``amn``, a static binary that the wheel carries; only a plain
 safetensors file is opened without it. Nothing of a file is ever run, and what the program cannot explain is refused: each function raises a
@@ -6,9 +6,9 @@ safetensors file is opened without it. Nothing of a file is ever run, and what t
 
     import anamnesis
 
-    state = anamnesis.load_checkpoint("model.pt")      # tensors of torch, nothing of the file is run
+    state = anamnesis.load_checkpoint("model.pt")      # torch tensors; no code in the file runs
     verdict = anamnesis.scan("models/")                # is it safe to load them?
-    with anamnesis.open("model.gguf") as model:        # views over the file, decoded where quantized
+    with anamnesis.open("model.gguf") as model:        # views of the file; quantized tensors are decoded
         weight = model["blk.0.attn_q.weight"]
 """
 

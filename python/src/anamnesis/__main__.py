@@ -1,4 +1,4 @@
-"""``python -m anamnesis`` is the program ``amn``."""
+"""Runs the program ``amn`` as ``python -m anamnesis``."""
 
 import os
 import subprocess

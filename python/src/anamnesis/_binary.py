@@ -1,4 +1,4 @@
-"""Where the program is, and how it is run."""
+"""Finds and runs the program."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NAME = "amn.exe" if os.name == "nt" else "amn"
 
 
 def _places() -> Iterator[Path]:
-    """The folders where an installer puts a wheel's programs, the likeliest first.
+    """Yield the folders where an installer puts a wheel's programs, the likeliest first.
 
-    PATH is not asked: another program of this name must not judge files.
+    PATH is not searched: another program of this name must not judge files.
     """
     yield Path(sysconfig.get_path("scripts"))
     if sys.version_info >= (3, 10):
@@ -37,7 +37,7 @@ def _places() -> Iterator[Path]:
 def _found(told: str | None) -> str:
     if told:
         if not os.path.isfile(told):
-            raise FileNotFoundError(f"ANAMNESIS_AMN names {told}, which is no file")
+            raise FileNotFoundError(f"ANAMNESIS_AMN names {told}, which is not a file")
         return told
     looked = []
     for folder in _places():
@@ -49,17 +49,17 @@ def _found(told: str | None) -> str:
 
 
 def binary() -> str:
-    """The path of the program: that of ANAMNESIS_AMN, else the one the wheel installed."""
+    """Return the path of the program: ANAMNESIS_AMN, else the one in the wheel."""
     return _found(os.environ.get("ANAMNESIS_AMN"))
 
 
 def version() -> str:
-    """The version of the program."""
+    """Return the version of the program."""
     return str(next(iter(run("version", [], [], "amn.version/1")))["version"])
 
 
 def _place(path: str | os.PathLike[str]) -> str:
-    """A path as an argument: what is called "-" is a file here, never standard input."""
+    """Return a path as an argument; "-" is a file, never standard input."""
     text = os.fspath(path)
     if isinstance(text, bytes):
         text = os.fsdecode(text)
@@ -69,17 +69,17 @@ def _place(path: str | os.PathLike[str]) -> str:
 
 
 def readable(path: str | os.PathLike[str]) -> None:
-    """Raise FileNotFoundError or PermissionError where the system knows a path as such."""
+    """Raise FileNotFoundError or PermissionError if the path is one."""
     text = _place(path)
     if text.startswith("ollama:") or "://" in text:
-        return  # a model of a store, or an address: the program's to refuse
+        return  # a model in a store, or a URL: the program judges those
     os.stat(text)
     if not os.access(text, os.R_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), text)
 
 
 def run(command: str, flags: Iterable[str], paths: Iterable[str | os.PathLike[str]], schema: str) -> list[dict[str, Any]]:
-    """Run a command and return the objects that it prints; a failure that none of them tells is raised."""
+    """Run a command and return the objects that it prints. Raise an error that none of them reports."""
     objects, error = answers(command, flags, paths, schema)
     if error is not None:
         raise error
@@ -87,9 +87,9 @@ def run(command: str, flags: Iterable[str], paths: Iterable[str | os.PathLike[st
 
 
 def answers(command: str, flags: Iterable[str], paths: Iterable[str | os.PathLike[str]], schema: str) -> tuple[list[dict[str, Any]], Exception | None]:
-    """The objects that a command prints, and how it failed where none of them says so.
+    """Return the objects that a command prints, and the error that none of them reports.
 
-    A program that was killed has told of some files only: its exit code decides.
+    A program that was killed reported only some files, so its exit code decides.
     """
     argv = [binary(), *command.split(), "--json", "--quiet", *flags]
     places = [_place(p) for p in paths]
@@ -102,10 +102,10 @@ def answers(command: str, flags: Iterable[str], paths: Iterable[str | os.PathLik
         try:
             objects.append(json.loads(line))
         except ValueError as e:
-            raise _errors.Failed(f"the program ended in the middle of its answer: {said or e}") from None
+            raise _errors.Failed(f"the program's answer is incomplete: {said or e}") from None
     for o in objects:
         if o.get("schema") != schema:
-            raise _errors.Failed(f"the program answers in {o.get('schema')!r}, not in {schema!r}: it is of another version")
+            raise _errors.Failed(f"the program's answer has the schema {o.get('schema')!r}, not {schema!r}: it is another version")
     told = {int(o.get("exit", 0)) for o in objects}
     if objects and (done.returncode == 0 or done.returncode in told):
         return objects, None

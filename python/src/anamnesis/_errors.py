@@ -1,4 +1,4 @@
-"""Why a file was refused."""
+"""Errors: why a file was refused."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Truncated(Refused):
 
 
 class Unsupported(Refused):
-    """Legal, but not read here."""
+    """Valid, but not supported."""
 
     kind = "unsupported"
 
 
 class LimitReached(Refused):
-    """A ceiling was reached; axis names it, flag is what raises it."""
+    """A limit was reached; axis names it, flag is the option that raises it."""
 
     kind = "limit"
 
@@ -48,13 +48,13 @@ class LimitReached(Refused):
 
 
 class Forbidden(Refused):
-    """Refused by rule: code, or what the policy refuses."""
+    """The file holds code, or something that the policy refuses."""
 
     kind = "forbidden"
 
 
 class Failed(Exception):
-    """Nothing is known of the file: the disk, the program or the system failed."""
+    """Nothing is known about the file: the disk, the program or the system failed."""
 
 
 _BY_KIND = {c.kind: c for c in (Malformed, Truncated, Unsupported, LimitReached, Forbidden)}
@@ -62,7 +62,7 @@ _BY_EXIT = {3: Malformed, 4: Truncated, 5: Unsupported, 6: LimitReached, 7: Forb
 
 
 def of_exit(code: int, text: str) -> Exception:
-    """The error of a run that printed no object."""
+    """Return the error for a run that printed no object."""
     text = text or f"the program ended with {code}"
     if code == 2:
         return ValueError(text)
@@ -70,7 +70,7 @@ def of_exit(code: int, text: str) -> Exception:
 
 
 def of_object(o: dict[str, Any], path: str) -> Exception | None:
-    """The error that an object tells, or None."""
+    """Return the error that an object reports, or None."""
     kind, e = o.get("class"), o.get("error") or {}
     if kind == "ok" or kind == "differs":
         return None

@@ -1,4 +1,4 @@
-"""The types of numpy and torch, and views of theirs over bytes."""
+"""Types of numpy and torch, and their views of bytes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _HOST = sys.byteorder
 
 @dataclass(frozen=True)
 class Type:
-    """A type of the framework."""
+    """A data type of the framework."""
 
     dtype: Any
     size: int
 
 
-# The name in a report, that of numpy (or of ml_dtypes), that of torch.
+# Names in a report, in numpy (or ml_dtypes), and in torch.
 _NAMES = (
     ("BOOL", 1, "bool", "bool"),
     ("U8", 1, "uint8", "uint8"),
@@ -48,7 +48,7 @@ _COMPLEX = {"C32", "C64", "C128"}
 
 
 class Storage:
-    """Bytes that tensors share, and copies of them where they cannot be used as they are."""
+    """Bytes that tensors share, with a copy if they cannot be used in place."""
 
     def __init__(self, begin: int, end: int) -> None:
         self.begin, self.end = begin, end
@@ -59,7 +59,7 @@ Storages = Callable[[Tensor], Storage]
 
 
 def own(t: Tensor) -> Storage:
-    """The storage of a tensor that shares none."""
+    """Return the storage of a tensor that shares none."""
     return Storage(t.offset, t.offset + t.length)
 
 
@@ -77,7 +77,7 @@ class NumPy:
         try:
             import ml_dtypes as more
         except ImportError:
-            pass  # those types are then unknown, and said to be
+            pass  # those types are then reported as unknown
         for name, size, theirs, _ in _NAMES:
             module: Any = numpy
             if theirs.startswith("ml_dtypes."):
@@ -128,13 +128,13 @@ class Torch:
     def flat(self, buffer: Any, t: Tensor, count: int, storages: Storages) -> Any:
         kind = self.types[t.dtype]
         swap = 0
-        if t.order != _HOST:  # torch has no types of the other byte order
+        if t.order != _HOST:  # torch has no types of the other byte order, so bytes are swapped
             swap = kind.size // 2 if t.dtype in _COMPLEX else kind.size
         if swap <= 1 and t.offset % kind.size == 0:
             return self._view(buffer, dtype=kind.dtype, count=count, offset=t.offset)
         storage = storages(t)
-        # A processor may refuse a number at such a place. The storage is copied whole, once,
-        # so that tensors which share it still do.
+        # Some processors refuse unaligned numbers. The whole storage is copied, once, so that
+        # tensors that share it still do.
         copied = storage.copies.get(swap)
         if copied is None:
             copied = self._torch.frombuffer(buffer, dtype=self._torch.uint8, count=storage.end - storage.begin, offset=storage.begin)
@@ -166,7 +166,7 @@ def _torch() -> Torch:
 
 
 def of(name: str, device: Any = "cpu") -> Any:
-    """The framework of a name."""
+    """Return the framework with a name."""
     if name in ("torch", "pt"):
         return _torch() if device == "cpu" else Torch(device)
     if name in ("numpy", "np"):

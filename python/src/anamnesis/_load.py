@@ -1,4 +1,4 @@
-"""Whole models, with the signatures of safetensors."""
+"""Loads and saves whole models, with the signatures of safetensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._model import Model
 
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, framework: str = "torch", decode: bool = False, **flags: Any) -> dict[str, Any]:
-    """All tensors of a file of any format, as safetensors.torch.load_file gives them.
+    """Return all tensors of a file of any format, as safetensors.torch.load_file does.
 
     Tensors are as they are stored; decode=True puts decoded weights in the place of
     quantized ones, which those of GGUF need.
@@ -32,7 +32,7 @@ def _whole(m: Model, decode: bool) -> dict[str, Any]:
 
 
 def load_checkpoint(path: str | os.PathLike[str], device: Any = "cpu", *, framework: str = "torch", decode: bool = False, **flags: Any) -> dict[str, Any]:
-    """The tensors of a PyTorch checkpoint by name, with nothing of it run.
+    """Return the tensors of a PyTorch checkpoint by name, without running its code.
 
     Names of nested containers are joined by dots; tensors that share a storage share it.
     Values that are no tensors are in open(path).metadata(). Raises Refused. decode=True puts
@@ -45,5 +45,5 @@ def load_checkpoint(path: str | os.PathLike[str], device: Any = "cpu", *, framew
 
 
 def save_file(tensors: Mapping[str, Any], filename: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
-    """Write tensors of torch or numpy as safetensors.save_file does; the file appears whole or not at all."""
+    """Write torch or numpy tensors as safetensors.save_file does. The file appears complete or not at all."""
     _save.save(tensors, os.fspath(filename), metadata)

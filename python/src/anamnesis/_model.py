@@ -1,4 +1,4 @@
-"""Tensors of a file as views over it, and decoded ones beside them."""
+"""Tensors of a file: views of it, or decoded copies."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SHM = "/dev/shm"
 
 
 def _mark(info: os.stat_result) -> tuple[int, int, int, int]:
-    """What changes when a file does."""
+    """Return values that change when the file does."""
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
 
 
 def _marks(path: str) -> dict[str, tuple[int, int, int, int]]:
-    """The marks of a file, or of those in a folder and of those beside an index, by whole paths."""
+    """Return the marks of a file, or of the files in a folder or beside an index, by absolute path."""
     folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path))
     out = {}
     try:
@@ -34,12 +34,12 @@ def _marks(path: str) -> dict[str, tuple[int, int, int, int]]:
                 except OSError:
                     continue  # a link to nowhere
     except OSError:
-        pass  # the program says what is wrong with the path
+        pass  # the program reports what is wrong with the path
     return out
 
 
 class _File:
-    """A file of the model, mapped: writes to a view stay in memory and never reach the file."""
+    """A mapped file of the model. Writes to a view stay in memory and never reach the file."""
 
     def __init__(self, path: str, marks: dict[str, tuple[int, int, int, int]]) -> None:
         with builtins.open(path, "rb", buffering=0) as f:
@@ -51,7 +51,7 @@ class _File:
 
 
 def _room(need: int) -> str | None:
-    """A folder in memory for what is decoded, where there is one with room; else None, the system's own."""
+    """Return a folder in memory for decoded tensors if there is one with room, else None for the system's default."""
     try:
         if os.access(_SHM, os.W_OK) and shutil.disk_usage(_SHM).free > need + need // 8 + (1 << 20):
             return _SHM
@@ -61,7 +61,7 @@ def _room(need: int) -> str | None:
 
 
 def _pattern(name: str) -> str:
-    """A name as a pattern of --tensor that matches it alone."""
+    """Return a pattern for --tensor that matches only this name."""
     return "".join("\\" + c if c in "*?[]\\" else c for c in name)
 
 
@@ -88,7 +88,7 @@ class Model:
         self._closed = False
 
     def _storage(self, t: Tensor) -> _frameworks.Storage:
-        """The bytes of a tensor and of those that share its storage: the tensors of a checkpoint may be tied."""
+        """Return the bytes of a tensor and of those that share its storage, since tensors of a checkpoint may be tied."""
         if self._storages is None:
             self._storages = {}
             for o in self._tensors.values():
@@ -99,7 +99,7 @@ class Model:
         return self._storages.get((t.part, t.storage)) or _frameworks.own(t)
 
     def _bind(self) -> None:
-        """Put the weights in the place of the tensors that store them."""
+        """Replace the tensors that store quantized weights by the weights."""
         q = self.report.quantized
         if q is None:
             return
@@ -113,7 +113,7 @@ class Model:
         self._bound = {b.name: b.shape for b in q.bound}
 
     def keys(self) -> list[str]:
-        """The names of the tensors; quantized weights under those of the unquantized model."""
+        """Return the names of the tensors; quantized weights have those of the unquantized model."""
         self._check()
         return [*self._tensors, *self._bound]
 
@@ -127,17 +127,17 @@ class Model:
         return name in self._tensors or name in self._bound
 
     def metadata(self) -> dict[str, Any]:
-        """The metadata of the file; lists are not in it."""
+        """Return the metadata of the file, without lists."""
         return dict(self.report.metadata)
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a tensor, which nothing is read for."""
+        """Return the shape of a tensor without reading it."""
         if name in self._bound:
             return self._bound[name]
         return self._tensors[name].shape
 
     def get_tensor(self, name: str) -> Any:
-        """A tensor: a view over the file, or decoded by the program where it is quantized or compressed."""
+        """Return a tensor: a view of the file, or decoded by the program if it is quantized or compressed."""
         self._check()
         if name in self._bound:
             return self._lib.place(self._decoded([name])[name])
@@ -149,7 +149,7 @@ class Model:
     __getitem__ = get_tensor
 
     def load(self) -> dict[str, Any]:
-        """All tensors; what must be decoded is decoded in one run."""
+        """Return all tensors; those that need decoding are decoded in one run."""
         self._check()
         views = {n: self._view(t) for n, t in self._tensors.items() if not t.inflated and self._plain(t)}
         rest = [n for n in self.keys() if n not in views]
@@ -158,7 +158,7 @@ class Model:
         return {n: self._lib.place(views[n]) for n in self.keys()}
 
     def close(self) -> None:
-        """Let go of the file. Tensors that were taken stay valid."""
+        """Close the file. Tensors that were returned stay valid."""
         self._files, self._storages, self._closed = {}, None, True
 
     def __enter__(self) -> Model:
@@ -178,11 +178,11 @@ class Model:
             raise ValueError("the model is closed")
 
     def _plain(self, t: Tensor) -> bool:
-        """A tensor that has a type of the framework, in a file that can be mapped."""
+        """Report whether a tensor has a type of the framework and is in a file that can be mapped."""
         return t.dtype in self._lib.types and self._where(t.part) is not None
 
     def _where(self, part: int) -> str | None:
-        """The file of a part; None for what has no path of its own, such as a model in a store."""
+        """Return the file of a part; None if it has no path, like a model in a store."""
         if part not in self._places:
             self._places[part] = self._place(part)
         return self._places[part]
@@ -196,7 +196,7 @@ class Model:
         return place if os.path.isfile(place) else None
 
     def _view(self, t: Tensor) -> Any:
-        """A view over the file, its place proven once more: against the file that is mapped."""
+        """Return a view of the file, after checking its range against the mapped file."""
         file = self._files.get(t.part)
         if file is None:
             where = self._where(t.part)
@@ -217,7 +217,7 @@ class Model:
         return self._lib.shaped(self._lib.flat(file.map, t, count, self._storage), t)
 
     def _decoded(self, names: list[str] | None) -> dict[str, Any]:
-        """Tensors as the program decodes them, through safetensors in memory; None is all."""
+        """Return tensors as the program decodes them, via safetensors in memory; None means all."""
         q = self.report.quantized
         need = q.decoded if q is not None and not q.error else self.report.nbytes
         folder = tempfile.mkdtemp(prefix="anamnesis-", dir=_room(need))
@@ -225,7 +225,7 @@ class Model:
             written = os.path.join(folder, "decoded.safetensors")
             flags = {**self._flags, "tensor": None if names is None else [_pattern(n) for n in names]}
             if names is not None and len(names) > 512:
-                flags["tensor"] = None  # more patterns than a command line holds: the whole model
+                flags["tensor"] = None  # too many patterns for a command line: decode the whole model
             if self._bound:
                 _program.remember(self._path, written, to=self._to, copy=True, **flags)
             else:
@@ -234,11 +234,11 @@ class Model:
                 wanted = m.keys() if names is None else names
                 return {n: m._view(m._tensors[n]) for n in wanted}
         finally:
-            shutil.rmtree(folder, ignore_errors=os.name == "nt")  # what is mapped stays; Windows keeps it until then
+            shutil.rmtree(folder, ignore_errors=os.name == "nt")  # mapped files stay valid; Windows cannot delete them
 
 
 def open(path: str | os.PathLike[str], framework: str = "torch", *, decode: bool = True, to: str = "bf16", device: Any = "cpu", **flags: Any) -> Model:
-    """Open a model of any format: its tensors by name, for "torch" or "numpy".
+    """Open a model of any format. Its tensors are accessed by name, for "torch" or "numpy".
 
     What the file stores plainly is a view over it, copied nowhere; writes to one stay in
     memory. Quantized weights stand under the names of the unquantized model, decoded to the

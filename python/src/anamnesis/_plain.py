@@ -1,4 +1,4 @@
-"""A plain safetensors file, opened without the program.
+"""Opens plain safetensors files without the program.
 
 A process takes longer to start than a small file to load. What every rule of the program
 takes is told here by a few checks; whatever is not, for any reason, is left to the
@@ -21,15 +21,15 @@ from ._report import Tensor
 
 _MOST = 4 << 20  # of a header, in bytes
 _WHOLE = 1 << 53  # of a count of elements
-_TAR = 512  # the block that a tar archive begins with
+_TAR = 512  # size of a tar archive's first block
 _TAR_SUM = slice(148, 156)
 _ASCII = bytes(range(128))
-_ZIP_TAIL = 22 + (1 << 16)  # where an archive's end is looked for
+_ZIP_TAIL = 22 + (1 << 16)  # the part of a file in which a ZIP archive's end may be
 
 _FIELDS = {"dtype", "shape", "data_offsets"}
 _MINUS = re.compile(r"[\[,:]\s*-")
 
-# What a pickle's instructions take: bytes of argument, or of the length before it.
+# Operands of pickle instructions: their size, or the size of the length before them.
 _INSTRUCTIONS = frozenset(v[0] for n, v in vars(pickle).items() if n.isupper() and isinstance(v, bytes) and len(v) == 1)
 _NOTHING = frozenset(b"(012N]})aeldtbsuQRo\x81\x85\x86\x87\x88\x89\x8f\x90\x91\x92\x93\x94\x97\x98")
 _ARGUMENT = {ord("K"): 1, ord("M"): 2, ord("J"): 4, ord("h"): 1, ord("q"): 1, ord("j"): 4, ord("r"): 4, 0x80: 1}
@@ -37,7 +37,7 @@ _LENGTH = {ord("U"): 1, ord("T"): 4, ord("X"): 4, ord("C"): 1, ord("B"): 4, 0x8C
 
 
 def load(path: str | os.PathLike[str], lib: Any) -> dict[str, Any] | None:
-    """All tensors as views over the file; None where the program is to be asked."""
+    """Return all tensors as views of the file, or None if the program must decide."""
     name = os.fspath(path)
     if not isinstance(name, str) or not name.endswith(".safetensors"):
         return None
@@ -64,16 +64,16 @@ def load(path: str | os.PathLike[str], lib: Any) -> dict[str, Any] | None:
 
 
 def _opener(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe without a writer must not wait
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe without a writer must not block
 
 
 def _tensors(data: Any, size: int) -> list[Tensor] | None:
-    """The tensors in the order of their bytes, or None."""
+    """Return the tensors in the order of their bytes, or None."""
     n = int.from_bytes(data[:8], "little")
     if n > min(_MOST, size - 8) or data[8] != ord("{") or not _nothing_else(data, size):
         return None
     text = data[8 : 8 + n]
-    # An escape may hide what a name is; only spaces may follow the object.
+    # Escapes could hide a name; only spaces may follow the object.
     if b"\\" in text or not text.rstrip(b" ").endswith(b"}"):
         return None
     try:
@@ -97,12 +97,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _strings(meta: Any, header: dict[str, Any]) -> bool:
-    """Metadata of strings, none of which names a tensor, as those of tied ones do."""
+    """Return metadata if it consists of strings and names no tensor, as it does for tied ones."""
     return type(meta) is dict and all(type(v) is str and v not in header for v in meta.values())
 
 
 def _tiled(header: dict[str, Any], begin: int, size: int) -> list[Tensor] | None:
-    """The tensors, if they are whole and lie one behind the other to the file's end."""
+    """Return the tensors if they are complete and contiguous up to the file's end."""
     rows = []
     for name, entry in header.items():
         if type(entry) is not dict or entry.keys() != _FIELDS:
@@ -145,12 +145,12 @@ _SIZES = {
 
 
 def _nothing_else(data: Any, size: int) -> bool:
-    """No other loader takes the file for a tar archive, a ZIP archive or a pickle."""
+    """Report whether no other loader takes the file for a tar archive, a ZIP archive or a pickle."""
     return not _may_be_tar(data[:_TAR]) and data.find(b"PK\x05\x06", max(0, size - _ZIP_TAIL)) < 0 and _no_program(data, size)
 
 
 def _may_be_tar(head: bytes) -> bool:
-    """The first block may state its own sum, in whatever form tarfile reads."""
+    """Report whether the first block states its own checksum in a form that tarfile reads."""
     if len(head) < _TAR:
         return False
     field = head[_TAR_SUM]
@@ -163,7 +163,7 @@ def _may_be_tar(head: bytes) -> bool:
 
 
 def _no_program(data: Any, size: int) -> bool:
-    """Unpickling from the first byte ends at a byte that is no instruction, or outside of the file."""
+    """Report whether unpickling fails: at a byte that is not an instruction, or outside of the file."""
     at = 0
     for _ in range(8):
         if at >= size:

@@ -1,4 +1,4 @@
-"""The commands of the program."""
+"""Functions for the commands of the program."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 def options(given: dict[str, Any]) -> list[str]:
-    """Keyword arguments as flags: max_total="1GiB" is --max-total=1GiB.
+    """Return keyword arguments as flags: max_total="1GiB" becomes --max-total=1GiB.
 
-    A list is the flag given several times, True the flag alone; None and False leave it out.
+    A list repeats the flag, True is the flag without a value; None and False omit it.
     """
     flags = []
     for name, value in given.items():
@@ -46,7 +46,7 @@ def _only(reports: list[Report], path: Path) -> Report:
 
 
 def inspect(path: Path, **flags: Any) -> Report:
-    """Say what one file or model is, from its header alone; raises Refused.
+    """Report what one file or model is, from its header. Raise Refused.
 
     Flags of ``amn inspect`` are keywords: verify=True, limits="strict", to="f32",
     max_total="64MiB", timeout="5s".
@@ -56,18 +56,18 @@ def inspect(path: Path, **flags: Any) -> Report:
 
 
 def inspect_all(*paths: Path, **flags: Any) -> list[Report]:
-    """The same for many files and folders (recursive=True): refused ones have an error."""
+    """Report about several files and folders (recursive=True). Refused ones have an error."""
     return _reports("inspect", paths, flags) if paths else []
 
 
 def verify(path: Path, **flags: Any) -> Report:
-    """Read all that a file holds, and check what can be checked; raises Refused."""
+    """Read all of a file and check it. Raise Refused."""
     readable(path)
     return _only(_reports("verify", [path], flags), path)
 
 
 def scan(*paths: Path, **flags: Any) -> Scan:
-    """Judge files and folders: is it safe to load them? True if all were accepted."""
+    """Judge whether files and folders are safe to load. The result is true if all were accepted."""
     objects, error = answers("scan", options(flags), paths, "amn.scan/1")
     if error is not None and (not objects or isinstance(error, ValueError)):
         raise error
@@ -116,7 +116,7 @@ def _write(command: str, path: Path, output: Path | None, given: dict[str, Any])
 
 
 def remember(path: Path, output: Path | None = None, **flags: Any) -> Written:
-    """Write safetensors in which every quantized weight is decoded (to="bf16")."""
+    """Write safetensors with every quantized weight decoded (to="bf16")."""
     return _write("remember", path, output, flags)
 
 

@@ -1,4 +1,4 @@
-"""What the program says of files, as values."""
+"""The program's reports as values."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Sequence
 
 from ._html import clean, size, table
 
-_SHOWN = 50  # rows of tensors on a page: a notebook stores what it shows
+_SHOWN = 50  # rows of tensors shown: a notebook stores its output
 
 
 def _text(o: dict[str, Any], name: str, default: str = "") -> str:
-    """A text field; what is not UTF-8 in the file has its bytes as os.fsencode takes them."""
+    """Return a text field; bytes that are not UTF-8 are escaped as for os.fsencode."""
     coded = o.get(name + "_base64")
     if coded is not None:
         return base64.b64decode(coded).decode("utf-8", "surrogateescape")
@@ -20,7 +20,7 @@ def _text(o: dict[str, Any], name: str, default: str = "") -> str:
 
 
 def _ints(list_: Sequence[Any]) -> tuple[int, ...]:
-    return tuple(int(n) for n in list_)  # past 2^53 they are strings
+    return tuple(int(n) for n in list_)  # strings above 2^53
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,21 @@ class Tensor:
     name: str
     dtype: str
     shape: tuple[int, ...]
-    nbytes: int  #: what it takes when stored densely
-    offset: int  #: where its bytes begin, in the file of its part
-    length: int  #: how many bytes it is stored in
-    stored: str  #: the file's own word for the type
+    nbytes: int  #: size when stored densely
+    offset: int  #: of its first byte in the file of its part
+    length: int  #: stored bytes
+    stored: str  #: the file's name of the type
     strides: tuple[int, ...] | None = None  #: in elements; None is row-major
-    first: int = 0  #: its first element, from offset, in elements
+    first: int = 0  #: first element, counted from offset
     order: str = "little"
     storage: str = ""
     part: int = 0  #: index in Report.files
-    inflated: bool = False  #: its bytes lie in a compressed member
+    inflated: bool = False  #: stored in a compressed member
 
 
 @dataclass(frozen=True)
 class Group:
-    """The tensors that are stored in one type."""
+    """The tensors of one type."""
 
     dtype: str
     tensors: int
@@ -54,7 +54,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something a reader should know of an accepted file."""
+    """Something to know about an accepted file."""
 
     code: str
     severity: str
@@ -65,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Scheme:
-    """The quantized weights that are stored alike."""
+    """The quantized weights with the same format."""
 
     scheme: str
     layout: str
@@ -85,7 +85,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Quantized:
-    """What a model's quantized weights come to; error says why they cannot be decoded."""
+    """The quantized weights of a model; error says why they cannot be decoded."""
 
     target: str
     error: str = ""
@@ -94,12 +94,12 @@ class Quantized:
     decoded: int = 0
     schemes: tuple[Scheme, ...] = ()
     bound: tuple[Bound, ...] = ()
-    left_out: tuple[str, ...] = ()  #: scales that only a runtime needs
+    left_out: tuple[str, ...] = ()  #: scales that only inference needs
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a file is. Of a refused one, error says why and the lists are empty."""
+    """What a file is. For a refused file, error says why and the lists are empty."""
 
     path: str
     format: str
@@ -111,7 +111,7 @@ class Report:
     findings: tuple[Finding, ...] = ()
     quantized: Quantized | None = field(default=None, repr=False)
     error: Exception | None = None
-    raw: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  #: the object as the program printed it
+    raw: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  #: the object that the program printed
 
     @property
     def nbytes(self) -> int:
@@ -140,21 +140,21 @@ class Scanned:
     path: str
     format: str
     ok: bool
-    safe: bool | None  #: what the gate says of its pickles; None where nothing was judged
-    weights_only: bool | None  #: what PyTorch's restricted loader would say
+    safe: bool | None  #: the verdict on its pickles; None if nothing was judged
+    weights_only: bool | None  #: whether PyTorch's restricted loader would load it
     findings: tuple[Finding, ...] = ()
     globals: tuple[tuple[str, str], ...] = ()  #: (name, status) of each global that a pickle names
-    skipped: str = ""  #: what a file is that holds no model and was not judged: a text, a picture
+    skipped: str = ""  #: what an unjudged file without a model is: a text, a picture
     error: Exception | None = None
     raw: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Scan:
-    """The verdict about files; true if some were judged and all of those accepted."""
+    """The verdict about several files; true if some were judged and all of those accepted."""
 
     files: tuple[Scanned, ...]
-    error: Exception | None = None  #: why the scan as a whole failed: nothing was judged, the program was ended
+    error: Exception | None = None  #: why the scan as a whole failed: nothing was judged, or the program was killed
 
     @property
     def ok(self) -> bool:
@@ -164,7 +164,7 @@ class Scan:
         return self.ok
 
     def raise_refused(self) -> None:
-        """Raise the error of the first file that was refused."""
+        """Raise the error of the first refused file."""
         for f in self.files:
             if f.error is not None:
                 raise f.error
@@ -187,7 +187,7 @@ class Written:
     written: bool
     nbytes: int
     target: str
-    weights: int  #: how many were decoded or quantized
+    weights: int  #: number decoded or quantized
     passthrough: int
     raw: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -197,7 +197,7 @@ def finding(o: dict[str, Any]) -> Finding:
 
 
 def _tensor(o: dict[str, Any]) -> Tensor:
-    """A tensor. A frozen class sets its fields one by one, which would take most of a report's time: they are set at once."""
+    """Return a tensor. A frozen class sets its fields one by one, which would take most of a report's time, so they are set at once."""
     get = o.get
     name, dtype, strides = get("name"), get("dtype"), get("strides")
     if dtype is None:
@@ -242,7 +242,7 @@ def _value(o: dict[str, Any]) -> Any:
 
 
 def report(o: dict[str, Any], error: Exception | None) -> Report:
-    """The report that an object of inspect, parse or verify is."""
+    """Return the report in an object of inspect, parse or verify."""
     return Report(
         path=_text(o, "path"),
         format=o["format"],

@@ -1,4 +1,4 @@
-"""Safetensors, written."""
+"""Writes safetensors."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _NUMPY = {
     "float8_e5m2": "F8_E5M2",
     "float8_e8m0fnu": "F8_E8M0",
 }
-# As safetensors orders tensors in a file, so that each is aligned: the types of most bits
-# first, those of as many in the order of its own list from the end, then by name.
+# The order of safetensors, which aligns every tensor: larger types first, types of equal size
+# in the reverse order of its list, then by name.
 _ORDER = ("U64", "I64", "F64", "C64", "F32", "U32", "I32", "BF16", "F16", "U16", "I16", "F8_E8M0", "F8_E4M3", "F8_E5M2", "I8", "U8", "BOOL")
 
 
@@ -59,7 +59,7 @@ def _of_numpy(name: str, t: Any) -> tuple[str, list[int], Any]:
 
 
 def _shared(tensors: Mapping[str, Any]) -> None:
-    """Refuse tensors that share bytes, which would be written twice and come back apart."""
+    """Refuse tensors that share bytes: they would be written twice and no longer share them."""
     seen: list[tuple[int, int, str]] = []
     for name, t in tensors.items():
         if hasattr(t, "untyped_storage") and t.numel() and t.device.type == "cpu":
@@ -71,7 +71,7 @@ def _shared(tensors: Mapping[str, Any]) -> None:
 
 
 def save(tensors: Mapping[str, Any], filename: str, metadata: Mapping[str, str] | None) -> None:
-    """Write a file beside its target, then put it in its place."""
+    """Write a temporary file beside the target, then rename it."""
     _shared(tensors)
     parts = []
     for name, t in tensors.items():
