@@ -152,7 +152,7 @@ func TestSearchAndSort(t *testing.T) {
 		t.Errorf("%d rows without words", m.count())
 	}
 	press(m, append(typed("none"), Enter)...)
-	if _, row := m.Place(); row != -1 || !strings.Contains(shown(m), "Nothing has all of these words") {
+	if _, row := m.Place(); row != -1 || !strings.Contains(shown(m), "No row has all of these words") {
 		t.Errorf("row %d:\n%s", row, shown(m))
 	}
 	if press(m, Enter) == Open {
@@ -283,7 +283,7 @@ func TestLongLinesAreFolded(t *testing.T) {
 		m := New("", []TabOf{rows("a")})
 		m.Resize(c.n, 10)
 		m.Show(Page{Lines: []Line{{Text: c.s}}})
-		m.fold()
+		m.foldPage()
 		var got []string
 		for _, s := range m.folds {
 			got = append(got, s.text)

@@ -8,17 +8,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A span is a piece of a line.
+// A span is a styled piece of a line.
 type span struct {
 	text  string
 	style Style
 }
 
-// sgr are the attributes of the styles (ECMA-48): those that are colours last.
+// sgr has the attributes of the styles (ECMA-48); the colours are the last.
 var sgr = [...]string{Plain: "", Bold: "1", Dim: "2", Selected: "7", Bad: "31", Warning: "33", Note: "36", Good: "32"}
 
-// Draw is what the terminal shows: as many lines as it has, each as wide at most, with
-// the attributes of their styles and nothing else that acts on it.
+// Draw returns the lines of the terminal, none wider than it. The only control sequences are
+// the attributes of the styles.
 func (m *Model) Draw() []string {
 	var lines [][]span
 	switch {
@@ -29,18 +29,18 @@ func (m *Model) Draw() []string {
 	default:
 		lines = m.drawList()
 	}
-	if len(lines) > m.height { // a terminal too low for what stands around the rows
+	if len(lines) > m.height { // a terminal too low for title, tabs, heads and foot
 		lines = append(lines[:m.height-1:m.height-1], lines[len(lines)-1])
 	}
 	out := make([]string, m.height)
 	for i := range lines {
-		out[i] = m.paint(lines[i])
+		out[i] = m.paintLine(lines[i])
 	}
 	return out
 }
 
-// paint makes text of a line, cut at the terminal's width.
-func (m *Model) paint(line []span) string {
+// paintLine returns a line as text, cut to the terminal's width.
+func (m *Model) paintLine(line []span) string {
 	var out strings.Builder
 	left := m.width
 	for _, p := range line {
@@ -59,45 +59,46 @@ func (m *Model) paint(line []span) string {
 	return out.String()
 }
 
-// safe is a text as it may reach a terminal.
+// safe returns text without characters that control a terminal.
 func safe(s string) string { return wire.Text(s, 8*len(s)+16) }
 
-func (m *Model) bar(text string) []span {
+func (m *Model) barLine(text string) []span {
 	return []span{{width.Pad(width.Cut(safe(text), m.width), m.width), Selected}}
 }
 
-// drawList is the title, the tabs, the heads, the rows, and what can be done.
+// drawList draws the title, the tabs, the heads, the rows and the foot.
 func (m *Model) drawList() [][]span {
-	t, s := &m.tabs[m.at], &m.states[m.at]
+	t, s := &m.tabs[m.tab], &m.states[m.tab]
 	lines := [][]span{{{width.Middle(safe(m.title), m.width), Bold}}, m.drawTabs()}
 	cols := m.columns(t)
-	lines = append(lines, m.heads(t, s, cols))
-	high := max(min(m.high(), m.height-chrome), 0)
+	lines = append(lines, m.drawHeads(t, s, cols))
+	high := max(min(m.visibleRows(), m.height-chrome), 0)
 	n := m.count()
 	for i := s.top; i < min(s.top+high, n); i++ {
-		lines = append(lines, m.row(t, cols, s.row(i), i == s.cursor))
+		lines = append(lines, m.drawRow(t, cols, s.row(i), i == s.cursor))
 	}
 	if n == 0 && high > 0 {
 		text := t.Empty
 		if t.Len > 0 {
-			text = "Nothing has all of these words."
+			text = "No row has all of these words."
 		}
 		lines = append(lines, []span{{"  " + text, Dim}})
 	}
 	for len(lines) < m.height-1 {
 		lines = append(lines, nil)
 	}
-	return append(lines, m.foot(s, n))
+	return append(lines, m.drawFoot(s, n))
 }
 
-// drawTabs names the tabs; on a narrow terminal those before the open one go.
+// drawTabs draws the titles of the tabs. If the open one does not fit, those before it are left
+// out.
 func (m *Model) drawTabs() []span {
 	var line []span
 	used := 0
 	for i := range m.tabs {
 		text := fmt.Sprintf(" %d %s ", i+1, m.tabs[i].Title)
 		style := Plain
-		if i == m.at {
+		if i == m.tab {
 			style = Selected
 			if used+width.Of(text) > m.width {
 				line = nil
@@ -109,24 +110,24 @@ func (m *Model) drawTabs() []span {
 	return line
 }
 
-func (m *Model) foot(s *state, n int) []span {
+func (m *Model) drawFoot(s *state, n int) []span {
 	switch {
 	case m.searching:
 		return []span{{"/" + s.search + "_", Plain}, {fmt.Sprintf("  %d found; enter keeps, esc clears", n), Dim}}
 	case m.status != "":
-		return m.bar(m.status)
+		return m.barLine(m.status)
 	}
 	place := fmt.Sprintf("%d/%d", min(s.cursor+1, n), n)
 	if s.search != "" {
 		place += " /" + s.search
 	}
-	return m.bar(place + "  enter open  / search  s sort  r reverse  tab next  ? help  q quit")
+	return m.barLine(place + "  enter open  / search  s sort  r reverse  tab next  ? help  q quit")
 }
 
-// least is how narrow the column that takes what is left may get before others go.
-const least = 32
+// minFlexible is the least width of the flexible column; below it, other columns are dropped.
+const minFlexible = 32
 
-// columns are the widths on this terminal; 0 leaves a column out.
+// columns returns the widths of the columns on this terminal, 0 for a dropped column.
 func (m *Model) columns(t *TabOf) []int {
 	widths := make([]int, len(t.Columns))
 	most, flex := 0, -1
@@ -145,7 +146,7 @@ func (m *Model) columns(t *TabOf) []int {
 			}
 		}
 		widths[flex] = max(left, 1)
-		if left >= least || drop == 0 {
+		if left >= minFlexible || drop == 0 {
 			return widths
 		}
 		for i, c := range t.Columns {
@@ -157,7 +158,7 @@ func (m *Model) columns(t *TabOf) []int {
 	return widths
 }
 
-func (m *Model) heads(t *TabOf, s *state, cols []int) []span {
+func (m *Model) drawHeads(t *TabOf, s *state, cols []int) []span {
 	text := " "
 	for i, c := range t.Columns {
 		if cols[i] == 0 {
@@ -165,14 +166,14 @@ func (m *Model) heads(t *TabOf, s *state, cols []int) []span {
 		}
 		title := c.Title
 		if s.sort == i {
-			title += map[bool]string{false: " ▲", true: " ▼"}[s.down]
+			title += map[bool]string{false: " ▲", true: " ▼"}[s.descending]
 		}
 		text += fill(title, cols[i], c.Right, false) + " "
 	}
 	return []span{{strings.TrimRight(text, " "), Dim}}
 }
 
-func (m *Model) row(t *TabOf, cols []int, row int, chosen bool) []span {
+func (m *Model) drawRow(t *TabOf, cols []int, row int, chosen bool) []span {
 	text := " "
 	for i, c := range t.Columns {
 		if cols[i] > 0 {
@@ -182,14 +183,14 @@ func (m *Model) row(t *TabOf, cols []int, row int, chosen bool) []span {
 	text = strings.TrimRight(text, " ")
 	switch {
 	case chosen:
-		return m.bar(text)
+		return m.barLine(text)
 	case t.Style != nil:
 		return []span{{text, t.Style(row)}}
 	}
 	return []span{{text, Plain}}
 }
 
-// fill cuts a text to a column, and fills the column.
+// fill cuts or pads a text to the width of a column.
 func fill(s string, n int, right, name bool) string {
 	if name {
 		s = width.Name(s, n)
@@ -202,7 +203,7 @@ func fill(s string, n int, right, name bool) string {
 	return width.Pad(s, n)
 }
 
-// drawPage is a page from its first visible line.
+// drawPage draws the visible part of the open page.
 func (m *Model) drawPage() [][]span {
 	lines := [][]span{{{width.Middle(safe(m.page.Title), m.width), Bold}}, nil}
 	last := m.lastTop()
@@ -214,25 +215,25 @@ func (m *Model) drawPage() [][]span {
 		lines = append(lines, nil)
 	}
 	if m.status != "" {
-		return append(lines, m.bar(m.status))
+		return append(lines, m.barLine(m.status))
 	}
 	place := ""
 	if last > 0 {
 		place = fmt.Sprintf("%d%%  ", 100*m.top/last)
 	}
-	return append(lines, m.bar(place+"esc back  n next  p previous  space on  ? help  q quit"))
+	return append(lines, m.barLine(place+"esc back  n next  p previous  space on  ? help  q quit"))
 }
 
-// lastTop is the first line that is shown of the end of the page.
+// lastTop returns the first visible line when the page is scrolled to its end.
 func (m *Model) lastTop() int {
 	if m.folds == nil || m.foldedAt != m.width {
-		m.fold()
+		m.foldPage()
 	}
 	return max(len(m.folds)-max(m.height-3, 0), 0)
 }
 
-// fold breaks the page's lines to the terminal's width, once.
-func (m *Model) fold() {
+// foldPage breaks the page's lines at the terminal's width.
+func (m *Model) foldPage() {
 	m.folds, m.foldedAt = []span{}, m.width
 	for _, l := range m.page.Lines {
 		rest := safe(l.Text)
@@ -246,8 +247,8 @@ func (m *Model) fold() {
 	}
 }
 
-// split takes a line of at most n columns from the beginning of a text: up to a space
-// if it has one, else within a word, and at least one character.
+// split splits off a line of at most n columns: up to a space if there is one, else within a
+// word, and at least one character.
 func split(s string, n int) (line, rest string) {
 	used, space := 0, 0
 	for i, r := range s {
@@ -266,18 +267,18 @@ func split(s string, n int) (line, rest string) {
 	return s, ""
 }
 
-// help are the keys, as the page of ? lists them.
+// help describes the keys.
 var help = [][2]string{
 	{"up, down, j, k", "a row up, a row down"},
 	{"space, b, page keys", "a page down, a page up"},
 	{"g, G, home, end", "the first, the last"},
 	{"tab, 1 to 9", "the next tab, a tab by its number"},
 	{"/", "search: rows that have all words"},
-	{"esc", "forget the search; from a page back to the list"},
-	{"s, r", "sort by the next column; the other way around"},
+	{"esc", "clear the search; from a page back to the list"},
+	{"s, r", "sort by the next column; reverse the order"},
 	{"enter", "open the row"},
-	{"n, p", "in a page: that of the next row, of the one before"},
-	{"v", "judge the file as a scan does: reads all of it"},
+	{"n, p", "on a page: the page of the next or the previous row"},
+	{"v", "judge the file as amn scan does, which reads all of it"},
 	{"q, ctrl-c", "quit"},
 }
 
@@ -293,5 +294,5 @@ func (m *Model) drawHelp() [][]span {
 	for len(lines) < m.height-1 {
 		lines = append(lines, nil)
 	}
-	return append(lines, m.bar("any key goes back"))
+	return append(lines, m.barLine("any key goes back"))
 }

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// A Key is a character, or one of the keys below.
+// A Key is a character, or one of the constants.
 type Key rune
 
-// Keys that are no characters.
+// Keys that are not characters.
 const (
 	Up Key = -1 - iota
 	Down
@@ -27,31 +27,31 @@ const (
 	Suspend   // Ctrl-Z
 	Repaint   // Ctrl-L
 	Erase     // Ctrl-U: the whole line
-	unknown   // a sequence that means nothing here
+	unknown   // an unknown sequence
 )
 
-// controls are keys that send a character without a sign.
+// controls are keys that send a control character.
 var controls = map[byte]Key{
 	'\r': Enter, '\n': Enter, '\t': Tab, 0x7f: Backspace, 0x08: Backspace, 0x03: Interrupt, 0x04: Interrupt,
 	0x1a: Suspend, 0x0c: Repaint, 0x15: Erase, 0x02: PageUp, 0x06: PageDown, 0x0e: Down, 0x10: Up, 0x01: Home, 0x05: End,
 }
 
-// sequences are what terminals send behind an escape, without parameters: those of
-// xterm, of its application mode, and of the console of Linux.
+// sequences are the sequences after an escape, without parameters, of xterm, its application
+// mode, and the console of Linux.
 var sequences = map[string]Key{
 	"[A": Up, "[B": Down, "[C": Right, "[D": Left, "OA": Up, "OB": Down, "OC": Right, "OD": Left,
 	"[H": Home, "[F": End, "OH": Home, "OF": End, "[1~": Home, "[4~": End, "[7~": Home, "[8~": End,
 	"[5~": PageUp, "[6~": PageDown, "[Z": BackTab, "OM": Enter,
 }
 
-// A Decoder makes keys of what a terminal sends, which may be cut anywhere.
+// A Decoder decodes keys from the bytes of a terminal, which may be split anywhere.
 type Decoder struct{ rest []byte }
 
-// Waiting reports that what came last may be the beginning of a longer sequence: an
-// escape alone is the key only if nothing follows it soon.
+// Waiting reports whether the last bytes may begin a longer sequence. An escape is the key
+// itself only if nothing follows it soon.
 func (d *Decoder) Waiting() bool { return len(d.rest) > 0 }
 
-// Flush takes what waits as keys of its own.
+// Flush returns the keys of an incomplete sequence.
 func (d *Decoder) Flush() (keys []Key) {
 	if len(d.rest) > 0 && d.rest[0] == 0x1b {
 		keys = append(keys, Escape)
@@ -60,10 +60,10 @@ func (d *Decoder) Flush() (keys []Key) {
 	return keys
 }
 
-// longest is where a sequence that does not end is given up.
-const longest = 32
+// maxSequence is the length at which an unfinished sequence is dropped.
+const maxSequence = 32
 
-// Feed adds bytes, and gives the keys that they complete.
+// Feed adds bytes, and returns the keys that they complete.
 func (d *Decoder) Feed(p []byte) (keys []Key) {
 	d.rest = append(d.rest, p...)
 	for len(d.rest) > 0 {
@@ -80,7 +80,7 @@ func (d *Decoder) Feed(p []byte) (keys []Key) {
 	return keys
 }
 
-// next is the first key and its length; 0 where more must come.
+// next returns the first key and its length; 0 if it is incomplete.
 func (d *Decoder) next() (Key, int) {
 	c := d.rest[0]
 	switch {
@@ -101,7 +101,7 @@ func (d *Decoder) next() (Key, int) {
 	return Key(r), n
 }
 
-// sequence reads what follows an escape: [ or O, parameters, and a last letter.
+// sequence decodes an escape sequence: [ or O, parameters, and a final letter.
 func (d *Decoder) sequence() (Key, int) {
 	p := d.rest
 	if len(p) == 1 {
@@ -111,21 +111,21 @@ func (d *Decoder) sequence() (Key, int) {
 		return Escape, 1
 	}
 	for i := 2; i < len(p); i++ {
-		if i == longest {
+		if i == maxSequence {
 			return unknown, i
 		}
 		if p[i] >= 0x40 && p[i] <= 0x7e && (i > 2 || p[i] != '[') { // the console of Linux sends [[A for F1
-			return named(p[1 : i+1]), i + 1
+			return keyOf(p[1 : i+1]), i + 1
 		}
-		if p[i] < 0x20 || p[i] > 0x7e { // broken off
+		if p[i] < 0x20 || p[i] > 0x7e { // not part of a sequence
 			return unknown, i
 		}
 	}
 	return unknown, 0
 }
 
-// named is the key of a sequence; what was held with it, such as shift, is left out.
-func named(p []byte) Key {
+// keyOf returns the key of a sequence, without modifiers such as shift.
+func keyOf(p []byte) Key {
 	if k, ok := sequences[string(p)]; ok {
 		return k
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A Style is how a text stands out.
+// A Style is the style of a text.
 type Style uint8
 
-// The styles. Where no colours are wanted, the last four are plain.
+// The styles. Without colours, the last four are plain.
 const (
 	Plain Style = iota
 	Bold
@@ -20,65 +20,65 @@ const (
 	Good
 )
 
-// A Column is one of a tab's.
+// A Column is a column of a tab.
 type Column struct {
 	Title string
-	Width int  // most columns of the terminal; 0 takes what is left, once in each tab
-	Right bool // stands at the right of its column
-	Drop  int  // on a narrow terminal the columns with the highest go first; 0 stays
-	// Compare orders two rows; nil where there is nothing to sort by.
+	Width int  // width; 0 takes the remaining width, for one column of each tab
+	Right bool // aligned right
+	Drop  int  // on a narrow terminal, columns with the highest value are dropped first; 0 stays
+	// Compare orders two rows; nil if the column cannot be sorted by.
 	Compare func(a, b int) int
-	Names   bool // texts are names of tensors, which are cut where they are most alike
+	Names   bool // cells are names of tensors, which are cut in the middle
 }
 
-// A TabOf is a list: its rows are asked for when they are drawn.
+// A TabOf is the list of a tab. Its rows are requested when they are drawn.
 type TabOf struct {
 	Title   string
 	Columns []Column
 	Len     int
 	Cell    func(row, column int) string
-	Search  func(row int) string // what is searched in, in lower case
+	Search  func(row int) string // the text that is searched, in lower case
 	Style   func(row int) Style  // nil for plain
-	Empty   string               // what stands in the place of no rows
+	Empty   string               // text for an empty list
 }
 
-// A Line is one of a page.
+// A Line is a line of a page.
 type Line struct {
 	Text  string
 	Style Style
 }
 
-// A Page is a text that is read from above.
+// A Page is a text that can be scrolled.
 type Page struct {
 	Title string
 	Lines []Line
 }
 
-// A Request is what a model asks of its owner.
+// A Request asks the owner of a model for something.
 type Request int
 
 // The requests.
 const (
 	Nothing Request = iota
 	Quit
-	Open    // the page of Place
-	Close   // the page that was open
-	Judge   // the verdict
+	Open    // show the page of Place
+	Close   // the page was closed
+	Judge   // judge the file
 	Stop    // suspend the program
-	Clear   // draw everything anew
+	Clear   // draw everything again
 	Refresh // draw what changed
 )
 
-// A Model is the whole browser.
+// A Model is the state of the browser.
 type Model struct {
 	title  string
 	tabs   []TabOf
 	states []state
-	at     int
+	tab    int
 
 	page *Page
 	top  int // first line of the page
-	// folds are the page's lines, broken for a terminal as wide as foldedAt.
+	// folds are the page's lines, broken at the width foldedAt.
 	folds    []span
 	foldedAt int
 
@@ -88,16 +88,16 @@ type Model struct {
 	Colours            bool
 }
 
-// A state is where a tab is scrolled to, and what of it is shown.
+// A state is the state of a tab: its rows, its order, and where it is scrolled to.
 type state struct {
-	shown       []int // nil is all, in their order
+	rows        []int // nil is all, in their order
 	cursor, top int
 	search      string
 	sort        int // column, -1 is the order of the file
-	down        bool
+	descending  bool
 }
 
-// New is a browser of tabs.
+// New returns a browser of tabs.
 func New(title string, tabs []TabOf) *Model {
 	m := &Model{title: title, tabs: tabs, states: make([]state, len(tabs)), width: 80, height: 24, Colours: true}
 	for i := range m.states {
@@ -106,39 +106,39 @@ func New(title string, tabs []TabOf) *Model {
 	return m
 }
 
-// Resize says how large the terminal is.
+// Resize sets the size of the terminal.
 func (m *Model) Resize(width, height int) {
 	m.width, m.height = max(width, 1), max(height, 1)
 	m.scroll()
 }
 
 // GoTo opens a tab.
-func (m *Model) GoTo(tab int) { m.at = tab }
+func (m *Model) GoTo(tab int) { m.tab = tab }
 
-// SetTab puts a list in the place of another, or behind the last.
+// SetTab replaces a tab, or adds one after the last.
 func (m *Model) SetTab(i int, t TabOf) {
 	if i == len(m.tabs) {
 		m.tabs, m.states = append(m.tabs, t), append(m.states, state{})
 	}
 	m.tabs[i] = t
-	m.states[i].shown, m.states[i].search = nil, ""
+	m.states[i].rows, m.states[i].search = nil, ""
 	m.states[i].sort = -1
 	m.scroll()
 }
 
-// SetStatus says something in the last line, until a key is pressed.
+// SetStatus shows a text in the last line, until a key is pressed.
 func (m *Model) SetStatus(text string) { m.status = text }
 
-// Place is the tab and the row that the cursor stands on; the row is -1 for none.
+// Place returns the open tab and the selected row, -1 for none.
 func (m *Model) Place() (tab, row int) {
-	s := &m.states[m.at]
+	s := &m.states[m.tab]
 	if s.cursor >= m.count() {
-		return m.at, -1
+		return m.tab, -1
 	}
-	return m.at, s.row(s.cursor)
+	return m.tab, s.row(s.cursor)
 }
 
-// Show opens a page, or puts what is known by now in the place of the one that is open.
+// Show opens a page, or updates the open page of the same title.
 func (m *Model) Show(p Page) {
 	if m.page == nil || m.page.Title != p.Title {
 		m.top = 0
@@ -146,42 +146,42 @@ func (m *Model) Show(p Page) {
 	m.page, m.folds = &p, nil
 }
 
-// Reading reports that a page is open.
+// Reading reports whether a page is open.
 func (m *Model) Reading() bool { return m.page != nil }
 
 func (s *state) row(i int) int {
-	if s.shown == nil {
+	if s.rows == nil {
 		return i
 	}
-	return s.shown[i]
+	return s.rows[i]
 }
 
-// count is how many rows of the tab are shown.
+// count returns the number of rows that the search has left.
 func (m *Model) count() int {
-	if s := &m.states[m.at]; s.shown != nil {
-		return len(s.shown)
+	if s := &m.states[m.tab]; s.rows != nil {
+		return len(s.rows)
 	}
-	return m.tabs[m.at].Len
+	return m.tabs[m.tab].Len
 }
 
-// choose finds the rows that are searched for, in their order.
-func (m *Model) choose() {
-	t, s := &m.tabs[m.at], &m.states[m.at]
+// updateRows applies the search and the order of a tab.
+func (m *Model) updateRows() {
+	t, s := &m.tabs[m.tab], &m.states[m.tab]
 	_, was := m.Place()
 	words := strings.Fields(strings.ToLower(s.search))
 	if len(words) == 0 && s.sort < 0 {
-		s.shown = nil
+		s.rows = nil
 	} else {
-		s.shown = make([]int, 0, t.Len)
+		s.rows = make([]int, 0, t.Len)
 		for i := range t.Len {
 			if matches(t, i, words) {
-				s.shown = append(s.shown, i)
+				s.rows = append(s.rows, i)
 			}
 		}
 		if s.sort >= 0 {
 			compare := t.Columns[s.sort].Compare
-			slices.SortStableFunc(s.shown, func(a, b int) int {
-				if s.down {
+			slices.SortStableFunc(s.rows, func(a, b int) int {
+				if s.descending {
 					return compare(b, a)
 				}
 				return compare(a, b)
@@ -189,9 +189,9 @@ func (m *Model) choose() {
 		}
 	}
 	s.cursor, s.top = 0, 0
-	if s.shown == nil && was >= 0 {
+	if s.rows == nil && was >= 0 {
 		s.cursor = was
-	} else if at := slices.Index(s.shown, was); at > 0 && len(words) > 0 {
+	} else if at := slices.Index(s.rows, was); at > 0 && len(words) > 0 {
 		s.cursor = at
 	}
 	m.scroll()
@@ -210,9 +210,9 @@ func matches(t *TabOf, row int, words []string) bool {
 	return true
 }
 
-// scroll moves the window to the cursor.
+// scroll keeps the cursor visible.
 func (m *Model) scroll() {
-	s, n, high := &m.states[m.at], m.count(), m.high()
+	s, n, high := &m.states[m.tab], m.count(), m.visibleRows()
 	s.cursor = max(min(s.cursor, n-1), 0)
 	s.top = max(min(s.top, s.cursor, n-high), 0)
 	if s.cursor >= s.top+high {
@@ -220,8 +220,8 @@ func (m *Model) scroll() {
 	}
 }
 
-// chrome is how many lines stand above and below the rows of a list.
+// chrome is the number of lines above and below the rows of a list.
 const chrome = 4
 
-// high is how many rows of a list fit.
-func (m *Model) high() int { return max(m.height-chrome, 1) }
+// visibleRows returns how many rows of a list fit the terminal.
+func (m *Model) visibleRows() int { return max(m.height-chrome, 1) }

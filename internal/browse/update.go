@@ -2,7 +2,7 @@ package browse
 
 import "unicode/utf8"
 
-// Press takes a key, and says what it asks for.
+// Press handles a key and returns what it asks for.
 func (m *Model) Press(k Key) Request {
 	m.status = ""
 	switch {
@@ -16,21 +16,21 @@ func (m *Model) Press(k Key) Request {
 		m.helping = false
 		return Refresh
 	case m.searching:
-		return m.typed(k)
+		return m.pressInSearch(k)
 	case k == 'q':
 		return Quit
 	case k == '?':
 		m.helping = true
 		return Refresh
 	case m.page != nil:
-		return m.inPage(k)
+		return m.pressInPage(k)
 	}
-	return m.inList(k)
+	return m.pressInList(k)
 }
 
-// typed takes a key of the search.
-func (m *Model) typed(k Key) Request {
-	s := &m.states[m.at]
+// pressInSearch handles a key while a search is typed.
+func (m *Model) pressInSearch(k Key) Request {
+	s := &m.states[m.tab]
 	switch {
 	case k == Enter || k == Down || k == Up:
 		m.searching = false
@@ -49,15 +49,15 @@ func (m *Model) typed(k Key) Request {
 	default:
 		return Nothing
 	}
-	m.choose()
+	m.updateRows()
 	return Refresh
 }
 
-// maxSearch is more than anybody types.
+// maxSearch bounds the text of a search.
 const maxSearch = 256
 
-// inPage takes a key while a page is open.
-func (m *Model) inPage(k Key) Request {
+// pressInPage handles a key while a page is open.
+func (m *Model) pressInPage(k Key) Request {
 	step := max(m.height-3, 1)
 	switch k {
 	case Up, 'k':
@@ -73,7 +73,7 @@ func (m *Model) inPage(k Key) Request {
 	case End, 'G':
 		m.top = m.lastTop()
 	case 'n', 'p':
-		return m.neighbour(k == 'n')
+		return m.openNeighbour(k == 'n')
 	case Escape, Backspace, Left, 'h':
 		m.page = nil
 		return Close
@@ -84,9 +84,9 @@ func (m *Model) inPage(k Key) Request {
 	return Refresh
 }
 
-// neighbour opens the page of the row below, or above.
-func (m *Model) neighbour(below bool) Request {
-	s, to := &m.states[m.at], -1
+// openNeighbour opens the page of the row below or above.
+func (m *Model) openNeighbour(below bool) Request {
+	s, to := &m.states[m.tab], -1
 	if below {
 		to = 1
 	}
@@ -98,28 +98,28 @@ func (m *Model) neighbour(below bool) Request {
 	return Open
 }
 
-// inList takes a key while a list is shown.
-func (m *Model) inList(k Key) Request {
-	s := &m.states[m.at]
+// pressInList handles a key while a list is shown.
+func (m *Model) pressInList(k Key) Request {
+	s := &m.states[m.tab]
 	switch k {
 	case Up, 'k':
 		s.cursor--
 	case Down, 'j':
 		s.cursor++
 	case PageUp, 'b':
-		s.cursor -= m.high()
+		s.cursor -= m.visibleRows()
 	case PageDown, ' ':
-		s.cursor += m.high()
+		s.cursor += m.visibleRows()
 	case Home, 'g':
 		s.cursor = 0
 	case End, 'G':
 		s.cursor = m.count()
 	case Tab, Right, 'l':
-		m.at = (m.at + 1) % len(m.tabs)
+		m.tab = (m.tab + 1) % len(m.tabs)
 	case BackTab, Left, 'h':
-		m.at = (m.at + len(m.tabs) - 1) % len(m.tabs)
+		m.tab = (m.tab + len(m.tabs) - 1) % len(m.tabs)
 	case '/':
-		m.searching = m.tabs[m.at].Search != nil
+		m.searching = m.tabs[m.tab].Search != nil
 	case 's', 'r':
 		m.sort(k == 'r')
 	case 'v':
@@ -133,10 +133,10 @@ func (m *Model) inList(k Key) Request {
 			return Nothing
 		}
 		s.search = ""
-		m.choose()
+		m.updateRows()
 	default:
 		if i := int(k - '1'); k >= '1' && i < len(m.tabs) {
-			m.at = i
+			m.tab = i
 		} else {
 			return Nothing
 		}
@@ -145,18 +145,18 @@ func (m *Model) inList(k Key) Request {
 	return Refresh
 }
 
-// sort goes to the next column that can be sorted by, or turns the order around.
+// sort sorts by the next sortable column, or reverses the order.
 func (m *Model) sort(turn bool) {
-	t, s := &m.tabs[m.at], &m.states[m.at]
+	t, s := &m.tabs[m.tab], &m.states[m.tab]
 	if turn {
-		s.down = s.sort >= 0 && !s.down
+		s.descending = s.sort >= 0 && !s.descending
 	} else {
 		for s.sort++; s.sort < len(t.Columns) && t.Columns[s.sort].Compare == nil; s.sort++ {
 		}
 		if s.sort >= len(t.Columns) {
 			s.sort = -1
 		}
-		s.down = s.sort >= 0 && t.Columns[s.sort].Right // of numbers the greatest first
+		s.descending = s.sort >= 0 && t.Columns[s.sort].Right // of numbers the greatest first
 	}
-	m.choose()
+	m.updateRows()
 }

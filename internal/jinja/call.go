@@ -7,34 +7,33 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A template may call the functions that it is given, its own macros, and known
-// methods. Whatever else is called was computed: it is how a template gets from a
-// subscript to the interpreter without naming an attribute. So that a known name
-// means what it says, no template may give it another meaning.
+// A template may call the functions that it is given, its own macros, and known methods.
+// Anything else that is called was computed, which is how a template gets from a subscript to
+// the interpreter without naming an attribute. No template may redefine a known name.
 
-// functions are what Jinja, transformers, vLLM and llama.cpp give a template to
-// call.
+// functions are the functions that Jinja, transformers, vLLM and llama.cpp give to templates.
 var functions = map[string]bool{
 	"range": true, "dict": true, "namespace": true, "raise_exception": true, "strftime_now": true, "caller": true, "loop": true, "super": true,
 }
 
-// infix are the words after which a parenthesis holds an operand.
-var infix = map[string]bool{"if": true, "else": true, "and": true, "or": true, "not": true, "in": true, "is": true}
+// operandKeywords are the keywords after which a parenthesis begins an operand, not a call.
+var operandKeywords = map[string]bool{"if": true, "else": true, "and": true, "or": true, "not": true, "in": true, "is": true}
 
-// statements begin a tag, and a parenthesis after them holds an operand.
+// statements are the keywords at the beginning of a tag after which a parenthesis begins an
+// operand, not a call.
 var statements = map[string]bool{"if": true, "elif": true, "for": true, "set": true, "with": true, "call": true, "print": true, "do": true}
 
-// names is what a template does with names, all of it seen before any of it is
-// judged: a macro may be called before it is defined.
+// names collects how a template uses names, before anything is judged: a macro may be called
+// before it is defined.
 type names struct {
 	macros   map[string]bool
-	assigned map[string]bool // methods that are variables, attributes, arguments, or keys of dictionaries too
+	assigned map[string]bool // methods that are also variables, attributes, arguments or dictionary keys
 	called   map[string]bool
-	held     int64 // what the account was charged for them
+	held     int64 // what the budget was charged for them
 }
 
-// survey collects the names of a template.
-func survey(b *limits.Budget, template string) (names, error) {
+// collectNames returns the names of a template.
+func collectNames(b *limits.Budget, template string) (names, error) {
 	n := names{macros: map[string]bool{}, assigned: map[string]bool{}, called: map[string]bool{}}
 	l, steps := lexer{src: template}, b.Steps()
 	for before, last := (token{}), (token{}); ; {
@@ -61,8 +60,8 @@ func survey(b *limits.Budget, template string) (names, error) {
 	}
 }
 
-// nameCost is what a name takes in a map; its text is the template's, or was
-// charged with it.
+// nameCost is the memory of a name in a map; its text is part of the template, or was charged
+// with it.
 const nameCost = 128
 
 func (n *names) add(b *limits.Budget, to map[string]bool, text string) error {
@@ -77,7 +76,7 @@ func (n *names) add(b *limits.Budget, to map[string]bool, text string) error {
 	return nil
 }
 
-// call looks at what stands before an opening parenthesis.
+// call checks what precedes an opening parenthesis.
 func (c *checker) call(t token) {
 	if t.text != "(" {
 		return
@@ -88,17 +87,17 @@ func (c *checker) call(t token) {
 	case last.kind != name:
 	case c.before.kind == punct && c.before.text == ".":
 		c.method(last)
-	case c.before.kind == punct && c.before.text == "|", c.named():
-	case statements[last.text] && c.before.kind == open, infix[last.text]:
+	case c.before.kind == punct && c.before.text == "|", c.namesTestOrMacro():
+	case statements[last.text] && c.before.kind == open, operandKeywords[last.text]:
 	case !functions[last.text] && !globals[last.text] && !c.names.macros[last.text]:
 		c.report(last, CodeCall, "%s is called, and is not a function that templates are given", wire.Quote(last.text))
 	}
 }
 
-// method looks at a method that is called.
+// method checks a called method.
 func (c *checker) method(t token) {
 	switch {
-	case strings.HasPrefix(t.text, "_"), escapes[t.text]: // said already
+	case strings.HasPrefix(t.text, "_"), unsafeAttributes[t.text]: // reported already
 	case !methods[t.text]:
 		c.report(t, CodeMethod, "the method %s is not one that templates need", wire.Quote(t.text))
 	case c.names.assigned[t.text]:
@@ -106,9 +105,8 @@ func (c *checker) method(t token) {
 	}
 }
 
-// named reports that the last token is the name of a test, of the filter of a
-// block, or of a macro.
-func (c *checker) named() bool {
+// namesTestOrMacro reports whether the last token names a test, a filter block or a macro.
+func (c *checker) namesTestOrMacro() bool {
 	before, first := c.before, c.first
 	if before.kind != name {
 		return false
@@ -117,10 +115,9 @@ func (c *checker) named() bool {
 		first.kind == open && (before.text == "filter" || before.text == "macro")
 }
 
-// shadow looks at the token after the name of a function that the template
-// calls, which must leave the name what it is: called, asked whether it is there,
-// or asked for an attribute.
-func (c *checker) shadow(t token) {
+// checkReuse checks the token after the name of a function that the template calls: the name
+// may only be called, tested, or asked for an attribute.
+func (c *checker) checkReuse(t token) {
 	last := c.last
 	if last.kind != name || !c.names.called[last.text] || !functions[last.text] && !c.names.macros[last.text] || c.before.kind == punct && (c.before.text == "." || c.before.text == "|") {
 		return
@@ -130,9 +127,9 @@ func (c *checker) shadow(t token) {
 	}
 }
 
-// reserved reports a word of Jinja's own where a variable is named.
-func (c *checker) reserved(word string) bool {
-	if !infix[word] || word == "not" {
+// redefinesKeyword reports whether a keyword is used as the name of a variable.
+func (c *checker) redefinesKeyword(word string) bool {
+	if !operandKeywords[word] || word == "not" {
 		return false
 	}
 	return c.last.kind == punct && (c.last.text == "(" || c.last.text == ",") ||

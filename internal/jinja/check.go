@@ -9,36 +9,36 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// MaxIssues is how many places one template may fill a report with.
+// MaxIssues bounds the reported issues of one template.
 const MaxIssues = 16
 
-// maxNest is how deep brackets may stand in each other: far deeper than in any
-// template, and shallower than Jinja's own parser gets.
+// maxNest bounds the nesting of brackets: far deeper than in any template, and shallower than
+// the limit of Jinja's own parser.
 const maxNest = 1000
 
 // The codes of issues.
 const (
 	CodeDunder   = "dunder"   // an internal attribute is named
 	CodeAttr     = "attr"     // an attribute is looked up by the filter made for it
-	CodeComputed = "computed" // a name is put together from pieces
+	CodeComputed = "computed" // a name is assembled from pieces
 	CodeImport   = "import"   // another template is loaded
 	CodeMethod   = "method"   // a method outside the known harmless ones is called
-	CodeGlobal   = "global"   // a name that leads into the interpreter
-	CodeCall     = "call"     // what is called is computed, or a name that stands for it
-	CodeSyntax   = "syntax"   // Jinja itself would not read this
+	CodeGlobal   = "global"   // a global leads into the interpreter
+	CodeCall     = "call"     // the called function is computed, or its name is redefined
+	CodeSyntax   = "syntax"   // Jinja itself would reject this
 )
 
-// An Issue is one place in a template.
+// An Issue is a problem at a place in a template.
 type Issue struct {
 	Code string
 	Off  int    // bytes from the start of the template
 	Text string // what was found, quoted
 }
 
-// Check returns the places of a template that reach outside it, in order. Each
-// token is a step; the names that are kept of it are charged while it runs.
+// Check returns the places at which a template reaches outside itself, in order. Each token is a
+// step; names that are kept are charged while Check runs.
 func Check(b *limits.Budget, template string) ([]Issue, error) {
-	names, err := survey(b, template)
+	names, err := collectNames(b, template)
 	defer func() { b.Drop(names.held) }()
 	if err != nil {
 		return nil, err
@@ -61,16 +61,16 @@ func Check(b *limits.Budget, template string) ([]Issue, error) {
 
 type checker struct {
 	lex          lexer
-	first        token // the third last
+	first        token // the token before before
 	before, last token
-	nest         []bool // brackets that are open: true for a subscript
+	subscripts   []bool // for each open bracket, whether it is a subscript
 	piece        token  // the first piece of a name in this tag, if its kind is text
-	joining      bool   // something in this tag joins pieces
+	joins        bool   // something in this tag joins pieces
 	names        names
 	issues       []Issue
 }
 
-// report notes the first thing found at a place.
+// report adds an issue, unless there is one at the same place.
 func (c *checker) report(t token, code, format string, args ...any) {
 	known := slices.ContainsFunc(c.issues, func(i Issue) bool { return i.Off == t.off })
 	if !known && len(c.issues) < MaxIssues {
@@ -83,17 +83,17 @@ func (c *checker) token(t token) {
 	case bad:
 		c.report(t, CodeSyntax, "%s", t.text)
 	case open, close:
-		c.nest = c.nest[:0]
-		c.piece, c.joining = token{}, false
+		c.subscripts = c.subscripts[:0]
+		c.piece, c.joins = token{}, false
 	case text:
 		c.text(t)
 	case name:
-		c.shadow(t)
+		c.checkReuse(t)
 		c.name(t)
 	case punct:
 		c.call(t)
-		c.shadow(t)
-		c.joined(t)
+		c.checkReuse(t)
+		c.checkJoin(t)
 		c.bracket(t)
 	}
 }
@@ -104,9 +104,9 @@ func (c *checker) text(t token) {
 		c.report(t, CodeDunder, "the string %s names an internal attribute", wire.Quote(t.text))
 	case leadsInside(t.text):
 		c.report(t, CodeDunder, "the string %s names an attribute that leads into the interpreter", wire.Quote(t.text))
-	case t.text == "attr" && c.last.kind == punct && c.last.text == "(" && filters[c.before.text]:
+	case t.text == "attr" && c.last.kind == punct && c.last.text == "(" && indirectFilters[c.before.text]:
 		c.report(t, CodeAttr, "the filter attr is applied through %s", c.before.text)
-	case strings.Contains(t.text, "%c"), isPiece(t) && c.last.kind == punct && joins[c.last.text]:
+	case strings.Contains(t.text, "%c"), isPiece(t) && c.last.kind == punct && joinOperators[c.last.text]:
 		c.report(t, CodeComputed, "the string %s is a piece of a name", wire.Quote(t.text))
 	case isPiece(t) && c.piece.kind != text:
 		c.piece = t
@@ -114,91 +114,90 @@ func (c *checker) text(t token) {
 	}
 }
 
-// leadsInside reports a string that names one of the escapes: as a subscript it
-// finds the attribute, and filters take a path of them.
+// leadsInside reports whether a string names an unsafe attribute: as a subscript it finds the
+// attribute, and filters take a path of attributes.
 func leadsInside(s string) bool {
 	for part := range strings.SplitSeq(s, ".") {
-		if escapes[part] && part != "format" && part != "format_map" {
+		if unsafeAttributes[part] && part != "format" && part != "format_map" {
 			return true
 		}
 	}
 	return false
 }
 
-// joinedInTag looks for a piece and what joins it in one tag, in any order.
+// joinedInTag reports a piece of a name and an operation that joins pieces, in one tag in any
+// order.
 func (c *checker) joinedInTag() {
-	if c.joining && c.piece.kind == text {
+	if c.joins && c.piece.kind == text {
 		c.report(c.piece, CodeComputed, "the string %s is a piece of a name", wire.Quote(c.piece.text))
 	}
 }
 
-// joined looks at an operator after a piece of a name, and at one that computes
-// a subscript.
-func (c *checker) joined(t token) {
+// checkJoin checks an operator after a piece of a name, or in a subscript.
+func (c *checker) checkJoin(t token) {
 	if t.text == "%" && c.last.kind == text {
-		c.joining = true
+		c.joins = true
 		c.joinedInTag()
 	}
 	switch {
-	case joins[t.text] && isPiece(c.last):
+	case joinOperators[t.text] && isPiece(c.last):
 		c.report(c.last, CodeComputed, "the string %s is a piece of a name", wire.Quote(c.last.text))
-	case (t.text == "~" || t.text == "|") && len(c.nest) > 0 && c.nest[len(c.nest)-1]:
+	case (t.text == "~" || t.text == "|") && len(c.subscripts) > 0 && c.subscripts[len(c.subscripts)-1]:
 		c.report(t, CodeComputed, "a subscript is put together from pieces")
 	}
 }
 
-// joins are the operators that put strings together or change them.
-var joins = map[string]bool{"~": true, "+": true, "*": true, "%": true, "|": true}
+// joinOperators are the operators that combine strings or change them.
+var joinOperators = map[string]bool{"~": true, "+": true, "*": true, "%": true, "|": true}
 
-// isPiece reports a string that an internal name could be put together from.
+// isPiece reports whether a string may be a piece of an internal name.
 func isPiece(t token) bool {
 	return t.kind == text && (strings.HasPrefix(t.text, "_") || strings.HasSuffix(t.text, "_"))
 }
 
-// bracket keeps which brackets are open. A bracket after a value is a
-// subscript, else it begins a list.
+// bracket tracks the open brackets. A bracket after a value is a subscript, else it begins a
+// list.
 func (c *checker) bracket(t token) {
 	switch t.text {
 	case "(", "[", "{":
 		value := c.last.kind == name || c.last.kind == text || c.last.kind == punct && (c.last.text == ")" || c.last.text == "]")
-		if len(c.nest) == maxNest {
+		if len(c.subscripts) == maxNest {
 			c.report(t, CodeSyntax, "brackets nest more than %d deep", maxNest)
-			c.nest = c.nest[:0]
+			c.subscripts = c.subscripts[:0]
 		}
-		c.nest = append(c.nest, t.text == "[" && value)
+		c.subscripts = append(c.subscripts, t.text == "[" && value)
 	case ")", "]", "}":
-		c.nest = c.nest[:max(0, len(c.nest)-1)]
+		c.subscripts = c.subscripts[:max(0, len(c.subscripts)-1)]
 	}
 }
 
-// filters apply another filter that they are given by name.
-var filters = map[string]bool{"map": true, "select": true, "reject": true, "selectattr": true, "rejectattr": true}
+// indirectFilters are filters that apply another filter, given by name.
+var indirectFilters = map[string]bool{"map": true, "select": true, "reject": true, "selectattr": true, "rejectattr": true}
 
 func (c *checker) name(t token) {
-	if (c.afterDot() || c.afterPipe()) && (fillers[t.text] || c.before.kind == text && formats[t.text]) {
-		c.joining = true
+	if (c.afterDot() || c.afterPipe()) && (paddingMethods[t.text] || c.before.kind == text && formatMethods[t.text]) {
+		c.joins = true
 		c.joinedInTag()
 	}
 	switch {
-	case c.last.kind == open && loaders[t.text]:
+	case c.last.kind == open && loadStatements[t.text]:
 		c.report(t, CodeImport, "the statement %s loads another template", t.text)
 	case (c.afterPipe() || c.last.text == "filter" && c.before.kind == open) && t.text == "attr":
 		c.report(t, CodeAttr, "the filter attr looks an attribute up by name")
 	case strings.Contains(t.text, "__"), c.afterDot() && strings.HasPrefix(t.text, "_"):
 		c.report(t, CodeDunder, "%s names an internal attribute", wire.Quote(t.text))
 	case c.afterDot():
-		if escapes[t.text] && !(t.text == "format" && c.before.kind == text && plainFields(c.before.text)) {
+		if unsafeAttributes[t.text] && !(t.text == "format" && c.before.kind == text && plainFields(c.before.text)) {
 			c.report(t, CodeDunder, "the attribute %s leads into the interpreter", t.text)
 		}
 	case globals[t.text]:
 		c.report(t, CodeGlobal, "%s leads into the interpreter", t.text)
-	case c.reserved(t.text):
+	case c.redefinesKeyword(t.text):
 		c.report(t, CodeCall, "%s gets another meaning", wire.Quote(t.text))
 	}
 }
 
-// plainFields reports a format string that only puts its arguments in place:
-// no field of it reaches an attribute or an element.
+// plainFields reports whether no field of a format string accesses an attribute or an element.
 func plainFields(s string) bool {
 	for {
 		_, field, ok := strings.Cut(s, "{")
@@ -215,28 +214,27 @@ func plainFields(s string) bool {
 func (c *checker) afterDot() bool  { return c.last.kind == punct && c.last.text == "." }
 func (c *checker) afterPipe() bool { return c.last.kind == punct && c.last.text == "|" }
 
-// fillers are the methods and filters that put a piece between or around others.
-var fillers = map[string]bool{"join": true, "center": true, "ljust": true, "rjust": true}
+// paddingMethods are methods and filters that put a piece between or around others.
+var paddingMethods = map[string]bool{"join": true, "center": true, "ljust": true, "rjust": true}
 
-// formats put a piece into a string that stands before them. Of a variable they
-// are honest: many a template replaces the dashes of a name.
-var formats = map[string]bool{"format": true, "replace": true}
+// formatMethods insert pieces into the string literal before them. On variables they are
+// common: many templates replace the dashes of a name.
+var formatMethods = map[string]bool{"format": true, "replace": true}
 
-// loaders are the statements that bring in another template.
-var loaders = map[string]bool{"import": true, "from": true, "include": true, "extends": true}
+// loadStatements are the statements that load another template.
+var loadStatements = map[string]bool{"import": true, "from": true, "include": true, "extends": true}
 
-// globals are Jinja's own names that are known first steps of an escape, and
-// those of the web frameworks that templates have been attacked through.
+// globals are names of Jinja from which known escapes start, and those of web frameworks whose
+// templates have been attacked.
 var globals = map[string]bool{
 	"lipsum": true, "cycler": true, "joiner": true, "self": true, "config": true, "request": true,
 	"url_for": true, "get_flashed_messages": true, "builtins": true, "eval": true, "exec": true, "open": true,
 	"getattr": true, "setattr": true, "globals": true, "locals": true, "vars": true, "compile": true, "environment": true,
 }
 
-// escapes are attributes without underscores that lead from a value into the
-// interpreter: the names that Jinja's own sandbox refuses, and str.format, which
-// evaluates attributes in its argument's braces.
-var escapes = map[string]bool{
+// unsafeAttributes are attributes without underscores that lead into the interpreter: those
+// that Jinja's own sandbox rejects, and str.format, which evaluates attributes in braces.
+var unsafeAttributes = map[string]bool{
 	"mro": true, "func_globals": true, "func_code": true, "func_closure": true, "func_defaults": true,
 	"gi_frame": true, "gi_code": true, "gi_yieldfrom": true, "cr_frame": true, "cr_code": true, "cr_await": true, "cr_origin": true,
 	"ag_frame": true, "ag_code": true, "ag_await": true, "f_globals": true, "f_locals": true, "f_builtins": true, "f_back": true,
@@ -244,8 +242,8 @@ var escapes = map[string]bool{
 	"format": true, "format_map": true,
 }
 
-// methods are those of strings, lists and dictionaries that change nothing
-// outside the template, with the helpers of the loop variable.
+// methods are the methods of strings, lists and dictionaries that change nothing outside the
+// template, and those of the loop variable.
 var methods = map[string]bool{
 	"strip": true, "lstrip": true, "rstrip": true, "split": true, "rsplit": true, "splitlines": true, "partition": true, "rpartition": true,
 	"startswith": true, "endswith": true, "removeprefix": true, "removesuffix": true, "upper": true, "lower": true, "title": true,

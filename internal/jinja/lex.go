@@ -10,7 +10,7 @@ type kind uint8
 
 const (
 	end   kind = iota
-	bad        // text says what is wrong
+	bad        // a syntax error, described by text
 	open       // {% : a statement begins
 	close      // %} or }}
 	name       // identifier or keyword
@@ -24,36 +24,35 @@ type token struct {
 	text string
 }
 
-// A lexer yields the tokens inside tags. Template text between tags is skipped:
-// it can only be printed.
+// A lexer yields the tokens inside tags. Text between tags is skipped: it can only be printed.
 type lexer struct {
-	src   string
-	off   int
-	until string // the closer of the tag that we are in, or ""
-	depth int    // brackets open in the tag: Jinja closes it only outside them
+	src    string
+	off    int
+	closer string // the closer of the tag that we are in, or ""
+	depth  int    // brackets open in the tag: Jinja closes it only outside them
 }
 
 func (l *lexer) next() token {
 	for l.off < len(l.src) {
-		if l.until == "" {
-			if t, ok := l.outside(); ok {
+		if l.closer == "" {
+			if t, ok := l.skipToTag(); ok {
 				return t
 			}
 			continue
 		}
-		if l.space(); l.off < len(l.src) {
-			return l.inside()
+		if l.skipSpace(); l.off < len(l.src) {
+			return l.token()
 		}
 	}
-	if l.until != "" {
-		l.until, l.depth = "", 0
+	if l.closer != "" {
+		l.closer, l.depth = "", 0
 		return token{bad, l.off, "a tag is not closed"}
 	}
 	return token{kind: end, off: l.off}
 }
 
-// outside moves to the next tag.
-func (l *lexer) outside() (token, bool) {
+// skipToTag moves to the next tag. It returns a token if the tag is a statement or an error.
+func (l *lexer) skipToTag() (token, bool) {
 	i := strings.IndexByte(l.src[l.off:], '{')
 	if i < 0 || l.off+i+1 >= len(l.src) {
 		l.off = len(l.src)
@@ -62,13 +61,13 @@ func (l *lexer) outside() (token, bool) {
 	at := l.off + i
 	switch l.src[at+1] {
 	case '{':
-		l.off, l.until = l.skipMark(at+2), "}}"
+		l.off, l.closer = l.skipMark(at+2), "}}"
 	case '%':
 		l.off = l.skipMark(at + 2)
-		if l.raw() {
+		if l.skipRaw() {
 			return token{}, false
 		}
-		l.until = "%}"
+		l.closer = "%}"
 		return token{open, at, ""}, true
 	case '#':
 		n := strings.Index(l.src[at:], "#}")
@@ -83,7 +82,7 @@ func (l *lexer) outside() (token, bool) {
 	return token{}, false
 }
 
-// skipMark passes the white space control after an opener.
+// skipMark skips the white space control after the beginning of a tag.
 func (l *lexer) skipMark(at int) int {
 	if at < len(l.src) && (l.src[at] == '-' || l.src[at] == '+') {
 		return at + 1
@@ -91,8 +90,8 @@ func (l *lexer) skipMark(at int) int {
 	return at
 }
 
-// raw skips a raw block, whose content is text.
-func (l *lexer) raw() bool {
+// skipRaw skips a raw block, whose content is text, and reports whether there is one.
+func (l *lexer) skipRaw() bool {
 	rest, ok := strings.CutPrefix(strings.TrimLeft(l.src[l.off:], " \t\r\n"), "raw")
 	rest = strings.TrimLeft(rest, " \t\r\n-+")
 	if !ok || !strings.HasPrefix(rest, "%}") {
@@ -117,15 +116,15 @@ func (l *lexer) raw() bool {
 	return true
 }
 
-// inside reads one token of a tag; no white space stands before it.
-func (l *lexer) inside() token {
+// token reads one token of a tag, at which the lexer is.
+func (l *lexer) token() token {
 	rest := l.src[l.off:]
 	r, n := utf8.DecodeRuneInString(rest)
 	at := l.off
 	switch {
-	case l.depth == 0 && (strings.HasPrefix(rest, l.until) || strings.HasPrefix(rest[n:], l.until) && (r == '-' || r == '+')):
-		l.off += strings.Index(rest, l.until) + len(l.until)
-		l.until = ""
+	case l.depth == 0 && (strings.HasPrefix(rest, l.closer) || strings.HasPrefix(rest[n:], l.closer) && (r == '-' || r == '+')):
+		l.off += strings.Index(rest, l.closer) + len(l.closer)
+		l.closer = ""
 		return token{close, at, ""}
 	case r == '"' || r == '\'':
 		return l.quoted()
@@ -145,24 +144,23 @@ func (l *lexer) inside() token {
 	return token{punct, at, rest[:n]}
 }
 
-// quoted reads a string literal and resolves its escapes as Python does, so
-// that "\x5f\x5fclass__" is seen for what it is. Literals side by side are one
-// string: Jinja's parser joins them.
+// quoted reads a string literal and resolves its escapes as Python does, so that
+// "\x5f\x5fclass__" is recognized. Adjacent literals are one string, as in Jinja.
 func (l *lexer) quoted() token {
 	at := l.off
 	raw, ok := l.literal()
-	if ok && !l.atQuote() {
+	if ok && !l.skipToQuote() {
 		return token{text, at, unescape(raw)}
 	}
 	var out strings.Builder
 	for ok {
-		resolve(&out, raw)
-		if !l.atQuote() {
+		writeUnescaped(&out, raw)
+		if !l.skipToQuote() {
 			return token{text, at, out.String()}
 		}
 		raw, ok = l.literal()
 	}
-	l.off, l.until = len(l.src), ""
+	l.off, l.closer = len(l.src), ""
 	return token{bad, at, "a string is not closed"}
 }
 
@@ -181,13 +179,13 @@ func (l *lexer) literal() (raw string, ok bool) {
 	return "", false
 }
 
-// atQuote passes white space and reports that a string begins behind it.
-func (l *lexer) atQuote() bool {
-	l.space()
+// skipToQuote skips white space, and reports whether a string follows.
+func (l *lexer) skipToQuote() bool {
+	l.skipSpace()
 	return l.off < len(l.src) && (l.src[l.off] == '"' || l.src[l.off] == '\'')
 }
 
-func (l *lexer) space() {
+func (l *lexer) skipSpace() {
 	rest := strings.TrimLeftFunc(l.src[l.off:], unicode.IsSpace)
 	l.off = len(l.src) - len(rest)
 }
@@ -201,19 +199,19 @@ func unescape(s string) string {
 	}
 	var out strings.Builder
 	out.Grow(len(s))
-	resolve(&out, s)
+	writeUnescaped(&out, s)
 	return out.String()
 }
 
-// resolve writes a literal's text.
-func resolve(out *strings.Builder, s string) {
+// writeUnescaped writes the text of a literal.
+func writeUnescaped(out *strings.Builder, s string) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {
 			out.WriteByte(s[i])
 			continue
 		}
 		i++
-		if named, n := lowLine(s[i:]); named {
+		if named, n := isLowLine(s[i:]); named {
 			out.WriteByte('_')
 			i += n - 1
 			continue
@@ -237,7 +235,7 @@ func resolve(out *strings.Builder, s string) {
 	}
 }
 
-// octal reads at most three digits that s begins with, and how many there are.
+// octal parses at most three octal digits at the beginning of s, and returns their number.
 func octal(s string) (v rune, digits int) {
 	for digits < min(3, len(s)) && '0' <= s[digits] && s[digits] <= '7' {
 		v = v<<3 | rune(s[digits]-'0')
@@ -246,8 +244,8 @@ func octal(s string) (v rune, digits int) {
 	return v, digits
 }
 
-// hexadecimal reads all of s as digits, at most 8. A number beyond the last
-// character is read as the replacement character.
+// hexadecimal parses s, at most 8 digits. A number beyond the last character becomes the
+// replacement character.
 func hexadecimal(s string) (rune, bool) {
 	v := uint32(0)
 	for _, c := range []byte(s) {
@@ -264,8 +262,9 @@ func hexadecimal(s string) (rune, bool) {
 	return rune(min(v, unicode.MaxRune+1)), true
 }
 
-// lowLine reports the one character that \N{...} could hide.
-func lowLine(s string) (bool, int) {
+// isLowLine reports whether s begins with the name of the underscore, the one character that
+// \N{...} could hide, and the length of that name.
+func isLowLine(s string) (bool, int) {
 	const spelled = "N{LOW LINE}"
 	return len(s) >= len(spelled) && strings.EqualFold(s[:len(spelled)], spelled) && s[0] == 'N', len(spelled)
 }

@@ -1,6 +1,6 @@
 // Package onnx checks the structure of an ONNX model: every byte belongs to a field that
-// ONNX defines, the data of tensors lie where they may, and the operators are known to
-// be harmless. It decodes no tensor.
+// ONNX defines, the data of tensors are in allowed places, and the operators are known to be
+// harmless. It decodes no tensor.
 //
 // Format: onnx.proto of ONNX 1.23, ir_version 3 to 14, in protobuf's encoding.
 //

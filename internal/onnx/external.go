@@ -11,14 +11,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// external looks at where data outside of the file lie.
-func (a *array) external(w *walk, c *wire.Cursor, where string, at, size int64) error {
+// checkExternal checks the location of external data.
+func (a *tensorProto) checkExternal(w *checker, c *wire.Cursor, where string, at, size int64) error {
 	switch {
-	case !a.outside:
+	case !a.isExternal:
 		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.external-both").Errorf("the tensor names external data, but its data are stored inline"))
 	case a.hasRaw:
 		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.external-both").Errorf("data both inline and external"))
-	case a.bad:
+	case a.badExternal:
 		return c.FailAt(where, at, wire.ErrDuplicate.WithRule("onnx.external-twice").Errorf("external data described twice, or by a text that is too long"))
 	case a.location == "":
 		return c.FailAt(where, at, wire.ErrMissing.WithRule("onnx.external-location").Errorf("external data without a location"))
@@ -28,17 +28,17 @@ func (a *array) external(w *walk, c *wire.Cursor, where string, at, size int64) 
 			return c.FailAt(where, at, wire.ErrUnsupported.WithRule("onnx.external-key").Errorf("unknown key %s of external data", wire.Quote(k)))
 		}
 	}
-	if err := a.inRange(size); err != nil {
+	if err := a.checkRange(size); err != nil {
 		return c.FailAt(where, at, err)
 	}
-	if why := leaves(a.location); why != "" || slices.Contains(a.keys, "basepath") {
+	if why := escapesFolder(a.location); why != "" || slices.Contains(a.keys, "basepath") {
 		if why == "" {
 			why = "with a base path of its own"
 		}
-		return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.external-path", Severity: tensor.Danger, Where: where, Off: at,
+		return w.findings.Add(w.b, Format, tensor.Finding{Code: "onnx.external-path", Severity: tensor.Danger, Where: where, Off: at,
 			Text: "its data are read from " + wire.Quote(a.location) + ", " + why})
 	}
-	if w.outside[a.location] {
+	if w.files[a.location] {
 		return nil
 	}
 	if len(w.out.External) >= maxExternal {
@@ -51,17 +51,17 @@ func (a *array) external(w *walk, c *wire.Cursor, where string, at, size int64) 
 	if err := w.b.Hold(64); err != nil { // its place in the map
 		return c.FailAt(where, at, err)
 	}
-	w.out.External, w.outside[name] = append(w.out.External, name), true
+	w.out.External, w.files[name] = append(w.out.External, name), true
 	return nil
 }
 
 // maxExternal bounds the files that hold a model's data.
 const maxExternal = 1024
 
-// inRange holds the place in the file, where one is stated, against what shape and
-// type say: a number of decimal digits each, as they are
-// written: of other spellings (0x8) ONNX Runtime takes some that onnx refuses.
-func (a *array) inRange(size int64) error {
+// checkRange checks offset and length of external data against the size that shape and type
+// require. Both must be plain decimal numbers: ONNX Runtime accepts spellings, such as 0x8, that
+// onnx rejects.
+func (a *tensorProto) checkRange(size int64) error {
 	for i, key := range [...]string{"offset", "length"} {
 		if !slices.Contains(a.keys, key) {
 			continue
@@ -77,8 +77,8 @@ func (a *array) inRange(size int64) error {
 	return nil
 }
 
-// leaves says why a path could be one outside of the model's folder, or no file in it.
-func leaves(path string) string {
+// escapesFolder returns why a path may lead out of the model's folder or not to a file, or "".
+func escapesFolder(path string) string {
 	switch {
 	case strings.ContainsAny(path, "\\\x00"), !utf8.ValidString(path):
 		return ambiguous
@@ -92,7 +92,7 @@ func leaves(path string) string {
 		switch {
 		case part == "..":
 			return "outside of its folder"
-		case part != "." && isOdd(part):
+		case part != "." && isAmbiguousName(part):
 			return ambiguous
 		}
 	}
@@ -104,9 +104,9 @@ func leaves(path string) string {
 
 const ambiguous = "a path that systems read in different ways"
 
-// isOdd reports a name that is another one on Windows, or a device: it drops dots and
-// spaces at the end, and makes dots of what looks like them.
-func isOdd(part string) bool {
+// isAmbiguousName reports whether Windows takes a name for another one or a device: it drops
+// dots and spaces at the end, and replaces characters that look like dots.
+func isAmbiguousName(part string) bool {
 	stem, _, _ := strings.Cut(part, ".")
 	stem = strings.ToUpper(strings.TrimRight(stem, " "))
 	isPort := len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '0' && stem[3] <= '9'

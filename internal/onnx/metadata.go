@@ -7,27 +7,25 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// maxProperty is how much of the metadata is kept: the names of a thousand classes.
+// maxProperty bounds a kept value of the metadata: the names of a thousand classes.
 const maxProperty = 64 << 10
 
-// evaluated are keys of metadata that YOLOv5 and older Ultralytics give to Python's
-// eval.
-var evaluated = map[string]bool{"names": true, "imgsz": true, "kpt_shape": true, "kpt_names": true, "channels": true}
+// evaluatedKeys are the keys whose values YOLOv5 and older Ultralytics pass to Python's eval.
+var evaluatedKeys = map[string]bool{"names": true, "imgsz": true, "kpt_shape": true, "kpt_names": true, "channels": true}
 
-// A property is an entry of a model's metadata.
-type property struct{ pair }
+// A metadataEntry is an entry of a model's metadata.
+type metadataEntry struct{ keyValue }
 
-func (p *property) end(w *walk, _ *wire.Cursor, at int64) error {
-	if !evaluated[p.key] || !p.long && isLiteral(p.value) {
+func (p *metadataEntry) end(w *checker, _ *wire.Cursor, at int64) error {
+	if !evaluatedKeys[p.key] || !p.long && isLiteral(p.value) {
 		return nil
 	}
-	return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.expression", Severity: tensor.Danger, Where: "metadata " + wire.Quote(p.key), Off: at,
+	return w.findings.Add(w.b, Format, tensor.Finding{Code: "onnx.expression", Severity: tensor.Danger, Where: "metadata " + wire.Quote(p.key), Off: at,
 		Text: "YOLOv5 evaluates " + wire.Quote(p.value)})
 }
 
-// isLiteral reports an expression of Python that runs nothing: quotes with nothing
-// before them that would make them more than texts, and no parenthesis behind what
-// could be called.
+// isLiteral reports whether a Python expression runs nothing: no string has a prefix, and no
+// parenthesis follows something that could be called.
 func isLiteral(text string) bool {
 	var last byte
 	for i := 0; i < len(text); i++ {

@@ -24,16 +24,16 @@ func TestLiteralsRunNothing(t *testing.T) {
 func TestKeysOfExternalDataAreBounded(t *testing.T) {
 	a := newArray()
 	for range 1000 {
-		a.message(13, &pair{key: "key"})
+		a.message(13, &keyValue{key: "key"})
 	}
-	if !a.bad || len(a.keys) != 1 {
+	if !a.badExternal || len(a.keys) != 1 {
 		t.Errorf("%d keys of one name", len(a.keys))
 	}
 	a = newArray()
 	for i := range 1000 {
-		a.message(13, &pair{key: strconv.Itoa(i)})
+		a.message(13, &keyValue{key: strconv.Itoa(i)})
 	}
-	if !a.bad || len(a.keys) > maxKeys {
+	if !a.badExternal || len(a.keys) > maxKeys {
 		t.Errorf("%d keys", len(a.keys))
 	}
 }

@@ -13,18 +13,18 @@ import (
 // Format is the name of the format in errors.
 const Format = "onnx"
 
-// A Model is what is known of a file.
+// A Model sums up a file.
 type Model struct {
-	Tensors, Elements, Bytes int64    // Bytes of data inside of the file and outside
-	External                 []string // files that hold data of its tensors
+	Tensors, Elements, Bytes int64    // Bytes counts data inside the file and outside
+	External                 []string // files with external data
 	Findings                 []tensor.Finding
 }
 
-// Check reads the structure of a model of size bytes.
+// Check checks the structure of a model of size bytes.
 func Check(b *limits.Budget, r io.ReaderAt, size int64) (*Model, error) {
 	c := wire.NewCursor(b, Format, r, size)
 	c.Order = binary.LittleEndian
-	w := &walk{schema: newSchema(), b: b, steps: b.Steps(), foreign: map[operation]int64{}, own: map[operation]bool{}, outside: map[string]bool{}}
+	w := &checker{schema: newSchema(), b: b, steps: b.Steps(), foreign: map[opName]int64{}, functions: map[opName]bool{}, files: map[string]bool{}}
 	if size == 0 {
 		return nil, c.Fail("", wire.ErrTruncated.Errorf("the file is empty"))
 	}
@@ -35,46 +35,46 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64) (*Model, error) {
 		field uint64
 		what  string
 	}{{1, "version of the format"}, {7, "graph"}, {8, "version of its operators"}} {
-		if w.has&(1<<must.field) == 0 {
+		if w.modelFields&(1<<must.field) == 0 {
 			return nil, c.FailAt("ModelProto", 0, wire.ErrMissing.WithRule("onnx.part-missing").Errorf("no %s", must.what))
 		}
 	}
-	if err := w.finish(); err != nil {
+	if err := w.reportDomains(); err != nil {
 		return nil, err
 	}
-	w.out.Findings = w.found.All()
+	w.out.Findings = w.findings.All()
 	return &w.out, nil
 }
 
-// A walk goes through one file.
-type walk struct {
+// A checker checks one file.
+type checker struct {
 	schema
 
-	b       *limits.Budget
-	steps   limits.Steps
-	out     Model
-	found   tensor.Findings
-	has     uint64              // fields of the model itself
-	foreign map[operation]int64 // of operators that are not ONNX's, and where one stands
-	own     map[operation]bool  // functions of the file
-	outside map[string]bool     // files of external data, which are in out.External
-	others  int64               // where an operator stands that was not kept, or 0
+	b           *limits.Budget
+	steps       limits.Steps
+	out         Model
+	findings    tensor.Findings
+	modelFields uint64           // fields of the model itself
+	foreign     map[opName]int64 // of operators that are not ONNX's, and where one stands
+	functions   map[opName]bool  // functions of the file
+	files       map[string]bool  // files of external data, which are in out.External
+	untracked   int64            // where an operator stands that was not kept, or 0
 }
 
-// A hook sees the fields of one message, and its end.
+// A hook receives the fields of one message, and its end.
 type hook interface {
 	number(f, v uint64)
 	text(f uint64, s string)
 	bytes(f uint64, n int64)
 	message(f uint64, of hook)
-	end(w *walk, c *wire.Cursor, at int64) error
+	end(w *checker, c *wire.Cursor, at int64) error
 }
 
-// maxText is how much of a string is kept.
+// maxText is the longest string that is passed to hooks.
 const maxText = 1 << 10
 
-// message reads the fields of a message to its end, for a hook or for none.
-func (w *walk) message(c *wire.Cursor, m *message, h hook) error {
+// message reads the fields of a message to its end; h may be nil.
+func (w *checker) message(c *wire.Cursor, m *message, h hook) error {
 	if err := w.b.Enter(); err != nil {
 		return c.Fail(m.name, err)
 	}
@@ -93,14 +93,14 @@ func (w *walk) message(c *wire.Cursor, m *message, h hook) error {
 		if !ok {
 			return c.FailAt(m.name, from, wire.ErrUnsupported.WithRule("onnx.field-unknown").Errorf("field %d does not exist in ONNX 1.23", tag>>3))
 		}
-		if bit := uint64(1) << (tag >> 3); !f.many {
+		if bit := uint64(1) << (tag >> 3); !f.repeated {
 			if seen&bit != 0 {
 				return c.FailAt(m.name, from, wire.ErrDuplicate.WithRule("onnx.field-twice").Errorf("field %d appears twice", tag>>3))
 			}
 			seen |= bit
 		}
 		if m == w.model {
-			w.has |= 1 << (tag >> 3)
+			w.modelFields |= 1 << (tag >> 3)
 		}
 		if err := w.field(c, m, f, tag, h); err != nil {
 			return err
@@ -120,11 +120,11 @@ const (
 	wire32     = 5
 )
 
-// field reads one field behind its tag.
-func (w *walk) field(c *wire.Cursor, m *message, f field, tag uint64, h hook) error {
+// field reads one field after its tag.
+func (w *checker) field(c *wire.Cursor, m *message, f field, tag uint64, h hook) error {
 	id, typ := tag>>3, tag&7
 	want := [...]uint64{number: wireNumber, fixed32: wire32, fixed64: wire64, text: wireBytes, sub: wireBytes}[f.kind]
-	packed := typ == wireBytes && f.many && f.kind < text
+	packed := typ == wireBytes && f.repeated && f.kind < text
 	if typ != want && !packed {
 		return c.Fail(m.name, wire.ErrSyntax.WithRule("onnx.wire-type").Errorf("field %d has the wire type %d", id, typ))
 	}
@@ -160,7 +160,7 @@ func (w *walk) field(c *wire.Cursor, m *message, f field, tag uint64, h hook) er
 		return nil
 	case h == nil:
 		return c.Skip(n)
-	case n > cmp.Or(m.long, maxText) || m == w.array && id == 9:
+	case n > cmp.Or(m.maxText, maxText) || m == w.array && id == 9:
 		h.bytes(id, int64(min(n, wire.MaxSize)))
 		return c.Skip(n)
 	}
@@ -172,8 +172,8 @@ func (w *walk) field(c *wire.Cursor, m *message, f field, tag uint64, h hook) er
 	return err
 }
 
-// packed reads numbers that stand together.
-func (w *walk) packed(c *wire.Cursor, k kind, id, n uint64, h hook) error {
+// packed reads a packed list of numbers.
+func (w *checker) packed(c *wire.Cursor, k kind, id, n uint64, h hook) error {
 	in, err := c.Sub(n)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func scalar(c *wire.Cursor, k kind) (uint64, error) {
 	return varint(c)
 }
 
-// varint reads at most ten bytes, the last one not zero unless it is the only one.
+// varint reads a number of at most 64 bits, in at most ten bytes.
 func varint(c *wire.Cursor) (v uint64, err error) {
 	at := c.Off()
 	for shift := uint(0); ; shift += 7 {

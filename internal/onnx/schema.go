@@ -1,6 +1,6 @@
 package onnx
 
-// A kind is how a field is encoded.
+// A kind is the encoding of a field.
 type kind uint8
 
 const (
@@ -13,85 +13,85 @@ const (
 
 // A field of a message.
 type field struct {
-	kind kind
-	many bool // it may stand more than once
-	of   *message
+	kind     kind
+	repeated bool // it may stand more than once
+	of       *message
 }
 
-// A message is the fields that it may have, by number.
+// A message describes the fields that a message may have, by number.
 type message struct {
-	name   string
-	fields map[uint64]field
-	make   func() hook
-	long   uint64 // how much of a text is kept, 0 for maxText
+	name    string
+	fields  map[uint64]field
+	make    func() hook
+	maxText uint64 // how much of a text is kept, 0 for maxText
 }
 
 var (
-	one     = field{kind: number}
-	numbers = field{kind: number, many: true}
-	str     = field{kind: text}
-	strs    = field{kind: text, many: true}
+	scalarField = field{kind: number}
+	scalarList  = field{kind: number, repeated: true}
+	textField   = field{kind: text}
+	textList    = field{kind: text, repeated: true}
 )
 
-func list(m *message) field { return field{kind: sub, many: true, of: m} }
-func once(m *message) field { return field{kind: sub, of: m} }
+func repeated(m *message) field { return field{kind: sub, repeated: true, of: m} }
+func single(m *message) field   { return field{kind: sub, of: m} }
 
-// A schema is the messages, which refer to each other.
+// A schema holds the messages, which refer to each other.
 type schema struct{ model, array *message }
 
-func named(name string) *message { return &message{name: name} }
+func newMessage(name string) *message { return &message{name: name} }
 
-// newSchema is that of onnx.proto.
+// newSchema returns the schema of onnx.proto.
 func newSchema() schema {
-	model, graph, node, attribute, array := named("ModelProto"), named("GraphProto"), named("NodeProto"), named("AttributeProto"), named("TensorProto")
-	valueInfo, function, training := named("ValueInfoProto"), named("FunctionProto"), named("TrainingInfoProto")
-	sparse, typeMsg, annotation := named("SparseTensorProto"), named("TypeProto"), named("TensorAnnotation")
-	external := &message{name: "StringStringEntryProto", fields: map[uint64]field{1: str, 2: str}}
-	entries := list(&message{name: "StringStringEntryProto", fields: map[uint64]field{1: str, 2: str}})
-	properties := &message{name: "StringStringEntryProto", fields: map[uint64]field{1: str, 2: str}, long: maxProperty}
-	opset := &message{name: "OperatorSetIdProto", fields: map[uint64]field{1: str, 2: one}}
-	segment := &message{name: "Segment", fields: map[uint64]field{1: one, 2: one}}
-	dimension := &message{name: "Dimension", fields: map[uint64]field{1: one, 2: str, 3: str}}
-	shape := &message{name: "TensorShapeProto", fields: map[uint64]field{1: list(dimension)}}
-	device := &message{name: "DeviceConfigurationProto", fields: map[uint64]field{1: str, 2: one, 3: strs}}
-	group := &message{name: "IntIntListEntryProto", fields: map[uint64]field{1: one, 2: numbers}}
-	simple := &message{name: "SimpleShardedDimProto", fields: map[uint64]field{1: one, 2: str, 3: one}}
-	sharded := &message{name: "ShardedDimProto", fields: map[uint64]field{1: one, 2: list(simple)}}
-	sharding := &message{name: "ShardingSpecProto", fields: map[uint64]field{1: str, 2: numbers, 3: list(group), 4: list(sharded)}}
-	placed := &message{name: "NodeDeviceConfigurationProto", fields: map[uint64]field{1: str, 2: list(sharding), 3: one}}
-	tensorType := &message{name: "Tensor", fields: map[uint64]field{1: one, 2: once(shape)}}
-	holds := &message{name: "Sequence", fields: map[uint64]field{1: once(typeMsg)}}
-	mapType := &message{name: "Map", fields: map[uint64]field{1: one, 2: once(typeMsg)}}
-	opaque := &message{name: "Opaque", fields: map[uint64]field{1: str, 2: str}}
+	model, graph, node, attribute, array := newMessage("ModelProto"), newMessage("GraphProto"), newMessage("NodeProto"), newMessage("AttributeProto"), newMessage("TensorProto")
+	valueInfo, function, training := newMessage("ValueInfoProto"), newMessage("FunctionProto"), newMessage("TrainingInfoProto")
+	sparse, typeMsg, annotation := newMessage("SparseTensorProto"), newMessage("TypeProto"), newMessage("TensorAnnotation")
+	external := &message{name: "StringStringEntryProto", fields: map[uint64]field{1: textField, 2: textField}}
+	entries := repeated(&message{name: "StringStringEntryProto", fields: map[uint64]field{1: textField, 2: textField}})
+	properties := &message{name: "StringStringEntryProto", fields: map[uint64]field{1: textField, 2: textField}, maxText: maxProperty}
+	opset := &message{name: "OperatorSetIdProto", fields: map[uint64]field{1: textField, 2: scalarField}}
+	segment := &message{name: "Segment", fields: map[uint64]field{1: scalarField, 2: scalarField}}
+	dimension := &message{name: "Dimension", fields: map[uint64]field{1: scalarField, 2: textField, 3: textField}}
+	shape := &message{name: "TensorShapeProto", fields: map[uint64]field{1: repeated(dimension)}}
+	device := &message{name: "DeviceConfigurationProto", fields: map[uint64]field{1: textField, 2: scalarField, 3: textList}}
+	group := &message{name: "IntIntListEntryProto", fields: map[uint64]field{1: scalarField, 2: scalarList}}
+	simple := &message{name: "SimpleShardedDimProto", fields: map[uint64]field{1: scalarField, 2: textField, 3: scalarField}}
+	sharded := &message{name: "ShardedDimProto", fields: map[uint64]field{1: scalarField, 2: repeated(simple)}}
+	sharding := &message{name: "ShardingSpecProto", fields: map[uint64]field{1: textField, 2: scalarList, 3: repeated(group), 4: repeated(sharded)}}
+	placed := &message{name: "NodeDeviceConfigurationProto", fields: map[uint64]field{1: textField, 2: repeated(sharding), 3: scalarField}}
+	tensorType := &message{name: "Tensor", fields: map[uint64]field{1: scalarField, 2: single(shape)}}
+	holds := &message{name: "Sequence", fields: map[uint64]field{1: single(typeMsg)}}
+	mapType := &message{name: "Map", fields: map[uint64]field{1: scalarField, 2: single(typeMsg)}}
+	opaque := &message{name: "Opaque", fields: map[uint64]field{1: textField, 2: textField}}
 
 	model.fields = map[uint64]field{
-		1: one, 2: str, 3: str, 4: str, 5: one, 6: str, 7: once(graph), 8: list(opset), 14: list(properties), 20: list(training), 25: list(function), 26: list(device),
+		1: scalarField, 2: textField, 3: textField, 4: textField, 5: scalarField, 6: textField, 7: single(graph), 8: repeated(opset), 14: repeated(properties), 20: repeated(training), 25: repeated(function), 26: repeated(device),
 	}
 	graph.fields = map[uint64]field{
-		1: list(node), 2: str, 5: list(array), 10: str, 11: list(valueInfo), 12: list(valueInfo), 13: list(valueInfo), 14: list(annotation),
-		15: list(sparse), 16: entries,
+		1: repeated(node), 2: textField, 5: repeated(array), 10: textField, 11: repeated(valueInfo), 12: repeated(valueInfo), 13: repeated(valueInfo), 14: repeated(annotation),
+		15: repeated(sparse), 16: entries,
 	}
-	node.fields = map[uint64]field{1: strs, 2: strs, 3: str, 4: str, 5: list(attribute), 6: str, 7: str, 8: str, 9: entries, 10: list(placed)}
+	node.fields = map[uint64]field{1: textList, 2: textList, 3: textField, 4: textField, 5: repeated(attribute), 6: textField, 7: textField, 8: textField, 9: entries, 10: repeated(placed)}
 	attribute.fields = map[uint64]field{
-		1: str, 2: {kind: fixed32}, 3: one, 4: str, 5: once(array), 6: once(graph), 7: {kind: fixed32, many: true}, 8: numbers, 9: strs,
-		10: list(array), 11: list(graph), 13: str, 14: once(typeMsg), 15: list(typeMsg), 20: one, 21: str, 22: once(sparse), 23: list(sparse),
+		1: textField, 2: {kind: fixed32}, 3: scalarField, 4: textField, 5: single(array), 6: single(graph), 7: {kind: fixed32, repeated: true}, 8: scalarList, 9: textList,
+		10: repeated(array), 11: repeated(graph), 13: textField, 14: single(typeMsg), 15: repeated(typeMsg), 20: scalarField, 21: textField, 22: single(sparse), 23: repeated(sparse),
 	}
 	array.fields = map[uint64]field{
-		1: numbers, 2: one, 3: once(segment), 4: {kind: fixed32, many: true}, 5: numbers, 6: strs, 7: numbers, 8: str, 9: str,
-		10: {kind: fixed64, many: true}, 11: numbers, 12: str, 13: list(external), 14: one, 16: entries,
+		1: scalarList, 2: scalarField, 3: single(segment), 4: {kind: fixed32, repeated: true}, 5: scalarList, 6: textList, 7: scalarList, 8: textField, 9: textField,
+		10: {kind: fixed64, repeated: true}, 11: scalarList, 12: textField, 13: repeated(external), 14: scalarField, 16: entries,
 	}
-	valueInfo.fields = map[uint64]field{1: str, 2: once(typeMsg), 3: str, 4: entries}
+	valueInfo.fields = map[uint64]field{1: textField, 2: single(typeMsg), 3: textField, 4: entries}
 	function.fields = map[uint64]field{
-		1: str, 4: strs, 5: strs, 6: strs, 7: list(node), 8: str, 9: list(opset), 10: str, 11: list(attribute), 12: list(valueInfo), 13: str, 14: entries,
+		1: textField, 4: textList, 5: textList, 6: textList, 7: repeated(node), 8: textField, 9: repeated(opset), 10: textField, 11: repeated(attribute), 12: repeated(valueInfo), 13: textField, 14: entries,
 	}
-	training.fields = map[uint64]field{1: once(graph), 2: once(graph), 3: entries, 4: entries}
-	sparse.fields = map[uint64]field{1: once(array), 2: once(array), 3: numbers}
-	typeMsg.fields = map[uint64]field{1: once(tensorType), 4: once(holds), 5: once(mapType), 6: str, 7: once(opaque), 8: once(tensorType), 9: once(holds)}
-	annotation.fields = map[uint64]field{1: str, 2: entries}
+	training.fields = map[uint64]field{1: single(graph), 2: single(graph), 3: entries, 4: entries}
+	sparse.fields = map[uint64]field{1: single(array), 2: single(array), 3: scalarList}
+	typeMsg.fields = map[uint64]field{1: single(tensorType), 4: single(holds), 5: single(mapType), 6: textField, 7: single(opaque), 8: single(tensorType), 9: single(holds)}
+	annotation.fields = map[uint64]field{1: textField, 2: entries}
 	array.make = func() hook { return newArray() }
-	external.make = func() hook { return &pair{} }
-	properties.make = func() hook { return &property{} }
-	node.make = func() hook { return &operator{} }
-	function.make = func() hook { return &defined{} }
+	external.make = func() hook { return &keyValue{} }
+	properties.make = func() hook { return &metadataEntry{} }
+	node.make = func() hook { return &nodeProto{} }
+	function.make = func() hook { return &functionProto{} }
 	return schema{model, array}
 }

@@ -13,8 +13,8 @@ var (
 	italic = regexp.MustCompile(`(?s)(^|[\s(])\*([^*\s][^*]*)\*`)
 )
 
-// inline writes a text with its code, links and emphasis. Code is set aside first, since
-// nothing in it means anything.
+// inline returns text as HTML, with code, links and emphasis. Code is replaced by placeholders
+// first, since Markdown has no meaning in it.
 func (r *renderer) inline(text string) string {
 	var kept []string
 	keep := func(markup string) string {

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// A renderer turns the Markdown that these documents use into HTML: headings, paragraphs,
-// lists, tables, code, and one line of image for a drawing. What it does not know it
-// prints as text: nothing of a document is taken for HTML.
+// A renderer converts the Markdown of these documents to HTML: headings, paragraphs, lists,
+// tables, code, and a line with an image for a drawing. Anything else is text; nothing in a
+// document is taken for HTML.
 type renderer struct {
 	site  *site
 	page  *page
@@ -67,7 +67,7 @@ func (r *renderer) heading(line string) {
 	r.at++
 }
 
-// fence is a block of code between two lines of backquotes.
+// fence renders a block of code between two lines of backquotes.
 func (r *renderer) fence() {
 	words := strings.Fields(strings.Trim(r.lines[r.at], "`"))
 	kind := ""
@@ -93,7 +93,7 @@ func (r *renderer) indented() {
 	r.code("", code)
 }
 
-// code writes lines; of a session what was typed stands out, of a shell its comments step back.
+// code writes lines of code: typed commands of a console stand out, comments of a shell are dim.
 func (r *renderer) code(kind string, lines []string) {
 	r.out.WriteString("<pre tabindex=\"0\"><code>")
 	for _, line := range lines {
@@ -144,7 +144,7 @@ func (r *renderer) table() {
 
 var figure = regexp.MustCompile(`^(\*\*)?[\d.,]+(\*\*)?( ?(x|%|s|ms|[KMG]i?B|kB))?( \([\d.,]+x?\))?$|^-?$`)
 
-// figures reports a column of numbers, which end below each other.
+// figures reports whether column i has only numbers, which are aligned right.
 func figures(rows [][]string, i int) bool {
 	for _, row := range rows {
 		if i >= len(row) || !figure.MatchString(row[i]) {
@@ -154,7 +154,7 @@ func figures(rows [][]string, i int) bool {
 	return len(rows) > 1
 }
 
-// cells splits a row at its bars, but for those behind a backslash.
+// cells splits a row at its bars, except those after a backslash.
 func cells(row string) []string {
 	row = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(row), "|"), "|")
 	var out []string
@@ -164,8 +164,8 @@ func cells(row string) []string {
 	return out
 }
 
-// list is one level of items, whose further lines are indented; an item deeper than the
-// first begins a list in its item.
+// list renders one level of items, whose further lines are indented. An item that is indented
+// deeper begins a nested list.
 func (r *renderer) list() {
 	m := item.FindStringSubmatch(r.lines[r.at])
 	depth, tag := len(m[1]), "ul"
@@ -198,7 +198,7 @@ func (r *renderer) list() {
 	r.out.WriteString("</" + tag + ">\n")
 }
 
-// draw puts a drawing of ours into the page: its colours are those of the page's style.
+// draw embeds a drawing, with the colours of the page's style.
 func (r *renderer) draw(line string) {
 	m := drawing.FindStringSubmatch(line)
 	data, err := os.ReadFile(filepath.Join(r.site.root, filepath.FromSlash(path.Join(path.Dir(r.page.file), m[2]))))

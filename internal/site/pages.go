@@ -20,10 +20,10 @@ var frame string
 //go:embed style.css
 var style string
 
-// source is where a file stands that is no page.
+// source is the address of files that are not pages.
 const source = "https://github.com/anamnesis-go/anamnesis/blob/main/"
 
-// sections are the order of the pages: what a reader does comes before what there is.
+// sections list the pages in order: tasks first, then reference.
 var sections = []struct {
 	title string
 	files []string
@@ -40,15 +40,15 @@ var sections = []struct {
 	{"Trust", []string{"SECURITY.md", "docs/soundness.md", "docs/fuzzing.md", "docs/release.md", "docs/rules/README.md", "CHANGELOG.md", "CONTRIBUTING.md"}},
 }
 
-// names are titles that say too little in a list.
+// names replace titles that are too vague in a list.
 var names = map[string]string{"docs/index.md": "Overview", "python/README.md": "The Python package", "web/README.md": "The page that uploads nothing", "docs/rules/README.md": "The rules"}
 
-// A page is a document and where it stands.
+// A page is a rendered document.
 type page struct {
 	file, out, title string
 	body             string
 	anchors          []string
-	links            []string // as the document has them
+	links            []string // as they are written in the document
 }
 
 type site struct {
@@ -57,8 +57,8 @@ type site struct {
 	order []string
 }
 
-// load reads every document. What stands in docs and in no section is an error, but for
-// the pages of rules, which the list of rules leads to.
+// load reads and renders every document. A document in docs without a section is an error,
+// except for the pages of rules, to which the list of rules links.
 func load(root string) (*site, error) {
 	s := &site{root: root, pages: map[string]*page{}}
 	for _, sec := range sections {
@@ -101,14 +101,15 @@ func load(root string) (*site, error) {
 	return s, nil
 }
 
-// outName is a flat name: docs/rules/zip.md is rules-zip.html, web/README.md is web.html.
+// outName returns the flat name of a page: rules-zip.html for docs/rules/zip.md, web.html for
+// web/README.md.
 func outName(file string) string {
 	name := strings.TrimSuffix(strings.TrimPrefix(file, "docs/"), ".md")
 	name = strings.TrimSuffix(name, "/README")
 	return strings.ToLower(strings.ReplaceAll(name, "/", "-")) + ".html"
 }
 
-// target is where a link of a page leads: another page, or the file in the repository.
+// target returns the target of a link: another page, or the file in the repository.
 func (s *site) target(p *page, link string) string {
 	if strings.Contains(link, "://") || strings.HasPrefix(link, "#") {
 		return link
