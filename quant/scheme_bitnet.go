@@ -7,7 +7,7 @@ import (
 )
 
 var bitnetScheme = scheme{
-	name: "BitNet", stores: "ternary, both classes of layers", oracle: "transformers",
+	name: "BitNet", stores: "ternary weights of both layer classes", oracle: "transformers",
 	goldens: []string{"bitnet"}, bind: bindBitNet,
 	declares: byMethod,
 	methods:  []method{{"bitnet", bitnetKeys}},

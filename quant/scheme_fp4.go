@@ -20,7 +20,7 @@ type fp4Name struct {
 }
 
 var nvfp4Scheme = scheme{
-	name: "NVFP4", stores: "compressed-tensors and AutoRound (divide), ModelOpt (multiplies), fused experts", oracle: "compressed-tensors, ModelOpt",
+	name: "NVFP4", stores: "compressed-tensors and AutoRound (global scale divides), ModelOpt (it multiplies), fused experts", oracle: "compressed-tensors, ModelOpt",
 	goldens: []string{"nvfp4-*"}, bind: bindNVFP4,
 	methods: autoRoundMethods(method{"compressed-tensors", compressedKeys}, method{"modelopt", modeloptKeys}, method{"nvfp4", nil}, method{"bfl", bflKeys}),
 	mains: []main{

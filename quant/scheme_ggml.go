@@ -9,7 +9,7 @@ import (
 )
 
 var ggmlScheme = scheme{
-	name: "GGML", stores: "all block types of GGUF, the factor of NVFP4", oracle: "gguf-py, ggml's C",
+	name: "GGML", stores: "all block types of GGUF; NVFP4 with its factor", oracle: "gguf-py, ggml's C",
 	goldens: []string{"../ggml_*.raw"}, bind: bindBlocks,
 	declares: byType,
 	mains:    []main{{codes: ".weight", parts: []string{".scale"}}},

@@ -9,7 +9,7 @@ import (
 )
 
 var quantoScheme = scheme{
-	name: "quanto", stores: "bytes and FP8; 2 and 4 bits where the file says the weight's shape", oracle: "optimum-quanto",
+	name: "quanto", stores: "8 bits and FP8; 2 and 4 bits if the file states the weight's shape", oracle: "optimum-quanto",
 	goldens: []string{"quanto-*"}, bind: bindQuanto,
 	declares: byTensors, priority: 1, // FP8 takes any tensor of its types
 	methods: []method{{"quanto", quantoKeys}},

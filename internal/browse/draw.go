@@ -278,7 +278,7 @@ var help = [][2]string{
 	{"s, r", "sort by the next column; reverse the order"},
 	{"enter", "open the row"},
 	{"n, p", "on a page: the page of the next or the previous row"},
-	{"v", "judge the file as amn scan does, which reads all of it"},
+	{"v", "judge the file as a scan does, which reads all of it"},
 	{"q, ctrl-c", "quit"},
 }
 
