@@ -47,7 +47,7 @@ def says(text, *words):
 
 
 def equal(want, got):
-    """(elements, differences) of two state dicts."""
+    """Return (elements, differences) of two state dicts."""
     n, bad = 0, len(set(want) ^ set(got))
     for k in set(want) & set(got):
         a, b = want[k].detach().contiguous(), got[k].detach().contiguous()

@@ -1,4 +1,4 @@
-"""Where the libraries come from that this module is held against.
+"""Installs the libraries that this module is compared with.
 
 All is installed below .venv/, from PyPI: the virtual environment has the packages
 of requirements.txt, which formats need; .venv/quant those of

@@ -1,4 +1,4 @@
-"""What the gate writes, held against the schemas and the programs that read it.
+"""Compares what the gate writes with the schemas and the programs that read it.
 
 The packages of gate/requirements.txt live in a virtual environment of their own,
 .venv/gate; CROSSCHECK_GATE names a Python that has them already.

@@ -1,4 +1,4 @@
-"""What the scripts of crosscheck/ share.
+"""Shared by the scripts of crosscheck/.
 
     from harness import Check
     c = Check("numpy " + numpy.__version__)
@@ -45,7 +45,7 @@ class Check:
         self.files[path] = ("ok", tensors, meta, findings, aliases)
 
     def refuse(self, path, class_):
-        """The file at path ends with this class."""
+        """Expect the file at path to be refused with this class."""
         assert path not in self.files, path
         self.files[path] = (class_, {}, None, None, None)
 
@@ -68,7 +68,7 @@ class Check:
 
 
 def compare(got, class_, tensors, meta, findings, aliases):
-    """Yields one text per difference."""
+    """Yield a text for each difference."""
     if got is None:
         yield "dump says nothing of it"
         return

@@ -72,7 +72,7 @@ def strip(tensor):
 
 
 def buckets(amn):
-    """moto, with every request held against its key's rights."""
+    """Start moto, which checks every request against its key's rights."""
     import boto3
     import moto
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds this module against the reference libraries, and prints one table: what
+"""Compares this module with the reference libraries, and prints one table: what
 was compared, with which library, how many elements, how many differences.
 
     python3 crosscheck/run.py [--elements 10000000] [PART ...]
@@ -10,7 +10,7 @@ environment.py. Then the parts run one after the other. A part is a format
 (safetensors: crosscheck/safetensors.py), all schemes of quantization (quant), one
 module of them (quant/fp8), forget, or differential. It ends with 1 if anything differs.
 
-Schemes are held against the libraries that own them: fresh random models, other
+Schemes are compared with the libraries that own them: fresh random models, other
 seeds each time, at least so many ELEMENTS of each, decoded to float32, BF16 and
 F16. --golden writes the goldens of the tests from the same modules instead.
 """

@@ -1,6 +1,6 @@
 """Models of transformers as llama.cpp runs them: for each family a tiny random one is
 made, amn and llama.cpp's own converter write it, tensors and keys are compared byte
-for byte, llama.cpp runs amn's file, and its logits are held against transformers'. Then
+for byte, llama.cpp runs amn's file, and its logits are compared with transformers'. Then
 amn makes a folder of its file again, which must be the first one: see runs/back.py.
 
     python3 crosscheck/run.py runs          CROSSCHECK_FAMILIES=llama2,qwen2 for some of them

@@ -19,7 +19,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// contend is one contender: "ours 2", "raw 1".
+// contend runs one contender: "ours 2", "raw 1".
 func contend(name, source, target string) (run, error) {
 	kind, number, _ := strings.Cut(name, " ")
 	threads, err := strconv.Atoi(number)
@@ -62,7 +62,7 @@ type strip struct {
 	in, out  int64 // bytes
 }
 
-// raw reads and writes what a conversion does, and does nothing to it.
+// raw reads and writes the bytes of a conversion without converting them.
 func raw(m tensor.Model, p *convert.Plan, f *os.File, threads int, shift bool) error {
 	stored := map[string]tensor.Info{}
 	for i := range m.Tensors() {

@@ -1,6 +1,5 @@
-// Command benchconvert measures conversions from file to file beside what the
-// machine gives: the same output bytes, read and written at the same offsets
-// with nothing done to them.
+// Command benchconvert measures conversions from file to file, and for comparison a copy of
+// the same bytes at the same offsets.
 //
 // Every contender is a process of its own. Ours and raw are timed from when the
 // target is created to the last write, syncs apart; cp and the published Rust

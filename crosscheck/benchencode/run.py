@@ -29,7 +29,7 @@ OTHERS = "FP8-blocks FP8-rows NF4 INT8-rows".split()
 
 
 class Child:
-    """A peer in a process of its own."""
+    """A peer in its own process."""
 
     def __init__(self, path, **env):
         self.p = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **env))

@@ -1,4 +1,4 @@
-"""The two sides that are asked: this module, and the loaders."""
+"""Runs the two sides of the comparison: this module, and the loaders."""
 import json
 import os
 import pathlib

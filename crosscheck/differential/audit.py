@@ -1,4 +1,4 @@
-"""Notes what a loader does besides reading its file, and keeps it from happening.
+"""Records what a loader does besides reading its file, and prevents it.
 
 Python raises an audit event before it executes code, opens, imports, connects or
 starts something. The hook notes the event and raises, so that neither this
@@ -23,7 +23,7 @@ NAME = re.compile(r"\w[\w.]*")
 
 
 class Blocked(BaseException):
-    """No loader catches it, unless it catches everything."""
+    """An exception that a loader catches only if it catches everything."""
 
 
 class Watch:
@@ -55,7 +55,7 @@ class Watch:
         return isinstance(path, int) or os.fspath(path) == self.open
 
     def run(self, path, f):
-        """Calls f(path) with the hook on; effects says what was tried."""
+        """Call f(path) with the hook on; effects lists what was tried."""
         self.open, self.effects, self.on = path, [], True
         try:
             return f(path)

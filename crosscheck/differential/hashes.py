@@ -1,4 +1,4 @@
-"""How values are compared: by a digest that this module's side makes, too."""
+"""Digests of values, the same as this module's side computes."""
 import hashlib
 
 

@@ -1,4 +1,4 @@
-"""Differences that are explained. A row is format, rule, loader, a pattern of the
+"""Explained differences. A row is format, rule, loader, a pattern of the
 detail, and the reason; what is matched is counted and not reported. A reason that
 is the code of a finding holds for files in which this module has that finding."""
 import re

@@ -1,4 +1,4 @@
-"""What must hold between this module and the loaders, and what a difference is.
+"""The rules that this module and the loaders must satisfy, and what a difference is.
 
   - What we accept, its own loader reads as the same tensors (rules "refuses" and
     "tensors"), and whoever opens it does nothing else ("effect"), survives

@@ -1,4 +1,4 @@
-"""Makes an input that shows a difference small: takes away members, instructions,
+"""Minimizes an input that shows a difference: takes away members, instructions,
 entries and bytes as long as the same difference stays (delta debugging).
 
 Many candidates are asked about at once, since a round trip costs more than a file.

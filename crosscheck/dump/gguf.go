@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A ggufFile is what a GGUF file says besides its tensors.
+// A ggufFile is the content of a GGUF file except its tensors.
 type ggufFile struct {
 	Version    uint32           `json:"version"`
 	Big        bool             `json:"big"`

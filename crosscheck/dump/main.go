@@ -1,5 +1,5 @@
 // Command dump prints what this module reads of model files, one JSON object
-// per file, for the scripts that hold it against the reference libraries. It
+// per file, for the scripts that compare it with the reference libraries. It
 // reads paths from standard input, one per line.
 package main
 

@@ -1,4 +1,4 @@
-"""Two GGUF files, tensor by tensor."""
+"""Compares two GGUF files, tensor by tensor."""
 import json
 import pathlib
 import subprocess
@@ -15,7 +15,7 @@ def read(amn, path):
 
 
 def compare(amn, first, second):
-    """How many numbers were compared, and how many tensors or keys differ."""
+    """Return how many numbers were compared, and how many tensors or keys differ."""
     (a, keys), (b, others) = read(amn, first), read(amn, second)
     wrong = len(keys ^ others) + sum(a.get(name) != b.get(name) for name in a.keys() | b.keys())
     return sum(int(np.prod(shape)) for _, shape, _ in a.values()), wrong

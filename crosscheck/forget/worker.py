@@ -1,4 +1,4 @@
-"""Holds `amn quantize` against bitsandbytes and transformers, on fresh random models.
+"""Compares `amn quantize` with bitsandbytes and transformers, on fresh random models.
 run.py starts it: worker.py AMN ROUNDS.
 
 codes: every stored tensor of every weight, against what bitsandbytes' own quantizer

@@ -1,4 +1,4 @@
-"""Runs every check of this folder; prints the rows of crosscheck/run.py."""
+"""Runs every check of this folder and prints rows for crosscheck/run.py."""
 import json
 import os
 import pathlib

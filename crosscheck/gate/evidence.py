@@ -1,4 +1,4 @@
-"""Bills of materials, and what is signed: by us and by Model Signing."""
+"""Checks bills of materials and signatures, ours and those of Model Signing."""
 import base64
 import json
 import os

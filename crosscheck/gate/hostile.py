@@ -1,4 +1,4 @@
-"""Folders of files to judge."""
+"""Writes folders of files to judge."""
 import pathlib
 import struct
 import subprocess

@@ -1,4 +1,4 @@
-"""The files that pipelines read, and the reports that they take."""
+"""Checks the files that pipelines read, and their reports."""
 import json
 import os
 import subprocess

@@ -2,7 +2,7 @@
 
 llama-export-lora is built of its own source against llama.cpp's library (llamacpp.py; its
 command line alone is ours, stub/arg.h). It writes an adapted weight as F32 where the base
-has F32, else as F16, so a base in BF16 is held against the same numbers in F32,
+has F32, else as F16, so a base in BF16 is compared with the same numbers in F32,
 rounded once. Its sums are ggml_mul_mat's, whose order is the processor's: a difference is at
 most a unit of float32 for each rank, and a unit of the type that is stored.
 """

@@ -31,7 +31,7 @@ LIBS = ["src/libllama.a", "ggml/src/libggml.a", "ggml/src/libggml-cpu.a", "ggml/
 
 
 class Missing(Exception):
-    """Why there is no llama.cpp."""
+    """Raised with the reason why there is no llama.cpp."""
 
 
 def run(*cmd):

@@ -1,4 +1,4 @@
-"""What readers do with hostile files, each in a process of its own."""
+"""Runs readers on hostile files, each in its own process."""
 import os
 import resource
 import signal

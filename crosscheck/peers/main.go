@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// measure is 0 for what is not known here.
+// measure returns 0 for an unknown entry.
 func measure(name string, data []byte) float64 {
 	run := entry(name)
 	if run == nil {

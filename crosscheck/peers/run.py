@@ -53,7 +53,7 @@ def source(name, rng):
 
 
 class Child:
-    """A peer in a process of its own."""
+    """A peer in its own process."""
 
     def __init__(self, command):
         self.p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Every block type of GGUF, by gguf-py and by ggml's C."""
+"""Every block type of GGUF, decoded by gguf-py and by ggml in C."""
 import ctypes
 import os
 

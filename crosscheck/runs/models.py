@@ -1,4 +1,4 @@
-"""Tiny random models of every family, made with transformers."""
+"""Makes tiny random models of every family with transformers."""
 import json
 import pathlib
 

@@ -15,7 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// said is what this module says of one file.
+// said is this module's result for one file.
 type said struct {
 	Class   string   `json:"class"`
 	Format  string   `json:"format"` // of what is accepted, or where the error lies
@@ -37,7 +37,7 @@ const (
 	legacyPickles = 5
 )
 
-// model reads the file as a model, with all bodies.
+// model reads the file as a model, including all bodies.
 func (s *said) model(b *limits.Budget, data []byte) {
 	m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err == nil {

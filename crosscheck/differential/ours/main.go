@@ -1,6 +1,6 @@
 // Command ours is this module's side of the differential search: it reads files
 // from standard input, each behind its length (4 bytes, little endian), and says
-// of each in one line of JSON what it reads, for loaders to be held against. With
+// for each, in one line of JSON, what it reads, to be compared with loaders. With
 // the argument zip it reads archives of anything.
 package main
 
