@@ -14,8 +14,7 @@ quantizer leaves it alone, and a folder that does not load. The library's own mo
     fp8                  what transformers' FineGrainedFP8 replaces
     fp8_dynamic, w4a16, mxfp4    all of torch's Linear but lm_head, as in llm-compressor's recipes
     torchao_int8         what transformers' TorchAoConfig quantizes
-    gptq, awq            all of torch's Linear but lm_head; loaded by transformers with GPTQModel's modules, GPTQ with optimum,
-                         which is in no list of requirements: where it is not installed, gptq is not asked
+    gptq, awq            all of torch's Linear but lm_head; loaded by transformers with GPTQModel's modules, GPTQ with optimum
     modelopt_...         what ModelOpt quantizes and exports of the model itself; transformers loads no such folder,
                          so every exported tensor of the modules that amn quantizes is compared, bit by bit
     mlx_4                what mlx_lm's quantize_model quantizes
@@ -24,7 +23,6 @@ Modules that the library takes and amn leaves alone load: they are counted in th
 """
 import collections
 import gc
-import importlib.util
 import json
 import os
 import pathlib
@@ -162,8 +160,6 @@ def packed(to, kind, cls, model, root):
     plain, ours, back = root / "half", root / "ours", root / "back"
     model.half().save_pretrained(plain)
     model.bfloat16()
-    if to == "gptq" and not importlib.util.find_spec("optimum.gptq"):
-        return "not asked", "optimum is not installed", 0
     done = amn("quantize", "--json", "-f", "--to", to, "-o", ours, plain)
     if done.returncode:
         return "refused", done.stderr.strip().splitlines()[0].replace(f"amn: {plain}: ", "")[:160], 0
