@@ -36,11 +36,20 @@ var foreignKinds = append(modelTexts[:], []foreign{
 	{"a ZIP archive with neither arrays (.npy) nor a checkpoint (data.pkl)", unpack, func(h *head) bool { return looksZip(h) == yes }},
 	{"an HDF5 file", "save its weights as safetensors or npz with the library that wrote it", magic("\x89HDF\r\n\x1a\n")},
 	{"a TensorFlow Lite model", "save the weights as safetensors or npz with the library that wrote it", magicAt(4, "TFL3")},
+	{"a model of ExecuTorch", "export the weights from the program that it was made of", magicAt(4, "ET1")},
+	{"a model of LiteRT-LM", "ask for the weights as safetensors", magic("LITERTLM")},
+	{"a TensorRT engine", "it is code for one kind of device: ask for the model that it was built from", magic("ptrt", "ftrt")},
+	{"a table of Parquet or Arrow", "it is data, not a model: keep it in another folder", magic("PAR1", "ARROW1\x00\x00")},
+	{"a Java object", "reading it in Java can run code: ask for the weights as safetensors", magic("\xac\xed\x00\x05")},
+	{"an object of R", "reading it in R can run code: ask for the weights as safetensors", magic("X\n\x00\x00\x00", "RDX2\n", "RDX3\n")},
+	{"a CatBoost model", "save it as JSON with CatBoost", magic("CBM1")},
+	{"an array of Orbax (OCDBT)", "save the weights as safetensors or npz with Flax or Orbax", magic("\x0c\xdb\x3a\x2a", "\x0c\xdb\x20\xde", "\x0c\xdb\x1c\xc0")},
+	{"a checkpoint of Flax (msgpack)", "save the weights as safetensors with Flax", isFlax},
 	{"a GGML file from before GGUF", "convert it with convert_llama_ggml_to_gguf.py of llama.cpp", magic("lmgg", "fmgg", "tjgg", "algg")},
 	{"a program", "a llamafile carries its GGUF inside: extract that", magic("\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xfe\xed\xfa\xcf")},
 	{"a PDF document", "look for the file itself", magic("%PDF-")},
 	{"a SQLite database", "look for the file itself", magic("SQLite format 3\x00")},
-	{"an ONNX model, or another protobuf message", "save the weights as safetensors or npz with the library that wrote it", isONNX},
+	{"an ONNX model, or another protobuf message such as TensorFlow's saved_model.pb or Core ML's model", "save the weights as safetensors or npz with the library that wrote it", isONNX},
 	{"a pickle that is not a PyTorch checkpoint", "loading it in Python runs its code; a scan judges it without running anything", isPickle},
 	{"nothing but zeros at its beginning", "a preallocated download that did not finish: fetch it again", isZero},
 	{"a text", "look for the file itself", func(h *head) bool { return isText(h.p) }},
@@ -160,6 +169,16 @@ func isDotted(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) < 0
+}
+
+// isFlax matches the beginning of a map of msgpack whose first key is a name in lower case.
+func isFlax(h *head) bool {
+	p := h.p
+	if len(p) < 4 || p[0]&0xf0 != 0x80 || p[0] == 0x80 || p[1]&0xe0 != 0xa0 {
+		return false
+	}
+	n := int(p[1] & 31)
+	return n >= 2 && len(p) > 2+n && strings.Trim(string(p[2:2+n]), "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
 func isZero(h *head) bool { return len(bytes.Trim(h.p, "\x00")) == 0 }

@@ -20,7 +20,7 @@ func TorchRecord(name string) bool {
 	name = Fold(name)
 	_, inside, _ := strings.Cut(name, "/")
 	switch name[strings.LastIndexByte(name, '/')+1:] {
-	case "data.pkl", "constants.pkl", "bytecode.pkl":
+	case "data.pkl", "constants.pkl", "bytecode.pkl", "serialized_exported_program.json":
 		return true
 	}
 	return inside == "archive_format" || strings.HasPrefix(inside, "code/") || strings.HasPrefix(inside, ".data/")
