@@ -39,6 +39,16 @@ func bundledView(gguf string) []view {
 	}}}
 }
 
+// cutSize is the size of a cut in memory.
+const cutSize = 48
+
+// cutBytes returns what the views of a mapping take at most while they are made: four
+// ranges for each head of keys or values, in lists that double as they grow, and once more
+// in one list of all.
+func (c *config) cutBytes() int64 {
+	return 3 * 4 * cutSize * max(c.kvHeads(), c.keyHeads(), c.valueHeads(), 2)
+}
+
 // cutsOf returns the rows of every view of a mapping. Together they must be all rows of
 // the tensor, each once.
 func (p *planner) cutsOf(n *mapping, rows int64) ([][]cut, error) {
@@ -46,6 +56,11 @@ func (p *planner) cutsOf(n *mapping, rows int64) ([][]cut, error) {
 	if err != nil {
 		return nil, err
 	}
+	scratch := p.c.cutBytes()
+	if err := p.b.Hold(scratch); err != nil {
+		return nil, err
+	}
+	defer p.b.Drop(scratch)
 	all := []cut(nil)
 	for i := range n.views {
 		list[i] = n.views[i].cuts(p.c)

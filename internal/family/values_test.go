@@ -155,3 +155,25 @@ func TestErrorsAreTheSameEachTime(t *testing.T) {
 type emptyModel struct{ tensor.Model }
 
 func (emptyModel) Format() string { return "test" }
+
+// The ranges of rows that a configuration asks for are charged before they are made.
+func TestCutsAreChargedBeforeTheyAreMade(t *testing.T) {
+	b := limits.Policy{MaxTotalBytes: 1 << 20}.Budget(t.Context())
+	defer b.Close()
+	made := false
+	n := &mapping{views: []view{{gguf: "attn_qkv", cuts: func(c *config) []cut {
+		made = true
+		return []cut{{rows: 3}}
+	}}}}
+	for heads, want := range map[string]wire.Class{"65536": wire.Limit, "64": wire.OK} {
+		root, err := parseJSON(b, `{"num_key_value_heads": `+heads+`}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = false
+		p := &planner{Plan: &Plan{}, b: b, c: &config{row: &mixtralRow, root: root}}
+		if _, err := p.cutsOf(n, 3); wire.ClassOf(err) != want || made != (want == wire.OK) {
+			t.Errorf("%s heads: %v, made %v", heads, err, made)
+		}
+	}
+}
