@@ -115,6 +115,13 @@ func TestVerifyReadsAll(t *testing.T) {
 	if r.code != 3 || !strings.Contains(r.err, "bad.npz: npz: member") {
 		t.Error(r)
 	}
+	for _, command := range []string{"stats", "hash", "inspect"} { // as the help of --limits says
+		for path, code := range map[string]int{good: 0, bad: 3} {
+			if r := amn(t, nil, command, "--limits", "server", path); r.code != code || code == 3 && !strings.Contains(r.err, "checksum") {
+				t.Error(command, r)
+			}
+		}
+	}
 	if r := amn(t, nil, "verify", "--against", good, bad); r.code != 3 {
 		t.Error(r)
 	}

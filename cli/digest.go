@@ -122,6 +122,9 @@ func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, op
 	}
 	defer m.Close()
 	s.printPassedOver(path, m)
+	if d.err = s.verifyGated(b, m); d.err != nil {
+		return d
+	}
 	var read atomic.Int64
 	var total int64
 	d.format = m.Format()

@@ -19,6 +19,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 	"github.com/anamnesis-go/anamnesis/vm"
@@ -182,4 +183,12 @@ type localDir string
 func (d localDir) Open(name string) (fs.File, error) { return os.Open(filepath.Join(string(d), name)) }
 func (d localDir) Stat(name string) (fs.FileInfo, error) {
 	return os.Stat(filepath.Join(string(d), name))
+}
+
+// verifyGated verifies the bodies of a model if --limits was given.
+func (s *session) verifyGated(b *limits.Budget, m tensor.Model) error {
+	if !s.gate {
+		return nil
+	}
+	return parser.Verify(b, m)
 }

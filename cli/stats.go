@@ -105,6 +105,9 @@ func (c *statsCmd) readModel(ctx context.Context, s *session, src parser.Source)
 	if len(c.Tensor) > 0 {
 		o.Keep = globs(c.Tensor).match
 	}
+	if err := s.verifyGated(b, m); err != nil {
+		return m, nil, err
+	}
 	list, err := s.readNumbers(b, "reading "+showPath(src.Path), m, o)
 	return m, list, err
 }
