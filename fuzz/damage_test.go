@@ -12,6 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -43,6 +44,9 @@ func TestNoPrefixOfAnHonestFileIsAccepted(t *testing.T) {
 				if err == nil && (endsAnywhere(name, file.name) || sameContents(t, f, file, file.data[:n])) {
 					continue
 				}
+				if isUntold(name, file.data[:n]) && wire.ClassOf(err) == wire.Unsupported {
+					continue
+				}
 				if err == nil && openEnd(f) && sameCore(t, f, file, file.data[:n], int64(n)) {
 					continue
 				}
@@ -57,6 +61,12 @@ func TestNoPrefixOfAnHonestFileIsAccepted(t *testing.T) {
 			}
 		}
 	}
+}
+
+// isUntold reports the beginning of a file by which its kind is not told: the gate needs
+// the whole signature of HDF5.
+func isUntold(format string, data []byte) bool {
+	return format == "hdf5" && len(data) < len(unwrap.HDF5Magic)
 }
 
 // endsAnywhere reports files that may end between two of their parts: fields of protobuf,
