@@ -9,11 +9,10 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// columnsKernels writes kernels that decode eight columns of words. The codes of a column,
-// eight nibbles of a word or four bytes of each of two, become consecutive in a row of the
-// output: (q-z)*s, with the numbers of a code's group at its offset. Scales are negated.
-// To F32 they are doubles where products may be subnormal: the product is exact, and
-// rounded once.
+// columnsKernels writes kernels that decode eight columns of words. The codes of a column, eight
+// nibbles of a word or four bytes of each of two, become consecutive in a row of the output:
+// (q-z)*s, with the numbers of a code's group at its offset. Scales are negated. To F32 they are
+// doubles where products may be subnormal: the product is exact, and rounded once.
 func columnsKernels() {
 	for _, t := range Targets {
 		columnsKernel("columns", 4, t)
@@ -188,12 +187,11 @@ func expandKernels() {
 	}
 }
 
-// An eachLoops decodes numbers with a scale and a zero point each: (q-z)*s. A subnormal
-// product, or a product of a subnormal number, delays a float32 multiplication but not one
-// of float64, where all products are exact. So rounds whose factors are zero or large
-// enough, without NaN, are multiplied in float32; after another one, eachStay rounds use
-// float64. The differences are float32's: one of normal numbers is subnormal only if both
-// are far below all codes.
+// An eachLoops decodes numbers with a scale and a zero point each: (q-z)*s. A subnormal product, or
+// a product of a subnormal number, delays a float32 multiplication but not one of float64, where
+// all products are exact. So rounds whose factors are zero or large enough, without NaN, are
+// multiplied in float32; after another one, eachStay rounds use float64. The differences are
+// float32's: one of normal numbers is subnormal only if both are far below all codes.
 type eachLoops struct {
 	*kernel
 	a, b, n                 Register

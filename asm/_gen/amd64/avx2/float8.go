@@ -108,10 +108,9 @@ func (f float8) exactRun(k *runs) {
 	k.other(NewLabel("exactChunk"), func() { f.eachHalf(k, write) })
 }
 
-// exactWords is exactRun to BF16 for a format without infinity, as two loops. Under a
-// large scale, NaN or zero, products are rounded directly. Under a small one, enlarged
-// products are normal numbers, which [rounded] takes; the enlargement and NaN are handled
-// in words.
+// exactWords is exactRun to BF16 for a format without infinity, as two loops. Under a large scale,
+// NaN or zero, products are rounded directly. Under a small one, enlarged products are normal
+// numbers, which [rounded] takes; the enlargement and NaN are handled in words.
 func (f float8) exactWords(k *runs) {
 	small := NewLabel("small")
 	ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
@@ -223,8 +222,7 @@ func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 	}
 }
 
-// float16s reads sixteen codes as float16, and returns which are NaN if that is not NaN as
-// float16.
+// float16s reads sixteen codes as float16, and returns which are NaN if that is not NaN as float16.
 func (f float8) float16s(k *runs, at int) (w, nan VecVirtual) {
 	w = Into(YMM(), VPMOVSXBW, k.From(at))
 	if f.infinite {

@@ -231,8 +231,7 @@ func (k *kernel) grids(round int, read func(r *groups, i int) VecVirtual, write 
 	})
 }
 
-// roundOfRows returns the groups of a round for rows of eight: one where stores take
-// longest.
+// roundOfRows returns the groups of a round for rows of eight: one where stores take longest.
 func (k *kernel) roundOfRows() int {
 	if k.float32() {
 		return 1
@@ -299,9 +298,8 @@ func sevenBits(words VecVirtual) VecVirtual {
 	return y
 }
 
-// A highBits says where the upper bits of sixteen indices are: the byte of each, a factor
-// that moves its bits to bit at and above, and their mask there, which is above bit 8 by
-// down.
+// A highBits says where the upper bits of sixteen indices are: the byte of each, a factor that
+// moves its bits to bit at and above, and their mask there, which is above bit 8 by down.
 type highBits struct {
 	bytes  [16]byte
 	factor [16]uint16

@@ -104,10 +104,9 @@ func (k *kernel) store8(x VecVirtual, at int) {
 	}
 }
 
-// Scales are kept negative and a NaN among them as FFC00000. A product of a
-// negated scale has the other sign, and every NaN of it, also that of infinity
-// times zero, is FFC00000 on this processor. Adding 80007FFF in place of 7FFF
-// then rounds, and changes the sign of numbers and NaN alike.
+// Scales are kept negative and a NaN among them as FFC00000. A product of a negated scale has the
+// other sign, and every NaN of it, also that of infinity times zero, is FFC00000 on this processor.
+// Adding 80007FFF in place of 7FFF then rounds, and changes the sign of numbers and NaN alike.
 const (
 	roundNegated = 0x80007FFF
 	roundPlain   = 0x00007FFF
@@ -127,9 +126,8 @@ func (k *kernel) begin(negated bool) {
 	k.add, k.up = Load32(Dwords(k.round)), Load32(Dwords(k.round+1))
 }
 
-// negated changes the sign of scales that come of a float16 and makes every NaN
-// FFC00000. For BF16 it divides by 256 too, exactly: codes are widened to words
-// as their upper bytes.
+// negated changes the sign of scales that come of a float16 and makes every NaN FFC00000. For BF16
+// it divides by 256 too, exactly: codes are widened to words as their upper bytes.
 func (k *kernel) negated(s VecVirtual) {
 	if k.Wide {
 		VMULPS(Floats(-1), s, s)
@@ -337,8 +335,7 @@ func (k *kernel) declare(name string, set func(VecVirtual)) {
 	k.shared[name] = y
 }
 
-// holding sets constants into registers before the loop: where loads of them
-// bound a kernel.
+// holding sets constants into registers before the loop: where loads of them bound a kernel.
 func holding(constants func() []Mem) func(*kernel) {
 	return func(k *kernel) {
 		for _, m := range constants() {
@@ -360,8 +357,7 @@ func (k *kernel) constant(m Mem) Op {
 	return m
 }
 
-// ifBelow leaves where the number at m is above zero and at most as many bits
-// as that.
+// ifBelow leaves where the number at m is above zero and at most as many bits as that.
 func ifBelow(m Mem, most Op, to Place) {
 	bits := Into(GP32(), MOVL, m)
 	and32(bits, 0x7FFFFFFF)

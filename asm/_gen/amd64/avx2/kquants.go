@@ -253,8 +253,7 @@ func q6K(k *kernel) {
 	})
 }
 
-// A spreads has bytes in the order of quads, by address, since several groups use the same
-// ones.
+// A spreads has bytes in the order of quads, by address, since several groups use the same ones.
 type spreads map[Mem]VecVirtual
 
 // of returns those at m, with their words shifted down.

@@ -76,8 +76,7 @@ func keepCodebook(k *kernel) {
 	k.codebook = k.arrange(v[0], v[1], k.Local(64))
 }
 
-// codebookBlock decodes 32 nibbles, indices into a codebook, under a float16: Q4_0 and
-// IQ4_NL.
+// codebookBlock decodes 32 nibbles, indices into a codebook, under a float16: Q4_0 and IQ4_NL.
 func codebookBlock(k *kernel) {
 	d := k.half(0)
 	if !k.float32() {

@@ -102,8 +102,7 @@ func (j Join) Bytes() string {
 // entries say which kernel serves which entry of the table.
 var entries []string
 
-// Entry declares that a kernel, or what an expression of the package makes of it, is an
-// entry.
+// Entry declares that a kernel, or what an expression of the package makes of it, is an entry.
 func Entry(kernel, format string, args ...any) {
 	entries = append(entries, fmt.Sprintf("\to.%s = %s\n", fmt.Sprintf(format, args...), kernel))
 }
@@ -233,15 +232,13 @@ func Packed(x [4]VecVirtual, toBytes func(...Op)) VecVirtual {
 	return InOrder(x[0])
 }
 
-// ToWords packs dwords to words: the first two registers into the first, the others into
-// the third.
+// ToWords packs dwords to words: the first two registers into the first, the others into the third.
 func ToWords(x [4]VecVirtual) {
 	VPACKSSDW(x[1], x[0], x[0])
 	VPACKSSDW(x[3], x[2], x[2])
 }
 
-// InOrder restores the order of bytes that were packed from words of four registers of
-// dwords.
+// InOrder restores the order of bytes that were packed from words of four registers of dwords.
 func InOrder(x VecVirtual) VecVirtual {
 	order := Load32(Dwords(0, 4, 1, 5, 2, 6, 3, 7))
 	VPERMD(x, order, x)

@@ -129,8 +129,7 @@ func (f minifloat) round(x VecVirtual, bits uint32) {
 	VPADDD(exponent, x, x)
 }
 
-// e2m1 encodes numbers over a factor in the same way, one code per byte. Zeros have no
-// sign.
+// e2m1 encodes numbers over a factor in the same way, one code per byte. Zeros have no sign.
 func e2m1() {
 	for i, rounded := range []func(VecVirtual){func(VecVirtual) {}, func(x VecVirtual) {
 		toBfloat(x)
@@ -229,8 +228,7 @@ func symmetricCodes() {
 		})
 }
 
-// affineCodes finds the least number by its index, since of zeros the sign of the first
-// counts.
+// affineCodes finds the least number by its index, since of zeros the sign of the first counts.
 func affineCodes() {
 	eachCodes("affineCodes", "writes n blocks of Q4_1 or Q5_1: affineCodes.",
 		[]string{"For each block: low = the least number, the first of equals; d = (the largest-low)/top;", "code = the integer part of (x-low)/d+0.5, by the reciprocal;", "dst = d, low, the fifth bits if there are, nibbles i and i+16 in a byte."}, 4,

@@ -168,8 +168,7 @@ func gridNear(elems, bits int) {
 	emit.End()
 }
 
-// parameter returns a parameter's memory: avo loads floats with instructions older than
-// AVX.
+// parameter returns a parameter's memory: avo loads floats with instructions older than AVX.
 func parameter(name string) Mem {
 	at, err := Param(name).Resolve()
 	if err != nil {

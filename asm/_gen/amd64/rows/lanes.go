@@ -69,9 +69,8 @@ const (
 	atTrials
 )
 
-// A value is a number of each lane: of all sixteen, or of the eight of one register; in
-// registers, in memory, or equal in all lanes. Masks are values too, in mask registers if
-// there are any.
+// A value is a number of each lane: of all sixteen, or of the eight of one register; in registers,
+// in memory, or equal in all lanes. Masks are values too, in mask registers if there are any.
 type value struct {
 	regs []Register
 	mem  Mem

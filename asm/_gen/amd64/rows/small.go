@@ -161,8 +161,7 @@ func (l level) inAll(x VecVirtual) VecVirtual {
 	return emit.Into(ZMM(), VBROADCASTSS, x.AsX())
 }
 
-// largest returns the first number of the largest magnitude, found by its index, and +0
-// for zeros.
+// largest returns the first number of the largest magnitude, found by its index, and +0 for zeros.
 func (s small) largest(x []VecVirtual) VecVirtual {
 	m := s.inAll(s.magnitude(x...))
 	d, zero := s.first(x, func(y VecVirtual) (same Register) {
@@ -350,8 +349,7 @@ func unsignedE4M3(m VecVirtual) VecVirtual {
 	return code
 }
 
-// halfE4M3 is half of ue4m3Half of codes, and infinite for zero, which makes all codes
-// zero.
+// halfE4M3 is half of ue4m3Half of codes, and infinite for zero, which makes all codes zero.
 func halfE4M3(code VecVirtual) VecVirtual {
 	normal, tiny, value := XMM(), XMM(), XMM()
 	VPADDD(emit.Dwords(960-2<<3), code, value)

@@ -31,8 +31,7 @@ func Begin(name string, t Target, params, result, doc string, how ...string) *Ke
 	return New(t)
 }
 
-// New returns a kernel whose frame exists: it loads dst, src, and the constants for
-// storing.
+// New returns a kernel whose frame exists: it loads dst, src, and the constants for storing.
 func New(t Target) *Kernel {
 	z := &Kernel{Ends: Ends{Target: t, Line: 64}}
 	z.Dst, z.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
@@ -197,9 +196,8 @@ func (s Scales) By(x VecVirtual, i int) VecVirtual {
 	return Into(ZMM(), VMULPS_BCST, s.At.Offset(4*i), x)
 }
 
-// Codes are 32 numbers of few bits: one register of words, or to F32 two of dwords. A
-// lookup uses as many of their lower bits as the table has entries for, so bits above need
-// no mask.
+// Codes are 32 numbers of few bits: one register of words, or to F32 two of dwords. A lookup uses
+// as many of their lower bits as the table has entries for, so bits above need no mask.
 type Codes []VecVirtual
 
 // Codes widens 32 bytes of memory.
@@ -306,8 +304,7 @@ func (z *Kernel) NibblesOf(off int) Codes {
 	return Codes{x}
 }
 
-// NibblePair returns the low nibbles of 32 bytes, and the high ones, each as NibblesOf
-// does.
+// NibblePair returns the low nibbles of 32 bytes, and the high ones, each as NibblesOf does.
 func (z *Kernel) NibblePair(off int) (low, high Codes) {
 	if !z.Words() {
 		c := z.Codes(z.From(off))
