@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,21 +16,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A manifestModel is a model in a manifest.
-type manifestModel struct {
-	Schema, Path, Model string
-	Files               []manifestEntry
-	Tensors             []manifestEntry
-}
-
-type manifestEntry struct {
-	Name, DType, SHA256 string
-	Shape               []int64
-}
-
-// maxManifest bounds the size of a manifest; a million tensors take a fifth of it.
-const maxManifest = 1 << 30
-
 // check compares models with a manifest.
 func (c *digestCmd) check(ctx context.Context, s *session) error {
 	f, err := os.Open(c.Check)
@@ -39,16 +23,20 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		return err
 	}
 	defer f.Close()
-	lines := json.NewDecoder(io.LimitReader(f, maxManifest))
+	b := s.longPolicy().Budget(ctx)
+	defer b.Close()
+	models := newManifestReader(b, f)
 	n := 0
 	for ; ; n++ {
-		var want manifestModel
-		err := lines.Decode(&want)
+		want, err := models.next()
 		if err == io.EOF {
 			break
 		}
-		if err != nil || want.Schema != "amn.digest/1" || want.Model == "" {
+		if errors.Is(err, errManifest) {
 			return usage{showPath(c.Check) + " is not a manifest of amn hash"}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", showPath(c.Check), err)
 		}
 		path := filepath.Join(filepath.Dir(c.Check), filepath.FromSlash(want.Path))
 		if filepath.IsAbs(want.Path) {
@@ -64,7 +52,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		if err, ok := errors.AsType[interrupted](d.err); ok {
 			return err
 		}
-		if err := c.compare(s, d, &want); err != nil {
+		if err := c.compare(s, d, want); err != nil {
 			return err
 		}
 	}
