@@ -86,7 +86,7 @@ func (f *file) text(m *wire.Cursor, t *datatype, text Text) error {
 const maxName = 256
 
 // heaped finds a text of variable length: u32 length, u64 collection, u32 number in it. It
-// reports false for one that is empty, or was found before.
+// reports false for one that is empty.
 func (f *file) heaped(m *wire.Cursor, text *Text) (bool, error) {
 	p, err := m.View(16)
 	if err != nil {
@@ -100,13 +100,11 @@ func (f *file) heaped(m *wire.Cursor, text *Text) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if length > size {
-		return false, f.fail(textWhere, off, errStructure.Errorf("a text of %d bytes, of which %d are there", length, size))
+	if length != size {
+		return false, f.fail(textWhere, off, errStructure.Errorf("a text of %d bytes, of which %d are stored", length, size))
 	}
 	text.Off, text.Bytes = off, io.NewSectionReader(f.r, off, int64(length))
-	if f.seen[uint64(off)] {
-		return false, nil
-	}
+	// Of a text that two attributes share, each may take another length.
 	return true, f.claim(uint64(off))
 }
 

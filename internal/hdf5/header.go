@@ -121,12 +121,21 @@ func (f *file) message(o *object, kind uint16, m wire.Cursor) (err error) {
 	case msgLinks:
 		return f.links(&m)
 	case msgSpace:
+		if o.space != nil {
+			return f.twice(at, "shapes")
+		}
 		o.space, err = f.dimensions(&m)
 		return err
 	case msgType:
+		if o.typ != nil {
+			return f.twice(at, "types")
+		}
 		o.typ, err = f.datatype(&m)
 		return err
 	case msgLayout:
+		if o.layout != nil {
+			return f.twice(at, "places of its data")
+		}
 		o.layout, err = f.place(&m)
 		return err
 	case msgFilters:
@@ -156,6 +165,11 @@ func (f *file) message(o *object, kind uint16, m wire.Cursor) (err error) {
 		return nil
 	}
 	return f.fail("header of an object", at, errFeature.Errorf("a message of kind %#x: write the file again with h5py's default libver, and without track_order", kind))
+}
+
+// twice refuses an object with two messages of a kind, of which the library takes the first.
+func (f *file) twice(at int64, what string) error {
+	return f.fail("header of an object", at, errStructure.Errorf("two %s", what))
 }
 
 // links reads what says where the links of a group in the newer form stand. They are
