@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/hdf5"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -66,7 +66,7 @@ func TestNoPrefixOfAnHonestFileIsAccepted(t *testing.T) {
 // isUntold reports the beginning of a file by which its kind is not told: the gate needs
 // the whole signature of HDF5.
 func isUntold(format string, data []byte) bool {
-	return format == "hdf5" && len(data) < len(unwrap.HDF5Magic)
+	return format == "hdf5" && len(data) < len(hdf5.Magic)
 }
 
 // endsAnywhere reports files that may end between two of their parts: fields of protobuf,

@@ -69,7 +69,7 @@ func (j *judgement) checkHDF5() {
 	if j.Err != nil || j.Unlooked != "" {
 		return
 	}
-	found, err := unwrap.HDF5(j.r, j.Size)
+	found, err := hdf5.Behind(j.r, j.Size)
 	if err != nil {
 		j.Err = wire.At("detect", "", wire.NoOffset, err)
 		return
