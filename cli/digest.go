@@ -135,10 +135,7 @@ func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, op
 	total = wire.AddCap(total, size)
 	done := s.progress("hashing "+showPath(path), func() (int64, int64) { return read.Load(), total })
 	defer done()
-	workers := c.Threads
-	if workers == 0 {
-		workers = max(s.workers, 1)
-	}
+	workers := cmp.Or(c.Threads, s.workers)
 	beside := hashFiles(b, files, workers, &read)
 	d.tensors, d.err = digest.Tensors(b, m, digest.Options{Workers: workers - beside.workers, Done: &read})
 	if d.err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,9 +122,7 @@ func (s *session) readNumbers(b *limits.Budget, doing string, m tensor.Model, o 
 			total = wire.AddCap(total, i.Bytes())
 		}
 	}
-	if o.Done = &read; o.Workers == 0 {
-		o.Workers = max(s.workers, 1)
-	}
+	o.Done, o.Workers = &read, cmp.Or(o.Workers, s.workers)
 	done := s.progress(doing, func() (int64, int64) { return read.Load(), total })
 	defer done()
 	list, err := stats.Tensors(b, m, o)
