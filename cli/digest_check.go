@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -96,46 +97,86 @@ func (c *digestCmd) compare(s *session, d *digests, want *manifestModel) error {
 	return s.out.Flush()
 }
 
-// differences returns the differences between a model and the manifest.
-func (c *digestCmd) differences(d *digests, want *manifestModel) (wrong []string) {
+// differences returns the differences between a model and the manifest: in everything that
+// the manifest states, or with --tensors in what it states of the tensors.
+func (c *digestCmd) differences(d *digests, want *manifestModel) []string {
+	var wrong []string
 	if !c.Tensors {
-		for _, f := range d.files {
-			if i := slices.IndexFunc(want.Files, func(p manifestEntry) bool { return p.Name == f.name }); i < 0 {
-				wrong = append(wrong, "file "+tidy(f.name, 256)+" is not in the manifest")
-			} else if !strings.EqualFold(want.Files[i].SHA256, f.sum.String()) {
-				wrong = append(wrong, "file "+tidy(f.name, 256)+" differs")
-			}
+		if d.format != want.Format {
+			wrong = append(wrong, fmt.Sprintf("the format is %s, it was %s", d.format, tidy(want.Format, 64)))
 		}
-		if len(d.files) < len(want.Files) {
-			wrong = append(wrong, fmt.Sprintf("the manifest has %s, the model %d", plural(int64(len(want.Files)), "file"), len(d.files)))
+		wrong = append(wrong, differentFiles(d.files, want.Files)...)
+	}
+	wrong = append(wrong, differentTensors(d.tensors, want.Tensors)...)
+	if !sameDigest(want.Model, d.model.String()) {
+		if len(wrong) == 0 {
+			return []string{"the manifest contradicts itself: its tensors are those of the model, its digest of the model is not"}
+		}
+		wrong = append(wrong, "the digest of the model differs")
+	}
+	return wrong
+}
+
+func sameDigest(a, b string) bool { return strings.EqualFold(a, b) }
+
+// differentFiles compares the files of a model with those of a manifest.
+func differentFiles(files []fileDigest, stated []manifestEntry) (wrong []string) {
+	left, wrong := byName("file", stated)
+	for _, f := range files {
+		name := "file " + tidy(f.name, 256)
+		was, ok := left[f.name]
+		delete(left, f.name)
+		switch {
+		case !ok:
+			wrong = append(wrong, name+" is not in the manifest")
+		case !sameDigest(was.SHA256, f.sum.String()):
+			wrong = append(wrong, name+" differs")
+		case was.Size != f.size:
+			wrong = append(wrong, fmt.Sprintf("%s has %s, the manifest states %s", name, plural(f.size, "byte"), plural(was.Size, "byte")))
 		}
 	}
-	if d.model.String() == want.Model {
-		return wrong
+	for _, f := range stated {
+		if _, ok := left[f.Name]; ok {
+			wrong = append(wrong, "file "+tidy(f.Name, 256)+" is missing")
+		}
 	}
-	left := map[string]manifestEntry{}
-	for _, t := range want.Tensors {
-		left[t.Name] = t
-	}
-	for _, t := range d.tensors {
+	return wrong
+}
+
+// differentTensors compares the tensors of a model with those of a manifest.
+func differentTensors(tensors []digest.Tensor, stated []manifestEntry) (wrong []string) {
+	left, wrong := byName("tensor", stated)
+	for _, t := range tensors {
+		name := "tensor " + wire.Quote(t.Name)
 		was, ok := left[t.Name]
 		delete(left, t.Name)
-		switch name := "tensor " + wire.Quote(t.Name); {
+		switch {
 		case !ok:
 			wrong = append(wrong, name+" is not in the manifest")
 		case was.DType != t.Type || !slices.Equal(was.Shape, t.Shape):
 			wrong = append(wrong, fmt.Sprintf("%s is %s %s, it was %s %s", name, tidy(t.Type, 64), formatShape(t.Shape), tidy(was.DType, 64), formatShape(was.Shape)))
-		case was.SHA256 != t.Sum.String():
+		case !sameDigest(was.SHA256, t.Sum.String()):
 			wrong = append(wrong, name+" differs")
+		case was.Size != t.Bytes:
+			wrong = append(wrong, fmt.Sprintf("%s has %s, the manifest states %s", name, plural(t.Bytes, "byte"), plural(was.Size, "byte")))
 		}
 	}
-	for _, t := range want.Tensors {
+	for _, t := range stated {
 		if _, ok := left[t.Name]; ok {
 			wrong = append(wrong, "tensor "+wire.Quote(t.Name)+" is missing")
 		}
 	}
-	if len(wrong) == 0 {
-		wrong = append(wrong, "the manifest contradicts itself")
-	}
 	return wrong
+}
+
+// byName returns the entries of a manifest by name, and what is wrong if two have one.
+func byName(what string, list []manifestEntry) (by map[string]manifestEntry, wrong []string) {
+	by = make(map[string]manifestEntry, len(list))
+	for _, e := range list {
+		if _, twice := by[e.Name]; twice {
+			wrong = append(wrong, "the manifest contradicts itself: it states "+what+" "+wire.Quote(e.Name)+" twice")
+		}
+		by[e.Name] = e
+	}
+	return by, wrong
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -56,5 +57,56 @@ func TestDigestsAreKeptAndChecked(t *testing.T) {
 	r := amn(t, nil, "digest", "-q", "--check", "m.json")
 	if r.code != 8 || !strings.Contains(r.out, "file model.safetensors differs") || strings.Count(r.out, "tensor ") != 1 {
 		t.Errorf("exit %d, %s", r.code, r.out)
+	}
+}
+
+// A manifest that is right about the files and wrong about one other thing does not hold.
+func TestEverythingThatAManifestStatesIsCompared(t *testing.T) {
+	t.Chdir(workplace(t))
+	if r := amn(t, nil, "digest", "-q", "-o", "m.json", "model.safetensors"); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	text := load(t, "m.json")
+	first := func(pattern string) string { return regexp.MustCompile(pattern).FindString(text) }
+	entry := first(`\{"name":"[^"]*","dtype":[^}]*\}`)
+	for _, c := range []struct {
+		what, old, now string
+		code           int
+		has            string
+	}{
+		{"as it is", "", "", 0, "the same"},
+		{"digest of a tensor", first(`"dtype":"[^"]*","shape":\[[^]]*\],"bytes":[0-9]*,"sha256":"..`), "", 8, "differs"},
+		{"shape of a tensor", first(`"shape":\[`), `"shape":[7,`, 8, "it was"},
+		{"type of a tensor", first(`"dtype":"[^"]*"`), `"dtype":"I8"`, 8, "it was"},
+		{"bytes of a tensor", first(`"bytes":[0-9]*`), `"bytes":1`, 8, "the manifest states 1 byte"},
+		{"name of a tensor", entry, strings.Replace(entry, `"name":"`, `"name":"x`, 1), 8, "is missing"},
+		{"a tensor that is left out", entry + ",", "", 8, "is not in the manifest"},
+		{"a tensor that is stated twice", entry, entry + "," + entry, 8, "twice"},
+		{"one more tensor", entry, entry + "," + strings.Replace(entry, `"name":"`, `"name":"x`, 1), 8, "is missing"},
+		{"size of a file", first(`"size":[0-9]*`), `"size":1`, 8, "the manifest states 1 byte"},
+		{"one more file", `"files":[`, `"files":[{"name":"x","size":0,"sha256":"` + strings.Repeat("0", 64) + `"},`, 8, "is missing"},
+		{"no file", first(`"files":\[[^]]*\]`), `"files":[]`, 8, "is not in the manifest"},
+		{"the format", `"format":"safetensors"`, `"format":"gguf"`, 8, "the format is"},
+		{"the digest of the model", first(`"model":"..`), `"model":"00`, 8, "contradicts itself"},
+		{"another result", `"class":"ok"`, `"class":"limit"`, 2, "not a manifest"},
+		{"a member that nothing compares", `"class":"ok"`, `"class":"ok","signed":true`, 5, "does not compare"},
+		{"a member of other letters", first(`"sha256":"`), `"SHA256":"`, 5, "does not compare"},
+		{"a member that is repeated", `"format":"safetensors"`, `"format":"safetensors","format":"safetensors"`, 2, "not a manifest"},
+		{"no tensors at all", `"tensors":[`, `"tensor":[`, 5, "does not compare"},
+	} {
+		now := c.now
+		if c.what == "digest of a tensor" {
+			now = c.old[:len(c.old)-2] + "zz"
+		}
+		changed := strings.Replace(text, c.old, now, 1)
+		if changed == text && c.code != 0 {
+			t.Fatalf("%s: nothing is changed: %s", c.what, text)
+		}
+		write(t, "changed.json", changed)
+		for _, path := range [][]string{{"digest", "--check", "changed.json"}, {"digest", "--check", "changed.json", "model.safetensors"}} {
+			if r := amn(t, nil, path...); r.code != c.code || !strings.Contains(r.out+r.err, c.has) {
+				t.Errorf("%s: exit %d, %s%s", c.what, r.code, r.out, r.err)
+			}
+		}
 	}
 }
