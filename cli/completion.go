@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
+	"github.com/alecthomas/kong"
+
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -74,7 +75,7 @@ type suggestion struct{ word, what string }
 
 // complete prints the possible completions of the last word, one per line with its
 // description after a tab, and in the last line which files are possible.
-func (s *session) complete(ctx context.Context, root *command.Command, words []string) error {
+func (s *session) complete(ctx context.Context, root *kong.Node, words []string) error {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -119,7 +120,7 @@ func isShellSafe(word string) bool {
 
 // completionFor returns the completions of the last word, by the command that the words
 // before it name.
-func completionFor(ctx context.Context, root *command.Command, words []string) completion {
+func completionFor(ctx context.Context, root *kong.Node, words []string) completion {
 	if len(words) > 1 && words[0] == "help" {
 		words = words[1:]
 	}
@@ -127,13 +128,13 @@ func completionFor(ctx context.Context, root *command.Command, words []string) c
 	c, paths, flagsEnd := walkWords(root, before)
 	if !flagsEnd {
 		if name, _, ok := strings.Cut(last, "="); ok && strings.HasPrefix(last, "--") {
-			if f := c.Flag(name); f != nil {
+			if f := flagNamed(c, name); f != nil {
 				return completeValue(ctx, c, f, paths)
 			}
 			return completion{}
 		}
 		if n := len(before); n > 0 && before[n-1] != "--" {
-			if f := c.Flag(before[n-1]); f != nil && f.TakesValue() {
+			if f := flagNamed(c, before[n-1]); f != nil && takesValue(f) {
 				return completeValue(ctx, c, f, paths)
 			}
 		}
@@ -141,7 +142,7 @@ func completionFor(ctx context.Context, root *command.Command, words []string) c
 			return completion{words: flagSuggestions(c)}
 		}
 	}
-	if len(c.Commands()) > 0 && len(paths) == 0 {
+	if len(c.Children) > 0 && len(paths) == 0 {
 		return completion{words: commandSuggestions(c)}
 	}
 	return completeArgument(c, len(paths))
@@ -149,7 +150,7 @@ func completionFor(ctx context.Context, root *command.Command, words []string) c
 
 // walkWords returns the command that words name, and its arguments without flags and their
 // values.
-func walkWords(root *command.Command, words []string) (c *command.Command, paths []string, flagsEnd bool) {
+func walkWords(root *kong.Node, words []string) (c *kong.Node, paths []string, flagsEnd bool) {
 	c = root
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -157,11 +158,11 @@ func walkWords(root *command.Command, words []string) (c *command.Command, paths
 		case !flagsEnd && w == "--":
 			flagsEnd = true
 		case !flagsEnd && w != "-" && strings.HasPrefix(w, "-"):
-			if root.TakesValue(w) {
+			if takesNext(root, w) {
 				i++
 			}
 		default:
-			if child := c.Find(w); child != nil && len(paths) == 0 {
+			if child := childNamed(c, w); child != nil && len(paths) == 0 {
 				c = child
 			} else {
 				paths = append(paths, w)
@@ -171,17 +172,17 @@ func walkWords(root *command.Command, words []string) (c *command.Command, paths
 	return c, paths, flagsEnd
 }
 
-func flagSuggestions(c *command.Command) []suggestion {
+func flagSuggestions(c *kong.Node) []suggestion {
 	var list []suggestion
-	for _, f := range c.Allowed() {
+	for _, f := range allowedFlags(c) {
 		list = append(list, suggestion{"--" + f.Name, firstSentence(f.Help)})
 	}
 	return list
 }
 
-func commandSuggestions(c *command.Command) []suggestion {
+func commandSuggestions(c *kong.Node) []suggestion {
 	var list []suggestion
-	for _, child := range c.Commands() {
+	for _, child := range c.Children {
 		if child.Hidden {
 			continue
 		}
@@ -213,16 +214,16 @@ func wordCompletion(list ...string) completion {
 }
 
 // completeArgument returns the completions of the n-th argument of a command.
-func completeArgument(c *command.Command, n int) completion {
-	if len(c.Args()) == 0 {
+func completeArgument(c *kong.Node, n int) completion {
+	if len(c.Positional) == 0 {
 		return completion{}
 	}
-	arg := c.Args()[min(n, len(c.Args())-1)]
+	arg := c.Positional[min(n, len(c.Positional)-1)]
 	switch {
-	case n >= len(c.Args()) && !arg.Many:
+	case n >= len(c.Positional) && !arg.IsCumulative():
 		return completion{}
-	case len(arg.Enum) > 0:
-		return wordCompletion(arg.Enum...)
+	case arg.Enum != "":
+		return wordCompletion(enumOf(arg)...)
 	case arg.Name == "profile":
 		return wordCompletion(limits.Profiles()...)
 	default:
@@ -231,7 +232,7 @@ func completeArgument(c *command.Command, n int) completion {
 }
 
 // completeValue returns the completions of the value of a flag.
-func completeValue(ctx context.Context, c *command.Command, f *command.Flag, paths []string) completion {
+func completeValue(ctx context.Context, c *kong.Node, f *kong.Flag, paths []string) completion {
 	switch f.Name {
 	case "limits":
 		profiles := wordCompletion(limits.Profiles()...)
@@ -252,9 +253,9 @@ func completeValue(ctx context.Context, c *command.Command, f *command.Flag, pat
 		return wordCompletion(append([]string{"nf4", "fp4", "int8", "fp8", "fp8_dynamic", "fp8_block", "w8a8", "w8a16", "w4a16"}, mixNames()...)...)
 	case f.Name == "to" && c.Name == "convert":
 		return wordCompletion("safetensors", "bf16", "gguf", "npz", "bnb-nf4", "nf4", "bnb-fp4", "bnb-int8")
-	case len(f.Enum) > 0:
-		return wordCompletion(f.Enum...)
-	case slices.Contains([]string{"PATH", "FILE", "MODEL", "FOLDER", "DIR"}, f.Placeholder):
+	case f.Enum != "":
+		return wordCompletion(enumOf(f.Value)...)
+	case slices.Contains([]string{"PATH", "FILE", "MODEL", "FOLDER", "DIR"}, f.PlaceHolder):
 		return completion{files: "any"}
 	}
 	return completion{}

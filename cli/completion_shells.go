@@ -97,9 +97,8 @@ function __amn_complete
                     set -l models (string match -r -- '^[^\t]*(?:/|\.(?:@EXT@))(?:\t.*)?$' $found)
                     test -n "$models"; and set found $models
                 end
-                for path in $found
-                    printf '%s\n' "$prefix$path"
-                end
+                # Names with a character that a shell could act on are not offered.
+                string match -r -- '^(?:[-\w./ :,@%+=]|[^\x00-\x7f])+(?:\t.*)?$' "$prefix"$found
             case ':*'
             case '*'
                 printf '%s\n' "$prefix$line"

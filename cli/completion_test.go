@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -140,12 +139,12 @@ func TestShellsComplete(t *testing.T) {
 }
 
 func TestMistypedCommandsAreGuessedAt(t *testing.T) {
-	names := program(new(globals)).Words()
+	names := commandNames(program(new(globals)))
 	for word, want := range map[string]string{
 		"verison": `, did you mean "version"?`, "inpsect": `, did you mean "inspect"?`, "scna": `, did you mean "scan"?`, "dequantise": `, did you mean "dequantize"?`,
 		"foo": "", "x": "", "": "", strings.Repeat("a", 500): "",
 	} {
-		if got := command.Nearest(word, names); got != want {
+		if got := nearest(word, names); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
@@ -173,7 +172,7 @@ func TestMistypedFlagsAreGuessedAt(t *testing.T) {
 func TestCommandsHavePlainNamesAndOldOnes(t *testing.T) {
 	root := program(new(globals))
 	for old, name := range map[string]string{"remember": "dequantize", "forget": "quantize", "digest": "hash", "info": "inspect"} {
-		c := root.Find(old)
+		c := childNamed(root, old)
 		if c == nil || c.Name != name {
 			t.Errorf("%s is not %s", old, name)
 			continue
@@ -187,18 +186,18 @@ func TestCommandsHavePlainNamesAndOldOnes(t *testing.T) {
 // No text of a command is an instruction to the program that sets the page.
 func TestPagesForMan(t *testing.T) {
 	root := program(new(globals))
-	for _, c := range append(root.Leaves(), root) {
+	for _, c := range append(root.Leaves(true), root) {
 		page := manPage(c)
 		for line := range strings.Lines(page) {
 			macro, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 			known := []string{".TH", ".SH", ".B", ".I", ".TP", ".PP", ".nf", ".fi", ".RS", ".RE", ".BR"}
 			if strings.HasPrefix(line, ".") && !slices.Contains(known, macro) || strings.HasPrefix(line, "'") {
-				t.Errorf("%s: %s", c.Path(), line)
+				t.Errorf("%s: %s", commandPath(c), line)
 			}
 		}
-		for _, f := range c.Flags() {
-			if f.Group == "" && !strings.Contains(page, roff("--"+f.Name)) {
-				t.Errorf("%s: no --%s", c.Path(), f.Name)
+		for _, f := range c.Flags {
+			if f.Group == nil && !strings.Contains(page, roff("--"+f.Name)) {
+				t.Errorf("%s: no --%s", commandPath(c), f.Name)
 			}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -26,8 +25,8 @@ type convertCmd struct {
 	schemeFlags `embed:""`
 
 	To           string   `placeholder:"FORMAT" help:"Output format: safetensors (or bf16), gguf, hf, mlx, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8. The default with --cast is safetensors."`
-	OutDtype     string   `help:"Type to decode quantized weights to: bf16, f16, f32." enum:"bf16,f16,f32" placeholder:"bf16"`
-	Cast         string   `help:"Round all floating-point tensors to this type: bf16, f16, f32, or f8 (E4M3, saturated) and f8e5m2, without a scale. Norms keep a wider type." enum:"bf16,f16,f32,f8,f8e5m2" placeholder:"TYPE"`
+	OutDtype     string   `help:"Type to decode quantized weights to: bf16, f16, f32." default:"" enum:",bf16,f16,f32" placeholder:"bf16"`
+	Cast         string   `help:"Round all floating-point tensors to this type: bf16, f16, f32, or f8 (E4M3, saturated) and f8e5m2, without a scale. Norms keep a wider type." default:"" enum:",bf16,f16,f32,f8,f8e5m2" placeholder:"TYPE"`
 	CastAll      bool     `help:"With --cast: round norms as well."`
 	AsIs         bool     `help:"Copy quantized weights as they are stored, if the output format has their types."`
 	GGUFMetadata string   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON file with an object of keys that replace or extend those of the source."`
@@ -113,7 +112,7 @@ func (c *convertCmd) target() (*convertTarget, error) {
 	if c.To == "" {
 		return nil, fmt.Errorf("--to is missing: give one of %s, or --cast TYPE", strings.Join(known, ", "))
 	}
-	meant := command.Nearest(c.To, known)
+	meant := nearest(c.To, known)
 	switch _, isMix := mix.Find(c.To); {
 	case isScaled(c.To) || isMix:
 		meant = "; amn quantize --to " + c.To + " writes it"

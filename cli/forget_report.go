@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/alecthomas/kong"
 )
 
 // A reportFlag is --report, which may name a file for what was measured: a page, or
@@ -15,11 +17,15 @@ type reportFlag struct {
 	page string
 }
 
-// IsBool implements command.BoolValue.
+// IsBool implements [kong.BoolMapperValue]: the value may be left out.
 func (*reportFlag) IsBool() bool { return true }
 
-// Set implements command.Value.
-func (r *reportFlag) Set(text string) error {
+// Decode implements [kong.MapperValue].
+func (r *reportFlag) Decode(ctx *kong.DecodeContext) error {
+	text := "true"
+	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+		text = ctx.Scan.Pop().String()
+	}
 	on, file := text == "true", isPage(text) || isJSON(text)
 	if !on && !file {
 		return errors.New("give a name that ends with .html or .json")

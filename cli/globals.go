@@ -7,15 +7,12 @@ import (
 	"os"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // globals are the flags of every command.
 type globals struct {
-	Help command.Help `short:"h" help:"Show context-sensitive help."`
-
 	JSON  bool `help:"Print JSON: one object per file, one per line."`
 	Quiet bool `short:"q" help:"No progress and no summary, only results and errors."`
 
@@ -105,7 +102,7 @@ func readPolicy(arg string) (gate.Policy, error) {
 	f, err := os.Open(arg)
 	if err != nil {
 		if os.IsNotExist(err) && !strings.ContainsAny(arg, `/\.`) {
-			return gate.Policy{}, fmt.Errorf("%q is neither a profile (%s) nor a file%s", arg, strings.Join(limits.Profiles(), ", "), command.Nearest(arg, limits.Profiles()))
+			return gate.Policy{}, fmt.Errorf("%q is neither a profile (%s) nor a file%s", arg, strings.Join(limits.Profiles(), ", "), nearest(arg, limits.Profiles()))
 		}
 		return gate.Policy{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
+	"github.com/alecthomas/kong"
 )
 
 // An example is a command line in the help, which a test runs.
@@ -21,7 +21,7 @@ const (
 )
 
 // printHelp prints the help of a command, or of the program.
-func (s *session) printHelp(w io.Writer, c *command.Command) {
+func (s *session) printHelp(w io.Writer, c *kong.Node) {
 	text := helpText(c, s.helpWidth())
 	if c.Parent == nil && len(s.remoteHelp) > 0 {
 		h := helpWriter{width: s.helpWidth()}
@@ -43,7 +43,7 @@ func (s *session) helpWidth() int {
 }
 
 // helpText returns the help of a command, or of the program.
-func helpText(c *command.Command, width int) string {
+func helpText(c *kong.Node, width int) string {
 	h := helpWriter{width: width}
 	h.line("%s", c.Help)
 	h.section("Usage:")
@@ -51,7 +51,7 @@ func helpText(c *command.Command, width int) string {
 		h.line("  %s <command> [flags] ...", c.Name)
 		h.examples(firstExamples)
 		h.commands(c)
-		h.flags(c.Flags())
+		h.flags(c.Flags)
 		h.section("amn <command> --help says more about a command.")
 		return h.String()
 	}
@@ -59,20 +59,20 @@ func helpText(c *command.Command, width int) string {
 	if len(c.Aliases) > 0 {
 		h.line("  also: amn %s", strings.Join(c.Aliases, ", "))
 	}
-	if e, ok := c.Target.(examples); ok {
+	if e, ok := targetOf(c).(examples); ok {
 		h.examples(e.examples())
 	}
 	h.prose(c.Detail)
-	if len(c.Commands()) > 0 {
+	if len(c.Children) > 0 {
 		h.commands(c)
 	}
-	if len(c.Args()) > 0 {
+	if len(c.Positional) > 0 {
 		h.section("Arguments:")
-		for _, a := range c.Args() {
-			h.row(a.Usage(), a.Help)
+		for _, a := range c.Positional {
+			h.row(a.Summary(), a.Help)
 		}
 	}
-	h.flags(c.Allowed())
+	h.flags(allowedFlags(c))
 	return h.String()
 }
 
@@ -94,10 +94,10 @@ func (h *helpWriter) examples(list []example) {
 }
 
 // usageLine returns the command with its arguments.
-func usageLine(c *command.Command) string {
-	s := c.Path()
-	for _, a := range c.Args() {
-		s += " " + a.Usage()
+func usageLine(c *kong.Node) string {
+	s := commandPath(c)
+	for _, a := range c.Positional {
+		s += " " + a.Summary()
 	}
 	return s + " [flags]"
 }
@@ -128,10 +128,10 @@ func (h *helpWriter) prose(text string) {
 	}
 }
 
-func (h *helpWriter) commands(c *command.Command) {
+func (h *helpWriter) commands(c *kong.Node) {
 	h.section("Commands:")
-	for _, leaf := range c.Leaves() {
-		name := strings.TrimPrefix(leaf.Path(), c.Path()+" ")
+	for _, leaf := range c.Leaves(true) {
+		name := strings.TrimPrefix(commandPath(leaf), commandPath(c)+" ")
 		if len(leaf.Aliases) > 0 {
 			name += " (" + strings.Join(leaf.Aliases, ", ") + ")"
 		}
@@ -140,10 +140,10 @@ func (h *helpWriter) commands(c *command.Command) {
 }
 
 // flags prints the flags without a group.
-func (h *helpWriter) flags(list []*command.Flag) {
+func (h *helpWriter) flags(list []*kong.Flag) {
 	h.section("Flags:")
 	for _, f := range list {
-		if f.Group == "" {
+		if f.Group == nil {
 			h.row(flagUsage(f), f.Help)
 		}
 	}
@@ -151,13 +151,13 @@ func (h *helpWriter) flags(list []*command.Flag) {
 
 // limitsText returns the page of amn help limits: the flags for limits, which every command
 // takes and no other page lists.
-func limitsText(root *command.Command, width int) string {
+func limitsText(root *kong.Node, width int) string {
 	h := helpWriter{width: width}
 	h.line("Limits: what a file may cost before it is refused.")
 	h.prose(limitsHelp)
 	h.section("Flags:")
-	for _, f := range root.Flags() {
-		if f.Group != "" {
+	for _, f := range root.Flags {
+		if f.Group != nil {
 			h.row(flagUsage(f), f.Help)
 		}
 	}
@@ -187,17 +187,17 @@ func asksForLimits(args []string) bool {
 	return false
 }
 
-func flagUsage(f *command.Flag) string {
+func flagUsage(f *kong.Flag) string {
 	s := "    --" + f.Name
 	if f.Short != 0 {
 		s = "-" + string(f.Short) + ", --" + f.Name
 	}
 	switch {
-	case !f.TakesValue():
-	case f.Placeholder != "":
-		s += " " + f.Placeholder
-	case len(f.Enum) > 0:
-		s += " " + strings.Join(f.Enum, "|")
+	case !takesValue(f):
+	case f.PlaceHolder != "":
+		s += " " + f.PlaceHolder
+	case f.Enum != "":
+		s += " " + strings.Join(enumOf(f.Value), "|")
 	default:
 		s += " " + strings.ToUpper(f.Name)
 	}

@@ -8,15 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
+	"github.com/alecthomas/kong"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // allFlags are those of the program, then those of each command.
-func allFlags(c *command.Command) []*command.Flag {
-	list := slices.Clone(c.Flags())
-	for _, child := range c.Commands() {
+func allFlags(c *kong.Node) []*kong.Flag {
+	list := slices.Clone(c.Flags)
+	for _, child := range c.Children {
 		list = append(list, allFlags(child)...)
 	}
 	return list
@@ -24,8 +25,8 @@ func allFlags(c *command.Command) []*command.Flag {
 
 // Each ceiling has the flag that messages name, in the group of limits.
 func TestEveryAxisHasItsFlag(t *testing.T) {
-	flags := map[string]*command.Flag{}
-	for _, f := range program(new(globals)).Flags() {
+	flags := map[string]*kong.Flag{}
+	for _, f := range program(new(globals)).Flags {
 		flags["--"+f.Name] = f
 	}
 	var given axisFlags
@@ -34,7 +35,7 @@ func TestEveryAxisHasItsFlag(t *testing.T) {
 		v.Field(i).SetString(v.Type().Field(i).Tag.Get("name"))
 	}
 	for _, a := range limits.Axes() {
-		if f := flags[axisFlag(a)]; f == nil || f.Group == "" {
+		if f := flags[axisFlag(a)]; f == nil || f.Group == nil {
 			t.Errorf("%v: no flag %s among the limits", a, axisFlag(a))
 		}
 		if got := "--" + given.byAxis()[a]; got != axisFlag(a) {
@@ -72,10 +73,10 @@ func TestAFlagTakesAValueInAllCommandsOrInNone(t *testing.T) {
 			names = append(names, "-"+string(f.Short))
 		}
 		for _, name := range names {
-			if before, ok := takes[name]; ok && before != f.TakesValue() {
+			if before, ok := takes[name]; ok && before != takesValue(f) {
 				t.Errorf("%s takes a value in one command and none in another", name)
 			}
-			takes[name] = f.TakesValue()
+			takes[name] = takesValue(f)
 		}
 	}
 }
@@ -83,9 +84,9 @@ func TestAFlagTakesAValueInAllCommandsOrInNone(t *testing.T) {
 // Every command runs and has examples; whatever has a help, has a sentence.
 func TestEveryCommandIsExplained(t *testing.T) {
 	root := program(new(globals))
-	for _, c := range root.Leaves() {
-		if e, ok := c.Target.(examples); !ok || len(e.examples()) == 0 {
-			t.Errorf("%s has no examples", c.Path())
+	for _, c := range root.Leaves(true) {
+		if e, ok := targetOf(c).(examples); !ok || len(e.examples()) == 0 {
+			t.Errorf("%s has no examples", commandPath(c))
 		}
 	}
 	sentence := func(of, help string) {
@@ -96,16 +97,16 @@ func TestEveryCommandIsExplained(t *testing.T) {
 	for _, f := range allFlags(root) {
 		sentence("--"+f.Name, f.Help)
 	}
-	var visit func(c *command.Command)
-	visit = func(c *command.Command) {
-		sentence(c.Path(), c.Help)
-		for _, a := range c.Args() {
-			sentence(c.Path()+" "+a.Name, a.Help)
+	var visit func(c *kong.Node)
+	visit = func(c *kong.Node) {
+		sentence(commandPath(c), c.Help)
+		for _, a := range c.Positional {
+			sentence(commandPath(c)+" "+a.Name, a.Help)
 		}
-		if _, ok := c.Target.(runner); ok == (len(c.Commands()) > 0) {
-			t.Errorf("%s: either it runs or it has commands that do", c.Path())
+		if _, ok := targetOf(c).(runner); ok == (len(c.Children) > 0) {
+			t.Errorf("%s: either it runs or it has commands that do", commandPath(c))
 		}
-		for _, child := range c.Commands() {
+		for _, child := range c.Children {
 			visit(child)
 		}
 	}
@@ -134,7 +135,7 @@ func TestDocsAreCurrent(t *testing.T) {
 // What people copy stands before what they read, and the limits behind one line.
 func TestHelpLeadsWithExamples(t *testing.T) {
 	root := program(new(globals))
-	for _, c := range append(root.Leaves(), root) {
+	for _, c := range append(root.Leaves(true), root) {
 		text := helpText(c, helpWidth)
 		at, flags := strings.Index(text, "\nExamples:\n"), strings.Index(text, "\nFlags:\n")
 		if at < 0 || flags < at {
@@ -152,8 +153,8 @@ func TestHelpLeadsWithExamples(t *testing.T) {
 // CommandPaths lists the commands, by the words that follow "amn".
 func CommandPaths() []string {
 	var list []string
-	for _, c := range program(new(globals)).Leaves() {
-		list = append(list, strings.TrimPrefix(c.Path(), "amn "))
+	for _, c := range program(new(globals)).Leaves(true) {
+		list = append(list, strings.TrimPrefix(commandPath(c), "amn "))
 	}
 	return list
 }
@@ -164,8 +165,8 @@ func HelpCommands() []string {
 	for _, e := range firstExamples {
 		list = append(list, e.command)
 	}
-	for _, c := range program(new(globals)).Leaves() {
-		if e, ok := c.Target.(examples); ok {
+	for _, c := range program(new(globals)).Leaves(true) {
+		if e, ok := targetOf(c).(examples); ok {
 			for _, e := range e.examples() {
 				if !slices.Contains(list, e.command) {
 					list = append(list, e.command)
@@ -178,14 +179,14 @@ func HelpCommands() []string {
 
 // Help is wrapped to the terminal; examples stand on one line, to be copied.
 func TestHelpFitsTheTerminal(t *testing.T) {
-	for _, c := range program(new(globals)).Leaves() {
+	for _, c := range program(new(globals)).Leaves(true) {
 		for _, width := range []int{80, helpWidth} {
 			text := helpText(c, width)
 			head, rest, _ := strings.Cut(text, "Examples:\n")
 			_, tail, _ := strings.Cut(rest, "\n\n")
 			for line := range strings.Lines(head + tail) {
 				if n := columns(strings.TrimSuffix(line, "\n")); n > width {
-					t.Errorf("%s at %d: %d columns: %s", c.Path(), width, n, line)
+					t.Errorf("%s at %d: %d columns: %s", commandPath(c), width, n, line)
 				}
 			}
 		}

@@ -22,7 +22,7 @@ type listedArgs struct {
 
 // judgingFlags are the flags of inspect and verify that make them a step of a pipeline.
 type judgingFlags struct {
-	FailOn string `enum:"danger,warning,note,never" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger, warning, note, or never (the default; the policy's own setting is for amn scan)."`
+	FailOn string `default:"" enum:",danger,warning,note,never" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger, warning, note, or never (the default; the policy's own setting is for amn scan)."`
 
 	reportFlags   `embed:""`
 	pipelineFlags `embed:""`

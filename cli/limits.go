@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -39,7 +38,7 @@ func (c *limitsShowCmd) Run(_ context.Context, s *session) error {
 	if c.Profile != "" {
 		var ok bool
 		if p, ok = limits.Profile(c.Profile); !ok {
-			return usage{fmt.Sprintf("%q is not a profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), command.Nearest(c.Profile, append(limits.Profiles(), "show")))}
+			return usage{fmt.Sprintf("%q is not a profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), nearest(c.Profile, append(limits.Profiles(), "show")))}
 		}
 		if s.flags.Limits != "" {
 			return usage{"give a profile or --limits, not both"}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
+	"github.com/alecthomas/kong"
 )
 
 // manCmd prints man pages.
@@ -32,9 +32,9 @@ func (c *manCmd) Run(_ context.Context, s *session) error {
 	}
 	node := program(new(globals))
 	for _, word := range c.Command {
-		next := node.Find(word)
+		next := childNamed(node, word)
 		if next == nil {
-			return usage{fmt.Sprintf("%q is not a command%s (see amn --help)", word, command.Nearest(word, node.Words()))}
+			return usage{fmt.Sprintf("%q is not a command%s (see amn --help)", word, nearest(word, commandNames(node)))}
 		}
 		node = next
 	}
@@ -43,7 +43,7 @@ func (c *manCmd) Run(_ context.Context, s *session) error {
 }
 
 // manPage returns the page of a command, or of the program.
-func manPage(c *command.Command) string {
+func manPage(c *kong.Node) string {
 	m := manWriter{}
 	name := pageName(c)
 	m.line(`.TH %s 1 "" "anamnesis" "User commands"`, strings.ToUpper(roff(name)))
@@ -55,9 +55,9 @@ func manPage(c *command.Command) string {
 .I command
 [flags] ...`)
 	} else {
-		m.line(".B %s", roff(c.Path()))
-		for _, a := range c.Args() {
-			m.line(".I %s", roff(a.Usage()))
+		m.line(".B %s", roff(commandPath(c)))
+		for _, a := range c.Positional {
+			m.line(".I %s", roff(a.Summary()))
 		}
 		m.line("[flags]")
 	}
@@ -65,10 +65,10 @@ func manPage(c *command.Command) string {
 		m.section("DESCRIPTION")
 		m.prose(c.Detail)
 	}
-	if len(c.Commands()) > 0 {
+	if len(c.Children) > 0 {
 		m.section("COMMANDS")
-		for _, leaf := range c.Leaves() {
-			m.row(strings.TrimPrefix(leaf.Path(), c.Path()+" "), leaf.Help)
+		for _, leaf := range c.Leaves(true) {
+			m.row(strings.TrimPrefix(commandPath(leaf), commandPath(c)+" "), leaf.Help)
 		}
 	}
 	m.flags(c)
@@ -77,11 +77,11 @@ func manPage(c *command.Command) string {
 }
 
 // pageName returns the name of a command's page, such as amn-limits-show.
-func pageName(c *command.Command) string { return strings.ReplaceAll(c.Path(), " ", "-") }
+func pageName(c *kong.Node) string { return strings.ReplaceAll(commandPath(c), " ", "-") }
 
 // more writes what follows the flags: examples, exit codes, other pages.
-func (m *manWriter) more(c *command.Command) {
-	if e, ok := c.Target.(examples); ok && c.Parent != nil {
+func (m *manWriter) more(c *kong.Node) {
+	if e, ok := targetOf(c).(examples); ok && c.Parent != nil {
 		m.section("EXAMPLES")
 		for _, e := range e.examples() {
 			m.line(".PP\n%s\n.PP\n.nf\n.RS\n%s\n.RE\n.fi", roff(e.what), roff(e.command))
@@ -96,7 +96,7 @@ func (m *manWriter) more(c *command.Command) {
 		m.line(".BR amn (1)")
 		return
 	}
-	leaves := c.Leaves()
+	leaves := c.Leaves(true)
 	for i, leaf := range leaves {
 		end := ","
 		if i == len(leaves)-1 {
@@ -140,10 +140,10 @@ func (m *manWriter) prose(text string) {
 
 // flags writes the flags of the command and of the program. Only the page of the program
 // has the flags for limits.
-func (m *manWriter) flags(c *command.Command) {
+func (m *manWriter) flags(c *kong.Node) {
 	m.section("OPTIONS")
-	for _, f := range c.Allowed() {
-		if f.Group == "" {
+	for _, f := range allowedFlags(c) {
+		if f.Group == nil {
 			m.row(strings.TrimSpace(flagUsage(f)), f.Help)
 		}
 	}
@@ -152,8 +152,8 @@ func (m *manWriter) flags(c *command.Command) {
 	}
 	m.section("LIMITS")
 	m.prose(limitsHelp)
-	for _, f := range c.Flags() {
-		if f.Group != "" {
+	for _, f := range c.Flags {
+		if f.Group != nil {
 			m.row(strings.TrimSpace(flagUsage(f)), f.Help)
 		}
 	}

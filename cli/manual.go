@@ -3,18 +3,18 @@ package cli
 import (
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
+	"github.com/alecthomas/kong"
 )
 
 //go:generate go test -run ^TestDocsAreCurrent$ -update .
 
 // manual returns docs/cli.md: what all commands share, then the help of each.
-func manual(root *command.Command) string {
+func manual(root *kong.Node) string {
 	var out strings.Builder
 	out.WriteString(manualHead)
 	out.WriteString("\n## Limits\n\n```text\n" + limitsText(root, helpWidth) + "```\n")
-	for _, c := range root.Leaves() {
-		out.WriteString("\n## " + c.Path() + "\n\n```text\n" + helpText(c, helpWidth) + "```\n")
+	for _, c := range root.Leaves(true) {
+		out.WriteString("\n## " + commandPath(c) + "\n\n```text\n" + helpText(c, helpWidth) + "```\n")
 	}
 	return out.String()
 }

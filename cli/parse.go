@@ -18,7 +18,7 @@ type parseCmd struct {
 	tensorsFlag   `embed:""`
 
 	Tensor []string `placeholder:"GLOB" help:"List only tensors whose name matches: * is any text, ? one character, [a-z] one of a range. Repeatable."`
-	Sort   string   `enum:"file,name,size" placeholder:"file|name|size" help:"Order: by name with layer 2 before layer 10 (default for text), as in the file (default for JSON), or largest first."`
+	Sort   string   `default:"" enum:",file,name,size" placeholder:"file|name|size" help:"Order: by name with layer 2 before layer 10 (default for text), as in the file (default for JSON), or largest first."`
 	Usage  bool     `help:"Print how much of each limit the file uses."`
 	Pickle bool     `help:"List the instructions of a checkpoint's pickles, or of a plain pickle, instead."`
 }

@@ -42,9 +42,9 @@ func (f *sourceFlags) options(to string) *quant.Options {
 // schemeFlags decide how quantized weights are read.
 type schemeFlags struct {
 	Scheme    string `placeholder:"NAME" help:"Quantization scheme, if a weight fits several (amn formats lists them)."`
-	GPTQZeros string `name:"gptq-zeros" enum:"v1,v2" placeholder:"v1|v2" help:"How GPTQ stores zero points, if the file does not state it."`
+	GPTQZeros string `name:"gptq-zeros" default:"" enum:",v1,v2" placeholder:"v1|v2" help:"How GPTQ stores zero points, if the file does not state it."`
 
-	As string `enum:"mlx" placeholder:"mlx" help:"Decode MLX integers in the type of their scales, like mx.dequantize, instead of in float32 with one rounding."`
+	As string `default:"" enum:",mlx" placeholder:"mlx" help:"Decode MLX integers in the type of their scales, like mx.dequantize, instead of in float32 with one rounding."`
 
 	FoldPreQuantScale bool `help:"Multiply weights by the pre_quant_scale of their inputs."`
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/cli/command"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -73,11 +72,11 @@ var notTargets = map[string]string{
 func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 	m, ok := mix.Find(name)
 	if !ok {
-		if why := notTargets[command.Letters(name)]; why != "" {
+		if why := notTargets[letters(name)]; why != "" {
 			return m, fmt.Errorf("%s: %q %s", flag, name, why)
 		}
 		known := append(others, mixNames()...)
-		if meant := command.Nearest(name, known); meant != "" {
+		if meant := nearest(name, known); meant != "" {
 			return m, fmt.Errorf("%s: %q is not a target%s", flag, name, meant)
 		}
 		return m, fmt.Errorf("%s: %q is not one of %s", flag, name, strings.Join(known, ", "))
@@ -125,7 +124,7 @@ func blockType(flag, name string) (tensor.DType, error) {
 	d, ok := tensor.ParseDType(strings.ToUpper(name))
 	if !ok {
 		known := storedTypes()
-		return d, fmt.Errorf("%s: %q is not one of %s%s", flag, name, strings.Join(known, ", "), command.Nearest(name, known))
+		return d, fmt.Errorf("%s: %q is not one of %s%s", flag, name, strings.Join(known, ", "), nearest(name, known))
 	}
 	return d, nil
 }

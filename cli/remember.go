@@ -13,7 +13,7 @@ type rememberCmd struct {
 	writeFlags  `embed:""`
 	sourceFlags `embed:""`
 
-	To   string `help:"Type to decode weights to: bf16, f16, f32." enum:"bf16,f16,f32" placeholder:"bf16"`
+	To   string `help:"Type to decode weights to: bf16, f16, f32." default:"" enum:",bf16,f16,f32" placeholder:"bf16"`
 	Copy bool   `help:"Write the model even if nothing in it is quantized."`
 }
 

@@ -17,8 +17,8 @@ import (
 type scanCmd struct {
 	Paths    []string `arg:"" optional:"" name:"path" help:"Files and folders, or - for standard input."`
 	All      bool     `help:"List every global, call, state and persistent id, including allowed ones."`
-	FailOn   string   `enum:"danger,warning,note,never" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger (the default, unless the policy sets another), warning, note, or never."`
-	Unlooked string   `enum:"refuse,report" placeholder:"refuse" help:"What to do with a file of a folder that could hold a model but cannot be examined: refuse it (exit code 5), or report it and continue."`
+	FailOn   string   `default:"" enum:",danger,warning,note,never" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger (the default, unless the policy sets another), warning, note, or never."`
+	Unlooked string   `default:"" enum:",refuse,report" placeholder:"refuse" help:"What to do with a file of a folder that could hold a model but cannot be examined: refuse it (exit code 5), or report it and continue."`
 	Digest   bool     `help:"Print the SHA-256 of each file. This reads every body."`
 	Beside   bool     `help:"Treat named files like those of a folder: skip a file that cannot be a model."`
 

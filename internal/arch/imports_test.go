@@ -23,6 +23,7 @@ const (
 	cpuid = "github.com/klauspost/cpuid/v2"
 	sys   = "golang.org/x/sys/..."
 	diff  = "github.com/google/go-cmp/cmp"
+	kong  = "github.com/alecthomas/kong"
 )
 
 var bottom = []string{"limits", "internal/wire", "internal/strictjson"}
@@ -97,9 +98,8 @@ var mayImport = map[string][]string{
 	"gate/bom":            {"limits", "gate", "digest", "internal/wire", "parser/tensor"},
 	"gate/page":           {"gate", "limits", "internal/wire", "parser/tensor"},
 	"gate/report":         {"gate", "internal/wire", "parser/tensor"},
-	"cli":                 {"limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "convert/...", "merge", "merge/...", "compare", "digest", "stats", "cli/...", sys},
+	"cli":                 {"limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "convert/...", "merge", "merge/...", "compare", "digest", "stats", sys, kong},
 	"cli/amn":             {"cli"},
-	"cli/command":         {},
 	"release/sign":        {"gate/attest"},
 	"examples/...":        {"limits", "gate", "gate/...", "parser", "parser/...", "quant", "convert"},
 	"corpus":              {},
@@ -180,9 +180,9 @@ func TestWhatIsNeverLinked(t *testing.T) {
 		never  []string
 		reason string
 	}{
-		{"./parser", []string{module + "/cli/command", cpuid, module + "/asm", module + "/quant", "net/http"}, "a host that only reads files builds no kernels and no command line"},
+		{"./parser", []string{kong, cpuid, module + "/asm", module + "/quant", "net/http"}, "a host that only reads files builds no kernels and no command line"},
 		{"./limits", []string{module + "/internal/wire"}, "the account stands at the bottom"},
-		{"./quant", []string{module + "/parser/gguf", module + "/parser/safetensors", module + "/parser/pth", module + "/parser/zip", module + "/cli/command"}, "schemes never meet a container"},
+		{"./quant", []string{module + "/parser/gguf", module + "/parser/safetensors", module + "/parser/pth", module + "/parser/zip", kong}, "schemes never meet a container"},
 		{"./corpus", []string{module + "/internal/wire", module + "/limits"}, "recipes share nothing with the parsers"},
 	} {
 		t.Run(c.pkg, func(t *testing.T) {

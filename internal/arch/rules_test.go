@@ -24,7 +24,7 @@ var forbidden = []struct {
 	found  func(c *checker, s *source, n ast.Node) bool
 }{
 	{"unsafe", []string{"asm", "internal/guard", "internal/sandbox", "internal/tiles"}, imports("unsafe")},
-	{"reflect", []string{"asm", "cli/command", "internal/guard", "internal/tiles", "limits"}, imports("reflect")},
+	{"reflect", []string{"asm", "cli", "internal/guard", "internal/tiles", "limits"}, imports("reflect")},
 	{"sync.Pool", []string{"asm", "internal/guard", "internal/tiles"}, selects("sync", "Pool")},
 	{"a linkname", nil, comment("//go:linkname")},
 	{"goto", []string{"asm"}, func(_ *checker, _ *source, n ast.Node) bool {

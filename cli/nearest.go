@@ -1,17 +1,17 @@
-package command
+package cli
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Nearest returns a question whether the word of a list that is nearest to the mistyped word
+// nearest returns a question whether the word of a list that is nearest to the mistyped word
 // was meant, or "" if more than a third of the letters differ. Case and separators do not
 // count.
-func Nearest(word string, known []string) string {
+func nearest(word string, known []string) string {
 	best, found := max(1, len(word)/3)+1, ""
 	for _, k := range known {
-		if d := min(edits(word, k), edits(Letters(word), Letters(k))); d < best {
+		if d := min(edits(word, k), edits(letters(word), letters(k))); d < best {
 			best, found = d, k
 		}
 	}
@@ -21,8 +21,8 @@ func Nearest(word string, known []string) string {
 	return fmt.Sprintf(", did you mean %q?", found)
 }
 
-// Letters returns a word in lower case, without separators.
-func Letters(word string) string {
+// letters returns a word in lower case, without separators.
+func letters(word string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(word))
 }
 
