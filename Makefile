@@ -279,6 +279,7 @@ golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.ve
 
 watch: ## names in the registries of the reference libraries that are neither decoded nor refused by name
 	python3 crosscheck/watch/watch.py
+	python3 crosscheck/contract/make.py --check
 
 crosscheck: ## installs the reference libraries, compares all that both read; make crosscheck PART=quant/fp8
 	python3 crosscheck/run.py --elements $(ELEMENTS) $(PART)

@@ -102,6 +102,8 @@ def run(part, libraries, built, elements):
                 env = libraries.environment(["quant", "gptqmodel"])
             elif part in ("day", "libraries", "targets"):
                 env = libraries.environment(["libraries", "merge", "quant", "gptqmodel"])
+            elif part == "loads":
+                env = libraries.environment(["loads", "libraries", "merge", "quant", "gptqmodel"])
             elif part == "hfmem":
                 env = libraries.environment(["memory", "quant"])
             elif part == "merge":

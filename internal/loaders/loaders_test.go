@@ -1,0 +1,79 @@
+package loaders
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Each fact stands in the sources of the library, at the place that the name says.
+func TestWhatTheSourcesSay(t *testing.T) {
+	for _, c := range []struct {
+		what           string
+		library        Library
+		architecture   string
+		members        []string
+		fused, unknown bool
+	}{
+		{"vLLM deepseek_v2.py: fused_qkv_a_proj", VLLM, "DeepseekV3ForCausalLM", []string{"kv_a_proj_with_mqa", "q_a_proj"}, true, false},
+		{"vLLM llama.py: qkv_proj", VLLM, "LlamaForCausalLM", []string{"k_proj", "q_proj", "v_proj"}, true, false},
+		{"vLLM qwen3_next.py: in_proj_qkvz", VLLM, "Qwen3_5ForCausalLM", []string{"in_proj_qkv", "in_proj_z"}, true, false},
+		{"vLLM bert.py: qkv_proj", VLLM, "BertModel", []string{"key", "query", "value"}, true, false},
+		{"SGLang llama.py: gate_up_proj", SGLang, "LlamaForCausalLM", []string{"gate_proj", "up_proj"}, true, false},
+		{"nobody fuses down_proj", VLLM, "LlamaForCausalLM", []string{"down_proj", "up_proj"}, false, false},
+		{"no class", VLLM, "NobodysForCausalLM", nil, false, true},
+	} {
+		groups, known := c.library.Fused(c.architecture)
+		has := slices.ContainsFunc(groups, func(g []string) bool { return slices.Equal(g, c.members) })
+		if known == c.unknown || has != c.fused {
+			t.Errorf("%s: known %v, %v", c.what, known, groups)
+		}
+	}
+	if !StacksExperts("qwen3_moe") || !StacksExperts("mixtral") || StacksExperts("llama") || StacksExperts("gpt_oss") {
+		t.Error("the experts of qwen3_moe and mixtral are stacked from a checkpoint, those of gpt_oss are stacked in it")
+	}
+	if !VLLM.Reads("compressed-tensors", "WNA16") || !VLLM.Reads("fp8", "") || VLLM.Reads("bitsandbytes", "") || SGLang.Reads("compressed-tensors", "W8A8Mxfp8") {
+		t.Error("methods of quantization")
+	}
+}
+
+func TestMembersThatSpeakOfLayers(t *testing.T) {
+	for kind, want := range map[string][]Member{
+		"deepseek_v3":  {{"first_k_dense_replace", Threshold}},
+		"glm4_moe":     {{"first_k_dense_replace", Threshold}},
+		"bamba":        {{"attn_layer_indices", Numbers}},
+		"ernie4_5_moe": {{"moe_layer_end_index", Threshold}, {"moe_layer_interval", Period}, {"moe_layer_start_index", Threshold}},
+		"jamba":        {{"attn_layer_offset", Period}, {"attn_layer_period", Period}, {"expert_layer_offset", Period}, {"expert_layer_period", Period}, {"layers_block_type", Each}},
+		"qwen3_moe":    {{"decoder_sparse_step", Period}, {"mlp_only_layers", Numbers}},
+		"gemma3_text":  {{"layer_types", Each}},
+		"nobodys":      nil,
+	} {
+		if diff := cmp.Diff(want, LayerMembers(kind)); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
+		}
+	}
+}
+
+func TestEveryTableSaysItsVersionAndIsRead(t *testing.T) {
+	for _, l := range []Library{Transformers, VLLM, SGLang} {
+		if v := l.Version(); strings.Count(v, ".") < 1 || strings.Trim(v, "0123456789.") != "" {
+			t.Errorf("%s: version %q", l, v)
+		}
+	}
+	for kind, list := range layerRows() {
+		for _, m := range list {
+			if m.Name == "" {
+				t.Errorf("%s has a member without a name", kind)
+			}
+		}
+	}
+	for kind, list := range merges() {
+		for _, m := range list {
+			if len(m.From) == 0 || len(m.To) == 0 || len(m.Operations) == 0 {
+				t.Errorf("%s: %v", kind, m)
+			}
+		}
+	}
+}
