@@ -1,0 +1,185 @@
+"""Models of odd widths, quantized by amn and loaded by transformers: whether the folder loads, and says the same.
+
+    python3 crosscheck/run.py loads          CROSSCHECK_TYPES="qwen3_moe bert" CROSSCHECK_FORMATS="fp8 w4a16" CROSSCHECK_WIDTHS="192" for some
+    loads.py DUMP WORK [PAGE]                as run.py calls it; PAGE is docs/quantize.md, whose table of odd widths is written anew
+                                             CROSSCHECK_LEDGER=FILE: a line of JSON for each answer; what it has is not asked again
+    loads.py page LEDGER PAGE                writes the table from the ledger alone
+
+The width is that of the inner matrices of feed-forward layers and experts, where no group and no block of 128
+may be whole; "heads" is attention with one key of 96 numbers beside queries of 384. Verdicts:
+
+    equal       transformers' own report has no missing, unexpected, mismatched or reinitialized key, every parameter
+                has the bits of the folder that `amn dequantize` makes of it, and so have the logits
+    refused     amn writes nothing, and says why
+    said        transformers does not load it, or not as it is, and amn's "Loads" said so
+    WRONG       all else
+"""
+import collections
+import datetime
+import gc
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import traceback
+
+import targets  # noqa: F401  its path and warnings
+import reload as small
+import torch
+import transformers as T
+from targets import amn
+
+TYPES = """llama qwen2 qwen3_moe mixtral qwen2_moe olmoe deepseek_v2 deepseek_v3 glm4_moe glm_moe_dsa hy_v3 gpt_oss llama4_text nemotron_h nemotron qwen3_next
+    dbrx granitemoe ernie4_5_moe phi3 gemma3_text cohere gpt2 falcon bert whisper vit siglip t5 mamba mamba2 bamba jamba lfm2 minimax ministral exaone4""".split()
+TARGETS = ["nf4", "fp8", "w4a16", "nvfp4"]
+WIDTHS = ["192", "160", "576", "1856", "heads"]
+INNER = ("intermediate_size", "moe_intermediate_size", "shared_expert_intermediate_size", "ffn_dim", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim", "ffn_hidden_size", "n_inner",
+         "moe_shared_expert_intermediate_size", "intermediate_size_mlp", "shared_intermediate_size")
+SIZES = targets.WIDE
+
+
+def variant(width):
+    """What makes a configuration small and odd, by less and less of it."""
+    if width == "heads":
+        inner, heads = {k: 256 for k in INNER}, {"num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 96, "hidden_size": 256}
+    else:
+        inner, heads = {k: int(width) for k in INNER}, dict(small.HEADS)
+    base = small.LAYERS | small.TOKENS | SIZES | inner
+    return (base | heads, base, small.LAYERS | small.TOKENS | inner, small.LAYERS | inner)
+
+
+def inputs(model, cls):
+    """An input of the model's main kind, the same each time."""
+    g = torch.Generator().manual_seed(3)
+    c, main = model.config, model.main_input_name
+    if main == "pixel_values":
+        v = getattr(c, "vision_config", c)
+        return {"pixel_values": torch.randn(1, getattr(v, "num_channels", 3), v.image_size, v.image_size, generator=g).bfloat16()}
+    ids = torch.randint(3, 100, (1, 8), generator=g)
+    if main == "input_features":
+        return {"input_features": torch.randn(1, c.num_mel_bins, 2 * c.max_source_positions, generator=g).bfloat16(), "decoder_input_ids": ids}
+    return {"input_ids": ids} | ({"decoder_input_ids": ids} if c.is_encoder_decoder else {})
+
+
+def logits(model, cls):
+    with torch.no_grad():
+        out = model.eval()(**inputs(model, cls))
+    return next(v for v in (out.get("logits"), out.get("last_hidden_state"), out.get("pooler_output")) if v is not None)
+
+
+def load(to, cls, folder):
+    """The model as transformers loads it, and what its report has."""
+    more = {}
+    if to == "fp8":
+        more = {"quantization_config": T.FineGrainedFP8Config(dequantize=True)}
+    elif to in ("w4a16", "nvfp4", "w8a16", "mxfp4", "fp8_dynamic", "w8a8", "fp8_block", "mxfp8", "fp8_tensor"):
+        more = {"quantization_config": T.CompressedTensorsConfig(dequantize=True)}
+    model, info = cls.from_pretrained(folder, dtype=torch.bfloat16, device_map="cpu", output_loading_info=True, **more)
+    return model, {k: sorted(map(str, v))[:3] for k, v in info.items() if v}
+
+
+def decoded(model):
+    """The parameters of a model, those of bitsandbytes decoded."""
+    import bitsandbytes as bnb
+    state = dict(model.named_parameters()) | dict(model.named_buffers())
+    for name, m in model.named_modules():
+        if isinstance(m, bnb.nn.Linear4bit):
+            state[name + ".weight"] = bnb.functional.dequantize_4bit(m.weight.data, m.weight.quant_state)
+    return state
+
+
+def one(to, cls, root):
+    plain, ours, back = root / "plain", root / f"ours-{to}", root / f"back-{to}"
+    done = amn("quantize", "--json", "-f", "--to", to, "-o", ours, plain)
+    answer = json.loads(done.stdout.splitlines()[0])
+    if done.returncode:
+        return "refused", answer["error"]["message"][:200], 0
+    forgotten = answer.get("forgotten", {})
+    said = next((l.get("why") or l["verdict"] for l in forgotten.get("loads", ()) if l["loader"] == "transformers" and l["verdict"] != "loads"), forgotten.get("breaks_again", ""))
+    bad = "said" if said else "WRONG"
+    try:
+        got, wrong = load(to, cls, ours)
+    except Exception as e:
+        return bad, f"does not load: {small.said(e)}", 0
+    if wrong:
+        return bad, f"loads with {wrong}", 0
+    done = amn("dequantize", "-q", "-f", "--to", "bf16", "-o", back, ours)
+    if done.returncode:
+        return "WRONG", f"amn dequantize: {done.stderr[-160:]}", 0
+    want, wrong = cls.from_pretrained(back, dtype=torch.bfloat16, device_map="cpu", output_loading_info=True)
+    if lost := {k: sorted(map(str, v))[:3] for k, v in wrong.items() if v}:
+        return "WRONG", f"amn dequantize's loads with {lost}", 0
+    a, b, n = decoded(want), decoded(got), 0
+    if set(a) != set(b):
+        return bad, f"keys {sorted(set(a) ^ set(b))[:3]}", 0
+    for k, v in a.items():
+        n += v.numel()
+        w = b[k].to(v.dtype)
+        if small.bits(v) != small.bits(w):
+            return bad, f"{k}: other numbers than amn dequantize's, by {(v.float() - w.float()).abs().max():.3g}", n
+    x, y = logits(want, cls), logits(got, cls)
+    if to != "nf4" and not torch.equal(x, y) and (x.float() - y.float()).abs().max() > 0:
+        return bad, f"logits differ by {(x.float() - y.float()).abs().max():.3g}", n
+    if to == "nf4" and (x.float() - y.float()).abs().max() > 0.02 * max(1e-3, x.float().std()):  # its kernel sums in another order
+        return bad, f"logits differ by {(x.float() - y.float()).abs().max():.3g} of {x.float().std():.3g}", n
+    return "equal", f"{len(forgotten['weights'])} weights, {len(forgotten['kept'])} kept" + (f"; amn said: {said}" if said else ""), n
+
+
+def answers(types, widths, formats, work, ledger):
+    lines = [json.loads(line) for line in open(ledger)] if ledger and os.path.exists(ledger) else []
+    known = {(r["type"], r["width"], r["to"]) for r in lines}
+    yield from lines
+    versions = {"transformers": T.__version__, "torch": torch.__version__.partition("+")[0]}
+    for kind in types:
+        for width in widths:
+            asked = [t for t in formats if (kind, width, t) not in known]
+            if not asked:
+                continue
+            with tempfile.TemporaryDirectory(dir=work) as tmp:
+                root = pathlib.Path(tmp)
+                for to, verdict, why, n in of(kind, width, asked, root):
+                    row = {"type": kind, "width": width, "to": to, "verdict": verdict, "why": why, "elements": n, "date": datetime.date.today().isoformat(), "versions": versions}
+                    print(*list(row.values())[:6], file=sys.stderr, flush=True)
+                    if ledger:
+                        with open(ledger, "a") as f:
+                            print(json.dumps(row), file=f)
+                    yield row
+            gc.collect()
+
+
+def of(kind, width, formats, root):
+    try:
+        cls = small.class_of(kind)
+        small.VARIANTS = variant(width)
+        model = small.built(kind, cls, root / "plain").bfloat16()
+        model.save_pretrained(root / "plain")
+        logits(model, cls)
+    except Exception as e:
+        if os.environ.get("CROSSCHECK_TRACE"):
+            traceback.print_exc()
+        for to in formats:
+            yield to, "not built", small.said(e), 0
+        return
+    for to in formats:
+        try:
+            yield (to, *one(to, cls, root))
+        except Exception as e:
+            if os.environ.get("CROSSCHECK_TRACE"):
+                traceback.print_exc()
+            yield to, "WRONG", small.said(e), 0
+
+
+def main():
+    types, widths, formats = (os.environ.get(k, "").split() or d for k, d in (("CROSSCHECK_TYPES", TYPES), ("CROSSCHECK_WIDTHS", WIDTHS), ("CROSSCHECK_FORMATS", TARGETS)))
+    rows = collections.defaultdict(lambda: [0, 0])
+    verdicts = collections.defaultdict(collections.Counter)
+    for r in answers(types, widths, formats, sys.argv[2], os.environ.get("CROSSCHECK_LEDGER")):
+        rows[r["to"]][0] += r["elements"]
+        rows[r["to"]][1] += r["verdict"] == "WRONG"
+        verdicts[r["to"]][r["verdict"]] += 1
+    print(json.dumps([[f"odd widths to {to}: " + ", ".join(f"{n} {v}" for v, n in verdicts[to].items()), f"transformers {T.__version__}", *rows[to]] for to in rows]))
+
+
+if __name__ == "__main__":
+    main()
