@@ -35,7 +35,6 @@ type judgeRequest struct {
 	Size           int64
 	Policy         gate.Policy
 	Today, Version string
-	Digest         bool
 	Descriptor     bool // the file is open as descriptor 3
 }
 
@@ -77,7 +76,7 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 		}
 		r = bytes.NewReader(data)
 	}
-	g := gate.Gate{Policy: h.Policy, Today: h.Today, Version: h.Version, Digest: h.Digest}
+	g := gate.Gate{Policy: h.Policy, Today: h.Today, Version: h.Version, Digest: true}
 	b := g.Policy.Limits.Budget(ctx)
 	defer b.Close()
 	v, err := judgeOne(&g, b, r, h.Size, gate.Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside})
@@ -99,7 +98,8 @@ var judgeOne = (*gate.Gate).Check
 // childMemory is the memory of a child besides the budget of its file.
 const childMemory = 256 << 20
 
-// judgeInChild judges a file in a child process, whose crash affects only this file.
+// judgeInChild judges a file in a child process, whose crash affects only this file. The
+// child is not told the digest: it must judge the bytes that the parent has digested.
 func (f *sandboxFlags) judgeInChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -107,7 +107,7 @@ func (f *sandboxFlags) judgeInChild(ctx context.Context, g *gate.Gate, r io.Read
 	}
 	over := judgeRequest{
 		Name: h.Name, Promised: h.Promised, Beside: h.Beside, Size: size, Policy: g.Policy,
-		Today: g.Today, Version: g.Version, Digest: g.Digest,
+		Today: g.Today, Version: g.Version,
 	}
 	cmd := exec.CommandContext(ctx, program, "judge-one", "--quiet", "--sandbox", f.Sandbox)
 	cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
@@ -139,7 +139,7 @@ func (f *sandboxFlags) judgeInChild(ctx context.Context, g *gate.Gate, r io.Read
 		}
 		return nil, fmt.Errorf("the process that judged it died: %w: %s", err, tidy(errs.String(), 512))
 	}
-	return gate.Remote(out.Bytes())
+	return g.Remote(out.Bytes(), size, h)
 }
 
 // A boundedBuffer is a buffer that fails a write beyond maxVerdict, which ends the child.

@@ -77,7 +77,7 @@ func (e *evidence) open(g *gate.Gate, paths []string) (err error) {
 			return err
 		}
 		e.bom, g.Digest = bom.New(e.out.w, buildOf(debug.ReadBuildInfo()).version), true
-		g.Seen = func(b *limits.Budget, _ *gate.Verdict, m tensor.Model) (err error) {
+		g.Seen = func(b *limits.Budget, m tensor.Model) (err error) {
 			e.seen, err = bom.Describe(b, m, digest.Options{Workers: e.s.workers})
 			return err
 		}

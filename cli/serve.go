@@ -43,7 +43,6 @@ type serveCmd struct {
 	Slots      int           `placeholder:"N" default:"0" help:"Maximum number of files judged at once (default: one per processor)."`
 	Queue      int           `placeholder:"N" default:"64" help:"Maximum number of files that wait to be judged; further ones are rejected as busy (${default})."`
 	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"Time a client may be silent (${default})."`
-	Digest     bool          `default:"true" negatable:"" help:"Include the SHA-256 of the file in the answer (on by default)."`
 	UI         bool          `name:"ui" help:"Serve a page at / that uploads a file to this service and shows the same as inspect --html."`
 	LogJSON    bool          `help:"Log as JSON; same as --json."`
 
@@ -156,7 +155,7 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 		o.Judge = c.judgeInChild
 	}
 	o.Version = buildOf(debug.ReadBuildInfo()).version
-	o.Gate.Version, o.Gate.Digest, o.UI = o.Version, c.Digest, c.UI
+	o.Gate.Version, o.UI = o.Version, c.UI
 	if c.Tokens != "" {
 		text, err := os.ReadFile(c.Tokens)
 		if err != nil {

@@ -170,7 +170,7 @@ func (j *judgement) checkOtherPrefix(b *limits.Budget, r *prefixReader, sized bo
 	if j.promisesONNX() {
 		return j.checkONNXPrefix(b, r, sized)
 	}
-	again := &judgement{Verdict: j.gate.verdict(j.Name), r: r, hint: j.hint}
+	again := &judgement{draft: j.gate.draft(j.Name), r: r, hint: j.hint}
 	again.Promised, again.Size = j.Promised, j.Size
 	ended := again.judge(b)
 	if err := permanent(again.Err, sized); err != nil && !r.missed && ended == nil {

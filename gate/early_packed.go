@@ -37,7 +37,7 @@ func (j *judgement) checkPackedPrefix(b *limits.Budget, k *wrap.Kind, r *prefixR
 
 // partial returns a judgement of those contents of a wrapper that have arrived.
 func (j *judgement) partial(b *limits.Budget, k *wrap.Kind, r *prefixReader) *judgement {
-	again := &judgement{Verdict: j.gate.verdict(j.Name), r: r, hint: j.hint, begun: r}
+	again := &judgement{draft: j.gate.draft(j.Name), r: r, hint: j.hint, begun: r}
 	again.Size, again.account, again.Format, again.Contents = j.Size, b, k.Name, []Content{}
 	return again
 }
@@ -57,7 +57,7 @@ func (j *judgement) checkStreamPrefix(b *limits.Budget, k *wrap.Kind, r *prefixR
 	}
 	again := j.partial(b, k, r)
 	name, next := again.contentNames(k, wrap.Item{})
-	c := &judgement{Verdict: j.gate.verdict(name), hint: Hint{Name: name, Beside: true}, layer: 1, outer: next}
+	c := &judgement{draft: j.gate.draft(name), hint: Hint{Name: name, Beside: true}, layer: 1, outer: next}
 	c.Size = unknownSize
 	more, c.Err = c.checkPrefix(b, head, false)
 	if c.Err == nil || wire.ClassOf(c.Err) == wire.Internal {
@@ -66,7 +66,7 @@ func (j *judgement) checkStreamPrefix(b *limits.Budget, k *wrap.Kind, r *prefixR
 	if c.applyPolicy(); c.Err == nil {
 		return false, nil // an exception applies
 	}
-	if err := again.addContent(c.Verdict); err != nil {
+	if err := again.addContent(c.draft); err != nil {
 		return false, err
 	}
 	return false, j.adopt(again)

@@ -18,7 +18,7 @@ import (
 // verdict is root, a slash, and the name.
 func (g *Gate) CheckFS(b *limits.Budget, fsys fs.FS, name, root string) iter.Seq2[*Verdict, error] {
 	return func(yield func(*Verdict, error) bool) {
-		w := &walkFS{walk{g: g, b: b, root: name, yield: yield}, fsys, strings.TrimSuffix(root, "/")}
+		w := &walkFS{walk{g: g.forWalk(), b: b, root: name, yield: yield}, fsys, strings.TrimSuffix(root, "/")}
 		err := fs.WalkDir(fsys, name, func(file string, e fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
@@ -51,9 +51,7 @@ func (w *walkFS) path(file string) string {
 func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	switch {
 	case w.g.Exclude != nil && w.g.Exclude(file):
-		v := w.g.verdict(file)
-		v.Excluded = true
-		return w.yieldVerdict(w.path(file), v)
+		return w.yieldVerdict(w.path(file), w.g.excluded(file))
 	case !e.Type().IsRegular():
 		return w.yieldVerdict(w.path(file), w.g.Unseen(file, "no regular file: never opened"))
 	}
@@ -67,7 +65,7 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	defer h.Close()
 	if isIndex(file) {
 		return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
-			v := w.g.verdict(file)
+			v := w.g.draft(file)
 			v.Size = h.Size
 			return w.g.checkModel(b, v, file == w.root, func() (tensor.Model, error) { return parser.OpenFS(b, w.fsys, file) }, h)
 		})

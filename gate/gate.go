@@ -2,6 +2,7 @@ package gate
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -30,10 +31,12 @@ type Gate struct {
 	Exclude func(name string) bool
 	// Seen, if set, is called for each model whose bodies were read, while it is open. Its
 	// error refuses the file.
-	Seen func(b *limits.Budget, v *Verdict, m tensor.Model) error
+	Seen func(b *limits.Budget, m tensor.Model) error
 	// Beside says that a file given to [Gate.CheckPath] is treated like a file of a folder,
 	// which need not be a model.
 	Beside bool
+
+	digest string // of the policy, if [Gate.WithDigest] computed it
 }
 
 // A Hint is what is known about a file apart from its bytes.
@@ -47,6 +50,9 @@ type Hint struct {
 	// Beside says that the file is one of a folder: it need not be a model, unless its name
 	// promises one.
 	Beside bool
+	// SHA256 is the digest of the bytes, in hex, if the caller computed it while they came;
+	// the gate then believes it. Without it the gate computes it if [Gate.Digest] is set.
+	SHA256 string
 
 	stored string                 // the path of the file that a link leads to, or its own
 	near   func(name string) bool // reports whether the folder has a file of that name
@@ -68,37 +74,49 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error
 // file could not be read. An error means that the context ended. The caller closes the
 // verdict, which holds memory for pickles.
 func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error) {
-	j := &judgement{Verdict: g.verdict(h.Name), r: r, hint: h}
-	j.Promised, j.Size = h.Promised, size
+	j := &judgement{draft: g.draft(h.Name), r: r, hint: h}
+	j.Promised, j.Size, j.SHA256 = h.Promised, size, h.SHA256
 	j.stored = h.stored
-	r = j.hashing(r)
-	j.r = r
-	if err := j.judge(b); err != nil {
-		j.Close()
-		return nil, err
-	}
-	if j.openings = j.opens(b); j.openings == nil {
-		j.openings = []Opening{}
-	}
-	return j.Verdict, g.finish(b, j.Verdict, r)
+	j.r = j.hashing(r)
+	return g.guarded(j.draft, func() (*Verdict, error) {
+		if err := j.judge(b); err != nil {
+			j.Close()
+			return nil, err
+		}
+		if j.openings = j.opens(b); j.openings == nil {
+			j.openings = []Opening{}
+		}
+		return g.finish(b, j.draft, j.r)
+	})
 }
 
-// verdict returns the empty verdict about the file called name.
-func (g *Gate) verdict(name string) *Verdict {
-	return &Verdict{Name: name, gate: g, policy: g.Policy.For(name)}
+// guarded makes a panic of a judgement the refusal of its file, of class Internal.
+func (g *Gate) guarded(d *draft, judge func() (*Verdict, error)) (v *Verdict, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.Close()
+			v, err = g.Failed(d.Name, wire.At("gate", "", wire.NoOffset, wire.ErrInternal.Errorf("panic: %s", wire.Clean(fmt.Sprint(p), 512)))), nil
+		}
+	}()
+	return judge()
+}
+
+// draft returns the draft of a verdict about the file called name.
+func (g *Gate) draft(name string) *draft {
+	return &draft{Name: name, gate: g, policy: g.Policy.For(name)}
 }
 
 // CheckModel judges a model that was found by a name in a store, or as an index of shards.
 // bodies says whether to read its bodies.
 func (g *Gate) CheckModel(b *limits.Budget, name string, bodies bool, open func() (tensor.Model, error)) (*Verdict, error) {
-	return g.checkModel(b, g.verdict(name), bodies, open, nil)
+	return g.checkModel(b, g.draft(name), bodies, open, nil)
 }
 
 // CheckOpened judges a model that the caller has opened and keeps open, or the error of
 // opening it. r is the file of size bytes for the digest, nil for none. Bodies are not
 // read.
 func (g *Gate) CheckOpened(b *limits.Budget, name string, m tensor.Model, err error, r io.ReaderAt, size int64) (*Verdict, error) {
-	v := g.verdict(name)
+	v := g.draft(name)
 	v.Size = size
 	return g.checkModel(b, v, false, func() (tensor.Model, error) { return keepOpen{m}, err }, r)
 }
@@ -109,49 +127,61 @@ type keepOpen struct{ tensor.Model }
 func (keepOpen) Close() error { return nil }
 
 // checkModel judges a model. r is the file to digest, or nil.
-func (g *Gate) checkModel(b *limits.Budget, v *Verdict, bodies bool, open func() (tensor.Model, error), r io.ReaderAt) (*Verdict, error) {
-	v.open(b, bodies, open)
-	if err := contextError(b, v.Err); err != nil {
-		return nil, err
-	}
-	return v, g.finish(b, v, r)
+func (g *Gate) checkModel(b *limits.Budget, v *draft, bodies bool, open func() (tensor.Model, error), r io.ReaderAt) (*Verdict, error) {
+	return g.guarded(v, func() (*Verdict, error) {
+		v.open(b, bodies, open)
+		if err := contextError(b, v.Err); err != nil {
+			return nil, err
+		}
+		return g.finish(b, v, r)
+	})
 }
 
 // Unseen returns the verdict about a file that could hold a model and was not opened.
-func (g *Gate) Unseen(name, why string) *Verdict {
-	v := g.verdict(name)
+func (g *Gate) Unseen(name, why string) *Verdict { return g.unseen(name, why).conclude(true) }
+
+func (g *Gate) unseen(name, why string) *draft {
+	v := g.draft(name)
 	v.Unlooked = why
 	v.applyPolicy()
 	return v
 }
 
-// Failed returns the verdict about a file that could not be opened.
+// Failed returns the verdict about a file that could not be opened, which is a refusal.
 func (g *Gate) Failed(name string, err error) *Verdict {
-	v := g.verdict(name)
+	v := g.draft(name)
 	v.Err = err
-	return v
+	return v.conclude(false)
 }
 
-// finish applies what the policy says beyond the limits, and digests the file.
-func (g *Gate) finish(b *limits.Budget, v *Verdict, r io.ReaderAt) error {
+// excluded returns the verdict about a file that [Gate.Exclude] leaves out.
+func (g *Gate) excluded(name string) *Verdict {
+	v := g.draft(name)
+	v.Excluded = true
+	return v.conclude(false)
+}
+
+// finish applies what the policy says beyond the limits, and digests the file. It is the
+// end of every judgement of a file.
+func (g *Gate) finish(b *limits.Budget, v *draft, r io.ReaderAt) (*Verdict, error) {
 	v.checkPromise()
 	if err := v.checkDigestName(b, r); err != nil {
 		v.Close()
-		return err
+		return nil, err
 	}
 	if g.Digest && r != nil {
 		if err := v.hash(b, r); err != nil {
 			v.Close()
-			return err
+			return nil, err
 		}
 	}
 	v.applyPolicy()
-	return nil
+	return v.conclude(true), nil
 }
 
 // A judgement is the state of judging one file.
 type judgement struct {
-	*Verdict
+	*draft
 
 	r     io.ReaderAt
 	hint  Hint

@@ -39,7 +39,9 @@ type jsonVerdict struct {
 	Excluded    bool            `json:"excluded,omitempty"`
 	Unlooked    string          `json:"unlooked,omitempty"`
 	Policy      string          `json:"policy"`
+	RulesDigest string          `json:"rules_digest"`
 	Version     string          `json:"version,omitempty"`
+	Acceptance  Accepted        `json:"acceptance,omitzero"`
 }
 
 type jsonContent struct {
@@ -76,15 +78,21 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 	if v.remote != nil {
 		return v.remote, nil
 	}
-	digest, err := v.gate.Policy.Digest()
+	g := v.gate
+	if g == nil { // no gate made it
+		g = &Gate{}
+	}
+	digest, err := g.policyDigest()
 	if err != nil {
 		return nil, err
 	}
+	accepted, _ := v.Acceptance()
 	out := jsonVerdict{
 		Schema: Schema, Name: wire.Clean(v.Name, 1024), Size: v.Size, SHA256: v.SHA256, Promised: wire.Clean(v.Promised, 64), Format: v.Format,
 		Accepted: v.Accepted(), Class: v.Class().String(), Exit: v.Class().ExitCode(), Status: v.Class().HTTPStatus(),
 		Refusals: reasons(v.Refusals()), Findings: []jsonReason{}, Loaders: append([]string{}, v.Loaders()...), Opens: append([]Opening{}, v.Opens()...), Bodies: v.Bodies(),
-		Totals: jsonTotals(v.Totals), Harmless: v.Harmless, Excluded: v.Excluded, Unlooked: wire.Text(v.Unlooked, 512), Policy: digest, Version: v.gate.Version,
+		Totals: jsonTotals(v.Totals), Harmless: v.Harmless, Excluded: v.Excluded, Unlooked: wire.Text(v.Unlooked, 512), Policy: digest, RulesDigest: RulesDigest(g.Version), Version: g.Version,
+		Acceptance: accepted,
 	}
 	if len(v.Ignored) > 0 {
 		out.Ignored = reasons(v.Ignored)
@@ -145,7 +153,8 @@ func reason(rule, severity, where string, off int64, text string) jsonReason {
 	return out
 }
 
-// Digest is the SHA-256 of the policy's JSON, in hex.
+// Digest is the SHA-256 of the policy's JSON, in hex. The JSON states every member, so a
+// policy that leaves a default out has the digest of one that states it.
 func (p Policy) Digest() (string, error) {
 	text, err := p.MarshalJSON()
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 // the limits of the gate's policy; it is closed when the loop continues.
 func (g *Gate) CheckPath(b *limits.Budget, path string) iter.Seq2[*Verdict, error] {
 	return func(yield func(*Verdict, error) bool) {
-		w := &walk{g: g, b: b, root: path, yield: yield}
+		w := &walk{g: g.forWalk(), b: b, root: path, yield: yield}
 		if err := w.start(); err != nil && !errors.Is(err, errEnough) {
 			yield(nil, err)
 		}
@@ -42,6 +42,15 @@ type walk struct {
 	root  string
 	yield func(*Verdict, error) bool
 	small []byte // buffer of the current small file
+}
+
+// forWalk returns a copy of the gate that digests its policy once, not for each file.
+func (g *Gate) forWalk() *Gate {
+	own := *g
+	if own.Digest {
+		own.digest, _ = own.Policy.Digest() // a policy without one has none for each file either
+	}
+	return &own
 }
 
 // errEnough ends a walk early.
@@ -165,17 +174,15 @@ func (w *walk) entry(path string, e fs.DirEntry) error {
 		case why != "":
 			return w.yieldVerdict(path, w.g.Unseen(name, why))
 		case to.IsDir(): // the walk reaches it elsewhere
-			v := w.g.verdict(name)
+			v := w.g.draft(name)
 			v.Harmless = "a link to a folder of this one"
-			return w.yieldVerdict(path, v)
+			return w.yieldVerdict(path, v.conclude(true))
 		}
 		mode = to
 	}
 	switch {
 	case w.g.Exclude != nil && w.g.Exclude(name):
-		v := w.g.verdict(name)
-		v.Excluded = true
-		return w.yieldVerdict(path, v)
+		return w.yieldVerdict(path, w.g.excluded(name))
 	case !mode.IsRegular():
 		return w.yieldVerdict(path, w.g.Unseen(name, "no regular file: never opened"))
 	case isIndex(path):
@@ -213,7 +220,7 @@ func (w *walk) index(path string, bodies bool) error {
 	}
 	defer h.Close()
 	return w.judge(path, func(b *limits.Budget) (*Verdict, error) {
-		v := w.g.verdict(w.name(path))
+		v := w.g.draft(w.name(path))
 		v.Size = h.Size
 		return w.g.checkModel(b, v, bodies, func() (tensor.Model, error) { return parser.Open(b, path) }, h)
 	})

@@ -109,7 +109,7 @@ type Exception struct {
 }
 
 // applyPolicy applies the policy to what was found, and sets v.Err.
-func (v *Verdict) applyPolicy() {
+func (v *draft) applyPolicy() {
 	p := v.policy
 	v.applyChanges(p.Rules)
 	if v.Err == nil {
@@ -130,7 +130,7 @@ func (v *Verdict) applyPolicy() {
 }
 
 // applyChanges gives findings the severities that the policy sets.
-func (v *Verdict) applyChanges(rules []Change) {
+func (v *draft) applyChanges(rules []Change) {
 	if len(rules) == 0 {
 		return
 	}
@@ -178,7 +178,7 @@ type severe struct{ error }
 func (s *severe) Unwrap() error { return s.error }
 
 // severe returns the refusal for the first finding that is severe enough, or nil.
-func (v *Verdict) severe(p *Policy) error {
+func (v *draft) severe(p *Policy) error {
 	for _, f := range v.ownFindings() {
 		if p.FailOn.refuses(f.Severity) {
 			return &severe{wire.At(v.findingFormat(), f.Where, f.Off, wire.ErrForbidden.Errorf("finding %s is of severity %v: %s", f.Code, f.Severity, f.Text))}
@@ -188,7 +188,7 @@ func (v *Verdict) severe(p *Policy) error {
 }
 
 // findingFormat returns the Format of an error about a finding.
-func (v *Verdict) findingFormat() string {
+func (v *draft) findingFormat() string {
 	if v.Format == "" {
 		return "sidecar"
 	}
@@ -197,7 +197,7 @@ func (v *Verdict) findingFormat() string {
 
 // ownFindings returns the findings of the file itself. Each content was judged with its
 // own findings.
-func (v *Verdict) ownFindings() []tensor.Finding {
+func (v *draft) ownFindings() []tensor.Finding {
 	if v.Contents == nil {
 		return v.Findings
 	}
@@ -271,7 +271,7 @@ func isDisallowed(err error) bool {
 
 // exception returns the exception that applies to a refusal today, or nil. One that would
 // apply but has expired is noted in the verdict.
-func (g *Gate) exception(v *Verdict, r *Refusal) *Exception {
+func (g *Gate) exception(v *draft, r *Refusal) *Exception {
 	if r.Class == wire.Internal || r.Class == wire.Limit {
 		return nil // nothing is known of the rest
 	}

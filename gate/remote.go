@@ -6,9 +6,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Remote makes a verdict from the JSON of another process, which [Verdict.MarshalJSON]
-// returns unchanged. It has no pickles; their globals appear only in the texts of refusals.
-func Remote(text []byte) (*Verdict, error) {
+// Remote makes a verdict from the JSON of another process that judged a file for this gate.
+// The hint has the name, the promise, and the digest of the file, which the caller has
+// computed: the other process is believed about these bytes under this policy alone. Any
+// other answer is an error of class Internal. The verdict has no pickles; their globals
+// appear only in the texts of refusals.
+func (g *Gate) Remote(text []byte, size int64, h Hint) (*Verdict, error) {
 	var in jsonVerdict
 	if err := json.Unmarshal(text, &in); err != nil {
 		return nil, wire.ErrInternal.Errorf("no verdict: %s", wire.Text(err.Error(), 256))
@@ -17,24 +20,39 @@ func Remote(text []byte) (*Verdict, error) {
 	for class < wire.Differs && class.String() != in.Class {
 		class++
 	}
-	if in.Schema != Schema || class == wire.Differs || in.Accepted != (class == wire.OK) || in.Accepted != (len(in.Refusals) == 0) {
+	ok := class == wire.OK
+	if in.Schema != Schema || class == wire.Differs || in.Accepted != ok || in.Accepted != (len(in.Refusals) == 0) || in.Excluded {
 		return nil, wire.ErrInternal.Errorf("no verdict that this program comes to")
 	}
-	v := &Verdict{
-		Name: in.Name, Size: in.Size, SHA256: in.SHA256, Promised: in.Promised, Format: in.Format, Harmless: in.Harmless, Excluded: in.Excluded,
-		Unlooked: in.Unlooked, Verified: in.Bodies == "verified", Totals: Totals(in.Totals), gate: &Gate{}, remote: text, openings: in.Opens,
+	policy, err := g.policyDigest()
+	if err != nil {
+		return nil, err
 	}
+	if in.Name != wire.Clean(h.Name, 1024) || in.Promised != wire.Clean(h.Promised, 64) || in.Size != size || !isDigest(h.SHA256) || in.SHA256 != h.SHA256 && (ok || in.SHA256 != "") {
+		return nil, wire.ErrInternal.Errorf("the verdict is about another file")
+	}
+	if in.Policy != policy || in.RulesDigest != RulesDigest(g.Version) || in.Version != g.Version {
+		return nil, wire.ErrInternal.Errorf("the verdict is by another policy, or by other rules")
+	}
+	d := g.draft(h.Name)
+	d.Size, d.SHA256, d.Promised, d.Format, d.Harmless, d.Unlooked = size, in.SHA256, h.Promised, in.Format, in.Harmless, in.Unlooked
+	d.Verified, d.Totals, d.openings = in.Bodies == "verified", Totals(in.Totals), in.Opens
 	for _, r := range in.Refusals {
 		one := Refusal{Rule: r.Rule, Group: r.Group, Class: class, Where: r.Where, Off: wire.NoOffset, Text: r.Text}
 		if r.Offset != nil {
 			one.Off = *r.Offset
 		}
-		v.refusals = append(v.refusals, one)
+		d.refusals = append(d.refusals, one)
 	}
-	if class != wire.OK {
-		v.Err = &inside{elsewhere{class, in.Refusals[0].Text}}
+	if !ok {
+		d.Err = &inside{elsewhere{class, in.Refusals[0].Text}}
 	}
-	return v, nil
+	v := d.conclude(true)
+	// What this process knows is written by it, and each member once.
+	in.Class, in.Exit, in.Status, in.Accepted = v.Class().String(), v.Class().ExitCode(), v.Class().HTTPStatus(), v.Accepted()
+	in.Acceptance, _ = v.Acceptance()
+	v.remote, err = json.Marshal(in)
+	return v, err
 }
 
 // elsewhere is a refusal by another process.

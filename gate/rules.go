@@ -29,9 +29,8 @@ type Refusal struct {
 	Exception *Exception
 }
 
-// Refusals are the reasons why the file is refused: every forbidden request of its pickles,
-// or the error that ended the judgement.
-func (v *Verdict) Refusals() (list []Refusal) {
+// Refusals are the reasons for which the file would be refused now.
+func (v *draft) Refusals() (list []Refusal) {
 	if v.Err == nil {
 		return nil
 	}
@@ -79,7 +78,7 @@ func pickleRule(r *vm.Report, why vm.Reason) (rule, group string) {
 }
 
 // rule returns the rule that ended the judgement, and its group.
-func (v *Verdict) rule() (rule, group string) {
+func (v *draft) rule() (rule, group string) {
 	if _, ok := errors.AsType[*unlooked](v.Err); ok {
 		return unlookedRule, ""
 	}
@@ -97,7 +96,7 @@ func (v *Verdict) rule() (rule, group string) {
 }
 
 // group returns the format and the kind of cause of the error that ended the judgement.
-func (v *Verdict) group() string {
+func (v *draft) group() string {
 	format := "gate"
 	if e, ok := errors.AsType[*parser.Error](v.Err); ok && slices.Contains(places, e.Format) {
 		format = e.Format

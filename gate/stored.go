@@ -41,7 +41,7 @@ func digestName(path string, size int64) (want string, h hash.Hash) {
 func isHex(s string, n int) bool { return len(s) == n && strings.Trim(s, "0123456789abcdef") == "" }
 
 // storedName returns the path at which a store keeps the file.
-func (v *Verdict) storedName() string {
+func (v *draft) storedName() string {
 	if v.stored != "" {
 		return v.stored
 	}
@@ -50,7 +50,7 @@ func (v *Verdict) storedName() string {
 
 // checkDigestName compares the content with the digest that the name states. A file that
 // differs is refused whatever else its name says.
-func (v *Verdict) checkDigestName(b *limits.Budget, r io.ReaderAt) error {
+func (v *draft) checkDigestName(b *limits.Budget, r io.ReaderAt) error {
 	want, h := digestName(v.storedName(), v.Size)
 	if want == "" || r == nil || v.Err != nil {
 		return nil
@@ -67,7 +67,10 @@ func (v *Verdict) checkDigestName(b *limits.Budget, r io.ReaderAt) error {
 }
 
 // digest returns the digest of the whole file by h. The SHA-256 is computed only once.
-func (v *Verdict) digest(b *limits.Budget, r io.ReaderAt, h hash.Hash) (string, error) {
+func (v *draft) digest(b *limits.Budget, r io.ReaderAt, h hash.Hash) (string, error) {
+	if v.SHA256 != "" && h.Size() == sha256.Size {
+		return v.SHA256, nil
+	}
 	if s, ok := r.(*hashingReader); ok && h.Size() == sha256.Size {
 		sum, err := s.sum(b)
 		if v.gate.Digest {
@@ -83,8 +86,8 @@ func (v *Verdict) digest(b *limits.Budget, r io.ReaderAt, h hash.Hash) (string, 
 
 // hashing returns a reader that digests the file while it is read, if the gate or the
 // name of the file needs a SHA-256.
-func (v *Verdict) hashing(r io.ReaderAt) io.ReaderAt {
-	if want, _ := digestName(v.storedName(), v.Size); v.gate.Digest || len(want) == 2*sha256.Size {
+func (v *draft) hashing(r io.ReaderAt) io.ReaderAt {
+	if want, _ := digestName(v.storedName(), v.Size); v.SHA256 == "" && (v.gate.Digest || len(want) == 2*sha256.Size) {
 		return newHashingReader(r, v.Size)
 	}
 	return r

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -39,7 +40,8 @@ type Stream struct {
 	b     *limits.Budget // a child of the caller's, for the beginning
 	sized bool
 
-	kept *limits.Budget // a child of b, for the pickles of a refusal
+	refusal *Verdict
+	kept    *limits.Budget // a child of b, for the pickles of a refusal
 
 	head   []byte
 	came   int64
@@ -54,12 +56,12 @@ func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
 	if !sized {
 		size = unknownSize
 	}
-	v := g.verdict(h.Name)
+	v := g.draft(h.Name)
 	v.Promised, v.Size = h.Promised, size
 	policy := *b.Policy()
 	policy.Timeout = limits.NoTimeout // the caller decides how long an upload may take
 	return &Stream{
-		j: &judgement{Verdict: v, hint: h}, above: b, b: b.Child(policy), sized: sized,
+		j: &judgement{draft: v, hint: h}, above: b, b: b.Child(policy), sized: sized,
 		next: int(min(size, firstLook)), looked: g.knownByDigest(h.Name),
 	}
 }
@@ -105,6 +107,13 @@ func (s *Stream) keep(p []byte) (err error) {
 // look refuses the file if its beginning suffices for that.
 func (s *Stream) look() error {
 	b := s.b.Child(*s.above.Policy())
+	defer func() {
+		if p := recover(); p != nil {
+			b.Close()
+			s.refusal = s.j.gate.Failed(s.j.Name, wire.ErrInternal.Errorf("panic: %s", wire.Clean(fmt.Sprint(p), 512)))
+			s.stop()
+		}
+	}()
 	more, refused := s.j.checkPrefix(b, s.head, s.sized)
 	if s.j.account == nil {
 		b.Close()
@@ -135,32 +144,29 @@ func (s *Stream) isUnrelated(err error) bool {
 // stop ends the examination and frees the beginning.
 func (s *Stream) stop() {
 	s.looked, s.head = true, nil
-	if s.j.Err == nil {
+	if s.refusal == nil {
 		s.b.Close()
 	}
 }
 
 // refuse applies the policy to the refusal, as Check does.
 func (s *Stream) refuse(err error) {
-	v := s.j.Verdict
+	v := s.j.draft
 	if v.Err = err; len(v.Pickles) > 0 {
 		v.Format = PickleFormat
 	}
 	if !s.sized {
 		v.Size = int64(len(s.head))
 	}
-	v.applyPolicy()
+	if v.applyPolicy(); v.Err != nil {
+		s.refusal = v.conclude(false)
+	}
 	s.stop()
 }
 
 // Verdict is the refusal, or nil as long as the file may still be accepted. It is valid
 // until [Stream.Close].
-func (s *Stream) Verdict() *Verdict {
-	if s.j.Err == nil {
-		return nil
-	}
-	return s.j.Verdict
-}
+func (s *Stream) Verdict() *Verdict { return s.refusal }
 
 // Close gives back what the stream holds. Closing twice is harmless.
 func (s *Stream) Close() {

@@ -14,6 +14,9 @@ import (
 
 // A Verdict is a gate's judgement of one file. It depends on no clock: exceptions expire by
 // [Gate.Today].
+//
+// Only the end of a judgement makes a verdict that is accepted. The zero Verdict, and one
+// that a program fills in itself, are refusals of class Internal.
 type Verdict struct {
 	Name     string
 	Path     string // where [Gate.CheckPath] found it; not in the JSON
@@ -49,6 +52,8 @@ type Verdict struct {
 	// Expired are exceptions that would apply if they had not expired.
 	Expired []Exception
 
+	end              outcome
+	accepted         Accepted // if it has a digest
 	gate             *Gate
 	openings         []Opening
 	summed           bool           // bodies were compared with checksums
@@ -71,18 +76,45 @@ func (t *Totals) add(i *tensor.Info) {
 	t.Bytes = wire.AddCap(t.Bytes, i.Bytes())
 }
 
+// A draft is a verdict in the making. It has no acceptance: [draft.conclude] gives that.
+type draft Verdict
+
 // Close frees the memory of the pickles.
-func (v *Verdict) Close() {
+func (v *draft) Close() {
 	if v.account != nil {
 		v.account.Close()
 	}
 }
 
-// Class returns the class of the outcome.
-func (v *Verdict) Class() wire.Class { return wire.ClassOf(v.Err) }
+// Class returns the class of what was found so far.
+func (v *draft) Class() wire.Class { return wire.ClassOf(v.Err) }
 
-// Accepted reports whether the file may pass.
-func (v *Verdict) Accepted() bool { return v.Err == nil }
+// Close frees the memory of the pickles.
+func (v *Verdict) Close() { (*draft)(v).Close() }
+
+// Class returns the class of the outcome: OK for a file that is accepted, or that was left
+// out on request.
+func (v *Verdict) Class() wire.Class { return wire.ClassOf(v.reason()) }
+
+// Accepted reports whether the file may pass. [Verdict.Acceptance] says which bytes.
+func (v *Verdict) Accepted() bool { return v != nil && v.end == passed && v.Err == nil }
+
+// reason returns why the file is refused, or nil.
+func (v *Verdict) reason() error {
+	if v.Err == nil && v.end != passed && v.end != leftOut {
+		return errNotJudged
+	}
+	return v.Err
+}
+
+// Refusals are the reasons why the file is refused: every forbidden request of its pickles,
+// or the error that ended the judgement.
+func (v *Verdict) Refusals() []Refusal {
+	if err := v.reason(); v.Err == nil && err != nil {
+		return []Refusal{{Rule: "gate.internal", Class: wire.Internal, Off: wire.NoOffset, Text: err.Error()}}
+	}
+	return (*draft)(v).Refusals()
+}
 
 // Bodies says what is known about tensor data. "verified": all of it was read and compared
 // with the checksums in the file. "read": all of it was read for the digest, and the format
@@ -104,7 +136,7 @@ func hasChecksums(m tensor.Model) bool {
 }
 
 // open decodes a model and examines it.
-func (v *Verdict) open(b *limits.Budget, bodies bool, open func() (tensor.Model, error)) {
+func (v *draft) open(b *limits.Budget, bodies bool, open func() (tensor.Model, error)) {
 	m, err := open()
 	if err != nil {
 		v.Err = err
@@ -115,7 +147,7 @@ func (v *Verdict) open(b *limits.Budget, bodies bool, open func() (tensor.Model,
 }
 
 // examine checks a model against the policy, and reads its bodies if asked to.
-func (v *Verdict) examine(b *limits.Budget, m tensor.Model, bodies bool) {
+func (v *draft) examine(b *limits.Budget, m tensor.Model, bodies bool) {
 	v.Format, v.Findings = m.Format(), m.Findings()
 	if v.Err = v.policy.allowsModel(b, m); v.Err != nil {
 		return
@@ -131,12 +163,12 @@ func (v *Verdict) examine(b *limits.Budget, m tensor.Model, bodies bool) {
 	}
 	v.summed = hasChecksums(m)
 	if v.Verified = true; v.gate.Seen != nil {
-		v.Err = v.gate.Seen(b, v, m)
+		v.Err = v.gate.Seen(b, m)
 	}
 }
 
 // checkPromise refuses a file of another format than was promised.
-func (v *Verdict) checkPromise() {
+func (v *draft) checkPromise() {
 	if v.Promised != "" && v.Err == nil && v.Format != v.Promised {
 		v.Err = otherThanPromised(v.Promised, v.formatName())
 	}
@@ -147,7 +179,7 @@ func otherThanPromised(promised, is string) error {
 }
 
 // formatName returns the format for messages.
-func (v *Verdict) formatName() string {
+func (v *draft) formatName() string {
 	if v.Format == "" {
 		return "no model"
 	}
@@ -155,7 +187,7 @@ func (v *Verdict) formatName() string {
 }
 
 // hash sets the SHA-256 of the file.
-func (v *Verdict) hash(b *limits.Budget, r io.ReaderAt) error {
+func (v *draft) hash(b *limits.Budget, r io.ReaderAt) error {
 	if v.SHA256 != "" {
 		return nil
 	}
@@ -170,7 +202,7 @@ func (v *Verdict) hash(b *limits.Budget, r io.ReaderAt) error {
 
 // readFailed records that the rest of the file could not be read. It returns the error
 // only if the context ended.
-func (v *Verdict) readFailed(b *limits.Budget, err error) error {
+func (v *draft) readFailed(b *limits.Budget, err error) error {
 	if lost := contextError(b, err); lost != nil {
 		return lost
 	}

@@ -134,7 +134,7 @@ func (j *judgement) judgeMembers(b *limits.Budget) error {
 		j.account.Close()
 		j.account = b.Whole(j.Size)
 	}
-	was := *j.Verdict
+	was := *j.draft
 	j.ownCount = len(j.Findings)
 	if err := j.unpack(wrap.Sniff([]byte("PK\x03\x04"))); err != nil {
 		return err
@@ -182,11 +182,11 @@ func (j *judgement) contentPrefix() string {
 func (j *judgement) judgeContent(k *wrap.Kind, i wrap.Item) error {
 	name, next := j.contentNames(k, i)
 	if i.R == nil {
-		return j.addContent(j.gate.Unseen(name, i.Why))
+		return j.addContent(j.gate.unseen(name, i.Why))
 	}
 	j.startsAt(i.R)
 	c := &judgement{
-		Verdict: j.gate.verdict(name), r: i.R, hint: Hint{Name: name, Beside: true}, layer: j.layer + 1, outer: next,
+		draft: j.gate.draft(name), r: i.R, hint: Hint{Name: name, Beside: true}, layer: j.layer + 1, outer: next,
 	}
 	c.Size = i.Size
 	b := j.account.Child(*j.account.Policy())
@@ -202,11 +202,11 @@ func (j *judgement) judgeContent(k *wrap.Kind, i wrap.Item) error {
 		return err
 	}
 	c.applyPolicy()
-	return j.addContent(c.Verdict)
+	return j.addContent(c.draft)
 }
 
 // addContent adds the verdict about a content to that of its wrapper.
-func (j *judgement) addContent(v *Verdict) (err error) {
+func (j *judgement) addContent(v *draft) (err error) {
 	add := func(c Content) {
 		if err == nil {
 			j.Contents, err = limits.Append(j.account, j.Contents, c)
@@ -260,7 +260,7 @@ func (j *judgement) addContent(v *Verdict) (err error) {
 
 // addRefusals adds the refusals of a content. One that reached a limit ends the walk,
 // since the next content would reach it as well.
-func (j *judgement) addRefusals(v *Verdict) error {
+func (j *judgement) addRefusals(v *draft) error {
 	j.unlistedRefusals = j.unlistedRefusals || v.unlistedRefusals
 	for _, r := range v.Refusals() {
 		if len(j.refusals) == maxInside {
@@ -289,7 +289,7 @@ func ownError(err error) error {
 
 // inContent puts the name of the content before a place. The places of a nested wrapper
 // already begin with it.
-func inContent(v *Verdict, where string) string {
+func inContent(v *draft, where string) string {
 	name := wire.Quote(v.Name)
 	switch {
 	case slices.ContainsFunc(v.Contents, func(c Content) bool { return strings.HasPrefix(where, wire.Quote(c.Name)) }):
@@ -301,7 +301,7 @@ func inContent(v *Verdict, where string) string {
 }
 
 // withName returns the error for which a content is refused, with its name.
-func withName(v *Verdict) error {
+func withName(v *draft) error {
 	e, ok := errors.AsType[*parser.Error](v.Err)
 	if !ok || ownError(v.Err) == nil {
 		return v.Err

@@ -202,9 +202,12 @@ func rules(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, map[string]any{"schema": "amn.rules/1", "rules": list})
 }
 
-// serveAccepted answers with the verdicts.
+// serveAccepted answers with the verdicts of files of which each has its acceptance.
 func (a *API) serveAccepted(w http.ResponseWriter, r *http.Request) {
 	list := handler.Uploads(r.Context())
+	if len(list) == 0 || len(handler.Acceptances(r.Context())) != len(list) {
+		panic(http.ErrAbortHandler) // no file came through the gate
+	}
 	verdicts := make([]*gate.Verdict, len(list))
 	for i, u := range list {
 		verdicts[i] = u.Verdict
@@ -221,7 +224,8 @@ func (a *API) serveAccepted(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveRefused answers with a problem, or in modelscan's form.
+// serveRefused answers with a problem, with the page's report, or in modelscan's form. The
+// status is that of the problem whatever the form.
 func (a *API) serveRefused(w http.ResponseWriter, r *http.Request, p *handler.Problem) {
 	if a.isFromPage(r) && p.Verdict != nil {
 		a.servePageRefusal(w, r, p.Verdict)

@@ -46,7 +46,7 @@ func TestAnswers(t *testing.T) {
 		{"PUT", "/v1/check?name=m.safetensors", "three", honest, 401, "a token is needed"},
 		{"PUT", "/v1/check?name=m.pkl", "one", evil, 403, `"rules":["pickle.global"`},
 		{"PUT", "/v1/check?promised=gguf", "one", honest, 403, `"rules":["gate.promise"]`},
-		{"PUT", "/v1/check?name=m.pkl&format=modelscan", "one", evil, 200, `"operator":"system","module":"os"`},
+		{"PUT", "/v1/check?name=m.pkl&format=modelscan", "one", evil, 403, `"operator":"system","module":"os"`},
 		{"PUT", "/v1/check?name=m.safetensors&format=modelscan", "one", honest, 200, `"total_issues":0`},
 		{"PUT", "/v1/check?nmae=m.pkl", "one", honest, 400, "not known"},
 		{"PUT", "/v1/check?name=m.txt&name=m.pkl", "one", honest, 400, "appears twice"},

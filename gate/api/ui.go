@@ -49,7 +49,7 @@ func (a *API) servePageReport(w http.ResponseWriter, r *http.Request, u *host.Up
 	case a.reports <- struct{}{}:
 		defer func() { <-a.reports }()
 	case <-r.Context().Done():
-		return
+		panic(http.ErrAbortHandler) // an answer without a report would say yes
 	}
 	p, _ := limits.Profile(pageProfile)
 	b := p.Budget(r.Context())

@@ -20,7 +20,7 @@ func TestThePage(t *testing.T) {
 		{"nothing below it", true, "GET", "/other", "", "", 404, ""},
 		{"no page that was not asked for", false, "GET", "/", "", "", 404, ""},
 		{"a report", true, "PUT", "/v1/check?name=m.safetensors&format=page", "one", honest, 200, `"schema":"amn.page/1","name":"m.safetensors","size":10,"format":"safetensors"`},
-		{"of what is refused", true, "PUT", "/v1/check?name=m.pkl&format=page", "one", evil, 200, `"accepted":false`},
+		{"of what is refused", true, "PUT", "/v1/check?name=m.pkl&format=page", "one", evil, 403, `"accepted":false`},
 		{"not without a token", true, "PUT", "/v1/check?name=m.safetensors&format=page", "", honest, 401, "a token is needed"},
 		{"no report where there is no page", false, "PUT", "/v1/check?name=m.pkl&format=page", "one", evil, 400, "no such format"},
 		{"nor of a form", true, "POST", "/v1/check?format=page", "one", honest, 400, "no such format"},

@@ -5,7 +5,7 @@
 // model one for each chat template.
 //
 //	w := bom.New(out, "1.2.0")
-//	g.Seen = func(b *limits.Budget, _ *gate.Verdict, m tensor.Model) (err error) {
+//	g.Seen = func(b *limits.Budget, m tensor.Model) (err error) {
 //		model, err = bom.Describe(b, m, digest.Options{})
 //		return err
 //	}

@@ -26,7 +26,7 @@ func written(t testing.TB, name string, data []byte) string {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
 	var model *bom.Model
-	g := gate.Gate{Digest: true, Seen: func(b *limits.Budget, _ *gate.Verdict, m tensor.Model) (err error) {
+	g := gate.Gate{Digest: true, Seen: func(b *limits.Budget, m tensor.Model) (err error) {
 		model, err = bom.Describe(b, m, digest.Options{})
 		return err
 	}}
@@ -101,7 +101,7 @@ func Example() {
 	defer b.Close()
 	g, out := gate.Gate{Digest: true}, bom.New(io.Discard, "1.2.0")
 	var model *bom.Model
-	g.Seen = func(b *limits.Budget, _ *gate.Verdict, m tensor.Model) (err error) {
+	g.Seen = func(b *limits.Budget, m tensor.Model) (err error) {
 		model, err = bom.Describe(b, m, digest.Options{})
 		return err
 	}

@@ -177,8 +177,11 @@ func (c *chunkReader) Read(p []byte) (int, error) {
 func (k *conn) stream() (bool, error) {
 	body := &chunkReader{in: k.in}
 	text, err := k.judge("stream", func(u *host.Upload) error { return u.Spool(body, -1) })
-	if err != nil && !body.done && text == "" {
-		return false, err
+	if err != nil {
+		if !body.done {
+			return false, err // the client left, or sends what is no chunk: it gets no answer
+		}
+		text = "not judged: " + wire.Clean(err.Error(), 256) + ". ERROR"
 	}
 	if err := k.answer("stream: " + text); err != nil {
 		return false, err
@@ -229,8 +232,5 @@ func (k *conn) judge(name string, take func(*host.Upload) error) (string, error)
 	if _, err := u.Judge(k.ctx); err != nil {
 		return "not judged: " + wire.Clean(err.Error(), 256) + ". ERROR", nil
 	}
-	if what := k.report(u, name, spooled.Sub(began), time.Since(spooled)); what != "" {
-		return what + " FOUND", nil
-	}
-	return "OK", nil
+	return k.report(u, name, spooled.Sub(began), time.Since(spooled)), nil
 }

@@ -21,7 +21,7 @@ func (k *conn) scan(arg string, all bool) error {
 	if !ok {
 		return k.answer(shown(arg) + ": No path below the root. ERROR")
 	}
-	clean := true
+	accepted, others := 0, 0
 	err := fs.WalkDir(k.Root, name, func(p string, e fs.DirEntry, err error) error {
 		if k.ctx.Err() != nil {
 			return k.ctx.Err()
@@ -33,10 +33,11 @@ func (k *conn) scan(arg string, all bool) error {
 		if err == nil {
 			text = k.file(p)
 		}
-		if text == "OK" && p != name {
+		if text == clean && p != name {
+			accepted++
 			return nil
 		}
-		clean = false
+		others++
 		if err := k.answer(shown(path.Join(k.Dir, p)) + ": " + text); err != nil {
 			return err
 		}
@@ -50,8 +51,10 @@ func (k *conn) scan(arg string, all bool) error {
 		return nil
 	case err != nil:
 		return err
-	case clean:
-		return k.answer(shown(path.Join(k.Dir, name)) + ": OK")
+	case others == 0 && accepted > 0:
+		return k.answer(shown(path.Join(k.Dir, name)) + ": " + clean)
+	case others == 0: // nothing was judged
+		return k.answer(shown(path.Join(k.Dir, name)) + ": No file below it. ERROR")
 	}
 	return nil
 }

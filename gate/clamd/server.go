@@ -91,20 +91,28 @@ func (s *Server) setDefaults() {
 	}
 }
 
-// report logs a verdict and returns the name of its rule, or "" for an accepted file.
+// clean is the answer about a file that is accepted. Only report gives it.
+const clean = "OK"
+
+// report logs a verdict and returns the answer about it: OK from its acceptance alone, else
+// FOUND with the rule.
 func (s *Server) report(u *host.Upload, name string, spool, judge time.Duration) string {
 	v := u.Verdict
 	rules := make([]string, 0, 1)
 	for _, r := range v.Refusals() {
 		rules = append(rules, r.Rule)
 	}
-	s.Observe(host.Event{Tenant: "clamd", Name: name, Size: u.Size, Status: v.Class().HTTPStatus(), Class: v.Class(), Rules: rules, Spool: spool, Judge: judge})
-	if v.Accepted() {
+	e := host.Event{Tenant: "clamd", Name: name, Size: u.Size, Status: v.Class().HTTPStatus(), Class: v.Class(), Rules: rules, Spool: spool, Judge: judge}
+	defer func() { s.Observe(e) }()
+	if _, ok := u.Acceptance(); ok {
 		s.Log.Info("accepted", "name", wire.Clean(name, 256), "size", u.Size)
-		return ""
+		return clean
+	}
+	if len(rules) == 0 {
+		rules, e.Status = []string{"gate.internal"}, wire.Internal.HTTPStatus()
 	}
 	s.Log.Warn("refused", "name", wire.Clean(name, 256), "size", u.Size, "class", v.Class().String(), "rules", rules)
-	return "Anamnesis." + rules[0]
+	return "Anamnesis." + rules[0] + " FOUND"
 }
 
 // statsText returns the statistics in clamd's form.

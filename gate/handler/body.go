@@ -47,8 +47,18 @@ type bodyError struct{ error }
 
 func (e *bodyError) Unwrap() error { return e.error }
 
-// release removes the deadline once everything is read.
-func (b *body) release() {
-	// An error means that the connection has no deadlines.
-	_ = b.control.SetReadDeadline(time.Time{})
+// rest removes the deadline while nothing is read. It would end the request's context
+// while the file waits or is judged, since the server watches for a client that leaves.
+func (b *body) rest() {
+	if b.control != nil {
+		// An error means that the connection has no deadlines.
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+}
+
+// resume sets the deadline for a body that has not ended, of which the server reads more.
+func (b *body) resume() {
+	if b.control != nil && !b.ended {
+		_ = b.control.SetReadDeadline(time.Now().Add(b.idle))
+	}
 }

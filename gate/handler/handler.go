@@ -43,7 +43,9 @@ type Options struct {
 	Log *slog.Logger
 	// Observe is called for each upload; [Metrics.Observe] is such a function.
 	Observe func(host.Event)
-	// Answer writes a refusal; [WriteProblem] unless set.
+	// Answer writes a refusal; [WriteProblem] unless set. Its status is that of the problem
+	// unless Answer states another one from 400 to 599; if it writes nothing, the problem
+	// is written.
 	Answer func(http.ResponseWriter, *http.Request, *Problem)
 }
 
@@ -57,6 +59,9 @@ type Handler struct {
 // New returns a handler that calls next with accepted uploads. Close it when the server
 // has stopped.
 func New(next http.Handler, o Options) (*Handler, error) {
+	if next == nil {
+		return nil, errors.New("handler: there is no next handler")
+	}
 	if o.MaxFiles == 0 {
 		o.MaxFiles = 16
 	}
@@ -137,24 +142,39 @@ func Verdict(ctx context.Context) *gate.Verdict {
 	return nil
 }
 
-// ServeHTTP implements [http.Handler].
+type acceptedKey struct{}
+
+// Acceptances returns what was accepted, in the order of [Uploads]. It is empty for a
+// request that did not come through a Handler.
+func Acceptances(ctx context.Context) []gate.Accepted {
+	list, _ := ctx.Value(acceptedKey{}).([]gate.Accepted)
+	return list
+}
+
+// Acceptance returns the acceptance of the first file of a request, or the zero value,
+// which accepts nothing.
+func Acceptance(ctx context.Context) gate.Accepted {
+	if list := Acceptances(ctx); len(list) > 0 {
+		return list[0]
+	}
+	return gate.Accepted{}
+}
+
+// ServeHTTP implements [http.Handler]. A request that ends before its files are judged,
+// because its client left or its context was cancelled, ends with [http.ErrAbortHandler]:
+// the server closes the connection without a status.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := &request{Handler: h, w: w, r: r, tenant: h.o.TenantOf(r)}
 	defer q.close()
 	next, err := q.take()
-	if err != nil {
-		q.refuse(err)
-		return
-	}
-	q.body.release()
-	ctx := context.WithValue(r.Context(), uploadsKey{}, q.uploads)
-	h.next.ServeHTTP(w, next.WithContext(ctx))
+	q.answer(next, err)
 }
 
 // A request is a request being judged.
 type request struct {
 	*Handler
 
+	stage   stage
 	w       http.ResponseWriter
 	r       *http.Request
 	tenant  string
@@ -226,19 +246,26 @@ func (q *request) judgeFile(e *host.Event, r io.Reader, size int64) (*host.Uploa
 	}
 	q.uploads = append(q.uploads, u)
 	u.Name, u.Promised = e.Name, q.o.PromisedOf(q.r)
+	u.Started = func() { q.to(judging) }
+	q.to(arriving)
 	began := time.Now()
 	err = u.Spool(r, size)
 	e.Spool, e.Size = time.Since(began), u.Size
 	if err != nil {
 		return nil, err
 	}
+	q.body.rest()
+	q.to(waiting)
 	began = time.Now()
 	v, err := u.Judge(q.r.Context())
 	e.Judge = time.Since(began)
 	if err != nil {
-		return nil, err
+		return nil, q.interrupted(err)
 	}
-	if !v.Accepted() {
+	q.to(judged)
+	if _, ok := u.Acceptance(); !ok && v.Accepted() {
+		return nil, errors.New("handler: what was accepted is not what came")
+	} else if !ok {
 		return nil, &refused{v}
 	}
 	return u, nil

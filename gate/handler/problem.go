@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -20,7 +19,12 @@ import (
 // refused is the error for a file that the gate does not accept.
 type refused struct{ v *gate.Verdict }
 
-func (r *refused) Error() string { return r.v.Err.Error() }
+func (r *refused) Error() string {
+	if r.v.Err == nil {
+		return "the file was not judged"
+	}
+	return r.v.Err.Error()
+}
 
 // problem is the error for a request that is not an upload.
 type problem struct {
@@ -51,7 +55,7 @@ func readError(err error) error {
 	return err
 }
 
-// statusClosed is nginx's status for a client that left; it is never sent.
+// statusClosed is nginx's status for a client that left; it is counted, and never sent.
 const statusClosed = 499
 
 // statusOf returns the status for an error.
@@ -74,7 +78,7 @@ func statusOf(err error) int {
 		}
 		return http.StatusServiceUnavailable
 	}
-	if errors.Is(err, context.Canceled) {
+	if _, ok := errors.AsType[*interrupted](err); ok {
 		return statusClosed
 	}
 	if p, ok := errors.AsType[*problem](readError(err)); ok {
@@ -99,8 +103,8 @@ type Problem struct {
 // refuse answers with a problem.
 func (q *request) refuse(err error) {
 	status := statusOf(err)
-	if status == statusClosed {
-		return
+	if !isRefusal(status) {
+		status = http.StatusInternalServerError
 	}
 	p := Problem{Type: "about:blank", Title: http.StatusText(status), Status: status}
 	if e, ok := errors.AsType[*refused](err); ok {
@@ -120,14 +124,23 @@ func (q *request) refuse(err error) {
 	if unread {
 		q.w.Header().Set("Connection", "close")
 	}
-	q.o.Answer(q.w, q.r, &p)
+	w := &refusalWriter{ResponseWriter: q.w, status: status}
+	if q.o.Answer(w, q.r, &p); !w.begun {
+		WriteProblem(w, &p)
+	}
 	if q.close(); unread { // its buffers are given back while the rest of the body arrives
 		q.discard()
 	}
 }
 
-// WriteProblem answers with application/problem+json.
+// WriteProblem answers with application/problem+json, and with status 500 if that of the
+// problem is not one of an error.
 func WriteProblem(w http.ResponseWriter, p *Problem) {
+	if !isRefusal(p.Status) {
+		wrong := *p
+		wrong.Status = http.StatusInternalServerError
+		p = &wrong
+	}
 	text, err := json.Marshal(p)
 	if err != nil { // the policy cannot be encoded
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)

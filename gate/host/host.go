@@ -15,7 +15,7 @@ import (
 // Options bound what a host may spend. The zero value suits a machine with a few
 // processors and some gigabytes.
 type Options struct {
-	// Gate judges. Its policy's limits are those of one file.
+	// Gate judges, and digests each file. Its policy's limits are those of one file.
 	Gate gate.Gate
 	// Today, if set, returns the date on which a file is judged, which replaces Gate.Today:
 	// a host that runs for months applies no expired exception.
@@ -98,6 +98,11 @@ func New(o Options) (*Host, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
+	g, err := o.Gate.WithDigest()
+	if err != nil {
+		return nil, err
+	}
+	o.Gate = *g
 	h := &Host{o: o, tenants: map[string]*tenant{}, slots: make(chan struct{}, o.Slots)}
 	h.idle = sync.NewCond(&h.mu)
 	h.account = limits.Policy{
@@ -164,12 +169,14 @@ func (h *Host) Begin(name string) (*Upload, error) {
 	case h.uploads >= h.o.MaxUploads:
 		return nil, h.busy(false, fmt.Sprintf("%d uploads are open", h.uploads))
 	}
-	policy := h.o.Gate.Policy.Limits
+	own := h.o.Gate
 	if h.o.Tenant != nil {
-		policy = h.o.Tenant(name)
-	}
-	if err := policy.Validate(); err != nil {
-		return nil, err
+		own.Policy.Limits = h.o.Tenant(name)
+		g, err := own.WithDigest()
+		if err != nil {
+			return nil, err
+		}
+		own = *g
 	}
 	if t == nil {
 		t = &tenant{account: h.account.Child(limits.Policy{MaxTotalBytes: h.o.TenantMemory, MaxItems: most, MaxOpenFiles: most, MaxRequests: most, MaxFetched: most, Timeout: limits.NoTimeout})}
@@ -177,8 +184,7 @@ func (h *Host) Begin(name string) (*Upload, error) {
 	}
 	t.uploads++
 	h.uploads++
-	u := &Upload{host: h, tenant: t, name: name, gate: h.o.Gate}
-	u.gate.Policy.Limits = policy
+	u := &Upload{host: h, tenant: t, name: name, gate: own}
 	if h.o.Today != nil {
 		u.gate.Today = h.o.Today()
 	}

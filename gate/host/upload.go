@@ -3,8 +3,11 @@ package host
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"time"
 
@@ -22,7 +25,9 @@ type Upload struct {
 	// Beside says that it need not be a model: see [gate.Hint].
 	Beside bool
 	Size   int64
-	// Verdict is nil before [Upload.Judge].
+	// Started, if set, is called when [Upload.Judge] has waited for its slot.
+	Started func()
+	// Verdict is nil before [Upload.Judge]. What a host acts on is [Upload.Acceptance].
 	Verdict *gate.Verdict
 
 	host   *Host
@@ -31,6 +36,7 @@ type Upload struct {
 	gate   gate.Gate
 
 	at      io.ReaderAt
+	sum     hash.Hash // of the bytes that came
 	file    *spool.File
 	early   *gate.Stream   // examines the file while it arrives
 	taken   int64          // bytes reserved of the host's spool
@@ -101,6 +107,8 @@ func (u *Upload) keep(r io.Reader, size int64) error {
 	if n, err := r.Read(make([]byte, 1)); n > 0 || err != nil && err != io.EOF {
 		return errors.Join(err, fmt.Errorf("host: more than the %d bytes that were declared", size))
 	}
+	u.sum = sha256.New()
+	u.sum.Write(p)
 	u.at, u.Size = bytes.NewReader(p), size
 	return nil
 }
@@ -111,7 +119,7 @@ func (u *Upload) spool(r io.Reader, size int64) error {
 	if err != nil {
 		return err
 	}
-	u.file = f
+	u.file, u.sum = f, sha256.New()
 	if u.host.o.Judge == nil {
 		u.look(size)
 	}
@@ -174,6 +182,7 @@ func (u *Upload) write(p []byte) error {
 	}
 	u.taken += n
 	u.Size += n
+	u.sum.Write(p)
 	_, err := u.file.Write(p)
 	return err
 }
@@ -191,6 +200,9 @@ func (u *Upload) refused(err error) error {
 // [Busy], or the context ended.
 func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 	if u.early != nil && u.early.Verdict() != nil && u.Verdict == nil {
+		if v := u.early.Verdict(); v.Class() == wire.Internal {
+			return nil, notJudged(v.Err)
+		}
 		u.Verdict = u.early.Verdict()
 		return u.Verdict, nil
 	}
@@ -202,8 +214,14 @@ func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 		return nil, err
 	}
 	defer release()
+	if u.Started != nil {
+		u.Started()
+	}
 	u.account = u.tenant.account.ChildContext(ctx, u.gate.Policy.Limits)
 	v, err := u.check()
+	if err == nil && v == nil {
+		err = notJudged(errors.New("there is no verdict"))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -214,17 +232,67 @@ func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 	if v.Class() == wire.Internal {
 		err := v.Err
 		v.Close()
-		return nil, fmt.Errorf("host: the file could not be judged: %w", err)
+		return nil, notJudged(err)
 	}
 	u.Verdict = v
 	return v, nil
 }
 
-func (u *Upload) check() (*gate.Verdict, error) {
-	if judge := u.host.o.Judge; judge != nil {
-		return judge(u.account.Context(), &u.gate, u.at, u.Size, u.hint())
+func notJudged(err error) error { return fmt.Errorf("host: the file could not be judged: %w", err) }
+
+// check asks the gate. A panic is an error, which is the end of this upload alone: not every
+// server that calls this has a handler above it.
+func (u *Upload) check() (v *gate.Verdict, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, err = nil, notJudged(fmt.Errorf("panic: %s", wire.Clean(fmt.Sprint(p), 512)))
+		}
+	}()
+	h := u.hint()
+	judge := u.host.o.Judge
+	if judge != nil && u.sum == nil { // another process is not asked which bytes it has judged
+		u.sum = sha256.New()
+		if err := u.read(u.sum); errors.Is(err, limits.ErrLimit) {
+			return u.gate.Failed(u.Name, err), nil
+		} else if err != nil {
+			return nil, err
+		}
 	}
-	return u.gate.Check(u.account, u.at, u.Size, u.hint())
+	if u.sum != nil {
+		h.SHA256 = hex.EncodeToString(u.sum.Sum(nil))
+	}
+	if judge != nil {
+		return judge(u.account.Context(), &u.gate, u.at, u.Size, h)
+	}
+	return u.gate.Check(u.account, u.at, u.Size, h)
+}
+
+// read writes the file to w.
+func (u *Upload) read(w io.Writer) error {
+	buf := make([]byte, 32<<10)
+	for off := int64(0); off < u.Size; {
+		if err := u.account.Err(); err != nil {
+			return err
+		}
+		p := buf[:min(int64(len(buf)), u.Size-off)]
+		if err := wire.ReadFull(u.at, p, off); err != nil {
+			return notJudged(err)
+		}
+		w.Write(p)
+		off += int64(len(p))
+	}
+	return nil
+}
+
+// Acceptance returns the acceptance of the file. ok is false before [Upload.Judge], after
+// any error of it, for a file that is refused, and if what was accepted are not the bytes
+// that came.
+func (u *Upload) Acceptance() (a gate.Accepted, ok bool) {
+	a, ok = u.Verdict.Acceptance()
+	if !ok || a.Size() != u.Size || u.sum != nil && !a.Of([sha256.Size]byte(u.sum.Sum(nil)), u.Size) {
+		return gate.Accepted{}, false
+	}
+	return a, true
 }
 
 // Reader returns a reader of the judged bytes, valid until [Upload.Close].

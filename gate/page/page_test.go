@@ -16,6 +16,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 func reportOf(t *testing.T, path string) *page.Report {
@@ -101,6 +102,27 @@ func TestARefusedFileHasAReport(t *testing.T) {
 	r := page.Refused("x.pt", 3, fmt.Errorf("broken"))
 	if r.Verdict.Accepted || len(r.Verdict.Findings) != 1 {
 		t.Errorf("%+v", r.Verdict)
+	}
+}
+
+// A report says accepted of what a gate accepted, and of nothing else.
+func TestAReportWithoutAVerdictAcceptsNothing(t *testing.T) {
+	b := limits.Policy{}.Budget(context.Background())
+	defer b.Close()
+	m, err := parser.Open(b, "../../testdata/demo/model.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for what, of := range map[string]struct {
+		m        tensor.Model
+		v        *gate.Verdict
+		readable bool
+	}{"nothing": {}, "a model": {m: m, readable: true}, "a verdict that nothing made": {m: m, v: &gate.Verdict{}}} {
+		r, err := page.New(b, "x", 0, of.m, of.v)
+		if err != nil || r.Verdict.Accepted || r.Verdict.Readable != of.readable || (r.Verdict.Class == "ok") != of.readable {
+			t.Errorf("%s: %v, %+v", what, err, r.Verdict)
+		}
 	}
 }
 

@@ -44,10 +44,12 @@ type Totals = struct {
 	Bytes    int64 `json:"bytes"`
 }
 
-// A Verdict is the gate's verdict; Judged is false if there is none.
+// A Verdict is the gate's verdict; Judged is false if there is none. Accepted is true only
+// if a gate accepted the file, Readable only of a model that was read and not judged.
 type Verdict struct {
 	Judged      bool      `json:"judged"`
 	Accepted    bool      `json:"accepted"`
+	Readable    bool      `json:"readable,omitempty"`
 	Class       string    `json:"class"`
 	Bodies      string    `json:"bodies"`
 	Safe        *bool     `json:"safe,omitempty"`
@@ -110,10 +112,13 @@ func New(b *limits.Budget, name string, size int64, m tensor.Model, v *gate.Verd
 	r := &Report{
 		Schema: Schema, Name: wire.Text(name, maxName), Size: size, Metadata: []Pair{}, Templates: []Template{},
 		Globals: []Global{}, Types: []string{}, Tensors: []Tensor{},
-		Verdict: Verdict{Accepted: true, Class: "ok", Bodies: "not read", Loaders: []string{}, Findings: []Finding{}},
+		Verdict: Verdict{Class: wire.Internal.String(), Bodies: "not read", Loaders: []string{}, Findings: []Finding{}},
 	}
-	if v != nil {
+	switch {
+	case v != nil:
 		r.judged(v)
+	case m != nil:
+		r.Verdict.Readable, r.Verdict.Class = true, wire.OK.String()
 	}
 	if m == nil {
 		return r, nil
@@ -132,7 +137,7 @@ func New(b *limits.Budget, name string, size int64, m tensor.Model, v *gate.Verd
 func Refused(name string, size int64, err error) *Report {
 	r, _ := New(nil, name, size, nil, nil)
 	off := int64(-1)
-	r.Verdict.Accepted, r.Verdict.Class = false, wire.ClassOf(err).String()
+	r.Verdict.Class = wire.ClassOf(err).String()
 	r.add(r.Verdict.Class, "refusal", "", off, wire.Message(err))
 	return r
 }

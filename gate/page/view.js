@@ -25,9 +25,10 @@ const anamnesis = (() => {
 
   function verdict(r) {
     const v = r.verdict;
-    const word = v.accepted ? (v.judged ? "Accepted" : "Readable") : "Refused";
-    const box = el("section", { class: "verdict " + (v.accepted ? (v.judged ? "good" : "") : "bad"), "aria-label": "Verdict" });
-    box.append(el("strong", {}, word), v.accepted ? "" : " (" + v.class + ")");
+    const good = v.judged && v.accepted;
+    const word = good ? "Accepted" : v.readable ? "Readable" : "Refused";
+    const box = el("section", { class: "verdict " + (good ? "good" : v.readable ? "" : "bad"), "aria-label": "Verdict" });
+    box.append(el("strong", {}, word), good || v.readable ? "" : " (" + v.class + ")");
     const says = [];
     if (v.safe !== undefined) says.push(v.safe ? "its pickles build data alone" : "its pickles ask for what runs code");
     if (v.weights_only) says.push("torch.load(weights_only=True) " + { yes: "loads it", no: "refuses it", unsure: "may load it" }[v.weights_only]);

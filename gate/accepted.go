@@ -1,0 +1,185 @@
+package gate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// Accepted is what a host acts on: that a judgement came to its end, and accepted these
+// bytes under this policy. Only a [Gate] makes one that says so; the zero value, and every
+// value that something else made, answers no to every question.
+type Accepted struct{ of *acceptance }
+
+// An acceptance is never changed.
+type acceptance struct {
+	sum           [sha256.Size]byte
+	size          int64
+	policy, rules string
+	version       string
+}
+
+// OK reports whether it is an acceptance.
+func (a Accepted) OK() bool { return a.of != nil }
+
+// Of reports whether it accepts the bytes with this SHA-256 and this size.
+func (a Accepted) Of(sum [sha256.Size]byte, size int64) bool {
+	return a.of != nil && a.of.sum == sum && a.of.size == size
+}
+
+// SHA256 returns the digest of the accepted bytes in hex, or "".
+func (a Accepted) SHA256() string {
+	if a.of == nil {
+		return ""
+	}
+	return hex.EncodeToString(a.of.sum[:])
+}
+
+// Size returns the number of the accepted bytes, or -1.
+func (a Accepted) Size() int64 {
+	if a.of == nil {
+		return -1
+	}
+	return a.of.size
+}
+
+// Policy returns the digest of the policy, as [Policy.Digest] does, or "".
+func (a Accepted) Policy() string {
+	if a.of == nil {
+		return ""
+	}
+	return a.of.policy
+}
+
+// Rules returns the digest of the rules, as [RulesDigest] does, or "".
+func (a Accepted) Rules() string {
+	if a.of == nil {
+		return ""
+	}
+	return a.of.rules
+}
+
+// Version returns the version of the program that judged, as [Gate.Version] states it.
+func (a Accepted) Version() string {
+	if a.of == nil {
+		return ""
+	}
+	return a.of.version
+}
+
+// jsonAccepted is an acceptance in the JSON of a verdict.
+type jsonAccepted struct {
+	SHA256  string `json:"sha256"`
+	Size    int64  `json:"size"`
+	Policy  string `json:"policy"`
+	Rules   string `json:"rules"`
+	Version string `json:"version,omitempty"`
+}
+
+// MarshalJSON writes an object with what was accepted, or null.
+func (a Accepted) MarshalJSON() ([]byte, error) {
+	if a.of == nil {
+		return []byte("null"), nil
+	}
+	return json.Marshal(jsonAccepted{a.SHA256(), a.Size(), a.Policy(), a.Rules(), a.Version()})
+}
+
+// An outcome says how a judgement ended. The zero value is that it did not.
+type outcome uint8
+
+const (
+	notEnded outcome = iota
+	ended            // with a refusal
+	passed
+	leftOut // by [Gate.Exclude]: neither judged nor refused
+)
+
+var errNotJudged = wire.ErrInternal.Errorf("the judgement did not come to its end")
+
+// Acceptance returns the acceptance of the file. ok is false for a file that is not
+// accepted, and for one whose bytes were not digested: a gate that hands acceptances on
+// needs [Gate.Digest].
+func (v *Verdict) Acceptance() (a Accepted, ok bool) {
+	if !v.Accepted() || !v.accepted.OK() {
+		return Accepted{}, false
+	}
+	return v.accepted, true
+}
+
+// conclude makes the verdict of a draft. Nothing else makes a [Verdict] or an [Accepted].
+// judged says that the judgement came to its end; the end of nothing else may accept.
+func (v *draft) conclude(judged bool) *Verdict {
+	out := Verdict(*v)
+	out.end, out.accepted = ended, Accepted{}
+	switch {
+	case v.Err != nil:
+	case v.Excluded:
+		out.end = leftOut
+	case !judged:
+		out.Err = errNotJudged
+	default:
+		out.end = passed
+		out.accepted, out.Err = v.acceptance()
+		if out.Err != nil {
+			out.end = ended
+		}
+	}
+	return &out
+}
+
+// acceptance returns what is accepted, or the zero value if the file was not digested.
+func (v *draft) acceptance() (Accepted, error) {
+	if v.SHA256 == "" {
+		return Accepted{}, nil
+	}
+	a := acceptance{size: v.Size, rules: RulesDigest(v.gate.Version), version: v.gate.Version}
+	n, err := hex.Decode(a.sum[:], []byte(v.SHA256))
+	if err != nil || n != len(a.sum) || v.Size < 0 {
+		return Accepted{}, wire.ErrInternal.Errorf("the digest of the file is %s, its size %d", wire.Quote(v.SHA256), v.Size)
+	}
+	if a.policy, err = v.gate.policyDigest(); err != nil {
+		return Accepted{}, wire.ErrInternal.Errorf("the policy has no digest: %s", wire.Text(err.Error(), 256))
+	}
+	return Accepted{&a}, nil
+}
+
+// policyDigest returns the digest of the gate's policy.
+func (g *Gate) policyDigest() (string, error) {
+	if g.digest != "" {
+		return g.digest, nil
+	}
+	return g.Policy.Digest()
+}
+
+// WithDigest returns a gate that judges as g does, and digests each file. It computes the
+// digest of its policy once, so its policy must not be changed.
+func (g *Gate) WithDigest() (*Gate, error) {
+	out := *g
+	out.Digest, out.digest = true, ""
+	var err error
+	out.digest, err = g.Policy.Digest()
+	return &out, err
+}
+
+// RulesDigest is a SHA-256 over the table of rules and the version of the program, in hex.
+// Where it is the same, so is what a file is judged by.
+func RulesDigest(version string) string {
+	h := sha256.New()
+	table := rulesTable()
+	h.Write(table[:])
+	fmt.Fprintf(h, "%q", version)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// rulesTable is the digest of the table of rules.
+var rulesTable = sync.OnceValue(func() [sha256.Size]byte {
+	h := sha256.New()
+	for _, r := range allRules() {
+		fmt.Fprintf(h, "%q %q %d %q %q\n", r.ID, r.Kind, r.Severity, r.Title, r.Advice)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+})
