@@ -4,6 +4,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"time"
 )
 
 // alias returns a file name with the same extension that belongs to no set of shards,
@@ -38,7 +39,9 @@ type fileInfo struct {
 	fs.FileInfo
 }
 
-func (i fileInfo) Name() string      { return i.j.alias() }
-func (i fileInfo) Size() int64       { return i.j.Size }
-func (i fileInfo) Mode() fs.FileMode { return 0o444 }
-func (i fileInfo) IsDir() bool       { return false }
+func (i fileInfo) Name() string       { return i.j.alias() }
+func (i fileInfo) Size() int64        { return i.j.Size }
+func (i fileInfo) Mode() fs.FileMode  { return 0o444 }
+func (i fileInfo) IsDir() bool        { return false }
+func (i fileInfo) ModTime() time.Time { return time.Time{} }
+func (i fileInfo) Sys() any           { return nil }

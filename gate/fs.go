@@ -63,10 +63,11 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 		return w.yieldVerdict(w.path(file), w.g.Failed(file, err))
 	}
 	defer h.Close()
+	unchanged := watchOpen(h)
 	if isIndex(file) {
 		return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 			v := w.g.draft(file)
-			v.Size = h.Size
+			v.Size, v.unchanged = h.Size, unchanged
 			return w.g.checkModel(b, v, file == w.root, func() (tensor.Model, error) { return parser.OpenFS(b, w.fsys, file) }, h)
 		})
 	}
@@ -79,6 +80,6 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 		return err == nil
 	}
 	return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: file, Beside: file != w.root || w.g.Beside, near: near})
+		return w.g.Check(b, r, h.Size, Hint{Name: file, Beside: file != w.root || w.g.Beside, near: near, unchanged: unchanged})
 	})
 }

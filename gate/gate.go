@@ -62,6 +62,7 @@ type Hint struct {
 	// whyNotOpened says why the file at a path below this one's folder is not opened, or
 	// returns nil.
 	whyNotOpened func(string) error
+	unchanged    watch // says whether the file is still what it was
 }
 
 // Check judges a file under the policy of the account, with the zero [Gate].
@@ -76,7 +77,10 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error
 func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error) {
 	j := &judgement{draft: g.draft(h.Name), r: r, hint: h}
 	j.Promised, j.Size, j.SHA256 = h.Promised, size, h.SHA256
-	j.stored = h.stored
+	j.stored, j.unchanged = h.stored, h.unchanged
+	if j.unchanged == nil {
+		j.unchanged = watchOpen(r)
+	}
 	j.r = j.hashing(r)
 	return g.guarded(j.draft, func() (*Verdict, error) {
 		if err := j.judge(b); err != nil {
@@ -118,6 +122,12 @@ func (g *Gate) CheckModel(b *limits.Budget, name string, bodies bool, open func(
 func (g *Gate) CheckOpened(b *limits.Budget, name string, m tensor.Model, err error, r io.ReaderAt, size int64) (*Verdict, error) {
 	v := g.draft(name)
 	v.Size = size
+	v.unchanged = func() error {
+		if m == nil {
+			return nil
+		}
+		return modelUnchanged(m)
+	}
 	return g.checkModel(b, v, false, func() (tensor.Model, error) { return keepOpen{m}, err }, r)
 }
 
@@ -176,6 +186,7 @@ func (g *Gate) finish(b *limits.Budget, v *draft, r io.ReaderAt) (*Verdict, erro
 		}
 	}
 	v.applyPolicy()
+	v.checkUnchanged()
 	return v.conclude(true), nil
 }
 

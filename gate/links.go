@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
+	"github.com/anamnesis-go/anamnesis/internal/stamp"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -42,6 +43,29 @@ func Follow(root, path string) (mode fs.FileMode, why string) {
 func isInside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
+}
+
+// watchPath watches an open file and the path that led to it, at which another file may
+// have been put.
+func watchPath(path string, h *tensor.Handle) watch {
+	open := watchOpen(h)
+	was, err := h.Stat()
+	if err != nil {
+		return open
+	}
+	return func() error {
+		if err := open(); err != nil {
+			return err
+		}
+		now, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return changed("it was removed")
+		case stamp.Replaced(was, now):
+			return changed("another file was put in its place")
+		}
+		return nil
+	}
 }
 
 // isBlob reports whether a link leads from models--NAME/snapshots/REVISION to

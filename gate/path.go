@@ -219,9 +219,10 @@ func (w *walk) index(path string, bodies bool) error {
 		return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
 	}
 	defer h.Close()
+	unchanged := watchPath(path, h)
 	return w.judge(path, func(b *limits.Budget) (*Verdict, error) {
 		v := w.g.draft(w.name(path))
-		v.Size = h.Size
+		v.Size, v.unchanged = h.Size, unchanged
 		return w.g.checkModel(b, v, bodies, func() (tensor.Model, error) { return parser.Open(b, path) }, h)
 	})
 }
@@ -236,12 +237,13 @@ func (w *walk) file(path string, given bool) error {
 		return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
 	}
 	defer h.Close()
+	unchanged := watchPath(path, h)
 	r, err := w.readSmall(h)
 	if err != nil {
 		return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
 	}
 	return w.judge(path, func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), holdsData: holdsDataFor(path), whyNotOpened: w.whyNotOpened(path)})
+		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), holdsData: holdsDataFor(path), whyNotOpened: w.whyNotOpened(path), unchanged: unchanged})
 	})
 }
 

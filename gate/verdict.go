@@ -65,6 +65,7 @@ type Verdict struct {
 	stored           string         // where the file is stored, if not under its name
 	unlistedRefusals bool           // there are more refusals of contents
 	policy           *Policy        // the policy for files of this name
+	unchanged        watch          // says whether the file is still what was read
 }
 
 // Totals sum up the tensors of a model.
@@ -144,6 +145,9 @@ func (v *draft) open(b *limits.Budget, bodies bool, open func() (tensor.Model, e
 	}
 	defer m.Close()
 	v.examine(b, m, bodies)
+	if v.Err == nil {
+		v.Err = modelUnchanged(m)
+	}
 }
 
 // examine checks a model against the policy, and reads its bodies if asked to.

@@ -36,6 +36,12 @@ func Unchanged(m tensor.Model) error {
 	return wire.At(detection, "", wire.NoOffset, failed)
 }
 
+// EachFile calls look for every open file of a model from Open or a Source, with what the
+// system said of it when it was opened and what it says now.
+func EachFile(m tensor.Model, look func(was, now fs.FileInfo, err error)) {
+	eachOpen(m, func(o *openFile, now fs.FileInfo, err error) { look(o.info, now, err) })
+}
+
 // eachOpen calls look for every open file of a model.
 func eachOpen(m tensor.Model, look func(o *openFile, now fs.FileInfo, err error)) {
 	if of, ok := m.(interface{ Sources() []tensor.Model }); ok { // a set

@@ -15,6 +15,15 @@ type Handle struct {
 	Size int64
 }
 
+// Stat describes the open file.
+func (h *Handle) Stat() (fs.FileInfo, error) {
+	f, ok := h.Closer.(fs.File)
+	if !ok {
+		return nil, fs.ErrInvalid
+	}
+	return f.Stat()
+}
+
 // IsLocal reports whether a path stays in its folder. Unlike fs.ValidPath it accepts
 // names that are not UTF-8, which most systems allow.
 func IsLocal(name string) bool { return fs.ValidPath(strings.ToValidUTF8(name, "?")) }
