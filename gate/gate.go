@@ -37,6 +37,7 @@ type Gate struct {
 	Beside bool
 
 	digest string // of the policy, if [Gate.WithDigest] computed it
+	excused *exceptions // index of Policy.Ignore, see [Gate.indexed]
 }
 
 // A Hint is what is known about a file apart from its bytes.
@@ -107,6 +108,7 @@ func (g *Gate) guarded(d *draft, judge func() (*Verdict, error)) (v *Verdict, er
 
 // draft returns the draft of a verdict about the file called name.
 func (g *Gate) draft(name string) *draft {
+	g = g.indexed()
 	return &draft{Name: name, gate: g, policy: g.Policy.For(name)}
 }
 

@@ -13,6 +13,14 @@ func match(pattern, name string) bool {
 	return ok && err == nil
 }
 
+// literalLen returns how many bytes of a pattern stand for themselves, from its beginning.
+func literalLen(pattern string) int {
+	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
+		return i
+	}
+	return len(pattern)
+}
+
 // maxGlob bounds the length of a path pattern, and with it the work of matching.
 const maxGlob = 256
 

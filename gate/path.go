@@ -44,9 +44,10 @@ type walk struct {
 	small []byte // buffer of the current small file
 }
 
-// forWalk returns a copy of the gate that digests its policy once, not for each file.
+// forWalk returns a copy of the gate that digests its policy and sorts its exceptions once,
+// not for each file.
 func (g *Gate) forWalk() *Gate {
-	own := *g
+	own := *g.indexed()
 	if own.Digest {
 		own.digest, _ = own.Policy.Digest() // a policy without one has none for each file either
 	}

@@ -95,19 +95,6 @@ type Change struct {
 	Severity string // "off", "note", "warning" or "danger"
 }
 
-// An Exception suppresses refusals by a rule.
-type Exception struct {
-	Rule string // an identifier, or a pattern such as "gguf.*"
-	// Path is a pattern of names, SHA256 the digest of a file; at least one is given. A
-	// digest needs [Gate.Digest]. Without a digest, only findings and files that were not
-	// looked at can be excepted: any other refusal ends the judgement, so the rest of the
-	// content is unknown.
-	Path, SHA256 string
-	Reason       string
-	// Expires is the last day on which it applies, such as "2026-12-31"; empty for no end.
-	Expires string
-}
-
 // applyPolicy applies the policy to what was found, and sets v.Err.
 func (v *draft) applyPolicy() {
 	p := v.policy
@@ -267,43 +254,6 @@ func (p *Policy) allowsModel(b *limits.Budget, m tensor.Model) error {
 func isDisallowed(err error) bool {
 	_, ok := errors.AsType[*disallowed](err)
 	return ok
-}
-
-// exception returns the exception that applies to a refusal today, or nil. One that would
-// apply but has expired is noted in the verdict.
-func (g *Gate) exception(v *draft, r *Refusal) *Exception {
-	if r.Class == wire.Internal || r.Class == wire.Limit {
-		return nil // nothing is known of the rest
-	}
-	for i := range g.Policy.Ignore {
-		e := &g.Policy.Ignore[i]
-		switch {
-		case !match(e.Rule, r.Rule) && !match(e.Rule, r.Group), e.Path == "" && e.SHA256 == "":
-		case e.SHA256 == "" && !byName(r):
-		case e.Path != "" && !matchPath(e.Path, v.Name), e.SHA256 != "" && e.SHA256 != v.SHA256:
-		case e.Expires != "" && (g.Today == "" || g.Today > e.Expires):
-			if !slices.Contains(v.Expired, *e) {
-				v.Expired = append(v.Expired, *e)
-			}
-		default:
-			return e
-		}
-	}
-	return nil
-}
-
-// knownByDigest reports whether an exception for a digest may apply to a file of this
-// name. If so, nothing can be decided before the whole file is there.
-func (g *Gate) knownByDigest(name string) bool {
-	return slices.ContainsFunc(g.Policy.Ignore, func(e Exception) bool {
-		return e.SHA256 != "" && (e.Path == "" || matchPath(e.Path, name))
-	})
-}
-
-// byName reports whether an exception may suppress the refusal by the name of the file.
-// If the reader itself refused for a finding, the rest was not judged, and it may not.
-func byName(r *Refusal) bool {
-	return r.Rule == unlookedRule || r.Group == "" && limits.IsFinding(r.Rule)
 }
 
 // Formats lists the formats that a policy may allow: the supported formats, plain pickles,

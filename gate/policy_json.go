@@ -32,6 +32,7 @@ func object(text []byte) ([]pair, error) {
 		return nil, errors.New("not a JSON object")
 	}
 	var list []pair
+	names := map[string]bool{}
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
@@ -39,9 +40,10 @@ func object(text []byte) ([]pair, error) {
 		}
 		one := pair{}
 		one.name, _ = t.(string)
-		if slices.ContainsFunc(list, func(p pair) bool { return p.name == one.name }) {
+		if names[one.name] {
 			return nil, fmt.Errorf("field %q appears twice", one.name)
 		}
+		names[one.name] = true
 		if err := d.Decode(&one.raw); err != nil {
 			return nil, err
 		}

@@ -278,7 +278,7 @@ func checkGlob(pattern string) error {
 // onlyByName reports whether all rules that the pattern matches may be suppressed by a
 // file name.
 func onlyByName(pattern string) bool {
-	for _, r := range Rules() {
+	for _, r := range rulesLike(pattern) {
 		if match(pattern, r.ID) && r.Kind != "finding" && r.ID != unlookedRule {
 			return false
 		}
@@ -288,5 +288,23 @@ func onlyByName(pattern string) bool {
 
 // knownRule reports whether the pattern matches a rule.
 func knownRule(pattern string) bool {
-	return slices.ContainsFunc(Rules(), func(r Rule) bool { return match(pattern, r.ID) })
+	return slices.ContainsFunc(rulesLike(pattern), func(r Rule) bool { return match(pattern, r.ID) })
+}
+
+// rulesLike returns the rules that the pattern may match: those that begin with its letters
+// before the first special one. It is all of them for a pattern that begins with "*", and
+// at most one for an identifier.
+func rulesLike(pattern string) []Rule {
+	list := sortedRules()
+	plain := pattern[:literalLen(pattern)]
+	from, _ := slices.BinarySearchFunc(list, plain, func(r Rule, s string) int { return strings.Compare(r.ID, s) })
+	list = list[from:]
+	if len(plain) == len(pattern) {
+		return list[:min(1, len(list))]
+	}
+	end := slices.IndexFunc(list, func(r Rule) bool { return !strings.HasPrefix(r.ID, plain) })
+	if end < 0 {
+		end = len(list)
+	}
+	return list[:end]
 }

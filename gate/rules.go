@@ -148,7 +148,10 @@ func (r *Rule) Page() string {
 }
 
 // Rules lists every rule, sorted by identifier.
-func Rules() []Rule {
+func Rules() []Rule { return slices.Clone(sortedRules()) }
+
+// sortedRules is the list of [Rules], made once. It is not to be changed.
+var sortedRules = sync.OnceValue(func() []Rule {
 	var list []Rule
 	add := func(kind, before string, r row) {
 		list = append(list, Rule{before + r.id, kind, r.severity, r.title, r.advice})
@@ -179,7 +182,7 @@ func Rules() []Rule {
 	}
 	slices.SortStableFunc(list, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(list, func(a, b Rule) bool { return a.ID == b.ID })
-}
+})
 
 // RuleOf returns the rule with an identifier.
 func RuleOf(id string) (Rule, bool) {
