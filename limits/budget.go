@@ -20,11 +20,13 @@ import (
 // A Budget may be used by many goroutines at once. A [Steps] and a [Workspace] belong to
 // one loop.
 type Budget struct {
-	shared  [5]gauge // by pool: this account's and its ancestors'
-	parent  *Budget
-	single  int64        // the ceiling of one buffer
-	largest atomic.Int64 // the largest buffer so far
-	dropped atomic.Int64 // bytes given back so far
+	shared   [5]gauge // by pool: this account's and its ancestors'
+	parent   *Budget
+	single   int64        // the ceiling of one buffer
+	largest  atomic.Int64 // the largest buffer so far
+	dropped  atomic.Int64 // bytes given back so far
+	worked   atomic.Int64 // steps of the closed accounts below
+	inflated atomic.Int64 // bytes inflated by this account and the closed ones below
 
 	working gauge // bytes held by the pickle machine
 	steps   gauge
@@ -142,6 +144,7 @@ func (b *Budget) Close() {
 	b.end(ErrClosed)
 	b.stop()
 	b.settle()
+	b.passWork(b.Worked())
 	for p := range b.shared {
 		b.returnAbove(pool(p), b.shared[p].close())
 	}

@@ -29,6 +29,7 @@ func (b *Budget) Inflate(in, out int64) error {
 	if err := b.addUnpacked(out); err != nil {
 		return err
 	}
+	b.inflated.Add(out)
 	r, allowed := &b.ratios, b.policy.Limit(InflateRatio)
 	r.Lock()
 	defer r.Unlock()

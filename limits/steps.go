@@ -1,20 +1,26 @@
 package limits
 
-// StepBatch is the number of steps that a loop prepays, and so the delay of a cancellation
-// in steps.
+// StepBatch is the largest number of steps that a loop prepays, and so the delay of a
+// cancellation in steps.
 const StepBatch = 1024
+
+// firstBatch is how many steps a loop prepays at first. Most loops are short, and what they
+// prepay and do not use would be most of the price of a small file.
+const firstBatch = 16
 
 // Steps holds the prepaid steps of one loop. Keep it in the state of the loop; it is not
 // safe for concurrent use.
 type Steps struct {
-	b    *Budget
-	left int64
+	b     *Budget
+	left  int64
+	batch int64 // the last one
 }
 
-// Steps opens a meter. It prepays whole batches, so open one per decoder, not one per item.
+// Steps opens a meter. It prepays batches, four times the last one up to [StepBatch], so open
+// one per decoder, not one per item.
 func (b *Budget) Steps() Steps { return Steps{b: b} }
 
-// Step pays for one step. Every [StepBatch] steps it charges the account and
+// Step pays for one step. At the latest every [StepBatch] steps it charges the account and
 // looks at the context.
 func (s *Steps) Step() error {
 	if s.left > 0 {
@@ -25,7 +31,8 @@ func (s *Steps) Step() error {
 }
 
 func (s *Steps) refill() error {
-	n, err := s.b.prepay(1)
+	s.batch = min(max(4*s.batch, firstBatch), StepBatch)
+	n, err := s.b.prepay(1, s.batch)
 	if err != nil {
 		return err
 	}
@@ -34,11 +41,11 @@ func (s *Steps) refill() error {
 }
 
 // prepay charges a batch, or what is left of the account if that covers want.
-func (b *Budget) prepay(want int64) (int64, error) {
+func (b *Budget) prepay(want, batch int64) (int64, error) {
 	if err := b.Err(); err != nil {
 		return 0, err
 	}
-	n := max(want, StepBatch)
+	n := max(want, batch)
 	if b.steps.take(n) {
 		return n, nil
 	}

@@ -56,6 +56,7 @@ func (b *Budget) Inflation() Inflation { return Inflation{b: b} }
 func (i *Inflation) Add(in, out int64) error {
 	r, allowed := &i.b.ratios, i.b.policy.Limit(InflateRatio)
 	i.in, i.out = addCap(i.in, in), addCap(i.out, out)
+	i.b.inflated.Add(out)
 	r.Lock()
 	r.inIn, r.inOut = addCap(r.inIn, in), addCap(r.inOut, out)
 	all, from := r.inOut, r.inIn

@@ -16,25 +16,30 @@ const codeExpression = "sidecar.expression"
 // callable.
 func calls(text string) bool { return lastCall(text) >= 0 }
 
-// lastCall returns the offset of the last such parenthesis, or -1.
+// lastCall returns the offset of the last such parenthesis, or -1. It looks at what stands
+// before each parenthesis alone.
 func lastCall(text string) int {
-	at := -1
-	var last byte
-	digits := false // a number, which cannot be called
-	for i := range len(text) {
-		c := text[i]
-		if inName(c) && (i == 0 || !inName(text[i-1])) {
-			digits = '0' <= c && c <= '9'
-		}
-		switch {
-		case strings.IndexByte(" \t\r\n\f\\", c) >= 0:
-			continue
-		case c == '(' && (inName(last) && !digits || last >= 0x80 || last != 0 && strings.IndexByte(`)]}"'`, last) >= 0):
-			at = i
-		}
-		last = c
+	if strings.IndexByte(text, '(') < 0 { // faster than from the end
+		return -1
 	}
-	return at
+	for at := strings.LastIndexByte(text, '('); at >= 0; at = strings.LastIndexByte(text[:at], '(') {
+		called := strings.TrimRight(text[:at], " \t\r\n\f\\")
+		if called == "" {
+			continue
+		}
+		last := called[len(called)-1]
+		if last >= 0x80 || strings.IndexByte(`)]}"'`, last) >= 0 {
+			return at
+		}
+		begin := len(called)
+		for begin > 0 && inName(called[begin-1]) {
+			begin--
+		}
+		if begin < len(called) && (called[begin] < '0' || '9' < called[begin]) {
+			return at // but a number cannot be called
+		}
+	}
+	return -1
 }
 
 // isExpression reports whether MONAI evaluates a text, or imports by it: a dollar sign
@@ -73,6 +78,7 @@ func (l *lines) evaluated(line string, most int) error {
 		return nil
 	}
 	plain := l.plain
+	words := wordsOf(plain)
 	for from, call := 0, lastCall(plain); ; {
 		i := strings.IndexByte(plain[from:], '$')
 		if i < 0 {
@@ -89,7 +95,7 @@ func (l *lines) evaluated(line string, most int) error {
 		if i < call || imports(plain[from:]) {
 			return l.once(codeExpression, tensor.Danger, "", l.at, "MONAI evaluates "+wire.Quote(plain[i:]))
 		}
-		l.awaitExpression(plain, i)
+		l.awaitExpression(&words, i)
 	}
 	if err := l.row(plain[:commentAt(plain)]); err != nil {
 		return err
@@ -120,13 +126,14 @@ func (l *lines) evaluated(line string, most int) error {
 
 // awaitExpression notes that the expression that begins with a dollar sign at i may
 // continue on further lines.
-func (l *lines) awaitExpression(line string, i int) {
+func (l *lines) awaitExpression(words *words, i int) {
+	line := words.line
 	if i > 0 && (line[i-1] == '"' || line[i-1] == '\'') {
 		i--
 	}
 	member := strings.TrimLeft(line[:i], " \t-?")
 	switch {
-	case !l.opens && strings.TrimSpace(line[:i]) == "", !opens(line[:i]): // it is inside a text
+	case !l.opens && strings.TrimSpace(line[:i]) == "", !opensAfter(words.before(len(strings.TrimRight(line[:i], " \t\r")))): // it is inside a text
 		return
 	case line[i] == '$' && isMember(line[i:]) && (member != "" || !l.block): // a key
 		return
@@ -152,9 +159,12 @@ func (l *lines) activates(text string) error {
 func (l *lines) row(line string) error {
 	l.backbone, l.head = l.backbone || strings.Contains(line, "backbone"), l.head || strings.Contains(line, "head")
 	text := strings.TrimLeft(line, " \t-")
+	if !l.inside {
+		l.inRow = text != line && strings.HasPrefix(text, "[")
+	}
 	switch {
 	case !callsName(text):
-	case text != line && strings.HasPrefix(text, "["):
+	case l.inRow:
 		return l.rowRuns(text, l.at)
 	case l.call == "" && (strings.HasPrefix(strings.TrimLeft(line, " \t"), "-") || !isMember(text)):
 		l.call, l.callAt = strings.Clone(text[:min(len(text), maxText)]), l.at
@@ -209,7 +219,7 @@ func (l *lines) downloads(text string) error {
 	switch {
 	case text == "", strings.HasPrefix(text, "http://"), strings.HasPrefix(text, "https://"): // Python reads no program behind such a beginning
 		return nil
-	case text[0] == '|', text[0] == '>', text[0] == '@', strings.HasPrefix(text, "bash "), imports(text), calls(text), strings.ContainsAny(text, "=;"), strings.Contains(text, `\n`):
+	case text[0] == '|', text[0] == '>', text[0] == '@', strings.HasPrefix(text, "bash "), imports(text), calls(text), strings.IndexByte(text, '=') >= 0, strings.IndexByte(text, ';') >= 0, strings.Contains(text, `\n`):
 		return l.once(codeExpression, tensor.Danger, "download", l.at, "Ultralytics runs the text behind download where the data are missing")
 	}
 	return nil

@@ -135,8 +135,10 @@ func isMember(text string) bool {
 }
 
 // opens reports whether a value may begin after a text.
-func opens(text string) bool {
-	word := lastWord(text)
+func opens(text string) bool { return opensAfter(lastWord(text)) }
+
+// opensAfter reports whether a value may begin after a word.
+func opensAfter(word string) bool {
 	return word == "" || strings.IndexByte("&!|>", word[0]) >= 0 || strings.IndexByte(":-?[{,\"'", word[len(word)-1]) >= 0
 }
 

@@ -136,10 +136,10 @@ func (r *reader) caffe() error {
 // eachLine calls visit for the lines of a text, which must be short.
 func (r *reader) eachLine(visit func(line string, at int64) error) error {
 	for {
-		if err := r.b.Step(1 + bufLen/64); err != nil {
+		p, err := r.in.ReadSlice('\n')
+		if err := r.b.Step(1 + int64(len(p))/stepLen); err != nil {
 			return err
 		}
-		p, err := r.in.ReadSlice('\n')
 		switch {
 		case err == bufio.ErrBufferFull:
 			return r.report(codeImport, tensor.Danger, "", r.off, "a line that is longer than any honest one: it is not looked through")

@@ -22,6 +22,8 @@ const (
 	// maxText is how much is kept of any other string.
 	maxText = 512
 	bufLen  = 16 << 10
+	// stepLen is how many bytes are looked at for a step.
+	stepLen = 64
 )
 
 // Manifest is the file in which an archive for TorchServe describes itself.

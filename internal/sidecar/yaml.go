@@ -14,6 +14,10 @@ import (
 // than a name that is looked for, and what it stands for.
 const lap = maxText
 
+// pieceLen is how much of a long line is looked at at once. A judge may read from a name to
+// the end of the piece, so this bounds the work for each byte.
+const pieceLen = 2 * lap
+
 // A lines is the way through a YAML text: a line may come in pieces, and two lines
 // may be one.
 type lines struct {
@@ -21,6 +25,7 @@ type lines struct {
 	keep    string // of the line at hand: its end, or what it is joined with
 	at      int64  // where that stands
 	inside  bool   // keep begins within a line
+	inRow   bool   // the line at hand may be a row of a model of YOLO
 	joined  bool   // keep is joined with the next line
 	comment bool   // the line at hand is one
 	plain   string // the line at hand, escapes resolved
@@ -37,15 +42,16 @@ type lines struct {
 // yaml looks through a YAML text by lines, as PyYAML breaks them.
 func (r *reader) yaml() error {
 	l := &lines{reader: r, opens: true}
-	if p, err := r.in.Peek(3); err == nil && string(p) == "\ufeff" {
-		r.in.Discard(3)
+	in := bufio.NewReaderSize(r.in, pieceLen)
+	if p, err := in.Peek(3); err == nil && string(p) == "\ufeff" {
+		in.Discard(3)
 		r.off += 3
 	}
 	for {
-		if err := r.b.Step(1 + bufLen/64); err != nil {
+		p, err := in.ReadSlice('\n')
+		if err := r.b.Step(1 + int64(len(l.keep)+len(p))/stepLen); err != nil {
 			return err
 		}
-		p, err := r.in.ReadSlice('\n')
 		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
 			return err
 		}
@@ -250,6 +256,7 @@ func (l *lines) names(line string, most int, name string, visit func(*key) error
 	if !strings.Contains(line, name) {
 		return nil
 	}
+	words := wordsOf(line)
 	for from, comment := 0, commentAt(line); ; {
 		i := strings.Index(line[from:], name)
 		if i < 0 || from+i > most {
@@ -260,21 +267,45 @@ func (l *lines) names(line string, most int, name string, visit func(*key) error
 		if i > 0 && inName(line[i-1]) || from < len(line) && inName(line[from]) || i > comment {
 			continue
 		}
-		if err := l.steps.Step(); err != nil {
+		if err := l.b.Step(1 + int64(len(line)-from)/stepLen); err != nil {
 			return err
 		}
-		if err := visit(l.keyAt(line, i, from)); err != nil {
+		if err := visit(l.keyAt(&words, i, from)); err != nil {
 			return err
 		}
 	}
 }
 
+// A words finds the words before places of a line, which are asked for in their order: each
+// byte is looked at once, however many names there are.
+type words struct {
+	line  string
+	seen  int  // how much was looked at
+	blank int  // where the last blank of it is, or -1
+	flow  bool // a bracket or a comma is in it
+}
+
+func wordsOf(line string) words { return words{line: line, blank: -1} }
+
+// before returns the word that ends at a place.
+func (w *words) before(end int) string {
+	for ; w.seen < end; w.seen++ {
+		switch w.line[w.seen] {
+		case ' ', '\t':
+			w.blank = w.seen
+		case '{', '[', ',':
+			w.flow = true
+		}
+	}
+	return w.line[w.blank+1 : end]
+}
+
 // keyAt describes a name from begin to end of a line.
-func (l *lines) keyAt(line string, begin, end int) *key {
-	before := strings.TrimRight(line[:begin], `"'`)
-	k := &key{column: len(before), rest: line[end:], at: l.at + int64(begin), cut: !l.whole, flow: strings.ContainsAny(before, "{[,")}
-	before = strings.TrimRight(before, " \t")
-	word := before[strings.LastIndexAny(before, " \t")+1:]
+func (l *lines) keyAt(words *words, begin, end int) *key {
+	before := strings.TrimRight(words.line[:begin], `"'`)
+	k := &key{column: len(before), rest: words.line[end:], at: l.at + int64(begin), cut: !l.whole}
+	word := words.before(len(strings.TrimRight(before, " \t")))
+	k.flow = words.flow
 	k.asked = strings.HasSuffix(word, "?")
 	k.anchor = strings.HasPrefix(word, "&") && behind(k.rest) == ""
 	return k
