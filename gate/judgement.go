@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -83,16 +84,19 @@ func promises(name string) bool { return promised(name) != "" }
 
 // promised returns the format that a name promises, or "".
 func promised(name string) string {
-	ext := strings.ToLower(path.Ext(name))
+	return formatOf()[strings.ToLower(path.Ext(name))]
+}
+
+// formatOf has the format of each extension.
+var formatOf = sync.OnceValue(func() map[string]string {
+	of := map[string]string{}
 	for _, f := range parser.Formats() {
 		for _, e := range f.Extensions {
-			if e == ext {
-				return f.Name
-			}
+			of[e] = cmp.Or(of[e], f.Name) // the first one
 		}
 	}
-	return ""
-}
+	return of
+})
 
 // looksPickled reports whether the file is a pickle: by its first bytes, by its name, or,
 // since protocols 0 and 1 begin like text, because running it reaches a call or its end.

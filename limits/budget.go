@@ -129,7 +129,8 @@ func open(ctx context.Context, p Policy, parent *Budget) *Budget {
 	b.working.open(p.Limit(WorkingSet))
 	b.steps.open(p.Limit(StepCount))
 	b.depth.open(p.Limit(Depth))
-	if d := p.Limit(Time); d != int64(NoTimeout) {
+	part := parent != nil && parent.whole != nil // its time is that of the whole
+	if d := p.Limit(Time); d != int64(NoTimeout) && !part {
 		b.ctx, b.stop = context.WithTimeoutCause(b.life, time.Duration(d), &Error{Time, d, d})
 	}
 	return b

@@ -29,6 +29,11 @@ const (
 	// honest array of zeros has the ratio 1,027, and a small one is harmless.
 	RatioGrace = 64 << 20
 
+	// TextGrace is how many bytes of texts a packed file may hold before they are compared
+	// with its size. Of 25,953 packed files of Debian, of wheels and of Go modules the one
+	// with the highest ratio holds 28 times its size in texts.
+	TextGrace = 1 << 20
+
 	// MaxDepthCeiling bounds MaxDepth itself: recursion costs stack, and no
 	// format nests deeper in honest files.
 	MaxDepthCeiling = 10_000

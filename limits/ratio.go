@@ -12,6 +12,7 @@ type ratios struct {
 	worstIn, worstOut   int64 // the member with the highest ratio so far
 	expanded            int64
 	unpacked            int64 // by all parts, see [Budget.Whole]
+	texts               int64 // bytes of texts in all parts
 }
 
 // Source tells the account that n bytes of a file will be decoded. Call it once for each

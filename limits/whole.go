@@ -42,6 +42,25 @@ func (b *Budget) addUnpacked(out int64) error {
 	return &Error{InflateRatio, ratio(r.unpacked, w.outer), allowed}
 }
 
+// Text charges a text of n bytes that is packed in a file. All texts together are compared
+// with the size of the file once they exceed [TextGrace]: no honest text inflates as arrays
+// of zeros do, and a text is read more than once. For a file that is not packed it does
+// nothing.
+func (b *Budget) Text(n int64) error {
+	w := b.whole
+	if w == nil {
+		return nil
+	}
+	r, allowed := &w.ratios, b.policy.Limit(InflateRatio)
+	r.Lock()
+	defer r.Unlock()
+	r.texts = addCap(r.texts, n)
+	if r.texts <= TextGrace || !exceeds(r.texts, w.outer, allowed) {
+		return nil
+	}
+	return &Error{InflateRatio, ratio(r.texts, w.outer), allowed}
+}
+
 // An Inflation charges one compressed stream while it is read. [Budget.Inflate] charges one
 // whose sizes are known in advance.
 type Inflation struct {

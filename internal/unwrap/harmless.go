@@ -77,6 +77,18 @@ func riff(kind string) func(*source) (bool, error) {
 // archive or pickle with one, by the rules that [Rules] lists. It returns "" for content
 // that could be one. A text is read to its end.
 func Harmless(b *limits.Budget, r io.ReaderAt, size int64) (what string, err error) {
+	what, err = HarmlessBut(b, r, size)
+	if what == "" || err != nil || size == 0 {
+		return what, err
+	}
+	if is, err := Pickle(b, r, size); is || err != nil {
+		return "", err
+	}
+	return what, nil
+}
+
+// HarmlessBut is [Harmless] for content that [Pickle] was asked about.
+func HarmlessBut(b *limits.Budget, r io.ReaderAt, size int64) (what string, err error) {
 	b = b.Probe()
 	defer b.Close()
 	s := source{r: r, size: size, steps: b.Steps()}
@@ -90,9 +102,6 @@ func Harmless(b *limits.Budget, r io.ReaderAt, size int64) (what string, err err
 		return what, err
 	}
 	if alias, _, err := Alias(r, size, s.head); alias != "" || err != nil {
-		return "", err
-	}
-	if is, err := Pickle(b, r, size); is || err != nil {
 		return "", err
 	}
 	return what, nil
@@ -151,6 +160,9 @@ func (s *source) isR() bool {
 func (s *source) isJoblib() bool {
 	return strings.HasPrefix(string(s.head), "ZF") && len(s.head) > 3 && s.head[2] == '0' && s.head[3] == 'x'
 }
+
+// BeginsText reports whether a text could begin like that.
+func BeginsText(head []byte) bool { return utf8Start(head) }
 
 // utf8Start reports whether a text could begin like that; the last rune may be cut.
 func utf8Start(p []byte) bool { _, ok := validText(p); return ok && len(p) > 0 }
