@@ -40,3 +40,18 @@ func TestAShortLoopPrepaysLittle(t *testing.T) {
 		t.Errorf("100 loops of one step paid %d", n)
 	}
 }
+
+func TestTextsAreComparedWithTheFileThatHoldsThem(t *testing.T) {
+	b := limitstest.Open(t, limits.Policy{})
+	must(t, b.Text(1<<40)) // not packed
+	whole := b.Whole(1000)
+	defer whole.Close()
+	part := whole.Child(limits.Policy{})
+	defer part.Close()
+	must(t, part.Text(limits.TextGrace))
+	refused(t, part.Text(1), limits.Error{Axis: limits.InflateRatio, Want: 1049, Left: 200})
+	large := b.Whole(1 << 20)
+	defer large.Close()
+	must(t, large.Text(200<<20))
+	refused(t, large.Text(1), limits.Error{Axis: limits.InflateRatio, Want: 201, Left: 200})
+}
