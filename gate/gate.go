@@ -36,7 +36,7 @@ type Gate struct {
 	// which need not be a model.
 	Beside bool
 
-	digest string // of the policy, if [Gate.WithDigest] computed it
+	digest  string      // of the policy, if [Gate.WithDigest] computed it
 	excused *exceptions // index of Policy.Ignore, see [Gate.indexed]
 }
 
