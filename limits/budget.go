@@ -45,6 +45,7 @@ type Budget struct {
 	probe    bool    // counts as a part of the parent's operation
 	whole    *Budget // the operation that this is a part of, see [Budget.Whole]
 	outer    int64   // for the account of a whole: the size of its file
+	meter    func(steps int64)
 }
 
 // A pool is one of the sums that an account shares with its ancestors.
@@ -76,6 +77,7 @@ func (b *Budget) Child(p Policy) *Budget {
 		ctx = b.ctx // a part has no more time than the whole
 	}
 	c := open(ctx, p, b)
+	c.meter = b.meter
 	if b.whole != nil {
 		c.join(b.whole)
 	}

@@ -47,13 +47,15 @@ func (b *Budget) prepay(want, batch int64) (int64, error) {
 	}
 	n := max(want, batch)
 	if b.steps.take(n) {
-		return n, nil
+		b.pay(n)
+		return n, b.Err() // the meter may have waited
 	}
 	left := b.steps.left()
 	if left < want || !b.steps.take(left) {
 		return 0, &Error{StepCount, want, left}
 	}
-	return left, nil
+	b.pay(left)
+	return left, b.Err()
 }
 
 // Step charges n steps at once and looks at the context: for a call that does a
@@ -65,5 +67,6 @@ func (b *Budget) Step(n int64) error {
 	if !b.steps.take(n) {
 		return b.refuse(StepCount, n, b.steps.left())
 	}
+	b.pay(n)
 	return nil
 }

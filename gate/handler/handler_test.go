@@ -263,7 +263,7 @@ func TestATenantTakesOnlyItsOwnRoom(t *testing.T) {
 
 // What one tenant's judgements hold is not a verdict about another one's file.
 func TestMemoryThatOthersHoldIsBusy(t *testing.T) {
-	o := handler.Options{Options: host.Options{Memory: 300 << 10, Gate: gate.Gate{Policy: gate.Policy{Limits: limits.Policy{MaxTotalBytes: 200 << 10}}}}}
+	o := handler.Options{Options: host.Options{Memory: 300 << 10, TenantMemory: 300 << 10, Gate: gate.Gate{Policy: gate.Policy{Limits: limits.Policy{MaxTotalBytes: 200 << 10}}}}}
 	s, h, _ := serve(t, o)
 	big, err := h.Host().Begin("a")
 	if err != nil {

@@ -12,11 +12,21 @@
 //
 // # Limits
 //
-// Open uploads, in all and per tenant; bytes of spooled files, in all and per file;
-// judgements that run, and judgements that wait; live memory of all judgements and of
-// each tenant's, by accounts of package limits. When there is no room the answer is
+// Open uploads, spooled bytes, files that wait to be judged, and live memory of
+// judgements (by accounts of package limits): each in all, and for one tenant a part of
+// it, by default half. Files that are judged at once. When there is no room the answer is
 // [Busy], never a verdict: the load of a server does not change what it says about a
 // file.
+//
+// # Turns
+//
+// Slots are given to tenants by deficit round robin: a tenant pays for its judgements in
+// steps and in bytes that are read, and who owes waits until the others have had as much.
+// A judgement that has used up its turn, 20 to 40 ms, gives its slot to another tenant
+// that waits and goes on later; the policy's time counts only while it runs. So one
+// tenant never holds all slots while another waits, however dear its files are. If
+// [Options.Judge] is set, a judgement keeps its slot to the end, and while one tenant
+// holds all of several slots there is one more for the others.
 //
 // # Cleaning up
 //

@@ -31,9 +31,15 @@ type Options struct {
 	MaxUploads int   // open uploads; default 256
 	PerTenant  int   // open uploads of one tenant; default MaxUploads/2
 	Slots      int   // files judged at once; default GOMAXPROCS
-	Queue      int   // files waiting for a slot; default 64
+	Queue      int   // files waiting for a slot; default 128
+	// TenantQueue bounds how many files of one tenant wait for a slot; default Queue/2.
+	TenantQueue int
+	// TenantSpool bounds the bytes of one tenant's spooled files; default MaxSpool/2, but
+	// as much as one file may have.
+	TenantSpool int64
 	// Memory bounds what all judgements and small files hold together, in bytes; default
-	// 1 GiB. TenantMemory is the bound for one tenant; default Memory.
+	// 2 GiB. TenantMemory is the bound for one tenant; default Memory/2, but as much as the
+	// policy lets one file hold.
 	Memory, TenantMemory int64
 	// Dir is where larger files are spooled; default the system's temporary folder.
 	Dir string
@@ -45,7 +51,7 @@ type Options struct {
 func (o *Options) fill() error {
 	for name, n := range map[string]int64{
 		"MaxFile": o.MaxFile, "MaxSpool": o.MaxSpool, "MaxUploads": int64(o.MaxUploads), "PerTenant": int64(o.PerTenant), "Slots": int64(o.Slots),
-		"Queue": int64(o.Queue), "Memory": o.Memory, "TenantMemory": o.TenantMemory, "RetryAfter": int64(o.RetryAfter),
+		"Queue": int64(o.Queue), "TenantQueue": int64(o.TenantQueue), "TenantSpool": o.TenantSpool, "Memory": o.Memory, "TenantMemory": o.TenantMemory, "RetryAfter": int64(o.RetryAfter),
 	} {
 		if n < 0 {
 			return fmt.Errorf("host: %s is %d", name, n)
@@ -56,11 +62,16 @@ func (o *Options) fill() error {
 	unset(&o.MaxUploads, 256)
 	unset(&o.PerTenant, max(1, o.MaxUploads/2))
 	unset(&o.Slots, runtime.GOMAXPROCS(0))
-	unset(&o.Queue, 64)
-	unset(&o.Memory, 1<<30)
-	unset(&o.TenantMemory, o.Memory)
+	unset(&o.Queue, 128)
+	unset(&o.TenantQueue, max(1, o.Queue/2))
+	unset(&o.TenantSpool, max(o.MaxSpool/2, min(o.MaxFile, o.MaxSpool)))
+	unset(&o.Memory, 2<<30)
 	unset(&o.RetryAfter, time.Second)
-	return o.Gate.Policy.Limits.Validate()
+	if err := o.Gate.Policy.Limits.Validate(); err != nil {
+		return err
+	}
+	unset(&o.TenantMemory, max(o.Memory/2, min(o.Gate.Policy.Limits.Limit(limits.Total), o.Memory)))
+	return nil
 }
 
 func unset[T int | int64 | time.Duration](v *T, to T) {
@@ -73,12 +84,11 @@ func unset[T int | int64 | time.Duration](v *T, to T) {
 type Host struct {
 	o       Options
 	account *limits.Budget
-	slots   chan struct{}
+	queue   queue
 
-	mu      sync.Mutex
+	mu      sync.Mutex // for what follows, and for o.Gate
 	tenants map[string]*tenant
 	uploads int
-	waiting int
 	spooled int64
 	closed  bool
 	idle    *sync.Cond
@@ -88,6 +98,8 @@ type Host struct {
 type tenant struct {
 	account *limits.Budget
 	uploads int
+	spooled int64
+	lane    lane
 }
 
 // most disables a limit of the host's account that the tenants' accounts enforce.
@@ -103,7 +115,9 @@ func New(o Options) (*Host, error) {
 		return nil, err
 	}
 	o.Gate = *g
-	h := &Host{o: o, tenants: map[string]*tenant{}, slots: make(chan struct{}, o.Slots)}
+	h := &Host{o: o, tenants: map[string]*tenant{}}
+	h.queue.slots, h.queue.most, h.queue.share = o.Slots, o.Queue, o.TenantQueue
+	h.queue.yields, h.queue.after = o.Judge == nil, o.RetryAfter
 	h.idle = sync.NewCond(&h.mu)
 	h.account = limits.Policy{
 		MaxTotalBytes: o.Memory, MaxItems: most, MaxOpenFiles: most, MaxRequests: most, MaxFetched: most, Timeout: limits.NoTimeout,
@@ -111,10 +125,19 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// Close refuses new uploads, waits for the open ones, and releases what the host holds.
-func (h *Host) Close() {
+// Drain refuses new uploads and files that wait to be judged, as [Busy]. Judgements that
+// have begun go on.
+func (h *Host) Drain() {
 	h.mu.Lock()
 	h.closed = true
+	h.mu.Unlock()
+	h.queue.close()
+}
+
+// Close is [Host.Drain]; it waits for the open uploads, and releases what the host holds.
+func (h *Host) Close() {
+	h.Drain()
+	h.mu.Lock()
 	for h.uploads > 0 {
 		h.idle.Wait()
 	}
@@ -123,7 +146,27 @@ func (h *Host) Close() {
 }
 
 // Options returns the options with the defaults filled in.
-func (h *Host) Options() Options { return h.o }
+func (h *Host) Options() Options {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.o
+}
+
+// SetGate sets the gate for uploads that begin later. An error means that its limits are
+// invalid; then the old one stays.
+func (h *Host) SetGate(g gate.Gate) error {
+	if err := g.Policy.Limits.Validate(); err != nil {
+		return err
+	}
+	with, err := g.WithDigest()
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.o.Gate = *with
+	return nil
+}
 
 // A Load is what a host holds at the moment.
 type Load struct {
@@ -131,11 +174,38 @@ type Load struct {
 	Spooled, Memory                    int64
 }
 
+// Ready returns nil if a file of a tenant who has no other would be taken in and judged
+// now, else [Busy].
+func (h *Host) Ready() error {
+	l := h.Load()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closed:
+		return h.busy(false, closing)
+	case l.Uploads >= h.o.MaxUploads:
+		return h.busy(false, fmt.Sprintf("%d uploads are open", l.Uploads))
+	case l.Waiting >= h.o.Queue:
+		return h.busy(false, fmt.Sprintf("%d files wait to be judged", l.Waiting))
+	case l.Spooled >= h.o.MaxSpool:
+		return h.busy(false, "the spool is full")
+	case l.Memory >= h.o.Memory:
+		return h.busy(false, noMemory)
+	}
+	return nil
+}
+
+// noMemory is why a host without memory takes nothing.
+const noMemory = "the memory for judgements is taken"
+
 // Load returns how busy the host is.
 func (h *Host) Load() Load {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := Load{Uploads: h.uploads, Waiting: h.waiting, Judging: len(h.slots), Tenants: len(h.tenants), Spooled: h.spooled}
+	l := Load{Uploads: h.uploads, Tenants: len(h.tenants), Spooled: h.spooled}
+	h.queue.mu.Lock()
+	l.Waiting, l.Judging = h.queue.waiting, h.queue.running
+	h.queue.mu.Unlock()
 	for _, u := range h.account.Usage() {
 		if u.Axis == limits.Total {
 			l.Memory = u.Used
@@ -163,7 +233,7 @@ func (h *Host) Begin(name string) (*Upload, error) {
 	t := h.tenants[name]
 	switch {
 	case h.closed:
-		return nil, h.busy(false, "the host is closing")
+		return nil, h.busy(false, closing)
 	case t != nil && t.uploads >= h.o.PerTenant:
 		return nil, h.busy(true, fmt.Sprintf("%d uploads of this tenant are open", t.uploads))
 	case h.uploads >= h.o.MaxUploads:
@@ -204,46 +274,23 @@ func (h *Host) end(u *Upload) {
 }
 
 // room reserves n bytes of spool.
-func (h *Host) room(n int64) error {
+func (h *Host) room(t *tenant, n int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if n > h.o.MaxSpool-h.spooled {
+	switch {
+	case n > h.o.TenantSpool-t.spooled:
+		return h.busy(true, "this tenant's part of the spool is full")
+	case n > h.o.MaxSpool-h.spooled:
 		return h.busy(false, "the spool is full")
 	}
 	h.spooled += n
+	t.spooled += n
 	return nil
 }
 
-func (h *Host) leave(n int64) {
+func (h *Host) leave(t *tenant, n int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.spooled -= n
-}
-
-// slot waits for a slot to judge in, or returns [Busy] if too many wait.
-func (h *Host) slot(ctx context.Context) (release func(), err error) {
-	release = func() { <-h.slots }
-	select {
-	case h.slots <- struct{}{}:
-		return release, nil
-	default:
-	}
-	h.mu.Lock()
-	if h.waiting >= h.o.Queue {
-		h.mu.Unlock()
-		return nil, h.busy(false, fmt.Sprintf("%d files wait to be judged", h.o.Queue))
-	}
-	h.waiting++
-	h.mu.Unlock()
-	defer func() {
-		h.mu.Lock()
-		h.waiting--
-		h.mu.Unlock()
-	}()
-	select {
-	case h.slots <- struct{}{}:
-		return release, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	t.spooled -= n
 }

@@ -39,9 +39,12 @@ type Upload struct {
 	sum     hash.Hash // of the bytes that came
 	file    *spool.File
 	early   *gate.Stream   // examines the file while it arrives
+	visit   *turn          // in which early examines
+	lost    error          // why early got no turn
 	taken   int64          // bytes reserved of the host's spool
 	memory  *limits.Budget // holds a small file, or the beginning of a larger one
 	account *limits.Budget // holds the judgement
+	end     func()         // ends the context of the judgement
 	closed  bool
 }
 
@@ -62,6 +65,11 @@ type TooLarge struct{ Max int64 }
 
 func (e *TooLarge) Error() string { return "the file has more than " + limits.FormatSize(e.Max) }
 
+var (
+	errOneFile = errors.New("host: an upload has one file")
+	errClosed  = errors.New("host: the upload is closed")
+)
+
 // smallFile is the largest file that is kept in memory.
 const smallFile = 256 << 10
 
@@ -69,8 +77,8 @@ const smallFile = 256 << 10
 // allowed is refused at once. The error is [TooLarge], [Busy], or the reader's. Reading
 // stops if the beginning suffices to refuse the file; [Upload.Judge] returns the reason.
 func (u *Upload) Spool(r io.Reader, size int64) error {
-	if u.at != nil {
-		return errors.New("host: an upload has one file")
+	if err := u.empty(); err != nil {
+		return err
 	}
 	if size > u.host.o.MaxFile {
 		return &TooLarge{u.host.o.MaxFile}
@@ -81,11 +89,22 @@ func (u *Upload) Spool(r io.Reader, size int64) error {
 	return u.spool(r, size)
 }
 
+// empty returns an error if the upload cannot take a file any more.
+func (u *Upload) empty() error {
+	switch {
+	case u.closed:
+		return errClosed
+	case u.at != nil || u.file != nil || u.memory != nil:
+		return errOneFile
+	}
+	return nil
+}
+
 // Use judges a file in place, without spooling it. The caller makes sure that nobody
 // changes it meanwhile.
 func (u *Upload) Use(r io.ReaderAt, size int64) error {
-	if u.at != nil {
-		return errors.New("host: an upload has one file")
+	if err := u.empty(); err != nil {
+		return err
 	}
 	if size > u.host.o.MaxFile {
 		return &TooLarge{u.host.o.MaxFile}
@@ -153,7 +172,20 @@ func (u *Upload) look(size int64) {
 	policy := u.gate.Policy.Limits
 	policy.Timeout = limits.NoTimeout
 	u.memory = u.tenant.account.Child(policy)
+	u.memory.Meter(u.payEarly)
 	u.early = u.gate.Stream(u.memory, size, u.hint())
+}
+
+// payEarly pays for what is examined of the arriving file. That is done in a slot, too.
+func (u *Upload) payEarly(steps int64) {
+	if u.visit == nil && u.lost == nil {
+		if u.visit, u.lost = u.host.queue.enter(context.Background(), &u.tenant.lane, false); u.lost != nil {
+			return
+		}
+	}
+	if u.visit != nil {
+		u.visit.pay(steps)
+	}
 }
 
 // refuses reports whether the rest of the file is not needed.
@@ -162,6 +194,13 @@ func (u *Upload) refuses(p []byte) (bool, error) {
 		return false, nil
 	}
 	_, err := u.early.Write(p)
+	if u.visit != nil {
+		u.visit.leave()
+		u.visit = nil
+	}
+	if u.lost != nil {
+		return false, u.lost
+	}
 	if errors.Is(err, gate.ErrRefused) {
 		return true, nil
 	}
@@ -177,7 +216,7 @@ func (u *Upload) write(p []byte) error {
 	if n > u.host.o.MaxFile-u.Size {
 		return &TooLarge{u.host.o.MaxFile}
 	}
-	if err := u.host.room(n); err != nil {
+	if err := u.host.room(u.tenant, n); err != nil {
 		return err
 	}
 	u.taken += n
@@ -191,14 +230,18 @@ func (u *Upload) write(p []byte) error {
 // of the file.
 func (u *Upload) refused(err error) error {
 	if t := u.tenant.account; t.Refused(err) {
-		return u.host.busy(!u.host.account.Refused(err), "the memory for judgements is taken")
+		return u.host.busy(!u.host.account.Refused(err), noMemory)
 	}
 	return err
 }
 
 // Judge waits for a slot and asks the gate. An error says nothing about the file: it is
-// [Busy], or the context ended.
+// [Busy], or the context ended. The policy's time is that in which the file is judged;
+// waiting for a turn does not count.
 func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
+	if u.closed {
+		return nil, errClosed
+	}
 	if u.early != nil && u.early.Verdict() != nil && u.Verdict == nil {
 		if v := u.early.Verdict(); v.Class() == wire.Internal {
 			return nil, notJudged(v.Err)
@@ -209,16 +252,15 @@ func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 	if u.at == nil || u.Verdict != nil {
 		return nil, errors.New("host: an upload is spooled, then judged once")
 	}
-	release, err := u.host.slot(ctx)
+	t, err := u.host.queue.enter(ctx, &u.tenant.lane, true)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer t.leave()
 	if u.Started != nil {
 		u.Started()
 	}
-	u.account = u.tenant.account.ChildContext(ctx, u.gate.Policy.Limits)
-	v, err := u.check()
+	v, err := u.check(ctx, t)
 	if err == nil && v == nil {
 		err = notJudged(errors.New("there is no verdict"))
 	}
@@ -240,21 +282,38 @@ func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 
 func notJudged(err error) error { return fmt.Errorf("host: the file could not be judged: %w", err) }
 
-// check asks the gate. A panic is an error, which is the end of this upload alone: not every
-// server that calls this has a handler above it.
-func (u *Upload) check() (v *gate.Verdict, err error) {
+// check asks the gate in a turn, whose clock ends the judgement. A panic is an error, which
+// is the end of this upload alone: not every server that calls this has a handler above it.
+func (u *Upload) check(ctx context.Context, t *turn) (v *gate.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			v, err = nil, notJudged(fmt.Errorf("panic: %s", wire.Clean(fmt.Sprint(p), 512)))
 		}
 	}()
+	policy := u.gate.Policy.Limits
+	allowed := policy.Limit(limits.Time)
+	policy.Timeout = limits.NoTimeout
+	ctx, end := context.WithCancelCause(ctx)
+	u.end = func() { end(nil) }
+	t.ctx = ctx
+	if allowed != int64(limits.NoTimeout) {
+		t.clock.start(time.Duration(allowed), func() { end(&limits.Error{Axis: limits.Time, Want: allowed, Left: allowed}) })
+	}
+	u.account = u.tenant.account.ChildContext(ctx, policy)
+	v, err = u.ask(t)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, limits.ErrLimit) {
+		return u.gate.Failed(u.Name, cause), nil
+	}
+	return v, err
+}
+
+// ask asks the gate, or another process, which is paid for by its time.
+func (u *Upload) ask(t *turn) (*gate.Verdict, error) {
 	h := u.hint()
 	judge := u.host.o.Judge
 	if judge != nil && u.sum == nil { // another process is not asked which bytes it has judged
 		u.sum = sha256.New()
-		if err := u.read(u.sum); errors.Is(err, limits.ErrLimit) {
-			return u.gate.Failed(u.Name, err), nil
-		} else if err != nil {
+		if err := u.read(u.sum); err != nil {
 			return nil, err
 		}
 	}
@@ -262,9 +321,12 @@ func (u *Upload) check() (v *gate.Verdict, err error) {
 		h.SHA256 = hex.EncodeToString(u.sum.Sum(nil))
 	}
 	if judge != nil {
+		began := time.Now()
+		defer func() { t.note(u.Size/stepBytes + int64(time.Since(began)/stepTime)) }()
 		return judge(u.account.Context(), &u.gate, u.at, u.Size, h)
 	}
-	return u.gate.Check(u.account, u.at, u.Size, h)
+	u.account.Meter(t.pay)
+	return u.gate.Check(u.account, paid(u.at, t), u.Size, h)
 }
 
 // read writes the file to w.
@@ -309,6 +371,7 @@ func (u *Upload) Close() error {
 	}
 	if u.account != nil {
 		u.account.Close()
+		u.end()
 	}
 	if u.early != nil {
 		u.early.Close()
@@ -320,7 +383,7 @@ func (u *Upload) Close() error {
 	if u.file != nil {
 		err = u.file.Close()
 	}
-	u.host.leave(u.taken)
+	u.host.leave(u.tenant, u.taken)
 	u.host.end(u)
 	return err
 }

@@ -1,0 +1,33 @@
+package host
+
+import (
+	"io"
+	"io/fs"
+)
+
+// paid returns a reader that pays for the bytes that are read of a file.
+func paid(r io.ReaderAt, t *turn) io.ReaderAt {
+	if f, ok := r.(statter); ok {
+		return paidFile{paidReader{r, t}, f}
+	}
+	return paidReader{r, t}
+}
+
+type paidReader struct {
+	r io.ReaderAt
+	t *turn
+}
+
+func (p paidReader) ReadAt(b []byte, off int64) (int, error) {
+	n, err := p.r.ReadAt(b, off)
+	p.t.pay(int64(n) / stepBytes)
+	return n, err
+}
+
+// A statter is asked whether the file changes while it is judged.
+type statter interface{ Stat() (fs.FileInfo, error) }
+
+type paidFile struct {
+	paidReader
+	statter
+}
