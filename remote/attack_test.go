@@ -257,7 +257,11 @@ func TestAPasswordIsNotSentInTheOpen(t *testing.T) {
 		{"https://ghcr.io", "http://ghcr.io/token", false},
 		{"https://registry.team.example", "https://team.example/token", true},
 		{"https://registry.team.example", "https://example.org/token", false},
-		{"http://127.0.0.1:5000", "http://127.0.0.1:5001/token", true},
+		{"http://127.0.0.1:5000", "http://127.0.0.1:5000/token", true},
+		{"http://127.0.0.1:5000", "http://127.0.0.1:5001/token", false},
+		{"https://registry.team.example", "https://registry.team.example:8443/token", false},
+		{"https://registry.team.example:5050", "https://team.example/token", false},
+		{"https://registry.team.example:443", "https://registry.team.example/token", true},
 	} {
 		registry, _ := url.Parse(c.registry)
 		realm, _ := url.Parse(c.realm)

@@ -41,7 +41,7 @@ func (f *file) ends() (bool, error) {
 				return err
 			}
 		}
-		f.mark = markOf(resp.Header)
+		f.answered(resp.Header)
 		return nil
 	})
 	if errors.Is(err, errOneRange) {

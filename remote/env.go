@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,8 +67,8 @@ func hubToken() string {
 	return strings.TrimSpace(string(readSmall(file)))
 }
 
-// dockerLogin returns the credentials that docker login has stored for a host. Credential
-// helpers are not started.
+// dockerLogin returns the credentials that docker login has stored for exactly this host and port.
+// Credential helpers are not started.
 func dockerLogin(host string) (name, password string, ok bool) {
 	var config struct {
 		Auths map[string]struct {
@@ -79,7 +80,7 @@ func dockerLogin(host string) (name, password string, ok bool) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(config.Auths)) {
 		at, _, _ := strings.Cut(strings.TrimPrefix(key, "https://"), "/")
-		if at != host && !(isDocker(at) && isDocker(host)) {
+		if withPort(at) != withPort(host) && !(isDocker(at) && isDocker(host)) {
 			continue
 		}
 		if text, err := base64.StdEncoding.DecodeString(config.Auths[key].Auth); err == nil {
@@ -91,6 +92,19 @@ func dockerLogin(host string) (name, password string, ok bool) {
 	return "", "", false
 }
 
-// isDocker reports whether a host belongs to Docker's own registry, whose credentials are
-// stored under another name than that of its files.
-func isDocker(host string) bool { return host == "docker.io" || strings.HasSuffix(host, ".docker.io") }
+// isDocker reports whether a host is one of the names of Docker's own registry, whose credentials
+// are stored under another name than that of its files.
+func isDocker(host string) bool {
+	return host == "docker.io" || host == "index.docker.io" || host == dockerRegistry
+}
+
+// dockerRegistry has the files of docker.io.
+const dockerRegistry = "registry-1.docker.io"
+
+// withPort returns a host with its port, which is that of https if it has none.
+func withPort(host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), "443")
+}

@@ -17,7 +17,7 @@ import (
 func TestKeysComeFromWhereOtherToolsKeepThem(t *testing.T) {
 	dir := t.TempDir()
 	auth := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
-	write(t, filepath.Join(dir, "config.json"), []byte(`{"auths": {"https://hub.docker.io/v1/": {"auth": "`+auth("me:one")+`"},
+	write(t, filepath.Join(dir, "config.json"), []byte(`{"auths": {"https://index.docker.io/v1/": {"auth": "`+auth("me:one")+`"},
 		"ghcr.io": {"auth": "`+auth("you:two:three")+`"}, "evildocker.io": {"auth": "`+auth("x:y")+`"}, "bad.example": {"auth": "?"}}}`))
 	write(t, filepath.Join(dir, "token"), []byte("hf_secret\n"))
 	t.Setenv("DOCKER_CONFIG", dir)

@@ -29,10 +29,12 @@ type file struct {
 	url  *url.URL
 	size int64 // -1 until the first answer
 	long bool  // its header is long, so that a stream begins with it
+	md5  bool  // its ETag may be an MD5
 
 	mu      sync.Mutex
 	users   int
 	mark    mark
+	tally   tally
 	pieces  []*piece // the most recently used is the last
 	streams []*stream
 }
@@ -72,14 +74,14 @@ func (f *file) bytesAt(off, want int64) ([]byte, error) {
 	for i, p := range f.pieces {
 		if off >= p.off && off < p.end() {
 			f.pieces = append(append(f.pieces[:i:i], f.pieces[i+1:]...), p)
-			return p.data[off-p.off:], nil
+			return p.data[off-p.off:], f.digested()
 		}
 	}
 	if off == 0 {
 		if ok, err := f.ends(); err != nil {
 			return nil, err
 		} else if ok {
-			return f.pieces[0].data, nil
+			return f.pieces[0].data, f.digested()
 		}
 	}
 	ask := min(max(want, onePiece), maxPiece)
@@ -98,7 +100,7 @@ func (f *file) bytesAt(off, want int64) ([]byte, error) {
 		f.pieces = f.pieces[1:]
 	}
 	f.pieces = append(f.pieces, p)
-	return p.data, nil
+	return p.data, f.digested()
 }
 
 // fetch fetches the piece at an offset: from a stream that reaches it, from a new stream if the
@@ -156,10 +158,18 @@ func (f *file) request(by *http.Client, off, n int64, take func(resp *http.Respo
 		if err := take(resp, end-begin); err != nil {
 			return err
 		}
-		f.mark = markOf(resp.Header)
 		f.size = size
+		f.answered(resp.Header)
 		return nil
 	})
+}
+
+// answered keeps what an answer says of the content.
+func (f *file) answered(h http.Header) {
+	f.mark = markOf(h)
+	if f.md5 && f.tally.stated == nil {
+		f.tally.stated = etagDigest(f.mark.etag, h.Get("X-Amz-Server-Side-Encryption"))
+	}
 }
 
 // readPiece reads a piece of n bytes from a body.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // A tree is the file system of a repository. Its files are fetched when they are read.
@@ -26,32 +27,27 @@ type tree struct {
 
 // An entry is a file at an address, or one whose content is known already.
 type entry struct {
-	size int64
-	url  *url.URL
-	text []byte
+	size   int64
+	url    *url.URL
+	text   []byte
+	stated *digest // nil if the source states none
+	md5    bool    // its ETag may be an MD5
 }
 
 func newTree(c *client) *tree {
 	return &tree{c: c, files: map[string]entry{}, folders: map[string][]fs.DirEntry{".": nil}, open: map[string]*file{}}
 }
 
-// The longest name of a file, and the most folders around it.
-const (
-	maxName  = 4096
-	maxDepth = 64
-)
-
 // entryBytes is the memory of an entry besides its names: in both maps, and its address.
 const entryBytes = 512
 
-// add adds a file. A name that is not a valid path is rejected: a tool that stores the files
-// under these names would have a file that was not examined here.
+// add adds a file.
 func (t *tree) add(name string, e entry) error {
 	if err := t.c.b.Items(1); err != nil {
 		return err
 	}
-	if len(name) > maxName || !fs.ValidPath(name) || name == "." || strings.Count(name, "/") > maxDepth {
-		return wire.ErrForbidden.WithRule("file.path-escape").Errorf("%s is not a name of a file", wire.Quote(name))
+	if err := checkName(name); err != nil {
+		return err
 	}
 	if old, twice := t.files[name]; twice && (old.size != e.size || old.url == nil || e.url == nil || *old.url != *e.url) {
 		return wire.ErrDuplicate.Errorf("%s is listed twice", wire.Quote(name)) // unless both are the same blob
@@ -101,6 +97,7 @@ func (t *tree) file(name string) *file {
 	f := t.open[name]
 	if f == nil {
 		f = newFile(t.c, t.files[name].url, t.files[name].size)
+		f.tally.stated, f.md5 = t.files[name].stated, t.files[name].md5
 		t.open[name] = f
 	}
 	return f
@@ -120,7 +117,7 @@ func (t *tree) Open(name string) (fs.File, error) {
 		f := t.file(name)
 		f.hold()
 		h.ReaderAt, h.done = f, sync.OnceFunc(f.release)
-		return h, nil
+		return &fetched{h, f}, nil
 	}
 	list, ok := t.folders[name]
 	if !ok {
@@ -152,6 +149,15 @@ type handle struct {
 	pos  int64
 	done func()
 }
+
+// A fetched is an open file of a server. It implements tensor.Stated.
+type fetched struct {
+	*handle
+	file *file
+}
+
+func (h *fetched) Verify(b *limits.Budget) error { return h.file.Verify(b) }
+func (h *fetched) Verified() bool                { return h.file.Verified() }
 
 func (h *handle) Stat() (fs.FileInfo, error) { return h.info, nil }
 

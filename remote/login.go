@@ -1,14 +1,16 @@
 package remote
 
 import (
+	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 )
 
 // login answers a registry's challenge with name and password, or with a token from the
@@ -17,27 +19,37 @@ import (
 func (r *registry) login(challenge string) error {
 	scheme, rest, _ := strings.Cut(challenge, " ")
 	host := r.base.Host
-	basic := ""
-	if r.c.o.Login != nil {
-		if name, password, ok := r.c.o.Login(host); ok {
-			basic = "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))
-		}
-	}
 	switch strings.ToLower(scheme) {
 	case "basic":
+		basic := r.c.basic(host)
 		if basic == "" {
 			return fmt.Errorf("the registry %s asks for a name and a password, which docker login stores", host)
 		}
 		r.auth = basic
 		return nil
 	case "bearer":
-		return r.token(parameters(rest), basic)
+		return r.token(parameters(rest))
 	}
 	return fmt.Errorf("the registry %s asks for an unknown kind of login", host)
 }
 
-// token fetches a token. The password is sent only to a service of the registry itself.
-func (r *registry) token(p map[string]string, basic string) error {
+// basic returns the Authorization header for a host and port; "" if there is no password for
+// them.
+func (c *client) basic(host string) string {
+	if c.o.Login == nil {
+		return ""
+	}
+	name, password, ok := c.o.Login(host)
+	if !ok {
+		return ""
+	}
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))
+}
+
+// token fetches a token. The registry's password is sent only to a service of the registry
+// itself; another service gets the password that is stored for its own host and port, if it
+// uses https.
+func (r *registry) token(p map[string]string) error {
 	u, err := url.Parse(p["realm"])
 	if err != nil {
 		return fmt.Errorf("%w: the token service of the registry is not a URL", ErrForbidden)
@@ -48,13 +60,16 @@ func (r *registry) token(p map[string]string, basic string) error {
 	}
 	u.RawQuery = q.Encode()
 	header := http.Header{}
-	if basic != "" && ownRealm(r.base, u) {
+	basic := ""
+	if ownRealm(r.base, u) {
+		basic = r.c.basic(r.base.Host)
+	} else if u.Scheme == "https" {
+		basic = r.c.basic(u.Host)
+	}
+	if basic != "" {
 		header.Set("Authorization", basic)
 	}
-	var answer struct {
-		Token       string `json:"token"`
-		AccessToken string `json:"access_token"`
-	}
+	token, access := "", ""
 	err = r.c.get(u, header, func(resp *http.Response) error {
 		if resp.StatusCode != http.StatusOK {
 			return fmt.Errorf("%s: %s", urlText(u), resp.Status)
@@ -63,30 +78,38 @@ func (r *registry) token(p map[string]string, basic string) error {
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(text, &answer)
+		return r.c.document("token", text, func(d *strictjson.Decoder) error {
+			return members(d, map[string]func() error{"token": into(d, &token), "access_token": into(d, &access)})
+		})
 	})
-	if answer.Token == "" {
-		answer.Token = answer.AccessToken
-	}
-	if err == nil && answer.Token == "" {
+	if token = cmp.Or(token, access); err == nil && !isToken(token) {
 		err = fmt.Errorf("%s: the answer has no token", urlText(u))
 	}
-	r.auth = "Bearer " + answer.Token
+	r.auth = "Bearer " + token
 	return err
 }
 
-// ownRealm reports whether a token service belongs to the registry: it has the same host, a
-// parent domain of it, or is Docker's; and it uses https if the registry does.
+// isToken reports whether s can stand in a header.
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// ownRealm reports whether a token service belongs to the registry: it has the same host and
+// port, or, both at the port of https, a parent domain of the host, or is Docker's; and it uses
+// https if the registry does.
 func ownRealm(of, at *url.URL) bool {
 	registry, realm := of.Hostname(), at.Hostname()
 	if of.Scheme == "https" && at.Scheme != "https" {
 		return false
 	}
-	if _, err := netip.ParseAddr(realm); err == nil {
+	if portOf(of) != portOf(at) {
+		return false
+	}
+	if _, err := netip.ParseAddr(realm); err == nil || at.Scheme != "https" || portOf(at) != "443" {
 		return realm == registry
 	}
 	return realm == registry || strings.Contains(realm, ".") && strings.HasSuffix(registry, "."+realm) ||
-		registry == "registry-1.docker.io" && realm == "auth.docker.io"
+		registry == dockerRegistry && realm == "auth.docker.io"
 }
 
 // isLoopback reports whether host, with or without a port, is this machine.

@@ -110,19 +110,24 @@ func oneFile(c *client, address string) (*tree, string, error) {
 	if err := c.check(u); err != nil {
 		return nil, "", err
 	}
+	if err := checkPath(u); err != nil {
+		return nil, "", err
+	}
 	u.Fragment = ""
 	c.signHub() // the URL may be one of the hub
-	return c.singleFile(u)
+	return c.singleFile(u, false)
 }
 
-// singleFile returns a tree of one file, whose size the first answer states.
-func (c *client) singleFile(u *url.URL) (*tree, string, error) {
+// singleFile returns a tree of one file, whose size the first answer states. md5 says that its
+// ETag may be an MD5.
+func (c *client) singleFile(u *url.URL, md5 bool) (*tree, string, error) {
 	f := newFile(c, u, -1)
+	f.md5 = md5
 	if _, err := f.ReadAt(make([]byte, 1), 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, "", err
 	}
 	name := path.Base(u.Path)
-	if !fs.ValidPath(name) || name == "." {
+	if checkName(name) != nil {
 		name = "model"
 	}
 	t := newTree(c)

@@ -3,14 +3,16 @@ package remote
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
 )
 
@@ -37,29 +39,102 @@ var nameAnnotations = []string{"org.opencontainers.image.title", "org.cncf.model
 
 // A manifest describes an artifact, or lists manifests.
 type manifest struct {
-	MediaType string       `json:"mediaType"`
-	Layers    []descriptor `json:"layers"`
-	Manifests []descriptor `json:"manifests"`
+	mediaType string
+	layers    []descriptor
+	manifests []descriptor
+	list      bool // it lists manifests
 }
 
 type descriptor struct {
-	MediaType   string            `json:"mediaType"`
-	Digest      string            `json:"digest"`
-	Size        int64             `json:"size"`
-	Annotations map[string]string `json:"annotations"`
+	mediaType string
+	digest    string
+	size      int64
+	names     []string // what the annotations call its file
+}
+
+// read reads a manifest. One that has layers and lists manifests is two: which of them a client
+// takes depends on the type that it believes (CVE-2021-41190).
+func (m *manifest) read(d *strictjson.Decoder) error {
+	layered := false
+	list := func(into *[]descriptor) func() error {
+		return func() error {
+			layered = layered || into == &m.layers
+			m.list = m.list || into == &m.manifests
+			return d.Array(func(int) error {
+				l, err := readDescriptor(d)
+				*into = append(*into, l) // charged by the size of the answer
+				return err
+			})
+		}
+	}
+	err := members(d, map[string]func() error{
+		"mediaType": into(d, &m.mediaType), "layers": list(&m.layers), "manifests": list(&m.manifests),
+		"schemaVersion": func() error {
+			v, err := d.Uint(1 << 16)
+			if err == nil && v != 2 {
+				err = d.Fail("", wire.ErrUnsupported.Errorf("version %d of manifests", v))
+			}
+			return err
+		},
+		// Of kinds of manifests that are not read here, which other clients may read.
+		"blobs": unread(d, "blobs"), "fsLayers": unread(d, "fsLayers"),
+	})
+	switch {
+	case err != nil:
+		return err
+	case layered == m.list:
+		return d.Fail("", wire.ErrMismatch.Errorf("a manifest has layers or lists manifests, and this has both or neither"))
+	case m.mediaType == "":
+		return nil
+	case m.list != (m.mediaType == ociIndex || m.mediaType == dockerList):
+		return d.Fail("", wire.ErrMismatch.Errorf("the manifest states the type %s and has the members of another", wire.Quote(m.mediaType)))
+	}
+	return nil
+}
+
+// unread returns a function that refuses a member.
+func unread(d *strictjson.Decoder, name string) func() error {
+	return func() error {
+		return d.Fail("", wire.ErrUnsupported.Errorf("a manifest with %s", name))
+	}
+}
+
+func readDescriptor(d *strictjson.Decoder) (descriptor, error) {
+	l := descriptor{size: -1}
+	named := map[string]func() error{}
+	for _, a := range nameAnnotations {
+		named[a] = func() error {
+			n, err := d.String()
+			if n != "" {
+				l.names = append(l.names, n)
+			}
+			return err
+		}
+	}
+	err := members(d, map[string]func() error{
+		"mediaType": into(d, &l.mediaType), "digest": into(d, &l.digest), "size": count(d, &l.size),
+		"annotations": func() error {
+			if k, err := d.Kind(); err != nil || k == strictjson.Null {
+				return err
+			}
+			return members(d, named)
+		},
+	})
+	if err == nil && len(l.names) > 1 && l.names[0] != l.names[1] {
+		err = d.Fail("", wire.ErrMismatch.Errorf("a layer is named %s and %s", wire.Quote(l.names[0]), wire.Quote(l.names[1])))
+	}
+	return l, err
 }
 
 // name returns the name of the layer's file.
-func (d *descriptor) name() string {
-	for _, a := range nameAnnotations {
-		if n := d.Annotations[a]; n != "" {
-			return n
-		}
-	}
-	if strings.HasPrefix(d.MediaType, "application/vnd.docker.ai.gguf") {
+func (l *descriptor) name() string {
+	switch {
+	case len(l.names) > 0:
+		return l.names[0]
+	case strings.HasPrefix(l.mediaType, "application/vnd.docker.ai.gguf"):
 		return "model.gguf"
 	}
-	return strings.Replace(d.Digest, ":", "-", 1)
+	return strings.Replace(l.digest, ":", "-", 1)
 }
 
 // A registry is a repository of a registry.
@@ -77,13 +152,17 @@ func newRegistry(c *client, host, name string) (*registry, error) {
 	}
 	const of = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/"
 	if host == "docker.io" {
-		host = "registry-1.docker.io"
+		host = dockerRegistry
 	}
 	u, err := url.Parse(scheme + "://" + host)
 	if err != nil || u.Host != host || name == "" || strings.Trim(name, of) != "" || path.Clean("/"+name) != "/"+name {
 		return nil, fmt.Errorf("%w: give an artifact as oci://host/repository[:tag|@digest]", ErrForbidden)
 	}
-	r := &registry{c: c, base: &url.URL{Scheme: scheme, Host: host, Path: "/v2/" + name}}
+	base, err := locate(&url.URL{Scheme: scheme, Host: host}, "", append([]string{"v2"}, strings.Split(name, "/")...)...)
+	if err != nil {
+		return nil, err
+	}
+	r := &registry{c: c, base: base}
 	c.hosts = append(c.hosts, registryHosts...)
 	c.sign = func(req *http.Request) {
 		if req.URL.Host == host && r.auth != "" {
@@ -103,17 +182,17 @@ func ociFiles(c *client, rest string) (*tree, string, error) {
 		return nil, "", err
 	}
 	_, m, err := r.manifest(reference)
-	if err == nil && len(m.Manifests) == 1 && len(m.Layers) == 0 {
-		_, m, err = r.manifest(m.Manifests[0].Digest)
+	if err == nil && len(m.manifests) == 1 {
+		_, m, err = r.manifest(m.manifests[0].digest)
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	if len(m.Manifests) > 0 {
-		return nil, "", fmt.Errorf("%s: an index of %d manifests: choose one with @digest", rest, len(m.Manifests))
+	if m.list {
+		return nil, "", fmt.Errorf("%s: an index of %d manifests: choose one with @digest", rest, len(m.manifests))
 	}
 	t := newTree(c)
-	for _, l := range m.Layers {
+	for _, l := range m.layers {
 		if err := r.blob(t, l.name(), l); err != nil {
 			return nil, "", err
 		}
@@ -155,8 +234,11 @@ func ollamaFiles(c *client, rest string) (*tree, string, error) {
 	if err := t.add(n.Path(), entry{size: int64(len(text)), text: text}); err != nil {
 		return nil, "", err
 	}
-	for _, l := range m.Layers {
-		if err := r.blob(t, "blobs/"+strings.Replace(l.Digest, ":", "-", 1), l); err != nil {
+	if m.list {
+		return nil, "", fmt.Errorf("%s: an index of %d manifests and no model", rest, len(m.manifests))
+	}
+	for _, l := range m.layers {
+		if err := r.blob(t, "blobs/"+strings.Replace(l.digest, ":", "-", 1), l); err != nil {
 			return nil, "", err
 		}
 	}
@@ -165,32 +247,47 @@ func ollamaFiles(c *client, rest string) (*tree, string, error) {
 
 // blob adds a layer to the tree.
 func (r *registry) blob(t *tree, name string, l descriptor) error {
-	if !isDigest(l.Digest) {
+	if !isDigest(l.digest) {
 		return fmt.Errorf("%s: the digest of a layer is not a SHA-256", r.base)
 	}
-	return t.add(name, entry{size: l.Size, url: r.base.JoinPath("blobs", l.Digest)})
+	u, err := locate(r.base, ":", "blobs", l.digest)
+	if err != nil {
+		return err
+	}
+	return t.add(name, entry{size: l.size, url: u, stated: &digest{sha256Sum, strings.TrimPrefix(l.digest, "sha256:")}})
 }
 
 func isDigest(s string) bool {
 	hexits, ok := strings.CutPrefix(s, "sha256:")
-	return ok && len(hexits) == 64 && strings.Trim(hexits, "0123456789abcdef") == ""
+	return ok && isHex(hexits, sha256Sum.hexits())
 }
 
 // errUnauthorized means that the registry asks for a login.
 var errUnauthorized = errors.New("unauthorized")
 
-// manifest fetches a manifest, after a login if the registry asks for one. If reference is a
-// digest, the manifest is checked against it.
+// isTag reports whether s is a tag: letters, digits, and _.- not at the beginning.
+func isTag(s string) bool {
+	const of = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+	return s != "" && len(s) <= 128 && strings.Trim(s, of) == "" && s[0] != '.' && s[0] != '-'
+}
+
+// manifest fetches a manifest, after a login if the registry asks for one. It is checked against
+// the digest that reference is or that the registry states.
 func (r *registry) manifest(reference string) (text []byte, m manifest, err error) {
-	if reference == "" || strings.ContainsAny(reference, "/?#%\\") || strings.Contains(reference, ":") && !isDigest(reference) {
+	if !isTag(reference) && !isDigest(reference) {
 		return nil, m, fmt.Errorf("%w: the reference must be a tag or a SHA-256 digest", ErrForbidden)
 	}
-	u := r.base.JoinPath("manifests", reference)
+	u, err := locate(r.base, ":", "manifests", reference)
+	if err != nil {
+		return nil, m, err
+	}
 	header := http.Header{"Accept": {strings.Join([]string{ociManifest, dockerManifest, ociIndex, dockerList}, ", ")}}
-	challenge := ""
+	challenge, kind, stated := "", "", ""
 	take := func(resp *http.Response) (err error) {
 		switch resp.StatusCode {
 		case http.StatusOK:
+			kind, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
+			stated = resp.Header.Get("Docker-Content-Digest")
 			text, err = r.c.text(resp)
 			return err
 		case http.StatusUnauthorized:
@@ -207,11 +304,16 @@ func (r *registry) manifest(reference string) (text []byte, m manifest, err erro
 	if err != nil {
 		return nil, m, fmt.Errorf("%s: %w", urlText(u), err)
 	}
-	if sum := sha256.Sum256(text); strings.HasPrefix(reference, "sha256:") && reference != "sha256:"+hex.EncodeToString(sum[:]) {
-		return nil, m, fmt.Errorf("%s: the manifest has another digest", urlText(u))
+	sum := sha256.Sum256(text)
+	is := "sha256:" + hex.EncodeToString(sum[:])
+	if isDigest(reference) && reference != is || isDigest(stated) && stated != is {
+		return nil, m, wire.ErrChecksum.Errorf("%s: the manifest has another digest", urlText(u))
 	}
-	if err := json.Unmarshal(text, &m); err != nil {
+	if err := r.c.document("manifest", text, m.read); err != nil {
 		return nil, m, fmt.Errorf("%s: %w", urlText(u), err)
+	}
+	if list := kind == ociIndex || kind == dockerList; (list || kind == ociManifest || kind == dockerManifest) && list != m.list {
+		return nil, m, wire.ErrMismatch.Errorf("%s: the answer states the type %s and has the members of another", urlText(u), wire.Quote(kind))
 	}
 	return text, m, nil
 }

@@ -2,12 +2,13 @@ package remote
 
 import (
 	"cmp"
-	"encoding/xml"
 	"fmt"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // S3 has the address of buckets and the keys for them.
@@ -54,7 +55,11 @@ func bucketFiles(c *client, base, inPath, rest string, k key) (*tree, string, er
 	if err != nil || !validBucket(bucket) {
 		return nil, "", fmt.Errorf("%w: give an object or a prefix as s3://bucket/key", ErrForbidden)
 	}
-	at.Path = path.Join("/", at.Path, inPath)
+	if at.Path = strings.TrimSuffix(at.Path, "/"); inPath != "" {
+		if at, err = locate(at, "", inPath); err != nil {
+			return nil, "", err
+		}
+	}
 	c.sign = func(req *http.Request) {
 		if req.URL.Host == at.Host && req.URL.Scheme == at.Scheme {
 			k.sign(req)
@@ -64,11 +69,18 @@ func bucketFiles(c *client, base, inPath, rest string, k key) (*tree, string, er
 	if folder := strings.TrimSuffix(name, "/"); folder != name || name == "" {
 		return s.listBelow(folder)
 	}
+	if err := checkName(name); err != nil {
+		return nil, "", err
+	}
 	dir, base := path.Split(name)
 	t := newTree(c)
 	err = s.list(t, dir, "/")
 	if status, ok := err.(refusedListing); ok && status == http.StatusForbidden {
-		return c.singleFile(s.object(name)) // the key may allow reading but not listing
+		u, err := s.object(name)
+		if err != nil {
+			return nil, "", err
+		}
+		return c.singleFile(u, true) // the key may allow reading but not listing
 	}
 	if err != nil {
 		return nil, "", err
@@ -87,17 +99,17 @@ type bucketAt struct {
 }
 
 // object returns the address of a key.
-func (s *bucketAt) object(key string) *url.URL {
-	u := *s.at
-	u.Path = strings.TrimSuffix(u.Path, "/") + "/" + key
-	u.RawPath = escape(u.Path)
-	return &u
+func (s *bucketAt) object(key string) (*url.URL, error) {
+	return locate(s.at, "", strings.Split(key, "/")...)
 }
 
 // listBelow returns all objects below a folder.
 func (s *bucketAt) listBelow(folder string) (*tree, string, error) {
 	t := newTree(s.c)
 	if folder != "" {
+		if err := checkName(folder); err != nil {
+			return nil, "", err
+		}
 		folder += "/"
 	}
 	if err := s.list(t, folder, ""); err != nil {
@@ -119,7 +131,7 @@ func (r refusedListing) Error() string {
 // list adds the objects with a prefix, under their names after it. With a delimiter, names
 // that contain it are left out.
 func (s *bucketAt) list(t *tree, prefix, delimiter string) error {
-	next := ""
+	next, last := "", ""
 	for {
 		q := url.Values{"list-type": {"2"}, "prefix": {prefix}}
 		if delimiter != "" {
@@ -130,14 +142,7 @@ func (s *bucketAt) list(t *tree, prefix, delimiter string) error {
 		}
 		u := *s.at
 		u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
-		var page struct {
-			Contents []struct {
-				Key  string
-				Size int64
-			}
-			IsTruncated           bool
-			NextContinuationToken string
-		}
+		var page *listing
 		err := s.c.get(&u, nil, func(resp *http.Response) error {
 			if r := resp.Header.Get("X-Amz-Bucket-Region"); resp.StatusCode == http.StatusMovedPermanently && r != "" {
 				return fmt.Errorf("the bucket %s is in the region %q: set AWS_REGION", s.name, r)
@@ -149,27 +154,35 @@ func (s *bucketAt) list(t *tree, prefix, delimiter string) error {
 			if err != nil {
 				return err
 			}
-			return xml.Unmarshal(text, &page)
+			page, err = readListing(text)
+			return err
 		})
 		if err != nil {
 			return err
 		}
-		for _, o := range page.Contents {
-			name, ok := strings.CutPrefix(o.Key, prefix)
+		for _, o := range page.objects {
+			name, ok := strings.CutPrefix(o.key, prefix)
 			if !ok {
 				return fmt.Errorf("the bucket %s lists objects without the requested prefix", s.name)
 			}
-			if (name == "" || strings.HasSuffix(name, "/")) && o.Size == 0 {
+			if (name == "" || strings.HasSuffix(name, "/")) && o.size == 0 {
 				continue // a folder that a console has made
 			}
-			if err := t.add(name, entry{size: o.Size, url: s.object(o.Key)}); err != nil {
+			u, err := s.object(o.key)
+			if err != nil {
+				return err
+			}
+			if err := t.add(name, entry{size: o.size, url: u, md5: true}); err != nil {
 				return err
 			}
 		}
-		if !page.IsTruncated || page.NextContinuationToken == "" {
+		switch {
+		case !page.more:
 			return nil
+		case page.next == "" || page.next == next || len(page.objects)+page.folders == 0 || page.last() != "" && page.last() == last:
+			return wire.ErrMismatch.Errorf("a page of the listing of the bucket %s adds nothing and says that more follow", s.name)
 		}
-		next = page.NextContinuationToken
+		next, last = page.next, page.last()
 		s.c.releaseAnswers()
 	}
 }

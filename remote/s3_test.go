@@ -145,7 +145,7 @@ func TestAddressesOfBucketsThatAreRefused(t *testing.T) {
 func TestAListingWithoutEnd(t *testing.T) {
 	n := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>more</NextContinuationToken>")
+		fmt.Fprint(w, "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>", n, "</NextContinuationToken>")
 		for range 100 {
 			n++
 			fmt.Fprintf(w, "<Contents><Key>all/%04000d</Key><Size>1</Size></Contents>", n)

@@ -68,20 +68,3 @@ func (k *key) sign(req *http.Request) {
 	}
 	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+k.access+"/"+scope+",SignedHeaders="+signed+",Signature="+hex.EncodeToString(mac))
 }
-
-// escape escapes all bytes of a path except unreserved ones and slashes, as signatures require.
-func escape(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-._~", c) >= 0, c == '/':
-			b.WriteByte(c)
-		default:
-			const digits = "0123456789ABCDEF"
-			b.WriteByte('%')
-			b.WriteByte(digits[c>>4])
-			b.WriteByte(digits[c&15])
-		}
-	}
-	return b.String()
-}

@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -229,4 +230,14 @@ func (d *Decoder) comma(closing byte) (more bool, err error) {
 		return false, nil
 	}
 	return false, d.missing("a comma or a closing bracket")
+}
+
+// Folded returns the known name that differs from a member's name in case alone: a reader
+// that ignores case takes the one for the other.
+func Folded(name string, known ...string) (string, bool) {
+	i := slices.IndexFunc(known, func(k string) bool { return name != k && strings.EqualFold(name, k) })
+	if i < 0 {
+		return "", false
+	}
+	return known[i], true
 }

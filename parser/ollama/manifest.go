@@ -2,7 +2,6 @@ package ollama
 
 import (
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -91,14 +90,14 @@ func (m *manifest) read(d *strictjson.Decoder) error {
 	})
 }
 
-// folded refuses a key that differs only in case from one that is read: ollama ignores
+// refuseFolded refuses a key that differs only in case from one that is read: ollama ignores
 // case and uses the last of both.
 func refuseFolded(d *strictjson.Decoder, key string, known ...string) error {
-	i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(key, k) })
-	if i < 0 {
+	taken, folded := strictjson.Folded(key, known...)
+	if !folded {
 		return nil
 	}
-	return d.Fail("", wire.ErrSyntax.WithRule("ollama.key-folded").Errorf("key %s, which ollama takes for %s", wire.Quote(key), known[i]))
+	return d.Fail("", wire.ErrSyntax.WithRule("ollama.key-folded").Errorf("key %s, which ollama takes for %s", wire.Quote(key), taken))
 }
 
 // leaves reports whether a name leads out of the model's folder.

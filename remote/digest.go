@@ -1,0 +1,130 @@
+package remote
+
+import (
+	"crypto/md5"  // of buckets, which state no other digest
+	"crypto/sha1" // of git
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A digestKind is how a source digests a file.
+type digestKind uint8
+
+const (
+	sha256Sum digestKind = iota
+	gitBlob              // SHA-1 of "blob SIZE", a zero byte and the content
+	md5Sum
+)
+
+var digestNames = [...]string{sha256Sum: "SHA-256", gitBlob: "git object", md5Sum: "MD5"}
+
+// hexits returns the number of hexadecimal digits.
+func (k digestKind) hexits() int { return [...]int{sha256Sum: 64, gitBlob: 40, md5Sum: 32}[k] }
+
+func (k digestKind) start(size int64) hash.Hash {
+	switch k {
+	case gitBlob:
+		h := sha1.New()
+		fmt.Fprintf(h, "blob %d\x00", size)
+		return h
+	case md5Sum:
+		return md5.New()
+	}
+	return sha256.New()
+}
+
+// A digest is what a source states of the content of a file.
+type digest struct {
+	kind digestKind
+	sum  string // lower-case hexadecimal digits
+}
+
+func isHex(s string, n int) bool { return len(s) == n && strings.Trim(s, "0123456789abcdef") == "" }
+
+// A tally digests the beginning of a file, as far as it has been fetched without a gap.
+type tally struct {
+	stated *digest // nil if the source states none
+	hash   hash.Hash
+	n      int64 // bytes digested
+	err    error // the file is not the one that was stated
+}
+
+// take digests what a piece continues. When the whole file has been digested, it is compared.
+func (t *tally) take(p *piece, size int64) error {
+	if t.err != nil || t.stated == nil || p.off > t.n || p.end() <= t.n || size < 0 {
+		return t.err
+	}
+	if t.hash == nil {
+		t.hash = t.stated.kind.start(size)
+	}
+	t.hash.Write(p.data[t.n-p.off:])
+	if t.n = p.end(); t.n == size {
+		if got := hex.EncodeToString(t.hash.Sum(nil)); got != t.stated.sum {
+			t.err = wire.ErrChecksum.Errorf("the source states the %s %s, and the content has %s", digestNames[t.stated.kind], t.stated.sum, got)
+		}
+	}
+	return t.err
+}
+
+// digested passes the pieces that are kept to the tally, in the order of their offsets.
+func (f *file) digested() error {
+	for again := true; again; {
+		again = false
+		for _, p := range f.pieces {
+			before := f.tally.n
+			if err := f.tally.take(p, f.size); err != nil {
+				return fmt.Errorf("%s: %w", urlText(f.url), err)
+			}
+			again = again || f.tally.n > before
+		}
+	}
+	return nil
+}
+
+// Verified reports whether the whole file was compared with the digest that its source states.
+// It is true if the source states none.
+func (f *file) Verified() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tally.stated == nil || f.tally.err == nil && f.tally.n == f.size
+}
+
+// Verify reads what has not been digested of a file whose source states a digest.
+func (f *file) Verify(b *limits.Budget) error {
+	release, err := b.Lease(wire.Chunk)
+	if err != nil {
+		return err
+	}
+	defer release()
+	buf := make([]byte, wire.Chunk)
+	for !f.Verified() {
+		if err := b.Err(); err != nil {
+			return err
+		}
+		f.mu.Lock()
+		off := f.tally.n
+		f.mu.Unlock()
+		if _, err := f.ReadAt(buf, off); err != nil && err != io.EOF {
+			return err
+		}
+	}
+	return nil
+}
+
+// etagDigest returns the digest that the ETag of an object is: an MD5, unless the object was
+// uploaded in parts or is encrypted under a key.
+func etagDigest(etag, encryption string) *digest {
+	sum, ok := strings.CutPrefix(etag, `"`)
+	sum, ok2 := strings.CutSuffix(sum, `"`)
+	if !ok || !ok2 || !isHex(sum, md5Sum.hexits()) || encryption != "" && encryption != "AES256" {
+		return nil
+	}
+	return &digest{md5Sum, sum}
+}
