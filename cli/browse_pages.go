@@ -208,7 +208,7 @@ func (v *viewer) tensorStats(b *limits.Budget, i *tensor.Info) ([]string, error)
 		return name == i.Name && !was
 	}})
 	if err == nil {
-		err = parser.Unchanged(v.r.model)
+		err = parser.Unchanged(b, v.r.model)
 	}
 	if err != nil || len(list) == 0 {
 		return nil, err

@@ -146,7 +146,7 @@ func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, op
 		return d
 	}
 	d.files, d.model = list, digest.Model(d.tensors)
-	d.err = parser.Unchanged(m)
+	d.err = parser.Unchanged(b, m)
 	return d
 }
 

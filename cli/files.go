@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"strings"
 
@@ -97,6 +98,21 @@ func (s *session) remoteOpener(ctx context.Context, path string) (func(*limits.B
 	return func(b *limits.Budget) (tensor.Model, error) { return s.remote(ctx, b, path) }, true
 }
 
+// found returns the models that an argument names: those of an address, a file or a folder.
+func (s *session) found(ctx context.Context, path string, recursive bool) iter.Seq2[source, error] {
+	return func(yield func(source, error) bool) {
+		if open, ok := s.remoteOpener(ctx, path); ok {
+			yield(source{path: path, open: open}, nil)
+			return
+		}
+		for src, err := range parser.Find(path, recursive || isPipeline(path)) {
+			if !yield(source{path: src.Path, open: src.Open}, err) {
+				return
+			}
+		}
+	}
+}
+
 // isAddress reports whether path is an address: a scheme followed by "://".
 func isAddress(path string) bool {
 	scheme, _, ok := strings.Cut(path, "://")
@@ -176,12 +192,15 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 	if opts.verify || s.gate {
 		done := s.progress("verifying "+showPath(src.path), func() (int64, int64) { return src.read(m) })
 		err := parser.Verify(b, m)
+		if err == nil && opts.verify {
+			err = parser.VerifySource(b, m)
+		}
 		done()
 		if err != nil {
 			r.err = err
 			return
 		}
-		r.verified = true
+		r.verified = parser.SourceVerified(m)
 	}
 	if opts.finite {
 		list, err := s.readNumbers(b, "reading "+showPath(src.path), m, stats.Options{})

@@ -25,15 +25,18 @@ func (sc *scanner) scanNamed(ctx context.Context, path string) error {
 	if path == "-" {
 		return sc.stdin(ctx)
 	}
-	// The budget of the whole walk has no deadline, because each file has its own.
-	p := sc.gate.Policy.Limits
-	p.Timeout = limits.NoTimeout
+	// The budget of a walk has no deadline, because each file has its own. Connecting, listing and
+	// reading what an address names are one operation, and have one.
+	p, remote := sc.gate.Policy.Limits, sc.s.remoteFiles != nil && isAddress(path)
+	if !remote {
+		p.Timeout = limits.NoTimeout
+	}
 	b := p.Budget(ctx)
 	defer b.Close()
 	g := sc.gate
 	g.Exclude = sc.reports.excludeReports(path, g.Exclude)
 	all := g.CheckPath(b, path)
-	if sc.s.remoteFiles != nil && isAddress(path) {
+	if remote {
 		files, name, err := sc.s.remoteFiles(ctx, b, path)
 		if err != nil {
 			return sc.report(ctx, &scanReport{Verdict: sc.gate.Failed(path, err), path: path, given: true})

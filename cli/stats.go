@@ -68,7 +68,7 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 		if arg == "-" {
 			return usage{"amn stats reads files, not standard input"}
 		}
-		for src, err := range parser.Find(arg, c.Recursive || isPipeline(arg)) {
+		for src, err := range s.found(ctx, arg, c.Recursive) {
 			var list []stats.Tensor
 			var m tensor.Model
 			if err == nil {
@@ -81,7 +81,7 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 				none++
 				continue
 			}
-			if err := c.print(s, src.Path, m, list, err); err != nil {
+			if err := c.print(s, src.path, m, list, err); err != nil {
 				return err
 			}
 		}
@@ -93,15 +93,15 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 }
 
 // readModel reads one model. It returns the model closed, for its format.
-func (c *statsCmd) readModel(ctx context.Context, s *session, src parser.Source) (tensor.Model, []stats.Tensor, error) {
+func (c *statsCmd) readModel(ctx context.Context, s *session, src source) (tensor.Model, []stats.Tensor, error) {
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
-	m, err := src.Open(b)
+	m, err := src.open(b)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer m.Close()
-	s.printPassedOver(src.Path, m)
+	s.printPassedOver(src.path, m)
 	o := stats.Options{Workers: c.Threads, Stored: c.Stored, Quant: *c.options("f32")}
 	if len(c.Tensor) > 0 {
 		o.Keep = globs(c.Tensor).match
@@ -109,7 +109,7 @@ func (c *statsCmd) readModel(ctx context.Context, s *session, src parser.Source)
 	if err := s.verifyGated(b, m); err != nil {
 		return m, nil, err
 	}
-	list, err := s.readNumbers(b, "reading "+showPath(src.Path), m, o)
+	list, err := s.readNumbers(b, "reading "+showPath(src.path), m, o)
 	return m, list, err
 }
 
@@ -127,7 +127,7 @@ func (s *session) readNumbers(b *limits.Budget, doing string, m tensor.Model, o 
 	defer done()
 	list, err := stats.Tensors(b, m, o)
 	if err == nil {
-		err = parser.Unchanged(m)
+		err = parser.Unchanged(b, m)
 	}
 	return list, err
 }

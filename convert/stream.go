@@ -325,7 +325,7 @@ func (s *stream) retire(j *job, err error) {
 // fail keeps the error of the first range in order.
 func (s *stream) fail(j *job, unit int64, err error) {
 	if at := (place{j.index, unit}); err != nil && (s.err == nil || at.before(s.failed)) {
-		if wire.ClassOf(err) == wire.Truncated && parser.Unchanged(s.p.m) != nil {
+		if wire.ClassOf(err) == wire.Truncated && parser.Unchanged(s.p.b, s.p.m) != nil {
 			err = wire.ErrTruncated.Errorf("the source shrank while it was read")
 		}
 		s.err, s.failed = wire.At("convert", "tensor "+wire.Quote(j.name()), wire.NoOffset, err), at

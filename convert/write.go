@@ -92,7 +92,7 @@ func (p *Plan) lastLook() error {
 	if err := p.b.Err(); err != nil {
 		return err
 	}
-	return parser.Unchanged(p.m)
+	return parser.Unchanged(p.b, p.m)
 }
 
 // checkRoom returns an error if a folder takes no files, or has too little space.

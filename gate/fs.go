@@ -63,7 +63,7 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 		return w.yieldVerdict(w.path(file), w.g.Failed(file, err))
 	}
 	defer h.Close()
-	unchanged := watchOpen(h)
+	unchanged := w.asStated(h)
 	if isIndex(file) {
 		return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 			v := w.g.draft(file)
@@ -82,4 +82,25 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 		return w.g.Check(b, r, h.Size, Hint{Name: file, Beside: file != w.root || w.g.Beside, near: near, unchanged: unchanged})
 	})
+}
+
+// asStated watches a file like watchOpen. If nearly all of it was read, it must also have the
+// digest that its source states.
+func (w *walkFS) asStated(h *tensor.Handle) watch {
+	unchanged := watchOpen(h)
+	s, ok := h.ReaderAt.(tensor.Stated)
+	if !ok {
+		return unchanged
+	}
+	return func() error {
+		if unchanged != nil {
+			if err := unchanged(); err != nil {
+				return err
+			}
+		}
+		if !s.Whole() {
+			return nil
+		}
+		return s.Verify(w.b)
+	}
 }

@@ -117,7 +117,7 @@ func rewritten(t *testing.T, b *limits.Budget, data string) error {
 	if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return parser.Unchanged(m)
+	return parser.Unchanged(b, m)
 }
 
 // shrunk is a file that is emptied after some reads.

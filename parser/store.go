@@ -87,6 +87,11 @@ func visitLayer(store fs.FS, l ollama.Layer, visit func(ollama.Layer, *tensor.Ha
 	return visit(l, h, nil)
 }
 
+// OpenStore opens a model of a store of ollama in a file system.
+func OpenStore(b *limits.Budget, store fs.FS, n ollama.Name) (tensor.Model, error) {
+	return guarded(b, "open", func() (tensor.Model, error) { return openStore(b, newFolder(b, store, nil), n) })
+}
+
 // openStore opens a model of a store, and closes the store with it.
 func openStore(b *limits.Budget, d *folder, n ollama.Name) (tensor.Model, error) {
 	done := false

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -18,9 +19,17 @@ func Reads(m tensor.Model, file fs.FileInfo) bool {
 	return found
 }
 
-// Unchanged fails if a file of a model from Open or a Source has a different size or
-// modification time than when it was opened: the bytes read may be of two versions.
-func Unchanged(m tensor.Model) error {
+// Unchanged fails if a file of a model from Open, OpenFS or a Source has a different size or
+// modification time than when it was opened: the bytes read may be of two versions. A file that
+// was read whole is compared with the digest that its source states, if it states one.
+func Unchanged(b *limits.Budget, m tensor.Model) error {
+	if err := sameFiles(m); err != nil {
+		return err
+	}
+	return verifyStated(b, m, tensor.Stated.Whole)
+}
+
+func sameFiles(m tensor.Model) error {
 	var failed error
 	eachOpen(m, func(o *openFile, now fs.FileInfo, err error) {
 		switch {

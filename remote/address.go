@@ -15,7 +15,14 @@ var ErrForbidden error = wire.ErrForbidden.WithRule("")
 
 // admit is a [net.Dialer.Control]: it rejects a resolved address that is not public, before a
 // packet is sent to it.
-func (c *client) admit(_, address string, _ syscall.RawConn) error {
+func (c *client) admit(_, address string, _ syscall.RawConn) (err error) {
+	if c.admitted != nil {
+		defer func() {
+			if err == nil {
+				err = c.admitted(address)
+			}
+		}()
+	}
 	if c.o.AllowPrivate {
 		return nil
 	}

@@ -66,12 +66,23 @@ type client struct {
 	hosts []string
 	// answers release the charges for decoded answers.
 	answers []func()
+	// patience is silence, except in tests.
+	patience time.Duration
+	// admitted is called with an address before it is dialled, in tests; resolver is theirs.
+	admitted func(address string) error
+	resolver *net.Resolver
 	// oneRange is set if a server does not answer requests for two ranges.
 	oneRange atomic.Bool
 }
 
+// configure changes a new client, in tests.
+var configure func(*client)
+
 func newClient(b *limits.Budget, o Options) *client {
-	c := &client{ctx: b.Context(), b: b, o: o, sign: func(*http.Request) {}, hosts: o.Redirects}
+	c := &client{ctx: b.Context(), b: b, o: o, sign: func(*http.Request) {}, hosts: o.Redirects, patience: silence}
+	if configure != nil {
+		configure(c)
+	}
 	c.http = &http.Client{CheckRedirect: c.redirect, Transport: c.transport(0)}
 	c.narrow = &http.Client{CheckRedirect: c.redirect, Transport: c.transport(window)}
 	return c
@@ -98,10 +109,14 @@ func (c *client) transport(held int) *http.Transport {
 	return t
 }
 
-// silence is how long a server may send nothing.
-const silence = time.Minute
+// silence is how long a server may send nothing. Of one answer, it must send leastSent bytes
+// within this time of waiting for it: about 1 KiB a second.
+const (
+	silence   = time.Minute
+	leastSent = 64 << 10
+)
 
-// A idleConn connection fails a read after silence.
+// An idleConn is a connection whose reads fail after silence.
 type idleConn struct{ net.Conn }
 
 func (w *idleConn) Read(p []byte) (int, error) {
@@ -109,6 +124,32 @@ func (w *idleConn) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return w.Conn.Read(p)
+}
+
+// errTooSlow means that a server sends, but so little that an operation without a deadline
+// would hardly end.
+var errTooSlow = errors.New("the server sends less than 1 KiB a second")
+
+// A patientBody is an answer whose reads fail when the server sends too slowly. Time in which
+// nobody reads is not counted.
+type patientBody struct {
+	io.ReadCloser
+	patience time.Duration
+	waited   time.Duration // since the last leastSent bytes
+	got      int
+}
+
+func (w *patientBody) Read(p []byte) (int, error) {
+	if w.waited > w.patience {
+		return 0, errTooSlow
+	}
+	began := time.Now()
+	n, err := w.ReadCloser.Read(p)
+	w.waited += time.Since(began)
+	if w.got += n; w.got >= leastSent {
+		w.got, w.waited = 0, 0
+	}
+	return n, err
 }
 
 // redirect is an [http.Client.CheckRedirect].
@@ -164,7 +205,7 @@ func (c *client) getWith(by *http.Client, u *url.URL, header http.Header, take f
 		select {
 		case <-c.ctx.Done():
 			pause.Stop()
-			return context.Cause(c.ctx)
+			return c.b.Err()
 		case <-pause.C:
 		}
 		wait *= 2
@@ -198,11 +239,15 @@ func (c *client) send(by *http.Client, u *url.URL, header http.Header, take func
 		if e, ok := errors.AsType[*url.Error](err); ok { // its text has the query, which may be a signature
 			err = fmt.Errorf("%s: %w", urlText(u), e.Err)
 		}
-		if errors.Is(err, ErrForbidden) || c.ctx.Err() != nil {
+		if c.ctx.Err() != nil {
+			return c.b.Err()
+		}
+		if errors.Is(err, ErrForbidden) || errors.Is(err, errTooSlow) {
 			return err
 		}
 		return &retryable{err: err}
 	}
+	resp.Body = &patientBody{ReadCloser: resp.Body, patience: c.patience}
 	defer func() { resp.Body.Close() }() // evaluated late: take may replace the body
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
 		return &retryable{fmt.Errorf("%s: %s", urlText(u), resp.Status), retryAfter(resp)}
@@ -239,7 +284,9 @@ func (c *client) read(p []byte, body io.Reader) error {
 	if err := c.b.Fetch(int64(len(p))); err != nil {
 		return err
 	}
-	if _, err := io.ReadFull(body, p); err != nil {
+	if _, err := io.ReadFull(body, p); errors.Is(err, errTooSlow) {
+		return err
+	} else if err != nil {
 		return &retryable{err: fmt.Errorf("the answer is truncated: %w", err)}
 	}
 	return nil
@@ -259,6 +306,8 @@ func (c *client) text(resp *http.Response) ([]byte, error) {
 	defer release()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxListing+1))
 	switch {
+	case errors.Is(err, errTooSlow):
+		return nil, err
 	case err != nil:
 		return nil, &retryable{err: err}
 	case len(text) > maxListing:

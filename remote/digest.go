@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -96,6 +97,14 @@ func (f *file) Verified() bool {
 	return f.tally.stated == nil || f.tally.err == nil && f.tally.n == f.size
 }
 
+// Whole reports whether nearly all of the file was fetched. What lies between the tensors of a
+// file is not read by those who read all tensors.
+func (f *file) Whole() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen.total() >= f.size-f.size/16
+}
+
 // Verify reads what has not been digested of a file whose source states a digest.
 func (f *file) Verify(b *limits.Budget) error {
 	release, err := b.Lease(wire.Chunk)
@@ -127,4 +136,28 @@ func etagDigest(etag, encryption string) *digest {
 		return nil
 	}
 	return &digest{md5Sum, sum}
+}
+
+// Spans are disjoint ranges of a file in order.
+type spans []struct{ from, to int64 }
+
+// add adds a range.
+func (s *spans) add(from, to int64) {
+	i := 0
+	for i < len(*s) && (*s)[i].to < from {
+		i++
+	}
+	j := i
+	for j < len(*s) && (*s)[j].from <= to {
+		from, to = min(from, (*s)[j].from), max(to, (*s)[j].to)
+		j++
+	}
+	*s = slices.Replace(*s, i, j, struct{ from, to int64 }{from, to})
+}
+
+func (s spans) total() (n int64) {
+	for _, r := range s {
+		n += r.to - r.from
+	}
+	return n
 }

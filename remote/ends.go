@@ -70,6 +70,7 @@ func (f *file) part(parts *multipart.Reader, off, n int64) error {
 	p, err := f.readPiece(part, off, n)
 	if err == nil {
 		f.pieces = append(f.pieces, p)
+		f.seen.add(p.off, p.end())
 	}
 	return err
 }

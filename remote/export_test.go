@@ -1,11 +1,29 @@
 package remote
 
 import (
+	"net"
 	"net/http"
+	"testing"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 )
+
+// Patience shortens how long a server may send nothing, until the test ends.
+func Patience(t *testing.T, d time.Duration) {
+	with(t, func(c *client) { c.patience = d })
+}
+
+// Dialled calls f with each address that passed the check and is about to be dialled, and uses a
+// resolver, until the test ends.
+func Dialled(t *testing.T, r *net.Resolver, f func(address string) error) {
+	with(t, func(c *client) { c.resolver, c.admitted = r, f })
+}
+
+func with(t *testing.T, f func(*client)) {
+	configure = f
+	t.Cleanup(func() { configure = nil })
+}
 
 // Public is the rule of addresses, for tests.
 var Public = public

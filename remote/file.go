@@ -35,6 +35,7 @@ type file struct {
 	users   int
 	mark    mark
 	tally   tally
+	seen    spans    // what has been fetched
 	pieces  []*piece // the most recently used is the last
 	streams []*stream
 }
@@ -100,6 +101,7 @@ func (f *file) bytesAt(off, want int64) ([]byte, error) {
 		f.pieces = f.pieces[1:]
 	}
 	f.pieces = append(f.pieces, p)
+	f.seen.add(p.off, p.end())
 	return p.data, f.digested()
 }
 

@@ -158,6 +158,7 @@ type fetched struct {
 
 func (h *fetched) Verify(b *limits.Budget) error { return h.file.Verify(b) }
 func (h *fetched) Verified() bool                { return h.file.Verified() }
+func (h *fetched) Whole() bool                   { return h.file.Whole() }
 
 func (h *handle) Stat() (fs.FileInfo, error) { return h.info, nil }
 

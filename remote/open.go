@@ -69,18 +69,22 @@ func Open(b *limits.Budget, address string, o Options) (tensor.Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		return ollama.Open(b, t, parsed, parser.Decode)
+		return parser.OpenStore(b, t, parsed)
 	}
 	t.prefetch(name)
 	return parser.OpenFS(b, t, name)
 }
 
 // Files returns the files at an address, as a file system that fetches what is read, and the
-// name in it that the address means.
+// name in it that the address means. Of a model of ollama's registry, that is the folder of all
+// its blobs.
 func Files(b *limits.Budget, address string, o Options) (fs.FS, string, error) {
 	t, name, err := files(b, address, o)
 	if err != nil {
 		return nil, "", err
+	}
+	if strings.HasPrefix(lowerScheme(address), "ollama://") {
+		name = "blobs"
 	}
 	return t, name, nil
 }

@@ -73,7 +73,7 @@ func portOf(u *url.URL) string {
 
 // dial opens a connection to the proxy, or to an address that admit accepts.
 func (c *client) dial(ctx context.Context, network, address string, held int) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: 20 * time.Second, Control: c.admit}
+	dialer := &net.Dialer{Timeout: 20 * time.Second, Control: c.admit, Resolver: c.resolver}
 	if p := c.o.Proxy; p != nil && address == net.JoinHostPort(p.Hostname(), portOf(p)) {
 		dialer.Control = nil
 	}

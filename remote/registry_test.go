@@ -22,6 +22,7 @@ type artifact struct {
 	manifests map[string][]byte
 	blobs     map[string][]byte
 	elsewhere string // where blobs are redirected to
+	stated    string // the digest that a header states
 	asked     []*http.Request
 }
 
@@ -81,6 +82,9 @@ func (a *artifact) answer(w http.ResponseWriter, r *http.Request, repository str
 	}
 	rest := strings.TrimPrefix(r.URL.Path, "/v2/"+repository+"/")
 	if m, ok := a.manifests[strings.TrimPrefix(rest, "manifests/")]; ok {
+		if a.stated != "" {
+			w.Header().Set("Docker-Content-Digest", a.stated)
+		}
 		w.Write(m)
 		return
 	}

@@ -40,3 +40,14 @@ type Model interface {
 type Verifier interface {
 	Verify(*limits.Budget) error
 }
+
+// A Stated is an open file whose source, such as a registry, may state its digest.
+type Stated interface {
+	// Verified reports whether the whole file was compared with the digest, or the source
+	// states none.
+	Verified() bool
+	// Whole reports whether nearly all of the file has been read.
+	Whole() bool
+	// Verify reads what has not been digested, and compares the digest.
+	Verify(*limits.Budget) error
+}
