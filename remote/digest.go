@@ -47,6 +47,9 @@ type digest struct {
 	sum  string // lower-case hexadecimal digits
 }
 
+// empty reports whether it is the digest of no bytes.
+func (d *digest) empty() bool { return hex.EncodeToString(d.kind.start(0).Sum(nil)) == d.sum }
+
 func isHex(s string, n int) bool { return len(s) == n && strings.Trim(s, "0123456789abcdef") == "" }
 
 // A tally digests the beginning of a file, as far as it has been fetched without a gap.
@@ -113,18 +116,21 @@ func (f *file) Verify(b *limits.Budget) error {
 	}
 	defer release()
 	buf := make([]byte, wire.Chunk)
-	for !f.Verified() {
-		if err := b.Err(); err != nil {
+	for {
+		f.mu.Lock()
+		off, bad := f.tally.n, f.tally.err
+		done := f.tally.stated == nil || off == f.size
+		f.mu.Unlock()
+		if bad != nil {
+			return fmt.Errorf("%s: %w", urlText(f.url), bad)
+		}
+		if err := b.Err(); err != nil || done {
 			return err
 		}
-		f.mu.Lock()
-		off := f.tally.n
-		f.mu.Unlock()
 		if _, err := f.ReadAt(buf, off); err != nil && err != io.EOF {
 			return err
 		}
 	}
-	return nil
 }
 
 // etagDigest returns the digest that the ETag of an object is: an MD5, unless the object was

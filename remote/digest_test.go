@@ -149,3 +149,14 @@ func TestAManifestOfAnotherDigestThanTheAnswerStates(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
+
+// Nothing of an empty file is fetched, so its digest is looked at in the listing.
+func TestAnEmptyFileWithTheDigestOfAnother(t *testing.T) {
+	for sum, want := range map[string]int{"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391": 5, strings.Repeat("0", 40): 3} {
+		s := newStore(t, map[string][]byte{"custom.py": []byte("import os")})
+		s.listing = fmt.Sprintf(`"siblings":[{"rfilename":"custom.py","size":0,"blobId":%q}]`, sum)
+		if code, out, errs := run(t, remote.Options{Hub: s.URL}, "scan", "hf://me/model"); code != want {
+			t.Errorf("%s: exit %d, want %d: %s%s", sum, code, want, out, errs)
+		}
+	}
+}

@@ -60,6 +60,9 @@ func (t *tree) add(name string, e entry) error {
 	if e.size < 0 {
 		return wire.ErrRange.Errorf("%s has a negative size", wire.Quote(name))
 	}
+	if e.stated != nil && e.size == 0 && !e.stated.empty() { // it is never fetched
+		return wire.ErrChecksum.Errorf("%s is listed as empty, with the digest of something else", wire.Quote(name))
+	}
 	t.files[name] = e
 	return nil
 }
