@@ -38,7 +38,11 @@ func TestAStatementIsAboutAllFiles(t *testing.T) {
 	}{
 		{"as they were", func(func(string) string) error { return nil }, 0, "AMN_ACCEPTED, AMN_BODIES_READ, AMN_ALL_LOOKED_AT, AMN_NO_EXCEPTIONS"},
 		{"what belongs to git", func(p func(string) string) error { return os.WriteFile(p(".git/HEAD"), []byte("x"), 0o666) }, 0, ""},
-		{"a signature beside", func(p func(string) string) error { return os.WriteFile(p("model.sig"), []byte("{}"), 0o666) }, 0, ""},
+		{"a signature beside", func(p func(string) string) error {
+			return os.WriteFile(p("model.sig"), []byte(load(t, statement)), 0o666)
+		}, 0, ""},
+		{"what is no signature", func(p func(string) string) error { return os.WriteFile(p("model.sig"), []byte("{}"), 0o666) }, 8, "its content is not one"},
+		{"without it", func(p func(string) string) error { return os.Remove(p("model.sig")) }, 0, ""},
 		{"one more file", func(p func(string) string) error { return os.WriteFile(p("more.py"), []byte("x"), 0o666) }, 8, ""},
 		{"without it", func(p func(string) string) error { return os.Remove(p("more.py")) }, 0, ""},
 		{"a link to nowhere", func(p func(string) string) error { return os.Symlink("/nowhere", p("link")) }, 8, "leads nowhere"},

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"context"
 	"crypto"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
 	"github.com/anamnesis-go/anamnesis/gate/bom"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -63,7 +67,9 @@ type evidence struct {
 
 	key               crypto.Signer
 	root              string
-	files             []attest.File
+	before            *coverage // of the root, before anything was judged
+	uncovered         error     // why it cannot be covered
+	sums              map[string]digest.Sum
 	refused           bool
 	missing           string // a file without a digest
 	missingProperties map[string]bool
@@ -92,8 +98,16 @@ func (e *evidence) open(g *gate.Gate, paths []string) (err error) {
 	if e.key, err = attest.PrivateKey(text); err != nil {
 		return usage{"--key " + e.flags.Key + ": " + err.Error()}
 	}
-	e.root, g.Digest = paths[0], true
-	return nil
+	e.root, g.Digest, e.sums = paths[0], true, map[string]digest.Sum{}
+	if _, err := os.Stat(e.root); err == nil {
+		e.before, e.uncovered = e.cover()
+	}
+	return nil // an address or a name, or the scan says what is wrong
+}
+
+// cover lists what the statement covers.
+func (e *evidence) cover() (*coverage, error) {
+	return cover(e.root, []string{e.flags.Attest, e.flags.BOM}, func(name string) (string, error) { return attest.Ignored(name), nil })
 }
 
 // add records one file.
@@ -118,7 +132,7 @@ func (e *evidence) attest(rep *scanReport) {
 	switch {
 	case rep.Err != nil:
 		e.refused = true
-	case attest.Ignored(name) || e.written(rep.path):
+	case attest.Ignored(name) != "" || e.written(rep.path):
 		return
 	case rep.SHA256 == "" && rep.Harmless != "": // a link to a folder, whose files are walked elsewhere
 		return
@@ -130,7 +144,7 @@ func (e *evidence) attest(rep *scanReport) {
 	e.missingProperties[attest.LookedAt] = e.missingProperties[attest.LookedAt] || rep.Unlooked != ""
 	e.missingProperties[attest.AsIs] = e.missingProperties[attest.AsIs] || len(rep.Ignored) > 0
 	if sum, ok := digest.ParseSum(rep.SHA256); ok {
-		e.files = append(e.files, attest.File{Name: name, Sum: sum})
+		e.sums[name] = sum
 	}
 }
 
@@ -149,11 +163,18 @@ func (e *evidence) close() error {
 	switch {
 	case e.key == nil:
 		return nil
-	case e.refused || len(e.files) == 0:
+	case e.refused || len(e.sums) == 0:
 		e.s.printError("", errors.New("nothing was attested, because a file was refused or none was found"))
 		return nil
 	case e.missing != "":
 		return usage{"--attest: nothing was attested, because " + showPath(e.missing) + " has no digest"}
+	}
+	files, links, err := e.covered()
+	switch {
+	case errors.Is(err, attest.ErrUncovered):
+		return usage{"--attest: nothing was attested: " + err.Error()}
+	case err != nil:
+		return fmt.Errorf("--attest: nothing was attested: %w", err)
 	}
 	policy, err := e.gate.Policy.Digest()
 	if err != nil {
@@ -163,7 +184,7 @@ func (e *evidence) close() error {
 	if err != nil {
 		return err
 	}
-	r := attest.Result{Name: filepath.Base(whole), Files: e.files, Policy: policy, Version: buildOf(debug.ReadBuildInfo()).version, Time: time.Now()}
+	r := attest.Result{Name: filepath.Base(whole), Files: files, Links: links, Policy: policy, Version: buildOf(debug.ReadBuildInfo()).version, Time: time.Now()}
 	for _, p := range []string{attest.Accepted, attest.Read, attest.Verified, attest.LookedAt, attest.AsIs} {
 		if !e.missingProperties[p] {
 			r.Properties = append(r.Properties, p)
@@ -185,6 +206,47 @@ func (e *evidence) close() error {
 		return err
 	}
 	return out.commit()
+}
+
+// covered returns the files that were judged, if they are all that a loader of the root
+// reaches, and are still what they were.
+func (e *evidence) covered() (files []attest.File, links []attest.Link, err error) {
+	if e.uncovered != nil {
+		return nil, nil, e.uncovered
+	}
+	if e.before == nil { // a listing that the gate has read whole: nothing is beside it
+		for name, sum := range e.sums {
+			files = append(files, attest.File{Name: name, Sum: sum})
+		}
+		return files, nil, nil
+	}
+	now, err := e.cover()
+	if err == nil {
+		err = e.before.checkSame(now)
+	}
+	if err == nil {
+		err = now.checkLeft()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	b := e.s.longPolicy().Budget(context.Background())
+	defer b.Close()
+	if err := now.checkAlone(b); err != nil {
+		return nil, nil, err
+	}
+	for i := range now.files {
+		f := &now.files[i]
+		sum, ok := e.sums[f.Name]
+		if !ok {
+			return nil, nil, notCovered("%s was not judged", wire.Quote(f.Name))
+		}
+		f.Sum = sum
+	}
+	if len(e.sums) != len(now.files) {
+		return nil, nil, notCovered("%s were judged, and the folder has %d", plural(int64(len(e.sums)), "file"), len(now.files))
+	}
+	return now.files, now.links, nil
 }
 
 // abandon discards what an error has left incomplete.

@@ -4,18 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 
-	"github.com/anamnesis-go/anamnesis/digest"
-	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -31,10 +25,7 @@ func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) 
 	claim, err := f.open()
 	count := 0
 	if err == nil {
-		var files []attest.File
-		if files, err = f.hash(ctx, s, path, claim); err == nil {
-			err, count = claim.Check(files), len(files)
-		}
+		count, err = f.check(ctx, s, path, claim)
 	}
 	if err, ok := errors.AsType[interrupted](err); ok {
 		return err
@@ -76,35 +67,69 @@ func (f *attestFlags) open() (*attest.Claim, error) {
 	return claim, nil
 }
 
-func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// check compares the files with the claim, and makes sure that no loader reaches what the
+// claim does not cover. It returns the number of files.
+func (f *attestFlags) check(ctx context.Context, s *session, root string, claim *attest.Claim) (int, error) {
+	list := func() (*coverage, error) {
+		return cover(root, []string{f.Attestation}, func(name string) (string, error) {
+			what, ok := claim.LeavesOut(name)
+			if !ok && !isOneOf(filepath.Join(root, filepath.FromSlash(name)), []string{f.Attestation}) {
+				return "", notCovered("the signature leaves out %s (its ignore_paths have %s), which a loader may open: sign it too, or keep it elsewhere", wire.Quote(name), wire.Quote(what))
+			}
+			return what, nil
+		})
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most+1))
-}
-
-// hash returns the digests of all files that the claim covers.
-func (f *attestFlags) hash(ctx context.Context, s *session, root string, claim *attest.Claim) ([]attest.File, error) {
-	files, paths, size, err := f.listFiles(root, claim)
+	c, err := list()
 	if err != nil {
-		return nil, err
+		return 0, err
+	}
+	if claim.Files != nil && !claim.FollowsLinks {
+		if err := c.checkNoLinks(); err != nil {
+			return 0, err
+		}
 	}
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
+	if err := f.hash(b, s, c); err != nil {
+		return 0, err
+	}
+	if err := claim.Check(c.files, c.links...); err != nil {
+		return 0, err
+	}
+	if err := errors.Join(c.checkLeft(), c.checkAlone(b)); err != nil {
+		return 0, err
+	}
+	now, err := list()
+	if err != nil {
+		return 0, err
+	}
+	return len(c.files), c.checkSame(now)
+}
+
+// checkNoLinks refuses links, which the signature does not follow.
+func (c *coverage) checkNoLinks() error {
+	for e := range folder.Each(c.root) {
+		if c.folder && e.Link && attest.Ignored(e.Name) == "" {
+			return fmt.Errorf("%w: %s is a link, and the signature follows none", attest.ErrDiffers, wire.Quote(e.Name))
+		}
+	}
+	return nil
+}
+
+// hash sets the digests of the files.
+func (f *attestFlags) hash(b *limits.Budget, s *session, c *coverage) (err error) {
 	var read, next atomic.Int64
-	done := s.progress("hashing "+showPath(root), func() (int64, int64) { return read.Load(), size })
+	done := s.progress("hashing "+showPath(c.root), func() (int64, int64) { return read.Load(), c.size })
 	defer done()
-	workers := max(1, min(s.workers, len(files)))
+	workers := max(1, min(s.workers, len(c.files)))
 	errs := make(chan error, workers)
 	for range workers {
-		go func() { errs <- hashSome(b, files, paths, &next, &read) }()
+		go func() { errs <- hashSome(b, c.files, c.paths, &next, &read) }()
 	}
 	for range workers {
 		err = errors.Join(err, <-errs)
 	}
-	return files, err
+	return err
 }
 
 // hashSome hashes files until none is left.
@@ -121,76 +146,6 @@ func hashSome(b *limits.Budget, files []attest.File, paths []string, next, read 
 		}
 		files[i].Sum = sum
 	}
-}
-
-// listFiles returns the files below a folder that the claim covers.
-func (f *attestFlags) listFiles(root string, claim *attest.Claim) (files []attest.File, paths []string, size int64, err error) {
-	add := func(name, path string, info fs.FileInfo) {
-		files, paths, size = append(files, attest.File{Name: name, Sum: digest.Sum{}}), append(paths, path), wire.AddCap(size, info.Size())
-	}
-	info, err := os.Stat(root)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	switch {
-	case info.Mode().IsRegular():
-		add(".", root, info)
-		return files, paths, size, nil
-	case !info.IsDir(): // opening a pipe would wait for a writer
-		return nil, nil, 0, wire.ErrUnsupported.Errorf("it is neither a regular file nor a folder")
-	}
-	top := root + string(filepath.Separator) // a link that is named is followed
-	err = filepath.WalkDir(top, func(at string, e fs.DirEntry, err error) error {
-		if err != nil || at == top {
-			return err
-		}
-		rel, err := filepath.Rel(root, at)
-		if err != nil {
-			return err
-		}
-		name := filepath.ToSlash(rel)
-		switch {
-		case attest.Ignored(name) || ignores(claim, name):
-			if e.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case e.IsDir(), isOneOf(at, []string{f.Attestation}):
-			return nil
-		}
-		mode := e.Type()
-		if mode&fs.ModeSymlink != 0 {
-			to, why := gate.Follow(root, at)
-			if claim.Files != nil && !claim.Links {
-				why = "a link, and the signature follows none"
-			}
-			if why != "" {
-				return fmt.Errorf("%w: %s is %s", attest.ErrDiffers, wire.Quote(name), why)
-			}
-			if mode = to; to.IsDir() {
-				return nil
-			}
-		}
-		if !mode.IsRegular() {
-			return fmt.Errorf("%w: %s is not a regular file", attest.ErrDiffers, wire.Quote(name))
-		}
-		info, err := os.Stat(at)
-		if err == nil {
-			add(name, at, info)
-		}
-		return err
-	})
-	return files, paths, size, err
-}
-
-// ignores reports whether a signature ignores a path, or a folder that contains it.
-func ignores(claim *attest.Claim, name string) bool {
-	for ; name != "."; name = path.Dir(name) {
-		if slices.Contains(claim.Ignores, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // claimText describes what was signed.

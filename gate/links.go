@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
 	"github.com/anamnesis-go/anamnesis/internal/stamp"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -23,27 +24,6 @@ func (d dir) join(name string) string { return filepath.Join(string(d), name) }
 // Open and Stat follow links; the caller has checked where they lead.
 func (d dir) Open(name string) (fs.File, error)     { return os.Open(d.join(name)) }
 func (d dir) Stat(name string) (fs.FileInfo, error) { return os.Stat(d.join(name)) }
-
-// Follow resolves a link in a folder. It may lead only to a file in the folder, or to a
-// blob of the same model in the cache of the Hugging Face hub; otherwise why says what is
-// wrong.
-func Follow(root, path string) (mode fs.FileMode, why string) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, "a link that leads nowhere"
-	}
-	from, err := filepath.EvalSymlinks(root)
-	to, err2 := filepath.EvalSymlinks(path)
-	if err != nil || err2 != nil || !isInside(from, to) && !isBlob(from, to) {
-		return 0, "a link that leads out of the folder"
-	}
-	return info.Mode().Type(), ""
-}
-
-func isInside(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
 
 // watchPath watches an open file and the path that led to it, at which another file may
 // have been put.
@@ -66,13 +46,6 @@ func watchPath(path string, h *tensor.Handle) watch {
 		}
 		return nil
 	}
-}
-
-// isBlob reports whether a link leads from models--NAME/snapshots/REVISION to
-// models--NAME/blobs/HASH.
-func isBlob(from, to string) bool {
-	model := filepath.Dir(filepath.Dir(to))
-	return filepath.Base(filepath.Dir(to)) == "blobs" && strings.HasPrefix(filepath.Base(model), "models--") && isInside(model, from)
 }
 
 // storedAt returns the path at which the file is stored, with all links resolved,
@@ -118,17 +91,17 @@ func holdsDataFor(path string) func(*limits.Budget) bool {
 // open a file that a model names: it is outside the walked folder or not a regular file.
 // A missing file is harmless.
 func (w *walk) whyNotOpened(path string) func(string) error {
-	folder := filepath.Dir(path)
+	dir := filepath.Dir(path)
 	root := w.root
 	if root == path || w.g.Beside {
-		root = folder
+		root = dir
 	}
 	return func(name string) error {
-		at := filepath.Join(folder, filepath.FromSlash(name))
+		at := filepath.Join(dir, filepath.FromSlash(name))
 		if _, err := os.Stat(at); err != nil {
 			return nil
 		}
-		mode, why := Follow(root, at)
+		mode, _, why := folder.Follow(root, at)
 		switch {
 		case why != "":
 			return wire.ErrForbidden.WithRule("file.link-outside").Errorf("%s: %s", wire.Quote(name), why)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -149,43 +150,37 @@ func (w *walk) layers(refused bool) error {
 	return w.yieldVerdict(w.root, w.g.Failed(w.root, err))
 }
 
-// folder judges every file of a folder and its subfolders. The separator at the end of
-// the path follows a link given by the caller.
+// folder judges every file of a folder and its subfolders.
 func (w *walk) folder() error {
-	return filepath.WalkDir(w.root+string(filepath.Separator), func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
+	for e := range folder.Each(w.root) {
+		if err := w.entry(e); err != nil {
+			return err
 		}
-		if e.IsDir() {
-			return nil
-		}
-		if path == "-" { // a file of that name, not standard input
-			path = "." + string(filepath.Separator) + path
-		}
-		return w.entry(path, e)
-	})
+	}
+	return nil
 }
 
-// entry judges one entry of a folder that is not a folder itself.
-func (w *walk) entry(path string, e fs.DirEntry) error {
-	mode, name := e.Type(), w.name(path)
-	if mode&fs.ModeSymlink != 0 {
-		to, why := Follow(w.root, path)
-		switch {
-		case why != "":
-			return w.yieldVerdict(path, w.g.Unseen(name, why))
-		case to.IsDir(): // the walk reaches it elsewhere
-			v := w.g.draft(name)
-			v.Harmless = "a link to a folder of this one"
-			return w.yieldVerdict(path, v.conclude(true))
-		}
-		mode = to
+// entry judges one entry of a folder.
+func (w *walk) entry(e folder.Entry) error {
+	path := e.Path
+	if path == "-" { // a file of that name, not standard input
+		path = "." + string(filepath.Separator) + path
+	}
+	switch e.Kind {
+	case folder.Unread:
+		return w.yieldVerdict(path, w.g.Failed(e.Name, e.Err))
+	case folder.Astray:
+		return w.yieldVerdict(path, w.g.Unseen(e.Name, e.Why))
+	case folder.Folder: // the walk reaches its files elsewhere
+		v := w.g.draft(e.Name)
+		v.Harmless = "a link to a folder of this one"
+		return w.yieldVerdict(path, v.conclude(true))
 	}
 	switch {
-	case w.g.Exclude != nil && w.g.Exclude(name):
-		return w.yieldVerdict(path, w.g.excluded(name))
-	case !mode.IsRegular():
-		return w.yieldVerdict(path, w.g.Unseen(name, "no regular file: never opened"))
+	case w.g.Exclude != nil && w.g.Exclude(e.Name):
+		return w.yieldVerdict(path, w.g.excluded(e.Name))
+	case e.Kind == folder.Special:
+		return w.yieldVerdict(path, w.g.Unseen(e.Name, "no regular file: never opened"))
 	case isIndex(path):
 		return w.index(path, false)
 	default:

@@ -169,7 +169,7 @@ func TestASignatureOfModelSigning(t *testing.T) {
 	same := func(s string) string { return s }
 	root := attest.Root(files).String()
 	c, err := attest.Parse(signature(root, same))
-	if err != nil || len(c.Files) != 3 || c.Links || len(c.Ignores) != 1 {
+	if err != nil || len(c.Files) != 3 || c.FollowsLinks || len(c.Ignores) != 1 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if err := c.Check(files); err != nil {

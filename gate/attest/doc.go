@@ -18,7 +18,13 @@
 // it as well. The predicate is in-toto's Simple Verification Result, version 0.2: the
 // verifier, the policy, the time, the properties that hold, and as namedFilesDigest the
 // SHA-256 of each name, a zero byte and the digest of its file, in the same order: the
-// subject has no names.
+// subject has no names. A link to a folder is there as the digest of where it leads.
+//
+// # What is left out
+//
+// [Ignored] says which files no statement covers: they may change. Whoever checks a claim
+// makes sure that no loader of the folder reaches them, as amn does: [IsSignature] tells a
+// signature from a model of its name.
 //
 // # What is signed
 //

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -37,11 +38,25 @@ type File struct {
 	Sum  digest.Sum
 }
 
-// Ignored reports whether a file belongs to no model: the files of git and GitHub, which
-// Model Signing ignores too, and its signature.
-func Ignored(name string) bool {
+// A Link is a link to another folder of the model, by its path and that of the folder below
+// the model's, with slashes. Its files are reached by two names.
+type Link struct{ Name, To string }
+
+// SignatureName is the name of a signature of Model Signing in the folder of its model.
+const SignatureName = "model.sig"
+
+// gitNames are what Model Signing ignores at the top of a folder.
+var gitNames = []string{".git", ".gitattributes", ".github", ".gitignore"}
+
+// Ignored returns the file or folder at the top of a model because of which a statement does
+// not cover a name, or "": a file of git or GitHub, which Model Signing ignores too, or its
+// signature. Whoever relies on a statement makes sure that no loader reaches them.
+func Ignored(name string) string {
 	first, _, _ := strings.Cut(name, "/")
-	return slices.Contains([]string{".git", ".gitattributes", ".github", ".gitignore"}, first) || name == "model.sig"
+	if slices.Contains(gitNames, first) || name == SignatureName {
+		return first
+	}
+	return ""
 }
 
 // Root returns the digest of all files as Model Signing 1.0 defines it.
@@ -53,9 +68,13 @@ func Root(files []File) digest.Sum {
 	return digest.Sum(h.Sum(nil))
 }
 
-// namedRoot returns the digest of all files and their names. [Root] does not cover names:
-// renaming a file without changing the order does not change it.
-func namedRoot(files []File) digest.Sum {
+// namedRoot returns the digest of all files and links and their names. [Root] does not cover
+// names: renaming a file without changing the order does not change it.
+func namedRoot(files []File, links []Link) digest.Sum {
+	files = slices.Clone(files)
+	for _, l := range links {
+		files = append(files, File{l.Name, sha256.Sum256([]byte("a link to the folder\x00" + l.To))})
+	}
 	h := sha256.New()
 	for _, f := range sorted(files) {
 		h.Write(append([]byte(f.Name), 0))
@@ -75,6 +94,7 @@ func sorted(files []File) []File {
 type Result struct {
 	Name       string // of the model, for people
 	Files      []File
+	Links      []Link
 	Policy     string // its digest, in hex
 	Version    string // of the program
 	Time       time.Time
@@ -113,13 +133,18 @@ func (r Result) Statement() ([]byte, error) {
 			return nil, wire.ErrUnsupported.Errorf("the name %s is not UTF-8", wire.Quote(f.Name))
 		}
 	}
+	for _, l := range r.Links {
+		if !utf8.ValidString(l.Name + l.To) {
+			return nil, wire.ErrUnsupported.Errorf("the link %s is not UTF-8", wire.Quote(l.Name))
+		}
+	}
 	if len(r.Files) == 0 {
 		return nil, wire.ErrUnsupported.Errorf("no file to say anything of")
 	}
 	p := predicate{
 		Verifier: verifier{ID: verifierID, Policies: []subject{{"policy", map[string]string{"sha256": r.Policy}}}},
 		Time:     r.Time.UTC().Format(time.RFC3339), Properties: append([]string{}, r.Properties...),
-		Named: map[string]string{"sha256": namedRoot(r.Files).String()},
+		Named: map[string]string{"sha256": namedRoot(r.Files, r.Links).String()},
 	}
 	if r.Version != "" {
 		p.Verifier.Version = map[string]string{"amn": r.Version}
@@ -139,11 +164,11 @@ type Claim struct {
 	Time, Policy string
 	Properties   []string
 	// Files are the files that a signature of Model Signing lists; nil for a [Result],
-	// which only has their digest. Links says that the signature follows links, Ignores
-	// what it leaves out besides [Ignored].
-	Files   []File
-	Links   bool
-	Ignores []string
+	// which only has their digest. FollowsLinks says that the signature covers links to
+	// files, Ignores which paths it leaves out.
+	Files        []File
+	FollowsLinks bool
+	Ignores      []string
 
 	named digest.Sum // of a [Result]: the digest with names
 }
@@ -224,7 +249,7 @@ func (c *Claim) signature(text []byte) error {
 	if s := &p.Serialization; s.Method != "files" || s.Hash != "sha256" {
 		return wire.ErrUnsupported.Errorf("a signature over %s by %s: this reads files by sha256", wire.Quote(s.Method), wire.Quote(s.Hash))
 	}
-	c.Links, c.Ignores, c.Files = p.Serialization.Links, p.Serialization.Ignores, []File{}
+	c.FollowsLinks, c.Ignores, c.Files = p.Serialization.Links, p.Serialization.Ignores, []File{}
 	seen := map[string]bool{}
 	for _, r := range p.Resources {
 		sum, err := parseSum(r.Digest)
@@ -253,21 +278,46 @@ func rootInOrder(files []File) digest.Sum {
 // for models that are not equal.
 var ErrDiffers error = differs{}
 
+// ErrUncovered means that a statement does not cover all that a loader of the model reaches.
+var ErrUncovered error = uncovered{}
+
+type uncovered struct{}
+
+func (uncovered) Error() string     { return "not all that a loader reaches is covered" }
+func (uncovered) Class() wire.Class { return wire.Differs }
+
 type differs struct{}
 
 func (differs) Error() string     { return "the files are not those that were signed" }
 func (differs) Class() wire.Class { return wire.Differs }
 
-// Check compares files with the claim.
-func (c *Claim) Check(files []File) error {
+// LeavesOut returns the file or folder because of which the claim does not cover a name, or
+// "". ok is false if that is more than [Ignored] leaves out.
+func (c *Claim) LeavesOut(name string) (what string, ok bool) {
+	if c.Files == nil {
+		return Ignored(name), true
+	}
+	for at := name; at != "."; at = path.Dir(at) {
+		if slices.Contains(c.Ignores, at) {
+			return at, Ignored(name) != ""
+		}
+	}
+	return "", true
+}
+
+// Check compares files and links to folders with the claim.
+func (c *Claim) Check(files []File, links ...Link) error {
 	if c.Files == nil {
 		if got := Root(files); got != c.Root {
 			return fmt.Errorf("%w: their digest is %s, not %s", ErrDiffers, got, c.Root)
 		}
-		if namedRoot(files) != c.named {
-			return fmt.Errorf("%w: their contents are, but files are called otherwise", ErrDiffers)
+		if namedRoot(files, links) != c.named {
+			return fmt.Errorf("%w: their contents are, but files are called otherwise, or folders are linked", ErrDiffers)
 		}
 		return nil
+	}
+	for _, l := range links {
+		return fmt.Errorf("%w: %s is a link to a folder, which no signature of Model Signing covers", ErrDiffers, wire.Quote(l.Name))
 	}
 	want := map[string]digest.Sum{}
 	for _, f := range c.Files {

@@ -119,7 +119,7 @@ func opens(c *checker, s *source, n ast.Node) bool {
 	if s.path == "limits/files_unix.go" {
 		return false // asks the system for one number
 	}
-	facade := s.dir() == "parser" || s.dir() == "parser/ollama" || s.path == "gate/path.go" || s.path == "gate/links.go" || s.dir() == "internal/stamp"
+	facade := s.dir() == "parser" || s.dir() == "parser/ollama" || s.path == "gate/path.go" || s.path == "gate/links.go" || s.in("internal/folder", "internal/stamp")
 	return !facade && (imports("os")(c, s, n) || imports("syscall")(c, s, n))
 }
 

@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/gate/attest"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
+	"github.com/anamnesis-go/anamnesis/internal/onnx"
+	"github.com/anamnesis-go/anamnesis/internal/stamp"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A coverage is what a statement about a model covers, and what it leaves out. The same list
+// is made for a statement that is written and one that is verified.
+type coverage struct {
+	root   string
+	folder bool
+	files  []attest.File // without digests
+	paths  []string      // of the files
+	infos  []fs.FileInfo
+	links  []attest.Link
+	size   int64
+	// left are the files and folders that are left out, by name. A folder stands for all
+	// that is in it.
+	left map[string]bool
+	// signatures are those among left that are no more than a signature.
+	signatures []string
+}
+
+// cover lists what is below root. leaves returns because of which name an entry is left out,
+// or ""; own are the files that this run writes or reads, such as the statement itself.
+func cover(root string, own []string, leaves func(name string) (string, error)) (*coverage, error) {
+	c := &coverage{root: root, left: map[string]bool{}}
+	info, err := os.Stat(root)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Mode().IsRegular():
+		c.add(".", root, info)
+		return c, nil
+	case !info.IsDir(): // opening a pipe would wait for a writer
+		return nil, wire.ErrUnsupported.Errorf("it is neither a regular file nor a folder")
+	}
+	c.folder = true
+	for e := range folder.Each(root) {
+		if err := c.entry(e, own, leaves); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *coverage) add(name, path string, info fs.FileInfo) {
+	c.files, c.paths, c.infos = append(c.files, attest.File{Name: name}), append(c.paths, path), append(c.infos, info)
+	c.size = wire.AddCap(c.size, info.Size())
+}
+
+func (c *coverage) entry(e folder.Entry, own []string, leaves func(string) (string, error)) error {
+	what, err := leaves(e.Name)
+	switch {
+	case err != nil:
+		return err
+	case what == "" && isOneOf(e.Path, own):
+		what = e.Name
+	}
+	if what != "" {
+		c.left[what] = true
+		if what == e.Name && what != ".gitattributes" && what != ".gitignore" && !strings.HasPrefix(what, ".git") {
+			c.signatures = append(c.signatures, e.Name)
+		}
+		return nil
+	}
+	switch e.Kind {
+	case folder.Unread:
+		return e.Err
+	case folder.Astray:
+		return notCovered("%s is %s", wire.Quote(e.Name), e.Why)
+	case folder.Special:
+		return notCovered("%s is not a regular file", wire.Quote(e.Name))
+	case folder.Folder:
+		c.links = append(c.links, attest.Link{Name: e.Name, To: e.To})
+		return nil
+	}
+	info, err := os.Stat(e.Path)
+	if err == nil {
+		c.add(e.Name, e.Path, info)
+	}
+	return err
+}
+
+func notCovered(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{attest.ErrUncovered}, args...)...)
+}
+
+// checkLeft makes sure that no loader of the model reaches what is left out: what could be
+// loaded by itself is no more than a signature, no link leads into the rest, and no file
+// mentions it.
+func (c *coverage) checkLeft() error {
+	for _, name := range c.signatures {
+		path := filepath.Join(c.root, filepath.FromSlash(name))
+		info, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return notCovered("%s, which is left out as a signature, is not a regular file", wire.Quote(name))
+		}
+		text, err := readBounded(path, attest.MaxBytes)
+		if err != nil {
+			return err
+		}
+		if !attest.IsSignature(text) {
+			return notCovered("%s is left out as a signature, and its content is not one: remove it, or give it another name", wire.Quote(name))
+		}
+	}
+	for _, l := range c.links {
+		for name := range c.left {
+			if l.To == name || strings.HasPrefix(l.To, name+"/") {
+				return notCovered("the link %s leads into %s, which is left out", wire.Quote(l.Name), wire.Quote(name))
+			}
+		}
+	}
+	return c.search()
+}
+
+// search looks for what is left out in the files that are covered.
+func (c *coverage) search() error {
+	s := folder.Search{Inside: map[string][]string{}}
+	for name := range c.left {
+		s.Names = append(s.Names, name)
+		path := filepath.Join(c.root, filepath.FromSlash(name))
+		info, err := os.Stat(path)
+		switch {
+		case err != nil: // a link to nowhere
+		case info.IsDir():
+			list, err := os.ReadDir(path)
+			if err != nil {
+				return err
+			}
+			for _, e := range list {
+				s.Inside[name] = append(s.Inside[name], e.Name())
+			}
+		case name == ".gitattributes" || name == ".gitignore":
+			link, err := os.Lstat(path)
+			if err != nil {
+				return err
+			}
+			if text, err := readBounded(path, 1<<20); err != nil || len(text) > 1<<20 || !utf8.Valid(text) || !link.Mode().IsRegular() {
+				return notCovered("%s, which is left out, is not a text of up to a megabyte", wire.Quote(name))
+			}
+		}
+	}
+	slices.Sort(s.Names)
+	for i, f := range c.files {
+		if len(s.Names) == 0 {
+			break
+		}
+		found, err := searchFile(&s, f.Name, c.paths[i])
+		if err != nil {
+			return err
+		}
+		if found != "" {
+			return notCovered("%s mentions %s, which is left out: what it names there could be loaded, and may be anything", wire.Quote(f.Name), wire.Quote(found))
+		}
+	}
+	return nil
+}
+
+func searchFile(s *folder.Search, name, path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return s.In(name, f)
+}
+
+// checkAlone makes sure that the loader of a file that is covered alone opens no other one.
+func (c *coverage) checkAlone(b *limits.Budget) error {
+	if c.folder {
+		return nil
+	}
+	base := filepath.Base(c.root)
+	if _, is := tensor.ParseIndexName(base); is {
+		return notCovered("it is an index, whose loader opens the files that it names: name the folder")
+	}
+	if shard, is := tensor.ParseShardName(base); is && strings.EqualFold(shard.Ext, ".gguf") {
+		return notCovered("it is one file of a set, whose loader opens the others: name the folder")
+	}
+	b = b.Probe()
+	defer b.Close()
+	h, err := tensor.OpenFile(localDir(filepath.Dir(c.root)), base)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if m, err := parser.Decode(b, h, h.Size); err == nil {
+		if slices.ContainsFunc(m.Findings(), func(f tensor.Finding) bool { return f.Code == "gguf.split" }) {
+			return notCovered("it is one file of a set, whose loader opens the others: name the folder")
+		}
+		return nil
+	}
+	if m, err := onnx.Check(b, h, h.Size); err == nil && len(m.External) > 0 {
+		return notCovered("its loader opens %s too: name the folder", wire.Quote(m.External[0]))
+	}
+	return nil
+}
+
+// checkSame makes sure that nothing has changed between two lists.
+func (c *coverage) checkSame(now *coverage) error {
+	at := func(name string, how string) error {
+		return wire.At("attestation", "file "+wire.Quote(name), wire.NoOffset, wire.ErrMismatch.WithRule("file.changed").Errorf("it changed meanwhile: %s", how))
+	}
+	for i, f := range c.files {
+		switch {
+		case i >= len(now.files) || now.files[i].Name > f.Name && c.folder:
+			return at(f.Name, "it was removed")
+		case now.files[i].Name != f.Name:
+			return at(now.files[i].Name, "it was added")
+		case stamp.Replaced(c.infos[i], now.infos[i]):
+			return at(f.Name, "another file was put in its place")
+		}
+		if how := stamp.Changed(c.infos[i], now.infos[i]); how != "" {
+			return at(f.Name, how)
+		}
+	}
+	if len(now.files) > len(c.files) {
+		return at(now.files[len(c.files)].Name, "it was added")
+	}
+	if !slices.Equal(c.links, now.links) {
+		return at(".", "a link to a folder was changed")
+	}
+	return nil
+}
+
+// readBounded reads a file, up to one byte more than most.
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most+1))
+}

@@ -1,0 +1,358 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/digest"
+	"github.com/anamnesis-go/anamnesis/gate/attest"
+)
+
+// tensorOf is a safetensors file with a tensor of one byte.
+func tensorOf(name string, value byte) string {
+	head := fmt.Sprintf(`{%q:{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, name)
+	return string(binary.LittleEndian.AppendUint64(nil, uint64(len(head)))) + head + string(value)
+}
+
+// aModel is a folder with a file of each kind.
+func aModel(t *testing.T) map[string]string {
+	t.Helper()
+	return map[string]string{
+		"model.safetensors":               tensorOf("w", 1),
+		"part-00001-of-00001.safetensors": tensorOf("s", 2),
+		"part.safetensors.index.json":     `{"weight_map":{"s":"part-00001-of-00001.safetensors"}}`,
+		"config.json":                     `{"hidden_size":8}`,
+		"tokenizer.json":                  `{"model":{"vocab":{".git":1,".git/x":2,"model.sig":3}}}`,
+		"modeling_x.py":                   "import torch\n",
+		"README.md":                       "See .git/config and model.sig.\n",
+		".hidden.json":                    `{"a":1}`,
+		"unet/config.json":                `{"sample_size":8}`,
+		"unet/model.safetensors":          tensorOf("u", 3),
+		"model_index.json":                `{"_class_name":"P","unet":["diffusers","UNet2DModel"]}`,
+		"same.json":                       "-> config.json",
+		"alias":                           "-> unet",
+		".git/config":                     "[core]\n",
+		".gitattributes":                  "*.bin filter=lfs\n",
+		"empty/":                          "",
+	}
+}
+
+// lay writes files; a content "-> x" is a link to x, and a name with a slash at its end an
+// empty folder.
+func layFiles(t *testing.T, root string, files map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		to, link := strings.CutPrefix(files[name], "-> ")
+		var err error
+		switch {
+		case strings.HasSuffix(name, "/"):
+			err = os.MkdirAll(path, 0o777)
+		case link:
+			if err = os.MkdirAll(filepath.Dir(path), 0o777); err == nil {
+				err = os.Symlink(to, path)
+			}
+		default:
+			write(t, path, files[name])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// modelSigning signs a folder as model_signing 1.1.1 does with allow_symlinks and its own
+// list of what it ignores, and ignores more besides.
+func modelSigning(t *testing.T, root string, more ...string) string {
+	t.Helper()
+	var list []attest.File
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(root, path)
+		name := filepath.ToSlash(rel)
+		for _, ignored := range append([]string{".git", ".gitattributes", ".github", ".gitignore", "model.sig"}, more...) {
+			if name == ignored || strings.HasPrefix(name, ignored+"/") {
+				return nil
+			}
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return err
+		}
+		list = append(list, attest.File{Name: name, Sum: sha256.Sum256([]byte(load(t, path)))})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signedBy(t, list, more...)
+}
+
+func signedBy(t *testing.T, list []attest.File, more ...string) string {
+	t.Helper()
+	var resources, ignored []string
+	for _, f := range list {
+		resources = append(resources, fmt.Sprintf(`{"name":%q,"algorithm":"sha256","digest":%q}`, f.Name, f.Sum))
+	}
+	for _, name := range append([]string{".git", ".gitattributes", ".github", ".gitignore", "model.sig"}, more...) {
+		ignored = append(ignored, fmt.Sprintf("%q", name))
+	}
+	h := sha256.New()
+	for _, f := range list {
+		h.Write(f.Sum[:])
+	}
+	key, err := attest.PrivateKey([]byte(testKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := attest.Sign([]byte(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"m","digest":{"sha256":"`+digest.Sum(h.Sum(nil)).String()+
+		`"}}],"predicateType":"https://model_signing/signature/v1.0","predicate":{"serialization":{"method":"files","hash_type":"sha256","allow_symlinks":true,"ignore_paths":[`+
+		strings.Join(ignored, ",")+`]},"resources":[`+strings.Join(resources, ",")+`]}}`), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// An evidence bench holds keys and says what amn says.
+type evidenceBench struct{ key, public, statement string }
+
+func newBench(t *testing.T) *evidenceBench {
+	dir := t.TempDir()
+	b := &evidenceBench{filepath.Join(dir, "key.pem"), filepath.Join(dir, "key.pub"), filepath.Join(dir, "statement")}
+	write(t, b.key, testKey)
+	write(t, b.public, testPublicKey)
+	return b
+}
+
+// attest returns whether a scan of the folder wrote a statement.
+func (b *evidenceBench) attest(t *testing.T, root string) (bool, result) {
+	os.Remove(b.statement)
+	r := amn(t, nil, "scan", "-q", "--attest", b.statement, "--key", b.key, root)
+	_, err := os.Stat(b.statement)
+	if (err == nil) != (r.code == 0) {
+		t.Errorf("exit %d, and a statement is there: %v", r.code, err == nil)
+	}
+	return err == nil, r
+}
+
+func (b *evidenceBench) verify(t *testing.T, root string) result {
+	return amn(t, nil, "verify", "--attestation", b.statement, "--key", b.public, root)
+}
+
+const evilPickle = "cposix\nsystem\n(S'id'\ntR."
+
+// A statement made before a change of the folder does not hold after it: a file of each kind
+// that is added, removed, swapped, renamed, linked, or called by other letters. What is
+// accepted is listed, with the reason.
+func TestNoStatementHoldsForAnotherFolder(t *testing.T) {
+	base := aModel(t)
+	bench := newBench(t)
+	// accepted are the changes that no loader of the folder can see.
+	accepted := map[string]string{
+		"added .git/config":      "nothing leads into .git",
+		"swapped .git/config":    "nothing leads into .git",
+		"removed .git/config":    "nothing leads into .git",
+		"renamed .git/config":    "nothing leads into .git",
+		"linked .git/config":     "nothing leads into .git",
+		"folded .git/config":     "nothing leads into .git",
+		"added .gitattributes":   "it is a text that nothing names", // .gitignore
+		"swapped .gitattributes": "it is a text that nothing names",
+		"removed .gitattributes": "it is a text that nothing names",
+		"added empty/":           "a folder without files",
+		"removed empty/":         "a folder without files",
+		"renamed empty/":         "a folder without files",
+		"folded empty/":          "a folder without files",
+		"added model.sig":        "a signature that nothing names",
+		"removed model.sig":      "a signature that nothing names",
+	}
+	changes := map[string]func(at func(string) string, name string) error{
+		"as it was": func(func(string) string, string) error { return nil },
+		"added": func(at func(string) string, name string) error {
+			switch {
+			case strings.HasSuffix(name, "/"):
+				return os.Mkdir(at("other/"), 0o777)
+			case name == ".gitattributes":
+				return os.WriteFile(at(".gitignore"), []byte("*.tmp\n"), 0o666)
+			case name == "model.sig":
+				return nil // it was added
+			case name == "pipe":
+				return syscall.Mkfifo(at("pipe"), 0o666)
+			case name == "outside":
+				return os.Symlink(bench.key, at("outside"))
+			}
+			return os.WriteFile(at(name)+"2"+filepath.Ext(name), []byte(tensorOf("n", 9)), 0o666)
+		},
+		"removed": func(at func(string) string, name string) error { return os.Remove(at(name)) },
+		"swapped": func(at func(string) string, name string) error {
+			if strings.HasSuffix(name, "/") {
+				return os.WriteFile(at(name+"x.json"), []byte("{}"), 0o666)
+			}
+			os.Remove(at(name))
+			if name == ".gitattributes" {
+				return os.WriteFile(at(name), []byte("*.x text\n"), 0o666)
+			}
+			return os.WriteFile(at(name), []byte(evilPickle), 0o666)
+		},
+		"renamed": func(at func(string) string, name string) error { return os.Rename(at(name), at(name)+"2") },
+		"linked": func(at func(string) string, name string) error {
+			if err := os.WriteFile(at(".git/evil"), []byte(evilPickle), 0o666); err != nil {
+				return err
+			}
+			if err := os.Remove(at(name)); err != nil {
+				return err
+			}
+			if strings.HasSuffix(name, "/") {
+				return os.Symlink(".git", at(name))
+			}
+			return os.Symlink(at(".git/evil"), at(name))
+		},
+		"folded": func(at func(string) string, name string) error {
+			dir, file := filepath.Split(at(strings.TrimSuffix(name, "/")))
+			return os.Rename(filepath.Join(dir, file), filepath.Join(dir, strings.ToUpper(file)))
+		},
+	}
+	kinds := append(slices.Sorted(maps.Keys(base)), "model.sig", "pipe", "outside")
+	for _, by := range []string{"attestation", "model.sig"} {
+		start := t.TempDir()
+		files := maps.Clone(base)
+		if by == "model.sig" {
+			delete(files, "alias") // a signature of Model Signing covers no link to a folder
+		}
+		layFiles(t, start, files)
+		if by == "attestation" {
+			if ok, r := bench.attest(t, start); !ok {
+				t.Fatalf("nothing attested: %d %s", r.code, r.err)
+			}
+		} else {
+			write(t, bench.statement, modelSigning(t, start))
+		}
+		count := 0
+		for _, kind := range kinds {
+			if kind == "alias" && by == "model.sig" {
+				continue
+			}
+			for _, what := range slices.Sorted(maps.Keys(changes)) {
+				if (kind == "pipe" || kind == "outside") && what != "added" || kind == "alias" && what == "added" || what == "as it was" && kind != "model.sig" {
+					continue
+				}
+				root := t.TempDir()
+				layFiles(t, root, files)
+				if kind == "model.sig" {
+					write(t, filepath.Join(root, kind), load(t, bench.statement))
+				}
+				at := func(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }
+				if err := changes[what](at, strings.TrimSuffix(kind, "/")+strings.Repeat("/", strings.Count(kind[len(kind)-1:], "/"))); err != nil {
+					t.Fatalf("%s %s: %v", what, kind, err)
+				}
+				want := 8
+				if _, ok := accepted[what+" "+kind]; ok || what == "as it was" {
+					want = 0
+				}
+				r := bench.verify(t, root)
+				if count++; r.code != want {
+					t.Errorf("%s: %s %s: exit %d, not %d: %s%s", by, what, kind, r.code, want, r.out, r.err)
+				}
+			}
+		}
+		t.Logf("%s: %d changes", by, count)
+	}
+}
+
+// Nothing is attested of a folder whose loader reaches what the statement would leave out,
+// and no statement holds once it does.
+func TestWhatALoaderReachesIsCovered(t *testing.T) {
+	bench := newBench(t)
+	signature := signedBy(t, []attest.File{{Name: "x"}})
+	index := func(shard string) string { return `{"weight_map":{"w":"` + shard + `"}}` }
+	for what, files := range map[string]map[string]string{
+		"an index that names model.sig":              {"model.safetensors.index.json": index("model.sig"), "model.sig": tensorOf("w", 1)},
+		"an index that names it by an escape":        {"model.safetensors.index.json": index(`model\u002esig`), "model.sig": tensorOf("w", 1)},
+		"an index that names a signature":            {"model.safetensors.index.json": index("model.sig"), "model.sig": signature},
+		"a bare model.sig that is a model":           {"model.sig": tensorOf("w", 1)},
+		"a bare model.sig that is a text":            {"model.sig": "{}"},
+		"a signature with one more member":           {"model.sig": strings.Replace(signature, "{", `{"auto_map":"x",`, 1)},
+		"a signature with a second text behind it":   {"model.sig": signature + "{}"},
+		"a model.sig that is a link":                 {"model.sig": "-> config.json"},
+		"a link into .git":                           {".git/evil/model.safetensors": tensorOf("w", 1), "unet": "-> .git/evil"},
+		"a link to .github":                          {".github/x.json": "{}", "unet": "-> .github"},
+		"a link in a folder":                         {".git/evil/config.json": "{}", "a/b/unet": "-> ../../.git/evil"},
+		"a text that names a file of .git":           {".git/vocab.txt": "a\n", "tokenizer_config.json": `{"vocab_file":".git/vocab.txt"}`},
+		"one by an escape":                           {".git/vocab.txt": "a\n", "tokenizer_config.json": `{"vocab_file":"\u002egit\/vocab.txt"}`},
+		"one with a backslash":                       {".git/vocab.txt": "a\n", "tokenizer_config.json": `{"vocab_file":".\\.GIT\\vocab.txt"}`},
+		"one from a folder":                          {".git/vocab.txt": "a\n", "sub/tokenizer_config.json": `{"vocab_file":"../.git/vocab.txt"}`},
+		"one in YAML":                                {".git/vocab.txt": "a\n", "recipe.yaml": "file: \"\\x2egit/vocab.txt\"\n"},
+		"one in XML":                                 {".git/vocab.txt": "a\n", "model.xml": "<net><data file=\"&#46;git/vocab.txt\"/></net>\n"},
+		"a folder of a pipeline by the name .git":    {".git/config.json": "{}", "model_index.json": `{".git":["diffusers","UNet2DModel"]}`},
+		"a text that names .gitattributes":           {".gitattributes": "a\n", "tokenizer_config.json": `{"vocab_file":".gitattributes"}`},
+		"a .gitattributes that is no text":           {".gitattributes": "\xff\xfe\x00"},
+		"a text that names the folder of GitHub":     {".github/x.json": "{}", "config.json": `{"_name_or_path":"./.github"}`},
+		"a name of .git behind 300 KB":               {".git/vocab.txt": "a\n", "config.json": `{"a":"` + strings.Repeat("x", 300_000) + `","b":".git/vocab.txt"}`},
+		"a text of UTF-16 that names a file of .git": {".git/vocab.txt": "a\n", "notes.txt": "\xff\xfe.\x00g\x00i\x00t\x00/\x00v\x00"},
+	} {
+		root := t.TempDir()
+		all := map[string]string{"model.safetensors": tensorOf("w", 1), "config.json": `{"hidden_size":8}`}
+		maps.Copy(all, files)
+		if _, ok := files["model.safetensors.index.json"]; ok {
+			delete(all, "model.safetensors")
+		}
+		layFiles(t, root, all)
+		if ok, r := bench.attest(t, root); ok {
+			t.Errorf("%s: attested: %s", what, r.out)
+		}
+		// What was signed by another, whose list is Model Signing's own.
+		write(t, bench.statement, modelSigning(t, root))
+		if r := bench.verify(t, root); r.code != 8 {
+			t.Errorf("%s: the signature: exit %d: %s%s", what, r.code, r.out, r.err)
+		}
+	}
+}
+
+// A signature that leaves out more than Model Signing does by itself holds only where nothing
+// of that is there.
+func TestASignatureThatLeavesOutMore(t *testing.T) {
+	bench := newBench(t)
+	root := t.TempDir()
+	layFiles(t, root, map[string]string{"model.safetensors": tensorOf("w", 1), "unet/config.json": "{}"})
+	write(t, bench.statement, modelSigning(t, root, "unet", "logs"))
+	if r := bench.verify(t, root); r.code != 8 || !strings.Contains(strings.Join(strings.Fields(r.err), " "), `leaves out "unet/config.json"`) {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "unet")); err != nil {
+		t.Fatal(err)
+	}
+	if r := bench.verify(t, root); r.code != 0 {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
+// A file that makes its loader open others is not attested alone.
+func TestAFileThatOpensOthersIsNotAttestedAlone(t *testing.T) {
+	bench := newBench(t)
+	root := t.TempDir()
+	layFiles(t, root, map[string]string{"model.safetensors.index.json": `{"weight_map":{"w":"a.safetensors"}}`, "a.safetensors": tensorOf("w", 1)})
+	for _, path := range []string{filepath.Join(root, "model.safetensors.index.json"), filepath.Join(demo, "split", splitName(t))} {
+		if ok, r := bench.attest(t, path); ok || r.code != 2 || !strings.Contains(r.err, "name the folder") {
+			t.Errorf("%s: exit %d: %s", path, r.code, r.err)
+		}
+	}
+}
+
+// splitName returns the first file of the split model.
+func splitName(t *testing.T) string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(demo, "split", "*.gguf"))
+	if err != nil || len(list) == 0 {
+		t.Fatal(err)
+	}
+	return filepath.Base(list[0])
+}
