@@ -17,6 +17,16 @@ var ErrPolicy = errors.New("policy")
 // ErrClosed is returned for a charge to an account that has been closed.
 var ErrClosed = errors.New("limits: account is closed")
 
+// ErrNoAccount is returned for a charge to an account that was never opened: a nil *Budget,
+// or the zero value of a type of this package.
+var ErrNoAccount = errors.New("limits: there is no account: open one with Policy.Budget or Budget.Child")
+
+// ErrAmount is in the chain of the errors about amounts that make no sense: a negative
+// size, or more given back than is held.
+var ErrAmount = errors.New("limits: impossible amount")
+
+var errNoContext = errors.New("limits: the account was opened without a context: pass context.Background() if there is none")
+
 // An Error says which limit was reached, how much was wanted and how much was left. On the
 // Time axis both numbers are nanoseconds; on a ratio axis Want is the ratio that the file
 // reached, rounded up, and Left the ratio allowed.
@@ -27,6 +37,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
+	if e.Want < 0 {
+		return fmt.Sprintf("limit %v: %d wanted, which is negative", e.Axis, e.Want)
+	}
 	switch e.Axis {
 	case Time:
 		return "limit time: more than " + FormatTimeout(time.Duration(e.Left))
@@ -40,7 +53,7 @@ func (e *Error) Error() string {
 // Unwrap makes errors.Is(err, ErrLimit) true.
 func (e *Error) Unwrap() error { return ErrLimit }
 
-// Is makes the deadline [context.DeadlineExceeded] too.
+// Is makes the deadline [context.DeadlineExceeded] too, and a negative charge [ErrAmount].
 func (e *Error) Is(target error) bool {
-	return e.Axis == Time && target == context.DeadlineExceeded
+	return e.Axis == Time && target == context.DeadlineExceeded || e.Want < 0 && target == ErrAmount
 }

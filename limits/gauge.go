@@ -22,6 +22,9 @@ func (g *gauge) open(limit int64) {
 	g.low.Store(limit)
 }
 
+// fits reports whether take would charge n.
+func (g *gauge) fits(n int64) bool { return n >= 0 && n <= g.free.Load() }
+
 // take charges n, or reports that it does not fit. A negative n never fits.
 func (g *gauge) take(n int64) bool {
 	for {
@@ -35,26 +38,18 @@ func (g *gauge) take(n int64) bool {
 	}
 }
 
-// give returns n, unless the gauge is closed and close has returned it already. Only give
-// can hide a peak, so it records the minimum and take stays cheap.
+// give returns n, unless that is negative or more than was taken, or the gauge is closed
+// and close has returned it already. Only give can hide a peak, so it records the minimum
+// and take stays cheap.
 func (g *gauge) give(n int64) bool {
-	free, ok := g.move(n)
-	if ok {
-		storeMin(&g.low, free)
-	}
-	return ok
-}
-
-// move adds n to what is left and returns the previous value; ok is false if the gauge is
-// closed.
-func (g *gauge) move(n int64) (before int64, ok bool) {
 	for {
 		free := g.free.Load()
-		if free == shut {
-			return 0, false
+		if free == shut || n < 0 || n > g.max-free {
+			return false
 		}
 		if g.free.CompareAndSwap(free, free+n) {
-			return free, true
+			storeMin(&g.low, free)
+			return true
 		}
 	}
 }

@@ -77,19 +77,31 @@ func Clone[T any](a Account, s []T) ([]T, error) {
 
 // String copies s into a string of its own after charging its bytes.
 func String(a Account, s []byte) (string, error) {
-	if err := a.Alloc(int64(len(s))); err != nil {
+	size, err := sizeOf[byte](a, len(s))
+	if err != nil {
+		return "", err
+	}
+	if err := a.Alloc(size); err != nil {
 		return "", err
 	}
 	return string(s), nil
 }
 
-func (b *Budget) ceiling() int64 { return b.single }
+func (b *Budget) ceiling() int64 {
+	if !b.exists() {
+		return 0
+	}
+	return b.op.single
+}
 
 // moved does nothing: a buffer of a Budget stays charged, since it may still be
 // referenced.
 func (b *Budget) moved(int64) {}
 
 func sizeOf[T any](a Account, n int) (int64, error) {
+	if a == nil {
+		return 0, ErrNoAccount
+	}
 	hi, size := bits.Mul64(uint64(n), uint64(reflect.TypeFor[T]().Size()))
 	if n < 0 || hi != 0 || size > uint64(^uint(0)>>1) {
 		return 0, &Error{SingleAlloc, 1<<63 - 1, a.ceiling()}

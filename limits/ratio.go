@@ -17,21 +17,42 @@ type ratios struct {
 
 // Source tells the account that n bytes of a file will be decoded. Call it once for each
 // file of a model.
-func (b *Budget) Source(n int64) {
-	b.ratios.Lock()
-	defer b.ratios.Unlock()
-	b.ratios.source = addCap(b.ratios.source, n)
+func (b *Budget) Source(n int64) error {
+	if err := b.counts(ExpandRatio, n); err != nil {
+		return err
+	}
+	r := &b.op.ratios
+	r.Lock()
+	defer r.Unlock()
+	r.source = addCap(r.source, n)
+	return nil
+}
+
+// counts returns why amounts cannot count for a ratio, or nil.
+func (b *Budget) counts(a Axis, amounts ...int64) error {
+	if err := b.Err(); err != nil {
+		return err
+	}
+	for _, n := range amounts {
+		if n < 0 {
+			return b.refuse(a, n, 0)
+		}
+	}
+	return nil
 }
 
 // Inflate charges one compressed member: in bytes that inflate to out bytes. The ratio of
 // the worst member and of all together is checked once all together exceed RatioGrace. The
 // order of the members does not matter.
 func (b *Budget) Inflate(in, out int64) error {
+	if err := b.counts(InflateRatio, in, out); err != nil {
+		return err
+	}
 	if err := b.addUnpacked(out); err != nil {
 		return err
 	}
-	b.inflated.Add(out)
-	r, allowed := &b.ratios, b.policy.Limit(InflateRatio)
+	b.op.inflated.Add(out)
+	r, allowed := &b.op.ratios, b.op.policy.Limit(InflateRatio)
 	r.Lock()
 	defer r.Unlock()
 	r.inIn, r.inOut = addCap(r.inIn, in), addCap(r.inOut, out)
@@ -52,7 +73,10 @@ func (b *Budget) Inflate(in, out int64) error {
 
 // Expand charges n bytes of decoded tensors, for the ratio of decoded to stored bytes.
 func (b *Budget) Expand(n int64) error {
-	r, allowed := &b.ratios, b.policy.Limit(ExpandRatio)
+	if err := b.counts(ExpandRatio, n); err != nil {
+		return err
+	}
+	r, allowed := &b.op.ratios, b.op.policy.Limit(ExpandRatio)
 	r.Lock()
 	defer r.Unlock()
 	r.expanded = addCap(r.expanded, n)

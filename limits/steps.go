@@ -23,7 +23,7 @@ func (b *Budget) Steps() Steps { return Steps{b: b} }
 // Step pays for one step. At the latest every [StepBatch] steps it charges the account and
 // looks at the context.
 func (s *Steps) Step() error {
-	if s.left > 0 {
+	if s != nil && s.left > 0 {
 		s.left--
 		return nil
 	}
@@ -31,6 +31,9 @@ func (s *Steps) Step() error {
 }
 
 func (s *Steps) refill() error {
+	if s == nil {
+		return ErrNoAccount
+	}
 	s.batch = min(max(4*s.batch, firstBatch), StepBatch)
 	n, err := s.b.prepay(1, s.batch)
 	if err != nil {
@@ -46,13 +49,13 @@ func (b *Budget) prepay(want, batch int64) (int64, error) {
 		return 0, err
 	}
 	n := max(want, batch)
-	if b.steps.take(n) {
+	if b.op.steps.take(n) {
 		b.pay(n)
 		return n, b.Err() // the meter may have waited
 	}
-	left := b.steps.left()
-	if left < want || !b.steps.take(left) {
-		return 0, &Error{StepCount, want, left}
+	left := b.op.steps.left()
+	if left < want || !b.op.steps.take(left) {
+		return 0, b.refuse(StepCount, want, left)
 	}
 	b.pay(left)
 	return left, b.Err()
@@ -64,8 +67,8 @@ func (b *Budget) Step(n int64) error {
 	if err := b.Err(); err != nil {
 		return err
 	}
-	if !b.steps.take(n) {
-		return b.refuse(StepCount, n, b.steps.left())
+	if !b.op.steps.take(n) {
+		return b.refuse(StepCount, n, b.op.steps.left())
 	}
 	b.pay(n)
 	return nil

@@ -17,6 +17,9 @@ const (
 
 // String copies s into a string, as [String] does.
 func (t *Texts) String(b *Budget, s []byte) (string, error) {
+	if t == nil {
+		return "", ErrNoAccount
+	}
 	if len(s) > largeTexts/8 {
 		return String(b, s)
 	}

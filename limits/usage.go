@@ -1,6 +1,9 @@
 package limits
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // An AxisUsage is one line of [Budget.Usage]: the current amount, the maximum so far (of
 // this account or a probe of it), and the ceiling. On the ratio axes the numbers are
@@ -10,10 +13,15 @@ type AxisUsage struct {
 	Used, Peak, Limit int64
 }
 
-// Usage reports every axis of this account.
+// Usage reports every axis of this account. One that does not exist has used nothing, and
+// has no room.
 func (b *Budget) Usage() []AxisUsage {
 	out := make([]AxisUsage, 0, axisCount)
 	for _, a := range Axes() {
+		if !b.exists() {
+			out = append(out, AxisUsage{Axis: a})
+			continue
+		}
 		used, peak := b.use(a)
 		out = append(out, AxisUsage{a, used, peak, b.limit(a)})
 	}
@@ -23,36 +31,25 @@ func (b *Budget) Usage() []AxisUsage {
 // limit returns the effective ceiling: the policy's, or a lower one of the system.
 func (b *Budget) limit(a Axis) int64 {
 	if a == OpenFiles {
-		return b.shared[pooledFiles].max
+		return b.pools[pooledFiles].max
 	}
-	return b.policy.Limit(a)
+	return b.op.policy.Limit(a)
 }
 
 func (b *Budget) use(a Axis) (used, peak int64) {
+	if p := slices.Index(poolAxis[:], a); p >= 0 {
+		return b.pools[p].used(), b.pools[p].peak()
+	}
 	switch a {
 	case SingleAlloc:
 		return 0, b.largest.Load()
-	case Total:
-		return b.shared[pooledBytes].used(), b.shared[pooledBytes].peak()
-	case Items:
-		return b.shared[pooledItems].used(), b.shared[pooledItems].peak()
-	case OpenFiles:
-		return b.shared[pooledFiles].used(), b.shared[pooledFiles].peak()
-	case Requests:
-		return b.shared[pooledRequests].used(), b.shared[pooledRequests].peak()
-	case Fetched:
-		return b.shared[pooledFetched].used(), b.shared[pooledFetched].peak()
-	case Depth:
-		return b.depth.used(), b.depth.peak()
 	case StepCount:
-		return b.steps.used(), b.steps.peak()
-	case WorkingSet:
-		return b.working.used(), b.working.peak()
+		return b.op.steps.used(), b.op.steps.peak()
 	case Time:
-		d := int64(time.Since(b.started))
+		d := int64(time.Since(b.op.started))
 		return d, d
 	}
-	r := &b.ratios
+	r := &b.op.ratios
 	r.Lock()
 	defer r.Unlock()
 	if a == InflateRatio {

@@ -1,45 +1,52 @@
 package limits
 
+import "fmt"
+
 // Whole opens an account under this one for a file of size bytes and everything packed
 // inside it. All accounts opened below it are parts of this one operation: they share its
 // deadline and its steps, and everything they inflate counts against the size of the file,
 // at any depth of packing.
 func (b *Budget) Whole(size int64) *Budget {
-	w := b.Child(b.policy)
-	w.whole, w.outer = w, size
+	w := b.Child(*b.Policy())
+	if size < 0 && w.op.invalid == nil {
+		w.op.invalid = fmt.Errorf("%w: a file of %d bytes", ErrAmount, size)
+		w.end(w.op.invalid)
+	}
+	w.op.whole, w.op.outer = w, size
 	return w
 }
 
 // join makes the account a part of the operation whole.
 func (b *Budget) join(whole *Budget) {
-	b.whole = whole
-	b.steps.open(min(b.steps.max, whole.steps.left()))
+	b.op.whole = whole
+	b.op.steps.open(min(b.op.steps.max, whole.op.steps.left()))
 }
 
 // settle adds the steps of a part to its operation.
 func (b *Budget) settle() {
-	if b.whole == nil || b.whole == b {
+	whole := b.op.whole
+	if b.holds || whole == nil || whole == b {
 		return
 	}
-	if used := b.steps.used(); !b.whole.steps.take(used) {
-		b.whole.steps.take(b.whole.steps.left())
+	if used := b.op.steps.used(); !whole.op.steps.take(used) {
+		whole.op.steps.take(whole.op.steps.left())
 	}
 }
 
 // addUnpacked counts inflated bytes against the file that all of them came from.
 func (b *Budget) addUnpacked(out int64) error {
-	w := b.whole
+	w := b.op.whole
 	if w == nil {
 		return nil
 	}
-	r, allowed := &w.ratios, b.policy.Limit(InflateRatio)
+	r, allowed := &w.op.ratios, b.op.policy.Limit(InflateRatio)
 	r.Lock()
 	defer r.Unlock()
 	r.unpacked = addCap(r.unpacked, out)
-	if r.unpacked <= RatioGrace || !exceeds(r.unpacked, w.outer, allowed) {
+	if r.unpacked <= RatioGrace || !exceeds(r.unpacked, w.op.outer, allowed) {
 		return nil
 	}
-	return &Error{InflateRatio, ratio(r.unpacked, w.outer), allowed}
+	return &Error{InflateRatio, ratio(r.unpacked, w.op.outer), allowed}
 }
 
 // Text charges a text of n bytes that is packed in a file. All texts together are compared
@@ -47,18 +54,21 @@ func (b *Budget) addUnpacked(out int64) error {
 // of zeros do, and a text is read more than once. For a file that is not packed it does
 // nothing.
 func (b *Budget) Text(n int64) error {
-	w := b.whole
+	if err := b.counts(InflateRatio, n); err != nil {
+		return err
+	}
+	w := b.op.whole
 	if w == nil {
 		return nil
 	}
-	r, allowed := &w.ratios, b.policy.Limit(InflateRatio)
+	r, allowed := &w.op.ratios, b.op.policy.Limit(InflateRatio)
 	r.Lock()
 	defer r.Unlock()
 	r.texts = addCap(r.texts, n)
-	if r.texts <= TextGrace || !exceeds(r.texts, w.outer, allowed) {
+	if r.texts <= TextGrace || !exceeds(r.texts, w.op.outer, allowed) {
 		return nil
 	}
-	return &Error{InflateRatio, ratio(r.texts, w.outer), allowed}
+	return &Error{InflateRatio, ratio(r.texts, w.op.outer), allowed}
 }
 
 // An Inflation charges one compressed stream while it is read. [Budget.Inflate] charges one
@@ -73,9 +83,15 @@ func (b *Budget) Inflation() Inflation { return Inflation{b: b} }
 
 // Add charges the next in compressed bytes, which inflated to out bytes.
 func (i *Inflation) Add(in, out int64) error {
-	r, allowed := &i.b.ratios, i.b.policy.Limit(InflateRatio)
+	if i == nil {
+		return ErrNoAccount
+	}
+	if err := i.b.counts(InflateRatio, in, out); err != nil {
+		return err
+	}
+	r, allowed := &i.b.op.ratios, i.b.op.policy.Limit(InflateRatio)
 	i.in, i.out = addCap(i.in, in), addCap(i.out, out)
-	i.b.inflated.Add(out)
+	i.b.op.inflated.Add(out)
 	r.Lock()
 	r.inIn, r.inOut = addCap(r.inIn, in), addCap(r.inOut, out)
 	all, from := r.inOut, r.inIn

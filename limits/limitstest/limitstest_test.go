@@ -41,14 +41,6 @@ func TestNoLeakCatches(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "the account holds 9 on the axis total"},
-		{"bytes that were dropped twice", func(t *testing.T, host *limits.Budget) {
-			release, err := host.Lease(9)
-			if err != nil {
-				t.Fatal(err)
-			}
-			release()
-			host.Drop(9)
-		}, "the account holds -9 on the axis total"},
 		{"items", func(t *testing.T, host *limits.Budget) {
 			if err := host.Items(2); err != nil {
 				t.Fatal(err)
