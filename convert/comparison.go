@@ -41,7 +41,7 @@ func NewComparison(b *limits.Budget) *Comparison {
 // Add plans a target for a model; its Quantizer must measure. Targets of the same model
 // share the reads.
 func (c *Comparison) Add(m tensor.Model, o Options) error {
-	p, err := NewPlan(c.b, m, o)
+	p, err := newPlan(c.b, m, o) // charged for as long as the comparison
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@
 //	if err != nil {
 //		return err // nothing has been written
 //	}
+//	defer p.Close()
 //	result, err := p.Write("out.safetensors", false)
 //
 // A [Plan] binds the tensors of a model to weights and asks a [Sink] (an output format:

@@ -59,8 +59,18 @@ type File struct {
 }
 
 // NewPlan binds the tensors of a model and lays out the output. The account and the model
-// must stay open as long as the plan is used.
+// must stay open as long as the plan is used. The caller closes the plan.
 func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
+	held := b.Holding()
+	p, err := newPlan(held, m, o)
+	if err != nil {
+		held.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func newPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	p := &Plan{b: b, m: m, straight: &straight{Model: m, b: b}, o: o, sink: o.Sink, tile: int64(o.Tile)}
 	if p.sink == nil {
 		p.sink = Safetensors{}
@@ -78,6 +88,13 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// Close returns what the plan holds to the account. Closing twice is harmless.
+func (p *Plan) Close() {
+	if p != nil {
+		p.b.Close()
+	}
 }
 
 // evaluated refuses tensors that a library would evaluate as Python under their output

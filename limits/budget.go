@@ -108,7 +108,6 @@ func (b *Budget) Holding() *Budget {
 	if !b.exists() {
 		return open(context.Background(), Policy{}, nil, ErrNoAccount)
 	}
-	b.children.Add(1)
 	h := &Budget{parent: b, op: b.op, holds: true, stop: func() {}}
 	h.life, h.end = context.WithCancelCause(b.ctx)
 	h.ctx = h.life
@@ -189,11 +188,13 @@ func (b *Budget) Close() {
 				}
 			}
 		}
-		p.children.Add(-1)
+		if !b.holds {
+			p.children.Add(-1)
+		}
 	}
 }
 
-// Children is the number of children that are open.
+// Children is the number of children that are open, without those of [Budget.Holding].
 func (b *Budget) Children() int {
 	if !b.exists() {
 		return 0

@@ -10,7 +10,9 @@
 // spent; the first charge that does not fit ends the operation with an [*Error].
 //
 // A host opens one account for itself and, with [Budget.Child], a child for each
-// request. All open children together must fit the parent.
+// request. All open children together must fit the parent. Within an operation,
+// [Budget.Holding] opens an account for what one object holds, such as an open model: it is
+// returned with the object, while steps, ratios and the deadline stay the operation's.
 //
 // Policies are stored as JSON: [ReadPolicy], [Policy.MarshalJSON]. [Profile] returns the
 // built-in ones. Code that reads files charges with [Make], [Grow], [Append], [Clone] and

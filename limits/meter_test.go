@@ -26,7 +26,7 @@ func TestAMeterIsToldOfEveryStep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if told != 100+2*limits.StepBatch {
+	if told < 100+limits.StepBatch+1 || told > 100+2*limits.StepBatch {
 		t.Errorf("with those of a child: %d", told)
 	}
 	told = 0

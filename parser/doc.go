@@ -24,7 +24,8 @@
 //
 // All functions are safe for concurrent use, even on one account; so are the methods of
 // a model, except Close. Close the model first, then the account. A reader passed to
-// Decode must stay open until then.
+// Decode must stay open until then. An account may be that of one file, which is opened
+// under the host's with [limits.Budget.Child], or serve for many, one after the other.
 package parser
 
 // # Names
@@ -37,5 +38,5 @@ package parser
 // # Panics
 //
 // A panic inside an operation, in this module or in the reader, becomes an error of class
-// Internal, and the files that the operation opened are closed. Closing the account
-// returns what a failed operation charged.
+// Internal, and the files that the operation opened are closed. What it charged
+// is returned.

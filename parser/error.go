@@ -65,10 +65,10 @@ func OptionsOf(err error) []Option { return wire.OptionsOf(err) }
 // reader's, is Internal.
 func ClassOf(err error) Class { return wire.ClassOf(err) }
 
-// guarded runs one operation, unless its policy is invalid. A panic becomes an error of
-// class Internal.
+// guarded runs one operation, unless there is no account for it or that has ended; f meets
+// a deadline itself, and says where. A panic becomes an error of class Internal.
 func guarded[T any](b *limits.Budget, op string, f func() (T, error)) (v T, err error) {
-	if err := b.Err(); errors.Is(err, limits.ErrPolicy) {
+	if err := b.Err(); err != nil && !errors.Is(err, limits.ErrLimit) {
 		return v, err
 	}
 	defer func() {

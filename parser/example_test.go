@@ -109,3 +109,29 @@ func ExampleClassOf() {
 	// items max_items
 	// safetensors
 }
+
+// Many files under one account of a host: each has a child of it, with steps, ratios and a
+// deadline of its own. What a file held is returned whatever came of it.
+func ExampleDecode_many() {
+	host := limits.Policy{MaxTotalBytes: 1 << 30, Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer host.Close()
+	header := `{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`
+	model := append([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0}, header+"\x00\x00\x80\x3f"...)
+	read := func(data []byte) error {
+		b := host.Child(limits.Policy{MaxTotalBytes: 64 << 20})
+		defer b.Close()
+		m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		return parser.Verify(b, m)
+	}
+	for _, data := range [][]byte{model, model[:20], model} {
+		fmt.Println(parser.ClassOf(read(data)), host.Usage()[limits.Total].Used)
+	}
+	// Output:
+	// ok 0
+	// truncated 0
+	// ok 0
+}

@@ -24,7 +24,7 @@ type Source struct {
 
 // Open opens the model.
 func (s Source) Open(b *limits.Budget) (tensor.Model, error) {
-	return guarded(b, "open", func() (tensor.Model, error) { return s.open(b) })
+	return opened(b, "open", s.open)
 }
 
 func (s Source) open(b *limits.Budget) (tensor.Model, error) {

@@ -14,9 +14,10 @@ import (
 )
 
 // Decode reads the file in r, which has size bytes, in the format that its content shows.
-// The caller keeps r open as long as the Model is used.
+// The caller keeps r open as long as the Model is used. What the model holds is charged
+// until it is closed, as by [Open].
 func Decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
-	return guarded(b, "decode", func() (tensor.Model, error) { return decode(b, r, size) })
+	return opened(b, "decode", func(b *limits.Budget) (tensor.Model, error) { return decode(b, r, size) })
 }
 
 func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
@@ -33,7 +34,9 @@ func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 
 // Open opens the file at a path, the one model of a folder, or a name in a store
 // of ollama, such as ollama:llama3.2:1b. Closing the Model closes every file of
-// it.
+// it, and returns the memory, items and files that it held to the account. A refused model
+// leaves nothing behind. Steps and ratios are spent, since they belong to the operation: a
+// host gives each file a [limits.Budget.Child].
 //
 // The siblings of a model (shards, configuration) are searched only in the folder that the
 // caller named; os.Root confines them. In the cache of the Hugging Face hub, a link in
@@ -41,7 +44,7 @@ func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 // 40 or 64 hex digits, is followed. Any other link out of the folder is refused. Links in
 // the path that the caller gave are followed. A FIFO or a device is never opened.
 func Open(b *limits.Budget, path string) (tensor.Model, error) {
-	return guarded(b, "open", func() (tensor.Model, error) {
+	return opened(b, "open", func(b *limits.Budget) (tensor.Model, error) {
 		s, err := sourceAt(path)
 		if err != nil {
 			return nil, err
@@ -53,7 +56,7 @@ func Open(b *limits.Budget, path string) (tensor.Model, error) {
 // OpenWeights opens the named weights in a model's folder, a file or an index. The folder
 // is found as by Open, also in the hub's cache; the name cannot lead out of it.
 func OpenWeights(b *limits.Budget, folder, name string) (tensor.Model, error) {
-	return guarded(b, "open", func() (tensor.Model, error) {
+	return opened(b, "open", func(b *limits.Budget) (tensor.Model, error) {
 		s, err := sourceAt(folder)
 		if err != nil {
 			return nil, err
@@ -75,7 +78,7 @@ func OpenWeights(b *limits.Budget, folder, name string) (tensor.Model, error) {
 // OpenFS opens a file of a file system, or the one model of its folder name. Siblings are
 // searched only in this file system. Its files must implement io.ReaderAt.
 func OpenFS(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
-	return guarded(b, "open", func() (tensor.Model, error) {
+	return opened(b, "open", func(b *limits.Budget) (tensor.Model, error) {
 		info, err := fs.Stat(fsys, name)
 		if err != nil {
 			return nil, err
@@ -93,14 +96,26 @@ func OpenFS(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
 
 // Verify reads the bodies of a model: checksums, real lengths and ratios of archive
 // members, the text rules of large arrays. A format without such checks passes at once.
+//
+// What that leaves in the model, such as findings, is charged until the model is closed.
 func Verify(b *limits.Budget, m tensor.Model) error {
+	held := b.Holding()
+	if k, ok := m.(tensor.Keeper); ok {
+		defer k.Keep(held)
+	} else {
+		defer held.Close()
+	}
 	_, err := guarded(b, "verify", func() (struct{}, error) {
+		b := held
 		if v, ok := m.(tensor.Verifier); ok {
 			if err := v.Verify(b); err != nil {
 				return struct{}{}, err
 			}
 		}
-		return struct{}{}, safetensors.VerifyTypes(b, m)
+		if err := safetensors.VerifyTypes(b, m); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, b.Err()
 	})
 	return err
 }

@@ -17,6 +17,29 @@ type entry struct {
 	shards []string
 }
 
+// opened runs an operation that opens a model. What the model holds is charged to an
+// account of its own, which ends with the model, or at once if there is none.
+func opened(b *limits.Budget, op string, open func(*limits.Budget) (tensor.Model, error)) (tensor.Model, error) {
+	held := b.Holding()
+	m, err := guarded(b, op, func() (tensor.Model, error) {
+		m, err := open(held)
+		if err != nil {
+			return nil, err
+		}
+		k, ok := m.(tensor.Keeper)
+		if !ok {
+			m.Close()
+			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrInternal.Errorf("model of %s keeps no account", m.Format()))
+		}
+		k.Keep(held)
+		return m, nil
+	})
+	if err != nil {
+		held.Close()
+	}
+	return m, err
+}
+
 // openIn opens a model of a folder. The model owns the folder; when there is no
 // model, the folder and every file that was opened in it are closed, whatever
 // happened.

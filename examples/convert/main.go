@@ -30,6 +30,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer plan.Close()
 	result, err := plan.Write(os.Args[2], false) // the whole file, or what was there before
 	if err != nil {
 		log.Fatal(err)

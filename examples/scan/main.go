@@ -11,18 +11,21 @@ import (
 	"path/filepath"
 
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 func main() {
 	policy, _ := gate.Profile("server")
+	host := limits.Policy{MaxTotalBytes: 1 << 30, Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer host.Close()
 	for _, path := range os.Args[1:] {
-		if err := judge(gate.New(policy), policy, path); err != nil {
+		if err := judge(host, gate.New(policy), policy, path); err != nil {
 			log.Fatal(err)
 		}
 	}
 }
 
-func judge(g *gate.Gate, policy gate.Policy, path string) error {
+func judge(host *limits.Budget, g *gate.Gate, policy gate.Policy, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -32,7 +35,7 @@ func judge(g *gate.Gate, policy gate.Policy, path string) error {
 	if err != nil {
 		return err
 	}
-	b := policy.Limits.Budget(context.Background())
+	b := host.Child(policy.Limits) // this file's: closing it returns what it took
 	defer b.Close()
 	v, err := g.Check(b, f, info.Size(), gate.Hint{Name: filepath.Base(path)})
 	if err != nil {

@@ -21,6 +21,7 @@ var unpaid = map[string][]string{
 		convert: list
 		internal: pieces
 		internal: args
+		parser: k.accounts
 		parser: parts[:len(parts) - 1]
 		parser: parts[1:]
 		parser: len(hex)

@@ -91,18 +91,26 @@ func (m *model) add(b *limits.Budget, l Layer, decode Decoder) error {
 		r.open = nil
 		h.Close()
 	}
+	if err := m.take(b, l, r, part); err != nil {
+		return errors.Join(err, part.Close(), r.Close())
+	}
+	return nil
+}
+
+// take adds the model in a blob to the parts.
+func (m *model) take(b *limits.Budget, l Layer, r *blob, part tensor.Model) (err error) {
 	if l.Kind == Tensor && part.Format() != "safetensors" {
-		return errors.Join(wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
-			wire.ErrMismatch.WithRule("ollama.layers").Errorf("a tensor layer holds %s", part.Format())), r.Close())
+		return wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
+			wire.ErrMismatch.WithRule("ollama.layers").Errorf("a tensor layer holds %s", part.Format()))
 	}
 	if len(m.Parts) > 0 && part.Format() != m.Parts[0].Format() {
-		return errors.Join(wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
-			wire.ErrMismatch.WithRule("ollama.layers").Errorf("one layer holds %s, another %s", part.Format(), m.Parts[0].Format())), r.Close())
+		return wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
+			wire.ErrMismatch.WithRule("ollama.layers").Errorf("one layer holds %s, another %s", part.Format(), m.Parts[0].Format()))
+	}
+	if m.Parts, err = limits.Append(b, m.Parts, tensor.Model(renamedTensor{part, l})); err != nil {
+		return err
 	}
 	m.blobs, err = limits.Append(b, m.blobs, r)
-	if err == nil {
-		m.Parts, err = limits.Append(b, m.Parts, tensor.Model(renamedTensor{part, l}))
-	}
 	return err
 }
 
@@ -167,14 +175,11 @@ func (m *model) Verify(b *limits.Budget) error {
 	return nil
 }
 
-// Close closes the blobs, and what Place was given.
+// Close closes the parts, their blobs, and what Place was given.
 func (m *model) Close() error {
-	var errs []error
+	err := m.Sharded.Close()
 	for _, r := range m.blobs {
-		errs = append(errs, r.Close())
+		err = errors.Join(err, r.Close())
 	}
-	if m.Closer != nil {
-		errs = append(errs, m.Closer.Close())
-	}
-	return errors.Join(errs...)
+	return err
 }

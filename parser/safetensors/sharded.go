@@ -73,7 +73,7 @@ func openSet(b *limits.Budget, fsys fs.FS, folder string, files []string) (*Shar
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Sharded{Sharded: *set}, names, nil
+	return &Sharded{Sharded: tensor.Sharded{Parts: set.Parts, Files: set.Files, Found: set.Found, Folder: set.Folder}}, names, nil
 }
 
 // openShard decodes one file of a set. The set resolves the aliases, which may mean a

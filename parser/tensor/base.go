@@ -22,6 +22,8 @@ type File struct {
 
 	pieces int // number of files of the set it belongs to; 0 for none
 	beside func(*limits.Budget, func(file string, m Model) error) error
+
+	keeper
 }
 
 // Format returns the container's name.
@@ -60,8 +62,9 @@ func (f *File) Body(b *limits.Budget, i Info) (io.ReadCloser, error) {
 	return &body{r: f.Source, b: b, format: f.Name, name: i.Name, off: i.Span.Off, left: i.Span.Len}, nil
 }
 
-// Close closes what the file was opened with.
+// Close closes what the file was opened with, and returns what it holds to the account.
 func (f *File) Close() error {
+	defer f.letGo()
 	if f.Closer == nil {
 		return nil
 	}

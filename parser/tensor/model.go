@@ -31,7 +31,8 @@ type Model interface {
 	At(Info) (io.ReaderAt, bool)
 	// Body reads a tensor's bytes in order, exactly Info.Span.Len of them.
 	Body(*limits.Budget, Info) (io.ReadCloser, error)
-	// Close releases files. The account is the caller's to close.
+	// Close releases files, and returns what the model holds to the account under which
+	// package parser opened it. Closing twice is harmless.
 	Close() error
 }
 

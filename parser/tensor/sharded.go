@@ -20,6 +20,8 @@ type Sharded struct {
 	// Folder is the sibling files, or nil.
 	Folder fs.FS
 	Closer io.Closer // what Close closes besides the parts, or nil
+
+	keeper
 }
 
 // Format returns the format of the parts.
@@ -88,8 +90,9 @@ func (s *Sharded) Verify(b *limits.Budget) error {
 	return nil
 }
 
-// Close closes every part.
+// Close closes every part, and returns what the set holds to the account.
 func (s *Sharded) Close() error {
+	defer s.letGo()
 	var errs []error
 	for _, p := range s.Parts {
 		errs = append(errs, p.Close())
