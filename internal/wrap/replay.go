@@ -10,6 +10,8 @@ import (
 
 const (
 	blockLen = 64 << 10
+	// firstLen is how much of the first block is allocated at first.
+	firstLen = 4 << 10
 	// A replay keeps the first blocks, which hold headers, and the last ones that were read:
 	// 16 MiB in total.
 	headBlocks = 16
@@ -71,6 +73,11 @@ func (p *replay) read() (err error) {
 	}
 	n := 0
 	for idle := 0; n < blockLen && err == nil && idle < 100; idle++ {
+		if n == len(buf) {
+			whole := make([]byte, blockLen)
+			copy(whole, buf)
+			buf = whole
+		}
 		var k int
 		if k, err = p.in.Read(buf[n:]); k > 0 {
 			n, idle = n+k, 0
@@ -105,11 +112,15 @@ func (p *replay) buffer() ([]byte, error) {
 			return nil, err
 		}
 		p.held += blockLen
+		if len(p.blocks) == 0 {
+			return make([]byte, firstLen), nil // most contents of an archive are small
+		}
 		return make([]byte, blockLen), nil
 	}
 	oldest := p.order[0]
 	p.order = p.order[1:]
-	buf := p.blocks[oldest][:blockLen]
+	buf := p.blocks[oldest]
+	buf = buf[:cap(buf)]
 	delete(p.blocks, oldest)
 	return buf, nil
 }

@@ -32,13 +32,20 @@ type source struct {
 }
 
 func newSource(b *limits.Budget, from *io.SectionReader) *source {
-	return &source{bufio.NewReaderSize(from, inputLen), from, b}
+	return &source{bufio.NewReaderSize(from, int(min(from.Size(), inputLen))), from, b}
 }
 
 // at returns the number of bytes consumed.
 func (s *source) at() int64 {
 	off, _ := s.from.Seek(0, io.SeekCurrent)
 	return off - int64(s.Buffered())
+}
+
+// rewind goes back to the beginning.
+func (s *source) rewind() error {
+	_, err := s.from.Seek(0, io.SeekStart)
+	s.Reset(s.from)
+	return err
 }
 
 // An opener creates a decoder and states its memory.
@@ -49,9 +56,8 @@ type opener struct {
 }
 
 var (
-	openGzip  = opener{func(s *source) (io.Reader, error) { return gzip.NewReader(s) }, flateLen, false}
-	openBzip2 = opener{func(s *source) (io.Reader, error) { return bzip2.NewReader(s), nil }, bzip2Len, false}
-	openZlib  = opener{func(s *source) (io.Reader, error) { return zlib.NewReader(s) }, flateLen, true}
+	openGzip = opener{func(s *source) (io.Reader, error) { return gzip.NewReader(s) }, flateLen, false}
+	openZlib = opener{func(s *source) (io.Reader, error) { return zlib.NewReader(s) }, flateLen, true}
 )
 
 func walkStream(o opener) func(*walker) error {
