@@ -82,6 +82,7 @@ type Decoder struct {
 	state     uint32
 	distances [4]uint32 // the last four, less one
 	left      int       // of the match at hand
+	read      int64     // symbols that are not paid
 }
 
 // NewDecoder makes one whose dictionary is charged to an account. Close gives it
@@ -124,6 +125,20 @@ func (d *Decoder) run(n int) (made int, ended bool, err error) {
 	if err := d.win.room(n); err != nil {
 		return 0, false, err
 	}
+	made, ended, err = d.symbols(n)
+	if steps := d.read / symbolsOfStep; steps > 0 && err == nil {
+		d.read -= steps * symbolsOfStep
+		err = d.win.b.Step(steps)
+	}
+	return made, ended, err
+}
+
+// symbolsOfStep are the literals that are decoded in the time of a step, some 40 ns each. A
+// match counts for two.
+const symbolsOfStep = 8
+
+// symbols is run in a dictionary that has room.
+func (d *Decoder) symbols(n int) (made int, ended bool, err error) {
 	for made < n {
 		if d.left > 0 {
 			k := min(d.left, n-made)
@@ -135,8 +150,12 @@ func (d *Decoder) run(n int) (made int, ended bool, err error) {
 		if d.rc.bit(&d.match[d.state][pos]) == 0 {
 			d.oneLiteral()
 			made++
-		} else if ended, err = d.oneMatch(pos); ended || err != nil {
-			return made, ended, err
+			d.read++
+		} else {
+			d.read += 2
+			if ended, err = d.oneMatch(pos); ended || err != nil {
+				return made, ended, err
+			}
 		}
 		if d.rc.short {
 			return made, false, d.rc.err()

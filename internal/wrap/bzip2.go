@@ -62,6 +62,8 @@ type bzip2Reader struct {
 	z     io.Reader
 	small bool
 	out   int64
+
+	unpaid int // bytes made
 }
 
 func (r *bzip2Reader) open(small bool) {
@@ -82,12 +84,22 @@ func (r *bzip2Reader) Read(p []byte) (int, error) {
 		return r.Read(p)
 	}
 	r.out += int64(n)
+	if r.unpaid += n; r.unpaid >= bzip2Bytes {
+		steps := r.unpaid / bzip2Bytes
+		r.unpaid -= steps * bzip2Bytes
+		if err := r.s.b.Step(int64(steps)); err != nil {
+			return 0, err
+		}
+	}
 	return n, err
 }
 
+// bzip2Bytes are the bytes for a step: bzip2 makes some 20 MB in a second.
+const bzip2Bytes = 6
+
 // again begins again by the header and goes on where it was.
 func (r *bzip2Reader) again() error {
-	if err := r.s.b.Step(blockSteps + r.out/64); err != nil {
+	if err := r.s.b.Step(r.out / bzip2Bytes); err != nil {
 		return err
 	}
 	if err := r.s.rewind(); err != nil {

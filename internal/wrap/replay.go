@@ -16,8 +16,6 @@ const (
 	// 16 MiB in total.
 	headBlocks = 16
 	keptBlocks = 256
-	// blockSteps are the steps of inflating a block.
-	blockSteps = blockLen / 64
 )
 
 // A replay gives random access to a stream that can only be read in order. It keeps recent
@@ -56,7 +54,7 @@ func (p *replay) close() {
 
 // read reads the next block and keeps it.
 func (p *replay) read() (err error) {
-	if err := p.b.Step(blockSteps); err != nil {
+	if err := p.b.Err(); err != nil {
 		return err
 	}
 	if p.in == nil {

@@ -16,6 +16,9 @@ import (
 const (
 	// inputLen is the buffer size for a compressed file.
 	inputLen = 16 << 10
+	// streamSteps are those of opening a stream, whatever it holds: its buffers and tables take
+	// some 50 microseconds.
+	streamSteps = 512
 	// flateLen bounds the memory of one inflater: 32 KiB of history, and tables.
 	flateLen = 64 << 10
 	// bzip2Len bounds the memory of bzip2: four bytes for each of 900,000 in a block, and
@@ -29,10 +32,35 @@ type source struct {
 
 	from *io.SectionReader
 	b    *limits.Budget
+	paid *limits.Compressed // nil for the beginning of a file
+}
+
+// Read reads compressed bytes for the buffer of a source.
+func (f *charged) Read(p []byte) (int, error) {
+	n, err := f.SectionReader.Read(p)
+	if paid := f.s.pay(n); paid != nil {
+		return n, paid
+	}
+	return n, err
+}
+
+// A charged is the file of a source.
+type charged struct {
+	*io.SectionReader
+	s *source
+}
+
+func (s *source) pay(n int) error {
+	if s.paid == nil {
+		return s.b.Err()
+	}
+	return s.paid.Read(int64(n))
 }
 
 func newSource(b *limits.Budget, from *io.SectionReader) *source {
-	return &source{bufio.NewReaderSize(from, int(min(from.Size(), inputLen))), from, b}
+	s := &source{from: from, b: b}
+	s.Reader = bufio.NewReaderSize(&charged{from, s}, int(min(from.Size(), inputLen)))
+	return s
 }
 
 // at returns the number of bytes consumed.
@@ -44,7 +72,7 @@ func (s *source) at() int64 {
 // rewind goes back to the beginning.
 func (s *source) rewind() error {
 	_, err := s.from.Seek(0, io.SeekStart)
-	s.Reset(s.from)
+	s.Reset(&charged{s.from, s})
 	return err
 }
 
@@ -70,10 +98,15 @@ func (w *walker) stream(o opener) error {
 		return w.fail("", 0, err)
 	}
 	defer w.b.Drop(o.memory + inputLen)
+	if err := w.b.Step(streamSteps); err != nil {
+		return w.fail("", 0, err)
+	}
 	var s *source
 	begin := func() (io.Reader, error) {
 		from := io.NewSectionReader(w.r, 0, w.size)
 		s = newSource(w.b, from)
+		paid := w.b.Compressed()
+		s.paid = &paid
 		z, err := o.open(s)
 		if err != nil {
 			return nil, err
@@ -113,6 +146,9 @@ type exactReader struct {
 
 func (r *exactReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
+	if paid := r.s.paid.Made(int64(n)); paid != nil {
+		return 0, paid
+	}
 	if err == io.EOF && r.exact && r.s.at() != r.size {
 		return n, wire.ErrTrailing.WithRule("stream.trailing").Errorf("%d bytes after the end of the stream", r.size-r.s.at())
 	}

@@ -102,7 +102,7 @@ type stream struct {
 func (s *stream) open(i int) error {
 	m := &s.a.Members[i]
 	s.i, s.m, s.crc, s.left, s.err = i, m, 0, m.Size, nil
-	s.in = input{r: s.a.r, b: s.b, off: m.DataOff, end: m.DataOff + m.Comp}
+	s.in = input{r: s.a.r, b: s.b, off: m.DataOff, end: m.DataOff + m.Comp, deflated: m.Method != Store, paid: s.b.Compressed()}
 	if m.Method == Store {
 		return nil
 	}
@@ -148,6 +148,9 @@ func (s *stream) fill(p []byte) (int, error) {
 		return n, nil
 	}
 	n, err := s.z.read(p)
+	if paid := s.in.paid.Made(int64(n)); paid != nil {
+		return 0, s.fail(s.place(), paid)
+	}
 	if err == io.EOF && n > 0 {
 		err = nil // returned again by the next call, or replaced by finish
 	} else if err == io.EOF {
@@ -205,6 +208,9 @@ type input struct {
 	r        io.ReaderAt
 	b        *limits.Budget
 	off, end int64
+
+	deflated bool
+	paid     limits.Compressed
 }
 
 func (in *input) Read(p []byte) (int, error) {
@@ -212,7 +218,11 @@ func (in *input) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, io.EOF
 	}
-	if err := in.b.Err(); err != nil {
+	if in.deflated {
+		if err := in.paid.Read(int64(len(p))); err != nil {
+			return 0, err
+		}
+	} else if err := in.b.Err(); err != nil {
 		return 0, err
 	}
 	if err := wire.ReadFull(in.r, p, in.off); err != nil {
