@@ -37,7 +37,7 @@ type API struct {
 	gate     *handler.Handler
 	mux      *http.ServeMux
 	metrics  handler.Metrics
-	tokens   [][sha256.Size]byte
+	tokens   atomic.Pointer[[][sha256.Size]byte]
 	draining atomic.Bool
 	reports  chan struct{} // of capacity 1: reports of the page are made one at a time
 }
@@ -45,9 +45,7 @@ type API struct {
 // New returns an API; close it when the server has stopped.
 func New(o Options) (*API, error) {
 	a := &API{o: o, mux: http.NewServeMux(), reports: make(chan struct{}, 1)}
-	for _, t := range o.Tokens {
-		a.tokens = append(a.tokens, sha256.Sum256([]byte(t)))
-	}
+	a.setTokens(o.Tokens)
 	observe := o.Observe
 	o.Observe = func(e host.Event) {
 		a.metrics.Observe(e)
@@ -55,7 +53,7 @@ func New(o Options) (*API, error) {
 			observe(e)
 		}
 	}
-	o.TenantOf = func(r *http.Request) string { return tenantOf(token(r)) }
+	o.TenantOf = a.tenantOf
 	o.NameOf = func(r *http.Request) string { return r.URL.Query().Get("name") }
 	o.PromisedOf = func(r *http.Request) string { return r.URL.Query().Get("promised") }
 	o.Answer = a.serveRefused
@@ -84,8 +82,30 @@ func (a *API) Gate() *handler.Handler { return a.gate }
 // Metrics returns the counts.
 func (a *API) Metrics() *handler.Metrics { return &a.metrics }
 
-// Drain makes /readyz fail, so that clients send no more files.
-func (a *API) Drain() { a.draining.Store(true) }
+// Drain makes /readyz fail, so that clients send no more files, and refuses files that
+// arrive or wait. Those that are judged are finished.
+func (a *API) Drain() {
+	a.draining.Store(true)
+	a.gate.Drain()
+}
+
+// Reload sets the gate and the tokens for requests that come later. An error changes
+// nothing.
+func (a *API) Reload(g gate.Gate, tokens []string) error {
+	if err := a.gate.Host().SetGate(g); err != nil {
+		return err
+	}
+	a.setTokens(tokens)
+	return nil
+}
+
+func (a *API) setTokens(tokens []string) {
+	sums := make([][sha256.Size]byte, len(tokens))
+	for i, t := range tokens {
+		sums[i] = sha256.Sum256([]byte(t))
+	}
+	a.tokens.Store(&sums)
+}
 
 // Close waits for open uploads.
 func (a *API) Close() { a.gate.Close() }
@@ -93,7 +113,7 @@ func (a *API) Close() { a.gate.Close() }
 // ServeHTTP implements [http.Handler].
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	a.mux.ServeHTTP(w, r)
+	a.mux.ServeHTTP(newPacedWriter(w, a.gate.Options()), r)
 }
 
 // token returns the bearer token of a request, or "".
@@ -105,21 +125,23 @@ func token(r *http.Request) string {
 	return token
 }
 
-// tenantOf returns a name for the token's tenant that may be logged.
-func tenantOf(token string) string {
-	if token == "" {
-		return ""
+// tenantOf returns the tenant of a request, in a form that may be logged: by its token, or
+// by the client's address if no token is needed, since then a client could state any.
+func (a *API) tenantOf(r *http.Request) string {
+	if len(*a.tokens.Load()) == 0 {
+		return host.AddressTenant(r.RemoteAddr)
 	}
-	sum := sha256.Sum256([]byte(token))
+	sum := sha256.Sum256([]byte(token(r)))
 	return hex.EncodeToString(sum[:6])
 }
 
 // requireToken checks the token of a request, in constant time.
 func (a *API) requireToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ok, given := len(a.tokens) == 0, sha256.Sum256([]byte(token(r)))
-		for i := range a.tokens {
-			if subtle.ConstantTimeCompare(a.tokens[i][:], given[:]) == 1 {
+		tokens := *a.tokens.Load()
+		ok, given := len(tokens) == 0, sha256.Sum256([]byte(token(r)))
+		for i := range tokens {
+			if subtle.ConstantTimeCompare(tokens[i][:], given[:]) == 1 {
 				ok = true
 			}
 		}
@@ -179,7 +201,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 }
 
 func (a *API) ready(w http.ResponseWriter, _ *http.Request) {
-	if l, o := a.gate.Host().Load(), a.gate.Host().Options(); a.draining.Load() || l.Uploads >= o.MaxUploads {
+	if a.draining.Load() || a.gate.Host().Ready() != nil {
 		http.Error(w, "busy", http.StatusServiceUnavailable)
 		return
 	}

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	_ "embed" // the page's script
+	"errors"
+	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/handler"
@@ -42,17 +45,43 @@ func (a *API) isFromPage(r *http.Request) bool {
 	return a.o.UI && r.Method == http.MethodPut && r.URL.Query().Get("format") == "page"
 }
 
-// servePageReport answers with the report about an accepted file. If child processes
-// judge, no file is opened in this one, and the report holds only the verdict.
+// servePageReport answers with the report about an accepted file. It is made while no other
+// is, and sent once it is in a file: a client that does not read it holds up nobody.
 func (a *API) servePageReport(w http.ResponseWriter, r *http.Request, u *host.Upload) {
+	text, err := u.Scratch()
+	if err == nil {
+		defer text.Close()
+		err = a.writeReport(r.Context(), text, u)
+	}
+	switch busy, is := errors.AsType[*host.Busy](err); {
+	case err == nil:
+	case is:
+		handler.WriteProblem(w, &handler.Problem{Type: "about:blank", Title: "Busy", Status: http.StatusServiceUnavailable, Detail: busy.Error()})
+		return
+	case r.Context().Err() != nil:
+		panic(http.ErrAbortHandler) // an answer without a report would say yes
+	default:
+		handler.WriteProblem(w, &handler.Problem{Type: "about:blank", Title: "Internal error", Status: http.StatusInternalServerError})
+		return
+	}
+	from := text.Reader()
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.FormatInt(from.Size(), 10))
+	// An error means that the client has left, or does not read.
+	_, _ = io.Copy(w, from)
+}
+
+// writeReport writes the report about a file. If child processes judge, no file is opened in
+// this one, and the report holds only the verdict.
+func (a *API) writeReport(ctx context.Context, w io.Writer, u *host.Upload) error {
 	select {
 	case a.reports <- struct{}{}:
 		defer func() { <-a.reports }()
-	case <-r.Context().Done():
-		panic(http.ErrAbortHandler) // an answer without a report would say yes
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	p, _ := limits.Profile(pageProfile)
-	b := p.Budget(r.Context())
+	b := p.Budget(ctx)
 	defer b.Close()
 	var m tensor.Model
 	if a.o.Judge == nil {
@@ -67,10 +96,9 @@ func (a *API) servePageReport(w http.ResponseWriter, r *http.Request, u *host.Up
 		report, err = page.New(nil, u.Name, u.Size, nil, u.Verdict)
 	}
 	if err != nil {
-		handler.WriteProblem(w, &handler.Problem{Type: "about:blank", Title: "Internal error", Status: http.StatusInternalServerError})
-		return
+		return err
 	}
-	writeJSON(w, report)
+	return report.WriteJSON(w)
 }
 
 // servePageRefusal answers with the report about a refused file.

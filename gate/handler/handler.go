@@ -13,6 +13,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/host"
+	"github.com/anamnesis-go/anamnesis/internal/pace"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -33,6 +34,11 @@ type Options struct {
 
 	MaxFiles    int           // files of one form; 16 unless set
 	IdleTimeout time.Duration // how long a client may send nothing; 30 s unless set
+	// MinRate is how many bytes a second a client must send, on an average over RateTime: 1
+	// KiB and 10 s unless set, no bound if negative. UploadTime bounds how long all of a body
+	// may take to come; 4 h unless set. Time in which the host does not read does not count.
+	MinRate              int64
+	RateTime, UploadTime time.Duration
 	// DiscardBytes and DiscardTime bound what is read and thrown away of a body that is
 	// refused before all of it has come, so that its client gets the answer: 4 MiB and
 	// 2 s unless set, nothing where one is negative.
@@ -51,9 +57,11 @@ type Options struct {
 
 // A Handler judges uploads before it calls the next handler.
 type Handler struct {
-	o    Options
-	host *host.Host
-	next http.Handler
+	o        Options
+	host     *host.Host
+	next     http.Handler
+	draining context.Context
+	drain    context.CancelFunc
 }
 
 // New returns a handler that calls next with accepted uploads. Close it when the server
@@ -68,14 +76,23 @@ func New(next http.Handler, o Options) (*Handler, error) {
 	if o.IdleTimeout == 0 {
 		o.IdleTimeout = 30 * time.Second
 	}
+	if o.MinRate == 0 {
+		o.MinRate = 1 << 10
+	}
+	if o.RateTime == 0 {
+		o.RateTime = 10 * time.Second
+	}
+	if o.UploadTime == 0 {
+		o.UploadTime = 4 * time.Hour
+	}
 	if o.DiscardBytes == 0 {
 		o.DiscardBytes = discardBytes
 	}
 	if o.DiscardTime == 0 {
 		o.DiscardTime = discardTime
 	}
-	if o.MaxFiles < 0 || o.IdleTimeout < 0 {
-		return nil, errors.New("handler: MaxFiles or IdleTimeout is negative")
+	if o.MaxFiles < 0 || o.IdleTimeout < 0 || o.RateTime < 0 || o.UploadTime < 0 {
+		return nil, errors.New("handler: MaxFiles, IdleTimeout, RateTime or UploadTime is negative")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -99,14 +116,29 @@ func New(next http.Handler, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{o: o, host: hst, next: next}, nil
+	h := &Handler{o: o, host: hst, next: next}
+	h.draining, h.drain = context.WithCancel(context.Background())
+	return h, nil
+}
+
+// Options returns the options with the defaults filled in.
+func (h *Handler) Options() Options { return h.o }
+
+// Drain refuses new uploads, those that arrive, and those that wait to be judged, with 503.
+// Judgements that have begun go on.
+func (h *Handler) Drain() {
+	h.host.Drain()
+	h.drain()
 }
 
 // Host returns the host of the uploads, for others that share it.
 func (h *Handler) Host() *host.Host { return h.host }
 
-// Close waits for open uploads and releases what they hold.
-func (h *Handler) Close() { h.host.Close() }
+// Close is [Handler.Drain]; it waits for open uploads and releases what they hold.
+func (h *Handler) Close() {
+	h.Drain()
+	h.host.Close()
+}
 
 // nameOf returns the name that a request states for its file.
 func nameOf(r *http.Request) string {
@@ -165,6 +197,9 @@ func Acceptance(ctx context.Context) gate.Accepted {
 // the server closes the connection without a status.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := &request{Handler: h, w: w, r: r, tenant: h.o.TenantOf(r)}
+	q.body.draining = h.draining
+	q.body.closing = &host.Busy{What: "the host is closing", After: h.o.RetryAfter}
+	defer q.body.watch()()
 	defer q.close()
 	next, err := q.take()
 	q.answer(next, err)
@@ -205,7 +240,7 @@ func (q *request) take() (*http.Request, error) {
 	if len(q.r.Header.Values("Content-Range")) > 0 { // pieces that are harmless one by one could form a file that is not
 		return nil, &problem{status: http.StatusBadRequest, detail: "a file is taken whole, without a Content-Range"}
 	}
-	q.body = body{r: q.r.Body, control: http.NewResponseController(q.w), idle: q.o.IdleTimeout}
+	q.body.begun(q.r.Body, http.NewResponseController(q.w), pace.Rule{Idle: q.o.IdleTimeout, Rate: q.o.MinRate, Window: q.o.RateTime, Total: q.o.UploadTime})
 	kind, params, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
 	if err != nil && q.r.Header.Get("Content-Type") != "" {
 		return nil, &problem{status: http.StatusBadRequest, detail: "the Content-Type cannot be read"}

@@ -121,7 +121,7 @@ func (q *request) refuse(err error) {
 		p.Detail = wire.Text(readError(err).Error(), wire.MaxMessage)
 	}
 	unread := q.stillArriving(status)
-	if unread {
+	if slow := status == http.StatusRequestTimeout; unread || q.r.ProtoMajor == 1 && (slow || q.draining.Err() != nil) {
 		q.w.Header().Set("Connection", "close")
 	}
 	w := &refusalWriter{ResponseWriter: q.w, status: status}

@@ -165,3 +165,20 @@ func ExampleWrite() {
 	fmt.Println(report.Format, report.Totals.Tensors, strings.HasPrefix(out.String(), "<!DOCTYPE html>"))
 	// Output: safetensors 24 true
 }
+
+// A report that is written piece by piece is the report.
+func TestAReportIsWrittenAsItIs(t *testing.T) {
+	for _, r := range []*page.Report{
+		{Tensors: []page.Tensor{}},
+		{Name: "]}", Tensors: []page.Tensor{{Name: "a", Shape: []int64{2, 3}}, {Name: "b<"}}},
+	} {
+		want, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := r.WriteJSON(&got); err != nil || got.String() != string(want)+"\n" {
+			t.Errorf("%v: %s, not %s", err, &got, want)
+		}
+	}
+}

@@ -1,8 +1,11 @@
 package page
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 
@@ -104,6 +107,31 @@ type Tensor struct {
 // MarshalJSON writes the list.
 func (t Tensor) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{t.Name, t.Type, append([]int64{}, t.Shape...), t.Bytes, t.Offset, t.Part}) // [] for a scalar, not null
+}
+
+// WriteJSON writes the report and a newline. The tensors, of which there may be millions,
+// are encoded one by one.
+func (r *Report) WriteJSON(w io.Writer) error {
+	rest := *r
+	rest.Tensors = []Tensor{} // the last member
+	text, err := json.Marshal(&rest)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(w, 32<<10)
+	out.Write(bytes.TrimSuffix(text, []byte("]}")))
+	for i := range r.Tensors {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		one, err := r.Tensors[i].MarshalJSON()
+		if err != nil {
+			return err
+		}
+		out.Write(one)
+	}
+	out.WriteString("]}\n")
+	return out.Flush()
 }
 
 // New returns the report about a file. m is nil if it was refused, v if it was not

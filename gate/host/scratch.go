@@ -1,0 +1,46 @@
+package host
+
+import (
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/spool"
+)
+
+// A Scratch is a temporary file for what is made of an upload, such as a report, so that a
+// client who reads it slowly holds no memory. Its bytes count as spooled ones of the tenant.
+type Scratch struct {
+	u    *Upload
+	file *spool.File
+	size int64
+}
+
+// Scratch returns an empty file. Close it before the upload.
+func (u *Upload) Scratch() (*Scratch, error) {
+	if u.closed {
+		return nil, errClosed
+	}
+	f, err := spool.Create(u.host.o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Scratch{u: u, file: f}, nil
+}
+
+// Write appends to the file. The error is [Busy] if the spool has no room.
+func (s *Scratch) Write(p []byte) (int, error) {
+	if err := s.u.host.room(s.u.tenant, int64(len(p))); err != nil {
+		return 0, err
+	}
+	s.size += int64(len(p))
+	return s.file.Write(p)
+}
+
+// Reader returns a reader of what was written.
+func (s *Scratch) Reader() *io.SectionReader { return io.NewSectionReader(s.file, 0, s.size) }
+
+// Close removes the file.
+func (s *Scratch) Close() error {
+	s.u.host.leave(s.u.tenant, s.size)
+	s.size = 0
+	return s.file.Close()
+}
