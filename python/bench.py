@@ -14,7 +14,7 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
-import anamnesis
+import anamnesis_models
 
 
 ROUNDS = 7
@@ -52,12 +52,12 @@ def main(size, count):
         del tensors
         rows = {
             "safetensors.torch.load_file": lambda: safetensors.torch.load_file(plain),
-            "anamnesis.load_file": lambda: anamnesis.load_file(plain),
+            "anamnesis_models.load_file": lambda: anamnesis_models.load_file(plain),
             "torch.load": lambda: torch.load(pickled, weights_only=True),
             "torch.load, mmap=True": lambda: torch.load(pickled, weights_only=True, mmap=True),
-            "anamnesis.load_checkpoint": lambda: anamnesis.load_checkpoint(pickled),
+            "anamnesis_models.load_checkpoint": lambda: anamnesis_models.load_checkpoint(pickled),
         }
-        print(f"{size} in {count} tensors; anamnesis {anamnesis.version()}, torch {torch.__version__}, safetensors {safetensors.__version__}")
+        print(f"{size} in {count} tensors; anamnesis {anamnesis_models.version()}, torch {torch.__version__}, safetensors {safetensors.__version__}")
         times = {(name, touch): [] for name in rows for touch in (False, True)}
         for _ in range(ROUNDS):
             for (name, touch), taken in times.items():

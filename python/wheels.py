@@ -23,7 +23,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-NAME = "anamnesis"
+NAME = "anamnesis-models"  # another project has the name anamnesis
+MODULE = "anamnesis_models"
 
 # The program is static, so one for Linux works with every C library.
 PLATFORMS = {
@@ -84,12 +85,12 @@ def metadata() -> str:
 def wheel(target: str, out: Path) -> Path:
     """Write the wheel of a platform."""
     tag = PLATFORMS[target]
-    stem = f"{NAME}-{version()}"
+    stem = f"{MODULE}-{version()}"
     info = f"{stem}.dist-info"
     files: list[tuple[str, bytes, int]] = []
-    for path in sorted((HERE / "src" / NAME).iterdir()):
+    for path in sorted((HERE / "src" / MODULE).iterdir()):
         if path.suffix == ".py" or path.name == "py.typed":
-            files.append((f"{NAME}/{path.name}", path.read_bytes(), 0o644))
+            files.append((f"{MODULE}/{path.name}", path.read_bytes(), 0o644))
     with tempfile.TemporaryDirectory() as folder:
         built = program(target, Path(folder))
         files.append((f"{stem}.data/scripts/{built.name}", built.read_bytes(), 0o755))
@@ -121,7 +122,7 @@ def here() -> str:
     arch = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine().lower(), platform.machine())
     target = f"{system}/{arch}"
     if target not in PLATFORMS:
-        raise SystemExit(f"no wheel is built for {target}: set ANAMNESIS_AMN to a program that go install built")
+        raise SystemExit(f"no wheel is built for {target}: set ANAMNESIS_AMN to a program that go build ./cli/amn made")
     return target
 
 

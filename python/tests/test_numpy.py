@@ -7,8 +7,8 @@ import pytest
 np = pytest.importorskip("numpy")
 reference = pytest.importorskip("safetensors.numpy")
 
-import anamnesis
-from anamnesis import numpy as ours
+import anamnesis_models
+from anamnesis_models import numpy as ours
 
 
 def same(a, b):
@@ -47,7 +47,7 @@ def test_load_file_reads_what_safetensors_reads(tmp_path):
 
 def test_metadata_goes_there_and_back(tmp_path):
     ours.save_file(arrays(), tmp_path / "a.safetensors", {"format": "np", "x": "\N{SNOWMAN}"})
-    with anamnesis.open(tmp_path / "a.safetensors", "numpy") as m:
+    with anamnesis_models.open(tmp_path / "a.safetensors", "numpy") as m:
         assert m.metadata() == {"format": "np", "x": "\N{SNOWMAN}"}
 
 
@@ -56,7 +56,7 @@ def test_npz(tmp_path, save):
     given = arrays() | {"big": np.arange(6, dtype=">f4").reshape(2, 3), "fortran": np.asfortranarray(np.arange(12.0).reshape(3, 4))}
     given = {k.replace('"', "").replace("\\", ""): v for k, v in given.items()}
     save(tmp_path / "a.npz", **given)
-    with anamnesis.open(tmp_path / "a.npz", "numpy") as m:
+    with anamnesis_models.open(tmp_path / "a.npz", "numpy") as m:
         got = m.load()
         one = {k: m[k] for k in m}
     assert set(got) == set(given)
@@ -68,8 +68,8 @@ def test_npz(tmp_path, save):
 def test_honest_npy_files_read_as_numpy_reads_them(honest):
     read = 0
     for path in sorted(honest.glob("npy/*.npy")):
-        report = anamnesis.inspect(path)
-        with anamnesis.open(path, "numpy", decode=False) as m:
+        report = anamnesis_models.inspect(path)
+        with anamnesis_models.open(path, "numpy", decode=False) as m:
             if not all(t.dtype in m._lib.types for t in report.tensors):
                 continue
             (got,) = m.load().values()
@@ -96,16 +96,16 @@ def test_a_view_is_no_copy_and_never_reaches_the_file(tmp_path):
 def test_a_file_that_changes_meanwhile_is_refused(tmp_path):
     path = tmp_path / "a.safetensors"
     reference.save_file({"a": np.zeros(64, "f4")}, path)
-    m = anamnesis.open(path, "numpy")
+    m = anamnesis_models.open(path, "numpy")
     os.truncate(path, 100)
-    with pytest.raises(anamnesis.Failed, match="changed"):
+    with pytest.raises(anamnesis_models.Failed, match="changed"):
         m["a"]
 
 
 def test_the_decoded_are_those_that_remember_writes(demo, tmp_path):
-    anamnesis.remember(demo / "tiny.gguf", tmp_path / "a.safetensors", to="f32")
+    anamnesis_models.remember(demo / "tiny.gguf", tmp_path / "a.safetensors", to="f32")
     want = reference.load_file(tmp_path / "a.safetensors")
-    with anamnesis.open(demo / "tiny.gguf", "numpy", to="f32") as m:
+    with anamnesis_models.open(demo / "tiny.gguf", "numpy", to="f32") as m:
         got = m.load()
         for name in want:
             same(got[name], want[name])
@@ -117,7 +117,7 @@ def test_the_decoded_are_those_that_remember_writes(demo, tmp_path):
 def test_names_that_are_patterns_decode_themselves_alone(tmp_path):
     given = {"a*": np.ones(3), "a[0]": np.zeros(3), "a\\": np.full(3, 2.0), "ab": np.full(3, 3.0)}
     np.savez_compressed(tmp_path / "a.npz", **{k: v for k, v in given.items() if k != "a\\"})
-    with anamnesis.open(tmp_path / "a.npz", "numpy") as m:
+    with anamnesis_models.open(tmp_path / "a.npz", "numpy") as m:
         for name in m:
             assert np.array_equal(m[name], given[name])
 
@@ -130,6 +130,6 @@ def test_nothing_is_left_behind(demo):
         return set(glob.glob("/dev/shm/anamnesis-*")) | set(glob.glob(tempfile.gettempdir() + "/anamnesis-*"))
 
     before = left()
-    with anamnesis.open(demo / "tiny.gguf", "numpy", to="f32") as m:
+    with anamnesis_models.open(demo / "tiny.gguf", "numpy", to="f32") as m:
         kept = m.load()
     assert left() <= before and all(np.isfinite(v).all() for v in kept.values())

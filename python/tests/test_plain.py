@@ -13,9 +13,9 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("ml_dtypes")
 reference = pytest.importorskip("safetensors.numpy")
 
-import anamnesis
-from anamnesis import _frameworks, _plain
-from anamnesis import numpy as ours
+import anamnesis_models
+from anamnesis_models import _frameworks, _plain
+from anamnesis_models import numpy as ours
 from conftest import ROOT
 
 LIB = _frameworks.NumPy()
@@ -38,7 +38,7 @@ def compare(folder):
     alone = refused = 0
     for begin in range(0, len(paths), 500):
         part = paths[begin : begin + 500]
-        reports = anamnesis.inspect_all(*part, **ALL)
+        reports = anamnesis_models.inspect_all(*part, **ALL)
         assert [r.path for r in reports] == part
         for path, r in zip(part, reports):
             refused += r.error is not None
@@ -132,7 +132,7 @@ def test_what_is_no_file_is_left_to_the_program(tmp_path):
 def test_a_limit_is_the_programs(tmp_path):
     path = tmp_path / "a.safetensors"
     reference.save_file({"a": np.zeros(3, "f4")}, path)
-    with pytest.raises(anamnesis.LimitReached):
+    with pytest.raises(anamnesis_models.LimitReached):
         ours.load_file(path, max_total="1")
 
 

@@ -7,8 +7,8 @@ import pytest
 torch = pytest.importorskip("torch")
 reference = pytest.importorskip("safetensors.torch")
 
-import anamnesis
-from anamnesis import torch as ours
+import anamnesis_models
+from anamnesis_models import torch as ours
 
 TYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 
@@ -47,7 +47,7 @@ def test_load_checkpoint_reads_what_torch_reads(tmp_path, zipped):
         given = {n: t for n, t in given.items() if not n.startswith("float8")}
     torch.save({"model": given, "step": 7}, tmp_path / "a.pt", _use_new_zipfile_serialization=zipped)
     want = torch.load(tmp_path / "a.pt", weights_only=True)["model"]
-    got = anamnesis.load_checkpoint(tmp_path / "a.pt")
+    got = anamnesis_models.load_checkpoint(tmp_path / "a.pt")
     assert set(got) == {"model." + n for n in want}
     for name, t in want.items():
         same(got["model." + name], t)
@@ -61,14 +61,14 @@ def test_a_module_loads_its_state(tmp_path):
     module = torch.nn.TransformerEncoderLayer(16, 4, 32)
     torch.save(module.state_dict(), tmp_path / "a.pt")
     fresh = torch.nn.TransformerEncoderLayer(16, 4, 32)
-    fresh.load_state_dict(anamnesis.load_checkpoint(tmp_path / "a.pt"))
+    fresh.load_state_dict(anamnesis_models.load_checkpoint(tmp_path / "a.pt"))
     for a, b in zip(module.parameters(), fresh.parameters()):
         assert torch.equal(a, b)
 
 
 def test_what_is_no_checkpoint_is_refused(demo):
-    with pytest.raises(anamnesis.Unsupported, match="load_file"):
-        anamnesis.load_checkpoint(demo / "model.safetensors")
+    with pytest.raises(anamnesis_models.Unsupported, match="load_file"):
+        anamnesis_models.load_checkpoint(demo / "model.safetensors")
 
 
 def test_shared_memory_is_not_written_twice(tmp_path):
@@ -79,11 +79,11 @@ def test_shared_memory_is_not_written_twice(tmp_path):
 
 
 def test_quantized_folder_as_remember_writes_it(demo, tmp_path):
-    anamnesis.remember(demo / "llama-fp8", tmp_path / "bf16")
+    anamnesis_models.remember(demo / "llama-fp8", tmp_path / "bf16")
     want = {}
     for path in (tmp_path / "bf16").glob("*.safetensors"):
         want |= reference.load_file(path)
-    with anamnesis.open(demo / "llama-fp8") as m:
+    with anamnesis_models.open(demo / "llama-fp8") as m:
         got = m.load()
         assert set(got) == set(want)
         for name in want:
@@ -94,7 +94,7 @@ def test_quantized_folder_as_remember_writes_it(demo, tmp_path):
 def test_other_byte_order(honest):
     numpy = pytest.importorskip("numpy")
     for path in honest.glob("npy/*-be.npy"):
-        with anamnesis.open(path, decode=False) as m:
+        with anamnesis_models.open(path, decode=False) as m:
             if not all(t.dtype in m._lib.types for t in m.report.tensors):
                 continue
             (got,) = m.load().values()
@@ -106,4 +106,4 @@ def test_a_checkpoint_from_memory_is_a_file_first(tmp_path):
     buffer = io.BytesIO()
     torch.save({"a": torch.ones(2)}, buffer)
     (tmp_path / "a.bin").write_bytes(buffer.getvalue())
-    assert torch.equal(anamnesis.load_checkpoint(tmp_path / "a.bin")["a"], torch.ones(2))
+    assert torch.equal(anamnesis_models.load_checkpoint(tmp_path / "a.bin")["a"], torch.ones(2))

@@ -168,7 +168,7 @@ class Model:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<anamnesis.Model {self._path!r}: {self.report.format}, {len(self)} tensors>"
+        return f"<anamnesis_models.Model {self._path!r}: {self.report.format}, {len(self)} tensors>"
 
     def _repr_html_(self) -> str:
         return self.report._repr_html_()

@@ -4,11 +4,11 @@ The work is done by the program ``amn``, a static binary that the wheel carries;
 safetensors file is opened without it. Nothing of a file is ever run, and what the program cannot explain is refused: each function raises a
 :class:`Refused`, whose class says why.
 
-    import anamnesis
+    import anamnesis_models
 
-    state = anamnesis.load_checkpoint("model.pt")      # torch tensors; no code in the file runs
-    verdict = anamnesis.scan("models/")                # is it safe to load them?
-    with anamnesis.open("model.gguf") as model:        # views of the file; quantized tensors are decoded
+    state = anamnesis_models.load_checkpoint("model.pt")      # torch tensors; no code in the file runs
+    verdict = anamnesis_models.scan("models/")                # is it safe to load them?
+    with anamnesis_models.open("model.gguf") as model:        # views of the file; quantized tensors are decoded
         weight = model["blk.0.attn_q.weight"]
 """
 

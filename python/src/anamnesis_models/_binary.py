@@ -29,7 +29,7 @@ def _places() -> Iterator[Path]:
         yield Path(sysconfig.get_path("scripts", scheme="nt_user" if os.name == "nt" else "posix_user"))
     package = Path(__file__).resolve().parent
     yield package.parent / "bin"  # pip install --target
-    if len(package.parents) > 3:  # prefix/lib/pythonX.Y/site-packages/anamnesis
+    if len(package.parents) > 3:  # prefix/lib/pythonX.Y/site-packages/anamnesis_models
         yield package.parents[3] / "bin"
 
 

@@ -1,4 +1,4 @@
-"""Runs the program ``amn`` as ``python -m anamnesis``."""
+"""Runs the program ``amn`` as ``python -m anamnesis_models``."""
 
 import os
 import subprocess

@@ -9,7 +9,7 @@ from . import _load
 
 
 def load_file(filename: str | os.PathLike[str], *, decode: bool = False, **flags: Any) -> dict[str, Any]:
-    """Return all tensors of a file as arrays; see anamnesis.load_file."""
+    """Return all tensors of a file as arrays; see anamnesis_models.load_file."""
     return _load.load_file(filename, framework="numpy", decode=decode, **flags)
 
 
