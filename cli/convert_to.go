@@ -94,6 +94,11 @@ func (c *convertCmd) forMLX(b *limits.Budget, o *conversion) error {
 		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
 	}
 	o.inFolder = true
+	return toMLX(b, o)
+}
+
+// toMLX gives a model the form of mlx-lm.
+func toMLX(b *limits.Budget, o *conversion) error {
 	m, cast, err := convert.MLX{Quant: o.opts.Quant}.Model(b, o.model)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
@@ -236,7 +237,8 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan()},
 		report: c.Report.on, page: c.Report.page, patterns: c.bnbFlags.patterns(),
-		admit: admitQuantized,
+		admit:   admitQuantized,
+		prepare: func(b *limits.Budget, o *conversion) error { return c.prepare(b, o) },
 		target: func(w *conversionState) string {
 			if w.folder {
 				return derivedPath(w.path, "-"+c.To, "")
@@ -244,6 +246,19 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 			return derivedPath(w.path, "-"+c.To, ".safetensors")
 		},
 	})
+}
+
+// isMLX reports whether a target is one of mlx-lm.
+func isMLX(target string) bool { return strings.HasPrefix(target, "mlx_") }
+
+// prepare gives a folder of transformers the form of mlx-lm if that reads the target: mlx-lm
+// stacks experts, and has its own names for some types.
+func (c *forgetCmd) prepare(b *limits.Budget, o *conversion) error {
+	if !isMLX(c.To) || !convert.Stated(o.model) {
+		return nil
+	}
+	o.inFolder = true
+	return toMLX(b, o)
 }
 
 // toGGUF quantizes a GGUF model, or a folder that llama.cpp runs, to a mix.

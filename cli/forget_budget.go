@@ -218,7 +218,7 @@ func inEachType(b *limits.Budget, o *conversion, q *convert.GGML, types []tensor
 		one.Measure, one.LeaveUnweighed = true, bare
 		one.Options.Override = func(name string) tensor.DType { return cmp.Or(given(name), t) }
 		opts.Quantize, opts.Alone = one, true
-		if err := all.Add(o.model, opts); err != nil {
+		if err := all.Add(o.model, opts, nil); err != nil {
 			return nil, fmt.Errorf("%v: %w", t, err)
 		}
 	}

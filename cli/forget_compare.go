@@ -2,9 +2,11 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -21,6 +23,8 @@ type targetResult struct {
 	bits         float64 // per quantized number
 	weights      int
 	lost         quant.Distortion
+	plan         *convert.Plan
+	refused      error // why --to would not write it; then the rest is empty
 }
 
 // quantizerOf returns the quantizer and the sink of the named target; matrix is the
@@ -71,6 +75,9 @@ func (s *session) printCompared(list []targetResult) {
 	rows := [][]string{{"target", "size", "bits", "relative RMSE", "SNR, dB", "cosine"}}
 	for i := range list {
 		r := &list[i]
+		if r.refused != nil {
+			continue
+		}
 		rows = append(rows, []string{r.name, formatBytes(r.size), fmt.Sprintf("%.3f", r.bits), fmt.Sprintf("%.4g", r.lost.RelativeRMSE()), decibels(&r.lost), fmt.Sprintf("%.6f", r.lost.Cosine())})
 	}
 	wide, space := widths(rows), "  "
@@ -83,6 +90,18 @@ func (s *session) printCompared(list []targetResult) {
 			text += space + padLeft(row[k], wide[k])
 		}
 		s.line("%s", text)
+	}
+	for i := range list {
+		r := &list[i]
+		if r.refused != nil {
+			s.fact("", "Refused", r.name+": "+errorText(r.refused))
+			continue
+		}
+		var known []string
+		for k := range r.plan.Quantized.Loads {
+			known = append(known, loadText(&r.plan.Quantized.Loads[k], r.plan.Quantized.Type))
+		}
+		s.fact("", "Loads", r.name+": "+strings.Join(known, "; "))
 	}
 }
 
@@ -99,11 +118,22 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if err := c.ggmlFlags.readMatrix(b, &matrix); err != nil {
 		return nil, err
 	}
-	names, llama := strings.Split(c.Compare, ","), conversionState{path: w.path, model: w.model}
-	for _, name := range names {
-		if err := c.addTarget(b, all, w, &llama, name, matrix.Matrix); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+	names, forms := strings.Split(c.Compare, ","), targetForms{w: w}
+	list := make([]targetResult, len(names))
+	var first error
+	for i, name := range names {
+		err := c.addTarget(b, all, &forms, name, matrix.Matrix)
+		if list[i] = (targetResult{name: name, refused: err}); err == nil {
+			continue
 		}
+		err = fmt.Errorf("%s: %w", name, err)
+		if class := wire.ClassOf(err); !isTarget(name) || class != wire.Usage && class != wire.Unsupported {
+			return nil, err
+		}
+		first = cmp.Or(first, err)
+	}
+	if len(all.Plans) == 0 {
+		return nil, first
 	}
 	done := s.progress("measuring "+showPath(w.path), all.Progress)
 	err := all.Measure()
@@ -111,9 +141,11 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if err != nil {
 		return nil, err
 	}
-	var list []targetResult
-	for i, p := range all.Plans {
-		list = append(list, resultOf(names[i], p))
+	plans := all.Plans
+	for i := range list {
+		if list[i].refused == nil {
+			list[i], plans = resultOf(names[i], plans[0]), plans[1:]
+		}
 	}
 	if c.Report.page == "" {
 		return list, nil
@@ -131,32 +163,59 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	return list, f.commit()
 }
 
-// addTarget plans a target. Mixes are planned for the model as llama.cpp runs it; llama
-// holds it once it was made.
-func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, w, llama *conversionState, name string, matrix *convert.Importance) error {
+// targetForms are the forms that a model has for targets, each made once.
+type targetForms struct {
+	w          *conversionState
+	llama, mlx *conversion
+}
+
+// isTarget reports whether a name is that of a target; a misspelt one ends a comparison.
+func isTarget(name string) bool {
+	_, bnb := convert.ParseBnbType(name)
+	_, isMix := mix.Find(name)
+	return bnb || isMix || isScaled(name)
+}
+
+// addTarget plans a target, as --to does. Mixes are planned for the model as llama.cpp runs
+// it, and formats of MLX as mlx-lm does.
+func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, forms *targetForms, name string, matrix *convert.Importance) error {
 	q, sink, err := c.quantizerOf(name, matrix)
 	if err != nil {
 		return err
 	}
-	m := w.model
-	if sink != nil {
-		if llama.model == w.model {
-			if err := forLlamaCPP(b, llama, convert.LlamaCPP{Quant: *c.options(c.OutDtype, c.sourceBlock())}); err != nil {
-				return err
-			}
-		}
-		m = llama.model
-	}
-	return all.Add(m, convert.Options{
+	o := convert.Options{
 		Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan(), Sink: sink,
 		Alone: true, Keep: c.filter(), Threads: c.Threads,
-	})
+	}
+	m, admit := forms.w.model, func(p *convert.Plan) error { return admitQuantized(&conversionState{plan: p}) }
+	switch {
+	case sink != nil:
+		admit = nil
+		if forms.llama == nil {
+			one := &conversion{conversionState: conversionState{path: forms.w.path, model: m}}
+			if err := forLlamaCPP(b, &one.conversionState, convert.LlamaCPP{Quant: o.Quant}); err != nil {
+				return err
+			}
+			forms.llama = one
+		}
+		m = forms.llama.model
+	case isMLX(name) && convert.Stated(m):
+		if forms.mlx == nil {
+			one := &conversion{conversionState: conversionState{path: forms.w.path, model: m}, opts: o}
+			if err := toMLX(b, one); err != nil {
+				return err
+			}
+			forms.mlx = one
+		}
+		m, o.Quant.Target, o.Cast = forms.mlx.model, forms.mlx.opts.Quant.Target, forms.mlx.opts.Cast
+	}
+	return all.Add(m, o, admit)
 }
 
 // resultOf sums up the measurements of a target.
 func resultOf(name string, p *convert.Plan) targetResult {
 	e := p.Quantized
-	r := targetResult{name: name, layout: e.Layout, size: p.Size, weights: len(e.Weights), lost: e.Lost()}
+	r := targetResult{name: name, layout: e.Layout, size: p.Size, weights: len(e.Weights), lost: e.Lost(), plan: p}
 	var numbers, after int64
 	for i := range e.Weights {
 		numbers, after = wire.AddCap(numbers, e.Weights[i].Elements), wire.AddCap(after, e.Weights[i].After)
@@ -176,8 +235,23 @@ func writeComparedJSON(out *bufio.Writer, w *conversionState, list []targetResul
 	object(out, func(o *jsonObject) {
 		o.field("schema", "amn.compare/1")
 		o.text("path", w.path)
+		if slices.ContainsFunc(list, func(r targetResult) bool { return r.refused != nil }) {
+			o.list("refused", func(add func(func(*jsonObject))) {
+				for i := range list {
+					if r := &list[i]; r.refused != nil {
+						add(func(o *jsonObject) {
+							o.field("target", r.name)
+							o.text("why", errorText(r.refused))
+						})
+					}
+				}
+			})
+		}
 		o.list("targets", func(add func(func(*jsonObject))) {
 			for i := range list {
+				if list[i].refused != nil {
+					continue
+				}
 				add(func(o *jsonObject) {
 					r := &list[i]
 					o.field("target", r.name)
@@ -185,6 +259,7 @@ func writeComparedJSON(out *bufio.Writer, w *conversionState, list []targetResul
 					o.number("bytes", r.size)
 					o.number("weights", int64(r.weights))
 					o.float("bits", r.bits, 64)
+					jsonLoads(o, r.plan.Quantized.Loads)
 					jsonLost(o, &r.lost)
 				})
 			}
@@ -215,6 +290,9 @@ func writeComparedPage(w *bufio.Writer, src *conversionState, list []targetResul
 		if bits == 0 || loss == 0 {
 			break
 		}
+		if r.refused != nil {
+			continue
+		}
 		x, y := 50+660*r.bits/bits, 370-340*r.lost.RelativeRMSE()/loss
 		side, anchor := 7.0, "start"
 		if x > 500 { // a long name would pass the edge
@@ -226,6 +304,10 @@ func writeComparedPage(w *bufio.Writer, src *conversionState, list []targetResul
 	p.put("<table><tr><th>target</th><th>size</th><th>bits</th><th>mean error</th><th>relative RMSE</th><th>largest</th><th>cosine</th><th>SNR, dB</th></tr>")
 	for i := range list {
 		r := &list[i]
+		if r.refused != nil {
+			p.put("<tr><td>%s</td><td colspan=7>refused: %s</td></tr>", safe(r.name), safe(errorText(r.refused)))
+			continue
+		}
 		p.put("<tr><td>%s (%s)</td><td>%s</td><td>%.3f</td><td>%.4g</td><td>%.4g</td><td>%.4g</td><td>%.6f</td><td>%s</td></tr>", safe(r.name), safe(r.layout),
 			formatBytes(r.size), r.bits, r.lost.MAE(), r.lost.RelativeRMSE(), r.lost.Max, r.lost.Cosine(), decibels(&r.lost))
 	}

@@ -48,9 +48,7 @@ func (s *session) printQuantized(c *conversion) {
 	if e.Guessed > 0 {
 		s.fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), cutName(nameText(e.FirstGuessed), 48), andMore(e.Guessed-1)))
 	}
-	if e.BreaksAgain != "" {
-		s.fact("", "Loads", fmt.Sprintf("uncertain: transformers does not load folders of model_type %q in this format (%s)", tidy(e.Type, 64), e.BreaksAgain))
-	}
+	s.printLoads(e)
 	if c.report && c.result != nil && len(weights) > 0 {
 		s.printErrors(weights, e.Lost())
 	}
@@ -221,6 +219,7 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 		if e.BreaksAgain != "" {
 			o.field("breaks_again", e.BreaksAgain)
 		}
+		jsonLoads(o, e.Loads)
 		o.list("weights", func(add func(func(*jsonObject))) {
 			for i := range e.Weights {
 				add(func(o *jsonObject) { jsonQuantizedWeight(o, &e.Weights[i]) })

@@ -83,6 +83,7 @@ func (o Bnb) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, er
 	if err := e.begin(b, m, opts); err != nil {
 		return nil, err
 	}
+	e.format = o.Type.String()
 	e.float32s = float32sOf(e.Type)
 	e.BreaksAgain = breaksAgain[e.Type]
 	return e, nil

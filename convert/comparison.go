@@ -39,11 +39,17 @@ func NewComparison(b *limits.Budget) *Comparison {
 }
 
 // Add plans a target for a model; its Quantizer must measure. Targets of the same model
-// share the reads.
-func (c *Comparison) Add(m tensor.Model, o Options) error {
+// share the reads. admit, if not nil, is asked whether the plan would be written: if it
+// returns an error, the target is not added.
+func (c *Comparison) Add(m tensor.Model, o Options, admit func(*Plan) error) error {
 	p, err := newPlan(c.b, m, o) // charged for as long as the comparison
 	if err != nil {
 		return err
+	}
+	if admit != nil {
+		if err := admit(p); err != nil {
+			return err
+		}
 	}
 	for _, t := range p.tasks {
 		one, ok := t.(*encodeTask)

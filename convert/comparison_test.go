@@ -41,7 +41,7 @@ func TestWhatIsComparedIsWhatIsWritten(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		all := convert.NewComparison(b)
 		for _, q := range every() {
-			if err := all.Add(m, convert.Options{Quantize: q, Threads: threads}); err != nil {
+			if err := all.Add(m, convert.Options{Quantize: q, Threads: threads}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -77,7 +77,7 @@ func TestComparedMixes(t *testing.T) {
 	for _, name := range []string{"q4_k_m", "iq4_xs", "q8_0"} {
 		for _, x := range []*convert.Importance{nil, matrix} {
 			q := convert.GGML{Mix: named(t, name), Matrix: x, Measure: true}
-			if err := all.Add(m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: q}); err != nil {
+			if err := all.Add(m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: q}, nil); err != nil {
 				t.Fatal(err)
 			}
 			list = append(list, q)
@@ -106,7 +106,7 @@ func TestComparedNaNIsNamed(t *testing.T) {
 	m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {64, 64}})
 	for _, nan := range []convert.NaN{convert.RefuseNaN, convert.ZeroNaN} {
 		all := convert.NewComparison(b)
-		if err := all.Add(m, convert.Options{Quantize: convert.Bnb{Measure: true}, NaN: nan}); err != nil {
+		if err := all.Add(m, convert.Options{Quantize: convert.Bnb{Measure: true}, NaN: nan}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := all.Measure(); (wire.ClassOf(err) == wire.Unsupported) != (nan == convert.RefuseNaN) {

@@ -58,7 +58,7 @@ func (o Grouped) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder
 	if err := e.begin(b, m, opts); err != nil {
 		return nil, err
 	}
-	e.library = o.Format.Library
+	e.stores(o.Format.Library, o.Format.Name)
 	e.renames(o.Format.Name)
 	e.breaks(libraryNames[o.Format.Library])
 	return e, nil
@@ -166,7 +166,8 @@ func (e *groupedEncoder) number(t *groupedEncoding) error {
 }
 
 // fusedName returns the same name for all matrices that loaders fuse, which must share
-// their global scale; "" for others.
+// their global scale; "" for others. These are the groups of llm-compressor 0.14
+// (observers/helpers.py, FUSED_LAYER_NAMES), which writes the same bytes.
 func fusedName(name string) string {
 	module := strings.TrimSuffix(name, ".weight")
 	at := strings.LastIndexByte(module, '.') + 1
@@ -175,6 +176,8 @@ func fusedName(name string) string {
 		return module[:at] + "qkv"
 	case "gate_proj", "up_proj":
 		return module[:at] + "gate_up"
+	case "q_a_proj", "kv_a_proj_with_mqa":
+		return module[:at] + "qkv_a"
 	case "w1", "w3":
 		return module[:at] + "w13"
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -25,6 +26,12 @@ type linearEncoder struct {
 	target   quant.Target
 	measures bool           // compare each weight with its decoded encoding
 	library  scaled.Library // that the format belongs to
+	format   string         // its name
+
+	fused        *fusedNames // nil if no loader of the format fuses matrices
+	losesExperts bool        // transformers finds experts of this type in codes only
+	classes      []string    // that config.json names
+	writtenBy    string      // transformers' version that config.json states
 }
 
 func (e *linearEncoder) quantized() *Quantized { return &e.Quantized }
@@ -45,6 +52,17 @@ func (e *linearEncoder) begin(b *limits.Budget, m tensor.Model, o *Options) erro
 		return wire.At("convert", "file "+wire.Quote(configName), wire.NoOffset, err)
 	}
 	return e.nameless()
+}
+
+// stores sets the format, and which groups its loaders read as one.
+func (e *linearEncoder) stores(library scaled.Library, format string) {
+	e.library, e.format = library, format
+	switch library {
+	case scaled.CompressedTensors, scaled.ModelOpt, scaled.GPTQModel, scaled.AutoAWQ:
+		e.fused = fusedIn(e.classes)
+	}
+	_, compressed := expertFormats[format]
+	e.losesExperts = compressed && !strings.HasPrefix(format, "fp8_") && loaders.StacksExperts(e.Type)
 }
 
 // names makes the set of tensor names for the rule.
@@ -83,14 +101,13 @@ func (e *linearEncoder) modelTypes() error {
 		return err
 	}
 	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
-	var classes []string
-	if err := strictjson.Decode(e.b, doc, func(d *strictjson.Decoder) error { return e.modelType(d, &e.Type, &classes) }); err != nil {
+	if err := strictjson.Decode(e.b, doc, func(d *strictjson.Decoder) error { return e.modelType(d, &e.Type, &e.classes) }); err != nil {
 		return err
 	}
-	e.rule.tables(e.Type, classes)
+	e.rule.tables(e.Type, e.classes)
 	e.ByName = e.rule.Table == nil
-	if _, known := classRows()[e.Type]; known && e.rule.Class == "" && len(classes) > 0 {
-		e.UnknownClass = classes[0]
+	if _, known := classRows()[e.Type]; known && e.rule.Class == "" && len(e.classes) > 0 {
+		e.UnknownClass = e.classes[0]
 	}
 	return nil
 }
@@ -114,6 +131,9 @@ func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string, classes *[
 			return err
 		case (strings.HasSuffix(key, "_config") || key == "encoder" || key == "decoder") && kind == strictjson.Object:
 			return e.modelType(d, new(string), nil)
+		case key == "transformers_version" && kind == strictjson.String && classes != nil:
+			e.writtenBy, err = d.String()
+			return err
 		case key == "architectures" && kind == strictjson.Array && classes != nil:
 			return d.Array(func(i int) error {
 				if kind, err := d.Kind(); err != nil || kind != strictjson.String || i >= mostInside {

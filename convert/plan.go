@@ -145,25 +145,13 @@ func (p *Plan) tail() bool {
 	return slices.ContainsFunc(p.Files, func(f File) bool { return f.layout.Tail != nil })
 }
 
-// A pick is a tensor or weight to be written, with its place in the source.
-type pick struct {
-	at     int
-	weight *quant.Weight
-	plain  tensor.Info
-}
-
-// part returns the file of the source that it is in.
-func (k *pick) part() int32 {
-	if k.weight != nil {
-		return k.weight.Parts[0].Part
-	}
-	return k.plain.Part
-}
-
 // bind decides what is written, in the order of the source.
 func (p *Plan) bind() error {
 	picks, err := p.picks()
 	if err != nil {
+		return err
+	}
+	if err := p.decide(picks); err != nil {
 		return err
 	}
 	for i := range picks {
@@ -173,17 +161,19 @@ func (p *Plan) bind() error {
 			p.Outs[k].part = picks[i].part()
 		}
 		if err != nil {
-			name := picks[i].plain.Name
-			if w := picks[i].weight; w != nil {
-				name = w.Name
-			}
-			return wire.At("convert", "tensor "+wire.Quote(name), wire.NoOffset, err)
+			return wire.At("convert", "tensor "+wire.Quote(picks[i].name()), wire.NoOffset, err)
 		}
+	}
+	if err := p.stillWhole(picks); err != nil {
+		return err
 	}
 	if e, ok := p.encoder.(*groupedEncoder); ok {
 		if err := e.loadable(); err != nil {
 			return err
 		}
+	}
+	if l, ok := p.encoder.(interface{ loadings() []Loading }); ok {
+		p.Quantized.Loads = l.loadings()
 	}
 	return p.unique()
 }
@@ -248,15 +238,11 @@ func (p *Plan) picks() ([]pick, error) {
 
 // take plans one tensor.
 func (p *Plan) take(k *pick) (err error) {
-	name := k.plain.Name
-	if k.weight != nil {
-		name = k.weight.Name
-	}
-	if p.o.Keep != nil && !p.o.Keep(name) {
+	if p.o.Keep != nil && !p.o.Keep(k.name()) {
 		return nil
 	}
 	if p.encoder != nil {
-		if done, err := p.encode(k); done || err != nil {
+		if k.encoded, err = p.encode(k); k.encoded || err != nil {
 			return err
 		}
 		if done, err := p.widen(k); done || err != nil {

@@ -11,14 +11,13 @@ import (
 
 // encode plans the encoding of a weight; done is false if it is not encoded.
 func (p *Plan) encode(k *pick) (done bool, err error) {
-	w := k.weight
-	name, shape := k.plain.Name, k.plain.Shape
-	if w != nil {
-		name, shape = w.Name, w.Shape
+	w, v := k.weight, k.verdict
+	if !k.decided {
+		if v, err = p.encoder.takes(k.name(), k.shape()); err != nil {
+			return false, err
+		}
 	}
-	switch v, err := p.encoder.takes(name, shape); {
-	case err != nil:
-		return false, err
+	switch {
 	case v == copyIt && w != nil && len(w.Parts) == 1:
 		return true, p.copy(&w.Parts[0])
 	case v != encodeIt:

@@ -59,6 +59,8 @@ type Quantized struct {
 	// BreaksAgain is what stops transformers where it loads what it quantized and saved itself
 	// in this format of a model of this type; empty where nothing is known to.
 	BreaksAgain string
+	// Loads says of each library that could load the result whether it does.
+	Loads []Loading
 }
 
 // A QuantizedWeight is a weight that was quantized.

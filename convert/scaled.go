@@ -46,7 +46,7 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 	if err := e.begin(b, m, opts); err != nil {
 		return nil, err
 	}
-	e.library = o.Format.Library
+	e.stores(o.Format.Library, o.Format.Name)
 	e.renames(o.Format.Name)
 	library := libraryNames[o.Format.Library]
 	if o.Format.Inverse {

@@ -97,6 +97,7 @@ func (e *scaledEncoder) arguments(strategy, dynamic string, group int64) string 
 func (e *linearEncoder) ignored() ([]string, error) {
 	var out []string
 	headed, experts := false, false
+	some := slices.ContainsFunc(e.Weights, func(w QuantizedWeight) bool { return expertsEnd(w.Name) > 0 })
 	for i := range e.Kept {
 		k := &e.Kept[i]
 		headed = headed || k.reason == keepHead
@@ -104,6 +105,7 @@ func (e *linearEncoder) ignored() ([]string, error) {
 		switch {
 		case k.reason == keepEmbedding:
 			continue
+		case k.reason == keepExpert && some: // by its name: others are quantized
 		case k.reason == keepExpert && experts:
 			continue
 		case k.reason == keepExpert:

@@ -230,7 +230,7 @@ def mlx(to, kind, cls, model, root):
         theirs, _ = U.quantize_model(theirs, config, group_size=64, bits=4)
     except Exception as e:
         return "not read by mlx_lm", small.said(e), 0
-    done = amn("convert", "-q", "-f", "--to", "mlx", "--quant", to, "-o", ours, plain)
+    done = amn("quantize", "-q", "-f", "--to", to, "-o", ours, plain)
     if done.returncode:
         return "refused", done.stderr.strip().splitlines()[0].replace(f"amn: {plain}: ", "")[:160], 0
     got, _ = U.load_model(ours)  # strict: no key is missing or left over

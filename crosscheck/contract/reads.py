@@ -1,5 +1,5 @@
 """Which methods of quantization vLLM and SGLang have, read from their sources as syntax trees, and of compressed-tensors
-the classes between which they choose: a format without a class raises there.
+the classes between which they choose, of ModelOpt the algorithms that they spell: a format without one raises there.
 
     reads.py vllm FOLDER
 
@@ -7,8 +7,10 @@ SGLang adds some methods for one kind of device alone; those are not listed.
 """
 import ast
 import pathlib
+import re
 import sys
 
+ALGORITHM = re.compile(r"(W\d+A\d+_)?(FP8|MXFP8|NVFP4)(_[A-Z]+)*")
 WHERE = {"vllm": ("vllm/model_executor/layers/quantization", "QuantizationMethods"), "sglang": ("sglang/srt/layers/quantization", "BASE_QUANTIZATION_METHODS")}
 
 
@@ -31,10 +33,18 @@ def schemes(tree):
     return sorted(found)
 
 
+def algorithms(folder):
+    """The algorithms of ModelOpt that its reader spells."""
+    file, = [f for f in folder.glob("modelopt*.py") if f.name in ("modelopt.py", "modelopt_quant.py")]
+    return sorted({n.value for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Constant) and isinstance(n.value, str) and ALGORITHM.fullmatch(n.value)})
+
+
 def rows(library, root):
     folder, name = WHERE[library]
     for m in methods(ast.parse((root / folder / "__init__.py").read_text()), name):
         more = schemes(ast.parse((root / folder / "compressed_tensors/compressed_tensors.py").read_text())) if m == "compressed-tensors" else []
+        if m == "modelopt":
+            more = algorithms(root / folder)
         yield m, " ".join(more)
 
 

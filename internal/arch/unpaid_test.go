@@ -37,6 +37,12 @@ var unpaid = map[string][]string{
 		merge: tree.Sub
 		convert: t.Parts`),
 	"rows of our own tables, a handful of readers that wait, or what the caller gave": rows(`
+		convert: e.classes[:min(len(e.classes), mostInside)]
+		convert: architectures[:min(len(architectures), mostInside)]
+		convert: groups
+		convert: g
+		convert: number
+		convert: f.members[last]
 		internal: n.views
 		internal: slices.Concat(rows, picked)
 		convert: t.Unpacked.Of

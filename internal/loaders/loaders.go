@@ -21,6 +21,8 @@ var (
 	layersText string
 	//go:embed reads.txt
 	readsText string
+	//go:embed tried.txt
+	triedText string
 )
 
 // A Library is one that the tables know.
@@ -31,6 +33,8 @@ const (
 	Transformers Library = "transformers"
 	VLLM         Library = "vLLM"
 	SGLang       Library = "SGLang"
+	MLXLM        Library = "mlx-lm"
+	LlamaCPP     Library = "llama.cpp"
 )
 
 // key returns the name in the tables.
@@ -39,7 +43,7 @@ func (l Library) key() string { return strings.ToLower(string(l)) }
 // versions are those that the tables' comments state.
 var versions = sync.OnceValue(func() map[string]string {
 	found := map[string]string{}
-	for _, text := range []string{fusedText, mergedText, layersText, readsText} {
+	for _, text := range []string{fusedText, mergedText, layersText, readsText, triedText} {
 		for line := range strings.Lines(text) {
 			if name, version, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# "), " "); ok && line[0] == '#' && !strings.Contains(version, " ") {
 				found[name] = version
@@ -91,8 +95,8 @@ var reads = sync.OnceValue(func() map[[2]string]string {
 	return found
 })
 
-// Reads reports whether the library has a method of quantization, and of
-// compressed-tensors the class of a scheme; scheme is empty for other methods.
+// Reads reports whether the library has a method of quantization, and the class of a scheme
+// of compressed-tensors, or an algorithm of ModelOpt; scheme is empty for other methods.
 func (l Library) Reads(method, scheme string) bool {
 	schemes, ok := reads()[[2]string{l.key(), method}]
 	return ok && (scheme == "" || strings.Contains(schemes, " "+scheme+" "))
@@ -174,3 +178,24 @@ var layerRows = sync.OnceValue(func() map[string][]Member {
 // LayerMembers returns the members of the config.json of a model type that count or index
 // its layers, beyond the number of layers itself; nil if the type has none, or is unknown.
 func LayerMembers(modelType string) []Member { return layerRows()[modelType] }
+
+// tried are the versions of libraries that loaded a type in a format, by library, format
+// and type.
+var tried = sync.OnceValue(func() map[[3]string]string {
+	found := map[[3]string]string{}
+	rows(triedText, func(f []string) {
+		name, version, _ := strings.Cut(f[0], " ")
+		for _, format := range strings.Fields(f[1]) {
+			for _, kind := range strings.Fields(f[2]) {
+				found[[3]string{name, format, kind}] = version
+			}
+		}
+	})
+	return found
+})
+
+// Tried returns the version of the library that loaded a model of a type in a format, and
+// decoded its numbers as amn does; "" if that was not tried, or did not succeed.
+func (l Library) Tried(format, modelType string) string {
+	return tried()[[3]string{l.key(), format, modelType}]
+}

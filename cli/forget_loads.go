@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+)
+
+// printLoads prints a line for each library that could load the result: whether it does, and
+// how that is known.
+func (s *session) printLoads(e *convert.Quantized) {
+	for i := range e.Loads {
+		s.fact("", "Loads", loadText(&e.Loads[i], e.Type))
+	}
+}
+
+// loadText says what is known of one library.
+func loadText(l *convert.Loading, modelType string) string {
+	name := l.Library
+	if l.Version != "" {
+		name += " " + l.Version
+	}
+	switch l.Verdict {
+	case convert.LoadTried:
+		if l.Why != "" {
+			return fmt.Sprintf("%s, with model_type %q (%s)", name, tidy(modelType, 64), l.Why)
+		}
+		return fmt.Sprintf("%s, tried with model_type %q in this format", name, tidy(modelType, 64))
+	case convert.LoadRead:
+		return name + ", by its sources (not run)"
+	case convert.LoadFails:
+		return fmt.Sprintf("not %s: %s", name, l.Why)
+	}
+	return fmt.Sprintf("unknown of %s: %s", name, l.Why)
+}
+
+// jsonLoads writes what printLoads prints.
+func jsonLoads(o *jsonObject, list []convert.Loading) {
+	if len(list) == 0 {
+		return
+	}
+	o.list("loads", func(add func(func(*jsonObject))) {
+		for i := range list {
+			l := &list[i]
+			add(func(o *jsonObject) {
+				o.field("loader", l.Library)
+				if l.Version != "" {
+					o.field("version", l.Version)
+				}
+				o.field("verdict", l.Verdict.String())
+				if l.Why != "" {
+					o.text("why", l.Why)
+				}
+			})
+		}
+	})
+}

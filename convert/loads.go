@@ -1,0 +1,174 @@
+package convert
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/loaders"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// A Loading says whether a library loads what is written.
+type Loading struct {
+	Library, Version string
+	Verdict          LoadVerdict
+	Why              string // it does not, or why that is unknown
+}
+
+// A LoadVerdict is what is known of a library and a format. The zero value is that nothing is.
+type LoadVerdict uint8
+
+// The verdicts.
+const (
+	LoadUnknown LoadVerdict = iota // this version or model type was not tried
+	LoadFails                      // it does not load it, or not as it is
+	LoadRead                       // its sources say that it does; they were read, not run
+	LoadTried                      // it loaded this model type in this format, with the numbers of this program
+)
+
+var loadVerdicts = [...]string{"unknown", "no", "read", "loads"}
+
+func (v LoadVerdict) String() string { return loadVerdicts[v] }
+
+// A served format is read by servers by this method, and by the class of a scheme of
+// compressed-tensors, or an algorithm of ModelOpt.
+type servedFormat struct{ method, vllm, sglang string }
+
+// serves are the formats that vLLM and SGLang have methods for.
+var serves = map[string]servedFormat{
+	"nf4": {method: "bitsandbytes"}, "fp4": {method: "bitsandbytes"}, "int8": {method: "bitsandbytes"},
+	"fp8":                  {method: "fp8"},
+	"fp8_tensor":           {"compressed-tensors", "W8A8Fp8", "W8A8Fp8"},
+	"fp8_dynamic":          {"compressed-tensors", "W8A8Fp8", "W8A8Fp8"},
+	"fp8_block":            {"compressed-tensors", "W8A8Fp8", "W8A8Fp8"},
+	"w8a8":                 {"compressed-tensors", "W8A8Int8", "W8A8Int8"},
+	"w8a16":                {"compressed-tensors", "WNA16", "WNA16"},
+	"w4a16":                {"compressed-tensors", "WNA16", "WNA16"},
+	"w8a16_asym":           {"compressed-tensors", "WNA16", "WNA16"},
+	"w4a16_asym":           {"compressed-tensors", "WNA16", "WNA16"},
+	"nvfp4":                {"compressed-tensors", "W4A4Fp4", "W4A16Fp4"},
+	"mxfp4":                {"compressed-tensors", "W4A4Mxfp4", "W4A4Mxfp4"},
+	"mxfp8":                {"compressed-tensors", "W8A8Mxfp8", "W8A8Mxfp8"},
+	"modelopt_fp8_channel": {"modelopt", "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PER_CHANNEL_PER_TOKEN"},
+	"modelopt_fp8_block":   {"modelopt", "FP8_PB_WO", "FP8_PB_WO"},
+	"modelopt_nvfp4":       {"modelopt", "W4A16_NVFP4", "W4A16_NVFP4"},
+	"modelopt_mxfp8":       {"modelopt", "MXFP8", "MXFP8"},
+	"gptq":                 {method: "gptq"},
+	"gptq_8":               {method: "gptq"},
+	"awq":                  {method: "awq"},
+	"gpt_oss":              {method: "gpt_oss_mxfp4"},
+}
+
+// triedAs are formats whose loader is that of another one, which was tried with every type.
+var triedAs = map[string]string{
+	"fp4": "nf4", "w8a16": "w4a16", "fp8_tensor": "w4a16", "fp8_dynamic": "w4a16", "fp8_block": "w4a16", "w8a8": "w4a16", "w4a16_asym": "w4a16", "w8a16_asym": "w4a16",
+	"nvfp4": "w4a16", "mxfp4": "w4a16", "mxfp8": "w4a16", "gptq_2": "gptq", "gptq_3": "gptq", "gptq_8": "gptq",
+}
+
+// loadings returns what is known of each library that could load the model in a format.
+func (e *linearEncoder) loadings() []Loading {
+	if strings.HasPrefix(e.format, "mlx_") {
+		return []Loading{e.byMLX()}
+	}
+	list := []Loading{e.byTransformers()}
+	s, ok := serves[e.format]
+	if !ok {
+		return list
+	}
+	for _, l := range []loaders.Library{loaders.VLLM, loaders.SGLang} {
+		list = append(list, e.byServer(l, s, map[loaders.Library]string{loaders.VLLM: s.vllm, loaders.SGLang: s.sglang}[l]))
+	}
+	return list
+}
+
+// byTransformers returns what is known of transformers.
+func (e *linearEncoder) byTransformers() Loading {
+	l := Loading{Library: string(loaders.Transformers), Version: loaders.Transformers.Version()}
+	version, as := loaders.Transformers.Tried(e.format, e.Type), triedAs[e.format]
+	if version == "" && as != "" {
+		if version = loaders.Transformers.Tried(as, e.Type); version != "" {
+			l.Why = "tried as " + as
+		}
+	}
+	switch {
+	case e.BreaksAgain != "":
+		l.Verdict, l.Why = LoadFails, e.BreaksAgain
+	case strings.HasPrefix(e.format, "modelopt"):
+		l.Verdict, l.Why = LoadFails, "it does not know ModelOpt's method, and ignores the scales"
+	case e.Type == "":
+		l.Why = "no configuration states a model_type"
+	case newerVersion(e.writtenBy, l.Version):
+		l.Why = "config.json was written by version " + e.writtenBy + ", and what is known is of " + l.Version
+	case version == "":
+		l.Why = "a model of this model_type was not tried in this format"
+	default:
+		l.Verdict, l.Version = LoadTried, version
+	}
+	return l
+}
+
+// byServer returns what the sources of vLLM or SGLang say.
+func (e *linearEncoder) byServer(by loaders.Library, s servedFormat, scheme string) Loading {
+	l := Loading{Library: string(by), Version: by.Version()}
+	known := false
+	for _, a := range e.classes[:min(len(e.classes), mostInside)] {
+		_, ok := by.Fused(a)
+		known = known || ok
+	}
+	switch {
+	case !by.Reads(s.method, scheme):
+		l.Verdict, l.Why = LoadFails, "it has no method for this format"
+	case len(e.classes) == 0:
+		l.Why = "no configuration names a class"
+	case !known:
+		l.Why = "it has no class " + wire.Quote(e.classes[0])
+	default:
+		l.Verdict = LoadRead
+	}
+	return l
+}
+
+// byMLX returns what is known of mlx-lm, whose types internal/family knows.
+func (e *linearEncoder) byMLX() Loading {
+	l := Loading{Library: string(loaders.MLXLM)}
+	switch l.Version = loaders.MLXLM.Tried("mlx_4", e.Type); {
+	case l.Version == "":
+		l.Why = "a model of this model_type was not tried"
+	case e.format != "mlx_4":
+		l.Verdict, l.Why = LoadTried, "tried as mlx_4"
+	default:
+		l.Verdict = LoadTried
+	}
+	return l
+}
+
+// newerVersion reports whether a version of a library is newer than another, by its first
+// two numbers. A version that is not understood is newer than all.
+func newerVersion(a, b string) bool {
+	if a == "" {
+		return false
+	}
+	x, y := versionNumbers(a), versionNumbers(b)
+	return x < 0 || x > y
+}
+
+// versionNumbers returns the first two numbers of a version as one number, -1 for none.
+func versionNumbers(v string) int64 {
+	major, rest, _ := strings.Cut(v, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	m, err := strconv.ParseUint(major, 10, 20)
+	n, other := strconv.ParseUint(minor, 10, 20)
+	if err != nil || other != nil {
+		return -1
+	}
+	return int64(m<<20 | n)
+}
+
+// loadings says what is known of llama.cpp, whose architectures decide the mix.
+func (e *ggml) loadings() []Loading {
+	l := Loading{Library: string(loaders.LlamaCPP), Version: loaders.LlamaCPP.Version(), Verdict: LoadRead}
+	if e.ByName {
+		l.Verdict, l.Why = LoadUnknown, "it has no architecture "+wire.Quote(e.Type)
+	}
+	return []Loading{l}
+}

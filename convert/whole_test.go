@@ -1,0 +1,226 @@
+package convert_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// shaped are matrices in BF16 by name.
+func shaped(list map[string][2]int64) map[string]typed {
+	tensors := map[string]typed{}
+	for name, s := range list {
+		tensors[name+".weight"] = typed{shape: s[:], plain: "BF16"}
+	}
+	return tensors
+}
+
+// experts are those of some layers, with an inner width for each.
+func experts(layers map[int]int64) map[string][2]int64 {
+	list := map[string][2]int64{"model.layers.0.self_attn.o_proj": {128, 128}}
+	for layer, width := range layers {
+		for e := range 2 {
+			at := fmt.Sprintf("model.layers.%d.mlp.experts.%d.", layer, e)
+			list[at+"gate_proj"], list[at+"up_proj"], list[at+"down_proj"] = [2]int64{width, 128}, [2]int64{width, 128}, [2]int64{128, width}
+		}
+	}
+	return list
+}
+
+// vLLM and SGLang fuse the members of a group, and raise if one is quantized and another is not;
+// transformers joins experts. crosscheck/loads.py loads such models.
+func TestAGroupIsQuantizedWholeOrKeptWhole(t *testing.T) {
+	const attn, mlp = "model.layers.0.self_attn.", "model.layers.0.mlp."
+	latent := map[string][2]int64{attn + "q_a_proj": {128, 128}, attn + "kv_a_proj_with_mqa": {576, 128}, attn + "o_proj": {128, 128}}
+	grouped := map[string][2]int64{attn + "q_proj": {384, 128}, attn + "k_proj": {96, 128}, attn + "v_proj": {96, 128}, attn + "o_proj": {128, 384}, mlp + "gate_proj": {256, 128}, mlp + "up_proj": {256, 128}, mlp + "down_proj": {128, 256}}
+	for _, c := range []struct {
+		name, kind, architecture, to string
+		matrices                     map[string][2]int64
+		kept                         string // last parts of names
+	}{
+		{"latent attention, blocks", "deepseek_v3", "DeepseekV3ForCausalLM", "fp8", latent, "kv_a_proj_with_mqa q_a_proj"},
+		{"latent attention, blocks of ModelOpt", "deepseek_v3", "DeepseekV3ForCausalLM", "modelopt_fp8_block", latent, ""},
+		{"latent attention, blocks that an edge may cut", "deepseek_v3", "DeepseekV3ForCausalLM", "fp8_block", latent, ""},
+		{"keys of 96 rows", "llama", "LlamaForCausalLM", "fp8", grouped, "k_proj q_proj v_proj"},
+		{"keys of 96 rows, a class that nobody knows", "llama", "OthersForCausalLM", "fp8", grouped, "k_proj q_proj v_proj"},
+		{"keys of 96 rows, a scale for each row", "llama", "LlamaForCausalLM", "fp8_dynamic", grouped, ""},
+		{"no member of a group has other columns", "llama", "LlamaForCausalLM", "w4a16", map[string][2]int64{mlp + "gate_proj": {192, 128}, mlp + "up_proj": {192, 128}, mlp + "down_proj": {128, 192}}, "down_proj"},
+		{"linear attention", "qwen3_5", "Qwen3_5ForCausalLM", "fp8", map[string][2]int64{"model.layers.0.linear_attn.in_proj_qkv": {256, 128}, "model.layers.0.linear_attn.in_proj_z": {192, 128}, attn + "o_proj": {128, 128}}, "in_proj_qkv in_proj_z"},
+		{"experts of odd width, blocks", "qwen3_moe", "Qwen3MoeForCausalLM", "fp8", experts(map[int]int64{0: 192}), "down_proj down_proj gate_proj gate_proj up_proj up_proj"},
+		{"experts of one odd layer", "qwen3_moe", "Qwen3MoeForCausalLM", "fp8", experts(map[int]int64{0: 192, 1: 128}), "down_proj down_proj gate_proj gate_proj up_proj up_proj"},
+		{"experts of odd width in groups that fit", "qwen3_moe", "Qwen3MoeForCausalLM", "mxfp4", experts(map[int]int64{0: 192}), ""},
+		{"experts that transformers does not join", "dbrx", "DbrxForCausalLM", "w4a16", map[string][2]int64{"transformer.blocks.0.norm_attn_norm.attn.Wqkv": {128, 128}}, ""},
+	} {
+		b := account(t)
+		m := withConfigs{typedModel(t, b, c.kind, shaped(c.matrices)).(withConfigs).Model, fmt.Sprintf(`{"model_type": %q, "architectures": [%q]}`, c.kind, c.architecture)}
+		p, err := convert.NewPlan(b, m, convert.Options{Quantize: quantizerTo(t, c.to)})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var kept []string
+		for _, k := range p.Quantized.Kept {
+			name := strings.TrimSuffix(k.Name, ".weight")
+			kept = append(kept, name[strings.LastIndexByte(name, '.')+1:])
+		}
+		slices.Sort(kept)
+		if got := strings.Join(kept, " "); got != c.kept || len(p.Quantized.Weights)+len(kept) != len(c.matrices) {
+			t.Errorf("%s: kept %q, not %q, and quantized %d of %d", c.name, got, c.kept, len(p.Quantized.Weights), len(c.matrices))
+		}
+		if text, err := p.QuantizationConfig(); err != nil || c.kept != "" && !strings.Contains(string(text), "proj") {
+			t.Errorf("%s: %v\n%s", c.name, err, text)
+		}
+	}
+}
+
+// An ignored expert is named where others are quantized: a pattern would name those too.
+func TestIgnoredExpertsOfOneLayerAreNamed(t *testing.T) {
+	b := account(t)
+	exclude := func(name string) bool { return strings.Contains(name, "layers.0.mlp") }
+	q := quantizerTo(t, "fp8_dynamic").(convert.Scaled)
+	q.Exclude = exclude
+	p, err := convert.NewPlan(b, typedModel(t, b, "qwen3_moe", shaped(experts(map[int]int64{0: 128, 1: 128}))), convert.Options{Quantize: q})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := p.QuantizationConfig()
+	if err != nil || strings.Contains(string(text), "re:") || strings.Count(string(text), `"model.layers.0.mlp.experts.`) != 6 || strings.Contains(string(text), "layers.1.") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// What a loader would not take is refused before a byte is written, with the group and the reason.
+func TestGroupsThatALoaderWouldNotTakeAreRefused(t *testing.T) {
+	odd := experts(map[int]int64{0: 192})
+	nemotron := map[string][2]int64{"backbone.layers.1.mixer.experts.0.up_proj": {1856, 128}, "backbone.layers.1.mixer.experts.0.down_proj": {128, 1856}, "backbone.layers.0.mixer.o_proj": {128, 128}}
+	attention := map[string][2]int64{"model.layers.0.self_attn.q_proj": {128, 128}, "model.layers.0.self_attn.k_proj": {128, 128}, "model.layers.0.self_attn.v_proj": {128, 128}}
+	keys := func(name string) bool { return strings.Contains(name, "k_proj") }
+	for _, c := range []struct {
+		name, kind, to string
+		matrices       map[string][2]int64
+		exclude        func(string) bool
+		says           []string
+	}{
+		{"experts of 192 in groups of 128", "qwen3_moe", "w4a16", odd, nil, []string{`"model.layers.0.mlp.experts"`, "down_proj", "[128 192]", "at random", "mxfp4"}},
+		{"experts of 192 in 8 bits", "deepseek_v3", "w8a16", odd, nil, []string{`"model.layers.0.mlp.experts"`, "down_proj"}},
+		{"experts of 192 with zero points", "glm_moe_dsa", "w4a16_asym", odd, nil, []string{`"model.layers.0.mlp.experts"`}},
+		{"Nemotron 3 Nano's experts of 1856", "nemotron_h", "w4a16", nemotron, nil, []string{`"backbone.layers.1.mixer.experts"`, "1856"}},
+		{"a member is excluded by name", "llama", "w4a16", attention, keys, []string{"k_proj", "excluded", "all matrices of such a group"}},
+		{"the same in FP8", "llama", "fp8", attention, keys, []string{"k_proj", "excluded"}},
+		{"the same for ModelOpt", "llama", "modelopt_fp8_channel", attention, keys, []string{"k_proj", "excluded"}},
+		{"one expert is excluded", "qwen3_moe", "fp8", experts(map[int]int64{0: 128}), func(name string) bool { return strings.Contains(name, "experts.1.down") }, []string{"experts.1.down_proj"}},
+	} {
+		b := account(t)
+		var q convert.Quantizer
+		switch one := quantizerTo(t, c.to).(type) {
+		case convert.Scaled:
+			one.Exclude = c.exclude
+			q = one
+		case convert.Grouped:
+			one.Exclude = c.exclude
+			q = one
+		}
+		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, shaped(c.matrices)), convert.Options{Quantize: q})
+		if err == nil {
+			t.Errorf("%s: %d weights are quantized, kept %v", c.name, len(p.Quantized.Weights), p.Quantized.Kept)
+			continue
+		}
+		for _, part := range c.says {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %v: no word of %q", c.name, err, part)
+			}
+		}
+	}
+}
+
+// bitsandbytes in transformers fuses nothing: there a name chooses one matrix.
+func TestBitsandbytesTakesMatricesOneByOne(t *testing.T) {
+	b := account(t)
+	attention := map[string][2]int64{"model.layers.0.self_attn.q_proj": {128, 128}, "model.layers.0.self_attn.k_proj": {128, 128}}
+	p, err := convert.NewPlan(b, typedModel(t, b, "llama", shaped(attention)), convert.Options{Quantize: convert.Bnb{Exclude: func(name string) bool { return strings.Contains(name, "k_proj") }}})
+	if err != nil || len(p.Quantized.Weights) != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+// withNaN is a model of square matrices, one of which begins with a NaN.
+func withNaN(t *testing.T, b *limits.Budget, with string, names ...string) tensor.Model {
+	t.Helper()
+	header, body := map[string]any{}, []byte(nil)
+	for _, name := range names {
+		one := bytes.Repeat([]byte{0, 0x3C}, 128*128)
+		if name == with {
+			copy(one, "\xff\x7f")
+		}
+		header[name] = map[string]any{"dtype": "BF16", "shape": []int{128, 128}, "data_offsets": []int{len(body), len(body) + len(one)}}
+		body = append(body, one...)
+	}
+	text, err := json.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), body...)
+	m, err := safetensors.Decode(b, bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return withConfigs{m, `{"model_type": "llama"}`}
+}
+
+// A weight that --nan keep leaves alone would split its group.
+func TestAWeightWithNaNDoesNotSplitItsGroup(t *testing.T) {
+	for _, c := range []struct {
+		with, to string
+		refused  bool
+	}{{"k_proj", "fp8_dynamic", true}, {"o_proj", "fp8_dynamic", false}, {"k_proj", "nvfp4", true}} {
+		b := account(t)
+		m := withNaN(t, b, "model.layers.0.self_attn."+c.with+".weight", "model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.k_proj.weight", "model.layers.0.self_attn.o_proj.weight")
+		_, err := convert.NewPlan(b, m, convert.Options{Quantize: quantizerTo(t, c.to), NaN: convert.KeepNaN})
+		if (err != nil) != c.refused || c.refused && !strings.Contains(err.Error(), "loaders fuse the two") {
+			t.Errorf("%s to %s: %v", c.with, c.to, err)
+		}
+	}
+}
+
+// What is said of loaders comes from what was tried and read, and of a newer version nothing is known.
+func TestWhatIsKnownOfLoaders(t *testing.T) {
+	dense := map[string][2]int64{"model.layers.0.self_attn.o_proj": {128, 128}}
+	for _, c := range []struct{ name, config, to, want string }{
+		{"all known", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "w4a16", "transformers loads, vLLM read, SGLang read"},
+		{"a library that has no such method", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "mxfp8", "transformers loads, vLLM read, SGLang no"},
+		{"written by a newer transformers", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "transformers_version": "9.1.0"}`, "w4a16", "transformers unknown, vLLM read, SGLang read"},
+		{"written by the same", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "transformers_version": "5.24.0"}`, "w4a16", "transformers loads, vLLM read, SGLang read"},
+		{"a version that is none", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "transformers_version": "x"}`, "w4a16", "transformers unknown, vLLM read, SGLang read"},
+		{"a type that nobody tried", `{"model_type": "nobodys", "architectures": ["NobodysForCausalLM"]}`, "w4a16", "transformers unknown, vLLM unknown, SGLang unknown"},
+		{"no configuration", `{}`, "w4a16", "transformers unknown, vLLM unknown, SGLang unknown"},
+		{"ModelOpt", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "modelopt_fp8_channel", "transformers no, vLLM read, SGLang no"},
+		{"a format that breaks", `{"model_type": "vit", "architectures": ["ViTModel"]}`, "torchao_int8", "transformers no"},
+	} {
+		b := account(t)
+		m := withConfigs{typedModel(t, b, "", shaped(dense)).(withConfigs).Model, c.config}
+		p, err := convert.NewPlan(b, m, convert.Options{Quantize: quantizerTo(t, c.to)})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var list []string
+		for _, l := range p.Quantized.Loads {
+			list = append(list, l.Library+" "+l.Verdict.String())
+			if l.Verdict <= convert.LoadFails && l.Why == "" || l.Version == "" {
+				t.Errorf("%s: %+v", c.name, l)
+			}
+		}
+		if got := strings.Join(list, ", "); got != c.want {
+			t.Errorf("%s: %s, not %s", c.name, got, c.want)
+		}
+	}
+}
