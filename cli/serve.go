@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate/api"
+	"github.com/anamnesis-go/anamnesis/gate/attest"
 	"github.com/anamnesis-go/anamnesis/gate/clamd"
+	"github.com/anamnesis-go/anamnesis/gate/receipt"
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -44,6 +46,8 @@ type serveCmd struct {
 	Queue      int           `placeholder:"N" default:"64" help:"Maximum number of files that wait to be judged; further ones are rejected as busy (${default})."`
 	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"Time a client may be silent (${default})."`
 	UI         bool          `name:"ui" help:"Serve a page at / that uploads a file to this service and shows the same as inspect --html."`
+	ReceiptKey string        `placeholder:"FILE" help:"Sign a receipt for each verdict with this Ed25519 key in PEM (openssl genpkey -algorithm ed25519)."`
+	ReceiptFor time.Duration `placeholder:"TIME" default:"5m" help:"How long a receipt is good (${default})."`
 	LogJSON    bool          `help:"Log as JSON; same as --json."`
 
 	Isolate bool `help:"Judge each file in a separate process with its own limits and its own sandbox."`
@@ -60,6 +64,9 @@ HTTP (--listen): PUT /v1/check with a file, POST /v1/check with a form of files,
 verdict; to a refused one it is 403, 413, 415 or 422 with application/problem+json, which names
 the rules. Uploads beyond --max-uploads or --queue get 429 or 503 with Retry-After. With
 ?format=modelscan the answer has modelscan's form.
+
+With --receipt-key each verdict has a receipt, which ?nonce=TEXT makes the answer to this request
+alone: a signed statement of what was judged, by which policy, and for how long that is good.
 
 clamd (--clamd): PING, VERSION, INSTREAM, SCAN and its variants below --root, STATS, sessions. A
 refused file is "Anamnesis.RULE FOUND"; so is a file over a limit.
@@ -83,8 +90,8 @@ func (c *serveCmd) Validate() error {
 	switch {
 	case len(c.Listen)+len(c.Clamd) == 0:
 		return errors.New("give --listen or --clamd an address to serve on")
-	case len(c.Listen) == 0 && (c.Tokens != "" || c.TLSCert != "" || c.TLSKey != "" || c.UI):
-		return errors.New("--tokens, --tls-cert, --tls-key and --ui need --listen: clamd's protocol has neither tokens nor TLS")
+	case len(c.Listen) == 0 && (c.Tokens != "" || c.TLSCert != "" || c.TLSKey != "" || c.UI || c.ReceiptKey != ""):
+		return errors.New("--tokens, --tls-cert, --tls-key, --ui and --receipt-key need --listen: clamd's protocol has neither tokens, TLS nor receipts")
 	case len(c.Clamd) == 0 && c.Root != "":
 		return errors.New("--root needs --clamd")
 	}
@@ -156,6 +163,15 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 	}
 	o.Version = buildOf(debug.ReadBuildInfo()).version
 	o.Gate.Version, o.UI = o.Version, c.UI
+	if c.ReceiptKey != "" {
+		text, err := readBounded(c.ReceiptKey, attest.MaxBytes)
+		if err != nil {
+			return o, err
+		}
+		if o.Receipts, err = receipt.NewSigner(text, c.ReceiptFor); err != nil {
+			return o, usage{"--receipt-key " + c.ReceiptKey + ": " + err.Error()}
+		}
+	}
 	if c.Tokens != "" {
 		text, err := os.ReadFile(c.Tokens)
 		if err != nil {

@@ -147,6 +147,16 @@ func (v *draft) acceptance() (Accepted, error) {
 	return Accepted{&a}, nil
 }
 
+// JudgedBy returns the digests of the policy and of the rules by which a verdict was
+// reached, and the version of the program. A verdict that no gate made has none.
+func (v *Verdict) JudgedBy() (policy, rules, version string, err error) {
+	if v.gate == nil {
+		return "", "", "", errNotJudged
+	}
+	policy, err = v.gate.policyDigest()
+	return policy, RulesDigest(v.gate.Version), v.gate.Version, err
+}
+
 // policyDigest returns the digest of the gate's policy.
 func (g *Gate) policyDigest() (string, error) {
 	if g.digest != "" {

@@ -64,6 +64,29 @@ def requested(amn, folder):
     return 2, wrong
 
 
+def receipts(amn, folder):
+    """The block for receipts, with a key made as printed, takes an honest file and no other."""
+    folder_of(folder)
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+    make = next(b for b in blocks("sh") if "genpkey" in b).splitlines()[0]
+    block = next(b for b in blocks("python") if "receipt.check" in b).replace("localhost:8080", f"127.0.0.1:{port}")
+    env = {**os.environ, "PYTHONPATH": str(pathlib.Path(hostile.ROOT) / "python" / "src"), "PATH": f"{pathlib.Path(amn).resolve().parent}{os.pathsep}{os.environ['PATH']}"}
+    subprocess.run(make, shell=True, cwd=folder, check=True, capture_output=True)
+    service, wrong = serve(amn, "--listen", f"127.0.0.1:{port}", "--receipt-key", str(folder / "receipt.pem")), []
+    try:
+        wait(lambda: socket.create_connection(("127.0.0.1", port)).close())
+        for kind, refused in (("honest", False), ("hostile", True)):
+            shutil.copy(folder / "receipt.pub", folder / kind)
+            done = subprocess.run([sys.executable, "-c", block], cwd=folder / kind, capture_output=True, text=True, env=env)
+            if (done.returncode != 0) != refused or refused and "BadReceipt: the file is refused: forbidden" not in done.stderr:
+                wrong.append(f"{kind}: exit {done.returncode}, {done.stdout}{done.stderr}")
+    finally:
+        service.terminate()
+        service.wait()
+    return 2, wrong
+
+
 def replaced(amn, folder):
     """The clamd package asks as it asks ClamAV: the block as printed, then every command."""
     folder_of(folder)
@@ -131,5 +154,6 @@ def proxied(amn, folder):
 CHECKS = [
     ("what docs/hosts.md shows for nginx", "nginx", proxied),
     ("what docs/hosts.md shows for requests", "requests 2.34.2", requested),
+    ("what docs/hosts.md shows of receipts", "requests 2.34.2", receipts),
     ("what docs/hosts.md shows in the place of clamd", "clamd 1.0.2", replaced),
 ]

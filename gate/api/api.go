@@ -1,11 +1,14 @@
 package api
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/handler"
 	"github.com/anamnesis-go/anamnesis/gate/host"
+	"github.com/anamnesis-go/anamnesis/gate/receipt"
 )
 
 //go:embed openapi.json
@@ -27,6 +31,8 @@ type Options struct {
 	Tokens []string
 	// Version of the program, for modelscan's form.
 	Version string
+	// Receipts, if set, signs each verdict that is answered.
+	Receipts *receipt.Signer
 	// UI answers GET / with a page that sends a file and shows the report about it.
 	UI bool
 }
@@ -44,6 +50,9 @@ type API struct {
 
 // New returns an API; close it when the server has stopped.
 func New(o Options) (*API, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	a := &API{o: o, mux: http.NewServeMux(), reports: make(chan struct{}, 1)}
 	a.setTokens(o.Tokens)
 	observe := o.Observe
@@ -166,9 +175,17 @@ func (a *API) checkQuery(next http.Handler) http.Handler {
 		case values.Has("format") && values.Get("format") != "modelscan" && !a.isFromPage(r):
 			detail = "the answer has no such format: format is modelscan, or is left out"
 		}
+		if nonce := values.Get("nonce"); values.Has("nonce") {
+			switch {
+			case a.o.Receipts == nil:
+				detail = "this service signs no receipts (amn serve --receipt-key), and so does not answer a nonce"
+			case !receipt.IsNonce(nonce):
+				detail = fmt.Sprintf("a nonce has %d to %d letters, digits, and -._~", receipt.MinNonce, receipt.MaxNonce)
+			}
+		}
 		for name, list := range values {
-			if name != "name" && name != "promised" && name != "format" {
-				detail = "a parameter is not known: there are name, promised and format"
+			if name != "name" && name != "promised" && name != "format" && name != "nonce" {
+				detail = "a parameter is not known: there are name, promised, format and nonce"
 			} else if len(list) > 1 {
 				detail = "a parameter appears twice"
 			}
@@ -230,32 +247,75 @@ func (a *API) serveAccepted(w http.ResponseWriter, r *http.Request) {
 	if len(list) == 0 || len(handler.Acceptances(r.Context())) != len(list) {
 		panic(http.ErrAbortHandler) // no file came through the gate
 	}
-	verdicts := make([]*gate.Verdict, len(list))
+	verdicts, texts := make([]*gate.Verdict, len(list)), make([]json.RawMessage, len(list))
 	for i, u := range list {
 		verdicts[i] = u.Verdict
 	}
+	signed, err := a.sign(r, verdicts...)
+	for i := 0; i < len(verdicts) && err == nil; i++ {
+		if texts[i], err = json.Marshal(verdicts[i]); err == nil {
+			texts[i] = withReceipt(texts[i], signed[i])
+		}
+	}
+	if err != nil {
+		handler.WriteProblem(w, &handler.Problem{Type: "about:blank", Title: "Internal error", Status: http.StatusInternalServerError})
+		return
+	}
 	switch {
 	case a.isFromPage(r):
-		a.servePageReport(w, r, list[0])
+		a.servePageReport(w, r, list[0], signed[0])
 	case wantsModelscan(r):
-		writeJSON(w, a.modelscan(verdicts...))
+		writeJSON(w, a.modelscan(signed, verdicts...))
 	case r.Method == http.MethodPut:
-		writeJSON(w, verdicts[0])
+		writeJSON(w, texts[0])
 	default:
-		writeJSON(w, map[string]any{"schema": "amn.check/1", "files": verdicts})
+		writeJSON(w, map[string]any{"schema": "amn.check/1", "files": texts})
 	}
+}
+
+// sign returns the receipts of verdicts, each nil if the service signs none.
+func (a *API) sign(r *http.Request, verdicts ...*gate.Verdict) ([]json.RawMessage, error) {
+	list := make([]json.RawMessage, len(verdicts))
+	if a.o.Receipts == nil {
+		return list, nil
+	}
+	for i, v := range verdicts {
+		text, err := a.o.Receipts.Sign(v, r.URL.Query().Get("nonce"))
+		if err != nil {
+			return nil, err
+		}
+		list[i] = bytes.TrimSpace(text)
+	}
+	return list, nil
+}
+
+// withReceipt adds a receipt to an object of JSON.
+func withReceipt(object, signed json.RawMessage) json.RawMessage {
+	if signed == nil {
+		return object
+	}
+	object = bytes.TrimSuffix(bytes.TrimSpace(object), []byte("}"))
+	return append(append(append(bytes.Clone(object), `,"receipt":`...), signed...), '}')
 }
 
 // serveRefused answers with a problem, with the page's report, or in modelscan's form. The
 // status is that of the problem whatever the form.
 func (a *API) serveRefused(w http.ResponseWriter, r *http.Request, p *handler.Problem) {
-	if a.isFromPage(r) && p.Verdict != nil {
-		a.servePageRefusal(w, r, p.Verdict)
+	if p.Verdict == nil {
+		handler.WriteProblem(w, p)
 		return
 	}
-	if wantsModelscan(r) && p.Verdict != nil {
-		writeJSON(w, a.modelscan(p.Verdict))
-		return
+	signed, err := a.sign(r, p.Verdict)
+	if err != nil { // the refusal stands, and has no receipt
+		a.o.Log.ErrorContext(r.Context(), "receipt not signed", "error", err.Error())
+		signed = []json.RawMessage{nil}
 	}
-	handler.WriteProblem(w, p)
+	switch p.Receipt = signed[0]; {
+	case a.isFromPage(r):
+		a.servePageRefusal(w, r, p)
+	case wantsModelscan(r):
+		writeJSON(w, a.modelscan(signed, p.Verdict))
+	default:
+		handler.WriteProblem(w, p)
+	}
 }

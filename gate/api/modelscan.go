@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -20,6 +21,8 @@ type (
 		Summary msSummary `json:"summary"`
 		Issues  []msIssue `json:"issues"`
 		Errors  []msError `json:"errors"`
+		// Receipts is not modelscan's.
+		Receipts []json.RawMessage `json:"receipts,omitempty"`
 	}
 	msSummary struct {
 		BySeverity map[string]int `json:"total_issues_by_severity"`
@@ -49,8 +52,13 @@ type (
 
 // modelscan returns the report that modelscan would print about the files, without the
 // time, so that the same files give the same text.
-func (a *API) modelscan(list ...*gate.Verdict) *msReport {
+func (a *API) modelscan(signed []json.RawMessage, list ...*gate.Verdict) *msReport {
 	out := &msReport{Issues: []msIssue{}, Errors: []msError{}}
+	for _, text := range signed {
+		if text != nil {
+			out.Receipts = append(out.Receipts, text)
+		}
+	}
 	s := &out.Summary
 	s.BySeverity = map[string]int{"LOW": 0, "MEDIUM": 0, "HIGH": 0, "CRITICAL": 0}
 	s.Version, s.Scanned.Files = "anamnesis "+a.o.Version, []string{}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	_ "embed" // the page's script
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
 
-	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/handler"
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/gate/page"
@@ -47,11 +47,11 @@ func (a *API) isFromPage(r *http.Request) bool {
 
 // servePageReport answers with the report about an accepted file. It is made while no other
 // is, and sent once it is in a file: a client that does not read it holds up nobody.
-func (a *API) servePageReport(w http.ResponseWriter, r *http.Request, u *host.Upload) {
+func (a *API) servePageReport(w http.ResponseWriter, r *http.Request, u *host.Upload, signed json.RawMessage) {
 	text, err := u.Scratch()
 	if err == nil {
 		defer text.Close()
-		err = a.writeReport(r.Context(), text, u)
+		err = a.writeReport(r.Context(), text, u, signed)
 	}
 	switch busy, is := errors.AsType[*host.Busy](err); {
 	case err == nil:
@@ -73,7 +73,7 @@ func (a *API) servePageReport(w http.ResponseWriter, r *http.Request, u *host.Up
 
 // writeReport writes the report about a file. If child processes judge, no file is opened in
 // this one, and the report holds only the verdict.
-func (a *API) writeReport(ctx context.Context, w io.Writer, u *host.Upload) error {
+func (a *API) writeReport(ctx context.Context, w io.Writer, u *host.Upload, signed json.RawMessage) error {
 	select {
 	case a.reports <- struct{}{}:
 		defer func() { <-a.reports }()
@@ -98,16 +98,19 @@ func (a *API) writeReport(ctx context.Context, w io.Writer, u *host.Upload) erro
 	if err != nil {
 		return err
 	}
+	report.Receipt = signed
 	return report.WriteJSON(w)
 }
 
 // servePageRefusal answers with the report about a refused file.
-func (a *API) servePageRefusal(w http.ResponseWriter, r *http.Request, v *gate.Verdict) {
+func (a *API) servePageRefusal(w http.ResponseWriter, r *http.Request, p *handler.Problem) {
+	v := p.Verdict
 	b := limits.Policy{}.Budget(context.WithoutCancel(r.Context()))
 	defer b.Close()
 	report, err := page.New(b, v.Name, v.Size, nil, v)
 	if err != nil {
 		report = page.Refused(v.Name, v.Size, err)
 	}
+	report.Receipt = p.Receipt
 	writeJSON(w, report)
 }

@@ -98,6 +98,8 @@ type Problem struct {
 	File    string        `json:"file,omitempty"`
 	Rules   []string      `json:"rules,omitempty"`
 	Verdict *gate.Verdict `json:"verdict,omitempty"`
+	// Receipt is a signed statement about the verdict, if the service signs them.
+	Receipt json.RawMessage `json:"receipt,omitempty"`
 }
 
 // refuse answers with a problem.

@@ -27,17 +27,19 @@ const (
 
 // A Report is what the page shows of one file or model.
 type Report struct {
-	Schema    string     `json:"schema"`
-	Name      string     `json:"name"`
-	Size      int64      `json:"size"`
-	Format    string     `json:"format"`
-	Verdict   Verdict    `json:"verdict"`
-	Totals    Totals     `json:"totals"`
-	Metadata  []Pair     `json:"metadata"`
-	Templates []Template `json:"templates"`
-	Globals   []Global   `json:"globals"`
-	Types     []string   `json:"types"`   // of tensors, in no order
-	Tensors   []Tensor   `json:"tensors"` // in the order of the file
+	Schema  string  `json:"schema"`
+	Name    string  `json:"name"`
+	Size    int64   `json:"size"`
+	Format  string  `json:"format"`
+	Verdict Verdict `json:"verdict"`
+	// Receipt is a signed statement about the verdict, if a service signs them.
+	Receipt   json.RawMessage `json:"receipt,omitempty"`
+	Totals    Totals          `json:"totals"`
+	Metadata  []Pair          `json:"metadata"`
+	Templates []Template      `json:"templates"`
+	Globals   []Global        `json:"globals"`
+	Types     []string        `json:"types"`   // of tensors, in no order
+	Tensors   []Tensor        `json:"tensors"` // in the order of the file
 }
 
 // Totals sum up the tensors of the model.

@@ -18,9 +18,9 @@ var (
 	goBlock  = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
 	declared = regexp.MustCompile(`(?m)^(\w+(?:, \w+)*) := `)
 	// What the blocks of the guides take from around them.
-	around = "ctx context.Context, path, name string, policy gate.Policy, file io.ReaderAt, size int64, store http.Handler, mux *http.ServeMux, m tensor.Model, b *limits.Budget"
+	around = "ctx context.Context, path, name string, policy gate.Policy, file io.ReaderAt, size int64, store http.Handler, mux *http.ServeMux, m tensor.Model, b *limits.Budget, pem, body, envelope []byte, nonce, expected string"
 	homes  = []string{
-		"context", "io", "log", "net/http", "time", ours + "gate", ours + "gate/handler", ours + "gate/host", ours + "limits", ours + "parser", ours + "parser/tensor",
+		"context", "crypto/sha256", "io", "log", "net/http", "time", ours + "gate", ours + "gate/handler", ours + "gate/host", ours + "gate/receipt", ours + "limits", ours + "parser", ours + "parser/tensor",
 	}
 )
 

@@ -1,0 +1,114 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate/receipt"
+)
+
+// writeKey writes a private key in PEM.
+func writeKey(t *testing.T, path string, key any) {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+}
+
+// Each verdict of a service with a key has a receipt, in every form of the answer: an
+// acceptance that Check takes, a refusal that it does not.
+func TestServeSignsWhatItAnswers(t *testing.T) {
+	dir := t.TempDir()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeKey(t, filepath.Join(dir, "key.pem"), private)
+	address := serving(t, "--receipt-key", filepath.Join(dir, "key.pem"), "--receipt-for", "10m", "--ui")
+	model := "\x02\x00\x00\x00\x00\x00\x00\x00{}"
+	nonce := receipt.NewNonce()
+	for _, tc := range []struct{ method, query, data string }{
+		{http.MethodPut, "name=m.safetensors", model},
+		{http.MethodPut, "name=m.safetensors&format=modelscan", model},
+		{http.MethodPut, "name=m.safetensors&format=page", model},
+		{http.MethodPut, "name=m.pkl", runsCode},
+		{http.MethodPut, "name=m.pkl&format=modelscan", runsCode},
+		{http.MethodPut, "name=m.pkl&format=page", runsCode},
+	} {
+		status, text := put(t, "http://"+address+"/v1/check?nonce="+nonce+"&"+tc.query, tc.data)
+		var answer struct {
+			Receipt  json.RawMessage
+			Receipts []json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Fatal(err, text)
+		}
+		envelope := answer.Receipt
+		if len(answer.Receipts) == 1 {
+			envelope = answer.Receipts[0]
+		}
+		r, err := receipt.Open(envelope, public)
+		if err != nil {
+			t.Errorf("%s: %v: %s", tc.query, err, text)
+			continue
+		}
+		want := receipt.Want{SHA256: sha256.Sum256([]byte(tc.data)), Size: int64(len(tc.data)), Nonce: nonce, Policy: r.Policy, Now: time.Now()}
+		_, err = receipt.Check(envelope, public, want)
+		if honest := tc.data == model; (err == nil) != honest || (status == http.StatusOK) != honest || r.Accepted != honest || r.Expires.Sub(r.Issued) != 10*time.Minute {
+			t.Errorf("%s: %d, %v, %+v", tc.query, status, err, r)
+		}
+	}
+	for _, query := range []string{"nonce=short", "nonce=" + strings.Repeat("a", 129), "nonce=" + nonce + "&nonce=" + nonce, "nonce=with%20a%20space"} {
+		if status, text := put(t, "http://"+address+"/v1/check?"+query, model); status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", query, status, text)
+		}
+	}
+}
+
+// A nonce that nobody would answer is an error, and so is a key that signs no receipt.
+func TestServeWithoutAKeySignsNothing(t *testing.T) {
+	address := serving(t)
+	if status, text := put(t, "http://"+address+"/v1/check?name=m.safetensors&nonce=0123456789", "\x02\x00\x00\x00\x00\x00\x00\x00{}"); status != http.StatusBadRequest || !strings.Contains(text, "--receipt-key") {
+		t.Errorf("%d %s", status, text)
+	}
+	dir := t.TempDir()
+	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeKey(t, filepath.Join(dir, "ecdsa.pem"), other)
+	write(t, filepath.Join(dir, "none.pem"), "none")
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeKey(t, filepath.Join(dir, "key.pem"), private)
+	for _, args := range [][]string{
+		{"--listen", "localhost:0", "--receipt-key", filepath.Join(dir, "ecdsa.pem")},
+		{"--listen", "localhost:0", "--receipt-key", filepath.Join(dir, "none.pem")},
+		{"--listen", "localhost:0", "--receipt-key", filepath.Join(dir, "key.pem"), "--receipt-for", "0s"},
+		{"--clamd", "localhost:0", "--receipt-key", filepath.Join(dir, "key.pem")},
+	} {
+		var errs bytes.Buffer
+		if code := run(t, nil, io.Discard, &errs, append([]string{"serve"}, args...)...); code != 2 || !strings.Contains(errs.String(), "--receipt-key") {
+			t.Errorf("%v: exit %d, %s", args, code, &errs)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package receipt
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/gate/attest"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// The types of the statement.
+const (
+	statementType = "https://in-toto.io/Statement/v1"
+	predicateType = "https://github.com/anamnesis-go/anamnesis/receipt/v1"
+)
+
+// Bounds of what is read.
+const (
+	MaxBytes           = 16 << 10 // of an envelope
+	MinNonce, MaxNonce = 8, 128   // characters
+)
+
+// skew is how far the clock of a gate may be ahead.
+const skew = time.Minute
+
+// A Receipt is what a gate said. Reading one decides nothing: [Check] does.
+type Receipt struct {
+	Name     string `json:"-"`
+	SHA256   string `json:"-"` // in hex; "" if the file was refused before all of it had come
+	Accepted bool   `json:"accepted"`
+	Class    string `json:"class"`
+	Size     int64  `json:"size"`
+	Policy   string `json:"policy"` // its digest, as amn policy check prints it
+	Rules    string `json:"rules"`  // their digest
+	Version  string `json:"version"`
+	Nonce    string `json:"nonce"`
+	// Issued and Expires are the window in which the receipt is good.
+	Issued  time.Time `json:"issued"`
+	Expires time.Time `json:"expires"`
+}
+
+type statement struct {
+	Type          string    `json:"_type"`
+	Subject       []subject `json:"subject"`
+	PredicateType string    `json:"predicateType"`
+	Predicate     Receipt   `json:"predicate"`
+}
+
+type subject struct {
+	Name   string            `json:"name"`
+	Digest map[string]string `json:"digest"`
+}
+
+// A Signer signs receipts.
+type Signer struct {
+	key    ed25519.PrivateKey
+	window time.Duration
+	now    func() time.Time
+}
+
+// NewSigner returns a signer with an Ed25519 key in PEM, as openssl genpkey -algorithm
+// ed25519 writes it. Its receipts are good for the window.
+func NewSigner(pem []byte, window time.Duration) (*Signer, error) {
+	signer, err := attest.PrivateKey(pem)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := signer.(ed25519.PrivateKey)
+	if !ok {
+		return nil, wire.ErrUsage.Errorf("a receipt is signed with an Ed25519 key, and this is another (openssl genpkey -algorithm ed25519 writes one)")
+	}
+	if window <= 0 {
+		return nil, wire.ErrUsage.Errorf("a receipt that is good for %s is never good", window)
+	}
+	return &Signer{key, window, time.Now}, nil
+}
+
+// PublicKey reads an Ed25519 key in PEM, as openssl pkey -pubout writes it.
+func PublicKey(pem []byte) (ed25519.PublicKey, error) {
+	public, err := attest.PublicKey(pem)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := public.(ed25519.PublicKey)
+	if !ok {
+		return nil, wire.ErrUsage.Errorf("the key is not an Ed25519 key")
+	}
+	return key, nil
+}
+
+// Sign returns the envelope about a verdict, in answer to a caller's nonce, which may be
+// empty. It says accepted only of a verdict with an acceptance.
+func (s *Signer) Sign(v *gate.Verdict, nonce string) ([]byte, error) {
+	if nonce != "" && !IsNonce(nonce) {
+		return nil, wire.ErrUsage.Errorf("%s is no nonce", wire.Quote(nonce))
+	}
+	policy, rules, version, err := v.JudgedBy()
+	if err != nil {
+		return nil, err
+	}
+	now := s.now().UTC().Truncate(time.Second)
+	r := Receipt{
+		Class: v.Class().String(), Size: v.Size, Policy: policy, Rules: rules, Version: version, Nonce: nonce,
+		Issued: now, Expires: now.Add(s.window).Truncate(time.Second),
+	}
+	sum := v.SHA256
+	switch a, ok := v.Acceptance(); {
+	case ok:
+		r.Accepted, r.Size, sum = true, a.Size(), a.SHA256()
+	case v.Accepted() || v.Class() == wire.OK:
+		return nil, wire.ErrInternal.Errorf("the verdict accepts no bytes that it could name")
+	}
+	st := statement{statementType, []subject{}, predicateType, r}
+	if sum != "" {
+		st.Subject = []subject{{wire.Clean(v.Name, 1024), map[string]string{"sha256": sum}}}
+	}
+	text, err := json.Marshal(st)
+	if err != nil {
+		return nil, err
+	}
+	return attest.Sign(text, s.key)
+}
+
+// IsNonce reports whether a text may be a nonce.
+func IsNonce(s string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+	return MinNonce <= len(s) && len(s) <= MaxNonce && strings.Trim(s, letters) == ""
+}
+
+// NewNonce returns a nonce that nobody has used.
+func NewNonce() string { return strings.ToLower(rand.Text()) }
+
+// Open verifies the signature of an envelope, and returns what it says, whether the file was
+// accepted or not, and whether it is still good or not.
+func Open(envelope []byte, key ed25519.PublicKey) (Receipt, error) {
+	if len(envelope) > MaxBytes {
+		return Receipt{}, wire.ErrUnsupported.Errorf("a receipt of %d bytes", len(envelope))
+	}
+	if len(key) != ed25519.PublicKeySize {
+		return Receipt{}, wire.ErrUsage.Errorf("a receipt is checked with an Ed25519 key")
+	}
+	text, err := attest.Open(envelope, key)
+	if err != nil {
+		return Receipt{}, err
+	}
+	var s statement
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return Receipt{}, wire.ErrSyntax.Errorf("no receipt: %s", wire.Text(err.Error(), 256))
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return Receipt{}, wire.ErrTrailing.Errorf("after the receipt")
+	}
+	if s.Type != statementType || s.PredicateType != predicateType || len(s.Subject) > 1 {
+		return Receipt{}, wire.ErrUnsupported.Errorf("no receipt, but a statement about %s", wire.Quote(s.PredicateType))
+	}
+	r := s.Predicate
+	if len(s.Subject) == 1 {
+		r.Name, r.SHA256 = s.Subject[0].Name, s.Subject[0].Digest["sha256"]
+	}
+	if r.Accepted != (r.Class == wire.OK.String()) || r.Accepted && r.SHA256 == "" {
+		return Receipt{}, wire.ErrSyntax.Errorf("a receipt that contradicts itself")
+	}
+	return r, nil
+}
+
+// Want is what a receipt must be about. All members but Rules are needed: a zero value is
+// no question that a receipt could answer.
+type Want struct {
+	SHA256 [sha256.Size]byte // of the bytes that the host has
+	Size   int64
+	Nonce  string // that the host sent with the file
+	Policy string // digest of the policy that the host expects
+	Rules  string // digest of the rules, if the host expects certain ones
+	Now    time.Time
+}
+
+// Check returns what a receipt says if it accepts what is wanted. Any other receipt is an
+// error: of other bytes, another policy, another nonce or key, one that is not good now, and
+// a refusal.
+func Check(envelope []byte, key ed25519.PublicKey, want Want) (Receipt, error) {
+	if !IsNonce(want.Nonce) || want.Policy == "" || want.Now.IsZero() || want.Size < 0 || want.SHA256 == [sha256.Size]byte{} {
+		return Receipt{}, wire.ErrUsage.Errorf("a receipt is checked for the digest and size of a file, a nonce, the digest of a policy and a time")
+	}
+	r, err := Open(envelope, key)
+	if err != nil {
+		return Receipt{}, err
+	}
+	no := func(what string) (Receipt, error) { return Receipt{}, wire.ErrForbidden.Errorf("the receipt %s", what) }
+	switch {
+	case r.Nonce != want.Nonce:
+		return no("answers another question: its nonce is " + wire.Quote(r.Nonce))
+	case !r.Accepted:
+		return no("is about a file that is refused: " + wire.Clean(r.Class, 32))
+	case r.SHA256 != hex.EncodeToString(want.SHA256[:]) || r.Size != want.Size:
+		return no("is about another file")
+	case r.Policy != want.Policy:
+		return no("is by another policy")
+	case want.Rules != "" && r.Rules != want.Rules:
+		return no("is by other rules, or by another version")
+	case r.Issued.IsZero() || r.Expires.IsZero() || r.Issued.After(want.Now.Add(skew)):
+		return no("is from the future: " + r.Issued.UTC().Format(time.RFC3339))
+	case !want.Now.Before(r.Expires):
+		return no("is too old: it was good until " + r.Expires.UTC().Format(time.RFC3339))
+	}
+	return r, nil
+}
