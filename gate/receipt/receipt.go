@@ -100,7 +100,7 @@ func PublicKey(pem []byte) (ed25519.PublicKey, error) {
 // empty. It says accepted only of a verdict with an acceptance.
 func (s *Signer) Sign(v *gate.Verdict, nonce string) ([]byte, error) {
 	if nonce != "" && !IsNonce(nonce) {
-		return nil, wire.ErrUsage.Errorf("%s is no nonce", wire.Quote(nonce))
+		return nil, wire.ErrUsage.Errorf("%s is not a nonce", wire.Quote(nonce))
 	}
 	policy, rules, version, err := v.JudgedBy()
 	if err != nil {
