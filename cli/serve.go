@@ -168,7 +168,7 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 		if err != nil {
 			return o, err
 		}
-		if o.Receipts, err = receipt.NewSigner(text, c.ReceiptFor); err != nil {
+		if o.Receipts, err = receipt.NewSigner(text, c.ReceiptFor, time.Now); err != nil {
 			return o, usage{"--receipt-key " + c.ReceiptKey + ": " + err.Error()}
 		}
 	}

@@ -28,7 +28,7 @@ func ExampleCheck() {
 		fmt.Println(err)
 		return
 	}
-	signer, err := receipt.NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 5*time.Minute)
+	signer, err := receipt.NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 5*time.Minute, time.Now)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -67,8 +67,8 @@ type Signer struct {
 }
 
 // NewSigner returns a signer with an Ed25519 key in PEM, as openssl genpkey -algorithm
-// ed25519 writes it. Its receipts are good for the window.
-func NewSigner(pem []byte, window time.Duration) (*Signer, error) {
+// ed25519 writes it. Its receipts are good for the window, by the clock now.
+func NewSigner(pem []byte, window time.Duration, now func() time.Time) (*Signer, error) {
 	signer, err := attest.PrivateKey(pem)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func NewSigner(pem []byte, window time.Duration) (*Signer, error) {
 	if window <= 0 {
 		return nil, wire.ErrUsage.Errorf("a receipt that is good for %s is never good", window)
 	}
-	return &Signer{key, window, time.Now}, nil
+	return &Signer{key, window, now}, nil
 }
 
 // PublicKey reads an Ed25519 key in PEM, as openssl pkey -pubout writes it.

@@ -34,11 +34,10 @@ func signer(t *testing.T, seed byte) (*Signer, ed25519.PublicKey) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), time.Minute)
+	s, err := NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), time.Minute, func() time.Time { return noon })
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.now = func() time.Time { return noon }
 	public, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +187,7 @@ func TestASignerSignsVerdictsAlone(t *testing.T) {
 // Only an Ed25519 key signs.
 func TestKeysThatSignNoReceipt(t *testing.T) {
 	for _, text := range []string{"", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"} {
-		if _, err := NewSigner([]byte(text), time.Minute); err == nil {
+		if _, err := NewSigner([]byte(text), time.Minute, time.Now); err == nil {
 			t.Errorf("%q signs", text)
 		}
 		if _, err := PublicKey([]byte(text)); err == nil {
@@ -201,7 +200,7 @@ func TestKeysThatSignNoReceipt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, window := range []time.Duration{0, -time.Second} {
-		if _, err := NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), window); err == nil {
+		if _, err := NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), window, time.Now); err == nil {
 			t.Errorf("a window of %v", window)
 		}
 	}
