@@ -85,7 +85,7 @@ func TestServeSignsWhatItAnswers(t *testing.T) {
 // A nonce that nobody would answer is an error, and so is a key that signs no receipt.
 func TestServeWithoutAKeySignsNothing(t *testing.T) {
 	address := serving(t)
-	if status, text := put(t, "http://"+address+"/v1/check?name=m.safetensors&nonce=0123456789", "\x02\x00\x00\x00\x00\x00\x00\x00{}"); status != http.StatusBadRequest || !strings.Contains(text, "--receipt-key") {
+	if status, text := put(t, "http://"+address+"/v1/check?name=m.safetensors&nonce=0123456789", "\x02\x00\x00\x00\x00\x00\x00\x00{}"); status != http.StatusBadRequest || !strings.Contains(text, "no key") {
 		t.Errorf("%d %s", status, text)
 	}
 	dir := t.TempDir()

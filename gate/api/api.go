@@ -178,7 +178,7 @@ func (a *API) checkQuery(next http.Handler) http.Handler {
 		if nonce := values.Get("nonce"); values.Has("nonce") {
 			switch {
 			case a.o.Receipts == nil:
-				detail = "this service signs no receipts (amn serve --receipt-key), and so does not answer a nonce"
+				detail = "this service has no key to sign receipts with, and so does not answer a nonce"
 			case !receipt.IsNonce(nonce):
 				detail = fmt.Sprintf("a nonce has %d to %d letters, digits, and -._~", receipt.MinNonce, receipt.MaxNonce)
 			}
