@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -66,8 +67,8 @@ type client struct {
 	hosts []string
 	// answers release the charges for decoded answers.
 	answers []func()
-	// patience is silence, except in tests.
-	patience time.Duration
+	// patience is silence and wait is firstWait, except in tests.
+	patience, wait time.Duration
 	// admitted is called with an address before it is dialled, in tests; resolver is theirs.
 	admitted func(address string) error
 	resolver *net.Resolver
@@ -79,7 +80,7 @@ type client struct {
 var configure func(*client)
 
 func newClient(b *limits.Budget, o Options) *client {
-	c := &client{ctx: b.Context(), b: b, o: o, sign: func(*http.Request) {}, hosts: o.Redirects, patience: silence}
+	c := &client{ctx: b.Context(), b: b, o: o, sign: func(*http.Request) {}, hosts: o.Redirects, patience: silence, wait: firstWait}
 	if configure != nil {
 		configure(c)
 	}
@@ -194,7 +195,7 @@ func (c *client) getWith(by *http.Client, u *url.URL, header http.Header, take f
 	if err := c.check(u); err != nil {
 		return err
 	}
-	wait := firstWait
+	wait := c.wait
 	for try := 1; ; try++ {
 		err := c.send(by, u, header, take)
 		again, ok := errors.AsType[*retryable](err)
@@ -242,7 +243,8 @@ func (c *client) send(by *http.Client, u *url.URL, header http.Header, take func
 		if c.ctx.Err() != nil {
 			return c.b.Err()
 		}
-		if errors.Is(err, ErrForbidden) || errors.Is(err, errTooSlow) {
+		_, stranger := errors.AsType[*tls.CertificateVerificationError](err)
+		if stranger || errors.Is(err, ErrForbidden) || errors.Is(err, errTooSlow) {
 			return err
 		}
 		return &retryable{err: err}

@@ -6,18 +6,44 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
 var documented = regexp.MustCompile(`(?m)^amn(?:-remote)? (.* hf://(\S+).*)$`)
 
+var buildOnce = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("go", "build", "-o", programFile, "./cmd/amn").CombinedOutput()
+	return string(out), err
+})
+
+// programFile is the program that tests build. TestMain removes it.
+var programFile string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "amn-remote-*")
+	if err != nil {
+		panic(err)
+	}
+	programFile = filepath.Join(dir, "amn")
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// program returns the program of this module, which is built once.
+func program(t *testing.T) string {
+	t.Helper()
+	if out, err := buildOnce(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return programFile
+}
+
 // The commands that the documents show with addresses of the hub run, by the program itself,
 // against a hub on loopback: it has the endpoints, and every repository there is.
 func TestTheCommandsOfTheDocumentsRun(t *testing.T) {
-	bin := filepath.Join(t.TempDir(), "amn")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/amn").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	bin := program(t)
 	help, err := exec.CommandContext(t.Context(), bin, "--help").Output()
 	if err != nil || !strings.Contains(string(help), "hf://OWNER/REPO") || !strings.Contains(string(help), "--allow-private") {
 		t.Errorf("the help tells nothing of addresses: %v\n%s", err, help)

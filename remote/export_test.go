@@ -17,7 +17,7 @@ func Patience(t *testing.T, d time.Duration) {
 // Dialled calls f with each address that passed the check and is about to be dialled, and uses a
 // resolver, until the test ends.
 func Dialled(t *testing.T, r *net.Resolver, f func(address string) error) {
-	with(t, func(c *client) { c.resolver, c.admitted = r, f })
+	with(t, func(c *client) { c.resolver, c.admitted, c.wait = r, f, time.Millisecond })
 }
 
 func with(t *testing.T, f func(*client)) {

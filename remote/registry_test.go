@@ -219,3 +219,44 @@ func TestNamesOfArtifactsThatAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// The password that docker login stored for one port of a host is not sent to another port, and
+// that of a host without a port not to one with a port.
+func TestAPasswordGoesToItsOwnPort(t *testing.T) {
+	var got []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		fmt.Fprint(w, `{"token":"abc"}`)
+	}))
+	defer other.Close()
+	for name, stored := range map[string]string{"own": "", "of the host": "127.0.0.1", "of the other": strings.TrimPrefix(other.URL, "http://")} {
+		got = nil
+		a := newRegistry(t, "team/llama", titled, "tiny.gguf")
+		inner := a.Config.Handler
+		a.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "" {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="`+other.URL+`/token"`)
+				http.Error(w, "", http.StatusUnauthorized)
+				return
+			}
+			if r.Header.Get("Authorization") != "Bearer abc" {
+				t.Errorf("%s: the registry got %q", name, r.Header.Get("Authorization"))
+			}
+			inner.ServeHTTP(w, r)
+		})
+		dir := t.TempDir()
+		if stored == "" {
+			stored = a.host()
+		}
+		write(t, filepath.Join(dir, "config.json"), fmt.Appendf(nil, `{"auths":{%q:{"auth":"bWU6c2VjcmV0"}}}`, stored))
+		t.Setenv("DOCKER_CONFIG", dir)
+		o := remote.FromEnv()
+		o.AllowPrivate = true
+		if _, err := open(t, "oci://"+a.host()+"/team/llama", o); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(got) != 1 || got[0] != "" {
+			t.Errorf("%s: the other port got %q", name, got)
+		}
+	}
+}
