@@ -75,12 +75,12 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	if err != nil {
 		return w.yieldVerdict(w.path(file), w.g.Failed(file, err))
 	}
-	near := func(name string) bool {
-		_, err := fs.Stat(w.fsys, path.Join(path.Dir(file), path.Base(name)))
-		return err == nil
+	holdsData := func(b *limits.Budget) bool {
+		list, err := fs.Glob(w.fsys, path.Join(escapeGlob(path.Dir(file)), "*.onnx"))
+		return err == nil && holdsDataIn(w.fsys, file, list, b)
 	}
 	return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: file, Beside: file != w.root || w.g.Beside, near: near, unchanged: unchanged})
+		return w.g.Check(b, r, h.Size, Hint{Name: file, Beside: file != w.root || w.g.Beside, near: nearIn(w.fsys, file), holdsData: holdsData, unchanged: unchanged})
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -196,11 +197,13 @@ func (g *Gate) finish(b *limits.Budget, v *draft, r io.ReaderAt) (*Verdict, erro
 type judgement struct {
 	*draft
 
-	r     io.ReaderAt
-	hint  Hint
-	layer int           // how many wrappers enclose the file
-	outer string        // prefix of the names of its contents
-	begun *prefixReader // reader of a wrapper that is still arriving, or nil
+	r       io.ReaderAt
+	hint    Hint
+	layer   int           // how many wrappers enclose the file
+	outer   string        // prefix of the names of its contents
+	begun   *prefixReader // reader of a wrapper that is still arriving, or nil
+	indexes []indexed     // the indices among its contents
+	files   *wrap.Files   // its contents, if one was judged by others
 	// starts are the places of contents at which h5py would look for a file.
 	starts []int64
 }

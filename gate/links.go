@@ -4,11 +4,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/folder"
-	"github.com/anamnesis-go/anamnesis/internal/onnx"
 	"github.com/anamnesis-go/anamnesis/internal/stamp"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -65,25 +63,19 @@ func storedAt(path string) string {
 	return path
 }
 
-// maxModels bounds how many models of a folder are searched for the name of one data
-// file.
-const maxModels = 16
-
 // holdsDataFor returns a function that reports whether an ONNX model in the same folder
 // stores its data in the file at path.
 func holdsDataFor(path string) func(*limits.Budget) bool {
 	return func(b *limits.Budget) bool {
-		folder, name := filepath.Dir(path), filepath.Base(path)
-		list, err := filepath.Glob(filepath.Join(escapeGlob(folder), "*.onnx"))
+		in := filepath.Dir(path)
+		list, err := filepath.Glob(filepath.Join(escapeGlob(in), "*.onnx"))
 		if err != nil {
 			return false
 		}
-		for _, model := range list[:min(len(list), maxModels)] {
-			if slices.Contains(externalOf(b, model), name) {
-				return true
-			}
+		for i := range list {
+			list[i] = filepath.Base(list[i])
 		}
-		return false
+		return holdsDataIn(dir(in), filepath.Base(path), list, b)
 	}
 }
 
@@ -91,13 +83,13 @@ func holdsDataFor(path string) func(*limits.Budget) bool {
 // open a file that a model names: it is outside the walked folder or not a regular file.
 // A missing file is harmless.
 func (w *walk) whyNotOpened(path string) func(string) error {
-	dir := filepath.Dir(path)
+	in := filepath.Dir(path)
 	root := w.root
 	if root == path || w.g.Beside {
-		root = dir
+		root = in
 	}
 	return func(name string) error {
-		at := filepath.Join(dir, filepath.FromSlash(name))
+		at := filepath.Join(in, filepath.FromSlash(name))
 		if _, err := os.Stat(at); err != nil {
 			return nil
 		}
@@ -115,18 +107,4 @@ func (w *walk) whyNotOpened(path string) func(string) error {
 // escapeGlob quotes the special characters of a folder's name for path.Match.
 func escapeGlob(name string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(name)
-}
-
-// externalOf lists the files in which an ONNX model stores its data.
-func externalOf(b *limits.Budget, path string) []string {
-	h, err := tensor.OpenFile(dir(filepath.Dir(path)), filepath.Base(path))
-	if err != nil {
-		return nil
-	}
-	defer h.Close()
-	m, err := onnx.Check(b, h, h.Size)
-	if err != nil {
-		return nil
-	}
-	return m.External
 }

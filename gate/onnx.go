@@ -86,7 +86,7 @@ var othersNames = setOf(".h5 .hdf5 .keras .tflite .pt2 .pte .engine .plan .trt .
 // isLoadedByName reports whether the name is one of those, or that of a model of
 // TensorFlow. Data of an ONNX model have no reason to be called like that.
 func isLoadedByName(name string) bool {
-	base := strings.ToLower(path.Base(name))
+	base := strings.ToLower(path.Base(strings.ReplaceAll(name, "!", "/"))) // also in an archive
 	return base == "saved_model.pb" || othersNames[path.Ext(base)]
 }
 

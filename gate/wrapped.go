@@ -63,6 +63,7 @@ func (j *judgement) unpack(k *wrap.Kind) error {
 		j.Err = wire.At(k.Name, "", wire.NoOffset, &limits.Error{Axis: limits.Depth, Want: 1})
 		return nil
 	}
+	defer j.leave()
 	err := j.checkTwoFormats(k)
 	if err == nil {
 		err = k.Walk(j.account, j.r, j.Size, func(i wrap.Item) error { return j.judgeContent(k, i) })
@@ -75,6 +76,9 @@ func (j *judgement) unpack(k *wrap.Kind) error {
 		}
 		j.Err = err
 	default:
+		if err := j.judgeIndexes(k); err != nil {
+			return err
+		}
 		j.Err = cmp.Or(j.Err, wire.At(k.Name, "", wire.NoOffset, j.checkTorchServe()))
 	}
 	if j.Err != nil {
@@ -181,6 +185,9 @@ func (j *judgement) contentPrefix() string {
 // judgeContent judges one content.
 func (j *judgement) judgeContent(k *wrap.Kind, i wrap.Item) error {
 	name, next := j.contentNames(k, i)
+	if !k.Stream && i.R != nil && isIndex(i.Name) {
+		return j.keepIndex(i, name)
+	}
 	if i.R == nil {
 		return j.addContent(j.gate.unseen(name, i.Why))
 	}
@@ -188,6 +195,7 @@ func (j *judgement) judgeContent(k *wrap.Kind, i wrap.Item) error {
 	c := &judgement{
 		draft: j.gate.draft(name), r: i.R, hint: Hint{Name: name, Beside: true}, layer: j.layer + 1, outer: next,
 	}
+	j.lookAround(c, k, i)
 	c.Size = i.Size
 	b := j.account.Child(*j.account.Policy())
 	defer b.Close()

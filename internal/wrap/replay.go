@@ -29,6 +29,7 @@ type replay struct {
 	in      io.Reader
 	inBlock int64 // the next block of in
 	size    int64 // of the content once it is known, else -1
+	most    int   // how many blocks are kept
 
 	blocks map[int64][]byte
 	order  []int64 // kept blocks after the head, oldest first
@@ -37,7 +38,7 @@ type replay struct {
 
 // newReplay reads the stream to its end, to know its size.
 func newReplay(b *limits.Budget, begin func() (io.Reader, error), place func(error) error, meter func(int64) error) (*replay, error) {
-	p := &replay{b: b, open: begin, place: place, charge: meter, size: -1, blocks: map[int64][]byte{}}
+	p := &replay{b: b, open: begin, place: place, charge: meter, size: -1, most: keptBlocks, blocks: map[int64][]byte{}}
 	for p.size < 0 {
 		if err := p.read(); err != nil {
 			p.close()
@@ -105,7 +106,7 @@ func (p *replay) read() (err error) {
 
 // buffer returns a new block, or the oldest one.
 func (p *replay) buffer() ([]byte, error) {
-	if len(p.blocks) < keptBlocks {
+	if len(p.blocks) < p.most {
 		if err := p.b.Hold(blockLen); err != nil {
 			return nil, err
 		}

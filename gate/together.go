@@ -1,0 +1,158 @@
+package gate
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/onnx"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/internal/wrap"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// This file judges what is judged by several files, in an archive or another file system as
+// in a folder: an index with its shards, data of an ONNX model, a class with its code.
+
+// An indexed is an index in an archive, which is judged once all its shards are known.
+type indexed struct {
+	path, name string // in the archive, and for people
+	size       int64
+}
+
+// keepIndex keeps an index for [judgement.judgeIndexes]. In an archive that is still
+// arriving it is left to the judgement of the whole.
+func (j *judgement) keepIndex(i wrap.Item, name string) error {
+	if j.begun != nil {
+		return nil
+	}
+	if err := j.account.Alloc(int64(len(i.Name) + len(name))); err != nil {
+		return wire.At(j.Format, "", wire.NoOffset, err)
+	}
+	var err error
+	j.indexes, err = limits.Append(j.account, j.indexes, indexed{i.Name, name, i.Size})
+	return wire.At(j.Format, "", wire.NoOffset, err)
+}
+
+// around returns the files of an archive.
+func (j *judgement) around(k *wrap.Kind) (*wrap.Files, error) {
+	if j.files == nil {
+		files, err := k.Files(j.account, j.r, j.Size)
+		if err != nil {
+			return nil, err
+		}
+		j.files = files
+	}
+	return j.files, nil
+}
+
+// leave gives back what the list of an archive's files holds.
+func (j *judgement) leave() {
+	if j.files != nil {
+		j.files.Close()
+		j.files = nil
+	}
+}
+
+// judgeIndexes judges the indices of an archive with the shards that they name, as those of
+// a folder. The shards are also judged on their own, and counted there.
+func (j *judgement) judgeIndexes(k *wrap.Kind) error {
+	for _, x := range j.indexes {
+		if err := j.judgeIndex(k, x); errors.Is(err, errEnough) {
+			return nil // j.Err says why
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *judgement) judgeIndex(k *wrap.Kind, x indexed) error {
+	v := j.gate.draft(x.name)
+	v.Size = x.size
+	b := j.account.Child(*j.account.Policy())
+	defer b.Close()
+	v.open(b, false, func() (tensor.Model, error) {
+		files, err := j.around(k)
+		if err != nil {
+			return nil, err
+		}
+		return parser.OpenFS(b, files, x.path)
+	})
+	if err := contextError(b, v.Err); err != nil {
+		return err
+	}
+	v.applyPolicy()
+	if v.Totals = (Totals{}); v.Err == nil {
+		v.Verified, v.summed = true, true // as far as the shards are
+	}
+	return j.addContent(v)
+}
+
+// lookAround lets the judgement of a content ask for the files beside it.
+func (j *judgement) lookAround(c *judgement, k *wrap.Kind, i wrap.Item) {
+	if k.Stream || j.begun != nil {
+		return
+	}
+	c.hint.near = func(name string) bool {
+		files, err := j.around(k)
+		return err == nil && nearIn(files, i.Name)(name)
+	}
+	c.hint.holdsData = func(b *limits.Budget) bool {
+		files, err := j.around(k)
+		if err != nil {
+			return false
+		}
+		return holdsDataIn(files, i.Name, modelsBeside(files.Names(), i.Name), b)
+	}
+}
+
+// nearIn returns a function that reports whether the folder of a file has one of a name.
+func nearIn(files fs.FS, file string) func(string) bool {
+	return func(name string) bool {
+		_, err := fs.Stat(files, path.Join(path.Dir(file), path.Base(name)))
+		return err == nil
+	}
+}
+
+// maxModels bounds how many models of a folder are searched for the name of one data
+// file.
+const maxModels = 16
+
+// holdsDataIn reports whether one of the ONNX models in the folder of a file stores its data
+// in it.
+func holdsDataIn(files fs.FS, file string, models []string, b *limits.Budget) bool {
+	for _, model := range models[:min(len(models), maxModels)] {
+		if slices.Contains(externalOf(b, files, model), path.Base(file)) {
+			return true
+		}
+	}
+	return false
+}
+
+// externalOf lists the files in which an ONNX model stores its data.
+func externalOf(b *limits.Budget, files fs.FS, name string) []string {
+	h, err := tensor.OpenFile(files, name)
+	if err != nil {
+		return nil
+	}
+	defer h.Close()
+	m, err := onnx.Check(b, h, h.Size)
+	if err != nil {
+		return nil
+	}
+	return m.External
+}
+
+// modelsBeside returns the ONNX models in the folder of a file.
+func modelsBeside(names []string, file string) (list []string) {
+	for _, name := range names {
+		if path.Dir(name) == path.Dir(file) && path.Ext(name) == ".onnx" {
+			list = append(list, name)
+		}
+	}
+	return list
+}
