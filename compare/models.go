@@ -148,7 +148,9 @@ func (c *comparison) list(side int) (err error) {
 			list = append(list, plain(i))
 		}
 	}
-	slices.SortStableFunc(list, func(x, y Tensor) int { return wire.Natural(x.Name, y.Name) })
+	if err := limits.Sort(c.b, list, func(x, y Tensor) int { return wire.Natural(x.Name, y.Name) }); err != nil {
+		return err
+	}
 	c.tensors[side] = list
 	if side == 0 {
 		return nil
@@ -159,7 +161,9 @@ func (c *comparison) list(side int) (err error) {
 	for i := range c.byName {
 		c.byName[i] = int32(i)
 	}
-	slices.SortStableFunc(c.byName, func(x, y int32) int { return cmp.Compare(list[x].Name, list[y].Name) })
+	if err := limits.Sort(c.b, c.byName, func(x, y int32) int { return cmp.Compare(list[x].Name, list[y].Name) }); err != nil {
+		return err
+	}
 	c.matched, err = limits.Make[bool](c.b, len(list))
 	return err
 }

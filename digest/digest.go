@@ -141,7 +141,13 @@ func (j *job) work(buf []byte) {
 	}
 }
 
+// tensorSteps are those of a tensor, whatever its size.
+const tensorSteps = 16
+
 func (j *job) tensor(info tensor.Info, buf []byte) (sum Sum, err error) {
+	if err := j.b.Step(tensorSteps); err != nil {
+		return sum, err
+	}
 	account := j.b.Probe() // its charges are given back
 	defer account.Close()
 	src, err := elements.Open(account, j.m, info)
@@ -180,20 +186,26 @@ func piece(i tensor.Info) int64 {
 // Model returns one digest of all tensors, independent of their order in the file: for
 // each, sorted by name, the lengths and texts of name and type, the shape, and the sum.
 func Model(list []Tensor) Sum {
-	sorted := slices.Clone(list)
-	slices.SortFunc(sorted, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(list[a].Name, list[b].Name) })
 	h := sha256.New()
-	number := func(n int64) { binary.Write(h, binary.LittleEndian, n) }
-	for _, t := range sorted {
-		for _, s := range []string{t.Name, t.Type} {
+	var p []byte
+	number := func(n int64) { p = binary.LittleEndian.AppendUint64(p, uint64(n)) }
+	for _, i := range order {
+		t := &list[i]
+		p = p[:0]
+		for _, s := range [...]string{t.Name, t.Type} {
 			number(int64(len(s)))
-			io.WriteString(h, s)
+			p = append(p, s...)
 		}
 		number(int64(len(t.Shape)))
 		for _, n := range t.Shape {
 			number(n)
 		}
-		h.Write(t.Sum[:])
+		h.Write(append(p, t.Sum[:]...))
 	}
 	return Sum(h.Sum(nil))
 }

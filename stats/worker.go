@@ -55,9 +55,15 @@ func (w *worker) work() {
 	}
 }
 
+// tensorSteps are those of a tensor, whatever its size.
+const tensorSteps = 16
+
 func (w *worker) read(i *item) (t Tensor, err error) {
 	account := w.j.b.Probe() // what reading needs is given back
 	defer account.Close()
+	if err := account.Step(tensorSteps); err != nil {
+		return t, err
+	}
 	w.counts = counts{first: -1}
 	if i.weight != nil {
 		t = Tensor{Name: i.weight.Name, Type: i.weight.Scheme, Shape: i.weight.Shape, Numbers: true}
