@@ -288,6 +288,10 @@ golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.ve
 	$(PYTHON) asm/_gen/iq_tables.py > asm/iq_tables.go
 	git status --short
 
+COST ?= 60m
+cost: ## inputs that cost most, searched for COST on one core; writes the table of docs/performance.md
+	$(GO) build -o amn-cost ./crosscheck/cost && ./amn-cost -grid -time $(COST) -seed $(SEED) -table docs/performance.md; status=$$?; rm -f amn-cost; exit $$status
+
 watch: ## names in the registries of the reference libraries that are neither decoded nor refused by name
 	python3 crosscheck/watch/watch.py
 	python3 crosscheck/contract/make.py --check

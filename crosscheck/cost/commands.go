@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/compare"
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/digest"
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/stats"
+)
+
+// An input is a file of some name.
+type input struct {
+	name, format string
+	data         []byte
+	recipe       string // its text, if it is made from one
+}
+
+// A command is what `amn` does with one file.
+type command struct {
+	name string
+	run  func(b *limits.Budget, in *input) error
+}
+
+// commands are the commands that read a model. What only prints is left out.
+var commands = []command{
+	{"parse", func(b *limits.Budget, in *input) error {
+		return opened(b, in, func(m tensor.Model) error {
+			for range m.Tensors() {
+			}
+			for range m.Meta() {
+			}
+			return nil
+		})
+	}},
+	{"inspect", func(b *limits.Budget, in *input) error {
+		return opened(b, in, func(m tensor.Model) error { return parser.Verify(b, m) })
+	}},
+	{"scan", func(b *limits.Budget, in *input) error { return judged(b, in, false) }},
+	{"verify", func(b *limits.Budget, in *input) error { return judged(b, in, true) }},
+	{"hash", func(b *limits.Budget, in *input) error {
+		return opened(b, in, func(m tensor.Model) error {
+			if _, _, err := digest.Reader(b, in.reader(), nil); err != nil {
+				return err
+			}
+			_, err := digest.Tensors(b, m, digest.Options{Workers: 1})
+			return err
+		})
+	}},
+	{"stats", func(b *limits.Budget, in *input) error {
+		return opened(b, in, func(m tensor.Model) error {
+			_, err := stats.Tensors(b, m, stats.Options{Workers: 1})
+			return err
+		})
+	}},
+	{"diff", func(b *limits.Budget, in *input) error {
+		return opened(b, in, func(m tensor.Model) error {
+			return opened(b, in, func(other tensor.Model) error {
+				_, err := compare.Models(b, m, other, compare.Options{}, func(*compare.Difference) error { return nil })
+				return err
+			})
+		})
+	}},
+	{"convert", func(b *limits.Budget, in *input) error {
+		return written(b, in, convert.Options{AsIs: true, Sink: convert.Safetensors{}, Threads: 1})
+	}},
+	{"dequantize", func(b *limits.Budget, in *input) error {
+		return written(b, in, convert.Options{Quant: quant.Options{Target: quant.BF16}, Sink: convert.Safetensors{}, Threads: 1})
+	}},
+}
+
+func (in *input) reader() *io.SectionReader {
+	return io.NewSectionReader(bytes.NewReader(in.data), 0, int64(len(in.data)))
+}
+
+func opened(b *limits.Budget, in *input, use func(tensor.Model) error) error {
+	m, err := parser.Decode(b, bytes.NewReader(in.data), int64(len(in.data)))
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return use(m)
+}
+
+func judged(b *limits.Budget, in *input, digest bool) error {
+	g := gate.Gate{Policy: gate.Policy{Limits: *b.Policy()}, Digest: digest}
+	v, err := g.Check(b, bytes.NewReader(in.data), int64(len(in.data)), gate.Hint{Name: in.name, Beside: true})
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	return v.Err
+}
+
+func written(b *limits.Budget, in *input, o convert.Options) error {
+	return opened(b, in, func(m tensor.Model) error {
+		p, err := convert.NewPlan(b, m, o)
+		if err != nil {
+			return err
+		}
+		_, err = p.Stream(nowhere{})
+		return err
+	})
+}
+
+// nowhere is a file that keeps nothing.
+type nowhere struct{}
+
+func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+
+// A price is what one run cost.
+type price struct {
+	cpu             time.Duration
+	steps, inflated int64
+	late            time.Duration // after the end of its context, see [command.late]
+	err             error
+}
+
+// maxTime ends runs that are far beyond the bounds. It is of the clock, and the machine may
+// have other work.
+const maxTime = 2 * time.Minute
+
+// measure runs a command once.
+func (c *command) measure(in *input) (p price) {
+	b := limits.Policy{Timeout: maxTime}.Budget(context.Background())
+	from := cpu()
+	p.err = c.run(b, in)
+	p.cpu = cpu() - from
+	p.steps, p.inflated = b.Worked(), b.Inflated()
+	b.Close()
+	return p
+}
+
+// again returns the least price of several runs, for what is worth it.
+func (c *command) again(in *input, p price) price {
+	for range 2 {
+		runtime.GC()
+		if q := c.measure(in); q.cpu < p.cpu {
+			p = q
+		}
+	}
+	return p
+}
+
+const mebi = 1 << 20
+
+// rate is the share of what the input may cost: above 1 it is a fault.
+func (p *price) rate(in *input) float64 {
+	size := float64(max(len(in.data), mebi)) / mebi
+	return p.cpu.Seconds() / (size + 0.1*float64(p.inflated)/mebi)
+}
+
+// least is the time below which the price of a step says nothing.
+const least = 5 * time.Millisecond
+
+// step is the nanoseconds of one step, 0 for a run that is too short.
+func (p *price) step() float64 {
+	if p.cpu < least {
+		return 0
+	}
+	return float64(p.cpu.Nanoseconds()) / float64(max(p.steps, 1))
+}
+
+// class says how the run ended.
+func (p *price) class() string { return wire.ClassOf(p.err).String() }
+
+// late returns how much processor time a run takes after its context has ended, the most of
+// several moments. A run that is shorter than least says nothing.
+func (c *command) late(in *input, p *price) (most time.Duration) {
+	for part := range time.Duration(4) {
+		after := (2*part + 1) * p.cpu / 8
+		if p.cpu < 4*least {
+			return 0
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		b := limits.Policy{Timeout: limits.NoTimeout}.Budget(ctx)
+		var ended atomic.Int64
+		done := make(chan struct{})
+		from := cpu()
+		go func() {
+			for {
+				select {
+				case <-done:
+					return
+				case <-time.After(500 * time.Microsecond):
+				}
+				if now := cpu(); now-from > after {
+					ended.Store(int64(now))
+					cancel()
+					return
+				}
+			}
+		}()
+		c.run(b, in)
+		now := cpu()
+		close(done)
+		b.Close()
+		cancel()
+		if at := ended.Load(); at > 0 {
+			most = max(most, now-time.Duration(at))
+		}
+	}
+	return most
+}

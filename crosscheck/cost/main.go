@@ -1,0 +1,223 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+var (
+	forTime = flag.Duration("time", 10*time.Minute, "how long to search")
+	root    = flag.String("root", ".", "the repository")
+	keep    = flag.String("keep", "", "write the dearest inputs into this folder")
+	table   = flag.String("table", "", "write the table between the marks of this document")
+	seed    = flag.Uint64("seed", 1, "of the random numbers")
+	only    = flag.String("only", "", "one command, such as scan")
+	dump    = flag.Bool("dump", false, "print every run that takes at least 5 ms")
+	gridded = flag.Bool("grid", false, "first try each token of shapes.go under each name")
+	begun   = flag.String("begin", "", "also begin with the files of this folder")
+)
+
+// A best is the dearest input of a command and a format by one measure.
+type best struct {
+	in    *input
+	price price
+	score float64
+}
+
+// A key says of what an input is the dearest.
+type key struct{ command, format, measure string }
+
+const byRate, byStep = "rate", "step"
+
+// A search is a run of the program.
+type search struct {
+	mutator
+
+	best     map[key]best
+	steps    []float64 // prices of steps of the seeds, of runs that are long enough
+	changing bool      // the seeds are done
+	runs     int
+	median   float64
+}
+
+func main() {
+	flag.Parse()
+	debug.SetGCPercent(400)
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "cost:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	list, err := seeds(*root)
+	if err != nil {
+		return err
+	}
+	if *begun != "" {
+		files, err := os.ReadDir(*begun)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			data, err := os.ReadFile(filepath.Join(*begun, f.Name()))
+			if err != nil {
+				return err
+			}
+			list = append(list, &input{name: f.Name(), format: "given", data: data})
+		}
+	}
+	s := &search{mutator: mutator{rand.New(rand.NewPCG(*seed, 0)), map[string][]*input{}}, best: map[key]best{}}
+	for _, in := range list {
+		s.seeds[in.format] = append(s.seeds[in.format], in)
+	}
+	if *gridded {
+		grid(s.try)
+	}
+	end := time.Now().Add(*forTime)
+	for _, in := range list {
+		if time.Now().After(end) {
+			break
+		}
+		s.try(in)
+	}
+	s.changing = true
+	said := time.Now()
+	for time.Now().Before(end) {
+		parent := list[s.IntN(len(list))]
+		if dear := s.dear(); len(dear) > 0 && s.IntN(2) == 0 {
+			parent = dear[s.IntN(len(dear))]
+		}
+		if len(parent.data) == 0 {
+			continue
+		}
+		if in := s.mutate(parent); in != nil {
+			s.try(in)
+		}
+		if time.Since(said) > time.Minute {
+			said = time.Now()
+			worst := s.sorted(byRate)[0]
+			fmt.Fprintf(os.Stderr, "%d runs; dearest: %.2f of the bound (%s)\n", s.runs, worst.score, worst.in.name)
+		}
+	}
+	return s.report()
+}
+
+// try runs every command on the input and keeps it where it is the dearest.
+func (s *search) try(in *input) {
+	for i := range commands {
+		c := &commands[i]
+		if *only != "" && c.name != *only {
+			continue
+		}
+		p := c.measure(in)
+		s.runs++
+		if n := p.step(); n > 0 && !s.changing {
+			s.steps = append(s.steps, n)
+			if *dump {
+				fmt.Fprintf(os.Stderr, "%.0f\t%.1f\t%s\t%s\t%s\t%.40q\n", n, p.cpu.Seconds()*1000, c.name, in.format, in.name, in.data)
+			}
+		}
+		for _, measure := range []string{byRate, byStep} {
+			k := key{c.name, in.format, measure}
+			if score(measure, &p, in) <= s.best[k].score {
+				continue
+			}
+			if p = c.again(in, p); score(measure, &p, in) > s.best[k].score {
+				s.best[k] = best{in, p, score(measure, &p, in)}
+			}
+		}
+	}
+}
+
+func score(measure string, p *price, in *input) float64 {
+	if measure == byRate {
+		return p.rate(in)
+	}
+	return p.step()
+}
+
+// dear lists the inputs that are the dearest of something, in an order that the random
+// numbers decide alone.
+func (s *search) dear() (list []*input) {
+	for _, measure := range []string{byRate, byStep} {
+		for _, b := range s.sorted(measure) {
+			if b.score > 0 {
+				list = append(list, b.in)
+			}
+		}
+	}
+	return list
+}
+
+type row struct {
+	best
+	key
+}
+
+// sorted lists the dearest by a measure, dearest first.
+func (s *search) sorted(measure string) (list []row) {
+	for k, b := range s.best {
+		if k.measure == measure {
+			list = append(list, row{b, k})
+		}
+	}
+	slices.SortFunc(list, func(a, b row) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.command, b.command), cmp.Compare(a.key.format, b.key.format))
+	})
+	return list
+}
+
+// report measures the dearest again and writes what was found.
+func (s *search) report() error {
+	slices.Sort(s.steps)
+	if len(s.steps) > 0 {
+		s.median = s.steps[len(s.steps)/2]
+	}
+	for k, b := range s.best {
+		for i := range commands {
+			if commands[i].name == k.command {
+				b.price = commands[i].again(b.in, b.price)
+				b.score = score(k.measure, &b.price, b.in)
+				b.price.late = commands[i].late(b.in, &b.price)
+				s.best[k] = b
+			}
+		}
+	}
+	text := s.table()
+	fmt.Print(text)
+	if *keep != "" {
+		if err := s.write(*keep); err != nil {
+			return err
+		}
+	}
+	if *table != "" {
+		return replaceTable(*table, text)
+	}
+	return nil
+}
+
+// write writes the dearest inputs, named by what they are the dearest of.
+func (s *search) write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, measure := range []string{byRate, byStep} {
+		for _, r := range s.sorted(measure) {
+			sum := sha256.Sum256(r.in.data)
+			name := fmt.Sprintf("%s-%s-%s-%x-%s", r.measure, r.command, r.key.format, sum[:3], filepath.Base(r.in.name))
+			if err := os.WriteFile(filepath.Join(dir, name), r.in.data, 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// listed is how many rows of each measure are printed for a command.
+const listed = 3
+
+// table is what was found, in Markdown.
+func (s *search) table() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d runs in %v, seed %d. The median step takes %.0f ns, of %d runs that take at least %v.\n", s.runs, *forTime, *seed, s.median, len(s.steps), least)
+	out.WriteString("\n| command | format | file | size | inflated | CPU time | of the bound | after a cancel | ends with |\n|---|---|---|---|---|---|---|---|---|\n")
+	s.rows(byRate, func(r row) {
+		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %.3f s | %.2f | %d ms | %s |\n", r.command, r.key.format, cell(r.in.name), size(int64(len(r.in.data))), size(r.price.inflated), r.price.cpu.Seconds(), r.score, r.price.late.Milliseconds(), r.price.class())
+	})
+	out.WriteString("\n| command | format | file | CPU time | steps | a step | times the median | ends with |\n|---|---|---|---|---|---|---|---|\n")
+	s.rows(byStep, func(r row) {
+		fmt.Fprintf(&out, "| %s | %s | %s | %.3f s | %d | %.0f ns | %.1f | %s |\n", r.command, r.key.format, cell(r.in.name), r.price.cpu.Seconds(), r.price.steps, r.score, r.score/max(s.median, 1), r.price.class())
+	})
+	return out.String()
+}
+
+// rows visits the dearest of each command.
+func (s *search) rows(measure string, visit func(row)) {
+	list := s.sorted(measure)
+	for i := range commands {
+		n := 0
+		for _, r := range list {
+			if r.command == commands[i].name && n < listed && r.score > 0 {
+				n++
+				visit(r)
+			}
+		}
+	}
+}
+
+func cell(name string) string { return "`" + strings.ReplaceAll(filepath.Base(name), "|", "") + "`" }
+
+func size(n int64) string {
+	switch {
+	case n == 0:
+		return "-"
+	case n < mebi:
+		return fmt.Sprintf("%.1f KiB", float64(n)/1024)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/mebi)
+}
+
+// The marks of the table in a document.
+const (
+	markBegin = "<!-- make cost -->\n"
+	markEnd   = "<!-- end of make cost -->"
+)
+
+func replaceTable(file, text string) error {
+	old, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(old), markBegin)
+	_, after, both := strings.Cut(rest, markEnd)
+	if !ok || !both {
+		return fmt.Errorf("%s has no marks %q and %q", file, strings.TrimSpace(markBegin), markEnd)
+	}
+	return os.WriteFile(file, []byte(before+markBegin+text+markEnd+after), 0o644)
+}
