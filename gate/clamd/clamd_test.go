@@ -29,7 +29,7 @@ func serve(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := clamd.Server{Host: h, Version: "anamnesis test", MaxConns: 4, Idle: time.Second}
+	s := clamd.Server{Host: h, Version: "anamnesis test", MaxConns: 8, Idle: time.Second}
 	if dir != "" {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -42,6 +42,13 @@ func serve(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	answering(t, &s, l)
+	return l.Addr().String()
+}
+
+// answering serves until the test ends, when nothing is left of the host.
+func answering(t *testing.T, s *clamd.Server, l net.Listener) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- s.Serve(ctx, l) }()
@@ -50,9 +57,11 @@ func serve(t *testing.T, dir string) string {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		h.Close()
+		if l := s.Host.Load(); l != (host.Load{}) {
+			t.Errorf("left behind: %+v", l)
+		}
+		s.Host.Close()
 	})
-	return l.Addr().String()
 }
 
 // say sends all and reads to the end.
@@ -95,7 +104,9 @@ func TestCommands(t *testing.T) {
 		{"ping with zeros", "zPING\x00", "PONG\x00"},
 		{"ping of old", "PING\n", "PONG\n"},
 		{"version", "nVERSION\n", "anamnesis test\n"},
-		{"an unknown one", "nRELOAD\n", "UNKNOWN COMMAND ERROR\n"},
+		{"an unknown one", "nSHUTDOWN\n", "UNKNOWN COMMAND ERROR\n"},
+		{"a reload of nothing", "nRELOAD\n", "There is nothing to reload. ERROR\n"},
+		{"a descriptor over TCP", "nFILDES\n", "FILDES needs a Unix socket. ERROR\n"},
 		{"a path without a root", "nSCAN /etc/passwd\n", "/etc/passwd: No path below the root. ERROR\n"},
 		{"honest", "zINSTREAM\x00" + body(honest, 3), "stream: OK\x00"},
 		{"text", "zINSTREAM\x00" + body("hello", 3), "stream: OK\x00"},

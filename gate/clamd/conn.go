@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate/host"
+	"github.com/anamnesis-go/anamnesis/internal/pace"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -22,44 +23,26 @@ const maxCommand = 8 << 10
 type conn struct {
 	*Server
 
-	c       net.Conn
+	c       *pacedConn
 	in      *bufio.Reader
-	ctx     context.Context
+	ctx     context.Context // ends with the server
+	judging context.Context // ends later
+	tenant  string
 	end     byte // terminator of commands and answers
 	session bool
 	number  int // of the command in a session
 }
 
-// A timeoutConn extends the deadline with each read or write.
-type timeoutConn struct {
-	net.Conn
-	idle time.Duration
-}
-
-func (t timeoutConn) Read(p []byte) (int, error) {
-	if err := t.SetReadDeadline(time.Now().Add(t.idle)); err != nil {
-		return 0, err
+// serveConn serves a client until it leaves or the server ends: ctx ends reading and
+// writing, judging the judgements.
+func (s *Server) serveConn(ctx, judging context.Context, c net.Conn) {
+	p := newPacedConn(ctx, c)
+	defer p.close()
+	p.out = s.rule().Meter()
+	k := &conn{Server: s, c: p, in: bufio.NewReaderSize(p, maxCommand), ctx: ctx, judging: judging, tenant: "clamd"}
+	if from := host.AddressTenant(c.RemoteAddr().String()); from != "" {
+		k.tenant = from
 	}
-	return t.Conn.Read(p)
-}
-
-func (t timeoutConn) Write(p []byte) (int, error) {
-	if err := t.SetWriteDeadline(time.Now().Add(t.idle)); err != nil {
-		return 0, err
-	}
-	return t.Conn.Write(p)
-}
-
-// serveConn serves a client until it leaves or the server ends.
-func (s *Server) serveConn(ctx context.Context, c net.Conn) {
-	defer c.Close()
-	t := timeoutConn{c, s.Idle}
-	k := &conn{Server: s, c: t, in: bufio.NewReaderSize(t, maxCommand), ctx: ctx}
-	stop := context.AfterFunc(ctx, func() {
-		// Do not wait for another command; the running one ends by its context.
-		_ = c.SetReadDeadline(time.Now())
-	})
-	defer stop()
 	for ctx.Err() == nil {
 		again, err := k.serveCommand()
 		if err != nil || !again || !k.session {
@@ -68,11 +51,18 @@ func (s *Server) serveConn(ctx context.Context, c net.Conn) {
 	}
 }
 
+// rule returns how slowly a stream and the answers may pass.
+func (s *Server) rule() pace.Rule {
+	return pace.Rule{Idle: s.Idle, Rate: s.MinRate, Window: 10 * time.Second, Total: s.UploadTime}
+}
+
 var errTooLong = errors.New("the command is too long")
 
 // serveCommand reads one command and answers it. It returns false if it was the last.
 func (k *conn) serveCommand() (bool, error) {
+	k.c.in = pace.Rule{Idle: k.Idle, Total: k.Idle}.Meter()
 	text, err := k.readCommand()
+	k.c.in = k.rule().Meter()
 	if err == errTooLong {
 		err := k.answer("The command is too long. ERROR")
 		k.drain(k.in)
@@ -89,7 +79,7 @@ func (k *conn) serveCommand() (bool, error) {
 	case "VERSION":
 		return true, k.answer(k.Version)
 	case "VERSIONCOMMANDS":
-		return true, k.answer(k.Version + "| COMMANDS: SCAN CONTSCAN MULTISCAN ALLMATCHSCAN INSTREAM PING VERSION VERSIONCOMMANDS STATS IDSESSION END")
+		return true, k.answer(k.Version + "| COMMANDS: SCAN CONTSCAN MULTISCAN ALLMATCHSCAN INSTREAM FILDES RELOAD PING VERSION VERSIONCOMMANDS STATS IDSESSION END")
 	case "STATS":
 		return true, k.answer(k.statsText())
 	case "IDSESSION":
@@ -99,6 +89,10 @@ func (k *conn) serveCommand() (bool, error) {
 		return false, nil
 	case "INSTREAM":
 		return k.stream()
+	case "FILDES":
+		return k.fildes()
+	case "RELOAD":
+		return true, k.answer(k.reload())
 	case "SCAN", "CONTSCAN", "MULTISCAN", "ALLMATCHSCAN":
 		return true, k.scan(arg, name != "SCAN")
 	}
@@ -198,10 +192,8 @@ func (k *conn) stream() (bool, error) {
 const drained = 64 << 20
 
 func (k *conn) drain(body io.Reader) {
-	if c, ok := k.c.(timeoutConn); ok {
-		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-			_ = half.CloseWrite()
-		}
+	if half, ok := k.c.Conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
 	}
 	_, _ = io.CopyN(io.Discard, body, drained)
 }
@@ -209,13 +201,13 @@ func (k *conn) drain(body io.Reader) {
 // judge returns the answer about one file: OK, FOUND or ERROR. The error is that of
 // reading from the client.
 func (k *conn) judge(name string, take func(*host.Upload) error) (string, error) {
-	u, err := k.Host.Begin("clamd")
+	u, err := k.Host.Begin(k.tenant)
 	if err != nil {
 		return wire.Clean(err.Error(), 256) + ". ERROR", nil
 	}
 	defer u.Close()
 	u.Beside = true
-	if name != "stream" {
+	if name != "stream" && name != descriptor {
 		u.Name = name[strings.LastIndexByte(name, '/')+1:]
 	}
 	began := time.Now()
@@ -229,8 +221,8 @@ func (k *conn) judge(name string, take func(*host.Upload) error) (string, error)
 		return "", err
 	}
 	spooled := time.Now()
-	if _, err := u.Judge(k.ctx); err != nil {
+	if _, err := u.Judge(k.judging); err != nil {
 		return "not judged: " + wire.Clean(err.Error(), 256) + ". ERROR", nil
 	}
-	return k.report(u, name, spooled.Sub(began), time.Since(spooled)), nil
+	return k.report(u, k.tenant, name, spooled.Sub(began), time.Since(spooled)), nil
 }

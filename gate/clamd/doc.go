@@ -7,8 +7,10 @@
 // # Commands
 //
 // PING, VERSION, VERSIONCOMMANDS, INSTREAM, SCAN, CONTSCAN, MULTISCAN and
-// ALLMATCHSCAN of paths below a root, STATS, IDSESSION and END; with the prefixes n
-// and z, or none. RELOAD, SHUTDOWN and FILDES are answered with an error.
+// ALLMATCHSCAN of paths below a root, FILDES over a Unix socket, RELOAD, STATS, IDSESSION
+// and END; with the prefixes n and z, or none. SHUTDOWN is answered with an error. The
+// descriptor of FILDES must be that of a regular file, open for reading only; its offset
+// does not matter, and stays.
 //
 // # Answers
 //
@@ -21,7 +23,8 @@
 // # Limits
 //
 // Those of package host; also the number of connections, the length of a command, and
-// the time a client may send nothing.
+// how slowly a client may send and read. A client over TCP is a tenant by its address; those
+// of Unix sockets are one tenant.
 //
 // # Concurrent use
 //

@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package clamd
+
+// pathOnly is a flag of Linux.
+const pathOnly = 0
