@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,8 +162,17 @@ func filesOf(m tensor.Model, path string) (list []fileDigest, size int64) {
 	if info.IsDir() {
 		dir = path
 	}
-	if set, ok := m.(interface{ FileNames() []string }); ok {
-		names = set.FileNames()
+	if set, ok := m.(interface {
+		FileNames() []string
+		IndexName() string
+	}); ok {
+		names = slices.Clone(set.FileNames())
+		if index := set.IndexName(); index != "" { // loaders follow it
+			names = append(names, index)
+		}
+	} else if info.IsDir() { // the only model of the folder
+		names = nil
+		parser.EachFile(m, func(was, _ fs.FileInfo, _ error) { names = append(names, was.Name()) })
 	}
 	for _, name := range names {
 		f := fileDigest{name: filepath.ToSlash(name), path: filepath.Join(dir, filepath.FromSlash(name))}

@@ -110,3 +110,24 @@ func TestEverythingThatAManifestStatesIsCompared(t *testing.T) {
 		}
 	}
 }
+
+// A manifest of a folder has the index, by which loaders find the tensors; a file and the
+// folder that holds it alone are the same.
+func TestAManifestHasTheIndex(t *testing.T) {
+	t.Chdir(workplace(t))
+	if r := amn(t, nil, "digest", "-q", "-o", "m.json", "sharded"); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	index := load(t, "sharded/model.safetensors.index.json")
+	write(t, "sharded/model.safetensors.index.json", index+"\n")
+	if r := amn(t, nil, "digest", "--check", "m.json"); r.code != 8 || !strings.Contains(r.out, "file model.safetensors.index.json differs") {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	copyFile(t, "alone/model.safetensors", "model.safetensors")
+	if r := amn(t, nil, "digest", "-q", "-o", "one.json", "model.safetensors"); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	if r := amn(t, nil, "digest", "--check", "one.json", "alone"); r.code != 0 {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+}

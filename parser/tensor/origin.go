@@ -84,6 +84,9 @@ func (s *Sharded) Note(b *limits.Budget, found Finding) error {
 // FileNames lists the files of the set in the order of [Info.Part].
 func (s *Sharded) FileNames() []string { return s.Files }
 
+// IndexName returns the name of the index that lists the files, "" for none.
+func (s *Sharded) IndexName() string { return s.Index }
+
 // First returns the first file, which is where formats keep what is said once.
 func (s *Sharded) First() Model { return s.Parts[0] }
 

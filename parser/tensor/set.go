@@ -142,6 +142,7 @@ func (n *SetNames) part(i int) int {
 // says is an error. A tensor that the index leaves out, or a wrong total size, is a
 // finding.
 func (s *Sharded) CheckIndex(b *limits.Budget, x *Index, n *SetNames) error {
+	s.Index = path.Base(x.Name)
 	listed, err := limits.Make[bool](b, len(n.List))
 	if err != nil {
 		return x.fail(wire.NoOffset, err)

@@ -15,6 +15,8 @@ type Sharded struct {
 	Parts []Model
 	// Names of the files, in the order of Parts.
 	Files []string
+	// Index is the name of the index in Folder that lists the files, "" for none.
+	Index string
 	// Found holds findings about the set; the parts keep their own.
 	Found Findings
 	// Folder is the sibling files, or nil.
