@@ -18,9 +18,6 @@ const configName = "config.json"
 
 const maxConfig = 16 << 20
 
-// layerCounts are the members with the number of layers.
-var layerCounts = []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers"}
-
 // dtypes are the members with the type in which a model is loaded.
 var dtypes = []string{"dtype", "torch_dtype"}
 
@@ -43,10 +40,14 @@ func (x *merger) config() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	moved, err := x.movedLayers()
+	if err != nil {
+		return "", err
+	}
 	var list []edit
 	err = strictjson.Decode(x.b, strictjson.Text{Format: configName, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
 		return d.Object(func(name string) error {
-			s, err := x.member(d, body, name)
+			s, err := x.member(d, moved, body, name)
 			if err == nil && s != nil {
 				list, err = limits.Append(x.b, list, *s)
 			}
@@ -73,7 +74,7 @@ func (x *merger) config() (string, error) {
 }
 
 // member returns the edit of one member, nil if it does not change.
-func (x *merger) member(d *strictjson.Decoder, body, name string) (*edit, error) {
+func (x *merger) member(d *strictjson.Decoder, moved *movedLayers, body, name string) (*edit, error) {
 	kind, err := d.Kind()
 	if err != nil {
 		return nil, err
@@ -105,29 +106,8 @@ func (x *merger) member(d *strictjson.Decoder, body, name string) (*edit, error)
 			}
 		}
 		return s, nil
-	case x.out.Layers > 0 && slices.Contains(layerCounts, name) && kind == strictjson.Number:
-		s.text = strconv.FormatInt(x.out.Layers, 10)
-		return s, nil
-	case x.out.Layers > 0 && len(parts) > 0 && int64(len(parts)) == x.models[0].layers:
-		return s, x.perLayer(s, body, parts)
+	case moved != nil:
+		return moved.member(x.b, s, name, body, parts)
 	}
 	return nil, nil
-}
-
-// perLayer sets s to a list with an element for each layer of the result, taken from a list
-// with an element for each layer of the first model.
-func (x *merger) perLayer(s *edit, body string, parts []edit) error {
-	var out []string
-	for k := range x.r.slices {
-		one := &x.r.slices[k].sources[0]
-		for n := one.from; n < min(one.to, int64(len(parts))); n++ {
-			text := body[parts[n].from:parts[n].to]
-			if err := x.b.Hold(int64(len(text)) + 32); err != nil {
-				return err
-			}
-			out = append(out, text)
-		}
-	}
-	s.text = "[" + strings.Join(out, ", ") + "]"
-	return nil
 }

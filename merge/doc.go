@@ -50,6 +50,12 @@
 // slices, layers come slice by slice; embeddings are taken from the first slice and
 // all other tensors from the last.
 //
+// config.json of the result is the first model's. What it says of single layers moves with
+// them: their number, lists with an element for each, numbers of layers, and where another
+// kind of layers begins. A period must hold for the layers of the result as well. The table
+// of package loaders says which members speak of layers; slices for which one of them cannot
+// stay true are refused.
+//
 // # Limits
 //
 //	MaxTotalBytes  names; 64 KiB for each model and worker; 512 KiB for each worker while ties sorts

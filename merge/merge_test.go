@@ -213,6 +213,54 @@ func TestSlices(t *testing.T) {
 	}
 }
 
+// What config.json says of single layers is true of the result, or the merge is refused: a
+// loader would initialize what it does not find.
+func TestMembersThatSpeakOfLayersMoveWithThem(t *testing.T) {
+	for _, c := range []struct {
+		what, slices, config, want string // without a want, the merge is refused
+	}{
+		{"the dense layers in front are dropped", "[2,6]", `{"model_type": "deepseek_v3", "num_hidden_layers": 6, "first_k_dense_replace": 3}`, `{"model_type": "deepseek_v3", "num_hidden_layers": 4, "first_k_dense_replace": 1}`},
+		{"none of the dense layers is left", "[3,6]", `{"model_type": "glm4_moe", "num_hidden_layers": 6, "first_k_dense_replace": 1}`, `{"model_type": "glm4_moe", "num_hidden_layers": 3, "first_k_dense_replace": 0}`},
+		{"dense layers would follow sparse ones", "[1,6] [0,2]", `{"model_type": "deepseek_v3", "num_hidden_layers": 6, "first_k_dense_replace": 2}`, ""},
+		{"the first and the last sparse layer", "[2,6]", `{"model_type": "ernie4_5_moe", "num_hidden_layers": 6, "moe_layer_start_index": 3, "moe_layer_end_index": 4, "moe_layer_interval": 1}`, `{"model_type": "ernie4_5_moe", "num_hidden_layers": 4, "moe_layer_start_index": 1, "moe_layer_end_index": 2, "moe_layer_interval": 1}`},
+		{"all but the last may be sparse", "[1,6]", `{"model_type": "ernie4_5_moe", "num_hidden_layers": 6, "moe_layer_start_index": 1, "moe_layer_end_index": -1}`, `{"model_type": "ernie4_5_moe", "num_hidden_layers": 5, "moe_layer_start_index": 0, "moe_layer_end_index": -1}`},
+		{"numbers of layers", "[1,6]", `{"model_type": "bamba", "num_hidden_layers": 6, "attn_layer_indices": [0, 3, 5]}`, `{"model_type": "bamba", "num_hidden_layers": 5, "attn_layer_indices": [2, 4]}`},
+		{"a layer that is taken twice", "[0,4] [3,6]", `{"model_type": "bamba", "num_hidden_layers": 6, "attn_layer_indices": [3]}`, `{"model_type": "bamba", "num_hidden_layers": 7, "attn_layer_indices": [3, 4]}`},
+		{"a period that the layers keep", "[2,6]", `{"model_type": "qwen3_moe", "num_hidden_layers": 6, "decoder_sparse_step": 2, "mlp_only_layers": [5]}`, `{"model_type": "qwen3_moe", "num_hidden_layers": 4, "decoder_sparse_step": 2, "mlp_only_layers": [3]}`},
+		{"a period that the layers lose", "[1,6]", `{"model_type": "qwen3_moe", "num_hidden_layers": 6, "decoder_sparse_step": 2}`, ""},
+		{"a window that no layer has", "[0,4] [2,6]", `{"model_type": "qwen2", "num_hidden_layers": 6, "max_window_layers": 28}`, `{"model_type": "qwen2", "num_hidden_layers": 8, "max_window_layers": 28}`},
+		{"layers that predict further tokens are dropped", "[0,5]", `{"model_type": "deepseek_v3", "num_hidden_layers": 5, "num_nextn_predict_layers": 1, "first_k_dense_replace": 1}`, `{"model_type": "deepseek_v3", "num_hidden_layers": 5, "num_nextn_predict_layers": 0, "first_k_dense_replace": 1}`},
+		{"a layer that predicts further tokens is taken", "[3,6]", `{"model_type": "deepseek_v3", "num_hidden_layers": 5, "num_nextn_predict_layers": 1}`, ""},
+		{"another number of layers than there are", "[0,4]", `{"model_type": "llama", "num_hidden_layers": 4}`, ""},
+		{"a number of layers that is elsewhere", "[0,4]", `{"model_type": "llama", "text_config": {"num_hidden_layers": 6}}`, ""},
+		{"a member that no table explains", "[0,4]", `{"model_type": "new", "num_hidden_layers": 6, "dense_layers_in_front": 2}`, ""},
+	} {
+		list := []fixtures.Tensor{{Name: "config", Type: c.config}, vector("m.embed_tokens.weight", 1)}
+		for i := range 6 {
+			list = append(list, vector(fmt.Sprintf("m.layers.%d.w", i), float32(i)))
+		}
+		var sources []string
+		for part := range strings.FieldsSeq(c.slices) {
+			sources = append(sources, `{"sources":[{"model":"a","layer_range":`+part+`}]}`)
+		}
+		m, err := run(t, models{"a": list}, `{"merge_method":"passthrough","slices":[`+strings.Join(sources, ",")+`]}`)
+		if c.want == "" {
+			if class := wire.ClassOf(err); class != wire.Unsupported && class != wire.Malformed {
+				t.Errorf("%s: %v", c.what, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.what, err)
+			continue
+		}
+		got, err := fs.ReadFile(m.Configs(), "config.json")
+		if diff := cmp.Diff(c.want, string(got)); diff != "" || err != nil {
+			t.Errorf("%s: %v, want -, got +:\n%s", c.what, err, diff)
+		}
+	}
+}
+
 // Settings go along the layers, and by what stands in a name.
 func TestSettingsByLayer(t *testing.T) {
 	var a, b []fixtures.Tensor
