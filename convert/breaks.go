@@ -2,6 +2,7 @@ package convert
 
 import (
 	_ "embed"
+	"slices"
 	"sync"
 
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
@@ -19,9 +20,16 @@ var breakRows = sync.OnceValue(func() map[string]string { return rowsByType(brea
 // libraryNames are those that rows are kept under.
 var libraryNames = map[scaled.Library]string{scaled.CompressedTensors: "compressed-tensors", scaled.GPTQModel: "gptq", scaled.AutoAWQ: "awq"}
 
+// takenApart are types whose stacked experts transformers 5.24 replaces by linear modules
+// when it loads compressed-tensors (quantizers/base.py, MODULES_TO_PATCH_FOR_QUANTIZATION).
+var takenApart = []string{"llama4", "llama4_text"}
+
 // breaks notes that transformers does not load a library's format for this type, unless
 // the model itself has a reason.
 func (e *linearEncoder) breaks(library string) {
+	if library == libraryNames[scaled.CompressedTensors] && slices.Contains(takenApart, e.Type) {
+		e.BreaksAgain = "it builds the experts one by one in this format, finds none in the file, where they are stacked, and initializes them at random"
+	}
 	if e.BreaksAgain == "" {
 		e.BreaksAgain = breakRows()[library+"/"+e.Type]
 	}

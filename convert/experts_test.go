@@ -67,7 +67,8 @@ func TestTypesThatDoNotLoadInAFormat(t *testing.T) {
 		kind, to string
 		breaks   bool
 	}{{"kimi_linear", "w4a16", true}, {"kimi_linear", "w8a8", true}, {"kimi_linear", "fp8", false}, {"dbrx", "fp8", true}, {"dbrx", "fp8_dynamic", false},
-		{"laguna", "gptq", true}, {"laguna", "awq", false}, {"llama", "gptq", false}, {"llama", "fp8", false}} {
+		{"laguna", "gptq", true}, {"laguna", "awq", false}, {"llama", "gptq", false}, {"llama", "fp8", false},
+		{"llama4_text", "w4a16", true}, {"llama4_text", "nvfp4", true}, {"llama4_text", "fp8", false}} {
 		b := account(t)
 		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, tensors), convert.Options{Quantize: quantizerTo(t, c.to), Sink: convert.Safetensors{}})
 		if err != nil || (p.Quantized.BreaksAgain != "") != c.breaks {
