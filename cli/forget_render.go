@@ -39,9 +39,9 @@ func (s *session) printQuantized(c *conversion) {
 	case e.ByName && c.opts.Sink != nil:
 		s.fact("", "Chosen", fmt.Sprintf("llama.cpp has no architecture %q: the rules of the mix for other architectures apply", tidy(e.Type, 64)))
 	case e.ByName && e.Type == "":
-		s.fact("", "Chosen", "by names, because no configuration states a model_type; check what was not quantized")
+		s.fact("", "Chosen", "by the names of tensors: no config.json beside them states a model_type (--json lists what was kept)")
 	case e.ByName:
-		s.fact("", "Chosen", fmt.Sprintf("by names, because the model_type %q is unknown; check what was not quantized", tidy(e.Type, 64)))
+		s.fact("", "Chosen", fmt.Sprintf("by the names of tensors: the model_type %q is unknown (--json lists what was kept)", tidy(e.Type, 64)))
 	case e.UnknownClass != "":
 		s.fact("", "Chosen", fmt.Sprintf("by model_type %q; the class %q is unknown, so names decide where classes of this type differ", tidy(e.Type, 64), tidy(e.UnknownClass, 64)))
 	}

@@ -51,7 +51,10 @@ func TestEveryOptionHasItsFlag(t *testing.T) {
 		flags["--"+f.Name] = true
 	}
 	for _, o := range wire.Options() {
-		names := strings.Split(optionFlags[o], " or ")
+		names := flagsIn(optionFlags[o])
+		if len(names) == 0 {
+			t.Errorf("%s: %q names no flag", o, optionFlags[o])
+		}
 		for _, name := range names {
 			if !flags[name] {
 				t.Errorf("%s: no flag %q", o, name)

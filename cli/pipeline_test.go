@@ -36,7 +36,7 @@ func TestPipelinesGoComponentByComponent(t *testing.T) {
 	for _, args := range []string{"convert --cast bf16", "remember"} {
 		out := filepath.Join(t.TempDir(), "out")
 		r := amn(t, nil, append(strings.Fields(args), "-o", out, root)...)
-		if r.code != 0 || !strings.Contains(r.out, "text_encoder:\nFormat:") {
+		if r.code != 0 || !strings.Contains(r.out, "text_encoder:\nSource:") {
 			t.Fatalf("%s: exit %d, %s%s", args, r.code, r.out, r.err)
 		}
 		for _, name := range []string{

@@ -40,7 +40,7 @@ const maxSpecial = 10
 // printWritten prints what was written, or would be.
 func (s *session) printWritten(c *conversion) {
 	p := c.planOf()
-	s.fact("", "Format", viewOf(c.model).title)
+	s.fact("", "Source", viewOf(c.model).title)
 	if text := choiceText(c.model); text != "" {
 		s.fact("", "Chosen", tidy(text, wire.MaxMessage))
 	}

@@ -96,7 +96,7 @@ func (e *linearEncoder) byTransformers() Loading {
 	case strings.HasPrefix(e.format, "modelopt"):
 		l.Verdict, l.Why = LoadFails, "it does not know ModelOpt's method, and ignores the scales"
 	case e.Type == "":
-		l.Why = "no configuration states a model_type"
+		l.Why = "no config.json states a model_type"
 	case newerVersion(e.writtenBy, l.Version):
 		l.Why = "config.json was written by version " + e.writtenBy + ", and what is known is of " + l.Version
 	case version == "":
@@ -119,7 +119,7 @@ func (e *linearEncoder) byServer(by loaders.Library, s servedFormat, scheme stri
 	case !by.Reads(s.method, scheme):
 		l.Verdict, l.Why = LoadFails, "it has no method for this format"
 	case len(e.classes) == 0:
-		l.Why = "no configuration names a class"
+		l.Why = "no config.json names a class"
 	case !known:
 		l.Why = "it has no class " + wire.Quote(e.classes[0])
 	default:

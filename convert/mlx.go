@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/family"
@@ -55,6 +56,9 @@ func (o MLX) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 		r.Model, r.decoded, m = d, d, d
 	}
 	plan, err := family.ToMLX(b, m)
+	if slices.Contains(wire.OptionsOf(err), wire.OptionRawNames) { // which is no way to mlx-lm
+		err = wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("the form that mlx-lm gives models of this architecture is not known here, and only targets of other libraries can be written"))
+	}
 	if err != nil {
 		return nil, err
 	}

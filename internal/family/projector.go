@@ -148,6 +148,10 @@ func (k *keys) imageNormalization(name string) {
 	if k.err != nil {
 		return
 	}
+	if !v.There {
+		k.err = wire.At(preprocessorName, "", wire.NoOffset, wire.ErrMissing.Errorf("neither it nor %s beside the weights has %s, by which images are normalized: the image processor's save_pretrained writes it", processorName, wire.Quote(name)))
+		return
+	}
 	list := v.List()
 	if len(list) < 1 || len(list) > 16 {
 		k.err = wire.At(preprocessorName, "member "+wire.Quote(name), v.Off(), wire.ErrMissing.Errorf("%d numbers, where each colour has one", len(list)))

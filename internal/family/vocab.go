@@ -127,6 +127,9 @@ func (k *keys) readJSON() (*tokenizer.JSON, error) {
 		if name, err := k.foreign(); err != nil || name != "" {
 			return nil, wire.At(name, "", wire.NoOffset, cmp.Or(err, wire.ErrUnsupported.Errorf("this kind of vocabulary is not supported for %s: %s is needed beside the weights, and transformers' save_pretrained writes it", wire.Quote(k.c.row.names[0]), tokenizer.FileName)))
 		}
+		if k.has(tokenizer.SPMName) {
+			return nil, wire.At(tokenizer.SPMName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("for %s llama.cpp's vocabulary is made of %s, which is not beside the weights: transformers' save_pretrained writes it", wire.Quote(k.c.row.names[0]), tokenizer.FileName))
+		}
 		return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.Errorf("the model has no vocabulary: neither %s nor %s is beside its weights", tokenizer.SPMName, tokenizer.FileName))
 	}
 	return tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName)

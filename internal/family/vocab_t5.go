@@ -22,7 +22,11 @@ func t5Vocab(k *keys) error {
 		name = spieceName
 	}
 	if !k.has(name) {
-		return wire.At(name, "", wire.NoOffset, wire.ErrMissing.Errorf("the model has no vocabulary: neither %s nor %s is beside its weights", tokenizer.SPMName, spieceName))
+		where := "beside its weights"
+		if k.has(tokenizer.FileName) {
+			where += ", and " + tokenizer.FileName + " does not have all of what llama.cpp needs of it"
+		}
+		return wire.At(name, "", wire.NoOffset, wire.ErrMissing.Errorf("the model has no vocabulary of sentencepiece: neither %s nor %s is %s", tokenizer.SPMName, spieceName, where))
 	}
 	m, err := tokenizer.ReadSPM(k.b, k.files, name)
 	if err != nil {

@@ -116,7 +116,7 @@ func ParseJSON(b *limits.Budget, name, body string) (*JSON, error) {
 		return nil, wire.At(name, "", wire.NoOffset, err)
 	}
 	if p.Type == "" {
-		return nil, wire.At(name, "", wire.NoOffset, wire.ErrMissing.Errorf("there is no model, or it has no type"))
+		return nil, wire.At(name, "", wire.NoOffset, wire.ErrMissing.Errorf("it has no member \"model\" with a type, so it is not a vocabulary: replace it by that of the original model, which transformers' save_pretrained writes"))
 	}
 	return p.JSON, nil
 }

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+var (
+	flagName = regexp.MustCompile(`--[a-z][a-z0-9-]*[a-z0-9]`)
+	advised  = regexp.MustCompile(`amn ([a-z][a-z-]+)((?: +(?:-[A-Za-z]|--[a-z0-9-]+|[A-Za-z0-9_.,*'/=]+))*)`)
+)
+
+// flagsIn returns the flags that a text names.
+func flagsIn(text string) []string {
+	return flagName.FindAllString(others.ReplaceAllString(text, ""), -1)
+}
+
+// others are flags of llama.cpp's programs.
+var others = regexp.MustCompile(`(llama|gguf)-[a-z-]+ --[a-z-]+`)
+
+// flagsByCommand are the flags of each command, with those that all have.
+func flagsByCommand() map[string]map[string]bool {
+	all := program(new(globals))
+	of := map[string]map[string]bool{}
+	for _, c := range all.Children {
+		list := map[string]bool{"--help": true}
+		for _, f := range append(c.AllFlags(true), all.AllFlags(true)...) {
+			for _, one := range f {
+				list["--"+one.Name] = true
+			}
+		}
+		of[c.Name] = list
+	}
+	return of
+}
+
+// commandsOf are the commands that a struct of flags belongs to, by the struct's name.
+func commandsOf() map[string][]string {
+	of := map[string][]string{}
+	var walk func(t reflect.Type, command string)
+	walk = func(t reflect.Type, command string) {
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct || t.Name() == "" {
+			return
+		}
+		of[t.Name()] = append(of[t.Name()], command)
+		for i := range t.NumField() {
+			if f := t.Field(i); f.Anonymous {
+				walk(f.Type, command)
+			}
+		}
+	}
+	for _, c := range commands {
+		walk(reflect.TypeOf(c.target()), c.name)
+	}
+	return of
+}
+
+// A message that advises a flag advises one that its command has, or says which command has it:
+// "--raw-names" helps nobody who runs amn quantize.
+func TestAMessageNamesFlagsThatItsCommandHas(t *testing.T) {
+	flags, structs, set := flagsByCommand(), commandsOf(), token.NewFileSet()
+	packages, err := parser.ParseDir(set, ".", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for name, file := range packages["cli"].Files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || f.Body == nil {
+				continue
+			}
+			kind := f.Recv.List[0].Type
+			if star, ok := kind.(*ast.StarExpr); ok {
+				kind = star.X
+			}
+			of, ok := kind.(*ast.Ident)
+			if !ok || len(structs[of.Name]) == 0 {
+				continue
+			}
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				lit, ok := n.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING {
+					return true
+				}
+				text, _ := strconv.Unquote(lit.Value)
+				looked += len(flagsIn(text))
+				for _, wrong := range wrongAdvice(text, structs[of.Name], flags) {
+					t.Errorf("%s: %q: %s", set.Position(lit.Pos()), text[:min(len(text), 100)], wrong)
+				}
+				return true
+			})
+		}
+	}
+	if looked < 200 {
+		t.Errorf("only %d flags were looked at", looked)
+	}
+}
+
+// wrongAdvice says which flags of a text no command has that prints it.
+func wrongAdvice(text string, by []string, flags map[string]map[string]bool) (wrong []string) {
+	text = advised.ReplaceAllStringFunc(text, func(s string) string {
+		m := advised.FindStringSubmatch(s)
+		of := flags[m[1]]
+		if of == nil {
+			return s // "amn" and another word
+		}
+		for _, f := range flagsIn(m[2]) {
+			if !of[f] {
+				wrong = append(wrong, "amn "+m[1]+" has no "+f)
+			}
+		}
+		return ""
+	})
+	for _, f := range flagsIn(text) {
+		has := false
+		for _, c := range by {
+			has = has || flags[c][f]
+		}
+		if !has {
+			wrong = append(wrong, strings.Join(by, ", ")+": no "+f)
+		}
+	}
+	return wrong
+}
+
+// Messages of the library name flags through options. Commands print them that read or write
+// quantized models; where one has no such flag, the text says which command has it.
+func TestAnOptionIsAFlagWhereItIsPrinted(t *testing.T) {
+	reads, writes, quantizes := []string{"inspect", "stats", "dequantize", "quantize", "convert"}, []string{"dequantize", "quantize", "convert"}, []string{"quantize", "convert"}
+	flags := flagsByCommand()
+	for o, printed := range map[wire.Option][]string{
+		wire.OptionScheme: reads, wire.OptionGPTQZeros: reads, wire.OptionBlock: reads, wire.OptionFoldPreQuant: reads, wire.OptionIgnoreUnknown: reads, wire.OptionAs: reads,
+		wire.OptionTarget: quantizes, wire.OptionKeep: writes, wire.OptionForce: writes, wire.OptionMeta: quantizes, wire.OptionRawNames: quantizes, wire.OptionInclude: quantizes, wire.OptionExclude: quantizes, wire.OptionAsIs: {"convert"},
+	} {
+		for _, command := range printed {
+			for _, wrong := range optionAdvice(optionFlags[o], command, flags) {
+				t.Errorf("%s: %s", o, wrong)
+			}
+		}
+	}
+}
+
+// optionAdvice says which flags of a text the command does not have, unless the text names a
+// command that has them.
+func optionAdvice(text, command string, flags map[string]map[string]bool) (wrong []string) {
+	named := advised.FindAllStringSubmatch(text, -1)
+	for _, f := range flagsIn(text) {
+		has := flags[command][f]
+		for _, o := range named {
+			has = has || flags[o[1]][f]
+		}
+		if !has {
+			wrong = append(wrong, command+" has no "+f)
+		}
+	}
+	return wrong
+}
