@@ -111,11 +111,19 @@ func (f *sandboxFlags) judgeInChild(ctx context.Context, g *gate.Gate, r io.Read
 	}
 	cmd := exec.CommandContext(ctx, program, "judge-one", "--quiet", "--sandbox", f.Sandbox)
 	cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
-	switch file := r.(type) {
-	case *spool.File:
-		cmd.ExtraFiles, over.Descriptor = []*os.File{file.File}, true
-	case *os.File:
-		cmd.ExtraFiles, over.Descriptor = []*os.File{file}, true
+	open, _ := r.(*os.File)
+	if spooled, ok := r.(*spool.File); ok {
+		open = spooled.File
+	}
+	if open != nil {
+		read, err := spool.ReadOnly(open) // a child that is taken over cannot change what its parent reads
+		if err != nil {
+			return nil, err
+		}
+		if read != open {
+			defer read.Close()
+		}
+		cmd.ExtraFiles, over.Descriptor = []*os.File{read}, true
 	}
 	line, err := json.Marshal(over)
 	if err != nil {

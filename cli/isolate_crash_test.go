@@ -67,6 +67,7 @@ func TestACrashIsThatOfOneUpload(t *testing.T) {
 			answers <- answer{status, text, err}
 		}()
 		child := childOf(t, cmd.Process.Pid)
+		readsOnly(t, child)
 		if err := syscall.Kill(child, sig); err != nil {
 			t.Fatal(err)
 		}
@@ -82,6 +83,36 @@ func TestACrashIsThatOfOneUpload(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// readsOnly fails the test if a process has a file open to write: what it judges is open to
+// read, and the rest are pipes.
+func readsOnly(t *testing.T, pid int) {
+	t.Helper()
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := false
+	for _, d := range list {
+		target, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, d.Name()))
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%s", pid, d.Name()))
+		m := regexp.MustCompile(`flags:\s+([0-7]+)`).FindSubmatch(text)
+		if m == nil {
+			continue // closed meanwhile
+		}
+		flags, err := strconv.ParseUint(string(m[1]), 8, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(target, "/") && flags&syscall.O_ACCMODE != syscall.O_RDONLY {
+			t.Errorf("descriptor %s of the child, %s, is open with flags %o", d.Name(), target, flags)
+		}
+		judged = judged || d.Name() == "3" && strings.HasPrefix(target, "/")
+	}
+	if !judged {
+		t.Error("the child has no file to judge")
 	}
 }
 

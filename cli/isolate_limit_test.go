@@ -81,7 +81,7 @@ func TestAChildBeyondItsLimitsEndsOneUpload(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	for _, how := range []string{"out of memory", "file too large"} {
+	for _, how := range []string{"out of memory", "bad file descriptor"} {
 		if !strings.Contains(text, how) {
 			t.Errorf("no child ended by %q:\n%s", how, text)
 		}

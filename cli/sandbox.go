@@ -26,14 +26,26 @@ func (f *sandboxFlags) lock(s *session, n sandbox.Needs) error {
 		return nil
 	}
 	missing, err := sandbox.Lock(n)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(missing) == 0:
-	case f.Sandbox == "on":
-		return usage{"--sandbox on: the system lacks " + strings.Join(missing, ", ")}
 	}
-	return nil
+	return f.without(missing)
+}
+
+// canLock fails if lock would fail for a child of this process, for want of a part.
+func (f *sandboxFlags) canLock() error {
+	if f.Sandbox != "on" {
+		return nil
+	}
+	return f.without(sandbox.Missing())
+}
+
+// without is the error about what the system lacks, if nothing may be missing.
+func (f *sandboxFlags) without(missing []string) error {
+	if f.Sandbox != "on" || len(missing) == 0 {
+		return nil
+	}
+	return usage{"--sandbox on: the system lacks " + strings.Join(missing, ", ") + ": nothing was read; --sandbox auto goes on without"}
 }
 
 // sandboxText describes the sandbox of this system.

@@ -100,6 +100,11 @@ func (c *serveCmd) Validate() error {
 
 // Run implements the command.
 func (c *serveCmd) Run(ctx context.Context, s *session) error {
+	if c.Isolate {
+		if err := c.canLock(); err != nil {
+			return err
+		}
+	}
 	o, err := c.options(s)
 	if err != nil {
 		return err

@@ -6,10 +6,15 @@
 // # What remains
 //
 // On Linux, on all threads: no_new_privs; Landlock, so that only what [Needs] names can be
-// opened; and a filter of system calls (seccomp) that knows those of Go's runtime and of
-// reading files. There is no starting of programs, no new socket, no signal to another
-// process, no new memory that can be run, and writing only if Needs asks for it.
-// Everything else fails with EPERM.
+// opened; and a filter of system calls (seccomp) that lists those of Go's runtime and of
+// reading files, with the arguments that they need: no starting of programs, no new socket,
+// no signal to another process, neither by call nor by a file's owner, no new memory that
+// can be run, no mapping that is shared, and writing only if Needs asks for it. Whatever is
+// not listed fails with EPERM (or ENOSYS, if an older call is asked for next). A call by the
+// numbers of another processor, such as those of 32 bits, ends the process.
+//
+// Without Landlock a process can still read every file of its user, and if Needs asks for
+// writing, write it.
 //
 // # Order
 //

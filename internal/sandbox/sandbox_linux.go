@@ -40,12 +40,15 @@ func Lock(n Needs) (missing []string, err error) {
 	return missing, nil
 }
 
-// parts are what a lock is made of.
-var parts = []struct {
+// A lockPart is one means of the system.
+type lockPart struct {
 	name string
 	has  func(every bool) error
 	lock func(n Needs, every bool) error
-}{
+}
+
+// parts are what a lock is made of.
+var parts = []lockPart{
 	{"Landlock", func(every bool) error { _, err := hasLandlock(every); return err }, landlock},
 	{"seccomp", func(bool) error { return hasFilter() }, filter},
 }
