@@ -42,6 +42,7 @@ var commands = []commandSpec{
 	{"serve", "", "Judge uploads as a service, over HTTP or clamd's protocol.", newOf[serveCmd]},
 	{"rules", "", "List the rules by which files are refused.", newOf[rulesCmd]},
 	{"judge-one", "", "Judge one file for amn serve --isolate.", newOf[judgeCmd]},
+	{"reread", "", "Read the files of amn serve again.", newOf[rereadCmd]},
 	{"version", "", "Print the version.", newOf[versionCmd]},
 	{"completion", "", "Print a shell script that completes commands, flags, files and tensors.", newOf[completionCmd]},
 	{"man", "", "Print a man page.", newOf[manCmd]},
@@ -59,7 +60,7 @@ func (c *commandSpec) tags() (list []string) {
 	if c.aliases != "" {
 		list = append(list, `aliases:"`+c.aliases+`"`)
 	}
-	if c.name == "judge-one" { // called only by amn serve
+	if c.name == "judge-one" || c.name == "reread" { // called only by amn serve
 		list = append(list, `hidden:""`)
 	}
 	return list

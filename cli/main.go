@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -38,23 +37,12 @@ type Stdio struct {
 	RemoteFiles func(ctx context.Context, b *limits.Budget, address string) (fs.FS, string, error)
 	// RemoteHelp describes addresses in the help, in rows of two columns.
 	RemoteHelp [][2]string
+
+	life *life // what signals mean
 }
 
 // grace is how long an interrupted command may take to clean up.
 const grace = 5 * time.Second
-
-// longGrace is the grace of a service, which finishes the requests that it has begun.
-const longGrace = drainTime + grace
-
-// isService reports whether args run a service, for which a signal is the normal end.
-func isService(args []string) bool {
-	for _, a := range args {
-		if !strings.HasPrefix(a, "-") {
-			return a == "serve"
-		}
-	}
-	return false
-}
 
 // interrupted is the cause of a context that a signal has ended.
 type interrupted struct{ os.Signal }
@@ -72,27 +60,29 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 		}
 	}
 	defer signal.Stop(signals)
-	done := make(chan int, 1)
+	done, life := make(chan int, 1), newLife()
+	stdio.life = life
 	go func() { done <- run(ctx, args, stdio) }()
-	select {
-	case code := <-done:
-		return code
-	case s := <-signals:
-		stop(interrupted{s})
-		wait := grace
-		if isService(args) {
-			wait = longGrace
-		}
+	for {
 		select {
 		case code := <-done:
-			if isService(args) {
-				return code
+			return code
+		case s := <-signals:
+			if life.reloads(s) {
+				continue
 			}
-		case <-signals:
-		case <-time.After(wait):
+			stop(interrupted{s})
+			select {
+			case code := <-done:
+				if life.serving.Load() {
+					return code
+				}
+			case <-signals:
+			case <-time.After(time.Duration(life.grace.Load())):
+			}
+			number, _ := s.(syscall.Signal)
+			return 128 + int(number)
 		}
-		number, _ := s.(syscall.Signal)
-		return 128 + int(number)
 	}
 }
 

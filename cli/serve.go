@@ -14,8 +14,11 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/api"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
 	"github.com/anamnesis-go/anamnesis/gate/clamd"
@@ -39,12 +42,15 @@ type serveCmd struct {
 	MaxFile    string        `placeholder:"SIZE" default:"16GiB" help:"Maximum size of a file (${default})."`
 	SpoolSize  string        `placeholder:"SIZE" default:"64GiB" help:"Maximum disk space for spooled files (${default})."`
 	SpoolDir   string        `placeholder:"DIR" help:"Folder of spooled files (default: the system's temporary folder)."`
-	Memory     string        `placeholder:"SIZE" default:"1GiB" help:"Maximum memory for all judgements together (${default})."`
+	Memory     string        `placeholder:"SIZE" default:"2GiB" help:"Maximum memory for all judgements together; a tenant may hold half, or as much as one file (${default})."`
 	MaxUploads int           `placeholder:"N" default:"256" help:"Maximum number of open uploads (${default})."`
-	PerTenant  int           `placeholder:"N" default:"0" help:"Maximum number of open uploads per token (default: half of all)."`
+	PerTenant  int           `placeholder:"N" default:"0" help:"Maximum number of open uploads per tenant: a token, or without --tokens a client's address (default: half of all)."`
 	Slots      int           `placeholder:"N" default:"0" help:"Maximum number of files judged at once (default: one per processor)."`
-	Queue      int           `placeholder:"N" default:"64" help:"Maximum number of files that wait to be judged; further ones are rejected as busy (${default})."`
+	Queue      int           `placeholder:"N" default:"128" help:"Maximum number of files that wait to be judged, half of them of one tenant; further ones are rejected as busy (${default})."`
 	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"Time a client may be silent (${default})."`
+	MinRate    string        `placeholder:"SIZE" default:"1KiB" help:"Bytes a second that a client must send or read, averaged over 10 seconds; 0 for no limit (${default})."`
+	UploadTime time.Duration `placeholder:"TIME" default:"4h" help:"Time that all of an upload may take to arrive (${default})."`
+	Drain      time.Duration `placeholder:"TIME" default:"8s" help:"Time that checks may go on after SIGTERM (${default})."`
 	UI         bool          `name:"ui" help:"Serve a page at / that uploads a file to this service and shows the same as inspect --html."`
 	ReceiptKey string        `placeholder:"FILE" help:"Sign a receipt for each verdict with this Ed25519 key in PEM (openssl genpkey -algorithm ed25519)."`
 	ReceiptFor time.Duration `placeholder:"TIME" default:"5m" help:"How long a receipt is good (${default})."`
@@ -68,12 +74,22 @@ the rules. Uploads beyond --max-uploads or --queue get 429 or 503 with Retry-Aft
 With --receipt-key each verdict has a receipt, which ?nonce=TEXT makes the answer to this request
 alone: a signed statement of what was judged, by which policy, and for how long that is good.
 
-clamd (--clamd): PING, VERSION, INSTREAM, SCAN and its variants below --root, STATS, sessions. A
-refused file is "Anamnesis.RULE FOUND"; so is a file over a limit.
+clamd (--clamd): PING, VERSION, INSTREAM, FILDES (clamdscan --fdpass), SCAN and its variants below
+--root, STATS, RELOAD, sessions. A refused file is "Anamnesis.RULE FOUND"; so is a file over a
+limit.
+
+Files are judged in turns, so that a tenant with many or expensive files does not hold up another.
+A tenant is a token; without --tokens it is a client's address, and all clients of a Unix socket
+are one.
 
 --limits sets the policy. An address that other machines can reach needs tokens and TLS, unless
---anyone states that something in front of this service provides both. SIGTERM and SIGINT end
-the service: /readyz fails, running checks are finished, sockets are removed.`
+--anyone states that something in front of this service provides both.
+
+SIGTERM and SIGINT end the service: /readyz fails, what arrives or waits is answered with 503,
+running checks are finished for up to --drain, and 2 seconds later every client is cut. The exit
+code is 0, or 1 if a check was not finished. SIGHUP (and RELOAD of clamd's protocol, which also
+works on Windows) reads the files of --limits, --tokens, --tls-cert and --tls-key again: if one of
+them is wrong, all of the old ones stay, and the log says so.`
 }
 
 func (serveCmd) examples() []example {
@@ -100,12 +116,17 @@ func (c *serveCmd) Validate() error {
 
 // Run implements the command.
 func (c *serveCmd) Run(ctx context.Context, s *session) error {
+	s.life.serve(c.Drain)
 	if c.Isolate {
 		if err := c.canLock(); err != nil {
 			return err
 		}
 	}
-	o, err := c.options(s)
+	in, err := c.load(s, os.ReadFile)
+	if err != nil {
+		return err
+	}
+	o, err := c.options(s, in)
 	if err != nil {
 		return err
 	}
@@ -113,15 +134,18 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	defer a.Close()
-	v := server{cmd: c, s: s, api: a, log: o.Log, ended: make(chan error, len(c.Listen)+len(c.Clamd))}
-	defer v.removeSockets()
-	if err := v.open(ctx, o.Version); err != nil {
+	v := newServer(c, s, a, o)
+	defer v.close()
+	if err := v.open(ctx, o.Version, in); err != nil {
 		return errors.Join(err, v.shutdown())
 	}
 	has := sandboxText() // before the lock: a locked process may not ask the kernel
 	if !c.Isolate {      // which starts processes
-		if err := c.lock(s, v.needs(o.Dir)); err != nil {
+		err := v.readLater()
+		if err == nil {
+			err = c.lock(s, v.needs(o.Dir))
+		}
+		if err != nil {
 			return errors.Join(err, v.shutdown())
 		}
 	}
@@ -131,19 +155,22 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 	for _, start := range v.start {
 		start()
 	}
-	select {
-	case <-ctx.Done():
-		o.Log.Info("ending", "reason", context.Cause(ctx).Error())
-		return v.shutdown()
-	case err := <-v.ended:
-		return errors.Join(err, v.shutdown())
+	for {
+		select {
+		case <-ctx.Done():
+			o.Log.Info("ending", "reason", context.Cause(ctx).Error())
+			return v.shutdown()
+		case err := <-v.ended:
+			return errors.Join(err, v.shutdown())
+		case <-s.life.hangups:
+			_ = v.reload() // it has logged why
+		}
 	}
 }
 
 // options returns the options of the API.
-func (c *serveCmd) options(s *session) (o api.Options, err error) {
-	o.Gate.Policy, o.Today = s.gatePolicy, func() string { return time.Now().UTC().Format(time.DateOnly) }
-	o.Gate.Policy.Limits = s.policy
+func (c *serveCmd) options(s *session, in *inForce) (o api.Options, err error) {
+	o.Gate.Policy, o.Tokens, o.Today = in.policy, in.tokens, func() string { return time.Now().UTC().Format(time.DateOnly) }
 	for _, size := range []struct {
 		flag, text string
 		to         *int64
@@ -152,9 +179,16 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 			return o, usage{fmt.Sprintf("%s %s: give a size such as 1GiB", size.flag, size.text)}
 		}
 	}
-	if c.MaxUploads < 1 || c.PerTenant < 0 || c.Slots < 0 || c.Queue < 1 || c.Idle <= 0 {
-		return o, usage{"--max-uploads, --per-tenant, --slots, --queue and --idle must be positive"}
+	if c.MaxUploads < 1 || c.PerTenant < 0 || c.Slots < 0 || c.Queue < 1 || c.Idle <= 0 || c.UploadTime <= 0 || c.Drain <= 0 {
+		return o, usage{"--max-uploads, --per-tenant, --slots, --queue, --idle, --upload-time and --drain must be positive"}
 	}
+	if o.MinRate, err = limits.ParseSize(c.MinRate); err != nil {
+		return o, usage{fmt.Sprintf("--min-rate %s: give a size such as 1KiB, or 0", c.MinRate)}
+	}
+	if o.MinRate == 0 {
+		o.MinRate = -1 // no limit
+	}
+	o.UploadTime = c.UploadTime
 	if o.Slots = c.Slots; o.Slots == 0 {
 		o.Slots = s.workers
 	}
@@ -177,15 +211,6 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 			return o, usage{"--receipt-key " + c.ReceiptKey + ": " + err.Error()}
 		}
 	}
-	if c.Tokens != "" {
-		text, err := os.ReadFile(c.Tokens)
-		if err != nil {
-			return o, err
-		}
-		if o.Tokens = strings.Fields(string(text)); len(o.Tokens) == 0 {
-			return o, usage{"--tokens " + c.Tokens + ": the file has no token"}
-		}
-	}
 	return o, nil
 }
 
@@ -194,12 +219,39 @@ type server struct {
 	cmd     *serveCmd
 	s       *session
 	api     *api.API
+	gate    gate.Gate // without its policy
 	log     *slog.Logger
 	ended   chan error
 	http    []*http.Server
 	clamds  []func() // functions that end the servers of clamd's protocol
 	sockets []string
 	start   []func() // functions that begin to serve, called once the process is locked
+
+	judging context.Context // of all requests; ends when they have had their time
+	cut     context.CancelFunc
+	cert    atomic.Pointer[tls.Certificate]
+
+	mu   sync.Mutex // one reload at a time
+	read func(name string) ([]byte, error)
+	last []func() // what is closed at the end
+}
+
+func newServer(c *serveCmd, s *session, a *api.API, o api.Options) *server {
+	v := &server{cmd: c, s: s, api: a, gate: o.Gate, log: o.Log, read: os.ReadFile, ended: make(chan error, len(c.Listen)+len(c.Clamd))}
+	v.judging, v.cut = context.WithCancel(context.Background())
+	return v
+}
+
+// close gives back what the server holds.
+func (v *server) close() {
+	for _, path := range v.sockets {
+		_ = os.Remove(path) // a listener that was closed has done so
+	}
+	v.cut()
+	v.api.Close()
+	for _, end := range v.last {
+		end()
+	}
 }
 
 // needs returns what the service opens after the lock.
@@ -218,14 +270,14 @@ func (v *server) needs(spool string) (n sandbox.Needs) {
 }
 
 // open opens all addresses.
-func (v *server) open(ctx context.Context, version string) error {
+func (v *server) open(ctx context.Context, version string, in *inForce) error {
 	var secure *tls.Config
-	if v.cmd.TLSCert != "" || v.cmd.TLSKey != "" {
-		pair, err := tls.LoadX509KeyPair(v.cmd.TLSCert, v.cmd.TLSKey)
-		if err != nil {
-			return usage{"--tls-cert, --tls-key: " + err.Error()}
+	if in.cert != nil {
+		v.cert.Store(in.cert)
+		secure = &tls.Config{
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return v.cert.Load(), nil },
+			MinVersion:     tls.VersionTLS12,
 		}
-		secure = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	for _, addr := range v.cmd.Listen {
 		l, err := v.listen(ctx, addr, secure != nil && v.cmd.Tokens != "")
@@ -234,7 +286,9 @@ func (v *server) open(ctx context.Context, version string) error {
 		}
 		h := &http.Server{
 			Handler: v.api, TLSConfig: secure, ReadHeaderTimeout: v.cmd.Idle, IdleTimeout: 2 * v.cmd.Idle, MaxHeaderBytes: 16 << 10,
-			ErrorLog: slog.NewLogLogger(v.log.Handler(), slog.LevelWarn),
+			ErrorLog:    slog.NewLogLogger(v.log.Handler(), slog.LevelWarn),
+			BaseContext: func(net.Listener) context.Context { return v.judging },
+			HTTP2:       &http.HTTP2Config{WriteByteTimeout: v.cmd.Idle},
 		}
 		v.http = append(v.http, h)
 		v.start = append(v.start, func() {
@@ -258,7 +312,7 @@ func (v *server) openClamd(ctx context.Context, version string) error {
 		if err != nil {
 			return err
 		}
-		v.clamds = append(v.clamds, func() { r.Close() })
+		v.last = append(v.last, func() { r.Close() })
 		if dir, err = filepath.Abs(v.cmd.Root); err != nil {
 			return err
 		}
@@ -269,7 +323,11 @@ func (v *server) openClamd(ctx context.Context, version string) error {
 		if err != nil {
 			return err
 		}
-		c := &clamd.Server{Host: v.api.Gate().Host(), Root: root, Dir: dir, Version: "anamnesis " + version, Idle: v.cmd.Idle, Log: v.log, Observe: v.api.Metrics().Observe}
+		o := v.api.Gate().Options()
+		c := &clamd.Server{
+			Host: v.api.Gate().Host(), Root: root, Dir: dir, Version: "anamnesis " + version, Log: v.log, Observe: v.api.Metrics().Observe,
+			Idle: o.IdleTimeout, MinRate: o.MinRate, UploadTime: o.UploadTime, Drain: v.cmd.Drain + cutTime/4, Reload: v.reload,
+		}
 		inner, stop := context.WithCancel(ctx)
 		done := make(chan struct{})
 		v.start = append(v.start, func() {
@@ -336,30 +394,4 @@ func isListening(ctx context.Context, path string) bool {
 		c.Close()
 	}
 	return err == nil
-}
-
-// drainTime is how long running requests may take to end.
-const drainTime = 30 * time.Second
-
-// shutdown stops serving, and waits for running requests.
-func (v *server) shutdown() (err error) {
-	v.api.Drain()
-	ctx, stop := context.WithTimeout(context.Background(), drainTime)
-	defer stop()
-	for _, h := range v.http {
-		if e := h.Shutdown(ctx); e != nil {
-			err = errors.Join(err, e, h.Close())
-		}
-	}
-	for _, end := range v.clamds {
-		end()
-	}
-	return err
-}
-
-// removeSockets removes the sockets.
-func (v *server) removeSockets() {
-	for _, path := range v.sockets {
-		_ = os.Remove(path) // a listener that was closed has done so
-	}
 }

@@ -44,6 +44,8 @@ type session struct {
 
 	remoteFiles func(context.Context, *limits.Budget, string) (fs.FS, string, error)
 
+	life *life // what signals mean
+
 	flags       *globals
 	json, quiet bool
 	gate        bool // --limits was given: bodies are verified
@@ -86,7 +88,10 @@ func newSession(stdio Stdio) *session {
 	s := &session{
 		in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, to: stdio.Out,
 		columns: stdio.Columns, workers: cmp.Or(stdio.Workers, runtime.GOMAXPROCS(0)), ownProcess: stdio.OwnProcess,
-		remote: stdio.Remote, remoteFiles: stdio.RemoteFiles, remoteHelp: stdio.RemoteHelp,
+		remote: stdio.Remote, remoteFiles: stdio.RemoteFiles, remoteHelp: stdio.RemoteHelp, life: stdio.life,
+	}
+	if s.life == nil {
+		s.life = newLife()
 	}
 	if f, ok := stdio.Out.(*os.File); ok && s.columns == 0 {
 		s.columns = columnsOf(f)
