@@ -59,7 +59,33 @@ func choose(b *limits.Budget, d *folder, all []entry) (chosen []entry, note *ten
 			return all[i : i+1], f.note(all, name), nil
 		}
 	}
-	return all, nil, nil
+	one, err := oneFile(b, d, all)
+	return one, nil, err
+}
+
+// oneFile returns the file of a folder without anything but a file of weights and an index
+// that lists this file alone: every program reads the same tensors.
+func oneFile(b *limits.Budget, d *folder, all []entry) ([]entry, error) {
+	if len(all) != 2 {
+		return all, nil
+	}
+	for i, e := range all {
+		index := all[1-i].name
+		if index != e.name+".index.json" {
+			continue
+		}
+		b := b.Probe()
+		defer b.Close()
+		kind, _ := tensor.ParseIndexName(index)
+		x, err := tensor.ReadIndex(b, d, index, kind)
+		if err != nil {
+			return nil, err
+		}
+		if len(x.Files) == 1 && x.Files[0] == e.name {
+			return all[i : i+1], nil
+		}
+	}
+	return all, nil
 }
 
 // agree refuses a file next to an index of its name that lists other files, since

@@ -66,6 +66,8 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 		"namedcut/model.safetensors":                              string(shard("w")),
 		"cut/config.json":                                         `{"model_type":`,
 		"cut/model.safetensors":                                   string(shard("w")),
+		"alone/model.safetensors":                                 string(shard("w")),
+		"alone/model.safetensors.index.json":                      one,
 		"nobody/model.safetensors":                                string(shard("w")),
 		"nobody/other.safetensors":                                string(shard("w")),
 		"pipeline/model_index.json":                               "{}",
@@ -92,6 +94,7 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 		{"namedindex", "w", `not read: "model.safetensors", "x.safetensors"`},
 		{"namednull", "w", ""},
 		{"cut", "w", ""},
+		{"alone", "w", ""},
 	} {
 		mustOpen(t, filepath.Join(dir, tc.folder), tc.tensor)
 		m, err := parser.Open(account(t, limits.Policy{}), filepath.Join(dir, tc.folder))

@@ -115,6 +115,7 @@ func phi2Back(s *settings) {
 
 var gptneoxRow = row{
 	arch: "gptneox", model: "gpt_neox", names: []string{"GPTNeoXForCausalLM"}, noFileType: true, noMLX: "mlx-lm has other names for its layers",
+	kvHeads:  func(c *config) int64 { return c.heads() }, // its class ignores num_key_value_heads
 	defaults: []preset{{"vocab_size", "50432"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rotary_pct", "0.25"}, {"use_parallel_residual", "true"}},
 	outer: []mapping{
 		{hf: "gpt_neox.embed_in", gguf: "token_embd", shape: "VH"},
