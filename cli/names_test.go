@@ -12,6 +12,29 @@ import (
 // checkpoints are files whose pickles hold more than data.
 const checkpoints = "../testdata/pth/tensors-only/"
 
+// The states of an optimizer have the shapes of weights, and are none. testdata/pth/zero.py
+// made the files.
+func TestStatesOfAnOptimizerAreNoModel(t *testing.T) {
+	const zero = "../testdata/pth/zero/"
+	for name, why := range map[string]string{
+		"zero_pp_rank_0_mp_rank_00_optim_states.pt": "the state of an optimizer, and no weights", "optimizer.pt": "the state of an optimizer, and no weights",
+		"zero_pp_rank_0_mp_rank_00_model_states.pt": "zero_to_fp32.py merges them",
+	} {
+		out := filepath.Join(t.TempDir(), "out.safetensors")
+		r := amn(t, nil, "convert", "--to", "safetensors", "-o", out, zero+name)
+		if _, err := os.Stat(out); r.code != 2 || !strings.Contains(r.err, why) || err == nil {
+			t.Errorf("%s: exit %d, %s", name, r.code, r.err)
+		}
+		if r := amn(t, nil, "inspect", zero+name); r.code != 0 {
+			t.Errorf("%s: inspect: exit %d, %s", name, r.code, r.err)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out.safetensors")
+	if r := amn(t, nil, "convert", "--to", "safetensors", "--keep", "*", "-o", out, zero+"optimizer.pt"); r.code != 0 {
+		t.Errorf("what is asked for: exit %d, %s", r.code, r.err)
+	}
+}
+
 // What torch finds in a checkpoint whose pickle holds code, is written without running
 // any of it. testdata/pth/tensors_only.py made the files.
 func TestTensorsAreTakenOutOfAnyCheckpoint(t *testing.T) {

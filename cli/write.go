@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,7 +140,7 @@ func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) 
 	if c.plan, err = convert.NewPlan(b, c.model, c.opts); err != nil {
 		return err
 	}
-	if err := c.checkEmpty(); err != nil {
+	if err := cmp.Or(c.checkEmpty(), c.checkTrained()); err != nil {
 		return err
 	}
 	if err := c.checkPatterns(); err != nil {
@@ -177,6 +178,34 @@ func (c *conversion) checkEmpty() error {
 		return usage{"--tensor: no tensor name matches"}
 	case c.model.Format() == "pth":
 		return usage{"the file has no tensors (amn inspect lists its values)"}
+	}
+	return nil
+}
+
+// optimizerParts are the parts of a checkpoint that trainers keep an optimizer's state in.
+var optimizerParts = []string{"optimizer.", "optimizer_state.", "optimizer_state_dict.", "optimizer_states."}
+
+// checkTrained rejects a file of a training that holds no weights: the state of an optimizer,
+// which has the shapes of the weights, or a shard of ZeRO-3 whose weights are in such states.
+func (c *conversion) checkTrained() error {
+	if c.model.Format() != "pth" || c.opts.Keep != nil || c.names != nil {
+		return nil
+	}
+	groups, shapes := false, false
+	for key := range c.model.Meta() {
+		groups = groups || strings.HasPrefix(key, "param_groups.")
+		shapes = shapes || strings.HasPrefix(key, "param_shapes.")
+	}
+	optimizer, empty := true, true
+	for t := range c.model.Tensors() {
+		empty = empty && t.Elements() == 0
+		optimizer = optimizer && (groups && strings.HasPrefix(t.Name, "state.") || slices.ContainsFunc(optimizerParts, func(p string) bool { return strings.HasPrefix(t.Name, p) }))
+	}
+	switch {
+	case shapes && empty:
+		return usage{"the weights of this shard of a ZeRO checkpoint are in its optimizer states: DeepSpeed's zero_to_fp32.py merges them"}
+	case optimizer:
+		return usage{"the file holds the state of an optimizer, and no weights of a model; --keep '*' takes its tensors (DeepSpeed's zero_to_fp32.py makes a model of ZeRO's shards)"}
 	}
 	return nil
 }
