@@ -8,7 +8,13 @@
 // listed hosts; tokens, passwords and signatures are sent only to their own host. A file
 // that changes while it is read is an error, and so is an answer with a
 // Content-Encoding, or a listing whose names cannot be files beside each other. Requests,
-// fetched bytes (MaxRequests, MaxFetched) and cached memory are charged to the account.
+// fetched bytes (MaxRequests, MaxFetched) and cached memory are charged to the account, whose
+// deadline covers everything.
+//
+// A file is named as the clients of its source name it. URLs are made from raw names in one
+// function; answers are read so that no two clients could read them differently. What a
+// source states of a file's content is compared when the file has been fetched to its end
+// (tensor.Stated).
 //
 // # Requests
 //
@@ -20,5 +26,4 @@
 // # Not supported
 //
 // Servers without ranges. Credentials for s3: from a program or a metadata service.
-// A blob that is read by ranges is not checked against its digest.
 package remote
