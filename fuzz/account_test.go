@@ -8,12 +8,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -250,5 +254,68 @@ func TestNothingIsReadWithoutAnAccount(t *testing.T) {
 			}
 			return b.Err() // it refuses nothing early, and accepts nothing at all
 		})
+	}
+}
+
+// Sixteen goroutines read, judge and convert files of the corpus on one account of a host,
+// and close what they got once, twice, or before the end of its use; nothing is left.
+func TestSixteenGoroutinesShareOneAccount(t *testing.T) {
+	host := limitstest.Host(t, limits.Policy{MaxSteps: 1 << 40, MaxInflateRatio: 1 << 30, MaxExpandRatio: 1 << 30, Timeout: limits.NoTimeout})
+	var files []keptFile
+	eachFile(t, func(_ *testing.T, f keptFile) {
+		if len(f.data) <= 16<<10 && len(files) < effort.Of(96, 2000) {
+			files = append(files, f)
+		}
+	})
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	var opened, judged, written atomic.Int64
+	for worker := range 16 {
+		group.Go(func() {
+			out := filepath.Join(dir, strconv.Itoa(worker))
+			for i := range files {
+				f := &files[(i+worker*7)%len(files)]
+				r, size := bytes.NewReader(f.data), int64(len(f.data))
+				b := host
+				if i%2 == 0 { // the way that the documents show
+					b = host.Child(limits.Policy{MaxTotalBytes: 64 << 20})
+				}
+				if m, err := parser.Decode(b, r, size); err == nil {
+					opened.Add(1)
+					var readers sync.WaitGroup
+					readers.Go(func() { parser.Verify(b, m) })
+					if plan, err := convert.NewPlan(b, m, convert.Options{NoSync: true, Threads: 1}); err == nil {
+						if _, err := plan.Write(out, true); err == nil {
+							written.Add(1)
+						}
+						plan.Close()
+					}
+					if i%3 > 0 {
+						readers.Wait()
+					}
+					m.Close()
+					m.Close()
+					readers.Wait()
+				}
+				v, err := new(gate.Gate).Check(b, r, size, gate.Hint{Name: f.name})
+				if err != nil {
+					t.Error(f.path, err)
+				} else {
+					judged.Add(1)
+					v.Close()
+				}
+				s := new(gate.Gate).Stream(b, size, gate.Hint{Name: f.name})
+				s.Write(f.data[:len(f.data)/2])
+				s.Close()
+				if b != host {
+					b.Close()
+				}
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("%d opened, %d judged, %d written", opened.Load(), judged.Load(), written.Load())
+	if opened.Load() < 50 || written.Load() < 20 {
+		t.Errorf("%d opened, %d written", opened.Load(), written.Load())
 	}
 }
