@@ -21,6 +21,7 @@ const (
 	running  use = iota // Go's runtime, and reading
 	reading             // only if it writes nothing
 	writing             // files
+	naming              // files that are written or published
 	removing            // files
 	serving             // sockets that are open
 )
@@ -126,10 +127,10 @@ var calls = []call{
 
 	{"ftruncate", [abis]int32{77, 46}, writing, nil},
 	{"fallocate", [abis]int32{285, 47}, writing, nil},
-	{"fsync", [abis]int32{74, 82}, writing, nil},
-	{"fdatasync", [abis]int32{75, 83}, writing, nil},
-	{"renameat", [abis]int32{264, 38}, writing, nil},
-	{"renameat2", [abis]int32{316, 276}, writing, nil},
+	{"fsync", [abis]int32{74, 82}, naming, nil},
+	{"fdatasync", [abis]int32{75, 83}, naming, nil},
+	{"renameat", [abis]int32{264, 38}, naming, nil},
+	{"renameat2", [abis]int32{316, 276}, naming, nil},
 	{"unlinkat", [abis]int32{263, 35}, removing, nil},
 
 	{"accept4", [abis]int32{288, 242}, serving, nil},
@@ -181,8 +182,10 @@ func (n *Needs) serves(u use) bool {
 		return len(n.Write) == 0
 	case writing:
 		return len(n.Write) > 0
+	case naming:
+		return len(n.Write)+len(n.Publish) > 0
 	case removing:
-		return len(n.Write)+len(n.Remove) > 0
+		return len(n.Write)+len(n.Publish)+len(n.Remove) > 0
 	case serving:
 		return n.Serve
 	}

@@ -13,10 +13,11 @@ import (
 // Rights on files, by the version of Landlock that knows them. Starting a program is
 // left to the filter: no rule could allow it.
 const (
-	rightsRead  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	rightsWrite = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_TRUNCATE
-	rightsFirst = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1 // all of the first version
-	rightsFile  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	rightsRead    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	rightsWrite   = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	rightsPublish = unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_REG
+	rightsFirst   = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1 // all of the first version
+	rightsFile    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_EXECUTE
 )
 
 // hasLandlock is the version that the kernel has, or lacking.
@@ -64,7 +65,7 @@ func landlock(n Needs, every bool) error {
 	for _, one := range []struct {
 		paths  []string
 		rights uint64
-	}{{n.Read, rightsRead}, {n.Write, rightsRead | rightsWrite}, {n.Remove, unix.LANDLOCK_ACCESS_FS_REMOVE_FILE}} {
+	}{{n.Read, rightsRead}, {n.Write, rightsRead | rightsWrite}, {n.Publish, rightsPublish}, {n.Remove, unix.LANDLOCK_ACCESS_FS_REMOVE_FILE}} {
 		for _, path := range one.paths {
 			if err := allow(int(rules), path, one.rights&attr.Handled_access_fs); err != nil {
 				return err

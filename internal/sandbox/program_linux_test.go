@@ -100,8 +100,8 @@ func (p program) run(t *testing.T, c *sysCall) uint32 {
 
 // needs are those of the commands: inspect and scan, scan of standard input, serve, judge-one.
 var needs = map[string]Needs{
-	"nothing": {}, "read": {Read: []string{"a"}}, "write": {Write: []string{"a"}}, "remove": {Remove: []string{"a"}},
-	"serve": {Serve: true}, "all": {Read: []string{"a"}, Write: []string{"a"}, Remove: []string{"a"}, Serve: true},
+	"nothing": {}, "read": {Read: []string{"a"}}, "write": {Write: []string{"a"}}, "remove": {Remove: []string{"a"}}, "publish": {Publish: []string{"a"}},
+	"serve": {Serve: true}, "all": {Read: []string{"a"}, Write: []string{"a"}, Publish: []string{"a"}, Remove: []string{"a"}, Serve: true},
 }
 
 const itself = 4711
@@ -116,6 +116,7 @@ var expected = map[use]string{
 		rseq rt_sigaction rt_sigprocmask rt_sigreturn sched_getaffinity sched_yield set_robust_list sigaltstack stat statfs statx
 		sysinfo tgkill time uname write writev`,
 	writing:  `fallocate fchmod fdatasync fsync ftruncate renameat renameat2 unlinkat`,
+	naming:   `fdatasync fsync renameat renameat2 unlinkat`,
 	removing: `unlinkat`,
 	serving:  `accept4 getpeername getsockname getsockopt recvfrom recvmsg setsockopt shutdown`,
 }

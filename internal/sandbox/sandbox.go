@@ -34,6 +34,9 @@ type Needs struct {
 	Read []string
 	// Write lists folders in which it makes, replaces and removes files.
 	Write []string
+	// Publish lists folders in which files that are open already get their names, and lose
+	// their temporary ones. Nothing is opened there to be written.
+	Publish []string
 	// Remove lists folders from which it removes files.
 	Remove []string
 	// Serve lets it answer on sockets that are open already.
