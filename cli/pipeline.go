@@ -79,33 +79,33 @@ func (s *session) pipeline(ctx context.Context, c *conversion) error {
 	if err != nil {
 		return err
 	}
-	if err := convert.CheckStaged(d, target, folders, c.flags.Force, c.flags.CopyCode); err != nil {
-		return err
-	}
 	if c.flags.DryRun {
-		return s.components(ctx, c, d.Path, folders, "", target)
+		if err := convert.CheckStaged(d, target, folders, c.flags.Force, c.flags.CopyCode); err != nil {
+			return err
+		}
+		return s.components(ctx, c, d.Path, folders, nil, target)
 	}
-	staged, err := convert.Stage(target)
+	staged, err := convert.Stage(d, target, folders, c.flags.Force, c.flags.CopyCode)
 	if err != nil {
 		return err
 	}
 	defer staged.Close()
-	beside, err := convert.CopyFolder(b, d, staged.Path, c.flags.CopyCode, false)
+	beside, err := staged.CopyFolder(b, d, "", c.flags.CopyCode, false)
 	if err != nil {
 		return err
 	}
 	s.printCopied(filepath.Base(c.path), beside)
-	if err := s.components(ctx, c, d.Path, folders, staged.Path, target); err != nil {
+	if err := s.components(ctx, c, d.Path, folders, staged, target); err != nil {
 		return err
 	}
 	return staged.Publish()
 }
 
 // components converts each component. A pattern of a flag must match in one of them.
-func (s *session) components(ctx context.Context, c *conversion, root string, folders []string, temp, target string) error {
+func (s *session) components(ctx context.Context, c *conversion, root string, folders []string, staged *convert.Staged, target string) error {
 	c.fits, c.parts = matchedPatterns{}, &componentTotals{}
 	for _, name := range folders {
-		if err := s.component(ctx, c, filepath.Join(root, name), temp, target); err != nil {
+		if err := s.component(ctx, c, filepath.Join(root, name), staged, target); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func foldersOf(d fs.FS) ([]string, error) {
 }
 
 // component converts one folder of a pipeline, or copies it.
-func (s *session) component(ctx context.Context, c *conversion, path, temp, target string) error {
+func (s *session) component(ctx context.Context, c *conversion, path string, staged *convert.Staged, target string) error {
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
 	name := filepath.Base(path)
@@ -151,19 +151,16 @@ func (s *session) component(ctx context.Context, c *conversion, path, temp, targ
 	}
 	defer d.Close()
 	if !hasWeights(d) {
-		if temp == "" {
+		if staged == nil {
 			return nil
 		}
-		if err := os.Mkdir(filepath.Join(temp, name), 0o777); err != nil {
-			return err
-		}
-		beside, err := convert.CopyFolder(b, d, filepath.Join(temp, name), c.flags.CopyCode, true)
+		beside, err := staged.CopyFolder(b, d, name, c.flags.CopyCode, true)
 		if err == nil {
 			s.printCopied(name, beside)
 		}
 		return err
 	}
-	return s.oneComponent(ctx, b, c, path, temp, target)
+	return s.oneComponent(ctx, b, c, path, staged, target)
 }
 
 // errNothing means that a component has nothing to quantize.
@@ -171,12 +168,12 @@ var errNothing = errors.New("nothing in it is quantized")
 
 // oneComponent converts a component that is a model, or copies it if nothing of it is
 // quantized.
-func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *conversion, path, temp, target string) error {
+func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *conversion, path string, staged *convert.Staged, target string) error {
 	name := filepath.Base(path)
 	one, flags := *c, *c.flags
 	flags.Path, flags.Output = path, filepath.Join(target, name)
-	if temp != "" {
-		flags.Output = filepath.Join(temp, name)
+	if staged != nil {
+		flags.Output = filepath.Join(staged.Path, name)
 	}
 	one.flags, one.admit, one.conversionState = &flags, nil, conversionState{path: path}
 	if c.opts.Quantize != nil {
@@ -197,7 +194,7 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 			return nil
 		}
 	}
-	if temp == "" { // the folder of a dry run does not exist: check a name next to it
+	if staged == nil { // the folder of a dry run does not exist: check a name next to it
 		flags.Output = filepath.Join(filepath.Dir(filepath.Clean(target)), name+"-of-"+filepath.Base(target))
 	}
 	one.err = s.execute(ctx, b, &one)
@@ -207,7 +204,7 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 	if errors.Is(one.err, errNothing) {
 		plain := *c
 		plain.opts.Quantize, plain.patterns = nil, nil
-		return s.oneComponent(ctx, b, &plain, path, temp, target)
+		return s.oneComponent(ctx, b, &plain, path, staged, target)
 	}
 	if one.err == nil && (one.opts.Sink != nil && one.opts.Sink.Name() != safetensors.Format || !one.folder) {
 		one.err = usage{"a pipeline is written as safetensors"}

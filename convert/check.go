@@ -1,41 +1,67 @@
 package convert
 
 import (
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/output"
 )
 
 // Check reports whether [Plan.Write] would replace a file, or why it would refuse the path.
 // It writes nothing.
 func (p *Plan) Check(path string, force bool) (replaces bool, err error) {
-	if err := p.checkTarget(path, force); err != nil {
+	at, err := p.target(machine{}, path, force)
+	if err != nil {
 		return false, err
 	}
-	return p.check(path)
+	return at.Exists(), at.Close()
 }
 
 // CheckFolder does the same for [Plan.WriteFolder].
 func (p *Plan) CheckFolder(path string, force, code bool) (replaces bool, err error) {
-	path = filepath.Clean(path)
 	beside, err := p.beside(code)
 	if err != nil {
 		return false, err
 	}
-	if err := checkFolder(p.m, path, force, code, beside.folders()); err != nil {
+	at, err := p.folderTarget(path, force, beside)
+	if err != nil {
 		return false, err
 	}
-	return p.check(path)
+	return at.Exists(), at.Close()
 }
 
-func (p *Plan) check(path string) (replaces bool, err error) {
-	dir := filepath.Dir(path)
-	if err := checkRoom(machine{}, dir, p.Size); err != nil {
-		return false, err
+// folderTarget returns the place of a folder, which has room for it.
+func (p *Plan) folderTarget(path string, force bool, beside *Beside) (*output.Place, error) {
+	at, err := output.At(path, p.placeOptions(force, true))
+	if err != nil {
+		return nil, refusedPlace(err)
 	}
-	if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+	if err = at.CheckTree(p.writes(beside)); err == nil {
+		err = checkRoom(machine{}, at, p.Size)
 	}
-	return err == nil, err
+	if err != nil {
+		at.Close()
+		return nil, refusedPlace(err)
+	}
+	return at, nil
+}
+
+// writes returns which files [Plan.WriteFolder] writes.
+func (p *Plan) writes(beside *Beside) func(name string, folder bool) bool {
+	names := map[string]bool{}
+	for i := range p.Files {
+		names[p.Files[i].Name] = true
+	}
+	if p.writesIndex() {
+		names[p.stem()+indexEnding] = true
+	}
+	for _, name := range beside.Copied {
+		names[name] = true
+	}
+	folders := beside.folders()
+	return func(name string, folder bool) bool {
+		if folder {
+			return slices.Contains(folders, name)
+		}
+		return names[name]
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -28,6 +29,8 @@ type lazyDisk struct {
 
 type lazyFile struct {
 	d           *lazyDisk
+	at          *output.Place
+	partial     string
 	now, synced []byte
 }
 
@@ -41,32 +44,38 @@ func (d *lazyDisk) step(name string) error {
 	return nil
 }
 
-func (d *lazyDisk) claim(path string) (file, error) {
-	f := &lazyFile{d: d}
-	d.names[path] = f
+func (d *lazyDisk) claim(at *output.Place) (file, error) {
+	dir, name := filepath.Split(at.Path())
+	f := &lazyFile{d: d, at: at, partial: filepath.Join(dir, output.Partial(name))}
+	d.names[f.partial] = f
 	return f, d.step("claim")
 }
 
-func (d *lazyDisk) publish(f file, partial, path string, _ bool) error {
+func (d *lazyDisk) free(*output.Place) (int64, bool) { return 1 << 40, true }
+
+func (f *lazyFile) Publish() error {
+	d := f.d
 	if d.fail == "publish" {
 		return d.full
 	}
-	d.names[path] = d.names[partial]
-	delete(d.names, partial)
+	d.names[f.at.Path()] = d.names[f.partial]
+	delete(d.names, f.partial)
 	return d.step("publish")
 }
 
-func (d *lazyDisk) discard(_ file, partial string) { delete(d.names, partial) }
+func (f *lazyFile) Discard() {
+	delete(f.d.names, f.partial)
+	f.at.Close()
+}
 
-func (d *lazyDisk) syncFolder(string) error {
+func (f *lazyFile) SyncFolder() error {
+	d := f.d
 	if d.fail == "sync folder" {
 		return d.full
 	}
 	d.lasting = maps.Clone(d.names)
 	return d.step("sync folder")
 }
-
-func (d *lazyDisk) free(string) (int64, bool) { return 1 << 40, true }
 
 func (f *lazyFile) reserve(n int64) error {
 	f.now = make([]byte, n)
@@ -89,7 +98,7 @@ func (f *lazyFile) Sync() error {
 	return f.d.step("sync")
 }
 
-func (f *lazyFile) Close() error { return nil }
+func (f *lazyFile) Keep() error { return nil }
 
 func newLazyDisk(target string, old []byte) *lazyDisk {
 	d := &lazyDisk{names: map[string]*lazyFile{}}
@@ -190,7 +199,7 @@ func TestRoomIsAskedForFirst(t *testing.T) {
 
 type small struct{ *lazyDisk }
 
-func (small) free(string) (int64, bool) { return 100, true }
+func (small) free(*output.Place) (int64, bool) { return 100, true }
 
 // A source that changes while it is read is told from one that does not.
 func TestASourceThatChangesIsRefused(t *testing.T) {

@@ -354,7 +354,7 @@ func TestAFolderKeepsItsModulesAndNames(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(to, "1_Pooling", "mine.py"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.WriteFolder(to, true, false); err == nil || !strings.Contains(err.Error(), `contains "1_Pooling"`) {
+	if _, err := p.WriteFolder(to, true, false); err == nil || !strings.Contains(err.Error(), `contains "1_Pooling/mine.py"`) {
 		t.Errorf("over a folder with a file of somebody's: %v", err)
 	}
 }

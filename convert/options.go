@@ -44,8 +44,11 @@ type Options struct {
 	// existing output file stays unchanged.
 	FailOnOverflow bool
 	// InPlace lets [Plan.Write] replace the source file once the new file is complete; its
-	// permissions are kept.
+	// owner and its permissions are kept.
 	InPlace bool
+	// Guard lists folders that may be a stranger's, such as that of the source: no link in
+	// them leads to an output. Neither does one in the current folder.
+	Guard []string
 	// Shard is the maximum size of tensors in one file; 0 writes one file. Only safetensors
 	// is written in shards.
 	Shard int64

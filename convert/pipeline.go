@@ -1,24 +1,31 @@
 package convert
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
+	"slices"
+	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // CopyFolder copies the files that a loader needs from a folder without a model, such as
-// the tokenizer of a pipeline, to an existing folder: the files that [Plan.WriteFolder]
-// copies beside weights. Weights are not copied; a weight that the loader would load is an
-// error.
-func CopyFolder(b *limits.Budget, files fs.FS, dir string, code, noWeights bool) (*Beside, error) {
+// the tokenizer of a pipeline, to a new folder of the staged one, or to itself if sub is "":
+// the files that [Plan.WriteFolder] copies beside weights. Weights are not copied; a weight
+// that the loader would load is an error.
+func (s *Staged) CopyFolder(b *limits.Budget, files fs.FS, sub string, code, noWeights bool) (*Beside, error) {
+	if sub != "" {
+		if err := s.tree.Mkdir(sub); err != nil {
+			return nil, err
+		}
+	}
 	list, err := fs.ReadDir(files, ".")
 	if err != nil {
 		return nil, err
@@ -41,11 +48,11 @@ func CopyFolder(b *limits.Budget, files fs.FS, dir string, code, noWeights bool)
 	}
 	p := &Plan{b: b}
 	for _, name := range out.Copied {
-		if err := p.writeNew(dir, name, func(f *os.File) error { return copyFile(b, f, files, name) }); err != nil {
+		if err := p.writeNew(s.tree, path.Join(sub, name), func(f *os.File) error { return copyFile(b, f, files, name) }); err != nil {
 			return nil, err
 		}
 	}
-	return out, tiles.SyncFolder(dir)
+	return out, nil
 }
 
 // copyFile copies one file of a folder.
@@ -78,56 +85,76 @@ func copyFile(b *limits.Budget, w io.Writer, files fs.FS, name string) error {
 // A Staged is a folder of folders that is filled under a temporary name and appears only
 // when it is complete.
 type Staged struct {
-	Path   string // where it is filled
-	target string
-	lock   *os.File
+	Path string // where it is filled
+	tree *output.Tree
 }
 
 // CheckStaged returns an error if a folder with these subfolders may not be written to
 // target. With force, a folder is replaced that contains only files that would be written.
 func CheckStaged(files *parser.Folder, target string, folders []string, force, code bool) error {
-	if err := checkStore(target); err != nil {
-		return err
-	}
-	from, err := os.Stat(files.Path)
+	at, err := stagedTarget(files, target, folders, force, code)
 	if err != nil {
 		return err
 	}
-	if to, err := os.Stat(target); err == nil && os.SameFile(from, to) {
-		return refused(target, "it is the input")
-	}
-	return checkFolder(nil, target, force, code, folders)
+	return at.Close()
 }
 
-// Stage makes the folder, and removes the remains of a killed run.
-func Stage(target string) (*Staged, error) {
-	target = filepath.Clean(target)
-	if err := tiles.Writable(filepath.Dir(target)); err != nil {
+func stagedTarget(files *parser.Folder, target string, folders []string, force, code bool) (*output.Place, error) {
+	from, err := os.Stat(files.Path)
+	if err != nil {
 		return nil, err
 	}
-	s := &Staged{Path: partialName(target), target: target}
-	var err error
-	s.lock, err = claimFolder(s.Path)
-	return s, err
+	if to, err := os.Stat(target); err == nil && os.SameFile(from, to) {
+		return nil, refused(target, "it is the input")
+	}
+	list, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil, err
+	}
+	at, err := output.At(target, output.Options{Force: force, Guard: []string{files.Path}, Ours: func(name string, head []byte) bool {
+		return !isTensorFile(name) || begins(safetensors.Format, head)
+	}})
+	if err != nil {
+		return nil, refusedPlace(err)
+	}
+	err = at.CheckTree(func(name string, folder bool) bool {
+		top, _, below := strings.Cut(name, "/")
+		if folder || below {
+			return slices.Contains(folders, top)
+		}
+		return slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == name && leave(files, e, code) == "" })
+	})
+	if err != nil {
+		at.Close()
+		return nil, refusedPlace(err)
+	}
+	return at, nil
+}
+
+// Stage checks the target as [CheckStaged] does, makes the folder, and removes the remains of
+// a killed run.
+func Stage(files *parser.Folder, target string, folders []string, force, code bool) (*Staged, error) {
+	at, err := stagedTarget(files, target, folders, force, code)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := at.CreateTree()
+	if err != nil {
+		return nil, refusedPlace(err)
+	}
+	return &Staged{tree.Path(), tree}, nil
 }
 
 // Publish gives the folder its name.
 func (s *Staged) Publish() error {
-	if err := tiles.SyncFolder(s.Path); err != nil {
+	if err := s.tree.Sync(); err != nil {
 		return err
 	}
-	if err := publishFolder(s.Path, s.target); err != nil {
-		return err
+	if err := s.tree.Publish(); err != nil {
+		return refusedPlace(err)
 	}
-	s.Path = ""
-	return tiles.SyncFolder(filepath.Dir(s.target))
+	return s.tree.SyncFolder()
 }
 
 // Close removes the folder if it was not published.
-func (s *Staged) Close() error {
-	var err error
-	if s.Path != "" {
-		err = clearFolder(s.Path)
-	}
-	return errors.Join(err, s.lock.Close())
-}
+func (s *Staged) Close() error { return s.tree.Discard() }

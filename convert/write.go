@@ -2,11 +2,9 @@ package convert
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
 )
@@ -23,45 +21,52 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 	if len(p.Files) != 1 {
 		return nil, refused(path, "the plan has %d files and needs a folder", len(p.Files))
 	}
-	if err := p.checkTarget(path, force); err != nil {
-		return nil, err
-	}
-	dir, temp := filepath.Dir(path), partialName(path)
-	if err := checkRoom(sys, dir, p.Size); err != nil {
-		return nil, err
-	}
-	f, err := sys.claim(temp)
+	at, err := p.target(sys, path, force)
 	if err != nil {
 		return nil, err
 	}
-	done := false
-	defer func() {
-		if !done {
-			sys.discard(f, temp)
-		}
-	}()
+	f, err := sys.claim(at)
+	if err != nil {
+		return nil, refusedPlace(err)
+	}
+	defer f.Discard()
 	if err := f.reserve(p.Size); err != nil {
 		return nil, err
 	}
 	if r, err = p.Stream(f); err != nil {
 		return nil, err
 	}
-	if err := p.sync(f.Sync); err != nil {
-		return nil, err
+	if err := f.Keep(); err != nil {
+		return nil, refusedPlace(err)
 	}
-	if err := p.keepMode(temp, path); err != nil {
+	if err := p.sync(f.Sync); err != nil {
 		return nil, err
 	}
 	if err := p.lastLook(); err != nil {
 		return nil, err
 	}
-	if err := sys.publish(f, temp, path, force); err != nil {
-		return nil, err
+	if err := f.Publish(); err != nil {
+		return nil, refusedPlace(err)
 	}
-	done = true
-	err = p.sync(func() error { return sys.syncFolder(dir) })
+	err = p.sync(f.SyncFolder)
 	r.Synced = p.synced
 	return r, err
+}
+
+// target returns the place of a file, which has room for it.
+func (p *Plan) target(sys system, path string, force bool) (*output.Place, error) {
+	at, err := output.At(path, p.placeOptions(force, false))
+	if err != nil {
+		return nil, refusedPlace(err)
+	}
+	if err = at.CheckFile(); err == nil {
+		err = checkRoom(sys, at, p.Size)
+	}
+	if err != nil {
+		at.Close()
+		return nil, refusedPlace(err)
+	}
+	return at, nil
 }
 
 // sync waits for the disk, unless the options say otherwise.
@@ -75,18 +80,6 @@ func (p *Plan) sync(wait func() error) error {
 	return err
 }
 
-// keepMode gives a file the permissions of the one that it replaces.
-func (p *Plan) keepMode(temp, path string) error {
-	if !p.o.InPlace {
-		return nil
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	return os.Chmod(temp, info.Mode().Perm())
-}
-
 // lastLook checks what must still hold when everything is written.
 func (p *Plan) lastLook() error {
 	if err := p.b.Err(); err != nil {
@@ -96,12 +89,12 @@ func (p *Plan) lastLook() error {
 }
 
 // checkRoom returns an error if a folder takes no files, or has too little space.
-func checkRoom(sys system, dir string, size int64) error {
-	if err := tiles.Writable(dir); err != nil {
+func checkRoom(sys system, at *output.Place, size int64) error {
+	if err := at.Writable(); err != nil {
 		return err
 	}
-	if free, known := sys.free(dir); known && free < size {
-		return wire.At("convert", "folder "+wire.Quote(dir), wire.NoOffset, fmt.Errorf("no space: %d bytes are needed, %d are free", size, free))
+	if free, known := sys.free(at); known && free < size {
+		return wire.At("convert", "folder "+wire.Quote(at.Folder()), wire.NoOffset, fmt.Errorf("no space: %d bytes are needed, %d are free", size, free))
 	}
 	return nil
 }

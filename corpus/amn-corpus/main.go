@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/output"
 )
 
 const usage = `usage:
@@ -69,7 +70,7 @@ type entry struct {
 func write(dir string) error {
 	var list []entry
 	for _, format := range corpus.Formats() {
-		if err := os.MkdirAll(filepath.Join(dir, format), 0o777); err != nil {
+		if err := output.MkdirAll(filepath.Join(dir, format)); err != nil {
 			return err
 		}
 		for _, r := range corpus.Hostile(format) {
@@ -84,7 +85,7 @@ func write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "manifest.json"), append(manifest, '\n'), 0o666)
+	return output.WriteFile(filepath.Join(dir, "manifest.json"), append(manifest, '\n'), replacing)
 }
 
 func writeOne(dir string, r *corpus.Recipe) (entry, error) {
@@ -104,7 +105,7 @@ func writeOne(dir string, r *corpus.Recipe) (entry, error) {
 	if r.Offset != corpus.NoOffset {
 		e.Offset = &r.Offset
 	}
-	return e, os.WriteFile(filepath.Join(dir, filepath.FromSlash(e.File)), data, 0o666)
+	return e, output.WriteFile(filepath.Join(dir, filepath.FromSlash(e.File)), data, replacing)
 }
 
 func draft(file string, out io.Writer) error {

@@ -6,17 +6,20 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/output"
 )
+
+// replacing are the options of outputs that an earlier run may have written.
+var replacing = output.Options{Force: true, NoSync: true}
 
 // seeds writes for each format an archive of its hostile and honest files, named by
 // their hashes: the corpus of a fuzzer that does not run F.Add, such as libFuzzer.
 func seeds(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := output.MkdirAll(dir); err != nil {
 		return err
 	}
 	for _, format := range corpus.Formats() {
@@ -39,7 +42,7 @@ func seeds(dir string) error {
 		var out bytes.Buffer
 		z := zip.NewWriter(&out)
 		for _, name := range slices.Sorted(maps.Keys(files)) {
-			w, err := z.Create(name)
+			w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
 			if err != nil {
 				return err
 			}
@@ -50,7 +53,7 @@ func seeds(dir string) error {
 		if err := z.Close(); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, format+".zip"), out.Bytes(), 0o666); err != nil {
+		if err := output.WriteFile(filepath.Join(dir, format+".zip"), out.Bytes(), replacing); err != nil {
 			return err
 		}
 	}

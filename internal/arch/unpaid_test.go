@@ -128,7 +128,8 @@ var unpaid = map[string][]string{
 		convert: p.Files
 		convert: out.Copied
 		convert: names
-		convert: below
+		convert: beside.Copied
+		convert: shards
 		convert: s.p.Files
 		convert: s.p.Files[i].layout.Head
 		convert: f.patches

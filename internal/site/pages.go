@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/output"
 )
 
 //go:embed page.html
@@ -146,7 +148,7 @@ func (s *site) nav(current *page) string {
 }
 
 func (s *site) write(out string) error {
-	if err := os.MkdirAll(out, 0o777); err != nil {
+	if err := output.MkdirAll(out); err != nil {
 		return err
 	}
 	sum := sha256.Sum256([]byte(style))
@@ -157,7 +159,7 @@ func (s *site) write(out string) error {
 			"@POLICY@", policy, "@STYLE@", "<style>"+style+"</style>", "@TITLE@", html.EscapeString(p.title),
 			"@NAV@", s.nav(p), "@BODY@", p.body, "@SOURCE@", source+p.file,
 		).Replace(frame)
-		if err := os.WriteFile(filepath.Join(out, p.out), []byte(text), 0o666); err != nil {
+		if err := output.WriteFile(filepath.Join(out, p.out), []byte(text), output.Options{Force: true, NoSync: true}); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 // Package tiles has what it takes to write large files fast and safely: buffers that are
 // aligned as the file offset they are read from or written to, space that is reserved
-// before it is written, and the lock and the order of syncs that make a new file appear
-// whole or not at all.
+// before it is written.
 //
 // The kernel copies several times slower between a page and a buffer that are aligned
 // differently within a cache line. So the address of a buffer from [Shift] equals its

@@ -22,9 +22,6 @@ func TestReserveFindsAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if free, ok := tiles.Free(dir); !ok || free <= 0 || free > 64<<10 {
-		t.Errorf("%d bytes are free, %v", free, ok)
-	}
 	if err := tiles.Reserve(f, 1<<20); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v", err)
 	}

@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/gate/attest"
+	"github.com/anamnesis-go/anamnesis/internal/output"
 )
 
 func main() {
@@ -91,7 +92,7 @@ func sign(keyFile, dist string) error {
 		return err
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dist, name), text, 0o644); err != nil {
+		if err := output.WriteFile(filepath.Join(dist, name), text, output.Options{Force: true}); err != nil {
 			return err
 		}
 	}

@@ -1,14 +1,14 @@
 //go:build linux || darwin || freebsd
 
-package tiles
+package output
 
 import "golang.org/x/sys/unix"
 
-// Free is how many bytes a folder's file system has left for this user; false
+// Free returns how many bytes the file system of the folder has left for this user; false
 // where that cannot be known.
-func Free(dir string) (int64, bool) {
+func (p *Place) Free() (int64, bool) {
 	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
+	if err := unix.Statfs(p.folder, &st); err != nil {
 		return 0, false
 	}
 	n := uint64(st.Bavail) * uint64(st.Bsize)

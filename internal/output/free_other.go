@@ -1,6 +1,6 @@
 //go:build !linux && !darwin && !freebsd
 
-package tiles
+package output
 
 // Free cannot be known here.
-func Free(string) (int64, bool) { return 0, false }
+func (p *Place) Free() (int64, bool) { return 0, false }
