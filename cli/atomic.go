@@ -2,73 +2,121 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/xml"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"fmt"
+	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// An atomicFile collects what is written in a temporary file, which commit puts in the
-// place of path. A path that names a pipe or a device is written to directly. All methods
-// accept a nil file, to which nothing is written.
+// An atomicFile collects what is written in a temporary file, which commit puts in its place.
+// All methods accept a nil file, to which nothing is written.
 type atomicFile struct {
-	f      *os.File
-	w      *bufio.Writer
-	path   string
-	direct bool
+	f    *output.File
+	w    *bufio.Writer
+	path string
 }
 
-// createAtomic begins to write path. The caller calls commit once everything is written,
-// and discard in any case.
-func createAtomic(path string) (*atomicFile, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		return nil, usage{"target " + wire.Quote(path) + ": it is a folder"}
-	case err == nil && !info.Mode().IsRegular():
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, err
-		}
-		return &atomicFile{f: f, w: bufio.NewWriter(f), path: path, direct: true}, nil
-	case err == nil: // of a link the file is replaced, not the link
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return nil, err
-		}
+// createAtomic begins an output. The caller calls commit once everything is written, and
+// discard in any case. guard lists folders that may be a stranger's.
+func createAtomic(o outFile, force bool, guard []string) (*atomicFile, error) {
+	if o.path == "-" {
+		return nil, usage{o.flag + " -: " + o.stdout()}
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".amn-*")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usage{"target " + wire.Quote(path) + ": its folder does not exist"}
-	}
+	f, err := output.Create(o.path, output.Options{Force: force, Guard: guard, Hold: true, Ours: func(_ string, head []byte) bool { return o.wrote(head) }})
 	if err != nil {
-		return nil, err
+		return nil, o.refused(err)
 	}
-	return &atomicFile{f: f, w: bufio.NewWriter(f), path: path}, nil
+	return &atomicFile{f: f, w: bufio.NewWriter(f), path: o.path}, nil
 }
 
 // commit puts the file in its place.
 func (a *atomicFile) commit() error {
-	switch {
-	case a == nil:
+	if a == nil {
 		return nil
-	case a.direct:
-		return errors.Join(a.w.Flush(), a.f.Close())
 	}
-	if err := errors.Join(a.w.Flush(), a.f.Chmod(0o644), a.f.Sync(), a.f.Close()); err != nil {
+	if err := a.w.Flush(); err != nil {
 		return err
 	}
-	return os.Rename(a.f.Name(), a.path)
+	return outFile{path: a.path}.refused(a.f.Commit())
 }
 
 // discard removes the temporary file, unless it was committed.
 func (a *atomicFile) discard() {
+	if a != nil {
+		a.f.Discard()
+	}
+}
+
+// folders returns the folder of the file.
+func (a *atomicFile) folders() []string {
 	if a == nil {
-		return
+		return nil
 	}
-	a.f.Close()
-	if !a.direct {
-		_ = os.Remove(a.f.Name()) // gone after a commit
+	return []string{a.f.Place().Folder()}
+}
+
+// refused turns a refusal of the output into a usage error that names the flag.
+func (o outFile) refused(err error) error {
+	r, ok := errors.AsType[*output.Refusal](err)
+	switch {
+	case !ok:
+		return err
+	case r.Forceable:
+		r.Why += "; --force replaces it"
+	case r.Path == "/dev/stdout":
+		r.Why = o.stdout()
 	}
+	if o.flag != "" {
+		return usage{fmt.Sprintf("%s %s: %s", o.flag, showPath(r.Path), r.Why)}
+	}
+	return usage{fmt.Sprintf("target %s: %s", wire.Quote(r.Path), r.Why)}
+}
+
+// stdout returns what to do instead of writing to standard output.
+func (o outFile) stdout() string {
+	switch {
+	case o.kind == "json":
+		return "--json prints it to standard output; here, name a file"
+	case o.kind == "manifest":
+		return "--json prints it to standard output; here, name a file"
+	case o.format():
+		return "--format " + o.kind + " prints it to standard output; here, name a file"
+	}
+	return "it is not written to standard output: name a file"
+}
+
+// format reports whether --format prints this kind of output.
+func (o outFile) format() bool {
+	return slices.Contains([]string{"sarif", "junit", "markdown", "github", "gitlab"}, o.kind)
+}
+
+// beginnings are the first bytes of each kind of output; --force replaces a file only if it
+// begins like this, or is empty.
+var beginnings = map[string][]string{
+	"json":     {`{"schema":"amn.`},
+	"sarif":    {`{"$schema":"https://json.schemastore.org/sarif-2.1.0.json"`},
+	"junit":    {xml.Header + `<testsuites name="gate">`},
+	"markdown": {"| file | verdict | rule | what |\n"},
+	"github":   {"::error file=", "::warning file=", "::notice file="},
+	"gitlab":   {"[\n{\"description\":", "[\n]"},
+	"baseline": {`{"schema":"amn.baseline/`},
+	"bom":      {`{"$schema":"http://cyclonedx.org/schema/bom-1.`},
+	"attest":   {`{"payloadType":"application/vnd.in-toto+json"`},
+	"manifest": {`{"schema":"amn.digest/`},
+}
+
+// pageMarks are in the head of every page.
+var pageMarks = []string{"<title>anamnesis</title>", `<meta name="generator" content="amn">`}
+
+// wrote reports whether a file that begins with head could be an earlier output of this kind.
+func (o outFile) wrote(head []byte) bool {
+	if o.kind == "page" {
+		return bytes.HasPrefix(head, []byte("<!DOCTYPE html>")) &&
+			slices.ContainsFunc(pageMarks, func(mark string) bool { return bytes.Contains(head, []byte(mark)) })
+	}
+	return slices.ContainsFunc(beginnings[o.kind], func(b string) bool { return bytes.HasPrefix(head, []byte(b)) })
 }

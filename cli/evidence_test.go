@@ -19,7 +19,7 @@ func attested(t *testing.T) (dir, statement, public string) {
 	write(t, filepath.Join(keys, "key.pem"), testKey)
 	public = filepath.Join(keys, "key.pub")
 	write(t, public, testPublicKey)
-	statement = filepath.Join(dir, "model.att")
+	statement = filepath.Join(keys, "model.att")
 	if r := amn(t, nil, "scan", "-q", "--attest", statement, "--key", filepath.Join(keys, "key.pem"), dir); r.code != 0 {
 		t.Fatalf("exit %d: %s", r.code, r.err)
 	}

@@ -106,9 +106,11 @@ func (s *session) printCompared(list []targetResult) {
 }
 
 func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget, w *conversionState) ([]targetResult, error) {
-	if err := checkReplace(c.Report.page, c.Force); err != nil {
+	f, err := openReport(c.Report.page, c.Force, c.Path)
+	if err != nil {
 		return nil, err
 	}
+	defer f.discard()
 	if err := s.openSource(ctx, b, w, c.Weights); err != nil {
 		return nil, err
 	}
@@ -136,7 +138,7 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 		return nil, first
 	}
 	done := s.progress("measuring "+showPath(w.path), all.Progress)
-	err := all.Measure()
+	err = all.Measure()
 	done()
 	if err != nil {
 		return nil, err
@@ -150,11 +152,6 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if c.Report.page == "" {
 		return list, nil
 	}
-	f, err := createAtomic(c.Report.page)
-	if err != nil {
-		return nil, err
-	}
-	defer f.discard()
 	if isJSON(c.Report.page) {
 		writeComparedJSON(f.w, w, list)
 	} else {

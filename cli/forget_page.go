@@ -25,7 +25,7 @@ func (p *lossPage) put(format string, args ...any) { fmt.Fprintf(p.w, format+"\n
 func safe(text string) string { return html.EscapeString(nameText(text)) }
 
 const pageHead = `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>%s</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="amn"><title>%s</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <style>
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; background: #fff }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -46,27 +45,26 @@ func isJSON(name string) bool {
 	return filepath.Ext(name) == ".json" && !strings.HasSuffix(name, ".index.json")
 }
 
-// checkReplace rejects a file that exists, unless force is set.
-func checkReplace(path string, force bool) error {
-	if path == "" || force {
-		return nil
+// openReport begins the file of --report, nil for none, which must not be an input.
+func openReport(path string, force bool, inputs ...string) (*atomicFile, error) {
+	if path == "" {
+		return nil, nil
 	}
-	if _, err := os.Lstat(path); err == nil {
-		return usage{showPath(path) + " exists: --force replaces it"}
+	o := outFile{"--report", path, "page"}
+	if isJSON(path) {
+		o.kind = "json"
 	}
-	return nil
+	if err := checkOutputs([]outFile{o}, inputs, nil, force); err != nil {
+		return nil, err
+	}
+	return createAtomic(o, force, guardOf(inputs))
 }
 
 // drawPage writes the file of what was lost.
-func (c *conversion) drawPage() error {
-	if c.page == "" || c.plan.Quantized == nil {
+func (c *conversion) drawPage(f *atomicFile) error {
+	if f == nil || c.plan.Quantized == nil {
 		return nil
 	}
-	f, err := createAtomic(c.page)
-	if err != nil {
-		return err
-	}
-	defer f.discard()
 	if isJSON(c.page) {
 		writeWrittenJSON(f.w, c)
 	} else {

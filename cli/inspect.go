@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"path/filepath"
 )
 
 // inspectCmd prints summaries of files.
@@ -70,15 +69,18 @@ func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer j.close()
-	needs := pathsToRead(c.Paths, true)
-	if c.HTML != "" {
-		needs.Write = append(needs.Write, filepath.Dir(c.HTML))
+	page, err := c.openPage()
+	if err != nil {
+		return err
 	}
+	defer page.discard()
+	needs := pathsToRead(c.Paths, true)
+	needs.Publish = append(j.reports.folders(), page.folders()...)
 	if err := c.lock(s, needs); err != nil {
 		return err
 	}
-	if c.HTML != "" {
-		return s.writePage(ctx, c)
+	if page != nil {
+		return s.writePage(ctx, c, page)
 	}
 	tokens, batch, err := c.memorySizes()
 	if err != nil {

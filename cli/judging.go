@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -39,6 +40,7 @@ type judgingRun struct {
 	flags   *judgingFlags
 	gate    gate.Gate
 	reports reports
+	outputs []outFile
 	stop    context.CancelFunc
 }
 
@@ -76,14 +78,14 @@ func (j *judgingRun) open(args *listedArgs) (err error) {
 			return err
 		}
 	}
-	outputs, err := j.flags.outputs()
+	j.outputs, err = j.flags.outputs()
 	if err == nil {
-		err = checkOutputs(outputs, append(j.flags.inputs(), args.Paths...))
+		err = checkOutputs(j.outputs, append(j.flags.inputs(), args.Paths...), args.Paths, j.flags.Force)
 	}
 	if err != nil {
 		return err
 	}
-	return j.reports.open(j.s, &j.flags.reportFlags)
+	return j.reports.open(j.s, &j.flags.reportFlags, guardOf(args.Paths))
 }
 
 // needsDigest reports whether an exception of the policy identifies its file by digest.
@@ -100,8 +102,8 @@ func (j *judgingRun) close() {
 // each reports about every model, as session.eachModel does, with the gate's verdict.
 func (j *judgingRun) each(ctx context.Context, args *listedArgs, opts reportOptions, schema string, text func(*report) error) error {
 	s := j.s
-	opts.judge, opts.exclude = j.judge, j.gate.Exclude
-	err := s.eachModel(ctx, &fileArgs{args.Paths, args.Recursive}, opts, func(r *report) error {
+	opts.judge, opts.exclude = j.judge, j.exclude(args.Paths)
+	print := func(r *report) error {
 		json := func(w *bufio.Writer) { writeJSON(w, schema, r, tensorsOf(r)) }
 		if err := j.reports.add(r.path, r.verdict, json); err != nil {
 			return err
@@ -114,11 +116,27 @@ func (j *judgingRun) each(ctx context.Context, args *listedArgs, opts reportOpti
 			return nil
 		}
 		return text(r)
-	})
+	}
+	err := s.eachModel(ctx, &fileArgs{args.Paths, args.Recursive}, opts, print)
+	for _, path := range args.Paths {
+		for _, name := range outputsBelow(j.outputs, path).names() {
+			one := source{path: filepath.Join(path, filepath.FromSlash(name)), err: wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("%s", notJudged))}
+			err = errors.Join(err, s.reportOne(ctx, one, opts, true, print))
+		}
+	}
 	if len(args.Paths) == 0 {
 		s.printNothingJudged(nil)
 	}
 	return errors.Join(err, j.reports.close())
+}
+
+// exclude returns the filter of names in folders: --exclude, and the outputs of this run.
+func (j *judgingRun) exclude(paths []string) func(string) bool {
+	all := j.gate.Exclude
+	for _, path := range paths {
+		all = outputsBelow(j.outputs, path).exclude(all)
+	}
+	return all
 }
 
 // judge asks the gate about a model that was opened, or about the error.

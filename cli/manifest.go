@@ -11,10 +11,11 @@ func (c *digestCmd) manifest() (*atomicFile, error) {
 	if path == "" {
 		return nil, nil
 	}
-	if err := checkReplace(path, c.Force); err != nil {
+	o := outFile{"-o", path, "manifest"}
+	if err := checkOutputs([]outFile{o}, c.Paths, nil, c.Force); err != nil {
 		return nil, err
 	}
-	return createAtomic(path)
+	return createAtomic(o, c.Force, guardOf(c.Paths))
 }
 
 // relativeTo returns path relative to the folder of the manifest. A model that is not a

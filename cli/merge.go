@@ -80,6 +80,7 @@ func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *co
 			o.opts.Alone, files = err != nil || !info.IsDir(), partSizes(w.model)
 		}
 		out.sources = append(out.sources, w.path)
+		o.opts.Guard = append(o.opts.Guard, guardOf([]string{w.path})...)
 		return w.model, nil
 	})
 	if err != nil {

@@ -2,51 +2,114 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/page"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// writePage writes an HTML page about one file or model, with the verdict of a scan, which
-// reads pickles to their end, and bodies.
-func (s *session) writePage(ctx context.Context, c *inspectCmd) error {
-	if len(c.Paths) != 1 || c.Paths[0] == "-" {
-		return usage{"--html: name one file or the folder of one model"}
+// openPage begins the page of --html, nil for none.
+func (c *inspectCmd) openPage() (*atomicFile, error) {
+	if c.HTML == "" {
+		return nil, nil
 	}
-	if err := checkOutputs([]output{{"--html", c.HTML}}, c.Paths); err != nil {
+	if len(c.Paths) != 1 || c.Paths[0] == "-" {
+		return nil, usage{"--html: name one file or the folder of one model"}
+	}
+	o := outFile{"--html", c.HTML, "page"}
+	if err := checkOutputs([]outFile{o}, c.Paths, c.Paths, c.Force); err != nil {
+		return nil, err
+	}
+	return createAtomic(o, c.Force, guardOf(c.Paths))
+}
+
+// writePage writes an HTML page about one file or model, with the verdict of a scan, which
+// reads pickles to their end, and bodies. The page is written once the whole verdict is
+// known: of a folder, that of all its files.
+func (s *session) writePage(ctx context.Context, c *inspectCmd, f *atomicFile) error {
+	path := c.Paths[0]
+	var made *page.Report
+	pages, judged := 0, ""
+	err := s.eachModel(ctx, &fileArgs{c.Paths, c.Recursive}, reportOptions{exclude: c.page().exclude(nil)}, func(r *report) (err error) {
+		if pages++; pages == 1 {
+			judged = r.path
+			made, err = s.pageOf(ctx, r)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case pages > 1:
+		return usage{"--html: " + showPath(path) + " contains several models: name one"}
+	case made == nil:
+		return usage{"--html: there is no model in " + showPath(path)}
+	}
+	if err := s.judgeBeside(ctx, c.page(), judged, made); err != nil {
 		return err
 	}
-	path, pages := c.Paths[0], 0
-	return s.eachModel(ctx, &fileArgs{c.Paths, c.Recursive}, reportOptions{}, func(r *report) error {
-		if pages++; pages > 1 {
-			return usage{"--html: " + showPath(path) + " contains several models: name one"}
-		}
-		made, err := s.pageOf(ctx, r)
-		if err != nil {
-			return err
-		}
-		f, err := createAtomic(c.HTML)
-		if err != nil {
-			return err
-		}
-		defer f.discard()
-		if err = page.Write(f.w, made); err == nil {
-			err = f.commit()
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", showPath(c.HTML), err)
-		}
-		if !s.quiet && !s.json {
-			s.line("%s", showPath(c.HTML))
-		}
+	if err := errors.Join(page.Write(f.w, made), f.w.Flush()); err != nil {
+		return err
+	}
+	if err := f.commit(); err != nil {
+		return err
+	}
+	if !s.quiet && !s.json {
+		s.line("%s", showPath(c.HTML))
+	}
+	return nil
+}
+
+// page returns the page if it lies in the folder that is inspected.
+func (c *inspectCmd) page() *ownOutputs {
+	return outputsBelow([]outFile{{"--html", c.HTML, "page"}}, c.Paths[0])
+}
+
+// judgeBeside judges all files of the model's folder but the judged one, as a scan does, and
+// adds the refusals to the page.
+func (s *session) judgeBeside(ctx context.Context, own *ownOutputs, judged string, made *page.Report) error {
+	if !isFolder(own.root) {
 		return nil
-	})
+	}
+	g := gate.Gate{Policy: s.gatePolicy, Today: time.Now().UTC().Format(time.DateOnly), Exclude: own.exclude(nil)}
+	p := s.longPolicy()
+	b := p.Budget(ctx)
+	defer b.Close()
+	for v, err := range g.CheckPath(b, own.root) {
+		if err != nil {
+			return err
+		}
+		if filepath.Clean(v.Path) != filepath.Clean(judged) {
+			s.addRefusals(made, v)
+		}
+	}
+	for _, name := range own.names() {
+		s.addRefusals(made, g.Unseen(name, notJudged))
+	}
+	return nil
+}
+
+// addRefusals adds the refusals of a file to a page, and to the exit code.
+func (s *session) addRefusals(made *page.Report, v *gate.Verdict) {
+	s.note(v.Err)
+	if v.Err == nil {
+		return
+	}
+	to := &made.Verdict
+	if to.Accepted {
+		to.Accepted, to.Class = false, v.Class().String()
+	}
+	for _, r := range v.Refusals() {
+		found := page.Finding{Rule: r.Rule, Severity: "refusal", Where: wire.Text(v.Name, 256), Text: wire.Text(r.Text, wire.MaxMessage)}
+		to.Findings = append(to.Findings, found)
+	}
 }
 
 // pageOf judges the model of a report and returns the report of its page.

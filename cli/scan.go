@@ -88,20 +88,21 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := checkOutputs(append(outputs, c.evidenceFlags.outputs()...), append(c.inputs(), append(slices.Clone(paths), c.Key)...)); err != nil {
+	sc.outputs = append(outputs, c.evidenceFlags.outputs()...)
+	if err := checkOutputs(sc.outputs, append(c.inputs(), append(slices.Clone(paths), c.Key)...), paths, c.Force); err != nil {
 		return err
 	}
 	defer sc.reports.abandon()
-	if err := sc.reports.open(s, &c.reportFlags); err != nil {
+	if err := sc.reports.open(s, &c.reportFlags, guardOf(paths)); err != nil {
 		return err
 	}
 	sc.evidence = evidence{flags: &c.evidenceFlags, s: s}
 	defer sc.evidence.abandon()
-	if err := sc.evidence.open(&sc.gate, paths); err != nil {
+	if err := sc.evidence.open(&sc.gate, paths, c.Force); err != nil {
 		return err
 	}
 	needs := pathsToRead(paths, false)
-	needs.Write = append(needs.Write, c.folders()...)
+	needs.Publish = append(sc.reports.folders(), sc.evidence.folders()...)
 	if err := c.lock(s, needs); err != nil {
 		return err
 	}
@@ -150,6 +151,7 @@ type scanner struct {
 	gate     gate.Gate
 	reports  reports
 	evidence evidence
+	outputs  []outFile
 	skipped  int64
 	unlooked int64
 	count    classes

@@ -14,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
 	"github.com/anamnesis-go/anamnesis/gate/bom"
+	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -38,8 +39,8 @@ func (f *evidenceFlags) check(paths []string, p *pipelineFlags) error {
 }
 
 // outputs lists the files that are written.
-func (f *evidenceFlags) outputs() (list []output) {
-	for _, o := range []output{{"--bom", f.BOM}, {"--attest", f.Attest}} {
+func (f *evidenceFlags) outputs() (list []outFile) {
+	for _, o := range []outFile{{"--bom", f.BOM, "bom"}, {"--attest", f.Attest, "attest"}} {
 		if o.path != "" {
 			list = append(list, o)
 		}
@@ -48,12 +49,7 @@ func (f *evidenceFlags) outputs() (list []output) {
 }
 
 // folders returns the folders of the outputs.
-func (f *evidenceFlags) folders() (list []string) {
-	for _, o := range f.outputs() {
-		list = append(list, filepath.Dir(o.path))
-	}
-	return list
-}
+func (e *evidence) folders() []string { return append(e.out.folders(), e.claim.folders()...) }
 
 // evidence collects the documents of a scan.
 type evidence struct {
@@ -65,6 +61,7 @@ type evidence struct {
 	out  *atomicFile
 	seen *bom.Model // the inside of the current file
 
+	claim             *atomicFile // the statement
 	key               crypto.Signer
 	root              string
 	before            *coverage // of the root, before anything was judged
@@ -76,10 +73,10 @@ type evidence struct {
 }
 
 // open begins the documents, and asks the gate for what they need.
-func (e *evidence) open(g *gate.Gate, paths []string) (err error) {
+func (e *evidence) open(g *gate.Gate, paths []string, force bool) (err error) {
 	e.gate, e.missingProperties = g, map[string]bool{}
 	if e.flags.BOM != "" {
-		if e.out, err = createAtomic(e.flags.BOM); err != nil {
+		if e.out, err = createAtomic(outFile{"--bom", e.flags.BOM, "bom"}, force, guardOf(paths)); err != nil {
 			return err
 		}
 		e.bom, g.Digest = bom.New(e.out.w, buildOf(debug.ReadBuildInfo()).version), true
@@ -99,6 +96,9 @@ func (e *evidence) open(g *gate.Gate, paths []string) (err error) {
 		return usage{"--key " + e.flags.Key + ": " + err.Error()}
 	}
 	e.root, g.Digest, e.sums = paths[0], true, map[string]digest.Sum{}
+	if e.claim, err = createAtomic(outFile{"--attest", e.flags.Attest, "attest"}, force, guardOf(paths)); err != nil {
+		return err
+	}
 	if _, err := os.Stat(e.root); err == nil {
 		e.before, e.uncovered = e.cover()
 	}
@@ -107,7 +107,12 @@ func (e *evidence) open(g *gate.Gate, paths []string) (err error) {
 
 // cover lists what the statement covers.
 func (e *evidence) cover() (*coverage, error) {
-	return cover(e.root, []string{e.flags.Attest, e.flags.BOM}, func(name string) (string, error) { return attest.Ignored(name), nil })
+	var own []string
+	for _, o := range e.flags.outputs() {
+		dir, name := filepath.Split(o.path)
+		own = append(own, o.path, filepath.Join(dir, output.Partial(name)))
+	}
+	return cover(e.root, own, func(name string) (string, error) { return attest.Ignored(name), nil })
 }
 
 // add records one file.
@@ -197,15 +202,10 @@ func (e *evidence) close() error {
 	if text, err = attest.Sign(text, e.key); err != nil {
 		return err
 	}
-	out, err := createAtomic(e.flags.Attest)
-	if err != nil {
+	if _, err := e.claim.w.Write(text); err != nil {
 		return err
 	}
-	defer out.discard()
-	if _, err := out.w.Write(text); err != nil {
-		return err
-	}
-	return out.commit()
+	return e.claim.commit()
 }
 
 // covered returns the files that were judged, if they are all that a loader of the root
@@ -250,4 +250,7 @@ func (e *evidence) covered() (files []attest.File, links []attest.Link, err erro
 }
 
 // abandon discards what an error has left incomplete.
-func (e *evidence) abandon() { e.out.discard() }
+func (e *evidence) abandon() {
+	e.out.discard()
+	e.claim.discard()
+}

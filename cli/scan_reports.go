@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -17,7 +15,8 @@ import (
 // reportFlags choose the formats and the files of reports.
 type reportFlags struct {
 	Format string   `enum:"text,json,sarif,junit,markdown,github,gitlab" default:"text" help:"Form of the output: text, json (same as --json), sarif, junit, markdown, github (annotations) or gitlab (code quality report)."`
-	Output []string `placeholder:"FORMAT=FILE" help:"Also write a report to a file, such as sarif=report.sarif. Formats as above, and baseline for --baseline. Repeatable."`
+	Output []string `placeholder:"FORMAT=FILE" help:"Also write a report to a file, such as sarif=report.sarif. Formats as above, and baseline for --baseline. The file must not lie in a judged folder. Repeatable."`
+	Force  bool     `short:"f" help:"Replace reports that an earlier run has written, and allow outputs in a judged folder: they are listed as not judged (exit code 5)."`
 }
 
 // writesBaseline reports whether a baseline is written, which needs digests of files.
@@ -30,12 +29,12 @@ type reports struct {
 	print   bool // a report replaces the text on standard output
 	writers []*gatereport.Writer
 	lines   []*bufio.Writer // files of JSON, as --json prints it
-	files   []*os.File
+	files   []*atomicFile
 }
 
 // outputs lists the files of the reports.
-func (f *reportFlags) outputs() ([]output, error) {
-	var list []output
+func (f *reportFlags) outputs() ([]outFile, error) {
+	var list []outFile
 	for _, o := range f.Output {
 		name, path, ok := strings.Cut(o, "=")
 		if !ok || path == "" {
@@ -44,13 +43,14 @@ func (f *reportFlags) outputs() ([]output, error) {
 		if name != "json" && !slices.Contains(gatereport.Formats(), name) {
 			return nil, usage{fmt.Sprintf("--output %s: the format is one of json, %s", o, strings.Join(gatereport.Formats(), ", "))}
 		}
-		list = append(list, output{"--output " + name, path})
+		list = append(list, outFile{"--output " + name, path, name})
 	}
 	return list, nil
 }
 
 // open begins the reports that the flags ask for, whose files checkOutputs has admitted.
-func (r *reports) open(s *session, flags *reportFlags) error {
+// guard lists folders that may be a stranger's.
+func (r *reports) open(s *session, flags *reportFlags, guard []string) error {
 	format := flags.Format
 	version := buildOf(debug.ReadBuildInfo()).version
 	switch {
@@ -67,41 +67,22 @@ func (r *reports) open(s *session, flags *reportFlags) error {
 	}
 	for _, o := range flags.Output {
 		name, path, _ := strings.Cut(o, "=")
-		f, err := os.Create(path)
+		f, err := createAtomic(outFile{"--output " + name, path, name}, flags.Force, guard)
 		if err != nil {
 			return err
 		}
 		r.files = append(r.files, f)
 		if name == "json" {
-			r.lines = append(r.lines, bufio.NewWriter(f))
+			r.lines = append(r.lines, f.w)
 			continue
 		}
-		w, err := gatereport.New(name, f, version)
+		w, err := gatereport.New(name, f.w, version)
 		if err != nil {
 			return err
 		}
 		r.writers = append(r.writers, w)
 	}
 	return nil
-}
-
-// excludeReports extends exclude, a gate's filter of names below root, by the files of the
-// reports, which are incomplete while the folder is judged.
-func (r *reports) excludeReports(root string, exclude func(string) bool) func(string) bool {
-	if len(r.files) == 0 {
-		return exclude
-	}
-	return func(name string) bool {
-		if exclude != nil && exclude(name) {
-			return true
-		}
-		for _, f := range r.files {
-			if filepath.Base(f.Name()) == filepath.Base(filepath.FromSlash(name)) && isOneOf(f.Name(), []string{filepath.Join(root, filepath.FromSlash(name))}) {
-				return true
-			}
-		}
-		return false
-	}
 }
 
 // add adds one file to the reports; json writes it in one line.
@@ -120,21 +101,31 @@ func (r *reports) add(path string, v *gate.Verdict, json func(*bufio.Writer)) er
 	return nil
 }
 
+// folders returns the folders of the files.
+func (r *reports) folders() (list []string) {
+	for _, f := range r.files {
+		list = append(list, f.folders()...)
+	}
+	return list
+}
+
 // close completes the reports.
 func (r *reports) close() (err error) {
 	for _, w := range r.writers {
 		err = errors.Join(err, w.Close())
 	}
 	for _, f := range r.files {
-		err = errors.Join(err, f.Close())
+		if err == nil {
+			err = f.commit()
+		}
 	}
-	r.writers, r.files = nil, nil
+	r.writers = nil
 	return err
 }
 
-// abandon closes files that an error left open.
+// abandon removes files that an error left incomplete.
 func (r *reports) abandon() {
 	for _, f := range r.files {
-		f.Close()
+		f.discard()
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -34,7 +35,8 @@ func (sc *scanner) scanNamed(ctx context.Context, path string) error {
 	b := p.Budget(ctx)
 	defer b.Close()
 	g := sc.gate
-	g.Exclude = sc.reports.excludeReports(path, g.Exclude)
+	own := outputsBelow(sc.outputs, path)
+	g.Exclude = own.exclude(g.Exclude)
 	all := g.CheckPath(b, path)
 	if remote {
 		files, name, err := sc.s.remoteFiles(ctx, b, path)
@@ -47,7 +49,15 @@ func (sc *scanner) scanNamed(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
+		if v.Excluded && own.has(v.Name) {
+			continue
+		}
 		if err := sc.report(ctx, &scanReport{Verdict: v, path: v.Path, given: v.Path == path && !sc.gate.Beside}); err != nil {
+			return err
+		}
+	}
+	for _, name := range own.names() {
+		if err := sc.report(ctx, &scanReport{Verdict: sc.gate.Unseen(name, notJudged), path: filepath.Join(path, filepath.FromSlash(name))}); err != nil {
 			return err
 		}
 	}

@@ -110,7 +110,7 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 // execute opens the source, plans the conversion and carries it out.
 func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) error {
 	info, err := os.Stat(c.path)
-	c.opts.Alone, c.opts.Source = err != nil || !info.IsDir(), c.flags.Weights
+	c.opts.Alone, c.opts.Source, c.opts.Guard = err != nil || !info.IsDir(), c.flags.Weights, guardOf([]string{c.path})
 	if c.opts.Source != "" && c.opts.Alone {
 		return usage{"--weights: the path is not a folder"}
 	}
@@ -159,9 +159,6 @@ func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) 
 	}
 	if c.flags.DryRun {
 		return c.checkDryRun()
-	}
-	if err := checkReplace(c.page, c.flags.Force); err != nil {
-		return err
 	}
 	if err := c.checkName(); err != nil {
 		return err
@@ -279,10 +276,14 @@ func (s *session) openSource(ctx context.Context, b *limits.Budget, w *conversio
 
 // write carries out the plan.
 func (s *session) write(c *conversion) error {
+	page, err := openReport(c.page, c.flags.Force, c.path)
+	if err != nil {
+		return err
+	}
+	defer page.discard()
 	began := time.Now()
 	done := s.progress(c.verb+" "+showPath(c.path), c.plan.Progress)
 	var r *convert.Result
-	var err error
 	if c.pipe != nil {
 		r, err = c.plan.Pipe(c.pipe)
 	} else if c.folder {
@@ -295,7 +296,7 @@ func (s *session) write(c *conversion) error {
 		return err
 	}
 	c.result, c.took = r, time.Since(began)
-	return c.drawPage()
+	return c.drawPage(page)
 }
 
 // derivedPath returns a path next to the source: its stem, a suffix and an extension. For
