@@ -101,14 +101,18 @@ func TestTheActionForGitHub(t *testing.T) {
 		write(t, output, "")
 		write(t, summary, "")
 		out, code := shell(t, place, block(t, yaml, "run", 1), "RUNNER_TEMP="+temp, "GITHUB_OUTPUT="+output, "GITHUB_STEP_SUMMARY="+summary,
-			"PATHS="+c.paths, "EXCLUDE="+c.exclude, "LIMITS="+c.limits, "FAIL_ON=", "BASELINE=", "SARIF=amn.sarif")
-		if code != c.code || c.code == 7 && !strings.Contains(out, "::error file=models/a b.pkl,line=1,") || load(t, output) != "sarif=amn.sarif\n" ||
-			!strings.HasPrefix(load(t, summary), "| file |") || !strings.Contains(load(t, filepath.Join(place, "amn.sarif")), `"version":"2.1.0"`) {
+			"PATHS="+c.paths, "EXCLUDE="+c.exclude, "LIMITS="+c.limits, "FAIL_ON=", "BASELINE=", "SARIF=")
+		sarif, ok := strings.CutPrefix(strings.TrimSuffix(load(t, output), "\n"), "sarif="+temp)
+		if code != c.code || c.code == 7 && !strings.Contains(out, "::error file=models/a b.pkl,line=1,") || !ok ||
+			!strings.HasPrefix(load(t, summary), "| file |") || !strings.Contains(load(t, temp+sarif), `"version":"2.1.0"`) {
 			t.Errorf("%s: exit %d\n%s%s%s", c.what, code, out, load(t, output), load(t, summary))
 		}
 	}
 	if _, err := os.Stat(filepath.Join(place, "ran")); err == nil {
 		t.Error("an input was run")
+	}
+	if got := files(t, place); strings.Count(got, place) != 2 {
+		t.Errorf("the checkout has more files than before:\n%s", got)
 	}
 }
 
@@ -143,16 +147,35 @@ func TestTheHookOfPreCommit(t *testing.T) {
 	}
 }
 
+// yamlBlock returns the text of "- |" in a list of a YAML file.
+func yamlBlock(t *testing.T, yaml, key string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(yaml, "\n  "+key+":")
+	_, rest, also := strings.Cut(rest, "\n    - |\n")
+	text, _, more := strings.Cut(rest, "\n  artifacts:")
+	if !ok || !also || !more {
+		t.Fatalf("no %s", key)
+	}
+	return text
+}
+
 // The job leaves what GitLab takes as reports of tests and of code quality.
 func TestTheJobForGitLab(t *testing.T) {
 	yaml, bin, dir := load(t, "../deploy/gitlab-ci.yml"), built(t), t.TempDir()
 	write(t, filepath.Join(dir, "models/a.pkl"), runsCode)
-	out, code := shell(t, dir, item(t, yaml, "before_script")+"\n"+item(t, yaml, "script"), "PATH="+bin+":"+os.Getenv("PATH"), "AMN_VERSION=latest", "AMN_ARGS=", "AMN_PATHS=.")
+	other := t.TempDir()
+	if err := os.Symlink(other, filepath.Join(dir, "amn-reports")); err != nil {
+		t.Fatal(err)
+	}
+	out, code := shell(t, dir, item(t, yaml, "before_script")+"\n"+yamlBlock(t, yaml, "script"), "PATH="+bin+":"+os.Getenv("PATH"), "AMN_VERSION=latest", "AMN_ARGS=", "AMN_PATHS=models")
 	if code != 7 {
 		t.Errorf("exit %d\n%s", code, out)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^      [a-z]+: (amn\S+)$|paths: \[(.*)\]`).FindAllStringSubmatch(yaml, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^      [a-z]+: (amn-\S+)$|paths: \[(.*)\]`).FindAllStringSubmatch(yaml, -1) {
 		load(t, filepath.Join(dir, m[1]+m[2]))
+	}
+	if list, err := os.ReadDir(other); err != nil || len(list) > 0 {
+		t.Errorf("the reports went through a link: %v, %v", list, err)
 	}
 	var issues []struct {
 		Description, Fingerprint, Severity string
@@ -162,7 +185,7 @@ func TestTheJobForGitLab(t *testing.T) {
 			Lines struct{ Begin int }
 		}
 	}
-	if err := json.Unmarshal([]byte(load(t, filepath.Join(dir, "amn-quality.json"))), &issues); err != nil || len(issues) == 0 {
+	if err := json.Unmarshal([]byte(load(t, filepath.Join(dir, "amn-reports/amn-quality.json"))), &issues); err != nil || len(issues) == 0 {
 		t.Fatalf("%v, %v", err, issues)
 	}
 	for _, i := range issues {
