@@ -70,7 +70,7 @@ func (c *coverage) entry(e folder.Entry, own []string, leaves func(string) (stri
 	switch {
 	case err != nil:
 		return err
-	case what == "" && isOneOf(e.Path, own):
+	case what == "" && isAt(e.Path, own):
 		what = e.Name
 	}
 	if what != "" {
@@ -98,6 +98,14 @@ func (c *coverage) entry(e folder.Entry, own []string, leaves func(string) (stri
 	return err
 }
 
+// isAt reports whether path is one of names, which may be empty: the same name in the same
+// folder, not another link to the same file.
+func isAt(path string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return name != "" && filepath.Base(name) == filepath.Base(path) && resolved(name) == resolved(path)
+	})
+}
+
 func notCovered(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{attest.ErrUncovered}, args...)...)
 }
@@ -105,7 +113,7 @@ func notCovered(format string, args ...any) error {
 // checkLeft makes sure that no loader of the model reaches what is left out: what could be
 // loaded by itself is no more than a signature, no link leads into the rest, and no file
 // mentions it.
-func (c *coverage) checkLeft() error {
+func (c *coverage) checkLeft(b *limits.Budget) error {
 	for _, name := range c.signatures {
 		path := filepath.Join(c.root, filepath.FromSlash(name))
 		info, err := os.Lstat(path)
@@ -130,11 +138,11 @@ func (c *coverage) checkLeft() error {
 			}
 		}
 	}
-	return c.search()
+	return c.search(b)
 }
 
 // search looks for what is left out in the files that are covered.
-func (c *coverage) search() error {
+func (c *coverage) search(b *limits.Budget) error {
 	s := folder.Search{Inside: map[string][]string{}}
 	for name := range c.left {
 		s.Names = append(s.Names, name)
@@ -165,7 +173,7 @@ func (c *coverage) search() error {
 		if len(s.Names) == 0 {
 			break
 		}
-		found, err := searchFile(&s, f.Name, c.paths[i])
+		found, err := searchFile(b, &s, f.Name, c.paths[i])
 		if err != nil {
 			return err
 		}
@@ -176,13 +184,27 @@ func (c *coverage) search() error {
 	return nil
 }
 
-func searchFile(s *folder.Search, name, path string) (string, error) {
+func searchFile(b *limits.Budget, s *folder.Search, name, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	return s.In(name, f)
+	return s.In(name, accountReader{f, b})
+}
+
+// An accountReader ends with the time of its account.
+type accountReader struct {
+	io.Reader
+
+	b *limits.Budget
+}
+
+func (r accountReader) Read(p []byte) (int, error) {
+	if err := r.b.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // checkAlone makes sure that the loader of a file that is covered alone opens no other one.

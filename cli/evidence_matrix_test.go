@@ -3,10 +3,7 @@
 package cli_test
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"fmt"
-	"io/fs"
+	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,139 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
 )
-
-// tensorOf is a safetensors file with a tensor of one byte.
-func tensorOf(name string, value byte) string {
-	head := fmt.Sprintf(`{%q:{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, name)
-	return string(binary.LittleEndian.AppendUint64(nil, uint64(len(head)))) + head + string(value)
-}
-
-// aModel is a folder with a file of each kind.
-func aModel(t *testing.T) map[string]string {
-	t.Helper()
-	return map[string]string{
-		"model.safetensors":               tensorOf("w", 1),
-		"part-00001-of-00001.safetensors": tensorOf("s", 2),
-		"part.safetensors.index.json":     `{"weight_map":{"s":"part-00001-of-00001.safetensors"}}`,
-		"config.json":                     `{"hidden_size":8}`,
-		"tokenizer.json":                  `{"model":{"vocab":{".git":1,".git/x":2,"model.sig":3}}}`,
-		"modeling_x.py":                   "import torch\n",
-		"README.md":                       "See .git/config and model.sig.\n",
-		".hidden.json":                    `{"a":1}`,
-		"unet/config.json":                `{"sample_size":8}`,
-		"unet/model.safetensors":          tensorOf("u", 3),
-		"model_index.json":                `{"_class_name":"P","unet":["diffusers","UNet2DModel"]}`,
-		"same.json":                       "-> config.json",
-		"alias":                           "-> unet",
-		".git/config":                     "[core]\n",
-		".gitattributes":                  "*.bin filter=lfs\n",
-		"empty/":                          "",
-	}
-}
-
-// lay writes files; a content "-> x" is a link to x, and a name with a slash at its end an
-// empty folder.
-func layFiles(t *testing.T, root string, files map[string]string) {
-	t.Helper()
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		to, link := strings.CutPrefix(files[name], "-> ")
-		var err error
-		switch {
-		case strings.HasSuffix(name, "/"):
-			err = os.MkdirAll(path, 0o777)
-		case link:
-			if err = os.MkdirAll(filepath.Dir(path), 0o777); err == nil {
-				err = os.Symlink(to, path)
-			}
-		default:
-			write(t, path, files[name])
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// modelSigning signs a folder as model_signing 1.1.1 does with allow_symlinks and its own
-// list of what it ignores, and ignores more besides.
-func modelSigning(t *testing.T, root string, more ...string) string {
-	t.Helper()
-	var list []attest.File
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		rel, _ := filepath.Rel(root, path)
-		name := filepath.ToSlash(rel)
-		for _, ignored := range append([]string{".git", ".gitattributes", ".github", ".gitignore", "model.sig"}, more...) {
-			if name == ignored || strings.HasPrefix(name, ignored+"/") {
-				return nil
-			}
-		}
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			return err
-		}
-		list = append(list, attest.File{Name: name, Sum: sha256.Sum256([]byte(load(t, path)))})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return signedBy(t, list, more...)
-}
-
-func signedBy(t *testing.T, list []attest.File, more ...string) string {
-	t.Helper()
-	var resources, ignored []string
-	for _, f := range list {
-		resources = append(resources, fmt.Sprintf(`{"name":%q,"algorithm":"sha256","digest":%q}`, f.Name, f.Sum))
-	}
-	for _, name := range append([]string{".git", ".gitattributes", ".github", ".gitignore", "model.sig"}, more...) {
-		ignored = append(ignored, fmt.Sprintf("%q", name))
-	}
-	h := sha256.New()
-	for _, f := range list {
-		h.Write(f.Sum[:])
-	}
-	key, err := attest.PrivateKey([]byte(testKey))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := attest.Sign([]byte(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"m","digest":{"sha256":"`+digest.Sum(h.Sum(nil)).String()+
-		`"}}],"predicateType":"https://model_signing/signature/v1.0","predicate":{"serialization":{"method":"files","hash_type":"sha256","allow_symlinks":true,"ignore_paths":[`+
-		strings.Join(ignored, ",")+`]},"resources":[`+strings.Join(resources, ",")+`]}}`), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// An evidence bench holds keys and says what amn says.
-type evidenceBench struct{ key, public, statement string }
-
-func newBench(t *testing.T) *evidenceBench {
-	dir := t.TempDir()
-	b := &evidenceBench{filepath.Join(dir, "key.pem"), filepath.Join(dir, "key.pub"), filepath.Join(dir, "statement")}
-	write(t, b.key, testKey)
-	write(t, b.public, testPublicKey)
-	return b
-}
-
-// attest returns whether a scan of the folder wrote a statement.
-func (b *evidenceBench) attest(t *testing.T, root string) (bool, result) {
-	os.Remove(b.statement)
-	r := amn(t, nil, "scan", "-q", "--attest", b.statement, "--key", b.key, root)
-	_, err := os.Stat(b.statement)
-	if (err == nil) != (r.code == 0) {
-		t.Errorf("exit %d, and a statement is there: %v", r.code, err == nil)
-	}
-	return err == nil, r
-}
-
-func (b *evidenceBench) verify(t *testing.T, root string) result {
-	return amn(t, nil, "verify", "--attestation", b.statement, "--key", b.public, root)
-}
 
 const evilPickle = "cposix\nsystem\n(S'id'\ntR."
 
@@ -297,6 +163,7 @@ func TestWhatALoaderReachesIsCovered(t *testing.T) {
 		"a .gitattributes that is no text":           {".gitattributes": "\xff\xfe\x00"},
 		"a text that names the folder of GitHub":     {".github/x.json": "{}", "config.json": `{"_name_or_path":"./.github"}`},
 		"a name of .git behind 300 KB":               {".git/vocab.txt": "a\n", "config.json": `{"a":"` + strings.Repeat("x", 300_000) + `","b":".git/vocab.txt"}`},
+		"the YAML of a README":                       {".git/data.csv": "a\n", "README.md": "---\nconfigs:\n- data_files: .git/data.csv\n---\n# A model\n"},
 		"a text of UTF-16 that names a file of .git": {".git/vocab.txt": "a\n", "notes.txt": "\xff\xfe.\x00g\x00i\x00t\x00/\x00v\x00"},
 	} {
 		root := t.TempDir()
@@ -313,6 +180,58 @@ func TestWhatALoaderReachesIsCovered(t *testing.T) {
 		write(t, bench.statement, modelSigning(t, root))
 		if r := bench.verify(t, root); r.code != 8 {
 			t.Errorf("%s: the signature: exit %d: %s%s", what, r.code, r.out, r.err)
+		}
+	}
+}
+
+// What is no file of the folder, or a link out of it, is not attested before anything changes.
+func TestWhatIsNoFileIsNotAttested(t *testing.T) {
+	bench := newBench(t)
+	for what, add := range map[string]func(root string) error{
+		"a pipe":                 func(root string) error { return syscall.Mkfifo(filepath.Join(root, "pipe"), 0o666) },
+		"a link out":             func(root string) error { return os.Symlink(bench.key, filepath.Join(root, "link")) },
+		"a link to nowhere":      func(root string) error { return os.Symlink("nowhere", filepath.Join(root, "link")) },
+		"a link to a folder out": func(root string) error { return os.Symlink(filepath.Dir(bench.key), filepath.Join(root, "link")) },
+		"a link to a pipe": func(root string) error {
+			return cmp.Or(syscall.Mkfifo(filepath.Join(root, "z"), 0o666), os.Symlink("z", filepath.Join(root, "link")))
+		},
+	} {
+		for _, more := range [][]string{nil, {"--unlooked", "report"}} {
+			root := t.TempDir()
+			write(t, filepath.Join(root, "model.safetensors"), tensorOf("w", 1))
+			if err := add(root); err != nil {
+				t.Fatal(err)
+			}
+			os.Remove(bench.statement)
+			r := amn(t, nil, append([]string{"scan", "-q", "--attest", bench.statement, "--key", bench.key, root}, more...)...)
+			if _, err := os.Stat(bench.statement); err == nil || r.code == 0 {
+				t.Errorf("%s, %q: exit %d: %s", what, more, r.code, r.err)
+			}
+		}
+	}
+}
+
+// The statement beside its files is left out by its own name alone.
+func TestALinkToTheStatementIsNotLeftOut(t *testing.T) {
+	bench := newBench(t)
+	for _, link := range []func(string, string) error{os.Symlink, os.Link} {
+		root := t.TempDir()
+		write(t, filepath.Join(root, "model.safetensors"), tensorOf("w", 1))
+		bench.statement = filepath.Join(t.TempDir(), "model.att")
+		if ok, r := bench.attest(t, root); !ok {
+			t.Fatal(r.err)
+		}
+		inside := filepath.Join(root, "model.att")
+		write(t, inside, load(t, bench.statement))
+		bench.statement = inside
+		if r := bench.verify(t, root); r.code != 0 {
+			t.Errorf("exit %d: %s", r.code, r.err)
+		}
+		if err := link(inside, filepath.Join(root, "added_tokens.json")); err != nil {
+			t.Fatal(err)
+		}
+		if r := bench.verify(t, root); r.code != 8 {
+			t.Errorf("exit %d: %s", r.code, r.out)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func (e *evidence) attest(rep *scanReport) {
 
 // written reports whether this run writes the file itself.
 func (e *evidence) written(path string) bool {
-	return isOneOf(path, []string{e.flags.Attest, e.flags.BOM})
+	return isAt(path, []string{e.flags.Attest, e.flags.BOM})
 }
 
 // close completes the documents. Nothing is attested if a file was refused.
@@ -220,19 +220,16 @@ func (e *evidence) covered() (files []attest.File, links []attest.Link, err erro
 		}
 		return files, nil, nil
 	}
+	b := e.s.longPolicy().Budget(context.Background())
+	defer b.Close()
 	now, err := e.cover()
 	if err == nil {
 		err = e.before.checkSame(now)
 	}
 	if err == nil {
-		err = now.checkLeft()
+		err = errors.Join(now.checkLeft(b), now.checkAlone(b))
 	}
 	if err != nil {
-		return nil, nil, err
-	}
-	b := e.s.longPolicy().Budget(context.Background())
-	defer b.Close()
-	if err := now.checkAlone(b); err != nil {
 		return nil, nil, err
 	}
 	for i := range now.files {

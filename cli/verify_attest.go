@@ -73,7 +73,7 @@ func (f *attestFlags) check(ctx context.Context, s *session, root string, claim 
 	list := func() (*coverage, error) {
 		return cover(root, []string{f.Attestation}, func(name string) (string, error) {
 			what, ok := claim.LeavesOut(name)
-			if !ok && !isOneOf(filepath.Join(root, filepath.FromSlash(name)), []string{f.Attestation}) {
+			if !ok && !isAt(filepath.Join(root, filepath.FromSlash(name)), []string{f.Attestation}) {
 				return "", notCovered("the signature leaves out %s (its ignore_paths have %s), which a loader may open: sign it too, or keep it elsewhere", wire.Quote(name), wire.Quote(what))
 			}
 			return what, nil
@@ -96,7 +96,7 @@ func (f *attestFlags) check(ctx context.Context, s *session, root string, claim 
 	if err := claim.Check(c.files, c.links...); err != nil {
 		return 0, err
 	}
-	if err := errors.Join(c.checkLeft(), c.checkAlone(b)); err != nil {
+	if err := errors.Join(c.checkLeft(b), c.checkAlone(b)); err != nil {
 		return 0, err
 	}
 	now, err := list()

@@ -128,8 +128,37 @@ def signature(amn, folder):
     return n, wrong
 
 
+# What a loader reaches and a signature leaves out: files, and the paths that are ignored.
+REACHED = {
+    "an index that names a file of git": ({"m.safetensors.index.json": b'{"weight_map":{"w":".git/evil.safetensors"}}', ".git/evil.safetensors": b"x"}, []),
+    "a configuration that does": ({"tokenizer_config.json": b'{"vocab_file":"\\u002egit/vocab.txt"}', ".git/vocab.txt": b"x"}, []),
+    "a folder that is ignored": ({"unet/model.safetensors": b"x"}, ["unet"]),
+    "a file that is ignored": ({"pytorch_model.bin": b"x"}, ["pytorch_model.bin"]),
+}
+
+
+def reached(amn, folder):
+    """Model Signing takes a signature that leaves out what a loader reaches; amn does not."""
+    wrong = []
+    keys(folder)
+    for what, (more, ignored) in REACHED.items():
+        files = model(folder / "reached", 1)
+        for name, body in more.items():
+            (files / name).parent.mkdir(parents=True, exist_ok=True)
+            (files / name).write_bytes(body)
+        sig = folder / "reached.sig"
+        config = model_signing.hashing.Config().set_ignored_paths(paths=[files / p for p in ignored])
+        model_signing.signing.Config().use_elliptic_key_signer(private_key=folder / "secp256r1.pem").set_hashing_config(config).sign(files, sig)
+        model_signing.verifying.Config().use_elliptic_key_verifier(public_key=folder / "secp256r1.pub").verify(files, sig)
+        done = subprocess.run([amn, "verify", "--attestation", sig, "--key", folder / "secp256r1.pub", files], capture_output=True)
+        if done.returncode != 8 or b"loader" not in done.stderr:
+            wrong.append(f"{what}: exit {done.returncode}: {done.stderr.decode()}")
+    return len(REACHED), wrong
+
+
 CHECKS = [
     ("CycloneDX", "schema 1.6 and cyclonedx-python-lib", materials),
     ("what we sign", "model-signing's root, cryptography", attested),
     ("model.sig", "model-signing", signature),
+    ("what model.sig leaves out", "model-signing", reached),
 ]

@@ -19,15 +19,27 @@ type Search struct {
 	Inside map[string][]string
 }
 
-// silent are the files whose libraries open no file that stands in them: vocabularies, the
-// notes of git, and prose.
+// silent reports whether the libraries that read a file of this name open no file that it
+// names: vocabularies, the notes of git, and licences.
 func silent(name string) bool {
-	base := strings.ToLower(path.Base(name))
-	switch base {
-	case "tokenizer.json", "vocab.json", "vocab.txt", "merges.txt", "added_tokens.json", "special_tokens_map.json", "license", "notice", "license.txt", "notice.txt", ".gitattributes", ".gitignore", ".gitmodules":
+	switch strings.ToLower(path.Base(name)) {
+	case "tokenizer.json", "vocab.json", "vocab.txt", "vocab.bpe", "merges.txt", "dict.txt", "bpe.codes", "added_tokens.json", "special_tokens_map.json",
+		"license", "license.txt", "notice", "notice.txt", ".gitattributes", ".gitignore", ".gitmodules":
 		return true
 	}
-	return path.Ext(base) == ".md"
+	return false
+}
+
+// front returns the part of a Markdown text that libraries read, which is the YAML between
+// lines of three hyphens at its beginning.
+func front(p []byte) []byte {
+	if !bytes.HasPrefix(p, []byte("---")) {
+		return nil
+	}
+	if end := bytes.Index(p[3:], []byte("\n---")); end >= 0 {
+		return p[:3+end]
+	}
+	return p
 }
 
 const (
@@ -52,6 +64,9 @@ func (s *Search) In(name string, r io.Reader) (string, error) {
 	for first := true; ; first = false {
 		n, err := io.ReadFull(r, buf[held:])
 		p := buf[:held+n]
+		if strings.EqualFold(path.Ext(name), ".md") {
+			return s.find(front(p), true), nil
+		}
 		if first {
 			if isTensors(p) {
 				return "", nil
@@ -98,15 +113,36 @@ func isText(p []byte) bool {
 }
 
 func (s *Search) find(p []byte, text bool) string {
+	if !text { // has no escapes
+		return s.first(lower(p), false)
+	}
 	once := plain(p)
-	for _, p := range [][]byte{once, plain(once)} { // an escape may be escaped
-		for _, name := range s.Names {
-			if s.mentions(p, name, text) {
-				return name
-			}
+	if found := s.first(once, true); found != "" || bytes.IndexByte(once, '%') < 0 && !bytes.Contains(once, []byte("&#")) {
+		return found
+	}
+	return s.first(plain(once), true) // an escape may be escaped
+}
+
+// first returns the first of the names that a plain text mentions.
+func (s *Search) first(p []byte, text bool) string {
+	for _, name := range s.Names {
+		if s.mentions(p, name, text) {
+			return name
 		}
 	}
 	return ""
+}
+
+// lower returns a copy with ASCII letters in lower case.
+func lower(p []byte) []byte {
+	out := make([]byte, len(p))
+	for i, c := range p {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out[i] = c
+	}
+	return out
 }
 
 // mentions reports whether a name stands in a plain text by itself or at the end of a path.
