@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"cmp"
 	_ "embed"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
@@ -29,6 +31,9 @@ var takenApart = []string{"llama4", "llama4_text"}
 func (e *linearEncoder) breaks(library string) {
 	if library == libraryNames[scaled.CompressedTensors] && slices.Contains(takenApart, e.Type) {
 		e.BreaksAgain = "it builds the experts one by one in this format, finds none in the file, where they are stacked, and initializes them at random"
+	}
+	if strings.HasSuffix(e.format, "_asym") {
+		e.BreaksAgain = cmp.Or(e.BreaksAgain, "it makes no room for packed zero points, unless its CompressedTensorsConfig has dequantize=True")
 	}
 	if e.BreaksAgain == "" {
 		e.BreaksAgain = breakRows()[library+"/"+e.Type]

@@ -63,7 +63,14 @@ func (e *scaledEncoder) takes(name string, shape []int64) (verdict, error) {
 	also := func(why keepReason) bool {
 		return e.f.Inverse && why == keepExpert || e.withExperts(e.f.Name, why)
 	}
-	return e.takesAligned(name, shape, also, e.f.Fits, "blocks")
+	fits := func(rows, cols int64) bool {
+		// In compressed-tensors inputs of blocks are quantized in groups of the same columns, which
+		// must be whole in a model that runs. Of matrices that no configuration makes a model of,
+		// blocks at the edge are cut as the library cuts them.
+		inputs := e.f.Library == scaled.CompressedTensors && !e.f.Inverse && e.f.Rows > 1 && e.Type != ""
+		return e.f.Fits(rows, cols) && !(inputs && cols%e.f.Cols != 0)
+	}
+	return e.takesAligned(name, shape, also, fits, "blocks")
 }
 
 // encode plans a weight.

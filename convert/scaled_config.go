@@ -119,6 +119,14 @@ func (e *linearEncoder) ignored() ([]string, error) {
 	if !headed { // it shares the embedding's numbers, and is in no file
 		out = append(out, "lm_head")
 	}
+	var err error
+	if e.rule.Table != nil { // the same under other names, such as Whisper's proj_out
+		e.rule.Table.absent(e.rule.has, func(module string) {
+			if err == nil {
+				out, err = limits.Append(e.b, out, module)
+			}
+		})
+	}
 	slices.Sort(out)
-	return slices.Compact(out), nil
+	return slices.Compact(out), err
 }

@@ -50,6 +50,7 @@ func TestAGroupIsQuantizedWholeOrKeptWhole(t *testing.T) {
 		{"latent attention, blocks", "deepseek_v3", "DeepseekV3ForCausalLM", "fp8", latent, "kv_a_proj_with_mqa q_a_proj"},
 		{"latent attention, blocks of ModelOpt", "deepseek_v3", "DeepseekV3ForCausalLM", "modelopt_fp8_block", latent, ""},
 		{"latent attention, blocks that an edge may cut", "deepseek_v3", "DeepseekV3ForCausalLM", "fp8_block", latent, ""},
+		{"columns that an edge would cut, whose inputs are in groups", "llama", "LlamaForCausalLM", "fp8_block", map[string][2]int64{mlp + "gate_proj": {192, 128}, mlp + "up_proj": {192, 128}, mlp + "down_proj": {128, 192}}, "down_proj"},
 		{"keys of 96 rows", "llama", "LlamaForCausalLM", "fp8", grouped, "k_proj q_proj v_proj"},
 		{"keys of 96 rows, a class that nobody knows", "llama", "OthersForCausalLM", "fp8", grouped, "k_proj q_proj v_proj"},
 		{"keys of 96 rows, a scale for each row", "llama", "LlamaForCausalLM", "fp8_dynamic", grouped, ""},
@@ -221,6 +222,21 @@ func TestWhatIsKnownOfLoaders(t *testing.T) {
 		}
 		if got := strings.Join(list, ", "); got != c.want {
 			t.Errorf("%s: %s, not %s", c.name, got, c.want)
+		}
+	}
+}
+
+// A head that shares the embedding's numbers is in no file, and in memory a linear module all the
+// same: transformers would look for its codes. Whisper calls it proj_out.
+func TestAHeadThatIsInNoFileIsIgnored(t *testing.T) {
+	for _, to := range []string{"w4a16", "fp8_dynamic", "nvfp4", "modelopt_fp8_channel"} {
+		b := account(t)
+		p, err := convert.NewPlan(b, typedModel(t, b, "whisper", shaped(map[string][2]int64{"model.decoder.layers.0.fc1": {128, 128}, "model.decoder.embed_tokens": {128, 128}})), convert.Options{Quantize: quantizerTo(t, to)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := p.QuantizationConfig(); err != nil || !strings.Contains(string(text), `"proj_out"`) {
+			t.Errorf("%s: %v\n%s", to, err, text)
 		}
 	}
 }

@@ -38,6 +38,7 @@ WIDTHS = ["192", "160", "576", "1856", "heads"]
 INNER = ("intermediate_size", "moe_intermediate_size", "shared_expert_intermediate_size", "ffn_dim", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim", "ffn_hidden_size", "n_inner",
          "moe_shared_expert_intermediate_size", "intermediate_size_mlp", "shared_intermediate_size")
 SIZES = targets.WIDE
+COMPRESSED = ("w4a16", "w8a16", "w4a16_asym", "w8a16_asym", "nvfp4", "mxfp4", "mxfp8", "fp8_dynamic", "fp8_tensor", "fp8_block", "w8a8")
 # What some types ask of each other's sizes, and so that a small model has a layer of each kind.
 OWN = {
     "deepseek_v2": {"n_group": 1, "topk_group": 1, "num_experts_per_tok": 2},
@@ -85,7 +86,11 @@ def load(to, cls, folder):
     more = {}
     if to == "fp8":
         more = {"quantization_config": T.FineGrainedFP8Config(dequantize=True)}
-    elif to in ("w4a16", "nvfp4", "w8a16", "mxfp4", "fp8_dynamic", "w8a8", "fp8_block", "mxfp8", "fp8_tensor"):
+    elif to in COMPRESSED:
+        # As a user loads it, whose report must be empty too; inputs of some formats are quantized there.
+        _, info = cls.from_pretrained(folder, dtype=torch.bfloat16, device_map="cpu", output_loading_info=True)
+        if wrong := {k: sorted(map(str, v))[:3] for k, v in info.items() if v}:
+            return None, wrong
         more = {"quantization_config": T.CompressedTensorsConfig(dequantize=True)}
     model, info = cls.from_pretrained(folder, dtype=torch.bfloat16, device_map="cpu", output_loading_info=True, **more)
     return model, {k: sorted(map(str, v))[:3] for k, v in info.items() if v}
