@@ -102,12 +102,13 @@ func refuses(t *testing.T, results []any, returnsError bool) {
 // does not panic. New methods are tested because they exist.
 func TestAnAccountThatDoesNotExistRefusesEverything(t *testing.T) {
 	var texts *limits.Texts
+	var none context.Context
 	for name, fresh := range map[string]func() any{
 		"nil":             func() any { return (*limits.Budget)(nil) },
 		"zero":            func() any { return new(limits.Budget) },
 		"child of nil":    func() any { return (*limits.Budget)(nil).Child(limits.Policy{}) },
 		"holding of zero": func() any { return new(limits.Budget).Holding() },
-		"nil context":     func() any { return limits.Policy{}.Budget(nil) }, //nolint:staticcheck // on purpose
+		"nil context":     func() any { return limits.Policy{}.Budget(none) },
 		"nil steps":       func() any { return (*limits.Steps)(nil) },
 		"zero steps":      func() any { return new(limits.Steps) },
 		"nil workspace":   func() any { return (*limits.Workspace)(nil) },

@@ -15,6 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/ollama"
 )
 
 // Checkpoints of PyTorch in several files, by their index and without one.
@@ -202,6 +203,18 @@ func TestOpenReadsTheStoreOfOllama(t *testing.T) {
 	t.Setenv("OLLAMA_MODELS", dir)
 	mustOpen(t, "ollama:tiny", "a")
 	refuses(t, "ollama:other", parser.Usage, "ollama pull")
+	n, err := ollama.ParseName("ollama:tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := parser.OpenStore(account(t, limits.Policy{}), os.DirFS(os.Getenv("OLLAMA_MODELS")), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if m.Len() != 1 {
+		t.Errorf("%d tensors of a store that the caller opened", m.Len())
+	}
 	refuses(t, "ollama:../tiny", parser.Usage, "")
 	b := account(t, limits.Policy{})
 	for s, err := range parser.Find("ollama:tiny", false) {

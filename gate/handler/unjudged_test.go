@@ -61,11 +61,15 @@ func TestACancelledRequestIsNotAccepted(t *testing.T) {
 // Whatever answers a refusal, its status is that of an error, and there is one.
 func TestARefusalIsNeverAnsweredWithSuccess(t *testing.T) {
 	for what, answer := range map[string]func(http.ResponseWriter, *http.Request, *handler.Problem){
-		"silence":       func(http.ResponseWriter, *http.Request, *handler.Problem) {},
-		"a body":        func(w http.ResponseWriter, _ *http.Request, _ *handler.Problem) { io.WriteString(w, "no") },
-		"200":           func(w http.ResponseWriter, _ *http.Request, _ *handler.Problem) { w.WriteHeader(http.StatusOK) },
-		"a redirection": func(w http.ResponseWriter, r *http.Request, _ *handler.Problem) { http.Redirect(w, r, "/", 302) },
-		"switched":      func(w http.ResponseWriter, _ *http.Request, _ *handler.Problem) { w.WriteHeader(101) },
+		"silence": func(http.ResponseWriter, *http.Request, *handler.Problem) {},
+		"a body":  func(w http.ResponseWriter, _ *http.Request, _ *handler.Problem) { io.WriteString(w, "no") },
+		"200":     func(w http.ResponseWriter, _ *http.Request, _ *handler.Problem) { w.WriteHeader(http.StatusOK) },
+		"a redirection": func(w http.ResponseWriter, r *http.Request, _ *handler.Problem) {
+			http.Redirect(w, r, "/", http.StatusFound)
+		},
+		"switched": func(w http.ResponseWriter, _ *http.Request, _ *handler.Problem) {
+			w.WriteHeader(http.StatusSwitchingProtocols)
+		},
 		"a changed problem": func(w http.ResponseWriter, _ *http.Request, p *handler.Problem) {
 			p.Status = 200
 			handler.WriteProblem(w, p)
