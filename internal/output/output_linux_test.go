@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -120,5 +121,43 @@ func TestANameIsHeldBeforeTheLock(t *testing.T) {
 	write(t, path, "somebody's")
 	if err := f.Commit(); !isRefusal(err, "replaced in the meantime") {
 		t.Error(err)
+	}
+}
+
+// A folder of another user is wrong usage, with a sentence. Root may write everywhere, so a
+// child without its rights is asked.
+func TestAFolderOfAnotherUserIsRefused(t *testing.T) {
+	if dir := os.Getenv("OUTPUT_TEST"); dir != "" {
+		path := filepath.Join(dir, "x")
+		p, err := output.At(path, output.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if err := p.Writable(); !isRefusal(err, "permission denied") {
+			t.Errorf("asked before: %v", err)
+		}
+		if err := output.WriteFile(path, nil, output.Options{}); !isRefusal(err, "permission denied") {
+			t.Errorf("written: %v", err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestAFolderOfAnotherUserIsRefused$")
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd.Dir, cmd.Env = "/", append(os.Environ(), "OUTPUT_TEST="+dir)
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		if cmd.ProcessState == nil {
+			t.Skip(err)
+		}
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -47,7 +47,11 @@ func lock(f *os.File) (taken bool, err error) {
 // Writable returns why files cannot be created in a folder, as far as the system tells
 // without creating one.
 func (p *Place) Writable() error {
-	if err := unix.Access(p.folder, unix.W_OK|unix.X_OK); err != nil {
+	err := unix.Access(p.folder, unix.W_OK|unix.X_OK)
+	if errors.Is(err, fs.ErrPermission) {
+		return p.refuse("no file can be created in its folder: %v", err)
+	}
+	if err != nil {
 		return &os.PathError{Op: "write to", Path: p.folder, Err: err}
 	}
 	return nil
