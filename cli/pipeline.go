@@ -194,6 +194,18 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 			return nil
 		}
 	}
+	if old := filepath.Join(target, name); staged != nil && isFolder(old) { // refused before it is converted
+		admit := one.admit
+		one.admit = func(w *conversionState) error {
+			if admit != nil {
+				if err := admit(w); err != nil {
+					return err
+				}
+			}
+			_, err := w.plan.CheckFolder(old, c.flags.Force, c.flags.CopyCode)
+			return err
+		}
+	}
 	if staged == nil { // the folder of a dry run does not exist: check a name next to it
 		flags.Output = filepath.Join(filepath.Dir(filepath.Clean(target)), name+"-of-"+filepath.Base(target))
 	}

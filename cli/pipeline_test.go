@@ -162,3 +162,33 @@ func TestPatternsFitInSomeComponent(t *testing.T) {
 		}
 	}
 }
+
+// --force onto the folder of a pipeline removes no file that the new one does not have, in any
+// of its components.
+func TestForceOntoAPipelineRemovesNobodysFiles(t *testing.T) {
+	dir := workplace(t)
+	root, out := pipeline(t, dir), filepath.Join(dir, "out")
+	run := func() result { return amn(t, nil, "convert", "-q", "-f", "--cast", "bf16", "-o", out, root) }
+	for range 2 {
+		if r := run(); r.code != 0 {
+			t.Fatalf("exit %d: %s", r.code, r.err)
+		}
+	}
+	for _, name := range []string{"thesis.txt", "unet/optimizer.pt", "scheduler/thesis.txt", "vae/config.json", "text_encoder/sub/x"} {
+		path := filepath.Join(out, filepath.FromSlash(name))
+		write(t, path, "mine")
+		before := files(t, dir)
+		if r := run(); r.code != 2 || !strings.Contains(r.err, "would not be overwritten") {
+			t.Errorf("%s: exit %d: %s", name, r.code, r.err)
+		}
+		if after := files(t, dir); after != before || load(t, path) != "mine" {
+			t.Errorf("%s: it was %s and is %s", name, before, after)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		for _, sub := range []string{"vae", "text_encoder/sub"} {
+			_ = os.Remove(filepath.Join(out, sub)) // empty, if it is there
+		}
+	}
+}
