@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"internal/stamp":      {},
 	"internal/folder":     {},
 	"internal/effort":     {},
-	"internal/spool":      {},
+	"internal/spool":      {sys},
 	"internal/pace":       {"limits"},
 	"internal/corpustest": {"corpus", "limits", "limits/limitstest", "internal/wire"},
 	"internal/arch":       {},

@@ -30,6 +30,9 @@ func TestASpooledFileIsOpenedAgainToReadOnly(t *testing.T) {
 	if _, err := again.WriteAt([]byte("x"), 0); !errors.Is(err, syscall.EBADF) {
 		t.Errorf("it can be written: %v", err)
 	}
+	if same, err := spool.ReadOnly(again); err != nil || same != again {
+		t.Errorf("what is open to read is opened again: %v", err)
+	}
 	closed, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
