@@ -146,6 +146,7 @@ func lower(p []byte) []byte {
 }
 
 // mentions reports whether a name stands in a plain text by itself or at the end of a path.
+// In a file that is not a text, what is beside a name may be a length, so any place counts.
 func (s *Search) mentions(p []byte, name string, text bool) bool {
 	low := []byte(strings.ToLower(name))
 	for at := 0; ; {
@@ -154,11 +155,14 @@ func (s *Search) mentions(p []byte, name string, text bool) bool {
 			return false
 		}
 		at += i + len(low)
-		if before := at - len(low) - 1; before >= 0 && isNamePart(p[before]) || at < len(p) && isNamePart(p[at]) {
+		if text {
+			if before := at - len(low) - 1; (before < 0 || !isNamePart(p[before])) && (at == len(p) || !isNamePart(p[at])) {
+				return true
+			}
 			continue
 		}
 		inside, folder := s.Inside[name]
-		if text || !folder {
+		if !folder {
 			return true
 		}
 		rest, ok := bytes.CutPrefix(p[at:], []byte("/"))
