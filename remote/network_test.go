@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/remote"
@@ -40,7 +41,7 @@ type tunnel struct {
 	*httptest.Server
 
 	to     string
-	refuse bool
+	refuse atomic.Bool
 
 	mu    sync.Mutex
 	asked []*http.Request
@@ -52,7 +53,7 @@ func newTunnel(t *testing.T, to string) *tunnel {
 		p.mu.Lock()
 		p.asked = append(p.asked, r)
 		p.mu.Unlock()
-		if p.refuse || r.Method != http.MethodConnect {
+		if p.refuse.Load() || r.Method != http.MethodConnect {
 			http.Error(w, "", http.StatusForbidden)
 			return
 		}
@@ -82,36 +83,34 @@ func newTunnel(t *testing.T, to string) *tunnel {
 // it asks, and what it says.
 func TestTheProgramOverTLSAndThroughAProxy(t *testing.T) {
 	bin := program(t)
-	h, trusted := secure(t)
-	other, _ := secure(t)
+	_, trusted := secure(t) // all servers of httptest have one certificate
 	elsewhere := newHub(t, demo)
 	const address = "hf://me/model/tiny.gguf"
 	for name, c := range map[string]struct {
-		args  []string
-		proxy func(p *tunnel) string // the environment's HTTPS_PROXY; nil for none
-		before,
-		env string
+		args         []string               // @ is the address of the hub
+		proxy        func(p *tunnel) string // the environment's HTTPS_PROXY; nil for none
+		before, env  string
 		code         int
 		says         string
 		asks, served bool // the proxy, the hub
 	}{
-		"a certificate that is trusted": {args: []string{"--allow-private", "inspect", h.URL + "/tiny.gguf"}, env: "SSL_CERT_FILE=" + trusted, served: true},
-		"a certificate of a stranger":   {args: []string{"--allow-private", "inspect", other.URL + "/tiny.gguf"}, env: "SSL_CERT_FILE=/dev/null", code: 1, says: "certificate"},
-		"a certificate of another host": {args: []string{"--allow-private", "inspect", strings.Replace(h.URL, "127.0.0.1", "localhost", 1) + "/tiny.gguf"}, env: "SSL_CERT_FILE=" + trusted, code: 1, says: "certificate"},
-		"http to a server of https":     {args: []string{"--allow-private", "inspect", strings.Replace(h.URL, "https", "http", 1) + "/tiny.gguf"}, env: "SSL_CERT_FILE=" + trusted, code: 1},
-		"a private address":             {args: []string{"inspect", h.URL + "/tiny.gguf"}, env: "SSL_CERT_FILE=" + trusted, code: 7, says: "not a public address"},
+		"a certificate that is trusted": {args: []string{"--allow-private", "inspect", "@/tiny.gguf"}, env: "SSL_CERT_FILE=" + trusted, served: true},
+		"a certificate of a stranger":   {args: []string{"--allow-private", "inspect", "@/tiny.gguf"}, env: "SSL_CERT_FILE=/dev/null", code: 1, says: "certificate"},
+		"a certificate of another host": {args: []string{"--allow-private", "inspect", "@localhost/tiny.gguf"}, env: "SSL_CERT_FILE=" + trusted, code: 1, says: "certificate"},
+		"http to a server of https":     {args: []string{"--allow-private", "inspect", "@http/tiny.gguf"}, env: "SSL_CERT_FILE=" + trusted, code: 1},
+		"a private address":             {args: []string{"inspect", "@/tiny.gguf"}, env: "SSL_CERT_FILE=" + trusted, code: 7, says: "not a public address"},
 		"through a proxy":               {args: []string{"inspect", address}, proxy: func(p *tunnel) string { return p.URL }, env: "SSL_CERT_FILE=" + trusted, asks: true, served: true},
 		"a scan through a proxy":        {args: []string{"scan", address}, proxy: func(p *tunnel) string { return p.URL }, env: "SSL_CERT_FILE=" + trusted, asks: true, served: true},
 		"a proxy with a password":       {args: []string{"inspect", address}, proxy: func(p *tunnel) string { return strings.Replace(p.URL, "://", "://me:secret@", 1) }, env: "SSL_CERT_FILE=" + trusted, asks: true, served: true},
 		"a stranger behind a proxy":     {args: []string{"inspect", address}, proxy: func(p *tunnel) string { return p.URL }, env: "SSL_CERT_FILE=/dev/null", code: 1, says: "certificate", asks: true},
 		"a private address by a proxy":  {args: []string{"inspect", "https://127.0.0.1/tiny.gguf"}, proxy: func(p *tunnel) string { return p.URL }, env: "SSL_CERT_FILE=" + trusted, code: 7, says: "not a public address"},
-		"a proxy that refuses":          {args: []string{"--max-requests", "1", "inspect", address}, proxy: func(p *tunnel) string { p.refuse = true; return p.URL }, env: "SSL_CERT_FILE=" + trusted, code: 6, asks: true},
+		"a proxy that refuses":          {args: []string{"--max-requests", "1", "inspect", address}, proxy: func(p *tunnel) string { p.refuse.Store(true); return p.URL }, env: "SSL_CERT_FILE=" + trusted, code: 6, asks: true},
 		"led to a private address":      {args: []string{"inspect", address}, before: "https://127.0.0.1/x", proxy: func(p *tunnel) string { return p.URL }, env: "SSL_CERT_FILE=" + trusted, code: 7, asks: true, served: true},
 		"led to a stranger":             {args: []string{"inspect", address}, before: "https://stranger.example/x", proxy: func(p *tunnel) string { return p.URL }, env: "SSL_CERT_FILE=" + trusted, code: 7, asks: true, served: true},
 		"led to http":                   {args: []string{"--allow-private", "inspect", address}, before: elsewhere.URL + "/tiny.gguf", proxy: func(p *tunnel) string { return p.URL }, env: "SSL_CERT_FILE=" + trusted, code: 7, asks: true, served: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h.requests, h.before = nil, nil
+			h, _ := secure(t)
 			if c.before != "" {
 				h.before = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 					if strings.Contains(r.URL.Path, "/resolve/") {
@@ -122,7 +121,12 @@ func TestTheProgramOverTLSAndThroughAProxy(t *testing.T) {
 			}
 			at, _ := url.Parse(h.URL)
 			p := newTunnel(t, at.Host)
-			cmd := exec.CommandContext(t.Context(), bin, c.args...)
+			spellings := strings.NewReplacer("@localhost", strings.Replace(h.URL, "127.0.0.1", "localhost", 1), "@http", strings.Replace(h.URL, "https", "http", 1), "@", h.URL)
+			var args []string
+			for _, a := range c.args {
+				args = append(args, spellings.Replace(a))
+			}
+			cmd := exec.CommandContext(t.Context(), bin, args...)
 			cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.Contains(strings.ToUpper(e), "_PROXY=") }), c.env, "SSL_CERT_DIR=/nowhere", "HF_ENDPOINT=https://example.com", "HF_TOKEN=hf_secret")
 			if c.proxy != nil {
 				cmd.Env = append(cmd.Env, "HTTPS_PROXY="+c.proxy(p))
@@ -134,14 +138,18 @@ func TestTheProgramOverTLSAndThroughAProxy(t *testing.T) {
 			if strings.Contains(string(out), "secret") {
 				t.Errorf("a secret is printed: %s", out)
 			}
-			if (len(p.asked) > 0) != c.asks || (h.count() > 0) != c.served || elsewhere.count()+other.count() > 0 {
-				t.Errorf("%d requests to the proxy, %d to the hub, %d to others", len(p.asked), h.count(), elsewhere.count()+other.count())
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if (len(p.asked) > 0) != c.asks || (h.count() > 0) != c.served || elsewhere.count() > 0 {
+				t.Errorf("%d requests to the proxy, %d to the hub, %d to others", len(p.asked), h.count(), elsewhere.count())
 			}
 			for _, r := range p.asked {
 				if r.Method != http.MethodConnect || r.Host != "example.com:443" || r.Header.Get("Authorization") != "" || (name == "a proxy with a password") != (r.Header.Get("Proxy-Authorization") != "") {
 					t.Errorf("the proxy was asked %s %s %v", r.Method, r.Host, r.Header)
 				}
 			}
+			h.mu.Lock()
+			defer h.mu.Unlock()
 			for _, r := range h.requests {
 				if r.Header.Get("Proxy-Authorization") != "" {
 					t.Error("the hub got the password of the proxy")

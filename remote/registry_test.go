@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/remote"
@@ -23,7 +24,9 @@ type artifact struct {
 	blobs     map[string][]byte
 	elsewhere string // where blobs are redirected to
 	stated    string // the digest that a header states
-	asked     []*http.Request
+
+	mu    sync.Mutex
+	asked []*http.Request
 }
 
 func digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
@@ -66,7 +69,9 @@ func newRegistry(t *testing.T, repository string, layers func(name string, l *la
 }
 
 func (a *artifact) answer(w http.ResponseWriter, r *http.Request, repository string) {
+	a.mu.Lock()
 	a.asked = append(a.asked, r)
+	a.mu.Unlock()
 	if r.URL.Path == "/token" {
 		if name, password, _ := r.BasicAuth(); name != "me" || password != "secret" || r.URL.Query().Get("scope") != "repository:"+repository+":pull" {
 			http.Error(w, "", http.StatusForbidden)
