@@ -87,7 +87,7 @@ FOUND ?= differential-out
 LEDGER ?=
 
 .PHONY: refusals mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
+	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-fair bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
 
 check: fmt vet lint test purego gen-check cross
 
@@ -260,6 +260,9 @@ bench-gguf: ## a folder of 2 GB to GGUF beside llama.cpp's converter, by turns: 
 
 bench-gate: ## amn scan and serve beside other scanners, over 2,000 files; installs them in .venv/gatebench
 	python3 crosscheck/gatebench/run.py
+
+bench-fair: ## what a tenant of amn serve notices of another one with 1,000 of the dearest uploads; FILES="a b" are the dearest
+	$(GO) build -o amn-fair-bench ./cli/amn && $(GO) run ./crosscheck/fairbench ./amn-fair-bench $(FILES); status=$$?; rm -f amn-fair-bench; exit $$status
 
 bench-requests: ## requests and bytes of headers over a network beside huggingface.js, hf-mem and gguf-parser-go; installs them in .venv/requests
 	python3 crosscheck/requests/run.py

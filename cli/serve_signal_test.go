@@ -95,6 +95,28 @@ func (s *running) check(t *testing.T, client *http.Client, token, data string) i
 	return res.StatusCode
 }
 
+// metric returns one of the counts.
+func (s *running) metric(t *testing.T, client *http.Client, token, name string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.addr+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	res, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n"+name+" ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
 // SIGTERM ended a service after 30 s, or 36, when clients were stuck.
 func TestSIGTERMWaitsForNoStuckClient(t *testing.T) {
 	s := startService(t, "--drain", "500ms", "--idle", "1h", "--min-rate", "0", "--ui")
@@ -112,17 +134,8 @@ func TestSIGTERMWaitsForNoStuckClient(t *testing.T) {
 		defer c.Close()
 		go io.WriteString(c, text) // the last one cannot send it all
 	}
-	for waiting := true; waiting; time.Sleep(time.Millisecond) { // until the bodies arrive
-		res, err := http.Get("http://" + s.addr + "/metrics")
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		waiting = !strings.Contains(string(text), "\nanamnesis_uploads 2\n")
+	for s.metric(t, http.DefaultClient, "", "anamnesis_uploads") != "2" { // until the bodies arrive
+		time.Sleep(time.Millisecond)
 	}
 	began := time.Now()
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {

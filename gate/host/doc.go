@@ -22,7 +22,7 @@
 //
 // Slots are given to tenants by deficit round robin: a tenant pays for its judgements in
 // steps and in bytes that are read, and who owes waits until the others have had as much.
-// A judgement that has used up its turn, 20 to 40 ms, gives its slot to another tenant
+// A judgement that has used up its turn, 5 to 10 ms, gives its slot to another tenant
 // that waits and goes on later; the policy's time counts only while it runs. So one
 // tenant never holds all slots while another waits, however dear its files are. If
 // [Options.Judge] is set, a judgement keeps its slot to the end, and while one tenant

@@ -31,10 +31,10 @@ type queue struct {
 }
 
 const (
-	// quantum is the price of a turn, in steps: 10 to 40 ms of work.
-	quantum = 1 << 20
+	// quantum is the price of a turn, in steps: 2 to 10 ms of work.
+	quantum = 1 << 18
 	// turnTime ends a turn whose steps are dear. Such a turn costs a whole quantum.
-	turnTime = 20 * time.Millisecond
+	turnTime = 5 * time.Millisecond
 	// stepBytes is how many bytes of a file are read for the price of a step.
 	stepBytes = 32
 	// stepTime is the price of a step that another process takes.

@@ -42,14 +42,14 @@ var forbidden = []struct {
 	{"a write to a package's variable", nil, writesGlobal},
 	{`a panic that does not begin with "internal error:"`, []string{"fuzz", "internal/ahead"}, loosePanic},
 	{"a door to the system: files, processes, network", slices.Concat(servers, []string{"asm", "cli", "convert", "internal/output", "internal/tiles", "internal/guard", "internal/sandbox", "internal/fixtures", "internal/effort", "corpus/amn-corpus", "internal/skips", "release/sign", "internal/site", "crosscheck", "fuzz/libfuzzer"}), opens},
-	{"a goroutine", []string{"cli", "convert", "internal/ahead", "internal/tiles", "fuzz", "crosscheck/cost"}, func(_ *checker, _ *source, n ast.Node) bool {
+	{"a goroutine", []string{"cli", "convert", "internal/ahead", "internal/tiles", "fuzz", "crosscheck/cost", "crosscheck/fairbench"}, func(_ *checker, _ *source, n ast.Node) bool {
 		_, ok := n.(*ast.GoStmt)
 		return ok
 	}},
 	{"a recover that is not at an entry point", []string{"cli", "convert", "internal/ahead", "internal/tiles", "fuzz"}, recovers},
 	{"printing", slices.Concat(servers, []string{"cli", "corpus/amn-corpus", "internal/skips", "release/sign", "internal/site", "crosscheck", "fuzz/libfuzzer"}), prints},
 	{"os.Exit", []string{"cli/amn", "corpus/amn-corpus", "internal/skips", "release/sign", "internal/site", "crosscheck"}, selects("os", "Exit")},
-	{"the machine's clock or chance, which would make a verdict depend on more than bytes and policy", slices.Concat(servers, []string{"limits", "cli", "convert", "internal/tiles", "crosscheck/benchconvert", "crosscheck/benchencode", "crosscheck/cost", "crosscheck/peers", "crosscheck/quantize"}), depends},
+	{"the machine's clock or chance, which would make a verdict depend on more than bytes and policy", slices.Concat(servers, []string{"limits", "cli", "convert", "internal/tiles", "crosscheck/benchconvert", "crosscheck/benchencode", "crosscheck/cost", "crosscheck/fairbench", "crosscheck/peers", "crosscheck/quantize"}), depends},
 	{"a note of unfinished work", nil, comment("TO"+"DO", "FIX"+"ME", "XX"+"X", "HA"+"CK")},
 }
 
