@@ -95,6 +95,46 @@ func TestAClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
 	a.Close()
 }
 
+// The same over HTTP/2, where a client can stop reading one answer and go on with others.
+func TestClientsOfHTTP2AreCut(t *testing.T) {
+	a, err := api.New(api.Options{UI: true, Options: handler.Options{IdleTimeout: 300 * time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	s := httptest.NewUnstartedServer(a)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	send := func(query string, body io.Reader) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+"/v1/check?name=m.safetensors"+query, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := s.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { res.Body.Close() })
+		return res
+	}
+	if res := send("&format=page", bytes.NewReader(manyTensors())); res.StatusCode != http.StatusOK || res.ProtoMajor != 2 {
+		t.Errorf("%s %s", res.Proto, res.Status)
+	}
+	for a.Gate().Host().Load().Uploads > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	in, out := io.Pipe()
+	defer out.Close()
+	go io.WriteString(out, "ab")
+	if res := send("", in); res.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("a client that sends no more: %s", res.Status)
+	}
+	if status := send("", bytes.NewReader([]byte(honest))).StatusCode; status != http.StatusOK {
+		t.Errorf("the same connection afterwards: %d", status)
+	}
+}
+
 // It is cut, and nothing of it is left: its page is larger than what the system buffers.
 func TestAClientThatDoesNotReadIsCut(t *testing.T) {
 	a, err := api.New(api.Options{UI: true, Options: handler.Options{IdleTimeout: 300 * time.Millisecond}})
