@@ -219,6 +219,12 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) {
 	if got := state(); got != "401 403 2" {
 		t.Errorf("after the tokens are gone: %s", got)
 	}
+	write("tokens", "two\n")
+	write("policy.json", `{}`)
+	hangup("msg=reloaded")
+	if got := state(); got != "401 200 2" {
+		t.Errorf("after the first policy again: %s", got)
+	}
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,13 @@
 // # Authorization
 //
 // If tokens are set, a request carries one as "Authorization: Bearer TOKEN"; the token
-// decides the tenant. /healthz and /readyz need none.
+// decides the tenant. /healthz and /readyz need none. Without tokens the tenant is the
+// client's address.
+//
+// # Slow clients
+//
+// Answers have the bounds of bodies: a client that does not read is cut. The report of the
+// page is written to a file first, so that reading it slowly holds no memory.
 //
 // # Concurrent use
 //

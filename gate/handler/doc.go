@@ -27,8 +27,10 @@
 // # Limits
 //
 // Those of package host; in a request also the number of files and fields of a form,
-// their headers, and the time a client may send nothing. The server's own
-// ReadHeaderTimeout and MaxHeaderBytes cover the time before the handler is called.
+// their headers, and how slowly a client may send: the time without any byte, the bytes a
+// second on an average, the time for all of a body. The server's own ReadHeaderTimeout and
+// MaxHeaderBytes cover the time before the handler is called, and its WriteTimeout or the
+// next handler the time in which a client reads an answer.
 //
 // # Concurrent use
 //
