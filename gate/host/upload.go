@@ -193,11 +193,13 @@ func (u *Upload) refuses(p []byte) (bool, error) {
 	if u.early == nil {
 		return false, nil
 	}
+	defer func() { // also if it panics
+		if u.visit != nil {
+			u.visit.leave()
+			u.visit = nil
+		}
+	}()
 	_, err := u.early.Write(p)
-	if u.visit != nil {
-		u.visit.leave()
-		u.visit = nil
-	}
 	if u.lost != nil {
 		return false, u.lost
 	}
