@@ -49,7 +49,7 @@ func TestDigestsAreKeptAndChecked(t *testing.T) {
 			t.Errorf("%s: exit %d, %s%s", step.args, r.code, r.out, r.err)
 		}
 	}
-	if list, err := filepath.Glob(".amn-*"); err != nil || len(list) > 0 {
+	if list, err := filepath.Glob(".*amn-partial"); err != nil || len(list) > 0 {
 		t.Errorf("left: %v, %v", list, err)
 	}
 	data[len(data)-1] ^= 1
