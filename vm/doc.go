@@ -60,7 +60,7 @@ package vm
 // # Limits
 //
 //	what                                          charged to, or bounded by
-//	instructions                                  MaxSteps, one each
+//	instructions                                  MaxSteps, one each; four more for a new global
 //	visits of arguments, copies of elements       MaxSteps; 8 for each byte of the pickle, and 1,024
 //	values (not integers of 31 bits, None, ...)   MaxItems, MaxWorkingSet: 16 bytes each
 //	elements, stack, marks, memo, tables, texts   MaxWorkingSet and MaxTotalBytes

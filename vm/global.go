@@ -177,6 +177,9 @@ func (m *machine) use(r ref) error {
 	return nil
 }
 
+// globalSteps are those of judging a global that was not named before.
+const globalSteps = 4
+
 func (m *machine) newGlobal(key, module, name string) (ref, error) {
 	if len(module) > maxName || len(name) > maxName {
 		return 0, tooLong(module, name)
@@ -188,6 +191,9 @@ func (m *machine) newGlobal(key, module, name string) (ref, error) {
 		return 0, wire.ErrText.WithRule("pickle.global-text").Errorf("the name of a global is not UTF-8")
 	}
 	if err := m.work.Hold(globalCost + 2*int64(len(key))); err != nil {
+		return 0, err
+	}
+	if err := m.b.Step(globalSteps); err != nil {
 		return 0, err
 	}
 	g := &Global{Module: module, Name: name, Off: m.g.base + int64(m.op)}

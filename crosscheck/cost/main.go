@@ -22,6 +22,7 @@ var (
 	only    = flag.String("only", "", "one command, such as scan")
 	dump    = flag.Bool("dump", false, "print every run that takes at least 5 ms")
 	gridded = flag.Bool("grid", false, "first try each token of shapes.go under each name")
+	just    = flag.Bool("just", false, "measure the files of -begin alone, and change nothing")
 	begun   = flag.String("begin", "", "also begin with the files of this folder")
 )
 
@@ -62,6 +63,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if *just {
+		list = nil
+	}
 	if *begun != "" {
 		files, err := os.ReadDir(*begun)
 		if err != nil {
@@ -72,7 +76,11 @@ func run() error {
 			if err != nil {
 				return err
 			}
-			list = append(list, &input{name: f.Name(), format: "given", data: data})
+			format := "given"
+			if *just {
+				format = f.Name()
+			}
+			list = append(list, &input{name: f.Name(), format: format, data: data})
 		}
 	}
 	s := &search{mutator: mutator{rand.New(rand.NewPCG(*seed, 0)), map[string][]*input{}}, best: map[key]best{}}
@@ -84,10 +92,13 @@ func run() error {
 	}
 	end := time.Now().Add(*forTime)
 	for _, in := range list {
-		if time.Now().After(end) {
+		if time.Now().After(end) && !*just {
 			break
 		}
 		s.try(in)
+	}
+	if *just {
+		end = time.Now()
 	}
 	s.changing = true
 	said := time.Now()

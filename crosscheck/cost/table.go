@@ -31,7 +31,7 @@ func (s *search) rows(measure string, visit func(row)) {
 	for i := range commands {
 		n := 0
 		for _, r := range list {
-			if r.command == commands[i].name && n < listed && r.score > 0 {
+			if r.command == commands[i].name && (n < listed || *just) && r.score > 0 {
 				n++
 				visit(r)
 			}

@@ -185,6 +185,9 @@ func (w *walk) key(c byte) error {
 	if c != '"' {
 		return errNoJSON
 	}
+	if err := w.steps.Step(); err != nil { // besides that of its value
+		return err
+	}
 	k, err := w.read(maxText)
 	if err != nil {
 		return err

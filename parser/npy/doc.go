@@ -31,7 +31,7 @@
 //	MaxTotalBytes    the header, shape, names, and at most 512 bytes per field
 //	MaxDepth         nested structured types
 //	MaxExpandRatio   the array's bytes
-//	MaxSteps         one per 16 bytes of header
+//	MaxSteps         one per 8 bytes of header
 //
 // # Not supported
 //

@@ -153,7 +153,7 @@ func (r *Reader) dict() error {
 	if err := r.fill(r.head.Len, r.head.Len); err != nil {
 		return err
 	}
-	if err := r.b.Step(r.head.Len/16 + 1); err != nil {
+	if err := r.b.Step(r.head.Len/8 + 1); err != nil {
 		return r.Fail(0, err)
 	}
 	at := r.prefix()

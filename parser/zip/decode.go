@@ -108,6 +108,9 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64, opts Options) (*Archive
 	return d.out, nil
 }
 
+// entrySteps are what an entry of the directory takes besides the step of its stage.
+const entrySteps = 4
+
 func (d *decoder) step() error {
 	if err := d.steps.Step(); err != nil {
 		return err
@@ -120,6 +123,9 @@ func (d *decoder) step() error {
 	case stEnd64:
 		return d.readEnd64()
 	case stCentral:
+		if err := d.b.Step(entrySteps); err != nil {
+			return err
+		}
 		return d.central()
 	case stUnique:
 		return d.unique()

@@ -39,7 +39,7 @@
 //	                 duplicates, buffers of at most 340 KiB; 80 KiB while a
 //	                 deflated member is open, 64 KiB during Verify
 //	MaxInflateRatio  each deflated member's declared sizes, at Decode
-//	MaxSteps         at most five per member and two per extra field
+//	MaxSteps         at most nine per member and two per extra field
 //
 // # Not supported
 //
