@@ -172,12 +172,15 @@ func (m *machine) use(r ref) error {
 		return err
 	}
 	if g.Status != Allowed {
+		if err := m.b.Step(2 * globalSteps); err != nil {
+			return err
+		}
 		return m.refuse("global", r, g.Reason, refAbsent, takes) // torch's list is checked separately
 	}
 	return nil
 }
 
-// globalSteps are those of judging a global that was not named before.
+// globalSteps are those of judging a global that was not named before, and of refusing one.
 const globalSteps = 4
 
 func (m *machine) newGlobal(key, module, name string) (ref, error) {

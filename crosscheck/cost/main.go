@@ -26,6 +26,10 @@ var (
 	begun   = flag.String("begin", "", "also begin with the files of this folder")
 )
 
+// given is the format of inputs that -begin names, whose steps do not count for the median:
+// they are what an earlier search found.
+const given = "given"
+
 // A best is the dearest input of a command and a format by one measure.
 type best struct {
 	in    *input
@@ -76,7 +80,7 @@ func run() error {
 			if err != nil {
 				return err
 			}
-			format := "given"
+			format := given
 			if *just {
 				format = f.Name()
 			}
@@ -131,7 +135,7 @@ func (s *search) try(in *input) {
 		}
 		p := c.measure(in)
 		s.runs++
-		if n := p.step(); n > 0 && !s.changing {
+		if n := p.step(); n > 0 && !s.changing && in.format != given {
 			s.steps = append(s.steps, n)
 			if *dump {
 				fmt.Fprintf(os.Stderr, "%.0f\t%.1f\t%s\t%s\t%s\t%.40q\n", n, p.cpu.Seconds()*1000, c.name, in.format, in.name, in.data)

@@ -51,8 +51,7 @@ var openBzip2 = opener{func(s *source) (io.Reader, error) {
 		}
 	}
 	r := &bzip2Reader{s: s}
-	r.open(small)
-	return r, nil
+	return r, r.open(small)
 }, bzip2Len, false}
 
 // A bzip2Reader reads a stream as one of blocks of 100,000 bytes as long as that goes well,
@@ -66,14 +65,19 @@ type bzip2Reader struct {
 	unpaid int // bytes made
 }
 
-func (r *bzip2Reader) open(small bool) {
+func (r *bzip2Reader) open(small bool) error {
 	r.small = small
 	if small {
 		r.z = bzip2.NewReader(&smallBlocks{source: r.s})
-		return
+		return nil
 	}
 	r.z = bzip2.NewReader(r.s)
+	return r.s.b.Step(largeSteps)
 }
+
+// largeSteps are those of allocating for the largest blocks and of reading one, which may
+// fail before anything is made of it.
+const largeSteps = 32 << 10
 
 func (r *bzip2Reader) Read(p []byte) (int, error) {
 	n, err := r.z.Read(p)
@@ -105,7 +109,9 @@ func (r *bzip2Reader) again() error {
 	if err := r.s.rewind(); err != nil {
 		return err
 	}
-	r.open(false)
+	if err := r.open(false); err != nil {
+		return err
+	}
 	if _, err := io.CopyN(io.Discard, r.z, r.out); err != nil {
 		return err
 	}
