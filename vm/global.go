@@ -156,7 +156,10 @@ func tooLong(module, name string) error {
 func (m *machine) named(key, module, name string) (ref, error) {
 	r, ok := m.names[key]
 	if !ok {
-		var err error
+		err := m.b.Step(globalSteps)
+		if err != nil {
+			return 0, err
+		}
 		if r, err = m.newGlobal(key, module, name); err != nil {
 			return 0, err
 		}
@@ -194,9 +197,6 @@ func (m *machine) newGlobal(key, module, name string) (ref, error) {
 		return 0, wire.ErrText.WithRule("pickle.global-text").Errorf("the name of a global is not UTF-8")
 	}
 	if err := m.work.Hold(globalCost + 2*int64(len(key))); err != nil {
-		return 0, err
-	}
-	if err := m.b.Step(globalSteps); err != nil {
 		return 0, err
 	}
 	g := &Global{Module: module, Name: name, Off: m.g.base + int64(m.op)}

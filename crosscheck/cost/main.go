@@ -62,23 +62,22 @@ func main() {
 	}
 }
 
-func run() error {
-	list, err := seeds(*root)
-	if err != nil {
-		return err
-	}
-	if *just {
-		list = nil
+// inputs returns what the search begins with.
+func inputs() (list []*input, err error) {
+	if !*just {
+		if list, err = seeds(*root); err != nil {
+			return nil, err
+		}
 	}
 	if *begun != "" {
 		files, err := os.ReadDir(*begun)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, f := range files {
 			data, err := os.ReadFile(filepath.Join(*begun, f.Name()))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			format := given
 			if *just {
@@ -86,6 +85,14 @@ func run() error {
 			}
 			list = append(list, &input{name: f.Name(), format: format, data: data})
 		}
+	}
+	return list, nil
+}
+
+func run() error {
+	list, err := inputs()
+	if err != nil {
+		return err
 	}
 	s := &search{mutator: mutator{rand.New(rand.NewPCG(*seed, 0)), map[string][]*input{}}, best: map[key]best{}}
 	for _, in := range list {
