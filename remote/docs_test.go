@@ -69,7 +69,9 @@ func TestTheCommandsOfTheDocumentsRun(t *testing.T) {
 				write(t, filepath.Join(dir, file), data)
 			}
 			h := newHub(t, dir)
+			h.mu.Lock()
 			h.any = true
+			h.mu.Unlock()
 			run := exec.CommandContext(t.Context(), bin, append([]string{"--allow-private"}, strings.Fields(m[1])...)...)
 			run.Env = append(os.Environ(), "HF_ENDPOINT="+h.URL, "HF_TOKEN=hf_secret")
 			run.Dir = t.TempDir()

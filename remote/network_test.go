@@ -112,12 +112,14 @@ func TestTheProgramOverTLSAndThroughAProxy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, _ := secure(t)
 			if c.before != "" {
+				h.mu.Lock()
 				h.before = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 					if strings.Contains(r.URL.Path, "/resolve/") {
 						http.Redirect(w, r, c.before, http.StatusFound)
 					}
 					return strings.Contains(r.URL.Path, "/resolve/")
 				}
+				h.mu.Unlock()
 			}
 			at, _ := url.Parse(h.URL)
 			p := newTunnel(t, at.Host)

@@ -49,12 +49,12 @@ func newHub(t *testing.T, dir string) *hub {
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		h.requests = append(h.requests, r)
-		n := len(h.requests)
+		n, before, everything := len(h.requests), h.before, h.any
 		h.mu.Unlock()
-		if h.before != nil && h.before(w, r, n) {
+		if before != nil && before(w, r, n) {
 			return
 		}
-		if h.any {
+		if everything {
 			r.URL.Path = aRepository.ReplaceAllString(r.URL.Path, "$1/me/model/$2/")
 		}
 		if strings.HasPrefix(r.URL.Path, "/api/models/me/model/revision/") {
