@@ -51,6 +51,7 @@ FUZZ_COUNTS = \
 	FuzzSafetensors=10000 \
 	FuzzScaled=10000 \
 	FuzzScan=2500 \
+	FuzzServe=2500 \
 	FuzzSidecar=8000 \
 	FuzzSPM=10000 \
 	FuzzStream=2500 \
@@ -144,7 +145,7 @@ api: ## what the public packages export, after a change of it: api/*.txt
 # listen. In all others there is no second one to race with. What -short leaves out
 # are more inputs to the same goroutines, which `make test` runs without the detector.
 STARTS = ^[[:space:]]*(defer )?go [A-Za-z_.]+[(]|[.]Go[(]|[.]Parallel[(]|RunParallel
-SEEDS = FuzzArrival|FuzzClamd|FuzzEdit|FuzzForget|FuzzUpload
+SEEDS = FuzzArrival|FuzzClamd|FuzzEdit|FuzzForget|FuzzServe|FuzzUpload
 searching = git grep -l 'effort\.' -- '*_test.go'
 starting = git grep -lE '$(STARTS)' -- $(1) | grep -v -e '/_' $(patsubst %,-e '^%/',$(NESTED))
 

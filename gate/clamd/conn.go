@@ -38,6 +38,11 @@ type conn struct {
 func (s *Server) serveConn(ctx, judging context.Context, c net.Conn) {
 	p := newPacedConn(ctx, c)
 	defer p.close()
+	defer func() {
+		if p := recover(); p != nil { // a bug ends this connection, not the service, and is no answer
+			s.Log.Error("panic", "error", wire.Clean(fmt.Sprint(p), 512))
+		}
+	}()
 	p.out = s.rule().Meter()
 	k := &conn{Server: s, c: p, in: bufio.NewReaderSize(p, maxCommand), ctx: ctx, judging: judging, tenant: "clamd"}
 	if from := host.AddressTenant(c.RemoteAddr().String()); from != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/spool"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -85,6 +86,7 @@ type Host struct {
 	o       Options
 	account *limits.Budget
 	queue   queue
+	create  func(dir string) (spoolFile, error)
 
 	mu      sync.Mutex // for what follows, and for o.Gate
 	tenants map[string]*tenant
@@ -102,6 +104,21 @@ type tenant struct {
 	lane    lane
 }
 
+// A spoolFile is a [spool.File], or one of a test.
+type spoolFile interface {
+	io.Writer
+	io.ReaderAt
+	io.Closer
+}
+
+func createSpool(dir string) (spoolFile, error) {
+	f, err := spool.Create(dir)
+	if err != nil {
+		return nil, err // and not a pointer that is nil
+	}
+	return f, nil
+}
+
 // most disables a limit of the host's account that the tenants' accounts enforce.
 const most = 1 << 40
 
@@ -115,7 +132,7 @@ func New(o Options) (*Host, error) {
 		return nil, err
 	}
 	o.Gate = *g
-	h := &Host{o: o, tenants: map[string]*tenant{}}
+	h := &Host{o: o, tenants: map[string]*tenant{}, create: createSpool}
 	h.queue.slots, h.queue.most, h.queue.share = o.Slots, o.Queue, o.TenantQueue
 	h.queue.yields, h.queue.after = o.Judge == nil, o.RetryAfter
 	h.idle = sync.NewCond(&h.mu)

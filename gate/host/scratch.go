@@ -2,15 +2,13 @@ package host
 
 import (
 	"io"
-
-	"github.com/anamnesis-go/anamnesis/internal/spool"
 )
 
 // A Scratch is a temporary file for what is made of an upload, such as a report, so that a
 // client who reads it slowly holds no memory. Its bytes count as spooled ones of the tenant.
 type Scratch struct {
 	u    *Upload
-	file *spool.File
+	file spoolFile
 	size int64
 }
 
@@ -19,7 +17,7 @@ func (u *Upload) Scratch() (*Scratch, error) {
 	if u.closed {
 		return nil, errClosed
 	}
-	f, err := spool.Create(u.host.o.Dir)
+	f, err := u.host.create(u.host.o.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
-	"github.com/anamnesis-go/anamnesis/internal/spool"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -37,7 +36,7 @@ type Upload struct {
 
 	at      io.ReaderAt
 	sum     hash.Hash // of the bytes that came
-	file    *spool.File
+	file    spoolFile
 	early   *gate.Stream   // examines the file while it arrives
 	visit   *turn          // in which early examines
 	lost    error          // why early got no turn
@@ -134,7 +133,7 @@ func (u *Upload) keep(r io.Reader, size int64) error {
 
 // spool writes an arriving file to disk.
 func (u *Upload) spool(r io.Reader, size int64) error {
-	f, err := spool.Create(u.host.o.Dir)
+	f, err := u.host.create(u.host.o.Dir)
 	if err != nil {
 		return err
 	}
