@@ -46,3 +46,31 @@ func (e *groupedEncoder) loadable() (err error) {
 	}
 	return nil
 }
+
+// compressedLoads notes why transformers does not load a format of compressed-tensors by
+// default, though it does where it decodes it: once all weights are known.
+func (e *linearEncoder) compressedLoads() {
+	if e.BreaksAgain != "" || e.fused == nil || e.library != scaled.CompressedTensors || e.format == "fp8" {
+		return
+	}
+	const unless = "; with dequantize=True in its CompressedTensorsConfig it loads"
+	if packs := !strings.HasPrefix(e.format, "fp8_") && e.format != "mxfp8" && e.format != "w8a8"; packs {
+		names, _, _ := strings.Cut(initRows()[e.Type], "|")
+		by := strings.Fields(names)
+		set := slices.IndexFunc(e.Weights, func(w QuantizedWeight) bool {
+			_, last, _ := cutLast(strings.TrimSuffix(w.Name, ".weight"))
+			return slices.Contains(by, last)
+		})
+		if set >= 0 {
+			e.BreaksAgain = "it sets the weight of " + strings.TrimSuffix(e.Weights[set].Name, ".weight") + " by hand while it loads, and packed codes have none" + unless
+			return
+		}
+	}
+	if !slices.Contains(renamed, e.Type) {
+		return
+	}
+	kept := slices.IndexFunc(e.Kept, func(k KeptMatrix) bool { return k.reason == noReason || k.reason == keepExcluded })
+	if kept >= 0 {
+		e.BreaksAgain = "it gives modules other names than the file, and looks for codes of " + strings.TrimSuffix(e.Kept[kept].Name, ".weight") + ", which is left alone" + unless
+	}
+}

@@ -67,6 +67,7 @@ var triedAs = map[string]string{
 
 // loadings returns what is known of each library that could load the model in a format.
 func (e *linearEncoder) loadings() []Loading {
+	e.compressedLoads()
 	if strings.HasPrefix(e.format, "mlx_") {
 		return []Loading{e.byMLX()}
 	}

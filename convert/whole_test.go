@@ -240,3 +240,30 @@ func TestAHeadThatIsInNoFileIsIgnored(t *testing.T) {
 		}
 	}
 }
+
+// By default transformers builds modules that have codes and no weight, under the names of memory:
+// what it would set by hand, or not find left alone, is said. crosscheck/loads.py loads such models.
+func TestWhatCompressedTensorsDoesNotLoadByDefaultIsSaid(t *testing.T) {
+	for _, c := range []struct {
+		kind, to string
+		matrices map[string][2]int64
+		says     string
+	}{
+		{"t5", "w4a16", map[string][2]int64{"encoder.block.0.layer.0.SelfAttention.q": {128, 128}}, "by hand"},
+		{"t5", "fp8_dynamic", map[string][2]int64{"encoder.block.0.layer.0.SelfAttention.q": {128, 128}}, ""},
+		{"falcon_mamba", "nvfp4", map[string][2]int64{"backbone.layers.0.mixer.out_proj": {128, 128}}, "by hand"},
+		{"vit", "w4a16", map[string][2]int64{"encoder.layer.0.intermediate.dense": {192, 128}, "encoder.layer.0.output.dense": {128, 192}}, "other names"},
+		{"vit", "w4a16", map[string][2]int64{"encoder.layer.0.intermediate.dense": {128, 128}, "encoder.layer.0.output.dense": {128, 128}}, ""},
+		{"llama", "w4a16", map[string][2]int64{"model.layers.0.mlp.up_proj": {192, 128}, "model.layers.0.mlp.down_proj": {128, 192}}, ""},
+	} {
+		b := account(t)
+		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, shaped(c.matrices)), convert.Options{Quantize: quantizerTo(t, c.to)})
+		if err != nil {
+			t.Errorf("%s to %s: %v", c.kind, c.to, err)
+			continue
+		}
+		if l := p.Quantized.Loads[0]; (l.Verdict == convert.LoadFails) != (c.says != "") || !strings.Contains(l.Why, c.says) {
+			t.Errorf("%s to %s: %+v, no word of %q", c.kind, c.to, l, c.says)
+		}
+	}
+}

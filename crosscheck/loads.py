@@ -1,9 +1,9 @@
 """Models of odd widths, quantized by amn and loaded by transformers: whether the folder loads, and says the same.
 
     python3 crosscheck/run.py loads          CROSSCHECK_TYPES="qwen3_moe bert" CROSSCHECK_FORMATS="fp8 w4a16" CROSSCHECK_WIDTHS="192" for some
-    loads.py DUMP WORK [PAGE]                as run.py calls it; PAGE is docs/quantize.md, whose table of odd widths is written anew
+    loads.py DUMP WORK                       as run.py calls it
                                              CROSSCHECK_LEDGER=FILE: a line of JSON for each answer; what it has is not asked again
-    loads.py page LEDGER PAGE                writes the table from the ledger alone
+    loads.py page LEDGER PAGE                writes the table of odd widths in PAGE, which is docs/quantize.md
 
 The width is that of the inner matrices of feed-forward layers and experts, where no group and no block of 128
 may be whole; "heads" is attention with one key of 96 numbers beside queries of 384. Verdicts:
@@ -225,7 +225,34 @@ def of(kind, width, formats, root):
             yield to, "WRONG", small.said(e), 0
 
 
+ORDER = [*TARGETS, "fp8_dynamic", "fp8_tensor", "fp8_block", "mxfp8", "mxfp4", "w8a8", "w8a16", "w4a16_asym", "w8a16_asym", "mlx_4"]
+
+
+def page(ledger, path):
+    """The table of odd widths in docs/quantize.md, from the ledger."""
+    rows = [r for r in map(json.loads, open(ledger)) if r["verdict"] != "not built"]
+    of, formats = collections.defaultdict(collections.Counter), [f for f in ORDER if any(r["to"] == f for r in rows)]
+    for r in rows:
+        of[r["type"], r["to"]][r["verdict"]] += 1
+    names = {"equal": "{}", "refused": "{} refused", "said": "{} no", "WRONG": "{} WRONG"}
+    lines = ["| type | " + " | ".join(formats) + " |", "|---|" + "---|" * len(formats)]
+    for kind in sorted({r["type"] for r in rows}):
+        cells = [", ".join(text.format(of[kind, f][v]) for v, text in names.items() if of[kind, f][v]) for f in formats]
+        lines.append(f"| {kind} | " + " | ".join(cells) + " |")
+    total = collections.Counter(r["verdict"] for r in rows)
+    said = ", ".join(f"{total[v]} {v}" for v in names if total[v] or v == "WRONG")
+    versions = sorted({"transformers " + r["versions"]["transformers"] for r in rows})
+    dates = sorted({r["date"] for r in rows})
+    lines = [f"{len(rows)} folders, {', '.join(versions)}, {dates[0]}" + (f" to {dates[-1]}" if dates[-1] != dates[0] else "") + f": {said}.", ""] + lines
+    text = path.read_text()
+    begin = text.index("<!-- made by crosscheck/loads.py -->") + len("<!-- made by crosscheck/loads.py -->")
+    end = text.find("\n## ", begin)
+    path.write_text(text[:begin] + "\n" + "\n".join(lines) + "\n" + (text[end:] if end > 0 else ""))
+
+
 def main():
+    if sys.argv[1] == "page":
+        return page(sys.argv[2], pathlib.Path(sys.argv[3]))
     types, widths, formats = (os.environ.get(k, "").split() or d for k, d in (("CROSSCHECK_TYPES", TYPES), ("CROSSCHECK_WIDTHS", WIDTHS), ("CROSSCHECK_FORMATS", TARGETS)))
     rows = collections.defaultdict(lambda: [0, 0])
     verdicts = collections.defaultdict(collections.Counter)
