@@ -201,6 +201,9 @@ func (x *binder) add(i, from int, list ...*product) error {
 		if n := len(t.products); n > 0 && t.products[n-1].adapter == from {
 			return wire.ErrDuplicate.Errorf("tensor %s of the base is adapted twice by one adapter", wire.Quote(x.infos[i].Name))
 		}
+		if infinite(p.scale) {
+			return wire.ErrRange.Errorf("alpha divided by the rank, times the adapter's weight, is too large for float32")
+		}
 		p.adapter = from
 		if t.products, err = limits.Append(x.b, t.products, p); err != nil {
 			return err

@@ -1,6 +1,8 @@
 package lora
 
 import (
+	"slices"
+
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/derive"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -117,8 +119,31 @@ func (w *weight) piece(p []byte, r *buffers, first int64) error {
 		}
 	}
 	derive.Round(p, w.info.DType, f)
+	return w.checkFinite(p, r, first)
+}
+
+// checkFinite refuses a number that is not finite although the base's, or that of the tensor
+// that replaces it, is: the product overflows float32 or the base's type.
+func (w *weight) checkFinite(p []byte, r *buffers, first int64) error {
+	n := int64(len(p)) / derive.Size(w.info.DType)
+	f, was := r.w[:n], r.sum[:n]
+	derive.Widen(f, w.info.DType, p)
+	if !slices.ContainsFunc(f, infinite) {
+		return nil
+	}
+	if err := w.source.Read(was, rawBytes(r.also), first); err != nil {
+		return err
+	}
+	for k := range f {
+		if infinite(f[k]) && !infinite(was[k]) {
+			return wire.At("merge", "tensor "+wire.Quote(w.info.Name), wire.NoOffset, wire.ErrRange.Errorf("element %d of the result is too large for %s: the adapter's lora_alpha, or its weight, is too large", first+int64(k), w.info.DType))
+		}
+	}
 	return nil
 }
+
+// infinite reports an infinity or NaN.
+func infinite(f float32) bool { return f-f != 0 }
 
 // applyFactors multiplies by DoRA's factors, if there are any.
 func (x *matrices) applyFactors(f []float32, first int64) {
