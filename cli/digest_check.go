@@ -26,7 +26,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 	defer f.Close()
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
-	models := newManifestReader(b, f)
+	models, seen := newManifestReader(b, f), map[string]bool{}
 	n := 0
 	for ; ; n++ {
 		want, err := models.next()
@@ -49,6 +49,13 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		if n > 0 && len(c.Paths) == 1 {
 			return usage{showPath(c.Check) + " lists several models: leave the model out to check all of them"}
 		}
+		if err := b.Hold(int64(len(path)) + 64); err != nil {
+			return fmt.Errorf("%s: %w", showPath(c.Check), err)
+		}
+		if seen[filepath.Clean(path)] { // each entry would cost a reading of the whole model
+			return usage{showPath(c.Check) + " states the model " + showPath(want.Path) + " twice: it is not what amn hash wrote"}
+		}
+		seen[filepath.Clean(path)] = true
 		d := c.digestModel(ctx, s, path, func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) })
 		if err, ok := errors.AsType[interrupted](d.err); ok {
 			return err

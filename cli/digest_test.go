@@ -111,6 +111,21 @@ func TestEverythingThatAManifestStatesIsCompared(t *testing.T) {
 	}
 }
 
+// A manifest that states a model again and again would have it read as often.
+func TestAManifestStatesAModelOnce(t *testing.T) {
+	t.Chdir(workplace(t))
+	if r := amn(t, nil, "digest", "-q", "-o", "m.json", "model.safetensors"); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	text := load(t, "m.json")
+	for what, again := range map[string]string{"the same": text, "another spelling": strings.Replace(text, `"path":"`, `"path":"./`, 1)} {
+		write(t, "again.json", text+again+again)
+		if r := amn(t, nil, "digest", "--check", "again.json"); r.code != 2 || !strings.Contains(r.err, "twice") || strings.Count(r.out, "the same") != 1 {
+			t.Errorf("%s: exit %d, %s%s", what, r.code, r.out, r.err)
+		}
+	}
+}
+
 // A manifest of a folder has the index, by which loaders find the tensors; a file and the
 // folder that holds it alone are the same.
 func TestAManifestHasTheIndex(t *testing.T) {
