@@ -24,7 +24,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "internal" / "loaders"
-sys.path = [str(HERE.parent), *sys.path]
+sys.path = [str(HERE), str(HERE.parent), *sys.path]  # both have a module called layers
 WHEELS = {"vllm": "0.33.0", "sglang": "0.5.23"}
 
 import fused  # noqa: E402
