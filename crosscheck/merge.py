@@ -153,6 +153,14 @@ def adapters():
     oss = T.GptOssForCausalLM(T.GptOssConfig(vocab_size=97, hidden_size=64, intermediate_size=32, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2,
                                              head_dim=16, num_local_experts=4, num_experts_per_tok=2, layer_types=["full_attention"])).to(bf)
     yield "experts", oss, causal, [dict(r=4, lora_alpha=16, target_modules=["q_proj"], target_parameters=["mlp.experts.gate_up_proj", "mlp.experts.down_proj"])], None
+    both = dict(r=4, lora_alpha=16, target_modules=["q_proj"], target_parameters=["mlp.experts.gate_up_proj", "mlp.experts.down_proj"])
+    sizes = dict(vocab_size=97, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16, num_experts_per_tok=2)
+    torch.manual_seed(11)
+    qwen = T.Qwen3MoeForCausalLM(T.Qwen3MoeConfig(intermediate_size=96, moe_intermediate_size=32, num_experts=4, **sizes))
+    yield "experts saved one by one", qwen.to(bf), causal, [both], None
+    torch.manual_seed(12)
+    mixtral = T.MixtralForCausalLM(T.MixtralConfig(intermediate_size=32, num_local_experts=4, **sizes))
+    yield "experts saved one by one F32, under other names", mixtral.to(full), causal, [both], None
 
 
 def merges():

@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"compare":             with(format, "quant", "internal/elements", "internal/number"),
 	"internal/derive":     with(format, "asm", "parser", "parser/gguf", "parser/safetensors", "quant"),
 	"merge":               with(format, "asm", "internal/derive", "internal/jsontree", "internal/loaders", "parser/safetensors", "convert"),
-	"merge/lora":          with(format, "asm", "internal/derive", "internal/jsontree", "parser/gguf", "convert"),
+	"merge/lora":          with(format, "asm", "internal/derive", "internal/jsontree", "internal/loaders", "parser/gguf", "convert"),
 	"digest":              with(format, "internal/ahead", "internal/elements"),
 	"stats":               with(format, "quant", "internal/elements", "internal/number"),
 	"gate":                with(bottom, "parser", "parser/...", "vm", "quant", "internal/ahead", "internal/unwrap", "internal/wrap", "internal/sidecar", "internal/onnx", "internal/folder", "internal/hdf5", "internal/stamp"),

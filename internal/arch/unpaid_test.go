@@ -49,6 +49,9 @@ var unpaid = map[string][]string{
 		internal: p.c.towers()
 		internal: more
 		internal: r.trimPrefixes
+		merge: loaders.Merges(kind)
+		merge: x.stacks
+		merge: stems
 		internal: out
 		internal: have
 		internal: caseFolds()[r]
@@ -101,7 +104,6 @@ var unpaid = map[string][]string{
 		internal: k.list`),
 	"lists of an adapter's configuration, for which each module pays": rows(`
 		merge: list
-		merge: full
 		merge: a.parameters`),
 	"parts of a recipe, at most 256 of a kind, for which each tensor pays": rows(`
 		merge: r.in

@@ -1,7 +1,6 @@
 package lora
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/derive"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -25,6 +25,7 @@ type binder struct {
 	targets  map[int]*target // by the index of the base's tensor
 	order    []int           // keys of targets, in the order in which they were bound
 	added    []derive.Tensor
+	stacks   []loaders.Merge
 	most     int // largest number of products of a target
 }
 
@@ -59,7 +60,7 @@ func newBinder(b *limits.Budget, base tensor.Model) (*binder, error) {
 			x.storages[i.Storage]++
 		}
 	}
-	return x, nil
+	return x, x.readStacks()
 }
 
 // needed returns the names of the base's tensors that an adapter changes.
@@ -84,89 +85,6 @@ func (a *adapter) needed(b *limits.Budget) (list []string, err error) {
 		}
 	}
 	return list, nil
-}
-
-// A renaming maps names of a model to those of its checkpoint, in which transformers omits or
-// adds the model's own prefix (base_model_prefix).
-type renaming struct{ cut, add string }
-
-func (r renaming) of(name string) string {
-	if short, ok := strings.CutPrefix(name, r.cut); ok {
-		return r.add + short
-	}
-	return name
-}
-
-// renaming returns the renaming under which the base has all tensors that an adapter needs.
-func (x *binder) renaming(a *adapter) (renaming, error) {
-	needed, err := a.needed(x.b)
-	if err != nil || len(needed) == 0 {
-		return renaming{}, err
-	}
-	missing, err := x.missing(renaming{}, needed)
-	if missing == "" || err != nil || a.config == nil {
-		return renaming{}, cmp.Or(err, missingTensor(missing))
-	}
-	ways := []renaming{{cut: firstPart(needed[0])}}
-	for i := range x.infos {
-		r := renaming{add: firstPart(x.infos[i].Name)}
-		if err := x.b.Step(1); err != nil {
-			return r, err
-		}
-		if len(ways) < 8 && r.add != "" && !slices.Contains(ways, r) {
-			ways = append(ways, r)
-		}
-	}
-	var found []renaming
-	for _, r := range ways {
-		lacks, err := x.missing(r, needed)
-		if err != nil {
-			return r, err
-		}
-		if lacks == "" {
-			found = append(found, r)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return renaming{}, missingTensor(missing)
-	case 1:
-		return found[0], nil
-	default:
-		return renaming{}, wire.ErrUnsupported.Errorf("the base has the adapter's names under both %s and %s", wire.Quote(found[0].add), wire.Quote(found[1].add))
-	}
-}
-
-func firstPart(name string) string { return name[:strings.IndexByte(name, '.')+1] }
-
-// missingTensor returns the error for a tensor that the base lacks, nil for "".
-func missingTensor(name string) error {
-	if name == "" {
-		return nil
-	}
-	return wire.ErrMissing.Errorf("the base has no tensor %s (tied tensors are not merged: the other would change too)", wire.Quote(name))
-}
-
-// missing returns the first name that the base lacks, or "".
-func (x *binder) missing(r renaming, needed []string) (string, error) {
-	for _, name := range needed {
-		if err := x.b.Step(1); err != nil {
-			return "", err
-		}
-		if _, ok := x.names.Find(r.of(name)); !ok {
-			return name, nil
-		}
-	}
-	return "", nil
-}
-
-// find returns a tensor of the base and its index.
-func (x *binder) find(name string) (int, *tensor.Info, error) {
-	i, ok := x.names.Find(name)
-	if !ok {
-		return 0, nil, missingTensor(name)
-	}
-	return i, &x.infos[i], nil
 }
 
 // target returns the target of a tensor of the base, which it creates if necessary.
@@ -327,21 +245,28 @@ func (x *binder) bindParameters(at int, a *adapter, name string, wrappers []*mod
 		return wire.ErrUnsupported.Errorf("target_parameters cannot be combined with use_dora or lora_bias")
 	}
 	var ws []parameter
-	var places []int
+	var places [][]int
 	for _, f := range full {
-		i, w, err := x.find(r.of(f))
+		w, of, err := x.parameter(r.of(f))
 		if err != nil {
 			return err
 		}
-		ws, places = append(ws, parameter{w, a.rankFor(f), a.scale(f, a.Weight)}), append(places, i)
+		w.rank, w.scale = a.rankFor(f), a.scale(f, a.Weight)
+		ws, places = append(ws, w), append(places, of)
 	}
 	list, err := assignParameters(wrappers, ws)
 	if err != nil {
 		return err
 	}
 	for k, p := range list {
-		if err := x.add(places[k], at, p); err != nil {
-			return err
+		for n, i := range places[k] {
+			part := p
+			if experts := ws[k].experts; experts > 0 {
+				part = p.cut(n, experts, x.infos[i].Shape[0])
+			}
+			if err := x.add(i, at, part); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

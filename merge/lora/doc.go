@@ -25,6 +25,10 @@
 // autocast_adapter_dtype. Libraries for linear algebra sum a matrix product in different
 // orders, so D can differ in its last bits.
 //
+// A parameter of experts that transformers stacks while it loads the base is merged in
+// parts: W[e] of the base is rows of B and A that belong to expert e, and of B those of the
+// matrix, gate_proj before up_proj.
+//
 // A GGUF adapter is merged into a GGUF model, as llama.cpp's llama-export-lora does:
 // s = weight*alpha/r in float32, or s = weight if alpha is 0, and W is rounded once,
 // after all adapters.

@@ -31,6 +31,9 @@ func (p *product) load(b *limits.Budget, m tensor.Model, rooms *derive.Rooms) (*
 	into := func(dst []float32, i tensor.Info, place func(x, y int64) int64) error {
 		return readMatrix(b, rooms, m, i, dst, place)
 	}
+	if p.experts > 0 {
+		return x, x.loadExpert(func(dst []float32, part matrixPart) error { return readPart(b, rooms, m, part, dst) })
+	}
 	switch p.kind {
 	case vector:
 		x.left[0] = 1
@@ -76,10 +79,23 @@ func floats(b *limits.Budget, rows, cols int64) ([]float32, error) {
 // readMatrix reads a tensor into dst. The number in row x and column y, the index in the last
 // dimension, goes to index place(x, y); a nil place keeps the order.
 func readMatrix(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.Info, dst []float32, place func(x, y int64) int64) error {
-	numbers, err := derive.NewNumbers(m, i)
-	if err == nil && i.Elements() != int64(len(dst)) {
-		err = wire.ErrInternal.Errorf("%d numbers for %d", i.Elements(), len(dst))
+	if i.Elements() != int64(len(dst)) {
+		return wire.ErrInternal.Errorf("%d numbers for %d", i.Elements(), len(dst))
 	}
+	return readPart(b, rooms, m, matrixPart{i, 0, int64(len(dst)), place}, dst)
+}
+
+// A matrixPart is n numbers of a tensor from index first on.
+type matrixPart struct {
+	info     tensor.Info
+	first, n int64
+	place    func(x, y int64) int64 // as of readMatrix; -1 leaves a number out
+}
+
+// readPart reads a part of a tensor into dst.
+func readPart(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, part matrixPart, dst []float32) error {
+	i, place := part.info, part.place
+	numbers, err := derive.NewNumbers(m, i)
 	if err != nil {
 		return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
 	}
@@ -97,23 +113,27 @@ func readMatrix(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.
 	if len(i.Shape) == 2 {
 		cols = i.Shape[1]
 	}
-	for at := int64(0); at < int64(len(dst)); {
+	for at := part.first; at < part.first+part.n; {
 		if err := b.Step(1); err != nil {
 			return err
 		}
-		n := min(int64(len(read)), int64(len(dst))-at)
+		n := min(int64(len(read)), part.first+part.n-at)
 		if err := numbers.Read(read[:n], rawBytes(raw), at); err != nil {
 			return err
 		}
 		for k, f := range read[:n] {
-			if f-f != 0 {
+			if infinite(f) {
 				return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrRange.Errorf("element %d is not a finite number", at+int64(k)))
 			}
 			to := at + int64(k)
 			if place != nil {
 				to = place(to/cols, to%cols)
+			} else {
+				to -= part.first
 			}
-			dst[to] = f
+			if to >= 0 {
+				dst[to] = f
+			}
 		}
 		at += n
 	}

@@ -37,7 +37,9 @@ type product struct {
 	batch, rows, cols int64
 	rank              int64
 	scale             float32
-	roundsSum         bool // what is added is rounded to the weight's type first
+	expert, experts   int64 // the expert whose part of a stack it is, and how many there are: 0 if it is no part
+	firstRow          int64 // of the part among the rows of the expert
+	roundsSum         bool  // what is added is rounded to the weight's type first
 }
 
 // byColumn reports whether the magnitudes are those of columns, not rows.
@@ -167,8 +169,9 @@ func (a *adapter) resolveSquare(v *layouts, modelType string) error {
 // A parameter is a separately adapted tensor of the base.
 type parameter struct {
 	*tensor.Info
-	rank  int64
-	scale float32
+	rank    int64
+	scale   float32
+	experts int64 // how many matrices it is stacked of, each [out, in]; 0 if it is one tensor
 }
 
 // parametersOf returns the parameters of a module that target_parameters names.
@@ -247,6 +250,8 @@ func expert(m *module, w parameter, swap bool) *product {
 		p.kind = plain
 	case swap:
 		p.kind, p.batch = experts, w.Shape[0]
+	case w.experts > 0:
+		return nil // the conversion of transformers says [experts, out, in]
 	default:
 		p.kind, p.batch = expertsTransposed, w.Shape[0]
 		out, in = in, out

@@ -1,0 +1,101 @@
+package lora
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/loaders"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A renaming maps names of a model to those of its checkpoint, in which transformers omits or
+// adds the model's own prefix (base_model_prefix).
+type renaming struct{ cut, add string }
+
+func (r renaming) of(name string) string {
+	if short, ok := strings.CutPrefix(name, r.cut); ok {
+		return r.add + short
+	}
+	return name
+}
+
+// renaming returns the renaming under which the base has all tensors that an adapter needs.
+func (x *binder) renaming(a *adapter) (renaming, error) {
+	needed, err := a.needed(x.b)
+	if err != nil || len(needed) == 0 {
+		return renaming{}, err
+	}
+	missing, err := x.missing(renaming{}, needed)
+	if missing == "" || err != nil || a.config == nil {
+		return renaming{}, cmp.Or(err, missingTensor(missing))
+	}
+	ways := []renaming{{cut: firstPart(needed[0])}}
+	for i := range x.infos {
+		r := renaming{add: firstPart(x.infos[i].Name)}
+		if err := x.b.Step(1); err != nil {
+			return r, err
+		}
+		if len(ways) < 8 && r.add != "" && !slices.Contains(ways, r) {
+			ways = append(ways, r)
+		}
+	}
+	var found []renaming
+	for _, r := range ways {
+		lacks, err := x.missing(r, needed)
+		if err != nil {
+			return r, err
+		}
+		if lacks == "" {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return renaming{}, missingTensor(missing)
+	case 1:
+		return found[0], nil
+	default:
+		return renaming{}, wire.ErrUnsupported.Errorf("the base has the adapter's names under both %s and %s", wire.Quote(found[0].add), wire.Quote(found[1].add))
+	}
+}
+
+func firstPart(name string) string { return name[:strings.IndexByte(name, '.')+1] }
+
+// missingTensor returns the error for a tensor that the base lacks, nil for "".
+func missingTensor(name string) error {
+	why := "is it the model that the adapter was trained on?"
+	switch {
+	case name == "":
+		return nil
+	case listsModule(embeddings, strings.TrimSuffix(name, ".weight")):
+		why = "an output layer that is tied to the embeddings is not merged: they would change too"
+	case strings.Contains(name, "experts.") && !strings.HasSuffix(name, ".weight"):
+		why = fmt.Sprintf("nor experts of which transformers %s makes it for the model_type in config.json; PEFT's merge_and_unload may know others", loaders.Transformers.Version())
+	}
+	return wire.ErrMissing.Errorf("the base has no tensor %s (%s)", wire.Quote(name), why)
+}
+
+// missing returns the first name that the base lacks, or "".
+func (x *binder) missing(r renaming, needed []string) (string, error) {
+	for _, name := range needed {
+		if err := x.b.Step(1); err != nil {
+			return "", err
+		}
+		if !x.has(r.of(name)) {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// find returns a tensor of the base and its index.
+func (x *binder) find(name string) (int, *tensor.Info, error) {
+	i, ok := x.names.Find(name)
+	if !ok {
+		return 0, nil, missingTensor(name)
+	}
+	return i, &x.infos[i], nil
+}

@@ -1,0 +1,98 @@
+package lora_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/internal/fixtures"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+const (
+	testExperts, testHidden, testWidth, testRank = 3, 4, 5, 2
+	adaptsExperts                                = `{"peft_type":"LORA","r":2,"lora_alpha":6,"target_modules":[],"target_parameters":["mlp.experts.gate_up_proj","mlp.experts.down_proj"]}`
+)
+
+// separateExperts are those of a layer, each under its own name.
+func separateExperts(module string, gate, up, down string) (list []fixtures.Tensor) {
+	for e := range testExperts {
+		for k, one := range []string{gate, up, down} {
+			shape := []int64{testWidth, testHidden}
+			if one == down {
+				shape = []int64{testHidden, testWidth}
+			}
+			list = append(list, fixtures.Whole(fmt.Sprintf("%s.%d.%s.weight", module, e, one), "F32", 10*e+k, shape...))
+		}
+	}
+	return list
+}
+
+// stackedAdapter is what PEFT writes for the stacked parameters of that layer: the wrapper of
+// the first is inside that of the second.
+func stackedAdapter(module string) []fixtures.Tensor {
+	return append(pair(module+".base_layer", testExperts*testRank, 2*testWidth, testHidden), pair(module, testExperts*testRank, testHidden, testWidth)...)
+}
+
+// Experts that a checkpoint has one by one get their parts of the adapter of the parameter that
+// transformers stacks of them: W[e] += 3 * sum over r of B[o, r*E+e] * A[e*R+r, i].
+func TestSeparateExpertsGetPartsOfTheirStack(t *testing.T) {
+	for _, c := range []struct {
+		kind, module, in string
+		names            [3]string
+	}{
+		{`{"model_type":"qwen3_moe"}`, "model.layers.0.mlp.experts", "model.layers.0.mlp.experts", [3]string{"gate_proj", "up_proj", "down_proj"}},
+		{`{"model_type":"mixtral"}`, "model.layers.0.block_sparse_moe.experts", "model.layers.0.mlp.experts", [3]string{"w1", "w3", "w2"}},
+		{`{"text_config":{"model_type":"qwen3_moe"}}`, "layers.0.mlp.experts", "model.layers.0.mlp.experts", [3]string{"gate_proj", "up_proj", "down_proj"}},
+	} {
+		base, more := separateExperts(c.module, c.names[0], c.names[1], c.names[2]), stackedAdapter(c.in)
+		m, _, err := merge(t, folder{c.kind, base}, folder{adaptsExperts, more})
+		if err != nil {
+			t.Fatal(c.kind, err)
+		}
+		for n, w := range base {
+			e, k := int64(n/3), n%3
+			a, b, first := more[0], more[1], int64(k)*testWidth
+			if k == 2 {
+				a, b, first = more[2], more[3], 0
+			}
+			want := make([]float32, len(w.Values))
+			for i := range want {
+				row, col := int64(i)/w.Shape[1], int64(i)%w.Shape[1]
+				for r := range int64(testRank) {
+					want[i] += at(b, first+row, r*testExperts+e) * at(a, e*testRank+r, col)
+				}
+				want[i] = w.Values[i] + 3*want[i]
+			}
+			if diff := cmp.Diff(want, numbers(t, m, w.Name)); diff != "" {
+				t.Errorf("%s, %s: want -, got +:\n%s", c.kind, w.Name, diff)
+			}
+		}
+	}
+}
+
+// An adapter of stacked experts that do not fit the base's is refused, and the message says why.
+func TestStacksThatDoNotFit(t *testing.T) {
+	module := "model.layers.0.mlp.experts"
+	good := func() []fixtures.Tensor { return separateExperts(module, "gate_proj", "up_proj", "down_proj") }
+	other := good()
+	other[3] = fixtures.Whole(other[3].Name, "BF16", 1, testWidth, testHidden)
+	for _, c := range []struct {
+		name, config string
+		base         []fixtures.Tensor
+		says         string
+	}{
+		{"a type whose experts are not stacked", `{"model_type":"llama"}`, good(), "model_type"},
+		{"no type", ``, good(), "model_type"},
+		{"an expert too few", `{"model_type":"qwen3_moe"}`, good()[:6], "do not fit"},
+		{"an expert without a matrix", `{"model_type":"qwen3_moe"}`, append(good()[:4:4], good()[5:]...), "experts.1.up_proj.weight"},
+		{"experts of several types", `{"model_type":"qwen3_moe"}`, other, "differ"},
+	} {
+		_, _, err := merge(t, folder{c.config, c.base}, folder{adaptsExperts, stackedAdapter(module)})
+		if wire.ClassOf(err) != wire.Malformed || !strings.Contains(fmt.Sprint(err), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+}
