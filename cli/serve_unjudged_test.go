@@ -50,8 +50,8 @@ func serving(t *testing.T, args ...string) string {
 			address = rest
 		}
 	}
-	if address == "" {
-		t.Fatal("it does not say where it listens")
+	if err := lines.Err(); address == "" {
+		t.Fatal("it does not say where it listens", err)
 	}
 	ended := make(chan struct{})
 	go func() {

@@ -113,7 +113,7 @@ func serve(program string) (addr string, end func(), err error) {
 	for !strings.Contains(lines.Text(), "address=") {
 		if !lines.Scan() {
 			end()
-			return "", nil, fmt.Errorf("the service does not listen")
+			return "", nil, fmt.Errorf("the service does not listen: %v", lines.Err())
 		}
 	}
 	_, addr, _ = strings.Cut(lines.Text(), "address=")

@@ -95,7 +95,7 @@ func signalByFile(p *prisoner) unix.Errno {
 // writeByMapping writes to a file through memory.
 func writeByMapping(prot, later, flags uintptr) func(*prisoner) unix.Errno {
 	return func(*prisoner) unix.Errno {
-		m, _, no := unix.Syscall6(unix.SYS_MMAP, 0, 4096, prot, flags, openBoth, 0)
+		m, _, no := unix.Syscall6(sysMmap, 0, 4096, prot, flags, openBoth, 0)
 		if no != 0 {
 			return no
 		}
@@ -171,7 +171,7 @@ func attempts() []attempt {
 		sys("map code", unix.SYS_MMAP, 0, 4096, both|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANON, ^uintptr(0)),
 		sys("map a file as code", unix.SYS_MMAP, 0, 4096, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE, openRead),
 		{name: "make memory code", try: func(*prisoner) unix.Errno {
-			m, _, no := unix.Syscall6(unix.SYS_MMAP, 0, 4096, both, unix.MAP_PRIVATE|unix.MAP_ANON, ^uintptr(0), 0)
+			m, _, no := unix.Syscall6(sysMmap, 0, 4096, both, unix.MAP_PRIVATE|unix.MAP_ANON, ^uintptr(0), 0)
 			if no != 0 {
 				return 0 // it may have memory
 			}

@@ -148,6 +148,12 @@ func (w *finder) list(f *source.File, list []ast.Stmt) {
 			case *ast.BlockStmt:
 				w.list(f, n.List)
 				return false
+			case *ast.AssignStmt:
+				for i, r := range n.Rhs {
+					if _, isFunc := r.(*ast.FuncLit); isFunc && i < len(n.Lhs) && w.makers[nameOf(n.Lhs[i])] {
+						return false // what it makes counts where it is called
+					}
+				}
 			case *ast.CaseClause:
 				w.list(f, n.Body)
 				return false

@@ -66,7 +66,7 @@ func Load(root string, patterns ...string) ([]*Package, error) {
 		}
 		pkg := &Package{Path: p.ImportPath, Dir: p.Dir}
 		for _, name := range p.GoFiles {
-			f, err := parse(root, filepath.Join(p.Dir, name))
+			f, err := Parse(root, filepath.Join(p.Dir, name))
 			if err != nil {
 				return nil, err
 			}
@@ -78,7 +78,8 @@ func Load(root string, patterns ...string) ([]*Package, error) {
 	}
 }
 
-func parse(root, path string) (*File, error) {
+// Parse reads one file of the module at root.
+func Parse(root, path string) (*File, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
