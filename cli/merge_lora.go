@@ -35,9 +35,11 @@ BF16 and F16, because its matrix product adds in another order. GGUF is rounded 
 adapters, as by llama-export-lora.
 
 Ranks and alphas by pattern, rsLoRA, DoRA, Conv1D layers, convolutions, embeddings, biases,
-parameters of experts and modules_to_save are merged. An adapter whose configuration asks for
-anything else, or that has a tensor without a known role, is refused by name. Dequantize a
-quantized base first (amn dequantize).`
+parameters of experts (stacked in the base, or saved one by one as by transformers 5),
+modules_to_save and trainable_token_indices are merged. Embeddings of another vocabulary
+replace the base's, and vocab_size in config.json follows. An adapter whose configuration
+asks for anything else, or that has a tensor without a known role, is refused by name, and
+so is a result that would be infinite. Dequantize a quantized base first (amn dequantize).`
 }
 
 func (mergeLoRACmd) examples() []example {
@@ -128,6 +130,9 @@ func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session
 	}
 	o.model, o.opts.Sink = m, m.Sink()
 	o.merged = &merged{what: "adapter", sources: c.Adapters, changed: m.Adapted, replaced: m.Replaced, added: m.Added}
+	if m.Vocabulary > 0 {
+		o.merged.note = fmt.Sprintf("the vocabulary has %d tokens, as vocab_size in config.json now says; the tokenizer's files are the base's: take those of the adapter", m.Vocabulary)
+	}
 	keepFileSizes(o, files)
 	return nil
 }

@@ -114,7 +114,7 @@ def roused(model, seed):
     """Gives adapters numbers as training leaves them: B is zero before it."""
     g = torch.Generator().manual_seed(seed)
     for name, p in model.named_parameters():
-        if "lora_" in name and "magnitude" not in name or "modules_to_save" in name or name.endswith(".bias") and p.requires_grad:
+        if "lora_" in name and "magnitude" not in name or "modules_to_save" in name or "trainable_tokens" in name or name.endswith(".bias") and p.requires_grad:
             with torch.no_grad():
                 p.copy_(torch.randn(p.shape, generator=g) * (0.3 if "_A" in name else 0.05))
         elif "magnitude" in name:
@@ -160,7 +160,13 @@ def adapters():
     yield "experts saved one by one", qwen.to(bf), causal, [both], None
     torch.manual_seed(12)
     mixtral = T.MixtralForCausalLM(T.MixtralConfig(intermediate_size=32, num_local_experts=4, **sizes))
-    yield "experts saved one by one F32, under other names", mixtral.to(full), causal, [both], None
+    yield "experts saved one by one, under other names", mixtral.to(bf), causal, [both], None
+    for tied in (False, True):
+        text = ", tied" if tied else ""
+        base = llama(bf, tie_word_embeddings=tied)
+        yield "vocabulary of 101 for 97" + text, base, causal, [dict(r=8, lora_alpha=16, target_modules=ALL, resize=101)], None
+        yield "trained tokens" + text, base, causal, [dict(r=8, lora_alpha=16, target_modules=ALL, trainable_token_indices=[90, 3, 5])], None
+        yield "trained tokens, vocabulary of 101" + text, base, causal, [dict(r=8, lora_alpha=16, target_modules=ALL, trainable_token_indices=[100, 3], resize=101)], None
 
 
 def merges():
@@ -171,9 +177,17 @@ def merges():
         base = where / "base"
         model.save_pretrained(base, max_shard_size="60KB" if n % 2 else "5GB")
         plain = state(base)
-        folders, factors = [], []
+        resize = max(a.pop("resize", 0) for a in configs)
+
+        def opened():
+            model = auto.from_pretrained(base, dtype="auto")
+            if resize:
+                model.resize_token_embeddings(resize)
+            return model
+
+        folders = []
         for k, arguments in enumerate(configs):
-            tuned = roused(peft.get_peft_model(auto.from_pretrained(base, dtype="auto"), peft.LoraConfig(task_type=None, **arguments)), 100 * n + k)
+            tuned = roused(peft.get_peft_model(opened(), peft.LoraConfig(task_type=None, **arguments)), 100 * n + k)
             folder = where / f"adapter{k}"
             tuned.save_pretrained(folder, safe_serialization=n % 3 != 2)
             folders.append(folder)
@@ -181,7 +195,7 @@ def merges():
         merged = None
         for k, folder in enumerate(folders):
             if merged is None:
-                merged = peft.PeftModel.from_pretrained(auto.from_pretrained(base, dtype="auto"), folder, adapter_name="a0")
+                merged = peft.PeftModel.from_pretrained(opened(), folder, adapter_name="a0")
             else:
                 merged.load_adapter(folder, adapter_name=f"a{k}")
         if weights:
@@ -208,8 +222,11 @@ def merges():
         files = sorted(f.name for f in base.iterdir())
         if sorted(f.name for f in (where / "amn").iterdir()) != files:
             row.wrong(f"files {sorted(f.name for f in (where / 'amn').iterdir())}, want {files}")
+        sizes = [json.loads((where / f / "config.json").read_text()).get("vocab_size") for f in ("amn", "peft")]
+        if sizes[0] != sizes[1]:
+            row.wrong(f"vocab_size {sizes[0]}, want {sizes[1]}")
         row.done()
-        if not any(a.get("use_dora") or a.get("target_parameters") or a.get("bias") or a.get("lora_bias") or a.get("modules_to_save") for a in configs):
+        if not any(resize or a.get("trainable_token_indices") or a.get("use_dora") or a.get("target_parameters") or a.get("bias") or a.get("lora_bias") or a.get("modules_to_save") for a in configs):
             exact = Row("merge-lora: " + name + ", in order", f"torch {torch.__version__}")
             compare(exact, got, ordered(plain, folders, weights))
             exact.done()

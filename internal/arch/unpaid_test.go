@@ -52,6 +52,7 @@ var unpaid = map[string][]string{
 		merge: loaders.Merges(kind)
 		merge: x.stacks
 		merge: stems
+		merge: x.targets[n].rows
 		internal: out
 		internal: have
 		internal: caseFolds()[r]
@@ -104,6 +105,8 @@ var unpaid = map[string][]string{
 		internal: k.list`),
 	"lists of an adapter's configuration, for which each module pays": rows(`
 		merge: list
+		merge: c.tokens
+		merge: a.tokens
 		merge: a.parameters`),
 	"parts of a recipe, at most 256 of a kind, for which each tensor pays": rows(`
 		merge: r.in

@@ -58,7 +58,8 @@ type adapter struct {
 	*config
 	alphaF32 float32 // alpha of a GGUF file
 	modules  []*module
-	whole    []tensor.Info // tensors that replace those of the base
+	whole    []tensor.Info // tensors that replace those of the base, and copies of them
+	rows     []moduleRows  // rows that replace those of the base
 }
 
 // sortTensors assigns each tensor to its module, or to the tensors that are saved whole.
@@ -74,14 +75,7 @@ func (a *adapter) sortTensors(b *limits.Budget) error {
 		}
 		stem, ending := split(name)
 		if ending < 0 {
-			if err := b.Step(int64(1+strings.Count(name, ".")) * int64(1+len(a.saved))); err != nil {
-				return err
-			}
-			if err := a.checkWhole(name); err != nil {
-				return err
-			}
-			var err error
-			if a.whole, err = limits.Append(b, a.whole, i); err != nil {
+			if err := a.addWhole(b, i, name); err != nil {
 				return err
 			}
 			continue
@@ -116,6 +110,25 @@ func (a *adapter) sortTensors(b *limits.Budget) error {
 	return nil
 }
 
+// addWhole adds a tensor that replaces one of the base, or rows of one.
+func (a *adapter) addWhole(b *limits.Budget, i tensor.Info, name string) (err error) {
+	if err := b.Step(int64(1+strings.Count(name, ".")) * int64(1+len(a.saved))); err != nil {
+		return err
+	}
+	if stem, ok := strings.CutSuffix(name, ".original_module.weight"); ok && listsModule(a.saved, stem) {
+		return nil // the base's, which PEFT drops when it merges
+	}
+	if stem, ok := strings.CutSuffix(name, trainedRows); ok {
+		a.rows, err = limits.Append(b, a.rows, moduleRows{stem, i})
+		return err
+	}
+	if err := a.checkWhole(name); err != nil {
+		return err
+	}
+	a.whole, err = limits.Append(b, a.whole, i)
+	return err
+}
+
 // split splits a name at its ending, whose index is -1 if there is none.
 func split(name string) (stem string, ending int) {
 	for k := range endings {
@@ -126,17 +139,16 @@ func split(name string) (stem string, ending int) {
 	return name, -1
 }
 
-// embeddings are the modules that PEFT saves whole if the vocabulary was trained.
-var embeddings = []string{"embed_tokens", "lm_head"}
-
 // checkWhole rejects a tensor without a known role.
 func (a *adapter) checkWhole(name string) error {
-	at := strings.LastIndexByte(name, '.')
-	owner := strings.TrimSuffix(name[:max(at, 0)], wrapped)
+	owner := moduleOf(wholeName(name))
+	if strings.Contains(name, savedCopy+".") && !listsModule(a.saved, owner) {
+		return wire.ErrUnsupported.Errorf("tensor %s is a copy of a module that modules_to_save does not name", wire.Quote(name))
+	}
 	switch {
 	case strings.Contains(name, "lora_"):
 		return wire.ErrUnsupported.Errorf("tensor %s belongs to a method that is not supported, or contains an adapter's name", wire.Quote(name))
-	case listsModule(a.saved, owner), a.within(owner), listsModule(embeddings, owner), a.biases && name[at+1:] == "bias":
+	case listsModule(a.saved, owner), a.within(owner), listsModule(embeddings, owner), a.biases && strings.HasSuffix(name, ".bias"):
 		return nil
 	}
 	return wire.ErrUnsupported.Errorf("tensor %s has no known role: modules_to_save does not name its module", wire.Quote(name))

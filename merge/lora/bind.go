@@ -3,7 +3,6 @@ package lora
 import (
 	"errors"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/derive"
@@ -11,7 +10,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -26,13 +24,17 @@ type binder struct {
 	order    []int           // keys of targets, in the order in which they were bound
 	added    []derive.Tensor
 	stacks   []loaders.Merge
-	most     int // largest number of products of a target
+	// The number of rows of the base's embeddings, and of the result's; 0 if it stays.
+	vocabulary struct{ from, to int64 }
+	most       int // largest number of products of a target
 }
 
 // A target is a tensor of the base that adapters change.
 type target struct {
-	whole    tensor.Info // the tensor that replaces it first; the name is empty for none
-	from     int         // the index of the adapter of whole
+	whole    tensor.Info   // the tensor that replaces it first; the name is empty for none
+	from     int           // the index of the adapter of whole
+	copies   []tensor.Info // tensors of that adapter that must equal whole
+	rows     []*rows       // rows that replace those of the base, or of whole
 	products []*product
 }
 
@@ -65,6 +67,16 @@ func newBinder(b *limits.Budget, base tensor.Model) (*binder, error) {
 
 // needed returns the names of the base's tensors that an adapter changes.
 func (a *adapter) needed(b *limits.Budget) (list []string, err error) {
+	for _, m := range a.rows {
+		if err := b.Hold(int64(len(m.module)) + 8); err != nil {
+			return nil, err
+		}
+		if name := m.module + ".weight"; !listsModule([]string{outputLayer}, m.module) {
+			if list, err = limits.Append(b, list, name); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for _, m := range a.modules {
 		if err := b.Step(1); err != nil {
 			return nil, err
@@ -115,6 +127,9 @@ func (x *binder) add(i, from int, list ...*product) error {
 	if err != nil {
 		return err
 	}
+	if len(t.rows) > 0 {
+		return wire.ErrUnsupported.Errorf("rows of tensor %s of the base were trained one by one, which PEFT does not combine with matrices", wire.Quote(x.infos[i].Name))
+	}
 	for _, p := range list {
 		if n := len(t.products); n > 0 && t.products[n-1].adapter == from {
 			return wire.ErrDuplicate.Errorf("tensor %s of the base is adapted twice by one adapter", wire.Quote(x.infos[i].Name))
@@ -137,10 +152,14 @@ func (x *binder) bind(at int, a *adapter) error {
 	if err != nil {
 		return err
 	}
-	for _, i := range a.whole {
-		if err := x.replace(at, a, i, r); err != nil {
-			return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
-		}
+	if err := x.replaceAll(at, a, r); err != nil {
+		return err
+	}
+	if err := x.bindRows(at, a, r); err != nil {
+		return err
+	}
+	if err := x.checkVocabulary(); err != nil {
+		return err
 	}
 	v := &layouts{}
 	stacks := map[string][]*module{}
@@ -194,7 +213,7 @@ func (x *binder) checkWholeModules(at int, a *adapter) error {
 
 // config returns the base's config.json, or an empty value if there is none.
 func (x *binder) config() (jsontree.Value, error) {
-	v, err := jsontree.Read(x.b, x.base.Configs(), "config.json", maxConfig)
+	v, err := jsontree.Read(x.b, x.base.Configs(), baseConfig, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -270,56 +289,4 @@ func (x *binder) bindParameters(at int, a *adapter, name string, wrappers []*mod
 		}
 	}
 	return nil
-}
-
-// replace binds a tensor that replaces one of the base.
-func (x *binder) replace(at int, a *adapter, i tensor.Info, r renaming) error {
-	if !derive.Computes(i.DType) {
-		return wire.ErrUnsupported.Errorf("its type is %s", wire.Quote(i.TypeName()))
-	}
-	full := strings.TrimPrefix(i.Name, prefix)
-	short := strings.Replace(full, wrapped+".", ".", 1)
-	owner := short[:max(strings.LastIndexByte(short, '.'), 0)]
-	if listsModule(embeddings, owner) {
-		tied, err := x.tied()
-		if err != nil {
-			return err
-		}
-		if tied {
-			return wire.ErrUnsupported.Errorf("the base ties its embeddings, so the replacement would change both")
-		}
-	}
-	n, w, err := x.find(r.of(short))
-	if errors.Is(err, wire.ErrMissing) && (listsModule(a.saved, owner) || a.within(owner)) {
-		x.added, err = limits.Append(x.b, x.added, derive.Same(a.Model, i, short))
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	if !slices.Equal(w.Shape, i.Shape) {
-		return wire.ErrMismatch.Errorf("its shape is %v, the base's %v", i.Shape, w.Shape)
-	}
-	t, err := x.target(n)
-	if err != nil {
-		return err
-	}
-	if t.whole.Name != "" || len(t.products) > 0 {
-		return wire.ErrUnsupported.Errorf("an adapter before it changes the same tensor of the base")
-	}
-	t.whole, t.from = i, at
-	return nil
-}
-
-// tied reports whether the base has one tensor for its input and output embeddings.
-func (x *binder) tied() (bool, error) {
-	v, err := x.config()
-	if err != nil {
-		return false, err
-	}
-	if tied, ok := v.Get("tie_word_embeddings").Bool(); ok {
-		return tied, nil
-	}
-	_, head := x.names.Find("lm_head.weight")
-	return !head && x.base.Format() != gguf.Format, nil
 }

@@ -15,6 +15,9 @@ import (
 // configName is the file with PEFT's configuration of an adapter.
 const configName = "adapter_config.json"
 
+// baseConfig is the base's configuration.
+const baseConfig = "config.json"
+
 // maxConfig bounds its size; one that lists every module of a large model has a megabyte.
 const maxConfig = 16 << 20
 
@@ -38,6 +41,8 @@ type config struct {
 	layers          []string // numbers of the adapted layers, empty for all
 	layerNames      []string // names before the number of a layer
 	parameters      []string
+	tokens          []trainedTokens
+	ensuresTies     bool // what replaces one of two tied embeddings replaces both
 }
 
 // ignoredKeys are keys that do not concern the weights: where the adapter comes from, how it
@@ -45,14 +50,13 @@ type config struct {
 var ignoredKeys = []string{
 	"auto_mapping", "base_model_name_or_path", "eva_config", "inference_mode",
 	"lora_dropout", "loftq_config", "megatron_core", "peft_version", "qalora_group_size", "revision", "runtime_config", "task_type",
-	"ensure_weight_tying",
 }
 
 // unsupportedKeys are keys of methods that are not supported: any value but null and false is
 // rejected.
 var unsupportedKeys = []string{
 	"alora_invocation_tokens", "arrow_config", "corda_config", "kasa_config", "layer_replication", "lora_ga_config", "megatron_config",
-	"monteclora_config", "trainable_token_indices", "use_bdlora", "use_qalora", "velora_config",
+	"monteclora_config", "use_bdlora", "use_qalora", "velora_config",
 }
 
 // harmlessInits are the values of init_lora_weights that do not change the base; the others
@@ -113,6 +117,10 @@ func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err er
 		c.dora, ok = v.Bool()
 	case "fan_in_fan_out":
 		c.transposed, ok = v.Bool()
+	case "trainable_token_indices":
+		err = c.readTokens(b, v)
+	case "ensure_weight_tying":
+		c.ensuresTies, ok = v.Bool()
 	case "lora_bias":
 		c.loraBias, ok = v.Bool()
 	case "bias":

@@ -25,13 +25,17 @@
 // autocast_adapter_dtype. Libraries for linear algebra sum a matrix product in different
 // orders, so D can differ in its last bits.
 //
-// A parameter of experts that transformers stacks while it loads the base is merged in
-// parts: W[e] of the base is rows of B and A that belong to expert e, and of B those of the
-// matrix, gate_proj before up_proj.
+// Of a parameter that transformers stacks of the base's experts, each matrix gets the part
+// of its expert, gate_proj before up_proj.
 //
 // A GGUF adapter is merged into a GGUF model, as llama.cpp's llama-export-lora does:
 // s = weight*alpha/r in float32, or s = weight if alpha is 0, and W is rounded once,
 // after all adapters.
+//
+// # Embeddings
+//
+// Rows of trainable_token_indices, and embeddings that the adapter has whole, replace the
+// base's; vocab_size of config.json follows. A copy of tied ones must equal the first.
 //
 // # What is refused
 //
@@ -39,7 +43,8 @@
 // that ask for something that is not computed here. Expressions of modules that Python's
 // re does not read, or that have flags, references to groups or possessive repetitions:
 // which modules PEFT would adapt is not known then. Tensors that are neither part of an
-// adapted weight, nor a bias that the configuration trains, nor in modules_to_save. An
+// adapted weight, nor a bias that the configuration trains, nor in modules_to_save, nor
+// trained rows. A result that is infinite where base and adapter are finite. An
 // adapted weight that is missing in the base, or has another shape there, or a type
 // other than F32, F16 or BF16.
 //

@@ -21,9 +21,10 @@ type Adapter struct {
 // A Merged is a base with merged adapters.
 type Merged struct {
 	*derive.Model
-	Adapted  int      // number of tensors of the base to which adapters were added
-	Replaced []string // tensors of the base that an adapter replaces
-	Added    []string // tensors that the base does not have
+	Adapted    int      // number of tensors of the base to which adapters were added
+	Replaced   []string // tensors of the base that an adapter replaces
+	Added      []string // tensors that the base does not have
+	Vocabulary int64    // number of rows of the embeddings if an adapter changed it, else 0
 }
 
 // Merge returns the base with all adapters merged, one after the other. Closing the result
@@ -130,7 +131,7 @@ func (x *binder) merged(b *limits.Budget, sources, adapters []tensor.Model) (*Me
 		if len(t.products) > 0 {
 			out.Adapted++
 		}
-		if t.whole.Name != "" {
+		if t.whole.Name != "" || len(t.rows) > 0 {
 			out.Replaced = append(out.Replaced, w.info.Name)
 		}
 	}
@@ -141,8 +142,9 @@ func (x *binder) merged(b *limits.Budget, sources, adapters []tensor.Model) (*Me
 	if out.Model, err = derive.New(b, x.base, append(tensors, x.added...), adapters...); err != nil {
 		return nil, err
 	}
-	out.Also = held
-	return out, nil
+	out.Also, out.Vocabulary = held, x.vocabulary.to
+	out.Siblings, err = x.siblings()
+	return out, err
 }
 
 // Sink returns the format in which the result is written: that of the base, or safetensors for

@@ -271,7 +271,7 @@ func TestRefusals(t *testing.T) {
 		{"a class in a class", `{"peft_type":"LORA","r":2,"alpha_pattern":{"[[:alpha:]]":4}}`, good, wire.Unsupported, "alpha_pattern"},
 		{"a count without a beginning", `{"peft_type":"LORA","r":2,"alpha_pattern":{"l{,3}":4}}`, good, wire.Unsupported, "alpha_pattern"},
 		{"a parenthesis that closes ours", `{"peft_type":"LORA","r":2,"alpha_pattern":{"x)|(l":4}}`, good, wire.Unsupported, "alpha_pattern"},
-		{"embeddings that are tied", `{"peft_type":"LORA","r":2}`, append(good[:2:2], whole("base_model.model.embed_tokens.weight", "F32", 1, 5, 4)), wire.Unsupported, "ties"},
+		{"embeddings that are tied", `{"peft_type":"LORA","r":2,"modules_to_save":["embed_tokens"]}`, append(good[:2:2], whole("base_model.model.embed_tokens.weight", "F32", 1, 5, 4)), wire.Unsupported, "ties"},
 		{"no configuration", "", good, wire.Malformed, "adapter_config.json"},
 		{"no object", "[]", good, wire.Malformed, "object"},
 		{"a number that is none", `{"peft_type":"LORA","r":2}`, nan, wire.Malformed, "element 3"},

@@ -17,10 +17,13 @@ func rawBytes(f []float32) []byte { return asm.Raw(f) }
 type weight struct {
 	info     tensor.Info // the base's
 	elements int64
-	source   *derive.Numbers // the numbers of the base, or of the tensor that replaces it
-	same     bool            // the source has the base's type
-	once     bool            // round once after all adapters, as llama.cpp, not after each
-	products []int           // indices of the products
+	source   *derive.Numbers   // the numbers of the base, or of the tensor that replaces it
+	copies   []*derive.Numbers // must equal the source
+	copied   []string          // their names
+	rows     []*rowReader      // replace rows of the source
+	same     bool              // the source has the base's type
+	once     bool              // round once after all adapters, as llama.cpp, not after each
+	products []int             // indices of the products
 	held     *derive.Held[*matrices]
 	rooms    *derive.Rooms
 }
@@ -56,10 +59,18 @@ func (w *weight) readBase(dst []float32, r *buffers, first int64) error {
 	if err := w.source.Read(dst, rawBytes(r.also), first); err != nil {
 		return err
 	}
+	for k := range w.copies {
+		if err := w.rooms.Step(); err != nil {
+			return err
+		}
+		if err := equalNumbers(dst, r.sum, w.copies[k], r, first, w.copied[k]); err != nil {
+			return err
+		}
+	}
 	if !w.same {
 		w.round(dst, r)
 	}
-	return nil
+	return w.replaceRows(dst, r, first)
 }
 
 // round rounds numbers to the base's type.
@@ -174,6 +185,28 @@ func newWeight(b *limits.Budget, x *binder, i int, t *target, sources []tensor.M
 		return nil, err
 	}
 	var err error
-	w.source, err = derive.NewNumbers(from, info)
-	return w, err
+	if w.source, err = derive.NewNumbers(from, info); err != nil {
+		return nil, err
+	}
+	for _, i := range t.copies {
+		if err := b.Hold(128); err != nil {
+			return nil, err
+		}
+		numbers, err := derive.NewNumbers(from, i)
+		if err != nil {
+			return nil, err
+		}
+		w.copies, w.copied = append(w.copies, numbers), append(w.copied, i.Name)
+	}
+	for _, list := range t.rows {
+		if err := b.Hold(128); err != nil {
+			return nil, err
+		}
+		reader, err := list.reader(sources[1+list.from])
+		if err != nil {
+			return nil, err
+		}
+		w.rows = append(w.rows, reader)
+	}
+	return w, nil
 }
