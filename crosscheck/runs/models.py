@@ -46,6 +46,8 @@ FAMILIES = {
     "glm4": lambda: (tf.Glm4Config(**sizes(head_dim=16, pad_token_id=0)), tf.Glm4ForCausalLM, glm, "glm4"),
     "glm4moe": lambda: (tf.Glm4MoeConfig(**sizes(num_hidden_layers=3, head_dim=16, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=48, first_k_dense_replace=1,
                                                  use_qk_norm=True, num_nextn_predict_layers=0)), tf.Glm4MoeForCausalLM, glm, "glm4"),
+    "glm4moe-ahead": lambda: (tf.Glm4MoeConfig(**sizes(num_hidden_layers=3, head_dim=16, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=48, first_k_dense_replace=1,
+                                                       num_nextn_predict_layers=1)), tf.Glm4MoeForCausalLM, glm, "glm4"),  # saved without the layer of further tokens
     "gpt-oss": lambda: (tf.GptOssConfig(**sizes(head_dim=16, num_local_experts=4, num_experts_per_tok=2, sliding_window=16, rope_parameters=OSS)), tf.GptOssForCausalLM, byte_level, "llama-bpe"),
     "gpt-oss-mxfp4": lambda: (tf.GptOssConfig(**sizes(head_dim=16, num_local_experts=4, num_experts_per_tok=4, sliding_window=16, rope_parameters=OSS)), tf.GptOssForCausalLM, byte_level, "llama-bpe"),
     "llama4": lambda: (tf.Llama4TextConfig(**sizes(num_hidden_layers=4, head_dim=16, num_local_experts=4, num_experts_per_tok=1, intermediate_size_mlp=80, interleave_moe_layer_step=2,

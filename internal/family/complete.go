@@ -53,6 +53,11 @@ func (p *planner) checkComplete(names *wire.NameSet) error {
 		}
 	}
 	for l := range p.c.layers() {
+		if left, err := p.leavesOutMTP(names, l); err != nil {
+			return err
+		} else if left {
+			continue
+		}
 		for i := range p.c.row.layers() {
 			if err := want(location{name: &p.c.row.layers()[i], layer: l}); err != nil {
 				return err
@@ -60,6 +65,26 @@ func (p *planner) checkComplete(names *wire.NameSet) error {
 		}
 	}
 	return nil
+}
+
+// leavesOutMTP reports a layer that predicts further tokens and of which the file has no
+// tensor: transformers saves models without it, and llama.cpp loads them.
+func (p *planner) leavesOutMTP(names *wire.NameSet, layer int64) (bool, error) {
+	if !p.c.row.optionalMTP || !isMTPLayer(p.c, layer) {
+		return false, nil
+	}
+	for i := range p.c.row.layers() {
+		if err := p.b.Step(1); err != nil {
+			return false, err
+		}
+		at := location{name: &p.c.row.layers()[i], layer: layer}
+		for at.view = range max(1, len(at.name.views)) {
+			if _, ok := names.Find(p.nameOf(&at)); ok {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }
 
 // checkParts refuses a tensor of which a part is missing.

@@ -31,7 +31,9 @@ type row struct {
 	// dropExtraLayers says that tensors of layers beyond the last, which predict further
 	// tokens, are skipped.
 	dropExtraLayers bool
-	prefix          string // prefix of a layer's tensors in llama.cpp
+	// optionalMTP says that layers which predict further tokens may be missing as a whole.
+	optionalMTP bool
+	prefix      string // prefix of a layer's tensors in llama.cpp
 	// decoder has the prefixes of the layers of a decoder, which are numbered after those of
 	// the encoder.
 	decoder *tower

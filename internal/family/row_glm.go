@@ -117,7 +117,7 @@ var glm4moeRow = row{
 	arch: "glm4moe", model: "glm4_moe", names: []string{"Glm4MoeForCausalLM"},
 	defaults: []preset{{"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	depth:    func(c *config) int64 { return c.hiddenLayers() + max(0, c.int("num_nextn_predict_layers")) },
-	outer:    outer, layer: decoderLayer, mlx: mlxGLM,
+	outer:    outer, layer: decoderLayer, mlx: mlxGLM, optionalMTP: true,
 	layers: lazy(func() []mapping {
 		return with(decoder(
 			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
