@@ -51,6 +51,7 @@ FAMILIES = {
                            tf.Gemma4ForCausalLM, characters, None),
     "nemotron-h": lambda: (tf.NemotronHConfig(**sizes(**STATES, layers_block_type=["linear_attention", "mlp", "full_attention", "linear_attention"])), tf.NemotronHForCausalLM, byte_level, "gpt-2"),
     "nemotron-h-moe": lambda: (tf.NemotronHConfig(**sizes(**STATES, layers_block_type=["linear_attention", "moe", "full_attention", "moe"], n_routed_experts=4, n_shared_experts=1, moe_shared_expert_intermediate_size=80, **MOE)), tf.NemotronHForCausalLM, byte_level, "gpt-2"),
+    "glm4-lite-ahead": lambda: (tf.Glm4MoeLiteConfig(**sizes(**MLA, q_lora_rank=24, n_shared_experts=1, num_nextn_predict_layers=1, scoring_func="sigmoid")), tf.Glm4MoeLiteForCausalLM, glm, "glm4"),
     "glm4-lite": lambda: (tf.Glm4MoeLiteConfig(**sizes(**MLA, q_lora_rank=24, n_shared_experts=1, num_nextn_predict_layers=0, scoring_func="sigmoid")), tf.Glm4MoeLiteForCausalLM, glm, "glm4"),
     "bert-classes": lambda: (tf.BertConfig(**encoder(num_labels=3)), tf.BertForSequenceClassification, word_pieces, "jina-v2-en"),
     "distilbert-classes": lambda: (tf.DistilBertConfig(vocab_size=VOCAB, dim=64, n_layers=2, n_heads=4, hidden_dim=96, max_position_embeddings=256, id2label={0: "NEGATIVE", 1: "POSITIVE"}), tf.DistilBertForSequenceClassification, word_pieces, "jina-v2-en"),

@@ -177,7 +177,7 @@ func (s *settings) mtpMembers() {
 var glm4liteRow = row{
 	arch: "deepseek2", model: "glm4_moe_lite", names: []string{"Glm4MoeLiteForCausalLM"}, mlx: mlxGLMLite,
 	defaults: append(deepseekDefaults[1:len(deepseekDefaults):len(deepseekDefaults)], preset{"rms_norm_eps", "1e-05"}, preset{"n_shared_experts", "1"}, preset{"n_group", "1"}, preset{"topk_group", "1"}),
-	depth:    glm4moeRow.depth, outer: outer, layer: decoderLayer,
+	depth:    glm4moeRow.depth, outer: outer, layer: decoderLayer, optionalMTP: true,
 	layers: lazy(func() []mapping {
 		return mla(slices.Concat(denseMLP, sharedMixture, []mapping{correction}, glmMTP)...)
 	}),
