@@ -226,7 +226,7 @@ def merges():
         if sizes[0] != sizes[1]:
             row.wrong(f"vocab_size {sizes[0]}, want {sizes[1]}")
         row.done()
-        if not any(resize or a.get("trainable_token_indices") or a.get("use_dora") or a.get("target_parameters") or a.get("bias") or a.get("lora_bias") or a.get("modules_to_save") for a in configs):
+        if not any(a.get("use_dora") or a.get("target_parameters") and "experts saved one by one" not in name or a.get("bias") or a.get("lora_bias") or a.get("modules_to_save") for a in configs):
             exact = Row("merge-lora: " + name + ", in order", f"torch {torch.__version__}")
             compare(exact, got, ordered(plain, folders, weights))
             exact.done()
@@ -264,7 +264,11 @@ def ordered(plain, folders, weights):
         config = json.loads((folder / "adapter_config.json").read_text())
         files = list(folder.glob("adapter_model.*"))
         tensors = st.load_file(files[0]) if files[0].suffix == ".safetensors" else torch.load(files[0])
+        replaced(out, config, tensors)
         for key, a in tensors.items():
+            if re.search(r"\.experts(\.base_layer)?\.lora_A\.weight$", key):
+                cut_by_expert(out, config, key, a, tensors[key.replace("_A", "_B")])
+                continue
             found = re.fullmatch(r"base_model\.model\.(.*)\.(lora_A\.weight|lora_embedding_A)", key)
             if not found:
                 continue
@@ -292,6 +296,42 @@ def ordered(plain, folders, weights):
                 delta = delta.to(w.dtype).float()
             out[name] = (w.float() + delta).to(w.dtype)
     return out
+
+
+def replaced(out, config, tensors):
+    """Embeddings that an adapter has whole, and the rows of trained tokens."""
+    for ending in (".weight", ".trainable_tokens_delta"):
+        for key, value in tensors.items():
+            module = key.removeprefix("base_model.model.").replace(".token_adapter", "").replace(".base_layer", "").rpartition(".")[0]
+            name = module + ".weight"
+            if name not in out or "lora_" in key or not key.endswith(ending):
+                continue
+            value = value.to(out[name].dtype)
+            if ending == ".weight":
+                out[name] = value
+            else:
+                out[name] = out[name].clone()
+                out[name][config["trainable_token_indices"]] = value
+
+
+def cut_by_expert(out, config, key, a, b):
+    """The product of a stack, cut by expert and by matrix: gate before up, w1 before w3."""
+    stem = key.removeprefix("base_model.model.").partition("experts.")[0]
+    stem = stem if any(n.startswith(stem + "experts.") for n in out) else stem.replace(".mlp.", ".block_sparse_moe.")
+    own = [n for n in sorted(out) if n.startswith(stem + "experts.0.")]
+    down = next(n for n in own if n.endswith(("down_proj.weight", "w2.weight")))
+    experts = sum(n.startswith(stem + "experts.") for n in out) // len(own)
+    matrices = [down] if b.shape[0] == out[down].shape[0] and a.shape[1] == out[down].shape[1] else [n for n in own if n != down]
+    rank = a.shape[0] // experts
+    for e in range(experts):
+        for k, first in enumerate(matrices):
+            name = first.replace("experts.0.", f"experts.{e}.")
+            w = out[name]
+            total = torch.zeros(w.shape)
+            for i in range(rank):
+                total = total + b[k * w.shape[0]:(k + 1) * w.shape[0], i * experts + e, None].float() * a[e * rank + i, None].float()
+            delta = (total * (config["lora_alpha"] / config["r"])).to(w.dtype)
+            out[name] = (w.float() + delta.float()).to(w.dtype)
 
 
 def recipes():

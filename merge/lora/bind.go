@@ -62,7 +62,7 @@ func newBinder(b *limits.Budget, base tensor.Model) (*binder, error) {
 			x.storages[i.Storage]++
 		}
 	}
-	return x, x.readStacks()
+	return x, nil
 }
 
 // needed returns the names of the base's tensors that an adapter changes.
@@ -148,6 +148,9 @@ func (x *binder) add(i, from int, list ...*product) error {
 
 // bind binds all tensors of an adapter.
 func (x *binder) bind(at int, a *adapter) error {
+	if err := x.readStacks(a); err != nil {
+		return err
+	}
 	r, err := x.renaming(a)
 	if err != nil {
 		return err

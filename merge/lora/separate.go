@@ -11,8 +11,11 @@ import (
 )
 
 // readStacks reads which parameters transformers makes of the matrices of experts that the
-// base's type has one by one in the checkpoint.
-func (x *binder) readStacks() error {
+// base's type has one by one in the checkpoint, if the adapter asks for any.
+func (x *binder) readStacks(a *adapter) error {
+	if a.config == nil || a.parameters == nil || x.stacks != nil {
+		return nil
+	}
 	v, err := x.config()
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ type rowPlace struct{ row, index int64 }
 
 // bindRows binds the rows that an adapter trained one by one.
 func (x *binder) bindRows(at int, a *adapter, r renaming) error {
-	if a.config == nil {
+	if a.config == nil || len(a.rows)+len(a.tokens) == 0 {
 		return nil
 	}
 	tied, err := x.tied()

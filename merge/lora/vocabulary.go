@@ -38,6 +38,9 @@ func moduleOf(name string) string { return name[:max(strings.LastIndexByte(name,
 
 // replaceAll binds the tensors that replace some of the base.
 func (x *binder) replaceAll(at int, a *adapter, r renaming) error {
+	if len(a.whole) == 0 {
+		return nil
+	}
 	tied, err := x.tied()
 	if err != nil {
 		return err
@@ -165,8 +168,11 @@ func (x *binder) checkVocabulary() error {
 // siblings returns the files beside the result, nil for those of the base: vocab_size in
 // config.json follows the rows of the embeddings.
 func (x *binder) siblings() (fs.FS, error) {
+	if x.vocabulary.to == 0 {
+		return nil, nil
+	}
 	v, err := x.config()
-	if x.vocabulary.to == 0 || err != nil || !v.There {
+	if err != nil || !v.There {
 		return nil, err
 	}
 	size := v.At("text_config.vocab_size")
