@@ -23,7 +23,12 @@ import (
 var loraBase = fixtures.Safetensors(
 	fixtures.Whole("model.l.weight", "BF16", 1, 6, 4), fixtures.Whole("model.l.bias", "BF16", 2, 6), fixtures.Whole("model.s.weight", "F32", 3, 4, 4),
 	fixtures.Whole("model.embed_tokens.weight", "BF16", 4, 9, 4), fixtures.Whole("model.c.weight", "F32", 5, 3, 2, 2, 2), fixtures.Whole("model.e.up", "BF16", 6, 2, 4, 6),
+	fixtures.Whole("model.mlp.experts.0.gate_proj.weight", "BF16", 7, 3, 4), fixtures.Whole("model.mlp.experts.0.up_proj.weight", "BF16", 8, 3, 4),
+	fixtures.Whole("model.mlp.experts.1.gate_proj.weight", "BF16", 7, 3, 4), fixtures.Whole("model.mlp.experts.1.up_proj.weight", "BF16", 8, 3, 4),
 )
+
+// loraBaseConfig is the configuration beside it.
+const loraBaseConfig = `{"model_type":"qwen3_moe","vocab_size":9,"tie_word_embeddings":true}`
 
 // FuzzLoRA merges any bytes as an adapter, with any text as its configuration. The result
 // must have the base's tensors, and be the same for any number of workers. A tighter
@@ -55,6 +60,14 @@ func FuzzLoRA(f *testing.F) {
 		fixtures.Whole("base_model.model.model.l.lora_A.weight", "F32", 1, 2, 4), fixtures.Whole("base_model.model.model.l.lora_B.weight", "F32", 2, 6, 2),
 		fixtures.Whole("base_model.model.model.l.base_layer.lora_A.weight", "F32", 1, 2, 4), fixtures.Whole("base_model.model.model.l.base_layer.lora_B.weight", "F32", 2, 6, 2)),
 		`{"peft_type":"LORA","r":2,"target_parameters":["e.up"]}`)
+	f.Add(fixtures.Safetensors( // a stack of what the base has one by one
+		fixtures.Whole("base_model.model.model.mlp.experts.lora_A.weight", "F32", 1, 4, 4), fixtures.Whole("base_model.model.model.mlp.experts.lora_B.weight", "F32", 2, 6, 4)),
+		`{"peft_type":"LORA","r":2,"target_parameters":["experts.gate_up_proj"]}`)
+	f.Add(fixtures.Safetensors(fixtures.Whole("base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta", "F32", 1, 2, 4)),
+		`{"peft_type":"LORA","trainable_token_indices":[7,2]}`)
+	f.Add(fixtures.Safetensors( // two copies of a larger vocabulary
+		fixtures.Whole("base_model.model.model.embed_tokens.weight", "F32", 1, 11, 4), fixtures.Whole("base_model.model.lm_head.weight", "F32", 1, 11, 4)),
+		`{"peft_type":"LORA","r":2}`)
 	f.Fuzz(func(t *testing.T, data []byte, config string) {
 		if len(config) > 4096 {
 			return
@@ -98,8 +111,8 @@ func mergeLoRA(b *limits.Budget, r io.ReaderAt, size int64, config string, threa
 	if err != nil {
 		return "", err
 	}
-	files := fstest.MapFS{"adapter_config.json": {Data: []byte(config)}}
-	m, err := lora.Merge(b, base, []lora.Adapter{{Model: beside{a, files}, Weight: 0.5}})
+	files := fstest.MapFS{"adapter_config.json": {Data: []byte(config)}, "config.json": {Data: []byte(loraBaseConfig)}}
+	m, err := lora.Merge(b, beside{base, files}, []lora.Adapter{{Model: beside{a, files}, Weight: 0.5}})
 	if err != nil {
 		return "", err
 	}
