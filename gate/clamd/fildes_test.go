@@ -3,14 +3,17 @@
 package clamd_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -204,4 +207,51 @@ func TestAServerThatEndsWaitsForNoClient(t *testing.T) {
 	if out, _ := io.ReadAll(c); strings.Contains(string(out), "OK") {
 		t.Errorf("%q", out)
 	}
+}
+
+// A read of a Unix socket that fails returns no negative count: a client that leaves, or says
+// nothing more, ends its connection and makes no panic.
+func TestAFailedReadIsNoPanic(t *testing.T) {
+	var said heard
+	path := socket(t, &clamd.Server{Idle: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&said, nil))})
+	for what, text := range map[string]string{"half a command": "zPI", "half a stream": "zINSTREAM\x00\x00\x00\x00\x05ab", "no descriptor": "zFILDES\x00", "half a session": "zIDSESSION\x00zPING\x00zPI"} {
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(out), "OK") {
+			t.Errorf("%s: %q, %v", what, out, err)
+		}
+		c.Close()
+	}
+	if got := pass(t, path, message{"zPING\x00", nil}); got != "PONG\x00" {
+		t.Errorf("after them: %q", got)
+	}
+	if got := said.String(); strings.Contains(got, "panic") {
+		t.Error(got)
+	}
+}
+
+// heard is a log that may be read while it is written.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
 }

@@ -31,6 +31,7 @@ func (p *pacedConn) receive(b []byte) (int, error) {
 	}
 	var room [32]byte // for two descriptors at most: one is taken
 	n, oobn, flags, _, err := c.ReadMsgUnix(b, room[:])
+	n, oobn = max(n, 0), max(oobn, 0) // an error comes with -1, which no reader may return
 	if oobn == 0 && flags&unix.MSG_CTRUNC == 0 {
 		return n, err
 	}

@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -22,7 +23,8 @@ func (q *request) form(kind string, params map[string]string) (*http.Request, er
 	if kind != "multipart/form-data" || params["boundary"] == "" || q.r.Method != http.MethodPost {
 		return nil, &problem{status: http.StatusUnsupportedMediaType, detail: "of the multipart types, form-data by POST is taken"}
 	}
-	parts, values := multipart.NewReader(&q.body, params["boundary"]), url.Values{}
+	frame := newFramed(&q.body, params["boundary"])
+	parts, values := multipart.NewReader(frame, params["boundary"]), url.Values{}
 	left, fields := int64(maxValues), 0
 	for {
 		q.body.bound, q.body.header = true, partHeader
@@ -34,10 +36,10 @@ func (q *request) form(kind string, params map[string]string) (*http.Request, er
 			return nil, err
 		}
 		q.body.bound = false
-		if !plain(part.Header.Get("Content-Transfer-Encoding")) {
-			return nil, bad("a part of a form is taken as it is, without a Content-Transfer-Encoding")
-		}
 		name, file, err := partName(part)
+		if why := unreadable(part, file != ""); why != "" {
+			return nil, bad(why)
+		}
 		switch {
 		case err != nil:
 			return nil, bad("a part of the form has no name")
@@ -59,10 +61,35 @@ func (q *request) form(kind string, params map[string]string) (*http.Request, er
 		}
 		values.Add(name, string(text))
 	}
+	if err := frame.finish(); err != nil {
+		return nil, err
+	}
 	if len(q.uploads) == 0 {
 		return nil, bad("the form has no file")
 	}
 	return q.formRequest(values), nil
+}
+
+// unreadable says what of a part's headers other readers of forms could take otherwise: then
+// they would see a file that nobody judged. It is "" for other parts.
+func unreadable(p *multipart.Part, file bool) string {
+	types := p.Header["Content-Type"]
+	kind, _, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
+	switch {
+	case !plain(p.Header.Get("Content-Transfer-Encoding")):
+		return "a part of a form is taken as it is, without a Content-Transfer-Encoding"
+	case len(p.Header["Content-Encoding"]) > 0:
+		return "a part of a form is taken as it is, without a Content-Encoding"
+	case len(types) > 1 || len(types) == 1 && types[0] != "" && err != nil:
+		return "a part of a form has one Content-Type that can be read"
+	case strings.HasPrefix(kind, "multipart/"), strings.HasPrefix(kind, "message/"):
+		return "a part of a form holds no further parts"
+	case !file && kind != "" && kind != "text/plain" && kind != "application/json":
+		return "a field of a form is text: give a file a filename"
+	case strings.Contains(p.Header.Get("Content-Disposition"), `\"`):
+		return "a name in a form has no quotes"
+	}
+	return ""
 }
 
 // formRequest returns the request for the next handler: the fields are set as after

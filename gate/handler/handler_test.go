@@ -200,11 +200,19 @@ func TestForms(t *testing.T) {
 	}
 	kind, body := form(good)
 	for what, bad := range map[string]string{
-		"cut short":      body.String()[:body.Len()-100],
-		"an encoding":    strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Transfer-Encoding: base64\r\n\r\n", 1),
-		"two headers":    strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Disposition: form-data; name=x; filename=y\r\n\r\n", 1),
-		"two names":      strings.Replace(body.String(), "filename=", "filename*=utf-8''evil.pkl; filename=", 1),
-		"another header": strings.Replace(body.String(), "form-data;", "attachment;", 1),
+		"cut short":        body.String()[:body.Len()-100],
+		"an encoding":      strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Transfer-Encoding: base64\r\n\r\n", 1),
+		"two headers":      strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Disposition: form-data; name=x; filename=y\r\n\r\n", 1),
+		"two names":        strings.Replace(body.String(), "filename=", "filename*=utf-8''evil.pkl; filename=", 1),
+		"another header":   strings.Replace(body.String(), "form-data;", "attachment;", 1),
+		"a preamble":       evil + "\r\n" + body.String(),
+		"an epilogue":      body.String() + evil,
+		"another form":     body.String() + body.String(),
+		"parts inside":     strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n", 1),
+		"two types":        strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Type: text/plain\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n", 1),
+		"packed":           strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Encoding: gzip\r\n\r\n", 1),
+		"a name in a name": strings.Replace(body.String(), `name="file"`, `name="file\"; filename=\"e.pkl"`, 1),
+		"a typed field":    strings.Replace(body.String(), "--\r\n", "\r\nContent-Disposition: form-data; name=\"x\"\r\nContent-Type: application/octet-stream\r\n\r\n"+evil+"\r\n--"+strings.TrimPrefix(kind, "multipart/form-data; boundary=")+"--\r\n", 1),
 	} {
 		if res, text := ask(t, "POST", s.URL, kind, strings.NewReader(bad)); res.StatusCode != 400 {
 			t.Errorf("%s: %d, %s", what, res.StatusCode, text)
