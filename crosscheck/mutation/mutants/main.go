@@ -100,11 +100,11 @@ func (o *options) run() error {
 	if err != nil {
 		return err
 	}
-	equal, err := equivalents(o.known)
+	equal, err := source.ReadReasons(o.known)
 	if err != nil {
 		return err
 	}
-	chosen := slices.DeleteFunc(slices.Clone(all), func(m *mutant) bool { return equal[m.File+"\t"+m.Change] })
+	chosen := slices.DeleteFunc(slices.Clone(all), func(m *mutant) bool { return equal[m.File+"\t"+m.Change] > 0 })
 	if o.count > 0 {
 		chosen = sample(chosen, o.count, o.seed)
 	}
@@ -249,29 +249,6 @@ func check(p *source.Package, exports map[string]string) (*types.Info, error) {
 	conf := types.Config{Importer: importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
 	_, err = conf.Check(p.Path, set, files, info)
 	return info, err
-}
-
-// equivalents reads the mutants that change nothing that anybody could notice.
-func equivalents(path string) (map[string]bool, error) {
-	list := map[string]bool{}
-	if path == "" {
-		return list, nil
-	}
-	body, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(body)) {
-		if line = strings.TrimSuffix(line, "\n"); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		parts := strings.Split(line, "\t")
-		if len(parts) != 3 || parts[2] == "" {
-			return nil, fmt.Errorf("%s: a line is a file, a tab, the change, a tab, and the reason: %s", path, line)
-		}
-		list[parts[0]+"\t"+parts[1]] = true
-	}
-	return list, nil
 }
 
 // sample chooses mutants, the same for the same seed: by turns of the operators, so that a

@@ -204,7 +204,7 @@ func tail(out []byte) []byte { return out[max(0, len(out)-4000):] }
 // report prints the table and the places that nothing reaches. It fails if one of them is not
 // among the known, or if a known one is reached or gone.
 func report(all []*place, known string) error {
-	excused, err := readKnown(known)
+	excused, err := source.ReadReasons(known)
 	if err != nil {
 		return err
 	}
@@ -251,27 +251,4 @@ func report(all []*place, known string) error {
 		return fmt.Errorf("%d places refuse a file, and no committed file reaches them: add a recipe, or a line to %s with the reason", len(fresh), known)
 	}
 	return err
-}
-
-// readKnown reads the places that need not be reached, with how often each line is listed.
-func readKnown(path string) (map[string]int, error) {
-	list := map[string]int{}
-	if path == "" {
-		return list, nil
-	}
-	body, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(body)) {
-		if line = strings.TrimSuffix(line, "\n"); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		parts := strings.Split(line, "\t")
-		if len(parts) != 3 || parts[2] == "" {
-			return nil, fmt.Errorf("%s: a line is a file, a tab, the text of the line, a tab, and the reason: %s", path, line)
-		}
-		list[parts[0]+"\t"+parts[1]]++
-	}
-	return list, nil
 }

@@ -180,3 +180,28 @@ func Overlay(root, module, dir, name, text string, list []*Package) (string, err
 // Retree replaces the tree of the file by one of the same text, which belongs to the set of its
 // whole package: types are found for that.
 func (f *File) Retree(set *token.FileSet, tree *ast.File) { f.set, f.Tree = set, tree }
+
+// ReadReasons reads a list of exceptions: lines of a file, a tab, a text, a tab, and the reason.
+// It returns how often each file and text is listed, under both with a tab between them. An
+// empty path is an empty list.
+func ReadReasons(path string) (map[string]int, error) {
+	list := map[string]int{}
+	if path == "" {
+		return list, nil
+	}
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(body)) {
+		if line = strings.TrimSuffix(line, "\n"); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		parts := strings.Split(line, "\t")
+		if len(parts) != 3 || parts[2] == "" {
+			return nil, fmt.Errorf("%s: a line is a file, a tab, a text, a tab, and the reason: %s", path, line)
+		}
+		list[parts[0]+"\t"+parts[1]]++
+	}
+	return list, nil
+}
