@@ -196,7 +196,7 @@ func TestAnOutputInAJudgedFolderIsNotJudged(t *testing.T) {
 	t.Chdir(dir)
 	before := files(t, "models")
 	for _, c := range []struct{ args, flag string }{
-		{"scan %s models", "--output sarif="}, {"scan %s .", "--output json=models/../"}, {"scan %s models/", "--bom "}, {"scan %s --key key.pem models", "--attest "},
+		{"scan %s models", "--output sarif="}, {"scan %s .", "--output json=./"}, {"scan %s models/", "--bom "}, {"scan %s --key key.pem models", "--attest "},
 		{"inspect -r %s models", "--output junit="}, {"verify -r %s models", "--output json="}, {"inspect %s models/tiny", "--html "},
 	} {
 		name := "models/tiny/new.json"

@@ -86,7 +86,7 @@ func TestNamesThatAreRefused(t *testing.T) {
 	t.Chdir(work)
 	before := list(t, base)
 	for path, why := range map[string]string{
-		"out": "it is a link", "dangling": "it is a link", "reports/x": "is a link", "sub/up/x": "is a link", "sub/../reports/x": "is a link",
+		"out": "it is a link", "dangling": "it is a link", "reports/x": "is a link", "sub/up/x": "is a link", "sub/../reports/x": "without ..", "reports/../x": "without ..", "./sub/./../x": "without ..", filepath.Join(work, "sub") + "/../x": "without ..",
 		filepath.Join(work, "reports/x"): "is a link", filepath.Join(base, "system/reports/x"): "is a link", filepath.Join(judged, "away/x"): "is a link",
 		"sub": "it is a folder", "new/": "name of a folder", ".": "it is a folder", "": "not the name", "none/x": "does not exist", "other/x": "is not a folder",
 		"other": "its content is nothing", "blobs/y": "ollama", string(filepath.Separator): "not the name",
@@ -108,6 +108,26 @@ func TestNamesThatAreRefused(t *testing.T) {
 	// A link of the system outside of them leads on.
 	if err := output.WriteFile(filepath.Join(base, "system/sub/new"), []byte("ours"), output.Options{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A path means what it means to the system, also where the current folder was reached by a
+// link.
+func TestAPathUpIsTheSystems(t *testing.T) {
+	base := t.TempDir()
+	write(t, filepath.Join(base, "far/deep/a"), "")
+	write(t, filepath.Join(base, "near/a"), "")
+	link(t, filepath.Join(base, "far/deep"), filepath.Join(base, "near/fl"))
+	t.Chdir(filepath.Join(base, "near/fl"))
+	t.Setenv("PWD", filepath.Join(base, "near/fl"))
+	if err := output.WriteFile("../x", []byte("ours"), output.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(t, filepath.Join(base, "near")); strings.Contains(got, "x=") {
+		t.Error(got)
+	}
+	if got := list(t, filepath.Join(base, "far")); got != "deep deep/a= x=ours" {
+		t.Error(got)
 	}
 }
 

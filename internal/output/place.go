@@ -76,9 +76,9 @@ func At(path string, o Options) (*Place, error) {
 }
 
 func (p *Place) open() (err error) {
-	whole, err := filepath.Abs(p.path)
+	whole, err := absolute(p.path)
 	if err != nil {
-		return err
+		return p.refuse("%v", err)
 	}
 	p.name = filepath.Base(whole)
 	if p.path == "" || !filepath.IsLocal(p.name) || p.name == "." {
