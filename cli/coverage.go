@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -74,8 +77,14 @@ func (c *coverage) entry(e folder.Entry, own []string, leaves func(string) (stri
 		what = e.Name
 	}
 	if what != "" {
+		if what == e.Name && e.Kind == folder.Unread {
+			return e.Err
+		}
+		if what == e.Name && (e.Kind != folder.File || e.Link) || what != e.Name && isText(what) {
+			return notCovered("%s is left out only as a regular file, and it is not one", wire.Quote(what))
+		}
 		c.left[what] = true
-		if what == e.Name && what != ".gitattributes" && what != ".gitignore" && !strings.HasPrefix(what, ".git") {
+		if what == e.Name && !isText(what) && !strings.HasPrefix(what, ".git") {
 			c.signatures = append(c.signatures, e.Name)
 		}
 		return nil
@@ -97,6 +106,9 @@ func (c *coverage) entry(e folder.Entry, own []string, leaves func(string) (stri
 	}
 	return err
 }
+
+// isText reports whether what is left out by a name is a text of git, and never a folder.
+func isText(name string) bool { return name == ".gitattributes" || name == ".gitignore" }
 
 // isAt reports whether path is one of names, which may be empty: the same name in the same
 // folder, not another link to the same file.
@@ -138,7 +150,61 @@ func (c *coverage) checkLeft(b *limits.Budget) error {
 			}
 		}
 	}
-	return c.search(b)
+	return errors.Join(c.search(b), c.checkOutside(b))
+}
+
+// checkOutside makes sure that no text names a file outside of the folder.
+func (c *coverage) checkOutside(b *limits.Budget) error {
+	for i, f := range c.files {
+		if !c.folder {
+			f.Name = filepath.Base(c.root)
+		}
+		err := folder.Values(f.Name, func() (io.ReadCloser, error) {
+			f, err := os.Open(c.paths[i])
+			return accountReader{f, b, f}, err
+		}, func(v folder.Value) error {
+			if err := b.Step(1); err != nil {
+				return err
+			}
+			if !c.leaves(f.Name, v.Path) {
+				return nil
+			}
+			return notCovered("%s names %s (%s), which is outside of the folder: what is there is not covered, and could be loaded. Remove the name, or bring the file into the folder", wire.Quote(f.Name), tidy(strconv.Quote(v.Text), 512), wire.Quote(v.Member))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaves reports whether a path in a text called name leads out of the folder. A relative
+// path counts from the text's folder. One that begins with .. may count from elsewhere, so
+// what it names must be there. An absolute path counts if it exists now.
+func (c *coverage) leaves(name, to string) bool {
+	if folder.IsAbs(to) {
+		at, err := filepath.EvalSymlinks(to)
+		root, rootErr := filepath.EvalSymlinks(c.root)
+		if rootErr == nil {
+			root, rootErr = filepath.Abs(root)
+		}
+		if err != nil || rootErr != nil {
+			_, err = os.Lstat(to)
+			return err == nil
+		}
+		rel, err := filepath.Rel(root, at)
+		return err != nil || !filepath.IsLocal(rel)
+	}
+	inside := path.Join(path.Dir(name), to)
+	switch {
+	case inside == ".." || strings.HasPrefix(inside, "../"):
+		return true
+	case strings.HasPrefix(to, "../") || to == "..":
+		_, err := os.Lstat(filepath.Join(c.root, filepath.FromSlash(inside)))
+		return err != nil || len(c.links) > 0
+	}
+	// Behind a link to a folder, .. leads elsewhere than the text says.
+	return len(c.links) > 0 || !filepath.IsLocal(filepath.FromSlash(to))
 }
 
 // search looks for what is left out in the files that are covered.
@@ -158,7 +224,7 @@ func (c *coverage) search(b *limits.Budget) error {
 			for _, e := range list {
 				s.Inside[name] = append(s.Inside[name], e.Name())
 			}
-		case name == ".gitattributes" || name == ".gitignore":
+		case isText(name):
 			link, err := os.Lstat(path)
 			if err != nil {
 				return err
@@ -190,7 +256,7 @@ func searchFile(b *limits.Budget, s *folder.Search, name, path string) (string, 
 		return "", err
 	}
 	defer f.Close()
-	return s.In(name, accountReader{f, b})
+	return s.In(name, accountReader{f, b, f})
 }
 
 // An accountReader ends with the time of its account.
@@ -198,6 +264,7 @@ type accountReader struct {
 	io.Reader
 
 	b *limits.Budget
+	io.Closer
 }
 
 func (r accountReader) Read(p []byte) (int, error) {

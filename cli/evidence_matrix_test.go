@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -164,6 +165,23 @@ func TestWhatALoaderReachesIsCovered(t *testing.T) {
 		"a text that names the folder of GitHub":     {".github/x.json": "{}", "config.json": `{"_name_or_path":"./.github"}`},
 		"a name of .git behind 300 KB":               {".git/vocab.txt": "a\n", "config.json": `{"a":"` + strings.Repeat("x", 300_000) + `","b":".git/vocab.txt"}`},
 		"the YAML of a README":                       {".git/data.csv": "a\n", "README.md": "---\nconfigs:\n- data_files: .git/data.csv\n---\n# A model\n"},
+		"a module outside":                           {"modules.json": `[{"path":"../evil"}]`},
+		"the folder above":                           {"modules.json": `[{"path":".."}]`},
+		"the base of an adapter outside":             {"adapter_config.json": `{"base_model_name_or_path":"../other"}`},
+		"a component outside":                        {"model_index.json": `{"../evil":["diffusers","UNet2DModel"]}`},
+		"a vocabulary outside":                       {"tokenizer_config.json": `{"vocab_file":"../evil/vocab.txt"}`},
+		"a vocabulary by an escape":                  {"tokenizer_config.json": `{"vocab_file":"\u002e./evil/vocab.txt"}`},
+		"a vocabulary outside by a way in":           {"tokenizer_config.json": `{"vocab_file":"x/../../evil/vocab.txt"}`},
+		"a module of a router":                       {"0_Router/router_config.json": `{"types":{"../../evil":"x.Y"}}`},
+		"a base that may count from elsewhere":       {"sub/config.json": `{"a":"../evil"}`},
+		"a Modelfile":                                {"Modelfile": "FROM ../evil.gguf\n"},
+		"a recipe":                                   {"recipe.yaml": "file: ../evil\n"},
+		"an absolute path that exists":               {"config.json": fmt.Sprintf(`{"_name_or_path":%q}`, filepath.Dir(bench.key))},
+		".. behind a link":                           {"a/b/l": "-> ../..", "unet/config.json": "{}", "config.json": `{"a":"a/b/l/../evil"}`},
+		"a folder by the name of a text of git":      {".gitignore/x.json": "{}"},
+		"a folder by that of another":                {".gitattributes/x.json": "{}"},
+		"a link by that of another":                  {".gitattributes": "-> config.json"},
+		"a link by that of the folder of git":        {".git": "-> unet", "unet/config.json": "{}"},
 		"a text of UTF-16 that names a file of .git": {".git/vocab.txt": "a\n", "notes.txt": "\xff\xfe.\x00g\x00i\x00t\x00/\x00v\x00"},
 	} {
 		root := t.TempDir()
@@ -181,6 +199,52 @@ func TestWhatALoaderReachesIsCovered(t *testing.T) {
 		if r := bench.verify(t, root); r.code != 8 {
 			t.Errorf("%s: the signature: exit %d: %s%s", what, r.code, r.out, r.err)
 		}
+	}
+}
+
+// What is put outside of a folder after a statement has no effect on it, and neither have
+// names in the folder itself, names of other machines, and words of a vocabulary. An absolute
+// name is looked up again when a statement is verified.
+func TestNamesThatLeaveNothingAreAttested(t *testing.T) {
+	bench := newBench(t)
+	root := filepath.Join(t.TempDir(), "root")
+	away := filepath.Join(filepath.Dir(root), "home/model")
+	layFiles(t, root, map[string]string{
+		"model.safetensors": tensorOf("w", 1), "adapter_config.json": fmt.Sprintf(`{"base_model_name_or_path":%q}`, away), "sub/config.json": `{"a":"../model.safetensors","b":"."}`,
+		"config.json": fmt.Sprintf(`{"_name_or_path":%q,"sep":"/"}`, root), "encoder.json": `{"..":1,"../":2}`, "README.md": "---\nlicense: mit\n---\nsee ../x\n", "notes.txt": "../x\n",
+	})
+	if ok, r := bench.attest(t, root); !ok {
+		t.Fatalf("not attested: %d %s", r.code, r.err)
+	}
+	if r := bench.verify(t, root); r.code != 0 {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	write(t, filepath.Join(away, "config.json"), "{}")
+	if r := bench.verify(t, root); r.code != 8 || !strings.Contains(r.out+r.err, "adapter_config.json") || !strings.Contains(r.out+r.err, "base_model_name_or_path") || !strings.Contains(r.out+r.err, away) {
+		t.Errorf("a path that came into being: exit %d: %s%s", r.code, r.out, r.err)
+	}
+}
+
+// What is no text takes the name of one that is left out only before a statement is verified.
+func TestAFolderByTheNameOfATextOfGitIsCovered(t *testing.T) {
+	bench := newBench(t)
+	root := t.TempDir()
+	layFiles(t, root, map[string]string{"model.safetensors": tensorOf("w", 1)})
+	if ok, r := bench.attest(t, root); !ok {
+		t.Fatalf("not attested: %d %s", r.code, r.err)
+	}
+	for _, name := range []string{".gitignore", ".gitattributes"} {
+		write(t, filepath.Join(root, name, "model.pkl"), evilPickle)
+		if r := bench.verify(t, root); r.code != 8 {
+			t.Errorf("%s: exit %d: %s%s", name, r.code, r.out, r.err)
+		}
+		os.RemoveAll(filepath.Join(root, name))
+	}
+	if err := syscall.Mkfifo(filepath.Join(root, ".github"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r := bench.verify(t, root); r.code != 8 {
+		t.Errorf("a pipe: exit %d: %s%s", r.code, r.out, r.err)
 	}
 }
 
