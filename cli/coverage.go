@@ -169,7 +169,11 @@ func (c *coverage) checkOutside(b *limits.Budget) error {
 			if !c.leaves(f.Name, v.Path) {
 				return nil
 			}
-			return notCovered("%s names %s (%s), which is outside of the folder: what is there is not covered, and could be loaded. Remove the name, or bring the file into the folder", wire.Quote(f.Name), tidy(strconv.Quote(v.Text), 512), wire.Quote(v.Member))
+			member := ""
+			if v.Member != "" {
+				member = " (" + wire.Quote(v.Member) + ")"
+			}
+			return notCovered("%s names %s%s, which is outside of the folder: what is there is not covered, and could be loaded. Remove the name, or bring the file into the folder", wire.Quote(f.Name), tidy(strconv.Quote(v.Text), 512), member)
 		})
 		if err != nil {
 			return err
