@@ -134,3 +134,42 @@ func TestEditingInPlaceKeepsTheMode(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
+
+// The default output is next to the input that the system finds, and an output whose path goes
+// up again behind a link is wrong usage for every command that writes.
+func TestOutputsAndInputsMeanTheSamePath(t *testing.T) {
+	model, base := load(t, filepath.Join(demo, "model.safetensors")), t.TempDir()
+	for _, name := range []string{"far/deep/x", "far/m.safetensors", "near/m.safetensors"} {
+		write(t, filepath.Join(base, name), model)
+	}
+	t.Chdir(filepath.Join(base, "near"))
+	if err := os.Symlink("../far/deep", "fl"); err != nil {
+		t.Skip(err)
+	}
+	before := files(t, filepath.Join(base, "far"))
+	for _, args := range []string{
+		"convert --to npz m.safetensors -o fl/../x", "quantize --to mxfp4 m.safetensors -o fl/../x", "split --max-size 1KB m.safetensors -o fl/../x", "hash m.safetensors -o fl/../x",
+		"scan --output json=fl/../x m.safetensors", "scan --bom fl/../x m.safetensors", "inspect --html fl/../x m.safetensors", "convert --to npz m.safetensors -o fl/..",
+	} {
+		for _, more := range [][]string{nil, {"-f"}} {
+			args := append(strings.Fields(args), more...)
+			if r := amn(t, nil, args...); args[0] == "hash" && more != nil && r.code == 2 {
+				continue
+			} else if r.code != 2 || !strings.Contains(r.err, "without ..") {
+				t.Errorf("%s: exit %d: %s", args, r.code, r.err)
+			}
+		}
+	}
+	if list, err := os.ReadDir("."); err != nil || len(list) != 2 {
+		t.Errorf("%v %v", list, err)
+	}
+	if after := files(t, filepath.Join(base, "far")); after != before {
+		t.Errorf("it was\n%sand is\n%s", before, after)
+	}
+	if r := amn(t, nil, "convert", "--to", "npz", "fl/../m.safetensors"); r.code != 0 {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+	if _, err := os.Stat(filepath.Join(base, "far/m-npz.npz")); err != nil {
+		t.Error(err)
+	}
+}

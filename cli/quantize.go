@@ -213,7 +213,7 @@ func (f *ggmlFlags) keptSplit(w *conversionState, target string) (*convert.Split
 // unsplit returns the path of a model without .gguf and without the number of its file.
 func unsplit(path string) string {
 	if prefix, _, _, ok := gguf.IsSplitName(path); ok {
-		return filepath.Join(filepath.Dir(path), prefix)
+		return strings.TrimSuffix(path, filepath.Base(path)) + prefix
 	}
 	return strings.TrimSuffix(path, ".gguf")
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -311,6 +312,15 @@ func derivedPath(path, suffix, ext string) string {
 	}
 	if isAddress(path) {
 		path = path[strings.LastIndexByte(strings.TrimRight(path, "/"), '/')+1:]
+	}
+	if output.GoesUp(path) { // Clean would name another file if there is a link
+		dir, name := filepath.Split(path)
+		if name == "" || name == ".." {
+			dir, name = path, ""
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			path = filepath.Join(real, name)
+		}
 	}
 	path = filepath.Clean(path)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

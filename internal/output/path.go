@@ -9,23 +9,27 @@ import (
 
 var errUp = errors.New("it goes up again with .., which leads elsewhere if what is before it is a link: write the path without ..")
 
-// absolute returns the absolute path of what the system finds by a path. It would be another
-// one than the text says where .. stands behind a link, so .. may stand only at the
-// beginning, and the current folder is the one without links.
-func absolute(path string) (string, error) {
+// GoesUp reports whether .. stands behind a name in a path, so that a link may make it another
+// path than the text says.
+func GoesUp(path string) bool {
 	separates := func(c rune) bool { return c < 0x80 && os.IsPathSeparator(uint8(c)) }
-	below, up := false, false
+	below := false
 	for _, name := range strings.FieldsFunc(path[len(filepath.VolumeName(path)):], separates) {
-		switch {
-		case name == ".." && below:
-			return "", errUp
-		case name == "..":
-			up = true
-		case name != ".":
-			below = true
+		if name == ".." && below {
+			return true
 		}
+		below = below || name != "." && name != ".."
 	}
-	if !up || filepath.IsAbs(path) {
+	return false
+}
+
+// absolute returns the absolute path of what the system finds by a path that does not go up
+// again: one that begins with .. counts from the current folder without links.
+func absolute(path string) (string, error) {
+	if GoesUp(path) {
+		return "", errUp
+	}
+	if clean := filepath.Clean(path); clean != ".." && !strings.HasPrefix(clean, ".."+string(filepath.Separator)) {
 		return filepath.Abs(path)
 	}
 	current, err := os.Getwd()
