@@ -83,6 +83,9 @@ func (c *coverage) entry(e folder.Entry, own []string, leaves func(string) (stri
 		if what == e.Name && (e.Kind != folder.File || e.Link) || what != e.Name && isText(what) {
 			return notCovered("%s is left out only as a regular file, and it is not one", wire.Quote(what))
 		}
+		if e.Kind == folder.Special && !isSocket(e.Path) { // as git leaves one in its folder, which nobody can open
+			return notCovered("%s, which is left out, is a pipe or a device: who opens it may wait for ever", wire.Quote(e.Name))
+		}
 		c.left[what] = true
 		if what == e.Name && !isText(what) && !strings.HasPrefix(what, ".git") {
 			c.signatures = append(c.signatures, e.Name)
@@ -109,6 +112,11 @@ func (c *coverage) entry(e folder.Entry, own []string, leaves func(string) (stri
 
 // isText reports whether what is left out by a name is a text of git, and never a folder.
 func isText(name string) bool { return name == ".gitattributes" || name == ".gitignore" }
+
+func isSocket(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&fs.ModeSocket != 0
+}
 
 // isAt reports whether path is one of names, which may be empty: the same name in the same
 // folder, not another link to the same file.
@@ -160,7 +168,7 @@ func (c *coverage) checkOutside(b *limits.Budget) error {
 			f.Name = filepath.Base(c.root)
 		}
 		err := folder.Values(f.Name, func() (io.ReadCloser, error) {
-			f, err := os.Open(c.paths[i])
+			f, err := folder.OpenRegular(c.paths[i])
 			return accountReader{f, b, f}, err
 		}, func(v folder.Value) error {
 			if err := b.Step(1); err != nil {
@@ -255,7 +263,7 @@ func (c *coverage) search(b *limits.Budget) error {
 }
 
 func searchFile(b *limits.Budget, s *folder.Search, name, path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := folder.OpenRegular(path)
 	if err != nil {
 		return "", err
 	}
@@ -334,14 +342,4 @@ func (c *coverage) checkSame(now *coverage) error {
 		return at(".", "a link to a folder was changed")
 	}
 	return nil
-}
-
-// readBounded reads a file, up to one byte more than most.
-func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most+1))
 }

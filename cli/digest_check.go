@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ import (
 
 // check compares models with a manifest.
 func (c *digestCmd) check(ctx context.Context, s *session) error {
-	f, err := os.Open(c.Check)
+	f, err := openNamed(c.Check)
 	if err != nil {
 		return err
 	}

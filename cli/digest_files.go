@@ -3,11 +3,11 @@ package cli
 import (
 	"errors"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/digest"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -65,7 +65,7 @@ func (f *fileDigests) work() {
 
 // hashFile hashes one file, unless stop is set meanwhile.
 func hashFile(b *limits.Budget, path string, read *atomic.Int64, stop *atomic.Bool) (digest.Sum, int64, error) {
-	f, err := os.Open(path)
+	f, err := folder.OpenRegular(path)
 	if err != nil {
 		return digest.Sum{}, 0, err
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -99,7 +98,7 @@ func readPolicy(arg string) (gate.Policy, error) {
 	if p, ok := gate.Profile(arg); ok {
 		return p, nil
 	}
-	f, err := os.Open(arg)
+	f, err := openNamed(arg)
 	if err != nil {
 		if os.IsNotExist(err) && !strings.ContainsAny(arg, `/\.`) {
 			return gate.Policy{}, fmt.Errorf("%q is neither a profile (%s) nor a file%s", arg, strings.Join(limits.Profiles(), ", "), nearest(arg, limits.Profiles()))
@@ -107,9 +106,6 @@ func readPolicy(arg string) (gate.Policy, error) {
 		return gate.Policy{}, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return gate.Policy{}, &fs.PathError{Op: "read", Path: arg, Err: fmt.Errorf("is a folder")}
-	}
 	p, err := gate.ReadPolicy(f)
 	if err != nil {
 		return p, fmt.Errorf("%s: %w", arg, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/page"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -136,7 +137,7 @@ func (s *session) judgeOne(b *limits.Budget, r *report) (*gate.Verdict, int64, e
 	g := gate.New(s.gatePolicy)
 	info, err := os.Stat(r.path)
 	if err == nil && info.Mode().IsRegular() && filepath.Ext(r.path) != ".json" {
-		f, err := os.Open(r.path)
+		f, err := folder.OpenRegular(r.path)
 		if err != nil {
 			return nil, 0, nil //nolint:nilerr // the report has the error
 		}

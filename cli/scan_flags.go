@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +34,7 @@ func (f *pipelineFlags) apply(g *gate.Gate) (err error) {
 	if f.Baseline == "" {
 		return nil
 	}
-	file, err := os.Open(f.Baseline)
+	file, err := openNamed(f.Baseline)
 	if err != nil {
 		return err
 	}
@@ -57,7 +56,7 @@ func (f *pipelineFlags) readList(s *session) (names []string, err error) {
 	if f.FilesFrom == "-" {
 		s.stdinTaken = true
 	} else {
-		file, err := os.Open(f.FilesFrom)
+		file, err := openNamed(f.FilesFrom)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ type serveCmd struct {
 
 	TLSCert    string `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM: serves HTTP/1.1 and HTTP/2 over TLS 1.2 or later."`
 	TLSKey     string `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate."`
-	Tokens     string `placeholder:"FILE" help:"File of tokens, one per line. HTTP requests must carry one (Authorization: Bearer)."`
+	Tokens     string `placeholder:"FILE" help:"File of tokens of 16 or more characters, one per line; lines that begin with # are comments. HTTP requests must carry one (Authorization: Bearer)."`
 	SocketMode string `placeholder:"MODE" default:"0660" help:"Permissions of Unix sockets, in octal (${default})."`
 	Anyone     bool   `help:"Allow an address that other machines can reach without tokens or without TLS."`
 
@@ -122,7 +122,7 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	in, err := c.load(s, os.ReadFile)
+	in, err := c.load(s, readAgain)
 	if err != nil {
 		return err
 	}
@@ -155,16 +155,13 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 	for _, start := range v.start {
 		start()
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			o.Log.Info("ending", "reason", context.Cause(ctx).Error())
-			return v.shutdown()
-		case err := <-v.ended:
-			return errors.Join(err, v.shutdown())
-		case <-s.life.hangups:
-			_ = v.reload() // it has logged why
-		}
+	go v.hangups(v.judging, s.life)
+	select {
+	case <-ctx.Done():
+		o.Log.Info("ending", "reason", context.Cause(ctx).Error())
+		return v.shutdown()
+	case err := <-v.ended:
+		return errors.Join(err, v.shutdown())
 	}
 }
 
@@ -231,13 +228,13 @@ type server struct {
 	cut     context.CancelFunc
 	cert    atomic.Pointer[tls.Certificate]
 
-	mu   sync.Mutex // one reload at a time
-	read func(name string) ([]byte, error)
-	last []func() // what is closed at the end
+	mu    sync.Mutex // one reload at a time
+	again func() (reader, error)
+	last  []func() // what is closed at the end
 }
 
 func newServer(c *serveCmd, s *session, a *api.API, o api.Options) *server {
-	v := &server{cmd: c, s: s, api: a, gate: o.Gate, log: o.Log, read: os.ReadFile, ended: make(chan error, len(c.Listen)+len(c.Clamd))}
+	v := &server{cmd: c, s: s, api: a, gate: o.Gate, log: o.Log, again: func() (reader, error) { return readAgain, nil }, ended: make(chan error, len(c.Listen)+len(c.Clamd))}
 	v.judging, v.cut = context.WithCancel(context.Background())
 	return v
 }

@@ -41,7 +41,7 @@ func tinyMembers(t *testing.T) string {
 // the service is busy until the backlog was done.
 func TestNinetyUploadsOfOneTenantHoldUpNoOther(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(tokens, []byte("one two"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte("token-of-tenant-one\ntoken-of-tenant-two\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := startService(t, "--tokens", tokens, "--drain", "100ms")
@@ -54,7 +54,7 @@ func TestNinetyUploadsOfOneTenantHoldUpNoOther(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			r.Header.Set("Authorization", "Bearer one")
+			r.Header.Set("Authorization", "Bearer token-of-tenant-one")
 			if res, err := client.Do(r); err == nil { // the service is killed
 				res.Body.Close()
 			}
@@ -62,13 +62,13 @@ func TestNinetyUploadsOfOneTenantHoldUpNoOther(t *testing.T) {
 	}
 	waiting := func() int {
 		n := 0
-		fmt.Sscan(s.metric(t, client, "two", "anamnesis_waiting"), &n)
+		fmt.Sscan(s.metric(t, client, "token-of-tenant-two", "anamnesis_waiting"), &n)
 		return n
 	}
 	for waiting() < 40 {
 	}
 	for range 3 {
-		if status := s.check(t, client, "two", "\x02\x00\x00\x00\x00\x00\x00\x00{}"); status != http.StatusOK {
+		if status := s.check(t, client, "token-of-tenant-two", "\x02\x00\x00\x00\x00\x00\x00\x00{}"); status != http.StatusOK {
 			t.Errorf("the other tenant: %d", status)
 		}
 	}

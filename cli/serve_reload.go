@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -35,8 +37,11 @@ func isPolicyFile(arg string) bool {
 	return arg != "" && !profile
 }
 
+// A reader returns what one of the files holds.
+type reader func(name string) ([]byte, error)
+
 // load reads all of it, or nothing.
-func (c *serveCmd) load(s *session, read func(name string) ([]byte, error)) (*inForce, error) {
+func (c *serveCmd) load(s *session, read reader) (*inForce, error) {
 	in := &inForce{policy: s.gatePolicy}
 	in.policy.Limits = s.policy
 	if name := s.flags.Limits; isPolicyFile(name) {
@@ -56,8 +61,8 @@ func (c *serveCmd) load(s *session, read func(name string) ([]byte, error)) (*in
 		if err != nil {
 			return nil, err
 		}
-		if in.tokens = strings.Fields(string(text)); len(in.tokens) == 0 {
-			return nil, usage{"--tokens " + c.Tokens + ": the file has no token"}
+		if in.tokens, err = readTokens(string(text)); err != nil {
+			return nil, usage{"--tokens " + c.Tokens + ": " + err.Error()}
 		}
 	}
 	if c.TLSCert != "" || c.TLSKey != "" {
@@ -75,12 +80,64 @@ func (c *serveCmd) load(s *session, read func(name string) ([]byte, error)) (*in
 	return in, nil
 }
 
+// minToken is the length of the shortest token: 16 hexadecimal digits are 64 bits, which nobody
+// guesses over a network.
+const minToken = 16
+
+// readTokens reads one token a line. A line that could be meant otherwise is an error: what
+// was taken for a token would be a credential. No error repeats the text of a line.
+func readTokens(text string) (list []string, err error) {
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		n++
+		line = strings.TrimSuffix(line, "\r")
+		comment := strings.HasPrefix(line, "#")
+		other := strings.IndexFunc(line, func(c rune) bool { return (c < ' ' || c == 0x7f) && c != '\t' })
+		switch {
+		case strings.HasPrefix(line, "\ufeff"):
+			return nil, fmt.Errorf("line %d begins with a byte order mark: save the file as ASCII", n)
+		case other >= 0:
+			return nil, fmt.Errorf("line %d has a control character", n)
+		case comment || strings.Trim(line, " \t") == "":
+			continue
+		case strings.ContainsAny(line, " \t"):
+			return nil, fmt.Errorf("line %d has white space: give one token a line, and begin a comment with #", n)
+		case strings.IndexFunc(line, func(c rune) bool { return c > '~' }) >= 0:
+			return nil, fmt.Errorf("line %d has a character that is not ASCII", n)
+		case len(line) < minToken:
+			return nil, fmt.Errorf("line %d has a token of %s: fewer than %d can be guessed (openssl rand -hex 16 prints a good one)", n, plural(int64(len(line)), "character"), minToken)
+		}
+		list = append(list, line)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("the file has no token")
+	}
+	return list, nil
+}
+
+// hangups reloads whenever a signal asks for it. It does so beside the rest, so that a file
+// that cannot be read keeps no other signal waiting.
+func (v *server) hangups(ctx context.Context, l *life) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.hangups:
+			_ = v.reload() // it has logged why
+		}
+	}
+}
+
 // reload puts in force what the files say now. If anything is wrong with one of them,
 // everything stays as it is.
 func (v *server) reload() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	in, err := v.cmd.load(v.s, v.read)
+	var in *inForce
+	read, err := v.again()
+	if err == nil {
+		in, err = v.cmd.load(v.s, read)
+	}
 	g := v.gate
 	if err == nil {
 		g.Policy = in.policy
@@ -110,7 +167,7 @@ func (v *server) readLater() error {
 	if err != nil {
 		return err
 	}
-	v.read = r.file
+	v.again = r.all
 	v.last = append(v.last, r.close)
 	return nil
 }

@@ -165,7 +165,7 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) {
 	}
 	cert, key := certificate(t, 1)
 	write("policy.json", `{}`)
-	write("tokens", "one\n")
+	write("tokens", "token-one-of-two\n")
 	write("cert.pem", cert)
 	write("key.pem", key)
 	s := startService(t, "--limits", path("policy.json"), "--tokens", path("tokens"), "--tls-cert", path("cert.pem"), "--tls-key", path("key.pem"), "--drain", "500ms")
@@ -176,7 +176,7 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) {
 	}}}
 	const honest = "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 	state := func() string {
-		return fmt.Sprint(s.check(t, client, "one", honest), s.check(t, client, "two", honest), serial)
+		return fmt.Sprint(s.check(t, client, "token-one-of-two", honest), s.check(t, client, "token-two-of-two", honest), serial)
 	}
 	hangup := func(says string) string {
 		t.Helper()
@@ -189,7 +189,7 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) {
 		t.Fatalf("at first: %s", got)
 	}
 	cert2, key2 := certificate(t, 2)
-	write("tokens", "two\n")
+	write("tokens", "token-two-of-two\n")
 	for what, text := range map[string]string{"a broken policy": `{"fail_on": "sometimes"}`, "no JSON": `{`, "": ""} {
 		write("policy.json", text)
 		if line := hangup("not reloaded"); !strings.Contains(line, "level=ERROR") || !strings.Contains(line, "policy.json") {
@@ -219,7 +219,7 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) {
 	if got := state(); got != "401 403 2" {
 		t.Errorf("after the tokens are gone: %s", got)
 	}
-	write("tokens", "two\n")
+	write("tokens", "token-two-of-two\n")
 	write("policy.json", `{}`)
 	hangup("msg=reloaded")
 	if got := state(); got != "401 200 2" {

@@ -23,7 +23,7 @@ func TestServeAnswersAndEnds(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "clamd.sock")
 	tokens := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(tokens, []byte("secret\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte("# of the host\n\nsecret-of-the-host\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket})
@@ -96,7 +96,7 @@ func put(t *testing.T, url, data string) (status int, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer secret")
+	r.Header.Set("Authorization", "Bearer secret-of-the-host")
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestServeRefusesWhatNobodyCouldMean(t *testing.T) {
 		{[]string{"--listen", "localhost:0", "--queue", "0"}, "must be positive"},
 		{[]string{"--listen", "unix:" + t.TempDir() + "/s", "--socket-mode", "99"}, "in octal"},
 		{[]string{"--listen", "localhost:0", "--tls-cert", "none", "--tls-key", "none"}, "--tls-cert"},
-		{[]string{"--listen", "localhost:0", "--tokens", os.DevNull}, "has no token"},
+		{[]string{"--listen", "localhost:0", "--tokens", os.DevNull}, "is not a regular file"},
 	} {
 		var errs bytes.Buffer
 		code := run(t, nil, io.Discard, &errs, append([]string{"serve"}, tc.args...)...)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -185,7 +186,10 @@ func showPath(path string) string {
 // localDir is a folder as a file system. Unlike os.DirFS it opens names that are not UTF-8.
 type localDir string
 
-func (d localDir) Open(name string) (fs.File, error) { return os.Open(filepath.Join(string(d), name)) }
+func (d localDir) Open(name string) (fs.File, error) {
+	return folder.Open(filepath.Join(string(d), name))
+}
+
 func (d localDir) Stat(name string) (fs.FileInfo, error) {
 	return os.Stat(filepath.Join(string(d), name))
 }

@@ -20,7 +20,7 @@ type dir string
 func (d dir) join(name string) string { return filepath.Join(string(d), name) }
 
 // Open and Stat follow links; the caller has checked where they lead.
-func (d dir) Open(name string) (fs.File, error)     { return os.Open(d.join(name)) }
+func (d dir) Open(name string) (fs.File, error)     { return folder.Open(d.join(name)) }
 func (d dir) Stat(name string) (fs.FileInfo, error) { return os.Stat(d.join(name)) }
 
 // watchPath watches an open file and the path that led to it, at which another file may

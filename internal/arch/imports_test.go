@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"internal/fixtures":   {},
 	"internal/faulty":     {},
 	"internal/stamp":      {},
-	"internal/folder":     {},
+	"internal/folder":     {"internal/wire"},
 	"internal/effort":     {},
 	"internal/spool":      {sys},
 	"internal/pace":       {"limits"},

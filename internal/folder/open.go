@@ -1,0 +1,46 @@
+package folder
+
+import (
+	"io/fs"
+	"os"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// Open opens a file to read it. If it is a FIFO, it waits for no writer.
+func Open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|nonblock, 0) }
+
+// OpenRegular opens a regular file to read it, or fails. A FIFO would keep the program waiting
+// for ever, and the opening of a device may have effects: so the file is examined before, and
+// again once it is open, in case that another one was put in its place.
+func OpenRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil {
+		err = regular(path, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = regular(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func regular(path string, info fs.FileInfo) error {
+	switch {
+	case info.Mode().IsRegular():
+		return nil
+	case info.IsDir():
+		return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is a folder, not a file", wire.Quote(path))
+	}
+	return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file: a pipe may never end, and a device may do anything", wire.Quote(path))
+}
