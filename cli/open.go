@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -17,7 +19,10 @@ import (
 func openNamed(path string) (*os.File, error) {
 	if path != os.DevNull && !isOpenAlready(path) {
 		f, err := folder.OpenRegular(path)
-		return f, asUsage(err)
+		if err = asUsage(err); errors.Is(err, wire.ErrUsage) {
+			err = usage{err.Error() + ": name a file, or /dev/stdin for a pipe"}
+		}
+		return f, err
 	}
 	f, err := folder.Open(path)
 	if err != nil {
@@ -46,7 +51,7 @@ func isOpenAlready(path string) bool {
 // asUsage makes a refusal to open what is no regular file a wrong usage.
 func asUsage(err error) error {
 	if wire.ClassOf(err) == wire.Unsupported {
-		return usage{err.Error()}
+		return usage{strings.TrimPrefix(err.Error(), wire.ErrUnsupported.Error()+": ")}
 	}
 	return err
 }

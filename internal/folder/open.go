@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 
@@ -15,6 +16,9 @@ func Open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|
 // again once it is open, in case that another one was put in its place.
 func OpenRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		failed.Op = "open" // which fails for the same reason
+	}
 	if err == nil {
 		err = regular(path, info)
 	}
@@ -42,5 +46,5 @@ func regular(path string, info fs.FileInfo) error {
 	case info.IsDir():
 		return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is a folder, not a file", wire.Quote(path))
 	}
-	return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file: a pipe may never end, and a device may do anything", wire.Quote(path))
+	return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file but a pipe or a device, which may never end", wire.Quote(path))
 }
