@@ -260,7 +260,10 @@ func (v *values) lines(in *bufio.Reader) error {
 var instructions = map[string]bool{"from": true, "adapter": true, "draft": true}
 
 func (v *values) line(text string) error {
-	text = strings.Trim(text, " \t\r\n\ufeff\ufffe\xff\xfe")
+	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} { // of byte order
+		text = strings.TrimPrefix(text, mark)
+	}
+	text = strings.Trim(text, " \t\r\n\ufeff\ufffe")
 	if strings.HasPrefix(text, "#") {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-var errUp = errors.New("it goes up again with .., which leads elsewhere if what is before it is a link: write the path without ..")
+var errUp = errors.New("it goes up again with .., which leads elsewhere if what is before it is a link: write the path without .. in it")
 
 // GoesUp reports whether .. stands behind a name in a path, so that a link may make it another
 // path than the text says.
