@@ -186,7 +186,9 @@ func (v *values) json(in *bufio.Reader) (is bool, err error) {
 
 // isWord reports whether what stands outside of strings is a number or a word of JSON.
 func isWord(word []byte) bool {
-	switch strings.TrimLeft(string(word), "-\xef\xbb\xbf\xff\xfe") {
+	// A mark of byte order may stand before it, in UTF-16 as bytes that are not UTF-8.
+	mark := func(r rune) bool { return r == '-' || r == '\ufeff' || r == utf8.RuneError }
+	switch strings.TrimLeftFunc(string(word), mark) {
 	case "", "true", "false", "null", "NaN", "Infinity":
 		return true
 	}
