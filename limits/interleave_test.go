@@ -26,15 +26,15 @@ var steps = []step{
 
 var above = [...]int{-1, 0, 0, 1}
 
-// A book is what the accounts must hold, kept by addition.
-type book struct {
+// A ledger is what the accounts must hold, kept by addition.
+type ledger struct {
 	own    [4]int64 // charged to the account itself
 	closed [4]bool
 }
 
 const hostCeiling, childCeiling = 4, 3
 
-func (k *book) held(a int) int64 {
+func (k *ledger) held(a int) int64 {
 	if k.closed[a] {
 		return 0
 	}
@@ -47,9 +47,9 @@ func (k *book) held(a int) int64 {
 	return sum
 }
 
-func (k *book) isClosed(a int) bool { return a >= 0 && (k.closed[a] || k.isClosed(above[a])) }
+func (k *ledger) isClosed(a int) bool { return a >= 0 && (k.closed[a] || k.isClosed(above[a])) }
 
-func (k *book) apply(s step) (ok bool) {
+func (k *ledger) apply(s step) (ok bool) {
 	switch s.what {
 	case "close":
 		k.closed[s.on] = true
@@ -108,7 +108,7 @@ func play(t *testing.T, order []step) {
 	child := limits.Policy{MaxTotalBytes: childCeiling}
 	accounts := [4]*limits.Budget{host, host.Child(child), host.Child(child)}
 	accounts[3] = accounts[1].Holding()
-	var k book
+	var k ledger
 	for i, s := range order {
 		b, before := accounts[s.on], k
 		var err error

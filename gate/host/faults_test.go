@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -214,7 +215,7 @@ func TestFaultsAtEveryPoint(t *testing.T) {
 	if testing.Short() { // with the race detector
 		piece, grain = 64, 2
 	}
-	for _, on := range surfaces {
+	for _, on := range slices.Concat(surfaces, systemSurfaces) {
 		t.Run(on.name, func(t *testing.T) {
 			began, opened, ran, points := runtime.NumGoroutine(), descriptors(), 0, 0
 			for name, data := range sent {

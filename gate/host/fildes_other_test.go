@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package host_test
+
+var systemSurfaces []surface
