@@ -15,6 +15,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,8 +120,18 @@ func TestKeysThatAreNotTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der256, err := x509.MarshalPKIXPublicKey(p256.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der256})
 	for what, text := range map[string][]byte{
-		"RSA": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), "P-224": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der224}),
+		"two keys": append(slices.Clone(good), good...),
+		"RSA":      pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), "P-224": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der224}),
 		"nothing": nil, "no PEM": []byte("key"), "a password": pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: der}),
 		"rubbish": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: []byte("x")}), "rubbish that signs": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: []byte("x")}),
 	} {

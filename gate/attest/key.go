@@ -50,6 +50,11 @@ func PublicKey(text []byte) (crypto.PublicKey, error) {
 		if err != nil {
 			return nil, keyError("%s", err)
 		}
+		for next, rest := pem.Decode(rest); next != nil; next, rest = pem.Decode(rest) {
+			if next.Type == "PUBLIC KEY" {
+				return nil, keyError("there are two public keys: a statement is checked with one")
+			}
+		}
 		_, err = hashOf(key)
 		return key, err
 	}
