@@ -1,3 +1,8 @@
+//go:build !page
+
+// The page in the browser makes no statements about folders: without this search its parser
+// is smaller by what unescapes addresses and XML.
+
 package folder
 
 import (
