@@ -63,7 +63,7 @@ func run(args []string) error {
 	defer end()
 	for i, text := range dear {
 		began := time.Now()
-		status, err := check(addr, "one", text)
+		status, err := check(addr, "the-token-of-one-tenant", text)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func serve(program string) (addr string, end func(), err error) {
 		return "", nil, err
 	}
 	tokens := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(tokens, []byte("one two"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte("the-token-of-one-tenant\nthe-token-of-another\n"), 0o600); err != nil {
 		return "", nil, err
 	}
 	cmd := exec.Command(program, "serve", "--listen", "localhost:0", "--tokens", tokens)
@@ -143,7 +143,7 @@ func load(addr string, dear [][]byte) (stop func()) {
 					default:
 					}
 					var err error
-					status, err = check(addr, "one", dear[int(n)%len(dear)])
+					status, err = check(addr, "the-token-of-one-tenant", dear[int(n)%len(dear)])
 					switch {
 					case err != nil:
 						failed.Add(1)
@@ -171,7 +171,7 @@ func measure(what, addr string) (time.Duration, error) {
 	refused := 0
 	for range samples {
 		began := time.Now()
-		status, err := check(addr, "two", []byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"))
+		status, err := check(addr, "the-token-of-another", []byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"))
 		if err != nil {
 			return 0, err
 		}
