@@ -45,8 +45,8 @@ func (x *merger) movedLayers() (*movedLayers, error) {
 		m.members[one.Name] = append(m.members[one.Name], one.Is)
 	}
 	n, ok := config.First(layerCounts...).Int()
-	if m.counted = ok; ok && n > 0 && n < m.count {
-		if further, _ := config.First(predictCounts...).Int(); n+further != m.count {
+	if m.counted = ok; ok && n != m.count {
+		if further, _ := config.First(predictCounts...).Int(); n < 1 || n > m.count || n+further != m.count {
 			return nil, fail(wire.ErrMismatch.Errorf("it states %d layers, and the tensors have %d", n, m.count))
 		}
 		m.count = n

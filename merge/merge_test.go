@@ -232,6 +232,7 @@ func TestMembersThatSpeakOfLayersMoveWithThem(t *testing.T) {
 		{"layers that predict further tokens are dropped", "[0,5]", `{"model_type": "deepseek_v3", "num_hidden_layers": 5, "num_nextn_predict_layers": 1, "first_k_dense_replace": 1}`, `{"model_type": "deepseek_v3", "num_hidden_layers": 5, "num_nextn_predict_layers": 0, "first_k_dense_replace": 1}`},
 		{"a layer that predicts further tokens is taken", "[3,6]", `{"model_type": "deepseek_v3", "num_hidden_layers": 5, "num_nextn_predict_layers": 1}`, ""},
 		{"another number of layers than there are", "[0,4]", `{"model_type": "llama", "num_hidden_layers": 4}`, ""},
+		{"more layers than there are", "[0,4]", `{"model_type": "llama", "num_hidden_layers": 9, "layer_types": [1, 2, 3, 4, 5, 6, 7, 8, 9]}`, ""},
 		{"a number of layers that is elsewhere", "[0,4]", `{"model_type": "llama", "text_config": {"num_hidden_layers": 6}}`, ""},
 		{"a member that no table explains", "[0,4]", `{"model_type": "new", "num_hidden_layers": 6, "dense_layers_in_front": 2}`, ""},
 	} {
