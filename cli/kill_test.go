@@ -39,14 +39,21 @@ func TestAKilledRunLosesNothing(t *testing.T) {
 		t.Skip("runs the program often")
 	}
 	dir := t.TempDir()
-	source, target := filepath.Join(dir, "in.gguf"), filepath.Join(dir, "out")
+	source, target, partial := filepath.Join(dir, "in.gguf"), filepath.Join(dir, "out"), filepath.Join(dir, ".out.amn-partial")
 	bigGGUF(t, source, 1500)
 	start := time.Now()
 	if out, err := process(t, "remember", "-q", "-o", target, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	took := time.Since(start)
-	whole, old := []byte(load(t, target)), []byte("old")
+	whole := []byte(load(t, target))
+	// --force replaces a model of this program's, nothing else.
+	bigGGUF(t, filepath.Join(dir, "small.gguf"), 1)
+	if out, err := process(t, "remember", "-q", "-o", target, "--force", filepath.Join(dir, "small.gguf")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	old := []byte(load(t, target))
+	os.Remove(filepath.Join(dir, "small.gguf"))
 	count := map[string]int{}
 	for i := range effort.Of(30, 200) {
 		os.Remove(target)
@@ -57,9 +64,29 @@ func TestAKilledRunLosesNothing(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(rand.N(took * 3 / 2))
+		ended := make(chan struct{})
+		go func() { cmd.Wait(); close(ended) }()
+		if i%3 == 0 {
+			// At work, whatever the speed of this machine: what a run before this one left
+			// is not waited for.
+			before, _ := os.Stat(partial)
+			for atWork := false; !atWork; {
+				select {
+				case <-ended:
+					atWork = true
+				default:
+					now, err := os.Stat(partial)
+					atWork = err == nil && (before == nil || !os.SameFile(before, now))
+				}
+			}
+		} else {
+			select {
+			case <-time.After(rand.N(took * 3 / 2)):
+			case <-ended:
+			}
+		}
 		cmd.Process.Kill()
-		cmd.Wait()
+		<-ended
 		got, err := os.ReadFile(target)
 		switch {
 		case os.IsNotExist(err) && i%2 == 1:
@@ -71,7 +98,7 @@ func TestAKilledRunLosesNothing(t *testing.T) {
 		default:
 			t.Fatalf("run %d: %d bytes that are neither, %v", i, len(got), err)
 		}
-		if _, err := os.Stat(filepath.Join(dir, ".out.amn-partial")); err == nil {
+		if _, err := os.Stat(partial); err == nil {
 			count["leftover"]++
 		}
 	}
