@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -37,7 +37,7 @@ weights_only (that of PyTorch's restricted loader).
 
 In a folder, every file is judged that by its content or its name is a tensor file, a pickle
 file or an index of shards. A file is skipped if its content proves that no loader
-takes it for a model, whatever its name: ` + strings.Join(unwrap.Rules(), ", ") + `.
+takes it for a model, whatever its name: ` + strings.Join(polyglot.Rules(), ", ") + `.
 Wrappers of models are opened layer by layer: ` + strings.Join(gate.Wrappers(), ", ") + `. Each content
 is judged by itself, under a name such as outer.tar.gz!inner/model.bin. Any other file could
 contain a model and is refused as not looked at: other archives and compressed data, other formats,

@@ -10,8 +10,8 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/internal/lzma"
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
@@ -58,7 +58,7 @@ func FuzzLZMA(f *testing.F) {
 		}
 		var got []byte
 		file := xzFile(data[:at], bits, size)
-		walked := wrap.Sniff(file[:min(len(file), wrap.HeadLen)]).Walk(b, bytes.NewReader(file), int64(len(file)), func(i wrap.Item) error {
+		walked := unpack.Sniff(file[:min(len(file), unpack.HeadLen)]).Walk(b, bytes.NewReader(file), int64(len(file)), func(i unpack.Item) error {
 			var err error
 			got, err = io.ReadAll(io.NewSectionReader(i.R, 0, i.Size))
 			return err

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
@@ -31,13 +31,13 @@ func (wrapped) findings() []string          { return nil }
 
 // openWrap reads every file in a wrapper.
 func openWrap(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
-	head := make([]byte, min(size, wrap.HeadLen))
+	head := make([]byte, min(size, unpack.HeadLen))
 	if err := wire.ReadFull(r, head, 0); err != nil {
 		return nil, err
 	}
-	k := wrap.Sniff(head)
+	k := unpack.Sniff(head)
 	switch {
-	case k == nil && size < wrap.HeadLen:
+	case k == nil && size < unpack.HeadLen:
 		return nil, wire.At("wrap", "", size, wire.ErrTruncated.Errorf("too short to be known"))
 	case k == nil:
 		return nil, wire.At("wrap", "", 0, wire.ErrUnsupported.Errorf("nothing packed"))
@@ -45,7 +45,7 @@ func openWrap(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 	var out wrapped
 	w := b.Whole(size)
 	defer w.Close()
-	err := k.Walk(w, r, size, func(i wrap.Item) error {
+	err := k.Walk(w, r, size, func(i unpack.Item) error {
 		if i.R == nil {
 			out.contents = append(out.contents, content{name: i.Name})
 			return nil
@@ -96,7 +96,7 @@ func FuzzWrap(f *testing.F) {
 				t.Errorf("the path %q", c.name)
 			}
 		}
-		switch k := wrap.Sniff(data[:min(len(data), wrap.HeadLen)]); k.Name {
+		switch k := unpack.Sniff(data[:min(len(data), unpack.HeadLen)]); k.Name {
 		case "tar":
 			sameTar(t, data, list)
 		case "gzip":

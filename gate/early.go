@@ -5,9 +5,9 @@ import (
 	"errors"
 	"io"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -128,7 +128,7 @@ func (j *judgement) checkFormat(format string) error {
 
 // checkZIPFormat refuses a ZIP archive if no format that is stored in one is allowed.
 func (j *judgement) checkZIPFormat() error {
-	taken := []string{"pth", "npz", j.packed(&wrap.Kind{Name: "zip"})}
+	taken := []string{"pth", "npz", j.packed(&unpack.Kind{Name: "zip"})}
 	if promises(j.hint.Name) { // it is not unpacked
 		taken = taken[:2]
 	}
@@ -146,13 +146,13 @@ func (j *judgement) checkZIPFormat() error {
 // checkOtherPrefix is checkPrefix for wrappers, pickles, ONNX, and files of no known
 // format.
 func (j *judgement) checkOtherPrefix(b *limits.Budget, r *prefixReader, sized bool) (more bool, err error) {
-	if k := wrap.Sniff(r.head[:min(len(r.head), wrap.HeadLen)]); k != nil && !promises(j.hint.Name) {
+	if k := unpack.Sniff(r.head[:min(len(r.head), unpack.HeadLen)]); k != nil && !promises(j.hint.Name) {
 		return j.checkPackedPrefix(b, k, r, sized)
 	}
 	kind, _ := pth.Sniff(r.head[:min(len(r.head), pth.SniffLen)])
 	is := kind == pth.KindPickle || kind == pth.KindLegacy
 	if kind == pth.KindNone {
-		if is, err = unwrap.Pickle(b, bytes.NewReader(r.head), int64(len(r.head))); err != nil {
+		if is, err = polyglot.Pickle(b, bytes.NewReader(r.head), int64(len(r.head))); err != nil {
 			return false, nil
 		}
 	}

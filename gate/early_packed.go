@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -15,7 +15,7 @@ const innerLook = 64 << 10
 
 // checkPackedPrefix is checkPrefix for archives and compressed files. They are refused as
 // soon as one content is.
-func (j *judgement) checkPackedPrefix(b *limits.Budget, k *wrap.Kind, r *prefixReader, sized bool) (more bool, err error) {
+func (j *judgement) checkPackedPrefix(b *limits.Budget, k *unpack.Kind, r *prefixReader, sized bool) (more bool, err error) {
 	switch err := j.policy.allowsFormat(j.packed(k)); {
 	case err != nil:
 		return false, err
@@ -25,7 +25,7 @@ func (j *judgement) checkPackedPrefix(b *limits.Budget, k *wrap.Kind, r *prefixR
 		return false, nil // a content is judged once all of it has arrived
 	}
 	again := j.partial(b, k, r)
-	err = k.Walk(b, r, j.Size, func(i wrap.Item) error { return again.judgeContent(k, i) })
+	err = k.Walk(b, r, j.Size, func(i unpack.Item) error { return again.judgeContent(k, i) })
 	switch {
 	case len(again.refusals) > 0:
 		return false, j.adopt(again)
@@ -36,7 +36,7 @@ func (j *judgement) checkPackedPrefix(b *limits.Budget, k *wrap.Kind, r *prefixR
 }
 
 // partial returns a judgement of those contents of a wrapper that have arrived.
-func (j *judgement) partial(b *limits.Budget, k *wrap.Kind, r *prefixReader) *judgement {
+func (j *judgement) partial(b *limits.Budget, k *unpack.Kind, r *prefixReader) *judgement {
 	again := &judgement{draft: j.gate.draft(j.Name), r: r, hint: j.hint, begun: r}
 	again.Size, again.account, again.Format, again.Contents = j.Size, b, k.Name, []Content{}
 	return again
@@ -49,14 +49,14 @@ func (j *judgement) adopt(again *judgement) error {
 }
 
 // checkStreamPrefix checks the beginning of the content of a compressed file.
-func (j *judgement) checkStreamPrefix(b *limits.Budget, k *wrap.Kind, r *prefixReader) (more bool, err error) {
+func (j *judgement) checkStreamPrefix(b *limits.Budget, k *unpack.Kind, r *prefixReader) (more bool, err error) {
 	n := max(firstLook, min(len(r.head), innerLook))
 	head := k.Beginning(b, r.head, n)
 	if len(head) == 0 {
 		return true, nil // zstd and bzip2 decompress whole blocks
 	}
 	again := j.partial(b, k, r)
-	name, next := again.contentNames(k, wrap.Item{})
+	name, next := again.contentNames(k, unpack.Item{})
 	c := &judgement{draft: j.gate.draft(name), hint: Hint{Name: name, Beside: true}, layer: 1, outer: next}
 	c.Size = unknownSize
 	more, c.Err = c.checkPrefix(b, head, false)
@@ -74,7 +74,7 @@ func (j *judgement) checkStreamPrefix(b *limits.Budget, k *wrap.Kind, r *prefixR
 
 // contentNames returns the name of a content, and the prefix for the names of contents
 // inside it.
-func (j *judgement) contentNames(k *wrap.Kind, i wrap.Item) (name, next string) {
+func (j *judgement) contentNames(k *unpack.Kind, i unpack.Item) (name, next string) {
 	outer := j.contentPrefix()
 	if k.Stream {
 		return outer + "!" + k.Inner(path.Base(strings.ReplaceAll(j.hint.Name, "!", "/"))), outer

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -203,7 +203,7 @@ type judgement struct {
 	outer   string        // prefix of the names of its contents
 	begun   *prefixReader // reader of a wrapper that is still arriving, or nil
 	indexes []indexed     // the indices among its contents
-	files   *wrap.Files   // its contents, if one was judged by others
+	files   *unpack.Files // its contents, if one was judged by others
 	// starts are the places of contents at which h5py would look for a file.
 	starts []int64
 }
@@ -288,7 +288,7 @@ func (j *judgement) judgeOther() {
 	var what string
 	err := j.packedText()
 	if err == nil {
-		what, err = unwrap.HarmlessBut(j.account, j.r, j.Size) // looksPickled said no
+		what, err = polyglot.HarmlessBut(j.account, j.r, j.Size) // looksPickled said no
 	}
 	switch {
 	case err != nil:
@@ -309,7 +309,7 @@ func (j *judgement) packedText() error {
 	}
 	var buf [textHead]byte
 	head := buf[:min(j.Size, textHead)]
-	if err := wire.ReadFull(j.r, head, 0); err != nil || !unwrap.BeginsText(head) {
+	if err := wire.ReadFull(j.r, head, 0); err != nil || !polyglot.BeginsText(head) {
 		return err
 	}
 	return j.account.Text(j.Size)

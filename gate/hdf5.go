@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/hdf5"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -27,7 +27,7 @@ func (j *judgement) hdf5() {
 		return
 	}
 	j.Totals = Totals{f.Tensors, f.Elements, f.Bytes}
-	what, off, err := unwrap.Alias(j.r, j.Size, nil)
+	what, off, err := polyglot.Alias(j.r, j.Size, nil)
 	if err == nil && what != "" {
 		err = wire.ErrUnsupported.WithRule("detect.two-formats").Errorf("an HDF5 file, but also %s: loaders see different content", what)
 	}
@@ -37,7 +37,7 @@ func (j *judgement) hdf5() {
 // attribute judges a text that a library may read as a configuration or run as a pickle.
 func (j *judgement) attribute(t hdf5.Text) error {
 	where := "attribute " + wire.Quote(t.Name)
-	is, err := unwrap.Pickle(j.account, t.Bytes, t.Bytes.Size())
+	is, err := polyglot.Pickle(j.account, t.Bytes, t.Bytes.Size())
 	switch {
 	case err != nil:
 		return wire.At(hdf5.Format, where, t.Off, err)

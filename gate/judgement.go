@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -38,7 +38,7 @@ var pickleNames = map[string]bool{".pkl": true, ".pickle": true, ".joblib": true
 
 // classify returns how to judge the file. Its content decides; its name is only a
 // promise.
-func (j *judgement) classify(k *wrap.Kind) fileKind {
+func (j *judgement) classify(k *unpack.Kind) fileKind {
 	e, _ := errors.AsType[*parser.Error](j.Err)
 	format := ""
 	if e != nil {
@@ -105,7 +105,7 @@ func (j *judgement) looksPickled() bool {
 	if j.sniff() == pth.KindPickle || j.Size > 0 && pickleNames[strings.ToLower(path.Ext(j.hint.Name))] {
 		return true
 	}
-	is, err := unwrap.Pickle(j.account, j.r, j.Size)
+	is, err := polyglot.Pickle(j.account, j.r, j.Size)
 	return is || err != nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -21,7 +21,7 @@ func (j *judgement) onnx() {
 	if j.Err = err; err != nil {
 		return
 	}
-	what, off, err := unwrap.Alias(j.r, j.Size, nil)
+	what, off, err := polyglot.Alias(j.r, j.Size, nil)
 	if err == nil && what != "" {
 		err = wire.ErrUnsupported.WithRule("onnx.two-formats").Errorf("an ONNX model by its name, but also %s: loaders see different content", what)
 	}
@@ -42,7 +42,7 @@ func (j *judgement) checkONNXPrefix(b *limits.Budget, r *prefixReader, sized boo
 	}
 	b = b.Probe()
 	defer b.Close()
-	if is, err := unwrap.Pickle(b, r, j.Size); is || err != nil {
+	if is, err := polyglot.Pickle(b, r, j.Size); is || err != nil {
 		return r.missed, nil
 	}
 	_, err = onnx.Check(b, r, j.Size)
@@ -68,7 +68,7 @@ func (j *judgement) external(files []string) error {
 // isExplained reports whether the content is explained only by the files around it: the
 // data of an ONNX model.
 func (j *judgement) isExplained() bool {
-	if what, _, err := unwrap.Alias(j.r, j.Size, nil); what != "" || err != nil {
+	if what, _, err := polyglot.Alias(j.r, j.Size, nil); what != "" || err != nil {
 		return false
 	}
 	if j.hint.holdsData != nil && j.isUnknownKind() && !isLoadedByName(j.hint.Name) && j.hint.holdsData(j.account) {

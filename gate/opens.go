@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -40,7 +40,7 @@ func (o *openings) add(as string, loaders ...string) {
 
 // opens returns which loaders would open the file.
 func (j *judgement) opens(b *limits.Budget) []Opening {
-	var buf [wrap.HeadLen]byte
+	var buf [unpack.HeadLen]byte
 	o := &openings{j: j, head: buf[:max(0, min(j.Size, int64(len(buf))))]}
 	if len(o.head) == 0 || wire.ReadFull(j.r, o.head, 0) != nil {
 		return nil
@@ -189,7 +189,7 @@ func (o *openings) compressed() {
 
 // alias adds the loaders that do not start at the first byte.
 func (o *openings) alias() {
-	switch what, _, _ := unwrap.Alias(o.j.r, o.j.Size, o.head); {
+	switch what, _, _ := polyglot.Alias(o.j.r, o.j.Size, o.head); {
 	case strings.Contains(what, "ZIP"):
 		o.add("an archive", "zipfile")
 	case strings.Contains(what, "tar"):

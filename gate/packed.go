@@ -7,7 +7,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/hdf5"
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 )
 
 // containers are archives that a library writes with an extension of its own. The
@@ -22,7 +22,7 @@ var containers = map[string]struct{ format, of string }{
 // packedFormats lists the formats that pack models, and ONNX and HDF5, of which only the
 // structure is judged. A policy that lists formats allows these only by name.
 func packedFormats() []string {
-	list := append(wrap.Kinds(), onnx.Format, hdf5.Format)
+	list := append(unpack.Kinds(), onnx.Format, hdf5.Format)
 	for _, c := range containers {
 		list = append(list, c.format)
 	}
@@ -32,7 +32,7 @@ func packedFormats() []string {
 
 // packed returns the format under which a policy allows a wrapper: the library's if the
 // name has its extension, else the archive's.
-func (j *judgement) packed(k *wrap.Kind) string {
+func (j *judgement) packed(k *unpack.Kind) string {
 	c := containers[strings.ToLower(path.Ext(j.hint.Name))]
 	if slices.Contains(strings.Fields(c.of), k.Name) {
 		return c.format

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -123,7 +123,7 @@ const (
 )
 
 // places are the values that an error may have as its format.
-var places = append([]string{"detect", "gguf", "hdf5", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar"}, wrap.Kinds()...)
+var places = append([]string{"detect", "gguf", "hdf5", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar"}, unpack.Kinds()...)
 
 // A Rule identifies refusals and findings of one kind.
 type Rule struct {

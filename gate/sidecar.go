@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -15,7 +15,7 @@ func (j *judgement) checkSidecar() {
 	if !strings.HasSuffix(j.Harmless, "text") || j.policy.Sidecars == SidecarsSkip {
 		return
 	}
-	text := sidecar.Text{Name: j.hint.Name, R: j.r, Size: j.Size, Beside: j.hint.near, JSON: j.Harmless == unwrap.JSONText}
+	text := sidecar.Text{Name: j.hint.Name, R: j.r, Size: j.Size, Beside: j.hint.near, JSON: j.Harmless == polyglot.JSONText}
 	if j.gate.Digest {
 		text.Template = j.addTemplate
 	}

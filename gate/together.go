@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -25,7 +25,7 @@ type indexed struct {
 
 // keepIndex keeps an index for [judgement.judgeIndexes]. In an archive that is still
 // arriving it is left to the judgement of the whole.
-func (j *judgement) keepIndex(i wrap.Item, name string) error {
+func (j *judgement) keepIndex(i unpack.Item, name string) error {
 	if j.begun != nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (j *judgement) keepIndex(i wrap.Item, name string) error {
 }
 
 // around returns the files of an archive.
-func (j *judgement) around(k *wrap.Kind) (*wrap.Files, error) {
+func (j *judgement) around(k *unpack.Kind) (*unpack.Files, error) {
 	if j.files == nil {
 		files, err := k.Files(j.account, j.r, j.Size)
 		if err != nil {
@@ -59,7 +59,7 @@ func (j *judgement) leave() {
 
 // judgeIndexes judges the indices of an archive with the shards that they name, as those of
 // a folder. The shards are also judged on their own, and counted there.
-func (j *judgement) judgeIndexes(k *wrap.Kind) error {
+func (j *judgement) judgeIndexes(k *unpack.Kind) error {
 	for _, x := range j.indexes {
 		if err := j.judgeIndex(k, x); errors.Is(err, errEnough) {
 			return nil // j.Err says why
@@ -70,7 +70,7 @@ func (j *judgement) judgeIndexes(k *wrap.Kind) error {
 	return nil
 }
 
-func (j *judgement) judgeIndex(k *wrap.Kind, x indexed) error {
+func (j *judgement) judgeIndex(k *unpack.Kind, x indexed) error {
 	v := j.gate.draft(x.name)
 	v.Size = x.size
 	b := j.account.Child(*j.account.Policy())
@@ -93,7 +93,7 @@ func (j *judgement) judgeIndex(k *wrap.Kind, x indexed) error {
 }
 
 // lookAround lets the judgement of a content ask for the files beside it.
-func (j *judgement) lookAround(c *judgement, k *wrap.Kind, i wrap.Item) {
+func (j *judgement) lookAround(c *judgement, k *unpack.Kind, i unpack.Item) {
 	if k.Stream || j.begun != nil {
 		return
 	}

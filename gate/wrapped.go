@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -28,7 +28,7 @@ type Content struct {
 }
 
 // Wrappers lists the kinds of wrappers that are opened.
-func Wrappers() []string { return wrap.Titles() }
+func Wrappers() []string { return unpack.Titles() }
 
 // maxInside bounds how many refusals of contents a verdict lists.
 const maxInside = 64
@@ -44,29 +44,29 @@ func (i *inside) Unwrap() error { return i.error }
 
 // sniffWrapper returns the kind of wrapper that the file is, or nil. If the name promises
 // a model, it is nil too: the loader of such a file does not unpack it.
-func (j *judgement) sniffWrapper() *wrap.Kind {
+func (j *judgement) sniffWrapper() *unpack.Kind {
 	if promises(j.hint.Name) {
 		return nil
 	}
-	var buf [wrap.HeadLen]byte
-	head := buf[:min(j.Size, wrap.HeadLen)]
+	var buf [unpack.HeadLen]byte
+	head := buf[:min(j.Size, unpack.HeadLen)]
 	if wire.ReadFull(j.r, head, 0) != nil {
 		return nil
 	}
-	return wrap.Sniff(head)
+	return unpack.Sniff(head)
 }
 
 // unpack judges each content as a file of its own, under the account of the wrapper.
-func (j *judgement) unpack(k *wrap.Kind) error {
+func (j *judgement) unpack(k *unpack.Kind) error {
 	j.Format, j.Err, j.Verified, j.summed, j.Contents = k.Name, nil, true, true, []Content{}
-	if j.layer >= wrap.MaxLayers {
+	if j.layer >= unpack.MaxLayers {
 		j.Err = wire.At(k.Name, "", wire.NoOffset, &limits.Error{Axis: limits.Depth, Want: 1})
 		return nil
 	}
 	defer j.leave()
 	err := j.checkTwoFormats(k)
 	if err == nil {
-		err = k.Walk(j.account, j.r, j.Size, func(i wrap.Item) error { return j.judgeContent(k, i) })
+		err = k.Walk(j.account, j.r, j.Size, func(i unpack.Item) error { return j.judgeContent(k, i) })
 	}
 	switch {
 	case errors.Is(err, errEnough): // j.Err says why
@@ -140,7 +140,7 @@ func (j *judgement) judgeMembers(b *limits.Budget) error {
 	}
 	was := *j.draft
 	j.ownCount = len(j.Findings)
-	if err := j.unpack(wrap.Sniff([]byte("PK\x03\x04"))); err != nil {
+	if err := j.unpack(unpack.Sniff([]byte("PK\x03\x04"))); err != nil {
 		return err
 	}
 	j.Format, j.Totals = was.Format, was.Totals
@@ -148,7 +148,7 @@ func (j *judgement) judgeMembers(b *limits.Budget) error {
 }
 
 // checkTwoFormats refuses a wrapper that another loader takes for something else.
-func (j *judgement) checkTwoFormats(k *wrap.Kind) error {
+func (j *judgement) checkTwoFormats(k *unpack.Kind) error {
 	var what string
 	var off int64
 	var err error
@@ -156,11 +156,11 @@ func (j *judgement) checkTwoFormats(k *wrap.Kind) error {
 	case "zip": // it is an archive from beginning to end
 	case "tar": // it begins with a name; its end is a content
 		var is bool
-		if is, err = unwrap.Pickle(j.account, j.r, j.Size); is {
+		if is, err = polyglot.Pickle(j.account, j.r, j.Size); is {
 			what = "a pickle"
 		}
 	default:
-		what, off, err = unwrap.Alias(j.r, j.Size, nil)
+		what, off, err = polyglot.Alias(j.r, j.Size, nil)
 	}
 	switch {
 	case err != nil:
@@ -183,7 +183,7 @@ func (j *judgement) contentPrefix() string {
 }
 
 // judgeContent judges one content.
-func (j *judgement) judgeContent(k *wrap.Kind, i wrap.Item) error {
+func (j *judgement) judgeContent(k *unpack.Kind, i unpack.Item) error {
 	name, next := j.contentNames(k, i)
 	if !k.Stream && i.R != nil && isIndex(i.Name) {
 		return j.keepIndex(i, name)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -170,7 +170,7 @@ func (a *archiveContents) count(name string) {
 		a.arrays++
 	case strings.HasSuffix(name, ".h5"):
 		a.h5++
-	case unwrap.TorchRecord(name):
+	case polyglot.TorchRecord(name):
 		a.pickles++
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -31,7 +31,7 @@ var foreignKinds = append(modelTexts[:], []foreign{
 	{"lz4 data", unpack + ": unlz4", magic("\x04\x22\x4d\x18")},
 	{"a 7z archive", unpack + ": 7z x", magic("7z\xbc\xaf\x27\x1c")},
 	{"a RAR archive", unpack + ": unrar x", magic("Rar!\x1a\x07")},
-	{"a tar archive", unpack + ": tar xf (a checkpoint of PyTorch 0.1 is a tar of pickles: convert it with an old PyTorch)", func(h *head) bool { return unwrap.IsTar(h.p) }},
+	{"a tar archive", unpack + ": tar xf (a checkpoint of PyTorch 0.1 is a tar of pickles: convert it with an old PyTorch)", func(h *head) bool { return polyglot.IsTar(h.p) }},
 	{"a Keras model", "save its weights as safetensors or npz with Keras", func(h *head) bool { return looksZip(h) == yes && h.zipMembers().h5 > 0 }},
 	{"a ZIP archive with neither arrays (.npy) nor a checkpoint (data.pkl)", unpack, func(h *head) bool { return looksZip(h) == yes }},
 	{"an HDF5 file", "save its weights as safetensors or npz with the library that wrote it", magic("\x89HDF\r\n\x1a\n")},

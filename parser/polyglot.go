@@ -7,7 +7,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -35,7 +35,7 @@ func (h *head) alias() (what string, off int64, err error) {
 	if looksZip(h) == yes {
 		return "", 0, nil
 	}
-	what, off, err = unwrap.Alias(h.r, h.size, h.p)
+	what, off, err = polyglot.Alias(h.r, h.size, h.p)
 	if what == "" && err == nil && !h.isPickle() {
 		what, off, err = h.findPickle()
 	}

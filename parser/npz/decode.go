@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
@@ -186,12 +186,12 @@ func (d *decoder) otherMember(m *zip.Member, src io.Reader) error {
 	}
 	what := ""
 	if m.Size <= maxNote {
-		if what, err = unwrap.Harmless(b, bytes.NewReader(note), m.Size); err != nil {
+		if what, err = polyglot.Harmless(b, bytes.NewReader(note), m.Size); err != nil {
 			return d.fail(0, err)
 		}
 	}
-	if what == "" || unwrap.TorchRecord(m.Name) {
-		return d.fail(0, wire.ErrUnsupported.WithRule("npz.member-loadable").Errorf("%d bytes that are not an array, but could be loaded: %s", m.Size, unwrap.Name(note)))
+	if what == "" || polyglot.TorchRecord(m.Name) {
+		return d.fail(0, wire.ErrUnsupported.WithRule("npz.member-loadable").Errorf("%d bytes that are not an array, but could be loaded: %s", m.Size, polyglot.Name(note)))
 	}
 	other, err := limits.Append(d.b, d.out.other, any(m.Name))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -105,7 +105,7 @@ func (a *archive) recognize() error {
 		if !ok {
 			return a.fail(i, wire.ErrMismatch.WithRule("pth.member-outside").Errorf("member outside of the archive's folder %s", wire.Quote(a.prefix)))
 		}
-		folded := unwrap.Fold(rest)
+		folded := polyglot.Fold(rest)
 		if other := otherArchive(folded); other != "" {
 			return a.fail(i, wire.ErrUnsupported.WithRule("pth.other-archive").Errorf("%s", other))
 		}
@@ -226,7 +226,7 @@ func (a *archive) extraMember(i int, found *tensor.Findings) error {
 	if m.Size <= maxExtra {
 		r, _ := a.At(i)
 		var err error
-		if what, err = unwrap.Harmless(a.b, r, m.Size); err != nil {
+		if what, err = polyglot.Harmless(a.b, r, m.Size); err != nil {
 			return a.fail(i, err)
 		}
 	}
@@ -254,7 +254,7 @@ func (a *archive) refuseUnexplained() error {
 	if err := wire.ReadFull(r, head, 0); err != nil {
 		return a.fail(i, err)
 	}
-	return a.fail(i, wire.ErrUnsupported.WithRule("pth.member-loadable").Errorf("torch.save writes no such member, but it could be loaded: %s", unwrap.Name(head)))
+	return a.fail(i, wire.ErrUnsupported.WithRule("pth.member-loadable").Errorf("torch.save writes no such member, but it could be loaded: %s", polyglot.Name(head)))
 }
 
 // readSmall reads version, byte order, format version and alignment.

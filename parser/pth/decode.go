@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -150,7 +150,7 @@ func (d *decoder) head() error {
 	case KindArchive:
 		d.stage = stArchive
 	case KindLegacy:
-		if unwrap.IsTar(head) {
+		if polyglot.IsTar(head) {
 			return fail("", 0, wire.ErrUnsupported.WithRule("pth.tar-and-legacy").Errorf("a tar archive and a legacy checkpoint: torch.load takes the archive"))
 		}
 		d.stage = stPickles

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/vm"
@@ -134,7 +134,7 @@ func (d *decoder) alias() error {
 	if err := wire.ReadFull(d.r, head, 0); err != nil {
 		return fail("", 0, err)
 	}
-	what, off, err := unwrap.Alias(d.r, d.size, head)
+	what, off, err := polyglot.Alias(d.r, d.size, head)
 	if err != nil {
 		return fail("", off, err)
 	}
@@ -174,11 +174,11 @@ func (d *decoder) others(a *archive) error {
 	for _, i := range a.unexplained {
 		m := &a.Members[i]
 		r, _ := a.At(int(i))
-		is, err := unwrap.Pickle(d.b, r, m.Size)
+		is, err := polyglot.Pickle(d.b, r, m.Size)
 		if err != nil {
 			return a.fail(int(i), err)
 		}
-		if !is && !strings.HasSuffix(unwrap.Fold(m.Name), ".pkl") {
+		if !is && !strings.HasSuffix(polyglot.Fold(m.Name), ".pkl") {
 			continue
 		}
 		// Errors do not matter: any bytes may be there, and only the requests count.

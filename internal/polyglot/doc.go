@@ -1,4 +1,4 @@
-// Package unwrap finds out what else a file is besides a model: an archive, a pickle,
+// Package polyglot finds out what else a file is besides a model: an archive, a pickle,
 // harmless content. It detects files that two loaders would open as two different
 // things, and decides which additional members a container may have.
 //
@@ -22,4 +22,4 @@
 // to its end, 64 KiB at a time, and charges one step for 64 bytes; of a vocabulary it
 // charges one step for each piece. Pickle charges as package vm does, to an account of
 // its own. Each loop advances through the file.
-package unwrap
+package polyglot

@@ -1,11 +1,11 @@
-package wrap
+package unpack
 
 import (
 	"io"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/lzma"
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -39,7 +39,7 @@ type Kind struct {
 // kinds are all kinds. No file matches two.
 var kinds = [...]*Kind{
 	{"zip", "a ZIP archive", false, nil, hasMagic("PK\x03\x04", "PK\x05\x06"), (*walker).zip, nil},
-	{"tar", "a tar archive", false, nil, unwrap.IsTar, (*walker).tar, nil},
+	{"tar", "a tar archive", false, nil, polyglot.IsTar, (*walker).tar, nil},
 	{"gzip", "gzip data", true, []string{".gz", ".gzip"}, hasMagic("\x1f\x8b"), walkStream(openGzip), &openGzip},
 	{"bzip2", "bzip2 data", true, []string{".bz2"}, isBzip2, walkStream(openBzip2), &openBzip2},
 	{"zstd", "zstd data", true, []string{".zst", ".zstd"}, hasMagic("\x28\xb5\x2f\xfd"), (*walker).zstd, &openZstdBeginning},

@@ -1,4 +1,4 @@
-// Package wrap opens the wrappers of models, one layer at a time: archives (ZIP, tar) and
+// Package unpack opens the wrappers of models, one layer at a time: archives (ZIP, tar) and
 // compressed streams (gzip, zlib, bzip2, zstd, xz, LZMA). It extracts nothing: a member is
 // read in place, or inflated again each time it is read.
 //
@@ -35,4 +35,4 @@
 // # Not supported
 //
 // lz4, lzip, 7z, RAR; archives in several parts; encryption.
-package wrap
+package unpack

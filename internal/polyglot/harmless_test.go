@@ -1,10 +1,10 @@
-package unwrap_test
+package polyglot_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
@@ -50,7 +50,7 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		{"\x08\x08\x12\x07pytorch", ""}, // ONNX
 	} {
 		b := limits.Policy{}.Budget(t.Context())
-		got, err := unwrap.Harmless(b, strings.NewReader(c.data), int64(len(c.data)))
+		got, err := polyglot.Harmless(b, strings.NewReader(c.data), int64(len(c.data)))
 		if err != nil || got != c.want {
 			t.Errorf("%.40q: %q, want %q; %v", c.data, got, c.want, err)
 		}
@@ -73,7 +73,7 @@ func TestPicklesAreToldAsPythonReadsThem(t *testing.T) {
 	} {
 		data := begin + call
 		b := limits.Policy{}.Budget(t.Context())
-		got, err := unwrap.Pickle(b, strings.NewReader(data), int64(len(data)))
+		got, err := polyglot.Pickle(b, strings.NewReader(data), int64(len(data)))
 		if err != nil || got != want {
 			t.Errorf("%q: %v, want %v; %v", begin, got, want, err)
 		}

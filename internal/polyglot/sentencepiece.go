@@ -1,4 +1,4 @@
-package unwrap
+package polyglot
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package wrap_test
+package unpack_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
-	"github.com/anamnesis-go/anamnesis/internal/wrap"
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
@@ -40,12 +40,12 @@ func inflated(t *testing.T, p limits.Policy, data []byte) ([]byte, error) {
 	b := p.Budget(t.Context())
 	defer b.Close()
 	var out []byte
-	k := wrap.Sniff(data[:min(len(data), wrap.HeadLen)])
+	k := unpack.Sniff(data[:min(len(data), unpack.HeadLen)])
 	if k == nil {
 		t.Fatal("no kind")
 	}
 	w := b.Whole(int64(len(data)))
-	err := k.Walk(w, bytes.NewReader(data), int64(len(data)), func(i wrap.Item) (err error) {
+	err := k.Walk(w, bytes.NewReader(data), int64(len(data)), func(i unpack.Item) (err error) {
 		out, err = io.ReadAll(io.NewSectionReader(i.R, 0, i.Size))
 		return err
 	})
