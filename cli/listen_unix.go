@@ -4,7 +4,11 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net"
+	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,4 +20,22 @@ func listenPrivately(ctx context.Context, path string) (net.Listener, error) {
 	defer unix.Umask(old)
 	var config net.ListenConfig
 	return config.Listen(ctx, "unix", path)
+}
+
+// ownedByUs reports whether a file belongs to the user of this process.
+func ownedByUs(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}
+
+// isHeld reports whether a process holds the socket of a name, of any type. A connection for
+// datagrams is refused exactly if no process does: to a socket of another type it is one of
+// the wrong protocol.
+func isHeld(ctx context.Context, path string) bool {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unixgram", path)
+	if err == nil {
+		c.Close()
+	}
+	return !errors.Is(err, unix.ECONNREFUSED)
 }

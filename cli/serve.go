@@ -221,7 +221,7 @@ type server struct {
 	ended   chan error
 	http    []*http.Server
 	clamds  []func() // functions that end the servers of clamd's protocol
-	sockets []string
+	sockets []*socket
 	start   []func() // functions that begin to serve, called once the process is locked
 
 	judging context.Context // of all requests; ends when they have had their time
@@ -241,8 +241,8 @@ func newServer(c *serveCmd, s *session, a *api.API, o api.Options) *server {
 
 // close gives back what the server holds.
 func (v *server) close() {
-	for _, path := range v.sockets {
-		_ = os.Remove(path) // a listener that was closed has done so
+	for _, own := range v.sockets {
+		own.remove() // a listener that was closed has done so
 	}
 	v.cut()
 	v.api.Close()
@@ -260,8 +260,8 @@ func (v *server) needs(spool string) (n sandbox.Needs) {
 	if v.cmd.Root != "" {
 		n.Read = []string{v.cmd.Root}
 	}
-	for _, path := range v.sockets {
-		n.Remove = append(n.Remove, filepath.Dir(path))
+	for _, own := range v.sockets {
+		n.Remove = append(n.Remove, filepath.Dir(own.path))
 	}
 	return n
 }
@@ -313,7 +313,7 @@ func (v *server) openClamd(ctx context.Context, version string) error {
 		if dir, err = filepath.Abs(v.cmd.Root); err != nil {
 			return err
 		}
-		root, dir = r.FS(), filepath.ToSlash(dir)
+		root, dir = clamd.Below(r), filepath.ToSlash(dir)
 	}
 	for _, addr := range v.cmd.Clamd {
 		l, err := v.listen(ctx, addr, false)
@@ -359,36 +359,17 @@ func (v *server) listen(ctx context.Context, addr string, guarded bool) (net.Lis
 	if err != nil {
 		return nil, usage{"--socket-mode " + v.cmd.SocketMode + ": give permissions in octal, such as 0660"}
 	}
-	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 && !isListening(ctx, path) {
-		if err := os.Remove(path); err != nil { // left by a service that was killed
-			return nil, err
-		}
-	}
-	l, err := listenPrivately(ctx, path)
+	own, err := openSocket(ctx, path, fs.FileMode(mode))
 	if err != nil {
 		return nil, err
 	}
-	v.sockets = append(v.sockets, path)
-	if err := os.Chmod(path, fs.FileMode(mode)); err != nil {
-		l.Close()
-		return nil, err
-	}
+	v.sockets = append(v.sockets, own)
 	v.log.Info("listening", "address", addr)
-	return l, nil
+	return own, nil
 }
 
 func isLoopback(addr string) bool {
 	name, _, err := net.SplitHostPort(addr)
 	ip := net.ParseIP(name)
 	return err == nil && (name == "localhost" || ip != nil && ip.IsLoopback())
-}
-
-// isListening reports whether a process listens on a socket.
-func isListening(ctx context.Context, path string) bool {
-	d := net.Dialer{Timeout: time.Second}
-	c, err := d.DialContext(ctx, "unix", path)
-	if err == nil {
-		c.Close()
-	}
-	return err == nil
 }
