@@ -41,14 +41,7 @@ func snapshotOf(dir string) (string, error) {
 // mainRef reads the name of a snapshot, and makes sure that it is the name of a sibling
 // folder and nothing else.
 func mainRef(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if err := checkRegular(info.Mode()); err != nil {
-		return "", err
-	}
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return "", err
 	}
@@ -63,4 +56,28 @@ func mainRef(path string) (string, error) {
 		return "", wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.WithRule("detect.snapshot").Errorf("refs/main of the cache holds %s, which is not a revision", wire.Quote(rev)))
 	}
 	return rev, nil
+}
+
+// openRegular opens a regular file. It is examined before, since opening a device may have
+// effects, and again once it is open: another file may have been put in its place.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRegular(info.Mode()); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = checkRegular(info.Mode())
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }

@@ -36,7 +36,7 @@ func serve(t *testing.T, dir string) string {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { root.Close() })
-		s.Root, s.Dir = root.FS(), filepath.ToSlash(dir)
+		s.Root, s.Dir = clamd.Below(root), filepath.ToSlash(dir)
 	}
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {

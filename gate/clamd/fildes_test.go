@@ -255,3 +255,28 @@ func (h *heard) String() string {
 	defer h.mu.Unlock()
 	return h.text.String()
 }
+
+// A pipe in the place of a file keeps nobody waiting, also if it is put there after the file
+// was examined.
+func TestAPipeBelowTheRootIsNotWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(dir, "model.gguf"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	f, err := clamd.Below(root).Open("model.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	for _, name := range []string{"../x", "/model.gguf", ""} {
+		if f, err := clamd.Below(root).Open(name); err == nil {
+			f.Close()
+			t.Errorf("%q is opened", name)
+		}
+	}
+}

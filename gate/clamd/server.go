@@ -7,18 +7,20 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate/host"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // A Server answers clamd's clients.
 type Server struct {
 	Host *host.Host
-	// Root is the folder below which paths are scanned; none are unless set. Make it
-	// with [os.OpenRoot], so that no link leads out of it.
+	// Root is the folder below which paths are scanned; none are unless set. Make it with
+	// [Below].
 	Root fs.FS
 	// Dir is the name that clients call Root by: "/srv/uploads".
 	Dir string
@@ -43,6 +45,10 @@ type Server struct {
 	// Observe is told of each file.
 	Observe func(host.Event)
 }
+
+// Below returns the files of a folder for [Server.Root]. No link leads out of it, and a pipe
+// that is put in the place of a file keeps nobody waiting, as it would with [os.Root.FS].
+func Below(root *os.Root) fs.FS { return folder.Below(root) }
 
 // Serve answers on a listener until the context ends. Then it cuts clients that send or read,
 // waits for judgements, and returns nil.

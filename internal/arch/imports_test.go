@@ -99,7 +99,7 @@ var mayImport = map[string][]string{
 	"gate/handler":        {"limits", "gate", "gate/host", "internal/pace", "internal/wire"},
 	"gate/api":            {"limits", "gate", "gate/host", "gate/handler", "gate/page", "gate/receipt", "internal/pace", "internal/wire", "parser", "parser/tensor", "vm"},
 	"gate/receipt":        {"gate", "gate/attest", "internal/wire"},
-	"gate/clamd":          {"limits", "gate", "gate/host", "internal/pace", "internal/wire", "parser/tensor", sys},
+	"gate/clamd":          {"limits", "gate", "gate/host", "internal/folder", "internal/pace", "internal/wire", "parser/tensor", sys},
 	"gate/attest":         {"digest", "limits", "internal/strictjson", "internal/wire"},
 	"gate/bom":            {"limits", "gate", "digest", "internal/wire", "parser/tensor"},
 	"gate/page":           {"gate", "limits", "internal/wire", "parser/tensor"},

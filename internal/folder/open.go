@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -47,4 +48,28 @@ func regular(path string, info fs.FileInfo) error {
 		return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is a folder, not a file", wire.Quote(path))
 	}
 	return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file but a pipe or a device, which may never end", wire.Quote(path))
+}
+
+// Below returns the files below a folder. Opening one waits for nothing, whatever stands
+// there: examine what was opened.
+func Below(root *os.Root) fs.FS { return below{root} }
+
+type below struct{ root *os.Root }
+
+func (b below) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	f, err := b.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err // and not a file that is nil
+	}
+	return f, nil
+}
+
+func (b below) Stat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
+	}
+	return b.root.Stat(filepath.FromSlash(name))
 }
