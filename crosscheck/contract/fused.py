@@ -1,8 +1,9 @@
-"""Which matrices vLLM and SGLang fuse into one, architecture by architecture, read from their
-sources as syntax trees: nothing of them is run.
+"""Which matrices vLLM and SGLang fuse into one, architecture by architecture, and AutoAWQ with fuse_layers, type by type,
+read from their sources as syntax trees: nothing of them is run.
 
-    fused.py vllm FOLDER VERSION       FOLDER contains vllm/, of the wheel
-    fused.py sglang FOLDER VERSION
+    fused.py vllm FOLDER       FOLDER contains vllm/, of the wheel
+    fused.py sglang FOLDER
+    fused.py autoawq FOLDER
 
 A row is architectures, a bar, and groups: "q_proj+k_proj+v_proj gate_proj+up_proj". Three spellings of
 the sources are read, in the module of the architecture's class and in those of its bases:
@@ -135,7 +136,31 @@ def sglang(root):
 WHERE = {"vllm": (vllm, "vllm/model_executor/models"), "sglang": (sglang, "sglang/srt/models")}
 
 
+def autoawq(root):
+    """(type, groups): what fuse_qkv and fuse_linears of a type's module are called with."""
+    groups = collections.defaultdict(set)
+    for f in (root / "awq/models").glob("*.py"):
+        for n in ast.walk(ast.parse(f.read_text())):
+            if isinstance(n, ast.Call) and getattr(n.func, "id", "") in ("fuse_qkv", "fuse_linears"):
+                args = [a for one in n.args for a in (one.elts if isinstance(one, ast.List) else [one])]
+                if len(names := {a.attr for a in args if isinstance(a, ast.Attribute)}) > 1:
+                    groups[f.stem].add("+".join(sorted(names)))
+    by, types = {}, {}
+    for node in ast.walk(ast.parse((root / "awq/models/__init__.py").read_text())):
+        if isinstance(node, ast.ImportFrom):
+            by |= {a.asname or a.name: node.module for a in node.names}
+    for node in ast.walk(ast.parse((root / "awq/models/auto.py").read_text())):
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "AWQ_CAUSAL_LM_MODEL_MAP":
+            types |= {k.value: by[ast.unparse(v)] for k, v in zip(node.value.keys, node.value.values)}
+    return {kind: groups[module] for kind, module in types.items()}
+
+
 def rows(library, root):
+    if library == "autoawq":
+        same = collections.defaultdict(list)
+        for kind, groups in autoawq(root).items():
+            same[" ".join(sorted(groups))].append(kind)
+        return sorted((" ".join(sorted(kinds)), groups) for groups, kinds in same.items() if groups)
     registry, folder = WHERE[library]
     found = modules(root / folder)
     by = collections.defaultdict(set)

@@ -4,11 +4,13 @@
     python3 crosscheck/contract/make.py             writes internal/loaders/*.txt
     python3 crosscheck/contract/make.py --check     ends with 1 where a table differs from what it would write
 
-    fused.txt      fused.py: what vLLM and SGLang fuse, by architecture. Their wheels are large and need a GPU: their sources
-                   are read as syntax trees, and nothing of them is run
+    fused.txt      fused.py: what vLLM and SGLang fuse, by architecture, and AutoAWQ by type. Wheels that are large and need a GPU
+                   are not installed: their sources are read as syntax trees, and nothing of them is run
+    takes.txt      takes.py: which types GPTQModel, AutoAWQ, mlx-lm, diffusers and llama.cpp have, and which of their modules
+                   they make quantized
     merged.txt     merged.py: what transformers joins or splits when it loads a checkpoint. Its own function is called
     layers.txt     layers.py: which members of config.json count or index layers, from transformers' sources
-    reads.txt      reads.py: which methods of quantization a loader's registry has, from its sources
+    reads.txt      reads.py: which methods of quantization a loader has, from its sources
 
 The versions are those of quant/requirements-loads.txt and of WHEELS below.
 """
@@ -24,12 +26,18 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "internal" / "loaders"
-sys.path = [str(HERE), str(HERE.parent), *sys.path]  # both have a module called layers
+sys.path = [str(HERE), str(HERE.parent), str(HERE.parent / "ggml"), *sys.path]  # both have a module called layers
 WHEELS = {"vllm": "0.33.0", "sglang": "0.5.23"}
 
 import fused  # noqa: E402
 import layers  # noqa: E402
+import llamacpp  # noqa: E402
 import reads  # noqa: E402
+import takes  # noqa: E402
+
+# Where environment.py installs the sources of the others, and the package by whose metadata their version is known.
+INSTALLED = {"transformers": ("loads", "transformers"), "compressed-tensors": ("loads", "compressed_tensors"), "diffusers": ("libraries", "diffusers"), "peft": ("merge", "peft"), "mlx-lm": ("quant", "mlx_lm"),
+             "torchao": ("quant", "torchao"), "autoawq": ("quant", "autoawq"), "modelopt": ("quant", "nvidia_modelopt")}
 
 
 def wheel(libraries, package, version):
@@ -44,16 +52,32 @@ def wheel(libraries, package, version):
     return folder
 
 
+def sources(libraries):
+    """(folder, version) of each library whose sources are read."""
+    found = {p: (wheel(libraries, p, v), v) for p, v in WHEELS.items()}
+    for name, (folder, package) in INSTALLED.items():
+        about, = (libraries.root / folder).glob(f"{package}-*.dist-info")
+        found[name] = libraries.root / folder, about.name.removesuffix(".dist-info").partition("-")[2]
+    found["gptqmodel"] = libraries.root / "gptqmodel", re.search(r"^Version: (\S+)", (libraries.root / "gptqmodel/PKG-INFO").read_text(), re.M)[1]
+    found["llama.cpp"] = llamacpp.sources(libraries.python), llamacpp.VERSION.split()[1]
+    return found
+
+
 def tables(libraries):
     """The text of each table, without its first line."""
-    wheels = {p: wheel(libraries, p, v) for p, v in WHEELS.items()}
+    known = sources(libraries)
+
+    def of(module, *names):
+        return [f"# {n} {known[n][1]}\n" + "".join("|".join((n, *row)) + "\n" for row in module.rows(n, known[n][0])) for n in names]
+
     done = subprocess.run([libraries.python, str(HERE / "merged.py")], stdout=subprocess.PIPE, text=True, check=True, env=libraries.environment(["loads", "quant"]))
     version, _, merged = done.stdout.partition("\n")
     out = {
-        "fused.txt": [f"# {p} {v}\n" + "".join(f"{p}|{a}|{g}\n" for a, g in fused.rows(p, wheels[p])) for p, v in WHEELS.items()],
+        "fused.txt": of(fused, *WHEELS, "autoawq"),
+        "takes.txt": of(takes, *takes.WHERE),
         "merged.txt": [f"# transformers {version}\n" + merged],
         "layers.txt": [f"# transformers {version}\n" + "".join(f"{k}|{m}\n" for k, m in layers.rows(libraries.root / "loads" / "transformers"))],
-        "reads.txt": [f"# {p} {v}\n" + "".join(f"{p}|{m}|{a}\n" for m, a in reads.rows(p, wheels[p])) for p, v in WHEELS.items()],
+        "reads.txt": of(reads, *WHEELS, *reads.OTHERS),
     }
     return {name: "".join(parts) for name, parts in out.items()}
 

@@ -127,9 +127,9 @@ def class_of(kind):
     return found[0]
 
 
-def built(kind, cls, folder):
-    """Saves a small model of a class in F16 and loads it again. The first error is that of
-    the smallest configuration, which says most."""
+def built(kind, cls, folder, dtype=torch.float16):
+    """A small model of a class, which it saves. The first error is that of the smallest
+    configuration, which says most."""
     first = None
     for values in VARIANTS:
         try:
@@ -139,7 +139,7 @@ def built(kind, cls, folder):
             if size > PARAMETERS:
                 raise ValueError(f"{size // 1_000_000:,} million parameters, with the layers made few")
             torch.manual_seed(7)
-            model = cls(config).to(torch.float16)
+            model = cls(config).to(dtype)
             model.save_pretrained(folder)
             return model
         except TimeoutError:

@@ -21,6 +21,8 @@ var (
 	layersText string
 	//go:embed reads.txt
 	readsText string
+	//go:embed takes.txt
+	takesText string
 	//go:embed tried.txt
 	triedText string
 )
@@ -30,11 +32,18 @@ type Library string
 
 // The libraries, as they write their names.
 const (
-	Transformers Library = "transformers"
-	VLLM         Library = "vLLM"
-	SGLang       Library = "SGLang"
-	MLXLM        Library = "mlx-lm"
-	LlamaCPP     Library = "llama.cpp"
+	Transformers      Library = "transformers"
+	VLLM              Library = "vLLM"
+	SGLang            Library = "SGLang"
+	MLXLM             Library = "mlx-lm"
+	LlamaCPP          Library = "llama.cpp"
+	Diffusers         Library = "diffusers"
+	PEFT              Library = "PEFT"
+	CompressedTensors Library = "compressed-tensors"
+	AutoAWQ           Library = "AutoAWQ"
+	GPTQModel         Library = "GPTQModel"
+	ModelOpt          Library = "ModelOpt"
+	TorchAO           Library = "TorchAO"
 )
 
 // key returns the name in the tables.
@@ -43,7 +52,7 @@ func (l Library) key() string { return strings.ToLower(string(l)) }
 // versions are those that the tables' comments state.
 var versions = sync.OnceValue(func() map[string]string {
 	found := map[string]string{}
-	for _, text := range []string{fusedText, mergedText, layersText, readsText, triedText} {
+	for _, text := range []string{fusedText, takesText, mergedText, layersText, readsText, triedText} {
 		for line := range strings.Lines(text) {
 			if name, version, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# "), " "); ok && line[0] == '#' && !strings.Contains(version, " ") {
 				found[name] = version
@@ -80,9 +89,10 @@ var fused = sync.OnceValue(func() map[[2]string][][]string {
 	return found
 })
 
-// Fused returns which matrices the library fuses in an architecture of config.json: groups
-// of last parts of module names, such as q_proj, k_proj, v_proj. known is false if the
-// library has no class for the architecture.
+// Fused returns which matrices the library fuses in an architecture of config.json, AutoAWQ
+// in a model type: groups of last parts of module names, such as q_proj, k_proj, v_proj.
+// known is false if the library has no class for it; AutoAWQ's table has only types whose
+// matrices it fuses.
 func (l Library) Fused(architecture string) (groups [][]string, known bool) {
 	groups, known = fused()[[2]string{l.key(), architecture}]
 	return groups, known
@@ -96,11 +106,107 @@ var reads = sync.OnceValue(func() map[[2]string]string {
 })
 
 // Reads reports whether the library has a method of quantization, and the class of a scheme
-// of compressed-tensors, or an algorithm of ModelOpt; scheme is empty for other methods.
+// of compressed-tensors, or an algorithm of ModelOpt; scheme is empty for other methods. The
+// methods of compressed-tensors are its formats, those of TorchAO its classes of tensors,
+// those of ModelOpt the formats that it exports, those of PEFT the layers that an adapter
+// may stand beside.
 func (l Library) Reads(method, scheme string) bool {
 	schemes, ok := reads()[[2]string{l.key(), method}]
 	return ok && (scheme == "" || strings.Contains(schemes, " "+scheme+" "))
 }
+
+// A Taking says which modules of a model a library makes quantized. Its zero value takes none.
+type Taking struct {
+	Where  []string // the layers, such as model.layers; none for everywhere
+	Within []string // the modules of a layer, in which # is a number; * is each
+	Leaves []string // a module whose name contains one of these is left alone
+}
+
+// takes are the types of each library, and of llama.cpp and diffusers the classes.
+var takes = sync.OnceValue(func() map[[2]string]Taking {
+	found := map[[2]string]Taking{}
+	rows(takesText, func(f []string) {
+		t := Taking{strings.Fields(f[2]), strings.Fields(f[3]), strings.Fields(f[4])}
+		for _, kind := range strings.Fields(f[1]) {
+			found[[2]string{f[0], kind}] = t
+		}
+	})
+	return found
+})
+
+// Takes returns which modules the library makes quantized of a model type of config.json,
+// diffusers of a class. known is false if the library has no such type. Of llama.cpp, whose
+// converter goes by classes, Within is the architecture.
+func (l Library) Takes(modelType string) (t Taking, known bool) {
+	t, known = takes()[[2]string{l.key(), modelType}]
+	return t, known
+}
+
+// A Taken says what a library makes of a module.
+type Taken uint8
+
+// What a library makes of a module.
+const (
+	Left      Taken = iota // it makes no quantized module of it
+	Quantized              // it does
+	Elsewhere              // it does so of such a module, but in a place of another name
+)
+
+// Of returns what the library makes of a module.
+func (t Taking) Of(module string) Taken {
+	for _, part := range t.Leaves {
+		if strings.Contains(module, part) {
+			return Left
+		}
+	}
+	found := Left
+	for _, within := range t.Within {
+		before, ok := cutPath(module, within)
+		switch {
+		case !ok:
+		case len(t.Where) == 0 || t.isLayer(before):
+			return Quantized
+		default:
+			found = Elsewhere
+		}
+	}
+	return found
+}
+
+// isLayer reports whether a path is that of a numbered layer, with more behind it where each
+// module of a layer is taken.
+func (t Taking) isLayer(path string) bool {
+	for _, where := range t.Where {
+		rest, ok := strings.CutPrefix(path, where+".")
+		number, more, _ := strings.Cut(rest, ".")
+		if ok && isNumber(number) && (more == "" || len(t.Within) == 1 && t.Within[0] == "*") {
+			return true
+		}
+	}
+	return false
+}
+
+// cutPath cuts the modules of a layer from the end of a module's name. All that a star cuts
+// is the last part.
+func cutPath(module, within string) (before string, ok bool) {
+	if within == "*" {
+		within = module[strings.LastIndexByte(module, '.')+1:]
+	}
+	for within != "" {
+		at, in := strings.LastIndexByte(module, '.'), strings.LastIndexByte(within, '.')
+		have, want := module[at+1:], within[in+1:]
+		if have != want && (want != "#" || !isNumber(have)) {
+			return "", false
+		}
+		module, within = module[:max(at, 0)], within[:max(in, 0)]
+		if module == "" && within != "" {
+			return "", false
+		}
+	}
+	return module, true
+}
+
+func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
 // A Merge is one conversion of transformers while it loads a checkpoint: tensors whose
 // names match the sources become those of the targets. A star is the number of an expert.

@@ -57,7 +57,7 @@ func TestMembersThatSpeakOfLayers(t *testing.T) {
 }
 
 func TestEveryTableSaysItsVersionAndIsRead(t *testing.T) {
-	for _, l := range []Library{Transformers, VLLM, SGLang} {
+	for _, l := range []Library{Transformers, VLLM, SGLang, MLXLM, Diffusers, PEFT, CompressedTensors, AutoAWQ, GPTQModel, ModelOpt, TorchAO} {
 		if v := l.Version(); strings.Count(v, ".") < 1 || strings.Trim(v, "0123456789.") != "" {
 			t.Errorf("%s: version %q", l, v)
 		}
@@ -75,5 +75,52 @@ func TestEveryTableSaysItsVersionAndIsRead(t *testing.T) {
 				t.Errorf("%s: %v", kind, m)
 			}
 		}
+	}
+}
+
+// Each fact stands in the sources of the library, in the definition of the type.
+func TestWhatALibraryMakesQuantized(t *testing.T) {
+	for _, c := range []struct {
+		library      Library
+		kind, module string
+		want         Taken
+		unknown      bool
+	}{
+		{GPTQModel, "llama", "model.layers.11.self_attn.q_proj", Quantized, false},
+		{GPTQModel, "llama", "lm_head", Left, false},
+		{GPTQModel, "llama", "model.layers.x.self_attn.q_proj", Elsewhere, false},
+		{GPTQModel, "llama", "vision_tower.layers.0.self_attn.q_proj", Elsewhere, false},
+		{GPTQModel, "qwen3_moe", "model.layers.0.mlp.experts.127.down_proj", Quantized, false},
+		{GPTQModel, "qwen3_moe", "model.layers.0.mlp.gate", Left, false},
+		{GPTQModel, "qwen3_moe", "model.layers.0.mlp.experts.down_proj", Left, false},
+		{GPTQModel, "mixtral", "model.layers.0.block_sparse_moe.experts.0.w1", Quantized, false},
+		{GPTQModel, "mamba", "backbone.layers.0.mixer.in_proj", Left, true},
+		{AutoAWQ, "llama", "model.layers.0.self_attn.q_proj", Quantized, false},
+		{AutoAWQ, "llama", "lm_head", Elsewhere, false},
+		{AutoAWQ, "mixtral", "model.layers.0.block_sparse_moe.gate", Left, false},
+		{AutoAWQ, "qwen2_vl", "visual.blocks.0.attn.qkv", Left, false},
+		{MLXLM, "llama", "model.embed_tokens", Quantized, false},
+		{MLXLM, "whisper", "model.encoder.layers.0.fc1", Left, true},
+		{Diffusers, "UNet2DConditionModel", "down_blocks.0.attentions.0.proj_in", Quantized, false},
+		{Diffusers, "WanTransformer3DModel", "condition_embedder.time_embedder.linear_1", Left, false},
+	} {
+		taking, known := c.library.Takes(c.kind)
+		if got := taking.Of(c.module); got != c.want || known == c.unknown {
+			t.Errorf("%s, %s: %s: %d, known %v", c.library, c.kind, c.module, got, known)
+		}
+	}
+	if a, _ := LlamaCPP.Takes("Qwen3MoeForCausalLM"); !slices.Equal(a.Within, []string{"qwen3moe"}) {
+		t.Errorf("llama.cpp: Qwen3MoeForCausalLM becomes %v", a.Within)
+	}
+	for l, methods := range map[Library][2]string{
+		Transformers: {"compressed-tensors", "modelopt"}, Diffusers: {"bitsandbytes_4bit", "gptq"}, PEFT: {"gptq", "compressed-tensors"}, MLXLM: {"gptq", "bitsandbytes"},
+		CompressedTensors: {"pack-quantized", "gptq"}, GPTQModel: {"awq", "torchao"}, ModelOpt: {"fp8_pb_wo", "pack-quantized"}, TorchAO: {"Int8Tensor", "fp8"},
+	} {
+		if !l.Reads(methods[0], "") || l.Reads(methods[1], "") {
+			t.Errorf("%s reads %s, and not %s", l, methods[0], methods[1])
+		}
+	}
+	if groups, known := AutoAWQ.Fused("mixtral"); !known || !slices.ContainsFunc(groups, func(g []string) bool { return slices.Equal(g, []string{"w1", "w3"}) }) {
+		t.Errorf("AutoAWQ fuses %v of mixtral", groups)
 	}
 }
