@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-//go:embed hostile valid gate
+//go:embed hostile valid gate quant
 var files embed.FS
 
 // A Seed is an honest file.

@@ -50,6 +50,50 @@ func TestEveryRecipeOfTheGateBuilds(t *testing.T) {
 	}
 }
 
+// A table says what it holds, and its cases have names and files of their own.
+func TestTablesOfQuantizedModels(t *testing.T) {
+	list, err := quantCases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, c := range list {
+		name := c.Table + ": " + c.Name
+		if seen[name] || len(c.Name) < 5 {
+			t.Errorf("%s: a name that is short, or given twice", name)
+		}
+		key := fmt.Sprint(c.Open, c.Options)
+		for _, file := range c.Names() {
+			key += fmt.Sprintf(" %s %x", file, sha256.Sum256(c.Files[file].Data))
+		}
+		if seen[key] {
+			t.Errorf("%s: another case has the same files", name)
+		}
+		seen[name], seen[key] = true, true
+	}
+	if len(list) < 200 {
+		t.Errorf("%d cases", len(list))
+	}
+}
+
+func TestTablesThatAreWrongAreRefused(t *testing.T) {
+	for what, src := range map[string]string{
+		"no comment":             "case: a\ntensors: m I8 2\nrefused: malformed range\n",
+		"no class":               "# A table.\n\ncase: a\ntensors: m I8 2\nrefused: wrong range\n",
+		"no line refused:":       "# A table.\n\ncase: a\ntensors: m I8 2\n",
+		"no model":               "# A table.\n\ncase: a\nconfig: {}\nrefused: malformed range\n",
+		"an unknown type":        "# A table.\n\ncase: a\ntensors: m I7 2\nrefused: malformed range\n",
+		"bytes of another count": "# A table.\n\ncase: a\ntensors: m I8 2 { u8 1 }\nrefused: malformed range\n",
+		"an unknown list":        "# A table.\n\ncase: a\ntensors: $m\nrefused: malformed range\n",
+		"an unknown key":         "# A table.\n\ncase: a\ntensor: m I8 2\nrefused: malformed range\n",
+		"a file that is twice":   "# A table.\n\ncase: a\nconfig: {}\nconfig: {}\nrefused: malformed range\n",
+	} {
+		if list, err := parseTable("t", src); err == nil {
+			t.Errorf("%s: accepted, %v", what, list)
+		}
+	}
+}
+
 func TestBuildingTwiceGivesTheSameFile(t *testing.T) {
 	for _, format := range Formats() {
 		for _, r := range Hostile(format) {
