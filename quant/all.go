@@ -35,11 +35,7 @@ func (o *Bound) All(b *limits.Budget, m tensor.Model, to Target) iter.Seq2[Numbe
 func one(b *limits.Budget, m tensor.Model, w *Weight, to Target, yield func(Numbers, error) bool) (more bool, err error) {
 	b = b.Probe()
 	defer b.Close()
-	size, ok := wire.Int(uint64(w.Size(to)), wire.MaxSize)
-	if !ok {
-		return false, wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, wire.ErrOverflow.Errorf("%d bytes", w.Size(to)))
-	}
-	data, err := limits.Make[byte](b, size)
+	data, err := sized[byte](b, w.Size(to))
 	if err != nil {
 		return false, wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, err)
 	}

@@ -95,20 +95,25 @@ func (s *set) conv1D(w *Weight) error {
 	return w.transpose(s.b)
 }
 
+// slicer returns the form of a weight of which any part of a row can be decoded alone.
+func (w *Weight) slicer() (form.Slicer, error) {
+	f, ok := w.form.(form.Slicer)
+	if !ok || !f.Slices() {
+		return nil, wire.ErrUnsupported.Errorf("%s cannot be written transposed, as the unquantized model has it: remember the file, not the folder", w.Layout)
+	}
+	return f, nil
+}
+
 // transpose replaces each matrix of the weight by its transpose.
 func (w *Weight) transpose(b *limits.Budget) error {
-	inner, ok := w.form.(form.Slicer)
-	if !ok || !inner.Slices() {
-		return wire.ErrUnsupported.Errorf("%s cannot be written transposed, as the unquantized model has it: remember the file, not the folder", w.Layout)
+	inner, err := w.slicer()
+	if err != nil {
+		return err
 	}
 	last := len(w.Shape) - 1
 	out, in := w.Shape[last-1], w.Shape[last]
 	n, _ := wire.Product(w.Shape[:last-1])
-	matrices, ok := wire.Int(n, wire.MaxSize)
-	if !ok {
-		return wire.ErrOverflow.Errorf("%d matrices", n)
-	}
-	pieces, err := limits.Make[form.Piece](b, matrices)
+	pieces, err := sized[form.Piece](b, int64(n))
 	if err != nil {
 		return err
 	}

@@ -110,8 +110,11 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 			if part == nil {
 				return nil, wire.ErrMissing.Errorf("a quantized %s of expert %d: all or none must be", layer, i)
 			}
-			inner, ok := part.form.(form.Slicer)
-			if !ok || !inner.Slices() || len(part.Shape) != 2 {
+			inner, err := part.slicer()
+			if err != nil {
+				return nil, err
+			}
+			if len(part.Shape) != 2 {
 				return nil, wire.ErrUnsupported.Errorf("%s %s of shape %v cannot be written transposed", part.Scheme, wire.Quote(part.Name), part.Shape)
 			}
 			if f.In == 0 {

@@ -140,20 +140,16 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved b
 	w.Shape[2] *= f.Side
 	f.In, f.Out = w.Shape[1], w.Shape[2]
 	w.rows, w.cols = w.Shape[0]*f.In, f.Out
-	matrices, ok := wire.Int(uint64(w.Shape[0])*uint64(f.Side), wire.MaxSize)
-	if !ok {
-		return nil, wire.ErrOverflow.Errorf("%d experts", w.Shape[0])
-	}
-	pieces, err := limits.Make[form.Piece](s.b, matrices)
+	pieces, err := sized[form.Piece](s.b, w.Shape[0]*f.Side)
 	if err != nil {
 		return nil, err
 	}
 	f.Pieces = pieces
 	for k, layer := range layers {
 		part := l.weights[layer]
-		inner, ok := part.form.(form.Slicer)
-		if !ok || !inner.Slices() {
-			return nil, wire.ErrUnsupported.Errorf("%s cannot be written transposed", wire.Quote(part.Name))
+		inner, err := part.slicer()
+		if err != nil {
+			return nil, err
 		}
 		for e := range part.Shape[0] {
 			f.Pieces[e*f.Side+int64(k)] = form.Piece{Form: inner, First: e * part.Shape[1], Rows: part.Shape[1], Part: len(w.Parts), Parts: len(part.Parts)}

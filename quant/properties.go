@@ -7,6 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -22,18 +23,21 @@ var countSuffixes = []string{".nbits", ".axis", ".shape"}
 // loadMeta keeps the texts of the model's metadata, and the integers that describe
 // tensors.
 func (s *set) loadMeta() error {
-	s.texts, s.counts = map[string]string{}, map[string][]any{}
+	s.texts, s.counts = map[string]string{}, map[string][]int64{}
 	for k, v := range s.m.Meta() {
 		text, isText := v.(string)
-		list, isList := v.([]any)
-		if n, ok := v.(int64); ok {
-			list, isList = []any{n}, true
-		}
-		isCount := isList && slices.ContainsFunc(countSuffixes, func(end string) bool { return strings.HasSuffix(k, end) })
+		isCount := !isText && slices.ContainsFunc(countSuffixes, func(end string) bool { return strings.HasSuffix(k, end) })
 		if !isText && !isCount {
 			continue
 		}
-		if err := s.b.Hold(2*config.NodeCost + 24*int64(len(list))); err != nil {
+		list, isList, err := s.wholes(v)
+		if err != nil {
+			return err
+		}
+		if !isText && !isList {
+			continue
+		}
+		if err := s.b.Hold(2 * config.NodeCost); err != nil {
 			return err
 		}
 		switch _, twice := s.counts[k]; {
@@ -46,6 +50,24 @@ func (s *set) loadMeta() error {
 		}
 	}
 	return nil
+}
+
+// wholes returns a value of the metadata that is an integer or a list of them.
+func (s *set) wholes(v any) ([]int64, bool, error) {
+	if n, ok := v.(int64); ok {
+		return []int64{n}, true, nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, false, nil
+	}
+	out, err := limits.Make[int64](s.b, len(list))
+	for i := range out {
+		if out[i], ok = list[i].(int64); !ok {
+			return nil, false, nil
+		}
+	}
+	return out, true, err
 }
 
 // integers reads a companion of a few integers and binds it to the weight.
@@ -89,11 +111,7 @@ func (s *set) counted(name string) (_ []int64, err error) {
 		return nil, wire.ErrUnsupported.Errorf("its companion %s is %d numbers", wire.Quote(name), len(list))
 	}
 	out := make([]int64, 0, maxIntegers)
-	for _, v := range list {
-		n, whole := v.(int64)
-		if !whole {
-			return nil, wire.ErrMismatch.Errorf("its companion %s is not a list of whole numbers", wire.Quote(name))
-		}
+	for _, n := range list {
 		if out, err = natural(out, name, n); err != nil {
 			return nil, err
 		}

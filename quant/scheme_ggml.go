@@ -21,14 +21,14 @@ func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
 	if !ok || !codec.Blocks {
 		return nil, nil
 	}
-	if len(info.Shape) == 0 {
-		return nil, wire.ErrUnsupported.Errorf("type %s", info.TypeName())
-	}
 	g, _ := info.DType.Geometry()
-	cols := info.Shape[len(info.Shape)-1]
+	cols := int64(1)
+	if len(info.Shape) > 0 {
+		cols = info.Shape[len(info.Shape)-1]
+	}
 	rowBytes, ok := g.Size(uint64(cols))
-	if !ok {
-		return nil, wire.ErrMismatch.Errorf("rows of %d are not whole blocks of %d", cols, g.Elems)
+	if !ok { // parser/gguf takes only whole blocks, and no other format has such types
+		return nil, wire.ErrInternal.Errorf("rows of %d are not whole blocks of %d", cols, g.Elems)
 	}
 	f := &form.BlockForm{Cols: cols, Codes: form.PlainRows(int64(rowBytes), codec.Decode)}
 	f.Codes.Kernel = codec.Kernel

@@ -81,10 +81,7 @@ func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) err
 		return wire.ErrMismatch.Errorf("%d words do not hold whole fields of %d bits", info.Shape[0], f.Bits)
 	}
 	f.In = info.Shape[0] * 32 / f.Bits
-	f.GroupSize = f.In / max(1, f.Groups)
-	if f.In == 0 || f.Groups == 0 {
-		return wire.ErrMismatch.Errorf("%d inputs in %d groups", f.In, f.Groups)
-	}
+	f.GroupSize = f.In / f.Groups // neither is zero: no tensor of the weight is empty
 	n, ok, err := s.whole(stem, "group_size")
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 		return form.Grid{}, "", wire.ErrUnsupported.Errorf("a scalar with a scale")
 	}
 	cols := w.Shape[len(w.Shape)-1]
-	rows := w.Elements() / max(1, cols)
+	rows := w.Elements() / cols // an empty tensor is no weight
 	g := form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read, Bulk: form.BulkOf(scale.DType)}
 	if len(w.Shape) > 2 {
 		g.MatrixRows = w.Shape[len(w.Shape)-2]
@@ -34,8 +34,6 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 	n := scale.Elements()
 	have := squeeze(scale.Shape)
 	switch {
-	case rows == 0 || cols == 0:
-		return form.Grid{}, "", wire.ErrUnsupported.Errorf("an empty weight with a scale")
 	case n == 1:
 		g.MatrixRows, g.BlockRows = rows, rows
 		return g, "one scale", nil

@@ -82,11 +82,7 @@ func (s *set) quantoPacked(info *tensor.Info, name string) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, ok := wire.Mul(uint64(groups), uint64(width))
-	if !ok || n > maxElements {
-		return nil, wire.ErrOverflow.Errorf("%d groups of %d", groups, width)
-	}
-	total := groups * width
+	total := groups * width // at most four times the bytes of the codes
 	return &Weight{Name: name, Shape: []int64{total / cols, cols}, Layout: describe(bits, width), Parts: []tensor.Info{*info, *scale, *shift},
 		form: &form.Quanto{Cols: cols, Rows: total / cols, Bits: bits, Stored: stored, Width: width, Groups: groups,
 			Scale: form.FactorOf(scale.DType), Shift: form.FactorOf(shift.DType)}}, nil

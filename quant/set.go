@@ -22,18 +22,18 @@ type set struct {
 	names    *wire.NameSet
 	claimed  []bool
 	config   *config.Config
-	known    []*scheme         // the schemes that know the whole configuration
-	others   map[string]string // tensors that an index beside the file places in other files; read on demand
-	indexed  bool              // an index beside the file lists its tensors
-	beside   []sibling         // the other files of its folder, without an index
-	lost     error             // error of reading others and beside
-	ignored  []string          // unknown names that the caller declared harmless
-	scratch  []byte            // buffer of small
-	texts    map[string]string // texts of the model's metadata
-	counts   map[string][]any  // integers of the model's metadata, only used for HQQ
-	comfy    *config.Object    // layers that ComfyUI's metadata describes, or nil
-	ofMLX    bool              // a weight of MLX was bound
-	hollow   *tensor.Info      // an empty companion of the current tensor
+	known    []*scheme          // the schemes that know the whole configuration
+	others   map[string]string  // tensors that an index beside the file places in other files; read on demand
+	indexed  bool               // an index beside the file lists its tensors
+	beside   []sibling          // the other files of its folder, without an index
+	lost     error              // error of reading others and beside
+	ignored  []string           // unknown names that the caller declared harmless
+	scratch  []byte             // buffer of small
+	texts    map[string]string  // texts of the model's metadata
+	counts   map[string][]int64 // integers of the model's metadata, only used for HQQ
+	comfy    *config.Object     // layers that ComfyUI's metadata describes, or nil
+	ofMLX    bool               // a weight of MLX was bound
+	hollow   *tensor.Info       // an empty companion of the current tensor
 	patterns map[string]*regexp.Regexp
 	// What the configuration says about modules by name; read on demand.
 	aimed      *aims
@@ -139,12 +139,8 @@ func (s *set) small(info *tensor.Info) ([]byte, error) { return s.prefix(info, i
 
 // prefix reads the first n bytes of a tensor, like small.
 func (s *set) prefix(info *tensor.Info, n int64) ([]byte, error) {
-	size, ok := wire.Int(uint64(n), wire.MaxSize)
-	if !ok {
-		return nil, wire.ErrOverflow.Errorf("%d bytes", n)
-	}
-	if cap(s.scratch) < size {
-		p, err := limits.Make[byte](s.b, size)
+	if int64(cap(s.scratch)) < n {
+		p, err := sized[byte](s.b, n)
 		if err != nil {
 			return nil, err
 		}
@@ -155,6 +151,6 @@ func (s *set) prefix(info *tensor.Info, n int64) ([]byte, error) {
 		return nil, err
 	}
 	defer body.Close()
-	_, err = io.ReadFull(body, s.scratch[:size])
-	return s.scratch[:size], err
+	_, err = io.ReadFull(body, s.scratch[:n])
+	return s.scratch[:n], err
 }

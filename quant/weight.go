@@ -139,11 +139,7 @@ func (d *reader) open(rows int64) (err error) {
 	if d.spans, err = limits.Make[tensor.Span](d.b, len(d.w.Parts)); err != nil {
 		return err
 	}
-	tile, ok := wire.Int(uint64(rows)*uint64(d.w.cols), wire.MaxSize)
-	if !ok {
-		return wire.ErrOverflow.Errorf("rows of %d", d.w.cols)
-	}
-	d.tile, err = limits.Make[float32](d.b, tile)
+	d.tile, err = sized[float32](d.b, rows*d.w.cols)
 	return err
 }
 
@@ -176,11 +172,7 @@ func (d *reader) read(p int, span tensor.Span) error {
 // room makes the buffer of a part n bytes long.
 func (d *reader) room(p int, n int64) error {
 	if int64(cap(d.parts[p])) < n {
-		size, ok := wire.Int(uint64(n), wire.MaxSize)
-		if !ok {
-			return wire.ErrOverflow.Errorf("%d bytes", n)
-		}
-		buf, err := limits.Make[byte](d.b, size)
+		buf, err := sized[byte](d.b, n)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@
 //
 //	go run ./refusals -root ../..              a table by package, and the places that are not reached
 //	go run ./refusals -root ../.. -known FILE  the same, which fails if a place is not reached and not listed in FILE
+//	go run ./refusals -root ../.. -suite quant  what the files that one package's tests read reach
 //	go run ./refusals -root ../.. -which       each place with the first recipe that reaches it; minutes
 package main
 
@@ -38,6 +39,7 @@ type suite struct{ dir, run string }
 var corpusSuites = []suite{
 	{"fuzz", "^(TestEachHostileFileEndsWithItsClassAndOffset|TestEachHonestFileIsReadWhole)$"},
 	{"gate", "Recipes|Honest|Folders"},
+	{"quant", "^TestEachQuantizedModelOfTheTablesIsRefused$"},
 }
 
 // allSuites are every test of the packages that read files, and of those above them.
@@ -52,15 +54,16 @@ func main() {
 	known := flag.String("known", "", "file with places that need not be reached: file, tab, text of the line, tab, reason")
 	tests := flag.Bool("tests", false, "count what any test reaches, not only what the corpus does")
 	which := flag.Bool("which", false, "name the recipe that reaches each place")
+	only := flag.String("suite", "", "run the tests of this package alone")
 	asJSON := flag.Bool("json", false, "print all places as JSON")
 	flag.Parse()
-	if err := run(*root, *known, *tests, *which, *asJSON); err != nil {
+	if err := run(*root, *known, *only, *tests, *which, *asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "refusals:", err)
 		os.Exit(1)
 	}
 }
 
-func run(root, known string, tests, which, asJSON bool) error {
+func run(root, known, only string, tests, which, asJSON bool) error {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return err
@@ -90,6 +93,9 @@ func run(root, known string, tests, which, asJSON bool) error {
 		suites = allSuites
 	}
 	for _, s := range suites {
+		if only != "" && s.dir != only {
+			continue
+		}
 		if err := s.measure(root, dir, overlay, all, which); err != nil {
 			return fmt.Errorf("%s: %w", s.dir, err)
 		}

@@ -44,7 +44,7 @@ func places(p *source.Package, found func(f *source.File, at ast.Stmt)) {
 	}
 	for _, f := range p.Files {
 		for _, d := range f.Tree.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && !w.makers[fn.Name.Name] {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && !w.makers[fn.Name.Name] && fn.Name.Name != "Error" {
 				w.list(f, fn.Body.List)
 			}
 		}
