@@ -19,8 +19,15 @@ func (hdf5File) Verify(*limits.Budget) error { return nil }
 func (hdf5File) Close() error                { return nil }
 func (hdf5File) findings() []string          { return nil }
 
-// openHDF5 judges a file with its attributes, as the gate does.
+// openHDF5 reads a file, whatever it begins with, and judges it with its attributes, as the
+// gate does.
 func openHDF5(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
+	w := b.Probe()
+	_, err := hdf5.Check(w, r, size, func(hdf5.Text) error { return nil })
+	w.Close()
+	if err != nil {
+		return nil, err
+	}
 	v, err := gate.Check(b, r, size, gate.Hint{Name: "file.h5"})
 	if err != nil {
 		return nil, err

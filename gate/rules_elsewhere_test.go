@@ -173,12 +173,9 @@ var unreached = map[string]string{
 	"pth.argument-size":    byMachine + "pickle.call: corpus/gate/pth-argument-size.txt.",
 	"pth.arguments":        byMachine + "pickle.call: corpus/gate/pth-arguments.txt.",
 	"pth.no-data":          byMachine + "pickle.call: corpus/gate/pth-no-data.txt.",
-	"pth.no-tensor":        byMachine + "pickle.call: corpus/gate/pth-no-tensor.txt.",
-	"pth.numpy-array":      byMachine + "pickle.call: corpus/gate/pth-numpy-array.txt.",
 	"pth.numpy-size":       byMachine + "pickle.numpy-size: corpus/hostile/pth/from-numpy-short.txt.",
 	"pth.quantizer-syntax": byMachine + "pickle.call: corpus/gate/pth-quantizer-syntax.txt.",
 	"pth.state":            byMachine + "pickle.build: corpus/gate/pth-state.txt.",
-	"pth.state-missing":    byMachine + "pickle.build: corpus/gate/pth-state-missing.txt.",
 	"pth.storage-count":    byMachine + "pickle.storage-count: corpus/hostile/pth/count-negative.txt.",
 	"pth.storage-view":     byMachine + "pickle.storage-id: corpus/gate/pth-storage-view.txt.",
 }
