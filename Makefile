@@ -35,6 +35,7 @@ FUZZ_COUNTS = \
 	FuzzMetadata=10000 \
 	FuzzMatrix=2000 \
 	FuzzMix=20000 \
+	FuzzBzip2=20000 \
 	FuzzLZMA=8000 \
 	FuzzNPY=12000 \
 	FuzzNPZ=3500 \

@@ -2,7 +2,6 @@ package unpack
 
 import (
 	"bufio"
-	"compress/bzip2"
 	"errors"
 	"io"
 
@@ -16,14 +15,15 @@ import (
 const (
 	// inputLen is the buffer size for a compressed file.
 	inputLen = 16 << 10
+	// innerSteps are those of a stream in a stream, which is inflated each time that the inner
+	// one is read. Nobody packs a file twice, so an archive of thousands of those is refused
+	// soon.
+	innerSteps = 64 << 10
 	// streamSteps are those of opening a stream, whatever it holds: its buffers and tables take
 	// some 50 microseconds.
 	streamSteps = 512
 	// flateLen bounds the memory of one inflater: 32 KiB of history, and tables.
 	flateLen = 64 << 10
-	// bzip2Len bounds the memory of bzip2: four bytes for each of 900,000 in a block, and
-	// tables.
-	bzip2Len = 4 << 20
 )
 
 // A source is the compressed file, from its beginning.
@@ -98,7 +98,11 @@ func (w *walker) stream(o opener) error {
 		return w.fail("", 0, err)
 	}
 	defer w.b.Drop(o.memory + inputLen)
-	if err := w.b.Step(streamSteps); err != nil {
+	steps := int64(streamSteps)
+	if _, inner := w.r.(*replay); inner {
+		steps = innerSteps
+	}
+	if err := w.b.Step(steps); err != nil {
 		return w.fail("", 0, err)
 	}
 	var s *source
@@ -160,7 +164,6 @@ func classify(err error) error {
 	if wire.ClassOf(err) != wire.Internal {
 		return err
 	}
-	bad, isBzip2 := errors.AsType[bzip2.StructuralError](err)
 	_, isFlate := errors.AsType[flate.CorruptInputError](err)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
@@ -171,8 +174,6 @@ func classify(err error) error {
 		return wire.ErrSyntax.WithRule("stream.corrupt").Errorf("no stream header")
 	case errors.Is(err, zlib.ErrDictionary):
 		return wire.ErrUnsupported.WithRule("stream.dictionary").Errorf("the stream needs a preset dictionary, which is not in the file")
-	case isBzip2:
-		return wire.ErrSyntax.WithRule("stream.corrupt").Errorf("%s", string(bad))
 	case isFlate:
 		return wire.ErrSyntax.WithRule("stream.corrupt").Errorf("deflate stream is corrupt")
 	}
