@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
@@ -58,6 +59,19 @@ func shapes() (list []*input) {
 		add("a.tar"+p.ext, "wrap", p.pack(small))
 		add("config.json"+p.ext, "wrap", p.pack([]byte(`{"a":[`+strings.Repeat("1,", 1<<20)+"1]}")))
 		add("a.tar"+p.ext, "wrap", p.pack(archive("config.json", []byte(`{"a":[`+strings.Repeat("1,", 1<<20)+"1]}"))))
+		if empty := p.pack(nil); len(empty) > 0 { // many streams, each by itself and in another one
+			add("a.zip", "wrap", zipped(mebi/(len(empty)+92), empty, zip.Store))
+			twice := p.pack(empty)
+			add("a.zip", "wrap", zipped(mebi/(len(twice)+92), twice, zip.Store))
+		}
+	}
+	for _, s := range corpus.Valid("wrap") {
+		if strings.HasPrefix(s.Name, "bzip2-tables") {
+			many := bytes.Repeat(s.Data, mebi/len(s.Data))
+			add("a.bz2", "wrap", many)
+			add("a.bz2.gz", "wrap", packers[0].pack(bytes.Repeat(many, 16)))
+			add("a.zip", "wrap", zipped(mebi/(len(s.Data)/200+92), s.Data[:len(s.Data)/200], zip.Store))
+		}
 	}
 	return list
 }

@@ -196,9 +196,29 @@ func isZlib(head []byte) bool {
 		return false
 	}
 	var out [32]byte
-	z := flate.NewReader(&sliceReader{head[2:]})
+	z := probe(&sliceReader{head[2:]})
 	n, err := io.ReadFull(z, out[:])
+	select {
+	case probes <- z:
+	default:
+	}
 	return err == nil || n > 0 && errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF
+}
+
+// probes are inflaters that look at beginnings. Each has 40 KiB, which an archive of
+// thousands of small streams would allocate for each of them.
+var probes = make(chan io.Reader, 2)
+
+// probe returns an inflater.
+func probe(r io.Reader) io.Reader {
+	select {
+	case z := <-probes:
+		if z.(flate.Resetter).Reset(r, nil) == nil {
+			return z
+		}
+	default:
+	}
+	return flate.NewReader(r)
 }
 
 // A sliceReader reads bytes. It is an io.ByteReader, so flate does not buffer.
