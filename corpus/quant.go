@@ -121,7 +121,7 @@ func (c *Case) parse(src string, lists map[string]string) error {
 		}
 	}
 	if c.Name != "" && (c.Expect == "" || c.Open == "") {
-		return errors.New("a case has a model and a line refused:")
+		return errors.New("a case has a model and a line that says how it is refused")
 	}
 	return nil
 }

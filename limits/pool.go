@@ -3,6 +3,8 @@ package limits
 import (
 	"errors"
 	"fmt"
+
+	"github.com/anamnesis-go/anamnesis/internal/watch"
 )
 
 // A pool is a sum that an account shares with accounts above it: up to that of the
@@ -37,6 +39,7 @@ func (b *Budget) above(p pool) *Budget {
 // from none. An operation that has ended gets nothing, so that code which allocates notices
 // its deadline; except for files, where the caller's error says which one.
 func (b *Budget) charge(p pool, n int64) error {
+	watch.Tell(poolAxis[p].String(), n)
 	if !b.exists() {
 		return ErrNoAccount
 	}

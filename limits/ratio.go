@@ -3,6 +3,8 @@ package limits
 import (
 	"math/bits"
 	"sync"
+
+	"github.com/anamnesis-go/anamnesis/internal/watch"
 )
 
 // ratios are the sizes that one operation has read and produced.
@@ -45,6 +47,7 @@ func (b *Budget) counts(a Axis, amounts ...int64) error {
 // the worst member and of all together is checked once all together exceed RatioGrace. The
 // order of the members does not matter.
 func (b *Budget) Inflate(in, out int64) error {
+	watch.Tell(InflateRatio.String(), out)
 	if err := b.counts(InflateRatio, in, out); err != nil {
 		return err
 	}
@@ -73,6 +76,7 @@ func (b *Budget) Inflate(in, out int64) error {
 
 // Expand charges n bytes of decoded tensors, for the ratio of decoded to stored bytes.
 func (b *Budget) Expand(n int64) error {
+	watch.Tell(ExpandRatio.String(), n)
 	if err := b.counts(ExpandRatio, n); err != nil {
 		return err
 	}

@@ -1,5 +1,7 @@
 package limits
 
+import "github.com/anamnesis-go/anamnesis/internal/watch"
+
 // StepBatch is the largest number of steps that a loop prepays, and so the delay of a
 // cancellation in steps.
 const StepBatch = 1024
@@ -34,7 +36,9 @@ func (s *Steps) refill() error {
 	if s == nil {
 		return ErrNoAccount
 	}
-	s.batch = min(max(4*s.batch, firstBatch), StepBatch)
+	if s.batch = min(max(4*s.batch, firstBatch), StepBatch); watch.On() {
+		s.batch = 1
+	}
 	n, err := s.b.prepay(1, s.batch)
 	if err != nil {
 		return err
@@ -49,6 +53,7 @@ func (b *Budget) prepay(want, batch int64) (int64, error) {
 		return 0, err
 	}
 	n := max(want, batch)
+	watch.Tell(StepCount.String(), n)
 	if b.op.steps.take(n) {
 		b.pay(n)
 		return n, b.Err() // the meter may have waited
@@ -64,6 +69,7 @@ func (b *Budget) prepay(want, batch int64) (int64, error) {
 // Step charges n steps at once and looks at the context: for a call that does a
 // known amount of work.
 func (b *Budget) Step(n int64) error {
+	watch.Tell(StepCount.String(), n)
 	if err := b.Err(); err != nil {
 		return err
 	}

@@ -33,8 +33,9 @@ func with(base []string, more ...string) []string { return append(slices.Clone(b
 var format = with(bottom, "parser/tensor")
 
 var mayImport = map[string][]string{
-	"limits":              {},
-	"limits/limitstest":   {"limits"},
+	"limits":              {"internal/watch"},
+	"limits/limitstest":   {"limits", "internal/watch"},
+	"internal/watch":      {},
 	"internal/wire":       {"limits"},
 	"internal/strictjson": {"limits", "internal/wire"},
 	"internal/ahead":      {},

@@ -4,6 +4,7 @@ package limitstest
 import (
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/watch"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -45,3 +46,11 @@ func Used(b *limits.Budget, a limits.Axis) int64 { return of(b, a).Used }
 func Peak(b *limits.Budget, a limits.Axis) int64 { return of(b, a).Peak }
 
 func of(b *limits.Budget, a limits.Axis) limits.AxisUsage { return b.Usage()[a] }
+
+// Watch tells f of each charge that is made until the end of the test, by its axis and its
+// amount, in the goroutine that makes it. A meter of steps charges each step by itself then.
+func Watch(t testing.TB, f func(axis string, n int64)) {
+	t.Helper()
+	watch.Set(f)
+	t.Cleanup(func() { watch.Set(nil) })
+}
