@@ -88,7 +88,7 @@ SEED ?= 1
 FOUND ?= differential-out
 LEDGER ?=
 
-.PHONY: refusals mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: refusals dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-fair bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
 
 check: fmt vet lint test purego gen-check cross
@@ -228,6 +228,9 @@ search: ## tests that try a part of the possible in go test, as far as they can
 
 refusals: ## places that refuse a file, and which of them no committed file reaches; fails for a new one
 	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -known refusals/known.txt
+
+dropped: ## which fuzz targets notice by their seeds alone that a refusal is gone: make dropped N=0 (all; 30 of each package by default)
+	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -dropped $(N) $(PKG)
 
 mutants: ## what the tests notice of changed code: make mutants PKG=./vm N=0 (all of a package; 30 by default)
 	cd crosscheck/mutation && $(GO) run ./mutants -root ../.. -n $(N) $(PKG)

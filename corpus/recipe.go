@@ -74,7 +74,7 @@ func (r *Recipe) Bytes() []byte {
 
 // The values that the header lines may have.
 var (
-	hostileClasses = []string{"malformed", "truncated", "unsupported", "limit", "forbidden"}
+	hostileClasses = []string{"usage", "malformed", "truncated", "unsupported", "limit", "forbidden"}
 	depths         = []string{Structure, Whole}
 	axes           = []string{"single_alloc", "total", "items", "inflate_ratio", "expand_ratio", "depth", "steps", "working_set", "open_files", "requests", "fetched", "time"}
 	coversPattern  = regexp.MustCompile(`^P[0-9]{2}$`)

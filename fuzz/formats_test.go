@@ -8,10 +8,12 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/gguf/edit"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -41,12 +43,15 @@ var formats = []format{
 	{name: "detect", decode: of(parser.Decode)},
 	{name: "gguf", decode: of(gguf.Decode), target: &ggufTarget},
 	{name: "hdf5", decode: openHDF5},
+	{name: "json", decode: openJSON},
+	{name: "metadata", decode: openMetadata},
 	{name: "npy", decode: of(npy.Decode), target: &npyTarget},
 	{name: "npz", decode: of(npz.Decode), target: &npzTarget},
 	{name: "onnx", decode: openONNX},
 	{name: "pickle", decode: openPickle},
 	{name: "pth", decode: of(pth.Decode), target: &pthTarget},
 	{name: "safetensors", decode: of(safetensors.Decode), target: &safetensorsTarget},
+	{name: "setting", decode: openSetting},
 	{name: "wrap", decode: openWrap},
 	{name: "zip", decode: openZip, target: &zipTarget},
 }
@@ -108,6 +113,42 @@ func openZip(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 
 func (archive) Close() error       { return nil }
 func (archive) findings() []string { return nil }
+
+// A nothing is what a text comes to that is read, and from which no model follows.
+type nothing struct{}
+
+func (nothing) Verify(*limits.Budget) error { return nil }
+func (nothing) Close() error                { return nil }
+func (nothing) findings() []string          { return nil }
+
+func openJSON(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
+	_, err := readTree(b, r, size)
+	return nothing{}, err
+}
+
+// openMetadata reads keys and values in JSON, and lays out a file of them.
+func openMetadata(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
+	text, err := strictjson.ReadAt(b, r, 0, size)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := edit.Metadata(b, text)
+	if err != nil {
+		return nil, err
+	}
+	_, err = gguf.Layout(b, nil, meta, gguf.Options{})
+	return nothing{}, err
+}
+
+// openSetting reads one key and value, as an argument of the command gives them.
+func openSetting(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
+	text, err := strictjson.ReadAt(b, r, 0, size)
+	if err != nil {
+		return nil, err
+	}
+	_, err = edit.Pair(b, text)
+	return nothing{}, err
+}
 
 type pickle struct{ found tensor.Findings }
 

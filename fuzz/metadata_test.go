@@ -16,6 +16,12 @@ import (
 // FuzzMetadata tests that accepted metadata of a GGUF file can be written, and that a
 // reader of the file returns the same values.
 func FuzzMetadata(f *testing.F) {
+	for _, format := range []string{"metadata", "setting"} {
+		answersFirst(f, format)
+		for _, file := range hostile(f, format) {
+			f.Add(string(file.data))
+		}
+	}
 	for _, s := range []string{
 		`{}`, `{"a": 1}`, `{"a": -1, "b": 4294967296, "c": 18446744073709551615, "d": 1.5e-3, "e": "\u00e9", "f": true}`,
 		`{"a": [1, 2], "b": ["x"], "c": [false], "d": [0.5], "e": [-1]}`, `{"general.alignment": 64}`,

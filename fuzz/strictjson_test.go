@@ -124,6 +124,7 @@ func everything(d *strictjson.Decoder) error {
 // same there, and what it refuses is refused there too, or is something that it is strict
 // about.
 func FuzzStrictJSON(f *testing.F) {
+	addSeeds(f, "json")
 	for _, s := range []string{
 		``, ` `, `{}`, `[]`, `""`, `0`, `-0`, `01`, `1e3`, `-1.5E-7`, `1.`, `.5`, `+1`, `true`, `tru`, `null`, `nul`, `NaN`, `[1,]`, `{"a":1,}`,
 		`{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"a":{"b":[{"c":"d"}]}}`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00\ud83d"`, `"\u00"`, `"\x"`, "\"\x01\"",

@@ -6,6 +6,7 @@
 //	go run ./refusals -root ../.. -known FILE  the same, which fails if a place is not reached and not listed in FILE
 //	go run ./refusals -root ../.. -suite quant  what the files that one package's tests read reach
 //	go run ./refusals -root ../.. -which       each place with the first recipe that reaches it; minutes
+//	go run ./refusals -root ../.. -dropped 6   drops six refusals of each package, one at a time, and counts which its fuzz target notices by its seeds
 package main
 
 import (
@@ -56,7 +57,16 @@ func main() {
 	which := flag.Bool("which", false, "name the recipe that reaches each place")
 	only := flag.String("suite", "", "run the tests of this package alone")
 	asJSON := flag.Bool("json", false, "print all places as JSON")
+	drop := flag.Int("dropped", -1, "drop so many refusals of each package (0: all), and count which its fuzz target notices by its seeds alone")
+	seed := flag.String("seed", "", "what the sample of -dropped depends on")
 	flag.Parse()
+	if *drop >= 0 {
+		if err := noticed(*root, *drop, *seed, flag.Args()); err != nil {
+			fmt.Fprintln(os.Stderr, "refusals:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(*root, *known, *only, *tests, *which, *asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "refusals:", err)
 		os.Exit(1)

@@ -29,9 +29,9 @@ var (
 	errTypes = regexp.MustCompile(`^(Forbidden|Error|refused|problem)$`)
 )
 
-// places calls found for each place of a package.
-func places(p *source.Package, found func(f *source.File, at ast.Stmt)) {
-	w := finder{makers: map[string]bool{"disallow": true}, found: found}
+// finderOf returns a finder that knows the makers of a package.
+func finderOf(p *source.Package) finder {
+	w := finder{makers: map[string]bool{"disallow": true}}
 	for grown := true; grown; { // a maker may call another
 		grown = false
 		for _, f := range p.Files {
@@ -42,6 +42,13 @@ func places(p *source.Package, found func(f *source.File, at ast.Stmt)) {
 			}
 		}
 	}
+	return w
+}
+
+// places calls found for each place of a package.
+func places(p *source.Package, found func(f *source.File, at ast.Stmt)) {
+	w := finderOf(p)
+	w.found = found
 	for _, f := range p.Files {
 		for _, d := range f.Tree.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && !w.makers[fn.Name.Name] && fn.Name.Name != "Error" {
