@@ -58,7 +58,7 @@ func FuzzLZMA(f *testing.F) {
 		}
 		var got []byte
 		file := xzFile(data[:at], bits, size)
-		walked := unpack.Sniff(file[:min(len(file), unpack.HeadLen)]).Walk(b, bytes.NewReader(file), int64(len(file)), func(i unpack.Item) error {
+		walked := unpack.Named("xz").Walk(b, bytes.NewReader(file), int64(len(file)), func(i unpack.Item) error {
 			var err error
 			got, err = io.ReadAll(io.NewSectionReader(i.R, 0, i.Size))
 			return err

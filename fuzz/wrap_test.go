@@ -14,6 +14,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
 // A content is a file in a wrapper, read completely.
@@ -31,13 +33,13 @@ func (wrapped) findings() []string          { return nil }
 
 // openWrap reads every file in a wrapper.
 func openWrap(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
-	head := make([]byte, min(size, unpack.HeadLen))
+	head := make([]byte, min(size, pth.SniffLen))
 	if err := wire.ReadFull(r, head, 0); err != nil {
 		return nil, err
 	}
-	k := unpack.Sniff(head)
+	k := unpack.Named(parser.IdentifyBeginning(head, 0, "").Packing)
 	switch {
-	case k == nil && size < unpack.HeadLen:
+	case k == nil && size < pth.SniffLen:
 		return nil, wire.At("wrap", "", size, wire.ErrTruncated.Errorf("too short to be known"))
 	case k == nil:
 		return nil, wire.At("wrap", "", 0, wire.ErrUnsupported.Errorf("nothing packed"))
@@ -96,7 +98,7 @@ func FuzzWrap(f *testing.F) {
 				t.Errorf("the path %q", c.name)
 			}
 		}
-		switch k := unpack.Sniff(data[:min(len(data), unpack.HeadLen)]); k.Name {
+		switch k := parser.IdentifyBeginning(data, int64(len(data)), ""); k.Packing {
 		case "tar":
 			sameTar(t, data, list)
 		case "gzip":

@@ -45,7 +45,7 @@ const unknownSize = 1 << 62
 // file is; [judgement.refusedByHead] asks the same where detection looks at the rest
 // first.
 func (j *judgement) checkPrefix(b *limits.Budget, head []byte, sized bool) (more bool, err error) {
-	format := parser.Beginning(head)
+	format := parser.IdentifyBeginning(head, 0, "").Begins
 	if err := j.checkFormat(format); err != nil {
 		return false, err
 	}
@@ -146,7 +146,7 @@ func (j *judgement) checkZIPFormat() error {
 // checkOtherPrefix is checkPrefix for wrappers, pickles, ONNX, and files of no known
 // format.
 func (j *judgement) checkOtherPrefix(b *limits.Budget, r *prefixReader, sized bool) (more bool, err error) {
-	if k := unpack.Sniff(r.head[:min(len(r.head), unpack.HeadLen)]); k != nil && !promises(j.hint.Name) {
+	if k := unpack.Named(parser.IdentifyBeginning(r.head, 0, "").Packing); k != nil && !promises(j.hint.Name) {
 		return j.checkPackedPrefix(b, k, r, sized)
 	}
 	kind, _ := pth.Sniff(r.head[:min(len(r.head), pth.SniffLen)])
@@ -201,7 +201,7 @@ func (j *judgement) refusedByHead(b *limits.Budget) error {
 	if j.Size < 0 || wire.ReadFull(j.r, head, 0) != nil {
 		return nil
 	}
-	format := parser.Beginning(head)
+	format := parser.IdentifyBeginning(head, 0, "").Begins
 	if err := j.checkFormat(format); err != nil {
 		return err
 	}

@@ -288,7 +288,7 @@ func (j *judgement) judgeOther() {
 	var what string
 	err := j.packedText()
 	if err == nil {
-		what, err = polyglot.HarmlessBut(j.account, j.r, j.Size) // looksPickled said no
+		what, err = polyglot.HarmlessBut(j.account, j.r, j.Size, func() (string, int64, error) { return polyglot.AliasOf(j.r, j.Size) }) // looksPickled said no
 	}
 	switch {
 	case err != nil:

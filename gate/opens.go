@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
-	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -40,12 +39,12 @@ func (o *openings) add(as string, loaders ...string) {
 
 // opens returns which loaders would open the file.
 func (j *judgement) opens(b *limits.Budget) []Opening {
-	var buf [unpack.HeadLen]byte
+	var buf [pth.SniffLen]byte
 	o := &openings{j: j, head: buf[:max(0, min(j.Size, int64(len(buf))))]}
 	if len(o.head) == 0 || wire.ReadFull(j.r, o.head, 0) != nil {
 		return nil
 	}
-	switch format := parser.Beginning(o.head); {
+	switch format := parser.IdentifyBeginning(o.head, 0, "").Begins; {
 	case format == "zip":
 		o.archive(b)
 	case format == "gguf":

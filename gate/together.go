@@ -40,7 +40,7 @@ func (j *judgement) keepIndex(i unpack.Item, name string) error {
 // around returns the files of an archive.
 func (j *judgement) around(k *unpack.Kind) (*unpack.Files, error) {
 	if j.files == nil {
-		files, err := k.Files(j.account, j.r, j.Size)
+		files, err := k.Files(j.account, j.r, j.Size, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -48,12 +49,12 @@ func (j *judgement) sniffWrapper() *unpack.Kind {
 	if promises(j.hint.Name) {
 		return nil
 	}
-	var buf [unpack.HeadLen]byte
-	head := buf[:min(j.Size, unpack.HeadLen)]
+	var buf [pth.SniffLen]byte
+	head := buf[:min(j.Size, pth.SniffLen)]
 	if wire.ReadFull(j.r, head, 0) != nil {
 		return nil
 	}
-	return unpack.Sniff(head)
+	return unpack.Named(parser.IdentifyBeginning(head, 0, "").Packing)
 }
 
 // unpack judges each content as a file of its own, under the account of the wrapper.
@@ -140,7 +141,7 @@ func (j *judgement) judgeMembers(b *limits.Budget) error {
 	}
 	was := *j.draft
 	j.ownCount = len(j.Findings)
-	if err := j.unpack(unpack.Sniff([]byte("PK\x03\x04"))); err != nil {
+	if err := j.unpack(unpack.Named(parser.IdentifyBeginning([]byte("PK\x03\x04"), 0, "").Packing)); err != nil {
 		return err
 	}
 	j.Format, j.Totals = was.Format, was.Totals

@@ -1,10 +1,9 @@
 package parser
 
-// Beginning tells what a file is by its first 16 bytes: a format, "zip" for any archive, or
-// "" if they do not tell. Decode may still find that the file fits another format too, and
-// refuse it.
-func Beginning(first []byte) string {
-	h := &head{p: first[:min(len(first), headLen)]}
+// begins tells what a file is by its first 16 bytes: a format, "zip" for any archive, or ""
+// if they do not tell.
+func (h *head) begins() string {
+	h = &head{p: h.p[:min(len(h.p), 16)]}
 	switch {
 	case looksZip(h) == yes:
 		return "zip"

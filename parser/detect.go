@@ -32,7 +32,18 @@ type head struct {
 	b     *limits.Budget
 	p     []byte
 	names *archiveContents // of the archive's members, once read
+	end   *ending          // once looked at
 	buf   [headLen]byte
+}
+
+// newHead reads the beginning of a file.
+func newHead(b *limits.Budget, r io.ReaderAt, size int64) (*head, error) {
+	h := &head{r: r, size: size, b: b}
+	h.p = h.buf[:min(size, headLen)]
+	if err := wire.ReadFull(r, h.p, 0); err != nil {
+		return nil, wire.At(detection, "", 0, err)
+	}
+	return h, nil
 }
 
 // fit says whether content has a format.
@@ -48,38 +59,35 @@ const (
 // content of no supported format the error says what it is instead.
 func Detect(b *limits.Budget, r io.ReaderAt, size int64) (string, error) {
 	return guarded(b, "detect", func() (string, error) {
-		f, _, err := detect(b, r, size)
+		id, err := identify(b, r, size, "")
 		if err != nil {
 			return "", err
 		}
-		return f.name, nil
+		defer id.Close()
+		return id.Format(), id.Err
 	})
 }
 
 // detect returns the format of the content. If the bytes can also be read as an archive
 // and the policy accepts that, it returns a finding as well.
-func detect(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Finding, error) {
-	if size < 0 {
-		return nil, nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.Errorf("size %d", size))
-	}
-	if size == 0 {
+func (h *head) detect() (*kind, *tensor.Finding, error) {
+	if h.size == 0 {
 		return nil, nil, wire.At(detection, "", 0, wire.ErrTruncated.WithRule("detect.empty").Errorf("the file is empty"))
 	}
-	h := &head{r: r, size: size, b: b}
-	h.p = h.buf[:min(size, headLen)]
-	if err := wire.ReadFull(r, h.p, 0); err != nil {
-		return nil, nil, wire.At(detection, "", 0, err)
-	}
-	var found *format
+	var found *kind
 	cut := false
-	for i := range formats {
-		switch formats[i].fits(h) {
+	for i := range kinds {
+		k := &kinds[i]
+		if k.opens != AsModel {
+			continue
+		}
+		switch k.fits(h) {
 		case yes:
 			if found != nil {
 				return nil, nil, wire.At(detection, "", 0,
-					wire.ErrUnsupported.WithRule("detect.two-formats").Errorf("it could be %s or %s, and nothing says which", found.name, formats[i].name))
+					wire.ErrUnsupported.WithRule("detect.two-formats").Errorf("it could be %s or %s, and nothing says which", found.name, k.name))
 			}
-			found = &formats[i]
+			found = k
 		case partly:
 			cut = true
 		}
@@ -89,7 +97,7 @@ func detect(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Findi
 		alias, err := h.polyglot(found)
 		return found, alias, err
 	case cut:
-		return nil, nil, wire.At(detection, "", size, wire.ErrTruncated.WithRule("detect.short").Errorf("%d bytes are too few to tell the format", size))
+		return nil, nil, wire.At(detection, "", h.size, wire.ErrTruncated.WithRule("detect.short").Errorf("%d bytes are too few to tell the format", h.size))
 	case h.names != nil && h.names.err != nil:
 		return nil, nil, h.names.err
 	default:
@@ -138,27 +146,26 @@ func hasAnyMagic(h *head, magics ...string) bool {
 // archiveContents is what a ZIP archive holds, as far as it tells formats apart.
 type archiveContents struct {
 	members, arrays, pickles, h5 int
-	err                          error // error of reading the directory
+	list                         *zip.Listing // nil if it cannot be read
+	err                          error        // error of reading the directory
 }
 
-// zipMembers examines a ZIP archive under an account of its own, which it closes. If the
-// directory cannot be read, the first name decides, and the parser chosen by it will
-// report the error.
+// zipMembers examines a ZIP archive, whose directory it keeps. If that cannot be read, the
+// first name decides, and the parser chosen by it will report the error.
 func (h *head) zipMembers() *archiveContents {
 	if h.names != nil {
 		return h.names
 	}
 	h.names = new(archiveContents)
-	b := h.b.Probe()
-	defer b.Close()
-	list, err := zip.Directory(b, h.r, h.size, zip.Options{ExactCase: true})
+	list, err := zip.List(h.b, &begun{h.r, h.p}, h.size)
 	if err != nil {
 		h.names.err = err
 		h.names.count(firstMember(h.p))
 		return h.names
 	}
-	for i := range list {
-		h.names.count(list[i].Name)
+	h.names.list = list
+	for name := range list.Names() {
+		h.names.count(name)
 	}
 	return h.names
 }
@@ -240,7 +247,7 @@ func fitsLegacyPTH(h *head) fit {
 }
 
 // misnamed returns the finding about a name that promises another format, or nil.
-func misnamed(name string, f *format) *tensor.Finding {
+func misnamed(name string, f *kind) *tensor.Finding {
 	promised := byExt(name)
 	if promised == nil || promised == f {
 		return nil

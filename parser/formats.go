@@ -3,64 +3,14 @@ package parser
 import (
 	"io"
 	"io/fs"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
-	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
-	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// A format is a row of the table of formats.
-type format struct {
-	name  string
-	title string
-	// exts are the extensions that promise this format and mark weights in a folder.
-	exts []string
-	// fits reports whether the content has this format.
-	fits func(*head) fit
-	// decode reads one file.
-	decode func(*limits.Budget, io.ReaderAt, int64) (tensor.Model, error)
-	// index reads the model that an index describes, shards a model whose files are in
-	// one folder; nil if a model is always one file.
-	index  func(*limits.Budget, fs.FS, string) (tensor.Model, error)
-	shards func(*limits.Budget, fs.FS, []string) (tensor.Model, error)
-	// isShard reports whether a file name is that of a part of a set; nil if there are no
-	// sets.
-	isShard func(string) bool
-}
-
-// formats are sorted by name. No content has two formats: it is refused instead.
-var formats = [...]format{
-	{
-		name: "gguf", title: "GGUF", exts: []string{".gguf"},
-		fits: fitsGGUF, decode: modelDecoder(gguf.Decode),
-		shards: openSplit, isShard: isSplit,
-	},
-	{
-		name: "npy", title: "NPY array", exts: []string{".npy"},
-		fits: fitsNPY, decode: modelDecoder(npy.Decode),
-	},
-	{
-		name: "npz", title: "NPZ archive", exts: []string{".npz"},
-		fits: fitsNPZ, decode: modelDecoder(npz.Decode),
-	},
-	{
-		name: "pth", title: "PyTorch checkpoint", exts: []string{".pth", ".pt", ".bin", ".ckpt"},
-		fits: fitsPTH, decode: modelDecoder(pth.Decode),
-		index: openPTHIndex, shards: openPTHShards,
-	},
-	{
-		name: "safetensors", title: "safetensors", exts: []string{".safetensors"},
-		fits: fitsSafetensors, decode: modelDecoder(safetensors.Decode),
-		index: safetensors.OpenIndex, shards: safetensors.OpenSharded,
-	},
-}
 
 func isSplit(name string) bool {
 	_, _, _, ok := gguf.IsSplitName(name)
@@ -86,31 +36,69 @@ type Format struct {
 // Formats lists the formats that are read.
 func Formats() []Format {
 	var list []Format
-	for _, f := range formats {
-		list = append(list, Format{f.name, f.title, slices.Clone(f.exts)})
+	for i := range kinds {
+		if k := &kinds[i]; k.opens == AsModel {
+			list = append(list, Format{k.name, k.title, slices.Clone(k.exts)})
+		}
+	}
+	return list
+}
+
+// A Kind is a row of the table of kinds of content, see [Kinds].
+type Kind struct {
+	Name       string   // "gzip": what errors and policies call it
+	Title      string   // "gzip data"
+	Advice     string   // for people who gave it in place of a model, or ""
+	Extensions []string // names that promise it
+	Of         []string // the packings that a library's own archive may have
+	Opens      Opens
+	Loaders    []string // who loads it
+	Judge      string   // the package that proves or refuses it, "" for what is only recognized
+}
+
+// Kinds lists the kinds of content that are told apart.
+func Kinds() []Kind {
+	var list []Kind
+	for i := range kinds {
+		k := &kinds[i]
+		list = append(list, Kind{k.name, k.title, k.advice, slices.Clone(k.exts), slices.Clone(k.of), k.opens, slices.Clone(k.loaders), k.judge})
 	}
 	return list
 }
 
 // modelDecoder adapts a format's Decode to the table, without turning a nil *File into a
 // non-nil Model.
-func modelDecoder[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, error)) func(*limits.Budget, io.ReaderAt, int64) (tensor.Model, error) {
-	return func(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
-		m, err := decode(b, r, size)
-		if err != nil {
-			return nil, err
-		}
-		return m, nil
+func modelDecoder[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, error)) func(*limits.Budget, io.ReaderAt, *Identity) (tensor.Model, error) {
+	return func(b *limits.Budget, r io.ReaderAt, id *Identity) (tensor.Model, error) {
+		return orNone(decode(b, r, id.Size))
 	}
 }
 
-// byExt returns the format that a name promises.
-func byExt(name string) *format {
-	ext := strings.ToLower(path.Ext(name))
-	for i := range formats {
-		if slices.Contains(formats[i].exts, ext) {
-			return &formats[i]
-		}
+func orNone[M tensor.Model](m M, err error) (tensor.Model, error) {
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return m, nil
 }
+
+func decodeNPZ(b *limits.Budget, r io.ReaderAt, id *Identity) (tensor.Model, error) {
+	return orNone(npz.DecodeListed(b, r, id.Size, id.Directory()))
+}
+
+func decodePTH(b *limits.Budget, r io.ReaderAt, id *Identity) (tensor.Model, error) {
+	return orNone(pth.DecodeKnown(b, r, id.Size, id.Known()))
+}
+
+// Known returns what package pth need not read again.
+func (id *Identity) Known() pth.Known {
+	if id.h.r == nil {
+		return pth.Known{}
+	}
+	return pth.Known{Directory: id.Directory(), Archive: id.Archive}
+}
+
+// bare is the identity of a file of which only the size is known.
+func bare(size int64) *Identity { return &Identity{Size: size, h: new(head)} }
+
+// byExt returns the format of models that a name promises.
+func byExt(name string) *kind { return opensByName(name, AsModel) }

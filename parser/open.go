@@ -21,15 +21,12 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 }
 
 func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
-	f, alias, err := detectAllowed(b, r, size)
+	id, err := identify(b, r, size, "")
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.decode(b, r, size)
-	if err != nil {
-		return nil, err
-	}
-	return addFindings(b, m, alias)
+	defer id.Close()
+	return id.open(b, r)
 }
 
 // Open opens the file at a path, the one model of a folder, or a name in a store
@@ -149,16 +146,7 @@ func checkRegular(mode fs.FileMode) error {
 	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.WithRule("file.not-regular").Errorf("this is %s", what))
 }
 
-// detectAllowed detects the format and checks that the policy allows it.
-func detectAllowed(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Finding, error) {
-	f, alias, err := detect(b, r, size)
-	if err == nil {
-		err = refused(b, f)
-	}
-	return f, alias, err
-}
-
-func refused(b *limits.Budget, f *format) error {
+func refused(b *limits.Budget, f *kind) error {
 	if !b.Policy().RefusesFormat(f.name) {
 		return nil
 	}

@@ -74,11 +74,16 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 	if err != nil {
 		return nil, nil, wrapFolderError(err)
 	}
-	f, alias, err := detectAllowed(b, h, h.Size)
+	id, err := identify(b, h, h.Size, e.name)
 	if err != nil {
 		return nil, nil, err
 	}
-	found := []*tensor.Finding{alias, misnamed(e.name, f)}
+	defer id.Close()
+	if err := id.Refusal(b); err != nil {
+		return nil, nil, err
+	}
+	f := id.model
+	found := []*tensor.Finding{id.alias, misnamed(e.name, f)}
 	if e.shards == nil && f.isShard != nil && f.isShard(e.name) {
 		e.shards = d.setOf(e.name)
 	}
@@ -91,20 +96,28 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 		}
 		return m, append(set.found, found[1:]...), nil // the first file belongs to the set
 	}
-	m, err := f.decode(b, h, h.Size)
-	if p, ok := m.(tensor.Piece); ok && err == nil {
-		if name, ok := tensor.ParseShardName(e.name); ok && name.Count > 1 {
-			p.PieceOf(name.Count)
-		}
-	}
-	if n, ok := m.(tensor.Neighbor); ok && err == nil {
-		n.Beside(d.others(f, e.name))
+	m, err := id.decode(b, h)
+	if err == nil {
+		d.situate(m, f, e.name)
 	}
 	return m, found, err
 }
 
+// situate tells a model of one file what its folder says of it: that it is a piece of a
+// set, and how the other files of its format are read.
+func (d *folder) situate(m tensor.Model, f *kind, file string) {
+	if p, ok := m.(tensor.Piece); ok {
+		if name, ok := tensor.ParseShardName(file); ok && name.Count > 1 {
+			p.PieceOf(name.Count)
+		}
+	}
+	if n, ok := m.(tensor.Neighbor); ok {
+		n.Beside(d.others(f, file))
+	}
+}
+
 // index opens the set that an index describes.
-func (d *folder) index(b *limits.Budget, f *format, name string) (tensor.Model, []*tensor.Finding, error) {
+func (d *folder) index(b *limits.Budget, f *kind, name string) (tensor.Model, []*tensor.Finding, error) {
 	if err := refused(b, f); err != nil {
 		return nil, nil, err
 	}
@@ -162,7 +175,11 @@ func (d *folder) explain(b *limits.Budget, err error, files func(*limits.Budget)
 			h.Close()
 			continue // an index is JSON as well: its parser reports the error
 		}
-		_, _, foreign := detect(b, h, h.Size)
+		id, foreign := identify(b, h, h.Size, name)
+		if foreign == nil {
+			foreign = id.Err
+			id.Close()
+		}
 		h.Close()
 		if e, ok := foreign.(*wire.Error); ok && ClassOf(foreign) == Unsupported && e.Format == detection {
 			return &wire.Error{Format: detection, Where: "file " + wire.Quote(name), Off: e.Off, Err: e.Err}
@@ -266,7 +283,7 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 }
 
 // byIndex returns the format whose shards an index of this name lists.
-func byIndex(name string) *format {
+func byIndex(name string) *kind {
 	kind, ok := tensor.ParseIndexName(name)
 	if !ok {
 		return nil

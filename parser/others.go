@@ -12,7 +12,7 @@ import (
 
 // others returns a function that reads the other files of a format in the folder, one at
 // a time.
-func (d *folder) others(f *format, name string) func(*limits.Budget, func(string, tensor.Model) error) error {
+func (d *folder) others(f *kind, name string) func(*limits.Budget, func(string, tensor.Model) error) error {
 	return func(b *limits.Budget, each func(string, tensor.Model) error) error {
 		list, err := fs.ReadDir(d, ".")
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
@@ -36,7 +36,7 @@ func (d *folder) others(f *format, name string) func(*limits.Budget, func(string
 	}
 }
 
-func (d *folder) other(b *limits.Budget, f *format, name string, each func(string, tensor.Model) error) error {
+func (d *folder) other(b *limits.Budget, f *kind, name string, each func(string, tensor.Model) error) error {
 	b = b.Probe()
 	defer b.Close()
 	h, err := tensor.OpenFile(d, name)
@@ -47,7 +47,7 @@ func (d *folder) other(b *limits.Budget, f *format, name string, each func(strin
 		return ignoreNotModel(err)
 	}
 	defer h.Close()
-	m, err := f.decode(b, h, h.Size)
+	m, err := f.decode(b, h, bare(h.Size))
 	if err != nil {
 		return ignoreNotModel(err)
 	}

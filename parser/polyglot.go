@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -17,7 +16,7 @@ import (
 
 // polyglot refuses a file that another loader would read as an archive or run as a
 // pickle, or returns the finding if the policy lets it pass.
-func (h *head) polyglot(f *format) (*tensor.Finding, error) {
+func (h *head) polyglot(f *kind) (*tensor.Finding, error) {
 	what, off, err := h.alias()
 	if what == "" || err != nil {
 		return nil, err
@@ -35,7 +34,7 @@ func (h *head) alias() (what string, off int64, err error) {
 	if looksZip(h) == yes {
 		return "", 0, nil
 	}
-	what, off, err = polyglot.Alias(h.r, h.size, h.p)
+	what, off, err = h.archive()
 	if what == "" && err == nil && !h.isPickle() {
 		what, off, err = h.findPickle()
 	}
@@ -96,7 +95,7 @@ func importable(module string) bool {
 type setFolder struct {
 	*folder
 	b     *limits.Budget
-	f     *format
+	f     *kind
 	found []*tensor.Finding
 }
 
@@ -111,13 +110,11 @@ func (s *setFolder) Open(name string) (fs.File, error) {
 	if !ok || err != nil || !info.Mode().IsRegular() {
 		return file, nil // the caller asks for one of these by name
 	}
-	h := &head{r: r, size: info.Size(), b: s.b}
-	h.p = h.buf[:min(h.size, headLen)]
-	if err := wire.ReadFull(r, h.p, 0); err != nil {
-		file.Close()
-		return nil, wire.At(detection, "", 0, err)
+	h, err := newHead(s.b, r, info.Size())
+	var alias *tensor.Finding
+	if err == nil {
+		alias, err = h.polyglot(s.f)
 	}
-	alias, err := h.polyglot(s.f)
 	if err != nil {
 		file.Close()
 		return nil, err

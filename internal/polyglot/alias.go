@@ -46,6 +46,16 @@ func Alias(r io.ReaderAt, size int64, head []byte) (what string, off int64, err 
 	return "", 0, nil
 }
 
+// AliasOf is [Alias] for a file of which nothing was read.
+func AliasOf(r io.ReaderAt, size int64) (what string, off int64, err error) {
+	var buf [headLen]byte
+	head := buf[:min(size, headLen)]
+	if err := wire.ReadFull(r, head, 0); err != nil {
+		return "", 0, err
+	}
+	return Alias(r, size, head)
+}
+
 // window reads the file from off; a small file is in memory already.
 func (s *source) window(off int64) ([]byte, error) {
 	if s.size <= int64(len(s.head)) {

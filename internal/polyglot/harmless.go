@@ -77,7 +77,7 @@ func riff(kind string) func(*source) (bool, error) {
 // archive or pickle with one, by the rules that [Rules] lists. It returns "" for content
 // that could be one. A text is read to its end.
 func Harmless(b *limits.Budget, r io.ReaderAt, size int64) (what string, err error) {
-	what, err = HarmlessBut(b, r, size)
+	what, err = HarmlessBut(b, r, size, func() (string, int64, error) { return AliasOf(r, size) })
 	if what == "" || err != nil || size == 0 {
 		return what, err
 	}
@@ -87,8 +87,9 @@ func Harmless(b *limits.Budget, r io.ReaderAt, size int64) (what string, err err
 	return what, nil
 }
 
-// HarmlessBut is [Harmless] for content that [Pickle] was asked about.
-func HarmlessBut(b *limits.Budget, r io.ReaderAt, size int64) (what string, err error) {
+// HarmlessBut is [Harmless] for content that [Pickle] was asked about. archive is the
+// answer of [Alias].
+func HarmlessBut(b *limits.Budget, r io.ReaderAt, size int64, archive func() (string, int64, error)) (what string, err error) {
 	b = b.Probe()
 	defer b.Close()
 	s := source{r: r, size: size, steps: b.Steps()}
@@ -101,7 +102,7 @@ func HarmlessBut(b *limits.Budget, r io.ReaderAt, size int64) (what string, err 
 	if what, err = s.rule(b); what == "" || err != nil || size == 0 {
 		return what, err
 	}
-	if alias, _, err := Alias(r, size, s.head); alias != "" || err != nil {
+	if alias, _, err := archive(); alias != "" || err != nil {
 		return "", err
 	}
 	return what, nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -22,8 +23,8 @@ func bunzip(t *testing.T, data string) (string, int64, error) {
 	t.Helper()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
-	k := Sniff([]byte(data))
-	if k == nil || k.Name != "bzip2" {
+	k := Named("bzip2")
+	if !polyglot.IsBzip2([]byte(data)) {
 		t.Fatalf("%q is no bzip2", data[:min(10, len(data))])
 	}
 	var out []byte

@@ -15,7 +15,7 @@ func empties(n int) string {
 }
 
 func walked(b *limits.Budget, data string) error {
-	return Sniff([]byte(data)).Walk(b, strings.NewReader(data), int64(len(data)), func(Item) error { return nil })
+	return Named("gzip").Walk(b, strings.NewReader(data), int64(len(data)), func(Item) error { return nil })
 }
 
 func TestBlocksThatHoldNothingArePaid(t *testing.T) {
@@ -52,7 +52,7 @@ func TestAStreamThatMakesNothingStopsAtItsDeadline(t *testing.T) {
 	defer b.Close()
 	data := empties(200_000)
 	r := &endAt{strings.NewReader(data), 100_000, cancel, 0}
-	err := Sniff([]byte(data)).Walk(b, r, int64(len(data)), func(Item) error { return nil })
+	err := Named("gzip").Walk(b, r, int64(len(data)), func(Item) error { return nil })
 	if !errors.Is(err, context.Canceled) || r.late > 2*inputLen {
 		t.Errorf("%d bytes were read after the end: %v", r.late, err)
 	}

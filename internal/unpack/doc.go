@@ -16,8 +16,8 @@
 //
 // # Order
 //
-// [Sniff] looks at the first bytes. [Walk] goes through a wrapper once, from beginning to
-// end, and gives each member as a reader. A stream is first inflated to its end, to know
+// Package parser tells by the first bytes which kind a wrapper is. [Kind.Walk] goes through
+// it once, from beginning to end, and gives each member as a reader. A stream is first inflated to its end, to know
 // its size and check its sum; later reads are served from memory or inflate it again from
 // the beginning. Every read advances through the file, or is charged for starting again.
 //

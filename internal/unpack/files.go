@@ -37,15 +37,15 @@ const entryCost = 160
 const openBlocks = headBlocks + 4
 
 // Files opens an archive, which [Kind.Walk] has gone through without an error. A stream has
-// no files.
-func (k *Kind) Files(b *limits.Budget, r io.ReaderAt, size int64) (f *Files, err error) {
-	f = &Files{w: walker{b: b, kind: k.Name, r: r, size: size}, entries: map[string]*entry{}}
+// no files. directory is that of a ZIP archive, nil if it was not read.
+func (k *Kind) Files(b *limits.Budget, r io.ReaderAt, size int64, directory *zip.Listing) (f *Files, err error) {
+	f = &Files{w: walker{b: b, kind: k.Name, r: r, size: size, directory: directory}, entries: map[string]*entry{}}
 	switch k.Name {
 	case "tar":
 		f.w.visit = func(i Item) error { return f.add(i.Name, entry{size: i.Size, r: i.R, closed: i.R == nil}) }
 		err = f.w.tar()
 	case "zip":
-		if f.zip, err = zip.Decode(b, r, size, zip.Options{Format: k.Name}); err != nil {
+		if f.zip, err = f.w.proven(); err != nil {
 			break
 		}
 		for i := range f.zip.Members {

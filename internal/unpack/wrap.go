@@ -4,18 +4,14 @@ import (
 	"io"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/lzma"
-	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
 // MaxLayers bounds the nesting of wrappers. A container image with a compressed layer that
 // holds a compressed model has five.
 const MaxLayers = 8
-
-// HeadLen is the number of bytes that [Sniff] needs.
-const HeadLen = 512
 
 // An Item is one file in a wrapper.
 type Item struct {
@@ -31,21 +27,20 @@ type Kind struct {
 	Title     string // "a tar archive"
 	Stream    bool   // its content is a single file without a name
 	exts      []string
-	matches   func(head []byte) bool
 	walk      func(w *walker) error
 	beginning *opener // opens the beginning of a stream
 }
 
-// kinds are all kinds. No file matches two.
+// kinds are all kinds. Package parser tells by its first bytes which one a file is.
 var kinds = [...]*Kind{
-	{"zip", "a ZIP archive", false, nil, hasMagic("PK\x03\x04", "PK\x05\x06"), (*walker).zip, nil},
-	{"tar", "a tar archive", false, nil, polyglot.IsTar, (*walker).tar, nil},
-	{"gzip", "gzip data", true, []string{".gz", ".gzip"}, hasMagic("\x1f\x8b"), walkStream(openGzip), &openGzip},
-	{"bzip2", "bzip2 data", true, []string{".bz2"}, isBzip2, walkStream(openBzip2), &openBzip2},
-	{"zstd", "zstd data", true, []string{".zst", ".zstd"}, hasMagic("\x28\xb5\x2f\xfd"), (*walker).zstd, &openZstdBeginning},
-	{"zlib", "zlib data", true, []string{".z", ".zlib"}, isZlib, walkStream(openZlib), &openZlib},
-	{"xz", "xz data", true, []string{".xz"}, hasMagic(xzMagic), (*walker).xz, &openXZBeginning},
-	{"lzma", "LZMA data", true, []string{".lzma"}, lzma.IsAlone, (*walker).lzma, &openLZMABeginning},
+	{"zip", "a ZIP archive", false, nil, (*walker).zip, nil},
+	{"tar", "a tar archive", false, nil, (*walker).tar, nil},
+	{"gzip", "gzip data", true, []string{".gz", ".gzip"}, walkStream(openGzip), &openGzip},
+	{"bzip2", "bzip2 data", true, []string{".bz2"}, walkStream(openBzip2), &openBzip2},
+	{"zstd", "zstd data", true, []string{".zst", ".zstd"}, (*walker).zstd, &openZstdBeginning},
+	{"zlib", "zlib data", true, []string{".z", ".zlib"}, walkStream(openZlib), &openZlib},
+	{"xz", "xz data", true, []string{".xz"}, (*walker).xz, &openXZBeginning},
+	{"lzma", "LZMA data", true, []string{".lzma"}, (*walker).lzma, &openLZMABeginning},
 }
 
 // Kinds returns the names of the kinds.
@@ -66,21 +61,10 @@ func Titles() []string {
 	return list
 }
 
-func hasMagic(magic ...string) func([]byte) bool {
-	return func(head []byte) bool {
-		for _, m := range magic {
-			if strings.HasPrefix(string(head), m) {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// Sniff returns the kind of a wrapper by the beginning of its file, or nil.
-func Sniff(head []byte) *Kind {
+// Named returns the kind of that name, or nil.
+func Named(name string) *Kind {
 	for _, k := range kinds {
-		if k.matches(head) {
+		if k.Name == name {
 			return k
 		}
 	}
@@ -107,7 +91,13 @@ func (k *Kind) Inner(name string) string {
 // Walk calls visit for each file in a wrapper, in their order. An error of visit ends the
 // walk. An item is valid until visit returns.
 func (k *Kind) Walk(b *limits.Budget, r io.ReaderAt, size int64, visit func(Item) error) error {
-	w := &walker{b: b, kind: k.Name, r: r, size: size, visit: visit}
+	return k.WalkListed(b, r, size, nil, visit)
+}
+
+// WalkListed is [Kind.Walk] for a ZIP archive whose directory was read; for any other
+// wrapper the directory is nil.
+func (k *Kind) WalkListed(b *limits.Budget, r io.ReaderAt, size int64, directory *zip.Listing, visit func(Item) error) error {
+	w := &walker{b: b, kind: k.Name, r: r, size: size, directory: directory, visit: visit}
 	return k.walk(w)
 }
 
@@ -118,6 +108,8 @@ type walker struct {
 	r     io.ReaderAt
 	size  int64
 	visit func(Item) error
+
+	directory *zip.Listing // of a ZIP archive, nil if it was not read
 }
 
 func (w *walker) fail(where string, off int64, cause error) error {

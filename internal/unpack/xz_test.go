@@ -40,7 +40,11 @@ func inflated(t *testing.T, p limits.Policy, data []byte) ([]byte, error) {
 	b := p.Budget(t.Context())
 	defer b.Close()
 	var out []byte
-	k := unpack.Sniff(data[:min(len(data), unpack.HeadLen)])
+	name := "lzma"
+	if bytes.HasPrefix(data, []byte("\xfd7zXZ\x00")) {
+		name = "xz"
+	}
+	k := unpack.Named(name)
 	if k == nil {
 		t.Fatal("no kind")
 	}

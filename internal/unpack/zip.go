@@ -10,7 +10,7 @@ import (
 
 // zip visits the members of a ZIP archive.
 func (w *walker) zip() error {
-	a, err := zip.Decode(w.b, w.r, w.size, zip.Options{Format: w.kind})
+	a, err := w.proven()
 	if err != nil {
 		return err
 	}
@@ -23,6 +23,14 @@ func (w *walker) zip() error {
 		}
 	}
 	return nil
+}
+
+// proven proves the structure of the archive.
+func (w *walker) proven() (*zip.Archive, error) {
+	if w.directory == nil {
+		return zip.Decode(w.b, w.r, w.size, zip.Options{Format: w.kind})
+	}
+	return w.directory.Decode(w.b, w.r, zip.Options{Format: w.kind})
 }
 
 func (w *walker) member(a *zip.Archive, i int) error {

@@ -48,8 +48,13 @@ type decoder struct {
 // Decode reads the directory, the local headers and the header of each array in
 // r, which holds size bytes.
 func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
+	return DecodeListed(b, r, size, nil)
+}
+
+// DecodeListed is [Decode] for an archive whose directory was read.
+func DecodeListed(b *limits.Budget, r io.ReaderAt, size int64, directory *zip.Listing) (*File, error) {
 	b.Source(size)
-	a, err := zip.Decode(b, r, size, zip.Options{Format: format, ExactCase: true})
+	a, err := proven(b, r, size, directory)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +71,14 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 		}
 	}
 	return d.out, nil
+}
+
+func proven(b *limits.Budget, r io.ReaderAt, size int64, directory *zip.Listing) (*zip.Archive, error) {
+	opts := zip.Options{Format: format, ExactCase: true}
+	if directory == nil {
+		return zip.Decode(b, r, size, opts)
+	}
+	return directory.Decode(b, r, opts)
 }
 
 // open allocates the lists and adds findings about the archive.

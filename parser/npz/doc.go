@@ -6,7 +6,7 @@
 // them. An empty archive, 22 bytes, is legal.
 //
 // A member that is not an array is read if it has at most 1 MiB. If its content is
-// harmless (a text, an image; see package unwrap), it is listed under the key
+// harmless (a text, an image; see package polyglot), it is listed under the key
 // "npz.members" of Meta with a finding, which the policy's RefuseUnknownMembers
 // turns into a refusal. Any other content, such as a pickle or an archive, makes the
 // file refused. NumPy looks at the first bytes of a member and at its name, so both

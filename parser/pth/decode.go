@@ -75,6 +75,7 @@ const (
 )
 
 type decoder struct {
+	known       Known
 	r           io.ReaderAt
 	size        int64
 	b           *limits.Budget
@@ -92,13 +93,27 @@ type decoder struct {
 // Decode proves the structure of a checkpoint that torch.save wrote into r,
 // which holds size bytes. No storage is read.
 func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
-	d := newDecoder(b, r, size)
+	return DecodeKnown(b, r, size, Known{})
+}
+
+// Known is what the caller has found out about a file, so that it is not read again. The
+// zero value is nothing.
+type Known struct {
+	// Directory is that of a ZIP archive.
+	Directory *zip.Listing
+	// Archive says what archive another loader finds in a file that does not begin as one.
+	Archive func() (what string, off int64, err error)
+}
+
+// DecodeKnown is [Decode] for a file of which something is known.
+func DecodeKnown(b *limits.Budget, r io.ReaderAt, size int64, k Known) (*File, error) {
+	d := newDecoder(b, r, size, k)
 	d.tensorsOnly = b.Policy().Quirk(QuirkTensorsOnly)
 	return d.decode()
 }
 
-func newDecoder(b *limits.Budget, r io.ReaderAt, size int64) *decoder {
-	return &decoder{r: r, size: size, b: b, steps: b.Steps(), out: &File{File: tensor.File{Name: format, Source: r}}}
+func newDecoder(b *limits.Budget, r io.ReaderAt, size int64, k Known) *decoder {
+	return &decoder{known: k, r: r, size: size, b: b, steps: b.Steps(), out: &File{File: tensor.File{Name: format, Source: r}}}
 }
 
 func (d *decoder) decode() (*File, error) {
@@ -168,7 +183,7 @@ func (d *decoder) head() error {
 }
 
 func (d *decoder) openArchive() error {
-	z, err := zip.Decode(d.b, d.r, d.size, zip.Options{Format: format})
+	z, err := d.proven(zip.Options{Format: format})
 	if err != nil {
 		return err
 	}
@@ -188,6 +203,14 @@ func (d *decoder) openArchive() error {
 		return d.others(a)
 	}
 	return nil
+}
+
+// proven proves the structure of the archive.
+func (d *decoder) proven(opts zip.Options) (*zip.Archive, error) {
+	if d.known.Directory == nil {
+		return zip.Decode(d.b, d.r, d.size, opts)
+	}
+	return d.known.Directory.Decode(d.b, d.r, opts)
 }
 
 // load runs the pickle of the checkpoint.

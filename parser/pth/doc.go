@@ -54,7 +54,7 @@ package pth
 // storage, stored and never deflated; version or .data/version (1 to 10);
 // byteorder (little or big; little if there is none); .format_version,
 // .storage_alignment and .data/serialization_id. Another member with harmless content
-// (see package unwrap) of at most 1 MiB is a finding; any other member makes the file
+// (see package polyglot) of at most 1 MiB is a finding; any other member makes the file
 // refused. So does a name that differs from these only in case, because torch's reader
 // ignores case. Every storage that the pickle names must be there, with exactly the
 // bytes of its element count, and there may be no other storage.

@@ -57,7 +57,12 @@ func Scan(b *limits.Budget, r io.ReaderAt, size int64) *Report {
 // that. What is called there stays an object of which only its name, its arguments
 // and its state are known.
 func ScanAllowing(b *limits.Budget, r io.ReaderAt, size int64, allow func(*vm.Report) bool) *Report {
-	d := newDecoder(b, r, size)
+	return ScanKnown(b, r, size, Known{}, allow)
+}
+
+// ScanKnown is [ScanAllowing] for a file of which something is known.
+func ScanKnown(b *limits.Budget, r io.ReaderAt, size int64, k Known, allow func(*vm.Report) bool) *Report {
+	d := newDecoder(b, r, size, k)
 	d.scan = &Report{b: b, allow: allow}
 	out := d.scan
 	var err error
@@ -129,12 +134,11 @@ func (d *decoder) compressed() error {
 
 // alias refuses a pickle that another loader opens as an archive.
 func (d *decoder) alias() error {
-	var buf [SniffLen]byte
-	head := buf[:min(d.size, SniffLen)]
-	if err := wire.ReadFull(d.r, head, 0); err != nil {
-		return fail("", 0, err)
+	look := d.known.Archive
+	if look == nil {
+		look = func() (string, int64, error) { return polyglot.AliasOf(d.r, d.size) }
 	}
-	what, off, err := polyglot.Alias(d.r, d.size, head)
+	what, off, err := look()
 	if err != nil {
 		return fail("", off, err)
 	}

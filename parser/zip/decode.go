@@ -95,17 +95,21 @@ type decoder struct {
 // Decode proves the structure of the archive in r, which holds size bytes.
 // No member's data is read.
 func Decode(b *limits.Budget, r io.ReaderAt, size int64, opts Options) (*Archive, error) {
-	opts.Format = cmp.Or(opts.Format, "zip")
-	d := decoder{
-		c: wire.NewCursor(b, opts.Format, r, size), b: b, r: r, size: size, opts: opts,
-		steps: b.Steps(), footOff: size, out: &Archive{Twin: -1, format: opts.Format, r: r},
-	}
+	d := newDecoder(b, r, size, opts)
 	for d.stage != stDone {
 		if err := d.step(); err != nil {
-			return nil, wire.At(opts.Format, "", wire.NoOffset, err)
+			return nil, wire.At(d.opts.Format, "", wire.NoOffset, err)
 		}
 	}
 	return d.out, nil
+}
+
+func newDecoder(b *limits.Budget, r io.ReaderAt, size int64, opts Options) decoder {
+	opts.Format = cmp.Or(opts.Format, "zip")
+	return decoder{
+		c: wire.NewCursor(b, opts.Format, r, size), b: b, r: r, size: size, opts: opts,
+		steps: b.Steps(), footOff: size, out: &Archive{Twin: -1, format: opts.Format, r: r},
+	}
 }
 
 // entrySteps are what an entry of the directory takes besides the step of its stage.
