@@ -253,6 +253,9 @@ func (f *begun) ReadAt(p []byte, off int64) (int, error) {
 
 // packing returns the archive or compressed stream that the first bytes begin.
 func (h *head) packing() string {
+	if looksZip(h) == yes { // and nothing besides: its end is proven
+		return "zip"
+	}
 	for i := range kinds {
 		if k := &kinds[i]; k.opens == AsPacked && len(k.of) == 0 && k.fits(h) == yes {
 			return k.name
