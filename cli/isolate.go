@@ -12,13 +12,14 @@ import (
 	"os/exec"
 
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
 	"github.com/anamnesis-go/anamnesis/internal/spool"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// judgeCmd judges one file. amn serve --isolate starts a process with it for each file.
+// judgeCmd judges one file, or one folder. amn serve --isolate starts a process with it for each file.
 type judgeCmd struct {
 	sandboxFlags `embed:""`
 }
@@ -28,7 +29,7 @@ func (judgeCmd) Help() string { return "Judges one file that amn serve passes on
 func (judgeCmd) examples() []example { return nil }
 
 // A judgeRequest is the first line of a child's standard input. Without a descriptor, the
-// file follows.
+// file follows. A folder has its files one after another in the descriptor.
 type judgeRequest struct {
 	Name, Promised string
 	Beside         bool
@@ -36,6 +37,13 @@ type judgeRequest struct {
 	Policy         gate.Policy
 	Today, Version string
 	Descriptor     bool // the file is open as descriptor 3
+	Files          []judgeFile
+}
+
+// A judgeFile is a file of a folder. It has no digest: the child computes it.
+type judgeFile struct {
+	Name      string
+	Off, Size int64
 }
 
 // maxJudgeRequest bounds the length of the line.
@@ -79,17 +87,27 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 	g := gate.Gate{Policy: h.Policy, Today: h.Today, Version: h.Version, Digest: true}
 	b := g.Policy.Limits.Budget(ctx)
 	defer b.Close()
-	v, err := judgeOne(&g, b, r, h.Size, gate.Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside})
+	v, err := h.judge(&g, b, r)
 	if err != nil {
 		return err
 	}
 	defer v.Close()
-	answer, err := v.MarshalJSON()
-	if err != nil {
-		return err
+	return v.WriteJSON(s.out)
+}
+
+// judge judges the file, or the folder.
+func (h *judgeRequest) judge(g *gate.Gate, b *limits.Budget, r io.ReaderAt) (*gate.Verdict, error) {
+	hint := gate.Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside}
+	if len(h.Files) == 0 {
+		return judgeOne(g, b, r, h.Size, hint)
 	}
-	_, err = s.out.Write(answer)
-	return err
+	var f gate.Folder
+	for _, one := range h.Files {
+		if err := f.Add(gate.File{Name: one.Name, Size: one.Size}, io.NewSectionReader(r, one.Off, one.Size)); err != nil {
+			return nil, err
+		}
+	}
+	return g.CheckFolder(b, &f, hint)
 }
 
 // judgeOne judges the file in a child; tests replace it.
@@ -101,14 +119,37 @@ const childMemory = 256 << 20
 // judgeInChild judges a file in a child process, whose crash affects only this file. The
 // child is not told the digest: it must judge the bytes that the parent has digested.
 func (f *sandboxFlags) judgeInChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error) {
+	text, v, err := f.askChild(ctx, g, r, judgeRequest{Size: size}, h)
+	if text == nil {
+		return v, err
+	}
+	return g.Remote(text, size, h)
+}
+
+// judgeFolderInChild judges a folder in a child process.
+func (f *sandboxFlags) judgeFolderInChild(ctx context.Context, g *gate.Gate, spool io.ReaderAt, files []host.File, h gate.Hint) (*gate.Verdict, error) {
+	var over judgeRequest
+	known := make([]gate.File, 0, len(files))
+	for _, one := range files {
+		over.Files = append(over.Files, judgeFile{one.Name, one.Off, one.Size})
+		over.Size += one.Size
+		known = append(known, one.File)
+	}
+	text, v, err := f.askChild(ctx, g, spool, over, h)
+	if text == nil {
+		return v, err
+	}
+	return g.RemoteFolder(text, known, h)
+}
+
+// askChild returns what a child process answers. If it returns no text, the verdict and the
+// error are those about the file.
+func (f *sandboxFlags) askChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, over judgeRequest, h gate.Hint) ([]byte, *gate.Verdict, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	over := judgeRequest{
-		Name: h.Name, Promised: h.Promised, Beside: h.Beside, Size: size, Policy: g.Policy,
-		Today: g.Today, Version: g.Version,
-	}
+	over.Name, over.Promised, over.Beside, over.Policy, over.Today, over.Version = h.Name, h.Promised, h.Beside, g.Policy, g.Today, g.Version
 	cmd := exec.CommandContext(ctx, program, "judge-one", "--quiet", "--sandbox", f.Sandbox)
 	cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
 	open, _ := r.(*os.File)
@@ -118,7 +159,7 @@ func (f *sandboxFlags) judgeInChild(ctx context.Context, g *gate.Gate, r io.Read
 	if open != nil {
 		read, err := spool.ReadOnly(open) // a child that is taken over cannot change what its parent reads
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if read != open {
 			defer read.Close()
@@ -127,27 +168,27 @@ func (f *sandboxFlags) judgeInChild(ctx context.Context, g *gate.Gate, r io.Read
 	}
 	line, err := json.Marshal(over)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(line) >= maxJudgeRequest {
-		return nil, fmt.Errorf("the policy has %d bytes as JSON, more than the %d that a child process takes", len(line), maxJudgeRequest)
+		return nil, nil, fmt.Errorf("the policy and the names of files have %d bytes as JSON, more than the %d that a child process takes", len(line), maxJudgeRequest)
 	}
 	cmd.Stdin = bytes.NewReader(append(line, '\n'))
 	if !over.Descriptor {
-		cmd.Stdin = io.MultiReader(cmd.Stdin, io.NewSectionReader(r, 0, size))
+		cmd.Stdin = io.MultiReader(cmd.Stdin, io.NewSectionReader(r, 0, over.Size))
 	}
 	var out, errs boundedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
 		switch cause := context.Cause(ctx); {
 		case errors.Is(cause, limits.ErrLimit): // the deadline passed here before the child noticed
-			return g.Failed(h.Name, cause), nil
+			return nil, g.Failed(h.Name, cause), nil
 		case cause != nil:
-			return nil, cause
+			return nil, nil, cause
 		}
-		return nil, fmt.Errorf("the process that judged it died: %w: %s", err, tidy(errs.String(), 512))
+		return nil, nil, fmt.Errorf("the process that judged it died: %w: %s", err, tidy(errs.String(), 512))
 	}
-	return g.Remote(out.Bytes(), size, h)
+	return append([]byte{}, out.Bytes()...), nil, nil // not nil, even if it is empty
 }
 
 // A boundedBuffer is a buffer that fails a write beyond maxVerdict, which ends the child.

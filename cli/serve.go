@@ -45,6 +45,7 @@ type serveCmd struct {
 	Memory     string        `placeholder:"SIZE" default:"2GiB" help:"Maximum memory for all judgements together; a tenant may hold half, or as much as one file (${default})."`
 	MaxUploads int           `placeholder:"N" default:"256" help:"Maximum number of open uploads (${default})."`
 	PerTenant  int           `placeholder:"N" default:"0" help:"Maximum number of open uploads per tenant: a token, or without --tokens a client's address (default: half of all)."`
+	MaxFiles   int           `placeholder:"N" default:"1024" help:"Maximum number of files of one form (${default})."`
 	Slots      int           `placeholder:"N" default:"0" help:"Maximum number of files judged at once (default: one per processor)."`
 	Queue      int           `placeholder:"N" default:"128" help:"Maximum number of files that wait to be judged, half of them of one tenant; further ones are rejected as busy (${default})."`
 	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"Time a client may be silent (${default})."`
@@ -65,8 +66,8 @@ func (serveCmd) Help() string {
 	return `Judges uploads as amn scan does and answers with a verdict. Nothing is kept: a file is spooled
 without a name, judged, and deleted.
 
-HTTP (--listen): PUT /v1/check with a file, POST /v1/check with a form of files, GET /v1/rules,
-/metrics, /healthz, /readyz and /openapi.json. The answer to an accepted file is 200 with its
+HTTP (--listen): PUT /v1/check with a file, POST /v1/check with a form, whose files are judged as
+one folder, GET /v1/rules, /metrics, /healthz, /readyz and /openapi.json. The answer to an accepted file is 200 with its
 verdict; to a refused one it is 403, 413, 415 or 422 with application/problem+json, which names
 the rules. Uploads beyond --max-uploads or --queue get 429 or 503 with Retry-After. With
 ?format=modelscan the answer has modelscan's form.
@@ -97,6 +98,7 @@ func (serveCmd) examples() []example {
 		{"amn serve --listen localhost:8080 --limits strict", "A gate for hosts on this machine."},
 		{"amn serve --ui --listen localhost:8080", "With a page to drop files on, at http://localhost:8080/."},
 		{"curl -T model.safetensors 'http://localhost:8080/v1/check?name=model.safetensors'", "Ask it."},
+		{"curl -F file=@config.json -F file=@model.safetensors http://localhost:8080/v1/check", "Ask it about a folder."},
 		{"amn serve --clamd unix:clamd.sock --root models", "Instead of clamd."},
 	}
 }
@@ -176,8 +178,8 @@ func (c *serveCmd) options(s *session, in *inForce) (o api.Options, err error) {
 			return o, usage{fmt.Sprintf("%s %s: give a size such as 1GiB", size.flag, size.text)}
 		}
 	}
-	if c.MaxUploads < 1 || c.PerTenant < 0 || c.Slots < 0 || c.Queue < 1 || c.Idle <= 0 || c.UploadTime <= 0 || c.Drain <= 0 {
-		return o, usage{"--max-uploads, --per-tenant, --slots, --queue, --idle, --upload-time and --drain must be positive"}
+	if c.MaxUploads < 1 || c.MaxFiles < 1 || c.PerTenant < 0 || c.Slots < 0 || c.Queue < 1 || c.Idle <= 0 || c.UploadTime <= 0 || c.Drain <= 0 {
+		return o, usage{"--max-uploads, --max-files, --per-tenant, --slots, --queue, --idle, --upload-time and --drain must be positive"}
 	}
 	if o.MinRate, err = limits.ParseSize(c.MinRate); err != nil {
 		return o, usage{fmt.Sprintf("--min-rate %s: give a size such as 1KiB, or 0", c.MinRate)}
@@ -185,7 +187,7 @@ func (c *serveCmd) options(s *session, in *inForce) (o api.Options, err error) {
 	if o.MinRate == 0 {
 		o.MinRate = -1 // no limit
 	}
-	o.UploadTime = c.UploadTime
+	o.UploadTime, o.MaxFiles = c.UploadTime, c.MaxFiles
 	if o.Slots = c.Slots; o.Slots == 0 {
 		o.Slots = s.workers
 	}
@@ -195,7 +197,7 @@ func (c *serveCmd) options(s *session, in *inForce) (o api.Options, err error) {
 		o.Log = slog.New(slog.NewJSONHandler(s.err, nil))
 	}
 	if c.Isolate {
-		o.Judge = c.judgeInChild
+		o.Judge, o.JudgeFolder = c.judgeInChild, c.judgeFolderInChild
 	}
 	o.Version = buildOf(debug.ReadBuildInfo()).version
 	o.Gate.Version, o.UI = o.Version, c.UI

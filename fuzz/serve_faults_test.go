@@ -3,6 +3,7 @@ package fuzz_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"log"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/handler"
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	conns "github.com/anamnesis-go/anamnesis/internal/faulty"
@@ -43,6 +45,21 @@ func FuzzServe(f *testing.F) {
 			passed++
 			list := handler.Acceptances(r.Context())
 			for i, u := range handler.Uploads(r.Context()) {
+				if files := u.Files(); len(files) > 0 {
+					var sums []gate.File
+					for _, f := range files {
+						data, err := io.ReadAll(f.Reader())
+						if err != nil {
+							t.Error(err)
+						}
+						sum := sha256.Sum256(data)
+						sums = append(sums, gate.File{Name: f.Name, Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])})
+					}
+					if !list[i].OfFolder(sums) {
+						t.Errorf("a folder reached the handler with %+v", list[i])
+					}
+					continue
+				}
 				data, err := io.ReadAll(u.Reader())
 				if err != nil || !list[i].Of(sha256.Sum256(data), int64(len(data))) {
 					t.Errorf("%s reached the handler with %+v, %v", u.Name, list[i], err)

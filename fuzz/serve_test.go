@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +110,8 @@ func FuzzUpload(f *testing.F) {
 	for _, seed := range []string{
 		part(file, honest) + "--x--\r\n", part(`Content-Disposition: form-data; name="a"`, "1") + part(file, honest) + "--x--", part(file, "cos\nsystem\n(S'id'\ntR.") + "--x--",
 		part(file+"\r\nContent-Transfer-Encoding: quoted-printable", honest) + "--x--", part(file, honest), "--x", part("A: b", honest) + "--x--", part(file, "--x--"),
+		part(file, honest) + part(`Content-Disposition: form-data; name="f"; filename="sub/config.json"`, "{}") + "--x--", part(file, honest) + part(file, honest) + "--x--",
+		part(`Content-Disposition: form-data; name="f"; filename="config.json"`, "{}") + part(file, honest) + part(`Content-Disposition: form-data; name="f"; filename="M.safetensors"`, honest) + "--x--",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -116,6 +119,16 @@ func FuzzUpload(f *testing.F) {
 		got := map[string]string{}
 		next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			for _, u := range handler.Uploads(r.Context()) {
+				for _, f := range u.Files() {
+					data, err := io.ReadAll(f.Reader())
+					if err != nil || !u.Verdict.Accepted() {
+						t.Errorf("%s reached the handler: %v, %v", f.Name, err, u.Verdict.Err)
+					}
+					got[string(data)] = path.Base(f.Name)
+				}
+				if len(u.Files()) > 0 {
+					continue
+				}
 				data, err := io.ReadAll(u.Reader())
 				if err != nil || !u.Verdict.Accepted() {
 					t.Errorf("%s reached the handler: %v, %v", u.Name, err, u.Verdict.Err)

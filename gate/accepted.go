@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,7 +18,8 @@ type Accepted struct{ of *acceptance }
 
 // An acceptance is never changed.
 type acceptance struct {
-	sum           [sha256.Size]byte
+	sum           [sha256.Size]byte // of a file, or the DirHash of a folder
+	folder        bool
 	size          int64
 	policy, rules string
 	version       string
@@ -28,18 +30,37 @@ func (a Accepted) OK() bool { return a.of != nil }
 
 // Of reports whether it accepts the bytes with this SHA-256 and this size.
 func (a Accepted) Of(sum [sha256.Size]byte, size int64) bool {
-	return a.of != nil && a.of.sum == sum && a.of.size == size
+	return a.of != nil && !a.of.folder && a.of.sum == sum && a.of.size == size
 }
 
-// SHA256 returns the digest of the accepted bytes in hex, or "".
+// OfFolder reports whether it accepts the folder of these files, whose digests are known. It
+// is about all of them together: none of them is accepted by itself.
+func (a Accepted) OfFolder(files []File) bool {
+	size := int64(0)
+	for _, f := range files {
+		size = wire.AddCap(size, f.Size)
+	}
+	return a.of != nil && a.of.folder && hex.EncodeToString(a.of.sum[:]) == DirHash(files) && a.of.size == size
+}
+
+// SHA256 returns the digest of the accepted bytes in hex, or "". A folder has none.
 func (a Accepted) SHA256() string {
-	if a.of == nil {
+	if a.of == nil || a.of.folder {
 		return ""
 	}
 	return hex.EncodeToString(a.of.sum[:])
 }
 
-// Size returns the number of the accepted bytes, or -1.
+// DirHash returns the digest of the accepted folder, as [DirHash] does, or "". A file has
+// none.
+func (a Accepted) DirHash() string {
+	if a.of == nil || !a.of.folder {
+		return ""
+	}
+	return hex.EncodeToString(a.of.sum[:])
+}
+
+// Size returns the number of the accepted bytes, in all files of a folder, or -1.
 func (a Accepted) Size() int64 {
 	if a.of == nil {
 		return -1
@@ -73,7 +94,8 @@ func (a Accepted) Version() string {
 
 // jsonAccepted is an acceptance in the JSON of a verdict.
 type jsonAccepted struct {
-	SHA256  string `json:"sha256"`
+	SHA256  string `json:"sha256,omitempty"`
+	DirHash string `json:"dir_hash,omitempty"`
 	Size    int64  `json:"size"`
 	Policy  string `json:"policy"`
 	Rules   string `json:"rules"`
@@ -85,7 +107,7 @@ func (a Accepted) MarshalJSON() ([]byte, error) {
 	if a.of == nil {
 		return []byte("null"), nil
 	}
-	return json.Marshal(jsonAccepted{a.SHA256(), a.Size(), a.Policy(), a.Rules(), a.Version()})
+	return json.Marshal(jsonAccepted{a.SHA256(), a.DirHash(), a.Size(), a.Policy(), a.Rules(), a.Version()})
 }
 
 // An outcome says how a judgement ended. The zero value is that it did not.
@@ -133,13 +155,14 @@ func (v *draft) conclude(judged bool) *Verdict {
 
 // acceptance returns what is accepted, or the zero value if the file was not digested.
 func (v *draft) acceptance() (Accepted, error) {
-	if v.SHA256 == "" {
+	sum := cmp.Or(v.SHA256, v.dirHash)
+	if sum == "" {
 		return Accepted{}, nil
 	}
-	a := acceptance{size: v.Size, rules: RulesDigest(v.gate.Version), version: v.gate.Version}
-	n, err := hex.Decode(a.sum[:], []byte(v.SHA256))
+	a := acceptance{folder: v.dirHash != "", size: v.Size, rules: RulesDigest(v.gate.Version), version: v.gate.Version}
+	n, err := hex.Decode(a.sum[:], []byte(sum))
 	if err != nil || n != len(a.sum) || v.Size < 0 {
-		return Accepted{}, wire.ErrInternal.Errorf("the digest of the file is %s, its size %d", wire.Quote(v.SHA256), v.Size)
+		return Accepted{}, wire.ErrInternal.Errorf("the digest of the file is %s, its size %d", wire.Quote(sum), v.Size)
 	}
 	if a.policy, err = v.gate.policyDigest(); err != nil {
 		return Accepted{}, wire.ErrInternal.Errorf("the policy has no digest: %s", wire.Text(err.Error(), 256))

@@ -67,7 +67,7 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	if isIndex(file) {
 		return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 			v := w.g.draft(file)
-			v.Size, v.unchanged = h.Size, unchanged
+			v.Size, v.SHA256, v.unchanged = h.Size, knownSum(h.ReaderAt), unchanged
 			return w.g.checkModel(b, v, file == w.root, func() (tensor.Model, error) { return parser.OpenFS(b, w.fsys, file) }, h)
 		})
 	}
@@ -80,7 +80,7 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 		return err == nil && holdsDataIn(w.fsys, file, list, b)
 	}
 	return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: file, Beside: file != w.root || w.g.Beside, near: nearIn(w.fsys, file), holdsData: holdsData, unchanged: unchanged})
+		return w.g.Check(b, r, h.Size, Hint{Name: file, SHA256: knownSum(h.ReaderAt), Beside: file != w.root || w.g.Beside, near: nearIn(w.fsys, file), holdsData: holdsData, unchanged: unchanged})
 	})
 }
 

@@ -1,11 +1,14 @@
 package gate
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
@@ -17,6 +20,7 @@ type jsonVerdict struct {
 	Name        string          `json:"name"`
 	Size        int64           `json:"size"`
 	SHA256      string          `json:"sha256,omitempty"`
+	DirHash     string          `json:"dir_hash,omitempty"`
 	Promised    string          `json:"promised,omitempty"`
 	Format      string          `json:"format"`
 	Accepted    bool            `json:"accepted"`
@@ -34,6 +38,7 @@ type jsonVerdict struct {
 	WeightsOnly string          `json:"weights_only,omitempty"` // yes, no or unsure
 	Bodies      string          `json:"bodies"`
 	Totals      jsonTotals      `json:"totals"`
+	Files       []jsonFile      `json:"files,omitempty"`
 	Contents    []jsonContent   `json:"contents,omitempty"`
 	Harmless    string          `json:"harmless,omitempty"`
 	Excluded    bool            `json:"excluded,omitempty"`
@@ -42,6 +47,22 @@ type jsonVerdict struct {
 	RulesDigest string          `json:"rules_digest"`
 	Version     string          `json:"version,omitempty"`
 	Acceptance  Accepted        `json:"acceptance,omitzero"`
+}
+
+// jsonFile is a file of a folder.
+type jsonFile struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+func fileOf(f File) jsonFile { return jsonFile{wire.Clean(f.Name, 4096), f.Size, f.SHA256} }
+
+func jsonFiles(list []File) (out []jsonFile) {
+	for _, f := range list {
+		out = append(out, fileOf(f))
+	}
+	return out
 }
 
 type jsonContent struct {
@@ -75,8 +96,17 @@ type jsonTotals struct {
 
 // MarshalJSON writes the verdict as one object, the same on every machine.
 func (v *Verdict) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	err := v.WriteJSON(&out)
+	return out.Bytes(), err
+}
+
+// WriteJSON writes what [Verdict.MarshalJSON] returns, and holds no list of it in memory: an
+// archive may have millions of contents. If an error is not that of w, nothing was written.
+func (v *Verdict) WriteJSON(w io.Writer) error {
 	if v.remote != nil {
-		return v.remote, nil
+		_, err := w.Write(v.remote)
+		return err
 	}
 	g := v.gate
 	if g == nil { // no gate made it
@@ -84,35 +114,122 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 	}
 	digest, err := g.policyDigest()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	accepted, _ := v.Acceptance()
-	out := jsonVerdict{
-		Schema: Schema, Name: wire.Clean(v.Name, 1024), Size: v.Size, SHA256: v.SHA256, Promised: wire.Clean(v.Promised, 64), Format: v.Format,
-		Accepted: v.Accepted(), Class: v.Class().String(), Exit: v.Class().ExitCode(), Status: v.Class().HTTPStatus(),
-		Refusals: reasons(v.Refusals()), Findings: []jsonReason{}, Loaders: append([]string{}, v.Loaders()...), Opens: append([]Opening{}, v.Opens()...), Bodies: v.Bodies(),
-		Totals: jsonTotals(v.Totals), Harmless: v.Harmless, Excluded: v.Excluded, Unlooked: wire.Text(v.Unlooked, 512), Policy: digest, RulesDigest: RulesDigest(g.Version), Version: g.Version,
-		Acceptance: accepted,
-	}
-	if len(v.Ignored) > 0 {
-		out.Ignored = reasons(v.Ignored)
-	}
-	for _, c := range v.Contents {
-		out.Contents = append(out.Contents, jsonContent{wire.Clean(c.Name, 1024), c.Size, c.Format, c.Class.String(), c.Harmless, wire.Text(c.Unlooked, 512)})
-	}
-	for _, e := range v.Expired {
-		out.Expired = append(out.Expired, jsonException(e))
-	}
-	out.Allowed = v.Allowed
-	for _, f := range v.Findings {
-		out.Findings = append(out.Findings, reason(f.Code, f.Severity.String(), f.Where, f.Off, f.Text))
-	}
+	accepted, ok := v.Acceptance()
+	o := &objectWriter{w: w}
+	o.member("schema", Schema)
+	o.member("name", wire.Clean(v.Name, 1024))
+	o.member("size", v.Size)
+	o.optional("sha256", v.SHA256)
+	o.optional("dir_hash", v.dirHash)
+	o.optional("promised", wire.Clean(v.Promised, 64))
+	o.member("format", v.Format)
+	o.member("accepted", v.Accepted())
+	o.member("class", v.Class().String())
+	o.member("exit", v.Class().ExitCode())
+	o.member("status", v.Class().HTTPStatus())
+	list(o, "refusals", false, v.Refusals(), reasonOf)
+	list(o, "findings", false, v.Findings, func(f tensor.Finding) jsonReason {
+		return reason(f.Code, f.Severity.String(), f.Where, f.Off, f.Text)
+	})
+	list(o, "ignored", true, v.Ignored, reasonOf)
+	list(o, "expired", true, v.Expired, func(e Exception) jsonException { return jsonException(e) })
+	list(o, "allowed_globals", true, v.Allowed, same)
+	list(o, "loaders", false, v.Loaders(), same)
+	list(o, "opens", false, v.Opens(), same)
 	if len(v.Pickles) > 0 {
-		safe, taken := v.Safe().OK, v.WeightsOnly()
-		out.Safe, out.WeightsOnly = &safe, Taken(&taken)
+		taken := v.WeightsOnly()
+		o.member("safe", v.Safe().OK)
+		o.member("weights_only", Taken(&taken))
 	}
-	return json.Marshal(out)
+	o.member("bodies", v.Bodies())
+	o.member("totals", jsonTotals(v.Totals))
+	list(o, "files", true, v.listing, fileOf)
+	list(o, "contents", true, v.Contents, func(c Content) jsonContent {
+		return jsonContent{wire.Clean(c.Name, 1024), c.Size, c.Format, c.Class.String(), c.Harmless, wire.Text(c.Unlooked, 512)}
+	})
+	o.optional("harmless", v.Harmless)
+	if v.Excluded {
+		o.member("excluded", true)
+	}
+	o.optional("unlooked", wire.Text(v.Unlooked, 512))
+	o.member("policy", digest)
+	o.member("rules_digest", RulesDigest(g.Version))
+	o.optional("version", g.Version)
+	if ok {
+		o.member("acceptance", accepted)
+	}
+	return o.end()
 }
+
+// An objectWriter writes an object member by member.
+type objectWriter struct {
+	w   io.Writer
+	any bool
+	err error
+}
+
+func (o *objectWriter) text(s string) {
+	if o.err == nil {
+		_, o.err = io.WriteString(o.w, s)
+	}
+}
+
+func (o *objectWriter) value(v any) {
+	if o.err != nil {
+		return
+	}
+	text, err := json.Marshal(v)
+	if err == nil {
+		_, err = o.w.Write(text)
+	}
+	o.err = err
+}
+
+func (o *objectWriter) name(name string) {
+	if o.any {
+		o.text(`,"` + name + `":`)
+	} else {
+		o.text(`{"` + name + `":`)
+	}
+	o.any = true
+}
+
+func (o *objectWriter) member(name string, v any) {
+	o.name(name)
+	o.value(v)
+}
+
+// optional writes a text that is not empty.
+func (o *objectWriter) optional(name, s string) {
+	if s != "" {
+		o.member(name, s)
+	}
+}
+
+func (o *objectWriter) end() error {
+	o.text("}")
+	return o.err
+}
+
+// list writes a list, one element after another.
+func list[T, J any](o *objectWriter, name string, optional bool, of []T, to func(T) J) {
+	if optional && len(of) == 0 {
+		return
+	}
+	o.name(name)
+	o.text("[")
+	for i, v := range of {
+		if i > 0 {
+			o.text(",")
+		}
+		o.value(to(v))
+	}
+	o.text("]")
+}
+
+func same[T any](v T) T { return v }
 
 // Taken returns a verdict as one word: yes, no, or unsure if the loader may accept the
 // file but its values are unknown here.
@@ -126,15 +243,11 @@ func Taken(v *vm.Verdict) string {
 	return "no"
 }
 
-func reasons(list []Refusal) []jsonReason {
-	out := []jsonReason{}
-	for _, r := range list {
-		one := reason(r.Rule, "", r.Where, r.Off, r.Text)
-		one.Group = r.Group
-		if r.Exception != nil {
-			one.Reason, one.Expires = r.Exception.Reason, r.Exception.Expires
-		}
-		out = append(out, one)
+func reasonOf(r Refusal) jsonReason {
+	out := reason(r.Rule, "", r.Where, r.Off, r.Text)
+	out.Group = r.Group
+	if r.Exception != nil {
+		out.Reason, out.Expires = r.Exception.Reason, r.Exception.Expires
 	}
 	return out
 }

@@ -115,6 +115,22 @@ var containers = map[string]func(t *testing.T, g *gate.Gate, root string, files 
 		}
 		return answerOf(t, list)
 	},
+	"one verdict": func(t *testing.T, g *gate.Gate, _ string, files []member) answer {
+		b := g.Policy.Limits.Budget(t.Context())
+		defer b.Close()
+		var f gate.Folder
+		for _, m := range files {
+			if err := f.Add(gate.File{Name: m.name, Size: int64(len(m.data))}, strings.NewReader(m.data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v, err := g.CheckFolder(b, &f, gate.Hint{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		return answerOf(t, []*gate.Verdict{v})
+	},
 	"tar": func(t *testing.T, g *gate.Gate, _ string, files []member) answer {
 		return judgeBytes(t, g, "model.tar", tarred(t, files...))
 	},
@@ -173,8 +189,9 @@ var containers = map[string]func(t *testing.T, g *gate.Gate, root string, files 
 func uploaded(t *testing.T, g *gate.Gate, files []member) answer {
 	t.Helper()
 	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if got := handler.Acceptances(r.Context()); len(got) != len(files) {
-			t.Errorf("%d of %d files are accepted", len(got), len(files))
+		u := handler.Uploads(r.Context())
+		if len(u) != 1 || !handler.Acceptance(r.Context()).OK() || len(files) > 1 && len(u[0].Files()) != len(files) {
+			t.Errorf("%d uploads for %d files", len(u), len(files))
 		}
 	})
 	h, err := handler.New(next, handler.Options{Options: host.Options{Gate: *g, Dir: t.TempDir()}, MaxFiles: 5000})
@@ -185,7 +202,7 @@ func uploaded(t *testing.T, g *gate.Gate, files []member) answer {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for _, m := range files {
-		w, err := form.CreateFormFile("file", m.name)
+		w, err := form.CreateFormFile("file", m.name) // the name with its folders
 		if err == nil {
 			_, err = io.WriteString(w, m.data)
 		}
@@ -304,11 +321,8 @@ var differences = []difference{
 	{"a link in an archive is never followed, so it is refused for itself and not for where it leads",
 		func(_, in string, files []member) bool { return hasLink(files) && inArchive(in) },
 		func(want, got answer) bool { return want.class != wire.OK && got.class != wire.OK }},
-	{"a form hands over each file alone, as a model: texts beside one are refused, and the answer is about the first file that is",
-		func(_, in string, files []member) bool { return in == "form" && len(files) > 1 },
-		func(want, got answer) bool { return got.class != wire.OK || want.class == wire.OK }},
 	{"what is sent alone must be a model, which a file of a folder need not be",
-		func(_, in string, files []member) bool { return in == "form" },
+		func(_, in string, files []member) bool { return in == "form" && len(files) == 1 },
 		func(_, got answer) bool { return got.class != wire.OK }},
 	{"a text that repeats itself packs better than the limit allows",
 		func(name, in string, _ []member) bool {
@@ -325,7 +339,7 @@ func cannotHold(in string, files []member) bool {
 	switch in {
 	case "ollama store":
 		return len(files) != 1 || !strings.HasPrefix(files[0].data, "GGUF")
-	case "zip", "file system", "hub cache", "form": // links here are others, or none
+	case "zip", "file system", "one verdict", "hub cache", "form": // links here are others, or none
 		return hasLink(files)
 	}
 	return false

@@ -49,7 +49,7 @@ type walk struct {
 // not for each file.
 func (g *Gate) forWalk() *Gate {
 	own := *g.indexed()
-	if own.Digest {
+	if own.Digest && own.digest == "" {
 		own.digest, _ = own.Policy.Digest() // a policy without one has none for each file either
 	}
 	return &own

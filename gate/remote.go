@@ -12,6 +12,29 @@ import (
 // other answer is an error of class Internal. The verdict has no pickles; their globals
 // appear only in the texts of refusals.
 func (g *Gate) Remote(text []byte, size int64, h Hint) (*Verdict, error) {
+	if !isDigest(h.SHA256) {
+		return nil, errOther
+	}
+	return g.remote(text, size, h, nil)
+}
+
+// RemoteFolder is [Gate.Remote] for a folder of files, whose digests the caller has computed.
+func (g *Gate) RemoteFolder(text []byte, files []File, h Hint) (*Verdict, error) {
+	if h.SHA256 = DirHash(files); h.SHA256 == "" {
+		return nil, errOther
+	}
+	size := int64(0)
+	for _, f := range files {
+		size = wire.AddCap(size, f.Size)
+	}
+	return g.remote(text, size, h, inOrder(files))
+}
+
+var errOther = wire.ErrInternal.Errorf("the verdict is about another file")
+
+// remote reads a verdict about a file, or about the folder of these files, whose digest is
+// that of the hint.
+func (g *Gate) remote(text []byte, size int64, h Hint, files []File) (*Verdict, error) {
 	var in jsonVerdict
 	if err := json.Unmarshal(text, &in); err != nil {
 		return nil, wire.ErrInternal.Errorf("no verdict: %s", wire.Text(err.Error(), 256))
@@ -28,13 +51,22 @@ func (g *Gate) Remote(text []byte, size int64, h Hint) (*Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Name != wire.Clean(h.Name, 1024) || in.Promised != wire.Clean(h.Promised, 64) || in.Size != size || !isDigest(h.SHA256) || in.SHA256 != h.SHA256 && (ok || in.SHA256 != "") {
-		return nil, wire.ErrInternal.Errorf("the verdict is about another file")
+	sum, other := in.SHA256, in.DirHash
+	if files != nil {
+		sum, other = other, sum
+	}
+	if in.Name != wire.Clean(h.Name, 1024) || in.Promised != wire.Clean(h.Promised, 64) || sum != h.SHA256 && (ok || sum != "") || other != "" || (files == nil) != (in.Format != FolderFormat) {
+		return nil, errOther
+	}
+	if in.Size != size && (ok || files == nil) { // a refusal may come before all files were looked at
+		return nil, errOther
 	}
 	if in.Policy != policy || in.RulesDigest != RulesDigest(g.Version) || in.Version != g.Version {
 		return nil, wire.ErrInternal.Errorf("the verdict is by another policy, or by other rules")
 	}
 	d := g.draft(h.Name)
+	d.dirHash, d.listing = in.DirHash, files
+	in.Size, in.Files = size, jsonFiles(files)
 	d.Size, d.SHA256, d.Promised, d.Format, d.Harmless, d.Unlooked = size, in.SHA256, h.Promised, in.Format, in.Harmless, in.Unlooked
 	d.Verified, d.Totals, d.openings = in.Bodies == "verified", Totals(in.Totals), in.Opens
 	for _, r := range in.Refusals {

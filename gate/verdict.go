@@ -66,6 +66,8 @@ type Verdict struct {
 	unlistedRefusals bool           // there are more refusals of contents
 	policy           *Policy        // the policy for files of this name
 	unchanged        watch          // says whether the file is still what was read
+	listing          []File         // of a folder
+	dirHash          string         // of a folder, if its files have digests
 }
 
 // Totals sum up the tensors of a model.
@@ -124,7 +126,7 @@ func (v *Verdict) Bodies() string {
 	switch {
 	case v.Verified && v.summed:
 		return "verified"
-	case v.Verified && v.SHA256 != "":
+	case v.Verified && (v.SHA256 != "" || v.dirHash != ""):
 		return "read"
 	}
 	return "not read"

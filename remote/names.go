@@ -2,41 +2,17 @@ package remote
 
 import (
 	"fmt"
-	"io/fs"
 	"net/url"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	rules "github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// The longest name of a file, and the most folders around it.
-const (
-	maxName  = 4096
-	maxDepth = 64
-)
+// maxName bounds a part of an address.
+const maxName = 4096
 
-// checkName rejects a name that is not one file below a folder, on every system and for every
-// client: a tool that stores the files under their names would have a file that was not
-// examined here.
-func checkName(name string) error {
-	if len(name) > maxName || !fs.ValidPath(name) || name == "." || strings.Count(name, "/") > maxDepth || !plainText(name) || hasDrive(name) {
-		return wire.ErrForbidden.WithRule("file.path-escape").Errorf("%s is not a name of a file", wire.Quote(name))
-	}
-	return nil
-}
-
-// hasDrive reports whether Windows would take a name for a path on a drive.
-func hasDrive(name string) bool {
-	return len(name) > 1 && name[1] == ':' && (name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
-}
-
-// plainText reports whether s is UTF-8 without control characters and backslashes. Clients
-// differ in what they make of those.
-func plainText(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsRune(s, '\\') && !strings.ContainsFunc(s, unicode.IsControl)
-}
+func checkName(name string) error { return rules.CheckName(name) }
 
 // locate returns the URL below base that a client asks for when it is given these segments. They
 // are raw: a percent sign in one is a percent sign of the name, and a slash does not separate.
@@ -46,7 +22,7 @@ func locate(base *url.URL, keep string, segments ...string) (*url.URL, error) {
 	u := *base
 	plain, escaped := strings.TrimSuffix(base.Path, "/"), strings.TrimSuffix(base.EscapedPath(), "/")
 	for _, s := range segments {
-		if s == "" || s == "." || s == ".." || len(s) > maxName || !plainText(s) {
+		if s == "" || s == "." || s == ".." || len(s) > maxName || !rules.IsPlain(s) {
 			return nil, fmt.Errorf("%w: %s cannot be a part of an address", ErrForbidden, wire.Quote(s))
 		}
 		plain, escaped = plain+"/"+s, escaped+"/"+escape(s, keep)
@@ -87,7 +63,7 @@ func checkPath(u *url.URL) error {
 	}
 	for _, segment := range segments {
 		raw, err := url.PathUnescape(segment)
-		if err != nil || raw == "" || raw == "." || raw == ".." || strings.Contains(raw, "/") || !plainText(raw) {
+		if err != nil || raw == "" || raw == "." || raw == ".." || strings.Contains(raw, "/") || !rules.IsPlain(raw) {
 			return fmt.Errorf("%w: clients do not agree on the part %s of its path", ErrForbidden, wire.Quote(segment))
 		}
 		for i := 0; i+2 < len(segment); i++ {

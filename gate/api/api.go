@@ -8,9 +8,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -65,6 +67,7 @@ func New(o Options) (*API, error) {
 	o.TenantOf = a.tenantOf
 	o.NameOf = func(r *http.Request) string { return r.URL.Query().Get("name") }
 	o.PromisedOf = func(r *http.Request) string { return r.URL.Query().Get("promised") }
+	o.BesideOf = func(r *http.Request) bool { return r.URL.Query().Get("beside") == "true" }
 	o.Answer = a.serveRefused
 	var err error
 	if a.gate, err = handler.New(http.HandlerFunc(a.serveAccepted), o.Options); err != nil {
@@ -163,6 +166,9 @@ func (a *API) requireToken(next http.Handler) http.Handler {
 	})
 }
 
+// parameters are those of a check.
+var parameters = []string{"name", "promised", "beside", "format", "nonce"}
+
 // checkQuery rejects unknown and repeated query parameters: another reader of a repeated
 // one may take the other value.
 func (a *API) checkQuery(next http.Handler) http.Handler {
@@ -172,6 +178,8 @@ func (a *API) checkQuery(next http.Handler) http.Handler {
 		switch {
 		case err != nil:
 			detail = "the parameters cannot be read"
+		case values.Has("beside") && values.Get("beside") != "true" && values.Get("beside") != "false":
+			detail = "beside is true, for a file of a folder that need not be a model, or false"
 		case values.Has("format") && values.Get("format") != "modelscan" && !a.isFromPage(r):
 			detail = "the answer has no such format: format is modelscan, or is left out"
 		}
@@ -184,8 +192,8 @@ func (a *API) checkQuery(next http.Handler) http.Handler {
 			}
 		}
 		for name, list := range values {
-			if name != "name" && name != "promised" && name != "format" && name != "nonce" {
-				detail = "a parameter is not known: there are name, promised, format and nonce"
+			if !slices.Contains(parameters, name) {
+				detail = "a parameter is not known: there are " + strings.Join(parameters, ", ")
 			} else if len(list) > 1 {
 				detail = "a parameter appears twice"
 			}
@@ -217,6 +225,63 @@ func writeJSON(w http.ResponseWriter, v any) {
 	write(w, "application/json", append(text, '\n'))
 }
 
+// answer answers with the JSON that each of these writes in turn, and a newline. Its lists are
+// not held in memory.
+func answer(w http.ResponseWriter, pieces ...func(io.Writer) error) {
+	err := handler.WriteAnswer(w, http.StatusOK, "application/json", func(to io.Writer) error {
+		for _, piece := range append(pieces, text("\n")) {
+			if err := piece(to); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		handler.WriteProblem(w, &handler.Problem{Type: "about:blank", Title: "Internal error", Status: http.StatusInternalServerError})
+	}
+}
+
+// text is a piece of an answer.
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+// withReceipt is a verdict with its receipt, if it has one.
+func withReceipt(v *gate.Verdict, signed json.RawMessage) func(io.Writer) error {
+	if signed == nil {
+		return v.WriteJSON
+	}
+	return func(w io.Writer) error {
+		last := &withoutLast{w: w}
+		if err := v.WriteJSON(last); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, `,"receipt":`+string(signed)+"}")
+		return err
+	}
+}
+
+// withoutLast passes on all bytes but the last, which is the brace that ends an object.
+type withoutLast struct {
+	w    io.Writer
+	last []byte
+}
+
+func (o *withoutLast) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if _, err := o.w.Write(o.last); err != nil {
+		return 0, err
+	}
+	o.last = append(o.last[:0], p[len(p)-1])
+	_, err := o.w.Write(p[:len(p)-1])
+	return len(p), err
+}
+
 func (a *API) ready(w http.ResponseWriter, _ *http.Request) {
 	if a.draining.Load() || a.gate.Host().Ready() != nil {
 		http.Error(w, "busy", http.StatusServiceUnavailable)
@@ -241,61 +306,40 @@ func rules(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, map[string]any{"schema": "amn.rules/1", "rules": list})
 }
 
-// serveAccepted answers with the verdicts of files of which each has its acceptance.
+// serveAccepted answers with the verdict of a file, or of a folder, that has its acceptance.
 func (a *API) serveAccepted(w http.ResponseWriter, r *http.Request) {
 	list := handler.Uploads(r.Context())
-	if len(list) == 0 || len(handler.Acceptances(r.Context())) != len(list) {
+	if len(list) != 1 || !handler.Acceptance(r.Context()).OK() {
 		panic(http.ErrAbortHandler) // no file came through the gate
 	}
-	verdicts, texts := make([]*gate.Verdict, len(list)), make([]json.RawMessage, len(list))
-	for i, u := range list {
-		verdicts[i] = u.Verdict
-	}
-	signed, err := a.sign(r, verdicts...)
-	for i := 0; i < len(verdicts) && err == nil; i++ {
-		if texts[i], err = json.Marshal(verdicts[i]); err == nil {
-			texts[i] = withReceipt(texts[i], signed[i])
-		}
-	}
+	u := list[0]
+	signed, err := a.sign(r, u.Verdict)
 	if err != nil {
 		handler.WriteProblem(w, &handler.Problem{Type: "about:blank", Title: "Internal error", Status: http.StatusInternalServerError})
 		return
 	}
+	verdict := withReceipt(u.Verdict, signed)
 	switch {
 	case a.isFromPage(r):
-		a.servePageReport(w, r, list[0], signed[0])
+		a.servePageReport(w, r, u, signed)
 	case wantsModelscan(r):
-		writeJSON(w, a.modelscan(signed, verdicts...))
+		answer(w, a.modelscan(u.Verdict, signed))
 	case r.Method == http.MethodPut:
-		writeJSON(w, texts[0])
+		answer(w, verdict)
+	case len(u.Files()) > 0:
+		answer(w, text(`{"schema":"amn.check/1","folder":`), verdict, text("}"))
 	default:
-		writeJSON(w, map[string]any{"schema": "amn.check/1", "files": texts})
+		answer(w, text(`{"schema":"amn.check/1","files":[`), verdict, text("]}"))
 	}
 }
 
-// sign returns the receipts of verdicts, each nil if the service signs none.
-func (a *API) sign(r *http.Request, verdicts ...*gate.Verdict) ([]json.RawMessage, error) {
-	list := make([]json.RawMessage, len(verdicts))
+// sign returns the receipt of a verdict, nil if the service signs none.
+func (a *API) sign(r *http.Request, v *gate.Verdict) (json.RawMessage, error) {
 	if a.o.Receipts == nil {
-		return list, nil
+		return nil, nil
 	}
-	for i, v := range verdicts {
-		text, err := a.o.Receipts.Sign(v, r.URL.Query().Get("nonce"))
-		if err != nil {
-			return nil, err
-		}
-		list[i] = bytes.TrimSpace(text)
-	}
-	return list, nil
-}
-
-// withReceipt adds a receipt to an object of JSON.
-func withReceipt(object, signed json.RawMessage) json.RawMessage {
-	if signed == nil {
-		return object
-	}
-	object = bytes.TrimSuffix(bytes.TrimSpace(object), []byte("}"))
-	return append(append(append(bytes.Clone(object), `,"receipt":`...), signed...), '}')
+	text, err := a.o.Receipts.Sign(v, r.URL.Query().Get("nonce"))
+	return bytes.TrimSpace(text), err
 }
 
 // serveRefused answers with a problem, with the page's report, or in modelscan's form. The
@@ -308,13 +352,13 @@ func (a *API) serveRefused(w http.ResponseWriter, r *http.Request, p *handler.Pr
 	signed, err := a.sign(r, p.Verdict)
 	if err != nil { // the refusal stands, and has no receipt
 		a.o.Log.ErrorContext(r.Context(), "receipt not signed", "error", err.Error())
-		signed = []json.RawMessage{nil}
+		signed = nil
 	}
-	switch p.Receipt = signed[0]; {
+	switch p.Receipt = signed; {
 	case a.isFromPage(r):
 		a.servePageRefusal(w, r, p)
 	case wantsModelscan(r):
-		writeJSON(w, a.modelscan(signed, p.Verdict))
+		answer(w, a.modelscan(p.Verdict, signed))
 	default:
 		handler.WriteProblem(w, p)
 	}

@@ -71,7 +71,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestAFormIsAnsweredWithAllVerdicts(t *testing.T) {
+func TestAFormIsAnsweredWithOneVerdict(t *testing.T) {
 	a, err := api.New(api.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -97,12 +97,13 @@ func TestAFormIsAnsweredWithAllVerdicts(t *testing.T) {
 	a.ServeHTTP(w, r)
 	var out struct {
 		Schema string
-		Files  []struct {
-			Name     string
+		Folder struct {
 			Accepted bool
+			Files    []struct{ Name, SHA256 string }
+			DirHash  string `json:"dir_hash"`
 		}
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || out.Schema != "amn.check/1" || len(out.Files) != 2 || out.Files[1].Name != "b.safetensors" || !out.Files[1].Accepted {
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || out.Schema != "amn.check/1" || !out.Folder.Accepted || len(out.Folder.Files) != 2 || out.Folder.Files[1].Name != "b.safetensors" || out.Folder.DirHash == "" {
 		t.Errorf("%v, %s", err, w.Body)
 	}
 }

@@ -2,6 +2,9 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
 	"net/http"
 	"strings"
 
@@ -17,13 +20,6 @@ func wantsModelscan(r *http.Request) bool {
 
 // The names of these fields are those that modelscan 0.8.8 prints.
 type (
-	msReport struct {
-		Summary msSummary `json:"summary"`
-		Issues  []msIssue `json:"issues"`
-		Errors  []msError `json:"errors"`
-		// Receipts is not modelscan's.
-		Receipts []json.RawMessage `json:"receipts,omitempty"`
-	}
 	msSummary struct {
 		BySeverity map[string]int `json:"total_issues_by_severity"`
 		Total      int            `json:"total_issues"`
@@ -43,61 +39,83 @@ type (
 		Scanner     string `json:"scanner"`
 		Severity    string `json:"severity"`
 	}
-	msError struct {
-		Category    string `json:"category"`
-		Description string `json:"description"`
-		Source      string `json:"source"`
-	}
 )
 
-// modelscan returns the report that modelscan would print about the files, without the
-// time, so that the same files give the same text.
-func (a *API) modelscan(signed []json.RawMessage, list ...*gate.Verdict) *msReport {
-	out := &msReport{Issues: []msIssue{}, Errors: []msError{}}
-	for _, text := range signed {
-		if text != nil {
-			out.Receipts = append(out.Receipts, text)
-		}
+// modelscan writes the report that modelscan would print about a file or a folder, without the
+// time, so that the same files give the same text. Receipts are not modelscan's.
+func (a *API) modelscan(v *gate.Verdict, signed json.RawMessage) func(io.Writer) error {
+	name := wire.Clean(v.Name, 1024)
+	s := msSummary{BySeverity: map[string]int{"LOW": 0, "MEDIUM": 0, "HIGH": 0, "CRITICAL": 0}, Input: name, Version: "anamnesis " + a.o.Version}
+	for _, f := range v.Files() {
+		s.Scanned.Files = append(s.Scanned.Files, wire.Clean(f.Name, 4096))
 	}
-	s := &out.Summary
-	s.BySeverity = map[string]int{"LOW": 0, "MEDIUM": 0, "HIGH": 0, "CRITICAL": 0}
-	s.Version, s.Scanned.Files = "anamnesis "+a.o.Version, []string{}
-	for _, v := range list {
-		name := wire.Clean(v.Name, 1024)
-		s.Scanned.Total++
-		s.Scanned.Files = append(s.Scanned.Files, name)
-		if s.Input == "" {
-			s.Input = name
+	if s.Scanned.Files == nil {
+		s.Scanned.Files = []string{name}
+	}
+	s.Scanned.Total = len(s.Scanned.Files)
+	for i := range issues(v, name) {
+		s.BySeverity[i.Severity]++
+		s.Total++
+	}
+	return func(w io.Writer) error {
+		head, err := json.Marshal(s)
+		if err != nil {
+			return err
 		}
+		if _, err := fmt.Fprintf(w, `{"summary":%s,"issues":[`, head); err != nil {
+			return err
+		}
+		first := true
+		for i := range issues(v, name) {
+			text, err := json.Marshal(i)
+			if err != nil {
+				return err
+			}
+			if !first {
+				text = append([]byte(","), text...)
+			}
+			first = false
+			if _, err := w.Write(text); err != nil {
+				return err
+			}
+		}
+		end := `],"errors":[]`
+		if signed != nil {
+			end += `,"receipts":[` + string(signed) + `]`
+		}
+		_, err = io.WriteString(w, end+"}")
+		return err
+	}
+}
+
+// issues are the refusals of a file, or the findings of one that is accepted.
+func issues(v *gate.Verdict, name string) iter.Seq[msIssue] {
+	return func(yield func(msIssue) bool) {
 		named := globals(v)
 		for _, why := range v.Refusals() {
-			severity := "CRITICAL"
+			i := msIssue{Description: wire.Text(why.Text, wire.MaxMessage), Source: name, Scanner: "anamnesis." + why.Rule, Severity: "HIGH"}
 			switch why.Class {
 			case wire.Forbidden:
+				i.Severity = "CRITICAL"
 			case wire.Limit:
-				severity = "MEDIUM"
-			default:
-				severity = "HIGH"
+				i.Severity = "MEDIUM"
 			}
-			i := out.add(name, severity, "anamnesis."+why.Rule, why.Text)
+			if v.Format == gate.FolderFormat && why.Where != "" { // it begins with the name of the file
+				i.Source = wire.Text(why.Where, 1024)
+			}
 			if g := named[place{why.Where, why.Off}]; g != nil {
 				i.Module, i.Operator = wire.Clean(g.Module, 256), wire.Clean(g.Name, 256)
 			}
+			if !yield(i) {
+				return
+			}
 		}
 		for _, f := range v.Findings {
-			if v.Accepted() {
-				out.add(name, "LOW", "anamnesis."+f.Code, f.Text)
+			if v.Accepted() && !yield(msIssue{Description: wire.Text(f.Text, wire.MaxMessage), Source: name, Scanner: "anamnesis." + f.Code, Severity: "LOW"}) {
+				return
 			}
 		}
 	}
-	return out
-}
-
-func (r *msReport) add(source, severity, scanner, text string) *msIssue {
-	r.Summary.BySeverity[severity]++
-	r.Summary.Total++
-	r.Issues = append(r.Issues, msIssue{Description: wire.Text(text, wire.MaxMessage), Source: source, Scanner: scanner, Severity: severity})
-	return &r.Issues[len(r.Issues)-1]
 }
 
 // A place is where a pickle names a global.

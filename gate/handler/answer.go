@@ -10,13 +10,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/host"
 )
 
-// A stage is how far a request has come. It goes from one to the next; a form returns from
-// judged to arriving for its next file.
+// A stage is how far a request has come. It goes from one to the next.
 type stage uint8
 
 const (
-	arriving stage = iota // a file comes
-	waiting               // it is there, and waits for a slot
+	arriving stage = iota // a file comes, or the files of a folder
+	waiting               // all of it is there, and waits for a slot
 	judging               // it has one
 	judged                // it has a verdict
 	answered              // the answer was begun
@@ -24,7 +23,7 @@ const (
 
 // follows has the stages from which a stage is reached. A file that is refused by its
 // beginning waits for no slot.
-var follows = [...][]stage{arriving: {arriving, judged}, waiting: {arriving}, judging: {waiting}, judged: {waiting, judging}, answered: {arriving, waiting, judging, judged}}
+var follows = [...][]stage{arriving: {arriving}, waiting: {arriving}, judging: {waiting}, judged: {waiting, judging}, answered: {arriving, waiting, judging, judged}}
 
 // to enters a stage.
 func (q *request) to(next stage) {

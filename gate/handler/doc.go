@@ -6,15 +6,15 @@
 //
 // # What a client sends
 //
-// PUT or POST with the file as the body, or POST of multipart/form-data with any
-// number of files. The headers state the name and the promised format of a file; the
-// content decides what it is.
+// PUT or POST with the file as the body, or POST of multipart/form-data. A form with several
+// files is a folder: the names of its files are their paths in it, and it is judged as a whole.
+// The headers state the name and the promised format of a file; the content decides what it is.
 //
 // # What the next handler gets
 //
 // A request whose body is the judged file, byte for byte, with its [Uploads] in the
-// context. The files of a multipart form are in the context only, its other fields in
-// [http.Request.PostForm].
+// context. The files of a multipart form are in the context only, as one upload whose Files
+// are those of the folder; its other fields are in [http.Request.PostForm].
 //
 // # What a client gets
 //

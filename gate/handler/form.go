@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"cmp"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -17,57 +19,94 @@ const (
 	partHeader = 20 << 10 // bytes before the content of a part: its headers and the reader's lookahead
 )
 
-// form judges the files of a form. If one is refused, so are all.
+// form judges the file of a form, or its files as one folder.
 func (q *request) form(kind string, params map[string]string) (*http.Request, error) {
-	bad := func(detail string) error { return &problem{status: http.StatusBadRequest, detail: detail} }
 	if kind != "multipart/form-data" || params["boundary"] == "" || q.r.Method != http.MethodPost {
 		return nil, &problem{status: http.StatusUnsupportedMediaType, detail: "of the multipart types, form-data by POST is taken"}
 	}
-	frame := newFramed(&q.body, params["boundary"])
-	parts, values := multipart.NewReader(frame, params["boundary"]), url.Values{}
-	left, fields := int64(maxValues), 0
+	f := &formReader{request: q, frame: newFramed(&q.body, params["boundary"]), values: url.Values{}, left: maxValues}
+	f.parts = multipart.NewReader(f.frame, params["boundary"])
+	if _, err := q.observed("", f.read); err != nil {
+		return nil, err
+	}
+	return q.formRequest(f.values), nil
+}
+
+func bad(detail string) error { return &problem{status: http.StatusBadRequest, detail: detail} }
+
+// A formReader reads one form.
+type formReader struct {
+	*request
+
+	frame  *framed
+	parts  *multipart.Reader
+	values url.Values
+	left   int64 // bytes of further fields
+	fields int
+	files  int
+}
+
+// read adds the files of a form to an upload, and gives it its name: that of its only file, or
+// of the folder.
+func (f *formReader) read(u *host.Upload) error {
 	for {
-		q.body.bound, q.body.header = true, partHeader
-		part, err := parts.NextRawPart()
+		f.body.bound, f.body.header = true, partHeader
+		part, err := f.parts.NextRawPart()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		q.body.bound = false
+		f.body.bound = false
 		name, file, err := partName(part)
 		if why := unreadable(part, file != ""); why != "" {
-			return nil, bad(why)
+			return bad(why)
 		}
 		switch {
 		case err != nil:
-			return nil, bad("a part of the form has no name")
-		case file != "" && len(q.uploads) >= q.o.MaxFiles:
-			return nil, &problem{status: http.StatusRequestEntityTooLarge, detail: "the form has more files than are taken at once"}
-		case file != "":
-			if _, err := q.file(part, base(file), -1); err != nil {
-				return nil, err
+			return bad("a part of the form has no name")
+		case file == "":
+			if err := f.field(name, part); err != nil {
+				return err
 			}
 			continue
+		case f.files >= f.o.MaxFiles:
+			return &problem{status: http.StatusRequestEntityTooLarge, detail: "the form has more files than are taken at once"}
 		}
-		text, err := io.ReadAll(io.LimitReader(part, left+1))
-		if err != nil {
-			return nil, err
+		if f.files++; f.files == 1 {
+			u.Name = base(file)
+		} else {
+			u.Name = cmp.Or(base(f.o.NameOf(f.r)), "folder")
 		}
-		left -= int64(len(text)) + int64(len(name))
-		if fields++; left < 0 || fields > maxFields {
-			return nil, &problem{status: http.StatusRequestEntityTooLarge, detail: "the form's fields hold more than " + limits.FormatSize(maxValues)}
+		if err := u.Add(file, part); err != nil {
+			return err
 		}
-		values.Add(name, string(text))
+		if u.RefusedEarly() {
+			return nil // the rest need not come
+		}
 	}
-	if err := frame.finish(); err != nil {
-		return nil, err
+	if err := f.frame.finish(); err != nil {
+		return err
 	}
-	if len(q.uploads) == 0 {
-		return nil, bad("the form has no file")
+	if f.files == 0 {
+		return bad("the form has no file")
 	}
-	return q.formRequest(values), nil
+	return nil
+}
+
+// field reads a part that is not a file.
+func (f *formReader) field(name string, part io.Reader) error {
+	text, err := io.ReadAll(io.LimitReader(part, f.left+1))
+	if err != nil {
+		return err
+	}
+	f.left -= int64(len(text)) + int64(len(name))
+	if f.fields++; f.left < 0 || f.fields > maxFields {
+		return &problem{status: http.StatusRequestEntityTooLarge, detail: "the form's fields hold more than " + limits.FormatSize(maxValues)}
+	}
+	f.values.Add(name, string(text))
+	return nil
 }
 
 // unreadable says what of a part's headers other readers of forms could take otherwise: then

@@ -31,8 +31,11 @@ type Options struct {
 	// PromisedOf returns the format that a file must have; by default any that the policy
 	// accepts.
 	PromisedOf func(*http.Request) string
+	// BesideOf returns whether a file that comes alone is judged like a file of a folder, which
+	// need not be a model; by default it must be one.
+	BesideOf func(*http.Request) bool
 
-	MaxFiles    int           // files of one form; 16 unless set
+	MaxFiles    int           // files of one form; 1,024 unless set
 	IdleTimeout time.Duration // how long a client may send nothing; 30 s unless set
 	// MinRate is how many bytes a second a client must send, on an average over RateTime: 1
 	// KiB and 10 s unless set, no bound if negative. UploadTime bounds how long all of a body
@@ -71,7 +74,7 @@ func New(next http.Handler, o Options) (*Handler, error) {
 		return nil, errors.New("handler: there is no next handler")
 	}
 	if o.MaxFiles == 0 {
-		o.MaxFiles = 16
+		o.MaxFiles = 1024
 	}
 	if o.IdleTimeout == 0 {
 		o.IdleTimeout = 30 * time.Second
@@ -111,6 +114,9 @@ func New(next http.Handler, o Options) (*Handler, error) {
 	}
 	if o.PromisedOf == nil {
 		o.PromisedOf = func(*http.Request) string { return "" }
+	}
+	if o.BesideOf == nil {
+		o.BesideOf = func(*http.Request) bool { return false }
 	}
 	hst, err := host.New(o.Options)
 	if err != nil {
@@ -159,14 +165,14 @@ func base(name string) string {
 
 type uploadsKey struct{}
 
-// Uploads returns the accepted files of a request, in order. They are valid until the
-// handler returns.
+// Uploads returns the accepted upload of a request: a file, or a folder if a form had several
+// files, which [host.Upload.Files] lists. It is valid until the handler returns.
 func Uploads(ctx context.Context) []*host.Upload {
 	list, _ := ctx.Value(uploadsKey{}).([]*host.Upload)
 	return list
 }
 
-// Verdict returns the verdict about the first file of a request, nil if there is none.
+// Verdict returns the verdict about the file or the folder of a request, nil if there is none.
 func Verdict(ctx context.Context) *gate.Verdict {
 	if list := Uploads(ctx); len(list) > 0 {
 		return list[0].Verdict
@@ -183,7 +189,7 @@ func Acceptances(ctx context.Context) []gate.Accepted {
 	return list
 }
 
-// Acceptance returns the acceptance of the first file of a request, or the zero value,
+// Acceptance returns the acceptance of the file or the folder of a request, or the zero value,
 // which accepts nothing.
 func Acceptance(ctx context.Context) gate.Accepted {
 	if list := Acceptances(ctx); len(list) > 0 {
@@ -248,8 +254,7 @@ func (q *request) take() (*http.Request, error) {
 	if strings.HasPrefix(kind, "multipart/") {
 		return q.form(kind, params)
 	}
-	name := base(q.o.NameOf(q.r))
-	u, err := q.file(&q.body, name, q.r.ContentLength)
+	u, err := q.observed(base(q.o.NameOf(q.r)), func(u *host.Upload) error { return u.Spool(&q.body, q.r.ContentLength) })
 	if err != nil {
 		return nil, err
 	}
@@ -258,10 +263,10 @@ func (q *request) take() (*http.Request, error) {
 	return next, nil
 }
 
-// file spools and judges one file.
-func (q *request) file(r io.Reader, name string, size int64) (*host.Upload, error) {
+// observed spools and judges what spool reads, and tells the host's observer of it.
+func (q *request) observed(name string, spool func(*host.Upload) error) (*host.Upload, error) {
 	e := host.Event{Tenant: q.tenant, Name: name}
-	u, err := q.judgeFile(&e, r, size)
+	u, err := q.judge(&e, spool)
 	e.Status, e.Class, e.Rules = statusOf(err), wire.OK, nil
 	if f, ok := errors.AsType[*refused](err); ok {
 		e.Class = f.v.Class()
@@ -274,18 +279,18 @@ func (q *request) file(r io.Reader, name string, size int64) (*host.Upload, erro
 	return u, err
 }
 
-func (q *request) judgeFile(e *host.Event, r io.Reader, size int64) (*host.Upload, error) {
+func (q *request) judge(e *host.Event, spool func(*host.Upload) error) (*host.Upload, error) {
 	u, err := q.host.Begin(q.tenant)
 	if err != nil {
 		return nil, err
 	}
 	q.uploads = append(q.uploads, u)
-	u.Name, u.Promised = e.Name, q.o.PromisedOf(q.r)
+	u.Name, u.Promised, u.Beside = e.Name, q.o.PromisedOf(q.r), q.o.BesideOf(q.r)
 	u.Started = func() { q.to(judging) }
 	q.to(arriving)
 	began := time.Now()
-	err = u.Spool(r, size)
-	e.Spool, e.Size = time.Since(began), u.Size
+	err = spool(u)
+	e.Name, e.Spool, e.Size = u.Name, time.Since(began), u.Size
 	if err != nil {
 		return nil, err
 	}

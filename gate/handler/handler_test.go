@@ -53,6 +53,10 @@ func serve(t *testing.T, o handler.Options) (*httptest.Server, *handler.Handler,
 
 func echo(w http.ResponseWriter, r *http.Request) {
 	for _, u := range handler.Uploads(r.Context()) {
+		for _, f := range u.Files() {
+			n, err := io.Copy(io.Discard, f.Reader())
+			fmt.Fprintf(w, "%s %d %v\n", f.Name, n, err)
+		}
 		n, err := io.Copy(io.Discard, u.Reader())
 		fmt.Fprintf(w, "%s %d %v %v\n", u.Name, n, err, u.Verdict.Format)
 	}
@@ -177,17 +181,28 @@ func form(parts ...[3]string) (kind string, body *bytes.Buffer) {
 
 func TestForms(t *testing.T) {
 	s, _, _ := serve(t, handler.Options{MaxFiles: 2})
-	good := [3]string{"file", `C:\x\a.safetensors`, honest(400_000)}
+	good := [3]string{"file", "a.safetensors", honest(400_000)}
 	for _, tc := range []struct {
 		what   string
 		parts  [][3]string
 		status int
 		has    string
 	}{
-		{"two files and a field", [][3]string{good, {"note", "", "hello"}, {"file", "b.safetensors", honest(5)}}, 200, "a.safetensors 400072 <nil> safetensors\nb.safetensors"},
+		{"two files and a field", [][3]string{good, {"note", "", "hello"}, {"file", "b.safetensors", honest(5)}}, 200, "a.safetensors 400072 <nil>\nb.safetensors 69 <nil>\nfolder 0 <nil> folder\n"},
+		{"one file by its last name", [][3]string{{"file", `C:\x\a.safetensors`, honest(5)}}, 200, "a.safetensors 69 <nil> safetensors\n"},
+		{"a text beside a model", [][3]string{good, {"file", "sub/config.json", "{}"}}, 200, "sub/config.json 2 <nil>\n"},
+		{"a text alone", [][3]string{{"file", "config.json", `{"model_type": "llama"}`}}, 415, "unsupported"},
+		{"a name that leads out", [][3]string{good, {"file", "../../b.bin", honest(5)}}, 400, "../../b.bin"},
+		{"the first name leads out", [][3]string{{"file", "../b.safetensors", honest(5)}, good}, 400, "../b.safetensors"},
+		{"a name of another system", [][3]string{{"file", `C:\x\b.safetensors`, honest(5)}, good}, 400, "by their names"},
+		{"a name twice", [][3]string{good, good}, 400, "two files are called"},
+		{"twins by case", [][3]string{good, {"file", "A.safetensors", honest(5)}}, 400, "two files are called"},
+		{"a file that is a folder", [][3]string{good, {"file", "a.safetensors/b", honest(5)}}, 400, "a file and a folder"},
+		{"forbidden by its beginning", [][3]string{{"file", "config.json", "{}"}, {"file", "b.bin", "\x80\x02cos\nsystem\n" + strings.Repeat(" ", 9000)}}, 403, `"file":"b.bin"`},
+		{"malformed by its beginning", [][3]string{{"file", "b.safetensors", "\xff" + strings.Repeat("\xff", 9000)}, {"file", "b.bin", evil}}, 403, "pickle.call"},
 		{"the field", [][3]string{good, {"note", "", "hello"}}, 200, "note=[hello]"},
-		{"one is bad", [][3]string{good, {"file", "../../b.bin", evil}}, 403, `"file":"b.bin"`},
-		{"too many", [][3]string{good, good, good}, 413, "more files"},
+		{"one is bad", [][3]string{good, {"file", "x/b.bin", evil}}, 403, `"where":"\"x/b.bin\"`},
+		{"too many", [][3]string{good, {"file", "b.safetensors", honest(5)}, {"file", "c.safetensors", honest(5)}}, 413, "more files"},
 		{"none", [][3]string{{"note", "", "hello"}}, 400, "no file"},
 		{"a long field", [][3]string{{"note", "", strings.Repeat("x", 70<<10)}, good}, 413, "fields hold"},
 		{"a long header", [][3]string{{strings.Repeat("n", 80<<10), "", "x"}, good}, 413, "headers"},

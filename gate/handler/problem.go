@@ -72,6 +72,12 @@ func statusOf(err error) int {
 	if _, ok := errors.AsType[*host.TooLarge](err); ok {
 		return http.StatusRequestEntityTooLarge
 	}
+	if _, ok := errors.AsType[*host.BadName](err); ok {
+		return http.StatusBadRequest
+	}
+	if errors.Is(err, host.ErrNoFolders) {
+		return http.StatusUnsupportedMediaType
+	}
 	if e, ok := errors.AsType[*host.Busy](err); ok {
 		if e.Tenant {
 			return http.StatusTooManyRequests
@@ -143,16 +149,17 @@ func WriteProblem(w http.ResponseWriter, p *Problem) {
 		wrong.Status = http.StatusInternalServerError
 		p = &wrong
 	}
-	text, err := json.Marshal(p)
-	if err != nil { // the policy cannot be encoded
-		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-		return
-	}
 	h := w.Header()
-	h.Set("Content-Type", "application/problem+json")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(p.Status)
-	// An error means that the client has left.
-	_, _ = w.Write(append(text, '\n'))
+	err := WriteAnswer(w, p.Status, "application/problem+json", func(to io.Writer) error {
+		if err := p.WriteJSON(to); err != nil {
+			return err
+		}
+		_, err := io.WriteString(to, "\n")
+		return err
+	})
+	if err != nil { // the policy cannot be encoded
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+	}
 }

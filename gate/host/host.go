@@ -24,6 +24,9 @@ type Options struct {
 	// Judge, if set, replaces Gate.Check, for example to judge in another process. Then
 	// this process does not examine the file, not even while it arrives.
 	Judge func(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error)
+	// JudgeFolder is Judge for an upload of several files; without it, such an upload is not
+	// judged if Judge is set.
+	JudgeFolder FolderJudge
 	// Tenant returns the limits for a tenant's files if they differ from the gate's.
 	Tenant func(name string) limits.Policy
 

@@ -292,6 +292,13 @@ func (t *turn) note(steps int64) {
 	t.spent += steps
 }
 
+// noteTime adds the price of what another process does until the function that it returns is
+// called, with a file of size bytes.
+func (t *turn) noteTime(size int64) func() {
+	began := time.Now()
+	return func() { t.note(size/stepBytes + int64(time.Since(began)/stepTime)) }
+}
+
 // leave gives the slot back.
 func (t *turn) leave() {
 	t.clock.pause()

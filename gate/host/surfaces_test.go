@@ -76,12 +76,12 @@ func oneFile(chunked bool) func(name, data string) (http.Header, string) {
 	}
 }
 
-// form is a request with the file in a form, after an honest one.
+// form is a request with the file in a form, as one of a folder.
 func form(name, data string) (http.Header, string) {
 	var body bytes.Buffer
 	m := multipart.NewWriter(&body)
 	_ = m.SetBoundary("x")
-	for _, f := range [][2]string{{"honest.safetensors", sent["honest.safetensors"]}, {name, data}} {
+	for _, f := range [][2]string{{"first.safetensors", sent["honest.safetensors"]}, {"sub/" + name, data}, {"config.json", "{}"}} {
 		w, _ := m.CreateFormFile("f", f[0])
 		_, _ = io.WriteString(w, f[1])
 	}

@@ -12,18 +12,19 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// An Upload is one file of a tenant: admitted, spooled, judged, closed.
+// An Upload is one file of a tenant, or a folder of files: admitted, spooled, judged, closed.
 type Upload struct {
 	// Name is the name of the file, without a folder; Promised the format that the sender
 	// stated. Both may be empty.
 	Name, Promised string
 	// Beside says that it need not be a model: see [gate.Hint].
 	Beside bool
-	Size   int64
+	Size   int64 // of all files
 	// Started, if set, is called when [Upload.Judge] has waited for its slot.
 	Started func()
 	// Verdict is nil before [Upload.Judge]. What a host acts on is [Upload.Acceptance].
@@ -35,7 +36,11 @@ type Upload struct {
 	gate   gate.Gate
 
 	at      io.ReaderAt
-	sum     hash.Hash // of the bytes that came
+	files   []File         // of a folder
+	names   folder.Names   // of files
+	listed  *limits.Budget // holds the list of files
+	lacks   error          // why a file of the folder is not there
+	sum     hash.Hash      // of the bytes that came, of the last file
 	file    spoolFile
 	early   *gate.Stream   // examines the file while it arrives
 	visit   *turn          // in which early examines
@@ -139,25 +144,10 @@ func (u *Upload) spool(r io.Reader, size int64) error {
 	}
 	u.file, u.sum = f, sha256.New()
 	if u.host.o.Judge == nil {
-		u.look(size)
+		u.lookAt(size, u.hint())
 	}
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := r.Read(buf)
-		if n > 0 {
-			if refused, err := u.refuses(buf[:n]); refused || err != nil {
-				return err
-			}
-			if err := u.write(buf[:n]); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	if err := u.copy(r, 0); err != nil || u.refusedEarly() != nil {
+		return err
 	}
 	if size >= 0 && u.Size != size {
 		return fmt.Errorf("host: %d bytes came of the %d that were declared: %w", u.Size, size, io.ErrUnexpectedEOF)
@@ -166,13 +156,59 @@ func (u *Upload) spool(r io.Reader, size int64) error {
 	return nil
 }
 
-// look starts the examination of the arriving file.
-func (u *Upload) look(size int64) {
+// copy writes what arrives to disk: a file that begins at off. It ends early if the file is
+// refused by its beginning.
+func (u *Upload) copy(r io.Reader, off int64) error {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(buf)
+		if n > 0 {
+			if refused, err := u.refuses(buf[:n]); refused || err != nil {
+				return err
+			}
+			if err := u.write(buf[:n], off); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// lookAt starts the examination of the arriving file.
+func (u *Upload) lookAt(size int64, h gate.Hint) {
 	policy := u.gate.Policy.Limits
 	policy.Timeout = limits.NoTimeout
 	u.memory = u.tenant.account.Child(policy)
 	u.memory.Meter(u.payEarly)
-	u.early = u.gate.Stream(u.memory, size, u.hint())
+	u.early = u.gate.Stream(u.memory, size, h)
+}
+
+// lookNoMore ends the examination of a file that has come.
+func (u *Upload) lookNoMore() {
+	if u.early != nil {
+		u.early.Close()
+		u.memory.Close()
+		u.early, u.memory = nil, nil
+	}
+}
+
+// refusedEarly returns the verdict about a file that is refused by its beginning, or nil. A
+// folder is refused so only if the file asks its loader for what is forbidden: no other
+// reason is worse, so what else the folder has does not change the class.
+func (u *Upload) refusedEarly() *gate.Verdict {
+	if u.early == nil {
+		return nil
+	}
+	v := u.early.Verdict()
+	if v != nil && u.listed != nil && v.Class() != wire.Forbidden {
+		return nil
+	}
+	return v
 }
 
 // payEarly pays for what is examined of the arriving file. That is done in a slot, too.
@@ -189,7 +225,7 @@ func (u *Upload) payEarly(steps int64) {
 
 // refuses reports whether the rest of the file is not needed.
 func (u *Upload) refuses(p []byte) (bool, error) {
-	if u.early == nil {
+	if u.early == nil || u.early.Verdict() != nil {
 		return false, nil
 	}
 	defer func() { // also if it panics
@@ -203,7 +239,7 @@ func (u *Upload) refuses(p []byte) (bool, error) {
 		return false, u.lost
 	}
 	if errors.Is(err, gate.ErrRefused) {
-		return true, nil
+		return u.refusedEarly() != nil, nil
 	}
 	return false, err
 }
@@ -212,9 +248,9 @@ func (u *Upload) hint() gate.Hint {
 	return gate.Hint{Name: u.Name, Promised: u.Promised, Beside: u.Beside}
 }
 
-func (u *Upload) write(p []byte) error {
+func (u *Upload) write(p []byte, off int64) error {
 	n := int64(len(p))
-	if n > u.host.o.MaxFile-u.Size {
+	if n > u.host.o.MaxFile-(u.Size-off) {
 		return &TooLarge{u.host.o.MaxFile}
 	}
 	if err := u.host.room(u.tenant, n); err != nil {
@@ -243,13 +279,17 @@ func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 	if u.closed {
 		return nil, errClosed
 	}
-	if u.early != nil && u.early.Verdict() != nil && u.Verdict == nil {
-		if v := u.early.Verdict(); v.Class() == wire.Internal {
+	if v := u.refusedEarly(); v != nil && u.Verdict == nil {
+		if v.Class() == wire.Internal {
 			return nil, notJudged(v.Err)
 		}
-		u.Verdict = u.early.Verdict()
-		return u.Verdict, nil
+		u.Verdict = v
+		return v, nil
 	}
+	if u.lacks != nil {
+		return nil, notJudged(u.lacks)
+	}
+	u.judgeable()
 	if u.at == nil || u.Verdict != nil {
 		return nil, errors.New("host: an upload is spooled, then judged once")
 	}
@@ -310,6 +350,9 @@ func (u *Upload) check(ctx context.Context, t *turn) (v *gate.Verdict, err error
 
 // ask asks the gate, or another process, which is paid for by its time.
 func (u *Upload) ask(t *turn) (*gate.Verdict, error) {
+	if u.isFolder() {
+		return u.askFolder(t)
+	}
 	h := u.hint()
 	judge := u.host.o.Judge
 	if judge != nil && u.sum == nil { // another process is not asked which bytes it has judged
@@ -322,8 +365,7 @@ func (u *Upload) ask(t *turn) (*gate.Verdict, error) {
 		h.SHA256 = hex.EncodeToString(u.sum.Sum(nil))
 	}
 	if judge != nil {
-		began := time.Now()
-		defer func() { t.note(u.Size/stepBytes + int64(time.Since(began)/stepTime)) }()
+		defer t.noteTime(u.Size)()
 		return judge(u.account.Context(), &u.gate, u.at, u.Size, h)
 	}
 	u.account.Meter(t.pay)
@@ -352,14 +394,26 @@ func (u *Upload) read(w io.Writer) error {
 // that came.
 func (u *Upload) Acceptance() (a gate.Accepted, ok bool) {
 	a, ok = u.Verdict.Acceptance()
+	if ok && u.isFolder() {
+		if !a.OfFolder(u.listing()) {
+			return gate.Accepted{}, false
+		}
+		return a, true
+	}
 	if !ok || a.Size() != u.Size || u.sum != nil && !a.Of([sha256.Size]byte(u.sum.Sum(nil)), u.Size) {
 		return gate.Accepted{}, false
 	}
 	return a, true
 }
 
-// Reader returns a reader of the judged bytes, valid until [Upload.Close].
-func (u *Upload) Reader() *io.SectionReader { return io.NewSectionReader(u.at, 0, u.Size) }
+// Reader returns a reader of the judged bytes, valid until [Upload.Close]. Of a folder, read
+// each of the [Upload.Files].
+func (u *Upload) Reader() *io.SectionReader {
+	if u.isFolder() {
+		return io.NewSectionReader(u.at, 0, 0)
+	}
+	return io.NewSectionReader(u.at, 0, u.Size)
+}
 
 // Close releases everything that the upload holds. Closing twice is harmless.
 func (u *Upload) Close() error {
@@ -379,6 +433,9 @@ func (u *Upload) Close() error {
 	}
 	if u.memory != nil {
 		u.memory.Close()
+	}
+	if u.listed != nil {
+		u.listed.Close()
 	}
 	var err error
 	if u.file != nil {

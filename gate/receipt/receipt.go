@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"maps"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ const (
 	predicateType = "https://github.com/anamnesis-go/anamnesis/receipt/v1"
 )
 
+// dirHash is in-toto's name of the digest of a folder.
+const dirHash = "dirHash"
+
 // Bounds of what is read.
 const (
 	MaxBytes           = 16 << 10 // of an envelope
@@ -34,7 +38,8 @@ const skew = time.Minute
 // A Receipt is what a gate said. Reading one decides nothing: [Check] does.
 type Receipt struct {
 	Name     string `json:"-"`
-	SHA256   string `json:"-"` // in hex; "" if the file was refused before all of it had come
+	SHA256   string `json:"-"` // in hex; "" of a folder, and if a file was refused before all of it had come
+	DirHash  string `json:"-"` // of a folder, as [gate.DirHash] computes it
 	Accepted bool   `json:"accepted"`
 	Class    string `json:"class"`
 	Size     int64  `json:"size"`
@@ -111,16 +116,17 @@ func (s *Signer) Sign(v *gate.Verdict, nonce string) ([]byte, error) {
 		Class: v.Class().String(), Size: v.Size, Policy: policy, Rules: rules, Version: version, Nonce: nonce,
 		Issued: now, Expires: now.Add(s.window).Truncate(time.Second),
 	}
-	sum := v.SHA256
+	digest := map[string]string{"sha256": v.SHA256, dirHash: v.DirHash()}
 	switch a, ok := v.Acceptance(); {
 	case ok:
-		r.Accepted, r.Size, sum = true, a.Size(), a.SHA256()
+		r.Accepted, r.Size, digest = true, a.Size(), map[string]string{"sha256": a.SHA256(), dirHash: a.DirHash()}
 	case v.Accepted() || v.Class() == wire.OK:
 		return nil, wire.ErrInternal.Errorf("the verdict accepts no bytes that it could name")
 	}
 	st := statement{statementType, []subject{}, predicateType, r}
-	if sum != "" {
-		st.Subject = []subject{{wire.Clean(v.Name, 1024), map[string]string{"sha256": sum}}}
+	maps.DeleteFunc(digest, func(_, sum string) bool { return sum == "" })
+	if len(digest) > 0 {
+		st.Subject = []subject{{wire.Clean(v.Name, 1024), digest}}
 	}
 	text, err := json.Marshal(st)
 	if err != nil {
@@ -165,9 +171,9 @@ func Open(envelope []byte, key ed25519.PublicKey) (Receipt, error) {
 	}
 	r := s.Predicate
 	if len(s.Subject) == 1 {
-		r.Name, r.SHA256 = s.Subject[0].Name, s.Subject[0].Digest["sha256"]
+		r.Name, r.SHA256, r.DirHash = s.Subject[0].Name, s.Subject[0].Digest["sha256"], s.Subject[0].Digest[dirHash]
 	}
-	if r.Accepted != (r.Class == wire.OK.String()) || r.Accepted && r.SHA256 == "" {
+	if r.Accepted != (r.Class == wire.OK.String()) || r.Accepted && r.SHA256 == "" && r.DirHash == "" || r.SHA256 != "" && r.DirHash != "" {
 		return Receipt{}, wire.ErrSyntax.Errorf("a receipt that contradicts itself")
 	}
 	return r, nil
@@ -177,19 +183,22 @@ func Open(envelope []byte, key ed25519.PublicKey) (Receipt, error) {
 // no question that a receipt could answer.
 type Want struct {
 	SHA256 [sha256.Size]byte // of the bytes that the host has
-	Size   int64
-	Nonce  string // that the host sent with the file
-	Policy string // digest of the policy that the host expects
-	Rules  string // digest of the rules, if the host expects certain ones
-	Now    time.Time
+	// DirHash is the digest of the folder that the host has, as [gate.DirHash] computes it, and
+	// takes the place of SHA256.
+	DirHash string
+	Size    int64  // of the file, or of all files of the folder
+	Nonce   string // that the host sent with the file
+	Policy  string // digest of the policy that the host expects
+	Rules   string // digest of the rules, if the host expects certain ones
+	Now     time.Time
 }
 
 // Check returns what a receipt says if it accepts what is wanted. Any other receipt is an
 // error: of other bytes, another policy, another nonce or key, one that is not good now, and
 // a refusal.
 func Check(envelope []byte, key ed25519.PublicKey, want Want) (Receipt, error) {
-	if !IsNonce(want.Nonce) || want.Policy == "" || want.Now.IsZero() || want.Size < 0 || want.SHA256 == [sha256.Size]byte{} {
-		return Receipt{}, wire.ErrUsage.Errorf("a receipt is checked for the digest and size of a file, a nonce, the digest of a policy and a time")
+	if !IsNonce(want.Nonce) || want.Policy == "" || want.Now.IsZero() || want.Size < 0 || (want.SHA256 == [sha256.Size]byte{}) != (want.DirHash != "") {
+		return Receipt{}, wire.ErrUsage.Errorf("a receipt is checked for the digest and size of a file or a folder, a nonce, the digest of a policy and a time")
 	}
 	r, err := Open(envelope, key)
 	if err != nil {
@@ -201,7 +210,9 @@ func Check(envelope []byte, key ed25519.PublicKey, want Want) (Receipt, error) {
 		return no("answers another question: its nonce is " + wire.Quote(r.Nonce))
 	case !r.Accepted:
 		return no("is about a file that is refused: " + wire.Clean(r.Class, 32))
-	case r.SHA256 != hex.EncodeToString(want.SHA256[:]) || r.Size != want.Size:
+	case want.DirHash != "" && (r.DirHash != want.DirHash || r.Size != want.Size):
+		return no("is about another folder")
+	case want.DirHash == "" && (r.SHA256 != hex.EncodeToString(want.SHA256[:]) || r.Size != want.Size):
 		return no("is about another file")
 	case r.Policy != want.Policy:
 		return no("is by another policy")

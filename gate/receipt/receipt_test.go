@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -202,6 +203,63 @@ func TestKeysThatSignNoReceipt(t *testing.T) {
 	for _, window := range []time.Duration{0, -time.Second} {
 		if _, err := NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), window, time.Now); err == nil {
 			t.Errorf("a window of %v", window)
+		}
+	}
+}
+
+// The receipt of a folder answers for the folder, and for no file; that of a file for no folder.
+func TestAReceiptOfAFolder(t *testing.T) {
+	g := gate.Gate{Digest: true, Version: "7"}
+	policy, err := g.Policy.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	var f gate.Folder
+	var list []gate.File
+	for name, data := range map[string]string{"config.json": "{}", "m.safetensors": model} {
+		sum := sha256.Sum256([]byte(data))
+		list = append(list, gate.File{Name: name, Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])})
+		if err := f.Add(list[len(list)-1], strings.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, err := g.CheckFolder(b, &f, gate.Hint{Name: "folder"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	s, key := signer(t, 1)
+	text := mustSign(t, s, v)
+	want := Want{DirHash: gate.DirHash(list), Size: 12, Nonce: nonce, Policy: policy, Now: noon}
+	if r, err := Check(text, key, want); err != nil || r.DirHash != want.DirHash || r.SHA256 != "" || r.Name != "folder" {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	digest := [sha256.Size]byte{}
+	if _, err := hex.Decode(digest[:], []byte(want.DirHash)); err != nil {
+		t.Fatal(err)
+	}
+	file := mustSign(t, s, verdict(t, g, "m.safetensors", model))
+	for what, tc := range map[string]struct {
+		text []byte
+		edit func(*Want)
+	}{
+		"as a file":         {text, func(w *Want) { w.SHA256, w.DirHash = digest, "" }},
+		"as both":           {text, func(w *Want) { w.SHA256 = digest }},
+		"as neither":        {text, func(w *Want) { w.DirHash = "" }},
+		"another folder":    {text, func(w *Want) { w.DirHash = gate.DirHash(list[:1]) }},
+		"another size":      {text, func(w *Want) { w.Size++ }},
+		"that of a file":    {file, nil},
+		"a file's as dir":   {file, func(w *Want) { w.DirHash, w.Size = list[0].SHA256, 10 }},
+		"a file's as dir 2": {file, func(w *Want) { w.DirHash, w.Size = list[1].SHA256, 10 }},
+	} {
+		w := want
+		if tc.edit != nil {
+			tc.edit(&w)
+		}
+		if r, err := Check(tc.text, key, w); err == nil {
+			t.Errorf("%s: taken: %+v", what, r)
 		}
 	}
 }

@@ -76,6 +76,7 @@ def service(tmp_path_factory):
         except urllib.error.HTTPError as e:
             return e.code, json.load(e)
 
+    ask.address = address
     yield ask, pems[0], pems[1]
     running.terminate()
     running.stderr.close()
@@ -128,3 +129,32 @@ def test_receipts_of_a_service(service):
     for change in ({"nonce": ""}, {"sha256": ""}, {"policy": ""}, {"size": -1}, {"key": ""}, {"key": b""}):
         with pytest.raises(ValueError):
             receipt.check(answer["receipt"], **{**want, **change})
+
+
+def test_a_receipt_of_a_folder(service):
+    ask, key, _ = service
+    nonce, files = receipt.new_nonce(), {"config.json": b"{}", "sub/m.safetensors": MODEL}
+    body = b"".join(
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="%s"\r\n\r\n%s\r\n' % (name.encode(), data) for name, data in files.items()
+    )
+    request = urllib.request.Request(
+        f"http://{ask.address}/v1/check?nonce={nonce}", data=body + b"--x--\r\n", headers={"Content-Type": "multipart/form-data; boundary=x"}
+    )
+    with urllib.request.urlopen(request) as answer:
+        folder = json.load(answer)["folder"]
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    want = dict(key=key, size=sum(map(len, files.values())), nonce=nonce, policy=folder["policy"])
+    r = receipt.check(folder["receipt"], dir_hash=receipt.dir_hash(sums), **want)
+    assert r.accepted and r.sha256 == "" and r.dir_hash == folder["acceptance"]["dir_hash"]
+    for change in ({"dir_hash": receipt.dir_hash({"config.json": sums["config.json"]})}, {"sha256": r.dir_hash}):
+        with pytest.raises(receipt.BadReceipt):
+            receipt.check(folder["receipt"], **want, **change)
+    for change in ({}, {"sha256": r.dir_hash, "dir_hash": r.dir_hash}):
+        with pytest.raises(ValueError):
+            receipt.check(folder["receipt"], **want, **change)
+    # printf {} > config.json, and so on; find . -type f | cut -c3- | LC_ALL=C sort | xargs -r -d '\\n' sha256sum | sha256sum
+    three = {"config.json": b"{}", "model.safetensors": MODEL, "sub/a b.txt": b"hello\n"}
+    assert receipt.dir_hash({n: hashlib.sha256(d).hexdigest() for n, d in three.items()}) == "385a9626de2ad19944a4135ca9bed23ba056afd9ab498600fce20eb73cda3990"
+    for bad in ({}, {"a": "x"}, {"a\nb": r.dir_hash}):
+        with pytest.raises(ValueError):
+            receipt.dir_hash(bad)

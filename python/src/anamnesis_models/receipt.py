@@ -25,7 +25,7 @@ import re
 import secrets
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-__all__ = ["BadReceipt", "Receipt", "check", "new_nonce", "open"]
+__all__ = ["BadReceipt", "Receipt", "check", "dir_hash", "new_nonce", "open"]
 
 _PAYLOAD = "application/vnd.in-toto+json"
 _STATEMENT = "https://in-toto.io/Statement/v1"
@@ -44,7 +44,7 @@ class Receipt(NamedTuple):
     """What a gate said. Reading one decides nothing: check does."""
 
     name: str
-    sha256: str  # "" if the file was refused before all of it had come
+    sha256: str  # "" of a folder, and if a file was refused before all of it had come
     accepted: bool
     kind: str  # the class of the verdict: "ok", "forbidden", ...
     size: int
@@ -54,6 +54,18 @@ class Receipt(NamedTuple):
     nonce: str
     issued: datetime.datetime
     expires: datetime.datetime
+    dir_hash: str = ""  # of a folder
+
+
+def dir_hash(files: "dict[str, str]") -> str:
+    """Return the digest of a folder, by the SHA-256 in hex of each file under its path in the folder.
+
+    It is what this prints in the folder: ``find . -type f | cut -c3- | LC_ALL=C sort | xargs -r sha256sum | sha256sum``
+    """
+    if not files or any(not _DIGEST.match(d) or "\n" in n or "\\" in n for n, d in files.items()):
+        raise ValueError("a folder has files with names in one line, and digests in hex")
+    lines = sorted((name.encode(), f"{digest}  {name}\n".encode()) for name, digest in files.items())
+    return hashlib.sha256(b"".join(line for _, line in lines)).hexdigest()
 
 
 def new_nonce() -> str:
@@ -65,7 +77,8 @@ def check(
     envelope: Union[str, bytes, "dict[str, Any]"],
     *,
     key: Union[str, bytes],
-    sha256: str,
+    sha256: str = "",
+    dir_hash: str = "",
     size: int,
     nonce: str,
     policy: str,
@@ -75,10 +88,11 @@ def check(
     """Return the receipt if it accepts these bytes, by this policy, in answer to this nonce, now. Else raise BadReceipt.
 
     key is the public key: PEM, as ``openssl pkey -pubout`` writes it, or its 32 bytes. policy is the
-    digest that ``amn policy check`` prints; rules, if given, that of the rules.
+    digest that ``amn policy check`` prints; rules, if given, that of the rules. Of a folder, give dir_hash
+    instead of sha256, and as size the bytes of all files.
     """
-    if not _NONCE.match(nonce) or not _DIGEST.match(sha256) or not _DIGEST.match(policy) or size < 0:
-        raise ValueError("a receipt is checked for the digest and size of a file, a nonce, and the digest of a policy")
+    if not _NONCE.match(nonce) or bool(sha256) == bool(dir_hash) or not _DIGEST.match(sha256 or dir_hash) or not _DIGEST.match(policy) or size < 0:
+        raise ValueError("a receipt is checked for the digest and size of a file or a folder, a nonce, and the digest of a policy")
     if now is None:
         now = datetime.datetime.now(datetime.timezone.utc)
     r = open(envelope, key=key)
@@ -86,8 +100,8 @@ def check(
         _no("the receipt answers another question: its nonce is another")
     if not r.accepted:
         _no(f"the file is refused: {r.kind}")
-    if r.sha256 != sha256 or r.size != size:
-        _no("the receipt is about another file")
+    if r.sha256 != sha256 or r.dir_hash != dir_hash or r.size != size:
+        _no("the receipt is about another file, or folder")
     if r.policy != policy:
         _no("the receipt is by another policy")
     if rules is not None and r.rules != rules:
@@ -149,16 +163,19 @@ def _read(s: "dict[str, Any]") -> Receipt:
     p, subject = s["predicate"], s["subject"]
     if s["_type"] != _STATEMENT or s["predicateType"] != _PREDICATE or len(subject) > 1:
         raise ValueError("a statement of another type")
-    name = sha256 = ""
+    name = sha256 = folder = ""
     if subject:
-        name, sha256 = subject[0]["name"], subject[0]["digest"]["sha256"]
+        name, digests = subject[0]["name"], subject[0]["digest"]
+        sha256, folder = digests.get("sha256", ""), digests.get("dirHash", "")
+        if type(sha256) is not str or type(folder) is not str or bool(sha256) == bool(folder):
+            raise ValueError("a subject without one digest")
     accepted, size = p["accepted"], p["size"]
     texts = [name, sha256, p["class"], p["policy"], p["rules"], p["version"], p["nonce"]]
     if type(accepted) is not bool or type(size) is not int or any(type(t) is not str for t in texts):
         raise ValueError("a member has another type")
-    if accepted != (p["class"] == "ok") or accepted and not _DIGEST.match(sha256):
+    if accepted != (p["class"] == "ok") or accepted and not _DIGEST.match(sha256 or folder):
         raise ValueError("it contradicts itself")
-    return Receipt(name, sha256, accepted, p["class"], size, p["policy"], p["rules"], p["version"], p["nonce"], _time(p["issued"]), _time(p["expires"]))
+    return Receipt(name, sha256, accepted, p["class"], size, p["policy"], p["rules"], p["version"], p["nonce"], _time(p["issued"]), _time(p["expires"]), folder)
 
 
 # Ed25519. Points are (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z, on -x^2 + y^2 = 1 + d x^2 y^2 over the
