@@ -82,11 +82,25 @@ var allowlist = [...]entry{
 	{"numpy.core.numeric", NumpyFromBuffer, other, "_frombuffer"},
 	{"numpy._core.numeric", NumpyFromBuffer, other, "_frombuffer"},
 	{"numpy", NumpyArray, other, "ndarray"},
+	{"numpy", NumpySubclass, other, "chararray matrix memmap recarray"},
+	{"numpy.matrixlib.defmatrix", NumpySubclass, other, "matrix"},
+	{"numpy.rec", NumpySubclass, other, "recarray"},
+	{"numpy.core.records", NumpySubclass, other, "recarray"},
+	{"numpy._core.records", NumpySubclass, other, "recarray"},
+	{"numpy.char", NumpySubclass, other, "chararray"},
+	{"numpy.core.defchararray", NumpySubclass, other, "chararray"},
+	{"numpy._core.defchararray", NumpySubclass, other, "chararray"},
+	{"numpy.core.memmap", NumpySubclass, other, "memmap"},
+	{"numpy._core.memmap", NumpySubclass, other, "memmap"},
+	{"numpy.rec", NumpyType, other, "record"},
+	{"numpy.core.records", NumpyType, other, "record"},
+	{"numpy._core.records", NumpyType, other, "record"},
 	{"numpy", NumpyDType, other, "dtype"},
 	{"numpy", NumpyType, other, "bool bool_ byte bytes_ cdouble clongdouble complex128 complex256 complex64 " +
 		"csingle datetime64 double float128 float16 float32 float64 half int16 int32 int64 int8 intc intp " +
 		"long longdouble longlong short single str_ timedelta64 ubyte uint uint16 uint32 uint64 uint8 uintc " +
-		"uintp ulong ulonglong ushort"},
+		"uintp ulong ulonglong ushort character complexfloating flexible floating generic inexact integer number " +
+		"object_ record signedinteger unsignedinteger void"},
 }
 
 const (

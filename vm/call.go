@@ -105,14 +105,13 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 		return m.misfit(callee, "is called")
 	}
 	id := m.g.id(callee)
-	if id == NoID {
-		return m.opaque(callee, args, "called with %s", takes) // the name was refused already
+	if id == NoID { // the name was refused already
+		return m.opaque(callee, args, "called with %s", takes)
 	}
-	signature := rules[id].call
-	if isNew {
-		signature = rules[id].new
+	if done, err := m.callMember(id, callee, args, isNew); done || err != nil {
+		return err
 	}
-	taken := m.takes(signature, args) && m.suits(id, callee, args)
+	taken := m.takes(rules[id].signature(isNew), args) && m.suits(id, callee, args)
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -252,6 +251,8 @@ func (m *machine) opBuild() error {
 	switch kind := m.g.kind(target); {
 	case kind == KindGlobal:
 		id = NoID // a class itself never gets a state
+	case kind == KindObject && (id == LibraryData || id == SetMember):
+		return m.buildClass(target, state)
 	case kind == KindObject, kind == KindPersistent:
 	case id == NoID || kind == KindSet || kind == KindBytes:
 		return m.misfit(target, "is given a state")
@@ -274,6 +275,11 @@ func (m *machine) opBuild() error {
 	if err := m.freeze(state); err != nil || !ok {
 		return err
 	}
+	return m.built(id, state)
+}
+
+// built checks what depends on more than the types of a state.
+func (m *machine) built(id ID, state ref) error {
 	switch id {
 	case JoblibArray:
 		return m.array(state)
@@ -286,7 +292,7 @@ func (m *machine) opBuild() error {
 // givesState reports whether the value takes the state, which it may get once.
 func (m *machine) givesState(id ID, target, state ref) bool {
 	return id != NoID && m.g.state(target) == refAbsent && m.fits(rules[id].state, state, refAbsent) &&
-		(id != NumpyDType || m.dtypeFits(target, state)) && (id != NumpyReconstruct || m.isArrayVersion(state))
+		(id != NumpyDType || m.dtypeFits(target, state)) && (id != NumpyReconstruct || m.isArrayState(state))
 }
 
 // stanceOnState returns what PyTorch's restricted loader does with a state that we

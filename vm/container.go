@@ -310,6 +310,9 @@ func (m *machine) append(items []ref) error {
 		}
 		return m.extend(target, items)
 	case KindObject:
+		if done, err := m.changeClass(target, items, false); done || err != nil {
+			return err
+		}
 		return m.change(target, items, "it is appended to: only lists and deques are")
 	default:
 		return m.misfit(target, "is appended to")
@@ -344,6 +347,9 @@ func (m *machine) assign(items []ref) error {
 		}
 		return m.setItems(target, items)
 	case KindObject, KindList:
+		if done, err := m.changeClass(target, items, true); done || err != nil {
+			return err
+		}
 		return m.change(target, items, "an item of it is set: only dicts have items")
 	default:
 		return m.misfit(target, "has an item set")

@@ -17,9 +17,8 @@
 //
 // # Limits
 //
-// An instruction is a step, a value 16 bytes and an item; the pickle, its stack and
-// its memo are charged as they grow. A flood of any instruction costs at most 64
-// charged bytes and 10 steps for each of its bytes. doc.go has the table.
+// A value is 16 bytes and an item, an instruction a step; stack and memo are charged as
+// they grow. A flood costs at most 64 charged bytes and 10 steps for each of its bytes.
 //
 // # Not supported
 //

@@ -23,8 +23,11 @@ const (
 	dtypeMeta
 )
 
-// The flags of a dtype without objects. Other flags mean references and pointers.
+// The flags of a dtype. Those of references and pointers say what NumPy takes bytes for.
 const (
+	hasReferences = 0x01
+	objectFlags   = 0x3f // of a dtype of objects
+	fieldFlags    = 0x1b // of a structure with objects inside
 	needsInit     = 0x08 // for U, and for types with a U inside
 	needsPyAPI    = 0x10 // for structures, since NumPy 1.7
 	alignedStruct = 0x80
@@ -79,7 +82,7 @@ func (m *machine) isFields(r ref) bool {
 // dtypeFits reports whether a state of the right types describes a dtype as its code
 // does: with that size and order, and every field inside.
 func (m *machine) dtypeFits(dtype, state ref) bool {
-	size, code, ok := m.codeSize(dtype)
+	size, code, ok := m.sizeWith(dtype, state)
 	n := m.g.node(state)
 	part := func(i uint32) ref { return m.g.elem(n.a + i) }
 	if !ok || !m.orderFits(m.g.text(part(dtypeOrder)), code, size) || !m.metaFits(n, code) {
@@ -87,7 +90,7 @@ func (m *machine) dtypeFits(dtype, state ref) bool {
 	}
 	stated, _ := m.g.int64(part(dtypeSize))
 	alignment, _ := m.g.int64(part(dtypeAlignment))
-	flags, _ := m.g.int64(part(dtypeFlag))
+	flags := m.flagsOf(part(dtypeFlag))
 	if sized := strings.IndexByte(flexible, code) < 0; sized {
 		if stated != -1 || alignment != -1 {
 			return false
@@ -100,21 +103,31 @@ func (m *machine) dtypeFits(dtype, state ref) bool {
 		return false
 	}
 	switch {
+	case code == objectCode:
+		return flags == objectFlags && part(dtypeSubarray) == refNone && !structure
 	case code != 'V':
 		return (flags == 0 || flags == needsInit && code == 'U') && part(dtypeSubarray) == refNone && !structure
 	case structure:
-		return flags&^(needsInit|needsPyAPI|alignedStruct) == 0 && part(dtypeSubarray) == refNone &&
-			m.fieldsFit(part(dtypeFields), size) && m.namesFit(part(dtypeNames), part(dtypeFields))
+		return m.fieldsFit(part(dtypeFields), size, flags) && part(dtypeSubarray) == refNone && m.namesFit(part(dtypeNames), part(dtypeFields))
 	default:
 		return (flags == 0 || flags == needsInit && part(dtypeSubarray) != refNone) && m.subarrayFits(part(dtypeSubarray), size)
 	}
+}
+
+// flagsOf returns the flags of a dtype, which were a signed byte before NumPy 2.
+func (m *machine) flagsOf(r ref) int64 {
+	flags, _ := m.g.int64(r)
+	if flags >= math.MinInt8 && flags < 0 {
+		return flags & math.MaxUint8
+	}
+	return flags
 }
 
 // orderFits reports whether order is the mark that NumPy writes: for more than one byte,
 // that of the writing machine. NumPy also accepts "=", which is ambiguous on another
 // machine.
 func (m *machine) orderFits(order string, code byte, size uint64) bool {
-	if code == 'S' || code == 'V' || size == 1 {
+	if code == 'S' || code == 'V' || code == objectCode || size == 1 {
 		return order == "|"
 	}
 	return order == "<" || order == ">"
@@ -163,7 +176,7 @@ func (m *machine) subarrayFits(r ref, size uint64) bool {
 	}
 	n := m.g.node(r)
 	all, _, ok := m.codeSize(m.g.elem(n.a))
-	if !ok || m.isSubarrayType(m.g.elem(n.a)) {
+	if !ok || m.isSubarrayType(m.g.elem(n.a)) || m.hasObjects(m.g.elem(n.a)) {
 		return false
 	}
 	shape := m.g.elem(n.a + 1)
@@ -183,19 +196,52 @@ func (m *machine) isSubarrayType(dtype ref) bool {
 		m.arg(state, dtypeSubarray) != refNone
 }
 
-// fieldsFit reports whether all fields are inside an element.
-func (m *machine) fieldsFit(r ref, size uint64) bool {
-	n := m.g.node(r)
+// fieldsFit reports whether all fields are inside an element, and whether the flags say
+// that one has objects if it does. The bytes of an object belong to no other field, as
+// they are taken for a pointer.
+func (m *machine) fieldsFit(r ref, size uint64, flags int64) bool {
+	n, objects := m.g.node(r), false
 	m.cost += int64(n.n)
 	for i := range n.n {
-		field := m.g.node(m.g.elem(n.a + 2*i + 1))
-		one, _, ok := m.codeSize(m.g.elem(field.a))
-		at, _ := m.g.int64(m.g.elem(field.a + 1))
-		if !ok || at < 0 || one > size || uint64(at) > size-one {
+		at, one, ok := m.field(n, i)
+		if !ok || one > size || at > size-one {
 			return false
+		}
+		objects = objects || m.hasObjects(m.fieldType(n, i))
+	}
+	if !objects {
+		return flags&^(needsInit|needsPyAPI|alignedStruct) == 0
+	}
+	return flags&^alignedStruct == fieldFlags && m.fieldsApart(n)
+}
+
+// fieldsApart reports whether no two fields share a byte.
+func (m *machine) fieldsApart(n *node) bool {
+	if n.n > fewFields {
+		return false
+	}
+	for i := range n.n {
+		m.cost += int64(n.n)
+		for k := range i {
+			a, x, _ := m.field(n, i)
+			b, y, _ := m.field(n, k)
+			if a < b+y && b < a+x {
+				return false
+			}
 		}
 	}
 	return true
+}
+
+// field returns the place and the size of a field.
+func (m *machine) field(fields *node, i uint32) (at, size uint64, ok bool) {
+	size, _, ok = m.codeSize(m.fieldType(fields, i))
+	place, _ := m.g.int64(m.g.elem(m.g.node(m.g.elem(fields.a+2*i+1)).a + 1))
+	return uint64(place), size, ok && place >= 0
+}
+
+func (m *machine) fieldType(fields *node, i uint32) ref {
+	return m.g.elem(m.g.node(m.g.elem(fields.a + 2*i + 1)).a)
 }
 
 // fewFields is the number of fields up to which they may be in any order, as Python 2

@@ -169,7 +169,7 @@ func (m *machine) fitsNumpy(letter byte, r ref, kind Kind, id ID) bool {
 	case 'a':
 		return object && (id == NumpyReconstruct || id == NumpyFromBuffer)
 	case 'N':
-		return global && id == NumpyArray
+		return global && (id == NumpyArray || id == NumpySubclass)
 	case 'J':
 		return object && id == NumpyDType
 	case 'j': // a flag
@@ -180,7 +180,9 @@ func (m *machine) fitsNumpy(letter byte, r ref, kind Kind, id ID) bool {
 	case '0': // the shape of an array that BUILD describes
 		return kind == KindTuple && m.g.node(r).n == 1 && m.g.elem(m.g.node(r).a) == inline
 	case 'Y':
-		return kind == KindTuple && (m.takesOne("iIJbx", m.g.node(r)) || m.takesOne("IJbx", m.g.node(r)))
+		return kind == KindTuple && (m.takesOne("iIJbp", m.g.node(r)) || m.takesOne("IJbp", m.g.node(r)))
+	case 'p': // the elements of an array: bytes, or a list of objects
+		return kind == KindList || m.fits("x", r, refAbsent)
 	case 'K':
 		return kind == KindTuple && m.isDTypeState(m.g.node(r))
 	}

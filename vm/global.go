@@ -62,7 +62,7 @@ func (m *machine) opStackGlobal() error {
 		return tooLong(a, b)
 	}
 	m.key = append(append(append(m.key[:0], a...), '\n'), b...)
-	r, ok := m.names[string(m.key)]
+	r, ok := m.names[m.era()][string(m.key)]
 	var err error
 	if ok {
 		err = m.use(r)
@@ -78,7 +78,7 @@ func (m *machine) opStackGlobal() error {
 // notNamed handles a STACK_GLOBAL without two texts. Values that calls compute may be
 // texts in a loader.
 func (m *machine) notNamed(module, name ref) error {
-	if !m.computed(module) && !m.computed(name) {
+	if !m.maybeText(module) && !m.maybeText(name) {
 		return wire.ErrSyntax.WithRule("pickle.global-kind").Errorf("module and name are of kinds %v and %v, not str", m.g.kind(module), m.g.kind(name))
 	}
 	r, err := m.named("\n", computedModule, computedName)
@@ -86,6 +86,12 @@ func (m *machine) notNamed(module, name ref) error {
 		return err
 	}
 	return m.push(r)
+}
+
+// maybeText reports whether a loader may find a str. One that runs the pickle of an array
+// of joblib finds what it has made itself in the memo, which is none.
+func (m *machine) maybeText(r ref) bool {
+	return m.computed(r) && (m.arrays.as != executed || m.g.id(r) == NoID)
 }
 
 // The names of a global whose name is computed by calls.
@@ -154,7 +160,7 @@ func tooLong(module, name string) error {
 
 // named returns the global with a key, or makes and judges it.
 func (m *machine) named(key, module, name string) (ref, error) {
-	r, ok := m.names[key]
+	r, ok := m.names[m.era()][key]
 	if !ok {
 		err := m.b.Step(globalSteps)
 		if err != nil {
@@ -203,9 +209,7 @@ func (m *machine) newGlobal(key, module, name string) (ref, error) {
 	if m.g.proto < 3 {
 		g.Module, g.Name = python3(module, name)
 	}
-	if g.Module != module || g.Name != name {
-		g.Written = module + " " + name
-	}
+	g.writtenAs(module, name)
 	g.judge()
 	m.judgeJoblib(g)
 	if !takenByTorch(module, name) {
@@ -220,11 +224,21 @@ func (m *machine) newGlobal(key, module, name string) (ref, error) {
 	if err != nil {
 		return 0, err
 	}
-	if m.names == nil {
-		m.names = map[string]ref{}
+	if m.names[m.era()] == nil {
+		m.names[m.era()] = map[string]ref{}
 	}
-	m.names[key] = r
+	m.names[m.era()][key] = r
 	return r, nil
+}
+
+// era returns 1 if the names are those of Python 2, 0 if they are those of Python 3.
+func (m *machine) era() int { return toInt(m.g.proto < 3) }
+
+// writtenAs notes the names of the file if they are others.
+func (g *Global) writtenAs(module, name string) {
+	if g.Module != module || g.Name != name {
+		g.Written = module + " " + name
+	}
 }
 
 // judge sets the status of a global.
@@ -232,11 +246,18 @@ func (g *Global) judge() {
 	if g.ID, _ = lookup(g.Module, g.Name); g.ID != NoID {
 		return
 	}
+	if g.class = classOf(g.Module, g.Name); g.class != nil && g.class.set == libraryData() {
+		g.ID = LibraryData
+		return
+	}
 	if g.Reason = danger(g.Module, g.Name); g.Reason != "" {
-		g.Status = Dangerous
+		g.Status, g.class = Dangerous, nil
 		return
 	}
 	g.Status, g.Reason = Unknown, "not on the allowlist"
+	if g.class != nil {
+		g.ID, g.Reason = SetMember, "a class of the set "+g.class.set.Name+", which is not allowed"
+	}
 }
 
 // StatusOf returns the status of a global by its Python 3 name, and the reason.

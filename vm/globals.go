@@ -13,6 +13,16 @@ type Global struct {
 	Reason  string // why it is dangerous or not allowed
 	Off     int64  // offset of its first use
 	Uses    int    // how often it is named
+
+	class *class // what a set, or the data of libraries, says about it
+}
+
+// Set returns the name of the class set that a [SetMember] belongs to, or "".
+func (g *Global) Set() string {
+	if g.ID != SetMember {
+		return ""
+	}
+	return g.class.set.Name
 }
 
 // A Status is the judgement about a global.
@@ -98,8 +108,11 @@ const (
 	NumpyDType       // (code, align, copy) and State
 	NumpyFromBuffer  // (bytes, dtype, shape, order)
 	NumpyArray       // the class numpy.ndarray: never called
+	NumpySubclass    // numpy.matrix, ...: never called
 	NumpyType        // numpy.float32, ...: never called
 
 	// Others.
 	JoblibArray // joblib.numpy_pickle.NumpyArrayWrapper, of [ScanPlain] alone: () and State
+	LibraryData // a class of a library that holds data
+	SetMember   // a class of a set, whose status is Unknown
 )

@@ -50,6 +50,9 @@ func scanAs(b *limits.Budget, as reading, r io.ReaderAt, off, end int64) (out *R
 // differs adds the objections that come from a loader which reads the pickle in another
 // way. Mostly that loader finds no opcode in the first byte of the data, which is none.
 func (r *Report) differs(other *Report) {
+	if other.stopsAtWrapper() {
+		return
+	}
 	if f, ok := errors.AsType[*wire.Error](other.forbidden); ok {
 		if r.forbidden == nil {
 			r.forbidden = f
@@ -68,6 +71,17 @@ func (r *Report) differs(other *Report) {
 		r.Safe.add(broken(err))
 		r.Safe.OK = false
 	}
+}
+
+// wrapperWords are the texts that joblib writes for a wrapper, none of which is a module.
+const wrapperWords = "NumpyArrayWrapper allow_mmap dtype ndarray numpy_array_alignment_bytes order shape subclass"
+
+// stopsAtWrapper reports whether a plain unpickler stops at the first thing that it is
+// refused: in the pickle of an array of objects, numbers of the memo mean the texts of the
+// wrapper to it, and it fails to import a module of such a name.
+func (r *Report) stopsAtWrapper() bool {
+	f, ok := errors.AsType[*Forbidden](r.forbidden)
+	return ok && f.Status == Unknown && hasName(wrapperWords, f.Module)
 }
 
 // DisassemblePlain is [Disassemble] for a pickle that [ScanPlain] scans. An array
@@ -99,7 +113,7 @@ func (m *machine) arrayState(r ref) (s arrayState, ok bool) {
 		key, v, fits := m.g.elem(n.a+2*i), m.g.elem(n.a+2*i+1), false
 		switch m.g.text(key) {
 		case "subclass":
-			required, fits = required+1, m.g.kind(v) == KindGlobal && m.g.id(v) == NumpyArray
+			required, fits = required+1, m.fits("N", v, refAbsent)
 		case "shape": // must be a tuple, which cannot change afterwards
 			s.shape, required, fits = v, required+1, m.g.kind(v) == KindTuple && m.isInts(v)
 		case "order":
@@ -127,6 +141,9 @@ func (m *machine) array(state ref) error {
 	if !ok {
 		return wire.ErrUnsupported.WithRule("pickle.joblib-array").Errorf("an array of joblib that is not described as joblib does")
 	}
+	if m.isObjectType(s.dtype) {
+		return m.objects(s)
+	}
 	size, err := m.arraySize(s)
 	if err != nil {
 		return err
@@ -153,6 +170,89 @@ func (m *machine) array(state ref) error {
 	}
 	_, err = m.data(size)
 	return err
+}
+
+// isObjectType reports whether joblib stores an array as another pickle.
+func (m *machine) isObjectType(dtype ref) bool {
+	state := m.g.state(dtype)
+	return state != refAbsent && m.fits(rules[NumpyDType].state, state, refAbsent) && m.dtypeFits(dtype, state) && m.hasObjects(dtype)
+}
+
+// objects runs the pickle that stands in place of an array of objects, which joblib loads
+// with an unpickler of its own. To other loaders its instructions go on as they are.
+func (m *machine) objects(s arrayState) error {
+	m.arrays.seen++
+	if m.arrays.as == executed {
+		return nil
+	}
+	if m.frame > m.pos {
+		return wire.ErrSyntax.WithRule("pickle.joblib-frame").Errorf("an array of joblib begins inside a frame")
+	}
+	if m.arrays.depth++; m.arrays.depth > int(m.maxDepth) {
+		return &limits.Error{Axis: limits.Depth, Want: int64(m.arrays.depth), Left: int64(m.maxDepth)}
+	}
+	wrapper := m.top()
+	outer := run{begun: m.pos}
+	outer.memo.spread = m.memo.spread
+	m.exchange(&outer)
+	err := m.instructions()
+	array := m.g.root
+	m.exchange(&outer) // which is the inner one now
+	m.tmp.Drop(outer.room())
+	m.g.root, m.done = refNone, false
+	m.arrays.depth--
+	if err != nil {
+		return err
+	}
+	return m.becomes(wrapper, array)
+}
+
+// instructions runs up to STOP.
+func (m *machine) instructions() error {
+	for !m.done {
+		if err := m.step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// becomes stores what joblib puts in the place of a wrapper.
+func (m *machine) becomes(wrapper, array ref) error {
+	if err := m.freeze(array); err != nil {
+		return err
+	}
+	if err := m.changes(wrapper, []ref{array}); err != nil {
+		return err
+	}
+	return m.setAttr(wrapper, attr{extra: array}, false)
+}
+
+// A run is what an unpickler keeps of its own.
+type run struct {
+	stack        []ref
+	marks        []uint32
+	low          int
+	memo         memo
+	frame, begun int
+	proto        int
+}
+
+// exchange begins or ends the run of a pickle inside another.
+func (m *machine) exchange(r *run) {
+	m.stack, r.stack = r.stack, m.stack
+	m.marks, r.marks = r.marks, m.marks
+	m.low, r.low = r.low, m.low
+	m.memo, r.memo = r.memo, m.memo
+	m.frame, r.frame = r.frame, m.frame
+	m.begun, r.begun = r.begun, m.begun
+	m.g.proto, r.proto = r.proto, m.g.proto
+	m.limit()
+}
+
+// room is the memory of a run.
+func (r *run) room() int64 {
+	return 4*int64(cap(r.stack)+cap(r.marks)+cap(r.memo.dense)) + 8*int64(cap(r.memo.sparse))
 }
 
 // arraySize returns the size of an array in bytes.

@@ -50,13 +50,24 @@ func TestScanReadsFilesOfJoblib(t *testing.T) {
 		t.Errorf("keys %v, want %v", got, want)
 	}
 	// An array of objects is a pickle inside of the stream.
-	if r := scanPlain(t, joblibFile(t, "objects.joblib")); r.Refusal() == nil || wire.ClassOf(r.Refusal()) != wire.Forbidden {
-		t.Error(r.Refusal())
+	data := joblibFile(t, "objects.joblib")
+	objects := scanPlain(t, data)
+	if objects.Err != nil || !objects.Safe.OK || objects.Graph.End() != int64(len(data)) {
+		t.Error(objects.Err, objects.Safe.Reasons)
+	}
+	wrapper, _ := objects.Graph.Root().Lookup("o")
+	array, _ := wrapper.Extra()
+	state, _ := array.State()
+	if got := state.At(4).Shape(); got != `[int, "x", none]` {
+		t.Errorf("the array holds %s", got)
+	}
+	if r := scanPlain(t, strings.Replace(data, "\x8c\x01x", "cos\nsystem\n0\x8c\x01x", 1)); wire.ClassOf(r.Refusal()) != wire.Forbidden {
+		t.Error("a global in the pickle of an array is not noticed", r.Refusal())
 	}
 	// In a checkpoint the class is as unknown as any other.
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	data := joblibFile(t, "arrays.joblib")
+	data = joblibFile(t, "arrays.joblib")
 	if _, err := Load(b, strings.NewReader(data), 0, int64(len(data))); wire.ClassOf(err) != wire.Forbidden {
 		t.Error(err)
 	}

@@ -83,6 +83,8 @@ func floatForm(f float64, one keyForm) keyForm {
 // of NumPy's types have several names, so one may be named differently.
 func globalForm(g *Global) keyForm {
 	switch {
+	case g.class != nil: // by any of its names
+		return keyForm{kind: keyNamed, text: g.class.names[0]}
 	case g.ID == NoID:
 		return keyForm{kind: keyNamed, text: g.String()}
 	case g.ID != NumpyType || strings.ContainsAny(g.Name, "123456789"):
@@ -115,6 +117,11 @@ func (m *machine) objectForm(r ref, one keyForm) keyForm {
 		return m.pathForm(m.g.global(r), args)
 	case NumpyScalar:
 		return m.scalarForm(args, one)
+	case LibraryData, SetMember:
+		if c := m.g.global(r).class; c.family {
+			return keyForm{kind: keyFamily, text: c.names[0]}
+		}
+		return keyForm{kind: keyUnknown}
 	case Slice, Range, TorchDevice, TorchLayout, NumpyDType:
 		return keyForm{kind: keyFamily, text: m.g.global(r).Name}
 	}

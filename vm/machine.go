@@ -35,7 +35,8 @@ type machine struct {
 	low    int      // the height below which an instruction may not pop
 	memo   memo
 	tables map[uint32]*table // of dicts and sets with many keys, by node
-	names  map[string]ref    // globals by their key in the file
+	names  [2]map[string]ref // globals by their key in the file: of Python 3's names, and of Python 2's
+	begun  int               // where the pickle begins, which is not 0 for one inside another
 	key    []byte            // key of the last STACK_GLOBAL, at most 2 maxName + 1
 	exts   map[uint32]ref    // globals by their number in the registry
 	seed   maphash.Seed
@@ -54,6 +55,7 @@ type machine struct {
 	arrays  struct {
 		as     reading
 		seen   int
+		depth  int  // of pickles in pickles
 		padded bool // one of the arrays is padded
 	}
 	problem  error // scan: the first violated rule that loaders do not have

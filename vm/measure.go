@@ -113,7 +113,8 @@ func (g *Graph) child(r ref, i uint32) (ref, bool) {
 		return ref(n.a), i == 0
 	case KindObject:
 		if i >= objSlots {
-			return 0, false
+			a, has := g.attrs[uint32(r)] // the items of one that is a dict or a list
+			return a.extra, has && i == objSlots
 		}
 		if i == objOff {
 			return refNone, true

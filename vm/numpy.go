@@ -7,17 +7,18 @@ import (
 )
 
 const (
-	// sizedTypes are the codes with which numpy's dtypes of one size are pickled, without
-	// those that hold objects. A long double has 16 bytes, or there is none.
-	sizedTypes = " b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32 m8 M8 "
+	// sizedTypes are the codes with which numpy's dtypes of one size are pickled. A long
+	// double has 16 bytes, or there is none. An object is a pointer of 64 bits.
+	sizedTypes = " b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32 m8 M8 O8 "
 	flexible   = "SUV" // bytes, text, void: of any size
+	objectCode = 'O'
 )
 
 // classCodes are the codes of NumPy's classes, without those whose size depends on the
 // machine.
 const classCodes = " bool b1 bool_ b1 byte i1 int8 i1 ubyte u1 uint8 u1 short i2 int16 i2 ushort u2 uint16 u2 intc i4 int32 i4 uintc u4 uint32 u4 " +
 	"longlong i8 int64 i8 ulonglong u8 uint64 u8 half f2 float16 f2 single f4 float32 f4 double f8 float64 f8 csingle c8 complex64 c8 " +
-	"cdouble c16 complex128 c16 datetime64 M8 timedelta64 m8 bytes_ S0 str_ U0 "
+	"cdouble c16 complex128 c16 datetime64 M8 timedelta64 m8 bytes_ S0 str_ U0 record V0 "
 
 // classCode returns the code of one of NumPy's classes, or "".
 func classCode(name string) string {
@@ -28,7 +29,7 @@ func classCode(name string) string {
 	return ""
 }
 
-// isCode reports whether a text names one type without objects, as NumPy pickles it.
+// isCode reports whether a text names one type, as NumPy pickles it.
 // NumPy accepts others, by a grammar of their own; T is text behind pointers.
 func isCode(s string) bool {
 	_, _, ok := typeCode(s)
@@ -53,11 +54,98 @@ func typeCode(s string) (size uint64, code byte, ok bool) {
 // codeSize returns the size of an element by the code of a dtype, such as "f8" or "U3",
 // which cannot change.
 func (m *machine) codeSize(dtype ref) (size uint64, code byte, ok bool) {
+	return m.sizeWith(dtype, m.g.state(dtype))
+}
+
+// sizeWith is codeSize for a dtype with a state, which has the size of a numpy.record.
+func (m *machine) sizeWith(dtype, state ref) (size uint64, code byte, ok bool) {
 	text, ok := m.codeText(dtype)
 	if !ok {
 		return 0, 0, false
 	}
-	return typeCode(text)
+	if size, code, ok = typeCode(text); text != recordCode || state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeSize {
+		return size, code, ok
+	}
+	n, isInt := m.g.int64(m.arg(state, dtypeSize))
+	return uint64(n), code, isInt && n >= 0 && n < 1<<31
+}
+
+// recordCode is that of numpy.record, whose size is in its state.
+const recordCode = "V0"
+
+// hasObjects reports whether the elements of a dtype refer to objects of Python.
+func (m *machine) hasObjects(dtype ref) bool {
+	if _, code, ok := m.codeSize(dtype); ok && code == objectCode {
+		return true
+	}
+	state := m.g.state(dtype)
+	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeFlag {
+		return false
+	}
+	flags := m.flagsOf(m.arg(state, dtypeFlag))
+	return flags&hasReferences != 0
+}
+
+// objectsFit reports whether data is a list of as many objects as an array has elements;
+// NumPy does not look at its length. An element of a structure is a tuple of its fields.
+func (m *machine) objectsFit(dtype, data ref, count uint64) bool {
+	if m.g.kind(data) != KindList || m.g.id(data) != NoID || uint64(m.g.node(data).n) != count {
+		return false
+	}
+	if _, code, _ := m.codeSize(dtype); code == objectCode {
+		return true
+	}
+	names := m.arg(m.g.state(dtype), dtypeNames)
+	return m.g.kind(names) == KindTuple && m.all(data, func(r ref) bool {
+		return m.g.kind(r) == KindTuple && m.g.node(r).n == m.g.node(names).n
+	})
+}
+
+// isArray reports whether r is an array of numpy.ndarray itself.
+func (m *machine) isArray(r ref) bool {
+	if m.g.kind(r) != KindObject {
+		return false
+	}
+	switch m.g.id(r) {
+	case NumpyFromBuffer:
+		return true
+	case NumpyReconstruct:
+		return m.g.id(m.arg(m.g.elem(m.g.node(r).a+objArgs), 0)) == NumpyArray
+	}
+	return false
+}
+
+// An arrayView is what is known of an array: its shape, its type and its bytes.
+type arrayView struct {
+	shape, dtype, data ref
+}
+
+// view returns the parts of an array. One that was given no state is empty.
+func (m *machine) view(r ref) (v arrayView, ok bool) {
+	if !m.isArray(r) {
+		return v, false
+	}
+	parts := m.g.elem(m.g.node(r).a + objArgs)
+	if m.g.id(r) == NumpyFromBuffer {
+		return arrayView{m.arg(parts, 2), m.arg(parts, 1), m.arg(parts, 0)}, true
+	}
+	state := m.g.state(r)
+	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n < 4 {
+		return v, false
+	}
+	n := m.g.node(state).n
+	return arrayView{m.arg(state, n-4), m.arg(state, n-3), m.arg(state, n-1)}, m.g.kind(m.arg(state, n-4)) == KindTuple
+}
+
+// isArrayOf reports whether r is an array of one of the types, and of the dimensions, of a
+// pattern. Its bytes have the order of a machine that counts from the lowest one.
+func (m *machine) isArrayOf(r ref, p *pattern) bool {
+	v, ok := m.view(r)
+	if !ok || p.num >= 0 && int64(m.g.node(v.shape).n) != p.num {
+		return false
+	}
+	code, ok := m.codeText(v.dtype)
+	return ok && strings.Contains(p.text, " "+code+" ") && !m.isBigEndian(v.dtype)
 }
 
 // codeText returns the code of a dtype, or that of a class.
@@ -119,19 +207,21 @@ func (m *machine) elements(shape ref) (uint64, bool) {
 // maxRank is the maximum number of dimensions of a NumPy array.
 const maxRank = 64
 
-// isArrayVersion reports whether the state of an array, of the right types, has a version
-// that NumPy reads. A state of four parts has none.
-func (m *machine) isArrayVersion(state ref) bool {
+// isArrayState reports whether the state of an array, of the right types, has a version
+// that NumPy reads, and a list where the elements are objects. A state of four parts has
+// no version.
+func (m *machine) isArrayState(state ref) bool {
 	n := m.g.node(state)
 	version, _ := m.g.int64(m.g.elem(n.a))
-	return n.n == 4 || version == 0 || version == 1
+	isList := m.g.kind(m.g.elem(n.a+n.n-1)) == KindList
+	return (n.n == 4 || version == 0 || version == 1) && isList == m.hasObjects(m.g.elem(n.a+n.n-3))
 }
 
 // isFromBuffer reports whether arguments of _frombuffer make an array: elements with a
 // size, and an order that picklers write. NumPy accepts other orders too.
 func (m *machine) isFromBuffer(args ref) bool {
 	size, _, known := m.codeSize(m.arg(args, 1))
-	if known && size == 0 {
+	if known && size == 0 || m.hasObjects(m.arg(args, 1)) {
 		return false
 	}
 	order, axes := m.g.text(m.arg(args, 3)), m.g.node(args).n == 5
@@ -174,11 +264,17 @@ func (m *machine) hasAllBytes(id ID, parts ref) error {
 	}
 	count, ok := m.elements(shape)
 	size, _, known := m.codeSize(m.g.elem(dtype))
-	bytes, all := m.bytesOf(m.g.elem(data))
+	var full bool
+	if known && id == NumpyReconstruct && m.hasObjects(m.g.elem(dtype)) {
+		full = m.objectsFit(m.g.elem(dtype), m.g.elem(data), count)
+	} else if known {
+		bytes, all := m.bytesOf(m.g.elem(data))
+		full = all && count*size == bytes && !m.isSubarrayType(m.g.elem(dtype)) && !m.hasObjects(m.g.elem(dtype))
+	}
 	if err := m.settle(); err != nil {
 		return err
 	}
-	if ok && (!known || all && count*size == bytes && !m.isSubarrayType(m.g.elem(dtype))) {
+	if ok && (!known || full) {
 		return nil // unknown, so it was refused
 	}
 	return m.strict(errNumpySize, "shape and type of an array ask for another number of bytes", refAbsent)
@@ -187,6 +283,9 @@ func (m *machine) hasAllBytes(id ID, parts ref) error {
 // bytesOf returns the number of bytes in the data of an array. Data written by Python 2
 // may be a text of characters below 256.
 func (m *machine) bytesOf(data ref) (n uint64, ok bool) {
+	if kind := m.g.kind(data); kind != KindBytes && kind != KindText {
+		return 0, false
+	}
 	s := m.g.text(data)
 	if m.g.kind(data) == KindBytes {
 		return uint64(len(s)), true
@@ -215,6 +314,9 @@ const copiedTypes = "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 floa
 // order of the machine, and whether it can have the type to.
 func (m *machine) isForTorch(array, to ref) bool {
 	parts, at := m.g.elem(m.g.node(array).a+objArgs), uint32(1)
+	if !m.isArray(array) {
+		return false
+	}
 	if m.g.id(array) == NumpyReconstruct {
 		if parts = m.g.state(array); parts == refAbsent || m.g.kind(parts) != KindTuple {
 			return false

@@ -10,6 +10,14 @@ type rule struct {
 	state string // by BUILD, one letter; empty takes none
 }
 
+// signature returns that of REDUCE or of NEWOBJ.
+func (r *rule) signature(isNew bool) string {
+	if isNew {
+		return r.new
+	}
+	return r.call
+}
+
 var rules = [...]rule{
 	OrderedDict: {"?e", "", "A"},
 	Counter:     {"?k", "", "A"},
@@ -60,7 +68,11 @@ var rules = [...]rule{
 	NumpyDType:       {"Xjj", "-", "K"},
 	NumpyFromBuffer:  {"yJIt?I", "-", ""},
 	NumpyArray:       {"-", "-", ""},
+	NumpySubclass:    {"-", "-", ""},
 	NumpyType:        {"-", "-", ""},
 
 	JoblibArray: {"-", "", "B"}, // its __init__ would need what BUILD gives
+	// The set says how a class is used.
+	LibraryData: {"-", "-", ""},
+	SetMember:   {"-", "-", ""},
 }

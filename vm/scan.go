@@ -143,8 +143,11 @@ type Event struct {
 	Use Use
 	Op  string // "REDUCE"
 	Off int64
-	OK  bool  // it is ours to do, and what it is given is typed
-	On  Value // the global named or called, the value built or changed, the id
+	OK  bool // it is ours to do, and what it is given is typed
+	// Fits means that it is what a class set says of a member, whether or not the set is
+	// allowed.
+	Fits bool
+	On   Value // the global named or called, the value built or changed, the id
 	// With is the arguments, the state, the last item of a change or the id.
 	// A global has none: Given tells.
 	With  Value
@@ -155,7 +158,7 @@ type Event struct {
 type event struct {
 	use      Use
 	code     uint8
-	ok       bool
+	ok, fits bool
 	off      uint32
 	on, with ref
 }
@@ -169,8 +172,18 @@ func (m *machine) event(use Use, on, with ref, ok bool) error {
 	if err != nil {
 		return err
 	}
-	*m.events.at(i) = event{use, m.src[m.op], ok, uint32(m.op), on, with}
+	fits := ok || use == UseGlobal && m.g.id(on) == SetMember
+	*m.events.at(i) = event{use, m.src[m.op], ok, fits, uint32(m.op), on, with}
 	return nil
+}
+
+// typed records a use of a class that is as its set says.
+func (m *machine) typed(use Use, on, with ref, ok bool) error {
+	err := m.event(use, on, with, ok)
+	if err == nil && m.scan && !m.listing {
+		m.events.at(m.events.len - 1).fits = true
+	}
+	return err
 }
 
 // Len is the number of events.
@@ -182,7 +195,7 @@ func (r *Report) Events() iter.Seq[Event] {
 		for i := range r.events.len {
 			e := r.events.at(i)
 			out := Event{
-				Use: e.use, Op: opcodes[e.code].name, Off: r.Graph.base + int64(e.off), OK: e.ok,
+				Use: e.use, Op: opcodes[e.code].name, Off: r.Graph.base + int64(e.off), OK: e.ok, Fits: e.fits,
 				On: Value{r.Graph, e.on}, With: Value{r.Graph, e.with}, Given: e.with != refAbsent,
 			}
 			if !yield(out) {

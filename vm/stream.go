@@ -21,7 +21,7 @@ func (m *machine) opProto() error {
 			return err
 		}
 	}
-	if m.op != 0 {
+	if m.op != m.begun {
 		if err := m.strict(errProtocolLate, "PROTO is not the first instruction", refAbsent); err != nil {
 			return err
 		}

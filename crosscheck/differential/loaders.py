@@ -29,9 +29,11 @@ sys.path.append(str(ROOT / "corpus" / "valid" / "pth"))
 # Python's, NumPy's and PyTorch's own, of data: they are there before any file is
 # read, so that every other import is an effect. A test compares the list.
 MODULES = (
-    "_codecs", "argparse", "builtins", "collections", "copyreg", "datetime", "numpy", "numpy._core.multiarray", "numpy._core.numeric", "numpy.core.multiarray",
-    "numpy.core.numeric", "pathlib", "pathlib._local", "torch", "torch._tensor", "torch._utils", "torch.cuda", "torch.cuda.sparse", "torch.nn.parameter",
-    "torch.serialization", "torch.sparse", "torch.storage", "torch.tensor", "torch.torch_version", "types",
+    "_codecs", "argparse", "builtins", "collections", "copyreg", "datetime", "numpy", "numpy._core.defchararray", "numpy._core.memmap",
+    "numpy._core.multiarray", "numpy._core.numeric", "numpy._core.records", "numpy.char", "numpy.core.defchararray", "numpy.core.memmap",
+    "numpy.core.multiarray", "numpy.core.numeric", "numpy.core.records", "numpy.matrixlib.defmatrix", "numpy.rec", "pathlib", "pathlib._local",
+    "torch", "torch._tensor", "torch._utils", "torch.cuda", "torch.cuda.sparse", "torch.nn.parameter", "torch.serialization", "torch.sparse",
+    "torch.storage", "torch.tensor", "torch.torch_version", "types",
 )
 
 

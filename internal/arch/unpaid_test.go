@@ -5,6 +5,18 @@ import "strings"
 // unpaid lists the loops over counted things that never charge, by folder and by
 // what they range over, under what bounds them.
 var unpaid = map[string][]string{
+	"the lines, names and patterns of a class set, which is a part of this program": rows(`
+		vm: s.classes
+		vm: lines
+		vm: r.set.classes
+		vm: names
+		vm: strings.FieldsSeq(rest)
+		vm: ClassSets()
+		vm: strings.FieldsSeq(p.text)
+		vm: p.parts
+		vm: p.keys
+		vm: shape
+	`),
 	"the parts of one weight, the outs of one encoder or the pieces of one name: a handful by the scheme": rows(`
 		compare: m.values[0][:n]
 		convert: enc.Outs()

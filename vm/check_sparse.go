@@ -1,0 +1,218 @@
+package vm
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// littleInt returns the integer i of width 1, 2, 4 or 8 in bytes.
+func littleInt(s string, i, width int64) int64 {
+	p := []byte(s[i*width : i*width+width])
+	switch width {
+	case 1:
+		return int64(int8(p[0]))
+	case 2:
+		return int64(int16(binary.LittleEndian.Uint16(p)))
+	case 4:
+		return int64(int32(binary.LittleEndian.Uint32(p)))
+	}
+	return int64(binary.LittleEndian.Uint64(p))
+}
+
+// integers calls check with each element of an array of signed integers, until it returns
+// false.
+func (m *machine) integers(array ref, check func(int64) bool) bool {
+	v, ok := m.view(array)
+	if !ok {
+		return false
+	}
+	size, code, ok := m.codeSize(v.dtype)
+	data := m.g.text(v.data)
+	if !ok || code != 'i' || m.g.kind(v.data) != KindBytes {
+		return false
+	}
+	count := int64(len(data)) / int64(size)
+	m.cost += count/8 + 1
+	for i := range count {
+		if !check(littleInt(data, i, int64(size))) {
+			return false
+		}
+	}
+	return true
+}
+
+// length returns the number of elements of an array of one dimension.
+func (m *machine) length(array ref) (int64, bool) {
+	v, ok := m.view(array)
+	if !ok || m.g.node(v.shape).n != 1 {
+		return 0, false
+	}
+	return m.g.int64(m.arg(v.shape, 0))
+}
+
+// checkCodes asks of a MultiIndex that no code is below -1, and of a frame's index nothing.
+func (m *machine) checkCodes(_ *class, target, args ref) bool {
+	codes := m.valueAt(m.arg(args, 1), "codes")
+	if target != refAbsent || codes == refAbsent {
+		return true
+	}
+	levels := m.valueAt(m.arg(args, 1), "levels")
+	return m.g.node(levels).n == m.g.node(codes).n && m.all(codes, func(r ref) bool {
+		return m.integers(r, func(i int64) bool { return i >= -1 })
+	})
+}
+
+// checkSparse compares the arrays of a sparse matrix with its shape.
+func (m *machine) checkSparse(c *class, target, state ref) bool {
+	if target == refAbsent {
+		return true
+	}
+	shape, _ := m.g.ints(m.valueAt(state, "_shape"))
+	for _, d := range shape {
+		if d < 0 || d > mostElements {
+			return false
+		}
+	}
+	kind, _, _ := strings.Cut(c.names[0][strings.LastIndexByte(c.names[0], '.')+1:], "_")
+	if len(shape) != 2 && (len(shape) != 1 || kind != "csr" && kind != "coo") {
+		return false
+	}
+	switch kind {
+	case "csr":
+		return m.compressed(state, shape[0:len(shape)-1], shape[len(shape)-1])
+	case "csc":
+		return m.compressed(state, shape[1:], shape[0])
+	case "bsr":
+		return m.blocks(state, shape)
+	case "coo":
+		return m.coordinates(state, shape)
+	case "dia":
+		return m.diagonals(state)
+	case "lil":
+		return m.rowLists(state, shape)
+	}
+	return true // the cells of a dok stand in a dict
+}
+
+// ints returns the elements of a tuple or list of few integers.
+func (g *Graph) ints(r ref) (list []int64, ok bool) {
+	if k := g.kind(r); k != KindTuple && k != KindList {
+		return nil, false
+	}
+	n := g.node(r)
+	for i := range min(n.n, maxRank) {
+		v, ok := g.int64(g.elem(n.a + i))
+		if !ok {
+			return nil, false
+		}
+		list = append(list, v)
+	}
+	return list, n.n <= maxRank
+}
+
+// compressed checks rows, one more pointer than there are rows, each not before the last,
+// and indices below width. The values are as many as the indices.
+func (m *machine) compressed(state ref, rows []int64, width int64) bool {
+	count := int64(1)
+	if len(rows) > 0 {
+		count = rows[0]
+	}
+	return m.pointers(state, count, width) && m.sameLength(m.valueAt(state, "data"), m.valueAt(state, "indices"))
+}
+
+func (m *machine) pointers(state ref, rows, width int64) bool {
+	pointers, indices := m.valueAt(state, "indptr"), m.valueAt(state, "indices")
+	n, ok := m.length(pointers)
+	if size, known := m.length(indices); !ok || !known || n != rows+1 {
+		return false
+	} else {
+		last, first := int64(0), true
+		ok = m.integers(pointers, func(i int64) bool {
+			good := i >= last && i <= size && (!first || i == 0)
+			last, first = i, false
+			return good
+		})
+	}
+	return ok && m.integers(indices, func(i int64) bool { return i >= 0 && i < width })
+}
+
+func (m *machine) sameLength(a, b ref) bool {
+	x, ok := m.length(a)
+	y, known := m.length(b)
+	return ok && known && x == y
+}
+
+// blocks checks a matrix of blocks, whose data has the shape (blocks, rows, columns).
+func (m *machine) blocks(state ref, shape []int64) bool {
+	v, ok := m.view(m.valueAt(state, "data"))
+	if !ok {
+		return false
+	}
+	dims, ok := m.g.ints(v.shape)
+	count, known := m.length(m.valueAt(state, "indices"))
+	if !ok || !known || len(dims) != 3 || dims[0] != count || dims[1] < 1 || dims[2] < 1 || shape[0]%dims[1] != 0 || shape[1]%dims[2] != 0 {
+		return false
+	}
+	return m.pointers(state, shape[0]/dims[1], shape[1]/dims[2])
+}
+
+// coordinates checks a matrix of single cells.
+func (m *machine) coordinates(state ref, shape []int64) bool {
+	axes := []ref{m.valueAt(state, "row"), m.valueAt(state, "col")}
+	if coords := m.valueAt(state, "coords"); coords != refAbsent {
+		if axes[0] != refAbsent || axes[1] != refAbsent || int(m.g.node(coords).n) != len(shape) {
+			return false
+		}
+		for i := range axes {
+			axes[i] = m.argOr(coords, uint32(i), refAbsent)
+		}
+	}
+	for i := range shape {
+		limit := shape[i]
+		if axes[i] == refAbsent || !m.sameLength(axes[i], m.valueAt(state, "data")) ||
+			!m.integers(axes[i], func(n int64) bool { return n >= 0 && n < limit }) {
+			return false
+		}
+	}
+	return true
+}
+
+// diagonals checks that there is an offset for each diagonal.
+func (m *machine) diagonals(state ref) bool {
+	v, ok := m.view(m.valueAt(state, "data"))
+	n, known := m.length(m.valueAt(state, "offsets"))
+	if !ok || !known || m.g.node(v.shape).n != 2 {
+		return false
+	}
+	rows, _ := m.g.int64(m.arg(v.shape, 0))
+	return rows == n
+}
+
+// rowLists checks a matrix of lists: the columns of each row, growing, and their values.
+func (m *machine) rowLists(state ref, shape []int64) bool {
+	rows, ok := m.view(m.valueAt(state, "rows"))
+	data, known := m.view(m.valueAt(state, "data"))
+	if !ok || !known || m.g.kind(rows.data) != KindList || m.g.kind(data.data) != KindList {
+		return false
+	}
+	a, b := m.g.node(rows.data), m.g.node(data.data)
+	if int64(a.n) != shape[0] || a.n != b.n {
+		return false
+	}
+	for i := range a.n {
+		columns, values := m.g.elem(a.a+i), m.g.elem(b.a+i)
+		if m.g.kind(columns) != KindList || m.g.kind(values) != KindList || m.g.node(columns).n != m.g.node(values).n {
+			return false
+		}
+		last := int64(-1)
+		if m.cost++; !m.all(columns, func(r ref) bool {
+			n, ok := m.g.int64(r)
+			good := ok && n > last && n < shape[1]
+			last = n
+			return good
+		}) {
+			return false
+		}
+	}
+	return true
+}

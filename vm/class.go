@@ -1,0 +1,104 @@
+package vm
+
+import (
+	"cmp"
+	_ "embed"
+	"slices"
+	"sync"
+)
+
+// A class is what a set says about one class or function of a library: how its instances
+// are made, and which states they take. What it does not say is refused.
+type class struct {
+	names     []string // "module.name", the first one is what newer versions write
+	call, new *pattern // of the tuple of arguments; nil: never called
+	state     *pattern // nil: none
+	dict      *pattern // the items that an instance which is a dict takes
+	list      *pattern // the elements of one that is a list
+	check     check
+	owns      map[string]bool // names that attributes may not have
+	family    bool            // its instances are equal to each other at most
+	set       *ClassSet
+}
+
+// A ClassSet is a named list of classes of one library that pickles may use as data.
+type ClassSet struct {
+	Name, About string
+	// Libraries are the libraries and their versions for which the set was made and tried.
+	Libraries []Library
+	classes   []*class
+	byName    map[string]*class
+}
+
+// A Library is one that a set is about.
+type Library struct {
+	Name           string
+	Oldest, Newest string // the versions that the set was made from
+}
+
+// Names lists the classes of the set by the names that newer versions write.
+func (s *ClassSet) Names() (list []string) {
+	for _, c := range s.classes {
+		list = append(list, c.names[0])
+	}
+	slices.Sort(list)
+	return list
+}
+
+//go:embed sets/data.set
+var dataText string
+
+// libraryData are the classes of Python, NumPy, pandas, SciPy and PyArrow that hold data.
+var libraryData = sync.OnceValue(func() *ClassSet { return mustParse(dataText, nil) })
+
+func mustParse(text string, data *ClassSet) *ClassSet {
+	s, err := parseSet(text, data)
+	if err != nil {
+		panic("internal error: " + err.Error())
+	}
+	return s
+}
+
+// classOf returns what the data of libraries, or else a set that comes with this package,
+// says about a global.
+func classOf(module, name string) *class {
+	full := module + "." + name
+	if c := libraryData().byName[full]; c != nil {
+		return c
+	}
+	for _, s := range ClassSets() {
+		if c := s.byName[full]; c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// ClassSets returns the sets that come with this package, by name. Data of libraries is
+// not among them: it needs no permission.
+func ClassSets() []*ClassSet { return classSets() }
+
+var classSets = sync.OnceValue(func() (list []*ClassSet) {
+	for _, text := range setTexts {
+		list = append(list, mustParse(text, libraryData()))
+	}
+	slices.SortFunc(list, func(a, b *ClassSet) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+})
+
+// setTexts are the sets that come with this package.
+var setTexts = []string{}
+
+// takesCall reports whether a class is called with these arguments.
+func (m *machine) takesCall(c *class, args ref, isNew bool) bool {
+	p := c.call
+	if isNew {
+		p = c.new
+	}
+	return p != nil && m.matches(p, args, c) && (c.check == nil || c.check(m, c, refAbsent, args))
+}
+
+// takesState reports whether an instance takes a state. It gets one once.
+func (m *machine) takesState(c *class, target, state ref) bool {
+	return c.state != nil && m.g.state(target) == refAbsent && m.matches(c.state, state, c) && (c.check == nil || c.check(m, c, target, state))
+}
