@@ -22,6 +22,9 @@ var breakRows = sync.OnceValue(func() map[string]string { return rowsByType(brea
 // libraryNames are those that rows are kept under.
 var libraryNames = map[scaled.Library]string{scaled.CompressedTensors: "compressed-tensors", scaled.GPTQModel: "gptq", scaled.AutoAWQ: "awq"}
 
+// packedRows is the library of rows of compressed-tensors' formats in which codes are packed.
+const packedRows = "compressed-tensors-packed"
+
 // takenApart are types whose stacked experts transformers 5.24 replaces by linear modules
 // when it loads compressed-tensors (quantizers/base.py, MODULES_TO_PATCH_FOR_QUANTIZATION).
 var takenApart = []string{"llama4", "llama4_text"}

@@ -134,10 +134,11 @@ func (e *groupedEncoder) gptqConfig() ([]byte, error) {
 		if k.reason == keepEmbedding || k.reason == keepHead {
 			continue
 		}
-		name := "-:^" + strings.ReplaceAll(plainPattern(strings.TrimSuffix(k.Name, ".weight")), ".", `\.`) + "$"
-		var err error
-		if alone, err = limits.Append(e.b, alone, name); err != nil {
-			return nil, err
+		for _, module := range e.spellings(strings.TrimSuffix(k.Name, ".weight")) {
+			var err error
+			if alone, err = limits.Append(e.b, alone, "-:^"+strings.ReplaceAll(plainPattern(module), ".", `\.`)+"$"); err != nil {
+				return nil, err
+			}
 		}
 	}
 	w := jsontree.NewText(e.b)

@@ -30,12 +30,8 @@ func (e *groupedEncoder) loadable() (err error) {
 	default:
 		return nil
 	}
-	names, input, _ := strings.Cut(initRows()[e.Type], "|")
-	by := strings.Fields(names)
-	set := slices.IndexFunc(e.Weights, func(w QuantizedWeight) bool {
-		path := strings.Split(strings.TrimSuffix(w.Name, ".weight"), ".")
-		return slices.Contains(by, path[len(path)-1])
-	})
+	_, input, _ := strings.Cut(initRows()[e.Type], "|")
+	set := e.setByHand()
 	switch {
 	case e.f.Library == scaled.GPTQModel && input != "":
 		e.BreaksAgain = "it loads GPTQ of models of text alone, and the main input of these is " + input
@@ -47,6 +43,19 @@ func (e *groupedEncoder) loadable() (err error) {
 	return nil
 }
 
+// setByHand returns the first quantized weight that the class of the model, or of a model
+// inside it, sets while it is loaded; -1 for none. A model inside has its own class for that.
+func (e *linearEncoder) setByHand() int {
+	types := e.rule.ModelTypes[:min(len(e.rule.ModelTypes), mostInside)]
+	return slices.IndexFunc(e.Weights, func(w QuantizedWeight) bool {
+		_, last, _ := cutLast(strings.TrimSuffix(w.Name, ".weight"))
+		return slices.ContainsFunc(types, func(kind string) bool {
+			names, _, _ := strings.Cut(initRows()[kind], "|")
+			return slices.Contains(strings.Fields(names), last)
+		})
+	})
+}
+
 // compressedLoads notes why transformers does not load a format of compressed-tensors by
 // default, though it does where it decodes it: once all weights are known.
 func (e *linearEncoder) compressedLoads() {
@@ -55,18 +64,16 @@ func (e *linearEncoder) compressedLoads() {
 	}
 	const unless = "; with dequantize=True in its CompressedTensorsConfig it loads"
 	if packs := !strings.HasPrefix(e.format, "fp8_") && e.format != "mxfp8" && e.format != "w8a8"; packs {
-		names, _, _ := strings.Cut(initRows()[e.Type], "|")
-		by := strings.Fields(names)
-		set := slices.IndexFunc(e.Weights, func(w QuantizedWeight) bool {
-			_, last, _ := cutLast(strings.TrimSuffix(w.Name, ".weight"))
-			return slices.Contains(by, last)
-		})
-		if set >= 0 {
+		if set := e.setByHand(); set >= 0 {
 			e.BreaksAgain = "it sets the weight of " + strings.TrimSuffix(e.Weights[set].Name, ".weight") + " by hand while it loads, and packed codes have none" + unless
 			return
 		}
+		if why := breakRows()[packedRows+"/"+e.Type]; why != "" {
+			e.BreaksAgain = why
+			return
+		}
 	}
-	if !slices.Contains(renamed, e.Type) {
+	if !slices.Contains(renamed, e.Type) || e.knownNames() {
 		return
 	}
 	kept := slices.IndexFunc(e.Kept, func(k KeptMatrix) bool { return k.reason == noReason || k.reason == keepExcluded })

@@ -31,7 +31,8 @@ type linearEncoder struct {
 	fused        *fusedNames // nil if no loader of the format fuses matrices
 	losesExperts bool        // transformers finds experts of this type in codes only
 	classes      []string    // that config.json names
-	writtenBy    string      // transformers' version that config.json states
+	component    string      // class of diffusers that config.json names
+	writtenBy    string      // version of transformers, or of diffusers, that config.json states
 }
 
 func (e *linearEncoder) quantized() *Quantized { return &e.Quantized }
@@ -131,8 +132,11 @@ func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string, classes *[
 			return err
 		case (strings.HasSuffix(key, "_config") || key == "encoder" || key == "decoder") && kind == strictjson.Object:
 			return e.modelType(d, new(string), nil)
-		case key == "transformers_version" && kind == strictjson.String && classes != nil:
+		case (key == "transformers_version" || key == "_diffusers_version") && kind == strictjson.String && classes != nil:
 			e.writtenBy, err = d.String()
+			return err
+		case key == "_class_name" && kind == strictjson.String && classes != nil:
+			e.component, err = d.String()
 			return err
 		case key == "architectures" && kind == strictjson.Array && classes != nil:
 			return d.Array(func(i int) error {

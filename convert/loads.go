@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // A Loading says whether a library loads what is written.
@@ -71,7 +72,13 @@ func (e *linearEncoder) loadings() []Loading {
 	if strings.HasPrefix(e.format, "mlx_") {
 		return []Loading{e.byMLX()}
 	}
+	if e.component != "" {
+		return []Loading{e.byDiffusers()}
+	}
 	list := []Loading{e.byTransformers()}
+	for _, l := range packers[e.library] {
+		list = append(list, e.byPacker(l))
+	}
 	s, ok := serves[e.format]
 	if !ok {
 		return list
@@ -108,6 +115,72 @@ func (e *linearEncoder) byTransformers() Loading {
 	return l
 }
 
+// packers are the libraries that load a format of a library beside transformers: GPTQModel
+// loads AutoAWQ's.
+var packers = map[scaled.Library][]loaders.Library{scaled.GPTQModel: {loaders.GPTQModel}, scaled.AutoAWQ: {loaders.AutoAWQ, loaders.GPTQModel}}
+
+// packedMethods are the methods by which the packers know a format.
+var packedMethods = map[scaled.Library]string{scaled.GPTQModel: "gptq", scaled.AutoAWQ: "awq"}
+
+// byPacker returns what the sources of a library say that makes modules quantized by the type of a model.
+func (e *linearEncoder) byPacker(by loaders.Library) Loading {
+	l := Loading{Library: string(by), Version: by.Version()}
+	taking, known := by.Takes(e.Type)
+	switch {
+	case by == loaders.GPTQModel && !by.Reads(packedMethods[e.library], ""):
+		l.Verdict, l.Why = LoadFails, "it has no method for this format"
+	case e.Type == "":
+		l.Why = "no config.json states a model_type"
+	case !known:
+		l.Why = "it has no model_type " + wire.Quote(e.Type)
+	default:
+		l.Verdict, l.Why = e.taken(taking)
+	}
+	return l
+}
+
+// taken returns whether a library makes a quantized module of each weight that is quantized.
+func (e *linearEncoder) taken(t loaders.Taking) (LoadVerdict, string) {
+	verdict, why := LoadRead, ""
+	for i := range e.Weights {
+		module := strings.TrimSuffix(e.Weights[i].Name, ".weight")
+		if len(e.classes) > 0 {
+			module, _ = loaders.InModel(e.Type, e.classes[0], module)
+		}
+		switch t.Of(module) {
+		case loaders.Left:
+			return LoadFails, "it makes no quantized module of " + wire.Quote(module)
+		case loaders.Elsewhere:
+			verdict, why = LoadUnknown, "its layers have other names than "+wire.Quote(module)
+		}
+	}
+	return verdict, why
+}
+
+// diffusersMethods are those by which diffusers knows formats.
+var diffusersMethods = map[string]string{"nf4": "bitsandbytes_4bit", "fp4": "bitsandbytes_4bit", "int8": "bitsandbytes_8bit"}
+
+// byDiffusers returns what the sources of diffusers say, of a part of a pipeline.
+func (e *linearEncoder) byDiffusers() Loading {
+	l := Loading{Library: string(loaders.Diffusers), Version: loaders.Diffusers.Version()}
+	method := diffusersMethods[e.format]
+	if strings.HasPrefix(e.format, "torchao_") {
+		method = "torchao"
+	}
+	taking, known := loaders.Diffusers.Takes(e.component)
+	switch {
+	case !loaders.Diffusers.Reads(method, ""):
+		l.Verdict, l.Why = LoadFails, "it has no method for this format"
+	case !known:
+		l.Why = "it has no class " + wire.Quote(e.component)
+	case newerVersion(e.writtenBy, l.Version):
+		l.Why = "config.json was written by version " + e.writtenBy + ", and what is known is of " + l.Version
+	default:
+		l.Verdict, l.Why = e.taken(taking)
+	}
+	return l
+}
+
 // byServer returns what the sources of vLLM or SGLang say.
 func (e *linearEncoder) byServer(by loaders.Library, s servedFormat, scheme string) Loading {
 	l := Loading{Library: string(by), Version: by.Version()}
@@ -134,7 +207,16 @@ func (e *linearEncoder) byMLX() Loading {
 	l := Loading{Library: string(loaders.MLXLM)}
 	switch l.Version = loaders.MLXLM.Tried("mlx_4", e.Type); {
 	case l.Version == "":
-		l.Why = "a model of this model_type was not tried"
+		l.Version = loaders.MLXLM.Version()
+		_, known := loaders.MLXLM.Takes(e.Type)
+		switch {
+		case e.Type == "":
+			l.Why = "no config.json states a model_type"
+		case !known:
+			l.Why = "it has no model_type " + wire.Quote(e.Type)
+		default:
+			l.Verdict = LoadRead
+		}
 	case e.format != "mlx_4":
 		l.Verdict, l.Why = LoadTried, "tried as mlx_4"
 	default:

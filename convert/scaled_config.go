@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
@@ -92,6 +93,27 @@ func (e *scaledEncoder) arguments(strategy, dynamic string, group int64) string 
 		",\n        \"strategy\": \"" + strategy + "\",\n        \"symmetric\": true,\n        \"type\": \"" + kind + "\"\n      }"
 }
 
+// spellings returns the names of a module: that in the file, and that in transformers, which
+// compares it with lists in config.json.
+func (e *linearEncoder) spellings(module string) []string {
+	if len(e.classes) > 0 {
+		if other, _ := loaders.InModel(e.Type, e.classes[0], module); other != module {
+			return []string{module, other}
+		}
+	}
+	return []string{module}
+}
+
+// knownNames reports whether the names that transformers gives the modules of the class are
+// known, where they differ from those of the file.
+func (e *linearEncoder) knownNames() bool {
+	if len(e.classes) == 0 {
+		return false
+	}
+	_, known := loaders.InModel(e.Type, e.classes[0], "")
+	return known
+}
+
 // ignored lists the linear modules that are left alone by name; the group targets all
 // others of that class. Experts are one pattern.
 func (e *linearEncoder) ignored() ([]string, error) {
@@ -111,9 +133,11 @@ func (e *linearEncoder) ignored() ([]string, error) {
 		case k.reason == keepExpert:
 			experts, name = true, `re:.*\.experts\..*`
 		}
-		var err error
-		if out, err = limits.Append(e.b, out, name); err != nil {
-			return nil, err
+		for _, spelled := range e.spellings(name) {
+			var err error
+			if out, err = limits.Append(e.b, out, spelled); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if !headed { // it shares the embedding's numbers, and is in no file

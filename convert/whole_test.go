@@ -204,6 +204,16 @@ func TestWhatIsKnownOfLoaders(t *testing.T) {
 		{"a type that nobody tried", `{"model_type": "nobodys", "architectures": ["NobodysForCausalLM"]}`, "w4a16", "transformers unknown, vLLM unknown, SGLang unknown"},
 		{"no configuration", `{}`, "w4a16", "transformers unknown, vLLM unknown, SGLang unknown"},
 		{"ModelOpt", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "modelopt_fp8_channel", "transformers no, vLLM read, SGLang no"},
+		{"GPTQ", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "gptq", "transformers loads, GPTQModel read, vLLM read, SGLang no"},
+		{"AWQ", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "awq", "transformers loads, AutoAWQ read, GPTQModel read, vLLM read, SGLang read"},
+		{"AWQ of a type that AutoAWQ has not", `{"model_type": "olmo2", "architectures": ["Olmo2ForCausalLM"]}`, "awq", "transformers loads, AutoAWQ unknown, GPTQModel read, vLLM read, SGLang read"},
+		{"GPTQ of modules that GPTQModel leaves alone", `{"model_type": "mamba", "architectures": ["MambaForCausalLM"]}`, "gptq", "transformers no, GPTQModel unknown, vLLM read, SGLang no"},
+		{"GPTQ of a mixture's router", `{"model_type": "gpt_neox", "architectures": ["GPTNeoXForCausalLM"]}`, "gptq", "transformers loads, GPTQModel no, vLLM read, SGLang no"},
+		{"MLX, of a type that mlx-lm has", `{"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]}`, "mlx_4", "mlx-lm read"},
+		{"MLX, of one that it has not", `{"model_type": "nobodys", "architectures": ["NobodysForCausalLM"]}`, "mlx_4", "mlx-lm unknown"},
+		{"diffusers", `{"_class_name": "UNet2DConditionModel", "_diffusers_version": "0.42.1"}`, "torchao_int8", "diffusers read"},
+		{"diffusers, a newer one", `{"_class_name": "UNet2DConditionModel", "_diffusers_version": "0.99.0"}`, "torchao_int8", "diffusers unknown"},
+		{"diffusers, a format that it has not", `{"_class_name": "UNet2DConditionModel", "_diffusers_version": "0.42.1"}`, "w4a16", "diffusers no"},
 		{"a format that breaks", `{"model_type": "vit", "architectures": ["ViTModel"]}`, "torchao_int8", "transformers no"},
 	} {
 		b := account(t)
@@ -264,6 +274,29 @@ func TestWhatCompressedTensorsDoesNotLoadByDefaultIsSaid(t *testing.T) {
 		}
 		if l := p.Quantized.Loads[0]; (l.Verdict == convert.LoadFails) != (c.says != "") || !strings.Contains(l.Why, c.says) {
 			t.Errorf("%s to %s: %+v, no word of %q", c.kind, c.to, l, c.says)
+		}
+	}
+}
+
+// transformers compares the list with the names of its modules, which are not always those of the
+// file: a module that is in the list under the file's name alone is looked for as codes.
+func TestAModuleIsIgnoredUnderBothOfItsNames(t *testing.T) {
+	matrices := map[string][2]int64{"backbone.layers.1.mixer.shared_experts.up_proj": {256, 128}, "backbone.layers.1.mixer.shared_experts.down_proj": {128, 200}}
+	for _, to := range []string{"w4a16", "nvfp4", "gptq"} {
+		b := account(t)
+		m := withConfigs{typedModel(t, b, "", shaped(matrices)).(withConfigs).Model, `{"model_type": "nemotron_h", "architectures": ["NemotronHForCausalLM"]}`}
+		p, err := convert.NewPlan(b, m, convert.Options{Quantize: quantizerTo(t, to)})
+		if err != nil {
+			t.Fatal(to, err)
+		}
+		text, err := p.QuantizationConfig()
+		for _, name := range []string{"backbone.layers.1.mixer.shared_experts.down_proj", "model.layers.1.mixer.shared_experts.down_proj"} {
+			if to == "gptq" {
+				name = strings.ReplaceAll(name, ".", `\\.`)
+			}
+			if err != nil || !strings.Contains(string(text), name) {
+				t.Errorf("%s: no %s: %v\n%s", to, name, err, text)
+			}
 		}
 	}
 }

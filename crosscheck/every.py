@@ -3,7 +3,8 @@ initialized, all parameters and all answers those of the folder that `amn dequan
 
     python3 crosscheck/run.py every          CROSSCHECK_TYPES="qwen3_moe bert" CROSSCHECK_FORMATS="fp8 w4a16" for some
     every.py DUMP WORK                       as run.py calls it
-                                             CROSSCHECK_LEDGER=FILE: a line of JSON for each answer; what it has is not asked again
+                                             CROSSCHECK_LEDGER=FILE: a line of JSON for each answer; what it has is not asked again.
+                                             Without one, the ordinary types alone
                                              CROSSCHECK_JOBS=2: types at once
                                              CROSSCHECK_FIRST=N: no more than so many types
 
@@ -142,7 +143,7 @@ def main():
     ledger = os.environ.get("CROSSCHECK_LEDGER") or os.path.join(work, "ledger.jsonl")
     formats = os.environ.get("CROSSCHECK_FORMATS", "").split() or loads.TARGETS
     kinds = sorted(CONFIG_MAPPING_NAMES)
-    types = os.environ.get("CROSSCHECK_TYPES", "").split() or [k for k in ORDINARY if k in kinds] + [k for k in kinds if k not in ORDINARY]
+    types = os.environ.get("CROSSCHECK_TYPES", "").split() or [k for k in ORDINARY if k in kinds] + [k for k in kinds if k not in ORDINARY and os.environ.get("CROSSCHECK_LEDGER")]
     had = known(ledger)
     types = [k for k in types if any((k, t) not in had for t in formats)][:int(os.environ.get("CROSSCHECK_FIRST") or len(types))]
     small.classes()

@@ -8,11 +8,12 @@
                    are not installed: their sources are read as syntax trees, and nothing of them is run
     takes.txt      takes.py: which types GPTQModel, AutoAWQ, mlx-lm, diffusers and llama.cpp have, and which of their modules
                    they make quantized
+    names.txt      names.py: which linear modules have other names in transformers than in the file. Its own function is called
     merged.txt     merged.py: what transformers joins or splits when it loads a checkpoint. Its own function is called
     layers.txt     layers.py: which members of config.json count or index layers, from transformers' sources
     reads.txt      reads.py: which methods of quantization a loader has, from its sources
 
-The versions are those of quant/requirements-loads.txt and of WHEELS below.
+The versions are those of quant/requirements-loads.txt and of wheels.py.
 """
 import argparse
 import datetime
@@ -27,13 +28,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "internal" / "loaders"
 sys.path = [str(HERE), str(HERE.parent), str(HERE.parent / "ggml"), *sys.path]  # both have a module called layers
-WHEELS = {"vllm": "0.33.0", "sglang": "0.5.23"}
 
 import fused  # noqa: E402
 import layers  # noqa: E402
 import llamacpp  # noqa: E402
 import reads  # noqa: E402
 import takes  # noqa: E402
+from wheels import WHEELS  # noqa: E402
 
 # Where environment.py installs the sources of the others, and the package by whose metadata their version is known.
 INSTALLED = {"transformers": ("loads", "transformers"), "compressed-tensors": ("loads", "compressed_tensors"), "diffusers": ("libraries", "diffusers"), "peft": ("merge", "peft"), "mlx-lm": ("quant", "mlx_lm"),
@@ -70,13 +71,17 @@ def tables(libraries):
     def of(module, *names):
         return [f"# {n} {known[n][1]}\n" + "".join("|".join((n, *row)) + "\n" for row in module.rows(n, known[n][0])) for n in names]
 
-    done = subprocess.run([libraries.python, str(HERE / "merged.py")], stdout=subprocess.PIPE, text=True, check=True, env=libraries.environment(["loads", "quant"]))
-    version, _, merged = done.stdout.partition("\n")
+    def said(script):
+        done = subprocess.run([libraries.python, str(HERE / script)], stdout=subprocess.PIPE, text=True, check=True, env=libraries.environment(["loads", "quant"]))
+        version, _, rest = done.stdout.partition("\n")
+        return f"# transformers {version}\n{rest}"
+
     out = {
         "fused.txt": of(fused, *WHEELS, "autoawq"),
         "takes.txt": of(takes, *takes.WHERE),
-        "merged.txt": [f"# transformers {version}\n" + merged],
-        "layers.txt": [f"# transformers {version}\n" + "".join(f"{k}|{m}\n" for k, m in layers.rows(libraries.root / "loads" / "transformers"))],
+        "merged.txt": [said("merged.py")],
+        "names.txt": [said("names.py")],
+        "layers.txt": [f"# transformers {known['transformers'][1]}\n" + "".join(f"{k}|{m}\n" for k, m in layers.rows(libraries.root / "loads" / "transformers"))],
         "reads.txt": of(reads, *WHEELS, *reads.OTHERS),
     }
     return {name: "".join(parts) for name, parts in out.items()}

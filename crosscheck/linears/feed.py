@@ -134,5 +134,5 @@ class Feed:
         if self.how is None:
             return []
         i, dtype = self.how
-        model = model if dtype == torch.bfloat16 else model.to(dtype)
+        model = model if dtype == torch.bfloat16 else torch.nn.Module.to(model, dtype)  # a model with codes says no to its own method
         return run(model, next(g for n, g in enumerate(combinations(model)) if n == i), dtype)

@@ -10,13 +10,14 @@ are torch's Linear in the same file, and the main input, if it is another.
 """
 import ast
 import collections
+import importlib.metadata
 import importlib.util
 import pathlib
 import re
 import sys
 
 FOLDER = pathlib.Path(importlib.util.find_spec("transformers").submodule_search_locations[0]) / "models"
-VERSION = "5.23.0"
+VERSION = importlib.metadata.version("transformers")
 
 
 def attribute(node):
@@ -32,10 +33,14 @@ def linear(tree):
 
 
 def initialized(tree):
-    """The names X of `module.X.weight` in the functions that set weights."""
+    """The names X of `module.X.weight` in the functions that set weights, and of `module.X` that a function inside is called with
+    which sets the weight of what it is given."""
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and function.name == "_init_weights":
+            setters = {f.name for f in ast.walk(function) if isinstance(f, ast.FunctionDef) and f is not function and any(attribute(n) == "weight" for n in ast.walk(f))}
             for node in ast.walk(function):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") in setters and node.args and isinstance(node.args[0], ast.Attribute):
+                    yield node.args[0].attr
                 if attribute(node) == "weight" and isinstance(node.value, ast.Attribute) and isinstance(node.value.value, ast.Name):
                     yield node.value.attr
 

@@ -8,6 +8,7 @@ package loaders
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -23,6 +24,8 @@ var (
 	readsText string
 	//go:embed takes.txt
 	takesText string
+	//go:embed names.txt
+	namesText string
 	//go:embed tried.txt
 	triedText string
 )
@@ -52,7 +55,7 @@ func (l Library) key() string { return strings.ToLower(string(l)) }
 // versions are those that the tables' comments state.
 var versions = sync.OnceValue(func() map[string]string {
 	found := map[string]string{}
-	for _, text := range []string{fusedText, takesText, mergedText, layersText, readsText, triedText} {
+	for _, text := range []string{fusedText, takesText, namesText, mergedText, layersText, readsText, triedText} {
 		for line := range strings.Lines(text) {
 			if name, version, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# "), " "); ok && line[0] == '#' && !strings.Contains(version, " ") {
 				found[name] = version
@@ -207,6 +210,75 @@ func cutPath(module, within string) (before string, ok bool) {
 }
 
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+
+// A renaming gives names that begin so another beginning. # is a number.
+type renaming struct{ from, to []string }
+
+// renamings are those of each class of a type, with a slash between, the longest beginnings first.
+var renamings = sync.OnceValue(func() map[string][]renaming {
+	found := map[string][]renaming{}
+	rows(namesText, func(f []string) {
+		var list []renaming
+		for _, pair := range strings.Fields(f[1]) {
+			from, to, _ := strings.Cut(pair, ">")
+			list = append(list, renaming{path(from), path(to)})
+		}
+		slices.SortStableFunc(list, func(a, b renaming) int { return len(b.from) - len(a.from) })
+		for _, class := range strings.Fields(f[0]) {
+			found[class] = list
+		}
+	})
+	return found
+})
+
+// path cuts a beginning of names, which is a single point for none.
+func path(text string) []string {
+	if text == "." {
+		return nil
+	}
+	return strings.Split(text, ".")
+}
+
+// InModel returns the name that transformers gives a linear module of a class of a model type,
+// where the file has it under another. known is false if the table does not have the class:
+// its names are those of the file, or nobody asked.
+func InModel(modelType, class, module string) (name string, known bool) {
+	list, known := renamings()[modelType+"/"+class]
+	parts := strings.Split(module, ".")
+	for _, r := range list {
+		if numbers, ok := r.begins(parts); ok {
+			return strings.Join(append(r.becomes(numbers), parts[len(r.from):]...), "."), known
+		}
+	}
+	return module, known
+}
+
+// begins reports whether a name begins so, and with which numbers.
+func (r renaming) begins(parts []string) (numbers []string, ok bool) {
+	if len(parts) < len(r.from) {
+		return nil, false
+	}
+	for i, want := range r.from {
+		switch {
+		case want == "#" && isNumber(parts[i]):
+			numbers = append(numbers, parts[i])
+		case want != parts[i]:
+			return nil, false
+		}
+	}
+	return numbers, true
+}
+
+// becomes returns the new beginning, with the numbers in their order.
+func (r renaming) becomes(numbers []string) (parts []string) {
+	for _, part := range r.to {
+		if part == "#" && len(numbers) > 0 {
+			part, numbers = numbers[0], numbers[1:]
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
 
 // A Merge is one conversion of transformers while it loads a checkpoint: tensors whose
 // names match the sources become those of the targets. A star is the number of an expert.

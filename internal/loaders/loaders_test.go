@@ -1,6 +1,7 @@
 package loaders
 
 import (
+	stdcmp "cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -122,5 +123,22 @@ func TestWhatALibraryMakesQuantized(t *testing.T) {
 	}
 	if groups, known := AutoAWQ.Fused("mixtral"); !known || !slices.ContainsFunc(groups, func(g []string) bool { return slices.Equal(g, []string{"w1", "w3"}) }) {
 		t.Errorf("AutoAWQ fuses %v of mixtral", groups)
+	}
+}
+
+// Each pair is a name in a file of transformers 5.24 and the name of the module that it loads it into.
+func TestNamesInTheModel(t *testing.T) {
+	for _, c := range [][4]string{
+		{"nemotron_h", "NemotronHForCausalLM", "backbone.layers.1.mixer.shared_experts.down_proj", "model.layers.1.mixer.shared_experts.down_proj"},
+		{"nemotron_h", "NemotronHForCausalLM", "lm_head", "lm_head"},
+		{"gemma3", "Gemma3ForConditionalGeneration", "language_model.model.layers.7.mlp.up_proj", "model.language_model.layers.7.mlp.up_proj"},
+		{"vit", "ViTModel", "encoder.layer.11.attention.attention.query", "layers.11.attention.q_proj"},
+		{"llama", "LlamaForCausalLM", "model.layers.0.mlp.up_proj", ""},
+		{"nobodys", "NemotronHForCausalLM", "backbone.layers.0.mlp", ""},
+	} {
+		got, known := InModel(c[0], c[1], c[2])
+		if want := stdcmp.Or(c[3], c[2]); got != want || known != (c[3] != "") {
+			t.Errorf("%s: %s is %s, known %v", c[1], c[2], got, known)
+		}
 	}
 }
