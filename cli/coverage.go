@@ -251,24 +251,31 @@ func (c *coverage) search(b *limits.Budget) error {
 		if len(s.Names) == 0 {
 			break
 		}
-		found, err := searchFile(b, &s, f.Name, c.paths[i])
+		found, err := searchFile(b, s.In, f.Name, c.paths[i])
 		if err != nil {
 			return err
 		}
 		if found != "" {
 			return notCovered("%s mentions %s, which is left out: what it names there could be loaded, and may be anything", wire.Quote(f.Name), wire.Quote(found))
 		}
+		joint, err := searchFile(b, s.Joint, f.Name, c.paths[i])
+		if err != nil {
+			return err
+		}
+		if joint != "" {
+			return notCovered("%s has %s, by which it could name %s, which is left out: write it in one piece, or remove %s", wire.Quote(f.Name), tidy(joint, 128), wire.Quote(s.Names[0]), wire.Quote(s.Names[0]))
+		}
 	}
 	return nil
 }
 
-func searchFile(b *limits.Budget, s *folder.Search, name, path string) (string, error) {
+func searchFile(b *limits.Budget, search func(string, io.Reader) (string, error), name, path string) (string, error) {
 	f, err := folder.OpenRegular(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	return s.In(name, accountReader{f, b, f})
+	return search(name, accountReader{f, b, f})
 }
 
 // An accountReader ends with the time of its account.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/digest"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -26,6 +27,7 @@ type digestCmd struct {
 	Output    string   `short:"o" placeholder:"FILE" help:"Write a manifest: one JSON object per model, as --json prints it."`
 	Force     bool     `short:"f" help:"Replace an existing manifest."`
 	Check     string   `placeholder:"FILE" help:"Compare the models of a manifest, or the one named model, with it. Exit code 8 if they differ."`
+	Outside   bool     `help:"With --check: also open models that the manifest names outside of its folder."`
 	Tensors   bool     `help:"With --check: compare only tensors, so that the same model in another format is equal."`
 	Threads   int      `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 
@@ -38,7 +40,8 @@ which are the same in safetensors, npz, checkpoints and GGUF; and of the whole m
 covers names, types, shapes and digests, sorted by name. Logical bytes are the elements in
 row-major, little-endian order; of quantized blocks, the stored bytes.
 
-A manifest is written next to a model or its folder. Its paths are relative to it.`
+A manifest is written next to a model or its folder. Its paths are relative to it. --check opens
+nothing that a manifest names outside of its own folder, unless --outside is given.`
 }
 
 func (digestCmd) examples() []example {
@@ -54,8 +57,8 @@ func (c *digestCmd) Validate() error {
 	switch {
 	case c.Check == "" && len(c.Paths) == 0:
 		return errors.New("name a model, or a manifest with --check")
-	case c.Check == "" && c.Tensors:
-		return errors.New("--tensors needs --check")
+	case c.Check == "" && (c.Tensors || c.Outside):
+		return errors.New("--tensors and --outside need --check")
 	case c.Check != "" && (len(c.Paths) > 1 || c.Output != "" || c.Recursive):
 		return errors.New("--check takes one model at most, and writes nothing")
 	case c.Threads < 0:
@@ -132,7 +135,11 @@ func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, op
 	for i := range m.Tensors() {
 		total = wire.AddCap(total, i.Bytes())
 	}
-	files, size := filesOf(m, path)
+	files, size, err := filesOf(m, path)
+	if err != nil {
+		d.err = err
+		return d
+	}
 	total = wire.AddCap(total, size)
 	done := s.progress("hashing "+showPath(path), func() (int64, int64) { return read.Load(), total })
 	defer done()
@@ -151,12 +158,12 @@ func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, op
 	return d
 }
 
-// filesOf returns the regular files of a model and their total size; a model of a store has
-// none.
-func filesOf(m tensor.Model, path string) (list []fileDigest, size int64) {
+// filesOf returns the files of a model and their total size; a model of a store has none. It
+// takes the files of a folder that a scan takes.
+func filesOf(m tensor.Model, path string) (list []fileDigest, size int64, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, 0 // a model of a store
+		return nil, 0, nil // a model of a store
 	}
 	dir, names := filepath.Dir(path), []string{filepath.Base(path)}
 	if info.IsDir() {
@@ -175,13 +182,18 @@ func filesOf(m tensor.Model, path string) (list []fileDigest, size int64) {
 		parser.EachFile(m, func(was, _ fs.FileInfo, _ error) { names = append(names, was.Name()) })
 	}
 	for _, name := range names {
-		f := fileDigest{name: filepath.ToSlash(name), path: filepath.Join(dir, filepath.FromSlash(name))}
-		if info, err := os.Stat(f.path); err == nil && info.Mode().IsRegular() {
-			f.size = info.Size()
-			list, size = append(list, f), wire.AddCap(size, f.size)
+		e := folder.At(dir, filepath.ToSlash(name))
+		named := !info.IsDir() && name == filepath.Base(path) // the caller may name a link
+		if err := e.Refusal(); err != nil && !named {
+			return nil, 0, err
 		}
+		info, err := os.Stat(e.Path)
+		if err != nil {
+			return nil, 0, err
+		}
+		list, size = append(list, fileDigest{name: e.Name, path: e.Path, size: info.Size()}), wire.AddCap(size, info.Size())
 	}
-	return list, size
+	return list, size, nil
 }
 
 // print prints the digests of a model, and adds them to the manifest.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/digest"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -55,6 +56,12 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 			return usage{showPath(c.Check) + " states the model " + showPath(want.Path) + " twice: it is not what amn hash wrote"}
 		}
 		seen[filepath.Clean(path)] = true
+		if err := c.inside(want.Path); err != nil {
+			if err := c.compare(s, &digests{path: path, err: err}, want); err != nil {
+				return err
+			}
+			continue
+		}
 		d := c.digestModel(ctx, s, path, func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) })
 		if err, ok := errors.AsType[interrupted](d.err); ok {
 			return err
@@ -65,6 +72,26 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 	}
 	if n == 0 {
 		return usage{showPath(c.Check) + " is not a manifest of amn hash"}
+	}
+	return nil
+}
+
+// inside refuses what a manifest names outside of its folder: it comes from where the models
+// come from, and must not choose which files of this machine are opened.
+func (c *digestCmd) inside(name string) error {
+	if c.Outside || len(c.Paths) == 1 {
+		return nil
+	}
+	refuse := func(why string) error {
+		return wire.At("manifest", "", wire.NoOffset, wire.ErrForbidden.Errorf("it names %s, %s: --outside opens it nevertheless", wire.Quote(name), why))
+	}
+	local := filepath.FromSlash(name)
+	if !filepath.IsLocal(local) {
+		return refuse("which is outside of its folder")
+	}
+	e := folder.At(filepath.Dir(c.Check), filepath.ToSlash(local))
+	if e.Kind == folder.Astray {
+		return refuse(e.Why)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -38,7 +39,8 @@ func TestDigestsAreKeptAndChecked(t *testing.T) {
 		{"digest -q --check model.safetensors", 2, "not a manifest"},
 		{"digest -q --check none.json", 1, ""},
 		{"digest -q -o llama-fp8/m.json model.safetensors sharded", 0, ""}, // in another folder
-		{"digest -q --check llama-fp8/m.json", 0, "sharded: the same"},
+		{"digest -q --check llama-fp8/m.json", 7, "outside of its folder: --outside opens it nevertheless"},
+		{"digest -q --check llama-fp8/m.json --outside", 0, "sharded: the same"},
 		{"digest -q -o none/m.json model.safetensors", 2, "its folder does not exist"},
 		{"digest", 2, "name a model"},
 		{"digest --tensors model.safetensors", 2, "--check"},
@@ -123,6 +125,40 @@ func TestAManifestStatesAModelOnce(t *testing.T) {
 		if r := amn(t, nil, "digest", "--check", "again.json"); r.code != 2 || !strings.Contains(r.err, "twice") || strings.Count(r.out, "the same") != 1 {
 			t.Errorf("%s: exit %d, %s%s", what, r.code, r.out, r.err)
 		}
+	}
+}
+
+// A manifest comes from where its models come from, and opens nothing outside of its folder.
+func TestAManifestOpensNothingOutsideOfItsFolder(t *testing.T) {
+	top := workplace(t)
+	t.Chdir(top)
+	if err := os.Mkdir("in", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"out": "..", "file": "../model.safetensors"} {
+		if err := os.Symlink(to, filepath.Join("in", name)); err != nil {
+			t.Skip("no links here: ", err)
+		}
+	}
+	if r := amn(t, nil, "digest", "-q", "-o", "m.json", "model.safetensors"); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	for _, path := range []string{"../model.safetensors", "x/../../model.safetensors", filepath.Join(top, "model.safetensors"), "out/model.safetensors", "file", "../none", "out"} {
+		write(t, "in/m.json", strings.Replace(load(t, "m.json"), `"path":"model.safetensors"`, fmt.Sprintf(`"path":%q`, path), 1))
+		r := amn(t, nil, "digest", "--check", "in/m.json")
+		if r.code != 7 || !strings.Contains(r.err, "--outside") || strings.Contains(r.out, "the same") {
+			t.Errorf("%s: exit %d, %s%s", path, r.code, r.out, r.err)
+		}
+		if r := amn(t, nil, "digest", "--check", "in/m.json", "--outside"); path != "../none" && path != "x/../../model.safetensors" && path != "out" && path != "file" && r.code != 0 {
+			t.Errorf("%s, allowed: exit %d, %s%s", path, r.code, r.out, r.err)
+		}
+		if r := amn(t, nil, "digest", "--check", "in/m.json", "model.safetensors"); r.code != 0 {
+			t.Errorf("%s, another named: exit %d, %s%s", path, r.code, r.out, r.err)
+		}
+	}
+	// What the caller names may be a link; what a model in a folder takes with it may not.
+	if r := amn(t, nil, "digest", "-q", "in/file"); r.code != 0 {
+		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }
 

@@ -165,6 +165,17 @@ func TestWhatALoaderReachesIsCovered(t *testing.T) {
 		"a text that names the folder of GitHub":     {".github/x.json": "{}", "config.json": `{"_name_or_path":"./.github"}`},
 		"a name of .git behind 300 KB":               {".git/vocab.txt": "a\n", "config.json": `{"a":"` + strings.Repeat("x", 300_000) + `","b":".git/vocab.txt"}`},
 		"the YAML of a README":                       {".git/data.csv": "a\n", "README.md": "---\nconfigs:\n- data_files: .git/data.csv\n---\n# A model\n"},
+		"a name in YAML over two lines":              {".git/vocab.txt": "a\n", "recipe.yaml": "file: \".g\\\n  it/vocab.txt\"\n"},
+		"a name in TOML over two lines":              {".git/vocab.txt": "a\n", "recipe.toml": "file = \"\"\".g\\  \n  it/vocab.txt\"\"\"\n"},
+		"a name in JSON that is YAML":                {".git/vocab.txt": "a\n", "sub/config.json": "{\"file\": \".g\\\n  it/vocab.txt\"}"},
+		"a name in Base64":                           {".git/vocab.txt": "a\n", "recipe.yml": "file: !!binary LmdpdC92b2NhYi50eHQ=\n"},
+		"a name in Base64 by another tag":            {".git/vocab.txt": "a\n", "recipe.yml": "%TAG !x! tag:yaml.org,2002:\n---\nfile: !x!binary LmdpdC92b2NhYi50eHQ=\n"},
+		"a name in CDATA":                            {".git/vocab.txt": "a\n", "model.xml": "<net><file>.g<![CDATA[it/vocab.txt]]></file></net>\n"},
+		"a name around a comment":                    {".git/vocab.txt": "a\n", "model.xml": "<net><file>.g<!-- x -->it/vocab.txt</file></net>\n"},
+		"a name by an entity":                        {".git/vocab.txt": "a\n", "model.xml": "<!DOCTYPE net [<!ENTITY a \".g\">]><net><file>&a;it/vocab.txt</file></net>\n"},
+		"a name by variables":                        {".git/vocab.txt": "a\n", "recipe.yaml": "a: .g\nb: it\nfile: ${a}${b}/vocab.txt\n"},
+		"a name by a variable":                       {".git/vocab.txt": "a\n", "recipe.yaml": "b: it\nfile: .g${b}/vocab.txt\n"},
+		"a name in the YAML of a README":             {".git/data.csv": "a\n", "README.md": "---\ndata_files: \".g\\\n it/data.csv\"\n---\n"},
 		"a module outside":                           {"modules.json": `[{"path":"../evil"}]`},
 		"the folder above":                           {"modules.json": `[{"path":".."}]`},
 		"the base of an adapter outside":             {"adapter_config.json": `{"base_model_name_or_path":"../other"}`},
@@ -199,6 +210,34 @@ func TestWhatALoaderReachesIsCovered(t *testing.T) {
 		if r := bench.verify(t, root); r.code != 8 {
 			t.Errorf("%s: the signature: exit %d: %s%s", what, r.code, r.out, r.err)
 		}
+	}
+}
+
+// Honest texts beside a clone's .git are attested: what joins in prose, in code, in JSON, and
+// where no name that is left out could come of it. The same texts without .git may join, until
+// there is one.
+func TestAHubsCloneIsAttested(t *testing.T) {
+	bench := newBench(t)
+	root := t.TempDir()
+	layFiles(t, root, map[string]string{
+		"model.safetensors": tensorOf("w", 1), "config.json": `{"a":"<![CDATA[ ${x}_y","b":"x\\\n"}`, ".git/config": "[core]\n", ".git/HEAD": "ref\n", ".gitattributes": "*.bin filter=lfs\n", ".gitignore": "*.tmp\n",
+		"README.md": "---\nlicense: mit\n---\n# A model\n\n    pip install \\\n      x\n<!-- a comment -->see ${HOME}${X}\n", "run.sh": "a \\\n b\n", "a.py": "x = 'a' \\\n 'b'\n",
+		"train.yaml": "dir: ${root}/out\nname: ${model}_v2-${size}\nx: model-${size}\nmore: |\n  a\n  b\n", "net.xml": "<?xml version=\"1.0\"?>\n<!-- a net -->\n<net>\n  <!-- x -->\n  <a b=\"c\"/>\n</net>\n",
+	})
+	if ok, r := bench.attest(t, root); !ok {
+		t.Fatalf("not attested: %d %s", r.code, r.err)
+	}
+	if r := bench.verify(t, root); r.code != 0 {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	folded := t.TempDir()
+	layFiles(t, folded, map[string]string{"model.safetensors": tensorOf("w", 1), "recipe.yaml": "file: \".g\\\n  it/vocab.txt\"\n"})
+	if ok, r := bench.attest(t, folded); !ok {
+		t.Fatalf("not attested: %d %s", r.code, r.err)
+	}
+	write(t, filepath.Join(folded, ".git/vocab.txt"), "a\n")
+	if r := bench.verify(t, folded); r.code != 8 || !strings.Contains(r.out+r.err, "recipe.yaml") {
+		t.Errorf("a .git was added: exit %d: %s%s", r.code, r.out, r.err)
 	}
 }
 

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -31,8 +34,31 @@ func errorText(err error) string {
 	if wire.ClassOf(err) == wire.Usage {
 		text = strings.Replace(text, wire.ErrUsage.Error()+": ", "", 1)
 	}
+	if call := atCall(err); call != "" {
+		text = strings.ReplaceAll(text, call+" ", calls[call]+" ")
+	}
 	for _, o := range wire.OptionsOf(err) {
 		text = strings.ReplaceAll(text, string(o), optionFlags[o])
 	}
 	return text
+}
+
+// calls are the calls of [os.Root] as its errors name them, and what they do.
+var calls = map[string]string{
+	"openat": "open", "statat": "stat", "fstatat": "stat", "lstatat": "lstat", "mkdirat": "mkdir", "unlinkat": "remove", "removeat": "remove", "renameat": "rename",
+	"readlinkat": "readlink", "linkat": "link", "symlinkat": "symlink", "chmodat": "chmod", "chownat": "chown", "chtimesat": "chtimes", "RemoveAll": "remove",
+}
+
+// atCall returns the name in an error of a call that takes a folder, or "".
+func atCall(err error) string {
+	op := ""
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		op = e.Op
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		op = e.Op
+	}
+	if calls[op] == "" {
+		return ""
+	}
+	return op
 }

@@ -16,8 +16,11 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // A Kind says what an entry is.
@@ -74,12 +77,37 @@ func Each(root string) iter.Seq[Entry] {
 	}
 }
 
+// At describes a file of a folder by its name, which has slashes, as [Each] does.
+func At(root, name string) Entry {
+	e := Entry{Name: name, Path: filepath.Join(root, filepath.FromSlash(name)), Kind: File}
+	if _, e.Err = os.Lstat(e.Path); e.Err != nil {
+		e.Kind = Unread
+		return e
+	}
+	e.follow(root)
+	e.Link = e.To != path.Clean(name)
+	return e
+}
+
 // name returns the path below root, with slashes.
 func name(root, path string) string {
 	if rel, err := filepath.Rel(root, path); err == nil {
 		return filepath.ToSlash(rel)
 	}
 	return filepath.ToSlash(path)
+}
+
+// Refusal returns why an entry is not read as a file, or nil.
+func (e *Entry) Refusal() error {
+	switch e.Kind {
+	case File:
+		return nil
+	case Astray:
+		return wire.ErrForbidden.WithRule("file.link-outside").Errorf("%s: %s", wire.Quote(e.Name), e.Why)
+	case Unread:
+		return e.Err
+	}
+	return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file", wire.Quote(e.Name))
 }
 
 func (e *Entry) follow(root string) {

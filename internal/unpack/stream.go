@@ -69,13 +69,6 @@ func (s *source) at() int64 {
 	return off - int64(s.Buffered())
 }
 
-// rewind goes back to the beginning.
-func (s *source) rewind() error {
-	_, err := s.from.Seek(0, io.SeekStart)
-	s.Reset(&charged{s.from, s})
-	return err
-}
-
 // An opener creates a decoder and states its memory.
 type opener struct {
 	open   func(s *source) (io.Reader, error)
