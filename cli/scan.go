@@ -42,13 +42,15 @@ Wrappers of models are opened layer by layer: ` + strings.Join(gate.Wrappers(), 
 is judged by itself, under a name such as outer.tar.gz!inner/model.bin. Any other file could
 contain a model and is refused as not looked at: other archives and compressed data, other formats,
 links that leave the folder, special files. Links named on the command line are followed.
-Files of a list (--files-from) are judged like those of a folder. Plain pickles (.pkl, joblib) are
+Files of a list (--files-from) are judged like those of a folder. If all of them are read and skipped,
+as the texts of a change are, there is no model to refuse and the exit code is 0. Plain pickles (.pkl, joblib) are
 judged like checkpoints, ONNX models (.onnx) and HDF5 files by their structure.
 
 A finding of severity danger refuses a file (exit code 7), such as a chat template that reaches
 into its interpreter; --fail-on chooses another severity. A policy file (--limits) can set both,
 and exceptions ("ignore") with a rule of amn rules, a path or sha256, a reason, and a last day
-("expires"). The exit code is the class of the worst file; it is 5 if there was nothing to judge.`
+("expires"). The exit code is the class of the worst file; it is 5 if there was nothing to judge: no
+model in what is named, or an empty list.`
 }
 
 func (scanCmd) examples() []example {
@@ -169,7 +171,9 @@ func (sc *scanner) finish(paths []string) error {
 		return nil
 	}
 	text := fmt.Sprintf("amn: %s judged: %s", plural(judged, "file"), &sc.count)
-	if sc.skipped > 0 {
+	if judged == 0 && sc.unlooked == 0 {
+		text = fmt.Sprintf("amn: no model among %s", plural(sc.skipped, "file"))
+	} else if sc.skipped > 0 {
 		text += fmt.Sprintf("; %s skipped", formatCount(sc.skipped))
 	}
 	if sc.unlooked > 0 {

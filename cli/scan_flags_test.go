@@ -115,6 +115,11 @@ func TestAListOfFiles(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s%s", c.what, r.code, r.out, r.err)
 		}
 	}
+	write(t, "list.txt", "README.md\nconfig.json\n")
+	write(t, "config.json", "{}")
+	if r := amn(t, nil, "scan", "--files-from", "list.txt"); r.code != 0 || !strings.Contains(r.err, "no model among 2 files") {
+		t.Errorf("texts alone: exit %d: %s", r.code, r.err)
+	}
 	write(t, "list.txt", "a b.pkl\n")
 	if r := amn(t, nil, "scan", "--files-from", "list.txt"); r.code != 7 {
 		t.Errorf("exit %d: %s", r.code, r.err)
