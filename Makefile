@@ -89,7 +89,7 @@ FOUND ?= differential-out
 LEDGER ?=
 
 .PHONY: refusals dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-fair bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
+	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-turns bench-fair bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
 
 check: fmt vet lint test purego gen-check cross
 
@@ -265,6 +265,9 @@ bench-gguf: ## a folder of 2 GB to GGUF beside llama.cpp's converter, by turns: 
 
 bench-gate: ## amn scan and serve beside other scanners, over 2,000 files; installs them in .venv/gatebench
 	python3 crosscheck/gatebench/run.py
+
+bench-turns: ## amn scan of two programs by turns, by kind of file: OLD=amn-before NEW=amn-after
+	cd crosscheck/gatebench && python3 turns.py $(abspath $(OLD)) $(abspath $(NEW))
 
 bench-fair: ## what a tenant of amn serve notices of another one with 1,000 of the dearest uploads; FILES="a b" are the dearest
 	$(GO) build -o amn-fair-bench ./cli/amn && $(GO) run ./crosscheck/fairbench ./amn-fair-bench $(FILES); status=$$?; rm -f amn-fair-bench; exit $$status
