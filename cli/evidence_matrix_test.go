@@ -175,6 +175,9 @@ func TestWhatALoaderReachesIsCovered(t *testing.T) {
 		"a name by an entity":                        {".git/vocab.txt": "a\n", "model.xml": "<!DOCTYPE net [<!ENTITY a \".g\">]><net><file>&a;it/vocab.txt</file></net>\n"},
 		"a name by variables":                        {".git/vocab.txt": "a\n", "recipe.yaml": "a: .g\nb: it\nfile: ${a}${b}/vocab.txt\n"},
 		"a name by a variable":                       {".git/vocab.txt": "a\n", "recipe.yaml": "b: it\nfile: .g${b}/vocab.txt\n"},
+		"a name by variables in variables":           {".git/vocab.txt": "a\n", "recipe.yaml": "file: ${a.${b}}${c}/vocab.txt\n"},
+		"a name by variables of INI":                 {".git/vocab.txt": "a\n", "recipe.ini": "[x]\nb = it\nfile = .g%(b)s/vocab.txt\n"},
+		"a name in texts of protobuf":                {".git/vocab.txt": "a\n", "config.pbtxt": "name: \"\"\nfile: \".g\" \"it/vocab.txt\"\n"},
 		"a name in the YAML of a README":             {".git/data.csv": "a\n", "README.md": "---\ndata_files: \".g\\\n it/data.csv\"\n---\n"},
 		"a module outside":                           {"modules.json": `[{"path":"../evil"}]`},
 		"the folder above":                           {"modules.json": `[{"path":".."}]`},
@@ -221,7 +224,7 @@ func TestAHubsCloneIsAttested(t *testing.T) {
 	root := t.TempDir()
 	layFiles(t, root, map[string]string{
 		"model.safetensors": tensorOf("w", 1), "config.json": `{"a":"<![CDATA[ ${x}_y","b":"x\\\n"}`, ".git/config": "[core]\n", ".git/HEAD": "ref\n", ".gitattributes": "*.bin filter=lfs\n", ".gitignore": "*.tmp\n",
-		"README.md": "---\nlicense: mit\n---\n# A model\n\n    pip install \\\n      x\n<!-- a comment -->see ${HOME}${X}\n", "run.sh": "a \\\n b\n", "a.py": "x = 'a' \\\n 'b'\n",
+		"README.md": "---\nlicense: mit\n---\n# A model\n\n    pip install \\\n      x\n<!-- a comment -->see ${HOME}${X}\n", "net.prototxt": "name: \"\"\ninput: \"a\"\ninput: \"b\"\n", "run.sh": "a \\\n b\n", "a.py": "x = 'a' \\\n 'b'\n",
 		"train.yaml": "dir: ${root}/out\nname: ${model}_v2-${size}\nx: model-${size}\nmore: |\n  a\n  b\n", "net.xml": "<?xml version=\"1.0\"?>\n<!-- a net -->\n<net>\n  <!-- x -->\n  <a b=\"c\"/>\n</net>\n",
 	})
 	if ok, r := bench.attest(t, root); !ok {

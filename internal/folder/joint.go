@@ -10,28 +10,57 @@ import (
 	"strings"
 )
 
+// A kind of text is one whose parsers join in ways of their own.
+type kind uint8
+
+const (
+	anyText kind = iota
+	xmlText
+	protoText // the text format of protobuf
+)
+
+// kindOf returns the kind of a text by its ending and its beginning.
+func kindOf(ext string, p []byte) kind {
+	switch ext {
+	case ".pbtxt", ".textproto", ".prototxt", ".txtpb":
+		return protoText
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(p, "\xef\xbb\xbf\xff\xfe \t\r\n"), []byte("<")) {
+		return xmlText
+	}
+	return anyText
+}
+
 // joints are what parsers of texts join across, so that a name need not stand in the text.
 var joints = []struct {
 	what string
-	xml  bool
+	kind kind
 	re   *regexp.Regexp
 }{
-	{"a line that goes on behind a backslash", false, regexp.MustCompile(`\\[ \t]*(?:[\r\n]|\x{85}|\x{2028}|\x{2029})`)},
-	{"a value in Base64", false, regexp.MustCompile(`(?i)!binary|yaml\.org,2002:`)},
-	{"a section of CDATA", true, regexp.MustCompile(`<!\[CDATA\[`)},
-	{"an entity of its own", true, regexp.MustCompile(`<!ENTITY`)},
-	{"a text that goes on behind a comment", true, regexp.MustCompile(`[^\s>]<(?:!--|\?)|(?:--|\?)>[^\s<]`)},
+	{"a line that goes on behind a backslash", anyText, regexp.MustCompile(`\\[ \t]*(?:[\r\n]|\x{85}|\x{2028}|\x{2029})`)},
+	{"a value in Base64", anyText, regexp.MustCompile(`(?i)!binary|yaml\.org,2002:`)},
+	{"a section of CDATA", xmlText, regexp.MustCompile(`<!\[CDATA\[`)},
+	{"an entity of its own", xmlText, regexp.MustCompile(`<!ENTITY`)},
+	{"a text that goes on behind a comment", xmlText, regexp.MustCompile(`[^\s>]<(?:!--|\?)|(?:--|\?)>[^\s<]`)},
+	{"a text that goes on in the next one", protoText, regexp.MustCompile(`[^\s:]["'][ \t\r\n]*["']`)},
 }
+
+// Variables of OmegaConf, which may be in one another, and of Python's INI files.
+const (
+	plainPart = `[^\s"'/\\,\[\](){}:=<>$%]`
+	variables = `(?:\$\{(?:[^{}\n]|\$\{[^{}\n]*\})*\}|%\([^()\n]*\)s)`
+)
 
 // A component of a path with variables, and a variable.
 var (
-	composed = regexp.MustCompile(`[^\s"'/\\,\[\](){}:=<>$]*(?:\$\{[^{}\n]*\}[^\s"'/\\,\[\](){}:=<>$]*)+`)
-	variable = regexp.MustCompile(`\$\{[^{}\n]*\}`)
+	composed = regexp.MustCompile(plainPart + `*(?:` + variables + plainPart + `*)+`)
+	variable = regexp.MustCompile(variables)
 )
 
 // Joint returns what in a text could put one of the names together from parts, where
 // [Search.In] does not see it, or "". It knows how parsers of JSON, YAML, TOML, XML and INI join
-// what they read, and how OmegaConf replaces variables. Code is not looked
+// what they read, and how OmegaConf
+// and INI files replace variables. Code is not looked
 // at, and neither is what In takes for granted.
 func (s *Search) Joint(name string, r io.Reader) (string, error) {
 	ext := strings.ToLower(path.Ext(name))
@@ -39,7 +68,7 @@ func (s *Search) Joint(name string, r io.Reader) (string, error) {
 		return "", nil
 	}
 	buf := make([]byte, pieceLen)
-	held, isXML := 0, false
+	held, k := 0, anyText
 	for first := true; ; first = false {
 		n, err := io.ReadFull(r, buf[held:])
 		p := buf[:held+n]
@@ -51,9 +80,9 @@ func (s *Search) Joint(name string, r io.Reader) (string, error) {
 		}
 		p = bytes.ReplaceAll(p, []byte{0}, nil) // UTF-16
 		if first {
-			isXML = bytes.HasPrefix(bytes.TrimLeft(p, "\xef\xbb\xbf\xff\xfe \t\r\n"), []byte("<"))
+			k = kindOf(ext, p)
 		}
-		if found := s.joint(p, isXML); found != "" {
+		if found := s.joint(p, k); found != "" {
 			return found, nil
 		}
 		switch {
@@ -66,9 +95,9 @@ func (s *Search) Joint(name string, r io.Reader) (string, error) {
 	}
 }
 
-func (s *Search) joint(p []byte, isXML bool) string {
+func (s *Search) joint(p []byte, k kind) string {
 	for _, j := range joints {
-		if j.xml && !isXML {
+		if j.kind != anyText && j.kind != k {
 			continue
 		}
 		if j.re.Match(p) {
