@@ -111,6 +111,7 @@ func (s *session) parse(g *globals, args []string) (runner, error) {
 	case err != nil:
 		return nil, usage{fmt.Sprintf("%s (see %s --help)", err, commandPath(node))}
 	}
+	s.node = node
 	return targetOf(node).(runner), nil
 }
 

@@ -49,6 +49,12 @@ type interrupted struct{ os.Signal }
 
 func (i interrupted) Error() string { return "interrupted by " + i.String() }
 
+// exitCode is what a shell reports of a program that a signal has ended.
+func (i interrupted) exitCode() int {
+	number, _ := i.Signal.(syscall.Signal)
+	return 128 + int(number)
+}
+
 // Main runs the program and returns its exit code.
 func Main(ctx context.Context, args []string, stdio Stdio) int {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -80,8 +86,7 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 			case <-signals:
 			case <-time.After(time.Duration(life.grace.Load())):
 			}
-			number, _ := s.(syscall.Signal)
-			return 128 + int(number)
+			return interrupted{s}.exitCode()
 		}
 	}
 }

@@ -25,6 +25,7 @@ var optionFlags = map[wire.Option]string{
 	wire.OptionInclude:       "--include",
 	wire.OptionExclude:       "--exclude",
 	wire.OptionForce:         "--force",
+	wire.OptionResume:        "--resume",
 }
 
 // errorText returns the text of an error, with flags instead of the library's options, and

@@ -61,6 +61,8 @@ var errComponent = errors.New("a component was refused")
 func (s *session) pipeline(ctx context.Context, c *conversion) error {
 	target := c.flags.Output
 	switch {
+	case c.flags.Resume:
+		return usage{"--resume: a pipeline is converted component by component: name one component"}
 	case c.whole || c.opts.Split != nil || c.page != "" || c.flags.Weights != "" || c.flags.ConfigFrom != "" || c.namesFile():
 		return usage{"a pipeline is converted component by component to a folder of safetensors: for this, name one component"}
 	case target == "" && c.opts.Quantize != nil:

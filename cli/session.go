@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
@@ -47,6 +49,7 @@ type session struct {
 
 	life *life // what signals mean
 
+	node        *kong.Node // the command
 	flags       *globals
 	json, quiet bool
 	gate        bool // --limits was given: bodies are verified
@@ -152,6 +155,9 @@ func hintFor(err error, p *limits.Policy) string {
 	}
 	if _, ok := errors.AsType[*convert.RequantizeError](err); ok {
 		return "--allow-requantize quantizes it nevertheless"
+	}
+	if e, ok := errors.AsType[*convert.Unfinished](err); ok {
+		return unfinishedText(e)
 	}
 	if e, ok := errors.AsType[*spoolError](err); ok {
 		return fmt.Sprintf("--max-spool raises it; it is %s", limits.FormatSize(e.limit))

@@ -27,6 +27,8 @@ type outFlags struct {
 	Threads int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 	Memory  string `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
 	NoSync  bool   `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
+
+	resumeFlag `embed:""`
 }
 
 // writeFlags returns the flags of a conversion.
@@ -34,7 +36,7 @@ func (f *partFlags) writeFlags(size string) *writeFlags { return f.writeFlagsFor
 
 // writeFlagsFor returns the flags of a conversion of path.
 func (f *outFlags) writeFlagsFor(path string, size string) *writeFlags {
-	return &writeFlags{Path: path, Output: f.Output, Force: f.Force, DryRun: f.DryRun, Threads: f.Threads, Memory: f.Memory, MaxShardSize: size, NoSync: f.NoSync, KeepScales: true}
+	return &writeFlags{Path: path, Output: f.Output, Force: f.Force, DryRun: f.DryRun, Threads: f.Threads, Memory: f.Memory, MaxShardSize: size, NoSync: f.NoSync, resumeFlag: f.resumeFlag, KeepScales: true}
 }
 
 // splitCmd splits a model file into several.

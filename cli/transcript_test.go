@@ -154,6 +154,7 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("AMN_STATE", t.TempDir())
 	seen := 0
 	for _, name := range []string{"README.md", "docs/jobs.md"} {
 		path := filepath.Join(docs, name)

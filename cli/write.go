@@ -91,7 +91,7 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 		defer c.model.Close()
 	}
 	if err, ok := errors.AsType[interrupted](c.err); ok {
-		return err
+		return s.convertInterrupted(c, err)
 	}
 	s.note(c.err)
 	if s.json {
@@ -106,6 +106,17 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 		return nil
 	}
 	return s.out.Flush()
+}
+
+// convertInterrupted tells what is kept of an interrupted conversion.
+func (s *session) convertInterrupted(c *conversion, err interrupted) error {
+	s.printInterrupted(c)
+	if errors.As(c.err, new(*convert.Unfinished)) && s.json {
+		if err := s.printWrittenJSON(c); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // execute opens the source, plans the conversion and carries it out.
@@ -137,6 +148,9 @@ func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) 
 	if c.folder = c.writesFolder(); c.folder {
 		c.opts.Shard, _ = c.flags.shardSize()
 		c.opts.Quant.Folder = true
+	}
+	if c.opts.Resume, err = s.resumeOf(c); err != nil {
+		return err
 	}
 	if c.plan, err = convert.NewPlan(b, c.model, c.opts); err != nil {
 		return err

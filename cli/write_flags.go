@@ -31,7 +31,8 @@ type writeFlags struct {
 	Tensor         []string `placeholder:"GLOB" help:"Write only tensors whose name matches: * is any text, ? one character, [a-z] one of a range. Repeatable."`
 	KeepScales     bool     `help:"Also write scales that only a runtime needs, for activations and the cache."`
 	NoSync         bool     `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
-	FailOnOverflow bool     `help:"Fail and write nothing if a finite number becomes infinite in the output type."`
+	resumeFlag     `embed:""`
+	FailOnOverflow bool `help:"Fail and write nothing if a finite number becomes infinite in the output type."`
 }
 
 // Validate checks the flags.

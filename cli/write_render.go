@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"time"
 
@@ -71,6 +72,9 @@ func (s *session) printWritten(c *conversion) {
 	}
 	s.printSpecial(c.result)
 	s.printBeside(c.result)
+	if c.result != nil && c.result.Resumed != nil {
+		s.fact("", "Resumed", resumedText(c.result.Resumed))
+	}
 	label, note := "Output", ""
 	switch {
 	case c.err != nil:
@@ -160,7 +164,11 @@ func writeWrittenJSON(out *bufio.Writer, c *conversion) {
 		r := report{model: c.model, err: c.err}
 		o.field("format", r.format())
 		o.field("class", r.class().String())
-		o.field("exit", r.class().ExitCode())
+		exit := r.class().ExitCode()
+		if stop, ok := errors.AsType[interrupted](c.err); ok {
+			exit = stop.exitCode()
+		}
+		o.field("exit", exit)
 		if c.err != nil {
 			o.object("error", func(o *jsonObject) { jsonError(o, c.err) })
 		}
@@ -206,9 +214,11 @@ func jsonWritten(o *jsonObject, c *conversion) {
 	jsonQuantized(o, c)
 	jsonMerged(o, c.merged)
 	jsonEdited(o, c.edited)
+	jsonUnfinished(o, c.err)
 	if c.result == nil {
 		return
 	}
+	jsonResumed(o, c.result.Resumed)
 	o.number("workers", int64(c.result.Workers))
 	o.float("seconds", c.took.Seconds(), 64)
 	o.float("sync_seconds", c.result.Synced.Seconds(), 64)

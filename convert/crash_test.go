@@ -100,6 +100,8 @@ func (f *lazyFile) Sync() error {
 
 func (f *lazyFile) Keep() error { return nil }
 
+func (f *lazyFile) kept() *output.File { return nil }
+
 func newLazyDisk(target string, old []byte) *lazyDisk {
 	d := &lazyDisk{names: map[string]*lazyFile{}}
 	if old != nil {

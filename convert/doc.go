@@ -1,10 +1,6 @@
 // Package convert converts models of any size between formats, in bounded memory.
 //
 //	p, err := convert.NewPlan(b, m, convert.Options{Quant: quant.Options{Target: quant.BF16}})
-//	if err != nil {
-//		return err // nothing has been written
-//	}
-//	defer p.Close()
 //	result, err := p.Write("out.safetensors", false)
 //
 // A [Plan] binds the tensors of a model to weights and asks a [Sink] (an output format:
@@ -54,6 +50,15 @@ package convert
 // and more if blocks and rows do not align; beyond two million numbers the scales are
 // held in memory instead. Such a weight is read twice, because the mean of its scales
 // stands in a text whose length the header needs.
+//
+// # Resuming
+//
+// With [Options].Resume, each range that was written has a line in a journal, with its digest,
+// and a failure that may pass leaves the unfinished output and the journal. A plan of the same
+// outputs from the same files reads both: ranges whose bytes have their digests are done, and
+// all others are written. The last part of a weight, and weights of which an encoding holds
+// something over several ranges, are done again unless all of it is there. Bytes between
+// tensors are written again. At the end each byte of each tensor must have been written once.
 //
 // # Not supported
 //

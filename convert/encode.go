@@ -93,7 +93,13 @@ func (t *encodeTask) run(w *worker, lo, hi int64) error {
 		return err
 	}
 	if t.zeroed != nil {
-		t.zeroed.Add(zero(numbers))
+		n := zero(numbers)
+		t.zeroed.Add(n)
+		w.saw[countZeroed] += n
+	}
+	if e, ok := t.e.(*float8Encoding); ok {
+		over, nan, inf := e.count(numbers)
+		w.counted(e.counts, over, nan, inf)
 	}
 	from, to := (t.base+first)*t.w.Cols(), (t.base+last)*t.w.Cols()
 	if err := w.lists(len(t.outs)); err != nil {

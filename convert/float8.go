@@ -50,12 +50,19 @@ func (e *float8Encoding) Span(_ int, lo, hi int64) tensor.Span {
 	return tensor.Span{Off: lo, Len: hi - lo}
 }
 
-// Put casts, and counts numbers that exceed the range.
+// Put casts.
 func (e *float8Encoding) Put(dst [][]byte, _ int64, src []float32) error {
-	to, most := e.out[0].DType, mostFloat8(e.out[0].DType)
-	var over, nan, inf int64
+	to := e.out[0].DType
 	for i, x := range src {
 		dst[0][i] = toFloat8(x, to)
+	}
+	return nil
+}
+
+// count counts numbers that exceed the range.
+func (e *float8Encoding) count(src []float32) (over, nan, inf int64) {
+	most := mostFloat8(e.out[0].DType)
+	for _, x := range src {
 		switch {
 		case x != x:
 			nan++
@@ -65,10 +72,7 @@ func (e *float8Encoding) Put(dst [][]byte, _ int64, src []float32) error {
 			over++
 		}
 	}
-	e.counts.over.Add(over)
-	e.counts.nan.Add(nan)
-	e.counts.inf.Add(inf)
-	return nil
+	return over, nan, inf
 }
 
 // castToFloat8 plans a tensor that is cast to an 8-bit float.

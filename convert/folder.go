@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
@@ -30,18 +31,56 @@ func (p *Plan) WriteFolder(target string, force, code bool) (*Result, error) {
 	return r, errors.Join(err, tree.Discard())
 }
 
+// openOnTree opens the journal of a folder, if there is to be one, and leaves only weights of
+// an earlier run in it. If there is an error, what is unfinished stays.
+func (p *Plan) openOnTree(tree *output.Tree) (*resumption, error) {
+	if p.o.Resume == nil {
+		return nil, nil
+	}
+	on, err := p.openJournal(tree.Place(), tree.Resumed())
+	if err != nil {
+		if tree.Resumed() {
+			tree.Suspend()
+		}
+		return nil, err
+	}
+	return on, tree.Retain(func(name string) bool {
+		return on.old && slices.ContainsFunc(p.Files, func(f File) bool { return f.Name == name })
+	})
+}
+
+// closeTree closes the journal. If there is something to go on with, the folder stays.
+func (p *Plan) closeTree(tree *output.Tree, on *resumption, err error) error {
+	if err != nil && on.takes(err) {
+		err = p.unfinished(tree.Place(), err)
+		tree.Suspend()
+	} else if err != nil {
+		err = errors.Join(err, on.remove())
+	}
+	if closed := on.close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
 // writeTree fills the folder and publishes it.
-func (p *Plan) writeTree(tree *output.Tree, beside *Beside) (*Result, error) {
-	r, err := p.fillFolder(tree, beside)
+func (p *Plan) writeTree(tree *output.Tree, beside *Beside) (r *Result, err error) {
+	on, err := p.openOnTree(tree)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.lastLook(); err != nil {
+	defer func() { err = p.closeTree(tree, on, err) }()
+	r, err = p.fillFolder(tree, on, beside)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(p.lastLook(), on.lastLook(p)); err != nil {
 		return nil, err
 	}
 	if err := tree.Publish(); err != nil {
 		return nil, refusedPlace(err)
 	}
+	_ = on.remove() // best effort: the next run removes a journal without a folder
 	r.Beside = beside
 	err = p.sync(tree.SyncFolder)
 	r.Synced = p.synced
@@ -52,8 +91,8 @@ func (p *Plan) writeTree(tree *output.Tree, beside *Beside) (*Result, error) {
 func (p *Plan) writesIndex() bool { return (len(p.Files) > 1 || p.indexed()) && p.o.Split == nil }
 
 // fillFolder writes and syncs every file.
-func (p *Plan) fillFolder(tree *output.Tree, beside *Beside) (*Result, error) {
-	r, err := p.fillWeights(tree)
+func (p *Plan) fillFolder(tree *output.Tree, on *resumption, beside *Beside) (*Result, error) {
+	r, err := p.fillWeights(tree, on)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +123,11 @@ func (p *Plan) fillFolder(tree *output.Tree, beside *Beside) (*Result, error) {
 }
 
 // fillWeights writes the weight files.
-func (p *Plan) fillWeights(tree *output.Tree) (r *Result, err error) {
+func (p *Plan) fillWeights(tree *output.Tree, on *resumption) (r *Result, err error) {
+	create := tree.Create
+	if on != nil {
+		create = tree.Reopen
+	}
 	var open []*os.File // as many as there are shards
 	defer func() {
 		for _, f := range open {
@@ -93,16 +136,24 @@ func (p *Plan) fillWeights(tree *output.Tree) (r *Result, err error) {
 	}()
 	var files []io.WriterAt
 	for i := range p.Files {
-		f, err := tree.Create(p.Files[i].Name)
+		f, err := create(p.Files[i].Name)
 		if err != nil {
 			return nil, err
 		}
 		open, files = append(open, f), append(files, f)
+		if on != nil {
+			continue
+		}
 		if err := tiles.Reserve(f, p.Files[i].Size); err != nil {
 			return nil, err
 		}
 	}
-	if r, err = p.Stream(files...); err != nil {
+	if on != nil {
+		if err := on.prepare(p, open); err != nil {
+			return nil, err
+		}
+	}
+	if r, err = p.stream(on, files); err != nil {
 		return nil, err
 	}
 	for _, f := range open {

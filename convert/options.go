@@ -40,6 +40,9 @@ type Options struct {
 	// NoSync does not wait until the output is on the disk. After a crash of the machine
 	// the output may be damaged.
 	NoSync bool
+	// Resume goes on with what an interrupted run of the same conversion has written; nil
+	// begins anew, and leaves nothing behind after a failure.
+	Resume *Resume
 	// FailOnOverflow fails a conversion in which a finite number becomes infinite; an
 	// existing output file stays unchanged.
 	FailOnOverflow bool
@@ -78,6 +81,9 @@ type Result struct {
 	Special []Special
 	// Beside lists the other files of a folder.
 	Beside *Beside
+	// Resumed says what an earlier run had written; nil if there was nothing, or
+	// [Options].Resume is nil.
+	Resumed *Resumed
 }
 
 // A Special counts the NaN and infinities of one decoded weight.

@@ -24,9 +24,8 @@ func (t *weightTask) piece(w *worker, dst []byte, lo, hi int64) error {
 		return err
 	}
 	nan, inf := ops.Special(kind, dst)
-	t.nan.Add(int64(nan))
 	if inf == 0 || kind == asm.F32 {
-		t.inf.Add(int64(inf))
+		w.counted(t.specials, 0, int64(nan), int64(inf))
 		return nil
 	}
 	full, err := w.full.at(w.s, 0, int64(len(dst)/kind.Size()*asm.F32.Size()))
@@ -37,7 +36,6 @@ func (t *weightTask) piece(w *worker, dst []byte, lo, hi int64) error {
 		return err
 	}
 	_, before := ops.Special(asm.F32, full)
-	t.inf.Add(int64(before))
-	t.over.Add(int64(inf - before))
+	w.counted(t.specials, int64(inf-before), int64(nan), int64(before))
 	return nil
 }

@@ -28,6 +28,7 @@ type stream struct {
 	tasks []task
 	sums  []sum // of each out, if the sink needs them
 	gate  gate
+	on    *resumption // nil if nothing is to be resumed
 
 	vouched []*vouched // members of an archive, by the offset of their data
 
@@ -58,17 +59,21 @@ type job struct {
 	task
 	index   int
 	at, end int64
+	kept    []doneUnits // units from at on that were done by an earlier run
 	running int
 	opened  sync.Once
 	err     error // of open
 }
 
 // Stream writes the files of the plan, in the order of [Plan.Files].
-func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
+func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) { return p.stream(nil, files) }
+
+// stream goes on with what an earlier run has written, if there is such.
+func (p *Plan) stream(on *resumption, files []io.WriterAt) (*Result, error) {
 	if len(files) != len(p.Files) {
 		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUsage.Errorf("%d writers for %d files", len(files), len(p.Files)))
 	}
-	s := &stream{p: p, b: p.b, files: files, tile: p.tile, tasks: slices.Clip(p.tasks)}
+	s := &stream{p: p, b: p.b, files: files, tile: p.tile, tasks: slices.Clip(p.tasks), on: on}
 	defer func() { s.b.Drop(s.bytes.Swap(0)) }()
 	p.reset()
 	s.freed = sync.NewCond(&s.mu)
@@ -79,6 +84,10 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 	if err := s.begin(); err != nil {
 		return nil, wire.At("convert", "", wire.NoOffset, err)
 	}
+	if err := s.recall(); err != nil {
+		return nil, wire.At("convert", "", wire.NoOffset, err)
+	}
+	s.on.found(p)
 	n, err := s.work()
 	if err != nil {
 		return nil, err
@@ -89,7 +98,7 @@ func (p *Plan) Stream(files ...io.WriterAt) (*Result, error) {
 	if err := s.end(); err != nil {
 		return nil, wire.At("convert", "", wire.NoOffset, err)
 	}
-	r := &Result{Bytes: p.Size, Workers: n}
+	r := &Result{Bytes: p.Size, Workers: n, Resumed: s.on.result()}
 	for i, c := range p.counts {
 		if !c.any() {
 			continue
@@ -151,7 +160,7 @@ func (s *stream) begin() error {
 		s.memory = tiles.Bytes(n)
 	}
 	var err error
-	if s.p.tail() {
+	if s.p.tail() || s.on != nil {
 		if s.sums, err = limits.Make[sum](s.b, len(s.p.Outs)); err != nil {
 			return err
 		}
@@ -172,6 +181,9 @@ func (s *stream) begin() error {
 
 // end writes the parts that depend on the tensors.
 func (s *stream) end() error {
+	if err := s.covered(); err != nil {
+		return err
+	}
 	for i := range s.p.Files {
 		f := &s.p.Files[i]
 		if f.layout.Tail == nil {
@@ -248,7 +260,11 @@ func (s *stream) finish(w *worker, j *job) (err error) {
 		return nil
 	}
 	defer recovered(&err)
-	return f.finish(w)
+	w.forget()
+	if err := f.finish(w); err != nil {
+		return err
+	}
+	return s.note(w, j, j.end, j.end, true)
 }
 
 // recovered turns a panic, which is a bug, into an error of this stream.
@@ -268,7 +284,11 @@ func (s *stream) do(w *worker, j *job, lo, hi int64) (err error) {
 	if j.err != nil {
 		return j.err
 	}
-	return j.run(w, lo, hi)
+	w.forget()
+	if err := j.run(w, lo, hi); err != nil {
+		return err
+	}
+	return s.note(w, j, lo, hi, false)
 }
 
 // take hands out the next range. A task that needs memory waits until the previous one
@@ -279,20 +299,26 @@ func (s *stream) take() (j *job, lo, hi int64) {
 	for s.err == nil {
 		if j := s.job; j != nil && j.at < j.end {
 			lo = j.at
-			j.at = min(max(j.cut(lo, s.tile), lo+1), j.end)
+			hi = min(max(j.cut(lo, s.tile), lo+1), j.until())
+			j.at = j.skip(hi)
 			j.running++
-			return j, lo, j.at
+			return j, lo, hi
 		}
 		if s.next == len(s.tasks) {
 			break
 		}
 		t := s.tasks[s.next]
+		if kept := s.kept(s.next); len(kept) == 1 && kept[0] == (doneUnits{0, t.units()}) {
+			s.next++
+			continue
+		}
 		if t.whole() > 0 && s.held {
 			s.freed.Wait()
 			continue
 		}
 		s.held = s.held || t.whole() > 0
-		s.job = &job{task: t, index: s.next, end: t.units()}
+		s.job = &job{task: t, index: s.next, end: t.units(), kept: s.kept(s.next)}
+		s.job.at = s.job.skip(0)
 		s.next++
 		if s.job.end == 0 && t.whole() > 0 {
 			s.held = false

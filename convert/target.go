@@ -23,7 +23,7 @@ func (p *Plan) placeOptions(force, folder bool) output.Options {
 	if p.sink != nil {
 		format = p.sink.Name()
 	}
-	o := output.Options{Force: force, InPlace: p.o.InPlace, NoSync: p.o.NoSync, Guard: p.o.Guard, Ours: func(name string, head []byte) bool {
+	o := output.Options{Force: force, InPlace: p.o.InPlace, NoSync: p.o.NoSync, Resume: p.o.Resume != nil, Guard: p.o.Guard, Ours: func(name string, head []byte) bool {
 		return folder && !isTensorFile(name) || begins(format, head)
 	}}
 	if folder {
@@ -119,12 +119,16 @@ type file interface {
 	// Discard removes the file if it was not published.
 	Discard()
 	reserve(size int64) error
+	// kept returns the file that a later run may go on with, or nil.
+	kept() *output.File
 }
 
 // machine is the real system.
 type machine struct{}
 
 type osFile struct{ *output.File }
+
+func (f osFile) kept() *output.File { return f.File }
 
 func (f osFile) reserve(size int64) error { return tiles.Reserve(f.File.File, size) }
 

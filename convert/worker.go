@@ -26,6 +26,7 @@ type worker struct {
 	parts   [][]byte      // of the range
 	spans   []tensor.Span // where they begin
 	subs    [][]byte      // of a piece of the range
+	notes
 }
 
 // newWorker allocates a worker's memory.
@@ -86,6 +87,9 @@ func (w *worker) write(out int32, off int64, p []byte) error {
 		if err := w.s.sums[out].add(w.s.b, off, p); err != nil {
 			return err
 		}
+	}
+	if w.s.on != nil {
+		w.wrote(out, int(o.file), o.off+off, p)
 	}
 	return w.put(int(o.file), o.off+off, p)
 }

@@ -1,7 +1,10 @@
 package convert
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/internal/output"
@@ -30,10 +33,20 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 		return nil, refusedPlace(err)
 	}
 	defer f.Discard()
-	if err := f.reserve(p.Size); err != nil {
+	on, err := p.openOn(f)
+	if err != nil {
 		return nil, err
 	}
-	if r, err = p.Stream(f); err != nil {
+	defer func() { err = p.closeFile(f, on, err) }()
+	if on == nil {
+		err = f.reserve(p.Size)
+	} else {
+		err = on.prepare(p, []*os.File{f.kept().File})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r, err = p.stream(on, []io.WriterAt{f}); err != nil {
 		return nil, err
 	}
 	if err := f.Keep(); err != nil {
@@ -42,15 +55,45 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 	if err := p.sync(f.Sync); err != nil {
 		return nil, err
 	}
-	if err := p.lastLook(); err != nil {
+	if err := errors.Join(p.lastLook(), on.lastLook(p)); err != nil {
 		return nil, err
 	}
 	if err := f.Publish(); err != nil {
 		return nil, refusedPlace(err)
 	}
+	_ = on.remove() // best effort: the next run removes a journal without a file
 	err = p.sync(f.SyncFolder)
 	r.Synced = p.synced
 	return r, err
+}
+
+// openOn opens the journal of a file, if there is to be one. If there is an error, what is
+// unfinished stays.
+func (p *Plan) openOn(f file) (*resumption, error) {
+	if p.o.Resume == nil || f.kept() == nil {
+		return nil, nil
+	}
+	on, err := p.openJournal(f.kept().Place(), f.kept().Resumed())
+	if err != nil && f.kept().Resumed() {
+		err = errors.Join(err, f.kept().Suspend())
+	}
+	return on, err
+}
+
+// closeFile closes the journal. If there is something to go on with, the file stays.
+func (p *Plan) closeFile(f file, on *resumption, err error) error {
+	if err != nil && on.takes(err) {
+		err = p.unfinished(f.kept().Place(), err)
+		if closed := f.kept().Suspend(); closed != nil {
+			err = errors.Join(err, closed)
+		}
+	} else if err != nil {
+		err = errors.Join(err, on.remove())
+	}
+	if closed := on.close(); err == nil {
+		err = closed
+	}
+	return err
 }
 
 // target returns the place of a file, which has room for it.
@@ -93,6 +136,7 @@ func checkRoom(sys system, at *output.Place, size int64) error {
 	if err := at.Writable(); err != nil {
 		return err
 	}
+	size = max(0, size-at.Kept())
 	if free, known := sys.free(at); known && free < size {
 		return wire.At("convert", "folder "+wire.Quote(at.Folder()), wire.NoOffset, fmt.Errorf("no space: %d bytes are needed, %d are free", size, free))
 	}

@@ -163,6 +163,21 @@ func (h *fetched) Verify(b *limits.Budget) error { return h.file.Verify(b) }
 func (h *fetched) Verified() bool                { return h.file.Verified() }
 func (h *fetched) Whole() bool                   { return h.file.Whole() }
 
+// ContentName implements tensor.Named: the digest that the source states, or else the ETag. A
+// weak one, and the time of the last change, are no name of the bytes.
+func (h *fetched) ContentName() string {
+	f := h.file
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.tally.stated != nil:
+		return digestNames[f.tally.stated.kind] + " " + f.tally.stated.sum
+	case f.mark.etag != "":
+		return "ETag " + f.mark.etag
+	}
+	return ""
+}
+
 func (h *handle) Stat() (fs.FileInfo, error) { return h.info, nil }
 
 func (h *handle) Close() error {

@@ -12,6 +12,8 @@ type File struct {
 	place *Place
 	temp  string
 	done  bool
+	// resumed says that an earlier run created the file.
+	resumed bool
 }
 
 // Create begins a file. It takes over the place, also if it fails.
@@ -21,14 +23,18 @@ func (p *Place) Create() (*File, error) {
 		err = p.hold()
 	}
 	var f *os.File
-	if err == nil {
+	if err == nil && p.o.Resume {
+		f, err = p.reopen(Partial(p.name))
+	}
+	resumed := f != nil
+	if err == nil && !resumed {
 		f, err = p.claim(Partial(p.name))
 	}
 	if err != nil {
 		p.Close()
 		return nil, err
 	}
-	out := &File{File: f, place: p, temp: Partial(p.name)}
+	out := &File{File: f, place: p, temp: Partial(p.name), resumed: resumed}
 	if err := out.holdName(); err != nil {
 		out.Discard()
 		return nil, err
@@ -104,9 +110,20 @@ func (f *File) Place() *Place { return f.place }
 
 // claim creates and locks the temporary file, after removing what a killed run left.
 func (p *Place) claim(temp string) (*os.File, error) {
+	f, err := p.claimFile(temp)
+	if err == nil {
+		if err = p.RemoveJournal(); err != nil { // it is of another file
+			f.Close()
+			return nil, errors.Join(err, p.root.Remove(temp))
+		}
+	}
+	return f, err
+}
+
+func (p *Place) claimFile(temp string) (*os.File, error) {
 	mode := fs.FileMode(0o666)
-	if p.o.InPlace {
-		mode = 0o600 // until it has the mode of the file that it replaces
+	if p.o.InPlace || p.o.Private {
+		mode = 0o600 // in place: until it has the mode of the file that it replaces
 	}
 	for range 100 { // other runs may come and go as often
 		f, err := p.root.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)

@@ -37,6 +37,11 @@ type Options struct {
 	Hold bool
 	// NoSync leaves it to the system when bytes reach the disk.
 	NoSync bool
+	// Private lets this user alone read and write the file.
+	Private bool
+	// Resume goes on with the temporary file or folder of an earlier run, instead of removing
+	// it. Nothing in it may be trusted.
+	Resume bool
 }
 
 // headSize is how many bytes of an existing file [Options].Ours is shown.
@@ -360,12 +365,14 @@ const partial = ".amn-partial"
 
 // Partial returns the temporary name of an output: hidden, in the same folder, and not too
 // long for the file system.
-func Partial(name string) string {
+func Partial(name string) string { return hidden(name, partial) }
+
+func hidden(name, suffix string) string {
 	if len(name) > 200 {
 		h := sha256.Sum256([]byte(name))
 		name = name[:100] + hex.EncodeToString(h[:8])
 	}
-	return "." + name + partial
+	return "." + name + suffix
 }
 
 // MkdirAll creates a folder and the folders on the way to it, which may be links: it is for

@@ -16,6 +16,9 @@ type Tree struct {
 	root  *os.Root // the temporary folder
 	lock  *os.File
 	done  bool
+	// resumed says that an earlier run created the folder, and kept that a later one may go
+	// on with it.
+	resumed, kept bool
 	// former are files of the old folder that the new one does not have.
 	former []string
 }
@@ -131,6 +134,9 @@ func (t *Tree) claim() (err error) {
 		if err := t.lockTemp(); err != nil {
 			return err
 		}
+		if t.resumed = p.o.Resume; t.resumed {
+			return nil
+		}
 		err = t.clear(t.root)
 		err = errors.Join(err, t.unlock())
 		if err == nil {
@@ -139,6 +145,9 @@ func (t *Tree) claim() (err error) {
 		if err != nil {
 			return err
 		}
+	}
+	if err := p.RemoveJournal(); err != nil { // it is of another folder
+		return err
 	}
 	if err := p.root.Mkdir(t.temp, 0o777); err != nil {
 		return err
@@ -322,18 +331,29 @@ func (t *Tree) removeOld(old *os.Root, aside string) error {
 // clear removes what a run leaves in a temporary folder: files, in folders that are nested as
 // deep as those of trees. Anything else is not ours.
 func (t *Tree) clear(root *os.Root) error {
+	return t.clearBut(root, func(string) bool { return false })
+}
+
+// clearBut is clear, but for files that are kept. Folders stay if there are such.
+func (t *Tree) clearBut(root *os.Root, keep func(name string) bool) error {
 	var list, folders []string
+	kept := false
 	err := t.place.eachFile(root, func(name string, e fs.DirEntry, _ fs.FileInfo) error {
 		switch deep := depth(name) > maxDepth; {
 		case deep || !e.IsDir() && !e.Type().IsRegular():
 			return t.place.refuse("something is in the way that no run leaves: %q", path.Join(t.temp, name))
 		case e.IsDir():
 			folders = append(folders, name)
+		case keep(name):
+			kept = true
 		default:
 			list = append(list, name)
 		}
 		return nil
 	})
+	if kept {
+		folders = nil
+	}
 	for i := len(folders) - 1; i >= 0; i-- {
 		list = append(list, folders[i])
 	}
@@ -362,7 +382,7 @@ func (t *Tree) SyncFolder() error { return syncFolder(t.place.dir) }
 // Discard removes the folder, unless it was published, and closes everything.
 func (t *Tree) Discard() error {
 	var err error
-	if !t.done && t.root != nil {
+	if !t.done && !t.kept && t.root != nil {
 		err = t.clear(t.root)
 		if !renamesOpen {
 			err = errors.Join(err, t.unlock())

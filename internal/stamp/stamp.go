@@ -41,3 +41,16 @@ func Replaced(was, now fs.FileInfo) bool {
 }
 
 func bytes(n int64) string { return strconv.FormatInt(n, 10) + " bytes" }
+
+// Of returns what is compared of a file, as a text: its size and the times of its last change.
+// It is "" for a file without a time, whose content may be any.
+func Of(info fs.FileInfo) string {
+	if info.ModTime().IsZero() {
+		return ""
+	}
+	text := bytes(info.Size()) + ", written at " + info.ModTime().UTC().Format(time.RFC3339Nano)
+	if c := changeTime(info); c != [2]int64{} {
+		text += ", changed at " + time.Unix(c[0], c[1]).UTC().Format(time.RFC3339Nano)
+	}
+	return text
+}

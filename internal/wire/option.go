@@ -24,6 +24,7 @@ const (
 	OptionInclude       Option = "convert.Bnb.Include"
 	OptionExclude       Option = "convert.Bnb.Exclude"
 	OptionForce         Option = "force"
+	OptionResume        Option = "convert.Options.Resume"
 )
 
 // Options returns all options.
@@ -31,7 +32,7 @@ func Options() []Option {
 	return []Option{
 		OptionScheme, OptionGPTQZeros, OptionBlock, OptionFoldPreQuant, OptionIgnoreUnknown, OptionAs,
 		OptionTarget, OptionAsIs, OptionKeep,
-		OptionMeta, OptionRawNames, OptionInclude, OptionExclude, OptionForce,
+		OptionMeta, OptionRawNames, OptionInclude, OptionExclude, OptionForce, OptionResume,
 	}
 }
 

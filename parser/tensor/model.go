@@ -52,3 +52,10 @@ type Stated interface {
 	// Verify reads what has not been digested, and compares the digest.
 	Verify(*limits.Budget) error
 }
+
+// A Named is an open file whose source names its content, such as a registry.
+type Named interface {
+	// ContentName returns a digest of the content, or what the source changes with the
+	// content; "" if it says nothing.
+	ContentName() string
+}

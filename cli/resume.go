@@ -1,0 +1,271 @@
+package cli
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
+	"github.com/anamnesis-go/anamnesis/internal/output"
+	"github.com/anamnesis-go/anamnesis/internal/stamp"
+)
+
+// resumeFlag is the flag of commands that write a model.
+type resumeFlag struct {
+	Resume bool `help:"Keep what is written if the run is interrupted, and go on with what an interrupted run of the same command has written. It is verified first."`
+}
+
+// notInOutput are flags that change no byte of an output. A run may go on with others than it
+// began with.
+var notInOutput = []string{"output", "force", "dry-run", "threads", "memory", "no-sync", "resume"}
+
+// jobOf describes what a command was told that its output depends on: all of its flags but
+// those of notInOutput, and the stamps of files that flags name.
+func jobOf(n *kong.Node) (map[string]string, error) {
+	job := map[string]string{"command": n.Name}
+	for _, f := range n.Flags {
+		value := fmt.Sprint(f.Target)
+		if slices.Contains(notInOutput, f.Name) || f.Target.IsZero() {
+			continue
+		}
+		job["--"+f.Name] = value
+		if f.PlaceHolder != "FILE" && f.PlaceHolder != "DIR" {
+			continue
+		}
+		if err := stampInputs(job, "file of --"+f.Name, value); err != nil {
+			return nil, err
+		}
+	}
+	return job, nil
+}
+
+// maxStamped bounds the files of one input.
+const maxStamped = 10_000
+
+// stampInputs adds the stamps of a file, and of the configuration beside it, or of the files in
+// a folder.
+func stampInputs(job map[string]string, what, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // an address, or a name in a store: the open files have stamps
+	}
+	dir, some := path, func(name string) bool { return !strings.HasPrefix(name, ".") }
+	if !info.IsDir() {
+		job[what+" "+filepath.Base(path)] = stamp.Of(info)
+		dir = filepath.Dir(path)
+		if _, err := os.Stat(filepath.Join(dir, "config.json")); err != nil {
+			return nil
+		}
+		some = func(name string) bool { return filepath.Ext(name) == ".json" && !strings.HasPrefix(name, ".") }
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if len(list) > maxStamped {
+		return usage{fmt.Sprintf("--resume: %s has more than %d files", showPath(dir), maxStamped)}
+	}
+	for _, e := range list {
+		if e.IsDir() || !some(e.Name()) {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.Mode().IsRegular() {
+			job[what+" "+e.Name()] = stamp.Of(info)
+		}
+	}
+	return nil
+}
+
+// resumeOf returns how the conversion is resumed, nil if it is not.
+func (s *session) resumeOf(c *conversion) (*convert.Resume, error) {
+	switch {
+	case !c.flags.Resume:
+		return nil, nil
+	case c.pipe != nil:
+		return nil, usage{"--resume: what went to standard output cannot be read again: name a file with -o"}
+	case c.path == "-":
+		return nil, usage{"--resume: standard input cannot be read again: name a file"}
+	case c.opts.InPlace:
+		return nil, usage{"--resume and --in-place cannot be combined: leave one out"}
+	case c.report || c.page != "":
+		return nil, usage{"--report measures while it writes, so it cannot be combined with --resume; amn quantize --compare measures and writes nothing"}
+	}
+	job, err := jobOf(s.node)
+	if err != nil {
+		return nil, err
+	}
+	inputs := []string{c.path}
+	if c.merged != nil {
+		inputs = append(inputs, c.merged.sources...)
+	}
+	for i, path := range inputs {
+		if err := stampInputs(job, fmt.Sprintf("file of input %d:", i+1), path); err != nil {
+			return nil, err
+		}
+	}
+	if job["program"], err = programText(); err != nil {
+		return nil, err
+	}
+	for _, q := range s.policy.Quirks {
+		job["quirks"] += q + " "
+	}
+	key, err := journalKey()
+	if err != nil {
+		return nil, err
+	}
+	return &convert.Resume{Key: key, Job: job, Found: func(r *convert.Resumed) { s.printFound(c, r) }}, nil
+}
+
+// printFound says what is left to do.
+func (s *session) printFound(c *conversion, r *convert.Resumed) {
+	if s.quiet || s.json {
+		return
+	}
+	if r.Anew != "" {
+		fmt.Fprintf(s.err, "amn: begins anew: %s\n", r.Anew)
+		return
+	}
+	fmt.Fprintf(s.err, "amn: goes on: %s of %s are there, %s left to write\n", formatBytes(r.Kept), formatBytes(c.plan.Size), formatBytes(c.plan.Size-r.Kept))
+}
+
+// resumedText tells how a conversion went on.
+func resumedText(r *convert.Resumed) string {
+	if r.Anew != "" {
+		return "nothing: " + r.Anew
+	}
+	text := formatBytes(r.Kept) + " of an earlier run, verified"
+	if r.Again > 0 {
+		text += "; " + formatBytes(r.Again) + " of it did not match, and were written again"
+	}
+	return text
+}
+
+func jsonResumed(o *jsonObject, r *convert.Resumed) {
+	if r == nil {
+		return
+	}
+	o.object("resumed", func(o *jsonObject) {
+		o.number("kept", r.Kept)
+		o.number("again", r.Again)
+		if r.Anew != "" {
+			o.text("anew", r.Anew)
+		}
+	})
+}
+
+// jsonUnfinished tells what a failed or interrupted run has kept.
+func jsonUnfinished(o *jsonObject, err error) {
+	u, ok := errors.AsType[*convert.Unfinished](err)
+	if !ok {
+		return
+	}
+	o.object("unfinished", func(o *jsonObject) {
+		o.text("path", u.Path)
+		o.number("kept", u.Kept)
+		o.number("bytes", u.Size)
+	})
+}
+
+// unfinishedText says how to go on after a failure.
+func unfinishedText(u *convert.Unfinished) string {
+	return fmt.Sprintf("%s of %s are written and kept: the same command goes on with them; without --resume it begins anew", formatBytes(u.Kept), formatBytes(u.Size))
+}
+
+// printInterrupted says what is kept of an interrupted conversion.
+func (s *session) printInterrupted(c *conversion) {
+	if s.quiet || c.plan == nil {
+		return
+	}
+	if u, ok := errors.AsType[*convert.Unfinished](c.err); ok {
+		fmt.Fprintf(s.err, "amn: interrupted: %s\n", unfinishedText(u))
+	} else if !c.flags.Resume && c.result == nil && c.pipe == nil {
+		fmt.Fprintf(s.err, "amn: interrupted: nothing is kept; with --resume an interrupted run can be gone on with\n")
+	}
+}
+
+// programText identifies the program: its version, or its content if it is no release.
+func programText() (string, error) {
+	b := buildOf(debug.ReadBuildInfo())
+	if b.commit != "" && !b.modified && b.version != "(devel)" {
+		return b.version + " " + b.commit, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := folder.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return b.version + " " + hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// stateVariable names the folder that the key of journals is in.
+const stateVariable = "AMN_STATE"
+
+// journalKey returns the key that seals journals, and creates it for the first one. It is this
+// user's, so that nobody can have a journal ready in a folder that is downloaded.
+func journalKey() ([]byte, error) {
+	dir := os.Getenv(stateVariable)
+	if dir == "" {
+		base, err := os.UserConfigDir()
+		if err != nil {
+			return nil, usage{"--resume: there is no folder for the key that seals journals: set HOME, or " + stateVariable + " to a folder of yours"}
+		}
+		dir = filepath.Join(base, "amn")
+	}
+	path := filepath.Join(dir, "journal.key")
+	key, err := readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := output.MkdirAll(dir); err != nil {
+		return nil, err
+	}
+	fresh := make([]byte, 32)
+	rand.Read(fresh) // it never fails
+	made := output.WriteFile(path, fresh, output.Options{Private: true})
+	key, err = readKey(path) // another run may have been first
+	if err != nil {
+		return nil, errors.Join(made, err)
+	}
+	return key, nil
+}
+
+func readKey(path string) ([]byte, error) {
+	f, err := folder.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, usage{fmt.Sprintf("--resume: others may read or write %s, which seals journals: chmod 600 %[1]s", showPath(path))}
+	}
+	key := make([]byte, 32)
+	if _, err := io.ReadFull(f, key); err != nil {
+		return nil, usage{fmt.Sprintf("--resume: %s is not a key: remove it, and the next run makes another", showPath(path))}
+	}
+	return key, nil
+}

@@ -1,0 +1,195 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/internal/effort"
+)
+
+// resuming starts the program with a folder for its key.
+func resuming(t *testing.T, state string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd := process(t, args...)
+	cmd.Env = append(cmd.Env, "AMN_STATE="+state)
+	errs := &bytes.Buffer{}
+	cmd.Stderr = errs
+	return cmd, errs
+}
+
+// atWork waits until a run has written some of a journal.
+func atWork(journal string, ended <-chan error, least int64) {
+	for {
+		select {
+		case <-ended:
+			return
+		default:
+			if info, err := os.Stat(journal); err == nil && info.Size() > least {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// A job that is killed at any time goes on, and has the bytes of one that was not; so it has
+// if a byte of what is unfinished changes meanwhile.
+func TestAKilledJobGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program often")
+	}
+	state, plain := t.TempDir(), t.TempDir()
+	source := filepath.Join(plain, "in.gguf")
+	bigGGUF(t, source, 2500)
+	want := filepath.Join(plain, "want")
+	if out, err := process(t, "remember", "-q", "-o", want, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	whole, went := load(t, want), 0
+	for trial := range effort.Of(3, 60) {
+		dir := t.TempDir()
+		target, partial, journal := filepath.Join(dir, "out"), filepath.Join(dir, ".out.amn-partial"), filepath.Join(dir, ".out.amn-journal")
+		for round := range 3 {
+			cmd, _ := resuming(t, state, "remember", "-q", "--no-sync", "--threads=2", "--resume", "-o", target, source)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			atWork(journal, ended, 600+rand.Int64N(1500)*int64(round+1))
+			cmd.Process.Kill()
+			time.Sleep(20 * time.Millisecond)
+			if _, err := os.Stat(target); err == nil && load(t, target) != whole {
+				t.Fatal("the target has other bytes")
+			}
+			if data, err := os.ReadFile(partial); err == nil && trial%2 == 1 && len(data) > 0 {
+				data[rand.IntN(len(data))] ^= 1
+				write(t, partial, string(data))
+			}
+		}
+		if _, err := os.Stat(target); err == nil {
+			continue // a run was faster than its end
+		}
+		cmd, errs := resuming(t, state, "remember", "--no-sync", "--resume", "--json", "-o", target, source)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %s", err, errs)
+		}
+		var said struct{ Resumed struct{ Kept, Again int64 } }
+		if err := json.Unmarshal(out, &said); err != nil {
+			t.Fatal(err)
+		}
+		if load(t, target) != whole {
+			t.Fatalf("trial %d: other bytes, after %+v", trial, said)
+		}
+		if said.Resumed.Kept > 0 {
+			went++
+		}
+		if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
+			t.Errorf("%v are left, %v", list, err)
+		}
+	}
+	if went == 0 {
+		t.Error("no run had anything to go on with")
+	}
+}
+
+// What an interrupted run says is true: the same command goes on, another is refused and says
+// why, and without --resume nothing of it is left.
+func TestAnInterruptedJobSaysHowToGoOn(t *testing.T) {
+	state, dir := t.TempDir(), t.TempDir()
+	source, target, journal := filepath.Join(dir, "in.gguf"), filepath.Join(dir, "out"), filepath.Join(dir, ".out.amn-journal")
+	bigGGUF(t, source, 60000)
+	args := []string{"remember", "--no-sync", "--threads=1", "-o", target, source}
+	interrupt := func(args ...string) string {
+		cmd, errs := resuming(t, state, args...)
+		least := int64(600)
+		if info, err := os.Stat(journal); err == nil {
+			least += info.Size()
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		wait := journal
+		if args[len(args)-1] != "--resume" {
+			wait = filepath.Join(dir, ".out.amn-partial")
+		}
+		atWork(wait, ended, least)
+		cmd.Process.Signal(syscall.SIGINT)
+		if code := exitCode(t, <-ended); code != 130 {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		return errs.String()
+	}
+	if said := interrupt(args...); !strings.Contains(said, "with --resume") {
+		t.Errorf("it says %q", said)
+	}
+	said := interrupt(append(args, "--resume")...)
+	if !strings.Contains(said, "the same command goes on") || !strings.Contains(said, "without --resume it begins anew") {
+		t.Errorf("it says %q", said)
+	}
+	cmd, errs := resuming(t, state, append(args, "--resume", "--to", "f32")...)
+	if code := exitCode(t, cmd.Run()); code != 2 || !strings.Contains(errs.String(), `"--to" is "f32", and was not given`) || !strings.Contains(errs.String(), "--resume") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if said := interrupt(append(args, "--resume")...); !strings.Contains(said, "amn: goes on: ") {
+		t.Errorf("it says %q", said)
+	}
+	// The source changes: what was made of the old one is refused, and left.
+	if err := os.Chtimes(source, time.Time{}, time.Unix(1e9, 0)); err != nil {
+		t.Fatal(err)
+	}
+	cmd, errs = resuming(t, state, append(args, "--resume")...)
+	if code := exitCode(t, cmd.Run()); code != 2 || !strings.Contains(errs.String(), "in.gguf") || !strings.Contains(errs.String(), "2001-09-09") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	// Its advice.
+	small := filepath.Join(dir, "small.gguf")
+	bigGGUF(t, small, 1)
+	if out, err := process(t, "remember", "-q", "-o", target, small).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if list, _ := filepath.Glob(filepath.Join(dir, ".*")); len(list) > 0 {
+		t.Errorf("%v are left", list)
+	}
+}
+
+func TestWhatCannotBeResumedSaysSo(t *testing.T) {
+	t.Setenv("AMN_STATE", t.TempDir())
+	model := filepath.Join(demo, "model.safetensors")
+	for want, args := range map[string][]string{
+		"name a file with -o":        {"dequantize", "--copy", "--resume", "-o", "-", model},
+		"standard input":             {"dequantize", "--resume", "-o", filepath.Join(t.TempDir(), "out"), "-"},
+		"--report measures":          {"quantize", "--resume", "--report", "-o", filepath.Join(t.TempDir(), "out"), model},
+		"--resume and --in-place":    {"edit", "--resume", "--in-place", "--set", "a=b", model},
+		"chmod 600":                  {"dequantize", "--copy", "--resume", "-o", filepath.Join(t.TempDir(), "out"), model},
+		"the next run makes another": {"dequantize", "--copy", "--resume", "-o", filepath.Join(t.TempDir(), "out"), model},
+	} {
+		dir := t.TempDir()
+		key := filepath.Join(dir, "journal.key")
+		if want == "chmod 600" {
+			write(t, key, strings.Repeat("k", 32))
+			os.Chmod(key, 0o644)
+		} else if want == "the next run makes another" {
+			write(t, key, "short")
+			os.Chmod(key, 0o600)
+		}
+		cmd, errs := resuming(t, dir, args...)
+		cmd.Stdin = strings.NewReader(load(t, model))
+		if code := exitCode(t, cmd.Run()); code != 2 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: exit %d: %s", want, code, errs)
+		}
+	}
+}
