@@ -13,6 +13,7 @@ type policyCmd struct {
 	Show    policyShowCmd    `cmd:"" help:"Print a policy as JSON with all its members."`
 	Check   policyCheckCmd   `cmd:"" help:"Check a policy file, and list its expired exceptions."`
 	Explain policyExplainCmd `cmd:"" help:"Explain in words what a policy accepts and refuses."`
+	Learn   policyLearnCmd   `cmd:"" help:"Draft the smallest policy for pickles that you trust."`
 }
 
 // policyArg names a policy.

@@ -185,7 +185,7 @@ func (j *judgement) checkOtherPrefix(b *limits.Budget, r *prefixReader, sized bo
 // the policy does not allow.
 func (j *judgement) forbiddenRequest(found *pth.Report) error {
 	for _, p := range found.Pickles {
-		if err := p.Report.Refusal(); wire.ClassOf(err) == wire.Forbidden && (len(j.policy.AllowGlobals) == 0 || j.policy.forbids(p.Report)) {
+		if err := j.policy.refusal(p.Report); wire.ClassOf(err) == wire.Forbidden {
 			return err
 		}
 	}

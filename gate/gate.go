@@ -266,7 +266,7 @@ func (j *judgement) judgeContents(b *limits.Budget) error {
 	case asHDF5:
 		j.hdf5()
 	case asCheckpoint, asPickle:
-		j.scan(pth.ScanAllowing(j.account, j.r, j.Size, j.policy.excuses), kind)
+		j.scan(pth.ScanAllowing(j.account, j.r, j.Size, j.policy.refusal), kind)
 	default:
 		j.judgeOther()
 	}

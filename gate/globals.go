@@ -115,31 +115,13 @@ func (p *Policy) allows(g *vm.Global) allowance {
 	return out
 }
 
-// excuses reports whether a pickle is refused only for globals that the policy allows,
-// each used in an allowed way.
-func (p *Policy) excuses(r *vm.Report) bool {
-	return len(p.AllowGlobals) > 0 && r.Err == nil && !r.Safe.OK && !p.forbids(r)
-}
-
-// forbids reports whether a pickle, as far as it was read, asks for something that the
-// policy does not allow.
-func (p *Policy) forbids(r *vm.Report) bool {
-	for _, why := range r.Safe.Reasons {
-		if why.Code == "array" || why.Code == "change" {
-			return true
-		}
+// refusal returns why a pickle is refused: for all that the policy does not allow, or for
+// what is wrong with it.
+func (p *Policy) refusal(r *vm.Report) error {
+	if len(p.AllowGlobals) == 0 {
+		return r.Refusal()
 	}
-	for _, g := range r.Graph.Globals() {
-		if g.ID == vm.JoblibArray && r.Safe.More > 0 {
-			return true // not every reason is listed
-		}
-	}
-	for e := range r.Events() {
-		if !e.OK && !p.excusesEvent(&e) {
-			return true
-		}
-	}
-	return false
+	return r.RefusalBut(p.excusesEvent)
 }
 
 // excused returns the offsets at which a pickle asks for what the policy allows.
@@ -150,25 +132,34 @@ func (p *Policy) excused(r *vm.Report) map[int64]bool {
 	at := map[int64]bool{}
 	for e := range r.Events() {
 		if !e.OK {
-			at[e.Off] = p.excusesEvent(&e)
+			excused := p.excusesEvent(&e)
+			if before, seen := at[e.Off]; seen { // INST names and calls at one place
+				excused = excused && before
+			}
+			at[e.Off] = excused
 		}
 	}
 	return at
 }
 
+// excusesEvent reports whether the policy allows what a pickle asks for. A global that is
+// allowed by name may be called, given a state and changed in any way. What the call of
+// its result asks for is not known by its name.
 func (p *Policy) excusesEvent(e *vm.Event) bool {
-	how := p.allows(e.On.Global())
-	if how == notAllowed {
-		return false
+	g := e.On.Global()
+	how := p.allows(g)
+	if how == notAllowed || e.Use == vm.UseGlobal {
+		return how != notAllowed
+	}
+	isObject := e.On.Kind() == vm.KindObject
+	if how == allowedByName {
+		return isObject != (e.Use == vm.UseCall) && (e.Use != vm.UseBuild || isOpaqueState(e.With))
 	}
 	switch e.Use {
-	case vm.UseGlobal:
-		return true
 	case vm.UseCall:
-		// e.On may also be the result of a call, which is not a global.
-		return e.On.Kind() == vm.KindGlobal && (how == allowedByName || isPlainCall(e.With))
+		return !isObject && isPlainCall(e.With)
 	case vm.UseBuild:
-		return e.On.Kind() == vm.KindObject && e.On.Args().Kind() == vm.KindTuple && isAttributes(e.With)
+		return isObject && e.On.Args().Kind() == vm.KindTuple && isAttributes(e.With)
 	}
 	return false
 }
@@ -195,6 +186,23 @@ func isAttributes(state vm.Value) bool {
 	for k := range state.Entries() {
 		if k.Kind() != vm.KindText || strings.HasPrefix(k.Text(), "__") {
 			return false
+		}
+	}
+	return true
+}
+
+// isOpaqueState reports whether a state sets no attribute that Python itself looks up, be
+// it among those of __dict__ or of slots.
+func isOpaqueState(state vm.Value) bool {
+	parts := []vm.Value{state}
+	if state.Kind() == vm.KindTuple && state.Len() == 2 {
+		parts = []vm.Value{state.At(0), state.At(1)}
+	}
+	for _, part := range parts {
+		for k := range part.Entries() {
+			if name := k.Text(); k.Kind() == vm.KindText && name != "__dict__" && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") {
+				return false
+			}
 		}
 	}
 	return true

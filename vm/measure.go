@@ -47,7 +47,7 @@ func (m *machine) measure() error {
 func (m *machine) visit(path []visit, r ref) ([]visit, error) {
 	n := m.g.node(r)
 	if n.flags&flagMark != 0 {
-		if m.opaques && m.throughUnknown(path, r) {
+		if (m.opaques || m.scan) && m.throughUnknown(path, r) {
 			return path, nil
 		}
 		return path, m.strict(errContainsItself, "a %s contains itself", r)

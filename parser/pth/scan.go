@@ -41,7 +41,7 @@ type Report struct {
 	Err error
 
 	b         *limits.Budget
-	allow     func(*vm.Report) bool // nil allows nothing
+	refusal   func(*vm.Report) error // nil allows nothing
 	forbidden error
 }
 
@@ -52,18 +52,17 @@ func Scan(b *limits.Budget, r io.ReaderAt, size int64) *Report {
 	return ScanAllowing(b, r, size, nil)
 }
 
-// ScanAllowing is Scan for a caller who allows more than data: where allow takes the
-// report of a pickle that is refused for what it asks for, the file is not refused for
-// that. What is called there stays an object of which only its name, its arguments
-// and its state are known.
-func ScanAllowing(b *limits.Budget, r io.ReaderAt, size int64, allow func(*vm.Report) bool) *Report {
-	return ScanKnown(b, r, size, Known{}, allow)
+// ScanAllowing is Scan for a caller who allows more than data: refusal says why a pickle is
+// refused whose [vm.Report.Refusal] is not nil, or nil if it is not. What is called there
+// stays an object of which only its name, its arguments and its state are known.
+func ScanAllowing(b *limits.Budget, r io.ReaderAt, size int64, refusal func(*vm.Report) error) *Report {
+	return ScanKnown(b, r, size, Known{}, refusal)
 }
 
 // ScanKnown is [ScanAllowing] for a file of which something is known.
-func ScanKnown(b *limits.Budget, r io.ReaderAt, size int64, k Known, allow func(*vm.Report) bool) *Report {
+func ScanKnown(b *limits.Budget, r io.ReaderAt, size int64, k Known, refusal func(*vm.Report) error) *Report {
 	d := newDecoder(b, r, size, k)
-	d.scan = &Report{b: b, allow: allow}
+	d.scan = &Report{b: b, refusal: refusal}
 	out := d.scan
 	var err error
 	if kind := d.kind(); kind == KindPickle || kind == KindNone {
@@ -161,13 +160,14 @@ func (r *Report) add(pickle Pickle) (*vm.Graph, error) {
 	}
 	r.Pickles = list
 	p := pickle.Report
-	if err := p.Refusal(); err != nil && p.Err == nil && r.forbidden == nil && (r.allow == nil || !r.allow(p)) {
+	err = p.Refusal()
+	if err != nil && r.refusal != nil {
+		err = r.refusal(p)
+	}
+	if r.forbidden == nil && (wire.ClassOf(err) == wire.Forbidden || err != nil && p.Err == nil) {
 		r.forbidden = err
 	}
 	if p.Err != nil {
-		if err := p.Refusal(); wire.ClassOf(err) == wire.Forbidden && r.forbidden == nil {
-			r.forbidden = err
-		}
 		return nil, p.Err
 	}
 	return p.Graph, nil
