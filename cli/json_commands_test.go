@@ -36,11 +36,12 @@ var speaksJSON = map[string]struct{ args, schema string }{
 
 // elsewhere says what holds for the others: their words where --json has no meaning.
 var elsewhere = map[string]string{
-	"view":        "amn: amn view needs a terminal; amn parse --json prints the same",
-	"completion":  "amn: amn completion prints a shell script: it has no JSON form",
-	"man":         "amn: amn man prints a man page: it has no JSON form",
-	"serve":       "", // logs in JSON: TestServeSaysInJSONWhatItDoes
-	"policy show": "", // a policy is JSON with or without, which policy check reads back
+	"view":         "amn: amn view needs a terminal; amn parse --json prints the same",
+	"completion":   "amn: amn completion prints a shell script: it has no JSON form",
+	"man":          "amn: amn man prints a man page: it has no JSON form",
+	"serve":        "", // logs in JSON: TestServeSaysInJSONWhatItDoes
+	"policy show":  "", // a policy is JSON with or without, which policy check reads back
+	"policy learn": "", // as policy show: what it prints is a policy
 }
 
 func TestEveryCommandSpeaksJSONOrSaysWhyNot(t *testing.T) {

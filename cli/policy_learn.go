@@ -27,7 +27,7 @@ and all else are those of --limits, or of the profile server. Unpack archives fi
 }
 
 func (policyLearnCmd) examples() []example {
-	return []example{{"amn policy learn model.pkl -o policy.json", "What would a policy have to allow for this file?"}}
+	return []example{{"amn policy learn lightning.pt -o learned.json", "What would a policy have to allow for this file?"}}
 }
 
 // Run implements the command.

@@ -15,7 +15,10 @@ var unpaid = map[string][]string{
 		vm: strings.FieldsSeq(p.text)
 		vm: p.parts
 		vm: p.keys
-		vm: shape
+	`),
+	"the reasons of a verdict, at most 64 of them, and the globals of a pickle, which were charged": rows(`
+		vm: r.Safe.Reasons
+		vm: r.Graph.globals
 	`),
 	"the parts of one weight, the outs of one encoder or the pieces of one name: a handful by the scheme": rows(`
 		compare: m.values[0][:n]
