@@ -64,6 +64,28 @@ def requested(amn, folder):
     return 2, wrong
 
 
+def foldered(amn, folder):
+    """The curl lines for folders and texts, as printed: the digest of a form is what find and sha256sum print."""
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+    own = folder / "folder"
+    own.mkdir()
+    (own / "model.safetensors").write_bytes(b"\x02\x00\x00\x00\x00\x00\x00\x00{}")
+    ask = next(b for b in blocks("sh") if "dir_hash" in b).replace("localhost:8080", f"127.0.0.1:{port}")
+    find = next(b for b in blocks("sh") if b.startswith("find ."))
+    service, wrong = serve(amn, "--listen", f"127.0.0.1:{port}"), []
+    try:
+        wait(lambda: socket.create_connection(("127.0.0.1", port)).close())
+        done = subprocess.run(["bash", "-ec", ask], cwd=own, capture_output=True, text=True)
+        here = subprocess.run(["bash", "-ec", find], cwd=own, capture_output=True, text=True).stdout.split()[0]
+        if done.stdout.split() != [f'"dir_hash":"{here}"', f'"dir_hash":"{here}"', '"accepted":true']:
+            wrong.append(f"exit {done.returncode}, {done.stdout}{done.stderr}, find prints {here}")
+    finally:
+        service.terminate()
+        service.wait()
+    return 2, wrong
+
+
 def receipts(amn, folder):
     """The block for receipts, with a key made as printed, takes an honest file and no other."""
     folder_of(folder)
@@ -154,6 +176,7 @@ def proxied(amn, folder):
 CHECKS = [
     ("what docs/hosts.md shows for nginx", "nginx", proxied),
     ("what docs/hosts.md shows for requests", "requests 2.34.2", requested),
+    ("what docs/hosts.md shows for folders", "curl", foldered),
     ("what docs/hosts.md shows of receipts", "requests 2.34.2", receipts),
     ("what docs/hosts.md shows in the place of clamd", "clamd 1.0.2", replaced),
 ]

@@ -39,7 +39,8 @@ def test_what_the_guides_show_runs(demo, tmp_path, monkeypatch):
     torch.save(layer.state_dict(), "model.pt")
     shutil.copy(demo / "tiny.gguf", "model.gguf")
     names: dict = {"model": torch.nn.Linear(4, 4)}
-    judge, _, load = blocks("gate-python.md")
+    judge, *services, load = blocks("gate-python.md")
+    assert len(services) == 2  # crosscheck/gate/hosts.py runs the first, test_receipt.py the second
     exec(compile(judge, "gate-python.md", "exec"), names)
     names["store"]("model.pt")
     Path("evil.bin").write_bytes(b'cos\nsystem\n(S"id"\ntR.')

@@ -9,6 +9,7 @@ import re
 import subprocess
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -129,6 +130,21 @@ def test_receipts_of_a_service(service):
     for change in ({"nonce": ""}, {"sha256": ""}, {"policy": ""}, {"size": -1}, {"key": ""}, {"key": b""}):
         with pytest.raises(ValueError):
             receipt.check(answer["receipt"], **{**want, **change})
+
+
+def test_what_the_guide_shows_of_folders(service, tmp_path, monkeypatch):
+    requests = pytest.importorskip("requests")
+    ask, _, _ = service
+    text = (Path(__file__).parent.parent.parent / "docs" / "gate-python.md").read_text(encoding="utf-8")
+    (block,) = [b for b in re.findall(r"```python\n(.*?)```", text, re.S) if "requests.post" in b]
+    block = compile(block.replace("localhost:8080", ask.address), "gate-python.md", "exec")
+    monkeypatch.chdir(tmp_path)
+    Path("config.json").write_bytes(b"{}")
+    Path("model.safetensors").write_bytes(MODEL)
+    exec(block, {"requests": requests})
+    Path("model.safetensors").write_bytes(EVIL)
+    with pytest.raises(ValueError):
+        exec(block, {"requests": requests})
 
 
 def test_a_receipt_of_a_folder(service):
