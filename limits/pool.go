@@ -46,6 +46,9 @@ func (b *Budget) charge(p pool, n int64) error {
 	if p != pooledFiles && b.ctx.Err() != nil {
 		return b.Err()
 	}
+	if watch.Refuses(poolAxis[p].String(), n) {
+		return b.refused(b, p, n)
+	}
 	if b.above(p) != nil {
 		if a := b.full(p, n); a != nil {
 			return b.refused(a, p, n)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/faulty"
+	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
 // A fault is what goes wrong at one point of a request.
@@ -38,11 +40,12 @@ const (
 	full             // the disk is full, after a part of the write
 	noFiles          // EMFILE
 	unreadable       // EIO
+	noMemory         // the account refuses a charge
 	breaks           // a panic
 	faults
 )
 
-var faultNames = [faults]string{"none", "half close", "reset", "stall", "deadline", "a cut file", "kill", "cancel", "shutdown", "full disk", "EMFILE", "EIO", "panic"}
+var faultNames = [faults]string{"none", "half close", "reset", "stall", "deadline", "a cut file", "kill", "cancel", "shutdown", "full disk", "EMFILE", "EIO", "a refused charge", "panic"}
 
 // kindsOf has the faults that each class of points may have.
 var kindsOf = map[string][]fault{
@@ -60,6 +63,7 @@ var kindsOf = map[string][]fault{
 	"file":   {noFiles, unreadable, cancel, breaks},
 	"step":   {cancel, breaks, gone},
 	"seen":   {cancel, breaks, gone},
+	"charge": {noMemory, cancel},
 	"answer": {killed, cancel, breaks},
 }
 
@@ -113,12 +117,16 @@ func (s *script) wire(text string, piece int) *faulty.Wire {
 	return faulty.NewWire(text, piece, func(op string) faulty.Fault { return parts[s.point(op)] })
 }
 
+// charging is the script whose request is charged, or nil.
+var charging atomic.Pointer[script]
+
 // end returns the points that were reached, whether the fault was among them, and how many
 // spool files are open.
 func (s *script) end() (names []string, fired bool, files int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true // a context that ends late tells its account
+	charging.CompareAndSwap(s, nil)
 	return s.names, s.fired, s.files
 }
 
@@ -211,7 +219,11 @@ func TestFaultsAtEveryPoint(t *testing.T) {
 		r.Close()
 		w.Close()
 	}
-	piece, grain, tried := effort.Of(4, 1), int64(effort.Of(16, 64)), 0
+	limitstest.Refuse(t, func(string, int64) bool {
+		s := charging.Load()
+		return s != nil && s.point("charge") == noMemory
+	})
+	piece, grain, tried, charges := effort.Of(4, 1), int64(effort.Of(16, 64)), 0, 0
 	if testing.Short() { // with the race detector
 		piece, grain = 64, 2
 	}
@@ -227,7 +239,14 @@ func TestFaultsAtEveryPoint(t *testing.T) {
 				if isHonest(name) {
 					points = len(names)
 				}
+				nth := 0
 				for at, class := range names {
+					if class == "charge" {
+						if nth++; !effort.Whole() && nth%4 != 0 {
+							continue
+						}
+						charges++
+					}
 					if testing.Short() && at%3 != 0 {
 						continue
 					}
@@ -271,11 +290,18 @@ func TestFaultsAtEveryPoint(t *testing.T) {
 			tried += ran
 		})
 	}
-	t.Logf("%d faults", tried)
+	t.Logf("%d faults, at %d charges", tried, charges)
+	if charges < leastCharges && !testing.Short() {
+		t.Errorf("%d charges are refused, where there were %d", charges, leastCharges)
+	}
 	if tried < 10_000 && !t.Failed() && !testing.Short() {
 		t.Errorf("%d faults are fewer than 10,000", tried)
 	}
 }
+
+// leastCharges is how many charges were refused, one in each run, when this was added: a
+// fourth of them all.
+const leastCharges = 380
 
 // descriptors counts the open descriptors, where the system tells.
 func descriptors() int {
@@ -303,6 +329,7 @@ func meet(t *testing.T, s *script, h *host.Host) (n neighbour) {
 	if s.room > 0 { // the host has room for nobody
 		return n
 	}
+	defer charging.Store(s)
 	for name, to := range map[string]**host.Upload{"honest.safetensors": &n.honest, "evil.pkl": &n.evil} {
 		u, err := h.Begin("neighbour")
 		if err != nil {
@@ -320,6 +347,7 @@ func meet(t *testing.T, s *script, h *host.Host) (n neighbour) {
 // leave judges the neighbour's files.
 func (n neighbour) leave(t *testing.T, s *script) {
 	t.Helper()
+	charging.CompareAndSwap(s, nil)
 	s.mu.Lock()
 	s.over = true
 	s.mu.Unlock()

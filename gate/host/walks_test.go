@@ -49,6 +49,7 @@ func walked(t *testing.T, s *script, name string, walk func(*gate.Gate, *limits.
 	b := root.ChildContext(countedContext{ctx, s}, limits.Policy{MaxTotalBytes: s.room})
 	b.Meter(func(int64) { s.point("step") })
 	g := gate.Gate{Digest: true, Seen: func(*limits.Budget, tensor.Model) error { s.point("seen"); return nil }}
+	charging.Store(s)
 	func() {
 		defer func() {
 			if p := recover(); p != nil && p != "a bug" {
@@ -116,6 +117,7 @@ func stream(t *testing.T, s *script, name, data string, piece int) bool {
 	root := limits.Policy{}.Budget(t.Context())
 	b := root.ChildContext(countedContext{ctx, s}, limits.Policy{MaxTotalBytes: s.room})
 	g := gate.Gate{Digest: true}
+	charging.Store(s)
 	st := g.Stream(b, int64(len(data)), gate.Hint{Name: name})
 	accepted := false
 	ended := false
@@ -152,6 +154,7 @@ func check(g *gate.Gate, b *limits.Budget, name, data string) bool {
 // given fails if an account still holds something, and closes it.
 func given(t *testing.T, s *script, name string, root *limits.Budget) {
 	t.Helper()
+	charging.CompareAndSwap(s, nil)
 	for _, u := range root.Usage() {
 		if u.Used != 0 && (u.Axis == limits.Total || u.Axis == limits.Items) {
 			t.Errorf("%s, %s at point %d: %d of %v are held", name, faultNames[s.what], s.at, u.Used, u.Axis)

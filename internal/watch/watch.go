@@ -27,3 +27,24 @@ func Tell(kind string, n int64) {
 		(*f)(kind, n)
 	}
 }
+
+// A Refusal is asked before each charge of memory, items or files whether the account refuses
+// it, whatever it holds.
+type Refusal func(kind string, n int64) bool
+
+var refusing atomic.Pointer[Refusal]
+
+// SetRefusal makes f the one that is asked; nil ends that.
+func SetRefusal(f Refusal) {
+	if f == nil {
+		refusing.Store(nil)
+		return
+	}
+	refusing.Store(&f)
+}
+
+// Refuses asks about a charge.
+func Refuses(kind string, n int64) bool {
+	f := refusing.Load()
+	return f != nil && (*f)(kind, n)
+}

@@ -47,6 +47,14 @@ func Peak(b *limits.Budget, a limits.Axis) int64 { return of(b, a).Peak }
 
 func of(b *limits.Budget, a limits.Axis) limits.AxisUsage { return b.Usage()[a] }
 
+// Refuse asks f before each charge of memory, items or files, until the end of the test,
+// whether the account refuses it, whatever it holds.
+func Refuse(t testing.TB, f func(axis string, n int64) bool) {
+	t.Helper()
+	watch.SetRefusal(f)
+	t.Cleanup(func() { watch.SetRefusal(nil) })
+}
+
 // Watch tells f of each charge that is made until the end of the test, by its axis and its
 // amount, in the goroutine that makes it. A meter of steps charges each step by itself then.
 func Watch(t testing.TB, f func(axis string, n int64)) {
