@@ -92,7 +92,11 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer v.Close()
-	return v.WriteJSON(s.out)
+	out := bufio.NewWriter(s.out)
+	if err := v.WriteJSON(out); err != nil {
+		return err
+	}
+	return out.Flush()
 }
 
 // judge judges the file, or the folder.
