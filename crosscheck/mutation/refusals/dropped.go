@@ -20,7 +20,7 @@ import (
 // seeds alone when one of its refusals is gone.
 var targets = []struct{ pkg, fuzz string }{
 	{"parser/gguf/edit", "Metadata"}, {"parser/gguf", "GGUF"}, {"parser/npy", "NPY"}, {"parser/npz", "NPZ"}, {"parser/ollama", "Ollama"}, {"parser/pth", "PTH"},
-	{"parser/safetensors", "Safetensors"}, {"parser/zip", "Zip"}, {"vm", "Pickle"}, {"internal/strictjson", "StrictJSON"}, {"internal/lzma", "Wrap|FuzzLZMA"},
+	{"parser/safetensors", "Safetensors"}, {"parser/zip", "Zip"}, {"vm", "Pickle"}, {"internal/strictjson", "StrictJSON"}, {"internal/bzip2", "Wrap|FuzzBzip2"}, {"internal/lzma", "Wrap|FuzzLZMA"},
 	{"internal/unpack", "Wrap"}, {"internal/onnx", "ONNX"}, {"internal/hdf5", "HDF5"}, {"internal/sidecar", "Sidecar"}, {"internal/jinja", "Template"}, {"internal/tokenizer", "Tokenizer"},
 }
 
