@@ -29,6 +29,7 @@ FUZZ_COUNTS = \
 	FuzzGroups=10000 \
 	FuzzImportance=12000 \
 	FuzzIndex=16000 \
+	FuzzJournal=600 \
 	FuzzLegacy=1000 \
 	FuzzLinear=1500 \
 	FuzzLoRA=4000 \

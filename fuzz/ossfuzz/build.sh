@@ -17,6 +17,7 @@ FuzzEncode
 FuzzGGUF
 FuzzImportance
 FuzzIndex
+FuzzJournal
 FuzzLegacy
 FuzzNPY
 FuzzNPZ
