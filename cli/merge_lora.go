@@ -186,8 +186,7 @@ type merged struct {
 
 // printMerged prints what was merged, and which tensors were replaced or added.
 func (s *session) printMerged(m *merged, p *convert.Plan) {
-	s.fact("", "Merged", fmt.Sprintf("%s into %s of %s, %s", plural(int64(len(m.sources)), m.what),
-		plural(int64(m.changed), "tensor"), formatCount(int64(p.Copied.Tensors)), formatBytes(p.Copied.Bytes)))
+	s.fact("", "Merged", mergedText(m, p.Copied))
 	for _, list := range []struct {
 		label string
 		names []string
@@ -203,6 +202,15 @@ func (s *session) printMerged(m *merged, p *convert.Plan) {
 	if m.note != "" {
 		s.fact("", "Note", m.note)
 	}
+}
+
+// mergedText says what a merge did. In a passthrough of layers no number is computed.
+func mergedText(m *merged, written convert.Count) string {
+	sources := plural(int64(len(m.sources)), m.what)
+	if m.changed == 0 && len(m.replaced)+len(m.added) == 0 {
+		return fmt.Sprintf("%s, no number computed: %s copied, %s", sources, plural(int64(written.Tensors), "tensor"), formatBytes(written.Bytes))
+	}
+	return fmt.Sprintf("%s into %s of %s, %s", sources, plural(int64(m.changed), "tensor"), formatCount(int64(written.Tensors)), formatBytes(written.Bytes))
 }
 
 // jsonMerged writes what printMerged prints.

@@ -229,7 +229,7 @@ func (x *binder) bindModule(at int, a *adapter, m *module, v *layouts, r renamin
 	if a.config != nil {
 		name += ".weight"
 	}
-	i, w, err := x.find(r.of(name))
+	i, w, err := x.find(x.of(r, name))
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (x *binder) bindModule(at int, a *adapter, m *module, v *layouts, r renamin
 	if err != nil || m.part[partBias].Name == "" {
 		return err
 	}
-	i, w, err = x.find(r.of(m.name + ".bias"))
+	i, w, err = x.find(x.of(r, m.name+".bias"))
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (x *binder) bindParameters(at int, a *adapter, name string, wrappers []*mod
 	var ws []parameter
 	var places [][]int
 	for _, f := range full {
-		w, of, err := x.parameter(r.of(f))
+		w, of, err := x.parameter(x.of(r, f))
 		if err != nil {
 			return err
 		}

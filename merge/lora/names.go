@@ -22,6 +22,16 @@ func (r renaming) of(name string) string {
 	return name
 }
 
+// of returns the name in the base. The output layer stands beside the model that transformers'
+// prefix names, so it has none unless the base has it so.
+func (x *binder) of(r renaming, name string) string {
+	to := r.of(name)
+	if r.cut == "" && moduleOf(name) == outputLayer && !x.has(to) {
+		return name
+	}
+	return to
+}
+
 // renaming returns the renaming under which the base has all tensors that an adapter needs.
 func (x *binder) renaming(a *adapter) (renaming, error) {
 	needed, err := a.needed(x.b)
@@ -84,7 +94,7 @@ func (x *binder) missing(r renaming, needed []string) (string, error) {
 		if err := x.b.Step(1); err != nil {
 			return "", err
 		}
-		if !x.has(r.of(name)) {
+		if !x.has(x.of(r, name)) {
 			return name, nil
 		}
 	}

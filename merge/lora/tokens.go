@@ -138,7 +138,7 @@ func (x *binder) bindRowsOf(at int, a *adapter, m *moduleRows, isCopy bool, r re
 	if isCopy {
 		return x.bindCopyOfRows(at, tokens, i)
 	}
-	n, w, err := x.find(r.of(m.module + ".weight"))
+	n, w, err := x.find(x.of(r, m.module+".weight"))
 	if err != nil {
 		return err
 	}

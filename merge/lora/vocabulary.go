@@ -79,7 +79,7 @@ func (x *binder) checkTie(a *adapter, module string, tied bool, r renaming) erro
 	if listsModule(a.saved, module) && !a.ensuresTies {
 		return wire.ErrUnsupported.Errorf("the base ties its embeddings, and modules_to_save would change one of two: train it with ensure_weight_tying=True, or merge it with PEFT, which unties them")
 	}
-	if name := r.of(outputLayer + ".weight"); x.has(name) {
+	if name := x.of(r, outputLayer+".weight"); x.has(name) {
 		return wire.ErrUnsupported.Errorf("the base ties its embeddings and stores %s besides, which would not follow: save the base again with transformers", wire.Quote(name))
 	}
 	return nil
@@ -93,7 +93,7 @@ func (x *binder) bindCopy(at int, i tensor.Info, name string, r renaming) error 
 			return err
 		}
 		own, module := x.infos[n].Name, moduleOf(x.infos[n].Name)
-		if t.whole.Name == "" || t.from != at || own != r.of(wholeName(name)) && (strings.Contains(name, savedCopy+".") || !listsModule(embeddings[:1], module)) {
+		if t.whole.Name == "" || t.from != at || own != x.of(r, wholeName(name)) && (strings.Contains(name, savedCopy+".") || !listsModule(embeddings[:1], module)) {
 			continue
 		}
 		if !slices.Equal(i.Shape, t.whole.Shape) || i.DType != t.whole.DType {
@@ -111,7 +111,7 @@ func (x *binder) replace(at int, a *adapter, i tensor.Info, name string, r renam
 	if !derive.Computes(i.DType) {
 		return wire.ErrUnsupported.Errorf("its type is %s", wire.Quote(i.TypeName()))
 	}
-	n, w, err := x.find(r.of(name))
+	n, w, err := x.find(x.of(r, name))
 	if module := moduleOf(name); errors.Is(err, wire.ErrMissing) && (listsModule(a.saved, module) || a.within(module)) {
 		x.added, err = limits.Append(x.b, x.added, derive.Same(a.Model, i, name))
 		return err

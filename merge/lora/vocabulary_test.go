@@ -155,3 +155,19 @@ func TestVocabulariesThatAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// The prefix that transformers gives the names of the model inside is none of the output layer,
+// which stands beside it: one that a tied base stores is found, and one that is adapted too.
+func TestTheOutputLayerHasNoPrefix(t *testing.T) {
+	inner := as(whole(inputName, 7, 6, 4), "base_model.model.embed_tokens.weight")
+	base := vocabularyBase(tied)
+	base.tensors = append(base.tensors, whole("lm_head.weight", 5, 6, 4))
+	_, _, err := merge(t, base, folder{`{"peft_type":"LORA","r":2}`, []fixtures.Tensor{inner}})
+	if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "lm_head.weight") {
+		t.Errorf("a tied base that stores its output layer: %v", err)
+	}
+	m, _, err := merge(t, vocabularyBase(untied), folder{`{"peft_type":"LORA","r":2,"lora_alpha":2}`, append(pair("l", 2, 5, 4), pair("lm_head", 2, 6, 4)...)})
+	if err != nil || m.Adapted != 2 {
+		t.Fatalf("%v", err)
+	}
+}
