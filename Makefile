@@ -233,8 +233,17 @@ refusals: ## places that refuse a file, and which of them no committed file reac
 dropped: ## which fuzz targets notice by their seeds alone that a refusal is gone: make dropped N=0 (all; 30 of each package by default)
 	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -dropped $(N) $(PKG)
 
-mutants: ## what the tests notice of changed code: make mutants PKG=./vm N=0 (all of a package; 30 by default)
-	cd crosscheck/mutation && $(GO) run ./mutants -root ../.. -n $(N) $(PKG)
+KIND ?=
+.PHONY: mutants-ci mutants-table
+mutants: ## what the tests notice of changed code: make mutants PKG=./vm N=0 (all of a package; 30 by default) KIND="charge dropped"
+	cd crosscheck/mutation && $(GO) run ./mutants -root ../.. -n $(N) -operator "$(KIND)" -known mutants/equal.txt $(PKG)
+
+# The sample depends on the tree. What was not begun after two minutes is not run, and is said.
+mutants-ci: ## 30 of the packages that the last commits touch; fails below the floor of a package
+	cd crosscheck/mutation && $(GO) run ./mutants -root ../.. -changed -n 30 -within 2m -floors mutants/floors.txt -known mutants/equal.txt
+
+mutants-table: ## a sample of N of each package (or of PKG); writes the table of docs/soundness.md
+	cd crosscheck/mutation && $(GO) run ./mutants -root ../.. -n $(N) -known mutants/equal.txt -table ../../docs/soundness.md $(PKG)
 
 fuzz-all: ## every target by time, one after the other
 	@for row in $(FUZZ_COUNTS); do $(MAKE) --no-print-directory fuzz FUZZ=$${row%=*} || exit 1; done

@@ -6,8 +6,11 @@
 //	go run ./mutants -root ../.. -n 0 ./parser/npy     all of a package, and what survived
 //	go run ./mutants -root ../.. -list ./vm            the places, without running them
 //	go run ./mutants -root ../.. -floors FILE -changed the packages of the last commits; fails below the floor of a package
+//	go run ./mutants -root ../.. -operator "charge dropped" ./vm  those of one kind
+//	go run ./mutants -root ../.. -table FILE           a sample of each package; writes the table of FILE
 //
-// All mutants are in one program, which is built once; an environment variable chooses one.
+// All mutants are in one program, which is built once; an environment variable chooses one. Each
+// runs the tests that reach it, one at a time, until one fails.
 package main
 
 import (
@@ -57,6 +60,9 @@ func main() {
 	flag.StringVar(&o.floors, "floors", "", "file with a package, a space and the least share in percent that is killed, a line each")
 	flag.BoolVar(&o.changed, "changed", false, "take the packages that the last commits touch")
 	flag.StringVar(&o.known, "known", "", "file with equivalent mutants: file, tab, change, tab, reason")
+	flag.StringVar(&o.operator, "operator", "", "take mutants of this kind alone")
+	flag.DurationVar(&o.within, "within", 0, "begin no mutant after this time; 0 is no bound")
+	flag.StringVar(&o.table, "table", "", "document whose table is written: a sample of each package")
 	flag.Parse()
 	o.patterns = flag.Args()
 	if err := o.run(); err != nil {
@@ -66,10 +72,11 @@ func main() {
 }
 
 type options struct {
-	root, seed, floors, known string
-	count                     int
-	list, json, changed       bool
-	patterns                  []string
+	root, seed, floors, known, operator, table string
+	count                                      int
+	within                                     time.Duration
+	list, json, changed                        bool
+	patterns                                   []string
 }
 
 func (o *options) run() error {
@@ -96,17 +103,12 @@ func (o *options) run() error {
 		}
 		o.seed = out
 	}
-	list, all, err := mutate(o.root, o.patterns)
+	if o.table != "" {
+		return o.tabulate()
+	}
+	list, chosen, err := o.choose(o.patterns)
 	if err != nil {
 		return err
-	}
-	equal, err := source.ReadReasons(o.known)
-	if err != nil {
-		return err
-	}
-	chosen := slices.DeleteFunc(slices.Clone(all), func(m *mutant) bool { return equal[m.File+"\t"+m.Change] > 0 })
-	if o.count > 0 {
-		chosen = sample(chosen, o.count, o.seed)
 	}
 	if o.list {
 		for _, m := range chosen {
@@ -114,7 +116,7 @@ func (o *options) run() error {
 		}
 		return nil
 	}
-	if err := runAll(o.root, list, len(all), chosen); err != nil {
+	if err := o.runAll(list, chosen); err != nil {
 		return err
 	}
 	if o.json {
@@ -126,6 +128,31 @@ func (o *options) run() error {
 		return nil
 	}
 	return report(chosen, o.floors)
+}
+
+// choose returns the packages with the mutants of the sample in them, and no others: then the
+// program is built as fast as without them.
+func (o *options) choose(patterns []string) ([]*source.Package, []*mutant, error) {
+	_, all, err := mutate(o.root, patterns, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	equal, err := source.ReadReasons(o.known)
+	if err != nil {
+		return nil, nil, err
+	}
+	chosen := slices.DeleteFunc(all, func(m *mutant) bool {
+		return equal[m.File+"\t"+m.Change] > 0 || o.operator != "" && m.Operator != o.operator
+	})
+	if o.count > 0 {
+		chosen = sample(chosen, o.count, o.seed)
+	}
+	only := map[int]*mutant{}
+	for _, m := range chosen {
+		only[m.ID] = m
+	}
+	list, _, err := mutate(o.root, patterns, only)
+	return list, chosen, err
 }
 
 func git(root string, args ...string) (string, error) {
@@ -163,8 +190,8 @@ func changed(root string) ([]string, error) {
 	return list, nil
 }
 
-// mutate inserts the mutants of packages.
-func mutate(root string, patterns []string) ([]*source.Package, []*mutant, error) {
+// mutate inserts the mutants of packages, or only some of them.
+func mutate(root string, patterns []string, only map[int]*mutant) ([]*source.Package, []*mutant, error) {
 	list, err := source.Load(root, patterns...)
 	if err != nil {
 		return nil, nil, err
@@ -179,7 +206,7 @@ func mutate(root string, patterns []string) ([]*source.Package, []*mutant, error
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", p.Path, err)
 		}
-		w := mutator{pkg: p, info: info, add: func(m mutant) int {
+		w := mutator{pkg: p, info: info, inserts: func(id int) bool { return only == nil || only[id] != nil }, add: func(m mutant) int {
 			m.ID = len(all)
 			all = append(all, &m)
 			return m.ID
@@ -280,14 +307,19 @@ func sample(all []*mutant, n int, seed string) []*mutant {
 // A suite is the tests of a package.
 type suite struct {
 	dir, run, binary string
-	reached          []byte
-	took             time.Duration
+	tests            []test // those that reach a mutant of the sample
+}
+
+type test struct {
+	name    string
+	reached map[int]bool
+	took    time.Duration
 }
 
 // common are the suites that judge and read whole files, whatever the package.
 var common = []suite{
-	{dir: "fuzz", run: "^(TestEachHostileFileEndsWithItsClassAndOffset|TestEachHonestFileIsReadWhole)$"},
-	{dir: "gate", run: "."},
+	{dir: "fuzz", run: "^(TestEachHostileFileEndsWithItsClassAndOffset|TestEachHonestFileIsReadWhole|TestEveryPlaceThatChargesIsReached)$"},
+	{dir: "gate", run: "Recipes|TheCorpus|Verdicts|Streams"},
 }
 
 // more are further suites for some packages.
@@ -349,20 +381,30 @@ func Skip(n int, f func() error) error {
 type runner struct {
 	root, dir, overlay string
 	count              int
+	chosen             []*mutant
 	suites             map[string]*suite
 }
 
-func runAll(root string, list []*source.Package, count int, chosen []*mutant) error {
+func (o *options) runAll(list []*source.Package, chosen []*mutant) error {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	r := runner{root: root, dir: dir, count: count, suites: map[string]*suite{}}
+	count := 0
+	for _, m := range chosen {
+		count = max(count, m.ID+1)
+	}
+	root, began := o.root, time.Now()
+	r := runner{root: root, dir: dir, count: count, chosen: chosen, suites: map[string]*suite{}}
 	if r.overlay, err = source.Overlay(root, module, dir, "mutant", fmt.Sprintf(mutantPackage, count), list); err != nil {
 		return err
 	}
 	for i, m := range chosen {
+		if o.within > 0 && time.Since(began) > o.within {
+			fmt.Printf("after %v: %d of %d mutants were run\n", o.within, i, len(chosen))
+			return nil
+		}
 		if err := r.judge(m); err != nil {
 			return err
 		}
@@ -389,19 +431,21 @@ func (r *runner) judge(m *mutant) error {
 		if err != nil {
 			return err
 		}
-		if built.binary == "" || built.reached[m.ID] == 0 {
-			continue
-		}
-		m.Status = "survived"
-		if err := r.test(built, m.ID, 4*built.took+20*time.Second); err != nil {
-			m.Status, m.Killed = "killed", s.dir
-			return nil
+		for _, test := range built.tests {
+			if !test.reached[m.ID] {
+				continue
+			}
+			m.Status = "survived"
+			if err := r.test(built, test.name, m.ID, 4*test.took+20*time.Second); err != nil {
+				m.Status, m.Killed = "killed", s.dir+"."+test.name
+				return nil
+			}
 		}
 	}
 	return nil
 }
 
-// suite builds the tests of a suite and runs them without a mutant, once.
+// suite builds the tests of a suite and runs each without a mutant, once. The cheapest come first.
 func (r *runner) suite(s suite) (*suite, error) {
 	key := s.dir + " " + s.run
 	if built := r.suites[key]; built != nil {
@@ -419,26 +463,49 @@ func (r *runner) suite(s suite) (*suite, error) {
 		return built, nil
 	}
 	built.binary = binary
-	began := time.Now()
-	if err := r.test(built, -1, 10*time.Minute); err != nil {
-		return nil, fmt.Errorf("%s fails without a mutant: %w", s.dir, err)
+	names := exec.Command(binary, "-test.list", s.run)
+	names.Dir = filepath.Join(r.root, s.dir)
+	out, err := names.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.dir, err)
 	}
-	built.took = time.Since(began)
-	var err error
-	built.reached, err = os.ReadFile(r.marks())
-	return built, err
+	for _, name := range strings.Fields(string(out)) {
+		if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") && !strings.HasPrefix(name, "Example") {
+			continue
+		}
+		t := test{name: name, reached: map[int]bool{}}
+		began := time.Now()
+		if err := r.test(built, name, -1, 10*time.Minute); err != nil {
+			return nil, fmt.Errorf("%s: %s fails without a mutant: %w", s.dir, name, err)
+		}
+		t.took = time.Since(began)
+		marks, err := os.ReadFile(r.marks())
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range r.chosen {
+			if marks[m.ID] != 0 {
+				t.reached[m.ID] = true
+			}
+		}
+		if len(t.reached) > 0 {
+			built.tests = append(built.tests, t)
+		}
+	}
+	slices.SortStableFunc(built.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
+	return built, nil
 }
 
 func (r *runner) marks() string { return filepath.Join(r.dir, "marks") }
 
-// test runs a suite. An error means that it failed, or did not end in time.
-func (r *runner) test(s *suite, id int, limit time.Duration) error {
+// test runs one test of a suite. An error means that it failed, or did not end in time.
+func (r *runner) test(s *suite, name string, id int, limit time.Duration) error {
 	if err := os.WriteFile(r.marks(), make([]byte, r.count), 0o666); err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()
-	cmd := exec.CommandContext(ctx, s.binary, "-test.run", s.run, "-test.short", "-test.failfast", "-test.timeout", limit.String())
+	cmd := exec.CommandContext(ctx, s.binary, "-test.run", "^"+name+"$", "-test.short", "-test.failfast", "-test.timeout", limit.String())
 	cmd.Dir = filepath.Join(r.root, s.dir)
 	cmd.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(id), "REACHED="+r.marks(), "GOMEMLIMIT=2GiB")
 	out, err := cmd.CombinedOutput()
@@ -456,6 +523,9 @@ func report(list []*mutant, floors string) error {
 	}
 	total, killed := map[string]int{}, map[string]int{}
 	for _, m := range list {
+		if m.Status == "" {
+			continue // there was no time for it
+		}
 		pkg := strings.TrimPrefix(m.Package, module+"/")
 		total[pkg]++
 		if m.Status == "killed" {
@@ -475,7 +545,7 @@ func report(list []*mutant, floors string) error {
 	}
 	fmt.Printf("%-28s %8d %6.0f%%\n", "all", all, 100*float64(dead)/float64(max(1, all)))
 	for _, m := range list {
-		if m.Status != "killed" {
+		if m.Status != "killed" && m.Status != "" {
 			fmt.Printf("%s\t%s:%d\t%s\t%s\n", m.Status, m.File, m.Line, m.Operator, m.Change)
 		}
 	}

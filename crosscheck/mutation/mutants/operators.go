@@ -32,6 +32,8 @@ type mutator struct {
 	fn      string
 	generic bool
 	add     func(m mutant) int
+	inserts func(id int) bool // whether a mutant is in the program
+	last    int               // the mutant that was noted last
 }
 
 // Functions whose results are texts for people: a mutant of them changes a message alone.
@@ -74,18 +76,21 @@ func isGeneric(recv *ast.FieldList) bool {
 
 // new notes a mutant of a node and returns its number.
 func (w *mutator) new(n ast.Node, operator, format string, args ...any) int {
-	return w.add(mutant{
+	w.last = w.add(mutant{
 		Package: w.pkg.Path, File: w.file.Name, Line: w.file.Line(n.Pos()), Operator: operator, Function: w.fn,
 		Text: w.file.LineText(n.Pos()), Change: strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "),
 	})
+	return w.last
 }
 
 func (w *mutator) text(n ast.Node) string { return w.file.Source(n) }
 
-// around inserts texts around a node. Depths are multiplied so that an operator may put one
+// around inserts texts of the last mutant around a node. Depths are multiplied so that an operator may put one
 // text inside another of the same node.
 func (w *mutator) around(n ast.Node, depth int, before, after string) {
-	w.file.Around(n, depth, before, after)
+	if w.inserts(w.last) {
+		w.file.Around(n, depth, before, after)
+	}
 }
 
 func (w *mutator) list(list []ast.Stmt, depth int) {

@@ -21,6 +21,7 @@ type place struct {
 // A finder finds the places of one package.
 type finder struct {
 	makers map[string]bool // functions of the package that always return a new error
+	plain  map[string]bool // sentinels of the package without a class: what only its own code asks about
 	found  func(f *source.File, at ast.Stmt)
 }
 
@@ -29,9 +30,23 @@ var (
 	errTypes = regexp.MustCompile(`^(Forbidden|Error|refused|problem)$`)
 )
 
-// finderOf returns a finder that knows the makers of a package.
+// finderOf returns a finder that knows the makers of a package, and its sentinels without a class.
 func finderOf(p *source.Package) finder {
-	w := finder{makers: map[string]bool{"disallow": true}}
+	w := finder{makers: map[string]bool{"disallow": true}, plain: map[string]bool{}}
+	for _, f := range p.Files {
+		ast.Inspect(f.Tree, func(n ast.Node) bool {
+			v, ok := n.(*ast.ValueSpec)
+			if !ok || len(v.Names) != 1 || len(v.Values) != 1 {
+				return true
+			}
+			if call, ok := v.Values[0].(*ast.CallExpr); ok {
+				if sel, ok := call.Fun.(*ast.SelectorExpr); ok && nameOf(sel.X) == "errors" && sel.Sel.Name == "New" {
+					w.plain[v.Names[0].Name] = true
+				}
+			}
+			return true
+		})
+	}
 	for grown := true; grown; { // a maker may call another
 		grown = false
 		for _, f := range p.Files {
@@ -119,8 +134,10 @@ func (w *finder) makes(e ast.Expr) bool {
 	case *ast.UnaryExpr:
 		lit, ok := e.X.(*ast.CompositeLit)
 		return ok && e.Op == token.AND && errTypes.MatchString(nameOf(lit.Type))
-	case *ast.Ident, *ast.SelectorExpr:
-		return sentinel.MatchString(nameOf(e))
+	case *ast.Ident:
+		return sentinel.MatchString(e.Name) && !w.plain[e.Name]
+	case *ast.SelectorExpr:
+		return sentinel.MatchString(e.Sel.Name)
 	case *ast.CallExpr:
 		name := nameOf(e.Fun)
 		if sel, ok := e.Fun.(*ast.SelectorExpr); ok && name == "Errorf" {

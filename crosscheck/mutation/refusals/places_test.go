@@ -15,7 +15,12 @@ import (
 func TestPlacesAreStatementsThatMakeAnError(t *testing.T) {
 	const text = `package p
 
+var errEnough = errors.New("nobody asks for more")
+
 func check(n int) error {
+	if n > 100 {
+		return errEnough // which has no class
+	}
 	if n < 0 {
 		return wire.ErrRange.Errorf("below zero") // a place
 	}

@@ -119,6 +119,15 @@ func (f *File) Around(n ast.Node, depth int, before, after string) {
 	f.adds = append(f.adds, insertion{f.offset(n.Pos()), false, depth, before}, insertion{f.offset(n.End()), true, depth, after})
 }
 
+// Inserted returns what is inserted, joined: for tests.
+func (f *File) Inserted() string {
+	var out strings.Builder
+	for _, add := range f.adds {
+		out.WriteString(add.text)
+	}
+	return out.String()
+}
+
 // text returns the file with its insertions and an import of the package that they call.
 func (f *File) text(imported string) string {
 	sort.SliceStable(f.adds, func(i, j int) bool {

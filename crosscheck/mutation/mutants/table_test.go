@@ -1,0 +1,47 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A row counts what was run: what there was no time for is neither killed nor survived.
+func TestARowCountsWhatWasRun(t *testing.T) {
+	got := row("vm", []*mutant{
+		{Operator: "charge dropped", Status: "killed"}, {Operator: "charge dropped", Status: "survived"}, {Operator: "bound", Status: "killed"},
+		{Operator: "bound", Status: "not reached"}, {Operator: "constant"},
+	})
+	if want := "| `vm` | 4 | 50 % | 1 of 2 | 1 | 1 |"; !strings.HasPrefix(got, want) {
+		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+// A mutant that is not in the sample is not in the program, and has the number that it has in it.
+func TestOnlyTheSampleIsInTheProgram(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, all, err := mutate(root, []string{"./internal/width"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 3 {
+		t.Fatalf("%d mutants", len(all))
+	}
+	list, again, err := mutate(root, []string{"./internal/width"}, map[int]*mutant{all[1].ID: all[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(again) != len(all) || again[1].Change != all[1].Change {
+		t.Errorf("other mutants: %d, %d", len(again), len(all))
+	}
+	text := ""
+	for _, f := range list[0].Files {
+		text += f.Inserted()
+	}
+	if strings.Count(text, "mutant.") != 1 || !strings.Contains(text, "(1") {
+		t.Errorf("inserted: %s", text)
+	}
+}
