@@ -59,6 +59,9 @@ def ledger(found):
     for v, text in VERDICTS.items():
         if any(count[v, t] for t in targets) or v == "WRONG":
             out.append(f"| {text} | " + " | ".join(str(count[v, t]) for t in targets) + " |")
+    swept = {r["type"] for r in map(json.loads, open(HERE.parent / "linears" / "reload.jsonl")) if r["why"] != "no class"}
+    if left := swept - kinds - set(parts):
+        out += ["", f"**{len(left)} types with a class have not been asked yet**: the sweep is not complete."]
     if parts:
         out += ["", f"{len(parts)} more types are part of other configurations, without a class of their own: {', '.join(parts)}."]
     whole = sorted(k for k in kinds if all(found.get((k, t), {}).get("verdict") == "equal" for t in targets))

@@ -5,6 +5,7 @@
     linears/reload.jsonl       nf4 and int8, transformers and bitsandbytes
     linears/targets.jsonl      fp8, w4a16, gptq, awq, transformers
     contract/loads.jsonl       odd widths, each line with its date and versions; the newer word
+    contract/every.jsonl       whole widths, every type; the same
 
 A row is a library with its version, a bar, formats, a bar, types. A type is in it if all that was tried of it loaded.
 """
@@ -33,12 +34,12 @@ def main():
     for r in rows("linears/targets.jsonl"):
         found[r["type"], r["to"]] = ("transformers", OLDER, r["verdict"] in GOOD)
     newer = collections.defaultdict(list)
-    for r in rows("contract/loads.jsonl"):
-        if r["verdict"] not in ("not built", "refused"):
+    for r in rows("contract/loads.jsonl") + rows("contract/every.jsonl"):
+        if r["verdict"] not in ("not built", "breaks", "refused"):
             newer[r["type"], r["to"]].append(r)
     for key, lines in newer.items():
         library = "mlx-lm" if key[1].startswith("mlx") else "transformers"
-        found[key] = (library, max(r["versions"][library] for r in lines), {r["verdict"] for r in lines} in ({"equal"}, {"equal", "said"}))  # what was said is said again
+        found[key] = (library, max(r["versions"][library] for r in lines), {"equal" if r["verdict"] == "numbers" else r["verdict"] for r in lines} in ({"equal"}, {"equal", "said"}))  # what was said is said again
     of = collections.defaultdict(set)
     for (kind, to), (library, version, good) in found.items():
         if good:
