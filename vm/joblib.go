@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"errors"
 	"io"
 	"iter"
 
@@ -50,14 +49,15 @@ func scanAs(b *limits.Budget, as reading, r io.ReaderAt, off, end int64) (out *R
 // differs adds the objections that come from a loader which reads the pickle in another
 // way. Mostly that loader finds no opcode in the first byte of the data, which is none.
 func (r *Report) differs(other *Report) {
-	if other.stopsAtWrapper() {
-		return
-	}
-	if f, ok := errors.AsType[*wire.Error](other.forbidden); ok {
-		if r.forbidden == nil {
-			r.forbidden = f
+	if e, ok := r.apart(other); ok {
+		f := other.forbiddenBy(&e)
+		if e.Use == UseGlobal && f.Status == Unknown && hasName(wrapperWords, f.Module) {
+			return // it fails to import a module of this name
 		}
-		r.Safe.add(Reason{Code: "array", Off: f.Off, Text: "to a loader that runs the bytes of an array, " + f.Err.Error()})
+		if r.forbidden == nil {
+			r.forbidden = &wire.Error{Format: Format, Where: e.Op, Off: f.Off, Err: f}
+		}
+		r.Safe.add(Reason{Code: "array", Off: f.Off, Text: "to a loader that runs the bytes of an array, " + f.Error()})
 		r.Safe.OK = false
 	}
 	err := other.Err
@@ -74,14 +74,31 @@ func (r *Report) differs(other *Report) {
 }
 
 // wrapperWords are the texts that joblib writes for a wrapper, none of which is a module.
+// In the pickle of an array of objects, numbers of the memo mean these texts to a plain
+// unpickler.
 const wrapperWords = "NumpyArrayWrapper allow_mmap dtype ndarray numpy_array_alignment_bytes order shape subclass"
 
-// stopsAtWrapper reports whether a plain unpickler stops at the first thing that it is
-// refused: in the pickle of an array of objects, numbers of the memo mean the texts of the
-// wrapper to it, and it fails to import a module of such a name.
-func (r *Report) stopsAtWrapper() bool {
-	f, ok := errors.AsType[*Forbidden](r.forbidden)
-	return ok && f.Status == Unknown && hasName(wrapperWords, f.Module)
+// apart returns the first thing that another reading is refused and this one does not ask
+// for. Events stand in the order of the file.
+func (r *Report) apart(other *Report) (Event, bool) {
+	at := uint32(0)
+	for e := range other.Events() {
+		if e.OK {
+			continue
+		}
+		off := uint32(e.Off - r.Graph.base)
+		for at < r.events.len && r.events.at(at).off < off {
+			at++
+		}
+		known := false
+		for i := at; i < r.events.len && r.events.at(i).off == off; i++ {
+			known = known || r.events.at(i).use == e.Use && !r.events.at(i).ok
+		}
+		if !known {
+			return e, true
+		}
+	}
+	return Event{}, false
 }
 
 // DisassemblePlain is [Disassemble] for a pickle that [ScanPlain] scans. An array
