@@ -17,7 +17,6 @@ FuzzEncode
 FuzzGGUF
 FuzzImportance
 FuzzIndex
-FuzzJournal
 FuzzLegacy
 FuzzNPY
 FuzzNPZ
