@@ -12,6 +12,7 @@ targets='
 FuzzArch
 FuzzAttest
 FuzzBack
+FuzzBzip2
 FuzzClamd
 FuzzEncode
 FuzzGGUF
