@@ -2,9 +2,11 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/internal/onnx"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -39,63 +41,74 @@ func (r *prefixReader) ReadAt(p []byte, off int64) (int, error) {
 // any file, so that no limit which grows with the size is reached too soon.
 const unknownSize = 1 << 62
 
-// checkPrefix returns the error for which a file that begins with head is refused,
-// whatever follows. Without one, more reports whether a longer beginning could tell. The
-// verdict closes the account that holds pickles. Only the first bytes decide what the
-// file is; [judgement.refusedByHead] asks the same where detection looks at the rest
-// first.
-func (j *judgement) checkPrefix(b *limits.Budget, head []byte, sized bool) (more bool, err error) {
-	format := parser.IdentifyBeginning(head, 0, "").Begins
-	if err := j.checkFormat(format); err != nil {
-		return false, err
-	}
+// An early is what the beginning of a file tells.
+type early struct {
+	said report // why it is refused, whatever follows; without an error nothing is known
+	more bool   // a longer beginning could tell
+}
+
+// checkPrefix judges a file that begins with head. The account of its pickles, if it has
+// any, is b. Only the first bytes decide what the file is; [opened.refusedByHead] asks the
+// same where its identity looks at the rest first.
+func (s *subject) checkPrefix(b *limits.Budget, head []byte, sized bool) (out early) {
+	id := parser.IdentifyBeginning(head, s.size, s.hint.Name)
 	r := &prefixReader{head: head}
-	switch format {
+	if out.said.err = s.checkFormat(id); out.said.err != nil {
+		return out
+	}
+	switch id.Begins {
 	case "zip": // its directory is at its end
-		return false, zip.CheckBeginning(b, head)
+		out.said.err = zip.CheckBeginning(b, head)
+		return out
 	case "safetensors":
-		size := j.Size
+		size := s.size
 		if !sized {
 			size = -1
 		}
 		if whole, err := safetensors.CheckPrefix(b, head, size); err != nil || !whole {
-			return err == nil, err
+			out.said.err, out.more = err, err == nil
+			return out
 		}
 		if !sized {
-			return false, nil
+			return out
 		}
 		fallthrough
 	case "gguf", "npy":
-		err = j.decodeHead(b, format, r)
+		out.said.err = s.decodeHead(b, id.Begins, r)
 	default:
-		return j.checkOtherPrefix(b, r, sized)
+		return s.checkOtherPrefix(b, id, r, sized)
 	}
+	return r.early(out.said.err, sized)
+}
+
+// early is what an error says of a file that was judged by its beginning.
+func (r *prefixReader) early(err error, sized bool) early {
 	if r.missed {
-		return true, nil
+		return early{more: true}
 	}
-	return false, permanent(err, sized)
+	return early{said: report{err: permanent(err, sized)}}
 }
 
 // decodeHead decodes the header of a format that begins with it and checks it against the
 // policy.
-func (j *judgement) decodeHead(b *limits.Budget, format string, r io.ReaderAt) (err error) {
+func (s *subject) decodeHead(b *limits.Budget, format string, r io.ReaderAt) (err error) {
 	b = b.Probe()
 	defer b.Close()
 	var m tensor.Model
 	switch format {
 	case "safetensors":
-		m, err = safetensors.Decode(b, r, j.Size)
+		m, err = safetensors.Decode(b, r, s.size)
 	case "gguf":
-		m, err = gguf.Decode(b, r, j.Size)
+		m, err = gguf.Decode(b, r, s.size)
 	case "npy":
-		m, err = npy.Decode(b, r, j.Size)
+		m, err = npy.Decode(b, r, s.size)
 	default:
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return j.policy.allowsModel(b, m)
+	return s.policy.allowsModel(b, m)
 }
 
 // permanent returns err if it holds whatever the size of the file turns out to be, else
@@ -112,104 +125,129 @@ func permanent(err error, sized bool) error {
 	return err
 }
 
-// checkFormat refuses a format that the policy or the sender excludes. The empty format
-// is one that the first bytes do not tell.
-func (j *judgement) checkFormat(format string) error {
+// checkFormat refuses a format that the policy or the sender excludes, if the first bytes
+// tell one.
+func (s *subject) checkFormat(id *parser.Identity) error {
+	format, promised := id.Begins, s.hint.Promised
 	switch {
 	case format == "":
 		return nil
 	case format == "zip":
-		return j.checkZIPFormat()
-	case j.Promised != "" && j.Promised != format:
-		return otherThanPromised(j.Promised, format)
+		return s.checkZIPFormat(id)
+	case promised != "" && promised != format:
+		return otherThanPromised(promised, format)
 	}
-	return j.policy.allowsFormat(format)
+	return s.policy.allowsFormat(format)
 }
 
 // checkZIPFormat refuses a ZIP archive if no format that is stored in one is allowed.
-func (j *judgement) checkZIPFormat() error {
-	taken := []string{"pth", "npz", j.packed(&unpack.Kind{Name: "zip"})}
-	if promises(j.hint.Name) { // it is not unpacked
+func (s *subject) checkZIPFormat(id *parser.Identity) error {
+	taken, promised := []string{"pth", "npz", packed(id.Named, unpack.Named("zip"))}, s.hint.Promised
+	if id.Promised != "" { // it is not unpacked
 		taken = taken[:2]
 	}
 	for _, format := range taken {
-		if (j.Promised == "" || j.Promised == format) && j.policy.allowsFormat(format) == nil {
+		if (promised == "" || promised == format) && s.policy.allowsFormat(format) == nil {
 			return nil
 		}
 	}
-	if j.Promised != "" && j.policy.allowsFormat(j.Promised) == nil {
-		return otherThanPromised(j.Promised, "zip")
+	if promised != "" && s.policy.allowsFormat(promised) == nil {
+		return otherThanPromised(promised, "zip")
 	}
 	return disallow(formatRule, "zip", "", "the policy refuses ZIP archives, and checkpoints and arrays in them")
 }
 
 // checkOtherPrefix is checkPrefix for wrappers, pickles, ONNX, and files of no known
 // format.
-func (j *judgement) checkOtherPrefix(b *limits.Budget, r *prefixReader, sized bool) (more bool, err error) {
-	if k := unpack.Named(parser.IdentifyBeginning(r.head, 0, "").Packing); k != nil && !promises(j.hint.Name) {
-		return j.checkPackedPrefix(b, k, r, sized)
+func (s *subject) checkOtherPrefix(b *limits.Budget, id *parser.Identity, r *prefixReader, sized bool) early {
+	if id.Packing != "" && id.Promised == "" {
+		return s.checkPackedPrefix(b, id, r, sized)
 	}
-	kind, _ := pth.Sniff(r.head[:min(len(r.head), pth.SniffLen)])
-	is := kind == pth.KindPickle || kind == pth.KindLegacy
-	if kind == pth.KindNone {
+	is := id.Pickled == pth.KindPickle || id.Pickled == pth.KindLegacy
+	if id.Pickled == pth.KindNone {
+		var err error
 		if is, err = polyglot.Pickle(b, bytes.NewReader(r.head), int64(len(r.head))); err != nil {
-			return false, nil
+			return early{}
 		}
 	}
 	if is {
-		found := pth.Scan(b, bytes.NewReader(r.head), int64(len(r.head)))
-		if err := j.forbiddenRequest(found); err != nil {
-			j.Pickles, j.account = found.Pickles, b
-			return false, err
+		return s.checkPicklePrefix(b, id, r)
+	}
+	if id.Named == onnx.Format {
+		return s.checkONNXPrefix(b, r, sized)
+	}
+	again := *s
+	again.bytes, again.hint.unchanged = r, nil
+	said, ended := again.report(b)
+	if said.err = permanent(said.err, sized); said.err != nil && !r.missed && ended == nil {
+		return early{said: report{err: said.err, pickles: said.pickles, account: said.account}}
+	}
+	if said.account != nil {
+		said.account.Close()
+	}
+	return early{more: r.missed && ended == nil}
+}
+
+// checkPicklePrefix is checkPrefix for a pickle.
+func (s *subject) checkPicklePrefix(b *limits.Budget, id *parser.Identity, r *prefixReader) early {
+	found := pth.Scan(b, bytes.NewReader(r.head), int64(len(r.head)))
+	if err := s.policy.forbiddenRequest(found); err != nil {
+		return early{said: report{err: err, pickles: found.Pickles, account: b}}
+	}
+	if id.Pickled != pth.KindNone {
+		if err := s.policy.noPickles(); err != nil {
+			return early{said: report{err: err}}
 		}
-		if kind != pth.KindNone {
-			err = j.policy.noPickles()
-		}
-		return err == nil, err
 	}
-	if j.promisesONNX() {
-		return j.checkONNXPrefix(b, r, sized)
+	return early{more: true}
+}
+
+// checkONNXPrefix is checkPrefix for a file that is ONNX by its name.
+func (s *subject) checkONNXPrefix(b *limits.Budget, r *prefixReader, sized bool) early {
+	if err := s.policy.allowsFormat(onnx.Format); err != nil {
+		return early{said: report{err: err}}
 	}
-	again := &judgement{draft: j.gate.draft(j.Name), r: r, hint: j.hint}
-	again.Promised, again.Size = j.Promised, j.Size
-	ended := again.judge(b)
-	if err := permanent(again.Err, sized); err != nil && !r.missed && ended == nil {
-		j.Pickles, j.account = again.Pickles, again.account
-		return false, err
+	b = b.Probe()
+	defer b.Close()
+	if is, err := polyglot.Pickle(b, r, s.size); is || err != nil {
+		return early{more: r.missed}
 	}
-	again.Close()
-	return r.missed && ended == nil, nil
+	_, err := onnx.Check(b, r, s.size)
+	return r.early(err, sized)
 }
 
 // forbiddenRequest returns the first forbidden request of the pickles read so far that
 // the policy does not allow.
-func (j *judgement) forbiddenRequest(found *pth.Report) error {
-	for _, p := range found.Pickles {
-		if err := j.policy.refusal(p.Report); wire.ClassOf(err) == wire.Forbidden {
+func (p *Policy) forbiddenRequest(found *pth.Report) error {
+	for _, one := range found.Pickles {
+		if err := p.refusal(one.Report); wire.ClassOf(err) == wire.Forbidden {
 			return err
 		}
 	}
 	return nil
 }
 
-// refusedByHead returns the error for which the first bytes alone refuse the file. It
-// precedes any error about later bytes, so that a [Stream] and a check of the whole file
-// give the same reason.
-func (j *judgement) refusedByHead(b *limits.Budget) error {
-	var buf [firstLook]byte // as much as [Stream] looks at first
-	head := buf[:min(j.Size, firstLook)]
-	if j.Size < 0 || wire.ReadFull(j.r, head, 0) != nil {
+// orByHead returns the error for which the first bytes alone refuse a file that is refused
+// for err, or err.
+func (o *opened) orByHead(b *limits.Budget, err error) error {
+	if err == nil {
 		return nil
 	}
-	format := parser.IdentifyBeginning(head, 0, "").Begins
-	if err := j.checkFormat(format); err != nil {
+	return cmp.Or(o.refusedByHead(b, err), err)
+}
+
+// refusedByHead returns the error for which the first bytes alone refuse a file that is
+// refused for err, or nil. It precedes any error about later bytes, so that a [Stream] and
+// a check of the whole file give the same reason.
+func (o *opened) refusedByHead(b *limits.Budget, err error) error {
+	if err := o.s.checkFormat(o.id); err != nil {
 		return err
 	}
-	if format == "zip" {
-		return zip.CheckBeginning(b, head)
+	if o.id.Begins == "zip" {
+		return zip.CheckBeginning(b, o.id.Beginning())
 	}
-	if e, ok := errors.AsType[*parser.Error](j.Err); ok && e.Format == "detect" {
-		return j.decodeHead(b, format, j.r)
+	if e, ok := errors.AsType[*parser.Error](err); ok && e.Format == "detect" {
+		return o.s.decodeHead(b, o.id.Begins, o.r)
 	}
 	return nil
 }

@@ -58,70 +58,86 @@ func inOrder(files []File) []File {
 // model in the folder, of which there must be one. The account bounds all files together, and
 // its time ends the judgement of all.
 func (g *Gate) CheckFolder(b *limits.Budget, fsys fs.FS, h Hint) (*Verdict, error) {
-	d := g.draft(h.Name)
-	return g.guarded(d, func() (*Verdict, error) {
-		j := &judgement{draft: d, hint: h}
-		j.Promised, j.Format, j.Verified, j.summed, j.Contents, j.openings = h.Promised, FolderFormat, true, true, []Content{}, []Opening{}
+	return g.guarded(h.Name, func() (*Verdict, error) {
 		policy := *b.Policy()
 		policy.Timeout = limits.NoTimeout // that of b is over all files
-		j.account = b.Child(policy)
+		account := b.Child(policy)
+		kept := false
+		defer func() {
+			if !kept {
+				account.Close()
+			}
+		}()
+		f := &folding{promised: h.Promised}
+		f.files.o = &opened{s: g.subject(nil, 0, h), account: account}
+		f.files.out = report{format: FolderFormat, verified: true, summed: true, contents: []Content{}, openings: []Opening{}, account: account}
 		each := *g.forWalk()
 		each.Policy.Limits.Timeout = limits.NoTimeout
-		if err := j.folder(b, &each, fsys); err != nil {
-			j.Close()
+		if err := f.judge(b, &each, fsys); err != nil {
 			return nil, err
 		}
-		j.listing = inOrder(j.listing)
-		j.dirHash = DirHash(j.listing)
-		return j.conclude(true), nil
+		v := g.draft(h.Name)
+		v.take(f.files.out)
+		v.Promised, v.Size, v.listing = h.Promised, f.size, inOrder(f.listing)
+		v.dirHash = DirHash(v.listing)
+		kept = true
+		return v.conclude(true), nil
 	})
 }
 
-// folder judges the files of a folder.
-func (j *judgement) folder(b *limits.Budget, each *Gate, fsys fs.FS) error {
-	promised := false
+// A folding makes one report of the verdicts about the files of a folder.
+type folding struct {
+	files    unpacking // which holds the report
+	promised string
+	size     int64
+	listing  []File
+}
+
+// judge judges the files.
+func (f *folding) judge(b *limits.Budget, each *Gate, fsys fs.FS) error {
+	out, promised := &f.files.out, false
 	for v, err := range each.CheckFS(b, fsys, ".", ".") {
 		if err == nil {
-			promised = promised || v.Format == j.Promised
-			err = j.addFile(v)
+			promised = promised || v.Format == f.promised
+			err = f.add(v)
 		}
 		if err != nil {
 			if lost := contextError(b, err); lost != nil {
 				return lost
 			}
-			if j.Verified = false; j.Err == nil || wire.ClassOf(err) > j.Class() {
-				j.Err = wire.At("gate", "", wire.NoOffset, err)
+			if out.verified = false; out.err == nil || wire.ClassOf(err) > wire.ClassOf(out.err) {
+				out.err = wire.At("gate", "", wire.NoOffset, err)
 			}
 			return nil
 		}
 	}
-	if j.Err == nil && len(j.listing) == 0 {
-		j.Err = wire.At("gate", "", wire.NoOffset, wire.ErrUnsupported.Errorf("the folder has no file"))
+	if out.err == nil && len(f.listing) == 0 {
+		out.err = wire.At("gate", "", wire.NoOffset, wire.ErrUnsupported.Errorf("the folder has no file"))
 	}
-	if j.Err == nil && j.Promised != "" && !promised {
-		j.Err = otherThanPromised(j.Promised, "no model")
+	if out.err == nil && f.promised != "" && !promised {
+		out.err = otherThanPromised(f.promised, "no model")
 	}
 	return nil
 }
 
-// addFile adds the verdict about a file.
-func (j *judgement) addFile(v *Verdict) error {
+// add adds the verdict about a file.
+func (f *folding) add(v *Verdict) error {
 	d := (*draft)(v)
 	if d.Format != "" && d.Err == nil {
-		d.Promised = j.Promised
+		d.Promised = f.promised
 		d.checkPromise()
 	}
 	var err error
-	if j.listing, err = limits.Append(j.account, j.listing, File{v.Name, v.Size, v.SHA256}); err != nil {
+	if f.listing, err = limits.Append(f.files.o.account, f.listing, File{v.Name, v.Size, v.SHA256}); err != nil {
 		return err
 	}
-	j.Size = wire.AddCap(j.Size, v.Size)
+	f.size = wire.AddCap(f.size, v.Size)
 	if isIndex(v.Name) {
 		if d.Totals = (Totals{}); d.Err == nil {
 			d.Verified, d.summed = true, true // as far as the shards are, which are judged as well
 		}
 	}
-	if err := j.addContent(d); err != nil && !errors.Is(err, errEnough) { // each file has its own account
+	if err := f.files.add(d); err != nil && !errors.Is(err, errEnough) { // each file has its own account
 		return err
 	}
 	return nil

@@ -4,14 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/polyglot"
-	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser"
-	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -77,31 +72,28 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error
 // file could not be read. An error means that the context ended. The caller closes the
 // verdict, which holds memory for pickles.
 func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error) {
-	j := &judgement{draft: g.draft(h.Name), r: r, hint: h}
-	j.Promised, j.Size, j.SHA256 = h.Promised, size, h.SHA256
-	j.stored, j.unchanged = h.stored, h.unchanged
-	if j.unchanged == nil {
-		j.unchanged = watchOpen(r)
+	s := g.subject(nil, size, h)
+	if s.asked = true; s.hint.unchanged == nil {
+		s.hint.unchanged = watchOpen(r)
 	}
-	j.r = j.hashing(r)
-	return g.guarded(j.draft, func() (*Verdict, error) {
-		if err := j.judge(b); err != nil {
-			j.Close()
+	s.bytes = s.hashing(r)
+	return g.guarded(h.Name, func() (*Verdict, error) {
+		said, err := s.report(b)
+		if err != nil {
 			return nil, err
 		}
-		if j.openings = j.opens(b); j.openings == nil {
-			j.openings = []Opening{}
+		if said.openings == nil {
+			said.openings = []Opening{}
 		}
-		return g.finish(b, j.draft, j.r)
+		return g.finish(b, s.draft(said), s.bytes)
 	})
 }
 
 // guarded makes a panic of a judgement the refusal of its file, of class Internal.
-func (g *Gate) guarded(d *draft, judge func() (*Verdict, error)) (v *Verdict, err error) {
+func (g *Gate) guarded(name string, judge func() (*Verdict, error)) (v *Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			d.Close()
-			v, err = g.Failed(d.Name, wire.At("gate", "", wire.NoOffset, wire.ErrInternal.Errorf("panic: %s", wire.Clean(fmt.Sprint(p), 512)))), nil
+			v, err = g.Failed(name, wire.At("gate", "", wire.NoOffset, wire.ErrInternal.Errorf("panic: %s", wire.Clean(fmt.Sprint(p), 512)))), nil
 		}
 	}()
 	return judge()
@@ -141,8 +133,8 @@ func (keepOpen) Close() error { return nil }
 
 // checkModel judges a model. r is the file to digest, or nil.
 func (g *Gate) checkModel(b *limits.Budget, v *draft, bodies bool, open func() (tensor.Model, error), r io.ReaderAt) (*Verdict, error) {
-	return g.guarded(v, func() (*Verdict, error) {
-		v.open(b, bodies, open)
+	return g.guarded(v.Name, func() (*Verdict, error) {
+		v.take(g.reportOpened(b, v.policy, bodies, open))
 		if err := contextError(b, v.Err); err != nil {
 			return nil, err
 		}
@@ -176,101 +168,26 @@ func (g *Gate) excluded(name string) *Verdict {
 
 // finish applies what the policy says beyond the limits, and digests the file. It is the
 // end of every judgement of a file.
-func (g *Gate) finish(b *limits.Budget, v *draft, r io.ReaderAt) (*Verdict, error) {
+func (g *Gate) finish(b *limits.Budget, v *draft, r io.ReaderAt) (_ *Verdict, err error) {
+	done := false
+	defer func() {
+		if !done {
+			v.Close()
+		}
+	}()
 	v.checkPromise()
 	if err := v.checkDigestName(b, r); err != nil {
-		v.Close()
 		return nil, err
 	}
 	if g.Digest && r != nil {
 		if err := v.hash(b, r); err != nil {
-			v.Close()
 			return nil, err
 		}
 	}
 	v.applyPolicy()
 	v.checkUnchanged()
+	done = true
 	return v.conclude(true), nil
-}
-
-// A judgement is the state of judging one file.
-type judgement struct {
-	*draft
-
-	r       io.ReaderAt
-	hint    Hint
-	layer   int           // how many wrappers enclose the file
-	outer   string        // prefix of the names of its contents
-	begun   *prefixReader // reader of a wrapper that is still arriving, or nil
-	indexes []indexed     // the indices among its contents
-	files   *unpack.Files // its contents, if one was judged by others
-	// starts are the places of contents at which h5py would look for a file.
-	starts []int64
-}
-
-// fileSteps are the steps of opening and judging a file or a content, whatever it holds: it
-// takes some 20 microseconds, and a step 100 nanoseconds.
-const fileSteps = 200
-
-// judge judges the file, and what else it could be.
-func (j *judgement) judge(b *limits.Budget) error {
-	if err := b.Step(fileSteps); err != nil {
-		j.Err = wire.At("scan", "", wire.NoOffset, err)
-		return contextError(b, j.Err)
-	}
-	if err := j.judgeContents(b); err != nil {
-		return err
-	}
-	j.checkHDF5()
-	return contextError(b, j.Err)
-}
-
-// judgeContents judges the file as a model and then, if it has any, its pickles or
-// contents.
-func (j *judgement) judgeContents(b *limits.Budget) error {
-	model := b.Child(*b.Policy())
-	j.open(model, true, func() (tensor.Model, error) {
-		if j.hint.Name == "" || j.hint.Name == "-" {
-			return parser.Decode(model, j.r, j.Size)
-		}
-		return parser.OpenFS(model, oneFile{j}, j.alias())
-	})
-	model.Close()
-	if err := contextError(b, j.Err); err != nil {
-		return err
-	}
-	if j.Err != nil {
-		if err := j.refusedByHead(b); err != nil {
-			j.Err = err
-		}
-	}
-	k := j.sniffWrapper()
-	if k != nil && j.layer == 0 {
-		j.account = b.Whole(j.Size)
-	} else {
-		j.account = b.Child(*b.Policy())
-	}
-	switch kind := j.classify(k); kind {
-	case asModel:
-		if err := j.judgeMembers(b); err != nil {
-			return err
-		}
-	case asWrapper:
-		if j.Err = j.policy.allowsFormat(j.packed(k)); j.Err != nil {
-			j.Format = k.Name
-			return nil
-		}
-		return j.unpack(k)
-	case asONNX:
-		j.onnx()
-	case asHDF5:
-		j.hdf5()
-	case asCheckpoint, asPickle:
-		j.scan(pth.ScanAllowing(j.account, j.r, j.Size, j.policy.refusal), kind)
-	default:
-		j.judgeOther()
-	}
-	return contextError(b, j.Err)
 }
 
 // contextError returns err if it is due to the end of the context, and so says nothing
@@ -280,48 +197,4 @@ func contextError(b *limits.Budget, err error) error {
 		return err
 	}
 	return nil
-}
-
-// judgeOther judges a file of a folder that is not a model and whose name promises none:
-// it is either harmless or could hold a model.
-func (j *judgement) judgeOther() {
-	var what string
-	err := j.packedText()
-	if err == nil {
-		what, err = polyglot.HarmlessBut(j.account, j.r, j.Size, func() (string, int64, error) { return polyglot.AliasOf(j.r, j.Size) }) // looksPickled said no
-	}
-	switch {
-	case err != nil:
-		j.Err = wire.At("scan", "", wire.NoOffset, err)
-	case what != "":
-		j.Harmless, j.Err = what, nil
-		j.checkSidecar()
-	case j.isExplained():
-	default:
-		j.Unlooked, j.Err = strings.TrimPrefix(bareText(j.Err), "this is "), nil
-	}
-}
-
-// packedText charges a content that begins like a text, before it is read.
-func (j *judgement) packedText() error {
-	if j.layer == 0 {
-		return nil
-	}
-	var buf [textHead]byte
-	head := buf[:min(j.Size, textHead)]
-	if err := wire.ReadFull(j.r, head, 0); err != nil || !polyglot.BeginsText(head) {
-		return err
-	}
-	return j.account.Text(j.Size)
-}
-
-// textHead is how much of a content tells a text.
-const textHead = 512
-
-// bareText returns the text of err without its place and its class.
-func bareText(err error) string {
-	if e, ok := errors.AsType[*parser.Error](err); ok {
-		return strings.TrimPrefix(e.Err.Error(), wire.ErrUnsupported.Error()+": ")
-	}
-	return err.Error()
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
@@ -86,9 +87,9 @@ func (v *draft) digest(b *limits.Budget, r io.ReaderAt, h hash.Hash) (string, er
 
 // hashing returns a reader that digests the file while it is read, if the gate or the
 // name of the file needs a SHA-256.
-func (v *draft) hashing(r io.ReaderAt) io.ReaderAt {
-	if want, _ := digestName(v.storedName(), v.Size); v.SHA256 == "" && (v.gate.Digest || len(want) == 2*sha256.Size) {
-		return newHashingReader(r, v.Size)
+func (s *subject) hashing(r io.ReaderAt) io.ReaderAt {
+	if want, _ := digestName(cmp.Or(s.hint.stored, s.hint.Name), s.size); s.hint.SHA256 == "" && (s.gate.Digest || len(want) == 2*sha256.Size) {
+		return newHashingReader(r, s.size)
 	}
 	return r
 }

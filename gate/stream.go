@@ -35,13 +35,14 @@ var ErrRefused = errors.New("gate: the file is refused by its beginning")
 //		return s.Verdict() // the rest need not come
 //	}
 type Stream struct {
-	j     *judgement
+	s     *subject
 	above *limits.Budget
 	b     *limits.Budget // a child of the caller's, for the beginning
 	sized bool
 
 	refusal *Verdict
 	kept    *limits.Budget // a child of b, for the pickles of a refusal
+	said    report         // of a refusal
 
 	head   []byte
 	came   int64
@@ -56,12 +57,10 @@ func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
 	if !sized {
 		size = unknownSize
 	}
-	v := g.draft(h.Name)
-	v.Promised, v.Size = h.Promised, size
 	policy := *b.Policy()
 	policy.Timeout = limits.NoTimeout // the caller decides how long an upload may take
 	return &Stream{
-		j: &judgement{draft: v, hint: h}, above: b, b: b.Child(policy), sized: sized,
+		s: g.subject(nil, size, Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside}), above: b, b: b.Child(policy), sized: sized,
 		next: int(min(size, firstLook)), looked: g.knownByDigest(h.Name),
 	}
 }
@@ -73,8 +72,8 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 	if s.Verdict() != nil {
 		return 0, ErrRefused
 	}
-	if int64(len(p)) > s.j.Size-s.came {
-		return 0, wire.ErrUsage.Errorf("more than the %d bytes that were said to come", s.j.Size)
+	if int64(len(p)) > s.s.size-s.came {
+		return 0, wire.ErrUsage.Errorf("more than the %d bytes that were said to come", s.s.size)
 	}
 	for rest := p; !s.looked && len(rest) > 0; {
 		part := rest[:min(len(rest), s.next-len(s.head))]
@@ -110,26 +109,27 @@ func (s *Stream) look() error {
 	defer func() {
 		if p := recover(); p != nil {
 			b.Close()
-			s.refusal = s.j.gate.Failed(s.j.Name, wire.ErrInternal.Errorf("panic: %s", wire.Clean(fmt.Sprint(p), 512)))
+			s.refusal = s.s.gate.Failed(s.s.hint.Name, wire.ErrInternal.Errorf("panic: %s", wire.Clean(fmt.Sprint(p), 512)))
 			s.stop()
 		}
 	}()
-	more, refused := s.j.checkPrefix(b, s.head, s.sized)
-	if s.j.account == nil {
+	tells := s.s.checkPrefix(b, s.head, s.sized)
+	refused := tells.said.err
+	if tells.said.account == nil {
 		b.Close()
 	} else {
-		s.kept = b
+		s.kept, s.said = b, tells.said
 	}
 	if err := contextError(s.above, refused); err != nil {
 		return err
 	}
-	switch whole := int64(len(s.head)) == s.j.Size; {
+	switch whole := int64(len(s.head)) == s.s.size; {
 	case refused != nil && !s.isUnrelated(refused):
-		s.refuse(refused)
-	case refused != nil, !more, whole, len(s.head) == maxHead:
+		s.refuse(tells.said)
+	case refused != nil, !tells.more, whole, len(s.head) == maxHead:
 		s.stop()
 	default:
-		s.next = int(min(2*int64(s.next), maxHead, s.j.Size))
+		s.next = int(min(2*int64(s.next), maxHead, s.s.size))
 	}
 	return nil
 }
@@ -150,9 +150,9 @@ func (s *Stream) stop() {
 }
 
 // refuse applies the policy to the refusal, as Check does.
-func (s *Stream) refuse(err error) {
-	v := s.j.draft
-	if v.Err = err; len(v.Pickles) > 0 {
+func (s *Stream) refuse(said report) {
+	v := s.s.draft(said)
+	if len(v.Pickles) > 0 {
 		v.Format = PickleFormat
 	}
 	if !s.sized {
@@ -170,7 +170,9 @@ func (s *Stream) Verdict() *Verdict { return s.refusal }
 
 // Close gives back what the stream holds. Closing twice is harmless.
 func (s *Stream) Close() {
-	s.j.Close()
+	if s.said.account != nil {
+		s.said.account.Close()
+	}
 	if s.kept != nil {
 		s.kept.Close()
 	}

@@ -23,46 +23,46 @@ type indexed struct {
 	size       int64
 }
 
-// keepIndex keeps an index for [judgement.judgeIndexes]. In an archive that is still
+// keepIndex keeps an index for [unpacking.judgeIndexes]. In an archive that is still
 // arriving it is left to the judgement of the whole.
-func (j *judgement) keepIndex(i unpack.Item, name string) error {
-	if j.begun != nil {
+func (u *unpacking) keepIndex(i unpack.Item, name string) error {
+	if u.begun != nil {
 		return nil
 	}
-	if err := j.account.Alloc(int64(len(i.Name) + len(name))); err != nil {
-		return wire.At(j.Format, "", wire.NoOffset, err)
+	if err := u.o.account.Alloc(int64(len(i.Name) + len(name))); err != nil {
+		return wire.At(u.out.format, "", wire.NoOffset, err)
 	}
 	var err error
-	j.indexes, err = limits.Append(j.account, j.indexes, indexed{i.Name, name, i.Size})
-	return wire.At(j.Format, "", wire.NoOffset, err)
+	u.indexes, err = limits.Append(u.o.account, u.indexes, indexed{i.Name, name, i.Size})
+	return wire.At(u.out.format, "", wire.NoOffset, err)
 }
 
 // around returns the files of an archive.
-func (j *judgement) around(k *unpack.Kind) (*unpack.Files, error) {
-	if j.files == nil {
-		files, err := k.Files(j.account, j.r, j.Size, nil)
+func (u *unpacking) around() (*unpack.Files, error) {
+	if u.files == nil {
+		files, err := u.k.Files(u.o.account, u.o.r, u.o.s.size, u.directory())
 		if err != nil {
 			return nil, err
 		}
-		j.files = files
+		u.files = files
 	}
-	return j.files, nil
+	return u.files, nil
 }
 
 // leave gives back what the list of an archive's files holds.
-func (j *judgement) leave() {
-	if j.files != nil {
-		j.files.Close()
-		j.files = nil
+func (u *unpacking) leave() {
+	if u.files != nil {
+		u.files.Close()
+		u.files = nil
 	}
 }
 
 // judgeIndexes judges the indices of an archive with the shards that they name, as those of
 // a folder. The shards are also judged on their own, and counted there.
-func (j *judgement) judgeIndexes(k *unpack.Kind) error {
-	for _, x := range j.indexes {
-		if err := j.judgeIndex(k, x); errors.Is(err, errEnough) {
-			return nil // j.Err says why
+func (u *unpacking) judgeIndexes() error {
+	for _, x := range u.indexes {
+		if err := u.judgeIndex(x); errors.Is(err, errEnough) {
+			return nil // u.out.err says why
 		} else if err != nil {
 			return err
 		}
@@ -70,39 +70,40 @@ func (j *judgement) judgeIndexes(k *unpack.Kind) error {
 	return nil
 }
 
-func (j *judgement) judgeIndex(k *unpack.Kind, x indexed) error {
-	v := j.gate.draft(x.name)
-	v.Size = x.size
-	b := j.account.Child(*j.account.Policy())
+func (u *unpacking) judgeIndex(x indexed) error {
+	g := u.o.s.gate
+	v := g.draft(x.name)
+	b := u.o.account.Child(*u.o.account.Policy())
 	defer b.Close()
-	v.open(b, false, func() (tensor.Model, error) {
-		files, err := j.around(k)
+	v.take(g.reportOpened(b, v.policy, false, func() (tensor.Model, error) {
+		files, err := u.around()
 		if err != nil {
 			return nil, err
 		}
 		return parser.OpenFS(b, files, x.path)
-	})
+	}))
 	if err := contextError(b, v.Err); err != nil {
 		return err
 	}
+	v.Size = x.size
 	v.applyPolicy()
 	if v.Totals = (Totals{}); v.Err == nil {
 		v.Verified, v.summed = true, true // as far as the shards are
 	}
-	return j.addContent(v)
+	return u.add(v)
 }
 
 // lookAround lets the judgement of a content ask for the files beside it.
-func (j *judgement) lookAround(c *judgement, k *unpack.Kind, i unpack.Item) {
-	if k.Stream || j.begun != nil {
+func (u *unpacking) lookAround(c *subject, i unpack.Item) {
+	if u.k.Stream || u.begun != nil {
 		return
 	}
 	c.hint.near = func(name string) bool {
-		files, err := j.around(k)
+		files, err := u.around()
 		return err == nil && nearIn(files, i.Name)(name)
 	}
 	c.hint.holdsData = func(b *limits.Budget) bool {
-		files, err := j.around(k)
+		files, err := u.around()
 		if err != nil {
 			return false
 		}

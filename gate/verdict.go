@@ -5,10 +5,8 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/parser/zip"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
@@ -130,47 +128,6 @@ func (v *Verdict) Bodies() string {
 		return "read"
 	}
 	return "not read"
-}
-
-// hasChecksums reports whether the container of a model has checksums of the bodies.
-func hasChecksums(m tensor.Model) bool {
-	in, ok := m.(interface{ Container() *zip.Archive })
-	return ok && in.Container() != nil
-}
-
-// open decodes a model and examines it.
-func (v *draft) open(b *limits.Budget, bodies bool, open func() (tensor.Model, error)) {
-	m, err := open()
-	if err != nil {
-		v.Err = err
-		return
-	}
-	defer m.Close()
-	v.examine(b, m, bodies)
-	if v.Err == nil {
-		v.Err = modelUnchanged(m)
-	}
-}
-
-// examine checks a model against the policy, and reads its bodies if asked to.
-func (v *draft) examine(b *limits.Budget, m tensor.Model, bodies bool) {
-	v.Format, v.Findings = m.Format(), m.Findings()
-	if v.Err = v.policy.allowsModel(b, m); v.Err != nil {
-		return
-	}
-	for i := range m.Tensors() {
-		v.Totals.add(&i)
-	}
-	if !bodies {
-		return
-	}
-	if v.Err = parser.Verify(b, m); v.Err != nil {
-		return
-	}
-	v.summed = hasChecksums(m)
-	if v.Verified = true; v.gate.Seen != nil {
-		v.Err = v.gate.Seen(b, m)
-	}
 }
 
 // checkPromise refuses a file of another format than was promised.

@@ -123,13 +123,12 @@ func (id *Identity) propose() {
 		return
 	}
 	add("pickle", AsPickle, false, "a pickle of protocol 0 or 1 begins like a text")
+	if k := opensByName(id.Name, AsGraph); k != nil && k.byName {
+		add(k.name, AsGraph, true, "its name")
+		return
+	}
 	for i := range kinds {
-		switch k := &kinds[i]; {
-		case k.opens != AsGraph:
-		case k.byName && opensByName(id.Name, AsGraph) == k:
-			add(k.name, AsGraph, true, "its name")
-			return
-		case !k.byName && id.Promised == "" && k.fits(id.h) == yes:
+		if k := &kinds[i]; k.opens == AsGraph && !k.byName && id.Promised == "" && k.fits(id.h) == yes {
 			add(k.name, AsGraph, true, "its first bytes")
 			return
 		}

@@ -1,0 +1,104 @@
+package gate
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/hdf5"
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// judgeHDF5 judges the structure of an HDF5 file, and the configurations that Keras keeps
+// in its attributes; its data are not decoded.
+func judgeHDF5(_ *limits.Budget, o *opened) (report, error) {
+	out := report{format: hdf5.Format}
+	if out.err = o.s.policy.allowsFormat(hdf5.Format); out.err != nil {
+		return out, nil
+	}
+	f, err := hdf5.Check(o.account, o.r, o.s.size, func(t hdf5.Text) error {
+		found, err := o.attribute(t)
+		out.findings = append(out.findings, found...)
+		return err
+	})
+	if out.err = err; err != nil {
+		return out, nil
+	}
+	out.totals = Totals{f.Tensors, f.Elements, f.Bytes}
+	what, off, err := o.id.Archive()
+	if err == nil && what != "" {
+		err = wire.ErrUnsupported.WithRule("detect.two-formats").Errorf("an HDF5 file, but also %s: loaders see different content", what)
+	}
+	out.err = wire.At(hdf5.Format, "", off, err)
+	return out, nil
+}
+
+// attribute judges a text that a library may read as a configuration or run as a pickle.
+func (o *opened) attribute(t hdf5.Text) ([]tensor.Finding, error) {
+	where := "attribute " + wire.Quote(t.Name)
+	is, err := polyglot.Pickle(o.account, t.Bytes, t.Bytes.Size())
+	switch {
+	case err != nil:
+		return nil, wire.At(hdf5.Format, where, t.Off, err)
+	case is || strings.HasPrefix(t.Name, "HICKLE_"):
+		return nil, wire.At(hdf5.Format, where, t.Off, wire.ErrForbidden.WithRule("hdf5.pickle").Errorf("PyTables or hickle unpickles what is kept here"))
+	case o.s.policy.Sidecars == SidecarsSkip:
+		return nil, nil
+	}
+	var head [64]byte
+	p := head[:min(t.Bytes.Size(), int64(len(head)))]
+	if err := wire.ReadFull(t.Bytes, p, 0); err != nil {
+		return nil, wire.At(hdf5.Format, where, t.Off, err)
+	}
+	if p = bytes.TrimLeft(p, " \t\r\n"); t.Bytes.Size() <= int64(len(head)) && len(p) == 0 || len(p) > 0 && p[0] != '{' && p[0] != '[' {
+		return nil, nil // no JSON
+	}
+	found, err := sidecar.Check(o.account, sidecar.Text{Name: "attribute.json", R: t.Bytes, Size: t.Bytes.Size(), JSON: true})
+	for i := range found {
+		found[i].Where, found[i].Off = strings.TrimSuffix(where+": "+found[i].Where, ": "), wire.NoOffset
+	}
+	return found, wire.At(hdf5.Format, where, t.Off, err)
+}
+
+// checkHDF5 refuses what was accepted and is also an HDF5 file for h5py, which skips what
+// precedes it. At the beginning of a member of an archive it is a content, and judged as
+// such.
+func (o *opened) checkHDF5(out report) report {
+	if out.err != nil || out.unlooked != "" {
+		return out
+	}
+	found, err := hdf5.Behind(o.r, o.s.size)
+	if err != nil {
+		out.err = wire.At("detect", "", wire.NoOffset, err)
+		return out
+	}
+	for _, off := range found {
+		if !slices.Contains(out.starts, off) {
+			what := out.harmless
+			if what == "" {
+				what = out.format
+			}
+			out.harmless = ""
+			out.err = wire.At("detect", "", off, wire.ErrUnsupported.WithRule("detect.two-formats").Errorf("%s, but also an HDF5 file for h5py, which skips what precedes it: loaders see different content", what))
+			return out
+		}
+	}
+	return out
+}
+
+// startsAt returns where a content lies in its archive, if h5py would look there, else 0.
+func startsAt(archive, content io.ReaderAt) int64 {
+	s, ok := content.(*io.SectionReader)
+	if !ok {
+		return 0
+	}
+	if r, off, _ := s.Outer(); r == archive && off > 0 && off&(off-1) == 0 {
+		return off
+	}
+	return 0
+}

@@ -1,0 +1,91 @@
+package gate
+
+import (
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/unpack"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
+)
+
+// judgeModel judges a model with its bodies, or says why the file is none although it had
+// to be one.
+func judgeModel(b *limits.Budget, o *opened) (out report, err error) {
+	if o.model == nil {
+		out.err = o.why
+		if o.id.Err == nil {
+			out.err = o.orByHead(b, o.why)
+		}
+		return out, nil
+	}
+	out = o.s.gate.examine(o.held, o.s.policy, o.model, true)
+	o.close()
+	o.model, o.held = nil, nil
+	if out.err != nil {
+		out.err = o.orByHead(b, out.err)
+		return out, nil
+	}
+	if !slices.ContainsFunc(out.findings, func(f tensor.Finding) bool { return f.Code == "npz.member" }) {
+		return out, nil
+	}
+	return judgeMembers(b, o, out)
+}
+
+// judgeMembers judges the members of an npz archive that are not arrays.
+func judgeMembers(b *limits.Budget, o *opened, arrays report) (report, error) {
+	if o.s.layer == 0 {
+		o.account.Close()
+		o.account = b.Whole(o.s.size)
+	}
+	u := newUnpacking(o, unpack.Named("zip"))
+	u.out.findings, u.out.ownCount = arrays.findings, len(arrays.findings)
+	if err := u.judge(); err != nil {
+		return u.out, err
+	}
+	u.out.format, u.out.totals = arrays.format, arrays.totals
+	return u.out, nil
+}
+
+// reportOpened opens a model and examines it.
+func (g *Gate) reportOpened(b *limits.Budget, p *Policy, bodies bool, open func() (tensor.Model, error)) report {
+	m, err := open()
+	if err != nil {
+		return report{err: err}
+	}
+	defer m.Close()
+	out := g.examine(b, p, m, bodies)
+	if out.err == nil {
+		out.err = modelUnchanged(m)
+	}
+	return out
+}
+
+// examine checks a model against the policy, and reads its bodies if asked to.
+func (g *Gate) examine(b *limits.Budget, p *Policy, m tensor.Model, bodies bool) report {
+	out := report{format: m.Format(), findings: m.Findings()}
+	if out.err = p.allowsModel(b, m); out.err != nil {
+		return out
+	}
+	for i := range m.Tensors() {
+		out.totals.add(&i)
+	}
+	if !bodies {
+		return out
+	}
+	if out.err = parser.Verify(b, m); out.err != nil {
+		return out
+	}
+	out.summed = hasChecksums(m)
+	if out.verified = true; g.Seen != nil {
+		out.err = g.Seen(b, m)
+	}
+	return out
+}
+
+// hasChecksums reports whether the container of a model has checksums of the bodies.
+func hasChecksums(m tensor.Model) bool {
+	in, ok := m.(interface{ Container() *zip.Archive })
+	return ok && in.Container() != nil
+}

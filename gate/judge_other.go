@@ -1,0 +1,130 @@
+package gate
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+)
+
+// judgeOther judges a file of a folder that is not a model and whose name promises none:
+// it is either harmless or could hold a model.
+func judgeOther(_ *limits.Budget, o *opened) (report, error) {
+	var what string
+	err := o.packedText()
+	if err == nil {
+		what, err = polyglot.HarmlessBut(o.account, o.r, o.s.size, o.id.Archive) // it is no pickle
+	}
+	switch {
+	case err != nil:
+		return report{err: wire.At("scan", "", wire.NoOffset, err)}, nil
+	case what != "":
+		return o.besideModel(what), nil
+	case o.isDataOfONNX():
+		return report{harmless: "the data of an ONNX model beside it"}, nil
+	}
+	return report{unlooked: strings.TrimPrefix(bareText(o.why), "this is ")}, nil
+}
+
+// packedText charges a content that begins like a text, before it is read.
+func (o *opened) packedText() error {
+	head := o.id.Beginning()
+	if o.s.layer == 0 || !polyglot.BeginsText(head[:min(len(head), textHead)]) {
+		return nil
+	}
+	return o.account.Text(o.s.size)
+}
+
+// textHead is how much of a content tells a text.
+const textHead = 512
+
+// bareText returns the text of err without its place and its class.
+func bareText(err error) string {
+	if e, ok := errors.AsType[*parser.Error](err); ok {
+		return strings.TrimPrefix(e.Err.Error(), wire.ErrUnsupported.Error()+": ")
+	}
+	return err.Error()
+}
+
+// besideModel searches a text that no loader takes for a model for requests to the program
+// that loads the model beside it, such as to run code.
+func (o *opened) besideModel(what string) report {
+	out := report{harmless: what}
+	if !strings.HasSuffix(what, "text") || o.s.policy.Sidecars == SidecarsSkip {
+		return out
+	}
+	text := sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near, JSON: what == polyglot.JSONText}
+	if o.s.gate.Digest {
+		text.Template = func(where, text string) {
+			if len(out.templates) < maxTemplates {
+				out.templates = append(out.templates, Template{where, int64(len(text)), sha256.Sum256([]byte(text))})
+			}
+		}
+	}
+	found, err := sidecar.Check(o.account, text)
+	if err != nil {
+		out.err = wire.At("sidecar", "", wire.NoOffset, err)
+	}
+	if out.findings = found; err != nil || len(found) > 0 {
+		out.harmless = ""
+	}
+	return out
+}
+
+// A Template is a chat template in a text beside a model.
+type Template struct {
+	Where  string // in its file, "" for all of it
+	Bytes  int64
+	SHA256 [sha256.Size]byte // of the text, escapes resolved
+}
+
+// maxTemplates bounds the chat templates listed of one file.
+const maxTemplates = 64
+
+// isDataOfONNX reports whether the content is explained only by the files around it.
+func (o *opened) isDataOfONNX() bool {
+	if what, _, err := o.id.Archive(); what != "" || err != nil {
+		return false
+	}
+	return o.s.hint.holdsData != nil && o.isUnknownKind() && !isLoadedByName(o.s.hint.Name) && o.s.hint.holdsData(o.account)
+}
+
+// isUnknownKind reports whether no loader is known for this kind of content, or it begins
+// with zeros, as a tensor's data may.
+func (o *opened) isUnknownKind() bool {
+	switch wire.RuleOf(o.why) {
+	case "detect.unknown":
+		return true
+	case "detect.foreign":
+		return len(bytes.Trim(o.id.Beginning(), "\x00")) == 0
+	}
+	return false
+}
+
+// othersNames are the extensions of files that libraries other than ONNX load by their
+// name, and whose first bytes may be anything.
+var othersNames = setOf(".h5 .hdf5 .keras .tflite .pt2 .pte .engine .plan .trt .mlmodel .rds .rda .rdata .pyc .so .dll .dylib .pyd " +
+	".jar .class .ser .mar .nemo .skops .msgpack .cbm .pdmodel .pdiparams .litertlm .task .exe .wasm .llamafile .mat .pmml")
+
+// isLoadedByName reports whether the name is one of those, or that of a model of
+// TensorFlow. Data of an ONNX model have no reason to be called like that.
+func isLoadedByName(name string) bool {
+	base := strings.ToLower(path.Base(strings.ReplaceAll(name, "!", "/"))) // also in an archive
+	return base == "saved_model.pb" || othersNames[path.Ext(base)]
+}
+
+// setOf returns the set of the words of a text.
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
