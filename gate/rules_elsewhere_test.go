@@ -172,17 +172,6 @@ var unreached = map[string]string{
 	"pickle.malformed":     "It is for causes of the pickle machine without a rule of their own; today every cause has one.",
 	"pickle.unsupported":   "It is for causes of the pickle machine without a rule of their own; today every cause has one.",
 	"pickle.opcode":        "It concerns PyTorch's restricted loader, in the verdict weights_only. A policy that asks for that verdict refuses by gate.weights-only.",
-	"pth.archive-empty":    "An archive without members does not begin like a checkpoint: corpus/hostile/pth/empty-archive.txt is refused by detect.foreign.",
-	"pth.storage-twice":    "Names that appear twice in an archive are refused first, by zip.name-twice: corpus/hostile/pth/duplicate-storage.txt.",
-	"pth.element-type":     "The pickle machine knows only the types that are read here. Others are refused by pickle.global.",
-	"pth.argument-size":    byMachine + "pickle.call: corpus/gate/pth-argument-size.txt.",
-	"pth.arguments":        byMachine + "pickle.call: corpus/gate/pth-arguments.txt.",
-	"pth.no-data":          byMachine + "pickle.call: corpus/gate/pth-no-data.txt.",
-	"pth.numpy-size":       byMachine + "pickle.numpy-size: corpus/hostile/pth/from-numpy-short.txt.",
-	"pth.quantizer-syntax": byMachine + "pickle.call: corpus/gate/pth-quantizer-syntax.txt.",
-	"pth.state":            byMachine + "pickle.build: corpus/gate/pth-state.txt.",
-	"pth.storage-count":    byMachine + "pickle.storage-count: corpus/hostile/pth/count-negative.txt.",
-	"pth.storage-view":     byMachine + "pickle.storage-id: corpus/gate/pth-storage-view.txt.",
 }
 
 const byMachine = "The pickle machine checks the arguments of each call and refuses it first, by "

@@ -91,7 +91,7 @@ func openArchive(b *limits.Budget, a *zip.Archive, found *tensor.Findings) (*arc
 // recognize finds the common prefix, and refuses archives of other kinds by name.
 func (a *archive) recognize() error {
 	if len(a.Members) == 0 {
-		return fail("", wire.NoOffset, wire.ErrMissing.WithRule("pth.archive-empty").Errorf("the archive is empty: no record data.pkl"))
+		return fail("", wire.NoOffset, wire.ErrInternal.Errorf("an archive without members begins like one with some"))
 	}
 	first := a.Members[0].Name
 	slash := strings.IndexByte(first, '/')
@@ -155,8 +155,8 @@ func (a *archive) sort(found *tensor.Findings) error {
 				return a.fail(i, err)
 			}
 			a.data = data
-			if _, added, err := a.keys.Add(len(data) - 1); err != nil || !added {
-				return a.fail(i, orDuplicate(err))
+			if _, _, err := a.keys.Add(len(data) - 1); err != nil { // names are unique, so keys are
+				return a.fail(i, err)
 			}
 			continue
 		}
@@ -165,13 +165,6 @@ func (a *archive) sort(found *tensor.Findings) error {
 		}
 	}
 	return nil
-}
-
-func orDuplicate(err error) error {
-	if err == nil {
-		return wire.ErrDuplicate.WithRule("pth.storage-twice").Errorf("storage record")
-	}
-	return err
 }
 
 // place handles a member that is not a storage.

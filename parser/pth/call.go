@@ -21,10 +21,12 @@ func (c *call) fail(cause error) error {
 	return fail(wire.Clean(c.global.String(), wire.MaxQuoted), c.off, cause)
 }
 
-// want checks the number of arguments.
+// wantArgs checks the number of arguments. The pickle machine has compared all arguments with
+// the signature of their function, as every value that this package reads by its kind. What
+// differs here is a mistake of this program, and ends as one.
 func (c *call) wantArgs(low, high int) error {
 	if n := c.args.Len(); n < low || n > high {
-		return c.fail(wire.ErrSyntax.WithRule("pth.arguments").Errorf("%d arguments", n))
+		return c.fail(wire.ErrInternal.Errorf("%d arguments", n))
 	}
 	return nil
 }
@@ -37,7 +39,7 @@ func (c *call) arg(i int, kinds ...vm.Kind) (vm.Value, error) {
 			return v, nil
 		}
 	}
-	return v, c.fail(wire.ErrSyntax.WithRule("pth.arguments").Errorf("argument %d is a %v", i+1, v.Kind()))
+	return v, c.fail(wire.ErrInternal.Errorf("argument %d is a %v", i+1, v.Kind()))
 }
 
 func (c *call) int(i int) (int64, error) {
@@ -47,7 +49,7 @@ func (c *call) int(i int) (int64, error) {
 	}
 	n, ok := v.Int()
 	if !ok {
-		return 0, c.fail(wire.ErrRange.WithRule("pth.argument-size").Errorf("argument %d passes 64 bits", i+1))
+		return 0, c.fail(wire.ErrInternal.Errorf("argument %d passes 64 bits", i+1))
 	}
 	return n, nil
 }

@@ -70,7 +70,7 @@ func (w *walker) dims(c *call, v vm.Value) ([]int64, error) {
 		return nil, c.fail(err)
 	}
 	if dst, ok = v.Ints(dst); !ok {
-		return nil, c.fail(wire.ErrRange.WithRule("pth.dimensions").Errorf("the dimensions are not 64-bit integers"))
+		return nil, c.fail(wire.ErrInternal.Errorf("the dimensions are not 64-bit integers"))
 	}
 	return dst, nil
 }
@@ -86,7 +86,7 @@ func dtypeArg(c *call, i int) (*scalar, error) {
 			return s, nil
 		}
 	}
-	return nil, c.fail(wire.ErrUnsupported.WithRule("pth.element-type").Errorf("element type %s", wire.Quote(v.Global().String())))
+	return nil, c.fail(wire.ErrInternal.Errorf("element type %s", wire.Quote(v.Global().String())))
 }
 
 // flags reads the dict that says whether a view is conjugated or negated. torch only

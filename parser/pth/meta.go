@@ -221,7 +221,7 @@ func (w *walker) hollow(c call) error {
 		return err
 	}
 	if s.quantized() {
-		return c.fail(wire.ErrUnsupported.WithRule("pth.no-data").Errorf("a tensor of %s without data", s.name))
+		return c.fail(wire.ErrInternal.Errorf("a tensor of %s without data", s.name))
 	}
 	w.made = s
 	if w.yield == nil {

@@ -72,7 +72,7 @@ func (w *walker) emitMemory(c *call, info *tensor.Info, s *scalar, data string) 
 	n, ok := wire.Product(info.Shape)
 	bytes, fits := wire.Mul(n, s.size)
 	if !ok || !fits || bytes != uint64(len(data)) {
-		return c.fail(wire.ErrMismatch.WithRule("pth.numpy-size").Errorf("%d bytes for %d elements of %d bytes", len(data), n, s.size))
+		return c.fail(wire.ErrInternal.Errorf("%d bytes for %d elements of %d bytes", len(data), n, s.size))
 	}
 	info.Span.Len, info.Order = int64(bytes), s.order(info.Order)
 	if err := w.b.Expand(int64(bytes)); err != nil {

@@ -22,7 +22,7 @@ func (w *walker) quantized(c call) error {
 		return err
 	}
 	if q.Len() == 0 || q.At(0).Kind() != vm.KindGlobal || !q.At(0).Is(vm.TorchQScheme) {
-		return c.fail(wire.ErrSyntax.WithRule("pth.quantizer-syntax").Errorf("a quantizer names no scheme"))
+		return c.fail(wire.ErrInternal.Errorf("a quantizer names no scheme"))
 	}
 	scheme := q.At(0).Global()
 	w.yieldMeta("qscheme", scheme.String())
@@ -73,7 +73,7 @@ func channelAxis(q vm.Value) (int64, bool) {
 func (w *walker) oneScale(c *call, q vm.Value) error {
 	scale, zero := q.At(1), q.At(2)
 	if scale.Kind() != vm.KindFloat && scale.Kind() != vm.KindInt || zero.Kind() != vm.KindInt {
-		return c.fail(wire.ErrSyntax.WithRule("pth.quantizer-syntax").Errorf("scale is a %v, zero point a %v", scale.Kind(), zero.Kind()))
+		return c.fail(wire.ErrInternal.Errorf("scale is a %v, zero point a %v", scale.Kind(), zero.Kind()))
 	}
 	w.yieldMeta("scale", metaValue(scale))
 	w.yieldMeta("zero_point", metaValue(zero))

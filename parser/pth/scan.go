@@ -162,7 +162,9 @@ func (r *Report) add(pickle Pickle) (*vm.Graph, error) {
 	p := pickle.Report
 	err = p.Refusal()
 	if err != nil && r.refusal != nil {
-		err = r.refusal(p)
+		if own := r.refusal(p); own != nil || ofUnknown(p) {
+			err = own
+		}
 	}
 	if r.forbidden == nil && (wire.ClassOf(err) == wire.Forbidden || err != nil && p.Err == nil) {
 		r.forbidden = err
@@ -171,6 +173,21 @@ func (r *Report) add(pickle Pickle) (*vm.Graph, error) {
 		return nil, p.Err
 	}
 	return p.Graph, nil
+}
+
+// ofUnknown reports whether a pickle is refused only for globals that are not known, as they
+// are named, called and given a state: the walk takes the values of all others by their kind.
+func ofUnknown(p *vm.Report) bool {
+	for e := range p.Events() {
+		if e.OK {
+			continue
+		}
+		g := e.On.Global()
+		if g == nil || g.Status == vm.Allowed || e.Use == vm.UseCall && e.On.Kind() != vm.KindGlobal {
+			return false
+		}
+	}
+	return true
 }
 
 // others scans the pickles in an archive besides its checkpoint, whatever their names.

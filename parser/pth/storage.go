@@ -83,11 +83,11 @@ func (s *stores) parsePID(id vm.Value) (pid, error) {
 		return out, wire.ErrSyntax.WithRule("pth.persistent-id").Errorf("the persistent id is not a tuple of the %d parts of a storage", s.parts)
 	}
 	if kind := id.At(0); kind.Kind() != vm.KindText || kind.Text() != "storage" {
-		return out, wire.ErrSyntax.WithRule("pth.persistent-id").Errorf("persistent id does not begin with \"storage\"")
+		return out, wire.ErrInternal.Errorf("persistent id does not begin with \"storage\"")
 	}
 	class, key, location, count := id.At(1), id.At(2), id.At(3), id.At(4)
 	if class.Kind() != vm.KindGlobal || !class.Is(vm.TorchStorage) && !class.Is(vm.TorchUntyped) {
-		return out, wire.ErrSyntax.WithRule("pth.persistent-id").Errorf("the persistent id names no storage class")
+		return out, wire.ErrInternal.Errorf("the persistent id names no storage class")
 	}
 	if g := class.Global(); g != s.class.global {
 		s.class = classSize{g, findStorageClass(g.Name)}
@@ -96,7 +96,7 @@ func (s *stores) parsePID(id vm.Value) (pid, error) {
 		return out, wire.ErrUnsupported.WithRule("pth.storage-class").Errorf("storage class %s", wire.Quote(class.Global().String()))
 	}
 	if key.Kind() != vm.KindText || location.Kind() != vm.KindText {
-		return out, wire.ErrSyntax.WithRule("pth.persistent-id").Errorf("key and location of a storage are not text")
+		return out, wire.ErrInternal.Errorf("key and location of a storage are not text")
 	}
 	out.key, out.place = key.Text(), location.Text()
 	if err := isLocation(out.place); err != nil {
@@ -104,7 +104,7 @@ func (s *stores) parsePID(id vm.Value) (pid, error) {
 	}
 	n, ok := count.Int()
 	if !ok || n < 0 {
-		return out, wire.ErrRange.WithRule("pth.storage-count").Errorf("number of elements of storage %s", wire.Quote(out.key))
+		return out, wire.ErrInternal.Errorf("number of elements of storage %s", wire.Quote(out.key))
 	}
 	out.count = uint64(n)
 	if s.parts == legacyParts && id.At(5).Kind() != vm.KindNone {
@@ -227,7 +227,7 @@ func (s *stores) view(i int, p *pid) (int, error) {
 	var n [2]int64
 	v := p.view
 	if v.Kind() != vm.KindTuple || v.Len() != 3 || v.At(0).Kind() != vm.KindText {
-		return 0, wire.ErrSyntax.WithRule("pth.storage-view").Errorf("view of a storage")
+		return 0, wire.ErrInternal.Errorf("view of a storage")
 	}
 	for k := range n {
 		var ok bool

@@ -63,7 +63,7 @@ func (w *walker) call(c call) error {
 	case vm.RebuildDeviceFromNumpy:
 		return w.fromNumpy(c)
 	default:
-		return c.fail(wire.ErrSyntax.WithRule("pth.no-tensor").Errorf("does not make a tensor"))
+		return c.fail(wire.ErrInternal.Errorf("does not make a tensor"))
 	}
 }
 

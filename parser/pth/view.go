@@ -50,8 +50,6 @@ func (v *view) check() error {
 	switch {
 	case len(v.shape) != len(v.strides):
 		return wire.ErrMismatch.WithRule("pth.view-rank").Errorf("%d dimensions, %d strides", len(v.shape), len(v.strides))
-	case len(v.shape) > maxDims:
-		return wire.ErrRange.WithRule("pth.dimensions").Errorf("%d dimensions, at most %d", len(v.shape), maxDims)
 	case v.offset < 0:
 		return wire.ErrRange.WithRule("pth.view-negative").Errorf("offset %d", v.offset)
 	}

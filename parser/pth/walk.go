@@ -181,7 +181,7 @@ func (w *walker) attributes(s vm.Value) error {
 		return nil
 	case vm.KindTuple:
 		if s.Len() != 2 {
-			return fail(pickleName, wire.NoOffset, wire.ErrSyntax.WithRule("pth.state").Errorf("state of %d parts", s.Len()))
+			return fail(pickleName, wire.NoOffset, wire.ErrInternal.Errorf("state of %d parts", s.Len()))
 		}
 		if err := w.attributes(s.At(0)); err != nil || w.done {
 			return err
@@ -200,7 +200,7 @@ func (w *walker) attributes(s vm.Value) error {
 		}
 		return nil
 	default:
-		return fail(pickleName, wire.NoOffset, wire.ErrSyntax.WithRule("pth.state").Errorf("state is a %v", s.Kind()))
+		return fail(pickleName, wire.NoOffset, wire.ErrInternal.Errorf("state is a %v", s.Kind()))
 	}
 }
 

@@ -83,7 +83,7 @@ func (w *walker) subclass(c call) error {
 // would not keep them.
 func (w *walker) tensor(c *call, v vm.Value) error {
 	if v.Kind() != vm.KindObject || !isTensor(v.ID()) {
-		return c.fail(wire.ErrSyntax.WithRule("pth.no-tensor").Errorf("expected a tensor, got a %v", v.Kind()))
+		return c.fail(wire.ErrInternal.Errorf("expected a tensor, got a %v", v.Kind()))
 	}
 	if v.Is(vm.RebuildParameterWithState) || v.Is(vm.RebuildFromType) {
 		if args := v.Args(); args.Len() == 4 && !isEmptyState(args.At(3)) {
@@ -105,7 +105,7 @@ func (w *walker) statefulTensor(c call, state vm.Value, has bool) error {
 	}
 	switch {
 	case has && state.Kind() != vm.KindTuple:
-		return c.fail(wire.ErrSyntax.WithRule("pth.state").Errorf("state is a %v", state.Kind()))
+		return c.fail(wire.ErrInternal.Errorf("state is a %v", state.Kind()))
 	case isParameter && c.args.Len() > 0 && (parts == 0 || parts == 3):
 		return w.parameterOf(c, state, parts)
 	case c.args.Len() > 0:
