@@ -22,6 +22,8 @@ const (
 	// streamSteps are those of opening a stream, whatever it holds: its buffers and tables take
 	// some 50 microseconds.
 	streamSteps = 512
+	// memoryStep is how much of a decoder's memory costs one step: to clear it takes that time.
+	memoryStep = 1 << 10
 	// flateLen bounds the memory of one inflater: 32 KiB of history, and tables.
 	flateLen = 64 << 10
 )
@@ -32,12 +34,17 @@ type source struct {
 
 	from *io.SectionReader
 	b    *limits.Budget
-	paid *limits.Compressed // nil for the beginning of a file
+	paid *limits.Compressed        // nil for the beginning of a file
+	edit func(p []byte, off int64) // what the decoder reads in place of p, or nil
 }
 
 // Read reads compressed bytes for the buffer of a source.
 func (f *charged) Read(p []byte) (int, error) {
+	off, _ := f.Seek(0, io.SeekCurrent)
 	n, err := f.SectionReader.Read(p)
+	if f.s.edit != nil {
+		f.s.edit(p[:n], off)
+	}
 	if paid := f.s.pay(n); paid != nil {
 		return n, paid
 	}
@@ -91,9 +98,9 @@ func (w *walker) stream(o opener) error {
 		return w.fail("", 0, err)
 	}
 	defer w.b.Drop(o.memory + inputLen)
-	steps := int64(streamSteps)
+	steps := streamSteps + o.memory/memoryStep
 	if _, inner := w.r.(*replay); inner {
-		steps = innerSteps
+		steps += innerSteps
 	}
 	if err := w.b.Step(steps); err != nil {
 		return w.fail("", 0, err)

@@ -1,28 +1,36 @@
 package unpack
 
 import (
+	"cmp"
 	"encoding/binary"
 	"io"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow is the largest window that is read: the default limit of zstd.
-const maxWindow = 128 << 20
+const (
+	// maxWindow is the largest window that is read: the default limit of zstd.
+	maxWindow = 128 << 20
+	// minWindow is the smallest that a frame can state, and maxBlock what one block holds.
+	minWindow, maxBlock = 1 << 10, 128 << 10
+)
 
 // zstd proves that frames of data tile the file, and visits their content. Skippable
 // frames are refused, since they could hold anything.
 //
 // Format: RFC 8878.
 func (w *walker) zstd() error {
-	window, err := w.frames()
-	if err != nil {
+	var f frames
+	if err := f.read(w); err != nil {
 		return err
 	}
 	// The history of a decoder with little memory, and one block more.
-	held := 2*window + 1<<20
+	held := 2*f.most + 1<<20
 	return w.stream(opener{func(s *source) (io.Reader, error) {
+		s.edit = f.small
 		z, err := zstd.NewReader(s, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
@@ -45,76 +53,140 @@ func (r *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// frames checks all frames and their blocks, and returns the largest window.
-func (w *walker) frames() (window int64, err error) {
+// Frames are those of a file, with what a decoder needs for them. It takes memory for the
+// window that a frame states, of 13 bytes for instance 8 MiB: where the blocks of a frame
+// hold less, the decoder reads a smaller window in its place. A match reaches no further
+// back than the frame's content, so the content is the same.
+type frames struct {
+	most    int64    // the largest window
+	windows []window // those that are read as smaller ones, by their place
+}
+
+// A window is the descriptor at a place of the file, and the one that is read there.
+type window struct {
+	at    int64
+	small byte
+}
+
+// small puts smaller windows into bytes of the file that stand at off.
+func (f *frames) small(p []byte, off int64) {
+	first, _ := slices.BinarySearchFunc(f.windows, off, func(w window, off int64) int { return cmp.Compare(w.at, off) })
+	for _, w := range f.windows[first:] {
+		if w.at-off >= int64(len(p)) {
+			return
+		}
+		p[w.at-off] = w.small
+	}
+}
+
+// read checks all frames and their blocks.
+func (f *frames) read(w *walker) error {
 	c := wire.NewCursor(w.b, w.kind, w.r, w.size)
 	c.Order = binary.LittleEndian
 	steps := w.b.Steps()
 	for c.Left() > 0 {
+		begin := c.Off()
 		magic, err := c.U32()
 		switch {
 		case err != nil:
-			return 0, err
+			return err
 		case magic>>4 == 0x184d2a5:
-			return 0, c.FailAt("", c.Off()-4, wire.ErrGap.WithRule("zstd.skippable").Errorf("a skippable frame"))
+			return c.FailAt("", c.Off()-4, wire.ErrGap.WithRule("zstd.skippable").Errorf("a skippable frame"))
 		case magic != 0xfd2fb528:
-			return 0, c.FailAt("", c.Off()-4, wire.ErrTrailing.WithRule("zstd.frame-magic").Errorf("no zstd frame"))
+			return c.FailAt("", c.Off()-4, wire.ErrTrailing.WithRule("zstd.frame-magic").Errorf("no zstd frame"))
 		}
-		size, sum, err := frameHeader(&c)
+		h, err := readHeader(&c)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		window = max(window, size)
+		holds := int64(0)
 		for last := false; !last; {
 			if err := steps.Step(); err != nil {
-				return 0, c.Fail("", err)
+				return c.Fail("", err)
 			}
-			if last, err = block(&c); err != nil {
-				return 0, err
+			var n int64
+			if n, last, err = block(&c); err != nil {
+				return err
+			}
+			holds += n
+		}
+		if h.sum {
+			if err := c.Skip(4); err != nil {
+				return err
 			}
 		}
-		if sum {
-			if err := c.Skip(4); err != nil {
-				return 0, err
+		if h.stated && int64(min(h.size, wire.MaxSize)) > holds {
+			return c.FailAt("", begin, wire.ErrSyntax.WithRule("stream.corrupt").Errorf("a frame of %d bytes, whose blocks hold at most %d", h.size, holds))
+		}
+		if h.single || holds >= h.window {
+			f.most = max(f.most, h.window)
+			continue
+		}
+		small, size := windowOf(holds)
+		f.most = max(f.most, size)
+		if size < h.window {
+			if f.windows, err = limits.Append(w.b, f.windows, window{begin + 5, small}); err != nil {
+				return c.Fail("", err)
 			}
 		}
 	}
-	return window, nil
+	return nil
 }
 
-// frameHeader reads the header of a frame, after the magic number.
-func frameHeader(c *wire.Cursor) (window int64, sum bool, err error) {
+// windowOf is the smallest window that holds n bytes, which are no more than a window holds.
+func windowOf(n int64) (descriptor byte, size int64) {
+	for descriptor = 0; ; descriptor++ {
+		if size = windowSize(descriptor); size >= n {
+			return descriptor, size
+		}
+	}
+}
+
+func windowSize(descriptor byte) int64 {
+	base := int64(minWindow) << (descriptor >> 3)
+	return base + base/8*int64(descriptor&7)
+}
+
+// A frameHeader is what the header of a frame says.
+type frameHeader struct {
+	window int64
+	size   uint64
+	stated bool // the size of the content
+	single bool // one segment, whose window is its size
+	sum    bool
+}
+
+// readHeader reads the header of a frame, after the magic number.
+func readHeader(c *wire.Cursor) (h frameHeader, err error) {
 	at := c.Off()
 	d, err := c.U8()
 	if err != nil {
-		return 0, false, err
+		return h, err
 	}
-	single := d&0x20 != 0
+	h.single, h.sum, h.stated = d&0x20 != 0, d&0x04 != 0, d&0x20 != 0 || d>>6 != 0
 	if d&0x08 != 0 {
-		return 0, false, c.FailAt("", at, wire.ErrSyntax.WithRule("stream.corrupt").Errorf("a reserved bit of a frame is set"))
+		return h, c.FailAt("", at, wire.ErrSyntax.WithRule("stream.corrupt").Errorf("a reserved bit of a frame is set"))
 	}
 	if d&3 != 0 {
-		return 0, false, c.FailAt("", at, wire.ErrUnsupported.WithRule("stream.dictionary").Errorf("the frame needs a dictionary, which is not in the file"))
+		return h, c.FailAt("", at, wire.ErrUnsupported.WithRule("stream.dictionary").Errorf("the frame needs a dictionary, which is not in the file"))
 	}
-	if !single {
+	if !h.single {
 		v, err := c.U8()
 		if err != nil {
-			return 0, false, err
+			return h, err
 		}
-		base := int64(1) << (10 + v>>3)
-		window = base + base/8*int64(v&7)
+		h.window = windowSize(v)
 	}
-	size, err := contentSize(c, d>>6, single)
-	if err != nil {
-		return 0, false, err
+	if h.size, err = contentSize(c, d>>6, h.single); err != nil {
+		return h, err
 	}
-	if single {
-		window = int64(min(size, wire.MaxSize))
+	if h.single {
+		h.window = int64(min(h.size, wire.MaxSize))
 	}
-	if window > maxWindow {
-		return 0, false, c.FailAt("", at, wire.ErrUnsupported.WithRule("zstd.window").Errorf("a window of %d bytes, more than %d", window, maxWindow))
+	if h.window > maxWindow {
+		return h, c.FailAt("", at, wire.ErrUnsupported.WithRule("zstd.window").Errorf("a window of %d bytes, more than %d", h.window, maxWindow))
 	}
-	return window, d&0x04 != 0, nil
+	return h, nil
 }
 
 // contentSize reads the size of a frame's content, if it is stated.
@@ -135,22 +207,25 @@ func contentSize(c *wire.Cursor, flag byte, single bool) (size uint64, err error
 	return 0, nil
 }
 
-// block skips one block.
-func block(c *wire.Cursor) (last bool, err error) {
+// block skips one block, and says what it holds at most.
+func block(c *wire.Cursor) (holds int64, last bool, err error) {
 	p, err := c.View(3)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	head := uint64(p[0]) | uint64(p[1])<<8 | uint64(p[2])<<16
 	if err := c.Skip(3); err != nil {
-		return false, err
+		return 0, false, err
 	}
 	n := head >> 3
+	holds = int64(n)
 	switch head >> 1 & 3 {
 	case 1: // one byte, repeated
 		n = 1
+	case 2:
+		holds = maxBlock
 	case 3:
-		return false, c.FailAt("", c.Off()-3, wire.ErrSyntax.WithRule("stream.corrupt").Errorf("a reserved block type"))
+		return 0, false, c.FailAt("", c.Off()-3, wire.ErrSyntax.WithRule("stream.corrupt").Errorf("a reserved block type"))
 	}
-	return head&1 != 0, c.Skip(n)
+	return holds, head&1 != 0, c.Skip(n)
 }
