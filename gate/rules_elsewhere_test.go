@@ -174,8 +174,6 @@ var unreached = map[string]string{
 	"pickle.opcode":        "It concerns PyTorch's restricted loader, in the verdict weights_only. A policy that asks for that verdict refuses by gate.weights-only.",
 }
 
-const byMachine = "The pickle machine checks the arguments of each call and refuses it first, by "
-
 // Each rule that no file shows is shown by a situation.
 func TestRulesOfSituations(t *testing.T) {
 	for rule, s := range situations {

@@ -166,6 +166,7 @@ var unpaid = map[string][]string{
 		parser: open
 		parser: d.open`),
 	"one pass over what MaxItems has counted, a few nanoseconds for each": rows(`
+		convert: e.Weights
 		compare: bound.Plain
 		compare: bound.Weights
 		compare: c.tensors[1]

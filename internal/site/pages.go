@@ -36,7 +36,7 @@ var sections = []struct {
 		"docs/quantize-q4-k-m.md", "docs/read-tensor-go.md", "docs/jobs.md", "docs/checkpoints.md", "docs/llamacpp.md", "docs/remote.md", "docs/evidence.md", "python/README.md", "web/README.md",
 	}},
 	{"Know", []string{
-		"docs/architecture.md", "docs/formats.md", "docs/quantize.md", "docs/model-types.md", "docs/loads.md", "docs/hosts.md", "docs/adapters.md", "docs/comparison.md",
+		"docs/architecture.md", "docs/formats.md", "docs/pickles.md", "docs/quantize.md", "docs/model-types.md", "docs/loads.md", "docs/hosts.md", "docs/adapters.md", "docs/comparison.md",
 		"docs/performance.md", "docs/cli.md",
 	}},
 	{"Trust", []string{"SECURITY.md", "docs/soundness.md", "docs/fuzzing.md", "docs/release.md", "docs/rules/README.md", "CHANGELOG.md", "CONTRIBUTING.md"}},
