@@ -80,7 +80,7 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 		return err == nil && holdsDataIn(w.fsys, file, list, b)
 	}
 	return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: file, SHA256: knownSum(h.ReaderAt), Beside: file != w.root || w.g.Beside, near: nearIn(w.fsys, file), holdsData: holdsData, unchanged: unchanged})
+		return w.g.Check(b, r, h.Size, Hint{Name: file, SHA256: knownSum(h.ReaderAt), Beside: file != w.root || w.g.Beside, near: nearIn(w.fsys, file), holdsData: holdsData, whyNotOpened: whyNotOpenedIn(w.fsys, file), unchanged: unchanged})
 	})
 }
 

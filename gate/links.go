@@ -94,14 +94,19 @@ func (w *walk) whyNotOpened(path string) func(string) error {
 			return nil
 		}
 		mode, _, why := folder.Follow(root, at)
-		switch {
-		case why != "":
+		if why != "" {
 			return wire.ErrForbidden.WithRule("file.link-outside").Errorf("%s: %s", wire.Quote(name), why)
-		case !mode.IsRegular():
-			return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file", wire.Quote(name))
 		}
+		return checkRegular(name, mode)
+	}
+}
+
+// checkRegular refuses what a model names as its data and is no regular file.
+func checkRegular(name string, mode fs.FileMode) error {
+	if mode.IsRegular() {
 		return nil
 	}
+	return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file", wire.Quote(name))
 }
 
 // escapeGlob quotes the special characters of a folder's name for path.Match.

@@ -109,6 +109,13 @@ func (u *unpacking) lookAround(c *subject, i unpack.Item) {
 		}
 		return holdsDataIn(files, i.Name, modelsBeside(files.Names(), i.Name), b)
 	}
+	c.hint.whyNotOpened = func(name string) error {
+		files, err := u.around()
+		if err != nil {
+			return err
+		}
+		return whyNotOpenedIn(files, i.Name)(name)
+	}
 }
 
 // nearIn returns a function that reports whether the folder of a file has one of a name.
@@ -116,6 +123,21 @@ func nearIn(files fs.FS, file string) func(string) bool {
 	return func(name string) bool {
 		_, err := fs.Stat(files, path.Join(path.Dir(file), path.Base(name)))
 		return err == nil
+	}
+}
+
+// whyNotOpenedIn is [walk.whyNotOpened] for a file system whose links are never followed. What
+// cannot be found, no loader opens either.
+func whyNotOpenedIn(files fs.FS, file string) func(string) error {
+	return func(name string) error {
+		info, err := fs.Stat(files, path.Join(path.Dir(file), name))
+		switch {
+		case err != nil && wire.ClassOf(err) == wire.Internal:
+			return nil
+		case err != nil:
+			return err // of a limit
+		}
+		return checkRegular(name, info.Mode())
 	}
 }
 

@@ -28,6 +28,7 @@ type entry struct {
 	r      io.ReaderAt // nil if the file is never opened or is deflated
 	member int         // of a ZIP archive
 	closed bool        // it is never opened
+	folder bool        // of other files
 }
 
 // entryCost is the memory of an entry besides its name.
@@ -95,13 +96,20 @@ func (f *Files) find(op, name string) (*entry, error) {
 	return e, nil
 }
 
-// Stat describes a file. A link, or what else is never opened, is not a regular file.
+// Stat describes a file. A link, or what else is never opened, is not a regular file, nor is
+// a folder of files.
 func (f *Files) Stat(name string) (fs.FileInfo, error) {
 	e, err := f.find("stat", name)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		return info{path.Base(name), e}, nil
 	}
-	return info{path.Base(name), e}, nil
+	if over := f.w.b.Step(int64(len(f.names))); over != nil {
+		return nil, f.w.fail(memberPlace(name), -1, over)
+	}
+	if below := name + "/"; slices.ContainsFunc(f.names, func(n string) bool { return strings.HasPrefix(n, below) }) {
+		return info{path.Base(name), &entry{folder: true}}, nil
+	}
+	return nil, err
 }
 
 // Open opens a file.
@@ -172,11 +180,14 @@ type info struct {
 func (i info) Name() string       { return i.name }
 func (i info) Size() int64        { return i.e.size }
 func (i info) ModTime() time.Time { return time.Time{} }
-func (i info) IsDir() bool        { return false }
+func (i info) IsDir() bool        { return i.e.folder }
 func (i info) Sys() any           { return nil }
 
 func (i info) Mode() fs.FileMode {
-	if i.e.closed {
+	switch {
+	case i.e.folder:
+		return fs.ModeDir | 0o555
+	case i.e.closed:
 		return fs.ModeIrregular | 0o444
 	}
 	return 0o444
