@@ -48,6 +48,10 @@ func (f *charged) Read(p []byte) (int, error) {
 	if paid := f.s.pay(n); paid != nil {
 		return n, paid
 	}
+	if missing := f.Size() - off - int64(n); err == io.EOF && missing > 0 {
+		// A decoder takes the end of its file for that of its last stream.
+		err = wire.ErrTruncated.Errorf("%d bytes missing at %#x", missing, off+int64(n))
+	}
 	return n, err
 }
 
