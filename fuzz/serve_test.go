@@ -112,6 +112,9 @@ func FuzzUpload(f *testing.F) {
 		part(file+"\r\nContent-Transfer-Encoding: quoted-printable", honest) + "--x--", part(file, honest), "--x", part("A: b", honest) + "--x--", part(file, "--x--"),
 		part(file, honest) + part(`Content-Disposition: form-data; name="f"; filename="sub/config.json"`, "{}") + "--x--", part(file, honest) + part(file, honest) + "--x--",
 		part(`Content-Disposition: form-data; name="f"; filename="config.json"`, "{}") + part(file, honest) + part(`Content-Disposition: form-data; name="f"; filename="M.safetensors"`, honest) + "--x--",
+		part(file, honest+"\n--x\r\n"+file+"\r\n\r\n"+honest) + "--x--", part(file, honest+"\r--x\r") + "--x--", part(file, honest+"\r\n--x \r\n") + "--x--", part(file, honest+"\n--x--\n") + "--x--",
+		part(file+"\r\nContent-Transfer-Encoding: 7bit\r\nContent-Transfer-Encoding: base64", honest) + "--x--", part(file+"\n\n", honest) + "--x--", part(file+"\r\nContent-Length: 3", honest) + "--x--",
+		part(file+"\r\nContent-Type: text/plain; name=\"e.bin\"", honest) + "--x--", part(file+"\r\nContent-Length: 10\r\nContent-Transfer-Encoding: binary", honest) + "--x--\r\n",
 	} {
 		f.Add([]byte(seed))
 	}

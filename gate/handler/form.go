@@ -7,6 +7,8 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/gate/host"
@@ -24,8 +26,12 @@ func (q *request) form(kind string, params map[string]string) (*http.Request, er
 	if kind != "multipart/form-data" || params["boundary"] == "" || q.r.Method != http.MethodPost {
 		return nil, &problem{status: http.StatusUnsupportedMediaType, detail: "of the multipart types, form-data by POST is taken"}
 	}
-	f := &formReader{request: q, frame: newFramed(&q.body, params["boundary"]), values: url.Values{}, left: maxValues}
-	f.parts = multipart.NewReader(f.frame, params["boundary"])
+	boundary := boundaryOf(q.r.Header.Get("Content-Type"), params)
+	if boundary == "" {
+		return nil, bad("the Content-Type of a form has one plain boundary, and no other parameter but a charset")
+	}
+	f := &formReader{request: q, frame: newFramed(&q.body, boundary), values: url.Values{}, left: maxValues}
+	f.parts = multipart.NewReader(f.frame, boundary)
 	if _, err := q.observed("", f.read); err != nil {
 		return nil, err
 	}
@@ -63,11 +69,15 @@ func (f *formReader) read(u *host.Upload) error {
 		if why := unreadable(part, file != ""); why != "" {
 			return bad(why)
 		}
+		if err != nil {
+			return bad("a part of the form has no name, or one that can be read in two ways")
+		}
+		content, err := sizedOf(part)
 		switch {
 		case err != nil:
-			return bad("a part of the form has no name")
+			return err
 		case file == "":
-			if err := f.field(name, part); err != nil {
+			if err := f.field(name, content); err != nil {
 				return err
 			}
 			continue
@@ -79,7 +89,7 @@ func (f *formReader) read(u *host.Upload) error {
 		} else {
 			u.Name = cmp.Or(base(f.o.NameOf(f.r)), "folder")
 		}
-		if err := u.Add(file, part); err != nil {
+		if err := u.Add(file, content); err != nil {
 			return err
 		}
 		if u.RefusedEarly() {
@@ -112,15 +122,24 @@ func (f *formReader) field(name string, part io.Reader) error {
 // unreadable says what of a part's headers other readers of forms could take otherwise: then
 // they would see a file that nobody judged. It is "" for other parts.
 func unreadable(p *multipart.Part, file bool) string {
-	types := p.Header["Content-Type"]
-	kind, _, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
-	switch {
-	case !plain(p.Header.Get("Content-Transfer-Encoding")):
+	for name, list := range p.Header {
+		switch {
+		case len(list) != 1:
+			return "a part of a form has a header once"
+		case !slices.Contains(headers, name):
+			return "of the headers of a part, " + strings.Join(headers, ", ") + " are taken"
+		}
+	}
+	stated := p.Header.Get("Content-Type")
+	kind, params, err := mime.ParseMediaType(stated)
+	_, charset := params["charset"]
+	switch _, is := p.Header[transfer]; {
+	case is && !plain(p.Header.Get(transfer)):
 		return "a part of a form is taken as it is, without a Content-Transfer-Encoding"
-	case len(p.Header["Content-Encoding"]) > 0:
-		return "a part of a form is taken as it is, without a Content-Encoding"
-	case len(types) > 1 || len(types) == 1 && types[0] != "" && err != nil:
+	case stated != "" && err != nil:
 		return "a part of a form has one Content-Type that can be read"
+	case len(params) > 1, len(params) == 1 && !charset, strings.ContainsAny(stated, `*\`):
+		return "the Content-Type of a part has no parameter but a charset"
 	case strings.HasPrefix(kind, "multipart/"), strings.HasPrefix(kind, "message/"):
 		return "a part of a form holds no further parts"
 	case !file && kind != "" && kind != "text/plain" && kind != "application/json":
@@ -130,6 +149,42 @@ func unreadable(p *multipart.Part, file bool) string {
 	}
 	return ""
 }
+
+const transfer = "Content-Transfer-Encoding"
+
+// headers are those of a part that are taken. Clients send the first two, and some older ones the
+// others.
+var headers = []string{"Content-Disposition", "Content-Type", "Content-Length", transfer}
+
+// A sized reads the content of a part, which has as many bytes as its headers say: some readers
+// of forms take that many.
+type sized struct {
+	r    io.Reader
+	left int64
+}
+
+// sizedOf returns the content of a part.
+func sizedOf(p *multipart.Part) (io.Reader, error) {
+	text, is := p.Header["Content-Length"]
+	if !is {
+		return p, nil
+	}
+	n, err := strconv.ParseInt(text[0], 10, 64)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != text[0] {
+		return nil, errLength
+	}
+	return &sized{p, n}, nil
+}
+
+func (s *sized) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if s.left -= int64(n); s.left < 0 || err == io.EOF && s.left > 0 {
+		return 0, errLength
+	}
+	return n, err
+}
+
+var errLength = bad("a part of the form has another length than its Content-Length")
 
 // formRequest returns the request for the next handler: the fields are set as after
 // ParseMultipartForm, and the files are in the context.
@@ -154,8 +209,13 @@ func partName(p *multipart.Part) (name, file string, err error) {
 		return "", "", http.ErrNotMultipart
 	}
 	kind, params, err := mime.ParseMediaType(list[0])
-	if extended(list[0]) {
+	if extended(list[0]) || strings.Contains(params["name"]+params["filename"], ";") {
 		return "", "", http.ErrNotMultipart
+	}
+	for p := range params {
+		if p != "name" && p != "filename" {
+			return "", "", http.ErrNotMultipart
+		}
 	}
 	if err != nil || kind != "form-data" || params["name"] == "" {
 		return "", "", http.ErrNotMultipart
@@ -185,9 +245,11 @@ func extended(disposition string) bool {
 	return false
 }
 
+// plain reports whether an encoding is none. An empty one is not taken: readers differ in whether
+// it is there.
 func plain(encoding string) bool {
 	switch encoding {
-	case "", "binary", "8bit", "7bit":
+	case "binary", "8bit", "7bit":
 		return true
 	}
 	return false

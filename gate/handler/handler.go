@@ -247,6 +247,9 @@ func (q *request) take() (*http.Request, error) {
 		return nil, &problem{status: http.StatusBadRequest, detail: "a file is taken whole, without a Content-Range"}
 	}
 	q.body.begun(q.r.Body, http.NewResponseController(q.w), pace.Rule{Idle: q.o.IdleTimeout, Rate: q.o.MinRate, Window: q.o.RateTime, Total: q.o.UploadTime})
+	if len(q.r.Header.Values("Content-Type")) > 1 {
+		return nil, bad("a body has one Content-Type")
+	}
 	kind, params, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
 	if err != nil && q.r.Header.Get("Content-Type") != "" {
 		return nil, &problem{status: http.StatusBadRequest, detail: "the Content-Type cannot be read"}
