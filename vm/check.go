@@ -1,5 +1,7 @@
 package vm
 
+import "strings"
+
 // A check is a rule about a class that no pattern can say: one about the bytes of arrays,
 // mostly, because libraries follow indices and offsets without looking at them. It is
 // asked after the pattern: about the arguments of a call, target is then refAbsent, or
@@ -15,6 +17,45 @@ var checks = map[string]check{
 	"arrow":     (*machine).checkArrow,
 	"codes":     (*machine).checkCodes,
 	"sparse":    (*machine).checkSparse,
+	"ratio":     (*machine).checkRatio,
+}
+
+// maxRatio bounds the digits of the parts of a fraction, which are brought to their lowest
+// terms when it is loaded: that takes time by the square of their number. It is the bound that
+// Python has for integers in texts.
+const maxRatio = 4300
+
+// isRatio reports whether a fraction writes a text. Others are read as well, among them
+// numbers with an exponent, which has no bound.
+func isRatio(s string) bool {
+	above, below, two := strings.Cut(strings.TrimPrefix(s, "-"), "/")
+	return isPart(above) && (!two || isPart(below))
+}
+
+func isPart(s string) bool {
+	return isDigits(s) && len(s) <= maxRatio
+}
+
+// checkRatio compares what a fraction is made of with what fractions write.
+func (m *machine) checkRatio(_ *class, target, args ref) bool {
+	if target != refAbsent {
+		return true
+	}
+	for i := range m.g.node(args).n {
+		switch part := m.arg(args, i); m.g.kind(part) {
+		case KindText:
+			if !isRatio(m.g.text(part)) {
+				return false
+			}
+		case KindInt:
+			if big := (Value{m.g, part}).Big(); big == nil || big.BitLen() > maxRatio*4 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // checkMasked compares the bytes of a masked array and of its mask, which has a byte for

@@ -45,10 +45,14 @@ func (s *ClassSet) Names() (list []string) {
 	return list
 }
 
-//go:embed sets/data.set
-var dataText string
+var (
+	//go:embed sets/data.set
+	dataText string
+	//go:embed sets/tables.set
+	tablesText string
+)
 
-// libraryData are the classes of Python, NumPy, pandas, SciPy and PyArrow that hold data.
+// libraryData are the classes of Python and NumPy that hold data.
 var libraryData = sync.OnceValue(func() *ClassSet { return mustParse(dataText, nil) })
 
 func mustParse(text string, data *ClassSet) *ClassSet {
@@ -87,7 +91,7 @@ var classSets = sync.OnceValue(func() (list []*ClassSet) {
 })
 
 // setTexts are the sets that come with this package.
-var setTexts = []string{}
+var setTexts = []string{tablesText}
 
 // takesCall reports whether a class is called with these arguments.
 func (m *machine) takesCall(c *class, args ref, isNew bool) bool {

@@ -92,14 +92,23 @@ func (m *machine) objectsFit(dtype, data ref, count uint64) bool {
 	if m.g.kind(data) != KindList || m.g.id(data) != NoID || uint64(m.g.node(data).n) != count {
 		return false
 	}
-	if _, code, _ := m.codeSize(dtype); code == objectCode {
+	size, code, _ := m.codeSize(dtype)
+	if code == objectCode {
 		return true
+	}
+	// The numbers and texts beside the objects are in the tuples, however long they are in
+	// memory: 125,000,000 letters of a field for a tuple of one.
+	if size > maxBeside {
+		return false
 	}
 	names := m.arg(m.g.state(dtype), dtypeNames)
 	return m.g.kind(names) == KindTuple && m.all(data, func(r ref) bool {
 		return m.g.kind(r) == KindTuple && m.g.node(r).n == m.g.node(names).n
 	})
 }
+
+// maxBeside bounds the bytes of one element of a structure that holds objects.
+const maxBeside = 4 << 10
 
 // isArray reports whether r is an array of numpy.ndarray itself.
 func (m *machine) isArray(r ref) bool {
