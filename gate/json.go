@@ -49,14 +49,14 @@ type jsonVerdict struct {
 	Acceptance  Accepted        `json:"acceptance,omitzero"`
 }
 
-// jsonFile is a file of a folder.
+// jsonFile is a file of a folder. Its name is exact: [Folder] takes names that are clean.
 type jsonFile struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256,omitempty"`
 }
 
-func fileOf(f File) jsonFile { return jsonFile{wire.Clean(f.Name, 4096), f.Size, f.SHA256} }
+func fileOf(f File) jsonFile { return jsonFile{f.Name, f.Size, f.SHA256} }
 
 func jsonFiles(list []File) (out []jsonFile) {
 	for _, f := range list {

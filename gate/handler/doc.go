@@ -8,6 +8,9 @@
 //
 // PUT or POST with the file as the body, or POST of multipart/form-data. A form with several
 // files is a folder: the names of its files are their paths in it, and it is judged as a whole.
+// A form that readers could split into other parts, and a name that systems could make another
+// one of, are refused: a part has Content-Disposition, and Content-Type, Content-Length and
+// Content-Transfer-Encoding (7bit, 8bit or binary) at most once each.
 // The headers state the name and the promised format of a file; the content decides what it is.
 //
 // # What the next handler gets

@@ -84,6 +84,9 @@ func (f *formReader) read(u *host.Upload) error {
 		case f.files >= f.o.MaxFiles:
 			return &problem{status: http.StatusRequestEntityTooLarge, detail: "the form has more files than are taken at once"}
 		}
+		if err := stored(base(file)); err != nil {
+			return err
+		}
 		if f.files++; f.files == 1 {
 			u.Name = base(file)
 		} else {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/host"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/pace"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -163,6 +164,18 @@ func base(name string) string {
 	return name
 }
 
+// stored rejects a name under which a file would not be stored on every system. None is good.
+func stored(name string) error {
+	if name == "" {
+		return nil
+	}
+	if err := folder.CheckStored(name); err != nil {
+		_, text, _ := strings.Cut(err.Error(), ": ") // without its class
+		return bad(text)
+	}
+	return nil
+}
+
 type uploadsKey struct{}
 
 // Uploads returns the accepted upload of a request: a file, or a folder if a form had several
@@ -256,6 +269,9 @@ func (q *request) take() (*http.Request, error) {
 	}
 	if strings.HasPrefix(kind, "multipart/") {
 		return q.form(kind, params)
+	}
+	if err := stored(base(q.o.NameOf(q.r))); err != nil {
+		return nil, err
 	}
 	u, err := q.observed(base(q.o.NameOf(q.r)), func(u *host.Upload) error { return u.Spool(&q.body, q.r.ContentLength) })
 	if err != nil {

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/textproto"
 	"os"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -154,143 +151,6 @@ func counted(t *testing.T, m *handler.Metrics) {
 	}
 	if !json.Valid([]byte(m.String())) {
 		t.Errorf("expvar: %s", m)
-	}
-}
-
-// form writes a form; each part is a field, or a file where it has a name.
-func form(parts ...[3]string) (kind string, body *bytes.Buffer) {
-	body = &bytes.Buffer{}
-	m := multipart.NewWriter(body)
-	for _, p := range parts {
-		h := textproto.MIMEHeader{"Content-Disposition": {fmt.Sprintf("form-data; name=%q", p[0])}}
-		if p[1] != "" {
-			h.Set("Content-Disposition", fmt.Sprintf("form-data; name=%q; filename=%q", p[0], p[1]))
-		}
-		w, err := m.CreatePart(h)
-		if err == nil {
-			_, err = io.WriteString(w, p[2])
-		}
-		if err != nil {
-			panic(err)
-		}
-	}
-	if err := m.Close(); err != nil {
-		panic(err)
-	}
-	return m.FormDataContentType(), body
-}
-
-func TestForms(t *testing.T) {
-	s, _, _ := serve(t, handler.Options{MaxFiles: 2})
-	good := [3]string{"file", "a.safetensors", honest(400_000)}
-	for _, tc := range []struct {
-		what   string
-		parts  [][3]string
-		status int
-		has    string
-	}{
-		{"two files and a field", [][3]string{good, {"note", "", "hello"}, {"file", "b.safetensors", honest(5)}}, 200, "a.safetensors 400072 <nil>\nb.safetensors 69 <nil>\nfolder 0 <nil> folder\n"},
-		{"one file by its last name", [][3]string{{"file", `C:\x\a.safetensors`, honest(5)}}, 200, "a.safetensors 69 <nil> safetensors\n"},
-		{"a text beside a model", [][3]string{good, {"file", "sub/config.json", "{}"}}, 200, "sub/config.json 2 <nil>\n"},
-		{"a text alone", [][3]string{{"file", "config.json", `{"model_type": "llama"}`}}, 415, "unsupported"},
-		{"a name that leads out", [][3]string{good, {"file", "../../b.bin", honest(5)}}, 400, "../../b.bin"},
-		{"the first name leads out", [][3]string{{"file", "../b.safetensors", honest(5)}, good}, 400, "../b.safetensors"},
-		{"a name of another system", [][3]string{{"file", `C:\x\b.safetensors`, honest(5)}, good}, 400, "by their names"},
-		{"a name twice", [][3]string{good, good}, 400, "two files are called"},
-		{"twins by case", [][3]string{good, {"file", "A.safetensors", honest(5)}}, 400, "two files are called"},
-		{"a file that is a folder", [][3]string{good, {"file", "a.safetensors/b", honest(5)}}, 400, "a file and a folder"},
-		{"forbidden by its beginning", [][3]string{{"file", "config.json", "{}"}, {"file", "b.bin", "\x80\x02cos\nsystem\n" + strings.Repeat(" ", 9000)}}, 403, `"file":"b.bin"`},
-		{"malformed by its beginning", [][3]string{{"file", "b.safetensors", "\xff" + strings.Repeat("\xff", 9000)}, {"file", "b.bin", evil}}, 403, "pickle.call"},
-		{"the field", [][3]string{good, {"note", "", "hello"}}, 200, "note=[hello]"},
-		{"one is bad", [][3]string{good, {"file", "x/b.bin", evil}}, 403, `"where":"\"x/b.bin\"`},
-		{"too many", [][3]string{good, {"file", "b.safetensors", honest(5)}, {"file", "c.safetensors", honest(5)}}, 413, "more files"},
-		{"none", [][3]string{{"note", "", "hello"}}, 400, "no file"},
-		{"a long field", [][3]string{{"note", "", strings.Repeat("x", 70<<10)}, good}, 413, "fields hold"},
-		{"a long header", [][3]string{{strings.Repeat("n", 80<<10), "", "x"}, good}, 413, "headers"},
-	} {
-		kind, body := form(tc.parts...)
-		res, text := ask(t, "POST", s.URL, kind, body)
-		if res.StatusCode != tc.status || !strings.Contains(text, tc.has) {
-			t.Errorf("%s: %d, %s", tc.what, res.StatusCode, text)
-		}
-	}
-	kind, body := form(good)
-	boundary := strings.TrimPrefix(kind, "multipart/form-data; boundary=")
-	hidden := "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"evil.bin\"\r\n\r\n" + evil
-	headed := func(s string) string { return strings.Replace(body.String(), "\r\n\r\n", "\r\n"+s+"\r\n\r\n", 1) }
-	for what, bad := range map[string]string{
-		"two encodings":             headed("Content-Transfer-Encoding: 7bit\r\nContent-Transfer-Encoding: base64"),
-		"encodings by case":         headed("content-transfer-encoding: 8bit\r\nCONTENT-TRANSFER-ENCODING: BASE64"),
-		"an empty encoding":         headed("Content-Transfer-Encoding:"),
-		"an unknown header":         headed("Content-Location: evil.bin"),
-		"a name in a type":          headed("Content-Type: application/octet-stream; name=\"evil.bin\""),
-		"a name in parts of a type": headed("Content-Type: text/plain; charset*0=\"x\""),
-		"a length too short":        headed("Content-Length: 10"),
-		"a length too long":         headed("Content-Length: 400073"),
-		"a length that is none":     headed("Content-Length: +400072"),
-		"a folded header":           headed("Content-Type: text/plain;\r\n charset=utf-8"),
-		"headers that end early":    strings.Replace(body.String(), "\r\n\r\n", "\n\nhello\r\n\r\n", 1),
-		"a bare LF in headers":      headed("Content-Type: text/plain\nX: y"),
-		"a bare CR in headers":      headed("Content-Type: text/plain\rX: y"),
-		"another parameter":         strings.Replace(body.String(), "filename=", "x=\"y\"; filename=", 1),
-		"a name with a semicolon":   strings.Replace(body.String(), `name="file"`, `name="file; filename=evil.bin"`, 1),
-		"a name of a field's type":  strings.Replace(body.String(), "--\r\n", "\r\nContent-Disposition: form-data; name=\"x\"\r\nContent-Type: text/plain; name=\"evil.bin\"\r\n\r\n"+evil+"\r\n--"+boundary+"--\r\n", 1),
-		"cut short":                 body.String()[:body.Len()-100],
-		"an encoding":               strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Transfer-Encoding: base64\r\n\r\n", 1),
-		"two headers":               strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Disposition: form-data; name=x; filename=y\r\n\r\n", 1),
-		"two names":                 strings.Replace(body.String(), "filename=", "filename*=utf-8''evil.pkl; filename=", 1),
-		"another header":            strings.Replace(body.String(), "form-data;", "attachment;", 1),
-		"a preamble":                evil + "\r\n" + body.String(),
-		"an epilogue":               body.String() + evil,
-		"another form":              body.String() + body.String(),
-		"parts inside":              strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n", 1),
-		"two types":                 strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Type: text/plain\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n", 1),
-		"packed":                    strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Encoding: gzip\r\n\r\n", 1),
-		"a name in a name":          strings.Replace(body.String(), `name="file"`, `name="file\"; filename=\"e.pkl"`, 1),
-		"a typed field":             strings.Replace(body.String(), "--\r\n", "\r\nContent-Disposition: form-data; name=\"x\"\r\nContent-Type: application/octet-stream\r\n\r\n"+evil+"\r\n--"+strings.TrimPrefix(kind, "multipart/form-data; boundary=")+"--\r\n", 1),
-	} {
-		if res, text := ask(t, "POST", s.URL, kind, strings.NewReader(bad)); res.StatusCode != 400 {
-			t.Errorf("%s: %d, %s", what, res.StatusCode, text)
-		}
-	}
-	for _, within := range []string{"\n--%s\r\n", "\r--%s\r", "\r--%s\r\n", "\n--%s\n", "\r\n--%s\n", "\r\n--%s\r", "\r\n--%s \r\n", "\r\n--%sx\r\n", "\n--%s--\n", "--%s\r\n", "\r\n--%s-\r\n"} {
-		bad := strings.Replace(body.String(), "xxx", fmt.Sprintf(within, boundary)+hidden[2:], 1)
-		for _, r := range []io.Reader{strings.NewReader(bad), iotest.OneByteReader(strings.NewReader(bad))} {
-			if res, text := ask(t, "POST", s.URL, kind, r); res.StatusCode != 400 {
-				t.Errorf("a boundary %q within: %d, %s", within, res.StatusCode, text)
-			}
-		}
-	}
-	for _, bad := range []string{
-		kind + "; boundary*=utf-8''BB", kind + "; boundary*0=B", strings.Replace(kind, ";", "; x=\"; boundary=AA\";", 1), kind + "; x=y",
-		strings.Replace(kind, boundary, `"`+boundary[:1]+`\`+boundary[1:]+`"`, 1), kind + "; charset*=utf-8''x",
-	} {
-		if res, text := ask(t, "POST", s.URL, bad, strings.NewReader(body.String())); res.StatusCode != 400 {
-			t.Errorf("%s: %d, %s", bad, res.StatusCode, text)
-		}
-	}
-	for what, good := range map[string]string{
-		"what older clients send": headed("Content-Type: application/octet-stream; charset=utf-8\r\nContent-Transfer-Encoding: binary\r\nContent-Length: " + fmt.Sprint(len(good[2]))),
-		"without the last line":   strings.TrimSuffix(body.String(), "\r\n"),
-	} {
-		for _, r := range []io.Reader{strings.NewReader(good), iotest.OneByteReader(strings.NewReader(good))} {
-			if res, text := ask(t, "POST", s.URL, strings.Replace(kind, boundary, `"`+boundary+`"; charset=utf-8`, 1), r); res.StatusCode != 200 {
-				t.Errorf("%s: %d, %s", what, res.StatusCode, text)
-			}
-		}
-	}
-	r, err := http.NewRequestWithContext(t.Context(), "POST", s.URL, strings.NewReader(body.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header["Content-Type"] = []string{kind, "multipart/form-data; boundary=other"}
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	if res.StatusCode != 400 {
-		t.Errorf("two types: %d", res.StatusCode)
 	}
 }
 

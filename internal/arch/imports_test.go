@@ -99,7 +99,7 @@ var mayImport = map[string][]string{
 	"stats":               with(format, "quant", "internal/elements", "internal/number"),
 	"gate":                with(bottom, "parser", "parser/...", "vm", "quant", "internal/ahead", "internal/polyglot", "internal/unpack", "internal/sidecar", "internal/onnx", "internal/folder", "internal/hdf5", "internal/stamp"),
 	"gate/host":           {"limits", "gate", "internal/folder", "internal/wire", "internal/spool"},
-	"gate/handler":        {"limits", "gate", "gate/host", "internal/pace", "internal/wire"},
+	"gate/handler":        {"limits", "gate", "gate/host", "internal/folder", "internal/pace", "internal/wire"},
 	"gate/api":            {"limits", "gate", "gate/host", "gate/handler", "gate/page", "gate/receipt", "internal/pace", "internal/wire", "parser", "parser/tensor", "vm"},
 	"gate/receipt":        {"gate", "gate/attest", "internal/wire"},
 	"gate/clamd":          {"limits", "gate", "gate/host", "internal/folder", "internal/pace", "internal/wire", "parser/tensor", sys},

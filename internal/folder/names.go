@@ -41,12 +41,13 @@ func IsPlain(s string) bool {
 type Names struct {
 	files   map[string]bool   // by their names without case
 	folders map[string]string // the spelling of each, by the same
+	several []string          // those of both that have other spellings, without case
 }
 
-// Add adds a name. The error is about a name that [CheckName] rejects, that another file has,
-// or that spells a folder in another way.
+// Add adds a name. The error is about a name that [CheckStored] rejects, that another file has,
+// that spells a folder in another way, or that could be another one in Unicode's normalisations.
 func (n *Names) Add(name string) error {
-	if err := CheckName(name); err != nil {
+	if err := CheckStored(name); err != nil {
 		return err
 	}
 	if n.files == nil {
@@ -70,10 +71,52 @@ func (n *Names) Add(name string) error {
 		if was, is := n.folders[at]; is && was != name[:i] {
 			return wire.ErrDuplicate.Errorf("a folder is called %s and %s", wire.Quote(was), wire.Quote(name[:i]))
 		}
+		if _, is := n.folders[at]; !is {
+			if err := n.distinct(at); err != nil {
+				return err
+			}
+		}
 		n.folders[at] = name[:i]
+	}
+	if err := n.distinct(key); err != nil {
+		return err
 	}
 	n.files[key] = true
 	return nil
+}
+
+// maxSeveral is the most names with characters of several spellings: each is compared with all.
+const maxSeveral = 256
+
+// distinct rejects a path without case that could be the same as another one.
+func (n *Names) distinct(key string) error {
+	for _, other := range n.several {
+		if mayBeOne(key, other) {
+			return twins(key, other)
+		}
+	}
+	if !hasSpellings(key) {
+		return nil
+	}
+	if n.several = append(n.several, key); len(n.several) > maxSeveral {
+		return wire.ErrUnsupported.Errorf("more than %d names have characters that Unicode spells in several ways", maxSeveral)
+	}
+	for other := range n.files {
+		if mayBeOne(key, other) {
+			return twins(key, other)
+		}
+	}
+	for other := range n.folders {
+		if other != key && mayBeOne(key, other) {
+			return twins(key, other)
+		}
+	}
+	return nil
+}
+
+func twins(a, b string) error {
+	a, b = min(a, b), max(a, b)
+	return wire.ErrDuplicate.Errorf("%s and %s could be one name where Unicode's characters are normalised", wire.Quote(a), wire.Quote(b))
 }
 
 // withoutCase maps all letters that systems may take for the same to one of them.
