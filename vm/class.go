@@ -70,7 +70,7 @@ func classOf(module, name string) *class {
 	if c := libraryData().byName[full]; c != nil {
 		return c
 	}
-	for _, s := range ClassSets() {
+	for _, s := range classSets() {
 		if c := s.byName[full]; c != nil {
 			return c
 		}
@@ -78,10 +78,8 @@ func classOf(module, name string) *class {
 	return nil
 }
 
-// ClassSets returns the sets that come with this package, by name. Data of libraries is
-// not among them: it needs no permission.
-func ClassSets() []*ClassSet { return classSets() }
-
+// classSets are the sets that come with this package, by name. Data of libraries is not
+// among them: it needs no permission.
 var classSets = sync.OnceValue(func() (list []*ClassSet) {
 	for _, text := range setTexts {
 		list = append(list, mustParse(text, libraryData()))

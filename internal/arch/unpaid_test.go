@@ -11,7 +11,7 @@ var unpaid = map[string][]string{
 		vm: r.set.classes
 		vm: names
 		vm: strings.FieldsSeq(rest)
-		vm: ClassSets()
+		vm: classSets()
 		vm: strings.FieldsSeq(p.text)
 		vm: p.parts
 		vm: p.keys
