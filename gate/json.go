@@ -56,7 +56,7 @@ type jsonFile struct {
 	SHA256 string `json:"sha256,omitempty"`
 }
 
-func fileOf(f File) jsonFile { return jsonFile{f.Name, f.Size, f.SHA256} }
+func fileOf(f File) jsonFile { return jsonFile(f) }
 
 func jsonFiles(list []File) (out []jsonFile) {
 	for _, f := range list {
