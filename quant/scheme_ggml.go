@@ -27,8 +27,8 @@ func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
 		cols = info.Shape[len(info.Shape)-1]
 	}
 	rowBytes, ok := g.Size(uint64(cols))
-	if !ok { // parser/gguf takes only whole blocks, and no other format has such types
-		return nil, wire.ErrInternal.Errorf("rows of %d are not whole blocks of %d", cols, g.Elems)
+	if !ok { // a caller's model: parser/gguf takes only whole blocks
+		return nil, wire.ErrMismatch.Errorf("rows of %d are not whole blocks of %d", cols, g.Elems)
 	}
 	f := &form.BlockForm{Cols: cols, Codes: form.PlainRows(int64(rowBytes), codec.Decode)}
 	f.Codes.Kernel = codec.Kernel
