@@ -72,7 +72,7 @@ func isUntold(format string, data []byte) bool {
 // endsAnywhere reports files that may end between two of their parts: fields of protobuf,
 // which has no end, and concatenated streams.
 func endsAnywhere(format, file string) bool {
-	return format == "onnx" || format == "wrap" && strings.HasPrefix(file, "two.")
+	return format == "onnx" || format == "wrap" && (strings.HasPrefix(file, "two.") || strings.HasPrefix(file, "bzip2-tables."))
 }
 
 // sameContents reports whether a wrapper lacks only padding: tar's zeros.

@@ -324,6 +324,11 @@ var differences = []difference{
 	{"what is sent alone must be a model, which a file of a folder need not be",
 		func(_, in string, files []member) bool { return in == "form" && len(files) == 1 },
 		func(_, got answer) bool { return got.class != wire.OK }},
+	{"a ZIP archive with a data.pkl is a checkpoint of torch, which it must be whole",
+		func(_, in string, files []member) bool {
+			return in == "zip" && slices.ContainsFunc(files, func(m member) bool { return m.name == "data.pkl" })
+		},
+		func(want, got answer) bool { return want.class != wire.OK && got.class != wire.OK }},
 	{"a text that repeats itself packs better than the limit allows",
 		func(name, in string, _ []member) bool {
 			return strings.HasSuffix(name, "template-size") && (in == "zip" || in == "tar.gz" || in == "OCI layout")

@@ -36,6 +36,9 @@ type source struct {
 	b    *limits.Budget
 	paid *limits.Compressed        // nil for the beginning of a file
 	edit func(p []byte, off int64) // what the decoder reads in place of p, or nil
+
+	// failed is the error of the file, which no decoder's own takes the place of.
+	failed error
 }
 
 // Read reads compressed bytes for the buffer of a source.
@@ -44,6 +47,9 @@ func (f *charged) Read(p []byte) (int, error) {
 	n, err := f.SectionReader.Read(p)
 	if f.s.edit != nil {
 		f.s.edit(p[:n], off)
+	}
+	if err != nil && err != io.EOF {
+		f.s.failed = err
 	}
 	if paid := f.s.pay(n); paid != nil {
 		return n, paid

@@ -35,18 +35,23 @@ func (w *walker) zstd() error {
 		if err != nil {
 			return nil, err
 		}
-		return &zstdReader{z}, nil
+		return &zstdReader{z, s}, nil
 	}, held, false})
 }
 
 // A zstdReader gives errors of the decoder their class.
-type zstdReader struct{ z *zstd.Decoder }
+type zstdReader struct {
+	z *zstd.Decoder
+	s *source
+}
 
 func (r *zstdReader) Read(p []byte) (int, error) {
 	n, err := r.z.Read(p)
 	switch {
 	case err == nil || err == io.EOF:
 	case wire.ClassOf(err) != wire.Internal || err == io.ErrUnexpectedEOF:
+	case r.s.failed != nil:
+		err = r.s.failed
 	default:
 		err = wire.ErrSyntax.WithRule("stream.corrupt").Errorf("%s", wire.Clean(err.Error(), 64))
 	}
