@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/internal/derive"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -20,13 +20,13 @@ type group struct {
 	base     int // index of the base in inputs, -1 for none
 	shared   map[string]float64
 	index    int // index of its work in held
-	held     *derive.Held[*work]
-	rooms    *derive.Rooms
+	held     *model.Held[*work]
+	rooms    *model.Rooms[float32]
 }
 
 // An input is one of the merged tensors.
 type input struct {
-	numbers *derive.Numbers
+	numbers *model.Numbers
 	rounded bool // the numbers are rounded to the dtype when they are read
 	model   string
 	key     uint64 // key of its random numbers
@@ -45,7 +45,7 @@ type work struct {
 
 // buffers are those of one reader: one for the numbers of each input, and three more.
 type buffers struct {
-	rooms         *derive.Rooms
+	rooms         *model.Rooms[float32]
 	in            [][]float32
 	sum, div, raw []float32
 	work          *work
@@ -101,18 +101,18 @@ func (g *group) needsRounding(t tensor.DType) bool {
 
 // round rounds numbers to the dtype.
 func (g *group) round(r *buffers, numbers []float32) {
-	raw := asm.Raw(r.raw)[:int64(len(numbers))*derive.Size(g.dtype)]
-	derive.Round(raw, g.dtype, numbers)
-	derive.Widen(numbers, g.dtype, raw)
+	raw := asm.Raw(r.raw)[:int64(len(numbers))*model.Size(g.dtype)]
+	model.Round(raw, g.dtype, numbers)
+	model.Widen(numbers, g.dtype, raw)
 }
 
 // forEachPiece calls each for every piece of a span; a piece costs a step.
 func (g *group) forEachPiece(from, to int64, each func(first int64, n int) error) error {
-	for first := from; first < to; first += derive.PieceElements {
+	for first := from; first < to; first += model.PieceElements {
 		if err := g.rooms.Step(); err != nil {
 			return err
 		}
-		if err := each(first, int(min(derive.PieceElements, to-first))); err != nil {
+		if err := each(first, int(min(model.PieceElements, to-first))); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (g *group) forEachPiece(from, to int64, each func(first int64, n int) error
 
 // ReadAt implements [io.ReaderAt]; ranges are of whole elements.
 func (g *group) ReadAt(p []byte, off int64) (int, error) {
-	size := derive.Size(g.info.DType)
+	size := model.Size(g.info.DType)
 	if off%size != 0 || int64(len(p))%size != 0 {
 		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
@@ -153,7 +153,7 @@ func (g *group) ReadAt(p []byte, off int64) (int, error) {
 		if g.needsRounding(g.info.DType) {
 			g.round(r, piece.sum)
 		}
-		derive.Round(p[done:done+n*int(size)], g.info.DType, piece.sum)
+		model.Round(p[done:done+n*int(size)], g.info.DType, piece.sum)
 		done += n * int(size)
 	}
 	return len(p), nil

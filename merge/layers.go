@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A model is one of the merged models.
-type model struct {
+// An operand is one of the merged models.
+type operand struct {
 	name   string
 	m      tensor.Model // row-major
 	infos  []tensor.Info
@@ -40,7 +40,7 @@ func layerName(stack string, layer int64, after string) string {
 }
 
 // list reads the tensors of a model, and finds its layers.
-func (x *model) list(b *limits.Budget) error {
+func (x *operand) list(b *limits.Budget) error {
 	var err error
 	if x.infos, err = limits.Make[tensor.Info](b, x.m.Len()); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (x *model) list(b *limits.Budget) error {
 
 // position returns the position of a tensor along the layers, from 0 for the first to 1 for
 // the last.
-func (x *model) position(name string) float64 {
+func (x *operand) position(name string) float64 {
 	stack, n, _, ok := layerOf(name)
 	switch {
 	case !ok || x.layers < 1 || stack != x.stack:

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/internal/derive"
+	"github.com/anamnesis-go/anamnesis/internal/inputs"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -16,7 +17,7 @@ import (
 
 // A Merged is the result of a recipe.
 type Merged struct {
-	*derive.Model
+	*model.Model
 	Computed int   // tensors that are computed from several, or scaled
 	Layers   int64 // layers of the result, 0 without slices
 }
@@ -24,7 +25,7 @@ type Merged struct {
 // Merge returns the model that a recipe describes. It calls open once for each model, with
 // its name in the recipe. Closing the result closes the models.
 func Merge(b *limits.Budget, r *Recipe, open func(name string) (tensor.Model, error)) (*Merged, error) {
-	x := &merger{b: b, r: r, rooms: derive.NewRooms(b, derive.PieceElements), out: &Merged{}}
+	x := &merger{b: b, r: r, rooms: model.NewRooms[float32](b, model.PieceElements), out: &Merged{}}
 	err := x.open(open)
 	if err == nil {
 		err = x.plan()
@@ -46,11 +47,11 @@ type merger struct {
 	b       *limits.Budget
 	r       *Recipe
 	opened  []tensor.Model
-	models  []*model
-	rooms   *derive.Rooms
-	held    *derive.Held[*work]
+	models  []*operand
+	rooms   *model.Rooms[float32]
+	held    *model.Held[*work]
 	groups  []*group // by the index of their work in held
-	tensors []derive.Tensor
+	tensors []model.Tensor
 	out     *Merged
 }
 
@@ -61,15 +62,15 @@ func (x *merger) open(open func(name string) (tensor.Model, error)) error {
 			return err
 		}
 		x.opened = append(x.opened, m)
-		one := &model{name: name, m: convert.RowMajor(x.b, m)}
+		one := &operand{name: name, m: convert.RowMajor(x.b, m)}
 		switch {
 		case m.Format() == x.opened[0].Format() && (m.Format() == safetensors.Format || m.Format() == "pth"):
 		default:
 			return wire.At("merge", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.Errorf("its format is %s: all models must be safetensors, or all PyTorch checkpoints", m.Format()))
 		}
-		err = derive.Plain(x.b, m)
+		err = inputs.Plain(x.b, m)
 		if err == nil {
-			err = derive.Whole(x.b, m)
+			err = inputs.Whole(x.b, m)
 		}
 		if err == nil {
 			err = one.list(x.b)
@@ -79,7 +80,7 @@ func (x *merger) open(open func(name string) (tensor.Model, error)) error {
 		}
 		x.models = append(x.models, one)
 	}
-	x.held = derive.NewHeld(x.b, 2, func(b *limits.Budget, i int) (*work, error) {
+	x.held = model.NewHeld(x.b, 2, func(b *limits.Budget, i int) (*work, error) {
 		g := x.groups[i]
 		keep, err := limits.Make[selection](b, len(g.inputs))
 		if err != nil {
@@ -92,8 +93,8 @@ func (x *merger) open(open func(name string) (tensor.Model, error)) error {
 	return nil
 }
 
-func (x *merger) model(name string) *model {
-	return x.models[slices.IndexFunc(x.models, func(m *model) bool { return m.name == name })]
+func (x *merger) model(name string) *operand {
+	return x.models[slices.IndexFunc(x.models, func(m *operand) bool { return m.name == name })]
 }
 
 // plan lists the tensors of the result.
@@ -132,7 +133,7 @@ func (x *merger) checkNames(s *slice) error {
 }
 
 // planSlices lists the tensors of the layers of slices, and those outside of layers.
-func (x *merger) planSlices(first *model) error {
+func (x *merger) planSlices(first *operand) error {
 	if first.layers < 1 {
 		return wire.ErrUnsupported.Errorf("model %s has no layers, or several stacks of them, so slices have no meaning", wire.Quote(first.name))
 	}
@@ -213,7 +214,7 @@ func (x *merger) planTensor(s *slice, name string, t float64, of func(source) st
 	g := &group{method: x.r.method, dtype: x.r.dtype, base: -1, rooms: x.rooms, held: x.held, shared: map[string]float64{}}
 	var lead tensor.Info
 	var infos []tensor.Info
-	var from []*model
+	var from []*operand
 	for k, one := range s.sources {
 		m := x.model(one.model)
 		at, ok := m.names.Find(of(one))
@@ -232,11 +233,11 @@ func (x *merger) planTensor(s *slice, name string, t float64, of func(source) st
 		}
 		infos, from = append(infos, info), append(from, m)
 	}
-	if slices.ContainsFunc(infos, func(i tensor.Info) bool { return !derive.Computes(i.DType) }) {
+	if slices.ContainsFunc(infos, func(i tensor.Info) bool { return !model.Computes(i.DType) }) {
 		if err := x.checkEqual(from, infos); err != nil {
 			return err
 		}
-		x.tensors = append(x.tensors, derive.Same(from[0].m, infos[0], name))
+		x.tensors = append(x.tensors, model.Same(from[0].m, infos[0], name))
 		return nil
 	}
 	out := x.r.out
@@ -244,7 +245,7 @@ func (x *merger) planTensor(s *slice, name string, t float64, of func(source) st
 		out = lead.DType
 	}
 	for k := range s.sources {
-		numbers, err := derive.NewNumbers(from[k].m, infos[k])
+		numbers, err := model.NewNumbers(from[k].m, infos[k])
 		if err != nil {
 			return err
 		}
@@ -254,10 +255,10 @@ func (x *merger) planTensor(s *slice, name string, t float64, of func(source) st
 		return err
 	}
 	if len(g.inputs) == 1 && g.method.name == "passthrough" && g.inputs[0].scale == 1 && out == lead.DType && !g.needsRounding(out) {
-		x.tensors = append(x.tensors, derive.Same(x.opened[slices.Index(x.models, from[0])], infos[0], name))
+		x.tensors = append(x.tensors, model.Same(x.opened[slices.Index(x.models, from[0])], infos[0], name))
 		return nil
 	}
-	made := derive.Made(name, out, lead.Shape, g)
+	made := model.Made(name, out, lead.Shape, g)
 	g.info, g.elements, g.index = made.Info, made.Elements(), len(x.groups)
 	x.groups, x.tensors = append(x.groups, g), append(x.tensors, made)
 	x.out.Computed++
@@ -314,7 +315,7 @@ func (x *merger) setParameters(g *group, s *slice, name string, t float64) error
 
 // checkEqual rejects tensors that are not floating-point numbers, and so cannot be computed,
 // unless they are equal in all models.
-func (x *merger) checkEqual(from []*model, infos []tensor.Info) error {
+func (x *merger) checkEqual(from []*operand, infos []tensor.Info) error {
 	for k := range infos {
 		if infos[k].DType != infos[0].DType {
 			return wire.ErrMismatch.Errorf("it is %s in one model and %s in another", wire.Quote(infos[0].TypeName()), wire.Quote(infos[k].TypeName()))
@@ -374,15 +375,23 @@ func readFull(r io.Reader, p []byte) (int, error) {
 
 // finish creates the resulting model.
 func (x *merger) finish() error {
-	m, err := derive.New(x.b, x.opened[0], x.tensors, x.opened[1:]...)
+	m, err := model.New(x.b, len(x.tensors), x.opened[0], x.opened[1:]...)
 	if err != nil {
 		return err
+	}
+	for i := range x.tensors {
+		if err := x.b.Items(1); err != nil {
+			return err
+		}
+		if err := m.Add(x.b, x.tensors[i]); err != nil {
+			return err
+		}
 	}
 	m.Also = x.held
 	x.out.Model = m
 	text, err := x.config()
 	if text != "" {
-		m.Siblings = derive.Overlay{FS: x.opened[0].Configs(), Name: configName, Text: strings.Clone(text)}
+		m.Siblings = model.Overlay{FS: x.opened[0].Configs(), Name: configName, Text: strings.Clone(text)}
 	}
 	return err
 }

@@ -3,7 +3,7 @@ package merge
 import (
 	"sync"
 
-	"github.com/anamnesis-go/anamnesis/internal/derive"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -37,7 +37,7 @@ type phase struct {
 const maxSpans = 256
 
 func newPhaseRunner(elements int64) *phaseRunner {
-	pieces := max(1, (elements+derive.PieceElements-1)/derive.PieceElements)
+	pieces := max(1, (elements+model.PieceElements-1)/model.PieceElements)
 	each := (pieces + maxSpans - 1) / maxSpans
 	c := &phaseRunner{pieces: each, spans: int((pieces + each - 1) / each)}
 	c.turn.L = &c.mu
@@ -46,7 +46,7 @@ func newPhaseRunner(elements int64) *phaseRunner {
 
 // bounds returns the elements of span k.
 func (c *phaseRunner) bounds(k int, elements int64) (from, to int64) {
-	size := c.pieces * derive.PieceElements
+	size := c.pieces * model.PieceElements
 	return int64(k) * size, min(elements, int64(k+1)*size)
 }
 

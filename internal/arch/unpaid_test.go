@@ -94,7 +94,7 @@ var unpaid = map[string][]string{
 		convert: e.Set
 		convert: append(keys, e.Delete...)
 		internal: h.list
-		internal: m.sources
+		internal: m.made
 		parser: of.Sources()
 		convert: other
 		convert: n.next

@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/derive"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -22,7 +22,7 @@ type binder struct {
 	storages map[string]int  // number of tensors with this storage
 	targets  map[int]*target // by the index of the base's tensor
 	order    []int           // keys of targets, in the order in which they were bound
-	added    []derive.Tensor
+	added    []model.Tensor
 	stacks   []loaders.Merge
 	// The number of rows of the base's embeddings, and of the result's; 0 if it stays.
 	vocabulary struct{ from, to int64 }
@@ -106,7 +106,7 @@ func (x *binder) target(i int) (*target, error) {
 		return t, nil
 	}
 	info := &x.infos[i]
-	if !derive.Computes(info.DType) {
+	if !model.Computes(info.DType) {
 		return nil, wire.ErrUnsupported.Errorf("tensor %s of the base is %s: adapters are merged into F32, F16 and BF16, so decode the base first", wire.Quote(info.Name), wire.Quote(info.TypeName()))
 	}
 	if info.Storage != "" && x.storages[info.Storage] > 1 {

@@ -3,7 +3,7 @@ package lora
 import (
 	"math"
 
-	"github.com/anamnesis-go/anamnesis/internal/derive"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -18,7 +18,7 @@ type matrices struct {
 }
 
 // load reads the matrices of a product.
-func (p *product) load(b *limits.Budget, m tensor.Model, rooms *derive.Rooms) (*matrices, error) {
+func (p *product) load(b *limits.Budget, m tensor.Model, rooms *model.Rooms[float32]) (*matrices, error) {
 	x := &matrices{product: p}
 	var err error
 	if x.left, err = floats(b, p.batch*p.rows, p.rank); err != nil {
@@ -78,7 +78,7 @@ func floats(b *limits.Budget, rows, cols int64) ([]float32, error) {
 
 // readMatrix reads a tensor into dst. The number in row x and column y, the index in the last
 // dimension, goes to index place(x, y); a nil place keeps the order.
-func readMatrix(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.Info, dst []float32, place func(x, y int64) int64) error {
+func readMatrix(b *limits.Budget, rooms *model.Rooms[float32], m tensor.Model, i tensor.Info, dst []float32, place func(x, y int64) int64) error {
 	if i.Elements() != int64(len(dst)) {
 		return wire.ErrInternal.Errorf("%d numbers for %d", i.Elements(), len(dst))
 	}
@@ -93,9 +93,9 @@ type matrixPart struct {
 }
 
 // readPart reads a part of a tensor into dst.
-func readPart(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, part matrixPart, dst []float32) error {
+func readPart(b *limits.Budget, rooms *model.Rooms[float32], m tensor.Model, part matrixPart, dst []float32) error {
 	i, place := part.info, part.place
-	numbers, err := derive.NewNumbers(m, i)
+	numbers, err := model.NewNumbers(m, i)
 	if err != nil {
 		return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
 	}
@@ -142,7 +142,7 @@ func readPart(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, part matrix
 
 // computeFactors computes DoRA's factors: magnitudes divided by the norms of the rows or columns
 // of the base's weight plus the product.
-func (x *matrices) computeFactors(b *limits.Budget, m tensor.Model, w *weight, rooms *derive.Rooms) error {
+func (x *matrices) computeFactors(b *limits.Budget, m tensor.Model, w *weight, rooms *model.Rooms[float32]) error {
 	n := x.rows
 	if x.byColumn() {
 		n = x.cols

@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/internal/derive"
+	"github.com/anamnesis-go/anamnesis/internal/inputs"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -20,7 +21,7 @@ type Adapter struct {
 
 // A Merged is a base with merged adapters.
 type Merged struct {
-	*derive.Model
+	*model.Model
 	Adapted    int      // number of tensors of the base to which adapters were added
 	Replaced   []string // tensors of the base that an adapter replaces
 	Added      []string // tensors that the base does not have
@@ -38,7 +39,7 @@ func Merge(b *limits.Budget, base tensor.Model, adapters []Adapter) (*Merged, er
 }
 
 func mergeAll(b *limits.Budget, base tensor.Model, adapters []Adapter) (*Merged, error) {
-	if err := derive.Plain(b, base); err != nil {
+	if err := inputs.Plain(b, base); err != nil {
 		return nil, err
 	}
 	if len(adapters) == 0 {
@@ -49,7 +50,7 @@ func mergeAll(b *limits.Budget, base tensor.Model, adapters []Adapter) (*Merged,
 		return nil, err
 	}
 	sources, all := []tensor.Model{convert.RowMajor(b, base)}, []tensor.Model(nil)
-	if err := derive.Whole(b, base); err != nil {
+	if err := inputs.Whole(b, base); err != nil {
 		return nil, err
 	}
 	for k := range adapters {
@@ -74,7 +75,7 @@ func (a *adapter) read(b *limits.Budget, base tensor.Model) (err error) {
 	if isGGUF != (base.Format() == gguf.Format) {
 		return wire.ErrUnsupported.Errorf("the base is %s, the adapter %s: GGUF adapters are merged into GGUF models, PEFT adapters into transformers models", base.Format(), a.Model.Format())
 	}
-	if err := derive.Whole(b, a.Model); err != nil {
+	if err := inputs.Whole(b, a.Model); err != nil {
 		return err
 	}
 	if isGGUF {
@@ -88,20 +89,20 @@ func (a *adapter) read(b *limits.Budget, base tensor.Model) (err error) {
 
 // merged creates the resulting model.
 func (x *binder) merged(b *limits.Budget, sources, adapters []tensor.Model) (*Merged, error) {
-	tensors, err := limits.Make[derive.Tensor](b, len(x.infos))
+	tensors, err := limits.Make[model.Tensor](b, len(x.infos))
 	if err != nil {
 		return nil, err
 	}
 	for i := range x.infos {
-		tensors[i] = derive.Same(x.base, x.infos[i], x.infos[i].Name)
+		tensors[i] = model.Same(x.base, x.infos[i], x.infos[i].Name)
 	}
 	var products []*product
 	var weights []*weight // the weights of the products
-	rooms := derive.NewRooms(b, derive.PieceElements)
+	rooms := model.NewRooms[float32](b, model.PieceElements)
 	out := &Merged{}
 	// Each piece of a weight needs all of its products, and a worker may still be at the end
 	// of the previous weight. With fewer cached products, each piece would load them again.
-	held := derive.NewHeld(b, 2*max(1, x.most), func(b *limits.Budget, i int) (*matrices, error) {
+	held := model.NewHeld(b, 2*max(1, x.most), func(b *limits.Budget, i int) (*matrices, error) {
 		p := products[i]
 		m, err := p.load(b, sources[1+p.adapter], rooms)
 		if err == nil && p.magnitude.Name != "" {
@@ -127,7 +128,7 @@ func (x *binder) merged(b *limits.Budget, sources, adapters []tensor.Model) (*Me
 				return nil, err
 			}
 		}
-		tensors[i] = derive.Made(w.info.Name, w.info.DType, w.info.Shape, w)
+		tensors[i] = model.Made(w.info.Name, w.info.DType, w.info.Shape, w)
 		if len(t.products) > 0 {
 			out.Adapted++
 		}
@@ -139,12 +140,31 @@ func (x *binder) merged(b *limits.Budget, sources, adapters []tensor.Model) (*Me
 		out.Added = append(out.Added, x.added[i].Name)
 	}
 	slices.Sort(out.Replaced)
-	if out.Model, err = derive.New(b, x.base, append(tensors, x.added...), adapters...); err != nil {
+	if out.Model, err = x.model(b, tensors, adapters); err != nil {
 		return nil, err
 	}
 	out.Also, out.Vocabulary = held, x.vocabulary.to
 	out.Siblings, err = x.siblings()
 	return out, err
+}
+
+// model lists the tensors of the result, and those that the base does not have behind them.
+func (x *binder) model(b *limits.Budget, tensors []model.Tensor, adapters []tensor.Model) (*model.Model, error) {
+	m, err := model.New(b, len(tensors)+len(x.added), x.base, adapters...)
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range [...][]model.Tensor{tensors, x.added} {
+		for i := range list {
+			if err := b.Items(1); err != nil {
+				return nil, err
+			}
+			if err := m.Add(b, list[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return m, nil
 }
 
 // Sink returns the format in which the result is written: that of the base, or safetensors for

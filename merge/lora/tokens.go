@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/anamnesis-go/anamnesis/internal/derive"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -130,7 +130,7 @@ func (x *binder) bindRowsOf(at int, a *adapter, m *moduleRows, isCopy bool, r re
 	switch {
 	case tokens == nil:
 		return wire.ErrMismatch.Errorf("trainable_token_indices does not name its module")
-	case !derive.Computes(i.DType):
+	case !model.Computes(i.DType):
 		return wire.ErrUnsupported.Errorf("its type is %s", wire.Quote(i.TypeName()))
 	case len(i.Shape) != 2 || i.Shape[0] != int64(len(tokens)):
 		return wire.ErrMismatch.Errorf("its shape is %v, for %d tokens", i.Shape, len(tokens))
@@ -192,14 +192,14 @@ func (x *binder) bindCopyOfRows(at int, tokens []int64, i tensor.Info) error {
 // A rowReader reads rows that replace those of a weight.
 type rowReader struct {
 	*rows
-	source, copy *derive.Numbers
+	source, copy *model.Numbers
 }
 
 func (r *rows) reader(m tensor.Model) (*rowReader, error) {
 	out := &rowReader{rows: r}
 	var err error
-	if out.source, err = derive.NewNumbers(m, r.info); err == nil && r.copy.Name != "" {
-		out.copy, err = derive.NewNumbers(m, r.copy)
+	if out.source, err = model.NewNumbers(m, r.info); err == nil && r.copy.Name != "" {
+		out.copy, err = model.NewNumbers(m, r.copy)
 	}
 	return out, err
 }
@@ -240,7 +240,7 @@ func (w *weight) replaceRows(dst []float32, r *buffers, first int64) error {
 }
 
 // equalNumbers refuses a copy whose numbers differ from those that were read.
-func equalNumbers(want, got []float32, copy *derive.Numbers, r *buffers, first int64, name string) error {
+func equalNumbers(want, got []float32, copy *model.Numbers, r *buffers, first int64, name string) error {
 	got = got[:len(want)]
 	if err := copy.Read(got, rawBytes(r.also), first); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/derive"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -108,12 +108,12 @@ func (x *binder) bindCopy(at int, i tensor.Info, name string, r renaming) error 
 
 // replace binds a tensor that replaces one of the base.
 func (x *binder) replace(at int, a *adapter, i tensor.Info, name string, r renaming) error {
-	if !derive.Computes(i.DType) {
+	if !model.Computes(i.DType) {
 		return wire.ErrUnsupported.Errorf("its type is %s", wire.Quote(i.TypeName()))
 	}
 	n, w, err := x.find(x.of(r, name))
 	if module := moduleOf(name); errors.Is(err, wire.ErrMissing) && (listsModule(a.saved, module) || a.within(module)) {
-		x.added, err = limits.Append(x.b, x.added, derive.Same(a.Model, i, name))
+		x.added, err = limits.Append(x.b, x.added, model.Same(a.Model, i, name))
 		return err
 	}
 	if err != nil {
@@ -191,7 +191,7 @@ func (x *binder) siblings() (fs.FS, error) {
 		return nil, wire.ErrInternal.Errorf("vocab_size is not at %d", at)
 	}
 	text = text[:at] + strconv.FormatInt(x.vocabulary.to, 10) + text[at+int64(len(number)):]
-	return derive.Overlay{FS: x.base.Configs(), Name: baseConfig, Text: text}, nil
+	return model.Overlay{FS: x.base.Configs(), Name: baseConfig, Text: text}, nil
 }
 
 // tied reports whether the base has one tensor for its input and output embeddings.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/internal/derive"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -17,20 +17,20 @@ func rawBytes(f []float32) []byte { return asm.Raw(f) }
 type weight struct {
 	info     tensor.Info // the base's
 	elements int64
-	source   *derive.Numbers   // the numbers of the base, or of the tensor that replaces it
-	copies   []*derive.Numbers // must equal the source
-	copied   []string          // their names
-	rows     []*rowReader      // replace rows of the source
-	same     bool              // the source has the base's type
-	once     bool              // round once after all adapters, as llama.cpp, not after each
-	products []int             // indices of the products
-	held     *derive.Held[*matrices]
-	rooms    *derive.Rooms
+	source   *model.Numbers   // the numbers of the base, or of the tensor that replaces it
+	copies   []*model.Numbers // must equal the source
+	copied   []string         // their names
+	rows     []*rowReader     // replace rows of the source
+	same     bool             // the source has the base's type
+	once     bool             // round once after all adapters, as llama.cpp, not after each
+	products []int            // indices of the products
+	held     *model.Held[*matrices]
+	rooms    *model.Rooms[float32]
 }
 
 // buffers are those of one reader.
 type buffers struct {
-	rooms        *derive.Rooms
+	rooms        *model.Rooms[float32]
 	w, sum, also []float32
 }
 
@@ -78,14 +78,14 @@ func (w *weight) round(f []float32, r *buffers) {
 	if w.info.DType == tensor.F32 {
 		return
 	}
-	raw := rawBytes(r.also)[:int64(len(f))*derive.Size(w.info.DType)]
-	derive.Round(raw, w.info.DType, f)
-	derive.Widen(f, w.info.DType, raw)
+	raw := rawBytes(r.also)[:int64(len(f))*model.Size(w.info.DType)]
+	model.Round(raw, w.info.DType, f)
+	model.Widen(f, w.info.DType, raw)
 }
 
 // ReadAt implements [io.ReaderAt]; ranges are of whole elements.
 func (w *weight) ReadAt(p []byte, off int64) (int, error) {
-	size := derive.Size(w.info.DType)
+	size := model.Size(w.info.DType)
 	if off%size != 0 || int64(len(p))%size != 0 {
 		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
@@ -106,7 +106,7 @@ func (w *weight) ReadAt(p []byte, off int64) (int, error) {
 
 // piece computes one piece of the weight.
 func (w *weight) piece(p []byte, r *buffers, first int64) error {
-	n := int64(len(p)) / derive.Size(w.info.DType)
+	n := int64(len(p)) / model.Size(w.info.DType)
 	f, sum := r.w[:n], r.sum[:n]
 	if err := w.readBase(f, r, first); err != nil {
 		return err
@@ -129,16 +129,16 @@ func (w *weight) piece(p []byte, r *buffers, first int64) error {
 			w.round(f, r)
 		}
 	}
-	derive.Round(p, w.info.DType, f)
+	model.Round(p, w.info.DType, f)
 	return w.checkFinite(p, r, first)
 }
 
 // checkFinite refuses a number that is not finite although the base's, or that of the tensor
 // that replaces it, is: the product overflows float32 or the base's type.
 func (w *weight) checkFinite(p []byte, r *buffers, first int64) error {
-	n := int64(len(p)) / derive.Size(w.info.DType)
+	n := int64(len(p)) / model.Size(w.info.DType)
 	f, was := r.w[:n], r.sum[:n]
-	derive.Widen(f, w.info.DType, p)
+	model.Widen(f, w.info.DType, p)
 	if !slices.ContainsFunc(f, infinite) {
 		return nil
 	}
@@ -185,14 +185,14 @@ func newWeight(b *limits.Budget, x *binder, i int, t *target, sources []tensor.M
 		return nil, err
 	}
 	var err error
-	if w.source, err = derive.NewNumbers(from, info); err != nil {
+	if w.source, err = model.NewNumbers(from, info); err != nil {
 		return nil, err
 	}
 	for _, i := range t.copies {
 		if err := b.Hold(128); err != nil {
 			return nil, err
 		}
-		numbers, err := derive.NewNumbers(from, i)
+		numbers, err := model.NewNumbers(from, i)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,5 @@
-package derive
+// Package inputs is what a merge demands of the models that it is made of.
+package inputs
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"

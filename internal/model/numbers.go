@@ -1,14 +1,12 @@
-package derive
+package model
 
 import (
 	"encoding/binary"
 	"io"
 	"math"
-	"sync"
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -80,41 +78,3 @@ func Round(dst []byte, d tensor.DType, src []float32) { asm.Best().Put(kinds[d],
 // PieceElements is how many numbers are computed at once: few enough for the second
 // level's cache.
 const PieceElements = 16 << 10
-
-// Rooms lends memory for numbers to whoever computes, as many at a time as there are
-// workers.
-type Rooms struct {
-	b    *limits.Budget
-	size int
-
-	mu   sync.Mutex
-	free [][]float32
-}
-
-// NewRooms lends rooms of n numbers.
-func NewRooms(b *limits.Budget, n int) *Rooms { return &Rooms{b: b, size: n} }
-
-// Budget is the account that rooms are charged to.
-func (r *Rooms) Budget() *limits.Budget { return r.b }
-
-// Step charges a step of what is computed in rooms.
-func (r *Rooms) Step() error { return r.b.Step(1) }
-
-// Take lends one; what is in it is undefined.
-func (r *Rooms) Take() ([]float32, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if n := len(r.free); n > 0 {
-		room := r.free[n-1]
-		r.free = r.free[:n-1]
-		return room, nil
-	}
-	return limits.Make[float32](r.b, r.size)
-}
-
-// Back takes one back.
-func (r *Rooms) Back(room []float32) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.free = append(r.free, room)
-}
