@@ -22,6 +22,7 @@ import (
 type Package struct {
 	Path, Dir string
 	Files     []*File
+	Built     []string // names of the files that are built here, generated ones too
 }
 
 // A File is a source file, and what is inserted into it.
@@ -64,7 +65,7 @@ func Load(root string, patterns ...string) ([]*Package, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		pkg := &Package{Path: p.ImportPath, Dir: p.Dir}
+		pkg := &Package{Path: p.ImportPath, Dir: p.Dir, Built: p.GoFiles}
 		for _, name := range p.GoFiles {
 			f, err := Parse(root, filepath.Join(p.Dir, name))
 			if err != nil {
