@@ -4,7 +4,7 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -14,7 +14,7 @@ func newCopyTask(m tensor.Model, i *tensor.Info, out int32) (task, error) {
 	if err := tensor.Readable(m.Format(), i); err != nil {
 		return nil, err
 	}
-	c := copyTask{m: m, info: *i, out: out, size: i.Bytes(), swap: swapSize(i)}
+	c := copyTask{m: m, info: *i, out: out, size: i.Bytes(), swap: model.Swapped(i)}
 	_, direct := m.At(*i)
 	switch {
 	case c.size == 0:
@@ -27,19 +27,6 @@ func newCopyTask(m tensor.Model, i *tensor.Info, out int32) (task, error) {
 		return &orderedTask{c}, nil
 	default:
 		return &c, nil
-	}
-}
-
-// swapSize returns the size of the numbers whose bytes must be swapped, 0 for none.
-func swapSize(i *tensor.Info) int64 {
-	g, _ := i.DType.Geometry()
-	switch {
-	case i.Order == tensor.Little || g.Elems != 1 || g.Bytes == 1:
-		return 0
-	case i.DType == tensor.C32 || i.DType == tensor.C64 || i.DType == tensor.C128:
-		return int64(g.Bytes) / 2
-	default:
-		return int64(g.Bytes)
 	}
 }
 
@@ -103,21 +90,8 @@ func (t *copyTask) run(w *worker, lo, hi int64) error {
 			return err
 		}
 	}
-	swapBytes(dst, t.swap)
+	model.Swap(dst, t.swap)
 	return w.write(t.out, lo, dst)
-}
-
-// swapBytes reverses the bytes of each number of size bytes, if there are such.
-func swapBytes(p []byte, size int64) {
-	if size != 2 && size != 4 && size != 8 {
-		return
-	}
-	var piece [4096]byte
-	for ops := asm.Best(); len(p) > 0; {
-		n := copy(piece[:], p)
-		ops.Swap(int(size), p[:n], piece[:n])
-		p = p[n:]
-	}
 }
 
 // An orderedTask copies bytes that can only be read in order. It is a single unit, which
@@ -147,7 +121,7 @@ func (t *orderedTask) run(w *worker, _, _ int64) error {
 		if _, err := io.ReadFull(body, dst); err != nil {
 			return err
 		}
-		swapBytes(dst, t.swap)
+		model.Swap(dst, t.swap)
 		if err := w.write(t.out, at, dst); err != nil {
 			return err
 		}

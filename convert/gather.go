@@ -103,3 +103,6 @@ func putF32(dst []byte, numbers []float32) {
 		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(f))
 	}
 }
+
+// shortRead is the size of a row below which the call costs more than the bytes.
+const shortRead = 512

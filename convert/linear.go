@@ -7,6 +7,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -44,7 +45,7 @@ func linearsIn(layout string, measures bool, rule bnbRule) linearEncoder {
 
 // begin reads what the rule needs to know about the model.
 func (e *linearEncoder) begin(b *limits.Budget, m tensor.Model, o *Options) error {
-	e.passes = passes{threads: o.Threads, b: b, straight: &straight{Model: m, b: b}, zeroes: o.NaN == ZeroNaN}
+	e.passes = passes{threads: o.Threads, b: b, straight: model.NewStraight(b, m), zeroes: o.NaN == ZeroNaN}
 	e.m, e.target = m, o.Quant.Target
 	if err := e.names(); err != nil {
 		return err

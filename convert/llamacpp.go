@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/anamnesis-go/anamnesis/internal/family"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -85,7 +86,7 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.straight, r.tensors, r.keys, r.moved = &straight{Model: m, b: b}, plan.Tensors, plan.Keys, plan.Moved
+	r.straight, r.tensors, r.keys, r.moved = model.NewStraight(b, m), plan.Tensors, plan.Keys, plan.Moved
 	return r, r.index()
 }
 
@@ -93,7 +94,7 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 type rewritten struct {
 	tensor.Model
 	b        *limits.Budget
-	straight *straight
+	straight *model.Straight
 	decoded  *decoded // Model with decoded weights, nil if nothing is quantized
 	tensors  []family.Tensor
 	keys     []family.Key
@@ -196,7 +197,7 @@ func (r *rewritten) At(i tensor.Info) (io.ReaderAt, bool) {
 		return r.unpack(t)
 	}
 	for k := range t.Parts {
-		if _, ok := r.straight.At(t.Parts[k].Info); !ok || r.straight.scattered(&t.Parts[k].Info) {
+		if _, ok := r.straight.At(t.Parts[k].Info); !ok || r.straight.Scattered(&t.Parts[k].Info) {
 			return nil, false
 		}
 	}
@@ -273,19 +274,19 @@ func (m *made) part(part *family.Part, p []byte, first int64) error {
 	g := &gather{r: src, part: part}
 	if _, slow := src.(*decodedReader); slow && part.Head > 0 {
 		var err error
-		if g.whole, err = m.r.straight.room(); err != nil {
+		if g.whole, err = m.r.straight.Rooms().Take(); err != nil {
 			return err
 		}
-		defer m.r.straight.back(g.whole)
+		defer m.r.straight.Rooms().Back(g.whole)
 	}
 	if m.keeps(part) {
 		return g.read(p, first*from)
 	}
-	room, err := m.r.straight.room()
+	room, err := m.r.straight.Rooms().Take()
 	if err != nil {
 		return err
 	}
-	defer m.r.straight.back(room)
+	defer m.r.straight.Rooms().Back(room)
 	to := sizeOf(m.t.DType)
 	var numbers [4096]float32
 	for n := int64(len(p)) / to; n > 0; {

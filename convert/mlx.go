@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/family"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -62,7 +63,7 @@ func (o MLX) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.straight, r.tensors, r.mlx = &straight{Model: m, b: b}, plan.Tensors, plan
+	r.straight, r.tensors, r.mlx = model.NewStraight(b, m), plan.Tensors, plan
 	r.keys = []family.Key{{Key: "format", Value: "mlx"}}
 	return r, r.index()
 }
@@ -90,7 +91,7 @@ func unstacked(b *limits.Budget, m tensor.Model) (tensor.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rewritten{Model: m, b: b, straight: &straight{Model: m, b: b}, tensors: list, files: m.Configs(), format: safetensors.Format}
+	r := &rewritten{Model: m, b: b, straight: model.NewStraight(b, m), tensors: list, files: m.Configs(), format: safetensors.Format}
 	r.keys = []family.Key{{Key: "format", Value: "pt"}}
 	return r, r.index()
 }

@@ -51,11 +51,11 @@ func (r *rewritten) packed(t *family.Tensor) (io.ReaderAt, bool) {
 
 // ReadAt implements [io.ReaderAt].
 func (m *packedReader) ReadAt(p []byte, off int64) (int, error) {
-	room, err := m.r.straight.room()
+	room, err := m.r.straight.Rooms().Take()
 	if err != nil {
 		return 0, err
 	}
-	defer m.r.straight.back(room)
+	defer m.r.straight.Rooms().Back(room)
 	most := int64(len(room)) / mxBlock
 	for done := 0; done < len(p); {
 		at := off + int64(done)
@@ -113,11 +113,11 @@ func (r *rewritten) unpack(t *family.Tensor) (io.ReaderAt, bool) {
 
 // ReadAt implements [io.ReaderAt].
 func (m *unpackedReader) ReadAt(p []byte, off int64) (int, error) {
-	room, err := m.r.straight.room()
+	room, err := m.r.straight.Rooms().Take()
 	if err != nil {
 		return 0, err
 	}
-	defer m.r.straight.back(room)
+	defer m.r.straight.Rooms().Back(room)
 	each := int64(mxBlock - 1) // bytes of codes in a block
 	if m.scales {
 		each = 1

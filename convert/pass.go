@@ -3,6 +3,7 @@ package convert
 import (
 	"sync"
 
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -14,8 +15,8 @@ const passRange = 128 << 10
 type passes struct {
 	threads  int
 	b        *limits.Budget
-	straight *straight // the model for reading weights
-	zeroes   bool      // treat numbers that are not finite as zero
+	straight *model.Straight // the model for reading weights
+	zeroes   bool            // treat numbers that are not finite as zero
 }
 
 // A passWorker reads ranges of a weight's rows.

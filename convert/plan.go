@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/internal/family"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -35,7 +36,7 @@ type Plan struct {
 
 	b        *limits.Budget
 	m        tensor.Model
-	straight *straight // the same for weights that are encoded
+	straight *model.Straight // the same for weights that are encoded
 	o        Options
 	encoder  encoder     // nil if nothing is quantized
 	counts   []*specials // of Weights
@@ -71,7 +72,7 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 }
 
 func newPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
-	p := &Plan{b: b, m: m, straight: &straight{Model: m, b: b}, o: o, sink: o.Sink, tile: int64(o.Tile)}
+	p := &Plan{b: b, m: m, straight: model.NewStraight(b, m), o: o, sink: o.Sink, tile: int64(o.Tile)}
 	if p.sink == nil {
 		p.sink = Safetensors{}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/internal/journal"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -349,7 +350,7 @@ func (v *verifier) check(r *journal.Record, buf []byte, sums *[journal.MaxPieces
 			h.Write(p)
 			sums[i].crc = crc32.Update(sums[i].crc, crc32.IEEETable, p)
 			if t != nil && t.vouched != nil {
-				swapBytes(p, t.swap) // as they are stored in the source
+				model.Swap(p, t.swap) // as they are stored in the source
 				sums[i].source = crc32.Update(sums[i].source, crc32.IEEETable, p)
 			}
 			at += int64(n)

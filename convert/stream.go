@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -17,7 +18,7 @@ import (
 
 // DefaultTile is the number of output bytes that a worker writes at once. Smaller tiles
 // cost more system calls; larger ones gain nothing.
-const DefaultTile = 1 << 20
+const DefaultTile = model.Tile
 
 // A stream is one run of a plan.
 type stream struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -51,7 +52,7 @@ func (t Transformers) model(b *limits.Budget, m tensor.Model) (*rewritten, error
 	if err != nil {
 		return nil, err
 	}
-	r := &rewritten{Model: m, b: b, straight: &straight{Model: m, b: b}, tensors: f.Tensors, files: f.Files, left: f.Left, unpacked: f.Moved}
+	r := &rewritten{Model: m, b: b, straight: model.NewStraight(b, m), tensors: f.Tensors, files: f.Files, left: f.Left, unpacked: f.Moved}
 	r.keys = []family.Key{{Key: "format", Value: "pt"}}
 	for i := range r.tensors {
 		if one := &r.tensors[i]; one.Log || one.Wide && to != tensor.F32 {

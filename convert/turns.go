@@ -12,11 +12,11 @@ import (
 // each to their places in p.
 func (m *made) turns(p []byte, first int64) (int, error) {
 	elem, n, run := sizeOf(m.t.DType), int64(len(m.t.Parts)), m.t.Turns
-	room, err := m.r.straight.room()
+	room, err := m.r.straight.Rooms().Take()
 	if err != nil {
 		return 0, err
 	}
-	defer m.r.straight.back(room)
+	defer m.r.straight.Rooms().Back(room)
 	if whole := int64(len(room)) / elem / run * run; whole > 0 {
 		room = room[:whole*elem]
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/inputs"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -62,7 +61,7 @@ func (x *merger) open(open func(name string) (tensor.Model, error)) error {
 			return err
 		}
 		x.opened = append(x.opened, m)
-		one := &operand{name: name, m: convert.RowMajor(x.b, m)}
+		one := &operand{name: name, m: model.NewStraight(x.b, m)}
 		switch {
 		case m.Format() == x.opened[0].Format() && (m.Format() == safetensors.Format || m.Format() == "pth"):
 		default:

@@ -88,7 +88,7 @@ var mayImport = map[string][]string{
 	"quant/scaled":        {"asm"},
 	"quant":               with(format, "asm", "internal/form", "quant/bnb", "internal/config"),
 	"convert/mix":         format,
-	"convert":             with(format, "asm", "internal/form", "quant", "quant/bnb", "quant/scaled", "parser", "parser/...", "vm", "internal/output", "internal/journal", "internal/stamp", "internal/tiles", "internal/family", "internal/jsontree", "internal/loaders", "convert/mix"),
+	"convert":             with(format, "asm", "internal/form", "quant", "quant/bnb", "quant/scaled", "parser", "parser/...", "vm", "internal/output", "internal/journal", "internal/stamp", "internal/tiles", "internal/model", "internal/family", "internal/jsontree", "internal/loaders", "convert/mix"),
 	"internal/elements":   format,
 	"internal/number":     with(format, "internal/elements", "quant"),
 	"compare":             with(format, "quant", "internal/elements", "internal/number"),

@@ -49,7 +49,7 @@ func mergeAll(b *limits.Budget, base tensor.Model, adapters []Adapter) (*Merged,
 	if err != nil {
 		return nil, err
 	}
-	sources, all := []tensor.Model{convert.RowMajor(b, base)}, []tensor.Model(nil)
+	sources, all := []tensor.Model{model.NewStraight(b, base)}, []tensor.Model(nil)
 	if err := inputs.Whole(b, base); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func mergeAll(b *limits.Budget, base tensor.Model, adapters []Adapter) (*Merged,
 		if err := x.bind(k, a); err != nil {
 			return nil, err
 		}
-		sources, all = append(sources, convert.RowMajor(b, a.Model)), append(all, a.Model)
+		sources, all = append(sources, model.NewStraight(b, a.Model)), append(all, a.Model)
 	}
 	return x.merged(b, sources, all)
 }

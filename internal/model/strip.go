@@ -1,4 +1,4 @@
-package convert
+package model
 
 import (
 	"io"
@@ -19,7 +19,7 @@ const largeStrip = 32 << 20
 type stripBody struct {
 	b       *limits.Budget
 	r       io.ReaderAt
-	view    view
+	view    Strided
 	swap    int64
 	strip   []byte // of the view
 	scratch []byte // of the storage
@@ -29,20 +29,20 @@ type stripBody struct {
 
 // stripped returns a body for a view whose storage is too large to hold; ok is false for
 // other views, and for those that cannot be read at an offset.
-func (m *straight) stripped(b *limits.Budget, i *tensor.Info) (io.ReadCloser, bool, error) {
+func (m *Straight) stripped(b *limits.Budget, i *tensor.Info) (io.ReadCloser, bool, error) {
 	if i.Strides == nil || slabOf(i) <= mostHeld {
 		return nil, false, nil
 	}
 	r, direct := m.Model.At(*i)
-	v, hold, err := newView(i)
+	v, hold, err := NewStrided(i)
 	if !direct || hold || err != nil || v.strip < 0 {
 		return nil, false, nil
 	}
 	n := i.Shape[v.strip]
-	v.across = min(n, max(v.across, largeStrip/v.elem/v.inner), DefaultTile/v.elem)
-	s := &stripBody{b: b, r: r, view: v, swap: swapSize(i), end: i.Elements()}
+	v.across = min(n, max(v.across, largeStrip/v.elem/v.inner), Tile/v.elem)
+	s := &stripBody{b: b, r: r, view: v, swap: Swapped(i), end: i.Elements()}
 	if s.strip, err = limits.Make[byte](b, int(v.across*v.inner*v.elem)); err == nil {
-		s.scratch, err = limits.Make[byte](b, DefaultTile)
+		s.scratch, err = limits.Make[byte](b, Tile)
 	}
 	return s, true, err
 }
@@ -90,7 +90,7 @@ func (s *stripBody) fill() error {
 	if err := s.view.readStrip(s.b, s.r, room, s.ready, s.at, end); err != nil {
 		return err
 	}
-	swapBytes(s.ready, s.swap)
+	Swap(s.ready, s.swap)
 	s.at = end
 	return nil
 }

@@ -1,9 +1,8 @@
-package convert
+package model
 
 import (
 	"io"
 
-	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -16,7 +15,7 @@ type heldBody struct {
 	b       *limits.Budget
 	body    io.ReadCloser
 	storage []byte
-	view    *view
+	view    *Strided
 	swap    int64
 	slab    int64 // bytes read of the current slab
 	at      int64 // bytes read
@@ -26,10 +25,10 @@ type heldBody struct {
 }
 
 func newHeld(b *limits.Budget, body io.ReadCloser, i *tensor.Info) (*heldBody, error) {
-	h := &heldBody{b: b, body: body, swap: swapSize(i), slab: i.Bytes(), left: i.Bytes(), unread: i.Span.Len}
+	h := &heldBody{b: b, body: body, swap: Swapped(i), slab: i.Bytes(), left: i.Bytes(), unread: i.Span.Len}
 	held := i.Span.Len
 	if i.Strides != nil {
-		v, _, err := newView(i)
+		v, _, err := NewStrided(i)
 		if err != nil {
 			return nil, err
 		}
@@ -95,12 +94,12 @@ func (h *heldBody) Read(p []byte) (int, error) {
 		if h.next > 1 {
 			base = (h.next - 1) * h.view.of.Strides[0]
 		}
-		h.view.gather(p[:n], h.storage, base, h.at/h.view.elem, (h.at+n)/h.view.elem)
+		h.view.Gather(p[:n], h.storage, base, h.at/h.view.elem, (h.at+n)/h.view.elem)
 	}
 	if n == 0 {
 		return 0, wire.ErrInternal.Errorf("a read splits an element")
 	}
-	swapBytes(p[:n], h.swap)
+	Swap(p[:n], h.swap)
 	h.at, h.left = h.at+n, h.left-n
 	return int(n), nil
 }
@@ -110,30 +109,4 @@ func (h *heldBody) Close() error {
 	h.b.Drop(int64(cap(h.storage)))
 	h.storage = nil
 	return h.body.Close()
-}
-
-// castBody reads the numbers of a part in order, converted to the tensor's type.
-type castBody struct {
-	io.ReadCloser
-	m    *made
-	part *family.Part
-	raw  [8 * 4096]byte
-	nums [4096]float32
-}
-
-// Read reads whole elements.
-func (c *castBody) Read(p []byte) (int, error) {
-	from, to := sizeOf(c.part.Info.DType), sizeOf(c.m.t.DType)
-	n := min(int64(len(p))/to, int64(len(c.nums)))
-	if n == 0 || from > 8 {
-		return 0, wire.ErrInternal.Errorf("a read splits an element")
-	}
-	got, err := io.ReadFull(c.ReadCloser, c.raw[:n*from])
-	if err == io.ErrUnexpectedEOF && int64(got)%from == 0 {
-		err = nil
-	}
-	if n = int64(got) / from; err != nil || n == 0 {
-		return 0, err
-	}
-	return int(n * to), c.m.cast(p[:n*to], c.raw[:n*from], c.part, c.nums[:n])
 }

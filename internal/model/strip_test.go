@@ -1,4 +1,4 @@
-package convert
+package model
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func TestLargeMatricesAreReadInStrips(t *testing.T) {
 		mostHeld = most
 		b := limits.Policy{}.Budget(t.Context())
 		defer b.Close()
-		body, err := (&straight{Model: &oneTensor{data: data}, b: b}).Body(b, i)
+		body, err := NewStraight(b, &oneTensor{data: data}).Body(b, i)
 		if err != nil {
 			t.Fatal(err)
 		}
