@@ -59,9 +59,14 @@ func shapes() (list []*input) {
 		add("a.tar"+p.ext, "wrap", p.pack(small))
 		add("config.json"+p.ext, "wrap", p.pack([]byte(`{"a":[`+strings.Repeat("1,", 1<<20)+"1]}")))
 		add("a.tar"+p.ext, "wrap", p.pack(archive("config.json", []byte(`{"a":[`+strings.Repeat("1,", 1<<20)+"1]}"))))
-		if empty := p.pack(nil); len(empty) > 0 { // many streams, each by itself and in another one
-			add("a.zip", "wrap", zipped(mebi/(len(empty)+92), empty, zip.Store))
-			twice := p.pack(empty)
+		for _, content := range []string{"", `{"a":1}`} { // many streams, each by itself and in another one
+			one := p.pack([]byte(content))
+			if len(one) == 0 || string(one) == content {
+				continue
+			}
+			add("a.zip", "wrap", zipped(mebi/(len(one)+92), one, zip.Store))
+			add("a.tar"+p.ext, "wrap", p.pack(members(7_000, one)))
+			twice := p.pack(one)
 			add("a.zip", "wrap", zipped(mebi/(len(twice)+92), twice, zip.Store))
 		}
 	}

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// minWindow is what a dictionary begins with.
-	minWindow = 64 << 10
 	// maxRun is how much is made at once, so that a window always has room for it.
 	maxRun = 4 << 10
+	// minWindow is what a dictionary begins with: most streams of an archive are small.
+	minWindow = maxRun
 )
 
 // A window is the dictionary: the last bytes that were made. It grows up to its size

@@ -23,9 +23,31 @@ func IsZlib(head []byte) bool {
 		return false
 	}
 	var out [32]byte
-	z := flate.NewReader(&sliceReader{head[2:]})
+	from := &sliceReader{head[2:]}
+	z := probe(from)
 	n, err := io.ReadFull(z, out[:])
+	from.p = nil // the inflater is kept, the file is not
+	select {
+	case probes <- z:
+	default:
+	}
 	return err == nil || n > 0 && errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF
+}
+
+// probes are inflaters that have looked at a beginning. Each has 40 KiB, which an archive
+// of thousands of small streams would have allocated for each of them.
+var probes = make(chan io.Reader, 2)
+
+// probe returns an inflater.
+func probe(from *sliceReader) io.Reader {
+	select {
+	case z := <-probes:
+		if z.(flate.Resetter).Reset(from, nil) == nil {
+			return z
+		}
+	default:
+	}
+	return flate.NewReader(from)
 }
 
 // A sliceReader reads bytes. It is an io.ByteReader, so flate does not buffer.

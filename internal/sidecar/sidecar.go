@@ -22,6 +22,7 @@ const (
 	// maxText is how much is kept of any other string.
 	maxText = 512
 	bufLen  = 16 << 10
+	minBuf  = 64 // more than is peeked at
 	// stepLen is how many bytes are looked at for a step.
 	stepLen = 64
 )
@@ -71,11 +72,12 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	case read == nil:
 		read = (*reader).json
 	}
-	if err := b.Hold(bufLen); err != nil {
+	n := min(bufLen, max(t.Size, minBuf))
+	if err := b.Hold(n); err != nil {
 		return nil, wire.At(format, "", 0, err)
 	}
-	defer b.Drop(bufLen)
-	r.in, r.steps = bufio.NewReaderSize(nil, bufLen), b.Steps()
+	defer b.Drop(n)
+	r.in, r.steps = bufio.NewReaderSize(nil, int(n)), b.Steps()
 	r.begin()
 	if err := read(r); err != nil {
 		return nil, wire.At(format, "", r.off, err)

@@ -33,6 +33,7 @@ func (k *Kind) Beginning(b *limits.Budget, head []byte, n int) []byte {
 	if err != nil {
 		return nil
 	}
+	defer giveBack(z)
 	if c, ok := z.(io.Closer); ok {
 		defer c.Close()
 	}

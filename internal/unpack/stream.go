@@ -94,8 +94,8 @@ type opener struct {
 }
 
 var (
-	openGzip = opener{func(s *source) (io.Reader, error) { return gzip.NewReader(s) }, flateLen, false}
-	openZlib = opener{func(s *source) (io.Reader, error) { return zlib.NewReader(s) }, flateLen, true}
+	openGzip = opener{func(s *source) (io.Reader, error) { return gzips.lend(s) }, flateLen, false}
+	openZlib = opener{func(s *source) (io.Reader, error) { return zlibs.lend(s) }, flateLen, true}
 )
 
 func walkStream(o opener) func(*walker) error {
@@ -116,13 +116,16 @@ func (w *walker) stream(o opener) error {
 		return w.fail("", 0, err)
 	}
 	var s *source
-	begin := func() (io.Reader, error) {
+	var z io.Reader
+	defer func() { giveBack(z) }()
+	begin := func() (_ io.Reader, err error) {
+		giveBack(z)
 		from := io.NewSectionReader(w.r, 0, w.size)
 		s = newSource(w.b, from)
 		paid := w.b.Compressed()
 		s.paid = &paid
-		z, err := o.open(s)
-		if err != nil {
+		if z, err = o.open(s); err != nil {
+			z = nil
 			return nil, err
 		}
 		return &exactReader{z, s, w.size, o.exact}, nil

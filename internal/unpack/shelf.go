@@ -1,0 +1,73 @@
+package unpack
+
+import (
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+)
+
+// A shelf keeps a few decoders that were used. Each has 40 KiB, which an archive of
+// thousands of small streams would allocate for each of them.
+type shelf struct {
+	kept  chan io.Reader
+	open  func(io.Reader) (io.Reader, error)
+	again func(io.Reader, *source) error // begins another stream with a decoder
+}
+
+// shelved is how many decoders of a kind are kept: as many as archives are mostly nested,
+// for each of a few judgements.
+const shelved = 8
+
+var (
+	gzips = shelf{
+		make(chan io.Reader, shelved),
+		func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+		func(z io.Reader, s *source) error { return z.(*gzip.Reader).Reset(s) },
+	}
+	zlibs = shelf{
+		make(chan io.Reader, shelved),
+		func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) },
+		func(z io.Reader, s *source) error { return z.(zlib.Resetter).Reset(s, nil) },
+	}
+)
+
+// lend returns a decoder of what a source has, which giveBack puts back.
+func (f *shelf) lend(s *source) (io.Reader, error) {
+	select {
+	case z := <-f.kept:
+		if err := f.again(z, s); err != nil {
+			return nil, err // where it is, the source says
+		}
+		return &lent{z, f, s}, nil
+	default:
+	}
+	z, err := f.open(s)
+	if err != nil {
+		return nil, err
+	}
+	return &lent{z, f, s}, nil
+}
+
+// A lent decoder goes back to its shelf.
+type lent struct {
+	io.Reader
+
+	from *shelf
+	s    *source
+}
+
+// giveBack puts a decoder back that is read no more. The source that it keeps is emptied: a
+// shelf holds no file.
+func giveBack(z io.Reader) {
+	l, ok := z.(*lent)
+	if !ok || l.from == nil {
+		return
+	}
+	*l.s = source{}
+	select {
+	case l.from.kept <- l.Reader:
+	default:
+	}
+	l.Reader, l.from = nil, nil
+}
