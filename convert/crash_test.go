@@ -144,6 +144,14 @@ func TestACrashAtAnyStepLeavesTheOldOrTheNew(t *testing.T) {
 			steps := 0
 			d.after = func(step string) {
 				steps++
+				// What looks whole before it has the name is whole, on the disk too.
+				if f := d.names[filepath.Join(filepath.Dir(target), output.Partial("out"))]; f != nil {
+					for _, now := range [][]byte{f.now, f.synced} {
+						if bytes.HasPrefix(now, want.now[:beginning]) && !bytes.HasSuffix(f.synced, want.now[beginning:]) {
+							t.Errorf("after a crash at step %d, %s, what is unfinished looks whole", steps, step)
+						}
+					}
+				}
 				for _, names := range []map[string]*lazyFile{d.names, d.lasting} {
 					f := names[target]
 					switch {

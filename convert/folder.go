@@ -2,7 +2,6 @@ package convert
 
 import (
 	"errors"
-	"io"
 	"os"
 	"slices"
 
@@ -70,11 +69,7 @@ func (p *Plan) writeTree(tree *output.Tree, beside *Beside) (r *Result, err erro
 		return nil, err
 	}
 	defer func() { err = p.closeTree(tree, on, err) }()
-	r, err = p.fillFolder(tree, on, beside)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(p.lastLook(), on.lastLook(p)); err != nil {
+	if r, err = p.fillFolder(tree, on, beside); err != nil {
 		return nil, err
 	}
 	if err := tree.Publish(); err != nil {
@@ -90,10 +85,11 @@ func (p *Plan) writeTree(tree *output.Tree, beside *Beside) (r *Result, err erro
 // writesIndex reports whether the folder has an index of its weights.
 func (p *Plan) writesIndex() bool { return (len(p.Files) > 1 || p.indexed()) && p.o.Split == nil }
 
-// fillFolder writes and syncs every file.
-func (p *Plan) fillFolder(tree *output.Tree, on *resumption, beside *Beside) (*Result, error) {
-	r, err := p.fillWeights(tree, on)
-	if err != nil {
+// fillFolder writes and syncs every file, the first bytes of the weights last.
+func (p *Plan) fillFolder(tree *output.Tree, on *resumption, beside *Beside) (r *Result, err error) {
+	var files weightFiles
+	defer func() { err = errors.Join(err, files.close()) }()
+	if r, err = p.fillWeights(&files, tree, on); err != nil {
 		return nil, err
 	}
 	if p.writesIndex() {
@@ -119,28 +115,27 @@ func (p *Plan) fillFolder(tree *output.Tree, on *resumption, beside *Beside) (*R
 			return nil, err
 		}
 	}
-	return r, p.sync(tree.Sync)
+	if err := p.sync(tree.Sync); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(p.lastLook(), on.lastLook(p)); err != nil {
+		return nil, err
+	}
+	return r, files.begin(p)
 }
 
-// fillWeights writes the weight files.
-func (p *Plan) fillWeights(tree *output.Tree, on *resumption) (r *Result, err error) {
+// fillWeights writes the weight files, but for their first bytes.
+func (p *Plan) fillWeights(files *weightFiles, tree *output.Tree, on *resumption) (r *Result, err error) {
 	create := tree.Create
 	if on != nil {
 		create = tree.Reopen
 	}
-	var open []*os.File // as many as there are shards
-	defer func() {
-		for _, f := range open {
-			err = errors.Join(err, f.Close())
-		}
-	}()
-	var files []io.WriterAt
 	for i := range p.Files {
 		f, err := create(p.Files[i].Name)
 		if err != nil {
 			return nil, err
 		}
-		open, files = append(open, f), append(files, f)
+		files.add(f)
 		if on != nil {
 			continue
 		}
@@ -149,14 +144,14 @@ func (p *Plan) fillWeights(tree *output.Tree, on *resumption) (r *Result, err er
 		}
 	}
 	if on != nil {
-		if err := on.prepare(p, open); err != nil {
+		if err := on.prepare(p, files.open); err != nil {
 			return nil, err
 		}
 	}
-	if r, err = p.stream(on, files); err != nil {
+	if r, err = p.stream(on, files.writers); err != nil {
 		return nil, err
 	}
-	for _, f := range open {
+	for _, f := range files.open {
 		if err := p.sync(f.Sync); err != nil {
 			return nil, err
 		}

@@ -110,7 +110,7 @@ func (r *resumption) open(b *limits.Budget, key []byte, resumed bool) (err error
 	case errors.As(err, &other) && resumed:
 		return otherJob(other)
 	case errors.As(err, &bad) && resumed:
-		r.Anew = "the journal of what was written says nothing that can be used: " + bad.Why
+		r.Anew = unusable(bad)
 	case err != nil && other == nil && bad == nil:
 		return err
 	}

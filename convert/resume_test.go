@@ -227,6 +227,7 @@ func TestAResumedConversionHasTheSameBytes(t *testing.T) {
 					if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
 						t.Fatal("what is unfinished has the name of what is whole")
 					}
+					looksWhole(t, unfinished.Path)
 					if trial%2 == 1 {
 						damage = harm(t, random, dir)
 					}
@@ -249,6 +250,31 @@ func specialText(r *convert.Result) []byte {
 }
 
 func num(n int64) string { return strconv.FormatInt(n, 10) }
+
+// looksWhole fails if a file of what is unfinished, under whatever name, is read as a model.
+func looksWhole(t *testing.T, path string) {
+	t.Helper()
+	err := filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		b := limits.Policy{}.Budget(t.Context())
+		defer b.Close()
+		m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
+		if err == nil {
+			m.Close()
+			t.Errorf("%s is unfinished, and is read as %s", path, m.Format())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // harm damages a file of what is unfinished.
 func harm(t *testing.T, random *rand.Rand, dir string) string {

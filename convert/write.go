@@ -13,8 +13,8 @@ import (
 )
 
 // Write writes a plan of one file to a path. The file has a temporary name in the same
-// folder until it is complete; then it is synced and renamed, so that the path never holds
-// a partial file. It replaces a file only with force, and never the source. After a failure
+// folder until it is complete, and its first bytes are zeros; then it is synced, begun and
+// renamed, so that the path never holds a partial file, and no partial file looks whole. It replaces a file only with force, and never the source. After a failure
 // nothing is left behind.
 func (p *Plan) Write(path string, force bool) (*Result, error) {
 	return p.write(machine{}, path, force)
@@ -46,7 +46,8 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 	if err != nil {
 		return nil, err
 	}
-	if r, err = p.stream(on, []io.WriterAt{f}); err != nil {
+	late := &lateBegin{WriterAt: f}
+	if r, err = p.stream(on, []io.WriterAt{late}); err != nil {
 		return nil, err
 	}
 	if err := f.Keep(); err != nil {
@@ -56,6 +57,12 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 		return nil, err
 	}
 	if err := errors.Join(p.lastLook(), on.lastLook(p)); err != nil {
+		return nil, err
+	}
+	if err := late.begin(); err != nil {
+		return nil, err
+	}
+	if err := p.sync(f.Sync); err != nil {
 		return nil, err
 	}
 	if err := f.Publish(); err != nil {
