@@ -92,14 +92,15 @@ func (s *session) pipeline(ctx context.Context, c *conversion) error {
 		return err
 	}
 	defer staged.Close()
+	if err := s.components(ctx, c, d.Path, folders, staged, target); err != nil {
+		return err
+	}
+	// model_index.json comes last: without it, what a killed run leaves is no pipeline.
 	beside, err := staged.CopyFolder(b, d, "", c.flags.CopyCode, false)
 	if err != nil {
 		return err
 	}
 	s.printCopied(filepath.Base(c.path), beside)
-	if err := s.components(ctx, c, d.Path, folders, staged, target); err != nil {
-		return err
-	}
 	return staged.Publish()
 }
 

@@ -122,7 +122,7 @@ func (s *session) resumeOf(c *conversion) (*convert.Resume, error) {
 	for _, q := range s.policy.Quirks {
 		job["quirks"] += q + " "
 	}
-	key, err := journalKey()
+	key, err := journalKey(!c.flags.DryRun)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +141,14 @@ func (s *session) printFound(c *conversion, r *convert.Resumed) {
 	fmt.Fprintf(s.err, "amn: goes on: %s of %s are there, %s left to write\n", formatBytes(r.Kept), formatBytes(c.plan.Size), formatBytes(c.plan.Size-r.Kept))
 }
 
+// begunText tells what a run would go on with.
+func begunText(r *convert.Resumed, size int64) string {
+	if r.Anew != "" {
+		return "nothing: " + r.Anew
+	}
+	return fmt.Sprintf("%s of an earlier run, to be verified first; %s left to write", formatBytes(r.Kept), formatBytes(size-r.Kept))
+}
+
 // resumedText tells how a conversion went on.
 func resumedText(r *convert.Resumed) string {
 	if r.Anew != "" {
@@ -151,6 +159,16 @@ func resumedText(r *convert.Resumed) string {
 		text += "; " + formatBytes(r.Again) + " of it did not match, and were written again"
 	}
 	return text
+}
+
+// printResumed tells how the conversion went on, or would.
+func (s *session) printResumed(c *conversion) {
+	switch {
+	case c.begun != nil:
+		s.fact("", "Would resume", begunText(c.begun, c.plan.Size))
+	case c.result != nil && c.result.Resumed != nil:
+		s.fact("", "Resumed", resumedText(c.result.Resumed))
+	}
 }
 
 func jsonResumed(o *jsonObject, r *convert.Resumed) {
@@ -222,8 +240,9 @@ func programText() (string, error) {
 const stateVariable = "AMN_STATE"
 
 // journalKey returns the key that seals journals, and creates it for the first one. It is this
-// user's, so that nobody can have a journal ready in a folder that is downloaded.
-func journalKey() ([]byte, error) {
+// user's, so that nobody can have a journal ready in a folder that is downloaded. A run that
+// writes nothing does not keep it.
+func journalKey(keep bool) ([]byte, error) {
 	dir := os.Getenv(stateVariable)
 	if dir == "" {
 		base, err := os.UserConfigDir()
@@ -237,11 +256,14 @@ func journalKey() ([]byte, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
+	fresh := make([]byte, 32)
+	rand.Read(fresh) // it never fails
+	if !keep {
+		return fresh, nil
+	}
 	if err := output.MkdirAll(dir); err != nil {
 		return nil, err
 	}
-	fresh := make([]byte, 32)
-	rand.Read(fresh) // it never fails
 	made := output.WriteFile(path, fresh, output.Options{Private: true})
 	key, err = readKey(path) // another run may have been first
 	if err != nil {
@@ -259,6 +281,9 @@ func readKey(path string) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
+	}
+	if !output.OnlyOurs(info) {
+		return nil, usage{fmt.Sprintf("--resume: %s, which seals journals, belongs to another user or has another name: remove it, and the next run makes another, or set %s to a folder of yours", showPath(path), stateVariable)}
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, usage{fmt.Sprintf("--resume: others may read or write %s, which seals journals: chmod 600 %[1]s", showPath(path))}

@@ -140,7 +140,17 @@ func TestAnInterruptedJobSaysHowToGoOn(t *testing.T) {
 	if !strings.Contains(said, "the same command goes on") || !strings.Contains(said, "without --resume it begins anew") {
 		t.Errorf("it says %q", said)
 	}
-	cmd, errs := resuming(t, state, append(args, "--resume", "--to", "f32")...)
+	// A dry run says what is there, and changes nothing.
+	was := load(t, journal)
+	cmd, errs := resuming(t, state, append(args, "--resume", "--dry-run")...)
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "of an earlier run, to be verified first; ") || load(t, journal) != was {
+		t.Errorf("%v: %s%s", err, out, errs)
+	}
+	cmd, errs = resuming(t, state, append(args, "--resume", "--dry-run", "--to", "f32")...)
+	if code := exitCode(t, cmd.Run()); code != 2 || !strings.Contains(errs.String(), `"--to" is "f32", and was not given`) {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	cmd, errs = resuming(t, state, append(args, "--resume", "--to", "f32")...)
 	if code := exitCode(t, cmd.Run()); code != 2 || !strings.Contains(errs.String(), `"--to" is "f32", and was not given`) || !strings.Contains(errs.String(), "--resume") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
@@ -166,6 +176,20 @@ func TestAnInterruptedJobSaysHowToGoOn(t *testing.T) {
 	}
 }
 
+// A dry run makes no key.
+func TestADryRunOfAResumedJobWritesNothing(t *testing.T) {
+	state, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	cmd, errs := resuming(t, state, "dequantize", "--copy", "--resume", "--dry-run", "-o", out, filepath.Join(demo, "model.safetensors"))
+	if said, err := cmd.Output(); err != nil || strings.Contains(string(said), "Would resume") {
+		t.Errorf("%v: %s%s", err, said, errs)
+	}
+	for _, dir := range []string{state, filepath.Dir(out)} {
+		if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+			t.Errorf("%v are written, %v", list, err)
+		}
+	}
+}
+
 func TestWhatCannotBeResumedSaysSo(t *testing.T) {
 	t.Setenv("AMN_STATE", t.TempDir())
 	model := filepath.Join(demo, "model.safetensors")
@@ -176,15 +200,33 @@ func TestWhatCannotBeResumedSaysSo(t *testing.T) {
 		"--resume and --in-place":    {"edit", "--resume", "--in-place", "--set", "a=b", model},
 		"chmod 600":                  {"dequantize", "--copy", "--resume", "-o", filepath.Join(t.TempDir(), "out"), model},
 		"the next run makes another": {"dequantize", "--copy", "--resume", "-o", filepath.Join(t.TempDir(), "out"), model},
+		"or has another name":        {"dequantize", "--copy", "--resume", "-o", filepath.Join(t.TempDir(), "out"), model},
+		"belongs to another user":    {"dequantize", "--copy", "--resume", "-o", filepath.Join(t.TempDir(), "out"), model},
 	} {
 		dir := t.TempDir()
 		key := filepath.Join(dir, "journal.key")
-		if want == "chmod 600" {
+		switch want {
+		case "chmod 600":
 			write(t, key, strings.Repeat("k", 32))
 			os.Chmod(key, 0o644)
-		} else if want == "the next run makes another" {
+		case "the next run makes another":
 			write(t, key, "short")
 			os.Chmod(key, 0o600)
+		case "or has another name":
+			write(t, key, strings.Repeat("k", 32))
+			os.Chmod(key, 0o600)
+			if err := os.Link(key, key+"2"); err != nil {
+				t.Fatal(err)
+			}
+		case "belongs to another user":
+			if os.Geteuid() != 0 {
+				continue // only root can give a file away
+			}
+			write(t, key, strings.Repeat("k", 32))
+			os.Chmod(key, 0o600)
+			if err := os.Chown(key, 65534, 65534); err != nil {
+				t.Fatal(err)
+			}
 		}
 		cmd, errs := resuming(t, dir, args...)
 		cmd.Stdin = strings.NewReader(load(t, model))

@@ -67,6 +67,7 @@ type conversionState struct {
 	dryRun   bool // nothing was to be written
 	replaces bool // what is there would be replaced
 
+	begun *convert.Resumed // what an earlier run has written, where nothing was to be written
 }
 
 // convert runs a conversion and reports about it.
@@ -236,6 +237,9 @@ func (c *conversion) checkDryRun() (err error) {
 	c.dryRun = true
 	if err == nil {
 		err = c.checkName()
+	}
+	if err == nil {
+		c.begun, err = c.plan.Begun(c.conversionState.target)
 	}
 	return err
 }

@@ -72,9 +72,7 @@ func (s *session) printWritten(c *conversion) {
 	}
 	s.printSpecial(c.result)
 	s.printBeside(c.result)
-	if c.result != nil && c.result.Resumed != nil {
-		s.fact("", "Resumed", resumedText(c.result.Resumed))
-	}
+	s.printResumed(c)
 	label, note := "Output", ""
 	switch {
 	case c.err != nil:
@@ -215,6 +213,7 @@ func jsonWritten(o *jsonObject, c *conversion) {
 	jsonMerged(o, c.merged)
 	jsonEdited(o, c.edited)
 	jsonUnfinished(o, c.err)
+	jsonResumed(o, c.begun)
 	if c.result == nil {
 		return
 	}

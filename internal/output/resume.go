@@ -61,7 +61,7 @@ func openPlain(root *os.Root, name string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || !aloneAndOurs(info) {
+	if !info.Mode().IsRegular() || !OnlyOurs(info) {
 		return nil, errNotPlain
 	}
 	f, err := root.OpenFile(name, flag|nonblock, 0)
@@ -69,7 +69,7 @@ func openPlain(root *os.Root, name string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	now, err := f.Stat()
-	if err == nil && (!os.SameFile(info, now) || !aloneAndOurs(now)) {
+	if err == nil && (!os.SameFile(info, now) || !OnlyOurs(now)) {
 		err = errNotPlain // replaced in the meantime
 	}
 	if err != nil {

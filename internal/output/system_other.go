@@ -25,5 +25,5 @@ func syncFolder(*os.File) error { return nil }
 // keepOwner does nothing: a new file has the owner of its folder.
 func keepOwner(*os.File, fs.FileInfo, fs.FileInfo) error { return nil }
 
-// aloneAndOurs is not known here.
-func aloneAndOurs(fs.FileInfo) bool { return true }
+// OnlyOurs is not known here.
+func OnlyOurs(fs.FileInfo) bool { return true }

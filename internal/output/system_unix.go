@@ -76,8 +76,8 @@ func keepOwner(f *os.File, from, now fs.FileInfo) error {
 	return f.Chown(int(want.Uid), int(want.Gid))
 }
 
-// aloneAndOurs reports whether a file belongs to this user and has no other name.
-func aloneAndOurs(info fs.FileInfo) bool {
+// OnlyOurs reports whether a file belongs to this user and has no other name.
+func OnlyOurs(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && s.Nlink == 1 && int(s.Uid) == os.Geteuid()
 }
