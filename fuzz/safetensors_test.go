@@ -112,6 +112,9 @@ func checkSafetensors(t *testing.T, data []byte) bool {
 	t.Helper()
 	accepted := safetensorsTarget.Check(t, data)
 	sameHeader(t, data, accepted)
+	if oneOfSixteen(data) {
+		secondSafetensorsCheck(t, data)
+	}
 	return accepted
 }
 

@@ -110,6 +110,10 @@ func FuzzZip(f *testing.F) {
 			accepted.Add(1)
 			sameAsStandard(t, archive)
 		}
+		if oneOfSixteen(data) {
+			secondZipCheck(t, data)
+			secondZipCheck(t, archive)
+		}
 	})
 	f.Logf("%d of %d built archives were accepted", accepted.Load(), built.Load())
 }
