@@ -118,17 +118,18 @@ func charges(sel *ast.SelectorExpr) bool {
 	return false
 }
 
-// A tracer notes which lines charge.
+// A tracer notes which lines charge, and how much each function does.
 type tracer struct {
 	sync.Mutex
-	seen  map[[8]uintptr]bool
-	lines map[string]bool // file:line, outside of package limits
-	left  int             // charges of this file that are still looked at
+	seen  map[[8]uintptr]string // by the calls that led to a charge, the function that makes it
+	lines map[string]bool       // file:line, outside of package limits
+	left  int                   // charges of this file that are still looked at
+	book  ledger
 }
 
 const module = "github.com/anamnesis-go/anamnesis/"
 
-func (r *tracer) note(string, int64) {
+func (r *tracer) note(axis string, n int64) {
 	r.Lock()
 	defer r.Unlock()
 	if r.left--; r.left < 0 {
@@ -136,10 +137,11 @@ func (r *tracer) note(string, int64) {
 	}
 	var at [8]uintptr
 	runtime.Callers(4, at[:])
-	if r.seen[at] {
+	if function, ok := r.seen[at]; ok {
+		r.book.charge(function, axis, n)
 		return
 	}
-	r.seen[at] = true
+	r.seen[at] = ""
 	for frames := runtime.CallersFrames(at[:]); ; {
 		f, more := frames.Next()
 		name := strings.TrimPrefix(f.Function, module)
@@ -148,6 +150,10 @@ func (r *tracer) note(string, int64) {
 			for _, pkg := range charging {
 				if strings.HasSuffix(dir, "/"+pkg) {
 					r.lines[fmt.Sprintf("%s/%s:%d", pkg, filepath.Base(f.File), f.Line)] = true
+					if !strings.HasPrefix(name, "fuzz_test.") { // the body of a loop over an iterator
+						r.seen[at] = outermost(name)
+						r.book.charge(r.seen[at], axis, n)
+					}
 				}
 			}
 			return
@@ -158,13 +164,24 @@ func (r *tracer) note(string, int64) {
 	}
 }
 
+// begin is called before a file is read, and the function that it returns after that.
+func (r *tracer) begin(name string, data []byte) func() {
+	r.left = charges1
+	r.book.now = map[string]int64{}
+	return func() {
+		if r.left >= 0 {
+			r.book.end(name, data)
+		}
+	}
+}
+
 // readAll reads the whole corpus by every reader: as a model, as the gate, and decoded.
 func (r *tracer) readAll(t *testing.T) {
-	give := func(name string, data, policy []byte) {
+	give := func(name, path string, data, policy []byte) {
 		if len(data) > corpus.MaxSeed {
 			return
 		}
-		r.left = charges1
+		defer r.begin(path, data)()
 		p := limits.Policy{}
 		if policy != nil {
 			var err error
@@ -199,21 +216,21 @@ func (r *tracer) readAll(t *testing.T) {
 	}
 	for _, format := range corpus.Formats() {
 		for _, h := range corpus.Hostile(format) {
-			give("file."+format, h.Bytes(), h.Policy)
+			give("file."+format, h.Path(), h.Bytes(), h.Policy)
 		}
 		for _, s := range corpus.Valid(format) {
-			give(s.Name, s.Data, nil)
+			give(s.Name, format+"/"+s.Name, s.Data, nil)
 		}
 	}
 	for _, h := range corpus.Gate() {
 		if h.Folder {
-			r.readFolder(t, h.Bytes(), h.File)
+			r.readFolder(t, h.Path(), h.Bytes(), h.File)
 		} else {
-			give(h.File, h.Bytes(), nil)
+			give(h.File, h.Path(), h.Bytes(), nil)
 		}
 	}
 	for _, c := range corpus.Quant() {
-		r.plan(t, c.Files, c.Open)
+		r.plan(t, "quant/"+c.Name, c.Files, c.Open)
 	}
 	r.readTree(t)
 	schemes, err := filepath.Glob("../testdata/quant/schemes/*")
@@ -221,13 +238,13 @@ func (r *tracer) readAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range schemes {
-		r.plan(t, os.DirFS(dir), ".")
+		r.plan(t, filepath.Base(dir), os.DirFS(dir), ".")
 	}
 }
 
 // readTree reads, changes and writes a tree of JSON.
 func (r *tracer) readTree(t *testing.T) {
-	r.left = charges1
+	defer r.begin("a tree", nil)()
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	v, err := jsontree.Read(b, fstest.MapFS{"a.json": {Data: []byte(`{"a":[1,"two",null,{"b":true}],"c":2.5}`)}}, "a.json", 1000)
@@ -244,8 +261,8 @@ func (r *tracer) readTree(t *testing.T) {
 
 // plan plans a quantized model as the folder of an unquantized one, and writes a model in each
 // format.
-func (r *tracer) plan(t *testing.T, fsys fs.FS, name string) {
-	r.left = charges1
+func (r *tracer) plan(t *testing.T, path string, fsys fs.FS, name string) {
+	defer r.begin(path, nil)()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
 	m, err := read.OpenFS(b, fsys, name)
@@ -263,7 +280,7 @@ func (r *tracer) plan(t *testing.T, fsys fs.FS, name string) {
 }
 
 // readFolder judges and opens the folder that an archive of a recipe is.
-func (r *tracer) readFolder(t *testing.T, archive []byte, name string) {
+func (r *tracer) readFolder(t *testing.T, path string, archive []byte, name string) {
 	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +292,7 @@ func (r *tracer) readFolder(t *testing.T, archive []byte, name string) {
 			folder[f.Name] = &fstest.MapFile{Data: body, Mode: 0o666}
 		}
 	}
-	r.left = charges1
+	end := r.begin(path, archive)
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
 	for range new(gate.Gate).CheckFS(b, folder, ".", "") {
@@ -285,7 +302,8 @@ func (r *tracer) readFolder(t *testing.T, archive []byte, name string) {
 			m.Close()
 		}
 	}
-	r.plan(t, folder, cmp.Or(name, "."))
+	end()
+	r.plan(t, "planned/"+path, folder, cmp.Or(name, "."))
 }
 
 // charges1 is how many charges of one file are looked at.
@@ -298,9 +316,10 @@ const knownCharges = "testdata/charges.txt"
 // Each place that charges an account does so when the files of the corpus are read: one that
 // is dropped is noticed, whatever the file costs without it.
 func TestEveryPlaceThatChargesIsReached(t *testing.T) {
-	r := &tracer{seen: map[[8]uintptr]bool{}, lines: map[string]bool{}}
+	r := &tracer{seen: map[[8]uintptr]string{}, lines: map[string]bool{}, book: readLedger(t)}
 	limitstest.Watch(t, r.note)
 	r.readAll(t)
+	r.book.check(t)
 	known, err := os.ReadFile(knownCharges)
 	if err != nil {
 		t.Fatal(err)
