@@ -144,6 +144,45 @@ func (b *evidenceBench) attest(t *testing.T, root string) (bool, result) {
 	return err == nil, r
 }
 
-func (b *evidenceBench) verify(t *testing.T, root string) result {
-	return amn(t, nil, "verify", "--attestation", b.statement, "--key", b.public, root)
+func (b *evidenceBench) verify(t *testing.T, root string, more ...string) result {
+	return amn(t, nil, append([]string{"verify", "--attestation", b.statement, "--key", b.public, root}, more...)...)
+}
+
+// coversGit makes sure that a statement about a folder, whose loader reaches one of the files that
+// belong to git, holds for it and no more once one of them is another or is gone.
+func (b *evidenceBench) coversGit(t *testing.T, what, root string, files map[string]string) {
+	t.Helper()
+	if r := b.verify(t, root); r.code != 0 {
+		t.Errorf("%s: the statement does not hold: exit %d: %s%s", what, r.code, r.out, r.err)
+	}
+	if r := b.verify(t, root, "--except-git"); r.code != 8 {
+		t.Errorf("%s: git is excepted: exit %d: %s%s", what, r.code, r.out, r.err)
+	}
+	found := false
+	for name, text := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if attest.Beside(name) == "" || strings.HasPrefix(text, "-> ") {
+			continue
+		}
+		found = true
+		write(t, path, text+"x")
+		if r := b.verify(t, root); r.code != 8 || !strings.Contains(r.out+r.err, fmt.Sprintf("%q has another content", name)) {
+			t.Errorf("%s: %s was changed: exit %d: %s%s", what, name, r.code, r.out, r.err)
+		}
+		write(t, path, text)
+		away := filepath.Join(t.TempDir(), "away")
+		if err := os.Rename(filepath.Join(root, attest.Beside(name)), away); err != nil {
+			t.Fatal(err)
+		}
+		// Where nothing names them, a copy without git's files is the same model.
+		if r := b.verify(t, root); r.code != 8 && !strings.HasPrefix(what, "a folder by") && !strings.HasPrefix(what, "a link by") {
+			t.Errorf("%s: %s was removed: exit %d: %s%s", what, name, r.code, r.out, r.err)
+		}
+		if err := os.Rename(away, filepath.Join(root, attest.Beside(name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !found && !strings.HasPrefix(what, "a link by") {
+		t.Errorf("%s: attested", what)
+	}
 }

@@ -37,7 +37,8 @@ func TestAStatementIsAboutAllFiles(t *testing.T) {
 		says string
 	}{
 		{"as they were", func(func(string) string) error { return nil }, 0, "AMN_ACCEPTED, AMN_BODIES_READ, AMN_ALL_LOOKED_AT, AMN_NO_EXCEPTIONS"},
-		{"what belongs to git", func(p func(string) string) error { return os.WriteFile(p(".git/HEAD"), []byte("x"), 0o666) }, 0, ""},
+		{"what belongs to git", func(p func(string) string) error { return os.WriteFile(p(".git/HEAD"), []byte("x"), 0o666) }, 8, `".git/HEAD" was added`},
+		{"a copy without git", func(p func(string) string) error { return os.RemoveAll(p(".git")) }, 0, ""},
 		{"a signature beside", func(p func(string) string) error {
 			return os.WriteFile(p("model.sig"), []byte(load(t, statement)), 0o666)
 		}, 0, ""},

@@ -112,7 +112,12 @@ func (e *evidence) cover() (*coverage, error) {
 		dir, name := filepath.Split(o.path)
 		own = append(own, o.path, filepath.Join(dir, output.Partial(name)))
 	}
-	return cover(e.root, own, func(name string) (string, error) { return attest.Ignored(name), nil })
+	return cover(e.root, own, func(name string) (string, error) {
+		if name == attest.SignatureName {
+			return name, nil
+		}
+		return "", nil
+	})
 }
 
 // add records one file.
@@ -137,7 +142,7 @@ func (e *evidence) attest(rep *scanReport) {
 	switch {
 	case rep.Err != nil:
 		e.refused = true
-	case attest.Ignored(name) != "" || e.written(rep.path):
+	case name == attest.SignatureName || e.written(rep.path):
 		return
 	case rep.SHA256 == "" && rep.Harmless != "": // a link to a folder, whose files are walked elsewhere
 		return
@@ -227,7 +232,7 @@ func (e *evidence) covered() (files []attest.File, links []attest.Link, err erro
 		err = e.before.checkSame(now)
 	}
 	if err == nil {
-		err = errors.Join(now.checkLeft(b), now.checkAlone(b))
+		err = errors.Join(now.checkLeft(b, nil), now.checkAlone(b))
 	}
 	if err != nil {
 		return nil, nil, err

@@ -18,6 +18,7 @@ import (
 type attestFlags struct {
 	Attestation string `placeholder:"FILE" help:"Check all files of the model or folder against a statement of amn scan --attest, or a model.sig of Model Signing 1.0."`
 	Key         string `placeholder:"FILE" help:"Public key of the signer: Ed25519 or ECDSA, in PEM."`
+	ExceptGit   bool   `help:"What belongs to git (.git, .gitattributes, .gitignore, .github) may have changed since a scan attested it, if no text of the folder could name it."`
 }
 
 // verifyClaim checks the signature of the statement, then the files.
@@ -73,6 +74,9 @@ func (f *attestFlags) check(ctx context.Context, s *session, root string, claim 
 	list := func() (*coverage, error) {
 		return cover(root, []string{f.Attestation}, func(name string) (string, error) {
 			what, ok := claim.LeavesOut(name)
+			if f.ExceptGit && what == "" && claim.Files == nil {
+				what = attest.Beside(name)
+			}
 			if !ok && !isAt(filepath.Join(root, filepath.FromSlash(name)), []string{f.Attestation}) {
 				return "", notCovered("the signature leaves out %s (its ignore_paths have %s), which a loader may open: sign it too, or keep it elsewhere", wire.Quote(name), wire.Quote(what))
 			}
@@ -93,10 +97,13 @@ func (f *attestFlags) check(ctx context.Context, s *session, root string, claim 
 	if err := f.hash(b, s, c); err != nil {
 		return 0, err
 	}
-	if err := claim.Check(c.files, c.links...); err != nil {
+	switch err := claim.Check(c.files, c.links...); {
+	case errors.Is(err, attest.ErrGitDiffers):
+		return 0, fmt.Errorf("%w. With --except-git that is allowed where no text could name it", err)
+	case err != nil:
 		return 0, err
 	}
-	if err := errors.Join(c.checkLeft(b), c.checkAlone(b)); err != nil {
+	if err := errors.Join(c.checkLeft(b, claim.Absent(c.files)), c.checkAlone(b)); err != nil {
 		return 0, err
 	}
 	now, err := list()

@@ -166,6 +166,82 @@ func TestWhatAResultSaysIsReadBack(t *testing.T) {
 	}
 }
 
+// What belongs to git is covered besides, by names: what has changed there is told from what has
+// changed in the model, and may be left behind whole.
+func TestWhatBelongsToGitIsCoveredBesides(t *testing.T) {
+	git := attest.File{Name: ".git/config", Sum: sha256.Sum256([]byte("c"))}
+	all := append([]attest.File{git, {Name: ".gitignore"}}, files...)
+	links := []attest.Link{{Name: "unet", To: "sub"}, {Name: ".git/x", To: "sub"}}
+	many := slices.Clone(all)
+	for i := range 2_200 {
+		many = append(many, attest.File{Name: fmt.Sprintf("many/%04000d", i)})
+	}
+	for _, attested := range [][]attest.File{all, many} { // names of more than 8 MiB are not listed
+		text, err := attest.Result{Name: "m", Files: attested, Links: links, Time: time.Now(), Properties: []string{attest.Accepted}}.Statement()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := attest.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := attested[2:]
+		if c.Root != attest.Root(own) {
+			t.Error("the subject is not that of Model Signing")
+		}
+		with := func(beside ...attest.File) []attest.File { return append(beside, own...) }
+		for what, k := range map[string]struct {
+			files     []attest.File
+			links     []attest.Link
+			ok, model bool
+			says      string
+			absent    string
+		}{
+			"as it was":            {with(all[:2]...), links, true, false, "", ""},
+			"without .git":         {with(all[1]), links[:1], true, false, "", ".git"},
+			"without both":         {own, links[:1], true, false, "", ".git .gitignore"},
+			"another content":      {with(attest.File{Name: ".git/config"}, all[1]), links, false, false, `".git/config" has another content`, ""},
+			"another name":         {with(attest.File{Name: ".git/CONFIG", Sum: git.Sum}, all[1]), links, false, false, `".git/CONFIG" was added, ".git/config" is missing`, ""},
+			"one more":             {with(git, attest.File{Name: ".git/evil"}, all[1]), links, false, false, `".git/evil" was added`, ""},
+			"one that was not":     {with(git, attest.File{Name: ".github/x"}, all[1]), links, false, false, `".github/x" was added`, ""},
+			"a link that is gone":  {with(all[:2]...), links[:1], false, false, `".git/x" is missing`, ""},
+			"a link elsewhere":     {with(all[:2]...), []attest.Link{links[0], {Name: ".git/x", To: "many"}}, false, false, `".git/x" has another content`, ""},
+			"a link of the model":  {with(all[:2]...), links[1:], false, true, `"unet" is missing`, ""},
+			"a file and git's too": {append([]attest.File{{Name: ".git/config"}, all[1], {Name: "new"}}, own...), links, false, true, `"new" was added, ".git/config" has another content`, ""},
+		} {
+			err := c.Check(k.files, k.links...)
+			if (err == nil) != k.ok || errors.Is(err, attest.ErrGitDiffers) == (k.ok || k.model) || !k.ok && !errors.Is(err, attest.ErrDiffers) {
+				t.Errorf("%s of %d: %v", what, len(attested), err)
+			}
+			if err != nil && len(attested) < 100 && !strings.Contains(err.Error(), k.says) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if absent := strings.Join(c.Absent(k.files), " "); absent != k.absent {
+				t.Errorf("%s: absent %s", what, absent)
+			}
+		}
+	}
+	text, err := attest.Result{Name: "m", Files: all, Time: time.Now(), Properties: []string{attest.Accepted}}.Statement()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, broken := range map[string][2]string{
+		"nothing about git":    {`"besideFilesDigests"`, `"besides"`},
+		"of no git":            {`"besideFilesDigests":{".git"`, `"besideFilesDigests":{"sub"`},
+		"another list":         {`"name":"a"`, `"name":"b"`},
+		"a name twice":         {`"name":"a"`, `"name":"sub.txt"`},
+		"a file that is both":  {`"name":"a",`, `"name":"a","folder":"x",`},
+		"a file without a sum": {`"name":"a","sha256"`, `"name":"a","sha1"`},
+	} {
+		if !bytes.Contains(text, []byte(broken[0])) {
+			t.Fatalf("%s: %s is not in %s", what, broken[0], text)
+		}
+		if c, err := attest.Parse(bytes.Replace(text, []byte(broken[0]), []byte(broken[1]), 1)); err == nil || wire.ClassOf(err) == wire.Internal {
+			t.Errorf("%s: %+v, %v", what, c, err)
+		}
+	}
+}
+
 // signature is what Model Signing states of files, in their order there.
 func signature(root string, edit func(string) string) []byte {
 	var list []string

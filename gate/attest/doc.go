@@ -20,11 +20,17 @@
 // SHA-256 of each name, a zero byte and the digest of its file, in the same order: the
 // subject has no names. A link to a folder is there as the digest of where it leads.
 //
-// # What is left out
+// # What is beside the model
 //
-// [Ignored] says which files no statement covers: they may change. Whoever checks a claim
-// makes sure that no loader of the folder reaches them, as amn does: [IsSignature] tells a
-// signature from a model of its name.
+// Model Signing leaves out what belongs to git, so the subject does too. A loader may reach it
+// all the same: by a link, a walk, or a name in a text, in one of many spellings. So a result
+// covers it besides, as besideFilesDigests: the digest with names of each of .git,
+// .gitattributes, .github and .gitignore. No search of texts is needed then. The names of all
+// files are listed, to say what has changed.
+//
+// A result leaves out model.sig alone, and [IsSignature] tells a signature, from which no loader
+// takes anything, from a model of its name. A signature of Model Signing leaves out what
+// [Ignored] says. Whoever relies on one makes sure that no loader reaches that, as amn does.
 //
 // # What is signed
 //

@@ -3,12 +3,8 @@ package attest
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
-	"path"
 	"slices"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -48,15 +44,14 @@ const SignatureName = "model.sig"
 // gitNames are what Model Signing ignores at the top of a folder.
 var gitNames = []string{".git", ".gitattributes", ".github", ".gitignore"}
 
-// Ignored returns the file or folder at the top of a model because of which a statement does
-// not cover a name, or "": a file of git or GitHub, which Model Signing ignores too, or its
-// signature. Whoever relies on a statement makes sure that no loader reaches them.
+// Ignored returns the file or folder at the top of a model because of which a signature of Model
+// Signing does not cover a name, or "": a file of git or GitHub, or the signature. Whoever relies
+// on a signature makes sure that no loader reaches them. A [Result] leaves out the signature alone.
 func Ignored(name string) string {
-	first, _, _ := strings.Cut(name, "/")
-	if slices.Contains(gitNames, first) || name == SignatureName {
-		return first
+	if name == SignatureName {
+		return name
 	}
-	return ""
+	return Beside(name)
 }
 
 // Root returns the digest of all files as Model Signing 1.0 defines it.
@@ -90,17 +85,6 @@ func sorted(files []File) []File {
 	return files
 }
 
-// A Result is what a gate states about files that it has accepted.
-type Result struct {
-	Name       string // of the model, for people
-	Files      []File
-	Links      []Link
-	Policy     string // its digest, in hex
-	Version    string // of the program
-	Time       time.Time
-	Properties []string
-}
-
 type statement struct {
 	Type          string          `json:"_type"`
 	Subject       []subject       `json:"subject"`
@@ -111,49 +95,6 @@ type statement struct {
 type subject struct {
 	Name   string            `json:"name"`
 	Digest map[string]string `json:"digest"`
-}
-
-type predicate struct {
-	Verifier   verifier          `json:"verifier"`
-	Time       string            `json:"timeCreated"`
-	Properties []string          `json:"properties"`
-	Named      map[string]string `json:"namedFilesDigest"` // the digest with names
-}
-
-type verifier struct {
-	ID       string            `json:"id"`
-	Version  map[string]string `json:"version,omitempty"`
-	Policies []subject         `json:"policies"`
-}
-
-// Statement returns the result as an in-toto statement.
-func (r Result) Statement() ([]byte, error) {
-	for _, f := range r.Files {
-		if !utf8.ValidString(f.Name) {
-			return nil, wire.ErrUnsupported.Errorf("the name %s is not UTF-8", wire.Quote(f.Name))
-		}
-	}
-	for _, l := range r.Links {
-		if !utf8.ValidString(l.Name + l.To) {
-			return nil, wire.ErrUnsupported.Errorf("the link %s is not UTF-8", wire.Quote(l.Name))
-		}
-	}
-	if len(r.Files) == 0 {
-		return nil, wire.ErrUnsupported.Errorf("no file to say anything of")
-	}
-	p := predicate{
-		Verifier: verifier{ID: verifierID, Policies: []subject{{"policy", map[string]string{"sha256": r.Policy}}}},
-		Time:     r.Time.UTC().Format(time.RFC3339), Properties: append([]string{}, r.Properties...),
-		Named: map[string]string{"sha256": namedRoot(r.Files, r.Links).String()},
-	}
-	if r.Version != "" {
-		p.Verifier.Version = map[string]string{"amn": r.Version}
-	}
-	inner, err := json.Marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(statement{statementType, []subject{{r.Name, map[string]string{"sha256": Root(r.Files).String()}}}, resultType, inner})
 }
 
 // A Claim is the content of a statement.
@@ -170,7 +111,11 @@ type Claim struct {
 	FollowsLinks bool
 	Ignores      []string
 
-	named digest.Sum // of a [Result]: the digest with names
+	// Of a [Result]: the digest with names, those of what is beside the model, and if there are
+	// not too many, what it says of each name.
+	named  digest.Sum
+	beside map[string]digest.Sum
+	listed map[string]string
 }
 
 // Parse reads a statement of a [Result], or of a signature of Model Signing 1.0.
@@ -202,30 +147,6 @@ func parseSum(text string) (digest.Sum, error) {
 		return sum, wire.ErrSyntax.Errorf("%s is not an SHA-256", wire.Quote(text))
 	}
 	return sum, nil
-}
-
-func (c *Claim) result(text []byte) error {
-	var p predicate
-	if err := json.Unmarshal(text, &p); err != nil {
-		return wire.ErrSyntax.Errorf("no verification result: %s", wire.Text(err.Error(), 256))
-	}
-	if p.Verifier.ID != verifierID {
-		return wire.ErrUnsupported.Errorf("the result of another verifier, %s", wire.Quote(p.Verifier.ID))
-	}
-	if !slices.Contains(p.Properties, Accepted) {
-		return wire.ErrUnsupported.Errorf("a result that does not say %s", Accepted)
-	}
-	if _, err := time.Parse(time.RFC3339, p.Time); err != nil {
-		return wire.ErrSyntax.Errorf("%s is not a time", wire.Quote(p.Time))
-	}
-	var err error
-	if c.named, err = parseSum(p.Named["sha256"]); err != nil {
-		return err
-	}
-	if c.Time, c.Properties = p.Time, p.Properties; len(p.Verifier.Policies) > 0 {
-		c.Policy = p.Verifier.Policies[0].Digest["sha256"]
-	}
-	return nil
 }
 
 // signature reads a statement of Model Signing: each file with its digest.
@@ -272,71 +193,4 @@ func rootInOrder(files []File) digest.Sum {
 		h.Write(f.Sum[:])
 	}
 	return digest.Sum(h.Sum(nil))
-}
-
-// ErrDiffers means that files are not those that were signed. Its class is Differs, as
-// for models that are not equal.
-var ErrDiffers error = differs{}
-
-// ErrUncovered means that a statement does not cover all that a loader of the model reaches.
-var ErrUncovered error = uncovered{}
-
-type uncovered struct{}
-
-func (uncovered) Error() string     { return "not all that a loader reaches is covered" }
-func (uncovered) Class() wire.Class { return wire.Differs }
-
-type differs struct{}
-
-func (differs) Error() string     { return "the files are not those that were signed" }
-func (differs) Class() wire.Class { return wire.Differs }
-
-// LeavesOut returns the file or folder because of which the claim does not cover a name, or
-// "". ok is false if that is more than [Ignored] leaves out.
-func (c *Claim) LeavesOut(name string) (what string, ok bool) {
-	if c.Files == nil {
-		return Ignored(name), true
-	}
-	for at := name; at != "."; at = path.Dir(at) {
-		if slices.Contains(c.Ignores, at) {
-			return at, Ignored(name) != ""
-		}
-	}
-	return "", true
-}
-
-// Check compares files and links to folders with the claim.
-func (c *Claim) Check(files []File, links ...Link) error {
-	if c.Files == nil {
-		if got := Root(files); got != c.Root {
-			return fmt.Errorf("%w: their digest is %s, not %s", ErrDiffers, got, c.Root)
-		}
-		if namedRoot(files, links) != c.named {
-			return fmt.Errorf("%w: their contents are, but files are called otherwise, or folders are linked", ErrDiffers)
-		}
-		return nil
-	}
-	for _, l := range links {
-		return fmt.Errorf("%w: %s is a link to a folder, which no signature of Model Signing covers", ErrDiffers, wire.Quote(l.Name))
-	}
-	want := map[string]digest.Sum{}
-	for _, f := range c.Files {
-		want[f.Name] = f.Sum
-	}
-	for _, f := range sorted(files) {
-		sum, ok := want[f.Name]
-		switch {
-		case !ok:
-			return fmt.Errorf("%w: %s was not signed", ErrDiffers, wire.Quote(f.Name))
-		case sum != f.Sum:
-			return fmt.Errorf("%w: %s has another content", ErrDiffers, wire.Quote(f.Name))
-		}
-		delete(want, f.Name)
-	}
-	for _, f := range sorted(c.Files) {
-		if _, missing := want[f.Name]; missing {
-			return fmt.Errorf("%w: %s is missing", ErrDiffers, wire.Quote(f.Name))
-		}
-	}
-	return nil
 }

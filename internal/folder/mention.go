@@ -133,14 +133,18 @@ func (s *Search) first(p []byte, text bool) string {
 	return ""
 }
 
+func lowerOf(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
 // lower returns a copy with ASCII letters in lower case.
 func lower(p []byte) []byte {
 	out := make([]byte, len(p))
 	for i, c := range p {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		out[i] = c
+		out[i] = lowerOf(c)
 	}
 	return out
 }
@@ -183,14 +187,16 @@ func plain(p []byte) []byte {
 	out := make([]byte, 0, len(p))
 	add := func(c rune) {
 		switch {
-		case c == 0 || c == 0xad || 0x200b <= c && c <= 0x200d || c == 0x2060 || c == 0xfeff:
+		case c == 0 || c >= 0x80 && isUnseen(c): // systems leave it out
 		case c == '/' && len(out) > 0 && out[len(out)-1] == '/':
-		case 'A' <= c && c <= 'Z':
-			out = append(out, byte(c)+'a'-'A')
 		case c < 0x80:
-			out = append(out, byte(c))
-		default:
-			out = append(out, 0x80)
+			out = append(out, lowerOf(byte(c)))
+		default: // ſ and the sign of Kelvin are letters of ASCII without case
+			if c = fold(c); c < 0x80 {
+				out = append(out, lowerOf(byte(c)))
+			} else {
+				out = append(out, 0x80)
+			}
 		}
 	}
 	for len(p) > 0 {

@@ -121,11 +121,13 @@ func twins(a, b string) error {
 
 // withoutCase maps all letters that systems may take for the same to one of them.
 func withoutCase(s string) string {
-	return strings.Map(func(r rune) rune {
-		low := r
-		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			low = min(low, f)
-		}
-		return low
-	}, s)
+	return strings.Map(fold, s)
+}
+
+func fold(r rune) rune {
+	low := r
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		low = min(low, f)
+	}
+	return low
 }

@@ -91,12 +91,17 @@ func Values(name string, open func() (io.ReadCloser, error), visit func(Value) e
 
 type values struct {
 	visit     func(Value) error
+	all       func(key, text string) // instead of visit, for every value
 	modelfile bool
 	key       string
 }
 
 // found judges one value.
 func (v *values) found(text string) error {
+	if v.all != nil {
+		v.all(v.key, text)
+		return nil
+	}
 	to := strings.TrimSpace(strings.ReplaceAll(text, "\x00", ""))
 	if to == "" || len(to) > maxValue || strings.ContainsAny(to, "\n\r") {
 		return nil
@@ -179,9 +184,15 @@ func (v *values) json(in *bufio.Reader) (is bool, err error) {
 			if c != '\\' {
 				continue
 			}
-			if c, err = in.ReadByte(); err != nil {
+			for c = 0; c == 0; { // UTF-16
+				if c, err = in.ReadByte(); err != nil {
+					break
+				}
+			}
+			if err != nil {
 				continue
 			}
+			is = is && strings.IndexByte("\"\\/bfnrtu", c) >= 0
 			if len(text) < maxValue {
 				text = append(text, c)
 			}
