@@ -17,8 +17,12 @@ type source struct {
 	head []byte
 	tail *[windowLen]byte // of a file larger than the head, once read
 
+	b     *limits.Budget
 	steps limits.Steps
 	text  bool // all of it is a text
+
+	first   string // its first two characters behind white space
+	pickled bool   // a pickle may begin in it, and come to a call
 }
 
 // Alias finds the archive that a file is for a loader that does not begin at

@@ -1,6 +1,7 @@
 package polyglot
 
 import (
+	"bytes"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -92,7 +93,7 @@ func Harmless(b *limits.Budget, r io.ReaderAt, size int64) (what string, err err
 func HarmlessBut(b *limits.Budget, r io.ReaderAt, size int64, archive func() (string, int64, error)) (what string, err error) {
 	b = b.Probe()
 	defer b.Close()
-	s := source{r: r, size: size, steps: b.Steps()}
+	s := source{b: b, r: r, size: size, steps: b.Steps()}
 	if s.head, err = limits.Make[byte](b, int(min(size, headLen))); err != nil {
 		return "", err
 	}
@@ -117,6 +118,11 @@ func (s *source) rule(b *limits.Budget) (string, error) {
 	if s.isPointer() || s.isR() || s.isJoblib() {
 		return "", nil // a pointer to something else, an R object, a compressed pickle
 	}
+	if s.text && s.pickled {
+		if is, err := buried(b, s.r, s.size); is || err != nil {
+			return "", err
+		}
+	}
 	for _, r := range rules {
 		if fits, err := r.fits(s); fits || err != nil {
 			return r.what, err
@@ -125,15 +131,25 @@ func (s *source) rule(b *limits.Budget) (string, error) {
 	return "", nil
 }
 
-// opensJSON reports whether the text could begin a JSON document. No Jinja template
-// begins like that.
+// opensJSON reports whether the text could begin a JSON document, behind any white space. No
+// Jinja template begins like that.
 func (s *source) opensJSON() bool {
-	p := strings.TrimLeft(strings.TrimPrefix(string(s.head), "\ufeff"), " \t\r\n")
-	switch {
-	case strings.HasPrefix(p, "{%"), strings.HasPrefix(p, "{{"), strings.HasPrefix(p, "{#"):
+	switch s.first {
+	case "{%", "{{", "{#":
 		return false
 	}
-	return p != "" && (p[0] == '{' || p[0] == '[')
+	return s.first != "" && (s.first[0] == '{' || s.first[0] == '[')
+}
+
+// begin keeps the first two characters of the text behind white space, and a byte order mark.
+func (s *source) begin(p []byte, at int64) {
+	if at == 0 {
+		p = bytes.TrimPrefix(p, []byte("\ufeff"))
+	}
+	if s.first == "" {
+		p = bytes.TrimLeft(p, " \t\r\n")
+	}
+	s.first += string(p[:min(len(p), 2-len(s.first))])
 }
 
 // isPointer reports whether the text is one that Git LFS keeps in place of a file.
@@ -157,9 +173,17 @@ func (s *source) isR() bool {
 }
 
 // isJoblib reports whether the text is a pickle compressed by joblib before 0.10. What
-// zlib makes can be letters throughout.
+// zlib makes can be letters throughout. The length is whatever Python's int takes with base
+// 16: blanks around it, a sign, low lines, and 0x or not.
 func (s *source) isJoblib() bool {
-	return strings.HasPrefix(string(s.head), "ZF") && len(s.head) > 3 && s.head[2] == '0' && s.head[3] == 'x'
+	const begin, length = len("ZF"), len("0x10000000000000000")
+	head := string(s.head)
+	if !strings.HasPrefix(head, "ZF") || len(head) < begin+length {
+		return false
+	}
+	number := strings.Trim(head[begin:begin+length], " \t\n\v\f\r")
+	number = strings.TrimLeft(number, "+-")
+	return number != "" && strings.Trim(number, "0123456789abcdefABCDEFxX_") == ""
 }
 
 // BeginsText reports whether a text could begin like that.
@@ -174,6 +198,7 @@ func (s *source) readText(b *limits.Budget) error {
 	if err != nil {
 		return err
 	}
+	var joint []byte // the end of the last part and the beginning of this one
 	for at := int64(0); at < s.size; {
 		p := buf[:min(int64(len(buf)), s.size-at)]
 		if err := b.Step(int64(len(p)) / 64); err != nil {
@@ -183,9 +208,13 @@ func (s *source) readText(b *limits.Budget) error {
 			return err
 		}
 		rest, ok := validText(p)
+		s.begin(p[:len(p)-rest], at)
 		if !ok || rest == len(p) || rest > 0 && at+int64(len(p)) == s.size {
 			return nil
 		}
+		joint = append(joint, p[:min(len(p), maxImport)]...)
+		s.pickled = s.pickled || imports(p) || at > 0 && imports(joint)
+		joint = append(joint[:0], p[max(0, len(p)-rest-maxImport):len(p)-rest]...)
 		at += int64(len(p) - rest)
 	}
 	s.text = true

@@ -44,6 +44,20 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		{"\n\x0a\n\x01x\x12\x05Const" + piece, ""}, // a node of a TensorFlow graph
 		{piece + "\n\xff\xff", ""},
 		{"\x89PNG\r\n\x1a\nPK\x05\x06" + strings.Repeat("\x00", 18), ""},
+		{piece + "\x12\x04\x0a\x02ab\x1a\x02\x12\x00", "a SentencePiece vocabulary"}, // a file that it learned from, a table of nothing
+		{"\n\x02\n\x00\x12\x0a\n\x08\n\x06\n\x01w\x12\x01x", ""},                     // a graph of TensorFlow behind a field that it skips
+		{piece + "\x12\x02\x48\x01", ""},                                             // a field that the schema does not have
+		{piece + "\x12\x02\x08\x01", ""},                                             // one of another kind
+		{piece + "\x1a\x06\x12\x04\x80\x80\x02\x80", ""},                             // a table that is none
+		{piece + "\x82\x00\x02ab", ""},                                               // a tag that is longer than it needs to be
+		{strings.Repeat(" ", 600) + "{\"a\": 1}", "a JSON text"},
+		{"ZF1f                 x^KMSMNLIRRLKJM", ""},
+		{"ZF+0X_1F             x^KMSMNLIRRLKJM", ""},
+		{"ZF is no number here", "a text"},
+		{strings.Repeat(" ", 512) + "cos\nsystem\n(S'id'\ntR.", ""},
+		{strings.Repeat("x", 70_000/512*512) + "cos\nsystem\n(S'id'\ntR.", ""},
+		{strings.Repeat("x", 70_001) + "\ncos\nsystem\n(S'id'\ntR.", ""},
+		{"words S'os'\nS'system'\nq\u0093(S'id'\ntR.", ""},
 		{"\x1f\x8b\x08\x00", ""},
 		{"\x80\x02N.", ""},
 		{"\x01\x02\x00", ""},

@@ -1,9 +1,27 @@
 package polyglot
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/binary"
 	"io"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// The kinds of values in SentencePiece's messages.
+type piecePart uint8
+
+const (
+	partNumber piecePart = 1 + iota // a varint
+	partFloat                       // four bytes
+	partText                        // UTF-8 without control characters, but for \t and \n
+	partMap                         // the rules of normalization
+	partPiece
+	partTrainer
+	partNormalizer
+	partSelfTest
+	partSample
 )
 
 // Wire types of protobuf that a vocabulary uses.
@@ -13,75 +31,118 @@ const (
 	wire32     = 5
 )
 
-const (
-	// maxModelField is the last field of SentencePiece's ModelProto: first the pieces,
-	// then four specifications, all of them messages.
-	maxModelField = 5
-	// maxPiece bounds one piece; libraries write none longer than 100 bytes.
-	maxPiece = 4 << 10
-)
+// pieceFields are the fields of each message of sentencepiece_model.proto. What is not among
+// them is no vocabulary: the first fields of a TensorFlow graph are messages as well.
+var pieceFields = map[piecePart]map[uint64]piecePart{
+	0:         {1: partPiece, 2: partTrainer, 3: partNormalizer, 4: partSelfTest, 5: partNormalizer},
+	partPiece: {1: partText, 2: partFloat, 3: partNumber},
+	partTrainer: with(map[uint64]piecePart{10: partFloat, 15: partFloat, 51: partFloat},
+		partText, []uint64{1, 2, 5, 7, 30, 31, 36, 44, 45, 46, 47, 48, 53, 54},
+		partNumber, []uint64{3, 4, 6, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 32, 33, 34, 35, 40, 41, 42, 43, 49, 50, 52}),
+	partNormalizer: {1: partText, 2: partMap, 3: partNumber, 4: partNumber, 5: partNumber, 6: partText},
+	partSelfTest:   {1: partSample},
+	partSample:     {1: partText, 2: partText},
+}
+
+func with(fields map[uint64]piecePart, lists ...any) map[uint64]piecePart {
+	for i := 0; i < len(lists); i += 2 {
+		for _, n := range lists[i+1].([]uint64) {
+			fields[n] = lists[i].(piecePart)
+		}
+	}
+	return fields
+}
+
+// maxVocabulary is longer than any vocabulary of SentencePiece; it is held while it is read.
+const maxVocabulary = 64 << 20
 
 // sentencePiece reports whether the whole file is the protobuf message of SentencePiece's
-// tokenizer.model. A piece must be a text, a score and a type and nothing else, so that a
-// TensorFlow graph, whose first field is a message too, does not match.
+// tokenizer.model: every field of every message is one of its schema, with a value of the
+// field's kind.
 func (s *source) sentencePiece() (bool, error) {
-	if s.size == 0 || s.head[0] != 1<<3|wireBytes {
+	if s.size == 0 || s.size > maxVocabulary || s.head[0] != 1<<3|wireBytes {
 		return false, nil
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(s.r, 0, s.size), 2*maxPiece)
-	for {
+	p, err := limits.Make[byte](s.b, int(s.size))
+	if err != nil {
+		return false, err
+	}
+	defer s.b.Drop(s.size)
+	if n, err := s.r.ReadAt(p, 0); n < len(p) {
+		return false, err
+	} else if err != nil && err != io.EOF {
+		return false, err
+	}
+	return s.message(0, p)
+}
+
+// message reports whether all of p is a message of a kind.
+func (s *source) message(of piecePart, p []byte) (bool, error) {
+	fields := pieceFields[of]
+	for len(p) > 0 {
 		if err := s.steps.Step(); err != nil {
 			return false, err
 		}
-		p, err := in.Peek(1 + binary.MaxVarintLen64)
-		if len(p) == 0 {
-			return err == io.EOF, orEOF(err)
-		}
-		tag := p[0]
-		n, width := binary.Uvarint(p[1:])
-		if tag&7 != wireBytes || tag>>3 == 0 || tag>>3 > maxModelField || width <= 0 || n > uint64(s.size) {
+		tag, n := binary.Uvarint(p)
+		kind := fields[tag>>3]
+		if n <= 0 || n > 2 || n == 2 && tag < 0x80 || kind == 0 {
 			return false, nil
 		}
-		in.Discard(1 + width) // the peeked bytes
-		if tag>>3 == 1 {
-			if n > maxPiece {
+		p = p[n:]
+		switch {
+		case kind == partNumber && tag&7 == wireVarint:
+			if _, n = binary.Uvarint(p); n <= 0 {
 				return false, nil
 			}
-			if p, err = in.Peek(int(n)); err != nil || !isPiece(p) {
-				return false, orEOF(err)
-			}
+			p = p[n:]
+			continue
+		case kind == partFloat && tag&7 == wire32 && len(p) >= 4:
+			p = p[4:]
+			continue
+		case kind == partNumber, kind == partFloat, tag&7 != wireBytes:
+			return false, nil
 		}
-		if _, err := io.CopyN(io.Discard, in, int64(n)); err != nil {
-			return false, orEOF(err)
+		size, n := binary.Uvarint(p)
+		if n <= 0 || size > uint64(len(p)-n) {
+			return false, nil
+		}
+		value := p[n : n+int(size)]
+		p = p[n+int(size):]
+		if is, err := s.part(kind, value); !is || err != nil {
+			return false, err
 		}
 	}
+	return true, nil
 }
 
-// orEOF returns an error of the reader, and nil for an early end, which is an answer.
-func orEOF(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return nil
+func (s *source) part(kind piecePart, value []byte) (bool, error) {
+	switch kind {
+	case partText:
+		rest, ok := validText(value)
+		return ok && rest == 0 && bytes.IndexAny(value, "\v\f\r\x1b") < 0 || len(value) == 1 && value[0] < 0x80, nil // a piece may be one control character
+	case partMap:
+		return isCharsMap(value), nil
+	case partPiece:
+		if len(value) == 0 {
+			return false, nil
+		}
 	}
-	return err
+	return s.message(kind, value)
 }
 
-// isPiece reports whether p is a text, optionally followed by a score and a type.
-func isPiece(p []byte) bool {
-	last := byte(0)
-	for len(p) > 0 {
-		tag := p[0]
-		n, width := binary.Uvarint(p[1:])
-		switch {
-		case tag == 1<<3|wireBytes && last == 0 && width > 0 && n <= uint64(len(p)-1-width):
-			p = p[1+width+int(n):]
-		case tag == 2<<3|wire32 && last == 1 && len(p) >= 5:
-			p = p[5:]
-		case tag == 3<<3|wireVarint && (last == 1 || last == 2) && width > 0:
-			p = p[1+width:]
-		default:
-			return false
-		}
-		last = tag >> 3
+// isCharsMap reports whether p is a table of characters: the size of a trie of units of four
+// bytes, the trie, and texts that end with a zero.
+func isCharsMap(p []byte) bool {
+	if len(p) == 0 {
+		return true
 	}
-	return last > 0
+	if len(p) < 4 {
+		return false
+	}
+	trie := uint64(binary.LittleEndian.Uint32(p))
+	if trie%4 != 0 || trie >= uint64(len(p)-4) {
+		return false
+	}
+	texts := p[4+trie:]
+	return texts[len(texts)-1] == 0 && utf8.Valid(texts)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -19,6 +20,9 @@ type walker struct {
 	marks  []int64 // depths below the marks
 	global bool    // something was imported
 	call   bool    // something imported was called
+	// texts counts texts that name something, where the pickle itself is in a text: there
+	// nothing else is imported by what the stack holds. Nil elsewhere.
+	texts *int
 }
 
 // walk follows a pickle until something imported is called. It stops where every loader
@@ -26,19 +30,24 @@ type walker struct {
 // of the file.
 func walk(b *limits.Budget, r io.ReaderAt, size int64) (*walker, error) {
 	w := &walker{b: b, steps: b.Steps(), in: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), maxName)}
+	return w, w.follow()
+}
+
+// follow follows the instructions from where the walker is.
+func (w *walker) follow() error {
 	for !w.call {
 		if err := w.steps.Step(); err != nil {
-			return w, err
+			return err
 		}
 		op, err := w.in.ReadByte()
 		if err != nil {
-			return w, orEOF(err)
+			return orEOF(err)
 		}
 		if ok, err := w.step(op); !ok || err != nil {
-			return w, orEOF(err)
+			return orEOF(err)
 		}
 	}
-	return w, nil
+	return nil
 }
 
 // An effect is what an opcode does to the stack: the number of items that it needs above
@@ -87,7 +96,7 @@ func (w *walker) step(op byte) (bool, error) {
 	w.depth += e.gives - e.takes
 	switch op {
 	case 0x82, 0x83, 0x84, 0x93:
-		w.global = true
+		w.global = w.global || w.texts == nil || op == 0x93 && *w.texts > 1
 	case 'R', 'b', 0x81, 0x92:
 		w.call = w.global
 	}
@@ -176,7 +185,8 @@ func (w *walker) operand(op byte) (bool, error) {
 	switch op {
 	case 'F', 'I', 'L', 'P', 'S', 'V', 'g', 'p':
 		for {
-			_, err := w.in.ReadSlice('\n')
+			line, err := w.in.ReadSlice('\n')
+			w.text(op, line)
 			if err == bufio.ErrBufferFull {
 				if err := w.steps.Step(); err != nil {
 					return false, err
@@ -186,7 +196,34 @@ func (w *walker) operand(op byte) (bool, error) {
 			return err == nil, err
 		}
 	}
+	if w.texts != nil && n < maxName {
+		if p, err := w.in.Peek(int(n)); err == nil {
+			w.text(op, p)
+		}
+	}
 	return w.pass(n)
+}
+
+// text counts a text that may name something.
+func (w *walker) text(op byte, p []byte) {
+	if w.texts == nil || *w.texts > 1 {
+		return
+	}
+	text := strings.TrimRight(string(p), " \t\n\v\f\r")
+	switch op {
+	case 'S':
+		n := len(text)
+		if n < 3 || text[0] != text[n-1] || text[0] != '"' && text[0] != '\'' {
+			return
+		}
+	case 'V', 'U', 'C', 'T', 'X', 'B', 0x8c:
+		if !isDotted(text) && !(op == 'V' && strings.Contains(text, "\\")) {
+			return
+		}
+	default:
+		return
+	}
+	*w.texts++
 }
 
 // passed is how many bytes are skipped between two steps.
@@ -204,4 +241,12 @@ func (w *walker) pass(n int64) (bool, error) {
 	}
 	_, err := w.in.Discard(int(n))
 	return err == nil, err
+}
+
+// orEOF returns an error of the reader, and nil for an early end, which is an answer.
+func orEOF(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return nil
+	}
+	return err
 }
