@@ -26,16 +26,17 @@ type Options struct {
 	// Proxy is the operator's proxy, which then resolves host names: whether a name leads
 	// to a private address is no longer checked, numeric addresses still are.
 	Proxy *url.URL
-	// NoProxy are hosts that are reached without the proxy, in the form of NO_PROXY.
-	NoProxy []string
+	// NoProxy is a list of hosts that are reached without the proxy, in the form of NO_PROXY.
+	NoProxy string
 	// Hub is the address of the hub; default https://huggingface.co.
 	Hub string
 	// Token is sent to the hub only.
 	Token string
 	// S3 has the address of buckets and the keys for them.
 	S3 S3
-	// Login returns name and password for a registry; nil if there are none.
-	Login func(host string) (name, password string, ok bool)
+	// Login returns name and password for a registry, by its host and port; both are empty if
+	// there are none. May be nil.
+	Login func(ctx context.Context, host string) (name, password string, err error)
 	// Redirects are hosts that a redirect may lead to, besides the host itself; a name that
 	// begins with a dot stands for all hosts below it.
 	Redirects []string
@@ -62,7 +63,7 @@ type client struct {
 	// vain.
 	narrow *http.Client
 	// sign adds credentials to a request, if it goes to their host.
-	sign func(*http.Request)
+	sign func(*http.Request) error
 	// hosts are hosts that redirects may lead to, besides the host itself.
 	hosts []string
 	// answers release the charges for decoded answers.
@@ -80,7 +81,7 @@ type client struct {
 var configure func(*client)
 
 func newClient(b *limits.Budget, o Options) *client {
-	c := &client{ctx: b.Context(), b: b, o: o, sign: func(*http.Request) {}, hosts: o.Redirects, patience: silence, wait: firstWait}
+	c := &client{ctx: b.Context(), b: b, o: o, sign: func(*http.Request) error { return nil }, hosts: o.Redirects, patience: silence, wait: firstWait}
 	if configure != nil {
 		configure(c)
 	}
@@ -234,7 +235,9 @@ func (c *client) send(by *http.Client, u *url.URL, header http.Header, take func
 		req.Header[k] = v
 	}
 	req.Header.Set("User-Agent", "anamnesis")
-	c.sign(req)
+	if err := c.sign(req); err != nil {
+		return err
+	}
 	resp, err := by.Do(req)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok { // its text has the query, which may be a signature

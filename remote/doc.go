@@ -25,5 +25,6 @@
 //
 // # Not supported
 //
-// Servers without ranges. Credentials for s3: from a program or a metadata service.
+// Servers without ranges. Tokens that a credential helper gives for other clients (an identity
+// token): a registry is asked with a name and a password.
 package remote

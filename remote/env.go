@@ -2,38 +2,34 @@ package remote
 
 import (
 	"cmp"
-	"encoding/base64"
-	"encoding/json"
-	"maps"
-	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
 // FromEnv returns options from the environment and from files, as other tools of the hub, of
 // buckets and of registries read them. They are never printed.
 //
 //	HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HOME
-//	AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL_S3
+//	AWS_ACCESS_KEY_ID, AWS_PROFILE and all else that Amazon's tools read, when a bucket is opened
 //	GS_ACCESS_KEY_ID, GS_SECRET_ACCESS_KEY: an HMAC key
-//	DOCKER_CONFIG: the folder of config.json
+//	DOCKER_CONFIG, REGISTRY_AUTH_FILE: what docker login and podman login have stored, and
+//	  the credential helpers that are named there, when a registry asks
 //	HTTPS_PROXY, NO_PROXY
 func FromEnv() Options {
 	o := Options{
 		Hub: os.Getenv("HF_ENDPOINT"), Token: hubToken(),
-		S3: S3{
-			Endpoint:  cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")),
-			Region:    cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
-			AccessKey: os.Getenv("AWS_ACCESS_KEY_ID"), SecretKey: os.Getenv("AWS_SECRET_ACCESS_KEY"), Token: os.Getenv("AWS_SESSION_TOKEN"),
-			GSAccessKey: os.Getenv("GS_ACCESS_KEY_ID"), GSSecretKey: os.Getenv("GS_SECRET_ACCESS_KEY"),
-		},
+		S3:    S3{Load: fromAWS},
 		Login: dockerLogin,
+	}
+	if access, secret := os.Getenv("GS_ACCESS_KEY_ID"), os.Getenv("GS_SECRET_ACCESS_KEY"); access != "" && secret != "" {
+		o.S3.GSKeys = credentials.NewStaticCredentialsProvider(access, secret, "")
 	}
 	if value := cmp.Or(os.Getenv("HTTPS_PROXY"), os.Getenv("https_proxy")); value != "" {
 		o.Proxy = proxyOf(value)
-		o.NoProxy = strings.FieldsFunc(cmp.Or(os.Getenv("NO_PROXY"), os.Getenv("no_proxy")), func(r rune) bool { return r == ',' || r == ' ' })
+		o.NoProxy = cmp.Or(os.Getenv("NO_PROXY"), os.Getenv("no_proxy"))
 	}
 	return o
 }
@@ -65,46 +61,4 @@ func hubToken() string {
 	}
 	file := cmp.Or(os.Getenv("HF_TOKEN_PATH"), filepath.Join(cmp.Or(os.Getenv("HF_HOME"), filepath.Join(cmp.Or(os.Getenv("XDG_CACHE_HOME"), home(".cache")), "huggingface")), "token"))
 	return strings.TrimSpace(string(readSmall(file)))
-}
-
-// dockerLogin returns the credentials that docker login has stored for exactly this host and port.
-// Credential helpers are not started.
-func dockerLogin(host string) (name, password string, ok bool) {
-	var config struct {
-		Auths map[string]struct {
-			Auth string `json:"auth"`
-		} `json:"auths"`
-	}
-	if json.Unmarshal(readSmall(filepath.Join(cmp.Or(os.Getenv("DOCKER_CONFIG"), home(".docker")), "config.json")), &config) != nil {
-		return "", "", false
-	}
-	for _, key := range slices.Sorted(maps.Keys(config.Auths)) {
-		at, _, _ := strings.Cut(strings.TrimPrefix(key, "https://"), "/")
-		if withPort(at) != withPort(host) && !(isDocker(at) && isDocker(host)) {
-			continue
-		}
-		if text, err := base64.StdEncoding.DecodeString(config.Auths[key].Auth); err == nil {
-			if name, password, ok := strings.Cut(string(text), ":"); ok {
-				return name, password, true
-			}
-		}
-	}
-	return "", "", false
-}
-
-// isDocker reports whether a host is one of the names of Docker's own registry, whose credentials
-// are stored under another name than that of its files.
-func isDocker(host string) bool {
-	return host == "docker.io" || host == "index.docker.io" || host == dockerRegistry
-}
-
-// dockerRegistry has the files of docker.io.
-const dockerRegistry = "registry-1.docker.io"
-
-// withPort returns a host with its port, which is that of https if it has none.
-func withPort(host string) string {
-	if _, _, err := net.SplitHostPort(host); err == nil {
-		return host
-	}
-	return net.JoinHostPort(strings.Trim(host, "[]"), "443")
 }

@@ -3,10 +3,12 @@ package remote
 import (
 	"net"
 	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
 // Patience shortens how long a server may send nothing, until the test ends.
@@ -30,8 +32,10 @@ var Public = public
 
 // Sign signs a request at a time, for tests.
 func Sign(req *http.Request, region, access, secret string, at time.Time) {
-	k := key{region: region, access: access, secret: secret, now: func() time.Time { return at }}
-	k.sign(req)
+	k := key{region: region, keys: credentials.NewStaticCredentialsProvider(access, secret, ""), now: func() time.Time { return at }}
+	if err := k.sign(req); err != nil {
+		panic(err)
+	}
 }
 
 // Redirect is the rule of redirects, for tests.
@@ -41,6 +45,11 @@ func Redirect(b *limits.Budget, o Options, next *http.Request, via []*http.Reque
 
 // Direct is which hosts are asked without a proxy, for tests.
 var Direct = bypassesProxy
+
+// Through is the proxy that a URL is asked through, for tests.
+func Through(b *limits.Budget, o Options, u *url.URL) (*url.URL, error) {
+	return newClient(b, o).proxy(&http.Request{URL: u})
+}
 
 // OwnRealm is where passwords go, for tests.
 var OwnRealm = ownRealm

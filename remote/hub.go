@@ -107,10 +107,11 @@ func hubFiles(c *client, rest string) (*tree, string, error) {
 // signHub makes requests to the hub's own host carry the token.
 func (c *client) signHub() {
 	hub := c.hub()
-	c.sign = func(req *http.Request) {
+	c.sign = func(req *http.Request) error {
 		if c.o.Token != "" && req.URL.Host == hub.Host && req.URL.Scheme == hub.Scheme {
 			req.Header.Set("Authorization", "Bearer "+c.o.Token)
 		}
+		return nil
 	}
 }
 

@@ -21,7 +21,10 @@ func (r *registry) login(challenge string) error {
 	host := r.base.Host
 	switch strings.ToLower(scheme) {
 	case "basic":
-		basic := r.c.basic(host)
+		basic, err := r.c.basic(host)
+		if err != nil {
+			return err
+		}
 		if basic == "" {
 			return fmt.Errorf("the registry %s asks for a name and a password, which docker login stores", host)
 		}
@@ -35,15 +38,15 @@ func (r *registry) login(challenge string) error {
 
 // basic returns the Authorization header for a host and port; "" if there is no password for
 // them.
-func (c *client) basic(host string) string {
+func (c *client) basic(host string) (string, error) {
 	if c.o.Login == nil {
-		return ""
+		return "", nil
 	}
-	name, password, ok := c.o.Login(host)
-	if !ok {
-		return ""
+	name, password, err := c.o.Login(c.ctx, host)
+	if err != nil || name == "" && password == "" {
+		return "", err
 	}
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password)), nil
 }
 
 // token fetches a token. The registry's password is sent only to a service of the registry
@@ -62,9 +65,12 @@ func (r *registry) token(p map[string]string) error {
 	header := http.Header{}
 	basic := ""
 	if ownRealm(r.base, u) {
-		basic = r.c.basic(r.base.Host)
+		basic, err = r.c.basic(r.base.Host)
 	} else if u.Scheme == "https" {
-		basic = r.c.basic(u.Host)
+		basic, err = r.c.basic(u.Host)
+	}
+	if err != nil {
+		return err
 	}
 	if basic != "" {
 		header.Set("Authorization", basic)

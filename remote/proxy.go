@@ -5,20 +5,22 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpproxy"
 )
 
 // proxyOf parses the address of a proxy, which may lack a scheme. An invalid address gives an
 // invalid proxy, so that requests fail instead of bypassing the proxy.
 func proxyOf(value string) *url.URL {
-	for _, text := range []string{value, "http://" + value} {
-		if u, err := url.Parse(text); err == nil && usable(u) {
-			return u
-		}
+	if !strings.Contains(value, "://") {
+		value = "http://" + value
+	}
+	if u, err := url.Parse(value); err == nil && usable(u) {
+		return u
 	}
 	return &url.URL{}
 }
@@ -39,29 +41,13 @@ func (c *client) proxy(req *http.Request) (*url.URL, error) {
 	}
 }
 
-// bypassesProxy reports whether a list in the form of NO_PROXY has the host of a URL: names, which
-// also stand for all hosts below them, addresses, ranges of addresses, each with or without a
-// port, or a star.
-func bypassesProxy(list []string, u *url.URL) bool {
-	host := strings.ToLower(u.Hostname())
-	ip, err := netip.ParseAddr(host)
-	isIP := err == nil
-	for _, entry := range list {
-		if name, port, err := net.SplitHostPort(entry); err == nil {
-			if port != portOf(u) {
-				continue
-			}
-			entry = name
-		}
-		entry = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(entry), "*"), ".")
-		if prefix, err := netip.ParsePrefix(entry); err == nil && isIP && prefix.Contains(ip.Unmap()) {
-			return true
-		}
-		if entry == "" || host == entry || !isIP && strings.HasSuffix(host, "."+entry) {
-			return true
-		}
-	}
-	return false
+// bypassesProxy reports whether a list in the form of NO_PROXY has the host of a URL. A name and
+// an address of this machine are always asked directly.
+func bypassesProxy(list string, u *url.URL) bool {
+	const some = "http://proxy.invalid"
+	of := httpproxy.Config{HTTPProxy: some, HTTPSProxy: some, NoProxy: list}
+	p, err := of.ProxyFunc()(u)
+	return err == nil && p == nil
 }
 
 func portOf(u *url.URL) string {

@@ -164,10 +164,11 @@ func newRegistry(c *client, host, name string) (*registry, error) {
 	}
 	r := &registry{c: c, base: base}
 	c.hosts = append(c.hosts, registryHosts...)
-	c.sign = func(req *http.Request) {
+	c.sign = func(req *http.Request) error {
 		if req.URL.Host == host && r.auth != "" {
 			req.Header.Set("Authorization", r.auth)
 		}
+		return nil
 	}
 	return r, c.check(u)
 }

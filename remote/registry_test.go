@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -105,7 +106,7 @@ func (a *artifact) answer(w http.ResponseWriter, r *http.Request, repository str
 }
 
 func (a *artifact) options() remote.Options {
-	return remote.Options{AllowPrivate: true, Login: func(string) (string, string, bool) { return "me", "secret", true }}
+	return remote.Options{AllowPrivate: true, Login: func(context.Context, string) (string, string, error) { return "me", "secret", nil }}
 }
 
 func (a *artifact) host() string { return strings.TrimPrefix(a.URL, "http://") }

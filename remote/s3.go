@@ -2,6 +2,7 @@ package remote
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 // S3 has the address of buckets and the keys for them.
@@ -18,17 +20,25 @@ type S3 struct {
 	Endpoint string
 	// Region is the region of the bucket; default us-east-1.
 	Region string
-	// AccessKey, SecretKey and Token sign requests to s3://; without them, only public
-	// objects can be read. GSAccessKey and GSSecretKey are an HMAC key for gs://.
-	AccessKey, SecretKey, Token string
-	GSAccessKey, GSSecretKey    string
+	// Keys sign requests to s3:// and GSKeys those to gs://, which are an HMAC key; without
+	// them, only public objects can be read. What fails to give keys is an error.
+	Keys, GSKeys aws.CredentialsProvider
+	// Load returns what is not set above, when a bucket is opened; may be nil.
+	Load func(context.Context) (S3, error)
 }
 
 const google = "https://storage.googleapis.com"
 
 func s3Files(c *client, rest string) (*tree, string, error) {
 	o := c.o.S3
-	k := key{region: cmp.Or(o.Region, "us-east-1"), access: o.AccessKey, secret: o.SecretKey, token: o.Token}
+	if o.Load != nil {
+		loaded, err := o.Load(c.ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		o.Endpoint, o.Region, o.Keys = cmp.Or(o.Endpoint, loaded.Endpoint), cmp.Or(o.Region, loaded.Region), cmp.Or(o.Keys, loaded.Keys)
+	}
+	k := key{region: cmp.Or(o.Region, "us-east-1"), keys: o.Keys}
 	bucket, _, _ := strings.Cut(rest, "/")
 	base := o.Endpoint
 	if base == "" && !strings.Contains(bucket, ".") { // a certificate holds for one label
@@ -39,7 +49,7 @@ func s3Files(c *client, rest string) (*tree, string, error) {
 
 func gsFiles(c *client, rest string) (*tree, string, error) {
 	bucket, _, _ := strings.Cut(rest, "/")
-	return bucketFiles(c, google, bucket, rest, key{region: "auto", access: c.o.S3.GSAccessKey, secret: c.o.S3.GSSecretKey})
+	return bucketFiles(c, google, bucket, rest, key{region: "auto", keys: c.o.S3.GSKeys})
 }
 
 // validBucket reports whether s is the name of a bucket; no such name is another host.
@@ -60,10 +70,11 @@ func bucketFiles(c *client, base, inPath, rest string, k key) (*tree, string, er
 			return nil, "", err
 		}
 	}
-	c.sign = func(req *http.Request) {
+	c.sign = func(req *http.Request) error {
 		if req.URL.Host == at.Host && req.URL.Scheme == at.Scheme {
-			k.sign(req)
+			return k.sign(req)
 		}
+		return nil
 	}
 	s := bucketAt{c: c, at: at, name: bucket}
 	if folder := strings.TrimSuffix(name, "/"); folder != name || name == "" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/remote"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
 // The two examples of a GET in Amazon's documentation of the signature.
@@ -109,7 +110,7 @@ func TestModelsOfABucket(t *testing.T) {
 		{"s3://models", false, -1},
 	} {
 		s := bucket(t, demo, c.list)
-		m, err := open(t, c.address, remote.Options{AllowPrivate: true, S3: remote.S3{Endpoint: s.URL, AccessKey: "me", SecretKey: "secret"}})
+		m, err := open(t, c.address, remote.Options{AllowPrivate: true, S3: remote.S3{Endpoint: s.URL, Keys: credentials.NewStaticCredentialsProvider("me", "secret", "")}})
 		switch {
 		case c.tensors < 0:
 			if err == nil {
