@@ -46,6 +46,7 @@ func ggufBytes(b *limits.Budget, m tensor.Model, o gguf.Options) ([]byte, error)
 // from bytes, with correct lengths.
 func FuzzGGUF(f *testing.F) {
 	addSeeds(f, "gguf")
+	answersFirst(f, "to-gguf")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ggufTarget.Check(t, data)
 		ggufTarget.Check(t, ggufFrom(data))

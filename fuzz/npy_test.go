@@ -32,6 +32,7 @@ func rewriteNPY(b *limits.Budget, data []byte) ([]byte, error) {
 // from bytes, with correct lengths.
 func FuzzNPY(f *testing.F) {
 	addSeeds(f, "npy")
+	answersFirst(f, "to-npy")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		built := npyFrom(data)
 		npyTarget.Check(t, data)

@@ -99,6 +99,7 @@ func control(data []byte) byte {
 // archives around them.
 func FuzzPTH(f *testing.F) {
 	addSeeds(f, "pth")
+	answersFirst(f, "read")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		pthTarget.Check(t, data)
 		agree(t, data)

@@ -97,6 +97,7 @@ func encodeAgain(b *limits.Budget, data []byte) ([]byte, error) {
 // bytes, with correct lengths.
 func FuzzSafetensors(f *testing.F) {
 	addSeeds(f, "safetensors")
+	answersFirst(f, "to-safetensors")
 	for _, s := range corpus.Valid("safetensors") {
 		if n := binary.LittleEndian.Uint64(s.Data); len(s.Data) <= corpus.MaxSeed {
 			f.Add(append([]byte{byte(len(s.Data) - 8 - int(n))}, s.Data[8:8+n]...))

@@ -17,6 +17,7 @@ import (
 // in the text, nothing stays charged, and a template that Go's JSON reader finds is judged
 // as if it were a file of its own.
 func FuzzSidecar(f *testing.F) {
+	sidecarsEndAs(f)
 	f.Add("{{ ''.__class__ }}", uint8(0))
 	f.Add(`{"a": [NaN, {"chat_template": "{{ x.\u005f_class__ }}"}], "auto_map": {"A": "b.C"}}`, uint8(1))
 	f.Add(`{"chat_template": "{{ ''.__class__ }}"}`, uint8(1))
@@ -56,4 +57,40 @@ func FuzzSidecar(f *testing.F) {
 			t.Errorf("%q holds what is found in %q alone", text, template)
 		}
 	})
+}
+
+// sidecarsEndAs fails a target that does not find, or refuse, what is wrong with a text.
+func sidecarsEndAs(f *testing.F) {
+	f.Helper()
+	long := strings.Repeat("x", 4<<20+1)
+	for _, c := range []struct{ name, text, want string }{
+		{"tokenizer_config.json", `{"chat_template": "a", "b": [1, -2.5e3, true, null, {}], "c": "\u00e9\n"}`, ""},
+		{"tokenizer_config.json", `{"chat_template": "a"} x`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{"chat_template": "a"}{}`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{chat_template: "a"}`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{'chat_template": "a"}`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{"chat_template" "a"}`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{"a": ?}`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{"a": 1 "b": 2}`, "sidecar.syntax"},
+		{"tokenizer_config.json", `["a",]`, "sidecar.syntax"},
+		{"tokenizer_config.json", `["a"}`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{"a": "\q"}`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{"a": "\u12g4"}`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{"a": "b`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{"chat_template": "` + long + `"}`, "sidecar.template-size"},
+		{"tokenizer_config.json", `{"chat_template": "` + long[1:] + `"}`, "template.size"}, // a finding of what judges it
+		{"x.jinja", long, "sidecar.template-size"},
+		{"x.jinja", long[1:], "template.size"},
+	} {
+		b := limits.Policy{Timeout: limits.NoTimeout}.Budget(f.Context())
+		found, err := sidecar.Check(b, sidecar.Text{Name: c.name, R: strings.NewReader(c.text), Size: int64(len(c.text))})
+		b.Close()
+		codes := wire.RuleOf(err)
+		for _, f := range found {
+			codes += f.Code
+		}
+		if codes != c.want {
+			f.Errorf("%s %.80q: %q (%v), not %q", c.name, c.text, codes, err, c.want)
+		}
+	}
 }

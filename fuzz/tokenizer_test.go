@@ -50,6 +50,7 @@ const tinyPieces = `{"added_tokens": [{"id": 0, "content": "[UNK]", "special": t
  "decoder": {"type": "WordPiece"}, "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9, "vocab": {"[UNK]": 0, "a": 1, "##b": 2, "33": 3, "##3": 4}}}`
 
 func FuzzTokenizer(f *testing.F) {
+	endAs(f, &tokenizerTarget, tokenizerFiles())
 	for _, pre := range []string{
 		"null", `{"type": "ByteLevel"}`, `{"type": "Split", "pattern": {"Regex": "(?i:'s|'t)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}, "behavior": "Isolated"}`,
 		`{"type": "Split", "pattern": {"Regex": "(a*)*b|(x+x+)+y|[\\p{L}&&[^\\p{Han}]]?+\\d++"}, "behavior": "MergedWithNext", "invert": true}`,
@@ -79,6 +80,7 @@ var spmTarget = fuzz.Target{
 }
 
 func FuzzSPM(f *testing.F) {
+	endAs(f, &spmTarget, pieceModels())
 	f.Add([]byte("\x0a\x0e\x0a\x05<unk>\x15\x00\x00\x00\x00\x18\x02\x0a\x08\x0a\x01a\x15\x00\x00\x80\xbf\x12\x02\x18\x02"))
 	f.Add([]byte("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Add([]byte("\x0a\x05\x0a\x03\xe2\x96\x81\x1a\x02\x08\x01"))
@@ -112,6 +114,7 @@ var ranksTarget = fuzz.Target{
 }
 
 func FuzzRanks(f *testing.F) {
+	endAs(f, &ranksTarget, rankFiles())
 	f.Add([]byte("YQ== 0\nYg== 1\nYWI= 2\n"))
 	f.Add([]byte("YQ== 0\r\n\nYWE= 1\nYWFh 2"))
 	for _, config := range []string{`"default_vocab_size": 3, "default_num_special_tokens": 1`, `"default_vocab_size": 2, "default_num_special_tokens": 0`, `"default_vocab_size": 65537, "default_num_special_tokens": 65536`} {
