@@ -281,8 +281,8 @@ bench-gate: ## amn scan and serve beside other scanners, over 2,000 files; insta
 bench-turns: ## amn scan of two programs by turns, by kind of file: OLD=amn-before NEW=amn-after
 	cd crosscheck/gatebench && python3 turns.py $(abspath $(OLD)) $(abspath $(NEW))
 
-bench-fair: ## what a tenant of amn serve notices of another one with 1,000 of the dearest uploads; FILES="a b" are the dearest
-	$(GO) build -o amn-fair-bench ./cli/amn && $(GO) run ./crosscheck/fairbench ./amn-fair-bench $(FILES); status=$$?; rm -f amn-fair-bench; exit $$status
+bench-fair: ## what a tenant of amn serve notices of another one with 1,000 of the dearest uploads, which are judged in the service, then each in a process of its own; FILES="a b" are the dearest
+	$(GO) build -o amn-fair-bench ./cli/amn && $(GO) run ./crosscheck/fairbench ./amn-fair-bench $(FILES) && $(GO) run ./crosscheck/fairbench -isolate ./amn-fair-bench $(FILES); status=$$?; rm -f amn-fair-bench; exit $$status
 
 bench-requests: ## requests and bytes of headers over a network beside huggingface.js, hf-mem and gguf-parser-go; installs them in .venv/requests
 	python3 crosscheck/requests/run.py

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"io"
+	"os"
 	"runtime"
 
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -26,13 +28,23 @@ func Misjudge() {
 				}
 			}
 		case "write.pt":
-			if _, err := r.(io.WriterAt).WriteAt([]byte("x"), 0); err != nil {
+			if _, err := os.NewFile(3, "upload").WriteAt([]byte("x"), 0); err != nil {
 				return nil, err
 			}
 			panic("a child wrote")
 		}
 		return check(g, b, r, size, h)
 	}
+}
+
+// InChildren makes a host judge in children, each of which asks for a turn for every so many
+// steps. at is called wherever a child reads, writes, or has asked, before it gets an answer.
+func InChildren(o *host.Options, steps int64, at func(class string, child *os.Process)) (undo func()) {
+	f := &sandboxFlags{Sandbox: "auto"}
+	o.Judge, o.JudgeFolder = f.judgeInChild, f.judgeFolderInChild
+	wasSteps, wasAt := everySteps, atPoint
+	everySteps, atPoint = steps, at
+	return func() { everySteps, atPoint = wasSteps, wasAt }
 }
 
 // MixNames are the mixes that quantize writes.

@@ -37,6 +37,8 @@ type judgeRequest struct {
 	Policy         gate.Policy
 	Today, Version string
 	Descriptor     bool // the file is open as descriptor 3
+	Turns          int  // the first of two descriptors, through which it asks for its turns and gets them; or 0
+	Every          int64
 	Files          []judgeFile
 }
 
@@ -85,8 +87,18 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 		r = bytes.NewReader(data)
 	}
 	g := gate.Gate{Policy: h.Policy, Today: h.Today, Version: h.Version, Digest: true}
-	b := g.Policy.Limits.Budget(ctx)
+	allowed := g.Policy.Limits
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	asking := h.asking(end)
+	if asking != nil {
+		allowed.Timeout, r = limits.NoTimeout, asking.Reader(r) // its parent counts the time, that of its turns
+	}
+	b := allowed.Budget(ctx)
 	defer b.Close()
+	if asking != nil {
+		b.Meter(asking.Pay)
+	}
 	v, err := h.judge(&g, b, r)
 	if err != nil {
 		return err
@@ -97,6 +109,18 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// asking returns what asks for the turns of the judgement, or nil.
+func (h *judgeRequest) asking(end func(error)) *host.Asking {
+	if h.Turns == 0 {
+		return nil
+	}
+	a := host.Ask(os.NewFile(uintptr(h.Turns), "asks"), os.NewFile(uintptr(h.Turns+1), "turns"), end)
+	if h.Every > 0 {
+		a.Every(h.Every)
+	}
+	return a
 }
 
 // judge judges the file, or the folder.
@@ -170,6 +194,10 @@ func (f *sandboxFlags) askChild(ctx context.Context, g *gate.Gate, r io.ReaderAt
 		}
 		cmd.ExtraFiles, over.Descriptor = []*os.File{read}, true
 	}
+	turns := host.TurnOf(ctx)
+	if turns != nil {
+		over.Turns, over.Every = 3+len(cmd.ExtraFiles), everySteps
+	}
 	line, err := json.Marshal(over)
 	if err != nil {
 		return nil, nil, err
@@ -183,7 +211,7 @@ func (f *sandboxFlags) askChild(ctx context.Context, g *gate.Gate, r io.ReaderAt
 	}
 	var out, errs boundedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
+	if err := runByTurns(cmd, turns); err != nil {
 		switch cause := context.Cause(ctx); {
 		case errors.Is(cause, limits.ErrLimit): // the deadline passed here before the child noticed
 			return nil, g.Failed(h.Name, cause), nil

@@ -1,7 +1,9 @@
 // Fairbench measures what a tenant of amn serve notices of another one: the times of its
 // small uploads alone, and beside a tenant that has 1,000 of the dearest uploads.
 //
-//	fairbench amn [file...]
+//	fairbench [-isolate] amn [file...]
+//
+// With -isolate each file is judged in a process of its own.
 //
 // The files are the dearest; without any, an archive of many tiny members and a pickle of
 // many objects are made. It prints the percentiles, and fails if the 99th beside the other
@@ -13,6 +15,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,8 +37,11 @@ const (
 	allowed = 250 * time.Millisecond
 )
 
+var isolate = flag.Bool("isolate", false, "judge each file in a process of its own")
+
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	flag.Parse()
+	if err := run(flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "fairbench:", err)
 		os.Exit(1)
 	}
@@ -97,6 +103,9 @@ func serve(program string) (addr string, end func(), err error) {
 		return "", nil, err
 	}
 	cmd := exec.Command(program, "serve", "--listen", "localhost:0", "--tokens", tokens)
+	if *isolate {
+		cmd.Args = append(cmd.Args, "--isolate")
+	}
 	log, err := cmd.StderrPipe()
 	if err != nil {
 		return "", nil, err

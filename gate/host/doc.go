@@ -25,8 +25,9 @@
 // A judgement that has used up its turn, 5 to 10 ms, gives its slot to another tenant
 // that waits and goes on later; the policy's time counts only while it runs. So one
 // tenant never holds all slots while another waits, however dear its files are. If
-// [Options.Judge] is set, a judgement keeps its slot to the end, and while one tenant
-// holds all of several slots there is one more for the others.
+// [Options.Judge] is set, a judgement in another process asks for its turns, see [Turn].
+// One that does not ask keeps its slot to the end, so while one tenant holds all of
+// several slots there is one more for the others.
 //
 // # Cleaning up
 //

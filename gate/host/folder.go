@@ -150,11 +150,11 @@ func (u *Upload) askFolder(t *turn) (*gate.Verdict, error) {
 			return nil, ErrNoFolders
 		}
 		defer t.noteTime(u.Size)()
-		return u.host.o.JudgeFolder(u.account.Context(), &u.gate, u.at, u.files, h)
+		return u.host.o.JudgeFolder(t.context(u.account), &u.gate, u.at, u.files, h)
 	}
 	var f gate.Folder
 	for i := range u.files {
-		if err := f.Add(u.files[i].File, paid(u.files[i].Reader(), t)); err != nil {
+		if err := f.Add(u.files[i].File, paid(u.files[i].Reader(), t.pay)); err != nil {
 			return nil, err
 		}
 	}

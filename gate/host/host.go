@@ -22,7 +22,8 @@ type Options struct {
 	// a host that runs for months applies no expired exception.
 	Today func() string
 	// Judge, if set, replaces Gate.Check, for example to judge in another process. Then
-	// this process does not examine the file, not even while it arrives.
+	// this process does not examine the file, not even while it arrives. A judgement that
+	// takes its turns by [TurnOf] gives its slot to other tenants, as one in this process does.
 	Judge func(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error)
 	// JudgeFolder is Judge for an upload of several files; without it, such an upload is not
 	// judged if Judge is set.

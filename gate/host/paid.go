@@ -6,21 +6,21 @@ import (
 )
 
 // paid returns a reader that pays for the bytes that are read of a file.
-func paid(r io.ReaderAt, t *turn) io.ReaderAt {
+func paid(r io.ReaderAt, pay func(steps int64)) io.ReaderAt {
 	if f, ok := r.(statter); ok {
-		return paidFile{paidReader{r, t}, f}
+		return paidFile{paidReader{r, pay}, f}
 	}
-	return paidReader{r, t}
+	return paidReader{r, pay}
 }
 
 type paidReader struct {
-	r io.ReaderAt
-	t *turn
+	r   io.ReaderAt
+	pay func(steps int64)
 }
 
 func (p paidReader) ReadAt(b []byte, off int64) (int, error) {
 	n, err := p.r.ReadAt(b, off)
-	p.t.pay(int64(n) / stepBytes)
+	p.pay(int64(n) / stepBytes)
 	return n, err
 }
 

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // A queue gives the slots for judgements to tenants by deficit round robin. The price of
@@ -67,6 +70,7 @@ type turn struct {
 	since   time.Time  // when this turn began
 	out     bool       // it holds no slot: it is over, or its context ended while it was paused
 	clock   clock
+	asks    atomic.Bool // another process pays for its steps, see [Turn]
 }
 
 // enter waits for a slot. counts says that the file counts in the limits of the queue,
@@ -293,10 +297,19 @@ func (t *turn) note(steps int64) {
 }
 
 // noteTime adds the price of what another process does until the function that it returns is
-// called, with a file of size bytes.
+// called, with a file of size bytes: that of its time, if it does not pay for its steps.
 func (t *turn) noteTime(size int64) func() {
 	began := time.Now()
-	return func() { t.note(size/stepBytes + int64(time.Since(began)/stepTime)) }
+	return func() {
+		if !t.asks.Load() {
+			t.note(size/stepBytes + int64(time.Since(began)/stepTime))
+		}
+	}
+}
+
+// context is that of a judgement in another process, with its turn.
+func (t *turn) context(account *limits.Budget) context.Context {
+	return context.WithValue(account.Context(), turnKey{}, &Turn{t})
 }
 
 // leave gives the slot back.

@@ -158,7 +158,7 @@ func (u *Upload) ask(t *turn) (*gate.Verdict, error) {
 	judge := u.host.o.Judge
 	if judge != nil && u.sum == nil { // another process is not asked which bytes it has judged
 		u.sum = sha256.New()
-		if err := u.read(u.sum); err != nil {
+		if err := u.read(paid(u.at, t.pay), u.sum); err != nil {
 			return nil, err
 		}
 	}
@@ -167,21 +167,21 @@ func (u *Upload) ask(t *turn) (*gate.Verdict, error) {
 	}
 	if judge != nil {
 		defer t.noteTime(u.Size)()
-		return judge(u.account.Context(), &u.gate, u.at, u.Size, h)
+		return judge(t.context(u.account), &u.gate, u.at, u.Size, h)
 	}
 	u.account.Meter(t.pay)
-	return u.gate.Check(u.account, paid(u.at, t), u.Size, h)
+	return u.gate.Check(u.account, paid(u.at, t.pay), u.Size, h)
 }
 
 // read writes the file to w.
-func (u *Upload) read(w io.Writer) error {
+func (u *Upload) read(r io.ReaderAt, w io.Writer) error {
 	buf := make([]byte, 32<<10)
 	for off := int64(0); off < u.Size; {
 		if err := u.account.Err(); err != nil {
 			return err
 		}
 		p := buf[:min(int64(len(buf)), u.Size-off)]
-		if err := wire.ReadFull(u.at, p, off); err != nil {
+		if err := wire.ReadFull(r, p, off); err != nil {
 			return notJudged(err)
 		}
 		w.Write(p)
