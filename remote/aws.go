@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
+	"github.com/aws/smithy-go/logging"
 )
 
 // fromAWS returns region, endpoint and keys as Amazon's own tools find them: in the
@@ -17,7 +18,7 @@ import (
 // program), from a web identity, from the agent of a container, or from the metadata
 // service of a virtual machine. It reads files; keys are fetched when a request is signed.
 func fromAWS(ctx context.Context) (S3, error) {
-	c, err := config.LoadDefaultConfig(ctx)
+	c, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{}))
 	if err != nil {
 		return S3{}, fmt.Errorf("the configuration for s3: %w", err)
 	}
