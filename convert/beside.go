@@ -63,9 +63,7 @@ func (p *Plan) beside(code bool) (*Beside, error) {
 			return nil, err
 		}
 	}
-	if r, ok := p.m.(*rewritten); ok {
-		out.Left = slices.Concat(out.Left, r.left)
-	}
+	out.Left = slices.Concat(out.Left, p.view.Told().Unmade)
 	return out, nil
 }
 

@@ -83,7 +83,9 @@ func (p *Plan) writeTree(tree *output.Tree, beside *Beside) (r *Result, err erro
 }
 
 // writesIndex reports whether the folder has an index of its weights.
-func (p *Plan) writesIndex() bool { return (len(p.Files) > 1 || p.indexed()) && p.o.Split == nil }
+func (p *Plan) writesIndex() bool {
+	return (len(p.Files) > 1 || p.view.Told().Indexed) && p.o.Split == nil
+}
 
 // fillFolder writes and syncs every file, the first bytes of the weights last.
 func (p *Plan) fillFolder(tree *output.Tree, on *resumption, beside *Beside) (r *Result, err error) {

@@ -74,7 +74,7 @@ var fileTypes = map[tensor.DType]uint32{tensor.F32: 0, tensor.F16: 1, tensor.BF1
 // ggufMeta returns the keys of a GGUF source for the output: a single file with the
 // default alignment and decoded weights.
 func (p *Plan) ggufMeta() (meta []Entry, err error) {
-	_, made := p.m.(*rewritten) // llama.cpp's converter writes the version whatever the types
+	made := p.view.Told().Made // llama.cpp's converter writes the version whatever the types
 	for k, v := range p.m.Meta() {
 		switch {
 		case strings.HasPrefix(k, "split."), k == "general.alignment":

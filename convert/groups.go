@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -49,11 +50,11 @@ func (o Grouped) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder
 	}
 	rule := bnbRule{Include: o.Include, Exclude: o.Exclude}
 	e := &groupedEncoder{linearEncoder: linearsIn(o.Format.Layout, o.Measure, rule), f: o.Format, overs: map[string]*float32{}}
-	if r, ok := m.(*rewritten); ok && r.mlx != nil {
+	if rules := model.Of(m).Told().Rules; rules != nil {
 		if o.Format.Library != scaled.MLX {
 			return nil, wire.ErrUsage.Errorf("mlx-lm has its own formats, and %s is not one of them", o.Format.Name)
 		}
-		e.mlx = &mlxModules{r.mlx, opts.Cast != nil}
+		e.mlx = &mlxModules{rules, opts.Cast != nil}
 	}
 	if err := e.begin(b, m, opts); err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (e *groupedEncoder) encode(w *quant.Weight) (encoding, error) {
 func (e *groupedEncoder) asModule(t *groupedEncoding) (err error) {
 	f, _ := e.mlx.of(e.f, t.w.Name, t.w.Shape)
 	t.f = &f
-	if module := strings.TrimSuffix(t.w.Name, ".weight"); e.mlx.plan.Eight(module) {
+	if module := strings.TrimSuffix(t.w.Name, ".weight"); e.mlx.rules.Eight(module) {
 		if e.eight, err = limits.Append(e.b, e.eight, module); err != nil {
 			return err
 		}

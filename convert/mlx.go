@@ -26,46 +26,51 @@ type MLX struct {
 // transformers' form. The result owns m. The target, if not nil, is the type to which
 // mlx-lm casts all numbers, but for a few that keep theirs whatever Options.Cast says.
 func (o MLX) Model(b *limits.Budget, m tensor.Model) (tensor.Model, *quant.Target, error) {
-	r, err := o.model(b, m)
+	r, casts, err := o.model(b, m)
 	if err != nil {
 		return nil, nil, wire.At("convert", "", wire.NoOffset, err)
 	}
-	if r.mlx.DType == tensor.Unknown {
+	if casts == tensor.Unknown {
 		return r, nil, nil
 	}
-	to := targetOf(r.mlx.DType)
+	to := targetOf(casts)
 	return r, &to, nil
 }
 
-func (o MLX) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
-	var left []string
-	if m.Format() == gguf.Format {
+func (o MLX) model(b *limits.Budget, m tensor.Model) (_ *model.Model, casts tensor.DType, err error) {
+	facts := model.Facts{Made: true, Indexed: true}
+	fromGGUF := m.Format() == gguf.Format
+	if fromGGUF {
 		r, err := (Transformers{Target: o.Quant.Target}).model(b, m)
 		if err != nil {
-			return nil, err
+			return nil, casts, err
 		}
-		m, left = r, r.left
+		m, facts.Unmade = r, r.Unmade
 	} else if !Stated(m) {
-		return nil, wire.ErrUnsupported.Errorf("a folder for mlx-lm is made only from a GGUF file or a folder of transformers: there is no config.json")
+		return nil, casts, wire.ErrUnsupported.Errorf("a folder for mlx-lm is made only from a GGUF file or a folder of transformers: there is no config.json")
 	}
-	r := &rewritten{Model: m, b: b, files: m.Configs(), left: left, format: safetensors.Format}
-	if left == nil && m.Format() != gguf.Format && quant.Any(m) {
-		d, err := decode(b, m, o.Quant)
+	files := m.Configs()
+	if !fromGGUF && quant.Any(m) {
+		d, err := model.Decode(b, m, o.Quant)
 		if err != nil {
-			return nil, err
+			return nil, casts, err
 		}
-		r.Model, r.decoded, m = d, d, d
+		m, facts.Bound = d, d.Bound
 	}
 	plan, err := family.ToMLX(b, m)
 	if slices.Contains(wire.OptionsOf(err), wire.OptionRawNames) { // which is no way to mlx-lm
 		err = wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("the form that mlx-lm gives models of this architecture is not known here, and only targets of other libraries can be written"))
 	}
 	if err != nil {
-		return nil, err
+		return nil, casts, err
 	}
-	r.straight, r.tensors, r.mlx = model.NewStraight(b, m), plan.Tensors, plan
-	r.keys = []family.Key{{Key: "format", Value: "mlx"}}
-	return r, r.index()
+	out, err := formed{safetensors.Format, plan.Tensors, []family.Key{{Key: "format", Value: "mlx"}}, files}.of(b, m)
+	if err != nil {
+		return nil, casts, err
+	}
+	facts.Rules = &model.Rules{Casts: plan.Casts, Stays: plan.Stays, Eight: plan.Eight}
+	out.Facts = facts
+	return out, plan.DType, nil
 }
 
 // ofMLX reports whether a folder is mlx-lm's.
@@ -91,15 +96,18 @@ func unstacked(b *limits.Budget, m tensor.Model) (tensor.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rewritten{Model: m, b: b, straight: model.NewStraight(b, m), tensors: list, files: m.Configs(), format: safetensors.Format}
-	r.keys = []family.Key{{Key: "format", Value: "pt"}}
-	return r, r.index()
+	out, err := formed{safetensors.Format, list, []family.Key{{Key: "format", Value: "pt"}}, m.Configs()}.of(b, m)
+	if err != nil {
+		return nil, err
+	}
+	out.Made = true
+	return out, nil
 }
 
 // mlxModules is mlx-lm's rule: every matrix that groups fit is quantized, also
 // embeddings, routers and stacks of experts.
 type mlxModules struct {
-	plan  *family.MLX
+	rules *model.Rules
 	casts bool // to the type of decoded weights
 }
 
@@ -109,25 +117,19 @@ func (x *mlxModules) of(f scaled.Groups, name string, shape []int64) (scaled.Gro
 	if !isWeight || len(shape) < 2 || shape[len(shape)-1]%f.Size != 0 {
 		return f, false
 	}
-	if x.plan.Stays(module) {
+	if x.rules.Stays(module) {
 		return f, false
 	}
-	if x.plan.Eight(module) {
+	if x.rules.Eight(module) {
 		return scaled.FindGroups("mlx_8")
 	}
 	return f, true
 }
 
-// neverCast reports whether mlx-lm leaves the type of a tensor.
+// neverCast reports whether the library leaves the type of a tensor.
 func (p *Plan) neverCast(i *tensor.Info) bool {
-	r, ok := p.m.(*rewritten)
-	return ok && r.mlx != nil && !r.mlx.Casts(i)
-}
-
-// indexed reports whether a folder has an index even for one file, as mlx-lm's has.
-func (p *Plan) indexed() bool {
-	r, ok := p.m.(*rewritten)
-	return ok && r.mlx != nil
+	rules := p.view.Told().Rules
+	return rules != nil && !rules.Casts(i)
 }
 
 // mlxParameters counts the numbers of the model as mlx-lm does: those that words and

@@ -1,12 +1,10 @@
 package convert
 
 import (
-	"errors"
-	"io"
-	"io/fs"
 	"iter"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -128,30 +126,27 @@ func (n *Names) model(b *limits.Budget, m tensor.Model) (*Renamed, error) {
 		}
 		one.Select = path
 	}
-	r := &Renamed{model: m, rule: one}
+	r := &Renamed{rule: one}
 	var err error
 	if r.used, err = limits.Make[bool](b, len(n.Rename)); err != nil {
 		return nil, err
 	}
-	if r.list, err = limits.Make[renamedTensor](b, m.Len()); err != nil {
+	if r.Model, err = model.New(b, m.Len(), m); err != nil {
 		return nil, err
 	}
-	r.list = r.list[:0]
-	if r.names, err = wire.NewNameSet(b, m.Len(), func(i int) string { return r.list[i].info.Name }); err != nil {
-		return nil, err
-	}
+	r.Facts.Renamed = true
 	for i := range m.Tensors() {
-		if err := r.add(b, i); err != nil {
+		if err := r.add(b, m, i); err != nil {
 			return nil, err
 		}
 	}
-	if len(r.list) == 0 {
+	if r.Len() == 0 {
 		return nil, wire.ErrUsage.Errorf("the chosen names leave no tensor")
 	}
 	if err := n.fits(r); err != nil {
 		return nil, err
 	}
-	return r, r.tie(b)
+	return r, r.tie(b, m)
 }
 
 // fits returns an error for options that changed nothing.
@@ -170,13 +165,11 @@ func (n *Names) fits(r *Renamed) error {
 	return nil
 }
 
-// A Renamed is a model with a selection of tensors of another, under new names.
+// A Renamed is a model with a selection of tensors of another, under new names. Entries of
+// metadata that name tied tensors have the new names, or are dropped with their tensor.
 type Renamed struct {
-	model tensor.Model
-	rule  Names
-	list  []renamedTensor
-	names *wire.NameSet
-	tied  map[string]Entry // metadata entries that are names of tensors, by key
+	*model.Model
+	rule Names
 	// Left is the number of tensors that were not selected.
 	Left int
 
@@ -184,32 +177,20 @@ type Renamed struct {
 	used              []bool // patterns that renamed a tensor
 }
 
-type renamedTensor struct {
-	info tensor.Info
-	was  string
-}
-
 // add adds a tensor if it is selected.
-func (r *Renamed) add(b *limits.Budget, i tensor.Info) error {
-	was := i.Name
-	name, ok := r.name(was)
+func (r *Renamed) add(b *limits.Budget, m tensor.Model, i tensor.Info) error {
+	name, ok := r.name(i.Name)
 	if !ok {
 		r.Left++
 		return nil
 	}
 	if name == "" {
-		return wire.ErrUsage.Errorf("tensor %s would have no name", wire.Quote(was))
+		return wire.ErrUsage.Errorf("tensor %s would have no name", wire.Quote(i.Name))
 	}
 	if err := b.Hold(int64(len(name))); err != nil {
 		return err
 	}
-	i.Name = name
-	r.list = append(r.list, renamedTensor{i, was})
-	at, added, err := r.names.Add(len(r.list) - 1)
-	if err == nil && !added {
-		err = wire.ErrDuplicate.Errorf("tensors %s and %s would both be called %s", wire.Quote(r.list[at].was), wire.Quote(was), wire.Quote(name))
-	}
-	return err
+	return r.Add(b, model.Same(m, i, name))
 }
 
 // name returns the new name of a tensor; ok is false if it is not selected.
@@ -246,45 +227,37 @@ func (r *Renamed) name(name string) (string, bool) {
 // Renames lists the old and new names of renamed tensors.
 func (r *Renamed) Renames() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for i := range r.list {
-			if t := &r.list[i]; t.was != t.info.Name && !yield(t.was, t.info.Name) {
+		for i := range r.Tensors() {
+			if was := r.Tensor(i.Name).Source.Info().Name; was != i.Name && !yield(was, i.Name) {
 				return
 			}
 		}
 	}
 }
 
-// source returns the tensor under its name in the source.
-func (r *Renamed) source(i tensor.Info) tensor.Info {
-	if at, ok := r.names.Find(i.Name); ok {
-		i.Name = r.list[at].was
+// tie renames the entries of metadata that name tied tensors.
+func (r *Renamed) tie(b *limits.Budget, m tensor.Model) error {
+	of, ok := m.(interface {
+		Aliases() iter.Seq2[string, string]
+	})
+	if !ok {
+		return nil
 	}
-	return i
-}
-
-// Format is that of the source.
-func (r *Renamed) Format() string { return r.model.Format() }
-
-// Len is the number of selected tensors.
-func (r *Renamed) Len() int { return len(r.list) }
-
-// Tensors lists them.
-func (r *Renamed) Tensors() iter.Seq[tensor.Info] {
-	return func(yield func(tensor.Info) bool) {
-		for i := range r.list {
-			if !yield(r.list[i].info) {
-				return
-			}
+	tied := map[string]Entry{}
+	for name, kept := range of.Aliases() {
+		var e Entry
+		to, taken := r.name(kept)
+		if also, its := r.name(name); taken && its {
+			e = Entry{also, to}
 		}
+		if err := b.Hold(int64(len(name)+len(kept)) + 128); err != nil {
+			return err
+		}
+		tied[name] = e
 	}
-}
-
-// Meta is the metadata of the source. Entries that name tied tensors have the new names, or
-// are dropped with their tensor.
-func (r *Renamed) Meta() iter.Seq2[string, any] {
-	return func(yield func(string, any) bool) {
-		for k, v := range r.model.Meta() {
-			if e, tied := r.tied[k]; tied {
+	r.Entries = func(yield func(string, any) bool) {
+		for k, v := range m.Meta() {
+			if e, ok := tied[k]; ok {
 				if k, v = e.Key, e.Value; k == "" {
 					continue
 				}
@@ -294,93 +267,8 @@ func (r *Renamed) Meta() iter.Seq2[string, any] {
 			}
 		}
 	}
-}
-
-// tie renames the entries of metadata that name tied tensors.
-func (r *Renamed) tie(b *limits.Budget) error {
-	m, ok := r.model.(interface {
-		Aliases() iter.Seq2[string, string]
-	})
-	if !ok {
-		return nil
-	}
-	r.tied = map[string]Entry{}
-	for name, kept := range m.Aliases() {
-		var e Entry
-		to, taken := r.name(kept)
-		if also, its := r.name(name); taken && its {
-			e = Entry{also, to}
-		}
-		if err := b.Hold(int64(len(name)+len(kept)) + 128); err != nil {
-			return err
-		}
-		r.tied[name] = e
-	}
 	return nil
 }
-
-// Findings are those of the source.
-func (r *Renamed) Findings() []tensor.Finding { return r.model.Findings() }
-
-// Configs are the files beside the source.
-func (r *Renamed) Configs() fs.FS { return r.model.Configs() }
-
-// At reads a tensor by its new name.
-func (r *Renamed) At(i tensor.Info) (io.ReaderAt, bool) { return r.model.At(r.source(i)) }
-
-// Body reads one in order.
-func (r *Renamed) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
-	return r.model.Body(b, r.source(i))
-}
-
-// Close closes the source.
-func (r *Renamed) Close() error { return r.model.Close() }
 
 // Unwrap returns the source.
-func (r *Renamed) Unwrap() tensor.Model { return r.model }
-
-// Verify reads the bodies of the source.
-func (r *Renamed) Verify(b *limits.Budget) error {
-	if v, ok := r.model.(tensor.Verifier); ok {
-		return v.Verify(b)
-	}
-	return nil
-}
-
-// Place implements [tensor.Placer], as do Placed and Note.
-func (r *Renamed) Place(folder fs.FS, c io.Closer) {
-	if p, ok := r.model.(tensor.Placer); ok {
-		p.Place(folder, c)
-	}
-}
-
-// Placed is what the source was given to close.
-func (r *Renamed) Placed() io.Closer {
-	if p, ok := r.model.(tensor.Placer); ok {
-		return p.Placed()
-	}
-	return nil
-}
-
-// Note adds a finding to those of the source.
-func (r *Renamed) Note(b *limits.Budget, f tensor.Finding) error {
-	if p, ok := r.model.(tensor.Placer); ok {
-		return p.Note(b, f)
-	}
-	return errors.ErrUnsupported
-}
-
-// PieceOf implements [tensor.Piece].
-func (r *Renamed) PieceOf(files int) {
-	if p, ok := r.model.(tensor.Piece); ok {
-		p.PieceOf(files)
-	}
-}
-
-// Pieces is the number of files of which the source is one.
-func (r *Renamed) Pieces() int {
-	if p, ok := r.model.(tensor.Piece); ok {
-		return p.Pieces()
-	}
-	return 0
-}
+func (r *Renamed) Unwrap() tensor.Model { return r.Sources()[0] }

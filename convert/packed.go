@@ -2,19 +2,18 @@ package convert
 
 import (
 	"io"
-	"iter"
 
 	"github.com/anamnesis-go/anamnesis/internal/family"
+	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// packed returns the blocks and scales of a weight in OpenAI's MXFP4: [E, rows, cols/32,
+// mxParts returns the blocks and scales of a weight in OpenAI's MXFP4: [E, rows, cols/32,
 // 16] and [E, rows, cols/32].
-func (d *decoded) packed(i *tensor.Info) (blocks, scales tensor.Info, ok bool) {
-	w := d.weight(i)
+func mxParts(w *quant.Weight) (blocks, scales tensor.Info, ok bool) {
 	if w == nil || len(w.Parts) != 2 {
 		return blocks, scales, false
 	}
@@ -34,28 +33,30 @@ const mxBlock = 17
 
 // packedReader reads rows of MXFP4 in GGUF's form.
 type packedReader struct {
-	r              *rewritten
+	rooms          *model.Rooms[byte]
 	p              *family.Packed
 	blocks, scales io.ReaderAt
 	row            int64 // blocks in a row
 }
 
-func (r *rewritten) packed(t *family.Tensor) (io.ReaderAt, bool) {
-	blocks, ok := r.decoded.Model.At(t.Packed.Blocks)
-	scales, also := r.decoded.Model.At(t.Packed.Scales)
-	if !ok || !also {
-		return nil, false
+// packed opens a tensor in GGUF's form, whose blocks and scales are below the decoded
+// weights.
+func (p *composer) packed(t *family.Tensor) func() (io.ReaderAt, bool) {
+	return func() (io.ReaderAt, bool) {
+		stored := p.view.Sources()[0]
+		blocks, ok := stored.At(t.Packed.Blocks)
+		scales, also := stored.At(t.Packed.Scales)
+		return &packedReader{p.straight.Rooms(), t.Packed, blocks, scales, t.Shape[len(t.Shape)-1] / 32}, ok && also
 	}
-	return &packedReader{r, t.Packed, blocks, scales, t.Shape[len(t.Shape)-1] / 32}, true
 }
 
 // ReadAt implements [io.ReaderAt].
 func (m *packedReader) ReadAt(p []byte, off int64) (int, error) {
-	room, err := m.r.straight.Rooms().Take()
+	room, err := m.rooms.Take()
 	if err != nil {
 		return 0, err
 	}
-	defer m.r.straight.Rooms().Back(room)
+	defer m.rooms.Back(room)
 	most := int64(len(room)) / mxBlock
 	for done := 0; done < len(p); {
 		at := off + int64(done)
@@ -93,31 +94,34 @@ func mxMoved(codes []byte, scale byte) (out [mxBlock]byte) {
 
 // unpackedReader reads codes or scales of MXFP4 in OpenAI's form.
 type unpackedReader struct {
-	r      *rewritten
+	rooms  *model.Rooms[byte]
 	of     []io.ReaderAt
 	scales bool
 	row    int64 // blocks in a row
 }
 
-func (r *rewritten) unpack(t *family.Tensor) (io.ReaderAt, bool) {
-	u := &unpackedReader{r: r, scales: t.Unpacked.Scales, row: t.Shape[2]}
-	for _, i := range t.Unpacked.Of {
-		one, ok := r.Model.At(i)
-		if !ok {
-			return nil, false
+// unpacked opens a tensor in OpenAI's form.
+func (p *composer) unpacked(t *family.Tensor) func() (io.ReaderAt, bool) {
+	return func() (io.ReaderAt, bool) {
+		u := &unpackedReader{rooms: p.straight.Rooms(), scales: t.Unpacked.Scales, row: t.Shape[2]}
+		for _, i := range t.Unpacked.Of {
+			one, ok := p.m.At(i)
+			if !ok {
+				return nil, false
+			}
+			u.of = append(u.of, one)
 		}
-		u.of = append(u.of, one)
+		return u, true
 	}
-	return u, true
 }
 
 // ReadAt implements [io.ReaderAt].
 func (m *unpackedReader) ReadAt(p []byte, off int64) (int, error) {
-	room, err := m.r.straight.Rooms().Take()
+	room, err := m.rooms.Take()
 	if err != nil {
 		return 0, err
 	}
-	defer m.r.straight.Rooms().Back(room)
+	defer m.rooms.Back(room)
 	each := int64(mxBlock - 1) // bytes of codes in a block
 	if m.scales {
 		each = 1
@@ -161,18 +165,21 @@ func mxLaid(block []byte) (codes [mxBlock - 1]byte) {
 // everything else is decoded already. In the other direction, other tensors may still be
 // quantized.
 func (p *Plan) asBound(infos []tensor.Info) (bound *quant.Bound, moved bool, err error) {
-	r, ok := p.m.(*rewritten)
 	switch {
-	case !ok || !r.moved && !r.unpacked:
+	case !p.view.Stays():
 		return &quant.Bound{Plain: infos}, false, nil
-	case r.moved || p.o.AsIs:
+	case p.view.Told().Bound != nil || p.o.AsIs:
 		return &quant.Bound{Plain: infos}, true, nil
 	}
-	if bound, err = quant.Plan(p.b, besideBlocks{r}, p.o.Quant); err != nil {
+	rest, err := p.view.Select(p.b, func(t *model.Tensor) bool { return !t.Stays })
+	if err != nil {
+		return nil, false, err
+	}
+	if bound, err = quant.Plan(p.b, rest, p.o.Quant); err != nil {
 		return nil, false, err
 	}
 	for i := range infos {
-		if t := r.find(infos[i]); t != nil && t.Unpacked != nil {
+		if p.view.Tensor(infos[i].Name).Stays {
 			if bound.Plain, err = limits.Append(p.b, bound.Plain, infos[i]); err != nil {
 				return nil, false, err
 			}
@@ -182,29 +189,4 @@ func (p *Plan) asBound(infos []tensor.Info) (bound *quant.Bound, moved bool, err
 }
 
 // unpacked reports whether the model has experts in MXFP4 blocks from a GGUF file.
-func (p *Plan) unpacked() bool {
-	r, ok := p.m.(*rewritten)
-	return ok && r.unpacked
-}
-
-// besideBlocks is a model without the experts that stay blocks.
-type besideBlocks struct{ *rewritten }
-
-// Len implements [tensor.Model].
-func (m besideBlocks) Len() (n int) {
-	for range m.Tensors() {
-		n++
-	}
-	return n
-}
-
-// Tensors implements [tensor.Model].
-func (m besideBlocks) Tensors() iter.Seq[tensor.Info] {
-	return func(yield func(tensor.Info) bool) {
-		for i := range m.tensors {
-			if m.tensors[i].Unpacked == nil && !yield(infoOf(&m.tensors[i])) {
-				return
-			}
-		}
-	}
-}
+func (p *Plan) unpacked() bool { return p.view.Stays() && p.view.Told().Bound == nil }

@@ -36,6 +36,7 @@ type Plan struct {
 
 	b        *limits.Budget
 	m        tensor.Model
+	view     *model.Model    // m, if it is made of others
 	straight *model.Straight // the same for weights that are encoded
 	o        Options
 	encoder  encoder     // nil if nothing is quantized
@@ -72,7 +73,7 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 }
 
 func newPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
-	p := &Plan{b: b, m: m, straight: model.NewStraight(b, m), o: o, sink: o.Sink, tile: int64(o.Tile)}
+	p := &Plan{b: b, m: m, view: model.Of(m), straight: model.NewStraight(b, m), o: o, sink: o.Sink, tile: int64(o.Tile)}
 	if p.sink == nil {
 		p.sink = Safetensors{}
 	}
@@ -209,13 +210,12 @@ func (p *Plan) picks() ([]pick, error) {
 		}
 	}
 	p.LeftOut, p.Ignored = bound.LeftOut, bound.Ignored
-	r, ok := p.m.(*rewritten)
-	if p.o.Quant.As != "" && len(bound.Weights) == 0 && (!ok || r.decoded == nil) {
+	read := p.view.Told().Bound
+	if p.o.Quant.As != "" && len(bound.Weights) == 0 && read == nil {
 		return nil, quant.ErrNotMLX
 	}
-	if ok && r.decoded != nil {
-		p.LeftOut, p.Ignored = r.decoded.bound.LeftOut, r.decoded.bound.Ignored
-		p.Read = r.decoded.bound.Weights
+	if read != nil {
+		p.LeftOut, p.Ignored, p.Read = read.LeftOut, read.Ignored, read.Weights
 	}
 	picks, err := limits.Make[pick](p.b, len(bound.Weights)+len(bound.Plain))
 	if err != nil {
@@ -257,8 +257,8 @@ func (p *Plan) take(k *pick) (err error) {
 		}
 		return p.decode(p.m, k.weight)
 	}
-	was := p.decodedFrom(&k.plain)
-	rounds := !p.neverCast(&k.plain) && ((was != nil || p.castsAll()) && !family.Wide(&k.plain) || p.o.Cast != nil && p.o.Cast(&k.plain))
+	was := p.view.Weight(k.plain.Name)
+	rounds := !p.neverCast(&k.plain) && ((was != nil || p.view.Told().CastsAll) && !family.Wide(&k.plain) || p.o.Cast != nil && p.o.Cast(&k.plain))
 	if rounds && k.plain.DType != p.castTarget() {
 		w, err := castable(&k.plain)
 		if err != nil {
@@ -275,21 +275,6 @@ func (p *Plan) take(k *pick) (err error) {
 		}
 	}
 	return p.copy(&k.plain)
-}
-
-// decodedFrom returns the quantized weight that a tensor is decoded from when it is read,
-// or nil.
-func (p *Plan) decodedFrom(i *tensor.Info) *quant.Weight {
-	if r, ok := p.m.(*rewritten); ok {
-		return r.decodes(i)
-	}
-	return nil
-}
-
-// castsAll reports whether all matrices get the same type.
-func (p *Plan) castsAll() bool {
-	r, ok := p.m.(*rewritten)
-	return ok && r.all
 }
 
 // castTarget returns the type that tensors are cast to.

@@ -26,7 +26,7 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 	if w != nil && !p.o.Requantize {
 		return false, &RequantizeError{storedAs(w), p.Quantized.Layout}
 	}
-	if was := p.decodedFrom(&k.plain); was != nil && !p.o.Requantize {
+	if was := p.view.Weight(k.plain.Name); was != nil && !p.o.Requantize {
 		return false, &RequantizeError{was.Scheme, p.Quantized.Layout}
 	}
 	if w == nil {

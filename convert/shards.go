@@ -146,7 +146,7 @@ func (p *Plan) index() ([]byte, error) {
 		elements += info.Elements()
 		size += p.Outs[i].Size
 	}
-	if p.indexed() {
+	if p.view.Told().Indexed {
 		if elements, err = p.mlxParameters(); err != nil {
 			return nil, err
 		}

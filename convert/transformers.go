@@ -1,11 +1,7 @@
 package convert
 
 import (
-	"bytes"
-
-	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/family"
-	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -22,9 +18,6 @@ type Transformers struct {
 	// and nothing is rounded.
 	Blocks bool
 }
-
-// narrower are the types that vectors get if the weights of the folder have them.
-var narrower = map[tensor.DType]asm.Type{tensor.F16: asm.F16, tensor.BF16: asm.BF16}
 
 // Model returns a llama.cpp model in the form of transformers: names, order of rows,
 // separate experts, and beside them config.json, the tokenizer and chat templates. Weights
@@ -43,7 +36,7 @@ func (t Transformers) Model(b *limits.Budget, m tensor.Model) (tensor.Model, err
 	return r, nil
 }
 
-func (t Transformers) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
+func (t Transformers) model(b *limits.Budget, m tensor.Model) (*model.Model, error) {
 	if m.Format() != gguf.Format {
 		return nil, wire.ErrUnsupported.Errorf("a folder for transformers is made only from a GGUF file or a folder of mlx-lm")
 	}
@@ -52,24 +45,35 @@ func (t Transformers) model(b *limits.Budget, m tensor.Model) (*rewritten, error
 	if err != nil {
 		return nil, err
 	}
-	r := &rewritten{Model: m, b: b, straight: model.NewStraight(b, m), tensors: f.Tensors, files: f.Files, left: f.Left, unpacked: f.Moved}
-	r.keys = []family.Key{{Key: "format", Value: "pt"}}
-	for i := range r.tensors {
-		if one := &r.tensors[i]; one.Log || one.Wide && to != tensor.F32 {
-			fits := r.holds
-			if one.Log {
-				fits = r.logs
-			}
-			exact, err := fits(one, to)
-			if err != nil {
-				return nil, wire.At(m.Format(), "tensor "+wire.Quote(one.Parts[0].Info.Name), one.Parts[0].Info.Span.Off, err)
-			}
-			if exact {
-				one.DType = to
-			}
+	from := newComposer(b, m)
+	for i := range f.Tensors {
+		if err := from.narrow(b, &f.Tensors[i], to); err != nil {
+			one := &f.Tensors[i].Parts[0].Info
+			return nil, wire.At(m.Format(), "tensor "+wire.Quote(one.Name), one.Span.Off, err)
 		}
 	}
-	return r, r.index()
+	out, err := formed{gguf.Format, f.Tensors, []family.Key{{Key: "format", Value: "pt"}}, f.Files}.of(b, m)
+	if err != nil {
+		return nil, err
+	}
+	out.Facts = model.Facts{Made: true, Unmade: f.Left}
+	return out, nil
+}
+
+// narrow gives a vector the type of the matrices if that holds all its numbers exactly.
+func (p *composer) narrow(b *limits.Budget, t *family.Tensor, to tensor.DType) error {
+	if !t.Log && (!t.Wide || to == tensor.F32) {
+		return nil
+	}
+	fits, plain := model.Exact, *t
+	if t.Log {
+		fits, plain.Log, plain.DType = model.Decays, false, tensor.F32
+	}
+	exact, err := fits(b, p.source(model.Plain(plain.Name, plain.DType, plain.Shape), &plain), to)
+	if exact && err == nil {
+		t.DType = to
+	}
+	return err
 }
 
 // matrices returns the type of a model's weights: the one that all plain matrices have,
@@ -78,10 +82,9 @@ func (t Transformers) model(b *limits.Budget, m tensor.Model) (*rewritten, error
 func matrices(m tensor.Model, decoded tensor.DType, blocks bool) tensor.DType {
 	one := tensor.Unknown
 	for i := range m.Tensors() {
-		_, half := narrower[i.DType]
 		switch {
 		case len(i.Shape) < 2 || family.Wide(&i), blocks && i.DType == tensor.MXFP4 && len(i.Shape) == 3:
-		case i.DType != tensor.F32 && !half || one != tensor.Unknown && one != i.DType:
+		case !model.Computes(i.DType) || one != tensor.Unknown && one != i.DType:
 			return decoded
 		default:
 			one = i.DType
@@ -100,34 +103,4 @@ func targetOf(d tensor.DType) quant.Target {
 		}
 	}
 	return quant.F32
-}
-
-// holds reports whether every number of a tensor is exact in a narrower type.
-func (r *rewritten) holds(t *family.Tensor, to tensor.DType) (bool, error) {
-	const some = 4096
-	var wide, back [4 * some]byte
-	var half [2 * some]byte
-	c, ok := form.CodecOf(to)
-	if !ok {
-		return false, wire.ErrInternal.Errorf("no codec of %v", to)
-	}
-	var numbers [some]float32
-	m := &made{r: r, t: t}
-	for off, size := int64(0), infoOf(t).Span.Len; off < size; off += int64(len(wide)) {
-		if err := r.b.Step(1); err != nil {
-			return false, err
-		}
-		p := wide[:min(int64(len(wide)), size-off)]
-		if _, err := m.ReadAt(p, off); err != nil {
-			return false, err
-		}
-		n := len(p) / 4
-		asm.Best().Cast(asm.F32, narrower[to], half[:2*n], p)
-		c.Decode(numbers[:n], half[:2*n])
-		putF32(back[:4*n], numbers[:n])
-		if !bytes.Equal(p, back[:4*n]) {
-			return false, nil
-		}
-	}
-	return true, nil
 }

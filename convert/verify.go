@@ -83,8 +83,8 @@ func (s *stream) vouch() error {
 
 // source returns the model as it was opened.
 func (s *stream) source() tensor.Model {
-	if r, ok := s.p.m.(*Renamed); ok {
-		return r.model
+	if s.p.view.Told().Renamed {
+		return s.p.view.Sources()[0]
 	}
 	return s.p.m
 }
@@ -101,8 +101,8 @@ func (s *stream) inOrder() (*wire.NameSet, error) {
 			return
 		}
 		name := i.Name
-		if r, ok := s.p.m.(*Renamed); ok {
-			name = r.source(*i).Name
+		if t := s.p.view.Tensor(i.Name); t != nil {
+			name = t.Source.Info().Name
 		}
 		if names, err = limits.Append(s.b, names, name); err == nil {
 			_, _, err = set.Add(len(names) - 1)

@@ -50,7 +50,9 @@ var unpaid = map[string][]string{
 		quant: list
 		merge: wrappers
 		merge: tree.Sub
-		convert: t.Parts`),
+		convert: t.Parts
+		internal: c.parts
+		internal: t.parts`),
 	"rows of our own tables, a handful of readers that wait, or what the caller gave": rows(`
 		convert: e.classes[:min(len(e.classes), mostInside)]
 		convert: architectures[:min(len(architectures), mostInside)]
@@ -81,7 +83,7 @@ var unpaid = map[string][]string{
 		internal: strings.SplitSeq(text, "\n")
 		convert: strings.Lines(text)
 		parser: bytes.SplitSeq([]byte(any), []byte("|"))
-		convert: slices.Backward(l.list)
+		internal: slices.Backward(l.list)
 		internal: eight
 		convert: strings.Fields(types)
 		convert: strings.Fields(row)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // A Tensor is one of a model that is made of others: a name, type, shape and layout, and
@@ -16,12 +18,21 @@ import (
 type Tensor struct {
 	tensor.Info
 	Source Source
+	// Weight is the quantized weight that it is decoded from when it is read, or nil.
+	Weight *quant.Weight
+	// Stays says that it is copied as it is, whatever becomes of the others.
+	Stays bool
 }
 
 // A Model is a base with other tensors. Format, metadata, findings and sibling files are
 // those of the base, unless the fields say otherwise.
 type Model struct {
 	tensor.Model
+	Facts
+	// Container is the format if it is not that of the base.
+	Container string
+	// Entries are the metadata if they are not those of the base.
+	Entries iter.Seq2[string, any]
 	// Siblings are the sibling files if they are not those of the base.
 	Siblings fs.FS
 	// Also is closed with the model, before the models that it is made of. It may be nil.
@@ -30,6 +41,7 @@ type Model struct {
 	tensors []Tensor
 	names   *wire.NameSet
 	made    []tensor.Model
+	stays   bool // some tensor does
 }
 
 // New returns a model without tensors, for which [Model.Add] will be called n times. It owns
@@ -50,6 +62,7 @@ func (m *Model) Add(b *limits.Budget, t Tensor) (err error) {
 	if m.tensors, err = limits.Append(b, m.tensors, t); err != nil {
 		return err
 	}
+	m.stays = m.stays || t.Stays
 	at, added, err := m.names.Add(len(m.tensors) - 1)
 	if err != nil || added {
 		return err
@@ -63,6 +76,17 @@ func (m *Model) Add(b *limits.Budget, t Tensor) (err error) {
 
 // Sources lists the models that it is made of.
 func (m *Model) Sources() []tensor.Model { return m.made }
+
+// Format implements [tensor.Model].
+func (m *Model) Format() string { return cmp.Or(m.Container, m.Model.Format()) }
+
+// Meta implements [tensor.Model].
+func (m *Model) Meta() iter.Seq2[string, any] {
+	if m.Entries != nil {
+		return m.Entries
+	}
+	return m.Model.Meta()
+}
 
 // Configs implements [tensor.Model].
 func (m *Model) Configs() fs.FS {
@@ -86,17 +110,9 @@ func (m *Model) Tensors() iter.Seq[tensor.Info] {
 	}
 }
 
-// find returns the tensor of a name, or nil.
-func (m *Model) find(name string) *Tensor {
-	if i, ok := m.names.Find(name); ok {
-		return &m.tensors[i]
-	}
-	return nil
-}
-
 // At implements [tensor.Model].
 func (m *Model) At(i tensor.Info) (io.ReaderAt, bool) {
-	t := m.find(i.Name)
+	t := m.Tensor(i.Name)
 	if t == nil {
 		return nil, false
 	}
@@ -105,7 +121,7 @@ func (m *Model) At(i tensor.Info) (io.ReaderAt, bool) {
 
 // Body implements [tensor.Model].
 func (m *Model) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
-	t := m.find(i.Name)
+	t := m.Tensor(i.Name)
 	if t == nil {
 		return nil, wire.ErrInternal.Errorf("no tensor %s", wire.Quote(i.Name))
 	}

@@ -51,17 +51,18 @@ func (*Stored) Costly() bool { return false }
 // whole elements.
 type Computed struct {
 	Tensor tensor.Info
-	Bytes  io.ReaderAt
+	// Open returns what computes them; false if what it reads can only be read in order.
+	Open func() (io.ReaderAt, bool)
 }
 
-// Made is a computed tensor.
+// Made is a tensor whose bytes r computes.
 func Made(name string, d tensor.DType, shape []int64, r io.ReaderAt) Tensor {
-	i := plain(name, d, shape)
-	return Tensor{Info: i, Source: &Computed{i, r}}
+	i := Plain(name, d, shape)
+	return Tensor{Info: i, Source: &Computed{i, func() (io.ReaderAt, bool) { return r, true }}}
 }
 
-// plain describes a tensor that is row-major and little-endian.
-func plain(name string, d tensor.DType, shape []int64) tensor.Info {
+// Plain describes a tensor that is row-major and little-endian.
+func Plain(name string, d tensor.DType, shape []int64) tensor.Info {
 	i := tensor.Info{Name: name, DType: d, Shape: shape}
 	i.Span.Len = i.Bytes()
 	return i
@@ -71,12 +72,66 @@ func plain(name string, d tensor.DType, shape []int64) tensor.Info {
 func (c *Computed) Info() *tensor.Info { return &c.Tensor }
 
 // At computes a range.
-func (c *Computed) At() (io.ReaderAt, bool) { return c.Bytes, true }
+func (c *Computed) At() (io.ReaderAt, bool) { return c.Open() }
 
 // Body computes all ranges in order.
-func (c *Computed) Body(*limits.Budget) (io.ReadCloser, error) {
-	return io.NopCloser(io.NewSectionReader(c.Bytes, 0, c.Tensor.Span.Len)), nil
-}
+func (c *Computed) Body(*limits.Budget) (io.ReadCloser, error) { return ranges(c) }
 
 // Costly is false.
 func (*Computed) Costly() bool { return false }
+
+// ranges reads a source in order that can be read at any offset.
+func ranges(s Source) (io.ReadCloser, error) {
+	r, ok := s.At()
+	if !ok {
+		return nil, inOrder(s.Info())
+	}
+	i := s.Info()
+	return &rangeBody{r: r, elem: elemOf(i.DType), size: i.Bytes()}, nil
+}
+
+// elemOf returns the bytes of an element, or of a block.
+func elemOf(d tensor.DType) int64 {
+	g, _ := d.Geometry()
+	return int64(g.Bytes)
+}
+
+// A rangeBody reads whole elements.
+type rangeBody struct {
+	r              io.ReaderAt
+	elem, at, size int64
+}
+
+// Read reads whole elements.
+func (b *rangeBody) Read(p []byte) (int, error) {
+	if b.at >= b.size {
+		return 0, io.EOF
+	}
+	n := min(int64(len(p)), b.size-b.at)
+	n -= n % max(1, b.elem)
+	got, err := b.r.ReadAt(p[:n], b.at)
+	b.at += int64(got)
+	return got, err
+}
+
+// Close does nothing.
+func (*rangeBody) Close() error { return nil }
+
+// Lazy is a tensor whose source is made when it is asked for, and not kept: a plan of many
+// parts then holds what describes them, and nothing else.
+type Lazy struct {
+	Tensor tensor.Info
+	Make   func() Source
+}
+
+// Info implements [Source], as do At, Body and Costly.
+func (l *Lazy) Info() *tensor.Info { return &l.Tensor }
+
+// At reads at any offset.
+func (l *Lazy) At() (io.ReaderAt, bool) { return l.Make().At() }
+
+// Body reads in order.
+func (l *Lazy) Body(b *limits.Budget) (io.ReadCloser, error) { return l.Make().Body(b) }
+
+// Costly is that of the source.
+func (l *Lazy) Costly() bool { return l.Make().Costly() }

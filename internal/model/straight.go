@@ -15,11 +15,12 @@ type Straight struct {
 	tensor.Model
 	b     *limits.Budget
 	rooms *Rooms[byte]
+	view  *Model // the model, if it is made of others
 }
 
 // NewStraight reads the tensors of a model row-major and little-endian.
 func NewStraight(b *limits.Budget, m tensor.Model) *Straight {
-	return &Straight{m, b, NewRooms[byte](b, Tile)}
+	return &Straight{m, b, NewRooms[byte](b, Tile), Of(m)}
 }
 
 func (m *Straight) plain(i *tensor.Info) bool { return i.Strides == nil && Swapped(i) == 0 }
@@ -58,8 +59,8 @@ func (m *Straight) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) 
 	return held, nil
 }
 
-// Scattered reports whether a view is faster to read in order, or can only be read so.
-func (m *Straight) Scattered(i *tensor.Info) bool {
+// scattered reports whether a view is faster to read in order, or can only be read so.
+func scattered(i *tensor.Info) bool {
 	if i.Strides == nil {
 		return false
 	}
@@ -108,3 +109,31 @@ func (s *straightReader) ReadAt(p []byte, off int64) (int, error) {
 
 // Rooms lends the memory of its readers to others.
 func (m *Straight) Rooms() *Rooms[byte] { return m.rooms }
+
+// Source is one tensor, row-major and little-endian.
+func (m *Straight) Source(i *tensor.Info) Source { return &straightSource{m, i} }
+
+// A straightSource is a tensor in another order of elements or bytes than that of its
+// storage.
+type straightSource struct {
+	m  *Straight
+	of *tensor.Info
+}
+
+// Info implements [Source].
+func (s *straightSource) Info() *tensor.Info { return s.of }
+
+// At is false for what is read faster in order.
+func (s *straightSource) At() (io.ReaderAt, bool) {
+	r, ok := s.m.At(*s.of)
+	return r, ok && !scattered(s.of)
+}
+
+// Body reads in order.
+func (s *straightSource) Body(b *limits.Budget) (io.ReadCloser, error) { return s.m.Body(b, *s.of) }
+
+// Costly reports whether it is decoded.
+func (s *straightSource) Costly() bool {
+	t := s.m.view.Tensor(s.of.Name)
+	return t != nil && t.Source.Costly()
+}

@@ -1,13 +1,14 @@
-package convert
+package model
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -49,34 +50,67 @@ func logarithm(x float32) float32 {
 	return float32(float64(float64(k)*0x1.62e42feep-1) + low)
 }
 
-// logs checks that all numbers of a tensor are decays, and reports whether all are
+// Decays checks that all numbers of a tensor in F32 are decays, and reports whether all are
 // exponentials of numbers of a narrower type. A float next to the exponential of a BF16
 // number counts too: torch, which llama.cpp's converter uses, returns such a float for
 // one number in a hundred.
-func (r *rewritten) logs(t *family.Tensor, to tensor.DType) (narrow bool, err error) {
-	const some = 4096
-	var raw [4 * some]byte
-	plain := *t
-	plain.Log, plain.DType = false, tensor.F32
-	m := &made{r: r, t: &plain}
+func Decays(b *limits.Budget, s Source, to tensor.DType) (narrow bool, err error) {
 	narrow = true
-	for off, size := int64(0), infoOf(&plain).Span.Len; off < size; off += int64(len(raw)) {
-		if err := r.b.Step(1); err != nil {
-			return false, err
-		}
-		p := raw[:min(int64(len(raw)), size-off)]
-		if _, err := m.ReadAt(p, off); err != nil {
-			return false, err
-		}
+	err = pieces(b, s, func(p []byte, first int64) (bool, error) {
 		for i := 0; i < len(p); i += 4 {
 			f := -math.Float32frombits(binary.LittleEndian.Uint32(p[i:]))
 			if !(f > 0 && f <= math.MaxFloat32) {
-				return false, wire.ErrRange.Errorf("its number %d is %v, but a decay is negative", off/4+int64(i/4), -f)
+				return false, wire.ErrRange.Errorf("its number %d is %v, but a decay is negative", first+int64(i/4), -f)
 			}
 			narrow = narrow && decaysAs(f, to)
 		}
+		return true, nil
+	})
+	return narrow, err
+}
+
+// Exact reports whether every number of a tensor in F32 is exact in a narrower type.
+func Exact(b *limits.Budget, s Source, to tensor.DType) (exact bool, err error) {
+	c, ok := form.CodecOf(to)
+	narrow, known := kinds[to]
+	if !ok || !known {
+		return false, wire.ErrInternal.Errorf("no codec of %v", to)
 	}
-	return narrow, nil
+	var back [4 * castAtOnce]byte
+	var half [2 * castAtOnce]byte
+	var numbers [castAtOnce]float32
+	exact = true
+	err = pieces(b, s, func(p []byte, _ int64) (bool, error) {
+		n := len(p) / 4
+		asm.Best().Cast(asm.F32, narrow, half[:2*n], p)
+		c.Decode(numbers[:n], half[:2*n])
+		putF32(back[:4*n], numbers[:n])
+		exact = bytes.Equal(p, back[:4*n])
+		return exact, nil
+	})
+	return exact, err
+}
+
+// pieces calls look with the numbers of a tensor, some at a time, until it returns false.
+func pieces(b *limits.Budget, s Source, look func(p []byte, first int64) (bool, error)) error {
+	r, ok := s.At()
+	if !ok {
+		return inOrder(s.Info())
+	}
+	var raw [4 * castAtOnce]byte
+	for off, size := int64(0), s.Info().Bytes(); off < size; off += int64(len(raw)) {
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		p := raw[:min(int64(len(raw)), size-off)]
+		if err := wire.ReadFull(r, p, off); err != nil {
+			return err
+		}
+		if more, err := look(p, off/4); !more || err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decaysAs reports whether f is the exponential of a number of a narrower type.
@@ -96,7 +130,7 @@ func decaysAs(f float32, to tensor.DType) bool {
 
 // rounded rounds f to a narrower type.
 func rounded(f float32, to tensor.DType) (float32, bool) {
-	narrow, known := narrower[to]
+	narrow, known := kinds[to]
 	c, ok := form.CodecOf(to)
 	if !known || !ok {
 		return 0, false
