@@ -12,6 +12,11 @@ package convert
 
 // # Data flow
 //
+// A model may be made of another one before it gets here: [LlamaCPP], [Transformers], [MLX]
+// and [Names] return models of package internal/model, whose tensors are computed when they
+// are read. A plan asks such a model for its facts (what it was decoded from, what stays as
+// it is), and otherwise reads it as it reads a file.
+//
 // Package quant binds the tensors of a model to logical weights. Each weight becomes an
 // [Out], or several if the target stores it in parts. An Out has a size that is known
 // before any body is read. A [Sink] lays the outs out in files and provides the bytes
