@@ -78,3 +78,20 @@ func make64(d int64) []int64 {
 	}
 	return dims
 }
+
+// An integer of any width is the same number; one beyond 2^63 and what is none is not.
+func TestIntegersOfAnyWidth(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want int64
+		ok   bool
+	}{
+		{int(-5), -5, true}, {int8(-5), -5, true}, {int16(-5), -5, true}, {int32(-5), -5, true}, {int64(-5), -5, true},
+		{uint8(200), 200, true}, {uint16(60000), 60000, true}, {uint32(1 << 31), 1 << 31, true}, {uint64(wire.MaxSize), wire.MaxSize, true},
+		{uint64(wire.MaxSize + 1), -wire.MaxSize - 1, false}, {"5", 0, false}, {5.0, 0, false}, {nil, 0, false}, {true, 0, false},
+	} {
+		if got, ok := wire.Integer(c.v); ok != c.ok || got != c.want {
+			t.Errorf("%T %v: %d, %v", c.v, c.v, got, ok)
+		}
+	}
+}
