@@ -115,6 +115,8 @@ func TestServeJudgesAFormAsAFolder(t *testing.T) {
 			"a name twice":                 {"", [][2]string{honest[0], honest[0]}, 400, "two files"},
 			"a name that leads out":        {"", [][2]string{honest[1], {"../config.json", "{}"}}, 400, "../config.json"},
 			"a text alone":                 {"", honest[:1], 415, `"class":"unsupported"`},
+			"texts alone":                  {"", [][2]string{honest[0], honest[2]}, 415, "there is no model among the files"},
+			"texts beside others":          {"?beside=true", [][2]string{honest[0], honest[2]}, 200, `"accepted":true`},
 			"a text alone beside others":   {"?beside=true", honest[:1], 200, `"files":[{`},
 			"a pickle alone beside others": {"?beside=true", [][2]string{{"x.json", runsCode}}, 403, "pickle.call"},
 			"a model alone":                {"", honest[1:2], 200, `"files":[{`},

@@ -28,7 +28,7 @@ type Known struct {
 // accepted, for refusals that no exception can suppress (limits, unreadable files), and for
 // a file without a digest, such as a broken link.
 func (v *Verdict) Known() (Known, bool) {
-	k := Known{Path: wire.Clean(v.Name, 1024), SHA256: v.SHA256}
+	k := Known{Path: wire.Whole(v.Name), SHA256: v.SHA256}
 	for _, r := range slices.Concat(v.Refusals(), v.Ignored) {
 		switch {
 		case r.Class == wire.Internal || r.Class == wire.Limit, v.SHA256 == "":

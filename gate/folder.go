@@ -55,7 +55,8 @@ func inOrder(files []File) []File {
 
 // CheckFolder judges all files of a file system as one folder: each as [Gate.CheckFS] judges
 // it, in one verdict. Its refusals are those of all files; a promised format is that of every
-// model in the folder, of which there must be one. The account bounds all files together, and
+// model in the folder, of which there must be one. If no file is one, or could hold one, nothing
+// was judged, and the folder is refused unless [Hint.Beside] is set. The account bounds all files together, and
 // its time ends the judgement of all.
 func (g *Gate) CheckFolder(b *limits.Budget, fsys fs.FS, h Hint) (*Verdict, error) {
 	return g.guarded(h.Name, func() (*Verdict, error) {
@@ -68,7 +69,7 @@ func (g *Gate) CheckFolder(b *limits.Budget, fsys fs.FS, h Hint) (*Verdict, erro
 				account.Close()
 			}
 		}()
-		f := &folding{promised: h.Promised}
+		f := &folding{promised: h.Promised, models: h.Beside}
 		f.files.o = &opened{s: g.subject(nil, 0, h), account: account}
 		f.files.out = report{format: FolderFormat, verified: true, summed: true, contents: []Content{}, openings: []Opening{}, account: account}
 		each := *g.forWalk()
@@ -89,6 +90,7 @@ func (g *Gate) CheckFolder(b *limits.Budget, fsys fs.FS, h Hint) (*Verdict, erro
 type folding struct {
 	files    unpacking // which holds the report
 	promised string
+	models   bool // there is one, or none is needed
 	size     int64
 	listing  []File
 }
@@ -114,8 +116,12 @@ func (f *folding) judge(b *limits.Budget, each *Gate, fsys fs.FS) error {
 	if out.err == nil && len(f.listing) == 0 {
 		out.err = wire.At("gate", "", wire.NoOffset, wire.ErrUnsupported.Errorf("the folder has no file"))
 	}
-	if out.err == nil && f.promised != "" && !promised {
+	switch {
+	case out.err != nil:
+	case f.promised != "" && !promised:
 		out.err = otherThanPromised(f.promised, "no model")
+	case !f.models:
+		out.err = wire.At("gate", "", wire.NoOffset, wire.ErrUnsupported.WithRule("detect.foreign").Errorf("there is no model among the files, so nothing was judged: send one with them, or say that none is needed"))
 	}
 	return nil
 }
@@ -132,6 +138,7 @@ func (f *folding) add(v *Verdict) error {
 		return err
 	}
 	f.size = wire.AddCap(f.size, v.Size)
+	f.models = f.models || v.Harmless == ""
 	if isIndex(v.Name) {
 		if d.Totals = (Totals{}); d.Err == nil {
 			d.Verified, d.summed = true, true // as far as the shards are, which are judged as well

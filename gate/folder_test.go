@@ -104,7 +104,8 @@ func TestWhatAFolderHolds(t *testing.T) {
 		where    string
 	}{
 		"a text beside a model":         {map[string]string{"config.json": "{}", "m.safetensors": tiny}, "", wire.OK, ""},
-		"texts alone":                   {map[string]string{"config.json": "{}", "README.md": "# a\n"}, "", wire.OK, ""},
+		"texts alone":                   {map[string]string{"config.json": "{}", "README.md": "# a\n"}, "", wire.Unsupported, ""},
+		"an archive of texts":           {map[string]string{"config.json": "{}", "x.tar": tarred(t, member{"a.txt", "a\n"})}, "", wire.OK, ""},
 		"a hostile file":                {map[string]string{"config.json": "{}", "sub/m.bin": "cos\nsystem\n(S'id'\ntR."}, "", wire.Forbidden, `"sub/m.bin"`},
 		"a hostile file in an archive":  {map[string]string{"m.safetensors": tiny, "x.tar": tarred(t, member{"m.bin", "cos\nsystem\n(S'id'\ntR."})}, "", wire.Forbidden, `"x.tar!m.bin"`},
 		"the worst of two":              {map[string]string{"a.safetensors": "no", "b.bin": "cos\nsystem\n(S'id'\ntR."}, "", wire.Forbidden, `"a.safetensors"`},
@@ -123,6 +124,16 @@ func TestWhatAFolderHolds(t *testing.T) {
 		}
 		if list := v.Refusals(); tc.where != "" && (len(list) == 0 || !strings.HasPrefix(list[0].Where, tc.where)) {
 			t.Errorf("%s: %+v", what, list)
+		}
+	}
+}
+
+// Texts alone are accepted of whoever says that they need no model with them.
+func TestTextsNeedNoModelIfTheirSenderSaysSo(t *testing.T) {
+	texts := map[string]string{"config.json": "{}", "README.md": "# a\n"}
+	for beside, class := range map[bool]wire.Class{false: wire.Unsupported, true: wire.OK} {
+		if v := checkFolder(t, &gate.Gate{Digest: true}, texts, gate.Hint{Name: "m", Beside: beside}); v.Class() != class || v.Accepted() != beside {
+			t.Errorf("beside %v: %v, %v", beside, v.Class(), v.Err)
 		}
 	}
 }

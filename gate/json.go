@@ -5,7 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -17,7 +20,8 @@ const Schema = "amn.verdict/1"
 
 type jsonVerdict struct {
 	Schema      string          `json:"schema"`
-	Name        string          `json:"name"`
+	Name        exact           `json:"name"`
+	NameBase64  []byte          `json:"name_base64,omitempty"`
 	Size        int64           `json:"size"`
 	SHA256      string          `json:"sha256,omitempty"`
 	DirHash     string          `json:"dir_hash,omitempty"`
@@ -49,6 +53,38 @@ type jsonVerdict struct {
 	Acceptance  Accepted        `json:"acceptance,omitzero"`
 }
 
+// An exact is a name as it is, whole, so that two names stay two. Its JSON escapes what is not seen.
+type exact string
+
+// exactly returns a name for JSON. One that is not UTF-8 also has its bytes.
+func exactly(name string) (exact, []byte) {
+	if utf8.ValidString(name) {
+		return exact(name), nil
+	}
+	return exact(wire.Clean(name, 16*len(name))), []byte(name)
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e exact) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(string(e))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		switch {
+		case r < utf8.RuneSelf || wire.Clean(string(r), 16) == string(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out, nil
+}
+
 // jsonFile is a file of a folder. Its name is exact: [Folder] takes names that are clean.
 type jsonFile struct {
 	Name   string `json:"name"`
@@ -66,12 +102,13 @@ func jsonFiles(list []File) (out []jsonFile) {
 }
 
 type jsonContent struct {
-	Name     string `json:"name"`
-	Size     int64  `json:"size"`
-	Format   string `json:"format,omitempty"`
-	Class    string `json:"class"`
-	Harmless string `json:"harmless,omitempty"`
-	Unlooked string `json:"unlooked,omitempty"`
+	Name       exact  `json:"name"`
+	NameBase64 []byte `json:"name_base64,omitempty"`
+	Size       int64  `json:"size"`
+	Format     string `json:"format,omitempty"`
+	Class      string `json:"class"`
+	Harmless   string `json:"harmless,omitempty"`
+	Unlooked   string `json:"unlooked,omitempty"`
 }
 
 type jsonReason struct {
@@ -119,7 +156,11 @@ func (v *Verdict) WriteJSON(w io.Writer) error {
 	accepted, ok := v.Acceptance()
 	o := &objectWriter{w: w}
 	o.member("schema", Schema)
-	o.member("name", wire.Clean(v.Name, 1024))
+	name, bytes := exactly(v.Name)
+	o.member("name", name)
+	if bytes != nil {
+		o.member("name_base64", bytes)
+	}
 	o.member("size", v.Size)
 	o.optional("sha256", v.SHA256)
 	o.optional("dir_hash", v.dirHash)
@@ -147,7 +188,8 @@ func (v *Verdict) WriteJSON(w io.Writer) error {
 	o.member("totals", jsonTotals(v.Totals))
 	list(o, "files", true, v.listing, fileOf)
 	list(o, "contents", true, v.Contents, func(c Content) jsonContent {
-		return jsonContent{wire.Clean(c.Name, 1024), c.Size, c.Format, c.Class.String(), c.Harmless, wire.Text(c.Unlooked, 512)}
+		name, bytes := exactly(c.Name)
+		return jsonContent{name, bytes, c.Size, c.Format, c.Class.String(), c.Harmless, wire.Text(c.Unlooked, 512)}
 	})
 	o.optional("harmless", v.Harmless)
 	if v.Excluded {

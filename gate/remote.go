@@ -55,7 +55,7 @@ func (g *Gate) remote(text []byte, size int64, h Hint, files []File) (*Verdict, 
 	if files != nil {
 		sum, other = other, sum
 	}
-	if in.Name != wire.Clean(h.Name, 1024) || in.Promised != wire.Clean(h.Promised, 64) || sum != h.SHA256 && (ok || sum != "") || other != "" || (files == nil) != (in.Format != FolderFormat) {
+	if in.names() != h.Name || in.Promised != wire.Clean(h.Promised, 64) || sum != h.SHA256 && (ok || sum != "") || other != "" || (files == nil) != (in.Format != FolderFormat) {
 		return nil, errOther
 	}
 	if in.Size != size && (ok || files == nil) { // a refusal may come before all files were looked at
@@ -85,6 +85,14 @@ func (g *Gate) remote(text []byte, size int64, h Hint, files []File) (*Verdict, 
 	in.Acceptance, _ = v.Acceptance()
 	v.remote, err = json.Marshal(in)
 	return v, err
+}
+
+// names returns the name that the verdict is about.
+func (in *jsonVerdict) names() string {
+	if in.NameBase64 != nil {
+		return string(in.NameBase64)
+	}
+	return string(in.Name)
 }
 
 // elsewhere is a refusal by another process.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -31,7 +32,7 @@ func ParseGGUFFile(path string, opts ...GGUFReadOption) (*GGUFFile, error) {
 		return nil, fmt.Errorf("open file: %w", err)
 	}
 	defer root.Close()
-	return parse(b, root.FS(), filepath.Base(path), o)
+	return parse(b, folder.Below(root), filepath.Base(path), o) // which waits for no pipe
 }
 
 // parse reads one file, or those of a split model.

@@ -44,10 +44,10 @@ type (
 // modelscan writes the report that modelscan would print about a file or a folder, without the
 // time, so that the same files give the same text. Receipts are not modelscan's.
 func (a *API) modelscan(v *gate.Verdict, signed json.RawMessage) func(io.Writer) error {
-	name := wire.Clean(v.Name, 1024)
+	name := wire.Whole(v.Name)
 	s := msSummary{BySeverity: map[string]int{"LOW": 0, "MEDIUM": 0, "HIGH": 0, "CRITICAL": 0}, Input: name, Version: "anamnesis " + a.o.Version}
 	for _, f := range v.Files() {
-		s.Scanned.Files = append(s.Scanned.Files, wire.Clean(f.Name, 4096))
+		s.Scanned.Files = append(s.Scanned.Files, wire.Whole(f.Name))
 	}
 	if s.Scanned.Files == nil {
 		s.Scanned.Files = []string{name}

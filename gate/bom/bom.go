@@ -159,7 +159,7 @@ func (w *Writer) Add(path string, v *gate.Verdict, m *Model) error {
 		w.w.WriteString(",")
 	}
 	w.w.WriteString("\n")
-	c := component{Type: "file", Ref: "file-" + strconv.Itoa(w.files), Name: wire.Clean(strings.ReplaceAll(path, `\`, "/"), 4096)}
+	c := component{Type: "file", Ref: "file-" + strconv.Itoa(w.files), Name: wire.Whole(strings.ReplaceAll(path, `\`, "/"))}
 	if v.SHA256 != "" {
 		c.Hashes = []sum{{"SHA-256", v.SHA256}}
 	}

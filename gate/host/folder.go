@@ -144,7 +144,7 @@ func (u *Upload) judgeable() {
 
 // askFolder asks the gate about the folder, or another process, which is paid for by its time.
 func (u *Upload) askFolder(t *turn) (*gate.Verdict, error) {
-	h := gate.Hint{Name: u.Name, Promised: u.Promised}
+	h := gate.Hint{Name: u.Name, Promised: u.Promised, Beside: u.Beside}
 	if u.host.o.Judge != nil {
 		if u.host.o.JudgeFolder == nil {
 			return nil, ErrNoFolders

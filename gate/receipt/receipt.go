@@ -126,7 +126,7 @@ func (s *Signer) Sign(v *gate.Verdict, nonce string) ([]byte, error) {
 	st := statement{statementType, []subject{}, predicateType, r}
 	maps.DeleteFunc(digest, func(_, sum string) bool { return sum == "" })
 	if len(digest) > 0 {
-		st.Subject = []subject{{wire.Clean(v.Name, 1024), digest}}
+		st.Subject = []subject{{wire.Whole(v.Name), digest}}
 	}
 	text, err := json.Marshal(st)
 	if err != nil {

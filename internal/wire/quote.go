@@ -26,6 +26,14 @@ func Clean(s string, limit int) string {
 	return clean(s, limit, true)
 }
 
+// Whole returns a name for JSON: as it is, or by [Clean] without a cut if it is not UTF-8.
+func Whole(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return Clean(s, 16*len(s))
+}
+
 // Message returns the text of any error as it may reach a terminal or a log:
 // what [Clean] escapes is escaped, except quotes and backslashes, since names
 // stand in it quoted already; at most [MaxMessage] bytes.

@@ -1,0 +1,26 @@
+//go:build unix
+
+package gguf_parser_test
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	gguf_parser "github.com/anamnesis-go/anamnesis/adapters/ggufparser"
+)
+
+// What is no file is an error, and is not waited for: a pipe with no writer, also as the second
+// file of a split model.
+func TestAPipeIsNotWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"m.gguf", "s-00001-of-00002.gguf"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gguf_parser.ParseGGUFFile(filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), "regular") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
