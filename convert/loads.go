@@ -50,6 +50,7 @@ var serves = map[string]servedFormat{
 	"nvfp4":                {"compressed-tensors", "W4A4Fp4", "W4A16Fp4"},
 	"mxfp4":                {"compressed-tensors", "W4A4Mxfp4", "W4A4Mxfp4"},
 	"mxfp8":                {"compressed-tensors", "W8A8Mxfp8", "W8A8Mxfp8"},
+	"modelopt_fp8":         {"modelopt", "FP8", "FP8"},
 	"modelopt_fp8_channel": {"modelopt", "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PER_CHANNEL_PER_TOKEN"},
 	"modelopt_fp8_block":   {"modelopt", "FP8_PB_WO", "FP8_PB_WO"},
 	"modelopt_nvfp4":       {"modelopt", "W4A16_NVFP4", "W4A16_NVFP4"},
@@ -58,6 +59,7 @@ var serves = map[string]servedFormat{
 	"gptq_8":               {method: "gptq"},
 	"awq":                  {method: "awq"},
 	"gpt_oss":              {method: "gpt_oss_mxfp4"},
+	"torchao_int8":         {method: "torchao"}, // as all of TorchAO
 }
 
 // triedAs are formats whose loader is that of another one, which was tried with every type.
@@ -80,6 +82,9 @@ func (e *linearEncoder) loadings() []Loading {
 		list = append(list, e.byPacker(l))
 	}
 	s, ok := serves[e.format]
+	if e.library == scaled.TorchAO {
+		s, ok = serves["torchao_int8"], true
+	}
 	if !ok {
 		return list
 	}
@@ -87,6 +92,23 @@ func (e *linearEncoder) loadings() []Loading {
 		list = append(list, e.byServer(l, s, map[loaders.Library]string{loaders.VLLM: s.vllm, loaders.SGLang: s.sglang}[l]))
 	}
 	return list
+}
+
+// unloadable refuses what no library loads that the format is for, with what each of them says.
+// One of which nothing is known could.
+func (q *Quantized) unloadable() error {
+	why := ""
+	for i := 0; i < len(q.Loads); i++ { // one for each library
+		l := &q.Loads[i]
+		if l.Verdict != LoadFails {
+			return nil
+		}
+		why += "; " + l.Library + " " + l.Version + ": " + l.Why
+	}
+	if why == "" {
+		return nil
+	}
+	return wire.ErrUnsupported.Errorf("no library would load it as %s%s. Choose another format, or leave alone what they do not take (%s)", q.Layout, why, wire.OptionExclude)
 }
 
 // byTransformers returns what is known of transformers.
@@ -131,6 +153,8 @@ func (e *linearEncoder) byPacker(by loaders.Library) Loading {
 		l.Verdict, l.Why = LoadFails, "it has no method for this format"
 	case e.Type == "":
 		l.Why = "no config.json states a model_type"
+	case !known && by == loaders.AutoAWQ: // it raises an error; GPTQModel looks for layers itself
+		l.Verdict, l.Why = LoadFails, "it has no model_type "+wire.Quote(e.Type)
 	case !known:
 		l.Why = "it has no model_type " + wire.Quote(e.Type)
 	default:
@@ -213,7 +237,7 @@ func (e *linearEncoder) byMLX() Loading {
 		case e.Type == "":
 			l.Why = "no config.json states a model_type"
 		case !known:
-			l.Why = "it has no model_type " + wire.Quote(e.Type)
+			l.Verdict, l.Why = LoadFails, "it has no model_type "+wire.Quote(e.Type)
 		default:
 			l.Verdict = LoadRead
 		}

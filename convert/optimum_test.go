@@ -18,7 +18,6 @@ func TestWhatKeepsCodesFromLoadingIsSaid(t *testing.T) {
 	for _, c := range []struct{ kind, format, name, says string }{
 		{"t5", "gptq", "decoder.block.0.layer.0.SelfAttention.q", "SelfAttention.q by hand"},
 		{"t5", "awq", "encoder.block.0.layer.1.DenseReluDense.wi", "DenseReluDense.wi by hand"},
-		{"t5", "mlx_4", "encoder.block.0.layer.1.DenseReluDense.wi", ""},
 		{"llama", "gptq", "model.layers.0.self_attn.q_proj", ""},
 		{"llama", "awq", "model.layers.0.self_attn.q_proj", ""},
 		{"whisper", "gptq", "model.encoder.layers.0.fc1", "main input of these is input_features"},

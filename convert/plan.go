@@ -175,7 +175,11 @@ func (p *Plan) bind() error {
 		}
 	}
 	if l, ok := p.encoder.(interface{ loadings() []Loading }); ok {
-		p.Quantized.Loads = l.loadings()
+		if p.Quantized.Loads = l.loadings(); len(p.Quantized.Weights) > 0 {
+			if err := p.Quantized.unloadable(); err != nil {
+				return err
+			}
+		}
 	}
 	return p.unique()
 }

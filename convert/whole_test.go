@@ -11,6 +11,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -206,19 +207,26 @@ func TestWhatIsKnownOfLoaders(t *testing.T) {
 		{"ModelOpt", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "modelopt_fp8_channel", "transformers no, vLLM read, SGLang no"},
 		{"GPTQ", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "gptq", "transformers loads, GPTQModel read, vLLM read, SGLang no"},
 		{"AWQ", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "awq", "transformers loads, AutoAWQ read, GPTQModel read, vLLM read, SGLang read"},
-		{"AWQ of a type that AutoAWQ has not", `{"model_type": "olmo2", "architectures": ["Olmo2ForCausalLM"]}`, "awq", "transformers loads, AutoAWQ unknown, GPTQModel read, vLLM read, SGLang read"},
+		{"AWQ of a type that AutoAWQ has not", `{"model_type": "olmo2", "architectures": ["Olmo2ForCausalLM"]}`, "awq", "transformers loads, AutoAWQ no, GPTQModel read, vLLM read, SGLang read"},
 		{"GPTQ of modules that GPTQModel leaves alone", `{"model_type": "mamba", "architectures": ["MambaForCausalLM"]}`, "gptq", "transformers no, GPTQModel unknown, vLLM read, SGLang no"},
 		{"GPTQ of a mixture's router", `{"model_type": "gpt_neox", "architectures": ["GPTNeoXForCausalLM"]}`, "gptq", "transformers loads, GPTQModel no, vLLM read, SGLang no"},
 		{"MLX, of a type that mlx-lm has", `{"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]}`, "mlx_4", "mlx-lm read"},
-		{"MLX, of one that it has not", `{"model_type": "nobodys", "architectures": ["NobodysForCausalLM"]}`, "mlx_4", "mlx-lm unknown"},
+		{"MLX, of one that it has not", `{"model_type": "nobodys", "architectures": ["NobodysForCausalLM"]}`, "mlx_4", `refused: no library would load it as INT4 of MLX, groups of 64; mlx-lm 0.32.2: it has no model_type "nobodys"`},
 		{"diffusers", `{"_class_name": "UNet2DConditionModel", "_diffusers_version": "0.42.1"}`, "torchao_int8", "diffusers read"},
 		{"diffusers, a newer one", `{"_class_name": "UNet2DConditionModel", "_diffusers_version": "0.99.0"}`, "torchao_int8", "diffusers unknown"},
-		{"diffusers, a format that it has not", `{"_class_name": "UNet2DConditionModel", "_diffusers_version": "0.42.1"}`, "w4a16", "diffusers no"},
-		{"a format that breaks", `{"model_type": "vit", "architectures": ["ViTModel"]}`, "torchao_int8", "transformers no"},
+		{"diffusers, a format that it has not", `{"_class_name": "UNet2DConditionModel", "_diffusers_version": "0.42.1"}`, "w4a16", "refused: no library would load it as INT4 packed by compressed-tensors, groups of 128; diffusers 0.42.1: it has no method for this format"},
+		{"a format that breaks", `{"model_type": "vit", "architectures": ["ViTModel"]}`, "torchao_int8", "transformers no, vLLM unknown, SGLang no"},
+		{"ModelOpt, one scale", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "modelopt_fp8", "transformers no, vLLM read, SGLang read"},
 	} {
 		b := account(t)
 		m := withConfigs{typedModel(t, b, "", shaped(dense)).(withConfigs).Model, c.config}
 		p, err := convert.NewPlan(b, m, convert.Options{Quantize: quantizerTo(t, c.to)})
+		if why, refused := strings.CutPrefix(c.want, "refused: "); refused {
+			if parser.ClassOf(err) != parser.Unsupported || !strings.Contains(fmt.Sprint(err), why) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
