@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -50,7 +51,7 @@ type bnbEncoder struct {
 	o       Bnb
 	compute string // torch's name of the type that the modules compute in
 
-	float32s *linearNode // parameters that are float32 in memory
+	float32s *transformers.Float32s // parameters that are float32 in memory
 }
 
 // Check implements [Quantizer].
@@ -79,13 +80,13 @@ func (o Bnb) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, er
 		return nil, err
 	}
 	o.Block = o.block()
-	e := &bnbEncoder{linearEncoder: linearsIn(o.layout(), o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}), o: o}
+	e := &bnbEncoder{linearEncoder: linearsIn(o.layout(), o.Measure, transformers.Rule{Include: o.Include, Exclude: o.Exclude}), o: o}
 	if err := e.begin(b, m, opts); err != nil {
 		return nil, err
 	}
 	e.format = o.Type.String()
-	e.float32s = float32sOf(e.Type)
-	e.BreaksAgain = breaksAgain[e.Type]
+	e.float32s = transformers.Float32sOf(e.Type)
+	e.BreaksAgain = transformers.BreaksAgain(e.Type)
 	return e, nil
 }
 
@@ -105,7 +106,7 @@ func (e *bnbEncoder) encode(w *quant.Weight) (encoding, error) {
 	if e.isFloat32(w) {
 		dtype = torchNames[quant.F32]
 	}
-	if e.rule.judge(w.Name, w.Shape).Transposed {
+	if e.rule.Judge(w.Name, w.Shape).Transposed {
 		if w, err = quant.Transpose(w); err != nil {
 			return nil, err
 		}
@@ -131,4 +132,9 @@ func (o Bnb) layout() string {
 		text += ", scales quantized"
 	}
 	return text
+}
+
+// floating are the types that bitsandbytes quantizes.
+func floating(t tensor.DType) bool {
+	return t == tensor.F32 || t == tensor.F16 || t == tensor.BF16
 }

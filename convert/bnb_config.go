@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -66,21 +67,21 @@ func (e *linearEncoder) skipped() ([]string, error) {
 	for i := range e.Kept {
 		k := &e.Kept[i]
 		module := strings.TrimSuffix(k.Name, ".weight")
-		if at := strings.Index("."+module, ".experts."); at >= 0 && k.reason == keepExpert {
+		if at := strings.Index("."+module, ".experts."); at >= 0 && k.reason == transformers.Expert {
 			add(plainPattern((module + ".")[:at+len("experts")]))
 			continue
 		}
-		if k.reason == keepRearranged {
+		if k.reason == transformers.Rearranged {
 			return nil, wire.ErrUnsupported.Errorf("%s of a model of type %s: %s, which it does not do for a quantized model", wire.Quote(k.Name), wire.Quote(e.Type), k.Why)
 		}
-		headed = headed || k.reason == keepHead
-		if k.reason == keepHead && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
+		headed = headed || k.reason == transformers.Head
+		if k.reason == transformers.Head && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
 			add("lm_head") // its name in memory in transformers 5
 		}
 		if module == "cls" && e.Type == "ultrabert" && !q.means("head.decoder") {
 			add("head.decoder") // the same
 		}
-		replaced := k.reason != keepEmbedding && k.reason != keepOther // unless listed
+		replaced := k.reason != transformers.Embedding && k.reason != transformers.Other // unless listed
 		switch {
 		case !q.means(module):
 			add(q.shortest(module))
@@ -92,14 +93,14 @@ func (e *linearEncoder) skipped() ([]string, error) {
 		}
 	}
 	if !headed { // it shares the embedding's numbers and is not in the file
-		for _, head := range append([]string{"proj_out"}, heads...) {
+		for _, head := range append([]string{"proj_out"}, transformers.Heads...) {
 			if !q.means(head) {
 				add(head)
 			}
 		}
 	}
 	if e.rule.Table != nil {
-		e.rule.Table.absent(e.rule.has, func(module string) {
+		e.rule.Table.Absent(e.rule.HasTensor, func(module string) {
 			if !q.means(module) {
 				add(module)
 			}

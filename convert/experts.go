@@ -1,5 +1,7 @@
 package convert
 
+import "github.com/anamnesis-go/anamnesis/internal/transformers"
+
 // expertFormats are the formats of compressed-tensors in which the experts of a model are
 // quantized too, as by llm-compressor. transformers 5.23 stacks experts from codes, and
 // in most of these formats does not find experts that are not quantized. The text says
@@ -14,9 +16,9 @@ var expertFormats = map[string]string{
 
 // withExperts reports whether a matrix that is kept as an expert is quantized in this format
 // all the same, and notes what stops transformers from loading it.
-func (e *linearEncoder) withExperts(format string, why keepReason) bool {
+func (e *linearEncoder) withExperts(format string, why transformers.Reason) bool {
 	stops, takes := expertFormats[format]
-	if takes = takes && why == keepExpert; takes && stops != "" {
+	if takes = takes && why == transformers.Expert; takes && stops != "" {
 		e.BreaksAgain = stops
 	}
 	return takes

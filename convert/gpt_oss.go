@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -28,7 +29,7 @@ func (e *groupedEncoder) takesOss(name string, shape []int64) (verdict, error) {
 	_, experts := ossExperts(name)
 	switch {
 	case experts && len(shape) == 3 && e.rule.Exclude != nil && e.rule.Exclude(name):
-		return decodeIt, e.keep(name, keepExcluded)
+		return decodeIt, e.keep(name, transformers.Excluded)
 	case experts && len(shape) == 3 && e.Type != "gpt_oss":
 		return decodeIt, e.keepFor(name, "only config.json of a gpt_oss model says how it is laid out")
 	case experts && len(shape) == 3 && (shape[0] == 0 || !e.f.Fits(shape[2], shape[1]) || shape[1] == 0 || shape[2] == 0):

@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/model"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -48,7 +49,7 @@ func (o Grouped) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	rule := bnbRule{Include: o.Include, Exclude: o.Exclude}
+	rule := transformers.Rule{Include: o.Include, Exclude: o.Exclude}
 	e := &groupedEncoder{linearEncoder: linearsIn(o.Format.Layout, o.Measure, rule), f: o.Format, overs: map[string]*float32{}}
 	if rules := model.Of(m).Told().Rules; rules != nil {
 		if o.Format.Library != scaled.MLX {
@@ -76,11 +77,11 @@ func (e *groupedEncoder) takes(name string, shape []int64) (verdict, error) {
 	if e.f.Library == scaled.GptOss {
 		return e.takesOss(name, shape)
 	}
-	also := func(why keepReason) bool {
-		return e.f.Library == scaled.MLX && (why == keepEmbedding || why == keepHead) || e.withExperts(e.f.Name, why)
+	also := func(why transformers.Reason) bool {
+		return e.f.Library == scaled.MLX && (why == transformers.Embedding || why == transformers.Head) || e.withExperts(e.f.Name, why)
 	}
 	v, err := e.takesAligned(name, shape, also, e.f.Fits, "groups")
-	if n := len(e.Kept); e.f.Library == scaled.MLX && n > 0 && e.Kept[n-1].Name == name && e.Kept[n-1].reason == keepExpert {
+	if n := len(e.Kept); e.f.Library == scaled.MLX && n > 0 && e.Kept[n-1].Name == name && e.Kept[n-1].reason == transformers.Expert {
 		e.Kept[n-1].Why = "expert: mlx-lm stacks them, and quantizes them in a model under its own names"
 	}
 	return v, err

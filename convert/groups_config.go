@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
@@ -131,7 +132,7 @@ func (e *groupedEncoder) gptqConfig() ([]byte, error) {
 	var alone []string
 	for i := range e.Kept {
 		k := &e.Kept[i]
-		if k.reason == keepEmbedding || k.reason == keepHead {
+		if k.reason == transformers.Embedding || k.reason == transformers.Head {
 			continue
 		}
 		for _, module := range e.spellings(strings.TrimSuffix(k.Name, ".weight")) {

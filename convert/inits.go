@@ -4,20 +4,10 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
-
-// initsText lists types whose GPTQ and AWQ formats transformers does not load: because it
-// initializes the weight of some linear modules, which have only codes, or because it
-// refuses GPTQ for a main input other than input_ids. crosscheck/linears/inits.py
-// generates it.
-//
-//go:embed inits.txt
-var initsText string
-
-var initRows = sync.OnceValue(func() map[string]string { return rowsByType(initsText) })
 
 // loadable notes why transformers would not load GPTQ or AWQ, once all weights are known.
 func (e *groupedEncoder) loadable() (err error) {
@@ -30,14 +20,14 @@ func (e *groupedEncoder) loadable() (err error) {
 	default:
 		return nil
 	}
-	_, input, _ := strings.Cut(initRows()[e.Type], "|")
+	input := transformers.MainInput(e.Type)
 	set := e.setByHand()
 	switch {
 	case e.f.Library == scaled.GPTQModel && input != "":
 		e.BreaksAgain = "it loads GPTQ of models of text alone, and the main input of these is " + input
 	case set >= 0:
 		e.BreaksAgain = "it sets the weight of " + strings.TrimSuffix(e.Weights[set].Name, ".weight") + " by hand while it loads, and codes have none"
-	case e.listed && slices.Contains(renamed, e.Type):
+	case e.listed && transformers.Renames(e.Type):
 		e.BreaksAgain = "it gives weights other names when it loads them, and finds modules by their names"
 	}
 	return nil
@@ -46,12 +36,11 @@ func (e *groupedEncoder) loadable() (err error) {
 // setByHand returns the first quantized weight that the class of the model, or of a model
 // inside it, sets while it is loaded; -1 for none. A model inside has its own class for that.
 func (e *linearEncoder) setByHand() int {
-	types := e.rule.ModelTypes[:min(len(e.rule.ModelTypes), mostInside)]
+	types := e.rule.ModelTypes[:min(len(e.rule.ModelTypes), transformers.MostInside)]
 	return slices.IndexFunc(e.Weights, func(w QuantizedWeight) bool {
-		_, last, _ := cutLast(strings.TrimSuffix(w.Name, ".weight"))
+		_, last, _ := transformers.CutLast(strings.TrimSuffix(w.Name, ".weight"))
 		return slices.ContainsFunc(types, func(kind string) bool {
-			names, _, _ := strings.Cut(initRows()[kind], "|")
-			return slices.Contains(strings.Fields(names), last)
+			return transformers.SetsByHand(kind, last)
 		})
 	})
 }
@@ -68,15 +57,15 @@ func (e *linearEncoder) compressedLoads() {
 			e.BreaksAgain = "it sets the weight of " + strings.TrimSuffix(e.Weights[set].Name, ".weight") + " by hand while it loads, and packed codes have none" + unless
 			return
 		}
-		if why := breakRows()[packedRows+"/"+e.Type]; why != "" {
+		if why := transformers.Breaks(transformers.PackedRows, e.Type); why != "" {
 			e.BreaksAgain = why
 			return
 		}
 	}
-	if !slices.Contains(renamed, e.Type) || e.knownNames() {
+	if !transformers.Renames(e.Type) || e.knownNames() {
 		return
 	}
-	kept := slices.IndexFunc(e.Kept, func(k KeptMatrix) bool { return k.reason == noReason || k.reason == keepExcluded })
+	kept := slices.IndexFunc(e.Kept, func(k KeptMatrix) bool { return k.reason == transformers.None || k.reason == transformers.Excluded })
 	if kept >= 0 {
 		e.BreaksAgain = "it gives modules other names than the file, and looks for codes of " + strings.TrimSuffix(e.Kept[kept].Name, ".weight") + ", which is left alone" + unless
 	}

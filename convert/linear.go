@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -22,7 +23,7 @@ type linearEncoder struct {
 	Quantized
 	passes
 
-	rule     bnbRule
+	rule     transformers.Rule
 	m        tensor.Model
 	target   quant.Target
 	measures bool           // compare each weight with its decoded encoding
@@ -39,7 +40,7 @@ type linearEncoder struct {
 func (e *linearEncoder) quantized() *Quantized { return &e.Quantized }
 
 // linearsIn returns a linearEncoder.
-func linearsIn(layout string, measures bool, rule bnbRule) linearEncoder {
+func linearsIn(layout string, measures bool, rule transformers.Rule) linearEncoder {
 	return linearEncoder{Quantized: Quantized{Layout: layout}, measures: measures, rule: rule}
 }
 
@@ -106,9 +107,9 @@ func (e *linearEncoder) modelTypes() error {
 	if err := strictjson.Decode(e.b, doc, func(d *strictjson.Decoder) error { return e.modelType(d, &e.Type, &e.classes) }); err != nil {
 		return err
 	}
-	e.rule.tables(e.Type, e.classes)
+	e.rule.Tables(e.Type, e.classes)
 	e.ByName = e.rule.Table == nil
-	if _, known := classRows()[e.Type]; known && e.rule.Class == "" && len(e.classes) > 0 {
+	if known := transformers.KnowsClasses(e.Type); known && e.rule.Class == "" && len(e.classes) > 0 {
 		e.UnknownClass = e.classes[0]
 	}
 	return nil
@@ -127,7 +128,7 @@ func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string, classes *[
 				return err
 			}
 			*own = name
-			if e.rule.ModelTypes, err = limits.Append(e.b, e.rule.ModelTypes, name); err == nil && e.rule.asksFor(name) {
+			if e.rule.ModelTypes, err = limits.Append(e.b, e.rule.ModelTypes, name); err == nil && e.rule.AsksFor(name) {
 				e.rule.Named, err = limits.Append(e.b, e.rule.Named, name)
 			}
 			return err
@@ -141,7 +142,7 @@ func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string, classes *[
 			return err
 		case key == "architectures" && kind == strictjson.Array && classes != nil:
 			return d.Array(func(i int) error {
-				if kind, err := d.Kind(); err != nil || kind != strictjson.String || i >= mostInside {
+				if kind, err := d.Kind(); err != nil || kind != strictjson.String || i >= transformers.MostInside {
 					return errors.Join(err, d.Skip())
 				}
 				name, err := d.String()
@@ -162,8 +163,8 @@ func (e *linearEncoder) takes(name string, shape []int64) (verdict, error) {
 
 // judge applies the rule, and counts the matrices that are not in the table, for which
 // names decide.
-func (e *linearEncoder) judge(name string, shape []int64) bnbVerdict {
-	v := e.rule.judge(name, shape)
+func (e *linearEncoder) judge(name string, shape []int64) transformers.Verdict {
+	v := e.rule.Judge(name, shape)
 	if v.Guessed {
 		if e.Guessed++; e.Guessed == 1 {
 			e.FirstGuessed = name
@@ -173,9 +174,9 @@ func (e *linearEncoder) judge(name string, shape []int64) bnbVerdict {
 }
 
 // chooses converts the rule's verdict to a verdict about a tensor.
-func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdict, error) {
+func (e *linearEncoder) chooses(name string, shape []int64, v transformers.Verdict) (verdict, error) {
 	switch {
-	case v.Wrong != noReason:
+	case v.Wrong != transformers.None:
 		return 0, wire.ErrUsage.Errorf("%s: %s is chosen, but %s builds no linear module for it (%s), so the result would not load",
 			wire.OptionInclude, wire.Quote(name), wire.Quote(e.Type), v.Wrong)
 	case v.Quantize:
@@ -189,12 +190,12 @@ func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdi
 // takesAligned also decides by the rule, for formats whose groups must divide the rows
 // and columns as fits reports. also reports whether the format quantizes matrices that
 // the rule keeps for a reason.
-func (e *linearEncoder) takesAligned(name string, shape []int64, also func(keepReason) bool, fits func(rows, cols int64) bool, groups string) (verdict, error) {
+func (e *linearEncoder) takesAligned(name string, shape []int64, also func(transformers.Reason) bool, fits func(rows, cols int64) bool, groups string) (verdict, error) {
 	v := e.judge(name, shape)
 	switch {
-	case !v.Quantize && !also(v.Why), v.Wrong != noReason && !also(v.Wrong):
+	case !v.Quantize && !also(v.Why), v.Wrong != transformers.None && !also(v.Wrong):
 		return e.chooses(name, shape, v)
-	case e.library == scaled.ModelOpt && modelOptLeaves(name) && !e.rule.chosen(name):
+	case e.library == scaled.ModelOpt && modelOptLeaves(name) && !e.rule.Chosen(name):
 		return decodeIt, e.keepFor(name, "ModelOpt leaves it alone")
 	case v.Transposed:
 		return decodeIt, e.keepFor(name, "stored transposed, which its loaders do not take")
@@ -205,7 +206,7 @@ func (e *linearEncoder) takesAligned(name string, shape []int64, also func(keepR
 }
 
 // keep notes a matrix that the rule leaves alone.
-func (e *linearEncoder) keep(name string, reason keepReason) (err error) {
+func (e *linearEncoder) keep(name string, reason transformers.Reason) (err error) {
 	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, reason.String(), reason})
 	return err
 }

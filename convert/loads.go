@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
@@ -209,7 +210,7 @@ func (e *linearEncoder) byDiffusers() Loading {
 func (e *linearEncoder) byServer(by loaders.Library, s servedFormat, scheme string) Loading {
 	l := Loading{Library: string(by), Version: by.Version()}
 	known := false
-	for _, a := range e.classes[:min(len(e.classes), mostInside)] {
+	for _, a := range e.classes[:min(len(e.classes), transformers.MostInside)] {
 		_, ok := by.Fused(a)
 		known = known || ok
 	}

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -90,7 +91,7 @@ type QuantizedWeight struct {
 type KeptMatrix struct {
 	Name, Why string
 
-	reason keepReason // noReason if Why is not a reason of the rule
+	reason transformers.Reason // transformers.None if Why is not a reason of the rule
 }
 
 // Lost sums up the measured loss of all weights, in order.

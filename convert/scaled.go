@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -42,7 +43,7 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	e := &scaledEncoder{linearsIn(o.Format.Layout, o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}), o.Format}
+	e := &scaledEncoder{linearsIn(o.Format.Layout, o.Measure, transformers.Rule{Include: o.Include, Exclude: o.Exclude}), o.Format}
 	if err := e.begin(b, m, opts); err != nil {
 		return nil, err
 	}
@@ -60,8 +61,8 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 // for other modules that are stored transposed, or for blocks that the edge of a matrix
 // cuts.
 func (e *scaledEncoder) takes(name string, shape []int64) (verdict, error) {
-	also := func(why keepReason) bool {
-		return e.f.Inverse && why == keepExpert || e.withExperts(e.f.Name, why)
+	also := func(why transformers.Reason) bool {
+		return e.f.Inverse && why == transformers.Expert || e.withExperts(e.f.Name, why)
 	}
 	fits := func(rows, cols int64) bool {
 		// In compressed-tensors inputs of blocks are quantized in groups of the same columns, which

@@ -7,6 +7,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
@@ -122,15 +123,15 @@ func (e *linearEncoder) ignored() ([]string, error) {
 	some := slices.ContainsFunc(e.Weights, func(w QuantizedWeight) bool { return expertsEnd(w.Name) > 0 })
 	for i := range e.Kept {
 		k := &e.Kept[i]
-		headed = headed || k.reason == keepHead
+		headed = headed || k.reason == transformers.Head
 		name := strings.TrimSuffix(k.Name, ".weight")
 		switch {
-		case k.reason == keepEmbedding:
+		case k.reason == transformers.Embedding:
 			continue
-		case k.reason == keepExpert && some: // by its name: others are quantized
-		case k.reason == keepExpert && experts:
+		case k.reason == transformers.Expert && some: // by its name: others are quantized
+		case k.reason == transformers.Expert && experts:
 			continue
-		case k.reason == keepExpert:
+		case k.reason == transformers.Expert:
 			experts, name = true, `re:.*\.experts\..*`
 		}
 		for _, spelled := range e.spellings(name) {
@@ -145,7 +146,7 @@ func (e *linearEncoder) ignored() ([]string, error) {
 	}
 	var err error
 	if e.rule.Table != nil { // the same under other names, such as Whisper's proj_out
-		e.rule.Table.absent(e.rule.has, func(module string) {
+		e.rule.Table.Absent(e.rule.HasTensor, func(module string) {
 			if err == nil {
 				out, err = limits.Append(e.b, out, module)
 			}

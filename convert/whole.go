@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
@@ -37,7 +38,7 @@ type fusedMember struct {
 func fusedIn(architectures []string) *fusedNames {
 	groups := slices.Clone(fusedAlways)
 	for _, l := range []loaders.Library{loaders.VLLM, loaders.SGLang} {
-		for _, a := range architectures[:min(len(architectures), mostInside)] {
+		for _, a := range architectures[:min(len(architectures), transformers.MostInside)] {
 			more, _ := l.Fused(a)
 			groups = append(groups, more...)
 		}
@@ -57,7 +58,7 @@ func fusedIn(architectures []string) *fusedNames {
 	}
 	f := &fusedNames{map[string][]fusedMember{}}
 	for m, n := range number {
-		_, last, _ := cutLast(m)
+		_, last, _ := transformers.CutLast(m)
 		f.members[last] = append(f.members[last], fusedMember{m, n})
 	}
 	return f
@@ -79,7 +80,7 @@ func (f *fusedNames) of(name string) (key fusedKey, ok bool) {
 	if at := expertsEnd(module); at > 0 {
 		return fusedKey{module[:at], -1}, true
 	}
-	_, last, _ := cutLast(module)
+	_, last, _ := transformers.CutLast(module)
 	for _, m := range f.members[last] {
 		if before, ok := strings.CutSuffix(module, m.suffix); ok && (before == "" || before[len(before)-1] == '.') {
 			return fusedKey{before, m.group}, true
@@ -92,7 +93,7 @@ func (f *fusedNames) of(name string) (key fusedKey, ok bool) {
 // other modules: "model.layers.0.mlp.experts" of "model.layers.0.mlp.experts.3.up_proj".
 func expertsEnd(module string) int {
 	parts := strings.Split(module, ".")
-	if !isExpert(parts) {
+	if !transformers.IsExpert(parts) {
 		return 0
 	}
 	for i, at := 0, 0; i < len(parts)-2; i++ {
@@ -171,13 +172,13 @@ func (d *groupsDecided) note(k *pick, kept []KeptMatrix) error {
 		g = &fusedGroup{}
 		d.groups[key] = g
 	}
-	g.asked = g.asked || d.e.rule.chosen(k.name())
+	g.asked = g.asked || d.e.rule.Chosen(k.name())
 	switch {
 	case k.verdict == encodeIt:
 		g.taken = cmp.Or(g.taken, k.name())
-	case g.kept == "" || kept[0].reason == keepExcluded:
+	case g.kept == "" || kept[0].reason == transformers.Excluded:
 		g.kept, g.says, g.shape = k.name(), kept[0].Why, k.shape()
-		g.asked = g.asked || kept[0].reason == keepExcluded
+		g.asked = g.asked || kept[0].reason == transformers.Excluded
 	}
 	return nil
 }
@@ -260,6 +261,6 @@ func (p *Plan) stillWhole(picks []pick) error {
 
 // keepExpert notes an expert that is left alone with all others of its layer.
 func (e *linearEncoder) keepExpert(name, why string) (err error) {
-	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, why, keepExpert})
+	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, why, transformers.Expert})
 	return err
 }

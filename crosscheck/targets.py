@@ -4,7 +4,7 @@ processor, and loaded by that library.
     python3 crosscheck/run.py targets        CROSSCHECK_TYPES="llama t5" CROSSCHECK_FORMATS="fp8 gptq" for some
     targets.py DUMP WORK [PAGE]              as run.py calls it; PAGE is docs/quantize.md, whose table of types is written anew
                                              CROSSCHECK_LEDGER=FILE: a line of JSON for each answer; what it has is not asked again
-    targets.py breaks LEDGER > convert/breaks.txt
+    targets.py breaks LEDGER > internal/transformers/breaks.txt
 
 A small random model of each type in BF16. A difference is a key that is missing or left over
 when the library loads the folder, a weight that it decodes to another number than the folder
@@ -246,7 +246,7 @@ def mlx(to, kind, cls, model, root):
 
 
 def breaks(ledger):
-    """convert/breaks.txt: the types of which transformers does not load a format, with what it says."""
+    """internal/transformers/breaks.txt: the types of which transformers does not load a format, with what it says."""
     rows = collections.defaultdict(list)
     for r in map(json.loads, open(ledger)):
         if r["why"].startswith(("loads with ", "does not load: ")):

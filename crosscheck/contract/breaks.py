@@ -1,6 +1,6 @@
-"""Makes the rows of convert/breaks.txt of compressed-tensors anew, for the types that crosscheck/every.py tried.
+"""Makes the rows of internal/transformers/breaks.txt of compressed-tensors anew, for the types that crosscheck/every.py tried.
 
-    breaks.py crosscheck/contract/every.jsonl convert/breaks.txt
+    breaks.py crosscheck/contract/every.jsonl internal/transformers/breaks.txt
 
 A type is listed if transformers raises when it loads its w4a16, as it does for every folder of that format. Where it asks for the
 weight of a module that has codes alone, the row is of packed formats. A type that loads is listed no more. What loads with a missing key is a bug of ours

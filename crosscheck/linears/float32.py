@@ -1,7 +1,7 @@
-"""Makes convert/float32.txt: the parameters that transformers makes float32 when it loads
+"""Makes internal/transformers/float32.txt: the parameters that transformers makes float32 when it loads
 a model in float16 or bfloat16.
 
-    float32.py [TYPE ...] > convert/float32.txt
+    float32.py [TYPE ...] > internal/transformers/float32.txt
 
 A class lists modules in _keep_in_fp32_modules (for float16) and _keep_in_fp32_modules_strict
 (for bfloat16 too); a model has the lists of all models in it. Which parameters they mean is

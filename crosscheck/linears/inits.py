@@ -1,6 +1,6 @@
-"""Makes convert/inits.txt: what keeps transformers from loading GPTQ and AWQ of a type.
+"""Makes internal/transformers/inits.txt: what keeps transformers from loading GPTQ and AWQ of a type.
 
-    inits.py > convert/inits.txt
+    inits.py > internal/transformers/inits.txt
 
 transformers lets every class set what a file does not have (`_init_weights`), and some do that for the matrices of
 the modules below a module (`init.normal_(module.wi.weight)`). Modules of GPTQ's and AWQ's codes have no weight, so a

@@ -1,8 +1,8 @@
-"""Makes convert/sometimes.txt: modules that a type has under some configurations only.
+"""Makes internal/transformers/sometimes.txt: modules that a type has under some configurations only.
 
-    sometimes.py > convert/sometimes.txt
+    sometimes.py > internal/transformers/sometimes.txt
 
-build.py builds each class with its default configuration, so convert/linears.txt lacks what
+build.py builds each class with its default configuration, so internal/transformers/linears.txt lacks what
 an `if config.…` adds. Here the sources of the classes are read: which names are given a
 torch Linear, and which another module that holds a matrix (an embedding, a Linear of its
 own). The sources are those of the modules in which the classes of a type stand and of the
@@ -24,7 +24,7 @@ from transformers.models.auto import configuration_auto
 
 warnings.filterwarnings("ignore")
 T.logging.set_verbosity_error()
-LINEARS = pathlib.Path(__file__).resolve().parents[2] / "convert" / "linears.txt"
+LINEARS = pathlib.Path(__file__).resolve().parents[2] / "internal" / "transformers" / "linears.txt"
 
 
 def made(value):

@@ -117,13 +117,13 @@ def page(lines, none, rest):
     worst = collections.Counter(verdicts.values())
     missing = [(k, c, w) for k, r in lines.items() if r["verdict"] != "not built" for c, w in r["missing"].items()]
     out = ["# Which weights of a model are quantized", "",
-           "`amn quantize` quantizes the linear modules of transformers 5.23. Two tables say which weights they are: `convert/linears.txt` by the `model_type` of config.json,",
-           "and `convert/classes.txt` by the class in its `architectures`, where the classes of a type differ. amn decides by names, and its output says so, in three cases:", "",
+           "`amn quantize` quantizes the linear modules of transformers 5.23. Two tables say which weights they are: `internal/transformers/linears.txt` by the `model_type` of config.json,",
+           "and `internal/transformers/classes.txt` by the class in its `architectures`, where the classes of a type differ. amn decides by names, and its output says so, in three cases:", "",
            "- an unknown class of a known type, for weights in which the type's classes differ;",
            "- a type without a row;",
            "- matrices that no class of the type has with its default configuration.", "",
            "The tables are generated from transformers. Every class was compared with a dry run:", "",
-           "    python3 crosscheck/linears/build.py types.jsonl", "    python3 crosscheck/linears/table.py types.jsonl convert",
+           "    python3 crosscheck/linears/build.py types.jsonl", "    python3 crosscheck/linears/table.py types.jsonl internal/transformers",
            "    python3 crosscheck/linears/sweep.py amn types.jsonl crosscheck/linears/sweep.jsonl docs/model-types.md", "",
            "| verdict | types | meaning |", "|---|---:|---|"]
     out += [f"| {v} | {worst[v]} | {MEANING[v]} |" for v in MEANING if worst[v]]

@@ -1,6 +1,6 @@
-"""Makes convert/linears.txt and convert/classes.txt of what build.py asked transformers.
+"""Makes internal/transformers/linears.txt and internal/transformers/classes.txt of what build.py asked transformers.
 
-    table.py IN.jsonl FOLDER      FOLDER is convert/
+    table.py IN.jsonl FOLDER      FOLDER is internal/transformers/
 
 A row of linears.txt is the types that have the same weights, the beginnings that names may have
 (classes with a head put their model below one), and the names as a tree: a number

@@ -31,8 +31,7 @@ var unpaid = map[string][]string{
 		convert: w.Parts
 		convert: r.parts
 		convert: columns
-		convert: parts
-		convert: parts[:max(len(parts) - 2, 0)]
+		internal: parts[:max(len(parts) - 2, 0)]
 		convert: list
 		internal: pieces
 		internal: args
@@ -54,8 +53,9 @@ var unpaid = map[string][]string{
 		internal: c.parts
 		internal: t.parts`),
 	"rows of our own tables, a handful of readers that wait, or what the caller gave": rows(`
-		convert: e.classes[:min(len(e.classes), mostInside)]
-		convert: architectures[:min(len(architectures), mostInside)]
+		convert: e.classes[:min(len(e.classes), transformers.MostInside)]
+		internal: architectures[:min(len(architectures), MostInside)]
+		convert: architectures[:min(len(architectures), transformers.MostInside)]
 		convert: groups
 		convert: g
 		convert: number
@@ -81,26 +81,26 @@ var unpaid = map[string][]string{
 		internal: strings.SplitSeq(folded, "\n")
 		internal: line
 		internal: strings.SplitSeq(text, "\n")
-		convert: strings.Lines(text)
+		internal: strings.Lines(text)
 		parser: bytes.SplitSeq([]byte(any), []byte("|"))
 		internal: slices.Backward(l.list)
 		internal: eight
-		convert: strings.Fields(types)
-		convert: strings.Fields(row)
-		convert: rowsByType(sometimesText)
-		convert: r.Inside
-		convert: r.ModelTypes[:min(len(r.ModelTypes), mostInside)]
-		convert: architectures[:min(len(architectures), mostInside)]
-		convert: t.starts
-		convert: linearRows()
+		internal: strings.Fields(types)
+		internal: strings.Fields(row)
+		internal: rowsByType(sometimesText)
+		internal: r.Inside
+		internal: r.ModelTypes[:min(len(r.ModelTypes), MostInside)]
+		convert: architectures[:min(len(architectures), transformers.MostInside)]
+		internal: t.starts
+		internal: linearRows()
 		convert: e.Set
 		convert: append(keys, e.Delete...)
 		internal: h.list
 		internal: m.made
 		parser: of.Sources()
-		convert: other
-		convert: n.next
-		convert: append([]string{…}, heads...)
+		internal: other
+		internal: n.next
+		convert: append([]string{…}, transformers.Heads...)
 		quant: s.rows.asked
 		quant: s.rows.explained
 		quant: s.rows.only

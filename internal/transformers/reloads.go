@@ -1,4 +1,4 @@
-package convert
+package transformers
 
 // breaksAgain are model types whose folders transformers 5.23 does not load after
 // quantizing them with bitsandbytes and saving them itself, with its error. Types whose
@@ -12,3 +12,7 @@ var breaksAgain = map[string]string{
 	"qwen4_exp":      "unexpected keys, as language_model.layers.0.attn_hyper_connection.block_inject_weight.weight.absmax",
 	"qwen4_exp_text": "unexpected keys, as attn_hyper_connection.block_inject_weight.weight.absmax",
 }
+
+// BreaksAgain returns why transformers does not load a folder of a type that it quantized with
+// bitsandbytes itself, "" if it does.
+func BreaksAgain(modelType string) string { return breaksAgain[modelType] }

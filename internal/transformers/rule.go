@@ -1,18 +1,16 @@
-package convert
+package transformers
 
 import (
 	"slices"
 	"strings"
-
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A bnbRule decides which tensors are quantized in bitsandbytes' formats: those that
+// A Rule decides which tensors are quantized in bitsandbytes' formats: those that
 // transformers 5 replaces when it loads a model with a BitsAndBytesConfig. transformers
 // decides by the classes of modules, which a file does not have; here names, shapes and
 // model_type stand in for them. A module that is left alone although transformers would
 // replace it still loads, because config.json lists it.
-type bnbRule struct {
+type Rule struct {
 	// ModelTypes are those of config.json and of the configurations in it.
 	ModelTypes []string
 	// Named are the model types in ModelTypes that the rule has special cases for, each
@@ -21,45 +19,45 @@ type bnbRule struct {
 	Named []string
 	// Table has the modules of the model's own type, nil if the type is unknown: then
 	// names decide.
-	Table *linears
+	Table *Linears
 	// Class is the class of the model that config.json names, "" if it is unknown.
 	Class string
 	// Inside are the tables of the types in it.
-	Inside []*linears
+	Inside []*Linears
 	// Include and Exclude choose by name and override the rules; nil chooses none.
 	Include, Exclude func(name string) bool
 	// Has reports whether the model has a tensor.
 	Has func(name string) bool
 }
 
-// A bnbVerdict is the decision about a tensor.
-type bnbVerdict struct {
+// A Verdict is the decision about a tensor.
+type Verdict struct {
 	Quantize bool
 	// Transposed weights are stored [in, out], and quantized as [out, in].
 	Transposed bool
 	// Why is the reason for which it is left alone.
-	Why keepReason
+	Why Reason
 	// Wrong is why a weight that was chosen by name could not be loaded quantized.
-	Wrong keepReason
+	Wrong Reason
 	// Guessed says that the type is known but the table does not have the matrix, so its
 	// name decides.
 	Guessed bool
 }
 
-// judge decides about one tensor.
-func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
+// Judge decides about one tensor.
+func (r *Rule) Judge(name string, shape []int64) Verdict {
 	module, isWeight := strings.CutSuffix(name, ".weight")
 	switch {
 	case r.Exclude != nil && r.Exclude(name):
-		return bnbVerdict{Why: keepExcluded}
+		return Verdict{Why: Excluded}
 	case !isWeight || len(shape) != 2:
-		return bnbVerdict{Why: keepNoMatrix}
+		return Verdict{Why: NoMatrix}
 	case shape[0] == 0 || shape[1] == 0:
-		return bnbVerdict{Why: keepEmpty}
+		return Verdict{Why: Empty}
 	}
 	parts := strings.Split(module, ".")
-	v := bnbVerdict{Quantize: true, Transposed: r.isConv1D(parts[len(parts)-1])}
-	if r.chosen(name) {
+	v := Verdict{Quantize: true, Transposed: r.isConv1D(parts[len(parts)-1])}
+	if r.Chosen(name) {
 		if r.Table != nil && r.mark(module) == markOther {
 			v.Wrong = r.listed(markOther, module, parts).Why
 		}
@@ -78,19 +76,19 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 			return v
 		}
 	}
-	if why := why(module, parts); why != noReason {
-		return bnbVerdict{Why: why, Guessed: v.Guessed}
+	if why := why(module, parts); why != None {
+		return Verdict{Why: why, Guessed: v.Guessed}
 	}
 	return v
 }
 
-// chosen reports whether a weight was asked for by name.
-func (r *bnbRule) chosen(name string) bool { return r.Include != nil && r.Include(name) }
+// Chosen reports whether a weight was asked for by name.
+func (r *Rule) Chosen(name string) bool { return r.Include != nil && r.Include(name) }
 
 // mark returns the mark of a module for a type that is in the table: from the modules
 // that its classes build, from those of the types inside it, or from the last part of its
 // name, if the type has such a module under some configurations only.
-func (r *bnbRule) mark(module string) byte {
+func (r *Rule) mark(module string) byte {
 	if m := r.Table.mark(module); m != 0 {
 		return m
 	}
@@ -110,41 +108,41 @@ func (r *bnbRule) mark(module string) byte {
 }
 
 // listed returns the verdict about a weight of a type that the table has.
-func (r *bnbRule) listed(mark byte, module string, parts []string) bnbVerdict {
+func (r *Rule) listed(mark byte, module string, parts []string) Verdict {
 	switch mark {
 	case markLast:
 		if r.inLastLayer(module) {
-			return bnbVerdict{Why: keepLast}
+			return Verdict{Why: Last}
 		}
-		return bnbVerdict{Quantize: true}
+		return Verdict{Quantize: true}
 	case markLinear, markConv1D:
-		return bnbVerdict{Quantize: true, Transposed: mark == markConv1D}
+		return Verdict{Quantize: true, Transposed: mark == markConv1D}
 	case markFused:
 		switch {
 		case slices.Contains(parts[:len(parts)-1], "experts"):
-			return bnbVerdict{Why: keepExpert}
+			return Verdict{Why: Expert}
 		case parts[len(parts)-1] == "gate":
-			return bnbVerdict{Why: keepOther}
+			return Verdict{Why: Other}
 		}
-		return bnbVerdict{Why: keepRearranged}
+		return Verdict{Why: Rearranged}
 	case markOther:
 		if isEmbedding(parts[len(parts)-1]) {
-			return bnbVerdict{Why: keepEmbedding}
+			return Verdict{Why: Embedding}
 		}
-		return bnbVerdict{Why: keepOther}
+		return Verdict{Why: Other}
 	}
 	why := r.kept(module, parts)
 	if mark == 0 {
 		why = r.notLinear(module, parts)
 	}
 	switch {
-	case why != noReason:
+	case why != None:
 	case mark == 0:
-		why = keepNotBuilt
+		why = NotBuilt
 	default:
-		why = keepNotQuantized
+		why = NotQuantized
 	}
-	return bnbVerdict{Why: why}
+	return Verdict{Why: why}
 }
 
 // conv1D are the models whose linear modules are transformers' Conv1D, and how
@@ -161,58 +159,58 @@ var (
 	askedTypes  = slices.Concat(conv1DModels, keepWo, keepIndexer, []string{"falcon", "deepseek_v4", "blip-2"})
 )
 
-// asksFor reports a type that the rule asks for and does not know of yet.
-func (r *bnbRule) asksFor(modelType string) bool {
+// AsksFor reports a type that the rule asks for and does not know of yet.
+func (r *Rule) AsksFor(modelType string) bool {
 	return slices.Contains(askedTypes, modelType) && !slices.Contains(r.Named, modelType)
 }
 
-func (r *bnbRule) is(models ...string) bool {
+func (r *Rule) is(models ...string) bool {
 	return slices.ContainsFunc(models, func(m string) bool { return slices.Contains(r.Named, m) })
 }
 
-func (r *bnbRule) isConv1D(last string) bool {
+func (r *Rule) isConv1D(last string) bool {
 	return slices.Contains(conv1DModules, last) && r.is(conv1DModels...)
 }
 
-// notLinear returns why a matrix is left alone, noReason if it is not.
-func (r *bnbRule) notLinear(module string, parts []string) keepReason {
+// notLinear returns why a matrix is left alone, None if it is not.
+func (r *Rule) notLinear(module string, parts []string) Reason {
 	if isEmbedding(parts[len(parts)-1]) {
-		return keepEmbedding
+		return Embedding
 	}
 	return r.kept(module, parts)
 }
 
-// kept returns why a linear module is left alone, noReason if it is not.
-func (r *bnbRule) kept(module string, parts []string) keepReason {
+// kept returns why a linear module is left alone, None if it is not.
+func (r *Rule) kept(module string, parts []string) Reason {
 	last := parts[len(parts)-1]
 	under := func(suffixes []string) bool {
 		return slices.ContainsFunc(suffixes, func(s string) bool { return module == s || strings.HasSuffix(module, "."+s) })
 	}
 	switch {
-	case under(heads) || module == "output" || module == "proj_out":
-		return keepHead
+	case under(Heads) || module == "output" || module == "proj_out":
+		return Head
 	case last == "gate" || last == "router":
-		return keepRouter
-	case isExpert(parts):
-		return keepExpert
-	case last == "out_proj" && r.has(strings.TrimSuffix(module, "out_proj")+"in_proj_weight"):
-		return keepAttention
+		return Router
+	case IsExpert(parts):
+		return Expert
+	case last == "out_proj" && r.HasTensor(strings.TrimSuffix(module, "out_proj")+"in_proj_weight"):
+		return Attention
 	case r.is("falcon"):
-		return keepOtherLinear
+		return OtherLinear
 	case len(r.ModelTypes) == 0 && slices.Contains(conv1DModules, last):
-		return keepUnknownLayout
+		return UnknownLayout
 	case r.isLast(module, last):
-		return keepLast
+		return Last
 	case r.full(module, under):
-		return keepFloat32
+		return Float32
 	}
-	return noReason
+	return None
 }
 
-func (r *bnbRule) has(name string) bool { return r.Has != nil && r.Has(name) }
+func (r *Rule) HasTensor(name string) bool { return r.Has != nil && r.Has(name) }
 
-// heads turn the hidden state into tokens.
-var heads = []string{"lm_head", "embed_out", "output_projection", "generator_lm_head", "predictions.decoder", "lm_head.decoder",
+// Heads turn the hidden state into tokens.
+var Heads = []string{"lm_head", "embed_out", "output_projection", "generator_lm_head", "predictions.decoder", "lm_head.decoder",
 	"lm_head.out_proj", "pred_layer.proj", "vocab_projector", "mlm_score.decoder"}
 
 // lookups are embeddings whose names do not say so.
@@ -223,12 +221,12 @@ var lookups = []string{"wte", "wpe", "shared", "relative_attention_bias", "globa
 var projections = []string{"embedding_hidden_mapping_in", "embeddings_project"}
 
 func isEmbedding(last string) bool {
-	return slices.Contains(lookups, last) || strings.Contains(last, "embed") && !slices.Contains(projections, last) && !slices.Contains(heads, last)
+	return slices.Contains(lookups, last) || strings.Contains(last, "embed") && !slices.Contains(projections, last) && !slices.Contains(Heads, last)
 }
 
-// isExpert reports a module of one expert: "experts.3.w1". An "experts.3" that has a weight
+// IsExpert reports a module of one expert: "experts.3.w1". An "experts.3" that has a weight
 // itself is a linear module in a list, which is never fused.
-func isExpert(parts []string) bool {
+func IsExpert(parts []string) bool {
 	for i, p := range parts[:max(len(parts)-2, 0)] {
 		if p == "experts" && parts[i+1] != "" && strings.Trim(parts[i+1], "0123456789") == "" {
 			return true
@@ -240,21 +238,21 @@ func isExpert(parts []string) bool {
 // isLast knows modules that hold a model's last parameter. transformers leaves
 // that module alone, but for its name: where the parameter is a bias, it takes
 // the module all the same.
-func (r *bnbRule) isLast(module, last string) bool {
-	if r.has(module + ".bias") {
+func (r *Rule) isLast(module, last string) bool {
+	if r.HasTensor(module + ".bias") {
 		return false
 	}
 	switch last {
 	case "score", "text_projection":
 		return true
 	case "visual_projection":
-		return !r.has(strings.TrimSuffix(module, last) + "text_projection.weight")
+		return !r.HasTensor(strings.TrimSuffix(module, last) + "text_projection.weight")
 	}
 	return false
 }
 
 // full is transformers' _keep_in_fp32_modules, as far as linear modules are in it.
-func (r *bnbRule) full(module string, under func([]string) bool) bool {
+func (r *Rule) full(module string, under func([]string) bool) bool {
 	switch {
 	case r.is(keepWo...):
 		return under([]string{"wo"})
@@ -267,9 +265,4 @@ func (r *bnbRule) full(module string, under func([]string) bool) bool {
 		return strings.HasPrefix(module, "qformer.")
 	}
 	return false
-}
-
-// floating are the types that bitsandbytes quantizes.
-func floating(t tensor.DType) bool {
-	return t == tensor.F32 || t == tensor.F16 || t == tensor.BF16
 }

@@ -1,4 +1,4 @@
-package convert
+package transformers
 
 import (
 	_ "embed"
@@ -9,7 +9,7 @@ import (
 
 // classesText says of every type of transformers which classes it has, and where one of them
 // says of a name what the type's row of linears.txt does not: a head that one class leaves alone
-// and another quantizes. crosscheck/linears makes it.
+// and another quantizes. crosscheck/Linears makes it.
 //
 //go:embed classes.txt
 var classesText string
@@ -18,16 +18,22 @@ var classRows = sync.OnceValue(func() map[string]string { return rowsByType(clas
 
 // classOf finds the class that a folder's architectures name, and what it says of names: the
 // first that the type has, as transformers takes it. "" and nil for none.
-func classOf(modelType string, architectures []string) (string, *linearNode) {
-	var classes linearNode
-	p := linearParser{text: classRows()[modelType]}
+func classOf(modelType string, architectures []string) (string, *node) {
+	var classes node
+	p := parser{text: classRows()[modelType]}
 	p.list(&classes)
-	for _, name := range architectures[:min(len(architectures), mostInside)] {
+	for _, name := range architectures[:min(len(architectures), MostInside)] {
 		if n := classes.next[name]; n != nil {
 			return name, n
 		}
 	}
 	return "", nil
+}
+
+// KnowsClasses reports whether the classes of a type are known.
+func KnowsClasses(modelType string) bool {
+	_, ok := classRows()[modelType]
+	return ok
 }
 
 // mostApart is how far the numbers of two members of a list may be apart in which others have
@@ -36,7 +42,7 @@ const mostApart = 4
 
 // inLastLayer reports a module of which no later layer has one: transformers leaves that alone
 // which has the last parameter of a model.
-func (r *bnbRule) inLastLayer(module string) bool {
+func (r *Rule) inLastLayer(module string) bool {
 	parts := strings.Split(module, ".")
 	for at, part := range parts {
 		n, err := strconv.Atoi(part)
@@ -45,7 +51,7 @@ func (r *bnbRule) inLastLayer(module string) bool {
 		}
 		for i := 1; i <= mostApart; i++ {
 			parts[at] = strconv.Itoa(n + i)
-			if r.has(strings.Join(parts, ".") + ".weight") {
+			if r.HasTensor(strings.Join(parts, ".") + ".weight") {
 				return false
 			}
 		}

@@ -1,4 +1,4 @@
-package convert
+package transformers
 
 import (
 	"encoding/json"
@@ -43,7 +43,7 @@ func classNames(config map[string]any) (list []string) {
 }
 
 func TestEligibleTensorsAreThoseThatTransformersQuantizes(t *testing.T) {
-	files, err := filepath.Glob("../testdata/forget/*.json")
+	files, err := filepath.Glob("../../testdata/forget/*.json")
 	if err != nil || len(files) < 60 {
 		t.Fatalf("%d architectures, %v", len(files), err)
 	}
@@ -58,21 +58,21 @@ func TestEligibleTensorsAreThoseThatTransformersQuantizes(t *testing.T) {
 				t.Fatal(err)
 			}
 			own, _ := a.Config["model_type"].(string)
-			r := bnbRule{ModelTypes: modelTypes(a.Config), Has: func(name string) bool { return a.Tensors[name] != nil }}
+			r := Rule{ModelTypes: modelTypes(a.Config), Has: func(name string) bool { return a.Tensors[name] != nil }}
 			for _, name := range r.ModelTypes {
-				if r.asksFor(name) {
+				if r.AsksFor(name) {
 					r.Named = append(r.Named, name)
 				}
 			}
-			if r.tables(own, classNames(a.Config)); r.Table == nil {
+			if r.Tables(own, classNames(a.Config)); r.Table == nil {
 				t.Log("by names")
 			}
 			got := []string{}
 			for name, shape := range a.Tensors {
-				v := r.judge(name, shape)
+				v := r.Judge(name, shape)
 				if v.Quantize {
 					got = append(got, name)
-				} else if v.Why == noReason {
+				} else if v.Why == None {
 					t.Errorf("%s is left alone without a reason", name)
 				}
 				if square := len(shape) == 2 && shape[0] == shape[1]; !square && v.Transposed != slices.Contains(a.Transposed, name) {
@@ -89,10 +89,10 @@ func TestEligibleTensorsAreThoseThatTransformersQuantizes(t *testing.T) {
 
 // What is looked up with every tensor does not grow with a configuration's types.
 func TestOnlyTypesThatTheRuleAsksForAreLookedUp(t *testing.T) {
-	var r bnbRule
+	var r Rule
 	for range 1000 {
 		for _, name := range append([]string{"", "llama", "no type"}, askedTypes...) {
-			if r.asksFor(name) {
+			if r.AsksFor(name) {
 				r.Named = append(r.Named, name)
 			}
 		}
@@ -107,7 +107,7 @@ func TestOnlyTypesThatTheRuleAsksForAreLookedUp(t *testing.T) {
 
 func TestNamesChooseBeforeTheRule(t *testing.T) {
 	one := func(want string) func(string) bool { return func(name string) bool { return name == want } }
-	r := bnbRule{Include: one("lm_head.weight"), Exclude: one("a.weight")}
+	r := Rule{Include: one("lm_head.weight"), Exclude: one("a.weight")}
 	for _, c := range []struct {
 		name  string
 		shape []int64
@@ -128,7 +128,7 @@ func TestNamesChooseBeforeTheRule(t *testing.T) {
 		{"x.experts.0.w1.weight", []int64{4, 4}, false},
 		{"x.experts.w1.weight", []int64{4, 4}, true},
 	} {
-		if got := r.judge(c.name, c.shape); got.Quantize != c.want || !got.Quantize && got.Why == noReason {
+		if got := r.Judge(c.name, c.shape); got.Quantize != c.want || !got.Quantize && got.Why == None {
 			t.Errorf("%s %v: %+v", c.name, c.shape, got)
 		}
 	}
@@ -138,10 +138,10 @@ func TestNamesChooseBeforeTheRule(t *testing.T) {
 // head, which is left alone by default, can.
 func TestWhatIsChosenMustBeLinear(t *testing.T) {
 	all := func(string) bool { return true }
-	r := bnbRule{Include: all, Has: all}
-	r.tables("llama", []string{"LlamaForCausalLM"})
+	r := Rule{Include: all, Has: all}
+	r.Tables("llama", []string{"LlamaForCausalLM"})
 	for name, wrong := range map[string]bool{"model.embed_tokens.weight": true, "lm_head.weight": false, "model.layers.0.mlp.up_proj.weight": false} {
-		if v := r.judge(name, []int64{64, 64}); !v.Quantize || (v.Wrong != noReason) != wrong {
+		if v := r.Judge(name, []int64{64, 64}); !v.Quantize || (v.Wrong != None) != wrong {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}

@@ -1,4 +1,4 @@
-package convert
+package transformers
 
 import (
 	"slices"
@@ -8,10 +8,7 @@ import (
 
 // A row of breaks.txt names a library that formats are of, types that are known, and a reason.
 func TestRowsOfTypesThatDoNotLoad(t *testing.T) {
-	libraries := []string{"fp8", packedRows}
-	for _, name := range libraryNames {
-		libraries = append(libraries, name)
-	}
+	libraries := []string{"fp8", "compressed-tensors", "gptq", "awq", PackedRows}
 	if len(breakRows()) == 0 {
 		t.Fatal("there are none")
 	}

@@ -1,4 +1,4 @@
-package convert
+package transformers
 
 import (
 	_ "embed"
@@ -27,13 +27,13 @@ var sometimesRows = sync.OnceValue(func() map[string]map[string]byte {
 
 // called returns the mark of a module by its last name alone, 0 for none. A module in a
 // list has the list's name: "mlp.*".
-func (t *linears) called(module string) byte {
+func (t *Linears) called(module string) byte {
 	if t.sometimes == nil {
 		return 0
 	}
-	before, last, listed := cutLast(module)
+	before, last, listed := CutLast(module)
 	if listed && strings.Trim(last, "0123456789") == "" {
-		_, list, _ := cutLast(before)
+		_, list, _ := CutLast(before)
 		last = list + ".*"
 	}
 	return t.sometimes[last]
@@ -41,7 +41,7 @@ func (t *linears) called(module string) byte {
 
 // lasts returns the last parts of names that are linear modules in this type, and those
 // that are other modules.
-func (t *linears) lasts() (linear, other map[string]bool) {
+func (t *Linears) lasts() (linear, other map[string]bool) {
 	if t.linear == nil {
 		t.linear, t.other = map[string]bool{}, map[string]bool{}
 		conv := map[string]bool{}
@@ -51,14 +51,14 @@ func (t *linears) lasts() (linear, other map[string]bool) {
 	return t.linear, t.other
 }
 
-// cutLast splits a name before its last part.
-func cutLast(module string) (before, last string, found bool) {
+// CutLast splits a name before its last part.
+func CutLast(module string) (before, last string, found bool) {
 	at := strings.LastIndexByte(module, '.')
 	return module[:max(at, 0)], module[at+1:], at >= 0
 }
 
 // below returns the mark of a weight of a model that contains one of this type.
-func (t *linears) below(module string) byte {
+func (t *Linears) below(module string) byte {
 	for more := true; more; {
 		if m := t.root.find(module); m != 0 {
 			return m
@@ -71,8 +71,8 @@ func (t *linears) below(module string) byte {
 // elsewhere reports whether the name ends like linear modules of these types, and like no
 // other modules. For example, the projections of cross-attention have the names of those
 // of attention.
-func (r *bnbRule) elsewhere(module string) bool {
-	_, last, _ := cutLast(module)
+func (r *Rule) elsewhere(module string) bool {
+	_, last, _ := CutLast(module)
 	found := false
 	for i := -1; i < len(r.Inside); i++ {
 		t := r.Table
@@ -88,9 +88,9 @@ func (r *bnbRule) elsewhere(module string) bool {
 	return found && strings.Trim(last, "0123456789") != ""
 }
 
-// absent calls add with the modules of this type that are left alone and not in the file,
+// Absent calls add with the modules of this type that are left alone and not in the file,
 // because they share another module's numbers: for a list of modules, the list's name.
-func (t *linears) absent(has func(name string) bool, add func(module string)) {
+func (t *Linears) Absent(has func(name string) bool, add func(module string)) {
 	t.root.kept("", func(module string) {
 		for i := -1; i < len(t.starts); i++ {
 			start := ""
@@ -107,7 +107,7 @@ func (t *linears) absent(has func(name string) bool, add func(module string)) {
 }
 
 // kept calls add with the names of linear modules that are left alone.
-func (n *linearNode) kept(name string, add func(string)) {
+func (n *node) kept(name string, add func(string)) {
 	if n.mark == markKept {
 		add(name)
 	}
@@ -119,18 +119,18 @@ func (n *linearNode) kept(name string, add func(string)) {
 	}
 }
 
-// mostInside is how many types and architectures of a configuration are looked up;
+// MostInside is how many types and architectures of a configuration are looked up;
 // transformers' largest has nine types.
-const mostInside = 16
+const MostInside = 16
 
-// tables sets the rows of the model's own type, nil for none, and of those inside it.
-func (r *bnbRule) tables(own string, architectures []string) {
+// Tables sets the rows of the model's own type, nil for none, and of those inside it.
+func (r *Rule) Tables(own string, architectures []string) {
 	r.Table, r.Inside = linearsOf(own), nil
 	if r.Table != nil {
 		r.Class, r.Table.class = classOf(own, architectures)
 	}
 	seen := map[string]bool{own: true}
-	for _, t := range r.ModelTypes[:min(len(r.ModelTypes), mostInside)] {
+	for _, t := range r.ModelTypes[:min(len(r.ModelTypes), MostInside)] {
 		if row := linearRows()[t]; row != "" && !seen[t] {
 			seen[t] = true
 			r.Inside = append(r.Inside, linearsOf(t))

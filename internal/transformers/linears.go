@@ -1,4 +1,4 @@
-package convert
+package transformers
 
 import (
 	_ "embed"
@@ -7,7 +7,7 @@ import (
 )
 
 // linearsText lists, for every type of transformers, the weights that it quantizes with
-// bitsandbytes. crosscheck/linears generates it.
+// bitsandbytes. crosscheck/Linears generates it.
 //
 //go:embed linears.txt
 var linearsText string
@@ -23,11 +23,11 @@ const (
 	markFused  = '!'
 )
 
-// linears has the modules of one type.
-type linears struct {
+// Linears has the modules of one type.
+type Linears struct {
 	starts []string
-	root   linearNode
-	class  *linearNode // of the class, where it differs from its type: see classes.go
+	root   node
+	class  *node // of the class, where it differs from its type: see classes.go
 	// sometimes has names of modules that exist under some configurations only: see
 	// sometimes.go.
 	sometimes map[string]byte
@@ -35,21 +35,21 @@ type linears struct {
 	linear, other map[string]bool
 }
 
-// A linearNode is one part of a name, with its children.
-type linearNode struct {
+// A node is one part of a name, with its children.
+type node struct {
 	mark byte // 0 if no weight ends here
-	next map[string]*linearNode
+	next map[string]*node
 }
 
 // linearsOf returns the row of a type, nil for none.
-func linearsOf(modelType string) *linears {
+func linearsOf(modelType string) *Linears {
 	row, ok := linearRows()[modelType]
 	if !ok {
 		return nil
 	}
 	starts, tree, _ := strings.Cut(row, "|")
-	t := &linears{starts: strings.Fields(starts), sometimes: sometimesRows()[modelType]}
-	p := linearParser{text: tree}
+	t := &Linears{starts: strings.Fields(starts), sometimes: sometimesRows()[modelType]}
+	p := parser{text: tree}
 	p.list(&t.root)
 	return t
 }
@@ -72,17 +72,17 @@ func rowsByType(text string) map[string]string {
 	return rows
 }
 
-// A linearParser reads "a.(b+ c.d~) e^".
-type linearParser struct{ text string }
+// A parser reads "a.(b+ c.d~) e^".
+type parser struct{ text string }
 
-func (p *linearParser) list(into *linearNode) {
+func (p *parser) list(into *node) {
 	for p.text != "" && p.text[0] != ')' {
 		p.one(into)
 		p.text = strings.TrimPrefix(p.text, " ")
 	}
 }
 
-func (p *linearParser) one(into *linearNode) {
+func (p *parser) one(into *node) {
 	end := strings.IndexAny(p.text, ".+^~?!$ ()")
 	if end < 0 {
 		end = len(p.text)
@@ -107,19 +107,19 @@ func (p *linearParser) one(into *linearNode) {
 	}
 }
 
-func (n *linearNode) child(part string) *linearNode {
+func (n *node) child(part string) *node {
 	if n.next == nil {
-		n.next = map[string]*linearNode{}
+		n.next = map[string]*node{}
 	}
 	if n.next[part] == nil {
-		n.next[part] = &linearNode{}
+		n.next[part] = &node{}
 	}
 	return n.next[part]
 }
 
 // mark returns the mark of a weight, 0 if the models of the type do not have it as
 // transformers builds them by default.
-func (t *linears) mark(module string) byte {
+func (t *Linears) mark(module string) byte {
 	if m := t.class.find(module); m != 0 {
 		return m
 	}
@@ -136,7 +136,7 @@ func (t *linears) mark(module string) byte {
 	return 0
 }
 
-func (n *linearNode) find(module string) byte {
+func (n *node) find(module string) byte {
 	for module != "" && n != nil {
 		var part string
 		part, module, _ = strings.Cut(module, ".")
@@ -162,8 +162,8 @@ var alwaysLinear = sync.OnceValue(func() map[string]bool {
 			continue
 		}
 		done[tree] = true
-		var root linearNode
-		p := linearParser{text: tree}
+		var root node
+		p := parser{text: tree}
 		p.list(&root)
 		root.last("", linear, other, other)
 	}
@@ -174,7 +174,7 @@ var alwaysLinear = sync.OnceValue(func() map[string]bool {
 })
 
 // last collects the last parts of names.
-func (n *linearNode) last(part string, linear, conv, other map[string]bool) {
+func (n *node) last(part string, linear, conv, other map[string]bool) {
 	switch n.mark {
 	case markLinear:
 		linear[part] = true

@@ -1,0 +1,31 @@
+package transformers
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// initsText lists types whose GPTQ and AWQ formats transformers does not load: because it
+// initializes the weight of some linear modules, which have only codes, or because it
+// refuses GPTQ for a main input other than input_ids. crosscheck/linears/inits.py
+// generates it.
+//
+//go:embed inits.txt
+var initsText string
+
+var initRows = sync.OnceValue(func() map[string]string { return rowsByType(initsText) })
+
+// MainInput returns the main input of a type if it is not input_ids, or "".
+func MainInput(modelType string) string {
+	_, input, _ := strings.Cut(initRows()[modelType], "|")
+	return input
+}
+
+// SetsByHand reports whether the class of a type sets the weight of modules of a name while
+// it is loaded.
+func SetsByHand(modelType, last string) bool {
+	names, _, _ := strings.Cut(initRows()[modelType], "|")
+	return slices.Contains(strings.Fields(names), last)
+}
