@@ -45,7 +45,7 @@ var (
 
 // more are further suites for some packages.
 var more = map[string][]string{
-	"quant": {"quant"}, "convert": {"convert", "cli"}, "merge": {"merge", "cli"}, "internal/form": {"quant", "convert"}, "internal/family": {"convert", "cli"}, "internal/tokenizer": {"internal/family", "convert"},
+	"quant": {"quant"}, "convert": {"convert", "cli"}, "merge": {"merge", "cli"}, "internal/form": {"quant", "convert"}, "internal/family": {"convert", "cli"}, "internal/model": {"convert", "merge"}, "internal/transformers": {"convert"}, "internal/tokenizer": {"internal/family", "convert"},
 	"internal/config": {"quant"}, "internal/jsontree": {"internal/tokenizer", "internal/family", "merge"}, "digest": {"cli"}, "compare": {"cli"}, "stats": {"cli"}, "parser": {"parser", "cli"}, "limits": {"parser", "internal/wire"},
 }
 
