@@ -172,4 +172,6 @@ var kinds = [...]kind{
 	{name: "mp3", title: "an MP3 sound", opens: AsHarmless, judge: "internal/polyglot"},
 	{name: "tensorboard", title: "a log of TensorBoard", opens: AsHarmless, judge: "internal/polyglot"},
 	{name: "sentencepiece", title: "a SentencePiece vocabulary", opens: AsHarmless, judge: "internal/polyglot"},
+	{name: "git", title: "a file of git", opens: AsHarmless, judge: "internal/polyglot"},
+	{name: "git-object", title: "an object of git", opens: AsHarmless, judge: "internal/polyglot"},
 }

@@ -46,6 +46,8 @@ var rules = [...]rule{
 	{"a PDF document", begins(0, "%PDF-")},
 	{"a log of TensorBoard", (*source).events},
 	{"a SentencePiece vocabulary", (*source).sentencePiece},
+	{"a file of git", (*source).git},
+	{"an object of git", (*source).gitObject},
 }
 
 // Rules lists the kinds of harmless content.

@@ -1,0 +1,44 @@
+package polyglot_test
+
+import (
+	"crypto/sha1"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/polyglot"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// What git writes for itself is harmless if it is whole, and what only begins so is not.
+func TestFilesOfGitAreHarmlessToTheirEnd(t *testing.T) {
+	summed := func(text string) string {
+		sum := sha1.Sum([]byte(text))
+		return text + string(sum[:])
+	}
+	for _, c := range []struct{ data, want string }{
+		{summed("DIRC\x00\x00\x00\x02\x00\x00\x00\x00"), "a file of git"},
+		{summed("PACK\x00\x00\x00\x02\x00\x00\x00\x00"), "a file of git"},
+		{summed("\xfftOc\x00\x00\x00\x02" + strings.Repeat("\x00", 1064)), "a file of git"},
+		{summed("CGPH\x01\x01\x04\x00" + strings.Repeat("\x00", 80)), "a file of git"},
+		{"blob 5\x00\x80\x02N.x", "an object of git"},
+		{"tree 0\x00", "an object of git"},
+		{"commit 2\x00a\n", "an object of git"},
+		{summed("DIRC\x00\x00\x00\x02\x00\x00\x00\x00") + "x", ""},
+		{"DIRC\x00\x00\x00\x02\x00\x00\x00\x00" + strings.Repeat("\x00", 20), ""},
+		{"PACK\x00\x00\x00\x02", ""},
+		{summed("DIRC\x00\x00\x00\x09\x00\x00\x00\x00"), ""},
+		{summed("PACK\x00\x00\x00\x02\ncos\nsystem\n(S'id'\ntR."), ""},                              // a pickle for a loader with persistent objects
+		{summed("CGPH\x01\x01\x04\x00" + strings.Repeat("x", 65) + "cos\nsystem\n(S'id'\ntR."), ""}, // a pickle: bytes, then a call
+		{"blob 6\x00\x80\x02N.x", ""},
+		{"blob 05\x00\x80\x02N.x", ""},
+		{"blob -1\x00", ""},
+		{"blob 5", "a text"},
+	} {
+		b := limits.Policy{}.Budget(t.Context())
+		got, err := polyglot.Harmless(b, strings.NewReader(c.data), int64(len(c.data)))
+		if err != nil || got != c.want {
+			t.Errorf("%.40q: %q, want %q; %v", c.data, got, c.want, err)
+		}
+		b.Close()
+	}
+}
