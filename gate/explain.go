@@ -86,6 +86,11 @@ func (p *Policy) sentence(member string) string {
 			return "Texts beside models are not looked through."
 		}
 		return "Texts beside models (configurations, chat templates) are looked through for what they ask of who loads the model."
+	case "code":
+		if p.Code == CodeRefuse {
+			return "Code beside a model is refused, and files by which tools install or build something."
+		}
+		return "Code beside a model is a finding; where a loader runs it by itself, it is refused."
 	case "rules":
 		var parts []string
 		for _, c := range p.Rules {

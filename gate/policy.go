@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -28,6 +29,8 @@ type Policy struct {
 	// ReportUnlooked accepts files that could hold a model but were not looked at.
 	ReportUnlooked bool
 	Sidecars       Sidecars
+	// Code decides about code beside a model that no loader runs by itself.
+	Code Code
 	// Rules turn findings off or change their severity. The last match counts.
 	Rules []Change
 	// Paths change this policy for files whose names match, in order.
@@ -62,6 +65,19 @@ const (
 var sidecarModes = [...]string{"judge", "skip"}
 
 func (s Sidecars) String() string { return sidecarModes[s] }
+
+// Code decides about code beside models, and files by which tools install or build something.
+type Code uint8
+
+// The decisions about code beside models. Code that a loader runs is refused whatever they say.
+const (
+	CodeReport Code = iota // it is a finding
+	CodeRefuse             // it is refused
+)
+
+var codeModes = [...]string{"report", "refuse"}
+
+func (c Code) String() string { return codeModes[c] }
 
 // FailOn is the least severity of a finding that refuses a file.
 type FailOn uint8
@@ -98,6 +114,9 @@ type Change struct {
 // applyPolicy applies the policy to what was found, and sets v.Err.
 func (v *draft) applyPolicy() {
 	p := v.policy
+	if p.Code == CodeRefuse {
+		v.applyChanges([]Change{{sidecar.CodeCode, danger.String()}})
+	}
 	v.applyChanges(p.Rules)
 	if v.Err == nil {
 		v.Err = v.severe(p)

@@ -47,6 +47,7 @@ var members = []policyMember{
 		func(to, from *Policy) { to.ReportUnlooked = from.ReportUnlooked },
 	},
 	enumMember("sidecars", sidecarModes[:], func(p *Policy) *Sidecars { return &p.Sidecars }),
+	enumMember("code", codeModes[:], func(p *Policy) *Code { return &p.Code }),
 	{
 		"rules", func(p *Policy) any {
 			list := []jsonChange{}

@@ -1,6 +1,9 @@
 package gate
 
-import "github.com/anamnesis-go/anamnesis/limits"
+import (
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
 
 // New returns a gate with a policy, such as that of a profile:
 //
@@ -10,7 +13,8 @@ func New(p Policy) *Gate { return &Gate{Policy: p} }
 
 // profiles are the policies that set more than the limits of the same name.
 var profiles = map[string]Policy{
-	"strict": {FailOn: FailOnWarning, Pickle: PickleRefuse},
+	"strict": {FailOn: FailOnWarning, Pickle: PickleRefuse, Code: CodeRefuse},
+	"upload": {Code: CodeRefuse, Rules: []Change{{sidecar.CodeUnexplained, danger.String()}}},
 }
 
 // Profiles lists the names of the profiles, the default first: server; strict, for a gate

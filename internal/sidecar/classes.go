@@ -1,6 +1,8 @@
 package sidecar
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -58,6 +60,16 @@ func (w *walk) object(f *frame) error {
 	if _, ok := f.kept["module"]; ok && (f.kept["type"].text == "pyref" || f.twice == "type") {
 		return w.fiddle(f)
 	}
+	for _, key := range slices.Sorted(maps.Keys(f.kept)) {
+		if outer := len(w.open) - 2; key == "vocabulary" && outer >= 0 && w.open[outer].key == "config" {
+			continue // the layer around it judges this
+		}
+		v := f.kept[key]
+		k := kept{text: v.text, size: int64(len(v.text))}
+		if err := w.unexplained(key, &k, v.off); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -82,6 +94,8 @@ func (f *frame) ambiguous() string {
 var kerasCode = map[string]string{
 	"Lambda": "runs Python bytecode of the file", "__lambda__": "is Python bytecode of the file",
 	"TorchModuleWrapper": "unpickles a module of the file", "TFSMLayer": "loads another model by its path",
+	"TFOpLambda": "calls a function of TensorFlow that the file names", "SlicingOpLambda": "calls a function of TensorFlow that the file names",
+	"ClassMethod": "calls a method that the file names", "InstanceMethod": "calls a method that the file names", "InstanceProperty": "asks for an attribute that the file names",
 }
 
 // kerasModules are the modules of Keras classes that only compute. A module with a final
@@ -105,6 +119,9 @@ func (w *walk) keras(f *frame) error {
 	}
 	if why := kerasCode[class.text]; why != "" {
 		return w.report("sidecar.keras-code", tensor.Danger, wire.Quote(class.text), class.off, "the class "+wire.Quote(class.text)+" "+why)
+	}
+	if module.text == "" && strings.ContainsAny(class.text, ".>/") {
+		return w.report("sidecar.keras-module", tensor.Danger, wire.Quote(class.text), class.off, "Keras looks up "+wire.Quote(class.text)+" without a module that says where it is from")
 	}
 	if module.text == "" || inModules(kerasModules, module.text) {
 		return nil

@@ -82,7 +82,10 @@ func (w *walk) imports(key string, k *kept, at int64) error {
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "transformers reads the weights from "+wire.Quote(text))
 	case w.isComponents():
 		return w.component(text, at)
-	case slashes && (w.below("attn_implementation") || w.below("_attn_implementation") || w.below("experts_implementation") || w.below("_experts_implementation")):
+	case slashes && w.chooses():
+		if strings.HasSuffix(key, "_internal") {
+			return w.report(codeImport, tensor.Danger, key, at, "transformers 4.56.0 to 5.2.x (CVE-2026-4372) downloads and runs "+wire.Quote(text)+", without being told to trust it")
+		}
 		_, name, paged := strings.Cut(text, "|")
 		if !paged {
 			name = text
@@ -92,10 +95,24 @@ func (w *walk) imports(key string, k *kept, at int64) error {
 	return w.names(key, k, at)
 }
 
+// chooses reports whether the current value is below a member that chooses an implementation.
+func (w *walk) chooses() bool {
+	for i := range w.open {
+		if !w.open[i].list && strings.Contains(w.open[i].key, "implementation") {
+			return true
+		}
+	}
+	return false
+}
+
 // names judges a value by its key, for any library.
 func (w *walk) names(key string, k *kept, at int64) error {
 	file, text := w.base(), k.text
 	switch {
+	case key == "remote_code" && text != "":
+		return w.report(codeImport, tensor.Danger, key, at, "FunASR imports "+wire.Quote(text)+" if trust_remote_code is set beside it")
+	case file == "modules.json" && key == "path" && text != "" && leaves(text), (key == "checkpoint_path" || w.below("file_path_metas")) && text != "" && leaves(text):
+		return w.once("sidecar.index-path", tensor.Danger, key, at, "its loader opens "+wire.Quote(text))
 	case file == "model-settings.json" && key == "implementation":
 		return w.importOf(server, key, text, at)
 	case key == "characters_class" || key == "tokenizer_class" && w.below("characters"):
@@ -119,7 +136,17 @@ func (w *walk) names(key string, k *kept, at int64) error {
 	case w.inObject() && isLibrary(key, k):
 		return w.report("sidecar.library", tensor.Danger, wire.Quote(key), at, "a runtime such as ONNX Runtime loads the library "+wire.Quote(text))
 	}
-	return w.keep(key, text, at)
+	if len(w.open) > 0 && w.open[len(w.open)-1].list {
+		for i := len(w.open) - 1; i >= 0 && w.open[i].list; i-- {
+			if i > 0 && !w.open[i-1].list {
+				key = w.open[i-1].key
+			}
+		}
+	}
+	if w.inObject() && keptKeys[key] {
+		return w.keep(key, text, at) // the end of the object judges it
+	}
+	return w.unexplained(key, k, at)
 }
 
 // isZarr reports whether zarr reads the description of an array in a file of this name.

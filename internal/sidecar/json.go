@@ -224,9 +224,9 @@ func (w *walk) word(c byte) (err error) {
 		return err
 	}
 	switch key := w.here(); {
+	case key == "trust_remote_code" && string(text) != "false" && string(text) != "null" && strings.Trim(string(text), "-0.") != "":
+		return w.trusts(at)
 	case string(text) != "true":
-	case key == "trust_remote_code":
-		return w.once("sidecar.trust-remote-code", tensor.Warning, "", at, "it asks whoever loads the model to trust code of its repository")
 	case key == "allow_remote" && w.base() == "configuration.json":
 		return w.report(codeImport, tensor.Danger, key, at, "ModelScope runs ms_wrapper.py of the folder, older versions without being asked")
 	}
@@ -269,6 +269,8 @@ func (w *walk) str() error {
 		return longTemplate(k.size)
 	case template:
 		return w.template("chat_template", text, at, false)
+	case key == "trust_remote_code" && text != "":
+		return w.trusts(at)
 	case w.below("weight_map") && leaves(text):
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "its loader reads a shard from "+wire.Quote(text))
 	case w.below("auto_map"):
@@ -282,6 +284,12 @@ func (w *walk) str() error {
 		return err
 	}
 	return w.imports(key, &k, at)
+}
+
+// trusts reports a member that some libraries obey without asking anybody.
+func (r *reader) trusts(at int64) error {
+	return r.once("sidecar.trust-remote-code", tensor.Danger, "", at,
+		"transformers before 5.3 (LightGlue, CVE-2026-5241), open_clip and FunASR obey this in the files of a model, and run code that they name")
 }
 
 // autoMap judges a class of the repository's own code, or of another's.
@@ -311,6 +319,10 @@ func (w *walk) autoMap(text string, at int64) error {
 	case w.t.Beside(file):
 		where = "which lies beside it"
 	}
-	return w.once("sidecar.auto-map", tensor.Warning, "auto_map", at,
-		"transformers runs "+wire.Quote(file)+", "+where+", if it is told to trust code of the repository")
+	severity := tensor.Danger
+	if repo == "" && w.t.Beside != nil && !w.t.Beside(file) {
+		severity = tensor.Warning
+	}
+	return w.once("sidecar.auto-map", severity, "auto_map", at,
+		"transformers runs "+wire.Quote(file)+", "+where+", if it is told to trust code of the repository; vLLM before 0.15 ran it without being told (CVE-2025-66448, CVE-2026-22807, CVE-2026-27893)")
 }

@@ -142,7 +142,7 @@ func isReach(text string) bool {
 	case attributes[root] != nil:
 		first, _, _ := strings.Cut(rest, ".")
 		return attributes[root]()[first] || strings.HasPrefix(first, "__")
-	case roots()[root]:
+	case roots()[root], tools()[root]:
 		return true
 	case root == "torch":
 		second, _, _ := strings.Cut(rest, ".")

@@ -48,7 +48,7 @@ type Text struct {
 var readers = map[string]func(*reader) error{
 	".jinja": (*reader).jinja, ".jinja2": (*reader).jinja, ".j2": (*reader).jinja,
 	".json": (*reader).json, ".yaml": (*reader).yaml, ".yml": (*reader).yaml, ".gin": (*reader).gin, ".prototxt": (*reader).protoText,
-	".txt": (*reader).vocabulary, ".onnxjson": (*reader).json,
+	".toml": (*reader).settings, ".ini": (*reader).settings, ".cfg": (*reader).settings, ".txt": (*reader).vocabulary, ".onnxjson": (*reader).json,
 	".textproto": (*reader).onnxText, ".pbtxt": (*reader).onnxText, ".meta": (*reader).onnxText, ".onnxtxt": (*reader).onnxText, ".onnxtext": (*reader).onnxText,
 }
 
@@ -66,10 +66,7 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	if read == nil {
 		read = readers[strings.ToLower(path.Ext(t.Name))]
 	}
-	switch {
-	case read == nil && !t.JSON:
-		return nil, nil
-	case read == nil:
+	if read == nil && t.JSON {
 		read = (*reader).json
 	}
 	n := min(bufLen, max(t.Size, minBuf))
@@ -78,9 +75,14 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	}
 	defer b.Drop(n)
 	r.in, r.steps = bufio.NewReaderSize(nil, int(n)), b.Steps()
-	r.begin()
-	if err := read(r); err != nil {
-		return nil, wire.At(format, "", r.off, err)
+	for _, read := range [...]func(*reader) error{read, (*reader).codeBeside} {
+		if read == nil {
+			continue
+		}
+		r.begin()
+		if err := read(r); err != nil {
+			return nil, wire.At(format, "", r.off, err)
+		}
 	}
 	return r.found.All(), nil
 }

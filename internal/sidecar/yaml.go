@@ -168,6 +168,33 @@ func (l *lines) look(line string, most int) error {
 			return err
 		}
 	}
+	if err := l.names(l.plain, most, "trust_remote_code", func(k *key) error {
+		switch strings.ToLower(behind(k.rest)) {
+		case "false", "no", "off", "n", "0", "null", "~":
+			return nil
+		}
+		return l.trusts(k.at)
+	}); err != nil {
+		return err
+	}
+	if l.base() == "infer_cfg.yml" || l.base() == "infer_cfg.yaml" {
+		if err := l.names(l.plain, most, "type", func(k *key) error {
+			if text, ok := k.text(); ok && text != "" && strings.Trim(text, "\"'") != "" && (strings.Contains(text, ".") || !isNames(strings.Trim(text, "\"'"))) {
+				return l.once(codeExpression, tensor.Danger, "type", k.at, "PaddleDetection evaluates "+wire.Quote(text))
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	if err := l.names(l.plain, most, "remote_code", func(k *key) error {
+		if behind(k.rest) == "" {
+			return nil
+		}
+		return l.once(codeImport, tensor.Danger, "remote_code", k.at, "FunASR imports "+wire.Quote(behind(k.rest))+" if trust_remote_code is set beside it")
+	}); err != nil {
+		return err
+	}
 	if err := l.names(l.plain, most, "custom_imports", func(k *key) error {
 		return l.once(codeImport, tensor.Danger, "custom_imports", k.at, "MMEngine imports the modules that this names, when it reads its configuration")
 	}); err != nil {
@@ -176,7 +203,13 @@ func (l *lines) look(line string, most int) error {
 	if l.dangerous() {
 		return nil
 	}
-	return l.reaches(line, most)
+	if err := l.reaches(line, most); err != nil {
+		return err
+	}
+	if !l.whole || l.inside {
+		return nil
+	}
+	return l.assigned(l.plain, l.at)
 }
 
 // lookedUp judges a value of a key whose value is called, which may stand on the line

@@ -1,0 +1,181 @@
+package sidecar
+
+import (
+	"bytes"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// CodeCode is the code of findings about code beside a model, and of files by which a tool
+// installs or builds something. A policy gives it a severity of its own.
+const CodeCode = "sidecar.code"
+
+// codeEndings are the extensions of code, and what it is.
+var codeEndings = map[string]string{
+	".py": "Python", ".pyw": "Python", ".pyi": "Python", ".pyx": "Cython", ".ipynb": "a notebook", ".sh": "a script of the shell", ".bash": "a script of the shell",
+	".zsh": "a script of the shell", ".bat": "a script", ".cmd": "a script", ".ps1": "a script", ".js": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".lua": "Lua",
+	".rb": "Ruby", ".pl": "Perl", ".r": "R", ".jl": "Julia", ".php": "PHP", ".c": "C", ".cc": "C++", ".cpp": "C++", ".cu": "CUDA", ".h": "C", ".hpp": "C++", ".go": "Go",
+	".rs": "Rust", ".java": "Java", ".mk": "a makefile", ".cmake": "a makefile", ".service": "a service of systemd", ".desktop": "a starter", ".nix": "Nix",
+}
+
+// codeNames are files that a tool runs, or installs or builds something by.
+var codeNames = map[string]string{
+	"requirements.txt": "a list of packages to install", "python_env.yaml": "an environment that MLflow installs", "conda.yaml": "an environment that is installed",
+	"conda.yml": "an environment that is installed", "environment.yml": "an environment that is installed", "environment.yaml": "an environment that is installed",
+	"pyproject.toml": "a package to build", "setup.cfg": "a package to build", "pipfile": "a list of packages to install", "package.json": "a package of npm",
+	"bentofile.yaml": "what BentoML builds", "bento.yaml": "what BentoML deploys", "cog.yaml": "what Cog builds", "makefile": "a makefile", "cmakelists.txt": "a makefile",
+	"dockerfile": "what Docker builds", "docker-compose.yml": "what Docker starts", "docker-compose.yaml": "what Docker starts", "mlproject": "what MLflow runs",
+	"apt.txt": "a list of packages to install", "packages.txt": "a list of packages to install", "tox.ini": "what tox runs", "noxfile.py": "what nox runs",
+}
+
+// runNames are files that a loader runs because of their name.
+var runNames = map[string]string{
+	"hubconf.py":        "torch.hub.load(folder, source='local') runs this file",
+	"sitecustomize.py":  "Python runs this file as soon as its folder is on its path",
+	"usercustomize.py":  "Python runs this file as soon as its folder is on its path",
+	"conftest.py":       "pytest runs this file wherever it is started",
+	"__main__.py":       "Python runs this file for its folder",
+	"model_handler.py":  "TorchServe runs this file",
+	"custom_service.py": "ModelArts and others run this file",
+	"keras_module.txt":  "", // by its content
+}
+
+// shellMarks are what a shell takes for more than a word.
+const shellMarks = ";|&`$\n"
+
+// isCodeBeside judges a text by its name: code, and what a tool runs or installs.
+func (r *reader) codeBeside() error {
+	base := r.base()
+	ext := path.Ext(base)
+	what := codeNames[base]
+	if what == "" {
+		what = codeEndings[ext]
+	}
+	if what == "" && strings.HasPrefix(base, "dockerfile.") {
+		what = codeNames["dockerfile"]
+	}
+	folder, above := r.folder(1), r.folder(2)
+	switch runs, is := runNames[base]; {
+	case is && runs != "":
+		return r.report(codeHandler, tensor.Danger, "", 0, runs)
+	case is:
+		return r.named(func(text string) bool {
+			return text == "keras" || text == "tensorflow.keras" || text == "tf_keras"
+		}, "mlflow.keras and mlflow.tensorflow import the module ")
+	case base == "latest":
+		return r.named(func(text string) bool { return !leaves(text) }, "DeepSpeed loads the checkpoint from the folder ")
+	case ext == ".dir" && r.t.Beside != nil && r.t.Beside(strings.TrimSuffix(r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:], r.t.Name[len(r.t.Name)-4:])+".dat"):
+		return r.report("sidecar.pickle", tensor.Danger, "", 0, "shelve unpickles what lies at the places of this list, in the file beside it")
+	case ext == ".pth":
+		return r.report(codeHandler, tensor.Danger, "", 0, "Python runs the lines of this text that begin with import, where its folder is one for packages")
+	case folder == "hooks" && above == ".git" && ext != ".sample":
+		return r.report(codeHandler, tensor.Danger, "", 0, "git runs this file")
+	case base == "config" && folder == ".git", base == ".gitconfig", base == "config.worktree" && folder == ".git":
+		return r.gitConfig()
+	case folder == "code" && base != "inference.py" && (ext == ".py" || base == "requirements.txt"):
+		return r.report(codeHandler, tensor.Danger, "", 0, "containers of SageMaker run or install what lies in the folder code of a model")
+	case ext == ".py" && folder != "" && strings.TrimSuffix(base, ".py") == folder:
+		return r.report(codeHandler, tensor.Danger, "", 0, "evaluate.load and datasets.load_dataset run the file of a folder that has its name")
+	case what == "", r.runs(): // said already what runs it
+		return nil
+	}
+	if err := r.report(CodeCode, tensor.Warning, "", 0, "it is "+what+": whoever runs, installs or builds it trusts its author"); err != nil {
+		return err
+	}
+	switch base {
+	case "python_env.yaml", "conda.yaml", "conda.yml", "bentofile.yaml", "bento.yaml", "requirements.txt", "packages.txt", "apt.txt":
+		return r.installs()
+	}
+	return nil
+}
+
+// runs reports whether it was said what runs the file.
+func (r *reader) runs() bool {
+	return slices.ContainsFunc(r.found.All(), func(f tensor.Finding) bool { return f.Code == codeHandler || f.Code == "sidecar.auto-map" })
+}
+
+// installs judges a list of what is installed: MLflow before 3.8 and BentoML before 1.4.40
+// put it into a command of a shell.
+func (r *reader) installs() error {
+	return r.small(func(p []byte) error {
+		for line := range bytes.Lines(p) {
+			line, _, _ := bytes.Cut(line, []byte("#"))
+			text := strings.TrimSpace(string(line))
+			marker := strings.IndexByte(text, ';') // a condition of a requirement, as pip writes it
+			if marker > 0 && r.base() != "python_env.yaml" && isCondition(text[marker+1:]) {
+				text = text[:marker]
+			}
+			if strings.ContainsAny(text, shellMarks) || strings.Contains(text, "--index-url") || strings.Contains(text, "--extra-index-url") || strings.HasPrefix(text, "-e ") {
+				return r.report(codeHandler, tensor.Danger, "", 0, "MLflow before 3.8.2 (CVE-2025-15379) and BentoML before 1.4.40 (CVE-2026-33744, CVE-2026-44345) give "+wire.Quote(text)+" to a shell, or pip takes packages from elsewhere")
+			}
+			for _, key := range [...]string{"setup_script", "dockerfile_template", "system_packages", "base_image"} {
+				if strings.HasPrefix(r.base(), "bento") && strings.Contains(text, key) && !strings.HasSuffix(text, "null") && !strings.HasSuffix(text, "[]") {
+					return r.report(codeHandler, tensor.Danger, key, 0, "BentoML builds an image by "+wire.Quote(text)+", older versions in a shell (CVE-2026-33744)")
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// isCondition reports whether a text is a condition such as python_version < "3.9".
+func isCondition(text string) bool {
+	text = strings.TrimSpace(text)
+	for _, name := range [...]string{"python_version", "python_full_version", "sys_platform", "platform_system", "platform_machine", "extra", "os_name", "implementation_name"} {
+		if strings.HasPrefix(text, name) {
+			return !strings.ContainsAny(text, ";|&`$()")
+		}
+	}
+	return false
+}
+
+// maxSmall is longer than any of the files that are read whole.
+const maxSmall = 256 << 10
+
+// small calls visit with a text that must not be long.
+func (r *reader) small(visit func(p []byte) error) error {
+	if r.t.Size > maxSmall {
+		return r.report(codeHandler, tensor.Danger, "", 0, "longer than any honest file of its name: it is not looked through")
+	}
+	p, err := limits.Make[byte](r.b, int(r.t.Size))
+	if err != nil {
+		return err
+	}
+	defer r.b.Drop(r.t.Size)
+	if err := r.b.Step(1 + r.t.Size/stepLen); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(r.in, p); err != nil {
+		return wire.ErrTruncated.Errorf("the text ends after less than %d bytes", len(p))
+	}
+	return visit(p)
+}
+
+// named judges a text that is a name and nothing else.
+func (r *reader) named(ok func(text string) bool, does string) error {
+	return r.small(func(p []byte) error {
+		if text := strings.TrimSpace(string(p)); !ok(text) {
+			return r.report(codeHandler, tensor.Danger, "", 0, does+wire.Quote(text))
+		}
+		return nil
+	})
+}
+
+// gitConfig judges the configuration of a repository: git runs what some keys name.
+func (r *reader) gitConfig() error {
+	return r.small(func(p []byte) error {
+		low := strings.ToLower(string(p))
+		for _, key := range [...]string{"fsmonitor", "hookspath", "sshcommand", "editor", "pager", "askpass", "gitproxy", "textconv", "command", "program", "clean", "smudge", "process", "helper", "include", "attributesfile", "!"} {
+			if strings.Contains(low, key) {
+				return r.report(codeHandler, tensor.Danger, key, 0, "git runs what its configuration names, at the first command in this folder")
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,169 @@
+package sidecar
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// CodeUnexplained is the code of findings about values that could name something, of members
+// that no table explains.
+const CodeUnexplained = "sidecar.unexplained"
+
+// explainedKeys are members whose texts are known to be names, and judged or not followed:
+// where a model came from, its layers, its labels.
+var explainedKeys = map[string]bool{
+	"_name_or_path": true, "name_or_path": true, "base_model_name_or_path": true, "target_modules": true, "modules_to_not_convert": true, "modules_to_save": true,
+	"ignore": true, "id2label": true, "content": true, "license": true, "extra_special_tokens": true, "special_tokens_map_file": true, "tokenizer_file": true, "vocab_file": true,
+	"additional_special_tokens": true, "tags": true, "label2id": true, "ignored_layers": true, "description": true,
+}
+
+// dataTexts are files of a vocabulary, whose texts are data by what reads them.
+var dataTexts = map[string]bool{
+	"tokenizer.json": true, "vocab.json": true, "added_tokens.json": true, "special_tokens_map.json": true, "merges.txt": true, "vocab.txt": true, "vocabulary.json": true,
+}
+
+// dataEndings are the extensions of files that are judged by themselves.
+var dataEndings = setOf(`safetensors json txt model bin pt pth ckpt onnx npz npy gguf jinja yaml yml msgpack h5 tiktoken vocab spm wav png jpg csv flac`)
+
+// couldName returns what a text could name for a library that follows it, "" for a number or
+// words.
+func couldName(k *kept) string {
+	text := strings.TrimSpace(k.text)
+	if len(text) < 2 {
+		return ""
+	}
+	switch {
+	case strings.Contains(text, "{{"), strings.Contains(text, "{%"), strings.Contains(text, "${"):
+		return "a template"
+	case strings.Contains(text, "://"):
+		return "an address"
+	case strings.Contains(text, "$("), strings.Contains(text, "`"), strings.Contains(text, "&&"), strings.Contains(text, "||"):
+		return "a command"
+	case namesInside(text), callsName(text), imports(text), strings.HasPrefix(text, "lambda "):
+		return "an expression"
+	case isPacked(text):
+		return "bytes of a pickle or an archive in base64"
+	}
+	if strings.ContainsAny(text, " \t\n<>|[") { // words of people, a token, a pattern
+		return ""
+	}
+	switch {
+	case strings.ContainsAny(text, `/\`) && strings.Trim(text, `/\`) != "", strings.HasPrefix(text, "~"), text == "..":
+		return "a path or a repository"
+	case strings.ContainsAny(text, ";&"):
+		return "a command"
+	}
+	return isDottedName(text)
+}
+
+// namesInside reports whether a text names something that Python keeps for itself.
+func namesInside(text string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], "__")
+		if i < 0 {
+			return false
+		}
+		i += from
+		from = i + 2
+		if i == 0 || !inName(text[i-1]) {
+			return true
+		}
+	}
+}
+
+// isDottedName returns what names with dots between them could be.
+func isDottedName(text string) string {
+	root, rest, dotted := strings.Cut(text, ".")
+	if !dotted || !isNames(text) || root == "" || '0' <= root[0] && root[0] <= '9' || rest == "" {
+		return ""
+	}
+	last := text[strings.LastIndexByte(text, '.')+1:]
+	switch {
+	case last == "" || '0' <= last[0] && last[0] <= '9':
+		return ""
+	case root+"."+last == text && dataEndings()[last], root == "torch" && isType(rest):
+		return ""
+	}
+	return "a name in a module"
+}
+
+// isPacked reports whether a text is bytes in base64 that begin as a pickle or an archive.
+func isPacked(text string) bool {
+	if len(text) < 12 {
+		return false
+	}
+	for i := range len(text) {
+		if c := text[i]; !inName(c) && c != '+' && c != '/' && c != '-' && c != '=' {
+			return false
+		}
+	}
+	head, err := base64.RawURLEncoding.DecodeString(strings.NewReplacer("+", "-", "/", "_", "=", "").Replace(text[:12]))
+	if err != nil || len(head) < 4 {
+		return false
+	}
+	switch {
+	case head[0] == 0x80 && 2 <= head[1] && head[1] <= 5,
+		head[0] == 'x' && (int(head[0])<<8|int(head[1]))%31 == 0 && strings.IndexByte("\x01\x5e\x9c\xda", head[1]) >= 0,
+		string(head[:2]) == "\x1f\x8b", string(head[:2]) == "PK", string(head[:3]) == "BZh":
+		return true
+	}
+	return false
+}
+
+// unexplained judges the text of a member that nothing else explained.
+func (w *walk) unexplained(key string, k *kept, at int64) error {
+	if dataTexts[w.base()] || w.said[CodeUnexplained] || libraries()[k.text] || w.dangerous() || strings.HasSuffix(key, "_token") || strings.HasSuffix(w.t.Name, ".index.json") {
+		return nil
+	}
+	for i := range w.open {
+		if name := w.open[i].key; explainedKeys[name] || strings.HasSuffix(name, "_token") {
+			return nil
+		}
+	}
+	return w.couldBe(key, k, at)
+}
+
+// couldBe reports a text that could name something. In the configurations that libraries read
+// it is danger.
+func (r *reader) couldBe(key string, k *kept, at int64) error {
+	what := couldName(k)
+	if what == "" {
+		return nil
+	}
+	severity := tensor.Warning
+	if base := r.base(); known[base] || strings.HasSuffix(base, "config.json") || strings.HasSuffix(base, "_index.json") || base == "configuration.json" || base == "modules.json" {
+		severity = tensor.Danger
+	}
+	return r.once(CodeUnexplained, severity, wire.Quote(key), at, "no table explains this member, and "+wire.Quote(k.text)+" could be "+what)
+}
+
+// assigned judges a line of YAML, TOML or INI that gives a key a value.
+func (r *reader) assigned(line string, at int64) error {
+	if r.said[CodeUnexplained] || r.dangerous() || r.base() == "mlmodel" {
+		return nil
+	}
+	text := strings.TrimLeft(line[:commentAt(line)], " \t-")
+	mark := strings.IndexAny(text, ":=")
+	if mark <= 0 || mark+1 < len(text) && text[mark] == ':' && strings.IndexByte(" \t\r", text[mark+1]) < 0 {
+		return nil
+	}
+	key := strings.Trim(text[:mark], " \t\"'")
+	value := strings.Trim(text[mark+1:], " \t\r\"',")
+	if explainedKeys[key] || strings.HasSuffix(key, "_token") || value == "" {
+		return nil
+	}
+	return r.couldBe(key, &kept{text: value, size: int64(len(value))}, at)
+}
+
+// settings judges a text of keys and values, TOML or INI.
+func (r *reader) settings() error {
+	return r.eachLine(func(line string, at int64) error {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
+			return nil
+		}
+		return r.assigned(strings.TrimRight(line, "\r\n"), at)
+	})
+}
