@@ -159,7 +159,7 @@ func TestTextsBesideAModelAreLookedThrough(t *testing.T) {
 		"chat_template.jinja": "{{ ''.__class__ }}", "config.json": `{"auto_map": {"AutoModel": "modeling_x.M"}}`, "modeling_x.py": "import os\n",
 		"tokenizer.json": `{"model": {"vocab": {"chat_template": 1}}}`, "m.safetensors": empty,
 	})
-	want := map[string]string{"chat_template.jinja": "forbidden template.dunder", "config.json": "ok", "modeling_x.py": "ok a text", "tokenizer.json": "ok a JSON text", "m.safetensors": "ok"}
+	want := map[string]string{"chat_template.jinja": "forbidden template.dunder", "config.json": "forbidden sidecar.auto-map", "modeling_x.py": "ok", "tokenizer.json": "ok a JSON text", "m.safetensors": "ok"}
 	for _, line := range walked(t, gate.New(gate.Policy{}), root) {
 		name, text, _ := strings.Cut(line, ": ")
 		if text != want[name] {

@@ -65,7 +65,7 @@ func TestArchivesWithCode(t *testing.T) {
 		{"honest layers", "m.keras", zipped(t, member{"metadata.json", "{}"}, member{"config.json", dense}, weights), "ok", ""},
 		{"weights cut short", "m.keras", zipped(t, member{"config.json", dense}, member{"model.weights.h5", weights.data[:len(weights.data)-1]}), "truncated", "hdf5.truncated"},
 		{"a handler of TorchServe's, and Python of its name", "m.mar", zipped(t, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`}, member{"image_classifier.py", "pass\n"}), "forbidden", "sidecar.mar-handler"},
-		{"Python of any name", "m.zip", zipped(t, member{"sitecustomize.py", "pass\n"}, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`}), "forbidden", "sidecar.mar-handler"},
+		{"Python of any name", "m.zip", zipped(t, member{"anything.py", "pass\n"}, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`}), "forbidden", "sidecar.mar-handler"},
 		{"below a folder", "m.zip", zipped(t, member{"m/MAR-INF/MANIFEST.json", `{}`}, member{"m/a/b.PY", "pass\n"}), "forbidden", "sidecar.mar-handler"},
 		{"nothing to run", "m.mar", zipped(t, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`}, member{"index_to_name.json", "{}"}), "ok", ""},
 		{"Python beside no manifest", "m.zip", zipped(t, member{"m/modeling.py", "pass\n"}, member{"n/MAR-INF/MANIFEST.json", "{}"}), "ok", ""},

@@ -89,9 +89,24 @@ func (c *checker) call(t token) {
 		c.method(last)
 	case c.before.kind == punct && c.before.text == "|", c.namesTestOrMacro():
 	case statements[last.text] && c.before.kind == open, operandKeywords[last.text]:
+	case last.text == "namespace":
+		c.awaits = wantsName
 	case !functions[last.text] && !globals[last.text] && !c.names.macros[last.text]:
 		c.report(last, CodeCall, "%s is called, and is not a function that templates are given", wire.Quote(last.text))
 	}
+}
+
+// namespaced checks what follows the parenthesis of a namespace: names with their values, or
+// nothing. Another value gives it members that the template does not name.
+func (c *checker) namespaced(t token) {
+	if c.awaits == wantsName && t.kind == name {
+		c.awaits = wantsValue
+		return
+	}
+	if c.awaits == wantsValue && t.text != "=" || c.awaits == wantsName && !(t.kind == punct && t.text == ")") {
+		c.report(t, CodeComputed, "a namespace takes its members from a value")
+	}
+	c.awaits = wantsNothing
 }
 
 // method checks a called method.

@@ -67,8 +67,18 @@ type checker struct {
 	piece        token  // the first piece of a name in this tag, if its kind is text
 	joins        bool   // something in this tag joins pieces
 	names        names
+	awaits       awaited
 	issues       []Issue
 }
+
+// An awaited is what must follow the parenthesis of a namespace.
+type awaited uint8
+
+const (
+	wantsNothing awaited = iota
+	wantsName
+	wantsValue
+)
 
 // report adds an issue, unless there is one at the same place.
 func (c *checker) report(t token, code, format string, args ...any) {
@@ -79,6 +89,9 @@ func (c *checker) report(t token, code, format string, args ...any) {
 }
 
 func (c *checker) token(t token) {
+	if c.awaits != wantsNothing {
+		c.namespaced(t)
+	}
 	switch t.kind {
 	case bad:
 		c.report(t, CodeSyntax, "%s", t.text)
@@ -166,6 +179,13 @@ func (c *checker) bracket(t token) {
 			c.subscripts = c.subscripts[:0]
 		}
 		c.subscripts = append(c.subscripts, t.text == "[" && value)
+		switch {
+		case t.text != "[" || !value:
+		case c.last.kind == text:
+			c.report(t, CodeComputed, "a letter is taken out of a string of the template")
+		case c.last.kind == name && !(c.before.kind == punct && c.before.text == ".") && (functions[c.last.text] || c.names.macros[c.last.text]):
+			c.report(t, CodeComputed, "%s is asked for an element, and is not data", wire.Quote(c.last.text))
+		}
 	case ")", "]", "}":
 		c.subscripts = c.subscripts[:max(0, len(c.subscripts)-1)]
 	}

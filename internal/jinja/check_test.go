@@ -114,7 +114,7 @@ func TestCheck(t *testing.T) {
 		{"join of no pieces", "{{ a | join(', ') }}", nil},
 		{"a filter block", "{% filter attr('y') %}z{% endfilter %}", []string{"attr@10"}},
 		{"a string continued on the next line", "{{ x['_\\\n_class'] }}", []string{"dunder@5"}},
-		{"the result of a subscript that is called", "{{ namespace[i]['x']('os') }}", []string{"call@20"}},
+		{"the result of a subscript that is called", "{{ namespace[i]['x']('os') }}", []string{"computed@12", "call@20"}},
 		{"the result of a call that is called", "{{ m.get('x')('os') }}", []string{"call@13"}},
 		{"what parentheses hold is called", "{{ (m.x)('os') }}", []string{"call@8"}},
 		{"an element of a list is called", "{{ [m][0]('os') }}", []string{"call@9"}},
@@ -133,6 +133,12 @@ func TestCheck(t *testing.T) {
 		{"a function that is asked for", "{% if strftime_now is defined and loop.first %}{% endif %}", nil},
 		{"a parameter of a function's name", "{% macro f(namespace='x') %}{{ namespace }}{% endmacro %}", nil},
 		{"a counter of a method's name", "{% set n = namespace(count=0) %}{{ n.count + 1 }}", nil},
+		{"a letter of a string", `{{ x["a_b"[1] ~ "y"] }}`, []string{"computed@10", "computed@14"}},
+		{"what the loop has", "{% for i in x %}{{ loop[i][g] }}{% endfor %}", []string{"computed@23"}},
+		{"what a function has", "{{ namespace['x'] }}", []string{"computed@12"}},
+		{"a namespace of a value", "{% set n = namespace(d) %}{{ n[k] }}", []string{"computed@22"}},
+		{"a namespace of a literal", "{% set n = namespace({'a': b}) %}", []string{"computed@21"}},
+		{"a namespace of nothing", "{% set n = namespace() %}{{ namespace(a=1, b=[x]).a }}", nil},
 		{"functions of Jinja and transformers", "{{ range(3) }}{{ strftime_now('%Y') }}{{ dict(a=1) }}", nil},
 	} {
 		t.Run(tc.what, func(t *testing.T) {

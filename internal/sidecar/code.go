@@ -111,7 +111,7 @@ func (r *reader) installs() error {
 			if marker > 0 && r.base() != "python_env.yaml" && isCondition(text[marker+1:]) {
 				text = text[:marker]
 			}
-			if strings.ContainsAny(text, shellMarks) || strings.Contains(text, "--index-url") || strings.Contains(text, "--extra-index-url") || strings.HasPrefix(text, "-e ") {
+			if strings.ContainsAny(text, shellMarks) || strings.Contains(text, "index-url") || strings.HasPrefix(text, "-e ") {
 				return r.report(codeHandler, tensor.Danger, "", 0, "MLflow before 3.8.2 (CVE-2025-15379) and BentoML before 1.4.40 (CVE-2026-33744, CVE-2026-44345) give "+wire.Quote(text)+" to a shell, or pip takes packages from elsewhere")
 			}
 			for _, key := range [...]string{"setup_script", "dockerfile_template", "system_packages", "base_image"} {

@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -111,4 +112,34 @@ func (w *walk) hex() (rune, error) {
 		return 0, errNoJSON
 	}
 	return rune(n), nil
+}
+
+// unescaped is a line with the characters that double quotes write as numbers.
+func unescaped(line string) string {
+	if !strings.Contains(line, `\`) {
+		return line
+	}
+	var out strings.Builder
+	for i := 0; i < len(line); i++ {
+		width := 0
+		if line[i] == '\\' && i+1 < len(line) {
+			switch line[i+1] {
+			case 'x':
+				width = 2
+			case 'u':
+				width = 4
+			case 'U':
+				width = 8
+			}
+		}
+		if width > 0 && i+2+width <= len(line) {
+			if n, err := strconv.ParseUint(line[i+2:i+2+width], 16, 31); err == nil {
+				out.WriteRune(rune(n))
+				i += 1 + width
+				continue
+			}
+		}
+		out.WriteByte(line[i])
+	}
+	return out.String()
 }

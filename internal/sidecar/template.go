@@ -72,7 +72,7 @@ func (r *reader) template(where, text string, off int64, plain bool) error {
 // severity returns danger for what no template needs.
 func severity(code string) tensor.Severity {
 	switch code {
-	case jinja.CodeMethod, jinja.CodeSyntax, jinja.CodeGlobal, jinja.CodeComputed:
+	case jinja.CodeSyntax:
 		return tensor.Warning
 	}
 	return tensor.Danger

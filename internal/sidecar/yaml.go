@@ -3,7 +3,6 @@ package sidecar
 import (
 	"bufio"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -168,31 +167,7 @@ func (l *lines) look(line string, most int) error {
 			return err
 		}
 	}
-	if err := l.names(l.plain, most, "trust_remote_code", func(k *key) error {
-		switch strings.ToLower(behind(k.rest)) {
-		case "false", "no", "off", "n", "0", "null", "~":
-			return nil
-		}
-		return l.trusts(k.at)
-	}); err != nil {
-		return err
-	}
-	if l.base() == "infer_cfg.yml" || l.base() == "infer_cfg.yaml" {
-		if err := l.names(l.plain, most, "type", func(k *key) error {
-			if text, ok := k.text(); ok && text != "" && strings.Trim(text, "\"'") != "" && (strings.Contains(text, ".") || !isNames(strings.Trim(text, "\"'"))) {
-				return l.once(codeExpression, tensor.Danger, "type", k.at, "PaddleDetection evaluates "+wire.Quote(text))
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	if err := l.names(l.plain, most, "remote_code", func(k *key) error {
-		if behind(k.rest) == "" {
-			return nil
-		}
-		return l.once(codeImport, tensor.Danger, "remote_code", k.at, "FunASR imports "+wire.Quote(behind(k.rest))+" if trust_remote_code is set beside it")
-	}); err != nil {
+	if err := l.obeyed(most); err != nil {
 		return err
 	}
 	if err := l.names(l.plain, most, "custom_imports", func(k *key) error {
@@ -399,34 +374,4 @@ func taggedForPython(line string) bool {
 		}
 		from = i + max(1, len(tag))
 	}
-}
-
-// unescaped is a line with the characters that double quotes write as numbers.
-func unescaped(line string) string {
-	if !strings.Contains(line, `\`) {
-		return line
-	}
-	var out strings.Builder
-	for i := 0; i < len(line); i++ {
-		width := 0
-		if line[i] == '\\' && i+1 < len(line) {
-			switch line[i+1] {
-			case 'x':
-				width = 2
-			case 'u':
-				width = 4
-			case 'U':
-				width = 8
-			}
-		}
-		if width > 0 && i+2+width <= len(line) {
-			if n, err := strconv.ParseUint(line[i+2:i+2+width], 16, 31); err == nil {
-				out.WriteRune(rune(n))
-				i += 1 + width
-				continue
-			}
-		}
-		out.WriteByte(line[i])
-	}
-	return out.String()
 }

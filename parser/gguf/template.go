@@ -67,7 +67,7 @@ func (d *decoder) checkTemplate(where string, p *pair) error {
 // templateSeverity returns danger for what no template needs.
 func templateSeverity(code string) tensor.Severity {
 	switch code {
-	case jinja.CodeMethod, jinja.CodeSyntax, jinja.CodeGlobal, jinja.CodeComputed:
+	case jinja.CodeSyntax:
 		return tensor.Warning
 	default:
 		return tensor.Danger
