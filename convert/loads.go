@@ -209,13 +209,16 @@ func (e *linearEncoder) byDiffusers() Loading {
 // byServer returns what the sources of vLLM or SGLang say.
 func (e *linearEncoder) byServer(by loaders.Library, s servedFormat, scheme string) Loading {
 	l := Loading{Library: string(by), Version: by.Version()}
-	known := false
+	known, method := false, s.method
+	if by == loaders.SGLang && method == "gptq" {
+		method = "gptq_marlin" // on CUDA it has no other, and takes symmetric codes of 4 and 8 bits to it
+	}
 	for _, a := range e.classes[:min(len(e.classes), transformers.MostInside)] {
 		_, ok := by.Fused(a)
 		known = known || ok
 	}
 	switch {
-	case !by.Reads(s.method, scheme):
+	case !by.Reads(method, scheme):
 		l.Verdict, l.Why = LoadFails, "it has no method for this format"
 	case len(e.classes) == 0:
 		l.Why = "no config.json names a class"
