@@ -90,7 +90,7 @@ FOUND ?= differential-out
 LEDGER ?=
 
 .PHONY: refusals dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-turns bench-fair bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
+	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-turns bench-fair bench-requests bench-merge bench-jobs bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
 
 check: fmt vet lint test purego gen-check cross
 
@@ -289,6 +289,9 @@ bench-requests: ## requests and bytes of headers over a network beside huggingfa
 
 bench-merge: ## amn merge-lora, merge and edit beside PEFT, mergekit and safetensors, on models above 1 GB: make bench-merge PYTHON=.venv/bin/python
 	$(GO) build -o amn-merge-bench ./cli/amn && CROSSCHECK_AMN=./amn-merge-bench PYTHONPATH=.venv/merge:.venv/quant $(PYTHON) crosscheck/mergebench/run.py; status=$$?; rm -f amn-merge-bench; exit $$status
+
+bench-jobs: ## time and memory of the jobs of README, interleaved, on a model above 1 GB; BENCH_DIR= with 12 GB
+	$(GO) build -o amn-jobs-bench ./cli/amn && CROSSCHECK_AMN=./amn-jobs-bench python3 crosscheck/benchjobs/run.py $(if $(BENCH_DIR),--folder $(BENCH_DIR)); status=$$?; rm -f amn-jobs-bench; exit $$status
 
 bench-hostile: ## what hostile files cost
 	$(GO) test ./... -run '^$$' -bench Hostile -benchmem -cpu 1 | grep -v -e 'no test files' -e '^PASS'
