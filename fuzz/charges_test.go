@@ -19,10 +19,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/anamnesis-go/anamnesis/compare"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/corpus"
-	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
@@ -32,9 +30,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
-	"github.com/anamnesis-go/anamnesis/stats"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
@@ -43,7 +39,6 @@ var charging = []string{
 	"vm", "gate", "quant", "parser", "parser/gguf", "parser/npy", "parser/npz", "parser/ollama", "parser/pth", "parser/safetensors", "parser/tensor", "parser/zip",
 	"internal/config", "internal/hdf5", "internal/jinja", "internal/jsontree", "internal/lzma", "internal/onnx", "internal/polyglot", "internal/sidecar",
 	"internal/strictjson", "internal/unpack", "internal/wire",
-	"internal/bzip2", "digest", "stats", "compare", "merge/lora",
 }
 
 // verbs are the methods by which an account is charged, and the functions that charge before
@@ -129,7 +124,7 @@ type tracer struct {
 	seen  map[[8]uintptr]string // by the calls that led to a charge, the function that makes it
 	lines map[string]bool       // file:line, outside of package limits
 	left  int                   // charges of this file that are still looked at
-	book  *ledger               // nil if amounts are not looked at
+	book  ledger
 }
 
 const module = "github.com/anamnesis-go/anamnesis/"
@@ -172,9 +167,6 @@ func (r *tracer) note(axis string, n int64) {
 // begin is called before a file is read, and the function that it returns after that.
 func (r *tracer) begin(name string, data []byte) func() {
 	r.left = charges1
-	if r.book == nil {
-		return func() {}
-	}
 	r.book.now = map[string]int64{}
 	return func() {
 		if r.left >= 0 {
@@ -204,7 +196,6 @@ func (r *tracer) readAll(t *testing.T) {
 			read.Verify(b, m)
 			safetensors.Encode(b, io.Discard, m)
 			gguf.Encode(b, io.Discard, m, gguf.Options{})
-			jobs(b, m)
 			if bound, err := quant.Plan(b, m, quant.Options{}); err == nil {
 				for range bound.All(b, m, quant.BF16) {
 				}
@@ -242,14 +233,6 @@ func (r *tracer) readAll(t *testing.T) {
 		r.plan(t, "quant/"+c.Name, c.Files, c.Open)
 	}
 	r.readTree(t)
-	number := 0
-	loraSeeds(func(adapter []byte, config string) {
-		number++
-		defer r.begin(fmt.Sprintf("adapter %d", number), adapter)()
-		b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
-		defer b.Close()
-		mergeLoRA(b, bytes.NewReader(adapter), int64(len(adapter)), config, 1)
-	})
 	schemes, err := filepath.Glob("../testdata/quant/schemes/*")
 	if err != nil {
 		t.Fatal(err)
@@ -257,14 +240,6 @@ func (r *tracer) readAll(t *testing.T) {
 	for _, dir := range schemes {
 		r.plan(t, filepath.Base(dir), os.DirFS(dir), ".")
 	}
-}
-
-// jobs does what asks for every number of a model.
-func jobs(b *limits.Budget, m tensor.Model) {
-	digest.Tensors(b, m, digest.Options{})
-	digest.Reader(b, strings.NewReader("a file"), nil)
-	stats.Tensors(b, m, stats.Options{})
-	compare.Models(b, m, m, compare.Options{}, func(*compare.Difference) error { return nil })
 }
 
 // readTree reads, changes and writes a tree of JSON.
@@ -341,9 +316,10 @@ const knownCharges = "testdata/charges.txt"
 // Each place that charges an account does so when the files of the corpus are read: one that
 // is dropped is noticed, whatever the file costs without it.
 func TestEveryPlaceThatChargesIsReached(t *testing.T) {
-	r := &tracer{seen: map[[8]uintptr]string{}, lines: map[string]bool{}}
+	r := &tracer{seen: map[[8]uintptr]string{}, lines: map[string]bool{}, book: readLedger(t)}
 	limitstest.Watch(t, r.note)
 	r.readAll(t)
+	r.book.check(t)
 	known, err := os.ReadFile(knownCharges)
 	if err != nil {
 		t.Fatal(err)

@@ -10,16 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/anamnesis-go/anamnesis/corpus"
-	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-// ledgerFile has for each function of a reader that charges an account, and each axis on which it
-// does, the file of its format that costs most there, and how much. It is no golden of what is
-// right, which the documents of the packages state and the second readers hold: it makes a charge
-// that was lost or became less a decision.
+// ledgerFile has for each function that charges an account, and each axis on which it does, the
+// file of the corpus that costs most there, and how much. It is no golden of what is right, which
+// the documents of the packages state and their tests hold: it makes a charge that was lost or
+// became less a decision.
 const ledgerFile = "testdata/ledger.txt"
 
 var update = flag.Bool("update", false, "rewrite "+ledgerFile)
@@ -46,7 +42,7 @@ func outermost(function string) string {
 }
 
 func (l *ledger) charge(function, axis string, n int64) {
-	if l != nil && function != "" {
+	if function != "" {
 		l.now[function+" "+axis] += n
 	}
 }
@@ -70,8 +66,8 @@ func (l *ledger) end(file string, data []byte) {
 	}
 }
 
-func readLedger(t *testing.T) *ledger {
-	l := &ledger{before: map[string]entry{}, most: map[string]entry{}, now: map[string]int64{}}
+func readLedger(t *testing.T) ledger {
+	l := ledger{before: map[string]entry{}, most: map[string]entry{}, now: map[string]int64{}}
 	body, err := os.ReadFile(ledgerFile)
 	if err != nil {
 		if *update {
@@ -101,7 +97,7 @@ func readLedger(t *testing.T) *ledger {
 func (l *ledger) check(t *testing.T) {
 	if *update {
 		var out strings.Builder
-		out.WriteString("# What each function charges, by axis, for the file of the corpus for which it charges most: go test ./fuzz -run ReadersCharge -update.\n" +
+		out.WriteString("# What each function charges, by axis, for the file of the corpus for which it charges most: go test ./fuzz -run EveryPlaceThatCharges -update.\n" +
 			"# A line whose amount becomes less has its reason in the commit.\n")
 		for _, key := range slices.Sorted(maps.Keys(l.most)) {
 			e := l.most[key]
@@ -120,29 +116,6 @@ func (l *ledger) check(t *testing.T) {
 	if t.Logf("%d of %d amounts are compared", l.compared, len(l.before)); l.compared*10 < len(l.before)*8 {
 		t.Errorf("only %d of %d amounts are compared: run this test with -update", l.compared, len(l.before))
 	}
-}
-
-// Each file of a format costs its reader at least what it did. What calls a reader, and how often,
-// is not asked.
-func TestReadersChargeWhatTheyDid(t *testing.T) {
-	r := &tracer{seen: map[[8]uintptr]string{}, lines: map[string]bool{}, book: readLedger(t)}
-	limitstest.Watch(t, r.note)
-	for _, name := range []string{"gguf", "json", "metadata", "npy", "npz", "onnx", "pickle", "pth", "safetensors", "to-gguf", "to-npy", "to-safetensors", "wrap", "zip"} {
-		f := formatOf(t, name)
-		for _, file := range append(hostile(t, name), valid(t, name)...) {
-			if len(file.data) > corpus.MaxSeed {
-				continue
-			}
-			end := r.begin(name+"/"+file.name, file.data)
-			p := file.policy
-			p.Timeout = limits.NoTimeout
-			b := p.Budget(t.Context())
-			examine(b, f, file.data)
-			b.Close()
-			end()
-		}
-	}
-	r.book.check(t)
 }
 
 func TestClosuresBelongToTheirFunction(t *testing.T) {

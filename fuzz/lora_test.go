@@ -30,49 +30,44 @@ var loraBase = fixtures.Safetensors(
 // loraBaseConfig is the configuration beside it.
 const loraBaseConfig = `{"model_type":"qwen3_moe","vocab_size":9,"tie_word_embeddings":true}`
 
-// loraSeeds gives adapters with their configurations.
-func loraSeeds(add func(adapter []byte, config string)) {
+// FuzzLoRA merges any bytes as an adapter, with any text as its configuration. The result
+// must have the base's tensors, and be the same for any number of workers. A tighter
+// account must give the same result or a limit error.
+func FuzzLoRA(f *testing.F) {
 	pair := func(module string, rank, out, in int64) []byte {
 		return fixtures.Safetensors(
 			fixtures.Whole("base_model.model.model."+module+".lora_A.weight", "F32", 1, rank, in),
 			fixtures.Whole("base_model.model.model."+module+".lora_B.weight", "F32", 2, out, rank))
 	}
-	add(pair("l", 2, 6, 4), `{"peft_type":"LORA","r":2,"lora_alpha":4,"target_modules":["l"]}`)
-	add(pair("l", 2, 6, 4), `{"peft_type":"LORA","r":2,"target_modules":"^(?!.*x)model(?=\\.).*(?<![k])\\.(?:l|s){1,2}$"}`)
-	add(pair("s", 3, 4, 4), `{"peft_type":"LORA","r":3,"fan_in_fan_out":true,"use_rslora":true,"rank_pattern":{},"alpha_pattern":{"s":2}}`)
-	add(fixtures.Safetensors(
+	f.Add(pair("l", 2, 6, 4), `{"peft_type":"LORA","r":2,"lora_alpha":4,"target_modules":["l"]}`)
+	f.Add(pair("l", 2, 6, 4), `{"peft_type":"LORA","r":2,"target_modules":"^(?!.*x)model(?=\\.).*(?<![k])\\.(?:l|s){1,2}$"}`)
+	f.Add(pair("s", 3, 4, 4), `{"peft_type":"LORA","r":3,"fan_in_fan_out":true,"use_rslora":true,"rank_pattern":{},"alpha_pattern":{"s":2}}`)
+	f.Add(fixtures.Safetensors(
 		fixtures.Whole("base_model.model.model.l.lora_A.weight", "BF16", 1, 2, 4), fixtures.Whole("base_model.model.model.l.lora_B.weight", "BF16", 2, 6, 2),
 		fixtures.Whole("base_model.model.model.l.lora_magnitude_vector", "F32", 3, 6)), `{"peft_type":"LORA","r":2,"use_dora":true}`)
-	add(fixtures.Safetensors(
+	f.Add(fixtures.Safetensors(
 		fixtures.Whole("base_model.model.model.embed_tokens.lora_embedding_A", "F32", 1, 2, 9), fixtures.Whole("base_model.model.model.embed_tokens.lora_embedding_B", "F32", 2, 4, 2),
 		fixtures.Whole("base_model.model.score.weight", "F32", 3, 2, 4), fixtures.Whole("base_model.model.model.l.bias", "F32", 3, 6)),
 		`{"peft_type":"LORA","r":2,"modules_to_save":["score"],"bias":"all"}`)
-	add(fixtures.Safetensors(
+	f.Add(fixtures.Safetensors(
 		fixtures.Whole("base_model.model.model.e.lora_A.weight", "F32", 1, 6, 4), fixtures.Whole("base_model.model.model.e.lora_B.weight", "F32", 2, 6, 6)),
 		`{"peft_type":"LORA","r":3,"target_parameters":["e.up"]}`)
-	add(fixtures.Safetensors(
+	f.Add(fixtures.Safetensors(
 		fixtures.Whole("base_model.model.model.c.lora_A.weight", "F32", 1, 2, 2, 2, 2), fixtures.Whole("base_model.model.model.c.lora_B.weight", "F32", 2, 3, 2, 1, 1)),
 		`{"peft_type":"LORA","r":2,"lora_alpha":1e300}`)
-	add(pair("l", 2, 6, 4), `{"peft_type":"LORA","r":9,"rank_pattern":{"(?:a|.*\\.){9}x":3,"l":2},"alpha_pattern":{"m.del.l":1}}`)
-	add(fixtures.Safetensors( // one weight under two names
+	f.Add(pair("l", 2, 6, 4), `{"peft_type":"LORA","r":9,"rank_pattern":{"(?:a|.*\\.){9}x":3,"l":2},"alpha_pattern":{"m.del.l":1}}`)
+	f.Add(fixtures.Safetensors( // one weight under two names
 		fixtures.Whole("base_model.model.model.l.lora_A.weight", "F32", 1, 2, 4), fixtures.Whole("base_model.model.model.l.lora_B.weight", "F32", 2, 6, 2),
 		fixtures.Whole("base_model.model.model.l.base_layer.lora_A.weight", "F32", 1, 2, 4), fixtures.Whole("base_model.model.model.l.base_layer.lora_B.weight", "F32", 2, 6, 2)),
 		`{"peft_type":"LORA","r":2,"target_parameters":["e.up"]}`)
-	add(fixtures.Safetensors( // a stack of what the base has one by one
+	f.Add(fixtures.Safetensors( // a stack of what the base has one by one
 		fixtures.Whole("base_model.model.model.mlp.experts.lora_A.weight", "F32", 1, 4, 4), fixtures.Whole("base_model.model.model.mlp.experts.lora_B.weight", "F32", 2, 6, 4)),
 		`{"peft_type":"LORA","r":2,"target_parameters":["experts.gate_up_proj"]}`)
-	add(fixtures.Safetensors(fixtures.Whole("base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta", "F32", 1, 2, 4)),
+	f.Add(fixtures.Safetensors(fixtures.Whole("base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta", "F32", 1, 2, 4)),
 		`{"peft_type":"LORA","trainable_token_indices":[7,2]}`)
-	add(fixtures.Safetensors( // two copies of a larger vocabulary
+	f.Add(fixtures.Safetensors( // two copies of a larger vocabulary
 		fixtures.Whole("base_model.model.model.embed_tokens.weight", "F32", 1, 11, 4), fixtures.Whole("base_model.model.lm_head.weight", "F32", 1, 11, 4)),
 		`{"peft_type":"LORA","r":2}`)
-}
-
-// FuzzLoRA merges any bytes as an adapter, with any text as its configuration. The result
-// must have the base's tensors, and be the same for any number of workers. A tighter
-// account must give the same result or a limit error.
-func FuzzLoRA(f *testing.F) {
-	loraSeeds(func(adapter []byte, config string) { f.Add(adapter, config) })
 	f.Fuzz(func(t *testing.T, data []byte, config string) {
 		if len(config) > 4096 {
 			return

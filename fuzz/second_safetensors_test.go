@@ -186,27 +186,13 @@ func secondSafetensorsCheck(t testing.TB, data []byte) bool {
 	}
 	defer f.Close()
 	var lines []string
-	owed := cost{bytes: f.HeaderLen(), items: int64(len(f.Findings()))}
-	root, _ := secondObject(data[8 : 8+f.HeaderLen()])
-	for _, m := range root {
-		if m.name == "__metadata__" {
-			owed.items++ // besides its entries
-		}
-	}
 	for i := range f.Tensors() {
-		owed.items += 4
-		owed.steps += 4
-		owed.bytes += 128 + 8*int64(len(i.Shape))
 		lines = append(lines, fmt.Sprintf("tensor %q %s %v at %d, %d bytes", i.Name, i.Stored, i.Shape, i.Span.Off, i.Span.Len))
 	}
 	for k, v := range f.Meta() {
-		owed.items++
-		owed.steps++
-		owed.bytes += 32
 		lines = append(lines, fmt.Sprintf("meta %q %q", k, v))
 	}
 	slices.Sort(lines)
-	paid(t, b, owed)
 	sameAsSecond(t, secondSafetensors, data, lines)
 	return true
 }

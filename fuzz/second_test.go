@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
-	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
 // A second reader reads a file as its specification says, in the simplest way and without
@@ -35,26 +33,6 @@ func sameAsSecond(t testing.TB, second func([]byte) ([]string, error), data []by
 	}
 	if a, b := strings.Join(ours, "\n"), strings.Join(theirs, "\n"); a != b {
 		t.Fatalf("it is accepted and read as\n%s\nand by the second reader as\n%s", a, b)
-	}
-}
-
-// A cost is what a reader owes for a file that it accepts: as many items, and at least as many
-// bytes and steps, as the part "Limits" of its documentation says, computed from what the second
-// reader has read. Bytes are at most a constant more than twice that, so that a charge that is
-// too large shows as well.
-type cost struct{ items, bytes, steps int64 }
-
-// paid fails the test unless an account was charged what a file costs.
-func paid(t testing.TB, b *limits.Budget, c cost) {
-	t.Helper()
-	if n := limitstest.Peak(b, limits.Items); n != c.items {
-		t.Fatalf("%d items are charged, and it has %d", n, c.items)
-	}
-	if n := limitstest.Peak(b, limits.Total); n < c.bytes || n > 2*c.bytes+1<<20 {
-		t.Fatalf("%d bytes are charged, and it holds %d", n, c.bytes)
-	}
-	if n := limitstest.Used(b, limits.StepCount); n < c.steps {
-		t.Fatalf("%d steps are charged, and it takes %d", n, c.steps)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/anamnesis-go/anamnesis/internal/watch"
 )
 
 // A Budget is the account of one operation, or of one host. Make one with [Policy.Budget]
@@ -227,6 +229,7 @@ func (b *Budget) Err() error {
 	if !b.exists() {
 		return ErrNoAccount
 	}
+	watch.Look()
 	if b.ctx.Err() == nil {
 		return nil
 	}

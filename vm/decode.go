@@ -16,6 +16,12 @@ const (
 	firstRead = 4 << 10
 	// readChunk is the size of one read.
 	readChunk = 64 << 10
+	// longOperand is one that pays for its bytes: what is shorter costs no more than its
+	// instruction does.
+	longOperand = 1 << 10
+	// dataStep and lineStep are how many bytes of an operand cost a step: bytes are copied and
+	// checked for UTF-8, a line is searched, and its escapes are resolved.
+	dataStep, lineStep = 64, 8
 )
 
 // A source is the bytes of the pickle that have been read. They are one string, so that
@@ -45,16 +51,19 @@ func (s *source) load(b *limits.Budget, w *limits.Workspace, n int64, whole bool
 	text.WriteString(s.text.String())
 	w.Drop(s.room)
 	s.text, s.room = text, want
-	return s.fill(w, want)
+	return s.fill(b, w, want)
 }
 
-func (s *source) fill(w *limits.Workspace, want int64) error {
+func (s *source) fill(b *limits.Budget, w *limits.Workspace, want int64) error {
 	buf, err := limits.Make[byte](w, int(min(want, readChunk)))
 	if err != nil {
 		return err
 	}
 	defer w.Drop(int64(len(buf)))
 	for have := int64(s.text.Len()); have < want; have = int64(s.text.Len()) {
+		if err := b.Err(); err != nil {
+			return err
+		}
 		part := buf[:min(int64(len(buf)), want-have)]
 		if err := wire.ReadFull(s.r, part, s.base+have); err != nil {
 			return err
@@ -158,7 +167,7 @@ func (m *machine) data(n uint64) (off int, err error) {
 	}
 	off = m.pos
 	m.pos += int(n)
-	return off, nil
+	return off, m.payFor(int64(n), dataStep)
 }
 
 // line skips a line and returns its range, without the newline. If there is none before
@@ -168,11 +177,19 @@ func (m *machine) line() (off, end int, err error) {
 		if i := strings.IndexByte(m.src[seen:m.lim], '\n'); i >= 0 {
 			off, end = m.pos, seen+i
 			m.pos = end + 1
-			return off, end, nil
+			return off, end, m.payFor(int64(end-off), lineStep)
 		}
 		seen = m.lim
 		if err := m.more(uint64(seen-m.pos) + 1); err != nil {
 			return 0, 0, err
 		}
 	}
+}
+
+// payFor pays for the bytes of a long operand.
+func (m *machine) payFor(n, perStep int64) error {
+	if n < longOperand {
+		return nil
+	}
+	return m.b.Step(n / perStep)
 }

@@ -60,6 +60,7 @@ package vm
 //
 //	what                                          charged to, or bounded by
 //	instructions                                  MaxSteps, one each; four more for a new global
+//	bytes of operands from 1 KiB on               MaxSteps: 64 bytes each, 8 of a line of text
 //	visits of arguments, copies of elements       MaxSteps; 8 for each byte of the pickle, and 1,024
 //	values (not integers of 31 bits, None, ...)   MaxItems, MaxWorkingSet: 16 bytes each
 //	elements, stack, marks, memo, tables, texts   MaxWorkingSet and MaxTotalBytes

@@ -40,7 +40,10 @@ type best struct {
 // A key says of what an input is the dearest.
 type key struct{ command, format, measure string }
 
-const byRate, byStep = "rate", "step"
+const byRate, byStep, byBlind = "rate", "step", "blind"
+
+// measures are all of them.
+var measures = []string{byRate, byStep, byBlind}
 
 // A search is a run of the program.
 type search struct {
@@ -148,7 +151,7 @@ func (s *search) try(in *input) {
 				fmt.Fprintf(os.Stderr, "%.0f\t%.1f\t%s\t%s\t%s\t%.40q\n", n, p.cpu.Seconds()*1000, c.name, in.format, in.name, in.data)
 			}
 		}
-		for _, measure := range []string{byRate, byStep} {
+		for _, measure := range measures {
 			k := key{c.name, in.format, measure}
 			if score(measure, &p, in) <= s.best[k].score {
 				continue
@@ -161,16 +164,19 @@ func (s *search) try(in *input) {
 }
 
 func score(measure string, p *price, in *input) float64 {
-	if measure == byRate {
+	switch measure {
+	case byRate:
 		return p.rate(in)
+	case byStep:
+		return p.step()
 	}
-	return p.step()
+	return float64(p.blind)
 }
 
 // dear lists the inputs that are the dearest of something, in an order that the random
 // numbers decide alone.
 func (s *search) dear() (list []*input) {
-	for _, measure := range []string{byRate, byStep} {
+	for _, measure := range measures {
 		for _, b := range s.sorted(measure) {
 			if b.score > 0 {
 				list = append(list, b.in)
@@ -208,8 +214,8 @@ func (s *search) report() error {
 		for i := range commands {
 			if commands[i].name == k.command {
 				b.price = commands[i].again(b.in, b.price)
+				b.price.blind = commands[i].blind(b.in, &b.price)
 				b.score = score(k.measure, &b.price, b.in)
-				b.price.late = commands[i].late(b.in, &b.price)
 				s.best[k] = b
 			}
 		}
@@ -232,7 +238,7 @@ func (s *search) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, measure := range []string{byRate, byStep} {
+	for _, measure := range measures {
 		for _, r := range s.sorted(measure) {
 			sum := sha256.Sum256(r.in.data)
 			name := fmt.Sprintf("%s-%s-%s-%x-%s", r.measure, r.command, r.key.format, sum[:3], filepath.Base(r.in.name))

@@ -14,13 +14,17 @@ const listed = 3
 func (s *search) table() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d runs in %v, seed %d. The median step takes %.0f ns, of %d runs that take at least %v.\n", s.runs, *forTime, *seed, s.median, len(s.steps), least)
-	out.WriteString("\n| command | format | file | size | inflated | CPU time | of the bound | after a cancel | ends with |\n|---|---|---|---|---|---|---|---|---|\n")
+	out.WriteString("\n| command | format | file | size | inflated | CPU time | of the bound | ends with |\n|---|---|---|---|---|---|---|---|\n")
 	s.rows(byRate, func(r row) {
-		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %.3f s | %.2f | %d ms | %s |\n", r.command, r.key.format, cell(r.in.name), size(int64(len(r.in.data))), size(r.price.inflated), r.price.cpu.Seconds(), r.score, r.price.late.Milliseconds(), r.price.class())
+		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %.3f s | %.2f | %s |\n", r.command, r.key.format, cell(r.in.name), size(int64(len(r.in.data))), size(r.price.inflated), r.price.cpu.Seconds(), r.score, r.price.class())
 	})
 	out.WriteString("\n| command | format | file | CPU time | steps | a step | times the median | ends with |\n|---|---|---|---|---|---|---|---|\n")
 	s.rows(byStep, func(r row) {
 		fmt.Fprintf(&out, "| %s | %s | %s | %.3f s | %d | %.0f ns | %.1f | %s |\n", r.command, r.key.format, cell(r.in.name), r.price.cpu.Seconds(), r.price.steps, r.score, r.score/max(s.median, 1), r.price.class())
+	})
+	out.WriteString("\n| command | format | file | size | CPU time | longest without a look | ends with |\n|---|---|---|---|---|---|---|\n")
+	s.rows(byBlind, func(r row) {
+		fmt.Fprintf(&out, "| %s | %s | %s | %s | %.3f s | %.1f ms | %s |\n", r.command, r.key.format, cell(r.in.name), size(int64(len(r.in.data))), r.price.cpu.Seconds(), r.score/1e6, r.price.class())
 	})
 	return out.String()
 }

@@ -116,7 +116,7 @@ var mayImport = map[string][]string{
 	"corpus":                {},
 	"corpus/...":            {"corpus", "internal/output"},
 	"fuzz/libfuzzer":        {},
-	"crosscheck/cost":       {"gate", "limits", "internal/wire", "parser", "parser/tensor", "quant", "convert", "compare", "digest", "stats", "corpus", flate, gzip, zlib, zstd},
+	"crosscheck/cost":       {"gate", "limits", "internal/watch", "internal/wire", "parser", "parser/tensor", "quant", "convert", "compare", "digest", "stats", "corpus", flate, gzip, zlib, zstd},
 	"fuzz":                  {"gate", "gate/...", "limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "merge", "merge/...", "compare", "digest", "corpus", diff},
 	"crosscheck/...":        {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "corpus", "crosscheck/values", diff},
 }

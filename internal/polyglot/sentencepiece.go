@@ -3,9 +3,9 @@ package polyglot
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"unicode/utf8"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -68,9 +68,7 @@ func (s *source) sentencePiece() (bool, error) {
 		return false, err
 	}
 	defer s.b.Drop(s.size)
-	if n, err := s.r.ReadAt(p, 0); n < len(p) {
-		return false, err
-	} else if err != nil && err != io.EOF {
+	if err := wire.ReadInPieces(s.b, s.r, p, 0); err != nil {
 		return false, err
 	}
 	return s.message(0, p)

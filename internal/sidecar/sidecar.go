@@ -25,6 +25,9 @@ const (
 	minBuf  = 64 // more than is peeked at
 	// stepLen is how many bytes are looked at for a step.
 	stepLen = 64
+	// yamlStep is how many of YAML are, which are searched for breaks, comments, names and
+	// calls, one after the other.
+	yamlStep = stepLen / 3
 )
 
 // Manifest is the file in which an archive for TorchServe describes itself.

@@ -2,7 +2,6 @@ package sidecar
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/anamnesis-go/anamnesis/internal/jinja"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -24,8 +23,8 @@ func (r *reader) jinja() error {
 		return err
 	}
 	defer r.b.Drop(r.t.Size)
-	if _, err := io.ReadFull(r.in, p); err != nil {
-		return wire.ErrTruncated.Errorf("the template ends after less than %d bytes", len(p))
+	if err := wire.ReadInPieces(r.b, r.t.R, p, 0); err != nil {
+		return err
 	}
 	return r.template("", string(p), 0, true)
 }

@@ -48,7 +48,7 @@ func (r *reader) yaml() error {
 	}
 	for {
 		p, err := in.ReadSlice('\n')
-		if err := r.b.Step(1 + int64(len(l.keep)+len(p))/stepLen); err != nil {
+		if err := r.b.Step(1 + int64(len(l.keep)+len(p))/yamlStep); err != nil {
 			return err
 		}
 		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {

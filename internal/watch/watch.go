@@ -48,3 +48,22 @@ func Refuses(kind string, n int64) bool {
 	f := refusing.Load()
 	return f != nil && (*f)(kind, n)
 }
+
+var looking atomic.Pointer[func()]
+
+// SetLook makes f the one that is told of each look at the context of an account; nil ends
+// that.
+func SetLook(f func()) {
+	if f == nil {
+		looking.Store(nil)
+		return
+	}
+	looking.Store(&f)
+}
+
+// Look tells that an account is asked whether its time is over.
+func Look() {
+	if f := looking.Load(); f != nil {
+		(*f)()
+	}
+}

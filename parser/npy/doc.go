@@ -27,7 +27,7 @@
 //	                 unless told otherwise, which is a finding
 //	dimensions       64, NumPy's own limit
 //	one element      2^31 - 1 bytes, NumPy's own limit
-//	MaxItems         one per array, one per field of a structured type, one per finding
+//	MaxItems         one per array, one per field of a structured type
 //	MaxTotalBytes    the header, shape, names, and at most 512 bytes per field
 //	MaxDepth         nested structured types
 //	MaxExpandRatio   the array's bytes

@@ -19,7 +19,7 @@
 //	header      100,000,000 bytes: the format's own ceiling
 //	bytes       the header's text, 128 per tensor, 8 per dimension, about 20
 //	            per name (duplicate check), 32 to 100 per entry of the metadata
-//	items       4 per tensor, 1 for the metadata and 1 per entry, 1 per finding
+//	items       4 per tensor, 1 per entry of the metadata
 //	steps       one per JSON value and name
 //	depth       3
 //

@@ -44,7 +44,7 @@ const module = "github.com/anamnesis-go/anamnesis"
 var packages = []string{
 	"./limits", "./parser/...", "./vm", "./gate", "./quant/...", "./digest", "./convert", "./merge/...", "./compare", "./stats", "./internal/wire", "./internal/strictjson", "./internal/jsontree",
 	"./internal/config", "./internal/polyglot", "./internal/unpack", "./internal/bzip2", "./internal/lzma", "./internal/onnx", "./internal/hdf5", "./internal/sidecar", "./internal/jinja", "./internal/form",
-	"./internal/family", "./internal/tokenizer", "./internal/model", "./internal/transformers",
+	"./internal/family", "./internal/tokenizer",
 }
 
 func main() {

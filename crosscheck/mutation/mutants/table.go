@@ -41,35 +41,27 @@ func (o *options) tabulate() error {
 	if err != nil {
 		return err
 	}
-	// One program has the mutants of all packages: their samples are run together.
-	o.count *= len(asked)
-	list, chosen, err := o.choose(o.patterns)
-	if err != nil {
-		return err
-	}
-	if err := o.runAll(list, chosen); err != nil {
-		return err
-	}
-	of := map[string][]*mutant{}
-	for _, m := range chosen {
-		if m.Status != "" {
-			name := strings.TrimPrefix(m.Package, module+"/")
-			of[name] = append(of[name], m)
+	for _, p := range asked {
+		name := strings.TrimPrefix(p.Path, module+"/")
+		list, chosen, err := o.choose([]string{"./" + name})
+		if err != nil {
+			return err
+		}
+		if err := o.runAll(list, chosen); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		rows[name] = row(name, chosen)
+		var out strings.Builder
+		out.WriteString("\n| package | mutants run | killed | of charges dropped | survived | not reached | date |\n|---|---|---|---|---|---|---|\n")
+		for _, m := range measured {
+			out.WriteString(rows[strings.TrimPrefix(m.Path, module+"/")])
+		}
+		text := before + tableBegins + "\n" + out.String() + "\n" + tableEnds + after
+		if err := os.WriteFile(o.table, []byte(text), 0o666); err != nil {
+			return err
 		}
 	}
-	for name, list := range of {
-		rows[name] = row(name, list)
-	}
-	var out strings.Builder
-	out.WriteString("\n| package | mutants run | killed | of charges dropped | survived | not reached | date |\n|---|---|---|---|---|---|---|\n")
-	for _, m := range measured {
-		out.WriteString(rows[strings.TrimPrefix(m.Path, module+"/")])
-	}
-	text := before + tableBegins + "\n" + out.String() + "\n" + tableEnds + after
-	if err := os.WriteFile(o.table, []byte(text), 0o666); err != nil {
-		return err
-	}
-	return report(os.Stdout, chosen, "")
+	return nil
 }
 
 // row is the line of a package.
