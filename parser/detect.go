@@ -131,7 +131,7 @@ func fitsSafetensors(h *head) fit {
 	switch {
 	case len(h.p) <= len(length) && sane:
 		return partly
-	case len(h.p) <= len(length) || h.p[8] != '{' || hasAnyMagic(h, "GGUF", "PK\x03\x04", "PK\x05\x06"):
+	case len(h.p) <= len(length) || h.p[8] != '{' || hasAnyMagic(h, "GGUF", "PK\x03\x04", "PK\x05\x06", "blob "): // of git; a length of 139 GB
 		return no
 	case sane || !isText(length[:]):
 		return yes
