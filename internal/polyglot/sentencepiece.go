@@ -117,7 +117,7 @@ func (s *source) part(kind piecePart, value []byte) (bool, error) {
 	switch kind {
 	case partText:
 		rest, ok := validText(value)
-		return ok && rest == 0 && bytes.IndexAny(value, "\v\f\r\x1b") < 0 || len(value) == 1 && value[0] < 0x80, nil // a piece may be one control character
+		return ok && rest == 0 && !bytes.ContainsAny(value, "\v\f\r\x1b") || len(value) == 1 && value[0] < 0x80, nil // a piece may be one control character
 	case partMap:
 		return isCharsMap(value), nil
 	case partPiece:

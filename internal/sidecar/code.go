@@ -100,8 +100,8 @@ func (r *reader) runs() bool {
 	return slices.ContainsFunc(r.found.All(), func(f tensor.Finding) bool { return f.Code == codeHandler || f.Code == "sidecar.auto-map" })
 }
 
-// installs judges a list of what is installed: MLflow before 3.8 and BentoML before 1.4.40
-// put it into a command of a shell.
+// installs judges a list of what is installed: MLflow and BentoML
+// have put it into a command of a shell.
 func (r *reader) installs() error {
 	return r.small(func(p []byte) error {
 		for line := range bytes.Lines(p) {
@@ -112,7 +112,7 @@ func (r *reader) installs() error {
 				text = text[:marker]
 			}
 			if strings.ContainsAny(text, shellMarks) || strings.Contains(text, "index-url") || strings.HasPrefix(text, "-e ") {
-				return r.report(codeHandler, tensor.Danger, "", 0, "MLflow before 3.8.2 (CVE-2025-15379) and BentoML before 1.4.40 (CVE-2026-33744, CVE-2026-44345) give "+wire.Quote(text)+" to a shell, or pip takes packages from elsewhere")
+				return r.report(codeHandler, tensor.Danger, "", 0, "MLflow (CVE-2025-15379) and BentoML (CVE-2026-33744, CVE-2026-44345) gave "+wire.Quote(text)+" to a shell, or pip takes packages from elsewhere")
 			}
 			for _, key := range [...]string{"setup_script", "dockerfile_template", "system_packages", "base_image"} {
 				if strings.HasPrefix(r.base(), "bento") && strings.Contains(text, key) && !strings.HasSuffix(text, "null") && !strings.HasSuffix(text, "[]") {

@@ -324,5 +324,5 @@ func (w *walk) autoMap(text string, at int64) error {
 		severity = tensor.Warning
 	}
 	return w.once("sidecar.auto-map", severity, "auto_map", at,
-		"transformers runs "+wire.Quote(file)+", "+where+", if it is told to trust code of the repository; vLLM before 0.15 ran it without being told (CVE-2025-66448, CVE-2026-22807, CVE-2026-27893)")
+		"transformers runs "+wire.Quote(file)+", "+where+", if it is told to trust code of the repository; vLLM before 0.18 ran it without being told (CVE-2025-66448, CVE-2026-22807, CVE-2026-27893)")
 }
