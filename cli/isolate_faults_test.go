@@ -56,7 +56,7 @@ func TestAChildThatIsKilledAtEveryPoint(t *testing.T) {
 			steps = 4 << 10
 		}
 		free := &killing{at: -1}
-		if err, accepted, left := killedAt(t, free, c.name, c.data, steps); err != nil || accepted != c.honest || left != "" {
+		if accepted, left, err := killedAt(t, free, c.name, c.data, steps); err != nil || accepted != c.honest || left != "" {
 			t.Fatalf("%s without a fault: accepted %v, %v; left %s", c.name, accepted, err, left)
 		}
 		found := map[string]int{}
@@ -71,7 +71,7 @@ func TestAChildThatIsKilledAtEveryPoint(t *testing.T) {
 		killed, stride := 0, max(1, len(free.points)/effort.Of(6, 400))
 		for at := 0; at < len(free.points); at += stride {
 			k := &killing{at: at}
-			err, accepted, left := killedAt(t, k, c.name, c.data, steps)
+			accepted, left, err := killedAt(t, k, c.name, c.data, steps)
 			if k.killed == 0 {
 				continue
 			}
@@ -94,7 +94,7 @@ func TestAChildThatIsKilledAtEveryPoint(t *testing.T) {
 }
 
 // killedAt judges a file in a child, then another one, and says what is left of both.
-func killedAt(t *testing.T, k *killing, name, data string, steps int64) (err error, accepted bool, left string) {
+func killedAt(t *testing.T, k *killing, name, data string, steps int64) (accepted bool, left string, err error) {
 	t.Helper()
 	began, opened := runtime.NumGoroutine(), openDescriptors(t)
 	o := host.Options{Slots: 1, Dir: t.TempDir()}
@@ -139,11 +139,11 @@ func killedAt(t *testing.T, k *killing, name, data string, steps int64) (err err
 	g, d := 0, 0
 	for range 500 { // what ends by itself
 		if g, d = runtime.NumGoroutine()-began, openDescriptors(t)-opened; g <= 0 && d <= 0 {
-			return err, accepted, left
+			return accepted, left, err
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return err, accepted, fmt.Sprintf("%s %d goroutines, %d descriptors", left, g, d)
+	return accepted, fmt.Sprintf("%s %d goroutines, %d descriptors", left, g, d), err
 }
 
 func text(err error) string {
