@@ -12,14 +12,6 @@ import (
 // that no table explains.
 const CodeUnexplained = "sidecar.unexplained"
 
-// explainedKeys are members whose texts are known to be names, and judged or not followed:
-// where a model came from, its layers, its labels.
-var explainedKeys = map[string]bool{
-	"_name_or_path": true, "name_or_path": true, "base_model_name_or_path": true, "target_modules": true, "modules_to_not_convert": true, "modules_to_save": true,
-	"ignore": true, "id2label": true, "content": true, "license": true, "extra_special_tokens": true, "special_tokens_map_file": true, "tokenizer_file": true, "vocab_file": true,
-	"additional_special_tokens": true, "tags": true, "label2id": true, "ignored_layers": true, "description": true,
-}
-
 // dataTexts are files of a vocabulary, whose texts are data by what reads them.
 var dataTexts = map[string]bool{
 	"tokenizer.json": true, "vocab.json": true, "added_tokens.json": true, "special_tokens_map.json": true, "merges.txt": true, "vocab.txt": true, "vocabulary.json": true,
@@ -84,7 +76,7 @@ func isDottedName(text string) string {
 	switch {
 	case last == "" || '0' <= last[0] && last[0] <= '9':
 		return ""
-	case root+"."+last == text && dataEndings()[last], root == "torch" && isType(rest):
+	case root+"."+last == text && dataEndings()[last], root == "torch" && isType(rest), namesLayer(text):
 		return ""
 	}
 	return "a name in a module"
@@ -115,29 +107,25 @@ func isPacked(text string) bool {
 
 // unexplained judges the text of a member that nothing else explained.
 func (w *walk) unexplained(key string, k *kept, at int64) error {
-	if dataTexts[w.base()] || w.said[CodeUnexplained] || libraries()[k.text] || w.dangerous() || strings.HasSuffix(key, "_token") || strings.HasSuffix(w.t.Name, ".index.json") {
+	if dataTexts[w.base()] || w.said[CodeUnexplained] || libraries()[k.text] || w.dangerous() || strings.HasSuffix(w.t.Name, ".index.json") {
 		return nil
 	}
 	for i := range w.open {
-		if name := w.open[i].key; explainedKeys[name] || strings.HasSuffix(name, "_token") {
+		if explains(w.open[i].key, k.text, i == 0) {
 			return nil
 		}
 	}
 	return w.couldBe(key, k, at)
 }
 
-// couldBe reports a text that could name something. In the configurations that libraries read
-// it is danger.
+// couldBe reports a text that could name something: a warning, which the profiles upload and
+// strict refuse.
 func (r *reader) couldBe(key string, k *kept, at int64) error {
 	what := couldName(k)
 	if what == "" {
 		return nil
 	}
-	severity := tensor.Warning
-	if base := r.base(); known[base] || strings.HasSuffix(base, "config.json") || strings.HasSuffix(base, "_index.json") || base == "configuration.json" || base == "modules.json" {
-		severity = tensor.Danger
-	}
-	return r.once(CodeUnexplained, severity, wire.Quote(key), at, "no table explains this member, and "+wire.Quote(k.text)+" could be "+what)
+	return r.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, "no table explains this member, and "+wire.Quote(k.text)+" could be "+what)
 }
 
 // assigned judges a line of YAML, TOML or INI that gives a key a value.
@@ -152,7 +140,7 @@ func (r *reader) assigned(line string, at int64) error {
 	}
 	key := strings.Trim(text[:mark], " \t\"'")
 	value := strings.Trim(text[mark+1:], " \t\r\"',")
-	if explainedKeys[key] || strings.HasSuffix(key, "_token") || value == "" {
+	if value == "" || explains(key, value, line[0] != ' ' && line[0] != '\t') {
 		return nil
 	}
 	return r.couldBe(key, &kept{text: value, size: int64(len(value))}, at)

@@ -1,0 +1,37 @@
+package sidecar_test
+
+import (
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Members of published configurations are explained, and what stands where a name of a layer
+// would, but is none, is not.
+func TestNamesOfLayersAreExplained(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"config.json", `{"quantization_config": {"llm_int8_skip_modules": ["lm_head", "model.layers.1.mlp", "model.vision_tower"]}}`, ""},
+		{"config.json", `{"quantization_config": {"modules_in_block_to_quantize": [["self_attn.k_proj"]], "block_name_to_quantize": "model.layers", "dataset": "a/b"}}`, ""},
+		{"config.json", `{"quantization_config": {"exclude": ["model.layers.0.mlp.gate"], "config_groups": {"a": {"targets": ["re:.*q_proj", "model.layers.0.self_attn.q_proj"]}}}}`, ""},
+		{"config.json", `{"quantization_config": {"dataset": "https://example.org/x"}}`, "sidecar.unexplained"},
+		{"config.json", `{"quantization_config": {"dataset": "gAVLAC4AAAAA"}}`, "sidecar.unexplained"},
+		{"adapter_config.json", `{"target_parameters": ["mlp.experts.down_proj"], "exclude_modules": "model.vision_tower.*", "layers_pattern": "model.layers", "target_modules": "^(?!.*visual).*(q_proj|v_proj).*"}`, ""},
+		{"adapter_config.json", `{"exclude_modules": "evil.Module"}`, "sidecar.unexplained"},
+		{"adapter_config.json", `{"import_modules": ["evil.mod"]}`, "sidecar.unexplained"},
+		{"config.json", `{"pretrained_cfg": {"url": "https://example.org/resnet50.pth", "hf_hub_id": "timm/a.b", "first_conv": "patch_embed.proj", "classifier": "head.fc"}}`, ""},
+		{"config.json", `{"url": "https://example.org/resnet50.pth"}`, "sidecar.unexplained"},
+		{"config.json", `{"labels": ["rock/pop"], "version": "v1.2.dev", "train_dataset": "a/b", "homepage": "https://example.org/"}`, ""},
+		{"config.json", `{"homepage": "file:///etc"}`, "sidecar.unexplained"},
+		{"generation_config.json", `{"stop_strings": ["&&", "a/b"]}`, ""},
+		{"config.json", `{"_name_or_path": "a/b"}`, ""},
+		{"config.json", `{"detector": {"_name_or_path": "a/b"}}`, "sidecar.unexplained"},
+		{"config.json", `{"invented": "evil.layers.Class"}`, "sidecar.unexplained"},
+		{"config.json", `{"invented": "model.layers.3"}`, ""},
+		{"settings.yaml", "invented: model.layers.3.mlp\nb: evil.mod\n", "sidecar.unexplained"},
+		{"settings.yaml", "invented: model.layers.3.mlp\nlicense: a/b\n", ""},
+	} {
+		if got := check(t, limits.Policy{}, c.name, c.text); got != c.want {
+			t.Errorf("%s %.80s: %q, want %q", c.name, c.text, got, c.want)
+		}
+	}
+}
