@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/jinja"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -254,7 +255,8 @@ func (w *walk) below(name string) bool {
 // str reads and judges a string value.
 func (w *walk) str() error {
 	at, key := w.off, w.here()
-	template := w.below("chat_template") && key != "name"
+	listed := len(w.open) > 1 && w.open[len(w.open)-2].list // with its name, or else the key is the name
+	template := w.below("chat_template") && !(listed && key == "name")
 	limit := maxText
 	if template {
 		limit = maxTemplate + 1
@@ -268,6 +270,11 @@ func (w *walk) str() error {
 	case template && k.size > maxTemplate:
 		return longTemplate(k.size)
 	case template:
+		if k.lone {
+			if err := w.report(CodeTemplate+jinja.CodeSyntax, tensor.Warning, key, at, "the chat template has half of a surrogate pair, which not all readers of JSON take alike"); err != nil {
+				return err
+			}
+		}
 		return w.template("chat_template", text, at, false)
 	case key == "trust_remote_code" && text != "":
 		return w.trusts(at)

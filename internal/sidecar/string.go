@@ -16,6 +16,7 @@ type kept struct {
 	end    string // its last bytes, at most tailLen
 	spaced bool   // it contains white space
 	dotted bool   // all of it is names with dots between them
+	lone   bool   // it has half of a surrogate pair
 }
 
 // tailLen is longer than any ending that decides.
@@ -47,9 +48,12 @@ func (w *walk) read(limit int) (k kept, err error) {
 			}
 			return k, nil
 		case '\\':
-			if p, err = w.escape(add[:0]); err != nil {
+			r, err := w.escape()
+			if err != nil {
 				return kept{}, err
 			}
+			k.lone = k.lone || utf16.IsSurrogate(r)
+			p = utf8.AppendRune(add[:0], r)
 		}
 		for _, c := range p {
 			tail[k.size%tailLen] = c
@@ -65,37 +69,38 @@ func (w *walk) read(limit int) (k kept, err error) {
 	}
 }
 
-var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+var escapes = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escape reads what follows a backslash.
-func (w *walk) escape(to []byte) ([]byte, error) {
+// escape reads what follows a backslash. A surrogate without its other half is returned as it
+// is, and what stands behind it is not read.
+func (w *walk) escape() (rune, error) {
 	c, err := w.next()
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	if c != 'u' {
 		plain, ok := escapes[c]
 		if !ok {
-			return nil, errNoJSON
+			return 0, errNoJSON
 		}
-		return append(to, plain), nil
+		return plain, nil
 	}
 	r, err := w.hex()
-	if err != nil {
-		return nil, err
+	if err != nil || !utf16.IsSurrogate(r) {
+		return r, err
 	}
-	if utf16.IsSurrogate(r) {
-		if p, err := w.in.Peek(2); err == nil && string(p) == `\u` {
-			w.in.Discard(2)
-			w.off += 2
-			low, err := w.hex()
-			if err != nil {
-				return nil, err
-			}
-			r = utf16.DecodeRune(r, low)
-		}
+	const unit = len(`\u0000`)
+	next, err := w.in.Peek(unit)
+	if err != nil || string(next[:2]) != `\u` {
+		return r, nil // the end of the text is an error of what reads on
 	}
-	return utf8.AppendRune(to, r), nil
+	low, err := strconv.ParseUint(string(next[2:]), 16, 16)
+	if pair := utf16.DecodeRune(r, rune(low)); err == nil && pair != utf8.RuneError {
+		w.in.Discard(unit)
+		w.off += int64(unit)
+		return pair, nil
+	}
+	return r, nil
 }
 
 func (w *walk) hex() (rune, error) {
