@@ -113,6 +113,8 @@ func (c *checker) token(t token) {
 
 func (c *checker) text(t token) {
 	switch {
+	case t.named:
+		c.report(t, CodeComputed, "a string spells a character by its name")
 	case strings.Contains(t.text, "__"):
 		c.report(t, CodeDunder, "the string %s names an internal attribute", wire.Quote(t.text))
 	case leadsInside(t.text):

@@ -3,7 +3,7 @@
 //
 // Chat templates are Jinja programs that arrive inside model files and are run by
 // servers, some of them outside any sandbox. The check splits the text into the same
-// tokens as Jinja, so that neither an escape in a string nor white space inside an
+// tokens as Jinja, so that neither an escape in a string nor white space of Python in an
 // expression hides a name, and reports each place.
 //
 // A template may call a function that it is given, a macro of its own or a known

@@ -19,9 +19,10 @@ const (
 )
 
 type token struct {
-	kind kind
-	off  int
-	text string
+	kind  kind
+	off   int
+	text  string
+	named bool // a string that spells a character by its name
 }
 
 // A lexer yields the tokens inside tags. Text between tags is skipped: it can only be printed.
@@ -46,7 +47,7 @@ func (l *lexer) next() token {
 	}
 	if l.closer != "" {
 		l.closer, l.depth = "", 0
-		return token{bad, l.off, "a tag is not closed"}
+		return token{kind: bad, off: l.off, text: "a tag is not closed"}
 	}
 	return token{kind: end, off: l.off}
 }
@@ -68,14 +69,14 @@ func (l *lexer) skipToTag() (token, bool) {
 			return token{}, false
 		}
 		l.closer = "%}"
-		return token{open, at, ""}, true
+		return token{kind: open, off: at}, true
 	case '#':
-		n := strings.Index(l.src[at:], "#}")
+		n := strings.Index(l.src[at+2:], "#}") // not the mark that opens it, as in {#}
 		if n < 0 {
 			l.off = len(l.src)
-			return token{bad, at, "a comment is not closed"}, true
+			return token{kind: bad, off: at, text: "a comment is not closed"}, true
 		}
-		l.off = at + n + 2
+		l.off = at + 2 + n + 2
 	default:
 		l.off = at + 1
 	}
@@ -92,29 +93,44 @@ func (l *lexer) skipMark(at int) int {
 
 // skipRaw skips a raw block, whose content is text, and reports whether there is one.
 func (l *lexer) skipRaw() bool {
-	rest, ok := strings.CutPrefix(strings.TrimLeft(l.src[l.off:], " \t\r\n"), "raw")
-	rest = strings.TrimLeft(rest, " \t\r\n-+")
-	if !ok || !strings.HasPrefix(rest, "%}") {
+	at, ok := l.raw(l.off, "raw", "-")
+	if !ok {
 		return false
 	}
-	for at := len(l.src) - len(rest); at < len(l.src); {
+	for {
 		n := strings.Index(l.src[at:], "{%")
 		if n < 0 {
-			break
+			l.off = len(l.src)
+			return true
 		}
 		at += n + 2
-		tail := strings.TrimLeft(l.src[l.skipMark(at):], " \t\r\n")
-		if after, ok := strings.CutPrefix(tail, "endraw"); ok {
-			after = strings.TrimLeft(after, " \t\r\n-+")
-			if strings.HasPrefix(after, "%}") {
-				l.off = len(l.src) - len(after) + 2
-				return true
-			}
+		if end, ok := l.raw(l.skipMark(at), "endraw", "-+"); ok {
+			l.off = end
+			return true
 		}
 	}
-	l.off = len(l.src)
-	return true
 }
+
+// raw reads the rest of a tag that is one word, from behind its mark, and returns its end.
+// One of marks may control the white space after it.
+func (l *lexer) raw(at int, word, marks string) (int, bool) {
+	rest, ok := strings.CutPrefix(trimSpace(l.src[at:]), word)
+	if !ok {
+		return 0, false
+	}
+	if rest = trimSpace(rest); rest != "" && strings.IndexByte(marks, rest[0]) >= 0 {
+		rest = rest[1:]
+	}
+	rest, ok = strings.CutPrefix(rest, "%}")
+	return len(l.src) - len(rest), ok
+}
+
+// trimSpace is s without the white space at its beginning.
+func trimSpace(s string) string { return strings.TrimLeftFunc(s, isSpace) }
+
+// isSpace reports whether Jinja, which asks Python, takes a character as white space: besides
+// that of Unicode, the four separators of ASCII.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
 
 // token reads one token of a tag, at which the lexer is.
 func (l *lexer) token() token {
@@ -125,7 +141,7 @@ func (l *lexer) token() token {
 	case l.depth == 0 && (strings.HasPrefix(rest, l.closer) || strings.HasPrefix(rest[n:], l.closer) && (r == '-' || r == '+')):
 		l.off += strings.Index(rest, l.closer) + len(l.closer)
 		l.closer = ""
-		return token{close, at, ""}
+		return token{kind: close, off: at}
 	case r == '"' || r == '\'':
 		return l.quoted()
 	case r == '_' || unicode.IsLetter(r):
@@ -134,14 +150,14 @@ func (l *lexer) token() token {
 			end = len(rest)
 		}
 		l.off += end
-		return token{name, at, rest[:end]}
+		return token{kind: name, off: at, text: rest[:end]}
 	case strings.ContainsRune("([{", r):
 		l.depth++
 	case strings.ContainsRune(")]}", r):
 		l.depth = max(0, l.depth-1)
 	}
 	l.off += n
-	return token{punct, at, rest[:n]}
+	return token{kind: punct, off: at, text: rest[:n]}
 }
 
 // quoted reads a string literal and resolves its escapes as Python does, so that
@@ -149,19 +165,21 @@ func (l *lexer) token() token {
 func (l *lexer) quoted() token {
 	at := l.off
 	raw, ok := l.literal()
-	if ok && !l.skipToQuote() {
-		return token{text, at, unescape(raw)}
+	if ok && !l.skipToQuote() && !strings.Contains(raw, `\`) {
+		return token{kind: text, off: at, text: raw}
 	}
 	var out strings.Builder
-	for ok {
-		writeUnescaped(&out, raw)
-		if !l.skipToQuote() {
-			return token{text, at, out.String()}
+	for named := false; ok; {
+		named = writeUnescaped(&out, raw) || named
+		if l.off == len(l.src) || l.src[l.off] != '"' && l.src[l.off] != '\'' {
+			return token{kind: text, off: at, text: out.String(), named: named}
 		}
-		raw, ok = l.literal()
+		if raw, ok = l.literal(); ok {
+			l.skipToQuote()
+		}
 	}
 	l.off, l.closer = len(l.src), ""
-	return token{bad, at, "a string is not closed"}
+	return token{kind: bad, off: at, text: "a string is not closed"}
 }
 
 // literal reads from one quote to the next of its kind.
@@ -186,36 +204,24 @@ func (l *lexer) skipToQuote() bool {
 }
 
 func (l *lexer) skipSpace() {
-	rest := strings.TrimLeftFunc(l.src[l.off:], unicode.IsSpace)
-	l.off = len(l.src) - len(rest)
+	l.off = len(l.src) - len(trimSpace(l.src[l.off:]))
 }
 
 // escapeDigits is how many hexadecimal digits follow \x, \u and \U.
 var escapeDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
+// writeUnescaped writes the text of a literal, and reports whether a character of it is
+// spelled by its name, which is not looked up.
+func writeUnescaped(out *strings.Builder, s string) (named bool) {
+	if out.Len() == 0 {
+		out.Grow(len(s))
 	}
-	var out strings.Builder
-	out.Grow(len(s))
-	writeUnescaped(&out, s)
-	return out.String()
-}
-
-// writeUnescaped writes the text of a literal.
-func writeUnescaped(out *strings.Builder, s string) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {
 			out.WriteByte(s[i])
 			continue
 		}
 		i++
-		if named, n := isLowLine(s[i:]); named {
-			out.WriteByte('_')
-			i += n - 1
-			continue
-		}
 		if n := escapeDigits[s[i]]; n > 0 && i+n < len(s) {
 			if v, ok := hexadecimal(s[i+1 : i+1+n]); ok {
 				out.WriteRune(v)
@@ -223,8 +229,16 @@ func writeUnescaped(out *strings.Builder, s string) {
 				continue
 			}
 		}
-		if s[i] == '\n' {
+		switch {
+		case s[i] == '\n':
 			continue
+		case s[i] == '\r': // Jinja makes each end of a line a line feed first
+			if i+1 < len(s) && s[i+1] == '\n' {
+				i++
+			}
+			continue
+		case s[i] == 'N':
+			named = true
 		}
 		if v, digits := octal(s[i:]); digits > 0 {
 			out.WriteRune(v)
@@ -233,6 +247,7 @@ func writeUnescaped(out *strings.Builder, s string) {
 		}
 		out.WriteByte(s[i])
 	}
+	return named
 }
 
 // octal parses at most three octal digits at the beginning of s, and returns their number.
@@ -260,11 +275,4 @@ func hexadecimal(s string) (rune, bool) {
 		v = v<<4 | uint32(c)
 	}
 	return rune(min(v, unicode.MaxRune+1)), true
-}
-
-// isLowLine reports whether s begins with the name of the underscore, the one character that
-// \N{...} could hide, and the length of that name.
-func isLowLine(s string) (bool, int) {
-	const spelled = "N{LOW LINE}"
-	return len(s) >= len(spelled) && strings.EqualFold(s[:len(spelled)], spelled) && s[0] == 'N', len(spelled)
 }
