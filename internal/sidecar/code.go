@@ -1,7 +1,6 @@
 package sidecar
 
 import (
-	"bytes"
 	"io"
 	"path"
 	"slices"
@@ -60,6 +59,12 @@ func (r *reader) codeBeside() error {
 	if what == "" && strings.HasPrefix(base, "dockerfile.") {
 		what = codeNames["dockerfile"]
 	}
+	if what == "" && ext == ".txt" && (strings.HasPrefix(base, "requirements") || r.folder(1) == "requirements") {
+		what = codeNames["requirements.txt"]
+	}
+	if p, err := r.in.Peek(2); what == "" && err == nil && string(p) == "#!" {
+		what = "a script, as its first line says"
+	}
 	folder, above := r.folder(1), r.folder(2)
 	switch runs, is := runNames[base]; {
 	case is && runs != "":
@@ -89,7 +94,10 @@ func (r *reader) codeBeside() error {
 		return err
 	}
 	switch base {
-	case "python_env.yaml", "conda.yaml", "conda.yml", "bentofile.yaml", "bento.yaml", "requirements.txt", "packages.txt", "apt.txt":
+	case "python_env.yaml", "conda.yaml", "conda.yml", "environment.yml", "environment.yaml", "bentofile.yaml", "bento.yaml", "packages.txt", "apt.txt":
+		return r.installs()
+	}
+	if what == codeNames["requirements.txt"] && ext == ".txt" {
 		return r.installs()
 	}
 	return nil
@@ -98,41 +106,6 @@ func (r *reader) codeBeside() error {
 // runs reports whether it was said what runs the file.
 func (r *reader) runs() bool {
 	return slices.ContainsFunc(r.found.All(), func(f tensor.Finding) bool { return f.Code == codeHandler || f.Code == "sidecar.auto-map" })
-}
-
-// installs judges a list of what is installed: MLflow and BentoML
-// have put it into a command of a shell.
-func (r *reader) installs() error {
-	return r.small(func(p []byte) error {
-		for line := range bytes.Lines(p) {
-			line, _, _ := bytes.Cut(line, []byte("#"))
-			text := strings.TrimSpace(string(line))
-			marker := strings.IndexByte(text, ';') // a condition of a requirement, as pip writes it
-			if marker > 0 && r.base() != "python_env.yaml" && isCondition(text[marker+1:]) {
-				text = text[:marker]
-			}
-			if strings.ContainsAny(text, shellMarks) || strings.Contains(text, "index-url") || strings.HasPrefix(text, "-e ") {
-				return r.report(codeHandler, tensor.Danger, "", 0, "MLflow (CVE-2025-15379) and BentoML (CVE-2026-33744, CVE-2026-44345) gave "+wire.Quote(text)+" to a shell, or pip takes packages from elsewhere")
-			}
-			for _, key := range [...]string{"setup_script", "dockerfile_template", "system_packages", "base_image"} {
-				if strings.HasPrefix(r.base(), "bento") && strings.Contains(text, key) && !strings.HasSuffix(text, "null") && !strings.HasSuffix(text, "[]") {
-					return r.report(codeHandler, tensor.Danger, key, 0, "BentoML builds an image by "+wire.Quote(text)+", older versions in a shell (CVE-2026-33744)")
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// isCondition reports whether a text is a condition such as python_version < "3.9".
-func isCondition(text string) bool {
-	text = strings.TrimSpace(text)
-	for _, name := range [...]string{"python_version", "python_full_version", "sys_platform", "platform_system", "platform_machine", "extra", "os_name", "implementation_name"} {
-		if strings.HasPrefix(text, name) {
-			return !strings.ContainsAny(text, ";|&`$()")
-		}
-	}
-	return false
 }
 
 // maxSmall is longer than any of the files that are read whole.

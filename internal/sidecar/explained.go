@@ -39,6 +39,10 @@ func couldName(k *kept) string {
 	case isPacked(text):
 		return "bytes of a pickle or an archive in base64"
 	}
+	if strings.HasPrefix(text, "../") || strings.HasPrefix(text, `..\`) || strings.HasPrefix(text, `\\`) || strings.HasPrefix(text, "~/") ||
+		strings.Contains(text, "/../") || text[0] == '/' && strings.Contains(text[1:], "/") {
+		return "a path"
+	}
 	if strings.ContainsAny(text, " \t\n<>|[") { // words of people, a token, a pattern
 		return ""
 	}

@@ -6,7 +6,7 @@ import "strings"
 // where a model came from, its layers, its labels, its words.
 var explainedKeys = map[string]bool{
 	"name_or_path": true, "base_model_name_or_path": true, "target_modules": true, "modules_to_not_convert": true, "modules_to_save": true, "hf_hub_id": true,
-	"ignore": true, "id2label": true, "content": true, "license": true, "extra_special_tokens": true, "special_tokens_map_file": true, "tokenizer_file": true, "vocab_file": true,
+	"ignore": true, "id2label": true, "content": true, "license": true, "extra_special_tokens": true, "special_tokens_map_file": true, "tokenizer_file": true,
 	"additional_special_tokens": true, "tags": true, "label2id": true, "ignored_layers": true, "description": true,
 	"labels": true, "class_names": true, "label_names": true, "stop_strings": true, "stop": true, "train_dataset": true, "train_datasets": true, "datasets": true,
 }
@@ -24,7 +24,7 @@ var documents = map[string]bool{
 // explains reports whether a member explains a text below it.
 func explains(key, text string, outermost bool) bool {
 	switch {
-	case explainedKeys[key], strings.HasSuffix(key, "_token"), key == "_name_or_path" && outermost:
+	case explainedKeys[key], vocabularies[key], strings.HasSuffix(key, "_token"), key == "_name_or_path" && outermost:
 		return true
 	case quantizers[key]:
 		return !isCommand(text)

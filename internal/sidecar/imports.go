@@ -113,6 +113,10 @@ func (w *walk) names(key string, k *kept, at int64) error {
 		return w.report(codeImport, tensor.Danger, key, at, "FunASR imports "+wire.Quote(text)+" if trust_remote_code is set beside it")
 	case file == "modules.json" && key == "path" && text != "" && leaves(text), (key == "checkpoint_path" || w.below("file_path_metas")) && text != "" && leaves(text):
 		return w.once("sidecar.index-path", tensor.Danger, key, at, "its loader opens "+wire.Quote(text))
+	case vocabularies[key] && leadsOut(text):
+		return w.once("sidecar.index-path", tensor.Danger, key, at, "its loader reads a vocabulary from "+wire.Quote(text))
+	case origins[key] && leadsOut(text):
+		return w.once("sidecar.index-path", tensor.Warning, key, at, "transformers writes places of its own machine here, and some loaders read "+wire.Quote(text))
 	case file == "model-settings.json" && key == "implementation":
 		return w.importOf(server, key, text, at)
 	case key == "characters_class" || key == "tokenizer_class" && w.below("characters"):
@@ -147,6 +151,29 @@ func (w *walk) names(key string, k *kept, at int64) error {
 		return w.keep(key, text, at) // the end of the object judges it
 	}
 	return w.unexplained(key, k, at)
+}
+
+// vocabularies are members by which a tokenizer finds its files if its folder has none, and
+// origins those in which transformers writes where it read from itself.
+var (
+	vocabularies = map[string]bool{"vocab_file": true, "merges_file": true, "spm_file": true, "source_spm": true, "target_spm": true, "sentencepiece_model_file": true, "monolingual_vocab_file": true, "normalizer_file": true}
+	origins      = map[string]bool{"tokenizer_file": true, "special_tokens_map_file": true, "name_or_path": true, "base_model_name_or_path": true}
+)
+
+// leadsOut reports whether a path, with blanks in it or without, is not below a folder.
+func leadsOut(path string) bool {
+	if path == "" {
+		return false
+	}
+	if len(path) >= maxText || strings.IndexByte(`/\~`, path[0]) >= 0 || strings.Contains(path, "://") || len(path) > 1 && path[1] == ':' {
+		return true
+	}
+	for part := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '\\' }) {
+		if part == ".." {
+			return true
+		}
+	}
+	return false
 }
 
 // isZarr reports whether zarr reads the description of an array in a file of this name.

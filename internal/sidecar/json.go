@@ -51,14 +51,12 @@ func (r *reader) json() error {
 		r.b.Leave()
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errNoJSON) {
-		if len(w.open) > 0 { // OmegaConf reads it as YAML
-			off := r.off
-			r.begin()
-			if err := r.yaml(); err != nil {
-				return err
-			}
-			r.off = off
+		off := r.off
+		r.begin()
+		if err := r.yaml(); err != nil { // as which OmegaConf reads it
+			return err
 		}
+		r.off = off
 		if known[r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:]] {
 			return r.report("sidecar.syntax", tensor.Warning, "", r.off, "Python's json does not read this")
 		}
@@ -118,9 +116,6 @@ func (w *walk) value() (done bool, err error) {
 		return w.begin(c == '[')
 	case c == '"':
 		return true, w.str()
-	case c == ']' && len(w.open) > 0 && w.open[len(w.open)-1].list && w.open[len(w.open)-1].key == "":
-		w.end()
-		return true, nil
 	}
 	return true, w.word(c)
 }
@@ -130,21 +125,26 @@ func (w *walk) begin(list bool) (bool, error) {
 	if err := w.b.Enter(); err != nil {
 		return false, err
 	}
+	key, at := w.here(), w.off-1
 	var err error
 	if w.open, err = limits.Append(w.b, w.open, frame{list: list}); err != nil {
 		w.b.Leave()
 		return false, err
 	}
-	if list {
-		return false, nil
-	}
 	c, err := w.token()
 	if err != nil {
 		return false, err
 	}
-	if c == '}' {
+	if c == '}' && !list || c == ']' && list {
 		w.end()
 		return true, nil
+	}
+	if err := w.obey(key, at); err != nil {
+		return false, err
+	}
+	if list {
+		w.back()
+		return false, nil
 	}
 	return false, w.key(c)
 }
@@ -224,12 +224,25 @@ func (w *walk) word(c byte) (err error) {
 	case err != io.EOF:
 		return err
 	}
-	switch key := w.here(); {
-	case key == "trust_remote_code" && string(text) != "false" && string(text) != "null" && strings.Trim(string(text), "-0.") != "":
+	if isFalse(string(text)) {
+		return nil
+	}
+	return w.obey(w.here(), at)
+}
+
+// isFalse reports whether Python takes a number or a name for false.
+func isFalse(text string) bool {
+	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
+	return text == "false" || text == "null" || strings.Trim(mantissa, "-0.") == "" && strings.Contains(mantissa, "0")
+}
+
+// obey judges a member with a value that Python takes for true.
+func (w *walk) obey(key string, at int64) error {
+	switch {
+	case key == "trust_remote_code":
 		return w.trusts(at)
-	case string(text) != "true":
 	case key == "allow_remote" && w.base() == "configuration.json":
-		return w.report(codeImport, tensor.Danger, key, at, "ModelScope runs ms_wrapper.py of the folder, older versions without being asked")
+		return w.once(codeImport, tensor.Danger, key, at, "ModelScope runs ms_wrapper.py of the folder, older versions without being asked")
 	}
 	return nil
 }
@@ -276,8 +289,8 @@ func (w *walk) str() error {
 			}
 		}
 		return w.template("chat_template", text, at, false)
-	case key == "trust_remote_code" && text != "":
-		return w.trusts(at)
+	case text != "" && (key == "trust_remote_code" || key == "allow_remote"):
+		return w.obey(key, at)
 	case w.below("weight_map") && leaves(text):
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "its loader reads a shard from "+wire.Quote(text))
 	case w.below("auto_map"):
@@ -301,7 +314,7 @@ func (r *reader) trusts(at int64) error {
 
 // autoMap judges a class of the repository's own code, or of another's.
 func (w *walk) autoMap(text string, at int64) error {
-	if w.said["sidecar.auto-map"] {
+	if w.said["sidecar.auto-map"] && w.dangerous() {
 		return nil
 	}
 	repo, module := "", text

@@ -137,9 +137,10 @@ func leaves(path string) bool {
 	return len(path) >= maxText || !tensor.IsLocal(path) || strings.ContainsAny(path, `\:`)
 }
 
-// report adds a finding, up to the maximum for a file.
+// report adds a finding, up to the maximum for a file, beyond which the first danger is
+// still told.
 func (r *reader) report(code string, s tensor.Severity, where string, off int64, text string) error {
-	if len(r.found.All()) >= maxFound {
+	if len(r.found.All()) >= maxFound && (s != tensor.Danger || r.dangerous()) {
 		return nil
 	}
 	return r.found.Add(r.b, format, tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: text})
@@ -155,8 +156,11 @@ func (r *reader) dangerous() bool {
 	return false
 }
 
-// once is report for codes that are reported once per file.
+// once is report for codes that are reported once per file, or once more as danger.
 func (r *reader) once(code string, s tensor.Severity, where string, off int64, text string) error {
+	if s == tensor.Danger && r.said[code] && !r.dangerous() {
+		return r.report(code, s, where, off, text)
+	}
 	if r.said[code] {
 		return nil
 	}

@@ -1,0 +1,72 @@
+package sidecar
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// installs judges a list of what is installed: MLflow and BentoML
+// have put it into a command of a shell.
+func (r *reader) installs() error {
+	return r.small(func(p []byte) error {
+		for line := range bytes.Lines(p) {
+			line, _, _ := bytes.Cut(line, []byte("#"))
+			text := strings.TrimSpace(string(line))
+			marker := strings.IndexByte(text, ';') // a condition of a requirement, as pip writes it
+			if marker > 0 && r.base() != "python_env.yaml" && isCondition(text[marker+1:]) {
+				text = text[:marker]
+			}
+			if strings.ContainsAny(text, shellMarks) || strings.Contains(text, "index-url") || isElsewhere(text, strings.HasSuffix(r.base(), ".txt")) {
+				return r.report(codeHandler, tensor.Danger, "", 0, "MLflow (CVE-2025-15379) and BentoML (CVE-2026-33744, CVE-2026-44345) gave "+wire.Quote(text)+" to a shell, or pip takes packages from elsewhere")
+			}
+			for _, key := range [...]string{"setup_script", "dockerfile_template", "system_packages", "base_image"} {
+				if strings.HasPrefix(r.base(), "bento") && strings.Contains(text, key) && !strings.HasSuffix(text, "null") && !strings.HasSuffix(text, "[]") {
+					return r.report(codeHandler, tensor.Danger, key, 0, "BentoML builds an image by "+wire.Quote(text)+", older versions in a shell (CVE-2026-33744)")
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// pipOptions are the options of a list for pip that lead nowhere else.
+var pipOptions = setOf("--hash --pre --prefer-binary --require-hashes --no-binary --only-binary -r --requirement -c --constraint")
+
+// isElsewhere reports whether a line of a list makes pip take packages from where it would not
+// by itself: by an option, which may be shortened, or by an address.
+func isElsewhere(text string, list bool) bool {
+	low := strings.ToLower(text)
+	if !list { // of YAML, in which a requirement is an element
+		low = strings.Trim(strings.TrimLeft(strings.TrimPrefix(low, "- "), " \t"), "\"'")
+	}
+	for _, by := range [...]string{"git+", "hg+", "svn+", "bzr+", "@http", "@ http", "@file", "@ file", "file:/"} {
+		if strings.Contains(low, by) {
+			return true
+		}
+	}
+	if list && strings.Contains(low, "://") || strings.HasSuffix(text, `\`) && !strings.Contains(text, "==") {
+		return true
+	}
+	if len(low) < 2 || low[0] != '-' || !list && low[1] == ' ' || !list && strings.HasPrefix(low, "---") {
+		return false
+	}
+	option, value, _ := strings.Cut(low, " ")
+	if name, of, ok := strings.Cut(option, "="); ok {
+		option, value = name, of
+	}
+	return !pipOptions()[option] || (option == "-r" || option == "-c" || option == "--requirement" || option == "--constraint") && leadsOut(strings.TrimSpace(value))
+}
+
+// isCondition reports whether a text is a condition such as python_version < "3.9".
+func isCondition(text string) bool {
+	text = strings.TrimSpace(text)
+	for _, name := range [...]string{"python_version", "python_full_version", "sys_platform", "platform_system", "platform_machine", "extra", "os_name", "implementation_name"} {
+		if strings.HasPrefix(text, name) {
+			return !strings.ContainsAny(text, ";|&`$()")
+		}
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package sidecar_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Members that libraries obey or follow, in every form that Python takes for true or for a
+// place elsewhere.
+func TestWhatIsObeyedAndFollowed(t *testing.T) {
+	const trust, imports, leads, code, handler = "sidecar.trust-remote-code", "sidecar.import", "sidecar.index-path", "sidecar.code", "sidecar.handler"
+	for _, c := range []struct{ name, text, want string }{
+		{"config.json", `{"trust_remote_code": [1]}`, trust},
+		{"config.json", `{"trust_remote_code": {"a": 1}}`, trust},
+		{"config.json", `{"trust_remote_code": [[]]}`, trust},
+		{"config.json", `{"trust_remote_code": [ ], "a": {"trust_remote_code": { }}, "b": {"trust_remote_code": ""}}`, ""},
+		{"config.json", `{"trust_remote_code": 0e1, "b": {"trust_remote_code": -0.0}}`, ""},
+		{"config.json", `{"trust_remote_code": NaN}`, trust},
+		{"config.json", `{"trust_remote_code": 1e1}`, trust},
+		{"configuration.json", `{"allow_remote": 1}`, imports},
+		{"configuration.json", `{"allow_remote": "true"}`, imports},
+		{"configuration.json", `{"allow_remote": [1]}`, imports},
+		{"configuration.json", `{"allow_remote": {"a": []}}`, imports},
+		{"configuration.json", `{"allow_remote": [], "a": {"allow_remote": 0}}`, ""},
+		{"other.json", `{"allow_remote": true}`, ""},
+		{"config.json", "--- {\"_target_\": \"os.system\"}\n", "sidecar.target sidecar.syntax"},
+		{"model.json", "# x\n{\"_target_\": \"os.system\"}\n", "sidecar.target"},
+		{"config.json", "a: 1\nmodel:\n  _target_: os.system\n", "sidecar.target sidecar.syntax"},
+		{"ds_config.json", "// x\n{\"trust_remote_code\": true}\n", trust},
+		{"tokenizer_config.json", `{"vocab_file": "/etc/passwd"}`, leads},
+		{"tokenizer_config.json", `{"vocab_file": "\\\\host\\a b.txt"}`, leads},
+		{"tokenizer_config.json", `{"merges_file": "../my dir/x"}`, leads},
+		{"tokenizer_config.json", `{"vocab_file": "~/x"}`, leads},
+		{"tokenizer_config.json", `{"vocab_file": "./vocab.txt", "merges_file": "a/..b"}`, ""},
+		{"tokenizer_config.json", `{"tokenizer_file": "/root/.cache/x/tokenizer.json", "name_or_path": "a/b"}`, leads},
+		{"tokenizer_config.json", `{"tokenizer_file": "/root/x.json", "vocab_file": "/etc/passwd"}`, leads + " " + leads},
+		{"config.json", `{"whatever_file": "../../my dir/x"}`, "sidecar.unexplained"},
+		{"config.json", `{"auto_map": {"AutoConfig": "absent.X", "AutoModel": "a/b--c.D"}}`, "sidecar.auto-map"},
+		{"start", "#!/bin/sh\ntouch x\n", code},
+		{"labels.txt", "#!/bin/sh\ntouch x\n", code},
+		{"labels.txt", "# a\n#!b\n", ""},
+		{"requirements.txt", "-i https://example.org/simple\ntorch\n", code + " " + handler},
+		{"requirements.txt", "-f https://example.org/\n", code + " " + handler},
+		{"requirements.txt", "--find packages\n", code + " " + handler},
+		{"requirements.txt", "torch @ https://example.org/t.whl\n", code + " " + handler},
+		{"requirements.txt", "git+ssh://example.org/t\n", code + " " + handler},
+		{"requirements.txt", "--ind\\\nex packages\n", code + " " + handler},
+		{"requirements.txt", "-r ../x.txt\n", code + " " + handler},
+		{"requirements-dev.txt", "git+https://example.org/x\n", code + " " + handler},
+		{"requirements/base.txt", "https://example.org/x.whl\n", code + " " + handler},
+		{"conda.yaml", "dependencies:\n- pip:\n  - -i https://example.org\n", code + " " + handler},
+		{"conda.yaml", "---\nname: a\nchannels:\n- conda-forge\ndependencies:\n- python=3.10\n- pip:\n  - torch==2.1\n", code},
+		{"requirements.txt", "# https://example.org\n-r base.txt\n--pre\ntorch==2.1 \\\n  --hash=sha256:ab\nnumpy>=1.2,<2\n", code},
+	} {
+		if got := check(t, limits.Policy{}, c.name, c.text); got != c.want {
+			t.Errorf("%s %.80s: %q, want %q", c.name, c.text, got, c.want)
+		}
+	}
+}
+
+// However many warnings come first, and of the same code, a danger is told.
+func TestWarningsHideNoDanger(t *testing.T) {
+	many := `{"a": [` + strings.Repeat(`{"_target_": "torch.nn.Linear"}, `, 100) + `{"_target_": "os.system"}]}`
+	got := check(t, limits.Policy{}, "a.json", many)
+	if n := strings.Count(got, "sidecar.target"); n != 65 {
+		t.Errorf("%d findings, want 64 warnings and a danger", n)
+	}
+}
