@@ -33,7 +33,7 @@ func (r *reader) installs() error {
 }
 
 // pipOptions are the options of a list for pip that lead nowhere else.
-var pipOptions = setOf("--hash --pre --prefer-binary --require-hashes --no-binary --only-binary -r --requirement -c --constraint")
+var pipOptions = setOf("hash pre prefer-binary require-hashes no-binary only-binary r requirement c constraint")
 
 // isElsewhere reports whether a line of a list makes pip take packages from where it would not
 // by itself: by an option, which may be shortened, or by an address.
@@ -54,10 +54,12 @@ func isElsewhere(text string, list bool) bool {
 		return false
 	}
 	option, value, _ := strings.Cut(low, " ")
-	if name, of, ok := strings.Cut(option, "="); ok {
-		option, value = name, of
+	if by, of, ok := strings.Cut(option, "="); ok {
+		option, value = by, of
 	}
-	return !pipOptions()[option] || (option == "-r" || option == "-c" || option == "--requirement" || option == "--constraint") && leadsOut(strings.TrimSpace(value))
+	name := strings.TrimPrefix(strings.TrimPrefix(option, "-"), "-")
+	long := len(option) == len(name)+2
+	return !pipOptions()[name] || long != (len(name) > 1) || leadsOut(strings.TrimSpace(value))
 }
 
 // isCondition reports whether a text is a condition such as python_version < "3.9".
