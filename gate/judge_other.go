@@ -57,10 +57,10 @@ func bareText(err error) string {
 // that loads the model beside it, such as to run code.
 func (o *opened) besideModel(what string) report {
 	out := report{harmless: what}
-	if !strings.HasSuffix(what, "text") || o.s.policy.Sidecars == SidecarsSkip {
+	text := sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near, JSON: what == polyglot.JSONText}
+	if o.s.policy.Sidecars == SidecarsSkip || !strings.HasSuffix(what, "text") && !text.ForGit() {
 		return out
 	}
-	text := sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near, JSON: what == polyglot.JSONText}
 	if o.s.gate.Digest {
 		text.Template = func(where, text string) {
 			if len(out.templates) < maxTemplates {

@@ -52,6 +52,9 @@ const shellMarks = ";|&`$\n"
 func (r *reader) codeBeside() error {
 	base := r.base()
 	ext := path.Ext(base)
+	if judge := r.byGit(); judge != nil {
+		return judge()
+	}
 	what := codeNames[base]
 	if what == "" {
 		what = codeEndings[ext]
@@ -65,7 +68,7 @@ func (r *reader) codeBeside() error {
 	if p, err := r.in.Peek(2); what == "" && err == nil && string(p) == "#!" {
 		what = "a script, as its first line says"
 	}
-	folder, above := r.folder(1), r.folder(2)
+	folder := r.folder(1)
 	switch runs, is := runNames[base]; {
 	case is && runs != "":
 		return r.report(codeHandler, tensor.Danger, "", 0, runs)
@@ -79,10 +82,6 @@ func (r *reader) codeBeside() error {
 		return r.report("sidecar.pickle", tensor.Danger, "", 0, "shelve unpickles what lies at the places of this list, in the file beside it")
 	case ext == ".pth":
 		return r.report(codeHandler, tensor.Danger, "", 0, "Python runs the lines of this text that begin with import, where its folder is one for packages")
-	case folder == "hooks" && above == ".git" && ext != ".sample":
-		return r.report(codeHandler, tensor.Danger, "", 0, "git runs this file")
-	case base == "config" && folder == ".git", base == ".gitconfig", base == "config.worktree" && folder == ".git":
-		return r.gitConfig()
 	case folder == "code" && base != "inference.py" && (ext == ".py" || base == "requirements.txt"):
 		return r.report(codeHandler, tensor.Danger, "", 0, "containers of SageMaker run or install what lies in the folder code of a model")
 	case ext == ".py" && folder != "" && strings.TrimSuffix(base, ".py") == folder:
@@ -135,19 +134,6 @@ func (r *reader) named(ok func(text string) bool, does string) error {
 	return r.small(func(p []byte) error {
 		if text := strings.TrimSpace(string(p)); !ok(text) {
 			return r.report(codeHandler, tensor.Danger, "", 0, does+wire.Quote(text))
-		}
-		return nil
-	})
-}
-
-// gitConfig judges the configuration of a repository: git runs what some keys name.
-func (r *reader) gitConfig() error {
-	return r.small(func(p []byte) error {
-		low := strings.ToLower(string(p))
-		for _, key := range [...]string{"fsmonitor", "hookspath", "sshcommand", "editor", "pager", "askpass", "gitproxy", "textconv", "command", "program", "clean", "smudge", "process", "helper", "include", "attributesfile", "!"} {
-			if strings.Contains(low, key) {
-				return r.report(codeHandler, tensor.Danger, key, 0, "git runs what its configuration names, at the first command in this folder")
-			}
 		}
 		return nil
 	})

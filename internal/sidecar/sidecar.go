@@ -72,6 +72,9 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	if read == nil && t.JSON {
 		read = (*reader).json
 	}
+	if r.byGit() != nil {
+		read = nil // git's own judge says all of it
+	}
 	n := min(bufLen, max(t.Size, minBuf))
 	if err := b.Hold(n); err != nil {
 		return nil, wire.At(format, "", 0, err)
