@@ -137,17 +137,23 @@ func (r *reader) assigned(line string, at int64) error {
 	if r.said[CodeUnexplained] || r.dangerous() || r.base() == "mlmodel" {
 		return nil
 	}
-	text := strings.TrimLeft(line[:commentAt(line)], " \t-")
-	mark := strings.IndexAny(text, ":=")
-	if mark <= 0 || mark+1 < len(text) && text[mark] == ':' && strings.IndexByte(" \t\r", text[mark+1]) < 0 {
-		return nil
-	}
-	key := strings.Trim(text[:mark], " \t\"'")
-	value := strings.Trim(text[mark+1:], " \t\r\"',")
+	key, value := pair(line)
 	if value == "" || explains(key, value, line[0] != ' ' && line[0] != '\t') {
 		return nil
 	}
 	return r.couldBe(key, &kept{text: value, size: int64(len(value))}, at)
+}
+
+// pair returns the key and the value of a line, "" if it has none.
+func pair(line string) (key, value string) {
+	text := strings.TrimLeft(line[:commentAt(line)], " \t-")
+	mark := strings.IndexAny(text, ":=")
+	if mark <= 0 || mark+1 < len(text) && text[mark] == ':' && strings.IndexByte(" \t\r", text[mark+1]) < 0 {
+		return "", ""
+	}
+	key = strings.Trim(text[:mark], " \t\"'")
+	value = strings.Trim(text[mark+1:], " \t\r\"',")
+	return key, value
 }
 
 // settings judges a text of keys and values, TOML or INI.
@@ -156,6 +162,17 @@ func (r *reader) settings() error {
 		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
 			return nil
 		}
-		return r.assigned(strings.TrimRight(line, "\r\n"), at)
+		line = strings.TrimRight(line, "\r\n")
+		switch key, value := pair(line); {
+		case value == "":
+			return nil
+		case key == hydraKey:
+			return r.target(value, at)
+		case key == "trust_remote_code" && !isFalse(strings.ToLower(value)):
+			return r.trusts(at)
+		case isReach(value) && !r.dangerous():
+			return r.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(value))
+		}
+		return r.assigned(line, at)
 	})
 }

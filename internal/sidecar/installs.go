@@ -47,7 +47,7 @@ func isElsewhere(text string, list bool) bool {
 			return true
 		}
 	}
-	if list && strings.Contains(low, "://") || strings.HasSuffix(text, `\`) && !strings.Contains(text, "==") {
+	if strings.Contains(low, "://") && (list || strings.Contains(low, "@")) || strings.HasSuffix(text, `\`) && !strings.Contains(text, "==") {
 		return true
 	}
 	if len(low) < 2 || low[0] != '-' || !list && low[1] == ' ' || !list && strings.HasPrefix(low, "---") {

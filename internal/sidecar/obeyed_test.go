@@ -38,6 +38,10 @@ func TestWhatIsObeyedAndFollowed(t *testing.T) {
 		{"tokenizer_config.json", `{"tokenizer_file": "/root/x.json", "vocab_file": "/etc/passwd"}`, leads + " " + leads},
 		{"config.json", `{"whatever_file": "../../my dir/x"}`, "sidecar.unexplained"},
 		{"config.json", `{"auto_map": {"AutoConfig": "absent.X", "AutoModel": "a/b--c.D"}}`, "sidecar.auto-map"},
+		{"config.toml", "[model]\n_target_ = \"os.system\"\n", "sidecar.target"},
+		{"a.ini", "class = os.system\n", imports},
+		{"config.toml", "trust_remote_code = true\n", trust},
+		{"config.toml", "trust_remote_code = false\nn = 1.5\n", ""},
 		{"start", "#!/bin/sh\ntouch x\n", code},
 		{"labels.txt", "#!/bin/sh\ntouch x\n", code},
 		{"labels.txt", "# a\n#!b\n", ""},
@@ -51,6 +55,7 @@ func TestWhatIsObeyedAndFollowed(t *testing.T) {
 		{"requirements-dev.txt", "git+https://example.org/x\n", code + " " + handler},
 		{"requirements/base.txt", "https://example.org/x.whl\n", code + " " + handler},
 		{"conda.yaml", "dependencies:\n- pip:\n  - -i https://example.org\n", code + " " + handler},
+		{"conda.yaml", "dependencies:\n- pip:\n  - a  @  https://example.org/a.whl\n", code + " " + handler},
 		{"conda.yaml", "---\nname: a\nchannels:\n- conda-forge\ndependencies:\n- python=3.10\n- pip:\n  - torch==2.1\n", code},
 		{"requirements.txt", "# https://example.org\n-r base.txt\n--pre\ntorch==2.1 \\\n  --hash=sha256:ab\nnumpy>=1.2,<2\n", code},
 	} {
