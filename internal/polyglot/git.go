@@ -3,7 +3,9 @@ package polyglot
 import (
 	"bytes"
 	"crypto/sha1"
+	"io"
 	"strconv"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -46,15 +48,43 @@ func (s *source) git() (bool, error) {
 	return err == nil && bytes.Equal(h.Sum(nil), stated), err
 }
 
+// object is the name of one of git's objects.
+const object = "an object of git"
+
 // gitObject reports whether the content is one of git's objects, which stands compressed in a
-// clone: what it is, its size and a zero byte before it. A pickle that began so would end there.
+// clone: what it is, its size and a zero byte before it.
 func (s *source) gitObject() (bool, error) {
-	head, _, found := bytes.Cut(s.head[:min(len(s.head), 32)], []byte{0})
-	kind, digits, _ := bytes.Cut(head, []byte(" "))
-	size, err := strconv.ParseInt(string(digits), 10, 64)
-	switch string(kind) {
+	_, begin := s.objectHead()
+	return begin > 0, nil
+}
+
+// objectHead returns what an object of git is and where its content begins, or 0.
+func (s *source) objectHead() (kind string, begin int64) {
+	head, _, found := strings.Cut(string(s.head[:min(len(s.head), 32)]), "\x00")
+	kind, digits, _ := strings.Cut(head, " ")
+	size, err := strconv.ParseInt(digits, 10, 64)
+	begin = int64(len(head)) + 1
+	switch kind {
 	case "blob", "tree", "commit", "tag":
-		return found && err == nil && strconv.FormatInt(size, 10) == string(digits) && size == s.size-int64(len(head))-1, nil
+		if found && err == nil && strconv.FormatInt(size, 10) == digits && size == s.size-begin {
+			return kind, begin
+		}
 	}
-	return false, nil
+	return "", 0
+}
+
+// isHarmlessObject reports whether the content of an object is harmless. What a blob holds is a
+// file again when it is checked out, so that must be harmless by itself, or point to a file
+// elsewhere. A blob of git's own objects is none that a clone has.
+func (s *source) isHarmlessObject() (bool, error) {
+	kind, begin := s.objectHead()
+	inner := source{r: io.NewSectionReader(s.r, begin, s.size-begin), size: s.size - begin, head: s.head[begin:]}
+	if kind != "blob" || inner.isPointer() {
+		return true, nil
+	}
+	if _, again := inner.objectHead(); again > 0 {
+		return false, nil
+	}
+	what, err := Harmless(s.b, inner.r, inner.size)
+	return what != "", err
 }

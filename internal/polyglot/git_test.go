@@ -20,7 +20,11 @@ func TestFilesOfGitAreHarmlessToTheirEnd(t *testing.T) {
 		{summed("PACK\x00\x00\x00\x02\x00\x00\x00\x00"), "a file of git"},
 		{summed("\xfftOc\x00\x00\x00\x02" + strings.Repeat("\x00", 1064)), "a file of git"},
 		{summed("CGPH\x01\x01\x04\x00" + strings.Repeat("\x00", 80)), "a file of git"},
-		{"blob 5\x00\x80\x02N.x", "an object of git"},
+		{"blob 4\x00text", "an object of git"},
+		{"blob 43\x00version https://git-lfs.github.com/spec/v1\n", "an object of git"},
+		{"blob 5\x00\x80\x02N.x", ""}, // what is checked out is a file again
+		{"blob 13\x00cos\nsystem\n)R", ""},
+		{"blob 11\x00blob 4\x00text", ""},
 		{"tree 0\x00", "an object of git"},
 		{"commit 2\x00a\n", "an object of git"},
 		{summed("DIRC\x00\x00\x00\x02\x00\x00\x00\x00") + "x", ""},

@@ -16,15 +16,18 @@ const headLen = 512
 // JSONText is the name of a text that could be JSON.
 const JSONText = "a JSON text"
 
+// vocabulary is the name of one of SentencePiece.
+const vocabulary = "a SentencePiece vocabulary"
+
 // A rule is content that no loader takes for a model.
 type rule struct {
 	what string
 	fits func(s *source) (bool, error)
 }
 
-// rules in order: the first match names the content. For media, first bytes with which no
-// pickle begins are enough, because [Pickle] and [Alias] find what else a loader could
-// see in such a file.
+// rules in order: the first match names the content. For media and files of git, the first
+// bytes (and a checksum) are enough, because [Pickle], [Alias] and isMessage find what else a
+// loader could see in such a file.
 var rules = [...]rule{
 	{"an empty file", func(s *source) (bool, error) { return s.size == 0, nil }},
 	{JSONText, func(s *source) (bool, error) { return s.text && s.opensJSON(), nil }},
@@ -45,9 +48,9 @@ var rules = [...]rule{
 	{"an MP3 sound", begins(0, "ID3", "\xff\xfb", "\xff\xf3", "\xff\xf2")},
 	{"a PDF document", begins(0, "%PDF-")},
 	{"a log of TensorBoard", (*source).events},
-	{"a SentencePiece vocabulary", (*source).sentencePiece},
+	{vocabulary, (*source).sentencePiece},
 	{"a file of git", (*source).git},
-	{"an object of git", (*source).gitObject},
+	{object, (*source).gitObject},
 }
 
 // Rules lists the kinds of harmless content.
@@ -107,6 +110,16 @@ func HarmlessBut(b *limits.Budget, r io.ReaderAt, size int64, archive func() (st
 	}
 	if alias, _, err := archive(); alias != "" || err != nil {
 		return "", err
+	}
+	if what == object {
+		if ok, err := s.isHarmlessObject(); !ok || err != nil {
+			return "", err
+		}
+	}
+	if !s.text && what != vocabulary { // of which every field is known
+		if is, err := s.isMessage(); is || err != nil {
+			return "", err
+		}
 	}
 	return what, nil
 }

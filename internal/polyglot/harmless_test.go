@@ -21,7 +21,10 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		{"import os\nos.system('id')\n", "a text"},
 		{"\ufeff {\"a\": 1}", "a JSON text"},
 		{strings.Repeat("é", 40_000) + "x", "a text"},
-		{"\x89PNG\r\n\x1a\n\x00\x00", "a PNG image"},
+		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR", "a PNG image"},
+		{"%PDF-\x0a\x03abc\x10\x01", ""},                 // fields of protobuf to the end, and the first is passed over
+		{"GIF89a\x00bcN.I1\n.I2\n.cos\nsystem\n)R.", ""}, // pickles one behind the other, as torch's old form is
+		{"GIF89a\x00bcN.a", "a GIF image"},
 		{"GIF89a\x01\x00\x01\x00\x00\x00\x00;", "a GIF image"},
 		{"RIFF\x00\x00\x00\x00WAVEfmt ", "a WAV sound"},
 		{strings.Repeat(piece, 3), "a SentencePiece vocabulary"},

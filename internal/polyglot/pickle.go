@@ -13,8 +13,8 @@ import (
 // Pickle reports whether content does something in a pickle loader: it reaches a call or
 // names a global that is dangerous to import, or it ends with STOP. A text may begin like
 // a pickle of protocol 0, so it is run, by package vm and by a walker that reads operands
-// more leniently. One that ends before the file does and asks for nothing does not count:
-// "N. B." is a text.
+// more leniently. One that ends before the file does and asks for nothing does not count,
+// if that holds for those that follow it as well: "N. B." is a text.
 func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	b = b.Probe()
 	defer b.Close()

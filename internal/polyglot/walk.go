@@ -19,6 +19,7 @@ type walker struct {
 	depth  int64   // of the stack above the last mark
 	marks  []int64 // depths below the marks
 	global bool    // something was imported
+	ended  bool    // it came to STOP with a value
 	call   bool    // something imported was called
 	// texts counts texts that name something, where the pickle itself is in a text: there
 	// nothing else is imported by what the stack holds. Nil elsewhere.
@@ -27,10 +28,23 @@ type walker struct {
 
 // walk follows a pickle until something imported is called. It stops where every loader
 // stops: at an unknown opcode, an empty stack, a name that cannot be imported, or the end
-// of the file.
+// of the file. What stands behind STOP is the next pickle: torch's old form is five of them,
+// and the first may be anything that leaves the magic number on the stack.
 func walk(b *limits.Budget, r io.ReaderAt, size int64) (*walker, error) {
 	w := &walker{b: b, steps: b.Steps(), in: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), maxName)}
-	return w, w.follow()
+	if err := w.follow(); err != nil || !w.ended || w.call {
+		return w, err
+	}
+	first := w.global
+	for w.ended && !w.call {
+		w.depth, w.marks, w.global, w.ended = 0, w.marks[:0], false, false
+		if err := w.follow(); err != nil {
+			return w, err
+		}
+		w.call = w.call || w.global && w.ended // importing is enough, and here is no list of what is safe
+	}
+	w.global = first
+	return w, nil
 }
 
 // follow follows the instructions from where the walker is.
@@ -88,6 +102,10 @@ func (w *walker) step(op byte) (bool, error) {
 			w.unmark()
 			return true, nil
 		}
+	}
+	if op == '.' {
+		w.ended = w.depth > 0
+		return false, nil
 	}
 	e, ok := effects[op]
 	if !ok || w.depth < e.needs {
