@@ -37,6 +37,8 @@ func renamed(part string) string {
 		return `it has one of : ? * | < > "`
 	case isDevice(part):
 		return "Windows has a device of this name"
+	case hasEscape(part):
+		return "it has what URLs take for a character"
 	case hasEntity(part):
 		return "it has what HTML takes for a character"
 	case strings.ContainsFunc(part, isUnseen):
@@ -60,6 +62,18 @@ func isDevice(part string) bool {
 		number, is = strings.CutPrefix(stem, "LPT")
 	}
 	return is && len([]rune(number)) == 1 && strings.Contains("0123456789¹²³", number)
+}
+
+// hasEscape reports whether a percent sign and two hexadecimal digits stand in a name: Rack reads
+// the names of a form as URLs write them.
+func hasEscape(part string) bool {
+	isHex := func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
+	for i := 0; i+2 < len(part); i++ {
+		if part[i] == '%' && isHex(part[i+1]) && isHex(part[i+2]) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasEntity reports whether HTML could read a character in a name, as with &#46; or &amp. Some
