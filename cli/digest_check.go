@@ -62,6 +62,9 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 			}
 			continue
 		}
+		if len(c.Paths) == 0 && !filepath.IsAbs(path) {
+			path = "." + string(filepath.Separator) + path // a file, whatever else a name such as ollama:m means as an argument
+		}
 		d := c.digestModel(ctx, s, path, func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) })
 		if err, ok := errors.AsType[interrupted](d.err); ok {
 			return err
