@@ -156,6 +156,7 @@ type scanner struct {
 	outputs  []outFile
 	skipped  int64
 	unlooked int64
+	texts    int64 // of those that are counted, beside a model
 	count    classes
 }
 
@@ -163,7 +164,7 @@ type scanner struct {
 func (sc *scanner) finish(paths []string) error {
 	s := sc.s
 	judged := sc.count.total()
-	if judged == 0 && !(sc.gate.Beside && len(paths) > 0) {
+	if judged == sc.texts && sc.count[wire.OK] == judged && !(sc.gate.Beside && len(paths) > 0) {
 		s.printNothingJudged(paths)
 		return nil
 	}

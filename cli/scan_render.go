@@ -44,6 +44,9 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 		fallthrough
 	default:
 		sc.count[rep.class()]++
+		if rep.BesideModel() {
+			sc.texts++
+		}
 		s.note(rep.Err)
 	}
 	json := func(w *bufio.Writer) {

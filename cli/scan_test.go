@@ -97,7 +97,7 @@ func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
 		"notes.txt":         "N.B. this is no pickle.\n",
 		"main.py":           "import os\nos.system('id')\n",
 		"config.json":       "{\"a\": 1}\n",
-		"cover.png":         "\x89PNG\r\n\x1a\n\x00\x00",
+		"cover.png":         "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR",
 		"protocol0.txt":     "cos\nsystem\n(S'id'\ntR.",
 		"broken-tail.dat":   "cposix\nsystem\n(S'id'\ntR\xff\xff",
 		"plain.dat":         "\x80\x04]\x94(K\x01K\x02e.",

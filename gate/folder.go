@@ -138,7 +138,7 @@ func (f *folding) add(v *Verdict) error {
 		return err
 	}
 	f.size = wire.AddCap(f.size, v.Size)
-	f.models = f.models || v.Harmless == ""
+	f.models = f.models || !v.BesideModel()
 	if isIndex(v.Name) {
 		if d.Totals = (Totals{}); d.Err == nil {
 			d.Verified, d.summed = true, true // as far as the shards are, which are judged as well

@@ -156,16 +156,7 @@ func (v *Verdict) WriteJSON(w io.Writer) error {
 	accepted, ok := v.Acceptance()
 	o := &objectWriter{w: w}
 	o.member("schema", Schema)
-	name, bytes := exactly(v.Name)
-	o.member("name", name)
-	if bytes != nil {
-		o.member("name_base64", bytes)
-	}
-	o.member("size", v.Size)
-	o.optional("sha256", v.SHA256)
-	o.optional("dir_hash", v.dirHash)
-	o.optional("promised", wire.Clean(v.Promised, 64))
-	o.member("format", v.Format)
+	v.writeSubject(o)
 	o.member("accepted", v.Accepted())
 	o.member("class", v.Class().String())
 	o.member("exit", v.Class().ExitCode())
@@ -203,6 +194,20 @@ func (v *Verdict) WriteJSON(w io.Writer) error {
 		o.member("acceptance", accepted)
 	}
 	return o.end()
+}
+
+// writeSubject writes what was judged.
+func (v *Verdict) writeSubject(o *objectWriter) {
+	name, bytes := exactly(v.Name)
+	o.member("name", name)
+	if bytes != nil {
+		o.member("name_base64", bytes)
+	}
+	o.member("size", v.Size)
+	o.optional("sha256", v.SHA256)
+	o.optional("dir_hash", v.dirHash)
+	o.optional("promised", wire.Clean(v.Promised, 64))
+	o.member("format", v.Format)
 }
 
 // An objectWriter writes an object member by member.

@@ -56,6 +56,7 @@ type report struct {
 	err                error // what is wrong, nil for nothing
 	format             string
 	harmless, unlooked string
+	beside             bool // it is no model, whatever was found in it
 	verified, summed   bool
 	totals             Totals
 	findings           []tensor.Finding
@@ -205,5 +206,5 @@ func (v *draft) take(r report) {
 	v.Totals, v.Findings, v.ownCount, v.Pickles, v.Allowed, v.Templates = r.totals, r.findings, r.ownCount, r.pickles, r.allowed, r.templates
 	v.Contents, v.Ignored, v.Expired, v.refusals = r.contents, r.ignored, r.expired, r.refusals
 	v.unlistedRefusals, v.unlistedFindings = r.unlistedRefusals, r.unlistedFindings
-	v.openings, v.account = r.openings, r.account
+	v.openings, v.account, v.beside = r.openings, r.account, r.beside
 }

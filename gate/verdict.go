@@ -65,8 +65,13 @@ type Verdict struct {
 	policy           *Policy        // the policy for files of this name
 	unchanged        watch          // says whether the file is still what was read
 	listing          []File         // of a folder
+	beside           bool           // it is no model: it counts for none in its folder
 	dirHash          string         // of a folder, if its files have digests
 }
+
+// BesideModel reports whether the file is none that a loader takes for a model: it is harmless, or
+// it is a text that says something of itself.
+func (v *Verdict) BesideModel() bool { return v.Harmless != "" || v.beside }
 
 // Totals sum up the tensors of a model.
 type Totals struct{ Tensors, Elements, Bytes int64 }
