@@ -29,12 +29,15 @@ type names struct {
 	macros   map[string]bool
 	assigned map[string]bool // methods that are also variables, attributes, arguments or dictionary keys
 	called   map[string]bool
-	held     int64 // what the budget was charged for them
+	made     map[string]bool   // variables that may hold a string that the template made
+	fed      map[string]uint64 // the arguments of macros that may be such strings, a bit for each
+	tangled  bool              // there may be more of them
+	held     int64             // what the budget was charged for them
 }
 
 // collectNames returns the names of a template.
 func collectNames(b *limits.Budget, template string) (names, error) {
-	n := names{macros: map[string]bool{}, assigned: map[string]bool{}, called: map[string]bool{}}
+	n := names{macros: map[string]bool{}, assigned: map[string]bool{}, called: map[string]bool{}, made: map[string]bool{}, fed: map[string]uint64{}}
 	l, steps := lexer{src: template}, b.Steps()
 	for before, last := (token{}), (token{}); ; {
 		err := steps.Step()
@@ -42,7 +45,7 @@ func collectNames(b *limits.Budget, template string) (names, error) {
 		switch {
 		case err != nil:
 		case t.kind == end:
-			return n, nil
+			return n, n.findMade(b, template)
 		case t.kind == name && last.kind == name && last.text == "macro" && before.kind == open:
 			err = n.add(b, n.macros, t.text)
 		case t.kind == punct && t.text == "=" && last.kind == name && !(before.kind == name && before.text == "set"),
@@ -89,24 +92,9 @@ func (c *checker) call(t token) {
 		c.method(last)
 	case c.before.kind == punct && c.before.text == "|", c.namesTestOrMacro():
 	case statements[last.text] && c.before.kind == open, operandKeywords[last.text]:
-	case last.text == "namespace":
-		c.awaits = wantsName
 	case !functions[last.text] && !globals[last.text] && !c.names.macros[last.text]:
 		c.report(last, CodeCall, "%s is called, and is not a function that templates are given", wire.Quote(last.text))
 	}
-}
-
-// namespaced checks what follows the parenthesis of a namespace: names with their values, or
-// nothing. Another value gives it members that the template does not name.
-func (c *checker) namespaced(t token) {
-	if c.awaits == wantsName && t.kind == name {
-		c.awaits = wantsValue
-		return
-	}
-	if c.awaits == wantsValue && t.text != "=" || c.awaits == wantsName && !(t.kind == punct && t.text == ")") {
-		c.report(t, CodeComputed, "a namespace takes its members from a value")
-	}
-	c.awaits = wantsNothing
 }
 
 // method checks a called method.

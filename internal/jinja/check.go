@@ -54,6 +54,10 @@ func Check(b *limits.Budget, template string) ([]Issue, error) {
 		}
 		c.token(t)
 		c.first, c.before, c.last = c.before, c.last, t
+		c.trail.push(t)
+	}
+	if names.tangled {
+		c.report(token{}, CodeComputed, "what is made of what takes more than %d passes", maxPasses)
 	}
 	slices.SortFunc(c.issues, func(a, b Issue) int { return a.Off - b.Off })
 	return c.issues, nil
@@ -63,22 +67,14 @@ type checker struct {
 	lex          lexer
 	first        token // the token before before
 	before, last token
-	subscripts   []bool // for each open bracket, whether it is a subscript
-	piece        token  // the first piece of a name in this tag, if its kind is text
-	joins        bool   // something in this tag joins pieces
+	brackets     []bracket
+	piece        token // the first piece of a name in this tag, if its kind is text
+	joins        bool  // something in this tag joins pieces
 	names        names
-	awaits       awaited
+	trail        trail
+	plus         bool
 	issues       []Issue
 }
-
-// An awaited is what must follow the parenthesis of a namespace.
-type awaited uint8
-
-const (
-	wantsNothing awaited = iota
-	wantsName
-	wantsValue
-)
 
 // report adds an issue, unless there is one at the same place.
 func (c *checker) report(t token, code, format string, args ...any) {
@@ -89,14 +85,14 @@ func (c *checker) report(t token, code, format string, args ...any) {
 }
 
 func (c *checker) token(t token) {
-	if c.awaits != wantsNothing {
-		c.namespaced(t)
+	if n := len(c.brackets); n > 0 {
+		c.inside(&c.brackets[n-1], t)
 	}
 	switch t.kind {
 	case bad:
 		c.report(t, CodeSyntax, "%s", t.text)
 	case open, close:
-		c.subscripts = c.subscripts[:0]
+		c.brackets = c.brackets[:0]
 		c.piece, c.joins = token{}, false
 	case text:
 		c.text(t)
@@ -157,7 +153,7 @@ func (c *checker) checkJoin(t token) {
 	switch {
 	case joinOperators[t.text] && isPiece(c.last):
 		c.report(c.last, CodeComputed, "the string %s is a piece of a name", wire.Quote(c.last.text))
-	case (t.text == "~" || t.text == "|") && len(c.subscripts) > 0 && c.subscripts[len(c.subscripts)-1]:
+	case (t.text == "~" || t.text == "|") && len(c.brackets) > 0 && c.brackets[len(c.brackets)-1].subscript:
 		c.report(t, CodeComputed, "a subscript is put together from pieces")
 	}
 }
@@ -170,29 +166,6 @@ func isPiece(t token) bool {
 	return t.kind == text && (strings.HasPrefix(t.text, "_") || strings.HasSuffix(t.text, "_"))
 }
 
-// bracket tracks the open brackets. A bracket after a value is a subscript, else it begins a
-// list.
-func (c *checker) bracket(t token) {
-	switch t.text {
-	case "(", "[", "{":
-		value := c.last.kind == name || c.last.kind == text || c.last.kind == punct && (c.last.text == ")" || c.last.text == "]")
-		if len(c.subscripts) == maxNest {
-			c.report(t, CodeSyntax, "brackets nest more than %d deep", maxNest)
-			c.subscripts = c.subscripts[:0]
-		}
-		c.subscripts = append(c.subscripts, t.text == "[" && value)
-		switch {
-		case t.text != "[" || !value:
-		case c.last.kind == text:
-			c.report(t, CodeComputed, "a letter is taken out of a string of the template")
-		case c.last.kind == name && !(c.before.kind == punct && c.before.text == ".") && (functions[c.last.text] || c.names.macros[c.last.text]):
-			c.report(t, CodeComputed, "%s is asked for an element, and is not data", wire.Quote(c.last.text))
-		}
-	case ")", "]", "}":
-		c.subscripts = c.subscripts[:max(0, len(c.subscripts)-1)]
-	}
-}
-
 // indirectFilters are filters that apply another filter, given by name.
 var indirectFilters = map[string]bool{"map": true, "select": true, "reject": true, "selectattr": true, "rejectattr": true}
 
@@ -202,6 +175,8 @@ func (c *checker) name(t token) {
 		c.joinedInTag()
 	}
 	switch {
+	case !isASCII(t.text):
+		c.report(t, CodeComputed, "the name %s has a letter outside ASCII, which Python may take as another", wire.Quote(t.text))
 	case c.last.kind == open && loadStatements[t.text]:
 		c.report(t, CodeImport, "the statement %s loads another template", t.text)
 	case (c.afterPipe() || c.last.text == "filter" && c.before.kind == open) && t.text == "attr":

@@ -10,7 +10,8 @@
 // method. Calling the result of a subscript or of a call is an issue; honest templates
 // do not do it. So is giving a name that is called another meaning.
 //
-// Order: two passes over the tokens, the first for names. A pass reads text, then one tag
+// Order: two passes over the tokens, the first for names, and between them up to 16 for
+// what is made of what. A pass reads text, then one tag
 // at a time: statement, expression, comment, raw block. Every step consumes at least one
 // byte.
 //
@@ -19,9 +20,8 @@
 // deep.
 //
 // Not supported: custom delimiters and line statements, which no model file can switch
-// on. Values are not followed: a name that is built from pieces and kept in a variable is
-// found only if a piece begins or ends with an underscore and is combined by an operator,
-// or in the same tag by join, by a block that fills a variable, or as a format string.
+// on. Values are not followed, names are: a variable that anywhere takes what an operator,
+// a filter, a call or a block makes of strings may be no key and no attribute of a filter.
 //
 // Grammar: Jinja 3.1, "Template Designer Documentation".
 package jinja

@@ -23,6 +23,8 @@ type token struct {
 	off   int
 	text  string
 	named bool // a string that spells a character by its name
+
+	masked bool // a string with escapes that are not resolved
 }
 
 // A lexer yields the tokens inside tags. Text between tags is skipped: it can only be printed.
@@ -30,6 +32,7 @@ type lexer struct {
 	src    string
 	off    int
 	closer string // the closer of the tag that we are in, or ""
+	blind  bool   // strings keep their escapes
 	depth  int    // brackets open in the tag: Jinja closes it only outside them
 }
 
@@ -151,6 +154,8 @@ func (l *lexer) token() token {
 		}
 		l.off += end
 		return token{kind: name, off: at, text: rest[:end]}
+	case strings.HasPrefix(rest, "=="):
+		n = 2 // not an assignment
 	case strings.ContainsRune("([{", r):
 		l.depth++
 	case strings.ContainsRune(")]}", r):
@@ -165,6 +170,16 @@ func (l *lexer) token() token {
 func (l *lexer) quoted() token {
 	at := l.off
 	raw, ok := l.literal()
+	if ok && l.blind {
+		masked := strings.Contains(raw, `\`)
+		for ok && l.skipToQuote() {
+			masked = true
+			_, ok = l.literal()
+		}
+		if ok {
+			return token{kind: text, off: at, text: raw, masked: masked}
+		}
+	}
 	if ok && !l.skipToQuote() && !strings.Contains(raw, `\`) {
 		return token{kind: text, off: at, text: raw}
 	}
