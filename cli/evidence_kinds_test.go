@@ -69,14 +69,14 @@ func ofEachKind(t *testing.T) map[string][2]string {
 		"nemo": {"x.nemo", tarred.String()}, "mar": {"x.mar", zipped.String()}, "skops": {"x.skops", zipped.String()}, "keras": {"x.keras", zipped.String()},
 		"index": {"x.safetensors.index.json", `{"weight_map":{"w":"w.safetensors"}}`},
 		"empty": {"__init__", ""}, "json": {"x.json", "{}"}, "text": {"x.txt", "a text\n"},
-		"png": {"x.png", "\x89PNG\r\n\x1a\n\x00\x00"}, "jpeg": {"x.jpg", "\xff\xd8\xff\xe0\x00"}, "gif": {"x.gif", "GIF89a\x01\x00\x01\x00\x00\x00\x00;"},
+		"png": {"x.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"}, "jpeg": {"x.jpg", "\xff\xd8\xff\xe0\x00"}, "gif": {"x.gif", "GIF89a\x01\x00\x01\x00\x00\x00\x00;"},
 		"webp": {"x.webp", riff("WEBP")}, "wav": {"x.wav", riff("WAVEfmt ")}, "avi": {"x.avi", riff("AVI ")},
 		"bmp": {"x.bmp", "BM\x1e\x00\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00" + strings.Repeat("\x00", 16)}, "tiff": {"x.tiff", "II*\x00\x08\x00\x00\x00"},
 		"ico": {"x.ico", "\x00\x00\x01\x00\x01\x00\x00"}, "font": {"x.ttf", "\x00\x01\x00\x00\x00\x00"}, "mp4": {"x.mp4", "\x00\x00\x00\x1cftypavif\x00\x00\x00\x00"},
 		"flac": {"x.flac", "fLaC\x00"}, "ogg": {"x.ogg", "OggS\x00"}, "mp3": {"x.mp3", "ID3\x04\x00"}, "pdf": {"x.pdf", "%PDF-1.7\n\x00"},
 		"tensorboard":   {"events.out.tfevents.1", "\x18\x00\x00\x00\x00\x00\x00\x00\xa3\x7f\x4b\x22\x09\xa2\xcf\xcb\xd2\xa9\xc2\xda\x41\x1a\x0dbrain.Event:2" + "\x69\x46\xdc\x5e"},
 		"sentencepiece": {"spiece.model", strings.Repeat("\n\x0c\n\x03<s>\x15\x00\x00\x00\x00\x18\x03", 3)},
-		"git":           {"index", index + string(sum[:])}, "git-object": {"object", "blob 3\x00a\x00b"},
+		"git":           {"index", index + string(sum[:])}, "git-object": {"object", "blob 3\x00abc"},
 	}
 	for _, kind := range []string{"gguf", "npy", "npz", "pth", "safetensors", "onnx", "hdf5"} {
 		var best *corpus.Seed

@@ -6,67 +6,86 @@ import (
 	"io"
 )
 
+// A message reads the fields of a protobuf message, whose numbers nobody knows.
+type message struct {
+	s      *source
+	in     *bufio.Reader
+	at     int64
+	groups int // that have begun
+}
+
 // isMessage reports whether all of the content is fields of a protobuf message. A loader of one
 // passes over fields that it does not know, such as the first bytes of an image, and finds its
 // graph behind them.
 func (s *source) isMessage() (bool, error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(s.r, 0, s.size), maxName)
-	at, groups := int64(0), 0
-	number := func() (uint64, bool, error) {
-		n, width := uint64(0), 0
-		for ; width < binary.MaxVarintLen64; width++ {
-			c, err := in.ReadByte()
-			if err != nil {
-				return 0, false, orEOF(err)
-			}
-			n |= uint64(c&0x7f) << (7 * width)
-			if c < 0x80 {
-				at += int64(width) + 1
-				return n, true, nil
-			}
-		}
-		return 0, false, nil
-	}
-	for at < s.size {
+	m := message{s: s, in: bufio.NewReaderSize(io.NewSectionReader(s.r, 0, s.size), maxName)}
+	for m.at < s.size {
 		if err := s.steps.Step(); err != nil {
 			return false, err
 		}
-		tag, ok, err := number()
-		if !ok || err != nil || tag>>3 == 0 {
-			return false, err
-		}
-		skip := uint64(0)
-		switch tag & 7 {
-		case 0:
-			if _, ok, err = number(); !ok || err != nil {
-				return false, err
-			}
-		case 1:
-			skip = 8
-		case 2:
-			if skip, ok, err = number(); !ok || err != nil {
-				return false, err
-			}
-		case 3:
-			groups++
-		case 4:
-			groups--
-		case 5:
-			skip = 4
-		default:
-			return false, nil
-		}
-		if groups < 0 || skip > uint64(s.size-at) {
-			return false, nil
-		}
-		if at += int64(skip); skip <= uint64(in.Buffered()) {
-			_, err = in.Discard(int(skip))
-		} else {
-			in.Reset(io.NewSectionReader(s.r, at, s.size-at))
-		}
-		if err != nil {
+		if ok, err := m.field(); !ok || err != nil {
 			return false, err
 		}
 	}
-	return groups == 0, nil
+	return m.groups == 0, nil
+}
+
+// field passes over a field; it returns false for what is none.
+func (m *message) field() (bool, error) {
+	tag, ok, err := m.number()
+	if !ok || err != nil || tag>>3 == 0 {
+		return false, err
+	}
+	switch tag & 7 {
+	case 0:
+		_, ok, err = m.number()
+		return ok, err
+	case 1:
+		return m.pass(8)
+	case 2:
+		n, ok, err := m.number()
+		if !ok || err != nil {
+			return false, err
+		}
+		return m.pass(n)
+	case 3:
+		m.groups++
+		return true, nil
+	case 4:
+		m.groups--
+		return m.groups >= 0, nil
+	case 5:
+		return m.pass(4)
+	}
+	return false, nil
+}
+
+// number reads a number of up to ten bytes, seven bits in each.
+func (m *message) number() (n uint64, ok bool, err error) {
+	for i := range binary.MaxVarintLen64 {
+		c, err := m.in.ReadByte()
+		if err != nil {
+			return 0, false, orEOF(err)
+		}
+		m.at++
+		n |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			return n, true, nil
+		}
+	}
+	return 0, false, nil
+}
+
+// pass passes over n bytes.
+func (m *message) pass(n uint64) (bool, error) {
+	if n > uint64(m.s.size-m.at) {
+		return false, nil
+	}
+	m.at += int64(n)
+	if n > uint64(m.in.Buffered()) {
+		m.in.Reset(io.NewSectionReader(m.s.r, m.at, m.s.size-m.at))
+		return true, nil
+	}
+	_, err := m.in.Discard(int(n))
+	return true, err
 }
