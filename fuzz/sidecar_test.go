@@ -74,8 +74,8 @@ func sidecarsEndAs(f *testing.F) {
 		{"tokenizer_config.json", `{"a": 1 "b": 2}`, "sidecar.syntax"},
 		{"tokenizer_config.json", `["a",]`, "sidecar.syntax"},
 		{"tokenizer_config.json", `["a"}`, "sidecar.syntax"},
-		{"tokenizer_config.json", `{"a": "\q"}`, "sidecar.syntax"},
-		{"tokenizer_config.json", `{"a": "\u12g4"}`, "sidecar.syntax"},
+		{"tokenizer_config.json", `{"a": "\q"}`, "sidecar.unexplainedsidecar.syntax"},
+		{"tokenizer_config.json", `{"a": "\u12g4"}`, "sidecar.unexplainedsidecar.syntax"},
 		{"tokenizer_config.json", `{"a": "b`, "sidecar.syntax"},
 		{"tokenizer_config.json", `{"chat_template": "` + long + `"}`, "sidecar.template-size"},
 		{"tokenizer_config.json", `{"chat_template": "` + long[1:] + `"}`, "template.size"}, // a finding of what judges it
