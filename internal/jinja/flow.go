@@ -96,16 +96,12 @@ type feed struct {
 	made   bool
 }
 
-const (
-	targetCost = 16 // the memory of a target
-	feedCost   = 40 // and of a feed
-)
-
 // A flow finds what is made, in one pass.
 type flow struct {
 	*names
 
-	b       *limits.Budget
+	b       *limits.Budget // of the names, and of the lists of the pass
+	lists   *limits.Budget
 	trail   trail
 	plus    bool
 	word    string // the statement of the tag
@@ -127,8 +123,8 @@ type flow struct {
 func (n *names) findMade(b *limits.Budget, template string) error {
 	n.tangled = true
 	steps := b.Steps()
-	f := flow{names: n, b: b}
-	defer func() { b.Drop(int64(cap(f.targets))*targetCost + int64(cap(f.feeds))*feedCost) }()
+	f := flow{names: n, b: b, lists: b.Probe()}
+	defer f.lists.Close()
 	for range maxPasses {
 		f.grew = false
 		for l := (lexer{src: template, blind: true}); ; {
@@ -321,7 +317,7 @@ func (f *flow) head(t token) (bool, error) {
 }
 
 func (f *flow) take(t string) (err error) {
-	f.targets, err = limits.Append(f.b, f.targets, t)
+	f.targets, err = limits.Append(f.lists, f.targets, t)
 	return err
 }
 
@@ -389,6 +385,6 @@ func (f *flow) argument(t token) error {
 
 func (f *flow) feed(what feed) (err error) {
 	what.depth = f.depth
-	f.feeds, err = limits.Append(f.b, f.feeds, what)
+	f.feeds, err = limits.Append(f.lists, f.feeds, what)
 	return err
 }
