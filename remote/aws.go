@@ -60,9 +60,12 @@ func (m *metadataKeys) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	if m.none.Load() {
 		return aws.Credentials{}, errNoKeys
 	}
-	ctx, cancel := context.WithTimeout(ctx, metadataTime)
+	short, cancel := context.WithTimeout(ctx, metadataTime)
 	defer cancel()
-	k, err := m.from.Retrieve(ctx)
+	k, err := m.from.Retrieve(short)
+	if ctx.Err() != nil { // the operation has ended, which says nothing about the machine
+		return aws.Credentials{}, context.Cause(ctx)
+	}
 	if err != nil {
 		m.none.Store(true)
 		return aws.Credentials{}, errNoKeys

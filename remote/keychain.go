@@ -12,9 +12,6 @@ import (
 // dockerRegistry has the files of docker.io.
 const dockerRegistry = "registry-1.docker.io"
 
-// keychain finds what docker login or podman login has stored. A test has its own.
-var keychain authn.Keychain = authn.DefaultKeychain
-
 // A registryName is the host and port of a registry.
 type registryName string
 
@@ -36,7 +33,7 @@ func dockerLogin(ctx context.Context, host string) (user, password string, err e
 	answer := make(chan found, 1)
 	go func() {
 		var f found
-		auth, err := authn.Resolve(ctx, keychain, registryName(host))
+		auth, err := authn.Resolve(ctx, authn.DefaultKeychain, registryName(host))
 		if err == nil {
 			var config *authn.AuthConfig
 			if config, err = authn.Authorization(ctx, auth); err == nil {
