@@ -121,10 +121,10 @@ func charges(sel *ast.SelectorExpr) bool {
 // A tracer notes which lines charge, and how much each function does.
 type tracer struct {
 	sync.Mutex
-	seen  map[[8]uintptr]string // by the calls that led to a charge, the function that makes it
-	lines map[string]bool       // file:line, outside of package limits
-	left  int                   // charges of this file that are still looked at
-	book  ledger
+	seen   map[[8]uintptr]string // by the calls that led to a charge, the function that makes it
+	lines  map[string]bool       // file:line, outside of package limits
+	left   int                   // charges of this file that are still looked at
+	ledger ledger
 }
 
 const module = "github.com/anamnesis-go/anamnesis/"
@@ -138,7 +138,7 @@ func (r *tracer) note(axis string, n int64) {
 	var at [8]uintptr
 	runtime.Callers(4, at[:])
 	if function, ok := r.seen[at]; ok {
-		r.book.charge(function, axis, n)
+		r.ledger.charge(function, axis, n)
 		return
 	}
 	r.seen[at] = ""
@@ -152,7 +152,7 @@ func (r *tracer) note(axis string, n int64) {
 					r.lines[fmt.Sprintf("%s/%s:%d", pkg, filepath.Base(f.File), f.Line)] = true
 					if !strings.HasPrefix(name, "fuzz_test.") { // the body of a loop over an iterator
 						r.seen[at] = outermost(name)
-						r.book.charge(r.seen[at], axis, n)
+						r.ledger.charge(r.seen[at], axis, n)
 					}
 				}
 			}
@@ -167,10 +167,10 @@ func (r *tracer) note(axis string, n int64) {
 // begin is called before a file is read, and the function that it returns after that.
 func (r *tracer) begin(name string, data []byte) func() {
 	r.left = charges1
-	r.book.now = map[string]int64{}
+	r.ledger.now = map[string]int64{}
 	return func() {
 		if r.left >= 0 {
-			r.book.end(name, data)
+			r.ledger.end(name, data)
 		}
 	}
 }
@@ -316,10 +316,10 @@ const knownCharges = "testdata/charges.txt"
 // Each place that charges an account does so when the files of the corpus are read: one that
 // is dropped is noticed, whatever the file costs without it.
 func TestEveryPlaceThatChargesIsReached(t *testing.T) {
-	r := &tracer{seen: map[[8]uintptr]string{}, lines: map[string]bool{}, book: readLedger(t)}
+	r := &tracer{seen: map[[8]uintptr]string{}, lines: map[string]bool{}, ledger: readLedger(t)}
 	limitstest.Watch(t, r.note)
 	r.readAll(t)
-	r.book.check(t)
+	r.ledger.check(t)
 	known, err := os.ReadFile(knownCharges)
 	if err != nil {
 		t.Fatal(err)
