@@ -45,6 +45,18 @@ func (e *linearEncoder) setByHand() int {
 	})
 }
 
+// setEach returns the first quantized weight of a model, or of one inside it, whose class sets
+// the weights of all linear modules; -1 for none.
+func (e *linearEncoder) setEach() int {
+	return slices.IndexFunc(e.Weights, func(w QuantizedWeight) bool {
+		kind := e.rule.InsideOf(strings.TrimSuffix(w.Name, ".weight"))
+		if kind == "" {
+			kind = e.Type
+		}
+		return transformers.SetsEach(kind)
+	})
+}
+
 // compressedLoads notes why transformers does not load a format of compressed-tensors by
 // default, though it does where it decodes it: once all weights are known.
 func (e *linearEncoder) compressedLoads() {
@@ -55,6 +67,10 @@ func (e *linearEncoder) compressedLoads() {
 	if packs := !strings.HasPrefix(e.format, "fp8_") && e.format != "mxfp8" && e.format != "w8a8"; packs {
 		if set := e.setByHand(); set >= 0 {
 			e.BreaksAgain = "it sets the weight of " + strings.TrimSuffix(e.Weights[set].Name, ".weight") + " by hand while it loads, and packed codes have none" + unless
+			return
+		}
+		if set := e.setEach(); set >= 0 {
+			e.BreaksAgain = "it sets the weight of every linear module by hand while it loads, and packed codes have none, as " + strings.TrimSuffix(e.Weights[set].Name, ".weight") + unless
 			return
 		}
 		if why := transformers.Breaks(transformers.PackedRows, e.Type); why != "" {

@@ -29,3 +29,21 @@ func SetsByHand(modelType, last string) bool {
 	names, _, _ := strings.Cut(initRows()[modelType], "|")
 	return slices.Contains(strings.Fields(names), last)
 }
+
+// each stands in the table for all linear modules.
+const each = "*"
+
+// SetsEach reports whether the class of a type sets the weight of all its linear modules
+// while it is loaded, without asking whether they have one.
+func SetsEach(modelType string) bool { return SetsByHand(modelType, each) }
+
+// InsideOf returns the type, of those inside the model, that builds a module; "" for none, which
+// leaves the model's own.
+func (r *Rule) InsideOf(module string) string {
+	for _, t := range r.Inside {
+		if t.below(module) != 0 {
+			return t.kind
+		}
+	}
+	return ""
+}

@@ -25,6 +25,7 @@ const (
 
 // Linears has the modules of one type.
 type Linears struct {
+	kind   string // the model_type
 	starts []string
 	root   node
 	class  *node // of the class, where it differs from its type: see classes.go
@@ -48,7 +49,7 @@ func linearsOf(modelType string) *Linears {
 		return nil
 	}
 	starts, tree, _ := strings.Cut(row, "|")
-	t := &Linears{starts: strings.Fields(starts), sometimes: sometimesRows()[modelType]}
+	t := &Linears{kind: modelType, starts: strings.Fields(starts), sometimes: sometimesRows()[modelType]}
 	p := parser{text: tree}
 	p.list(&t.root)
 	return t

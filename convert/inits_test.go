@@ -1,0 +1,40 @@
+package convert_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+)
+
+// Some classes of transformers set the weight of every linear module when they load, without
+// asking whether it has one. Packed codes have none, so loading fails, and Loads says so; in formats
+// whose modules keep a weight it does not. What a model inside another sets is its own modules.
+func TestPackedCodesOfClassesThatSetEveryWeight(t *testing.T) {
+	for _, c := range []struct {
+		name, config, module string
+		fails                bool
+	}{
+		{"clap", `{"model_type": "clap", "architectures": ["ClapModel"]}`, "audio_projection.linear1", true},
+		{"chmv2", `{"model_type": "chmv2", "architectures": ["CHMv2ForDepthEstimation"]}`, "backbone.layer.0.mlp.up_proj", true},
+		{"bridgetower", `{"model_type": "bridgetower", "architectures": ["BridgeTowerModel"]}`, "cross_modal_image_layers.0.intermediate.dense", true},
+		{"a vision part of such a class", `{"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"], "vision_config": {"model_type": "siglip_vision_model"}}`, "vision_tower.vision_model.head.mlp.fc1", true},
+		{"a class that asks first", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "model.layers.0.mlp.up_proj", false},
+		{"a type whose neighbour is such a class", `{"model_type": "apertus1p5_text", "architectures": ["Apertus1p5ForCausalLM"]}`, "model.layers.0.mlp.up_proj", false},
+	} {
+		for _, to := range []string{"w4a16", "nvfp4", "fp8_dynamic"} {
+			b := account(t)
+			m := withConfigs{typedModel(t, b, "", shaped(map[string][2]int64{c.module: {128, 128}})).(withConfigs).Model, c.config}
+			p, err := convert.NewPlan(b, m, convert.Options{Quantize: quantizerTo(t, to)})
+			if err != nil {
+				t.Errorf("%s to %s: %v", c.name, to, err)
+				continue
+			}
+			l := p.Quantized.Loads[0]
+			said := l.Verdict == convert.LoadFails && strings.Contains(l.Why, "sets the weight of ")
+			if want := c.fails && to != "fp8_dynamic"; said != want {
+				t.Errorf("%s to %s: %+v", c.name, to, l)
+			}
+		}
+	}
+}
