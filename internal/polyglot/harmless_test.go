@@ -46,6 +46,8 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		{"(dp0\nS'w'\np1\nI1\ns.", ""},
 		{"\n\x0a\n\x01x\x12\x05Const" + piece, ""}, // a node of a TensorFlow graph
 		{piece + "\n\xff\xff", ""},
+		{piece + "\n\x0b\n\x02\r\n\x15\x00\x00\x00\x00\x18\x04", "a SentencePiece vocabulary"}, // a piece of a carriage return and a line feed
+		{piece + "\n\x04\n\x02\xff\xfe", ""},                                                   // one that is no text
 		{"\x89PNG\r\n\x1a\nPK\x05\x06" + strings.Repeat("\x00", 18), ""},
 		{piece + "\x12\x04\x0a\x02ab\x1a\x02\x12\x00", "a SentencePiece vocabulary"}, // a file that it learned from, a table of nothing
 		{"\n\x02\n\x00\x12\x0a\n\x08\n\x06\n\x01w\x12\x01x", ""},                     // a graph of TensorFlow behind a field that it skips

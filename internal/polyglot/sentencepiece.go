@@ -16,6 +16,7 @@ const (
 	partNumber piecePart = 1 + iota // a varint
 	partFloat                       // four bytes
 	partText                        // UTF-8 without control characters, but for \t and \n
+	partWord                        // UTF-8: a piece may be any characters, such as a carriage return and a line feed
 	partMap                         // the rules of normalization
 	partPiece
 	partTrainer
@@ -35,7 +36,7 @@ const (
 // them is no vocabulary: the first fields of a TensorFlow graph are messages as well.
 var pieceFields = map[piecePart]map[uint64]piecePart{
 	0:         {1: partPiece, 2: partTrainer, 3: partNormalizer, 4: partSelfTest, 5: partNormalizer},
-	partPiece: {1: partText, 2: partFloat, 3: partNumber},
+	partPiece: {1: partWord, 2: partFloat, 3: partNumber},
 	partTrainer: with(map[uint64]piecePart{10: partFloat, 15: partFloat, 51: partFloat},
 		partText, []uint64{1, 2, 5, 7, 30, 31, 36, 44, 45, 46, 47, 48, 53, 54},
 		partNumber, []uint64{3, 4, 6, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 32, 33, 34, 35, 40, 41, 42, 43, 49, 50, 52}),
@@ -117,7 +118,9 @@ func (s *source) part(kind piecePart, value []byte) (bool, error) {
 	switch kind {
 	case partText:
 		rest, ok := validText(value)
-		return ok && rest == 0 && !bytes.ContainsAny(value, "\v\f\r\x1b") || len(value) == 1 && value[0] < 0x80, nil // a piece may be one control character
+		return ok && rest == 0 && !bytes.ContainsAny(value, "\v\f\r\x1b"), nil
+	case partWord:
+		return utf8.Valid(value), nil
 	case partMap:
 		return isCharsMap(value), nil
 	case partPiece:
