@@ -31,10 +31,12 @@ const (
 	CodeName      = "gguf.name-long"    // a tensor name over 63 bytes
 	CodeRemoved   = "gguf.type-removed"
 	CodeUnknown   = "gguf.type-unknown"
+	CodeNegative  = "gguf.type-negative" // 2^31 and above
 	CodeInternal  = "gguf.type-internal" // Q8_1 and Q8_K: ggml cannot decode them
 	CodeWeight    = "gguf.weight-type"   // a matrix of whole numbers or doubles
 	CodeEmpty     = "gguf.shape-empty"   // no element
 	CodeScalar    = "gguf.shape-scalar"  // no dimension
+	CodeWide      = "gguf.shape-wide"    // a dimension above 2^31-1
 	CodeTensor    = "gguf.tensor-unknown"
 )
 

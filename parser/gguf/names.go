@@ -1,6 +1,7 @@
 package gguf
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func (t *tally) add(i int) {
 
 // tallies has a tally for each property of tensors that is a finding.
 type tallies struct {
-	long, removed, unknown, internal, weight, empty, scalar, stray tally
+	long, removed, unknown, negative, internal, weight, empty, scalar, wide, stray tally
 }
 
 func newTallies() *tallies {
@@ -36,10 +37,12 @@ func newTallies() *tallies {
 		long:     tally{code: CodeName, severity: tensor.Warning, text: "the name is over 63 bytes: " + llamaCPP + " refuses it, readers in C cut it"},
 		removed:  tally{code: CodeRemoved, severity: tensor.Warning, text: "its type was removed from ggml: " + llamaCPP + " and " + ggufPy + " refuse the file"},
 		unknown:  tally{code: CodeUnknown, severity: tensor.Warning, text: "its type is unknown: " + llamaCPP + " and " + ggufPy + " refuse the file"},
+		negative: tally{code: CodeNegative, severity: tensor.Danger, text: "its type is 2^31 or above, a negative number where ggml keeps it: a reader that compares it with the number of its types reads before its table"},
 		internal: tally{code: CodeInternal, severity: tensor.Warning, text: "a type that ggml uses between operations: " + llamaCPP + " cannot decode it"},
 		weight:   tally{code: CodeWeight, severity: tensor.Danger, text: "a matrix of this type: " + llamaCPP + " crashes at the first token"},
 		empty:    tally{code: CodeEmpty, severity: tensor.Note, text: "has no element: builds of llama.cpp before GHSA-3p75-pq92-q28f divide by zero"},
 		scalar:   tally{code: CodeScalar, severity: tensor.Note, text: "has no dimension: ollama and gguf-parser-go refuse it"},
+		wide:     tally{code: CodeWide, severity: tensor.Danger, text: "a dimension above 2^31-1: vLLM 0.5.5 to 0.23 cut it to 32 bits and write behind a buffer (CVE-2026-53923)"},
 		stray:    tally{code: CodeTensor, severity: tensor.Warning, text: "the architecture has no such tensor: " + llamaCPP + " refuses the file"},
 	}
 }
@@ -61,7 +64,7 @@ func (d *decoder) checkTensors() error {
 			n.stray.add(i)
 		}
 	}
-	for _, t := range [...]*tally{&n.long, &n.removed, &n.unknown, &n.internal, &n.weight, &n.empty, &n.scalar, &n.stray} {
+	for _, t := range [...]*tally{&n.long, &n.removed, &n.unknown, &n.negative, &n.internal, &n.weight, &n.empty, &n.scalar, &n.wide, &n.stray} {
 		if err := d.report(t); err != nil {
 			return err
 		}
@@ -76,6 +79,8 @@ func (n *tallies) add(i int, info *tensor.Info, t Type) {
 	switch {
 	case t.Removed():
 		n.removed.add(i)
+	case t > math.MaxInt32:
+		n.negative.add(i)
 	case t >= typeCount:
 		n.unknown.add(i)
 	case info.DType == tensor.Q8_1 || info.DType == tensor.Q8_K:
@@ -87,6 +92,9 @@ func (n *tallies) add(i int, info *tensor.Info, t Type) {
 		n.scalar.add(i)
 	} else if slices.Contains(info.Shape, 0) {
 		n.empty.add(i)
+	}
+	if slices.ContainsFunc(info.Shape, func(n int64) bool { return n > math.MaxInt32 }) {
+		n.wide.add(i)
 	}
 }
 
