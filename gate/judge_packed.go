@@ -132,7 +132,7 @@ func (u *unpacking) checkTorchServe() error {
 		if err := account.Step(1); err != nil {
 			return err
 		}
-		if root, ok := strings.CutSuffix(c.Name, sidecar.Manifest); ok {
+		if root, ok := sidecar.ManifestOf(c.Name); ok {
 			if err := account.Alloc(int64(len(root))); err != nil {
 				return err
 			}

@@ -1,9 +1,11 @@
 package sidecar
 
 import (
+	_ "embed"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -98,6 +100,20 @@ var kerasCode = map[string]string{
 	"ClassMethod": "calls a method that the file names", "InstanceMethod": "calls a method that the file names", "InstanceProperty": "asks for an attribute that the file names",
 }
 
+// kerasNames are the names that Keras looks up without a module.
+var kerasNames = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for line := range strings.Lines(kerasTable) {
+		if line[0] != '#' {
+			set[strings.TrimSpace(line)] = true
+		}
+	}
+	return set
+})
+
+//go:embed keras.txt
+var kerasTable string
+
 // kerasModules are the modules of Keras classes that only compute. A module with a final
 // dot includes all modules below it.
 var kerasModules = []string{
@@ -122,6 +138,9 @@ func (w *walk) keras(f *frame) error {
 	}
 	if module.text == "" && strings.ContainsAny(class.text, ".>/") {
 		return w.report("sidecar.keras-module", tensor.Danger, wire.Quote(class.text), class.off, "Keras looks up "+wire.Quote(class.text)+" without a module that says where it is from")
+	}
+	if module.text == "" && !kerasNames()[class.text] {
+		return w.once(CodeUnexplained, tensor.Warning, wire.Quote(class.text), class.off, "Keras 2 and 3 have no class "+wire.Quote(class.text)+", and no module says where it is from: it is what the program that loads the model has under this name")
 	}
 	if module.text == "" || inModules(kerasModules, module.text) {
 		return nil

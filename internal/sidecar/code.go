@@ -31,6 +31,24 @@ var codeNames = map[string]string{
 	"bentofile.yaml": "what BentoML builds", "bento.yaml": "what BentoML deploys", "cog.yaml": "what Cog builds", "makefile": "a makefile", "cmakelists.txt": "a makefile",
 	"dockerfile": "what Docker builds", "docker-compose.yml": "what Docker starts", "docker-compose.yaml": "what Docker starts", "mlproject": "what MLflow runs",
 	"apt.txt": "a list of packages to install", "packages.txt": "a list of packages to install", "tox.ini": "what tox runs", "noxfile.py": "what nox runs",
+	"modelfile": "what ollama builds", "containerfile": "what Podman builds", "singularity": "what Apptainer builds", "compose.yml": "what Docker starts", "compose.yaml": "what Docker starts",
+	"justfile": "a makefile", "taskfile.yml": "a makefile", "taskfile.yaml": "a makefile", "gnumakefile": "a makefile", "rakefile": "a makefile", "meson.build": "a makefile", "build.ninja": "a makefile",
+	"build.bazel": "a makefile", "workspace": "a makefile", ".bazelrc": "options of Bazel", "flake.lock": "what Nix builds", "vagrantfile": "what Vagrant starts", "jenkinsfile": "what Jenkins runs",
+	"procfile": "what a platform starts", "gemfile": "a list of packages to install", "pipfile.lock": "a list of packages to install", "poetry.lock": "a list of packages to install",
+	"uv.lock": "a list of packages to install", "package-lock.json": "a list of packages to install", "yarn.lock": "a list of packages to install", "cargo.toml": "a package to build", "manifest.in": "a package to build",
+	".gitlab-ci.yml": "what GitLab runs", ".travis.yml": "what Travis runs", ".pre-commit-config.yaml": "what pre-commit runs", "azure-pipelines.yml": "what Azure runs", "cloudbuild.yaml": "what Google builds",
+	".envrc": "what direnv runs", ".env": "variables that programs take over", ".bashrc": "a script of the shell", ".bash_profile": "a script of the shell", ".bash_aliases": "a script of the shell", ".profile": "a script of the shell",
+	".zshrc": "a script of the shell", ".zshenv": "a script of the shell", ".login": "a script of the shell", ".npmrc": "where npm takes packages from", ".yarnrc": "where yarn takes packages from", ".yarnrc.yml": "where yarn takes packages from",
+	"pip.conf": "where pip takes packages from", "pip.ini": "where pip takes packages from", ".condarc": "where conda takes packages from", ".pypirc": "where packages are sent to", "uv.toml": "where uv takes packages from",
+	"pytest.ini": "modules that pytest imports", "mypy.ini": "modules that mypy imports", ".pylintrc": "code that pylint runs", "pylintrc": "code that pylint runs", ".coveragerc": "modules that coverage imports",
+	".vimrc": "what vim runs", ".exrc": "what vim runs", ".nvimrc": "what vim runs", ".gdbinit": "what gdb runs", ".lldbinit": "what lldb runs", ".tmux.conf": "what tmux runs", ".curlrc": "options of curl", ".wgetrc": "options of wget",
+	"mise.toml": "what mise runs", ".mise.toml": "what mise runs", ".tool-versions": "what asdf installs", "devcontainer.json": "what an editor builds", ".devcontainer.json": "what an editor builds",
+}
+
+// codeFolders are folders of which a tool runs what lies in them, or installs something by it.
+var codeFolders = map[string]string{
+	".vscode": "what an editor runs", ".idea": "what an editor runs", ".devcontainer": "what an editor builds", ".circleci": "what CircleCI runs",
+	".husky": "what husky runs", ".cargo": "what Cargo runs", ".jupyter": "what Jupyter runs", ".ipython": "what IPython runs", "profile_default": "what IPython runs",
 }
 
 // runNames are files that a loader runs because of their name.
@@ -65,6 +83,11 @@ func (r *reader) codeBeside() error {
 	if what == "" && ext == ".txt" && (strings.HasPrefix(base, "requirements") || r.folder(1) == "requirements") {
 		what = codeNames["requirements.txt"]
 	}
+	if what == "" {
+		if what = codeFolders[r.folder(1)]; r.folder(1) == "workflows" && r.folder(2) == ".github" {
+			what = "what GitHub runs"
+		}
+	}
 	if p, err := r.in.Peek(2); what == "" && err == nil && string(p) == "#!" {
 		what = "a script, as its first line says"
 	}
@@ -80,6 +103,8 @@ func (r *reader) codeBeside() error {
 		return r.named(func(text string) bool { return !leaves(text) }, "DeepSpeed loads the checkpoint from the folder ")
 	case ext == ".dir" && r.t.Beside != nil && r.t.Beside(strings.TrimSuffix(r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:], r.t.Name[len(r.t.Name)-4:])+".dat"):
 		return r.report("sidecar.pickle", tensor.Danger, "", 0, "shelve unpickles what lies at the places of this list, in the file beside it")
+	case base == "modelfile" || strings.HasPrefix(base, "modelfile."):
+		return r.modelfile()
 	case ext == ".pth":
 		return r.report(codeHandler, tensor.Danger, "", 0, "Python runs the lines of this text that begin with import, where its folder is one for packages")
 	case folder == "code" && base != "inference.py" && (ext == ".py" || base == "requirements.txt"):
@@ -100,6 +125,24 @@ func (r *reader) codeBeside() error {
 		return r.installs()
 	}
 	return nil
+}
+
+// modelfile judges what ollama builds a model from: files by their paths.
+func (r *reader) modelfile() error {
+	if err := r.report(CodeCode, tensor.Warning, "", 0, "it is what ollama builds: whoever builds it trusts its author"); err != nil {
+		return err
+	}
+	return r.eachLine(func(line string, at int64) error {
+		word, path, _ := strings.Cut(strings.TrimSpace(line), " ")
+		path = strings.Trim(strings.TrimSpace(path), `"`)
+		switch strings.ToLower(word) {
+		case "from", "adapter":
+			if leadsOut(path) {
+				return r.report("sidecar.index-path", tensor.Danger, strings.ToUpper(word), at, "ollama reads a model from "+wire.Quote(path))
+			}
+		}
+		return nil
+	})
 }
 
 // runs reports whether it was said what runs the file.

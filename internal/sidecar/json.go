@@ -295,7 +295,7 @@ func (w *walk) str() error {
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "its loader reads a shard from "+wire.Quote(text))
 	case w.below("auto_map"):
 		return w.autoMap(text, at)
-	case strings.HasSuffix(w.t.Name, Manifest):
+	case w.isManifest():
 		return w.manifest(key, text, at)
 	case key == hydraKey:
 		return w.target(text, at)
@@ -304,6 +304,12 @@ func (w *walk) str() error {
 		return err
 	}
 	return w.imports(key, &k, at)
+}
+
+// isManifest reports whether TorchServe reads what it runs from the text.
+func (w *walk) isManifest() bool {
+	_, is := ManifestOf(w.t.Name)
+	return is
 }
 
 // trusts reports a member that some libraries obey without asking anybody.

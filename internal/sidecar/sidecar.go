@@ -30,8 +30,20 @@ const (
 	yamlStep = stepLen / 3
 )
 
-// Manifest is the file in which an archive for TorchServe describes itself.
-const Manifest = "MAR-INF/MANIFEST.json"
+// Manifests are the files in which archives for TorchServe describe themselves: of a model,
+// and of a workflow of several.
+var Manifests = [...]string{"MAR-INF/MANIFEST.json", "WAR-INF/MANIFEST.json"}
+
+// ManifestOf returns the folder of an archive that its manifest is for, with the mark that
+// ends it.
+func ManifestOf(name string) (root string, is bool) {
+	for _, m := range Manifests {
+		if root, is = strings.CutSuffix(name, m); is {
+			return root, true
+		}
+	}
+	return "", false
+}
 
 // A Text is a file beside a model.
 type Text struct {
@@ -71,6 +83,9 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	}
 	if read == nil && t.JSON {
 		read = (*reader).json
+	}
+	if read == nil || strings.EqualFold(path.Ext(t.Name), ".txt") && !strings.HasPrefix(r.base(), "rwkv_vocab") && readersOf[r.base()] == nil {
+		read = (*reader).plain
 	}
 	if r.byGit() != nil {
 		read = nil // git's own judge says all of it

@@ -32,6 +32,9 @@ type lines struct {
 	opens   bool   // a value may begin the line at hand,
 	block   bool   // and it is one of a text that stands as it is
 	laters  [kinds][quotes]later
+	// Of FunASR: lines below the key of its files, and how deep that stands.
+	inMetas bool
+	metasAt int
 	// Of a model of YOLO: names of its keys were seen, and a call in a list, and where.
 	backbone, head bool
 	call           string
@@ -166,6 +169,9 @@ func (l *lines) look(line string, most int) error {
 		if err := l.names(l.plain, most, k.name, func(x *key) error { return l.lookedUp(k.kind, x) }); err != nil {
 			return err
 		}
+	}
+	if err := l.metas(l.plain); err != nil {
+		return err
 	}
 	if err := l.obeyed(most); err != nil {
 		return err
