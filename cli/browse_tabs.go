@@ -167,7 +167,7 @@ func findingRowOf(f *tensor.Finding) findingRow {
 }
 
 func refusalRow(err error) findingRow {
-	row := findingRow{"refused", browse.Bad, wire.ClassOf(err).String(), "", -1, message("", err)}
+	row := findingRow{"refused", browse.Bad, classOf(err).String(), "", -1, message("", err)}
 	if e, ok := locate(err); ok {
 		row.where, row.off = e.Where, e.Off
 	}

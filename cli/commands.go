@@ -106,7 +106,7 @@ func (s *session) parse(g *globals, args []string) (runner, error) {
 	node, err := parseLine(k, args)
 	switch {
 	case errors.Is(err, errHelp):
-		s.printHelp(s.out, node)
+		s.printHelp(s.out, node, errors.Is(err, errShortHelp))
 		return nil, nil
 	case err != nil:
 		return nil, usage{fmt.Sprintf("%s (see %s --help)", err, commandPath(node))}
@@ -118,12 +118,18 @@ func (s *session) parse(g *globals, args []string) (runner, error) {
 // errHelp is returned if help was asked for.
 var errHelp = errors.New("help was asked for")
 
+// errShortHelp is returned if -h asked for it.
+var errShortHelp = fmt.Errorf("short %w", errHelp)
+
 // parseLine sets the structs of k's model, and returns the command to run, or the last one
 // that was recognized.
 func parseLine(k *kong.Kong, args []string) (*kong.Node, error) {
 	l := sortLine(k.Model.Node, args)
 	if l.asksHelp() {
-		return l.node, errHelp
+		if l.long || l.node.Parent == nil {
+			return l.node, errHelp
+		}
+		return l.node, errShortHelp
 	}
 	if err := l.check(); err != nil {
 		return l.node, err
@@ -175,13 +181,28 @@ func (l *line) errorText(err error) string {
 				known = append(known, "--"+f.Name)
 			}
 		}
-		return "unknown flag " + flag + nearest(flag, known)
+		hint := nearest(flag, known)
+		if meant := flagMeant(l.command(), flag); meant != "" {
+			hint = "; " + meant
+		}
+		return "unknown flag " + flag + hint
 	}
 	if args := l.command().Positional; len(l.args) < len(args) && args[len(l.args)].Required &&
 		(strings.HasPrefix(text, "expected ") || strings.HasPrefix(text, "missing positional arguments ")) {
-		return args[len(l.args)].Summary() + " is missing"
+		missing := args[len(l.args)]
+		return missing.Summary() + " is missing" + takes(missing.Help)
 	}
 	return text
+}
+
+// takes returns what an argument takes, by the first sentence of its help, to be printed
+// behind its name.
+func takes(help string) string {
+	first, _, _ := strings.Cut(help, ". ")
+	if first = strings.TrimSuffix(first, "."); first == "" {
+		return ""
+	}
+	return ": " + strings.ToLower(first[:1]) + first[1:]
 }
 
 // check refuses a line that names no command.

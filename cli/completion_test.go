@@ -58,7 +58,7 @@ func TestWordsThatMayStandAtAPlace(t *testing.T) {
 		{"a file", []string{"inspect", "x"}, nil, "models"},
 		{"a file or a scheme", []string{"view", "ol"}, []string{"ollama:"}, "models"},
 		{"a second file", []string{"inspect", "a", ""}, nil, "models"},
-		{"no second file", []string{"remember", "a", ""}, nil, ""},
+		{"no third file", []string{"remember", "a", "b", ""}, nil, ""},
 		{"no flag behind --", []string{"inspect", "--", "--verify"}, nil, "models"},
 		{"a file to write", []string{"convert", "-o", ""}, nil, "any"},
 		{"a size, of which nothing is known", []string{"inspect", "--max-total", ""}, nil, ""},
@@ -177,7 +177,7 @@ func TestCommandsHavePlainNamesAndOldOnes(t *testing.T) {
 			t.Errorf("%s is not %s", old, name)
 			continue
 		}
-		if text := helpText(c, helpWidth); !strings.Contains(text, "also: amn "+old) {
+		if text := helpText(c, helpWidth, false); !strings.Contains(text, "also: amn "+old) {
 			t.Errorf("the help of %s does not say %s", name, old)
 		}
 	}
@@ -196,7 +196,7 @@ func TestPagesForMan(t *testing.T) {
 			}
 		}
 		for _, f := range c.Flags {
-			if f.Group == nil && !strings.Contains(page, roff("--"+f.Name)) {
+			if !isLimit(f) && !strings.Contains(page, roff("--"+f.Name)) {
 				t.Errorf("%s: no --%s", commandPath(c), f.Name)
 			}
 		}

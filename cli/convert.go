@@ -21,10 +21,10 @@ import (
 
 // convertCmd writes a model in another format.
 type convertCmd struct {
-	writeFlags  `embed:""`
-	schemeFlags `embed:""`
+	writeFlags  `embed:"" group:"Output"`
+	schemeFlags `embed:"" group:"Quantized sources"`
 
-	To           string   `placeholder:"FORMAT" help:"Output format: safetensors (or bf16), gguf, hf, mlx, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8. The default with --cast is safetensors."`
+	To           string   `placeholder:"FORMAT" help:"Output format: safetensors (or bf16), gguf, hf, mlx, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8. The default is what the extension of the output means; with --cast, safetensors."`
 	OutDtype     string   `help:"Type to decode quantized weights to: bf16, f16, f32." default:"" enum:",bf16,f16,f32" placeholder:"bf16"`
 	Cast         string   `help:"Round all floating-point tensors to this type: bf16, f16, f32, or f8 (E4M3, saturated) and f8e5m2, without a scale. Norms keep a wider type." default:"" enum:",bf16,f16,f32,f8,f8e5m2" placeholder:"TYPE"`
 	CastAll      bool     `help:"With --cast: round norms as well."`
@@ -32,12 +32,12 @@ type convertCmd struct {
 	GGUFMetadata string   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON file with an object of keys that replace or extend those of the source."`
 	GGUFKV       []string `name:"gguf-kv" placeholder:"KEY=VALUE" help:"Set one key, with the type that llama.cpp expects, or a given one: KEY:u32=VALUE. Overrides all other sources. Repeatable."`
 	Quant        string   `placeholder:"TYPE" help:"Quantize weights. With --to gguf: to a mix of llama.cpp such as q4_k_m, as amn quantize --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
-	nameFlags    `embed:""`
+	nameFlags    `embed:"" group:"Names"`
 	MMProj       bool `name:"mmproj" help:"With --to gguf: write the vision part of the folder, which llama.cpp loads together with the text model."`
 	RawNames     bool `help:"Write a GGUF file with the tensor names of the source. llama.cpp does not run it."`
 
-	bnbFlags  `embed:""`
-	ggmlFlags `embed:""`
+	bnbFlags  `embed:"" group:"Quantization"`
+	ggmlFlags `embed:"" group:"GGUF"`
 }
 
 func (convertCmd) Help() string {
@@ -61,7 +61,7 @@ func (convertCmd) examples() []example {
 		{"amn convert --to safetensors --tensors-only --select state_dict --strip-prefix model. lightning.pt", "The model from a trainer's checkpoint, with its own names."},
 		{"amn convert --to safetensors --tensors-only --dry-run --rename '2.*=head.*' whole.pt", "A whole module: what would be written, by both names."},
 		{"amn convert --cast f16 model.safetensors", "Rounded to F16: writes model-f16.safetensors."},
-		{"amn convert --to npz tiny.gguf", "For NumPy: writes tiny-npz.npz."},
+		{"amn convert tiny.gguf tiny.npz", "For NumPy: the extension says the format."},
 		{"amn convert --to gguf --out-dtype f16 tiny.gguf", "Blocks decoded to F16, the keys kept."},
 		{"amn convert --to gguf --as-is -o joined.gguf split/tiny-00001-of-00002.gguf", "One file of several, as they are."},
 		{"amn convert --to gguf --gguf-kv general.name=mine -o named.gguf tiny.gguf", "Another name in its metadata."},
@@ -97,11 +97,23 @@ var convertTargets = []convertTarget{
 
 func toSafetensors(*convertCmd, string) convert.Sink { return convert.Safetensors{} }
 
-// target returns the target that --to names, ignoring case.
+// target returns the target that --to names, ignoring case, or that the extension of the
+// output means.
 func (c *convertCmd) target() (*convertTarget, error) {
+	if err := c.settle(); err != nil {
+		return nil, err
+	}
 	var known []string
-	if c.To == "" && c.Cast != "" {
-		return &convertTargets[0], nil
+	ext := strings.ToLower(filepath.Ext(c.Output))
+	if c.To == "" {
+		for i, t := range convertTargets {
+			if t.ext != "" && t.ext == ext {
+				return &convertTargets[i], nil
+			}
+		}
+		if c.Cast != "" {
+			return &convertTargets[0], nil
+		}
 	}
 	for i, t := range convertTargets {
 		if slices.Contains(t.names, strings.ToLower(c.To)) {
@@ -110,20 +122,32 @@ func (c *convertCmd) target() (*convertTarget, error) {
 		known = append(known, t.names[0])
 	}
 	if c.To == "" {
-		return nil, fmt.Errorf("--to is missing: give one of %s, or --cast TYPE", strings.Join(known, ", "))
+		missing := fmt.Sprintf("--to is missing: give one of %s, or --cast TYPE, or an output that ends in .safetensors, .gguf or .npz", strings.Join(known, ", "))
+		if isPickleName(strings.TrimPrefix(ext, ".")) {
+			missing += "; pickles are only read"
+		}
+		return nil, errors.New(missing)
 	}
 	meant := nearest(c.To, known)
 	switch _, isMix := mix.Find(c.To); {
 	case isScaled(c.To) || isMix:
 		meant = "; amn quantize --to " + c.To + " writes it"
-	case slices.Contains([]string{"pt", "pth", "bin", "pytorch", "torch"}, strings.ToLower(c.To)):
+	case isPickleName(strings.ToLower(c.To)):
 		meant = "; pickles are only read"
 	}
 	return nil, fmt.Errorf("--to: %q is not one of %s%s", c.To, strings.Join(known, ", "), meant)
 }
 
+// isPickleName reports whether a word is what people call PyTorch's checkpoints.
+func isPickleName(word string) bool {
+	return slices.Contains([]string{"pt", "pth", "bin", "ckpt", "pytorch", "torch"}, word)
+}
+
 // Validate checks the flags.
 func (c *convertCmd) Validate() error {
+	if c.Path == "" { // which kong reports
+		return nil
+	}
 	t, err := c.target()
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type diffCmd struct {
 	First  string `arg:"" name:"first" help:"A file, a folder, ollama:NAME, or - for standard input."`
 	Second string `arg:"" name:"second" help:"The second model."`
 
-	compareFlags `embed:""`
+	compareFlags `embed:"" group:"Comparison"`
 	tensorsFlag  `embed:""`
 }
 
@@ -232,9 +232,9 @@ func (d *differ) run(b *limits.Budget, o compare.Options) error {
 
 // class returns the class of the result, which decides the exit code.
 func (d *differ) class() wire.Class {
-	worst := wire.ClassOf(d.err)
+	worst := classOf(d.err)
 	for _, side := range d.sides {
-		worst = max(worst, wire.ClassOf(side.err))
+		worst = max(worst, classOf(side.err))
 	}
 	if worst == wire.OK && d.result.Different > 0 {
 		return wire.Differs

@@ -56,7 +56,7 @@ func (digestCmd) examples() []example {
 func (c *digestCmd) Validate() error {
 	switch {
 	case c.Check == "" && len(c.Paths) == 0:
-		return errors.New("name a model, or a manifest with --check")
+		return errors.New("name a model (a file, a folder, ollama:NAME, or - for standard input), or a manifest with --check")
 	case c.Check == "" && (c.Tensors || c.Outside):
 		return errors.New("--tensors and --outside need --check")
 	case c.Check != "" && (len(c.Paths) > 1 || c.Output != "" || c.Recursive):
@@ -245,8 +245,8 @@ func (d *digests) json(w *bufio.Writer, path string) {
 		o.field("schema", "amn.digest/1")
 		o.text("path", path)
 		o.field("format", d.format)
-		o.field("class", wire.ClassOf(d.err).String())
-		o.field("exit", wire.ClassOf(d.err).ExitCode())
+		o.field("class", classOf(d.err).String())
+		o.field("exit", classOf(d.err).ExitCode())
 		if d.err != nil {
 			o.field("error", tidy(message(d.path, d.err), wire.MaxMessage))
 			return

@@ -37,14 +37,14 @@ func TestDigestsAreKeptAndChecked(t *testing.T) {
 		{"digest -q --check m.json --tensors sharded", 0, "the same"},
 		{"digest -q --check m.json --json weights.npz", 8, `"same":false`},
 		{"digest -q --check model.safetensors", 2, "not a manifest"},
-		{"digest -q --check none.json", 1, ""},
+		{"digest -q --check none.json", 2, ""},
 		{"digest -q -o llama-fp8/m.json model.safetensors sharded", 0, ""}, // in another folder
 		{"digest -q --check llama-fp8/m.json", 7, "outside of its folder: --outside opens it nevertheless"},
 		{"digest -q --check llama-fp8/m.json --outside", 0, "sharded: the same"},
 		{"digest -q -o none/m.json model.safetensors", 2, "its folder does not exist"},
 		{"digest", 2, "name a model"},
 		{"digest --tensors model.safetensors", 2, "--check"},
-		{"digest none.safetensors", 1, "no such file"},
+		{"digest none.safetensors", 2, "no such file"},
 	} {
 		r := amn(t, nil, strings.Fields(step.args)...)
 		if r.code != step.code || !strings.Contains(r.out+r.err, step.has) {

@@ -43,6 +43,8 @@ func (editCmd) examples() []example {
 // Validate checks the flags.
 func (c *editCmd) Validate() error {
 	switch {
+	case c.Path == "": // which kong reports
+		return nil
 	case len(c.Set)+len(c.Delete)+len(c.Rename) == 0:
 		return errors.New("nothing to change: give --set, --delete or --rename")
 	case c.InPlace && c.Output != "":

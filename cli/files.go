@@ -124,7 +124,7 @@ func (s *session) reportOne(ctx context.Context, src source, opts reportOptions,
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	r := &report{path: src.path, name: src.name, named: named, err: src.err}
+	r := &report{path: src.path, name: src.name, named: named, err: missing(src.path, src.err)}
 	if r.err == nil || opts.judge != nil {
 		p := &s.policy
 		if opts.verify {
@@ -134,6 +134,7 @@ func (s *session) reportOne(ctx context.Context, src source, opts reportOptions,
 		defer b.Close()
 		if r.err == nil {
 			s.fill(b, r, src, opts)
+			r.err = missing(src.path, r.err)
 		}
 		if r.model != nil {
 			defer r.model.Close()

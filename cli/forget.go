@@ -17,8 +17,8 @@ import (
 
 // forgetCmd quantizes a model.
 type forgetCmd struct {
-	writeFlags  `embed:""`
-	schemeFlags `embed:""`
+	writeFlags  `embed:"" group:"Output"`
+	schemeFlags `embed:"" group:"Quantized sources"`
 
 	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_tensor, fp8_dynamic, fp8_block, mxfp8, mxfp4, nvfp4, w8a8, w8a16, w4a16, w8a16_asym, w4a16_asym (compressed-tensors); modelopt_fp8, modelopt_fp8_channel, modelopt_fp8_block, modelopt_nvfp4, modelopt_mxfp8; torchao_fp8, torchao_fp8_e5m2 (_group, _tensor), torchao_int8; gpt_oss; mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; gptq_2, gptq_3, gptq, gptq_8, awq; or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
 	OutDtype string `help:"Type of weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
@@ -27,8 +27,8 @@ type forgetCmd struct {
 	Budget  string `placeholder:"SIZE" help:"Choose the type of each tensor of a GGUF model for the least error within a size: 4.5bpw (bits per quantized number) or 12GB (file). Types of --tensor-type are kept."`
 	Types   string `placeholder:"TYPE,..." help:"The types that --budget chooses from: any block types of a mix, f16 and bf16. Default: q2_k,q3_k,q4_k,q5_k,q6_k,q8_0."`
 
-	bnbFlags  `embed:""`
-	ggmlFlags `embed:""`
+	bnbFlags  `embed:"" group:"Quantization"`
+	ggmlFlags `embed:"" group:"GGUF"`
 }
 
 // bnbFlags are the flags of targets other than mixes.

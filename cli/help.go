@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -21,8 +22,8 @@ const (
 )
 
 // printHelp prints the help of a command, or of the program.
-func (s *session) printHelp(w io.Writer, c *kong.Node) {
-	text := helpText(c, s.helpWidth())
+func (s *session) printHelp(w io.Writer, c *kong.Node, short bool) {
+	text := helpText(c, s.helpWidth(), short)
 	if c.Parent == nil && len(s.remoteHelp) > 0 {
 		h := helpWriter{width: s.helpWidth()}
 		h.section("Addresses, where a command takes a file:")
@@ -42,16 +43,17 @@ func (s *session) helpWidth() int {
 	return max(min(helpWidth, s.columns), 2*helpLeft)
 }
 
-// helpText returns the help of a command, or of the program.
-func helpText(c *kong.Node, width int) string {
-	h := helpWriter{width: width}
+// helpText returns the help of a command, or of the program. The short help of a command has
+// three examples, and of each flag the first sentence.
+func helpText(c *kong.Node, width int, short bool) string {
+	h := helpWriter{width: width, short: short}
 	h.line("%s", c.Help)
 	h.section("Usage:")
 	if c.Parent == nil {
 		h.line("  %s <command> [flags] ...", c.Name)
 		h.examples(firstExamples)
 		h.commands(c)
-		h.flags(c.Flags)
+		h.flags(c)
 		h.section("amn <command> --help says more about a command.")
 		return h.String()
 	}
@@ -60,9 +62,15 @@ func helpText(c *kong.Node, width int) string {
 		h.line("  also: amn %s", strings.Join(c.Aliases, ", "))
 	}
 	if e, ok := targetOf(c).(examples); ok {
-		h.examples(e.examples())
+		list := e.examples()
+		if short {
+			list = list[:min(len(list), 3)]
+		}
+		h.examples(list)
 	}
-	h.prose(c.Detail)
+	if !short {
+		h.prose(c.Detail)
+	}
 	if len(c.Children) > 0 {
 		h.commands(c)
 	}
@@ -72,7 +80,10 @@ func helpText(c *kong.Node, width int) string {
 			h.row(a.Summary(), a.Help)
 		}
 	}
-	h.flags(allowedFlags(c))
+	h.flags(c)
+	if short {
+		h.section("%s --help says more.", commandPath(c))
+	}
 	return h.String()
 }
 
@@ -106,6 +117,7 @@ func usageLine(c *kong.Node) string {
 type helpWriter struct {
 	strings.Builder
 	width int
+	short bool
 }
 
 func (h *helpWriter) line(format string, args ...any) { fmt.Fprintf(h, format+"\n", args...) }
@@ -139,14 +151,62 @@ func (h *helpWriter) commands(c *kong.Node) {
 	}
 }
 
-// flags prints the flags without a group.
-func (h *helpWriter) flags(list []*kong.Flag) {
-	h.section("Flags:")
-	for _, f := range list {
-		if f.Group == nil {
-			h.row(flagUsage(f), f.Help)
+// isLimit reports whether a flag sets a single limit. Every command takes these, and a page
+// of their own lists them.
+func isLimit(f *kong.Flag) bool { return f.Group != nil && f.Group.Key == "limits" }
+
+// groupOf returns the title above a flag of a command: flags of the program are apart.
+func groupOf(c *kong.Node, f *kong.Flag) string {
+	switch {
+	case f.Group != nil:
+		return f.Group.Key
+	case c.Parent != nil && !slices.Contains(c.Flags, f):
+		return "Every command"
+	}
+	return "Flags"
+}
+
+// flags prints the flags of a command by their groups, those without one first. In short
+// help, a flag has its first sentence.
+func (h *helpWriter) flags(c *kong.Node) {
+	var titles []string
+	for _, f := range allowedFlags(c) {
+		if title := groupOf(c, f); !isLimit(f) && !slices.Contains(titles, title) {
+			titles = append(titles, title)
 		}
 	}
+	slices.SortStableFunc(titles, func(a, b string) int { return titleOrder(a) - titleOrder(b) })
+	for _, title := range titles {
+		h.section("%s:", title)
+		for _, f := range allowedFlags(c) {
+			if !isLimit(f) && groupOf(c, f) == title {
+				h.row(flagUsage(f), h.sentence(f.Help))
+			}
+		}
+	}
+}
+
+// titleOrder orders the titles of flags: a command's own, then its groups, then the program's.
+func titleOrder(title string) int {
+	switch title {
+	case "Flags":
+		return 0
+	case "Every command":
+		return 2
+	}
+	return 1
+}
+
+// sentence returns the help of a flag, in short help its first sentence.
+func (h *helpWriter) sentence(help string) string {
+	if !h.short {
+		return help
+	}
+	first, _, cut := strings.Cut(help, ". ")
+	if cut {
+		first += "."
+	}
+	return first
 }
 
 // limitsText returns the page of amn help limits: the flags for limits, which every command
@@ -157,7 +217,7 @@ func limitsText(root *kong.Node, width int) string {
 	h.prose(limitsHelp)
 	h.section("Flags:")
 	for _, f := range root.Flags {
-		if f.Group != nil {
+		if isLimit(f) {
 			h.row(flagUsage(f), f.Help)
 		}
 	}

@@ -35,7 +35,7 @@ func TestEveryAxisHasItsFlag(t *testing.T) {
 		v.Field(i).SetString(v.Type().Field(i).Tag.Get("name"))
 	}
 	for _, a := range limits.Axes() {
-		if f := flags[axisFlag(a)]; f == nil || f.Group == nil {
+		if f := flags[axisFlag(a)]; f == nil || !isLimit(f) {
 			t.Errorf("%v: no flag %s among the limits", a, axisFlag(a))
 		}
 		if got := "--" + given.byAxis()[a]; got != axisFlag(a) {
@@ -139,8 +139,8 @@ func TestDocsAreCurrent(t *testing.T) {
 func TestHelpLeadsWithExamples(t *testing.T) {
 	root := program(new(globals))
 	for _, c := range append(root.Leaves(true), root) {
-		text := helpText(c, helpWidth)
-		at, flags := strings.Index(text, "\nExamples:\n"), strings.Index(text, "\nFlags:\n")
+		text := helpText(c, helpWidth, false)
+		at, flags := strings.Index(text, "\nExamples:\n"), strings.Index(text, "\n  -h, --help ")
 		if at < 0 || flags < at {
 			t.Errorf("examples at %d, flags at %d:\n%s", at, flags, text)
 		}
@@ -180,11 +180,28 @@ func HelpCommands() []string {
 	return list
 }
 
+// With -h a command says less: three examples, and of each flag the first sentence.
+func TestShortHelp(t *testing.T) {
+	for _, c := range program(new(globals)).Leaves(true) {
+		short, long := helpText(c, helpWidth, true), helpText(c, helpWidth, false)
+		if len(short) > len(long) && c.Detail != "" || !strings.Contains(short, commandPath(c)+" --help says more.") {
+			t.Errorf("%s: %d bytes in short, %d in long\n%s", commandPath(c), len(short), len(long), short)
+		}
+		for _, f := range allowedFlags(c) {
+			if usage := flagUsage(f); !isLimit(f) && (!strings.Contains(short, usage) || !strings.Contains(long, usage)) {
+				t.Errorf("%s: %s is left out", commandPath(c), usage)
+			}
+		}
+	}
+}
+
 // Help is wrapped to the terminal; examples stand on one line, to be copied.
 func TestHelpFitsTheTerminal(t *testing.T) {
 	for _, c := range program(new(globals)).Leaves(true) {
-		for _, width := range []int{80, helpWidth} {
-			text := helpText(c, width)
+		for _, width := range []int{80, -helpWidth, helpWidth} {
+			short := width < 0
+			width = max(width, -width)
+			text := helpText(c, width, short)
 			head, rest, _ := strings.Cut(text, "Examples:\n")
 			_, tail, _ := strings.Cut(rest, "\n\n")
 			for line := range strings.Lines(head + tail) {

@@ -8,7 +8,7 @@ import (
 // inspectCmd prints summaries of files.
 type inspectCmd struct {
 	listedArgs   `embed:""`
-	judgingFlags `embed:""`
+	judgingFlags `embed:"" group:"Judging"`
 	planFlags    `embed:""`
 	wireFlags    `embed:""`
 

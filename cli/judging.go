@@ -46,7 +46,10 @@ type judgingRun struct {
 
 // start reads the flags, and the list of files of --files-from.
 func (f *judgingFlags) start(ctx context.Context, s *session, args *listedArgs) (context.Context, *judgingRun, error) {
-	if (f.FilesFrom == "") == (len(args.Paths) == 0) {
+	if f.FilesFrom == "" && len(args.Paths) == 0 {
+		return nil, nil, usage{"name a file: files, folders, ollama:NAME, or - for standard input; or a list of them with --files-from"}
+	}
+	if f.FilesFrom != "" && len(args.Paths) > 0 {
 		return nil, nil, usage{"name files or folders, or a list of them with --files-from, not both"}
 	}
 	ctx, stop, err := f.withTotalTimeout(ctx)

@@ -116,7 +116,7 @@ func TestModelsAreHeldToWhatAPipelineAsks(t *testing.T) {
 			{"a file that is named is", 4, []string{"--exclude", "cut.*", at("cut.safetensors")}, ""},
 			{"a list names files", 0, []string{"--files-from", list}, ""},
 			{"or paths do", 2, []string{"--files-from", list, dir}, "not both"},
-			{"one of them", 2, nil, "not both"},
+			{"one of them", 2, nil, "name a file: files, folders"},
 			{"an empty list is not a success", 5, []string{"--files-from", os.DevNull}, "nothing was judged"},
 			{"the time for all of them ends", 6, []string{"--total-timeout", "1ns", dir}, "--total-timeout raises it"},
 			{"an unknown report", 2, []string{"--output", "pdf=x", dir}, "the format is one of"},

@@ -14,7 +14,8 @@ type line struct {
 	flags []string   // flags, with their values
 	args  []string   // paths and other arguments
 	wrong string     // what is wrong with a flag, or ""
-	help  bool
+	help  bool       // was asked for
+	long  bool       // by --help, not by -h alone
 }
 
 // sortLine sorts a command line. The commands of root decide which flags take a value.
@@ -29,7 +30,7 @@ func sortLine(root *kong.Node, args []string) *line {
 		case isFlag(word):
 			l.flags = append(l.flags, word)
 			l.checkEmpty(word, "=")
-			l.help = l.help || l.isHelp(word)
+			l.noteHelp(word)
 			if !takesNext(l.node, word) || i+1 == len(args) {
 				continue
 			}
@@ -38,7 +39,7 @@ func sortLine(root *kong.Node, args []string) *line {
 			}
 			l.flags = append(l.flags, args[i])
 			if isFlag(args[i]) { // the value is missing, which kong reports, and this may be --help
-				l.help = l.help || l.isHelp(args[i])
+				l.noteHelp(args[i])
 			}
 		default:
 			if child := childNamed(l.node, word); child != nil && len(l.args) == 0 {
@@ -85,6 +86,13 @@ func (l *line) command() *kong.Node {
 func (l *line) asksHelp() bool {
 	unknown := len(l.args) > 0 && len(l.node.Children) > 0 && l.node.DefaultCmd == nil
 	return l.help && !unknown
+}
+
+// noteHelp notes that a word asks for help, and for which.
+func (l *line) noteHelp(word string) {
+	if l.isHelp(word) {
+		l.help, l.long = true, l.long || strings.HasPrefix(word, "--")
+	}
 }
 
 // isHelp reports whether a word is --help, -h, or letters such as -qh.

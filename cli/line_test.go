@@ -129,7 +129,7 @@ func TestAWrongLineIsExplained(t *testing.T) {
 		{"convret --help", "amn", `"convret" is not a command, did you mean "convert"?`},
 		{"a/convert", "amn", `"a/convert" is not a command; did you mean amn inspect a/convert?`},
 		{"-- convert", "amn", `"convert" is not a command, did you mean "convert"?`},
-		{"convert", "amn convert", "<path> is missing"},
+		{"convert", "amn convert", "<path> is missing: path"},
 		{"convert a --forse", "amn convert", `unknown flag --forse, did you mean "--force"?`},
 		{"convert a --no-force", "amn convert", `unknown flag --no-force, did you mean "--force"?`},
 		{"convert a -fx", "amn convert", "unknown flag -x"},

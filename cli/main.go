@@ -144,7 +144,7 @@ func (s *session) printAbout(ctx context.Context, args []string) error {
 	root := program(new(globals))
 	switch {
 	case len(args) == 0:
-		s.printHelp(s.err, root)
+		s.printHelp(s.err, root, false)
 		s.worst = wire.Usage
 	case args[0] == completeCommand:
 		return s.complete(ctx, root, args[1:])

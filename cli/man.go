@@ -143,7 +143,7 @@ func (m *manWriter) prose(text string) {
 func (m *manWriter) flags(c *kong.Node) {
 	m.section("OPTIONS")
 	for _, f := range allowedFlags(c) {
-		if f.Group == nil {
+		if !isLimit(f) {
 			m.row(strings.TrimSpace(flagUsage(f)), f.Help)
 		}
 	}
@@ -153,7 +153,7 @@ func (m *manWriter) flags(c *kong.Node) {
 	m.section("LIMITS")
 	m.prose(limitsHelp)
 	for _, f := range c.Flags {
-		if f.Group != nil {
+		if isLimit(f) {
 			m.row(strings.TrimSpace(flagUsage(f)), f.Help)
 		}
 	}

@@ -14,7 +14,7 @@ func manual(root *kong.Node) string {
 	out.WriteString(manualHead)
 	out.WriteString("\n## Limits\n\n```text\n" + limitsText(root, helpWidth) + "```\n")
 	for _, c := range root.Leaves(true) {
-		out.WriteString("\n## " + commandPath(c) + "\n\n```text\n" + helpText(c, helpWidth) + "```\n")
+		out.WriteString("\n## " + commandPath(c) + "\n\n```text\n" + helpText(c, helpWidth, false) + "```\n")
 	}
 	return out.String()
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -87,5 +89,106 @@ func TestSchemesAreCompleted(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.word, got, c.want)
 		}
+	}
+}
+
+// Flags of other programs are told with what this one has, where it has it.
+func TestFlagsOfOtherPrograms(t *testing.T) {
+	for line, want := range map[string]string{
+		"inspect --profile strict x":     "unknown flag --profile; --limits takes a profile",
+		"merge --filter=a x":             "unknown flag --filter (see",
+		"dequantize --filter=a x":        "unknown flag --filter; --tensor takes a pattern of names",
+		"hash -c m.sha256":               "unknown flag -c; --check compares with a manifest",
+		"scan -c policy.json x":          "unknown flag -c; --limits takes a policy",
+		"scan -p x":                      "unknown flag -p; name the file without a flag",
+		"convert --outtype f16 x x.gguf": "unknown flag --outtype; --out-dtype is its name here",
+	} {
+		var errs bytes.Buffer
+		if code := run(t, nil, &bytes.Buffer{}, &errs, strings.Fields(line)...); code != 2 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: exit %d, %s", line, code, &errs)
+		}
+	}
+}
+
+// A file that is not there is wrong usage in every command, told with the one beside it that
+// was meant.
+func TestAMissingFileIsWrongUsage(t *testing.T) {
+	for _, command := range []string{"inspect", "parse", "scan", "hash", "stats", "verify", "dequantize", "quantize --to nf4", "convert --to npz", "edit --set a=b", "split", "join", "diff " + demo + "/tiny.gguf"} {
+		var out, errs bytes.Buffer
+		code := run(t, nil, &out, &errs, append(strings.Fields(command), demo+"/tiny.guf")...)
+		if said := out.String() + errs.String(); code != 2 || !strings.Contains(said, `did you mean "`+demo+`/tiny.gguf"?`) || strings.Contains(said, "internal") {
+			t.Errorf("%s: exit %d, %s", command, code, said)
+		}
+	}
+	var out bytes.Buffer
+	if code := run(t, nil, &out, &bytes.Buffer{}, "inspect", "--json", demo+"/tiny.guf"); code != 2 || !strings.Contains(out.String(), `"class":"usage","exit":2`) {
+		t.Errorf("exit %d, %s", code, &out)
+	}
+	// What is not there inside a model is the model's fault.
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "model.safetensors.index.json"), []byte(`{"weight_map":{"a":"b.safetensors"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := run(t, nil, &bytes.Buffer{}, &bytes.Buffer{}, "inspect", dir); code == 2 || code == 0 {
+		t.Errorf("a missing shard: exit %d", code)
+	}
+}
+
+// A command without a file says what it takes.
+func TestAMissingArgumentIsExplained(t *testing.T) {
+	for _, command := range []string{"inspect", "parse", "view", "scan", "hash", "stats", "verify", "dequantize", "quantize", "convert", "edit", "split", "join", "diff", "merge", "merge-lora"} {
+		var errs bytes.Buffer
+		if code := run(t, nil, &bytes.Buffer{}, &errs, command); code != 2 || !strings.Contains(errs.String(), "file") {
+			t.Errorf("%s: exit %d, %s", command, code, &errs)
+		}
+	}
+}
+
+// The name of the output says the format, as the second argument and behind -o.
+func TestTheOutputSaysTheFormat(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ line, file, magic string }{
+		{demo + "/tiny.gguf OUT", "a.npz", "PK"},
+		{demo + "/tiny.gguf -o OUT", "b.safetensors", ""},
+		{demo + "/weights.npz OUT --raw-names", "c.gguf", "GGUF"},
+		{"--cast f16 " + demo + "/weights.npz OUT", "d.npz", "PK"},
+		{"--cast f16 " + demo + "/weights.npz OUT", "e", ""}, // a cast alone writes safetensors
+	} {
+		path := filepath.Join(dir, c.file)
+		var errs bytes.Buffer
+		if code := run(t, nil, &bytes.Buffer{}, &errs, strings.Fields("convert "+strings.Replace(c.line, "OUT", path, 1))...); code != 0 {
+			t.Errorf("%s: exit %d, %s", c.line, code, &errs)
+			continue
+		}
+		if got, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(got), c.magic) || c.magic == "" && !bytes.Contains(got[:16], []byte{0, 0, 0, 0, '{', '"'}) {
+			t.Errorf("%s: %.16q %v", c.line, got, err)
+		}
+	}
+	for line, want := range map[string]string{
+		demo + "/tiny.gguf x.bin":                    "--to is missing",
+		"--cast f16 " + demo + "/weights.npz x.bin":  "the name is that of pth, but safetensors will be written",
+		demo + "/tiny.gguf a.npz -o b.npz":           "the output is given twice",
+		demo + "/tiny.gguf " + demo + "/weights.npz": "exists",
+	} {
+		var errs bytes.Buffer
+		if code := run(t, nil, &bytes.Buffer{}, &errs, strings.Fields("convert "+line)...); code == 0 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: exit %d, %s", line, code, &errs)
+		}
+	}
+}
+
+// Rules are listed by a beginning, a pattern or a word.
+func TestRulesAreFiltered(t *testing.T) {
+	for _, c := range []struct{ filter, has, hasNot string }{
+		{"zip.", "zip.duplicate", "gguf."}, {"*.duplicate", "zip.duplicate", "zip.encrypted"}, {"template", "template.", "zip."}, {"loaders differ", "zip.duplicate", "gate.digest"},
+	} {
+		var out bytes.Buffer
+		if code := run(t, nil, &out, &bytes.Buffer{}, "rules", c.filter); code != 0 || !strings.Contains(out.String(), c.has) || strings.Contains(out.String(), "\n"+c.hasNot) {
+			t.Errorf("%s: exit %d\n%s", c.filter, code, &out)
+		}
+	}
+	var errs bytes.Buffer
+	if code := run(t, nil, &bytes.Buffer{}, &errs, "rules", "zip.duplicat3"); code != 2 || !strings.Contains(errs.String(), `did you mean "zip.duplicate"?`) {
+		t.Errorf("exit %d, %s", code, &errs)
 	}
 }

@@ -17,7 +17,7 @@ type mergeCmd struct {
 	Recipe string `arg:"" name:"recipe" help:"A JSON file with the members of mergekit's YAML."`
 	Models string `placeholder:"DIR" help:"The folder of the recipe's models (default: the folder of the recipe)."`
 
-	outFlags     `embed:""`
+	outFlags     `embed:"" group:"Output"`
 	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each (default: as many files as the first model has)."`
 	CopyCode     bool   `help:"Also copy .py files, which auto_map in config.json may run."`
 }

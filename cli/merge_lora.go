@@ -22,7 +22,7 @@ type mergeLoRACmd struct {
 	Adapters []string `arg:"" name:"adapter" help:"Adapters, in the order in which they are merged: PEFT folders, or GGUF files for a GGUF base."`
 	Weight   []string `placeholder:"X" help:"Weight of an adapter, as in PEFT's set_scale: 1 merges it as it was trained. One for each adapter, in order."`
 
-	outFlags     `embed:""`
+	outFlags     `embed:"" group:"Output"`
 	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each (default: as many files as the base has)."`
 	CopyCode     bool   `help:"Also copy .py files, which auto_map in config.json may run."`
 }

@@ -6,19 +6,24 @@ import (
 )
 
 // nearest returns a question whether the word of a list that is nearest to the mistyped word
-// was meant, or "" if more than a third of the letters differ. Case and separators do not
-// count.
+// was meant, or "" if there is none.
 func nearest(word string, known []string) string {
+	if found := nearestOf(word, known); found != "" {
+		return fmt.Sprintf(", did you mean %q?", found)
+	}
+	return ""
+}
+
+// nearestOf returns the word of a list that is nearest to the mistyped word, or "" if more
+// than a third of the letters differ. Case and separators do not count.
+func nearestOf(word string, known []string) string {
 	best, found := max(1, len(word)/3)+1, ""
 	for _, k := range known {
 		if d := min(edits(word, k), edits(letters(word), letters(k))); d < best {
 			best, found = d, k
 		}
 	}
-	if found == "" {
-		return ""
-	}
-	return fmt.Sprintf(", did you mean %q?", found)
+	return found
 }
 
 // letters returns a word in lower case, without separators.

@@ -95,7 +95,7 @@ func TestTheActionForGitHub(t *testing.T) {
 		{"everything", ".", "", "", 7},
 		{"some paths", "models/m.safetensors\n", "", "strict", 0},
 		{"without a pattern", ".", "*.pkl\n", "", 0},
-		{"what a shell would run", "$(touch ran)", "`touch ran`", "", 1},
+		{"what a shell would run", "$(touch ran)", "`touch ran`", "", 2},
 	} {
 		output, summary := filepath.Join(temp, "output"), filepath.Join(temp, "summary")
 		write(t, output, "")
@@ -252,7 +252,7 @@ func TestTheProgramWorksLocked(t *testing.T) {
 		{"amn inspect model.safetensors tiny.gguf", 0},
 		{"cat tiny.gguf | amn inspect -", 0},
 		{"amn inspect models/tiny/model.safetensors.index.json", 0},
-		{"amn scan absent", 1},
+		{"amn scan absent", 2},
 		{"amn scan --sandbox off models", 0},
 	} {
 		if out, code := shell(t, dir, c.line, path); code != c.code {

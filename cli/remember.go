@@ -10,8 +10,8 @@ import (
 
 // rememberCmd decodes the quantized weights of a model.
 type rememberCmd struct {
-	writeFlags  `embed:""`
-	sourceFlags `embed:""`
+	writeFlags  `embed:"" group:"Output"`
+	sourceFlags `embed:"" group:"Quantized sources"`
 
 	To   string `help:"Type to decode weights to: bf16, f16, f32." default:"" enum:",bf16,f16,f32" placeholder:"bf16"`
 	Copy bool   `help:"Write the model even if nothing in it is quantized."`

@@ -97,7 +97,7 @@ func (r *report) class() wire.Class {
 	if r.isExcepted() {
 		return wire.OK
 	}
-	return wire.ClassOf(r.err)
+	return classOf(r.err)
 }
 
 // isExcepted reports whether exceptions of the policy suppress the error.

@@ -2,12 +2,16 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
 // rulesCmd lists the rules of refusals and findings.
-type rulesCmd struct{}
+type rulesCmd struct {
+	Filters []string `arg:"" optional:"" name:"filter" help:"Only rules whose identifier begins with this, matches this pattern (zip.*), or contains this word, in its title too. Several are added."`
+}
 
 func (rulesCmd) Help() string {
 	return `Lists the rules by which a scan refuses files and reports findings, with the identifiers that
@@ -19,18 +23,53 @@ rules. docs/rules has a page for each. --json adds the advice and the page.`
 func (rulesCmd) examples() []example {
 	return []example{
 		{"amn rules", "Every rule with what it means."},
+		{"amn rules pickle", "Those about pickles."},
 		{"amn rules --json", "The same for a program."},
 	}
 }
 
+// rules returns the rules that the filters choose; all, without a filter.
+func (c *rulesCmd) rules() ([]gate.Rule, error) {
+	all := gate.Rules()
+	if len(c.Filters) == 0 {
+		return all, nil
+	}
+	chosen := make([]bool, len(all))
+	for _, f := range c.Filters {
+		word, found := strings.ToLower(f), false
+		for i, r := range all {
+			fits := strings.Contains(strings.ToLower(r.ID), word) || strings.Contains(strings.ToLower(r.Title), word) || globs{word}.match(r.ID)
+			chosen[i], found = chosen[i] || fits, found || fits
+		}
+		if !found {
+			ids := make([]string, len(all))
+			for i, r := range all {
+				ids[i] = r.ID
+			}
+			return nil, usage{fmt.Sprintf("no rule has %q in its identifier or title%s", f, nearest(f, ids))}
+		}
+	}
+	var list []gate.Rule
+	for i, r := range all {
+		if chosen[i] {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
 // Run implements the command.
-func (rulesCmd) Run(_ context.Context, s *session) error {
+func (c *rulesCmd) Run(_ context.Context, s *session) error {
+	rules, err := c.rules()
+	if err != nil {
+		return err
+	}
 	if !s.json {
 		width := 0
-		for _, r := range gate.Rules() {
+		for _, r := range rules {
 			width = max(width, len(r.ID))
 		}
-		for _, r := range gate.Rules() {
+		for _, r := range rules {
 			s.prose(width+21, "%s  %s  %s  %s", pad(r.ID, width), pad(r.Kind, 8), pad(r.Severity.String(), 7), r.Title)
 		}
 		return nil
@@ -38,7 +77,7 @@ func (rulesCmd) Run(_ context.Context, s *session) error {
 	object(s.out, func(o *jsonObject) {
 		o.field("schema", "amn.rules/1")
 		o.list("rules", func(add func(func(*jsonObject))) {
-			for _, r := range gate.Rules() {
+			for _, r := range rules {
 				add(func(o *jsonObject) {
 					o.field("id", r.ID)
 					o.field("kind", r.Kind)

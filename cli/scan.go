@@ -22,10 +22,10 @@ type scanCmd struct {
 	Digest   bool     `help:"Print the SHA-256 of each file. This reads every body."`
 	Beside   bool     `help:"Treat named files like those of a folder: skip a file that cannot be a model."`
 
-	reportFlags   `embed:""`
-	pipelineFlags `embed:""`
-	evidenceFlags `embed:""`
-	sandboxFlags  `embed:""`
+	reportFlags   `embed:"" group:"Reports"`
+	pipelineFlags `embed:"" group:"Which files"`
+	evidenceFlags `embed:"" group:"Evidence"`
+	sandboxFlags  `embed:"" group:"Sandbox"`
 }
 
 func (scanCmd) Help() string {
@@ -123,7 +123,7 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 func (c *scanCmd) Validate() error {
 	switch {
 	case c.FilesFrom == "" && len(c.Paths) == 0:
-		return errors.New("name files or folders, or give a list with --files-from")
+		return errors.New("name a file: files, folders, or - for standard input; or a list of them with --files-from")
 	case c.FilesFrom != "" && len(c.Paths) > 0:
 		return errors.New("--files-from replaces file arguments: give one or the other")
 	}

@@ -107,7 +107,7 @@ func TestAListOfFiles(t *testing.T) {
 		{"with a carriage return", "m.safetensors\r\nREADME.md\r\n", 0, ""},
 		{"with zero bytes", "m.safetensors\x00a b.pkl\x00", 7, "a b.pkl"},
 		{"a file named -", "-\n", 7, ""},
-		{"one that is not there", "absent\n", 1, ""},
+		{"one that is not there", "absent\n", 2, ""},
 		{"an empty list", "", 5, ""},
 	} {
 		r := amn(t, strings.NewReader(c.list), "scan", "--files-from", "-")

@@ -100,7 +100,7 @@ func TestParseListsPickles(t *testing.T) {
 			t.Errorf("exit %d, %s", r.code, r.err)
 		}
 	}
-	if r := amn(t, nil, "parse", "--pickle", filepath.Join(dir, "gone.pt")); r.code != 1 {
+	if r := amn(t, nil, "parse", "--pickle", filepath.Join(dir, "gone.pt")); r.code != 2 {
 		t.Errorf("exit %d, %s", r.code, r.err)
 	}
 	in := strings.NewReader("\x80\x02K\x01.")

@@ -184,7 +184,7 @@ func TestScanWithNothingToJudgeIsUnsupported(t *testing.T) {
 	if r := amn(t, nil, "scan", filepath.Join(dir, "README.md")); r.code != 5 || !strings.HasPrefix(r.out, "unsupported") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
-	if r := amn(t, nil, "scan", filepath.Join(dir, "missing.pt")); r.code != 1 || !strings.HasPrefix(r.out, "internal") {
+	if r := amn(t, nil, "scan", filepath.Join(dir, "missing.pt")); r.code != 2 || !strings.HasPrefix(r.out, "usage") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -31,6 +33,12 @@ func (sc *scanner) scanNamed(ctx context.Context, path string) error {
 	p, remote := sc.gate.Policy.Limits, sc.s.remoteFiles != nil && isAddress(path)
 	if !remote {
 		p.Timeout = limits.NoTimeout
+	}
+	if !remote {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			err = missing(path, err)
+			return sc.report(ctx, &scanReport{Verdict: sc.gate.Failed(path, err), path: path, given: true})
+		}
 	}
 	b := p.Budget(ctx)
 	defer b.Close()

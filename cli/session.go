@@ -105,7 +105,7 @@ func newSession(stdio Stdio) *session {
 }
 
 // note records the class of an error; the worst class decides the exit code.
-func (s *session) note(err error) { s.worst = max(s.worst, wire.ClassOf(err)) }
+func (s *session) note(err error) { s.worst = max(s.worst, classOf(err)) }
 
 // printError prints an error and a hint to standard error, after the data printed so far.
 func (s *session) printError(path string, err error) {
@@ -130,6 +130,9 @@ func (s *session) printError(path string, err error) {
 // about the whole file, so its place is left out.
 func message(path string, err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok && error(e) == err && (e.Path == path || e.Path == filepath.Base(path)) {
+		if isMissing(path, err) {
+			return errorText(missing(path, err))
+		}
 		return e.Err.Error()
 	}
 	if e, ok := locate(err); ok && e.Format == "detect" && e.Where == "" && path != "" {

@@ -16,7 +16,7 @@ import (
 // partFlags are the flags of commands that rewrite the files of a model.
 type partFlags struct {
 	Path     string `arg:"" name:"path" help:"A file or a model folder."`
-	outFlags `embed:""`
+	outFlags `embed:"" group:"Output"`
 }
 
 // outFlags are the flags about the output of such commands.

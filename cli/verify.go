@@ -8,13 +8,13 @@ import (
 // verifyCmd reads whole files and checks them.
 type verifyCmd struct {
 	listedArgs   `embed:""`
-	judgingFlags `embed:""`
+	judgingFlags `embed:"" group:"Judging"`
 
 	Finite  bool   `help:"Decode all numbers, and refuse a model that contains NaN or an infinity (exit code 7)."`
 	Against string `placeholder:"MODEL" help:"Compare the model with another one bit by bit, as amn diff does."`
 
-	compareFlags `embed:""`
-	attestFlags  `embed:""`
+	compareFlags `embed:"" group:"Comparison"`
+	attestFlags  `embed:"" group:"Evidence"`
 }
 
 func (verifyCmd) Help() string {

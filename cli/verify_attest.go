@@ -167,8 +167,8 @@ func claimText(c *attest.Claim) string {
 func jsonClaim(o *jsonObject, path string, c *attest.Claim, files int, err error) {
 	o.field("schema", "amn.attestation/1")
 	o.text("path", path)
-	o.field("class", wire.ClassOf(err).String())
-	o.field("exit", wire.ClassOf(err).ExitCode())
+	o.field("class", classOf(err).String())
+	o.field("exit", classOf(err).ExitCode())
 	if err != nil {
 		o.object("error", func(o *jsonObject) { jsonError(o, err) })
 	}

@@ -12,7 +12,8 @@ import (
 
 // writeFlags are the flags of commands that write a model.
 type writeFlags struct {
-	Path string `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
+	Path   string `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
+	Second string `arg:"" optional:"" name:"output" help:"The output, as with --output."`
 
 	Output     string `short:"o" placeholder:"PATH" help:"Output path (default: a name next to the input). - is standard output, if that is a pipe or a file and the format can be written in one pass."`
 	Force      bool   `short:"f" help:"Replace existing files."`
@@ -35,8 +36,23 @@ type writeFlags struct {
 	FailOnOverflow bool `help:"Fail and write nothing if a finite number becomes infinite in the output type."`
 }
 
+// settle takes the second argument for the output.
+func (f *writeFlags) settle() error {
+	switch {
+	case f.Second == "" || f.Output == f.Second:
+		return nil
+	case f.Output != "":
+		return fmt.Errorf("the output is given twice: %s and --output %s", showPath(f.Second), showPath(f.Output))
+	}
+	f.Output = f.Second
+	return nil
+}
+
 // Validate checks the flags.
 func (f *writeFlags) Validate() error {
+	if err := f.settle(); err != nil {
+		return err
+	}
 	if f.Threads < 0 {
 		return errors.New("--threads: give a number of workers")
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -37,6 +38,9 @@ var situations = map[string]situation{
 	}},
 	"detect.truncated": {"a file that shrinks while a model from it is open", func(t *testing.T, b *limits.Budget) error {
 		return rewritten(t, b, empty[:5])
+	}},
+	"file.missing": {"a name on the command line that no file has", func(*testing.T, *limits.Budget) error {
+		return wire.ErrUsage.WithRule("file.missing").Errorf("no such file or directory")
 	}},
 	"file.path-escape": {"a host that opens a name out of its folder", func(*testing.T, *limits.Budget) error {
 		_, err := tensor.OpenFile(fstest.MapFS{"a": {Data: []byte(empty)}}, "../a")

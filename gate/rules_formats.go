@@ -15,6 +15,7 @@ var formatsRefusals = []refusalRow{
 	{"detect.unknown", wire.ErrUnsupported, note, "The content is of no known format.", "If it belongs to the model, ask the publisher what it is; if not, keep it out of the folder."},
 	{"file.changed", wire.ErrMismatch, warning, "The file was changed while it was read.", "Scan a copy that no program writes to."},
 	{"file.link-outside", wire.ErrForbidden, danger, "A link leads out of the model's folder.", "Name the file that it leads to, if you trust it."},
+	{"file.missing", wire.ErrUsage, note, "The file that was named does not exist.", "Name a file that exists."},
 	{"file.not-regular", wire.ErrUnsupported, note, "It is not a regular file, or it cannot be read at an offset.", "Write it to a regular file first."},
 	{"file.part-end", wire.ErrRange, warning, "A length reaches beyond the part of the file that contains it.", doNotLoad},
 	{"file.path-escape", wire.ErrForbidden, danger, "A name leads out of its folder.", doNotLoad},
