@@ -81,7 +81,7 @@ func TestPolicyCommands(t *testing.T) {
 			t.Errorf("%v: exit %d\n%s", c.args, r.code, r.out+r.err)
 		}
 	}
-	for _, text := range []string{`{"version": 3}`, `{"formats": ["lz4"]}`, `{"allow_globals": ["os.system"]}`, `{"rules": [{"rule": "no.such", "severity": "off"}]}`, `[`} {
+	for _, text := range []string{`{"version": 4}`, `{"formats": ["lz4"]}`, `{"allow_globals": ["os.system"]}`, `{"rules": [{"rule": "no.such", "severity": "off"}]}`, `[`} {
 		write(t, file, text)
 		if r := amn(t, nil, "policy", "check", file); r.code != 2 || r.out != "" {
 			t.Errorf("%s: exit %d, %s", text, r.code, r.out)

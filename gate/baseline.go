@@ -11,7 +11,11 @@ import (
 )
 
 // BaselineSchema is the version of a baseline's JSON.
-const BaselineSchema = "amn.baseline/1"
+const BaselineSchema = "amn.baseline/2"
+
+// firstBaseline is the version before the rules of since: a file that it knows is excused for
+// them too.
+const firstBaseline = "amn.baseline/1"
 
 // maxBaseline bounds the text of a baseline.
 const maxBaseline = 64 << 20
@@ -54,11 +58,14 @@ func ReadBaseline(r io.Reader) ([]Exception, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("no baseline: something follows the object")
 	}
-	if doc.Schema != BaselineSchema {
+	if doc.Schema != BaselineSchema && doc.Schema != firstBaseline {
 		return nil, fmt.Errorf("no baseline: its schema is %q, not %q", doc.Schema, BaselineSchema)
 	}
 	var list []Exception
 	for _, f := range doc.Files {
+		if doc.Schema == firstBaseline {
+			f.Rules = append(f.Rules, newerRules()...)
+		}
 		for _, rule := range f.Rules {
 			e := Exception{Rule: rule, SHA256: f.SHA256, Reason: "baseline"}
 			if err := e.check(); err != nil {

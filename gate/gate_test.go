@@ -250,7 +250,7 @@ func TestPoliciesAreReadAsTheyAreWritten(t *testing.T) {
 		t.Errorf("a policy of limits alone: %v", err)
 	}
 	for _, bad := range []string{
-		`[]`, `{`, `{} {}`, `{"version": 3}`, `{"fail_on": "always"}`, `{"unlooked": true}`, `{"fail_on": "note", "fail_on": "danger"}`,
+		`[]`, `{`, `{} {}`, `{"version": 4}`, `{"fail_on": "always"}`, `{"unlooked": true}`, `{"fail_on": "note", "fail_on": "danger"}`,
 		`{"nothing": 1}`, `{"ignore": [{"rule": "gguf.nothing", "path": "*", "reason": "r"}]}`, `{"ignore": [{"rule": "gguf.split", "path": "*"}]}`,
 		`{"ignore": [{"rule": "gguf.split", "reason": "r"}]}`, `{"ignore": [{"rule": "pickle.*", "path": "a.bin", "reason": "r"}]}`,
 		`{"ignore": [{"rule": "*", "path": "a.bin", "reason": "r"}]}`, `{"ignore": [{"rule": "gguf.split", "path": "[", "reason": "r"}]}`,

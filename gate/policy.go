@@ -13,7 +13,10 @@ import (
 
 // A Policy says which files are refused although the rules of their format allow them.
 type Policy struct {
-	Limits limits.Policy
+	// Version is that of the JSON that the policy was read from, 0 for the present one. Rules
+	// that are newer only report, and their findings say what they would refuse.
+	Version int
+	Limits  limits.Policy
 
 	// Formats, DTypes and Schemes are the allowed formats of [Formats], types of tensors,
 	// and quantization schemes. Nil allows all, an empty list none.
@@ -114,12 +117,13 @@ type Change struct {
 // applyPolicy applies the policy to what was found, and sets v.Err.
 func (v *draft) applyPolicy() {
 	p := v.policy
+	v.reportNewer()
 	if p.Code == CodeRefuse {
 		v.applyChanges([]Change{{sidecar.CodeCode, danger.String()}})
 	}
 	v.applyChanges(p.Rules)
 	if v.Err == nil {
-		v.Err = v.severe(p)
+		v.Err = v.severe()
 	}
 	if v.Err == nil && v.Unlooked != "" && !p.ReportUnlooked {
 		v.Err = &unlooked{wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("not looked at, and it could hold a model: %s", v.Unlooked))}
@@ -184,9 +188,9 @@ type severe struct{ error }
 func (s *severe) Unwrap() error { return s.error }
 
 // severe returns the refusal for the first finding that is severe enough, or nil.
-func (v *draft) severe(p *Policy) error {
+func (v *draft) severe() error {
 	for _, f := range v.ownFindings() {
-		if p.FailOn.refuses(f.Severity) {
+		if v.refuses(&f) {
 			return &severe{wire.At(v.findingFormat(), f.Where, f.Off, wire.ErrForbidden.Errorf("finding %s is of severity %v: %s", f.Code, f.Severity, f.Text))}
 		}
 	}

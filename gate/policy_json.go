@@ -14,7 +14,7 @@ import (
 
 // PolicyVersion is the version of the JSON that [Policy.MarshalJSON] writes. A text without
 // a version, or with version 1, is a policy of limits.ReadPolicy.
-const PolicyVersion = 2
+const PolicyVersion = 3
 
 // A pair is a member of a JSON object.
 type pair struct {
@@ -58,13 +58,24 @@ func object(text []byte) ([]pair, error) {
 	return list, nil
 }
 
+// writtenVersion is the version of a policy's JSON. A policy of limits becomes one of the gate.
+func (p *Policy) writtenVersion() int {
+	if p.Version == 0 {
+		return PolicyVersion
+	}
+	return max(p.Version, firstOwnVersion)
+}
+
+// firstOwnVersion is the first version with members of the gate.
+const firstOwnVersion = 2
+
 // MarshalJSON writes every member, in the form that ParsePolicy reads.
 func (p Policy) MarshalJSON() ([]byte, error) {
 	limit, err := p.Limits.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	out := []byte(fmt.Sprintf("{\n  \"version\": %d", PolicyVersion))
+	out := []byte(fmt.Sprintf("{\n  \"version\": %d", p.writtenVersion()))
 	add := func(name string, value any) {
 		text, e := json.Marshal(value)
 		err = errors.Join(err, e)
@@ -155,7 +166,10 @@ func parsePolicy(text []byte) (p Policy, err error) {
 		mine = mine || ours
 	}
 	if version == 1 && mine {
-		return p, errors.New("version 1 has limits alone: say version 2")
+		return p, fmt.Errorf("version 1 has limits alone: say version %d", PolicyVersion)
+	}
+	if version < PolicyVersion {
+		p.Version = version
 	}
 	p.Limits, err = limits.ParsePolicy(append(rest.Bytes(), '}'))
 	return p, err

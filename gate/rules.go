@@ -39,7 +39,7 @@ func (v *draft) Refusals() (list []Refusal) {
 	}
 	if _, ok := errors.AsType[*severe](v.Err); ok {
 		for _, f := range v.ownFindings() {
-			if v.policy.FailOn.refuses(f.Severity) {
+			if v.refuses(&f) {
 				list = append(list, Refusal{Rule: f.Code, Class: wire.Forbidden, Where: f.Where, Off: f.Off, Text: f.Text})
 			}
 		}

@@ -28,6 +28,9 @@ func (r *reader) plain() error {
 	if documentEndings()[ext] || documentNames()[stem] || vocabularyNames()[r.base()] || dataTexts[r.base()] || codeEndings["."+ext] != "" || codeNames[r.base()] != "" {
 		return nil
 	}
+	if inside, _, _ := r.belowGit(); inside { // names of branches and the like, for git alone
+		return nil
+	}
 	is, err := r.opensYAML()
 	if err != nil || !is {
 		return err
