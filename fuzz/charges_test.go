@@ -35,10 +35,19 @@ import (
 )
 
 // charging are the packages whose charges are accounted for.
-var charging = []string{
+var charging = append([]string{
 	"vm", "gate", "quant", "parser", "parser/gguf", "parser/npy", "parser/npz", "parser/ollama", "parser/pth", "parser/safetensors", "parser/tensor", "parser/zip",
-	"internal/config", "internal/hdf5", "internal/jinja", "internal/jsontree", "internal/lzma", "internal/onnx", "internal/polyglot", "internal/sidecar",
+	"internal/config", "internal/scheme", "internal/hdf5", "internal/jinja", "internal/jsontree", "internal/lzma", "internal/onnx", "internal/polyglot", "internal/sidecar",
 	"internal/strictjson", "internal/unpack", "internal/wire",
+}, schemeFolders()...)
+
+// schemeFolders lists the packages of schemes.
+func schemeFolders() (list []string) {
+	found, _ := filepath.Glob("../quant/*/doc.go")
+	for _, name := range found {
+		list = append(list, "quant/"+filepath.Base(filepath.Dir(name)))
+	}
+	return list
 }
 
 // verbs are the methods by which an account is charged, and the functions that charge before
@@ -102,7 +111,7 @@ func sites(t *testing.T, pkg string) (list []*site) {
 }
 
 // accounts are the names that accounts, meters and workspaces have in this module.
-var accounts = map[string]bool{"b": true, "w": true, "budget": true, "account": true, "steps": true, "work": true, "ws": true, "inflation": true, "texts": true, "paid": true}
+var accounts = map[string]bool{"b": true, "Budget": true, "w": true, "budget": true, "account": true, "steps": true, "work": true, "ws": true, "inflation": true, "texts": true, "paid": true}
 
 // charges reports whether a method is one of an account: by the name of what it is called on.
 func charges(sel *ast.SelectorExpr) bool {

@@ -1,47 +1,13 @@
 package quant
 
 import (
-	"github.com/anamnesis-go/anamnesis/internal/config"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// MaxConfig bounds one configuration file.
-const MaxConfig = config.MaxFile
-
-// Options decide questions that tensors and configuration leave open.
-type Options struct {
-	Target Target
-	// Scheme is the scheme to prefer if several bind a tensor.
-	Scheme string
-	// GPTQZeros says how GPTQ stores zero points: "v1", "v2", or "" to detect it.
-	GPTQZeros string
-	// Block is the rows and columns of the block of an FP8 scale, or zero to detect them.
-	Block [2]int64
-	// FoldPreQuant multiplies weights by ModelOpt's pre_quant_scale of their inputs.
-	// Without it such a weight is an error.
-	FoldPreQuant bool
-	// As is [AsMLX], or "" for float32 rounded once.
-	As string
-	// KeepScales passes activation and cache scales through.
-	KeepScales bool
-	// IgnoreUnknown are unknown keys of configurations, and names or suffixes of unknown
-	// tensors, that the caller knows to be harmless.
-	IgnoreUnknown []string
-	// Folder gives each weight the name, the shape and the orientation that the unquantized
-	// model has in transformers, for writing a folder. Without it weights are as in the
-	// file.
-	Folder bool
-}
-
-// AsMLX computes MLX's integers in the type of their scales, BF16 or F16, as
-// mx.dequantize does: the product with the scale is rounded, and so is the sum with
-// the bias. A model without weights of MLX is refused.
-const AsMLX = "mlx"
-
-// ErrNotMLX refuses [AsMLX] for a model without weights of MLX.
-var ErrNotMLX = wire.ErrUsage.Errorf("%s: no weight is quantized by MLX", wire.OptionAs)
 
 // A Bound divides the tensors of a model into quantized weights, tensors that are copied
 // byte for byte, and scales that the unquantized model does not need.
@@ -52,15 +18,32 @@ type Bound struct {
 	Ignored []string // what was decoded in spite of, at the caller's word
 }
 
+// A set is the tensors of a model while weights are bound to them.
+type set struct {
+	*scheme.Set
+	claimed []bool
+	known   []*scheme.Scheme // the schemes that know the whole configuration
+}
+
+func newPlan(b *limits.Budget, m tensor.Model, o Options) (*set, error) {
+	of, err := scheme.NewSet(b, m, o, rows)
+	if err != nil {
+		return nil, err
+	}
+	s := &set{Set: of}
+	s.claimed, err = limits.Make[bool](b, m.Len())
+	return s, err
+}
+
 // Plan binds the tensors of a model, across its shards, to logical weights. Of tensor data
 // it reads only the few parts that describe how others are stored.
 func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
-	s, err := newSet(b, m, o)
+	s, err := newPlan(b, m, o)
 	if err != nil {
 		return nil, wire.At("quant", "", wire.NoOffset, err)
 	}
 	out := &Bound{}
-	for i := range s.infos {
+	for i := range s.Infos {
 		if err := b.Step(1); err != nil {
 			return nil, wire.At("quant", "", wire.NoOffset, err)
 		}
@@ -69,7 +52,7 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 		}
 		w, err := s.bind(i)
 		if err != nil {
-			return nil, wire.At("quant", "tensor "+wire.Quote(s.infos[i].Name), wire.NoOffset, err)
+			return nil, wire.At("quant", "tensor "+wire.Quote(s.Infos[i].Name), wire.NoOffset, err)
 		}
 		if w == nil {
 			continue
@@ -78,28 +61,28 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 			return nil, wire.At("quant", "", wire.NoOffset, err)
 		}
 	}
-	if o.As != "" && !s.ofMLX {
-		return nil, wire.At("quant", "", wire.NoOffset, ErrNotMLX)
+	if o.As != "" && !slices.ContainsFunc(out.Weights, func(w *Weight) bool { return w.Row.As == o.As }) {
+		return nil, wire.At("quant", "", wire.NoOffset, scheme.ErrNotMLX)
 	}
 	if err := s.rest(out); err != nil {
 		return nil, wire.At("quant", "", wire.NoOffset, err)
 	}
-	out.Ignored = s.ignored
+	out.Ignored = s.Ignored
 	return out, s.layOutModel(out)
 }
 
 // rest classifies the tensors that no weight is made of.
 func (s *set) rest(out *Bound) error {
-	bound, err := out.weightNames(s.b, func(*Weight) bool { return true })
+	bound, err := out.weightNames(s.Budget, func(*Weight) bool { return true })
 	if err != nil {
 		return err
 	}
-	owners, err := out.weightNames(s.b, (*Weight).owns)
+	owners, err := out.weightNames(s.Budget, scheme.Owns)
 	if err != nil {
 		return err
 	}
-	for i, info := range s.infos {
-		if err := s.b.Step(1); err != nil {
+	for i, info := range s.Infos {
+		if err := s.Budget.Step(1); err != nil {
 			return err
 		}
 		if s.claimed[i] {
@@ -109,10 +92,10 @@ func (s *set) rest(out *Bound) error {
 			return wire.At("quant", "tensor "+wire.Quote(info.Name), wire.NoOffset, err)
 		}
 		list := &out.Plain
-		if !s.o.KeepScales && s.explained(&info, bound) {
+		if !s.Options.KeepScales && s.explained(&info, bound) {
 			list = &out.LeftOut
 		}
-		if *list, err = limits.Append(s.b, *list, info); err != nil {
+		if *list, err = limits.Append(s.Budget, *list, info); err != nil {
 			return err
 		}
 	}
@@ -123,40 +106,40 @@ func (s *set) rest(out *Bound) error {
 // that names both, unless the options or the file decide.
 func (s *set) bind(i int) (*Weight, error) {
 	var found *Weight
-	if s.infos[i].Elements() == 0 {
+	if s.Infos[i].Elements() == 0 {
 		return nil, nil
 	}
-	s.hollow = nil
-	if err := s.refuse(&s.infos[i]); err != nil {
+	s.Hollow = nil
+	if err := s.refuse(&s.Infos[i]); err != nil {
 		return nil, err
 	}
-	for _, row := range s.rows.asked {
-		if found != nil && found.row.priority > row.priority {
+	for _, row := range s.Table.Asked {
+		if found != nil && found.Row.Priority > row.Priority {
 			break
 		}
-		if row.declares == byMethod && !row.stands(s.config.Method()) {
+		if row.Declares == scheme.ByMethod && !row.Stands(s.Config.Method()) {
 			continue
 		}
-		w, err := row.bind(s, &s.infos[i])
+		w, err := row.Bind(s.Set, &s.Infos[i])
 		if err != nil {
 			return nil, err
 		}
 		if w == nil {
 			continue
 		}
-		w.Scheme, w.row = row.name, row
+		w.Scheme, w.Row = row.Name, row
 		switch {
-		case found == nil || s.o.Scheme == row.name:
+		case found == nil || s.Options.Scheme == row.Name:
 			found = w
-		case s.o.Scheme != found.Scheme:
-			return nil, wire.ErrUnsupported.Errorf("two readings, %s and %s: %s decides", found.reading(), w.reading(), wire.OptionScheme)
+		case s.Options.Scheme != found.Scheme:
+			return nil, wire.ErrUnsupported.Errorf("two readings, %s and %s: %s decides", scheme.Reading(found), scheme.Reading(w), wire.OptionScheme)
 		}
 	}
 	switch {
 	case found == nil:
 		return nil, nil
-	case s.hollow != nil:
-		return nil, wire.ErrMismatch.Errorf("its companion %s is empty: shape %v", wire.Quote(s.hollow.Name), s.hollow.Shape)
+	case s.Hollow != nil:
+		return nil, wire.ErrMismatch.Errorf("its companion %s is empty: shape %v", wire.Quote(s.Hollow.Name), s.Hollow.Shape)
 	}
 	if err := s.contradicted(found); err != nil {
 		return nil, err
@@ -176,27 +159,28 @@ func (s *set) claim(w *Weight) error {
 	if _, fits := wire.Mul(n, 4); !ok || !fits {
 		return wire.ErrOverflow.Errorf("shape %v", w.Shape)
 	}
-	w.cols = 1
+	rows, cols := int64(0), int64(1)
 	if len(w.Shape) > 0 {
-		w.cols = w.Shape[len(w.Shape)-1]
+		cols = w.Shape[len(w.Shape)-1]
 	}
-	if w.cols > 0 {
-		w.rows = int64(n) / w.cols
+	if cols > 0 {
+		rows = int64(n) / cols
 	}
+	scheme.Resize(w, rows, cols)
 	for _, list := range [...][]tensor.Info{w.Parts, w.Extra} {
 		for _, p := range list {
-			if err := asStored(&p); err != nil {
+			if err := scheme.AsStored(&p); err != nil {
 				return err
 			}
-			i, _ := s.names.Find(p.Name)
+			i, _ := s.Names.Find(p.Name)
 			if s.claimed[i] {
 				return wire.ErrDuplicate.Errorf("%s also belongs to another weight than %s", wire.Quote(p.Name), wire.Quote(w.Parts[0].Name))
 			}
 			s.claimed[i] = true
 		}
 	}
-	if err := s.b.Items(1); err != nil {
+	if err := s.Budget.Items(1); err != nil {
 		return err
 	}
-	return s.b.Expand(int64(n) * int64(s.o.Target.Size()))
+	return s.Budget.Expand(int64(n) * int64(s.Options.Target.Size()))
 }

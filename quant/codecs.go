@@ -23,7 +23,7 @@ func (c Codec) Decode(dst []float32, src []byte) { c.codec.Decode(dst, src) }
 
 // Write decodes whole blocks to the target's type with the kernels of this machine.
 func (c Codec) Write(dst []byte, to Target, src []byte, tile []float32) {
-	c.codec.Write(asm.Best(), dst, targets[to].kind, src, tile)
+	c.codec.Write(asm.Best(), dst, to.Kind(), src, tile)
 }
 
 // Encodes reports whether EncodeRow supports the type.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/google/go-cmp/cmp"
 )
 
 // notDecoded are methods of which no weight is decoded, whatever their keys.
@@ -41,11 +41,11 @@ func TestConfigurationsThatLibrariesWriteAreExplained(t *testing.T) {
 		if slices.Contains(notDecoded, method) {
 			continue
 		}
-		known := slices.Clone(anyKeys)
-		for _, r := range rows.rows {
-			for _, m := range r.methods {
-				if m.name == method {
-					known = append(known, m.known...)
+		known := slices.Clone(scheme.AnyKeys)
+		for _, r := range rows.Rows {
+			for _, m := range r.Methods {
+				if m.Name == method {
+					known = append(known, m.Known...)
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -16,94 +17,30 @@ import (
 // understood refuses a weight if its scheme does not know every key of the
 // configurations. It is checked once for each scheme.
 func (s *set) understood(w *Weight) error {
-	if w.row.decides() || slices.Contains(s.known, w.row) {
+	if w.Row.Decides() || slices.Contains(s.known, w.Row) {
 		return nil
 	}
-	for i := range s.config.Sources {
-		if err := s.knows(w.row, &s.config.Sources[i]); err != nil {
+	for i := range s.Config.Sources {
+		if err := s.knows(w.Row, &s.Config.Sources[i]); err != nil {
 			return err
 		}
 	}
 	var err error
-	s.known, err = limits.Append(s.b, s.known, w.row)
+	s.known, err = limits.Append(s.Budget, s.known, w.Row)
 	return err
 }
 
-func (s *set) knows(row *scheme, c *config.Source) error {
+func (s *set) knows(row *scheme.Scheme, c *config.Source) error {
 	method := c.Method()
-	if method != "" && !s.rows.methods[method] {
-		ignored, err := s.ignores("quant_method", c.File)
+	if method != "" && !s.Table.Methods[method] {
+		ignored, err := s.Ignores("quant_method", c.File)
 		if err != nil || ignored {
 			return err
 		}
 		return wire.ErrUnsupported.Errorf("%s says quant_method %s, which nothing here knows; %s quant_method reads the tensors without it",
 			c.File, wire.Quote(method), wire.OptionIgnoreUnknown)
 	}
-	return s.explains(c, row.under(s.rows, method, s.o.Scheme == row.name))
-}
-
-// under returns the keys that a configuration with this method may have. A configuration
-// without a method may have those of any method, and so may all if the caller has decided
-// the scheme.
-func (r *scheme) under(t *table, method string, decided bool) (known []string) {
-	known = slices.Clone(anyKeys)
-	for _, m := range r.methods {
-		if m.name == method || method == "" {
-			known = append(known, m.known...)
-		}
-	}
-	if !decided {
-		return known
-	}
-	for _, other := range t.rows {
-		for _, m := range other.methods {
-			if m.name == method {
-				known = append(known, m.known...)
-			}
-		}
-	}
-	return known
-}
-
-// explains refuses a configuration with an unknown key, unless the caller declared it
-// harmless.
-func (s *set) explains(c *config.Source, known []string) error {
-	return config.Known(s.b, c.Object, known, func(name string, v any) error {
-		ignored, err := s.ignores(name, c.File)
-		if err != nil || ignored {
-			return err
-		}
-		value := ""
-		if text := config.Says(v); text != "" && text != "..." {
-			value = " (" + wire.Quote(text) + ")"
-		}
-		return wire.ErrUnsupported.Errorf("%s says %s%s of its quantization, and nothing here knows what that does to the numbers: "+
-			"start from the unquantized model, or %s %s", c.File, wire.Quote(name), value, wire.OptionIgnoreUnknown, wire.Quote(name))
-	})
-}
-
-// ignores reports whether the caller declared a name harmless, and notes that. A key
-// covers all keys below it.
-func (s *set) ignores(name, where string) (bool, error) {
-	for _, o := range s.o.IgnoreUnknown {
-		if name != o && !strings.HasPrefix(name, o+".") {
-			continue
-		}
-		note := where + ": " + name
-		if where == "" {
-			note = name
-		}
-		if slices.Contains(s.ignored, note) {
-			return true, nil
-		}
-		if err := s.b.Hold(int64(len(note))); err != nil {
-			return false, err
-		}
-		var err error
-		s.ignored, err = limits.Append(s.b, s.ignored, note)
-		return true, err
-	}
-	return false, nil
+	return s.Explains(c, row.Under(s.Table, method, s.Options.Scheme == row.Name))
 }
 
 // besides are suffixes of tensors that accompany weights of any scheme, and unquantized
@@ -121,25 +58,21 @@ func (s *set) unplaced(info *tensor.Info, owners *nameList) error {
 	return s.stranger(info, owners)
 }
 
-// owns reports whether tensors beside the weight may belong to it. That is not so for
-// blocks of GGUF and for casts.
-func (w *Weight) owns() bool { return w.row.declares != byType && len(w.Parts)+len(w.Extra) > 1 }
-
 // stranger refuses an unexplained tensor beside a quantized weight: the library that
 // wrote it will use it.
 func (s *set) stranger(info *tensor.Info, bound *nameList) error {
 	owner := bound.owner(info.Name)
-	if err := s.b.Step(int64(strings.Count(info.Name, ".") + 1)); err != nil {
+	if err := s.Budget.Step(int64(strings.Count(info.Name, ".") + 1)); err != nil {
 		return err
 	}
-	if owner == "" || endsIn(info.Name, besides) || endsIn(info.Name, cacheScales) || endsIn(info.Name, s.rows.explained) || info.Elements() == 0 {
+	if owner == "" || scheme.EndsIn(info.Name, besides) || scheme.EndsIn(info.Name, cacheScales) || scheme.EndsIn(info.Name, s.Table.Explained) || info.Elements() == 0 {
 		return nil
 	}
-	ignored, err := s.ignores(info.Name[strings.LastIndexByte(info.Name, '.')+1:], "")
+	ignored, err := s.Ignores(info.Name[strings.LastIndexByte(info.Name, '.')+1:], "")
 	if err != nil || ignored {
 		return err
 	}
-	if ignored, err = s.ignores(info.Name, ""); err != nil || ignored {
+	if ignored, err = s.Ignores(info.Name, ""); err != nil || ignored {
 		return err
 	}
 	return wire.ErrUnsupported.Errorf("%s %v beside the quantized %s, and nothing here knows what it does to its numbers: "+

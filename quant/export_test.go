@@ -1,6 +1,9 @@
 package quant
 
 import (
+	"errors"
+	"io"
+
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -29,11 +32,11 @@ func RoundTrip(b *limits.Budget, m tensor.Model, w *Weight, to Target) (Trip, er
 	trip := Trip{First: -1}
 	b = b.Probe()
 	defer b.Close()
-	t := tripper{reader: reader{b: b, m: m, w: w}, to: to, trip: &trip}
+	t := tripper{b: b, m: m, w: w, to: to, trip: &trip}
 	t.codec, _ = CodecOf(to.DType())
-	step := max(1, tileBytes/4/max(1, w.cols))
-	for lo := int64(0); lo < w.rows; lo += step {
-		if err := t.rows(lo, min(lo+step, w.rows)); err != nil {
+	step := max(1, 1<<18/max(1, w.Cols()))
+	for lo := int64(0); lo < w.Rows(); lo += step {
+		if err := t.rows(lo, min(lo+step, w.Rows())); err != nil {
 			return trip, wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, err)
 		}
 	}
@@ -41,30 +44,41 @@ func RoundTrip(b *limits.Budget, m tensor.Model, w *Weight, to Target) (Trip, er
 }
 
 type tripper struct {
-	reader
+	b     *limits.Budget
+	m     tensor.Model
+	w     *Weight
 	to    Target
 	codec Codec
-	dst   []byte
 	trip  *Trip
 }
 
 // rows takes the rows [lo, hi) there and back.
-func (t *tripper) rows(lo, hi int64) (err error) {
-	n := (hi - lo) * t.w.cols
-	if t.dst == nil {
-		if t.dst, err = limits.Make[byte](t.b, int(n)*t.to.Size()); err != nil {
+func (t *tripper) rows(lo, hi int64) error {
+	n := (hi - lo) * t.w.Cols()
+	parts := make([][]byte, len(t.w.Parts))
+	for p, part := range t.w.Parts {
+		span := t.w.Matrix().Need(p, lo, hi)
+		parts[p] = make([]byte, span.Len)
+		body, err := t.m.Body(t.b, part)
+		if err != nil {
+			return err
+		}
+		_, err = io.CopyN(io.Discard, body, span.Off)
+		if err == nil {
+			_, err = io.ReadFull(body, parts[p])
+		}
+		if err := errors.Join(err, body.Close()); err != nil {
 			return err
 		}
 	}
-	if err := t.reader.rows(t.dst, t.to, lo, hi); err != nil {
-		return err
-	}
-	t.codec.Decode(t.tile[:n], t.dst[:int(n)*t.to.Size()])
-	f, ok := t.w.form.(form.Reversible)
+	dst, tile := make([]byte, int(n)*t.to.Size()), make([]float32, max(n, t.w.Matrix().Scratch(hi-lo)))
+	t.w.Matrix().Decode(dst, t.to.Kind(), parts, lo, hi, tile)
+	t.codec.Decode(tile[:n], dst)
+	f, ok := t.w.Matrix().Form.(form.Reversible)
 	if !ok {
 		return wire.ErrUsage.Errorf("%s has no way back", t.w.Layout)
 	}
-	f.Back(t.parts, lo*t.w.cols, t.tile[:n], t.count)
+	f.Back(parts, lo*t.w.Cols(), tile[:n], t.count)
 	return nil
 }
 

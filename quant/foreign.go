@@ -109,25 +109,25 @@ func (s *set) refuse(info *tensor.Info) error {
 			if !ok {
 				continue
 			}
-			companion, ok := s.find(stem + p.companion)
+			companion, ok := s.Find(stem + p.companion)
 			if ok && (p.when == nil || p.when(info, companion)) {
 				return wire.ErrUnsupported.Errorf("the scheme %s: %s", f.name, f.remedy)
 			}
 		}
 	}
-	if !s.rows.holdsCodes(info) || s.rows.isScale(info.Name) || s.m.Format() == "gguf" {
+	if !s.Table.HoldsCodes(info) || s.Table.IsScale(info.Name) || s.Model.Format() == "gguf" {
 		return nil
 	}
 	for _, f := range foreigners {
-		if f.says != nil && f.says(s.config.Quant) {
-			return wire.ErrUnsupported.Errorf("%s (%s): %s", f.name, s.config.File, f.remedy)
+		if f.says != nil && f.says(s.Config.Quant) {
+			return wire.ErrUnsupported.Errorf("%s (%s): %s", f.name, s.Config.File, f.remedy)
 		}
 	}
 	for _, key := range []string{"quant_method", "checkpoint_format", "format", "packing_format"} {
-		said := s.config.Quant.Text(key)
+		said := s.Config.Quant.Text(key)
 		for _, f := range foreigners {
 			if slices.Contains(f.formats, said) {
-				return wire.ErrUnsupported.Errorf("the scheme %s (%s in %s): %s", f.name, key, s.config.File, f.remedy)
+				return wire.ErrUnsupported.Errorf("the scheme %s (%s in %s): %s", f.name, key, s.Config.File, f.remedy)
 			}
 		}
 	}

@@ -1,17 +1,11 @@
 package quant
 
+import "github.com/anamnesis-go/anamnesis/internal/scheme"
+
 // The keys of quantization configurations, by the library that writes them. A scheme of
 // that library either reads a key or decodes correctly whatever its value. A key whose
 // value changes the numbers is listed with the values that are supported (key=a|b), or
 // must be empty (key?). All other keys are refused.
-
-// anyKeys may be in every configuration: its writer, and the modules that are not
-// converted.
-var anyKeys = []string{
-	"quant_method", "version", "modules_to_not_convert", "modules_to_convert", "ignored_layers", "ignore", "exclude", "exclude_modules", "dequantize",
-	"activation_scheme", "activation_scale_ub", "producer.**", "packed_modules_mapping.**", "is_checkpoint_fp8_serialized",
-	"kv_cache_scheme", "kv_cache_scheme.**", "kv_cache_quant_algo", "kv_cache_quant_config", "kv_cache_quant_config.**", "kv_cache_dtype",
-}
 
 // gptqKeys are those of GPTQModel, AutoGPTQ, the class of transformers, and AutoRound,
 // which writes all of its own keys into a GPTQ configuration.
@@ -93,17 +87,8 @@ var autoRoundKeys = []string{
 }
 
 // autoRoundMethods returns the methods of AutoRound's configuration and more.
-func autoRoundMethods(more ...method) []method {
-	return append(more, method{"auto-round", autoRoundKeys}, method{"intel/auto-round", autoRoundKeys})
-}
-
-// bnbKeys are settings for loading only: everything that decoding needs is stored with
-// each weight.
-var bnbKeys = []string{
-	"load_in_4bit", "load_in_8bit", "_load_in_4bit", "_load_in_8bit", "llm_int8_threshold", "llm_int8_skip_modules", "llm_int8_enable_fp32_cpu_offload",
-	"llm_int8_has_fp16_weight", "bnb_4bit_compute_dtype", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant", "bnb_4bit_quant_storage", "bnb_4bit_blocksize",
-	"target_parameters", "llm_int8_target_modules",
-	"bits", "format", "method", "block_size", "compress_statistics",
+func autoRoundMethods(more ...scheme.Method) []scheme.Method {
+	return append(more, scheme.Method{Name: "auto-round", Known: autoRoundKeys}, scheme.Method{Name: "intel/auto-round", Known: autoRoundKeys})
 }
 
 // mlxKeys are the properties of the model, and those of single modules by their names.

@@ -4,9 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // A folder is written like the unquantized model of its architecture in transformers
@@ -48,10 +47,10 @@ func (s *set) layOutModel(out *Bound) error {
 
 // architecture returns the model_type of config.json, or of the language model in it.
 func (s *set) architecture() string {
-	if t := s.config.Model.At("text_config").Text("model_type"); t != "" {
+	if t := s.Config.Model.At("text_config").Text("model_type"); t != "" {
 		return t
 	}
-	return s.config.Model.Text("model_type")
+	return s.Config.Model.Text("model_type")
 }
 
 // conv1DModules are the Conv1D modules of transformers by model_type. Their weight is
@@ -67,62 +66,30 @@ var conv1DModules = map[string][]string{
 // unrotated refuses weights that compressed-tensors stores rotated, since the unquantized
 // model does not rotate its inputs.
 func (s *set) unrotated(w *Weight) error {
-	if !s.o.Folder || len(w.Shape) < 2 || len(s.config.Quant.At("transform_config", "config_groups").Names()) == 0 {
+	if !s.Options.Folder || len(w.Shape) < 2 || len(s.Config.Quant.At("transform_config", "config_groups").Names()) == 0 {
 		return nil
 	}
 	return wire.ErrUnsupported.Errorf("%s says transform_config: the weights are stored rotated, and the unquantized model would not rotate its inputs; remember the file, not the folder",
-		s.config.File)
+		s.Config.File)
 }
 
 // gptOSSExpert transposes the experts of gpt-oss.
 func (s *set) gptOSSExpert(w *Weight) error {
 	stem, blocks := strings.CutSuffix(w.Parts[0].Name, "_blocks")
-	if !s.o.Folder || len(w.Shape) < 2 || !blocks || stem != w.Name {
+	if !s.Options.Folder || len(w.Shape) < 2 || !blocks || stem != w.Name {
 		return nil
 	}
-	return w.transpose(s.b)
+	return scheme.Flip(w, s.Budget)
 }
 
 // conv1D transposes linear layers that replaced a Conv1D.
 func (s *set) conv1D(w *Weight) error {
-	if !s.o.Folder || len(w.Shape) != 2 || !w.row.linear {
+	if !s.Options.Folder || len(w.Shape) != 2 || !w.Row.Linear {
 		return nil
 	}
 	module := strings.TrimSuffix(w.Name, ".weight")
 	if !slices.Contains(conv1DModules[s.architecture()], module[strings.LastIndexByte(module, '.')+1:]) {
 		return nil
 	}
-	return w.transpose(s.b)
-}
-
-// slicer returns the form of a weight of which any part of a row can be decoded alone.
-func (w *Weight) slicer() (form.Slicer, error) {
-	f, ok := w.form.(form.Slicer)
-	if !ok || !f.Slices() {
-		return nil, wire.ErrUnsupported.Errorf("%s cannot be written transposed, as the unquantized model has it: remember the file, not the folder", w.Layout)
-	}
-	return f, nil
-}
-
-// transpose replaces each matrix of the weight by its transpose.
-func (w *Weight) transpose(b *limits.Budget) error {
-	inner, err := w.slicer()
-	if err != nil {
-		return err
-	}
-	last := len(w.Shape) - 1
-	out, in := w.Shape[last-1], w.Shape[last]
-	n, _ := wire.Product(w.Shape[:last-1])
-	pieces, err := sized[form.Piece](b, int64(n))
-	if err != nil {
-		return err
-	}
-	for m := range pieces {
-		pieces[m] = form.Piece{Form: inner, First: int64(m) * out, Rows: out, Parts: len(w.Parts)}
-	}
-	w.Shape = slices.Clone(w.Shape)
-	w.Shape[last-1], w.Shape[last] = in, out
-	w.form = &form.Transposed{In: in, Out: out, Side: 1, Pieces: pieces}
-	w.Layout += ", transposed"
-	return nil
+	return scheme.Flip(w, s.Budget)
 }

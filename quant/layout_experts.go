@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -37,7 +38,7 @@ func expertOf(name string) (before, after string, ok bool) {
 
 // split separates MLX's stacks.
 func (s *set) split(out *Bound) error {
-	if !s.o.Folder {
+	if !s.Options.Folder {
 		return nil
 	}
 	for _, i := range out.Plain {
@@ -47,7 +48,7 @@ func (s *set) split(out *Bound) error {
 	}
 	var all []*Weight
 	for _, w := range out.Weights {
-		if w.row.stacked && len(w.Shape) == 3 && !w.Matrix().Transposed() {
+		if w.Row.Stacked && len(w.Shape) == 3 && !w.Matrix().Transposed() {
 			before, after, ok := expertOf(w.Name)
 			if !ok {
 				return stackError(w.Name)
@@ -59,7 +60,7 @@ func (s *set) split(out *Bound) error {
 			continue
 		}
 		var err error
-		if all, err = limits.Append(s.b, all, w); err != nil {
+		if all, err = limits.Append(s.Budget, all, w); err != nil {
 			return err
 		}
 	}
@@ -76,17 +77,18 @@ func stackError(name string) error {
 func (s *set) experts(all []*Weight, w *Weight, before, after string) (_ []*Weight, err error) {
 	rows := w.Shape[1]
 	for e := range w.Shape[0] {
-		if err := s.b.Items(1); err != nil {
+		if err := s.Budget.Items(1); err != nil {
 			return nil, err
 		}
 		number := strconv.FormatInt(e, 10)
-		if err := s.b.Hold(int64(len(before)+len(number)+len(after)) + 4*config.NodeCost); err != nil {
+		if err := s.Budget.Hold(int64(len(before)+len(number)+len(after)) + 4*config.NodeCost); err != nil {
 			return nil, err
 		}
 		one := *w
 		one.Name, one.Shape = before+number+after, w.Shape[1:]
-		one.form, one.rows = &form.Shifted{Form: w.form, First: e * rows}, rows
-		if all, err = limits.Append(s.b, all, &one); err != nil {
+		one.Form = &form.Shifted{Form: w.Form, First: e * rows}
+		scheme.Resize(&one, rows, w.Cols())
+		if all, err = limits.Append(s.Budget, all, &one); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -45,7 +46,7 @@ func expertName(name string) (stem string, number int64, layer string, ok bool) 
 
 // fuse replaces the weights of Llama-4's experts by those of the unquantized model.
 func (s *set) fuse(out *Bound) error {
-	if !s.o.Folder || !strings.HasPrefix(s.architecture(), "llama4") {
+	if !s.Options.Folder || !strings.HasPrefix(s.architecture(), "llama4") {
 		return nil
 	}
 	known, stacks := map[string]*expert{}, map[string][]*expert{}
@@ -57,7 +58,7 @@ func (s *set) fuse(out *Bound) error {
 			kept = append(kept, w)
 			continue
 		}
-		if err := s.b.Hold(int64(len(w.Name)) + 8*config.NodeCost); err != nil {
+		if err := s.Budget.Hold(int64(len(w.Name)) + 8*config.NodeCost); err != nil {
 			return err
 		}
 		if stacks[stem] == nil {
@@ -94,12 +95,12 @@ func (s *set) fuse(out *Bound) error {
 
 // stack returns one parameter made of a layer of all experts.
 func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, error) {
-	pieces, err := limits.Make[form.Piece](s.b, len(experts)*len(layers))
+	pieces, err := limits.Make[form.Piece](s.Budget, len(experts)*len(layers))
 	if err != nil {
 		return nil, err
 	}
 	f := &form.Transposed{Side: int64(len(layers)), Pieces: pieces[:0]}
-	w := &Weight{Name: name, form: f}
+	w := &Weight{Name: name, Form: f}
 	for i, e := range experts {
 		if e.number != int64(i) {
 			return nil, wire.ErrMissing.Errorf("expert %d of %d", i, len(experts))
@@ -110,7 +111,7 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 			if part == nil {
 				return nil, wire.ErrMissing.Errorf("a quantized %s of expert %d: all or none must be", layer, i)
 			}
-			inner, err := part.slicer()
+			inner, err := scheme.SlicerOf(part)
 			if err != nil {
 				return nil, err
 			}
@@ -118,7 +119,7 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 				return nil, wire.ErrUnsupported.Errorf("%s %s of shape %v cannot be written transposed", part.Scheme, wire.Quote(part.Name), part.Shape)
 			}
 			if f.In == 0 {
-				f.In, w.Scheme, w.row, w.Layout = part.Shape[1], part.Scheme, part.row, part.Layout+", fused experts"
+				f.In, w.Scheme, w.Row, w.Layout = part.Shape[1], part.Scheme, part.Row, part.Layout+", fused experts"
 			}
 			if part.Shape[1] != f.In {
 				return nil, wire.ErrMismatch.Errorf("%s has shape %v beside %d inputs of others", wire.Quote(part.Name), part.Shape, f.In)
@@ -137,7 +138,7 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 		}
 	}
 	w.Shape = []int64{int64(len(experts)), f.In, f.Out}
-	w.rows, w.cols = int64(len(experts))*f.In, f.Out
+	scheme.Resize(w, int64(len(experts))*f.In, f.Out)
 	return w, nil
 }
 
@@ -145,7 +146,7 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 func (s *set) adopt(w, part *Weight) (err error) {
 	for _, lists := range [...][2]*[]tensor.Info{{&w.Parts, &part.Parts}, {&w.Extra, &part.Extra}} {
 		for _, p := range *lists[1] {
-			if *lists[0], err = limits.Append(s.b, *lists[0], p); err != nil {
+			if *lists[0], err = limits.Append(s.Budget, *lists[0], p); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -37,7 +38,7 @@ var stackLayers = []string{"gate_proj", "up_proj", "down_proj"}
 // restack replaces mlx-lm's stacks by the parameters of the unquantized model.
 func (s *set) restack(out *Bound) error {
 	arch, ok := fusedStacks[s.architecture()]
-	if !s.o.Folder || !ok {
+	if !s.Options.Folder || !ok {
 		return nil
 	}
 	known := map[string]*layersOf{}
@@ -48,7 +49,7 @@ func (s *set) restack(out *Bound) error {
 		if !found || !ends || !slices.Contains(stackLayers, layer) {
 			return nil, "", nil
 		}
-		if err := s.b.Hold(int64(len(name)) + 8*config.NodeCost); err != nil {
+		if err := s.Budget.Hold(int64(len(name)) + 8*config.NodeCost); err != nil {
 			return nil, "", err
 		}
 		stem += strings.TrimSuffix(arch.stack, ".")
@@ -64,7 +65,7 @@ func (s *set) restack(out *Bound) error {
 		switch {
 		case err != nil:
 			return err
-		case stacks != nil && w.row.stacked && len(w.Shape) == 3:
+		case stacks != nil && w.Row.Stacked && len(w.Shape) == 3:
 			stacks.weights[layer] = w
 		default:
 			weights = append(weights, w)
@@ -102,7 +103,7 @@ func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, interleaved bool)
 		if err != nil {
 			return err
 		}
-		if out.Weights, err = limits.Append(s.b, out.Weights, w); err != nil {
+		if out.Weights, err = limits.Append(s.Budget, out.Weights, w); err != nil {
 			return err
 		}
 		w, err = s.fuseBias(stem+"."+p.name+"_bias", l, p.layers)
@@ -112,7 +113,7 @@ func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, interleaved bool)
 		if w == nil {
 			continue
 		}
-		if out.Weights, err = limits.Append(s.b, out.Weights, w); err != nil {
+		if out.Weights, err = limits.Append(s.Budget, out.Weights, w); err != nil {
 			return err
 		}
 	}
@@ -122,14 +123,14 @@ func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, interleaved bool)
 // fuseStack returns one parameter for all experts, made of one stack or of two.
 func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved bool) (*Weight, error) {
 	f := &form.Transposed{Side: int64(len(layers)), Interleaved: interleaved && len(layers) > 1}
-	w := &Weight{Name: name, form: f}
+	w := &Weight{Name: name, Form: f}
 	for _, layer := range layers {
 		part := l.weights[layer]
 		if part == nil {
 			return nil, wire.ErrMissing.Errorf("a quantized stack %s for %s: all or none must be", layer, wire.Quote(name))
 		}
 		if w.Shape == nil {
-			w.Shape, w.Scheme, w.row, w.Layout = []int64{part.Shape[0], part.Shape[2], 0}, part.Scheme, part.row, part.Layout+", fused experts"
+			w.Shape, w.Scheme, w.Row, w.Layout = []int64{part.Shape[0], part.Shape[2], 0}, part.Scheme, part.Row, part.Layout+", fused experts"
 		}
 		if part.Shape[0] != w.Shape[0] || part.Shape[2] != w.Shape[1] || w.Shape[2] > 0 && part.Shape[1] != w.Shape[2] {
 			return nil, wire.ErrMismatch.Errorf("%s has shape %v beside %s of %v", wire.Quote(part.Name), part.Shape,
@@ -139,15 +140,15 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved b
 	}
 	w.Shape[2] *= f.Side
 	f.In, f.Out = w.Shape[1], w.Shape[2]
-	w.rows, w.cols = w.Shape[0]*f.In, f.Out
-	pieces, err := sized[form.Piece](s.b, w.Shape[0]*f.Side)
+	scheme.Resize(w, w.Shape[0]*f.In, f.Out)
+	pieces, err := scheme.Sized[form.Piece](s.Budget, w.Shape[0]*f.Side)
 	if err != nil {
 		return nil, err
 	}
 	f.Pieces = pieces
 	for k, layer := range layers {
 		part := l.weights[layer]
-		inner, err := part.slicer()
+		inner, err := scheme.SlicerOf(part)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +166,7 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved b
 // them.
 func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, error) {
 	of := l.weights[layers[0]]
-	w := &Weight{Name: name, Scheme: of.Scheme, row: of.row, Layout: "biases, fused experts"}
+	w := &Weight{Name: name, Scheme: of.Scheme, Row: of.Row, Layout: "biases, fused experts"}
 	f := &form.Interleaved{}
 	for _, layer := range layers {
 		part, weight := l.biases[layer], l.weights[layer]
@@ -179,7 +180,7 @@ func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, erro
 		if !slices.Equal(part.Shape, weight.Shape[:2]) {
 			return nil, wire.ErrMismatch.Errorf("%s has shape %v beside %s of %v", wire.Quote(part.Name), part.Shape, wire.Quote(weight.Name), weight.Shape)
 		}
-		if err := asStored(part); err != nil {
+		if err := scheme.AsStored(part); err != nil {
 			return nil, err
 		}
 		f.Cols, f.Lanes = part.Shape[1], append(f.Lanes, form.LaneOf(part.DType, as))
@@ -191,10 +192,10 @@ func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, erro
 	if len(w.Parts) != len(layers) {
 		return nil, wire.ErrMissing.Errorf("a bias for %s beside %s", wire.Quote(name), wire.Quote(w.Parts[0].Name))
 	}
-	w.form, w.rows, w.cols = f, w.Parts[0].Shape[0], f.Cols*int64(len(layers))
-	w.Shape = []int64{w.rows, w.cols}
-	if err := s.b.Items(1); err != nil {
+	w.Form, w.Shape = f, []int64{w.Parts[0].Shape[0], f.Cols * int64(len(layers))}
+	scheme.Resize(w, w.Shape[0], w.Shape[1])
+	if err := s.Budget.Items(1); err != nil {
 		return nil, err
 	}
-	return w, s.b.Expand(w.Size(s.o.Target))
+	return w, s.Budget.Expand(w.Size(s.Options.Target))
 }

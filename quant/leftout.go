@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -16,7 +17,7 @@ var cacheScales = []string{".k_cache_scale", ".v_cache_scale", ".k_scale", ".v_s
 // loaders of the unquantized model would reject it. A tensor that merely has such a name
 // is kept.
 func (s *set) explained(info *tensor.Info, bound *nameList) bool {
-	for _, end := range s.rows.explained {
+	for _, end := range s.Table.Explained {
 		if stem, ok := strings.CutSuffix(info.Name, end); ok {
 			if end[0] == '.' {
 				stem += ".weight"
@@ -26,23 +27,16 @@ func (s *set) explained(info *tensor.Info, bound *nameList) bool {
 			}
 		}
 	}
-	if endsIn(info.Name, cacheScales) {
+	if scheme.EndsIn(info.Name, cacheScales) {
 		return s.quantizesCache()
 	}
-	return s.sentinel(info)
+	return slices.ContainsFunc(s.Table.Rows, func(r *scheme.Scheme) bool { return r.Left != nil && r.Left(info) })
 }
 
 // quantizesCache reports whether the configuration quantizes the attention's cache.
 func (s *set) quantizesCache() bool {
-	q := s.config.Quant
-	return s.rows.caches(s.config.Method()) || q.Get("kv_cache_quant_config") != nil || q.Get("kv_cache_scheme") != nil || q.Text("kv_cache_quant_algo") != "" || q.Text("kv_cache_dtype") != ""
-}
-
-// sentinel reports whether a tensor is ComfyUI's mark that the weights of a file are
-// scaled.
-func (s *set) sentinel(info *tensor.Info) bool {
-	_, isFP8 := fp8Codec(info.DType)
-	return isFP8 && info.Elements() <= 2 && (info.Name == "scaled_fp8" || strings.HasSuffix(info.Name, ".scaled_fp8"))
+	q := s.Config.Quant
+	return s.Table.Caches(s.Config.Method()) || q.Get("kv_cache_quant_config") != nil || q.Get("kv_cache_scheme") != nil || q.Text("kv_cache_quant_algo") != "" || q.Text("kv_cache_dtype") != ""
 }
 
 // A nameList is a sorted list of the names of bound weights.
@@ -81,36 +75,36 @@ var otherCompanions = []string{"_absmax", "_quant_map", "_scb", "_scales", "_zer
 // unexplained refuses codes that no row of the table has bound: copied unchanged, they
 // would look like weights.
 func (s *set) unexplained(info *tensor.Info) error {
-	for _, m := range s.rows.only {
-		stem, ok := strings.CutSuffix(info.Name, m.codes)
+	for _, m := range s.Table.Only {
+		stem, ok := strings.CutSuffix(info.Name, m.Codes)
 		if !ok {
 			continue
 		}
-		if _, ok := s.find(stem + m.parts[0]); !ok {
-			return wire.ErrMissing.Errorf("its companion %s", wire.Quote(stem+m.parts[0]))
+		if _, ok := s.Find(stem + m.Parts[0]); !ok {
+			return wire.ErrMissing.Errorf("its companion %s", wire.Quote(stem+m.Parts[0]))
 		}
 		return wire.ErrUnsupported.Errorf("%s of shape %v holds codes that no scheme here explains", info.TypeName(), info.Shape)
 	}
-	if !slices.Contains(codeTypes, info.DType) || s.rows.isScale(info.Name) {
+	if !slices.Contains(codeTypes, info.DType) || s.Table.IsScale(info.Name) {
 		return nil
 	}
-	for _, companions := range [...][]string{s.rows.besides, otherCompanions} {
+	for _, companions := range [...][]string{s.Table.Besides, otherCompanions} {
 		if err := s.codesBeside(info, info.Name, companions); err != nil {
 			return err
 		}
 	}
-	if stem, ok := suffix(info, ".weight"); ok {
-		if err := s.codesBeside(info, stem, s.rows.modules); err != nil {
+	if stem, ok := scheme.Suffix(info, ".weight"); ok {
+		if err := s.codesBeside(info, stem, s.Table.Modules); err != nil {
 			return err
 		}
 	}
-	if method := s.config.Method(); method != "" && len(info.Shape) > 1 && info.Elements() > 1 && !endsIn(info.Name, buffers) {
-		ignored, err := s.ignores(info.Name, "")
+	if method := s.Config.Method(); method != "" && len(info.Shape) > 1 && info.Elements() > 1 && !scheme.EndsIn(info.Name, buffers) {
+		ignored, err := s.Ignores(info.Name, "")
 		if err != nil || ignored {
 			return err
 		}
 		return wire.ErrUnsupported.Errorf("%s says quant_method %s, and %s of shape %v belongs to no known scheme: start from the unquantized model, or %s %s",
-			s.config.File, wire.Quote(method), info.TypeName(), info.Shape, wire.OptionIgnoreUnknown, wire.Quote(info.Name))
+			s.Config.File, wire.Quote(method), info.TypeName(), info.Shape, wire.OptionIgnoreUnknown, wire.Quote(info.Name))
 	}
 	return nil
 }
@@ -122,11 +116,11 @@ var buffers = []string{".bias", "mask", "_ids", "_index", "_indices"}
 // codesBeside refuses codes that have one of the companions.
 func (s *set) codesBeside(info *tensor.Info, stem string, companions []string) error {
 	for _, end := range companions {
-		if scale, ok := s.find(stem + end); ok {
+		if scale, ok := s.Find(stem + end); ok {
 			return wire.ErrUnsupported.Errorf("%s of shape %v beside %s of %s %v: no known scheme explains them",
 				info.TypeName(), info.Shape, wire.Quote(scale.Name), scale.TypeName(), scale.Shape)
 		}
-		place, err := s.otherFile(info, stem+end)
+		place, err := s.OtherFile(info, stem+end)
 		if err != nil {
 			return err
 		}

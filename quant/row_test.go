@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -22,20 +23,20 @@ func TestEveryRowHasGoldensOfItsLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range schemes {
-		t.Run(r.name, func(t *testing.T) {
+		t.Run(r.Name, func(t *testing.T) {
 			var folders []string
-			for _, pattern := range r.goldens {
+			for _, pattern := range r.Goldens {
 				found, err := filepath.Glob(filepath.Join("../testdata/quant/schemes", pattern))
 				if err != nil || len(found) == 0 {
 					t.Errorf("%s: %v, %v", pattern, found, err)
 				}
 				folders = append(folders, found...)
 			}
-			if len(folders) == 0 || r.stores == "" || r.oracle == "" {
+			if len(folders) == 0 || r.Stores == "" || r.Oracle == "" {
 				t.Error("says too little")
 			}
 			for _, folder := range folders {
-				if r.declares == byType {
+				if r.Declares == scheme.ByType {
 					continue
 				}
 				of := goldenOf(t, folder)
@@ -69,23 +70,23 @@ func planOf(t *testing.T, folder string) (*limits.Budget, tensor.Model, *Bound) 
 }
 
 // goldenOf is the row that binds the weight of a golden.
-func goldenOf(t *testing.T, folder string) *scheme {
+func goldenOf(t *testing.T, folder string) *scheme.Scheme {
 	t.Helper()
 	_, _, bound := planOf(t, folder)
 	if len(bound.Weights) != 1 {
 		t.Fatalf("%s: %d weights", folder, len(bound.Weights))
 	}
-	return bound.Weights[0].row
+	return bound.Weights[0].Row
 }
 
 // What is derived from the rows finds a row's own tensors: the golden's main
 // tensor has a name of its row, and its scales are scales.
 func TestRowsKnowTheNamesOfTheirTensors(t *testing.T) {
 	for _, r := range schemes {
-		for _, pattern := range r.goldens {
+		for _, pattern := range r.Goldens {
 			folders, _ := filepath.Glob(filepath.Join("../testdata/quant/schemes", pattern))
 			for _, folder := range folders {
-				if r.declares != byType {
+				if r.Declares != scheme.ByType {
 					t.Run(filepath.Base(folder), func(t *testing.T) { namesAreKnown(t, r, folder) })
 				}
 			}
@@ -93,24 +94,24 @@ func TestRowsKnowTheNamesOfTheirTensors(t *testing.T) {
 	}
 }
 
-func namesAreKnown(t *testing.T, r *scheme, folder string) {
+func namesAreKnown(t *testing.T, r *scheme.Scheme, folder string) {
 	b, m, bound := planOf(t, folder)
 	w := bound.Weights[0]
 	known := map[string]bool{w.Parts[0].Name: true}
-	for _, main := range r.mains {
-		if stem, ok := strings.CutSuffix(w.Parts[0].Name, main.codes); ok {
-			for _, part := range main.parts {
+	for _, main := range r.Mains {
+		if stem, ok := strings.CutSuffix(w.Parts[0].Name, main.Codes); ok {
+			for _, part := range main.Parts {
 				known[stem+part] = true
 			}
 		}
 	}
 	for _, part := range slices.Concat(w.Parts, w.Extra) {
 		if !known[part.Name] && !strings.Contains(part.Name, bnb.StateName) {
-			t.Errorf("%s is not a part that the row of %s names", part.Name, r.name)
+			t.Errorf("%s is not a part that the row of %s names", part.Name, r.Name)
 		}
 	}
-	if method := method0(t, b, m); method != "" && rows.methods[method] && r.priority == 0 && !r.stands(method) {
-		t.Errorf("quant_method %s does not stand for %s", method, r.name)
+	if method := method0(t, b, m); method != "" && rows.Methods[method] && r.Priority == 0 && !r.Stands(method) {
+		t.Errorf("quant_method %s does not stand for %s", method, r.Name)
 	}
 }
 
@@ -151,7 +152,7 @@ func TestEveryTypeOfGGMLIsBound(t *testing.T) {
 			}
 			continue
 		}
-		if !decodes || !c.Blocks || len(bound.Weights) != 1 || bound.Weights[0].row != &ggmlScheme {
+		if !decodes || !c.Blocks || len(bound.Weights) != 1 || bound.Weights[0].Row != &ggmlScheme {
 			t.Errorf("%v is not bound: %+v", d, bound)
 		}
 	}

@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // schemes are all rows. Each is defined in the file of its bind.
-var schemes = []*scheme{
+var schemes = []*scheme.Scheme{
 	&comfyScheme,
 	&ggmlScheme,
-	&bnb4Scheme,
-	&bnb8Scheme,
+	&bnb.FourBit,
+	&bnb.EightBit,
 	&gptqScheme,
 	&awqScheme,
 	&fp8Scheme,
@@ -36,7 +38,15 @@ var schemes = []*scheme{
 
 // rows is the table. A bind gets it from its set: schemes that referred to the table
 // would be an initialization cycle.
-var rows = newTable(schemes, foreigners)
+var rows = scheme.NewTable(schemes, foreignNames(func(f *foreign) []string { return f.names }), foreignNames(func(f *foreign) []string { return f.modules }))
+
+// foreignNames lists names of the tensors of refused schemes.
+func foreignNames(of func(*foreign) []string) (all []string) {
+	for _, f := range foreigners {
+		all = append(all, of(f)...)
+	}
+	return all
+}
 
 // A Support is a row of the table of schemes.
 type Support struct {
@@ -45,8 +55,8 @@ type Support struct {
 
 // Schemes lists the schemes that are decoded, and those that are refused by name.
 func Schemes() (decoded []Support, refusedNames []string) {
-	for _, s := range rows.rows {
-		decoded = append(decoded, Support{s.name, s.stores, s.oracle})
+	for _, s := range rows.Rows {
+		decoded = append(decoded, Support{s.Name, s.Stores, s.Oracle})
 	}
 	for _, f := range foreigners {
 		refusedNames = append(refusedNames, f.name)
@@ -58,8 +68,8 @@ func Schemes() (decoded []Support, refusedNames []string) {
 // Endings lists the suffixes that publishers append to the name of a quantized model,
 // longest first.
 func Endings() (all []string) {
-	for _, s := range rows.rows {
-		all = union(all, s.endings)
+	for _, s := range rows.Rows {
+		all = scheme.Union(all, s.Endings)
 	}
 	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return all
@@ -67,13 +77,13 @@ func Endings() (all []string) {
 
 // Describes reports whether a metadata key describes the quantization of weights, and so
 // does not apply to the decoded model.
-func Describes(key string) bool { return rows.describes(key) }
+func Describes(key string) bool { return rows.Describes(key) }
 
 // Any reports whether a model may hold quantized weights: whether the type or the name of
 // any tensor fits a main tensor of a scheme. If not, Plan would bind nothing.
 func Any(m tensor.Model) bool {
 	for i := range m.Tensors() {
-		if rows.holdsCodes(&i) || endsIn(i.Name, rows.alone) {
+		if rows.HoldsCodes(&i) || scheme.EndsIn(i.Name, rows.Alone) {
 			return true
 		}
 	}

@@ -4,65 +4,66 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var awqScheme = scheme{
-	name: "AWQ", stores: "GEMM, 4 bits; GPTQModel's 2 to 8 bits", oracle: "AutoAWQ, GPTQModel",
-	goldens: []string{"awq-gemm", "awq-gemm-*"}, bind: bindAWQ,
-	methods: autoRoundMethods(method{"awq", awqKeys}),
-	mains:   awqMains,
-	scales:  []string{".scales"},
-	marks:   []string{".qweight"},
-	meta:    []string{"awq_*"},
-	endings: []string{"-AWQ", "-awq", "_awq"},
-	linear:  true,
+var awqScheme = scheme.Scheme{
+	Name: "AWQ", Stores: "GEMM, 4 bits; GPTQModel's 2 to 8 bits", Oracle: "AutoAWQ, GPTQModel",
+	Goldens: []string{"awq-gemm", "awq-gemm-*"}, Bind: bindAWQ,
+	Methods: autoRoundMethods(scheme.Method{Name: "awq", Known: awqKeys}),
+	Mains:   awqMains,
+	Scales:  []string{".scales"},
+	Marks:   []string{".qweight"},
+	Meta:    []string{"awq_*"},
+	Endings: []string{"-AWQ", "-awq", "_awq"},
+	Linear:  true,
 }
 
-var awqMains = []main{{codes: ".qweight", parts: []string{".scales", ".qzeros"}, only: true}}
+var awqMains = []scheme.Main{{Codes: ".qweight", Parts: []string{".scales", ".qzeros"}, Only: true}}
 
 // bindAWQ binds AutoAWQ's GEMM layout: a row of qweight holds the codes of as many
 // outputs as scales have columns.
-func bindAWQ(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".qweight")
-	scales, hasScales := s.find(stem + ".scales")
+func bindAWQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".qweight")
+	scales, hasScales := s.Find(stem + ".scales")
 	if !ok || !hasScales || info.DType != tensor.I32 || len(info.Shape) != 2 || len(scales.Shape) != 2 || scales.Shape[1] == 0 {
 		return nil, nil
 	}
 	in, out, groups := info.Shape[0], scales.Shape[1], scales.Shape[0]
 	bits := info.Shape[1] * 32 / out
-	if bits < 2 || bits > 8 || out*bits != info.Shape[1]*32 || bits != 4 && s.config.Method() != "awq" {
+	if bits < 2 || bits > 8 || out*bits != info.Shape[1]*32 || bits != 4 && s.Config.Method() != "awq" {
 		return nil, nil
 	}
-	if m := s.config.Method(); m == "gptq" {
-		return nil, wire.ErrMismatch.Errorf("%s says gptq, but %s is packed as AWQ packs", s.config.File, wire.Quote(info.Name))
+	if m := s.Config.Method(); m == "gptq" {
+		return nil, wire.ErrMismatch.Errorf("%s says gptq, but %s is packed as AWQ packs", s.Config.File, wire.Quote(info.Name))
 	}
-	zeros, err := s.companion(stem+".qzeros", []int64{groups, info.Shape[1]}, tensor.I32)
+	zeros, err := s.Companion(stem+".qzeros", []int64{groups, info.Shape[1]}, tensor.I32)
 	if err != nil {
 		return nil, err
 	}
 	if groups == 0 || in%groups != 0 {
 		return nil, wire.ErrMismatch.Errorf("%d inputs in %d groups", in, groups)
 	}
-	if err := s.awqSays(stem, scales, bits, in/groups, groups); err != nil {
+	if err := awqSays(s, stem, scales, bits, in/groups, groups); err != nil {
 		return nil, err
 	}
 	f := &form.AWQ{In: in, Out: out, Groups: groups, Bits: bits, GroupSize: in / groups}
-	if f.Scale, f.ScaleSize, err = scaleNumber(scales); err != nil {
+	if f.Scale, f.ScaleSize, err = scheme.ScaleNumber(scales); err != nil {
 		return nil, err
 	}
 	f.Bulk = form.BulkOf(scales.DType)
-	return &Weight{
+	return &scheme.Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: describe(bits, f.GroupSize),
-		Parts: []tensor.Info{*info, *scales, *zeros}, form: f,
+		Parts: []tensor.Info{*info, *scales, *zeros}, Form: f,
 	}, nil
 }
 
 // awqSays compares the shapes with the configuration, by the keys of both of its writers.
-func (s *set) awqSays(stem string, scales *tensor.Info, bits, group, groups int64) error {
+func awqSays(s *scheme.Set, stem string, scales *tensor.Info, bits, group, groups int64) error {
 	for _, key := range [...]string{"bits", "w_bit", "group_size", "q_group_size"} {
-		n, ok, err := s.whole(stem, key)
+		n, ok, err := s.Whole(stem, key)
 		if err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (s *set) awqSays(stem string, scales *tensor.Info, bits, group, groups int6
 			}
 		}
 		if ok && n != have {
-			return wire.ErrMismatch.Errorf("%s says %s %d, %s of shape %v beside its weight says %d", s.config.File, key, n, wire.Quote(scales.Name), scales.Shape, have)
+			return wire.ErrMismatch.Errorf("%s says %s %d, %s of shape %v beside its weight says %d", s.Config.File, key, n, wire.Quote(scales.Name), scales.Shape, have)
 		}
 	}
 	return nil

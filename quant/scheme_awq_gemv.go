@@ -5,72 +5,73 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var gemvScheme = scheme{
-	name: "AWQ GEMV", stores: "4 bits in the order of the inputs", oracle: "AutoAWQ's packer",
-	goldens: []string{"awq-gemv"}, bind: bindAWQGEMV,
-	methods: []method{{"awq", awqKeys}},
-	mains:   awqMains,
-	scales:  []string{".scales"},
-	marks:   []string{".qweight"},
+var gemvScheme = scheme.Scheme{
+	Name: "AWQ GEMV", Stores: "4 bits in the order of the inputs", Oracle: "AutoAWQ's packer",
+	Goldens: []string{"awq-gemv"}, Bind: bindAWQGEMV,
+	Methods: []scheme.Method{{Name: "awq", Known: awqKeys}},
+	Mains:   awqMains,
+	Scales:  []string{".scales"},
+	Marks:   []string{".qweight"},
 }
 
-var gemvFastScheme = scheme{
-	name: "AWQ GEMV_FAST", stores: "llm-awq's layout of 4 bits", oracle: "AutoAWQ's packer",
-	goldens: []string{"awq-gemv-fast"}, bind: bindAWQFast,
-	methods: []method{{"awq", awqKeys}},
-	mains:   awqMains,
-	scales:  []string{".scales"},
-	marks:   []string{".qweight"},
+var gemvFastScheme = scheme.Scheme{
+	Name: "AWQ GEMV_FAST", Stores: "llm-awq's layout of 4 bits", Oracle: "AutoAWQ's packer",
+	Goldens: []string{"awq-gemv-fast"}, Bind: bindAWQFast,
+	Methods: []scheme.Method{{Name: "awq", Known: awqKeys}},
+	Mains:   awqMains,
+	Scales:  []string{".scales"},
+	Marks:   []string{".qweight"},
 }
 
 // bindAWQGEMV binds AutoAWQ's GEMV layout: nibbles along the inputs in natural order,
 // with rows of zero points and scales padded by zeros.
-func bindAWQGEMV(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".qweight")
-	scales, hasScales := s.find(stem + ".scales")
+func bindAWQGEMV(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".qweight")
+	scales, hasScales := s.Find(stem + ".scales")
 	if !ok || !hasScales || info.DType != tensor.I32 || len(info.Shape) != 2 || len(scales.Shape) != 2 ||
-		scales.Shape[0] != info.Shape[0] || info.Shape[1]*8 == scales.Shape[1] || scales.Shape[1] == info.Shape[1] && !s.gemv() {
+		scales.Shape[0] != info.Shape[0] || info.Shape[1]*8 == scales.Shape[1] || scales.Shape[1] == info.Shape[1] && !gemv(s) {
 		return nil, nil
 	}
 	out, in, padded := info.Shape[0], info.Shape[1]*8, scales.Shape[1]
-	group, err := s.awqGroup(in, padded)
+	group, err := awqGroup(s, in, padded)
 	if err != nil {
 		return nil, err
 	}
 	if padded%8 != 0 || in == 0 || out == 0 {
-		return nil, mismatch(info, scales)
+		return nil, scheme.Mismatch(info, scales)
 	}
-	zeros, err := s.companion(stem+".qzeros", []int64{out, padded / 8}, tensor.I32)
+	zeros, err := s.Companion(stem+".qzeros", []int64{out, padded / 8}, tensor.I32)
 	if err != nil {
 		return nil, err
 	}
-	read, size, err := scaleNumber(scales)
+	read, size, err := scheme.ScaleNumber(scales)
 	if err != nil {
 		return nil, err
 	}
 	g := form.Grid{MatrixRows: out, BlockRows: 1, BlockCols: group, Cols: padded, Size: size, Read: read, Bulk: form.BulkOf(scales.DType)}
 	z := g
 	z.Whole, z.Bulk, z.Read = zeros.Span.Len, nil, func(p []byte, i int64) float32 { return float32(p[i/2] >> (4 * (i % 2)) & 15) }
-	return &Weight{
+	return &scheme.Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV, " + describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
-		form:  &form.Scaled{Cols: in, Codes: form.StreamRow(in, 4, in/2, 0), Scales: g, Seconds: &z, Op: asm.Shift},
+		Form:  &form.Scaled{Cols: in, Codes: form.StreamRow(in, 4, in/2, 0), Scales: g, Seconds: &z, Op: asm.Shift},
 	}, nil
 }
 
 // gemv reports whether AutoAWQ's configuration says that the tensors are for the GEMV
 // kernel. With few inputs, words and padded groups are as many as in GPTQ.
-func (s *set) gemv() bool {
-	return s.config.Method() == "awq" && strings.EqualFold(s.config.Quant.Text("version"), "gemv")
+func gemv(s *scheme.Set) bool {
+	return s.Config.Method() == "awq" && strings.EqualFold(s.Config.Quant.Text("version"), "gemv")
 }
 
 // awqGroup returns the group size, which padded rows do not tell.
-func (s *set) awqGroup(in, padded int64) (int64, error) {
-	group, ok := s.config.Quant.Whole("group_size")
+func awqGroup(s *scheme.Set, in, padded int64) (int64, error) {
+	group, ok := s.Config.Quant.Whole("group_size")
 	switch {
 	case !ok:
 		return 0, wire.ErrMissing.Errorf("group_size in the configuration: rows of scales are padded")
@@ -82,38 +83,38 @@ func (s *set) awqGroup(in, padded int64) (int64, error) {
 
 // bindAWQFast binds the GEMV_FAST layout, which is llm-awq's: four outputs in a stored
 // row, with their nibbles shuffled, and zero points already multiplied.
-func bindAWQFast(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".qweight")
+func bindAWQFast(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".qweight")
 	if !ok || info.DType != tensor.I16 || len(info.Shape) != 2 {
 		return nil, nil
 	}
 	out, in := info.Shape[0]*4, info.Shape[1]
-	scales, err := s.companion(stem+".scales", []int64{-1, out}, tensor.F16, tensor.BF16)
+	scales, err := s.Companion(stem+".scales", []int64{-1, out}, tensor.F16, tensor.BF16)
 	if err != nil {
 		return nil, err
 	}
 	padded := scales.Shape[0]
-	zeros, err := s.companion(stem+".qzeros", []int64{padded, out}, scales.DType)
+	zeros, err := s.Companion(stem+".qzeros", []int64{padded, out}, scales.DType)
 	if err != nil {
 		return nil, err
 	}
-	group, err := s.awqGroup(in, padded)
+	group, err := awqGroup(s, in, padded)
 	if err != nil {
 		return nil, err
 	}
 	if in%64 != 0 {
 		return nil, wire.ErrMismatch.Errorf("%d inputs are not whole blocks of 64", in)
 	}
-	read, size, err := scaleNumber(scales)
+	read, size, err := scheme.ScaleNumber(scales)
 	if err != nil {
 		return nil, err
 	}
 	g := form.Grid{MatrixRows: out, BlockRows: 1, BlockCols: group, Cols: padded, Size: size, Read: read, Bulk: form.BulkOf(scales.DType)}.Transposed(out, scales.Span.Len)
 	z := g
 	z.Whole = zeros.Span.Len
-	return &Weight{
+	return &scheme.Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV_FAST, " + describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
-		form:  &form.Scaled{Cols: in, Codes: form.FastRow(in), Scales: g, Seconds: &z, Op: asm.Affine},
+		Form:  &form.Scaled{Cols: in, Codes: form.FastRow(in), Scales: g, Seconds: &z, Op: asm.Affine},
 	}, nil
 }

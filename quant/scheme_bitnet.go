@@ -2,31 +2,32 @@ package quant
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var bitnetScheme = scheme{
-	name: "BitNet", stores: "ternary weights of both layer classes", oracle: "transformers",
-	goldens: []string{"bitnet"}, bind: bindBitNet,
-	declares: byMethod,
-	methods:  []method{{"bitnet", bitnetKeys}},
-	mains:    []main{{codes: ".weight", parts: []string{".weight_scale"}}},
-	scales:   []string{"_scale"},
+var bitnetScheme = scheme.Scheme{
+	Name: "BitNet", Stores: "ternary weights of both layer classes", Oracle: "transformers",
+	Goldens: []string{"bitnet"}, Bind: bindBitNet,
+	Declares: scheme.ByMethod,
+	Methods:  []scheme.Method{{Name: "bitnet", Known: bitnetKeys}},
+	Mains:    []scheme.Main{{Codes: ".weight", Parts: []string{".weight_scale"}}},
+	Scales:   []string{"_scale"},
 }
 
 // bindBitNet binds ternary weights. A stored row holds row r of each quarter of the
 // matrix.
-func bindBitNet(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".weight")
+func bindBitNet(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".weight")
 	if !ok || info.DType != tensor.U8 || len(info.Shape) != 2 {
 		return nil, nil
 	}
-	scale, err := s.companion(stem+".weight_scale", []int64{1}, tensor.BF16, tensor.F16, tensor.F32)
+	scale, err := s.Companion(stem+".weight_scale", []int64{1}, tensor.BF16, tensor.F16, tensor.F32)
 	if err != nil {
 		return nil, err
 	}
-	read, size, err := scaleNumber(scale)
+	read, size, err := scheme.ScaleNumber(scale)
 	if err != nil {
 		return nil, err
 	}
@@ -36,14 +37,14 @@ func bindBitNet(s *set, info *tensor.Info) (*Weight, error) {
 		Cols: cols, Inverse: true, Scales: form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read},
 		Codes: form.QuarterRows(quarter, cols),
 	}
-	switch class := s.config.Quant.Text("linear_class"); class {
+	switch class := s.Config.Quant.Text("linear_class"); class {
 	case "", "bitlinear":
 	case "autobitlinear":
 		f.Inverse = false
 	default:
 		return nil, wire.ErrUnsupported.Errorf("linear_class %s", wire.Quote(class))
 	}
-	return &Weight{
-		Name: info.Name, Shape: []int64{rows, cols}, Layout: "ternary, one scale", Parts: []tensor.Info{*info, *scale}, form: f,
+	return &scheme.Weight{
+		Name: info.Name, Shape: []int64{rows, cols}, Layout: "ternary, one scale", Parts: []tensor.Info{*info, *scale}, Form: f,
 	}, nil
 }

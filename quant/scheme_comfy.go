@@ -6,66 +6,72 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var comfyScheme = scheme{
-	name: "ComfyUI", stores: "fp8, int8 (ConvRot too), mxfp8 and nvfp4 that the file declares", oracle: "comfy-kitchen",
-	goldens: []string{"comfyui-fp8", "comfyui-int8*", "comfyui-mxfp8", "comfyui-nvfp4"}, bind: bindComfy,
-	declares: byFile, priority: 1,
-	mains: []main{
-		{codes: ".weight", parts: []string{".weight_scale", ".comfy_quant", ".weight_scale_2"}},
-		{codes: ".comfy_quant", parts: []string{".weight"}, only: true},
+var comfyScheme = scheme.Scheme{
+	Name: comfyName, Stores: "fp8, int8 (ConvRot too), mxfp8 and nvfp4 that the file declares", Oracle: "comfy-kitchen",
+	Goldens: []string{"comfyui-fp8", "comfyui-int8*", "comfyui-mxfp8", "comfyui-nvfp4"}, Bind: bindComfy,
+	Declares: scheme.ByFile, Priority: 1,
+	Mains: []scheme.Main{
+		{Codes: ".weight", Parts: []string{".weight_scale", ".comfy_quant", ".weight_scale_2"}},
+		{Codes: ".comfy_quant", Parts: []string{".weight"}, Only: true},
 	},
-	scales:   []string{"_scale", "_scale_2"},
-	meta:     []string{comfyKey},
-	explains: []string{".input_scale", ".scale_input"},
+	Scales:   []string{"_scale", "_scale_2"},
+	Meta:     []string{comfyKey},
+	Explains: []string{".input_scale", ".scale_input"},
+	Besides:  []string{".comfy_quant"}, // it also describes tensors that are cast
+	Load:     loadComfy,
 }
+
+// comfyName is the name of the scheme.
+const comfyName = "ComfyUI"
 
 // comfyKey is the metadata key in which ComfyUI describes all layers.
 const comfyKey = "_quantization_metadata"
 
 // loadComfy reads the layers that ComfyUI's metadata describes.
-func (s *set) loadComfy() error {
-	text, ok := s.texts[comfyKey]
+func loadComfy(s *scheme.Set) (any, error) {
+	text, ok := s.Texts[comfyKey]
 	if !ok {
-		return nil
+		return (*config.Object)(nil), nil
 	}
-	v, err := config.Parse(s.b, strictjson.Text{Format: "metadata " + wire.Quote(comfyKey), Body: text})
+	v, err := config.Parse(s.Budget, strictjson.Text{Format: "metadata " + wire.Quote(comfyKey), Body: text})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o, ok := v.(*config.Object)
 	layers, isObject := o.Get("layers").(*config.Object)
 	if !ok || !isObject && o.Get("layers") != nil {
-		return wire.ErrSyntax.Errorf("metadata %s is not an object of layers", wire.Quote(comfyKey))
+		return nil, wire.ErrSyntax.Errorf("metadata %s is not an object of layers", wire.Quote(comfyKey))
 	}
-	s.comfy = layers
-	return nil
+	return layers, nil
 }
 
 // comfyFormat returns the description that ComfyUI has for a tensor's module, from the
 // metadata or from a tensor beside it, which then belongs to the weight.
-func (s *set) comfyFormat(info *tensor.Info) (layer *config.Object, own *tensor.Info, err error) {
-	stem, ok := suffix(info, ".weight")
+func comfyFormat(s *scheme.Set, info *tensor.Info) (layer *config.Object, own *tensor.Info, err error) {
+	stem, ok := scheme.Suffix(info, ".weight")
 	if !ok {
 		return nil, nil, nil
 	}
-	if v := s.comfy.Get(stem); v != nil {
+	layers, _ := s.Kept[comfyName].(*config.Object)
+	if v := layers.Get(stem); v != nil {
 		layer, err = comfyLayer(stem, v)
 		return layer, nil, err
 	}
-	own, ok = s.find(stem + ".comfy_quant")
+	own, ok = s.Find(stem + ".comfy_quant")
 	if !ok {
 		return nil, nil, nil
 	}
-	text, err := s.text(own, maxState)
+	text, err := s.Text(own, scheme.MaxState)
 	if err != nil {
 		return nil, nil, err
 	}
-	v, err := config.Parse(s.b, text)
+	v, err := config.Parse(s.Budget, text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,8 +89,8 @@ func comfyLayer(name string, v any) (*config.Object, error) {
 
 // bindComfy binds the weights that ComfyUI describes. They have the names of other
 // libraries, but other layouts.
-func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
-	layer, own, err := s.comfyFormat(info)
+func bindComfy(s *scheme.Set, info *tensor.Info) (w *scheme.Weight, err error) {
+	layer, own, err := comfyFormat(s, info)
 	if layer == nil || err != nil {
 		return nil, err
 	}
@@ -96,9 +102,9 @@ func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
 	case "int8_tensorwise":
 		w, err = bindInt8(s, info)
 	case "nvfp4":
-		w, err = s.comfyNVFP4(info, stem)
+		w, err = comfyNVFP4(s, info, stem)
 	case "mxfp8":
-		w, err = s.comfyMXFP8(info, stem)
+		w, err = comfyMXFP8(s, info, stem)
 	default:
 		return nil, wire.ErrUnsupported.Errorf("ComfyUI's format %s: ComfyUI can save the model unquantized", wire.Quote(format))
 	}
@@ -108,7 +114,7 @@ func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
 	if w == nil {
 		return nil, wire.ErrMismatch.Errorf("%s cannot be ComfyUI's %s", info.TypeName(), format)
 	}
-	if err := s.comfyRest(w, layer, info); err != nil {
+	if err := comfyRest(s, w, layer, info); err != nil {
 		return nil, err
 	}
 	if own != nil {
@@ -119,9 +125,9 @@ func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
 
 // comfyRest applies the rest of the description: ConvRot's rotation, by 256 columns
 // unless it says otherwise.
-func (s *set) comfyRest(w *Weight, layer *config.Object, info *tensor.Info) error {
+func comfyRest(s *scheme.Set, w *scheme.Weight, layer *config.Object, info *tensor.Info) error {
 	description := &config.Source{File: wire.Quote(info.Name + "'s description"), Object: layer}
-	if err := s.explains(description, comfyKeys); err != nil {
+	if err := s.Explains(description, comfyKeys); err != nil {
 		return err
 	}
 	params := layer.At("params")
@@ -140,61 +146,61 @@ func (s *set) comfyRest(w *Weight, layer *config.Object, info *tensor.Info) erro
 		return wire.ErrMismatch.Errorf("convrot_groupsize %d is not a power of four", size)
 	}
 	w.Layout += fmt.Sprintf(", rotated by %d", size)
-	return w.rotate(size)
+	return scheme.Rotate(w, size)
 }
 
-func (s *set) comfyNVFP4(info *tensor.Info, stem string) (*Weight, error) {
+func comfyNVFP4(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, error) {
 	if info.DType != tensor.U8 || len(info.Shape) != 2 {
 		return nil, nil
 	}
 	rows, cols := info.Shape[0], 2*info.Shape[1]
-	g, scales, err := s.swizzled(stem+".weight_scale", rows, cols, 16, form.Numbers[tensor.F8E4M3], tensor.F8E4M3, tensor.U8)
+	g, scales, err := swizzledGrid(s, stem+".weight_scale", rows, cols, 16, form.Numbers[tensor.F8E4M3], tensor.F8E4M3, tensor.U8)
 	if err != nil {
 		return nil, err
 	}
-	w := &Weight{Name: info.Name, Shape: []int64{rows, cols}, Layout: "NVFP4, 16-value blocks", Parts: []tensor.Info{*info, *scales}}
-	global, err := s.globalGrid(w, stem+".weight_scale_2")
+	w := &scheme.Weight{Name: info.Name, Shape: []int64{rows, cols}, Layout: "NVFP4, 16-value blocks", Parts: []tensor.Info{*info, *scales}}
+	global, err := globalGrid(s, w, stem+".weight_scale_2")
 	if err != nil {
 		return nil, err
 	}
 	g.Bulk = form.BulkOf(tensor.F8E4M3)
-	w.form = &form.Scaled{Cols: cols, Codes: form.HighFirstRow(cols), Scales: g, Global: global}
+	w.Form = &form.Scaled{Cols: cols, Codes: form.HighFirstRow(cols), Scales: g, Global: global}
 	return w, nil
 }
 
-func (s *set) comfyMXFP8(info *tensor.Info, stem string) (*Weight, error) {
+func comfyMXFP8(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, error) {
 	codec, ok := fp8Codec(info.DType)
 	if !ok || len(info.Shape) != 2 {
 		return nil, nil
 	}
 	rows, cols := info.Shape[0], info.Shape[1]
-	g, scales, err := s.swizzled(stem+".weight_scale", rows, cols, 32, form.ComfyExponent, tensor.F8E8M0, tensor.U8)
+	g, scales, err := swizzledGrid(s, stem+".weight_scale", rows, cols, 32, form.ComfyExponent, tensor.F8E8M0, tensor.U8)
 	if err != nil {
 		return nil, err
 	}
 	g.Bulk = form.ComfyExponents
-	return &Weight{
+	return &scheme.Weight{
 		Name: info.Name, Shape: info.Shape, Layout: "MXFP8, 32-value blocks", Parts: []tensor.Info{*info, *scales},
-		form: &form.Scaled{Cols: cols, Codes: form.Float8Row(cols, codec), Scales: g},
+		Form: &form.Scaled{Cols: cols, Codes: form.Float8Row(cols, codec), Scales: g},
 	}, nil
 }
 
-// swizzled binds scales in the order of the GPU's block-scaled product: tiles of 128 rows
+// swizzledGrid binds scales in the order of the GPU's block-scaled product: tiles of 128 rows
 // and 4 blocks, in which rows r, r+32, r+64 and r+96 are adjacent.
-func (s *set) swizzled(name string, rows, cols, group int64, read form.Number, types ...tensor.DType) (form.Grid, *tensor.Info, error) {
+func swizzledGrid(s *scheme.Set, name string, rows, cols, group int64, read form.Number, types ...tensor.DType) (form.Grid, *tensor.Info, error) {
 	groups := cols / group
 	if cols%group != 0 || groups == 0 {
 		return form.Grid{}, nil, wire.ErrMismatch.Errorf("%d columns are not whole groups of %d", cols, group)
 	}
 	tiles := form.CeilDiv(groups, 4)
-	info, ok := s.find(name)
+	info, ok := s.Find(name)
 	if !ok {
 		return form.Grid{}, nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(name))
 	}
 	if info.Elements() != form.CeilDiv(rows, 128)*tiles*512 {
 		return form.Grid{}, nil, wire.ErrMismatch.Errorf("its companion %s has shape %v for %d rows of %d groups", wire.Quote(name), info.Shape, rows, groups)
 	}
-	if _, err := s.companion(name, info.Shape, types...); err != nil {
+	if _, err := s.Companion(name, info.Shape, types...); err != nil {
 		return form.Grid{}, nil, err
 	}
 	return form.SwizzledGrid(rows, cols, group, info.Span.Len, read), info, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -19,33 +20,33 @@ type fp4Name struct {
 	divides, plus bool // the global scale divides; code 8 is plus zero
 }
 
-var nvfp4Scheme = scheme{
-	name: "NVFP4", stores: "compressed-tensors and AutoRound (global scale divides), ModelOpt (it multiplies), fused experts", oracle: "compressed-tensors, ModelOpt",
-	goldens: []string{"nvfp4-*"}, bind: bindNVFP4,
-	methods: autoRoundMethods(method{"compressed-tensors", compressedKeys}, method{"modelopt", modeloptKeys}, method{"nvfp4", nil}, method{"bfl", bflKeys}),
-	mains: []main{
-		{codes: ".weight_packed", parts: []string{".weight_scale", ".weight_global_scale"}, only: true},
-		{codes: ".weight", parts: []string{".weight_scale", ".weight_scale_2"}},
-		{codes: "", parts: []string{"_weight_scale", "_weight_scale_2", "_scale_2"}},
+var nvfp4Scheme = scheme.Scheme{
+	Name: "NVFP4", Stores: "compressed-tensors and AutoRound (global scale divides), ModelOpt (it multiplies), fused experts", Oracle: "compressed-tensors, ModelOpt",
+	Goldens: []string{"nvfp4-*"}, Bind: bindNVFP4,
+	Methods: autoRoundMethods(scheme.Method{Name: "compressed-tensors", Known: compressedKeys}, scheme.Method{Name: "modelopt", Known: modeloptKeys}, scheme.Method{Name: "nvfp4"}, scheme.Method{Name: "bfl", Known: bflKeys}),
+	Mains: []scheme.Main{
+		{Codes: ".weight_packed", Parts: []string{".weight_scale", ".weight_global_scale"}, Only: true},
+		{Codes: ".weight", Parts: []string{".weight_scale", ".weight_scale_2"}},
+		{Codes: "", Parts: []string{"_weight_scale", "_weight_scale_2", "_scale_2"}},
 	},
-	scales:   []string{"_scale", "_scale_2"},
-	explains: []string{".input_scale", ".input_global_scale", "_input_scale"},
+	Scales:   []string{"_scale", "_scale_2"},
+	Explains: []string{".input_scale", ".input_global_scale", "_input_scale"},
 }
 
-var mxfp4Scheme = scheme{
-	name: "MXFP4", stores: "gpt-oss, Quark, ModelOpt, compressed-tensors, DeepSeek-V4 experts", oracle: "transformers, ModelOpt, Quark",
-	goldens: []string{"mxfp4-*"}, bind: bindMXFP4,
-	methods: autoRoundMethods(method{"mxfp4", mxfp4Keys}, method{"fp8", fp8Keys}, method{"compressed-tensors", compressedKeys}, method{"modelopt", modeloptKeys},
-		method{"quark", quarkKeys}),
-	mains: []main{
-		{codes: ".weight_packed", parts: []string{".weight_scale"}, only: true},
-		{codes: "_proj_blocks", parts: []string{"_proj_scales"}, only: true},
-		{codes: ".weight", parts: []string{".weight_scale", ".scale"}},
-		{codes: "_blocks", parts: []string{"_scales"}},
-		{codes: ".blocks", parts: []string{".scales"}},
+var mxfp4Scheme = scheme.Scheme{
+	Name: "MXFP4", Stores: "gpt-oss, Quark, ModelOpt, compressed-tensors, DeepSeek-V4 experts", Oracle: "transformers, ModelOpt, Quark",
+	Goldens: []string{"mxfp4-*"}, Bind: bindMXFP4,
+	Methods: autoRoundMethods(scheme.Method{Name: "mxfp4", Known: mxfp4Keys}, scheme.Method{Name: "fp8", Known: fp8Keys}, scheme.Method{Name: "compressed-tensors", Known: compressedKeys}, scheme.Method{Name: "modelopt", Known: modeloptKeys},
+		scheme.Method{Name: "quark", Known: quarkKeys}),
+	Mains: []scheme.Main{
+		{Codes: ".weight_packed", Parts: []string{".weight_scale"}, Only: true},
+		{Codes: "_proj_blocks", Parts: []string{"_proj_scales"}, Only: true},
+		{Codes: ".weight", Parts: []string{".weight_scale", ".scale"}},
+		{Codes: "_blocks", Parts: []string{"_scales"}},
+		{Codes: ".blocks", Parts: []string{".scales"}},
 	},
-	scales:   []string{"_scale", ".scale", "_scales", ".scales"},
-	explains: []string{".input_scale"},
+	Scales:   []string{"_scale", ".scale", "_scales", ".scales"},
+	Explains: []string{".input_scale"},
 }
 
 // nvfp4Names are the namings of NVFP4: E2M1 in groups of 16 under E4M3 scales. The global
@@ -56,30 +57,30 @@ var nvfp4Names = [...]fp4Name{
 }
 
 // bindNVFP4 binds the layouts of compressed-tensors and of ModelOpt.
-func bindNVFP4(s *set, info *tensor.Info) (*Weight, error) {
-	if w, err := s.bindFused(info); w != nil || err != nil {
+func bindNVFP4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	if w, err := bindFused(s, info); w != nil || err != nil {
 		return w, err
 	}
 	for _, n := range nvfp4Names {
-		stem, scales, ok := s.fp4(info, n)
+		stem, scales, ok := fp4(s, info, n)
 		if !ok || scales.DType != tensor.F8E4M3 {
 			continue
 		}
-		_, has := s.find(stem + n.global)
+		_, has := s.Find(stem + n.global)
 		if !has {
 			return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(stem+n.global))
 		}
 		for _, other := range nvfp4Names {
-			if also, has := s.find(stem + other.global); has && other.global != n.global {
+			if also, has := s.Find(stem + other.global); has && other.global != n.global {
 				return nil, wire.ErrUnsupported.Errorf("two readings: %s and %s are there, of which one divides and one multiplies",
 					wire.Quote(stem+n.global), wire.Quote(also.Name))
 			}
 		}
-		w, f, err := s.fp4Weight(info, scales, stem+n.name, unpackedShape(info.Shape), 16)
+		w, f, err := fp4Weight(s, info, scales, stem+n.name, unpackedShape(info.Shape), 16)
 		if err != nil {
 			return nil, err
 		}
-		global, err := s.globalGrid(w, stem+n.global)
+		global, err := globalGrid(s, w, stem+n.global)
 		if err != nil {
 			return nil, err
 		}
@@ -104,9 +105,9 @@ var mxfp4Names = [...]fp4Name{
 
 // bindMXFP4 binds the layouts of compressed-tensors, Quark and ModelOpt, DeepSeek-V4's
 // experts, and gpt-oss, whose blocks are a dimension of their own.
-func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
+func bindMXFP4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	for _, n := range mxfp4Names {
-		stem, scales, ok := s.fp4(info, n)
+		stem, scales, ok := fp4(s, info, n)
 		exponents := []tensor.DType{tensor.U8, tensor.F8E8M0}
 		if !ok || !slices.Contains(exponents, scales.DType) || scales.Elements() == 1 {
 			continue
@@ -118,7 +119,7 @@ func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
 			}
 			shape = append(shape[:blocks-2:blocks-2], shape[blocks-2]*32)
 		}
-		w, f, err := s.fp4Weight(info, scales, stem+n.name, shape, 32)
+		w, f, err := fp4Weight(s, info, scales, stem+n.name, shape, 32)
 		if err != nil {
 			return nil, err
 		}
@@ -132,23 +133,23 @@ func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
 }
 
 // fp4 matches a tensor with one naming.
-func (s *set) fp4(info *tensor.Info, n fp4Name) (stem string, scales *tensor.Info, ok bool) {
-	stem, ok = suffix(info, n.codes)
+func fp4(s *scheme.Set, info *tensor.Info, n fp4Name) (stem string, scales *tensor.Info, ok bool) {
+	stem, ok = scheme.Suffix(info, n.codes)
 	if !ok || !slices.Contains(n.types, info.DType) || len(info.Shape) < 2 {
 		return "", nil, false
 	}
-	scales, ok = s.find(stem + n.scales)
+	scales, ok = s.Find(stem + n.scales)
 	return stem, scales, ok
 }
 
 // fp4Weight returns a weight of codes, two a byte, with one scale per group of a row.
-func (s *set) fp4Weight(info, scales *tensor.Info, name string, shape []int64, group int64) (*Weight, *form.Scaled, error) {
+func fp4Weight(s *scheme.Set, info, scales *tensor.Info, name string, shape []int64, group int64) (*scheme.Weight, *form.Scaled, error) {
 	cols := shape[len(shape)-1]
 	want := append(slices.Clone(shape[:len(shape)-1]), cols/group)
-	if cols%group != 0 || cols == 0 || !shaped(scales.Shape, want) {
-		return nil, nil, mismatch(info, scales)
+	if cols%group != 0 || cols == 0 || !scheme.Shaped(scales.Shape, want) {
+		return nil, nil, scheme.Mismatch(info, scales)
 	}
-	read, size, err := scaleNumber(scales)
+	read, size, err := scheme.ScaleNumber(scales)
 	if scales.DType == tensor.F8E4M3 {
 		read, size, err = form.Numbers[tensor.F8E4M3], 1, nil
 	}
@@ -158,7 +159,7 @@ func (s *set) fp4Weight(info, scales *tensor.Info, name string, shape []int64, g
 	rows := info.Elements() * 2 / cols
 	f := &form.Scaled{Cols: cols, Codes: form.Fp4Row(cols), Scales: form.GroupGrid(rows, cols, group, size, read)}
 	f.Scales.Bulk = form.BulkOf(scales.DType)
-	return &Weight{Name: name, Shape: shape, Parts: []tensor.Info{*info, *scales}, form: f}, f, nil
+	return &scheme.Weight{Name: name, Shape: shape, Parts: []tensor.Info{*info, *scales}, Form: f}, f, nil
 }
 
 // unpackedShape doubles the last dimension, since a byte holds two codes.
@@ -169,8 +170,8 @@ func unpackedShape(shape []int64) []int64 {
 }
 
 // globalGrid binds a global scale: one number, or one per matrix of a stack.
-func (s *set) globalGrid(w *Weight, name string) (*form.Grid, error) {
-	info, ok := s.find(name)
+func globalGrid(s *scheme.Set, w *scheme.Weight, name string) (*form.Grid, error) {
+	info, ok := s.Find(name)
 	if !ok {
 		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(name))
 	}

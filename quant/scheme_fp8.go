@@ -7,21 +7,23 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var fp8Scheme = scheme{
-	name: "FP8", stores: "E4M3, E5M2 and FNUZ; scales of tensors, rows, columns, groups, blocks, experts; fbgemm; DeepSeek-V4; MXFP8; plain casts",
-	oracle: "compressed-tensors, transformers, torch", goldens: []string{"fp8-*", "mxfp8*", "comfyui-first-fp8"}, bind: bindFP8,
-	methods: autoRoundMethods(fp8Methods...),
-	mains: []main{
-		{codes: "", parts: []string{"_scale_inv", "_scale", "_weight_scale", "_zero_point"}},
-		{codes: ".weight", parts: []string{".scale", ".scale_weight", ".weight_scale_inv", ".weight_zero_point"}},
+var fp8Scheme = scheme.Scheme{
+	Name: "FP8", Stores: "E4M3, E5M2 and FNUZ; scales of tensors, rows, columns, groups, blocks, experts; fbgemm; DeepSeek-V4; MXFP8; plain casts",
+	Oracle: "compressed-tensors, transformers, torch", Goldens: []string{"fp8-*", "mxfp8*", "comfyui-first-fp8"}, Bind: bindFP8,
+	Methods: autoRoundMethods(fp8Methods...),
+	Mains: []scheme.Main{
+		{Codes: "", Parts: []string{"_scale_inv", "_scale", "_weight_scale", "_zero_point"}},
+		{Codes: ".weight", Parts: []string{".scale", ".scale_weight", ".weight_scale_inv", ".weight_zero_point"}},
 	},
-	scales:   []string{"_scale", "_scale_inv", ".scale", "_zero_point"},
-	endings:  []string{"-fp8", "_fp8", "-FP8"},
-	explains: []string{".input_scale", ".input_scale_inv", ".activation_scale", ".scale_input", ".output_scale"},
+	Scales:   []string{"_scale", "_scale_inv", ".scale", "_zero_point"},
+	Endings:  []string{"-fp8", "_fp8", "-FP8"},
+	Left:     sentinel,
+	Explains: []string{".input_scale", ".input_scale_inv", ".activation_scale", ".scale_input", ".output_scale"},
 }
 
 // fp8Scales are the names of an FP8 weight's scale: scale follows the weight's name, or
@@ -36,45 +38,45 @@ var fp8Scales = [...]struct{ weight, scale string }{
 }
 
 // fp8Methods are the methods whose configurations promise a scale for an FP8 weight.
-var fp8Methods = []method{
-	{"fp8", fp8Keys}, {"fbgemm_fp8", fbgemmKeys}, {"mxfp8", fp8Keys}, {"bfl", bflKeys}, {"w8a8_fp8", fp8Keys},
-	{"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}, {"quark", quarkKeys},
+var fp8Methods = []scheme.Method{
+	{Name: "fp8", Known: fp8Keys}, {Name: "fbgemm_fp8", Known: fbgemmKeys}, {Name: "mxfp8", Known: fp8Keys}, {Name: "bfl", Known: bflKeys}, {Name: "w8a8_fp8", Known: fp8Keys},
+	{Name: "compressed-tensors", Known: compressedKeys}, {Name: "modelopt", Known: modeloptKeys}, {Name: "quark", Known: quarkKeys},
 }
 
 // bindFP8 binds 8-bit floats under a scale of any granularity, and those without a scale
 // unless one is promised.
-func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
+func bindFP8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	codec, ok := fp8Codec(info.DType)
-	if _, torchao := s.texts[torchaoKey]; !ok || s.rows.isScale(info.Name) || s.sentinel(info) || torchao && strings.HasSuffix(info.Name, "_qdata") {
+	if _, torchao := s.Texts[torchaoKey]; !ok || s.Table.IsScale(info.Name) || sentinel(info) || torchao && strings.HasSuffix(info.Name, "_qdata") {
 		return nil, nil
 	}
-	if stem, ok := suffix(info, ".compressed"); ok {
-		if _, ok := s.find(stem + ".bitmask"); ok {
+	if stem, ok := scheme.Suffix(info, ".compressed"); ok {
+		if _, ok := s.Find(stem + ".bitmask"); ok {
 			return nil, nil
 		}
 	}
-	scale, err := s.fp8Scale(info)
+	scale, err := fp8Scale(s, info)
 	if err != nil {
 		return nil, err
 	}
 	if scale == nil {
-		return s.bindCast(info, codec)
+		return bindCast(s, info, codec)
 	}
-	g, layout, err := s.scaleGrid(info, scale)
+	g, layout, err := s.ScaleGrid(info, scale)
 	if err != nil {
 		return nil, err
 	}
 	cols := info.Shape[len(info.Shape)-1] // scaleGrid takes no scalar
 	f := &form.Scaled{Cols: cols, Codes: form.Float8Row(cols, codec), Scales: g}
-	w := &Weight{
+	w := &scheme.Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info, *scale},
 		Layout: fmt.Sprintf("%v, %s", info.DType, withType(layout, scale)),
-		form:   f,
+		Form:   f,
 	}
-	if err := s.zeroPoints(w, f, info.Name+"_zero_point", tensor.I8, tensor.F8E4M3); err != nil {
+	if err := zeroPoints(s, w, f, info.Name+"_zero_point", tensor.I8, tensor.F8E4M3); err != nil {
 		return nil, err
 	}
-	return w, s.says(strings.TrimSuffix(info.Name, ".weight"), "float", g.BlockCols, f.Seconds != nil, scale)
+	return w, says(s, strings.TrimSuffix(info.Name, ".weight"), "float", g.BlockCols, f.Seconds != nil, scale)
 }
 
 // withType adds to a layout the type of its scales.
@@ -100,14 +102,14 @@ func fp8Codec(t tensor.DType) (asm.Float, bool) {
 }
 
 // fp8Scale returns the only scale of a weight.
-func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
+func fp8Scale(s *scheme.Set, info *tensor.Info) (*tensor.Info, error) {
 	var found *tensor.Info
 	for _, n := range fp8Scales {
 		stem, ok := strings.CutSuffix(info.Name, n.weight)
 		if !ok {
 			continue
 		}
-		scale, ok := s.find(stem + n.scale)
+		scale, ok := s.Find(stem + n.scale)
 		if !ok || found != nil && found.Name == scale.Name {
 			continue
 		}
@@ -120,26 +122,26 @@ func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
 }
 
 // bindCast binds FP8 without a scale, which is valid if no configuration promises one.
-func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
-	if slices.ContainsFunc(fp8Methods, func(m method) bool { return m.name == s.config.Method() }) {
-		if excluded, err := s.excluded(info.Name); err != nil {
+func bindCast(s *scheme.Set, info *tensor.Info, codec asm.Float) (*scheme.Weight, error) {
+	if slices.ContainsFunc(fp8Methods, func(m scheme.Method) bool { return m.Name == s.Config.Method() }) {
+		if excluded, err := s.Excluded(info.Name); err != nil {
 			return nil, err
 		} else if !excluded {
-			return nil, wire.ErrMissing.Errorf("its scale, which %s promises (quant_method %s)", s.config.File, wire.Quote(s.config.Method()))
+			return nil, wire.ErrMissing.Errorf("its scale, which %s promises (quant_method %s)", s.Config.File, wire.Quote(s.Config.Method()))
 		}
 	}
-	if err := s.scaledOtherwise(info); err != nil {
+	if err := scaledOtherwise(s, info); err != nil {
 		return nil, err
 	}
-	if err := s.elsewhere(info); err != nil {
+	if err := elsewhere(s, info); err != nil {
 		return nil, err
 	}
 	cols := int64(1)
 	if len(info.Shape) > 0 {
 		cols = info.Shape[len(info.Shape)-1]
 	}
-	return &Weight{
+	return &scheme.Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: info.DType.String() + ", no scale",
-		form: &form.BlockForm{Cols: cols, Codes: form.Float8Row(cols, codec)},
+		Form: &form.BlockForm{Cols: cols, Codes: form.Float8Row(cols, codec)},
 	}, nil
 }

@@ -5,70 +5,71 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var gemmaScheme = scheme{
-	name: "Gemma", stores: "2, 4, 8 bits and embeddings", oracle: "transformers",
-	goldens: []string{"gemma-*"}, bind: bindGemma,
-	declares: byMethod, priority: 1,
-	methods: []method{{"gemma", gemmaKeys}},
-	mains: []main{
-		{codes: ".weight", parts: []string{".weight_scale"}},
-		{codes: ".embedding_quantized", parts: []string{".embedding_scale"}},
+var gemmaScheme = scheme.Scheme{
+	Name: "Gemma", Stores: "2, 4, 8 bits and embeddings", Oracle: "transformers",
+	Goldens: []string{"gemma-*"}, Bind: bindGemma,
+	Declares: scheme.ByMethod, Priority: 1,
+	Methods: []scheme.Method{{Name: "gemma", Known: gemmaKeys}},
+	Mains: []scheme.Main{
+		{Codes: ".weight", Parts: []string{".weight_scale"}},
+		{Codes: ".embedding_quantized", Parts: []string{".embedding_scale"}},
 	},
-	scales:   []string{"_scale"},
-	cache:    true,
-	explains: []string{".input_activation_scale", ".output_activation_scale"},
+	Scales:   []string{"_scale"},
+	Cache:    true,
+	Explains: []string{".input_activation_scale", ".output_activation_scale"},
 }
 
 // bindGemma binds Gemma's integers of two, four and eight bits under a scale per row, and
 // its embeddings under a scale per block of columns.
-func bindGemma(s *set, info *tensor.Info) (*Weight, error) {
+func bindGemma(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if len(info.Shape) != 2 || info.DType != tensor.U8 && info.DType != tensor.I8 {
 		return nil, nil
 	}
 	name, scaleName := info.Name, ""
-	if stem, ok := suffix(info, ".weight"); ok {
+	if stem, ok := scheme.Suffix(info, ".weight"); ok {
 		scaleName = stem + ".weight_scale"
-	} else if stem, ok := suffix(info, ".embedding_quantized"); ok {
+	} else if stem, ok := scheme.Suffix(info, ".embedding_quantized"); ok {
 		name, scaleName = stem+".weight", stem+".embedding_scale"
 	} else {
 		return nil, nil
 	}
-	scales, err := s.companion(scaleName, []int64{info.Shape[0], -1}, tensor.F32)
+	scales, err := s.Companion(scaleName, []int64{info.Shape[0], -1}, tensor.F32)
 	if err != nil {
 		return nil, err
 	}
-	bits, cols, codes, err := s.gemmaCodes(info)
+	bits, cols, codes, err := gemmaCodes(s, info)
 	if err != nil {
 		return nil, err
 	}
 	blocks := scales.Shape[1]
 	if blocks == 0 || cols%blocks != 0 {
-		return nil, mismatch(info, scales)
+		return nil, scheme.Mismatch(info, scales)
 	}
 	rows := info.Shape[0]
-	return &Weight{
+	return &scheme.Weight{
 		Name: name, Shape: []int64{rows, cols}, Layout: describe(bits, cols/blocks), Parts: []tensor.Info{*info, *scales},
-		form: &form.Scaled{Cols: cols, Codes: codes, Scales: form.GroupGrid(rows, cols, cols/blocks, 4, form.Numbers[tensor.F32])},
+		Form: &form.Scaled{Cols: cols, Codes: codes, Scales: form.GroupGrid(rows, cols, cols/blocks, 4, form.Numbers[tensor.F32])},
 	}, nil
 }
 
 // gemmaCodes returns the width of a module's codes. For codes packed in bytes only the
 // configuration tells it.
-func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c form.Codes, err error) {
+func gemmaCodes(s *scheme.Set, info *tensor.Info) (bits, cols int64, c form.Codes, err error) {
 	stored := info.Shape[1]
 	if info.DType == tensor.I8 {
 		return 8, stored, form.Int8Row(stored), nil
 	}
-	bits, err = s.gemmaBits(info.Name)
+	bits, err = gemmaBits(s, info.Name)
 	if err != nil {
 		return 0, 0, c, err
 	}
 	if !slices.Contains([]int64{2, 4}, bits) {
-		return 0, 0, c, wire.ErrMismatch.Errorf("%s says %d bits for bytes without sign", s.config.File, bits)
+		return 0, 0, c, wire.ErrMismatch.Errorf("%s says %d bits for bytes without sign", s.Config.File, bits)
 	}
 	cols = stored * 8 / bits
 	return bits, cols, form.StreamRow(cols, bits, stored, int32(1)<<(bits-1)), nil
@@ -76,13 +77,13 @@ func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c form.Codes, err
 
 // gemmaBits returns the bits in the configuration: of the first pattern that matches the
 // module's name, else the default.
-func (s *set) gemmaBits(name string) (int64, error) {
+func gemmaBits(s *scheme.Set, name string) (int64, error) {
 	module := strings.TrimSuffix(strings.TrimSuffix(name, ".weight"), ".embedding_quantized")
-	patterns := s.config.Quant.At("module_quant_configs")
-	bits, found := s.config.Quant.Whole("num_bits")
+	patterns := s.Config.Quant.At("module_quant_configs")
+	bits, found := s.Config.Quant.Whole("num_bits")
 	first := len(module) + 1
 	for _, pattern := range patterns.Names() {
-		at, err := s.place(pattern, module)
+		at, err := s.Place(pattern, module)
 		if err != nil {
 			return 0, err
 		}
@@ -95,7 +96,7 @@ func (s *set) gemmaBits(name string) (int64, error) {
 		}
 	}
 	if !found {
-		return 0, wire.ErrMissing.Errorf("num_bits for %s in %s", wire.Quote(name), s.config.File)
+		return 0, wire.ErrMissing.Errorf("num_bits for %s in %s", wire.Quote(name), s.Config.File)
 	}
 	return bits, nil
 }

@@ -4,19 +4,20 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var ggmlScheme = scheme{
-	name: "GGML", stores: "all block types of GGUF; NVFP4 with its factor", oracle: "gguf-py, ggml's C",
-	goldens: []string{"../ggml_*.raw"}, bind: bindBlocks,
-	declares: byType,
-	mains:    []main{{codes: ".weight", parts: []string{".scale"}}},
+var ggmlScheme = scheme.Scheme{
+	Name: "GGML", Stores: "all block types of GGUF; NVFP4 with its factor", Oracle: "gguf-py, ggml's C",
+	Goldens: []string{"../ggml_*.raw"}, Bind: bindBlocks,
+	Declares: scheme.ByType,
+	Mains:    []scheme.Main{{Codes: ".weight", Parts: []string{".scale"}}},
 }
 
 // bindBlocks binds every tensor whose type is one of ggml's block types.
-func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
+func bindBlocks(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	codec, ok := form.CodecOf(info.DType)
 	if !ok || !codec.Blocks {
 		return nil, nil
@@ -32,18 +33,18 @@ func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	f := &form.BlockForm{Cols: cols, Codes: form.PlainRows(int64(rowBytes), codec.Decode)}
 	f.Codes.Kernel = codec.Kernel
-	w := &Weight{Name: info.Name, Shape: info.Shape, Layout: info.DType.String(), Parts: []tensor.Info{*info}, form: f}
+	w := &scheme.Weight{Name: info.Name, Shape: info.Shape, Layout: info.DType.String(), Parts: []tensor.Info{*info}, Form: f}
 	if info.DType == tensor.NVFP4 {
-		return w, s.bindFactor(w, f)
+		return w, bindFactor(s, w, f)
 	}
 	return w, nil
 }
 
 // bindFactor binds the factor of NVFP4 in GGUF: one number, or one per matrix of a stack.
 // It is optional.
-func (s *set) bindFactor(w *Weight, f *form.BlockForm) error {
+func bindFactor(s *scheme.Set, w *scheme.Weight, f *form.BlockForm) error {
 	name := strings.TrimSuffix(w.Name, ".weight") + ".scale"
-	factor, ok := s.find(name)
+	factor, ok := s.Find(name)
 	if !ok {
 		return nil
 	}

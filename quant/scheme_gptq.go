@@ -5,95 +5,100 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var gptqScheme = scheme{
-	name: "GPTQ", stores: "2, 3, 4, 8 bits, both versions of zero points, act-order; AutoRound's 2 to 8 bits", oracle: "GPTQModel, auto-round",
-	goldens: []string{"gptq-*", "autoround-*"}, bind: bindGPTQ,
-	methods: autoRoundMethods(method{"gptq", gptqKeys}),
-	mains:   []main{{codes: ".qweight", parts: []string{".scales", ".qzeros", ".g_idx"}, only: true}},
-	scales:  []string{".scales"},
-	marks:   []string{".qweight"},
-	meta:    []string{"gptq_*", "quantization_config", "quantize_config"},
-	endings: []string{"-GPTQ-Int4", "-GPTQ-Int8", "-gptq-int4", "-gptq-int8", "-gptq4", "-gptq8", "-GPTQ", "-gptq", "_gptq"},
-	linear:  true,
+var gptqScheme = scheme.Scheme{
+	Name: "GPTQ", Stores: "2, 3, 4, 8 bits, both versions of zero points, act-order; AutoRound's 2 to 8 bits", Oracle: "GPTQModel, auto-round",
+	Goldens: []string{"gptq-*", "autoround-*"}, Bind: bindGPTQ,
+	Methods: autoRoundMethods(scheme.Method{Name: "gptq", Known: gptqKeys}),
+	Mains:   []scheme.Main{{Codes: ".qweight", Parts: []string{".scales", ".qzeros", ".g_idx"}, Only: true}},
+	Scales:  []string{".scales"},
+	Marks:   []string{".qweight"},
+	Meta:    []string{"gptq_*", "quantization_config", "quantize_config"},
+	Endings: []string{"-GPTQ-Int4", "-GPTQ-Int8", "-gptq-int4", "-gptq-int8", "-gptq4", "-gptq8", "-GPTQ", "-gptq", "_gptq"},
+	Linear:  true,
 }
 
 // bindGPTQ binds weights packed along the input dimension: qweight has as many columns as
 // scales.
-func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".qweight")
-	scales, hasScales := s.find(stem + ".scales")
+func bindGPTQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".qweight")
+	scales, hasScales := s.Find(stem + ".scales")
 	if !ok || info.DType != tensor.I32 || len(info.Shape) != 2 {
 		return nil, nil
 	}
 	if !hasScales {
 		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(stem+".scales"))
 	}
-	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] || scales.Shape[0] == info.Shape[0] && s.gemv() {
+	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] || scales.Shape[0] == info.Shape[0] && gemv(s) {
 		return nil, nil
 	}
-	if s.config.Method() == "awq" {
-		return nil, wire.ErrMismatch.Errorf("%s says awq, but %s is packed as GPTQ packs", s.config.File, wire.Quote(info.Name))
+	if s.Config.Method() == "awq" {
+		return nil, wire.ErrMismatch.Errorf("%s says awq, but %s is packed as GPTQ packs", s.Config.File, wire.Quote(info.Name))
 	}
 	out, groups := info.Shape[1], scales.Shape[0]
-	zeros, err := s.companion(stem+".qzeros", []int64{groups, -1}, tensor.I32)
+	zeros, err := s.Companion(stem+".qzeros", []int64{groups, -1}, tensor.I32)
 	if err != nil {
 		return nil, err
 	}
 	f := &form.GPTQ{Out: out, Groups: groups}
-	if err := s.gptqSizes(stem, f, info, zeros); err != nil {
+	if err := gptqSizes(s, stem, f, info, zeros); err != nil {
 		return nil, err
 	}
-	if f.Scale, f.ScaleSize, err = scaleNumber(scales); err != nil {
+	if f.Scale, f.ScaleSize, err = scheme.ScaleNumber(scales); err != nil {
 		return nil, err
 	}
 	f.Bulk = form.BulkOf(scales.DType)
-	w := &Weight{
+	w := &scheme.Weight{
 		Name: stem + ".weight", Shape: []int64{out, f.In}, Layout: describe(f.Bits, f.GroupSize),
-		Parts: []tensor.Info{*info, *scales, *zeros}, form: f,
+		Parts: []tensor.Info{*info, *scales, *zeros}, Form: f,
 	}
-	if f.OldZeros, w.middle, err = s.oldZeros(stem, f.Bits, zeros); err != nil {
+	old, all, err := oldZeros(s, stem, f.Bits, zeros)
+	if err != nil {
 		return nil, err
+	}
+	if f.OldZeros = old; all != nil {
+		w.Promise = all
 	}
 	if !f.OldZeros {
 		w.Layout += ", v2"
 	}
-	return w, s.gptqOrder(w, f, stem)
+	return w, gptqOrder(s, w, f, stem)
 }
 
 // gptqSizes derives the width of a field from the zero points, which are packed along the
 // outputs, and the number of inputs from that.
-func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) error {
+func gptqSizes(s *scheme.Set, stem string, f *form.GPTQ, info, zeros *tensor.Info) error {
 	if f.Out == 0 || zeros.Shape[1]*32%f.Out != 0 {
 		return wire.ErrMismatch.Errorf("%s has shape %v beside %d outputs", wire.Quote(zeros.Name), zeros.Shape, f.Out)
 	}
 	f.Bits = zeros.Shape[1] * 32 / f.Out
-	if !slices.Contains([]int64{2, 3, 4, 8}, f.Bits) && !(s.autoRound() && f.Bits >= 5 && f.Bits <= 7) {
+	if !slices.Contains([]int64{2, 3, 4, 8}, f.Bits) && !(autoRound(s) && f.Bits >= 5 && f.Bits <= 7) {
 		return wire.ErrUnsupported.Errorf("fields of %d bits in %s (GPTQModel's gptq_p): gptqmodel can dequantize it", f.Bits, wire.Quote(zeros.Name))
 	}
-	if n, ok, err := s.whole(stem, "bits"); err != nil || ok && n != f.Bits {
-		return orMismatch(err, "%s says %d bits, %s has %d", s.config.File, n, wire.Quote(zeros.Name), f.Bits)
+	if n, ok, err := s.Whole(stem, "bits"); err != nil || ok && n != f.Bits {
+		return orMismatch(err, "%s says %d bits, %s has %d", s.Config.File, n, wire.Quote(zeros.Name), f.Bits)
 	}
 	if info.Shape[0]*32%f.Bits != 0 {
 		return wire.ErrMismatch.Errorf("%d words do not hold whole fields of %d bits", info.Shape[0], f.Bits)
 	}
 	f.In = info.Shape[0] * 32 / f.Bits
 	f.GroupSize = f.In / f.Groups // neither is zero: no tensor of the weight is empty
-	n, ok, err := s.whole(stem, "group_size")
+	n, ok, err := s.Whole(stem, "group_size")
 	if err != nil {
 		return err
 	}
-	_, listed := s.find(stem + ".g_idx") // then each input has a group index
+	_, listed := s.Find(stem + ".g_idx") // then each input has a group index
 	if ok && n == 0 {
-		return wire.ErrRange.Errorf("%s says groups of 0", s.config.File)
+		return wire.ErrRange.Errorf("%s says groups of 0", s.Config.File)
 	}
 	if ok && n > 0 {
 		f.GroupSize = n
 	} else if ok && f.Groups != 1 {
-		return wire.ErrMismatch.Errorf("%s says one group for all inputs, %s has %d", s.config.File, wire.Quote(zeros.Name), f.Groups)
+		return wire.ErrMismatch.Errorf("%s says one group for all inputs, %s has %d", s.Config.File, wire.Quote(zeros.Name), f.Groups)
 	} else if f.In%f.Groups != 0 {
 		return wire.ErrUnsupported.Errorf("%d inputs in %d groups: a config.json with group_size decides", f.In, f.Groups)
 	} else if other := otherGroup(f.In, f.Groups); !ok && !listed && other > 0 {
@@ -122,15 +127,15 @@ func otherGroup(in, groups int64) int64 {
 }
 
 // groupIndex reads the tensor with the group of each of n inputs, nil if there is none.
-func (s *set) groupIndex(name string, n int64) (*tensor.Info, []byte, error) {
-	if _, ok := s.find(name); !ok {
+func groupIndex(s *scheme.Set, name string, n int64) (*tensor.Info, []byte, error) {
+	if _, ok := s.Find(name); !ok {
 		return nil, nil, nil
 	}
-	index, err := s.companion(name, []int64{n}, tensor.I32)
+	index, err := s.Companion(name, []int64{n}, tensor.I32)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := s.small(index)
+	p, err := s.Small(index)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,8 +144,8 @@ func (s *set) groupIndex(name string, n int64) (*tensor.Info, []byte, error) {
 
 // gptqOrder binds the groups of inputs that were quantized out of order, and checks that
 // each exists.
-func (s *set) gptqOrder(w *Weight, f *form.GPTQ, stem string) error {
-	index, p, err := s.groupIndex(stem+".g_idx", f.In)
+func gptqOrder(s *scheme.Set, w *scheme.Weight, f *form.GPTQ, stem string) error {
+	index, p, err := groupIndex(s, stem+".g_idx", f.In)
 	if index == nil {
 		return err
 	}
@@ -157,20 +162,20 @@ func (s *set) gptqOrder(w *Weight, f *form.GPTQ, stem string) error {
 		return nil
 	}
 	w.Layout += ", act-order"
-	return s.gptqOrdered(stem, index, highest)
+	return gptqOrdered(s, stem, index, highest)
 }
 
 // gptqOrdered refuses an order of inputs that GPTQ's kernels ignore: Marlin, here and in
 // vLLM, if desc_act is false, and ExLlama's second kernel if the index is all zeros
 // (marlin.py and exllamav2.py of GPTQModel).
-func (s *set) gptqOrdered(stem string, index *tensor.Info, highest int64) error {
-	own, err := s.own(stem)
+func gptqOrdered(s *scheme.Set, stem string, index *tensor.Info, highest int64) error {
+	own, err := s.Own(stem)
 	if err != nil {
 		return err
 	}
-	if order, ok := config.First(own.Get("desc_act"), s.config.Quant.Get("desc_act")).(bool); ok && !order {
+	if order, ok := config.First(own.Get("desc_act"), s.Config.Quant.Get("desc_act")).(bool); ok && !order {
 		return wire.ErrMismatch.Errorf("%s says desc_act false, but %s reorders the inputs: kernels follow one or the other",
-			s.config.File, wire.Quote(index.Name))
+			s.Config.File, wire.Quote(index.Name))
 	}
 	if highest == 0 {
 		return wire.ErrUnsupported.Errorf("two readings: %s puts all inputs into the first group, and some kernels ignore such a tensor", wire.Quote(index.Name))

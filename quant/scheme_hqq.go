@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var hqqScheme = scheme{
-	name: "HQQ", stores: "1 to 6 and 8 bits on either axis; safetensors and qmodel.pt", oracle: "hqq",
-	goldens: []string{"hqq-*"}, bind: bindHQQ,
-	methods: []method{{"hqq", hqqKeys}},
-	mains:   []main{{codes: ".W_q", parts: append([]string{".scale", ".zero", ".nbits", ".axis", ".shape"}, hqqRest...), only: true}},
-	scales:  []string{".scale"},
+var hqqScheme = scheme.Scheme{
+	Name: "HQQ", Stores: "1 to 6 and 8 bits on either axis; safetensors and qmodel.pt", Oracle: "hqq",
+	Goldens: []string{"hqq-*"}, Bind: bindHQQ,
+	Methods: []scheme.Method{{Name: "hqq", Known: hqqKeys}},
+	Mains:   []scheme.Main{{Codes: ".W_q", Parts: append([]string{".scale", ".zero", ".nbits", ".axis", ".shape"}, hqqRest...), Only: true}},
+	Scales:  []string{".scale"},
 }
 
 // hqqRest are the properties that do not affect the numbers.
@@ -23,19 +24,19 @@ var hqqRest = []string{
 }
 
 // bindHQQ binds weights whose every property is a tensor of its own.
-func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".W_q")
+func bindHQQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".W_q")
 	if !ok || len(info.Shape) != 2 {
 		return nil, nil
 	}
-	w := &Weight{Name: stem + ".weight", Parts: []tensor.Info{*info}}
+	w := &scheme.Weight{Name: stem + ".weight", Parts: []tensor.Info{*info}}
 	f := &form.HQQ{Stored: info.Shape[0], Width: info.Shape[1]}
 	var bits, axis int64
 	for _, v := range []struct {
 		name string
 		to   *int64
 	}{{".nbits", &bits}, {".axis", &axis}} {
-		n, err := s.integers(stem+v.name, w)
+		n, err := s.Integers(stem+v.name, w)
 		if err != nil {
 			return nil, err
 		}
@@ -45,11 +46,11 @@ func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 		*v.to = n[0]
 	}
 	var err error
-	if w.Shape, err = s.integers(stem+".shape", w); err != nil {
+	if w.Shape, err = s.Integers(stem+".shape", w); err != nil {
 		return nil, err
 	}
 	for _, name := range hqqFlags {
-		if err := s.hqqFlag(stem + name); err != nil {
+		if err := hqqFlag(s, stem+name); err != nil {
 			return nil, err
 		}
 	}
@@ -60,9 +61,9 @@ func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 	if err := f.Lay(info, w.Shape, axis); err != nil {
 		return nil, err
 	}
-	w.Layout, w.form = fmt.Sprintf("%s, axis %d", describe(bits, f.Total/f.Groups()), axis), f
-	s.bindHQQRest(stem, w)
-	return w, s.hqqScales(stem, w, f)
+	w.Layout, w.Form = fmt.Sprintf("%s, axis %d", describe(bits, f.Total/f.Groups()), axis), f
+	bindHQQRest(s, stem, w)
+	return w, hqqScales(s, stem, w, f)
 }
 
 // hqqFlags are properties that make HQQ read codes or scales from other tensors or in
@@ -70,44 +71,44 @@ func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 var hqqFlags = [...]string{".quant_scale", ".quant_zero", ".view_as_float"}
 
 // hqqFlag refuses a property that is set.
-func (s *set) hqqFlag(name string) error {
-	info, ok := s.find(name)
+func hqqFlag(s *scheme.Set, name string) error {
+	info, ok := s.Find(name)
 	if !ok {
 		return nil
 	}
 	if info.Elements() != 1 {
 		return wire.ErrMismatch.Errorf("its companion %s has %d numbers", wire.Quote(name), info.Elements())
 	}
-	zero, err := s.allZero(name)
+	zero, err := s.AllZero(name)
 	if err == nil && !zero {
 		err = wire.ErrUnsupported.Errorf("%s is set: hqq can dequantize it", wire.Quote(name))
 	}
 	return err
 }
 
-func (s *set) hqqScales(stem string, w *Weight, f *form.HQQ) error {
+func hqqScales(s *scheme.Set, stem string, w *scheme.Weight, f *form.HQQ) error {
 	shape := []int64{f.Height, 1}
 	if f.ByColumn {
 		shape = []int64{1, f.Width}
 	}
-	scale, err := s.companion(stem+".scale", shape, tensor.F32, tensor.F16, tensor.BF16)
+	scale, err := s.Companion(stem+".scale", shape, tensor.F32, tensor.F16, tensor.BF16)
 	if err != nil {
 		return err
 	}
-	zero, err := s.companion(stem+".zero", shape, scale.DType)
+	zero, err := s.Companion(stem+".zero", shape, scale.DType)
 	if err != nil {
 		return err
 	}
-	f.Read, f.Size, err = scaleNumber(scale)
+	f.Read, f.Size, err = scheme.ScaleNumber(scale)
 	f.Bulk = form.BulkOf(scale.DType)
 	w.Parts = append(w.Parts, *scale, *zero)
 	return err
 }
 
 // bindHQQRest binds the properties that do not affect the numbers.
-func (s *set) bindHQQRest(stem string, w *Weight) {
+func bindHQQRest(s *scheme.Set, stem string, w *scheme.Weight) {
 	for _, name := range hqqRest {
-		if info, ok := s.find(stem + name); ok {
+		if info, ok := s.Find(stem + name); ok {
 			w.Extra = append(w.Extra, *info)
 		}
 	}

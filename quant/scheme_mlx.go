@@ -6,33 +6,35 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var mlxScheme = scheme{
-	name: "MLX", stores: "affine 1 to 8 bits, mxfp4, mxfp8, nvfp4 and its global scale; transformers' metal", oracle: "MLX, transformers",
-	goldens: []string{"mlx-*", "metal-*"}, bind: bindMLX,
-	methods: []method{{"", mlxKeys}, {"metal", mlxKeys}},
-	mains:   []main{{codes: ".weight", parts: []string{".scales", ".biases", ".qbiases", ".global_scale"}}},
-	scales:  []string{".scales", "_scale"},
-	endings: []string{"-4bit"},
-	stacked: true,
+var mlxScheme = scheme.Scheme{
+	Name: "MLX", Stores: "affine 1 to 8 bits, mxfp4, mxfp8, nvfp4 and its global scale; transformers' metal", Oracle: "MLX, transformers",
+	Goldens: []string{"mlx-*", "metal-*"}, Bind: bindMLX,
+	Methods: []scheme.Method{{Name: "", Known: mlxKeys}, {Name: "metal", Known: mlxKeys}},
+	Mains:   []scheme.Main{{Codes: ".weight", Parts: []string{".scales", ".biases", ".qbiases", ".global_scale"}}},
+	Scales:  []string{".scales", "_scale"},
+	Endings: []string{"-4bit"},
+	Stacked: true,
+	As:      scheme.AsMLX,
 }
 
 // bindMLX binds MLX's weights: fields of 1 to 8 bits in a stream of words along each row,
 // with a scale and, in the affine mode, a bias per group.
-func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".weight")
-	scales, hasScales := s.find(stem + ".scales")
+func bindMLX(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".weight")
+	scales, hasScales := s.Find(stem + ".scales")
 	if !ok || !hasScales || info.DType != tensor.U32 || len(info.Shape) < 2 || len(scales.Shape) != len(info.Shape) {
 		return nil, nil
 	}
 	last := len(info.Shape) - 1
-	if !shaped(scales.Shape[:last], info.Shape[:last]) {
-		return nil, mismatch(info, scales)
+	if !scheme.Shaped(scales.Shape[:last], info.Shape[:last]) {
+		return nil, scheme.Mismatch(info, scales)
 	}
-	m, err := s.mlxModule(stem)
+	m, err := mlxModuleOf(s, stem)
 	if err != nil {
 		return nil, err
 	}
@@ -40,15 +42,14 @@ func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
 	m.cols, m.rows, m.scales = words*32/m.bits, info.Elements()/words, scales
 	if m.cols*m.bits != words*32 || groups == 0 || groups*m.group != m.cols {
 		return nil, wire.ErrMismatch.Errorf("%s has shape %v beside %v, but %s says %d bits in groups of %d",
-			wire.Quote(scales.Name), scales.Shape, info.Shape, s.config.File, m.bits, m.group)
+			wire.Quote(scales.Name), scales.Shape, info.Shape, s.Config.File, m.bits, m.group)
 	}
 	shape := append(append([]int64(nil), info.Shape[:last]...), m.cols)
-	s.ofMLX = true
-	w := &Weight{Name: info.Name, Shape: shape, Layout: m.mode + ", " + describe(m.bits, m.group), Parts: []tensor.Info{*info, *scales}}
+	w := &scheme.Weight{Name: info.Name, Shape: shape, Layout: m.mode + ", " + describe(m.bits, m.group), Parts: []tensor.Info{*info, *scales}}
 	if m.mode != "affine" {
-		return w, s.mlxFloat(w, m)
+		return w, mlxFloat(s, w, m)
 	}
-	return w, s.mlxAffine(w, m)
+	return w, mlxAffine(s, w, m)
 }
 
 // An mlxModule is how a module is quantized, and the matrix that its words hold.
@@ -60,12 +61,12 @@ type mlxModule struct {
 	scales      *tensor.Info
 }
 
-// mlxModule reads the mode of a module: its own entry, which is complete, else that of
+// mlxModuleOf reads the mode of a module: its own entry, which is complete, else that of
 // the model. Shapes alone only give the ratio of bits to group size.
-func (s *set) mlxModule(stem string) (m mlxModule, err error) {
-	of := s.config.Quant
+func mlxModuleOf(s *scheme.Set, stem string) (m mlxModule, err error) {
+	of := s.Config.Quant
 	if whether, ok := of.Get(stem).(bool); ok && !whether {
-		return m, wire.ErrMismatch.Errorf("%s says that %s is not quantized, but it has %s", s.config.File, wire.Quote(stem), wire.Quote(stem+".scales"))
+		return m, wire.ErrMismatch.Errorf("%s says that %s is not quantized, but it has %s", s.Config.File, wire.Quote(stem), wire.Quote(stem+".scales"))
 	}
 	own := of.At(stem)
 	if own != nil {
@@ -78,11 +79,11 @@ func (s *set) mlxModule(stem string) (m mlxModule, err error) {
 		return m, wire.ErrMissing.Errorf("MLX's bits and group_size, which the model's config.json has under quantization")
 	}
 	if bits < 1 || bits > 8 || bits == 7 || group < 1 || group > 1<<20 {
-		return m, wire.ErrUnsupported.Errorf("%d bits in groups of %d, as %s says", bits, group, s.config.File)
+		return m, wire.ErrUnsupported.Errorf("%d bits in groups of %d, as %s says", bits, group, s.Config.File)
 	}
 	global, _ := of.Get("global_scale").(bool)
 	if global && mode != "nvfp4" {
-		return m, wire.ErrUnsupported.Errorf("a global scale of MLX's %s, as %s says", wire.Quote(mode), s.config.File)
+		return m, wire.ErrUnsupported.Errorf("a global scale of MLX's %s, as %s says", wire.Quote(mode), s.Config.File)
 	}
 	return mlxModule{stem: stem, mode: mode, bits: bits, group: group, global: global}, nil
 }
@@ -104,48 +105,48 @@ func mlxNumber(of *config.Object, name string, other int64, own bool) (int64, bo
 // (_defaults_for_mode in mlx.nn.layers.quantized).
 var mlxDefaults = map[string][2]int64{"affine": {4, 64}, "mxfp4": {4, 32}, "nvfp4": {4, 16}, "mxfp8": {8, 32}}
 
-func (s *set) mlxAffine(w *Weight, m mlxModule) error {
+func mlxAffine(s *scheme.Set, w *scheme.Weight, m mlxModule) error {
 	name := m.stem + ".biases"
-	if _, ok := s.find(m.stem + ".qbiases"); ok { // as transformers writes them
+	if _, ok := s.Find(m.stem + ".qbiases"); ok { // as transformers writes them
 		name = m.stem + ".qbiases"
 	}
-	biases, err := s.companion(name, m.scales.Shape, m.scales.DType)
+	biases, err := s.Companion(name, m.scales.Shape, m.scales.DType)
 	if err != nil {
 		return err
 	}
-	read, size, err := scaleNumber(m.scales)
+	read, size, err := scheme.ScaleNumber(m.scales)
 	if err != nil {
 		return err
 	}
 	g := form.GroupGrid(m.rows, m.cols, m.group, size, read)
 	g.Bulk = form.BulkOf(m.scales.DType)
 	f := &form.Scaled{Cols: m.cols, Codes: form.StreamRow(m.cols, m.bits, m.cols*m.bits/8, 0), Scales: g, Seconds: &g, Op: asm.Affine}
-	if s.o.As == AsMLX {
+	if s.Options.As == scheme.AsMLX {
 		f.InSteps(m.scales.DType)
 	}
-	w.form = f
+	w.Form = f
 	w.Parts = append(w.Parts, *biases)
 	return nil
 }
 
 // mlxFloat binds the modes of small floats: the same words with other codes. MLX only
 // supports the default bits and group size there (mlx.core.dequantize).
-func (s *set) mlxFloat(w *Weight, m mlxModule) error {
+func mlxFloat(s *scheme.Set, w *scheme.Weight, m mlxModule) error {
 	if m.scales.DType != tensor.U8 {
 		return wire.ErrUnsupported.Errorf("its scales %s are %s", wire.Quote(m.scales.Name), m.scales.TypeName())
 	}
 	if of, ok := mlxDefaults[m.mode]; ok && of != [2]int64{m.bits, m.group} {
-		return wire.ErrMismatch.Errorf("%s says %d bits in groups of %d, and MLX's %s is %d bits in groups of %d", s.config.File, m.bits, m.group, m.mode, of[0], of[1])
+		return wire.ErrMismatch.Errorf("%s says %d bits in groups of %d, and MLX's %s is %d bits in groups of %d", s.Config.File, m.bits, m.group, m.mode, of[0], of[1])
 	}
 	f := &form.Scaled{Cols: m.cols, Scales: form.GroupGrid(m.rows, m.cols, m.group, 1, form.ExponentByte)}
 	f.Scales.Bulk = form.BulkOf(tensor.U8)
-	w.form = f
+	w.Form = f
 	switch m.mode {
 	case "mxfp4":
 		f.Codes = form.Fp4Row(m.cols)
 	case "nvfp4":
 		f.Codes, f.Scales.Read, f.Scales.Bulk = form.Fp4Row(m.cols), form.Numbers[tensor.F8E4M3], form.BulkOf(tensor.F8E4M3)
-		return s.mlxGlobal(w, f, m)
+		return mlxGlobal(s, w, f, m)
 	case "mxfp8":
 		f.Codes = form.Float8Row(m.cols, asm.E4M3)
 	default:
@@ -159,12 +160,12 @@ const largestNVFP4 = 448 * 6
 
 // mlxGlobal binds the global scale, if there is one: MLX stores the largest magnitude of
 // the matrix.
-func (s *set) mlxGlobal(w *Weight, f *form.Scaled, m mlxModule) error {
+func mlxGlobal(s *scheme.Set, w *scheme.Weight, f *form.Scaled, m mlxModule) error {
 	name := m.stem + ".global_scale"
-	if _, ok := s.find(name); !ok && !m.global {
+	if _, ok := s.Find(name); !ok && !m.global {
 		return nil
 	}
-	global, err := s.globalGrid(w, name)
+	global, err := globalGrid(s, w, name)
 	if err != nil {
 		return err
 	}

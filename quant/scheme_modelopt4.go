@@ -2,24 +2,25 @@ package quant
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var modelopt4Scheme = scheme{
-	name: "ModelOpt INT4", stores: "W4A16, packed along the outputs", oracle: "ModelOpt's packer",
-	goldens: []string{"modelopt-w4a16"}, bind: bindModelOpt4,
-	methods:  []method{{"modelopt", modeloptKeys}},
-	mains:    []main{{codes: ".weight", parts: []string{".weight_scale"}}},
-	scales:   []string{"_scale"},
-	explains: []string{".input_scale"},
+var modelopt4Scheme = scheme.Scheme{
+	Name: "ModelOpt INT4", Stores: "W4A16, packed along the outputs", Oracle: "ModelOpt's packer",
+	Goldens: []string{"modelopt-w4a16"}, Bind: bindModelOpt4,
+	Methods:  []scheme.Method{{Name: "modelopt", Known: modeloptKeys}},
+	Mains:    []scheme.Main{{Codes: ".weight", Parts: []string{".weight_scale"}}},
+	Scales:   []string{"_scale"},
+	Explains: []string{".input_scale"},
 }
 
 // bindModelOpt4 binds ModelOpt's 4-bit integers in two's complement: two rows in a stored
 // one, the even row in the low nibble.
-func bindModelOpt4(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".weight")
-	scales, hasScales := s.find(stem + ".weight_scale")
+func bindModelOpt4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".weight")
+	scales, hasScales := s.Find(stem + ".weight_scale")
 	if !ok || !hasScales || info.DType != tensor.U8 || len(info.Shape) < 2 || len(scales.Shape) != len(info.Shape) ||
 		scales.DType == tensor.U8 || scales.DType == tensor.F8E4M3 || scales.DType == tensor.F8E8M0 {
 		return nil, nil
@@ -27,24 +28,24 @@ func bindModelOpt4(s *set, info *tensor.Info) (*Weight, error) {
 	last := len(info.Shape) - 1
 	shape := append([]int64(nil), info.Shape...)
 	shape[last-1] *= 2
-	if !shaped(scales.Shape[:last], shape[:last]) {
+	if !scheme.Shaped(scales.Shape[:last], shape[:last]) {
 		return nil, nil
 	}
-	if _, ok := s.find(stem + ".weight_scale_2"); ok {
+	if _, ok := s.Find(stem + ".weight_scale_2"); ok {
 		return nil, wire.ErrUnsupported.Errorf("four-bit integers under two scales (W4A8)")
 	}
 	cols, groups := shape[last], scales.Shape[last]
 	if groups == 0 || cols%groups != 0 {
-		return nil, mismatch(info, scales)
+		return nil, scheme.Mismatch(info, scales)
 	}
-	read, size, err := scaleNumber(scales)
+	read, size, err := scheme.ScaleNumber(scales)
 	if err != nil {
 		return nil, err
 	}
 	rows := info.Elements() / cols * 2
-	return &Weight{
+	return &scheme.Weight{
 		Name: info.Name, Shape: shape, Layout: "ModelOpt, " + describe(4, cols/groups), Parts: []tensor.Info{*info, *scales},
-		form: &form.Scaled{Cols: cols, Codes: form.PairRows(cols, signedNibble), Scales: form.GroupGrid(rows, cols, cols/groups, size, read)},
+		Form: &form.Scaled{Cols: cols, Codes: form.PairRows(cols, signedNibble), Scales: form.GroupGrid(rows, cols, cols/groups, size, read)},
 	}, nil
 }
 

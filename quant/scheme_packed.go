@@ -6,52 +6,53 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var packedScheme = scheme{
-	name: "compressed-tensors packed", stores: "1 to 8 bits, both packings, zero points, act-order", oracle: "compressed-tensors",
-	goldens: []string{"packed-*"}, bind: bindPacked,
-	methods: autoRoundMethods(method{"compressed-tensors", compressedKeys}),
-	mains: []main{
-		{codes: ".weight_packed", parts: []string{".weight_scale", ".weight_shape", ".weight_zero_point", ".weight_g_idx"}, only: true},
+var packedScheme = scheme.Scheme{
+	Name: "compressed-tensors packed", Stores: "1 to 8 bits, both packings, zero points, act-order", Oracle: "compressed-tensors",
+	Goldens: []string{"packed-*"}, Bind: bindPacked,
+	Methods: autoRoundMethods(scheme.Method{Name: "compressed-tensors", Known: compressedKeys}),
+	Mains: []scheme.Main{
+		{Codes: ".weight_packed", Parts: []string{".weight_scale", ".weight_shape", ".weight_zero_point", ".weight_g_idx"}, Only: true},
 	},
-	scales:   []string{"_scale", "_zero_point"},
-	explains: []string{".input_scale", ".input_zero_point", ".output_scale"},
+	Scales:   []string{"_scale", "_zero_point"},
+	Explains: []string{".input_scale", ".input_zero_point", ".output_scale"},
 }
 
 // bindPacked binds compressed-tensors' packed integers: unsigned fields in words along
 // each row, and zero points packed the same way along the rows.
-func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".weight_packed")
+func bindPacked(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".weight_packed")
 	if !ok || info.DType != tensor.I32 || len(info.Shape) < 2 {
 		return nil, nil
 	}
-	scales, ok := s.find(stem + ".weight_scale")
+	scales, ok := s.Find(stem + ".weight_scale")
 	if !ok {
 		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(stem+".weight_scale"))
 	}
-	w := &Weight{Name: stem + ".weight", Parts: []tensor.Info{*info, *scales}}
-	if err := s.packedShape(w, stem, info); err != nil {
+	w := &scheme.Weight{Name: stem + ".weight", Parts: []tensor.Info{*info, *scales}}
+	if err := packedShape(s, w, stem, info); err != nil {
 		return nil, err
 	}
 	shape := w.Shape
 	cols, words := shape[len(shape)-1], info.Shape[len(info.Shape)-1]
-	bits, loose, err := s.packedBits(stem, cols, words)
+	bits, loose, err := packedBits(s, stem, cols, words)
 	if err != nil {
 		return nil, err
 	}
-	read, size, err := scaleNumber(scales)
+	read, size, err := scheme.ScaleNumber(scales)
 	if err != nil {
 		return nil, err
 	}
-	one := shaped(scales.Shape, []int64{1}) && s.oneScale(stem)
-	if !one && (len(scales.Shape) != len(shape) || !shaped(scales.Shape[:len(shape)-1], shape[:len(shape)-1])) {
-		return nil, mismatch(info, scales)
+	one := scheme.Shaped(scales.Shape, []int64{1}) && oneScale(s, stem)
+	if !one && (len(scales.Shape) != len(shape) || !scheme.Shaped(scales.Shape[:len(shape)-1], shape[:len(shape)-1])) {
+		return nil, scheme.Mismatch(info, scales)
 	}
 	groups := scales.Shape[len(scales.Shape)-1]
-	group, err := s.groupSize(cols, groups)
+	group, err := groupSize(s, cols, groups)
 	if err != nil {
 		return nil, err
 	}
@@ -61,21 +62,21 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	if loose {
 		f.Codes = form.WordRow(bits, 4*words, 1<<(bits-1))
 	}
-	w.Layout, w.form = describe(bits, group), f
+	w.Layout, w.Form = describe(bits, group), f
 	if one {
 		f.Scales, w.Layout = oneNumber(rows, cols, size, read), fmt.Sprintf("%d bits, one scale", bits)
 	}
-	if err := s.packedZeros(w, f, packed{stem, bits, loose, rows, groups}); err != nil {
+	if err := packedZeros(s, w, f, packed{stem, bits, loose, rows, groups}); err != nil {
 		return nil, err
 	}
-	if err := s.says(stem, "int", group, f.Seconds != nil, scales); err != nil {
+	if err := says(s, stem, "int", group, f.Seconds != nil, scales); err != nil {
 		return nil, err
 	}
-	return w, s.packedOrder(w, f, stem, groups)
+	return w, packedOrder(s, w, f, stem, groups)
 }
 
 // oneScale reports whether the configuration gives a module a single scale.
-func (s *set) oneScale(stem string) bool {
+func oneScale(s *scheme.Set, stem string) bool {
 	groups, err := s.Groups(stem)
 	if err != nil || len(groups) == 0 {
 		return false
@@ -94,8 +95,8 @@ func oneNumber(rows, cols, size int64, read form.Number) form.Grid {
 }
 
 // packedShape reads the true shape, which the words alone do not tell.
-func (s *set) packedShape(w *Weight, stem string, info *tensor.Info) error {
-	shape, err := s.integers(stem+".weight_shape", w)
+func packedShape(s *scheme.Set, w *scheme.Weight, stem string, info *tensor.Info) error {
+	shape, err := s.Integers(stem+".weight_shape", w)
 	if err != nil {
 		return err
 	}
@@ -111,8 +112,8 @@ func (s *set) packedShape(w *Weight, stem string, info *tensor.Info) error {
 // one that fits the words. Up to version 0.17 of the library, widths that do not divide
 // 32 left unused bits in every word (loose); since then they are one stream. If both give
 // the same number of words, the configuration's version decides.
-func (s *set) packedBits(stem string, cols, words int64) (bits int64, loose bool, err error) {
-	allowed, err := s.allowedBits(stem)
+func packedBits(s *scheme.Set, stem string, cols, words int64) (bits int64, loose bool, err error) {
+	allowed, err := allowedBits(s, stem)
 	if err != nil {
 		return 0, false, err
 	}
@@ -124,28 +125,28 @@ func (s *set) packedBits(stem string, cols, words int64) (bits int64, loose bool
 	}
 	switch {
 	case fit == 0:
-		return 0, false, wire.ErrMismatch.Errorf("%d words for %d columns match no width that %s allows", words, cols, s.configName())
+		return 0, false, wire.ErrMismatch.Errorf("%d words for %d columns match no width that %s allows", words, cols, configName(s))
 	case fit > 1:
 		return 0, false, wire.ErrUnsupported.Errorf("%d words for %d columns have several readings: the configuration must have num_bits", words, cols)
 	}
 	stream, unused := form.CeilDiv(cols*bits, 32) == words, form.CeilDiv(cols, 32/bits) == words
-	return bits, 32%bits != 0 && unused && !(stream && s.config.Since(0, 17)), nil
+	return bits, 32%bits != 0 && unused && !(stream && s.Config.Since(0, 17)), nil
 }
 
 // allowedBits returns the widths that the configuration gives a module, or those that all
 // versions pack alike.
-func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
+func allowedBits(s *scheme.Set, stem string) (allowed [9]bool, err error) {
 	groups, err := s.Groups(stem)
 	if err != nil {
 		return allowed, err
 	}
 	for _, g := range groups {
-		n, ok, err := s.number("num_bits", g.At("weights").Get("num_bits"))
+		n, ok, err := s.Number("num_bits", g.At("weights").Get("num_bits"))
 		if err != nil {
 			return allowed, err
 		}
 		if ok && (n < 1 || n > 8) {
-			return allowed, wire.ErrRange.Errorf("%s says num_bits %d", s.config.File, n)
+			return allowed, wire.ErrRange.Errorf("%s says num_bits %d", s.Config.File, n)
 		}
 		if ok {
 			allowed[n] = true
@@ -159,7 +160,7 @@ func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
 
 // groupSize returns the columns per group, which must divide the columns: the size of
 // groups with a shorter last one cannot be told from shapes.
-func (s *set) groupSize(cols, groups int64) (int64, error) {
+func groupSize(s *scheme.Set, cols, groups int64) (int64, error) {
 	if groups <= 0 || cols%groups != 0 {
 		return 0, wire.ErrMismatch.Errorf("%d columns in %d groups", cols, groups)
 	}
@@ -175,8 +176,8 @@ type packed struct {
 }
 
 // packedZeros binds zero points, which are packed like the codes, but along the rows.
-func (s *set) packedZeros(w *Weight, f *form.Scaled, p packed) error {
-	info, ok := s.find(p.stem + ".weight_zero_point")
+func packedZeros(s *scheme.Set, w *scheme.Weight, f *form.Scaled, p packed) error {
+	info, ok := s.Find(p.stem + ".weight_zero_point")
 	if !ok {
 		return nil
 	}
@@ -190,15 +191,15 @@ func (s *set) packedZeros(w *Weight, f *form.Scaled, p packed) error {
 		g := oneNumber(rows, f.Cols, 1, form.Numbers[tensor.I8])
 		f.Seconds = &g
 	case one:
-		return mismatch(&w.Parts[0], info)
+		return scheme.Mismatch(&w.Parts[0], info)
 	case info.DType == tensor.I8 && info.Elements() == rows*p.groups:
 		g := form.GroupGrid(rows, f.Cols, f.Scales.BlockCols, 1, form.Numbers[tensor.I8])
 		g.Bulk, f.Seconds = form.BulkOf(tensor.I8), &g
-	case info.DType == tensor.I32 && len(w.Shape) == 2 && shaped(info.Shape, []int64{words, p.groups}):
+	case info.DType == tensor.I32 && len(w.Shape) == 2 && scheme.Shaped(info.Shape, []int64{words, p.groups}):
 		g := form.PackedZeroGrid(rows, f.Cols, f.Scales.BlockCols, p.bits, p.loose)
 		f.Seconds = &g
 	default:
-		return mismatch(&w.Parts[0], info)
+		return scheme.Mismatch(&w.Parts[0], info)
 	}
 	f.Op = asm.Shift
 	w.Parts = append(w.Parts, *info)
@@ -207,8 +208,8 @@ func (s *set) packedZeros(w *Weight, f *form.Scaled, p packed) error {
 
 // packedOrder binds the groups of columns that were quantized out of order. A negative
 // entry means that the order was never set.
-func (s *set) packedOrder(w *Weight, f *form.Scaled, stem string, groups int64) error {
-	index, p, err := s.groupIndex(stem+".weight_g_idx", f.Cols)
+func packedOrder(s *scheme.Set, w *scheme.Weight, f *form.Scaled, stem string, groups int64) error {
+	index, p, err := groupIndex(s, stem+".weight_g_idx", f.Cols)
 	if index == nil {
 		return err
 	}

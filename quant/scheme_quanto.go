@@ -4,35 +4,36 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var quantoScheme = scheme{
-	name: "quanto", stores: "8 bits and FP8; 2 and 4 bits if the file states the weight's shape", oracle: "optimum-quanto",
-	goldens: []string{"quanto-*"}, bind: bindQuanto,
-	declares: byTensors, priority: 1, // FP8 takes any tensor of its types
-	methods: []method{{"quanto", quantoKeys}},
-	mains: []main{
-		{codes: "._data", parts: []string{"._scale"}, only: true},
-		{codes: "._data._data", parts: []string{"._scale", "._shift"}, only: true},
+var quantoScheme = scheme.Scheme{
+	Name: "quanto", Stores: "8 bits and FP8; 2 and 4 bits if the file states the weight's shape", Oracle: "optimum-quanto",
+	Goldens: []string{"quanto-*"}, Bind: bindQuanto,
+	Declares: scheme.ByTensors, Priority: 1, // FP8 takes any tensor of its types
+	Methods: []scheme.Method{{Name: "quanto", Known: quantoKeys}},
+	Mains: []scheme.Main{
+		{Codes: "._data", Parts: []string{"._scale"}, Only: true},
+		{Codes: "._data._data", Parts: []string{"._scale", "._shift"}, Only: true},
 	},
-	scales:   []string{"._scale", "._shift"},
-	marks:    []string{"._data"},
-	explains: []string{".input_scale", ".output_scale"},
+	Scales:   []string{"._scale", "._shift"},
+	Marks:    []string{"._data"},
+	Explains: []string{".input_scale", ".output_scale"},
 }
 
 // bindQuanto binds codes of a byte under a scale per row or for all, and packed codes,
 // whose stored matrix has a row for each group.
-func bindQuanto(s *set, info *tensor.Info) (*Weight, error) {
-	if name, ok := suffix(info, "._data._data"); ok {
-		return s.quantoPacked(info, name)
+func bindQuanto(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	if name, ok := scheme.Suffix(info, "._data._data"); ok {
+		return quantoPacked(s, info, name)
 	}
-	name, ok := suffix(info, "._data")
+	name, ok := scheme.Suffix(info, "._data")
 	if !ok || len(info.Shape) < 2 {
 		return nil, nil
 	}
-	scale, ok := s.find(name + "._scale")
+	scale, ok := s.Find(name + "._scale")
 	if !ok {
 		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(name+"._scale"))
 	}
@@ -42,31 +43,31 @@ func bindQuanto(s *set, info *tensor.Info) (*Weight, error) {
 	} else if info.DType != tensor.I8 {
 		return nil, wire.ErrUnsupported.Errorf("quanto's codes in %s", info.TypeName())
 	}
-	if len(info.Shape) != 2 || scale.Elements() != 1 && !shaped(scale.Shape, []int64{info.Shape[0], 1}) {
+	if len(info.Shape) != 2 || scale.Elements() != 1 && !scheme.Shaped(scale.Shape, []int64{info.Shape[0], 1}) {
 		return nil, wire.ErrUnsupported.Errorf("%s of shape %v beside %v: optimum-quanto can dequantize it", wire.Quote(scale.Name), scale.Shape, info.Shape)
 	}
-	g, layout, err := s.scaleGrid(info, scale)
+	g, layout, err := s.ScaleGrid(info, scale)
 	if err != nil {
 		return nil, err
 	}
 	cols := info.Shape[1]
-	return &Weight{Name: name, Shape: info.Shape, Layout: info.TypeName() + ", " + layout, Parts: []tensor.Info{*info, *scale},
-		form: &form.Scaled{Cols: cols, Codes: rows(cols), Scales: g}}, nil
+	return &scheme.Weight{Name: name, Shape: info.Shape, Layout: info.TypeName() + ", " + layout, Parts: []tensor.Info{*info, *scale},
+		Form: &form.Scaled{Cols: cols, Codes: rows(cols), Scales: g}}, nil
 }
 
 // quantoPacked binds codes of two or four bits. Rows of the matrix of groups share bytes,
 // the first rows in the lowest bits.
-func (s *set) quantoPacked(info *tensor.Info, name string) (*Weight, error) {
+func quantoPacked(s *scheme.Set, info *tensor.Info, name string) (*scheme.Weight, error) {
 	if info.DType != tensor.U8 || len(info.Shape) != 2 {
 		return nil, wire.ErrUnsupported.Errorf("quanto's packed codes in %s of shape %v", info.TypeName(), info.Shape)
 	}
 	types := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
-	scale, err := s.companion(name+"._scale", []int64{-1, 1}, types...)
+	scale, err := s.Companion(name+"._scale", []int64{-1, 1}, types...)
 	if err != nil {
 		return nil, err
 	}
 	groups, stored, width := scale.Shape[0], info.Shape[0], info.Shape[1]
-	shift, err := s.companion(name+"._shift", []int64{groups, 1}, types...)
+	shift, err := s.Companion(name+"._shift", []int64{groups, 1}, types...)
 	if err != nil {
 		return nil, err
 	}
@@ -78,24 +79,24 @@ func (s *set) quantoPacked(info *tensor.Info, name string) (*Weight, error) {
 	if four {
 		bits = 4
 	}
-	cols, err := s.quantoCols(name, groups, width)
+	cols, err := quantoCols(s, name, groups, width)
 	if err != nil {
 		return nil, err
 	}
 	total := groups * width // at most four times the bytes of the codes
-	return &Weight{Name: name, Shape: []int64{total / cols, cols}, Layout: describe(bits, width), Parts: []tensor.Info{*info, *scale, *shift},
-		form: &form.Quanto{Cols: cols, Rows: total / cols, Bits: bits, Stored: stored, Width: width, Groups: groups,
+	return &scheme.Weight{Name: name, Shape: []int64{total / cols, cols}, Layout: describe(bits, width), Parts: []tensor.Info{*info, *scale, *shift},
+		Form: &form.Quanto{Cols: cols, Rows: total / cols, Bits: bits, Stored: stored, Width: width, Groups: groups,
 			Scale: form.FactorOf(scale.DType), Shift: form.FactorOf(shift.DType)}}, nil
 }
 
 // quantoCols returns the columns of a packed weight. quanto's groups have 128, 96, 64 or
 // 32 columns, or a whole row if it is shorter or none divides it. Files do not state the
 // columns for those widths, except by a bias for each row.
-func (s *set) quantoCols(name string, groups, width int64) (int64, error) {
+func quantoCols(s *scheme.Set, name string, groups, width int64) (int64, error) {
 	if width > 128 || width%32 != 0 {
 		return width, nil
 	}
-	if bias, ok := s.find(strings.TrimSuffix(name, ".weight") + ".bias"); ok && len(bias.Shape) == 1 && groups%bias.Shape[0] == 0 {
+	if bias, ok := s.Find(strings.TrimSuffix(name, ".weight") + ".bias"); ok && len(bias.Shape) == 1 && groups%bias.Shape[0] == 0 {
 		cols := groups / bias.Shape[0] * width
 		if quantoGroup(cols) == width {
 			return cols, nil

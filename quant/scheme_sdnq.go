@@ -8,31 +8,32 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var sdnqScheme = scheme{
-	name: "SDNQ", stores: "2 to 8 bits with and without zero points, FP8; groups, Hadamard rotation, SVD", oracle: "sdnq in float64",
-	goldens: []string{"sdnq-*"}, bind: bindSDNQ,
-	declares: byMethod, priority: 1,
-	methods: []method{{"sdnq", sdnqKeys}},
-	mains:   []main{{codes: ".weight", parts: []string{".scale", ".zero_point", ".svd_up", ".svd_down"}}},
-	scales:  []string{".scale", ".zero_point"},
+var sdnqScheme = scheme.Scheme{
+	Name: "SDNQ", Stores: "2 to 8 bits with and without zero points, FP8; groups, Hadamard rotation, SVD", Oracle: "sdnq in float64",
+	Goldens: []string{"sdnq-*"}, Bind: bindSDNQ,
+	Declares: scheme.ByMethod, Priority: 1,
+	Methods: []scheme.Method{{Name: "sdnq", Known: sdnqKeys}},
+	Mains:   []scheme.Main{{Codes: ".weight", Parts: []string{".scale", ".zero_point", ".svd_up", ".svd_down"}}},
+	Scales:  []string{".scale", ".zero_point"},
 }
 
 // bindSDNQ binds matrices by the names of their modules; the configuration has everything
 // that the shapes leave open.
-func bindSDNQ(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".weight")
+func bindSDNQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".weight")
 	if !ok {
 		return nil, nil
 	}
-	scales, ok := s.find(stem + ".scale")
+	scales, ok := s.Find(stem + ".scale")
 	if !ok {
 		return nil, nil
 	}
-	c, err := s.sdnqOf(info.Name)
+	c, err := sdnqOf(s, info.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -41,19 +42,19 @@ func bindSDNQ(s *set, info *tensor.Info) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Weight{Name: info.Name, Parts: []tensor.Info{*info}}
+	w := &scheme.Weight{Name: info.Name, Parts: []tensor.Info{*info}}
 	if err := c.shape(w, f, scales); err != nil {
 		return nil, err
 	}
 	for i, part := range []string{".scale", ".zero_point"} {
-		p, ok := s.find(stem + part)
+		p, ok := s.Find(stem + part)
 		switch {
 		case i == 1 && signed && !ok:
 			continue
 		case !ok || i == 1 && signed:
-			return nil, wire.ErrMismatch.Errorf("%s says weights_dtype %s: all unsigned types have %s, and no signed one", s.config.File, wire.Quote(c.dtype), wire.Quote(stem+part))
-		case !floats[p.DType] || p.DType == tensor.F64 || !shaped(p.Shape, scales.Shape):
-			return nil, mismatch(info, p)
+			return nil, wire.ErrMismatch.Errorf("%s says weights_dtype %s: all unsigned types have %s, and no signed one", s.Config.File, wire.Quote(c.dtype), wire.Quote(stem+part))
+		case !floats[p.DType] || p.DType == tensor.F64 || !scheme.Shaped(p.Shape, scales.Shape):
+			return nil, scheme.Mismatch(info, p)
 		}
 		w.Parts = append(w.Parts, *p)
 		if i == 0 {
@@ -62,7 +63,7 @@ func bindSDNQ(s *set, info *tensor.Info) (*Weight, error) {
 			f.Zero = form.FactorOf(p.DType)
 		}
 	}
-	w.form = f
+	w.Form = f
 	return w, c.rest(s, w, stem)
 }
 
@@ -75,11 +76,11 @@ type sdnqModule struct {
 func (c *sdnqModule) get(key string) any { return config.First(c.own.Get(key), c.all.Get(key)) }
 
 // sdnqOf resolves the configuration for a weight as the library does.
-func (s *set) sdnqOf(name string) (*sdnqModule, error) {
-	c := &sdnqModule{all: s.config.Quant}
+func sdnqOf(s *scheme.Set, name string) (*sdnqModule, error) {
+	c := &sdnqModule{all: s.Config.Quant}
 	modules := c.all.At("modules_quant_config")
 	for _, pattern := range modules.Names() {
-		is, err := s.sdnqNames(pattern, name)
+		is, err := sdnqNames(s, pattern, name)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +97,7 @@ func (s *set) sdnqOf(name string) (*sdnqModule, error) {
 	for _, dtype := range types.Names() {
 		for _, v := range types.List(dtype) {
 			pattern, _ := v.(string)
-			is, err := s.sdnqNames(pattern, name)
+			is, err := sdnqNames(s, pattern, name)
 			if err != nil {
 				return nil, err
 			}
@@ -104,7 +105,7 @@ func (s *set) sdnqOf(name string) (*sdnqModule, error) {
 				continue
 			}
 			if lowest := strings.ToLower(dtype); strings.HasPrefix(lowest, "minimum") || strings.HasSuffix(lowest, "bit") || strings.HasSuffix(lowest, "bits") {
-				return nil, wire.ErrUnsupported.Errorf("%s says %s of modules_dtype_dict: sdnq can save the model unquantized", s.config.File, wire.Quote(dtype))
+				return nil, wire.ErrUnsupported.Errorf("%s says %s of modules_dtype_dict: sdnq can save the model unquantized", s.Config.File, wire.Quote(dtype))
 			}
 			c.dtype = strings.ToLower(dtype)
 			return c, c.refuse()
@@ -115,8 +116,8 @@ func (s *set) sdnqOf(name string) (*sdnqModule, error) {
 
 // sdnqNames reports whether a pattern matches a weight: its name, a part between dots, a
 // prefix after a dot, or an expression with stars.
-func (s *set) sdnqNames(pattern, name string) (bool, error) {
-	if err := s.b.Step(int64(len(name) + len(pattern))); err != nil {
+func sdnqNames(s *scheme.Set, pattern, name string) (bool, error) {
+	if err := s.Budget.Step(int64(len(name) + len(pattern))); err != nil {
 		return false, err
 	}
 	if rest, ok := strings.CutPrefix(pattern, "."); ok {
@@ -128,7 +129,7 @@ func (s *set) sdnqNames(pattern, name string) (bool, error) {
 	if !strings.Contains(pattern, "*") {
 		return false, nil
 	}
-	at, err := s.place("^(?:"+strings.ReplaceAll(strings.ReplaceAll(pattern, ".*", `\.*`), "*", ".*")+")", name)
+	at, err := s.Place("^(?:"+strings.ReplaceAll(strings.ReplaceAll(pattern, ".*", `\.*`), "*", ".*")+")", name)
 	return at == 0, err
 }
 
@@ -184,12 +185,12 @@ func (c *sdnqModule) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err er
 }
 
 // shape computes rows, columns and groups; the scales have a row for each row.
-func (c *sdnqModule) shape(w *Weight, f *form.SDNQ, scales *tensor.Info) error {
+func (c *sdnqModule) shape(w *scheme.Weight, f *form.SDNQ, scales *tensor.Info) error {
 	info := &w.Parts[0]
 	n := info.Elements()
 	if f.Unit.Codes > 1 {
 		if n%f.Unit.Bytes != 0 {
-			return mismatch(info, scales)
+			return scheme.Mismatch(info, scales)
 		}
 		n = n / f.Unit.Bytes * f.Unit.Codes
 	}
@@ -212,8 +213,8 @@ func (c *sdnqModule) shape(w *Weight, f *form.SDNQ, scales *tensor.Info) error {
 		return wire.ErrUnsupported.Errorf("%s with one scale: the shape of packed codes is not in the file", wire.Quote(scales.Name))
 	case one && len(info.Shape) == 2:
 		rows, groups = info.Shape[0], 0
-	case rows*groups == 0 || n%(rows*groups) != 0 || f.Unit.Codes == 1 && !shaped(info.Shape, stored):
-		return mismatch(info, scales)
+	case rows*groups == 0 || n%(rows*groups) != 0 || f.Unit.Codes == 1 && !scheme.Shaped(info.Shape, stored):
+		return scheme.Mismatch(info, scales)
 	}
 	f.Cols, f.Groups = n/rows, groups
 	w.Shape = []int64{rows, f.Cols}
@@ -225,11 +226,11 @@ func (c *sdnqModule) shape(w *Weight, f *form.SDNQ, scales *tensor.Info) error {
 }
 
 // rest adds the product of low rank and the rotation.
-func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
-	_, up := s.find(stem + ".svd_up")
-	_, down := s.find(stem + ".svd_down")
+func (c *sdnqModule) rest(s *scheme.Set, w *scheme.Weight, stem string) error {
+	_, up := s.Find(stem + ".svd_up")
+	_, down := s.Find(stem + ".svd_down")
 	if up || down {
-		if err := s.lowRank(w, stem+".svd_up", stem+".svd_down"); err != nil {
+		if err := s.LowRank(w, stem+".svd_up", stem+".svd_down"); err != nil {
 			return err
 		}
 		w.Layout += ", SVD"
@@ -238,7 +239,7 @@ func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
 		return nil
 	}
 	size := int64(256)
-	n, ok, err := s.number("hadamard_group_size", c.get("hadamard_group_size"))
+	n, ok, err := s.Number("hadamard_group_size", c.get("hadamard_group_size"))
 	if err != nil {
 		return err
 	}
@@ -260,5 +261,5 @@ func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
 		return nil
 	}
 	w.Layout += fmt.Sprintf(", rotated by %d", run)
-	return w.rotate(run)
+	return scheme.Rotate(w, run)
 }

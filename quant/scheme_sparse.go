@@ -5,33 +5,34 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var sparseScheme = scheme{
-	name: "sparse bitmask", stores: "compressed-tensors' bit masks, over FP8 too", oracle: "compressed-tensors 0.12",
-	goldens: []string{"sparse-*"}, bind: bindSparse,
-	methods: []method{{"compressed-tensors", compressedKeys}},
-	mains:   []main{{codes: ".compressed", parts: []string{".bitmask", ".shape", ".row_offsets", ".weight_scale"}}},
-	scales:  []string{"_scale"},
-	marks:   []string{".compressed"},
+var sparseScheme = scheme.Scheme{
+	Name: "sparse bitmask", Stores: "compressed-tensors' bit masks, over FP8 too", Oracle: "compressed-tensors 0.12",
+	Goldens: []string{"sparse-*"}, Bind: bindSparse,
+	Methods: []scheme.Method{{Name: "compressed-tensors", Known: compressedKeys}},
+	Mains:   []scheme.Main{{Codes: ".compressed", Parts: []string{".bitmask", ".shape", ".row_offsets", ".weight_scale"}}},
+	Scales:  []string{"_scale"},
+	Marks:   []string{".compressed"},
 }
 
 // bindSparse binds compressed-tensors' bit masks, with and without the prefix of older
 // versions.
-func bindSparse(s *set, info *tensor.Info) (*Weight, error) {
-	stem, ok := suffix(info, ".compressed")
+func bindSparse(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	stem, ok := scheme.Suffix(info, ".compressed")
 	if !ok {
 		return nil, nil
 	}
-	if _, ok := s.find(stem + ".bitmask"); !ok {
+	if _, ok := s.Find(stem + ".bitmask"); !ok {
 		return nil, nil
 	}
 	name := strings.TrimSuffix(stem, ".weight") + ".weight"
-	w := &Weight{Name: name, Layout: "bit mask", Parts: []tensor.Info{*info}}
-	shape, err := s.integers(stem+".shape", w)
+	w := &scheme.Weight{Name: name, Layout: "bit mask", Parts: []tensor.Info{*info}}
+	shape, err := s.Integers(stem+".shape", w)
 	if err != nil {
 		return nil, err
 	}
@@ -39,38 +40,38 @@ func bindSparse(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, wire.ErrMismatch.Errorf("its companion %s says %v", wire.Quote(stem+".shape"), shape)
 	}
 	w.Shape = shape
-	mask, err := s.companion(stem+".bitmask", []int64{shape[0], form.CeilDiv(shape[1], 8)}, tensor.U8)
+	mask, err := s.Companion(stem+".bitmask", []int64{shape[0], form.CeilDiv(shape[1], 8)}, tensor.U8)
 	if err != nil {
 		return nil, err
 	}
 	f := &form.Sparse{Rows: shape[0], Cols: shape[1], Values: info.Elements()}
-	w.form, w.Parts = f, append(w.Parts, *mask)
+	w.Form, w.Parts = f, append(w.Parts, *mask)
 	codec, isFP8 := fp8Codec(info.DType)
 	if !isFP8 {
-		if f.Read, f.Size, err = scaleNumber(info); err != nil {
+		if f.Read, f.Size, err = scheme.ScaleNumber(info); err != nil {
 			return nil, err
 		}
 		f.As, f.Plain = form.KernelType(info.DType)
-		return w, s.sparseRows(stem, w, f, mask)
+		return w, sparseRows(s, stem, w, f, mask)
 	}
 	f.Float8, f.Size, f.Read = codec, 1, func(p []byte, i int64) float32 {
 		return codec.Value(p[i])
 	}
-	if err := s.sparseRows(stem, w, f, mask); err != nil {
+	if err := sparseRows(s, stem, w, f, mask); err != nil {
 		return nil, err
 	}
-	return w, s.sparseScales(w, f, stem)
+	return w, sparseScales(s, w, f, stem)
 }
 
 // sparseScales binds the scales of the dense matrix.
-func (s *set) sparseScales(w *Weight, f *form.Sparse, stem string) error {
+func sparseScales(s *scheme.Set, w *scheme.Weight, f *form.Sparse, stem string) error {
 	name := strings.TrimSuffix(stem, ".weight") + ".weight_scale"
-	scale, ok := s.find(name)
+	scale, ok := s.Find(name)
 	if !ok {
 		return wire.ErrMissing.Errorf("its companion %s", wire.Quote(name))
 	}
 	dense := tensor.Info{Name: w.Name, Shape: w.Shape}
-	g, layout, err := s.scaleGrid(&dense, scale)
+	g, layout, err := s.ScaleGrid(&dense, scale)
 	if err != nil {
 		return err
 	}
@@ -80,24 +81,24 @@ func (s *set) sparseScales(w *Weight, f *form.Sparse, stem string) error {
 }
 
 // sparseRows checks that the number of bits of every row agrees with the offsets.
-func (s *set) sparseRows(stem string, w *Weight, f *form.Sparse, mask *tensor.Info) error {
-	offsets, ok := s.find(stem + ".row_offsets")
+func sparseRows(s *scheme.Set, stem string, w *scheme.Weight, f *form.Sparse, mask *tensor.Info) error {
+	offsets, ok := s.Find(stem + ".row_offsets")
 	f.Half = !ok
 	var starts []byte
 	if ok {
 		if offsets.DType != tensor.I64 || offsets.Elements() != f.Rows {
-			return mismatch(&w.Parts[0], offsets)
+			return scheme.Mismatch(&w.Parts[0], offsets)
 		}
-		p, err := s.small(offsets)
+		p, err := s.Small(offsets)
 		if err != nil {
 			return err
 		}
-		if starts, err = limits.Clone(s.b, p); err != nil {
+		if starts, err = limits.Clone(s.Budget, p); err != nil {
 			return err
 		}
 		w.Parts = append(w.Parts, *offsets)
 	}
-	p, err := s.small(mask)
+	p, err := s.Small(mask)
 	if err != nil {
 		return err
 	}

@@ -6,20 +6,21 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var torchaoScheme = scheme{
-	name: "TorchAO", stores: "Int8Tensor, IntxUnpackedToInt8Tensor, Float8Tensor, MXTensor (FP8, FP4), NVFP4Tensor", oracle: "torchao",
-	goldens: []string{"torchao-*"}, bind: bindTorchAO,
-	declares:  byFile,
-	methods:   []method{{"torchao", torchaoKeys}},
-	mains:     []main{{codes: "_qdata", parts: []string{"_scale", "_zero_point", "_per_tensor_scale"}, only: true}},
-	scales:    []string{"_scale", "_zero_point"},
-	meta:      []string{torchaoKey},
-	described: true,
+var torchaoScheme = scheme.Scheme{
+	Name: "TorchAO", Stores: "Int8Tensor, IntxUnpackedToInt8Tensor, Float8Tensor, MXTensor (FP8, FP4), NVFP4Tensor", Oracle: "torchao",
+	Goldens: []string{"torchao-*"}, Bind: bindTorchAO,
+	Declares:  scheme.ByFile,
+	Methods:   []scheme.Method{{Name: "torchao", Known: torchaoKeys}},
+	Mains:     []scheme.Main{{Codes: "_qdata", Parts: []string{"_scale", "_zero_point", "_per_tensor_scale"}, Only: true}},
+	Scales:    []string{"_scale", "_zero_point"},
+	Meta:      []string{torchaoKey},
+	Described: true,
 }
 
 // torchaoKey is the metadata key that lists the tensors of a file written by TorchAO;
@@ -28,39 +29,39 @@ const torchaoKey = "tensor_names"
 
 // bindTorchAO binds the plain types of TorchAO, whose metadata describes every tensor:
 // module._weight_qdata stands for module.weight.
-func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
-	prefix, ok := suffix(info, "_qdata")
+func bindTorchAO(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	prefix, ok := scheme.Suffix(info, "_qdata")
 	dot := strings.LastIndex(prefix, "._")
 	if !ok || dot < 0 || len(info.Shape) != 2 {
 		return nil, nil
 	}
-	if _, ok := s.texts[torchaoKey]; !ok {
+	if _, ok := s.Texts[torchaoKey]; !ok {
 		return nil, nil
 	}
 	name := prefix[:dot] + "." + prefix[dot+2:]
-	text, ok := s.texts[name]
+	text, ok := s.Texts[name]
 	if !ok {
 		return nil, wire.ErrMissing.Errorf("a description of %s in the metadata", wire.Quote(name))
 	}
-	v, err := config.Parse(s.b, strictjson.Text{Format: "metadata " + wire.Quote(name), Body: text})
+	v, err := config.Parse(s.Budget, strictjson.Text{Format: "metadata " + wire.Quote(name), Body: text})
 	if err != nil {
 		return nil, err
 	}
 	o, _ := v.(*config.Object)
-	w := &Weight{Name: name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: o.Text("_type")}
+	w := &scheme.Weight{Name: name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: o.Text("_type")}
 	switch o.Text("_type") {
 	case "Int8Tensor", "IntxUnpackedToInt8Tensor":
-		return w, s.torchaoRows(w, prefix, tensor.I8, form.Int8Row)
+		return w, torchaoRows(s, w, prefix, tensor.I8, form.Int8Row)
 	case "Float8Tensor":
 		codec, ok := fp8Codec(info.DType)
 		if !ok {
 			return nil, wire.ErrMismatch.Errorf("Float8Tensor holds %s", info.TypeName())
 		}
-		return w, s.torchaoRows(w, prefix, info.DType, func(cols int64) form.Codes { return form.Float8Row(cols, codec) })
+		return w, torchaoRows(s, w, prefix, info.DType, func(cols int64) form.Codes { return form.Float8Row(cols, codec) })
 	case "MXTensor":
-		return s.torchaoMX(w, prefix, o.At("_data"))
+		return torchaoMX(s, w, prefix, o.At("_data"))
 	case "NVFP4Tensor":
-		return s.torchaoNVFP4(w, prefix, o.At("_data"))
+		return torchaoNVFP4(s, w, prefix, o.At("_data"))
 	default:
 		return nil, wire.ErrUnsupported.Errorf("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.Text("_type")))
 	}
@@ -68,23 +69,23 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 
 // torchaoRows binds codes of a byte with scales per row or group, and zero points of the
 // same shape.
-func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func(cols int64) form.Codes) error {
+func torchaoRows(s *scheme.Set, w *scheme.Weight, prefix string, want tensor.DType, rows func(cols int64) form.Codes) error {
 	info := &w.Parts[0]
-	scale, ok := s.find(prefix + "_scale")
+	scale, ok := s.Find(prefix + "_scale")
 	if !ok {
 		return wire.ErrMissing.Errorf("its companion %s", wire.Quote(prefix+"_scale"))
 	}
 	if info.DType != want {
 		return wire.ErrMismatch.Errorf("%s holds %s", w.Layout, info.TypeName())
 	}
-	g, _, err := s.scaleGrid(info, scale)
+	g, _, err := s.ScaleGrid(info, scale)
 	if err != nil {
 		return err
 	}
 	cols := info.Shape[1]
 	f := &form.Scaled{Cols: cols, Codes: rows(cols), Scales: g}
-	w.Parts, w.form = append(w.Parts, *scale), f
-	zero, ok := s.find(prefix + "_zero_point")
+	w.Parts, w.Form = append(w.Parts, *scale), f
+	zero, ok := s.Find(prefix + "_zero_point")
 	if !ok {
 		return nil
 	}
@@ -93,7 +94,7 @@ func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func
 		size = int64(geometry.Bytes)
 	}
 	if read == nil || zero.Elements() != scale.Elements() {
-		return mismatch(info, zero)
+		return scheme.Mismatch(info, zero)
 	}
 	z := g
 	z.Read, z.Size, z.Bulk = read, size, nil

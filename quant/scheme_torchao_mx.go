@@ -5,12 +5,13 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // torchaoMX binds FP8 or FP4 in groups under E8M0 scales.
-func (s *set) torchaoMX(w *Weight, prefix string, o *config.Object) (*Weight, error) {
+func torchaoMX(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object) (*scheme.Weight, error) {
 	info := &w.Parts[0]
 	kind := o.Text("elem_dtype")
 	if kind == "" {
@@ -28,31 +29,31 @@ func (s *set) torchaoMX(w *Weight, prefix string, o *config.Object) (*Weight, er
 		return nil, wire.ErrUnsupported.Errorf("TorchAO's MXTensor of %s, stored as %s: its dequantize() can save the model in full", wire.Quote(kind), info.TypeName())
 	}
 	w.Layout = "MXTensor of " + kind
-	return w, s.torchaoGroups(w, f, prefix, o, form.Numbers[tensor.F8E8M0], tensor.F8E8M0)
+	return w, torchaoGroups(s, w, f, prefix, o, form.Numbers[tensor.F8E8M0], tensor.F8E8M0)
 }
 
 // torchaoNVFP4 binds FP4 in groups under E4M3 scales, with an optional global scale.
-func (s *set) torchaoNVFP4(w *Weight, prefix string, o *config.Object) (*Weight, error) {
+func torchaoNVFP4(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object) (*scheme.Weight, error) {
 	info := &w.Parts[0]
 	if info.DType != tensor.U8 {
 		return nil, wire.ErrMismatch.Errorf("NVFP4Tensor holds %s", info.TypeName())
 	}
 	f := &form.Scaled{Cols: 2 * info.Shape[1]}
 	f.Codes = form.Fp4Row(f.Cols)
-	if err := s.torchaoGroups(w, f, prefix, o, form.Numbers[tensor.F8E4M3], tensor.F8E4M3); err != nil {
+	if err := torchaoGroups(s, w, f, prefix, o, form.Numbers[tensor.F8E4M3], tensor.F8E4M3); err != nil {
 		return nil, err
 	}
-	if _, ok := s.find(prefix + "_per_tensor_scale"); !ok {
+	if _, ok := s.Find(prefix + "_per_tensor_scale"); !ok {
 		return w, nil
 	}
-	global, err := s.globalGrid(w, prefix+"_per_tensor_scale")
+	global, err := globalGrid(s, w, prefix+"_per_tensor_scale")
 	f.Global = global
 	return w, err
 }
 
 // torchaoGroups binds the scales of groups, in rows or in the order of the GPU's
 // block-scaled product.
-func (s *set) torchaoGroups(w *Weight, f *form.Scaled, prefix string, o *config.Object, read form.Number, dtype tensor.DType) error {
+func torchaoGroups(s *scheme.Set, w *scheme.Weight, f *form.Scaled, prefix string, o *config.Object, read form.Number, dtype tensor.DType) error {
 	info := &w.Parts[0]
 	rows := info.Shape[0]
 	group, ok := o.Whole("block_size")
@@ -61,13 +62,13 @@ func (s *set) torchaoGroups(w *Weight, f *form.Scaled, prefix string, o *config.
 	}
 	w.Shape = []int64{rows, f.Cols}
 	w.Layout += fmt.Sprintf(", %d-value blocks", group)
-	w.form = f
+	w.Form = f
 	swizzled, err := config.Flag("is_swizzled_scales", o.Get("is_swizzled_scales"))
 	if err != nil {
 		return err
 	}
 	if swizzled {
-		g, scales, err := s.swizzled(prefix+"_scale", rows, f.Cols, group, read, dtype)
+		g, scales, err := swizzledGrid(s, prefix+"_scale", rows, f.Cols, group, read, dtype)
 		if err != nil {
 			return err
 		}
@@ -75,7 +76,7 @@ func (s *set) torchaoGroups(w *Weight, f *form.Scaled, prefix string, o *config.
 		w.Parts = append(w.Parts, *scales)
 		return nil
 	}
-	scales, err := s.companion(prefix+"_scale", []int64{rows, f.Cols / group}, dtype)
+	scales, err := s.Companion(prefix+"_scale", []int64{rows, f.Cols / group}, dtype)
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/google/go-cmp/cmp"
 )
 
 // goldens calls test with every golden model and its one weight.
@@ -50,11 +50,11 @@ func TestTransposedWeightsAreTheTransposeOfTheOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			other := *w
-			if err := other.transpose(b); err != nil {
+			if err := scheme.Flip(&other, b); err != nil {
 				return // of a form that cannot be cut by columns
 			}
 			transposed++
-			other.cols, other.rows = other.Shape[len(other.Shape)-1], w.rows/w.Shape[len(w.Shape)-2]*w.cols
+			scheme.Resize(&other, w.Rows()/w.Shape[len(w.Shape)-2]*w.Cols(), other.Shape[len(other.Shape)-1])
 			want := transposeAll(plain, w.Shape, to.Size())
 			got := make([]byte, w.Size(to))
 			if err := Decode(b, m, &other, got, to); err != nil {
@@ -74,10 +74,10 @@ func TestTransposedWeightsAreTheTransposeOfTheOthers(t *testing.T) {
 // inRanges decodes rows in ranges that cross matrices, each from what it needs.
 func inRanges(t *testing.T, m tensor.Model, w *Weight, to Target, want []byte) {
 	t.Helper()
-	size := w.cols * int64(to.Size())
-	for _, step := range []int64{1, 7, w.rows} {
-		for lo := int64(0); lo < w.rows; lo += step {
-			hi := min(lo+step, w.rows)
+	size := w.Cols() * int64(to.Size())
+	for _, step := range []int64{1, 7, w.Rows()} {
+		for lo := int64(0); lo < w.Rows(); lo += step {
+			hi := min(lo+step, w.Rows())
 			var parts [][]byte
 			for p, info := range w.Parts {
 				span := w.Matrix().Need(p, lo, hi)
@@ -89,7 +89,7 @@ func inRanges(t *testing.T, m tensor.Model, w *Weight, to Target, want []byte) {
 				parts = append(parts, part)
 			}
 			got := make([]byte, (hi-lo)*size)
-			w.Matrix().Decode(got, targets[to].kind, parts, lo, hi, make([]float32, w.Matrix().Scratch(hi-lo)))
+			w.Matrix().Decode(got, to.Kind(), parts, lo, hi, make([]float32, w.Matrix().Scratch(hi-lo)))
 			if !bytes.Equal(want[lo*size:hi*size], got) {
 				t.Fatalf("rows %d to %d differ", lo, hi)
 			}

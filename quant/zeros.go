@@ -8,19 +8,20 @@ import (
 	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // autoRound reports whether the configuration is AutoRound's, under either of its names.
-func (s *set) autoRound() bool { return strings.HasSuffix(s.config.Method(), "auto-round") }
+func autoRound(s *scheme.Set) bool { return strings.HasSuffix(s.Config.Method(), "auto-round") }
 
 // zeroVersion returns what the configuration says about GPTQ's zero points, and the words
 // that say so: "v1", which stores them minus one and is the default, or "v2".
-func (s *set) zeroVersion() (version, said string, err error) {
-	q := s.config.Quant
-	if s.autoRound() {
+func zeroVersion(s *scheme.Set) (version, said string, err error) {
+	q := s.Config.Quant
+	if autoRound(s) {
 		format := q.Text("packing_format")
 		if format == "" {
 			format = q.Text("backend")
@@ -53,33 +54,33 @@ func (s *set) zeroVersion() (version, said string, err error) {
 // configuration, only the caller can decide. If the configuration says that codes are
 // symmetric, all zero points must be in the middle: it returns them as all, to be
 // compared with the stored ones before the weight is decoded.
-func (s *set) oldZeros(stem string, bits int64, zeros *tensor.Info) (old bool, all *middleZeros, err error) {
-	if v := s.o.GPTQZeros; v != "" {
+func oldZeros(s *scheme.Set, stem string, bits int64, zeros *tensor.Info) (old bool, all *middleZeros, err error) {
+	if v := s.Options.GPTQZeros; v != "" {
 		return v == "v1", nil, nil
 	}
-	version, said, err := s.zeroVersion()
+	version, said, err := zeroVersion(s)
 	if err != nil {
 		return false, nil, err
 	}
-	own, err := s.own(stem)
+	own, err := s.Own(stem)
 	if err != nil {
 		return false, nil, err
 	}
 	old = version == "v1"
-	sym, ok := config.First(own.Get("sym"), s.config.Quant.Get("sym")).(bool)
+	sym, ok := config.First(own.Get("sym"), s.Config.Quant.Get("sym")).(bool)
 	if ok && !sym {
 		return old, nil, nil
 	}
-	p, err := s.prefix(zeros, min(zeros.Span.Len, zeroSample))
+	p, err := s.Prefix(zeros, min(zeros.Span.Len, zeroSample))
 	if err != nil {
 		return false, nil, err
 	}
 	is, other := middleOf(bits, old).fills(p), middleOf(bits, !old).fills(p)
 	switch {
 	case is && sym:
-		return old, &middleZeros{zeros: *zeros, file: s.config.File, fields: middleOf(bits, old)}, nil
+		return old, &middleZeros{zeros: *zeros, file: s.Config.File, fields: middleOf(bits, old)}, nil
 	case sym && !other:
-		return false, nil, notMiddle(s.config.File, zeros)
+		return false, nil, notMiddle(s.Config.File, zeros)
 	case !other || !sym && int64(len(p))*8 < zeroCount*bits:
 		return old, nil, nil
 	case said == "":
@@ -90,15 +91,15 @@ func (s *set) oldZeros(stem string, bits int64, zeros *tensor.Info) (old bool, a
 		stored = "v2"
 	}
 	return false, nil, wire.ErrUnsupported.Errorf("two readings: %s says %s, which is %s, and every zero point in %s is %s's: %s v1 or v2 decides",
-		s.configName(), wire.Quote(said), version, wire.Quote(zeros.Name), stored, wire.OptionGPTQZeros)
+		configName(s), wire.Quote(said), version, wire.Quote(zeros.Name), stored, wire.OptionGPTQZeros)
 }
 
 // configName returns the name of the configuration's file for messages.
-func (s *set) configName() string {
-	if s.config.File == "" {
+func configName(s *scheme.Set) string {
+	if s.Config.File == "" {
 		return "the absent configuration"
 	}
-	return s.config.File
+	return s.Config.File
 }
 
 // zeroSample is how many bytes of zero points are read to bind a weight. zeroCount is how
@@ -150,8 +151,8 @@ func notMiddle(file string, zeros *tensor.Info) error {
 // of a field.
 const zeroBytes = 8 * 9 * 5 * 7 * 16
 
-// check compares all of the zero points, once.
-func (z *middleZeros) check(b *limits.Budget, m tensor.Model) error {
+// Check compares all of the zero points, once.
+func (z *middleZeros) Check(b *limits.Budget, m tensor.Model) error {
 	if z.held.Load() {
 		return nil
 	}

@@ -70,6 +70,7 @@ func surface(t *testing.T) map[string]string {
 		file := strings.ReplaceAll(s.dir(), "/", "-") + ".txt"
 		for _, d := range s.tree.Decls {
 			lines[file] = append(lines[file], exported(d)...)
+			lines[file] = append(lines[file], aliased(t, d)...)
 		}
 	}
 	out := map[string]string{}
@@ -78,6 +79,51 @@ func surface(t *testing.T) map[string]string {
 		out[file] = strings.Join(slices.Compact(list), "\n") + "\n"
 	}
 	return out
+}
+
+// aliased lists the members and methods of internal types that a public package gives a name:
+// they are its surface too.
+func aliased(t *testing.T, d ast.Decl) (lines []string) {
+	g, ok := d.(*ast.GenDecl)
+	if !ok {
+		return nil
+	}
+	for _, s := range g.Specs {
+		spec, ok := s.(*ast.TypeSpec)
+		if !ok || spec.Assign == token.NoPos || !spec.Name.IsExported() {
+			continue
+		}
+		of, ok := spec.Type.(*ast.SelectorExpr)
+		if !ok {
+			continue
+		}
+		for _, s := range sources(t) {
+			if s.test() || !s.in("internal") || s.tree.Name.Name != of.X.(*ast.Ident).Name {
+				continue
+			}
+			for _, d := range s.tree.Decls {
+				lines = append(lines, ofType(d, of.Sel.Name)...)
+			}
+		}
+	}
+	return lines
+}
+
+// ofType lists what one declaration adds to the surface of a type.
+func ofType(d ast.Decl, name string) (lines []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv != nil && base(receiver(d)).Name == name {
+			return exported(d)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			if spec, ok := s.(*ast.TypeSpec); ok && spec.Name.Name == name {
+				lines = append(lines, typeLines(spec)...)
+			}
+		}
+	}
+	return lines
 }
 
 // exported lists what one declaration adds to the surface, a line each.

@@ -32,6 +32,10 @@ func with(base []string, more ...string) []string { return append(slices.Clone(b
 
 var format = with(bottom, "parser/tensor")
 
+// scheme is what the folder of a scheme may import. One that is another under other names
+// imports that.
+var scheme = with(format, "asm", "internal/form", "internal/config", "internal/scheme", "quant/...")
+
 var mayImport = map[string][]string{
 	"limits":                {"internal/watch"},
 	"limits/limitstest":     {"limits", "internal/watch"},
@@ -84,9 +88,9 @@ var mayImport = map[string][]string{
 	"parser":                with(format, "parser/...", "internal/polyglot", "internal/lzma", "vm"),
 	"internal/form":         with(format, "asm"),
 	"internal/config":       format,
-	"quant/bnb":             {"internal/wire", "internal/form", "asm"},
-	"quant/scaled":          {"asm"},
-	"quant":                 with(format, "asm", "internal/form", "quant/bnb", "internal/config"),
+	"internal/scheme":       with(format, "asm", "internal/form", "internal/config"),
+	"quant/...":             scheme,
+	"quant":                 with(scheme, "quant/..."),
 	"convert/mix":           format,
 	"convert":               with(format, "asm", "internal/form", "quant", "quant/bnb", "quant/scaled", "parser", "parser/...", "vm", "internal/output", "internal/journal", "internal/stamp", "internal/tiles", "internal/model", "internal/transformers", "internal/family", "internal/jsontree", "internal/loaders", "convert/mix"),
 	"internal/elements":     format,

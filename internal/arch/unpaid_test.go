@@ -40,11 +40,11 @@ var unpaid = map[string][]string{
 		parser: parts[1:]
 		parser: len(hex)
 		parser: found
-		quant: w.Parts
-		quant: r.w.Parts
-		quant: r.ordered
-		quant: m.parts
-		quant: pieces
+		internal: w.Parts
+		internal: r.w.Parts
+		internal: r.ordered
+		internal: m.Parts
+		quant: m.Parts
 		quant: wanted
 		quant: list
 		merge: wrappers
@@ -101,16 +101,15 @@ var unpaid = map[string][]string{
 		internal: other
 		internal: n.next
 		convert: append([]string{…}, transformers.Heads...)
-		quant: s.rows.asked
-		quant: s.rows.explained
-		quant: s.rows.only
-		quant: r.methods
-		quant: r.mains
-		quant: other.methods
-		quant: t.rows
-		quant: rows
-		quant: more
-		quant: others
+		quant: s.Table.Asked
+		quant: s.Table.Explained
+		quant: s.Table.Only
+		internal: r.Methods
+		internal: r.Mains
+		internal: other.Methods
+		internal: t.Rows
+		internal: rows
+		internal: rows.Rows
 		internal: append([]string{…}, p.c.row.skipSuffixes...)
 		internal: list
 		internal: p.c.row.outer
@@ -177,6 +176,7 @@ var unpaid = map[string][]string{
 		merge: stacks
 		merge: v.square
 		convert: bound.Plain
+		convert: bound.Weights
 		convert: picks
 		convert: p.tasks
 		convert: s.tasks
@@ -211,6 +211,7 @@ var unpaid = map[string][]string{
 		quant: f.tensors
 		quant: layers
 		quant: groups
+		internal: groups
 		internal: t.Added
 		internal: t.Tokens
 		internal: v.List()

@@ -46,7 +46,7 @@ var (
 // more are further suites for some packages.
 var more = map[string][]string{
 	"quant": {"quant"}, "convert": {"convert", "cli"}, "merge": {"merge", "cli"}, "internal/form": {"quant", "convert"}, "internal/family": {"convert", "cli"}, "internal/tokenizer": {"internal/family", "convert"},
-	"internal/config": {"quant"}, "internal/jsontree": {"internal/tokenizer", "internal/family", "merge"}, "digest": {"cli"}, "compare": {"cli"}, "stats": {"cli"}, "parser": {"parser", "cli"}, "limits": {"parser", "internal/wire"},
+	"internal/config": {"quant"}, "internal/scheme": {"quant"}, "quant/bnb": {"quant", "convert"}, "internal/jsontree": {"internal/tokenizer", "internal/family", "merge"}, "digest": {"cli"}, "compare": {"cli"}, "stats": {"cli"}, "parser": {"parser", "cli"}, "limits": {"parser", "internal/wire"},
 }
 
 // mutantPackage is the package that the mutants call. A byte in a file says of each whether it

@@ -1,13 +1,13 @@
-package quant
+package scheme
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// sized makes n elements of a number that tensors decide. Only where an int has 32 bits
+// Sized makes n elements of a number that tensors decide. Only where an int has 32 bits
 // may n be too large for one: shapes are below [maxElements].
-func sized[T any](b *limits.Budget, n int64) ([]T, error) {
+func Sized[T any](b *limits.Budget, n int64) ([]T, error) {
 	size, ok := wire.Int(uint64(n), wire.MaxSize)
 	if !ok {
 		return nil, &limits.Error{Axis: limits.SingleAlloc, Want: n, Left: 1<<31 - 1}

@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"fmt"
@@ -6,15 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/google/go-cmp/cmp"
 )
 
 // rankOf is the rule that [set.groups] keeps, target by target: 3 by a name, 2 by
 // a pattern, 1 by a class, 0 not at all.
-func rankOf(s *set, list []any, stem string) (rank int, err error) {
+func rankOf(s *Set, list []any, stem string) (rank int, err error) {
 	for _, v := range list {
 		target, _ := v.(string)
 		pattern, isPattern := strings.CutPrefix(target, "re:")
@@ -22,7 +21,7 @@ func rankOf(s *set, list []any, stem string) (rank int, err error) {
 		case target == stem:
 			return 3, nil
 		case isPattern:
-			at, err := s.place("^(?:"+pattern+")", stem)
+			at, err := s.Place("^(?:"+pattern+")", stem)
 			if err != nil {
 				return 0, err
 			}
@@ -36,7 +35,7 @@ func rankOf(s *set, list []any, stem string) (rank int, err error) {
 	return rank, nil
 }
 
-func aimedAt(t *testing.T, p limits.Policy, lists [][]any) *set {
+func aimedAt(t *testing.T, p limits.Policy, lists [][]any) *Set {
 	t.Helper()
 	b := p.Budget(t.Context())
 	t.Cleanup(b.Close)
@@ -46,7 +45,7 @@ func aimedAt(t *testing.T, p limits.Policy, lists [][]any) *set {
 		groups.Order = append(groups.Order, name)
 		groups.Values[name] = &config.Object{Order: []string{"targets"}, Values: map[string]any{"targets": list}}
 	}
-	return &set{b: b, config: &config.Config{File: "config.json", Quant: &config.Object{Values: map[string]any{"config_groups": groups}}}}
+	return &Set{Budget: b, Kept: map[string]any{}, Config: &config.Config{File: "config.json", Quant: &config.Object{Values: map[string]any{"config_groups": groups}}}}
 }
 
 // Groups of any targets, some of which are broken patterns or no text: what a
@@ -77,7 +76,7 @@ func TestGroupsAreThoseThatTheRuleNames(t *testing.T) {
 					best, want = rank, nil
 				}
 				if rank > 0 && rank == best {
-					want = append(want, s.config.Quant.At("config_groups", fmt.Sprint("group ", i)))
+					want = append(want, s.Config.Quant.At("config_groups", fmt.Sprint("group ", i)))
 				}
 			}
 			got, err := s.Groups(stem)

@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"bytes"
@@ -40,7 +40,7 @@ func TestRowsInStripsAreThoseOfTheWeight(t *testing.T) {
 			b := limits.Policy{}.Budget(t.Context())
 			defer b.Close()
 			m := &tensor.File{}
-			w := &Weight{Name: name, Shape: []int64{stripOut, stripIn}, form: f, rows: stripOut, cols: stripIn}
+			w := &Weight{Name: name, Shape: []int64{stripOut, stripIn}, Form: f, rows: stripOut, cols: stripIn}
 			var body []byte
 			for _, p := range stripParts(f, strings.Contains(name, "act-order")) {
 				w.Parts = append(w.Parts, tensor.Info{DType: tensor.U8, Span: tensor.Span{Off: int64(len(body)), Len: int64(len(p))}})

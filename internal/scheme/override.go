@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"fmt"
@@ -14,28 +14,28 @@ import (
 // short pattern can cost megabytes.
 const maxPattern = 1 << 10
 
-// maxMatched bounds the length of a name that is matched, because a match cannot be
+// MaxMatched bounds the length of a name that is matched, because a match cannot be
 // interrupted.
-const maxMatched = 16 << 10
+const MaxMatched = 16 << 10
 
 // patternCost is the maximum size of a compiled pattern per byte of its text.
 const patternCost = 2 << 10
 
 // pattern compiles a pattern of a configuration, once. Matching takes time linear in the
 // text, whatever the pattern.
-func (s *set) pattern(text string) (*regexp.Regexp, error) {
+func (s *Set) pattern(text string) (*regexp.Regexp, error) {
 	if re, ok := s.patterns[text]; ok {
 		return re, nil
 	}
 	if len(text) > maxPattern || strings.Contains(text, "{") {
-		return nil, wire.ErrUnsupported.Errorf("pattern %s of %d bytes in %s", wire.Quote(text), len(text), s.config.File)
+		return nil, wire.ErrUnsupported.Errorf("pattern %s of %d bytes in %s", wire.Quote(text), len(text), s.Config.File)
 	}
-	if err := s.b.Hold(int64(len(text)+1) * patternCost); err != nil {
+	if err := s.Budget.Hold(int64(len(text)+1) * patternCost); err != nil {
 		return nil, err
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, wire.ErrUnsupported.Errorf("pattern %s in %s", wire.Quote(text), s.config.File)
+		return nil, wire.ErrUnsupported.Errorf("pattern %s in %s", wire.Quote(text), s.Config.File)
 	}
 	if s.patterns == nil {
 		s.patterns = map[string]*regexp.Regexp{}
@@ -44,17 +44,17 @@ func (s *set) pattern(text string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// place returns the offset at which a pattern of the configuration first matches a name,
+// Place returns the offset at which a pattern of the configuration first matches a name,
 // or -1.
-func (s *set) place(pattern, name string) (int, error) {
+func (s *Set) Place(pattern, name string) (int, error) {
 	re, err := s.pattern(pattern)
 	if err != nil {
 		return 0, err
 	}
-	if len(name) > maxMatched {
-		return 0, wire.ErrUnsupported.Errorf("a name of %d bytes beside patterns in %s", len(name), s.config.File)
+	if len(name) > MaxMatched {
+		return 0, wire.ErrUnsupported.Errorf("a name of %d bytes beside patterns in %s", len(name), s.Config.File)
 	}
-	if err := s.b.Step(int64(len(name) + len(pattern))); err != nil {
+	if err := s.Budget.Step(int64(len(name) + len(pattern))); err != nil {
 		return 0, err
 	}
 	if at := re.FindStringIndex(name); at != nil {
@@ -71,19 +71,19 @@ type overrides struct {
 }
 
 // readOverrides reads all entries, once.
-func (s *set) readOverrides() (o *overrides, err error) {
+func (s *Set) readOverrides() (o *overrides, err error) {
 	if s.overrides != nil {
 		return s.overrides, nil
 	}
-	o = &overrides{dynamic: s.config.Quant.At("dynamic").Names()}
-	for _, p := range s.config.Quant.At("extra_config").Names() {
-		if err := s.b.Step(int64(len(p) + 1)); err != nil {
+	o = &overrides{dynamic: s.Config.Quant.At("dynamic").Names()}
+	for _, p := range s.Config.Quant.At("extra_config").Names() {
+		if err := s.Budget.Step(int64(len(p) + 1)); err != nil {
 			return nil, err
 		}
 		if !strings.ContainsAny(p, `*^$+?[(|\`) {
 			continue // the name of a module
 		}
-		if o.extra, err = limits.Append(s.b, o.extra, p); err != nil {
+		if o.extra, err = limits.Append(s.Budget, o.extra, p); err != nil {
 			return nil, err
 		}
 	}
@@ -91,11 +91,11 @@ func (s *set) readOverrides() (o *overrides, err error) {
 	return o, nil
 }
 
-// own returns the object in which the configuration gives a module properties of its own,
+// Own returns the object in which the configuration gives a module properties of its own,
 // or nil: GPTQModel's "dynamic", AutoRound's "extra_config", MLX's entries by name. The
 // first match decides.
-func (s *set) own(stem string) (*config.Object, error) {
-	q := s.config.Quant
+func (s *Set) Own(stem string) (*config.Object, error) {
+	q := s.Config.Quant
 	if o := q.At("extra_config", stem); o != nil {
 		return o, nil
 	}
@@ -104,14 +104,14 @@ func (s *set) own(stem string) (*config.Object, error) {
 		return nil, err
 	}
 	for _, p := range over.extra {
-		if at, err := s.place("^(?:"+p+")$", stem); err != nil || at == 0 {
+		if at, err := s.Place("^(?:"+p+")$", stem); err != nil || at == 0 {
 			return q.At("extra_config", p), err
 		}
 	}
 	for _, p := range over.dynamic {
 		text, negative := strings.CutPrefix(p, "-:")
 		text = strings.TrimPrefix(text, "+:")
-		at, err := s.place("^(?:"+text+")", stem)
+		at, err := s.Place("^(?:"+text+")", stem)
 		if err != nil {
 			return nil, err
 		}
@@ -119,26 +119,26 @@ func (s *set) own(stem string) (*config.Object, error) {
 			continue
 		}
 		if negative {
-			return nil, wire.ErrMismatch.Errorf("%s says by %s that it is not quantized", s.config.File, wire.Quote(p))
+			return nil, wire.ErrMismatch.Errorf("%s says by %s that it is not quantized", s.Config.File, wire.Quote(p))
 		}
 		return q.At("dynamic", p), nil
 	}
 	return q.At(stem), nil
 }
 
-// whole returns an integer property of a module: its own, else the model's.
-func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
-	own, err := s.own(stem)
+// Whole returns an integer property of a module: its own, else the model's.
+func (s *Set) Whole(stem, key string) (n int64, ok bool, err error) {
+	own, err := s.Own(stem)
 	if err != nil {
 		return 0, false, err
 	}
-	return s.number(key, config.First(own.Get(key), s.config.Quant.Get(key)))
+	return s.Number(key, config.First(own.Get(key), s.Config.Quant.Get(key)))
 }
 
-// number returns a value that must be an integer if it is present.
-func (s *set) number(key string, v any) (n int64, ok bool, err error) {
+// Number returns a value that must be an integer if it is present.
+func (s *Set) Number(key string, v any) (n int64, ok bool, err error) {
 	if n, ok = config.WholeOf(v); !ok && v != nil {
-		return 0, false, wire.ErrMismatch.Errorf("%s says %s %s, which is not a whole number", s.config.File, wire.Quote(key), wire.Quote(fmt.Sprint(v)))
+		return 0, false, wire.ErrMismatch.Errorf("%s says %s %s, which is not a whole number", s.Config.File, wire.Quote(key), wire.Quote(fmt.Sprint(v)))
 	}
 	return n, ok, nil
 }
@@ -149,19 +149,19 @@ type exclusions struct {
 	patterns []string
 }
 
-// exclusionKeys are the keys of lists of excluded modules.
-var exclusionKeys = [...]string{"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"}
+// ExclusionKeys are the keys of lists of excluded modules.
+var ExclusionKeys = [...]string{"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"}
 
 // readExclusions reads the lists, once.
-func (s *set) readExclusions() (e *exclusions, err error) {
+func (s *Set) readExclusions() (e *exclusions, err error) {
 	if s.exclusions != nil {
 		return s.exclusions, nil
 	}
 	e = &exclusions{}
 	var globs []string
-	for _, key := range exclusionKeys {
-		for _, v := range s.config.Quant.List(key) {
-			if err := s.b.Step(1); err != nil {
+	for _, key := range ExclusionKeys {
+		for _, v := range s.Config.Quant.List(key) {
+			if err := s.Budget.Step(1); err != nil {
 				return nil, err
 			}
 			module, _ := v.(string)
@@ -170,20 +170,20 @@ func (s *set) readExclusions() (e *exclusions, err error) {
 			if ok {
 				module, list = "^(?:"+pattern+")", &e.patterns
 			}
-			if *list, err = limits.Append(s.b, *list, module); err != nil {
+			if *list, err = limits.Append(s.Budget, *list, module); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if e.globs, err = newMatcher(s.b, globs); err != nil {
+	if e.globs, err = newMatcher(s.Budget, globs); err != nil {
 		return nil, err
 	}
 	s.exclusions = e
 	return e, nil
 }
 
-// excluded reports whether the configuration does not quantize a module.
-func (s *set) excluded(name string) (bool, error) {
+// Excluded reports whether the configuration does not quantize a module.
+func (s *Set) Excluded(name string) (bool, error) {
 	e, err := s.readExclusions()
 	if err != nil {
 		return false, err
@@ -192,7 +192,7 @@ func (s *set) excluded(name string) (bool, error) {
 		return found, err
 	}
 	for _, p := range e.patterns {
-		if at, err := s.place(p, name); err != nil || at == 0 {
+		if at, err := s.Place(p, name); err != nil || at == 0 {
 			return err == nil, err
 		}
 	}

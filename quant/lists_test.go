@@ -3,58 +3,15 @@ package quant
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// glob is the rule, one glob at a time.
-func glob(module, name string) bool {
-	pieces := slices.DeleteFunc(strings.Split(module, "*"), func(p string) bool { return p == "" })
-	return len(pieces) > 0 && inOrder(name, pieces)
-}
-
-func word(rng *rand.Rand, letters string, most int) string {
-	var b strings.Builder
-	for range rng.IntN(most + 1) {
-		b.WriteByte(letters[rng.IntN(len(letters))])
-	}
-	return b.String()
-}
-
-func TestAMatcherMatchesWhatAnyOfItsGlobsDoes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	counts := map[bool]int{}
-	for range 20000 {
-		globs := make([]string, rng.IntN(6))
-		for i := range globs {
-			globs[i] = word(rng, "ab*", 6)
-		}
-		m, err := newMatcher(limits.Policy{}.Budget(t.Context()), globs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 4 {
-			name := word(rng, "abc", 9)
-			want := slices.ContainsFunc(globs, func(g string) bool { return glob(g, name) })
-			got, err := m.match(name)
-			if err != nil || got != want {
-				t.Fatalf("%q in %q: %v, %v", name, globs, got, err)
-			}
-			counts[want]++
-		}
-	}
-	if counts[true] < 10000 || counts[false] < 10000 {
-		t.Errorf("%v", counts)
-	}
-}
 
 // castModel is FP8 tensors without scales, which a configuration promises to all
 // but the modules that it leaves out.
@@ -79,7 +36,7 @@ func TestListsOfModulesCostTheirLengthOnce(t *testing.T) {
 		stars[i] = fmt.Sprintf("layers.%d.*mlp", i+tensors)
 	}
 	stars = append(stars, "self_attn")
-	for _, key := range exclusionKeys {
+	for _, key := range scheme.ExclusionKeys {
 		for what, list := range map[string][]string{"names": names, "globs": stars} {
 			t.Run(key+", "+what, func(t *testing.T) {
 				b := limits.Policy{MaxSteps: 12 << 20}.Budget(t.Context())
@@ -114,32 +71,9 @@ func TestListsThatCannotBeMatchedAtOnceStep(t *testing.T) {
 	}
 }
 
-// Entries of AutoRound's that are plain names are passed over once and not for
-// each weight.
-func TestPlainEntriesOfModulesArePassedOverOnce(t *testing.T) {
-	extra := &config.Object{Values: map[string]any{}}
-	for i := range 50_000 {
-		name := fmt.Sprintf("model.layers.%d.proj", i)
-		extra.Order = append(extra.Order, name)
-		extra.Values[name] = &config.Object{}
-	}
-	b := limits.Policy{MaxSteps: 4 << 20}.Budget(t.Context())
-	defer b.Close()
-	s := &set{b: b, config: &config.Config{Quant: &config.Object{Values: map[string]any{"extra_config": extra}}}}
-	for i := range 10_000 {
-		own, err := s.own(fmt.Sprintf("other.%d", i))
-		if own != nil || err != nil {
-			t.Fatal(own, err)
-		}
-	}
-	if n := len(s.overrides.extra); n != 0 {
-		t.Errorf("%d patterns", n)
-	}
-}
-
 func TestANameThatIsTooLongForPatternsIsRefused(t *testing.T) {
 	m := castModel(1, "ignore", []string{"re:(a*)*b"}).(*tensor.File)
-	m.Infos[0].Name = strings.Repeat("a", maxMatched+1)
+	m.Infos[0].Name = strings.Repeat("a", scheme.MaxMatched+1)
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	if _, err := Plan(b, m, Options{}); wire.ClassOf(err) != wire.Unsupported {

@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"slices"
@@ -25,6 +25,6 @@ func Cast(info *tensor.Info) (*Weight, error) {
 	}
 	codes := form.PlainRows(w.cols*int64(g.Bytes), codec.Decode)
 	codes.Kernel = codec.Kernel
-	w.form = &form.BlockForm{Cols: w.cols, Codes: codes}
+	w.Form = &form.BlockForm{Cols: w.cols, Codes: codes}
 	return w, nil
 }

@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"strings"
@@ -18,6 +18,9 @@ type aims struct {
 	classes  []*config.Object // groups with a class among their targets
 }
 
+// aimsKey is the name under which a set keeps them.
+const aimsKey = "config_groups"
+
 // A target is an entry in the list of a group.
 type target struct {
 	group, at int32
@@ -27,23 +30,23 @@ type target struct {
 
 // Groups returns the groups that a module may belong to: by its name, else by a pattern,
 // else by the class of modules, which names do not tell. The caller must not change them.
-func (s *set) Groups(stem string) (found []*config.Object, err error) {
+func (s *Set) Groups(stem string) (found []*config.Object, err error) {
 	if err := s.readTargets(); err != nil {
 		return nil, err
 	}
-	t := s.aimed
+	t := s.Kept[aimsKey].(*aims)
 	next, ok := t.first[stem]
 	if !ok {
 		next = -1
 	}
 	for i := next; i >= 0; i = t.named[i].next {
-		if found, err = limits.Append(s.b, found, t.groups[t.named[i].group]); err != nil {
+		if found, err = limits.Append(s.Budget, found, t.groups[t.named[i].group]); err != nil {
 			return nil, err
 		}
 	}
 	// If a group names the module, only patterns before that entry are tried.
 	byName, matched := len(found) > 0, int32(-1)
-	if err := s.b.Step(int64(len(t.patterns))); err != nil {
+	if err := s.Budget.Step(int64(len(t.patterns))); err != nil {
 		return nil, err
 	}
 	for _, p := range t.patterns {
@@ -53,7 +56,7 @@ func (s *set) Groups(stem string) (found []*config.Object, err error) {
 		if next >= 0 && t.named[next].group == p.group && t.named[next].at <= p.at {
 			continue
 		}
-		at, err := s.place("^(?:"+p.pattern+")", stem)
+		at, err := s.Place("^(?:"+p.pattern+")", stem)
 		if err != nil {
 			return nil, err
 		}
@@ -61,47 +64,47 @@ func (s *set) Groups(stem string) (found []*config.Object, err error) {
 			continue
 		}
 		matched = p.group
-		if found, err = limits.Append(s.b, found, t.groups[p.group]); err != nil {
+		if found, err = limits.Append(s.Budget, found, t.groups[p.group]); err != nil {
 			return nil, err
 		}
 	}
 	if len(found) == 0 {
 		found = t.classes
 	}
-	return found, s.b.Step(int64(len(found) + 1))
+	return found, s.Budget.Step(int64(len(found) + 1))
 }
 
 // readTargets reads the targets of the groups.
-func (s *set) readTargets() error {
-	if s.aimed != nil {
+func (s *Set) readTargets() error {
+	if s.Kept[aimsKey] != nil {
 		return nil
 	}
 	t, last := &aims{first: map[string]int32{}}, map[string]int32{}
-	groups := s.config.Quant.At("config_groups")
+	groups := s.Config.Quant.At("config_groups")
 	for _, name := range groups.Names() {
 		var err error
-		if t.groups, err = limits.Append(s.b, t.groups, groups.At(name)); err != nil {
+		if t.groups, err = limits.Append(s.Budget, t.groups, groups.At(name)); err != nil {
 			return err
 		}
 		list := groups.At(name).List("targets")
-		if err := s.b.Step(int64(len(list) + 1)); err != nil {
+		if err := s.Budget.Step(int64(len(list) + 1)); err != nil {
 			return err
 		}
 		class := false
 		for at, v := range list {
 			text, _ := v.(string)
-			if err := t.add(s.b, last, text, int32(at)); err != nil {
+			if err := t.add(s.Budget, last, text, int32(at)); err != nil {
 				return err
 			}
 			class = class || !strings.HasPrefix(text, "re:") && !strings.Contains(text, ".")
 		}
 		if class {
-			if t.classes, err = limits.Append(s.b, t.classes, groups.At(name)); err != nil {
+			if t.classes, err = limits.Append(s.Budget, t.classes, groups.At(name)); err != nil {
 				return err
 			}
 		}
 	}
-	s.aimed = t
+	s.Kept[aimsKey] = t
 	return nil
 }
 

@@ -1,7 +1,8 @@
-package quant
+package scheme
 
 import (
 	"io"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -19,26 +20,29 @@ type Weight struct {
 	Parts  []tensor.Info
 	Extra  []tensor.Info // descriptions that Plan read and that belong to the weight
 
-	row    *scheme
-	form   form.Form
-	rows   int64
-	cols   int64
-	middle *middleZeros // what the configuration says about all zero points, or nil
+	Row  *Scheme
+	Form form.Form
+	rows int64
+	cols int64
+	// Promise is what the configuration states of whole parts, or nil.
+	Promise interface {
+		Check(b *limits.Budget, m tensor.Model) error
+	}
 }
 
 // Check reads what the configuration states of whole parts and compares it with them:
-// that all zero points of symmetric codes are the middle. [Plan] has looked at their
+// such as that all zero points of symmetric codes are the middle. [Plan] has looked at their
 // beginning alone. [Decode] and [NewRows] check too.
 func (w *Weight) Check(b *limits.Budget, m tensor.Model) error {
-	if w.middle == nil {
+	if w.Promise == nil {
 		return nil
 	}
-	return wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, w.middle.check(b, m))
+	return wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, w.Promise.Check(b, m))
 }
 
 // Described reports whether the file's metadata describes the quantization of this weight
 // under its name.
-func (w *Weight) Described() bool { return w.row != nil && w.row.described }
+func (w *Weight) Described() bool { return w.Row != nil && w.Row.Described }
 
 // Rows is the number of rows of all matrices of the weight.
 func (w *Weight) Rows() int64 { return w.rows }
@@ -46,13 +50,16 @@ func (w *Weight) Rows() int64 { return w.rows }
 // Cols is the length of a row.
 func (w *Weight) Cols() int64 { return w.cols }
 
+// Resize sets how many rows all matrices of the weight have together, and their length.
+func Resize(w *Weight, rows, cols int64) { w.rows, w.cols = rows, cols }
+
 // Size is the bytes of the decoded weight.
 func (w *Weight) Size(to Target) int64 { return w.rows * w.cols * int64(to.Size()) }
 
 // Matrix returns the layout of the rows in the parts, to decode ranges of rows. It is for
 // package convert; the type is internal to this module.
 func (w *Weight) Matrix() form.Matrix {
-	return form.Matrix{Form: w.form, Rows: w.rows, Cols: w.cols, Parts: len(w.Parts)}
+	return form.Matrix{Form: w.Form, Rows: w.rows, Cols: w.cols, Parts: len(w.Parts)}
 }
 
 // Stored is the size of all parts, or this weight's share of parts that several weights
@@ -60,8 +67,8 @@ func (w *Weight) Matrix() form.Matrix {
 func (w *Weight) Stored() int64 {
 	var n int64
 	for p, part := range w.Parts {
-		if w.rows > 0 && w.form.Geometry().Shared {
-			n += w.form.Need(p, 0, w.rows).Len
+		if w.rows > 0 && w.Form.Geometry().Shared {
+			n += w.Form.Need(p, 0, w.rows).Len
 			continue
 		}
 		n += part.Span.Len
@@ -139,7 +146,7 @@ func (d *reader) open(rows int64) (err error) {
 	if d.spans, err = limits.Make[tensor.Span](d.b, len(d.w.Parts)); err != nil {
 		return err
 	}
-	d.tile, err = sized[float32](d.b, rows*d.w.cols)
+	d.tile, err = Sized[float32](d.b, rows*d.w.cols)
 	return err
 }
 
@@ -172,7 +179,7 @@ func (d *reader) read(p int, span tensor.Span) error {
 // room makes the buffer of a part n bytes long.
 func (d *reader) room(p int, n int64) error {
 	if int64(cap(d.parts[p])) < n {
-		buf, err := sized[byte](d.b, n)
+		buf, err := Sized[byte](d.b, n)
 		if err != nil {
 			return err
 		}
@@ -180,4 +187,48 @@ func (d *reader) room(p int, n int64) error {
 	}
 	d.parts[p] = d.parts[p][:n]
 	return nil
+}
+
+// Owns reports whether tensors beside the weight may belong to it. That is not so for
+// blocks of GGUF and for casts.
+func Owns(w *Weight) bool { return w.Row.Declares != ByType && len(w.Parts)+len(w.Extra) > 1 }
+
+// SlicerOf returns the form of a weight of which any part of a row can be decoded alone.
+func SlicerOf(w *Weight) (form.Slicer, error) {
+	f, ok := w.Form.(form.Slicer)
+	if !ok || !f.Slices() {
+		return nil, wire.ErrUnsupported.Errorf("%s cannot be written transposed, as the unquantized model has it: remember the file, not the folder", w.Layout)
+	}
+	return f, nil
+}
+
+// Flip replaces each matrix of the weight by its transpose.
+func Flip(w *Weight, b *limits.Budget) error {
+	inner, err := SlicerOf(w)
+	if err != nil {
+		return err
+	}
+	last := len(w.Shape) - 1
+	out, in := w.Shape[last-1], w.Shape[last]
+	n, _ := wire.Product(w.Shape[:last-1])
+	pieces, err := Sized[form.Piece](b, int64(n))
+	if err != nil {
+		return err
+	}
+	for m := range pieces {
+		pieces[m] = form.Piece{Form: inner, First: int64(m) * out, Rows: out, Parts: len(w.Parts)}
+	}
+	w.Shape = slices.Clone(w.Shape)
+	w.Shape[last-1], w.Shape[last] = in, out
+	w.Form = &form.Transposed{In: in, Out: out, Side: 1, Pieces: pieces}
+	w.Layout += ", transposed"
+	return nil
+}
+
+// Reading describes a scheme and the tensor that it was bound to.
+func Reading(w *Weight) string {
+	if len(w.Parts) < 2 {
+		return w.Scheme
+	}
+	return w.Scheme + " with " + wire.Quote(w.Parts[1].Name)
 }

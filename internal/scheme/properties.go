@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"slices"
@@ -22,9 +22,9 @@ var countSuffixes = []string{".nbits", ".axis", ".shape"}
 
 // loadMeta keeps the texts of the model's metadata, and the integers that describe
 // tensors.
-func (s *set) loadMeta() error {
-	s.texts, s.counts = map[string]string{}, map[string][]int64{}
-	for k, v := range s.m.Meta() {
+func (s *Set) loadMeta() error {
+	s.Texts, s.counts = map[string]string{}, map[string][]int64{}
+	for k, v := range s.Model.Meta() {
 		text, isText := v.(string)
 		isCount := !isText && slices.ContainsFunc(countSuffixes, func(end string) bool { return strings.HasSuffix(k, end) })
 		if !isText && !isCount {
@@ -37,12 +37,12 @@ func (s *set) loadMeta() error {
 		if !isText && !isList {
 			continue
 		}
-		if err := s.b.Hold(2 * config.NodeCost); err != nil {
+		if err := s.Budget.Hold(2 * config.NodeCost); err != nil {
 			return err
 		}
 		switch _, twice := s.counts[k]; {
 		case isText:
-			s.texts[k] = text
+			s.Texts[k] = text
 		case twice:
 			s.counts[k] = nil // duplicate: ambiguous
 		default:
@@ -53,7 +53,7 @@ func (s *set) loadMeta() error {
 }
 
 // wholes returns a value of the metadata that is an integer or a list of them.
-func (s *set) wholes(v any) ([]int64, bool, error) {
+func (s *Set) wholes(v any) ([]int64, bool, error) {
 	if n, ok := v.(int64); ok {
 		return []int64{n}, true, nil
 	}
@@ -61,7 +61,7 @@ func (s *set) wholes(v any) ([]int64, bool, error) {
 	if !ok {
 		return nil, false, nil
 	}
-	out, err := limits.Make[int64](s.b, len(list))
+	out, err := limits.Make[int64](s.Budget, len(list))
 	for i := range out {
 		if out[i], ok = list[i].(int64); !ok {
 			return nil, false, nil
@@ -70,9 +70,9 @@ func (s *set) wholes(v any) ([]int64, bool, error) {
 	return out, true, err
 }
 
-// integers reads a companion of a few integers and binds it to the weight.
-func (s *set) integers(name string, w *Weight) ([]int64, error) {
-	info, ok := s.find(name)
+// Integers reads a companion of a few integers and binds it to the weight.
+func (s *Set) Integers(name string, w *Weight) ([]int64, error) {
+	info, ok := s.Find(name)
 	if !ok {
 		return s.counted(name)
 	}
@@ -81,7 +81,7 @@ func (s *set) integers(name string, w *Weight) ([]int64, error) {
 	if n > maxIntegers || info.DType != tensor.I64 && info.DType != tensor.I32 {
 		return nil, wire.ErrUnsupported.Errorf("its companion %s is %d of %s", wire.Quote(name), n, info.TypeName())
 	}
-	p, err := s.small(info)
+	p, err := s.Small(info)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *set) integers(name string, w *Weight) ([]int64, error) {
 }
 
 // counted is integers for metadata.
-func (s *set) counted(name string) (_ []int64, err error) {
+func (s *Set) counted(name string) (_ []int64, err error) {
 	list, ok := s.counts[name]
 	switch {
 	case !ok:

@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"fmt"
@@ -31,6 +31,9 @@ func (t Target) DType() tensor.DType { return targets[t].dtype }
 
 // Size is the bytes of one number.
 func (t Target) Size() int { return targets[t].kind.Size() }
+
+// Kind is the kernels' name of the target; its type is internal to this module.
+func (t Target) Kind() asm.Type { return targets[t].kind }
 
 func (t Target) String() string { return targets[t].dtype.String() }
 

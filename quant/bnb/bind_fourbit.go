@@ -1,39 +1,36 @@
-package quant
+package bnb
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// maxState bounds bitsandbytes' description of a weight, which has about 300 bytes.
-const maxState = 64 << 10
-
-var bnb4Scheme = scheme{
-	name: "BitsAndBytes 4-bit", stores: "NF4 and FP4, nested scales, any storage type", oracle: "bitsandbytes",
-	goldens: []string{"bitsandbytes-nf4*", "bitsandbytes-fp4*"}, bind: bindBnb4,
-	declares: byFile,
-	methods:  []method{{"bitsandbytes", bnbKeys}},
-	mains:    []main{{codes: "", parts: []string{".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map"}}},
-	marks:    []string{bnb.StateName + "nf4", bnb.StateName + "fp4"},
-	endings:  []string{"-bnb-4bit", "-bnb", "_bnb"},
-	linear:   true,
+var FourBit = scheme.Scheme{
+	Name: "BitsAndBytes 4-bit", Stores: "NF4 and FP4, nested scales, any storage type", Oracle: "bitsandbytes",
+	Goldens: []string{"bitsandbytes-nf4*", "bitsandbytes-fp4*"}, Bind: bindBnb4,
+	Declares: scheme.ByFile,
+	Methods:  []scheme.Method{{Name: "bitsandbytes", Known: bnbKeys}},
+	Mains:    []scheme.Main{{Codes: "", Parts: []string{".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map"}}},
+	Marks:    []string{StateName + "nf4", StateName + "fp4"},
+	Endings:  []string{"-bnb-4bit", "-bnb", "_bnb"},
+	Linear:   true,
 }
 
 // bindBnb4 binds bitsandbytes' 4-bit weights. The tensor of codes may have any name and,
 // if packed for distributed training, any type: the description beside it decides.
-func bindBnb4(s *set, info *tensor.Info) (*Weight, error) {
-	state, kind, err := s.bnbState(info.Name)
+func bindBnb4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+	state, kind, err := describedBy(s, info.Name)
 	if state == nil || err != nil {
 		return nil, err
 	}
-	q, err := s.readState(state)
+	q, err := readState(s, state)
 	if err != nil {
 		return nil, err
 	}
@@ -52,17 +49,17 @@ func bindBnb4(s *set, info *tensor.Info) (*Weight, error) {
 	if len(q.shape) > 0 {
 		f.Cols = q.shape[len(q.shape)-1]
 	}
-	w := &Weight{
+	w := &scheme.Weight{
 		Name: info.Name, Shape: q.shape, Layout: fmt.Sprintf("%s, blocks of %d", strings.ToUpper(kind), q.block),
-		Parts: []tensor.Info{*info}, form: f,
+		Parts: []tensor.Info{*info}, Form: f,
 	}
-	return w, s.bnbScales(w, f, q, state, form.CeilDiv(int64(n), q.block))
+	return w, bindScales(s, w, f, q, state, form.CeilDiv(int64(n), q.block))
 }
 
 // bnbState returns the description of a weight.
-func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error) {
+func describedBy(s *scheme.Set, name string) (state *tensor.Info, kind string, err error) {
 	for _, k := range [...]string{"nf4", "fp4"} {
-		found, ok := s.find(name + bnb.StateName + k)
+		found, ok := s.Find(name + StateName + k)
 		if ok && state != nil {
 			return nil, "", wire.ErrUnsupported.Errorf("two descriptions, %s and %s", wire.Quote(state.Name), wire.Quote(found.Name))
 		}
@@ -75,8 +72,8 @@ func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error)
 
 // bnbScales binds the scales, nested or not, and the codebook. It also binds the
 // description, which only this package reads.
-func (s *set) bnbScales(w *Weight, f *form.Bnb4, q *bnbDescription, state *tensor.Info, blocks int64) error {
-	absmax, ok := s.find(w.Name + ".absmax")
+func bindScales(s *scheme.Set, w *scheme.Weight, f *form.Bnb4, q *bnbDescription, state *tensor.Info, blocks int64) error {
+	absmax, ok := s.Find(w.Name + ".absmax")
 	if !ok {
 		return wire.ErrMissing.Errorf("its companion %s", wire.Quote(w.Name+".absmax"))
 	}
@@ -105,7 +102,7 @@ func (s *set) bnbScales(w *Weight, f *form.Bnb4, q *bnbDescription, state *tenso
 		wanted = append(wanted, want{".nested_absmax", form.CeilDiv(blocks, f.NestedBlock), tensor.F32}, want{".nested_quant_map", 256, tensor.F32})
 	}
 	for _, c := range wanted {
-		part, err := s.companion(w.Name+c.name, []int64{c.n}, c.dtype)
+		part, err := s.Companion(w.Name+c.name, []int64{c.n}, c.dtype)
 		if err != nil {
 			return err
 		}
@@ -130,13 +127,13 @@ type bnbDescription struct {
 // bnbTypes are the types that bitsandbytes quantizes.
 var bnbTypes = map[string]bool{"float16": true, "bfloat16": true, "float32": true}
 
-func (s *set) readState(info *tensor.Info) (*bnbDescription, error) {
-	text, err := s.text(info, maxState)
+func readState(s *scheme.Set, info *tensor.Info) (*bnbDescription, error) {
+	text, err := s.Text(info, scheme.MaxState)
 	if err != nil {
 		return nil, err
 	}
 	q := &bnbDescription{}
-	return q, strictjson.Decode(s.b, text, func(d *strictjson.Decoder) error {
+	return q, strictjson.Decode(s.Budget, text, func(d *strictjson.Decoder) error {
 		return d.Object(func(key string) (err error) {
 			var n uint64
 			switch key {
@@ -160,7 +157,7 @@ func (s *set) readState(info *tensor.Info) (*bnbDescription, error) {
 				err = d.Array(func(int) error {
 					n, err := d.Uint(wire.MaxSize)
 					if err == nil {
-						q.shape, err = limits.Append(s.b, q.shape, int64(n))
+						q.shape, err = limits.Append(s.Budget, q.shape, int64(n))
 					}
 					return err
 				})
@@ -172,15 +169,11 @@ func (s *set) readState(info *tensor.Info) (*bnbDescription, error) {
 	})
 }
 
-// text reads a small tensor that holds text.
-func (s *set) text(info *tensor.Info, limit int64) (strictjson.Text, error) {
-	if info.Span.Len > limit {
-		return strictjson.Text{}, &limits.Error{Axis: limits.SingleAlloc, Want: info.Span.Len, Left: limit}
-	}
-	p, err := s.small(info)
-	if err != nil {
-		return strictjson.Text{}, err
-	}
-	body, err := limits.String(s.b, p)
-	return strictjson.Text{Format: "tensor " + wire.Quote(info.Name), Body: body, Off: info.Span.Off}, err
+// bnbKeys are settings for loading only: everything that decoding needs is stored with
+// each weight.
+var bnbKeys = []string{
+	"load_in_4bit", "load_in_8bit", "_load_in_4bit", "_load_in_8bit", "llm_int8_threshold", "llm_int8_skip_modules", "llm_int8_enable_fp32_cpu_offload",
+	"llm_int8_has_fp16_weight", "bnb_4bit_compute_dtype", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant", "bnb_4bit_quant_storage", "bnb_4bit_blocksize",
+	"target_parameters", "llm_int8_target_modules",
+	"bits", "format", "method", "block_size", "compress_statistics",
 }

@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 // publisher of such files uses it.
 const defaultBlock = 128
 
-// scaleGrid returns the grid of the scales of a weight, and its description. The shapes
+// ScaleGrid returns the grid of the scales of a weight, and its description. The shapes
 // decide everything but the size of blocks.
-func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
-	read, size, err := scaleNumber(scale)
+func (s *Set) ScaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
+	read, size, err := ScaleNumber(scale)
 	if err != nil {
 		return form.Grid{}, "", err
 	}
@@ -39,7 +39,7 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 		return g, "one scale", nil
 	case len(w.Shape) == 1:
 		return s.blockGrid(g, w, scale, []int64{1, n})
-	case s.o.Block == [2]int64{} && modelOptBlocks(w, scale):
+	case s.Options.Block == [2]int64{} && modelOptBlocks(w, scale):
 		g.BlockRows, g.BlockCols, g.Cols = defaultBlock, defaultBlock, scale.Shape[2]
 		return g, fmt.Sprintf("%dx%d blocks", defaultBlock, defaultBlock), nil
 	case n == rows && (len(have) == 1 || lastIsOne(scale.Shape)) && !s.perColumn(w, scale):
@@ -54,7 +54,7 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 	case len(have) >= 2:
 		return s.blockGrid(g, w, scale, have[len(have)-2:])
 	default:
-		return form.Grid{}, "", mismatch(w, scale)
+		return form.Grid{}, "", Mismatch(w, scale)
 	}
 }
 
@@ -65,24 +65,24 @@ func modelOptBlocks(w, scale *tensor.Info) bool {
 	if len(w.Shape) != 2 || len(scale.Shape) != 4 || scale.Shape[2] == 1 {
 		return false
 	}
-	return shaped(scale.Shape, []int64{form.CeilDiv(w.Shape[0], defaultBlock), 1, form.CeilDiv(w.Shape[1], defaultBlock), 1})
+	return Shaped(scale.Shape, []int64{form.CeilDiv(w.Shape[0], defaultBlock), 1, form.CeilDiv(w.Shape[1], defaultBlock), 1})
 }
 
 // perColumn reports whether scales are those of Llama-4's fused experts: the weight is
 // [E, in, out] and the scale [E, 1, out], or [E, out, 1] as before transposing, or [E,
 // out] as ModelOpt stores it.
-func (s *set) perColumn(w, scale *tensor.Info) bool {
+func (s *Set) perColumn(w, scale *tensor.Info) bool {
 	if len(w.Shape) != 3 {
 		return false
 	}
 	e, out := w.Shape[0], w.Shape[2]
 	if scale.Name == w.Name+"_weight_scale" { // ModelOpt's name for fused experts
-		return shaped(scale.Shape, []int64{e, out}) || shaped(scale.Shape, []int64{e, 1, out})
+		return Shaped(scale.Shape, []int64{e, out}) || Shaped(scale.Shape, []int64{e, 1, out})
 	}
-	if s.config.Method() != "fbgemm_fp8" {
+	if s.Config.Method() != "fbgemm_fp8" {
 		return false
 	}
-	return shaped(scale.Shape, []int64{e, 1, out}) || shaped(scale.Shape, []int64{e, out, 1})
+	return Shaped(scale.Shape, []int64{e, 1, out}) || Shaped(scale.Shape, []int64{e, out, 1})
 }
 
 func lastIsOne(shape []int64) bool { return len(shape) > 1 && shape[len(shape)-1] == 1 }
@@ -96,10 +96,10 @@ func squeeze(shape []int64) []int64 {
 }
 
 // blockGrid finds the size of blocks for a grid of have[0] x have[1].
-func (s *set) blockGrid(g form.Grid, w, scale *tensor.Info, have []int64) (form.Grid, string, error) {
+func (s *Set) blockGrid(g form.Grid, w, scale *tensor.Info, have []int64) (form.Grid, string, error) {
 	cols := w.Shape[len(w.Shape)-1]
 	if scale.Elements() != have[0]*have[1]*(w.Elements()/cols/g.MatrixRows) {
-		return form.Grid{}, "", mismatch(w, scale)
+		return form.Grid{}, "", Mismatch(w, scale)
 	}
 	block, said, err := s.blockSize(w, have, g.MatrixRows, cols)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *set) blockGrid(g form.Grid, w, scale *tensor.Info, have []int64) (form.
 	}
 	if said != "" {
 		return form.Grid{}, "", wire.ErrMismatch.Errorf("%s says %s [%d %d], but %s has shape %v beside %v: %s decides",
-			s.config.File, said, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
+			s.Config.File, said, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 	}
 	return form.Grid{}, "", wire.ErrUnsupported.Errorf("%s has shape %v beside %v: %s says the size of its blocks",
 		wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
@@ -119,11 +119,11 @@ func (s *set) blockGrid(g form.Grid, w, scale *tensor.Info, have []int64) (form.
 
 // blockSize returns the caller's size, else the configuration's (said is its key), else
 // that of groups of a row that divide it, else the default.
-func (s *set) blockSize(w *tensor.Info, have []int64, rows, cols int64) (block [2]int64, said string, err error) {
-	if s.o.Block != block {
-		return s.o.Block, "", nil
+func (s *Set) blockSize(w *tensor.Info, have []int64, rows, cols int64) (block [2]int64, said string, err error) {
+	if s.Options.Block != block {
+		return s.Options.Block, "", nil
 	}
-	if v := s.config.Quant.Get("weight_block_size"); v != nil {
+	if v := s.Config.Quant.Get("weight_block_size"); v != nil {
 		return twoWhole(v), "weight_block_size", nil
 	}
 	groups, err := s.Groups(strings.TrimSuffix(w.Name, ".weight"))
@@ -150,8 +150,8 @@ func twoWhole(v any) (out [2]int64) {
 	return out
 }
 
-// scaleNumber returns how to read a scale, and its size; a plain byte is an exponent.
-func scaleNumber(scale *tensor.Info) (form.Number, int64, error) {
+// ScaleNumber returns how to read a scale, and its size; a plain byte is an exponent.
+func ScaleNumber(scale *tensor.Info) (form.Number, int64, error) {
 	if scale.DType == tensor.U8 {
 		return form.ExponentByte, 1, nil
 	}
@@ -163,6 +163,6 @@ func scaleNumber(scale *tensor.Info) (form.Number, int64, error) {
 	return nil, 0, wire.ErrUnsupported.Errorf("its scale %s is %s", wire.Quote(scale.Name), scale.TypeName())
 }
 
-func mismatch(w, scale *tensor.Info) error {
+func Mismatch(w, scale *tensor.Info) error {
 	return wire.ErrMismatch.Errorf("its scale %s has shape %v beside %v", wire.Quote(scale.Name), scale.Shape, w.Shape)
 }

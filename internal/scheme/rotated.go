@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/form"
@@ -6,8 +6,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// rotate rotates a weight back: runs of size columns, a power of two.
-func (w *Weight) rotate(size int64) error {
+// Rotate rotates a weight back: runs of size columns, a power of two.
+func Rotate(w *Weight, size int64) error {
 	cols := w.Shape[len(w.Shape)-1]
 	switch {
 	case size < 2 || size > form.MaxRotation || size&(size-1) != 0:
@@ -22,24 +22,24 @@ func (w *Weight) rotate(size int64) error {
 
 // basis returns the Rotated form around the weight's own.
 func (w *Weight) basis(cols int64) *form.Rotated {
-	f, ok := w.form.(*form.Rotated)
+	f, ok := w.Form.(*form.Rotated)
 	if !ok {
-		f = &form.Rotated{Form: w.form, Cols: cols, Part: len(w.Parts)}
-		w.form = f
+		f = &form.Rotated{Form: w.Form, Cols: cols, Part: len(w.Parts)}
+		w.Form = f
 	}
 	return f
 }
 
-// lowRank adds the product of two tensors to a weight.
-func (s *set) lowRank(w *Weight, up, down string) error {
+// LowRank adds the product of two tensors to a weight.
+func (s *Set) LowRank(w *Weight, up, down string) error {
 	rows, cols := w.Shape[0], w.Shape[1]
 	f := w.basis(cols)
 	types := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
-	left, err := s.companion(up, []int64{rows, -1}, types...)
+	left, err := s.Companion(up, []int64{rows, -1}, types...)
 	if err != nil {
 		return err
 	}
-	right, err := s.companion(down, []int64{left.Shape[1], cols}, types...)
+	right, err := s.Companion(down, []int64{left.Shape[1], cols}, types...)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"io"
@@ -106,7 +106,7 @@ func (r *Rows) enter() error {
 		}
 	}
 	w := *r.whole
-	w.form, w.rows = m.Form, m.Rows
+	w.Form, w.rows = m.Form, m.Rows
 	r.w, r.first = &w, lo
 	return nil
 }

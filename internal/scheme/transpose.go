@@ -1,4 +1,4 @@
-package quant
+package scheme
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/form"
@@ -14,13 +14,13 @@ func Transpose(w *Weight) (*Weight, error) {
 	}
 	g, _ := w.Parts[0].DType.Geometry()
 	in, out := w.Shape[n-2], w.Shape[n-1]
-	t := &Weight{Name: w.Name, Shape: []int64{out, in}, Scheme: w.Scheme, row: w.row, Layout: w.Layout + ", transposed", Parts: w.Parts, rows: out, cols: in}
+	t := &Weight{Name: w.Name, Shape: []int64{out, in}, Scheme: w.Scheme, Row: w.Row, Layout: w.Layout + ", transposed", Parts: w.Parts, rows: out, cols: in}
 	f := form.Flipped{Rows: out, Cols: in, Size: int64(g.Bytes), Read: form.Numbers[w.Parts[0].DType]}
 	f.As, f.Plain = form.KernelType(w.Parts[0].DType)
-	t.form = &f
+	t.Form = &f
 	if n == 3 {
 		t.Shape, t.rows = []int64{w.Shape[0], out, in}, w.Shape[0]*out
-		t.form = &form.FlippedStack{Flipped: f, Matrices: w.Shape[0]}
+		t.Form = &form.FlippedStack{Flipped: f, Matrices: w.Shape[0]}
 	}
 	return t, nil
 }

@@ -1,0 +1,42 @@
+package quant
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// says compares a weight with the groups of compressed-tensors' configuration that its
+// module may belong to. One of them must describe it.
+func says(s *scheme.Set, stem, kind string, group int64, zeros bool, scales *tensor.Info) error {
+	groups, err := s.Groups(stem)
+	if err != nil {
+		return err
+	}
+	zero := true
+	if zeros && len(groups) > 0 {
+		if zero, err = s.AllZero(stem + ".weight_zero_point"); err != nil {
+			return err
+		}
+	}
+	for _, g := range groups {
+		weights, strategy := g.At("weights"), g.At("weights").Text("strategy")
+		symmetric, known := weights.Get("symmetric").(bool)
+		n, sized, bad := s.Number("group_size", weights.Get("group_size"))
+		switch {
+		case bad != nil:
+			err = bad
+		case known && !symmetric && !zeros:
+			err = wire.ErrMissing.Errorf("its companion %s, which %s promises (symmetric false)", wire.Quote(stem+".weight_zero_point"), s.Config.File)
+		case known && symmetric && zeros && !zero:
+			err = wire.ErrMismatch.Errorf("%s says symmetric true, with which its library takes no zero points, and %s is not zero", s.Config.File, wire.Quote(stem+".weight_zero_point"))
+		case sized && (strategy == "group" || strategy == "tensor_group") && n != group:
+			err = wire.ErrMismatch.Errorf("%s says group_size %d, and %s of shape %v says %d", s.Config.File, n, wire.Quote(scales.Name), scales.Shape, group)
+		case weights.Text("type") != "" && weights.Text("type") != kind:
+			err = wire.ErrMismatch.Errorf("%s says type %s, but the codes beside %s are of type %s", s.Config.File, wire.Quote(weights.Text("type")), wire.Quote(scales.Name), kind)
+		default:
+			return nil
+		}
+	}
+	return err
+}
