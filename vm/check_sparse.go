@@ -50,18 +50,6 @@ func (m *machine) length(array ref) (int64, bool) {
 	return m.g.int64(m.arg(v.shape, 0))
 }
 
-// checkCodes asks of a MultiIndex that no code is below -1, and of a frame's index nothing.
-func (m *machine) checkCodes(_ *class, target, args ref) bool {
-	codes := m.valueAt(m.arg(args, 1), "codes")
-	if target != refAbsent || codes == refAbsent {
-		return true
-	}
-	levels := m.valueAt(m.arg(args, 1), "levels")
-	return m.g.node(levels).n == m.g.node(codes).n && m.all(codes, func(r ref) bool {
-		return m.integers(r, func(i int64) bool { return i >= -1 })
-	})
-}
-
 // checkSparse compares the arrays of a sparse matrix with its shape.
 func (m *machine) checkSparse(c *class, target, state ref) bool {
 	if target == refAbsent {
@@ -87,11 +75,11 @@ func (m *machine) checkSparse(c *class, target, state ref) bool {
 	case "coo":
 		return m.coordinates(state, shape)
 	case "dia":
-		return m.diagonals(state)
+		return m.diagonals(state, shape)
 	case "lil":
 		return m.rowLists(state, shape)
 	}
-	return true // the cells of a dok stand in a dict
+	return m.cells(m.valueAt(state, "_dict"), shape) && m.cells(m.g.attrs[uint32(target)].extra, shape)
 }
 
 // ints returns the elements of a tuple or list of few integers.
@@ -123,17 +111,52 @@ func (m *machine) compressed(state ref, rows []int64, width int64) bool {
 func (m *machine) pointers(state ref, rows, width int64) bool {
 	pointers, indices := m.valueAt(state, "indptr"), m.valueAt(state, "indices")
 	n, ok := m.length(pointers)
-	if size, known := m.length(indices); !ok || !known || n != rows+1 {
+	size, known := m.length(indices)
+	if !ok || !known || n != rows+1 {
 		return false
-	} else {
-		last, first := int64(0), true
-		ok = m.integers(pointers, func(i int64) bool {
-			good := i >= last && i <= size && (!first || i == 0)
-			last, first = i, false
-			return good
-		})
 	}
-	return ok && m.integers(indices, func(i int64) bool { return i >= 0 && i < width })
+	last, first := int64(0), true
+	ok = m.integers(pointers, func(i int64) bool {
+		good := i >= last && i <= size && (!first || i == 0)
+		last, first = i, false
+		return good
+	})
+	return ok && m.integers(indices, func(i int64) bool { return i >= 0 && i < width }) && m.sorted(state, pointers, indices)
+}
+
+// sorted reports whether the indices of each row grow if the state says that they do:
+// SciPy asks no other question.
+func (m *machine) sorted(state, pointers, indices ref) bool {
+	says := func(names ...string) bool {
+		for _, name := range names {
+			r := m.valueAt(state, name)
+			if r == refAbsent {
+				continue
+			}
+			if form := m.keyForm(r); form.kind != keyInt || form.a != 0 {
+				return true
+			}
+		}
+		return false
+	}
+	once := says("_has_canonical_format", "has_canonical_format")
+	if !once && !says("_has_sorted_indices", "has_sorted_indices") {
+		return true
+	}
+	from, ok := m.column(pointers, 1)
+	at, known := m.column(indices, 1)
+	if !ok || !known {
+		return false
+	}
+	m.cost += at.n/8 + from.n/8 + 1
+	for row := range from.n - 1 {
+		for i := from.int(row) + 1; i < from.int(row+1); i++ {
+			if before, now := at.int(i-1), at.int(i); now < before || once && now == before {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (m *machine) sameLength(a, b ref) bool {
@@ -177,15 +200,44 @@ func (m *machine) coordinates(state ref, shape []int64) bool {
 	return true
 }
 
-// diagonals checks that there is an offset for each diagonal.
-func (m *machine) diagonals(state ref) bool {
-	v, ok := m.view(m.valueAt(state, "data"))
+// diagonals checks that there is an offset for each diagonal, inside of the matrix.
+func (m *machine) diagonals(state ref, shape []int64) bool {
+	dims, ok := m.arrayDims(m.valueAt(state, "data"))
 	n, known := m.length(m.valueAt(state, "offsets"))
-	if !ok || !known || m.g.node(v.shape).n != 2 {
-		return false
+	return ok && known && len(dims) == 2 && dims[0] == n && m.integers(m.valueAt(state, "offsets"), func(at int64) bool {
+		return at > -max(shape[0], 1) && at < max(shape[1], 1)
+	})
+}
+
+// cells checks the cells of a matrix that is a dict: {(row, column): value}.
+func (m *machine) cells(dict ref, shape []int64) bool {
+	if dict == refAbsent {
+		return true
 	}
-	rows, _ := m.g.int64(m.arg(v.shape, 0))
-	return rows == n
+	n := m.g.node(dict)
+	for i := range n.n {
+		m.cost++
+		at, ok := m.cell(m.g.elem(n.a + 2*i))
+		if !ok || at[0] < 0 || at[0] >= shape[0] || at[1] < 0 || at[1] >= shape[1] {
+			return false
+		}
+	}
+	return true
+}
+
+// cell returns the place of a cell, in integers of Python or NumPy.
+func (m *machine) cell(key ref) (at [2]int64, ok bool) {
+	if m.g.kind(key) != KindTuple || m.g.node(key).n != 2 {
+		return at, false
+	}
+	for i := range at {
+		form := m.keyForm(m.arg(key, uint32(i)))
+		if form.kind != keyInt {
+			return at, false
+		}
+		at[i] = int64(form.a)
+	}
+	return at, true
 }
 
 // rowLists checks a matrix of lists: the columns of each row, growing, and their values.

@@ -55,6 +55,11 @@ var (
 // libraryData are the classes of Python and NumPy that hold data.
 var libraryData = sync.OnceValue(func() *ClassSet { return mustParse(dataText, nil) })
 
+// dataSets are the sets that need no permission.
+var dataSets = sync.OnceValue(func() []*ClassSet {
+	return []*ClassSet{libraryData(), mustParse(tablesText, libraryData())}
+})
+
 func mustParse(text string, data *ClassSet) *ClassSet {
 	s, err := parseSet(text, data)
 	if err != nil {
@@ -67,12 +72,11 @@ func mustParse(text string, data *ClassSet) *ClassSet {
 // says about a global.
 func classOf(module, name string) *class {
 	full := module + "." + name
-	if c := libraryData().byName[full]; c != nil {
-		return c
-	}
-	for _, s := range classSets() {
-		if c := s.byName[full]; c != nil {
-			return c
+	for _, sets := range [][]*ClassSet{dataSets(), classSets()} {
+		for _, s := range sets {
+			if c := s.byName[full]; c != nil {
+				return c
+			}
 		}
 	}
 	return nil
@@ -89,7 +93,7 @@ var classSets = sync.OnceValue(func() (list []*ClassSet) {
 })
 
 // setTexts are the sets that come with this package.
-var setTexts = []string{tablesText}
+var setTexts = []string{}
 
 // takesCall reports whether a class is called with these arguments.
 func (m *machine) takesCall(c *class, args ref, isNew bool) bool {

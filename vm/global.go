@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -246,7 +247,7 @@ func (g *Global) judge() {
 	if g.ID, _ = lookup(g.Module, g.Name); g.ID != NoID {
 		return
 	}
-	if g.class = classOf(g.Module, g.Name); g.class != nil && g.class.set == libraryData() {
+	if g.class = classOf(g.Module, g.Name); g.class != nil && slices.Contains(dataSets(), g.class.set) {
 		g.ID = LibraryData
 		return
 	}

@@ -48,6 +48,7 @@ type machine struct {
 	cost     int64  // steps of calls beyond their instruction
 	paid     int64  // the part of cost that is charged
 	unpaid   int64  // values made but not charged yet
+	broke    error  // a rule of a class had no memory
 
 	opaques bool // name what is not allowed instead of refusing it
 	scan    bool
@@ -189,6 +190,9 @@ const (
 // settle charges the steps of calls, and checks that they are in proportion to the size
 // of the pickle.
 func (m *machine) settle() error {
+	if m.broke != nil {
+		return m.broke
+	}
 	if allowed := costPerByte*int64(m.pos) + freeCost; m.cost > allowed {
 		return &limits.Error{Axis: limits.StepCount, Want: m.cost, Left: allowed}
 	}

@@ -141,7 +141,8 @@ func (m *machine) changeClass(target ref, items []ref, isDict bool) (done bool, 
 	if isDict {
 		p = c.dict
 	}
-	if p == nil || len(items) == 0 || !m.takesItems(p, c, items, isDict) {
+	// A pickler writes the items before the state, and rules about both are asked then.
+	if p == nil || len(items) == 0 || m.g.state(target) != refAbsent || !m.takesItems(p, c, items, isDict) {
 		return false, m.settle()
 	}
 	if err := m.settle(); err != nil {

@@ -1,0 +1,140 @@
+"""Changes honest pickles, and uses what this module still accepts.
+
+    python attack.py READ SECONDS FOLDER...
+
+READ is the program of crosscheck/pickles/read. Each pickle is changed in one to three
+places: a number, some bytes, two operands in each other's place. What is accepted is loaded
+and used in a process of its own, with 2 GiB and 10 seconds. A process that a signal ends is
+printed, and its pickle kept in ./attack.
+"""
+import collections
+import json
+import os
+import pathlib
+import pickle
+import pickletools
+import random
+import resource
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+NUMBERS = [0, 1, 2, 3, 5, 7, 127, 128, 255]
+
+
+def pieces(data):
+    """Splits a pickle into instructions: name, operand as bytes."""
+    all_ops = list(pickletools.genops(data))
+    ends = [pos for _, _, pos in all_ops[1:]] + [len(data)]
+    return [(op.name, data[pos:end]) for (op, _, pos), end in zip(all_ops, ends)]
+
+
+def changed(ops, rng):
+    ops = list(ops)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        i = rng.randrange(len(ops))
+        name, raw = ops[i]
+        if name in ("BININT1",):
+            ops[i] = name, raw[:1] + bytes([rng.choice(NUMBERS)])
+        elif name in ("BININT", "BININT2", "LONG1"):
+            ops[i] = "BININT", b"J" + struct.pack("<i", rng.choice((-1, -2, 2**31 - 1, -2**31, 1000, 65536)))
+        elif name in ("SHORT_BINBYTES", "BINBYTES", "BINUNICODE", "SHORT_BINSTRING"):
+            head = {"SHORT_BINBYTES": 2, "SHORT_BINSTRING": 2}.get(name, 5)
+            body = bytearray(raw[head:])
+            if body and name.endswith("BYTES"):
+                for _ in range(rng.choice((1, 2, 8))):
+                    body[rng.randrange(len(body))] = rng.choice((0, 1, 2, 127, 128, 255))
+                ops[i] = name, raw[:head] + bytes(body)
+            else:
+                same = [k for k, o in enumerate(ops) if o[0] == name]
+                ops[i] = ops[rng.choice(same)]
+        elif name in ("NEWTRUE", "NEWFALSE", "NONE"):
+            ops[i] = rng.choice((("NEWTRUE", b"\x88"), ("NEWFALSE", b"\x89"), ("NONE", b"N")))
+        elif name in ("BINGET", "GLOBAL", "LONG_BINGET"):
+            same = [k for k, o in enumerate(ops) if o[0] == name]
+            ops[i] = ops[rng.choice(same)]
+        else:  # look for a place that says more
+            same = [k for k, o in enumerate(ops) if o[0] in ("BININT1", "SHORT_BINBYTES", "BININT")]
+            if same:
+                a, b = rng.choice(same), rng.choice(same)
+                ops[a], ops[b] = ops[b], ops[a]
+    return b"".join(raw for _, raw in ops)
+
+
+def use(v):
+    warnings.simplefilter("ignore")
+    for one in (lambda: repr(v), lambda: str(v.describe()), lambda: v.copy().sum(), lambda: v.astype(object), lambda: v.to_numpy(), lambda: v.toarray(), lambda: v.get_loc(1),
+                lambda: v.dropna(), lambda: v.sort_values(), lambda: v.tocsr() @ v.tocsc(), lambda: v.tocoo().tocsr().sum(), lambda: v.T.tocsc(), lambda: v.unique(), lambda: v.isin([1]),
+                lambda: v.value_counts(), lambda: v.iloc[-1], lambda: v.reset_index(), lambda: v.groupby(v.columns[0]).sum(), lambda: v + v, lambda: v.get_indexer(v), lambda: v == v,
+                lambda: v.filled(), lambda: v.tolist(), lambda: v.factorize(), lambda: v.to_csv(), lambda: v.memory_usage(deep=True), lambda: v.predict([[0.0] * 4] * 3), lambda: v.transform([[0.0] * 4] * 3)):
+        try:
+            one()
+        except MemoryError:
+            raise
+        except Exception:
+            pass
+
+
+def outcome(data):
+    """Loads and uses a pickle in a child, and tells how that ended."""
+    pid = os.fork()
+    if pid == 0:
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+        resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        code = 0
+        try:
+            value = pickle.loads(data)
+        except MemoryError:
+            code = 3
+        except BaseException:
+            code = 2
+        else:
+            try:
+                use(value)
+            except MemoryError:
+                code = 4
+        os._exit(code)
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        return f"signal {os.WTERMSIG(status)}"
+    return {0: "used", 2: "refused by the library", 3: "no memory to load it", 4: "no memory to use it"}.get(os.WEXITSTATUS(status), "?")
+
+
+def main():
+    read, seconds, folders = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
+    import numpy  # noqa: F401
+    import pandas  # noqa: F401
+    import scipy.sparse  # noqa: F401
+    rng = random.Random(int(os.environ.get("SEED", "1")))
+    seeds = [p.read_bytes() for folder in folders for p in sorted(pathlib.Path(folder).iterdir()) if p.name.endswith("-3.pkl") or p.name.endswith("-2.pkl")]
+    seeds = [pieces(pickletools.optimize(s)) for s in seeds if len(s) < 20000]
+    tally, end = collections.Counter(), time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as tmp:
+        while time.monotonic() < end:
+            batch = {}
+            for i in range(400):
+                path = os.path.join(tmp, f"{i}.pkl")
+                batch[path] = changed(rng.choice(seeds), rng)
+                pathlib.Path(path).write_bytes(batch[path])
+            tally["changed"] += len(batch)
+            lines = subprocess.run([read, *batch], capture_output=True, text=True, check=True).stdout.splitlines()
+            for line in map(json.loads, lines):
+                if "error" in line:
+                    continue
+                data = batch[line["path"]]
+                how = outcome(data)
+                tally[how] += 1
+                if how.startswith(("signal", "no memory")):
+                    pathlib.Path("attack").mkdir(exist_ok=True)
+                    pathlib.Path("attack", f"{how.replace(' ', '-')}-{tally[how]}.pkl").write_bytes(data)
+    print(json.dumps(tally))
+    sys.exit(any(k.startswith(("signal", "no memory")) for k in tally))
+
+
+if __name__ == "__main__":
+    main()

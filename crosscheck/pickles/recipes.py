@@ -1,0 +1,163 @@
+"""Writes pickles of tables whose parts do not fit, as recipes of corpus/hostile/pickle.
+
+    python recipes.py READ FOLDER     with pandas and SciPy
+    python recipes.py --valid FOLDER NAME PICKLE...
+
+Each value is made by the library and then changed where the library does not look. The
+comment of a recipe says what loading and using the value does here, in a process of its
+own, and its offset is where READ, the program of crosscheck/pickles/read, refuses it. With
+--valid, honest pickles become recipes of corpus/valid/pickle.
+"""
+import json
+import pathlib
+import pickle
+import pickletools
+import subprocess
+import sys
+import tempfile
+import warnings
+
+warnings.simplefilter("ignore")
+
+USES = """
+import pickle, sys, warnings, faulthandler, resource
+warnings.simplefilter("ignore")
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+try:
+    v = pickle.load(sys.stdin.buffer)
+except Exception as e:
+    print(f"refuses ({type(e).__name__})"); sys.exit()
+print("loads it", end="", flush=True)
+def uses():
+    yield lambda: repr(v)
+    yield lambda: v.copy().sum()
+    yield lambda: v.astype(object)
+    yield lambda: v.to_numpy() if hasattr(v, "to_numpy") else v.toarray()
+    yield lambda: v.get_loc(1)
+    yield lambda: v.dropna()
+    yield lambda: v.tocsr() @ v.tocsc()
+failed = set()
+for use in uses():
+    try:
+        use()
+    except AttributeError:
+        pass
+    except BaseException as e:
+        failed.add(type(e).__name__)
+print(f", and {' and '.join(sorted(failed))} come of its use" if failed else "", end="")
+"""
+
+
+def behaviour(data):
+    done = subprocess.run([sys.executable, "-c", USES], input=data, capture_output=True)
+    text = done.stdout.decode().strip()
+    return text if done.returncode == 0 else f"{text or 'loads it'}{',' if text else ', and'} ends with signal {-done.returncode}"
+
+
+def offset(read, data):
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(data)
+        f.flush()
+        line = json.loads(subprocess.run([read, f.name], capture_output=True, text=True, check=True).stdout)
+    return line["error"].split(" at ")[1].split(":")[0]
+
+
+def quoted(data):
+    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\x{b:02x}" for b in data) + '"'
+
+
+def ops(data):
+    """Writes a pickle as instructions of the language of recipes."""
+    line = []
+    for op, arg, _ in pickletools.genops(pickletools.optimize(data)):
+        if op.name in ("GLOBAL", "INST"):
+            line.append(f"op {op.name} " + " ".join(quoted(part.encode()) for part in arg.split(" ")))
+        elif isinstance(arg, str):
+            line.append(f"op {op.name} {quoted(arg.encode('utf-8', 'surrogatepass'))}")
+        elif isinstance(arg, bytes):
+            line.append(f"op {op.name} {quoted(arg)}")
+        elif arg is None:
+            line.append(f"op {op.name}")
+        else:
+            line.append(f"op {op.name} {arg!r}")
+        if sum(map(len, line)) > 150 or op.name in ("BUILD", "STOP"):
+            yield "; ".join(line)
+            line = []
+
+
+def edited(value, old, new):
+    data = pickle.dumps(value, 3)
+    assert data.count(old) >= 1, old
+    return data.replace(old, new)
+
+
+def cases():
+    import numpy as np
+    import pandas as pd
+    import scipy.sparse as sp
+    c = pd.Categorical(["x", "y", "x"])
+    c._ndarray[1] = 100
+    yield "category-code", "A categorical with a code beyond its categories", c
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [1.5, 2.5, 3.5]})
+    slice0 = pickle.dumps(frame, 3)
+    yield "block-place", "A frame with a block at a column that it does not have", slice0.replace(b"K\x01K\x02K\x01\x87", b"K\x01K\x02K\x01\x87".replace(b"K\x01K\x02", b"K\x09K\x0a"))
+    yield "block-twice", "A frame with two blocks at one column", slice0.replace(b"K\x01K\x02K\x01\x87", b"K\x00K\x01K\x01\x87")
+    a = pd.array([1, None, 3], dtype="Int64")
+    a._mask = a._mask[:2]
+    yield "mask-short", "An array of integers with a mask that is shorter", a
+    a = pd.array([True, None, False], dtype="boolean")
+    a._data.view("u1")[0] = 77
+    yield "boolean-byte", "An array of booleans with a byte that is neither 0 nor 1", a
+    i = pd.arrays.IntervalArray.from_breaks(np.arange(300))
+    i._left, i._right = i._right, i._left
+    yield "interval-turned", "Intervals that end before they begin", pd.Series(i)
+    s = pd.arrays.SparseArray([0, 0, 1], kind="integer")
+    s.sp_index.indices[0] = 1 << 30
+    yield "sparse-point", "A sparse array with a point beyond its end", s
+    s = pd.arrays.SparseArray([0, 0, 1, 1])
+    s._sparse_values = s._sparse_values[:1]
+    yield "sparse-values", "A sparse array with fewer values than points", s
+    yield "multi-code", "A MultiIndex with a code beyond its level", pd.MultiIndex([["a", "b"], [1, 2]], [[0, 1], [0, 99]], verify_integrity=False)
+    yield "multi-lengths", "A MultiIndex whose codes have two lengths", pd.MultiIndex([["a", "b"], [1, 2]], [[0, 1], [0, 1, 1]], verify_integrity=False)
+    yield "range-long", "A frame without columns and with 2^50 rows", pd.DataFrame(index=pd.RangeIndex(2**50))
+    other = pd.DataFrame({"a": [1, 2, 3]})
+    other._mgr.axes[1] = pd.RangeIndex(1000)
+    yield "frame-rows", "A frame with an index of more rows than its blocks", other
+    series = pd.Series([1, 2, 3])
+    data = pickle.dumps(series, 3)
+    yield "series-frame", "A series that has the manager of a frame", data.replace(b"SingleBlockManager", b"BlockManager")
+    yield "timestamp-unit", "A moment in a unit that pandas does not have", edited(pd.Timestamp(5, unit="ns"), b"K\n", b"K\x63")
+    yield "time-unit", "An array of times whose type has another unit", edited(pd.array(np.array([1, 2], "M8[ns]")), b"C\x02ns", b"C\x02Xs").replace(b"C\x02Xs", b"C\x02us", 1).replace(b"C\x02Xs", b"C\x02ns")
+    d = sp.dia_matrix((np.ones((1, 3)), [0]), shape=(3, 3))
+    d.offsets[0] = -(2**31)
+    yield "dia-offset", "A matrix of diagonals with an offset of -2^31", d
+    m = sp.csr_matrix((np.ones(2), np.array([2, 0], "i4"), np.array([0, 2], "i4")), shape=(1, 3))
+    m._has_sorted_indices = True
+    yield "csr-unsorted", "A sparse matrix that says that its indices grow, which they do not", m
+    k = sp.dok_matrix((2, 2))
+    k[0, 1] = 1.0
+    yield "dok-cell", "A matrix of single cells with one beyond its rows", edited(k, b"K\x00K\x01\x86", b"K\x63K\x01\x86")
+    for name, text in ("period-text", "period[" + "9" * 40 + "D]"), ("period-name", "D"):
+        yield name, "A type of periods of a text that pandas does not write", b"\x80\x03cpandas.core.dtypes.dtypes\nPeriodDtype\nX" + len(text).to_bytes(4, "little") + text.encode() + b"\x85R."
+    yield "period-state", "A type of periods that is made without its frequency", b"\x80\x03cpandas.core.dtypes.dtypes\nPeriodDtype\n)\x81}X\x04\x00\x00\x00freqcpandas._libs.tslibs.offsets\nDay\nK\x01\x89\x86Rsb."
+
+
+def main():
+    if sys.argv[1] == "--valid":
+        out, about = pathlib.Path(sys.argv[2]), sys.argv[3]
+        for path in map(pathlib.Path, sys.argv[4:]):
+            text = f"# {about}: {path.stem}.\nexpect: ok\n--\n" + "\n".join(ops(path.read_bytes())) + "\n"
+            (out / ("tables-" + path.stem.replace(".", "-") + ".txt")).write_text(text)
+        return
+    import pandas
+    import scipy
+    out = pathlib.Path(sys.argv[2])
+    for name, about, value in cases():
+        data = pickletools.optimize(value if isinstance(value, bytes) else pickle.dumps(value, 3))
+        text = f"# {about}.\n# pandas {pandas.__version__}, SciPy {scipy.__version__}: {behaviour(data)}.\nexpect: forbidden\noffset: {offset(sys.argv[1], data)}\ncovers: P08\n--\n"
+        (out / f"table-{name}.txt").write_text(text + "\n".join(ops(data)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
