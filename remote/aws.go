@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
 	"github.com/aws/smithy-go/logging"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // fromAWS returns region, endpoint and keys as Amazon's own tools find them: in the
@@ -47,8 +51,9 @@ func fromAWS(ctx context.Context) (S3, error) {
 var errNoKeys = errors.New("no keys")
 
 // metadataKeys are those of the metadata service, which Amazon's tools ask when nothing is
-// configured. Where it does not answer at once, this is no machine of Amazon's, and there are
-// no keys.
+// configured. There are no keys if it says nothing at all within metadataTime, since this is no
+// machine of Amazon's then, or if it says that the machine has no role. Any other answer that
+// gives no keys is an error: without a signature, a bucket may answer with other files.
 type metadataKeys struct {
 	from aws.CredentialsProvider
 	none atomic.Bool
@@ -62,13 +67,24 @@ func (m *metadataKeys) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	}
 	short, cancel := context.WithTimeout(ctx, metadataTime)
 	defer cancel()
-	k, err := m.from.Retrieve(short)
+	var said atomic.Bool
+	k, err := m.from.Retrieve(httptrace.WithClientTrace(short, &httptrace.ClientTrace{GotFirstResponseByte: func() { said.Store(true) }}))
 	if ctx.Err() != nil { // the operation has ended, which says nothing about the machine
 		return aws.Credentials{}, context.Cause(ctx)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return k, nil
+	case !said.Load(), hasNoRole(err):
 		m.none.Store(true)
 		return aws.Credentials{}, errNoKeys
 	}
-	return k, nil
+	return aws.Credentials{}, fmt.Errorf("the metadata service of this machine (AWS_EC2_METADATA_DISABLED=true does not ask it): %w", err)
+}
+
+// hasNoRole reports whether the service answered that it has no list of roles.
+func hasNoRole(err error) bool {
+	r, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	return ok && r.HTTPStatusCode() == http.StatusNotFound && r.Response.Request != nil &&
+		strings.HasSuffix(strings.TrimSuffix(r.Response.Request.URL.Path, "/"), "/iam/security-credentials")
 }

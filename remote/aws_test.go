@@ -3,6 +3,7 @@ package remote_test
 import (
 	"crypto/sha1"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -48,7 +49,35 @@ func TestKeysForBucketsComeFromWhereAmazonsToolsTakeThem(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s.URL
 	}
-	const gone = "http://127.0.0.1:1"
+	const gone, roles = "http://127.0.0.1:1", "/latest/meta-data/iam/security-credentials/"
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
+	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	metadata := func(but map[string]http.HandlerFunc) func(t *testing.T, dir string) {
+		return func(t *testing.T, _ string) {
+			has := map[string]http.HandlerFunc{
+				"/latest/api/token": func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("X-Aws-Ec2-Metadata-Token-Ttl-Seconds", "600")
+					fmt.Fprint(w, "token")
+				},
+				roles:          answer("role"),
+				roles + "role": answer(`{"Code": "Success", "AccessKeyId": "metadata", "SecretAccessKey": "s", "Token": "session", "Expiration": "` + later + `"}`),
+			}
+			maps.Copy(has, but)
+			t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				name := r.URL.Path
+				if name+"/" == roles {
+					name = roles
+				}
+				if h := has[name]; h != nil {
+					h(w, r)
+				} else {
+					w.WriteHeader(http.StatusNotFound)
+				}
+			})))
+		}
+	}
 	for name, c := range map[string]struct {
 		set  func(t *testing.T, dir string)
 		want string // who signs; "" for nobody, "-" for an error before a request
@@ -75,6 +104,17 @@ func TestKeysForBucketsComeFromWhereAmazonsToolsTakeThem(t *testing.T) {
 			}
 			write(t, filepath.Join(dir, "config"), []byte("[default]\ncredential_process = "+program+"\n"))
 		}, "program"},
+		"a program with empty keys": {func(t *testing.T, dir string) {
+			program := filepath.Join(dir, "program")
+			write(t, program, []byte("#!/bin/sh\necho '{\"Version\": 1, \"AccessKeyId\": \"\", \"SecretAccessKey\": \"\"}'\n"))
+			if err := os.Chmod(program, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, "config"), []byte("[default]\ncredential_process = "+program+"\n"))
+		}, "-"},
+		"the agent of a container with empty keys": {func(t *testing.T, _ string) {
+			t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", serve(t, answer(`{"AccessKeyId": "", "SecretAccessKey": "", "Token": "", "Expiration": "`+later+`"}`)))
+		}, "-"},
 		"a program that fails": {func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, "config"), []byte("[default]\ncredential_process = false\n"))
 		}, "-"},
@@ -96,16 +136,20 @@ func TestKeysForBucketsComeFromWhereAmazonsToolsTakeThem(t *testing.T) {
 		"the agent of a container": {func(t *testing.T, _ string) {
 			t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", serve(t, answer(`{"AccessKeyId": "container", "SecretAccessKey": "s", "Token": "session", "Expiration": "`+later+`"}`)))
 		}, "container session"},
-		"the metadata service": {func(t *testing.T, _ string) {
-			mux := http.NewServeMux()
-			mux.HandleFunc("/latest/api/token", func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("X-Aws-Ec2-Metadata-Token-Ttl-Seconds", "600")
-				fmt.Fprint(w, "token")
-			})
-			mux.HandleFunc("/latest/meta-data/iam/security-credentials/", answer("role"))
-			mux.HandleFunc("/latest/meta-data/iam/security-credentials/role", answer(`{"Code": "Success", "AccessKeyId": "metadata", "SecretAccessKey": "s", "Token": "session", "Expiration": "`+later+`"}`))
-			t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", serve(t, mux))
-		}, "metadata session"},
+		"the metadata service":                              {metadata(nil), "metadata session"},
+		"the metadata service of a machine without a role":  {metadata(map[string]http.HandlerFunc{roles: status(404)}), ""},
+		"the metadata service fails at the token":           {metadata(map[string]http.HandlerFunc{"/latest/api/token": status(500)}), "-"},
+		"the metadata service refuses the token":            {metadata(map[string]http.HandlerFunc{"/latest/api/token": status(400)}), "-"},
+		"the metadata service fails at the roles":           {metadata(map[string]http.HandlerFunc{roles: status(500)}), "-"},
+		"the metadata service does not allow it":            {metadata(map[string]http.HandlerFunc{roles: status(403)}), "-"},
+		"the metadata service has no keys of the role":      {metadata(map[string]http.HandlerFunc{roles + "role": status(404)}), "-"},
+		"the metadata service says nothing after the token": {metadata(map[string]http.HandlerFunc{roles: silent}), "-"},
+		"the metadata service says nothing after the roles": {metadata(map[string]http.HandlerFunc{roles + "role": silent}), "-"},
+		"the metadata service says nothing":                 {metadata(map[string]http.HandlerFunc{"/latest/api/token": silent, roles: silent}), ""},
+		"the metadata service has a role with an error":     {metadata(map[string]http.HandlerFunc{roles + "role": answer(`{"Code": "AssumeRoleUnauthorizedAccess", "Message": "no"}`)}), "-"},
+		"the metadata service has a role that is no JSON":   {metadata(map[string]http.HandlerFunc{roles + "role": answer(`<html>`)}), "-"},
+		"the metadata service has an empty list of roles":   {metadata(map[string]http.HandlerFunc{roles: answer("")}), "-"},
+		"the metadata service has a role with empty keys":   {metadata(map[string]http.HandlerFunc{roles + "role": answer(`{"Code": "Success"}`)}), "-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

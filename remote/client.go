@@ -255,7 +255,7 @@ func (c *client) send(by *http.Client, u *url.URL, header http.Header, take func
 	resp.Body = &patientBody{ReadCloser: resp.Body, patience: c.patience}
 	defer func() { resp.Body.Close() }() // evaluated late: take may replace the body
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
-		return &retryable{fmt.Errorf("%s: %s", urlText(u), resp.Status), retryAfter(resp)}
+		return &retryable{refused(urlText(u), resp), retryAfter(resp)}
 	}
 	if resp.StatusCode < 300 && encoded(resp.Header) {
 		return wire.ErrUnsupported.Errorf("%s: an answer with a Content-Encoding, which was not asked for", urlText(u))

@@ -148,7 +148,7 @@ func (f *file) request(by *http.Client, off, n int64, take func(resp *http.Respo
 		case http.StatusOK:
 			return wire.ErrUnsupported.Errorf("%s: the server does not support ranges: download the file first", urlText(f.url))
 		default:
-			return fmt.Errorf("%s: %s", urlText(f.url), resp.Status)
+			return refused(urlText(f.url), resp)
 		}
 		begin, end, size, ok := contentRange(resp.Header.Get("Content-Range"))
 		switch {

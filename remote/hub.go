@@ -132,7 +132,7 @@ func (c *client) listing(owner, name, revision string) (*repo, error) {
 	var r repo
 	err = c.get(u, nil, func(resp *http.Response) error {
 		if resp.StatusCode != http.StatusOK {
-			return fmt.Errorf("the hub: %s/%s@%s: %s", owner, name, revision, resp.Status)
+			return refused(fmt.Sprintf("the hub: %s/%s@%s", owner, name, revision), resp)
 		}
 		text, err := c.text(resp)
 		if err != nil {

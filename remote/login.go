@@ -78,7 +78,7 @@ func (r *registry) token(p map[string]string) error {
 	token, access := "", ""
 	err = r.c.get(u, header, func(resp *http.Response) error {
 		if resp.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s: %s", urlText(u), resp.Status)
+			return refused(urlText(u), resp)
 		}
 		text, err := r.c.text(resp)
 		if err != nil {

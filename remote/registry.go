@@ -295,15 +295,18 @@ func (r *registry) manifest(reference string) (text []byte, m manifest, err erro
 			challenge = resp.Header.Get("WWW-Authenticate")
 			return errUnauthorized
 		}
-		return fmt.Errorf("%s: %s", urlText(u), resp.Status)
+		return refused(urlText(u), resp)
 	}
-	if err = r.c.get(u, header, take); errors.Is(err, errUnauthorized) && r.auth == "" {
+	if err = r.c.get(u, header, take); errors.Is(err, errUnauthorized) && r.auth == "" && challenge != "" {
 		if err = r.login(challenge); err == nil {
 			err = r.c.get(u, header, take)
 		}
 	}
+	if errors.Is(err, errUnauthorized) {
+		err = &refusal{urlText(u), http.StatusUnauthorized}
+	}
 	if err != nil {
-		return nil, m, fmt.Errorf("%s: %w", urlText(u), err)
+		return nil, m, err
 	}
 	sum := sha256.Sum256(text)
 	is := "sha256:" + hex.EncodeToString(sum[:])

@@ -3,7 +3,9 @@ package remote
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -86,7 +88,7 @@ func bucketFiles(c *client, base, inPath, rest string, k key) (*tree, string, er
 	dir, base := path.Split(name)
 	t := newTree(c)
 	err = s.list(t, dir, "/")
-	if status, ok := err.(refusedListing); ok && status == http.StatusForbidden {
+	if r, ok := errors.AsType[*refusal](err); ok && r.status == http.StatusForbidden {
 		u, err := s.object(name)
 		if err != nil {
 			return nil, "", err
@@ -127,16 +129,9 @@ func (s *bucketAt) listBelow(folder string) (*tree, string, error) {
 		return nil, "", err
 	}
 	if len(t.files) == 0 {
-		return nil, "", fmt.Errorf("the bucket %s has no objects at %s", s.name, folder)
+		return nil, "", fmt.Errorf("the bucket %s has no objects at %s: %w", s.name, wire.Quote(folder), fs.ErrNotExist)
 	}
 	return t, ".", nil
-}
-
-// refusedListing is the error for a listing that the server refuses, by its status.
-type refusedListing int
-
-func (r refusedListing) Error() string {
-	return fmt.Sprintf("the bucket's listing: %d %s", int(r), http.StatusText(int(r)))
 }
 
 // list adds the objects with a prefix, under their names after it. With a delimiter, names
@@ -159,7 +154,7 @@ func (s *bucketAt) list(t *tree, prefix, delimiter string) error {
 				return fmt.Errorf("the bucket %s is in the region %q: set AWS_REGION", s.name, r)
 			}
 			if resp.StatusCode != http.StatusOK {
-				return refusedListing(resp.StatusCode)
+				return refused("the listing of the bucket "+s.name, resp)
 			}
 			text, err := s.c.text(resp)
 			if err != nil {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -34,6 +35,9 @@ func (k *key) sign(req *http.Request) error {
 	}
 	if err != nil {
 		return fmt.Errorf("the keys for s3: %w", err)
+	}
+	if !keys.HasKeys() { // the signer would send the request as it is
+		return fmt.Errorf("the keys for s3: %s gives empty ones", cmp.Or(keys.Source, "the configuration"))
 	}
 	at := time.Now()
 	if k.now != nil {

@@ -1,0 +1,37 @@
+package remote
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+)
+
+// A refusal is an answer that gives nothing. What is not there is [fs.ErrNotExist], and what
+// may not be read [fs.ErrPermission], as for a file on a disk.
+type refusal struct {
+	of     string // what was asked for
+	status int
+}
+
+func refused(of string, resp *http.Response) error { return &refusal{of, resp.StatusCode} }
+
+func (r *refusal) Error() string {
+	why := "the server answers"
+	switch r.Unwrap() {
+	case fs.ErrNotExist:
+		why = "the server has nothing there:"
+	case fs.ErrPermission:
+		why = "the server does not allow it:"
+	}
+	return fmt.Sprintf("%s: %s %d %s", r.of, why, r.status, http.StatusText(r.status))
+}
+
+func (r *refusal) Unwrap() error {
+	switch r.status {
+	case http.StatusNotFound, http.StatusGone:
+		return fs.ErrNotExist
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fs.ErrPermission
+	}
+	return nil
+}
