@@ -89,7 +89,7 @@ SEED ?= 1
 FOUND ?= differential-out
 LEDGER ?=
 
-.PHONY: refusals dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: edges refusals dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-turns bench-fair bench-requests bench-merge bench-jobs bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
 
 check: fmt vet lint test purego gen-check cross
@@ -317,6 +317,9 @@ golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.ve
 COST ?= 60m
 cost: ## inputs that cost most, searched for COST on one core; writes the table of docs/performance.md
 	$(GO) build -o amn-cost ./crosscheck/cost && ./amn-cost -grid -time $(COST) -seed $(SEED) -table docs/performance.md; status=$$?; rm -f amn-cost; exit $$status
+
+edges: ## doors that once stood open, tried from outside; BEFORE="AMN AMN_REMOTE TREE" tries another program too, and writes the table of crosscheck/edges
+	$(GO) build -o amn-edges ./cli/amn && (cd remote && $(GO) build -o ../amn-edges-remote ./cmd/amn) && python3 crosscheck/edges/edges.py --amn amn-edges --remote amn-edges-remote $(if $(BEFORE),--table crosscheck/edges/README.md --before $(BEFORE),); status=$$?; rm -f amn-edges amn-edges-remote; exit $$status
 
 watch: ## names in the registries of the reference libraries that are neither decoded nor refused by name
 	python3 crosscheck/watch/watch.py
