@@ -24,8 +24,8 @@ import (
 
 func TestFormatBytes(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0 B", 1: "1 B", 1023: "1023 B", 1024: "1.0 KB", 1536: "1.5 KB", 1<<20 - 1: "1.0 MB",
-		1 << 20: "1.0 MB", 1<<20 + 1<<19: "1.5 MB", 5 << 20: "5.0 MB", 1 << 30: "1.0 GB", 2469606195: "2.3 GB", 1<<40 - 1: "1.0 TB", 1 << 40: "1.0 TB", 1<<50 + 1<<49: "1536.0 TB",
+		0: "0 B", 1: "1 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 1<<20 - 1: "1.0 MiB",
+		1 << 20: "1.0 MiB", 1<<20 + 1<<19: "1.5 MiB", 5 << 20: "5.0 MiB", 1 << 30: "1.0 GiB", 2469606195: "2.3 GiB", 1<<40 - 1: "1.0 TiB", 1 << 40: "1.0 TiB", 1<<50 + 1<<49: "1536.0 TiB",
 	} {
 		if got := formatBytes(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
@@ -91,7 +91,7 @@ func TestTheBarOfATerminal(t *testing.T) {
 	began := time.Now()
 	m := &meter{what: "verifying big.npz", at: func() (int64, int64) { return done, size }, began: began, columns: 100}
 	done = 250 << 20
-	want := "\r[#####---------------]  25%  250.0 MB of 1000.0 MB  125.0 MB/s, 6s left  verifying big.npz\x1b[K"
+	want := "\r[#####---------------]  25%  250.0 MiB of 1000.0 MiB  125.0 MiB/s, 6s left  verifying big.npz\x1b[K"
 	if got := m.show(began.Add(2 * time.Second)); got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
@@ -104,7 +104,7 @@ func TestTheBarOfATerminal(t *testing.T) {
 	}
 	size = 0
 	m.columns = 100
-	if got := m.show(began.Add(10 * time.Second)); got != "\rverifying big.npz  250.0 MB  25.0 MB/s\x1b[K" {
+	if got := m.show(began.Add(10 * time.Second)); got != "\rverifying big.npz  250.0 MiB  25.0 MiB/s\x1b[K" {
 		t.Errorf("without a size: %q", got)
 	}
 }

@@ -11,13 +11,13 @@ import (
 // formatBytes returns a size in units of 1024.
 func formatBytes(n int64) string {
 	size := float64(n)
-	for _, unit := range []string{"KB", "MB", "GB"} {
+	for _, unit := range []string{"KiB", "MiB", "GiB"} {
 		if size /= 1024; size < 1023.95 && n >= 1024 {
 			return fmt.Sprintf("%.1f %s", size, unit)
 		}
 	}
 	if n >= 1<<30 {
-		return fmt.Sprintf("%.1f TB", size/1024)
+		return fmt.Sprintf("%.1f TiB", size/1024)
 	}
 	return strconv.FormatInt(n, 10) + " B"
 }

@@ -18,7 +18,7 @@ const anamnesis = (() => {
       n /= 1024;
       unit++;
     }
-    return (unit === 0 ? n : n.toFixed(n < 10 ? 2 : 1)) + " " + ["B", "KB", "MB", "GB", "TB"][unit];
+    return (unit === 0 ? n : n.toFixed(n < 10 ? 2 : 1)) + " " + ["B", "KiB", "MiB", "GiB", "TiB"][unit];
   };
   const titles = { safetensors: "safetensors", gguf: "GGUF", pth: "PyTorch checkpoint", npy: "NPY array", npz: "NPZ archive", pickle: "plain pickle" };
   const section = (title, id, ...children) => el("section", { "aria-labelledby": id }, el("h2", { id }, title), ...children);

@@ -9,8 +9,8 @@ from typing import Iterable
 def size(n: int) -> str:
     """Return a number of bytes in readable form."""
     amount, unit = float(n), "B"
-    for unit in ("B", "KB", "MB", "GB", "TB"):
-        if amount < 1024 or unit == "TB":
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024 or unit == "TiB":
             break
         amount /= 1024
     return f"{n} B" if unit == "B" else f"{amount:.1f} {unit}"
