@@ -250,9 +250,13 @@ func completeValue(ctx context.Context, c *kong.Node, f *kong.Flag, paths []stri
 	}
 	switch {
 	case f.Name == "to" && c.Name == "quantize":
-		return wordCompletion(append([]string{"nf4", "fp4", "int8", "fp8", "fp8_dynamic", "fp8_block", "w8a8", "w8a16", "w4a16"}, mixNames()...)...)
+		return wordCompletion(slices.Concat([]string{"nf4", "fp4", "int8"}, scaledNames(), mixNames())...)
 	case f.Name == "to" && c.Name == "convert":
-		return wordCompletion("safetensors", "bf16", "gguf", "npz", "bnb-nf4", "nf4", "bnb-fp4", "bnb-int8")
+		var names []string
+		for _, t := range convertTargets {
+			names = append(names, t.names...)
+		}
+		return wordCompletion(names...)
 	case f.Enum != "":
 		return wordCompletion(enumOf(f.Value)...)
 	case slices.Contains([]string{"PATH", "FILE", "MODEL", "FOLDER", "DIR"}, f.PlaceHolder):

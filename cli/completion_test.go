@@ -53,6 +53,8 @@ func TestWordsThatMayStandAtAPlace(t *testing.T) {
 		{"a value behind =", []string{"parse", "--sort=n"}, []string{"name"}, ""},
 		{"a profile or a file", []string{"inspect", "--limits", "s"}, []string{"server", "strict"}, "any"},
 		{"a target of its own command", []string{"convert", "--to", "np"}, []string{"npz"}, ""},
+		{"a target of a folder", []string{"convert", "--to", "h"}, []string{"hf"}, ""},
+		{"a target that a table has", []string{"quantize", "--to", "mlx_mx"}, []string{"mlx_mxfp4", "mlx_mxfp8"}, ""},
 		{"a mix", []string{"forget", "--to", "q4_k_"}, []string{"q4_k_m", "q4_k_s"}, ""},
 		{"a scheme", []string{"inspect", "--scheme", "AW"}, []string{"AWQ"}, ""},
 		{"a file", []string{"inspect", "x"}, nil, "models"},
