@@ -39,6 +39,9 @@ func couldName(k *kept) string {
 	case isPacked(text):
 		return "bytes of a pickle or an archive in base64"
 	}
+	if strings.Trim(text, "/ ") == "" {
+		return "" // a mark between words
+	}
 	if strings.HasPrefix(text, "../") || strings.HasPrefix(text, `..\`) || strings.HasPrefix(text, `\\`) || strings.HasPrefix(text, "~/") ||
 		strings.Contains(text, "/../") || text[0] == '/' && strings.Contains(text[1:], "/") {
 		return "a path"
@@ -111,7 +114,8 @@ func isPacked(text string) bool {
 
 // unexplained judges the text of a member that nothing else explained.
 func (w *walk) unexplained(key string, k *kept, at int64) error {
-	if dataTexts[w.base()] || w.said[CodeUnexplained] || libraries()[k.text] || w.dangerous() || strings.HasSuffix(w.t.Name, ".index.json") {
+	base := w.base()
+	if dataTexts[base] || libraries()[k.text] || w.dangerous() || strings.HasSuffix(base, ".index.json") {
 		return nil
 	}
 	for i := range w.open {
@@ -122,23 +126,70 @@ func (w *walk) unexplained(key string, k *kept, at int64) error {
 	return w.couldBe(key, k, at)
 }
 
-// couldBe reports a text that could name something: a warning, which the profiles upload and
-// strict refuse.
+// couldBe reports a text that could name something: danger in a text of which it is known what
+// its library reads, elsewhere a warning, which the profiles upload and strict refuse.
 func (r *reader) couldBe(key string, k *kept, at int64) error {
+	s := schemaOf(r.base())
+	if s == nil && r.said[CodeUnexplained] {
+		return nil
+	}
 	what := couldName(k)
 	if what == "" {
 		return nil
 	}
-	return r.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, "no table explains this member, and "+wire.Quote(k.text)+" could be "+what)
-}
-
-// assigned judges a line of YAML, TOML or INI that gives a key a value.
-func (r *reader) assigned(line string, at int64) error {
-	if r.said[CodeUnexplained] || r.dangerous() || r.base() == "mlmodel" {
+	if s == nil {
+		return r.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, "no table explains this member, and "+wire.Quote(k.text)+" could be "+what)
+	}
+	if s.hasWord(key, k.text) {
 		return nil
 	}
+	return r.once(CodeUnexplained, tensor.Danger, wire.Quote(key), at, s.reads(key)+", and "+wire.Quote(k.text)+" could be "+what)
+}
+
+// assigned judges a line of YAML, TOML or INI that gives a key a value, or goes on with the
+// values of the key before it: elements of a list, members in brackets, the rest of a text.
+func (r *reader) assigned(line string, at int64) error {
+	ofKind := schemaOf(r.base()) != nil
+	if line == "" || r.dangerous() || codeNames[r.base()] != "" || r.said[CodeUnexplained] && !ofKind {
+		return nil
+	}
+	outermost := line[0] != ' ' && line[0] != '\t' && line[0] != '-'
+	text := line[:commentAt(line)]
 	key, value := pair(line)
-	if value == "" || explains(key, value, line[0] != ' ' && line[0] != '\t') {
+	switch {
+	case key != "":
+		r.key = strings.Clone(key[:min(len(key), maxText)])
+	case strings.HasPrefix(strings.TrimLeft(text, " \t"), "- "), ofKind:
+		value = strings.Trim(text, " \t\r\n\"',-")
+	}
+	if strings.ContainsAny(text, "{[") && !strings.Contains(text, "{{") && !strings.Contains(text, "{%") && !strings.Contains(text, "${") {
+		return r.inBrackets(text, at)
+	}
+	return r.assignedTo(r.key, value, outermost, at)
+}
+
+// inBrackets judges the parts of a line with lists or members in brackets.
+func (r *reader) inBrackets(text string, at int64) error {
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == '{' || c == '}' || c == '[' || c == ']' }) {
+		if err := r.steps.Step(); err != nil {
+			return err
+		}
+		key, value := pair(part)
+		if key != "" {
+			r.key = strings.Clone(key[:min(len(key), maxText)])
+		} else {
+			value = strings.Trim(part, " \t\r\n\"'-")
+		}
+		if err := r.assignedTo(r.key, value, false, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assignedTo judges a value of a key.
+func (r *reader) assignedTo(key, value string, outermost bool, at int64) error {
+	if value == "" || value == "|" || value == ">" || explains(key, value, outermost) {
 		return nil
 	}
 	return r.couldBe(key, &kept{text: value, size: int64(len(value))}, at)

@@ -1,39 +1,113 @@
 package sidecar
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
-// explainedKeys are members whose texts are known to be names, and judged or not followed:
-// where a model came from, its layers, its labels, its words.
-var explainedKeys = map[string]bool{
-	"name_or_path": true, "base_model_name_or_path": true, "target_modules": true, "modules_to_not_convert": true, "modules_to_save": true, "hf_hub_id": true,
-	"ignore": true, "id2label": true, "content": true, "license": true, "extra_special_tokens": true, "special_tokens_map_file": true, "tokenizer_file": true,
-	"additional_special_tokens": true, "tags": true, "label2id": true, "ignored_layers": true, "description": true,
-	"labels": true, "class_names": true, "label_names": true, "stop_strings": true, "stop": true, "train_dataset": true, "train_datasets": true, "datasets": true,
+// A grammar reports whether a text is what a member may have.
+type grammar func(text string) bool
+
+// An explained are members whose texts are more than words, the grammar of these texts, and what
+// the libraries do with them.
+type explained struct {
+	members string // names, or endings behind an asterisk
+	is      grammar
+	why     string
 }
 
-// quantizers are members that describe how weights were quantized: their names are layers,
-// data sets and kinds.
-var quantizers = map[string]bool{"quantization_config": true, "compression_config": true}
-
-// documents are members with an address that people read.
-var documents = map[string]bool{
-	"origin_url": true, "homepage": true, "homepage_url": true, "documentation": true, "documentation_url": true, "license_link": true, "license_url": true,
-	"paper_url": true, "citation": true, "pretrained_cfg": true, // of timm, which leaves its addresses aside for a model from a hub
+// explanations are tried in order, for each member that a text is below. A text of any words is
+// explained where a library looks it up in what the same folder has, or shows it to people.
+var explanations = [...]explained{
+	// Words of a vocabulary and of a list are data.
+	{"content *_token additional_special_tokens extra_special_tokens stop_strings stop", anything, "tokenizers look them up in the vocabulary"},
+	{"id2label label2id labels class_names label_names", anything, "what an output is called"},
+	// Where a model came from.
+	{"name_or_path base_model_name_or_path tokenizer_file special_tokens_map_file hf_hub_id", anything, "loaders overwrite it, or read a path that leads out of the folder, which is a finding by itself"},
+	{"vocab_file merges_file spm_file source_spm target_spm sentencepiece_model_file monolingual_vocab_file normalizer_file", isInside, "tokenizers open the file in their folder"},
+	{"train_dataset train_datasets datasets", anything, "a card of the model"},
+	// Models that a library fetches besides, from a hub.
+	{"backbone mm_vision_tower mm_audio_tower hf_model_name hf_tokenizer_name audio_model_id teacher_model source_model_name repo", isRepository, "from_pretrained fetches the model, without its code"},
+	{"language_codes src_lang tgt_lang", isLanguage, "tokenizers make tokens of them"},
+	// For people.
+	{"license description tags citation", anything, "shown to people"},
+	{"origin_url homepage homepage_url documentation documentation_url license_link license_url paper_url", isLink, "shown to people"},
+	{"pretrained_cfg", isLink, "timm leaves its addresses aside for a model from a hub"},
+	// Layers, by names and patterns.
+	{"target_modules modules_to_not_convert modules_to_save ignore ignored_layers", isNoCommand, "compared with names of layers"},
+	{"quantization_config compression_config", isNoCommand, "compared with names of layers; data sets and kinds"},
+	{"targets exclude first_conv classifier", isPattern, "compared with names of layers"},
+	// MLflow's MLmodel: files of the folder, and types.
+	{"artifact_path data pickled_model model_path model_data model_binary path_to_model weights virtualenv conda env checkpoint_path saved_model_dir onnx_type", isInside, "MLflow joins it with the folder"},
+	{"loader_module", isMLflow, "MLflow imports it; judged by itself"},
+	{"torch_dtype dtype *_dtype", isDType, "looked up in torch"},
 }
+
+// explanationsOf has the explanations of a name of a member.
+var explanationsOf = sync.OnceValue(func() map[string][]grammar {
+	out := map[string][]grammar{}
+	for _, e := range explanations {
+		for _, name := range strings.Fields(e.members) {
+			out[name] = append(out[name], e.is)
+		}
+	}
+	return out
+})
 
 // explains reports whether a member explains a text below it.
 func explains(key, text string, outermost bool) bool {
-	switch {
-	case explainedKeys[key], vocabularies[key], strings.HasSuffix(key, "_token"), key == "_name_or_path" && outermost:
-		return true
-	case quantizers[key]:
-		return !isCommand(text)
-	case namesLayers(key):
-		return isPattern(text)
-	case documents[key]:
-		return strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")
+	table := explanationsOf()
+	for _, is := range table[key] {
+		if is(text) {
+			return true
+		}
 	}
-	return false
+	if i := strings.LastIndexByte(key, '_'); i >= 0 {
+		for _, is := range table["*"+key[i:]] {
+			if is(text) {
+				return true
+			}
+		}
+	}
+	return key == "_name_or_path" && outermost || namesLayers(key) && isPattern(text)
+}
+
+func anything(string) bool { return true }
+
+func isNoCommand(text string) bool { return !isCommand(text) }
+
+func isLink(text string) bool {
+	return strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")
+}
+
+// isInside reports whether a text is a path in the folder, and no code.
+func isInside(text string) bool {
+	return !leadsOut(text) && !isCommand(text) && !isCode(text) && !strings.ContainsAny(text, ";&|<>")
+}
+
+func isMLflow(text string) bool { return within(text, "mlflow") }
+
+// isDType reports whether a text is a type of numbers of PyTorch.
+func isDType(text string) bool { return isType(strings.TrimPrefix(text, "torch.")) }
+
+// isRepository reports whether a text is the name of a model of a hub, owner/name, or of a table
+// such as timm's, which has digits in it.
+func isRepository(text string) bool {
+	owner, name, owned := strings.Cut(text, "/")
+	if len(text) > 200 || isCode(text) || owned && !isRepositoryPart(owner) || owned && !isRepositoryPart(name) {
+		return false
+	}
+	return owned || isRepositoryPart(text) && strings.ContainsAny(text, "0123456789")
+}
+
+func isRepositoryPart(text string) bool {
+	return text != "" && text[0] != '.' && text[0] != '-' && !strings.Contains(text, "..") && isNames(strings.ReplaceAll(text, "-", "_"))
+}
+
+// isLanguage reports whether a text is a code of a language, such as en_XX or __java__.
+func isLanguage(text string) bool {
+	inner := strings.TrimSuffix(strings.TrimPrefix(text, "__"), "__")
+	return inner != "" && len(inner) < 24 && !strings.ContainsAny(inner, ".") && isNames(strings.ReplaceAll(inner, "-", "_")) && !strings.Contains(inner, "__")
 }
 
 // isCommand reports whether a text is more than names, whatever its member is for.
@@ -44,10 +118,6 @@ func isCommand(text string) bool {
 
 // namesLayers reports whether a member chooses layers or weights by their names.
 func namesLayers(key string) bool {
-	switch key {
-	case "targets", "exclude", "ignore", "first_conv", "classifier":
-		return true
-	}
 	if strings.Contains(key, "import") || strings.Contains(key, "custom") {
 		return false
 	}

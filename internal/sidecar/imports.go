@@ -80,7 +80,7 @@ func (w *walk) imports(key string, k *kept, at int64) error {
 		return w.report(codeImport, tensor.Danger, key, at, "mlx-lm before 0.32 runs "+wire.Quote(text))
 	case key == "transformers_weights" && leaves(text):
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "transformers reads the weights from "+wire.Quote(text))
-	case w.isComponents():
+	case w.isComponents() && w.isComponent():
 		return w.component(text, at)
 	case slashes && w.chooses():
 		if strings.HasSuffix(key, "_internal") {
@@ -234,13 +234,15 @@ func (w *walk) importOf(p importer, key, text string, at int64) error {
 	return w.report(codeImport, tensor.Danger, key, at, p.who+" "+wire.Quote(text))
 }
 
+// isComponent reports whether the current value is one of the list that names a component.
+func (w *walk) isComponent() bool {
+	n := len(w.open)
+	return (n == 2 || n == 4 && w.open[2].key == "type_hint") && w.open[n-1].list && w.open[n-1].key == ""
+}
+
 // component judges the library and the class that diffusers' index has for a component of
 // a pipeline.
 func (w *walk) component(text string, at int64) error {
-	n := len(w.open)
-	if n == 4 && w.open[2].key != "type_hint" || n != 2 && n != 4 || !w.open[n-1].list || w.open[n-1].key != "" {
-		return nil
-	}
 	key := w.open[0].key
 	if key == "_class_name" {
 		return w.report(codeImport, tensor.Danger, key, at, "diffusers runs "+wire.Quote(text+".py")+" for the pipeline, older versions without being asked")

@@ -125,6 +125,7 @@ type reader struct {
 	off   int64 // offset of the next byte
 	steps limits.Steps
 	found tensor.Findings
+	key   string          // the last one of YAML, TOML or INI
 	said  map[string]bool // codes that are reported once per file
 }
 

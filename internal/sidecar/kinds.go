@@ -1,0 +1,180 @@
+package sidecar
+
+import (
+	_ "embed"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Kind is a kind of folder: what one library loads, and which texts it opens there. Weights
+// are judged by their format, wherever they lie.
+type Kind struct {
+	Name   string
+	Reader string // the library, and the version whose members are listed
+	Texts  []KindText
+}
+
+// A KindText are texts that a library opens by their names.
+type KindText struct {
+	// Names are names of files in small letters, as path.Match takes them.
+	Names []string
+	// Group is the group of members.txt that lists what is read in them; "" for a text whose
+	// words are data, or that is judged by rules of its own.
+	Group string
+}
+
+func text(group, names string) KindText { return KindText{strings.Fields(names), group} }
+
+// folderKinds are the kinds of folders, in the order of the documents.
+var folderKinds = [...]Kind{
+	{"transformers", "transformers 5.24.0", []KindText{
+		text("transformers.config", "config.json"),
+		text("transformers.generation", "generation_config.json"),
+		text("transformers.processor", "preprocessor_config.json processor_config.json video_preprocessor_config.json image_processor_config.json feature_extractor_config.json"),
+		text("transformers.tokenizer", "tokenizer_config.json"),
+		text("transformers.quantization", "quantize_config.json quantization_config.json quant_config.json hf_quant_config.json"),
+		text("transformers.trainer", "trainer_state.json all_results.json train_results.json eval_results.json predict_results.json test_results.json"),
+		text("", "tokenizer.json special_tokens_map.json added_tokens.json vocab.json vocab.txt merges.txt *.index.json chat_template.jinja chat_template.json"),
+	}},
+	{"diffusers", "diffusers 0.42.1", []KindText{
+		text("diffusers.index", "model_index.json modular_model_index.json modular_config.json"),
+		text("diffusers.config", "config.json scheduler_config.json"),
+	}},
+	{"PEFT", "peft 0.21.2", []KindText{text("peft.config", "adapter_config.json")}},
+	{"sentence-transformers", "sentence-transformers 6.2.0", []KindText{
+		text("sentence-transformers.config", "modules.json config_sentence_transformers.json sentence_*_config.json router_config.json config.json wordembedding_config.json whitespacetokenizer_config.json"),
+	}},
+	{"MLX", "mlx-lm 0.32.2", []KindText{text("mlx.config", "config.json adapter_config.json")}},
+	{"GGUF and ollama", "ollama 0.6.3", []KindText{
+		text("ollama.params", "params params.json"),
+		text("", "modelfile template template.txt system license messages"),
+	}},
+	{"Keras 2 and 3", "keras 3.15.1", []KindText{text("keras.config", "config.json metadata.json model.json model_config.json")}},
+	{"ONNX and ONNX Runtime GenAI", "onnxruntime-genai 0.18.0", []KindText{text("onnxruntime-genai.config", "genai_config.json audio_processor_config.json")}},
+	{"timm", "timm 1.0.31", []KindText{text("timm.config", "config.json")}},
+	{"open_clip", "open_clip_torch 3.3.0", []KindText{text("open_clip.config", "open_clip_config.json open_clip_model_config.json")}},
+	{"Stable-Baselines3", "stable_baselines3 2.9.2", []KindText{
+		text("stable-baselines3.data", "data"),
+		text("", "system_info.txt _stable_baselines3_version"),
+	}},
+	{"MLflow", "mlflow-skinny 3.17.2", []KindText{
+		text("mlflow.MLmodel", "mlmodel"),
+		text("", "conda.yaml python_env.yaml requirements.txt registered_model_meta keras_module.txt"),
+	}},
+}
+
+// Kinds lists the kinds of folders.
+func Kinds() []Kind { return slices.Clone(folderKinds[:]) }
+
+//go:embed members.txt
+var membersTable string
+
+// members are the members of each group, and what their values are.
+var members = sync.OnceValue(func() map[string]map[string][]string {
+	out := map[string]map[string][]string{}
+	for line := range strings.Lines(membersTable) {
+		if words := strings.Fields(line); words[0] != "#" {
+			group := out[words[0]]
+			if group == nil {
+				group = map[string][]string{}
+				out[words[0]] = group
+			}
+			group[words[1]] = words[2:]
+		}
+	}
+	return out
+})
+
+// A schema is what the libraries that open a text by its name read in it.
+type schema struct {
+	readers []string
+	groups  []map[string][]string
+}
+
+// schemas keeps the schemas of names without patterns.
+var schemas = sync.OnceValue(func() map[string]*schema {
+	out := map[string]*schema{}
+	for _, k := range folderKinds {
+		for _, t := range k.Texts {
+			for _, name := range t.Names {
+				if t.Group == "" {
+					continue
+				}
+				s := out[name]
+				if s == nil {
+					s = &schema{}
+					out[name] = s
+				}
+				s.readers, s.groups = append(s.readers, k.Reader), append(s.groups, members()[t.Group])
+			}
+		}
+	}
+	return out
+})
+
+// schemaOf returns the schema of the texts of a name in small letters, or nil where no library
+// of folderKinds opens them.
+func schemaOf(base string) *schema {
+	if s := schemas()[base]; s != nil {
+		return s
+	}
+	for pattern, s := range schemas() {
+		if is, _ := path.Match(pattern, base); is {
+			return s
+		}
+	}
+	return nil
+}
+
+// opened reports whether a library of folderKinds opens a text by its name.
+func opened(base string) bool {
+	for _, k := range folderKinds {
+		for _, t := range k.Texts {
+			for _, name := range t.Names {
+				if is, _ := path.Match(name, base); is {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// grammars returns what the libraries take a member for, and the first library that reads it.
+func (s *schema) grammars(key string) (grammars []string, reader string) {
+	for i, group := range s.groups {
+		if g, ok := group[key]; ok {
+			grammars = append(grammars, g...)
+			if reader == "" {
+				reader = s.readers[i]
+			}
+		}
+	}
+	return grammars, reader
+}
+
+// reads says what the libraries make of a member, for a finding.
+func (s *schema) reads(key string) string {
+	grammars, reader := s.grammars(key)
+	if reader == "" {
+		return "none of " + strings.Join(s.readers, ", ") + " reads a member of this name"
+	}
+	slices.Sort(grammars)
+	if grammars = slices.Compact(grammars); len(grammars) == 0 {
+		return reader + " reads it"
+	}
+	return reader + " reads it as " + strings.Join(grammars, " or ")
+}
+
+// hasWord reports whether a text is one of the closed set of words that a member may have.
+func (s *schema) hasWord(key, text string) bool {
+	grammars, _ := s.grammars(key)
+	for _, g := range grammars {
+		if list, ok := strings.CutPrefix(g, "="); ok && slices.Contains(strings.Split(list, ","), text) {
+			return true
+		}
+	}
+	return false
+}
