@@ -194,7 +194,7 @@ func (c *convertCmd) Validate() error {
 func (c *convertCmd) checkQuant(t *convertTarget) error {
 	switch {
 	case t.names[0] != gguf.Format:
-		return errors.New("--quant needs --to gguf")
+		return errors.New("--quant needs --to gguf or --to mlx")
 	case c.Cast != "" || c.AsIs || c.RawNames || c.MMProj:
 		return errors.New("--quant cannot be combined with --cast, --as-is, --raw-names or --mmproj")
 	}

@@ -38,3 +38,45 @@ func TestPackedCodesOfClassesThatSetEveryWeight(t *testing.T) {
 		}
 	}
 }
+
+// Some classes of transformers convert numbers to the type of a linear module's weight before they
+// enter it: if that is codes, they are bytes from then on. Such a module is left alone, unless it is
+// chosen or the format's modules say the type that they were made of.
+func TestAModuleWhoseTypeIsReadIsLeftAlone(t *testing.T) {
+	for _, c := range []struct {
+		config, module, to string
+		kept               bool
+	}{
+		{`{"model_type": "colpali"}`, "embedding_proj_layer", "nf4", true},
+		{`{"model_type": "colpali"}`, "embedding_proj_layer", "int8", true},
+		{`{"model_type": "colpali"}`, "embedding_proj_layer", "w4a16", true},
+		{`{"model_type": "colpali"}`, "embedding_proj_layer", "fp8", true},
+		{`{"model_type": "colpali"}`, "embedding_proj_layer", "torchao_int8", false},
+		{`{"model_type": "longt5"}`, "encoder.block.0.layer.1.DenseReluDense.wo", "nf4", true},
+		{`{"model_type": "llama"}`, "model.layers.0.mlp.wo.up_proj", "nf4", false},
+		{`{"model_type": "ernie4_5_vl_moe"}`, "vision_tower.patch_embed.proj", "nf4", true},
+		{`{"model_type": "ernie4_5_vl_moe"}`, "vision_tower.blocks.0.attn.proj", "nf4", false},
+	} {
+		b := account(t)
+		other := strings.Replace(c.module, "layer", "other", 1) + ".q_proj"
+		m := withConfigs{typedModel(t, b, "", shaped(map[string][2]int64{c.module: {128, 128}, other: {128, 128}})).(withConfigs).Model, c.config}
+		var to convert.Quantizer = convert.Bnb{Type: map[string]convert.BnbType{"nf4": convert.NF4, "int8": convert.INT8}[c.to]}
+		if c.to != "nf4" && c.to != "int8" {
+			to = quantizerTo(t, c.to)
+		}
+		p, err := convert.NewPlan(b, m, convert.Options{Quantize: to})
+		if err != nil && !c.kept {
+			t.Errorf("%s of %s to %s: %v", c.module, c.config, c.to, err)
+			continue
+		}
+		kept := err != nil && strings.Contains(err.Error(), "converts numbers to the type of its weight")
+		if err == nil {
+			for _, k := range p.Quantized.Kept {
+				kept = kept || k.Name == c.module+".weight" && strings.Contains(k.Why, "converts numbers to the type of its weight")
+			}
+		}
+		if kept != c.kept {
+			t.Errorf("%s of %s to %s: %v, %v", c.module, c.config, c.to, kept, err)
+		}
+	}
+}

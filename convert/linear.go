@@ -170,7 +170,17 @@ func (e *linearEncoder) judge(name string, shape []int64) transformers.Verdict {
 			e.FirstGuessed = name
 		}
 	}
+	if v.Quantize && e.readsType() && !e.rule.Chosen(name) && e.rule.Typed(strings.TrimSuffix(name, ".weight")) {
+		return transformers.Verdict{Why: transformers.Typed}
+	}
 	return v
+}
+
+// readsType reports whether codes of the format are what transformers' modules have as weight, or
+// have no weight. TorchAO's tensors say the type that they were made of, and the modules of GPTQ and
+// AWQ have other names than the file.
+func (e *linearEncoder) readsType() bool {
+	return e.library == scaled.CompressedTensors // or bitsandbytes, which is in no table of libraries
 }
 
 // chooses converts the rule's verdict to a verdict about a tensor.

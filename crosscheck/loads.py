@@ -148,9 +148,10 @@ def one(to, cls, root, fed):
 
 
 def apart(x, y, part):
-    """By how much answers differ, if that is more than a part of their deviation."""
-    if [v.shape for v in x] != [v.shape for v in y]:
+    """By how much answers differ, if that is more than a part of their deviation. What is no number must be none in both."""
+    if [v.shape for v in x] != [v.shape for v in y] or any(not torch.equal(a.isfinite(), b.isfinite()) for a, b in zip(x, y)):
         return float("inf")
+    x, y = ([v.float().nan_to_num(0, 0, 0) for v in z] for z in (x, y))
     far = [((a.float() - b.float()).abs().max().item(), part * max(1e-3, a.float().std().item() if a.numel() > 1 else abs(a.item()))) for a, b in zip(x, y)]
     return max((d for d, most in far if not d <= most), default=0)
 

@@ -60,7 +60,18 @@ var conv1DModules = map[string][]string{
 	"imagegpt":             {"c_attn", "q_attn", "c_proj", "c_fc"},
 	"decision_transformer": {"c_attn", "q_attn", "c_proj", "c_fc"},
 	"openai-gpt":           {"c_attn", "c_proj", "c_fc"},
+	"gpt-sw3":              {"c_attn", "q_attn", "c_proj", "c_fc"},
 	"clvp":                 {"c_proj", "c_fc"},
+	"clvp_decoder":         {"c_proj", "c_fc"},
+}
+
+// isConv1D reports whether the model, or the language model inside it, has Conv1D modules of a
+// name: GPT-2 is the decoder of many others.
+func (s *set) isConv1D(last string) bool {
+	c := s.Config.Model
+	return slices.ContainsFunc([]string{
+		c.Text("model_type"), c.At("text_config").Text("model_type"), c.At("decoder_config").Text("model_type"), c.At("decoder").Text("model_type"), c.At("encoder").Text("model_type"),
+	}, func(kind string) bool { return slices.Contains(conv1DModules[kind], last) })
 }
 
 // unrotated refuses weights that compressed-tensors stores rotated, since the unquantized
@@ -88,7 +99,7 @@ func (s *set) conv1D(w *Weight) error {
 		return nil
 	}
 	module := strings.TrimSuffix(w.Name, ".weight")
-	if !slices.Contains(conv1DModules[s.architecture()], module[strings.LastIndexByte(module, '.')+1:]) {
+	if !s.isConv1D(module[strings.LastIndexByte(module, '.')+1:]) {
 		return nil
 	}
 	return scheme.Flip(w, s.Budget)

@@ -174,16 +174,28 @@ func TestStacksOfMLXAreSplitInFolders(t *testing.T) {
 }
 
 func TestWeightsThatStandForConv1DAreTurnedInFolders(t *testing.T) {
-	m := func(module string) tensor.Model {
-		return model(`{"model_type":"gpt2"}`, ints(module+".weight", tensor.I8, 4, 6), ints(module+".SCB", tensor.F32, 4))
-	}
-	for module, want := range map[string][]int64{"h.0.attn.c_attn": {6, 4}, "h.0.mlp.c_fc": {6, 4}, "lm_head": {4, 6}} {
-		bound, _, err := plan(t, m(module), quant.Options{Folder: true})
+	for _, c := range []struct {
+		config, module string
+		turned         bool
+	}{
+		{`{"model_type":"gpt2"}`, "h.0.attn.c_attn", true},
+		{`{"model_type":"gpt2"}`, "h.0.mlp.c_fc", true},
+		{`{"model_type":"gpt2"}`, "lm_head", false},
+		{`{"model_type":"clvp_decoder"}`, "model.decoder.layers.0.mlp.c_fc", true},
+		{`{"model_type":"clvp","text_config":{"model_type":"clvp_encoder"},"decoder_config":{"model_type":"clvp_decoder"}}`, "speech_decoder_model.model.decoder.layers.0.mlp.c_fc", true},
+		{`{"model_type":"vision-encoder-decoder","encoder":{"model_type":"vit"},"decoder":{"model_type":"gpt2"}}`, "decoder.transformer.h.0.mlp.c_fc", true},
+		{`{"model_type":"llama","text_config":{"model_type":"llama"}}`, "model.layers.0.c_fc", false},
+	} {
+		bound, _, err := plan(t, model(c.config, ints(c.module+".weight", tensor.I8, 4, 6), ints(c.module+".SCB", tensor.F32, 4)), quant.Options{Folder: true})
 		if err != nil {
 			t.Fatal(err)
 		}
+		want := []int64{4, 6}
+		if c.turned {
+			want = []int64{6, 4}
+		}
 		if diff := cmp.Diff(want, bound.Weights[0].Shape); diff != "" {
-			t.Errorf("%s: %s", module, diff)
+			t.Errorf("%s of %s: %s", c.module, c.config, diff)
 		}
 	}
 }

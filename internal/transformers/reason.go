@@ -20,6 +20,7 @@ const (
 	Float32
 	NotBuilt
 	NotQuantized
+	Typed
 
 	// The numbers are in other linear modules once the model is loaded, and no pattern
 	// of a name in the file matches those.
@@ -43,6 +44,7 @@ var keepReasons = [...]string{
 	Float32:       "kept in full precision",
 	NotBuilt:      "transformers builds no such module for this type",
 	NotQuantized:  "transformers quantizes no such module of this type",
+	Typed:         "transformers converts numbers to the type of its weight, which codes have not",
 	Rearranged:    "transformers splits it when it loads",
 }
 

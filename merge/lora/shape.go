@@ -136,7 +136,9 @@ var conv1D = map[string][]string{
 	"imagegpt":             {"c_attn", "q_attn", "c_proj", "c_fc"},
 	"decision_transformer": {"c_attn", "q_attn", "c_proj", "c_fc"},
 	"openai-gpt":           {"c_attn", "c_proj", "c_fc"},
+	"gpt-sw3":              {"c_attn", "q_attn", "c_proj", "c_fc"},
 	"clvp":                 {"c_proj", "c_fc"},
+	"clvp_decoder":         {"c_proj", "c_fc"},
 }
 
 // resolveSquare decides which square layers are transposed. PEFT goes by the module's class,
