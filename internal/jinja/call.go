@@ -3,7 +3,6 @@ package jinja
 import (
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -11,130 +10,295 @@ import (
 // Anything else that is called was computed, which is how a template gets from a subscript to
 // the interpreter without naming an attribute. No template may redefine a known name.
 
-// functions are the functions that Jinja, transformers, vLLM and llama.cpp give to templates.
-var functions = map[string]bool{
-	"range": true, "dict": true, "namespace": true, "raise_exception": true, "strftime_now": true, "caller": true, "loop": true, "super": true,
-}
-
-// operandKeywords are the keywords after which a parenthesis begins an operand, not a call.
-var operandKeywords = map[string]bool{"if": true, "else": true, "and": true, "or": true, "not": true, "in": true, "is": true}
-
-// statements are the keywords at the beginning of a tag after which a parenthesis begins an
-// operand, not a call.
-var statements = map[string]bool{"if": true, "elif": true, "for": true, "set": true, "with": true, "call": true, "print": true, "do": true}
-
-// names collects how a template uses names, before anything is judged: a macro may be called
-// before it is defined.
-type names struct {
-	macros   map[string]bool
-	assigned map[string]bool // methods that are also variables, attributes, arguments or dictionary keys
-	called   map[string]bool
-	made     map[string]bool   // variables that may hold a string that the template made
-	fed      map[string]uint64 // the arguments of macros that may be such strings, a bit for each
-	tangled  bool              // there may be more of them
-	held     int64             // what the budget was charged for them
-}
-
-// collectNames returns the names of a template.
-func collectNames(b *limits.Budget, template string) (names, error) {
-	n := names{macros: map[string]bool{}, assigned: map[string]bool{}, called: map[string]bool{}, made: map[string]bool{}, fed: map[string]uint64{}}
-	l, steps := lexer{src: template}, b.Steps()
-	for before, last := (token{}), (token{}); ; {
-		err := steps.Step()
-		t := l.next()
-		switch {
-		case err != nil:
-		case t.kind == end:
-			return n, n.findMade(b, template)
-		case t.kind == name && last.kind == name && last.text == "macro" && before.kind == open:
-			err = n.add(b, n.macros, t.text)
-		case t.kind == punct && t.text == "=" && last.kind == name && !(before.kind == name && before.text == "set"),
-			t.kind == punct && t.text == ":" && last.kind == text:
-			if methods[last.text] {
-				err = n.add(b, n.assigned, last.text)
-			}
-		case t.kind == punct && t.text == "(" && last.kind == name && !(before.kind == punct && before.text == "."):
-			err = n.add(b, n.called, last.text)
-		}
-		if err != nil {
-			return n, err
-		}
-		before, last = last, t
-	}
-}
-
-// nameCost is the memory of a name in a map; its text is part of the template, or was charged
-// with it.
-const nameCost = 128
-
-func (n *names) add(b *limits.Budget, to map[string]bool, text string) error {
-	if to[text] {
-		return nil
-	}
-	if err := b.Hold(nameCost); err != nil {
-		return err
-	}
-	n.held += nameCost
-	to[text] = true
-	return nil
-}
-
-// call checks what precedes an opening parenthesis.
-func (c *checker) call(t token) {
-	if t.text != "(" {
-		return
-	}
-	switch last := c.last; {
-	case last.kind == text, last.kind == punct && (last.text == ")" || last.text == "]" || last.text == "}"):
-		c.report(t, CodeCall, "the result of an expression is called")
-	case last.kind != name:
-	case c.before.kind == punct && c.before.text == ".":
-		c.method(last)
-	case c.before.kind == punct && c.before.text == "|", c.namesTestOrMacro():
-	case statements[last.text] && c.before.kind == open, operandKeywords[last.text]:
-	case !functions[last.text] && !globals[last.text] && !c.names.macros[last.text]:
-		c.report(last, CodeCall, "%s is called, and is not a function that templates are given", wire.Quote(last.text))
-	}
-}
-
-// method checks a called method.
-func (c *checker) method(t token) {
+// call is what a call returns.
+func (j *judge) call(n *node) value {
+	f := &j.nodes[n.first]
 	switch {
-	case strings.HasPrefix(t.text, "_"), unsafeAttributes[t.text]: // reported already
-	case !methods[t.text]:
-		c.report(t, CodeMethod, "the method %s is not one that templates need", wire.Quote(t.text))
-	case c.names.assigned[t.text]:
-		c.report(t, CodeCall, "%s is called, and the template gives that name a value", wire.Quote(t.text))
+	case f.form == variable && !f.flag:
+		return j.callName(n, f)
+	case f.form == attribute && !f.flag:
+		return j.method(n, f)
+	}
+	v := j.eval(n.first)
+	if !v.has(macros) || !v.only(macros) {
+		j.report(n.off, CodeCall, "the result of an expression is called")
+	}
+	j.bind(f.next, j.everyMacro)
+	return madeAt(n.off)
+}
+
+// callName is what a function or a macro returns that is called by its name.
+func (j *judge) callName(n, f *node) value {
+	v, known := j.vars.get(f.text)
+	switch {
+	case !j.spelling(f), operandWords[f.text]: // reported already
+	case globals[f.text] && !j.defined[f.text]:
+		j.report(f.off, CodeGlobal, "%s leads into the interpreter", f.text)
+	case functions.has(f.text) || grammarFunctions[f.text]:
+		if known && v.only(numbers|macros) || !known {
+			break
+		}
+		if !functions.has(f.text) { // else it was reported where it got its other meaning
+			j.report(f.off, CodeCall, "%s is called, and has another meaning", f.text)
+		}
+	case !v.has(macros):
+		j.report(f.off, CodeCall, "%s is called, and is not a function that templates are given", quote(f.text))
+	case !v.only(macros | numbers):
+		j.report(f.off, CodeCall, "%s is called, and may be what is no macro", quote(f.text))
+	}
+	switch {
+	case j.macros[f.text] > 0:
+		j.bind(f.next, j.definitions(f.text))
+		return madeAt(n.off)
+	case v.has(macros): // by another name
+		j.bind(f.next, j.everyMacro)
+		return madeAt(n.off)
+	}
+	return j.supply(n, f)
+}
+
+// supply is what a function returns that a template is given.
+func (j *judge) supply(n, f *node) value {
+	switch f.text {
+	case "range":
+		j.inside(f.next)
+		return value{lazy, numbers, -1}
+	case "dict", "namespace":
+		return j.membersOf(f)
+	case "raise_exception":
+		j.inside(f.next)
+		return plain(numbers)
+	case "strftime_now":
+		a := f.next
+		v := j.eval(a)
+		if v.only(words) && j.nodes[a].next == 0 {
+			return plain(given)
+		}
+		j.inside(j.nodes[a].next)
+	case "caller":
+		j.bind(f.next, j.callers)
+	case "loop":
+		j.each(f.next, func(i int32) {
+			v := j.eval(i)
+			j.askable(i, v)
+			j.join(&j.again, j.member(v))
+		})
+	default:
+		j.inside(f.next)
+	}
+	return madeAt(n.off)
+}
+
+// membersOf is a dictionary or a namespace. Its members stand in the template.
+func (j *judge) membersOf(f *node) value {
+	deep := parts
+	j.each(f.next, func(i int32) {
+		a := &j.nodes[i]
+		v := j.eval(i)
+		switch {
+		case a.form != keyword:
+			j.report(a.off, CodeComputed, "a %s takes its members from a value", f.text)
+		case strings.HasPrefix(a.text, "_"):
+			j.report(a.off, CodeComputed, "%s is a piece of a name", quote(a.text))
+		case f.text == "namespace":
+			j.give(&j.members, a.text, v)
+		}
+		deep |= v.whole()
+	})
+	if f.text == "namespace" {
+		return plain(space)
+	}
+	return holding(deep)
+}
+
+// An argument of a call that is judged.
+type argument struct {
+	form form
+	name string
+	v    value
+}
+
+// bind judges those of a call, and gives them to a macro, if it is one: by place, by
+// name, or, from a value, to all parameters.
+func (j *judge) bind(args int32, defs func(yield func(first int32))) kinds {
+	base, whole := len(j.stack), kinds(0)
+	j.each(args, func(i int32) {
+		a := argument{j.nodes[i].form, j.nodes[i].text, j.eval(i)}
+		whole |= a.v.whole()
+		if a.form == star || a.form == starStar {
+			a.v = j.member(a.v)
+		}
+		if j.err == nil {
+			j.stack, j.err = limits.Append(j.b, j.stack, a)
+		}
+	})
+	given := j.stack[base:]
+	defs(func(first int32) {
+		place := first
+		for _, a := range given {
+			if !j.step() {
+				break
+			}
+			switch a.form {
+			case keyword, star, starStar:
+				for p := first; j.isParameter(p) && j.step(); p = j.nodes[p].next {
+					if a.form != keyword || j.nodes[p].text == a.name {
+						j.give(&j.vars, j.nodes[p].text, a.v)
+					}
+				}
+			default:
+				if j.isParameter(place) {
+					j.give(&j.vars, j.nodes[place].text, a.v)
+					place = j.nodes[place].next
+				}
+			}
+		}
+	})
+	j.stack = j.stack[:base]
+	return whole
+}
+
+func (j *judge) isParameter(i int32) bool { return i != 0 && j.nodes[i].form == parameter }
+
+// definitions yields the parameters of the macros of a name.
+func (j *judge) definitions(name string) func(func(int32)) {
+	return func(yield func(int32)) {
+		for d := j.macros[name]; d != 0 && j.step(); d = j.defs[d-1].before {
+			yield(j.nodes[j.defs[d-1].node].first)
+		}
 	}
 }
 
-// namesTestOrMacro reports whether the last token names a test, a filter block or a macro.
-func (c *checker) namesTestOrMacro() bool {
-	before, first := c.before, c.first
-	if before.kind != name {
-		return false
-	}
-	return before.text == "is" || before.text == "not" && first.kind == name && first.text == "is" ||
-		first.kind == open && (before.text == "filter" || before.text == "macro")
-}
-
-// checkReuse checks the token after the name of a function that the template calls: the name
-// may only be called, tested, or asked for an attribute.
-func (c *checker) checkReuse(t token) {
-	last := c.last
-	if last.kind != name || !c.names.called[last.text] || !functions[last.text] && !c.names.macros[last.text] || c.before.kind == punct && (c.before.text == "." || c.before.text == "|") {
-		return
-	}
-	if t.text != "(" && t.text != "." && t.text != "is" && !(last.text == "caller" && t.kind == punct) {
-		c.report(last, CodeCall, "%s is used as a value, or gets another meaning", wire.Quote(last.text))
+// everyMacro yields the parameters of all macros.
+func (j *judge) everyMacro(yield func(int32)) {
+	for _, d := range j.defs {
+		if j.step() {
+			yield(j.nodes[d.node].first)
+		}
 	}
 }
 
-// redefinesKeyword reports whether a keyword is used as the name of a variable.
-func (c *checker) redefinesKeyword(word string) bool {
-	if !operandKeywords[word] || word == "not" {
-		return false
+// callers yields the parameters of what caller may be.
+func (j *judge) callers(yield func(int32)) {
+	for _, c := range j.calls {
+		if j.step() {
+			yield(j.nodes[c].first)
+		}
 	}
-	return c.last.kind == punct && (c.last.text == "(" || c.last.text == ",") ||
-		c.last.kind == name && c.before.kind == open && (c.last.text == "set" || c.last.text == "for")
+}
+
+// plainFields reports whether no field of a format string accesses an attribute or an element.
+func plainFields(s string) bool {
+	for {
+		_, field, ok := strings.Cut(s, "{")
+		if !ok {
+			return true
+		}
+		field, s, ok = strings.Cut(field, "}")
+		if !ok || strings.ContainsAny(field, ".[{") {
+			return false
+		}
+	}
+}
+
+// joiners are methods and filters that put a piece between or around others.
+var joiners = map[string]bool{"join": true, "center": true, "ljust": true, "rjust": true}
+
+// method is what a method returns. It is called on data, or on the loop.
+func (j *judge) method(n, f *node) value {
+	of := f.first
+	v := j.eval(of)
+	onText := j.nodes[of].form == literal
+	if joiners[f.text] || onText && (f.text == "format" || f.text == "replace") {
+		j.joins = true
+	}
+	switch {
+	case !j.spelling(f):
+	case strings.HasPrefix(f.text, "_"):
+		j.report(f.off, CodeDunder, "%s names an internal attribute", quote(f.text))
+	case unsafeAttributes[f.text], f.text == "format_map", f.text == "format" && !(onText && plainFields(j.nodes[of].text)):
+		j.report(f.off, CodeDunder, "the attribute %s leads into the interpreter", f.text)
+	case f.text == "format":
+	case j.isLoop(of) && (f.text == "cycle" || f.text == "changed"):
+		deep := j.inside(f.next)
+		return all(deep | numbers)
+	case !methods.has(f.text):
+		j.report(f.off, CodeMethod, "the method %s is not one that templates need", quote(f.text))
+	case j.keys[f.text]:
+		j.report(f.off, CodeCall, "%s is called, and the template gives that name a value", quote(f.text))
+	case j.contents(v)&(inner|reached) != 0:
+		j.report(f.off, CodeCall, "%s is called on what holds what is no data", quote(f.text))
+	default:
+		j.askable(of, v)
+	}
+	return j.returned(n, f, v)
+}
+
+// A returns says what a method or a filter makes of what it is applied to.
+type returns uint8
+
+const (
+	writes   returns = iota // a string that the template makes
+	counts                  // a number
+	keeps                   // what it is applied to, or an argument
+	picks                   // an element
+	sequence                // its elements, in a list
+	shortens                // a part of a string
+	splits                  // parts of a string, in a list
+	fills                   // nothing: it puts its arguments into a list or a dictionary
+	parses                  // data from a string
+	applies                 // map: what another filter makes of each element
+)
+
+var methodReturns = map[string]returns{
+	"startswith": counts, "endswith": counts, "count": counts, "index": counts, "find": counts, "rfind": counts, "rindex": counts, "remove": counts, "reverse": counts, "clear": counts,
+	"isdigit": counts, "isalpha": counts, "isalnum": counts, "isspace": counts, "isupper": counts, "islower": counts, "isnumeric": counts, "isdecimal": counts,
+	"isidentifier": counts, "isascii": counts, "isprintable": counts, "istitle": counts,
+	"copy": keeps, "get": picks, "pop": picks, "setdefault": picks, "popitem": sequence, "items": sequence, "keys": sequence, "values": sequence,
+	"strip": shortens, "lstrip": shortens, "rstrip": shortens, "lower": shortens, "upper": shortens, "casefold": shortens, "swapcase": shortens,
+	"capitalize": shortens, "title": shortens, "removeprefix": shortens, "removesuffix": shortens,
+	"split": splits, "rsplit": splits, "splitlines": splits, "partition": splits, "rpartition": splits,
+	"append": fills, "extend": fills, "insert": fills, "update": fills,
+}
+
+func (j *judge) returned(n, f *node, v value) value {
+	args := j.inside(f.next)
+	if methodReturns[f.text] == fills || f.text == "setdefault" {
+		j.put(v, args)
+	}
+	switch methodReturns[f.text] {
+	case counts, fills:
+		return plain(numbers)
+	case keeps:
+		return v
+	case picks:
+		return all(j.contents(v) | args | numbers).marked(n.off)
+	case sequence:
+		return holding(j.contents(v) | numbers).marked(n.off)
+	case shortens:
+		return part(v, n.off)
+	case splits:
+		return holding(part(v, n.off).self).marked(n.off)
+	}
+	return madeAt(n.off)
+}
+
+// put notes what a list or a dictionary is given later. It may have other names.
+func (j *judge) put(v value, what kinds) {
+	if v.has(supplied | reached) {
+		j.grew = j.grew || j.heapSupplied|what != j.heapSupplied
+		j.heapSupplied |= what
+	}
+	if v.has(own) {
+		j.grew = j.grew || j.heapOwn|what != j.heapOwn
+		j.heapOwn |= what
+	}
+}
+
+// marked says where a string is made, if one is.
+func (v value) marked(off int32) value {
+	if v.whole()&made != 0 && v.at < 0 {
+		v.at = off
+	}
+	return v
 }

@@ -3,6 +3,7 @@ package jinja_test
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func check(t *testing.T, template string) []jinja.Issue {
 func TestNamesOfATemplateAreCharged(t *testing.T) {
 	var calls, macros strings.Builder
 	for i := range 20000 {
-		calls.WriteString("f" + itoa(i) + "()+")
+		calls.WriteString("f" + itoa(i) + "(),")
 		macros.WriteString("{% macro m" + itoa(i) + "() %}{% endmacro %}")
 	}
 	for what, template := range map[string]string{"calls": "{{" + calls.String() + "1}}", "macros": macros.String()} {
@@ -73,7 +74,7 @@ func TestCheck(t *testing.T) {
 			[]string{"computed@5", "computed@9", "computed@11", "computed@23"}},
 		{"a piece that is multiplied", "{% set a = '_' * 2 %}", []string{"computed@11"}},
 		{"a character by its number", "{{ '%c' % 95 }}", []string{"computed@3"}},
-		{"a subscript that a filter makes", "{{ x[['a','b'] | join] }}", []string{"computed@15", "computed@17"}},
+		{"a subscript that a filter makes", "{{ x[['a','b'] | join] }}", []string{"computed@17"}},
 		{"a plain subscript is honest", "{{ m['content'][0] ~ x[i + 1] }}", nil},
 		{"the filter attr", "{{ x | attr('y') }}", []string{"attr@7"}},
 		{"the filter attr through map", "{{ x | map('attr', 'y') }}", []string{"attr@11"}},
@@ -88,9 +89,9 @@ func TestCheck(t *testing.T) {
 		{"frames", "{{ x.gi_frame.f_globals }}", []string{"dunder@5", "dunder@14"}},
 		{"a known gadget", "{{ lipsum.x }}", []string{"global@3"}},
 		{"an attribute called as a gadget is data", "{{ message.config }}", nil},
-		{"a number of no character", `{{ x['\Uffffffff_a'] }}`, nil},
-		{"digits that are none", `{{ '\x5g_' ~ y }}`, []string{"computed@3"}},
-		{"brackets a thousand deep", "{{ " + strings.Repeat("(", 1001), []string{"syntax@1003", "syntax@1004"}},
+		{"a number of no character", `{{ x['\Uffffffff_a'] }}`, []string{"syntax@5"}},
+		{"digits that are none", `{{ '\x5g_' ~ y }}`, []string{"syntax@3"}},
+		{"brackets a thousand deep", "{{ " + strings.Repeat("(", 1001), []string{"syntax@1002"}},
 		{"an open tag", "{{ x", []string{"syntax@4"}},
 		{"an open string", "{{ 'x }}", []string{"syntax@3"}},
 		{"an open comment", "a{# x", []string{"syntax@1"}},
@@ -106,11 +107,11 @@ func TestCheck(t *testing.T) {
 		{"a raw block ends behind a wide space", "{% raw %}{%\u00a0endraw\u3000%}{{ x.__a }}", []string{"dunder@29"}},
 		{"a raw block ends behind a separator", "{% raw %}{%\x1cendraw\x1f%}{{ x.__a }}", []string{"dunder@26"}},
 		{"a raw block begins behind a space of Unicode", "{%\u00a0raw\u2028%}{#{% endraw %}{{ x.__a }}{# #}", []string{"dunder@31"}},
-		{"a raw block begins with no plus", "{% raw +%}{{ x.__a }}", []string{"dunder@15"}},
+		{"a raw block begins with no plus", "{% raw +%}{{ x.__a }}", []string{"syntax@3", "dunder@15"}},
 		{"a raw block ends with one mark", "{% raw %}{% endraw --%}{{ x.__a }}{% endraw +%}{{ y.__a }}", []string{"dunder@52"}},
 		{"a statement behind a separator", "{%\x1cinclude 'x' %}", []string{"import@3"}},
 		{"an attribute behind a separator", "{{ x.\x1cmro }}", []string{"dunder@6"}},
-		{"a zero width space is none", "{% raw %}{%\u200bendraw %}{{ x.__a }}", nil},
+		{"a zero width space is none", "{% raw %}{%\u200bendraw %}{{ x.__a }}", []string{"syntax@0"}},
 		{"a string continued on the next line of another system", "{{ x['_\\\r\n_class'] }}{{ x['_\\\r_class'] }}", []string{"dunder@5", "dunder@26"}},
 		{"strings side by side are one", "{{ x['_' \"_class\"\n'__'] }}", []string{"dunder@5"}},
 		{"the second of two strings is open", "{{ 'a' 'x }}", []string{"syntax@3"}},
@@ -123,7 +124,7 @@ func TestCheck(t *testing.T) {
 		{"a name that is filled", "{% set a = 'class'.center(9, '_') %}", []string{"computed@29"}},
 		{"a string that a piece is put into", "{{ x['{0}{0}class{0}{0}'.format('_')] }}", []string{"computed@31", "computed@32"}},
 		{"a string that pieces are put into", "{{ x['%s%sclass' % ('_', '_')] }}", []string{"computed@17", "computed@20"}},
-		{"a string in which a piece replaces another", "{{ x['XXclassXX' | replace('X', '_')] }}", []string{"computed@17", "computed@19", "computed@32"}},
+		{"a string in which a piece replaces another", "{{ x['XXclassXX' | replace('X', '_')] }}", []string{"computed@19", "computed@32"}},
 		{"a variable in which an underscore is replaced", "{{ x.replace('-', '_') }}", nil},
 		{"a piece and a join in two tags", "{{ '_' }}{{ a | join }}", nil},
 		{"join of no pieces", "{{ a | join(', ') }}", nil},
@@ -151,7 +152,7 @@ func TestCheck(t *testing.T) {
 		{"a letter of a string", `{{ x["a_b"[1] ~ "y"] }}`, []string{"computed@10", "computed@14"}},
 		{"what the loop has", "{% for i in x %}{{ loop[i][g] }}{% endfor %}", []string{"computed@23"}},
 		{"what a function has", "{{ namespace['x'] }}", []string{"computed@12"}},
-		{"a namespace of a value", "{% set n = namespace(d) %}{{ n[k] }}", []string{"computed@22"}},
+		{"a namespace of a value", "{% set n = namespace(d) %}{{ n[k] }}", []string{"computed@21"}},
 		{"a namespace of a literal", "{% set n = namespace({'a': b}) %}", []string{"computed@21"}},
 		{"a namespace of nothing", "{% set n = namespace() %}{{ namespace(a=1, b=[x]).a }}", nil},
 		{"a key that a set makes", "{% set k = a ~ b %}{{ x[k] }}", []string{"computed@24"}},
@@ -179,6 +180,53 @@ func TestCheck(t *testing.T) {
 		{"a dictionary with a piece", "{{ dict(_=1) | first }}", []string{"computed@8"}},
 		{"a dictionary with a key of a value", "{{ {k: 1} }}", []string{"computed@5"}},
 		{"a dictionary with plain keys", "{{ {'a': b, 1: c, 12: {'d': e[1:]}} }}", nil},
+		{"a key with one underscore", "{{ x['_a'] }}{{ x['a_'] }}", []string{"dunder@5"}},
+		{"what a string of the data found", "{{ x[y] }}{{ x[y] | tojson }}{% if x[y] is mapping %}{% endif %}", nil},
+		{"what it found has an attribute", "{{ x[y].a }}", []string{"computed@4"}},
+		{"what it found has elements", "{{ x[y][0] }}{{ x[y]['a'] }}", []string{"computed@7", "computed@20"}},
+		{"what it found is gone through", "{% for a in x[y] %}{{ a.b }}{% endfor %}", []string{"computed@13", "computed@22"}},
+		{"what it found is called", "{{ x[y]() }}{{ x[y].strip() }}", []string{"call@7", "call@20"}},
+		{"what it found is kept", "{% set k = x[y] %}{{ k.a }}", []string{"computed@21"}},
+		{"what it found is a key", "{{ a[x[y]] }}", []string{"computed@6"}},
+		{"an attribute of what is found by a filter", "{{ x | map(attribute=y) | map(attribute='a') | list }}", []string{"global@26"}},
+		{"a number that is not always set", "{% if a %}{% set k = 1 %}{% endif %}{{ x[k].a }}", []string{"computed@40"}},
+		{"a number that both branches set", "{% if a %}{% set k = 1 %}{% elif b %}{% set k = 3 %}{% else %}{% set k = 2 %}{% endif %}{{ x[k].a }}", nil},
+		{"a number of a loop that has ended", "{% for k in range(3) %}{{ x[k].a }}{% endfor %}{{ x[k].a }}", []string{"computed@51"}},
+		{"a number of a loop", "{% for m in x %}{{ x[loop.index0 - 1].a }}{{ loop.previtem.a }}{% endfor %}", nil},
+		{"an attribute of the loop that no template needs", "{% for m in x %}{{ loop.undefined }}{% endfor %}", []string{"global@24"}},
+		{"an attribute of a macro", "{% macro f() %}{% endmacro %}{{ f.name }}", []string{"global@32"}},
+		{"macros in a list are called", "{% macro f(k) %}{{ k }}{% endmacro %}{% for g in [f] %}{{ g(1) }}{% endfor %}{{ [f][0](2) }}", nil},
+		{"macros and data in a list", "{% macro f(k) %}{{ k }}{% endmacro %}{{ [f, x][0](2) }}", []string{"call@49"}},
+		{"a macro by another name is fed", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{% set g = f %}{{ g(a ~ b) }}", []string{"computed@21"}},
+		{"a macro takes its arguments from a list", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{{ f(*[a ~ b]) }}{{ f(**{'k': 1}) }}", []string{"computed@21"}},
+		{"a macro takes its arguments from a dictionary", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{{ f(**{'k': a ~ b}) }}", []string{"computed@21"}},
+		{"the text that a call gives is fed", "{% macro f() %}{{ caller(a ~ b) }}{% endmacro %}{% call(k) f() %}{{ x[k] }}{% endcall %}", []string{"computed@70"}},
+		{"a loop that calls itself is fed", "{% for k in x recursive %}{{ y[k] }}{{ loop([a ~ b]) }}{% endfor %}", []string{"computed@31"}},
+		{"a list by another name is fed", "{% set l = [] %}{% set m = l %}{% set _ = m.append(a ~ b) %}{{ x[l[0]] }}", []string{"computed@65"}},
+		{"a filter that nobody knows", "{{ x | pickle }}", []string{"method@7"}},
+		{"a filter that nobody knows through map", "{{ x | map('pickle') | list }}", []string{"method@11"}},
+		{"a test that nobody knows", "{% if x is pickle %}{% endif %}", []string{"method@11"}},
+		{"a test that nobody knows through select", "{{ x | select('pickle') | list }}", []string{"method@14"}},
+		{"a filter of a computed name", "{{ x | map(y) | list }}", []string{"computed@11"}},
+		{"a test of a computed name", "{{ x | select(y) | list }}", []string{"computed@14"}},
+		{"a method that calls what it is given", "{{ x.sort(key=y) }}", []string{"method@5"}},
+		{"an attribute that a filter sorts by", "{{ x | sort(attribute='a.b') }}{{ x | sort(attribute='a._b') }}", []string{"dunder@53"}},
+		{"a function of translators", "{% trans %}a{{ b }}{% pluralize %}c{% endtrans %}", []string{"call@3"}},
+		{"every statement", "{% for a, (b, c) in d if b recursive %}{% break %}{% else %}{% continue %}{% endfor %}{% with a = 1, b = 2 %}{% endwith %}" +
+			"{% set e | upper %}x{% endset %}{% filter upper | trim %}y{% endfilter %}{% block g scoped %}{% endblock g %}{% print a, b %}{% do a %}" +
+			"{% generation %}z{% endgeneration %}{% autoescape true %}{% endautoescape %}{% if a: %}{% elif b %}{% else %}{% endif %}", nil},
+		{"every operator", "{{ 1 + 2 - 3 * 4 / 5 // 6 % 7 ** 8 ~ 'a', -a.b[1:2, ::3] if b == 1 != 2 < 3 <= 4 > 5 >= 6 and not c in d or e not in f else 0x1f + 0b1 + 0o7 + 1_0.5e-3 }}", nil},
+		{"a statement that nobody knows", "{% debug %}", []string{"syntax@3"}},
+		{"a statement that nothing closes", "{% for a in b %}", []string{"syntax@16"}},
+		{"a statement that closes another", "{% for a in b %}{% endif %}{% endfor %}", []string{"syntax@19"}},
+		{"a bracket that closes another", "{{ (a] }}", []string{"syntax@5"}},
+		{"a plus before the end of an expression", "{{ a +}}", []string{"syntax@6"}},
+		{"a plus before the end of a statement", "{% set a = 1 +%}{{ a }}", nil},
+		{"two tests", "{{ a is b is c }}", []string{"method@8", "syntax@10"}},
+		{"a target that is no variable", "{% set a.b.c = 1 %}{% set 'a' = 1 %}{% set (a, none) = 1 %}", []string{"syntax@10", "syntax@26", "syntax@43"}},
+		{"a number that is none", "{{ 01 }}", []string{"syntax@4"}},
+		{"arguments in no order", "{{ f(a=1, 2) }}{{ f(*a, *b) }}{{ f(**a, b=1) }}", []string{"call@3", "syntax@4", "call@18", "syntax@19", "call@33", "syntax@34"}},
+		{"an error does not hide what follows it", "{{ a b }}{{ x.__class__ }}", []string{"syntax@5", "dunder@14"}},
 		{"a letter outside ASCII", "{{ dict(\uff43lass=1) }}", []string{"computed@8"}},
 		{"functions of Jinja and transformers", "{{ range(3) }}{{ strftime_now('%Y') }}{{ dict(a=1) }}", nil},
 	} {
@@ -198,6 +246,42 @@ func TestCheckIsBounded(t *testing.T) {
 	got := check(t, strings.Repeat("{{ x.__class__ }}", 1000))
 	if len(got) != jinja.MaxIssues {
 		t.Errorf("%d issues, want %d", len(got), jinja.MaxIssues)
+	}
+}
+
+// Whatever nests ends at a depth of its own, and where the account ends, however little it has.
+func TestNestingEnds(t *testing.T) {
+	const n = 100_000
+	for what, s := range map[string]string{
+		"brackets":     "{{" + strings.Repeat("(", n),
+		"subscripts":   "{{a" + strings.Repeat("[a", n),
+		"calls":        "{{a" + strings.Repeat("(a", n),
+		"signs":        "{{" + strings.Repeat("-", n),
+		"not":          "{{" + strings.Repeat("not ", n),
+		"or else":      "{{a" + strings.Repeat(" if a else a", n) + "}}",
+		"if":           "{{a" + strings.Repeat(" if a", n) + "}}",
+		"attributes":   "{{a" + strings.Repeat(".a", n) + "}}",
+		"filters":      "{{a" + strings.Repeat("|d", n) + "}}",
+		"sums":         "{{a" + strings.Repeat("+a", n) + "}}",
+		"dictionaries": "{{" + strings.Repeat("{1:", n),
+		"statements":   strings.Repeat("{%if a%}", n),
+		"blocks":       strings.Repeat("{%call a()%}", n),
+		"else if":      "{%if a%}" + strings.Repeat("{%else%}{%if a%}", n),
+		"tests":        "{{a" + strings.Repeat(" is a(a", n),
+	} {
+		got := check(t, s)
+		if len(got) == 0 || !slices.ContainsFunc(got, func(i jinja.Issue) bool { return i.Code == jinja.CodeSyntax }) {
+			t.Errorf("%s: %v", what, got)
+		}
+		for _, p := range []limits.Policy{{MaxTotalBytes: 100}, {MaxTotalBytes: 10_000}, {MaxSteps: 10}, {MaxSteps: 1000}} {
+			b := p.Budget(t.Context())
+			issues, err := jinja.Check(b, s)
+			if limit, ok := errors.AsType[*limits.Error](err); err != nil && !ok || err == nil && len(issues) == 0 {
+				t.Errorf("%s: %v, %v, %v", what, issues, err, limit)
+			}
+			limitstest.NoLeak(t, b)
+			b.Close()
+		}
 	}
 }
 

@@ -2,26 +2,28 @@
 // that renders it, and must not load other templates. The package renders nothing.
 //
 // Chat templates are Jinja programs that arrive inside model files and are run by
-// servers, some of them outside any sandbox. The check splits the text into the same
-// tokens as Jinja, so that neither an escape in a string nor white space of Python in an
-// expression hides a name, and reports each place.
+// servers, some of them outside any sandbox. The check parses the text as Jinja 3.1 does
+// and refuses what it does not know: a filter, a test, a method, a function or an
+// attribute of the loop that is not in the tables, which a program makes from Jinja and from
+// published templates. What Jinja cannot parse is refused too.
 //
-// A template may call a function that it is given, a macro of its own or a known
-// method. Calling the result of a subscript or of a call is an issue; honest templates
-// do not do it. So is giving a name that is called another meaning.
+// An attribute, a subscript, a call and a path of attributes for a filter are for data. So each
+// expression has a value: the kinds of object that it may be, and may hold. A template may ask
+// data for what its text names, without an underscore before it; it may ask data for what a
+// string of the data names, and may print what that finds, but ask it for nothing. It may not
+// ask for what a string names that the template makes. It may call functions that it is given,
+// its own macros and known methods.
 //
-// Order: two passes over the tokens, the first for names, and between them up to 16 for
-// what is made of what. A pass reads text, then one tag
-// at a time: statement, expression, comment, raw block. Every step consumes at least one
-// byte.
+// Order: the tree is parsed, each token once. Then passes over it, at most 16, find what each
+// name may be, without regard to order; a last one reports. Every step takes a token or a node.
 //
-// Limits: the caller bounds the text and is charged its length once more for strings
-// with escapes. At most [MaxIssues] places are reported. Brackets nest at most 1,000
-// deep.
+// Limits: each token is a step, and so is each node in each pass; the tree is charged. The
+// caller bounds the text and is charged its length once more for strings with escapes. At most
+// [MaxIssues] places are reported. Brackets, statements and the tree are at most 1,000 deep.
 //
 // Not supported: custom delimiters and line statements, which no model file can switch
-// on. Values are not followed, names are: a variable that anywhere takes what an operator,
-// a filter, a call or a block makes of strings may be no key and no attribute of a filter.
+// on. A character by its name in a string is refused, not looked up.
 //
-// Grammar: Jinja 3.1, "Template Designer Documentation".
+// Grammar: Jinja 3.1.6, jinja2/lexer.py and jinja2/parser.py; the statement generation is
+// transformers'.
 package jinja

@@ -9,13 +9,17 @@ import (
 type kind uint8
 
 const (
-	end   kind = iota
-	bad        // a syntax error, described by text
-	open       // {% : a statement begins
-	close      // %} or }}
-	name       // identifier or keyword
-	text       // string literal, escapes resolved
-	punct      // operator or bracket
+	end    kind = iota
+	bad         // a syntax error, described by text
+	open        // {% : a statement begins
+	close       // %}
+	print       // {{ : an expression that is printed begins
+	closed      // }}
+	name        // identifier or keyword
+	text        // string literal, escapes resolved
+	number      // whole number
+	float       // number with a fraction or an exponent
+	punct       // operator or bracket
 )
 
 type token struct {
@@ -23,17 +27,22 @@ type token struct {
 	off   int
 	text  string
 	named bool // a string that spells a character by its name
-
-	masked bool // a string with escapes that are not resolved
 }
 
+// is reports whether a token is an operator or a bracket.
+func (t token) is(text string) bool { return t.kind == punct && t.text == text }
+
+// word reports whether a token is a name that the grammar gives a meaning.
+func (t token) word(text string) bool { return t.kind == name && t.text == text }
+
 // A lexer yields the tokens inside tags. Text between tags is skipped: it can only be printed.
+// Its modes are those of Jinja: root, comment, raw, block and variable.
 type lexer struct {
-	src    string
-	off    int
-	closer string // the closer of the tag that we are in, or ""
-	blind  bool   // strings keep their escapes
-	depth  int    // brackets open in the tag: Jinja closes it only outside them
+	src      string
+	off      int
+	closer   string // the closer of the tag that we are in, or ""
+	brackets [maxNest]byte
+	depth    int // brackets open in the tag: Jinja closes it only outside them
 }
 
 func (l *lexer) next() token {
@@ -55,7 +64,7 @@ func (l *lexer) next() token {
 	return token{kind: end, off: l.off}
 }
 
-// skipToTag moves to the next tag. It returns a token if the tag is a statement or an error.
+// skipToTag moves to the next tag. It returns a token if a tag begins, or an error.
 func (l *lexer) skipToTag() (token, bool) {
 	i := strings.IndexByte(l.src[l.off:], '{')
 	if i < 0 || l.off+i+1 >= len(l.src) {
@@ -66,10 +75,11 @@ func (l *lexer) skipToTag() (token, bool) {
 	switch l.src[at+1] {
 	case '{':
 		l.off, l.closer = l.skipMark(at+2), "}}"
+		return token{kind: print, off: at}, true
 	case '%':
 		l.off = l.skipMark(at + 2)
-		if l.skipRaw() {
-			return token{}, false
+		if skipped, ok := l.skipRaw(); skipped {
+			return token{kind: bad, off: at, text: "a raw block is not closed"}, !ok
 		}
 		l.closer = "%}"
 		return token{kind: open, off: at}, true
@@ -94,22 +104,23 @@ func (l *lexer) skipMark(at int) int {
 	return at
 }
 
-// skipRaw skips a raw block, whose content is text, and reports whether there is one.
-func (l *lexer) skipRaw() bool {
+// skipRaw skips a raw block, whose content is text. It reports whether there is one, and
+// whether it ends.
+func (l *lexer) skipRaw() (skipped, ok bool) {
 	at, ok := l.raw(l.off, "raw", "-")
 	if !ok {
-		return false
+		return false, true
 	}
 	for {
 		n := strings.Index(l.src[at:], "{%")
 		if n < 0 {
 			l.off = len(l.src)
-			return true
+			return true, false
 		}
 		at += n + 2
 		if end, ok := l.raw(l.skipMark(at), "endraw", "-+"); ok {
 			l.off = end
-			return true
+			return true, true
 		}
 	}
 }
@@ -135,159 +146,153 @@ func trimSpace(s string) string { return strings.TrimLeftFunc(s, isSpace) }
 // that of Unicode, the four separators of ASCII.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
 
-// token reads one token of a tag, at which the lexer is.
-func (l *lexer) token() token {
-	rest := l.src[l.off:]
-	r, n := utf8.DecodeRuneInString(rest)
-	at := l.off
-	switch {
-	case l.depth == 0 && (strings.HasPrefix(rest, l.closer) || strings.HasPrefix(rest[n:], l.closer) && (r == '-' || r == '+')):
-		l.off += strings.Index(rest, l.closer) + len(l.closer)
-		l.closer = ""
-		return token{kind: close, off: at}
-	case r == '"' || r == '\'':
-		return l.quoted()
-	case r == '_' || unicode.IsLetter(r):
-		end := strings.IndexFunc(rest, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-		if end < 0 {
-			end = len(rest)
-		}
-		l.off += end
-		return token{kind: name, off: at, text: rest[:end]}
-	case strings.HasPrefix(rest, "=="):
-		n = 2 // not an assignment
-	case strings.ContainsRune("([{", r):
-		l.depth++
-	case strings.ContainsRune(")]}", r):
-		l.depth = max(0, l.depth-1)
-	}
-	l.off += n
-	return token{kind: punct, off: at, text: rest[:n]}
-}
-
-// quoted reads a string literal and resolves its escapes as Python does, so that
-// "\x5f\x5fclass__" is recognized. Adjacent literals are one string, as in Jinja.
-func (l *lexer) quoted() token {
-	at := l.off
-	raw, ok := l.literal()
-	if ok && l.blind {
-		masked := strings.Contains(raw, `\`)
-		for ok && l.skipToQuote() {
-			masked = true
-			_, ok = l.literal()
-		}
-		if ok {
-			return token{kind: text, off: at, text: raw, masked: masked}
-		}
-	}
-	if ok && !l.skipToQuote() && !strings.Contains(raw, `\`) {
-		return token{kind: text, off: at, text: raw}
-	}
-	var out strings.Builder
-	for named := false; ok; {
-		named = writeUnescaped(&out, raw) || named
-		if l.off == len(l.src) || l.src[l.off] != '"' && l.src[l.off] != '\'' {
-			return token{kind: text, off: at, text: out.String(), named: named}
-		}
-		if raw, ok = l.literal(); ok {
-			l.skipToQuote()
-		}
-	}
-	l.off, l.closer = len(l.src), ""
-	return token{kind: bad, off: at, text: "a string is not closed"}
-}
-
-// literal reads from one quote to the next of its kind.
-func (l *lexer) literal() (raw string, ok bool) {
-	quote := l.src[l.off]
-	for i := l.off + 1; i < len(l.src); i++ {
-		switch l.src[i] {
-		case '\\':
-			i++
-		case quote:
-			raw, l.off = l.src[l.off+1:i], i+1
-			return raw, true
-		}
-	}
-	return "", false
-}
-
-// skipToQuote skips white space, and reports whether a string follows.
-func (l *lexer) skipToQuote() bool {
-	l.skipSpace()
-	return l.off < len(l.src) && (l.src[l.off] == '"' || l.src[l.off] == '\'')
-}
-
 func (l *lexer) skipSpace() {
 	l.off = len(l.src) - len(trimSpace(l.src[l.off:]))
 }
 
-// escapeDigits is how many hexadecimal digits follow \x, \u and \U.
-var escapeDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
-
-// writeUnescaped writes the text of a literal, and reports whether a character of it is
-// spelled by its name, which is not looked up.
-func writeUnescaped(out *strings.Builder, s string) (named bool) {
-	if out.Len() == 0 {
-		out.Grow(len(s))
+// closes returns the length of the closer of the tag at the beginning of rest, with its mark.
+func (l *lexer) closes(rest string) (int, bool) {
+	if l.depth > 0 {
+		return 0, false
 	}
+	if rest[0] == '-' || rest[0] == '+' && l.closer == "%}" {
+		return 1 + len(l.closer), strings.HasPrefix(rest[1:], l.closer)
+	}
+	return len(l.closer), strings.HasPrefix(rest, l.closer)
+}
+
+// token reads one token of a tag, at which the lexer is.
+func (l *lexer) token() token {
+	rest, at := l.src[l.off:], l.off
+	if n, ok := l.closes(rest); ok {
+		kind := closed
+		if l.closer == "%}" {
+			kind = close
+		}
+		l.off += n
+		l.closer = ""
+		return token{kind: kind, off: at}
+	}
+	r, n := utf8.DecodeRuneInString(rest)
+	switch {
+	case r == '"' || r == '\'':
+		return l.quoted()
+	case '0' <= r && r <= '9':
+		n, kind := numeral(rest, at > 0 && l.src[at-1] == '.')
+		l.off += n
+		return token{kind: kind, off: at, text: rest[:n]}
+	case isWord(r):
+		n := strings.IndexFunc(rest, func(r rune) bool { return !isWord(r) })
+		if n < 0 {
+			n = len(rest)
+		}
+		l.off += n
+		return token{kind: name, off: at, text: rest[:n]}
+	}
+	if len(rest) > 1 && operators[rest[:2]] {
+		n = 2
+	} else if !operators[rest[:n]] {
+		l.off += n
+		return token{kind: bad, off: at, text: "a character that no tag has"}
+	}
+	l.off += n
+	return l.bracket(token{kind: punct, off: at, text: rest[:n]})
+}
+
+// isWord reports whether a character may be part of a name: those of Python's \w, and marks,
+// which Python's names may have.
+func isWord(r rune) bool {
+	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || r >= 0x80 && (unicode.IsNumber(r) || unicode.IsMark(r) || unicode.Is(unicode.Pc, r) || unicode.Is(unicode.Other_ID_Start, r) || unicode.Is(unicode.Other_ID_Continue, r))
+}
+
+var operators = map[string]bool{
+	"+": true, "-": true, "/": true, "//": true, "*": true, "%": true, "**": true, "~": true, "[": true, "]": true, "(": true, ")": true, "{": true, "}": true,
+	"==": true, "!=": true, ">": true, ">=": true, "<": true, "<=": true, "=": true, ".": true, ":": true, "|": true, ",": true, ";": true,
+}
+
+// bracket balances brackets, as Jinja does: it is an error if one closes another.
+func (l *lexer) bracket(t token) token {
+	switch t.text {
+	case "(", "[", "{":
+		if l.depth == maxNest {
+			l.off, l.closer, l.depth = len(l.src), "", 0
+			return token{kind: bad, off: t.off, text: "brackets nest too deep"}
+		}
+		l.brackets[l.depth] = t.text[0]
+		l.depth++
+	case ")", "]", "}":
+		if l.depth == 0 || pairs[t.text[0]] != l.brackets[l.depth-1] {
+			l.depth = 0
+			return token{kind: bad, off: t.off, text: "a bracket closes none"}
+		}
+		l.depth--
+	}
+	return t
+}
+
+var pairs = map[byte]byte{')': '(', ']': '[', '}': '{'}
+
+const decimal = "0123456789"
+
+// numeral returns the length of the number at the beginning of s. Behind a dot there is none
+// with a fraction.
+func numeral(s string, dotted bool) (int, kind) {
+	if !dotted {
+		whole := digits(s, decimal)
+		n := whole
+		if n < len(s) && s[n] == '.' {
+			if more := digits(s[n+1:], decimal); more > 0 {
+				n += 1 + more
+			}
+		}
+		if n < len(s) && (s[n] == 'e' || s[n] == 'E') {
+			sign := n + 1
+			if sign < len(s) && (s[sign] == '+' || s[sign] == '-') {
+				sign++
+			}
+			if more := digits(s[min(sign, len(s)):], decimal); more > 0 {
+				n = sign + more
+			}
+		}
+		if n > whole {
+			return n, float
+		}
+	}
+	return integer(s), number
+}
+
+// integer returns the length of a whole number. One that begins with 0 is 0, or has a base.
+func integer(s string) int {
+	if s[0] != '0' {
+		return digits(s, decimal)
+	}
+	if len(s) > 2 {
+		if set := bases[s[1]|0x20]; set != "" {
+			skip := 2
+			if s[2] == '_' {
+				skip = 3
+			}
+			if n := digits(s[skip:], set); n > 0 {
+				return skip + n
+			}
+		}
+	}
+	return digits(s, "0")
+}
+
+var bases = map[byte]string{'b': "01", 'o': "01234567", 'x': "0123456789abcdefABCDEF"}
+
+// digits returns the length of digits of a set with single underscores between them.
+func digits(s, set string) int {
+	n := 0
 	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			out.WriteByte(s[i])
-			continue
-		}
-		i++
-		if n := escapeDigits[s[i]]; n > 0 && i+n < len(s) {
-			if v, ok := hexadecimal(s[i+1 : i+1+n]); ok {
-				out.WriteRune(v)
-				i += n
-				continue
-			}
-		}
 		switch {
-		case s[i] == '\n':
-			continue
-		case s[i] == '\r': // Jinja makes each end of a line a line feed first
-			if i+1 < len(s) && s[i+1] == '\n' {
-				i++
-			}
-			continue
-		case s[i] == 'N':
-			named = true
-		}
-		if v, digits := octal(s[i:]); digits > 0 {
-			out.WriteRune(v)
-			i += digits - 1
-			continue
-		}
-		out.WriteByte(s[i])
-	}
-	return named
-}
-
-// octal parses at most three octal digits at the beginning of s, and returns their number.
-func octal(s string) (v rune, digits int) {
-	for digits < min(3, len(s)) && '0' <= s[digits] && s[digits] <= '7' {
-		v = v<<3 | rune(s[digits]-'0')
-		digits++
-	}
-	return v, digits
-}
-
-// hexadecimal parses s, at most 8 digits. A number beyond the last character becomes the
-// replacement character.
-func hexadecimal(s string) (rune, bool) {
-	v := uint32(0)
-	for _, c := range []byte(s) {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
+		case strings.IndexByte(set, s[i]) >= 0:
+			n = i + 1
+		case s[i] == '_' && n == i && i > 0 && s[i-1] != '_':
 		default:
-			return 0, false
+			return n
 		}
-		v = v<<4 | uint32(c)
 	}
-	return rune(min(v, unicode.MaxRune+1)), true
+	return n
 }

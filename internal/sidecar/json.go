@@ -284,7 +284,7 @@ func (w *walk) str() error {
 		return longTemplate(k.size)
 	case template:
 		if k.lone {
-			if err := w.report(CodeTemplate+jinja.CodeSyntax, tensor.Warning, key, at, "the chat template has half of a surrogate pair, which not all readers of JSON take alike"); err != nil {
+			if err := w.report(CodeTemplate+jinja.CodeSyntax, tensor.Danger, key, at, "the chat template has half of a surrogate pair, which not all readers of JSON take alike"); err != nil {
 				return err
 			}
 		}

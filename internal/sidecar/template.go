@@ -61,18 +61,10 @@ func (r *reader) template(where, text string, off int64, plain bool) error {
 		if plain {
 			at += int64(i.Off)
 		}
-		if err := r.report(CodeTemplate+i.Code, severity(i.Code), where, at, "the chat template: "+i.Text); err != nil {
+		text := fmt.Sprintf("line %d of the chat template: %s", i.Line, i.Text)
+		if err := r.report(CodeTemplate+i.Code, tensor.Danger, where, at, text); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// severity returns danger for what no template needs.
-func severity(code string) tensor.Severity {
-	switch code {
-	case jinja.CodeSyntax:
-		return tensor.Warning
-	}
-	return tensor.Danger
 }

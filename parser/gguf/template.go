@@ -56,20 +56,10 @@ func (d *decoder) checkTemplate(where string, p *pair) error {
 		return d.c.FailAt(where, text, err)
 	}
 	for _, issue := range issues {
-		if err := d.addFinding(CodeTemplate+issue.Code, templateSeverity(issue.Code), where, text+int64(issue.Off),
-			"the chat template: %s", issue.Text); err != nil {
+		if err := d.addFinding(CodeTemplate+issue.Code, tensor.Danger, where, text+int64(issue.Off),
+			"line %d of the chat template: %s", issue.Line, issue.Text); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// templateSeverity returns danger for what no template needs.
-func templateSeverity(code string) tensor.Severity {
-	switch code {
-	case jinja.CodeSyntax:
-		return tensor.Warning
-	default:
-		return tensor.Danger
-	}
 }

@@ -1,0 +1,120 @@
+package jinja
+
+import "strings"
+
+// combined is what an operator makes of two values, or more.
+func (j *judge) combined(n *node) value {
+	left := n.first
+	v := j.eval(left)
+	if n.form == modulo && j.nodes[left].form == literal {
+		j.joins = true
+	}
+	for i := j.nodes[left].next; i != 0 && j.err == nil; i = j.nodes[i].next {
+		w := j.eval(i)
+		switch n.form {
+		case concat:
+			v = madeAt(n.off)
+		case sum:
+			v = added(v, w, n.off)
+		case product:
+			v = multiplied(v, w, n.off)
+		case modulo:
+			if v.has(strings_) {
+				v = madeAt(n.off).or(plain(numbers))
+			} else {
+				v = plain(numbers)
+			}
+		}
+	}
+	j.each(left, j.joined)
+	return v
+}
+
+func added(v, w value, off int32) value {
+	out := plain(0)
+	if v.has(numbers) && w.has(numbers) {
+		out.self |= numbers
+	}
+	if v.has(strings_) && w.has(strings_) {
+		out = out.or(madeAt(off))
+	}
+	if v.has(holders) && w.has(holders) {
+		out = out.or(holding(v.deep | w.deep))
+		if v.has(supplied) || w.has(supplied) {
+			out.self |= supplied
+		}
+	}
+	return out
+}
+
+func multiplied(v, w value, off int32) value {
+	out := plain(numbers)
+	if v.has(strings_) && w.has(numbers) || w.has(strings_) && v.has(numbers) {
+		out = out.or(madeAt(off))
+	}
+	if v.has(holders) || w.has(holders) {
+		out = out.or(holding(v.deep | w.deep))
+	}
+	return out
+}
+
+// subscript is an element of an operand.
+func (j *judge) subscript(n *node) value {
+	of := n.first
+	key := j.nodes[of].next
+	k := &j.nodes[key]
+	v := j.eval(of)
+	if j.nodes[of].form == literal {
+		j.report(n.off, CodeComputed, "a letter is taken out of a string of the template")
+	}
+	w := j.eval(key)
+	if v.has(inner | macros) {
+		j.report(n.off, CodeComputed, "what is asked for an element is not data")
+		return all(data)
+	} else if v.has(reached) {
+		j.report(n.off, CodeComputed, "what a computed key found is asked for an element")
+		return all(data)
+	}
+	switch {
+	case k.form == slice:
+		return j.sliced(v, n.off)
+	case k.form == literal:
+		if strings.HasPrefix(k.text, "_") {
+			j.report(k.off, CodeDunder, "the key %s names an internal attribute", quote(k.text))
+		}
+		return j.found(v, k.text, k.off)
+	case w.has(made | reached):
+		j.report(w.madeAt(k.off), CodeComputed, "a subscript is a string that the template makes")
+	}
+	out := j.member(v)
+	if out.at = -1; out.whole()&made != 0 {
+		out.at = j.begins(of)
+	}
+	if w.has(given) {
+		out.self |= reached
+		out.deep |= reached
+	}
+	return out
+}
+
+// begins is where an operand begins.
+func (j *judge) begins(i int32) int32 {
+	for {
+		switch n := &j.nodes[i]; n.form {
+		case attribute, subscript, call, filter, test:
+			i = n.first
+		default:
+			return n.off
+		}
+	}
+}
+
+// sliced is a part of a list or of a string.
+func (j *judge) sliced(v value, off int32) value {
+	out := value{v.self & holders, v.deep, -1}
+	if v.has(strings_) {
+		p := part(v, off)
+		out.self, out.at = out.self|p.self, p.at
+	}
+	return out
+}

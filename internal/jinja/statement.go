@@ -1,0 +1,226 @@
+package jinja
+
+// statement parses the tag of a statement, from its word, and what belongs to it.
+func (p *parser) statement() int32 {
+	t := p.token
+	if t.kind != name {
+		p.fail(t.off, "a statement has no name")
+		return p.nothing()
+	}
+	parse, ok := statementParsers[t.text]
+	if !ok {
+		p.fail(t.off, "Jinja has no statement here that begins so")
+		return p.nothing()
+	}
+	p.advance()
+	return parse(p, t)
+}
+
+var statementParsers map[string]func(*parser, token) int32
+
+func init() {
+	statementParsers = map[string]func(*parser, token) int32{
+		"for": (*parser).forLoop, "if": (*parser).ifElse, "set": (*parser).set, "macro": (*parser).macro, "call": (*parser).callBlock,
+		"filter": (*parser).filterBlock, "with": (*parser).with, "block": (*parser).named, "print": (*parser).print, "do": (*parser).do,
+		"import": (*parser).load, "from": (*parser).load, "include": (*parser).load, "extends": (*parser).load,
+		"autoescape": (*parser).autoescape, "break": (*parser).jump, "continue": (*parser).jump, "generation": (*parser).generation, "trans": (*parser).trans,
+	}
+}
+
+func (p *parser) forLoop(t token) int32 {
+	to := p.target(true, "in")
+	if !p.skip("in") {
+		p.unexpected()
+	}
+	over := p.tuple([]string{"recursive"}, p.or)
+	condition, other := p.nothing(), p.nothing()
+	if p.skip("if") {
+		condition = p.conditional()
+	}
+	recursive := p.skip("recursive")
+	do := p.block("endfor", "else")
+	if p.skip("else") {
+		other = p.closedBlock("endfor")
+	} else {
+		p.skip("endfor")
+	}
+	n := p.node(loopOver, t.off, "", p.of(to, over, condition, do, other))
+	p.nodes[n].flag = recursive
+	return n
+}
+
+func (p *parser) ifElse(t token) int32 {
+	var c chain
+	for {
+		p.add(&c, p.tuple(nil, p.or))
+		p.add(&c, p.block("elif", "else", "endif"))
+		if p.skip("elif") {
+			continue
+		}
+		if p.skip("else") {
+			p.add(&c, p.closedBlock("endif"))
+		} else {
+			p.skip("endif")
+		}
+		return p.node(branches, t.off, "", c)
+	}
+}
+
+func (p *parser) set(t token) int32 {
+	to := p.target(true)
+	if p.skipOperator("=") {
+		return p.node(assign, t.off, "", p.of(to, p.tuple(nil, p.conditional)))
+	}
+	through := p.filters(p.nothing())
+	if p.token.kind != close && !p.token.is(":") { // what follows is no body
+		p.unexpected()
+		return p.nothing()
+	}
+	return p.node(capture, t.off, "", p.of(to, through, p.closedBlock("endset")))
+}
+
+// parameters parses those of a macro or of a call.
+func (p *parser) parameters(c *chain) {
+	p.expect("(")
+	for first, defaults := true, false; !p.token.is(")") && !p.failed && p.err == nil; first = false {
+		if !first {
+			p.expect(",")
+		}
+		t := p.name()
+		value := p.nothing()
+		if p.skipOperator("=") {
+			value, defaults = p.conditional(), true
+		} else if defaults {
+			p.fail(t.off, "a parameter without a default follows one with a default")
+		}
+		p.add(c, p.node(parameter, t.off, t.text, p.of(value)))
+	}
+	p.expect(")")
+}
+
+func (p *parser) macro(t token) int32 {
+	var c chain
+	called := p.name()
+	p.parameters(&c)
+	p.add(&c, p.closedBlock("endmacro"))
+	return p.node(macro, called.off, called.text, c)
+}
+
+func (p *parser) callBlock(t token) int32 {
+	var c chain
+	if p.token.is("(") {
+		p.parameters(&c)
+	}
+	n := p.conditional()
+	if p.nodes[n].form != call {
+		p.fail(t.off, "the statement call has no call")
+	}
+	p.add(&c, n)
+	p.add(&c, p.closedBlock("endcall"))
+	return p.node(callBlock, t.off, "", c)
+}
+
+func (p *parser) filterBlock(t token) int32 {
+	n := p.filters(p.filter(p.nothing()))
+	return p.node(filtered, t.off, "", p.of(n, p.closedBlock("endfilter")))
+}
+
+func (p *parser) with(t token) int32 {
+	var c chain
+	for p.token.kind != close && !p.failed && p.err == nil {
+		if c.first != 0 {
+			p.expect(",")
+		}
+		to := p.target(false)
+		p.expect("=")
+		p.add(&c, p.node(assign, t.off, "", p.of(to, p.conditional())))
+	}
+	p.add(&c, p.closedBlock("endwith"))
+	return p.node(with, t.off, "", c)
+}
+
+func (p *parser) named(t token) int32 {
+	called := p.name()
+	p.skip("scoped")
+	p.skip("required")
+	n := p.closedBlock("endblock")
+	p.skip(called.text)
+	return p.node(named, t.off, called.text, p.of(n))
+}
+
+func (p *parser) print(t token) int32 {
+	var c chain
+	for p.token.kind != close && !p.failed && p.err == nil {
+		if c.first != 0 {
+			p.expect(",")
+		}
+		p.add(&c, p.conditional())
+	}
+	return p.node(output, t.off, "", c)
+}
+
+func (p *parser) do(t token) int32 {
+	return p.node(output, t.off, "", p.of(p.tuple(nil, p.conditional)))
+}
+
+// load parses a statement that loads another template. It is refused, so the rest of its tag
+// does not matter.
+func (p *parser) load(t token) int32 {
+	p.problem(t.off, CodeImport, "the statement "+t.text+" loads another template")
+	for p.token.kind != close && p.token.kind != end && !p.failed && p.err == nil {
+		p.advance()
+	}
+	return p.node(load, t.off, t.text, chain{})
+}
+
+func (p *parser) autoescape(t token) int32 {
+	on := p.conditional()
+	return p.node(escaped, t.off, "", p.of(on, p.closedBlock("endautoescape")))
+}
+
+func (p *parser) jump(t token) int32 { return p.node(body, t.off, "", chain{}) }
+
+func (p *parser) generation(token) int32 { return p.closedBlock("endgeneration") }
+
+// trans parses a text that is translated by functions that the template does not name.
+func (p *parser) trans(t token) int32 {
+	p.problem(t.off, CodeCall, "the statement trans calls functions that templates are not given")
+	for p.token.kind != close && p.token.kind != end && !p.failed && p.err == nil {
+		p.advance()
+	}
+	n := p.block("pluralize", "endtrans")
+	if p.skip("pluralize") {
+		for p.token.kind != close && p.token.kind != end && !p.failed && p.err == nil {
+			p.advance()
+		}
+		p.add(&chain{n, n}, p.closedBlock("endtrans"))
+	} else {
+		p.skip("endtrans")
+	}
+	return n
+}
+
+// target parses what takes a value: a name, a member of a namespace, or several.
+func (p *parser) target(members bool, until ...string) int32 {
+	at := p.token.off
+	n := p.tuple(until, func() int32 { return p.primary(members && len(until) == 0) })
+	if !p.failed && !p.assignable(n) {
+		p.fail(at, "what takes a value is no variable")
+	}
+	return n
+}
+
+func (p *parser) assignable(n int32) bool {
+	switch p.nodes[n].form {
+	case variable, target:
+		return true
+	case group:
+		for i := p.nodes[n].first; i != 0; i = p.nodes[i].next {
+			if !p.assignable(i) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
