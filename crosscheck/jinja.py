@@ -39,7 +39,7 @@ import grammar  # noqa: E402
 
 COUNT = 100_000
 BATCH = 2000
-DATA = (str, list, dict, tuple, int, float, bool, type(None), jinja2.Undefined)
+DATA = (str, list, dict, tuple, int, float, bool, type(None), jinja2.Undefined, range, type({}.keys()), type({}.values()), type({}.items()))
 METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 UNSAFE = ("gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_", "im_")
 
@@ -85,19 +85,24 @@ class Datum(dict):
         return super().__getattribute__(name)
 
 
+def method(x):
+    """Whether x is a method of data, and not, say, a function of builtins."""
+    return isinstance(x, METHODS) and isinstance(x.__self__, DATA)
+
+
 def judged(obj, name, found):
     """Judges one lookup by Jinja."""
     if not SEEN.on:
         return found
     inner = isinstance(name, str) and (name.startswith("_") or name.startswith(UNSAFE) or name in ("mro", "format_map"))
-    data = isinstance(obj, DATA) and not isinstance(obj, (types.FunctionType, type))
+    data = isinstance(obj, DATA)
     if isinstance(found, (types.ModuleType, types.FrameType, types.CodeType)):
         SEEN.note(("reached", type(found).__name__, str(name)))
     if inner and (SEEN.strict or not data):
         SEEN.note(("inner", type(obj).__name__, str(name)))
-    if not data and isinstance(name, str) and not isinstance(obj, (jinja2.runtime.LoopContext, jinja2.utils.Namespace, types.GeneratorType, range)):
+    if not data and not method(obj) and isinstance(name, str) and not isinstance(obj, (jinja2.runtime.LoopContext, jinja2.utils.Namespace, types.GeneratorType)):
         SEEN.note(("no data", type(obj).__name__, str(name)))
-    if SEEN.strict and isinstance(found, (types.FunctionType, types.BuiltinFunctionType, type)) and not isinstance(found, METHODS):
+    if SEEN.strict and isinstance(found, (types.FunctionType, types.BuiltinFunctionType, type)) and not method(found):
         SEEN.note(("reached", type(found).__name__, str(name)))
     return found
 

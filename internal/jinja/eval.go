@@ -184,6 +184,9 @@ func (j *judge) found(v value, name string, off int32) value {
 		out = out.or(m)
 	}
 	out.self |= numbers
+	if methods.has(name) && v.has(strings_|holders) {
+		out.self |= bound
+	}
 	if out.at = -1; out.whole()&made != 0 {
 		out.at = off
 	}

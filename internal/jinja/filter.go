@@ -130,6 +130,9 @@ func (j *judge) path(name string, off int32, v value, i int32, w value) kinds {
 		if w.has(made | reached) {
 			j.report(w.madeAt(a.off), CodeComputed, "an attribute that the filter %s looks up is a string that the template makes", name)
 		}
+		if w.has(given) && e.has(bound|space|lazy) {
+			j.report(a.off, CodeComputed, "a string of the data is asked of what is no data")
+		}
 		if w.has(given) {
 			return reached | e.deep
 		}

@@ -91,6 +91,9 @@ func (j *judge) subscript(n *node) value {
 		out.at = j.begins(of)
 	}
 	if w.has(given) {
+		if v.has(bound | space | lazy) {
+			j.report(k.off, CodeComputed, "a string of the data is asked of what is no data")
+		}
 		out.self |= reached
 		out.deep |= reached
 	}

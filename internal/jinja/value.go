@@ -22,6 +22,7 @@ const (
 	space                      // a namespace
 	macros                     // a macro of the template
 	inner                      // a function, the loop, and other things of Jinja's
+	bound                      // a method of data, which has attributes of its own
 	reached                    // what a key that is a string of the data found: an attribute of a list, perhaps
 )
 
