@@ -53,7 +53,7 @@ const completeCommand = "__complete"
 // modelExtensions returns the file extensions of the formats, without dots.
 func modelExtensions() []string {
 	var list []string
-	for _, f := range parser.Formats() {
+	for _, f := range slices.Concat(parser.Formats(), parser.Graphs()) {
 		for _, ext := range f.Extensions {
 			if ext = strings.TrimPrefix(ext, "."); ext != "" && !slices.Contains(list, ext) {
 				list = append(list, ext)

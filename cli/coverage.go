@@ -10,11 +10,11 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/gate/attest"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
-	"github.com/anamnesis-go/anamnesis/internal/onnx"
 	"github.com/anamnesis-go/anamnesis/internal/stamp"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -153,7 +153,7 @@ func (c *coverage) checkAlone(b *limits.Budget) error {
 		}
 		return nil
 	}
-	if m, err := onnx.Check(b, h, h.Size); err == nil && len(m.External) > 0 {
+	if m, err := onnx.Decode(b, h, h.Size); err == nil && len(m.External) > 0 {
 		return notCovered("its loader opens %s too: name the folder", wire.Quote(m.External[0]))
 	}
 	return nil

@@ -37,6 +37,15 @@ func (formatsCmd) Run(_ context.Context, s *session) error {
 					})
 				}
 			})
+			o.list("graphs", func(add func(func(*jsonObject))) {
+				for _, f := range parser.Graphs() {
+					add(func(o *jsonObject) {
+						o.field("name", f.Name)
+						o.field("title", f.Title)
+						o.field("extensions", f.Extensions)
+					})
+				}
+			})
 			schemes, refused := quant.Schemes()
 			o.list("schemes", func(add func(func(*jsonObject))) {
 				for _, q := range schemes {
@@ -69,6 +78,11 @@ func (formatsCmd) Run(_ context.Context, s *session) error {
 func (s *session) printFormats() {
 	s.line("Read:")
 	for _, f := range parser.Formats() {
+		s.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
+	}
+	s.line("")
+	s.line("Read too, of programs that carry their weights:")
+	for _, f := range parser.Graphs() {
 		s.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
 	}
 	schemes, refused := quant.Schemes()

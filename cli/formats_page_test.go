@@ -47,6 +47,16 @@ func TestThePageOfFormats(t *testing.T) {
 	}
 	p.table([]string{"name", "format", "usual names"}, rows)
 
+	p.text("Read too are the tensors of programs that carry their weights. Their names are those of the library; `amn scan` says what of the program could run.")
+	rows = nil
+	for _, f := range parser.Graphs() {
+		rows = append(rows, []string{quoted(f.Name), f.Title, quoted(strings.Join(f.Extensions, " "))})
+	}
+	p.table([]string{"name", "format", "usual names"}, rows)
+	p.text("Of an ONNX model, `amn` reads the initializers, dense and sparse, of its graph under their names, and those of branches, loops and functions under the way that leads to them: `q/then_branch/w` is the initializer `w` in the branch of the operator that computes `q`. " +
+		"A constant of an operator `Constant` has the name of its output; any other tensor of an attribute has the output's and the attribute's, as in `f/value`. Data may be raw, in the fields of its type, or in other files of the model's folder. " +
+		"INT4, UINT4, INT2 and UINT2 are read as I8 and U8, one number a byte, as `numpy_helper.to_array` gives them. Strings and the types of six bits are listed only.")
+
 	p.text("## Quantized weights that are decoded")
 	p.text("Each scheme decodes to exactly the bits that the named library computes. The tests compare it with files that the library wrote; see [how it was checked](quantize.md#how-it-was-checked).")
 	schemes, refused := quant.Schemes()

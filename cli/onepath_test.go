@@ -42,6 +42,8 @@ var onlyWhole = []string{
 	"npz/deflate-ends-early",
 	"npz/deflate-longer",
 	"npz/deflate-trailing",
+	"onnx/sparse-order",
+	"onnx/sparse-place",
 	"pth/crc-storage",
 	"pth/csr-beyond",
 	"pth/csr-column",
@@ -69,15 +71,17 @@ type said struct {
 var ways = []struct {
 	name string
 	open func(b *limits.Budget, path string, data []byte) (tensor.Model, error)
+
+	unnamed bool // the name is not given
 }{
-	{"a path", func(b *limits.Budget, path string, _ []byte) (tensor.Model, error) { return parser.Open(b, path) }},
-	{"a folder's file system", func(b *limits.Budget, path string, _ []byte) (tensor.Model, error) {
+	{name: "a path", open: func(b *limits.Budget, path string, _ []byte) (tensor.Model, error) { return parser.Open(b, path) }},
+	{name: "a folder's file system", open: func(b *limits.Budget, path string, _ []byte) (tensor.Model, error) {
 		return parser.OpenFS(b, os.DirFS(filepath.Dir(path)), filepath.Base(path))
 	}},
-	{"an io.ReaderAt", func(b *limits.Budget, _ string, data []byte) (tensor.Model, error) {
+	{unnamed: true, name: "an io.ReaderAt", open: func(b *limits.Budget, _ string, data []byte) (tensor.Model, error) {
 		return parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	}},
-	{"a reader of small pieces", func(b *limits.Budget, _ string, data []byte) (tensor.Model, error) {
+	{unnamed: true, name: "a reader of small pieces", open: func(b *limits.Budget, _ string, data []byte) (tensor.Model, error) {
 		n := 1
 		if len(data) > 1<<16 {
 			n = 4093
@@ -106,6 +110,7 @@ type reading struct {
 	ceilings           limits.Policy
 	structure, whole   said
 
+	byName  bool                      // its kind is told by the name alone
 	printed map[string]map[string]any // by command and depth, of its path
 }
 
@@ -117,7 +122,7 @@ func TestOneAnswerWhateverTheWay(t *testing.T) {
 		if found++; testing.Short() && found%4 != 0 {
 			return
 		}
-		r := &reading{name: format + "/" + name, data: data, printed: map[string]map[string]any{}}
+		r := &reading{name: format + "/" + name, data: data, byName: format == "onnx", printed: map[string]map[string]any{}}
 		t.Run(r.name, func(t *testing.T) { r.read(t, filepath.Join(dir, fmt.Sprint(len(list))), format, policy) })
 		if r.structure.Class == "ok" && r.whole.Class != "ok" {
 			whole = append(whole, r.name)
@@ -142,7 +147,7 @@ func TestOneAnswerWhateverTheWay(t *testing.T) {
 	}
 	fromPaths(t, list)
 	for i, r := range list {
-		if effort.Whole() || i%5 == 0 {
+		if (effort.Whole() || i%5 == 0) && !r.byName {
 			fromStdin(t, r, i/5)
 		}
 	}
@@ -173,6 +178,9 @@ func (r *reading) read(t *testing.T, dir, format string, policy json.RawMessage)
 		s, v := library(t, w.open, r.path, r.data, r.ceilings)
 		if i == 0 {
 			r.structure, r.whole = s, v
+			continue
+		}
+		if r.byName && w.unnamed {
 			continue
 		}
 		if diff := cmp.Diff([]said{r.structure, r.whole}, []said{s, v}); diff != "" {

@@ -109,7 +109,7 @@ func (r *report) format() string {
 		return r.model.Format()
 	}
 	e, _ := locate(r.err)
-	for _, f := range parser.Formats() {
+	for _, f := range slices.Concat(parser.Formats(), parser.Graphs()) {
 		if f.Name == e.Format {
 			return f.Name
 		}

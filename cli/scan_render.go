@@ -269,7 +269,7 @@ func yesNo(ok bool) string {
 
 // titleOf returns the title of a format.
 func titleOf(format string) string {
-	for _, f := range parser.Formats() {
+	for _, f := range slices.Concat(parser.Formats(), parser.Graphs()) {
 		if f.Name == format {
 			return f.Title
 		}

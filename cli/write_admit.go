@@ -37,7 +37,7 @@ func (c *conversion) checkName() error {
 	if c.opts.Sink != nil {
 		format = c.opts.Sink.Name()
 	}
-	for _, f := range parser.Formats() {
+	for _, f := range slices.Concat(parser.Formats(), parser.Graphs()) {
 		switch {
 		case !slices.Contains(f.Extensions, ext):
 		case c.folder && c.flags.Output != "" && !isFolder(c.conversionState.target):

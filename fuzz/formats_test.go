@@ -16,6 +16,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf/edit"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
+	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -47,7 +48,7 @@ var formats = []format{
 	{name: "metadata", decode: openMetadata},
 	{name: "npy", decode: of(npy.Decode), target: &npyTarget},
 	{name: "npz", decode: of(npz.Decode), target: &npzTarget},
-	{name: "onnx", decode: openONNX},
+	{name: "onnx", decode: of(onnx.Decode)},
 	{name: "pickle", decode: openPickle},
 	{name: "pth", decode: of(pth.Decode), target: &pthTarget},
 	{name: "read", decode: openAndRead},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/anamnesis-go/anamnesis/internal/onnx"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -14,6 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
+	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -212,7 +212,7 @@ func (s *subject) checkONNXPrefix(b *limits.Budget, r *prefixReader, sized bool)
 	if is, err := polyglot.Pickle(b, r, s.size); is || err != nil {
 		return early{more: r.missed}
 	}
-	_, err := onnx.Check(b, r, s.size)
+	_, err := onnx.Decode(b, r, s.size)
 	return r.early(err, sized)
 }
 

@@ -1,9 +1,9 @@
 package gate
 
 import (
-	"github.com/anamnesis-go/anamnesis/internal/onnx"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/onnx"
 )
 
 // judgeONNX judges the structure of an ONNX model; its data are not decoded.
@@ -12,7 +12,7 @@ func judgeONNX(_ *limits.Budget, o *opened) (report, error) {
 	if out.err = o.s.policy.allowsFormat(onnx.Format); out.err != nil {
 		return out, nil
 	}
-	m, err := onnx.Check(o.account, o.r, o.s.size) // first, as [Stream] does
+	m, err := onnx.Decode(o.account, o.r, o.s.size) // first, as [Stream] does
 	if out.err = err; err != nil {
 		return out, nil
 	}
@@ -24,7 +24,10 @@ func judgeONNX(_ *limits.Budget, o *opened) (report, error) {
 		out.err = wire.At(onnx.Format, "", off, err)
 		return out, nil
 	}
-	out.totals, out.findings = Totals{m.Tensors, m.Elements, m.Bytes}, m.Findings
+	if out.err = m.Verify(o.account); out.err != nil {
+		return out, nil
+	}
+	out.totals, out.findings = Totals{int64(m.Len()), m.Elements, m.Stored}, m.Findings()
 	out.err = o.s.external(m.External)
 	return out, nil
 }

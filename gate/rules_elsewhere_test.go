@@ -42,6 +42,16 @@ var situations = map[string]situation{
 	"file.missing": {"a name on the command line that no file has", func(*testing.T, *limits.Budget) error {
 		return wire.ErrUsage.WithRule("file.missing").Errorf("no such file or directory")
 	}},
+	"file.alone": {"a host that reads a model without its folder", func(t *testing.T, b *limits.Budget) error {
+		data := seed(t, "onnx", "outside.onnx")
+		id, err := parser.Identify(b, strings.NewReader(data), int64(len(data)), "m.onnx")
+		if err != nil {
+			return err
+		}
+		defer id.Close()
+		_, err = id.Open(b, strings.NewReader(data))
+		return err
+	}},
 	"file.path-escape": {"a host that opens a name out of its folder", func(*testing.T, *limits.Budget) error {
 		_, err := tensor.OpenFile(fstest.MapFS{"a": {Data: []byte(empty)}}, "../a")
 		return err

@@ -6,11 +6,11 @@ import (
 	"path"
 	"slices"
 
-	"github.com/anamnesis-go/anamnesis/internal/onnx"
 	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -163,7 +163,7 @@ func externalOf(b *limits.Budget, files fs.FS, name string) []string {
 		return nil
 	}
 	defer h.Close()
-	m, err := onnx.Check(b, h, h.Size)
+	m, err := onnx.Decode(b, h, h.Size)
 	if err != nil {
 		return nil
 	}

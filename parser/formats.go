@@ -4,6 +4,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -33,7 +34,7 @@ type Format struct {
 	Extensions []string // names that promise it: ".npz"
 }
 
-// Formats lists the formats that are read.
+// Formats lists the formats of models: their content is told from all others.
 func Formats() []Format {
 	var list []Format
 	for i := range kinds {
@@ -41,6 +42,19 @@ func Formats() []Format {
 			list = append(list, Format{k.name, k.title, slices.Clone(k.exts)})
 		}
 	}
+	return list
+}
+
+// Graphs lists the other formats whose tensors are read: programs with their weights, which
+// are told by the name as well.
+func Graphs() []Format {
+	var list []Format
+	for i := range kinds {
+		if k := &kinds[i]; k.reads != "" {
+			list = append(list, Format{k.name, k.reads, slices.Clone(k.exts)})
+		}
+	}
+	slices.SortFunc(list, func(a, b Format) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -99,6 +113,14 @@ func (id *Identity) Known() pth.Known {
 
 // bare is the identity of a file of which only the size is known.
 func bare(size int64) *Identity { return &Identity{Size: size, h: new(head)} }
+
+// graphByExt returns the kind of graph whose tensors are read that a name promises.
+func graphByExt(name string) *kind {
+	if k := named(name); k != nil && k.reads != "" {
+		return k
+	}
+	return nil
+}
 
 // byExt returns the format of models that a name promises.
 func byExt(name string) *kind { return opensByName(name, AsModel) }

@@ -1,8 +1,10 @@
 package parser
 
 import (
+	"cmp"
 	"errors"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -40,6 +42,7 @@ type Identity struct {
 	Err error
 
 	model *kind           // the format, if Err is nil
+	graph *kind           // else the graph whose tensors are read, or nil
 	alias *tensor.Finding // what else the file is, if the policy lets it pass
 	h     *head
 }
@@ -123,16 +126,40 @@ func (id *Identity) propose() {
 		return
 	}
 	add("pickle", AsPickle, false, "a pickle of protocol 0 or 1 begins like a text")
-	if k := opensByName(id.Name, AsGraph); k != nil && k.byName {
-		add(k.name, AsGraph, true, "its name")
+	k, why := id.findGraph()
+	if k == nil {
 		return
+	}
+	add(k.name, AsGraph, true, why)
+	if k.reads != "" {
+		id.graph = k
+	}
+}
+
+// findGraph returns the kind of graph that the name or the first bytes say.
+func (id *Identity) findGraph() (k *kind, why string) {
+	if k := opensByName(id.Name, AsGraph); k != nil && k.byName {
+		return k, "its name"
 	}
 	for i := range kinds {
 		if k := &kinds[i]; k.opens == AsGraph && !k.byName && id.Promised == "" && k.fits(id.h) == yes {
-			add(k.name, AsGraph, true, "its first bytes")
-			return
+			return k, "its first bytes"
 		}
 	}
+	return nil, ""
+}
+
+// admit returns the kind that is opened: the format of the model, or a graph with tensors.
+func (id *Identity) admit(b *limits.Budget) (*kind, error) {
+	if id.graph == nil {
+		return id.model, id.Refusal(b)
+	}
+	if err := refused(b, id.graph); err != nil || id.alias != nil {
+		return id.graph, err
+	}
+	var err error
+	id.alias, err = id.h.polyglot(id.graph)
+	return id.graph, err
 }
 
 // named returns the first kind that a name promises.
@@ -189,31 +216,38 @@ func (id *Identity) Open(b *limits.Budget, r io.ReaderAt) (tensor.Model, error) 
 }
 
 func (id *Identity) open(b *limits.Budget, r io.ReaderAt) (tensor.Model, error) {
-	m, err := id.decode(b, r)
+	k, err := id.admit(b)
+	if err != nil {
+		return nil, err
+	}
+	m, err := k.decode(b, r, id)
 	if err != nil {
 		return nil, id.Explain(err)
 	}
+	if o, ok := m.(outsider); ok && len(o.Outside()) > 0 {
+		return nil, wire.At(k.name, "", wire.NoOffset, wire.ErrUnsupported.WithRule("file.alone").Errorf("its data lie in %s beside it: open it by its path", wire.Quote(o.Outside()[0])))
+	}
 	return m, id.Note(b, m)
+}
+
+// An outsider is a model whose data lie in other files of its folder.
+type outsider interface {
+	// Outside lists the files that are not attached yet.
+	Outside() []string
+	// Attach opens them.
+	Attach(*limits.Budget, fs.FS) error
 }
 
 // Note adds to a model what its identity says of the file: that its name promises another
 // format, or that it is also an archive, if the policy lets that pass.
 func (id *Identity) Note(b *limits.Budget, m tensor.Model) error {
-	_, err := addFindings(b, m, id.alias, misnamed(id.Name, id.model))
+	_, err := addFindings(b, m, id.alias, misnamed(id.Name, cmp.Or(id.model, id.graph)))
 	return err
 }
 
 // Explain adds to the error of a truncated file that its name is that of an unfinished
 // download.
 func (id *Identity) Explain(err error) error { return explainTruncated(id.Name, err) }
-
-// decode decodes the model, without findings about its name.
-func (id *Identity) decode(b *limits.Budget, r io.ReaderAt) (tensor.Model, error) {
-	if err := id.Refusal(b); err != nil {
-		return nil, err
-	}
-	return id.model.decode(b, r, id)
-}
 
 // Refusal returns why the file is not opened as a model: it is none, or the policy refuses
 // its format.

@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
+	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -22,7 +23,7 @@ const (
 	AsModel                 // as tensors, by this package
 	AsPickle                // as a pickle
 	AsPacked                // layer by layer: each content is judged by itself
-	AsGraph                 // by its structure; its data are not decoded
+	AsGraph                 // by its structure; its tensors too, if there is a reader of them
 	AsText                  // as a text that may stand beside a model
 	AsHarmless              // no loader takes it for a model
 )
@@ -44,8 +45,10 @@ type kind struct {
 	loaders []string        // who loads it
 	judge   string          // the package that proves or refuses it
 
-	// Of models alone.
+	// Of what has tensors.
 
+	// reads is the title of a graph whose tensors are read, "" for models.
+	reads string
 	// decode reads one file.
 	decode func(*limits.Budget, io.ReaderAt, *Identity) (tensor.Model, error)
 	// index reads the model that an index describes, shards a model whose files are in
@@ -140,7 +143,7 @@ var kinds = [...]kind{
 	{name: "program", title: "a program", advice: "a llamafile carries its GGUF inside: extract that", fits: magic("\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xfe\xed\xfa\xcf")},
 	{name: "pdf", title: "a PDF document", advice: "look for the file itself", opens: AsHarmless, fits: magic("%PDF-"), judge: "internal/polyglot"},
 	{name: "sqlite", title: "a SQLite database", advice: "look for the file itself", fits: magic("SQLite format 3\x00")},
-	{name: "onnx", title: "an ONNX model, or another protobuf message such as TensorFlow's saved_model.pb or Core ML's model", advice: "save the weights as safetensors or npz with the library that wrote it", opens: AsGraph, byName: true, fits: whole(isONNX), exts: []string{".onnx"}, loaders: []string{"onnx.load", "onnxruntime"}, judge: "internal/onnx"},
+	{name: "onnx", title: "an ONNX model, or another protobuf message such as TensorFlow's saved_model.pb or Core ML's model", advice: "save the weights as safetensors or npz with the library that wrote it", opens: AsGraph, byName: true, fits: whole(isONNX), exts: []string{".onnx"}, loaders: []string{"onnx.load", "onnxruntime"}, judge: "parser/onnx", reads: "ONNX model", decode: modelDecoder(onnx.Decode)},
 	{name: "pickle", title: "a pickle that is not a PyTorch checkpoint", advice: "loading it in Python runs its code; a scan judges it without running anything", opens: AsPickle, fits: whole(isPickle), exts: []string{".pkl", ".pickle", ".p", ".pck", ".dill"}, loaders: []string{"pickle.load", "joblib.load", "numpy.load", "torch.load"}, judge: "parser/pth"},
 	{name: "zeros", title: "nothing but zeros at its beginning", advice: "a preallocated download that did not finish: fetch it again", fits: whole(isZero)},
 	{name: "text", title: "a text", advice: "look for the file itself", opens: AsText, fits: whole(isTextual), judge: "internal/sidecar"},

@@ -79,10 +79,10 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 		return nil, nil, err
 	}
 	defer id.Close()
-	if err := id.Refusal(b); err != nil {
+	f, err := id.admit(b)
+	if err != nil {
 		return nil, nil, err
 	}
-	f := id.model
 	found := []*tensor.Finding{id.alias, misnamed(e.name, f)}
 	if e.shards == nil && f.isShard != nil && f.isShard(e.name) {
 		e.shards = d.setOf(e.name)
@@ -96,11 +96,17 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 		}
 		return m, append(set.found, found[1:]...), nil // the first file belongs to the set
 	}
-	m, err := id.decode(b, h)
-	if err == nil {
-		d.situate(m, f, e.name)
+	m, err := f.decode(b, h, id)
+	if err != nil {
+		return nil, nil, err
 	}
-	return m, found, err
+	if o, ok := m.(outsider); ok {
+		if err := o.Attach(b, d); err != nil {
+			return nil, nil, err
+		}
+	}
+	d.situate(m, f, e.name)
+	return m, found, nil
 }
 
 // situate tells a model of one file what its folder says of it: that it is a piece of a
@@ -249,13 +255,13 @@ func withoutLooseShards(all []entry) []entry {
 }
 
 // entriesOf lists the indexes, the sets of shards and the other weights of a
-// folder, indexes first.
+// folder, indexes first; without any of these, the graphs with tensors.
 func entriesOf(fsys fs.FS) ([]entry, error) {
 	list, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		return nil, err
 	}
-	var indexes, files []entry
+	var indexes, files, graphs []entry
 	sets := map[tensor.ShardName]int{}
 	for _, e := range list {
 		name := e.Name()
@@ -263,6 +269,8 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 		case e.IsDir():
 		case byIndex(name) != nil:
 			indexes = append(indexes, entry{name: name})
+		case graphByExt(name) != nil:
+			graphs = append(graphs, entry{name: name})
 		case byExt(name) == nil:
 		default:
 			set, ok := tensor.ParseShardName(name)
@@ -278,6 +286,9 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 			first := &files[sets[set]]
 			first.shards = append(first.shards, name)
 		}
+	}
+	if len(indexes)+len(files) == 0 {
+		return graphs, nil
 	}
 	return append(indexes, files...), nil
 }

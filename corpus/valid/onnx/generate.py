@@ -30,3 +30,42 @@ for t in (w,):
 graph = helper.make_graph(nodes[:1], "g", [x], [y], [w])
 with open("outside.onnx", "wb") as f:
     f.write(helper.make_model(graph, producer_name="corpus").SerializeToString())
+
+# Tensors in every place of a model: operators, branches, functions, sparse ones.
+def constant(name, value):
+    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(value, np.float32), "value"))
+
+
+def places(name, places, dims):
+    values = helper.make_tensor(name, TensorProto.FLOAT, [2], [5, 6])
+    at = np.array(places, np.int64)
+    return helper.make_sparse_tensor(values, helper.make_tensor("at", TensorProto.INT64, at.shape, at.flatten()), dims)
+
+
+branches = [helper.make_graph([constant("k", [n]), helper.make_node("Add", ["k", "b"], ["z"])], "branch", [], [y], [numpy_helper.from_array(np.array([n], np.float32), "b")]) for n in (1, 2)]
+filled = helper.make_node("ConstantOfShape", ["two"], ["f"], value=helper.make_tensor("", TensorProto.INT64, [1], [-3]))
+listed = helper.make_node("Listed", [], ["l"], domain="local", tensors=[helper.make_tensor("", TensorProto.INT8, [1], [n]) for n in (-4, 5)], graphs=branches[:1])
+nodes = [
+    constant("c", [[1, 2], [3, 4]]), filled, listed,
+    helper.make_node("Constant", [], ["s"], sparse_value=places("", [1, 3], [4])),
+    helper.make_node("If", ["x"], ["q"], then_branch=branches[0], else_branch=branches[1]),
+    helper.make_node("Lonely", [], [], domain="local", value=helper.make_tensor("", TensorProto.BOOL, [2], [True, False])),
+]
+inner = helper.make_function("local", "Listed", [], ["l"], [constant("l", [7])], [helper.make_opsetid("", 21)])
+graph = helper.make_graph(nodes, "g", [x], [y], [numpy_helper.from_array(np.array([2], np.int64), "two")])
+graph.sparse_initializer.extend([places("linear", [0, 5], [2, 3]), places("axes", [[0, 1], [1, 2]], [2, 3])])
+lonely = helper.make_function("local", "Lonely", [], [], [], [helper.make_opsetid("", 21)])
+model = helper.make_model(graph, functions=[inner, lonely], opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("local", 1)])
+with open("scopes.onnx", "wb") as f:
+    f.write(model.SerializeToString())
+
+# Every type, as raw data and as numbers.
+values = {TensorProto.STRING: ["a", "b", "c"], TensorProto.BOOL: [True, False, True], TensorProto.COMPLEX64: [1 + 2j, 3j, -1], TensorProto.COMPLEX128: [1 + 2j, 3j, -1]}
+tensors = []
+for number, name in sorted((n, s) for s, n in TensorProto.DataType.items() if n):
+    t = helper.make_tensor(name, number, [3], values.get(number, [1, 2, 1] if "U" in name[:2] or "E" in name else [1, -2, 1]))
+    tensors.append(t)
+    if number != TensorProto.STRING:
+        tensors.append(numpy_helper.from_array(numpy_helper.to_array(t), "raw " + name))
+with open("types.onnx", "wb") as f:
+    f.write(helper.make_model(helper.make_graph([], "g", [], [], tensors)).SerializeToString())

@@ -31,7 +31,7 @@ const module = "github.com/anamnesis-go/anamnesis"
 // packages are those that judge or read files of strangers.
 var packages = []string{
 	"./parser/...", "./vm", "./gate", "./quant/...", "./digest", "./internal/wire", "./internal/strictjson", "./internal/jsontree", "./internal/config", "./internal/scheme",
-	"./internal/polyglot", "./internal/unpack", "./internal/bzip2", "./internal/lzma", "./internal/onnx", "./internal/hdf5", "./internal/sidecar", "./internal/jinja", "./internal/form",
+	"./internal/polyglot", "./internal/unpack", "./internal/bzip2", "./internal/lzma", "./internal/protobuf", "./internal/hdf5", "./internal/sidecar", "./internal/jinja", "./internal/form",
 }
 
 // A suite is the tests of a package that read committed files.
@@ -46,7 +46,7 @@ var corpusSuites = []suite{
 // allSuites are every test of the packages that read files, and of those above them.
 var allSuites = []suite{
 	{"fuzz", "."}, {"gate", "."}, {"parser", "."}, {"vm", "."}, {"quant", "."}, {"convert", "."}, {"cli", "."}, {"digest", "."},
-	{"internal/polyglot", "."}, {"internal/unpack", "."}, {"internal/bzip2", "."}, {"internal/lzma", "."}, {"internal/onnx", "."}, {"internal/hdf5", "."}, {"internal/sidecar", "."}, {"internal/jinja", "."}, {"internal/config", "."}, {"internal/scheme", "."}, {"internal/form", "."}, {"internal/strictjson", "."}, {"internal/wire", "."},
+	{"internal/polyglot", "."}, {"internal/unpack", "."}, {"internal/bzip2", "."}, {"internal/lzma", "."}, {"parser/onnx", "."}, {"internal/hdf5", "."}, {"internal/sidecar", "."}, {"internal/jinja", "."}, {"internal/config", "."}, {"internal/scheme", "."}, {"internal/form", "."}, {"internal/strictjson", "."}, {"internal/wire", "."},
 	{"parser/gguf", "."}, {"parser/npy", "."}, {"parser/npz", "."}, {"parser/pth", "."}, {"parser/safetensors", "."}, {"parser/zip", "."}, {"parser/tensor", "."},
 }
 

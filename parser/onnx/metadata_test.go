@@ -22,16 +22,16 @@ func TestLiteralsRunNothing(t *testing.T) {
 
 // Entries of external data that no tensor can have are not kept.
 func TestKeysOfExternalDataAreBounded(t *testing.T) {
-	a := newArray()
+	a := newArray(nil)
 	for range 1000 {
-		a.message(13, &keyValue{key: "key"})
+		a.Message(13, &keyValue{key: "key"})
 	}
 	if !a.badExternal || len(a.keys) != 1 {
 		t.Errorf("%d keys of one name", len(a.keys))
 	}
-	a = newArray()
+	a = newArray(nil)
 	for i := range 1000 {
-		a.message(13, &keyValue{key: strconv.Itoa(i)})
+		a.Message(13, &keyValue{key: strconv.Itoa(i)})
 	}
 	if !a.badExternal || len(a.keys) > maxKeys {
 		t.Errorf("%d keys", len(a.keys))

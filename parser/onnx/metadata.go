@@ -14,13 +14,17 @@ const maxProperty = 64 << 10
 var evaluatedKeys = map[string]bool{"names": true, "imgsz": true, "kpt_shape": true, "kpt_names": true, "channels": true}
 
 // A metadataEntry is an entry of a model's metadata.
-type metadataEntry struct{ keyValue }
+type metadataEntry struct {
+	keyValue
 
-func (p *metadataEntry) end(w *checker, _ *wire.Cursor, at int64) error {
+	d *decoder
+}
+
+func (p *metadataEntry) End(_ *wire.Cursor, at int64) error {
 	if !evaluatedKeys[p.key] || !p.long && isLiteral(p.value) {
 		return nil
 	}
-	return w.findings.Add(w.b, Format, tensor.Finding{Code: "onnx.expression", Severity: tensor.Danger, Where: "metadata " + wire.Quote(p.key), Off: at,
+	return p.d.out.Found.Add(p.d.b, Format, tensor.Finding{Code: "onnx.expression", Severity: tensor.Danger, Where: "metadata " + wire.Quote(p.key), Off: at,
 		Text: "YOLOv5 evaluates " + wire.Quote(p.value)})
 }
 

@@ -12,12 +12,15 @@ import (
 )
 
 // checkExternal checks the location of external data.
-func (a *tensorProto) checkExternal(w *checker, c *wire.Cursor, where string, at, size int64) error {
+func (a *tensorProto) checkExternal(c *wire.Cursor, where string, at, size int64) error {
+	d := a.d
 	switch {
 	case !a.isExternal:
 		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.external-both").Errorf("the tensor names external data, but its data are stored inline"))
-	case a.hasRaw:
+	case a.hasRaw || a.numbers > 0:
 		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.external-both").Errorf("data both inline and external"))
+	case types[a.typ].bits == 0:
+		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.data-size").Errorf("texts cannot be external data"))
 	case a.badExternal:
 		return c.FailAt(where, at, wire.ErrDuplicate.WithRule("onnx.external-twice").Errorf("external data described twice, or by a text that is too long"))
 	case a.location == "":
@@ -28,40 +31,48 @@ func (a *tensorProto) checkExternal(w *checker, c *wire.Cursor, where string, at
 			return c.FailAt(where, at, wire.ErrUnsupported.WithRule("onnx.external-key").Errorf("unknown key %s of external data", wire.Quote(k)))
 		}
 	}
-	if err := a.checkRange(size); err != nil {
+	off, err := a.checkRange(size)
+	if err != nil {
 		return c.FailAt(where, at, err)
 	}
+	a.e.place, a.e.span = external, tensor.Span{Off: off, Len: size}
 	if why := escapesFolder(a.location); why != "" || slices.Contains(a.keys, "basepath") {
 		if why == "" {
 			why = "with a base path of its own"
 		}
-		return w.findings.Add(w.b, Format, tensor.Finding{Code: "onnx.external-path", Severity: tensor.Danger, Where: where, Off: at,
+		a.e.file = nowhereNear
+		return d.out.Found.Add(d.b, Format, tensor.Finding{Code: "onnx.external-path", Severity: tensor.Danger, Where: where, Off: at,
 			Text: "its data are read from " + wire.Quote(a.location) + ", " + why})
 	}
-	if w.files[a.location] {
+	if k, seen := d.files[a.location]; seen {
+		a.e.file = k
 		return nil
 	}
-	if len(w.out.External) >= maxExternal {
+	if len(d.out.External) >= maxExternal {
 		return c.FailAt(where, at, wire.ErrUnsupported.WithRule("onnx.external-many").Errorf("external data in more than %d files", maxExternal))
 	}
-	name, err := limits.String(w.b, []byte(a.location))
+	name, err := limits.String(d.b, []byte(a.location))
 	if err != nil {
 		return c.FailAt(where, at, err)
 	}
-	if err := w.b.Hold(64); err != nil { // its place in the map
+	if err := d.b.Hold(64); err != nil { // its place in the map
 		return c.FailAt(where, at, err)
 	}
-	w.out.External, w.files[name] = append(w.out.External, name), true
+	a.e.file = int32(len(d.out.External))
+	d.out.External, d.files[name] = append(d.out.External, name), a.e.file
 	return nil
 }
+
+// nowhereNear is the file of external data that no model may have.
+const nowhereNear = -1
 
 // maxExternal bounds the files that hold a model's data.
 const maxExternal = 1024
 
-// checkRange checks offset and length of external data against the size that shape and type
+// checkRange returns the offset of external data, and checks it and the length of external data against the size that shape and type
 // require. Both must be plain decimal numbers: ONNX Runtime accepts spellings, such as 0x8, that
 // onnx rejects.
-func (a *tensorProto) checkRange(size int64) error {
+func (a *tensorProto) checkRange(size int64) (off int64, err error) {
 	for i, key := range [...]string{"offset", "length"} {
 		if !slices.Contains(a.keys, key) {
 			continue
@@ -69,12 +80,14 @@ func (a *tensorProto) checkRange(size int64) error {
 		n, err := strconv.ParseUint(a.ranges[i], 10, 63)
 		switch {
 		case err != nil, a.ranges[i] != strconv.FormatUint(n, 10), key == "offset" && n > uint64(wire.MaxSize-size):
-			return wire.ErrSyntax.WithRule("onnx.external-range").Errorf("the %s of external data is %s, not a decimal number in range", key, wire.Quote(a.ranges[i]))
+			return 0, wire.ErrSyntax.WithRule("onnx.external-range").Errorf("the %s of external data is %s, not a decimal number in range", key, wire.Quote(a.ranges[i]))
 		case key == "length" && n != uint64(size):
-			return wire.ErrMismatch.WithRule("onnx.data-size").Errorf("%d bytes of external data, but shape and type need %d", n, size)
+			return 0, wire.ErrMismatch.WithRule("onnx.data-size").Errorf("%d bytes of external data, but shape and type need %d", n, size)
+		case key == "offset":
+			off = int64(n)
 		}
 	}
-	return nil
+	return off, nil
 }
 
 // escapesFolder returns why a path may lead out of the model's folder or not to a file, or "".

@@ -1,0 +1,238 @@
+package onnx
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	pb "github.com/anamnesis-go/anamnesis/internal/protobuf"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A graphProto is a GraphProto.
+type graphProto struct {
+	pb.Ignore
+
+	d     *decoder
+	scope int32
+	nodes int
+}
+
+func (g *graphProto) Message(_ uint64, of pb.Hook) error {
+	switch of := of.(type) {
+	case *nodeProto:
+		g.nodes++
+		return g.d.below(of.scope, &g.scope, of.label(g.nodes-1))
+	case *tensorProto:
+		if of.name == "" {
+			return wire.At(Format, "GraphProto", of.e.at, wire.ErrMissing.WithRule("onnx.name-missing").Errorf("an initializer without a name"))
+		}
+		return g.d.add(&of.e, &g.scope, of.name)
+	case *sparseProto:
+		if of.name == "" {
+			return wire.At(Format, "GraphProto", of.e.at, wire.ErrMissing.WithRule("onnx.name-missing").Errorf("an initializer without a name"))
+		}
+		return g.d.add(&of.e, &g.scope, of.name)
+	}
+	return nil
+}
+
+// A trainingProto is a TrainingInfoProto.
+type trainingProto struct {
+	pb.Ignore
+
+	d     *decoder
+	scope int32
+}
+
+func (t *trainingProto) Message(f uint64, of pb.Hook) error {
+	if g, ok := of.(*graphProto); ok {
+		return t.d.below(g.scope, &t.scope, [...]string{1: "initialization", 2: "algorithm"}[f])
+	}
+	return nil
+}
+
+// An attributeProto is an AttributeProto.
+type attributeProto struct {
+	pb.Ignore
+
+	d     *decoder
+	name  string
+	scope int32
+	count [3]int32 // messages of each list
+}
+
+func (a *attributeProto) Text(f uint64, s string) error {
+	if f == 1 {
+		a.name = s
+	}
+	return nil
+}
+
+// attributeLists are the fields of an attribute with any number of tensors, graphs or sparse
+// tensors.
+var attributeLists = [...]uint64{10, 11, 23}
+
+func (a *attributeProto) Message(f uint64, of pb.Hook) error {
+	label := ""
+	if list := slices.Index(attributeLists[:], f); list >= 0 {
+		label = strconv.Itoa(int(a.count[list]))
+		a.count[list]++
+	}
+	switch of := of.(type) {
+	case *graphProto:
+		return a.d.below(of.scope, &a.scope, label)
+	case *tensorProto:
+		return a.d.add(&of.e, &a.scope, label)
+	case *sparseProto:
+		return a.d.add(&of.e, &a.scope, label)
+	}
+	return nil
+}
+
+// A nodeProto is a NodeProto.
+type nodeProto struct {
+	pb.Ignore
+
+	d           *decoder
+	output      string // the first
+	outputs     int
+	typ, domain string
+	scope       int32
+}
+
+func (o *nodeProto) Text(f uint64, s string) error {
+	switch f {
+	case 2:
+		if o.outputs++; o.outputs == 1 {
+			o.output = s
+		}
+	case 4:
+		o.typ = s
+	case 7:
+		o.domain = s
+	}
+	return nil
+}
+
+func (o *nodeProto) Bytes(f uint64, at wire.Cursor) error {
+	if f == 7 || f == 4 {
+		o.domain = "a name of " + strconv.FormatInt(at.Left(), 10) + " bytes"
+	}
+	return nil
+}
+
+func (o *nodeProto) Message(_ uint64, of pb.Hook) error {
+	if a, ok := of.(*attributeProto); ok {
+		return o.d.below(a.scope, &o.scope, a.name)
+	}
+	return nil
+}
+
+// label is what tensors of the operator are called by: its first output, which no other
+// operator of the graph has.
+func (o *nodeProto) label(index int) string {
+	if o.output != "" {
+		return o.output
+	}
+	return o.typ + "#" + strconv.Itoa(index)
+}
+
+// pythonOperators are operators that run Python code, given by name or as text.
+var pythonOperators = map[string]bool{"PyOp": true, "PyCustomOp": true, "PythonOp": true, "PythonOpGrad": true}
+
+func (o *nodeProto) End(c *wire.Cursor, at int64) error {
+	d := o.d
+	if err := d.b.Items(1); err != nil {
+		return c.FailAt("NodeProto", at, err)
+	}
+	if o.scope > 0 {
+		d.scopes[o.scope].constant = o.typ == "Constant" && (o.domain == "" || o.domain == "ai.onnx")
+	}
+	if pythonOperators[o.typ] {
+		return d.out.Found.Add(d.b, Format, tensor.Finding{Code: "onnx.python", Severity: tensor.Danger, Where: "operator " + wire.Quote(o.typ), Off: at,
+			Text: "the operator " + wire.Quote(o.typ) + " runs Python code"})
+	}
+	if o.typ == "EPContext" && o.domain == "com.microsoft" {
+		return d.out.Found.Add(d.b, Format, tensor.Finding{Code: "onnx.compiled", Severity: tensor.Danger, Where: "operator " + wire.Quote(o.typ), Off: at,
+			Text: "the operator " + wire.Quote(o.typ) + " runs what a library of the hardware compiled before, inside of it or in a file that it names"})
+	}
+	if knownDomains[o.domain] {
+		return nil
+	}
+	if _, seen := d.foreign[opName{o.domain, o.typ}]; seen {
+		return nil
+	}
+	if len(d.foreign) >= maxOperations {
+		d.untracked = max(d.untracked, at) // not held against functions
+		return nil
+	}
+	if err := d.b.Hold(int64(64 + len(o.domain) + len(o.typ))); err != nil {
+		return c.FailAt("NodeProto", at, err)
+	}
+	d.foreign[opName{strings.Clone(o.domain), strings.Clone(o.typ)}] = at
+	return nil
+}
+
+// maxOperations is how many operators of other domains are tracked. An export of PyTorch that
+// keeps its modules as functions has some thousands.
+const maxOperations = 32 << 10
+
+// An opName identifies an operator or a function: domain and name.
+type opName struct{ domain, name string }
+
+// A functionProto is a FunctionProto. Operators that call it need no library.
+type functionProto struct {
+	pb.Ignore
+
+	d *decoder
+	opName
+	overload string
+	scope    int32
+	nodes    int
+}
+
+func (p *functionProto) Text(f uint64, s string) error {
+	switch f {
+	case 1:
+		p.name = s
+	case 10:
+		p.domain = s
+	case 13:
+		p.overload = s
+	}
+	return nil
+}
+
+func (p *functionProto) Message(_ uint64, of pb.Hook) error {
+	switch of := of.(type) {
+	case *nodeProto:
+		p.nodes++
+		return p.d.below(of.scope, &p.scope, of.label(p.nodes-1))
+	case *attributeProto: // a default
+		return p.d.below(of.scope, &p.scope, of.name)
+	}
+	return nil
+}
+
+// label names the function among those of the model.
+func (p *functionProto) label() string {
+	name := p.domain + ":" + p.name
+	if p.overload != "" {
+		name += ":" + p.overload
+	}
+	return name
+}
+
+func (p *functionProto) End(c *wire.Cursor, at int64) error {
+	d := p.d
+	if len(d.functions) >= maxOperations {
+		return nil
+	}
+	if err := d.b.Hold(int64(64 + len(p.domain) + len(p.name))); err != nil {
+		return c.FailAt("FunctionProto", at, err)
+	}
+	d.functions[opName{strings.Clone(p.domain), strings.Clone(p.name)}] = true
+	return nil
+}
