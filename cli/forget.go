@@ -174,7 +174,7 @@ func (f *bnbFlags) block() int64 {
 // sourceBlock returns the rows and columns of a block of the source, or nothing.
 func (f *bnbFlags) sourceBlock() []int64 { return f.BlockSize[:len(f.BlockSize)/2*2] }
 
-var errBlockSize = errors.New("--block-size: give a number such as 64, the rows and columns of the source's blocks such as 128,128, or all three")
+var errBlockSize = errors.New("--block-size: give a number such as 64, the rows and columns of the source's blocks such as 128,128, or all three, as 128,128,64")
 
 // checkSourceBlock checks how many numbers --block-size has, and those of the source.
 func (f *bnbFlags) checkSourceBlock() error {

@@ -95,15 +95,7 @@ func TestAComparisonRefusesWhatATargetRefuses(t *testing.T) {
 
 // quantize and convert write one folder for mlx-lm, with stacked experts.
 func TestMLXIsWrittenInOneWay(t *testing.T) {
-	const layer = "model.layers.0."
-	experts := map[string][2]int{"model.norm": {64}, layer + "input_layernorm": {64}, layer + "post_attention_layernorm": {64}, layer + "self_attn.q_norm": {64}, layer + "self_attn.k_norm": {64},
-		layer + "self_attn.q_proj": {64, 64}, layer + "self_attn.k_proj": {64, 64}, layer + "self_attn.v_proj": {64, 64}, layer + "self_attn.o_proj": {64, 64}, "model.embed_tokens": {64, 64}, "model.layers.0.mlp.gate": {2, 64}}
-	for e := range 2 {
-		at := "model.layers.0.mlp.experts." + strconv.Itoa(e) + "."
-		experts[at+"gate_proj"], experts[at+"up_proj"], experts[at+"down_proj"] = [2]int{64, 64}, [2]int{64, 64}, [2]int{64, 64}
-	}
-	dir := matricesIn(t, `{"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1, "num_experts": 2, "num_experts_per_tok": 1,
-		"moe_intermediate_size": 64, "intermediate_size": 64, "vocab_size": 64, "tie_word_embeddings": true, "torch_dtype": "bfloat16", "head_dim": 64, "max_position_embeddings": 64, "rms_norm_eps": 1e-6, "rope_theta": 10000}`, experts)
+	dir := wholeQwen3(t)
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
 	if r := amn(t, nil, "quantize", "-q", "--to", "mlx_4", "-o", one, dir); r.code != 0 {
 		t.Fatal(r)
@@ -119,4 +111,18 @@ func TestMLXIsWrittenInOneWay(t *testing.T) {
 	if text := load(t, filepath.Join(one, "model.safetensors")); !strings.Contains(text, "switch_mlp") {
 		t.Error("experts are not stacked")
 	}
+}
+
+// wholeQwen3 is a mixture of one layer with all of its tensors.
+func wholeQwen3(t *testing.T) string {
+	t.Helper()
+	const layer = "model.layers.0."
+	experts := map[string][2]int{"model.norm": {64}, layer + "input_layernorm": {64}, layer + "post_attention_layernorm": {64}, layer + "self_attn.q_norm": {64}, layer + "self_attn.k_norm": {64},
+		layer + "self_attn.q_proj": {64, 64}, layer + "self_attn.k_proj": {64, 64}, layer + "self_attn.v_proj": {64, 64}, layer + "self_attn.o_proj": {64, 64}, "model.embed_tokens": {64, 64}, "model.layers.0.mlp.gate": {2, 64}}
+	for e := range 2 {
+		at := "model.layers.0.mlp.experts." + strconv.Itoa(e) + "."
+		experts[at+"gate_proj"], experts[at+"up_proj"], experts[at+"down_proj"] = [2]int{64, 64}, [2]int{64, 64}, [2]int{64, 64}
+	}
+	return matricesIn(t, `{"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1, "num_experts": 2, "num_experts_per_tok": 1,
+		"moe_intermediate_size": 64, "intermediate_size": 64, "vocab_size": 64, "tie_word_embeddings": true, "torch_dtype": "bfloat16", "head_dim": 64, "max_position_embeddings": 64, "rms_norm_eps": 1e-6, "rope_theta": 10000}`, experts)
 }

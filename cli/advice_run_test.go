@@ -1,0 +1,248 @@
+package cli_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// An advice is a message that names a flag or a command, the command line that prints it, and those
+// that do what it says.
+type advice struct {
+	says, bad string
+	good      []string
+	test      string // another test that does all this, as package.Test
+	notRun    bool   // nobody does it, for the reason that the line says
+	line      int
+}
+
+// advices reads testdata/advice.txt.
+func advices(t *testing.T) (list []advice) {
+	t.Helper()
+	for i, line := range strings.Split(load(t, "testdata/advice.txt"), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		parts := strings.Split(line, " | ")
+		a := advice{says: parts[0], line: i + 1}
+		if name, ok := strings.CutPrefix(parts[1], "test "); ok && len(parts) == 2 {
+			a.test = name
+		} else if _, ok := strings.CutPrefix(parts[1], "not run: "); ok && len(parts) == 2 {
+			a.notRun = true
+		} else if len(parts) == 3 {
+			a.bad, a.good = parts[1], strings.Split(parts[2], " ; ")
+		} else {
+			t.Fatalf("line %d has %d columns", i+1, len(parts))
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// names are flags and commands in a text.
+var named = regexp.MustCompile(`--[a-z][a-z0-9-]*[a-z0-9]|\bamn [a-z][a-z-]+`)
+
+// apart are the files whose texts are no messages: help, manuals and completions, which tests of
+// their own run, and the flags of programs that amn starts.
+var apart = []string{"cli/help.go", "cli/man.go", "cli/manual.go", "cli/completion.go", "cli/completion_shells.go", "cli/isolate.go", "cli/reread.go", "cli/meant.go"}
+
+// outside are folders that are no part of the program.
+var outside = []string{"asm", "corpus", "crosscheck", "fuzz", "remote", "web", "hub", "adapters", "python", "editors", "deploy", "docs", "examples", "release", "testdata", "internal/arch", "internal/site", "internal/corpustest"}
+
+// texts returns the messages of the module that name a flag or a command, with their places: what is
+// given to a call that makes an error or a text, and is more than the flag alone. An option of the
+// library stands as {Option}.
+func texts(t *testing.T) map[string]string {
+	t.Helper()
+	found, set := map[string]string{}, token.NewFileSet()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		rel := filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator)))
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (slices.Contains(outside, rel) || strings.HasPrefix(d.Name(), ".") && path != ".."):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") || slices.Contains(apart, rel):
+			return nil
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), "go.mod")); err == nil && filepath.Dir(path) != ".." {
+			return filepath.SkipDir
+		}
+		file, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			var args []ast.Expr
+			switch n := n.(type) {
+			case *ast.Field:
+				return false // the help of a flag
+			case *ast.CallExpr:
+				args = n.Args
+			case *ast.CompositeLit:
+				args = n.Elts
+			case *ast.KeyValueExpr:
+				args = []ast.Expr{n.Value}
+			}
+			for _, arg := range args {
+				text, option := literal(arg), ""
+				if strings.HasPrefix(text, "amn ") && !strings.Contains(text, "; ") || strings.Contains(text, "| amn ") {
+					continue // an example of help, which TestExamples runs
+				}
+				if text == "" || strings.HasPrefix(strings.TrimSpace(text), "--") && len(strings.Fields(text)) == 1 {
+					continue
+				}
+				for _, other := range args {
+					if s, ok := other.(*ast.SelectorExpr); ok && strings.HasPrefix(s.Sel.Name, "Option") && len(s.Sel.Name) > len("Option") && s.Sel.Name != "OptionsOf" {
+						option = " {" + s.Sel.Name + "}"
+					}
+				}
+				if option != "" && strings.Contains(text, "%s") || named.MatchString(text) {
+					found[text+option] = set.Position(arg.Pos()).String()
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// literal returns the text of an expression of literals.
+func literal(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			text, _ := strconv.Unquote(e.Value)
+			return text
+		}
+	case *ast.BinaryExpr:
+		return literal(e.X) + literal(e.Y)
+	}
+	return ""
+}
+
+// Every message that names a flag or a command has a line in testdata/advice.txt.
+func TestEveryAdviceHasACase(t *testing.T) {
+	found, list := texts(t), advices(t)
+	if len(found) < 100 {
+		t.Fatalf("only %d messages were found", len(found))
+	}
+	used, notRun := map[int]bool{}, 0
+	for _, text := range slices.Sorted(maps.Keys(found)) {
+		has := false
+		for _, a := range list {
+			if strings.Contains(text, a.says) {
+				has, used[a.line] = true, true
+			}
+		}
+		if !has {
+			t.Errorf("%s: no case for %q", found[text], text)
+		}
+	}
+	for _, a := range list {
+		if !used[a.line] {
+			t.Errorf("testdata/advice.txt:%d: no message says %q", a.line, a.says)
+		}
+		if a.notRun {
+			notRun++
+		}
+		if a.test == "" {
+			continue
+		}
+		folder, name, _ := strings.Cut(a.test, ".")
+		files, _ := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
+		if !slices.ContainsFunc(files, func(f string) bool { return strings.Contains(load(t, f), "\nfunc "+name+"(t *testing.T) {") }) {
+			t.Errorf("testdata/advice.txt:%d: %s has no %s", a.line, folder, name)
+		}
+	}
+	if notRun > mostNotRun {
+		t.Errorf("%d lines are not run, more than %d", notRun, mostNotRun)
+	}
+}
+
+// mostNotRun is how many lines of testdata/advice.txt nobody runs. It only falls: a new message has a case.
+const mostNotRun = 60
+
+// What a message advises is done, and works.
+func TestAdviceIsFollowed(t *testing.T) {
+	for _, a := range advices(t) {
+		if a.test != "" || a.notRun {
+			continue
+		}
+		t.Run(strconv.Itoa(a.line), func(t *testing.T) {
+			commands := append([]string{a.bad}, a.good...)
+			var dirs []string
+			for range commands {
+				dirs = append(dirs, adviceFiles(t))
+			}
+			for i, command := range commands {
+				t.Chdir(dirs[i])
+				var r result
+				for _, one := range strings.Split(command, " && ") {
+					if strings.HasPrefix(one, "serve") && i > 0 {
+						service(t, "amn "+one)
+						continue
+					}
+					r = amn(t, nil, strings.Fields(one)...)
+				}
+				switch said := strings.Join(strings.Fields(r.err+r.out), " "); {
+				case i == 0 && !strings.Contains(said, plain(a.says)):
+					t.Errorf("amn %s: exit %d, no word of %q\n%s%s", command, r.code, a.says, r.out, r.err)
+				case i > 0 && (r.code != 0 || strings.Contains(said, plain(a.says))):
+					t.Errorf("amn %s: exit %d\n%s%s", command, r.code, r.out, r.err)
+				}
+			}
+		})
+	}
+}
+
+// plain is the longest part of a message without verbs.
+func plain(says string) string {
+	longest := ""
+	for _, part := range regexp.MustCompile(`%[^ ]|\{Option[A-Za-z]+\}|  `).Split(says, -1) {
+		if part = strings.TrimSpace(part); len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
+}
+
+// adviceFiles is a folder with what the commands of testdata/advice.txt read.
+func adviceFiles(t *testing.T) string {
+	t.Helper()
+	dir := workplace(t)
+	attention := map[string][2]int{"model.layers.0.self_attn.q_proj": {128, 128}, "model.layers.0.self_attn.k_proj": {128, 128}, "model.layers.0.self_attn.v_proj": {128, 128}}
+	experts := maps.Clone(attention)
+	for e := range 2 {
+		at := "model.layers.0.mlp.experts." + strconv.Itoa(e) + "."
+		experts[at+"gate_proj"], experts[at+"up_proj"], experts[at+"down_proj"] = [2]int{192, 128}, [2]int{192, 128}, [2]int{128, 192}
+	}
+	for name, from := range map[string]string{
+		"odd":     matricesIn(t, `{"model_type": "nobodys", "architectures": ["NobodysForCausalLM"]}`, attention),
+		"mixture": matricesIn(t, `{"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"]}`, experts),
+		"llama":   matricesIn(t, `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, attention),
+		"normed":  matricesIn(t, `{"model_type": "clip_text_model", "architectures": ["CLIPTextModel"]}`, map[string][2]int{"text_model.encoder.layers.0.mlp.fc1": {64, 64}, "text_model.embeddings.token_embedding": {64, 64}}),
+		"whole":   wholeQwen3(t),
+		"breaks":  matricesIn(t, `{"model_type": "mamba", "architectures": ["MambaForCausalLM"]}`, map[string][2]int{"backbone.layers.0.mixer.in_proj": {128, 128}}),
+		"pair":    matricesIn(t, `{"model_type": "llama"}`, attention),
+	} {
+		copyTree(t, filepath.Join(dir, name), from)
+	}
+	copyFile(t, filepath.Join(dir, "pair", "b.safetensors"), filepath.Join(dir, "pair", "model.safetensors"))
+	write(t, filepath.Join(dir, "models", "beside.json"), load(t, filepath.Join(demo, "recipe.json")))
+	write(t, filepath.Join(dir, "models", "below.json"), `{"merge_method": "linear", "models": [{"model": "../model.safetensors", "parameters": {"weight": 1}}, {"model": "sharded", "parameters": {"weight": 1}}]}`)
+	return dir
+}
