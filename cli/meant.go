@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -103,7 +103,7 @@ const mostNames = 10_000
 // nearestFile returns a question whether a file beside the one that is missing was meant.
 func nearestFile(path string) string {
 	dir, name := filepath.Split(path)
-	d, err := os.Open(filepath.Clean(dir))
+	d, err := folder.Open(filepath.Clean(dir))
 	if err != nil {
 		return ""
 	}
