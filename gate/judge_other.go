@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
@@ -75,6 +76,28 @@ func (o *opened) besideModel(what string) report {
 	if out.findings = found; err != nil || len(found) > 0 {
 		out.harmless = ""
 	}
+	return out
+}
+
+// checkPlace looks at what is no text, such as a model, where git runs a file, or reads its
+// configuration: a shell steps over the lines that it does not understand.
+func (o *opened) checkPlace(out report) report {
+	if out.err != nil || out.harmless != "" || out.beside || o.s.policy.Sidecars == SidecarsSkip {
+		return out
+	}
+	text := sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near}
+	if text.Beside == nil { // the name alone says nothing: it may be a model's
+		text.Beside = func(string) bool { return false }
+	}
+	if !text.ForGit() {
+		return out
+	}
+	found, err := sidecar.Check(o.account, text)
+	if err != nil {
+		out.err = wire.At("sidecar", "", wire.NoOffset, err)
+	}
+	out.findings = slices.Insert(out.findings, out.ownCount, found...)
+	out.ownCount += len(found)
 	return out
 }
 

@@ -133,7 +133,7 @@ func (s *subject) report(b *limits.Budget) (out report, err error) {
 	if err := contextError(b, out.err); err != nil {
 		return out, err
 	}
-	out = o.checkHDF5(out)
+	out = o.checkPlace(o.checkHDF5(out))
 	if s.asked {
 		out.openings = o.opens(b, &out)
 	}

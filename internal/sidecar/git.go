@@ -56,6 +56,10 @@ func (r *reader) byGit() func() error {
 		return r.gitFile
 	case base == ".gitconfig", (base == "config" || base == "config.worktree") && (inside && !names || bare()):
 		return r.gitConfig
+	case base == ".gitmodules":
+		return r.gitModules
+	case base == ".lfsconfig":
+		return r.lfsConfig
 	case base == "commondir" && (inside && !names || bare()):
 		return r.commonDir
 	case parent == "hooks" && path.Ext(base) != ".sample" && (inside && !names || gitHooks()[strings.TrimSuffix(base, ".exe")]):

@@ -48,6 +48,76 @@ var gitKeys = map[string][]*regexp.Regexp{
 // gitConfig judges the configuration of a repository: git runs what many keys name, and more
 // with each version, so only what a clone writes is let through.
 func (r *reader) gitConfig() error {
+	return r.gitText("git's configuration", "which no clone writes: git runs what its configuration names, at the first command in this folder", r.gitAllows)
+}
+
+// Kinds of values in files of a work tree that git and Git LFS read like a configuration.
+var (
+	gitPath     = regexp.MustCompile(`^[^-/\\\x00-\x1f\x7f:][^\\\x00-\x1f\x7f:]*$`)
+	gitRelative = regexp.MustCompile(`^\.\.?/[A-Za-z0-9_./-]*$`)
+	gitBranch   = regexp.MustCompile(`^(\.|[A-Za-z0-9_][A-Za-z0-9._/+-]*)$`)
+	gitUpdate   = regexp.MustCompile(`^(checkout|rebase|merge|none)$`)
+	gitIgnore   = regexp.MustCompile(`^(all|dirty|untracked|none)$`)
+	gitRecurse  = regexp.MustCompile(`^(|true|false|yes|no|on|off|0|1|on-demand)$`)
+	lfsPaths    = regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`)
+)
+
+// moduleKeys are the keys of .gitmodules, by git's gitmodules(5).
+var moduleKeys = map[string][]*regexp.Regexp{
+	"submodule.*.path": {gitPath}, "submodule.*.url": {gitHTTPS, gitURL, gitSCP, gitRelative}, "submodule.*.branch": {gitBranch}, "submodule.*.update": {gitUpdate},
+	"submodule.*.ignore": {gitIgnore}, "submodule.*.shallow": {gitBool}, "submodule.*.fetchrecursesubmodules": {gitRecurse},
+}
+
+// lfsKeys are the keys that Git LFS takes from .lfsconfig, by git-lfs-config(5), which says
+// that it ignores all others for safety.
+var lfsKeys = map[string][]*regexp.Regexp{
+	"lfs.url": {gitHTTPS, gitURL}, "lfs.pushurl": {gitHTTPS, gitURL}, "remote.*.lfsurl": {gitHTTPS, gitURL}, "lfs.*.access": {gitAccess}, "lfs.*.locksverify": {gitBool},
+	"lfs.locksverify": {gitBool}, "lfs.fetchinclude": {lfsPaths}, "lfs.fetchexclude": {lfsPaths}, "lfs.gitprotocol": {gitWord}, "lfs.allowincompletepush": {gitBool},
+	"lfs.skipdownloaderrors": {gitBool}, "lfs.concurrenttransfers": {gitNumber}, "lfs.repositoryformatversion": {gitNumber},
+}
+
+// gitModules judges the file that names the submodules: older versions of git ran what the key
+// update names, and took paths and addresses that begin with a dash for options.
+func (r *reader) gitModules() error {
+	return r.gitText("the list of submodules", "which git submodule does not write: git has run what this file names", func(key gitKey, g *gitReader) bool {
+		if strings.Contains(key.subsection, "..") || strings.HasPrefix(key.subsection, "-") {
+			return false
+		}
+		if key.name == "path" && !staysBelow(g.value) {
+			return false
+		}
+		return allows(moduleKeys, key, g.value)
+	})
+}
+
+// staysBelow reports whether a path leads to a folder of the work tree that is none of git's.
+func staysBelow(to string) bool {
+	return tensor.IsLocal(to) && !slices.ContainsFunc(strings.Split(to, "/"), func(part string) bool {
+		return part == ".." || strings.HasPrefix(strings.ToLower(part), ".git")
+	})
+}
+
+// lfsConfig judges the file by which a repository configures Git LFS.
+func (r *reader) lfsConfig() error {
+	return r.gitText("the configuration of Git LFS", "which it does not take from a repository: other keys name servers and programs", func(key gitKey, g *gitReader) bool {
+		return allows(lfsKeys, key, g.value)
+	})
+}
+
+// allows reports whether a list has the key with such a value.
+func allows(keys map[string][]*regexp.Regexp, key gitKey, value string) bool {
+	kinds := keys[key.String()]
+	if kinds == nil && key.sub {
+		kinds = keys[key.section+".*."+key.name]
+	}
+	if strings.HasSuffix(key.name, "url") && (strings.Contains(value, "::") || strings.Contains(value, "%0") || strings.ContainsAny(value, "\\\"'`$")) {
+		return false
+	}
+	return slices.ContainsFunc(kinds, func(is *regexp.Regexp) bool { return is.MatchString(value) })
+}
+
+// gitText judges a text in the form of git's configurations, key by key.
+func (r *reader) gitText(what, why string, allow func(key gitKey, g *gitReader) bool) error {
 	return r.small(func(p []byte) error {
 		g := gitReader{text: strings.ReplaceAll(strings.TrimPrefix(string(p), "\ufeff"), "\r\n", "\n")}
 		for {
@@ -56,12 +126,12 @@ func (r *reader) gitConfig() error {
 			case !ok && g.bad == "":
 				return nil
 			case !ok:
-				return r.report(codeHandler, tensor.Danger, "", 0, "a configuration of git, which runs what its configuration names, and this one is not understood: "+g.bad)
-			case r.gitAllows(key, &g):
+				return r.report(codeHandler, tensor.Danger, "", 0, what+", in which git finds what it runs, is not understood: "+g.bad)
+			case allow(key, &g):
 				continue
 			}
 			name := wire.Quote(key.String())
-			if err := r.report(codeHandler, tensor.Danger, name, 0, "git's configuration sets "+name+" to "+wire.Quote(g.value)+", which no clone writes: git runs what its configuration names, at the first command in this folder"); err != nil {
+			if err := r.report(codeHandler, tensor.Danger, name, 0, what+" sets "+name+" to "+wire.Quote(g.value)+", "+why); err != nil {
 				return err
 			}
 		}
@@ -73,24 +143,13 @@ func (r *reader) gitAllows(key gitKey, g *gitReader) bool {
 	if key.String() == "core.worktree" {
 		return r.staysInClone(g.value)
 	}
-	kinds := gitKeys[key.String()]
-	if kinds == nil && key.sub {
-		kinds = gitKeys[key.section+".*."+key.name]
-	}
 	if key.section == "remote" && !gitRemote.MatchString(key.subsection) {
 		return false // the name of a remote without a URL is its URL
 	}
-	switch key.name {
-	case "url", "pushurl":
-		if strings.Contains(g.value, "::") || strings.Contains(g.value, "%0") || strings.ContainsAny(g.value, "\\\"'`$") {
-			return false
-		}
-	case "active":
-		if strings.Contains(key.subsection, "..") {
-			return false
-		}
+	if key.name == "active" && strings.Contains(key.subsection, "..") {
+		return false
 	}
-	return slices.ContainsFunc(kinds, func(is *regexp.Regexp) bool { return is.MatchString(g.value) })
+	return allows(gitKeys, key, g.value)
 }
 
 // staysInClone reports whether a submodule's repository, below .git/modules, names a folder of
