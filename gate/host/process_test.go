@@ -94,6 +94,49 @@ func TestAJudgementInAnotherProcessTakesTurns(t *testing.T) {
 	}
 }
 
+// A process that never asks for a turn does not keep the only slot from others: while it runs,
+// they are judged one after another.
+func TestAProcessThatAsksForNoTurnIsNotWaitedFor(t *testing.T) {
+	var running atomic.Int64
+	stuck := make(chan struct{})
+	h := newHost(t, host.Options{Slots: 1, Judge: func(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, hint gate.Hint) (*gate.Verdict, error) {
+		if running.Add(1) > 2 {
+			t.Error("more than one slot more")
+		}
+		defer running.Add(-1)
+		if hint.Name == "stuck" {
+			<-stuck
+		}
+		b := limits.Policy{}.Budget(ctx)
+		defer b.Close()
+		return g.Check(b, r, size, hint)
+	}})
+	var wg sync.WaitGroup
+	judge := func(tenant, name string) func() {
+		u := upload(t, h, tenant, honest)
+		u.Name = name
+		return func() {
+			defer u.Close()
+			if _, err := u.Judge(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, ok := u.Acceptance(); !ok {
+				t.Errorf("%s of %s: not accepted", name, tenant)
+			}
+		}
+	}
+	wg.Go(judge("a", "stuck"))
+	waitFor(t, h, "judgement of a", func(l host.Load) bool { return l.Judging == 1 })
+	for _, tenant := range []string{"b", "c"} {
+		judge(tenant, "m.safetensors")()
+	}
+	close(stuck)
+	wg.Wait()
+	if l := h.Load(); l != (host.Load{}) {
+		t.Errorf("left behind: %+v", l)
+	}
+}
+
 // A process whose parent is gone ends its judgement, and does not go on without turns. A
 // parent whose child is gone has nothing left to grant.
 func TestNobodyGrantsATurn(t *testing.T) {

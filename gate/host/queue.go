@@ -26,8 +26,10 @@ type queue struct {
 	after  time.Duration
 
 	mu      sync.Mutex
-	ring    []*lane // tenants with something that waits, in the order of the round
-	holder  *lane   // the tenant that holds all slots, or nil
+	ring    []*lane     // tenants with something that waits, in the order of the round
+	holder  *lane       // the tenant that holds all slots, or nil
+	began   time.Time   // of the latest turn
+	late    *time.Timer // looks whether the only slot is held for too long; nil while nobody waits for it
 	running int
 	waiting int // files that have not begun and count in most
 	closed  bool
@@ -38,6 +40,9 @@ const (
 	quantum = 1 << 18
 	// turnTime ends a turn whose steps are dear. Such a turn costs a whole quantum.
 	turnTime = 5 * time.Millisecond
+	// lateTurn is how long the only slot may be held by another process that asks for no
+	// turn, while others wait.
+	lateTurn = time.Second
 	// stepBytes is how many bytes of a file are read for the price of a step.
 	stepBytes = 32
 	// stepTime is the price of a step that another process takes.
@@ -84,6 +89,7 @@ func (q *queue) enter(ctx context.Context, l *lane, counts bool) (*turn, error) 
 	}
 	q.wait(t, false)
 	q.dispatch()
+	q.watch()
 	if counts && len(t.granted) == 0 {
 		if l.files > q.share || q.waiting > q.most {
 			err := q.busy(l.files > q.share, fmt.Sprintf("%d files wait to be judged", q.waiting-1))
@@ -180,6 +186,7 @@ func (q *queue) dispatch() {
 // begin pays a turn in advance.
 func (q *queue) begin(t *turn) {
 	t.prepaid, t.spent, t.since = max(t.l.price, 1), 0, time.Now()
+	q.began = t.since
 	t.l.credit -= t.prepaid
 	t.l.running++
 	if q.running++; t.l.running == q.slots {
@@ -212,10 +219,33 @@ func (q *queue) othersWait(l *lane) bool {
 	return len(q.ring) > 1 || len(q.ring) == 1 && q.ring[0] != l
 }
 
-// free reports whether a slot is free. Judgements in other processes do not yield: while
-// one tenant holds all slots with them, there is one slot more for the others.
+// free reports whether a slot is free. Judgements in other processes may not yield: while
+// one tenant holds all slots with them, there is one slot more for the others. A single slot
+// is always held by one tenant: there is another one if its turn does not end.
 func (q *queue) free() bool {
-	return q.running < q.slots || !q.yields && q.slots > 1 && q.running == q.slots && q.holder != nil && q.othersWait(q.holder)
+	switch {
+	case q.running < q.slots:
+		return true
+	case q.yields || q.running > q.slots:
+		return false
+	case q.slots == 1:
+		return time.Since(q.began) >= lateTurn
+	}
+	return q.holder != nil && q.othersWait(q.holder)
+}
+
+// watch looks at the only slot until nobody waits for it. It is called with the lock held.
+func (q *queue) watch() {
+	if q.slots > 1 || q.yields || q.late != nil || len(q.ring) == 0 {
+		return
+	}
+	q.late = time.AfterFunc(lateTurn, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.late = nil
+		q.dispatch()
+		q.watch()
+	})
 }
 
 // entitled reports whether a tenant may take a free slot: the last one only if no other
@@ -278,6 +308,7 @@ func (t *turn) pay(steps int64) {
 	t.clock.pause()
 	q.wait(t, true)
 	q.dispatch()
+	q.watch()
 	q.mu.Unlock()
 	select {
 	case <-t.granted:
