@@ -99,6 +99,12 @@ func files(b *limits.Budget, address string, o Options) (*tree, string, error) {
 			if err == nil {
 				err = t.fillFolders()
 			}
+			if err == nil {
+				_, err = fs.Stat(t, name)
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				err = &missing{err}
+			}
 			return t, name, err
 		}
 	}

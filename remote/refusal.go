@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // A refusal is an answer that gives nothing. What is not there is [fs.ErrNotExist], and what
@@ -35,3 +37,10 @@ func (r *refusal) Unwrap() error {
 	}
 	return nil
 }
+
+// missing is that an address leads to nothing: wrong usage, as a file is that is not there.
+type missing struct{ error }
+
+func (m *missing) Unwrap() []error { return []error{errMissing, m.error} }
+
+var errMissing = wire.ErrUsage.WithRule("file.missing")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/remote"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
@@ -32,6 +34,9 @@ func TestAnAnswerThatGivesNothingIsTheErrorOfADisk(t *testing.T) {
 				if errors.Is(err, is) != (is == want) {
 					t.Errorf("%d: %s: %v: is it %v?", status, address, err, is)
 				}
+			}
+			if (parser.ClassOf(err) == wire.Usage) != (want == fs.ErrNotExist) {
+				t.Errorf("%d: %s: class %s: %v", status, address, parser.ClassOf(err), err)
 			}
 			if says := err.Error(); !strings.Contains(says, http.StatusText(status)) || strings.Count(says, host) > 1 {
 				t.Errorf("%d: %s: %s", status, address, says)
