@@ -3,7 +3,7 @@
 All is installed below .venv/, from PyPI: the virtual environment has the packages
 of requirements.txt, which formats need; .venv/quant those of
 quant/requirements.txt, .venv/ct-0.12.2 an older compressed-tensors and .venv/merge
-PEFT and mergekit, which are laid over it; .venv/libraries diffusers, sentence-transformers, llm-compressor and optimum, .venv/clients clients of hubs, registries and buckets, .venv/servers moto, a double of Amazon's services, .venv/memory hf-mem, .venv/tokens tiktoken and mistral-common, .venv/loads the newest transformers; GPTQModel is only unpacked, since its extensions are not needed; and
+PEFT and mergekit, which are laid over it; .venv/libraries diffusers, sentence-transformers, llm-compressor and optimum, .venv/clients clients of hubs, registries and buckets, .venv/servers moto, a double of Amazon's services, .venv/memory hf-mem, .venv/tokens tiktoken and mistral-common, .venv/loads the newest transformers, .venv/kinds ONNX Runtime; GPTQModel is only unpacked, since its extensions are not needed; and
 ggml's C, of the sources of llama.cpp, is built as one shared library.
 
 CROSSCHECK_PYTHON names a Python that has the packages of requirements.txt already,
@@ -39,7 +39,7 @@ class Libraries:
                 subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
             self.install(HERE / "requirements.txt", VENV / "crosscheck.txt")
         if not given:
-            for name, file in (("quant", "requirements.txt"), ("ct-0.12.2", "requirements-ct-0.12.2.txt"), ("merge", "requirements-merge.txt"), ("servers", "requirements-servers.txt"), ("libraries", "requirements-libraries.txt"), ("clients", "requirements-clients.txt"), ("memory", "requirements-memory.txt"), ("tokens", "requirements-tokens.txt"), ("loads", "requirements-loads.txt")):
+            for name, file in (("quant", "requirements.txt"), ("ct-0.12.2", "requirements-ct-0.12.2.txt"), ("merge", "requirements-merge.txt"), ("servers", "requirements-servers.txt"), ("libraries", "requirements-libraries.txt"), ("clients", "requirements-clients.txt"), ("memory", "requirements-memory.txt"), ("tokens", "requirements-tokens.txt"), ("loads", "requirements-loads.txt"), ("kinds", "requirements-kinds.txt")):
                 # Without the dependencies that the packages declare, whose bounds
                 # contradict each other.
                 folder = self.root / name

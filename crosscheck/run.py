@@ -110,6 +110,8 @@ def run(part, libraries, built, elements):
                 env = libraries.environment(["merge", "quant"])
             elif part == "tokens":
                 env = libraries.environment(["tokens", "quant", "gptqmodel"])
+            elif part == "kinds":
+                env = libraries.environment(["kinds", "quant"])
             elif part == "clients":
                 env = libraries.environment(["clients", "libraries", "quant"])
             elif part == "remote":
