@@ -184,7 +184,7 @@ func TestCheck(t *testing.T) {
 		{"what a string of the data found", "{{ x[y] }}{{ x[y] | tojson }}{% if x[y] is mapping %}{% endif %}", nil},
 		{"a string of the data, asked of a namespace", "{% set n = namespace(a=1) %}{{ n[y] }}", []string{"computed@33"}},
 		{"a string of the data, asked of a method", "{{ x.items[y] }}{{ x.items.type }}{{ [x.items] | map(attribute=y) | list }}", []string{"computed@11", "computed@63"}},
-		{"a string of the data, asked of what a filter yields", "{{ (x | map('upper'))[y] }}", []string{"computed@25"}},
+		{"a string of the data, asked of what a filter yields", "{{ (x | map('upper'))[y] }}", []string{"computed@22"}},
 		{"what it found has an attribute", "{{ x[y].a }}", []string{"computed@4"}},
 		{"what it found has elements", "{{ x[y][0] }}{{ x[y]['a'] }}", []string{"computed@7", "computed@20"}},
 		{"what it found is gone through", "{% for a in x[y] %}{{ a.b }}{% endfor %}", []string{"computed@13", "computed@22"}},
