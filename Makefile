@@ -59,6 +59,7 @@ FUZZ_COUNTS = \
 	FuzzStream=2500 \
 	FuzzStrictJSON=10000 \
 	FuzzTemplate=16000 \
+	FuzzJinja=16000 \
 	FuzzText=1500 \
 	FuzzTokenizer=10000 \
 	FuzzUpload=3000 \

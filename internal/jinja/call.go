@@ -23,7 +23,7 @@ func (j *judge) call(n *node) value {
 	if !v.has(macros) || !v.only(macros) {
 		j.report(n.off, CodeCall, "the result of an expression is called")
 	}
-	j.bind(f.next, j.everyMacro)
+	j.bind(f.next, len(j.defs), j.everyMacro)
 	return madeAt(n.off)
 }
 
@@ -44,14 +44,14 @@ func (j *judge) callName(n, f *node) value {
 	case !v.has(macros):
 		j.report(f.off, CodeCall, "%s is called, and is not a function that templates are given", quote(f.text))
 	case !v.only(macros | numbers):
-		j.report(f.off, CodeCall, "%s is called, and may be what is no macro", quote(f.text))
+		j.report(f.off, CodeCall, "%s is called, and may be something else than a macro", quote(f.text))
 	}
 	switch {
 	case j.macros[f.text] > 0:
-		j.bind(f.next, j.definitions(f.text))
+		j.bind(f.next, int(j.defs[j.macros[f.text]-1].number), j.definitions(f.text))
 		return madeAt(n.off)
 	case v.has(macros): // by another name
-		j.bind(f.next, j.everyMacro)
+		j.bind(f.next, len(j.defs), j.everyMacro)
 		return madeAt(n.off)
 	}
 	return j.supply(n, f)
@@ -76,7 +76,7 @@ func (j *judge) supply(n, f *node) value {
 		}
 		j.inside(j.nodes[a].next)
 	case "caller":
-		j.bind(f.next, j.callers)
+		j.bind(f.next, len(j.calls), j.callers)
 	case "loop":
 		j.each(f.next, func(i int32) {
 			v := j.eval(i)
@@ -111,6 +111,10 @@ func (j *judge) membersOf(f *node) value {
 	return holding(deep)
 }
 
+// maxBound is how many definitions of one name a call gives its arguments to one by one. If there
+// are more, which no template has, all parameters of the template may be any of them.
+const maxBound = 64
+
 // An argument of a call that is judged.
 type argument struct {
 	form form
@@ -120,7 +124,7 @@ type argument struct {
 
 // bind judges those of a call, and gives them to a macro, if it is one: by place, by
 // name, or, from a value, to all parameters.
-func (j *judge) bind(args int32, defs func(yield func(first int32))) kinds {
+func (j *judge) bind(args int32, number int, defs func(yield func(first int32))) {
 	base, whole := len(j.stack), kinds(0)
 	j.each(args, func(i int32) {
 		a := argument{j.nodes[i].form, j.nodes[i].text, j.eval(i)}
@@ -133,6 +137,10 @@ func (j *judge) bind(args int32, defs func(yield func(first int32))) kinds {
 		}
 	})
 	given := j.stack[base:]
+	if number > maxBound {
+		j.join(&j.flood, all(whole))
+		defs = func(func(int32)) {}
+	}
 	defs(func(first int32) {
 		place := first
 		for _, a := range given {
@@ -155,7 +163,6 @@ func (j *judge) bind(args int32, defs func(yield func(first int32))) kinds {
 		}
 	})
 	j.stack = j.stack[:base]
-	return whole
 }
 
 func (j *judge) isParameter(i int32) bool { return i != 0 && j.nodes[i].form == parameter }
@@ -227,7 +234,7 @@ func (j *judge) method(n, f *node) value {
 	case j.keys[f.text]:
 		j.report(f.off, CodeCall, "%s is called, and the template gives that name a value", quote(f.text))
 	case j.contents(v)&(inner|reached) != 0:
-		j.report(f.off, CodeCall, "%s is called on what holds what is no data", quote(f.text))
+		j.report(f.off, CodeCall, "%s is called on what holds more than data", quote(f.text))
 	default:
 		j.askable(of, v)
 	}

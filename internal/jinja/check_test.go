@@ -198,6 +198,7 @@ func TestCheck(t *testing.T) {
 		{"a number of a loop", "{% for m in x %}{{ x[loop.index0 - 1].a }}{{ loop.previtem.a }}{% endfor %}", nil},
 		{"an attribute of the loop that no template needs", "{% for m in x %}{{ loop.undefined }}{% endfor %}", []string{"global@24"}},
 		{"an attribute of a macro", "{% macro f() %}{% endmacro %}{{ f.name }}", []string{"global@32"}},
+		{"a macro that is defined too often", "{% macro f(k) %}{{ x[k] }}{% endmacro %}" + strings.Repeat("{% macro f(a) %}{% endmacro %}", 70) + "{{ f(a ~ b) }}", []string{"computed@21"}},
 		{"macros in a list are called", "{% macro f(k) %}{{ k }}{% endmacro %}{% for g in [f] %}{{ g(1) }}{% endfor %}{{ [f][0](2) }}", nil},
 		{"macros and data in a list", "{% macro f(k) %}{{ k }}{% endmacro %}{{ [f, x][0](2) }}", []string{"call@49"}},
 		{"a macro by another name is fed", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{% set g = f %}{{ g(a ~ b) }}", []string{"computed@21"}},
@@ -285,6 +286,47 @@ func TestNestingEnds(t *testing.T) {
 			limitstest.NoLeak(t, b)
 			b.Close()
 		}
+	}
+}
+
+// A template of 64 MiB, or of a million tokens, takes steps for what it has, and ends where the
+// account does.
+func TestLargeTemplatesArePaid(t *testing.T) {
+	const n = 1 << 20
+	for what, tc := range map[string]struct {
+		template string
+		least    int64 // steps
+	}{
+		"text":     {strings.Repeat("a{b}", 16*n), 0},
+		"tags":     {strings.Repeat("{{a}}", n/8), 3 * n / 8},
+		"a tuple":  {"{{" + strings.Repeat("a,", n/2) + "}}", n},
+		"comments": {strings.Repeat("{##}", n), 0},
+		"macros":   {strings.Repeat("{%macro f(a)%}{%endmacro%}{{f(1)}}", n/64), n / 8},
+		"strings":  {"{{" + strings.Repeat("'\\x41',", n/8) + "}}", n / 4},
+	} {
+		b := limits.Policy{}.Budget(t.Context())
+		issues, err := jinja.Check(b, tc.template)
+		steps := int64(0)
+		for _, u := range b.Usage() {
+			if u.Axis == limits.StepCount {
+				steps = u.Used
+			}
+		}
+		if len(issues) != 0 || err != nil || steps < tc.least {
+			t.Errorf("%s: %v, %v, %d steps, want at least %d", what, issues, err, steps, tc.least)
+		}
+		limitstest.NoLeak(t, b)
+		b.Close()
+		if tc.least == 0 {
+			continue
+		}
+		b = limits.Policy{MaxTotalBytes: 1 << 20}.Budget(t.Context())
+		_, err = jinja.Check(b, tc.template)
+		if limit, ok := errors.AsType[*limits.Error](err); !ok || limit.Axis != limits.Total {
+			t.Errorf("%s: %v, want a limit of %v", what, err, limits.Total)
+		}
+		limitstest.NoLeak(t, b)
+		b.Close()
 	}
 }
 

@@ -29,17 +29,8 @@ func (j *judge) eval(i int32) value {
 		return j.filter(n)
 	case test:
 		return j.test(n)
-	case group, list:
-		return holding(j.inside(n.first))
-	case dictionary:
-		return holding(j.inside(n.first))
-	case pair:
-		return j.pair(n)
-	case keyword:
-		j.spelling(n)
-		return j.eval(n.first)
-	case star, starStar:
-		return j.eval(n.first)
+	case group, list, dictionary, pair, keyword, star, starStar:
+		return j.display(n)
 	case conditional:
 		j.eval(n.first)
 		v := j.eval(j.nodes[n.first].next)
@@ -52,6 +43,20 @@ func (j *judge) eval(i int32) value {
 	}
 	j.inside(n.first) // what is a number, or nothing
 	return plain(numbers)
+}
+
+// display is a list, a dictionary, or what stands in one or in a call.
+func (j *judge) display(n *node) value {
+	switch n.form {
+	case pair:
+		return j.pair(n)
+	case keyword:
+		j.spelling(n)
+		return j.eval(n.first)
+	case star, starStar:
+		return j.eval(n.first)
+	}
+	return holding(j.inside(n.first))
 }
 
 // inside is all that is in the operands of a display.
@@ -198,7 +203,7 @@ func (j *judge) askable(i int32, v value) {
 	n := &j.nodes[i]
 	switch {
 	case v.has(inner | macros):
-		j.report(n.off, CodeGlobal, "what is no data is asked for something in it")
+		j.report(n.off, CodeGlobal, "what is not data is asked for something in it")
 	case v.has(reached):
 		j.report(n.off, CodeComputed, "what a computed key found is asked for something in it")
 	}

@@ -124,14 +124,14 @@ func (j *judge) path(name string, off int32, v value, i int32, w value) kinds {
 	a := &j.nodes[i]
 	e := j.member(v)
 	if e.has(inner | macros | reached) {
-		j.report(off, CodeGlobal, "the filter %s looks an attribute up in what is no data", name)
+		j.report(off, CodeGlobal, "the filter %s looks an attribute up in what is not data", name)
 	}
 	if a.form != literal {
 		if w.has(made | reached) {
 			j.report(w.madeAt(a.off), CodeComputed, "an attribute that the filter %s looks up is a string that the template makes", name)
 		}
 		if w.has(given) && e.has(bound|space|lazy) {
-			j.report(a.off, CodeComputed, "a string of the data is asked of what is no data")
+			j.report(a.off, CodeComputed, "a string of the data is asked of what is not data")
 		}
 		if w.has(given) {
 			return reached | e.deep

@@ -20,6 +20,7 @@ type judge struct {
 	called  map[string]bool  // functions that are called
 
 	heapOwn, heapSupplied kinds // what lists and dictionaries are given later
+	flood                 value // what calls give of which there are too many definitions to bind each
 	loops, again          value // elements of loops; what a loop calls itself with
 
 	defined map[string]bool // names that surely have a value of the template's, here
@@ -36,7 +37,7 @@ type judge struct {
 }
 
 // A definition is one of a macro.
-type definition struct{ node, before int32 }
+type definition struct{ node, before, number int32 }
 
 // nameCost is the memory of a name in a map; its text is part of the template, or was charged
 // with it.
@@ -45,7 +46,7 @@ const nameCost = 128
 func (j *judge) judge(root int32) error {
 	j.vars.index, j.members.index = map[string]int32{}, map[string]int32{}
 	j.macros, j.keys, j.called, j.defined = map[string]int32{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	j.loops, j.again = plain(0), plain(0)
+	j.loops, j.again, j.flood = plain(0), plain(0), plain(0)
 	for i := range j.nodes {
 		j.collect(int32(i))
 	}
@@ -104,7 +105,11 @@ func (j *judge) defineMacro(name string, i int32) {
 	if j.err = j.b.Hold(nameCost); j.err != nil {
 		return
 	}
-	j.defs, j.err = limits.Append(j.b, j.defs, definition{i, j.macros[name]})
+	before, number := j.macros[name], int32(1)
+	if before > 0 {
+		number += j.defs[before-1].number
+	}
+	j.defs, j.err = limits.Append(j.b, j.defs, definition{i, before, number})
 	j.macros[name] = int32(len(j.defs))
 }
 

@@ -92,7 +92,7 @@ func (j *judge) subscript(n *node) value {
 	}
 	if w.has(given) {
 		if v.has(bound | space | lazy) {
-			j.report(k.off, CodeComputed, "a string of the data is asked of what is no data")
+			j.report(k.off, CodeComputed, "a string of the data is asked of what is not data")
 		}
 		out.self |= reached
 		out.deep |= reached

@@ -7,8 +7,8 @@ func (p *parser) statement() int32 {
 		p.fail(t.off, "a statement has no name")
 		return p.nothing()
 	}
-	parse, ok := statementParsers[t.text]
-	if !ok {
+	parse := statementParser(t.text)
+	if parse == nil {
 		p.fail(t.off, "Jinja has no statement here that begins so")
 		return p.nothing()
 	}
@@ -16,15 +16,41 @@ func (p *parser) statement() int32 {
 	return parse(p, t)
 }
 
-var statementParsers map[string]func(*parser, token) int32
-
-func init() {
-	statementParsers = map[string]func(*parser, token) int32{
-		"for": (*parser).forLoop, "if": (*parser).ifElse, "set": (*parser).set, "macro": (*parser).macro, "call": (*parser).callBlock,
-		"filter": (*parser).filterBlock, "with": (*parser).with, "block": (*parser).named, "print": (*parser).print, "do": (*parser).do,
-		"import": (*parser).load, "from": (*parser).load, "include": (*parser).load, "extends": (*parser).load,
-		"autoescape": (*parser).autoescape, "break": (*parser).jump, "continue": (*parser).jump, "generation": (*parser).generation, "trans": (*parser).trans,
+// statementParser returns what parses the statement of a word, or nil.
+func statementParser(word string) func(*parser, token) int32 {
+	switch word {
+	case "for":
+		return (*parser).forLoop
+	case "if":
+		return (*parser).ifElse
+	case "set":
+		return (*parser).set
+	case "macro":
+		return (*parser).macro
+	case "call":
+		return (*parser).callBlock
+	case "filter":
+		return (*parser).filterBlock
+	case "with":
+		return (*parser).with
+	case "block":
+		return (*parser).named
+	case "print":
+		return (*parser).print
+	case "do":
+		return (*parser).do
+	case "import", "from", "include", "extends":
+		return (*parser).load
+	case "autoescape":
+		return (*parser).autoescape
+	case "break", "continue":
+		return (*parser).jump
+	case "generation":
+		return (*parser).generation
+	case "trans":
+		return (*parser).trans
 	}
+	return nil
 }
 
 func (p *parser) forLoop(t token) int32 {
@@ -205,7 +231,7 @@ func (p *parser) target(members bool, until ...string) int32 {
 	at := p.token.off
 	n := p.tuple(until, func() int32 { return p.primary(members && len(until) == 0) })
 	if !p.failed && !p.assignable(n) {
-		p.fail(at, "what takes a value is no variable")
+		p.fail(at, "what takes a value is not a variable")
 	}
 	return n
 }

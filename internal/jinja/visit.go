@@ -20,15 +20,7 @@ func (j *judge) visit(i int32) {
 	case assign:
 		j.tag(func() { j.assign(n.first, j.eval(j.nodes[n.first].next)) })
 	case capture:
-		through := j.nodes[n.first].next
-		j.scoped(j.nodes[through].next)
-		j.tag(func() {
-			v := j.eval(through)
-			if j.nodes[through].form == nothing {
-				v = madeAt(n.off)
-			}
-			j.assign(n.first, v)
-		})
+		j.capture(n)
 	case macro:
 		j.give(&j.vars, n.text, plain(macros))
 		j.spelling(&n)
@@ -44,6 +36,19 @@ func (j *judge) visit(i int32) {
 		j.tag(func() { j.eval(n.first) })
 		j.scoped(j.nodes[n.first].next)
 	}
+}
+
+// capture is a variable that takes the text of a block.
+func (j *judge) capture(n node) {
+	through := j.nodes[n.first].next
+	j.scoped(j.nodes[through].next)
+	j.tag(func() {
+		v := j.eval(through)
+		if j.nodes[through].form == nothing {
+			v = madeAt(n.off)
+		}
+		j.assign(n.first, v)
+	})
 }
 
 // each calls do for a node and its siblings.
@@ -144,7 +149,7 @@ func (j *judge) function(first int32) {
 			j.spelling(n)
 			v := j.eval(n.first)
 			j.redefines(n, v)
-			j.set(n.text, v)
+			j.set(n.text, v.or(j.flood))
 		case body:
 			j.visit(i)
 		default:
