@@ -71,6 +71,8 @@ func (p *Policy) sentence(member string) string {
 		}[p.Pickle]
 	case "allow_globals":
 		return p.globalsSentence()
+	case "classes":
+		return p.classesSentence()
 	case "fail_on":
 		if p.FailOn == FailNever {
 			return "No finding refuses a file."

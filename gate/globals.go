@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,9 +95,10 @@ func setNames() (names []string) {
 type allowance uint8
 
 const (
-	notAllowed    allowance = iota
-	allowedInSet            // in the two forms of a [globalSet]
-	allowedByName           // called with anything, and given a state
+	notAllowed     allowance = iota
+	allowedInClass           // as its class set says
+	allowedInSet             // in the two forms of a [globalSet]
+	allowedByName            // called with anything, and given a state
 )
 
 // allows returns how the policy allows a global to be used.
@@ -105,6 +107,9 @@ func (p *Policy) allows(g *vm.Global) allowance {
 		return notAllowed
 	}
 	out := notAllowed
+	if slices.Contains(p.Classes, g.Set()) {
+		out = allowedInClass
+	}
 	for _, name := range p.AllowGlobals {
 		if s := globalSetByName(name); s != nil && s.has(g) {
 			out = max(out, allowedInSet)
@@ -118,15 +123,23 @@ func (p *Policy) allows(g *vm.Global) allowance {
 // refusal returns why a pickle is refused: for all that the policy does not allow, or for
 // what is wrong with it.
 func (p *Policy) refusal(r *vm.Report) error {
-	if len(p.AllowGlobals) == 0 {
-		return r.Refusal()
+	var err error
+	if len(p.AllowGlobals)+len(p.Classes) == 0 {
+		err = r.Refusal()
+	} else {
+		err = r.RefusalBut(p.excusesEvent)
 	}
-	return r.RefusalBut(p.excusesEvent)
+	if f, ok := errors.AsType[*vm.Forbidden](err); ok {
+		if hint := p.wouldFit(r); hint != "" {
+			f.Reason += "; " + hint
+		}
+	}
+	return err
 }
 
 // excused returns the offsets at which a pickle asks for what the policy allows.
 func (p *Policy) excused(r *vm.Report) map[int64]bool {
-	if len(p.AllowGlobals) == 0 {
+	if len(p.AllowGlobals)+len(p.Classes) == 0 {
 		return nil
 	}
 	at := map[int64]bool{}
@@ -148,6 +161,9 @@ func (p *Policy) excused(r *vm.Report) map[int64]bool {
 func (p *Policy) excusesEvent(e *vm.Event) bool {
 	g := e.On.Global()
 	how := p.allows(g)
+	if how == allowedInClass {
+		return e.Fits
+	}
 	if how == notAllowed || e.Use == vm.UseGlobal {
 		return how != notAllowed
 	}
@@ -215,7 +231,7 @@ func (p *Policy) excusesWeightsOnly(r *vm.Report) bool {
 	if r.WeightsOnly.OK {
 		return true
 	}
-	if r.WeightsOnly.More > 0 || len(p.AllowGlobals) == 0 {
+	if r.WeightsOnly.More > 0 || len(p.AllowGlobals)+len(p.Classes) == 0 {
 		return false
 	}
 	excused := p.excused(r)

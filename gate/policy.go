@@ -27,6 +27,9 @@ type Policy struct {
 	// [GlobalSets] such as "hf-trainer". They are not called here, but a loader that trusts
 	// this policy will call them.
 	AllowGlobals []string
+	// Classes are the class sets, of [vm.ClassSets], whose classes pickles may use as the sets
+	// say. None is allowed by default.
+	Classes []string
 
 	FailOn FailOn
 	// ReportUnlooked accepts files that could hold a model but were not looked at.

@@ -36,6 +36,16 @@ var members = []policyMember{
 		},
 		func(to, from *Policy) { to.AllowGlobals = from.AllowGlobals },
 	},
+	{
+		"classes", func(p *Policy) any { return append([]string{}, p.Classes...) },
+		func(p *Policy, raw json.RawMessage) error {
+			if err := readStrings(raw, &p.Classes); err != nil {
+				return err
+			}
+			return checkClasses(p.Classes)
+		},
+		func(to, from *Policy) { to.Classes = from.Classes },
+	},
 	enumMember("fail_on", failOn[:], func(p *Policy) *FailOn { return &p.FailOn }),
 	{
 		"unlooked", func(p *Policy) any { return unlookedWords[boolInt(p.ReportUnlooked)] },

@@ -13,13 +13,15 @@ func New(p Policy) *Gate { return &Gate{Policy: p} }
 
 // profiles are the policies that set more than the limits of the same name.
 var profiles = map[string]Policy{
-	"strict": {FailOn: FailOnWarning, Pickle: PickleRefuse, Code: CodeRefuse},
-	"upload": {Code: CodeRefuse, Rules: []Change{{sidecar.CodeUnexplained, danger.String()}}},
+	"strict":  {FailOn: FailOnWarning, Pickle: PickleRefuse, Code: CodeRefuse},
+	"tabular": {Classes: []string{"sklearn"}},
+	"upload":  {Code: CodeRefuse, Rules: []Change{{sidecar.CodeUnexplained, danger.String()}}},
 }
 
 // Profiles lists the names of the profiles, the default first: server; strict, for a gate
 // that protects others, which refuses pickles and findings of severity warning; edge, for a
-// small machine; upload, for a host of many tenants.
+// small machine; upload, for a host of many tenants; tabular,
+// which allows the classes of libraries of tables.
 func Profiles() []string { return limits.Profiles() }
 
 // Profile returns a named policy. With strict, notes are only reported: a split file, for

@@ -50,6 +50,8 @@ var (
 	dataText string
 	//go:embed sets/tables.set
 	tablesText string
+	//go:embed sets/sklearn.set
+	sklearnText string
 )
 
 // libraryData are the classes of Python and NumPy that hold data.
@@ -93,7 +95,7 @@ var classSets = sync.OnceValue(func() (list []*ClassSet) {
 })
 
 // setTexts are the sets that come with this package.
-var setTexts = []string{}
+var setTexts = []string{sklearnText}
 
 // takesCall reports whether a class is called with these arguments.
 func (m *machine) takesCall(c *class, args ref, isNew bool) bool {
@@ -108,3 +110,6 @@ func (m *machine) takesCall(c *class, args ref, isNew bool) bool {
 func (m *machine) takesState(c *class, target, state ref) bool {
 	return c.state != nil && m.g.state(target) == refAbsent && m.matches(c.state, state, c) && (c.check == nil || c.check(m, c, target, state))
 }
+
+// ClassSets lists the sets that a policy may allow, by name.
+func ClassSets() []*ClassSet { return classSets() }

@@ -9,6 +9,8 @@ func (m *machine) matches(p *pattern, r ref, of *class) bool {
 	switch p.op {
 	case anyValue:
 		return true
+	case plainData:
+		return m.isPlain(r)
 	case ofKind:
 		return int64(kind) == p.num
 	case classOnly, plainClass, arrayClass:
@@ -47,6 +49,9 @@ func (m *machine) matchesSimple(p *pattern, r ref, kind Kind) bool {
 		return kind == KindBool && (r == refTrue) == (p.num == 1)
 	case number:
 		return kind == KindInt || kind == KindFloat
+	case small:
+		n, ok := m.g.int64(r)
+		return ok && n >= -1024 && n <= 1024
 	case textOf:
 		return (kind == KindText || kind == KindBytes) && m.g.text(r) == p.text
 	case integerOf:
@@ -163,4 +168,59 @@ func (m *machine) isAttribute(key ref, of *class) bool {
 	}
 	name := m.g.text(key)
 	return !strings.HasPrefix(name, "__") && (of == nil || !of.owns[name])
+}
+
+// isPlain reports whether no function stands in a value, at any depth, so that whoever
+// calls what an attribute holds calls a type of numbers or a class of a set. What is an
+// instance of such a class was asked when it was given its state.
+func (m *machine) isPlain(r ref) bool {
+	if m.cost++; m.cost > costPerByte*int64(m.pos)+freeCost {
+		return false // settle ends the run
+	}
+	switch m.g.kind(r) {
+	case KindGlobal:
+		id := m.g.id(r)
+		return id == NumpyType || id == PlainType || id == SetMember
+	case KindTuple, KindList, KindSet:
+		return m.all(r, m.isPlain)
+	case KindDict:
+		n := m.g.node(r)
+		for i := range n.n {
+			if !m.isPlain(m.g.elem(n.a+2*i)) || !m.isPlain(m.g.elem(n.a+2*i+1)) {
+				return false
+			}
+		}
+	case KindObject:
+		return m.isPlainObject(r)
+	case KindPersistent:
+		return false
+	}
+	a := m.g.attrs[uint32(r)]
+	return (a.state == refAbsent || m.isPlain(a.state)) && (a.extra == refAbsent || m.isPlain(a.extra))
+}
+
+func (m *machine) isPlainObject(r ref) bool {
+	switch m.g.id(r) {
+	case SetMember:
+		return m.g.node(r).flags&flagRefused == 0
+	case NumpyReconstruct, NumpyFromBuffer, NumpyDType, NumpyScalar:
+		v, ok := m.view(r)
+		return m.g.id(r) != NumpyReconstruct || ok && (m.g.kind(v.data) != KindList || m.isPlain(v.data))
+	case LibraryData, DateTime, Complex, Slice, Range:
+		state := m.g.state(r)
+		return m.plainArgs(r) && (state == refAbsent || m.isPlain(state))
+	}
+	return false
+}
+
+// plainArgs reports whether the arguments of a call have no function in them. A class that
+// the call makes is none: (ndarray, (0,), "b").
+func (m *machine) plainArgs(r ref) bool {
+	return m.all(m.argsOf(r), func(arg ref) bool {
+		if m.g.kind(arg) == KindGlobal {
+			id := m.g.id(arg)
+			return id == LibraryData || id == NumpyArray || m.isPlain(arg)
+		}
+		return m.isPlain(arg)
+	})
 }

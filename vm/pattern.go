@@ -26,6 +26,7 @@ const (
 	ofKind              // num is the Kind
 	boolean             // num is 0 or 1
 	number              // an integer or a float
+	small               // an integer of at most 1,024 in both directions
 	textOf              // a str, or bytes, equal to text
 	integerOf           // num
 	anyArray            // a NumPy array of the class ndarray
@@ -43,15 +44,16 @@ const (
 	attributes // a dict of names that the class does not have
 	either
 	sliceOf
+	plainData // any value in which no global stands but types of numbers and classes of sets
 	keyedDict // an OrderedDict, Counter or defaultdict
 	arrayClass
 )
 
 // simple are the patterns that are one word.
 var simple = map[string]pattern{
-	"any": {op: anyValue}, "none": {op: ofKind, num: int64(KindNone)}, "bool": {op: ofKind, num: int64(KindBool)},
+	"any": {op: anyValue}, "values": {op: plainData}, "none": {op: ofKind, num: int64(KindNone)}, "bool": {op: ofKind, num: int64(KindBool)},
 	"true": {op: boolean, num: 1}, "false": {op: boolean}, "int": {op: ofKind, num: int64(KindInt)},
-	"float": {op: ofKind, num: int64(KindFloat)}, "number": {op: number}, "str": {op: ofKind, num: int64(KindText)},
+	"float": {op: ofKind, num: int64(KindFloat)}, "number": {op: number}, "small": {op: small}, "str": {op: ofKind, num: int64(KindText)},
 	"bytes": {op: ofKind, num: int64(KindBytes)}, "list": {op: ofKind, num: int64(KindList)}, "dict": {op: ofKind, num: int64(KindDict)},
 	"set": {op: ofKind, num: int64(KindSet)}, "tuple": {op: ofKind, num: int64(KindTuple)}, "array": {op: anyArray}, "dtype": {op: dtypeOf}, "scalar": {op: scalarOf},
 	"datetime": {op: moment}, "slice": {op: sliceOf}, "attributes": {op: attributes}, "plain": {op: plainClass}, "ndarray": {op: arrayClass}, "ordered": {op: keyedDict},

@@ -1,0 +1,88 @@
+package gate_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// A policy that allows a class set accepts what the library writes, and nothing that was
+// changed where the library does not look. No other policy accepts either, and its refusal
+// names the set.
+func TestClassSets(t *testing.T) {
+	tabular, ok := gate.Profile("tabular")
+	if !ok {
+		t.Fatal("there is no profile tabular")
+	}
+	for _, part := range []struct {
+		folder string
+		least  int
+		class  wire.Class
+	}{{"accepted", 3, wire.OK}, {"refused", 15, wire.Forbidden}} {
+		files, err := filepath.Glob("../testdata/gate/classes/" + part.folder + "/*.pkl")
+		if err != nil || len(files) < part.least {
+			t.Fatal(files, err)
+		}
+		for _, path := range files {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, _ := check(t, gate.Gate{Policy: tabular}, string(data), gate.Hint{Name: "m.pkl"}); v.Class() != part.class {
+				t.Errorf("%s with the set: %v", path, v.Err)
+			}
+			v, _ := check(t, gate.Gate{}, string(data), gate.Hint{Name: "m.pkl"})
+			if v.Class() != wire.Forbidden {
+				t.Errorf("%s without the set: %v", path, v.Err)
+			}
+			if hint := strings.Contains(v.Err.Error(), `a policy with "classes": ["sklearn"] accepts it`); hint != (part.class == wire.OK) {
+				t.Errorf("%s: %v", path, v.Err)
+			}
+		}
+	}
+}
+
+// The verdict names the classes that only a set allows.
+func TestVerdictNamesClassesOfSets(t *testing.T) {
+	data, err := os.ReadFile("../testdata/gate/classes/accepted/onehot.pkl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tabular, _ := gate.Profile("tabular")
+	v, _ := check(t, gate.Gate{Policy: tabular}, string(data), gate.Hint{Name: "m.pkl"})
+	if len(v.Allowed) != 1 || v.Allowed[0] != "sklearn.preprocessing._encoders.OneHotEncoder" {
+		t.Errorf("%q", v.Allowed)
+	}
+}
+
+// With all class sets allowed, no hostile recipe of a pickle is accepted that is not without.
+// One is an estimator without a state, which is harmless.
+func TestClassSetsAdmitNoHostilePickle(t *testing.T) {
+	tabular, _ := gate.Profile("tabular")
+	tried := 0
+	for _, r := range corpus.Hostile("pickle") {
+		if r.Policy != nil {
+			continue
+		}
+		before, _ := check(t, gate.Gate{}, string(r.Bytes()), gate.Hint{Name: r.File})
+		after, _ := check(t, gate.Gate{Policy: tabular}, string(r.Bytes()), gate.Hint{Name: r.File})
+		if after.Accepted() != before.Accepted() && r.Name != "sklearn-model" {
+			t.Errorf("%s: %v before, %v after", r.Name, before.Err, after.Err)
+		}
+		tried++
+	}
+	if tried < 300 {
+		t.Errorf("only %d recipes", tried)
+	}
+}
+
+func TestPolicyRefusesUnknownClassSets(t *testing.T) {
+	if _, err := gate.ReadPolicy(strings.NewReader(`{"version": 3, "classes": ["nosuch"]}`)); err == nil || !strings.Contains(err.Error(), `no class set has the name "nosuch" (sklearn)`) {
+		t.Error(err)
+	}
+}

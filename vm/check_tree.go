@@ -1,0 +1,116 @@
+package vm
+
+import "strings"
+
+// The rules of scikit-learn's trees, whose compiled code follows the children and the
+// features of nodes without looking at them: sklearn/tree/_tree.pyx.
+
+const treeBy = "sklearn.tree._tree.Tree"
+
+// nodeFields are the first fields of a node, and their places. Since 1.3 a byte follows
+// that says where a missing value goes.
+const (
+	nodeFields = "left_child right_child feature threshold impurity n_node_samples weighted_n_node_samples"
+	nodeTypes  = "i8 i8 i8 f8 f8 i8 f8"
+	nodeByte   = "missing_go_to_left"
+	leaf       = -1
+)
+
+// checkTree asks that every child stands after its node, so that a walk ends, and inside
+// of the array, and that every feature is one that the tree has.
+func (m *machine) checkTree(_ *class, target, with ref) bool {
+	if target == refAbsent {
+		features, ok := m.g.int64(m.arg(with, 0))
+		outputs, known := m.g.int64(m.arg(with, 2))
+		n, one := m.length(m.arg(with, 1))
+		return ok && known && one && features >= 0 && features <= mostElements && outputs == n && n > 0 &&
+			m.integers(m.arg(with, 1), func(i int64) bool { return i > 0 && i <= mostElements })
+	}
+	features, _ := m.g.int64(m.arg(m.argsOf(target), 0))
+	outputs, _ := m.g.int64(m.arg(m.argsOf(target), 2))
+	classes := int64(0)
+	if !m.integers(m.arg(m.argsOf(target), 1), func(i int64) bool { classes = max(classes, i); return true }) {
+		return false
+	}
+	count, _ := m.g.int64(m.valueAt(with, "node_count"))
+	depth, _ := m.g.int64(m.valueAt(with, "max_depth"))
+	values, ok := m.arrayDims(m.valueAt(with, "values"))
+	if !ok || count < 1 || depth < 0 || depth > count || values[0] != count || values[1] != outputs || values[2] != classes {
+		return false
+	}
+	return m.nodesFit(m.valueAt(with, "nodes"), count, features)
+}
+
+func (m *machine) nodesFit(nodes ref, count, features int64) bool {
+	v, ok := m.view(nodes)
+	n, one := m.length(nodes)
+	if !ok || !one || n != count || m.g.kind(v.data) != KindBytes {
+		return false
+	}
+	width, ok := m.nodeWidth(v.dtype)
+	data := m.g.text(v.data)
+	if !ok || int64(len(data)) != count*width {
+		return false
+	}
+	m.cost += count/8 + 1
+	for i := range count {
+		at := data[i*width:]
+		left, right, feature := littleInt(at, 0, 8), littleInt(at, 1, 8), littleInt(at, 2, 8)
+		if left == leaf {
+			if right != leaf {
+				return false
+			}
+			continue
+		}
+		if left <= i || left >= count || right <= i || right >= count || feature < 0 || feature >= features {
+			return false
+		}
+	}
+	return true
+}
+
+// nodeWidth returns the bytes of a node, if its fields stand where scikit-learn has them.
+func (m *machine) nodeWidth(dtype ref) (width int64, ok bool) {
+	state := m.g.state(dtype)
+	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeFlag || m.arg(state, dtypeFields) == refNone {
+		return 0, false
+	}
+	fields := m.g.node(m.arg(state, dtypeFields))
+	names, types := nodeFields, nodeTypes
+	if fields.n == 8 {
+		names, types, width = names+" "+nodeByte, types+" u1", 8
+	}
+	i := uint32(0)
+	for name := range strings.FieldsSeq(names) {
+		var code string
+		code, types, _ = strings.Cut(types, " ")
+		if m.cost++; i >= fields.n || m.g.text(m.g.elem(fields.a+2*i)) != name {
+			return 0, false
+		}
+		one := m.fieldType(fields, i)
+		at, _, known := m.field(fields, i)
+		text, _ := m.codeText(one)
+		if !known || text != code || at != uint64(8*i) || m.isBigEndian(one) {
+			return 0, false
+		}
+		i++
+	}
+	size, _ := m.g.int64(m.arg(state, dtypeSize))
+	width += 7 * 8
+	return width, i == fields.n && size == width
+}
+
+// checkTreeOf asks that a tree has as many features as the estimator, which compares the
+// caller's data with its own number of them.
+func (m *machine) checkTreeOf(_ *class, target, state ref) bool {
+	if target == refAbsent {
+		return true
+	}
+	tree := m.valueAt(state, "tree_")
+	if tree == refAbsent {
+		return true
+	}
+	stated, ok := m.g.int64(m.valueAt(state, "n_features_in_"))
+	features, known := m.g.int64(m.arg(m.argsOf(tree), 0))
+	return ok && known && stated == features && m.g.state(tree) != refAbsent
+}
