@@ -57,6 +57,7 @@ func (r *Report) differs(other *Report) {
 		if r.forbidden == nil {
 			r.forbidden = &wire.Error{Format: Format, Where: e.Op, Off: f.Off, Err: f}
 		}
+		r.differ = true
 		r.Safe.add(Reason{Code: "array", Off: f.Off, Text: "to a loader that runs the bytes of an array, " + f.Error()})
 		r.Safe.OK = false
 	}
@@ -79,7 +80,7 @@ func (r *Report) differs(other *Report) {
 const wrapperWords = "NumpyArrayWrapper allow_mmap dtype ndarray numpy_array_alignment_bytes order shape subclass"
 
 // apart returns the first thing that another reading is refused and this one does not ask
-// for. Events stand in the order of the file.
+// for, or asks for as a class set says while the other does not. Events stand in the order of the file.
 func (r *Report) apart(other *Report) (Event, bool) {
 	at := uint32(0)
 	for e := range other.Events() {
@@ -92,7 +93,8 @@ func (r *Report) apart(other *Report) (Event, bool) {
 		}
 		known := false
 		for i := at; i < r.events.len && r.events.at(i).off == off; i++ {
-			known = known || r.events.at(i).use == e.Use && !r.events.at(i).ok
+			own := r.events.at(i)
+			known = known || own.use == e.Use && !own.ok && (e.Fits || !own.fits)
 		}
 		if !known {
 			return e, true

@@ -69,6 +69,7 @@ type Report struct {
 	WeightsOnly Verdict
 
 	forbidden error
+	differ    bool // a loader that reads the arrays of joblib differently has an objection
 	events    arena[event]
 }
 

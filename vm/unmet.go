@@ -13,9 +13,11 @@ import (
 const mostUnmet = 32
 
 // RefusalBut is [Report.Refusal] for a caller who excuses some of the events. It is nil if
-// nothing is left, and otherwise names everything that is, in one list.
+// nothing is left, and otherwise names everything that is, in one list. What a loader that
+// reads the arrays of joblib differently objects to is not excused: its events are not in
+// this report.
 func (r *Report) RefusalBut(excuses func(*Event) bool) error {
-	if _, ok := errors.AsType[*Forbidden](r.forbidden); !ok || r.listsArrays() {
+	if _, ok := errors.AsType[*Forbidden](r.forbidden); !ok || r.differ {
 		return r.Refusal()
 	}
 	var first *Forbidden
@@ -46,22 +48,6 @@ func (r *Report) RefusalBut(excuses func(*Event) bool) error {
 		}
 	}
 	return &wire.Error{Format: Format, Where: r.forbiddenWhere(first.Off), Off: first.Off, Err: first}
-}
-
-// listsArrays reports whether a loader that reads the arrays of joblib differently has an
-// objection, whose events are not in this report.
-func (r *Report) listsArrays() bool {
-	for _, why := range r.Safe.Reasons {
-		if why.Code == "array" {
-			return true
-		}
-	}
-	for _, g := range r.Graph.globals {
-		if g.ID == JoblibArray && r.Safe.More > 0 {
-			return true // not every reason is listed
-		}
-	}
-	return false
 }
 
 // name says what an event uses, and how.

@@ -11,6 +11,7 @@ import pickletools
 import sys
 import warnings
 
+import joblib
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
@@ -71,6 +72,7 @@ def main():
         for name, value in part():
             data = value if isinstance(value, bytes) else pickle.dumps(value, 3)
             pathlib.Path(sys.argv[1], part.__name__, name + ".pkl").write_bytes(pickletools.optimize(data))
+    joblib.dump(make_pipeline(*(StandardScaler() for _ in range(20))).fit(X), pathlib.Path(sys.argv[1], "accepted", "joblib.pkl"))
 
 
 if __name__ == "__main__":
