@@ -23,12 +23,23 @@ const (
 // Compressed begins a stream.
 func (b *Budget) Compressed() Compressed { return Compressed{b: b} }
 
+// counts refuses what no decoder does, and looks at the context.
+func (c *Compressed) counts(n int64) error {
+	if c == nil {
+		return ErrNoAccount
+	}
+	return c.b.counts(StepCount, n)
+}
+
 // Read charges n compressed bytes, before they are decoded, and looks at the context.
 func (c *Compressed) Read(n int64) error {
-	c.read += n
+	if err := c.counts(n); err != nil {
+		return err
+	}
+	c.read = addCap(c.read, n)
 	over := c.read - c.made - excessSlack
 	if over <= c.excess {
-		return c.b.Err()
+		return nil
 	}
 	more := over - c.excess
 	c.excess = over
@@ -37,8 +48,11 @@ func (c *Compressed) Read(n int64) error {
 
 // Made charges n bytes that were decoded.
 func (c *Compressed) Made(n int64) error {
-	c.made += n
-	if c.unpaid += n; c.unpaid < StepBatch*bytesOfStep/16 {
+	if err := c.counts(n); err != nil {
+		return err
+	}
+	c.made = addCap(c.made, n)
+	if c.unpaid = addCap(c.unpaid, n); c.unpaid < StepBatch*bytesOfStep/16 {
 		return nil
 	}
 	steps := c.unpaid / bytesOfStep

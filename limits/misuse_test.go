@@ -71,6 +71,10 @@ func refuses(t *testing.T, results []any, returnsError bool) {
 			if r.Add(0, 0) == nil {
 				t.Error("its stream grants something")
 			}
+		case limits.Compressed:
+			if r.Read(0) == nil || r.Made(0) == nil {
+				t.Error("its decoder reads something")
+			}
 		case *limits.Policy:
 			if r.Validate() == nil || !r.RefusesFormat("gguf") || !r.RefusesFinding("gguf.gaps") {
 				t.Error("its policy allows something")
@@ -115,6 +119,8 @@ func TestAnAccountThatDoesNotExistRefusesEverything(t *testing.T) {
 		"zero workspace":  func() any { return new(limits.Workspace) },
 		"nil stream":      func() any { return (*limits.Inflation)(nil) },
 		"zero stream":     func() any { return new(limits.Inflation) },
+		"nil decoder":     func() any { return (*limits.Compressed)(nil) },
+		"zero decoder":    func() any { return new(limits.Compressed) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls(t, fresh, []int64{0, 1, -1}, func(t *testing.T, _ any, results []any, _ int) {
@@ -200,6 +206,7 @@ func TestANegativeAmountIsRefused(t *testing.T) {
 	for name, fresh := range map[string]func() any{
 		"workspace": func() any { of = live().(*limits.Budget); w := of.Workspace(); return &w },
 		"stream":    func() any { of = live().(*limits.Budget); i := of.Inflation(); return &i },
+		"decoder":   func() any { of = live().(*limits.Budget); c := of.Compressed(); return &c },
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls(t, fresh, []int64{-1, -1 << 63}, func(t *testing.T, _ any, results []any, amounts int) {
