@@ -97,21 +97,20 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 		return m, append(set.found, found[1:]...), nil // the first file belongs to the set
 	}
 	m, err := f.decode(b, h, id)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		err = d.situate(b, m, f, e.name)
 	}
-	if o, ok := m.(outsider); ok {
-		if err := o.Attach(b, d); err != nil {
-			return nil, nil, err
-		}
-	}
-	d.situate(m, f, e.name)
-	return m, found, nil
+	return m, found, err
 }
 
-// situate tells a model of one file what its folder says of it: that it is a piece of a
-// set, and how the other files of its format are read.
-func (d *folder) situate(m tensor.Model, f *kind, file string) {
+// situate tells a model of one file what its folder says of it: where its data are, that it
+// is a piece of a set, and how the other files of its format are read.
+func (d *folder) situate(b *limits.Budget, m tensor.Model, f *kind, file string) error {
+	if o, ok := m.(outsider); ok {
+		if err := o.Attach(b, d); err != nil {
+			return err
+		}
+	}
 	if p, ok := m.(tensor.Piece); ok {
 		if name, ok := tensor.ParseShardName(file); ok && name.Count > 1 {
 			p.PieceOf(name.Count)
@@ -120,6 +119,7 @@ func (d *folder) situate(m tensor.Model, f *kind, file string) {
 	if n, ok := m.(tensor.Neighbor); ok {
 		n.Beside(d.others(f, file))
 	}
+	return nil
 }
 
 // index opens the set that an index describes.

@@ -229,6 +229,11 @@ var unpaid = map[string][]string{
 		internal: d.m.files[d.at:]
 		internal: s.list
 		internal: slices.Sorted(maps.Keys(s.keys))`),
+	"operators of other domains, keys of a tensor and files with its data, of which a model has a bounded number": rows(`
+		parser: d.foreign
+		parser: a.keys
+		parser: strings.SplitSeq(path, "/")
+		parser: f.outside`),
 	"a list of a configuration, which is asked once for each of 512 layers at most": rows(`
 		internal: list.List()`),
 	"patterns of the caller, and references of a pickle that its machine has paid for": rows(`

@@ -291,10 +291,10 @@ func (d *decoder) path(e *entry) (string, error) {
 		}
 		parts, size = parts+1, size+len(d.scopes[s].label)+1
 	}
-	if err := d.b.Alloc(int64(size)); err != nil {
+	name, err := limits.Make[byte](d.b, size)
+	if err != nil {
 		return "", err
 	}
-	name := make([]byte, size)
 	end := size
 	put := func(label string) {
 		if label == "" {

@@ -14,22 +14,8 @@ import (
 // checkExternal checks the location of external data.
 func (a *tensorProto) checkExternal(c *wire.Cursor, where string, at, size int64) error {
 	d := a.d
-	switch {
-	case !a.isExternal:
-		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.external-both").Errorf("the tensor names external data, but its data are stored inline"))
-	case a.hasRaw || a.numbers > 0:
-		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.external-both").Errorf("data both inline and external"))
-	case types[a.typ].bits == 0:
-		return c.FailAt(where, at, wire.ErrMismatch.WithRule("onnx.data-size").Errorf("texts cannot be external data"))
-	case a.badExternal:
-		return c.FailAt(where, at, wire.ErrDuplicate.WithRule("onnx.external-twice").Errorf("external data described twice, or by a text that is too long"))
-	case a.location == "":
-		return c.FailAt(where, at, wire.ErrMissing.WithRule("onnx.external-location").Errorf("external data without a location"))
-	}
-	for _, k := range a.keys {
-		if k != "location" && k != "offset" && k != "length" && k != "checksum" && k != "basepath" {
-			return c.FailAt(where, at, wire.ErrUnsupported.WithRule("onnx.external-key").Errorf("unknown key %s of external data", wire.Quote(k)))
-		}
+	if err := a.checkDescription(); err != nil {
+		return c.FailAt(where, at, err)
 	}
 	off, err := a.checkRange(size)
 	if err != nil {
@@ -60,6 +46,28 @@ func (a *tensorProto) checkExternal(c *wire.Cursor, where string, at, size int64
 	}
 	a.e.file = int32(len(d.out.External))
 	d.out.External, d.files[name] = append(d.out.External, name), a.e.file
+	return nil
+}
+
+// checkDescription checks what says where external data are.
+func (a *tensorProto) checkDescription() error {
+	switch {
+	case !a.isExternal:
+		return wire.ErrMismatch.WithRule("onnx.external-both").Errorf("the tensor names external data, but its data are stored inline")
+	case a.hasRaw || a.numbers > 0:
+		return wire.ErrMismatch.WithRule("onnx.external-both").Errorf("data both inline and external")
+	case types[a.typ].bits == 0:
+		return wire.ErrMismatch.WithRule("onnx.data-size").Errorf("texts cannot be external data")
+	case a.badExternal:
+		return wire.ErrDuplicate.WithRule("onnx.external-twice").Errorf("external data described twice, or by a text that is too long")
+	case a.location == "":
+		return wire.ErrMissing.WithRule("onnx.external-location").Errorf("external data without a location")
+	}
+	for _, k := range a.keys {
+		if k != "location" && k != "offset" && k != "length" && k != "checksum" && k != "basepath" {
+			return wire.ErrUnsupported.WithRule("onnx.external-key").Errorf("unknown key %s of external data", wire.Quote(k))
+		}
+	}
 	return nil
 }
 

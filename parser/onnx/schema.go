@@ -9,27 +9,38 @@ func pairs() map[uint64]pb.Field { return map[uint64]pb.Field{1: pb.Word, 2: pb.
 
 // newSchema returns the message ModelProto of onnx.proto, whose hooks are those of d.
 func newSchema(d *decoder) *pb.Message {
+	model, heard := messages()
+	for name, hook := range map[string]func() pb.Hook{
+		"array":      func() pb.Hook { return newArray(d) },
+		"segment":    func() pb.Hook { return &segmentProto{} },
+		"external":   func() pb.Hook { return &keyValue{} },
+		"properties": func() pb.Hook { return &metadataEntry{d: d} },
+		"opset":      func() pb.Hook { return &opsetProto{} },
+		"node":       func() pb.Hook { return &nodeProto{d: d} },
+		"attribute":  func() pb.Hook { return &attributeProto{d: d} },
+		"graph":      func() pb.Hook { return &graphProto{d: d} },
+		"function":   func() pb.Hook { return &functionProto{d: d} },
+		"training":   func() pb.Hook { return &trainingProto{d: d} },
+		"sparse":     func() pb.Hook { return &sparseProto{d: d} },
+	} {
+		heard[name].Make = hook
+	}
+	return model
+}
+
+// messages returns ModelProto, and by name the messages in it that have hooks.
+func messages() (model *pb.Message, heard map[string]*pb.Message) {
 	named := func(name string) *pb.Message { return &pb.Message{Name: name} }
-	model, graph, node, attribute, array := named("ModelProto"), named("GraphProto"), named("NodeProto"), named("AttributeProto"), named("TensorProto")
+	model = named("ModelProto")
+	graph, node, attribute, array := named("GraphProto"), named("NodeProto"), named("AttributeProto"), named("TensorProto")
 	valueInfo, function, training := named("ValueInfoProto"), named("FunctionProto"), named("TrainingInfoProto")
-	sparse, typeMsg, annotation := named("SparseTensorProto"), named("TypeProto"), named("TensorAnnotation")
+	sparse, typeMsg, annotation := named("SparseTensorProto"), typeProto(), named("TensorAnnotation")
 	external := &pb.Message{Name: "StringStringEntryProto", Fields: pairs()}
 	entries := pb.Many(&pb.Message{Name: "StringStringEntryProto", Fields: pairs()})
 	properties := &pb.Message{Name: "StringStringEntryProto", Fields: pairs(), MaxText: maxProperty}
 	opset := &pb.Message{Name: "OperatorSetIdProto", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Scalar}}
 	segment := &pb.Message{Name: "Segment", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Scalar}}
-	dimension := &pb.Message{Name: "Dimension", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Word, 3: pb.Word}}
-	shape := &pb.Message{Name: "TensorShapeProto", Fields: map[uint64]pb.Field{1: pb.Many(dimension)}}
 	device := &pb.Message{Name: "DeviceConfigurationProto", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Scalar, 3: pb.Words}}
-	group := &pb.Message{Name: "IntIntListEntryProto", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Scalars}}
-	simple := &pb.Message{Name: "SimpleShardedDimProto", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Word, 3: pb.Scalar}}
-	sharded := &pb.Message{Name: "ShardedDimProto", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Many(simple)}}
-	sharding := &pb.Message{Name: "ShardingSpecProto", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Scalars, 3: pb.Many(group), 4: pb.Many(sharded)}}
-	placed := &pb.Message{Name: "NodeDeviceConfigurationProto", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Many(sharding), 3: pb.Scalar}}
-	tensorType := &pb.Message{Name: "Tensor", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.One(shape)}}
-	holds := &pb.Message{Name: "Sequence", Fields: map[uint64]pb.Field{1: pb.One(typeMsg)}}
-	mapType := &pb.Message{Name: "Map", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.One(typeMsg)}}
-	opaque := &pb.Message{Name: "Opaque", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Word}}
 
 	model.Fields = map[uint64]pb.Field{
 		1: pb.Scalar, 2: pb.Word, 3: pb.Word, 4: pb.Word, 5: pb.Scalar, 6: pb.Word, 7: pb.One(graph), 8: pb.Many(opset), 14: pb.Many(properties), 20: pb.Many(training), 25: pb.Many(function), 26: pb.Many(device),
@@ -38,7 +49,7 @@ func newSchema(d *decoder) *pb.Message {
 		1: pb.Many(node), 2: pb.Word, 5: pb.Many(array), 10: pb.Word, 11: pb.Many(valueInfo), 12: pb.Many(valueInfo), 13: pb.Many(valueInfo), 14: pb.Many(annotation),
 		15: pb.Many(sparse), 16: entries,
 	}
-	node.Fields = map[uint64]pb.Field{1: pb.Words, 2: pb.Words, 3: pb.Word, 4: pb.Word, 5: pb.Many(attribute), 6: pb.Word, 7: pb.Word, 8: pb.Word, 9: entries, 10: pb.Many(placed)}
+	node.Fields = map[uint64]pb.Field{1: pb.Words, 2: pb.Words, 3: pb.Word, 4: pb.Word, 5: pb.Many(attribute), 6: pb.Word, 7: pb.Word, 8: pb.Word, 9: entries, 10: pb.Many(placedProto())}
 	floats, doubles := pb.Field{Kind: pb.Fixed32, Repeated: true}, pb.Field{Kind: pb.Fixed64, Repeated: true}
 	attribute.Fields = map[uint64]pb.Field{
 		1: pb.Word, 2: {Kind: pb.Fixed32}, 3: pb.Scalar, 4: pb.Word, 5: pb.One(array), 6: pb.One(graph), 7: floats, 8: pb.Scalars, 9: pb.Words,
@@ -54,19 +65,29 @@ func newSchema(d *decoder) *pb.Message {
 	}
 	training.Fields = map[uint64]pb.Field{1: pb.One(graph), 2: pb.One(graph), 3: entries, 4: entries}
 	sparse.Fields = map[uint64]pb.Field{1: pb.One(array), 2: pb.One(array), 3: pb.Scalars}
-	typeMsg.Fields = map[uint64]pb.Field{1: pb.One(tensorType), 4: pb.One(holds), 5: pb.One(mapType), 6: pb.Word, 7: pb.One(opaque), 8: pb.One(tensorType), 9: pb.One(holds)}
 	annotation.Fields = map[uint64]pb.Field{1: pb.Word, 2: entries}
 
-	array.Make = func() pb.Hook { return newArray(d) }
-	segment.Make = func() pb.Hook { return &segmentProto{} }
-	external.Make = func() pb.Hook { return &keyValue{} }
-	properties.Make = func() pb.Hook { return &metadataEntry{d: d} }
-	opset.Make = func() pb.Hook { return &opsetProto{} }
-	node.Make = func() pb.Hook { return &nodeProto{d: d} }
-	attribute.Make = func() pb.Hook { return &attributeProto{d: d} }
-	graph.Make = func() pb.Hook { return &graphProto{d: d} }
-	function.Make = func() pb.Hook { return &functionProto{d: d} }
-	training.Make = func() pb.Hook { return &trainingProto{d: d} }
-	sparse.Make = func() pb.Hook { return &sparseProto{d: d} }
-	return model
+	return model, map[string]*pb.Message{"array": array, "segment": segment, "external": external, "properties": properties, "opset": opset, "node": node, "attribute": attribute, "graph": graph, "function": function, "training": training, "sparse": sparse}
+}
+
+// typeProto returns TypeProto, which may hold itself.
+func typeProto() *pb.Message {
+	typeMsg := &pb.Message{Name: "TypeProto"}
+	dimension := &pb.Message{Name: "Dimension", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Word, 3: pb.Word}}
+	shape := &pb.Message{Name: "TensorShapeProto", Fields: map[uint64]pb.Field{1: pb.Many(dimension)}}
+	tensorType := &pb.Message{Name: "Tensor", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.One(shape)}}
+	holds := &pb.Message{Name: "Sequence", Fields: map[uint64]pb.Field{1: pb.One(typeMsg)}}
+	mapType := &pb.Message{Name: "Map", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.One(typeMsg)}}
+	opaque := &pb.Message{Name: "Opaque", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Word}}
+	typeMsg.Fields = map[uint64]pb.Field{1: pb.One(tensorType), 4: pb.One(holds), 5: pb.One(mapType), 6: pb.Word, 7: pb.One(opaque), 8: pb.One(tensorType), 9: pb.One(holds)}
+	return typeMsg
+}
+
+// placedProto returns NodeDeviceConfigurationProto.
+func placedProto() *pb.Message {
+	group := &pb.Message{Name: "IntIntListEntryProto", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Scalars}}
+	simple := &pb.Message{Name: "SimpleShardedDimProto", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Word, 3: pb.Scalar}}
+	sharded := &pb.Message{Name: "ShardedDimProto", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Many(simple)}}
+	sharding := &pb.Message{Name: "ShardingSpecProto", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Scalars, 3: pb.Many(group), 4: pb.Many(sharded)}}
+	return &pb.Message{Name: "NodeDeviceConfigurationProto", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Many(sharding), 3: pb.Scalar}}
 }
