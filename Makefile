@@ -90,7 +90,7 @@ SEED ?= 1
 FOUND ?= differential-out
 LEDGER ?=
 
-.PHONY: edges refusals dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: honest edges refusals dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-turns bench-fair bench-requests bench-merge bench-jobs bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
 
 check: fmt vet lint test purego gen-check cross
@@ -325,6 +325,12 @@ edges: ## doors that once stood open, tried from outside; BEFORE="AMN AMN_REMOTE
 watch: ## names in the registries of the reference libraries that are neither decoded nor refused by name
 	python3 crosscheck/watch/watch.py
 	python3 crosscheck/contract/make.py --check
+
+KINDS_PYTHON = python3
+honest: ## folders that libraries write, and how many are refused: make honest KINDS_PYTHON=a Python with the libraries
+	mkdir -p .venv
+	go build -o .venv/amn-honest ./cli/amn
+	$(KINDS_PYTHON) crosscheck/kinds/honest.py .venv/amn-honest
 
 crosscheck: ## installs the reference libraries, compares all that both read; make crosscheck PART=quant/fp8
 	python3 crosscheck/run.py --elements $(ELEMENTS) $(PART)

@@ -25,7 +25,13 @@ import (
 // of the kind, under a name that fits.
 func ofEachKind(t *testing.T) map[string][2]string {
 	t.Helper()
-	riff := func(kind string) string { return "RIFF\x04\x00\x00\x00" + kind }
+	media := func(name string) string {
+		p, err := os.ReadFile("../testdata/media/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(p)
+	}
 	var tarred, zipped, gzipped, zlibbed bytes.Buffer
 	packed := func(err error) {
 		if err != nil {
@@ -69,11 +75,11 @@ func ofEachKind(t *testing.T) map[string][2]string {
 		"nemo": {"x.nemo", tarred.String()}, "mar": {"x.mar", zipped.String()}, "skops": {"x.skops", zipped.String()}, "keras": {"x.keras", zipped.String()},
 		"index": {"x.safetensors.index.json", `{"weight_map":{"w":"w.safetensors"}}`},
 		"empty": {"__init__", ""}, "json": {"x.json", "{}"}, "text": {"x.txt", "a text\n"},
-		"png": {"x.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"}, "jpeg": {"x.jpg", "\xff\xd8\xff\xe0\x00"}, "gif": {"x.gif", "GIF89a\x01\x00\x01\x00\x00\x00\x00;"},
-		"webp": {"x.webp", riff("WEBP")}, "wav": {"x.wav", riff("WAVEfmt ")}, "avi": {"x.avi", riff("AVI ")},
-		"bmp": {"x.bmp", "BM\x1e\x00\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00" + strings.Repeat("\x00", 16)}, "tiff": {"x.tiff", "II*\x00\x08\x00\x00\x00"},
-		"ico": {"x.ico", "\x00\x00\x01\x00\x01\x00\x00"}, "font": {"x.ttf", "\x00\x01\x00\x00\x00\x00"}, "mp4": {"x.mp4", "\x00\x00\x00\x1cftypavif\x00\x00\x00\x00"},
-		"flac": {"x.flac", "fLaC\x00"}, "ogg": {"x.ogg", "OggS\x00"}, "mp3": {"x.mp3", "ID3\x04\x00"}, "pdf": {"x.pdf", "%PDF-1.7\n\x00"},
+		"png": {"x.png", media("image.png")}, "jpeg": {"x.jpg", media("image.jpg")}, "gif": {"x.gif", media("image.gif")},
+		"webp": {"x.webp", media("image.webp")}, "wav": {"x.wav", media("sound.wav")}, "avi": {"x.avi", media("film.avi")},
+		"bmp": {"x.bmp", media("image.bmp")}, "tiff": {"x.tiff", media("image.tiff")},
+		"ico": {"x.ico", media("image.ico")}, "font": {"x.ttf", "\x00\x01\x00\x00\x00\x00" + strings.Repeat("\x00", 6)}, "mp4": {"x.mp4", media("film.mp4")},
+		"flac": {"x.flac", media("sound.flac")}, "ogg": {"x.ogg", media("sound.ogg")}, "mp3": {"x.mp3", media("sound.mp3")}, "pdf": {"x.pdf", media("page.pdf")},
 		"tensorboard":   {"events.out.tfevents.1", "\x18\x00\x00\x00\x00\x00\x00\x00\xa3\x7f\x4b\x22\x09\xa2\xcf\xcb\xd2\xa9\xc2\xda\x41\x1a\x0dbrain.Event:2" + "\x69\x46\xdc\x5e"},
 		"sentencepiece": {"spiece.model", strings.Repeat("\n\x0c\n\x03<s>\x15\x00\x00\x00\x00\x18\x03", 3)},
 		"git":           {"index", index + string(sum[:])}, "git-object": {"object", "blob 3\x00abc"},

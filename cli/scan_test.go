@@ -18,6 +18,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/corpus"
 )
 
+// onePixel is an image of one grey pixel, by Pillow.
+const onePixel = "\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00\x3a\x7e\x9b\x55\x00\x00\x00\x0a\x49\x44\x41\x54\x78\x9c\x63\x60\x00\x00\x00\x02\x00\x01\x48\xaf\xa4\x71\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82"
+
 // scanned runs a scan and returns its objects by path, in order.
 func scanned(t testing.TB, args ...string) (list []map[string]any, code int) {
 	t.Helper()
@@ -97,7 +100,7 @@ func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
 		"notes.txt":         "N.B. this is no pickle.\n",
 		"main.py":           "import os\nos.system('id')\n",
 		"config.json":       "{\"a\": 1}\n",
-		"cover.png":         "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR",
+		"cover.png":         onePixel,
 		"protocol0.txt":     "cos\nsystem\n(S'id'\ntR.",
 		"broken-tail.dat":   "cposix\nsystem\n(S'id'\ntR\xff\xff",
 		"plain.dat":         "\x80\x04]\x94(K\x01K\x02e.",
@@ -299,7 +302,7 @@ func TestScanRefusesWhatItDidNotLookAt(t *testing.T) {
 		"notes.txt":       {data, 7}, // 4 MiB of text, and a pickle
 		"blob":            {"\x01\x02\x00\x03", 5},
 		"model.gguf.old":  {"GGUF", 4},
-		"cover.png":       {"\x89PNG\r\n\x1a\n", 0},
+		"cover.png":       {onePixel, 0},
 		"end.png":         {"\x89PNG\r\n\x1a\nPK\x05\x06" + strings.Repeat("\x00", 18), 5},
 		"LICENSE":         {"All rights reserved.\n", 0},
 		"a.index.json":    {"{}", 0},

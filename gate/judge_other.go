@@ -28,10 +28,20 @@ func judgeOther(_ *limits.Budget, o *opened) (report, error) {
 		return report{err: wire.At("scan", "", wire.NoOffset, err)}, nil
 	case what != "":
 		return o.besideModel(what), nil
+	case o.isForGit():
+		out := o.besideModel("")
+		out.unlooked = "git reads or runs it, and it is no text"
+		return out, nil
 	case o.isDataOfONNX():
 		return report{harmless: "the data of an ONNX model beside it"}, nil
 	}
 	return report{unlooked: strings.TrimPrefix(bareText(o.why), "this is ")}, nil
+}
+
+// isForGit reports whether git reads the file for where it lies, whatever it is.
+func (o *opened) isForGit() bool {
+	text := sidecar.Text{Name: o.s.hint.Name, Beside: o.s.hint.near}
+	return text.ForGit()
 }
 
 // packedText charges a content that begins like a text, before it is read.

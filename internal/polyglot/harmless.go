@@ -25,29 +25,29 @@ type rule struct {
 	fits func(s *source) (bool, error)
 }
 
-// rules in order: the first match names the content. For media and files of git, the first
-// bytes (and a checksum) are enough, because [Pickle], [Alias] and isMessage find what else a
-// loader could see in such a file.
+// rules in order: the first match names the content. Media are proven to their end. For files of
+// git, the first bytes (and a checksum) are enough, because [Pickle], [Alias] and isMessage find
+// what else a loader could see in such a file.
 var rules = [...]rule{
 	{"an empty file", func(s *source) (bool, error) { return s.size == 0, nil }},
 	{JSONText, func(s *source) (bool, error) { return s.text && s.opensJSON(), nil }},
 	{"a text", func(s *source) (bool, error) { return s.text, nil }},
-	{"a PNG image", begins(0, "\x89PNG\r\n\x1a\n")},
-	{"a JPEG image", begins(0, "\xff\xd8\xff")},
-	{"a GIF image", begins(0, "GIF87a", "GIF89a")},
-	{"a WebP image", riff("WEBP")},
-	{"a BMP image", (*source).bmp},
-	{"a TIFF image", begins(0, "II*\x00", "MM\x00*")},
-	{"a Windows icon", begins(0, "\x00\x00\x01\x00\x01\x00", "\x00\x00\x01\x00\x02\x00", "\x00\x00\x01\x00\x03\x00")},
-	{"a font", begins(0, "wOFF", "wOF2", "OTTO\x00", "\x00\x01\x00\x00\x00")},
-	{"a WAV sound", riff("WAVE")},
-	{"an AVI film", riff("AVI ")},
-	{"an MP4 film or sound", (*source).mp4},
-	{"a FLAC sound", begins(0, "fLaC")},
-	{"an Ogg sound", begins(0, "OggS")},
-	{"an MP3 sound", begins(0, "ID3", "\xff\xfb", "\xff\xf3", "\xff\xf2")},
-	{"a PDF document", begins(0, "%PDF-")},
-	{"a log of TensorBoard", (*source).events},
+	{"a PNG image", whole(begins(0, "\x89PNG\r\n\x1a\n"), (*media).png)},
+	{"a JPEG image", whole(begins(0, "\xff\xd8\xff"), (*media).jpeg)},
+	{"a GIF image", whole(begins(0, "GIF87a", "GIF89a"), (*media).gif)},
+	{"a WebP image", whole(riff("WEBP"), (*media).riff)},
+	{"a BMP image", whole((*source).bmp, (*media).rows)},
+	{"a TIFF image", whole(begins(0, "II*\x00", "MM\x00*"), (*media).tiff)},
+	{"a Windows icon", whole(begins(0, "\x00\x00\x01\x00"), (*media).icon)},
+	{"a font", whole(begins(0, "wOFF", "wOF2", "OTTO\x00", "\x00\x01\x00\x00\x00"), (*media).font)},
+	{"a WAV sound", whole(riff("WAVE"), (*media).riff)},
+	{"an AVI film", whole(riff("AVI "), (*media).riff)},
+	{"an MP4 film or sound", whole((*source).mp4, (*media).boxes)},
+	{"a FLAC sound", whole(begins(0, "fLaC"), (*media).flac)},
+	{"an Ogg sound", whole(begins(0, "OggS"), (*media).ogg)},
+	{"an MP3 sound", whole(begins(0, "ID3", "\xff\xfb", "\xff\xfa", "\xff\xf3", "\xff\xf2", "\xff\xe3", "\xff\xe2"), (*media).mp3)},
+	{"a PDF document", whole(begins(0, "%PDF-"), (*media).pdf)},
+	{"a log of TensorBoard", whole((*source).events, (*media).events)},
 	{vocabulary, (*source).sentencePiece},
 	{"a file of git", (*source).git},
 	{object, (*source).gitObject},

@@ -21,15 +21,15 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		{"import os\nos.system('id')\n", "a text"},
 		{"\ufeff {\"a\": 1}", "a JSON text"},
 		{strings.Repeat("é", 40_000) + "x", "a text"},
-		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR", "a PNG image"},
+		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR", ""},
 		{"%PDF-\x0a\x03abc\x10\x01", ""},                 // fields of protobuf to the end, and the first is passed over
 		{"GIF89a\x00bcN.I1\n.I2\n.cos\nsystem\n)R.", ""}, // pickles one behind the other, as torch's old form is
-		{"GIF89a\x00bcN.a", "a GIF image"},
+		{"GIF89a\x00bcN.a", ""},
 		{"GIF89a\x01\x00\x01\x00\x00\x00\x00;", "a GIF image"},
-		{"RIFF\x00\x00\x00\x00WAVEfmt ", "a WAV sound"},
+		{"RIFF\x0c\x00\x00\x00WAVEfmt \x00\x00\x00\x00", "a WAV sound"},
 		{strings.Repeat(piece, 3), "a SentencePiece vocabulary"},
-		{"\x00\x00\x00\x1cftypavif\x00\x00\x00\x00", "an MP4 film or sound"},
-		{"BM\x1e\x00\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00" + strings.Repeat("\x00", 16), "a BMP image"},
+		{"\x00\x00\x00\x10ftypavif\x00\x00\x00\x00\x00\x00\x00\x08meta", "an MP4 film or sound"},
+		{"BM\x3a\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x18\x00" + strings.Repeat("\x00", 28), "a BMP image"},
 		// tensorboardX 2.6.5: the first record of a log.
 		{"\x18\x00\x00\x00\x00\x00\x00\x00\xa3\x7f\x4b\x22\x09\xa2\xcf\xcb\xd2\xa9\xc2\xda\x41\x1a\x0dbrain.Event:2" + "\x69\x46\xdc\x5e", "a log of TensorBoard"},
 		// What only looks so.

@@ -30,7 +30,7 @@ var explanations = [...]explained{
 	{"backbone mm_vision_tower mm_audio_tower hf_model_name hf_tokenizer_name audio_model_id teacher_model source_model_name repo", isRepository, "from_pretrained fetches the model, without its code"},
 	{"language_codes src_lang tgt_lang", isLanguage, "tokenizers make tokens of them"},
 	// For people.
-	{"license description tags citation", anything, "shown to people"},
+	{"license description tags citation notes", anything, "shown to people"},
 	{"origin_url homepage homepage_url documentation documentation_url license_link license_url paper_url", isLink, "shown to people"},
 	{"pretrained_cfg", isLink, "timm leaves its addresses aside for a model from a hub"},
 	// Layers, by names and patterns.
