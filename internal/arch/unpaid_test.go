@@ -5,20 +5,20 @@ import "strings"
 // unpaid lists the loops over counted things that never charge, by folder and by
 // what they range over, under what bounds them.
 var unpaid = map[string][]string{
-	"the lines, names and patterns of a class set, which is a part of this program": rows(`
+	"the lines, names and patterns of a class set, which is a part of this program, and of the fields of a tree's node": rows(`
 		vm: s.classes
 		vm: lines
 		vm: r.set.classes
 		vm: names
 		vm: strings.FieldsSeq(rest)
-		vm: classSets()
+		vm: sets
+		vm: strings.FieldsSeq(names)
 		vm: strings.FieldsSeq(p.text)
 		vm: p.parts
 		vm: p.keys
 	`),
-	"the reasons of a verdict, at most 64 of them, and the globals of a pickle, which were charged": rows(`
+	"the reasons of a verdict, at most 64 of them": rows(`
 		vm: r.Safe.Reasons
-		vm: r.Graph.globals
 	`),
 	"the parts of one weight, the outs of one encoder or the pieces of one name: a handful by the scheme": rows(`
 		compare: m.values[0][:n]
