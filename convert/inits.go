@@ -50,10 +50,7 @@ func (e *linearEncoder) setByHand() int {
 func (e *linearEncoder) setEach() int {
 	return slices.IndexFunc(e.Weights, func(w QuantizedWeight) bool {
 		kind := e.rule.InsideOf(strings.TrimSuffix(w.Name, ".weight"))
-		if kind == "" {
-			kind = e.Type
-		}
-		return transformers.SetsEach(kind)
+		return transformers.SetsEach(kind) || kind == "" && e.rule.Unplaced(transformers.SetsEach)
 	})
 }
 

@@ -19,6 +19,7 @@ func TestPackedCodesOfClassesThatSetEveryWeight(t *testing.T) {
 		{"chmv2", `{"model_type": "chmv2", "architectures": ["CHMv2ForDepthEstimation"]}`, "backbone.layer.0.mlp.up_proj", true},
 		{"bridgetower", `{"model_type": "bridgetower", "architectures": ["BridgeTowerModel"]}`, "cross_modal_image_layers.0.intermediate.dense", true},
 		{"a vision part of such a class", `{"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"], "vision_config": {"model_type": "siglip_vision_model"}}`, "vision_tower.vision_model.head.mlp.fc1", true},
+		{"an image part whose modules are in no table", `{"model_type": "emu3", "architectures": ["Emu3Model"], "text_config": {"model_type": "emu3_text_model"}, "vq_config": {"model_type": "emu3_vqgan"}}`, "vqmodel.encoder.middle_block.attn_1.q_proj", true},
 		{"a class that asks first", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "model.layers.0.mlp.up_proj", false},
 		{"a type whose neighbour is such a class", `{"model_type": "apertus1p5_text", "architectures": ["Apertus1p5ForCausalLM"]}`, "model.layers.0.mlp.up_proj", false},
 	} {

@@ -47,3 +47,12 @@ func (r *Rule) InsideOf(module string) string {
 	}
 	return ""
 }
+
+// Unplaced reports whether a type is so that could build a module which no type inside the model is
+// known to build: the model's own, or one whose modules are not in the table.
+func (r *Rule) Unplaced(is func(modelType string) bool) bool {
+	return slices.ContainsFunc(r.ModelTypes[:min(len(r.ModelTypes), MostInside)], func(kind string) bool {
+		inside := slices.ContainsFunc(r.Inside, func(t *Linears) bool { return t.kind == kind })
+		return !inside && is(kind)
+	})
+}

@@ -6,6 +6,7 @@ package transformers
 // crosscheck/linears/reload.jsonl has the results.
 var breaksAgain = map[string]string{
 	"mamba":          "its forward pass multiplies the codes of dt_proj, not its numbers",
+	"falcon_mamba":   "its forward pass multiplies the codes of dt_proj, not its numbers",
 	"wavlm":          "its forward pass hands the codes of q_proj, k_proj and v_proj to torch's attention, not their numbers",
 	"llama4":         `"normal_kernel_cpu" not implemented for 'Byte'`,
 	"llama4_text":    `"normal_kernel_cpu" not implemented for 'Byte'`,
