@@ -30,7 +30,7 @@ func judgeOther(_ *limits.Budget, o *opened) (report, error) {
 		return o.besideModel(what), nil
 	case o.isForGit():
 		out := o.besideModel("")
-		out.unlooked = "git reads or runs it, and it is no text"
+		out.unlooked = "git reads or runs it, and it is not a text"
 		return out, nil
 	case o.isDataOfONNX():
 		return report{harmless: "the data of an ONNX model beside it"}, nil
