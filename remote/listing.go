@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -59,6 +60,10 @@ func readListing(text []byte) (*listing, error) {
 			return nil, wire.ErrSyntax.Errorf("the listing of the bucket is not XML that was expected: %v", err)
 		}
 		switch token := token.(type) {
+		case xml.Comment:
+			if len(open) > 1 {
+				return nil, wire.ErrSyntax.Errorf("the listing of the bucket has a comment in %s, which some clients take for the end of its text", wire.Quote(open[len(open)-1].name))
+			}
 		case xml.Directive:
 			return nil, wire.ErrSyntax.Errorf("the listing of the bucket has a declaration of a document type")
 		case xml.StartElement:
@@ -94,6 +99,9 @@ func readListing(text []byte) (*listing, error) {
 
 // begin checks an element where it begins, below those that are open.
 func begin(page *listing, open []*element, name string) error {
+	if taken, folded := strictjson.Folded(name, "ListBucketResult", "Contents", "Key", "Size", "IsTruncated", "NextContinuationToken", "EncodingType"); folded {
+		return wire.ErrSyntax.Errorf("the listing of the bucket has an element %s, which clients that ignore case take for %s", wire.Quote(name), taken)
+	}
 	if len(open) == 0 {
 		if name != "ListBucketResult" || page.objects != nil {
 			return wire.ErrSyntax.Errorf("the answer is %s and not the listing of a bucket", wire.Quote(name))

@@ -206,20 +206,25 @@ func TestListingsOfBucketsThatClientsReadDifferentlyAreRefused(t *testing.T) {
 		page string
 		want bool
 	}{
-		"as it is":              {object, true},
-		"with what is not read": {"<Name>models</Name><Contents><Key>all/a.txt</Key><Size>1</Size><Owner><ID>x</ID><DisplayName>x</DisplayName></Owner></Contents>", true},
-		"two keys":              {"<Contents><Key>all/a.txt</Key><Key>all/b.txt</Key><Size>1</Size></Contents>", false},
-		"two sizes":             {"<Contents><Key>all/a.txt</Key><Size>1</Size><Size>2</Size></Contents>", false},
-		"an element in a key":   {"<Contents><Key>all/a<x/>.txt</Key><Size>1</Size></Contents>", false},
-		"no size":               {"<Contents><Key>all/a.txt</Key></Contents>", false},
-		"no key":                {"<Contents><Size>1</Size></Contents>", false},
-		"truncated twice":       {object + "<IsTruncated>false</IsTruncated><IsTruncated>true</IsTruncated>", false},
-		"truncated somehow":     {object + "<IsTruncated>TRUE</IsTruncated>", false},
-		"encoded keys":          {object + "<EncodingType>url</EncodingType>", false},
-		"cut without a token":   {object + "<IsTruncated>true</IsTruncated>", false},
-		"deep":                  {strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100) + object, false},
-		"not ended":             {object + "<Contents>", false},
-		"a percent sign":        {"<Contents><Key>all/a%2Etxt</Key><Size>1</Size></Contents>", false}, // no such file
+		"as it is":                       {object, true},
+		"with what is not read":          {"<Name>models</Name><Contents><Key>all/a.txt</Key><Size>1</Size><Owner><ID>x</ID><DisplayName>x</DisplayName></Owner></Contents>", true},
+		"two keys":                       {"<Contents><Key>all/a.txt</Key><Key>all/b.txt</Key><Size>1</Size></Contents>", false},
+		"two sizes":                      {"<Contents><Key>all/a.txt</Key><Size>1</Size><Size>2</Size></Contents>", false},
+		"an element in a key":            {"<Contents><Key>all/a<x/>.txt</Key><Size>1</Size></Contents>", false},
+		"another object in another case": {object + "<contents><Key>all/b.txt</Key><Size>1</Size></contents>", false},
+		"a key in another case":          {"<Contents><Key>all/a.txt</Key><key>all/b.txt</key><Size>1</Size></Contents>", false},
+		"truncated in another case":      {object + "<isTruncated>true</isTruncated>", false},
+		"a comment in a key":             {"<Contents><Key>all/a<!-- x -->.txt</Key><Size>1</Size></Contents>", false},
+		"a comment before all":           {"<!-- x -->" + object, true},
+		"no size":                        {"<Contents><Key>all/a.txt</Key></Contents>", false},
+		"no key":                         {"<Contents><Size>1</Size></Contents>", false},
+		"truncated twice":                {object + "<IsTruncated>false</IsTruncated><IsTruncated>true</IsTruncated>", false},
+		"truncated somehow":              {object + "<IsTruncated>TRUE</IsTruncated>", false},
+		"encoded keys":                   {object + "<EncodingType>url</EncodingType>", false},
+		"cut without a token":            {object + "<IsTruncated>true</IsTruncated>", false},
+		"deep":                           {strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100) + object, false},
+		"not ended":                      {object + "<Contents>", false},
+		"a percent sign":                 {"<Contents><Key>all/a%2Etxt</Key><Size>1</Size></Contents>", false}, // no such file
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {
