@@ -19,7 +19,7 @@ import (
 func rulesInSources(t *testing.T) map[string][]string {
 	t.Helper()
 	sites := map[string][]string{}
-	for _, dir := range []string{"../parser", "../vm", "../internal", "../gate"} {
+	for _, dir := range []string{"../parser", "../vm", "../internal", "../gate", "../cli"} {
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
@@ -71,7 +71,7 @@ func TestEachRuleHasItsPlaceAndItsRow(t *testing.T) {
 		wire.ErrMagic: "ErrMagic", wire.ErrSyntax: "ErrSyntax", wire.ErrRange: "ErrRange", wire.ErrOverflow: "ErrOverflow",
 		wire.ErrOverlap: "ErrOverlap", wire.ErrGap: "ErrGap", wire.ErrAlign: "ErrAlign", wire.ErrDuplicate: "ErrDuplicate",
 		wire.ErrMismatch: "ErrMismatch", wire.ErrTrailing: "ErrTrailing", wire.ErrText: "ErrText", wire.ErrChecksum: "ErrChecksum",
-		wire.ErrMissing: "ErrMissing", wire.ErrTruncated: "ErrTruncated", wire.ErrUnsupported: "ErrUnsupported", wire.ErrForbidden: "ErrForbidden",
+		wire.ErrMissing: "ErrMissing", wire.ErrUsage: "ErrUsage", wire.ErrTruncated: "ErrTruncated", wire.ErrUnsupported: "ErrUnsupported", wire.ErrForbidden: "ErrForbidden",
 	}
 	sites := rulesInSources(t)
 	if len(sites) < 300 {
