@@ -132,14 +132,12 @@ type square struct {
 // conv1D lists the modules of class Conv1D in transformers, whose weights are transposed, by the
 // model_type of config.json.
 var conv1D = map[string][]string{
-	"gpt2":                 {"c_attn", "q_attn", "c_proj", "c_fc"},
-	"imagegpt":             {"c_attn", "q_attn", "c_proj", "c_fc"},
-	"decision_transformer": {"c_attn", "q_attn", "c_proj", "c_fc"},
-	"openai-gpt":           {"c_attn", "c_proj", "c_fc"},
-	"gpt-sw3":              {"c_attn", "q_attn", "c_proj", "c_fc"},
-	"clvp":                 {"c_proj", "c_fc"},
-	"clvp_decoder":         {"c_proj", "c_fc"},
+	"gpt2": ofGPT2, "gpt-sw3": ofGPT2, "imagegpt": ofGPT2, "decision_transformer": ofGPT2,
+	"openai-gpt": {"c_attn", "c_proj", "c_fc"},
+	"clvp":       {"c_proj", "c_fc"}, "clvp_decoder": {"c_proj", "c_fc"},
 }
+
+var ofGPT2 = []string{"c_attn", "q_attn", "c_proj", "c_fc"}
 
 // resolveSquare decides which square layers are transposed. PEFT goes by the module's class,
 // which depends on the model's type, whatever fan_in_fan_out says. For a model without a type
