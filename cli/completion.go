@@ -250,7 +250,7 @@ func completeValue(ctx context.Context, c *kong.Node, f *kong.Flag, paths []stri
 	}
 	switch {
 	case f.Name == "to" && c.Name == "quantize":
-		return wordCompletion(slices.Concat([]string{"nf4", "fp4", "int8"}, scaledNames(), mixNames())...)
+		return wordCompletion(slices.Concat(targetNames(), scaledNames(), mixNames())...)
 	case f.Name == "to" && c.Name == "convert":
 		var names []string
 		for _, t := range convertTargets {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -36,8 +37,8 @@ type convertCmd struct {
 	MMProj       bool `name:"mmproj" help:"With --to gguf: write the vision part of the folder, which llama.cpp loads together with the text model."`
 	RawNames     bool `help:"Write a GGUF file with the tensor names of the source. llama.cpp does not run it."`
 
-	bnbFlags  `embed:"" group:"Quantization"`
-	ggmlFlags `embed:"" group:"GGUF"`
+	targetFlags `embed:"" group:"Quantization"`
+	ggmlFlags   `embed:"" group:"GGUF"`
 }
 
 func (convertCmd) Help() string {
@@ -76,13 +77,13 @@ type convertTarget struct {
 	names []string // the first is its name, the others are aliases
 	ext   string
 	sink  func(c *convertCmd, from string) convert.Sink
-	bnb   string // the type that weights are quantized to, as by amn quantize
+	to    *encode.Target // what weights are quantized to, as by amn quantize; nil for nothing
 	// folder says that a transformers folder is written, of a GGUF file too.
 	folder bool
 	mlx    bool // with the names of mlx-lm
 }
 
-var convertTargets = []convertTarget{
+var convertTargets = append([]convertTarget{
 	{names: []string{"safetensors", "bf16"}, ext: ".safetensors", sink: toSafetensors},
 	{names: []string{"gguf"}, ext: ".gguf", sink: func(c *convertCmd, from string) convert.Sink {
 		return convert.GGUF{RawNames: c.RawNames || from == gguf.Format}
@@ -90,9 +91,16 @@ var convertTargets = []convertTarget{
 	{names: []string{"hf", "transformers"}, sink: toSafetensors, folder: true},
 	{names: []string{"mlx"}, sink: toSafetensors, folder: true, mlx: true},
 	{names: []string{"npz"}, ext: ".npz", sink: func(*convertCmd, string) convert.Sink { return convert.NPZ{} }},
-	{names: []string{"bnb-nf4", "bnb_nf4", "nf4"}, ext: ".safetensors", sink: toSafetensors, bnb: "nf4"},
-	{names: []string{"bnb-fp4", "bnb_fp4", "fp4"}, ext: ".safetensors", sink: toSafetensors, bnb: "fp4"},
-	{names: []string{"bnb-int8", "bnb_int8"}, ext: ".safetensors", sink: toSafetensors, bnb: "int8"},
+}, quantizedTargets()...)
+
+// quantizedTargets are those whose weights are quantized.
+func quantizedTargets() (list []convertTarget) {
+	for _, t := range quant.Targets() {
+		if t.Converts != nil {
+			list = append(list, convertTarget{names: t.Converts, ext: ".safetensors", sink: toSafetensors, to: t})
+		}
+	}
+	return list
 }
 
 func toSafetensors(*convertCmd, string) convert.Sink { return convert.Safetensors{} }
@@ -152,7 +160,7 @@ func (c *convertCmd) Validate() error {
 	if err != nil {
 		return err
 	}
-	switch err := c.bnbFlags.checkSourceBlock(); {
+	switch err := c.targetFlags.checkSourceBlock(); {
 	case err != nil:
 		return err
 	case (c.MMProj || c.RawNames) && t.names[0] != gguf.Format:
@@ -169,16 +177,16 @@ func (c *convertCmd) Validate() error {
 	if flag := c.ggmlFlags.firstGiven(); flag != "" {
 		return fmt.Errorf("%s needs --to gguf --quant TYPE", flag)
 	}
-	if err := c.bnbFlags.check(t.bnb); err != nil {
+	if err := c.targetFlags.check(t.to); err != nil {
 		return err
 	}
 	switch {
-	case c.Cast != "" && (c.AsIs || t.bnb != ""):
+	case c.Cast != "" && (c.AsIs || t.to != nil):
 		return errors.New("--cast decodes quantized weights: it cannot be combined with --as-is or bitsandbytes")
 	case c.Cast != "" && c.OutDtype != "" && c.Cast != c.OutDtype:
 		return errors.New("--cast and --out-dtype: give one type")
 	}
-	if c.AsIs && t.bnb != "" {
+	if c.AsIs && t.to != nil {
 		return errors.New("--as-is cannot be combined with a quantized target")
 	}
 	if _, _, err := c.nameFlags.names(); err != nil {
@@ -198,7 +206,7 @@ func (c *convertCmd) checkQuant(t *convertTarget) error {
 	case c.Cast != "" || c.AsIs || c.RawNames || c.MMProj:
 		return errors.New("--quant cannot be combined with --cast, --as-is, --raw-names or --mmproj")
 	}
-	err := c.bnbFlags.checkMix()
+	err := c.targetFlags.checkMix()
 	m, unknown := mixOf("--quant", c.Quant)
 	if err = errors.Join(err, unknown); err == nil {
 		_, err = c.ggmlFlags.quantizer(m)
@@ -322,18 +330,18 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		},
 	}
 	if t.mlx && c.Quant != "" {
-		run.opts.Quantize, run.admit, run.report = c.bnbFlags.scaled(c.Quant), admitQuantized, c.Report.on
+		run.opts.Quantize, run.admit, run.report = c.targetFlags.scaled(c.Quant), admitQuantized, c.Report.on
 	} else if c.Quant != "" {
 		m, _ := mix.Find(c.Quant)
-		q, err := c.ggmlFlags.quantizerWith(m, &c.bnbFlags)
+		q, err := c.ggmlFlags.quantizerWith(m, &c.targetFlags)
 		if err != nil {
 			return err
 		}
 		c.ggmlFlags.configureMix(run, &q, c.Quant, nil)
 		run.admit, run.report, run.page = nil, c.Report.on, c.Report.page
 	}
-	if kind, ok := convert.ParseBnbType(t.bnb); ok {
-		run.opts.Quantize, run.admit, run.report = c.bnbFlags.quantizer(kind), admitQuantized, c.Report.on
+	if t.to != nil {
+		run.opts.Quantize, run.admit, run.report = c.targetFlags.quantizer(t.to), admitQuantized, c.Report.on
 	}
 	return s.convert(ctx, run)
 }

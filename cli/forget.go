@@ -10,8 +10,9 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -27,12 +28,12 @@ type forgetCmd struct {
 	Budget  string `placeholder:"SIZE" help:"Choose the type of each tensor of a GGUF model for the least error within a size: 4.5bpw (bits per quantized number) or 12GB (file). Types of --tensor-type are kept."`
 	Types   string `placeholder:"TYPE,..." help:"The types that --budget chooses from: any block types of a mix, f16 and bf16. Default: q2_k,q3_k,q4_k,q5_k,q6_k,q8_0."`
 
-	bnbFlags  `embed:"" group:"Quantization"`
-	ggmlFlags `embed:"" group:"GGUF"`
+	targetFlags `embed:"" group:"Quantization"`
+	ggmlFlags   `embed:"" group:"GGUF"`
 }
 
-// bnbFlags are the flags of targets other than mixes.
-type bnbFlags struct {
+// targetFlags are the flags of targets other than mixes.
+type targetFlags struct {
 	DoubleQuant bool     `help:"Quantize the scales too (nf4, fp4)."`
 	BlockSize   []int64  `sep:"," placeholder:"N" help:"Numbers per scale in the output (nf4, fp4): a power of two from 32 to 4096 (default 64). ROWS,COLS is the block size of FP8 scales in the source if it does not state one; ROWS,COLS,N sets both."`
 	Include     []string `placeholder:"GLOB" help:"Quantize matrices whose name matches, even if the rules would not. Repeatable."`
@@ -107,7 +108,7 @@ func (c *forgetCmd) Validate() error {
 	if err := c.schemeFlags.Validate(); err != nil {
 		return err
 	}
-	switch err := c.bnbFlags.checkSourceBlock(); {
+	switch err := c.targetFlags.checkSourceBlock(); {
 	case err != nil:
 		return err
 	case c.Types != "" && c.Budget == "":
@@ -121,11 +122,11 @@ func (c *forgetCmd) Validate() error {
 	case c.Budget != "":
 		return c.checkBudget()
 	}
-	if _, ok := convert.ParseBnbType(c.To); ok {
+	if t, ok := quant.TargetNamed(c.To); ok {
 		if flag := c.ggmlFlags.firstGiven(); flag != "" {
 			return fmt.Errorf("%s is for mixes of GGUF, such as --to q4_k_m", flag)
 		}
-		return c.bnbFlags.check(c.To)
+		return c.targetFlags.check(t)
 	}
 	if isScaled(c.To) {
 		if flag := c.ggmlFlags.firstGiven(); flag != "" {
@@ -136,11 +137,11 @@ func (c *forgetCmd) Validate() error {
 		}
 		return nil
 	}
-	m, err := mixOf("--to", c.To, append([]string{"nf4", "fp4", "int8"}, scaledNames()...)...)
+	m, err := mixOf("--to", c.To, append(targetNames(), scaledNames()...)...)
 	if err != nil {
 		return err
 	}
-	if err := c.bnbFlags.checkMix(); err != nil {
+	if err := c.targetFlags.checkMix(); err != nil {
 		return err
 	}
 	_, err = c.ggmlFlags.quantizer(m)
@@ -148,7 +149,7 @@ func (c *forgetCmd) Validate() error {
 }
 
 // checkMix rejects flags that mixes do not have.
-func (f *bnbFlags) checkMix() error {
+func (f *targetFlags) checkMix() error {
 	switch {
 	case f.DoubleQuant:
 		return errors.New("--double-quant is for nf4 and fp4, not for mixes of GGUF")
@@ -160,11 +161,11 @@ func (f *bnbFlags) checkMix() error {
 	return nil
 }
 
-// defaultBlock is the default block size of bitsandbytes.
+// defaultBlock is the default block size.
 const defaultBlock = 64
 
 // block returns how many numbers share a scale in the output.
-func (f *bnbFlags) block() int64 {
+func (f *targetFlags) block() int64 {
 	if n := len(f.BlockSize); n%2 == 1 {
 		return f.BlockSize[n-1]
 	}
@@ -172,12 +173,12 @@ func (f *bnbFlags) block() int64 {
 }
 
 // sourceBlock returns the rows and columns of a block of the source, or nothing.
-func (f *bnbFlags) sourceBlock() []int64 { return f.BlockSize[:len(f.BlockSize)/2*2] }
+func (f *targetFlags) sourceBlock() []int64 { return f.BlockSize[:len(f.BlockSize)/2*2] }
 
 var errBlockSize = errors.New("--block-size: give a number such as 64, the rows and columns of the source's blocks such as 128,128, or all three, as 128,128,64")
 
 // checkSourceBlock checks how many numbers --block-size has, and those of the source.
-func (f *bnbFlags) checkSourceBlock() error {
+func (f *targetFlags) checkSourceBlock() error {
 	if source := f.sourceBlock(); len(f.BlockSize) > 3 || len(source) == 2 && min(source[0], source[1]) < 1 {
 		return errBlockSize
 	}
@@ -185,27 +186,31 @@ func (f *bnbFlags) checkSourceBlock() error {
 }
 
 // nan returns the value of --nan.
-func (f *bnbFlags) nan() convert.NaN {
+func (f *targetFlags) nan() convert.NaN {
 	return map[string]convert.NaN{"keep": convert.KeepNaN, "zero": convert.ZeroNaN}[f.NaN]
 }
 
-// check rejects flags that cannot be combined; to is empty if nothing is quantized.
-func (f *bnbFlags) check(to string) error {
-	four := to != convert.INT8.String()
-	if to == "" && (f.DoubleQuant || len(f.BlockSize)%2 == 1 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report.on || f.AllowRequantize || f.NaN != "refuse") {
+// check rejects flags that cannot be combined; to is nil if nothing is quantized.
+func (f *targetFlags) check(to *encode.Target) error {
+	if to == nil && (f.DoubleQuant || len(f.BlockSize)%2 == 1 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report.on || f.AllowRequantize || f.NaN != "refuse") {
 		return errors.New("--double-quant, --block-size N, --include, --exclude, --allow-requantize, --nan and --report are for --to bnb-nf4, bnb-fp4 and bnb-int8")
 	}
 	block := f.block()
 	if err := f.checkSourceBlock(); err != nil || block != int64(int(block)) {
 		return cmp.Or(err, errBlockSize)
 	}
-	switch err := (bnb.Quantizer{Block: int(block)}).Check(); {
-	case four && err != nil:
+	switch {
+	case to == nil:
+		return nil
+	case to.CheckBlock == nil && block != defaultBlock:
+		return fmt.Errorf("--block-size: %s has one scale for each row, not for each block", to.Name)
+	case !to.Nests && f.DoubleQuant:
+		return fmt.Errorf("--double-quant: %s scales cannot be quantized", to.Name)
+	case to.CheckBlock == nil:
+		return nil
+	}
+	if err := to.CheckBlock(int(block)); err != nil {
 		return fmt.Errorf("--block-size: %w", err)
-	case !four && block != defaultBlock:
-		return errors.New("--block-size: int8 has one scale for each row, not for each block")
-	case !four && f.DoubleQuant:
-		return errors.New("--double-quant: int8 scales cannot be quantized")
 	}
 	return nil
 }
@@ -224,10 +229,10 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		return c.toGGUF(ctx, s)
 	}
 	var q convert.Quantizer
-	if kind, ok := convert.ParseBnbType(c.To); ok {
-		q = c.bnbFlags.quantizer(kind)
+	if t, ok := quant.TargetNamed(c.To); ok {
+		q = c.targetFlags.quantizer(t)
 	} else if isScaled(c.To) {
-		q = c.bnbFlags.scaled(c.To)
+		q = c.targetFlags.scaled(c.To)
 	} else {
 		return c.toGGUF(ctx, s)
 	}
@@ -236,7 +241,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		verb:   "quantizing",
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan()},
-		report: c.Report.on, page: c.Report.page, patterns: c.bnbFlags.patterns(),
+		report: c.Report.on, page: c.Report.page, patterns: c.targetFlags.patterns(),
 		admit:   admitQuantized,
 		prepare: func(b *limits.Budget, o *conversion) error { return c.prepare(b, o) },
 		target: func(w *conversionState) string {
@@ -268,7 +273,7 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		name = "q4_k_m" // until the types are chosen
 	}
 	m, _ := mix.Find(name)
-	q, err := c.ggmlFlags.quantizerWith(m, &c.bnbFlags)
+	q, err := c.ggmlFlags.quantizerWith(m, &c.targetFlags)
 	if err != nil {
 		return err
 	}
@@ -280,7 +285,7 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		prepare: func(b *limits.Budget, o *conversion) error {
 			return forLlamaCPP(b, &o.conversionState, convert.LlamaCPP{Quant: o.opts.Quant})
 		},
-		report: c.Report.on, page: c.Report.page, patterns: c.bnbFlags.patterns(),
+		report: c.Report.on, page: c.Report.page, patterns: c.targetFlags.patterns(),
 	}
 	var choose func(*limits.Budget, *conversion) error
 	if c.Budget != "" {
@@ -290,21 +295,24 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 	return s.convert(ctx, run)
 }
 
-// quantizer returns the quantizer of bitsandbytes that the flags describe.
-func (f *bnbFlags) quantizer(kind convert.BnbType) convert.Bnb {
-	q := convert.Bnb{Type: kind, Nested: f.DoubleQuant, Measure: f.Report.on}
-	if kind != convert.INT8 {
-		q.Block = int(f.block())
+// quantizer returns the quantizer of a target that the flags describe.
+func (f *targetFlags) quantizer(to *encode.Target) convert.Quantizer {
+	o := encode.Choices{Nested: f.DoubleQuant, Measure: f.Report.on}
+	if to.CheckBlock != nil {
+		o.Block = int(f.block())
 	}
-	q.Include, q.Exclude = f.filters()
-	return q
+	o.Include, o.Exclude = f.filters()
+	return to.New(o)
 }
+
+// targetNames returns the names of the targets that schemes write.
+func targetNames() []string { return namesOf(quant.Targets()) }
 
 // isScaled reports whether name is a format of codes and scales.
 func isScaled(name string) bool { return slices.Contains(scaledNames(), name) }
 
 // scaled returns the quantizer of a format of codes and scales.
-func (f *bnbFlags) scaled(name string) convert.Quantizer {
+func (f *targetFlags) scaled(name string) convert.Quantizer {
 	include, exclude := f.filters()
 	if format, ok := scaled.FindGroups(name); ok {
 		return convert.Grouped{Format: format, Measure: f.Report.on, Include: include, Exclude: exclude}
@@ -314,13 +322,13 @@ func (f *bnbFlags) scaled(name string) convert.Quantizer {
 }
 
 // patterns returns the patterns of the flags, each of which must match a tensor.
-func (f *bnbFlags) patterns() []patterns {
+func (f *targetFlags) patterns() []patterns {
 	return []patterns{{"--include", f.Include}, {"--exclude", f.Exclude}}
 }
 
 // filters returns functions that match the names of --include and --exclude; nil if a flag
 // was not given.
-func (f *bnbFlags) filters() (include, exclude func(string) bool) {
+func (f *targetFlags) filters() (include, exclude func(string) bool) {
 	if len(f.Include) > 0 {
 		include = globs(f.Include).match
 	}

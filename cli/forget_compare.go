@@ -30,17 +30,17 @@ type targetResult struct {
 // quantizerOf returns the quantizer and the sink of the named target; matrix is the
 // importance matrix, or nil.
 func (c *forgetCmd) quantizerOf(name string, matrix *convert.Importance) (convert.Quantizer, convert.Sink, error) {
-	if kind, ok := convert.ParseBnbType(name); ok {
-		return c.bnbFlags.quantizer(kind), nil, nil
+	if t, ok := quant.TargetNamed(name); ok {
+		return c.targetFlags.quantizer(t), nil, nil
 	}
 	if isScaled(name) {
-		return c.bnbFlags.scaled(name), nil, nil
+		return c.targetFlags.scaled(name), nil, nil
 	}
 	m, ok := mix.Find(name)
 	if !ok {
 		return nil, nil, usage{fmt.Sprintf("--compare: %q is not a target (amn formats lists them)", name)}
 	}
-	q, err := c.ggmlFlags.quantizerWith(m, &c.bnbFlags)
+	q, err := c.ggmlFlags.quantizerWith(m, &c.targetFlags)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,9 +168,9 @@ type targetForms struct {
 
 // isTarget reports whether a name is that of a target; a misspelt one ends a comparison.
 func isTarget(name string) bool {
-	_, bnb := convert.ParseBnbType(name)
+	_, named := quant.TargetNamed(name)
 	_, isMix := mix.Find(name)
-	return bnb || isMix || isScaled(name)
+	return named || isMix || isScaled(name)
 }
 
 // addTarget plans a target, as --to does. Mixes are planned for the model as llama.cpp runs

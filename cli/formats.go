@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
@@ -95,7 +96,9 @@ func (s *session) printFormats() {
 	s.prose(4, "  known and refused: %s", strings.Join(refused, ", "))
 	s.line("")
 	s.line("Written by amn quantize --to:")
-	s.line("  bitsandbytes: nf4, fp4, int8")
+	for _, list := range byLibrary(quant.Targets()) {
+		s.line("  %s: %s", list[0].Library, strings.Join(namesOf(list), ", "))
+	}
 	for _, f := range scaled.Formats() {
 		s.line("  %-26s %s", f.Name, f.Layout)
 	}
@@ -108,4 +111,23 @@ func (s *session) printFormats() {
 	for _, f := range parser.Recognized() {
 		s.prose(4, "  %s: %s", f.What, f.Advice)
 	}
+}
+
+// byLibrary groups targets by the library whose forms they are.
+func byLibrary(all []*encode.Target) (lists [][]*encode.Target) {
+	for i, t := range all {
+		if i == 0 || t.Library != all[i-1].Library {
+			lists = append(lists, nil)
+		}
+		last := &lists[len(lists)-1]
+		*last = append(*last, t)
+	}
+	return lists
+}
+
+func namesOf(list []*encode.Target) (names []string) {
+	for _, t := range list {
+		names = append(names, t.Name)
+	}
+	return names
 }

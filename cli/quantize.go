@@ -185,7 +185,7 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
 }
 
 // quantizerWith is quantizer with the flags that mixes share with other targets.
-func (f *ggmlFlags) quantizerWith(m mix.Mix, others *bnbFlags) (convert.GGML, error) {
+func (f *ggmlFlags) quantizerWith(m mix.Mix, others *targetFlags) (convert.GGML, error) {
 	q, err := f.quantizer(m)
 	if err != nil {
 		return q, usage{err.Error()}

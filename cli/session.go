@@ -24,7 +24,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant/bnb"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
@@ -153,7 +152,7 @@ func hintFor(err error, p *limits.Policy) string {
 		}
 		return fmt.Sprintf("%s raises it; it is %s%s", axisFlag(e.Axis), flagText(e.Axis, p.Limit(e.Axis)), also)
 	}
-	if _, ok := errors.AsType[*bnb.NotFinite](err); ok {
+	if _, ok := errors.AsType[*convert.NotFinite](err); ok {
 		return "--nan keep copies the weight unquantized, --nan zero replaces the number with 0"
 	}
 	if _, ok := errors.AsType[*convert.RequantizeError](err); ok {

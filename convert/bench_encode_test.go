@@ -18,6 +18,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // BenchmarkEncode quantizes a BF16 model of a few matrices into a sink that forgets, with one worker
@@ -41,8 +42,8 @@ func BenchmarkEncode(b *testing.B) {
 		{"INT8 rows", other, nil, quantizerTo(b, "w8a8")},
 		{"MXFP4", other, nil, quantizerTo(b, "mxfp4")},
 		{"MLX 4", other, nil, quantizerTo(b, "mlx_4")},
-		{"NF4", other, nil, convert.Bnb{Type: convert.NF4}},
-		{"NF4, measured", other, nil, convert.Bnb{Type: convert.NF4, Measure: true}},
+		{"NF4", other, nil, bnb.Layout{Type: bnb.NF4}},
+		{"NF4, measured", other, nil, bnb.Layout{Type: bnb.NF4, Measure: true}},
 	} {
 		for n := 1; n <= 2; n++ {
 			b.Run(fmt.Sprintf("%s/workers=%d", c.name, n), func(b *testing.B) { encodeModel(b, c.path, c.sink, c.quantize, n) })

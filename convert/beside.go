@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -36,7 +37,7 @@ func (p *Plan) beside(code bool) (*Beside, error) {
 	if p.o.Split != nil {
 		return out, nil // a GGUF file has everything that a loader needs
 	}
-	if _, err := fs.Stat(files, configName); p.o.Alone && errors.Is(err, fs.ErrNotExist) {
+	if _, err := fs.Stat(files, encode.ConfigName); p.o.Alone && errors.Is(err, fs.ErrNotExist) {
 		return out, nil
 	}
 	list, err := fs.ReadDir(files, ".")

@@ -5,13 +5,14 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // Both passes over a weight hold ranges of it, and no more.
 func TestForgettingHoldsLittle(t *testing.T) {
 	const rows, cols = 2048, 2048
 	m := bnbSource(t, map[string][]float32{"m.weight": wave(rows * cols)}, map[string][]int64{"m.weight": {rows, cols}})
-	for _, o := range []convert.Bnb{{Nested: true, Measure: true}, {Type: convert.INT8}} {
+	for _, o := range []bnb.Layout{{Nested: true, Measure: true}, {Type: bnb.INT8}} {
 		b := limits.Policy{}.Budget(t.Context())
 		defer b.Close()
 		p, err := convert.NewPlan(b, m, convert.Options{Quantize: o, Threads: 2})

@@ -22,6 +22,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // bnbSource writes matrices of F32 under the names of a model.
@@ -69,7 +70,7 @@ type inMemory struct{ p []byte }
 func (m *inMemory) WriteAt(p []byte, off int64) (int, error) { return copy(m.p[off:], p), nil }
 
 // forget quantizes a model into memory.
-func forget(t testing.TB, m tensor.Model, o convert.Bnb, threads, tile int) ([]byte, *convert.Plan, error) {
+func forget(t testing.TB, m tensor.Model, o bnb.Layout, threads, tile int) ([]byte, *convert.Plan, error) {
 	t.Helper()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	t.Cleanup(b.Close)
@@ -108,14 +109,14 @@ func TestForgottenWeightsAreBitsandbytes(t *testing.T) {
 				numbers = append(numbers, math.Float32frombits(binary.LittleEndian.Uint32(p)))
 			}
 			delete(want, "input")
-			o := convert.Bnb{Type: convert.NF4, Measure: true}
+			o := bnb.Layout{Type: bnb.NF4, Measure: true}
 			var state struct{ Blocksize int }
 			switch text, ok := want["w.quant_state.bitsandbytes__fp4"]; {
 			case ok:
-				o.Type = convert.FP4
+				o.Type = bnb.FP4
 				_ = json.Unmarshal(text, &state)
 			case want["SCB"] != nil:
-				o.Type = convert.INT8
+				o.Type = bnb.INT8
 			default:
 				_ = json.Unmarshal(want["w.quant_state.bitsandbytes__nf4"], &state)
 			}
@@ -191,8 +192,8 @@ func sameTensors(t *testing.T, want map[string][]byte, file []byte, e *convert.Q
 
 // What is measured is what a reader of the file finds, and no worker changes it.
 func TestWhatIsLostIsMeasured(t *testing.T) {
-	for _, o := range []convert.Bnb{
-		{Type: convert.NF4}, {Type: convert.NF4, Nested: true}, {Type: convert.FP4, Block: 256}, {Type: convert.FP4, Block: 32, Nested: true}, {Type: convert.INT8},
+	for _, o := range []bnb.Layout{
+		{Type: bnb.NF4}, {Type: bnb.NF4, Nested: true}, {Type: bnb.FP4, Block: 256}, {Type: bnb.FP4, Block: 32, Nested: true}, {Type: bnb.INT8},
 	} {
 		for _, shape := range [][]int64{{96, 320}, {33, 50}, {1, 7}, {700, 64}} {
 			t.Run(fmt.Sprintf("%v %v %v", o.Type, o.Nested, shape), func(t *testing.T) {
@@ -254,7 +255,7 @@ func TestScalesOfOddRowsAreQuantizedLate(t *testing.T) {
 	numbers := wave(rows * cols)
 	odd := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {rows, cols}})
 	flat := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {1, rows * cols}})
-	o := convert.Bnb{Type: convert.NF4, Nested: true, Block: 4096}
+	o := bnb.Layout{Type: bnb.NF4, Nested: true, Block: 4096}
 	want, _, err := forget(t, flat, o, 1, 1<<20)
 	if err != nil {
 		t.Fatal(err)
@@ -282,17 +283,17 @@ func TestWhatCannotBeForgottenIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		m    tensor.Model
-		o    convert.Bnb
+		o    bnb.Layout
 		want wire.Class
 		text string
 	}{
-		{"NaN", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.Bnb{}, wire.Unsupported, "element 77 is NaN"},
-		{"NaN with nested scales", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.Bnb{Nested: true}, wire.Unsupported, "element 77 is NaN"},
-		{"NaN in rows", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.Bnb{Type: convert.INT8}, wire.Unsupported, "element 77 is NaN"},
-		{"a block that is not a power of two", m, convert.Bnb{Block: 48}, wire.Usage, "blocks of 48"},
-		{"a block that is too small", m, convert.Bnb{Block: 16}, wire.Usage, "blocks of 16"},
-		{"a block that is too large", m, convert.Bnb{Block: 8192}, wire.Usage, "blocks of 8192"},
-		{"nested scales of rows", m, convert.Bnb{Type: convert.INT8, Nested: true}, wire.Usage, "row scales"},
+		{"NaN", bnbSource(t, map[string][]float32{"m.weight": bad}, good), bnb.Layout{}, wire.Unsupported, "element 77 is NaN"},
+		{"NaN with nested scales", bnbSource(t, map[string][]float32{"m.weight": bad}, good), bnb.Layout{Nested: true}, wire.Unsupported, "element 77 is NaN"},
+		{"NaN in rows", bnbSource(t, map[string][]float32{"m.weight": bad}, good), bnb.Layout{Type: bnb.INT8}, wire.Unsupported, "element 77 is NaN"},
+		{"a block that is not a power of two", m, bnb.Layout{Block: 48}, wire.Usage, "blocks of 48"},
+		{"a block that is too small", m, bnb.Layout{Block: 16}, wire.Usage, "blocks of 16"},
+		{"a block that is too large", m, bnb.Layout{Block: 8192}, wire.Usage, "blocks of 8192"},
+		{"nested scales of rows", m, bnb.Layout{Type: bnb.INT8, Nested: true}, wire.Usage, "row scales"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, threads := range []int{1, 3} {
@@ -317,7 +318,7 @@ func TestAHeadIsLeftAloneUnderBothOfItsNames(t *testing.T) {
 // skipped are the modules that a quantized folder's config.json says are left alone.
 func skipped(t *testing.T, m tensor.Model) []string {
 	t.Helper()
-	_, p, err := forget(t, m, convert.Bnb{}, 1, 0)
+	_, p, err := forget(t, m, bnb.Layout{}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +361,7 @@ func TestTheListOfWhatIsLeftAlone(t *testing.T) {
 		matrices[name] = wave(int(n))
 	}
 	m := bnbSource(t, matrices, shapes)
-	o := convert.Bnb{Exclude: func(name string) bool { return name == "model.layers.0.q_proj.weight" }}
+	o := bnb.Layout{Exclude: func(name string) bool { return name == "model.layers.0.q_proj.weight" }}
 	_, p, err := forget(t, m, o, 1, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -384,7 +385,7 @@ func TestTheListOfWhatIsLeftAlone(t *testing.T) {
 	}
 	clash := bnbSource(t, map[string][]float32{"score.weight": wave(16), "x.score.weight": wave(16), "x.score.bias": wave(4)},
 		map[string][]int64{"score.weight": {4, 4}, "x.score.weight": {4, 4}, "x.score.bias": {4}})
-	_, p, err = forget(t, clash, convert.Bnb{}, 1, 0)
+	_, p, err = forget(t, clash, bnb.Layout{}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

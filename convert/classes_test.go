@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // The classes of a type differ in which linear modules transformers leaves alone: what
@@ -41,7 +42,7 @@ func TestTheClassDecides(t *testing.T) {
 		}
 		m := typedModel(t, account(t), c.kind, tensors)
 		m = withConfigs{m.(withConfigs).Model, `{"architectures": ["` + c.class + `"], "model_type": "` + c.kind + `"}`}
-		_, p, err := forget(t, m, convert.Bnb{}, 1, 0)
+		_, p, err := forget(t, m, bnb.Layout{}, 1, 0)
 		if err != nil {
 			t.Errorf("%s: %v", c.class, err)
 			continue
@@ -70,7 +71,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	} {
 		m := typedModel(t, account(t), "llama", tensors)
 		m = withConfigs{m.(withConfigs).Model, `{"architectures": ` + c.architectures + `, "model_type": "llama"}`}
-		_, p, err := forget(t, m, convert.Bnb{}, 1, 0)
+		_, p, err := forget(t, m, bnb.Layout{}, 1, 0)
 		if err != nil {
 			t.Errorf("%s: %v", c.architectures, err)
 			continue
@@ -92,7 +93,7 @@ func TestTypesThatTransformersDoesNotLoadAgain(t *testing.T) {
 	matrix := typed{shape: []int64{64, 64}, plain: "F16"}
 	tensors := map[string]typed{"layers.0.self_attn.q_proj.weight": matrix, "layers.0.mlp.down_proj.weight": matrix}
 	for kind, breaks := range map[string]bool{"llama4_text": true, "qwen4_exp_text": true, "llama": false} {
-		_, p, err := forget(t, typedModel(t, account(t), kind, tensors), convert.Bnb{}, 1, 0)
+		_, p, err := forget(t, typedModel(t, account(t), kind, tensors), bnb.Layout{}, 1, 0)
 		if err != nil {
 			t.Errorf("%s: %v", kind, err)
 		} else if q := p.Quantized; breaks != (q.BreaksAgain != "") {
@@ -115,7 +116,7 @@ func TestMatricesThatTransformersRenamesAreRefused(t *testing.T) {
 		{"llama", "weight", false},
 	} {
 		tensors := map[string]typed{c.name: matrix, "model.layers.0.mlp.down_proj.weight": matrix, "language_model.layers.0.attn.wq_du.weight": matrix}
-		_, _, err := forget(t, typedModel(t, account(t), c.kind, tensors), convert.Bnb{}, 1, 0)
+		_, _, err := forget(t, typedModel(t, account(t), c.kind, tensors), bnb.Layout{}, 1, 0)
 		if refused := errors.Is(err, wire.ErrUnsupported); refused != c.refused || !refused && err != nil {
 			t.Errorf("%s with %s: %v", c.kind, c.name, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -131,8 +132,8 @@ func (c *Comparison) measure(g *compared) error {
 		t.e.Open(memory)
 	}
 	free := make(chan *comparedScratch, 64) // more than a pass has workers
-	pass := passes{threads: g.p.o.Threads, b: b, straight: g.p.straight, zeroes: g.p.o.NaN == ZeroNaN}
-	err := pass.pass(g.w, unit, func(int64) int64 { return 0 }, func(_, numbers []float32, lo int64) error {
+	pass := encode.Passes{Threads: g.p.o.Threads, Budget: b, Straight: g.p.straight, Zeroes: g.p.o.NaN == ZeroNaN}
+	err := pass.Pass(g.w, unit, func(int64) int64 { return 0 }, func(_, numbers []float32, lo int64) error {
 		var s *comparedScratch
 		select {
 		case s = <-free:

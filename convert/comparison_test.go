@@ -6,6 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -14,7 +15,7 @@ const nested = 1
 
 // every is all ways to quantize what is no GGUF model.
 func every() (list []convert.Quantizer) {
-	list = append(list, convert.Bnb{Type: convert.NF4, Measure: true}, convert.Bnb{Type: convert.FP4, Nested: true, Block: 256, Measure: true}, convert.Bnb{Type: convert.INT8, Measure: true})
+	list = append(list, bnb.Layout{Type: bnb.NF4, Measure: true}, bnb.Layout{Type: bnb.FP4, Nested: true, Block: 256, Measure: true}, bnb.Layout{Type: bnb.INT8, Measure: true})
 	for _, f := range scaled.Formats() {
 		list = append(list, convert.Scaled{Format: f, Measure: true})
 	}
@@ -106,7 +107,7 @@ func TestComparedNaNIsNamed(t *testing.T) {
 	m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {64, 64}})
 	for _, nan := range []convert.NaN{convert.RefuseNaN, convert.ZeroNaN} {
 		all := convert.NewComparison(b)
-		if err := all.Add(m, convert.Options{Quantize: convert.Bnb{Measure: true}, NaN: nan}, nil); err != nil {
+		if err := all.Add(m, convert.Options{Quantize: bnb.Layout{Measure: true}, NaN: nan}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := all.Measure(); (wire.ClassOf(err) == wire.Unsupported) != (nan == convert.RefuseNaN) {

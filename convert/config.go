@@ -6,19 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
 )
-
-// configName is transformers' description of a model.
-const configName = "config.json"
-
-// maxConfig is the same bound as in package quant.
-const maxConfig = quant.MaxConfig
 
 // quantMembers are the members of a configuration that describe quantization.
 var quantMembers = []string{"quantization_config", "compression_config", "quantization"}
@@ -27,27 +20,10 @@ var quantMembers = []string{"quantization_config", "compression_config", "quanti
 // the first.
 var dtypeMembers = []string{"dtype", "torch_dtype"}
 
-// torchNames are the targets as torch names them.
-var torchNames = map[quant.Target]string{quant.BF16: "bfloat16", quant.F16: "float16", quant.F32: "float32"}
-
-// readText reads a file of a model's folder whole.
-func readText(b *limits.Budget, files fs.FS, name string, most int64) (string, error) {
-	h, err := tensor.OpenFile(files, name)
-	if err != nil {
-		return "", err
-	}
-	defer h.Close()
-	if h.Size > most {
-		return "", wire.At("convert", "file "+wire.Quote(name), wire.NoOffset, &limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: most})
-	}
-	c := wire.NewCursor(b, "convert", h, h.Size)
-	return c.String(uint64(h.Size))
-}
-
 // config returns the decoded model's config.json: without quantization, with the type
 // set. It is nil if there is no config.json.
 func (p *Plan) config() ([]byte, error) {
-	body, err := readText(p.b, p.m.Configs(), configName, maxConfig)
+	body, err := encode.ReadText(p.b, p.m.Configs(), encode.ConfigName, encode.MaxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -57,15 +33,15 @@ func (p *Plan) config() ([]byte, error) {
 	w := jsontree.NewText(p.b)
 	e := configEditor{w: w, body: body}
 	if len(p.Weights) > 0 && p.o.CastTo == tensor.Unknown { // torch computes in no other type
-		e.dtype = torchNames[p.o.Quant.Target]
+		e.dtype = encode.TorchNames[p.o.Quant.Target]
 	}
 	if p.encoder != nil {
-		if e.quantization, err = p.encoder.config(); err != nil {
+		if e.quantization, err = p.encoder.Config(); err != nil {
 			return nil, err
 		}
 		e.under = quantMembers[:1]
-		if own, ok := p.encoder.(interface{ members() []string }); ok {
-			e.under = own.members()
+		if own, ok := p.encoder.(interface{ Members() []string }); ok {
+			e.under = own.Members()
 		}
 	}
 	if p.unpacked() {
@@ -74,7 +50,7 @@ func (p *Plan) config() ([]byte, error) {
 			return nil, err
 		}
 	}
-	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
+	doc := strictjson.Text{Format: encode.ConfigName, Body: body, Whole: true}
 	if err := strictjson.Decode(p.b, doc, func(d *strictjson.Decoder) error { return e.object(d, "  ", true) }); err != nil {
 		return nil, err
 	}
@@ -89,11 +65,11 @@ const weightsMember = "transformers_weights"
 // namesWeights reports whether config.json has that member. A malformed one counts as not
 // having it.
 func namesWeights(b *limits.Budget, files fs.FS) (found bool) {
-	body, err := readText(b, files, configName, maxConfig)
+	body, err := encode.ReadText(b, files, encode.ConfigName, encode.MaxConfig)
 	if err != nil {
 		return false
 	}
-	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
+	doc := strictjson.Text{Format: encode.ConfigName, Body: body, Whole: true}
 	err = strictjson.Decode(b, doc, func(d *strictjson.Decoder) error {
 		return d.Object(func(name string) error {
 			found = found || name == weightsMember
@@ -170,4 +146,13 @@ func (e *configEditor) object(d *strictjson.Decoder, indent string, top bool) er
 	}
 	e.w.Put("}")
 	return e.w.Err()
+}
+
+// QuantizationConfig returns the quantization_config for the config.json of the output
+// folder; nil if nothing is quantized.
+func (p *Plan) QuantizationConfig() ([]byte, error) {
+	if p.encoder == nil {
+		return nil, nil
+	}
+	return p.encoder.Config()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -61,7 +62,7 @@ func TestQuantizedFoldersBecomeGGUFInOneStep(t *testing.T) {
 		"GPTQ":          quantizerTo(t, "gptq"),
 		"AWQ":           quantizerTo(t, "awq"),
 		"MLX":           quantizerTo(t, "mlx_4"),
-		"NF4":           convert.Bnb{Type: convert.NF4},
+		"NF4":           bnb.Layout{Type: bnb.NF4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := account(t)

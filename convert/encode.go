@@ -3,38 +3,18 @@ package convert
 import (
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// An encoding is one weight in another stored form: one tensor or several. Numbers are
-// counted in row-major order. Put is called concurrently, for disjoint ranges.
-type encoding interface {
-	// Outs is what the weight is stored as.
-	Outs() []Out
-	// Block is how many numbers are encoded together. Ranges begin at multiples
-	// of it and end at one, or at the weight's end.
-	Block() int64
-	// Hold is the size of the memory that Open gets, which is kept until End.
-	Hold() int64
-	Open(memory []byte)
-	// Span returns the bytes of out i that the numbers [lo, hi) produce, none for an out
-	// that End returns.
-	Span(i int, lo, hi int64) tensor.Span
-	// Put encodes src, the numbers from lo on. dst[i] is the bytes of Span(i).
-	Put(dst [][]byte, lo int64, src []float32) error
-	// End returns the bytes of each out that no range produces, nil for the others.
-	End() ([][]byte, error)
-}
 
 // An encodeTask decodes a weight and encodes it. Its units are rows, or as many rows as
 // make whole blocks. A weight that is read in strips has a task for each; these share the
 // encoding and its memory.
 type encodeTask struct {
 	*rowReader
-	e    encoding
-	outs []Out
+	e    encode.Encoding
+	outs []encode.Out
 	at   int32 // index of the first out
 	rows int64 // in a unit
 	row  int64 // bytes of a decoded row
@@ -45,7 +25,7 @@ type encodeTask struct {
 	last   bool // the reader has the last rows
 }
 
-func newEncodeTask(w *rowReader, e encoding, outs []Out, at int32) *encodeTask {
+func newEncodeTask(w *rowReader, e encode.Encoding, outs []encode.Out, at int32) *encodeTask {
 	t := &encodeTask{rowReader: w, e: e, outs: outs, at: at, rows: 1, row: 4 * w.w.Cols(), last: true}
 	for t.rows < e.Block() && t.rows*w.w.Cols()%e.Block() != 0 {
 		t.rows++
@@ -93,7 +73,7 @@ func (t *encodeTask) run(w *worker, lo, hi int64) error {
 		return err
 	}
 	if t.zeroed != nil {
-		n := zero(numbers)
+		n := encode.Zero(numbers)
 		t.zeroed.Add(n)
 		w.saw[countZeroed] += n
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // A GGUF file becomes a safetensors file, its blocks decoded to float16.
@@ -52,7 +53,7 @@ func Example_quantize() {
 		return
 	}
 	defer m.Close()
-	p, err := convert.NewPlan(b, m, convert.Options{Quantize: convert.Bnb{Type: convert.NF4, Measure: true}})
+	p, err := convert.NewPlan(b, m, convert.Options{Quantize: bnb.Layout{Type: bnb.NF4, Measure: true}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // A typed is one tensor of testdata/forget/types: its shape, its type in the file of
@@ -86,7 +86,7 @@ func TestWhatTransformersKeepsInFloat32(t *testing.T) {
 	for _, one := range models {
 		t.Run(one.Type, func(t *testing.T) {
 			b := account(t)
-			file, p, err := forget(t, typedModel(t, b, one.Type, one.Tensors), convert.Bnb{}, 2, 0)
+			file, p, err := forget(t, typedModel(t, b, one.Type, one.Tensors), bnb.Layout{}, 2, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package convert
 import (
 	"math"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -36,11 +37,11 @@ func mostFloat8(to tensor.DType) float32 {
 
 // A float8Encoding is a tensor whose numbers are cast to an 8-bit float.
 type float8Encoding struct {
-	out    [1]Out
+	out    [1]encode.Out
 	counts *specials
 }
 
-func (e *float8Encoding) Outs() []Out            { return e.out[:] }
+func (e *float8Encoding) Outs() []encode.Out     { return e.out[:] }
 func (e *float8Encoding) Block() int64           { return 1 }
 func (e *float8Encoding) Hold() int64            { return 0 }
 func (e *float8Encoding) Open([]byte)            {}
@@ -81,7 +82,7 @@ func (p *Plan) castToFloat8(w *quant.Weight) error {
 		return wire.ErrUnsupported.Errorf("it is quantized as %s, whose numbers need scales: decode the model first, or quantize it to FP8", w.Scheme)
 	}
 	size := w.Rows() * w.Cols()
-	e := &float8Encoding{out: [1]Out{{Name: w.Name, DType: p.o.CastTo, Shape: w.Shape, Size: size}}}
+	e := &float8Encoding{out: [1]encode.Out{{Name: w.Name, DType: p.o.CastTo, Shape: w.Shape, Size: size}}}
 	t := newEncodeTask(newRowReader(p.straight, w, w.Matrix(), 0, w.Rows()), e, e.Outs(), int32(len(p.Outs)))
 	if err := p.store(e.out[0]); err != nil {
 		return err

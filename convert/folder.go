@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 )
@@ -50,7 +51,7 @@ func (p *Plan) openOnTree(tree *output.Tree) (*resumption, error) {
 
 // closeTree closes the journal. If there is something to go on with, the folder stays.
 func (p *Plan) closeTree(tree *output.Tree, on *resumption, err error) error {
-	if err != nil && on.takes(err) {
+	if err != nil && on.Takes(err) {
 		err = p.unfinished(tree.Place(), err)
 		tree.Suspend()
 	} else if err != nil {
@@ -110,7 +111,7 @@ func (p *Plan) fillFolder(tree *output.Tree, on *resumption, beside *Beside) (r 
 	edited := len(p.Weights) > 0 || p.encoder != nil || p.unpacked() || namesWeights(p.b, p.m.Configs())
 	for _, name := range beside.Copied {
 		write := func(f *os.File) error { return p.copyBeside(f, name) }
-		if name == configName && edited {
+		if name == encode.ConfigName && edited {
 			write = func(f *os.File) error { return writeFull(f, config, 0) }
 		}
 		if err := p.writeNew(tree, name, write); err != nil {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
+	"github.com/anamnesis-go/anamnesis/internal/encode"
+	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -32,7 +34,7 @@ type GGML struct {
 
 // ggml encodes the weights of one model.
 type ggml struct {
-	Quantized
+	encode.Quantized
 
 	o       GGML
 	again   bool // requantize blocks of other types
@@ -64,11 +66,11 @@ func rowEncoder(d tensor.DType) (func(dst []byte, src, matrix []float32), error)
 	return nil, wire.ErrUnsupported.Errorf("there is no encoder of %v", d)
 }
 
-func (o GGML) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, error) {
+func (o GGML) Start(b *limits.Budget, m tensor.Model, opts *encode.Options) (encode.Encoder, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	if opts.Sink == nil || opts.Sink.Name() != gguf.Format {
+	if opts.Format != gguf.Format {
 		return nil, wire.ErrUsage.Errorf("only GGUF stores ggml's block types")
 	}
 	model, err := mixModel(b, m)
@@ -76,10 +78,10 @@ func (o GGML) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, e
 		return nil, err
 	}
 	model.Matrix = o.Matrix != nil
-	e := &ggml{o: o, again: opts.Requantize, b: b, choices: map[string]*mix.Tensor{}}
+	e := &ggml{o: o, again: opts.Again, b: b, choices: map[string]*mix.Tensor{}}
 	e.Layout, e.Type, e.ByName = o.Mix.Name, model.Arch, !gguf.Knows(model.Arch)
 	how := o.Options
-	how.Listed = how.Listed || opts.Split != nil && opts.Split.Kept
+	how.Listed = how.Listed || opts.Listed
 	return e, e.choose(m, model, how)
 }
 
@@ -180,19 +182,19 @@ func (e *ggml) choose(m tensor.Model, model mix.Model, o mix.Options) error {
 	return nil
 }
 
-func (e *ggml) quantized() *Quantized   { return &e.Quantized }
-func (e *ggml) config() ([]byte, error) { return nil, nil }
+func (e *ggml) Result() *encode.Quantized { return &e.Quantized }
+func (e *ggml) Config() ([]byte, error)   { return nil, nil }
 
-// takes decides about a tensor by the mix.
-func (e *ggml) takes(name string, shape []int64) (verdict, error) {
+// Takes decides about a tensor by the mix.
+func (e *ggml) Takes(name string, shape []int64) (encode.Verdict, error) {
 	t := e.choices[name]
 	if t == nil || slices.Contains(shape, 0) || e.o.Exclude != nil && e.o.Exclude(name) || t.To == t.From {
-		return copyIt, nil
+		return encode.CopyIt, nil
 	}
 	c, ok := quant.CodecOf(t.From)
 	switch {
 	case !ok:
-		return copyIt, e.keepsType(e.b, &tensor.Info{Name: name, DType: t.From})
+		return encode.CopyIt, e.KeepsType(e.b, &tensor.Info{Name: name, DType: t.From})
 	case c.Blocks && !e.again:
 		return 0, &RequantizeError{t.From.String(), t.To.String()}
 	}
@@ -202,11 +204,11 @@ func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 	to, _ := quant.CodecOf(t.To)
 	if !e.o.Matrix.has(name) && (to.NeedsMatrix() || needsMatrix(t, &e.o.Mix)) {
 		if e.o.LeaveUnweighed {
-			return copyIt, nil
+			return encode.CopyIt, nil
 		}
 		return 0, wire.ErrUnsupported.Errorf("%v in %s needs an importance matrix for it", t.To, e.o.Mix.Name)
 	}
-	return encodeIt, nil
+	return encode.EncodeIt, nil
 }
 
 // A RequantizeError refuses to quantize weights that are already quantized, which loses
@@ -239,11 +241,11 @@ func needsMatrix(t *mix.Tensor, x *mix.Mix) bool {
 	return WantsMatrix(t.To) || t.To == tensor.Q2_K && x.Name == "Q2_K_S"
 }
 
-// encode plans a weight.
-func (e *ggml) encode(w *quant.Weight) (encoding, error) {
+// Encode plans a weight.
+func (e *ggml) Encode(w *quant.Weight) (encode.Encoding, error) {
 	t := e.choices[w.Name]
 	c, _ := quant.CodecOf(t.To)
-	encode, err := rowEncoder(t.To)
+	write, err := rowEncoder(t.To)
 	if err != nil {
 		return nil, err
 	}
@@ -260,13 +262,13 @@ func (e *ggml) encode(w *quant.Weight) (encoding, error) {
 		return nil, err
 	}
 	r := &ggmlRows{
-		e: e, w: w, index: len(e.Weights), matrix: matrix, codec: c, encode: encode, cols: w.Cols(),
-		outs: []Out{{Name: w.Name, DType: t.To, Shape: w.Shape, Size: size}},
+		e: e, w: w, index: len(e.Weights), matrix: matrix, codec: c, encode: write, cols: w.Cols(),
+		outs: []encode.Out{{Name: w.Name, DType: t.To, Shape: w.Shape, Size: size}},
 	}
 	if w.Rows() > 0 {
 		r.row = size / w.Rows()
 	}
-	one := QuantizedWeight{Name: w.Name, Type: t.To, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored(), After: size,
+	one := encode.QuantizedWeight{Name: w.Name, Type: t.To, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored(), After: size,
 		Instead: t.Fallback, Unweighed: e.o.Matrix != nil && matrix == nil}
 	e.Weights, err = limits.Append(e.b, e.Weights, one)
 	return r, err
@@ -295,4 +297,13 @@ func (e *ggml) keys(b *limits.Budget, meta []Entry) ([]Entry, error) {
 		}
 	}
 	return meta, nil
+}
+
+// Loadings says what is known of llama.cpp, whose architectures decide the mix.
+func (e *ggml) Loadings() []encode.Loading {
+	l := encode.Loading{Library: string(loaders.LlamaCPP), Version: loaders.LlamaCPP.Version(), Verdict: encode.LoadRead}
+	if e.ByName {
+		l.Verdict, l.Why = encode.LoadUnknown, "it has no architecture "+wire.Quote(e.Type)
+	}
+	return []encode.Loading{l}
 }

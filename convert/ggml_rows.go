@@ -4,10 +4,10 @@ import (
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
-	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // ggmlRows encodes a weight row by row, since with a matrix a block may depend on its
@@ -16,7 +16,7 @@ type ggmlRows struct {
 	e      *ggml
 	w      *quant.Weight
 	index  int // in Quantized.Weights
-	outs   []Out
+	outs   []encode.Out
 	codec  quant.Codec
 	encode func(dst []byte, src, matrix []float32)
 	cols   int64
@@ -30,7 +30,7 @@ type ggmlRows struct {
 func (r *ggmlRows) Weight() *quant.Weight { return r.w }
 
 // Outs implements encoding.
-func (r *ggmlRows) Outs() []Out { return r.outs }
+func (r *ggmlRows) Outs() []encode.Out { return r.outs }
 
 // Block implements encoding.
 func (r *ggmlRows) Block() int64 { return max(1, r.cols) }
@@ -98,7 +98,7 @@ func finite(x []float32, at int64) (largest float32, err error) {
 	}
 	for i, v := range x {
 		if v-v != 0 {
-			return 0, &bnb.NotFinite{Index: at + int64(i), Value: v}
+			return 0, &encode.NotFinite{Index: at + int64(i), Value: v}
 		}
 	}
 	return largest, nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -25,21 +26,21 @@ func ossExperts(name string) (module string, ok bool) {
 }
 
 // takesOss decides about a tensor of gpt-oss: only its experts are quantized.
-func (e *groupedEncoder) takesOss(name string, shape []int64) (verdict, error) {
+func (e *groupedEncoder) takesOss(name string, shape []int64) (encode.Verdict, error) {
 	_, experts := ossExperts(name)
 	switch {
-	case experts && len(shape) == 3 && e.rule.Exclude != nil && e.rule.Exclude(name):
-		return decodeIt, e.keep(name, transformers.Excluded)
+	case experts && len(shape) == 3 && e.Rule.Exclude != nil && e.Rule.Exclude(name):
+		return encode.DecodeIt, e.Keep(name, transformers.Excluded)
 	case experts && len(shape) == 3 && e.Type != "gpt_oss":
-		return decodeIt, e.keepFor(name, "only config.json of a gpt_oss model says how it is laid out")
+		return encode.DecodeIt, e.KeepFor(name, "only config.json of a gpt_oss model says how it is laid out")
 	case experts && len(shape) == 3 && (shape[0] == 0 || !e.f.Fits(shape[2], shape[1]) || shape[1] == 0 || shape[2] == 0):
-		return decodeIt, e.keepFor(name, "its rows or columns are not a whole number of groups")
+		return encode.DecodeIt, e.KeepFor(name, "its rows or columns are not a whole number of groups")
 	case experts && len(shape) == 3:
-		return encodeIt, nil
+		return encode.EncodeIt, nil
 	case len(shape) != 2 || !strings.HasSuffix(name, ".weight"):
-		return decodeIt, nil
+		return encode.DecodeIt, nil
 	}
-	return decodeIt, e.keepFor(name, "not a stack of experts; gpt-oss quantizes nothing else")
+	return encode.DecodeIt, e.KeepFor(name, "not a stack of experts; gpt-oss quantizes nothing else")
 }
 
 // ossConfig returns the configuration of OpenAI's files. Modules of experts that are left
@@ -52,7 +53,7 @@ func (e *groupedEncoder) ossConfig() ([]byte, error) {
 			continue
 		}
 		for k := range e.Weights {
-			if err := e.b.Step(1); err != nil {
+			if err := e.Budget.Step(1); err != nil {
 				return nil, err
 			}
 			if other, _ := ossExperts(e.Weights[k].Name); other == module {
@@ -60,11 +61,11 @@ func (e *groupedEncoder) ossConfig() ([]byte, error) {
 			}
 		}
 		var err error
-		if alone, err = limits.Append(e.b, alone, module); err != nil {
+		if alone, err = limits.Append(e.Budget, alone, module); err != nil {
 			return nil, err
 		}
 	}
-	return ossText(e.b, alone)
+	return ossText(e.Budget, alone)
 }
 
 // ossAlone are the modules that OpenAI's files do not quantize.

@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
-	"github.com/anamnesis-go/anamnesis/quant/bnb"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -27,7 +27,7 @@ type Grouped struct {
 
 // groupedEncoder encodes the weights of one model.
 type groupedEncoder struct {
-	linearEncoder
+	encode.Linear
 
 	f     scaled.Groups
 	mlx   *mlxModules         // of a model of mlx-lm
@@ -45,51 +45,52 @@ func (o Grouped) Check() error {
 	return nil
 }
 
-func (o Grouped) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, error) {
+func (o Grouped) Start(b *limits.Budget, m tensor.Model, opts *encode.Options) (encode.Encoder, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	rule := transformers.Rule{Include: o.Include, Exclude: o.Exclude}
-	e := &groupedEncoder{linearEncoder: linearsIn(o.Format.Layout, o.Measure, rule), f: o.Format, overs: map[string]*float32{}}
+	e := &groupedEncoder{Linear: encode.NewLinear(o.Format.Layout, o.Measure, rule), f: o.Format, overs: map[string]*float32{}}
 	if rules := model.Of(m).Told().Rules; rules != nil {
 		if o.Format.Library != scaled.MLX {
 			return nil, wire.ErrUsage.Errorf("mlx-lm has its own formats, and %s is not one of them", o.Format.Name)
 		}
-		e.mlx = &mlxModules{rules, opts.Cast != nil}
+		e.mlx = &mlxModules{rules, opts.Casts}
 	}
-	if err := e.begin(b, m, opts); err != nil {
+	if err := e.Begin(b, m, opts); err != nil {
 		return nil, err
 	}
-	e.stores(o.Format.Library, o.Format.Name)
-	e.renames(o.Format.Name)
-	e.breaks(libraryNames[o.Format.Library])
+	e.Stores(o.Format.Library, o.Format.Name)
+	leftByModelOpt(&e.Linear)
+	e.Renames(o.Format.Name)
+	e.Breaks(encode.LibraryNames[o.Format.Library])
 	return e, nil
 }
 
-// takes decides about a tensor. MLX quantizes embeddings and heads too.
-func (e *groupedEncoder) takes(name string, shape []int64) (verdict, error) {
+// Takes decides about a tensor. MLX quantizes embeddings and heads too.
+func (e *groupedEncoder) Takes(name string, shape []int64) (encode.Verdict, error) {
 	if e.mlx != nil {
-		if _, ok := e.mlx.of(e.f, name, shape); ok && (e.rule.Exclude == nil || !e.rule.Exclude(name)) {
-			return encodeIt, nil
+		if _, ok := e.mlx.of(e.f, name, shape); ok && (e.Rule.Exclude == nil || !e.Rule.Exclude(name)) {
+			return encode.EncodeIt, nil
 		}
-		return decodeIt, nil
+		return encode.DecodeIt, nil
 	}
 	if e.f.Library == scaled.GptOss {
 		return e.takesOss(name, shape)
 	}
 	also := func(why transformers.Reason) bool {
-		return e.f.Library == scaled.MLX && (why == transformers.Embedding || why == transformers.Head) || e.withExperts(e.f.Name, why)
+		return e.f.Library == scaled.MLX && (why == transformers.Embedding || why == transformers.Head) || e.WithExperts(e.f.Name, why)
 	}
-	v, err := e.takesAligned(name, shape, also, e.f.Fits, "groups")
-	if n := len(e.Kept); e.f.Library == scaled.MLX && n > 0 && e.Kept[n-1].Name == name && e.Kept[n-1].reason == transformers.Expert {
+	v, err := e.TakesAligned(name, shape, also, e.f.Fits, "groups")
+	if n := len(e.Kept); e.f.Library == scaled.MLX && n > 0 && e.Kept[n-1].Name == name && e.Kept[n-1].Reason == transformers.Expert {
 		e.Kept[n-1].Why = "expert: mlx-lm stacks them, and quantizes them in a model under its own names"
 	}
 	return v, err
 }
 
-// encode plans a weight.
-func (e *groupedEncoder) encode(w *quant.Weight) (encoding, error) {
-	one, err := e.encoding(w)
+// Encode plans a weight.
+func (e *groupedEncoder) Encode(w *quant.Weight) (encode.Encoding, error) {
+	one, err := e.Of(w)
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +98,10 @@ func (e *groupedEncoder) encode(w *quant.Weight) (encoding, error) {
 		if w, err = quant.Transpose(w); err != nil {
 			return nil, err
 		}
-		one.w = w
+		one.Source = w
 	}
-	t := &groupedEncoding{linearEncoding: one, f: &e.f}
-	t.d, t.rounds = e.computed(w)
+	t := &groupedEncoding{LinearWeight: one, f: &e.f}
+	t.d, t.rounds = e.Computed(w)
 	if e.mlx != nil {
 		if err := e.asModule(t); err != nil {
 			return nil, err
@@ -118,20 +119,20 @@ func (e *groupedEncoder) encode(w *quant.Weight) (encoding, error) {
 	if err := t.plan(); err != nil {
 		return nil, err
 	}
-	return t, e.planned(w, t)
+	return t, e.Planned(w, t)
 }
 
 // asModule sets the format that mlx-lm uses for the weight's module.
 func (e *groupedEncoder) asModule(t *groupedEncoding) (err error) {
-	f, _ := e.mlx.of(e.f, t.w.Name, t.w.Shape)
+	f, _ := e.mlx.of(e.f, t.Source.Name, t.Source.Shape)
 	t.f = &f
-	if module := strings.TrimSuffix(t.w.Name, ".weight"); e.mlx.rules.Eight(module) {
-		if e.eight, err = limits.Append(e.b, e.eight, module); err != nil {
+	if module := strings.TrimSuffix(t.Source.Name, ".weight"); e.mlx.rules.Eight(module) {
+		if e.eight, err = limits.Append(e.Budget, e.eight, module); err != nil {
 			return err
 		}
 	}
-	if e.mlx.casts && t.d != kinds[e.target] {
-		t.d, t.rounds = kinds[e.target], true
+	if e.mlx.casts && t.d != kinds[e.Target] {
+		t.d, t.rounds = kinds[e.Target], true
 	}
 	return nil
 }
@@ -143,7 +144,7 @@ func (e *groupedEncoder) number(t *groupedEncoding) error {
 		return nil
 	}
 	most := float32(0)
-	err := e.pass(t.w, 1, func(int64) int64 { return 1 }, func(list, numbers []float32, lo int64) (err error) {
+	err := e.Pass(t.Source, 1, func(int64) int64 { return 1 }, func(list, numbers []float32, lo int64) (err error) {
 		if t.rounds {
 			scaled.Round(numbers, t.d)
 		}
@@ -154,7 +155,7 @@ func (e *groupedEncoder) number(t *groupedEncoding) error {
 		return err
 	}
 	*t.over = e.f.Over(most, t.d)
-	together := fusedName(t.w.Name)
+	together := fusedName(t.Source.Name)
 	if together == "" || e.f.Size == 0 {
 		return nil
 	}
@@ -164,7 +165,7 @@ func (e *groupedEncoder) number(t *groupedEncoding) error {
 		return nil
 	}
 	e.overs[together] = t.over
-	return e.b.Hold(int64(len(together)) + 64)
+	return e.Budget.Hold(int64(len(together)) + 64)
 }
 
 // fusedName returns the same name for all matrices that loaders fuse, which must share
@@ -188,7 +189,7 @@ func fusedName(name string) string {
 
 // groupedEncoding is one weight.
 type groupedEncoding struct {
-	linearEncoding
+	encode.LinearWeight
 
 	f       *scaled.Groups
 	d       asm.Type // of the model's weights, which the library computes in
@@ -203,42 +204,42 @@ type groupedEncoding struct {
 type groupedParts struct{ codes, scales, seconds, over, shape, order int }
 
 // Block returns the numbers in the rows that are stored together.
-func (e *groupedEncoding) Block() int64 { return e.f.Lines() * max(1, e.w.Cols()) }
+func (e *groupedEncoding) Block() int64 { return e.f.Lines() * max(1, e.Source.Cols()) }
 func (e *groupedEncoding) Hold() int64  { return e.hold }
 
 // Open divides the memory: what is stored by columns comes before the sums.
 func (e *groupedEncoding) Open(memory []byte) {
 	n := int64(0)
 	if e.f.Columns {
-		for i := range e.outs {
-			n += e.outs[i].Size
+		for i := range e.List {
+			n += e.List[i].Size
 		}
 		e.columns = memory[:n:n]
 		clear(e.columns)
 	}
-	e.linearEncoding.Open(memory[n:])
+	e.LinearWeight.Open(memory[n:])
 }
 
 // Put encodes one row after the other.
 func (e *groupedEncoding) Put(dst [][]byte, lo int64, src []float32) error {
-	cols := e.w.Cols()
+	cols := e.Source.Cols()
 	if e.rounds {
 		scaled.Round(src, e.d)
 	}
-	m := e.meter(lo)
+	m := e.Meter(lo)
 	for row, at := lo/cols, int64(0); at < int64(len(src)); row, at = row+1, at+cols {
 		if err := e.row(dst, &m, row, row-lo/cols, src[at:at+cols]); err != nil {
 			return e.refused(err, lo+at)
 		}
 	}
-	if e.unit > 0 {
-		m.end()
+	if e.Unit > 0 {
+		m.End()
 	}
 	return nil
 }
 
 // row encodes a row of the weight, which is row k of Put's numbers.
-func (e *groupedEncoding) row(dst [][]byte, m *meter, row, k int64, x []float32) error {
+func (e *groupedEncoding) row(dst [][]byte, m *encode.Meter, row, k int64, x []float32) error {
 	var codes [256]byte
 	var after [256]float32
 	step, count := e.f.Step(), e.f.Count(int64(len(x)))
@@ -256,9 +257,9 @@ func (e *groupedEncoding) row(dst [][]byte, m *meter, row, k int64, x []float32)
 		} else {
 			e.putRow(dst, k, at, count, &c)
 		}
-		if e.unit > 0 {
+		if e.Unit > 0 {
 			e.f.Decode(after[:len(part)], &c, *e.over)
-			m.add(part, after[:len(part)])
+			m.Add(part, after[:len(part)])
 		}
 	}
 	return nil
@@ -273,5 +274,5 @@ func (e *groupedEncoding) refused(err error, lo int64) error {
 	case bad.Finite():
 		return wire.ErrUnsupported.Errorf("numbers from element %d on are too large for %s", lo+bad.Index, e.f.Layout)
 	}
-	return &bnb.NotFinite{Index: lo + bad.Index, Value: bad.Value}
+	return &encode.NotFinite{Index: lo + bad.Index, Value: bad.Value}
 }

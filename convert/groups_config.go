@@ -4,23 +4,24 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// members returns the members of config.json that hold the configuration.
-func (e *groupedEncoder) members() []string {
+// Members returns the members of config.json that hold the configuration.
+func (e *groupedEncoder) Members() []string {
 	if e.f.Library == scaled.MLX {
 		return []string{"quantization", quantMembers[0]} // mlx-lm reads the first and writes both
 	}
 	return quantMembers[:1]
 }
 
-// config returns the quantization_config as the format's library writes it.
-func (e *groupedEncoder) config() ([]byte, error) {
-	w := jsontree.NewText(e.b)
+// Config returns the quantization_config as the format's library writes it.
+func (e *groupedEncoder) Config() ([]byte, error) {
+	w := jsontree.NewText(e.Budget)
 	size := strconv.FormatInt(e.f.Size, 10)
 	switch e.f.Library {
 	case scaled.MLX:
@@ -37,14 +38,14 @@ func (e *groupedEncoder) config() ([]byte, error) {
 	case scaled.GptOss:
 		return e.ossConfig()
 	case scaled.TorchAO:
-		return e.torchaoConfig(scaled.E5M2, wholeMatrix)
+		return torchaoConfig(&e.Linear, scaled.E5M2, wholeMatrix)
 	}
 	var names []string
 	var err error
 	if e.f.Library == scaled.AutoAWQ {
-		names, err = e.skipped()
+		names, err = e.Skipped()
 	} else {
-		names, err = e.ignored()
+		names, err = e.Ignored()
 	}
 	if err != nil {
 		return nil, err
@@ -132,17 +133,17 @@ func (e *groupedEncoder) gptqConfig() ([]byte, error) {
 	var alone []string
 	for i := range e.Kept {
 		k := &e.Kept[i]
-		if k.reason == transformers.Embedding || k.reason == transformers.Head {
+		if k.Reason == transformers.Embedding || k.Reason == transformers.Head {
 			continue
 		}
-		for _, module := range e.spellings(strings.TrimSuffix(k.Name, ".weight")) {
+		for _, module := range e.Spellings(strings.TrimSuffix(k.Name, ".weight")) {
 			var err error
-			if alone, err = limits.Append(e.b, alone, "-:^"+strings.ReplaceAll(plainPattern(module), ".", `\.`)+"$"); err != nil {
+			if alone, err = limits.Append(e.Budget, alone, "-:^"+strings.ReplaceAll(encode.PlainPattern(module), ".", `\.`)+"$"); err != nil {
 				return nil, err
 			}
 		}
 	}
-	w := jsontree.NewText(e.b)
+	w := jsontree.NewText(e.Budget)
 	w.Put("{\n  \"bits\": ", strconv.Itoa(e.f.Bits))
 	if e.listed {
 		w.Put(",\n  \"block_name_to_quantize\": \"\"")
@@ -166,4 +167,28 @@ func (e *groupedEncoder) gptqConfig() ([]byte, error) {
 	}
 	w.Put(",\n  \"pack_dtype\": \"int32\",\n  \"quant_method\": \"gptq\",\n  \"sym\": true\n}")
 	return w.Done()
+}
+
+// loadable notes why transformers would not load GPTQ or AWQ, once all weights are known.
+func (e *groupedEncoder) loadable() (err error) {
+	switch e.f.Library {
+	case scaled.GPTQModel:
+		if e.listed, err = e.takesOthers(); err != nil {
+			return err
+		}
+	case scaled.AutoAWQ:
+	default:
+		return nil
+	}
+	input := transformers.MainInput(e.Type)
+	set := e.SetByHand()
+	switch {
+	case e.f.Library == scaled.GPTQModel && input != "":
+		e.BreaksAgain = "it loads GPTQ of models of text alone, and the main input of these is " + input
+	case set >= 0:
+		e.BreaksAgain = "it sets the weight of " + strings.TrimSuffix(e.Weights[set].Name, ".weight") + " by hand while it loads, and codes have none"
+	case e.listed && transformers.Renames(e.Type):
+		e.BreaksAgain = "it gives weights other names when it loads them, and finds modules by their names"
+	}
+	return nil
 }

@@ -51,25 +51,25 @@ func (e *groupedEncoding) plan() error {
 	default:
 		err = e.planCompressed()
 	}
-	e.hold += e.measured(e.Block())
+	e.hold += e.Measured(e.Block())
 	return err
 }
 
 // out plans a tensor and stores its index in which.
 func (e *groupedEncoding) out(which *int, name string, t tensor.DType, shape ...int64) error {
-	*which = len(e.outs)
+	*which = len(e.List)
 	info := tensor.Info{DType: t, Shape: shape}
-	return e.add(name, t, info.Bytes(), shape...)
+	return e.Add(name, t, info.Bytes(), shape...)
 }
 
 // planCompressed plans the tensors of compressed-tensors and ModelOpt.
 func (e *groupedEncoding) planCompressed() error {
-	p, name, rows, cols := &e.parts, e.w.Name, e.w.Rows(), e.w.Cols()
+	p, name, rows, cols := &e.parts, e.Source.Name, e.Source.Rows(), e.Source.Cols()
 	_, scale := e.scaleType()
 	count := e.f.Count(cols)
 	switch {
 	case e.f.Library == scaled.GptOss:
-		experts, outs := e.w.Shape[0], e.w.Shape[1]
+		experts, outs := e.Source.Shape[0], e.Source.Shape[1]
 		return errors.Join(e.out(&p.codes, name+"_blocks", tensor.U8, experts, outs, count, e.f.Size/2), e.out(&p.scales, name+"_scales", scale, experts, outs, count))
 	case e.f.Library == scaled.TorchAO:
 		return errors.Join(e.out(&p.codes, torchaoName(name, "_qdata"), tensor.F8E5M2, rows, cols), e.out(&p.over, torchaoName(name, "_scale"), tensor.F32, 1, 1))
@@ -95,11 +95,11 @@ func (e *groupedEncoding) planCompressed() error {
 
 // planMLX plans the tensors of MLX: words, scales and biases.
 func (e *groupedEncoding) planMLX() error {
-	p, stem, cols := &e.parts, strings.TrimSuffix(e.w.Name, "weight"), e.w.Cols()
+	p, stem, cols := &e.parts, strings.TrimSuffix(e.Source.Name, "weight"), e.Source.Cols()
 	_, scale := e.scaleType()
-	rows := e.w.Shape[:len(e.w.Shape)-1] // and those of a stack
+	rows := e.Source.Shape[:len(e.Source.Shape)-1] // and those of a stack
 	each := func(n int64) []int64 { return append(slices.Clone(rows), n) }
-	err := errors.Join(e.out(&p.codes, e.w.Name, tensor.U32, each(e.f.RowBytes(cols)/4)...), e.out(&p.scales, stem+"scales", scale, each(e.f.Count(cols))...))
+	err := errors.Join(e.out(&p.codes, e.Source.Name, tensor.U32, each(e.f.RowBytes(cols)/4)...), e.out(&p.scales, stem+"scales", scale, each(e.f.Count(cols))...))
 	if e.f.Second == scaled.Bias {
 		err = errors.Join(err, e.out(&p.seconds, stem+"biases", scale, each(e.f.Count(cols))...))
 	}
@@ -109,7 +109,7 @@ func (e *groupedEncoding) planMLX() error {
 // planColumns plans the tensors of GPTQ and AWQ. The whole weight is held until the end,
 // because each of its rows is a column of what is stored.
 func (e *groupedEncoding) planColumns() error {
-	p, stem, outs, in := &e.parts, strings.TrimSuffix(e.w.Name, "weight"), e.w.Rows(), e.w.Cols()
+	p, stem, outs, in := &e.parts, strings.TrimSuffix(e.Source.Name, "weight"), e.Source.Rows(), e.Source.Cols()
 	_, scale := e.scaleType()
 	bits, count := int64(e.f.Bits), e.f.Count(in)
 	codes := []int64{in * bits / 32, outs}
@@ -121,8 +121,8 @@ func (e *groupedEncoding) planColumns() error {
 	if e.f.Library == scaled.GPTQModel {
 		err = errors.Join(err, e.out(&p.order, stem+"g_idx", tensor.I32, in))
 	}
-	for i := range e.outs {
-		e.hold += e.outs[i].Size
+	for i := range e.List {
+		e.hold += e.List[i].Size
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func (e *groupedEncoding) Span(i int, lo, hi int64) tensor.Span {
 	if e.f.Columns {
 		return tensor.Span{}
 	}
-	cols := e.w.Cols()
+	cols := e.Source.Cols()
 	from, end, row := lo/cols, hi/cols, int64(0)
 	switch i {
 	case e.parts.codes:
@@ -166,7 +166,7 @@ func (e *groupedEncoding) putScale(dst []byte, x float32) {
 
 // putRow writes a group of row k that begins with number at.
 func (e *groupedEncoding) putRow(dst [][]byte, k, at, count int64, c *scaled.Coded) {
-	cols, bits := e.w.Cols(), int64(e.f.Bits)
+	cols, bits := e.Source.Cols(), int64(e.f.Bits)
 	scaled.Pack(dst[e.parts.codes][k*e.f.RowBytes(cols)+at*bits/8:], c.Codes, e.f.Bits)
 	if e.parts.scales < 0 {
 		return
@@ -192,7 +192,7 @@ var awqOrder = [8]int64{0, 4, 1, 5, 2, 6, 3, 7}
 // putColumn writes a group of one output that begins with input at. One worker encodes
 // all outputs that share a word.
 func (e *groupedEncoding) putColumn(out, at, count int64, c *scaled.Coded) {
-	outs, bits, group := e.w.Rows(), int64(e.f.Bits), at/e.f.Size
+	outs, bits, group := e.Source.Rows(), int64(e.f.Bits), at/e.f.Size
 	codes, zeros, scales := e.column(e.parts.codes), e.column(e.parts.seconds), e.column(e.parts.scales)
 	words := outs * bits / 32 // in a row of zero points, or of AWQ's codes
 	if e.f.Library == scaled.AutoAWQ {
@@ -227,33 +227,33 @@ func addBits(p []byte, bit, apart int64, code uint32) {
 func (e *groupedEncoding) column(out int) []byte {
 	at := int64(0)
 	for i := range out {
-		at += e.outs[i].Size
+		at += e.List[i].Size
 	}
-	return e.columns[at:][:e.outs[out].Size]
+	return e.columns[at:][:e.List[out].Size]
 }
 
 // End returns the outs that ranges of rows do not produce.
 func (e *groupedEncoding) End() ([][]byte, error) {
-	e.finish()
+	e.Finish()
 	var list [4][]byte // the maximum of all formats
-	ends := list[:len(e.outs)]
+	ends := list[:len(e.List)]
 	if e.f.Columns {
-		for i := range e.outs {
+		for i := range e.List {
 			ends[i] = e.column(i)
 		}
 	}
 	if i := e.parts.order; i >= 0 {
-		for in := range e.w.Cols() {
+		for in := range e.Source.Cols() {
 			binary.LittleEndian.PutUint32(ends[i][4*in:], uint32(in/e.f.Size))
 		}
 	}
 	if i := e.parts.shape; i >= 0 {
-		ends[i] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(e.w.Rows())), uint64(e.w.Cols()))
+		ends[i] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(e.Source.Rows())), uint64(e.Source.Cols()))
 	}
 	if i := e.parts.over; i >= 0 {
 		var p [4]byte
 		t := asm.F32
-		if e.outs[i].DType != tensor.F32 {
+		if e.List[i].DType != tensor.F32 {
 			t = e.d
 		}
 		asm.Best().Put(t, p[:t.Size()], []float32{*e.over})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // Some classes of transformers set the weight of every linear module when they load, without
@@ -61,7 +62,7 @@ func TestAModuleWhoseTypeIsReadIsLeftAlone(t *testing.T) {
 		b := account(t)
 		other := strings.Replace(c.module, "layer", "other", 1) + ".q_proj"
 		m := withConfigs{typedModel(t, b, "", shaped(map[string][2]int64{c.module: {128, 128}, other: {128, 128}})).(withConfigs).Model, c.config}
-		var to convert.Quantizer = convert.Bnb{Type: map[string]convert.BnbType{"nf4": convert.NF4, "int8": convert.INT8}[c.to]}
+		var to convert.Quantizer = bnb.Layout{Type: map[string]bnb.Type{"nf4": bnb.NF4, "int8": bnb.INT8}[c.to]}
 		if c.to != "nf4" && c.to != "int8" {
 			to = quantizerTo(t, c.to)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -59,7 +60,7 @@ func (o MLX) model(b *limits.Budget, m tensor.Model) (_ *model.Model, casts tens
 	}
 	plan, err := family.ToMLX(b, m)
 	if slices.Contains(wire.OptionsOf(err), wire.OptionRawNames) { // which is no way to mlx-lm
-		err = wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("the form that mlx-lm gives models of this architecture is not known here, and only targets of other libraries can be written"))
+		err = wire.At(encode.ConfigName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("the form that mlx-lm gives models of this architecture is not known here, and only targets of other libraries can be written"))
 	}
 	if err != nil {
 		return nil, casts, err

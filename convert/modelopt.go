@@ -3,6 +3,9 @@ package convert
 import (
 	"slices"
 	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/encode"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // modelOptParts and modelOptBegins are what ModelOpt 0.47 leaves alone in each of its formats, by
@@ -23,4 +26,11 @@ func modelOptLeaves(name string) bool {
 	in := func(part string) bool { return strings.Contains(name, part) }
 	begins := func(part string) bool { return strings.HasPrefix(name, part) }
 	return slices.ContainsFunc(modelOptParts, in) || slices.ContainsFunc(modelOptBegins, begins)
+}
+
+// leftByModelOpt sets what the library leaves alone, if it is ModelOpt.
+func leftByModelOpt(e *encode.Linear) {
+	if e.Library == scaled.ModelOpt {
+		e.Leaves, e.Leaver = modelOptLeaves, "ModelOpt"
+	}
 }

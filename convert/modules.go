@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -21,7 +22,7 @@ const maxModules = 64
 // modules lists the folders that modules.json names, except those that cannot be folders
 // beside it.
 func modules(b *limits.Budget, files fs.FS) ([]string, error) {
-	body, err := readText(b, files, modulesName, maxConfig)
+	body, err := encode.ReadText(b, files, modulesName, encode.MaxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,8 +1,7 @@
 package convert
 
 import (
-	"sync/atomic"
-
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -18,46 +17,17 @@ const (
 	ZeroNaN              // NaN and infinities become zeros, which are counted
 )
 
-// zero replaces numbers that are not finite, and returns how many there were.
-func zero(list []float32) (n int64) {
-	for i, x := range list {
-		if x-x != 0 {
-			list[i] = 0
-			n++
-		}
-	}
-	return n
-}
-
-// holdsNaN reports whether some number of a weight is not finite.
-func (e *passes) holdsNaN(w *quant.Weight) (bool, error) {
-	if w.Rows() == 0 || w.Cols() == 0 {
-		return false, nil
-	}
-	var found atomic.Bool
-	err := e.pass(w, 1, func(int64) int64 { return 0 }, func(_, numbers []float32, _ int64) error {
-		for _, x := range numbers {
-			if x-x != 0 {
-				found.Store(true)
-				break
-			}
-		}
-		return nil
-	}, func([]float32) {})
-	return found.Load(), err
-}
-
 // keepsNaN reports whether a weight is left alone because of numbers that are not finite,
 // and notes it.
 func (p *Plan) keepsNaN(w *quant.Weight) (bool, error) {
 	if p.o.NaN != KeepNaN {
 		return false, nil
 	}
-	holds, err := (&passes{threads: p.o.Threads, b: p.b, straight: p.straight}).holdsNaN(w)
+	holds, err := (&encode.Passes{Threads: p.o.Threads, Budget: p.b, Straight: p.straight}).HoldsNaN(w)
 	if err != nil || !holds {
 		return false, err
 	}
-	q := p.encoder.quantized()
-	q.Kept, err = limits.Append(p.b, q.Kept, KeptMatrix{Name: w.Name, Why: "NaN or infinity"})
+	q := p.encoder.Result()
+	q.Kept, err = limits.Append(p.b, q.Kept, encode.KeptMatrix{Name: w.Name, Why: "NaN or infinity"})
 	return true, err
 }

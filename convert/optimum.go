@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 )
 
@@ -16,8 +17,8 @@ var blockNames = [...]string{"transformer.h", "model.decoder.layers", "gpt_neox.
 // takesOthers reports whether optimum would take other modules than the quantized ones.
 func (e *groupedEncoder) takesOthers() (bool, error) {
 	var has [len(blockNames)]bool
-	for i := range e.m.Tensors() {
-		if err := e.b.Step(int64(len(blockNames))); err != nil {
+	for i := range e.Model.Tensors() {
+		if err := e.Budget.Step(int64(len(blockNames))); err != nil {
 			return false, err
 		}
 		for k, begin := range blockNames {
@@ -29,8 +30,8 @@ func (e *groupedEncoder) takesOthers() (bool, error) {
 		return true, nil
 	}
 	begins := func(name string) bool { return strings.HasPrefix(name, blockNames[at]) }
-	return slices.ContainsFunc(e.Weights, func(w QuantizedWeight) bool { return !begins(w.Name) }) ||
-		slices.ContainsFunc(e.Kept, func(k KeptMatrix) bool { return begins(k.Name) }), nil
+	return slices.ContainsFunc(e.Weights, func(w encode.QuantizedWeight) bool { return !begins(w.Name) }) ||
+		slices.ContainsFunc(e.Kept, func(k encode.KeptMatrix) bool { return begins(k.Name) }), nil
 }
 
 // putBlocks lists the quantized modules as one block that is the whole model. vLLM reads

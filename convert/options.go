@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -31,7 +32,7 @@ type Options struct {
 	// quantized model is then refused. The zero value is Quant.Target.
 	CastTo tensor.DType
 	// Quantize is the quantization target; nil quantizes nothing.
-	Quantize Quantizer
+	Quantize encode.Quantizer
 	// Requantize decodes weights that are already quantized and quantizes them again.
 	// Without it they are refused.
 	Requantize bool

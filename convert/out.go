@@ -1,13 +1,13 @@
 package convert
 
-import "github.com/anamnesis-go/anamnesis/parser/tensor"
+import (
+	"github.com/anamnesis-go/anamnesis/internal/encode"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
 
 // An Out is one tensor of the output.
 type Out struct {
-	Name  string
-	DType tensor.DType
-	Shape []int64 // outermost dimension first
-	Size  int64   // bytes
+	encode.Out
 
 	part int32 // the file of the source that it comes from
 	file int32 // index of the output file

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -12,7 +13,7 @@ type pick struct {
 	plain  tensor.Info
 
 	decided bool // verdict is set: see decide
-	verdict verdict
+	verdict encode.Verdict
 	encoded bool
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -32,17 +33,17 @@ type Plan struct {
 	LeftOut []tensor.Info   // scales that only inference needs
 	Ignored []string        // unknown parts, ignored at the caller's word
 	// Quantized is the result of [Options.Quantize]; nil if that is nil.
-	Quantized *Quantized
+	Quantized *encode.Quantized
 
 	b        *limits.Budget
 	m        tensor.Model
 	view     *model.Model    // m, if it is made of others
 	straight *model.Straight // the same for weights that are encoded
 	o        Options
-	encoder  encoder     // nil if nothing is quantized
-	counts   []*specials // of Weights
-	aliases  []Entry     // names left out, with the stored ones
-	recoded  bool        // quantized weights are encoded in another form
+	encoder  encode.Encoder // nil if nothing is quantized
+	counts   []*specials    // of Weights
+	aliases  []Entry        // names left out, with the stored ones
+	recoded  bool           // quantized weights are encoded in another form
 	sink     Sink
 	tile     int64
 	tasks    []task
@@ -111,11 +112,23 @@ func (p *Plan) quantize() (err error) {
 	if isAdapter(p.m) {
 		return wire.ErrUnsupported.Errorf("it is a PEFT adapter, and PEFT does not read quantized ones: quantize the base, or merge the adapter into it first")
 	}
-	if p.encoder, err = p.o.Quantize.start(p.b, p.m, &p.o); err != nil {
+	if p.encoder, err = p.o.Quantize.Start(p.b, p.m, p.encOptions()); err != nil {
 		return err
 	}
-	p.Quantized = p.encoder.quantized()
+	p.Quantized = p.encoder.Result()
 	return nil
+}
+
+// encOptions returns what the encoder needs to know.
+func (p *Plan) encOptions() *encode.Options {
+	o := &encode.Options{
+		Straight: model.NewStraight(p.b, p.m), Threads: p.o.Threads, Zeroes: p.o.NaN == ZeroNaN, Target: p.o.Quant.Target, Casts: p.o.Cast != nil,
+		Again: p.o.Requantize, Listed: p.o.Split != nil && p.o.Split.Kept,
+	}
+	if p.o.Sink != nil {
+		o.Format = p.o.Sink.Name()
+	}
+	return o
 }
 
 // isAdapter reports whether the tensors are those of a PEFT adapter; a base model may be
@@ -174,9 +187,9 @@ func (p *Plan) bind() error {
 			return err
 		}
 	}
-	if l, ok := p.encoder.(interface{ loadings() []Loading }); ok {
-		if p.Quantized.Loads = l.loadings(); len(p.Quantized.Weights) > 0 {
-			if err := p.Quantized.unloadable(); err != nil {
+	if l, ok := p.encoder.(interface{ Loadings() []encode.Loading }); ok {
+		if p.Quantized.Loads = l.Loadings(); len(p.Quantized.Weights) > 0 {
+			if err := p.Quantized.Unloadable(); err != nil {
 				return err
 			}
 		}
@@ -304,7 +317,7 @@ func (p *Plan) copy(i *tensor.Info) error {
 	if err != nil {
 		return err
 	}
-	o := Out{Name: i.Name, DType: i.DType, Shape: i.Shape, Size: i.Bytes()}
+	o := encode.Out{Name: i.Name, DType: i.DType, Shape: i.Shape, Size: i.Bytes()}
 	for p.o.Lean && len(o.Shape) > 1 && o.Shape[0] == 1 {
 		o.Shape = o.Shape[1:]
 	}
@@ -312,7 +325,7 @@ func (p *Plan) copy(i *tensor.Info) error {
 	return p.add(o, t)
 }
 
-func (p *Plan) add(o Out, t task) (err error) {
+func (p *Plan) add(o encode.Out, t task) (err error) {
 	if err := p.store(o); err != nil {
 		return err
 	}
@@ -321,14 +334,14 @@ func (p *Plan) add(o Out, t task) (err error) {
 }
 
 // store adds an out, if the sink can hold it.
-func (p *Plan) store(o Out) (err error) {
+func (p *Plan) store(o encode.Out) (err error) {
 	if !p.sink.Stores(o.DType) {
 		if p.o.AsIs {
 			return wire.ErrUnsupported.Errorf("%s has no type %v; without %s quantized weights are decoded", p.sink.Name(), o.DType, wire.OptionAsIs)
 		}
 		return wire.ErrUnsupported.Errorf("%s has no type %v; %s sets the type of quantized weights only, other tensors keep theirs (%s leaves some out)", p.sink.Name(), o.DType, wire.OptionTarget, wire.OptionKeep)
 	}
-	p.Outs, err = limits.Append(p.b, p.Outs, o)
+	p.Outs, err = limits.Append(p.b, p.Outs, Out{Out: o})
 	return err
 }
 

@@ -3,6 +3,7 @@ package convert
 import (
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -13,14 +14,14 @@ import (
 func (p *Plan) encode(k *pick) (done bool, err error) {
 	w, v := k.weight, k.verdict
 	if !k.decided {
-		if v, err = p.encoder.takes(k.name(), k.shape()); err != nil {
+		if v, err = p.encoder.Takes(k.name(), k.shape()); err != nil {
 			return false, err
 		}
 	}
 	switch {
-	case v == copyIt && w != nil && len(w.Parts) == 1:
+	case v == encode.CopyIt && w != nil && len(w.Parts) == 1:
 		return true, p.copy(&w.Parts[0])
-	case v != encodeIt:
+	case v != encode.EncodeIt:
 		return false, nil
 	}
 	if w != nil && !p.o.Requantize {
@@ -34,7 +35,7 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 			return false, err
 		}
 		if w == nil {
-			return false, p.encoder.quantized().keepsType(p.b, &k.plain)
+			return false, p.encoder.Result().KeepsType(p.b, &k.plain)
 		}
 	}
 	if keep, err := p.keepsNaN(w); keep || err != nil {
@@ -43,7 +44,7 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 		}
 		return false, err
 	}
-	e, err := p.encoder.encode(w)
+	e, err := p.encoder.Encode(w)
 	if err != nil {
 		return false, err
 	}
@@ -63,12 +64,6 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 		p.Encoded.add(o.Size)
 	}
 	return true, p.encodeStrips(t, w)
-}
-
-// keepsType notes a matrix of a type that is not decoded, and so not quantized.
-func (q *Quantized) keepsType(b *limits.Budget, i *tensor.Info) (err error) {
-	q.Kept, err = limits.Append(b, q.Kept, KeptMatrix{Name: i.Name, Why: "numbers of " + i.DType.String()})
-	return err
 }
 
 // storedAs returns how a quantized weight is stored: its block type or its scheme.
@@ -122,35 +117,35 @@ func (p *Plan) decode(m tensor.Model, w *quant.Weight) error {
 
 // widen plans a tensor that becomes float32; done is false if it does not.
 func (p *Plan) widen(k *pick) (done bool, err error) {
-	e, ok := p.encoder.(widener)
+	e, ok := p.encoder.(encode.Widener)
 	if !ok {
 		return false, nil
 	}
 	if k.weight != nil {
 		to := p.o.Quant.Target.DType()
-		if !e.widens(k.weight.Name, to) {
+		if !e.Widens(k.weight.Name, to) {
 			return false, nil
 		}
-		if err := e.widened(k.weight.Name, to); err != nil {
+		if err := e.NoteWidened(k.weight.Name, to); err != nil {
 			return false, err
 		}
 		return true, p.decodeTo(p.m, k.weight, quant.F32)
 	}
-	if !e.widens(k.plain.Name, k.plain.DType) {
+	if !e.Widens(k.plain.Name, k.plain.DType) {
 		return false, nil
 	}
 	w, err := castable(&k.plain)
 	if w == nil || err != nil {
 		return false, err
 	}
-	if err := e.widened(w.Name, k.plain.DType); err != nil {
+	if err := e.NoteWidened(w.Name, k.plain.DType); err != nil {
 		return false, err
 	}
 	return true, p.decodeTo(p.straight, w, quant.F32)
 }
 
 func (p *Plan) decodeTo(m tensor.Model, w *quant.Weight, to quant.Target) error {
-	o := Out{Name: w.Name, DType: to.DType(), Shape: w.Shape, Size: w.Size(to)}
+	o := encode.Out{Name: w.Name, DType: to.DType(), Shape: w.Shape, Size: w.Size(to)}
 	out := int32(len(p.Outs))
 	if err := p.store(o); err != nil {
 		return err

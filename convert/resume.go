@@ -158,9 +158,9 @@ func (r *resumption) prepare(p *Plan, files []*os.File) error {
 	return nil
 }
 
-// takes reports whether a failure leaves something to go on with: an interrupt, a deadline, a
+// Takes reports whether a failure leaves something to go on with: an interrupt, a deadline, a
 // full disk or a lost connection do; a source that is wrong does not become right.
-func (r *resumption) takes(err error) bool {
+func (r *resumption) Takes(err error) bool {
 	if r == nil || r.j == nil {
 		return false
 	}

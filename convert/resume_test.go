@@ -21,6 +21,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -82,10 +83,10 @@ func resumables(t *testing.T) map[string]resumable {
 		"blocks decoded":                   {source: fromFile("../testdata/demo/tiny.gguf"), o: convert.Options{Tile: 128}},
 		"cast, numbers overflow":           {source: stackOf(64, 96, true), o: convert.Options{Tile: 512, Cast: all, Quant: quant.Options{Target: quant.F16}}},
 		"cast to FP8":                      {source: stackOf(64, 96, true), o: convert.Options{Tile: 512, Cast: all, CastTo: tensor.F8E5M2}},
-		"NF4":                              {source: stackOf(64, 128, false), o: convert.Options{Tile: 512, Quantize: convert.Bnb{Type: convert.NF4, Block: 64}}},
-		"NF4, scales held":                 {source: stackOf(64, 129, false), o: convert.Options{Tile: 512, Quantize: convert.Bnb{Type: convert.NF4, Block: 64, Nested: true}}},
-		"NF4 with scales quantized":        {source: stackOf(256, 256, false), o: convert.Options{Tile: 512, Quantize: convert.Bnb{Type: convert.NF4, Block: 64, Nested: true}}},
-		"INT8, numbers become zero":        {source: stackOf(64, 128, true), o: convert.Options{Tile: 512, NaN: convert.ZeroNaN, Quantize: convert.Bnb{Type: convert.INT8}}},
+		"NF4":                              {source: stackOf(64, 128, false), o: convert.Options{Tile: 512, Quantize: bnb.Layout{Type: bnb.NF4, Block: 64}}},
+		"NF4, scales held":                 {source: stackOf(64, 129, false), o: convert.Options{Tile: 512, Quantize: bnb.Layout{Type: bnb.NF4, Block: 64, Nested: true}}},
+		"NF4 with scales quantized":        {source: stackOf(256, 256, false), o: convert.Options{Tile: 512, Quantize: bnb.Layout{Type: bnb.NF4, Block: 64, Nested: true}}},
+		"INT8, numbers become zero":        {source: stackOf(64, 128, true), o: convert.Options{Tile: 512, NaN: convert.ZeroNaN, Quantize: bnb.Layout{Type: bnb.INT8}}},
 		"FP8":                              {source: stackOf(128, 128, false), o: convert.Options{Tile: 512, Quantize: packed(t, "fp8_block")}},
 		"GPTQ, whose columns are together": {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: packed(t, "gptq")}},
 		"W4A16":                            {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: packed(t, "w4a16")}},

@@ -5,12 +5,12 @@ import (
 	"errors"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
-	"github.com/anamnesis-go/anamnesis/quant/bnb"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -26,7 +26,7 @@ type Scaled struct {
 
 // scaledEncoder encodes the weights of one model.
 type scaledEncoder struct {
-	linearEncoder
+	encode.Linear
 
 	f scaled.Format
 }
@@ -39,30 +39,31 @@ func (o Scaled) Check() error {
 	return nil
 }
 
-func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, error) {
+func (o Scaled) Start(b *limits.Budget, m tensor.Model, opts *encode.Options) (encode.Encoder, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	e := &scaledEncoder{linearsIn(o.Format.Layout, o.Measure, transformers.Rule{Include: o.Include, Exclude: o.Exclude}), o.Format}
-	if err := e.begin(b, m, opts); err != nil {
+	e := &scaledEncoder{encode.NewLinear(o.Format.Layout, o.Measure, transformers.Rule{Include: o.Include, Exclude: o.Exclude}), o.Format}
+	if err := e.Begin(b, m, opts); err != nil {
 		return nil, err
 	}
-	e.stores(o.Format.Library, o.Format.Name)
-	e.renames(o.Format.Name)
-	library := libraryNames[o.Format.Library]
+	e.Stores(o.Format.Library, o.Format.Name)
+	leftByModelOpt(&e.Linear)
+	e.Renames(o.Format.Name)
+	library := encode.LibraryNames[o.Format.Library]
 	if o.Format.Inverse {
 		library = "fp8" // transformers' own
 	}
-	e.breaks(library)
+	e.Breaks(library)
 	return e, nil
 }
 
-// takes decides about a tensor. transformers loads experts as FP8, but it has no class
+// Takes decides about a tensor. transformers loads experts as FP8, but it has no class
 // for other modules that are stored transposed, or for blocks that the edge of a matrix
 // cuts.
-func (e *scaledEncoder) takes(name string, shape []int64) (verdict, error) {
+func (e *scaledEncoder) Takes(name string, shape []int64) (encode.Verdict, error) {
 	also := func(why transformers.Reason) bool {
-		return e.f.Inverse && why == transformers.Expert || e.withExperts(e.f.Name, why)
+		return e.f.Inverse && why == transformers.Expert || e.WithExperts(e.f.Name, why)
 	}
 	fits := func(rows, cols int64) bool {
 		// In compressed-tensors inputs of blocks are quantized in groups of the same columns, which
@@ -71,26 +72,26 @@ func (e *scaledEncoder) takes(name string, shape []int64) (verdict, error) {
 		inputs := e.f.Library == scaled.CompressedTensors && !e.f.Inverse && e.f.Rows > 1 && e.Type != ""
 		return e.f.Fits(rows, cols) && !(inputs && cols%e.f.Cols != 0)
 	}
-	return e.takesAligned(name, shape, also, fits, "blocks")
+	return e.TakesAligned(name, shape, also, fits, "blocks")
 }
 
-// encode plans a weight.
-func (e *scaledEncoder) encode(w *quant.Weight) (encoding, error) {
-	one, err := e.encoding(w)
+// Encode plans a weight.
+func (e *scaledEncoder) Encode(w *quant.Weight) (encode.Encoding, error) {
+	one, err := e.Of(w)
 	if err != nil {
 		return nil, err
 	}
-	t := &scaledEncoding{linearEncoding: one, f: &e.f}
-	t.d, t.rounds = e.computed(w)
+	t := &scaledEncoding{LinearWeight: one, f: &e.f}
+	t.d, t.rounds = e.Computed(w)
 	if err := t.plan(); err != nil {
 		return nil, err
 	}
-	return t, e.planned(w, t)
+	return t, e.Planned(w, t)
 }
 
 // scaledEncoding is one weight: codes, scales, and for packed codes the shape.
 type scaledEncoding struct {
-	linearEncoding
+	encode.LinearWeight
 
 	f      *scaled.Format
 	d      asm.Type // of the model's weights
@@ -100,10 +101,10 @@ type scaledEncoding struct {
 }
 
 func (e *scaledEncoding) plan() error {
-	rows, cols := e.w.Rows(), e.w.Cols()
+	rows, cols := e.Source.Rows(), e.Source.Cols()
 	lines, per := (rows+e.f.Rows-1)/e.f.Rows, e.f.Scales(cols)
-	e.hold = e.measured(e.Block())
-	name, scale := e.w.Name, e.w.Name+"_scale"
+	e.hold = e.Measured(e.Block())
+	name, scale := e.Source.Name, e.Source.Name+"_scale"
 	if e.stored = e.d; e.f.Wide() {
 		e.stored = asm.F32
 	}
@@ -121,13 +122,13 @@ func (e *scaledEncoding) plan() error {
 	size := lines * per * int64(e.stored.Size())
 	if e.f.Code.Packed() {
 		words := e.f.RowBytes(cols) / 4
-		return errors.Join(e.add(name+"_packed", tensor.I32, rows*words*4, rows, words),
-			e.add(scale, floatNames[e.stored], size, shape...), e.add(name+"_shape", tensor.I64, 16, 2))
+		return errors.Join(e.Add(name+"_packed", tensor.I32, rows*words*4, rows, words),
+			e.Add(scale, floatNames[e.stored], size, shape...), e.Add(name+"_shape", tensor.I64, 16, 2))
 	}
 	code := map[scaled.Code]tensor.DType{scaled.E4M3: tensor.F8E4M3, scaled.E5M2: tensor.F8E5M2, scaled.Int8: tensor.I8}[e.f.Code]
-	err := errors.Join(e.add(name, code, rows*cols, rows, cols), e.add(scale, floatNames[e.stored], size, shape...))
+	err := errors.Join(e.Add(name, code, rows*cols, rows, cols), e.Add(scale, floatNames[e.stored], size, shape...))
 	if e.zeros() {
-		err = errors.Join(err, e.add(torchaoName(e.w.Name, "_zero_point"), tensor.I8, lines*per, lines, per))
+		err = errors.Join(err, e.Add(torchaoName(e.Source.Name, "_zero_point"), tensor.I8, lines*per, lines, per))
 	}
 	return err
 }
@@ -138,11 +139,11 @@ func (e *scaledEncoding) zeros() bool {
 }
 
 // Block returns the numbers in a row of blocks.
-func (e *scaledEncoding) Block() int64 { return e.f.Rows * max(1, e.w.Cols()) }
+func (e *scaledEncoding) Block() int64 { return e.f.Rows * max(1, e.Source.Cols()) }
 func (e *scaledEncoding) Hold() int64  { return e.hold }
 
 func (e *scaledEncoding) Span(i int, lo, hi int64) tensor.Span {
-	cols := e.w.Cols()
+	cols := e.Source.Cols()
 	from, end := lo/cols, hi/cols
 	switch i {
 	case 0:
@@ -162,8 +163,8 @@ func (e *scaledEncoding) Span(i int, lo, hi int64) tensor.Span {
 
 // Put encodes one row of blocks after the other.
 func (e *scaledEncoding) Put(dst [][]byte, lo int64, src []float32) error {
-	cols := e.w.Cols()
-	m := e.meter(lo)
+	cols := e.Source.Cols()
+	m := e.Meter(lo)
 	codes, out := dst[0], dst[1]
 	if e.zeros() {
 		clear(dst[2])
@@ -177,14 +178,14 @@ func (e *scaledEncoding) Put(dst [][]byte, lo int64, src []float32) error {
 		if err := e.encode(codes, out[:line], part); err != nil {
 			return e.refused(err, lo)
 		}
-		if e.unit > 0 {
+		if e.Unit > 0 {
 			e.measure(&m, part, codes, out[:line])
 		}
 		n := int64(len(part))
 		lo, src, codes, out = lo+n, src[n:], codes[n/cols*rowBytes:], out[line:]
 	}
-	if e.unit > 0 {
-		m.end()
+	if e.Unit > 0 {
+		m.End()
 	}
 	return nil
 }
@@ -192,7 +193,7 @@ func (e *scaledEncoding) Put(dst [][]byte, lo int64, src []float32) error {
 // encode encodes a row of blocks, some hundred blocks at a time.
 func (e *scaledEncoding) encode(codes, out []byte, part []float32) error {
 	var list [512]float32
-	cols, size := e.w.Cols(), e.stored.Size()
+	cols, size := e.Source.Cols(), e.stored.Size()
 	for first, all := int64(0), e.f.Scales(cols); first < all; {
 		scales := list[:min(all-first, int64(len(list)))]
 		if err := e.f.Encode(codes, scales, part, first, cols, e.d); err != nil {
@@ -213,13 +214,13 @@ func (e *scaledEncoding) refused(err error, lo int64) error {
 	case bad.Finite():
 		return wire.ErrUnsupported.Errorf("element %d is in a block of numbers so small that the reciprocal of its scale is infinite", lo+bad.Index)
 	}
-	return &bnb.NotFinite{Index: lo + bad.Index, Value: bad.Value}
+	return &encode.NotFinite{Index: lo + bad.Index, Value: bad.Value}
 }
 
 // measure decodes row by row, as the file holds it.
-func (e *scaledEncoding) measure(m *meter, src []float32, codes, out []byte) {
+func (e *scaledEncoding) measure(m *encode.Meter, src []float32, codes, out []byte) {
 	var after [256]float32
-	cols := e.w.Cols()
+	cols := e.Source.Cols()
 	width := cols
 	if e.f.Cols > 0 {
 		width = e.f.Cols
@@ -233,7 +234,7 @@ func (e *scaledEncoding) measure(m *meter, src []float32, codes, out []byte) {
 			for i := range n {
 				after[i] = e.f.Decode(codes, at+i, scale[0])
 			}
-			m.add(src[at:at+n], after[:n])
+			m.Add(src[at:at+n], after[:n])
 			at += n
 		}
 	}
@@ -242,17 +243,17 @@ func (e *scaledEncoding) measure(m *meter, src []float32, codes, out []byte) {
 func getTyped(dst []float32, p []byte, t asm.Type) {
 	var wide [4]byte
 	asm.Best().Cast(t, asm.F32, wide[:], p[:t.Size()])
-	getFloats(dst, wide[:])
+	encode.GetFloats(dst, wide[:])
 }
 
 // End returns the shape that accompanies packed codes.
 func (e *scaledEncoding) End() ([][]byte, error) {
-	e.finish()
+	e.Finish()
 	if !e.f.Code.Packed() {
-		return make([][]byte, 3)[:len(e.outs)], nil
+		return make([][]byte, 3)[:len(e.List)], nil
 	}
 	var shape [16]byte
-	binary.LittleEndian.PutUint64(shape[:], uint64(e.w.Rows()))
-	binary.LittleEndian.PutUint64(shape[8:], uint64(e.w.Cols()))
+	binary.LittleEndian.PutUint64(shape[:], uint64(e.Source.Rows()))
+	binary.LittleEndian.PutUint64(shape[8:], uint64(e.Source.Cols()))
 	return [][]byte{nil, nil, shape[:]}, nil
 }

@@ -1,23 +1,18 @@
 package convert
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
-	"github.com/anamnesis-go/anamnesis/internal/loaders"
-	"github.com/anamnesis-go/anamnesis/internal/transformers"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// config returns the quantization_config: transformers' FineGrainedFP8Config, or a group
+// Config returns the quantization_config: transformers' FineGrainedFP8Config, or a group
 // of compressed-tensors.
-func (e *scaledEncoder) config() ([]byte, error) {
-	w := jsontree.NewText(e.b)
+func (e *scaledEncoder) Config() ([]byte, error) {
+	w := jsontree.NewText(e.Budget)
 	if e.f.Inverse {
-		skip, err := e.skipped()
+		skip, err := e.Skipped()
 		if err != nil {
 			return nil, err
 		}
@@ -27,9 +22,9 @@ func (e *scaledEncoder) config() ([]byte, error) {
 		return w.Done()
 	}
 	if e.f.Library == scaled.TorchAO {
-		return e.torchaoConfig(e.f.Code, e.f.Cols)
+		return torchaoConfig(&e.Linear, e.f.Code, e.f.Cols)
 	}
-	ignored, err := e.ignored()
+	ignored, err := e.Ignored()
 	if err != nil {
 		return nil, err
 	}
@@ -92,66 +87,4 @@ func (e *scaledEncoder) arguments(strategy, dynamic string, group int64) string 
 	}
 	return "{" + block + "\n        \"dynamic\": " + dynamic + ",\n        \"group_size\": " + size + ",\n        \"num_bits\": " + strconv.Itoa(e.f.Code.Bits()) +
 		",\n        \"strategy\": \"" + strategy + "\",\n        \"symmetric\": true,\n        \"type\": \"" + kind + "\"\n      }"
-}
-
-// spellings returns the names of a module: that in the file, and that in transformers, which
-// compares it with lists in config.json.
-func (e *linearEncoder) spellings(module string) []string {
-	if len(e.classes) > 0 {
-		if other, _ := loaders.InModel(e.Type, e.classes[0], module); other != module {
-			return []string{module, other}
-		}
-	}
-	return []string{module}
-}
-
-// knownNames reports whether the names that transformers gives the modules of the class are
-// known, where they differ from those of the file.
-func (e *linearEncoder) knownNames() bool {
-	if len(e.classes) == 0 {
-		return false
-	}
-	_, known := loaders.InModel(e.Type, e.classes[0], "")
-	return known
-}
-
-// ignored lists the linear modules that are left alone by name; the group targets all
-// others of that class. Experts are one pattern.
-func (e *linearEncoder) ignored() ([]string, error) {
-	var out []string
-	headed, experts := false, false
-	some := slices.ContainsFunc(e.Weights, func(w QuantizedWeight) bool { return expertsEnd(w.Name) > 0 })
-	for i := range e.Kept {
-		k := &e.Kept[i]
-		headed = headed || k.reason == transformers.Head
-		name := strings.TrimSuffix(k.Name, ".weight")
-		switch {
-		case k.reason == transformers.Embedding:
-			continue
-		case k.reason == transformers.Expert && some: // by its name: others are quantized
-		case k.reason == transformers.Expert && experts:
-			continue
-		case k.reason == transformers.Expert:
-			experts, name = true, `re:.*\.experts\..*`
-		}
-		for _, spelled := range e.spellings(name) {
-			var err error
-			if out, err = limits.Append(e.b, out, spelled); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if !headed { // it shares the embedding's numbers, and is in no file
-		out = append(out, "lm_head")
-	}
-	var err error
-	if e.rule.Table != nil { // the same under other names, such as Whisper's proj_out
-		e.rule.Table.Absent(e.rule.HasTensor, func(module string) {
-			if err == nil {
-				out, err = limits.Append(e.b, out, module)
-			}
-		})
-	}
-	slices.Sort(out)
-	return slices.Compact(out), err
 }

@@ -8,10 +8,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // sealed is a model whose bodies are read in order only.
@@ -57,7 +57,7 @@ func TestWhatIsStoredOtherwiseIsForgottenAlike(t *testing.T) {
 		rows, cols := size[0], size[1]
 		numbers := wave(int(rows * cols))
 		large := rows > 1000
-		for _, o := range []convert.Bnb{{Type: convert.NF4}, {Type: convert.FP4, Nested: true}, {Type: convert.INT8}} {
+		for _, o := range []bnb.Layout{{Type: bnb.NF4}, {Type: bnb.FP4, Nested: true}, {Type: bnb.INT8}} {
 			if large && !o.Nested {
 				continue
 			}

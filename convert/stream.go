@@ -2,13 +2,13 @@ package convert
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -260,7 +260,7 @@ func (s *stream) finish(w *worker, j *job) (err error) {
 	if !ok || j.at < j.end {
 		return nil
 	}
-	defer recovered(&err)
+	defer encode.Recovered(&err)
 	w.forget()
 	if err := f.finish(w); err != nil {
 		return err
@@ -268,16 +268,9 @@ func (s *stream) finish(w *worker, j *job) (err error) {
 	return s.note(w, j, j.end, j.end, true)
 }
 
-// recovered turns a panic, which is a bug, into an error of this stream.
-func recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = wire.ErrInternal.Errorf("panic: %s", wire.Clean(fmt.Sprint(p), 512))
-	}
-}
-
 // do does one range.
 func (s *stream) do(w *worker, j *job, lo, hi int64) (err error) {
-	defer recovered(&err)
+	defer encode.Recovered(&err)
 	if err := s.b.Err(); err != nil {
 		return err
 	}

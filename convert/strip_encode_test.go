@@ -13,6 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // A packed weight whose columns are rows, larger than what is held, is quantized
@@ -46,8 +47,8 @@ func TestStripsOfColumnsAreQuantizedAsTheWhole(t *testing.T) {
 	plain := memoryModel(t, b, []tensor.Info{{Name: "l.weight", DType: tensor.F32, Shape: []int64{out, in}}}, func(p []byte, at []int64) {
 		copy(p[at[0]:], numbers)
 	})
-	for name, o := range map[string]convert.Bnb{
-		"NF4": {}, "INT8": {Type: convert.INT8, Measure: true}, "scales quantized": {Block: 4096, Nested: true},
+	for name, o := range map[string]bnb.Layout{
+		"NF4": {}, "INT8": {Type: bnb.INT8, Measure: true}, "scales quantized": {Block: 4096, Nested: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want, _, err := forget(t, plain, o, 1, 0)
@@ -69,12 +70,12 @@ func TestStripsOfColumnsAreQuantizedAsTheWhole(t *testing.T) {
 			}
 		})
 	}
-	for _, o := range []convert.Bnb{{}, {Block: 4096, Nested: true}} {
+	for _, o := range []bnb.Layout{{}, {Block: 4096, Nested: true}} {
 		inLessThanItsCodes(t, m, o)
 	}
 }
 
-func inLessThanItsCodes(t *testing.T, m tensor.Model, o convert.Bnb) {
+func inLessThanItsCodes(t *testing.T, m tensor.Model, o bnb.Layout) {
 	t.Helper()
 	small := limits.Policy{MaxSingleAlloc: 16900 << 10}.Budget(context.Background())
 	defer small.Close()

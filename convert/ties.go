@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -67,14 +68,14 @@ func sameView(a, b *tensor.Info) bool {
 
 // ties reports whether the configuration ties embeddings.
 func (p *Plan) ties() (tied bool, err error) {
-	body, err := readText(p.b, p.m.Configs(), configName, maxConfig)
+	body, err := encode.ReadText(p.b, p.m.Configs(), encode.ConfigName, encode.MaxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	err = strictjson.Decode(p.b, strictjson.Text{Format: configName, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
+	err = strictjson.Decode(p.b, strictjson.Text{Format: encode.ConfigName, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
 		return d.Object(func(name string) error {
 			kind, err := d.Kind()
 			if err == nil && kind == strictjson.Bool && name == "tie_word_embeddings" {

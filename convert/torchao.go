@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -22,8 +23,8 @@ const wholeMatrix = -1
 
 // torchaoConfig returns transformers' TorchAoConfig for weights with cols columns per
 // scale, 0 for a whole row.
-func (e *linearEncoder) torchaoConfig(code scaled.Code, cols int64) ([]byte, error) {
-	skip, err := e.skipped()
+func torchaoConfig(e *encode.Linear, code scaled.Code, cols int64) ([]byte, error) {
+	skip, err := e.Skipped()
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func (e *linearEncoder) torchaoConfig(code scaled.Code, cols int64) ([]byte, err
 	case scaled.E5M2:
 		rest = strings.Replace(rest, "e4m3fn", "e5m2", 1)
 	}
-	w := jsontree.NewText(e.b)
+	w := jsontree.NewText(e.Budget)
 	w.Put("{\n  \"include_input_output_embeddings\": false,\n  \"modules_to_not_convert\": ")
 	w.Names(skip)
 	w.Put(",\n  \"quant_method\": \"torchao\",\n  \"quant_type\": {\n    \"default\": {\n      \"_data\": {\"granularity\": {\"_data\": {", data,
@@ -60,27 +61,27 @@ func (e *scaledEncoder) describe(p *Plan, meta []Entry) ([]Entry, error) {
 	if e.f.Library != scaled.TorchAO {
 		return meta, nil
 	}
-	block := func(w *QuantizedWeight) (int64, int64) {
+	block := func(w *encode.QuantizedWeight) (int64, int64) {
 		if e.f.Cols > 0 {
 			return 1, e.f.Cols
 		}
 		return 1, w.Shape[1]
 	}
-	return e.described(p, meta, e.f.Code, block)
+	return described(&e.Linear, p, meta, e.f.Code, block)
 }
 
 func (e *groupedEncoder) describe(p *Plan, meta []Entry) ([]Entry, error) {
 	if e.f.Library != scaled.TorchAO {
 		return meta, nil
 	}
-	return e.described(p, meta, scaled.E5M2, func(w *QuantizedWeight) (int64, int64) { return w.Shape[0], w.Shape[1] })
+	return described(&e.Linear, p, meta, scaled.E5M2, func(w *encode.QuantizedWeight) (int64, int64) { return w.Shape[0], w.Shape[1] })
 }
 
 // described adds what TorchAO's loader needs: the names of all parameters, and the
 // description of each under its name. Metadata of the source under these names is left
 // out.
-func (e *linearEncoder) described(p *Plan, source []Entry, code scaled.Code, block func(*QuantizedWeight) (rows, cols int64)) ([]Entry, error) {
-	names, meta, err := e.descriptions(p, code, block)
+func described(e *encode.Linear, p *Plan, source []Entry, code scaled.Code, block func(*encode.QuantizedWeight) (rows, cols int64)) ([]Entry, error) {
+	names, meta, err := descriptions(e, p, code, block)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (e *linearEncoder) described(p *Plan, source []Entry, code scaled.Code, blo
 }
 
 // descriptions returns a description of each parameter, and the list of their names.
-func (e *linearEncoder) descriptions(p *Plan, code scaled.Code, block func(*QuantizedWeight) (rows, cols int64)) (names []byte, meta []Entry, err error) {
+func descriptions(e *encode.Linear, p *Plan, code scaled.Code, block func(*encode.QuantizedWeight) (rows, cols int64)) (names []byte, meta []Entry, err error) {
 	list, before, next := jsontree.NewText(p.b), "[", 0
 	for i := range p.Outs {
 		entry := Entry{Key: p.Outs[i].Name, Value: `{"_type": "Tensor"}`}
@@ -112,7 +113,7 @@ func (e *linearEncoder) descriptions(p *Plan, code scaled.Code, block func(*Quan
 		case next < len(e.Weights) && entry.Key == torchaoName(e.Weights[next].Name, "_qdata"):
 			w := &e.Weights[next]
 			rows, cols := block(w)
-			entry, next = Entry{Key: w.Name, Value: description(code, rows, cols, torchTypes[floatNames[w.from]])}, next+1
+			entry, next = Entry{Key: w.Name, Value: description(code, rows, cols, encode.TorchTypes[floatNames[w.From]])}, next+1
 		case next > 0 && isPart(entry.Key, e.Weights[next-1].Name):
 			continue
 		}

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -41,7 +42,7 @@ func (t Transformers) model(b *limits.Budget, m tensor.Model) (*model.Model, err
 		return nil, wire.ErrUnsupported.Errorf("a folder for transformers is made only from a GGUF file or a folder of mlx-lm")
 	}
 	to := matrices(m, t.Target.DType(), t.Blocks)
-	f, err := family.Back(b, m, torchNames[targetOf(to)], t.Blocks)
+	f, err := family.Back(b, m, encode.TorchNames[targetOf(to)], t.Blocks)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func matrices(m tensor.Model, decoded tensor.DType, blocks bool) tensor.DType {
 }
 
 func targetOf(d tensor.DType) quant.Target {
-	for t := range torchNames {
+	for t := range encode.TorchNames {
 		if t.DType() == d {
 			return t
 		}

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
-	"github.com/google/go-cmp/cmp"
 )
 
 // xlmrOfOneLayer is the file of a model two wide with eight tokens.

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -200,7 +201,7 @@ func (r *rowReader) numbers(w *worker, lo, hi int64) ([]float32, error) {
 	if err := r.decode(w, asm.Raw(plain), quant.F32, lo, hi); err != nil {
 		return nil, err
 	}
-	getFloats(plain, asm.Raw(plain))
+	encode.GetFloats(plain, asm.Raw(plain))
 	return plain, nil
 }
 

@@ -3,13 +3,11 @@ package convert
 import (
 	"cmp"
 	"errors"
-	"slices"
-	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -17,94 +15,6 @@ import (
 // inputs of a feed-forward layer, and all loaders join the experts of a layer. A group is
 // quantized whole or kept whole. So all tensors are decided about before one is planned,
 // and a group of which one matrix must be kept is kept.
-
-// fusedAlways are groups that vLLM fuses in classes of transformers that it has no class
-// of its own for, and in text models inside others.
-var fusedAlways = [][]string{{"q_proj", "k_proj", "v_proj"}, {"gate_proj", "up_proj"}, {"w1", "w3"}, {"q_a_proj", "kv_a_proj_with_mqa"}}
-
-// fusedNames tells which group a module belongs to.
-type fusedNames struct {
-	// members are the suffixes of modules by their last part, with the number of their
-	// group. Groups that share a member are one.
-	members map[string][]fusedMember
-}
-
-type fusedMember struct {
-	suffix string
-	group  int
-}
-
-// fusedIn returns the groups of a model's classes.
-func fusedIn(architectures []string) *fusedNames {
-	groups := slices.Clone(fusedAlways)
-	for _, l := range []loaders.Library{loaders.VLLM, loaders.SGLang} {
-		for _, a := range architectures[:min(len(architectures), transformers.MostInside)] {
-			more, _ := l.Fused(a)
-			groups = append(groups, more...)
-		}
-	}
-	number := map[string]int{}
-	for i, g := range groups {
-		for _, m := range g {
-			if was, ok := number[m]; ok {
-				for k, n := range number {
-					if n == was {
-						number[k] = i
-					}
-				}
-			}
-			number[m] = i
-		}
-	}
-	f := &fusedNames{map[string][]fusedMember{}}
-	for m, n := range number {
-		_, last, _ := transformers.CutLast(m)
-		f.members[last] = append(f.members[last], fusedMember{m, n})
-	}
-	return f
-}
-
-// A fusedKey is a group of one model: what stands before its members' names, and the
-// group's number, -1 for the experts of a layer.
-type fusedKey struct {
-	before string
-	group  int
-}
-
-// of returns the group of a weight; ok is false if it is in none.
-func (f *fusedNames) of(name string) (key fusedKey, ok bool) {
-	module, isWeight := strings.CutSuffix(name, ".weight")
-	if f == nil || !isWeight {
-		return key, false
-	}
-	if at := expertsEnd(module); at > 0 {
-		return fusedKey{module[:at], -1}, true
-	}
-	_, last, _ := transformers.CutLast(module)
-	for _, m := range f.members[last] {
-		if before, ok := strings.CutSuffix(module, m.suffix); ok && (before == "" || before[len(before)-1] == '.') {
-			return fusedKey{before, m.group}, true
-		}
-	}
-	return key, false
-}
-
-// expertsEnd returns where the list of experts ends in the name of a module of one expert, 0 for
-// other modules: "model.layers.0.mlp.experts" of "model.layers.0.mlp.experts.3.up_proj".
-func expertsEnd(module string) int {
-	parts := strings.Split(module, ".")
-	if !transformers.IsExpert(parts) {
-		return 0
-	}
-	for i, at := 0, 0; i < len(parts)-2; i++ {
-		at += len(parts[i])
-		if parts[i] == "experts" && strings.Trim(parts[i+1], "0123456789") == "" {
-			return at
-		}
-		at++
-	}
-	return 0
-}
 
 // A fusedGroup is what was decided about the members of a group.
 type fusedGroup struct {
@@ -116,21 +26,18 @@ type fusedGroup struct {
 
 // groupsDecided are the groups of a model, by what was decided about their members.
 type groupsDecided struct {
-	e      *linearEncoder
-	groups map[fusedKey]*fusedGroup
+	e      *encode.Linear
+	groups map[encode.FusedKey]*fusedGroup
 }
-
-// linears returns the part of an encoder that knows of groups.
-func (e *linearEncoder) linears() *linearEncoder { return e }
 
 // decide asks the encoder about every tensor that will be written, and makes the verdicts
 // about the members of each group one.
 func (p *Plan) decide(picks []pick) error {
-	l, ok := p.encoder.(interface{ linears() *linearEncoder })
+	l, ok := p.encoder.(interface{ Linears() *encode.Linear })
 	if !ok {
 		return nil
 	}
-	d := &groupsDecided{l.linears(), map[fusedKey]*fusedGroup{}}
+	d := &groupsDecided{l.Linears(), map[encode.FusedKey]*fusedGroup{}}
 	steps := [...]func(k *pick) error{p.ask(d), d.wholeExperts, d.settle}
 	for _, step := range steps {
 		for i := range picks {
@@ -149,7 +56,7 @@ func (p *Plan) ask(d *groupsDecided) func(k *pick) error {
 			return nil
 		}
 		before := len(d.e.Kept)
-		if k.verdict, err = p.encoder.takes(k.name(), k.shape()); err != nil {
+		if k.verdict, err = p.encoder.Takes(k.name(), k.shape()); err != nil {
 			return err
 		}
 		k.decided = true
@@ -159,26 +66,26 @@ func (p *Plan) ask(d *groupsDecided) func(k *pick) error {
 
 // note adds a verdict to the group of a weight; kept has the weight if it is a matrix that
 // is left alone.
-func (d *groupsDecided) note(k *pick, kept []KeptMatrix) error {
-	key, ok := d.e.fused.of(k.name())
-	if !ok || k.verdict != encodeIt && len(kept) == 0 {
+func (d *groupsDecided) note(k *pick, kept []encode.KeptMatrix) error {
+	key, ok := d.e.Fused.Of(k.name())
+	if !ok || k.verdict != encode.EncodeIt && len(kept) == 0 {
 		return nil
 	}
 	g := d.groups[key]
 	if g == nil {
-		if err := d.e.b.Hold(int64(len(key.before)) + 256); err != nil {
+		if err := d.e.Budget.Hold(int64(len(key.Before)) + 256); err != nil {
 			return err
 		}
 		g = &fusedGroup{}
 		d.groups[key] = g
 	}
-	g.asked = g.asked || d.e.rule.Chosen(k.name())
+	g.asked = g.asked || d.e.Rule.Chosen(k.name())
 	switch {
-	case k.verdict == encodeIt:
+	case k.verdict == encode.EncodeIt:
 		g.taken = cmp.Or(g.taken, k.name())
-	case g.kept == "" || kept[0].reason == transformers.Excluded:
+	case g.kept == "" || kept[0].Reason == transformers.Excluded:
 		g.kept, g.says, g.shape = k.name(), kept[0].Why, k.shape()
-		g.asked = g.asked || kept[0].reason == transformers.Excluded
+		g.asked = g.asked || kept[0].Reason == transformers.Excluded
 	}
 	return nil
 }
@@ -186,8 +93,8 @@ func (d *groupsDecided) note(k *pick, kept []KeptMatrix) error {
 // wholeExperts refuses experts that cannot all be quantized, in a format of which
 // transformers finds no others: it would initialize them at random.
 func (d *groupsDecided) wholeExperts(k *pick) error {
-	key, ok := d.e.fused.of(k.name())
-	if !ok || key.group >= 0 || !d.e.losesExperts {
+	key, ok := d.e.Fused.Of(k.name())
+	if !ok || key.Group >= 0 || !d.e.LosesExperts {
 		return nil
 	}
 	switch g := d.groups[key]; {
@@ -201,19 +108,19 @@ func (d *groupsDecided) wholeExperts(k *pick) error {
 	default:
 		fit := ""
 		for _, f := range []string{"fp8_dynamic", "mxfp4"} {
-			if g, ok := scaled.FindGroups(f); len(k.shape()) == 2 && (!ok || g.Fits(d.groups[key].shape[0], d.groups[key].shape[1])) && f != d.e.format {
+			if g, ok := scaled.FindGroups(f); len(k.shape()) == 2 && (!ok || g.Fits(d.groups[key].shape[0], d.groups[key].shape[1])) && f != d.e.Format {
 				fit += [2]string{"", ", "}[min(len(fit), 1)] + f
 			}
 		}
 		return wire.ErrUnsupported.Errorf("the experts of %s cannot all be stored as %s (%s %v: %s), and transformers %s, which joins the experts of a layer, would initialize at random those that are left alone. Choose a format that fits (%s), or leave all experts alone (%s), which vLLM loads",
-			wire.Quote(key.before), d.e.Layout, wire.Quote(g.kept), g.shape, g.says, loaders.Transformers.Version(), fit, wire.OptionExclude)
+			wire.Quote(key.Before), d.e.Layout, wire.Quote(g.kept), g.shape, g.says, loaders.Transformers.Version(), fit, wire.OptionExclude)
 	}
 }
 
 // settle keeps a weight whose group is not quantized whole.
 func (d *groupsDecided) settle(k *pick) error {
-	key, ok := d.e.fused.of(k.name())
-	if !ok || k.verdict != encodeIt {
+	key, ok := d.e.Fused.Of(k.name())
+	if !ok || k.verdict != encode.EncodeIt {
 		return nil
 	}
 	g := d.groups[key]
@@ -224,29 +131,29 @@ func (d *groupsDecided) settle(k *pick) error {
 		return wire.ErrUsage.Errorf("it would be quantized, and %s would not (%s): loaders fuse the two, and read both in one format. %s and %s must name all matrices of such a group, or none",
 			wire.Quote(g.kept), g.says, wire.OptionInclude, wire.OptionExclude)
 	}
-	k.verdict = decodeIt
-	if key.group < 0 {
-		return d.e.keepExpert(k.name(), "expert: the experts of a layer are joined, and of one "+g.says)
+	k.verdict = encode.DecodeIt
+	if key.Group < 0 {
+		return d.e.KeepExpert(k.name(), "expert: the experts of a layer are joined, and of one "+g.says)
 	}
-	return d.e.keepFor(k.name(), "loaders fuse it with a matrix that is left alone")
+	return d.e.KeepFor(k.name(), "loaders fuse it with a matrix that is left alone")
 }
 
 // stillWhole refuses a group of which a matrix could not be encoded after all, because of
 // its numbers or their type.
 func (p *Plan) stillWhole(picks []pick) error {
-	l, ok := p.encoder.(interface{ linears() *linearEncoder })
+	l, ok := p.encoder.(interface{ Linears() *encode.Linear })
 	if !ok {
 		return nil
 	}
-	encoded := map[fusedKey]string{}
+	encoded := map[encode.FusedKey]string{}
 	for _, done := range [...]bool{true, false} {
 		for i := range picks {
 			k := &picks[i]
-			key, ok := l.linears().fused.of(k.name())
+			key, ok := l.Linears().Fused.Of(k.name())
 			switch {
-			case !ok || !k.decided || k.verdict != encodeIt || k.encoded != done:
+			case !ok || !k.decided || k.verdict != encode.EncodeIt || k.encoded != done:
 			case done:
-				if err := p.b.Hold(int64(len(key.before)) + 64); err != nil {
+				if err := p.b.Hold(int64(len(key.Before)) + 64); err != nil {
 					return err
 				}
 				encoded[key] = k.name()
@@ -257,10 +164,4 @@ func (p *Plan) stillWhole(picks []pick) error {
 		}
 	}
 	return nil
-}
-
-// keepExpert notes an expert that is left alone with all others of its layer.
-func (e *linearEncoder) keepExpert(name, why string) (err error) {
-	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, why, transformers.Expert})
-	return err
 }

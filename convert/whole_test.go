@@ -14,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // shaped are matrices in BF16 by name.
@@ -148,7 +149,7 @@ func TestGroupsThatALoaderWouldNotTakeAreRefused(t *testing.T) {
 func TestBitsandbytesTakesMatricesOneByOne(t *testing.T) {
 	b := account(t)
 	attention := map[string][2]int64{"model.layers.0.self_attn.q_proj": {128, 128}, "model.layers.0.self_attn.k_proj": {128, 128}}
-	p, err := convert.NewPlan(b, typedModel(t, b, "llama", shaped(attention)), convert.Options{Quantize: convert.Bnb{Exclude: func(name string) bool { return strings.Contains(name, "k_proj") }}})
+	p, err := convert.NewPlan(b, typedModel(t, b, "llama", shaped(attention)), convert.Options{Quantize: bnb.Layout{Exclude: func(name string) bool { return strings.Contains(name, "k_proj") }}})
 	if err != nil || len(p.Quantized.Weights) != 1 {
 		t.Errorf("%v", err)
 	}

@@ -89,7 +89,7 @@ func (p *Plan) openOn(f file) (*resumption, error) {
 
 // closeFile closes the journal. If there is something to go on with, the file stays.
 func (p *Plan) closeFile(f file, on *resumption, err error) error {
-	if err != nil && on.takes(err) {
+	if err != nil && on.Takes(err) {
 		err = p.unfinished(f.kept().Place(), err)
 		if closed := f.kept().Suspend(); closed != nil {
 			err = errors.Join(err, closed)

@@ -14,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // A forgetting is a way to quantize: type, block, and selection.
@@ -23,9 +24,9 @@ type forgetting struct {
 	tile    int
 }
 
-func (f *forgetting) options() convert.Bnb {
-	o := convert.Bnb{Type: convert.BnbType(f.how % 3), Measure: true}
-	if o.Type != convert.INT8 {
+func (f *forgetting) options() bnb.Layout {
+	o := bnb.Layout{Type: bnb.Type(f.how % 3), Measure: true}
+	if o.Type != bnb.INT8 {
 		o.Block, o.Nested = 32<<(f.how/3%8), f.how&64 != 0
 	}
 	if f.how&128 != 0 {

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -73,3 +74,21 @@ type Distortions = scheme.Distortions
 
 // NewDistortions stores the blocks in memory.
 func NewDistortions(memory []byte) Distortions { return scheme.NewDistortions(memory) }
+
+// Targets lists the stored forms that schemes write, in the order of the table.
+func Targets() (all []*encode.Target) {
+	for _, list := range targets {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// TargetNamed returns the stored form that a scheme writes under a name.
+func TargetNamed(name string) (*encode.Target, bool) {
+	for _, t := range Targets() {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}

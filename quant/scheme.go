@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
@@ -34,6 +35,11 @@ var schemes = []*scheme.Scheme{
 	&mistralScheme,
 	&sdnqScheme,
 	&quantoScheme,
+}
+
+// targets are what schemes write.
+var targets = [][]*encode.Target{
+	bnb.Targets,
 }
 
 // rows is the table. A bind gets it from its set: schemes that referred to the table

@@ -34,7 +34,7 @@ var format = with(bottom, "parser/tensor")
 
 // scheme is what the folder of a scheme may import. One that is another under other names
 // imports that.
-var scheme = with(format, "asm", "internal/form", "internal/config", "internal/scheme", "quant/...")
+var scheme = with(format, "asm", "internal/form", "internal/config", "internal/scheme", "internal/encode", "internal/jsontree", "internal/transformers", "quant/...")
 
 var mayImport = map[string][]string{
 	"limits":                {"internal/watch"},
@@ -90,10 +90,11 @@ var mayImport = map[string][]string{
 	"internal/form":         with(format, "asm"),
 	"internal/config":       format,
 	"internal/scheme":       with(format, "asm", "internal/form", "internal/config"),
+	"internal/encode":       with(format, "asm", "internal/scheme", "internal/jsontree", "internal/loaders", "internal/transformers", "quant/scaled"),
 	"quant/...":             scheme,
 	"quant":                 with(scheme, "quant/..."),
 	"convert/mix":           format,
-	"convert":               with(format, "asm", "internal/form", "quant", "quant/bnb", "quant/scaled", "parser", "parser/...", "vm", "internal/output", "internal/journal", "internal/stamp", "internal/tiles", "internal/model", "internal/transformers", "internal/family", "internal/jsontree", "internal/loaders", "convert/mix"),
+	"convert":               with(format, "asm", "internal/form", "internal/encode", "quant", "quant/scaled", "parser", "parser/...", "vm", "internal/output", "internal/journal", "internal/stamp", "internal/tiles", "internal/model", "internal/transformers", "internal/family", "internal/jsontree", "internal/loaders", "convert/mix"),
 	"internal/elements":     format,
 	"internal/number":       with(format, "internal/elements", "quant"),
 	"compare":               with(format, "quant", "internal/elements", "internal/number"),
@@ -114,7 +115,7 @@ var mayImport = map[string][]string{
 	"gate/bom":              {"limits", "gate", "digest", "internal/wire", "parser/tensor"},
 	"gate/page":             {"gate", "limits", "internal/wire", "parser/tensor"},
 	"gate/report":           {"gate", "internal/wire", "parser/tensor"},
-	"cli":                   {"limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "convert/...", "merge", "merge/...", "compare", "digest", "stats", sys, kong},
+	"cli":                   {"limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/scaled", "convert", "convert/...", "merge", "merge/...", "compare", "digest", "stats", sys, kong},
 	"cli/amn":               {"cli"},
 	"release/sign":          {"gate/attest", "internal/output"},
 	"examples/...":          {"limits", "gate", "gate/...", "parser", "parser/...", "quant", "convert"},

@@ -11,7 +11,7 @@ import (
 )
 
 // The packages whose loops follow what a file says.
-var stepping = []string{"parser", "vm", "quant", "internal/scheme", "convert", "merge", "compare", "internal/model", "internal/transformers", "internal/wire", "internal/strictjson", "internal/jsontree", "internal/tokenizer", "internal/family"}
+var stepping = []string{"parser", "vm", "quant", "internal/scheme", "internal/encode", "convert", "merge", "compare", "internal/model", "internal/transformers", "internal/wire", "internal/strictjson", "internal/jsontree", "internal/tokenizer", "internal/family"}
 
 // A loop over counted things (structures, names, iterators and maps of them)
 // charges the account as it goes, which notices the end of the operation, or it

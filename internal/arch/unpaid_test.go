@@ -23,8 +23,9 @@ var unpaid = map[string][]string{
 	`),
 	"the parts of one weight, the outs of one encoder or the pieces of one name: a handful by the scheme": rows(`
 		compare: m.values[0][:n]
-		convert: enc.Outs()
-		convert: e.outs
+		internal: enc.Outs()
+		convert: e.List
+		convert: encode.TorchNames
 		convert: t.outs
 		convert: g.tasks
 		convert: c.readers
@@ -54,13 +55,13 @@ var unpaid = map[string][]string{
 		internal: c.parts
 		internal: t.parts`),
 	"rows of our own tables, a handful of readers that wait, or what the caller gave": rows(`
-		convert: e.classes[:min(len(e.classes), transformers.MostInside)]
+		internal: e.classes[:min(len(e.classes), transformers.MostInside)]
 		internal: architectures[:min(len(architectures), MostInside)]
-		convert: architectures[:min(len(architectures), transformers.MostInside)]
+		internal: architectures[:min(len(architectures), transformers.MostInside)]
 		convert: groups
-		convert: g
-		convert: number
-		convert: f.members[last]
+		internal: g
+		internal: number
+		internal: f.Members[last]
 		internal: n.views
 		internal: slices.Concat(rows, picked)
 		convert: t.Unpacked.Of
@@ -91,7 +92,6 @@ var unpaid = map[string][]string{
 		internal: rowsByType(sometimesText)
 		internal: r.Inside
 		internal: r.ModelTypes[:min(len(r.ModelTypes), MostInside)]
-		convert: architectures[:min(len(architectures), transformers.MostInside)]
 		internal: t.starts
 		internal: linearRows()
 		convert: e.Set
@@ -101,7 +101,7 @@ var unpaid = map[string][]string{
 		parser: of.Sources()
 		internal: other
 		internal: n.next
-		convert: append([]string{…}, transformers.Heads...)
+		internal: append([]string{…}, transformers.Heads...)
 		quant: s.Table.Asked
 		quant: s.Table.Explained
 		quant: s.Table.Only
@@ -111,6 +111,7 @@ var unpaid = map[string][]string{
 		internal: t.Rows
 		internal: rows
 		internal: rows.Rows
+		quant: Targets()
 		internal: append([]string{…}, p.c.row.skipSuffixes...)
 		internal: list
 		internal: p.c.row.outer
@@ -168,7 +169,7 @@ var unpaid = map[string][]string{
 		parser: open
 		parser: d.open`),
 	"one pass over what MaxItems has counted, a few nanoseconds for each": rows(`
-		convert: e.Weights
+		internal: e.Weights
 		compare: bound.Plain
 		compare: bound.Weights
 		compare: c.tensors[1]
@@ -186,8 +187,8 @@ var unpaid = map[string][]string{
 		convert: meta
 		convert: p.counts
 		convert: r.Special
-		convert: e.Kept
-		convert: q.Weights
+		internal: e.Kept
+		internal: q.Weights
 		convert: f.Findings()
 		convert: a.Members
 		convert: s.vouched

@@ -13,7 +13,7 @@ type Reversible interface {
 	Back(parts [][]byte, first int64, values []float32, count func(at int64, same bool))
 }
 
-func (f *Bnb4) Back(parts [][]byte, first int64, values []float32, count func(at int64, same bool)) {
+func (f *Coded4) Back(parts [][]byte, first int64, values []float32, count func(at int64, same bool)) {
 	codebook := f.codebook(parts)
 	var products [16]float32
 	block := int64(-1)
@@ -26,7 +26,7 @@ func (f *Bnb4) Back(parts [][]byte, first int64, values []float32, count func(at
 				products[c] = v * scale
 			}
 		}
-		stored := parts[bnbCodes][at/2-first/2]
+		stored := parts[codedCodes][at/2-first/2]
 		if at%2 == 0 {
 			stored >>= 4
 		}
@@ -60,7 +60,7 @@ func closer(products, codebook *[16]float32, x float32, c, best int) bool {
 
 func distance(a, b float32) float64 { return math.Abs(float64(a) - float64(b)) }
 
-func (f *Bnb8) Back(parts [][]byte, first int64, values []float32, count func(at int64, same bool)) {
+func (f *Rows8) Back(parts [][]byte, first int64, values []float32, count func(at int64, same bool)) {
 	for i, x := range values {
 		scale := Numbers[tensor.F32](parts[1], int64(i)/f.Cols)
 		back := math.RoundToEven(float64(x) / float64(scale) * 127)

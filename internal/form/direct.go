@@ -200,7 +200,7 @@ func (f *Scaled) newScales(r int64) bool {
 	return false
 }
 
-func (f *Bnb8) direct(q request) bool {
+func (f *Rows8) direct(q request) bool {
 	if f.Cols == 0 || int64(len(q.scratch)) < q.hi-q.lo {
 		return false
 	}
@@ -214,7 +214,7 @@ func (f *Bnb8) direct(q request) bool {
 var scale127 = Per127
 
 // direct decodes the rest of a block that the range begins in, and then whole blocks.
-func (f *Bnb4) direct(q request) bool {
+func (f *Coded4) direct(q request) bool {
 	first, end := q.lo*f.Cols, q.hi*f.Cols
 	blocks := CeilDiv(end, f.Block) - first/f.Block
 	if first%2 != 0 || f.Block%2 != 0 {
@@ -227,7 +227,7 @@ func (f *Bnb4) direct(q request) bool {
 	*codebook = f.codebook(q.parts)
 	f.absmaxes(scales, q.parts, first/f.Block, first/f.Block)
 	c, size := asm.Nibbles{High: true, Codebook: codebook}, int64(q.to.Size())
-	codes := q.parts[bnbCodes][:CeilDiv(end, 2)-first/2]
+	codes := q.parts[codedCodes][:CeilDiv(end, 2)-first/2]
 	if n := min(f.Block-first%f.Block, end-first); n < f.Block && n%2 == 0 {
 		q.o.Nibbles(c, q.to, q.dst[:n*size], codes[:n/2], asm.Runs{Scales: scales, Length: int(n)})
 		q.dst, codes, scales = q.dst[n*size:], codes[n/2:], scales[1:]
@@ -240,17 +240,17 @@ func (f *Bnb4) direct(q request) bool {
 
 // absmaxes reads the scales of the blocks from block from on; the parts begin with the
 // scale of block base.
-func (f *Bnb4) absmaxes(scales []float32, parts [][]byte, base, from int64) {
-	absmax := parts[bnbAbsmax]
+func (f *Coded4) absmaxes(scales []float32, parts [][]byte, base, from int64) {
+	absmax := parts[codedScales]
 	if !f.Nested {
 		decodeF32(scales, absmax[4*(from-base):][:4*len(scales)])
 		return
 	}
-	codes, codebook := absmax[from-base:][:len(scales)], parts[bnbNestedCodebook]
+	codes, codebook := absmax[from-base:][:len(scales)], parts[codedNestedMap]
 	for i := 0; i < len(scales); {
 		block := from + int64(i)
 		end := min(len(scales), i+int(f.NestedBlock-block%f.NestedBlock))
-		s := math.Float32frombits(U32(parts[bnbNestedAbsmax][4*(block/f.NestedBlock-base/f.NestedBlock):]))
+		s := math.Float32frombits(U32(parts[codedNested][4*(block/f.NestedBlock-base/f.NestedBlock):]))
 		for ; i < end; i++ {
 			scales[i] = float32(math.Float32frombits(U32(codebook[4*int(codes[i]):]))*s) + f.Offset
 		}

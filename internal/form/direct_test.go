@@ -98,13 +98,13 @@ func directForms() map[string]struct {
 		"packed 3 bits":       {&Scaled{Cols: 100, Codes: StreamRow(100, 3, 40, 4), Scales: grid(96, 100, 1, 25)}, 100},
 		"packed 6 bits":       {&Scaled{Cols: 256, Codes: StreamRow(256, 6, 192, 32), Scales: grid(96, 256, 1, 256), Seconds: &second, Op: asm.Shift}, 256},
 		"AWQ":                 {&AWQ{In: 256, Out: 96, Groups: 4, Bits: 4, GroupSize: 64, Scale: f32, ScaleSize: 4}, 256},
-		"NF4":                 {&Bnb4{Cols: 256, Block: 64}, 256},
-		"NF4 across rows":     {&Bnb4{Cols: 96, Block: 64}, 96},
-		"NF4, odd blocks":     {&Bnb4{Cols: 256, Block: 63}, 256},
-		"NF4, odd rows":       {&Bnb4{Cols: 255, Block: 64, Nested: true, NestedBlock: 16, Offset: 0.25}, 255},
-		"NF4 nested":          {&Bnb4{Cols: 256, Block: 64, Nested: true, NestedBlock: 256, Offset: 0.5}, 256},
-		"FP4":                 {&Bnb4{Cols: 256, Block: 128, Fp4: true}, 256},
-		"LLM.int8":            {&Bnb8{Cols: 200}, 200},
+		"NF4":                 {&Coded4{Cols: 256, Block: 64}, 256},
+		"NF4 across rows":     {&Coded4{Cols: 96, Block: 64}, 96},
+		"NF4, odd blocks":     {&Coded4{Cols: 256, Block: 63}, 256},
+		"NF4, odd rows":       {&Coded4{Cols: 255, Block: 64, Nested: true, NestedBlock: 16, Offset: 0.25}, 255},
+		"NF4 nested":          {&Coded4{Cols: 256, Block: 64, Nested: true, NestedBlock: 256, Offset: 0.5}, 256},
+		"FP4":                 {&Coded4{Cols: 256, Block: 128, Fp4: true}, 256},
+		"LLM.int8":            {&Rows8{Cols: 200}, 200},
 		"FP8 blocks":          {&Scaled{Cols: 300, Codes: Float8Row(300, asm.E4M3), Scales: grid(96, 300, 32, 128)}, 300},
 		"FP8 rows":            {&Scaled{Cols: 200, Codes: Float8Row(200, asm.E5M2), Scales: grid(96, 200, 1, 200)}, 200},
 		"INT8 groups":         {&Scaled{Cols: 256, Codes: Int8Row(256), Scales: grid(96, 256, 1, 64), Seconds: &second, Op: asm.Shift}, 256},
@@ -212,7 +212,7 @@ func byLevel(f Form) bool {
 	switch f := f.(type) {
 	case *Folded, *Interleaved:
 		return true
-	case *Bnb4:
+	case *Coded4:
 		return f.Cols%2 != 0 || f.Block%2 != 0
 	case *BlockForm:
 		return f.MatrixRows > 0
@@ -289,7 +289,7 @@ func partsOf(f Form, name string) int {
 		return 3
 	case *AWQ, *HQQ:
 		return 3
-	case *Bnb4:
+	case *Coded4:
 		if f.Nested {
 			return 5
 		}
@@ -305,7 +305,7 @@ func partsOf(f Form, name string) int {
 			n++
 		}
 		return n
-	case *Bnb8:
+	case *Rows8:
 		return 2
 	case *Interleaved:
 		return len(f.Lanes)
@@ -324,8 +324,8 @@ func partsOf(f Form, name string) int {
 // usual makes the float32 of parts such as a model has.
 func usual(f Form, parts [][]byte) {
 	switch f := f.(type) {
-	case *Bnb4:
-		parts = parts[bnbCodebook:]
+	case *Coded4:
+		parts = parts[codebookPart:]
 	case *Scaled:
 		parts = parts[1:]
 		if f.Scales.Size != 4 {
@@ -357,7 +357,7 @@ func BenchmarkForms(b *testing.B) {
 		{"GPTQ 8 bits", &GPTQ{In: in, Out: out, Groups: 32, Bits: 8, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
 		{"GPTQ act-order", &GPTQ{In: in, Out: out, Groups: 32, Bits: 4, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
 		{"AWQ", &AWQ{In: in, Out: out, Groups: 32, Bits: 4, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16)}},
-		{"NF4 nested", &Bnb4{Cols: in, Block: 64, Nested: true, NestedBlock: 256}},
+		{"NF4 nested", &Coded4{Cols: in, Block: 64, Nested: true, NestedBlock: 256}},
 		{"FP8 blocks", &Scaled{Cols: in, Codes: Float8Row(in, asm.E4M3), Scales: Grid{MatrixRows: out, BlockRows: 128, BlockCols: 128, Cols: 32, Size: 4, Read: Numbers[tensor.F32]}}},
 		{"MLX 4 bits", &Scaled{Cols: in, Codes: StreamRow(in, 4, in/2, 0), Scales: halves(GroupGrid(out, in, 64, 2, f32)), Seconds: new(Grid), Op: asm.Affine}},
 		{"MLX 3 bits", &Scaled{Cols: in, Codes: StreamRow(in, 3, in*3/8, 0), Scales: halves(GroupGrid(out, in, 64, 2, f32)), Seconds: new(Grid), Op: asm.Affine}},

@@ -141,11 +141,11 @@ func TestRealBitsandbytesSlices(t *testing.T) {
 			s := readSlice(t, path.Join("bnb", name+".bin"), 40, 3, 4, 5, 6, 7, 8)
 			n := int64(s.head[1])
 			nested := s.head[0] == 2
-			f := &Bnb4{Cols: 64, Block: int64(s.head[2]), Nested: nested, NestedBlock: 256,
+			f := &Coded4{Cols: 64, Block: int64(s.head[2]), Nested: nested, NestedBlock: 256,
 				Offset: math.Float32frombits(s.head[9]), Fp4: name == "llama_1b_fp4"}
 			parts := s.parts
 			if !nested {
-				parts = parts[:bnbNestedAbsmax]
+				parts = parts[:codedNested]
 			}
 			decodesTo(t, f, parts, n/64, 64, s.want)
 		})
@@ -153,6 +153,6 @@ func TestRealBitsandbytesSlices(t *testing.T) {
 	t.Run("int8", func(t *testing.T) {
 		s := readSlice(t, "bnb/llama_1b_int8.bin", 24, 3, 4, 5)
 		rows, cols := int64(s.head[1]), int64(s.head[2])
-		decodesTo(t, &Bnb8{Cols: cols}, s.parts, rows, cols, s.want)
+		decodesTo(t, &Rows8{Cols: cols}, s.parts, rows, cols, s.want)
 	})
 }

@@ -75,7 +75,7 @@ func TestStripsAreTheRowsOfTheirWeight(t *testing.T) {
 			}
 		})
 	}
-	if n := (Matrix{Form: &Bnb4{Cols: 64, Block: 64}, Rows: 64, Cols: 64}).StripRows(100); n != 0 {
+	if n := (Matrix{Form: &Coded4{Cols: 64, Block: 64}, Rows: 64, Cols: 64}).StripRows(100); n != 0 {
 		t.Errorf("rows of their own come in strips of %d", n)
 	}
 }

@@ -47,10 +47,12 @@ func (f *AWQ) cut(q request, a area) bool {
 	return s.direct(q.withParts(own[:], r, r+rows))
 }
 
-func (f *Bnb4) span(col, n int64) (from, end int64) { return widenToGroups(col, n, 8, f.Block, f.Cols) }
+func (f *Coded4) span(col, n int64) (from, end int64) {
+	return widenToGroups(col, n, 8, f.Block, f.Cols)
+}
 
 // cut decodes blocks that end with the rows, or else copies scales.
-func (f *Bnb4) cut(q request, a area) bool {
+func (f *Coded4) cut(q request, a area) bool {
 	r, rows, col, n := a.row, a.rows, a.col, a.cols
 	_, run, per, ok := groupSpan(col, n, f.Block)
 	words := CeilDiv(rows*n, 8)
@@ -65,16 +67,16 @@ func (f *Bnb4) cut(q request, a area) bool {
 	base := q.lo * f.Cols
 	for i := range rows {
 		at := (r+i)*f.Cols + col
-		copy(codes[i*n/2:][:n/2], q.parts[bnbCodes][(at-base)/2:])
+		copy(codes[i*n/2:][:n/2], q.parts[codedCodes][(at-base)/2:])
 		f.absmaxes(scales[i*per:][:per], q.parts, base/f.Block, at/f.Block)
 	}
 	q.o.Nibbles(asm.Nibbles{High: true, Codebook: codebook}, q.to, q.dst, codes, asm.Runs{Scales: scales, Length: int(run)})
 	return true
 }
 
-func (f *Bnb8) span(col, n int64) (from, end int64) { return col, col + n }
+func (f *Rows8) span(col, n int64) (from, end int64) { return col, col + n }
 
-func (f *Bnb8) cut(q request, a area) bool {
+func (f *Rows8) cut(q request, a area) bool {
 	r, rows, col, n := a.row, a.rows, a.col, a.cols
 	words := CeilDiv(rows*n, 4)
 	if words+rows > int64(len(q.scratch)) {

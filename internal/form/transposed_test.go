@@ -41,12 +41,12 @@ func TestTurnedMatricesAreTheNumbersOfTheirPieces(t *testing.T) {
 		"GPTQ 3 bits":    &GPTQ{In: 320, Out: 384, Groups: 3, Bits: 3, GroupSize: 128, Scale: f32, ScaleSize: 4, OldZeros: true},
 		"GPTQ 8 bits":    &GPTQ{In: 320, Out: 4 * rows, Groups: 8, Bits: 8, GroupSize: 40, Scale: f32, ScaleSize: 4},
 		"GPTQ act-order": &GPTQ{In: 320, Out: 4 * rows, Groups: 4, Bits: 4, GroupSize: 80, Scale: f32, ScaleSize: 4},
-		"NF4":            &Bnb4{Cols: 320, Block: 64},
-		"NF4 nested":     &Bnb4{Cols: 320, Block: 32, Nested: true, NestedBlock: 256, Offset: 0.5},
-		"NF4, odd rows":  &Bnb4{Cols: 319, Block: 64},
-		"NF4 of 128":     &Bnb4{Cols: 320, Block: 128, Nested: true, NestedBlock: 4, Offset: 0.5},
-		"NF4 of 63":      &Bnb4{Cols: 320, Block: 63},
-		"LLM.int8":       &Bnb8{Cols: 320},
+		"NF4":            &Coded4{Cols: 320, Block: 64},
+		"NF4 nested":     &Coded4{Cols: 320, Block: 32, Nested: true, NestedBlock: 256, Offset: 0.5},
+		"NF4, odd rows":  &Coded4{Cols: 319, Block: 64},
+		"NF4 of 128":     &Coded4{Cols: 320, Block: 128, Nested: true, NestedBlock: 4, Offset: 0.5},
+		"NF4 of 63":      &Coded4{Cols: 320, Block: 63},
+		"LLM.int8":       &Rows8{Cols: 320},
 	}
 	cut := 0
 	for name, f := range forms {
@@ -54,7 +54,7 @@ func TestTurnedMatricesAreTheNumbersOfTheirPieces(t *testing.T) {
 		switch f := f.(type) {
 		case *Scaled:
 			in = f.Cols
-		case *Bnb4:
+		case *Coded4:
 			in = f.Cols
 		}
 		if takesColumns(t, f, in, name) {

@@ -21,8 +21,8 @@ const (
 	OptionKeep          Option = "convert.Options.Keep"
 	OptionMeta          Option = "convert.Options.Meta"
 	OptionRawNames      Option = "convert.GGUF.RawNames"
-	OptionInclude       Option = "convert.Bnb.Include"
-	OptionExclude       Option = "convert.Bnb.Exclude"
+	OptionInclude       Option = "convert.Choices.Include"
+	OptionExclude       Option = "convert.Choices.Exclude"
 	OptionForce         Option = "force"
 	OptionResume        Option = "convert.Options.Resume"
 )

@@ -14,18 +14,18 @@ import (
 
 var FourBit = scheme.Scheme{
 	Name: "BitsAndBytes 4-bit", Stores: "NF4 and FP4, nested scales, any storage type", Oracle: "bitsandbytes",
-	Goldens: []string{"bitsandbytes-nf4*", "bitsandbytes-fp4*"}, Bind: bindBnb4,
+	Goldens: []string{"bitsandbytes-nf4*", "bitsandbytes-fp4*"}, Bind: bind4,
 	Declares: scheme.ByFile,
-	Methods:  []scheme.Method{{Name: "bitsandbytes", Known: bnbKeys}},
+	Methods:  []scheme.Method{{Name: "bitsandbytes", Known: keys}},
 	Mains:    []scheme.Main{{Codes: "", Parts: []string{".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map"}}},
 	Marks:    []string{StateName + "nf4", StateName + "fp4"},
 	Endings:  []string{"-bnb-4bit", "-bnb", "_bnb"},
 	Linear:   true,
 }
 
-// bindBnb4 binds bitsandbytes' 4-bit weights. The tensor of codes may have any name and,
+// bind4 binds bitsandbytes' 4-bit weights. The tensor of codes may have any name and,
 // if packed for distributed training, any type: the description beside it decides.
-func bindBnb4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bind4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	state, kind, err := describedBy(s, info.Name)
 	if state == nil || err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func bindBnb4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}
 	n, ok := wire.Product(q.shape)
 	switch {
-	case !bnbTypes[q.dtype]:
+	case !floats[q.dtype]:
 		return nil, wire.ErrMismatch.Errorf("%s says dtype %s", wire.Quote(state.Name), wire.Quote(q.dtype))
 	case q.kind != kind:
 		return nil, wire.ErrMismatch.Errorf("%s says quant_type %s", wire.Quote(state.Name), wire.Quote(q.kind))
@@ -45,7 +45,7 @@ func bindBnb4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	case info.Span.Len != form.CeilDiv(int64(n), 2):
 		return nil, wire.ErrMismatch.Errorf("%d bytes, but %s says shape %v", info.Span.Len, wire.Quote(state.Name), q.shape)
 	}
-	f := &form.Bnb4{Cols: 1, Block: q.block, Fp4: kind == "fp4"}
+	f := &form.Coded4{Cols: 1, Block: q.block, Fp4: kind == "fp4"}
 	if len(q.shape) > 0 {
 		f.Cols = q.shape[len(q.shape)-1]
 	}
@@ -72,7 +72,7 @@ func describedBy(s *scheme.Set, name string) (state *tensor.Info, kind string, e
 
 // bnbScales binds the scales, nested or not, and the codebook. It also binds the
 // description, which only this package reads.
-func bindScales(s *scheme.Set, w *scheme.Weight, f *form.Bnb4, q *bnbDescription, state *tensor.Info, blocks int64) error {
+func bindScales(s *scheme.Set, w *scheme.Weight, f *form.Coded4, q *description, state *tensor.Info, blocks int64) error {
 	absmax, ok := s.Find(w.Name + ".absmax")
 	if !ok {
 		return wire.ErrMissing.Errorf("its companion %s", wire.Quote(w.Name+".absmax"))
@@ -112,8 +112,8 @@ func bindScales(s *scheme.Set, w *scheme.Weight, f *form.Bnb4, q *bnbDescription
 	return nil
 }
 
-// bnbDescription is the content of quant_state.
-type bnbDescription struct {
+// description is the content of quant_state.
+type description struct {
 	kind         string
 	dtype        string // of the original numbers
 	block        int64
@@ -124,15 +124,15 @@ type bnbDescription struct {
 	nestedType   string
 }
 
-// bnbTypes are the types that bitsandbytes quantizes.
-var bnbTypes = map[string]bool{"float16": true, "bfloat16": true, "float32": true}
+// floats are the types that bitsandbytes quantizes.
+var floats = map[string]bool{"float16": true, "bfloat16": true, "float32": true}
 
-func readState(s *scheme.Set, info *tensor.Info) (*bnbDescription, error) {
+func readState(s *scheme.Set, info *tensor.Info) (*description, error) {
 	text, err := s.Text(info, scheme.MaxState)
 	if err != nil {
 		return nil, err
 	}
-	q := &bnbDescription{}
+	q := &description{}
 	return q, strictjson.Decode(s.Budget, text, func(d *strictjson.Decoder) error {
 		return d.Object(func(key string) (err error) {
 			var n uint64
@@ -169,9 +169,9 @@ func readState(s *scheme.Set, info *tensor.Info) (*bnbDescription, error) {
 	})
 }
 
-// bnbKeys are settings for loading only: everything that decoding needs is stored with
+// keys are settings for loading only: everything that decoding needs is stored with
 // each weight.
-var bnbKeys = []string{
+var keys = []string{
 	"load_in_4bit", "load_in_8bit", "_load_in_4bit", "_load_in_8bit", "llm_int8_threshold", "llm_int8_skip_modules", "llm_int8_enable_fp32_cpu_offload",
 	"llm_int8_has_fp16_weight", "bnb_4bit_compute_dtype", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant", "bnb_4bit_quant_storage", "bnb_4bit_blocksize",
 	"target_parameters", "llm_int8_target_modules",

@@ -9,16 +9,16 @@ import (
 
 var EightBit = scheme.Scheme{
 	Name: "BitsAndBytes INT8", Stores: "rows of LLM.int8()", Oracle: "bitsandbytes",
-	Goldens: []string{"bitsandbytes-int8"}, Bind: bindBnb8,
-	Methods: []scheme.Method{{Name: "bitsandbytes", Known: bnbKeys}},
+	Goldens: []string{"bitsandbytes-int8"}, Bind: bind8,
+	Methods: []scheme.Method{{Name: "bitsandbytes", Known: keys}},
 	Mains:   []scheme.Main{{Codes: ".weight", Parts: []string{".SCB", ".weight_format"}}},
 	Endings: []string{"-bnb-int8"},
 	Linear:  true,
 }
 
-// bindBnb8 binds bitsandbytes' 8-bit weights in row order. The layouts of its GPU kernels
+// bind8 binds bitsandbytes' 8-bit weights in row order. The layouts of its GPU kernels
 // cannot be told from that by size.
-func bindBnb8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bind8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".weight")
 	if !ok || info.DType != tensor.I8 || len(info.Shape) != 2 {
 		return nil, nil
@@ -32,7 +32,7 @@ func bindBnb8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}
 	w := &scheme.Weight{
 		Name: info.Name, Shape: info.Shape, Layout: "INT8, one absmax per row",
-		Parts: []tensor.Info{*info, *scb}, Form: &form.Bnb8{Cols: info.Shape[1]},
+		Parts: []tensor.Info{*info, *scb}, Form: &form.Rows8{Cols: info.Shape[1]},
 	}
 	format, ok := s.Find(stem + ".weight_format")
 	if !ok {

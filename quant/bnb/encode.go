@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 )
 
 // The encoders use bitsandbytes' own arithmetic, as in its CPU build: float32, each step
@@ -26,19 +26,7 @@ func allFinite(src []float32) error {
 }
 
 // NotFinite says that a number cannot be quantized. It is of class unsupported.
-type NotFinite struct {
-	Index int64 // of the number, in the given range
-	Value float32
-}
-
-func (e *NotFinite) Error() string {
-	return e.Unwrap().Error()
-}
-
-// Unwrap returns the class.
-func (e *NotFinite) Unwrap() error {
-	return wire.ErrUnsupported.Errorf("element %d is %v, which codes with a scale cannot say", e.Index, e.Value)
-}
+type NotFinite = encode.NotFinite
 
 // absmax computes the largest magnitude of each run, or returns an error for the first
 // number that is not finite.

@@ -1,11 +1,11 @@
-package convert
+package encode
 
 import (
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // A Quantizer is a quantization target, such as [Bnb].
@@ -13,29 +13,29 @@ type Quantizer interface {
 	// Check returns an error if options contradict each other.
 	Check() error
 
-	// start prepares to encode a model. Quantized weights that are not encoded are
-	// decoded to o.Quant.Target.
-	start(b *limits.Budget, m tensor.Model, o *Options) (encoder, error)
+	// Start prepares to encode a model. Quantized weights that are not encoded are
+	// decoded to o.Target.
+	Start(b *limits.Budget, m tensor.Model, o *Options) (Encoder, error)
 }
 
-// An encoder chooses and encodes the weights of one model.
-type encoder interface {
-	// takes decides by name and shape what happens to a tensor.
-	takes(name string, shape []int64) (verdict, error)
-	encode(*quant.Weight) (encoding, error)
-	// config returns the quantization_config of config.json, with the first line not
+// An Encoder chooses and encodes the weights of one model.
+type Encoder interface {
+	// Takes decides by name and shape what happens to a tensor.
+	Takes(name string, shape []int64) (Verdict, error)
+	Encode(*scheme.Weight) (Encoding, error)
+	// Config returns the quantization_config of config.json, with the first line not
 	// indented.
-	config() ([]byte, error)
-	quantized() *Quantized
+	Config() ([]byte, error)
+	Result() *Quantized
 }
 
-// A verdict says what happens to a tensor of a quantized model.
-type verdict uint8
+// A Verdict says what happens to a tensor of a quantized model.
+type Verdict uint8
 
 const (
-	decodeIt verdict = iota // or copied, if it is not quantized
-	encodeIt
-	copyIt // as it is stored
+	DecodeIt Verdict = iota // or copied, if it is not quantized
+	EncodeIt
+	CopyIt // as it is stored
 )
 
 // Quantized describes what was done with the matrices of a model.
@@ -80,23 +80,23 @@ type QuantizedWeight struct {
 	Zeroed    int64 // numbers that were not finite and became zeros, once the plan was written
 	// Lost is the measured loss, once the plan was written. It is empty without Measure,
 	// and if the scales of a row are quantized together with those of thousands of others.
-	Lost quant.Distortion
+	Lost scheme.Distortion
 	// Weighed is the loss weighted by the importance of columns; empty without a matrix.
-	Weighed quant.Distortion
+	Weighed scheme.Distortion
 
-	from asm.Type // of its numbers, before it was quantized
+	From asm.Type // of its numbers, before it was quantized
 }
 
 // A KeptMatrix is a matrix that is not quantized.
 type KeptMatrix struct {
 	Name, Why string
 
-	reason transformers.Reason // transformers.None if Why is not a reason of the rule
+	Reason transformers.Reason // transformers.None if Why is not a reason of the rule
 }
 
 // Lost sums up the measured loss of all weights, in order.
-func (q *Quantized) Lost() quant.Distortion {
-	var d quant.Distortion
+func (q *Quantized) Lost() scheme.Distortion {
+	var d scheme.Distortion
 	for i := range q.Weights {
 		d.Merge(q.Weights[i].Lost)
 	}
@@ -114,11 +114,8 @@ func (q *Quantized) Zeroed() (numbers, weights int64) {
 	return numbers, weights
 }
 
-// QuantizationConfig returns the quantization_config for the config.json of the output
-// folder; nil if nothing is quantized.
-func (p *Plan) QuantizationConfig() ([]byte, error) {
-	if p.encoder == nil {
-		return nil, nil
-	}
-	return p.encoder.config()
+// KeepsType notes a matrix of a type that is not decoded, and so not quantized.
+func (q *Quantized) KeepsType(b *limits.Budget, i *tensor.Info) (err error) {
+	q.Kept, err = limits.Append(b, q.Kept, KeptMatrix{Name: i.Name, Why: "numbers of " + i.DType.String()})
+	return err
 }

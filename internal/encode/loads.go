@@ -1,4 +1,4 @@
-package convert
+package encode
 
 import (
 	"strconv"
@@ -32,72 +32,64 @@ var loadVerdicts = [...]string{"unknown", "no", "read", "loads"}
 
 func (v LoadVerdict) String() string { return loadVerdicts[v] }
 
-// A served format is read by servers by this method, and by the class of a scheme of
-// compressed-tensors, or an algorithm of ModelOpt.
-type servedFormat struct{ method, vllm, sglang string }
-
-// serves are the formats that vLLM and SGLang have methods for.
-var serves = map[string]servedFormat{
-	"nf4": {method: "bitsandbytes"}, "fp4": {method: "bitsandbytes"}, "int8": {method: "bitsandbytes"},
-	"fp8":                  {method: "fp8"},
-	"fp8_tensor":           {"compressed-tensors", "W8A8Fp8", "W8A8Fp8"},
-	"fp8_dynamic":          {"compressed-tensors", "W8A8Fp8", "W8A8Fp8"},
-	"fp8_block":            {"compressed-tensors", "W8A8Fp8", "W8A8Fp8"},
-	"w8a8":                 {"compressed-tensors", "W8A8Int8", "W8A8Int8"},
-	"w8a16":                {"compressed-tensors", "WNA16", "WNA16"},
-	"w4a16":                {"compressed-tensors", "WNA16", "WNA16"},
-	"w8a16_asym":           {"compressed-tensors", "WNA16", "WNA16"},
-	"w4a16_asym":           {"compressed-tensors", "WNA16", "WNA16"},
-	"nvfp4":                {"compressed-tensors", "W4A4Fp4", "W4A16Fp4"},
-	"mxfp4":                {"compressed-tensors", "W4A4Mxfp4", "W4A4Mxfp4"},
-	"mxfp8":                {"compressed-tensors", "W8A8Mxfp8", "W8A8Mxfp8"},
-	"modelopt_fp8":         {"modelopt", "FP8", "FP8"},
-	"modelopt_fp8_channel": {"modelopt", "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PER_CHANNEL_PER_TOKEN"},
-	"modelopt_fp8_block":   {"modelopt", "FP8_PB_WO", "FP8_PB_WO"},
-	"modelopt_nvfp4":       {"modelopt", "W4A16_NVFP4", "W4A16_NVFP4"},
-	"modelopt_mxfp8":       {"modelopt", "MXFP8", "MXFP8"},
-	"gptq":                 {method: "gptq"},
-	"gptq_8":               {method: "gptq"},
-	"awq":                  {method: "awq"},
-	"gpt_oss":              {method: "gpt_oss_mxfp4"},
-	"torchao_int8":         {method: "torchao"}, // as all of TorchAO
+// serves are the formats that vLLM and SGLang have methods for, and that package convert
+// still writes.
+var serves = map[string]Served{
+	"fp8":                  {Method: "fp8"},
+	"fp8_tensor":           {Method: "compressed-tensors", VLLM: "W8A8Fp8", SGLang: "W8A8Fp8"},
+	"fp8_dynamic":          {Method: "compressed-tensors", VLLM: "W8A8Fp8", SGLang: "W8A8Fp8"},
+	"fp8_block":            {Method: "compressed-tensors", VLLM: "W8A8Fp8", SGLang: "W8A8Fp8"},
+	"w8a8":                 {Method: "compressed-tensors", VLLM: "W8A8Int8", SGLang: "W8A8Int8"},
+	"w8a16":                {Method: "compressed-tensors", VLLM: "WNA16", SGLang: "WNA16"},
+	"w4a16":                {Method: "compressed-tensors", VLLM: "WNA16", SGLang: "WNA16"},
+	"w8a16_asym":           {Method: "compressed-tensors", VLLM: "WNA16", SGLang: "WNA16"},
+	"w4a16_asym":           {Method: "compressed-tensors", VLLM: "WNA16", SGLang: "WNA16"},
+	"nvfp4":                {Method: "compressed-tensors", VLLM: "W4A4Fp4", SGLang: "W4A16Fp4"},
+	"mxfp4":                {Method: "compressed-tensors", VLLM: "W4A4Mxfp4", SGLang: "W4A4Mxfp4"},
+	"mxfp8":                {Method: "compressed-tensors", VLLM: "W8A8Mxfp8", SGLang: "W8A8Mxfp8"},
+	"modelopt_fp8":         {Method: "modelopt", VLLM: "FP8", SGLang: "FP8"},
+	"modelopt_fp8_channel": {Method: "modelopt", VLLM: "FP8_PER_CHANNEL_PER_TOKEN", SGLang: "FP8_PER_CHANNEL_PER_TOKEN"},
+	"modelopt_fp8_block":   {Method: "modelopt", VLLM: "FP8_PB_WO", SGLang: "FP8_PB_WO"},
+	"modelopt_nvfp4":       {Method: "modelopt", VLLM: "W4A16_NVFP4", SGLang: "W4A16_NVFP4"},
+	"modelopt_mxfp8":       {Method: "modelopt", VLLM: "MXFP8", SGLang: "MXFP8"},
+	"gptq":                 {Method: "gptq"},
+	"gptq_8":               {Method: "gptq"},
+	"awq":                  {Method: "awq"},
+	"gpt_oss":              {Method: "gpt_oss_mxfp4"},
+	"torchao_int8":         {Method: "torchao"}, // as all of TorchAO
 }
 
 // triedAs are formats whose loader is that of another one, which was tried with every type.
 var triedAs = map[string]string{
-	"fp4": "nf4", "w8a16": "w4a16", "fp8_tensor": "w4a16", "fp8_dynamic": "w4a16", "fp8_block": "w4a16", "w8a8": "w4a16", "w4a16_asym": "w4a16", "w8a16_asym": "w4a16",
+	"w8a16": "w4a16", "fp8_tensor": "w4a16", "fp8_dynamic": "w4a16", "fp8_block": "w4a16", "w8a8": "w4a16", "w4a16_asym": "w4a16", "w8a16_asym": "w4a16",
 	"nvfp4": "w4a16", "mxfp4": "w4a16", "mxfp8": "w4a16", "gptq_2": "gptq", "gptq_3": "gptq", "gptq_8": "gptq",
 }
 
-// loadings returns what is known of each library that could load the model in a format.
-func (e *linearEncoder) loadings() []Loading {
+// Loadings returns what is known of each library that could load the model in a format.
+func (e *Linear) Loadings() []Loading {
 	e.compressedLoads()
-	if strings.HasPrefix(e.format, "mlx_") {
+	if strings.HasPrefix(e.Format, "mlx_") {
 		return []Loading{e.byMLX()}
 	}
 	if e.component != "" {
 		return []Loading{e.byDiffusers()}
 	}
 	list := []Loading{e.byTransformers()}
-	for _, l := range packers[e.library] {
+	for _, l := range packers[e.Library] {
 		list = append(list, e.byPacker(l))
 	}
-	s, ok := serves[e.format]
-	if e.library == scaled.TorchAO {
-		s, ok = serves["torchao_int8"], true
-	}
-	if !ok {
+	if e.Served.Method == "" {
 		return list
 	}
 	for _, l := range []loaders.Library{loaders.VLLM, loaders.SGLang} {
-		list = append(list, e.byServer(l, s, map[loaders.Library]string{loaders.VLLM: s.vllm, loaders.SGLang: s.sglang}[l]))
+		list = append(list, e.byServer(l, map[loaders.Library]string{loaders.VLLM: e.Served.VLLM, loaders.SGLang: e.Served.SGLang}[l]))
 	}
 	return list
 }
 
-// unloadable refuses what no library loads that the format is for, with what each of them says.
+// Unloadable refuses what no library loads that the format is for, with what each of them says.
 // One of which nothing is known could.
-func (q *Quantized) unloadable() error {
+func (q *Quantized) Unloadable() error {
 	why := ""
 	for i := 0; i < len(q.Loads); i++ { // one for each library
 		l := &q.Loads[i]
@@ -113,9 +105,9 @@ func (q *Quantized) unloadable() error {
 }
 
 // byTransformers returns what is known of transformers.
-func (e *linearEncoder) byTransformers() Loading {
+func (e *Linear) byTransformers() Loading {
 	l := Loading{Library: string(loaders.Transformers), Version: loaders.Transformers.Version()}
-	version, as := loaders.Transformers.Tried(e.format, e.Type), triedAs[e.format]
+	version, as := loaders.Transformers.Tried(e.Format, e.Type), e.Served.TriedAs
 	if version == "" && as != "" {
 		if version = loaders.Transformers.Tried(as, e.Type); version != "" {
 			l.Why = "tried as " + as
@@ -124,7 +116,7 @@ func (e *linearEncoder) byTransformers() Loading {
 	switch {
 	case e.BreaksAgain != "":
 		l.Verdict, l.Why = LoadFails, e.BreaksAgain
-	case strings.HasPrefix(e.format, "modelopt"):
+	case strings.HasPrefix(e.Format, "modelopt"):
 		l.Verdict, l.Why = LoadFails, "it does not know ModelOpt's method, and ignores the scales"
 	case e.Type == "":
 		l.Why = "no config.json states a model_type"
@@ -146,11 +138,11 @@ var packers = map[scaled.Library][]loaders.Library{scaled.GPTQModel: {loaders.GP
 var packedMethods = map[scaled.Library]string{scaled.GPTQModel: "gptq", scaled.AutoAWQ: "awq"}
 
 // byPacker returns what the sources of a library say that makes modules quantized by the type of a model.
-func (e *linearEncoder) byPacker(by loaders.Library) Loading {
+func (e *Linear) byPacker(by loaders.Library) Loading {
 	l := Loading{Library: string(by), Version: by.Version()}
 	taking, known := by.Takes(e.Type)
 	switch {
-	case by == loaders.GPTQModel && !by.Reads(packedMethods[e.library], ""):
+	case by == loaders.GPTQModel && !by.Reads(packedMethods[e.Library], ""):
 		l.Verdict, l.Why = LoadFails, "it has no method for this format"
 	case e.Type == "":
 		l.Why = "no config.json states a model_type"
@@ -165,7 +157,7 @@ func (e *linearEncoder) byPacker(by loaders.Library) Loading {
 }
 
 // taken returns whether a library makes a quantized module of each weight that is quantized.
-func (e *linearEncoder) taken(t loaders.Taking) (LoadVerdict, string) {
+func (e *Linear) taken(t loaders.Taking) (LoadVerdict, string) {
 	verdict, why := LoadRead, ""
 	for i := range e.Weights {
 		module := strings.TrimSuffix(e.Weights[i].Name, ".weight")
@@ -182,19 +174,12 @@ func (e *linearEncoder) taken(t loaders.Taking) (LoadVerdict, string) {
 	return verdict, why
 }
 
-// diffusersMethods are those by which diffusers knows formats.
-var diffusersMethods = map[string]string{"nf4": "bitsandbytes_4bit", "fp4": "bitsandbytes_4bit", "int8": "bitsandbytes_8bit"}
-
 // byDiffusers returns what the sources of diffusers say, of a part of a pipeline.
-func (e *linearEncoder) byDiffusers() Loading {
+func (e *Linear) byDiffusers() Loading {
 	l := Loading{Library: string(loaders.Diffusers), Version: loaders.Diffusers.Version()}
-	method := diffusersMethods[e.format]
-	if strings.HasPrefix(e.format, "torchao_") {
-		method = "torchao"
-	}
 	taking, known := loaders.Diffusers.Takes(e.component)
 	switch {
-	case !loaders.Diffusers.Reads(method, ""):
+	case !loaders.Diffusers.Reads(e.Served.Diffusers, ""):
 		l.Verdict, l.Why = LoadFails, "it has no method for this format"
 	case !known:
 		l.Why = "it has no class " + wire.Quote(e.component)
@@ -207,9 +192,9 @@ func (e *linearEncoder) byDiffusers() Loading {
 }
 
 // byServer returns what the sources of vLLM or SGLang say.
-func (e *linearEncoder) byServer(by loaders.Library, s servedFormat, scheme string) Loading {
+func (e *Linear) byServer(by loaders.Library, scheme string) Loading {
 	l := Loading{Library: string(by), Version: by.Version()}
-	known, method := false, s.method
+	known, method := false, e.Served.Method
 	if by == loaders.SGLang && method == "gptq" {
 		method = "gptq_marlin" // on CUDA it has no other, and takes symmetric codes of 4 and 8 bits to it
 	}
@@ -231,7 +216,7 @@ func (e *linearEncoder) byServer(by loaders.Library, s servedFormat, scheme stri
 }
 
 // byMLX returns what is known of mlx-lm, whose types internal/family knows.
-func (e *linearEncoder) byMLX() Loading {
+func (e *Linear) byMLX() Loading {
 	l := Loading{Library: string(loaders.MLXLM)}
 	switch l.Version = loaders.MLXLM.Tried("mlx_4", e.Type); {
 	case l.Version == "":
@@ -245,7 +230,7 @@ func (e *linearEncoder) byMLX() Loading {
 		default:
 			l.Verdict = LoadRead
 		}
-	case e.format != "mlx_4":
+	case e.Format != "mlx_4":
 		l.Verdict, l.Why = LoadTried, "tried as mlx_4"
 	default:
 		l.Verdict = LoadTried
@@ -273,13 +258,4 @@ func versionNumbers(v string) int64 {
 		return -1
 	}
 	return int64(m<<20 | n)
-}
-
-// loadings says what is known of llama.cpp, whose architectures decide the mix.
-func (e *ggml) loadings() []Loading {
-	l := Loading{Library: string(loaders.LlamaCPP), Version: loaders.LlamaCPP.Version(), Verdict: LoadRead}
-	if e.ByName {
-		l.Verdict, l.Why = LoadUnknown, "it has no architecture "+wire.Quote(e.Type)
-	}
-	return []Loading{l}
 }

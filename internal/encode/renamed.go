@@ -1,4 +1,4 @@
-package convert
+package encode
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// renames notes that transformers would not find torchao's descriptions of weights.
-func (e *linearEncoder) renames(format string) {
+// Renames notes that transformers would not find torchao's descriptions of weights.
+func (e *Linear) Renames(format string) {
 	if strings.HasPrefix(format, "torchao_") && transformers.Renames(e.Type) {
 		e.BreaksAgain = "it gives weights other names when it loads them, and looks for torchao's metadata under those"
 	}
@@ -16,13 +16,13 @@ func (e *linearEncoder) renames(format string) {
 
 // nameless refuses a model with such a matrix, whose numbers transformers would take for
 // codes.
-func (e *linearEncoder) nameless() error {
+func (e *Linear) nameless() error {
 	end, ok := transformers.Unnamed(e.Type)
 	if !ok {
 		return nil
 	}
-	for i := range e.m.Tensors() {
-		if err := e.b.Step(1); err != nil {
+	for i := range e.Model.Tensors() {
+		if err := e.Budget.Step(1); err != nil {
 			return err
 		}
 		if len(i.Shape) == 2 && strings.HasSuffix("/"+i.Name, end) {

@@ -1,4 +1,4 @@
-package convert
+package encode
 
 import (
 	"cmp"
@@ -9,16 +9,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// libraryNames are those that rows are kept under.
-var libraryNames = map[scaled.Library]string{scaled.CompressedTensors: "compressed-tensors", scaled.GPTQModel: "gptq", scaled.AutoAWQ: "awq"}
+// LibraryNames are those that rows are kept under.
+var LibraryNames = map[scaled.Library]string{scaled.CompressedTensors: "compressed-tensors", scaled.GPTQModel: "gptq", scaled.AutoAWQ: "awq"}
 
-// breaks notes that transformers does not load a library's format for this type, unless
+// Breaks notes that transformers does not load a library's format for this type, unless
 // the model itself has a reason.
-func (e *linearEncoder) breaks(library string) {
-	if library == libraryNames[scaled.CompressedTensors] && transformers.TakesApart(e.Type) {
+func (e *Linear) Breaks(library string) {
+	if library == LibraryNames[scaled.CompressedTensors] && transformers.TakesApart(e.Type) {
 		e.BreaksAgain = "it builds the experts one by one in this format, finds none in the file, where they are stacked, and initializes them at random"
 	}
-	if strings.HasSuffix(e.format, "_asym") {
+	if strings.HasSuffix(e.Format, "_asym") {
 		e.BreaksAgain = cmp.Or(e.BreaksAgain, "it makes no room for packed zero points, unless its CompressedTensorsConfig has dequantize=True")
 	}
 	if e.BreaksAgain == "" {

@@ -1,4 +1,4 @@
-package convert
+package encode
 
 import "github.com/anamnesis-go/anamnesis/internal/transformers"
 
@@ -14,9 +14,9 @@ var expertFormats = map[string]string{
 	"w8a16_asym": "its conversion of experts reads no zero points",
 }
 
-// withExperts reports whether a matrix that is kept as an expert is quantized in this format
+// WithExperts reports whether a matrix that is kept as an expert is quantized in this format
 // all the same, and notes what stops transformers from loading it.
-func (e *linearEncoder) withExperts(format string, why transformers.Reason) bool {
+func (e *Linear) WithExperts(format string, why transformers.Reason) bool {
 	stops, takes := expertFormats[format]
 	if takes = takes && why == transformers.Expert; takes && stops != "" {
 		e.BreaksAgain = stops

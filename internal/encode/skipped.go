@@ -1,92 +1,54 @@
-package convert
+package encode
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// config returns the quantization_config with the members of transformers'
-// BitsAndBytesConfig. It lists every module that is left alone, because with a list
-// transformers ignores its own rules.
-func (e *bnbEncoder) config() ([]byte, error) {
-	skip, err := e.skipped()
-	if err != nil {
-		return nil, err
-	}
-	four := e.o.Type != INT8
-	kind, compute := e.o.Type.String(), e.compute
-	if !four {
-		kind = FP4.String() // the library's default
-	}
-	if compute == "" || !four {
-		compute = "float32"
-	}
-	w := jsontree.NewText(e.b)
-	member := func(name, value string) { w.Put("  \"", name, "\": ", value, ",\n") }
-	truth := map[bool]string{false: "false", true: "true"}
-	w.Put("{\n")
-	member("_load_in_4bit", truth[four])
-	member("_load_in_8bit", truth[!four])
-	member("bnb_4bit_compute_dtype", `"`+compute+`"`)
-	member("bnb_4bit_quant_storage", `"uint8"`)
-	member("bnb_4bit_quant_type", `"`+kind+`"`)
-	member("bnb_4bit_use_double_quant", truth[e.o.Nested])
-	member("llm_int8_enable_fp32_cpu_offload", "false")
-	member("llm_int8_has_fp16_weight", "false")
-	w.Put("  \"llm_int8_skip_modules\": ")
-	w.Names(skip)
-	w.Put(",\n")
-	member("llm_int8_threshold", "6.0")
-	member("load_in_4bit", truth[four])
-	member("load_in_8bit", truth[!four])
-	w.Put("  \"quant_method\": \"bitsandbytes\"\n}")
-	return w.Done()
-}
-
-// skipped lists patterns for the modules that are left alone. A pattern is the shortest
+// Skipped lists patterns for the modules that are left alone. A pattern is the shortest
 // suffix of a module's name that matches no quantized one, since modules may have another
 // prefix in memory than in the file. Whole names are listed as well, for older versions
 // that look for those.
-func (e *linearEncoder) skipped() ([]string, error) {
-	q, err := newModuleSet(e.b, e.Weights)
+func (e *Linear) Skipped() ([]string, error) {
+	q, err := newModuleSet(e.Budget, e.Weights)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	add := func(pattern string) {
 		if err == nil {
-			out, err = limits.Append(e.b, out, pattern)
+			out, err = limits.Append(e.Budget, out, pattern)
 		}
 	}
 	headed := false
 	for i := range e.Kept {
 		k := &e.Kept[i]
 		module := strings.TrimSuffix(k.Name, ".weight")
-		if at := strings.Index("."+module, ".experts."); at >= 0 && k.reason == transformers.Expert {
-			add(plainPattern((module + ".")[:at+len("experts")]))
+		if at := strings.Index("."+module, ".experts."); at >= 0 && k.Reason == transformers.Expert {
+			add(PlainPattern((module + ".")[:at+len("experts")]))
 			continue
 		}
-		if k.reason == transformers.Rearranged {
+		if k.Reason == transformers.Rearranged {
 			return nil, wire.ErrUnsupported.Errorf("%s of a model of type %s: %s, which it does not do for a quantized model", wire.Quote(k.Name), wire.Quote(e.Type), k.Why)
 		}
-		headed = headed || k.reason == transformers.Head
-		if k.reason == transformers.Head && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
+		headed = headed || k.Reason == transformers.Head
+		if k.Reason == transformers.Head && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
 			add("lm_head") // its name in memory in transformers 5
 		}
 		if module == "cls" && e.Type == "ultrabert" && !q.means("head.decoder") {
 			add("head.decoder") // the same
 		}
-		replaced := k.reason != transformers.Embedding && k.reason != transformers.Other // unless listed
+		replaced := k.Reason != transformers.Embedding && k.Reason != transformers.Other // unless listed
 		switch {
 		case !q.means(module):
 			add(q.shortest(module))
 			if replaced {
-				add(plainPattern(module))
+				add(PlainPattern(module))
 			}
 		case replaced:
 			return nil, wire.ErrUnsupported.Errorf("%s is left alone (%s), but the only name by which transformers can leave it out matches others too: choose it (%s), or exclude all with that ending (%s)", wire.Quote(k.Name), k.Why, wire.OptionInclude, wire.OptionExclude)
@@ -99,8 +61,8 @@ func (e *linearEncoder) skipped() ([]string, error) {
 			}
 		}
 	}
-	if e.rule.Table != nil {
-		e.rule.Table.Absent(e.rule.HasTensor, func(module string) {
+	if e.Rule.Table != nil {
+		e.Rule.Table.Absent(e.Rule.HasTensor, func(module string) {
 			if !q.means(module) {
 				add(module)
 			}
@@ -110,9 +72,9 @@ func (e *linearEncoder) skipped() ([]string, error) {
 	return slices.Compact(out), err
 }
 
-// plainPattern returns a regular expression for a name, since transformers takes names as
+// PlainPattern returns a regular expression for a name, since transformers takes names as
 // patterns.
-func plainPattern(name string) string {
+func PlainPattern(name string) string {
 	if !strings.ContainsAny(name, `\^$*+?{}[]|()`) {
 		return name
 	}
@@ -172,9 +134,71 @@ func (s *moduleSet) means(pattern string) bool {
 func (s *moduleSet) shortest(module string) string {
 	for at := len(module); at > 0; {
 		at = strings.LastIndexByte(module[:at], '.')
-		if end := module[at+1:]; end != "" && plainPattern(end) == end && !s.means(end) {
+		if end := module[at+1:]; end != "" && PlainPattern(end) == end && !s.means(end) {
 			return end
 		}
 	}
-	return plainPattern(module)
+	return PlainPattern(module)
+}
+
+// Spellings returns the names of a module: that in the file, and that in transformers, which
+// compares it with lists in config.json.
+func (e *Linear) Spellings(module string) []string {
+	if len(e.classes) > 0 {
+		if other, _ := loaders.InModel(e.Type, e.classes[0], module); other != module {
+			return []string{module, other}
+		}
+	}
+	return []string{module}
+}
+
+// knownNames reports whether the names that transformers gives the modules of the class are
+// known, where they differ from those of the file.
+func (e *Linear) knownNames() bool {
+	if len(e.classes) == 0 {
+		return false
+	}
+	_, known := loaders.InModel(e.Type, e.classes[0], "")
+	return known
+}
+
+// Ignored lists the linear modules that are left alone by name; the group targets all
+// others of that class. Experts are one pattern.
+func (e *Linear) Ignored() ([]string, error) {
+	var out []string
+	headed, experts := false, false
+	some := slices.ContainsFunc(e.Weights, func(w QuantizedWeight) bool { return expertsEnd(w.Name) > 0 })
+	for i := range e.Kept {
+		k := &e.Kept[i]
+		headed = headed || k.Reason == transformers.Head
+		name := strings.TrimSuffix(k.Name, ".weight")
+		switch {
+		case k.Reason == transformers.Embedding:
+			continue
+		case k.Reason == transformers.Expert && some: // by its name: others are quantized
+		case k.Reason == transformers.Expert && experts:
+			continue
+		case k.Reason == transformers.Expert:
+			experts, name = true, `re:.*\.experts\..*`
+		}
+		for _, spelled := range e.Spellings(name) {
+			var err error
+			if out, err = limits.Append(e.Budget, out, spelled); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !headed { // it shares the embedding's numbers, and is in no file
+		out = append(out, "lm_head")
+	}
+	var err error
+	if e.Rule.Table != nil { // the same under other names, such as Whisper's proj_out
+		e.Rule.Table.Absent(e.Rule.HasTensor, func(module string) {
+			if err == nil {
+				out, err = limits.Append(e.Budget, out, module)
+			}
+		})
+	}
+	slices.Sort(out)
+	return slices.Compact(out), err
 }
