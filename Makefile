@@ -105,6 +105,9 @@ vet:
 lint:
 	$(GO) run $(STATICCHECK) ./...
 
+shape: ## how the house stands: methods of types, fields, long files and functions, who names schemes and models
+	@$(GO) run ./crosscheck/shape
+
 deadcode: ## functions that nothing reaches, tests included
 	@out=$$($(GO) run $(DEADCODE) -test ./...) || exit 1; \
 	if [ -n "$$out" ]; then echo "$$out"; exit 1; fi

@@ -5,8 +5,6 @@ import "strings"
 // The rules of scikit-learn's trees, whose compiled code follows the children and the
 // features of nodes without looking at them: sklearn/tree/_tree.pyx.
 
-const treeBy = "sklearn.tree._tree.Tree"
-
 // nodeFields are the first fields of a node, and their places. Since 1.3 a byte follows
 // that says where a missing value goes.
 const (

@@ -6,14 +6,12 @@
 //
 // [Load] reads one pickle and stops at the first global outside the allowlist, at a call
 // with arguments that the global does not accept, and at a change of anything that the
-// pickle did not build as data. [Scan] continues with opaque values and reports every
-// global, call, state and persistent id, with two verdicts: this machine's, and that of
-// PyTorch's restricted loader. [Disassemble] lists the instructions. All three run on the
-// same machine.
+// pickle did not build as data. [Scan] continues with opaque values and reports all that it
+// asks for, with two verdicts: this machine's, and that of PyTorch's restricted loader.
+// [Disassemble] lists the instructions.
 //
-// A call of an allowed global becomes an object that holds callee and arguments
-// ([Value.Global], [Value.Args], [Value.State]); the caller decides how they form a
-// tensor. Calls that make containers (OrderedDict, set, bytearray, ...) return containers.
+// A call of an allowed global becomes an object that holds callee and arguments; the caller
+// decides how they form a tensor. Calls that make containers return containers.
 //
 // # Limits
 //
@@ -22,9 +20,8 @@
 //
 // # Not supported
 //
-// Protocols above 5, out-of-band buffers, persistent ids other than PyTorch's storages,
-// and the extension registry, which is forbidden because its numbers mean nothing outside
-// the program that registered them. A pickle that two loaders read differently is refused.
+// Protocols above 5, out-of-band buffers, persistent ids other than PyTorch's storages, and
+// the extension registry. A pickle that two loaders read differently is refused.
 package vm
 
 // The rest of this page is for those who change the machine.

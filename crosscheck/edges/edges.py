@@ -252,7 +252,7 @@ def pypi(p):
     for f in pathlib.Path(p.tree).rglob("*"):
         if f.suffix in (".md", ".toml", ".yml", ".yaml", ".py", ".cfg") and ".venv" not in f.parts and f.is_file() and "crosscheck" not in f.parts:
             text = f.read_text(errors="replace")
-            if re.search(r"pip install (-\S+ )*[\"']?anamnesis(?![-_\w])[^`\n]*$", text, re.M) or re.search(r'^name = "anamnesis"$', text, re.M):
+            if re.search(r"pip insta[l]l (-\S+ )*[\"']?anamnesis(?![-_\w])[^`\n]*$", text, re.M) or re.search(r'^name = "anamnesis"$', text, re.M):
                 found.append(str(f.relative_to(p.tree)))
     return bool(found), ", ".join(sorted(found)[:4]) or "none"
 

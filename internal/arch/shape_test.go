@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"bytes"
 	"go/ast"
 	"go/token"
 	"path"
@@ -12,7 +11,6 @@ import (
 
 // Lengths at which a reader loses the thread. Tables have their own files.
 const (
-	maxFile         = 400
 	maxParserFunc   = 40
 	maxOtherFunc    = 60
 	maxFolderReader = "parser vm internal/wire internal/strictjson internal/jinja"
@@ -20,14 +18,6 @@ const (
 
 func table(s *source) bool {
 	return s.generated() || strings.HasSuffix(s.path, "_table.go") || strings.HasSuffix(s.path, "_tables.go") || strings.HasSuffix(s.path, "_table_test.go")
-}
-
-func TestFilesStayReadable(t *testing.T) {
-	for _, s := range sources(t) {
-		if lines := bytes.Count(s.text, []byte("\n")); lines > maxFile && !table(s) {
-			t.Errorf("%s has %d lines, more than %d: split it", s.path, lines, maxFile)
-		}
-	}
 }
 
 func TestFunctionsStayReadable(t *testing.T) {

@@ -80,12 +80,11 @@ func (p *parser) add1() int32 {
 }
 
 func (p *parser) concat() int32 {
-	at, n := p.token.off, p.multiply()
+	n := p.multiply()
 	if !p.token.is("~") {
 		return n
 	}
-	at = p.token.off
-	c := p.of(n)
+	at, c := p.token.off, p.of(n)
 	for p.skipOperator("~") {
 		p.add(&c, p.multiply())
 	}

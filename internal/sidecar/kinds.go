@@ -128,20 +128,6 @@ func schemaOf(base string) *schema {
 	return nil
 }
 
-// opened reports whether a library of folderKinds opens a text by its name.
-func opened(base string) bool {
-	for _, k := range folderKinds {
-		for _, t := range k.Texts {
-			for _, name := range t.Names {
-				if is, _ := path.Match(name, base); is {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // grammars returns what the libraries take a member for, and the first library that reads it.
 func (s *schema) grammars(key string) (grammars []string, reader string) {
 	for i, group := range s.groups {
