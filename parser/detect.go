@@ -25,6 +25,10 @@ const polyglotQuirk = "detect.polyglot"
 // headLen is how much of a file detection looks at.
 const headLen = 4 << 10
 
+// smallHead is the length of a file whose beginning has no buffer of its own: an archive may
+// have thousands of those.
+const smallHead = 512
+
 // head is the beginning of a file.
 type head struct {
 	r     io.ReaderAt
@@ -33,13 +37,15 @@ type head struct {
 	p     []byte
 	names *archiveContents // of the archive's members, once read
 	end   *ending          // once looked at
-	buf   [headLen]byte
+	small [smallHead]byte
 }
 
 // newHead reads the beginning of a file.
 func newHead(b *limits.Budget, r io.ReaderAt, size int64) (*head, error) {
 	h := &head{r: r, size: size, b: b}
-	h.p = h.buf[:min(size, headLen)]
+	if h.p = h.small[:min(size, smallHead)]; size > smallHead {
+		h.p = new([headLen]byte)[:min(size, headLen)]
+	}
 	if err := wire.ReadFull(r, h.p, 0); err != nil {
 		return nil, wire.At(detection, "", 0, err)
 	}

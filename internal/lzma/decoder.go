@@ -11,8 +11,10 @@ const (
 	endOfMark  = 0xffffffff
 	startModel = 4
 	endModel   = 14
-	// Held is what a decoder holds besides its dictionary.
+	// Held is what a decoder holds besides a dictionary of more than minWindow.
 	Held = 64 << 10
+	// kept is how many memories wait for the next decoder: one for each of a few judgements.
+	kept = 8
 )
 
 // lengths are the chances of a match's length.
@@ -72,11 +74,22 @@ var fresh = func() (c chances) {
 	return c
 }()
 
+// A memory is what decoders use one after another: an archive of thousands of small streams
+// would allocate it for each of them. A decoder reads nothing of it that it did not write
+// itself: chances only after restart, a dictionary only as far as it is full.
+type memory struct {
+	chances
+
+	small [minWindow]byte // what a dictionary begins with
+}
+
+var memories = make(chan *memory, kept)
+
 // A Decoder inflates LZMA.
 type Decoder struct {
 	win window
 	rc  ranger
-	chances
+	*memory
 	lc, lp    uint32
 	posMask   uint32
 	state     uint32
@@ -87,10 +100,29 @@ type Decoder struct {
 
 // NewDecoder makes one whose dictionary is charged to an account. Close gives it
 // back.
-func NewDecoder(b *limits.Budget) *Decoder { return &Decoder{win: window{b: b}} }
+func NewDecoder(b *limits.Budget) *Decoder {
+	var m *memory
+	select {
+	case m = <-memories:
+	default:
+		m = new(memory)
+	}
+	return &Decoder{win: window{b: b, small: m.small[:]}, memory: m}
+}
 
-// Close gives back what the account was charged.
-func (d *Decoder) Close() { d.win.close() }
+// Close gives back what the account was charged, and its memory to the next decoder. A
+// decoder that is closed must not be used; closing twice is harmless.
+func (d *Decoder) Close() {
+	d.win.close()
+	if d.memory == nil {
+		return
+	}
+	select {
+	case memories <- d.memory:
+	default:
+	}
+	d.memory = nil
+}
 
 // Reset begins a stream whose dictionary has this size.
 func (d *Decoder) Reset(dictionary uint64) {

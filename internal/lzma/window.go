@@ -16,12 +16,14 @@ const (
 // A window is the dictionary: the last bytes that were made. It grows up to its size
 // as they are, then it is a ring.
 type window struct {
-	b    *limits.Budget
-	buf  []byte
-	size int // the most that buf grows to
-	pos  int // where the next byte goes
-	full int // how many bytes stand behind pos
-	made uint32
+	b     *limits.Budget
+	buf   []byte
+	small []byte // what buf is at first, which nobody is charged for
+	paid  int64  // for buf
+	size  int    // the most that buf grows to
+	pos   int    // where the next byte goes
+	full  int    // how many bytes stand behind pos
+	made  uint32
 }
 
 // resize sets the size that a header states, and empties the window. Less than 4 KiB
@@ -50,21 +52,24 @@ func (w *window) room(n int) error {
 		w.buf = w.buf[:want]
 		return nil
 	}
-	old := int64(cap(w.buf))
+	if len(w.buf) == 0 && want <= len(w.small) {
+		w.buf = w.small[:want]
+		return nil
+	}
 	grown, err := limits.Make[byte](w.b, want)
 	if err != nil {
 		return err
 	}
 	copy(grown, w.buf[:w.full])
-	w.buf = grown
-	w.b.Drop(old)
+	w.b.Drop(w.paid)
+	w.buf, w.paid = grown, int64(want)
 	return nil
 }
 
 // close gives back what the account was charged.
 func (w *window) close() {
-	w.b.Drop(int64(cap(w.buf)))
-	w.buf = nil
+	w.b.Drop(w.paid)
+	w.buf, w.small, w.paid = nil, nil, 0
 }
 
 func (w *window) put(c byte) {

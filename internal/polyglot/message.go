@@ -18,7 +18,7 @@ type message struct {
 // passes over fields that it does not know, such as the first bytes of an image, and finds its
 // graph behind them.
 func (s *source) isMessage() (bool, error) {
-	m := message{s: s, in: bufio.NewReaderSize(io.NewSectionReader(s.r, 0, s.size), maxName)}
+	m := message{s: s, in: bufio.NewReaderSize(io.NewSectionReader(s.r, 0, s.size), bufferFor(s.size))}
 	for m.at < s.size {
 		if err := s.steps.Step(); err != nil {
 			return false, err

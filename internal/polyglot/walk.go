@@ -31,7 +31,7 @@ type walker struct {
 // of the file. What stands behind STOP is the next pickle: torch's old form is five of them,
 // and the first may be anything that leaves the magic number on the stack.
 func walk(b *limits.Budget, r io.ReaderAt, size int64) (*walker, error) {
-	w := &walker{b: b, steps: b.Steps(), in: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), maxName)}
+	w := &walker{b: b, steps: b.Steps(), in: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), bufferFor(size))}
 	if err := w.follow(); err != nil || !w.ended || w.call {
 		return w, err
 	}
@@ -168,6 +168,10 @@ func (w *walker) marked(op byte) (bool, error) {
 
 // maxName is longer than any name that can be imported.
 const maxName = 4 << 10
+
+// bufferFor is the length of a buffer in which the end of a small file is told from a name
+// that is too long.
+func bufferFor(size int64) int { return int(min(size, maxName-1)) + 1 }
 
 // imports reads two lines, a module and a name.
 func (w *walker) imports() (bool, error) {

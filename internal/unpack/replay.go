@@ -10,8 +10,9 @@ import (
 
 const (
 	blockLen = 64 << 10
-	// firstLen is how much of the first block is allocated at first.
-	firstLen = 4 << 10
+	// firstLen and nextLen are how much of the first block is allocated at first, and then.
+	firstLen = 512
+	nextLen  = 8 << 10
 	// A replay keeps the first blocks, which hold headers, and the last ones that were read:
 	// 16 MiB in total.
 	headBlocks = 16
@@ -73,9 +74,14 @@ func (p *replay) read() (err error) {
 	n := 0
 	for idle := 0; n < blockLen && err == nil && idle < 100; idle++ {
 		if n == len(buf) {
-			whole := make([]byte, blockLen)
-			copy(whole, buf)
-			buf = whole
+			var longer []byte
+			if n == firstLen {
+				longer = make([]byte, nextLen)
+			} else {
+				longer = make([]byte, blockLen)
+			}
+			copy(longer, buf)
+			buf = longer
 		}
 		var k int
 		if k, err = p.in.Read(buf[n:]); k > 0 {
