@@ -173,7 +173,7 @@ func (v *draft) acceptance() (Accepted, error) {
 // JudgedBy returns the digests of the policy and of the rules by which a verdict was
 // reached, and the version of the program. A verdict that no gate made has none.
 func (v *Verdict) JudgedBy() (policy, rules, version string, err error) {
-	if v.gate == nil {
+	if v == nil || v.gate == nil {
 		return "", "", "", errNotJudged
 	}
 	policy, err = v.gate.policyDigest()
@@ -191,6 +191,9 @@ func (g *Gate) policyDigest() (string, error) {
 // WithDigest returns a gate that judges as g does, and digests each file. It computes the
 // digest of its policy once, so its policy must not be changed.
 func (g *Gate) WithDigest() (*Gate, error) {
+	if g == nil {
+		return nil, errNoGate
+	}
 	out := *g
 	out.Digest, out.digest = true, ""
 	var err error

@@ -32,6 +32,9 @@ type Known struct {
 // accepted, for refusals that no exception can suppress (limits, unreadable files), and for
 // a file without a digest, such as a broken link.
 func (v *Verdict) Known() (Known, bool) {
+	if v == nil {
+		return Known{}, false
+	}
 	k := Known{Path: wire.Whole(v.Name), SHA256: v.SHA256}
 	for _, r := range slices.Concat(v.Refusals(), v.Ignored) {
 		switch {

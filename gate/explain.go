@@ -12,6 +12,9 @@ import (
 // Explain says in sentences what a policy accepts and refuses. today is the date for the
 // expiry of exceptions.
 func (p *Policy) Explain(today string) []string {
+	if p == nil {
+		p = refusesAll()
+	}
 	list := p.sentences()
 	for i := range p.Paths {
 		b := &p.Paths[i]
@@ -27,6 +30,9 @@ func (p *Policy) Explain(today string) []string {
 // ExplainFor is Explain for one file name: blocks of paths are applied, and exceptions for
 // other names are left out.
 func (p *Policy) ExplainFor(name, today string) []string {
+	if p == nil {
+		p = refusesAll()
+	}
 	one := p.For(name)
 	list := one.sentences()
 	for i := range p.Ignore {

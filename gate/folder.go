@@ -59,6 +59,9 @@ func inOrder(files []File) []File {
 // was judged, and the folder is refused unless [Hint.Beside] is set. The account bounds all files together, and
 // its time ends the judgement of all.
 func (g *Gate) CheckFolder(b *limits.Budget, fsys fs.FS, h Hint) (*Verdict, error) {
+	if g == nil {
+		return nil, errNoGate
+	}
 	return g.guarded(h.Name, func() (*Verdict, error) {
 		policy := *b.Policy()
 		policy.Timeout = limits.NoTimeout // that of b is over all files
@@ -152,10 +155,20 @@ func (f *folding) add(v *Verdict) error {
 
 // DirHash returns the digest of a folder that was judged, as [DirHash] does, or "". It is for
 // a folder what [Verdict.SHA256] is for a file.
-func (v *Verdict) DirHash() string { return v.dirHash }
+func (v *Verdict) DirHash() string {
+	if v == nil {
+		return ""
+	}
+	return v.dirHash
+}
 
 // Files lists the files of a folder that was judged.
-func (v *Verdict) Files() []File { return v.listing }
+func (v *Verdict) Files() []File {
+	if v == nil {
+		return nil
+	}
+	return v.listing
+}
 
 // A Folder is a folder of files that are somewhere else, such as in a spool.
 type Folder struct {
@@ -173,6 +186,9 @@ type part struct {
 // Add adds a file with its bytes. The gate believes its digest, if it has one. The error is
 // about its name, which must be that of one file below the folder, on every system.
 func (f *Folder) Add(file File, at io.ReaderAt) error {
+	if f == nil {
+		return errNoFolder
+	}
 	if err := f.names.Add(file.Name); err != nil {
 		return err
 	}
@@ -197,6 +213,9 @@ func (f *Folder) Add(file File, at io.ReaderAt) error {
 
 // Open implements [fs.FS].
 func (f *Folder) Open(name string) (fs.File, error) {
+	if f == nil {
+		return nil, errNoFolder
+	}
 	if p, ok := f.files[name]; ok {
 		return &openPart{io.NewSectionReader(p.at, 0, p.Size), p}, nil
 	}

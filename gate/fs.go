@@ -18,6 +18,10 @@ import (
 // verdict is root, a slash, and the name.
 func (g *Gate) CheckFS(b *limits.Budget, fsys fs.FS, name, root string) iter.Seq2[*Verdict, error] {
 	return func(yield func(*Verdict, error) bool) {
+		if g == nil {
+			yield(nil, errNoGate)
+			return
+		}
 		w := &walkFS{walk{g: g.forWalk(), b: b, root: name, yield: yield}, fsys, strings.TrimSuffix(root, "/")}
 		err := fs.WalkDir(fsys, name, func(file string, e fs.DirEntry, err error) error {
 			switch {

@@ -72,6 +72,9 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error
 // file could not be read. An error means that the context ended. The caller closes the
 // verdict, which holds memory for pickles.
 func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error) {
+	if g == nil {
+		return nil, errNoGate
+	}
 	s := g.subject(nil, size, h)
 	if s.asked = true; s.hint.unchanged == nil {
 		s.hint.unchanged = watchOpen(r)
@@ -108,6 +111,9 @@ func (g *Gate) draft(name string) *draft {
 // CheckModel judges a model that was found by a name in a store, or as an index of shards.
 // bodies says whether to read its bodies.
 func (g *Gate) CheckModel(b *limits.Budget, name string, bodies bool, open func() (tensor.Model, error)) (*Verdict, error) {
+	if g == nil {
+		return nil, errNoGate
+	}
 	return g.checkModel(b, g.draft(name), bodies, open, nil)
 }
 
@@ -115,6 +121,9 @@ func (g *Gate) CheckModel(b *limits.Budget, name string, bodies bool, open func(
 // opening it. r is the file of size bytes for the digest, nil for none. Bodies are not
 // read.
 func (g *Gate) CheckOpened(b *limits.Budget, name string, m tensor.Model, err error, r io.ReaderAt, size int64) (*Verdict, error) {
+	if g == nil {
+		return nil, errNoGate
+	}
 	v := g.draft(name)
 	v.Size = size
 	v.unchanged = func() error {
@@ -143,7 +152,12 @@ func (g *Gate) checkModel(b *limits.Budget, v *draft, bodies bool, open func() (
 }
 
 // Unseen returns the verdict about a file that could hold a model and was not opened.
-func (g *Gate) Unseen(name, why string) *Verdict { return g.unseen(name, why).conclude(true) }
+func (g *Gate) Unseen(name, why string) *Verdict {
+	if g == nil {
+		return noVerdict(name, errNoGate)
+	}
+	return g.unseen(name, why).conclude(true)
+}
 
 func (g *Gate) unseen(name, why string) *draft {
 	v := g.draft(name)
@@ -154,6 +168,9 @@ func (g *Gate) unseen(name, why string) *draft {
 
 // Failed returns the verdict about a file that could not be opened, which is a refusal.
 func (g *Gate) Failed(name string, err error) *Verdict {
+	if g == nil {
+		return noVerdict(name, errNoGate)
+	}
 	v := g.draft(name)
 	v.Err = err
 	return v.conclude(false)

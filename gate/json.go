@@ -141,6 +141,9 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 // WriteJSON writes what [Verdict.MarshalJSON] returns, and holds no list of it in memory: an
 // archive may have millions of contents. If an error is not that of w, nothing was written.
 func (v *Verdict) WriteJSON(w io.Writer) error {
+	if v == nil {
+		v = new(Verdict) // a refusal
+	}
 	if v.remote != nil {
 		_, err := w.Write(v.remote)
 		return err

@@ -17,6 +17,9 @@ type Need struct {
 // Needs lists what the pickles of a file ask for that its policy does not allow, by name,
 // in the order of the file. What stands in an archive is not among it.
 func (v *Verdict) Needs() (list []Need) {
+	if v == nil {
+		return nil
+	}
 	at := map[string]int{}
 	for _, p := range v.Pickles {
 		for e := range p.Report.Events() {

@@ -215,6 +215,9 @@ var foundOpens = map[string][]Opening{
 // Opens lists the loaders that would open the file, accepted or not, and the format each
 // takes it for.
 func (v *Verdict) Opens() []Opening {
+	if v == nil {
+		return nil
+	}
 	if v.openings == nil {
 		return foundOpens[v.Format]
 	}

@@ -29,6 +29,10 @@ import (
 // the limits of the gate's policy; it is closed when the loop continues.
 func (g *Gate) CheckPath(b *limits.Budget, path string) iter.Seq2[*Verdict, error] {
 	return func(yield func(*Verdict, error) bool) {
+		if g == nil {
+			yield(nil, errNoGate)
+			return
+		}
 		w := &walk{g: g.forWalk(), b: b, root: path, yield: yield}
 		if err := w.start(); err != nil && !errors.Is(err, errEnough) {
 			yield(nil, err)

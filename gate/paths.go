@@ -14,6 +14,9 @@ type Block struct {
 
 // For returns the policy for a file name.
 func (p *Policy) For(name string) *Policy {
+	if p == nil {
+		return refusesAll()
+	}
 	matched := false
 	out := p
 	for _, b := range p.Paths {
@@ -39,6 +42,9 @@ func (p *Policy) clone() *Policy {
 
 // Everywhere makes a member apply to all names: no block changes it.
 func (p *Policy) Everywhere(member string) {
+	if p == nil {
+		return
+	}
 	p.Paths = slices.Clone(p.Paths)
 	for i := range p.Paths {
 		b := &p.Paths[i]

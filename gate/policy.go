@@ -291,6 +291,9 @@ func Formats() []string {
 
 // Validate reports the first invalid member.
 func (p *Policy) Validate() error {
+	if p == nil {
+		return errNoPolicy
+	}
 	text, err := p.MarshalJSON()
 	if err == nil {
 		_, err = ParsePolicy(text)

@@ -12,6 +12,9 @@ import (
 // other answer is an error of class Internal. The verdict has no pickles; their globals
 // appear only in the texts of refusals.
 func (g *Gate) Remote(text []byte, size int64, h Hint) (*Verdict, error) {
+	if g == nil {
+		return nil, errNoGate
+	}
 	if !isDigest(h.SHA256) {
 		return nil, errOther
 	}
@@ -20,6 +23,9 @@ func (g *Gate) Remote(text []byte, size int64, h Hint) (*Verdict, error) {
 
 // RemoteFolder is [Gate.Remote] for a folder of files, whose digests the caller has computed.
 func (g *Gate) RemoteFolder(text []byte, files []File, h Hint) (*Verdict, error) {
+	if g == nil {
+		return nil, errNoGate
+	}
 	if h.SHA256 = DirHash(files); h.SHA256 == "" {
 		return nil, errOther
 	}

@@ -140,6 +140,9 @@ type Rule struct {
 
 // Page is where the rule is described, in the repository.
 func (r *Rule) Page() string {
+	if r == nil {
+		return ""
+	}
 	group, _, _ := strings.Cut(r.ID, ".")
 	if r.Kind == "group" {
 		return "docs/rules/" + group + ".md#groups"

@@ -53,6 +53,9 @@ type Stream struct {
 // Stream begins a file of size bytes, or of unknown size if size is negative. Close the
 // stream when the file is complete.
 func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
+	if g == nil {
+		return nil // which refuses the file
+	}
 	sized := size >= 0
 	if !sized {
 		size = unknownSize
@@ -69,6 +72,9 @@ func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
 // takes no more. Any other error means that the context ended, or that more bytes came than
 // were announced.
 func (s *Stream) Write(p []byte) (n int, err error) {
+	if s == nil || s.s == nil {
+		return 0, errNoStream
+	}
 	if s.Verdict() != nil {
 		return 0, ErrRefused
 	}
@@ -166,10 +172,18 @@ func (s *Stream) refuse(said report) {
 
 // Verdict is the refusal, or nil as long as the file may still be accepted. It is valid
 // until [Stream.Close].
-func (s *Stream) Verdict() *Verdict { return s.refusal }
+func (s *Stream) Verdict() *Verdict {
+	if s == nil || s.s == nil {
+		return noVerdict("", errNoStream)
+	}
+	return s.refusal
+}
 
 // Close gives back what the stream holds. Closing twice is harmless.
 func (s *Stream) Close() {
+	if s == nil || s.s == nil {
+		return
+	}
 	if s.said.account != nil {
 		s.said.account.Close()
 	}

@@ -71,7 +71,9 @@ type Verdict struct {
 
 // BesideModel reports whether the file is none that a loader takes for a model: it is harmless, or
 // it is a text that says something of itself.
-func (v *Verdict) BesideModel() bool { return v.Harmless != "" || v.beside }
+func (v *Verdict) BesideModel() bool {
+	return v != nil && (v.Harmless != "" || v.beside)
+}
 
 // Totals sum up the tensors of a model.
 type Totals struct{ Tensors, Elements, Bytes int64 }
@@ -87,7 +89,7 @@ type draft Verdict
 
 // Close frees the memory of the pickles.
 func (v *draft) Close() {
-	if v.account != nil {
+	if v != nil && v.account != nil {
 		v.account.Close()
 	}
 }
@@ -107,6 +109,9 @@ func (v *Verdict) Accepted() bool { return v != nil && v.end == passed && v.Err 
 
 // reason returns why the file is refused, or nil.
 func (v *Verdict) reason() error {
+	if v == nil {
+		return errNotJudged
+	}
 	if v.Err == nil && v.end != passed && v.end != leftOut {
 		return errNotJudged
 	}
@@ -116,7 +121,7 @@ func (v *Verdict) reason() error {
 // Refusals are the reasons why the file is refused: every forbidden request of its pickles,
 // or the error that ended the judgement.
 func (v *Verdict) Refusals() []Refusal {
-	if err := v.reason(); v.Err == nil && err != nil {
+	if err := v.reason(); err != nil && (v == nil || v.Err == nil) {
 		return []Refusal{{Rule: "gate.internal", Class: wire.Internal, Off: wire.NoOffset, Text: err.Error()}}
 	}
 	return (*draft)(v).Refusals()
@@ -127,6 +132,7 @@ func (v *Verdict) Refusals() []Refusal {
 // has no checksums. "not read": only the header was read, as for safetensors and GGUF.
 func (v *Verdict) Bodies() string {
 	switch {
+	case v == nil:
 	case v.Verified && v.summed:
 		return "verified"
 	case v.Verified && (v.SHA256 != "" || v.dirHash != ""):
@@ -201,6 +207,9 @@ func (v *Verdict) WeightsOnly() vm.Verdict {
 // strictest returns the first of the worst verdicts: a sure refusal, else a possible one,
 // else acceptance. of returns the verdict of a pickle, and whether it counts.
 func (v *Verdict) strictest(of func(*pth.Pickle) (vm.Verdict, bool)) (out vm.Verdict) {
+	if v == nil {
+		return out
+	}
 	found := false
 	for i := range v.Pickles {
 		one, counts := of(&v.Pickles[i])

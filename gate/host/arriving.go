@@ -35,6 +35,8 @@ func (u *Upload) Spool(r io.Reader, size int64) error {
 // empty returns an error if the upload cannot take a file any more.
 func (u *Upload) empty() error {
 	switch {
+	case !u.exists():
+		return errNoUpload
 	case u.closed:
 		return errClosed
 	case u.at != nil || u.file != nil || u.memory != nil:
@@ -140,7 +142,7 @@ func (u *Upload) lookNoMore() {
 // folder is refused so only if the file asks its loader for what is forbidden: no other
 // reason is worse, so what else the folder has does not change the class.
 func (u *Upload) refusedEarly() *gate.Verdict {
-	if u.early == nil {
+	if u == nil || u.early == nil {
 		return nil
 	}
 	v := u.early.Verdict()

@@ -21,7 +21,12 @@ type File struct {
 }
 
 // Reader returns a reader of the file's bytes, valid until [Upload.Close].
-func (f *File) Reader() *io.SectionReader { return io.NewSectionReader(f.at, f.Off, f.Size) }
+func (f *File) Reader() *io.SectionReader {
+	if f == nil || f.at == nil {
+		return io.NewSectionReader(strings.NewReader(""), 0, 0)
+	}
+	return io.NewSectionReader(f.at, f.Off, f.Size)
+}
 
 // fileBytes is the memory of a file in the list of a folder, besides its name in the lists of
 // names.
@@ -39,6 +44,8 @@ var errMixed = errors.New("host: an upload is one file, or a folder of files")
 // reader's.
 func (u *Upload) Add(name string, r io.Reader) error {
 	switch {
+	case !u.exists():
+		return errNoUpload
 	case u.closed:
 		return errClosed
 	case len(u.files) == 0 && u.empty() != nil, u.Verdict != nil, u.refusedEarly() != nil:
@@ -78,11 +85,19 @@ func (u *Upload) add(name string, r io.Reader) error {
 type BadName struct{ error }
 
 func (b *BadName) Error() string {
+	if b == nil || b.error == nil {
+		return "a name that no file of a folder can have"
+	}
 	_, text, _ := strings.Cut(b.error.Error(), ": ") // without its class
 	return "a form with several files is a folder, by their names: " + text
 }
 
-func (b *BadName) Unwrap() error { return b.error }
+func (b *BadName) Unwrap() error {
+	if b == nil {
+		return nil
+	}
+	return b.error
+}
 
 // admit checks a name. That of the first file counts once there is a second one: a file alone
 // is stored by the name that its host gives it.
@@ -114,7 +129,7 @@ func (u *Upload) RefusedEarly() bool { return u.refusedEarly() != nil }
 // Files returns the files of an upload to which several were added, in the order in which
 // they came. It is empty for one file.
 func (u *Upload) Files() []File {
-	if !u.isFolder() {
+	if !u.exists() || !u.isFolder() {
 		return nil
 	}
 	return u.files

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -100,6 +101,16 @@ type Host struct {
 	idle    *sync.Cond
 }
 
+// What a program holds may be nil because an error was not looked at, or the zero value. A nil
+// or zero host, upload, scratch or turn takes nothing and accepts nothing.
+var (
+	errNoHost   = errors.New("host: there is no host; New makes one")
+	errNoUpload = errors.New("host: there is no upload; Host.Begin makes one")
+	errNoTurn   = errors.New("host: there is no turn of a judgement")
+)
+
+func (h *Host) exists() bool { return h != nil && h.idle != nil }
+
 // A tenant has an account as long as it has uploads.
 type tenant struct {
 	account *limits.Budget
@@ -149,6 +160,9 @@ func New(o Options) (*Host, error) {
 // Drain refuses new uploads and files that wait to be judged, as [Busy]. Judgements that
 // have begun go on.
 func (h *Host) Drain() {
+	if !h.exists() {
+		return
+	}
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
@@ -157,6 +171,9 @@ func (h *Host) Drain() {
 
 // Close is [Host.Drain]; it waits for the open uploads, and releases what the host holds.
 func (h *Host) Close() {
+	if !h.exists() {
+		return
+	}
 	h.Drain()
 	h.mu.Lock()
 	for h.uploads > 0 {
@@ -168,6 +185,9 @@ func (h *Host) Close() {
 
 // Options returns the options with the defaults filled in.
 func (h *Host) Options() Options {
+	if !h.exists() {
+		return Options{}
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.o
@@ -176,6 +196,9 @@ func (h *Host) Options() Options {
 // SetGate sets the gate for uploads that begin later. An error means that its limits are
 // invalid; then the old one stays.
 func (h *Host) SetGate(g gate.Gate) error {
+	if !h.exists() {
+		return errNoHost
+	}
 	if err := g.Policy.Limits.Validate(); err != nil {
 		return err
 	}
@@ -198,6 +221,9 @@ type Load struct {
 // Ready returns nil if a file of a tenant who has no other would be taken in and judged
 // now, else [Busy].
 func (h *Host) Ready() error {
+	if !h.exists() {
+		return errNoHost
+	}
 	l := h.Load()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -221,6 +247,9 @@ const noMemory = "the memory for judgements is taken"
 
 // Load returns how busy the host is.
 func (h *Host) Load() Load {
+	if !h.exists() {
+		return Load{}
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := Load{Uploads: h.uploads, Tenants: len(h.tenants), Spooled: h.spooled}
@@ -243,12 +272,20 @@ type Busy struct {
 	After  time.Duration
 }
 
-func (b *Busy) Error() string { return "busy: " + b.What }
+func (b *Busy) Error() string {
+	if b == nil {
+		return "busy"
+	}
+	return "busy: " + b.What
+}
 
 func (h *Host) busy(tenant bool, what string) *Busy { return &Busy{tenant, what, h.o.RetryAfter} }
 
 // Begin admits an upload of a tenant, or returns [Busy].
 func (h *Host) Begin(name string) (*Upload, error) {
+	if !h.exists() {
+		return nil, errNoHost
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.tenants[name]

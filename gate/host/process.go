@@ -32,6 +32,9 @@ func TurnOf(ctx context.Context) *Turn {
 // not count as time of the judgement. What a process says of its steps is believed up to the
 // price of a turn; one that never asks keeps its slot, and pays for its time.
 func (t *Turn) Grant(asks io.Reader, grants io.Writer) error {
+	if t == nil || t.t == nil {
+		return errNoTurn
+	}
 	t.t.asks.Store(true)
 	var p [8]byte
 	for {
@@ -69,10 +72,17 @@ func Ask(asks io.Writer, grants io.Reader, end func(error)) *Asking {
 }
 
 // Every sets the steps of a turn, to be used before the first payment.
-func (a *Asking) Every(steps int64) { a.every = min(max(steps, 1), quantum) }
+func (a *Asking) Every(steps int64) {
+	if a != nil {
+		a.every = min(max(steps, 1), quantum)
+	}
+}
 
 // Pay pays for steps, and asks for another turn if this one is over.
 func (a *Asking) Pay(steps int64) {
+	if a == nil {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.steps += steps
@@ -93,4 +103,14 @@ func (a *Asking) Pay(steps int64) {
 }
 
 // Reader returns a reader that pays for the bytes that are read of a file.
-func (a *Asking) Reader(r io.ReaderAt) io.ReaderAt { return paid(r, a.Pay) }
+func (a *Asking) Reader(r io.ReaderAt) io.ReaderAt {
+	if a == nil {
+		return noTurn{}
+	}
+	return paid(r, a.Pay)
+}
+
+// noTurn reads nothing: nobody pays for it.
+type noTurn struct{}
+
+func (noTurn) ReadAt([]byte, int64) (int, error) { return 0, errNoTurn }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"io"
+	"strings"
 )
 
 // A Scratch is a temporary file for what is made of an upload, such as a report, so that a
@@ -14,6 +15,9 @@ type Scratch struct {
 
 // Scratch returns an empty file. Close it before the upload.
 func (u *Upload) Scratch() (*Scratch, error) {
+	if !u.exists() {
+		return nil, errNoUpload
+	}
 	if u.closed {
 		return nil, errClosed
 	}
@@ -26,6 +30,9 @@ func (u *Upload) Scratch() (*Scratch, error) {
 
 // Write appends to the file. The error is [Busy] if the spool has no room.
 func (s *Scratch) Write(p []byte) (int, error) {
+	if s == nil || s.file == nil {
+		return 0, errNoUpload
+	}
 	if err := s.u.host.room(s.u.tenant, int64(len(p))); err != nil {
 		return 0, err
 	}
@@ -34,10 +41,18 @@ func (s *Scratch) Write(p []byte) (int, error) {
 }
 
 // Reader returns a reader of what was written.
-func (s *Scratch) Reader() *io.SectionReader { return io.NewSectionReader(s.file, 0, s.size) }
+func (s *Scratch) Reader() *io.SectionReader {
+	if s == nil || s.file == nil {
+		return io.NewSectionReader(strings.NewReader(""), 0, 0)
+	}
+	return io.NewSectionReader(s.file, 0, s.size)
+}
 
 // Close removes the file.
 func (s *Scratch) Close() error {
+	if s == nil || s.file == nil {
+		return nil
+	}
 	s.u.host.leave(s.u.tenant, s.size)
 	s.size = 0
 	return s.file.Close()

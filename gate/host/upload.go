@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -66,17 +67,27 @@ type Event struct {
 // TooLarge means that the file has more bytes than the host takes.
 type TooLarge struct{ Max int64 }
 
-func (e *TooLarge) Error() string { return "the file has more than " + limits.FormatSize(e.Max) }
+func (e *TooLarge) Error() string {
+	if e == nil {
+		return "the file is too large"
+	}
+	return "the file has more than " + limits.FormatSize(e.Max)
+}
 
 var (
 	errOneFile = errors.New("host: an upload has one file")
 	errClosed  = errors.New("host: the upload is closed")
 )
 
+func (u *Upload) exists() bool { return u != nil && u.host != nil }
+
 // Judge waits for a slot and asks the gate. An error says nothing about the file: it is
 // [Busy], or the context ended. The policy's time is that in which the file is judged;
 // waiting for a turn does not count.
 func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
+	if !u.exists() {
+		return nil, errNoUpload
+	}
 	if u.closed {
 		return nil, errClosed
 	}
@@ -194,6 +205,9 @@ func (u *Upload) read(r io.ReaderAt, w io.Writer) error {
 // any error of it, for a file that is refused, and if what was accepted are not the bytes
 // that came.
 func (u *Upload) Acceptance() (a gate.Accepted, ok bool) {
+	if !u.exists() {
+		return gate.Accepted{}, false
+	}
 	a, ok = u.Verdict.Acceptance()
 	if ok && u.isFolder() {
 		if !a.OfFolder(u.listing()) {
@@ -208,17 +222,17 @@ func (u *Upload) Acceptance() (a gate.Accepted, ok bool) {
 }
 
 // Reader returns a reader of the judged bytes, valid until [Upload.Close]. Of a folder, read
-// each of the [Upload.Files].
+// each of the [Upload.Files]; where nothing was spooled it is empty.
 func (u *Upload) Reader() *io.SectionReader {
-	if u.isFolder() {
-		return io.NewSectionReader(u.at, 0, 0)
+	if !u.exists() || u.at == nil || u.isFolder() {
+		return io.NewSectionReader(strings.NewReader(""), 0, 0)
 	}
 	return io.NewSectionReader(u.at, 0, u.Size)
 }
 
 // Close releases everything that the upload holds. Closing twice is harmless.
 func (u *Upload) Close() error {
-	if u.closed {
+	if !u.exists() || u.closed {
 		return nil
 	}
 	u.closed = true
