@@ -2,9 +2,11 @@ package remote
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -50,6 +52,7 @@ type descriptor struct {
 	digest    string
 	size      int64
 	names     []string // what the annotations call its file
+	data      *string  // what it embeds of its content, in base64; nil for nothing
 }
 
 // read reads a manifest. One that has layers and lists manifests is two: which of them a client
@@ -113,6 +116,15 @@ func readDescriptor(d *strictjson.Decoder) (descriptor, error) {
 	}
 	err := members(d, map[string]func() error{
 		"mediaType": into(d, &l.mediaType), "digest": into(d, &l.digest), "size": count(d, &l.size),
+		"data": func() error {
+			k, err := d.Kind()
+			if err != nil || k == strictjson.Null {
+				return err
+			}
+			text, err := d.String()
+			l.data = &text
+			return err
+		},
 		"annotations": func() error {
 			if k, err := d.Kind(); err != nil || k == strictjson.Null {
 				return err
@@ -123,7 +135,33 @@ func readDescriptor(d *strictjson.Decoder) (descriptor, error) {
 	if err == nil && len(l.names) > 1 && l.names[0] != l.names[1] {
 		err = d.Fail("", wire.ErrMismatch.Errorf("a layer is named %s and %s", wire.Quote(l.names[0]), wire.Quote(l.names[1])))
 	}
+	if err == nil && l.data != nil {
+		if err = l.checkData(); err != nil {
+			err = d.Fail("", err)
+		}
+	}
 	return l, err
+}
+
+// checkData compares the content that a descriptor embeds with its digest and size: clients
+// may take it in place of the blob. It must be base64 that no decoder reads differently.
+//
+// Format: OCI image-spec 1.1, descriptor.md, "data".
+func (l *descriptor) checkData() error {
+	if !isDigest(l.digest) {
+		return wire.ErrUnsupported.Errorf("a descriptor with data whose digest is not a SHA-256")
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, base64.NewDecoder(base64.StdEncoding.Strict(), strings.NewReader(*l.data)))
+	switch {
+	case err != nil, strings.ContainsAny(*l.data, "\r\n"):
+		return wire.ErrSyntax.Errorf("the data of a descriptor is not base64")
+	case l.size >= 0 && n != l.size:
+		return wire.ErrMismatch.Errorf("a descriptor states %d bytes and embeds %d", l.size, n)
+	case "sha256:"+hex.EncodeToString(sum.Sum(nil)) != l.digest:
+		return wire.ErrChecksum.Errorf("a descriptor embeds data of another digest")
+	}
+	return nil
 }
 
 // name returns the name of the layer's file.

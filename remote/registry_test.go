@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -263,6 +264,55 @@ func TestAPasswordGoesToItsOwnPort(t *testing.T) {
 		}
 		if len(got) != 1 || got[0] != "" {
 			t.Errorf("%s: the other port got %q", name, got)
+		}
+	}
+}
+
+// A client may take the data that a descriptor embeds in place of the blob.
+func TestDataOfADescriptorIsItsContent(t *testing.T) {
+	a := newRegistry(t, "team/llama", titled, "tiny.gguf")
+	text := string(a.manifests["latest"])
+	content, err := os.ReadFile(filepath.Join(demo, "tiny.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := append([]byte(nil), content...)
+	other[len(other)-1] ^= 1
+	whole := base64.StdEncoding.EncodeToString(content)
+	at := strings.LastIndex(text, `"digest":`) // of the layer
+	for name, c := range map[string]struct {
+		data string
+		want string // "" for a model
+	}{
+		"the content":         {`"` + whole + `"`, ""},
+		"null":                {`null`, ""},
+		"other content":       {`"` + base64.StdEncoding.EncodeToString(other) + `"`, "embeds data of another digest"},
+		"less":                {`"` + base64.StdEncoding.EncodeToString(content[:30]) + `"`, "and embeds 30"},
+		"nothing":             {`""`, "and embeds 0"},
+		"a line break":        {`"` + whole[:8] + `\n` + whole[8:] + `"`, "not base64"},
+		"the other alphabet":  {`"` + base64.URLEncoding.EncodeToString([]byte{0xff, 0xef, 0xff}) + `"`, "not base64"},
+		"bits behind the end": {`"AB=="`, "not base64"},
+		"no text":             {`[1]`, "string"},
+	} {
+		a.manifests["latest"] = []byte(text[:at] + `"data":` + c.data + "," + text[at:])
+		m, err := open(t, "oci://"+a.host()+"/team/llama", a.options())
+		switch {
+		case c.want == "" && (err != nil || m.Len() != 4):
+			t.Errorf("%s: %v", name, err)
+		case c.want != "" && err == nil:
+			t.Errorf("%s is passed over", name)
+		case c.want != "" && !strings.Contains(err.Error(), c.want):
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	for _, manifest := range []string{
+		text[:at] + `"DATA":"AAAA",` + text[at:],
+		`{"layers":[{"digest":"sha512:` + strings.Repeat("0", 128) + `","size":3,"data":"AAAA"}]}`,
+		`{"manifests":[{"digest":"` + digest([]byte(text)) + `","size":3,"data":"AAAA"}]}`,
+	} {
+		a.manifests["latest"], a.manifests[digest([]byte(text))] = []byte(manifest), []byte(text)
+		if _, err := open(t, "oci://"+a.host()+"/team/llama", a.options()); err == nil {
+			t.Errorf("%.60s is taken", manifest)
 		}
 	}
 }
