@@ -25,10 +25,10 @@ type advice struct {
 	line      int
 }
 
-// advices reads testdata/advice.txt.
+// advices reads testdata/advice.list.
 func advices(t *testing.T) (list []advice) {
 	t.Helper()
-	for i, line := range strings.Split(load(t, "testdata/advice.txt"), "\n") {
+	for i, line := range strings.Split(load(t, "testdata/advice.list"), "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -134,7 +134,7 @@ func literal(e ast.Expr) string {
 	return ""
 }
 
-// Every message that names a flag or a command has a line in testdata/advice.txt.
+// Every message that names a flag or a command has a line in testdata/advice.list.
 func TestEveryAdviceHasACase(t *testing.T) {
 	found, list := texts(t), advices(t)
 	if len(found) < 100 {
@@ -154,7 +154,7 @@ func TestEveryAdviceHasACase(t *testing.T) {
 	}
 	for _, a := range list {
 		if !used[a.line] {
-			t.Errorf("testdata/advice.txt:%d: no message says %q", a.line, a.says)
+			t.Errorf("testdata/advice.list:%d: no message says %q", a.line, a.says)
 		}
 		if a.notRun {
 			notRun++
@@ -165,7 +165,7 @@ func TestEveryAdviceHasACase(t *testing.T) {
 		folder, name, _ := strings.Cut(a.test, ".")
 		files, _ := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
 		if !slices.ContainsFunc(files, func(f string) bool { return strings.Contains(load(t, f), "\nfunc "+name+"(t *testing.T) {") }) {
-			t.Errorf("testdata/advice.txt:%d: %s has no %s", a.line, folder, name)
+			t.Errorf("testdata/advice.list:%d: %s has no %s", a.line, folder, name)
 		}
 	}
 	if notRun > mostNotRun {
@@ -173,7 +173,7 @@ func TestEveryAdviceHasACase(t *testing.T) {
 	}
 }
 
-// mostNotRun is how many lines of testdata/advice.txt nobody runs. It only falls: a new message has a case.
+// mostNotRun is how many lines of testdata/advice.list nobody runs. It only falls: a new message has a case.
 const mostNotRun = 60
 
 // What a message advises is done, and works.
@@ -220,7 +220,7 @@ func plain(says string) string {
 	return longest
 }
 
-// adviceFiles is a folder with what the commands of testdata/advice.txt read.
+// adviceFiles is a folder with what the commands of testdata/advice.list read.
 func adviceFiles(t *testing.T) string {
 	t.Helper()
 	dir := workplace(t)

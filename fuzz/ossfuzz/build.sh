@@ -18,6 +18,7 @@ FuzzEncode
 FuzzGGUF
 FuzzImportance
 FuzzIndex
+FuzzJinja
 FuzzLegacy
 FuzzNPY
 FuzzNPZ
