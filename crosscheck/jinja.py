@@ -39,7 +39,7 @@ import grammar  # noqa: E402
 
 COUNT = 100_000
 BATCH = 2000
-DATA = (str, list, dict, tuple, int, float, bool, type(None), jinja2.Undefined, range, type({}.keys()), type({}.values()), type({}.items()))
+DATA = (str, list, dict, tuple, set, int, float, bool, type(None), jinja2.Undefined, range, type({}.keys()), type({}.values()), type({}.items()))
 METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 UNSAFE = ("gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_", "im_")
 
@@ -217,6 +217,7 @@ class Tally:
             self.evaluations += 1
             if found:
                 self.bad.append((found, text))
+                print(f"reached {found}: {text!r}", file=sys.stderr, flush=True)
 
 
 def main():
@@ -242,8 +243,6 @@ def main():
         for text, issues in zip(texts, judge(ours, texts)):
             tally.row(envs, text, issues, rng)
         print(f"{tally.made} made, {tally.accepted} accepted, {tally.evaluations} evaluations, {len(tally.bad)} found, {tally.unparsed} that Jinja cannot parse, {tally.overstrict} refused as syntax", file=sys.stderr, flush=True)
-    for found, text in tally.bad[:20]:
-        print(f"reached {found}: {text!r}", file=sys.stderr)
     oracle = "jinja2 " + jinja2.__version__
     rows.append((f"{tally.accepted} accepted of templates by grammar (seed {seed})", oracle, tally.made, len(tally.bad)))
     rows.append(("accepted, and Jinja cannot parse it", oracle, tally.accepted, tally.unparsed))

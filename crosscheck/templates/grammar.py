@@ -43,6 +43,12 @@ class Maker:
                 f"{{% set {to} = {what} %}}", f"{{% set _ = l.append({what}) %}}", f"{{% for {r.choice(('k', 'v'))} in {what} %}}{self.use()}{{% endfor %}}",
                 f"{{% macro f(k, v=1) %}}{self.use()}{{% endmacro %}}{{{{ f({what}) }}}}", f"{{% set k %}}{{{{ {what} }}}}{{% endset %}}", f"{{% with k = {what} %}}{self.use()}{{% endwith %}}",
                 f"{{% if {what} %}}{{% set {r.choice(('k', 'v'))} = {self.atom()} %}}{{% endif %}}", f"{{% set _ = d.update(a={what}) %}}",
+                f"{{% set {to} = 'x'|{r.choice(('int', 'float', 'default', 'd'))}({what}) %}}", f"{{% set {to} = [{what}]|{r.choice(('batch(1)', 'slice(1)', 'reverse', 'list', 'unique'))}|first %}}",
+                f"{{% do d.{r.choice(('setdefault', 'get'))}({self.string()}, {what}) %}}{{{{ d.{r.choice(('strip', 'title', 'index', 'items', 'pop'))}() }}}}", f"{{% do d.setdefault({what}, 1) %}}{{% set {to} = d.keys() - [] %}}",
+                f"{{% with lipsum = 0, {r.choice(('k', 'v'))} = {r.choice(('lipsum', what))} %}}{self.use()}{{% endwith %}}", f"{{% generation %}}{{% set lipsum = {what} %}}{{% endgeneration %}}{{{{ lipsum }}}}",
+                f"{{% macro m({r.choice(('k', 'range', 'f'))}) %}}{{{{ {r.choice(('caller()', 'range(1)', 'f()', 'k', 'varargs[0].a', 'kwargs.z'))} }}}}{{% endmacro %}}{{{{ m({r.choice(('', 'caller=', 'z=', '*', '1, '))}{what}) }}}}",
+                f"{{% for v in [5, {what}] %}}{{% set {to} = {r.choice(('loop|list', 'loop|first', 'loop.nextitem', 'loop.previtem', 'loop.cycle(1, k)'))} %}}{self.use()}{{% endfor %}}",
+                f"{{% set {to} = ({what}|{r.choice(('escape', 'tojson', 'safe', 'trim', 'lower', 'reverse', 'string'))}) %}}", f"{{% set {to} = z|groupby('a')|first %}}", f"{{% set {to} = [{what}] + d.items()|list %}}",
                 f"{{% macro g() %}}{{{{ caller({what}) }}}}{{% endmacro %}}{{% call(k) g() %}}{self.use()}{{% endcall %}}",
             )))
         return "".join(steps) + self.use()

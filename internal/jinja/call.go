@@ -20,11 +20,8 @@ func (j *judge) call(n *node) value {
 		return j.method(n, f)
 	}
 	v := j.eval(n.first)
-	if !v.has(macros) || !v.only(macros) {
-		j.report(n.off, CodeCall, "the result of an expression is called")
-	}
-	j.bind(f.next, len(j.defs), j.everyMacro)
-	return madeAt(n.off)
+	j.report(n.off, CodeCall, "the result of an expression is called")
+	return j.joining(j.everything(v) | j.inside(f.next)).marked(n.off)
 }
 
 // callName is what a function or a macro returns that is called by its name.
@@ -35,23 +32,17 @@ func (j *judge) callName(n, f *node) value {
 	case globals[f.text] && !j.defined[f.text]:
 		j.report(f.off, CodeGlobal, "%s leads into the interpreter", f.text)
 	case functions.has(f.text) || grammarFunctions[f.text]:
-		if known && v.only(numbers|macros) || !known {
-			break
-		}
-		if !functions.has(f.text) { // else it was reported where it got its other meaning
+		if known && !functions.has(f.text) { // else it was reported where it got its other meaning
 			j.report(f.off, CodeCall, "%s is called, and has another meaning", f.text)
 		}
-	case !v.has(macros):
+	case j.macros[f.text] == 0:
 		j.report(f.off, CodeCall, "%s is called, and is not a function that templates are given", quote(f.text))
-	case !v.only(macros | numbers):
+	case !v.only(macros):
 		j.report(f.off, CodeCall, "%s is called, and may be something else than a macro", quote(f.text))
 	}
 	switch {
 	case j.macros[f.text] > 0:
 		j.bind(f.next, int(j.defs[j.macros[f.text]-1].number), j.definitions(f.text))
-		return madeAt(n.off)
-	case v.has(macros): // by another name
-		j.bind(f.next, len(j.defs), j.everyMacro)
 		return madeAt(n.off)
 	}
 	return j.supply(n, f)
@@ -101,9 +92,9 @@ func (j *judge) membersOf(f *node) value {
 		case strings.HasPrefix(a.text, "_"):
 			j.report(a.off, CodeComputed, "%s is a piece of a name", quote(a.text))
 		case f.text == "namespace":
-			j.give(&j.members, a.text, v)
+			j.giveMember(a.text, v)
 		}
-		deep |= v.whole()
+		deep |= j.everything(v)
 	})
 	if f.text == "namespace" {
 		return plain(space)
@@ -128,7 +119,13 @@ func (j *judge) bind(args int32, number int, defs func(yield func(first int32)))
 	base, whole := len(j.stack), kinds(0)
 	j.each(args, func(i int32) {
 		a := argument{j.nodes[i].form, j.nodes[i].text, j.eval(i)}
-		whole |= a.v.whole()
+		whole |= j.everything(a.v)
+		switch {
+		case a.form == starStar:
+			j.report(j.nodes[i].off, CodeCall, "a macro takes arguments by names that a value has")
+		case a.form == keyword && a.name == "caller":
+			j.report(j.nodes[i].off, CodeCall, "a macro is given another caller")
+		}
 		if a.form == star || a.form == starStar {
 			a.v = j.member(a.v)
 		}
@@ -176,15 +173,6 @@ func (j *judge) definitions(name string) func(func(int32)) {
 	}
 }
 
-// everyMacro yields the parameters of all macros.
-func (j *judge) everyMacro(yield func(int32)) {
-	for _, d := range j.defs {
-		if j.step() {
-			yield(j.nodes[d.node].first)
-		}
-	}
-}
-
 // callers yields the parameters of what caller may be.
 func (j *judge) callers(yield func(int32)) {
 	for _, c := range j.calls {
@@ -214,7 +202,10 @@ var joiners = map[string]bool{"join": true, "center": true, "ljust": true, "rjus
 // method is what a method returns. It is called on data, or on the loop.
 func (j *judge) method(n, f *node) value {
 	of := f.first
-	v := j.eval(of)
+	v := plain(0)
+	if !j.isLoop(of) {
+		v = j.eval(of)
+	}
 	onText := j.nodes[of].form == literal
 	if joiners[f.text] || onText && (f.text == "format" || f.text == "replace") {
 		j.joins = true
@@ -233,8 +224,10 @@ func (j *judge) method(n, f *node) value {
 		j.report(f.off, CodeMethod, "the method %s is not one that templates need", quote(f.text))
 	case j.keys[f.text]:
 		j.report(f.off, CodeCall, "%s is called, and the template gives that name a value", quote(f.text))
-	case j.contents(v)&(inner|reached) != 0:
+	case !dictMethods[f.text] && j.contents(v)&calls != 0:
 		j.report(f.off, CodeCall, "%s is called on what holds more than data", quote(f.text))
+	case j.isLoop(of):
+		j.report(f.off, CodeGlobal, "loop has no method %s", quote(f.text))
 	default:
 		j.askable(of, v)
 	}
@@ -245,31 +238,49 @@ func (j *judge) method(n, f *node) value {
 type returns uint8
 
 const (
-	writes   returns = iota // a string that the template makes
-	counts                  // a number
-	keeps                   // what it is applied to, or an argument
-	picks                   // an element
-	sequence                // its elements, in a list
-	shortens                // a part of a string
-	splits                  // parts of a string, in a list
-	fills                   // nothing: it puts its arguments into a list or a dictionary
-	parses                  // data from a string
-	applies                 // map: what another filter makes of each element
+	joins     returns = iota // anything that went in: nothing more is known
+	writes                   // a string that the template makes of what is printed
+	counts                   // a number
+	keeps                    // what it is applied to
+	picks                    // an element
+	sequence                 // its elements, in a list
+	rows                     // lists or tuples of its elements, in a list
+	views                    // its members as tuples, or their keys or values, one by one
+	converts                 // a number, or an argument
+	backwards                // its elements, or a string
+	shortens                 // a part of a string
+	splits                   // parts of a string, in a list
+	fills                    // nothing: it puts its arguments into a list or a dictionary
+	parses                   // data from a string
+	applies                  // map: what another filter makes of each element
 )
 
 var methodReturns = map[string]returns{
 	"startswith": counts, "endswith": counts, "count": counts, "index": counts, "find": counts, "rfind": counts, "rindex": counts, "remove": counts, "reverse": counts, "clear": counts,
 	"isdigit": counts, "isalpha": counts, "isalnum": counts, "isspace": counts, "isupper": counts, "islower": counts, "isnumeric": counts, "isdecimal": counts,
 	"isidentifier": counts, "isascii": counts, "isprintable": counts, "istitle": counts,
-	"copy": keeps, "get": picks, "pop": picks, "setdefault": picks, "popitem": sequence, "items": sequence, "keys": sequence, "values": sequence,
+	"copy": keeps, "get": picks, "pop": picks, "setdefault": picks, "popitem": sequence, "items": views, "keys": views, "values": views,
 	"strip": shortens, "lstrip": shortens, "rstrip": shortens, "lower": shortens, "upper": shortens, "casefold": shortens, "swapcase": shortens,
 	"capitalize": shortens, "title": shortens, "removeprefix": shortens, "removesuffix": shortens,
 	"split": splits, "rsplit": splits, "splitlines": splits, "partition": splits, "rpartition": splits,
+	"center": writes, "expandtabs": writes, "format": writes, "join": writes, "ljust": writes, "replace": writes, "rjust": writes, "zfill": writes,
 	"append": fills, "extend": fills, "insert": fills, "update": fills,
+}
+
+// dictMethods are methods of dictionaries, which a member of the same name does not hide. Other
+// data that have none of that name have no member of it.
+var dictMethods = map[string]bool{
+	"clear": true, "copy": true, "get": true, "items": true, "keys": true, "pop": true, "popitem": true, "setdefault": true, "update": true, "values": true,
 }
 
 func (j *judge) returned(n, f *node, v value) value {
 	args := j.inside(f.next)
+	for a := f.next; a != 0; a = j.nodes[a].next {
+		if k := &j.nodes[a]; k.form == keyword { // of update, it is a key
+			w := j.literal(k)
+			args |= w.self
+		}
+	}
 	if methodReturns[f.text] == fills || f.text == "setdefault" {
 		j.put(v, args)
 	}
@@ -282,12 +293,16 @@ func (j *judge) returned(n, f *node, v value) value {
 		return all(j.contents(v) | args | numbers).marked(n.off)
 	case sequence:
 		return holding(j.contents(v) | numbers).marked(n.off)
+	case views:
+		return value{lazy | own, j.contents(v) | tuples | numbers, -1}.marked(n.off)
+	case writes:
+		return madeAt(n.off)
 	case shortens:
 		return part(v, n.off)
 	case splits:
 		return holding(part(v, n.off).self).marked(n.off)
 	}
-	return madeAt(n.off)
+	return j.joining(j.everything(v) | args | made).marked(n.off)
 }
 
 // put notes what a list or a dictionary is given later. It may have other names.

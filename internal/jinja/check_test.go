@@ -2,6 +2,7 @@ package jinja_test
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -130,7 +131,7 @@ func TestCheck(t *testing.T) {
 		{"join of no pieces", "{{ a | join(', ') }}", nil},
 		{"a filter block", "{% filter attr('y') %}z{% endfilter %}", []string{"attr@10"}},
 		{"a string continued on the next line", "{{ x['_\\\n_class'] }}", []string{"dunder@5"}},
-		{"the result of a subscript that is called", "{{ namespace[i]['x']('os') }}", []string{"computed@12", "call@20"}},
+		{"the result of a subscript that is called", "{{ namespace[i]['x']('os') }}", []string{"global@3", "computed@15", "call@20"}},
 		{"the result of a call that is called", "{{ m.get('x')('os') }}", []string{"call@13"}},
 		{"what parentheses hold is called", "{{ (m.x)('os') }}", []string{"call@8"}},
 		{"an element of a list is called", "{{ [m][0]('os') }}", []string{"call@9"}},
@@ -150,8 +151,8 @@ func TestCheck(t *testing.T) {
 		{"a parameter of a function's name", "{% macro f(namespace='x') %}{{ namespace }}{% endmacro %}", nil},
 		{"a counter of a method's name", "{% set n = namespace(count=0) %}{{ n.count + 1 }}", nil},
 		{"a letter of a string", `{{ x["a_b"[1] ~ "y"] }}`, []string{"computed@10", "computed@14"}},
-		{"what the loop has", "{% for i in x %}{{ loop[i][g] }}{% endfor %}", []string{"computed@23"}},
-		{"what a function has", "{{ namespace['x'] }}", []string{"computed@12"}},
+		{"what the loop has", "{% for i in x %}{{ loop[i][g] }}{% endfor %}", []string{"global@19", "computed@26"}},
+		{"what a function has", "{{ namespace['x'] }}", []string{"global@3"}},
 		{"a namespace of a value", "{% set n = namespace(d) %}{{ n[k] }}", []string{"computed@21", "computed@31"}},
 		{"a namespace of a literal", "{% set n = namespace({'a': b}) %}", []string{"computed@21"}},
 		{"a namespace of nothing", "{% set n = namespace() %}{{ namespace(a=1, b=[x]).a }}", nil},
@@ -191,19 +192,19 @@ func TestCheck(t *testing.T) {
 		{"what it found is called", "{{ x[y]() }}{{ x[y].strip() }}", []string{"call@7", "call@20"}},
 		{"what it found is kept", "{% set k = x[y] %}{{ k.a }}", []string{"computed@21"}},
 		{"what it found is a key", "{{ a[x[y]] }}", []string{"computed@6"}},
-		{"an attribute of what is found by a filter", "{{ x | map(attribute=y) | map(attribute='a') | list }}", []string{"global@26"}},
+		{"an attribute of what is found by a filter", "{{ x | map(attribute=y) | map(attribute='a') | list }}", []string{"computed@21", "global@26"}},
 		{"a number that is not always set", "{% if a %}{% set k = 1 %}{% endif %}{{ x[k].a }}", []string{"computed@40"}},
 		{"a number that both branches set", "{% if a %}{% set k = 1 %}{% elif b %}{% set k = 3 %}{% else %}{% set k = 2 %}{% endif %}{{ x[k].a }}", nil},
 		{"a number of a loop that has ended", "{% for k in range(3) %}{{ x[k].a }}{% endfor %}{{ x[k].a }}", []string{"computed@51"}},
 		{"a number of a loop", "{% for m in x %}{{ x[loop.index0 - 1].a }}{{ loop.previtem.a }}{% endfor %}", nil},
 		{"an attribute of the loop that no template needs", "{% for m in x %}{{ loop.undefined }}{% endfor %}", []string{"global@24"}},
-		{"an attribute of a macro", "{% macro f() %}{% endmacro %}{{ f.name }}", []string{"global@32"}},
+		{"an attribute of a macro", "{% macro f() %}{% endmacro %}{{ f.name }}", []string{"call@32"}},
 		{"a macro that is defined too often", "{% macro f(k) %}{{ x[k] }}{% endmacro %}" + strings.Repeat("{% macro f(a) %}{% endmacro %}", 70) + "{{ f(a ~ b) }}", []string{"computed@21"}},
-		{"macros in a list are called", "{% macro f(k) %}{{ k }}{% endmacro %}{% for g in [f] %}{{ g(1) }}{% endfor %}{{ [f][0](2) }}", nil},
-		{"macros and data in a list", "{% macro f(k) %}{{ k }}{% endmacro %}{{ [f, x][0](2) }}", []string{"call@49"}},
-		{"a macro by another name is fed", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{% set g = f %}{{ g(a ~ b) }}", []string{"computed@21"}},
-		{"a macro takes its arguments from a list", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{{ f(*[a ~ b]) }}{{ f(**{'k': 1}) }}", []string{"computed@21"}},
-		{"a macro takes its arguments from a dictionary", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{{ f(**{'k': a ~ b}) }}", []string{"computed@21"}},
+		{"macros in a list", "{% macro f(k) %}{{ k }}{% endmacro %}{% for g in [f] %}{{ g(1) }}{% endfor %}{{ [f][0](2) }}", []string{"call@50", "call@58", "call@81", "call@86"}},
+		{"macros and data in a list", "{% macro f(k) %}{{ k }}{% endmacro %}{{ [f, x][0](2) }}", []string{"call@41", "call@49"}},
+		{"a macro by another name", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{% set g = f %}{{ g(a ~ b) }}", []string{"call@51", "call@58"}},
+		{"a macro takes its arguments from a list", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{{ f(*[a ~ b]) }}{{ f(**{'k': 1}) }}", []string{"computed@21", "call@62"}},
+		{"a macro takes its arguments from a dictionary", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{{ f(**{'k': a ~ b}) }}", []string{"computed@21", "call@45"}},
 		{"the text that a call gives is fed", "{% macro f() %}{{ caller(a ~ b) }}{% endmacro %}{% call(k) f() %}{{ x[k] }}{% endcall %}", []string{"computed@70"}},
 		{"a loop that calls itself is fed", "{% for k in x recursive %}{{ y[k] }}{{ loop([a ~ b]) }}{% endfor %}", []string{"computed@31"}},
 		{"a list by another name is fed", "{% set l = [] %}{% set m = l %}{% set _ = m.append(a ~ b) %}{{ x[l[0]] }}", []string{"computed@65"}},
@@ -232,6 +233,12 @@ func TestCheck(t *testing.T) {
 		{"arguments in no order", "{{ f(a=1, 2) }}{{ f(*a, *b) }}{{ f(**a, b=1) }}", []string{"call@3", "syntax@4", "call@18", "syntax@19", "call@33", "syntax@34"}},
 		{"an error does not hide what follows it", "{{ a b }}{{ x.__class__ }}", []string{"syntax@5", "dunder@14"}},
 		{"a letter outside ASCII", "{{ dict(\uff43lass=1) }}", []string{"computed@8"}},
+		{"a key of data in small letters", "{% set r = {'user': 'a'} %}{{ r[m.role | lower] }}{{ r[m.role | trim] }}", nil},
+		{"a printed text", "{{ '# __main__ block' }}{{ '____' }}", nil},
+		{"a printed text that is joined", "{{ '__a' ~ b }}", []string{"dunder@3"}},
+		{"a member of a dictionary's method's name", "{% set s = {'items': 1, 'keys': a} %}{% for k, v in s.items() %}{{ k }}{% endfor %}", nil},
+		{"a member of a namespace of a dictionary's method's name", "{% set s = namespace(items=a) %}{{ s.items() }}", []string{"call@37"}},
+		{"a global that is asked for", "{% if config is defined %}{{ config }}{% endif %}", []string{"global@29"}},
 		{"functions of Jinja and transformers", "{{ range(3) }}{{ strftime_now('%Y') }}{{ dict(a=1) }}", nil},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
@@ -286,6 +293,28 @@ func TestNestingEnds(t *testing.T) {
 			limitstest.NoLeak(t, b)
 			b.Close()
 		}
+	}
+}
+
+// What a stranger wrote, and plain Jinja renders with an effect, is refused.
+func TestReachingTemplatesAreRefused(t *testing.T) {
+	list, err := os.ReadFile("testdata/refused.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := 0
+	for line := range strings.Lines(string(list)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		number++
+		got := check(t, strings.TrimSuffix(line, "\n"))
+		if len(got) == 0 || slices.ContainsFunc(got, func(i jinja.Issue) bool { return i.Code == jinja.CodeSyntax }) {
+			t.Errorf("%v: %s", got, line)
+		}
+	}
+	if number < 85 {
+		t.Errorf("%d templates", number)
 	}
 }
 

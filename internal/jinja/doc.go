@@ -12,7 +12,11 @@
 // data for what its text names, without an underscore before it; it may ask data for what a
 // string of the data names, and may print what that finds, but ask it for nothing. It may not
 // ask for what a string names that the template makes. It may call functions that it is given,
-// its own macros and known methods.
+// its own macros and known methods; their names are nothing else, and are only called.
+//
+// What a filter, a method or an operator gives is all that went into it, unless a row says that
+// it is a number, a string or a part. A key is asked for strings that the template makes at any
+// depth. A string of the data is no path of attributes, which would be several lookups in one.
 //
 // Order: the tree is parsed, each token once. Then passes over it, at most 16, find what each
 // name may be, without regard to order; a last one reports. Every step takes a token or a node.

@@ -40,6 +40,8 @@ func (j *judge) eval(i int32) value {
 		return v.or(j.eval(j.nodes[n.first].next))
 	case sum, product, modulo, concat:
 		return j.combined(n)
+	case arithmetic, sign:
+		return j.calculated(n)
 	}
 	j.inside(n.first) // what is a number, or nothing
 	return plain(numbers)
@@ -59,9 +61,9 @@ func (j *judge) display(n *node) value {
 	return holding(j.inside(n.first))
 }
 
-// inside is all that is in the operands of a display.
+// inside is all that is in the operands of a display, or in arguments.
 func (j *judge) inside(first int32) (out kinds) {
-	j.each(first, func(i int32) { out |= j.eval(i).whole() })
+	j.each(first, func(i int32) { out |= j.everything(j.eval(i)) })
 	return out
 }
 
@@ -73,7 +75,7 @@ func (j *judge) pair(n *node) value {
 		j.report(n.off, CodeComputed, "a key is not a string or a number of the template")
 	}
 	key := j.eval(k)
-	return all(key.whole() | j.eval(j.nodes[k].next).whole())
+	return all(j.everything(key) | j.everything(j.eval(j.nodes[k].next)))
 }
 
 // literal judges a string of the template by itself.
@@ -108,7 +110,7 @@ func isPiece(s string) bool { return strings.HasPrefix(s, "_") || strings.HasSuf
 // leadsInside reports whether a string names an unsafe attribute: as a subscript it finds the
 // attribute, and filters take a path of attributes.
 func leadsInside(s string) bool {
-	for part := range strings.SplitSeq(s, ".") {
+	for part := range strings.FieldsFuncSeq(s, isPathMark) {
 		if unsafeAttributes[part] {
 			return true
 		}
@@ -149,13 +151,17 @@ func (j *judge) variable(n *node) value {
 		case globals[n.text]:
 			j.report(n.off, CodeGlobal, "%s leads into the interpreter", n.text)
 		case functions.has(n.text), grammarFunctions[n.text]:
-			v.self |= inner
+			j.report(n.off, CodeGlobal, "%s is a function, and is not called", n.text)
 		case n.text == "varargs", n.text == "kwargs":
-			v = v.or(value{own, made | data | own | macros | space, n.off})
+			v = v.or(value{own, made | data | own | calls | space | lazy | tuples, n.off})
 		case j.macros[n.text] == 0:
 			v = v.or(all(data))
 		}
 	}
+	if j.macros[n.text] > 0 {
+		j.report(n.off, CodeCall, "the macro %s is not called", quote(n.text))
+	}
+	v.self &^= macros
 	v.at = -1
 	if v.has(made) || v.deep&made != 0 {
 		v.at = n.off
@@ -166,7 +172,10 @@ func (j *judge) variable(n *node) value {
 // attribute is an attribute of an operand, by its name.
 func (j *judge) attribute(n *node) value {
 	of := n.first
-	v := j.eval(of)
+	v := plain(0)
+	if !j.isLoop(of) {
+		v = j.eval(of)
+	}
 	switch {
 	case !j.spelling(n):
 	case strings.HasPrefix(n.text, "_"):
@@ -200,12 +209,8 @@ func (j *judge) found(v value, name string, off int32) value {
 
 // askable reports an operand that is not data, and is asked for something in it.
 func (j *judge) askable(i int32, v value) {
-	n := &j.nodes[i]
-	switch {
-	case v.has(inner | macros):
-		j.report(n.off, CodeGlobal, "what is not data is asked for something in it")
-	case v.has(reached):
-		j.report(n.off, CodeComputed, "what a computed key found is asked for something in it")
+	if v.has(reached) {
+		j.report(j.nodes[i].off, CodeComputed, "what a computed key found is asked for something in it")
 	}
 }
 
@@ -224,7 +229,7 @@ func (j *judge) ofLoop(n *node) value {
 	case !loopAttributes.has(n.text):
 		j.report(n.off, CodeGlobal, "loop has no attribute %s that templates need", quote(n.text))
 	case n.text == "previtem", n.text == "nextitem":
-		return j.loops
+		return j.loops.or(j.again)
 	}
 	return plain(numbers)
 }

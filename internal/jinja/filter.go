@@ -3,11 +3,14 @@ package jinja
 import "strings"
 
 var filterReturns = map[string]returns{
-	"length": counts, "count": counts, "int": counts, "float": counts, "abs": counts, "round": counts, "wordcount": counts,
-	"default": keeps, "d": keeps,
+	"length": counts, "count": counts, "int": converts, "float": converts, "abs": counts, "round": counts, "wordcount": counts,
+	"capitalize": writes, "center": writes, "e": writes, "escape": writes, "filesizeformat": writes, "forceescape": writes, "format": writes, "indent": writes,
+	"join": writes, "pprint": writes, "replace": writes, "safe": writes, "string": writes, "striptags": writes, "title": writes, "tojson": writes,
+	"truncate": writes, "urlencode": writes, "urlize": writes, "wordwrap": writes, "xmlattr": writes,
+	"lower": shortens, "trim": shortens, "upper": shortens,
 	"first": picks, "last": picks, "min": picks, "max": picks, "random": picks, "sum": picks,
-	"list": sequence, "sort": sequence, "unique": sequence, "reverse": sequence, "select": sequence, "reject": sequence, "selectattr": sequence, "rejectattr": sequence,
-	"batch": sequence, "slice": sequence, "items": sequence, "dictsort": sequence, "groupby": sequence,
+	"list": sequence, "sort": sequence, "unique": sequence, "reverse": backwards, "select": sequence, "reject": sequence, "selectattr": sequence, "rejectattr": sequence,
+	"batch": rows, "slice": rows, "groupby": rows, "items": views, "dictsort": views,
 	"from_json": parses, "fromjson": parses, "map": applies,
 }
 
@@ -47,18 +50,42 @@ func (j *judge) apply(name string, at, off int32, v value, args int32) value {
 	switch filterReturns[name] {
 	case counts:
 		return plain(numbers)
-	case keeps:
-		return v.or(all(given)).marked(off)
+	case converts:
+		return all(given | numbers).marked(off)
+	case shortens: // what is no string becomes one
+		out := part(v, off)
+		if !v.only(data | words) {
+			out = out.or(madeAt(off))
+		}
+		return out
+	case writes:
+		return madeAt(off)
 	case picks:
 		return all(j.member(v).self | given | numbers | found).marked(off)
-	case sequence:
-		out := holding(j.member(v).self | given | numbers | found).marked(off)
+	case sequence, rows, views, backwards:
+		in := j.member(v).self | given | numbers | found
+		switch filterReturns[name] {
+		case rows: // a list of lists; the tuples of groupby have attributes of their own
+			in |= own | lazy
+		case views:
+			in |= tuples
+		}
+		out := holding(in)
 		out.self |= lazy
-		return out
+		if filterReturns[name] == backwards && v.has(strings_) {
+			out.self |= v.self & (strings_ &^ (words | parts))
+			if v.has(words | parts) {
+				out.self |= made
+			}
+		}
+		return out.marked(off)
 	case parses:
 		return all(data | made | own).marked(off)
 	}
-	return madeAt(off)
+	if name == "default" || name == "d" {
+		return v.or(all(given)).marked(off)
+	}
+	return j.joining(j.everything(v) | given | found | made).marked(off)
 }
 
 // mapped is what map makes of each element: an attribute, or what another filter makes.
@@ -68,7 +95,7 @@ func (j *judge) mapped(off int32, v value, args int32) value {
 	switch {
 	case args == 0, a.form == keyword, a.form == star, a.form == starStar:
 		found, given := j.arguments("map", off, v, args)
-		e.self |= given | found | numbers
+		e = e.or(all(given | found | numbers))
 	case a.form != literal:
 		j.eval(args)
 		j.report(a.off, CodeComputed, "the filter that map applies has a computed name")
@@ -114,34 +141,39 @@ func (j *judge) arguments(name string, off int32, v value, args int32) (found, g
 		if a.form != keyword {
 			place++
 		}
-		given |= w.whole()
+		given |= j.everything(w)
 	})
 	return found, given
 }
+
+// isPathMark reports whether a letter separates attributes of a path, or paths of sort.
+func isPathMark(c rune) bool { return c == '.' || c == ',' }
 
 // path judges a path of attributes that a filter looks up in each element of v.
 func (j *judge) path(name string, off int32, v value, i int32, w value) kinds {
 	a := &j.nodes[i]
 	e := j.member(v)
-	if e.has(inner | macros | reached) {
+	if e.has(reached) {
 		j.report(off, CodeGlobal, "the filter %s looks an attribute up in what is not data", name)
 	}
 	if a.form != literal {
-		if w.has(made | reached) {
+		if in := j.everything(w); in&(made|calls) != 0 {
 			j.report(w.madeAt(a.off), CodeComputed, "an attribute that the filter %s looks up is a string that the template makes", name)
 		}
-		if w.has(given) && e.has(bound|space|lazy) {
-			j.report(a.off, CodeComputed, "a string of the data is asked of what is not data")
-		}
 		if w.has(given) {
-			return reached | e.deep
+			j.report(a.off, CodeComputed, "a string of the data is a path of attributes")
+			return reached | j.contents(e)
 		}
-		return e.deep
+		out := j.member(e).self
+		if w.has(words|parts) && e.has(strings_|holders) {
+			out |= bound
+		}
+		return out
 	}
 	if a.text == "attr" {
 		j.report(a.off, CodeAttr, "the filter attr is applied through %s", name)
 	}
-	for part := range strings.SplitSeq(a.text, ".") {
+	for part := range strings.FieldsFuncSeq(a.text, isPathMark) {
 		if strings.HasPrefix(part, "_") {
 			j.report(a.off, CodeDunder, "%s names an internal attribute", quote(a.text))
 		}
@@ -165,6 +197,11 @@ func (j *judge) tests(i int32) {
 func (j *judge) test(n *node) value {
 	if !tests.has(n.text) {
 		j.report(n.off, CodeMethod, "the test %s is not one that templates need", quote(n.text))
+	}
+	of := &j.nodes[n.first]
+	if of.form == variable && j.nodes[n.first].next == 0 { // a function may be asked for
+		j.spelling(of)
+		return plain(numbers)
 	}
 	j.inside(n.first)
 	return plain(numbers)

@@ -20,6 +20,7 @@ type judge struct {
 	called  map[string]bool  // functions that are called
 
 	heapOwn, heapSupplied kinds // what lists and dictionaries are given later
+	spaces                kinds // what members of namespaces may be
 	flood                 value // what calls give of which there are too many definitions to bind each
 	loops, again          value // elements of loops; what a loop calls itself with
 
@@ -86,7 +87,7 @@ func (j *judge) collect(i int32) {
 	case target:
 		j.key(n.text)
 	case pair:
-		if k := j.nodes[n.first]; k.form == literal {
+		if k := j.nodes[n.first]; k.form == literal && !dictMethods[k.text] {
 			j.key(k.text)
 		}
 	case call:
@@ -94,8 +95,8 @@ func (j *judge) collect(i int32) {
 			j.err = j.add(j.called, f.text)
 		}
 		for a := j.nodes[n.first].next; a != 0; a = j.nodes[a].next {
-			if j.nodes[a].form == keyword {
-				j.key(j.nodes[a].text)
+			if k := &j.nodes[a]; k.form == keyword && (!dictMethods[k.text] || j.nodes[n.first].text == "namespace") {
+				j.key(k.text)
 			}
 		}
 	}
@@ -164,6 +165,14 @@ func (j *judge) join(to *value, v value) {
 	}
 }
 
+// giveMember gives a value to the members of a name.
+func (j *judge) giveMember(name string, v value) {
+	j.give(&j.members, name, v)
+	if in := j.spaces | v.whole(); in != j.spaces {
+		j.spaces, j.grew = in, true
+	}
+}
+
 // set gives a variable a value, here and behind this place.
 func (j *judge) set(name string, v value) {
 	j.give(&j.vars, name, v)
@@ -192,11 +201,11 @@ func (j *judge) assign(to int32, v value) {
 	switch n := &j.nodes[to]; n.form {
 	case variable:
 		j.spelling(n)
-		j.redefines(n, v)
+		j.redefines(n)
 		j.set(n.text, v)
 	case target:
 		j.spelling(n)
-		j.give(&j.members, n.text, v)
+		j.giveMember(n.text, v)
 	case group:
 		for i := n.first; i != 0; i = j.nodes[i].next {
 			j.assign(i, j.member(v))
@@ -207,10 +216,11 @@ func (j *judge) assign(to int32, v value) {
 // operandWords are words that Jinja takes as variables where an operand stands.
 var operandWords = map[string]bool{"if": true, "else": true, "and": true, "or": true, "not": true, "in": true, "is": true}
 
-// redefines reports a function that the template calls and gives another meaning.
-func (j *judge) redefines(n *node, v value) {
-	function := (functions.has(n.text) || j.macros[n.text] > 0) && j.called[n.text]
-	if operandWords[n.text] || function && !v.only(numbers|macros) {
+// redefines reports a function that the template calls and gives another meaning: whatever it
+// is given, the name is not only that of the function.
+func (j *judge) redefines(n *node) {
+	function := (functions.has(n.text) || grammarFunctions[n.text] || j.macros[n.text] > 0) && j.called[n.text]
+	if operandWords[n.text] || function {
 		j.report(n.off, CodeCall, "%s gets another meaning", quote(n.text))
 	}
 }

@@ -15,22 +15,25 @@ func (j *judge) combined(n *node) value {
 		case concat:
 			v = madeAt(n.off)
 		case sum:
-			v = added(v, w, n.off)
+			v = j.added(v, w, n.off)
 		case product:
-			v = multiplied(v, w, n.off)
+			v = j.multiplied(v, w, n.off)
 		case modulo:
+			out := plain(numbers)
 			if v.has(strings_) {
-				v = madeAt(n.off).or(plain(numbers))
-			} else {
-				v = plain(numbers)
+				out = out.or(madeAt(n.off))
 			}
+			if !v.only(plainOperands) {
+				out = out.or(j.joining(j.everything(v) | j.everything(w)))
+			}
+			v = out
 		}
 	}
 	j.each(left, j.joined)
 	return v
 }
 
-func added(v, w value, off int32) value {
+func (j *judge) added(v, w value, off int32) value {
 	out := plain(0)
 	if v.has(numbers) && w.has(numbers) {
 		out.self |= numbers
@@ -39,23 +42,43 @@ func added(v, w value, off int32) value {
 		out = out.or(madeAt(off))
 	}
 	if v.has(holders) && w.has(holders) {
-		out = out.or(holding(v.deep | w.deep))
+		out = out.or(holding(j.contents(v) | j.contents(w)))
 		if v.has(supplied) || w.has(supplied) {
 			out.self |= supplied
 		}
 	}
+	if !v.only(plainOperands|own|tuples) || !w.only(plainOperands|own|tuples) {
+		out = out.or(j.joining(j.everything(v) | j.everything(w)))
+	}
 	return out
 }
 
-func multiplied(v, w value, off int32) value {
+func (j *judge) multiplied(v, w value, off int32) value {
 	out := plain(numbers)
 	if v.has(strings_) && w.has(numbers) || w.has(strings_) && v.has(numbers) {
 		out = out.or(madeAt(off))
 	}
 	if v.has(holders) || w.has(holders) {
-		out = out.or(holding(v.deep | w.deep))
+		out = out.or(holding(j.contents(v) | j.contents(w)))
 	}
 	return out
+}
+
+// plainOperands are what Python calculates only numbers with, if at all.
+const plainOperands = data | strings_&^reached
+
+// calculated is what - / // ** make: numbers, but sets of what yields keys.
+func (j *judge) calculated(n *node) value {
+	in, plainly := kinds(0), true
+	j.each(n.first, func(i int32) {
+		v := j.eval(i)
+		in |= j.everything(v)
+		plainly = plainly && v.only(plainOperands)
+	})
+	if plainly {
+		return plain(numbers)
+	}
+	return j.joining(in | lazy).marked(n.off)
 }
 
 // subscript is an element of an operand.
@@ -68,10 +91,7 @@ func (j *judge) subscript(n *node) value {
 		j.report(n.off, CodeComputed, "a letter is taken out of a string of the template")
 	}
 	w := j.eval(key)
-	if v.has(inner | macros) {
-		j.report(n.off, CodeComputed, "what is asked for an element is not data")
-		return all(data)
-	} else if v.has(reached) {
+	if v.has(reached) {
 		j.report(n.off, CodeComputed, "what a computed key found is asked for an element")
 		return all(data)
 	}
@@ -83,15 +103,18 @@ func (j *judge) subscript(n *node) value {
 			j.report(k.off, CodeDunder, "the key %s names an internal attribute", quote(k.text))
 		}
 		return j.found(v, k.text, k.off)
-	case w.has(made | reached):
+	case j.everything(w)&(made|calls) != 0:
 		j.report(w.madeAt(k.off), CodeComputed, "a subscript is a string that the template makes")
 	}
 	out := j.member(v)
+	if w.has(words|parts) && v.has(strings_|holders) {
+		out.self |= bound
+	}
 	if out.at = -1; out.whole()&made != 0 {
 		out.at = j.begins(of)
 	}
 	if w.has(given) {
-		if v.has(bound | space | lazy) {
+		if !v.only(askedByData) {
 			j.report(k.off, CodeComputed, "a string of the data is asked of what is not data")
 		}
 		out.self |= reached
@@ -99,6 +122,10 @@ func (j *judge) subscript(n *node) value {
 	}
 	return out
 }
+
+// askedByData is what a string of the data may be asked of: data, and what has nothing but what
+// data have. Text that is marked as safe has attributes of Python's, as the tuples of groupby do.
+const askedByData = data | words | parts | own | tuples
 
 // begins is where an operand begins.
 func (j *judge) begins(i int32) int32 {

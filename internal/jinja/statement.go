@@ -206,7 +206,9 @@ func (p *parser) autoescape(t token) int32 {
 
 func (p *parser) jump(t token) int32 { return p.node(body, t.off, "", chain{}) }
 
-func (p *parser) generation(token) int32 { return p.closedBlock("endgeneration") }
+func (p *parser) generation(t token) int32 {
+	return p.node(scope, t.off, "", p.of(p.closedBlock("endgeneration")))
+}
 
 // trans parses a text that is translated by functions that the template does not name.
 func (p *parser) trans(t token) int32 {

@@ -21,6 +21,7 @@ const (
 	named     // block: its body
 	load      // import, from, include, extends: the expression that names the template
 	escaped   // autoescape: an expression and a body
+	scope     // generation: a body
 	// Expressions.
 	constant  // true, false, none
 	literal   // a string

@@ -19,16 +19,17 @@ const (
 	supplied                   // a list or a dictionary of the data
 	own                        // one that the template makes
 	lazy                       // what yields its elements one by one, and takes no others
+	tuples                     // a tuple that a method or a filter makes, and takes no others
 	space                      // a namespace
-	macros                     // a macro of the template
-	inner                      // a function, the loop, and other things of Jinja's
+	macros                     // a macro of the template, whose name is not used but to call it
 	bound                      // a method of data, which has attributes of its own
 	reached                    // what a key that is a string of the data found: an attribute of a list, perhaps
 )
 
 const (
 	strings_ = given | words | parts | made | reached
-	holders  = supplied | own | lazy | reached
+	holders  = supplied | own | lazy | tuples | reached
+	calls    = bound | reached // what may be called, and is no data
 	data     = numbers | given | supplied
 )
 
@@ -75,9 +76,27 @@ func (j *judge) contents(v value) kinds {
 	return out
 }
 
+// everything is what v may be, and what is in it at any depth, now or later.
+func (j *judge) everything(v value) kinds {
+	out := v.whole()
+	for range 3 { // what one holds may be another
+		out |= j.contents(value{self: out})
+		if out&space != 0 {
+			out |= j.spaces
+		}
+	}
+	return out
+}
+
+// joining is what is made of values, if nothing more is known of it: all that went in.
+func (j *judge) joining(in kinds) value { return all(in | numbers) }
+
 // member is an element of v, whatever its key, or a letter of it.
 func (j *judge) member(v value) value {
 	out := j.contents(v) | v.self&(given|words|made|reached)
+	if v.has(space) {
+		out |= j.spaces
+	}
 	if v.has(parts) {
 		out |= made
 	}

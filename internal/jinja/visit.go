@@ -12,7 +12,7 @@ func (j *judge) visit(i int32) {
 	case body:
 		j.each(n.first, j.visit)
 	case output:
-		j.tag(func() { j.each(n.first, func(i int32) { j.eval(i) }) })
+		j.tag(func() { j.each(n.first, j.printed) })
 	case loopOver:
 		j.loop(n)
 	case branches:
@@ -24,17 +24,62 @@ func (j *judge) visit(i int32) {
 	case macro:
 		j.give(&j.vars, n.text, plain(macros))
 		j.spelling(&n)
+		if functions.has(n.text) || grammarFunctions[n.text] {
+			j.redefines(&n)
+		}
 		j.function(n.first)
 		j.define(n.text)
 	case callBlock:
+		j.each(n.first, func(i int32) { // the call is outside of the parameters' scope
+			if f := j.nodes[i].form; f != parameter && f != body {
+				j.tag(func() { j.eval(i) })
+			}
+		})
 		j.function(n.first)
+	case scope:
+		j.scoped(n.first)
 	case with:
-		mark := len(j.trail)
-		j.each(n.first, j.visit)
-		j.leave(mark)
+		j.with(n)
 	case filtered, escaped:
 		j.tag(func() { j.eval(n.first) })
 		j.scoped(j.nodes[n.first].next)
+	}
+}
+
+// printed is an operand of a tag that prints. A string that stands there itself is text.
+func (j *judge) printed(i int32) {
+	if n := &j.nodes[i]; n.form == literal && !n.flag {
+		return
+	}
+	j.eval(i)
+}
+
+// with gives names values, none of which sees the other names.
+func (j *judge) with(n node) {
+	mark := len(j.trail)
+	j.each(n.first, func(i int32) {
+		if j.nodes[i].form == assign {
+			j.visit(i)
+			j.leave(mark)
+		}
+	})
+	j.each(n.first, func(i int32) {
+		if j.nodes[i].form == assign {
+			j.defines(j.nodes[i].first)
+		} else {
+			j.visit(i)
+		}
+	})
+	j.leave(mark)
+}
+
+// defines notes that the names of a target have values.
+func (j *judge) defines(to int32) {
+	switch n := &j.nodes[to]; n.form {
+	case variable:
+		j.define(n.text)
+	case group:
+		j.each(n.first, j.defines)
 	}
 }
 
@@ -148,12 +193,10 @@ func (j *judge) function(first int32) {
 		case parameter:
 			j.spelling(n)
 			v := j.eval(n.first)
-			j.redefines(n, v)
+			j.redefines(n)
 			j.set(n.text, v.or(j.flood))
 		case body:
 			j.visit(i)
-		default:
-			j.tag(func() { j.eval(i) })
 		}
 	})
 	j.leave(mark)
