@@ -118,12 +118,26 @@ func (w *walk) unexplained(key string, k *kept, at int64) error {
 	if dataTexts[base] || libraries()[k.text] || w.dangerous() || strings.HasSuffix(base, ".index.json") {
 		return nil
 	}
+	// Whole configurations stand inside others: where one came from is read nowhere.
+	if key == "_name_or_path" || w.inMeta() && (isLink(k.text) || isNoCommand(k.text)) {
+		return nil
+	}
 	for i := range w.open {
 		if explains(w.open[i].key, k.text, i == 0) {
 			return nil
 		}
 	}
 	return w.couldBe(key, k, at)
+}
+
+// inMeta reports whether the current value is below the notes of what quantized the model.
+func (w *walk) inMeta() bool {
+	for i := range w.open {
+		if w.open[i].key == "meta" && (i == 0 && w.base() == "quantize_config.json" || i > 0 && w.open[i-1].key == "quantization_config") {
+			return true
+		}
+	}
+	return false
 }
 
 // couldBe reports a text that could name something: danger in a text of which it is known what
@@ -142,6 +156,9 @@ func (r *reader) couldBe(key string, k *kept, at int64) error {
 	}
 	if s.hasWord(key, k.text) {
 		return nil
+	}
+	if fetches(key, k.text) {
+		return r.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, "a library may fetch the model "+wire.Quote(k.text)+" because of this")
 	}
 	return r.once(CodeUnexplained, tensor.Danger, wire.Quote(key), at, s.reads(key)+", and "+wire.Quote(k.text)+" could be "+what)
 }

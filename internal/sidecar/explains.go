@@ -23,11 +23,14 @@ var explanations = [...]explained{
 	{"content *_token additional_special_tokens extra_special_tokens stop_strings stop", anything, "tokenizers look them up in the vocabulary"},
 	{"id2label label2id labels class_names label_names", anything, "what an output is called"},
 	// Where a model came from.
-	{"name_or_path base_model_name_or_path tokenizer_file special_tokens_map_file hf_hub_id", anything, "loaders overwrite it, or read a path that leads out of the folder, which is a finding by itself"},
+	{"base_model_name_or_path tokenizer_file special_tokens_map_file hf_hub_id", anything, "loaders overwrite it, or read a path that leads out of the folder, which is a finding by itself"},
 	{"vocab_file merges_file spm_file source_spm target_spm sentencepiece_model_file monolingual_vocab_file normalizer_file", isInside, "tokenizers open the file in their folder"},
 	{"train_dataset train_datasets datasets", anything, "a card of the model"},
-	// Models that a library fetches besides, from a hub.
-	{"backbone mm_vision_tower mm_audio_tower hf_model_name hf_tokenizer_name audio_model_id teacher_model source_model_name repo", isRepository, "from_pretrained fetches the model, without its code"},
+	// Models that LLaVA and open_clip write by themselves into what is published, and that
+	// from_pretrained fetches without code.
+	{"mm_vision_tower mm_audio_tower hf_tokenizer_name", isRepository, "from_pretrained fetches the model, without its code"},
+	{"hf_model_name", isOpenClip, "open_clip's own configurations have these"},
+	{"backbone hf_model_name architecture vision_encoder vision_tower model_name timm_model_name", isTagged, "timm and open_clip look it up in their tables"},
 	{"language_codes src_lang tgt_lang", isLanguage, "tokenizers make tokens of them"},
 	// For people.
 	{"license description tags citation notes", anything, "shown to people"},
@@ -56,6 +59,9 @@ var explanationsOf = sync.OnceValue(func() map[string][]grammar {
 
 // explains reports whether a member explains a text below it.
 func explains(key, text string, outermost bool) bool {
+	if outermost && (key == "name_or_path" || key == "_name_or_path") || strings.HasSuffix(key, "_file") && isPlainFile(text) {
+		return true
+	}
 	table := explanationsOf()
 	for _, is := range table[key] {
 		if is(text) {
@@ -69,7 +75,7 @@ func explains(key, text string, outermost bool) bool {
 			}
 		}
 	}
-	return key == "_name_or_path" && outermost || namesLayers(key) && isPattern(text)
+	return namesLayers(key) && isPattern(text)
 }
 
 func anything(string) bool { return true }
@@ -83,6 +89,40 @@ func isLink(text string) bool {
 // isInside reports whether a text is a path in the folder, and no code.
 func isInside(text string) bool {
 	return !leadsOut(text) && !isCommand(text) && !isCode(text) && !strings.ContainsAny(text, ";&|<>")
+}
+
+// isPlainFile reports whether a text is the name of a file in the folder at hand.
+func isPlainFile(text string) bool {
+	return isInside(text) && !strings.ContainsAny(text, `/\:`) && strings.Trim(text, ". ") != ""
+}
+
+// isTagged reports whether a text is the name of a model in a table such as timm's, with the tag
+// of its weights: vit_base_patch16_224.augreg_in21k.
+func isTagged(text string) bool {
+	name, tag, _ := strings.Cut(text, ".")
+	return isPath(text) && strings.ToLower(text) == text && strings.ContainsAny(name, "0123456789") && strings.Contains(name, "_") &&
+		!strings.Contains(tag, ".") && !namesInside(text) && !callsCode(text) && !isReach(text)
+}
+
+// openClips are the repositories of text models in the configurations of open_clip 3.3.0.
+var openClips = setOf("google/mt5-base google/mt5-xl facebook/nllb-200-distilled-600M facebook/nllb-200-distilled-1.3B")
+
+func isOpenClip(text string) bool { return openClips()[text] }
+
+// isOwned reports whether a text is the name of a repository of a hub, owner/name.
+func isOwned(text string) bool { return strings.Contains(text, "/") && isRepository(text) }
+
+// fetchingEnds are the ends of members under which libraries look for another model.
+var fetchingEnds = [...]string{"model", "model_name", "model_id", "name_or_path", "repo_id", "repo", "backbone", "_tower", "tokenizer_name"}
+
+// fetches reports whether a library may fetch a model that a member names.
+func fetches(key, text string) bool {
+	for _, end := range fetchingEnds {
+		if strings.HasSuffix(key, end) && isOwned(text) {
+			return true
+		}
+	}
+	return false
 }
 
 func isMLflow(text string) bool { return within(text, "mlflow") }
