@@ -207,9 +207,14 @@ func (f *File) missing(e *entry) bool {
 	return e.place == external && (e.file < 0 || int(e.file) >= len(f.outside))
 }
 
-// Verify reads sparse tensors: their values stand in order.
+// Verify refuses data outside of the model's folder, which nobody reads, and reads sparse
+// tensors: their values stand in order.
 func (f *File) Verify(b *limits.Budget) error {
 	for i := range f.entries {
+		if e := &f.entries[i]; e.place == external && e.file < 0 {
+			_, err := f.source(e)
+			return err
+		}
 		if e := &f.entries[i]; e.place != sparse || f.missing(&e.values[0]) || f.missing(&e.values[1]) {
 			continue
 		}

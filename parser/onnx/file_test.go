@@ -136,3 +136,31 @@ func TestTensorsMayShareExternalDataWholly(t *testing.T) {
 		t.Errorf("storages %q and %q", x, y)
 	}
 }
+
+// A model whose data lie outside of its folder is not verified: nobody reads them.
+func TestDataOutsideOfTheFolderAreNotVerified(t *testing.T) {
+	tried := 0
+	for _, r := range corpus.Gate() {
+		if r.Name != "onnx-external-path" && r.Name != "onnx-external-dots" {
+			continue
+		}
+		tried++
+		data, err := r.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := limits.Policy{}.Budget(t.Context())
+		m, err := onnx.Decode(b, bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Verify(b); wire.ClassOf(err) != wire.Forbidden {
+			t.Errorf("%s: %v", r.Name, err)
+		}
+		m.Close()
+		b.Close()
+	}
+	if tried != 2 {
+		t.Errorf("%d recipes", tried)
+	}
+}
