@@ -39,9 +39,9 @@ import grammar  # noqa: E402
 
 COUNT = 100_000
 BATCH = 2000
-DATA = (str, list, dict, tuple, set, int, float, bool, type(None), jinja2.Undefined, range, type({}.keys()), type({}.values()), type({}.items()))
+DATA = (str, list, dict, tuple, set, reversed, type(reversed([])), type(reversed({})), int, float, bool, type(None), jinja2.Undefined, range, type({}.keys()), type({}.values()), type({}.items()))
 METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
-UNSAFE = ("gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_", "im_")
+UNSAFE = ("gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_", "im_class", "im_func", "im_self")
 
 
 class Reached(Exception):

@@ -17,6 +17,7 @@ import jinja2
 import jinja2.defaults
 import jinja2.runtime
 import jinja2.sandbox
+import markupsafe
 from jinja2 import meta, nodes
 
 import collect
@@ -82,6 +83,12 @@ def allowed(counts, folder):
     }
 
 
+def other(allowed_methods):
+    """Methods of data, and of what filters make of them, that no template may call."""
+    kinds = (str, list, dict, tuple, int, float, bool, range, set, type({}.keys()), type({}.values()), type({}.items()), types.GeneratorType, markupsafe.Markup)
+    return {n for kind in kinds for n in plain(kind)} - allowed_methods
+
+
 def unsafe():
     """Attributes of what is no data that have no underscore before them: those that Jinja's
     sandbox knows, and those of Python's inner objects whose names have a prefix of their own."""
@@ -119,6 +126,8 @@ def main():
         out.append(f"\n// {WHAT[table]}\nvar {table} = names{{\n")
         out += [f'\t"{n}": {counts[USE[table]][n]},\n' for n in sorted(names)]
         out.append("}\n")
+    out.append("\n// otherMethods are those of data, and of what filters make, that no template may call.\nvar otherMethods = map[string]bool{\n")
+    out += [f'\t"{n}": true,\n' for n in sorted(other(allowed(counts, folder)["methods"]))] + ["}\n"]
     out.append("\n// unsafeAttributes lead into the interpreter, without an underscore before them.\nvar unsafeAttributes = map[string]bool{\n")
     out += [f'\t"{n}": true,\n' for n in sorted(unsafe())] + ["}\n"]
     TABLE.write_text("".join(out))

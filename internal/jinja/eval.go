@@ -198,7 +198,7 @@ func (j *judge) found(v value, name string, off int32) value {
 		out = out.or(m)
 	}
 	out.self |= numbers
-	if methods.has(name) && v.has(strings_|holders) {
+	if methods.has(name) && v.has(strings_|holders) || otherMethods[name] {
 		out.self |= bound
 	}
 	if out.at = -1; out.whole()&made != 0 {

@@ -216,9 +216,16 @@ func (j *judge) assign(to int32, v value) {
 // operandWords are words that Jinja takes as variables where an operand stands.
 var operandWords = map[string]bool{"if": true, "else": true, "and": true, "or": true, "not": true, "in": true, "is": true}
 
+// scopeNames are names to which Jinja itself gives values, in loops, macros and blocks, whatever
+// they are outside.
+var scopeNames = map[string]bool{"caller": true, "varargs": true, "kwargs": true, "loop": true, "self": true, "super": true}
+
 // redefines reports a function that the template calls and gives another meaning: whatever it
 // is given, the name is not only that of the function.
 func (j *judge) redefines(n *node) {
+	if scopeNames[n.text] {
+		j.report(n.off, CodeCall, "%s is a name that Jinja gives a value itself", n.text)
+	}
 	function := (functions.has(n.text) || grammarFunctions[n.text] || j.macros[n.text] > 0) && j.called[n.text]
 	if operandWords[n.text] || function {
 		j.report(n.off, CodeCall, "%s gets another meaning", quote(n.text))

@@ -24,7 +24,7 @@ func (j *judge) visit(i int32) {
 	case macro:
 		j.give(&j.vars, n.text, plain(macros))
 		j.spelling(&n)
-		if functions.has(n.text) || grammarFunctions[n.text] {
+		if functions.has(n.text) || scopeNames[n.text] {
 			j.redefines(&n)
 		}
 		j.function(n.first)
