@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"errors"
 	"io"
 	"path"
 	"slices"
@@ -103,7 +104,7 @@ func (r *reader) codeBeside() error {
 		return r.named(func(text string) bool { return !leaves(text) }, "DeepSpeed loads the checkpoint from the folder ")
 	case ext == ".dir" && r.t.Beside != nil && r.t.Beside(strings.TrimSuffix(r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:], r.t.Name[len(r.t.Name)-4:])+".dat"):
 		return r.report("sidecar.pickle", tensor.Danger, "", 0, "shelve unpickles what lies at the places of this list, in the file beside it")
-	case base == "modelfile" || strings.HasPrefix(base, "modelfile."):
+	case base == "modelfile" || strings.HasPrefix(base, "modelfile.") || ext == ".modelfile":
 		return r.modelfile()
 	case ext == ".pth":
 		return r.report(codeHandler, tensor.Danger, "", 0, "Python runs the lines of this text that begin with import, where its folder is one for packages")
@@ -133,16 +134,75 @@ func (r *reader) modelfile() error {
 		return err
 	}
 	return r.eachLine(func(line string, at int64) error {
-		word, path, _ := strings.Cut(strings.TrimSpace(line), " ")
-		path = strings.Trim(strings.TrimSpace(path), `"`)
+		line = strings.TrimSpace(line)
+		word, path := line, ""
+		if i := strings.IndexAny(line, " \t"); i >= 0 {
+			word, path = line[:i], strings.Trim(line[i:], "\"' \t")
+		}
 		switch strings.ToLower(word) {
 		case "from", "adapter":
 			if leadsOut(path) {
 				return r.report("sidecar.index-path", tensor.Danger, strings.ToUpper(word), at, "ollama reads a model from "+wire.Quote(path))
 			}
+			if isOwnedElsewhere(path) && (r.t.Beside == nil || !r.t.Beside(path)) {
+				return r.report(codeHandler, tensor.Danger, strings.ToUpper(word), at, "ollama fetches the model "+wire.Quote(path))
+			}
 		}
 		return nil
 	})
+}
+
+// isOwnedElsewhere reports whether ollama takes a text for a model of somebody, or of a registry,
+// and not for a file or one of its own library.
+func isOwnedElsewhere(text string) bool {
+	if strings.HasPrefix(text, "./") || strings.HasPrefix(text, `.\`) || !strings.Contains(text, "/") {
+		return false
+	}
+	switch strings.ToLower(path.Ext(text)) {
+	case ".gguf", ".safetensors", ".bin":
+		return false
+	}
+	return !strings.HasSuffix(text, "/")
+}
+
+// errShown ends the reading of what is shown to people.
+var errShown = errors.New("the end of the front matter")
+
+// card judges the head of a card, by which datasets.load_dataset finds its files.
+func (r *reader) card() error {
+	if p, err := r.in.Peek(3); err != nil || string(p) != "---" {
+		return nil
+	}
+	first, of := true, ""
+	err := r.eachLine(func(line string, at int64) error {
+		if !first && strings.HasPrefix(line, "---") {
+			return errShown
+		}
+		first = false
+		line = strings.TrimSpace(line)
+		key, value := pair(line)
+		if key == "" {
+			value = line
+		} else {
+			of = strings.Clone(key)
+		}
+		if of != "data_files" && of != "data_dir" && of != "path" {
+			return nil
+		}
+		for part := range strings.FieldsFuncSeq(value, func(c rune) bool { return strings.ContainsRune("[],\"' ", c) }) {
+			if err := r.steps.Step(); err != nil {
+				return err
+			}
+			if leadsOut(part) {
+				return r.once("sidecar.index-path", tensor.Warning, wire.Quote(of), at, "datasets.load_dataset reads "+wire.Quote(part))
+			}
+		}
+		return nil
+	})
+	if err == errShown {
+		return nil
+	}
+	return err
 }
 
 // runs reports whether it was said what runs the file.

@@ -43,7 +43,7 @@ func couldName(k *kept) string {
 		return "" // a mark between words
 	}
 	if strings.HasPrefix(text, "../") || strings.HasPrefix(text, `..\`) || strings.HasPrefix(text, `\\`) || strings.HasPrefix(text, "~/") ||
-		strings.Contains(text, "/../") || text[0] == '/' && strings.Contains(text[1:], "/") {
+		hasParent(text) || onDrive(text) || text[0] == '/' && strings.Contains(text[1:], "/") {
 		return "a path"
 	}
 	if strings.ContainsAny(text, " \t\n<>|[") { // words of people, a token, a pattern
@@ -56,6 +56,27 @@ func couldName(k *kept) string {
 		return "a command"
 	}
 	return isDottedName(text)
+}
+
+// hasParent reports whether a part of a path is two dots.
+func hasParent(text string) bool {
+	for rest := text; ; {
+		i := strings.Index(rest, "..")
+		if i < 0 {
+			return false
+		}
+		begin := i == 0 && len(rest) == len(text) || i > 0 && (rest[i-1] == '/' || rest[i-1] == '\\')
+		end := i+2 == len(rest) || rest[i+2] == '/' || rest[i+2] == '\\'
+		if begin && end && len(text) > 2 {
+			return true
+		}
+		rest = rest[i+1:]
+	}
+}
+
+// onDrive reports whether a text is a path on a drive of Windows.
+func onDrive(text string) bool {
+	return len(text) > 2 && text[1] == ':' && (text[2] == '\\' || text[2] == '/') && 'a' <= text[0]|0x20 && text[0]|0x20 <= 'z'
 }
 
 // namesInside reports whether a text names something that Python keeps for itself.
@@ -140,16 +161,28 @@ func (w *walk) inMeta() bool {
 	return false
 }
 
+// imported are members under which libraries look up classes and functions.
+var imported = setOf("class cls class_name _class name type target module function func fn callable factory impl")
+
+// isOfPython reports whether a name is in Python's own library, or in what installs packages.
+func isOfPython(text string) bool {
+	root, _, _ := strings.Cut(text, ".")
+	return !plain[text] && (standard()[root] || tools()[root] || root == "pip")
+}
+
 // couldBe reports a text that could name something: danger in a text of which it is known what
 // its library reads, elsewhere a warning, which the profiles upload and strict refuse.
 func (r *reader) couldBe(key string, k *kept, at int64) error {
 	s := schemaOf(r.base())
-	if s == nil && r.said[CodeUnexplained] {
+	if s == nil && r.said[CodeUnexplained] && !imported()[strings.ToLower(key)] {
 		return nil
 	}
 	what := couldName(k)
 	if what == "" {
 		return nil
+	}
+	if imported()[strings.ToLower(key)] && what == "a name in a module" && isOfPython(k.text) {
+		return r.once(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(k.text))
 	}
 	if s == nil {
 		return r.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, "no table explains this member, and "+wire.Quote(k.text)+" could be "+what)
@@ -167,7 +200,7 @@ func (r *reader) couldBe(key string, k *kept, at int64) error {
 // values of the key before it: elements of a list, members in brackets, the rest of a text.
 func (r *reader) assigned(line string, at int64) error {
 	ofKind := schemaOf(r.base()) != nil
-	if line == "" || r.dangerous() || codeNames[r.base()] != "" || r.said[CodeUnexplained] && !ofKind {
+	if line == "" || r.dangerous() || codeNames[r.base()] != "" || r.said[CodeUnexplained] && !ofKind && !strings.Contains(line, ".") {
 		return nil
 	}
 	outermost := line[0] != ' ' && line[0] != '\t' && line[0] != '-'

@@ -57,6 +57,7 @@ var (
 	server     = importer{"MLServer imports", func(text string) bool { return strings.HasPrefix(text, "mlserver") && isPath(text) && !runsCode(text) }}
 	speech     = importer{"Coqui's TTS imports", under("TTS")}
 	engine     = importer{"MMEngine, when it reads its configuration, imports", under("mmaction", "mmagic", "mmcls", "mmcv", "mmdet", "mmdet3d", "mmengine", "mmocr", "mmpose", "mmpretrain", "mmrotate", "mmseg", "mmyolo")}
+	robot      = importer{"LeRobot imports and calls", under("lerobot")}
 	kernel     = importer{"transformers downloads and runs", func(text string) bool { return strings.HasPrefix(text, "kernels-community/") }}
 )
 
@@ -115,6 +116,12 @@ func (w *walk) names(key string, k *kept, at int64) error {
 		return w.once("sidecar.index-path", tensor.Danger, key, at, "its loader opens "+wire.Quote(text))
 	case vocabularies[key] && leadsOut(text):
 		return w.once("sidecar.index-path", tensor.Danger, key, at, "its loader reads a vocabulary from "+wire.Quote(text))
+	case (file == "special_tokens_map.json" || file == "tokenizer_config.json" && !origins[key] || w.below("tokenizer_args") || w.below("tokenizer_kwargs")) && strings.HasSuffix(key, "_file") && leadsOut(text):
+		return w.once("sidecar.index-path", tensor.Danger, key, at, "transformers hands it to the tokenizer, which reads "+wire.Quote(text))
+	case key == "filename" && file == "genai_config.json" && leadsOut(text):
+		return w.once("sidecar.index-path", tensor.Danger, key, at, "ONNX Runtime GenAI reads a model from "+wire.Quote(text))
+	case key == "class" && strings.HasPrefix(file, "policy_") && strings.HasSuffix(file, "processor.json"):
+		return w.importOf(robot, key, text, at)
 	case origins[key] && leadsOut(text):
 		return w.once("sidecar.index-path", tensor.Warning, key, at, "transformers writes places of its own machine here, and some loaders read "+wire.Quote(text))
 	case file == "model-settings.json" && key == "implementation":
@@ -253,7 +260,12 @@ func (w *walk) component(text string, at int64) error {
 // base returns the name of the file without its folder, in lower case, since some systems
 // ignore case.
 func (r *reader) base() string {
-	return strings.ToLower(r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:])
+	base := r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:]
+	base = strings.ReplaceAll(strings.ToLower(base), "\u017f", "s") // which becomes s in upper case
+	if bare := strings.TrimRight(base, ". "); bare != "" {
+		return bare // as Windows opens it
+	}
+	return base
 }
 
 // isCode reports whether name is that of a file that Python imports.

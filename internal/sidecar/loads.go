@@ -83,6 +83,7 @@ var mlflowKeys = [...]struct {
 }{
 	{"loader_module", "MLflow imports", func(v string) bool { return within(v, "mlflow") }},
 	{"model_code_path", "MLflow runs", isNull},
+	{"source_model_name", "MLflow fetches, and trusts the code of,", func(v string) bool { return isNull(v) || v != "" && isRepositoryPart(v) }},
 	{"code", "MLflow puts on Python's path", isNull},
 }
 
@@ -108,7 +109,7 @@ func (l *lines) mlflow(line string, most int) error {
 			if k.ok(value) || value == "" && k.key == "code" && !stands {
 				return nil
 			}
-			return l.once(codeImport, tensor.Danger, k.key, x.at, k.does+" "+wire.Quote(value)+", which lies beside the model")
+			return l.once(codeImport, tensor.Danger, k.key, x.at, k.does+" "+wire.Quote(value))
 		})
 		if err != nil {
 			return err

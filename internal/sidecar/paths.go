@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	_ "embed"
 	"strings"
 	"sync"
 )
@@ -54,19 +55,19 @@ func runsCode(text string) bool {
 	return false
 }
 
-// standard are Python's modules, except for those in running.
-var standard = setOf(`abc aifc argparse array ast asynchat asyncore atexit audioop base64 bdb binascii bisect bz2 cProfile calendar cgi
-	cgitb chunk cmath cmd codecs collections colorsys compileall concurrent configparser contextlib contextvars copy copyreg crypt csv
-	curses dataclasses dbm decimal difflib dis distutils doctest email encodings enum errno faulthandler fcntl filecmp fileinput
-	fnmatch fractions ftplib functools gc genericpath getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac html idlelib
-	imaplib imghdr imp io ipaddress itertools json keyword lib2to3 linecache locale logging lzma mailbox mailcap math mimetypes mmap
-	modulefinder msilib msvcrt netrc nis nntplib ntpath nturl2path numbers opcode operator optparse ossaudiodev pickletools pipes
-	platform plistlib poplib posixpath pprint profile pstats pwd py_compile pyclbr pydoc_data pyexpat queue quopri random re readline
-	reprlib resource rlcompleter sched secrets select selectors shlex signal site smtpd smtplib sndhdr socketserver spwd sqlite3
-	sre_compile sre_constants sre_parse ssl stat statistics string stringprep struct sunau symtable sysconfig syslog tabnanny tarfile
-	telnetlib termios textwrap this threading time tkinter token tokenize tomllib trace traceback tracemalloc tty turtle turtledemo
-	types typing unicodedata unittest uu uuid venv warnings wave weakref winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile
-	zipimport zlib zoneinfo`)
+//go:embed stdlib.txt
+var stdlibTable string
+
+// standard are Python's modules.
+var standard = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for line := range strings.Lines(stdlibTable) {
+		if line[0] != '#' {
+			set[strings.TrimSpace(line)] = true
+		}
+	}
+	return set
+})
 
 // plain are names in standard modules that hold numbers and texts.
 var plain = map[string]bool{"datetime.timedelta": true, "datetime.datetime": true, "collections.OrderedDict": true, "pathlib.Path": true, "decimal.Decimal": true}

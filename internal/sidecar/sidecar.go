@@ -71,7 +71,7 @@ var readers = map[string]func(*reader) error{
 var readersOf = map[string]func(*reader) error{
 	"mlmodel": (*reader).yaml, "config.pbtxt": (*reader).triton, "type.txt": (*reader).kind, "handler.py": (*reader).handler,
 	"inference.py": (*reader).inference, "model.py": (*reader).model, "pipeline.py": (*reader).pipeline, "generate.py": (*reader).generate,
-	"saved_model.pbtxt": (*reader).savedModel, ".zarray": (*reader).json, ".zmetadata": (*reader).json,
+	"readme.md": (*reader).card, "saved_model.pbtxt": (*reader).savedModel, ".zarray": (*reader).json, ".zmetadata": (*reader).json,
 }
 
 // Check returns the findings about a text, none for one that is not searched.
@@ -79,12 +79,12 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	r := &reader{b: b, t: t}
 	read := readersOf[r.base()]
 	if read == nil {
-		read = readers[strings.ToLower(path.Ext(t.Name))]
+		read = readers[path.Ext(r.base())]
 	}
 	if read == nil && t.JSON {
 		read = (*reader).json
 	}
-	if read == nil || strings.EqualFold(path.Ext(t.Name), ".txt") && !strings.HasPrefix(r.base(), "rwkv_vocab") && readersOf[r.base()] == nil {
+	if read == nil || path.Ext(r.base()) == ".txt" && !strings.HasPrefix(r.base(), "rwkv_vocab") && readersOf[r.base()] == nil {
 		read = (*reader).plain
 	}
 	if r.byGit() != nil {
