@@ -154,6 +154,9 @@ func TestDataOutsideOfTheFolderAreNotVerified(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := m.Attach(b, fstest.MapFS{}); err != nil {
+			t.Fatal(err)
+		}
 		if err := m.Verify(b); wire.ClassOf(err) != wire.Forbidden {
 			t.Errorf("%s: %v", r.Name, err)
 		}
