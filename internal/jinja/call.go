@@ -116,23 +116,8 @@ type argument struct {
 // bind judges those of a call, and gives them to a macro, if it is one: by place, by
 // name, or, from a value, to all parameters.
 func (j *judge) bind(args int32, number int, defs func(yield func(first int32))) {
-	base, whole := len(j.stack), kinds(0)
-	j.each(args, func(i int32) {
-		a := argument{j.nodes[i].form, j.nodes[i].text, j.eval(i)}
-		whole |= j.everything(a.v)
-		switch {
-		case a.form == starStar:
-			j.report(j.nodes[i].off, CodeCall, "a macro takes arguments by names that a value has")
-		case a.form == keyword && a.name == "caller":
-			j.report(j.nodes[i].off, CodeCall, "a macro is given another caller")
-		}
-		if a.form == star || a.form == starStar {
-			a.v = j.member(a.v)
-		}
-		if j.err == nil {
-			j.stack, j.err = limits.Append(j.b, j.stack, a)
-		}
-	})
+	base := len(j.stack)
+	whole := j.given(args)
 	given := j.stack[base:]
 	if number > maxBound {
 		j.join(&j.flood, all(whole))
@@ -160,6 +145,27 @@ func (j *judge) bind(args int32, number int, defs func(yield func(first int32)))
 		}
 	})
 	j.stack = j.stack[:base]
+}
+
+// given puts the arguments of a call on the stack, and returns what they are together.
+func (j *judge) given(args int32) (whole kinds) {
+	j.each(args, func(i int32) {
+		a := argument{j.nodes[i].form, j.nodes[i].text, j.eval(i)}
+		whole |= j.everything(a.v)
+		switch {
+		case a.form == starStar:
+			j.report(j.nodes[i].off, CodeCall, "a macro takes arguments by names that a value has")
+		case a.form == keyword && a.name == "caller":
+			j.report(j.nodes[i].off, CodeCall, "a macro is given another caller")
+		}
+		if a.form == star || a.form == starStar {
+			a.v = j.member(a.v)
+		}
+		if j.err == nil {
+			j.stack, j.err = limits.Append(j.b, j.stack, a)
+		}
+	})
+	return whole
 }
 
 func (j *judge) isParameter(i int32) bool { return i != 0 && j.nodes[i].form == parameter }

@@ -63,22 +63,7 @@ func (j *judge) apply(name string, at, off int32, v value, args int32) value {
 	case picks:
 		return all(j.member(v).self | given | numbers | found).marked(off)
 	case sequence, rows, views, backwards:
-		in := j.member(v).self | given | numbers | found
-		switch filterReturns[name] {
-		case rows: // a list of lists; the tuples of groupby have attributes of their own
-			in |= own | lazy
-		case views:
-			in |= tuples
-		}
-		out := holding(in)
-		out.self |= lazy
-		if filterReturns[name] == backwards && v.has(strings_) {
-			out.self |= v.self & (strings_ &^ (words | parts))
-			if v.has(words | parts) {
-				out.self |= made
-			}
-		}
-		return out.marked(off)
+		return j.sequenceOf(name, v, j.member(v).self|given|numbers|found).marked(off)
 	case parses:
 		return all(data | made | own).marked(off)
 	}
@@ -86,6 +71,25 @@ func (j *judge) apply(name string, at, off int32, v value, args int32) value {
 		return v.or(all(given)).marked(off)
 	}
 	return j.joining(j.everything(v) | given | found | made).marked(off)
+}
+
+// sequenceOf is what a filter that makes a list of v returns, whose elements are in.
+func (j *judge) sequenceOf(name string, v value, in kinds) value {
+	switch filterReturns[name] {
+	case rows: // a list of lists; the tuples of groupby have attributes of their own
+		in |= own | lazy
+	case views:
+		in |= tuples
+	}
+	out := holding(in)
+	out.self |= lazy
+	if filterReturns[name] == backwards && v.has(strings_) {
+		out.self |= v.self & (strings_ &^ (words | parts))
+		if v.has(words | parts) {
+			out.self |= made
+		}
+	}
+	return out
 }
 
 // mapped is what map makes of each element: an attribute, or what another filter makes.

@@ -22,13 +22,7 @@ func (j *judge) visit(i int32) {
 	case capture:
 		j.capture(n)
 	case macro:
-		j.give(&j.vars, n.text, plain(macros))
-		j.spelling(&n)
-		if functions.has(n.text) || scopeNames[n.text] {
-			j.redefines(&n)
-		}
-		j.function(n.first)
-		j.define(n.text)
+		j.macro(n)
 	case callBlock:
 		j.each(n.first, func(i int32) { // the call is outside of the parameters' scope
 			if f := j.nodes[i].form; f != parameter && f != body {
@@ -44,6 +38,17 @@ func (j *judge) visit(i int32) {
 		j.tag(func() { j.eval(n.first) })
 		j.scoped(j.nodes[n.first].next)
 	}
+}
+
+// macro judges a definition.
+func (j *judge) macro(n node) {
+	j.give(&j.vars, n.text, plain(macros))
+	j.spelling(&n)
+	if functions.has(n.text) || scopeNames[n.text] {
+		j.redefines(&n)
+	}
+	j.function(n.first)
+	j.define(n.text)
 }
 
 // printed is an operand of a tag that prints. A string that stands there itself is text.
