@@ -23,6 +23,7 @@ var pytorchRefusals = []refusalRow{
 	{"pickle.joblib-shape", wire.ErrRange, warning, "An array of joblib has a dimension that is negative.", fetchAgain},
 	{"pickle.joblib-two-ways", wire.ErrUnsupported, note, "joblib and loaders of plain pickles read the file differently.", doNotLoad},
 	{"pickle.key", wire.ErrSyntax, warning, "A value is used as the key of a dict but cannot be one.", fetchAgain},
+	{"pickle.key-hash", wire.ErrRange, warning, "Many keys have one hash in Python: loading them takes time by the square of their number.", doNotLoad},
 	{"pickle.key-twice", wire.ErrDuplicate, warning, "A key appears twice: loaders differ in what they keep.", doNotLoad},
 	{"pickle.key-unknown", wire.ErrUnsupported, note, "A key of a type whose equality is unknown.", asItSays},
 	{"pickle.latin1", wire.ErrText, warning, "A text is to be encoded in Latin-1, which lacks its characters.", writeAgain},

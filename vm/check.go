@@ -30,6 +30,8 @@ var checks = map[string]check{
 	"tree":       (*machine).checkTree,
 	"vocabulary": (*machine).checkVocabulary,
 	"onehot":     (*machine).checkOneHot,
+	"categories": (*machine).checkCategories,
+	"edges":      (*machine).checkEdges,
 	"treeof":     (*machine).checkTreeOf,
 	"ratio":      (*machine).checkRatio,
 }
@@ -97,7 +99,7 @@ func (m *machine) checkMasked(_ *class, target, state ref) bool {
 	}
 	marks, all := m.bytesOf(part(5))
 	flags, known := m.maskSize(dtype, maxMaskDepth)
-	return ok && all && known && marks == count*flags
+	return ok && all && known && marks == count*flags && m.isOwnMemory(data) && m.isOwnMemory(part(5))
 }
 
 // maxMaskDepth bounds structures in structures.

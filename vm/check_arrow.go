@@ -1,6 +1,9 @@
 package vm
 
-import "strings"
+import (
+	"math/bits"
+	"strings"
+)
 
 // checkZone accepts the names of the zone database.
 func (m *machine) checkZone(_ *class, _, args ref) bool {
@@ -48,6 +51,9 @@ func (m *machine) checkArrow(_ *class, _, args ref) bool {
 	if isValid && int64(len(valid)) < (all+7)/8 || !isValid && nulls > 0 {
 		return false
 	}
+	if isValid && nulls >= 0 && nulls != m.zeros(valid, offset, all) {
+		return false
+	}
 	second, ok := m.buffer(m.g.elem(buffers.a + 1))
 	if width >= 0 {
 		size := all * width
@@ -58,6 +64,20 @@ func (m *machine) checkArrow(_ *class, _, args ref) bool {
 	}
 	texts, _ := m.buffer(m.g.elem(buffers.a + 2))
 	return m.offsetsFit(second, texts, -width, all)
+}
+
+// zeros counts the bits from one to another that are 0.
+func (m *machine) zeros(bitmap string, from, to int64) (n int64) {
+	m.cost += (to-from)/64 + 1
+	for i := from; i < to; i++ {
+		if i%8 == 0 && to-i >= 8 {
+			n += int64(8 - bits.OnesCount8(bitmap[i/8]))
+			i += 7
+		} else if bitmap[i/8]>>(i%8)&1 == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // buffer returns the bytes of a buffer; there may be none.

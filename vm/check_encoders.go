@@ -1,5 +1,10 @@
 package vm
 
+import (
+	"math"
+	"strings"
+)
+
 // The rules of scikit-learn's encoders, which make the indices of sparse matrices of numbers
 // in their states.
 
@@ -44,6 +49,9 @@ func (m *machine) checkOneHot(_ *class, target, state ref) bool {
 	if n.n != l.n {
 		return false
 	}
+	if !m.sortedLists(lists) {
+		return false
+	}
 	for i := range n.n {
 		count, ok := m.lengthOf(m.g.elem(l.a+i), 1)
 		form := m.keyForm(m.g.elem(n.a + i))
@@ -52,4 +60,60 @@ func (m *machine) checkOneHot(_ *class, target, state ref) bool {
 		}
 	}
 	return true
+}
+
+// checkCategories asks that categories grow: their places are found by halves.
+func (m *machine) checkCategories(_ *class, target, state ref) bool {
+	if target == refAbsent {
+		return true
+	}
+	lists := m.valueAt(state, "categories_")
+	return lists == refAbsent || m.sortedLists(lists)
+}
+
+// checkEdges asks that the edges of bins grow.
+func (m *machine) checkEdges(_ *class, target, state ref) bool {
+	if target == refAbsent {
+		return true
+	}
+	edges := m.valueAt(state, "bin_edges_")
+	if edges == refAbsent {
+		return true
+	}
+	v, ok := m.view(edges)
+	return ok && m.g.kind(v.data) == KindList && m.sortedLists(v.data)
+}
+
+// sortedLists reports whether each of a list of arrays is of numbers that grow, or of
+// texts or objects, which scikit-learn finds by their hash.
+func (m *machine) sortedLists(lists ref) bool {
+	return m.g.kind(lists) == KindList && m.all(lists, func(r ref) bool {
+		v, ok := m.view(r)
+		if !ok {
+			return false
+		}
+		size, code, ok := m.codeSize(v.dtype)
+		if n, one := m.length(r); !ok || !one || n == 0 || strings.IndexByte("OUS", code) >= 0 {
+			return ok && one
+		}
+		if code == 'b' && size == 1 {
+			data := m.g.text(v.data)
+			return m.g.kind(v.data) == KindBytes && len(data) <= 2 && data[0] <= 1 && (len(data) == 1 || data[0] < data[1] && data[1] == 1)
+		}
+		c, ok := m.column(r, 1)
+		if !ok {
+			return false
+		}
+		m.cost += c.n/8 + 1
+		for i := int64(1); i < c.n; i++ {
+			if c.float {
+				if x, y := c.real(i-1), c.real(i); !(x < y) && (i != c.n-1 || math.IsNaN(x) || !math.IsNaN(y)) { // NaN comes last
+					return false
+				}
+			} else if c.int(i-1) >= c.int(i) {
+				return false
+			}
+		}
+		return true
+	})
 }

@@ -20,7 +20,7 @@ func (m *machine) checkBlock(_ *class, target, args ref) bool {
 		return false
 	}
 	ndim, ok := m.g.int64(m.arg(args, 2))
-	return ok && (ndim == 1 || ndim == 2) && m.blockFits(blockPlace{values: m.arg(args, 0), places: m.arg(args, 1)}, int(ndim), -1)
+	return ok && m.areAlone(m.arg(args, 0), m.arg(args, 1)) && (ndim == 1 || ndim == 2) && m.blockFits(blockPlace{values: m.arg(args, 0), places: m.arg(args, 1)}, int(ndim), -1)
 }
 
 // blockFits reports whether the array of a block has its places, and as many rows as the
@@ -116,7 +116,7 @@ func (m *machine) blocksCover(blocks, axes ref) bool {
 	if ndim == 2 {
 		rows, known = m.lengthOf(m.g.elem(m.g.node(axes).a+1), dimsDepth)
 	}
-	if !ok || !known {
+	if !ok || !known || !m.maySpan(columns) || !m.maySpan(rows) || ndim == 2 && !m.maySpan(rows*columns) {
 		return false
 	}
 	sum := int64(0)

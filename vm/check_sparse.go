@@ -57,12 +57,20 @@ func (m *machine) checkSparse(c *class, target, state ref) bool {
 	}
 	shape, _ := m.g.ints(m.valueAt(state, "_shape"))
 	for _, d := range shape {
-		if d < 0 || d > mostElements {
+		if d < 0 || !m.maySpan(d) { // SciPy makes arrays of that many elements
 			return false
 		}
 	}
 	kind, _, _ := strings.Cut(c.names[0][strings.LastIndexByte(c.names[0], '.')+1:], "_")
 	if len(shape) != 2 && (len(shape) != 1 || kind != "csr" && kind != "coo") {
+		return false
+	}
+	for _, name := range []string{"data", "indices", "indptr", "row", "col", "offsets", "rows"} {
+		if !m.isPart(m.valueAt(state, name), alone) {
+			return false
+		}
+	}
+	if coords := m.valueAt(state, "coords"); coords != refAbsent && !m.all(coords, func(r ref) bool { return m.isPart(r, alone) }) {
 		return false
 	}
 	switch kind {

@@ -32,7 +32,7 @@ func (m *machine) checkBacked(c *class, target, with ref) bool {
 	}
 	switch name {
 	case "pandas.Categorical":
-		return m.codesFit(data, dtype)
+		return m.areAlone(data) && m.codesFit(data, dtype)
 	case "pandas.arrays.DatetimeArray":
 		if m.className(dtype) == "pandas.DatetimeTZDtype" {
 			return code == "M8" && m.unitOf(v.dtype) != "" && m.unitOf(v.dtype) == m.textOf(m.attrOf(dtype, "unit"))
@@ -113,7 +113,7 @@ func (m *machine) checkMasks(_ *class, target, state ref) bool {
 	}
 	v, _ := m.view(data)
 	code, _ := m.codeText(v.dtype)
-	return m.areBools(mask) && (code != "b1" || m.areBools(data))
+	return m.areAlone(data, mask) && m.areBools(mask) && (code != "b1" || m.areBools(data))
 }
 
 // areBools reports whether the bytes of an array are 0 and 1.
@@ -182,7 +182,7 @@ func (m *machine) checkPoints(_ *class, target, args ref) bool {
 	starts, last := m.arg(args, 1), int64(0)
 	if m.g.node(args).n == 2 {
 		last = -1
-		return m.integers(starts, func(i int64) bool {
+		return m.areAlone(starts) && m.integers(starts, func(i int64) bool {
 			good := i > last && i < n
 			last = i
 			return good
@@ -190,7 +190,7 @@ func (m *machine) checkPoints(_ *class, target, args ref) bool {
 	}
 	at, ok := m.column(starts, 1)
 	long, known := m.column(m.arg(args, 2), 1)
-	if !ok || !known || at.n != long.n {
+	if !ok || !known || at.n != long.n || !m.areAlone(starts, m.arg(args, 2)) {
 		return false
 	}
 	m.cost += at.n/4 + 1
@@ -235,7 +235,7 @@ func (m *machine) checkSparseArray(_ *class, target, state ref) bool {
 	}
 	_, points, ok := m.sparsePoints(m.valueAt(state, "_sparse_index"))
 	n, known := m.length(m.valueAt(state, "_sparse_values"))
-	return ok && known && n == points && m.className(m.valueAt(state, "_dtype")) == "pandas.SparseDtype"
+	return ok && known && n == points && m.areAlone(m.valueAt(state, "_sparse_values")) && m.className(m.valueAt(state, "_dtype")) == "pandas.SparseDtype"
 }
 
 // checkIndex asks of an index that its length is known, and of a MultiIndex that every
@@ -267,7 +267,7 @@ func (m *machine) checkIndex(_ *class, target, args ref) bool {
 		size, ok := m.lengthOf(m.g.elem(m.g.node(levels).a+i), dimsDepth)
 		one := m.g.elem(m.g.node(codes).a + i)
 		long, known := m.length(one)
-		if !ok || !known || long != n || !m.integers(one, func(at int64) bool { return at >= -1 && at < size }) {
+		if !ok || !known || long != n || !m.isPart(one, "codes") || !m.integers(one, func(at int64) bool { return at >= -1 && at < size }) {
 			return false
 		}
 	}

@@ -1,6 +1,10 @@
 package vm
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
 
 // The rules of scikit-learn's trees, whose compiled code follows the children and the
 // features of nodes without looking at them: sklearn/tree/_tree.pyx.
@@ -12,10 +16,12 @@ const (
 	nodeTypes  = "i8 i8 i8 f8 f8 i8 f8"
 	nodeByte   = "missing_go_to_left"
 	leaf       = -1
+	treeClass  = "sklearn.tree._tree.Tree"
 )
 
-// checkTree asks that every child stands after its node, so that a walk ends, and inside
-// of the array, and that every feature is one that the tree has.
+// checkTree asks that the nodes are a tree whose every child stands after its node, so
+// that a walk ends, that it is not deeper than it says, since scikit-learn makes room for
+// that many nodes of a path, and that every feature is one that the tree has.
 func (m *machine) checkTree(_ *class, target, with ref) bool {
 	if target == refAbsent {
 		features, ok := m.g.int64(m.arg(with, 0))
@@ -36,10 +42,17 @@ func (m *machine) checkTree(_ *class, target, with ref) bool {
 	if !ok || count < 1 || depth < 0 || depth > count || values[0] != count || values[1] != outputs || values[2] != classes {
 		return false
 	}
-	return m.nodesFit(m.valueAt(with, "nodes"), count, features)
+	if !m.nodesFit(m.valueAt(with, "nodes"), count, features, depth) {
+		return false
+	}
+	if !m.areAlone(m.valueAt(with, "nodes"), m.valueAt(with, "values"), m.arg(m.argsOf(target), 1)) {
+		return false
+	}
+	m.unbuilt--
+	return true
 }
 
-func (m *machine) nodesFit(nodes ref, count, features int64) bool {
+func (m *machine) nodesFit(nodes ref, count, features, depth int64) bool {
 	v, ok := m.view(nodes)
 	n, one := m.length(nodes)
 	if !ok || !one || n != count || m.g.kind(v.data) != KindBytes {
@@ -51,7 +64,17 @@ func (m *machine) nodesFit(nodes ref, count, features int64) bool {
 		return false
 	}
 	m.cost += count/8 + 1
+	depths, err := limits.Make[int32](&m.tmp, int(count)) // of the nodes, from 1; 0 is that of a node without a parent
+	if err != nil {
+		m.broke = err
+		return false
+	}
+	defer m.tmp.Drop(4 * count)
+	depths[0] = 1
 	for i := range count {
+		if depths[i] == 0 || int64(depths[i]) > depth+1 {
+			return false
+		}
 		at := data[i*width:]
 		left, right, feature := littleInt(at, 0, 8), littleInt(at, 1, 8), littleInt(at, 2, 8)
 		if left == leaf {
@@ -63,6 +86,10 @@ func (m *machine) nodesFit(nodes ref, count, features int64) bool {
 		if left <= i || left >= count || right <= i || right >= count || feature < 0 || feature >= features {
 			return false
 		}
+		if left == right || depths[left] != 0 || depths[right] != 0 {
+			return false
+		}
+		depths[left], depths[right] = depths[i]+1, depths[i]+1
 	}
 	return true
 }

@@ -8,11 +8,16 @@ import (
 // smallTable is the number of keys from which a hash table is made.
 const smallTable = 16
 
+// sameHash bounds the keys of a container that have one hash in Python. Keys that nobody
+// chose for it have two: -1 and -2.
+const sameHash = 64
+
 // tableCost is the size of an entry in the map of tables, with the struct.
 const tableCost = 128
 
 // A table finds the keys of a dict, or the elements of a set, by hash. The hash is
-// seeded, so that no choice of keys makes it slow.
+// seeded, so that no choice of keys makes it slow here. Those of numbers and of tuples are
+// made of Python's, which has no seed for them: there, such keys make it slow.
 type table struct {
 	slots []uint64 // 0, or the upper half of the hash and the index of the key + 1
 	count int
@@ -187,7 +192,7 @@ func (t *table) enter(s uint64) {
 
 // slot returns the position of a key, or the free position where it belongs.
 func (m *machine) slot(t *table, n *node, key ref, hash uint64, stride uint32) (uint64, error) {
-	mask := uint64(len(t.slots) - 1)
+	mask, others := uint64(len(t.slots)-1), 0
 	for i := hash >> 32 & mask; ; i = (i + 1) & mask {
 		s := t.slots[i]
 		if s == 0 {
@@ -198,6 +203,16 @@ func (m *machine) slot(t *table, n *node, key ref, hash uint64, stride uint32) (
 		}
 		if equal, err := m.same(m.g.elem(n.a+uint32(s-1)*stride), key); err != nil || equal {
 			return i, err
+		}
+		if others++; others < sameHash {
+			continue
+		}
+		if err := m.strict(errKeyHash, "more than 64 keys have one hash in Python, which compares a key with each of them", refAbsent); err != nil {
+			return 0, err
+		}
+		m.cost++ // a scan goes on
+		if err := m.settle(); err != nil {
+			return 0, err
 		}
 	}
 }

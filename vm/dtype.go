@@ -197,7 +197,8 @@ func (m *machine) isSubarrayType(dtype ref) bool {
 }
 
 // fieldsFit reports whether all fields are inside an element, and whether the flags say
-// that one has objects if it does. The bytes of an object belong to no other field, as
+// that one has objects if it does, and that its elements are read with the interpreter
+// held, as NumPy sets it for every structure. The bytes of an object belong to no other field, as
 // they are taken for a pointer.
 func (m *machine) fieldsFit(r ref, size uint64, flags int64) bool {
 	n, objects := m.g.node(r), false
@@ -210,7 +211,7 @@ func (m *machine) fieldsFit(r ref, size uint64, flags int64) bool {
 		objects = objects || m.hasObjects(m.fieldType(n, i))
 	}
 	if !objects {
-		return flags&^(needsInit|needsPyAPI|alignedStruct) == 0
+		return flags&^(needsInit|alignedStruct) == needsPyAPI
 	}
 	return flags&^alignedStruct == fieldFlags && m.fieldsApart(n)
 }

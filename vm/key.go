@@ -281,21 +281,16 @@ func (m *machine) hash(r ref) (uint64, error) {
 		if form.kind == keyText {
 			return maphash.String(m.seed, form.text), nil
 		}
+		if h, ok := m.numberHash(form); ok {
+			return maphash.Comparable(m.seed, h), nil
+		}
 		return maphash.Comparable(m.seed, form), nil
 	}
-	sum := uint64(n.n)
-	for i := range n.n {
-		m.cost++
-		if err := m.settle(); err != nil {
-			return 0, err
-		}
-		h, err := m.hash(m.g.elem(n.a + i))
-		if err != nil {
-			return 0, err
-		}
-		sum = maphash.Comparable(m.seed, [2]uint64{sum, h})
+	h, known, err := m.tupleHash(n)
+	if !known {
+		h = 0
 	}
-	return sum, nil
+	return maphash.Comparable(m.seed, h), err
 }
 
 // same is Python's equality of keys: identity, or ==.

@@ -42,13 +42,17 @@ type machine struct {
 	seed   maphash.Seed
 
 	maxDepth uint16
-	late     bool   // a container grew after something referred to it
-	doubt    bool   // a loader may not have the error that ends the run
-	replayed uint64 // values that a walk visits again because of replays
-	cost     int64  // steps of calls beyond their instruction
-	paid     int64  // the part of cost that is charged
-	unpaid   int64  // values made but not charged yet
-	broke    error  // a rule of a class had no memory
+	late     bool           // a container grew after something referred to it
+	doubt    bool           // a loader may not have the error that ends the run
+	replayed uint64         // values that a walk visits again because of replays
+	cost     int64          // steps of calls beyond their instruction
+	paid     int64          // the part of cost that is charged
+	unpaid   int64          // values made but not charged yet
+	broke    error          // a rule of a class had no memory
+	unbuilt  int            // trees of scikit-learn that have no nodes yet
+	tree     ref            // the last of them that was made
+	backs    map[ref]bool   // what arrays have for their memory
+	parts    map[ref]string // arrays that are parts of others, and what they are there
 
 	opaques bool // name what is not allowed instead of refusing it
 	scan    bool
@@ -157,6 +161,14 @@ func (m *machine) finish() error {
 	m.g.end = m.g.base + int64(m.pos)
 	if err := m.pay(); err != nil {
 		return err
+	}
+	if m.unbuilt > 0 { // its code reads nodes that are not there
+		if err := m.refuse("state", m.tree, "has no nodes", refAbsent, takes); err != nil {
+			return err
+		}
+		if err := m.event(UseBuild, m.tree, refAbsent, false); err != nil {
+			return err
+		}
 	}
 	if m.late {
 		return m.measure()

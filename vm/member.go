@@ -42,7 +42,14 @@ func (m *machine) callClass(callee, args ref, isNew bool) error {
 	if err := m.typed(UseCall, callee, args, ok); err != nil {
 		return err
 	}
-	return m.object(callee, args)
+	if err := m.object(callee, args); err != nil {
+		return err
+	}
+	if m.g.global(callee).class.names[0] == treeClass {
+		m.tree = m.top()
+		m.unbuilt++
+	}
+	return nil
 }
 
 // reconstruct calls copyreg._reconstructor with a class of a set, or with one that nobody

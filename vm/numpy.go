@@ -280,13 +280,16 @@ func (m *machine) hasAllBytes(id ID, parts ref) error {
 		bytes, all := m.bytesOf(m.g.elem(data))
 		full = all && count*size == bytes && !m.isSubarrayType(m.g.elem(dtype)) && !m.hasObjects(m.g.elem(dtype))
 	}
+	if full && id != NumpyScalar && !m.isOwnMemory(m.g.elem(data)) {
+		full = false
+	}
 	if err := m.settle(); err != nil {
 		return err
 	}
 	if ok && (!known || full) {
 		return nil // unknown, so it was refused
 	}
-	return m.strict(errNumpySize, "shape and type of an array ask for another number of bytes", refAbsent)
+	return m.strict(errNumpySize, "shape and type of an array ask for another number of bytes, or its memory is that of another", refAbsent)
 }
 
 // bytesOf returns the number of bytes in the data of an array. Data written by Python 2

@@ -12,6 +12,7 @@ var (
 	errFrameCrossed   = wire.ErrRange.WithRule("pickle.frame-crossed")
 	errKey            = wire.ErrSyntax.WithRule("pickle.key")
 	errKeyTwice       = wire.ErrDuplicate.WithRule("pickle.key-twice")
+	errKeyHash        = wire.ErrRange.WithRule("pickle.key-hash")
 	errKeyUnknown     = wire.ErrUnsupported.WithRule("pickle.key-unknown")
 	errMemoRange      = wire.ErrRange.WithRule("pickle.memo-range")
 	errNumpySize      = wire.ErrMismatch.WithRule("pickle.numpy-size")

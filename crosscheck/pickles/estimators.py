@@ -15,7 +15,7 @@ import joblib
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 warnings.simplefilter("ignore")
@@ -42,10 +42,31 @@ def changed(value, **attributes):
     return value
 
 
+class Call:
+    """Pickles as a call of the first value with the second, and with the third for a state."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __reduce__(self):
+        return self.parts
+
+
+def state(**attributes):
+    """A tree with another state."""
+    one = tree()
+    call, args, made = one.tree_.__reduce__()
+    one.tree_ = Call(call, args, dict(made, **attributes))
+    return one
+
+
 def accepted():
     yield "pipeline", make_pipeline(StandardScaler(), tree()).fit(X, y)
     yield "words", CountVectorizer().fit(["a cd ef"])
     yield "onehot", OneHotEncoder().fit([[1], [2]])
+    yield "ordinal", OrdinalEncoder().fit(np.array([[1.0], [np.nan], [3.0]]))
+    yield "bins", KBinsDiscretizer(2, quantile_method="averaged_inverted_cdf").fit([[1.0], [2.0], [3.0]])
+    yield "pruned", DecisionTreeClassifier(max_leaf_nodes=3, ccp_alpha=0.01, random_state=0).fit([[1], [2], [3], [4]], [0, 1, 0, 1])
 
 
 def refused():
@@ -57,6 +78,15 @@ def refused():
     yield "vocabulary", changed(CountVectorizer().fit(["a cd ef"]), vocabulary_={"cd": 0, "ef": 1 << 40})
     yield "filename", changed(CountVectorizer().fit(["a cd ef"]), input="filename")
     yield "onehot", changed(OneHotEncoder().fit([[1], [2]]), _n_features_outs=[1])
+    yield "onehot-unsorted", changed(OneHotEncoder().fit([[1.0], [2.0]]), categories_=[np.array([2.0, 1.0])])
+    yield "ordinal-unsorted", changed(OrdinalEncoder().fit([[1.0], [2.0]]), categories_=[np.array([2.0, 1.0])])
+    edges = KBinsDiscretizer(2, encode="ordinal", quantile_method="averaged_inverted_cdf").fit([[1.0], [2.0], [3.0]])
+    edges.bin_edges_[0] = edges.bin_edges_[0][::-1].copy()
+    yield "edges-turned", edges
+    yield "tree-depth", state(max_depth=0)
+    yield "tree-graph", nodes(0, "left_child", 2)
+    call, args, _ = tree().tree_.__reduce__()
+    yield "tree-unbuilt", Call(call, args)
     yield "memmap", changed(FunctionTransformer().fit(X), func=np.memmap)
     yield "function", changed(StandardScaler().fit(X), mean_={"x": [np.memmap]})
     yield "method", changed(StandardScaler().fit(X), transform=None)

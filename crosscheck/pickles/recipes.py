@@ -8,6 +8,7 @@ comment of a recipe says what loading and using the value does here, in a proces
 own, and its offset is where READ, the program of crosscheck/pickles/read, refuses it. With
 --valid, honest pickles become recipes of corpus/valid/pickle.
 """
+import itertools
 import json
 import pathlib
 import pickle
@@ -60,7 +61,8 @@ def offset(read, data):
         f.write(data)
         f.flush()
         line = json.loads(subprocess.run([read, f.name], capture_output=True, text=True, check=True).stdout)
-    return line["error"].split(" at ")[1].split(":")[0]
+    error = line["error"]
+    return error.split(" at ")[1].split(":")[0], "forbidden" if ": forbidden: " in error else "malformed"
 
 
 def quoted(data):
@@ -143,6 +145,59 @@ def cases():
     yield "period-state", "A type of periods that is made without its frequency", b"\x80\x03cpandas.core.dtypes.dtypes\nPeriodDtype\n)\x81}X\x04\x00\x00\x00freqcpandas._libs.tslibs.offsets\nDay\nK\x01\x89\x86Rsb."
 
 
+class Call:
+    """Pickles as a call of the first value with the second, and with the third for a state."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __reduce__(self):
+        return self.parts
+
+
+def unsaid(matrix):
+    for name in "_has_canonical_format", "_has_sorted_indices":
+        matrix.__dict__.pop(name, None)
+    return matrix
+
+
+def keys(make):
+    one = [pickletools.optimize(pickle.dumps(make(i), 2, fix_imports=False))[2:-1] + b"K\0" for i in range(1, 67)]
+    return b"\x80\x03}(" + b"".join(one) + b"u."
+
+
+def shared():
+    import numpy as np
+    import pandas as pd
+    import scipy.sparse as sp
+    from numpy._core.numeric import _frombuffer
+    call, of, _ = np.dtype("V8").__reduce__()
+    dtype = Call(call, of, (3, "|", None, ("a",), {"a": (np.dtype("f8"), 0)}, 8, 1, 0))
+    array = np.zeros(1).__reduce__()
+    yield "dtype-flag", "A structure without the flag that its elements are read with the interpreter held", Call(array[0], array[1], (1, (3,), dtype, False, bytes(24)))
+    same = np.arange(4, dtype="i4")
+    matrix = unsaid(sp.csr_matrix((1, 8), dtype="i4"))
+    matrix.indptr, matrix.indices, matrix.data = np.array([0, 4], "i4"), same, same
+    yield "csr-alias", "A sparse matrix whose values are its indices", matrix
+    memory = bytearray(16)
+    matrix = unsaid(sp.csr_matrix((1, 8), dtype="i4"))
+    matrix.indptr = np.array([0, 4], "i4")
+    matrix.data, matrix.indices = (Call(_frombuffer, (memory, np.dtype("i4"), (4,), "C")) for _ in range(2))
+    yield "csr-memory", "A sparse matrix whose values and indices have one bytearray for their memory", matrix
+    memory, state = bytes(1004), np.zeros(251, "i4").__reduce__()
+    yield "bytes-memory", "Two arrays that have the same bytes for their memory", [Call(state[0], state[1], (1, (251,), np.dtype("i4"), False, memory)) for _ in range(2)]
+    yield "csr-wide", "A sparse matrix with 2^31 - 1 columns", sp.csr_matrix(([1.0], ([0], [0])), shape=(1, 2**31 - 1))
+    a = pd.array([1, 2, 3], dtype="Int64")
+    a._mask = a._data = np.array([0, 1, 0], "?")
+    yield "mask-alias", "An array of booleans that is its own mask", a
+    sparse = pd.arrays.SparseArray(np.zeros(1 << 20), fill_value=0)
+    frame = pd.DataFrame({i: sparse for i in range(18)})
+    yield "sparse-columns", "A frame of 18 columns of 2^20 zeros that are not stored", frame
+    yield "keys-int", "A dict of 66 integers that have one hash in Python", keys(lambda i: i * (2**61 - 1))
+    yield "keys-complex", "A dict of 66 complex numbers that have one hash in Python", keys(lambda i: complex(i * 1000003, -i))
+    yield "keys-tuple", "A dict of 66 tuples that have one hash in Python", keys(lambda i: (i * (2**61 - 1),))
+
+
 def main():
     if sys.argv[1] == "--valid":
         out, about = pathlib.Path(sys.argv[2]), sys.argv[3]
@@ -153,9 +208,10 @@ def main():
     import pandas
     import scipy
     out = pathlib.Path(sys.argv[2])
-    for name, about, value in cases():
+    for name, about, value in itertools.chain(cases(), shared()):
         data = pickletools.optimize(value if isinstance(value, bytes) else pickle.dumps(value, 3))
-        text = f"# {about}.\n# pandas {pandas.__version__}, SciPy {scipy.__version__}: {behaviour(data)}.\nexpect: forbidden\noffset: {offset(sys.argv[1], data)}\ncovers: P08\n--\n"
+        at, answer = offset(sys.argv[1], data)
+        text = f"# {about}.\n# pandas {pandas.__version__}, SciPy {scipy.__version__}: {behaviour(data)}.\nexpect: {answer}\noffset: {at}\ncovers: P08\n--\n"
         (out / f"table-{name}.txt").write_text(text + "\n".join(ops(data)) + "\n")
 
 

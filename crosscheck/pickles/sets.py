@@ -46,7 +46,7 @@ RULES = {
 }
 # The rules of classes by the attributes that they are about, and the methods that make a
 # sparse matrix, whose indices nobody looks at, of these attributes alone.
-CHECKS = {"tree_": "treeof", "vocabulary_": "vocabulary", "_n_features_outs": "onehot"}
+CHECKS = {"tree_": "treeof", "vocabulary_": "vocabulary", "_n_features_outs": "onehot", "bin_edges_": "edges", "_missing_indices": "categories"}
 EXPLAINED = {"CountVectorizer._count_vocab", "DictVectorizer._transform", "OneHotEncoder.transform"}
 # Attributes whose values are narrower than any data, by name.
 VALUES = {"n_jobs": "none | small", "tree_": "<sklearn.tree._tree.Tree>", "memory": "none", "input": "'content'", "token_pattern": r"'(?u)\b\w\w+\b' | none"}
