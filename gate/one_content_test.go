@@ -347,7 +347,9 @@ func cannotHold(in string, files []member) bool {
 	switch in {
 	case "ollama store":
 		return len(files) != 1 || !strings.HasPrefix(files[0].data, "GGUF")
-	case "zip", "file system", "one verdict", "hub cache", "form": // links here are others, or none
+	case "one verdict", "form": // which take no name that some system changes
+		return hasLink(files) || slices.ContainsFunc(files, func(m member) bool { return strings.HasSuffix(m.name, ".") })
+	case "zip", "file system", "hub cache": // links here are others, or none
 		return hasLink(files)
 	}
 	return false

@@ -77,16 +77,13 @@ func (m *machine) nodesFit(nodes ref, count, features, depth int64) bool {
 		}
 		at := data[i*width:]
 		left, right, feature := littleInt(at, 0, 8), littleInt(at, 1, 8), littleInt(at, 2, 8)
-		if left == leaf {
-			if right != leaf {
-				return false
-			}
+		if left == leaf && right == leaf {
 			continue
 		}
 		if left <= i || left >= count || right <= i || right >= count || feature < 0 || feature >= features {
 			return false
 		}
-		if left == right || depths[left] != 0 || depths[right] != 0 {
+		if left == right || depths[left] != 0 || depths[right] != 0 { // each has one parent
 			return false
 		}
 		depths[left], depths[right] = depths[i]+1, depths[i]+1

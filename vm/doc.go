@@ -20,8 +20,7 @@
 //
 // # Not supported
 //
-// Protocols above 5, out-of-band buffers, persistent ids other than PyTorch's storages, and
-// the extension registry. A pickle that two loaders read differently is refused.
+// Protocols above 5, out-of-band buffers, persistent ids but PyTorch's, the extension registry.
 package vm
 
 // The rest of this page is for those who change the machine.
