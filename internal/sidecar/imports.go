@@ -122,7 +122,7 @@ func (w *walk) names(key string, k *kept, at int64) error {
 		return w.once("sidecar.index-path", tensor.Danger, key, at, "ONNX Runtime GenAI reads a model from "+wire.Quote(text))
 	case key == "class" && strings.HasPrefix(file, "policy_") && strings.HasSuffix(file, "processor.json"):
 		return w.importOf(robot, key, text, at)
-	case origins[key] && leadsOut(text):
+	case origins[key] && leadsOut(text) && !w.overwritten(file, key):
 		return w.once("sidecar.index-path", tensor.Warning, key, at, "transformers writes places of its own machine here, and some loaders read "+wire.Quote(text))
 	case file == "model-settings.json" && key == "implementation":
 		return w.importOf(server, key, text, at)
@@ -166,6 +166,13 @@ var (
 	vocabularies = map[string]bool{"vocab_file": true, "merges_file": true, "spm_file": true, "source_spm": true, "target_spm": true, "sentencepiece_model_file": true, "monolingual_vocab_file": true, "normalizer_file": true}
 	origins      = map[string]bool{"tokenizer_file": true, "special_tokens_map_file": true, "name_or_path": true, "base_model_name_or_path": true}
 )
+
+// overwritten reports whether transformers sets a member itself before anything reads it: what
+// a tokenizer was loaded from, and the special tokens that it found (_from_pretrained of
+// tokenization_utils_base.py, 5.24).
+func (w *walk) overwritten(file, key string) bool {
+	return file == "tokenizer_config.json" && len(w.open) == 1 && (key == "name_or_path" || key == "special_tokens_map_file")
+}
 
 // leadsOut reports whether a path, with blanks in it or without, is not below a folder.
 func leadsOut(path string) bool {
