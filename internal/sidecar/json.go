@@ -269,7 +269,7 @@ func (w *walk) below(name string) bool {
 func (w *walk) str() error {
 	at, key := w.off, w.here()
 	listed := len(w.open) > 1 && w.open[len(w.open)-2].list // with its name, or else the key is the name
-	template := w.below("chat_template") && !(listed && key == "name")
+	template := (w.below("chat_template") || w.base() == "chat_template.json") && !(listed && key == "name")
 	limit := maxText
 	if template {
 		limit = maxTemplate + 1

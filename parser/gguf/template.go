@@ -7,9 +7,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// templateKey is the key of the chat template; named templates have keys that continue it
-// with a dot.
-const templateKey = "tokenizer.chat_template"
+// templateKey is in the key of a chat template: tokenizer.chat_template, with a dot and a name
+// behind it for others. A program that looks under another key that has it finds one too.
+const templateKey = "chat_template"
+
+// isTemplateKey reports whether a key has templateKey in it, in any case.
+func isTemplateKey(key string) bool {
+	for i := range len(key) - len(templateKey) + 1 {
+		if strings.EqualFold(key[i:i+len(templateKey)], templateKey) {
+			return true
+		}
+	}
+	return false
+}
 
 // maxTemplate is the length above which a chat template is a finding. The longest of 71
 // published ones has 17 KB.
@@ -24,7 +34,7 @@ const CodeTemplate = "gguf.template-"
 func (d *decoder) checkTemplates() error {
 	for i := range d.out.pairs {
 		p := &d.out.pairs[i]
-		if p.kind != KindString || p.key != templateKey && !strings.HasPrefix(p.key, templateKey+".") {
+		if p.kind != KindString || !isTemplateKey(p.key) {
 			continue
 		}
 		if err := d.checkTemplate(place("key", i, p.key), p); err != nil {
