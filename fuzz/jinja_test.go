@@ -31,7 +31,7 @@ var (
 		"a.strip()", "range($)", "$ in $", "$ and $", "a|map(attribute='b')|list", "'<{}>'.format($)", "-1", "messages[0]['content']", "a|default($)",
 	}
 	jinjaEvil = []string{
-		"a.__class__", "a['__class__']", "a['_a']", "a|attr('b')", "a()", "a[b ~ c]", "lipsum", "a.system($)", "a|pickle", "a[b].c", "a['\\x5f_']", "loop.x", "a|map('attr', 'b')", "(a.b)()", "a is pickle",
+		"a.__class__", "a['__class__']", "a['_a']", "a|attr('b')", "a()", "a[b ~ c]", "lipsum(1)", "a.system($)", "a|pickle", "a[b].c", "a['\\x5f_']", "loop.x", "a|map('attr', 'b')", "(a.b)()", "a is pickle",
 		"a.gi_frame", "a.format(b)", "{a: 1}", "dict(b)", "a|map(attribute=b ~ c)|list", "'a_b'[1]",
 	}
 	jinjaStatements = []string{
@@ -49,7 +49,11 @@ func (m *jinjaMaker) fill(s string) string {
 	for _, c := range s {
 		switch c {
 		case '$':
-			out.WriteString(m.expression())
+			e := m.expression()
+			if strings.Contains(e, " ") { // Jinja chains no tests, and takes no condition in a loop, no not in a sum
+				e = "(" + e + ")"
+			}
+			out.WriteString(e)
 		case '&':
 			out.WriteString(m.body())
 		default:
