@@ -3,7 +3,6 @@ package vm
 import (
 	"hash/maphash"
 	"math"
-	"math/big"
 	"math/bits"
 )
 
@@ -46,6 +45,23 @@ func floatHash(f float64) uint64 {
 	return signedHash(h, f < 0)
 }
 
+// bigHash returns the hash of an integer in little-endian two's complement, byte by byte: it
+// may be as long as the pickle.
+func bigHash(text string) uint64 {
+	shifted := func(h uint64) uint64 { return h<<8&hashModulus | h>>(hashBits-8) } // times 256
+	h, power := uint64(0), uint64(1)
+	for i := len(text) - 1; i >= 0; i-- {
+		if h, power = shifted(h)+uint64(text[i]), shifted(power); h >= hashModulus {
+			h -= hashModulus
+		}
+	}
+	negative := len(text) > 0 && text[len(text)-1] >= 0x80
+	if negative { // 256 to the length was added
+		h = (power + hashModulus - h) % hashModulus
+	}
+	return signedHash(h, negative)
+}
+
 // numberHash returns the hash of a number.
 func (m *machine) numberHash(form keyForm) (uint64, bool) {
 	switch form.kind {
@@ -57,9 +73,7 @@ func (m *machine) numberHash(form keyForm) (uint64, bool) {
 		return signedHash(n%hashModulus, int64(form.a) < 0), true
 	case keyBig:
 		m.cost += int64(len(form.text)/64) + 1
-		n := decodeBig(form.text)
-		negative := n.Sign() < 0
-		return signedHash(new(big.Int).Mod(n.Abs(n), big.NewInt(hashModulus)).Uint64(), negative), true
+		return bigHash(form.text), true
 	case keyFloat:
 		return floatHash(math.Float64frombits(form.a)), true
 	case keyComplex:
