@@ -174,7 +174,7 @@ func TestEveryAdviceHasACase(t *testing.T) {
 }
 
 // mostNotRun is how many lines of testdata/advice.list nobody runs. It only falls: a new message has a case.
-const mostNotRun = 60
+const mostNotRun = 59
 
 // What a message advises is done, and works.
 func TestAdviceIsFollowed(t *testing.T) {

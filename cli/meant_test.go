@@ -165,10 +165,11 @@ func TestTheOutputSaysTheFormat(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		demo + "/tiny.gguf x.bin":                    "--to is missing",
-		"--cast f16 " + demo + "/weights.npz x.bin":  "the name is that of pth, but safetensors will be written",
-		demo + "/tiny.gguf a.npz -o b.npz":           "the output is given twice",
-		demo + "/tiny.gguf " + demo + "/weights.npz": "exists",
+		"-f " + demo + "/tiny.gguf " + filepath.Join(dir, "a.npz"): "exists: name it with --output",
+		demo + "/tiny.gguf x.bin":                                  "--to is missing",
+		"--cast f16 " + demo + "/weights.npz x.bin":                "the name is that of pth, but safetensors will be written",
+		demo + "/tiny.gguf a.npz -o b.npz":                         "the output is given twice",
+		demo + "/tiny.gguf " + demo + "/weights.npz":               "exists",
 	} {
 		var errs bytes.Buffer
 		if code := run(t, nil, &bytes.Buffer{}, &errs, strings.Fields("convert "+line)...); code == 0 || !strings.Contains(errs.String(), want) {

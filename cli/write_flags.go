@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -43,9 +44,17 @@ func (f *writeFlags) settle() error {
 		return nil
 	case f.Output != "":
 		return fmt.Errorf("the output is given twice: %s and --output %s", showPath(f.Second), showPath(f.Output))
+	case f.Force && exists(f.Second): // a pattern of the shell may have named two models
+		return fmt.Errorf("%s exists: name it with --output to replace it", showPath(f.Second))
 	}
 	f.Output = f.Second
 	return nil
+}
+
+// exists reports whether something is at a path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // Validate checks the flags.
