@@ -69,7 +69,7 @@ const shellMarks = ";|&`$\n"
 
 // isCodeBeside judges a text by its name: code, and what a tool runs or installs.
 func (r *reader) codeBeside() error {
-	base := r.base()
+	base := r.file
 	ext := path.Ext(base)
 	if judge := r.byGit(); judge != nil {
 		return judge()

@@ -24,9 +24,14 @@ var dataEndings = setOf(`safetensors json txt model bin pt pth ckpt onnx npz npy
 // words.
 func couldName(k *kept) string {
 	text := strings.TrimSpace(k.text)
-	if len(text) < 2 {
+	if len(text) < 2 || isShortWord(text) {
 		return ""
 	}
+	return couldNameBy(text)
+}
+
+// couldNameBy is couldName of a text that is not a short word.
+func couldNameBy(text string) string {
 	switch {
 	case strings.Contains(text, "{{"), strings.Contains(text, "{%"), strings.Contains(text, "${"):
 		return "a template"
@@ -56,6 +61,20 @@ func couldName(k *kept) string {
 		return "a command"
 	}
 	return isDottedName(text)
+}
+
+// isShortWord reports whether a text is letters and digits alone, too few for what isPacked
+// finds: most texts are, and name nothing.
+func isShortWord(text string) bool {
+	if len(text) >= packedLen {
+		return false
+	}
+	for i := range len(text) {
+		if c := text[i]; c == '_' || !inName(c) {
+			return false
+		}
+	}
+	return true
 }
 
 // hasParent reports whether a part of a path is two dots.
@@ -110,9 +129,15 @@ func isDottedName(text string) string {
 	return "a name in a module"
 }
 
+// packedLen is the least length of a text that isPacked decodes.
+const packedLen = 12
+
+// urlSafe writes base64 with the letters of addresses, and without what fills its end.
+var urlSafe = strings.NewReplacer("+", "-", "/", "_", "=", "")
+
 // isPacked reports whether a text is bytes in base64 that begin as a pickle or an archive.
 func isPacked(text string) bool {
-	if len(text) < 12 {
+	if len(text) < packedLen {
 		return false
 	}
 	for i := range len(text) {
@@ -120,7 +145,7 @@ func isPacked(text string) bool {
 			return false
 		}
 	}
-	head, err := base64.RawURLEncoding.DecodeString(strings.NewReplacer("+", "-", "/", "_", "=", "").Replace(text[:12]))
+	head, err := base64.RawURLEncoding.DecodeString(urlSafe.Replace(text[:packedLen]))
 	if err != nil || len(head) < 4 {
 		return false
 	}
@@ -135,7 +160,7 @@ func isPacked(text string) bool {
 
 // unexplained judges the text of a member that nothing else explained.
 func (w *walk) unexplained(key string, k *kept, at int64) error {
-	base := w.base()
+	base := w.file
 	if dataTexts[base] || libraries()[k.text] || w.dangerous() || strings.HasSuffix(base, ".index.json") {
 		return nil
 	}
@@ -154,7 +179,7 @@ func (w *walk) unexplained(key string, k *kept, at int64) error {
 // inMeta reports whether the current value is below the notes of what quantized the model.
 func (w *walk) inMeta() bool {
 	for i := range w.open {
-		if w.open[i].key == "meta" && (i == 0 && w.base() == "quantize_config.json" || i > 0 && w.open[i-1].key == "quantization_config") {
+		if w.open[i].key == "meta" && (i == 0 && w.file == "quantize_config.json" || i > 0 && w.open[i-1].key == "quantization_config") {
 			return true
 		}
 	}
@@ -173,7 +198,7 @@ func isOfPython(text string) bool {
 // couldBe reports a text that could name something: danger in a text of which it is known what
 // its library reads, elsewhere a warning, which the profiles upload and strict refuse.
 func (r *reader) couldBe(key string, k *kept, at int64) error {
-	s := schemaOf(r.base())
+	s := r.known
 	if s == nil && r.said[CodeUnexplained] && !imported()[strings.ToLower(key)] {
 		return nil
 	}
@@ -199,8 +224,8 @@ func (r *reader) couldBe(key string, k *kept, at int64) error {
 // assigned judges a line of YAML, TOML or INI that gives a key a value, or goes on with the
 // values of the key before it: elements of a list, members in brackets, the rest of a text.
 func (r *reader) assigned(line string, at int64) error {
-	ofKind := schemaOf(r.base()) != nil
-	if line == "" || r.dangerous() || codeNames[r.base()] != "" || r.said[CodeUnexplained] && !ofKind && !strings.Contains(line, ".") {
+	ofKind := r.known != nil
+	if line == "" || r.dangerous() || codeNames[r.file] != "" || r.said[CodeUnexplained] && !ofKind && !strings.Contains(line, ".") {
 		return nil
 	}
 	outermost := line[0] != ' ' && line[0] != '\t' && line[0] != '-'

@@ -65,7 +65,7 @@ func imports(text string) bool {
 
 // expression judges a string that JSON gives to a library such as MONAI.
 func (w *walk) expression(key string, k *kept, at int64) (bool, error) {
-	if w.base() == "tokenizer.json" || !strings.HasPrefix(k.text, "$") || !k.isCut() && !isExpression(k.text) {
+	if w.file == "tokenizer.json" || !strings.HasPrefix(k.text, "$") || !k.isCut() && !isExpression(k.text) {
 		return false, nil
 	}
 	return true, w.once(codeExpression, tensor.Danger, key, at, "MONAI evaluates "+wire.Quote(k.text))
@@ -228,7 +228,7 @@ func (l *lines) downloads(text string) error {
 // vocabulary judges a vocabulary of RWKV, each of whose lines has a number, a literal
 // of Python and a number: its tokenizer evaluates the middle.
 func (r *reader) vocabulary() error {
-	if !strings.HasPrefix(r.base(), "rwkv_vocab") {
+	if !strings.HasPrefix(r.file, "rwkv_vocab") {
 		return nil
 	}
 	for {

@@ -40,13 +40,13 @@ func (r *reader) belowGit() (is bool, below []string, names bool) {
 
 // ForGit reports whether git reads or runs the file because of its place, whatever it contains:
 // what begins like a picture can be a configuration, and a script.
-func (t Text) ForGit() bool { return (&reader{t: t}).byGit() != nil }
+func (t Text) ForGit() bool { return newReader(nil, t).byGit() != nil }
 
 // byGit returns the judge of a text that git reads or runs because of its place, or nil. A
 // repository without files has the same texts in a folder of any name, beside the file HEAD
 // or the folders refs and objects.
 func (r *reader) byGit() func() error {
-	base, parent := r.base(), r.folder(1)
+	base, parent := r.file, r.folder(1)
 	inside, _, names := r.belowGit()
 	bare := func() bool {
 		return r.t.Beside == nil || slices.ContainsFunc([]string{"HEAD", "head", "refs", "objects", "commondir"}, r.t.Beside)
@@ -70,7 +70,7 @@ func (r *reader) byGit() func() error {
 
 // gitHook judges a program that git runs.
 func (r *reader) gitHook() error {
-	base := r.base()
+	base := r.file
 	if !lfsHooks()[base] {
 		return r.report(codeHandler, tensor.Danger, "", 0, "git runs this file")
 	}

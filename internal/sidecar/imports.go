@@ -64,7 +64,7 @@ var (
 // imports judges a string by what libraries do with it. A string longer than any name
 // counts as one with dots and slashes.
 func (w *walk) imports(key string, k *kept, at int64) error {
-	file, text := w.base(), k.text
+	file, text := w.file, k.text
 	dots, slashes := k.isCut() || strings.Contains(text, "."), k.isCut() || strings.Contains(text, "/")
 	switch {
 	case file == "modules.json" && key == "type",
@@ -108,7 +108,7 @@ func (w *walk) chooses() bool {
 
 // names judges a value by its key, for any library.
 func (w *walk) names(key string, k *kept, at int64) error {
-	file, text := w.base(), k.text
+	file, text := w.file, k.text
 	switch {
 	case key == "remote_code" && text != "":
 		return w.report(codeImport, tensor.Danger, key, at, "FunASR imports "+wire.Quote(text)+" if trust_remote_code is set beside it")
@@ -237,7 +237,7 @@ func (w *walk) member(name string) error {
 
 // isComponents reports whether the file lists the components of a diffusers pipeline.
 func (w *walk) isComponents() bool {
-	file := w.base()
+	file := w.file
 	return file == "model_index.json" || file == "modular_model_index.json"
 }
 
@@ -264,10 +264,9 @@ func (w *walk) component(text string, at int64) error {
 	return w.importOf(component, key, text, at)
 }
 
-// base returns the name of the file without its folder, in lower case, since some systems
-// ignore case.
-func (r *reader) base() string {
-	base := r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:]
+// baseOf returns a name without its folder, in lower case, since some systems ignore case.
+func baseOf(name string) string {
+	base := name[strings.LastIndexAny(name, "/!")+1:]
 	base = strings.ReplaceAll(strings.ToLower(base), "\u017f", "s") // which becomes s in upper case
 	if bare := strings.TrimRight(base, ". "); bare != "" {
 		return bare // as Windows opens it

@@ -16,14 +16,14 @@ func (r *reader) installs() error {
 			line, _, _ := bytes.Cut(line, []byte("#"))
 			text := strings.TrimSpace(string(line))
 			marker := strings.IndexByte(text, ';') // a condition of a requirement, as pip writes it
-			if marker > 0 && r.base() != "python_env.yaml" && isCondition(text[marker+1:]) {
+			if marker > 0 && r.file != "python_env.yaml" && isCondition(text[marker+1:]) {
 				text = text[:marker]
 			}
-			if strings.ContainsAny(text, shellMarks) || strings.Contains(text, "index-url") || isElsewhere(text, strings.HasSuffix(r.base(), ".txt")) {
+			if strings.ContainsAny(text, shellMarks) || strings.Contains(text, "index-url") || isElsewhere(text, strings.HasSuffix(r.file, ".txt")) {
 				return r.report(codeHandler, tensor.Danger, "", 0, "MLflow (CVE-2025-15379) and BentoML (CVE-2026-33744, CVE-2026-44345) gave "+wire.Quote(text)+" to a shell, or pip takes packages from elsewhere")
 			}
 			for _, key := range [...]string{"setup_script", "dockerfile_template", "system_packages", "base_image"} {
-				if strings.HasPrefix(r.base(), "bento") && strings.Contains(text, key) && !strings.HasSuffix(text, "null") && !strings.HasSuffix(text, "[]") {
+				if strings.HasPrefix(r.file, "bento") && strings.Contains(text, key) && !strings.HasSuffix(text, "null") && !strings.HasSuffix(text, "[]") {
 					return r.report(codeHandler, tensor.Danger, key, 0, "BentoML builds an image by "+wire.Quote(text)+", older versions in a shell (CVE-2026-33744)")
 				}
 			}

@@ -241,7 +241,7 @@ func (w *walk) obey(key string, at int64) error {
 	switch {
 	case key == "trust_remote_code":
 		return w.trusts(at)
-	case key == "allow_remote" && w.base() == "configuration.json":
+	case key == "allow_remote" && w.file == "configuration.json":
 		return w.once(codeImport, tensor.Danger, key, at, "ModelScope runs ms_wrapper.py of the folder, older versions without being asked")
 	}
 	return nil
@@ -269,7 +269,7 @@ func (w *walk) below(name string) bool {
 func (w *walk) str() error {
 	at, key := w.off, w.here()
 	listed := len(w.open) > 1 && w.open[len(w.open)-2].list // with its name, or else the key is the name
-	template := (w.below("chat_template") || w.base() == "chat_template.json") && !(listed && key == "name")
+	template := (w.below("chat_template") || w.file == "chat_template.json") && !(listed && key == "name")
 	limit := maxText
 	if template {
 		limit = maxTemplate + 1

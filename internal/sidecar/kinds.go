@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	_ "embed"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -120,13 +121,20 @@ func schemaOf(base string) *schema {
 	if s := schemas()[base]; s != nil {
 		return s
 	}
-	for pattern, s := range schemas() {
+	for _, pattern := range patterns() {
 		if is, _ := path.Match(pattern, base); is {
-			return s
+			return schemas()[pattern]
 		}
 	}
 	return nil
 }
+
+// patterns are the names of schemas that stand for more than one, in order.
+var patterns = sync.OnceValue(func() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(schemas())), func(name string) bool {
+		return !strings.ContainsAny(name, `*?[\`)
+	})
+})
 
 // grammars returns what the libraries take a member for, and the first library that reads it.
 func (s *schema) grammars(key string) (grammars []string, reader string) {

@@ -28,7 +28,7 @@ func (l *lines) loads(line string, most int) error {
 	if err := l.tags(line, most); err != nil {
 		return err
 	}
-	if l.base() != "mlmodel" {
+	if l.file != "mlmodel" {
 		return nil
 	}
 	return l.mlflow(line, most)

@@ -18,7 +18,7 @@ func (l *lines) obeyed(most int) error {
 	}); err != nil {
 		return err
 	}
-	if l.base() == "infer_cfg.yml" || l.base() == "infer_cfg.yaml" {
+	if l.file == "infer_cfg.yml" || l.file == "infer_cfg.yaml" {
 		if err := l.names(l.plain, most, "type", func(k *key) error {
 			if text, ok := k.text(); ok && text != "" && strings.Trim(text, "\"'") != "" && (strings.Contains(text, ".") || !isNames(strings.Trim(text, "\"'"))) {
 				return l.once(codeExpression, tensor.Danger, "type", k.at, "PaddleDetection evaluates "+wire.Quote(text))

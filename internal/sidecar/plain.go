@@ -23,9 +23,9 @@ var vocabularyNames = setOf("vocab.txt merges.txt tokens.txt dict.txt words.txt 
 // plain looks through a text whose name says nothing of what it is, as YAML: OmegaConf, Hydra
 // and yaml.safe_load read a file of any name. A text of which YAML makes one long word is none.
 func (r *reader) plain() error {
-	ext := strings.TrimPrefix(path.Ext(r.base()), ".")
-	stem, _, _ := strings.Cut(r.base(), ".")
-	if documentEndings()[ext] || documentNames()[stem] || vocabularyNames()[r.base()] || dataTexts[r.base()] || codeEndings["."+ext] != "" || codeNames[r.base()] != "" {
+	ext := strings.TrimPrefix(path.Ext(r.file), ".")
+	stem, _, _ := strings.Cut(r.file, ".")
+	if documentEndings()[ext] || documentNames()[stem] || vocabularyNames()[r.file] || dataTexts[r.file] || codeEndings["."+ext] != "" || codeNames[r.file] != "" {
 		return nil
 	}
 	if inside, _, _ := r.belowGit(); inside { // names of branches and the like, for git alone

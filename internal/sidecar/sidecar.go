@@ -76,15 +76,15 @@ var readersOf = map[string]func(*reader) error{
 
 // Check returns the findings about a text, none for one that is not searched.
 func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
-	r := &reader{b: b, t: t}
-	read := readersOf[r.base()]
+	r := newReader(b, t)
+	read := readersOf[r.file]
 	if read == nil {
-		read = readers[path.Ext(r.base())]
+		read = readers[path.Ext(r.file)]
 	}
 	if read == nil && t.JSON {
 		read = (*reader).json
 	}
-	if read == nil || path.Ext(r.base()) == ".txt" && !strings.HasPrefix(r.base(), "rwkv_vocab") && readersOf[r.base()] == nil {
+	if read == nil || path.Ext(r.file) == ".txt" && !strings.HasPrefix(r.file, "rwkv_vocab") && readersOf[r.file] == nil {
 		read = (*reader).plain
 	}
 	if r.byGit() != nil {
@@ -121,12 +121,20 @@ const format = "sidecar"
 type reader struct {
 	b     *limits.Budget
 	t     Text
+	file  string  // the name without folders, as file systems compare names
+	known *schema // what the libraries that open a text of this name read in it, or nil
 	in    *bufio.Reader
 	off   int64 // offset of the next byte
 	steps limits.Steps
 	found tensor.Findings
 	key   string          // the last one of YAML, TOML or INI
 	said  map[string]bool // codes that are reported once per file
+}
+
+// newReader returns a reader of a text, before its beginning.
+func newReader(b *limits.Budget, t Text) *reader {
+	file := baseOf(t.Name)
+	return &reader{b: b, t: t, file: file, known: schemaOf(file)}
 }
 
 // next returns the next byte, or io.EOF.
