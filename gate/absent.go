@@ -11,6 +11,7 @@ var (
 	errNoGate   = wire.ErrInternal.Errorf("there is no gate")
 	errNoStream = wire.ErrInternal.Errorf("there is no stream of a file")
 	errNoFolder = wire.ErrInternal.Errorf("there is no folder")
+	errNoReader = wire.ErrInternal.Errorf("there is nothing to read from")
 	errNoPolicy = wire.ErrInternal.Errorf("there is no policy")
 )
 

@@ -49,6 +49,9 @@ func (v *Verdict) Known() (Known, bool) {
 
 // ReadBaseline reads a baseline as exceptions for a [Policy]. They need [Gate.Digest].
 func ReadBaseline(r io.Reader) ([]Exception, error) {
+	if r == nil {
+		return nil, errNoReader
+	}
 	var doc struct {
 		Schema string  `json:"schema"`
 		Files  []Known `json:"files"`

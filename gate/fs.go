@@ -22,6 +22,10 @@ func (g *Gate) CheckFS(b *limits.Budget, fsys fs.FS, name, root string) iter.Seq
 			yield(nil, errNoGate)
 			return
 		}
+		if fsys == nil {
+			yield(nil, errNoFolder)
+			return
+		}
 		w := &walkFS{walk{g: g.forWalk(), b: b, root: name, yield: yield}, fsys, strings.TrimSuffix(root, "/")}
 		err := fs.WalkDir(fsys, name, func(file string, e fs.DirEntry, err error) error {
 			switch {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -161,7 +162,7 @@ func (g *Gate) Unseen(name, why string) *Verdict {
 
 func (g *Gate) unseen(name, why string) *draft {
 	v := g.draft(name)
-	v.Unlooked = why
+	v.Unlooked = cmp.Or(why, "it was not opened")
 	v.applyPolicy()
 	return v
 }

@@ -285,6 +285,7 @@ func same[T any](v T) T { return v }
 // file but its values are unknown here.
 func Taken(v *vm.Verdict) string {
 	switch {
+	case v == nil:
 	case v.OK:
 		return "yes"
 	case v.Unsure:

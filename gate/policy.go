@@ -57,7 +57,7 @@ const (
 
 var pickleModes = [...]string{"safe", "weights_only", "refuse"}
 
-func (p Pickle) String() string { return pickleModes[p] }
+func (p Pickle) String() string { return word(pickleModes[:], p) }
 
 // Sidecars decides about texts beside models: configurations, chat templates.
 type Sidecars uint8
@@ -70,7 +70,7 @@ const (
 
 var sidecarModes = [...]string{"judge", "skip"}
 
-func (s Sidecars) String() string { return sidecarModes[s] }
+func (s Sidecars) String() string { return word(sidecarModes[:], s) }
 
 // Code decides about code beside models, and files by which tools install or build something.
 type Code uint8
@@ -83,7 +83,7 @@ const (
 
 var codeModes = [...]string{"report", "refuse"}
 
-func (c Code) String() string { return codeModes[c] }
+func (c Code) String() string { return word(codeModes[:], c) }
 
 // FailOn is the least severity of a finding that refuses a file.
 type FailOn uint8
@@ -98,7 +98,7 @@ const (
 
 var failOn = [...]string{"danger", "warning", "note", "never"}
 
-func (f FailOn) String() string { return failOn[f] }
+func (f FailOn) String() string { return word(failOn[:], f) }
 
 // ParseFailOn reads a severity's name, or "never".
 func ParseFailOn(name string) (FailOn, bool) {
@@ -302,4 +302,12 @@ func (p *Policy) Validate() error {
 		return fmt.Errorf("%w", err)
 	}
 	return nil
+}
+
+// word returns the name of a decision, or its number if it is none: a policy with it is not valid.
+func word[T ~uint8](words []string, n T) string {
+	if int(n) < len(words) {
+		return words[n]
+	}
+	return fmt.Sprintf("decision %d", n)
 }

@@ -118,6 +118,9 @@ func ParsePolicy(text []byte) (Policy, error) {
 
 // ReadPolicy is [ParsePolicy] for a reader.
 func ReadPolicy(r io.Reader) (Policy, error) {
+	if r == nil {
+		return Policy{}, errNoReader
+	}
 	text, err := io.ReadAll(io.LimitReader(r, limits.MaxPolicyBytes+1))
 	if err != nil {
 		return Policy{}, err

@@ -89,14 +89,31 @@ func New(o Options) (*API, error) {
 }
 
 // Gate returns the handler that uploads go through, for others that share its host.
-func (a *API) Gate() *handler.Handler { return a.gate }
+func (a *API) Gate() *handler.Handler {
+	if !a.exists() {
+		return nil
+	}
+	return a.gate
+}
+
+// exists is false of a nil API and of one that [New] did not make: they answer no request but
+// with an error.
+func (a *API) exists() bool { return a != nil && a.gate != nil }
 
 // Metrics returns the counts.
-func (a *API) Metrics() *handler.Metrics { return &a.metrics }
+func (a *API) Metrics() *handler.Metrics {
+	if !a.exists() {
+		return nil
+	}
+	return &a.metrics
+}
 
 // Drain makes /readyz fail, so that clients send no more files, and refuses files that
 // arrive or wait. Those that are judged are finished.
 func (a *API) Drain() {
+	if !a.exists() {
+		return
+	}
 	a.draining.Store(true)
 	a.gate.Drain()
 }
@@ -104,7 +121,7 @@ func (a *API) Drain() {
 // Reload sets the gate and the tokens for requests that come later. An error changes
 // nothing.
 func (a *API) Reload(g gate.Gate, tokens []string) error {
-	if err := a.gate.Host().SetGate(g); err != nil {
+	if err := a.Gate().Host().SetGate(g); err != nil {
 		return err
 	}
 	a.setTokens(tokens)
@@ -120,10 +137,14 @@ func (a *API) setTokens(tokens []string) {
 }
 
 // Close waits for open uploads.
-func (a *API) Close() { a.gate.Close() }
+func (a *API) Close() { a.Gate().Close() }
 
 // ServeHTTP implements [http.Handler].
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !a.exists() {
+		handler.WriteProblem(w, nil)
+		return
+	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	a.mux.ServeHTTP(newPacedWriter(w, a.gate.Options()), r)
 }

@@ -36,8 +36,12 @@ func (differs) Error() string     { return "the files are not those that were si
 func (differs) Class() wire.Class { return wire.Differs }
 
 // LeavesOut returns the file or folder because of which the claim does not cover a name, or
-// "". ok is false if that is more than [Ignored] leaves out.
+// "". ok is false if that is more than [Ignored] leaves out, as a claim that nothing was read
+// into does.
 func (c *Claim) LeavesOut(name string) (what string, ok bool) {
+	if c == nil || !c.whole {
+		return name, false
+	}
 	if c.Files == nil {
 		if name == SignatureName {
 			return name, true
@@ -55,6 +59,9 @@ func (c *Claim) LeavesOut(name string) (what string, ok bool) {
 // Check compares files and links to folders with the claim. What [Claim.Absent] lists may be
 // absent.
 func (c *Claim) Check(files []File, links ...Link) error {
+	if c == nil || !c.whole {
+		return fmt.Errorf("%w: there is no statement about any", ErrDiffers)
+	}
 	if c.Files == nil {
 		return c.checkResult(files, links)
 	}

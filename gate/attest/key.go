@@ -69,8 +69,13 @@ func keyError(format string, args ...any) error {
 func hashOf(key crypto.PublicKey) (crypto.Hash, error) {
 	switch k := key.(type) {
 	case ed25519.PublicKey:
-		return 0, nil
+		if len(k) == ed25519.PublicKeySize {
+			return 0, nil
+		}
 	case *ecdsa.PublicKey:
+		if k == nil {
+			break
+		}
 		switch k.Curve {
 		case elliptic.P256():
 			return crypto.SHA256, nil
@@ -85,6 +90,18 @@ func hashOf(key crypto.PublicKey) (crypto.Hash, error) {
 
 // sign signs a message.
 func sign(key crypto.Signer, message []byte) ([]byte, error) {
+	switch k := key.(type) {
+	case nil:
+		return nil, keyError("there is none")
+	case ed25519.PrivateKey:
+		if len(k) != ed25519.PrivateKeySize {
+			return nil, keyError("it has %d bytes", len(k))
+		}
+	case *ecdsa.PrivateKey:
+		if k == nil || k.D == nil {
+			return nil, keyError("there is none")
+		}
+	}
 	h, err := hashOf(key.Public())
 	if err != nil {
 		return nil, err

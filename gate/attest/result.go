@@ -224,6 +224,9 @@ func Beside(name string) string {
 // as a copy of a clone without .git is. Check accepts that, and whoever relies on it makes sure
 // that no loader looks for it.
 func (c *Claim) Absent(files []File) []string {
+	if c == nil {
+		return nil
+	}
 	here := map[string]bool{}
 	for _, f := range files {
 		here[Beside(f.Name)] = true

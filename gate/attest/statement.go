@@ -116,6 +116,8 @@ type Claim struct {
 	named  digest.Sum
 	beside map[string]digest.Sum
 	listed map[string]string
+
+	whole bool // Parse read it to its end; no other claim covers anything
 }
 
 // Parse reads a statement of a [Result], or of a signature of Model Signing 1.0.
@@ -134,11 +136,17 @@ func Parse(text []byte) (*Claim, error) {
 	}
 	switch s.PredicateType {
 	case resultType:
-		return c, c.result(s.Predicate)
+		err = c.result(s.Predicate)
 	case signatureType:
-		return c, c.signature(s.Predicate)
+		err = c.signature(s.Predicate)
+	default:
+		err = wire.ErrUnsupported.Errorf("a statement about %s: this reads %s and %s", wire.Quote(s.PredicateType), resultType, signatureType)
 	}
-	return nil, wire.ErrUnsupported.Errorf("a statement about %s: this reads %s and %s", wire.Quote(s.PredicateType), resultType, signatureType)
+	if err != nil {
+		return nil, err
+	}
+	c.whole = true
+	return c, nil
 }
 
 func parseSum(text string) (digest.Sum, error) {

@@ -69,6 +69,9 @@ const templateKey = "tokenizer.chat_template"
 
 // Describe reads every tensor of a model.
 func Describe(b *limits.Budget, m tensor.Model, o digest.Options) (*Model, error) {
+	if m == nil {
+		return nil, wire.ErrInternal.Errorf("there is no model")
+	}
 	list, err := digest.Tensors(b, m, o)
 	if err != nil {
 		return nil, err
@@ -95,6 +98,11 @@ func Describe(b *limits.Budget, m tensor.Model, o digest.Options) (*Model, error
 	return d, nil
 }
 
+var (
+	errNoWriter  = wire.ErrInternal.Errorf("there is no document, or it was ended")
+	errNoVerdict = wire.ErrInternal.Errorf("there is no verdict about the file")
+)
+
 // A Writer writes one document.
 type Writer struct {
 	w     *bufio.Writer
@@ -104,6 +112,9 @@ type Writer struct {
 
 // New begins a document of the program with this version.
 func New(out io.Writer, version string) *Writer {
+	if out == nil {
+		return nil
+	}
 	sum := sha256.New()
 	w := &Writer{w: bufio.NewWriter(io.MultiWriter(out, sum)), sum: sum}
 	w.w.WriteString(`{"$schema":"http://cyclonedx.org/schema/bom-1.6.schema.json","bomFormat":"CycloneDX","specVersion":"1.6","version":1,"metadata":{"tools":{"components":[`)
@@ -152,6 +163,12 @@ type property struct {
 
 // Add writes the component of the file at path. m is nil if only the verdict is known.
 func (w *Writer) Add(path string, v *gate.Verdict, m *Model) error {
+	switch {
+	case w == nil || w.w == nil:
+		return errNoWriter
+	case v == nil:
+		return errNoVerdict
+	}
 	if v.Excluded {
 		return w.w.Flush()
 	}
@@ -262,6 +279,10 @@ func encoded(c component) []byte {
 
 // Close ends the document.
 func (w *Writer) Close() error {
+	if w == nil || w.w == nil {
+		return errNoWriter
+	}
+	defer func() { w.w = nil }()
 	if err := w.w.Flush(); err != nil {
 		return err
 	}

@@ -53,6 +53,12 @@ func Below(root *os.Root) fs.FS { return folder.Below(root) }
 // Serve answers on a listener until the context ends. Then it cuts clients that send or read,
 // waits for judgements, and returns nil.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	switch {
+	case s == nil || s.Host == nil:
+		return errors.New("clamd: there is no host that judges")
+	case ctx == nil || l == nil:
+		return errors.New("clamd: there is no listener, or no context")
+	}
 	s.setDefaults()
 	var wg sync.WaitGroup
 	defer wg.Wait()

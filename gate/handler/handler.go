@@ -128,23 +128,40 @@ func New(next http.Handler, o Options) (*Handler, error) {
 	return h, nil
 }
 
+// exists is false of a nil Handler and of one that [New] did not make: they answer no request
+// but with an error.
+func (h *Handler) exists() bool { return h != nil && h.host != nil }
+
 // Options returns the options with the defaults filled in.
-func (h *Handler) Options() Options { return h.o }
+func (h *Handler) Options() Options {
+	if !h.exists() {
+		return Options{}
+	}
+	return h.o
+}
 
 // Drain refuses new uploads, those that arrive, and those that wait to be judged, with 503.
 // Judgements that have begun go on.
 func (h *Handler) Drain() {
+	if !h.exists() {
+		return
+	}
 	h.host.Drain()
 	h.drain()
 }
 
 // Host returns the host of the uploads, for others that share it.
-func (h *Handler) Host() *host.Host { return h.host }
+func (h *Handler) Host() *host.Host {
+	if !h.exists() {
+		return nil
+	}
+	return h.host
+}
 
 // Close is [Handler.Drain]; it waits for open uploads and releases what they hold.
 func (h *Handler) Close() {
 	h.Drain()
-	h.host.Close()
+	h.Host().Close()
 }
 
 // nameOf returns the name that a request states for its file.
@@ -215,6 +232,10 @@ func Acceptance(ctx context.Context) gate.Accepted {
 // because its client left or its context was cancelled, ends with [http.ErrAbortHandler]:
 // the server closes the connection without a status.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !h.exists() {
+		WriteProblem(w, nil)
+		return
+	}
 	q := &request{Handler: h, w: w, r: r, tenant: h.o.TenantOf(r)}
 	q.body.draining = h.draining
 	q.body.closing = &host.Busy{What: "the host is closing", After: h.o.RetryAfter}

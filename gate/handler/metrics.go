@@ -48,6 +48,9 @@ func (h *histogram) add(d time.Duration) {
 
 // Observe counts one upload; use it as [Options.Observe].
 func (m *Metrics) Observe(e host.Event) {
+	if m == nil {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.counts == nil {
@@ -68,6 +71,9 @@ func (m *Metrics) Observe(e host.Event) {
 
 // String returns the counts as JSON.
 func (m *Metrics) String() string {
+	if m == nil {
+		return "{}"
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	text, err := json.Marshal(map[string]any{"uploads": m.counts, "rules": m.rules, "bytes": m.bytes, "judge_seconds": m.judge.sum, "spool_seconds": m.spool.sum})
@@ -79,6 +85,10 @@ func (m *Metrics) String() string {
 
 // ServeHTTP answers with the counts in Prometheus' text format.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	if m == nil {
+		WriteProblem(w, nil)
+		return
+	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	// An error means that the client has left.
 	_, _ = w.Write(m.text())

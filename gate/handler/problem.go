@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -108,6 +109,9 @@ type Problem struct {
 	Receipt json.RawMessage `json:"receipt,omitempty"`
 }
 
+// noProblem is what is said in place of a problem that is nil, and by a [Handler] that is none.
+var noProblem = &Problem{Type: "about:blank", Title: "Internal error", Status: http.StatusInternalServerError, Detail: "the file could not be judged"}
+
 // refuse answers with a problem.
 func (q *request) refuse(err error) {
 	status := statusOf(err)
@@ -142,8 +146,9 @@ func (q *request) refuse(err error) {
 }
 
 // WriteProblem answers with application/problem+json, and with status 500 if that of the
-// problem is not one of an error.
+// problem is not one of an error, or if there is no problem.
 func WriteProblem(w http.ResponseWriter, p *Problem) {
+	p = cmp.Or(p, noProblem)
 	if !isRefusal(p.Status) {
 		wrong := *p
 		wrong.Status = http.StatusInternalServerError

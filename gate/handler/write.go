@@ -2,7 +2,9 @@ package handler
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -16,6 +18,9 @@ const smallAnswer = 64 << 10
 // write fails before anything was sent, it returns the error and nothing is answered. Later the
 // connection is cut: an answer that only begins is none.
 func WriteAnswer(w http.ResponseWriter, status int, kind string, write func(io.Writer) error) error {
+	if write == nil || status < 200 || status > 599 {
+		return fmt.Errorf("handler: nothing to answer with status %d", status)
+	}
 	a := &answerWriter{w: w, status: status, kind: kind}
 	if err := write(a); err != nil {
 		if a.begun {
@@ -74,6 +79,7 @@ func (a *answerWriter) Write(p []byte) (int, error) {
 
 // WriteJSON writes the problem as one object, and holds no list of its verdict in memory.
 func (p *Problem) WriteJSON(w io.Writer) error {
+	p = cmp.Or(p, noProblem)
 	head := *p
 	head.Verdict, head.Receipt = nil, nil
 	text, err := json.Marshal(&head)

@@ -23,6 +23,9 @@ func (u *Upload) Spool(r io.Reader, size int64) error {
 	if err := u.empty(); err != nil {
 		return err
 	}
+	if r == nil {
+		return errNoReader
+	}
 	if size > u.host.o.MaxFile {
 		return &TooLarge{u.host.o.MaxFile}
 	}
@@ -50,6 +53,9 @@ func (u *Upload) empty() error {
 func (u *Upload) Use(r io.ReaderAt, size int64) error {
 	if err := u.empty(); err != nil {
 		return err
+	}
+	if r == nil || size < 0 {
+		return errNoReader
 	}
 	if size > u.host.o.MaxFile {
 		return &TooLarge{u.host.o.MaxFile}

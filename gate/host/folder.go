@@ -52,6 +52,8 @@ func (u *Upload) Add(name string, r io.Reader) error {
 		return errMixed
 	case u.lacks != nil:
 		return u.lacks
+	case r == nil:
+		return errNoReader
 	}
 	u.lacks = u.add(name, r)
 	return u.lacks

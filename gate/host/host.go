@@ -106,6 +106,7 @@ type Host struct {
 var (
 	errNoHost   = errors.New("host: there is no host; New makes one")
 	errNoUpload = errors.New("host: there is no upload; Host.Begin makes one")
+	errNoReader = errors.New("host: there is nothing to read from")
 	errNoTurn   = errors.New("host: there is no turn of a judgement")
 )
 

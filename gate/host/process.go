@@ -104,7 +104,7 @@ func (a *Asking) Pay(steps int64) {
 
 // Reader returns a reader that pays for the bytes that are read of a file.
 func (a *Asking) Reader(r io.ReaderAt) io.ReaderAt {
-	if a == nil {
+	if a == nil || r == nil {
 		return noTurn{}
 	}
 	return paid(r, a.Pay)

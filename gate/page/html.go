@@ -38,6 +38,9 @@ type Data struct{ ID, Text string }
 
 // Write writes the page of a report.
 func Write(w io.Writer, r *Report) error {
+	if r == nil {
+		return errNoReport
+	}
 	text, err := json.Marshal(r) // escapes <, > and &: no text of the file ends the element
 	if err != nil {
 		return err

@@ -111,9 +111,14 @@ func (t Tensor) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{t.Name, t.Type, append([]int64{}, t.Shape...), t.Bytes, t.Offset, t.Part}) // [] for a scalar, not null
 }
 
+var errNoReport = wire.ErrInternal.Errorf("there is no report")
+
 // WriteJSON writes the report and a newline. The tensors, of which there may be millions,
 // are encoded one by one.
 func (r *Report) WriteJSON(w io.Writer) error {
+	if r == nil {
+		return errNoReport
+	}
 	rest := *r
 	rest.Tensors = []Tensor{} // the last member
 	text, err := json.Marshal(&rest)
@@ -165,6 +170,9 @@ func New(b *limits.Budget, name string, size int64, m tensor.Model, v *gate.Verd
 
 // Refused returns the report about a file that could not be opened.
 func Refused(name string, size int64, err error) *Report {
+	if err == nil {
+		err = errNoReport
+	}
 	r, _ := New(nil, name, size, nil, nil)
 	off := int64(-1)
 	r.Verdict.Class = wire.ClassOf(err).String()

@@ -85,6 +85,9 @@ func NewSigner(pem []byte, window time.Duration, now func() time.Time) (*Signer,
 	if window <= 0 {
 		return nil, wire.ErrUsage.Errorf("a receipt that is good for %s is never good", window)
 	}
+	if now == nil {
+		return nil, wire.ErrUsage.Errorf("a receipt is dated by a clock, and there is none")
+	}
 	return &Signer{key, window, now}, nil
 }
 
@@ -104,6 +107,9 @@ func PublicKey(pem []byte) (ed25519.PublicKey, error) {
 // Sign returns the envelope about a verdict, in answer to a caller's nonce, which may be
 // empty. It says accepted only of a verdict with an acceptance.
 func (s *Signer) Sign(v *gate.Verdict, nonce string) ([]byte, error) {
+	if s == nil || s.now == nil {
+		return nil, wire.ErrInternal.Errorf("there is no key to sign a receipt with")
+	}
 	if nonce != "" && !IsNonce(nonce) {
 		return nil, wire.ErrUsage.Errorf("%s is not a nonce", wire.Quote(nonce))
 	}

@@ -58,6 +58,11 @@ func Formats() (names []string) {
 	return names
 }
 
+var (
+	errNoWriter  = wire.ErrInternal.Errorf("there is no report, or it was ended")
+	errNoVerdict = wire.ErrInternal.Errorf("there is no verdict about the file")
+)
+
 // A Writer writes one report.
 type Writer struct {
 	f format
@@ -66,6 +71,9 @@ type Writer struct {
 
 // New begins a report of the program with this version.
 func New(name string, w io.Writer, version string) (*Writer, error) {
+	if w == nil {
+		return nil, errNoWriter
+	}
 	for _, f := range formats {
 		if f.name == name {
 			out := &Writer{f.make(), bufio.NewWriter(w)}
@@ -78,6 +86,12 @@ func New(name string, w io.Writer, version string) (*Writer, error) {
 
 // Add writes the verdict about the file at path.
 func (w *Writer) Add(path string, v *gate.Verdict) error {
+	switch {
+	case w == nil || w.f == nil:
+		return errNoWriter
+	case v == nil:
+		return errNoVerdict
+	}
 	f := &file{known: known(v), path: wire.Clean(strings.ReplaceAll(path, `\`, "/"), 1024), class: v.Class().String(), harmless: v.Harmless}
 	for _, r := range v.Refusals() {
 		f.reasons = append(f.reasons, reason{r.Rule, "error", wire.Text(r.Where, 256), wire.Text(r.Text, wire.MaxMessage), r.Off})
@@ -98,7 +112,11 @@ func (w *Writer) Add(path string, v *gate.Verdict) error {
 
 // Close ends the report.
 func (w *Writer) Close() error {
+	if w == nil || w.f == nil {
+		return errNoWriter
+	}
 	w.f.end(w.w)
+	w.f = nil
 	return w.w.Flush()
 }
 

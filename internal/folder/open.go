@@ -57,7 +57,7 @@ func Below(root *os.Root) fs.FS { return below{root} }
 type below struct{ root *os.Root }
 
 func (b below) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
+	if !fs.ValidPath(name) || b.root == nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	f, err := b.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
