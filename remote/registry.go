@@ -44,7 +44,8 @@ type manifest struct {
 	mediaType string
 	layers    []descriptor
 	manifests []descriptor
-	list      bool // it lists manifests
+	config    *descriptor // nil if there is none
+	list      bool        // it lists manifests
 }
 
 type descriptor struct {
@@ -79,25 +80,69 @@ func (m *manifest) read(d *strictjson.Decoder) error {
 			}
 			return err
 		},
+		"artifactType": into(d, new(string)),
+		"config": func() error {
+			if k, err := d.Kind(); err != nil || k == strictjson.Null {
+				return err
+			}
+			l, err := readDescriptor(d)
+			m.config = &l
+			return err
+		},
+		// oras pull --include-subject writes the files of a subject beside those of the artifact.
+		"subject": unread(d, "subject"),
 		// Of kinds of manifests that are not read here, which other clients may read.
 		"blobs": unread(d, "blobs"), "fsLayers": unread(d, "fsLayers"),
 	})
 	switch {
 	case err != nil:
 		return err
+	case m.list && m.config != nil:
+		return d.Fail("", wire.ErrMismatch.Errorf("a list of manifests with a configuration"))
 	case layered == m.list:
 		return d.Fail("", wire.ErrMismatch.Errorf("a manifest has layers or lists manifests, and this has both or neither"))
-	case m.mediaType == "":
-		return nil
-	case m.list != (m.mediaType == ociIndex || m.mediaType == dockerList):
+	case m.mediaType != "" && m.list != (m.mediaType == ociIndex || m.mediaType == dockerList):
 		return d.Fail("", wire.ErrMismatch.Errorf("the manifest states the type %s and has the members of another", wire.Quote(m.mediaType)))
+	}
+	return m.check(d)
+}
+
+// check refuses descriptors from which clients fetch more than a blob: ORAS follows a layer or a
+// configuration that states the type of a manifest, and writes a manifest of a list that has a
+// name. It compares what is there of a configuration, which clients keep beside the layers.
+func (m *manifest) check(d *strictjson.Decoder) error {
+	blobs := m.layers
+	if m.config != nil {
+		blobs = append(blobs[:len(blobs):len(blobs)], *m.config)
+	}
+	for i := range blobs {
+		if isManifest(blobs[i].mediaType) {
+			return d.Fail("", wire.ErrUnsupported.Errorf("a blob with the type of a manifest, %s", wire.Quote(blobs[i].mediaType)))
+		}
+	}
+	for i := range m.manifests {
+		if len(m.manifests[i].names) > 0 {
+			return d.Fail("", wire.ErrUnsupported.Errorf("a manifest that is the file %s", wire.Quote(m.manifests[i].names[0])))
+		}
+	}
+	if c := m.config; c != nil && (c.digest != "" || len(c.names) > 0) && (!isDigest(c.digest) || c.size < 0) {
+		return d.Fail("", wire.ErrUnsupported.Errorf("a configuration without a SHA-256 or a size"))
 	}
 	return nil
 }
 
-// unread returns a function that refuses a member.
+// isManifest reports whether clients take a blob of a media type for a manifest or a list of them.
+func isManifest(mediaType string) bool {
+	mediaType = strings.ToLower(mediaType)
+	return strings.Contains(mediaType, ".manifest.") || strings.Contains(mediaType, ".image.index.")
+}
+
+// unread returns a function that refuses a member, unless it is null.
 func unread(d *strictjson.Decoder, name string) func() error {
 	return func() error {
+		if k, err := d.Kind(); err != nil || k == strictjson.Null {
+			return err
+		}
 		return d.Fail("", wire.ErrUnsupported.Errorf("a manifest with %s", name))
 	}
 }
@@ -116,6 +161,15 @@ func readDescriptor(d *strictjson.Decoder) (descriptor, error) {
 	}
 	err := members(d, map[string]func() error{
 		"mediaType": into(d, &l.mediaType), "digest": into(d, &l.digest), "size": count(d, &l.size),
+		// Addresses at other hosts, which docker's client fetches a layer from.
+		"urls": func() error {
+			if k, err := d.Kind(); err != nil || k == strictjson.Null {
+				return err
+			}
+			return d.Array(func(int) error {
+				return d.Fail("", wire.ErrForbidden.Errorf("a layer that is to be fetched from another address"))
+			})
+		},
 		"data": func() error {
 			k, err := d.Kind()
 			if err != nil || k == strictjson.Null {
@@ -222,7 +276,7 @@ func ociFiles(c *client, rest string) (*tree, string, error) {
 	}
 	_, m, err := r.manifest(reference)
 	if err == nil && len(m.manifests) == 1 {
-		_, m, err = r.manifest(m.manifests[0].digest)
+		m, err = r.listed(m.manifests[0])
 	}
 	if err != nil {
 		return nil, "", err
@@ -236,10 +290,29 @@ func ociFiles(c *client, rest string) (*tree, string, error) {
 			return nil, "", err
 		}
 	}
+	if c := m.config; c != nil && len(c.names) > 0 { // oras pull writes it like a layer
+		if err := r.blob(t, c.name(), *c); err != nil {
+			return nil, "", err
+		}
+	}
 	if inside == "" {
 		inside = "."
 	}
 	return t, inside, nil
+}
+
+// listed fetches the manifest that a list describes, which must be as it says.
+func (r *registry) listed(l descriptor) (m manifest, err error) {
+	text, m, err := r.manifest(l.digest)
+	switch {
+	case err != nil:
+		return m, err
+	case l.size >= 0 && l.size != int64(len(text)):
+		return m, wire.ErrMismatch.Errorf("%s: a list states %d bytes for a manifest of %d", r.base, l.size, len(text))
+	case l.mediaType != "" && m.mediaType != "" && l.mediaType != m.mediaType:
+		return m, wire.ErrMismatch.Errorf("%s: a list states the type %s for a manifest that states %s", r.base, wire.Quote(l.mediaType), wire.Quote(m.mediaType))
+	}
+	return m, nil
 }
 
 // splitReference splits off the tag or the digest.
@@ -276,7 +349,11 @@ func ollamaFiles(c *client, rest string) (*tree, string, error) {
 	if m.list {
 		return nil, "", fmt.Errorf("%s: an index of %d manifests and no model", rest, len(m.manifests))
 	}
-	for _, l := range m.layers {
+	blobs := m.layers
+	if m.config != nil && m.config.digest != "" { // without one ollama runs a model with its defaults
+		blobs = append(blobs, *m.config)
+	}
+	for _, l := range blobs {
 		if err := r.blob(t, "blobs/"+strings.Replace(l.digest, ":", "-", 1), l); err != nil {
 			return nil, "", err
 		}

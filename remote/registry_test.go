@@ -316,3 +316,77 @@ func TestDataOfADescriptorIsItsContent(t *testing.T) {
 		}
 	}
 }
+
+// What a client fetches of an artifact besides its layers is judged like them, or refused.
+func TestWhatAnArtifactHasBesideItsLayers(t *testing.T) {
+	evil := []byte("\x80\x02cposix\nsystem\nX\x02\x00\x00\x00id\x85R.")
+	described := func(mediaType, more string, content []byte) string {
+		return fmt.Sprintf(`{"mediaType":%q,"digest":%q,"size":%d%s}`, mediaType, digest(content), len(content), more)
+	}
+	const any, config = "application/octet-stream", "application/vnd.cncf.model.config.v1+json"
+	title := func(name string) string { return `,"annotations":{"org.opencontainers.image.title":"` + name + `"}` }
+	other := []byte(`{"schemaVersion":2,"layers":[` + described(any, title("evil.pkl"), evil) + `]}`)
+	model, err := os.ReadFile(filepath.Join(demo, "tiny.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := described(any, title("tiny.gguf"), model)
+	whole := func(members string) string { return `{"schemaVersion":2,` + members + `}` }
+	plain := whole(`"layers":[` + good + `]`)
+	list := func(more string) string {
+		return whole(`"manifests":[` + described("application/vnd.oci.image.manifest.v1+json", more, []byte(plain)) + `]`)
+	}
+	for name, c := range map[string]struct {
+		manifest string
+		code     int    // of scan
+		says     string // by open
+	}{
+		"a configuration":                {whole(`"config":` + described(config, "", []byte("{}")) + `,"layers":[` + good + `]`), 0, ""},
+		"none":                           {whole(`"config":null,"subject":null,"layers":[` + good + `]`), 0, ""},
+		"a named one that is code":       {whole(`"config":` + described(config, title("evil.pkl"), evil) + `,"layers":[` + good + `]`), 7, "-"},
+		"a named one that is harmless":   {whole(`"config":` + described(config, title("note.json"), []byte("{}")) + `,"layers":[` + good + `]`), 0, ""},
+		"one of another hash":            {whole(`"config":{"digest":"sha512:00","size":2},"layers":[` + good + `]`), 5, "without a SHA-256"},
+		"one without a size":             {whole(`"config":{"digest":"` + digest(nil) + `"},"layers":[` + good + `]`), 5, "without a SHA-256"},
+		"one with other data":            {whole(`"config":` + described(config, `,"data":"AAAA"`, []byte("{}")) + `,"layers":[` + good + `]`), 3, "embeds 3"},
+		"one that is a manifest":         {whole(`"config":` + described("application/vnd.oci.image.manifest.v1+json", "", other) + `,"layers":[` + good + `]`), 5, "type of a manifest"},
+		"one in another case":            {whole(`"Config":` + described(config, "", []byte("{}")) + `,"layers":[` + good + `]`), 3, "some clients take"},
+		"a layer that is a manifest":     {whole(`"layers":[` + good + "," + described("application/vnd.oci.image.index.v1+json", "", other) + `]`), 5, "type of a manifest"},
+		"a layer that is an old one":     {whole(`"layers":[` + good + "," + described("application/vnd.oci.artifact.manifest.v1+json", "", other) + `]`), 5, "type of a manifest"},
+		"a subject":                      {whole(`"subject":` + described("application/vnd.oci.image.manifest.v1+json", "", other) + `,"layers":[` + good + `]`), 5, "with subject"},
+		"a layer of other hosts":         {whole(`"layers":[` + described(any, `,"urls":["http://127.0.0.1/x"]`, model) + `]`), 7, "another address"},
+		"a layer of no other host":       {whole(`"layers":[` + described(any, `,"urls":[]`+title("tiny.gguf"), model) + `]`), 0, ""},
+		"a type of artifacts":            {whole(`"artifactType":"application/vnd.cncf.model.manifest.v1+json","layers":[` + good + `]`), 0, ""},
+		"a list":                         {list(""), 0, ""},
+		"a list with a name":             {list(title("config.json")), 5, "a manifest that is the file"},
+		"a list with a configuration":    {strings.Replace(list(""), `"manifests"`, `"config":`+described(config, "", []byte("{}"))+`,"manifests"`, 1), 3, "with a configuration"},
+		"a list that states other sizes": {strings.Replace(list(""), `"size":`, `"size":1`, 1), 3, "for a manifest of"},
+	} {
+		a := newRegistry(t, "team/llama", titled, "tiny.gguf")
+		for _, blob := range [][]byte{evil, []byte("{}"), other} {
+			a.blobs[digest(blob)] = blob
+		}
+		a.manifests = map[string][]byte{"latest": []byte(c.manifest), digest([]byte(plain)): []byte(plain), digest(other): other}
+		address := "oci://" + a.host() + "/team/llama"
+		if code, out, errs := run(t, a.options(), "scan", address); code != c.code {
+			t.Errorf("%s: exit %d, want %d: %s%s", name, code, c.code, out, errs)
+		}
+		if c.says == "-" {
+			continue
+		}
+		if _, err := open(t, address, a.options()); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+	}
+}
+
+// The configuration of a model of ollama is a blob like its layers.
+func TestTheConfigurationOfAModelOfOllama(t *testing.T) {
+	for content, code := range map[string]int{`{"model_format":"gguf"}`: 0, "\x80\x02cposix\nsystem\nX\x02\x00\x00\x00id\x85R.": 7} {
+		a := newRegistry(t, "library/tiny", func(_ string, l *layer) { l.MediaType = "application/vnd.ollama.image.model" }, "tiny.gguf")
+		a.blobs[digest([]byte(content))] = []byte(content)
+		a.manifests["latest"] = []byte(strings.Replace(strings.Replace(string(a.manifests["latest"]), digest([]byte("{}")), digest([]byte(content)), 1), `"size":2`, fmt.Sprintf(`"size":%d`, len(content)), 1))
+		if got, out, errs := run(t, a.options(), "scan", "ollama://"+a.host()+"/library/tiny"); got != code {
+			t.Errorf("exit %d, want %d: %s%s", got, code, out, errs)
+		}
+	}
+}
