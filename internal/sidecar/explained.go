@@ -1,7 +1,9 @@
 package sidecar
 
 import (
+	"cmp"
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -123,7 +125,7 @@ func isDottedName(text string) string {
 	switch {
 	case last == "" || '0' <= last[0] && last[0] <= '9':
 		return ""
-	case root+"."+last == text && dataEndings()[last], root == "torch" && isType(rest), namesLayer(text):
+	case root+"."+last == text && dataEndings()[last], root == "torch" && isType(rest):
 		return ""
 	}
 	return "a name in a module"
@@ -161,30 +163,22 @@ func isPacked(text string) bool {
 // unexplained judges the text of a member that nothing else explained.
 func (w *walk) unexplained(key string, k *kept, at int64) error {
 	base := w.file
-	if dataTexts[base] || libraries()[k.text] || w.dangerous() || strings.HasSuffix(base, ".index.json") {
+	if dataTexts[base] || libraries()[k.text] || w.dangerous() || strings.HasSuffix(base, ".index.json") || w.overwritten(base, key) {
 		return nil
 	}
-	// Whole configurations stand inside others: where one came from is read nowhere.
-	if key == "_name_or_path" || w.inMeta() && (isLink(k.text) || isNoCommand(k.text)) {
+	if couldName(k) == "" {
 		return nil
 	}
-	for i := range w.open {
-		if explains(w.open[i].key, k.text, i == 0) {
-			return nil
-		}
+	size := placeCost * int64(len(w.open))
+	if err := w.b.Hold(size); err != nil {
+		return err
 	}
-	return w.couldBe(key, k, at)
+	defer w.b.Drop(size)
+	return w.couldBe(key, w.place(), k, at)
 }
 
-// inMeta reports whether the current value is below the notes of what quantized the model.
-func (w *walk) inMeta() bool {
-	for i := range w.open {
-		if w.open[i].key == "meta" && (i == 0 && w.file == "quantize_config.json" || i > 0 && w.open[i-1].key == "quantization_config") {
-			return true
-		}
-	}
-	return false
-}
+// placeCost is the memory of a member in a place.
+const placeCost = 24
 
 // imported are members under which libraries look up classes and functions.
 var imported = setOf("class cls class_name _class name type target module function func fn callable factory impl")
@@ -197,13 +191,26 @@ func isOfPython(text string) bool {
 
 // couldBe reports a text that could name something: danger in a text of which it is known what
 // its library reads, elsewhere a warning, which the profiles upload and strict refuse.
-func (r *reader) couldBe(key string, k *kept, at int64) error {
+func (r *reader) couldBe(key string, p place, k *kept, at int64) error {
 	s := r.known
 	if s == nil && r.said[CodeUnexplained] && !imported()[strings.ToLower(key)] {
 		return nil
 	}
 	what := couldName(k)
 	if what == "" {
+		return nil
+	}
+	number, single := "", ""
+	if s != nil {
+		number, single = s.mistakes(key, p)
+	}
+	if number == "" && r.explains(grammarRows, p, k.text) {
+		return nil
+	}
+	if why := cmp.Or(number, single); why != "" {
+		return r.once(CodeUnexplained, tensor.Danger, wire.Quote(key), at, why+", and "+wire.Quote(k.text)+" could be "+what)
+	}
+	if r.explains(exceptionRows, p, k.text) || s == nil && slices.ContainsFunc(p.keys, isShown) {
 		return nil
 	}
 	if imported()[strings.ToLower(key)] && what == "a name in a module" && isOfPython(k.text) {
@@ -215,11 +222,13 @@ func (r *reader) couldBe(key string, k *kept, at int64) error {
 	if s.hasWord(key, k.text) {
 		return nil
 	}
-	if fetches(key, k.text) {
+	if r.explains(repositoryRows, p, k.text) {
 		return r.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, "a library may fetch the model "+wire.Quote(k.text)+" because of this")
 	}
 	return r.once(CodeUnexplained, tensor.Danger, wire.Quote(key), at, s.reads(key)+", and "+wire.Quote(k.text)+" could be "+what)
 }
+
+func isShown(key string) bool { return shown()[key] }
 
 // assigned judges a line of YAML, TOML or INI that gives a key a value, or goes on with the
 // values of the key before it: elements of a list, members in brackets, the rest of a text.
@@ -228,7 +237,6 @@ func (r *reader) assigned(line string, at int64) error {
 	if line == "" || r.dangerous() || codeNames[r.file] != "" || r.said[CodeUnexplained] && !ofKind && !strings.Contains(line, ".") {
 		return nil
 	}
-	outermost := line[0] != ' ' && line[0] != '\t' && line[0] != '-'
 	text := line[:commentAt(line)]
 	key, value := pair(line)
 	switch {
@@ -240,7 +248,7 @@ func (r *reader) assigned(line string, at int64) error {
 	if strings.ContainsAny(text, "{[") && !strings.Contains(text, "{{") && !strings.Contains(text, "{%") && !strings.Contains(text, "${") {
 		return r.inBrackets(text, at)
 	}
-	return r.assignedTo(r.key, value, outermost, at)
+	return r.assignedTo(r.key, value, at)
 }
 
 // inBrackets judges the parts of a line with lists or members in brackets.
@@ -255,19 +263,19 @@ func (r *reader) inBrackets(text string, at int64) error {
 		} else {
 			value = strings.Trim(part, " \t\r\n\"'-")
 		}
-		if err := r.assignedTo(r.key, value, false, at); err != nil {
+		if err := r.assignedTo(r.key, value, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// assignedTo judges a value of a key.
-func (r *reader) assignedTo(key, value string, outermost bool, at int64) error {
-	if value == "" || value == "|" || value == ">" || explains(key, value, outermost) {
+// assignedTo judges a value of a key. What lies around it is not known.
+func (r *reader) assignedTo(key, value string, at int64) error {
+	if value == "" || value == "|" || value == ">" {
 		return nil
 	}
-	return r.couldBe(key, &kept{text: value, size: int64(len(value))}, at)
+	return r.couldBe(key, place{[]string{key}, []shape{word}}, &kept{text: value, size: int64(len(value))}, at)
 }
 
 // pair returns the key and the value of a line, "" if it has none.

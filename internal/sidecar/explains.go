@@ -1,6 +1,8 @@
 package sidecar
 
 import (
+	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -8,74 +10,189 @@ import (
 // A grammar reports whether a text is what a member may have.
 type grammar func(text string) bool
 
+// A shape is what a member may hold: a text, a list of texts, or objects with texts.
+type shape uint8
+
+const (
+	word shape = iota
+	list
+	tree
+)
+
 // An explained are members whose texts are more than words, the grammar of these texts, and what
 // the libraries do with them.
 type explained struct {
 	members string // names, or endings behind an asterisk
+	in      string // names of the texts that have them, as path.Match takes them
+	under   string // the member around them, "" for any place
+	holds   shape
 	is      grammar
 	why     string
 }
 
-// explanations are tried in order, for each member that a text is below. A text of any words is
-// explained where a library looks it up in what the same folder has, or shows it to people.
-var explanations = [...]explained{
-	// Words of a vocabulary and of a list are data.
-	{"content *_token additional_special_tokens extra_special_tokens stop_strings stop", anything, "tokenizers look them up in the vocabulary"},
-	{"id2label label2id labels class_names label_names", anything, "what an output is called"},
-	// Where a model came from.
-	{"base_model_name_or_path tokenizer_file special_tokens_map_file hf_hub_id", anything, "loaders overwrite it, or read a path that leads out of the folder, which is a finding by itself"},
-	{"vocab_file merges_file spm_file source_spm target_spm sentencepiece_model_file monolingual_vocab_file normalizer_file", isInside, "tokenizers open the file in their folder"},
-	{"train_dataset train_datasets datasets", anything, "a card of the model"},
-	// Models that LLaVA and open_clip write by themselves into what is published, and that
-	// from_pretrained fetches without code.
-	{"mm_vision_tower mm_audio_tower hf_tokenizer_name", isRepository, "from_pretrained fetches the model, without its code"},
-	{"hf_model_name", isOpenClip, "open_clip's own configurations have these"},
-	{"backbone hf_model_name architecture vision_encoder vision_tower model_name timm_model_name", isTagged, "timm and open_clip look it up in their tables"},
-	{"language_codes src_lang tgt_lang", isLanguage, "tokenizers make tokens of them"},
-	// For people.
-	{"license description tags citation notes", anything, "shown to people"},
-	{"origin_url homepage homepage_url documentation documentation_url license_link license_url paper_url", isLink, "shown to people"},
-	{"pretrained_cfg", isLink, "timm leaves its addresses aside for a model from a hub"},
-	// Layers, by names and patterns.
-	{"target_modules modules_to_not_convert modules_to_save ignore ignored_layers", isNoCommand, "compared with names of layers"},
-	{"quantization_config compression_config", isNoCommand, "compared with names of layers; data sets and kinds"},
-	{"targets exclude first_conv classifier", isPattern, "compared with names of layers"},
+// Texts with members that a row of this file explains.
+const (
+	configs   = "config.json"
+	quantized = configs + " quantize_config.json quantization_config.json quant_config.json hf_quant_config.json"
+	adapters  = "adapter_config.json"
+	tokens    = "tokenizer_config.json processor_config.json preprocessor_config.json"
+	mlmodel   = "mlmodel"
+	// underQuantized is a member of a configuration; in a text of its own it is the root.
+	underQuantized = "quantization_config"
+)
+
+// grammars are members whose texts have a grammar that names nothing outside of the folder and
+// of the library's own tables.
+var grammars = [...]explained{
+	// Layers, by names and patterns: compared with names of modules, never imported.
+	{"target_modules modules_to_save feedforward_modules target_modules_bd_a target_modules_bd_b", adapters, "", list, isLayers, "PEFT compares them with names of layers"},
+	{"exclude_modules target_parameters layers_pattern", adapters, "", list, isPattern, "PEFT compares them with names of layers"},
+	{"keys", adapters, "lora_parameters", list, isPattern, "mlx-lm compares them with names of layers"},
+	{layerMembers, quantized, underQuantized, list, isLayers, "compared with names of layers"},
+	{layerMembers, quantized, "compression_config", list, isLayers, "compared with names of layers"},
+	{"first_conv classifier", configs, "pretrained_cfg", list, isPattern, "timm compares them with names of layers"},
+	// What quantized the model.
+	{"uri", quantized, "meta", word, isQuantizer, "the page of what quantized the model, which nothing opens"},
+	{"_type", quantized, "quant_type", word, isTorchAO, "torchao looks it up in its own table"},
+	// Names of files in the folder, which a tokenizer opens there. One that leads out is a finding by itself.
+	{"vocab_file merges_file spm_file source_spm target_spm sentencepiece_model_file monolingual_vocab_file normalizer_file tokenizer_file special_tokens_map_file", tokens, "", word, isInside, "tokenizers open the file in their folder"},
+	{"cmvn_file", configs, "", word, isPlainFile, "FireRedASR opens the file in its folder"},
+	// Names in a library's own table.
+	{"hf_model_name", "open_clip_config.json open_clip_model_config.json", "", word, isOpenClip, "open_clip's own configurations have these"},
+	{"backbone hf_model_name architecture vision_encoder vision_tower model_name timm_model_name", configs + " open_clip_config.json open_clip_model_config.json", "", word, isTagged, "timm and open_clip look it up in their tables"},
+	{"language_codes src_lang tgt_lang", tokens, "", list, isLanguage, "tokenizers make tokens of them"},
+	{"torch_dtype dtype *_dtype", "", "", word, isDType, "looked up in torch"},
 	// MLflow's MLmodel: files of the folder, and types.
-	{"artifact_path data pickled_model model_path model_data model_binary path_to_model weights virtualenv conda env checkpoint_path saved_model_dir onnx_type", isInside, "MLflow joins it with the folder"},
-	{"loader_module", isMLflow, "MLflow imports it; judged by itself"},
-	{"torch_dtype dtype *_dtype", isDType, "looked up in torch"},
+	{"artifact_path data pickled_model model_path model_data model_binary path_to_model weights virtualenv conda env checkpoint_path saved_model_dir onnx_type", mlmodel, "", list, isInside, "MLflow joins it with the folder"},
+	{"loader_module", mlmodel, "", word, isMLflow, "MLflow imports it; judged by itself"},
+	// What mlx-lm trained an adapter with, which it keeps with the adapter and does not read.
+	{"data adapter_path", adapters, "", word, isInside, "mlx-lm's loader does not read it"},
 }
 
-// explanationsOf has the explanations of a name of a member.
-var explanationsOf = sync.OnceValue(func() map[string][]grammar {
-	out := map[string][]grammar{}
-	for _, e := range explanations {
-		for _, name := range strings.Fields(e.members) {
-			out[name] = append(out[name], e.is)
-		}
-	}
-	return out
-})
+// layerMembers are members of quantizers that take names of layers.
+const layerMembers = "modules_to_not_convert modules_to_convert llm_int8_skip_modules skip_modules ignore ignored_layers ignored_modules linear_weights_not_to_quantize " +
+	"block_name_to_quantize modules_in_block_to_quantize module_name_preceding_first_block exclude exclude_modules targets kv_cache_group"
 
-// explains reports whether a member explains a text below it.
-func explains(key, text string, outermost bool) bool {
-	if outermost && (key == "name_or_path" || key == "_name_or_path") || strings.HasSuffix(key, "_file") && isPlainFile(text) {
+// exceptions are members whose text may name something, and passes: there are at most twenty, with
+// those of repositories, and each has its line in crosscheck/sinks/sinks.jsonl.
+var exceptions = [...]explained{
+	{"content", tokens, "", word, anything, "a token: tokenizers look it up in the vocabulary"},
+	{"*_token", tokens, "", word, anything, "a token: tokenizers look it up in the vocabulary"},
+	{"additional_special_tokens", tokens, "", list, anything, "tokens: tokenizers look them up in the vocabulary"},
+	{"extra_special_tokens", tokens, "", tree, anything, "tokens: tokenizers look them up in the vocabulary"},
+	{"stop_strings", "generation_config.json", "", list, anything, "texts at which generation ends"},
+	{"id2label", configs, "", tree, anything, "what an output is called"},
+	{"_name_or_path", "", "", word, anything, "where a configuration came from: loaders overwrite it"},
+	{"best_model_checkpoint", "trainer_state.json", "", word, anything, "where the trainer saved, which it writes and only a training that goes on reads"},
+	{"dataset", quantized, underQuantized, list, isNoCommand, "what calibrated the model: read when it is quantized, not when it is loaded"},
+	{"pretrained_cfg", configs, "", tree, isNote, "timm leaves its addresses aside for a model from a hub or a folder; its notes are for people"},
+	{"hf_hub_id", configs, "pretrained_cfg", word, isRepository, "timm overwrites it with where it loads from"},
+	// Models of which a model is a part, which from_pretrained fetches without their code.
+	{"base_model_name_or_path", adapters, "", word, anything, "PEFT's base model: an adapter is nothing without it"},
+	{"mm_vision_tower", configs, "", word, isRepository, "LLaVA's vision model"},
+	{"hf_tokenizer_name", "open_clip_config.json open_clip_model_config.json", "", word, isRepository, "open_clip's tokenizer"},
+}
+
+// repositories are exceptions too, by which libraries fetch another model: a warning, which the
+// profiles upload and strict refuse.
+var repositories = [...]explained{
+	{"backbone", configs, "", word, isOwned, "DETR's backbone"},
+	{"vlm_model_name", configs, "", word, isOwned, "LeRobot's language model"},
+	{"name_or_path", configs, "verifier", word, isOwned, "the model that a draft model of vLLM is for"},
+	{"repo", "modular_model_index.json", "", word, isOwned, "diffusers' component of a modular pipeline"},
+	{"tokenizer_name_or_path", adapters, "", word, isOwned, "PEFT's tokenizer of a text that begins a prompt"},
+	{"model", adapters, "", word, isOwned, "mlx-lm's base model"},
+}
+
+// shown are members of texts that no library is known to read, whose texts are for people.
+var shown = setOf("license description tags citation notes homepage homepage_url documentation documentation_url license_link license_url paper_url origin_url " +
+	"train_dataset train_datasets datasets labels class_names label_names")
+
+// A row is one of the tables, in the form in which it is looked up.
+type row struct {
+	*explained
+	texts []string
+}
+
+// rowsOf returns a function that looks up the rows of a table by the name of a member.
+func rowsOf(table []explained) func(key string) []row {
+	byName := sync.OnceValue(func() map[string][]row {
+		out := map[string][]row{}
+		for i := range table {
+			for _, name := range strings.Fields(table[i].members) {
+				out[name] = append(out[name], row{&table[i], strings.Fields(table[i].in)})
+			}
+		}
+		return out
+	})
+	return func(key string) []row {
+		rows := byName()[key]
+		if i := strings.LastIndexByte(key, '_'); i >= 0 {
+			rows = slices.Concat(rows, byName()["*"+key[i:]])
+		}
+		return rows
+	}
+}
+
+var (
+	grammarRows    = rowsOf(grammars[:])
+	exceptionRows  = rowsOf(exceptions[:])
+	repositoryRows = rowsOf(repositories[:])
+)
+
+// inText reports whether a row is about texts of a name. A text that no library is known to read
+// may be one of any.
+func (r *row) inText(file string, known bool) bool {
+	if len(r.texts) == 0 || !known {
 		return true
 	}
-	table := explanationsOf()
-	for _, is := range table[key] {
-		if is(text) {
-			return true
+	return slices.ContainsFunc(r.texts, func(pattern string) bool {
+		is, _ := path.Match(pattern, file)
+		return is
+	})
+}
+
+// A place is where a text stands: the members around it from the outside, and what lies between it
+// and each of them.
+type place struct {
+	keys []string
+	gaps []shape
+}
+
+// place returns where the current value stands.
+func (w *walk) place() place {
+	gap, p := word, place{make([]string, 0, len(w.open)), make([]shape, 0, len(w.open))}
+	for i := len(w.open) - 1; i >= 0; i-- {
+		if w.open[i].list {
+			gap = max(gap, list)
+			continue
 		}
+		p.keys, p.gaps = append(p.keys, w.open[i].key), append(p.gaps, gap)
+		gap = tree
 	}
-	if i := strings.LastIndexByte(key, '_'); i >= 0 {
-		for _, is := range table["*"+key[i:]] {
-			if is(text) {
+	return p
+}
+
+// explains reports whether a row explains a text for one of the members around it, the innermost
+// first.
+func (r *reader) explains(rows func(string) []row, p place, text string) bool {
+	for i, key := range p.keys {
+		for _, row := range rows(key) {
+			if row.inText(r.file, r.known != nil) && p.gaps[i] <= row.holds && r.isUnder(row.under, p.keys[i+1:]) && row.is(text) {
 				return true
 			}
 		}
 	}
-	return namesLayers(key) && isPattern(text)
+	return false
+}
+
+// isUnder reports whether a member is one of those around a value; the text of a quantizer is what
+// stands below quantization_config elsewhere.
+func (r *reader) isUnder(name string, around []string) bool {
+	if name == "" || slices.Contains(around, name) {
+		return true
+	}
+	return name == underQuantized && r.file != configs && r.known != nil
 }
 
 func anything(string) bool { return true }
@@ -85,6 +202,21 @@ func isNoCommand(text string) bool { return !isCommand(text) }
 func isLink(text string) bool {
 	return strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")
 }
+
+// isNote reports whether a text is an address, or words among which one stands.
+func isNote(text string) bool {
+	_, words, _ := strings.Cut(text, " ")
+	return isLink(text) || strings.Contains(words, "://") && !strings.ContainsAny(text, "{`$") && !namesInside(text)
+}
+
+// isQuantizer reports whether a text is the address of a tool that quantizes and writes it.
+func isQuantizer(text string) bool {
+	text = strings.ToLower(strings.TrimSuffix(text, "/"))
+	return text == "https://github.com/modelcloud/gptqmodel" || text == "https://github.com/intel/auto-round"
+}
+
+// isTorchAO reports whether a text is a type that torchao writes with a module.
+func isTorchAO(text string) bool { return text == "torch.dtype" }
 
 // isInside reports whether a text is a path in the folder, and no code.
 func isInside(text string) bool {
@@ -111,19 +243,6 @@ func isOpenClip(text string) bool { return openClips()[text] }
 
 // isOwned reports whether a text is the name of a repository of a hub, owner/name.
 func isOwned(text string) bool { return strings.Contains(text, "/") && isRepository(text) }
-
-// fetchingEnds are the ends of members under which libraries look for another model.
-var fetchingEnds = [...]string{"model", "model_name", "model_id", "name_or_path", "repo_id", "repo", "backbone", "_tower", "tokenizer_name"}
-
-// fetches reports whether a library may fetch a model that a member names.
-func fetches(key, text string) bool {
-	for _, end := range fetchingEnds {
-		if strings.HasSuffix(key, end) && isOwned(text) {
-			return true
-		}
-	}
-	return false
-}
 
 func isMLflow(text string) bool { return within(text, "mlflow") }
 
@@ -156,34 +275,8 @@ func isCommand(text string) bool {
 		strings.ContainsAny(text, "`") || namesInside(text) || isPacked(text)
 }
 
-// namesLayers reports whether a member chooses layers or weights by their names.
-func namesLayers(key string) bool {
-	if strings.Contains(key, "import") || strings.Contains(key, "custom") {
-		return false
-	}
-	return strings.Contains(key, "modules") || strings.Contains(key, "parameters") || strings.Contains(key, "layers")
-}
+// isLayers reports whether a text is a name of layers or a pattern for such names, and no path.
+func isLayers(text string) bool { return !strings.ContainsAny(text, "/;&` ") && !isCommand(text) }
 
-// isPattern reports whether a text is a name of layers or a pattern for such names, and none
-// of a class or a path.
-func isPattern(text string) bool {
-	return strings.ToLower(text) == text && !strings.ContainsAny(text, "/;&` ") && !isCommand(text)
-}
-
-// parts are what modules are called in the models of libraries.
-var parts = setOf(`layers layer blocks block self_attn attn attention mlp embed embeddings embed_tokens patch_embed lm_head experts
-	vision_tower vision_model language_model text_model head norm`)
-
-// namesLayer reports whether a text is the name of a layer of a model: one of its parts is a
-// number or what libraries call a module, and none begins with a capital letter as classes do.
-func namesLayer(text string) bool {
-	if strings.ToLower(text) != text || runsCode(text) || callsCode(text) {
-		return false
-	}
-	for part := range strings.SplitSeq(text, ".") {
-		if parts()[part] || strings.HasSuffix(part, "_proj") || part != "" && strings.Trim(part, "0123456789") == "" {
-			return true
-		}
-	}
-	return false
-}
+// isPattern is isLayers for members that are not given classes: it has no capital letter.
+func isPattern(text string) bool { return strings.ToLower(text) == text && isLayers(text) }

@@ -162,6 +162,34 @@ func (s *schema) reads(key string) string {
 	return reader + " reads it as " + strings.Join(grammars, " or ")
 }
 
+// mistakes says what a text is not that the libraries take a member for: all that read it read a
+// number or a boolean, or a single text, and this stands in a list. "" is none of them.
+func (s *schema) mistakes(key string, p place) (number, single string) {
+	if len(p.keys) == 0 || p.keys[0] != key {
+		return "", ""
+	}
+	isNumber, isSingle, read := true, true, false
+	for _, group := range s.groups {
+		grammars, ok := group[key]
+		if !ok {
+			continue
+		}
+		read = true
+		for _, g := range grammars {
+			isNumber = isNumber && (g == "number" || g == "boolean")
+			isSingle = isSingle && g != "tree"
+		}
+		isNumber, isSingle = isNumber && len(grammars) > 0, isSingle && len(grammars) > 0
+	}
+	if read && isNumber {
+		number = s.reads(key)
+	}
+	if read && isSingle && p.gaps[0] == list {
+		single = s.reads(key) + ", and this is a list"
+	}
+	return number, single
+}
+
 // hasWord reports whether a text is one of the closed set of words that a member may have.
 func (s *schema) hasWord(key, text string) bool {
 	grammars, _ := s.grammars(key)
