@@ -54,9 +54,9 @@ _amn() {
         COMPREPLY+=("${found[@]}")
     fi
 }
-complete -F _amn amn amn-remote
+complete -F _amn amn
 `,
-	"zsh": `#compdef amn amn-remote
+	"zsh": `#compdef amn
 # amn completion zsh
 _amn() {
     local line files
@@ -80,7 +80,7 @@ _amn() {
 if [[ $funcstack[1] == _amn ]]; then
     _amn "$@"
 else
-    compdef _amn amn amn-remote
+    compdef _amn amn
 fi
 `,
 	"fish": `# amn completion fish
@@ -106,10 +106,9 @@ function __amn_complete
     end
 end
 complete -c amn -f -a '(__amn_complete)'
-complete -c amn-remote -f -a '(__amn_complete)'
 `,
 	"powershell": `# amn completion powershell
-Register-ArgumentCompleter -Native -CommandName amn, amn-remote -ScriptBlock {
+Register-ArgumentCompleter -Native -CommandName amn -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
     $words = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -lt $cursorPosition } | ForEach-Object { "$_".Trim('"', "'") })
     $program = "$($commandAst.CommandElements[0])"

@@ -114,11 +114,11 @@ func TestShellsComplete(t *testing.T) {
 		"bash": {`source <(amn completion bash)
 			for line in "amn sca" "amn inspect --limits serv" "amn inspect --limits stri" "amn inspect --limits = stri" "amn inspect b"; do
 				COMP_WORDS=($line); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); COMPREPLY=(); _amn 2>/dev/null; echo "${COMPREPLY[@]}"
-			done; complete -p amn-remote`, "scan\nserver\nstrict strict\\$\\(id\\)\nstrict strict\\$\\(id\\)\nb c.gguf\ncomplete -F _amn amn-remote\n"},
+			done; complete -p amn`, "scan\nserver\nstrict strict\\$\\(id\\)\nstrict strict\\$\\(id\\)\nb c.gguf\ncomplete -F _amn amn\n"},
 		"fish": {`amn completion fish | source
 			for line in "amn sca" "amn inspect --limits=stri" "amn inspect b"; complete -C $line | string replace -r '\t.*' ''; end; true`,
 			"scan\n--limits=strict\nb c.gguf\n"},
-		"zsh": {`autoload -Uz compinit; compinit -u -D; source <(amn completion zsh); echo ${_comps[amn]} ${_comps[amn-remote]}`, "_amn _amn\n"},
+		"zsh": {`autoload -Uz compinit; compinit -u -D; source <(amn completion zsh); echo ${_comps[amn]}`, "_amn\n"},
 	} {
 		t.Run(shell, func(t *testing.T) {
 			path, err := exec.LookPath(shell)

@@ -92,7 +92,7 @@ func (s *session) printChoice(ctx context.Context, path string) {
 // remoteOpener returns a function that opens an address, and false if path is none or the
 // program opens no connections.
 func (s *session) remoteOpener(ctx context.Context, path string) (func(*limits.Budget) (tensor.Model, error), bool) {
-	if s.remote == nil || !isAddress(path) {
+	if !s.isRemote(path) {
 		return nil, false
 	}
 	return func(b *limits.Budget) (tensor.Model, error) { return s.remote(ctx, b, path) }, true
@@ -112,6 +112,9 @@ func (s *session) found(ctx context.Context, path string, recursive bool) iter.S
 		}
 	}
 }
+
+// isRemote reports whether this program opens connections to read path.
+func (s *session) isRemote(path string) bool { return s.remote != nil && isAddress(path) }
 
 // isAddress reports whether path is an address: a scheme followed by "://".
 func isAddress(path string) bool {

@@ -76,7 +76,7 @@ func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 	defer page.discard()
 	needs := pathsToRead(c.Paths, true)
 	needs.Publish = append(j.reports.folders(), page.folders()...)
-	if err := c.lock(s, needs); err != nil {
+	if err := c.lock(s, needs, c.Paths...); err != nil {
 		return err
 	}
 	if page != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -53,6 +54,21 @@ func (i interrupted) Error() string { return "interrupted by " + i.String() }
 func (i interrupted) exitCode() int {
 	number, _ := i.Signal.(syscall.Signal)
 	return 128 + int(number)
+}
+
+// spare is how many more goroutines may run than there are workers. Where every
+// processor of Go's scheduler has one that is in the system, the scheduler takes
+// theirs away after 20 us and wakes threads that look for work: they take the
+// machine's processors from those that write, and those wait to get back.
+const spare = 2
+
+// Program runs the program on the streams of this process, which is its own, and returns its
+// exit code. Of stdio it takes what tells of addresses.
+func Program(args []string, stdio Stdio) int {
+	stdio.In, stdio.Out, stdio.Err = os.Stdin, os.Stdout, os.Stderr
+	stdio.Workers, stdio.OwnProcess = runtime.GOMAXPROCS(0), true
+	runtime.GOMAXPROCS(stdio.Workers + spare)
+	return Main(context.Background(), args, stdio)
 }
 
 // Main runs the program and returns its exit code.

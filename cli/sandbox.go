@@ -7,22 +7,26 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
 )
 
 // sandboxFlags control which privileges the program drops before it reads a file.
 type sandboxFlags struct {
-	Sandbox string `enum:"auto,on,off" default:"auto" help:"Drop privileges before the first byte of a file is read (Linux: Landlock, seccomp). auto uses what the system supports (amn version lists what is missing), on fails if anything is missing, off does nothing."`
+	Sandbox string `enum:"auto,on,off" default:"auto" help:"Drop privileges before the first byte of a file is read (Linux: Landlock, seccomp). auto uses what the system supports (amn version lists what is missing), and nothing for an address; on fails if anything is missing, off does nothing."`
 }
 
-// lock drops all privileges but those in n.
-func (f *sandboxFlags) lock(s *session, n sandbox.Needs) error {
-	switch {
+// lock drops all privileges but those in n. A command that was given an address keeps them:
+// it connects while it reads.
+func (f *sandboxFlags) lock(s *session, n sandbox.Needs, paths ...string) error {
+	switch address := slices.IndexFunc(paths, s.isRemote); {
 	case f.Sandbox == "off":
 		return nil
 	case !s.ownProcess && f.Sandbox == "on":
 		return usage{"--sandbox on: not possible inside another program"}
-	case !s.ownProcess:
+	case address >= 0 && f.Sandbox == "on":
+		return usage{"--sandbox on: " + wire.Quote(paths[address]) + " is read over connections, which a locked program cannot open: fetch the files first, or leave the flag out"}
+	case address >= 0, !s.ownProcess:
 		return nil
 	}
 	missing, err := sandbox.Lock(n)

@@ -105,7 +105,7 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 	}
 	needs := pathsToRead(paths, false)
 	needs.Publish = append(sc.reports.folders(), sc.evidence.folders()...)
-	if err := c.lock(s, needs); err != nil {
+	if err := c.lock(s, needs, paths...); err != nil {
 		return err
 	}
 	for _, p := range paths {

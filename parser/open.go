@@ -124,7 +124,7 @@ func checkLocal(path string) error {
 		return nil
 	}
 	return wire.At(detection, "", wire.NoOffset,
-		wire.ErrUnsupported.WithRule("file.url").Errorf("this is a URL, and no network connection is ever opened: download the file first, or use amn-remote"))
+		wire.ErrUnsupported.WithRule("file.url").Errorf("this is a URL, and no network connection is ever opened: download the file first, or read it with the module remote (docs/remote.md)"))
 }
 
 // checkRegular returns an error for anything but a regular file. Opening others may block

@@ -26,6 +26,10 @@ ROOT = HERE.parent
 NAME = "anamnesis-models"  # another project has the name anamnesis
 MODULE = "anamnesis_models"
 
+sys.path.append(str(ROOT / "release"))
+from licences import licences  # noqa: E402
+from statements import modules  # noqa: E402
+
 # The program is static, so one for Linux works with every C library.
 PLATFORMS = {
     "linux/amd64": "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
@@ -57,7 +61,7 @@ def program(target: str, folder: Path) -> Path:
     out = folder / ("amn.exe" if system == "windows" else "amn")
     env = {**os.environ, "CGO_ENABLED": "0", "GOOS": system, "GOARCH": arch, "GOFLAGS": "-mod=readonly"}
     flags = f"-s -w -buildid= -X github.com/anamnesis-go/anamnesis/cli.version=v{version()}"
-    subprocess.run(["go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(out), "./cli/amn"], cwd=ROOT, env=env, check=True)
+    subprocess.run(["go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(out), "./cmd/amn"], cwd=ROOT / "remote", env=env, check=True)
     return out
 
 
@@ -71,6 +75,7 @@ def metadata() -> str:
         "License-Expression: Apache-2.0",
         "License-File: LICENSE",
         "License-File: NOTICE",
+        "License-File: LICENSES.txt",
         "Requires-Python: >=3.9",
         "Provides-Extra: numpy",
         "Requires-Dist: numpy; extra == 'numpy'",
@@ -94,11 +99,14 @@ def wheel(target: str, out: Path) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         built = program(target, Path(folder))
         files.append((f"{stem}.data/scripts/{built.name}", built.read_bytes(), 0o755))
+        listing = subprocess.run(["go", "version", "-m", str(built)], check=True, stdout=subprocess.PIPE, text=True).stdout
+        linked = licences(modules(listing))
     tags = "".join(f"Tag: py3-none-{t}\n" for t in tag.split("."))
     files.append((f"{info}/METADATA", metadata().encode(), 0o644))
     files.append((f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\n{tags}".encode(), 0o644))
     for name in ("LICENSE", "NOTICE"):
         files.append((f"{info}/licenses/{name}", (ROOT / name).read_bytes(), 0o644))
+    files.append((f"{info}/licenses/LICENSES.txt", linked, 0o644))
     record = "".join(f"{name},sha256={digest(data)},{len(data)}\n" for name, data, _ in files)
     files.append((f"{info}/RECORD", f"{record}{info}/RECORD,,\n".encode(), 0o644))
     out.mkdir(parents=True, exist_ok=True)
@@ -122,7 +130,7 @@ def here() -> str:
     arch = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine().lower(), platform.machine())
     target = f"{system}/{arch}"
     if target not in PLATFORMS:
-        raise SystemExit(f"no wheel is built for {target}: set ANAMNESIS_AMN to a program that go build ./cli/amn made")
+        raise SystemExit(f"no wheel is built for {target}: set ANAMNESIS_AMN to a program that go build made")
     return target
 
 

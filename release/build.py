@@ -2,7 +2,7 @@
 
     python3 release/build.py --version v1.2.3 --out dist
 
-archives for every platform with the programs, their pages for man and completions;
+archives for every platform with the program, its pages for man and completions;
 packages for Debian, Fedora and Homebrew; a container image; what is linked (CycloneDX),
 of what it was built (SLSA), and SHA256SUMS. It needs Python, Go and this tree, and
 fetches nothing but what go.sum names.
@@ -20,6 +20,7 @@ from pathlib import Path
 
 from archive import tar, zipped
 from image import PLATFORMS, image
+from licences import licences
 from packages import DEBIAN, REDHAT, debian, formula, installed, redhat
 from statements import bill, modules, provenance
 
@@ -27,8 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 MODULE = "github.com/anamnesis-go/anamnesis"
 TARGETS = ("linux/amd64", "linux/arm64", "linux/386", "linux/arm", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64")
 DOCUMENTS = ("LICENSE", "NOTICE", "README.md", "SECURITY.md", "CHANGELOG.md", "docs/cli.md", "docs/remote.md")
-# The programs and where they stand: one opens no connection, one takes addresses too.
-PROGRAMS = {"amn": ("./cli/amn", ROOT), "amn-remote": ("./cmd/amn", ROOT / "remote")}
+# The one program: that of the module that takes addresses too.
+PROGRAM, AT = "./cmd/amn", ROOT / "remote"
 # Times in packages that ask for one. 1 January 2020, unless the builder says otherwise.
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "1577836800"))
 
@@ -39,14 +40,13 @@ def go(*args: str, at: Path = ROOT, **env: str) -> str:
     return subprocess.run(["go", *args], cwd=at, env=whole, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def program(name: str, target: str, version: str, folder: Path) -> Path:
-    """A program for a platform."""
+def program(target: str, version: str, folder: Path) -> Path:
+    """The program for a platform."""
     system, arch = target.split("/")
-    package, at = PROGRAMS[name]
-    out = folder / (name + ".exe" if system == "windows" else name)
+    out = folder / ("amn.exe" if system == "windows" else "amn")
     flags = f"-s -w -buildid= -X {MODULE}/cli.version={version}"
     more = {"GOARM": "7"} if arch == "arm" else {}
-    go("build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(out), package, at=at, GOOS=system, GOARCH=arch, **more)
+    go("build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(out), PROGRAM, at=AT, GOOS=system, GOARCH=arch, **more)
     return out
 
 
@@ -85,21 +85,22 @@ def commit() -> str:
         return ""
 
 
-def platform(target: str, version: str, folder: Path, extra: dict[str, bytes]) -> tuple[dict[str, bytes], bytes]:
+def platform(target: str, version: str, folder: Path, extra: dict[str, bytes], linked: bytes) -> tuple[dict[str, bytes], bytes]:
     """What a release holds for one platform, and the program itself."""
-    built = {name: program(name, target, version, folder) for name in PROGRAMS}
-    files = {path.name: (path.read_bytes(), 0o755) for path in built.values()}
+    built = program(target, version, folder)
+    binary = built.read_bytes()
+    files = {built.name: (binary, 0o755)}
+    files["LICENSES.txt"] = (linked, 0o644)
     files |= {n: (t, 0o644) for n, t in extra.items()} | {d: ((ROOT / d).read_bytes(), 0o644) for d in DOCUMENTS}
     stem = f"amn_{version}_{target.replace('/', '_')}"
     inside = {f"{stem}/{n}": f for n, f in files.items()}
     made = {stem + ".zip": zipped(inside)} if target.startswith("windows/") else {stem + ".tar.gz": tar(inside)}
     number = version.removeprefix("v")
-    notices = (ROOT / "LICENSE").read_bytes() + (ROOT / "NOTICE").read_bytes()
-    programs = {name: path.read_bytes() for name, path in built.items()}
+    notices = (ROOT / "LICENSE").read_bytes() + (ROOT / "NOTICE").read_bytes() + linked
     if target in DEBIAN:
-        made[f"anamnesis_{number}_{DEBIAN[target]}.deb"] = debian(target, version, installed(programs, extra, notices, "vendor-completions"))
-        made[f"anamnesis-{number}-1.{REDHAT[target]}.rpm"] = redhat(target, version, installed(programs, extra, notices, "site-functions"), EPOCH)
-    return made, programs["amn"]
+        made[f"anamnesis_{number}_{DEBIAN[target]}.deb"] = debian(target, version, installed(binary, extra, notices, "vendor-completions"))
+        made[f"anamnesis-{number}-1.{REDHAT[target]}.rpm"] = redhat(target, version, installed(binary, extra, notices, "site-functions"), EPOCH)
+    return made, binary
 
 
 def build(version: str, out: Path, targets: tuple[str, ...]) -> None:
@@ -113,13 +114,14 @@ def build(version: str, out: Path, targets: tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory() as top:
         host = Path(top, "host")
         host.mkdir()
-        native = program("amn", f"{go('env', 'GOHOSTOS').strip()}/{go('env', 'GOHOSTARCH').strip()}", version, host)
+        native = program(f"{go('env', 'GOHOSTOS').strip()}/{go('env', 'GOHOSTARCH').strip()}", version, host)
         extra = pages(native)
         parts = modules(go("version", "-m", str(native)))
+        linked = licences(parts)
         for target in targets:
             folder = Path(top, target.replace("/", "-"))
             folder.mkdir()
-            files, binary = platform(target, version, folder, extra)
+            files, binary = platform(target, version, folder, extra, linked)
             made |= files
             if target in PLATFORMS:
                 images[target] = binary
@@ -127,7 +129,7 @@ def build(version: str, out: Path, targets: tuple[str, ...]) -> None:
     made["anamnesis.rb"] = formula(version, archives)
     made[f"amn_{version}_sbom.cdx.json"] = bill(parts, toolchain, version)
     if images:
-        notices = {n: ((ROOT / n).read_bytes(), 0o644) for n in ("LICENSE", "NOTICE")}
+        notices = {n: ((ROOT / n).read_bytes(), 0o644) for n in ("LICENSE", "NOTICE")} | {"LICENSES.txt": (linked, 0o644)}
         made[f"amn_{version}_image.tar"] = image(images, notices, version, source)
     made[f"amn_{version}_provenance.json"] = provenance({n: digest(d) for n, d in made.items()}, version, targets, toolchain, source, parts)
     sums = "".join(f"{digest(data)}  {name}\n" for name, data in sorted(made.items()))

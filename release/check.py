@@ -3,13 +3,16 @@
     python3 release/check.py dist
 
 Sums, archives, the image's digests, the formula's sums, and the statement are held against the
-files. Packages are asked of dpkg-deb and rpm, where the machine has them; where it does not, it says so.
+files. Packages are asked of dpkg-deb and rpm, installed into empty systems, run and removed, where the machine has what that takes; where it
+does not, it says so.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
 import platform
 import re
 import shutil
@@ -43,7 +46,7 @@ def sums(dist: Path) -> dict[str, str]:
 
 
 def archives(dist: Path, version: str) -> int:
-    """Archives hold the programs, pages and completions, and the one of this machine runs."""
+    """Archives hold the program, pages and completions, and the one of this machine runs."""
     here = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine(), "")
     names = [p for p in dist.iterdir() if re.search(r"\.(zip|tar\.gz)$", p.name)]
     for path in names:
@@ -51,15 +54,15 @@ def archives(dist: Path, version: str) -> int:
         end = ".exe" if windows else ""
         members = zipfile.ZipFile(path).namelist() if windows else tarfile.open(path).getnames()
         short = {m.partition("/")[2] for m in members}
-        for name in ("amn" + end, "amn-remote" + end, "man/amn-scan.1", "completion/amn.bash", "LICENSE", "NOTICE", "README.md"):
+        for name in ("amn" + end, "man/amn-scan.1", "completion/amn.bash", "LICENSE", "NOTICE", "LICENSES.txt", "README.md"):
             ask(name in short, f"{path.name}: {name} is not there")
         if path.name.endswith(f"{sys.platform}_{here}.tar.gz"):
             with tempfile.TemporaryDirectory() as folder:
                 tarfile.open(path).extractall(folder)
                 top = next(Path(folder).iterdir())
-                for name in ("amn", "amn-remote"):
-                    ask(f"amn {version}\n" in said(top / name, "version"), f"{path.name}: {name} is of another version")
-                print(f"{path.name}: both programs run")
+                ask(f"amn {version}\n" in said(top / "amn", "version"), f"{path.name}: the program is of another version")
+                ask("hf://OWNER/REPO" in said(top / "amn", "--help"), f"{path.name}: the program takes no addresses")
+                print(f"{path.name}: the program runs")
     return len(names)
 
 
@@ -76,6 +79,76 @@ def packages(dist: Path) -> None:
             break
         ask("digests OK" in said("rpm", "-K", path) or "digests signatures OK" in said("rpm", "-K", path), f"{path.name}: rpm says its digests are wrong")
         ask("/usr/bin/amn\n" in said("rpm", "-qlp", path), f"{path.name}: no program in it")
+
+
+def runs(root: Path, program: str, version: str) -> None:
+    """A program runs in a folder as its whole system, where nothing else is."""
+    ask(f"amn {version}\n" in said("chroot", root, program, "version"), f"{program}: it is of another version")
+    (root / "none.safetensors").write_bytes(b"\2\0\0\0\0\0\0\0{}")
+    ask("safetensors" in said("chroot", root, program, "inspect", "/none.safetensors"), f"{program}: it reads nothing")
+    (root / "none.safetensors").unlink()
+
+
+def left(root: Path) -> list[str]:
+    """The files of a system but for what its package manager keeps."""
+    return [str(p) for p in root.rglob("*") if p.is_file() and "/var/lib/" not in str(p) and "/usr/lib/sysimage/" not in str(p)]
+
+
+def installs(dist: Path, version: str) -> None:
+    """Packages and the image of this machine are installed into empty systems, run there, and are removed."""
+    if os.geteuid() != 0:
+        print("NOT RUN: packages were not installed: a folder becomes a system for the super-user alone")
+        return
+    debian, redhat = {"x86_64": ("amd64", "x86_64"), "aarch64": ("arm64", "aarch64")}.get(platform.machine(), ("", ""))
+    for path in sorted(dist.glob(f"*_{debian}.deb")):
+        if not shutil.which("dpkg"):
+            print("NOT RUN: no dpkg, so packages for Debian were not installed")
+            break
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for name in ("info", "updates", "triggers"):
+                (root / "var/lib/dpkg" / name).mkdir(parents=True)
+            for name in ("status", "available"):
+                (root / "var/lib/dpkg" / name).touch()
+            said("dpkg", "--root", root, "--force-script-chrootless", "--log=/dev/null", "-i", path)
+            runs(root, "/usr/bin/amn", version)
+            said("dpkg", "--root", root, "--force-script-chrootless", "--log=/dev/null", "-P", "anamnesis")
+            ask(not left(root), f"{path.name}: it leaves {left(root)}")
+            print(f"{path.name}: installed, run and removed")
+    for path in sorted(dist.glob(f"*.{redhat}.rpm")):
+        if not shutil.which("rpm"):
+            print("NOT RUN: no rpm, so packages for Fedora were not installed")
+            break
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            rpm = ["rpm", "--root", root, "--dbpath", "/var/lib/rpm"]
+            force = ["--force-debian"] if "--force-debian" in said("rpm", "--help") else []
+            said(*rpm, "--initdb")
+            said(*rpm, *force, "--nodeps", "-i", path)
+            runs(root, "/usr/bin/amn", version)
+            said(*rpm, *force, "-e", "anamnesis")
+            ask(not left(root), f"{path.name}: it leaves {left(root)}")
+            print(f"{path.name}: installed, run and removed")
+    for path in sorted(dist.glob("*_image.tar")):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for entry, layers in entries(path):
+                if entry["platform"]["architecture"] != debian:
+                    continue
+                for layer in layers:
+                    with tarfile.open(fileobj=io.BytesIO(layer)) as t:
+                        t.extractall(root, filter="tar")
+                runs(root, "/amn", version)
+                print(f"{path.name}: unpacked and run")
+
+
+def entries(path: Path) -> list[tuple[dict, list[bytes]]]:
+    """The platforms of an image, with their layers."""
+    with tarfile.open(path) as t:
+        files = {m.name: t.extractfile(m).read() for m in t if m.isfile()}
+    blob = lambda entry: files["blobs/" + entry["digest"].replace(":", "/")]
+    index = json.loads(blob(json.loads(files["index.json"])["manifests"][0]))
+    return [(entry, [blob(layer) for layer in json.loads(blob(entry))["layers"]]) for entry in index["manifests"]]
 
 
 def image(path: Path) -> int:
@@ -98,7 +171,7 @@ def image(path: Path) -> int:
             spool.seek(0)
             with tarfile.open(fileobj=spool) as layer:
                 names = {m.name: m for m in layer}
-        ask(set(names) == {"amn", "tmp", "LICENSE", "NOTICE"}, f"{path.name}: holds {sorted(names)}")
+        ask(set(names) == {"amn", "tmp", "LICENSE", "NOTICE", "LICENSES.txt"}, f"{path.name}: holds {sorted(names)}")
         ask(names["amn"].mode == 0o755 and names["tmp"].uid == NOBODY, f"{path.name}: modes and owners")
     return len(index["manifests"])
 
@@ -115,6 +188,7 @@ def main(dist: Path) -> None:
     ask(json.loads(next(dist.glob("*_sbom.cdx.json")).read_text())["components"], "the bill of materials is empty")
     count = archives(dist, version)
     packages(dist)
+    installs(dist, version)
     images = sum(image(p) for p in dist.glob("*_image.tar"))
     print(f"{len(rows)} files: {count} archives, {images} images; sums, statement and formula hold")
 

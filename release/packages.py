@@ -15,9 +15,9 @@ DEBIAN = {"linux/amd64": "amd64", "linux/arm64": "arm64", "linux/386": "i386", "
 REDHAT = {"linux/amd64": "x86_64", "linux/arm64": "aarch64", "linux/386": "i686", "linux/arm": "armv7hl"}
 
 
-def installed(programs: dict[str, bytes], extra: dict[str, bytes], notices: bytes, zsh: str) -> Files:
+def installed(program: bytes, extra: dict[str, bytes], notices: bytes, zsh: str) -> Files:
     """What a package puts where, by absolute path."""
-    files: Files = {f"/usr/bin/{name}": (data, 0o755) for name, data in programs.items()}
+    files: Files = {"/usr/bin/amn": (program, 0o755)}
     for name, text in extra.items():
         if name.startswith("man/"):
             files[f"/usr/share/man/man1/{name.split('/')[-1]}.gz"] = (packed(text), 0o644)
@@ -125,7 +125,7 @@ def formula(version: str, sums: dict[str, str]) -> bytes:
                 text += f'    on_{word} do\n      url "{base}_{system}_{arch}.tar.gz"\n      sha256 "{sums[f"{system}/{arch}"]}"\n    end\n'
             text += "  end\n"
     text += (
-        '\n  def install\n    bin.install "amn", "amn-remote"\n    man1.install Dir["man/*.1"]\n    bash_completion.install "completion/amn.bash" => "amn"\n'
+        '\n  def install\n    bin.install "amn"\n    man1.install Dir["man/*.1"]\n    bash_completion.install "completion/amn.bash" => "amn"\n'
         '    zsh_completion.install "completion/_amn"\n    fish_completion.install "completion/amn.fish"\n  end\n\n'
         '  test do\n    assert_match version.to_s, shell_output("#{bin}/amn version")\n  end\nend\n'
     )

@@ -13,7 +13,9 @@ import (
 var documented = regexp.MustCompile(`(?m)^amn(?:-remote)? (.* hf://(\S+).*)$`)
 
 var buildOnce = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "build", "-o", programFile, "./cmd/amn").CombinedOutput()
+	build := exec.Command("go", "build", "-o", programFile, "./cmd/amn")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as releases are built: Go can lock no thread of C
+	out, err := build.CombinedOutput()
 	return string(out), err
 })
 

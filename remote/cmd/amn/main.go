@@ -1,5 +1,7 @@
 // Amn is the program of package cli that also opens addresses: hf://, https://, s3://, gs://,
-// oci:// and ollama://. See remote.Open for their forms.
+// oci:// and ollama://. See remote.Open for their forms. Releases have this one. Without an
+// address it opens no connection, and what judges files (scan, inspect, serve) locks itself as
+// the program without addresses does.
 package main
 
 import (
@@ -36,8 +38,7 @@ func main() {
 	args, allowed := cutFlag(os.Args[1:])
 	o := remote.FromEnv()
 	o.AllowPrivate = allowed
-	os.Exit(cli.Main(context.Background(), args, cli.Stdio{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+	os.Exit(cli.Program(args, cli.Stdio{
 		Remote: func(_ context.Context, b *limits.Budget, address string) (tensor.Model, error) {
 			return remote.Open(b, address, o)
 		},
