@@ -46,6 +46,9 @@ func TestFilesAndUploadsAreReadLocked(t *testing.T) {
 		})
 	}
 	h := newHub(t, demo+"sharded")
+	h.mu.Lock()
+	h.any = true
+	h.mu.Unlock()
 	for _, c := range []struct {
 		args     []string
 		code     int
