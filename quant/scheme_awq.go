@@ -12,7 +12,7 @@ import (
 var awqScheme = scheme.Scheme{
 	Name: "AWQ", Stores: "GEMM, 4 bits; GPTQModel's 2 to 8 bits", Oracle: "AutoAWQ, GPTQModel",
 	Goldens: []string{"awq-gemm", "awq-gemm-*"}, Bind: bindAWQ,
-	Methods: autoRoundMethods(scheme.Method{Name: "awq", Known: awqKeys}),
+	Methods: awqMethods,
 	Mains:   awqMains,
 	Scales:  []string{".scales"},
 	Marks:   []string{".qweight"},
@@ -20,6 +20,8 @@ var awqScheme = scheme.Scheme{
 	Endings: []string{"-AWQ", "-awq", "_awq"},
 	Linear:  true,
 }
+
+var awqMethods = autoRoundMethods(scheme.Method{Name: "awq", Known: awqKeys})
 
 var awqMains = []scheme.Main{{Codes: ".qweight", Parts: []string{".scales", ".qzeros"}, Only: true}}
 
@@ -36,8 +38,8 @@ func bindAWQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if bits < 2 || bits > 8 || out*bits != info.Shape[1]*32 || bits != 4 && s.Config.Method() != "awq" {
 		return nil, nil
 	}
-	if m := s.Config.Method(); m == "gptq" {
-		return nil, wire.ErrMismatch.Errorf("%s says gptq, but %s is packed as AWQ packs", s.Config.File, wire.Quote(info.Name))
+	if other := s.MethodOfOthers(awqMethods, ".qweight"); other != "" {
+		return nil, wire.ErrMismatch.Errorf("%s says %s, but %s is packed as AWQ packs", s.Config.File, other, wire.Quote(info.Name))
 	}
 	zeros, err := s.Companion(stem+".qzeros", []int64{groups, info.Shape[1]}, tensor.I32)
 	if err != nil {
@@ -55,7 +57,7 @@ func bindAWQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}
 	f.Bulk = form.BulkOf(scales.DType)
 	return &scheme.Weight{
-		Name: stem + ".weight", Shape: []int64{out, in}, Layout: describe(bits, f.GroupSize),
+		Name: stem + ".weight", Shape: []int64{out, in}, Layout: scheme.Describe(bits, f.GroupSize),
 		Parts: []tensor.Info{*info, *scales, *zeros}, Form: f,
 	}, nil
 }

@@ -17,6 +17,9 @@ var gemvScheme = scheme.Scheme{
 	Mains:   awqMains,
 	Scales:  []string{".scales"},
 	Marks:   []string{".qweight"},
+	Claims: func(s *scheme.Set, info *tensor.Info) bool {
+		return info.DType == tensor.I32 && strings.HasSuffix(info.Name, ".qweight") && gemv(s)
+	},
 }
 
 var gemvFastScheme = scheme.Scheme{
@@ -57,7 +60,7 @@ func bindAWQGEMV(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	z := g
 	z.Whole, z.Bulk, z.Read = zeros.Span.Len, nil, func(p []byte, i int64) float32 { return float32(p[i/2] >> (4 * (i % 2)) & 15) }
 	return &scheme.Weight{
-		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV, " + describe(4, group),
+		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV, " + scheme.Describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
 		Form:  &form.Scaled{Cols: in, Codes: form.StreamRow(in, 4, in/2, 0), Scales: g, Seconds: &z, Op: asm.Shift},
 	}, nil
@@ -113,7 +116,7 @@ func bindAWQFast(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	z := g
 	z.Whole = zeros.Span.Len
 	return &scheme.Weight{
-		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV_FAST, " + describe(4, group),
+		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV_FAST, " + scheme.Describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
 		Form:  &form.Scaled{Cols: in, Codes: form.FastRow(in), Scales: g, Seconds: &z, Op: asm.Affine},
 	}, nil

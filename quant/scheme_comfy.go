@@ -154,12 +154,12 @@ func comfyNVFP4(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, 
 		return nil, nil
 	}
 	rows, cols := info.Shape[0], 2*info.Shape[1]
-	g, scales, err := swizzledGrid(s, stem+".weight_scale", rows, cols, 16, form.Numbers[tensor.F8E4M3], tensor.F8E4M3, tensor.U8)
+	g, scales, err := s.SwizzledGrid(stem+".weight_scale", rows, cols, 16, form.Numbers[tensor.F8E4M3], tensor.F8E4M3, tensor.U8)
 	if err != nil {
 		return nil, err
 	}
 	w := &scheme.Weight{Name: info.Name, Shape: []int64{rows, cols}, Layout: "NVFP4, 16-value blocks", Parts: []tensor.Info{*info, *scales}}
-	global, err := globalGrid(s, w, stem+".weight_scale_2")
+	global, err := s.GlobalGrid(w, stem+".weight_scale_2")
 	if err != nil {
 		return nil, err
 	}
@@ -169,12 +169,12 @@ func comfyNVFP4(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, 
 }
 
 func comfyMXFP8(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, error) {
-	codec, ok := fp8Codec(info.DType)
+	codec, ok := form.Float8Of(info.DType)
 	if !ok || len(info.Shape) != 2 {
 		return nil, nil
 	}
 	rows, cols := info.Shape[0], info.Shape[1]
-	g, scales, err := swizzledGrid(s, stem+".weight_scale", rows, cols, 32, form.ComfyExponent, tensor.F8E8M0, tensor.U8)
+	g, scales, err := s.SwizzledGrid(stem+".weight_scale", rows, cols, 32, form.ComfyExponent, tensor.F8E8M0, tensor.U8)
 	if err != nil {
 		return nil, err
 	}
@@ -183,25 +183,4 @@ func comfyMXFP8(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, 
 		Name: info.Name, Shape: info.Shape, Layout: "MXFP8, 32-value blocks", Parts: []tensor.Info{*info, *scales},
 		Form: &form.Scaled{Cols: cols, Codes: form.Float8Row(cols, codec), Scales: g},
 	}, nil
-}
-
-// swizzledGrid binds scales in the order of the GPU's block-scaled product: tiles of 128 rows
-// and 4 blocks, in which rows r, r+32, r+64 and r+96 are adjacent.
-func swizzledGrid(s *scheme.Set, name string, rows, cols, group int64, read form.Number, types ...tensor.DType) (form.Grid, *tensor.Info, error) {
-	groups := cols / group
-	if cols%group != 0 || groups == 0 {
-		return form.Grid{}, nil, wire.ErrMismatch.Errorf("%d columns are not whole groups of %d", cols, group)
-	}
-	tiles := form.CeilDiv(groups, 4)
-	info, ok := s.Find(name)
-	if !ok {
-		return form.Grid{}, nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(name))
-	}
-	if info.Elements() != form.CeilDiv(rows, 128)*tiles*512 {
-		return form.Grid{}, nil, wire.ErrMismatch.Errorf("its companion %s has shape %v for %d rows of %d groups", wire.Quote(name), info.Shape, rows, groups)
-	}
-	if _, err := s.Companion(name, info.Shape, types...); err != nil {
-		return form.Grid{}, nil, err
-	}
-	return form.SwizzledGrid(rows, cols, group, info.Span.Len, read), info, nil
 }

@@ -30,14 +30,14 @@ func bindFused(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		w = &scheme.Weight{Name: info.Name, Shape: []int64{experts, 2 * first, last}, Parts: []tensor.Info{*info, *scales}, Form: f}
 	case last%(group/2) == 0 && scheme.Shaped(scales.Shape, []int64{experts, first, last * 2 / group}):
 		var err error
-		if w, f, err = fp4Weight(s, info, scales, info.Name, unpackedShape(info.Shape), group); err != nil {
+		if w, f, err = s.Fp4Weight(info, scales, info.Name, scheme.UnpackedShape(info.Shape), group); err != nil {
 			return nil, err
 		}
 		f.Codes = form.Fp4PlusRow(f.Cols)
 	default:
 		return nil, scheme.Mismatch(info, scales)
 	}
-	global, err := globalGrid(s, w, info.Name+"_weight_scale_2")
+	global, err := s.GlobalGrid(w, info.Name+"_weight_scale_2")
 	if err != nil {
 		return nil, err
 	}

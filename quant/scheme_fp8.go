@@ -46,14 +46,9 @@ var fp8Methods = []scheme.Method{
 // bindFP8 binds 8-bit floats under a scale of any granularity, and those without a scale
 // unless one is promised.
 func bindFP8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
-	codec, ok := fp8Codec(info.DType)
-	if _, torchao := s.Texts[torchaoKey]; !ok || s.Table.IsScale(info.Name) || sentinel(info) || torchao && strings.HasSuffix(info.Name, "_qdata") {
+	codec, ok := form.Float8Of(info.DType)
+	if !ok || s.Table.IsScale(info.Name) || sentinel(info) || s.Claimed(info) {
 		return nil, nil
-	}
-	if stem, ok := scheme.Suffix(info, ".compressed"); ok {
-		if _, ok := s.Find(stem + ".bitmask"); ok {
-			return nil, nil
-		}
 	}
 	scale, err := fp8Scale(s, info)
 	if err != nil {
@@ -70,35 +65,13 @@ func bindFP8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	f := &form.Scaled{Cols: cols, Codes: form.Float8Row(cols, codec), Scales: g}
 	w := &scheme.Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info, *scale},
-		Layout: fmt.Sprintf("%v, %s", info.DType, withType(layout, scale)),
+		Layout: fmt.Sprintf("%v, %s", info.DType, scheme.WithType(layout, scale)),
 		Form:   f,
 	}
-	if err := zeroPoints(s, w, f, info.Name+"_zero_point", tensor.I8, tensor.F8E4M3); err != nil {
+	if err := s.ZeroPoints(w, f, info.Name+"_zero_point", tensor.I8, tensor.F8E4M3); err != nil {
 		return nil, err
 	}
 	return w, says(s, strings.TrimSuffix(info.Name, ".weight"), "float", g.BlockCols, f.Seconds != nil, scale)
-}
-
-// withType adds to a layout the type of its scales.
-func withType(layout string, scale *tensor.Info) string {
-	if rest, ok := strings.CutPrefix(layout, "one "); ok {
-		return "one " + scale.TypeName() + " " + rest
-	}
-	return layout + ", " + scale.TypeName() + " scales"
-}
-
-func fp8Codec(t tensor.DType) (asm.Float, bool) {
-	switch t {
-	case tensor.F8E4M3:
-		return asm.E4M3, true
-	case tensor.F8E5M2:
-		return asm.E5M2, true
-	case tensor.F8E4M3FNUZ:
-		return asm.E4M3FNUZ, true
-	case tensor.F8E5M2FNUZ:
-		return asm.E5M2FNUZ, true
-	}
-	return 0, false
 }
 
 // fp8Scale returns the only scale of a weight.

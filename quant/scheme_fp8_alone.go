@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -54,6 +55,6 @@ func scaledOtherwise(s *scheme.Set, info *tensor.Info) error {
 // sentinel reports whether a tensor is ComfyUI's mark that the weights of a file are
 // scaled.
 func sentinel(info *tensor.Info) bool {
-	_, isFP8 := fp8Codec(info.DType)
+	_, isFP8 := form.Float8Of(info.DType)
 	return isFP8 && info.Elements() <= 2 && (info.Name == "scaled_fp8" || strings.HasSuffix(info.Name, ".scaled_fp8"))
 }

@@ -52,7 +52,7 @@ func bindGemma(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}
 	rows := info.Shape[0]
 	return &scheme.Weight{
-		Name: name, Shape: []int64{rows, cols}, Layout: describe(bits, cols/blocks), Parts: []tensor.Info{*info, *scales},
+		Name: name, Shape: []int64{rows, cols}, Layout: scheme.Describe(bits, cols/blocks), Parts: []tensor.Info{*info, *scales},
 		Form: &form.Scaled{Cols: cols, Codes: codes, Scales: form.GroupGrid(rows, cols, cols/blocks, 4, form.Numbers[tensor.F32])},
 	}, nil
 }

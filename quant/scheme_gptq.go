@@ -13,7 +13,7 @@ import (
 var gptqScheme = scheme.Scheme{
 	Name: "GPTQ", Stores: "2, 3, 4, 8 bits, both versions of zero points, act-order; AutoRound's 2 to 8 bits", Oracle: "GPTQModel, auto-round",
 	Goldens: []string{"gptq-*", "autoround-*"}, Bind: bindGPTQ,
-	Methods: autoRoundMethods(scheme.Method{Name: "gptq", Known: gptqKeys}),
+	Methods: gptqMethods,
 	Mains:   []scheme.Main{{Codes: ".qweight", Parts: []string{".scales", ".qzeros", ".g_idx"}, Only: true}},
 	Scales:  []string{".scales"},
 	Marks:   []string{".qweight"},
@@ -21,6 +21,8 @@ var gptqScheme = scheme.Scheme{
 	Endings: []string{"-GPTQ-Int4", "-GPTQ-Int8", "-gptq-int4", "-gptq-int8", "-gptq4", "-gptq8", "-GPTQ", "-gptq", "_gptq"},
 	Linear:  true,
 }
+
+var gptqMethods = autoRoundMethods(scheme.Method{Name: "gptq", Known: gptqKeys})
 
 // bindGPTQ binds weights packed along the input dimension: qweight has as many columns as
 // scales.
@@ -33,11 +35,11 @@ func bindGPTQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if !hasScales {
 		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(stem+".scales"))
 	}
-	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] || scales.Shape[0] == info.Shape[0] && gemv(s) {
+	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] || scales.Shape[0] == info.Shape[0] && s.Claimed(info) {
 		return nil, nil
 	}
-	if s.Config.Method() == "awq" {
-		return nil, wire.ErrMismatch.Errorf("%s says awq, but %s is packed as GPTQ packs", s.Config.File, wire.Quote(info.Name))
+	if other := s.MethodOfOthers(gptqMethods, ".qweight"); other != "" {
+		return nil, wire.ErrMismatch.Errorf("%s says %s, but %s is packed as GPTQ packs", s.Config.File, other, wire.Quote(info.Name))
 	}
 	out, groups := info.Shape[1], scales.Shape[0]
 	zeros, err := s.Companion(stem+".qzeros", []int64{groups, -1}, tensor.I32)
@@ -53,7 +55,7 @@ func bindGPTQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}
 	f.Bulk = form.BulkOf(scales.DType)
 	w := &scheme.Weight{
-		Name: stem + ".weight", Shape: []int64{out, f.In}, Layout: describe(f.Bits, f.GroupSize),
+		Name: stem + ".weight", Shape: []int64{out, f.In}, Layout: scheme.Describe(f.Bits, f.GroupSize),
 		Parts: []tensor.Info{*info, *scales, *zeros}, Form: f,
 	}
 	old, all, err := oldZeros(s, stem, f.Bits, zeros)
@@ -126,26 +128,10 @@ func otherGroup(in, groups int64) int64 {
 	return 0
 }
 
-// groupIndex reads the tensor with the group of each of n inputs, nil if there is none.
-func groupIndex(s *scheme.Set, name string, n int64) (*tensor.Info, []byte, error) {
-	if _, ok := s.Find(name); !ok {
-		return nil, nil, nil
-	}
-	index, err := s.Companion(name, []int64{n}, tensor.I32)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := s.Small(index)
-	if err != nil {
-		return nil, nil, err
-	}
-	return index, p, nil
-}
-
 // gptqOrder binds the groups of inputs that were quantized out of order, and checks that
 // each exists.
 func gptqOrder(s *scheme.Set, w *scheme.Weight, f *form.GPTQ, stem string) error {
-	index, p, err := groupIndex(s, stem+".g_idx", f.In)
+	index, p, err := s.GroupIndex(stem+".g_idx", f.In)
 	if index == nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func bindHQQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err := f.Lay(info, w.Shape, axis); err != nil {
 		return nil, err
 	}
-	w.Layout, w.Form = fmt.Sprintf("%s, axis %d", describe(bits, f.Total/f.Groups()), axis), f
+	w.Layout, w.Form = fmt.Sprintf("%s, axis %d", scheme.Describe(bits, f.Total/f.Groups()), axis), f
 	bindHQQRest(s, stem, w)
 	return w, hqqScales(s, stem, w, f)
 }

@@ -2,9 +2,7 @@ package quant
 
 import (
 	"fmt"
-	"slices"
 
-	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -38,24 +36,8 @@ func bindInt8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	w := &scheme.Weight{
 		Name: info.Name, Shape: info.Shape, Layout: fmt.Sprintf("INT8, %s", layout), Parts: []tensor.Info{*info, *scales}, Form: f,
 	}
-	if err := zeroPoints(s, w, f, stem+".weight_zero_point", tensor.I8); err != nil {
+	if err := s.ZeroPoints(w, f, stem+".weight_zero_point", tensor.I8); err != nil {
 		return nil, err
 	}
 	return w, says(s, stem, "int", g.BlockCols, f.Seconds != nil, scales)
-}
-
-// zeroPoints binds a zero point for each scale, if there are any.
-func zeroPoints(s *scheme.Set, w *scheme.Weight, f *form.Scaled, name string, types ...tensor.DType) error {
-	zeros, ok := s.Find(name)
-	if !ok {
-		return nil
-	}
-	if !slices.Contains(types, zeros.DType) || zeros.Elements() != w.Parts[1].Elements() {
-		return scheme.Mismatch(&w.Parts[0], zeros)
-	}
-	second := f.Scales
-	second.Size, second.Read, second.Bulk = 1, form.Numbers[zeros.DType], form.BulkOf(zeros.DType)
-	f.Seconds, f.Op = &second, asm.Shift
-	w.Parts = append(w.Parts, *zeros)
-	return nil
 }

@@ -29,10 +29,10 @@ func bindMistral(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	codec, _ := fp8Codec(info.DType)
+	codec, _ := form.Float8Of(info.DType)
 	cols := info.Shape[len(info.Shape)-1]
 	return &scheme.Weight{
-		Name: info.Name, Shape: info.Shape, Layout: withType(layout, scale), Parts: []tensor.Info{*info, *scale},
+		Name: info.Name, Shape: info.Shape, Layout: scheme.WithType(layout, scale), Parts: []tensor.Info{*info, *scale},
 		Form: &form.Scaled{Cols: cols, Codes: form.Float8Row(cols, codec), Scales: g},
 	}, nil
 }

@@ -45,7 +45,7 @@ func bindMLX(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 			wire.Quote(scales.Name), scales.Shape, info.Shape, s.Config.File, m.bits, m.group)
 	}
 	shape := append(append([]int64(nil), info.Shape[:last]...), m.cols)
-	w := &scheme.Weight{Name: info.Name, Shape: shape, Layout: m.mode + ", " + describe(m.bits, m.group), Parts: []tensor.Info{*info, *scales}}
+	w := &scheme.Weight{Name: info.Name, Shape: shape, Layout: m.mode + ", " + scheme.Describe(m.bits, m.group), Parts: []tensor.Info{*info, *scales}}
 	if m.mode != "affine" {
 		return w, mlxFloat(s, w, m)
 	}
@@ -165,7 +165,7 @@ func mlxGlobal(s *scheme.Set, w *scheme.Weight, f *form.Scaled, m mlxModule) err
 	if _, ok := s.Find(name); !ok && !m.global {
 		return nil
 	}
-	global, err := globalGrid(s, w, name)
+	global, err := s.GlobalGrid(w, name)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func bindModelOpt4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}
 	rows := info.Elements() / cols * 2
 	return &scheme.Weight{
-		Name: info.Name, Shape: shape, Layout: "ModelOpt, " + describe(4, cols/groups), Parts: []tensor.Info{*info, *scales},
+		Name: info.Name, Shape: shape, Layout: "ModelOpt, " + scheme.Describe(4, cols/groups), Parts: []tensor.Info{*info, *scales},
 		Form: &form.Scaled{Cols: cols, Codes: form.PairRows(cols, signedNibble), Scales: form.GroupGrid(rows, cols, cols/groups, size, read)},
 	}, nil
 }

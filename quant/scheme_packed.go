@@ -62,7 +62,7 @@ func bindPacked(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if loose {
 		f.Codes = form.WordRow(bits, 4*words, 1<<(bits-1))
 	}
-	w.Layout, w.Form = describe(bits, group), f
+	w.Layout, w.Form = scheme.Describe(bits, group), f
 	if one {
 		f.Scales, w.Layout = oneNumber(rows, cols, size, read), fmt.Sprintf("%d bits, one scale", bits)
 	}
@@ -125,7 +125,7 @@ func packedBits(s *scheme.Set, stem string, cols, words int64) (bits int64, loos
 	}
 	switch {
 	case fit == 0:
-		return 0, false, wire.ErrMismatch.Errorf("%d words for %d columns match no width that %s allows", words, cols, configName(s))
+		return 0, false, wire.ErrMismatch.Errorf("%d words for %d columns match no width that %s allows", words, cols, s.ConfigName())
 	case fit > 1:
 		return 0, false, wire.ErrUnsupported.Errorf("%d words for %d columns have several readings: the configuration must have num_bits", words, cols)
 	}
@@ -209,7 +209,7 @@ func packedZeros(s *scheme.Set, w *scheme.Weight, f *form.Scaled, p packed) erro
 // packedOrder binds the groups of columns that were quantized out of order. A negative
 // entry means that the order was never set.
 func packedOrder(s *scheme.Set, w *scheme.Weight, f *form.Scaled, stem string, groups int64) error {
-	index, p, err := groupIndex(s, stem+".weight_g_idx", f.Cols)
+	index, p, err := s.GroupIndex(stem+".weight_g_idx", f.Cols)
 	if index == nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func bindQuanto(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		return nil, wire.ErrMissing.Errorf("its companion %s", wire.Quote(name+"._scale"))
 	}
 	rows := form.Int8Row
-	if codec, ok := fp8Codec(info.DType); ok {
+	if codec, ok := form.Float8Of(info.DType); ok {
 		rows = func(cols int64) form.Codes { return form.Float8Row(cols, codec) }
 	} else if info.DType != tensor.I8 {
 		return nil, wire.ErrUnsupported.Errorf("quanto's codes in %s", info.TypeName())
@@ -84,7 +84,7 @@ func quantoPacked(s *scheme.Set, info *tensor.Info, name string) (*scheme.Weight
 		return nil, err
 	}
 	total := groups * width // at most four times the bytes of the codes
-	return &scheme.Weight{Name: name, Shape: []int64{total / cols, cols}, Layout: describe(bits, width), Parts: []tensor.Info{*info, *scale, *shift},
+	return &scheme.Weight{Name: name, Shape: []int64{total / cols, cols}, Layout: scheme.Describe(bits, width), Parts: []tensor.Info{*info, *scale, *shift},
 		Form: &form.Quanto{Cols: cols, Rows: total / cols, Bits: bits, Stored: stored, Width: width, Groups: groups,
 			Scale: form.FactorOf(scale.DType), Shift: form.FactorOf(shift.DType)}}, nil
 }

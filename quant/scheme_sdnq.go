@@ -53,7 +53,7 @@ func bindSDNQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 			continue
 		case !ok || i == 1 && signed:
 			return nil, wire.ErrMismatch.Errorf("%s says weights_dtype %s: all unsigned types have %s, and no signed one", s.Config.File, wire.Quote(c.dtype), wire.Quote(stem+part))
-		case !floats[p.DType] || p.DType == tensor.F64 || !scheme.Shaped(p.Shape, scales.Shape):
+		case p.DType != tensor.F32 && p.DType != tensor.F16 && p.DType != tensor.BF16 || !scheme.Shaped(p.Shape, scales.Shape):
 			return nil, scheme.Mismatch(info, p)
 		}
 		w.Parts = append(w.Parts, *p)
@@ -150,7 +150,7 @@ func (c *sdnqModule) refuse() error {
 
 // codes sets how a code is read, and returns whether it has a sign.
 func (c *sdnqModule) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err error) {
-	if codec, ok := fp8Codec(info.DType); ok {
+	if codec, ok := form.Float8Of(info.DType); ok {
 		if c.dtype != map[asm.Float]string{asm.E4M3: "float8_e4m3fn", asm.E5M2: "float8_e5m2"}[codec] {
 			return false, wire.ErrMismatch.Errorf("weights_dtype %s, stored as %s", wire.Quote(c.dtype), info.TypeName())
 		}

@@ -18,18 +18,25 @@ var sparseScheme = scheme.Scheme{
 	Mains:   []scheme.Main{{Codes: ".compressed", Parts: []string{".bitmask", ".shape", ".row_offsets", ".weight_scale"}}},
 	Scales:  []string{"_scale"},
 	Marks:   []string{".compressed"},
+	Claims:  masked,
+}
+
+// masked reports whether a tensor has a bit mask beside it.
+func masked(s *scheme.Set, info *tensor.Info) bool {
+	stem, ok := scheme.Suffix(info, ".compressed")
+	if ok {
+		_, ok = s.Find(stem + ".bitmask")
+	}
+	return ok
 }
 
 // bindSparse binds compressed-tensors' bit masks, with and without the prefix of older
 // versions.
 func bindSparse(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
-	stem, ok := scheme.Suffix(info, ".compressed")
-	if !ok {
+	if !masked(s, info) {
 		return nil, nil
 	}
-	if _, ok := s.Find(stem + ".bitmask"); !ok {
-		return nil, nil
-	}
+	stem, _ := scheme.Suffix(info, ".compressed")
 	name := strings.TrimSuffix(stem, ".weight") + ".weight"
 	w := &scheme.Weight{Name: name, Layout: "bit mask", Parts: []tensor.Info{*info}}
 	shape, err := s.Integers(stem+".shape", w)
@@ -46,7 +53,7 @@ func bindSparse(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}
 	f := &form.Sparse{Rows: shape[0], Cols: shape[1], Values: info.Elements()}
 	w.Form, w.Parts = f, append(w.Parts, *mask)
-	codec, isFP8 := fp8Codec(info.DType)
+	codec, isFP8 := form.Float8Of(info.DType)
 	if !isFP8 {
 		if f.Read, f.Size, err = scheme.ScaleNumber(info); err != nil {
 			return nil, err

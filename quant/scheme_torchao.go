@@ -21,6 +21,10 @@ var torchaoScheme = scheme.Scheme{
 	Scales:    []string{"_scale", "_zero_point"},
 	Meta:      []string{torchaoKey},
 	Described: true,
+	Claims: func(s *scheme.Set, info *tensor.Info) bool {
+		_, written := s.Texts[torchaoKey]
+		return written && strings.HasSuffix(info.Name, "_qdata")
+	},
 }
 
 // torchaoKey is the metadata key that lists the tensors of a file written by TorchAO;
@@ -53,7 +57,7 @@ func bindTorchAO(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	case "Int8Tensor", "IntxUnpackedToInt8Tensor":
 		return w, torchaoRows(s, w, prefix, tensor.I8, form.Int8Row)
 	case "Float8Tensor":
-		codec, ok := fp8Codec(info.DType)
+		codec, ok := form.Float8Of(info.DType)
 		if !ok {
 			return nil, wire.ErrMismatch.Errorf("Float8Tensor holds %s", info.TypeName())
 		}

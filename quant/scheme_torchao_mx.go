@@ -18,7 +18,7 @@ func torchaoMX(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object)
 		kind = o.At("elem_dtype").Text("_data")
 	}
 	f := &form.Scaled{Cols: info.Shape[1]}
-	codec, isFP8 := fp8Codec(info.DType)
+	codec, isFP8 := form.Float8Of(info.DType)
 	switch {
 	case isFP8 && (kind == "float8_e4m3fn" && info.DType == tensor.F8E4M3 || kind == "float8_e5m2" && info.DType == tensor.F8E5M2):
 		f.Codes = form.Float8Row(f.Cols, codec)
@@ -46,7 +46,7 @@ func torchaoNVFP4(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Obje
 	if _, ok := s.Find(prefix + "_per_tensor_scale"); !ok {
 		return w, nil
 	}
-	global, err := globalGrid(s, w, prefix+"_per_tensor_scale")
+	global, err := s.GlobalGrid(w, prefix+"_per_tensor_scale")
 	f.Global = global
 	return w, err
 }
@@ -68,7 +68,7 @@ func torchaoGroups(s *scheme.Set, w *scheme.Weight, f *form.Scaled, prefix strin
 		return err
 	}
 	if swizzled {
-		g, scales, err := swizzledGrid(s, prefix+"_scale", rows, f.Cols, group, read, dtype)
+		g, scales, err := s.SwizzledGrid(prefix+"_scale", rows, f.Cols, group, read, dtype)
 		if err != nil {
 			return err
 		}

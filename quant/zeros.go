@@ -91,15 +91,7 @@ func oldZeros(s *scheme.Set, stem string, bits int64, zeros *tensor.Info) (old b
 		stored = "v2"
 	}
 	return false, nil, wire.ErrUnsupported.Errorf("two readings: %s says %s, which is %s, and every zero point in %s is %s's: %s v1 or v2 decides",
-		configName(s), wire.Quote(said), version, wire.Quote(zeros.Name), stored, wire.OptionGPTQZeros)
-}
-
-// configName returns the name of the configuration's file for messages.
-func configName(s *scheme.Set) string {
-	if s.Config.File == "" {
-		return "the absent configuration"
-	}
-	return s.Config.File
+		s.ConfigName(), wire.Quote(said), version, wire.Quote(zeros.Name), stored, wire.OptionGPTQZeros)
 }
 
 // zeroSample is how many bytes of zero points are read to bind a weight. zeroCount is how

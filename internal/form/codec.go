@@ -148,3 +148,18 @@ func U32(p []byte) uint32 { return binary.LittleEndian.Uint32(p) }
 
 // half reads a float16.
 func half(p []byte) float32 { return asm.HalfToFloat(u16(p)) }
+
+// Float8Of returns the 8-bit float of a type.
+func Float8Of(t tensor.DType) (asm.Float, bool) {
+	switch t {
+	case tensor.F8E4M3:
+		return asm.E4M3, true
+	case tensor.F8E5M2:
+		return asm.E5M2, true
+	case tensor.F8E4M3FNUZ:
+		return asm.E4M3FNUZ, true
+	case tensor.F8E5M2FNUZ:
+		return asm.E5M2FNUZ, true
+	}
+	return 0, false
+}

@@ -36,6 +36,9 @@ type Scheme struct {
 
 	// Load reads what the scheme needs of a model, once; [Set].Kept has the result.
 	Load func(*Set) (any, error)
+	// Claims reports a tensor that is the scheme's although others would bind it by its type
+	// or its shape alone: they ask [Set.Claimed].
+	Claims func(*Set, *tensor.Info) bool
 	// Left reports a tensor that only says how others are stored, and belongs to no weight.
 	Left func(*tensor.Info) bool
 

@@ -190,3 +190,45 @@ func (s *Set) AllZero(name string) (bool, error) {
 	}
 	return !slices.ContainsFunc(p, func(c byte) bool { return c != 0 }), nil
 }
+
+// GroupIndex reads the tensor with the group of each of n inputs, nil if there is none.
+func (s *Set) GroupIndex(name string, n int64) (*tensor.Info, []byte, error) {
+	if _, ok := s.Find(name); !ok {
+		return nil, nil, nil
+	}
+	index, err := s.Companion(name, []int64{n}, tensor.I32)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := s.Small(index)
+	if err != nil {
+		return nil, nil, err
+	}
+	return index, p, nil
+}
+
+// ConfigName returns the name of the configuration's file for messages.
+func (s *Set) ConfigName() string {
+	if s.Config.File == "" {
+		return "the absent configuration"
+	}
+	return s.Config.File
+}
+
+// Claimed reports whether a tensor is that of a scheme that claims it.
+func (s *Set) Claimed(info *tensor.Info) bool {
+	return slices.ContainsFunc(s.Table.Rows, func(r *Scheme) bool { return r.Claims != nil && r.Claims(s, info) })
+}
+
+// MethodOfOthers returns the configuration's method if it stands for schemes whose main
+// tensor has this name, but is none of own.
+func (s *Set) MethodOfOthers(own []Method, codes string) string {
+	method := s.Config.Method()
+	stands := func(r *Scheme) bool {
+		return r.Stands(method) && slices.ContainsFunc(r.Mains, func(m Main) bool { return m.Codes == codes })
+	}
+	if slices.ContainsFunc(own, func(m Method) bool { return m.Name == method }) || !slices.ContainsFunc(s.Table.Rows, stands) {
+		return ""
+	}
+	return method
+}
