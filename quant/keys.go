@@ -95,13 +95,7 @@ func autoRoundMethods(more ...scheme.Method) []scheme.Method {
 var mlxKeys = []string{"bits", "group_size", "mode", "*=true|", "*.bits", "*.group_size", "*.mode", "*.quantize_input", "*.global_scale=true|"}
 
 var (
-	mxfp4Keys  = []string{"swiglu_limit", "use_kernels"}
-	bitnetKeys = []string{"linear_class", "quantization_mode", "use_rms_norm?", "rms_norm_eps"}
-	gemmaKeys  = []string{"num_bits", "module_quant_configs.*.num_bits", "quantize_embeddings"}
-	hqqKeys    = []string{
-		"nbits", "group_size", "axis", "view_as_float?", "dynamic_config.**", "dynamic_config", "skip_modules", "weight_quant_params.**", "scale_quant_params?", "zero_quant_params?",
-		"offload_meta?", "quant_config.**",
-	}
+	mxfp4Keys   = []string{"swiglu_limit", "use_kernels"}
 	torchaoKeys = []string{"quant_type", "quant_type.**", "quant_type_kwargs.**", "quant_type_kwargs", "include_input_output_embeddings", "untie_embedding_weights"}
 )
 
@@ -112,17 +106,6 @@ var comfyKeys = []string{
 	"full_precision_matrix_mult", "block_size", "act_unsigned?", "linear_dtype",
 }
 
-// sdnqKeys are all of SDNQConfig's. Settings for training and matrix products do not
-// affect the weights.
-var sdnqKeys = []string{
-	"weights_dtype", "scale_dtype", "zero_point_dtype", "quantized_matmul_dtype", "hadamard_group_size", "group_size", "svd_rank", "svd_steps", "codebook_steps",
-	"dynamic_loss_threshold", "use_svd", "use_hadamard", "use_codebook", "use_codebook_scale", "use_grad_ckpt", "quant_conv", "quant_embedding", "use_quantized_matmul",
-	"use_quantized_matmul_conv", "use_static_quantization", "use_dynamic_quantization", "use_stochastic_rounding", "dequantize_fp32", "non_blocking", "add_skip_keys",
-	"minimum_allowed_numel", "minimum_allowed_channel_size", "modules_to_not_use_matmul", "modules_dtype_dict", "modules_dtype_dict.*", "modules_quant_config",
-	"modules_quant_config.**", "quantization_device", "return_device", "sdnq_version", "is_training?", "is_integer", "is_unsigned",
-}
-
 var (
-	quantoKeys = []string{"weights", "activations"}
-	bflKeys    = []string{"compute_dtype", "pre_quantized"}
+	bflKeys = []string{"compute_dtype", "pre_quantized"}
 )

@@ -7,7 +7,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/bitnet"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/quant/gemma"
+	"github.com/anamnesis-go/anamnesis/quant/hqq"
+	"github.com/anamnesis-go/anamnesis/quant/quanto"
+	"github.com/anamnesis-go/anamnesis/quant/sdnq"
 )
 
 // schemes are all rows. Each is defined in the file of its bind.
@@ -26,15 +31,15 @@ var schemes = []*scheme.Scheme{
 	&mlxScheme,
 	&gemvScheme,
 	&gemvFastScheme,
-	&bitnetScheme,
+	&bitnet.Scheme,
 	&modelopt4Scheme,
-	&gemmaScheme,
-	&hqqScheme,
+	&gemma.Scheme,
+	&hqq.Scheme,
 	&sparseScheme,
 	&torchaoScheme,
 	&mistralScheme,
-	&sdnqScheme,
-	&quantoScheme,
+	&sdnq.Scheme,
+	&quanto.Scheme,
 }
 
 // targets are what schemes write.

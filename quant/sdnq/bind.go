@@ -1,4 +1,5 @@
-package quant
+// Package sdnq binds the weights of SDNQ.
+package sdnq
 
 import (
 	"fmt"
@@ -13,18 +14,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var sdnqScheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "SDNQ", Stores: "2 to 8 bits with and without zero points, FP8; groups, Hadamard rotation, SVD", Oracle: "sdnq in float64",
-	Goldens: []string{"sdnq-*"}, Bind: bindSDNQ,
+	Goldens: []string{"sdnq-*"}, Bind: bind,
 	Declares: scheme.ByMethod, Priority: 1,
-	Methods: []scheme.Method{{Name: "sdnq", Known: sdnqKeys}},
+	Methods: []scheme.Method{{Name: "sdnq", Known: keys}},
 	Mains:   []scheme.Main{{Codes: ".weight", Parts: []string{".scale", ".zero_point", ".svd_up", ".svd_down"}}},
 	Scales:  []string{".scale", ".zero_point"},
 }
 
-// bindSDNQ binds matrices by the names of their modules; the configuration has everything
+// bind binds matrices by the names of their modules; the configuration has everything
 // that the shapes leave open.
-func bindSDNQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".weight")
 	if !ok {
 		return nil, nil
@@ -33,7 +34,7 @@ func bindSDNQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if !ok {
 		return nil, nil
 	}
-	c, err := sdnqOf(s, info.Name)
+	c, err := moduleOf(s, info.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -67,20 +68,20 @@ func bindSDNQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	return w, c.rest(s, w, stem)
 }
 
-// sdnqModule is the configuration of one module.
-type sdnqModule struct {
+// module is the configuration of one module.
+type module struct {
 	own, all *config.Object
 	dtype    string
 }
 
-func (c *sdnqModule) get(key string) any { return config.First(c.own.Get(key), c.all.Get(key)) }
+func (c *module) get(key string) any { return config.First(c.own.Get(key), c.all.Get(key)) }
 
-// sdnqOf resolves the configuration for a weight as the library does.
-func sdnqOf(s *scheme.Set, name string) (*sdnqModule, error) {
-	c := &sdnqModule{all: s.Config.Quant}
+// moduleOf resolves the configuration for a weight as the library does.
+func moduleOf(s *scheme.Set, name string) (*module, error) {
+	c := &module{all: s.Config.Quant}
 	modules := c.all.At("modules_quant_config")
 	for _, pattern := range modules.Names() {
-		is, err := sdnqNames(s, pattern, name)
+		is, err := matches(s, pattern, name)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +98,7 @@ func sdnqOf(s *scheme.Set, name string) (*sdnqModule, error) {
 	for _, dtype := range types.Names() {
 		for _, v := range types.List(dtype) {
 			pattern, _ := v.(string)
-			is, err := sdnqNames(s, pattern, name)
+			is, err := matches(s, pattern, name)
 			if err != nil {
 				return nil, err
 			}
@@ -114,9 +115,9 @@ func sdnqOf(s *scheme.Set, name string) (*sdnqModule, error) {
 	return c, c.refuse()
 }
 
-// sdnqNames reports whether a pattern matches a weight: its name, a part between dots, a
+// matches reports whether a pattern matches a weight: its name, a part between dots, a
 // prefix after a dot, or an expression with stars.
-func sdnqNames(s *scheme.Set, pattern, name string) (bool, error) {
+func matches(s *scheme.Set, pattern, name string) (bool, error) {
 	if err := s.Budget.Step(int64(len(name) + len(pattern))); err != nil {
 		return false, err
 	}
@@ -134,7 +135,7 @@ func sdnqNames(s *scheme.Set, pattern, name string) (bool, error) {
 }
 
 // refuse refuses settings that are not decoded.
-func (c *sdnqModule) refuse() error {
+func (c *module) refuse() error {
 	for _, key := range []string{"use_codebook", "use_codebook_scale"} {
 		if c.get(key) == true {
 			return wire.ErrUnsupported.Errorf("SDNQ's %s: sdnq can save the model unquantized", key)
@@ -149,7 +150,7 @@ func (c *sdnqModule) refuse() error {
 }
 
 // codes sets how a code is read, and returns whether it has a sign.
-func (c *sdnqModule) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err error) {
+func (c *module) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err error) {
 	if codec, ok := form.Float8Of(info.DType); ok {
 		if c.dtype != map[asm.Float]string{asm.E4M3: "float8_e4m3fn", asm.E5M2: "float8_e5m2"}[codec] {
 			return false, wire.ErrMismatch.Errorf("weights_dtype %s, stored as %s", wire.Quote(c.dtype), info.TypeName())
@@ -185,7 +186,7 @@ func (c *sdnqModule) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err er
 }
 
 // shape computes rows, columns and groups; the scales have a row for each row.
-func (c *sdnqModule) shape(w *scheme.Weight, f *form.SDNQ, scales *tensor.Info) error {
+func (c *module) shape(w *scheme.Weight, f *form.SDNQ, scales *tensor.Info) error {
 	info := &w.Parts[0]
 	n := info.Elements()
 	if f.Unit.Codes > 1 {
@@ -226,7 +227,7 @@ func (c *sdnqModule) shape(w *scheme.Weight, f *form.SDNQ, scales *tensor.Info) 
 }
 
 // rest adds the product of low rank and the rotation.
-func (c *sdnqModule) rest(s *scheme.Set, w *scheme.Weight, stem string) error {
+func (c *module) rest(s *scheme.Set, w *scheme.Weight, stem string) error {
 	_, up := s.Find(stem + ".svd_up")
 	_, down := s.Find(stem + ".svd_down")
 	if up || down {
@@ -262,4 +263,14 @@ func (c *sdnqModule) rest(s *scheme.Set, w *scheme.Weight, stem string) error {
 	}
 	w.Layout += fmt.Sprintf(", rotated by %d", run)
 	return scheme.Rotate(w, run)
+}
+
+// keys are all of SDNQConfig's. Settings for training and matrix products do not
+// affect the weights.
+var keys = []string{
+	"weights_dtype", "scale_dtype", "zero_point_dtype", "quantized_matmul_dtype", "hadamard_group_size", "group_size", "svd_rank", "svd_steps", "codebook_steps",
+	"dynamic_loss_threshold", "use_svd", "use_hadamard", "use_codebook", "use_codebook_scale", "use_grad_ckpt", "quant_conv", "quant_embedding", "use_quantized_matmul",
+	"use_quantized_matmul_conv", "use_static_quantization", "use_dynamic_quantization", "use_stochastic_rounding", "dequantize_fp32", "non_blocking", "add_skip_keys",
+	"minimum_allowed_numel", "minimum_allowed_channel_size", "modules_to_not_use_matmul", "modules_dtype_dict", "modules_dtype_dict.*", "modules_quant_config",
+	"modules_quant_config.**", "quantization_device", "return_device", "sdnq_version", "is_training?", "is_integer", "is_unsigned",
 }

@@ -1,4 +1,5 @@
-package quant
+// Package quanto binds the weights of optimum-quanto.
+package quanto
 
 import (
 	"strings"
@@ -9,11 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var quantoScheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "quanto", Stores: "8 bits and FP8; 2 and 4 bits if the file states the weight's shape", Oracle: "optimum-quanto",
-	Goldens: []string{"quanto-*"}, Bind: bindQuanto,
+	Goldens: []string{"quanto-*"}, Bind: bind,
 	Declares: scheme.ByTensors, Priority: 1, // FP8 takes any tensor of its types
-	Methods: []scheme.Method{{Name: "quanto", Known: quantoKeys}},
+	Methods: []scheme.Method{{Name: "quanto", Known: keys}},
 	Mains: []scheme.Main{
 		{Codes: "._data", Parts: []string{"._scale"}, Only: true},
 		{Codes: "._data._data", Parts: []string{"._scale", "._shift"}, Only: true},
@@ -23,11 +24,11 @@ var quantoScheme = scheme.Scheme{
 	Explains: []string{".input_scale", ".output_scale"},
 }
 
-// bindQuanto binds codes of a byte under a scale per row or for all, and packed codes,
+// bind binds codes of a byte under a scale per row or for all, and packed codes,
 // whose stored matrix has a row for each group.
-func bindQuanto(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if name, ok := scheme.Suffix(info, "._data._data"); ok {
-		return quantoPacked(s, info, name)
+		return bindPacked(s, info, name)
 	}
 	name, ok := scheme.Suffix(info, "._data")
 	if !ok || len(info.Shape) < 2 {
@@ -55,9 +56,9 @@ func bindQuanto(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		Form: &form.Scaled{Cols: cols, Codes: rows(cols), Scales: g}}, nil
 }
 
-// quantoPacked binds codes of two or four bits. Rows of the matrix of groups share bytes,
+// bindPacked binds codes of two or four bits. Rows of the matrix of groups share bytes,
 // the first rows in the lowest bits.
-func quantoPacked(s *scheme.Set, info *tensor.Info, name string) (*scheme.Weight, error) {
+func bindPacked(s *scheme.Set, info *tensor.Info, name string) (*scheme.Weight, error) {
 	if info.DType != tensor.U8 || len(info.Shape) != 2 {
 		return nil, wire.ErrUnsupported.Errorf("quanto's packed codes in %s of shape %v", info.TypeName(), info.Shape)
 	}
@@ -79,7 +80,7 @@ func quantoPacked(s *scheme.Set, info *tensor.Info, name string) (*scheme.Weight
 	if four {
 		bits = 4
 	}
-	cols, err := quantoCols(s, name, groups, width)
+	cols, err := colsOf(s, name, groups, width)
 	if err != nil {
 		return nil, err
 	}
@@ -89,24 +90,24 @@ func quantoPacked(s *scheme.Set, info *tensor.Info, name string) (*scheme.Weight
 			Scale: form.FactorOf(scale.DType), Shift: form.FactorOf(shift.DType)}}, nil
 }
 
-// quantoCols returns the columns of a packed weight. quanto's groups have 128, 96, 64 or
+// colsOf returns the columns of a packed weight. quanto's groups have 128, 96, 64 or
 // 32 columns, or a whole row if it is shorter or none divides it. Files do not state the
 // columns for those widths, except by a bias for each row.
-func quantoCols(s *scheme.Set, name string, groups, width int64) (int64, error) {
+func colsOf(s *scheme.Set, name string, groups, width int64) (int64, error) {
 	if width > 128 || width%32 != 0 {
 		return width, nil
 	}
 	if bias, ok := s.Find(strings.TrimSuffix(name, ".weight") + ".bias"); ok && len(bias.Shape) == 1 && groups%bias.Shape[0] == 0 {
 		cols := groups / bias.Shape[0] * width
-		if quantoGroup(cols) == width {
+		if groupOf(cols) == width {
 			return cols, nil
 		}
 	}
 	return 0, wire.ErrUnsupported.Errorf("groups of %d: the file does not say how long a row is. optimum-quanto can dequantize it", width)
 }
 
-// quantoGroup returns the width of the groups that quanto uses for rows of cols columns.
-func quantoGroup(cols int64) int64 {
+// groupOf returns the width of the groups that quanto uses for rows of cols columns.
+func groupOf(cols int64) int64 {
 	if cols <= 128 {
 		return cols
 	}
@@ -117,3 +118,6 @@ func quantoGroup(cols int64) int64 {
 	}
 	return cols
 }
+
+// keys are those of its configuration.
+var keys = []string{"weights", "activations"}

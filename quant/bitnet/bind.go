@@ -1,4 +1,5 @@
-package quant
+// Package bitnet binds the ternary weights of BitNet.
+package bitnet
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/form"
@@ -7,18 +8,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var bitnetScheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "BitNet", Stores: "ternary weights of both layer classes", Oracle: "transformers",
-	Goldens: []string{"bitnet"}, Bind: bindBitNet,
+	Goldens: []string{"bitnet"}, Bind: bind,
 	Declares: scheme.ByMethod,
-	Methods:  []scheme.Method{{Name: "bitnet", Known: bitnetKeys}},
+	Methods:  []scheme.Method{{Name: "bitnet", Known: keys}},
 	Mains:    []scheme.Main{{Codes: ".weight", Parts: []string{".weight_scale"}}},
 	Scales:   []string{"_scale"},
 }
 
-// bindBitNet binds ternary weights. A stored row holds row r of each quarter of the
+// bind binds ternary weights. A stored row holds row r of each quarter of the
 // matrix.
-func bindBitNet(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".weight")
 	if !ok || info.DType != tensor.U8 || len(info.Shape) != 2 {
 		return nil, nil
@@ -48,3 +49,6 @@ func bindBitNet(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		Name: info.Name, Shape: []int64{rows, cols}, Layout: "ternary, one scale", Parts: []tensor.Info{*info, *scale}, Form: f,
 	}, nil
 }
+
+// keys are those of its configuration.
+var keys = []string{"linear_class", "quantization_mode", "use_rms_norm?", "rms_norm_eps"}

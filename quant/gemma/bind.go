@@ -1,4 +1,5 @@
-package quant
+// Package gemma binds the integers of Gemma's own quantization.
+package gemma
 
 import (
 	"slices"
@@ -10,11 +11,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var gemmaScheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "Gemma", Stores: "2, 4, 8 bits and embeddings", Oracle: "transformers",
-	Goldens: []string{"gemma-*"}, Bind: bindGemma,
+	Goldens: []string{"gemma-*"}, Bind: bind,
 	Declares: scheme.ByMethod, Priority: 1,
-	Methods: []scheme.Method{{Name: "gemma", Known: gemmaKeys}},
+	Methods: []scheme.Method{{Name: "gemma", Known: keys}},
 	Mains: []scheme.Main{
 		{Codes: ".weight", Parts: []string{".weight_scale"}},
 		{Codes: ".embedding_quantized", Parts: []string{".embedding_scale"}},
@@ -24,9 +25,9 @@ var gemmaScheme = scheme.Scheme{
 	Explains: []string{".input_activation_scale", ".output_activation_scale"},
 }
 
-// bindGemma binds Gemma's integers of two, four and eight bits under a scale per row, and
+// bind binds Gemma's integers of two, four and eight bits under a scale per row, and
 // its embeddings under a scale per block of columns.
-func bindGemma(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if len(info.Shape) != 2 || info.DType != tensor.U8 && info.DType != tensor.I8 {
 		return nil, nil
 	}
@@ -42,7 +43,7 @@ func bindGemma(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	bits, cols, codes, err := gemmaCodes(s, info)
+	bits, cols, codes, err := codesOf(s, info)
 	if err != nil {
 		return nil, err
 	}
@@ -57,14 +58,14 @@ func bindGemma(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}, nil
 }
 
-// gemmaCodes returns the width of a module's codes. For codes packed in bytes only the
+// codesOf returns the width of a module's codes. For codes packed in bytes only the
 // configuration tells it.
-func gemmaCodes(s *scheme.Set, info *tensor.Info) (bits, cols int64, c form.Codes, err error) {
+func codesOf(s *scheme.Set, info *tensor.Info) (bits, cols int64, c form.Codes, err error) {
 	stored := info.Shape[1]
 	if info.DType == tensor.I8 {
 		return 8, stored, form.Int8Row(stored), nil
 	}
-	bits, err = gemmaBits(s, info.Name)
+	bits, err = bitsOf(s, info.Name)
 	if err != nil {
 		return 0, 0, c, err
 	}
@@ -75,9 +76,9 @@ func gemmaCodes(s *scheme.Set, info *tensor.Info) (bits, cols int64, c form.Code
 	return bits, cols, form.StreamRow(cols, bits, stored, int32(1)<<(bits-1)), nil
 }
 
-// gemmaBits returns the bits in the configuration: of the first pattern that matches the
+// bitsOf returns the bits in the configuration: of the first pattern that matches the
 // module's name, else the default.
-func gemmaBits(s *scheme.Set, name string) (int64, error) {
+func bitsOf(s *scheme.Set, name string) (int64, error) {
 	module := strings.TrimSuffix(strings.TrimSuffix(name, ".weight"), ".embedding_quantized")
 	patterns := s.Config.Quant.At("module_quant_configs")
 	bits, found := s.Config.Quant.Whole("num_bits")
@@ -100,3 +101,6 @@ func gemmaBits(s *scheme.Set, name string) (int64, error) {
 	}
 	return bits, nil
 }
+
+// keys are those of its configuration.
+var keys = []string{"num_bits", "module_quant_configs.*.num_bits", "quantize_embeddings"}

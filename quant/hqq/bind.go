@@ -1,4 +1,5 @@
-package quant
+// Package hqq binds the weights of HQQ.
+package hqq
 
 import (
 	"fmt"
@@ -9,22 +10,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var hqqScheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "HQQ", Stores: "1 to 6 and 8 bits on either axis; safetensors and qmodel.pt", Oracle: "hqq",
-	Goldens: []string{"hqq-*"}, Bind: bindHQQ,
-	Methods: []scheme.Method{{Name: "hqq", Known: hqqKeys}},
-	Mains:   []scheme.Main{{Codes: ".W_q", Parts: append([]string{".scale", ".zero", ".nbits", ".axis", ".shape"}, hqqRest...), Only: true}},
+	Goldens: []string{"hqq-*"}, Bind: bind,
+	Methods: []scheme.Method{{Name: "hqq", Known: keys}},
+	Mains:   []scheme.Main{{Codes: ".W_q", Parts: append([]string{".scale", ".zero", ".nbits", ".axis", ".shape"}, rest...), Only: true}},
 	Scales:  []string{".scale"},
 }
 
-// hqqRest are the properties that do not affect the numbers.
-var hqqRest = []string{
+// rest are the properties that do not affect the numbers.
+var rest = []string{
 	".group_size", ".packing", ".compute_dtype", ".unpack_view_dtype", ".view_as_float", ".quant_scale", ".quant_zero",
 	".offload_meta", ".channel_wise", ".optimize", ".round_zero", ".stores_quant_config", ".encoded_state_dict",
 }
 
-// bindHQQ binds weights whose every property is a tensor of its own.
-func bindHQQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+// bind binds weights whose every property is a tensor of its own.
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".W_q")
 	if !ok || len(info.Shape) != 2 {
 		return nil, nil
@@ -49,8 +50,8 @@ func bindHQQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if w.Shape, err = s.Integers(stem+".shape", w); err != nil {
 		return nil, err
 	}
-	for _, name := range hqqFlags {
-		if err := hqqFlag(s, stem+name); err != nil {
+	for _, name := range flags {
+		if err := unset(s, stem+name); err != nil {
 			return nil, err
 		}
 	}
@@ -62,16 +63,16 @@ func bindHQQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		return nil, err
 	}
 	w.Layout, w.Form = fmt.Sprintf("%s, axis %d", scheme.Describe(bits, f.Total/f.Groups()), axis), f
-	bindHQQRest(s, stem, w)
-	return w, hqqScales(s, stem, w, f)
+	bindRest(s, stem, w)
+	return w, bindScales(s, stem, w, f)
 }
 
-// hqqFlags are properties that make HQQ read codes or scales from other tensors or in
+// flags are properties that make HQQ read codes or scales from other tensors or in
 // another type.
-var hqqFlags = [...]string{".quant_scale", ".quant_zero", ".view_as_float"}
+var flags = [...]string{".quant_scale", ".quant_zero", ".view_as_float"}
 
-// hqqFlag refuses a property that is set.
-func hqqFlag(s *scheme.Set, name string) error {
+// unset refuses a property that is set.
+func unset(s *scheme.Set, name string) error {
 	info, ok := s.Find(name)
 	if !ok {
 		return nil
@@ -86,7 +87,7 @@ func hqqFlag(s *scheme.Set, name string) error {
 	return err
 }
 
-func hqqScales(s *scheme.Set, stem string, w *scheme.Weight, f *form.HQQ) error {
+func bindScales(s *scheme.Set, stem string, w *scheme.Weight, f *form.HQQ) error {
 	shape := []int64{f.Height, 1}
 	if f.ByColumn {
 		shape = []int64{1, f.Width}
@@ -105,11 +106,17 @@ func hqqScales(s *scheme.Set, stem string, w *scheme.Weight, f *form.HQQ) error 
 	return err
 }
 
-// bindHQQRest binds the properties that do not affect the numbers.
-func bindHQQRest(s *scheme.Set, stem string, w *scheme.Weight) {
-	for _, name := range hqqRest {
+// bindRest binds the properties that do not affect the numbers.
+func bindRest(s *scheme.Set, stem string, w *scheme.Weight) {
+	for _, name := range rest {
 		if info, ok := s.Find(stem + name); ok {
 			w.Extra = append(w.Extra, *info)
 		}
 	}
+}
+
+// keys are those of its configuration.
+var keys = []string{
+	"nbits", "group_size", "axis", "view_as_float?", "dynamic_config.**", "dynamic_config", "skip_modules", "weight_quant_params.**", "scale_quant_params?", "zero_quant_params?",
+	"offload_meta?", "quant_config.**",
 }
