@@ -13,6 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
 )
 
 // Each row names its goldens, each of them is of that row, and no golden is of
@@ -152,7 +153,7 @@ func TestEveryTypeOfGGMLIsBound(t *testing.T) {
 			}
 			continue
 		}
-		if !decodes || !c.Blocks || len(bound.Weights) != 1 || bound.Weights[0].Row != &ggmlScheme {
+		if !decodes || !c.Blocks || len(bound.Weights) != 1 || bound.Weights[0].Row != &ggml.Scheme {
 			t.Errorf("%v is not bound: %+v", d, bound)
 		}
 	}

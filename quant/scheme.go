@@ -9,35 +9,44 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/bitnet"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/quant/comfy"
+	"github.com/anamnesis-go/anamnesis/quant/compressed"
+	"github.com/anamnesis-go/anamnesis/quant/fp8"
 	"github.com/anamnesis-go/anamnesis/quant/gemma"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
 	"github.com/anamnesis-go/anamnesis/quant/hqq"
+	"github.com/anamnesis-go/anamnesis/quant/mistral"
+	"github.com/anamnesis-go/anamnesis/quant/modelopt"
+	"github.com/anamnesis-go/anamnesis/quant/mxfp4"
+	"github.com/anamnesis-go/anamnesis/quant/nvfp4"
 	"github.com/anamnesis-go/anamnesis/quant/quanto"
 	"github.com/anamnesis-go/anamnesis/quant/sdnq"
+	"github.com/anamnesis-go/anamnesis/quant/w8a8"
 )
 
 // schemes are all rows. Each is defined in the file of its bind.
 var schemes = []*scheme.Scheme{
-	&comfyScheme,
-	&ggmlScheme,
+	&comfy.Scheme,
+	&ggml.Scheme,
 	&bnb.FourBit,
 	&bnb.EightBit,
 	&gptqScheme,
 	&awqScheme,
-	&fp8Scheme,
-	&nvfp4Scheme,
-	&mxfp4Scheme,
-	&packedScheme,
-	&int8Scheme,
+	&fp8.Scheme,
+	&nvfp4.Scheme,
+	&mxfp4.Scheme,
+	&compressed.Packed,
+	&w8a8.Scheme,
 	&mlxScheme,
 	&gemvScheme,
 	&gemvFastScheme,
 	&bitnet.Scheme,
-	&modelopt4Scheme,
+	&modelopt.Int4,
 	&gemma.Scheme,
 	&hqq.Scheme,
-	&sparseScheme,
+	&compressed.Sparse,
 	&torchaoScheme,
-	&mistralScheme,
+	&mistral.Scheme,
 	&sdnq.Scheme,
 	&quanto.Scheme,
 }

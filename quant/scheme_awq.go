@@ -7,6 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/autoround"
 )
 
 var awqScheme = scheme.Scheme{
@@ -21,7 +22,7 @@ var awqScheme = scheme.Scheme{
 	Linear:  true,
 }
 
-var awqMethods = autoRoundMethods(scheme.Method{Name: "awq", Known: awqKeys})
+var awqMethods = autoround.Methods(scheme.Method{Name: "awq", Known: awqKeys})
 
 var awqMains = []scheme.Main{{Codes: ".qweight", Parts: []string{".scales", ".qzeros"}, Only: true}}
 

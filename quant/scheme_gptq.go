@@ -8,6 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/autoround"
 )
 
 var gptqScheme = scheme.Scheme{
@@ -22,7 +23,7 @@ var gptqScheme = scheme.Scheme{
 	Linear:  true,
 }
 
-var gptqMethods = autoRoundMethods(scheme.Method{Name: "gptq", Known: gptqKeys})
+var gptqMethods = autoround.Methods(scheme.Method{Name: "gptq", Known: gptqKeys})
 
 // bindGPTQ binds weights packed along the input dimension: qweight has as many columns as
 // scales.
@@ -78,7 +79,7 @@ func gptqSizes(s *scheme.Set, stem string, f *form.GPTQ, info, zeros *tensor.Inf
 		return wire.ErrMismatch.Errorf("%s has shape %v beside %d outputs", wire.Quote(zeros.Name), zeros.Shape, f.Out)
 	}
 	f.Bits = zeros.Shape[1] * 32 / f.Out
-	if !slices.Contains([]int64{2, 3, 4, 8}, f.Bits) && !(autoRound(s) && f.Bits >= 5 && f.Bits <= 7) {
+	if !slices.Contains([]int64{2, 3, 4, 8}, f.Bits) && !(autoround.Wrote(s) && f.Bits >= 5 && f.Bits <= 7) {
 		return wire.ErrUnsupported.Errorf("fields of %d bits in %s (GPTQModel's gptq_p): gptqmodel can dequantize it", f.Bits, wire.Quote(zeros.Name))
 	}
 	if n, ok, err := s.Whole(stem, "bits"); err != nil || ok && n != f.Bits {

@@ -12,16 +12,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/autoround"
 )
-
-// autoRound reports whether the configuration is AutoRound's, under either of its names.
-func autoRound(s *scheme.Set) bool { return strings.HasSuffix(s.Config.Method(), "auto-round") }
 
 // zeroVersion returns what the configuration says about GPTQ's zero points, and the words
 // that say so: "v1", which stores them minus one and is the default, or "v2".
 func zeroVersion(s *scheme.Set) (version, said string, err error) {
 	q := s.Config.Quant
-	if autoRound(s) {
+	if autoround.Wrote(s) {
 		format := q.Text("packing_format")
 		if format == "" {
 			format = q.Text("backend")

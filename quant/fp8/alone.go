@@ -1,4 +1,4 @@
-package quant
+package fp8
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 // elsewhere refuses a tensor whose scale is in another file. If only one shard of a model
 // is given, its codes would otherwise be taken for numbers.
 func elsewhere(s *scheme.Set, info *tensor.Info) error {
-	for _, n := range fp8Scales {
+	for _, n := range scaleNames {
 		stem, ok := scheme.Suffix(info, n.weight)
 		if !ok {
 			continue

@@ -1,4 +1,4 @@
-package quant
+package compressed
 
 import (
 	"strings"
@@ -11,10 +11,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var sparseScheme = scheme.Scheme{
+var Sparse = scheme.Scheme{
 	Name: "sparse bitmask", Stores: "compressed-tensors' bit masks, over FP8 too", Oracle: "compressed-tensors 0.12",
 	Goldens: []string{"sparse-*"}, Bind: bindSparse,
-	Methods: []scheme.Method{{Name: "compressed-tensors", Known: compressedKeys}},
+	Methods: []scheme.Method{Method},
 	Mains:   []scheme.Main{{Codes: ".compressed", Parts: []string{".bitmask", ".shape", ".row_offsets", ".weight_scale"}}},
 	Scales:  []string{"_scale"},
 	Marks:   []string{".compressed"},

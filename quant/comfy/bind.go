@@ -1,4 +1,5 @@
-package quant
+// Package comfy binds the weights that ComfyUI describes.
+package comfy
 
 import (
 	"fmt"
@@ -10,57 +11,59 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/fp8"
+	"github.com/anamnesis-go/anamnesis/quant/w8a8"
 )
 
-var comfyScheme = scheme.Scheme{
-	Name: comfyName, Stores: "fp8, int8 (ConvRot too), mxfp8 and nvfp4 that the file declares", Oracle: "comfy-kitchen",
-	Goldens: []string{"comfyui-fp8", "comfyui-int8*", "comfyui-mxfp8", "comfyui-nvfp4"}, Bind: bindComfy,
+var Scheme = scheme.Scheme{
+	Name: schemeName, Stores: "fp8, int8 (ConvRot too), mxfp8 and nvfp4 that the file declares", Oracle: "comfy-kitchen",
+	Goldens: []string{"comfyui-fp8", "comfyui-int8*", "comfyui-mxfp8", "comfyui-nvfp4"}, Bind: bind,
 	Declares: scheme.ByFile, Priority: 1,
 	Mains: []scheme.Main{
 		{Codes: ".weight", Parts: []string{".weight_scale", ".comfy_quant", ".weight_scale_2"}},
 		{Codes: ".comfy_quant", Parts: []string{".weight"}, Only: true},
 	},
 	Scales:   []string{"_scale", "_scale_2"},
-	Meta:     []string{comfyKey},
+	Meta:     []string{layersKey},
 	Explains: []string{".input_scale", ".scale_input"},
 	Besides:  []string{".comfy_quant"}, // it also describes tensors that are cast
-	Load:     loadComfy,
+	Load:     load,
 }
 
-// comfyName is the name of the scheme.
-const comfyName = "ComfyUI"
+// schemeName is the name of the scheme.
+const schemeName = "ComfyUI"
 
-// comfyKey is the metadata key in which ComfyUI describes all layers.
-const comfyKey = "_quantization_metadata"
+// layersKey is the metadata key in which ComfyUI describes all layers.
+const layersKey = "_quantization_metadata"
 
-// loadComfy reads the layers that ComfyUI's metadata describes.
-func loadComfy(s *scheme.Set) (any, error) {
-	text, ok := s.Texts[comfyKey]
+// load reads the layers that ComfyUI's metadata describes.
+func load(s *scheme.Set) (any, error) {
+	text, ok := s.Texts[layersKey]
 	if !ok {
 		return (*config.Object)(nil), nil
 	}
-	v, err := config.Parse(s.Budget, strictjson.Text{Format: "metadata " + wire.Quote(comfyKey), Body: text})
+	v, err := config.Parse(s.Budget, strictjson.Text{Format: "metadata " + wire.Quote(layersKey), Body: text})
 	if err != nil {
 		return nil, err
 	}
 	o, ok := v.(*config.Object)
 	layers, isObject := o.Get("layers").(*config.Object)
 	if !ok || !isObject && o.Get("layers") != nil {
-		return nil, wire.ErrSyntax.Errorf("metadata %s is not an object of layers", wire.Quote(comfyKey))
+		return nil, wire.ErrSyntax.Errorf("metadata %s is not an object of layers", wire.Quote(layersKey))
 	}
 	return layers, nil
 }
 
-// comfyFormat returns the description that ComfyUI has for a tensor's module, from the
+// formatOf returns the description that ComfyUI has for a tensor's module, from the
 // metadata or from a tensor beside it, which then belongs to the weight.
-func comfyFormat(s *scheme.Set, info *tensor.Info) (layer *config.Object, own *tensor.Info, err error) {
+func formatOf(s *scheme.Set, info *tensor.Info) (layer *config.Object, own *tensor.Info, err error) {
 	stem, ok := scheme.Suffix(info, ".weight")
 	if !ok {
 		return nil, nil, nil
 	}
-	layers, _ := s.Kept[comfyName].(*config.Object)
+	layers, _ := s.Kept[schemeName].(*config.Object)
 	if v := layers.Get(stem); v != nil {
-		layer, err = comfyLayer(stem, v)
+		layer, err = layerOf(stem, v)
 		return layer, nil, err
 	}
 	own, ok = s.Find(stem + ".comfy_quant")
@@ -75,11 +78,11 @@ func comfyFormat(s *scheme.Set, info *tensor.Info) (layer *config.Object, own *t
 	if err != nil {
 		return nil, nil, err
 	}
-	layer, err = comfyLayer(own.Name, v)
+	layer, err = layerOf(own.Name, v)
 	return layer, own, err
 }
 
-func comfyLayer(name string, v any) (*config.Object, error) {
+func layerOf(name string, v any) (*config.Object, error) {
 	layer, ok := v.(*config.Object)
 	if !ok {
 		return nil, wire.ErrSyntax.Errorf("the description %s is not an object", wire.Quote(name))
@@ -87,10 +90,10 @@ func comfyLayer(name string, v any) (*config.Object, error) {
 	return layer, nil
 }
 
-// bindComfy binds the weights that ComfyUI describes. They have the names of other
+// bind binds the weights that ComfyUI describes. They have the names of other
 // libraries, but other layouts.
-func bindComfy(s *scheme.Set, info *tensor.Info) (w *scheme.Weight, err error) {
-	layer, own, err := comfyFormat(s, info)
+func bind(s *scheme.Set, info *tensor.Info) (w *scheme.Weight, err error) {
+	layer, own, err := formatOf(s, info)
 	if layer == nil || err != nil {
 		return nil, err
 	}
@@ -98,13 +101,13 @@ func bindComfy(s *scheme.Set, info *tensor.Info) (w *scheme.Weight, err error) {
 	stem := strings.TrimSuffix(info.Name, ".weight")
 	switch format {
 	case "float8_e4m3fn", "float8_e5m2":
-		w, err = bindFP8(s, info)
+		w, err = fp8.Bind(s, info)
 	case "int8_tensorwise":
-		w, err = bindInt8(s, info)
+		w, err = w8a8.Bind(s, info)
 	case "nvfp4":
-		w, err = comfyNVFP4(s, info, stem)
+		w, err = bindNVFP4(s, info, stem)
 	case "mxfp8":
-		w, err = comfyMXFP8(s, info, stem)
+		w, err = bindMXFP8(s, info, stem)
 	default:
 		return nil, wire.ErrUnsupported.Errorf("ComfyUI's format %s: ComfyUI can save the model unquantized", wire.Quote(format))
 	}
@@ -114,7 +117,7 @@ func bindComfy(s *scheme.Set, info *tensor.Info) (w *scheme.Weight, err error) {
 	if w == nil {
 		return nil, wire.ErrMismatch.Errorf("%s cannot be ComfyUI's %s", info.TypeName(), format)
 	}
-	if err := comfyRest(s, w, layer, info); err != nil {
+	if err := bindRest(s, w, layer, info); err != nil {
 		return nil, err
 	}
 	if own != nil {
@@ -123,11 +126,11 @@ func bindComfy(s *scheme.Set, info *tensor.Info) (w *scheme.Weight, err error) {
 	return w, nil
 }
 
-// comfyRest applies the rest of the description: ConvRot's rotation, by 256 columns
+// bindRest applies the rest of the description: ConvRot's rotation, by 256 columns
 // unless it says otherwise.
-func comfyRest(s *scheme.Set, w *scheme.Weight, layer *config.Object, info *tensor.Info) error {
+func bindRest(s *scheme.Set, w *scheme.Weight, layer *config.Object, info *tensor.Info) error {
 	description := &config.Source{File: wire.Quote(info.Name + "'s description"), Object: layer}
-	if err := s.Explains(description, comfyKeys); err != nil {
+	if err := s.Explains(description, keys); err != nil {
 		return err
 	}
 	params := layer.At("params")
@@ -149,7 +152,7 @@ func comfyRest(s *scheme.Set, w *scheme.Weight, layer *config.Object, info *tens
 	return scheme.Rotate(w, size)
 }
 
-func comfyNVFP4(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, error) {
+func bindNVFP4(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, error) {
 	if info.DType != tensor.U8 || len(info.Shape) != 2 {
 		return nil, nil
 	}
@@ -168,7 +171,7 @@ func comfyNVFP4(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, 
 	return w, nil
 }
 
-func comfyMXFP8(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, error) {
+func bindMXFP8(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, error) {
 	codec, ok := form.Float8Of(info.DType)
 	if !ok || len(info.Shape) != 2 {
 		return nil, nil
@@ -183,4 +186,11 @@ func comfyMXFP8(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, 
 		Name: info.Name, Shape: info.Shape, Layout: "MXFP8, 32-value blocks", Parts: []tensor.Info{*info, *scales},
 		Form: &form.Scaled{Cols: cols, Codes: form.Float8Row(cols, codec), Scales: g},
 	}, nil
+}
+
+// keys are those of the description of a weight, in a tensor beside it or in the
+// metadata.
+var keys = []string{
+	"format", "convrot", "convrot_groupsize", "params.convrot", "params.convrot_groupsize", "params", "per_row", "orig_dtype", "orig_shape", "group_size",
+	"full_precision_matrix_mult", "block_size", "act_unsigned?", "linear_dtype",
 }

@@ -1,4 +1,4 @@
-package quant
+package nvfp4
 
 import (
 	"strings"

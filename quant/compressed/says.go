@@ -1,4 +1,4 @@
-package quant
+package compressed
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
@@ -8,7 +8,7 @@ import (
 
 // says compares a weight with the groups of compressed-tensors' configuration that its
 // module may belong to. One of them must describe it.
-func says(s *scheme.Set, stem, kind string, group int64, zeros bool, scales *tensor.Info) error {
+func Says(s *scheme.Set, stem, kind string, group int64, zeros bool, scales *tensor.Info) error {
 	groups, err := s.Groups(stem)
 	if err != nil {
 		return err

@@ -1,4 +1,5 @@
-package quant
+// Package w8a8 binds signed bytes under scales.
+package w8a8
 
 import (
 	"fmt"
@@ -6,21 +7,25 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/autoround"
+	"github.com/anamnesis-go/anamnesis/quant/compressed"
+	"github.com/anamnesis-go/anamnesis/quant/modelopt"
+	"github.com/anamnesis-go/anamnesis/quant/quark"
 )
 
-var int8Scheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "INT8", Stores: "compressed-tensors and Quark, zero points", Oracle: "compressed-tensors",
-	Goldens: []string{"int8-*"}, Bind: bindInt8,
-	Methods:  autoRoundMethods(scheme.Method{Name: "compressed-tensors", Known: compressedKeys}, scheme.Method{Name: "modelopt", Known: modeloptKeys}, scheme.Method{Name: "quark", Known: quarkKeys}, scheme.Method{Name: "w8a8_int8"}),
+	Goldens: []string{"int8-*"}, Bind: Bind,
+	Methods:  autoround.Methods(compressed.Method, modelopt.Method, quark.Method, scheme.Method{Name: "w8a8_int8"}),
 	Mains:    []scheme.Main{{Codes: ".weight", Parts: []string{".weight_scale", ".weight_zero_point"}}},
 	Scales:   []string{"_scale", "_zero_point"},
 	Endings:  []string{"-int4", "-int8"},
 	Explains: []string{".input_scale", ".input_zero_point", ".output_scale"},
 }
 
-// bindInt8 binds signed bytes under a scale per tensor, row or group, with or without
+// Bind binds signed bytes under a scale per tensor, row or group, with or without
 // zero points, of compressed-tensors and Quark.
-func bindInt8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func Bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".weight")
 	scales, hasScales := s.Find(stem + ".weight_scale")
 	if !ok || !hasScales || info.DType != tensor.I8 || len(info.Shape) < 2 ||
@@ -39,5 +44,5 @@ func bindInt8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err := s.ZeroPoints(w, f, stem+".weight_zero_point", tensor.I8); err != nil {
 		return nil, err
 	}
-	return w, says(s, stem, "int", g.BlockCols, f.Seconds != nil, scales)
+	return w, compressed.Says(s, stem, "int", g.BlockCols, f.Seconds != nil, scales)
 }

@@ -1,4 +1,5 @@
-package quant
+// Package fp8 binds 8-bit floats under scales of any granularity.
+package fp8
 
 import (
 	"fmt"
@@ -10,12 +11,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/autoround"
+	"github.com/anamnesis-go/anamnesis/quant/bfl"
+	"github.com/anamnesis-go/anamnesis/quant/compressed"
+	"github.com/anamnesis-go/anamnesis/quant/modelopt"
+	"github.com/anamnesis-go/anamnesis/quant/quark"
 )
 
-var fp8Scheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "FP8", Stores: "E4M3, E5M2 and FNUZ; scales of tensors, rows, columns, groups, blocks, experts; fbgemm; DeepSeek-V4; MXFP8; plain casts",
-	Oracle: "compressed-tensors, transformers, torch", Goldens: []string{"fp8-*", "mxfp8*", "comfyui-first-fp8"}, Bind: bindFP8,
-	Methods: autoRoundMethods(fp8Methods...),
+	Oracle: "compressed-tensors, transformers, torch", Goldens: []string{"fp8-*", "mxfp8*", "comfyui-first-fp8"}, Bind: Bind,
+	Methods: autoround.Methods(methods...),
 	Mains: []scheme.Main{
 		{Codes: "", Parts: []string{"_scale_inv", "_scale", "_weight_scale", "_zero_point"}},
 		{Codes: ".weight", Parts: []string{".scale", ".scale_weight", ".weight_scale_inv", ".weight_zero_point"}},
@@ -26,9 +32,9 @@ var fp8Scheme = scheme.Scheme{
 	Explains: []string{".input_scale", ".input_scale_inv", ".activation_scale", ".scale_input", ".output_scale"},
 }
 
-// fp8Scales are the names of an FP8 weight's scale: scale follows the weight's name, or
+// scaleNames are the names of an FP8 weight's scale: scale follows the weight's name, or
 // replaces its suffix weight. All of these scales multiply.
-var fp8Scales = [...]struct{ weight, scale string }{
+var scaleNames = [...]struct{ weight, scale string }{
 	{"", "_scale_inv"},               // DeepSeek, transformers; it is not an inverse
 	{"", "_scale"},                   // compressed-tensors, ModelOpt, fbgemm
 	{"", "_weight_scale"},            // ModelOpt's fused experts
@@ -37,20 +43,20 @@ var fp8Scales = [...]struct{ weight, scale string }{
 	{".weight", ".weight_scale_inv"}, // the same as the first for a ".weight"
 }
 
-// fp8Methods are the methods whose configurations promise a scale for an FP8 weight.
-var fp8Methods = []scheme.Method{
-	{Name: "fp8", Known: fp8Keys}, {Name: "fbgemm_fp8", Known: fbgemmKeys}, {Name: "mxfp8", Known: fp8Keys}, {Name: "bfl", Known: bflKeys}, {Name: "w8a8_fp8", Known: fp8Keys},
-	{Name: "compressed-tensors", Known: compressedKeys}, {Name: "modelopt", Known: modeloptKeys}, {Name: "quark", Known: quarkKeys},
+// methods are the methods whose configurations promise a scale for an FP8 weight.
+var methods = []scheme.Method{
+	Method, {Name: "fbgemm_fp8", Known: fbgemmKeys}, {Name: "mxfp8", Known: keys}, bfl.Method, {Name: "w8a8_fp8", Known: keys},
+	compressed.Method, modelopt.Method, quark.Method,
 }
 
-// bindFP8 binds 8-bit floats under a scale of any granularity, and those without a scale
+// Bind binds 8-bit floats under a scale of any granularity, and those without a scale
 // unless one is promised.
-func bindFP8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func Bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	codec, ok := form.Float8Of(info.DType)
 	if !ok || s.Table.IsScale(info.Name) || sentinel(info) || s.Claimed(info) {
 		return nil, nil
 	}
-	scale, err := fp8Scale(s, info)
+	scale, err := scaleOf(s, info)
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +77,13 @@ func bindFP8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err := s.ZeroPoints(w, f, info.Name+"_zero_point", tensor.I8, tensor.F8E4M3); err != nil {
 		return nil, err
 	}
-	return w, says(s, strings.TrimSuffix(info.Name, ".weight"), "float", g.BlockCols, f.Seconds != nil, scale)
+	return w, compressed.Says(s, strings.TrimSuffix(info.Name, ".weight"), "float", g.BlockCols, f.Seconds != nil, scale)
 }
 
-// fp8Scale returns the only scale of a weight.
-func fp8Scale(s *scheme.Set, info *tensor.Info) (*tensor.Info, error) {
+// scaleOf returns the only scale of a weight.
+func scaleOf(s *scheme.Set, info *tensor.Info) (*tensor.Info, error) {
 	var found *tensor.Info
-	for _, n := range fp8Scales {
+	for _, n := range scaleNames {
 		stem, ok := strings.CutSuffix(info.Name, n.weight)
 		if !ok {
 			continue
@@ -96,7 +102,7 @@ func fp8Scale(s *scheme.Set, info *tensor.Info) (*tensor.Info, error) {
 
 // bindCast binds FP8 without a scale, which is valid if no configuration promises one.
 func bindCast(s *scheme.Set, info *tensor.Info, codec asm.Float) (*scheme.Weight, error) {
-	if slices.ContainsFunc(fp8Methods, func(m scheme.Method) bool { return m.Name == s.Config.Method() }) {
+	if slices.ContainsFunc(methods, func(m scheme.Method) bool { return m.Name == s.Config.Method() }) {
 		if excluded, err := s.Excluded(info.Name); err != nil {
 			return nil, err
 		} else if !excluded {

@@ -1,25 +1,27 @@
-package quant
+// Package mistral binds FP8 under the names in Mistral's own files.
+package mistral
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/fp8"
 )
 
-// mistralScheme has priority over FP8, which takes a weight without a known scale for a
+// Scheme has priority over FP8, which takes a weight without a known scale for a
 // plain cast.
-var mistralScheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "Mistral FP8", Stores: "E4M3 under Mistral's own names, one scale or blocks", Oracle: "transformers",
-	Goldens: []string{"mistral-fp8*"}, Bind: bindMistral,
+	Goldens: []string{"mistral-fp8*"}, Bind: bind,
 	Priority: 1,
-	Methods:  []scheme.Method{{Name: "fp8", Known: fp8Keys}},
+	Methods:  []scheme.Method{fp8.Method},
 	Mains:    []scheme.Main{{Codes: ".weight", Parts: []string{".qscale_weight"}}},
 	Scales:   []string{".qscale_weight"},
 	Explains: []string{".qscale_act"},
 }
 
-// bindMistral binds the weights of Mistral's own files, whose scale multiplies.
-func bindMistral(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+// bind binds the weights of Mistral's own files, whose scale multiplies.
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".weight")
 	scale, scaled := s.Find(stem + ".qscale_weight")
 	if !ok || !scaled || info.DType != tensor.F8E4M3 {

@@ -1,4 +1,5 @@
-package quant
+// Package modelopt binds ModelOpt's integers.
+package modelopt
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/form"
@@ -7,18 +8,18 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var modelopt4Scheme = scheme.Scheme{
+var Int4 = scheme.Scheme{
 	Name: "ModelOpt INT4", Stores: "W4A16, packed along the outputs", Oracle: "ModelOpt's packer",
-	Goldens: []string{"modelopt-w4a16"}, Bind: bindModelOpt4,
-	Methods:  []scheme.Method{{Name: "modelopt", Known: modeloptKeys}},
+	Goldens: []string{"modelopt-w4a16"}, Bind: bindInt4,
+	Methods:  []scheme.Method{Method},
 	Mains:    []scheme.Main{{Codes: ".weight", Parts: []string{".weight_scale"}}},
 	Scales:   []string{"_scale"},
 	Explains: []string{".input_scale"},
 }
 
-// bindModelOpt4 binds ModelOpt's 4-bit integers in two's complement: two rows in a stored
+// bindInt4 binds ModelOpt's 4-bit integers in two's complement: two rows in a stored
 // one, the even row in the low nibble.
-func bindModelOpt4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bindInt4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".weight")
 	scales, hasScales := s.Find(stem + ".weight_scale")
 	if !ok || !hasScales || info.DType != tensor.U8 || len(info.Shape) < 2 || len(scales.Shape) != len(info.Shape) ||

@@ -1,4 +1,5 @@
-package quant
+// Package ggml binds the block types of ggml.
+package ggml
 
 import (
 	"strings"
@@ -9,15 +10,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var ggmlScheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "GGML", Stores: "all block types of GGUF; NVFP4 with its factor", Oracle: "gguf-py, ggml's C",
-	Goldens: []string{"../ggml_*.raw"}, Bind: bindBlocks,
+	Goldens: []string{"../ggml_*.raw"}, Bind: bind,
 	Declares: scheme.ByType,
 	Mains:    []scheme.Main{{Codes: ".weight", Parts: []string{".scale"}}},
 }
 
-// bindBlocks binds every tensor whose type is one of ggml's block types.
-func bindBlocks(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+// bind binds every tensor whose type is one of ggml's block types.
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	codec, ok := form.CodecOf(info.DType)
 	if !ok || !codec.Blocks {
 		return nil, nil

@@ -1,4 +1,5 @@
-package quant
+// Package compressed binds the weights of compressed-tensors.
+package compressed
 
 import (
 	"fmt"
@@ -9,12 +10,13 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/autoround"
 )
 
-var packedScheme = scheme.Scheme{
+var Packed = scheme.Scheme{
 	Name: "compressed-tensors packed", Stores: "1 to 8 bits, both packings, zero points, act-order", Oracle: "compressed-tensors",
 	Goldens: []string{"packed-*"}, Bind: bindPacked,
-	Methods: autoRoundMethods(scheme.Method{Name: "compressed-tensors", Known: compressedKeys}),
+	Methods: autoround.Methods(Method),
 	Mains: []scheme.Main{
 		{Codes: ".weight_packed", Parts: []string{".weight_scale", ".weight_shape", ".weight_zero_point", ".weight_g_idx"}, Only: true},
 	},
@@ -69,7 +71,7 @@ func bindPacked(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err := packedZeros(s, w, f, packed{stem, bits, loose, rows, groups}); err != nil {
 		return nil, err
 	}
-	if err := says(s, stem, "int", group, f.Seconds != nil, scales); err != nil {
+	if err := Says(s, stem, "int", group, f.Seconds != nil, scales); err != nil {
 		return nil, err
 	}
 	return w, packedOrder(s, w, f, stem, groups)
