@@ -11,12 +11,11 @@ import (
 
 // A Bound divides the tensors of a model into quantized weights, tensors that are copied
 // byte for byte, and scales that the unquantized model does not need.
-type Bound struct {
-	Weights []*Weight
-	Plain   []tensor.Info
-	LeftOut []tensor.Info
-	Ignored []string // what was decoded in spite of, at the caller's word
-}
+type Bound = scheme.Bound
+
+// Numbers is one decoded weight. Data belongs to the iterator: it is valid until the next
+// weight.
+type Numbers = scheme.Numbers
 
 // A set is the tensors of a model while weights are bound to them.
 type set struct {
@@ -73,11 +72,11 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 
 // rest classifies the tensors that no weight is made of.
 func (s *set) rest(out *Bound) error {
-	bound, err := out.weightNames(s.Budget, func(*Weight) bool { return true })
+	bound, err := weightNames(s.Budget, out, func(*Weight) bool { return true })
 	if err != nil {
 		return err
 	}
-	owners, err := out.weightNames(s.Budget, scheme.Owns)
+	owners, err := weightNames(s.Budget, out, scheme.Owns)
 	if err != nil {
 		return err
 	}

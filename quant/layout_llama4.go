@@ -10,21 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // Quantizers replace only linear layers, so Llama-4's experts are quantized one by one,
 // while the unquantized model has two parameters for all experts: gate and up side by
 // side as [E, in, 2*out], and down as [E, in, out]. A folder has these.
-
-// fusedExperts are the parameters and the layers that they are made of.
-var fusedExperts = []struct {
-	name   string
-	layers []string
-}{
-	{"gate_up_proj", []string{"gate_proj", "up_proj"}},
-	{"down_proj", []string{"down_proj"}},
-}
 
 // An expert is one expert of a layer, with its quantized layers.
 type expert struct {
@@ -45,8 +35,8 @@ func expertName(name string) (stem string, number int64, layer string, ok bool) 
 }
 
 // fuse replaces the weights of Llama-4's experts by those of the unquantized model.
-func (s *set) fuse(out *Bound) error {
-	if !s.Options.Folder || !strings.HasPrefix(s.architecture(), "llama4") {
+func fuse(s *scheme.Set, out *scheme.Bound) error {
+	if !s.Options.Folder || !strings.HasPrefix(s.Architecture(), "llama4") {
 		return nil
 	}
 	known, stacks := map[string]*expert{}, map[string][]*expert{}
@@ -82,10 +72,10 @@ func (s *set) fuse(out *Bound) error {
 	for _, stem := range order {
 		experts := stacks[stem]
 		slices.SortFunc(experts, func(a, b *expert) int { return int(a.number - b.number) })
-		for _, f := range fusedExperts {
-			w, err := s.stack(stem+"."+f.name, experts, f.layers)
+		for _, f := range scheme.FusedExperts {
+			w, err := stack(s, stem+"."+f.Name, experts, f.Layers)
 			if err != nil {
-				return wire.At("quant", "tensor "+wire.Quote(stem+"."+f.name), wire.NoOffset, err)
+				return wire.At("quant", "tensor "+wire.Quote(stem+"."+f.Name), wire.NoOffset, err)
 			}
 			out.Weights = append(out.Weights, w)
 		}
@@ -94,7 +84,7 @@ func (s *set) fuse(out *Bound) error {
 }
 
 // stack returns one parameter made of a layer of all experts.
-func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, error) {
+func stack(s *scheme.Set, name string, experts []*expert, layers []string) (*Weight, error) {
 	pieces, err := limits.Make[form.Piece](s.Budget, len(experts)*len(layers))
 	if err != nil {
 		return nil, err
@@ -126,7 +116,7 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 			}
 			f.Pieces = append(f.Pieces, form.Piece{Form: inner, Rows: part.Shape[0], Part: len(w.Parts), Parts: len(part.Parts)})
 			rows += part.Shape[0]
-			if err := s.adopt(w, part); err != nil {
+			if err := s.Adopt(w, part); err != nil {
 				return nil, err
 			}
 		}
@@ -140,16 +130,4 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 	w.Shape = []int64{int64(len(experts)), f.In, f.Out}
 	scheme.Resize(w, int64(len(experts))*f.In, f.Out)
 	return w, nil
-}
-
-// adopt moves the parts of one weight to another.
-func (s *set) adopt(w, part *Weight) (err error) {
-	for _, lists := range [...][2]*[]tensor.Info{{&w.Parts, &part.Parts}, {&w.Extra, &part.Extra}} {
-		for _, p := range *lists[1] {
-			if *lists[0], err = limits.Append(s.Budget, *lists[0], p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

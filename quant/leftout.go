@@ -48,7 +48,7 @@ func (n *nameList) has(name string) bool {
 }
 
 // weightNames returns the names of the weights that are wanted.
-func (o *Bound) weightNames(b *limits.Budget, wanted func(*Weight) bool) (*nameList, error) {
+func weightNames(b *limits.Budget, o *Bound, wanted func(*Weight) bool) (*nameList, error) {
 	names, err := limits.Make[string](b, len(o.Weights))
 	if err != nil {
 		return nil, err

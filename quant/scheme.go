@@ -7,6 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/awq"
 	"github.com/anamnesis-go/anamnesis/quant/bitnet"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 	"github.com/anamnesis-go/anamnesis/quant/comfy"
@@ -14,13 +15,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/fp8"
 	"github.com/anamnesis-go/anamnesis/quant/gemma"
 	"github.com/anamnesis-go/anamnesis/quant/ggml"
+	"github.com/anamnesis-go/anamnesis/quant/gptq"
 	"github.com/anamnesis-go/anamnesis/quant/hqq"
 	"github.com/anamnesis-go/anamnesis/quant/mistral"
+	"github.com/anamnesis-go/anamnesis/quant/mlx"
 	"github.com/anamnesis-go/anamnesis/quant/modelopt"
 	"github.com/anamnesis-go/anamnesis/quant/mxfp4"
 	"github.com/anamnesis-go/anamnesis/quant/nvfp4"
 	"github.com/anamnesis-go/anamnesis/quant/quanto"
 	"github.com/anamnesis-go/anamnesis/quant/sdnq"
+	"github.com/anamnesis-go/anamnesis/quant/torchao"
 	"github.com/anamnesis-go/anamnesis/quant/w8a8"
 )
 
@@ -30,22 +34,22 @@ var schemes = []*scheme.Scheme{
 	&ggml.Scheme,
 	&bnb.FourBit,
 	&bnb.EightBit,
-	&gptqScheme,
-	&awqScheme,
+	&gptq.Scheme,
+	&awq.GEMM,
 	&fp8.Scheme,
 	&nvfp4.Scheme,
 	&mxfp4.Scheme,
 	&compressed.Packed,
 	&w8a8.Scheme,
-	&mlxScheme,
-	&gemvScheme,
-	&gemvFastScheme,
+	&mlx.Scheme,
+	&awq.GEMV,
+	&awq.Fast,
 	&bitnet.Scheme,
 	&modelopt.Int4,
 	&gemma.Scheme,
 	&hqq.Scheme,
 	&compressed.Sparse,
-	&torchaoScheme,
+	&torchao.Scheme,
 	&mistral.Scheme,
 	&sdnq.Scheme,
 	&quanto.Scheme,

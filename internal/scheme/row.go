@@ -61,7 +61,9 @@ const (
 
 // A Method is a value of quant_method, and the keys that such a configuration may have:
 // paths from the quantization's object, joined by dots. A * is any one name, and a ** at
-// the end everything below.
+// the end everything below. The scheme either reads a key or decodes correctly whatever its
+// value. A key whose value changes the numbers is listed with the values that are supported
+// (key=a|b), or must be empty (key?). All other keys are refused.
 type Method struct {
 	Name  string
 	Known []string

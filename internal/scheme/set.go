@@ -232,3 +232,11 @@ func (s *Set) MethodOfOthers(own []Method, codes string) string {
 	}
 	return method
 }
+
+// Architecture returns the model_type of config.json, or of the language model in it.
+func (s *Set) Architecture() string {
+	if t := s.Config.Model.At("text_config").Text("model_type"); t != "" {
+		return t
+	}
+	return s.Config.Model.Text("model_type")
+}

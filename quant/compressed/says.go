@@ -40,3 +40,13 @@ func Says(s *scheme.Set, stem, kind string, group int64, zeros bool, scales *ten
 	}
 	return err
 }
+
+// Unrotated refuses weights that compressed-tensors stores rotated, since the unquantized
+// model does not rotate its inputs.
+func Unrotated(s *scheme.Set, w *scheme.Weight) error {
+	if !s.Options.Folder || len(w.Shape) < 2 || len(s.Config.Quant.At("transform_config", "config_groups").Names()) == 0 {
+		return nil
+	}
+	return wire.ErrUnsupported.Errorf("%s says transform_config: the weights are stored rotated, and the unquantized model would not rotate its inputs; remember the file, not the folder",
+		s.Config.File)
+}

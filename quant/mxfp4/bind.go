@@ -3,6 +3,7 @@ package mxfp4
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
@@ -71,3 +72,12 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 
 // keys are those of its configuration.
 var keys = []string{"swiglu_limit", "use_kernels"}
+
+// Turn transposes the experts of gpt-oss.
+func Turn(s *scheme.Set, w *scheme.Weight) error {
+	stem, blocks := strings.CutSuffix(w.Parts[0].Name, "_blocks")
+	if !s.Options.Folder || len(w.Shape) < 2 || !blocks || stem != w.Name {
+		return nil
+	}
+	return scheme.Flip(w, s.Budget)
+}

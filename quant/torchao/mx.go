@@ -1,4 +1,4 @@
-package quant
+package torchao
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// torchaoMX binds FP8 or FP4 in groups under E8M0 scales.
-func torchaoMX(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object) (*scheme.Weight, error) {
+// bindMX binds FP8 or FP4 in groups under E8M0 scales.
+func bindMX(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object) (*scheme.Weight, error) {
 	info := &w.Parts[0]
 	kind := o.Text("elem_dtype")
 	if kind == "" {
@@ -29,18 +29,18 @@ func torchaoMX(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object)
 		return nil, wire.ErrUnsupported.Errorf("TorchAO's MXTensor of %s, stored as %s: its dequantize() can save the model in full", wire.Quote(kind), info.TypeName())
 	}
 	w.Layout = "MXTensor of " + kind
-	return w, torchaoGroups(s, w, f, prefix, o, form.Numbers[tensor.F8E8M0], tensor.F8E8M0)
+	return w, bindGroups(s, w, f, prefix, o, form.Numbers[tensor.F8E8M0], tensor.F8E8M0)
 }
 
-// torchaoNVFP4 binds FP4 in groups under E4M3 scales, with an optional global scale.
-func torchaoNVFP4(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object) (*scheme.Weight, error) {
+// bindNVFP4 binds FP4 in groups under E4M3 scales, with an optional global scale.
+func bindNVFP4(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object) (*scheme.Weight, error) {
 	info := &w.Parts[0]
 	if info.DType != tensor.U8 {
 		return nil, wire.ErrMismatch.Errorf("NVFP4Tensor holds %s", info.TypeName())
 	}
 	f := &form.Scaled{Cols: 2 * info.Shape[1]}
 	f.Codes = form.Fp4Row(f.Cols)
-	if err := torchaoGroups(s, w, f, prefix, o, form.Numbers[tensor.F8E4M3], tensor.F8E4M3); err != nil {
+	if err := bindGroups(s, w, f, prefix, o, form.Numbers[tensor.F8E4M3], tensor.F8E4M3); err != nil {
 		return nil, err
 	}
 	if _, ok := s.Find(prefix + "_per_tensor_scale"); !ok {
@@ -51,9 +51,9 @@ func torchaoNVFP4(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Obje
 	return w, err
 }
 
-// torchaoGroups binds the scales of groups, in rows or in the order of the GPU's
+// bindGroups binds the scales of groups, in rows or in the order of the GPU's
 // block-scaled product.
-func torchaoGroups(s *scheme.Set, w *scheme.Weight, f *form.Scaled, prefix string, o *config.Object, read form.Number, dtype tensor.DType) error {
+func bindGroups(s *scheme.Set, w *scheme.Weight, f *form.Scaled, prefix string, o *config.Object, read form.Number, dtype tensor.DType) error {
 	info := &w.Parts[0]
 	rows := info.Shape[0]
 	group, ok := o.Whole("block_size")

@@ -1,4 +1,5 @@
-package quant
+// Package gptq is GPTQ, both ways.
+package gptq
 
 import (
 	"slices"
@@ -11,10 +12,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/autoround"
 )
 
-var gptqScheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "GPTQ", Stores: "2, 3, 4, 8 bits, both versions of zero points, act-order; AutoRound's 2 to 8 bits", Oracle: "GPTQModel, auto-round",
-	Goldens: []string{"gptq-*", "autoround-*"}, Bind: bindGPTQ,
-	Methods: gptqMethods,
+	Goldens: []string{"gptq-*", "autoround-*"}, Bind: bind,
+	Methods: methods,
 	Mains:   []scheme.Main{{Codes: ".qweight", Parts: []string{".scales", ".qzeros", ".g_idx"}, Only: true}},
 	Scales:  []string{".scales"},
 	Marks:   []string{".qweight"},
@@ -23,11 +24,11 @@ var gptqScheme = scheme.Scheme{
 	Linear:  true,
 }
 
-var gptqMethods = autoround.Methods(scheme.Method{Name: "gptq", Known: gptqKeys})
+var methods = autoround.Methods(scheme.Method{Name: "gptq", Known: keys})
 
-// bindGPTQ binds weights packed along the input dimension: qweight has as many columns as
+// bind binds weights packed along the input dimension: qweight has as many columns as
 // scales.
-func bindGPTQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".qweight")
 	scales, hasScales := s.Find(stem + ".scales")
 	if !ok || info.DType != tensor.I32 || len(info.Shape) != 2 {
@@ -39,7 +40,7 @@ func bindGPTQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] || scales.Shape[0] == info.Shape[0] && s.Claimed(info) {
 		return nil, nil
 	}
-	if other := s.MethodOfOthers(gptqMethods, ".qweight"); other != "" {
+	if other := s.MethodOfOthers(methods, ".qweight"); other != "" {
 		return nil, wire.ErrMismatch.Errorf("%s says %s, but %s is packed as GPTQ packs", s.Config.File, other, wire.Quote(info.Name))
 	}
 	out, groups := info.Shape[1], scales.Shape[0]
@@ -48,7 +49,7 @@ func bindGPTQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		return nil, err
 	}
 	f := &form.GPTQ{Out: out, Groups: groups}
-	if err := gptqSizes(s, stem, f, info, zeros); err != nil {
+	if err := bindSizes(s, stem, f, info, zeros); err != nil {
 		return nil, err
 	}
 	if f.Scale, f.ScaleSize, err = scheme.ScaleNumber(scales); err != nil {
@@ -69,12 +70,12 @@ func bindGPTQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if !f.OldZeros {
 		w.Layout += ", v2"
 	}
-	return w, gptqOrder(s, w, f, stem)
+	return w, bindOrder(s, w, f, stem)
 }
 
-// gptqSizes derives the width of a field from the zero points, which are packed along the
+// bindSizes derives the width of a field from the zero points, which are packed along the
 // outputs, and the number of inputs from that.
-func gptqSizes(s *scheme.Set, stem string, f *form.GPTQ, info, zeros *tensor.Info) error {
+func bindSizes(s *scheme.Set, stem string, f *form.GPTQ, info, zeros *tensor.Info) error {
 	if f.Out == 0 || zeros.Shape[1]*32%f.Out != 0 {
 		return wire.ErrMismatch.Errorf("%s has shape %v beside %d outputs", wire.Quote(zeros.Name), zeros.Shape, f.Out)
 	}
@@ -129,9 +130,9 @@ func otherGroup(in, groups int64) int64 {
 	return 0
 }
 
-// gptqOrder binds the groups of inputs that were quantized out of order, and checks that
+// bindOrder binds the groups of inputs that were quantized out of order, and checks that
 // each exists.
-func gptqOrder(s *scheme.Set, w *scheme.Weight, f *form.GPTQ, stem string) error {
+func bindOrder(s *scheme.Set, w *scheme.Weight, f *form.GPTQ, stem string) error {
 	index, p, err := s.GroupIndex(stem+".g_idx", f.In)
 	if index == nil {
 		return err
@@ -149,13 +150,13 @@ func gptqOrder(s *scheme.Set, w *scheme.Weight, f *form.GPTQ, stem string) error
 		return nil
 	}
 	w.Layout += ", act-order"
-	return gptqOrdered(s, stem, index, highest)
+	return followed(s, stem, index, highest)
 }
 
-// gptqOrdered refuses an order of inputs that GPTQ's kernels ignore: Marlin, here and in
+// followed refuses an order of inputs that GPTQ's kernels ignore: Marlin, here and in
 // vLLM, if desc_act is false, and ExLlama's second kernel if the index is all zeros
 // (marlin.py and exllamav2.py of GPTQModel).
-func gptqOrdered(s *scheme.Set, stem string, index *tensor.Info, highest int64) error {
+func followed(s *scheme.Set, stem string, index *tensor.Info, highest int64) error {
 	own, err := s.Own(stem)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package quant
+package mlx
 
 import (
 	"strconv"
@@ -14,8 +14,8 @@ import (
 // MLX stacks the experts of a layer, which are separate in transformers' files and in a
 // folder.
 
-// mlxExperts are MLX's names of stacks, and the names of the layers of one expert.
-var mlxExperts = []struct {
+// expertStacks are MLX's names of stacks, and the names of the layers of one expert.
+var expertStacks = []struct {
 	stack string
 	layer map[string]string
 }{
@@ -26,7 +26,7 @@ var mlxExperts = []struct {
 // expertOf returns the parts before and after the number in the name of one expert's
 // layer.
 func expertOf(name string) (before, after string, ok bool) {
-	for _, e := range mlxExperts {
+	for _, e := range expertStacks {
 		stem, layer, found := strings.Cut(name, e.stack)
 		layer, isWeight := strings.CutSuffix(layer, ".weight")
 		if found && isWeight && e.layer[layer] != "" {
@@ -36,8 +36,8 @@ func expertOf(name string) (before, after string, ok bool) {
 	return "", "", false
 }
 
-// split separates MLX's stacks.
-func (s *set) split(out *Bound) error {
+// Split separates MLX's stacks.
+func Split(s *scheme.Set, out *scheme.Bound) error {
 	if !s.Options.Folder {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (s *set) split(out *Bound) error {
 			return stackError(i.Name)
 		}
 	}
-	var all []*Weight
+	var all []*scheme.Weight
 	for _, w := range out.Weights {
 		if w.Row.Stacked && len(w.Shape) == 3 && !w.Matrix().Transposed() {
 			before, after, ok := expertOf(w.Name)
@@ -54,7 +54,7 @@ func (s *set) split(out *Bound) error {
 				return stackError(w.Name)
 			}
 			var err error
-			if all, err = s.experts(all, w, before, after); err != nil {
+			if all, err = experts(s, all, w, before, after); err != nil {
 				return err
 			}
 			continue
@@ -74,7 +74,7 @@ func stackError(name string) error {
 }
 
 // experts appends the matrices of a stack as weights of their own.
-func (s *set) experts(all []*Weight, w *Weight, before, after string) (_ []*Weight, err error) {
+func experts(s *scheme.Set, all []*scheme.Weight, w *scheme.Weight, before, after string) (_ []*scheme.Weight, err error) {
 	rows := w.Shape[1]
 	for e := range w.Shape[0] {
 		if err := s.Budget.Items(1); err != nil {

@@ -1,9 +1,8 @@
-package quant
+package scheme
 
 import (
 	"iter"
 
-	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -36,7 +35,7 @@ func (o *Bound) All(b *limits.Budget, m tensor.Model, to Target) iter.Seq2[Numbe
 func one(b *limits.Budget, m tensor.Model, w *Weight, to Target, yield func(Numbers, error) bool) (more bool, err error) {
 	b = b.Probe()
 	defer b.Close()
-	data, err := scheme.Sized[byte](b, w.Size(to))
+	data, err := Sized[byte](b, w.Size(to))
 	if err != nil {
 		return false, wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset, err)
 	}

@@ -1,4 +1,4 @@
-package quant
+package awq
 
 import (
 	"strings"
@@ -10,38 +10,38 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var gemvScheme = scheme.Scheme{
+var GEMV = scheme.Scheme{
 	Name: "AWQ GEMV", Stores: "4 bits in the order of the inputs", Oracle: "AutoAWQ's packer",
-	Goldens: []string{"awq-gemv"}, Bind: bindAWQGEMV,
-	Methods: []scheme.Method{{Name: "awq", Known: awqKeys}},
-	Mains:   awqMains,
+	Goldens: []string{"awq-gemv"}, Bind: bindGEMV,
+	Methods: []scheme.Method{{Name: "awq", Known: keys}},
+	Mains:   mains,
 	Scales:  []string{".scales"},
 	Marks:   []string{".qweight"},
 	Claims: func(s *scheme.Set, info *tensor.Info) bool {
-		return info.DType == tensor.I32 && strings.HasSuffix(info.Name, ".qweight") && gemv(s)
+		return info.DType == tensor.I32 && strings.HasSuffix(info.Name, ".qweight") && isGEMV(s)
 	},
 }
 
-var gemvFastScheme = scheme.Scheme{
+var Fast = scheme.Scheme{
 	Name: "AWQ GEMV_FAST", Stores: "llm-awq's layout of 4 bits", Oracle: "AutoAWQ's packer",
-	Goldens: []string{"awq-gemv-fast"}, Bind: bindAWQFast,
-	Methods: []scheme.Method{{Name: "awq", Known: awqKeys}},
-	Mains:   awqMains,
+	Goldens: []string{"awq-gemv-fast"}, Bind: bindFast,
+	Methods: []scheme.Method{{Name: "awq", Known: keys}},
+	Mains:   mains,
 	Scales:  []string{".scales"},
 	Marks:   []string{".qweight"},
 }
 
-// bindAWQGEMV binds AutoAWQ's GEMV layout: nibbles along the inputs in natural order,
+// bindGEMV binds AutoAWQ's GEMV layout: nibbles along the inputs in natural order,
 // with rows of zero points and scales padded by zeros.
-func bindAWQGEMV(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bindGEMV(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".qweight")
 	scales, hasScales := s.Find(stem + ".scales")
 	if !ok || !hasScales || info.DType != tensor.I32 || len(info.Shape) != 2 || len(scales.Shape) != 2 ||
-		scales.Shape[0] != info.Shape[0] || info.Shape[1]*8 == scales.Shape[1] || scales.Shape[1] == info.Shape[1] && !gemv(s) {
+		scales.Shape[0] != info.Shape[0] || info.Shape[1]*8 == scales.Shape[1] || scales.Shape[1] == info.Shape[1] && !isGEMV(s) {
 		return nil, nil
 	}
 	out, in, padded := info.Shape[0], info.Shape[1]*8, scales.Shape[1]
-	group, err := awqGroup(s, in, padded)
+	group, err := groupOf(s, in, padded)
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +68,12 @@ func bindAWQGEMV(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 
 // gemv reports whether AutoAWQ's configuration says that the tensors are for the GEMV
 // kernel. With few inputs, words and padded groups are as many as in GPTQ.
-func gemv(s *scheme.Set) bool {
+func isGEMV(s *scheme.Set) bool {
 	return s.Config.Method() == "awq" && strings.EqualFold(s.Config.Quant.Text("version"), "gemv")
 }
 
-// awqGroup returns the group size, which padded rows do not tell.
-func awqGroup(s *scheme.Set, in, padded int64) (int64, error) {
+// groupOf returns the group size, which padded rows do not tell.
+func groupOf(s *scheme.Set, in, padded int64) (int64, error) {
 	group, ok := s.Config.Quant.Whole("group_size")
 	switch {
 	case !ok:
@@ -84,9 +84,9 @@ func awqGroup(s *scheme.Set, in, padded int64) (int64, error) {
 	return group, nil
 }
 
-// bindAWQFast binds the GEMV_FAST layout, which is llm-awq's: four outputs in a stored
+// bindFast binds the GEMV_FAST layout, which is llm-awq's: four outputs in a stored
 // row, with their nibbles shuffled, and zero points already multiplied.
-func bindAWQFast(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bindFast(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".qweight")
 	if !ok || info.DType != tensor.I16 || len(info.Shape) != 2 {
 		return nil, nil
@@ -101,7 +101,7 @@ func bindAWQFast(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	group, err := awqGroup(s, in, padded)
+	group, err := groupOf(s, in, padded)
 	if err != nil {
 		return nil, err
 	}

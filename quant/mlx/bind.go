@@ -1,4 +1,5 @@
-package quant
+// Package mlx is MLX's quantization, both ways.
+package mlx
 
 import (
 	"cmp"
@@ -11,10 +12,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var mlxScheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "MLX", Stores: "affine 1 to 8 bits, mxfp4, mxfp8, nvfp4 and its global scale; transformers' metal", Oracle: "MLX, transformers",
-	Goldens: []string{"mlx-*", "metal-*"}, Bind: bindMLX,
-	Methods: []scheme.Method{{Name: "", Known: mlxKeys}, {Name: "metal", Known: mlxKeys}},
+	Goldens: []string{"mlx-*", "metal-*"}, Bind: bind,
+	Methods: []scheme.Method{{Name: "", Known: keys}, {Name: "metal", Known: keys}},
 	Mains:   []scheme.Main{{Codes: ".weight", Parts: []string{".scales", ".biases", ".qbiases", ".global_scale"}}},
 	Scales:  []string{".scales", "_scale"},
 	Endings: []string{"-4bit"},
@@ -22,9 +23,9 @@ var mlxScheme = scheme.Scheme{
 	As:      scheme.AsMLX,
 }
 
-// bindMLX binds MLX's weights: fields of 1 to 8 bits in a stream of words along each row,
+// bind binds MLX's weights: fields of 1 to 8 bits in a stream of words along each row,
 // with a scale and, in the affine mode, a bias per group.
-func bindMLX(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".weight")
 	scales, hasScales := s.Find(stem + ".scales")
 	if !ok || !hasScales || info.DType != tensor.U32 || len(info.Shape) < 2 || len(scales.Shape) != len(info.Shape) {
@@ -34,7 +35,7 @@ func bindMLX(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if !scheme.Shaped(scales.Shape[:last], info.Shape[:last]) {
 		return nil, scheme.Mismatch(info, scales)
 	}
-	m, err := mlxModuleOf(s, stem)
+	m, err := moduleOf(s, stem)
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +48,13 @@ func bindMLX(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	shape := append(append([]int64(nil), info.Shape[:last]...), m.cols)
 	w := &scheme.Weight{Name: info.Name, Shape: shape, Layout: m.mode + ", " + scheme.Describe(m.bits, m.group), Parts: []tensor.Info{*info, *scales}}
 	if m.mode != "affine" {
-		return w, mlxFloat(s, w, m)
+		return w, bindFloat(s, w, m)
 	}
-	return w, mlxAffine(s, w, m)
+	return w, bindAffine(s, w, m)
 }
 
-// An mlxModule is how a module is quantized, and the matrix that its words hold.
-type mlxModule struct {
+// An module is how a module is quantized, and the matrix that its words hold.
+type module struct {
 	stem, mode  string
 	bits, group int64
 	global      bool // its entry says that there is a global scale
@@ -61,9 +62,9 @@ type mlxModule struct {
 	scales      *tensor.Info
 }
 
-// mlxModuleOf reads the mode of a module: its own entry, which is complete, else that of
+// moduleOf reads the mode of a module: its own entry, which is complete, else that of
 // the model. Shapes alone only give the ratio of bits to group size.
-func mlxModuleOf(s *scheme.Set, stem string) (m mlxModule, err error) {
+func moduleOf(s *scheme.Set, stem string) (m module, err error) {
 	of := s.Config.Quant
 	if whether, ok := of.Get(stem).(bool); ok && !whether {
 		return m, wire.ErrMismatch.Errorf("%s says that %s is not quantized, but it has %s", s.Config.File, wire.Quote(stem), wire.Quote(stem+".scales"))
@@ -73,8 +74,8 @@ func mlxModuleOf(s *scheme.Set, stem string) (m mlxModule, err error) {
 		of = own
 	}
 	mode := cmp.Or(of.Text("mode"), "affine")
-	bits, hasBits := mlxNumber(of, "bits", mlxDefaults[mode][0], own != nil)
-	group, hasGroup := mlxNumber(of, "group_size", mlxDefaults[mode][1], own != nil)
+	bits, hasBits := number(of, "bits", defaults[mode][0], own != nil)
+	group, hasGroup := number(of, "group_size", defaults[mode][1], own != nil)
 	if !hasBits || !hasGroup {
 		return m, wire.ErrMissing.Errorf("MLX's bits and group_size, which the model's config.json has under quantization")
 	}
@@ -85,13 +86,13 @@ func mlxModuleOf(s *scheme.Set, stem string) (m mlxModule, err error) {
 	if global && mode != "nvfp4" {
 		return m, wire.ErrUnsupported.Errorf("a global scale of MLX's %s, as %s says", wire.Quote(mode), s.Config.File)
 	}
-	return mlxModule{stem: stem, mode: mode, bits: bits, group: group, global: global}, nil
+	return module{stem: stem, mode: mode, bits: bits, group: group, global: global}, nil
 }
 
-// mlxNumber reads a number of an entry. A null gives the default of the mode, and so does
+// number reads a number of an entry. A null gives the default of the mode, and so does
 // a missing number in a module's own entry: mlx_lm passes both to MLX's layers as they
 // are.
-func mlxNumber(of *config.Object, name string, other int64, own bool) (int64, bool) {
+func number(of *config.Object, name string, other int64, own bool) (int64, bool) {
 	if of == nil {
 		return 0, false
 	}
@@ -101,11 +102,11 @@ func mlxNumber(of *config.Object, name string, other int64, own bool) (int64, bo
 	return of.Whole(name)
 }
 
-// mlxDefaults are the bits and group size of each mode if none are given
+// defaults are the bits and group size of each mode if none are given
 // (_defaults_for_mode in mlx.nn.layers.quantized).
-var mlxDefaults = map[string][2]int64{"affine": {4, 64}, "mxfp4": {4, 32}, "nvfp4": {4, 16}, "mxfp8": {8, 32}}
+var defaults = map[string][2]int64{"affine": {4, 64}, "mxfp4": {4, 32}, "nvfp4": {4, 16}, "mxfp8": {8, 32}}
 
-func mlxAffine(s *scheme.Set, w *scheme.Weight, m mlxModule) error {
+func bindAffine(s *scheme.Set, w *scheme.Weight, m module) error {
 	name := m.stem + ".biases"
 	if _, ok := s.Find(m.stem + ".qbiases"); ok { // as transformers writes them
 		name = m.stem + ".qbiases"
@@ -129,13 +130,13 @@ func mlxAffine(s *scheme.Set, w *scheme.Weight, m mlxModule) error {
 	return nil
 }
 
-// mlxFloat binds the modes of small floats: the same words with other codes. MLX only
+// bindFloat binds the modes of small floats: the same words with other codes. MLX only
 // supports the default bits and group size there (mlx.core.dequantize).
-func mlxFloat(s *scheme.Set, w *scheme.Weight, m mlxModule) error {
+func bindFloat(s *scheme.Set, w *scheme.Weight, m module) error {
 	if m.scales.DType != tensor.U8 {
 		return wire.ErrUnsupported.Errorf("its scales %s are %s", wire.Quote(m.scales.Name), m.scales.TypeName())
 	}
-	if of, ok := mlxDefaults[m.mode]; ok && of != [2]int64{m.bits, m.group} {
+	if of, ok := defaults[m.mode]; ok && of != [2]int64{m.bits, m.group} {
 		return wire.ErrMismatch.Errorf("%s says %d bits in groups of %d, and MLX's %s is %d bits in groups of %d", s.Config.File, m.bits, m.group, m.mode, of[0], of[1])
 	}
 	f := &form.Scaled{Cols: m.cols, Scales: form.GroupGrid(m.rows, m.cols, m.group, 1, form.ExponentByte)}
@@ -146,7 +147,7 @@ func mlxFloat(s *scheme.Set, w *scheme.Weight, m mlxModule) error {
 		f.Codes = form.Fp4Row(m.cols)
 	case "nvfp4":
 		f.Codes, f.Scales.Read, f.Scales.Bulk = form.Fp4Row(m.cols), form.Numbers[tensor.F8E4M3], form.BulkOf(tensor.F8E4M3)
-		return mlxGlobal(s, w, f, m)
+		return bindGlobal(s, w, f, m)
 	case "mxfp8":
 		f.Codes = form.Float8Row(m.cols, asm.E4M3)
 	default:
@@ -158,9 +159,9 @@ func mlxFloat(s *scheme.Set, w *scheme.Weight, m mlxModule) error {
 // largestNVFP4 is the largest scale times the largest code.
 const largestNVFP4 = 448 * 6
 
-// mlxGlobal binds the global scale, if there is one: MLX stores the largest magnitude of
+// bindGlobal binds the global scale, if there is one: MLX stores the largest magnitude of
 // the matrix.
-func mlxGlobal(s *scheme.Set, w *scheme.Weight, f *form.Scaled, m mlxModule) error {
+func bindGlobal(s *scheme.Set, w *scheme.Weight, f *form.Scaled, m module) error {
 	name := m.stem + ".global_scale"
 	if _, ok := s.Find(name); !ok && !m.global {
 		return nil
@@ -174,3 +175,6 @@ func mlxGlobal(s *scheme.Set, w *scheme.Weight, f *form.Scaled, m mlxModule) err
 	f.Global, w.Layout = global, w.Layout+", global scale"
 	return nil
 }
+
+// keys are the properties of the model, and those of single modules by their names.
+var keys = []string{"bits", "group_size", "mode", "*=true|", "*.bits", "*.group_size", "*.mode", "*.quantize_input", "*.global_scale=true|"}

@@ -1,4 +1,4 @@
-package quant
+package gptq
 
 import (
 	"bytes"

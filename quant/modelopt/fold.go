@@ -1,4 +1,4 @@
-package quant
+package modelopt
 
 import (
 	"strings"
@@ -8,9 +8,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// fold applies ModelOpt's pre_quant_scale if the caller asked for it, and refuses the
+// Fold applies ModelOpt's pre_quant_scale if the caller asked for it, and refuses the
 // weight otherwise: without the scale it is not that of the unquantized model.
-func (s *set) fold(w *Weight) error {
+func Fold(s *scheme.Set, w *scheme.Weight) error {
 	scale, ok := s.Find(strings.TrimSuffix(w.Name, ".weight") + ".pre_quant_scale")
 	if !ok {
 		return nil

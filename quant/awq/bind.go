@@ -1,4 +1,5 @@
-package quant
+// Package awq is AWQ, both ways.
+package awq
 
 import (
 	"strings"
@@ -10,11 +11,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/autoround"
 )
 
-var awqScheme = scheme.Scheme{
+var GEMM = scheme.Scheme{
 	Name: "AWQ", Stores: "GEMM, 4 bits; GPTQModel's 2 to 8 bits", Oracle: "AutoAWQ, GPTQModel",
-	Goldens: []string{"awq-gemm", "awq-gemm-*"}, Bind: bindAWQ,
-	Methods: awqMethods,
-	Mains:   awqMains,
+	Goldens: []string{"awq-gemm", "awq-gemm-*"}, Bind: bind,
+	Methods: methods,
+	Mains:   mains,
 	Scales:  []string{".scales"},
 	Marks:   []string{".qweight"},
 	Meta:    []string{"awq_*"},
@@ -22,13 +23,13 @@ var awqScheme = scheme.Scheme{
 	Linear:  true,
 }
 
-var awqMethods = autoround.Methods(scheme.Method{Name: "awq", Known: awqKeys})
+var methods = autoround.Methods(scheme.Method{Name: "awq", Known: keys})
 
-var awqMains = []scheme.Main{{Codes: ".qweight", Parts: []string{".scales", ".qzeros"}, Only: true}}
+var mains = []scheme.Main{{Codes: ".qweight", Parts: []string{".scales", ".qzeros"}, Only: true}}
 
-// bindAWQ binds AutoAWQ's GEMM layout: a row of qweight holds the codes of as many
+// bind binds AutoAWQ's GEMM layout: a row of qweight holds the codes of as many
 // outputs as scales have columns.
-func bindAWQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".qweight")
 	scales, hasScales := s.Find(stem + ".scales")
 	if !ok || !hasScales || info.DType != tensor.I32 || len(info.Shape) != 2 || len(scales.Shape) != 2 || scales.Shape[1] == 0 {
@@ -39,7 +40,7 @@ func bindAWQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if bits < 2 || bits > 8 || out*bits != info.Shape[1]*32 || bits != 4 && s.Config.Method() != "awq" {
 		return nil, nil
 	}
-	if other := s.MethodOfOthers(awqMethods, ".qweight"); other != "" {
+	if other := s.MethodOfOthers(methods, ".qweight"); other != "" {
 		return nil, wire.ErrMismatch.Errorf("%s says %s, but %s is packed as AWQ packs", s.Config.File, other, wire.Quote(info.Name))
 	}
 	zeros, err := s.Companion(stem+".qzeros", []int64{groups, info.Shape[1]}, tensor.I32)
@@ -49,7 +50,7 @@ func bindAWQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if groups == 0 || in%groups != 0 {
 		return nil, wire.ErrMismatch.Errorf("%d inputs in %d groups", in, groups)
 	}
-	if err := awqSays(s, stem, scales, bits, in/groups, groups); err != nil {
+	if err := agrees(s, stem, scales, bits, in/groups, groups); err != nil {
 		return nil, err
 	}
 	f := &form.AWQ{In: in, Out: out, Groups: groups, Bits: bits, GroupSize: in / groups}
@@ -63,8 +64,8 @@ func bindAWQ(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}, nil
 }
 
-// awqSays compares the shapes with the configuration, by the keys of both of its writers.
-func awqSays(s *scheme.Set, stem string, scales *tensor.Info, bits, group, groups int64) error {
+// agrees compares the shapes with the configuration, by the keys of both of its writers.
+func agrees(s *scheme.Set, stem string, scales *tensor.Info, bits, group, groups int64) error {
 	for _, key := range [...]string{"bits", "w_bit", "group_size", "q_group_size"} {
 		n, ok, err := s.Whole(stem, key)
 		if err != nil {

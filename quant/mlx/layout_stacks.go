@@ -1,4 +1,4 @@
-package quant
+package mlx
 
 import (
 	"slices"
@@ -28,16 +28,16 @@ var fusedStacks = map[string]struct {
 
 // layersOf are the stacks of a module by the last part of their names.
 type layersOf struct {
-	weights map[string]*Weight
+	weights map[string]*scheme.Weight
 	biases  map[string]*tensor.Info
 }
 
 // stackLayers are the layers of an expert.
 var stackLayers = []string{"gate_proj", "up_proj", "down_proj"}
 
-// restack replaces mlx-lm's stacks by the parameters of the unquantized model.
-func (s *set) restack(out *Bound) error {
-	arch, ok := fusedStacks[s.architecture()]
+// Restack replaces mlx-lm's stacks by the parameters of the unquantized model.
+func Restack(s *scheme.Set, out *scheme.Bound) error {
+	arch, ok := fusedStacks[s.Architecture()]
 	if !s.Options.Folder || !ok {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (s *set) restack(out *Bound) error {
 		}
 		stem += strings.TrimSuffix(arch.stack, ".")
 		if known[stem] == nil {
-			known[stem] = &layersOf{map[string]*Weight{}, map[string]*tensor.Info{}}
+			known[stem] = &layersOf{map[string]*scheme.Weight{}, map[string]*tensor.Info{}}
 			order = append(order, stem)
 		}
 		return known[stem], layer, nil
@@ -89,7 +89,7 @@ func (s *set) restack(out *Bound) error {
 	}
 	out.Weights, out.Plain = weights, plain
 	for _, stem := range order {
-		if err := s.fuseStacks(out, stem, known[stem], arch.interleaved); err != nil {
+		if err := fuseStacks(s, out, stem, known[stem], arch.interleaved); err != nil {
 			return wire.At("quant", "tensor "+wire.Quote(stem), wire.NoOffset, err)
 		}
 	}
@@ -97,16 +97,16 @@ func (s *set) restack(out *Bound) error {
 }
 
 // fuseStacks appends the parameters of one module's experts.
-func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, interleaved bool) error {
-	for _, p := range fusedExperts {
-		w, err := s.fuseStack(stem+"."+p.name, l, p.layers, interleaved)
+func fuseStacks(s *scheme.Set, out *scheme.Bound, stem string, l *layersOf, interleaved bool) error {
+	for _, p := range scheme.FusedExperts {
+		w, err := fuseStack(s, stem+"."+p.Name, l, p.Layers, interleaved)
 		if err != nil {
 			return err
 		}
 		if out.Weights, err = limits.Append(s.Budget, out.Weights, w); err != nil {
 			return err
 		}
-		w, err = s.fuseBias(stem+"."+p.name+"_bias", l, p.layers)
+		w, err = fuseBias(s, stem+"."+p.Name+"_bias", l, p.Layers)
 		if err != nil {
 			return err
 		}
@@ -121,9 +121,9 @@ func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, interleaved bool)
 }
 
 // fuseStack returns one parameter for all experts, made of one stack or of two.
-func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved bool) (*Weight, error) {
+func fuseStack(s *scheme.Set, name string, l *layersOf, layers []string, interleaved bool) (*scheme.Weight, error) {
 	f := &form.Transposed{Side: int64(len(layers)), Interleaved: interleaved && len(layers) > 1}
-	w := &Weight{Name: name, Form: f}
+	w := &scheme.Weight{Name: name, Form: f}
 	for _, layer := range layers {
 		part := l.weights[layer]
 		if part == nil {
@@ -155,7 +155,7 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved b
 		for e := range part.Shape[0] {
 			f.Pieces[e*f.Side+int64(k)] = form.Piece{Form: inner, First: e * part.Shape[1], Rows: part.Shape[1], Part: len(w.Parts), Parts: len(part.Parts)}
 		}
-		if err := s.adopt(w, part); err != nil {
+		if err := s.Adopt(w, part); err != nil {
 			return nil, err
 		}
 	}
@@ -164,9 +164,9 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved b
 
 // fuseBias returns the biases of the same layers, interleaved alike. Only gpt-oss has
 // them.
-func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, error) {
+func fuseBias(s *scheme.Set, name string, l *layersOf, layers []string) (*scheme.Weight, error) {
 	of := l.weights[layers[0]]
-	w := &Weight{Name: name, Scheme: of.Scheme, Row: of.Row, Layout: "biases, fused experts"}
+	w := &scheme.Weight{Name: name, Scheme: of.Scheme, Row: of.Row, Layout: "biases, fused experts"}
 	f := &form.Interleaved{}
 	for _, layer := range layers {
 		part, weight := l.biases[layer], l.weights[layer]

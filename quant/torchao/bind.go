@@ -1,4 +1,5 @@
-package quant
+// Package torchao is TorchAO's tensors, both ways.
+package torchao
 
 import (
 	"strings"
@@ -12,34 +13,34 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-var torchaoScheme = scheme.Scheme{
+var Scheme = scheme.Scheme{
 	Name: "TorchAO", Stores: "Int8Tensor, IntxUnpackedToInt8Tensor, Float8Tensor, MXTensor (FP8, FP4), NVFP4Tensor", Oracle: "torchao",
-	Goldens: []string{"torchao-*"}, Bind: bindTorchAO,
+	Goldens: []string{"torchao-*"}, Bind: bind,
 	Declares:  scheme.ByFile,
-	Methods:   []scheme.Method{{Name: "torchao", Known: torchaoKeys}},
+	Methods:   []scheme.Method{{Name: "torchao", Known: keys}},
 	Mains:     []scheme.Main{{Codes: "_qdata", Parts: []string{"_scale", "_zero_point", "_per_tensor_scale"}, Only: true}},
 	Scales:    []string{"_scale", "_zero_point"},
-	Meta:      []string{torchaoKey},
+	Meta:      []string{namesKey},
 	Described: true,
 	Claims: func(s *scheme.Set, info *tensor.Info) bool {
-		_, written := s.Texts[torchaoKey]
+		_, written := s.Texts[namesKey]
 		return written && strings.HasSuffix(info.Name, "_qdata")
 	},
 }
 
-// torchaoKey is the metadata key that lists the tensors of a file written by TorchAO;
+// namesKey is the metadata key that lists the tensors of a file written by TorchAO;
 // each has a description under its name.
-const torchaoKey = "tensor_names"
+const namesKey = "tensor_names"
 
-// bindTorchAO binds the plain types of TorchAO, whose metadata describes every tensor:
+// bind binds the plain types of TorchAO, whose metadata describes every tensor:
 // module._weight_qdata stands for module.weight.
-func bindTorchAO(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
+func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	prefix, ok := scheme.Suffix(info, "_qdata")
 	dot := strings.LastIndex(prefix, "._")
 	if !ok || dot < 0 || len(info.Shape) != 2 {
 		return nil, nil
 	}
-	if _, ok := s.Texts[torchaoKey]; !ok {
+	if _, ok := s.Texts[namesKey]; !ok {
 		return nil, nil
 	}
 	name := prefix[:dot] + "." + prefix[dot+2:]
@@ -55,25 +56,25 @@ func bindTorchAO(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	w := &scheme.Weight{Name: name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: o.Text("_type")}
 	switch o.Text("_type") {
 	case "Int8Tensor", "IntxUnpackedToInt8Tensor":
-		return w, torchaoRows(s, w, prefix, tensor.I8, form.Int8Row)
+		return w, bindRows(s, w, prefix, tensor.I8, form.Int8Row)
 	case "Float8Tensor":
 		codec, ok := form.Float8Of(info.DType)
 		if !ok {
 			return nil, wire.ErrMismatch.Errorf("Float8Tensor holds %s", info.TypeName())
 		}
-		return w, torchaoRows(s, w, prefix, info.DType, func(cols int64) form.Codes { return form.Float8Row(cols, codec) })
+		return w, bindRows(s, w, prefix, info.DType, func(cols int64) form.Codes { return form.Float8Row(cols, codec) })
 	case "MXTensor":
-		return torchaoMX(s, w, prefix, o.At("_data"))
+		return bindMX(s, w, prefix, o.At("_data"))
 	case "NVFP4Tensor":
-		return torchaoNVFP4(s, w, prefix, o.At("_data"))
+		return bindNVFP4(s, w, prefix, o.At("_data"))
 	default:
 		return nil, wire.ErrUnsupported.Errorf("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.Text("_type")))
 	}
 }
 
-// torchaoRows binds codes of a byte with scales per row or group, and zero points of the
+// bindRows binds codes of a byte with scales per row or group, and zero points of the
 // same shape.
-func torchaoRows(s *scheme.Set, w *scheme.Weight, prefix string, want tensor.DType, rows func(cols int64) form.Codes) error {
+func bindRows(s *scheme.Set, w *scheme.Weight, prefix string, want tensor.DType, rows func(cols int64) form.Codes) error {
 	info := &w.Parts[0]
 	scale, ok := s.Find(prefix + "_scale")
 	if !ok {
@@ -109,3 +110,6 @@ func torchaoRows(s *scheme.Set, w *scheme.Weight, prefix string, want tensor.DTy
 	w.Parts = append(w.Parts, *zero)
 	return nil
 }
+
+// keys are those of its configuration.
+var keys = []string{"quant_type", "quant_type.**", "quant_type_kwargs.**", "quant_type_kwargs", "include_input_output_embeddings", "untie_embedding_weights"}
