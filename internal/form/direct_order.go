@@ -108,7 +108,7 @@ func (f *Scaled) groupsOfRows(q request, to groupNumbers, at, n int64) {
 }
 
 // decodeIndexed decodes columns of words with a group index for each input.
-func (f *GPTQ) decodeIndexed(q request) bool {
+func (f *PackedIn) decodeIndexed(q request) bool {
 	bits, size, each := int64(8), f.In*int64(q.to.Size()), 5*f.Groups
 	switch f.Bits {
 	case 4:
@@ -123,7 +123,7 @@ func (f *GPTQ) decodeIndexed(q request) bool {
 	}
 	index := asm.Raw32(q.scratch[:f.In])
 	for i := range index {
-		g := f.Group(int32(U32(q.parts[gptqIndex][4*i:])))
+		g := f.Group(int32(U32(q.parts[inIndex][4*i:])))
 		if g < 0 || g >= f.Groups {
 			return false
 		}
@@ -134,7 +134,7 @@ func (f *GPTQ) decodeIndexed(q request) bool {
 		n := min(n, q.hi-at)
 		g := splitGroupNumbers(numbers[:5*n*f.Groups], n*f.Groups)
 		f.rowsOfNumbers(q, g, at, n)
-		words, apart := q.parts[gptqWeight][4*at:], f.Out
+		words, apart := q.parts[inWeight][4*at:], f.Out
 		if bits != f.Bits {
 			words, apart = f.byteColumns(q.o, rest, q.parts, at, n), n
 		}
@@ -147,16 +147,16 @@ func (f *GPTQ) decodeIndexed(q request) bool {
 // streamWords and byteWords are the distances in scratch between rows of packed codes and
 // of one byte per code. They are not powers of two, which would map rows to the same
 // cache lines.
-func (f *GPTQ) streamWords() int64 { return f.In*f.Bits/32 + 16 }
-func (f *GPTQ) byteWords() int64   { return f.In/4 + 16 }
+func (f *PackedIn) streamWords() int64 { return f.In*f.Bits/32 + 16 }
+func (f *PackedIn) byteWords() int64   { return f.In/4 + 16 }
 
 // byteColumns rearranges the codes of n outputs as columns of words of four bytes, one
 // code a byte.
-func (f *GPTQ) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int64) []byte {
+func (f *PackedIn) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int64) []byte {
 	from, to, words := 4*f.streamWords(), 4*f.byteWords(), f.In*f.Bits/32
 	stream, room := asm.Raw(room[:n*from/4]), room[n*from/4:]
 	codes, columns := asm.Raw(room[:n*to/4]), asm.Raw(room[n*to/4:])[:n*f.In]
-	o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), asm.Strides{To: int(from), From: int(4 * f.Out)})
+	o.Transpose(4, stream, parts[inWeight][4*at:], int(words), int(n), asm.Strides{To: int(from), From: int(4 * f.Out)})
 	for i := range n {
 		o.Fields(int(f.Bits), 0, codes[i*to:][:f.In], stream[i*from:][:4*words])
 	}
@@ -165,8 +165,8 @@ func (f *GPTQ) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int
 }
 
 // rowsOfNumbers reads the scales and zero points of n outputs, ordered by group.
-func (f *GPTQ) rowsOfNumbers(q request, to groupNumbers, at, n int64) {
-	scales, zeros, whole := q.parts[gptqScales], q.parts[gptqZeros], f.canUnpackZeros(q.o, at, n)
+func (f *PackedIn) rowsOfNumbers(q request, to groupNumbers, at, n int64) {
+	scales, zeros, whole := q.parts[inScales], q.parts[inZeros], f.canUnpackZeros(q.o, at, n)
 	if whole {
 		f.rowsOfZeros(q.o, to.zeros, asm.Raw(to.room), zeros, at, n)
 	}
@@ -186,13 +186,13 @@ func (f *GPTQ) rowsOfNumbers(q request, to groupNumbers, at, n int64) {
 }
 
 // canUnpackZeros reports whether kernels can unpack the zero points of these outputs.
-func (f *GPTQ) canUnpackZeros(o *asm.Ops, at, n int64) bool {
+func (f *PackedIn) canUnpackZeros(o *asm.Ops, at, n int64) bool {
 	return at*f.Bits%32 == 0 && n*f.Bits%32 == 0 && o.Level() != asm.Generic
 }
 
 // rowsOfZeros reads the zero points of outputs whose fields fill whole words, unpacking
 // the words of all groups together.
-func (f *GPTQ) rowsOfZeros(o *asm.Ops, z []float32, room, p []byte, at, n int64) {
+func (f *PackedIn) rowsOfZeros(o *asm.Ops, z []float32, room, p []byte, at, n int64) {
 	size := n * f.Bits / 8
 	words, codes := room[:f.Groups*size], room[f.Groups*size:][:f.Groups*n]
 	for g := range f.Groups {

@@ -11,8 +11,8 @@ const outputsAtOnce = 64
 
 // direct transposes columns of words into rows, which are then streams of codes, and
 // decodes them group by group.
-func (f *GPTQ) direct(q request) bool {
-	if len(q.parts) > gptqIndex && !f.inOrder(q.parts[gptqIndex], 0, f.In) {
+func (f *PackedIn) direct(q request) bool {
+	if len(q.parts) > inIndex && !f.inOrder(q.parts[inIndex], 0, f.In) {
 		return f.decodeIndexed(q)
 	}
 	// The distance of rows must not be a power of two, which would map them to the same
@@ -30,7 +30,7 @@ func (f *GPTQ) direct(q request) bool {
 	codes, numbers := asm.Raw(q.scratch[n*stride:])[:rows*f.In], q.scratch[n*stride+byteCodes:]
 	for at := q.lo; at < q.hi; at += n {
 		n := min(n, q.hi-at)
-		q.o.Transpose(4, stream, q.parts[gptqWeight][4*at:], int(words), int(n), asm.Strides{To: int(4 * stride), From: int(4 * f.Out)})
+		q.o.Transpose(4, stream, q.parts[inWeight][4*at:], int(words), int(n), asm.Strides{To: int(4 * stride), From: int(4 * f.Out)})
 		g := splitGroupNumbers(numbers[:4*n*f.Groups], n*f.Groups)
 		f.numbers(q, g, at, n)
 		for i := int64(0); i < n; i += rows {
@@ -46,7 +46,7 @@ func (f *GPTQ) direct(q request) bool {
 const shortRow = 512
 
 // row decodes one output, or several whose codes are adjacent.
-func (f *GPTQ) row(q request, stream, codes []byte, s, z []float32) {
+func (f *PackedIn) row(q request, stream, codes []byte, s, z []float32) {
 	switch {
 	case f.Bits == 4 && f.GroupSize%2 == 0:
 		q.o.Nibbles(asm.Nibbles{Op: asm.Shift, Codebook: &nibbleValues}, q.to, q.dst, stream, asm.Runs{Scales: s, Seconds: z, Length: int(f.GroupSize)})
@@ -60,7 +60,7 @@ func (f *GPTQ) row(q request, stream, codes []byte, s, z []float32) {
 
 // inOrder reports whether the index of the n inputs from i on is the same as without an
 // index.
-func (f *GPTQ) inOrder(index []byte, i, n int64) bool {
+func (f *PackedIn) inOrder(index []byte, i, n int64) bool {
 	for last := i + n; i < last; {
 		g := i / f.GroupSize
 		for end := min((g+1)*f.GroupSize, last); i < end; i++ {
@@ -73,20 +73,20 @@ func (f *GPTQ) inOrder(index []byte, i, n int64) bool {
 }
 
 // numbers reads the scales and zero points of n outputs, ordered by output.
-func (f *GPTQ) numbers(q request, to groupNumbers, at, n int64) {
+func (f *PackedIn) numbers(q request, to groupNumbers, at, n int64) {
 	zeros, m := to.zeros, len(to.zeros)
-	f.scaleMatrix().columns(q.o, to.scales, zeros, q.parts[gptqScales], at, n)
+	f.scaleMatrix().columns(q.o, to.scales, zeros, q.parts[inScales], at, n)
 	if rows := to.room[:m]; f.canUnpackZeros(q.o, at, n) {
-		f.rowsOfZeros(q.o, rows, asm.Raw(to.room[m:]), q.parts[gptqZeros], at, n)
+		f.rowsOfZeros(q.o, rows, asm.Raw(to.room[m:]), q.parts[inZeros], at, n)
 		q.o.Transpose(4, asm.Raw(zeros), asm.Raw(rows), int(f.Groups), int(n), asm.Strides{To: int(4 * f.Groups), From: int(4 * n)})
 		return
 	}
-	f.zeros(zeros, q.parts[gptqZeros], at, n)
+	f.zeros(zeros, q.parts[inZeros], at, n)
 }
 
 // zeros reads the zero points of n outputs, group by group, since those of an output are
 // far apart.
-func (f *GPTQ) zeros(dst []float32, p []byte, at, n int64) {
+func (f *PackedIn) zeros(dst []float32, p []byte, at, n int64) {
 	words, ones, one := 4*f.Out*f.Bits/32, uint32(0), uint32(0)
 	if f.OldZeros {
 		ones = onesPerField[f.Bits]
@@ -118,11 +118,11 @@ type groupMatrix struct {
 	rows int64
 }
 
-func (f *GPTQ) scaleMatrix() groupMatrix {
+func (f *PackedIn) scaleMatrix() groupMatrix {
 	return groupMatrix{f.Scale, f.Bulk, f.ScaleSize, f.Out, f.Groups}
 }
 
-func (f *AWQ) scaleMatrix() groupMatrix {
+func (f *PackedOut) scaleMatrix() groupMatrix {
 	return groupMatrix{f.Scale, f.Bulk, f.ScaleSize, f.Out, f.Groups}
 }
 
@@ -144,7 +144,7 @@ func (m groupMatrix) columns(o *asm.Ops, dst, room []float32, p []byte, at, n in
 
 // direct transposes columns of words into rows, separates the four bytes of the words,
 // and decodes from each byte the nibbles of two outputs.
-func (f *AWQ) direct(q request) bool {
+func (f *PackedOut) direct(q request) bool {
 	if f.Bits != 4 {
 		return f.directBytes(q)
 	}
@@ -169,7 +169,7 @@ func (f *AWQ) direct(q request) bool {
 		for i := range n {
 			q.o.Lanes(lanes, stream[4*stride*i:][:4*f.In], int(f.In))
 			f.zeros(zeros, q.parts[2], at+i)
-			for j, nibble := range awqNibble {
+			for j, nibble := range outNibble {
 				out := 8*(at+i) + int64(j)
 				if out < q.lo || out >= q.hi {
 					continue
@@ -184,7 +184,7 @@ func (f *AWQ) direct(q request) bool {
 
 // zeros reads the zero points of the eight outputs of a column of words, ordered by
 // nibble.
-func (f *AWQ) zeros(dst []float32, p []byte, column int64) {
+func (f *PackedOut) zeros(dst []float32, p []byte, column int64) {
 	for g := range f.Groups {
 		word := U32(p[4*(g*f.Out/8+column):])
 		for k := range int64(8) {
@@ -195,7 +195,7 @@ func (f *AWQ) zeros(dst []float32, p []byte, column int64) {
 
 // directBytes transposes columns of bytes into rows. Narrower codes become bytes first,
 // for eight outputs or a multiple at a time, which fill whole bytes.
-func (f *AWQ) directBytes(q request) bool {
+func (f *PackedOut) directBytes(q request) bool {
 	stride, size, unit := f.In+64, f.In*int64(q.to.Size()), int64(1)
 	each := stride + 8*f.Groups // bytes of scratch for an output
 	if f.Bits < 8 {
@@ -229,7 +229,7 @@ func (f *AWQ) directBytes(q request) bool {
 }
 
 // unpack returns the codes of n outputs of each input with a byte each.
-func (f *AWQ) unpack(o *asm.Ops, room, src []byte, n int64) []byte {
+func (f *PackedOut) unpack(o *asm.Ops, room, src []byte, n int64) []byte {
 	codes, packed, size := room[:f.In*n], room[f.In*n:][:f.In*n*f.Bits/8], n*f.Bits/8
 	for i := range f.In {
 		copy(packed[i*size:][:size], src[i*f.Out*f.Bits/8:])

@@ -53,7 +53,7 @@ func directForms() map[string]struct {
 	bySixteen, fifth := grid(96, 256, 16, 1), of(grid(96, 250, 1, 50), tensor.I8, 1)
 	e4m3Row := of(grid(96, 300, 1, 300), tensor.F8E4M3, 1)
 	awqOf := func(bits int64) named {
-		return named{&AWQ{In: 256, Out: 96, Groups: 4, Bits: bits, GroupSize: 64, Scale: Numbers[tensor.F16], ScaleSize: 2, Bulk: BulkOf(tensor.F16)}, 256}
+		return named{&PackedOut{In: 256, Out: 96, Groups: 4, Bits: bits, GroupSize: 64, Scale: Numbers[tensor.F16], ScaleSize: 2, Bulk: BulkOf(tensor.F16)}, 256}
 	}
 	swizzled := func(cols, group int64, read Number, many bulk) gridOf {
 		g := SwizzledGrid(96, cols, group, 512*CeilDiv(cols/group, 4), read)
@@ -67,25 +67,25 @@ func directForms() map[string]struct {
 	small.Size, small.Read = 1, Numbers[tensor.I8]
 	halves := Codes{rowBytes: 256, perRow: 2, pick: evenRowLow(codebookOf(PlusValue)), decodeScaled: scaledHalfBytes(PlusValue)}
 	forms := map[string]named{
-		"GPTQ 4 bits":         {&GPTQ{In: 256, Out: 96, Groups: 4, Bits: 4, GroupSize: 64, Scale: f32, ScaleSize: 4, OldZeros: true}, 256},
-		"GPTQ 8 bits":         {&GPTQ{In: 256, Out: 96, Groups: 2, Bits: 8, GroupSize: 128, Scale: Numbers[tensor.F16], ScaleSize: 2}, 256},
-		"GPTQ act-order":      {&GPTQ{In: 512, Out: 96, Groups: 4, Bits: 4, GroupSize: 128, Scale: f32, ScaleSize: 4}, 512},
-		"GPTQ act-order of 8": {&GPTQ{In: 256, Out: 96, Groups: 4, Bits: 8, GroupSize: 64, Scale: Numbers[tensor.F16], ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}, 256},
-		"GPTQ act-order of 3": {&GPTQ{In: 512, Out: 96, Groups: 4, Bits: 3, GroupSize: 128, Scale: f32, ScaleSize: 4}, 512},
-		"GPTQ 3 bits":         {&GPTQ{In: 256, Out: 96, Groups: 4, Bits: 3, GroupSize: 64, Scale: Numbers[tensor.F16], ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}, 256},
-		"GPTQ 2 bits":         {&GPTQ{In: 256, Out: 96, Groups: 4, Bits: 2, GroupSize: 64, Scale: Numbers[tensor.BF16], ScaleSize: 2, Bulk: BulkOf(tensor.BF16), OldZeros: true}, 256},
-		"GPTQ 6 bits":         {&GPTQ{In: 256, Out: 96, Groups: 4, Bits: 6, GroupSize: 64, Scale: f32, ScaleSize: 4, Bulk: BulkOf(tensor.F32)}, 256},
-		"AWQ of F16":          {&AWQ{In: 256, Out: 96, Groups: 4, Bits: 4, GroupSize: 64, Scale: Numbers[tensor.F16], ScaleSize: 2, Bulk: BulkOf(tensor.F16)}, 256},
-		"HQQ 4 bits":          {&HQQ{cols: 256, Total: 256 * 96, Bits: 4, Width: 64, Height: 384, Stored: 192, Read: f32, Size: 4}, 256},
-		"HQQ 3 bits":          {&HQQ{cols: 256, Total: 256 * 96, Bits: 3, Width: 64, Height: 384, Stored: 39, Read: Numbers[tensor.F16], Size: 2, Bulk: BulkOf(tensor.F16)}, 256},
-		"HQQ, ragged rows":    {&HQQ{cols: 250, Total: 250 * 96, Bits: 4, Width: 64, Height: 375, Stored: 188, Read: f32, Size: 4}, 250},
-		"HQQ 3, ragged rows":  {&HQQ{cols: 250, Total: 250 * 96, Bits: 3, Width: 64, Height: 375, Stored: 38, Read: f32, Size: 4}, 250},
-		"HQQ 3 bits, axis 0":  {&HQQ{cols: 250, Total: 250 * 96, Bits: 3, Width: 375, Height: 64, Stored: 7, ByColumn: true, Read: Numbers[tensor.F16], Size: 2, Bulk: BulkOf(tensor.F16)}, 250},
-		"HQQ 4 bits, axis 0":  {&HQQ{cols: 250, Total: 250 * 96, Bits: 4, Width: 375, Height: 64, Stored: 32, ByColumn: true, Read: f32, Size: 4, Bulk: BulkOf(tensor.F32)}, 250},
-		"HQQ 8 bits, axis 0":  {&HQQ{cols: 250, Total: 250 * 96, Bits: 8, Width: 375, Height: 64, Stored: 64, ByColumn: true, Read: Numbers[tensor.BF16], Size: 2, Bulk: BulkOf(tensor.BF16)}, 250},
-		"HQQ 2 bits":          {&HQQ{cols: 256, Total: 256 * 96, Bits: 2, Width: 64, Height: 384, Stored: 96, Read: f32, Size: 4}, 256},
-		"HQQ 1 bit":           {&HQQ{cols: 256, Total: 256 * 96, Bits: 1, Width: 32, Height: 768, Stored: 96, Read: f32, Size: 4}, 256},
-		"HQQ 8 bits":          {&HQQ{cols: 256, Total: 256 * 96, Bits: 8, Width: 128, Height: 192, Stored: 192, Read: f32, Size: 4}, 256},
+		"GPTQ 4 bits":         {&PackedIn{In: 256, Out: 96, Groups: 4, Bits: 4, GroupSize: 64, Scale: f32, ScaleSize: 4, OldZeros: true}, 256},
+		"GPTQ 8 bits":         {&PackedIn{In: 256, Out: 96, Groups: 2, Bits: 8, GroupSize: 128, Scale: Numbers[tensor.F16], ScaleSize: 2}, 256},
+		"GPTQ act-order":      {&PackedIn{In: 512, Out: 96, Groups: 4, Bits: 4, GroupSize: 128, Scale: f32, ScaleSize: 4}, 512},
+		"GPTQ act-order of 8": {&PackedIn{In: 256, Out: 96, Groups: 4, Bits: 8, GroupSize: 64, Scale: Numbers[tensor.F16], ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}, 256},
+		"GPTQ act-order of 3": {&PackedIn{In: 512, Out: 96, Groups: 4, Bits: 3, GroupSize: 128, Scale: f32, ScaleSize: 4}, 512},
+		"GPTQ 3 bits":         {&PackedIn{In: 256, Out: 96, Groups: 4, Bits: 3, GroupSize: 64, Scale: Numbers[tensor.F16], ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}, 256},
+		"GPTQ 2 bits":         {&PackedIn{In: 256, Out: 96, Groups: 4, Bits: 2, GroupSize: 64, Scale: Numbers[tensor.BF16], ScaleSize: 2, Bulk: BulkOf(tensor.BF16), OldZeros: true}, 256},
+		"GPTQ 6 bits":         {&PackedIn{In: 256, Out: 96, Groups: 4, Bits: 6, GroupSize: 64, Scale: f32, ScaleSize: 4, Bulk: BulkOf(tensor.F32)}, 256},
+		"AWQ of F16":          {&PackedOut{In: 256, Out: 96, Groups: 4, Bits: 4, GroupSize: 64, Scale: Numbers[tensor.F16], ScaleSize: 2, Bulk: BulkOf(tensor.F16)}, 256},
+		"HQQ 4 bits":          {&Reshaped{cols: 256, Total: 256 * 96, Bits: 4, Width: 64, Height: 384, Stored: 192, Read: f32, Size: 4}, 256},
+		"HQQ 3 bits":          {&Reshaped{cols: 256, Total: 256 * 96, Bits: 3, Width: 64, Height: 384, Stored: 39, Read: Numbers[tensor.F16], Size: 2, Bulk: BulkOf(tensor.F16)}, 256},
+		"HQQ, ragged rows":    {&Reshaped{cols: 250, Total: 250 * 96, Bits: 4, Width: 64, Height: 375, Stored: 188, Read: f32, Size: 4}, 250},
+		"HQQ 3, ragged rows":  {&Reshaped{cols: 250, Total: 250 * 96, Bits: 3, Width: 64, Height: 375, Stored: 38, Read: f32, Size: 4}, 250},
+		"HQQ 3 bits, axis 0":  {&Reshaped{cols: 250, Total: 250 * 96, Bits: 3, Width: 375, Height: 64, Stored: 7, ByColumn: true, Read: Numbers[tensor.F16], Size: 2, Bulk: BulkOf(tensor.F16)}, 250},
+		"HQQ 4 bits, axis 0":  {&Reshaped{cols: 250, Total: 250 * 96, Bits: 4, Width: 375, Height: 64, Stored: 32, ByColumn: true, Read: f32, Size: 4, Bulk: BulkOf(tensor.F32)}, 250},
+		"HQQ 8 bits, axis 0":  {&Reshaped{cols: 250, Total: 250 * 96, Bits: 8, Width: 375, Height: 64, Stored: 64, ByColumn: true, Read: Numbers[tensor.BF16], Size: 2, Bulk: BulkOf(tensor.BF16)}, 250},
+		"HQQ 2 bits":          {&Reshaped{cols: 256, Total: 256 * 96, Bits: 2, Width: 64, Height: 384, Stored: 96, Read: f32, Size: 4}, 256},
+		"HQQ 1 bit":           {&Reshaped{cols: 256, Total: 256 * 96, Bits: 1, Width: 32, Height: 768, Stored: 96, Read: f32, Size: 4}, 256},
+		"HQQ 8 bits":          {&Reshaped{cols: 256, Total: 256 * 96, Bits: 8, Width: 128, Height: 192, Stored: 192, Read: f32, Size: 4}, 256},
 		"BitNet":              {&Scaled{Cols: 256, Inverse: true, Codes: ternary, Scales: gridOf{MatrixRows: 96, BlockRows: 96, BlockCols: 256, Cols: 1, Size: 4, Read: f32}}, 256},
 		"ternary, multiplied": {&Scaled{Cols: 256, Codes: ternary, Scales: gridOf{MatrixRows: 96, BlockRows: 96, BlockCols: 256, Cols: 1, Size: 4, Read: f32}}, 256},
 		"ModelOpt 4 bits":     {&Scaled{Cols: 256, Codes: pairs, Scales: of(grid(96, 256, 1, 128), tensor.BF16, 2)}, 256},
@@ -97,7 +97,7 @@ func directForms() map[string]struct {
 		"MLX 6, groups of 20": {&Scaled{Cols: 200, Codes: StreamRow(200, 6, 150, 0), Scales: grid(96, 200, 1, 20), Seconds: &twentieth, Op: asm.Affine}, 200},
 		"packed 3 bits":       {&Scaled{Cols: 100, Codes: StreamRow(100, 3, 40, 4), Scales: grid(96, 100, 1, 25)}, 100},
 		"packed 6 bits":       {&Scaled{Cols: 256, Codes: StreamRow(256, 6, 192, 32), Scales: grid(96, 256, 1, 256), Seconds: &second, Op: asm.Shift}, 256},
-		"AWQ":                 {&AWQ{In: 256, Out: 96, Groups: 4, Bits: 4, GroupSize: 64, Scale: f32, ScaleSize: 4}, 256},
+		"AWQ":                 {&PackedOut{In: 256, Out: 96, Groups: 4, Bits: 4, GroupSize: 64, Scale: f32, ScaleSize: 4}, 256},
 		"NF4":                 {&Coded4{Cols: 256, Block: 64}, 256},
 		"NF4 across rows":     {&Coded4{Cols: 96, Block: 64}, 96},
 		"NF4, odd blocks":     {&Coded4{Cols: 256, Block: 63}, 256},
@@ -122,13 +122,13 @@ func directForms() map[string]struct {
 		"INT8 columns":        {&Scaled{Cols: 256, Codes: Int8Row(256), Scales: bySixteen, Seconds: &bySixteen, Op: asm.Shift}, 256},
 		"NVFP4 fused":         {&Scaled{Cols: 256, Codes: halves, Scales: of(bySixteen, tensor.F8E4M3, 1), Global: &second}, 256},
 		"ComfyUI's NVFP4":     {&Scaled{Cols: 288, Codes: HighFirstRow(288), Scales: swizzled(288, 16, Numbers[tensor.F8E4M3], BulkOf(tensor.F8E4M3)), Global: &second}, 288},
-		"ComfyUI's MXFP8":     {&Scaled{Cols: 320, Codes: Float8Row(320, asm.E4M3), Scales: swizzled(320, 32, ComfyExponent, ComfyExponents)}, 320},
+		"ComfyUI's MXFP8":     {&Scaled{Cols: 320, Codes: Float8Row(320, asm.E4M3), Scales: swizzled(320, 32, ExponentOrZero, ExponentsOrZero)}, 320},
 		"AWQ of 8 bits":       awqOf(8),
 		"packed 5 of words":   {&Scaled{Cols: 250, Codes: WordRow(5, 168, 16), Scales: grid(96, 250, 1, 125)}, 250},
 		"packed 4, odd":       {&Scaled{Cols: 250, Codes: StreamRow(250, 4, 128, 8), Scales: grid(96, 250, 1, 25)}, 250},
-		"GPTQ 4 bits, odd":    {&GPTQ{In: 256, Out: 96, Groups: 7, Bits: 4, GroupSize: 37, Scale: f32, ScaleSize: 4}, 256},
-		"GPTQ 8 bits, small":  {&GPTQ{In: 256, Out: 96, Groups: 32, Bits: 8, GroupSize: 8, Scale: f32, ScaleSize: 4}, 256},
-		"GPTQ act-order of 6": {&GPTQ{In: 256, Out: 96, Groups: 4, Bits: 6, GroupSize: 64, Scale: f32, ScaleSize: 4, OldZeros: true}, 256},
+		"GPTQ 4 bits, odd":    {&PackedIn{In: 256, Out: 96, Groups: 7, Bits: 4, GroupSize: 37, Scale: f32, ScaleSize: 4}, 256},
+		"GPTQ 8 bits, small":  {&PackedIn{In: 256, Out: 96, Groups: 32, Bits: 8, GroupSize: 8, Scale: f32, ScaleSize: 4}, 256},
+		"GPTQ act-order of 6": {&PackedIn{In: 256, Out: 96, Groups: 4, Bits: 6, GroupSize: 64, Scale: f32, ScaleSize: 4, OldZeros: true}, 256},
 		"FP8 zero points":     {&Scaled{Cols: 256, Codes: Float8Row(256, asm.E5M2), Scales: second, Seconds: &small, Op: asm.Shift}, 256},
 		"FP8 zeros of FP8":    {&Scaled{Cols: 300, Codes: Float8Row(300, asm.E4M3), Scales: grid(96, 300, 1, 300), Seconds: &e4m3Row, Op: asm.Shift}, 300},
 		"NVFP4 by a factor":   {&BlockForm{Cols: 256, MatrixRows: 32, Codes: codesOf(asm.NVFP4, 144)}, 256},
@@ -240,8 +240,8 @@ func RandomParts(f Form, name string, rows int64) (parts [][]byte) {
 		}
 	}
 	if strings.HasPrefix(name, "GPTQ act-order") {
-		for i := 0; i < len(parts[gptqIndex]); i += 4 {
-			binary.LittleEndian.PutUint32(parts[gptqIndex][i:], uint32(rng.Uint64()%4))
+		for i := 0; i < len(parts[inIndex]); i += 4 {
+			binary.LittleEndian.PutUint32(parts[inIndex][i:], uint32(rng.Uint64()%4))
 		}
 	}
 	return parts
@@ -282,12 +282,12 @@ func (f *Sparse) randomParts(rng *rand.ChaCha8) [][]byte {
 
 func partsOf(f Form, name string) int {
 	switch f := f.(type) {
-	case *GPTQ:
+	case *PackedIn:
 		if strings.HasPrefix(name, "GPTQ act-order") {
 			return 4
 		}
 		return 3
-	case *AWQ, *HQQ:
+	case *PackedOut, *Reshaped:
 		return 3
 	case *Coded4:
 		if f.Nested {
@@ -353,15 +353,15 @@ func BenchmarkForms(b *testing.B) {
 		name string
 		form Form
 	}{
-		{"GPTQ 4 bits", &GPTQ{In: in, Out: out, Groups: 32, Bits: 4, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
-		{"GPTQ 8 bits", &GPTQ{In: in, Out: out, Groups: 32, Bits: 8, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
-		{"GPTQ act-order", &GPTQ{In: in, Out: out, Groups: 32, Bits: 4, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
-		{"AWQ", &AWQ{In: in, Out: out, Groups: 32, Bits: 4, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16)}},
+		{"GPTQ 4 bits", &PackedIn{In: in, Out: out, Groups: 32, Bits: 4, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
+		{"GPTQ 8 bits", &PackedIn{In: in, Out: out, Groups: 32, Bits: 8, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
+		{"GPTQ act-order", &PackedIn{In: in, Out: out, Groups: 32, Bits: 4, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
+		{"AWQ", &PackedOut{In: in, Out: out, Groups: 32, Bits: 4, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16)}},
 		{"NF4 nested", &Coded4{Cols: in, Block: 64, Nested: true, NestedBlock: 256}},
 		{"FP8 blocks", &Scaled{Cols: in, Codes: Float8Row(in, asm.E4M3), Scales: Grid{MatrixRows: out, BlockRows: 128, BlockCols: 128, Cols: 32, Size: 4, Read: Numbers[tensor.F32]}}},
 		{"MLX 4 bits", &Scaled{Cols: in, Codes: StreamRow(in, 4, in/2, 0), Scales: halves(GroupGrid(out, in, 64, 2, f32)), Seconds: new(Grid), Op: asm.Affine}},
 		{"MLX 3 bits", &Scaled{Cols: in, Codes: StreamRow(in, 3, in*3/8, 0), Scales: halves(GroupGrid(out, in, 64, 2, f32)), Seconds: new(Grid), Op: asm.Affine}},
-		{"GPTQ 3 bits", &GPTQ{In: in, Out: out, Groups: 32, Bits: 3, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
+		{"GPTQ 3 bits", &PackedIn{In: in, Out: out, Groups: 32, Bits: 3, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
 		{"interleaved", &Interleaved{Cols: in / 2, Lanes: []Lane{{Numbers[tensor.BF16], asm.BF16, 2}, {Numbers[tensor.BF16], asm.BF16, 2}}}},
 		{"NVFP4", &Scaled{Cols: in, Codes: Fp4Row(in), Scales: eighths(GroupGrid(out, in, 16, 1, Numbers[tensor.F8E4M3]))}},
 	} {

@@ -5,8 +5,8 @@
 //
 // A [Codec] is one stored type whose blocks hold their own scales. [Scaled] is rows of
 // codes under a [Grid] of scales; most schemes use it and differ only in their [Codes].
-// Layouts that are packed across rows have forms of their own (GPTQ, AWQ, HQQ,
-// bitsandbytes, bit masks). Some forms wrap another one (transposed, folded, shifted).
+// Layouts that are packed across rows have forms of their own (GPTQ's [PackedIn], AWQ's
+// [PackedOut], HQQ's [Reshaped], bit masks). Some forms wrap another one (transposed, folded, shifted).
 //
 // The method decode of a form is its specification: the float32 arithmetic of the
 // library that owns the scheme, each product rounded. The method direct does the same

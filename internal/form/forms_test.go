@@ -115,11 +115,11 @@ func TestRealGPTQSlices(t *testing.T) {
 			in, out, group := int64(s.head[2]), int64(s.head[3]), int64(s.head[1])
 			dtype := sliceScales[s.head[4]]
 			g, _ := dtype.Geometry()
-			f := &GPTQ{In: in, Out: out, Groups: in / group, Bits: int64(s.head[0]), GroupSize: group,
+			f := &PackedIn{In: in, Out: out, Groups: in / group, Bits: int64(s.head[0]), GroupSize: group,
 				Scale: Numbers[dtype], ScaleSize: int64(g.Bytes), OldZeros: true}
 			parts := s.parts
 			if s.head[5] == 0 {
-				parts = parts[:gptqIndex]
+				parts = parts[:inIndex]
 			}
 			decodesTo(t, f, parts, out, in, transposed(s.want, in, out))
 		})
@@ -131,7 +131,7 @@ func TestRealAWQSlice(t *testing.T) {
 	in, out, group := int64(s.head[2]), int64(s.head[3]), int64(s.head[1])
 	dtype := sliceScales[s.head[4]]
 	g, _ := dtype.Geometry()
-	f := &AWQ{In: in, Out: out, Groups: in / group, Bits: 4, GroupSize: group, Scale: Numbers[dtype], ScaleSize: int64(g.Bytes)}
+	f := &PackedOut{In: in, Out: out, Groups: in / group, Bits: 4, GroupSize: group, Scale: Numbers[dtype], ScaleSize: int64(g.Bytes)}
 	decodesTo(t, f, s.parts, out, in, transposed(s.want, in, out))
 }
 

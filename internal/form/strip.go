@@ -46,22 +46,22 @@ type boundedStrips interface{ matrixRows() int64 }
 
 var _ boundedStrips = (*FlippedStack)(nil)
 
-func (f *GPTQ) outputs() int64 { return f.Out }
+func (f *PackedIn) outputs() int64 { return f.Out }
 
-func (f *GPTQ) strip(lo, hi int64) (Form, []Columns) {
+func (f *PackedIn) strip(lo, hi int64) (Form, []Columns) {
 	s, n := *f, hi-lo
 	s.Out = n
 	return &s, []Columns{
-		gptqWeight: columnsOf(f.In*f.Bits/32, 4*f.Out, 4*lo, 4*n),
-		gptqScales: columnsOf(f.Groups, f.Out*f.ScaleSize, lo*f.ScaleSize, n*f.ScaleSize),
-		gptqZeros:  columnsOf(f.Groups, f.Out*f.Bits/8, lo*f.Bits/8, n*f.Bits/8),
-		gptqIndex:  columnsOf(1, 4*f.In, 0, 4*f.In),
+		inWeight: columnsOf(f.In*f.Bits/32, 4*f.Out, 4*lo, 4*n),
+		inScales: columnsOf(f.Groups, f.Out*f.ScaleSize, lo*f.ScaleSize, n*f.ScaleSize),
+		inZeros:  columnsOf(f.Groups, f.Out*f.Bits/8, lo*f.Bits/8, n*f.Bits/8),
+		inIndex:  columnsOf(1, 4*f.In, 0, 4*f.In),
 	}
 }
 
-func (f *AWQ) outputs() int64 { return f.Out }
+func (f *PackedOut) outputs() int64 { return f.Out }
 
-func (f *AWQ) strip(lo, hi int64) (Form, []Columns) {
+func (f *PackedOut) strip(lo, hi int64) (Form, []Columns) {
 	s, n := *f, hi-lo
 	s.Out = n
 	return &s, []Columns{

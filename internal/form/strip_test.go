@@ -18,12 +18,12 @@ func stripForms() map[string]Form {
 	forms := map[string]Form{}
 	for _, bits := range []int64{2, 3, 4, 8} {
 		for _, old := range []bool{false, true} {
-			forms[fmt.Sprintf("GPTQ %d bits, old zeros %v", bits, old)] = &GPTQ{In: in, Out: out, Groups: 4, Bits: bits, GroupSize: 64, Scale: f16, ScaleSize: 2, OldZeros: old}
+			forms[fmt.Sprintf("GPTQ %d bits, old zeros %v", bits, old)] = &PackedIn{In: in, Out: out, Groups: 4, Bits: bits, GroupSize: 64, Scale: f16, ScaleSize: 2, OldZeros: old}
 		}
 	}
-	forms["GPTQ act-order"] = &GPTQ{In: in, Out: out, Groups: 4, Bits: 4, GroupSize: 64, Scale: f16, ScaleSize: 2}
+	forms["GPTQ act-order"] = &PackedIn{In: in, Out: out, Groups: 4, Bits: 4, GroupSize: 64, Scale: f16, ScaleSize: 2}
 	for _, bits := range []int64{3, 4, 8} {
-		forms[fmt.Sprintf("AWQ %d bits", bits)] = &AWQ{In: in, Out: out, Groups: 4, Bits: bits, GroupSize: 64, Scale: f16, ScaleSize: 2}
+		forms[fmt.Sprintf("AWQ %d bits", bits)] = &PackedOut{In: in, Out: out, Groups: 4, Bits: bits, GroupSize: 64, Scale: f16, ScaleSize: 2}
 	}
 	return forms
 }

@@ -35,16 +35,16 @@ func SwizzledGrid(rows, cols, group, bytes int64, read Number) Grid {
 	return g
 }
 
-// ComfyExponent reads E8M0 as ComfyUI does: code 0 is zero.
-func ComfyExponent(p []byte, i int64) float32 {
+// ExponentOrZero reads E8M0 as ComfyUI does: code 0 is zero.
+func ExponentOrZero(p []byte, i int64) float32 {
 	if p[i] == 0 {
 		return 0
 	}
 	return ExponentByte(p, i)
 }
 
-// ComfyExponents is ComfyExponent for many codes.
-func ComfyExponents(_ *asm.Ops, dst []float32, p []byte) {
+// ExponentsOrZero is ExponentOrZero for many codes.
+func ExponentsOrZero(_ *asm.Ops, dst []float32, p []byte) {
 	for i, c := range p {
 		dst[i] = math.Float32frombits(uint32(c) << 23)
 	}

@@ -6,20 +6,20 @@ import "github.com/anamnesis-go/anamnesis/asm"
 // are a weight of their own.
 
 // span widens columns to whole words of codes of any width.
-func (f *GPTQ) span(col, n int64) (from, end int64) {
+func (f *PackedIn) span(col, n int64) (from, end int64) {
 	return widenToGroups(col, n, 32, f.GroupSize, f.In)
 }
 
-func (f *GPTQ) cut(q request, a area) bool {
+func (f *PackedIn) cut(q request, a area) bool {
 	r, rows, col, n := a.row, a.rows, a.col, a.cols
 	if col*f.Bits%32 != 0 || n*f.Bits%32 != 0 {
 		return false
 	}
 	s := *f
 	s.In = n
-	own := [...][]byte{gptqWeight: q.parts[gptqWeight][col*f.Bits/8*f.Out:], gptqScales: q.parts[gptqScales], gptqZeros: q.parts[gptqZeros], gptqIndex: nil}
-	if len(q.parts) > gptqIndex && !f.inOrder(q.parts[gptqIndex], col, n) {
-		own[gptqIndex] = q.parts[gptqIndex][4*col:][:4*n]
+	own := [...][]byte{inWeight: q.parts[inWeight][col*f.Bits/8*f.Out:], inScales: q.parts[inScales], inZeros: q.parts[inZeros], inIndex: nil}
+	if len(q.parts) > inIndex && !f.inOrder(q.parts[inIndex], col, n) {
+		own[inIndex] = q.parts[inIndex][4*col:][:4*n]
 		return s.direct(q.withParts(own[:], r, r+rows))
 	}
 	first, size, count, ok := groupSpan(col, n, f.GroupSize)
@@ -27,15 +27,15 @@ func (f *GPTQ) cut(q request, a area) bool {
 		return false
 	}
 	s.GroupSize, s.Groups = size, count
-	own[gptqScales], own[gptqZeros] = q.parts[gptqScales][first*f.Out*f.ScaleSize:], q.parts[gptqZeros][first*f.Out*f.Bits/8:]
-	return s.direct(q.withParts(own[:gptqIndex], r, r+rows))
+	own[inScales], own[inZeros] = q.parts[inScales][first*f.Out*f.ScaleSize:], q.parts[inZeros][first*f.Out*f.Bits/8:]
+	return s.direct(q.withParts(own[:inIndex], r, r+rows))
 }
 
-func (f *AWQ) span(col, n int64) (from, end int64) {
+func (f *PackedOut) span(col, n int64) (from, end int64) {
 	return widenToGroups(col, n, 8, f.GroupSize, f.In)
 }
 
-func (f *AWQ) cut(q request, a area) bool {
+func (f *PackedOut) cut(q request, a area) bool {
 	r, rows, col, n := a.row, a.rows, a.col, a.cols
 	first, size, count, ok := groupSpan(col, n, f.GroupSize)
 	if !ok {

@@ -1,4 +1,3 @@
-// Package autoround knows the configuration of AutoRound, whose weights are of several schemes.
 package autoround
 
 import (

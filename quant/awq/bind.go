@@ -1,4 +1,3 @@
-// Package awq is AWQ, both ways.
 package awq
 
 import (
@@ -53,7 +52,7 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err := agrees(s, stem, scales, bits, in/groups, groups); err != nil {
 		return nil, err
 	}
-	f := &form.AWQ{In: in, Out: out, Groups: groups, Bits: bits, GroupSize: in / groups}
+	f := &form.PackedOut{In: in, Out: out, Groups: groups, Bits: bits, GroupSize: in / groups}
 	if f.Scale, f.ScaleSize, err = scheme.ScaleNumber(scales); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,3 @@
-// Package bfl knows the configuration of Black Forest Labs, whose weights are of several schemes.
 package bfl
 
 import "github.com/anamnesis-go/anamnesis/internal/scheme"

@@ -1,4 +1,3 @@
-// Package bitnet binds the ternary weights of BitNet.
 package bitnet
 
 import (

@@ -1,4 +1,3 @@
-// Package comfy binds the weights that ComfyUI describes.
 package comfy
 
 import (
@@ -177,11 +176,11 @@ func bindMXFP8(s *scheme.Set, info *tensor.Info, stem string) (*scheme.Weight, e
 		return nil, nil
 	}
 	rows, cols := info.Shape[0], info.Shape[1]
-	g, scales, err := s.SwizzledGrid(stem+".weight_scale", rows, cols, 32, form.ComfyExponent, tensor.F8E8M0, tensor.U8)
+	g, scales, err := s.SwizzledGrid(stem+".weight_scale", rows, cols, 32, form.ExponentOrZero, tensor.F8E8M0, tensor.U8)
 	if err != nil {
 		return nil, err
 	}
-	g.Bulk = form.ComfyExponents
+	g.Bulk = form.ExponentsOrZero
 	return &scheme.Weight{
 		Name: info.Name, Shape: info.Shape, Layout: "MXFP8, 32-value blocks", Parts: []tensor.Info{*info, *scales},
 		Form: &form.Scaled{Cols: cols, Codes: form.Float8Row(cols, codec), Scales: g},

@@ -1,4 +1,3 @@
-// Package compressed binds the weights of compressed-tensors.
 package compressed
 
 import (

@@ -1,4 +1,3 @@
-// Package fp8 binds 8-bit floats under scales of any granularity.
 package fp8
 
 import (

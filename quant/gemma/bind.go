@@ -1,4 +1,3 @@
-// Package gemma binds the integers of Gemma's own quantization.
 package gemma
 
 import (

@@ -1,4 +1,3 @@
-// Package ggml binds the block types of ggml.
 package ggml
 
 import (

@@ -1,4 +1,3 @@
-// Package gptq is GPTQ, both ways.
 package gptq
 
 import (
@@ -48,7 +47,7 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &form.GPTQ{Out: out, Groups: groups}
+	f := &form.PackedIn{Out: out, Groups: groups}
 	if err := bindSizes(s, stem, f, info, zeros); err != nil {
 		return nil, err
 	}
@@ -75,7 +74,7 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 
 // bindSizes derives the width of a field from the zero points, which are packed along the
 // outputs, and the number of inputs from that.
-func bindSizes(s *scheme.Set, stem string, f *form.GPTQ, info, zeros *tensor.Info) error {
+func bindSizes(s *scheme.Set, stem string, f *form.PackedIn, info, zeros *tensor.Info) error {
 	if f.Out == 0 || zeros.Shape[1]*32%f.Out != 0 {
 		return wire.ErrMismatch.Errorf("%s has shape %v beside %d outputs", wire.Quote(zeros.Name), zeros.Shape, f.Out)
 	}
@@ -132,7 +131,7 @@ func otherGroup(in, groups int64) int64 {
 
 // bindOrder binds the groups of inputs that were quantized out of order, and checks that
 // each exists.
-func bindOrder(s *scheme.Set, w *scheme.Weight, f *form.GPTQ, stem string) error {
+func bindOrder(s *scheme.Set, w *scheme.Weight, f *form.PackedIn, stem string) error {
 	index, p, err := s.GroupIndex(stem+".g_idx", f.In)
 	if index == nil {
 		return err

@@ -1,4 +1,3 @@
-// Package hqq binds the weights of HQQ.
 package hqq
 
 import (
@@ -31,7 +30,7 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		return nil, nil
 	}
 	w := &scheme.Weight{Name: stem + ".weight", Parts: []tensor.Info{*info}}
-	f := &form.HQQ{Stored: info.Shape[0], Width: info.Shape[1]}
+	f := &form.Reshaped{Stored: info.Shape[0], Width: info.Shape[1]}
 	var bits, axis int64
 	for _, v := range []struct {
 		name string
@@ -87,7 +86,7 @@ func unset(s *scheme.Set, name string) error {
 	return err
 }
 
-func bindScales(s *scheme.Set, stem string, w *scheme.Weight, f *form.HQQ) error {
+func bindScales(s *scheme.Set, stem string, w *scheme.Weight, f *form.Reshaped) error {
 	shape := []int64{f.Height, 1}
 	if f.ByColumn {
 		shape = []int64{1, f.Width}

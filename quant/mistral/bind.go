@@ -1,4 +1,3 @@
-// Package mistral binds FP8 under the names in Mistral's own files.
 package mistral
 
 import (

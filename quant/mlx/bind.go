@@ -1,4 +1,3 @@
-// Package mlx is MLX's quantization, both ways.
 package mlx
 
 import (

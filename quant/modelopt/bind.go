@@ -1,4 +1,3 @@
-// Package modelopt binds ModelOpt's integers.
 package modelopt
 
 import (

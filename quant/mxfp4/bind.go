@@ -1,4 +1,3 @@
-// Package mxfp4 binds 4-bit floats in groups of 32 under exponents.
 package mxfp4
 
 import (

@@ -1,4 +1,3 @@
-// Package nvfp4 binds 4-bit floats in groups of 16 under E4M3 scales and a global one.
 package nvfp4
 
 import (

@@ -1,4 +1,3 @@
-// Package quanto binds the weights of optimum-quanto.
 package quanto
 
 import (
@@ -86,7 +85,7 @@ func bindPacked(s *scheme.Set, info *tensor.Info, name string) (*scheme.Weight, 
 	}
 	total := groups * width // at most four times the bytes of the codes
 	return &scheme.Weight{Name: name, Shape: []int64{total / cols, cols}, Layout: scheme.Describe(bits, width), Parts: []tensor.Info{*info, *scale, *shift},
-		Form: &form.Quanto{Cols: cols, Rows: total / cols, Bits: bits, Stored: stored, Width: width, Groups: groups,
+		Form: &form.GroupRows{Cols: cols, Rows: total / cols, Bits: bits, Stored: stored, Width: width, Groups: groups,
 			Scale: form.FactorOf(scale.DType), Shift: form.FactorOf(shift.DType)}}, nil
 }
 

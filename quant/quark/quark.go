@@ -1,4 +1,3 @@
-// Package quark knows the configuration of Quark, whose weights are of several schemes.
 package quark
 
 import "github.com/anamnesis-go/anamnesis/internal/scheme"

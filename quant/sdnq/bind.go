@@ -1,4 +1,3 @@
-// Package sdnq binds the weights of SDNQ.
 package sdnq
 
 import (
@@ -38,7 +37,7 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &form.SDNQ{}
+	f := &form.Units{}
 	signed, err := c.codes(f, info)
 	if err != nil {
 		return nil, err
@@ -150,18 +149,18 @@ func (c *module) refuse() error {
 }
 
 // codes sets how a code is read, and returns whether it has a sign.
-func (c *module) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err error) {
+func (c *module) codes(f *form.Units, info *tensor.Info) (signed bool, err error) {
 	if codec, ok := form.Float8Of(info.DType); ok {
 		if c.dtype != map[asm.Float]string{asm.E4M3: "float8_e4m3fn", asm.E5M2: "float8_e5m2"}[codec] {
 			return false, wire.ErrMismatch.Errorf("weights_dtype %s, stored as %s", wire.Quote(c.dtype), info.TypeName())
 		}
-		f.Unit, f.Code = form.SDNQUnits[8], func(p []byte, i int64) float32 { return codec.Value(p[i]) }
+		f.Unit, f.Code = form.UnitOf[8], func(p []byte, i int64) float32 { return codec.Value(p[i]) }
 		return true, nil
 	}
 	text, unsigned := strings.CutPrefix(c.dtype, "u")
 	text, ok := strings.CutPrefix(text, "int")
 	bits, _ := strconv.ParseInt(text, 10, 64)
-	unit, known := form.SDNQUnits[bits]
+	unit, known := form.UnitOf[bits]
 	if !ok || !known {
 		return false, wire.ErrUnsupported.Errorf("SDNQ's weights_dtype %s: sdnq can save the model unquantized", wire.Quote(c.dtype))
 	}
@@ -173,7 +172,7 @@ func (c *module) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err error)
 		return false, wire.ErrMismatch.Errorf("weights_dtype %s, stored as %s", wire.Quote(c.dtype), info.TypeName())
 	}
 	f.Unit = unit
-	read := form.SDNQCode(bits)
+	read := form.UnitCode(bits)
 	switch {
 	case want == tensor.I8:
 		f.Code = form.Numbers[tensor.I8]
@@ -186,7 +185,7 @@ func (c *module) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err error)
 }
 
 // shape computes rows, columns and groups; the scales have a row for each row.
-func (c *module) shape(w *scheme.Weight, f *form.SDNQ, scales *tensor.Info) error {
+func (c *module) shape(w *scheme.Weight, f *form.Units, scales *tensor.Info) error {
 	info := &w.Parts[0]
 	n := info.Elements()
 	if f.Unit.Codes > 1 {

@@ -1,4 +1,3 @@
-// Package torchao is TorchAO's tensors, both ways.
 package torchao
 
 import (

@@ -1,4 +1,3 @@
-// Package w8a8 binds signed bytes under scales.
 package w8a8
 
 import (

@@ -5,10 +5,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// HQQ is codes of a matrix that was reshaped before it was packed, so that groups are its
+// Reshaped is codes of a matrix that was reshaped before it was packed, so that groups are its
 // rows (axis 1) or its columns (axis 0). Rows of the reshaped matrix share stored
 // numbers, the first rows in the highest bits. Parts: W_q, scale, zero.
-type HQQ struct {
+type Reshaped struct {
 	cols, Total int64
 	Bits        int64
 	ByColumn    bool  // axis 0: the groups are columns
@@ -20,9 +20,9 @@ type HQQ struct {
 	Bulk        bulk
 }
 
-func (f *HQQ) Geometry() Geometry { return Geometry{Group: f.Total / max(1, f.cols)} }
+func (f *Reshaped) Geometry() Geometry { return Geometry{Group: f.Total / max(1, f.cols)} }
 
-func (f *HQQ) Need(p int, _, _ int64) tensor.Span {
+func (f *Reshaped) Need(p int, _, _ int64) tensor.Span {
 	if p == 0 {
 		bytes := int64(1)
 		if f.Bits == 3 {
@@ -33,14 +33,14 @@ func (f *HQQ) Need(p int, _, _ int64) tensor.Span {
 	return tensor.Span{Len: f.Groups() * f.Size}
 }
 
-func (f *HQQ) Groups() int64 {
+func (f *Reshaped) Groups() int64 {
 	if f.ByColumn {
 		return f.Width
 	}
 	return f.Height
 }
 
-func (f *HQQ) decode(dst []float32, parts [][]byte, lo, hi int64) {
+func (f *Reshaped) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	for i := lo * f.cols; i < hi*f.cols; i++ {
 		row, col := i/f.Width, i%f.Width
 		group := row
@@ -54,7 +54,7 @@ func (f *HQQ) decode(dst []float32, parts [][]byte, lo, hi int64) {
 
 // code reads one code. Row r is in stored row r mod Stored, and the first rows are in the
 // highest field.
-func (f *HQQ) code(p []byte, r, c int64) float32 {
+func (f *Reshaped) code(p []byte, r, c int64) float32 {
 	at, field := r%f.Stored*f.Width+c, r/f.Stored
 	if f.Bits == 3 {
 		return float32(U32(p[4*at:]) >> (27 - 3*field) & 7)
@@ -62,13 +62,13 @@ func (f *HQQ) code(p []byte, r, c int64) float32 {
 	return float32(p[at] >> (8 - f.Bits*(field+1)) & uint8(1<<f.Bits-1))
 }
 
-// hqqFields is the number of codes in a stored number, by the bits of a code.
-var hqqFields = map[int64]int64{1: 8, 2: 4, 3: 10, 4: 2, 8: 1}
+// fieldsOf is the number of codes in a stored number, by the bits of a code.
+var fieldsOf = map[int64]int64{1: 8, 2: 4, 3: 10, 4: 2, 8: 1}
 
 // Lay sets the sizes for a matrix of this shape, or returns an error if the codes do not
 // fit it.
-func (f *HQQ) Lay(info *tensor.Info, shape []int64, axis int64) error {
-	fields := hqqFields[f.Bits]
+func (f *Reshaped) Lay(info *tensor.Info, shape []int64, axis int64) error {
+	fields := fieldsOf[f.Bits]
 	want := tensor.U8
 	if f.Bits == 3 {
 		want = tensor.I32

@@ -2,11 +2,11 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// AWQ is AutoAWQ's GEMM layout: codes packed along the output dimension, eight nibbles a
-// word in the order of awqNibble. Parts: qweight [in, out*bits/32], scales [groups, out],
+// PackedOut is AutoAWQ's GEMM layout: codes packed along the output dimension, eight nibbles a
+// word in the order of outNibble. Parts: qweight [in, out*bits/32], scales [groups, out],
 // qzeros [groups, out*bits/32]. The weight is the transpose. GPTQModel writes other
 // widths under the same names, as a stream without that order.
-type AWQ struct {
+type PackedOut struct {
 	In, Out, Groups int64
 	Bits            int64
 	GroupSize       int64
@@ -15,12 +15,12 @@ type AWQ struct {
 	Bulk            bulk
 }
 
-// awqNibble[j] is the nibble of word k that holds column 8k+j.
-var awqNibble = [8]uint{0, 4, 1, 5, 2, 6, 3, 7}
+// outNibble[j] is the nibble of word k that holds column 8k+j.
+var outNibble = [8]uint{0, 4, 1, 5, 2, 6, 3, 7}
 
-func (f *AWQ) Geometry() Geometry { return Geometry{Group: f.Out} }
+func (f *PackedOut) Geometry() Geometry { return Geometry{Group: f.Out} }
 
-func (f *AWQ) Need(p int, _, _ int64) tensor.Span {
+func (f *PackedOut) Need(p int, _, _ int64) tensor.Span {
 	switch p {
 	case 0:
 		return tensor.Span{Len: f.In * f.Out * f.Bits / 8}
@@ -31,7 +31,7 @@ func (f *AWQ) Need(p int, _, _ int64) tensor.Span {
 	}
 }
 
-func (f *AWQ) decode(dst []float32, parts [][]byte, lo, hi int64) {
+func (f *PackedOut) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	for i := range f.In {
 		g := i / f.GroupSize
 		for o := lo; o < hi; o++ {
@@ -41,9 +41,9 @@ func (f *AWQ) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
-func (f *AWQ) Slices() bool { return true }
+func (f *PackedOut) Slices() bool { return true }
 
-func (f *AWQ) slice(dst []float32, parts [][]byte, _, r, col int64) {
+func (f *PackedOut) slice(dst []float32, parts [][]byte, _, r, col int64) {
 	for k := range dst {
 		i := col + int64(k)
 		g := i / f.GroupSize
@@ -51,10 +51,10 @@ func (f *AWQ) slice(dst []float32, parts [][]byte, _, r, col int64) {
 	}
 }
 
-func (f *AWQ) field(p []byte, row, o int64) int32 {
+func (f *PackedOut) field(p []byte, row, o int64) int32 {
 	words := f.Out * f.Bits / 32
 	if f.Bits == 4 {
-		return int32(U32(p[4*(row*words+o/8):]) >> (4 * awqNibble[o%8]) & 15)
+		return int32(U32(p[4*(row*words+o/8):]) >> (4 * outNibble[o%8]) & 15)
 	}
 	return int32(column(p[4*row*words:], 1, f.Bits, o, 0))
 }

@@ -2,27 +2,27 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// SDNQ is a stream of codes without regard to rows, some widths in units of several
+// Units is a stream of codes without regard to rows, some widths in units of several
 // bytes, under scales of rows, groups of columns, or the whole. With a zero point a
 // number is q*s + z, rounded once, because torch.addcmul fuses. Parts: codes, scales,
 // zero points.
-type SDNQ struct {
+type Units struct {
 	independentRows
 	Cols   int64
 	Groups int64 // in a row; 0 if there is one scale
-	Unit   SDNQUnit
+	Unit   Unit
 	Code   Number
 	Scale  Factor
 	Zero   Factor // Read is nil without zero points
 }
 
-// An SDNQUnit is the number of codes in a number of bytes.
-type SDNQUnit struct{ Codes, Bytes int64 }
+// A Unit is the number of codes in a number of bytes.
+type Unit struct{ Codes, Bytes int64 }
 
-// SDNQUnits has the unit for each width of a code in bits.
-var SDNQUnits = map[int64]SDNQUnit{2: {4, 1}, 3: {8, 3}, 4: {2, 1}, 5: {8, 5}, 6: {4, 3}, 7: {8, 7}, 8: {1, 1}}
+// UnitOf has the unit for each width of a code in bits.
+var UnitOf = map[int64]Unit{2: {4, 1}, 3: {8, 3}, 4: {2, 1}, 5: {8, 5}, 6: {4, 3}, 7: {8, 7}, 8: {1, 1}}
 
-func (f *SDNQ) Need(p int, lo, hi int64) tensor.Span {
+func (f *Units) Need(p int, lo, hi int64) tensor.Span {
 	if p == 0 {
 		first := lo * f.Cols / f.Unit.Codes
 		return tensor.Span{Off: first * f.Unit.Bytes, Len: (CeilDiv(hi*f.Cols, f.Unit.Codes) - first) * f.Unit.Bytes}
@@ -37,7 +37,7 @@ func (f *SDNQ) Need(p int, lo, hi int64) tensor.Span {
 	return tensor.Span{Off: lo * f.Groups * size, Len: (hi - lo) * f.Groups * size}
 }
 
-func (f *SDNQ) decode(dst []float32, parts [][]byte, lo, hi int64) {
+func (f *Units) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	first := lo * f.Cols / f.Unit.Codes * f.Unit.Codes
 	width := f.Cols / max(1, f.Groups)
 	for i := range dst[:(hi-lo)*f.Cols] {
@@ -54,12 +54,12 @@ func (f *SDNQ) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
-func (f *SDNQ) direct(request) bool { return false }
+func (f *Units) direct(request) bool { return false }
 
-// SDNQCode returns a function that reads code i. The bits of a byte that its own code
+// UnitCode returns a function that reads code i. The bits of a byte that its own code
 // does not use hold bits of the last codes of its unit.
-func SDNQCode(bits int64) func(p []byte, i int64) uint8 {
-	u := SDNQUnits[bits]
+func UnitCode(bits int64) func(p []byte, i int64) uint8 {
+	u := UnitOf[bits]
 	mask := uint8(1<<bits - 1)
 	return func(p []byte, i int64) uint8 {
 		k := i % u.Codes

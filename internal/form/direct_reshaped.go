@@ -3,7 +3,7 @@ package form
 import "github.com/anamnesis-go/anamnesis/asm"
 
 // shift returns the bit offset of field k in a stored number.
-func (f *HQQ) shift(k int64) int {
+func (f *Reshaped) shift(k int64) int {
 	if f.Bits == 3 {
 		return int(27 - 3*k)
 	}
@@ -11,7 +11,7 @@ func (f *HQQ) shift(k int64) int {
 }
 
 // direct decodes whole groups together, and elements of other groups one by one.
-func (f *HQQ) direct(q request) bool {
+func (f *Reshaped) direct(q request) bool {
 	from, end, size := q.lo*f.cols, q.hi*f.cols, int64(q.to.Size())
 	if f.ByColumn {
 		return f.perElement(q, from, end)
@@ -25,9 +25,9 @@ func (f *HQQ) direct(q request) bool {
 
 // groupwise decodes elements [from, end) in pieces that are in the same field of the
 // stored numbers, group by group.
-func (f *HQQ) groupwise(q request, from, end int64) bool {
+func (f *Reshaped) groupwise(q request, from, end int64) bool {
 	size, stored := int64(q.to.Size()), f.storedSize()
-	most := min(end-from, max(f.Width, hqqAtOnce/f.Width*f.Width)) // numbers
+	most := min(end-from, max(f.Width, reshapedAtOnce/f.Width*f.Width)) // numbers
 	if 2*most/f.Width+CeilDiv(most, 4) > int64(len(q.scratch)) {
 		return false
 	}
@@ -55,11 +55,11 @@ func (f *HQQ) groupwise(q request, from, end int64) bool {
 	return true
 }
 
-// hqqAtOnce is how many numbers are in scratch at a time.
-const hqqAtOnce = 2048
+// reshapedAtOnce is how many numbers are in scratch at a time.
+const reshapedAtOnce = 2048
 
 // codebook returns the values of the lowest bits of a byte.
-func (f *HQQ) codebook() (codebook [16]float32) {
+func (f *Reshaped) codebook() (codebook [16]float32) {
 	for i := range codebook {
 		codebook[i] = float32(i & (1<<f.Bits - 1))
 	}
@@ -67,7 +67,7 @@ func (f *HQQ) codebook() (codebook [16]float32) {
 }
 
 // numbers reads scales or zero points from the i-th on.
-func (f *HQQ) numbers(o *asm.Ops, dst []float32, p []byte, i int64) {
+func (f *Reshaped) numbers(o *asm.Ops, dst []float32, p []byte, i int64) {
 	if f.Bulk != nil && o.Level() != asm.Generic {
 		f.Bulk(o, dst, p[i*f.Size:][:int64(len(dst))*f.Size])
 		return
@@ -79,15 +79,15 @@ func (f *HQQ) numbers(o *asm.Ops, dst []float32, p []byte, i int64) {
 
 // perElement decodes the elements [from, end), each with a copy of its scale and zero
 // point.
-func (f *HQQ) perElement(q request, from, end int64) bool {
+func (f *Reshaped) perElement(q request, from, end int64) bool {
 	// An element takes its value, scale, zero point and one byte of code, which is 13/4
 	// floats; two more are constants.
-	most := min(end-from, hqqAtOnce, (int64(len(q.scratch))-2)*4/13)
+	most := min(end-from, reshapedAtOnce, (int64(len(q.scratch))-2)*4/13)
 	if most < 1 {
 		return from == end
 	}
 	size, codebook := int64(q.to.Size()), f.codebook()
-	w := hqqRoom{bytes: asm.Raw(q.scratch[3*most:]), none: q.scratch[len(q.scratch)-1:], codebook: &codebook}
+	w := reshapedRoom{bytes: asm.Raw(q.scratch[3*most:]), none: q.scratch[len(q.scratch)-1:], codebook: &codebook}
 	w.none[0] = 0
 	for i := from; i < end; {
 		row, col := i/f.Width, i%f.Width
@@ -107,16 +107,16 @@ func (f *HQQ) perElement(q request, from, end int64) bool {
 	return true
 }
 
-// hqqRoom is the scratch in which codes become numbers: a byte for each, a zero, and the
+// reshapedRoom is the scratch in which codes become numbers: a byte for each, a zero, and the
 // values of narrow codes.
-type hqqRoom struct {
+type reshapedRoom struct {
 	bytes    []byte
 	none     []float32
 	codebook *[16]float32
 }
 
 // plain decodes the codes of a row from column col on, without scales.
-func (f *HQQ) plain(q request, w hqqRoom, dst []float32, row, col int64) {
+func (f *Reshaped) plain(q request, w reshapedRoom, dst []float32, row, col int64) {
 	p, o := q.parts[0], q.o
 	if o.Level() == asm.Generic { // Generic runs on any byte order
 		for k := range dst {
@@ -138,7 +138,7 @@ func (f *HQQ) plain(q request, w hqqRoom, dst []float32, row, col int64) {
 }
 
 // storedSize returns the size of a stored number in bytes.
-func (f *HQQ) storedSize() int64 {
+func (f *Reshaped) storedSize() int64 {
 	if f.Bits == 3 {
 		return 4
 	}

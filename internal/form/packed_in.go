@@ -2,10 +2,10 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// GPTQ is codes packed along the input dimension: a stored row holds several inputs of
+// PackedIn is codes packed along the input dimension: a stored row holds several inputs of
 // every output. The weight is its transpose. Parts: qweight [in*bits/32, out], scales
 // [groups, out], qzeros [groups, out*bits/32], and g_idx [in] if there is one.
-type GPTQ struct {
+type PackedIn struct {
 	In, Out, Groups int64
 	Bits            int64
 	GroupSize       int64 // consecutive inputs, if there is no g_idx
@@ -18,63 +18,63 @@ type GPTQ struct {
 }
 
 const (
-	gptqWeight = iota
-	gptqScales
-	gptqZeros
-	gptqIndex
+	inWeight = iota
+	inScales
+	inZeros
+	inIndex
 )
 
-func (f *GPTQ) Geometry() Geometry { return Geometry{Group: f.Out} }
+func (f *PackedIn) Geometry() Geometry { return Geometry{Group: f.Out} }
 
 // Need returns all of each part for any range, since rows are columns of the parts.
-func (f *GPTQ) Need(p int, _, _ int64) tensor.Span {
+func (f *PackedIn) Need(p int, _, _ int64) tensor.Span {
 	switch p {
-	case gptqWeight:
+	case inWeight:
 		return tensor.Span{Len: f.In * f.Bits / 8 * f.Out}
-	case gptqScales:
+	case inScales:
 		return tensor.Span{Len: f.Groups * f.Out * f.ScaleSize}
-	case gptqZeros:
+	case inZeros:
 		return tensor.Span{Len: f.Groups * f.Out * f.Bits / 8}
 	default:
 		return tensor.Span{Len: 4 * f.In}
 	}
 }
 
-func (f *GPTQ) decode(dst []float32, parts [][]byte, lo, hi int64) {
+func (f *PackedIn) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	for i := range f.In {
 		g := i / f.GroupSize
-		if len(parts) > gptqIndex {
-			g = f.Group(int32(U32(parts[gptqIndex][4*i:])))
+		if len(parts) > inIndex {
+			g = f.Group(int32(U32(parts[inIndex][4*i:])))
 		}
 		for o := lo; o < hi; o++ {
-			q := column(parts[gptqWeight], f.Out, f.Bits, i, o)
-			z := f.Zero(parts[gptqZeros], g, o)
-			s := f.Scale(parts[gptqScales], g*f.Out+o)
+			q := column(parts[inWeight], f.Out, f.Bits, i, o)
+			z := f.Zero(parts[inZeros], g, o)
+			s := f.Scale(parts[inScales], g*f.Out+o)
 			dst[(o-lo)*f.In+i] = float32(int32(q)-int32(z)) * s
 		}
 	}
 }
 
-func (f *GPTQ) Slices() bool { return true }
+func (f *PackedIn) Slices() bool { return true }
 
-func (f *GPTQ) slice(dst []float32, parts [][]byte, _, r, col int64) {
+func (f *PackedIn) slice(dst []float32, parts [][]byte, _, r, col int64) {
 	for i := range dst {
 		dst[i] = f.number(parts, col+int64(i), r)
 	}
 }
 
 // number returns the value of input i of output o.
-func (f *GPTQ) number(parts [][]byte, i, o int64) float32 {
+func (f *PackedIn) number(parts [][]byte, i, o int64) float32 {
 	g := i / f.GroupSize
-	if len(parts) > gptqIndex {
-		g = f.Group(int32(U32(parts[gptqIndex][4*i:])))
+	if len(parts) > inIndex {
+		g = f.Group(int32(U32(parts[inIndex][4*i:])))
 	}
-	q, z := column(parts[gptqWeight], f.Out, f.Bits, i, o), f.Zero(parts[gptqZeros], g, o)
-	return float32(int32(q)-int32(z)) * f.Scale(parts[gptqScales], g*f.Out+o)
+	q, z := column(parts[inWeight], f.Out, f.Bits, i, o), f.Zero(parts[inZeros], g, o)
+	return float32(int32(q)-int32(z)) * f.Scale(parts[inScales], g*f.Out+o)
 }
 
 // Group converts a negative index, which counts from the end as in the libraries.
-func (f *GPTQ) Group(index int32) int64 {
+func (f *PackedIn) Group(index int32) int64 {
 	if index < 0 {
 		return int64(index) + f.Groups
 	}
@@ -99,7 +99,7 @@ var onesPerField = [9]uint32{2: 0x55555555, 4: 0x11111111, 8: 0x01010101}
 // Zero reads a zero point. The first version stores it minus one. If fields fill a word,
 // its writer subtracts one from all fields of the word at once, with borrows, and Zero
 // inverts that exactly.
-func (f *GPTQ) Zero(p []byte, g, o int64) uint32 {
+func (f *PackedIn) Zero(p []byte, g, o int64) uint32 {
 	words := f.Out * f.Bits / 32
 	word, shift := o*f.Bits/32, o*f.Bits%32
 	w := U32(p[4*(g*words+word):])

@@ -1,0 +1,2 @@
+// Package autoround knows the configuration of AutoRound, whose models may be of many schemes.
+package autoround

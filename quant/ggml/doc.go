@@ -1,0 +1,2 @@
+// Package ggml is the block types of ggml, which hold their own scales.
+package ggml

@@ -1,0 +1,2 @@
+// Package mistral is FP8 under the names in Mistral's own files.
+package mistral

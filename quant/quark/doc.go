@@ -1,0 +1,2 @@
+// Package quark knows the configuration of Quark, whose weights are of several schemes.
+package quark
