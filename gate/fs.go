@@ -87,8 +87,9 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 		list, err := fs.Glob(w.fsys, path.Join(escapeGlob(path.Dir(file)), "*.onnx"))
 		return err == nil && holdsDataIn(w.fsys, file, list, b)
 	}
+	above := w.kinds.around(path.Dir(file), path.Dir, func(dir string) ([]fs.DirEntry, error) { return fs.ReadDir(w.fsys, dir) })
 	return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: file, SHA256: knownSum(h.ReaderAt), Beside: file != w.root || w.g.Beside, near: nearIn(w.fsys, file), holdsData: holdsData, whyNotOpened: whyNotOpenedIn(w.fsys, file), unchanged: unchanged})
+		return w.g.Check(b, r, h.Size, Hint{Name: file, SHA256: knownSum(h.ReaderAt), Beside: file != w.root || w.g.Beside, near: nearIn(w.fsys, file), around: above, holdsData: holdsData, whyNotOpened: whyNotOpenedIn(w.fsys, file), unchanged: unchanged})
 	})
 }
 

@@ -54,6 +54,7 @@ type Hint struct {
 
 	stored string                 // the path of the file that a link leads to, or its own
 	near   func(name string) bool // reports whether the folder has a file of that name
+	around around                 // the kinds of the folders of the file
 	// holdsData reports whether an ONNX model in the same folder stores its data in the
 	// file.
 	holdsData func(*limits.Budget) bool

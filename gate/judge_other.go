@@ -68,7 +68,7 @@ func bareText(err error) string {
 // that loads the model beside it, such as to run code.
 func (o *opened) besideModel(what string) report {
 	out := report{harmless: what, beside: what != ""}
-	text := sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near, JSON: what == polyglot.JSONText}
+	text := sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near, Around: o.s.hint.around, JSON: what == polyglot.JSONText}
 	if o.s.policy.Sidecars == SidecarsSkip || !strings.HasSuffix(what, "text") && !text.ForGit() {
 		return out
 	}

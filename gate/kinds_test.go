@@ -1,12 +1,16 @@
 package gate_test
 
 import (
+	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // What is not explained is refused: a member that was invented on the spot and could name
@@ -46,5 +50,57 @@ func TestAnInventedMemberIsRefusedInEveryKindOfFolder(t *testing.T) {
 	}
 	if texts < 20 {
 		t.Errorf("%d texts of kinds of folders", texts)
+	}
+}
+
+// A folder is of a kind by the files that its library knows it by, and its parts are too. Weights
+// alone are a kind; a text with members in any other folder is told, and refused by upload and
+// strict.
+func TestAFolderIsOfAKindOrItsTextsAreTold(t *testing.T) {
+	header := `{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`
+	model := []byte(string(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))) + header + "\x01\x02\x03\x04")
+	for _, c := range []struct {
+		files string
+		none  bool
+	}{
+		{"model.safetensors", false},
+		{"a/model.safetensors b/model.safetensors README.md", false},
+		{"model.safetensors notes.txt data.csv", false},
+		{"model.safetensors config.json notes.json", false},
+		{"model_index.json unet/model.safetensors unet/notes.json", false},
+		{"modules.json model.safetensors 1_Pooling/deep/notes.yaml", false},
+		{"model.safetensors hyperparams.yaml notes.json", false},
+		{"model.safetensors notes.json", true},
+		{"model.safetensors notes.yaml", true},
+		{"a/model.safetensors a/config.json b/notes.json", true},
+	} {
+		files := fstest.MapFS{}
+		for name := range strings.FieldsSeq(c.files) {
+			data := []byte(`{"a": 1}`)
+			switch {
+			case strings.HasSuffix(name, ".safetensors"):
+				data = model
+			case strings.HasSuffix(name, ".yaml"):
+				data = []byte("a: 1\n")
+			case strings.HasSuffix(name, ".txt"), strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".md"):
+				data = []byte("some words\n")
+			}
+			files[name] = &fstest.MapFile{Data: data}
+		}
+		for profile, refuses := range map[string]bool{"server": false, "upload": true, "strict": true} {
+			policy, _ := gate.Profile(profile)
+			g := gate.New(policy)
+			b := policy.Limits.Budget(t.Context())
+			v, err := g.CheckFolder(b, files, gate.Hint{Name: "m"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := slices.ContainsFunc(v.Findings, func(f tensor.Finding) bool { return f.Code == sidecar.CodeNoKind })
+			if got := v.Class() == wire.Forbidden; told != c.none || got != (c.none && refuses) || v.Class() != wire.OK && !got {
+				t.Errorf("%s by %s: %v, told %v (%v)", c.files, profile, v.Class(), told, v.Err)
+			}
+			v.Close()
+			b.Close()
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 var since = map[string]int{
 	sidecar.CodeUnexplained: 3,
 	sidecar.CodeCode:        3,
+	sidecar.CodeNoKind:      3,
 	gguf.CodeNegative:       3,
 	gguf.CodeWide:           3,
 }

@@ -47,6 +47,7 @@ type walk struct {
 	root  string
 	yield func(*Verdict, error) bool
 	small []byte // buffer of the current small file
+	kinds kinds
 }
 
 // forWalk returns a copy of the gate that digests its policy and sorts its exceptions once,
@@ -242,8 +243,12 @@ func (w *walk) file(path string, given bool) error {
 	if err != nil {
 		return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
 	}
+	var above around
+	if !given {
+		above = w.kinds.around(filepath.Dir(path), filepath.Dir, func(dir string) ([]fs.DirEntry, error) { return os.ReadDir(dir) })
+	}
 	return w.judge(path, func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), holdsData: holdsDataFor(path), whyNotOpened: w.whyNotOpened(path), unchanged: unchanged})
+		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), around: above, holdsData: holdsDataFor(path), whyNotOpened: w.whyNotOpened(path), unchanged: unchanged})
 	})
 }
 

@@ -15,7 +15,7 @@ func New(p Policy) *Gate { return &Gate{Policy: p} }
 var profiles = map[string]Policy{
 	"strict":  {FailOn: FailOnWarning, Pickle: PickleRefuse, Code: CodeRefuse},
 	"tabular": {Classes: []string{"sklearn"}},
-	"upload":  {Code: CodeRefuse, Rules: []Change{{sidecar.CodeUnexplained, danger.String()}, {"sidecar.index-path", danger.String()}}},
+	"upload":  {Code: CodeRefuse, Rules: []Change{{sidecar.CodeUnexplained, danger.String()}, {sidecar.CodeNoKind, danger.String()}, {"sidecar.index-path", danger.String()}}},
 }
 
 // Profiles lists the names of the profiles, the default first: server; strict, for a gate

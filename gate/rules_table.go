@@ -176,6 +176,7 @@ var found = [...]row{
 	{"sidecar.library", danger, "A configuration names a library of machine code that a runtime loads.", "Do not load it unless the library is one of the runtime's own."},
 	{"sidecar.mar-handler", danger, "TorchServe runs a handler or another module that is in the archive.", "Read the code, or serve the model with a handler of TorchServe's own."},
 	{"sidecar.mar-requirements", warning, "TorchServe may install packages that the archive names.", "Leave install_py_dep_per_model off, or read the list."},
+	{"sidecar.no-kind", warning, "A text with members stands in a folder that no known library loads.", "Ask the publisher what loads the folder. If nothing does, take the text out of it."},
 	{"sidecar.pickle", danger, "A text contains pickles that its library loads.", "Do not load it. Ask for only the weights, as safetensors."},
 	{"sidecar.skops-node", danger, "A skops schema names a kind of node that loads more than data.", doNotLoad},
 	{"sidecar.skops-type", danger, "A skops schema names a type that is not of the libraries that it supports.", doNotLoad},

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -54,6 +55,8 @@ func (u *unpacking) leave() {
 	if u.files != nil {
 		u.files.Close()
 		u.files = nil
+		u.o.account.Drop(u.kindsHeld)
+		u.kinds, u.kindsHeld = nil, 0
 	}
 }
 
@@ -101,6 +104,13 @@ func (u *unpacking) lookAround(c *subject, i unpack.Item) {
 	c.hint.near = func(name string) bool {
 		files, err := u.around()
 		return err == nil && nearIn(files, i.Name)(name)
+	}
+	c.hint.around = func(up int) (sidecar.Folder, bool, error) {
+		dir := path.Dir(i.Name)
+		for range up {
+			dir = path.Dir(dir)
+		}
+		return u.kindsOf(dir)
 	}
 	c.hint.holdsData = func(b *limits.Budget) bool {
 		files, err := u.around()

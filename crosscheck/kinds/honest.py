@@ -29,9 +29,9 @@ WEIGHTS = struct.pack("<Q", len(HEADER)) + HEADER + b"\1\2\3\4"
 AT_MOST = 0.005
 
 
-def weights(folder):
+def weights(folder, name="model.safetensors"):
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "model.safetensors").write_bytes(WEIGHTS)
+    (folder / name).write_bytes(WEIGHTS)
     return folder
 
 
@@ -75,7 +75,7 @@ def peft(root):
                 config = made()
             except Exception:
                 continue
-        config.save_pretrained(weights(root / str(kind).split(".")[-1]))
+        config.save_pretrained(weights(root / str(kind).split(".")[-1], "adapter_model.safetensors"))
 
 
 def sentence_transformers(root):

@@ -81,18 +81,18 @@ func (r *reader) codeBeside() error {
 	if what == "" && strings.HasPrefix(base, "dockerfile.") {
 		what = codeNames["dockerfile"]
 	}
-	if what == "" && ext == ".txt" && (strings.HasPrefix(base, "requirements") || r.folder(1) == "requirements") {
+	if what == "" && ext == ".txt" && (strings.HasPrefix(base, "requirements") || r.inFolder(1) == "requirements") {
 		what = codeNames["requirements.txt"]
 	}
 	if what == "" {
-		if what = codeFolders[r.folder(1)]; r.folder(1) == "workflows" && r.folder(2) == ".github" {
+		if what = codeFolders[r.inFolder(1)]; r.inFolder(1) == "workflows" && r.inFolder(2) == ".github" {
 			what = "what GitHub runs"
 		}
 	}
 	if p, err := r.in.Peek(2); what == "" && err == nil && string(p) == "#!" {
 		what = "a script, as its first line says"
 	}
-	folder := r.folder(1)
+	folder := r.inFolder(1)
 	switch runs, is := runNames[base]; {
 	case is && runs != "":
 		return r.report(codeHandler, tensor.Danger, "", 0, runs)

@@ -241,7 +241,7 @@ func (r *reader) assigned(line string, at int64) error {
 	key, value := pair(line)
 	switch {
 	case key != "":
-		r.key = strings.Clone(key[:min(len(key), maxText)])
+		r.opened, r.key = true, strings.Clone(key[:min(len(key), maxText)])
 	case strings.HasPrefix(strings.TrimLeft(text, " \t"), "- "), ofKind:
 		value = strings.Trim(text, " \t\r\n\"',-")
 	}

@@ -24,6 +24,7 @@ const (
 type explained struct {
 	members string // names, or endings behind an asterisk
 	in      string // names of the texts that have them, as path.Match takes them
+	of      string // the kind of folder, "" for all that have such a text
 	under   string // the member around them, "" for any place
 	holds   shape
 	is      grammar
@@ -45,28 +46,28 @@ const (
 // of the library's own tables.
 var grammars = [...]explained{
 	// Layers, by names and patterns: compared with names of modules, never imported.
-	{"target_modules modules_to_save feedforward_modules target_modules_bd_a target_modules_bd_b", adapters, "", list, isLayers, "PEFT compares them with names of layers"},
-	{"exclude_modules target_parameters layers_pattern", adapters, "", list, isPattern, "PEFT compares them with names of layers"},
-	{"keys", adapters, "lora_parameters", list, isPattern, "mlx-lm compares them with names of layers"},
-	{layerMembers, quantized, underQuantized, list, isLayers, "compared with names of layers"},
-	{layerMembers, quantized, "compression_config", list, isLayers, "compared with names of layers"},
-	{"first_conv classifier", configs, "pretrained_cfg", list, isPattern, "timm compares them with names of layers"},
+	{"target_modules modules_to_save feedforward_modules target_modules_bd_a target_modules_bd_b", adapters, "PEFT", "", list, isLayers, "PEFT compares them with names of layers"},
+	{"exclude_modules target_parameters layers_pattern", adapters, "PEFT", "", list, isPattern, "PEFT compares them with names of layers"},
+	{"keys", adapters, "MLX", "lora_parameters", list, isPattern, "mlx-lm compares them with names of layers"},
+	{layerMembers, quantized, "", underQuantized, list, isLayers, "compared with names of layers"},
+	{layerMembers, quantized, "", "compression_config", list, isLayers, "compared with names of layers"},
+	{"first_conv classifier", configs, "", "pretrained_cfg", list, isPattern, "timm compares them with names of layers"},
 	// What quantized the model.
-	{"uri", quantized, "meta", word, isQuantizer, "the page of what quantized the model, which nothing opens"},
-	{"_type", quantized, "quant_type", word, isTorchAO, "torchao looks it up in its own table"},
+	{"uri", quantized, "", "meta", word, isQuantizer, "the page of what quantized the model, which nothing opens"},
+	{"_type", quantized, "", "quant_type", word, isTorchAO, "torchao looks it up in its own table"},
 	// Names of files in the folder, which a tokenizer opens there. One that leads out is a finding by itself.
-	{"vocab_file merges_file spm_file source_spm target_spm sentencepiece_model_file monolingual_vocab_file normalizer_file tokenizer_file special_tokens_map_file", tokens, "", word, isInside, "tokenizers open the file in their folder"},
-	{"cmvn_file", configs, "", word, isPlainFile, "FireRedASR opens the file in its folder"},
+	{"vocab_file merges_file spm_file source_spm target_spm sentencepiece_model_file monolingual_vocab_file normalizer_file tokenizer_file special_tokens_map_file", tokens, "", "", word, isInside, "tokenizers open the file in their folder"},
+	{"cmvn_file", configs, "", "", word, isPlainFile, "FireRedASR opens the file in its folder"},
 	// Names in a library's own table.
-	{"hf_model_name", "open_clip_config.json open_clip_model_config.json", "", word, isOpenClip, "open_clip's own configurations have these"},
-	{"backbone hf_model_name architecture vision_encoder vision_tower model_name timm_model_name", configs + " open_clip_config.json open_clip_model_config.json", "", word, isTagged, "timm and open_clip look it up in their tables"},
-	{"language_codes src_lang tgt_lang", tokens, "", list, isLanguage, "tokenizers make tokens of them"},
-	{"torch_dtype dtype *_dtype", "", "", word, isDType, "looked up in torch"},
+	{"hf_model_name", "open_clip_config.json open_clip_model_config.json", "", "", word, isOpenClip, "open_clip's own configurations have these"},
+	{"backbone hf_model_name architecture vision_encoder vision_tower model_name timm_model_name", configs + " open_clip_config.json open_clip_model_config.json", "", "", word, isTagged, "timm and open_clip look it up in their tables"},
+	{"language_codes src_lang tgt_lang", tokens, "", "", list, isLanguage, "tokenizers make tokens of them"},
+	{"torch_dtype dtype *_dtype", "", "", "", word, isDType, "looked up in torch"},
 	// MLflow's MLmodel: files of the folder, and types.
-	{"artifact_path data pickled_model model_path model_data model_binary path_to_model weights virtualenv conda env checkpoint_path saved_model_dir onnx_type", mlmodel, "", list, isInside, "MLflow joins it with the folder"},
-	{"loader_module", mlmodel, "", word, isMLflow, "MLflow imports it; judged by itself"},
+	{"artifact_path data pickled_model model_path model_data model_binary path_to_model weights virtualenv conda env checkpoint_path saved_model_dir onnx_type", mlmodel, "", "", list, isInside, "MLflow joins it with the folder"},
+	{"loader_module", mlmodel, "", "", word, isMLflow, "MLflow imports it; judged by itself"},
 	// What mlx-lm trained an adapter with, which it keeps with the adapter and does not read.
-	{"data adapter_path", adapters, "", word, isInside, "mlx-lm's loader does not read it"},
+	{"data adapter_path", adapters, "MLX", "", word, isInside, "mlx-lm's loader does not read it"},
 }
 
 // layerMembers are members of quantizers that take names of layers.
@@ -76,32 +77,32 @@ const layerMembers = "modules_to_not_convert modules_to_convert llm_int8_skip_mo
 // exceptions are members whose text may name something, and passes: there are at most twenty, with
 // those of repositories, and each has its line in crosscheck/sinks/sinks.jsonl.
 var exceptions = [...]explained{
-	{"content", tokens, "", word, anything, "a token: tokenizers look it up in the vocabulary"},
-	{"*_token", tokens, "", word, anything, "a token: tokenizers look it up in the vocabulary"},
-	{"additional_special_tokens", tokens, "", list, anything, "tokens: tokenizers look them up in the vocabulary"},
-	{"extra_special_tokens", tokens, "", tree, anything, "tokens: tokenizers look them up in the vocabulary"},
-	{"stop_strings", "generation_config.json", "", list, anything, "texts at which generation ends"},
-	{"id2label", configs, "", tree, anything, "what an output is called"},
-	{"_name_or_path", "", "", word, anything, "where a configuration came from: loaders overwrite it"},
-	{"best_model_checkpoint", "trainer_state.json", "", word, anything, "where the trainer saved, which it writes and only a training that goes on reads"},
-	{"dataset", quantized, underQuantized, list, isNoCommand, "what calibrated the model: read when it is quantized, not when it is loaded"},
-	{"pretrained_cfg", configs, "", tree, isNote, "timm leaves its addresses aside for a model from a hub or a folder; its notes are for people"},
-	{"hf_hub_id", configs, "pretrained_cfg", word, isRepository, "timm overwrites it with where it loads from"},
+	{"content", tokens, "", "", word, anything, "a token: tokenizers look it up in the vocabulary"},
+	{"*_token", tokens, "", "", word, anything, "a token: tokenizers look it up in the vocabulary"},
+	{"additional_special_tokens", tokens, "", "", list, anything, "tokens: tokenizers look them up in the vocabulary"},
+	{"extra_special_tokens", tokens, "", "", tree, anything, "tokens: tokenizers look them up in the vocabulary"},
+	{"stop_strings", "generation_config.json", "", "", list, anything, "texts at which generation ends"},
+	{"id2label", configs, "", "", tree, anything, "what an output is called"},
+	{"_name_or_path", "", "", "", word, anything, "where a configuration came from: loaders overwrite it"},
+	{"best_model_checkpoint", "trainer_state.json", "", "", word, anything, "where the trainer saved, which it writes and only a training that goes on reads"},
+	{"dataset", quantized, "", underQuantized, list, isNoCommand, "what calibrated the model: read when it is quantized, not when it is loaded"},
+	{"pretrained_cfg", configs, "", "", tree, isNote, "timm leaves its addresses aside for a model from a hub or a folder; its notes are for people"},
+	{"hf_hub_id", configs, "", "pretrained_cfg", word, isRepository, "timm overwrites it with where it loads from"},
 	// Models of which a model is a part, which from_pretrained fetches without their code.
-	{"base_model_name_or_path", adapters, "", word, anything, "PEFT's base model: an adapter is nothing without it"},
-	{"mm_vision_tower", configs, "", word, isRepository, "LLaVA's vision model"},
-	{"hf_tokenizer_name", "open_clip_config.json open_clip_model_config.json", "", word, isRepository, "open_clip's tokenizer"},
+	{"base_model_name_or_path", adapters, "PEFT", "", word, anything, "PEFT's base model: an adapter is nothing without it"},
+	{"mm_vision_tower", configs, "", "", word, isRepository, "LLaVA's vision model"},
+	{"hf_tokenizer_name", "open_clip_config.json open_clip_model_config.json", "", "", word, isRepository, "open_clip's tokenizer"},
 }
 
 // repositories are exceptions too, by which libraries fetch another model: a warning, which the
 // profiles upload and strict refuse.
 var repositories = [...]explained{
-	{"backbone", configs, "", word, isOwned, "DETR's backbone"},
-	{"vlm_model_name", configs, "", word, isOwned, "LeRobot's language model"},
-	{"name_or_path", configs, "verifier", word, isOwned, "the model that a draft model of vLLM is for"},
-	{"repo", "modular_model_index.json", "", word, isOwned, "diffusers' component of a modular pipeline"},
-	{"tokenizer_name_or_path", adapters, "", word, isOwned, "PEFT's tokenizer of a text that begins a prompt"},
-	{"model", adapters, "", word, isOwned, "mlx-lm's base model"},
+	{"backbone", configs, "", "", word, isOwned, "DETR's backbone"},
+	{"vlm_model_name", configs, "", "", word, isOwned, "LeRobot's language model"},
+	{"name_or_path", configs, "", "verifier", word, isOwned, "the model that a draft model of vLLM is for"},
+	{"repo", "modular_model_index.json", "", "", word, isOwned, "diffusers' component of a modular pipeline"},
+	{"tokenizer_name_or_path", adapters, "PEFT", "", word, isOwned, "PEFT's tokenizer of a text that begins a prompt"},
+	{"model", adapters, "MLX", "", word, isOwned, "mlx-lm's base model"},
 }
 
 // shown are members of texts that no library is known to read, whose texts are for people.
@@ -112,6 +113,7 @@ var shown = setOf("license description tags citation notes homepage homepage_url
 type row struct {
 	*explained
 	texts []string
+	kinds Folder
 }
 
 // rowsOf returns a function that looks up the rows of a table by the name of a member.
@@ -120,7 +122,7 @@ func rowsOf(table []explained) func(key string) []row {
 		out := map[string][]row{}
 		for i := range table {
 			for _, name := range strings.Fields(table[i].members) {
-				out[name] = append(out[name], row{&table[i], strings.Fields(table[i].in)})
+				out[name] = append(out[name], row{&table[i], strings.Fields(table[i].in), kindOf(table[i].of)})
 			}
 		}
 		return out
@@ -178,7 +180,7 @@ func (w *walk) place() place {
 func (r *reader) explains(rows func(string) []row, p place, text string) bool {
 	for i, key := range p.keys {
 		for _, row := range rows(key) {
-			if row.inText(r.file, r.known != nil) && p.gaps[i] <= row.holds && r.isUnder(row.under, p.keys[i+1:]) && row.is(text) {
+			if row.inText(r.file, r.known != nil) && (row.of == "" || row.kinds&r.kinds != 0) && p.gaps[i] <= row.holds && r.isUnder(row.under, p.keys[i+1:]) && row.is(text) {
 				return true
 			}
 		}

@@ -46,7 +46,7 @@ func (t Text) ForGit() bool { return newReader(nil, t).byGit() != nil }
 // repository without files has the same texts in a folder of any name, beside the file HEAD
 // or the folders refs and objects.
 func (r *reader) byGit() func() error {
-	base, parent := r.file, r.folder(1)
+	base, parent := r.file, r.inFolder(1)
 	inside, _, names := r.belowGit()
 	bare := func() bool {
 		return r.t.Beside == nil || slices.ContainsFunc([]string{"HEAD", "head", "refs", "objects", "commondir"}, r.t.Beside)
@@ -110,7 +110,7 @@ func isGitDir(text string) bool {
 // commonDir judges the file by which the repository of a work tree names that of the clone.
 func (r *reader) commonDir() error {
 	return r.small(func(p []byte) error {
-		if text := strings.TrimRight(string(p), "\r\n"); text != "../.." || r.folder(2) != "worktrees" {
+		if text := strings.TrimRight(string(p), "\r\n"); text != "../.." || r.inFolder(2) != "worktrees" {
 			return r.report(codeHandler, tensor.Danger, "", 0, "git takes the configuration and the programs of a work tree from a place that no clone has: "+wire.Quote(text))
 		}
 		return nil

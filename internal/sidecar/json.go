@@ -146,6 +146,7 @@ func (w *walk) begin(list bool) (bool, error) {
 		w.back()
 		return false, nil
 	}
+	w.opened = true
 	return false, w.key(c)
 }
 

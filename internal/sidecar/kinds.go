@@ -14,7 +14,9 @@ import (
 type Kind struct {
 	Name   string
 	Reader string // the library, and the version whose members are listed
-	Texts  []KindText
+	// Marks are names of files, as path.Match takes them, of which a folder of the kind has one.
+	Marks []string
+	Texts []KindText
 }
 
 // A KindText are texts that a library opens by their names.
@@ -30,7 +32,7 @@ func text(group, names string) KindText { return KindText{strings.Fields(names),
 
 // folderKinds are the kinds of folders, in the order of the documents.
 var folderKinds = [...]Kind{
-	{"transformers", "transformers 5.24.0", []KindText{
+	{"transformers", "transformers 5.24.0", strings.Fields("config.json generation_config.json preprocessor_config.json processor_config.json video_preprocessor_config.json tokenizer_config.json tokenizer.json special_tokens_map.json trainer_state.json"), []KindText{
 		text("transformers.config", "config.json"),
 		text("transformers.generation", "generation_config.json"),
 		text("transformers.processor", "preprocessor_config.json processor_config.json video_preprocessor_config.json image_processor_config.json feature_extractor_config.json"),
@@ -39,28 +41,28 @@ var folderKinds = [...]Kind{
 		text("transformers.trainer", "trainer_state.json all_results.json train_results.json eval_results.json predict_results.json test_results.json"),
 		text("", "tokenizer.json special_tokens_map.json added_tokens.json vocab.json vocab.txt merges.txt *.index.json chat_template.jinja chat_template.json"),
 	}},
-	{"diffusers", "diffusers 0.42.1", []KindText{
+	{"diffusers", "diffusers 0.42.1", strings.Fields("model_index.json modular_model_index.json modular_config.json scheduler_config.json diffusion_pytorch_model*"), []KindText{
 		text("diffusers.index", "model_index.json modular_model_index.json modular_config.json"),
 		text("diffusers.config", "config.json scheduler_config.json"),
 	}},
-	{"PEFT", "peft 0.21.2", []KindText{text("peft.config", "adapter_config.json")}},
-	{"sentence-transformers", "sentence-transformers 6.2.0", []KindText{
+	{"PEFT", "peft 0.21.2", strings.Fields("adapter_model*"), []KindText{text("peft.config", "adapter_config.json")}},
+	{"sentence-transformers", "sentence-transformers 6.2.0", strings.Fields("modules.json config_sentence_transformers.json sentence_*_config.json router_config.json"), []KindText{
 		text("sentence-transformers.config", "modules.json config_sentence_transformers.json sentence_*_config.json router_config.json config.json wordembedding_config.json whitespacetokenizer_config.json"),
 	}},
-	{"MLX", "mlx-lm 0.32.2", []KindText{text("mlx.config", "config.json adapter_config.json")}},
-	{"GGUF and ollama", "ollama 0.6.3", []KindText{
+	{"MLX", "mlx-lm 0.32.2", strings.Fields("config.json adapters.safetensors adapters.npz *_adapters.safetensors"), []KindText{text("mlx.config", "config.json adapter_config.json")}},
+	{"GGUF and ollama", "ollama 0.6.3", strings.Fields("*.gguf modelfile"), []KindText{
 		text("ollama.params", "params params.json"),
 		text("", "modelfile template template.txt system license messages"),
 	}},
-	{"Keras 2 and 3", "keras 3.15.1", []KindText{text("keras.config", "config.json metadata.json model.json model_config.json")}},
-	{"ONNX and ONNX Runtime GenAI", "onnxruntime-genai 0.18.0", []KindText{text("onnxruntime-genai.config", "genai_config.json audio_processor_config.json")}},
-	{"timm", "timm 1.0.31", []KindText{text("timm.config", "config.json")}},
-	{"open_clip", "open_clip_torch 3.3.0", []KindText{text("open_clip.config", "open_clip_config.json open_clip_model_config.json")}},
-	{"Stable-Baselines3", "stable_baselines3 2.9.2", []KindText{
+	{"Keras 2 and 3", "keras 3.15.1", strings.Fields("metadata.json model.json model_config.json *.keras *.h5 *.hdf5"), []KindText{text("keras.config", "config.json metadata.json model.json model_config.json")}},
+	{"ONNX and ONNX Runtime GenAI", "onnxruntime-genai 0.18.0", strings.Fields("*.onnx *.ort genai_config.json"), []KindText{text("onnxruntime-genai.config", "genai_config.json audio_processor_config.json")}},
+	{"timm", "timm 1.0.31", strings.Fields("config.json"), []KindText{text("timm.config", "config.json")}},
+	{"open_clip", "open_clip_torch 3.3.0", strings.Fields("open_clip_config.json open_clip_model_config.json"), []KindText{text("open_clip.config", "open_clip_config.json open_clip_model_config.json")}},
+	{"Stable-Baselines3", "stable_baselines3 2.9.2", strings.Fields("data system_info.txt _stable_baselines3_version"), []KindText{
 		text("stable-baselines3.data", "data"),
 		text("", "system_info.txt _stable_baselines3_version"),
 	}},
-	{"MLflow", "mlflow-skinny 3.17.2", []KindText{
+	{"MLflow", "mlflow-skinny 3.17.2", strings.Fields("mlmodel"), []KindText{
 		text("mlflow.MLmodel", "mlmodel"),
 		text("", "conda.yaml python_env.yaml requirements.txt registered_model_meta keras_module.txt"),
 	}},
@@ -90,6 +92,8 @@ var members = sync.OnceValue(func() map[string]map[string][]string {
 
 // A schema is what the libraries that open a text by its name read in it.
 type schema struct {
+	kinds   Folder   // those whose libraries open the text
+	of      []Folder // the kind of each of them
 	readers []string
 	groups  []map[string][]string
 }
@@ -97,7 +101,7 @@ type schema struct {
 // schemas keeps the schemas of names without patterns.
 var schemas = sync.OnceValue(func() map[string]*schema {
 	out := map[string]*schema{}
-	for _, k := range folderKinds {
+	for i, k := range folderKinds {
 		for _, t := range k.Texts {
 			for _, name := range t.Names {
 				if t.Group == "" {
@@ -108,7 +112,8 @@ var schemas = sync.OnceValue(func() map[string]*schema {
 					s = &schema{}
 					out[name] = s
 				}
-				s.readers, s.groups = append(s.readers, k.Reader), append(s.groups, members()[t.Group])
+				s.kinds |= 1 << i
+				s.readers, s.groups, s.of = append(s.readers, k.Reader), append(s.groups, members()[t.Group]), append(s.of, 1<<i)
 			}
 		}
 	}
@@ -199,4 +204,19 @@ func (s *schema) hasWord(key, text string) bool {
 		}
 	}
 	return false
+}
+
+// within returns the schema of a text in a folder of these kinds: that of the libraries which load
+// such a folder, or s itself if none of those that open such a text does.
+func (s *schema) within(f Folder) *schema {
+	if s.kinds&f == s.kinds || s.kinds&f == 0 {
+		return s
+	}
+	out := &schema{kinds: s.kinds & f}
+	for i, of := range s.of {
+		if of&f != 0 {
+			out.readers, out.groups, out.of = append(out.readers, s.readers[i]), append(out.groups, s.groups[i]), append(out.of, of)
+		}
+	}
+	return out
 }

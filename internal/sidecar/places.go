@@ -30,7 +30,7 @@ func (r *reader) pipeline() error {
 
 // inference judges the file that SageMaker's containers run.
 func (r *reader) inference() error {
-	if r.folder(1) != "code" {
+	if r.inFolder(1) != "code" {
 		return nil
 	}
 	return r.report(codeHandler, tensor.Danger, "", 0, "containers of SageMaker run code/inference.py of a model's archive")
@@ -38,7 +38,7 @@ func (r *reader) inference() error {
 
 // model judges the file that Triton runs for a version of a model.
 func (r *reader) model() error {
-	version := r.folder(1)
+	version := r.inFolder(1)
 	if version == "" || strings.Trim(version, "0123456789") != "" {
 		return nil
 	}
@@ -47,14 +47,14 @@ func (r *reader) model() error {
 
 // generate judges the file by which a repository generates with code of its own.
 func (r *reader) generate() error {
-	if r.folder(1) != "custom_generate" {
+	if r.inFolder(1) != "custom_generate" {
 		return nil
 	}
 	return r.report("sidecar.auto-map", tensor.Warning, "", 0, "transformers runs this file for custom_generate, if it is told to trust code of the repository")
 }
 
-// folder returns the name of the file's folder, or of one further up.
-func (r *reader) folder(up int) string {
+// inFolder returns the name of the file's folder, or of one further up.
+func (r *reader) inFolder(up int) string {
 	parts := strings.FieldsFunc(r.t.Name, func(c rune) bool { return c == '/' || c == '!' })
 	if up >= len(parts) {
 		return ""

@@ -52,6 +52,9 @@ type Text struct {
 	Size int64
 	// Beside reports a file in the same folder; nil if that is unknown.
 	Beside func(name string) bool
+	// Around returns the kinds of the folder that is so many folders above that of the file; known
+	// is false if it cannot be listed. Nil if no folder is known.
+	Around func(up int) (f Folder, known bool, err error)
 	// JSON says that the text is JSON, whatever its name.
 	JSON bool
 	// Template, if set, is called for each chat template, with escapes resolved, and its
@@ -77,6 +80,9 @@ var readersOf = map[string]func(*reader) error{
 // Check returns the findings about a text, none for one that is not searched.
 func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	r := newReader(b, t)
+	if err := r.placed(); err != nil {
+		return nil, wire.At(format, "", wire.NoOffset, err)
+	}
 	read := readersOf[r.file]
 	if read == nil {
 		read = readers[path.Ext(r.file)]
@@ -105,6 +111,9 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 			return nil, wire.At(format, "", r.off, err)
 		}
 	}
+	if err := r.noKind(); err != nil {
+		return nil, wire.At(format, "", r.off, err)
+	}
 	return r.found.All(), nil
 }
 
@@ -119,22 +128,25 @@ const format = "sidecar"
 
 // A reader reads one text.
 type reader struct {
-	b     *limits.Budget
-	t     Text
-	file  string  // the name without folders, as file systems compare names
-	known *schema // what the libraries that open a text of this name read in it, or nil
-	in    *bufio.Reader
-	off   int64 // offset of the next byte
-	steps limits.Steps
-	found tensor.Findings
-	key   string          // the last one of YAML, TOML or INI
-	said  map[string]bool // codes that are reported once per file
+	b      *limits.Budget
+	t      Text
+	file   string  // the name without folders, as file systems compare names
+	known  *schema // what the libraries that open a text of this name read in it, or nil
+	kinds  Folder  // the kinds of its folder, all if they are not known
+	lone   bool    // its folder is of no kind
+	in     *bufio.Reader
+	off    int64 // offset of the next byte
+	steps  limits.Steps
+	found  tensor.Findings
+	key    string          // the last one of YAML, TOML or INI
+	opened bool            // the text has members
+	said   map[string]bool // codes that are reported once per file
 }
 
 // newReader returns a reader of a text, before its beginning.
 func newReader(b *limits.Budget, t Text) *reader {
 	file := baseOf(t.Name)
-	return &reader{b: b, t: t, file: file, known: schemaOf(file)}
+	return &reader{b: b, t: t, file: file, known: schemaOf(file), kinds: ^Folder(0)}
 }
 
 // next returns the next byte, or io.EOF.
