@@ -130,12 +130,13 @@ def one(to, cls, root, fed):
         w = w.T if k in turned else w
         if small.bits(v) != small.bits(w):
             return bad, f"{k}: other numbers than amn dequantize's, by {(v.float() - w.float()).abs().max():.3g}", n
-    x = fed(want)
+    x, cast = fed(want), typed(got, a) if to != "nf4" else []
     try:
         y = fed(got)
     except Exception as e:
         return bad, f"loads, and does not run: {small.said(e)}", n
     note = f"; amn said: {said}" if said else ""
+    note += f"; transformers decodes and gives {cast[0]} another type than it loads it in ({len(cast)}): cast" if cast else ""
     if to == "nf4" and apart(x, y, 0.05):  # its kernel sums in another order
         odd = by_hand(got)
         y, note = fed(got), note + ("; bitsandbytes' kernel for a CPU decodes rows that are no whole number of blocks wrong, its own as well: decoded by hand" if odd else
@@ -145,6 +146,15 @@ def one(to, cls, root, fed):
     elif to != "nf4" and apart(x, y, 0):
         return bad, f"answers differ by {apart(x, y, 0):.3g}", n
     return "equal", f"{len(forgotten['weights'])} weights, {len(forgotten['kept'])} kept{note}", n
+
+
+def typed(got, want):
+    """Gives parameters the types that they have in a model that is not quantized, and returns their names: where transformers decodes,
+    all that a converter makes gets the type of the model, also what the class keeps in float32. Their numbers were compared before."""
+    other = {name: p for name, p in got.named_parameters() if name in want and p.is_floating_point() and p.dtype != want[name].dtype}
+    for name, p in other.items():
+        p.data = p.data.to(want[name].dtype)
+    return sorted(other)
 
 
 def apart(x, y, part):

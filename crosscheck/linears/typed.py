@@ -1,10 +1,18 @@
-"""Makes internal/transformers/typed.txt: linear modules to whose weight's type a class of transformers converts numbers.
+"""Makes tables of linear modules that a class of transformers needs as numbers, so that it fails or computes with codes once they are quantized.
 
-    typed.py > internal/transformers/typed.txt
+    typed.py type > internal/transformers/typed.txt
+    typed.py read > internal/transformers/read.txt
+    typed.py held > internal/transformers/held.txt
 
-`hidden_states.to(self.proj.weight.dtype)` is a mistake once the weight is codes: the numbers become bytes. Some classes ask first
-whether the type is one of numbers, or uint8; the others are listed here, by the end of the module's name: the attribute, behind
-that which holds its class, where one does.
+type: `hidden_states.to(self.proj.weight.dtype)` is a mistake once the weight is codes: the numbers become bytes. Some classes ask first
+whether the type is one of numbers, or uint8; the others are listed.
+
+read: `self.rel_pos_bias.weight.t()[buckets]` reads the weight itself, which is codes then, or not there. Listed is what no condition stands before:
+most conditions ask for training, or whether the model is quantized.
+
+held: `self.layers = [nn.Linear(...)]` beside `add_module` keeps the module that the quantizer replaces, and runs it without numbers.
+
+A row has the ends of the modules' names: the attribute, behind that which holds its class, where one does; * is a number.
 """
 import ast
 import collections
@@ -14,6 +22,8 @@ import sys
 from inits import FOLDER, attribute, called, types_in, types_of
 
 ASKS = ("is_floating_point", "uint8")
+FACTS = ("dtype", "device", "shape", "size", "ndim", "numel", "is_meta", "requires_grad", "data_ptr")  # of a weight, that are no numbers
+WHAT = {"type": "Linear modules to whose weight's type transformers {} converts numbers", "read": "Linear modules whose weight transformers {} reads itself", "held": "Linear modules that transformers {} runs though it has replaced them"}
 
 
 def linears(c):
@@ -33,6 +43,38 @@ def converts(node, own):
         yield from converts(one, own)
 
 
+def weights(node, above=None):
+    """The expressions X of `X.weight` that are read as numbers and stand below no condition."""
+    if attribute(node) == "weight" and isinstance(node.ctx, ast.Load) and attribute(above) not in FACTS and called(getattr(above, "func", None)) != "isinstance":
+        yield node.value
+    for one in ast.iter_child_nodes(node):
+        if not isinstance(node, (ast.If, ast.IfExp)) or one is node.test:
+            yield from weights(one, node)
+
+
+def reads(c, f, own):
+    """The attributes of own whose weight a method reads, itself or by another method that it hands the module to."""
+    readers = {}
+    for g in c.body:
+        if isinstance(g, ast.FunctionDef):
+            names = [a.arg for a in g.args.args][1:]
+            readers[g.name] = {names.index(w.id) for w in weights(g) if isinstance(w, ast.Name) and w.id in names}
+    for w in weights(f):
+        if called(w) in own and called(getattr(w, "value", None)) == "self":
+            yield called(w)
+    for n in ast.walk(f):
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and called(n.func.value) == "self":
+            yield from (called(a) for i, a in enumerate(n.args) if i in readers.get(n.func.attr, ()) and called(a) in own and called(a.value) == "self")
+
+
+def listed(c):
+    """The places of Linear modules in a list that a class keeps beside its modules."""
+    adds = any(isinstance(n, ast.Call) and attribute(n.func) == "add_module" for n in ast.walk(c))
+    for n in ast.walk(c):
+        if adds and isinstance(n, ast.Assign) and isinstance(n.value, ast.List) and called(getattr(n.targets[0], "value", None)) == "self":
+            yield from (str(i) for i, e in enumerate(n.value.elts) if isinstance(e, ast.Call) and attribute(e.func) == "Linear")
+
+
 def holders(tree, name):
     """The attributes that hold an instance of a class, or a list of them."""
     for n in ast.walk(tree):
@@ -40,25 +82,52 @@ def holders(tree, name):
             yield from filter(None, map(attribute, n.targets))
 
 
+def paths(tree, name):
+    """The ends of the names under which an instance of a class is held: by an attribute, or numbered by a class that an attribute holds."""
+    found = set(holders(tree, name))
+    for k in ast.walk(tree):
+        if isinstance(k, ast.ClassDef) and k.name != name:
+            made = any(isinstance(m, ast.Call) and called(m.func) == name for m in ast.walk(k))
+            if made and any(isinstance(m, ast.Call) and attribute(m.func) == "add_module" for m in ast.walk(k)):
+                found |= {h + ".*" for h in paths(tree, k.name)}
+            elif made:
+                for n in ast.walk(k):
+                    if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call) and called(n.value.func) in ("Sequential", "ModuleList") and not any(isinstance(m, ast.Call) and called(m.func) == name for m in ast.walk(n.value)):
+                        found |= {f"{h}.{called(t)}.*" for t in n.targets if called(getattr(t, "value", None)) == "self" for h in paths(tree, k.name)} or {f"{called(t)}.*" for t in n.targets}
+    return found
+
+
+def ends_of(tree, what):
+    ends = set()
+    for c in ast.walk(tree):
+        if not isinstance(c, ast.ClassDef):
+            continue
+        if what == "held":
+            ends |= {f"{p}.{i}" for i in listed(c) for p in paths(tree, c.name)}
+            continue
+        for f in c.body:
+            if isinstance(f, ast.FunctionDef) and f.name not in ("_init_weights", "__init__"):
+                for name in converts(f, linears(c)) if what == "type" else reads(c, f, linears(c)):
+                    model = any(str(called(b)).endswith("PreTrainedModel") for b in c.bases)
+                    held = set() if model else set(holders(tree, c.name))
+                    if what == "read" and not model:  # a class that nothing makes runs nothing
+                        ends |= {f"{h}.{name}" for h in held or paths(tree, c.name)}
+                    else:
+                        ends |= {f"{h}.{name}" for h in held} or {name}
+    return ends
+
+
 def main():
-    found = collections.defaultdict(set)
+    what, found = sys.argv[1], collections.defaultdict(set)
     for path in sorted(FOLDER.glob("*/modeling_*.py")):
-        tree, ends = ast.parse(path.read_text()), set()
-        for c in ast.walk(tree):
-            if isinstance(c, ast.ClassDef):
-                for f in c.body:
-                    if isinstance(f, ast.FunctionDef) and f.name != "_init_weights":
-                        for name in converts(f, linears(c)):
-                            model = any(str(called(b)).endswith("PreTrainedModel") for b in c.bases)
-                            held = set() if model else set(holders(tree, c.name))
-                            ends |= {f"{h}.{name}" for h in held} or {name}
-        if ends:
+        tree = ast.parse(path.read_text())
+        if ends := ends_of(tree, what):
             for kind in types_in(tree, types_of(path))[0]:
                 found[kind] |= ends
     rows = collections.defaultdict(list)
     for kind, ends in found.items():
         rows[" ".join(sorted(ends))].append(kind)
-    print(f"# Linear modules to whose weight's type transformers {importlib.metadata.version('transformers')} converts numbers, by model_type. Made by crosscheck/linears/typed.py.")
+    print(f"# {WHAT[what].format(importlib.metadata.version('transformers'))}, by model_type. Made by crosscheck/linears/typed.py.")
     print("# TYPES | ENDS of names")
     for ends, types in sorted(rows.items(), key=lambda r: sorted(r[1])):
         print(" ".join(sorted(types)) + "|" + ends)

@@ -16,7 +16,7 @@ var unpaid = map[string][]string{
 		vm: strings.FieldsSeq(p.text)
 		vm: p.parts
 		vm: p.keys
-		internal: strings.FieldsSeq(typedRows()[kind])
+		internal: strings.FieldsSeq(rows[kind])
 	`),
 	"the reasons of a verdict, at most 64 of them": rows(`
 		vm: r.Safe.Reasons

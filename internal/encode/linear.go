@@ -141,7 +141,7 @@ func (e *Linear) modelType(d *strictjson.Decoder, own *string, classes *[]string
 				e.Rule.Named, err = limits.Append(e.Budget, e.Rule.Named, name)
 			}
 			return err
-		case (strings.HasSuffix(key, "_config") || key == "encoder" || key == "decoder") && kind == strictjson.Object:
+		case kind == strictjson.Object: // text_config, decoder, audio_encoder of musicgen, or no configuration
 			return e.modelType(d, new(string), nil)
 		case (key == "transformers_version" || key == "_diffusers_version") && kind == strictjson.String && classes != nil:
 			e.writtenBy, err = d.String()
@@ -179,16 +179,18 @@ func (e *Linear) judge(name string, shape []int64) transformers.Verdict {
 			e.FirstGuessed = name
 		}
 	}
-	if v.Quantize && e.readsType() && !e.Rule.Chosen(name) && e.Rule.Typed(strings.TrimSuffix(name, ".weight")) {
-		return transformers.Verdict{Why: transformers.Typed}
+	if v.Quantize && e.replaces() && !e.Rule.Chosen(name) {
+		if why := e.Rule.Needs(strings.TrimSuffix(name, ".weight")); why != transformers.None {
+			return transformers.Verdict{Why: why}
+		}
 	}
 	return v
 }
 
-// readsType reports whether codes of the format are what transformers' modules have as weight, or
+// replaces reports whether codes of the format are what transformers' modules have as weight, or
 // have no weight. TorchAO's tensors say the type that they were made of, and the modules of GPTQ and
 // AWQ have other names than the file.
-func (e *Linear) readsType() bool {
+func (e *Linear) replaces() bool {
 	return e.Library == scaled.CompressedTensors // or bitsandbytes, which is in no table of libraries
 }
 

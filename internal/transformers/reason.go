@@ -21,6 +21,8 @@ const (
 	NotBuilt
 	NotQuantized
 	Typed
+	Read
+	Held
 
 	// The numbers are in other linear modules once the model is loaded, and no pattern
 	// of a name in the file matches those.
@@ -45,6 +47,8 @@ var keepReasons = [...]string{
 	NotBuilt:      "transformers builds no such module for this type",
 	NotQuantized:  "transformers quantizes no such module of this type",
 	Typed:         "transformers converts numbers to the type of its weight, which codes have not",
+	Read:          "transformers reads its weight as numbers, which codes are not",
+	Held:          "transformers runs the module without codes, of which it has a list",
 	Rearranged:    "transformers splits it when it loads",
 }
 

@@ -5,9 +5,7 @@ package transformers
 // weights it splits are not listed, because they are refused.
 // crosscheck/linears/reload.jsonl has the results.
 var breaksAgain = map[string]string{
-	"mamba":          "its forward pass multiplies the codes of dt_proj, not its numbers",
 	"falcon_mamba":   "its forward pass multiplies the codes of dt_proj, not its numbers",
-	"wavlm":          "its forward pass hands the codes of q_proj, k_proj and v_proj to torch's attention, not their numbers",
 	"llama4":         `"normal_kernel_cpu" not implemented for 'Byte'`,
 	"llama4_text":    `"normal_kernel_cpu" not implemented for 'Byte'`,
 	"qwen4_exp":      "unexpected keys, as language_model.layers.0.attn_hyper_connection.block_inject_weight.weight.absmax",
