@@ -236,7 +236,7 @@ func adviceFiles(t *testing.T) string {
 		"llama":   matricesIn(t, `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, attention),
 		"normed":  matricesIn(t, `{"model_type": "clip_text_model", "architectures": ["CLIPTextModel"]}`, map[string][2]int{"text_model.encoder.layers.0.mlp.fc1": {64, 64}, "text_model.embeddings.token_embedding": {64, 64}}),
 		"whole":   wholeQwen3(t),
-		"breaks":  matricesIn(t, `{"model_type": "mamba", "architectures": ["MambaForCausalLM"]}`, map[string][2]int{"backbone.layers.0.mixer.in_proj": {128, 128}}),
+		"breaks":  matricesIn(t, `{"model_type": "falcon_mamba", "architectures": ["FalconMambaForCausalLM"]}`, map[string][2]int{"backbone.layers.0.mixer.in_proj": {128, 128}}),
 		"pair":    matricesIn(t, `{"model_type": "llama"}`, attention),
 	} {
 		copyTree(t, filepath.Join(dir, name), from)

@@ -49,3 +49,29 @@ func InChildren(o *host.Options, steps int64, at func(class string, child *os.Pr
 
 // MixNames are the mixes that quantize writes.
 var MixNames = mixNames
+
+// NotInOutput are the flags that change no byte of an output.
+var NotInOutput = notInOutput
+
+// FlagsOf are the flags of a command itself, without --.
+func FlagsOf(command string) (names []string) {
+	for _, c := range program(new(globals)).Leaves(true) {
+		if c.Name == command {
+			for _, f := range c.Flags {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	return names
+}
+
+// ConvertTargets are the values of convert's --to, and QuantizeTargets those of quantize's, but
+// for mixes.
+func ConvertTargets() (names []string) {
+	for _, t := range convertTargets {
+		names = append(names, t.names[0])
+	}
+	return names
+}
+
+func QuantizeTargets() []string { return append(targetNames(), scaledNames()...) }

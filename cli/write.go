@@ -159,7 +159,7 @@ func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) 
 	if err := cmp.Or(c.checkEmpty(), c.checkTrained()); err != nil {
 		return err
 	}
-	if err := c.checkPatterns(); err != nil {
+	if err := cmp.Or(c.checkAlone(), c.checkPatterns()); err != nil {
 		return err
 	}
 	if c.admit != nil {

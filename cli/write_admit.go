@@ -54,6 +54,28 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+// checkAlone rejects flags that have no effect where one file is written.
+func (c *conversion) checkAlone() error {
+	switch {
+	case c.folder:
+		return nil
+	case c.flags.MaxShardSize != "" && !c.whole:
+		return usage{"--max-shard-size goes with safetensors; amn split writes a GGUF model as several files"}
+	case c.flags.CopyCode:
+		return usage{"--copy-code has no effect, because one file is written: name a folder with --output, or leave it out"}
+	case c.flags.ConfigFrom != "" && !c.readsConfig():
+		return usage{"--config-from has no effect, because one file is written and nothing in it depends on the configuration: name a folder with --output, or leave it out"}
+	}
+	return nil
+}
+
+// readsConfig reports whether what is written depends on the model's configuration: weights are
+// decoded or quantized by it, and llama.cpp's keys are made of it.
+func (c *conversion) readsConfig() bool {
+	g, isGGUF := c.opts.Sink.(convert.GGUF)
+	return isGGUF && !g.RawNames || c.opts.Quantize != nil || len(c.plan.Weights)+len(c.plan.Read) > 0
+}
+
 // patterns are the values of a flag.
 type patterns struct {
 	flag string
@@ -61,12 +83,8 @@ type patterns struct {
 }
 
 // checkPatterns rejects a pattern that matches no tensor, by its name in the source or in the
-// output: it is misspelt, and would silently have no effect. It also rejects --max-shard-size
-// for an output of one file.
+// output: it is misspelt, and would silently have no effect.
 func (c *conversion) checkPatterns() error {
-	if c.flags.MaxShardSize != "" && !c.folder && !c.whole {
-		return usage{"--max-shard-size goes with safetensors; amn split writes a GGUF model as several files"}
-	}
 	for _, list := range c.patterns {
 		for _, p := range list.globs {
 			switch err := c.checkPattern(list.flag, p); {
