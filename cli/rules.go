@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -10,20 +11,22 @@ import (
 
 // rulesCmd lists the rules of refusals and findings.
 type rulesCmd struct {
-	Filters []string `arg:"" optional:"" name:"filter" help:"Only rules whose identifier begins with this, matches this pattern (zip.*), or contains this word, in its title too. Several are added."`
+	Filters []string `arg:"" optional:"" name:"filter" help:"The rule of this identifier; else those whose identifier matches this pattern (zip.*) or contains this word, in its title too. Several are added."`
 }
 
 func (rulesCmd) Help() string {
 	return `Lists the rules by which a scan refuses files and reports findings, with the identifiers that
 reports carry and that "ignore" and "rules" of a policy name. A group such as zip.duplicate
 covers all refusals of a format with one kind of cause; a policy may name it instead of its
-rules. docs/rules has a page for each. --json adds the advice and the page.`
+rules. docs/rules has a page for each. A whole identifier prints all of a rule: why it matters, how a
+file is mended, how a policy allows it. --json has that of every rule.`
 }
 
 func (rulesCmd) examples() []example {
 	return []example{
 		{"amn rules", "Every rule with what it means."},
 		{"amn rules pickle", "Those about pickles."},
+		{"amn rules sidecar.unexplained", "All of one: why it matters, how to mend the file, how to allow it."},
 		{"amn rules --json", "The same for a program."},
 	}
 }
@@ -36,6 +39,10 @@ func (c *rulesCmd) rules() ([]gate.Rule, error) {
 	}
 	chosen := make([]bool, len(all))
 	for _, f := range c.Filters {
+		if i := slices.IndexFunc(all, func(r gate.Rule) bool { return r.ID == f }); i >= 0 {
+			chosen[i] = true
+			continue
+		}
 		word, found := strings.ToLower(f), false
 		for i, r := range all {
 			fits := strings.Contains(strings.ToLower(r.ID), word) || strings.Contains(strings.ToLower(r.Title), word) || globs{word}.match(r.ID)
@@ -64,6 +71,15 @@ func (c *rulesCmd) Run(_ context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	if !s.json && len(c.Filters) > 0 && len(rules) == len(c.Filters) && !slices.ContainsFunc(rules, func(r gate.Rule) bool { return !slices.Contains(c.Filters, r.ID) }) {
+		for i, r := range rules {
+			if i > 0 {
+				s.out.WriteByte('\n')
+			}
+			s.printRule(&r)
+		}
+		return nil
+	}
 	if !s.json {
 		width := 0
 		for _, r := range rules {
@@ -83,11 +99,26 @@ func (c *rulesCmd) Run(_ context.Context, s *session) error {
 					o.field("kind", r.Kind)
 					o.field("severity", r.Severity.String())
 					o.field("title", r.Title)
+					o.field("why", r.Why)
 					o.field("advice", r.Advice)
+					allow, member := r.Allow()
+					o.field("allow", allow)
+					o.field("policy", member)
 					o.field("page", r.Page())
 				})
 			}
 		})
 	})
 	return s.out.WriteByte('\n')
+}
+
+// printRule prints all of a rule.
+func (s *session) printRule(r *gate.Rule) {
+	allow, member := r.Allow()
+	s.prose(0, "%s (%s, %v)", r.ID, r.Kind, r.Severity)
+	for _, line := range [][2]string{{"What", r.Title}, {"Why", r.Why}, {"Mend", r.Advice}, {"Allow", allow}, {"Policy", member}, {"Page", r.Page()}} {
+		if line[1] != "" {
+			s.prose(8, "%s%s", pad(line[0]+":", 8), line[1])
+		}
+	}
 }

@@ -135,6 +135,7 @@ type Rule struct {
 	// one if there are several. A refusal refuses whatever its severity.
 	Severity tensor.Severity
 	Title    string
+	Why      string // why it matters
 	Advice   string // what can be done
 }
 
@@ -156,11 +157,11 @@ func Rules() []Rule { return slices.Clone(sortedRules()) }
 // sortedRules is the list of [Rules], made once. It is not to be changed.
 var sortedRules = sync.OnceValue(func() []Rule {
 	var list []Rule
-	add := func(kind, before string, r row) {
-		list = append(list, Rule{before + r.id, kind, r.severity, r.title, r.advice})
+	add := func(kind, before string, r row, why string) {
+		list = append(list, Rule{before + r.id, kind, r.severity, r.title, why, r.advice})
 	}
 	for _, r := range pickleReasons {
-		add("refusal", "pickle.", r)
+		add("refusal", "pickle.", r, whyPickle[r.id])
 	}
 	for _, place := range slices.Concat(places, []string{"gate"}) {
 		for _, c := range causes {
@@ -168,20 +169,20 @@ var sortedRules = sync.OnceValue(func() []Rule {
 			if c.err == wire.ErrTruncated || c.err == wire.ErrInternal {
 				kind = "refusal" // there is no group, or the rule is the group
 			}
-			add(kind, place+".", c.row)
+			add(kind, place+".", c.row, whyCauses[c.id])
 		}
 	}
 	for _, r := range slices.Concat(archivesRefusals, formatsRefusals, pytorchRefusals) {
-		add("refusal", "", row{r.id, r.severity, r.title, r.advice})
+		add("refusal", "", row{r.id, r.severity, r.title, r.advice}, whyRefused(r.of))
 	}
 	for _, a := range limits.Axes() {
-		add("refusal", "", limitRow(a))
+		add("refusal", "", limitRow(a), whyOf("limit."))
 	}
 	for _, r := range ownRules {
-		add("refusal", "", r)
+		add("refusal", "", r, whyOf(r.id))
 	}
 	for _, code := range limits.Findings() {
-		add("finding", "", findingRow(code))
+		add("finding", "", findingRow(code), whyOf(code))
 	}
 	slices.SortStableFunc(list, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(list, func(a, b Rule) bool { return a.ID == b.ID })

@@ -25,7 +25,7 @@ const (
 	writeAgain = "Write the file again with a current version of the library that made it."
 	sideBySide = "Put the files of the model side by side, as they were published."
 	fetchWhole = "The download is not finished: fetch it again."
-	asItSays   = "The message names it and says what to do."
+	saveAgain  = "Convert it with the library that wrote it to a form that is read here, or to safetensors or GGUF."
 	readText   = "Read the template. If it is what you expect, make an exception with a reason; if not, do not use the model."
 )
 
@@ -58,7 +58,7 @@ var causes = [...]struct {
 	{row{"checksum", warning, "A checksum does not match the bytes.", fetchAgain}, wire.ErrChecksum},
 	{row{"missing", warning, "A part that the file refers to is not there.", sideBySide}, wire.ErrMissing},
 	{row{"truncated", note, "The file ends before what it states.", fetchWhole}, wire.ErrTruncated},
-	{row{"unsupported", note, "It is valid, but not supported.", asItSays}, wire.ErrUnsupported},
+	{row{"unsupported", note, "It is valid, but not supported.", saveAgain}, wire.ErrUnsupported},
 	{row{"forbidden", danger, "It asks its loader for something that is not data, or the policy refuses it.", doNotLoad}, wire.ErrForbidden},
 	{row{"internal", warning, "The file could not be read, or the program has a bug. Such a file is never accepted.", "Check that the file can be read. If it can, report a bug and attach the file."}, wire.ErrInternal},
 }
@@ -75,7 +75,7 @@ var pickleReasons = [...]row{
 	{"malformed", warning, "The pickle is malformed.", fetchAgain},
 	{"opcode", warning, "An instruction that the loader does not have.", writeAgain},
 	{"truncated", note, "The pickle ends too early.", fetchWhole},
-	{"unsupported", note, "Something that is not supported.", asItSays},
+	{"unsupported", note, "Something that is not supported.", saveAgain},
 }
 
 // ownRules are the rules of the gate itself.

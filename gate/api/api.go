@@ -317,12 +317,16 @@ func rules(w http.ResponseWriter, _ *http.Request) {
 		Kind     string `json:"kind"`
 		Severity string `json:"severity"`
 		Title    string `json:"title"`
+		Why      string `json:"why"`
 		Advice   string `json:"advice"`
+		Allow    string `json:"allow"`
+		Policy   string `json:"policy"`
 		Page     string `json:"page"`
 	}
 	list := []rule{}
 	for _, r := range gate.Rules() {
-		list = append(list, rule{r.ID, r.Kind, r.Severity.String(), r.Title, r.Advice, r.Page()})
+		allow, member := r.Allow()
+		list = append(list, rule{r.ID, r.Kind, r.Severity.String(), r.Title, r.Why, r.Advice, allow, member, r.Page()})
 	}
 	writeJSON(w, map[string]any{"schema": "amn.rules/1", "rules": list})
 }

@@ -97,6 +97,13 @@ func TestSARIFHasWhatGitHubAndGitLabAsk(t *testing.T) {
 	if len(doc.Runs[0].Results) < 2 {
 		t.Fatalf("%d results", len(doc.Runs[0].Results))
 	}
+	occur := map[string]bool{}
+	for _, r := range doc.Runs[0].Results {
+		occur[r.RuleID] = true
+	}
+	if len(listed) != len(occur) {
+		t.Errorf("%d rules are listed, and %d occur", len(listed), len(occur))
+	}
 	for _, r := range doc.Runs[0].Results {
 		at := r.Locations[0].PhysicalLocation
 		if !listed[r.RuleID] || r.Level != "error" || r.Message.Text == "" || at.ArtifactLocation.URI == "" || strings.ContainsAny(at.ArtifactLocation.URI, " <>\n\"`|") ||

@@ -11,7 +11,11 @@ import (
 
 // sarif writes SARIF 2.1.0. Refusals are results of level error. Places are byte regions,
 // and line 1 for GitHub, which requires a line.
-type sarif struct{ wrote bool }
+type sarif struct {
+	wrote   bool
+	version string
+	occur   map[string]bool // the rules of results
+}
 
 // A sarifRule has what GitHub requires: three texts, and a severity by which it sorts
 // security results (7 and more is high).
@@ -65,18 +69,8 @@ type sarifRegion struct {
 const repository = "https://github.com/anamnesis-go/anamnesis/blob/main/"
 
 func (s *sarif) begin(w *bufio.Writer, version string) {
-	rules := []sarifRule{}
-	for _, r := range gate.Rules() {
-		title, severity := sarifText{r.Title}, "7.5"
-		if r.Kind == "finding" {
-			severity = "4.0"
-		}
-		help := sarifText{r.Title + " The message says where and what. " + r.Advice + " A policy may set it aside, with a reason and a last day."}
-		rules = append(rules, sarifRule{r.ID, title, title, help, repository + r.Page(), sarifProperties{[]string{"security"}, severity}})
-	}
-	w.WriteString(`{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":{"driver":{"name":"amn","version":` + quoted(version) + `,"rules":`)
-	w.Write(encoded(rules))
-	w.WriteString(`}},"columnKind":"unicodeCodePoints","results":[`)
+	s.version, s.occur = version, map[string]bool{}
+	w.WriteString(`{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"columnKind":"unicodeCodePoints","results":[`)
 }
 
 func (s *sarif) file(w *bufio.Writer, f *file) {
@@ -87,6 +81,7 @@ func (s *sarif) file(w *bufio.Writer, f *file) {
 		}
 		s.wrote = true
 		w.WriteString("\n")
+		s.occur[r.rule] = true
 		w.Write(encoded(r.sarif(f)))
 	}
 }
@@ -106,7 +101,24 @@ func (r *reason) sarif(f *file) sarifResult {
 	return out
 }
 
-func (s *sarif) end(w *bufio.Writer) { w.WriteString("\n]}]}\n") }
+// end writes what the tool is, with the rules that occur: all of them are half a megabyte.
+func (s *sarif) end(w *bufio.Writer) {
+	rules := []sarifRule{}
+	for _, r := range gate.Rules() {
+		if !s.occur[r.ID] {
+			continue
+		}
+		title, severity := sarifText{r.Title}, "7.5"
+		if r.Kind == "finding" {
+			severity = "4.0"
+		}
+		help := sarifText{r.Title + " " + r.Why + " " + r.Advice + " A policy may set it aside, with a reason and a last day."}
+		rules = append(rules, sarifRule{r.ID, title, title, help, repository + r.Page(), sarifProperties{[]string{"security"}, severity}})
+	}
+	w.WriteString("\n" + `],"tool":{"driver":{"name":"amn","version":` + quoted(s.version) + `,"rules":`)
+	w.Write(encoded(rules))
+	w.WriteString("}}}]}\n")
+}
 
 // encoded returns the JSON of v, which can always be encoded.
 func encoded(v any) []byte {
