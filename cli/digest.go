@@ -153,8 +153,10 @@ func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, op
 	if d.err = cmp.Or(d.err, err); d.err != nil {
 		return d
 	}
-	d.files, d.model = list, digest.Model(d.tensors)
-	d.err = parser.Unchanged(b, m)
+	d.files = list
+	if d.model, d.err = digest.Model(b, d.tensors); d.err == nil {
+		d.err = parser.Unchanged(b, m)
+	}
 	return d
 }
 

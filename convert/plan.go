@@ -250,7 +250,9 @@ func (p *Plan) picks() ([]pick, error) {
 		at, _ := places.Find(bound.Plain[i].Name)
 		picks = append(picks, pick{at: at, plain: bound.Plain[i]})
 	}
-	slices.SortStableFunc(picks, func(a, b pick) int { return cmp.Compare(a.at, b.at) })
+	if err := limits.Sort(p.b, picks, func(a, b pick) int { return cmp.Compare(a.at, b.at) }); err != nil {
+		return nil, err
+	}
 	return p.tie(picks)
 }
 
@@ -364,12 +366,15 @@ func (p *Plan) unique() error {
 // order sorts the tasks by where they write, so that files grow from their beginning, and
 // computes the most memory that a task needs whole.
 func (p *Plan) order() error {
-	slices.SortStableFunc(p.tasks, func(a, b task) int {
+	err := limits.Sort(p.b, p.tasks, func(a, b task) int {
 		i, from := a.first()
 		j, to := b.first()
 		x, y := &p.Outs[i], &p.Outs[j]
 		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.off+from, y.off+to))
 	})
+	if err != nil {
+		return err
+	}
 	for _, t := range p.tasks {
 		p.whole = max(p.whole, t.whole())
 	}

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -151,7 +150,9 @@ func (p *Plan) index() ([]byte, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(p.Outs[a].Name, p.Outs[b].Name) })
+	if err := limits.SortUnstable(p.b, order, func(a, b int32) int { return strings.Compare(p.Outs[a].Name, p.Outs[b].Name) }); err != nil {
+		return nil, err
+	}
 	w := jsontree.NewText(p.b)
 	w.Put("{\n  \"metadata\": {\n    \"total_parameters\": ", strconv.FormatInt(elements, 10),
 		",\n    \"total_size\": ", strconv.FormatInt(size, 10), "\n  },\n  \"weight_map\": {")

@@ -35,7 +35,9 @@ func (p *Plan) tie(picks []pick) ([]pick, error) {
 			order = append(order, int32(i))
 		}
 	}
-	slices.SortFunc(order, func(a, b int32) int { return byView(&picks[a].plain, &picks[b].plain) })
+	if err := limits.SortUnstable(p.b, order, func(a, b int32) int { return cmp.Or(byView(&picks[a].plain, &picks[b].plain), cmp.Compare(a, b)) }); err != nil {
+		return nil, err
+	}
 	for at := 0; at < len(order); {
 		keep := &picks[order[at]].plain
 		for at++; at < len(order); at++ {

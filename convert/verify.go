@@ -57,7 +57,9 @@ func (s *stream) vouch() error {
 		all[i].index, all[i].member = i, &a.Members[i]
 		s.vouched[i] = &all[i]
 	}
-	slices.SortFunc(s.vouched, func(x, y *vouched) int { return cmp.Compare(x.member.DataOff, y.member.DataOff) })
+	if err := limits.SortUnstable(s.b, s.vouched, func(x, y *vouched) int { return cmp.Compare(x.member.DataOff, y.member.DataOff) }); err != nil {
+		return err
+	}
 	inOrder, err := s.inOrder()
 	if err != nil {
 		return err
@@ -151,7 +153,9 @@ func (s *stream) fill(a *zip.Archive, v *vouched) (err error) {
 		s.tasks, err = limits.Append(s.b, s.tasks, task(&checkTask{v: v, a: a, size: 1, ordered: true}))
 		return err
 	}
-	slices.SortFunc(v.claims, func(x, y tensor.Span) int { return cmp.Compare(x.Off, y.Off) })
+	if err := limits.SortUnstable(s.b, v.claims, func(x, y tensor.Span) int { return cmp.Compare(x.Off, y.Off) }); err != nil {
+		return err
+	}
 	at := int64(0)
 	for _, c := range append(v.claims, tensor.Span{Off: v.member.Size}) {
 		if c.Off > at {

@@ -2,7 +2,7 @@
 // logical bytes, which are the same in every format that stores the tensor.
 //
 //	list, err := digest.Tensors(b, m, digest.Options{})
-//	id := digest.Model(list)
+//	id, err := digest.Model(b, list)
 //
 // # What is hashed
 //
@@ -27,7 +27,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,6 +79,9 @@ func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
 	}
 	j.infos = j.infos[:0]
 	for i := range m.Tensors() {
+		if err := b.Step(1); err != nil {
+			return nil, err
+		}
 		j.infos = append(j.infos, i)
 	}
 	if j.list, err = limits.Make[Tensor](b, len(j.infos)); err != nil {
@@ -185,16 +187,24 @@ func piece(i tensor.Info) int64 {
 
 // Model returns one digest of all tensors, independent of their order in the file: for
 // each, sorted by name, the lengths and texts of name and type, the shape, and the sum.
-func Model(list []Tensor) Sum {
-	order := make([]int, len(list))
+func Model(b *limits.Budget, list []Tensor) (sum Sum, err error) {
+	order, err := limits.Make[int](b, len(list))
+	if err != nil {
+		return sum, err
+	}
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(list[a].Name, list[b].Name) })
+	if err := limits.SortUnstable(b, order, func(x, y int) int { return strings.Compare(list[x].Name, list[y].Name) }); err != nil {
+		return sum, err
+	}
 	h := sha256.New()
 	var p []byte
 	number := func(n int64) { p = binary.LittleEndian.AppendUint64(p, uint64(n)) }
 	for _, i := range order {
+		if err := b.Step(1); err != nil {
+			return sum, err
+		}
 		t := &list[i]
 		p = p[:0]
 		for _, s := range [...]string{t.Name, t.Type} {
@@ -207,7 +217,7 @@ func Model(list []Tensor) Sum {
 		}
 		h.Write(append(p, t.Sum[:]...))
 	}
-	return Sum(h.Sum(nil))
+	return Sum(h.Sum(nil)), nil
 }
 
 // Reader hashes the bytes of a file. The next piece is read while one is hashed.

@@ -60,8 +60,17 @@ func TestOneModelHasOneDigestInEveryFormat(t *testing.T) {
 func TestTheModelsDigestCountsNamesTypesAndShapes(t *testing.T) {
 	one := digest.Tensor{Name: "a", Type: "F32", Shape: []int64{2, 3}, Sum: digest.Sum(sha256.Sum256([]byte("x")))}
 	two := digest.Tensor{Name: "b", Type: "F32", Shape: []int64{6}}
-	sum := digest.Model([]digest.Tensor{one, two})
-	if sum != digest.Model([]digest.Tensor{two, one}) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	model := func(list ...digest.Tensor) digest.Sum {
+		id, err := digest.Model(b, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	sum := model(one, two)
+	if sum != model(two, one) {
 		t.Error("the order in the file counts")
 	}
 	seen := map[digest.Sum]string{sum: "the model itself"}
@@ -74,7 +83,7 @@ func TestTheModelsDigestCountsNamesTypesAndShapes(t *testing.T) {
 	} {
 		changed := one
 		change(&changed)
-		other := digest.Model([]digest.Tensor{changed, two})
+		other := model(changed, two)
 		if was, twice := seen[other]; twice {
 			t.Errorf("%s changes nothing against %s", what, was)
 		}
@@ -118,7 +127,11 @@ func Example() {
 		if err != nil {
 			panic(err)
 		}
-		return digest.Model(list)
+		id, err := digest.Model(b, list)
+		if err != nil {
+			panic(err)
+		}
+		return id
 	}
 	fmt.Println(sum("testdata/a.pt") == sum("testdata/a.safetensors"))
 	// Output: true

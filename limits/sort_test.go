@@ -13,19 +13,25 @@ import (
 )
 
 func TestASortStopsComparingWhenItsTimeEnds(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	b := limits.Policy{}.Budget(ctx)
-	defer b.Close()
-	list := rand.Perm(100_000)
-	compared := 0
-	err := limits.Sort(b, list, func(x, y int) int {
-		if compared++; compared == 1000 {
-			cancel()
+	for name, sort := range map[string]func(*limits.Budget, []int, func(x, y int) int) error{"stable": limits.Sort[int], "unstable": limits.SortUnstable[int]} {
+		ctx, cancel := context.WithCancel(t.Context())
+		b := limits.Policy{}.Budget(ctx)
+		list := rand.Perm(100_000)
+		if err := sort(b, list, cmp.Compare[int]); err != nil || !slices.IsSorted(list) {
+			t.Errorf("%s: sorted: %t, %v", name, slices.IsSorted(list), err)
 		}
-		return cmp.Compare(x, y)
-	})
-	if !errors.Is(err, context.Canceled) || compared > 1000+8*limits.StepBatch {
-		t.Errorf("%d comparisons: %v", compared, err)
+		list = rand.Perm(100_000)
+		compared := 0
+		err := sort(b, list, func(x, y int) int {
+			if compared++; compared == 1000 {
+				cancel()
+			}
+			return cmp.Compare(x, y)
+		})
+		if !errors.Is(err, context.Canceled) || compared > 1000+8*limits.StepBatch {
+			t.Errorf("%s: %d comparisons: %v", name, compared, err)
+		}
+		b.Close()
 	}
 }
 

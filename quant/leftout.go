@@ -61,7 +61,9 @@ func weightNames(b *limits.Budget, o *Bound, wanted func(*Weight) bool) (*nameLi
 		}
 	}
 	names = names[:n]
-	slices.Sort(names)
+	if err := limits.SortUnstable(b, names, strings.Compare); err != nil {
+		return nil, err
+	}
 	return &nameList{names}, nil
 }
 

@@ -619,7 +619,7 @@ def tiny_members(p):
     p.path("a.tar.xz", out.getvalue())
     took = min(seconds(p, "scan", "-q", "a.tar.xz")[0] for _ in range(3))
     most = 1 + 0.1 * 30_000 * 1024 / 2**20
-    return took > 1.25 * most, f"{took:.1f} s of the processor, of {most:.1f}"  # which others use, too
+    return took > most, f"{took:.1f} s of the processor, of {most:.1f}"
 
 
 @case("a config.json of 60 MiB in a tar.xz of 9 KB")
@@ -835,6 +835,7 @@ def attempt(p, f):
 
 
 def main():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and so would the services that are sent it
     a = argparse.ArgumentParser()
     a.add_argument("--amn", required=True)
     a.add_argument("--remote")

@@ -76,7 +76,10 @@ func Describe(b *limits.Budget, m tensor.Model, o digest.Options) (*Model, error
 	if err != nil {
 		return nil, err
 	}
-	d := &Model{Sum: digest.Model(list), Tensors: list}
+	d := &Model{Tensors: list}
+	if d.Sum, err = digest.Model(b, list); err != nil {
+		return nil, err
+	}
 	for key, value := range m.Meta() {
 		if err := b.Step(1); err != nil {
 			return nil, err

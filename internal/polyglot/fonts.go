@@ -2,9 +2,8 @@ package polyglot
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
-	"math"
-	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -19,12 +18,9 @@ func (m *media) tiles(spans []span) (bool, error) {
 	if err := m.s.b.Step(int64(len(spans)) * 8); err != nil {
 		return false, err
 	}
-	slices.SortFunc(spans, func(a, b span) int {
-		if a.from < b.from {
-			return -1
-		}
-		return int(min(a.from-b.from, math.MaxInt32))
-	})
+	if err := limits.SortUnstable(m.s.b, spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) }); err != nil {
+		return false, err
+	}
 	at := int64(0)
 	for _, p := range spans {
 		if p.from > at+3 || p.to < p.from || p.to > m.s.size {

@@ -33,6 +33,8 @@ func TestFilesOfGitAreHarmlessToTheirEnd(t *testing.T) {
 		{summed("DIRC\x00\x00\x00\x09\x00\x00\x00\x00"), ""},
 		{summed("PACK\x00\x00\x00\x02\ncos\nsystem\n(S'id'\ntR."), ""},                              // a pickle for a loader with persistent objects
 		{summed("CGPH\x01\x01\x04\x00" + strings.Repeat("x", 65) + "cos\nsystem\n(S'id'\ntR."), ""}, // a pickle: bytes, then a call
+		// A ZIP archive, for readers that look for its end alone: its comment is the checksum.
+		{summed("PACK\x00\x00\x00\x02\x00\x00\x00\x00PK\x05\x06" + strings.Repeat("\x00", 16) + "\x14\x00"), ""},
 		{"blob 6\x00\x80\x02N.x", ""},
 		{"blob 05\x00\x80\x02N.x", ""},
 		{"blob -1\x00", ""},

@@ -79,10 +79,13 @@ func (p *planner) sort() error {
 		}
 		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(i, j int32) int {
+	err = limits.SortUnstable(p.b, order, func(i, j int32) int {
 		x, y := &p.infos[i], &p.infos[j]
 		return cmp.Or(rank(y.DType)-rank(x.DType), strings.Compare(x.Name, y.Name))
 	})
+	if err != nil {
+		return encodeError("", err)
+	}
 	end := uint64(0)
 	for _, i := range order {
 		offsets[i] = int64(end)

@@ -2,7 +2,6 @@ package safetensors
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -16,8 +15,11 @@ func (d *decoder) layout() error {
 	if err := d.order(); err != nil {
 		return d.fail("header", lengthSize, err)
 	}
-	end := d.h.Len
+	end, steps := d.h.Len, d.b.Steps()
 	for i := range d.h.Infos {
+		if err := steps.Step(); err != nil {
+			return d.fail("header", lengthSize, err)
+		}
 		t := &d.h.Infos[i]
 		if t.Span.Off != end {
 			cause := wire.ErrGap.WithRule("safetensors.hole")
@@ -74,7 +76,9 @@ func (d *decoder) order() error {
 	for i := range d.h.Infos {
 		keys[i] = key{d.h.Infos[i].Span, int64(i)}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(byPlace(a.span, b.span), cmp.Compare(a.from, b.from)) })
+	if err := limits.SortUnstable(d.b, keys, func(a, b key) int { return cmp.Or(byPlace(a.span, b.span), cmp.Compare(a.from, b.from)) }); err != nil {
+		return err
+	}
 	d.permute(keys)
 	d.b.Drop(int64(n) * keySize)
 	return nil

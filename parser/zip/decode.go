@@ -181,7 +181,9 @@ func (d *decoder) unique() error {
 		for i := range order {
 			order[i] = uint32(i)
 		}
-		slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(m[a].HeaderOff, m[b].HeaderOff) })
+		if err := limits.SortUnstable(d.b, order, func(a, b uint32) int { return cmp.Or(cmp.Compare(m[a].HeaderOff, m[b].HeaderOff), cmp.Compare(a, b)) }); err != nil {
+			return err
+		}
 		d.order = order
 	}
 	d.at = 0
