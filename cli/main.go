@@ -25,6 +25,8 @@ type Stdio struct {
 	Out, Err io.Writer
 	// Columns is the width of the terminal that Out is; 0 means that it is determined.
 	Columns int
+	// Colours says that Out shows colours; for a terminal, it is determined.
+	Colours bool
 	// Workers is the number of workers without --threads; 0 means GOMAXPROCS.
 	Workers int
 	// OwnProcess says that nothing else runs in this process, so that the program may drop

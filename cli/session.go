@@ -90,7 +90,7 @@ func (c *classes) total() (n int64) {
 func newSession(stdio Stdio) *session {
 	s := &session{
 		in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, to: stdio.Out,
-		columns: stdio.Columns, workers: cmp.Or(stdio.Workers, runtime.GOMAXPROCS(0)), ownProcess: stdio.OwnProcess,
+		columns: stdio.Columns, colours: stdio.Colours, workers: cmp.Or(stdio.Workers, runtime.GOMAXPROCS(0)), ownProcess: stdio.OwnProcess,
 		remote: stdio.Remote, remoteFiles: stdio.RemoteFiles, remoteHelp: stdio.RemoteHelp, life: stdio.life,
 	}
 	if s.life == nil {
