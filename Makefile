@@ -90,7 +90,7 @@ SEED ?= 1
 FOUND ?= differential-out
 LEDGER ?=
 
-.PHONY: honest edges refusals dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: honest edges refusals refusals-table refusals-reasons dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-turns bench-fair bench-requests bench-merge bench-jobs bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
 
 check: fmt vet lint test purego gen-check cross
@@ -235,6 +235,12 @@ search: ## tests that try a part of the possible in go test, as far as they can
 
 refusals: ## places that refuse a file, and which of them no committed file reaches; fails for a new one
 	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -known refusals/known.txt
+
+refusals-table: ## each such place with the first file of the corpus that reaches it: OUT=places.txt
+	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -known refusals/known.txt -which $(abspath $(OUT))
+
+refusals-reasons: ## whether the tests that known.txt names reach their places
+	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -known refusals/known.txt -reasons
 
 dropped: ## which fuzz targets notice by their seeds alone that a refusal is gone: make dropped N=0 (all; 30 of each package by default)
 	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -dropped $(N) $(PKG)

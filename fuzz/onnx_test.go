@@ -38,6 +38,9 @@ func FuzzONNX(f *testing.F) {
 		if first, again := read(), read(); first != again {
 			t.Fatalf("%s, then %s", first, again)
 		}
+		if oneOfSixteen(data) {
+			secondONNXCheck(t, data)
+		}
 	})
 }
 

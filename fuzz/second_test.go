@@ -50,7 +50,7 @@ func TestSecondReadersAgreeAboutTheCorpus(t *testing.T) {
 		check func(testing.TB, []byte) bool
 		least int
 	}{
-		{"safetensors", secondSafetensorsCheck, 40}, {"npy", secondNPYCheck, 60}, {"zip", secondZipCheck, 250},
+		{"safetensors", secondSafetensorsCheck, 40}, {"npy", secondNPYCheck, 60}, {"zip", secondZipCheck, 250}, {"onnx", secondONNXCheck, 4},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			accepted := 0

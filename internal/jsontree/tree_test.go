@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -30,6 +31,18 @@ func TestMembers(t *testing.T) {
 		}
 		if v.Get("none").There || v.Get("other").There {
 			t.Errorf("of %d: a member that is null, or not there, is found", n)
+		}
+	}
+}
+
+// A file of more bytes than its reader expects is not read.
+func TestAFileIsAtMostAsLongAsItsReaderSays(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	files := fstest.MapFS{"a.json": {Data: []byte(`"four"`)}}
+	for most, want := range map[int64]wire.Class{5: wire.Limit, 6: wire.OK, 7: wire.OK} {
+		if _, err := Read(b, files, "a.json", most); wire.ClassOf(err) != want {
+			t.Errorf("at most %d bytes: %v", most, err)
 		}
 	}
 }

@@ -34,3 +34,10 @@ func TestAFileShorterThanItsSizeIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// The content of a stream has no byte before its first.
+func TestNothingStandsBeforeAContent(t *testing.T) {
+	if n, err := new(replay).ReadAt(make([]byte, 1), -1); n != 0 || !errors.Is(err, wire.ErrRange) {
+		t.Errorf("%d, %v", n, err)
+	}
+}

@@ -104,10 +104,11 @@ func (r *xzReader) open(b *xzBlock) (err error) {
 	return nil
 }
 
-// unexpectedEOF replaces io.EOF by io.ErrUnexpectedEOF.
+// unexpectedEOF replaces the end of a file that ended where it has bytes of the stream: those
+// were there when its structure was checked, and a file that became shorter has another error.
 func unexpectedEOF(err error) error {
 	if err == io.EOF {
-		return io.ErrUnexpectedEOF
+		return errChanged
 	}
 	return err
 }

@@ -131,10 +131,11 @@ func (r *unpacked) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// unexpected is an end where more had to be.
+// unexpected is an end where more had to be. Decode has compared the data with type and shape,
+// and a file that is shorter now ends with an error of its own.
 func unexpected(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return wire.ErrTruncated.Errorf("the data end early")
+		return wire.ErrInternal.Errorf("the data end early")
 	}
 	return err
 }

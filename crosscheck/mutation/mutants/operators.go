@@ -33,6 +33,8 @@ type mutator struct {
 	generic bool
 	add     func(m mutant) int
 	inserts func(id int) bool // whether a mutant is in the program
+	failing bool              // inside of an if that asks for an error
+	makers  map[string]bool   // functions of the package that always return an error
 	last    int               // the mutant that was noted last
 }
 
@@ -46,6 +48,7 @@ var charges = map[string]bool{"Step": true, "Steps": true, "Items": true, "Hold"
 var kept = map[string]bool{"Lock": true, "Unlock": true, "RLock": true, "RUnlock": true, "Wait": true, "Done": true, "Add": true, "panic": true}
 
 func (w *mutator) mutate() {
+	w.makers = source.ErrorsOf(w.pkg).Makers
 	for _, f := range w.pkg.Files {
 		if strings.Contains(f.Name, "_tables.go") {
 			continue
@@ -220,14 +223,46 @@ func (w *mutator) ifStmt(n *ast.IfStmt, depth int) {
 		}
 	}
 	w.walk(n.Cond, n, depth+1)
+	was := w.failing
+	w.failing = asksForError(n.Cond)
 	w.walk(n.Body, n, depth+1)
+	w.failing = was
 	if n.Else != nil {
 		w.walk(n.Else, n, depth+1)
 	}
 }
 
+// asksForError reports whether a condition is err != nil.
+func asksForError(cond ast.Expr) bool {
+	b, ok := cond.(*ast.BinaryExpr)
+	if !ok || b.Op != token.NEQ {
+		return false
+	}
+	x, isName := b.X.(*ast.Ident)
+	y, isNil := b.Y.(*ast.Ident)
+	return isName && isNil && x.Name == "err" && y.Name == "nil"
+}
+
+// fails reports whether what a return gives last is an error: nobody reads what stands beside it.
+func (w *mutator) fails(n *ast.ReturnStmt) bool {
+	if len(n.Results) < 2 {
+		return false
+	}
+	switch last := n.Results[len(n.Results)-1].(type) {
+	case *ast.Ident:
+		return last.Name == "err" && w.failing
+	case *ast.CallExpr:
+		return w.makers[calls(last)]
+	}
+	return false
+}
+
 // returns turns true into false and false into true.
 func (w *mutator) returns(n *ast.ReturnStmt, depth int) {
+	if w.fails(n) {
+		w.walk(n.Results[len(n.Results)-1], n, depth+1)
+		return
+	}
 	for _, r := range n.Results {
 		id, ok := r.(*ast.Ident)
 		if t := w.info.Types[r].Type; !ok || id.Name != "true" && id.Name != "false" || t == nil || t.String() != "bool" {

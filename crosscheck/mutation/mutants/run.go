@@ -324,7 +324,9 @@ func (r *runner) calibrate(s *suite) error {
 			}
 		})
 		if end != passed {
-			return fmt.Errorf("%s: %s fails without a mutant", s.dir, name)
+			// What a program allocates is not what it allocates with the places of mutants in it.
+			fmt.Fprintf(os.Stderr, "left out: %s.%s fails in this program without a mutant\n", s.dir, name)
+			continue
 		}
 		if t.took = took; len(t.reached) > 0 {
 			s.tests = append(s.tests, t)

@@ -63,13 +63,13 @@ type drop struct {
 // drops inserts a switch into each condition of a package that refuses: of an if without an
 // else, and of a case without a tag.
 func drops(p *source.Package, add func(drop) int) {
-	w := finderOf(p)
+	own := source.ErrorsOf(p)
 	refuses := func(list []ast.Stmt) bool {
 		if len(list) == 0 {
 			return false
 		}
 		found := false
-		last := finder{makers: w.makers, found: func(*source.File, ast.Stmt) { found = true }}
+		last := finder{own, func(*source.File, ast.Stmt) { found = true }}
 		last.list(nil, list[len(list)-1:])
 		_, returns := list[len(list)-1].(*ast.ReturnStmt)
 		return found && returns
@@ -100,7 +100,7 @@ func drops(p *source.Package, add func(drop) int) {
 // passesOn reports whether a condition asks only for the error of somebody else.
 func passesOn(cond ast.Expr) bool {
 	b, ok := cond.(*ast.BinaryExpr)
-	return ok && b.Op == token.NEQ && nameOf(b.X) == "err" && nameOf(b.Y) == "nil"
+	return ok && b.Op == token.NEQ && source.NameOf(b.X) == "err" && source.NameOf(b.Y) == "nil"
 }
 
 // noticed drops some refusals of each package that has a target, one at a time, and counts

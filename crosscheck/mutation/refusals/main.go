@@ -5,22 +5,22 @@
 //	go run ./refusals -root ../..              a table by package, and the places that are not reached
 //	go run ./refusals -root ../.. -known FILE  the same, which fails if a place is not reached and not listed in FILE
 //	go run ./refusals -root ../.. -suite quant  what the files that one package's tests read reach
-//	go run ./refusals -root ../.. -which       each place with the first recipe that reaches it; minutes
+//	go run ./refusals -root ../.. -which FILE  writes each place with the first file of the corpus that reaches it
+//	go run ./refusals -root ../.. -known FILE -reasons  runs the tests that the reasons of FILE name, which have to reach their places
 //	go run ./refusals -root ../.. -dropped 6   drops six refusals of each package, one at a time, and counts which its fuzz target notices by its seeds
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/crosscheck/mutation/source"
@@ -34,7 +34,7 @@ var packages = []string{
 	"./internal/polyglot", "./internal/unpack", "./internal/bzip2", "./internal/lzma", "./internal/protobuf", "./internal/hdf5", "./internal/sidecar", "./internal/jinja", "./internal/form",
 }
 
-// A suite is the tests of a package that read committed files.
+// A suite is the tests of a package that read committed files, one in each subtest.
 type suite struct{ dir, run string }
 
 var corpusSuites = []suite{
@@ -43,18 +43,11 @@ var corpusSuites = []suite{
 	{"quant", "^TestEachQuantizedModelOfTheTablesIsRefused$"},
 }
 
-// allSuites are every test of the packages that read files, and of those above them.
-var allSuites = []suite{
-	{"fuzz", "."}, {"gate", "."}, {"parser", "."}, {"vm", "."}, {"quant", "."}, {"convert", "."}, {"cli", "."}, {"digest", "."},
-	{"internal/polyglot", "."}, {"internal/unpack", "."}, {"internal/bzip2", "."}, {"internal/lzma", "."}, {"parser/onnx", "."}, {"internal/hdf5", "."}, {"internal/sidecar", "."}, {"internal/jinja", "."}, {"internal/config", "."}, {"internal/scheme", "."}, {"internal/form", "."}, {"internal/strictjson", "."}, {"internal/wire", "."},
-	{"parser/gguf", "."}, {"parser/npy", "."}, {"parser/npz", "."}, {"parser/pth", "."}, {"parser/safetensors", "."}, {"parser/zip", "."}, {"parser/tensor", "."},
-}
-
 func main() {
 	root := flag.String("root", ".", "folder of the module")
 	known := flag.String("known", "", "file with places that need not be reached: file, tab, text of the line, tab, reason")
-	tests := flag.Bool("tests", false, "count what any test reaches, not only what the corpus does")
-	which := flag.Bool("which", false, "name the recipe that reaches each place")
+	reasons := flag.Bool("reasons", false, "run the tests that the reasons name")
+	which := flag.String("which", "", "file to which each place is written, with the subtest that reaches it first")
 	only := flag.String("suite", "", "run the tests of this package alone")
 	asJSON := flag.Bool("json", false, "print all places as JSON")
 	drop := flag.Int("dropped", -1, "drop so many refusals of each package (0: all), and count which its fuzz target notices by its seeds alone")
@@ -67,13 +60,13 @@ func main() {
 		}
 		return
 	}
-	if err := run(*root, *known, *only, *tests, *which, *asJSON); err != nil {
+	if err := run(*root, *known, *only, *which, *reasons, *asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "refusals:", err)
 		os.Exit(1)
 	}
 }
 
-func run(root, known, only string, tests, which, asJSON bool) error {
+func run(root, known, only, which string, reasons, asJSON bool) error {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return err
@@ -84,10 +77,17 @@ func run(root, known, only string, tests, which, asJSON bool) error {
 	}
 	var all []*place
 	for _, p := range list {
+		internal := internalErrors(p)
 		places(p, func(f *source.File, at ast.Stmt) {
 			f.Before(at.Pos(), fmt.Sprintf("reached.At(%d); ", len(all)))
-			all = append(all, &place{Package: strings.TrimPrefix(p.Path, module+"/"), File: f.Name, Line: f.Line(at.Pos()), Text: f.LineText(at.Pos())})
+			all = append(all, &place{
+				Package: strings.TrimPrefix(p.Path, module+"/"), File: f.Name, Line: f.Line(at.Pos()), Text: f.LineText(at.Pos()), Internal: internal(f, at),
+			})
 		})
+	}
+	excused, err := readKnown(known)
+	if err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "refusals")
 	if err != nil {
@@ -98,36 +98,46 @@ func run(root, known, only string, tests, which, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	suites := corpusSuites
-	if tests {
-		suites = allSuites
+	if reasons {
+		return checkReasons(root, dir, overlay, all, excused)
 	}
-	for _, s := range suites {
+	for _, s := range corpusSuites {
 		if only != "" && s.dir != only {
 			continue
 		}
-		if err := s.measure(root, dir, overlay, all, which); err != nil {
+		if err := s.measure(root, dir, overlay, all); err != nil {
 			return fmt.Errorf("%s: %w", s.dir, err)
+		}
+	}
+	if which != "" {
+		if err := writePlaces(which, all); err != nil {
+			return err
 		}
 	}
 	if asJSON {
 		return json.NewEncoder(os.Stdout).Encode(all)
 	}
-	return report(all, known)
+	return report(all, excused)
 }
 
 // reached is the package that the places call: a byte a place, in a file that outlives the
-// process and its children.
+// process and its children. The first time that the process itself comes to a place, it says so
+// on its output, among the names of the tests that run.
 const reached = `package reached
 
 import (
 	"os"
+	"strconv"
 	"syscall"
 )
 
-var seen = make([]byte, %d)
+var (
+	seen = make([]byte, %d)
+	says = os.Getenv("REACHED_SAYS") != ""
+)
 
 func init() {
+	os.Unsetenv("REACHED_SAYS") // what a child writes is read by its parent
 	f, err := os.OpenFile(os.Getenv("REACHED"), os.O_RDWR, 0)
 	if err != nil {
 		return
@@ -138,92 +148,99 @@ func init() {
 	}
 }
 
-func At(n int) { seen[n] = 1 }
+func At(n int) {
+	if seen[n] != 0 {
+		return
+	}
+	seen[n] = 1
+	if says {
+		syscall.Write(1, []byte("\n=== REACHED "+strconv.Itoa(n)+"\n"))
+	}
+}
 `
 
-// measure builds the tests of a suite with the overlay, runs them, and marks what they reach.
-func (s *suite) measure(root, dir, overlay string, all []*place, which bool) error {
-	binary := filepath.Join(dir, strings.ReplaceAll(s.dir, "/", "-")+".test")
-	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "./"+s.dir)
-	build.Dir, build.Stderr = root, os.Stderr
-	if err := build.Run(); err != nil {
-		return err
+// build makes the tests of a package with the overlay; "" if it has none.
+func build(root, dir, overlay, pkg string) (string, error) {
+	binary := filepath.Join(dir, strings.ReplaceAll(pkg, "/", "-")+".test")
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "./"+pkg)
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", err
 	}
-	if _, err := os.Stat(binary); err != nil { // a package without tests
-		return nil
+	if _, err := os.Stat(binary); err != nil {
+		return "", nil
 	}
-	mark := func(run, by string) error {
-		marks := filepath.Join(dir, "marks")
-		if err := os.WriteFile(marks, make([]byte, len(all)), 0o666); err != nil {
-			return err
-		}
-		cmd := exec.Command(binary, "-test.run", run)
-		cmd.Dir, cmd.Env = filepath.Join(root, s.dir), append(os.Environ(), "REACHED="+marks)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w\n%s", run, err, tail(out))
-		}
-		body, err := os.ReadFile(marks)
-		if err != nil {
-			return err
-		}
-		for i, p := range all {
-			if body[i] != 0 {
-				p.Reached, p.By = true, cmp.Or(p.By, by)
+	return binary, nil
+}
+
+// marks runs tests of a package and returns a byte for each place, 1 if it was reached, and by
+// which test it was reached first.
+func marks(root, dir, binary, pkg, run string, places int) (seen []byte, by map[int]string, err error) {
+	path := filepath.Join(dir, "marks")
+	if err := os.WriteFile(path, make([]byte, places), 0o666); err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.Command(binary, "-test.run", run, "-test.v")
+	cmd.Dir, cmd.Env = filepath.Join(root, pkg), append(os.Environ(), "REACHED="+path, "REACHED_SAYS=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w\n%s", run, err, tail(out))
+	}
+	seen, err = os.ReadFile(path)
+	return seen, reachedBy(out), err
+}
+
+// reachedBy reads what a test says on its output.
+func reachedBy(out []byte) map[int]string {
+	by, test := map[int]string{}, ""
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSuffix(line, "\n")
+		for _, begin := range []string{"=== RUN   ", "=== CONT  ", "=== NAME  "} {
+			if name, ok := strings.CutPrefix(line, begin); ok {
+				test = name
 			}
 		}
-		return nil
+		if text, ok := strings.CutPrefix(line, "=== REACHED "); ok {
+			if n, err := strconv.Atoi(text); err == nil {
+				by[n] = test
+			}
+		}
 	}
-	if !which {
-		return mark(s.run, "")
+	return by
+}
+
+// measure builds the tests of a suite with the overlay, runs them, and marks what they reach.
+func (s *suite) measure(root, dir, overlay string, all []*place) error {
+	binary, err := build(root, dir, overlay, s.dir)
+	if err != nil || binary == "" {
+		return err
 	}
-	out, err := s.names(root, binary)
+	seen, by, err := marks(root, dir, binary, s.dir, s.run, len(all))
 	if err != nil {
 		return err
 	}
-	for _, name := range out {
-		var exact []string
-		for part := range strings.SplitSeq(name, "/") {
-			exact = append(exact, "^"+quoteMeta(part)+"$")
-		}
-		if err := mark(strings.Join(exact, "/"), name); err != nil {
-			return err
+	for i, p := range all {
+		if seen[i] != 0 && !p.Reached {
+			p.Reached, p.By = true, s.dir+"."+by[i]
 		}
 	}
 	return nil
 }
 
-// names lists the subtests of a suite that have no subtests.
-func (s *suite) names(root, binary string) ([]string, error) {
-	cmd := exec.Command(binary, "-test.run", s.run, "-test.v")
-	cmd.Dir = filepath.Join(root, s.dir)
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, err
+// writePlaces writes the places with what reaches them.
+func writePlaces(path string, all []*place) error {
+	var out strings.Builder
+	for _, p := range all {
+		fmt.Fprintf(&out, "%s:%d\t%s\t%s\n", p.File, p.Line, cmp.Or(p.By, "no file"), p.Text)
 	}
-	var list []string
-	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-		if name, ok := strings.CutPrefix(lines.Text(), "=== RUN   "); ok {
-			list = append(list, name)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(list), func(name string) bool {
-		return slices.ContainsFunc(list, func(other string) bool { return strings.HasPrefix(other, name+"/") })
-	}), nil
-}
-
-func quoteMeta(s string) string {
-	return strings.NewReplacer(`\`, `\\`, ".", `\.`, "+", `\+`, "*", `\*`, "?", `\?`, "(", `\(`, ")", `\)`, "[", `\[`, "]", `\]`, "|", `\|`, "^", `\^`, "$", `\$`).Replace(s)
+	return os.WriteFile(path, []byte(out.String()), 0o666)
 }
 
 func tail(out []byte) []byte { return out[max(0, len(out)-4000):] }
 
 // report prints the table and the places that nothing reaches. It fails if one of them is not
 // among the known, or if a known one is reached or gone.
-func report(all []*place, known string) error {
-	excused, err := source.ReadReasons(known)
-	if err != nil {
-		return err
-	}
+func report(all []*place, excused *known) error {
 	type sum struct{ places, reached int }
 	sums, names := map[string]*sum{}, []string{}
 	var missing, fresh []*place
@@ -239,10 +256,7 @@ func report(all []*place, known string) error {
 			continue
 		}
 		missing = append(missing, p)
-		key := p.File + "\t" + p.Text
-		if excused[key] > 0 {
-			excused[key]--
-		} else {
+		if excused.take(p) == nil {
 			fresh = append(fresh, p)
 		}
 	}
@@ -251,20 +265,15 @@ func report(all []*place, known string) error {
 		fmt.Printf("%-28s %7d %7.0f%%\n", n, sums[n].places, 100*float64(sums[n].reached)/float64(sums[n].places))
 	}
 	fmt.Printf("%-28s %7d %7.1f%%\n", "all", len(all), 100*float64(len(all)-len(missing))/float64(len(all)))
-	if known == "" {
+	if excused.path == "" {
 		fresh = missing
 	}
 	for _, p := range fresh {
 		fmt.Printf("%s:%d\t%s\n", p.File, p.Line, p.Text)
 	}
-	for key, n := range excused {
-		if n > 0 {
-			fmt.Printf("listed in %s, and reached or gone: %s\n", known, key)
-			err = fmt.Errorf("%s has places that need not be listed", known)
-		}
+	err := excused.left()
+	if excused.path != "" && len(fresh) > 0 {
+		return fmt.Errorf("%d places refuse a file, and no committed file reaches them: add a recipe, or a line to %s with the reason", len(fresh), excused.path)
 	}
-	if known != "" && len(fresh) > 0 {
-		return fmt.Errorf("%d places refuse a file, and no committed file reaches them: add a recipe, or a line to %s with the reason", len(fresh), known)
-	}
-	return err
+	return errors.Join(err, excused.wrong)
 }

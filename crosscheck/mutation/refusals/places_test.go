@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/crosscheck/mutation/source"
@@ -66,5 +67,86 @@ func (c *cursor) fail(n int) error { return wire.At("p", "", 0, wire.ErrSyntax.E
 	}
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("places in lines %v, not %v", got, want)
+	}
+}
+
+// An invariant ends as internal: by the cause, or by a variable of the package that is made of it.
+func TestInvariantsEndAsInternal(t *testing.T) {
+	const text = `package p
+
+var errNone = wire.ErrInternal.Errorf("none")
+
+func check() error {
+	if a {
+		return errNone // internal
+	}
+	if b {
+		return wire.At("p", "", 0, wire.ErrInternal.Errorf("lost")) // internal
+	}
+	if c {
+		return wire.ErrRange.Errorf("far")
+	}
+	return nil
+}
+`
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := source.Parse(dir, filepath.Join(dir, "p.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &source.Package{Files: []*source.File{f}}
+	internal := internalErrors(p)
+	found, all := 0, 0
+	places(p, func(f *source.File, at ast.Stmt) {
+		if all++; internal(f, at) {
+			found++
+		}
+	})
+	if found != 2 || all != 3 {
+		t.Errorf("%d of %d places end as internal", found, all)
+	}
+	k := &known{list: []*reason{{file: "p.go", text: "x", why: "invariant: so"}}}
+	if k.take(&place{File: "p.go", Text: "x"}) == nil || k.wrong == nil || k.take(&place{File: "p.go", Text: "x"}) != nil || k.left() != nil {
+		t.Error("an invariant of another class is taken, or one reason twice")
+	}
+}
+
+// Who reaches a place first is the test whose name was said last before it.
+func TestPlacesAreReachedByTheTestThatRuns(t *testing.T) {
+	by := reachedBy([]byte("=== RUN   TestA\n=== RUN   TestA/b\n\n=== REACHED 3\nx\n=== NAME  TestA\n\n=== REACHED 1\n"))
+	if by[3] != "TestA/b" || by[1] != "TestA" || len(by) != 2 {
+		t.Error(by)
+	}
+}
+
+// Each test that a reason names is there.
+func TestReasonsNameTests(t *testing.T) {
+	k, err := readKnown("known.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, r := range k.list {
+		pkg, name, ok := strings.Cut(r.test, ".")
+		if !ok {
+			continue
+		}
+		named++
+		files, err := filepath.Glob(filepath.Join("../../..", pkg, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(files, func(path string) bool {
+			body, err := os.ReadFile(path)
+			return err == nil && strings.Contains(string(body), "func "+name+"(")
+		}) {
+			t.Errorf("%s: no test %s", r.file, r.test)
+		}
+	}
+	if named < 50 {
+		t.Errorf("%d reasons name a test", named)
 	}
 }
