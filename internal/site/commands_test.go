@@ -152,3 +152,55 @@ func prepare(t *testing.T, root, bin, dir string) {
 		}
 	}
 }
+
+// Of the blocks that need the whole repository, what takes a moment is run there: its examples
+// and the tool of its corpus; make says what it would do.
+func TestTheCommandsOfTheRepositoryRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("no bash, which the guides use")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := map[string]bool{}
+	for _, file := range append(s.order, "README.md") {
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range shell.FindAllStringSubmatch(string(text), -1) {
+			if m[1] != "repository" {
+				continue
+			}
+			for line := range strings.Lines(m[2]) {
+				line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
+				switch {
+				case strings.HasSuffix(line, "&"), ran[line]:
+					continue
+				case strings.HasPrefix(line, "go run ./examples/"), strings.HasPrefix(line, "go run ./corpus/"):
+				case strings.HasPrefix(line, "make "):
+					line = "make -n " + strings.TrimPrefix(line, "make ")
+				default:
+					continue
+				}
+				ran[line] = true
+				run := exec.CommandContext(t.Context(), "bash", "-c", line)
+				run.Dir = root
+				if out, err := run.CombinedOutput(); err != nil {
+					t.Errorf("%s: %s: %v\n%s", file, line, err, tail(string(out)))
+				}
+			}
+		}
+	}
+	if len(ran) < 5 {
+		t.Errorf("only %d commands", len(ran))
+	}
+}
