@@ -210,6 +210,9 @@ func mergedText(m *merged, written convert.Count) string {
 	if m.changed == 0 && len(m.replaced)+len(m.added) == 0 {
 		return fmt.Sprintf("%s, no number computed: %s copied, %s", sources, plural(int64(written.Tensors), "tensor"), formatBytes(written.Bytes))
 	}
+	if m.changed == 0 {
+		return fmt.Sprintf("%s, no number computed: %s replaced and %d added, of %s, %s", sources, plural(int64(len(m.replaced)), "tensor"), len(m.added), formatCount(int64(written.Tensors)), formatBytes(written.Bytes))
+	}
 	return fmt.Sprintf("%s into %s of %s, %s", sources, plural(int64(m.changed), "tensor"), formatCount(int64(written.Tensors)), formatBytes(written.Bytes))
 }
 

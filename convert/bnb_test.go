@@ -344,6 +344,22 @@ func TestAHeadThatNoFileHasIsLeftAlone(t *testing.T) {
 	}
 }
 
+// transformers 5 makes three linear modules of torch's in_proj_weight in some classes: their numbers are
+// not quantized, and a name that others end with is not theirs.
+func TestPartsOfAnInputProjectionAreLeftAlone(t *testing.T) {
+	const in, other = "vision_model.transformer.resblocks.0.attn.in_proj_weight", "model.layers.0.self_attn.q_proj.weight"
+	m := withConfigs{bnbSource(t, map[string][]float32{in: wave(48), other: wave(16)}, map[string][]int64{in: {12, 4}, other: {4, 4}}), `{"model_type": "step3p7"}`}
+	skip := skipped(t, m)
+	for _, part := range []string{"0.attn.q_proj", "attn.k_proj", "attn.v_proj"} {
+		if !slices.Contains(skip, part) {
+			t.Errorf("no %s in %q", part, skip)
+		}
+	}
+	if slices.Contains(skip, "attn.q_proj") || slices.Contains(skip, "q_proj") {
+		t.Errorf("%q means %s too", skip, other)
+	}
+}
+
 // Patterns for transformers mean what is left alone and nothing that is quantized.
 func TestTheListOfWhatIsLeftAlone(t *testing.T) {
 	shapes := map[string][]int64{

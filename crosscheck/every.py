@@ -12,7 +12,7 @@ Each type has a process of its own, forked from one that has imported the librar
 are whole groups (256 and 512). A line of the ledger is one of loads.py, with the class, and with what the model ran with. Verdicts
 beside those of loads.py:
 
-    numbers     as equal, but no input is known with which the model runs here: parameters and buffers are compared alone
+    numbers     as there, or no input is known with which the model runs here: parameters and buffers are compared alone
     breaks      transformers does not load again what it saved itself
     not built   no small model could be built, or nobody builds this type alone
 """
@@ -86,14 +86,19 @@ def of(kind, formats, root):
 
 def put(ledger, *rows):
     with open(ledger, "a") as f:
-        f.write("".join(json.dumps(r) + "\n" for r in rows))
+        f.write("".join(json.dumps(r, separators=(",", ":")) + "\n" for r in rows))
 
 
-VERSIONS = {"transformers": T.__version__, "torch": torch.__version__.partition("+")[0]} | {p: importlib.metadata.version(p) for p in ("bitsandbytes", "compressed-tensors")}
+VERSIONS = {"transformers": T.__version__, "torch": torch.__version__.partition("+")[0]}
+OTHERS = {"nf4": "bitsandbytes", "w4a16": "compressed-tensors", "nvfp4": "compressed-tensors"}  # that load a target
+
+
+def versions(to):
+    return VERSIONS | ({OTHERS[to]: importlib.metadata.version(OTHERS[to])} if to in OTHERS else {})
 
 
 def row(kind, to, cls, verdict, why, n, ran):
-    return {"type": kind, "class": cls, "width": WIDTH, "to": to, "verdict": verdict, "why": why[:300], "elements": n, "ran": ran, "date": datetime.date.today().isoformat(), "versions": VERSIONS}
+    return {"type": kind, "class": cls, "width": WIDTH, "to": to, "verdict": verdict, "why": why[:300], "elements": n, "ran": ran, "date": datetime.date.today().isoformat(), "versions": versions(to)}
 
 
 def child(kind, formats, work, ledger):

@@ -13,7 +13,7 @@ TABLES = HERE.parent.parent / "internal" / "loaders"
 MARK = "<!-- made by crosscheck/contract/page.py -->"
 VERDICTS = {
     "equal": "loaded, with equal parameters and answers",
-    "numbers": "loaded, with equal parameters; no input is known with which it runs here",
+    "numbers": "loaded, with equal parameters; no input is known with which it runs here, or its answers differ from run to run",
     "said": "not loaded as it is by transformers, and `Loads` said so",
     "refused": "refused by amn before a byte was written",
     "breaks": "not loaded by transformers even before it was quantized",
@@ -51,8 +51,11 @@ def ledger(found):
     count = collections.Counter((r["verdict"], to) for (_, to), r in found.items() if not part(r))
     kinds = {k for (k, to), r in found.items() if not part(r)}
     parts = sorted({k for (k, to), r in found.items() if part(r)})
-    versions = collections.Counter(json.dumps(r["versions"]) for r in found.values())
-    libraries = ", ".join(f"{k} {v}" for k, v in json.loads(versions.most_common(1)[0][0]).items())
+    versions = collections.defaultdict(collections.Counter)
+    for r in found.values():
+        for library, version in r["versions"].items():
+            versions[library][version] += 1
+    libraries = ", ".join(f"{k} {v.most_common(1)[0][0]}" for k, v in versions.items())
     dates = sorted({r["date"] for r in found.values()})
     out = [f"{len(kinds)} model types, {sum(count.values())} folders, {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") + f"; {libraries}.", "",
            "| verdict | " + " | ".join(targets) + " |", "|---|" + "---:|" * len(targets)]

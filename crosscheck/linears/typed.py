@@ -8,7 +8,8 @@ type: `hidden_states.to(self.proj.weight.dtype)` is a mistake once the weight is
 whether the type is one of numbers, or uint8; the others are listed.
 
 read: `self.rel_pos_bias.weight.t()[buckets]` reads the weight itself, which is codes then, or not there. Listed is what no condition stands before:
-most conditions ask for training, or whether the model is quantized.
+most conditions ask for training, or whether the model is quantized. `block.attention.output.weight.div_(2)` changes it; rwkv's class
+quantizes it again then, as FP4.
 
 held: `self.layers = [nn.Linear(...)]` beside `add_module` keeps the module that the quantizer replaces, and runs it without numbers.
 
@@ -31,16 +32,35 @@ def linears(c):
     return {called(t) for n in ast.walk(c) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call) and attribute(n.value.func) == "Linear" for t in n.targets}
 
 
-def converts(node, own):
-    """The attributes of own whose weight's type is read, but where a condition asks about it."""
+def firsts(c):
+    """The attributes of a class that hold a row of modules, by the place of the first Linear in it: its weight is the first parameter."""
+    found = {}
+    for n in ast.walk(c):
+        if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call) and attribute(n.value.func) == "Sequential":
+            if at := [str(i) for i, e in enumerate(n.value.args) if isinstance(e, ast.Call) and attribute(e.func) == "Linear"]:
+                found |= {called(t): f"{called(t)}.{at[0]}" for t in n.targets}
+    return found
+
+
+def first_parameter(node):
+    """X of `next(self.X.parameters())`."""
+    call = node.args[0] if isinstance(node, ast.Call) and called(node.func) == "next" and node.args else None
+    if isinstance(call, ast.Call) and attribute(call.func) == "parameters" and called(getattr(call.func.value, "value", None)) == "self":
+        return called(call.func.value)
+
+
+def converts(node, own, rows):
+    """The attributes of own, or the first Linear of a row, whose weight's type is read, but where a condition asks about it."""
     if isinstance(node, ast.If) and any(called(n) in ASKS for n in ast.walk(node.test)):
         for one in node.orelse:
-            yield from converts(one, own)
+            yield from converts(one, own, rows)
         return
     if attribute(node) == "dtype" and attribute(node.value) == "weight" and called(node.value.value) in own and called(getattr(node.value.value, "value", None)) == "self":
         yield called(node.value.value)
+    if attribute(node) == "dtype" and (name := first_parameter(node.value)):
+        yield from {name} & own | {rows[n] for n in {name} & set(rows)}
     for one in ast.iter_child_nodes(node):
-        yield from converts(one, own)
+        yield from converts(one, own, rows)
 
 
 def weights(node, above=None):
@@ -65,6 +85,21 @@ def reads(c, f, own):
     for n in ast.walk(f):
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and called(n.func.value) == "self":
             yield from (called(a) for i, a in enumerate(n.args) if i in readers.get(n.func.attr, ()) and called(a) in own and called(a.value) == "self")
+
+
+def changes(node, own):
+    """The modules `A.B` of `block.A.B.weight.div_(...)`: their weight is changed in place, but where the model trains."""
+    if isinstance(node, ast.If) and any(called(n) == "training" for n in ast.walk(node.test)):
+        for one in node.orelse:
+            yield from changes(one, own)
+        return
+    if isinstance(node, ast.Call) and str(attribute(node.func)).endswith("_"):
+        of = node.func.value
+        module = getattr(of.value if attribute(of) == "data" else of, "value", None)
+        if "weight" in (attribute(of), attribute(getattr(of, "value", None))) and called(module) in own and isinstance(getattr(module, "value", None), ast.Attribute):
+            yield f"{called(module.value)}.{called(module)}"
+    for one in ast.iter_child_nodes(node):
+        yield from changes(one, own)
 
 
 def listed(c):
@@ -98,7 +133,7 @@ def paths(tree, name):
 
 
 def ends_of(tree, what):
-    ends = set()
+    ends, every = set(), {name for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for name in linears(c)}
     for c in ast.walk(tree):
         if not isinstance(c, ast.ClassDef):
             continue
@@ -107,7 +142,9 @@ def ends_of(tree, what):
             continue
         for f in c.body:
             if isinstance(f, ast.FunctionDef) and f.name not in ("_init_weights", "__init__"):
-                for name in converts(f, linears(c)) if what == "type" else reads(c, f, linears(c)):
+                if what == "read" and "init" not in f.name:
+                    ends |= set(changes(f, every))
+                for name in converts(f, linears(c), firsts(c)) if what == "type" else reads(c, f, linears(c)):
                     model = any(str(called(b)).endswith("PreTrainedModel") for b in c.bases)
                     held = set() if model else set(holders(tree, c.name))
                     if what == "read" and not model:  # a class that nothing makes runs nothing

@@ -35,6 +35,7 @@ type Linear struct {
 	Leaver string                 // its name
 
 	LosesExperts bool     // transformers finds experts of this type in codes only
+	splits       []string // modules that transformers makes of the parts of in_proj_weight
 	classes      []string // that config.json names
 	component    string   // class of diffusers that config.json names
 	writtenBy    string   // version of transformers, or of diffusers, that config.json states
@@ -203,9 +204,21 @@ func (e *Linear) chooses(name string, shape []int64, v transformers.Verdict) (Ve
 	case v.Quantize:
 		return EncodeIt, nil
 	case len(shape) != 2 || !strings.HasSuffix(name, ".weight"):
-		return DecodeIt, nil
+		return DecodeIt, e.keepsParts(name)
 	}
 	return DecodeIt, e.Keep(name, v.Why)
+}
+
+// keepsParts notes the linear modules that some classes of transformers 5 make of torch's
+// in_proj_weight: their numbers are not quantized.
+func (e *Linear) keepsParts(name string) (err error) {
+	module, ok := strings.CutSuffix(name, ".in_proj_weight")
+	for _, part := range []string{".q_proj", ".k_proj", ".v_proj"} {
+		if ok && err == nil {
+			e.splits, err = limits.Append(e.Budget, e.splits, module+part)
+		}
+	}
+	return err
 }
 
 // TakesAligned also decides by the rule, for formats whose groups must divide the rows

@@ -15,7 +15,7 @@ import (
 // prefix in memory than in the file. Whole names are listed as well, for older versions
 // that look for those.
 func (e *Linear) Skipped() ([]string, error) {
-	q, err := newModuleSet(e.Budget, e.Weights)
+	q, err := e.newModuleSet()
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (e *Linear) Skipped() ([]string, error) {
 		replaced := k.Reason != transformers.Embedding && k.Reason != transformers.Other // unless listed
 		switch {
 		case !q.means(module):
-			add(q.shortest(module))
+			add(q.shortest(module, 1))
 			if replaced {
 				add(PlainPattern(module))
 			}
@@ -67,6 +67,9 @@ func (e *Linear) Skipped() ([]string, error) {
 				add(module)
 			}
 		})
+	}
+	for _, module := range e.splits {
+		add(q.shortest(module, 2))
 	}
 	slices.Sort(out)
 	return slices.Compact(out), err
@@ -94,7 +97,8 @@ type moduleSet struct {
 	reversed []string // each reversed, sorted
 }
 
-func newModuleSet(b *limits.Budget, weights []QuantizedWeight) (s moduleSet, err error) {
+func (e *Linear) newModuleSet() (s moduleSet, err error) {
+	b, weights := e.Budget, e.Weights
 	if s.names, err = limits.Make[string](b, len(weights)); err != nil {
 		return s, err
 	}
@@ -129,12 +133,12 @@ func (s *moduleSet) means(pattern string) bool {
 	return begins(s.reversed, backwards(pattern)) || begins(s.names, pattern+".")
 }
 
-// shortest returns the shortest suffix of a name, in whole parts, that matches no
-// quantized module, or else the name itself.
-func (s *moduleSet) shortest(module string) string {
-	for at := len(module); at > 0; {
+// shortest returns the shortest suffix of a name, in whole parts and of so many at least, that
+// matches no quantized module, or else the name itself.
+func (s *moduleSet) shortest(module string, least int) string {
+	for at := len(module); at > 0; least-- {
 		at = strings.LastIndexByte(module[:at], '.')
-		if end := module[at+1:]; end != "" && PlainPattern(end) == end && !s.means(end) {
+		if end := module[at+1:]; least <= 1 && end != "" && PlainPattern(end) == end && !s.means(end) {
 			return end
 		}
 	}
@@ -198,6 +202,15 @@ func (e *Linear) Ignored() ([]string, error) {
 				out, err = limits.Append(e.Budget, out, module)
 			}
 		})
+	}
+	if len(e.splits) > 0 && err == nil {
+		q, bad := e.newModuleSet()
+		for _, module := range e.splits {
+			if bad == nil {
+				out, bad = limits.Append(e.Budget, out, "re:.*"+strings.ReplaceAll(q.shortest(module, 2), ".", `\.`)+"$")
+			}
+		}
+		err = bad
 	}
 	slices.Sort(out)
 	return slices.Compact(out), err

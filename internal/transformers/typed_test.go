@@ -19,6 +19,9 @@ func TestModulesWhoseNumbersAreNeeded(t *testing.T) {
 		{"mask2former", "transformer_module.decoder.mask_predictor.mask_embedder.1.0", Held},
 		{"mask2former", "transformer_module.decoder.mask_predictor.mask_embedder.0", None},
 		{"mask2former", "0", None},
+		{"rwkv", "rwkv.blocks.1.attention.output", Read},
+		{"rwkv", "rwkv.blocks.1.attention.key", None},
+		{"swinv2", "encoder.layers.0.blocks.0.attention.self.continuous_position_bias_mlp.0", Typed},
 		{"t5", "encoder.block.0.layer.1.DenseReluDense.wo", Typed},
 		{"llama", "model.layers.0.self_attn.q_proj", None},
 	} {
