@@ -19,7 +19,7 @@ var (
 		"gguf.key-kind", "gguf.key-text", "gguf.last-padding", "gguf.layer-count", "gguf.name-long",
 		"gguf.nested-array", "gguf.rope-scaling", "gguf.shape-empty", "gguf.shape-scalar", "gguf.shape-wide", "gguf.split",
 		"gguf.template-attr", "gguf.template-call", "gguf.template-computed", "gguf.template-dunder", "gguf.template-global",
-		"gguf.template-import", "gguf.template-method", "gguf.template-size", "gguf.template-syntax",
+		"gguf.template-growth", "gguf.template-import", "gguf.template-method", "gguf.template-size", "gguf.template-syntax",
 		"gguf.tensor-unknown", "gguf.text-nul", "gguf.token-byte", "gguf.token-count", "gguf.token-dup",
 		"gguf.token-id", "gguf.type-internal", "gguf.type-negative", "gguf.type-removed", "gguf.type-unknown", "gguf.version",
 		"gguf.weight-type",
@@ -34,7 +34,7 @@ var (
 		"scan.findings", "sidecar.auto-map", "sidecar.code", "sidecar.expression", "sidecar.handler", "sidecar.import", "sidecar.index-path", "sidecar.keras-code", "sidecar.keras-file", "sidecar.keras-module",
 		"sidecar.library", "sidecar.mar-handler", "sidecar.mar-requirements", "sidecar.no-kind", "sidecar.pickle", "sidecar.skops-node", "sidecar.skops-type",
 		"sidecar.syntax", "sidecar.target", "sidecar.tensorflow", "sidecar.trust-remote-code", "sidecar.unexplained", "sidecar.yaml-tag",
-		"template.attr", "template.call", "template.computed", "template.dunder", "template.global", "template.import",
+		"template.attr", "template.call", "template.computed", "template.dunder", "template.global", "template.growth", "template.import",
 		"template.method", "template.size", "template.syntax",
 	}
 )

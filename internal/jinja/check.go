@@ -30,6 +30,7 @@ const (
 	CodeGlobal   = "global"   // a global leads into the interpreter
 	CodeCall     = "call"     // the called function is computed, or its name is redefined
 	CodeSyntax   = "syntax"   // this is not in the grammar
+	CodeGrowth   = "growth"   // it loops or grows beyond what the data say
 )
 
 // An Issue is a problem at a place in a template.
@@ -57,6 +58,11 @@ func Check(b *limits.Budget, template string) ([]Issue, error) {
 	j.nodes = p.nodes
 	if err := j.judge(root); err != nil {
 		return nil, err
+	}
+	if len(j.issues) == 0 {
+		if j.grows(root); j.err != nil {
+			return nil, j.err
+		}
 	}
 	slices.SortFunc(j.issues, func(a, b Issue) int { return cmp.Compare(a.Off, b.Off) })
 	line, from := 1, 0

@@ -18,6 +18,11 @@
 // it is a number, a string or a part. A key is asked for strings that the template makes at any
 // depth. A string of the data is no path of attributes, which would be several lookups in one.
 //
+// What it takes is bounded by the data: numbers and lengths have bounds by the literals of the
+// template, loops in loops multiply them, and nothing that lasts from one round of a loop to the
+// next may become a multiple of itself. Loops that call themselves are refused, and macros that do
+// so with no part of what they were given.
+//
 // Order: the tree is parsed, each token once. Then passes over it, at most 16, find what each
 // name may be, without regard to order; a last one reports. Every step takes a token or a node.
 //

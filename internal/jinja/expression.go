@@ -110,7 +110,7 @@ func (p *parser) multiply() int32 {
 func (p *parser) power() int32 {
 	n := p.unary(true)
 	for at := p.token.off; p.skipOperator("**"); at = p.token.off {
-		n = p.node(arithmetic, at, "", p.of(n, p.unary(true)))
+		n = p.node(arithmetic, at, "**", p.of(n, p.unary(true)))
 	}
 	return n
 }
