@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
@@ -343,6 +344,28 @@ func TestScanJudgesAnIndex(t *testing.T) {
 		for _, args := range [][]string{{"inspect", index}, {"scan", index}, {"scan", dir}} {
 			if r := amn(t, nil, args...); r.code != c.code {
 				t.Errorf("%s of %s: exit %d, want %d\n%s%s", args[0], c.weights, r.code, c.code, r.out, r.err)
+			}
+		}
+	}
+}
+
+// A folder of texts alone has nothing that could be a model, which a wrong path has neither; an
+// archive of them was opened. What is wrong with a text is the same in both.
+func TestTextsAlone(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for text, codes := range map[string][2]int{"{}": {5, 0}, `{"_target_": "os.system", "_args_": ["id"]}`: {7, 7}} {
+		write(t, "m/config.json", text)
+		write(t, "m/README.md", "# a\n")
+		var out bytes.Buffer
+		w := tar.NewWriter(&out)
+		if err := w.AddFS(os.DirFS("m")); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		write(t, "m.tar", out.String())
+		for i, path := range []string{"m", "m.tar"} {
+			if r := amn(t, nil, "scan", "--limits", "upload", path); r.code != codes[i] {
+				t.Errorf("%s, %s: exit %d, want %d: %s%s", path, text, r.code, codes[i], r.out, r.err)
 			}
 		}
 	}
