@@ -266,12 +266,12 @@ func (v *viewer) showVerdict(r *page.Report) {
 	if !r.Verdict.Accepted {
 		row = findingRow{"refused", browse.Bad, r.Verdict.Class, "", -1, "A scan refuses it"}
 	}
-	row.text += ": bodies " + r.Verdict.Bodies
+	row.text += ": data " + dataWords(r.Verdict.Bodies)
 	if r.Verdict.WeightsOnly != "" {
 		row.text += "; torch.load(weights_only=True): " + r.Verdict.WeightsOnly
 	}
 	if len(r.Verdict.Loaders) > 0 {
-		row.text += "; opened by " + strings.Join(r.Verdict.Loaders, ", ")
+		row.text += "; loaders: " + strings.Join(r.Verdict.Loaders, ", ")
 	}
 	styles := map[string]browse.Style{"refusal": browse.Bad, "danger": browse.Bad, "warning": browse.Warning, "note": browse.Note}
 	v.findings = []findingRow{row}

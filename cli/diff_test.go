@@ -104,7 +104,7 @@ func TestVerifyReadsAll(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.npz")
 	copyFile(t, good, filepath.Join(demo, "weights.npz"))
-	if r := amn(t, nil, "verify", good); r.code != 0 || !strings.Contains(r.out, "good.npz: NPZ archive, 5 tensors, 8.2 KiB, bodies verified") {
+	if r := amn(t, nil, "verify", good); r.code != 0 || !strings.Contains(r.out, "good.npz: NPZ archive, 5 tensors, 8.2 KiB, data read and checked") {
 		t.Error(r)
 	}
 	data := []byte(load(t, good))

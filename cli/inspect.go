@@ -16,7 +16,7 @@ type inspectCmd struct {
 
 	sandboxFlags `embed:""`
 
-	Verify  bool   `help:"Also read the bodies: checksums, real lengths, text."`
+	Verify  bool   `help:"Also read the data of all tensors: checksums, real lengths, text."`
 	Usage   bool   `help:"Print how much of each limit the file uses."`
 	Context string `placeholder:"TOKENS" help:"Estimate the memory for weights and cache with this many tokens (8192, 8k, 1m), from config.json or the keys of a GGUF file."`
 	Batch   string `placeholder:"N" default:"1" help:"With --context: for this many sequences at once."`

@@ -208,7 +208,7 @@ func TestTheImageNeedsNothing(t *testing.T) {
 	if !strings.HasPrefix(last, "\nFROM scratch\n") || !regexp.MustCompile(`(?m)^USER [1-9]`).MatchString(last) || strings.Contains(last, "RUN ") {
 		t.Error(last)
 	}
-	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 go build .*?) &&`).FindStringSubmatch(text)
+	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 go -C remote build .*?) &&`).FindStringSubmatch(text)
 	root, err := filepath.Abs("..")
 	if build == nil || err != nil {
 		t.Fatalf("no build in %s: %v", text, err)

@@ -46,7 +46,7 @@ func TestShardsBeyondTheOpenFilesAreALimit(t *testing.T) {
 		t.Errorf("as many files as shards: exit %d, %s", r.code, r.err)
 	}
 	r := amn(t, nil, "inspect", "--max-open-files", "11", dir)
-	if r.code != 6 || !strings.Contains(r.err, "limit open_files: 1 wanted, 0 left") || !strings.Contains(r.err, "--max-open-files raises it") {
+	if r.code != 6 || !strings.Contains(r.err, "limit open_files: it takes 1, and 0 are left") || !strings.Contains(r.err, "--max-open-files raises it") {
 		t.Errorf("exit %d, %s", r.code, r.err)
 	}
 }

@@ -108,7 +108,7 @@ func (s *session) printInspect(r *report) error {
 	if meta := metadata(r.model, &v); meta != "" {
 		s.cutFact("", "Metadata", meta)
 	}
-	s.fact("", "Bodies", r.bodies())
+	s.fact("", "Data", dataWords(r.bodies()))
 	s.printFindings("", r)
 	return s.printUsage(r)
 }

@@ -124,3 +124,11 @@ func (r *report) bodies() string {
 	}
 	return "not read"
 }
+
+// dataWords says for people how far the numbers of a model were read.
+func dataWords(bodies string) string {
+	if bodies == "verified" {
+		return "read and checked"
+	}
+	return bodies
+}

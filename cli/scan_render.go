@@ -175,7 +175,7 @@ func (rep *scanReport) contentText() string {
 	case isPlain(rep.Format):
 		text += ", " + formatBytes(rep.Size)
 	default:
-		text += ", bodies " + rep.Bodies()
+		text += ", data " + dataWords(rep.Bodies())
 	}
 	return text
 }

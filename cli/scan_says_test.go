@@ -19,7 +19,7 @@ func TestScanSaysWhatItSaw(t *testing.T) {
 	write(t, clean, honest(t, "tied.pt"))
 	write(t, bad, hostile(t, "nested-call"))
 	r := amn(t, nil, "scan", clean)
-	for _, text := range []string{"ok ", "looked at: PyTorch checkpoint, 6 tensors", "bodies verified", "data.pkl: 3 globals", "safe: yes", "weights_only: yes"} {
+	for _, text := range []string{"ok ", "looked at: PyTorch checkpoint, 6 tensors", "data read and checked", "data.pkl: 3 globals", "safe: yes", "weights_only: yes"} {
 		if !strings.Contains(r.out, text) {
 			t.Errorf("%q is missing in\n%s", text, r.out)
 		}

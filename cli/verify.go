@@ -86,8 +86,8 @@ func (c *verifyCmd) files(ctx context.Context, s *session) error {
 			if c.Finite {
 				finite = ", all numbers finite"
 			}
-			s.prose(4, "%s: %s, %s, %s, bodies %s%s", showPath(r.path), viewOf(r.model).title,
-				plural(r.total.Tensors, "tensor"), formatBytes(r.total.Bytes), r.bodies(), finite)
+			s.prose(4, "%s: %s, %s, %s, data %s%s", showPath(r.path), viewOf(r.model).title,
+				plural(r.total.Tensors, "tensor"), formatBytes(r.total.Bytes), dataWords(r.bodies()), finite)
 		}
 		return nil
 	})

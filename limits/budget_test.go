@@ -272,12 +272,12 @@ func TestCancellationCarriesItsCause(t *testing.T) {
 
 func TestErrorTexts(t *testing.T) {
 	for want, err := range map[string]limits.Error{
-		"limit total: 5 wanted, 3 left":                                           {Axis: limits.Total, Want: 5, Left: 3},
-		"limit inflate_ratio: the file reaches 1027:1, allowed is 200:1":          {Axis: limits.InflateRatio, Want: 1027, Left: 200},
-		"limit expand_ratio: the file reaches 65:1, allowed is 64:1":              {Axis: limits.ExpandRatio, Want: 65, Left: 64},
-		"limit time: more than 1m":                                                {Axis: limits.Time, Want: int64(time.Minute), Left: int64(time.Minute)},
-		"limit axis?: 1 wanted, 0 left":                                           {Axis: 200, Want: 1},
-		"limit working_set: 9223372036854775807 wanted, 9223372036854775806 left": {Axis: limits.WorkingSet, Want: math.MaxInt64, Left: math.MaxInt64 - 1},
+		"limit total: it takes 5 bytes, and 3 are left":                                           {Axis: limits.Total, Want: 5, Left: 3},
+		"limit inflate_ratio: the file reaches 1027:1, allowed is 200:1":                          {Axis: limits.InflateRatio, Want: 1027, Left: 200},
+		"limit expand_ratio: the file reaches 65:1, allowed is 64:1":                              {Axis: limits.ExpandRatio, Want: 65, Left: 64},
+		"limit time: more than 1m":                                                                {Axis: limits.Time, Want: int64(time.Minute), Left: int64(time.Minute)},
+		"limit axis?: it takes 1, and 0 are left":                                                 {Axis: 200, Want: 1},
+		"limit working_set: it takes 9223372036854775807 bytes, and 9223372036854775806 are left": {Axis: limits.WorkingSet, Want: math.MaxInt64, Left: math.MaxInt64 - 1},
 	} {
 		if got := err.Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -45,9 +45,11 @@ func (e *Error) Error() string {
 		return "limit time: more than " + FormatTimeout(time.Duration(e.Left))
 	case InflateRatio, ExpandRatio:
 		return fmt.Sprintf("limit %v: the file reaches %d:1, allowed is %d:1", e.Axis, e.Want, e.Left)
-	default:
-		return fmt.Sprintf("limit %v: %d wanted, %d left", e.Axis, e.Want, e.Left)
 	}
+	if e.Axis < axisCount && axes[e.Axis].unit == bytes {
+		return fmt.Sprintf("limit %v: it takes %d bytes, and %d are left", e.Axis, e.Want, e.Left)
+	}
+	return fmt.Sprintf("limit %v: it takes %d, and %d are left", e.Axis, e.Want, e.Left)
 }
 
 // Unwrap makes errors.Is(err, ErrLimit) true.

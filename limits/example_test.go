@@ -24,7 +24,7 @@ func Example() {
 		fmt.Println("raise it with", limit.Axis.Field())
 	}
 	// Output:
-	// limit total: 104857600 wanted, 67108864 left
+	// limit total: it takes 104857600 bytes, and 67108864 are left
 	// raise it with max_total_bytes
 }
 
