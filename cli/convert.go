@@ -17,7 +17,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // convertCmd writes a model in another format.
@@ -216,9 +215,9 @@ func (c *convertCmd) checkQuant(t *convertTarget) error {
 
 // checkMLX checks the flags of a conversion to a format of MLX.
 func (c *convertCmd) checkMLX() error {
-	f, ok := scaled.FindGroups(c.Quant)
+	t, ok := quant.TargetNamed(c.Quant)
 	switch {
-	case !ok || f.Library != scaled.MLX:
+	case !ok || !t.KeepsRules:
 		return fmt.Errorf("--quant: %q is not a format of MLX: mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4", c.Quant)
 	case c.Cast != "" || c.AsIs || c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 || c.ggmlFlags.firstGiven() != "":
 		return errors.New("--quant with --to mlx cannot be combined with --cast, --as-is, --double-quant, --block-size N, --include or the flags of GGUF")
@@ -329,8 +328,8 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 			return derivedPath(trimQuantSuffix(w.path), suffix, t.ext)
 		},
 	}
-	if t.mlx && c.Quant != "" {
-		run.opts.Quantize, run.admit, run.report = c.targetFlags.scaled(c.Quant), admitQuantized, c.Report.on
+	if to, ok := quant.TargetNamed(c.Quant); t.mlx && ok {
+		run.opts.Quantize, run.admit, run.report = c.targetFlags.quantizer(to), admitQuantized, c.Report.on
 	} else if c.Quant != "" {
 		m, _ := mix.Find(c.Quant)
 		q, err := c.ggmlFlags.quantizerWith(m, &c.targetFlags)

@@ -13,7 +13,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // forgetCmd quantizes a model.
@@ -122,7 +121,7 @@ func (c *forgetCmd) Validate() error {
 	case c.Budget != "":
 		return c.checkBudget()
 	}
-	if t, ok := quant.TargetNamed(c.To); ok {
+	if t, ok := quant.TargetNamed(c.To); ok && t.Layout() == "" {
 		if flag := c.ggmlFlags.firstGiven(); flag != "" {
 			return fmt.Errorf("%s is for mixes of GGUF, such as --to q4_k_m", flag)
 		}
@@ -231,8 +230,6 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 	var q convert.Quantizer
 	if t, ok := quant.TargetNamed(c.To); ok {
 		q = c.targetFlags.quantizer(t)
-	} else if isScaled(c.To) {
-		q = c.targetFlags.scaled(c.To)
 	} else {
 		return c.toGGUF(ctx, s)
 	}
@@ -302,23 +299,30 @@ func (f *targetFlags) quantizer(to *encode.Target) convert.Quantizer {
 		o.Block = int(f.block())
 	}
 	o.Include, o.Exclude = f.filters()
-	return to.New(o)
+	return to.Quantizer(o)
 }
 
-// targetNames returns the names of the targets that schemes write.
-func targetNames() []string { return namesOf(quant.Targets()) }
+// targetNames returns the names of the targets whose layout depends on flags.
+func targetNames() []string {
+	return namesOf(targets(func(t *encode.Target) bool { return t.Layout() == "" }))
+}
+
+// scaledNames returns the names of the others: formats of codes and scales.
+func scaledNames() []string { return namesOf(scaledTargets()) }
+
+func scaledTargets() []*encode.Target {
+	return targets(func(t *encode.Target) bool { return t.Layout() != "" })
+}
+
+// targets lists those targets that schemes write.
+func targets(those func(*encode.Target) bool) []*encode.Target {
+	return slices.DeleteFunc(quant.Targets(), func(t *encode.Target) bool { return !those(t) })
+}
 
 // isScaled reports whether name is a format of codes and scales.
-func isScaled(name string) bool { return slices.Contains(scaledNames(), name) }
-
-// scaled returns the quantizer of a format of codes and scales.
-func (f *targetFlags) scaled(name string) convert.Quantizer {
-	include, exclude := f.filters()
-	if format, ok := scaled.FindGroups(name); ok {
-		return convert.Grouped{Format: format, Measure: f.Report.on, Include: include, Exclude: exclude}
-	}
-	format, _ := scaled.Find(name)
-	return convert.Scaled{Format: format, Measure: f.Report.on, Include: include, Exclude: exclude}
+func isScaled(name string) bool {
+	t, ok := quant.TargetNamed(name)
+	return ok && t.Layout() != ""
 }
 
 // patterns returns the patterns of the flags, each of which must match a tensor.
@@ -336,16 +340,6 @@ func (f *targetFlags) filters() (include, exclude func(string) bool) {
 		exclude = globs(f.Exclude).match
 	}
 	return include, exclude
-}
-
-func scaledNames() (names []string) {
-	for _, f := range scaled.Formats() {
-		names = append(names, f.Name)
-	}
-	for _, f := range scaled.GroupFormats() {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 // keptText describes the matrices that are not quantized.

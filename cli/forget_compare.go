@@ -33,9 +33,6 @@ func (c *forgetCmd) quantizerOf(name string, matrix *convert.Importance) (conver
 	if t, ok := quant.TargetNamed(name); ok {
 		return c.targetFlags.quantizer(t), nil, nil
 	}
-	if isScaled(name) {
-		return c.targetFlags.scaled(name), nil, nil
-	}
 	m, ok := mix.Find(name)
 	if !ok {
 		return nil, nil, usage{fmt.Sprintf("--compare: %q is not a target (amn formats lists them)", name)}
@@ -170,7 +167,7 @@ type targetForms struct {
 func isTarget(name string) bool {
 	_, named := quant.TargetNamed(name)
 	_, isMix := mix.Find(name)
-	return named || isMix || isScaled(name)
+	return named || isMix
 }
 
 // addTarget plans a target, as --to does. Mixes are planned for the model as llama.cpp runs

@@ -7,7 +7,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // formatsCmd lists formats.
@@ -96,14 +95,11 @@ func (s *session) printFormats() {
 	s.prose(4, "  known and refused: %s", strings.Join(refused, ", "))
 	s.line("")
 	s.line("Written by amn quantize --to:")
-	for _, list := range byLibrary(quant.Targets()) {
+	for _, list := range byLibrary(targets(func(t *encode.Target) bool { return t.Layout() == "" })) {
 		s.line("  %s: %s", list[0].Library, strings.Join(namesOf(list), ", "))
 	}
-	for _, f := range scaled.Formats() {
-		s.line("  %-26s %s", f.Name, f.Layout)
-	}
-	for _, f := range scaled.GroupFormats() {
-		s.line("  %-26s %s", f.Name, f.Layout)
+	for _, t := range scaledTargets() {
+		s.line("  %-26s %s", t.Name, t.Layout())
 	}
 	s.prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
 	s.line("")

@@ -7,7 +7,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // A page is a document that is made of tables of the program.
@@ -70,11 +69,10 @@ func TestThePageOfFormats(t *testing.T) {
 	p.text("## What `amn quantize --to` writes")
 	p.text("`nf4`, `fp4` and `int8` are those of bitsandbytes. [Quantizing](quantize.md) says what loads each target.")
 	rows = nil
-	for _, f := range scaled.Formats() {
-		rows = append(rows, []string{quoted(f.Name), f.Layout})
-	}
-	for _, f := range scaled.GroupFormats() {
-		rows = append(rows, []string{quoted(f.Name), f.Layout})
+	for _, f := range quant.Targets() {
+		if f.Layout() != "" {
+			rows = append(rows, []string{quoted(f.Name), f.Layout()})
+		}
 	}
 	p.table([]string{"`--to`", "layout"}, rows)
 	p.text("llama.cpp's mixes, for GGUF models and [transformers folders](llamacpp.md): `" + strings.Join(cli.MixNames(), "`, `") + "`.")

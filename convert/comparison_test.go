@@ -6,8 +6,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // nested is the one of every whose scales are quantized.
@@ -16,11 +16,10 @@ const nested = 1
 // every is all ways to quantize what is no GGUF model.
 func every() (list []convert.Quantizer) {
 	list = append(list, bnb.Layout{Type: bnb.NF4, Measure: true}, bnb.Layout{Type: bnb.FP4, Nested: true, Block: 256, Measure: true}, bnb.Layout{Type: bnb.INT8, Measure: true})
-	for _, f := range scaled.Formats() {
-		list = append(list, convert.Scaled{Format: f, Measure: true})
-	}
-	for _, f := range scaled.GroupFormats() {
-		list = append(list, convert.Grouped{Format: f, Measure: true})
+	for _, to := range quant.Targets() {
+		if to.Layout() != "" {
+			list = append(list, to.Quantizer(measuring))
+		}
 	}
 	return list
 }

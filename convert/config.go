@@ -11,6 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // quantMembers are the members of a configuration that describe quantization.
@@ -45,7 +46,7 @@ func (p *Plan) config() ([]byte, error) {
 		}
 	}
 	if p.unpacked() {
-		e.quantization, err = ossText(p.b, ossAlone)
+		e.quantization, err = quant.BlocksConfig(p.b)
 		if e.under = quantMembers[:1]; err != nil {
 			return nil, err
 		}

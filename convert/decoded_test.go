@@ -41,17 +41,39 @@ func folderOf(t *testing.T, b *limits.Budget, m tensor.Model, o convert.Options)
 	return f
 }
 
-// quantizerTo is the quantizer that writes a format of package scaled.
-func quantizerTo(t testing.TB, name string) convert.Quantizer {
+// quantizerTo is the quantizer that writes a target of codes and scales.
+func quantizerTo(t testing.TB, name string, choices ...convert.Choices) convert.Quantizer {
 	t.Helper()
-	if f, ok := scaled.FindGroups(name); ok {
-		return convert.Grouped{Format: f}
-	}
-	f, ok := scaled.Find(name)
-	if !ok {
+	to, ok := quant.TargetNamed(name)
+	if !ok || to.Layout() == "" {
 		t.Fatalf("no format is called %q", name)
 	}
-	return convert.Scaled{Format: f}
+	if len(choices) == 0 {
+		return to.Quantizer(convert.Choices{})
+	}
+	return to.Quantizer(choices[0])
+}
+
+var measuring = convert.Choices{Measure: true}
+
+// formats lists the formats of targets with a scale for each block, groupFormats those in
+// groups.
+func formats() (list []scaled.Format) {
+	for _, t := range quant.Targets() {
+		if t.Scaled != nil {
+			list = append(list, *t.Scaled)
+		}
+	}
+	return list
+}
+
+func groupFormats() (list []scaled.Groups) {
+	for _, t := range quant.Targets() {
+		if t.Groups != nil {
+			list = append(list, *t.Groups)
+		}
+	}
+	return list
 }
 
 // A folder that is quantized becomes in one step what it becomes in two: its weights

@@ -276,7 +276,7 @@ func (e *ggml) Encode(w *quant.Weight) (encode.Encoding, error) {
 
 // keys adds the keys of a quantized file.
 func (e *ggml) keys(b *limits.Budget, meta []Entry) ([]Entry, error) {
-	add := []Entry{{"general.file_type", e.o.Mix.FileType}, {"general.quantization_version", uint32(2)}}
+	add := []Entry{{Key: "general.file_type", Value: e.o.Mix.FileType}, {Key: "general.quantization_version", Value: uint32(2)}}
 	add = append(add, e.o.Matrix.entries()...)
 	for _, a := range add {
 		done := false
@@ -300,10 +300,10 @@ func (e *ggml) keys(b *limits.Budget, meta []Entry) ([]Entry, error) {
 }
 
 // Loadings says what is known of llama.cpp, whose architectures decide the mix.
-func (e *ggml) Loadings() []encode.Loading {
+func (e *ggml) Loadings() ([]encode.Loading, error) {
 	l := encode.Loading{Library: string(loaders.LlamaCPP), Version: loaders.LlamaCPP.Version(), Verdict: encode.LoadRead}
 	if e.ByName {
 		l.Verdict, l.Why = encode.LoadUnknown, "it has no architecture "+wire.Quote(e.Type)
 	}
-	return []encode.Loading{l}
+	return []encode.Loading{l}, nil
 }

@@ -87,7 +87,7 @@ func (p *Plan) ggufMeta() (meta []Entry, err error) {
 		if err := p.b.Hold(16); err != nil { // the value in its interface
 			return nil, err
 		}
-		if meta, err = limits.Append(p.b, meta, Entry{k, v}); err != nil {
+		if meta, err = limits.Append(p.b, meta, Entry{Key: k, Value: v}); err != nil {
 			return nil, err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // ossModel is a layer of gpt-oss whose stacks have the shape, with a config.json or
@@ -32,7 +31,6 @@ func ossModel(t *testing.T, config string, shape ...int64) tensor.Model {
 func TestWhatGptOssLeavesAlone(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	f, _ := scaled.FindGroups("gpt_oss")
 	const oss = `{"model_type": "gpt_oss"}`
 	for name, test := range map[string]struct {
 		m     tensor.Model
@@ -45,7 +43,7 @@ func TestWhatGptOssLeavesAlone(t *testing.T) {
 		"rows that no group divides": {ossModel(t, oss, 2, 40, 64), 0, "not a whole number"},
 		"no experts":                 {ossModel(t, oss, 0, 32, 64), 0, "not a whole number"},
 	} {
-		_, p, err := store(t, b, test.m, convert.Grouped{Format: f, Measure: true}, 2, 0)
+		_, p, err := store(t, b, test.m, quantizerTo(t, "gpt_oss", measuring), 2, 0)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -55,7 +53,7 @@ func TestWhatGptOssLeavesAlone(t *testing.T) {
 		}
 	}
 	half := func(name string) bool { return strings.HasSuffix(name, "down_proj") }
-	_, p, err := store(t, b, ossModel(t, oss, 2, 32, 64), convert.Grouped{Format: f, Exclude: half}, 1, 0)
+	_, p, err := store(t, b, ossModel(t, oss, 2, 32, 64), quantizerTo(t, "gpt_oss", convert.Choices{Exclude: half}), 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

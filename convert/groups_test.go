@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -16,8 +15,8 @@ import (
 const groupGoldens = "../testdata/forget/groups"
 
 func TestCodesInGroupsAreThoseOfTheLibraries(t *testing.T) {
-	for _, f := range scaled.GroupFormats() {
-		likeTheLibrary(t, goldensOf(groupGoldens, f.Name), f.Name, convert.Grouped{Format: f, Measure: true}, 2048, 0.7)
+	for _, f := range groupFormats() {
+		likeTheLibrary(t, goldensOf(groupGoldens, f.Name), f.Name, quantizerTo(t, f.Name, measuring), 2048, 0.7)
 	}
 }
 
@@ -49,7 +48,7 @@ func TestOneNumberStandsOverFusedMatrices(t *testing.T) {
 func TestWhatCannotBeStoredInGroups(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	for _, f := range scaled.GroupFormats() {
+	for _, f := range groupFormats() {
 		if f.Library == scaled.GptOss {
 			continue // it takes stacks of experts alone: TestWhatGptOssLeavesAlone
 		}
@@ -57,14 +56,11 @@ func TestWhatCannotBeStoredInGroups(t *testing.T) {
 			numbers := wave(32 * 128)
 			numbers[300] = x
 			m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {32, 128}})
-			_, _, err := store(t, b, m, convert.Grouped{Format: f}, 1, 0)
+			_, _, err := store(t, b, m, quantizerTo(t, f.Name), 1, 0)
 			if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "300") {
 				t.Errorf("%s of %s: %v", what, f.Name, err)
 			}
 		}
-	}
-	if err := (convert.Grouped{}).Check(); err == nil {
-		t.Error("no format is taken for one")
 	}
 }
 
@@ -72,12 +68,12 @@ func TestWhatCannotBeStoredInGroups(t *testing.T) {
 func TestExtremeNumbersInGroups(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	for _, f := range scaled.GroupFormats() {
+	for _, f := range groupFormats() {
 		for _, x := range []float32{math.SmallestNonzeroFloat32, 0x1p-127, 0x1p-126, 65504, math.MaxFloat32, -math.MaxFloat32} {
 			numbers := make([]float32, 32*128)
 			numbers[77] = x
 			m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {32, 128}})
-			_, _, err := store(t, b, m, convert.Grouped{Format: f, Measure: true}, 1, 0)
+			_, _, err := store(t, b, m, quantizerTo(t, f.Name, measuring), 1, 0)
 			if err != nil && (wire.ClassOf(err) != wire.Unsupported || math.Abs(float64(x)) < 65504) {
 				t.Errorf("%v of %s: %v", x, f.Name, err)
 			}
@@ -89,11 +85,11 @@ func TestMatricesThatNoGroupFits(t *testing.T) {
 	m := bnbSource(t, map[string][]float32{"m.weight": wave(8 * 40)}, map[string][]int64{"m.weight": {8, 40}})
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	for _, f := range scaled.GroupFormats() {
+	for _, f := range groupFormats() {
 		if f.Size == 0 {
 			continue
 		}
-		_, p, err := store(t, b, m, convert.Grouped{Format: f}, 1, 0)
+		_, p, err := store(t, b, m, quantizerTo(t, f.Name), 1, 0)
 		if err != nil || len(p.Quantized.Kept) != 1 || p.Outs[0].DType != tensor.F32 {
 			t.Errorf("%s: %v", f.Name, err)
 		}

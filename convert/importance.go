@@ -227,11 +227,11 @@ func (m *Importance) entries() []Entry {
 	if m == nil {
 		return nil
 	}
-	list := []Entry{{"quantize.imatrix.file", m.File}}
+	list := []Entry{{Key: "quantize.imatrix.file", Value: m.File}}
 	if m.Dataset != "" {
-		list = append(list, Entry{"quantize.imatrix.dataset", m.Dataset})
+		list = append(list, Entry{Key: "quantize.imatrix.dataset", Value: m.Dataset})
 	}
-	return append(list, Entry{"quantize.imatrix.entries_count", uint32(len(m.columns))}, Entry{"quantize.imatrix.chunks_count", uint32(m.Chunks)})
+	return append(list, Entry{Key: "quantize.imatrix.entries_count", Value: uint32(len(m.columns))}, Entry{Key: "quantize.imatrix.chunks_count", Value: uint32(m.Chunks)})
 }
 
 // Len is the number of weights in it.

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -42,18 +43,18 @@ func (p *Plan) meta() (meta []Entry, err error) {
 			if (len(p.Weights) > 0 || p.recoded) && falsified(k, described) {
 				continue
 			}
-			if meta, err = limits.Append(p.b, meta, Entry{k, v}); err != nil {
+			if meta, err = limits.Append(p.b, meta, Entry{Key: k, Value: v}); err != nil {
 				return nil, err
 			}
 		}
 	case to == safetensors.Format:
-		meta = []Entry{{"format", "pt"}} // loaders require it
+		meta = []Entry{{Key: "format", Value: "pt"}} // loaders require it
 	}
 	if meta, err = p.withAliases(meta); err != nil {
 		return nil, err
 	}
-	if d, ok := p.encoder.(describer); ok && p.sink.Name() == safetensors.Format {
-		if meta, err = d.describe(p, meta); err != nil {
+	if d, ok := p.encoder.(encode.Describer); ok && p.sink.Name() == safetensors.Format {
+		if meta, err = d.Describe(p.b, len(p.Outs), func(i int) string { return p.Outs[i].Name }, meta); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // MLX converts a model to mlx-lm's form.
@@ -69,7 +68,7 @@ func (o MLX) model(b *limits.Budget, m tensor.Model) (_ *model.Model, casts tens
 	if err != nil {
 		return nil, casts, err
 	}
-	facts.Rules = &model.Rules{Casts: plan.Casts, Stays: plan.Stays, Eight: plan.Eight}
+	facts.Rules = &model.Rules{Library: "mlx-lm", Casts: plan.Casts, Stays: plan.Stays, Eight: plan.Eight}
 	out.Facts = facts
 	return out, plan.DType, nil
 }
@@ -103,28 +102,6 @@ func unstacked(b *limits.Budget, m tensor.Model) (tensor.Model, error) {
 	}
 	out.Made = true
 	return out, nil
-}
-
-// mlxModules is mlx-lm's rule: every matrix that groups fit is quantized, also
-// embeddings, routers and stacks of experts.
-type mlxModules struct {
-	rules *model.Rules
-	casts bool // to the type of decoded weights
-}
-
-// of returns the format of a weight; ok is false if it is not quantized.
-func (x *mlxModules) of(f scaled.Groups, name string, shape []int64) (scaled.Groups, bool) {
-	module, isWeight := strings.CutSuffix(name, ".weight")
-	if !isWeight || len(shape) < 2 || shape[len(shape)-1]%f.Size != 0 {
-		return f, false
-	}
-	if x.rules.Stays(module) {
-		return f, false
-	}
-	if x.rules.Eight(module) {
-		return scaled.FindGroups("mlx_8")
-	}
-	return f, true
 }
 
 // neverCast reports whether the library leaves the type of a tensor.

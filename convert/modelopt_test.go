@@ -33,8 +33,7 @@ func TestWhatModelOptLeavesAlone(t *testing.T) {
 			t.Errorf("%s: kept %v", to, p.Quantized.Kept)
 		}
 	}
-	o := quantizerTo(t, "modelopt_fp8_block").(convert.Scaled)
-	o.Include = func(name string) bool { return name == kept }
+	o := quantizerTo(t, "modelopt_fp8_block", convert.Choices{Include: func(name string) bool { return name == kept }})
 	b := account(t)
 	if p, err := convert.NewPlan(b, typedModel(t, b, "qwen2_moe", tensors), convert.Options{Quantize: o, Sink: convert.Safetensors{}}); err != nil || !has(p) {
 		t.Errorf("chosen by name: %v", err)

@@ -248,7 +248,7 @@ func (r *Renamed) tie(b *limits.Budget, m tensor.Model) error {
 		var e Entry
 		to, taken := r.name(kept)
 		if also, its := r.name(name); taken && its {
-			e = Entry{also, to}
+			e = Entry{Key: also, Value: to}
 		}
 		if err := b.Hold(int64(len(name)+len(kept)) + 128); err != nil {
 			return err

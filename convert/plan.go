@@ -123,7 +123,7 @@ func (p *Plan) quantize() (err error) {
 func (p *Plan) encOptions() *encode.Options {
 	o := &encode.Options{
 		Straight: model.NewStraight(p.b, p.m), Threads: p.o.Threads, Zeroes: p.o.NaN == ZeroNaN, Target: p.o.Quant.Target, Casts: p.o.Cast != nil,
-		Again: p.o.Requantize, Listed: p.o.Split != nil && p.o.Split.Kept,
+		Again: p.o.Requantize, Listed: p.o.Split != nil && p.o.Split.Kept, Rules: p.view.Told().Rules,
 	}
 	if p.o.Sink != nil {
 		o.Format = p.o.Sink.Name()
@@ -182,13 +182,13 @@ func (p *Plan) bind() error {
 	if err := p.stillWhole(picks); err != nil {
 		return err
 	}
-	if e, ok := p.encoder.(*groupedEncoder); ok {
-		if err := e.loadable(); err != nil {
+	if l, ok := p.encoder.(interface {
+		Loadings() ([]encode.Loading, error)
+	}); ok {
+		if p.Quantized.Loads, err = l.Loadings(); err != nil {
 			return err
 		}
-	}
-	if l, ok := p.encoder.(interface{ Loadings() []encode.Loading }); ok {
-		if p.Quantized.Loads = l.Loadings(); len(p.Quantized.Weights) > 0 {
+		if len(p.Quantized.Weights) > 0 {
 			if err := p.Quantized.Unloadable(); err != nil {
 				return err
 			}

@@ -22,7 +22,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // A resumable is a conversion whose tasks are of some kind.
@@ -59,18 +58,6 @@ func fromFile(path string) func(*testing.T, *limits.Budget) tensor.Model {
 	}
 }
 
-// packed is the quantizer of a format of codes and scales.
-func packed(t *testing.T, name string) convert.Quantizer {
-	if f, ok := scaled.FindGroups(name); ok {
-		return convert.Grouped{Format: f}
-	}
-	f, ok := scaled.Find(name)
-	if !ok {
-		t.Fatal(name)
-	}
-	return convert.Scaled{Format: f}
-}
-
 func resumables(t *testing.T) map[string]resumable {
 	q5, _ := mix.Find("q5_0")
 	q8, _ := mix.Find("q8_0")
@@ -87,9 +74,9 @@ func resumables(t *testing.T) map[string]resumable {
 		"NF4, scales held":                 {source: stackOf(64, 129, false), o: convert.Options{Tile: 512, Quantize: bnb.Layout{Type: bnb.NF4, Block: 64, Nested: true}}},
 		"NF4 with scales quantized":        {source: stackOf(256, 256, false), o: convert.Options{Tile: 512, Quantize: bnb.Layout{Type: bnb.NF4, Block: 64, Nested: true}}},
 		"INT8, numbers become zero":        {source: stackOf(64, 128, true), o: convert.Options{Tile: 512, NaN: convert.ZeroNaN, Quantize: bnb.Layout{Type: bnb.INT8}}},
-		"FP8":                              {source: stackOf(128, 128, false), o: convert.Options{Tile: 512, Quantize: packed(t, "fp8_block")}},
-		"GPTQ, whose columns are together": {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: packed(t, "gptq")}},
-		"W4A16":                            {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: packed(t, "w4a16")}},
+		"FP8":                              {source: stackOf(128, 128, false), o: convert.Options{Tile: 512, Quantize: quantizerTo(t, "fp8_block")}},
+		"GPTQ, whose columns are together": {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: quantizerTo(t, "gptq")}},
+		"W4A16":                            {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: quantizerTo(t, "w4a16")}},
 		"Q5_0":                             {source: fromFile("../testdata/demo/tiny.gguf"), o: convert.Options{Tile: 256, Requantize: true, Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: q5}}},
 		"Q8_0 in files":                    {source: fromFile("../testdata/demo/tiny.gguf"), folder: true, o: convert.Options{Tile: 256, Requantize: true, Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: q8}, Split: &convert.Split{Stem: "tiny", Tensors: 2}}},
 		"a folder in shards":               {source: fromFile("../testdata/demo/llama-fp8"), folder: true, o: convert.Options{Tile: 256, Shard: 8000, Quant: quant.Options{Folder: true}}},

@@ -16,7 +16,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // scaledGoldens is what transformers and compressed-tensors made of models, written
@@ -115,8 +114,8 @@ func likeTheLibrary(t *testing.T, folder, format string, q convert.Quantizer, ti
 }
 
 func TestCodesUnderScalesAreThoseOfTheLibraries(t *testing.T) {
-	for _, f := range scaled.Formats() {
-		likeTheLibrary(t, goldensOf(scaledGoldens, f.Name), f.Name, convert.Scaled{Format: f, Measure: true}, 4096, 0.15)
+	for _, f := range formats() {
+		likeTheLibrary(t, goldensOf(scaledGoldens, f.Name), f.Name, quantizerTo(t, f.Name, measuring), 4096, 0.15)
 	}
 }
 
@@ -128,10 +127,9 @@ func TestScalesOfLongRows(t *testing.T) {
 	short := bnbSource(t, numbers, map[string][]int64{"m.weight": {rows * 700, 128}})
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	f, _ := scaled.Find("w4a16")
 	var got [2]map[string]string
 	for i, m := range []tensor.Model{m, short} {
-		out, _, err := store(t, b, m, convert.Scaled{Format: f, Measure: true}, 2, 0)
+		out, _, err := store(t, b, m, quantizerTo(t, "w4a16", measuring), 2, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,8 +154,5 @@ func TestWhatCannotBeStoredUnderScales(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		b.Close()
-	}
-	if err := (convert.Scaled{}).Check(); err == nil {
-		t.Error("no format is taken for one")
 	}
 }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -17,10 +18,7 @@ type Sink interface {
 }
 
 // An Entry is one key of the metadata with its value, as tensor.Model lists it.
-type Entry struct {
-	Key   string
-	Value any
-}
+type Entry = encode.Entry
 
 // A Layout describes one file before any tensor is read. Bytes that neither a patch nor a
 // tensor covers are zero.

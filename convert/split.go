@@ -32,7 +32,7 @@ const (
 
 // splitKeys returns the keys that number a file.
 func splitKeys(no, tensors, count int) []Entry {
-	return []Entry{{splitNo, uint16(no)}, {splitTensors, int32(tensors)}, {splitCount, uint16(count)}}
+	return []Entry{{Key: splitNo, Value: uint16(no)}, {Key: splitTensors, Value: int32(tensors)}, {Key: splitCount, Value: uint16(count)}}
 }
 
 // Joined returns the keys of a file that was joined from several: the count of files is

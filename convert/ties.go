@@ -45,7 +45,7 @@ func (p *Plan) tie(picks []pick) ([]pick, error) {
 			if !sameView(keep, &other.plain) {
 				break
 			}
-			if p.aliases, err = limits.Append(p.b, p.aliases, Entry{other.plain.Name, keep.Name}); err != nil {
+			if p.aliases, err = limits.Append(p.b, p.aliases, Entry{Key: other.plain.Name, Value: keep.Name}); err != nil {
 				return nil, err
 			}
 			other.at = -1

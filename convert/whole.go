@@ -8,7 +8,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // Loaders read groups: vLLM and SGLang fuse the projections of attention and the two
@@ -107,9 +106,9 @@ func (d *groupsDecided) wholeExperts(k *pick) error {
 		return nil // settle refuses it
 	default:
 		fit := ""
-		for _, f := range []string{"fp8_dynamic", "mxfp4"} {
-			if g, ok := scaled.FindGroups(f); len(k.shape()) == 2 && (!ok || g.Fits(d.groups[key].shape[0], d.groups[key].shape[1])) && f != d.e.Format {
-				fit += [2]string{"", ", "}[min(len(fit), 1)] + f
+		for _, other := range d.e.As.Experts.Others {
+			if shape := d.groups[key].shape; len(k.shape()) == 2 && (other.Fits == nil || other.Fits(shape[0], shape[1])) && other.Name != d.e.As.Name {
+				fit += [2]string{"", ", "}[min(len(fit), 1)] + other.Name
 			}
 		}
 		return wire.ErrUnsupported.Errorf("the experts of %s cannot all be stored as %s (%s %v: %s), and transformers %s, which joins the experts of a layer, would initialize at random those that are left alone. Choose a format that fits (%s), or leave all experts alone (%s), which vLLM loads",

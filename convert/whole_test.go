@@ -89,8 +89,7 @@ func TestAGroupIsQuantizedWholeOrKeptWhole(t *testing.T) {
 func TestIgnoredExpertsOfOneLayerAreNamed(t *testing.T) {
 	b := account(t)
 	exclude := func(name string) bool { return strings.Contains(name, "layers.0.mlp") }
-	q := quantizerTo(t, "fp8_dynamic").(convert.Scaled)
-	q.Exclude = exclude
+	q := quantizerTo(t, "fp8_dynamic", convert.Choices{Exclude: exclude})
 	p, err := convert.NewPlan(b, typedModel(t, b, "qwen3_moe", shaped(experts(map[int]int64{0: 128, 1: 128}))), convert.Options{Quantize: q})
 	if err != nil {
 		t.Fatal(err)
@@ -123,15 +122,7 @@ func TestGroupsThatALoaderWouldNotTakeAreRefused(t *testing.T) {
 		{"one expert is excluded", "qwen3_moe", "fp8", experts(map[int]int64{0: 128}), func(name string) bool { return strings.Contains(name, "experts.1.down") }, []string{"experts.1.down_proj"}},
 	} {
 		b := account(t)
-		var q convert.Quantizer
-		switch one := quantizerTo(t, c.to).(type) {
-		case convert.Scaled:
-			one.Exclude = c.exclude
-			q = one
-		case convert.Grouped:
-			one.Exclude = c.exclude
-			q = one
-		}
+		q := quantizerTo(t, c.to, convert.Choices{Exclude: c.exclude})
 		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, shaped(c.matrices)), convert.Options{Quantize: q})
 		if err == nil {
 			t.Errorf("%s: %d weights are quantized, kept %v", c.name, len(p.Quantized.Weights), p.Quantized.Kept)

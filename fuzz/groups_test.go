@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -19,7 +20,7 @@ func FuzzGroups(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{0, 0, 0, 128}, 3), uint8(90), uint8(2))
 	f.Add([]byte{1, 0, 0, 0, 0xFF, 0xFF, 0x7F, 0x7F}, uint8(5), uint8(200))
 	f.Fuzz(func(t *testing.T, data []byte, how, size uint8) {
-		all := scaled.GroupFormats()
+		all := groupFormats()
 		format := all[int(how)%len(all)]
 		d := kinds[int(how)/len(all)%3]
 		switch {
@@ -143,4 +144,24 @@ func codesComeBack(t *testing.T, f *scaled.Groups, one *scaled.Coded, back []flo
 	if !slices.Equal(numbers, back) {
 		t.Fatalf("%s of %v: % x became % x under %v", f.Name, d, one.Codes, again.Codes, one.Scale)
 	}
+}
+
+// blockFormats lists the formats of targets with a scale for each block, groupFormats those in
+// groups.
+func blockFormats() (list []scaled.Format) {
+	for _, t := range quant.Targets() {
+		if t.Scaled != nil {
+			list = append(list, *t.Scaled)
+		}
+	}
+	return list
+}
+
+func groupFormats() (list []scaled.Groups) {
+	for _, t := range quant.Targets() {
+		if t.Groups != nil {
+			list = append(list, *t.Groups)
+		}
+	}
+	return list
 }

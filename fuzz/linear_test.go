@@ -83,12 +83,12 @@ func (w *linearModel) open(t *testing.T, b *limits.Budget) (tensor.Model, []*qua
 // linearFormat returns a format, and the largest error of a value as a share of the
 // matrix's largest magnitude: half the largest step, and the rounding of the scale.
 func linearFormat(which int) (convert.Quantizer, float64) {
-	single := scaled.Formats()
-	groups := slices.DeleteFunc(scaled.GroupFormats(), func(f scaled.Groups) bool { return f.Library == scaled.GptOss }) // stacks of experts alone
+	single := blockFormats()
+	groups := slices.DeleteFunc(groupFormats(), func(f scaled.Groups) bool { return f.Library == scaled.GptOss }) // stacks of experts alone
 	which %= len(single) + len(groups)
 	if which < len(single) {
 		share := map[scaled.Code]float64{scaled.E4M3: 1. / 16, scaled.E5M2: 1. / 8, scaled.Int8: 1. / 100, scaled.Int8Packed: 1. / 100, scaled.Int4: 1. / 10}
-		return convert.Scaled{Format: single[which], Measure: true}, share[single[which].Code]
+		return measured(single[which].Name), share[single[which].Code]
 	}
 	f := groups[which-len(single)]
 	share := 2.5 / float64(int(1)<<f.Bits-1) // a step or more: zero points and MLX' biases are rounded
@@ -106,7 +106,7 @@ func linearFormat(which int) (convert.Quantizer, float64) {
 	case f.Float:
 		share = 1. / 4
 	}
-	return convert.Grouped{Format: f, Measure: true}, share
+	return measured(f.Name), share
 }
 
 // asLinear returns the quantized model, or nothing if it must be refused.
@@ -139,17 +139,19 @@ func asLinear(t *testing.T, file []byte, o convert.Options) (linearModel, error)
 	}
 	w := linearModel{string(out.p), "{}", len(p.Quantized.Weights)}
 	if config != nil {
-		w.config = fmt.Sprintf(`{"model_type": "llama", %q: %s}`, member(o.Quantize), config)
+		member := "quantization_config"
+		if !bytes.Contains(config, []byte("quant_method")) { // as MLX writes it
+			member = "quantization"
+		}
+		w.config = fmt.Sprintf(`{"model_type": "llama", %q: %s}`, member, config)
 	}
 	return w, nil
 }
 
-// member returns the member of config.json that describes the quantization.
-func member(q convert.Quantizer) string {
-	if g, ok := q.(convert.Grouped); ok && g.Format.Library == scaled.MLX {
-		return "quantization"
-	}
-	return "quantization_config"
+// measured is the quantizer of a target.
+func measured(name string) convert.Quantizer {
+	t, _ := quant.TargetNamed(name)
+	return t.Quantizer(convert.Choices{Measure: true})
 }
 
 // oneMatrix returns a safetensors file with the weight of a linear module.

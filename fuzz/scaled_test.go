@@ -63,7 +63,7 @@ func FuzzScaled(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{0, 0, 0, 128}, 3), uint8(90), uint8(64))
 	f.Add([]byte{1, 0, 0, 0, 0xFF, 0xFF, 0x7F, 0x7F}, uint8(5), uint8(200))
 	f.Fuzz(func(t *testing.T, data []byte, how, size uint8) {
-		all := scaled.Formats()
+		all := blockFormats()
 		format := all[int(how)%len(all)]
 		d := kinds[int(how)/len(all)%3]
 		cols := 1 + int(size)

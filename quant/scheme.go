@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/awq"
 	"github.com/anamnesis-go/anamnesis/quant/bitnet"
@@ -55,10 +56,28 @@ var schemes = []*scheme.Scheme{
 	&quanto.Scheme,
 }
 
-// targets are what schemes write.
+// targets are what schemes write, in the order in which they are listed.
 var targets = [][]*encode.Target{
 	bnb.Targets,
+	fp8.Targets,
+	compressed.Floats,
+	modelopt.Rows,
+	torchao.Rows,
+	compressed.Integers,
+	compressed.Groups,
+	modelopt.Matrix,
+	torchao.Matrix,
+	modelopt.Groups,
+	mxfp4.Targets,
+	gptq.Targets,
+	awq.Targets,
+	mlx.Floats,
+	mlx.Integers,
 }
+
+// BlocksConfig returns the quantization_config of a model whose blocks of 4-bit floats are moved
+// from another file.
+func BlocksConfig(b *limits.Budget) ([]byte, error) { return mxfp4.Blocks(b) }
 
 // rows is the table. A bind gets it from its set: schemes that referred to the table
 // would be an initialization cycle.

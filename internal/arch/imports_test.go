@@ -34,7 +34,7 @@ var format = with(bottom, "parser/tensor")
 
 // scheme is what the folder of a scheme may import. One that is another under other names
 // imports that.
-var scheme = with(format, "asm", "internal/form", "internal/config", "internal/scheme", "internal/encode", "internal/jsontree", "internal/transformers", "quant/...")
+var scheme = with(format, "asm", "internal/form", "internal/config", "internal/scheme", "internal/encode", "internal/jsontree", "internal/loaders", "internal/transformers", "quant/...")
 
 var mayImport = map[string][]string{
 	"limits":                {"internal/watch"},
@@ -99,7 +99,7 @@ var mayImport = map[string][]string{
 	"internal/number":       with(format, "internal/elements", "quant"),
 	"compare":               with(format, "quant", "internal/elements", "internal/number"),
 	"internal/transformers": {"parser/tensor"},
-	"internal/model":        with(format, "asm", "internal/form", "quant"),
+	"internal/model":        with(format, "asm", "internal/form", "internal/encode", "quant"),
 	"internal/inputs":       with(format, "parser", "parser/gguf", "parser/safetensors", "quant"),
 	"merge":                 with(format, "asm", "internal/model", "internal/inputs", "internal/jsontree", "internal/loaders", "parser/safetensors"),
 	"merge/lora":            with(format, "asm", "internal/model", "internal/inputs", "internal/jsontree", "internal/loaders", "parser/gguf", "convert"),

@@ -44,4 +44,5 @@ type Options struct {
 	Again    bool          // weights that are quantized already are quantized again
 	Format   string        // of the output
 	Listed   bool          // see [mix.Options]
+	Rules    *Rules        // of the library in whose form the model is; nil for transformers
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // A Linear is the common part of encoders that quantize the weights of linear
@@ -25,10 +24,8 @@ type Linear struct {
 	Rule     transformers.Rule
 	Model    tensor.Model
 	Target   scheme.Target
-	measures bool           // compare each weight with its decoded encoding
-	Library  scaled.Library // that the format belongs to
-	Format   string         // its name
-	Served   Served         // how other libraries know it
+	measures bool    // compare each weight with its decoded encoding
+	As       *Target // what is written
 
 	Fused  *fusedNames            // nil if no loader of the format fuses matrices
 	Leaves func(name string) bool // what the library leaves alone by names; nil for nothing
@@ -61,22 +58,13 @@ func (e *Linear) Begin(b *limits.Budget, m tensor.Model, o *Options) error {
 	return e.nameless()
 }
 
-// Stores sets the format, and which groups its loaders read as one.
-func (e *Linear) Stores(library scaled.Library, format string) {
-	e.Library, e.Format, e.Served = library, format, serves[format]
-	if e.Served.TriedAs = triedAs[format]; library == scaled.TorchAO {
-		e.Served.Method, e.Served.Diffusers = "torchao", "torchao"
-	}
-	switch library {
-	case scaled.CompressedTensors, scaled.ModelOpt, scaled.GPTQModel, scaled.AutoAWQ:
+// StoresAs sets the target that is written, and which groups its loaders read as one.
+func (e *Linear) StoresAs(t *Target) {
+	if e.As = t; t.Fuses {
 		e.Fused = fusedIn(e.classes)
 	}
-	_, compressed := expertFormats[format]
-	e.LosesExperts = compressed && !strings.HasPrefix(format, "fp8_") && loaders.StacksExperts(e.Type)
+	e.LosesExperts = t.Experts != nil && t.Experts.Only && loaders.StacksExperts(e.Type)
 }
-
-// StoresAs sets the target that is written.
-func (e *Linear) StoresAs(t *Target) { e.Format, e.Served = t.Name, t.Served }
 
 // names makes the set of tensor names for the rule.
 func (e *Linear) names() error {
@@ -180,19 +168,12 @@ func (e *Linear) judge(name string, shape []int64) transformers.Verdict {
 			e.FirstGuessed = name
 		}
 	}
-	if v.Quantize && e.replaces() && !e.Rule.Chosen(name) {
+	if v.Quantize && e.As.Typed && !e.Rule.Chosen(name) {
 		if why := e.Rule.Needs(strings.TrimSuffix(name, ".weight")); why != transformers.None {
 			return transformers.Verdict{Why: why}
 		}
 	}
 	return v
-}
-
-// replaces reports whether codes of the format are what transformers' modules have as weight, or
-// have no weight. TorchAO's tensors say the type that they were made of, and the modules of GPTQ and
-// AWQ have other names than the file.
-func (e *Linear) replaces() bool {
-	return e.Library == scaled.CompressedTensors // or bitsandbytes, which is in no table of libraries
 }
 
 // chooses converts the rule's verdict to a verdict about a tensor.

@@ -7,7 +7,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // A Loading says whether a library loads what is written.
@@ -32,59 +31,23 @@ var loadVerdicts = [...]string{"unknown", "no", "read", "loads"}
 
 func (v LoadVerdict) String() string { return loadVerdicts[v] }
 
-// serves are the formats that vLLM and SGLang have methods for, and that package convert
-// still writes.
-var serves = map[string]Served{
-	"fp8":                  {Method: "fp8"},
-	"fp8_tensor":           {Method: "compressed-tensors", VLLM: "W8A8Fp8", SGLang: "W8A8Fp8"},
-	"fp8_dynamic":          {Method: "compressed-tensors", VLLM: "W8A8Fp8", SGLang: "W8A8Fp8"},
-	"fp8_block":            {Method: "compressed-tensors", VLLM: "W8A8Fp8", SGLang: "W8A8Fp8"},
-	"w8a8":                 {Method: "compressed-tensors", VLLM: "W8A8Int8", SGLang: "W8A8Int8"},
-	"w8a16":                {Method: "compressed-tensors", VLLM: "WNA16", SGLang: "WNA16"},
-	"w4a16":                {Method: "compressed-tensors", VLLM: "WNA16", SGLang: "WNA16"},
-	"w8a16_asym":           {Method: "compressed-tensors", VLLM: "WNA16", SGLang: "WNA16"},
-	"w4a16_asym":           {Method: "compressed-tensors", VLLM: "WNA16", SGLang: "WNA16"},
-	"nvfp4":                {Method: "compressed-tensors", VLLM: "W4A4Fp4", SGLang: "W4A16Fp4"},
-	"mxfp4":                {Method: "compressed-tensors", VLLM: "W4A4Mxfp4", SGLang: "W4A4Mxfp4"},
-	"mxfp8":                {Method: "compressed-tensors", VLLM: "W8A8Mxfp8", SGLang: "W8A8Mxfp8"},
-	"modelopt_fp8":         {Method: "modelopt", VLLM: "FP8", SGLang: "FP8"},
-	"modelopt_fp8_channel": {Method: "modelopt", VLLM: "FP8_PER_CHANNEL_PER_TOKEN", SGLang: "FP8_PER_CHANNEL_PER_TOKEN"},
-	"modelopt_fp8_block":   {Method: "modelopt", VLLM: "FP8_PB_WO", SGLang: "FP8_PB_WO"},
-	"modelopt_nvfp4":       {Method: "modelopt", VLLM: "W4A16_NVFP4", SGLang: "W4A16_NVFP4"},
-	"modelopt_mxfp8":       {Method: "modelopt", VLLM: "MXFP8", SGLang: "MXFP8"},
-	"gptq":                 {Method: "gptq"},
-	"gptq_8":               {Method: "gptq"},
-	"awq":                  {Method: "awq"},
-	"gpt_oss":              {Method: "gpt_oss_mxfp4"},
-	"torchao_int8":         {Method: "torchao"}, // as all of TorchAO
-}
-
-// triedAs are formats whose loader is that of another one, which was tried with every type.
-var triedAs = map[string]string{
-	"w8a16": "w4a16", "fp8_tensor": "w4a16", "fp8_dynamic": "w4a16", "fp8_block": "w4a16", "w8a8": "w4a16", "w4a16_asym": "w4a16", "w8a16_asym": "w4a16",
-	"nvfp4": "w4a16", "mxfp4": "w4a16", "mxfp8": "w4a16", "gptq_2": "gptq", "gptq_3": "gptq", "gptq_8": "gptq",
-}
-
 // Loadings returns what is known of each library that could load the model in a format.
-func (e *Linear) Loadings() []Loading {
-	e.compressedLoads()
-	if strings.HasPrefix(e.Format, "mlx_") {
-		return []Loading{e.byMLX()}
-	}
+func (e *Linear) Loadings() ([]Loading, error) {
 	if e.component != "" {
-		return []Loading{e.byDiffusers()}
+		return []Loading{e.byDiffusers()}, nil
 	}
+	s := &e.As.Served
 	list := []Loading{e.byTransformers()}
-	for _, l := range packers[e.Library] {
+	for _, l := range s.Packers {
 		list = append(list, e.byPacker(l))
 	}
-	if e.Served.Method == "" {
-		return list
+	if s.Method == "" {
+		return list, nil
 	}
 	for _, l := range []loaders.Library{loaders.VLLM, loaders.SGLang} {
-		list = append(list, e.byServer(l, map[loaders.Library]string{loaders.VLLM: e.Served.VLLM, loaders.SGLang: e.Served.SGLang}[l]))
+		list = append(list, e.byServer(l, map[loaders.Library]string{loaders.VLLM: s.VLLM, loaders.SGLang: s.SGLang}[l]))
 	}
-	return list
+	return list, nil
 }
 
 // Unloadable refuses what no library loads that the format is for, with what each of them says.
@@ -107,7 +70,7 @@ func (q *Quantized) Unloadable() error {
 // byTransformers returns what is known of transformers.
 func (e *Linear) byTransformers() Loading {
 	l := Loading{Library: string(loaders.Transformers), Version: loaders.Transformers.Version()}
-	version, as := loaders.Transformers.Tried(e.Format, e.Type), e.Served.TriedAs
+	version, as := loaders.Transformers.Tried(e.As.Name, e.Type), e.As.Served.TriedAs
 	if version == "" && as != "" {
 		if version = loaders.Transformers.Tried(as, e.Type); version != "" {
 			l.Why = "tried as " + as
@@ -116,8 +79,8 @@ func (e *Linear) byTransformers() Loading {
 	switch {
 	case e.BreaksAgain != "":
 		l.Verdict, l.Why = LoadFails, e.BreaksAgain
-	case strings.HasPrefix(e.Format, "modelopt"):
-		l.Verdict, l.Why = LoadFails, "it does not know ModelOpt's method, and ignores the scales"
+	case e.As.Served.Transformers != "":
+		l.Verdict, l.Why = LoadFails, e.As.Served.Transformers
 	case e.Type == "":
 		l.Why = "no config.json states a model_type"
 	case newerVersion(e.writtenBy, l.Version):
@@ -130,19 +93,12 @@ func (e *Linear) byTransformers() Loading {
 	return l
 }
 
-// packers are the libraries that load a format of a library beside transformers: GPTQModel
-// loads AutoAWQ's.
-var packers = map[scaled.Library][]loaders.Library{scaled.GPTQModel: {loaders.GPTQModel}, scaled.AutoAWQ: {loaders.AutoAWQ, loaders.GPTQModel}}
-
-// packedMethods are the methods by which the packers know a format.
-var packedMethods = map[scaled.Library]string{scaled.GPTQModel: "gptq", scaled.AutoAWQ: "awq"}
-
 // byPacker returns what the sources of a library say that makes modules quantized by the type of a model.
 func (e *Linear) byPacker(by loaders.Library) Loading {
 	l := Loading{Library: string(by), Version: by.Version()}
 	taking, known := by.Takes(e.Type)
 	switch {
-	case by == loaders.GPTQModel && !by.Reads(packedMethods[e.Library], ""):
+	case by == loaders.GPTQModel && !by.Reads(e.As.Served.Packed, ""):
 		l.Verdict, l.Why = LoadFails, "it has no method for this format"
 	case e.Type == "":
 		l.Why = "no config.json states a model_type"
@@ -179,7 +135,7 @@ func (e *Linear) byDiffusers() Loading {
 	l := Loading{Library: string(loaders.Diffusers), Version: loaders.Diffusers.Version()}
 	taking, known := loaders.Diffusers.Takes(e.component)
 	switch {
-	case !loaders.Diffusers.Reads(e.Served.Diffusers, ""):
+	case !loaders.Diffusers.Reads(e.As.Served.Diffusers, ""):
 		l.Verdict, l.Why = LoadFails, "it has no method for this format"
 	case !known:
 		l.Why = "it has no class " + wire.Quote(e.component)
@@ -194,9 +150,9 @@ func (e *Linear) byDiffusers() Loading {
 // byServer returns what the sources of vLLM or SGLang say.
 func (e *Linear) byServer(by loaders.Library, scheme string) Loading {
 	l := Loading{Library: string(by), Version: by.Version()}
-	known, method := false, e.Served.Method
-	if by == loaders.SGLang && method == "gptq" {
-		method = "gptq_marlin" // on CUDA it has no other, and takes symmetric codes of 4 and 8 bits to it
+	known, method := false, e.As.Served.Method
+	if other := e.As.Served.SGLangMethod; by == loaders.SGLang && other != "" {
+		method = other
 	}
 	for _, a := range e.classes[:min(len(e.classes), transformers.MostInside)] {
 		_, ok := by.Fused(a)
@@ -211,29 +167,6 @@ func (e *Linear) byServer(by loaders.Library, scheme string) Loading {
 		l.Why = "it has no class " + wire.Quote(e.classes[0])
 	default:
 		l.Verdict = LoadRead
-	}
-	return l
-}
-
-// byMLX returns what is known of mlx-lm, whose types internal/family knows.
-func (e *Linear) byMLX() Loading {
-	l := Loading{Library: string(loaders.MLXLM)}
-	switch l.Version = loaders.MLXLM.Tried("mlx_4", e.Type); {
-	case l.Version == "":
-		l.Version = loaders.MLXLM.Version()
-		_, known := loaders.MLXLM.Takes(e.Type)
-		switch {
-		case e.Type == "":
-			l.Why = "no config.json states a model_type"
-		case !known:
-			l.Verdict, l.Why = LoadFails, "it has no model_type "+wire.Quote(e.Type)
-		default:
-			l.Verdict = LoadRead
-		}
-	case e.Format != "mlx_4":
-		l.Verdict, l.Why = LoadTried, "tried as mlx_4"
-	default:
-		l.Verdict = LoadTried
 	}
 	return l
 }

@@ -7,13 +7,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Renames notes that transformers would not find torchao's descriptions of weights.
-func (e *Linear) Renames(format string) {
-	if strings.HasPrefix(format, "torchao_") && transformers.Renames(e.Type) {
-		e.BreaksAgain = "it gives weights other names when it loads them, and looks for torchao's metadata under those"
-	}
-}
-
 // nameless refuses a model with such a matrix, whose numbers transformers would take for
 // codes.
 func (e *Linear) nameless() error {

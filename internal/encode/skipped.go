@@ -156,9 +156,9 @@ func (e *Linear) Spellings(module string) []string {
 	return []string{module}
 }
 
-// knownNames reports whether the names that transformers gives the modules of the class are
+// KnownNames reports whether the names that transformers gives the modules of the class are
 // known, where they differ from those of the file.
-func (e *Linear) knownNames() bool {
+func (e *Linear) KnownNames() bool {
 	if len(e.classes) == 0 {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -34,11 +35,7 @@ type Facts struct {
 }
 
 // Rules say which tensors a library treats unlike the others.
-type Rules struct {
-	Casts func(*tensor.Info) bool  // it is cast to the type of all numbers
-	Stays func(module string) bool // the module is not quantized
-	Eight func(module string) bool // it gets 8 bits, whatever the others get
-}
+type Rules = encode.Rules
 
 // Of returns a model as one that is made of others, or nil if it is not. The methods of nil
 // say what is true of a file. It is the only place that asks for the type of a model: what

@@ -9,7 +9,7 @@ import (
 
 // One row of four numbers in bytes under its own scale.
 func ExampleFormat_Encode() {
-	f, _ := scaled.Find("w8a8")
+	f := scaled.Format{Code: scaled.Int8, Rows: 1}
 	codes, scale := make([]byte, 4), make([]float32, 1)
 	if err := f.Encode(codes, scale, []float32{0.5, -1, 0.25, 0}, 0, 4, asm.F32); err != nil {
 		fmt.Println(err)

@@ -3,7 +3,6 @@ package scaled
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/anamnesis-go/anamnesis/asm"
 )
@@ -46,35 +45,6 @@ type Format struct {
 	Library    Library
 	// Whole says that the matrix must be divided into whole blocks.
 	Whole bool
-}
-
-// formats are the formats that [Find] knows, by the names of compressed-tensors' presets;
-// fp8 is the layout of DeepSeek.
-var formats = []Format{
-	{Name: "fp8", Layout: "FP8 E4M3 of DeepSeek, one scale for 128 x 128", Code: E4M3, Rows: 128, Cols: 128, Inverse: true, Whole: true},
-	{Name: "fp8_dynamic", Layout: "FP8 E4M3 of compressed-tensors, one scale per row", Code: E4M3, Rows: 1},
-	{Name: "fp8_block", Layout: "FP8 E4M3 of compressed-tensors, one scale for 128 x 128", Code: E4M3, Rows: 128, Cols: 128},
-	{Name: "modelopt_fp8_channel", Layout: "FP8 E4M3 of ModelOpt, one scale per row", Code: E4M3, Rows: 1, Library: ModelOpt},
-	{Name: "modelopt_fp8_block", Layout: "FP8 E4M3 of ModelOpt, one scale for 128 x 128", Code: E4M3, Rows: 128, Cols: 128, Library: ModelOpt},
-	{Name: "torchao_fp8", Layout: "FP8 E4M3 of TorchAO, one scale per row", Code: E4M3, Rows: 1, Library: TorchAO},
-	{Name: "torchao_fp8_e5m2", Layout: "FP8 E5M2 of TorchAO, one scale per row", Code: E5M2, Rows: 1, Library: TorchAO},
-	{Name: "torchao_fp8_e5m2_group", Layout: "FP8 E5M2 of TorchAO, groups of 128", Code: E5M2, Rows: 1, Cols: 128, Whole: true, Library: TorchAO},
-	{Name: "torchao_int8", Layout: "INT8 of TorchAO, one scale per row", Code: Int8, Rows: 1, Library: TorchAO},
-	{Name: "w8a8", Layout: "INT8 of compressed-tensors, one scale per row", Code: Int8, Rows: 1},
-	{Name: "w8a16", Layout: "INT8 packed by compressed-tensors, groups of 128", Code: Int8Packed, Rows: 1, Cols: 128, Whole: true},
-	{Name: "w4a16", Layout: "INT4 packed by compressed-tensors, groups of 128", Code: Int4, Rows: 1, Cols: 128, Whole: true},
-}
-
-// Formats lists the formats.
-func Formats() []Format { return slices.Clone(formats) }
-
-// Find returns the format with a name.
-func Find(name string) (Format, bool) {
-	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == name })
-	if i < 0 {
-		return Format{}, false
-	}
-	return formats[i], true
 }
 
 // Fits reports whether a matrix can be divided into blocks.

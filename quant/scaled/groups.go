@@ -2,7 +2,6 @@ package scaled
 
 import (
 	"math"
-	"slices"
 
 	"github.com/anamnesis-go/anamnesis/asm"
 )
@@ -65,8 +64,11 @@ type Groups struct {
 	// a column of what is stored.
 	Columns bool
 
-	rule func(g group, x []float32) group
+	Rule Rule
 }
+
+// A Rule encodes one group.
+type Rule func(g group, x []float32) group
 
 // A group is the input and the result of a rule: codes, the scale and its zero point or
 // bias, as they are decoded.
@@ -78,49 +80,6 @@ type group struct {
 	codes  []byte
 	scale  float32
 	second float32
-}
-
-var groups = append([]Groups{
-	{Name: "fp8_tensor", Layout: "FP8 E4M3 of compressed-tensors, one scale per matrix", Bits: 8, Float: true, Scale: Nothing, Global: true, rule: wholeRule},
-	{Name: "mxfp8", Layout: "MXFP8 of compressed-tensors, groups of 32", Bits: 8, Size: 32, Float: true, Scale: Exponent, rule: exponentRule},
-	{Name: "mxfp4", Layout: "MXFP4 of compressed-tensors, groups of 32", Bits: 4, Size: 32, Float: true, Scale: Exponent, rule: exponentRule},
-	{Name: "nvfp4", Layout: "NVFP4 of compressed-tensors, groups of 16", Bits: 4, Size: 16, Float: true, Scale: Float8, Global: true, Divides: true, rule: nvfp4Rule},
-	{Name: "w4a16_asym", Layout: "INT4 packed by compressed-tensors, groups of 128, zero points", Bits: 4, Size: 128, Second: ZeroPoint, rule: pointRule},
-	{Name: "w8a16_asym", Layout: "INT8 packed by compressed-tensors, groups of 128, zero points", Bits: 8, Size: 128, Second: ZeroPoint, rule: pointRule},
-	{Name: "modelopt_fp8", Layout: "FP8 E4M3 of ModelOpt, one scale per matrix", Library: ModelOpt, Bits: 8, Float: true, Scale: Nothing, Global: true, rule: wholeRule},
-	{Name: "torchao_fp8_e5m2_tensor", Layout: "FP8 E5M2 of TorchAO, one scale per matrix", Library: TorchAO, Bits: 8, Float: true, E5M2: true, Scale: Nothing, Global: true, rule: wholeRule},
-	{Name: "modelopt_nvfp4", Layout: "NVFP4 of ModelOpt, groups of 16", Library: ModelOpt, Bits: 4, Size: 16, Float: true, Scale: Float8, Global: true, rule: modelOptRule},
-	{Name: "modelopt_mxfp8", Layout: "MXFP8 of ModelOpt, groups of 32", Library: ModelOpt, Bits: 8, Size: 32, Float: true, Scale: Exponent, rule: modelOptMXRule},
-	{Name: "gpt_oss", Layout: "MXFP4 of gpt-oss, groups of 32", Library: GptOss, Bits: 4, Size: 32, Float: true, Scale: Exponent, Bfloat: true, rule: ossRule},
-	{Name: "gptq_2", Layout: "INT2 as GPTQ packs it, groups of 128, rounded to nearest", Library: GPTQModel, Bits: 2, Size: 128, Scale: Half, Second: ZeroPoint, Columns: true, rule: gptqRule},
-	{Name: "gptq_3", Layout: "INT3 as GPTQ packs it, groups of 128, rounded to nearest", Library: GPTQModel, Bits: 3, Size: 128, Scale: Half, Second: ZeroPoint, Columns: true, rule: gptqRule},
-	{Name: "gptq", Layout: "INT4 as GPTQ packs it, groups of 128, rounded to nearest", Library: GPTQModel, Bits: 4, Size: 128, Scale: Half, Second: ZeroPoint, Columns: true, rule: gptqRule},
-	{Name: "gptq_8", Layout: "INT8 as GPTQ packs it, groups of 128, rounded to nearest", Library: GPTQModel, Bits: 8, Size: 128, Scale: Half, Second: ZeroPoint, Columns: true, rule: gptqRule},
-	{Name: "awq", Layout: "INT4 as AWQ packs it, groups of 128, rounded to nearest", Library: AutoAWQ, Bits: 4, Size: 128, Scale: Half, Second: ZeroPoint, Half: true, Columns: true, rule: awqRule},
-	{Name: "mlx_mxfp4", Layout: "MXFP4 of MLX, groups of 32", Library: MLX, Mode: "mxfp4", Bits: 4, Size: 32, Float: true, Scale: Exponent, rule: mlxFloatRule},
-	{Name: "mlx_mxfp8", Layout: "MXFP8 of MLX, groups of 32", Library: MLX, Mode: "mxfp8", Bits: 8, Size: 32, Float: true, Scale: Exponent, rule: mlxFloatRule},
-	{Name: "mlx_nvfp4", Layout: "NVFP4 of MLX, groups of 16", Library: MLX, Mode: "nvfp4", Bits: 4, Size: 16, Float: true, Scale: Float8, rule: mlxFloatRule},
-}, affine(2, 3, 4, 5, 6, 8)...)
-
-// affine returns MLX's integers of these widths.
-func affine(bits ...int) (list []Groups) {
-	for _, n := range bits {
-		digit := string(rune('0' + n))
-		list = append(list, Groups{Name: "mlx_" + digit, Layout: "INT" + digit + " of MLX, groups of 64", Library: MLX, Mode: "affine", Bits: n, Size: 64, Second: Bias, rule: affineRule})
-	}
-	return list
-}
-
-// GroupFormats lists the formats in groups.
-func GroupFormats() []Groups { return slices.Clone(groups) }
-
-// FindGroups returns the format in groups with a name.
-func FindGroups(name string) (Groups, bool) {
-	i := slices.IndexFunc(groups, func(f Groups) bool { return f.Name == name })
-	if i < 0 {
-		return Groups{}, false
-	}
-	return groups[i], true
 }
 
 // Step returns how many numbers to encode at once: a group, or a convenient number if
@@ -230,7 +189,7 @@ func (f *Groups) Encode(codes []byte, x []float32, d asm.Type, over float32) (Co
 	if !isFinite(most) {
 		return Coded{}, firstBad(x, 0, 0)
 	}
-	g := f.rule(group{f: f, d: d, global: over, most: most, codes: codes}, x)
+	g := f.Rule(group{f: f, d: d, global: over, most: most, codes: codes}, x)
 	if !isFinite(g.scale) || !isFinite(over) {
 		return Coded{}, &Bad{0, x[0]}
 	}

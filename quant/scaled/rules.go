@@ -31,8 +31,8 @@ func span(x []float32) (low, high float32) {
 	return low, high
 }
 
-// wholeRule encodes under the scale of the matrix. TorchAO divides in float32.
-func wholeRule(g group, x []float32) group {
+// WholeRule encodes under the scale of the matrix. TorchAO divides in float32.
+func WholeRule(g group, x []float32) group {
 	if g.f.E5M2 {
 		for i, v := range x {
 			g.codes[i] = ToE5M2(min(max(v/g.global, -57344), 57344))
@@ -45,10 +45,10 @@ func wholeRule(g group, x []float32) group {
 	return g
 }
 
-// exponentRule is that of compressed-tensors' MX formats: the group's largest magnitude
+// ExponentRule is that of compressed-tensors' MX formats: the group's largest magnitude
 // is rounded to a power of two (up from 7/4 of one), and the scale maps that to the
 // largest power of two of a code.
-func exponentRule(g group, x []float32) group {
+func ExponentRule(g group, x []float32) group {
 	shift := 2
 	if g.f.Bits == 8 {
 		shift = 8
@@ -84,9 +84,9 @@ func roundedExponent(x float32, d asm.Type) int {
 	return int(bits) - 127
 }
 
-// nvfp4Rule is that of compressed-tensors: the scale, multiplied by the global scale, is
+// DividedRule is that of compressed-tensors: the scale, multiplied by the global scale, is
 // rounded to E4M3.
-func nvfp4Rule(g group, x []float32) group {
+func DividedRule(g group, x []float32) group {
 	local := float32(g.global * round(g.d, g.most/6))
 	if g.scale = FromE4M3(ToE4M3(local)); g.scale == 0 {
 		g.scale = 0.125
@@ -95,8 +95,8 @@ func nvfp4Rule(g group, x []float32) group {
 	return g
 }
 
-// modelOptRule computes in float32, and gives a group of zeros the scale 1.
-func modelOptRule(g group, x []float32) group {
+// MultipliedRule computes in float32, and gives a group of zeros the scale 1.
+func MultipliedRule(g group, x []float32) group {
 	local := g.most / float32(6*g.global)
 	if local == 0 || local != local {
 		local = 1
@@ -116,9 +116,9 @@ func modelOptRule(g group, x []float32) group {
 	return g
 }
 
-// modelOptMXRule takes the smallest power of two with which no number exceeds 448,
+// LogarithmRule takes the smallest power of two with which no number exceeds 448,
 // according to a logarithm in float32.
-func modelOptMXRule(g group, x []float32) group {
+func LogarithmRule(g group, x []float32) group {
 	e := float32(-127)
 	if most := g.most / 448; most > 0 {
 		e = max(e, float32(math.Ceil(float64(float32(math.Log2(float64(most)))))))
@@ -128,10 +128,10 @@ func modelOptMXRule(g group, x []float32) group {
 	return g
 }
 
-// ossRule is that of Triton's downcast_to_mxfp, which the gpt-oss code of OpenAI and
+// UpwardRule is that of Triton's downcast_to_mxfp, which the gpt-oss code of OpenAI and
 // transformers calls: the smallest power of two with which no number exceeds 6, by the
 // bits of the quotient in float32. Zeros keep their sign.
-func ossRule(g group, x []float32) group {
+func UpwardRule(g group, x []float32) group {
 	g.scale = math.Float32frombits((math.Float32bits(g.most/6) + 0x7FFFFF) &^ 0x7FFFFF)
 	factor := float32(0)
 	if g.scale > 0 {
@@ -144,9 +144,9 @@ func ossRule(g group, x []float32) group {
 	return g
 }
 
-// pointRule is compressed-tensors' asymmetric rule: the range includes 0, and each step
+// PointRule is compressed-tensors' asymmetric rule: the range includes 0, and each step
 // is rounded to the type of the weights.
-func pointRule(g group, x []float32) group {
+func PointRule(g group, x []float32) group {
 	low, high := span(x)
 	low, high = min(low, 0), max(high, 0)
 	steps, half := float32(int(1)<<g.f.Bits-1), float32(int(1)<<g.f.Bits/2)
@@ -168,10 +168,10 @@ func pointRule(g group, x []float32) group {
 	return g
 }
 
-// gptqRule is GPTQModel's symmetric rule, in float32; scales are stored in float16. If no
+// MiddleRule is GPTQModel's symmetric rule, in float32; scales are stored in float16. If no
 // number of a group is negative, its range begins at 0, although the zero point is still
 // in the middle.
-func gptqRule(g group, x []float32) group {
+func MiddleRule(g group, x []float32) group {
 	low, high := span(x)
 	most := max(abs(min(low, 0)), high, 0)
 	steps, zero := float32(int(1)<<g.f.Bits-1), float32(int(1)<<g.f.Bits/2)
@@ -196,8 +196,8 @@ func gptqRule(g group, x []float32) group {
 // toWhole rounds to the nearest integer, ties to even.
 func toWhole(x float32) float32 { return float32(math.RoundToEven(float64(x))) }
 
-// awqRule is AutoAWQ's, every step in float16.
-func awqRule(g group, x []float32) group {
+// HalfRule is AutoAWQ's, every step in float16.
+func HalfRule(g group, x []float32) group {
 	half := func(x float32) float32 { return round(asm.F16, x) }
 	low, high := span(x)
 	scale := half(max(half(high-low), half(1e-5)) / 15)
@@ -209,9 +209,9 @@ func awqRule(g group, x []float32) group {
 	return g
 }
 
-// affineRule is MLX's, in float32. The end of the range with the larger magnitude is
+// AffineRule is MLX's, in float32. The end of the range with the larger magnitude is
 // stored exactly, so scales may be negative.
-func affineRule(g group, x []float32) group {
+func AffineRule(g group, x []float32) group {
 	steps := float32(int(1)<<g.f.Bits - 1)
 	low, high := span(x)
 	below := abs(low) > abs(high)
@@ -230,9 +230,9 @@ func affineRule(g group, x []float32) group {
 	return g
 }
 
-// mlxFloatRule is that of MLX's small floats on a CPU, in the type of the weights.
+// FloatRule is that of MLX's small floats on a CPU, in the type of the weights.
 // Exponents below the range of a byte become the smallest one.
-func mlxFloatRule(g group, x []float32) group {
+func FloatRule(g group, x []float32) group {
 	most := float32(6)
 	if g.f.Bits == 8 {
 		most = 448

@@ -36,14 +36,3 @@ func TestNumbersAreRoundedToE4M3(t *testing.T) {
 		}
 	}
 }
-
-func TestFormatsAreFound(t *testing.T) {
-	for _, f := range Formats() {
-		if got, ok := Find(f.Name); !ok || got != f {
-			t.Errorf("%s is not found", f.Name)
-		}
-	}
-	if _, ok := Find("fp7"); ok {
-		t.Error("fp7 is found")
-	}
-}

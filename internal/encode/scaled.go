@@ -1,87 +1,57 @@
-package convert
+package encode
 
 import (
 	"encoding/binary"
 	"errors"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/internal/encode"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// Scaled stores the weights of linear modules as codes with scales: FP8 in the layout of
-// DeepSeek and transformers, or FP8 and integers of compressed-tensors, which vLLM loads.
+// Scaled is the part of encoders that targets share whose codes have a scale for each block
+// of numbers.
 type Scaled struct {
-	Format scaled.Format
-	// Include and Exclude choose by name and override the rules; nil chooses none.
-	Include, Exclude func(name string) bool
-	// Measure compares each weight with its decoded encoding.
-	Measure bool
-}
-
-// scaledEncoder encodes the weights of one model.
-type scaledEncoder struct {
-	encode.Linear
+	Linear
 
 	f scaled.Format
+	// Names returns the names of codes and scales, and the shape of the scales, for a weight
+	// with so many rows of blocks of so many; nil for those of compressed-tensors.
+	Names func(weight string, lines, per int64) (codes, scales string, shape []int64)
+	// Zeros returns the name of zero points, all of them zero; nil for none.
+	Zeros func(weight string) string
 }
 
-// Check implements [Quantizer].
-func (o Scaled) Check() error {
-	if o.Format.Name == "" {
-		return wire.ErrUsage.Errorf("no format is given")
+// Start begins the encoder of a target for a model.
+func (e *Scaled) Start(t *Target, c Choices, b *limits.Budget, m tensor.Model, o *Options) error {
+	e.Linear = NewLinear(t.Scaled.Layout, c.Measure, transformers.Rule{Include: c.Include, Exclude: c.Exclude})
+	if err := e.Begin(b, m, o); err != nil {
+		return err
 	}
+	e.f = *t.Scaled
+	e.StoresAs(t)
 	return nil
 }
 
-func (o Scaled) Start(b *limits.Budget, m tensor.Model, opts *encode.Options) (encode.Encoder, error) {
-	if err := o.Check(); err != nil {
-		return nil, err
-	}
-	e := &scaledEncoder{encode.NewLinear(o.Format.Layout, o.Measure, transformers.Rule{Include: o.Include, Exclude: o.Exclude}), o.Format}
-	if err := e.Begin(b, m, opts); err != nil {
-		return nil, err
-	}
-	e.Stores(o.Format.Library, o.Format.Name)
-	leftByModelOpt(&e.Linear)
-	e.Renames(o.Format.Name)
-	library := encode.LibraryNames[o.Format.Library]
-	if o.Format.Inverse {
-		library = "fp8" // transformers' own
-	}
-	e.Breaks(library)
-	return e, nil
-}
+// Format returns the format of the target.
+func (e *Scaled) Format() *scaled.Format { return &e.f }
 
-// Takes decides about a tensor. transformers loads experts as FP8, but it has no class
-// for other modules that are stored transposed, or for blocks that the edge of a matrix
-// cuts.
-func (e *scaledEncoder) Takes(name string, shape []int64) (encode.Verdict, error) {
-	also := func(why transformers.Reason) bool {
-		return e.f.Inverse && why == transformers.Expert || e.WithExperts(e.f.Name, why)
-	}
-	fits := func(rows, cols int64) bool {
-		// In compressed-tensors inputs of blocks are quantized in groups of the same columns, which
-		// must be whole in a model that runs. Of matrices that no configuration makes a model of,
-		// blocks at the edge are cut as the library cuts them.
-		inputs := e.f.Library == scaled.CompressedTensors && !e.f.Inverse && e.f.Rows > 1 && e.Type != ""
-		return e.f.Fits(rows, cols) && !(inputs && cols%e.f.Cols != 0)
-	}
-	return e.TakesAligned(name, shape, also, fits, "blocks")
+// Takes decides about a tensor.
+func (e *Scaled) Takes(name string, shape []int64) (Verdict, error) {
+	return e.TakesAligned(name, shape, e.WithExperts, e.f.Fits, "blocks")
 }
 
 // Encode plans a weight.
-func (e *scaledEncoder) Encode(w *quant.Weight) (encode.Encoding, error) {
+func (e *Scaled) Encode(w *scheme.Weight) (Encoding, error) {
 	one, err := e.Of(w)
 	if err != nil {
 		return nil, err
 	}
-	t := &scaledEncoding{LinearWeight: one, f: &e.f}
+	t := &scaledEncoding{LinearWeight: one, f: &e.f, by: e}
 	t.d, t.rounds = e.Computed(w)
 	if err := t.plan(); err != nil {
 		return nil, err
@@ -91,8 +61,9 @@ func (e *scaledEncoder) Encode(w *quant.Weight) (encode.Encoding, error) {
 
 // scaledEncoding is one weight: codes, scales, and for packed codes the shape.
 type scaledEncoding struct {
-	encode.LinearWeight
+	LinearWeight
 
+	by     *Scaled
 	f      *scaled.Format
 	d      asm.Type // of the model's weights
 	rounds bool     // the numbers are decoded or rounded from another type
@@ -104,39 +75,29 @@ func (e *scaledEncoding) plan() error {
 	rows, cols := e.Source.Rows(), e.Source.Cols()
 	lines, per := (rows+e.f.Rows-1)/e.f.Rows, e.f.Scales(cols)
 	e.hold = e.Measured(e.Block())
-	name, scale := e.Source.Name, e.Source.Name+"_scale"
 	if e.stored = e.d; e.f.Wide() {
 		e.stored = asm.F32
 	}
-	shape := []int64{lines, per}
-	switch {
-	case e.f.Inverse:
-		scale += "_inv"
-	case e.f.Library == scaled.ModelOpt && e.f.Cols == 0:
-		shape = shape[:1]
-	case e.f.Library == scaled.ModelOpt:
-		shape = []int64{lines, 1, per, 1}
-	case e.f.Library == scaled.TorchAO:
-		name, scale = torchaoName(name, "_qdata"), torchaoName(name, "_scale")
+	name, scale, shape := e.Source.Name, e.Source.Name+"_scale", []int64{lines, per}
+	if e.by.Names != nil {
+		name, scale, shape = e.by.Names(e.Source.Name, lines, per)
 	}
 	size := lines * per * int64(e.stored.Size())
 	if e.f.Code.Packed() {
 		words := e.f.RowBytes(cols) / 4
 		return errors.Join(e.Add(name+"_packed", tensor.I32, rows*words*4, rows, words),
-			e.Add(scale, floatNames[e.stored], size, shape...), e.Add(name+"_shape", tensor.I64, 16, 2))
+			e.Add(scale, FloatTypes[e.stored], size, shape...), e.Add(name+"_shape", tensor.I64, 16, 2))
 	}
 	code := map[scaled.Code]tensor.DType{scaled.E4M3: tensor.F8E4M3, scaled.E5M2: tensor.F8E5M2, scaled.Int8: tensor.I8}[e.f.Code]
-	err := errors.Join(e.Add(name, code, rows*cols, rows, cols), e.Add(scale, floatNames[e.stored], size, shape...))
+	err := errors.Join(e.Add(name, code, rows*cols, rows, cols), e.Add(scale, FloatTypes[e.stored], size, shape...))
 	if e.zeros() {
-		err = errors.Join(err, e.Add(torchaoName(e.Source.Name, "_zero_point"), tensor.I8, lines*per, lines, per))
+		err = errors.Join(err, e.Add(e.by.Zeros(e.Source.Name), tensor.I8, lines*per, lines, per))
 	}
 	return err
 }
 
 // zeros reports whether there are zero points, all of them zero, beside the scales.
-func (e *scaledEncoding) zeros() bool {
-	return e.f.Library == scaled.TorchAO && e.f.Code == scaled.Int8
-}
+func (e *scaledEncoding) zeros() bool { return e.by.Zeros != nil }
 
 // Block returns the numbers in a row of blocks.
 func (e *scaledEncoding) Block() int64 { return e.f.Rows * max(1, e.Source.Cols()) }
@@ -214,11 +175,11 @@ func (e *scaledEncoding) refused(err error, lo int64) error {
 	case bad.Finite():
 		return wire.ErrUnsupported.Errorf("element %d is in a block of numbers so small that the reciprocal of its scale is infinite", lo+bad.Index)
 	}
-	return &encode.NotFinite{Index: lo + bad.Index, Value: bad.Value}
+	return &NotFinite{Index: lo + bad.Index, Value: bad.Value}
 }
 
 // measure decodes row by row, as the file holds it.
-func (e *scaledEncoding) measure(m *encode.Meter, src []float32, codes, out []byte) {
+func (e *scaledEncoding) measure(m *Meter, src []float32, codes, out []byte) {
 	var after [256]float32
 	cols := e.Source.Cols()
 	width := cols
@@ -243,7 +204,7 @@ func (e *scaledEncoding) measure(m *encode.Meter, src []float32, codes, out []by
 func getTyped(dst []float32, p []byte, t asm.Type) {
 	var wide [4]byte
 	asm.Best().Cast(t, asm.F32, wide[:], p[:t.Size()])
-	encode.GetFloats(dst, wide[:])
+	GetFloats(dst, wide[:])
 }
 
 // End returns the shape that accompanies packed codes.
