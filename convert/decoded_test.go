@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -56,23 +57,14 @@ func quantizerTo(t testing.TB, name string, choices ...convert.Choices) convert.
 
 var measuring = convert.Choices{Measure: true}
 
-// formats lists the formats of targets with a scale for each block, groupFormats those in
-// groups.
-func formats() (list []scaled.Format) {
-	for _, t := range quant.Targets() {
-		if t.Scaled != nil {
-			list = append(list, *t.Scaled)
-		}
-	}
+// formats are those of targets with a scale for each block, groupFormats those in groups.
+func formats() []scaled.Format {
+	list, _ := encode.Formats(quant.Targets())
 	return list
 }
 
-func groupFormats() (list []scaled.Groups) {
-	for _, t := range quant.Targets() {
-		if t.Groups != nil {
-			list = append(list, *t.Groups)
-		}
-	}
+func groupFormats() []scaled.Groups {
+	_, list := encode.Formats(quant.Targets())
 	return list
 }
 

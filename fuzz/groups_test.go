@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
@@ -146,22 +147,13 @@ func codesComeBack(t *testing.T, f *scaled.Groups, one *scaled.Coded, back []flo
 	}
 }
 
-// blockFormats lists the formats of targets with a scale for each block, groupFormats those in
-// groups.
-func blockFormats() (list []scaled.Format) {
-	for _, t := range quant.Targets() {
-		if t.Scaled != nil {
-			list = append(list, *t.Scaled)
-		}
-	}
-	return list
+// blockFormats are those of targets with a scale for each block, groupFormats those in groups.
+func blockFormats() []scaled.Format {
+	blocks, _ := encode.Formats(quant.Targets())
+	return blocks
 }
 
-func groupFormats() (list []scaled.Groups) {
-	for _, t := range quant.Targets() {
-		if t.Groups != nil {
-			list = append(list, *t.Groups)
-		}
-	}
+func groupFormats() []scaled.Groups {
+	_, list := encode.Formats(quant.Targets())
 	return list
 }

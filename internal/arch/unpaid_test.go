@@ -24,7 +24,7 @@ var unpaid = map[string][]string{
 	"the parts of one weight, the outs of one encoder or the pieces of one name: a handful by the scheme": rows(`
 		compare: m.values[0][:n]
 		internal: enc.Outs()
-		convert: e.List
+		internal: e.List
 		convert: encode.TorchNames
 		convert: t.outs
 		convert: g.tasks
@@ -58,7 +58,9 @@ var unpaid = map[string][]string{
 		internal: e.classes[:min(len(e.classes), transformers.MostInside)]
 		internal: architectures[:min(len(architectures), MostInside)]
 		internal: architectures[:min(len(architectures), transformers.MostInside)]
-		convert: groups
+		convert: d.e.As.Experts.Others
+		internal: s.Packers
+		internal: all
 		internal: g
 		internal: number
 		internal: f.Members[last]

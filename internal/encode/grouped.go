@@ -8,8 +8,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -32,13 +30,14 @@ type Grouped struct {
 }
 
 // Start begins the encoder of a target for a model.
-func (e *Grouped) Start(t *Target, c Choices, b *limits.Budget, m tensor.Model, o *Options) error {
+func (e *Grouped) Start(j *Job) error {
+	t, c, o := j.Target, &j.Choices, j.Options
 	e.Linear = NewLinear(t.Groups.Layout, c.Measure, transformers.Rule{Include: c.Include, Exclude: c.Exclude})
 	e.f, e.overs = *t.Groups, map[string]*float32{}
 	if o.Rules != nil && !t.KeepsRules {
 		return wire.ErrUsage.Errorf("%s has its own formats, and %s is not one of them", o.Rules.Library, t.Name)
 	}
-	if err := e.Begin(b, m, o); err != nil {
+	if err := e.Begin(j.Budget, j.Model, o); err != nil {
 		return err
 	}
 	e.StoresAs(t)

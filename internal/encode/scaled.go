@@ -8,7 +8,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
@@ -27,9 +26,10 @@ type Scaled struct {
 }
 
 // Start begins the encoder of a target for a model.
-func (e *Scaled) Start(t *Target, c Choices, b *limits.Budget, m tensor.Model, o *Options) error {
+func (e *Scaled) Start(j *Job) error {
+	t, c, o := j.Target, &j.Choices, j.Options
 	e.Linear = NewLinear(t.Scaled.Layout, c.Measure, transformers.Rule{Include: c.Include, Exclude: c.Exclude})
-	if err := e.Begin(b, m, o); err != nil {
+	if err := e.Begin(j.Budget, j.Model, o); err != nil {
 		return err
 	}
 	e.f = *t.Scaled

@@ -33,7 +33,7 @@ type Target struct {
 	// New returns the quantizer, if it has choices of its own.
 	New func(Choices) Quantizer
 	// Start makes the encoder for one model, if New is nil.
-	Start func(t *Target, c Choices, b *limits.Budget, m tensor.Model, o *Options) (Encoder, error)
+	Start func(*Job) (Encoder, error)
 }
 
 // Quantizer returns what writes the target.
@@ -50,10 +50,32 @@ type chosen struct {
 	c Choices
 }
 
+// A Job is what a target makes an encoder for: a model, with what its caller decides.
+type Job struct {
+	Target  *Target
+	Choices Choices
+	Budget  *limits.Budget
+	Model   tensor.Model
+	Options *Options
+}
+
 func (q chosen) Check() error { return nil }
 
 func (q chosen) Start(b *limits.Budget, m tensor.Model, o *Options) (Encoder, error) {
-	return q.t.Start(q.t, q.c, b, m, o)
+	return q.t.Start(&Job{q.t, q.c, b, m, o})
+}
+
+// Formats lists the arithmetic of targets: with a scale for each block, and in groups.
+func Formats(all []*Target) (blocks []scaled.Format, groups []scaled.Groups) {
+	for _, t := range all {
+		if t.Scaled != nil {
+			blocks = append(blocks, *t.Scaled)
+		}
+		if t.Groups != nil {
+			groups = append(groups, *t.Groups)
+		}
+	}
+	return blocks, groups
 }
 
 // Layout describes for people how weights are stored; "" if that depends on choices.

@@ -8,7 +8,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
@@ -30,10 +29,9 @@ var groups = scaled.Groups{
 // encoder encodes the weights of one model.
 type encoder struct{ encode.Grouped }
 
-func start(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
-	e := &encoder{}
-	e.Plan, e.Column = plan, putColumn
-	if err := e.Start(t, c, b, m, o); err != nil {
+func start(j *encode.Job) (encode.Encoder, error) {
+	e := &encoder{encode.Grouped{Plan: plan, Column: putColumn}}
+	if err := e.Start(j); err != nil {
 		return nil, err
 	}
 	e.Breaks(library)

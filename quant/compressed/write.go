@@ -7,8 +7,6 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
-	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -80,22 +78,22 @@ type (
 	groups struct{ encode.Grouped }
 )
 
-func startBlocks(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
+func startBlocks(j *encode.Job) (encode.Encoder, error) {
 	e := &blocks{}
-	if err := e.Start(t, c, b, m, o); err != nil {
+	if err := e.Start(j); err != nil {
 		return nil, err
 	}
 	breaks(&e.Linear, false)
 	return e, nil
 }
 
-func startGroups(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
+func startGroups(j *encode.Job) (encode.Encoder, error) {
 	e := &groups{}
 	e.Plan = plan
-	if err := e.Start(t, c, b, m, o); err != nil {
+	if err := e.Start(j); err != nil {
 		return nil, err
 	}
-	breaks(&e.Linear, t.Groups.Second == scaled.ZeroPoint)
+	breaks(&e.Linear, j.Target.Groups.Second == scaled.ZeroPoint)
 	return e, nil
 }
 

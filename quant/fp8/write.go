@@ -6,8 +6,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
-	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
@@ -21,12 +19,12 @@ var blocks = scaled.Format{Name: "fp8", Layout: "FP8 E4M3 of DeepSeek, one scale
 // encoder encodes the weights of one model.
 type encoder struct{ encode.Scaled }
 
-func start(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
+func start(j *encode.Job) (encode.Encoder, error) {
 	e := &encoder{}
 	e.Names = func(weight string, lines, per int64) (codes, scales string, shape []int64) {
 		return weight, weight + "_scale_inv", []int64{lines, per}
 	}
-	if err := e.Start(t, c, b, m, o); err != nil {
+	if err := e.Start(j); err != nil {
 		return nil, err
 	}
 	e.Breaks("fp8")

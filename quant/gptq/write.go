@@ -49,10 +49,10 @@ type encoder struct {
 	listed bool // the configuration lists the modules
 }
 
-func start(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
+func start(j *encode.Job) (encode.Encoder, error) {
 	e := &encoder{}
 	e.Plan, e.Column = plan, putColumn
-	if err := e.Start(t, c, b, m, o); err != nil {
+	if err := e.Start(j); err != nil {
 		return nil, err
 	}
 	e.Breaks(library)

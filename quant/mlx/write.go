@@ -57,16 +57,13 @@ type encoder struct {
 	eight []string      // modules that have 8 bits
 }
 
-func start(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
-	e := &encoder{rules: o.Rules, casts: o.Casts}
+func start(j *encode.Job) (encode.Encoder, error) {
+	e := &encoder{rules: j.Options.Rules, casts: j.Options.Casts}
 	e.Plan = plan
 	if e.rules != nil {
 		e.Adjust = e.asModule
 	}
-	if err := e.Start(t, c, b, m, o); err != nil {
-		return nil, err
-	}
-	return e, nil
+	return e, e.Start(j)
 }
 
 // Takes decides about a tensor: embeddings and heads are quantized too, and in a model of mlx-lm

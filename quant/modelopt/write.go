@@ -8,7 +8,6 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
@@ -48,60 +47,60 @@ func ofGroups(f scaled.Groups, algo string) *encode.Target {
 	return t
 }
 
-// blocks encodes the weights of one model under a scale for each row or block, groups in groups
+// rows encodes the weights of one model under a scale for each row or block, grouped in groups
 // or under one scale.
 type (
-	blocks struct{ encode.Scaled }
-	groups struct{ encode.Grouped }
+	rows    struct{ encode.Scaled }
+	grouped struct{ encode.Grouped }
 )
 
-func startBlocks(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
-	e := &blocks{}
+func startBlocks(j *encode.Job) (encode.Encoder, error) {
+	e := &rows{}
 	e.Names = func(weight string, lines, per int64) (codes, scales string, shape []int64) {
-		if shape = []int64{lines}; t.Scaled.Cols > 0 {
+		if shape = []int64{lines}; j.Target.Scaled.Cols > 0 {
 			shape = []int64{lines, 1, per, 1}
 		}
 		return weight, weight + "_scale", shape
 	}
-	if err := e.Start(t, c, b, m, o); err != nil {
+	if err := e.Start(j); err != nil {
 		return nil, err
 	}
-	e.Leaves, e.Leaver = leaves, t.Library
+	e.Leaves, e.Leaver = leaves, j.Target.Library
 	return e, nil
 }
 
-func startGroups(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
-	e := &groups{}
+func startGroups(j *encode.Job) (encode.Encoder, error) {
+	e := &grouped{}
 	e.Plan = plan
-	if err := e.Start(t, c, b, m, o); err != nil {
+	if err := e.Start(j); err != nil {
 		return nil, err
 	}
-	e.Leaves, e.Leaver = leaves, t.Library
+	e.Leaves, e.Leaver = leaves, j.Target.Library
 	return e, nil
 }
 
 // plan lists the tensors of a weight.
 func plan(e *encode.GroupedWeight) error {
-	p, name, rows, cols := &e.Parts, e.Source.Name, e.Source.Rows(), e.Source.Cols()
-	_, scale := e.ScaleType()
-	count := e.F.Count(cols)
-	switch {
-	case e.F.Size == 0:
+	rows, cols := e.Source.Rows(), e.Source.Cols()
+	p, name := &e.Parts, e.Source.Name
+	if e.F.Size == 0 {
 		return errors.Join(e.Out(&p.Codes, name, tensor.F8E4M3, rows, cols), e.Out(&p.Over, name+"_scale", tensor.F32))
-	case e.F.Global:
-		return errors.Join(e.Out(&p.Codes, name, tensor.U8, rows, cols/2), e.Out(&p.Scales, name+"_scale", scale, rows, count), e.Out(&p.Over, name+"_scale_2", tensor.F32))
 	}
-	return errors.Join(e.Out(&p.Codes, name, tensor.F8E4M3, rows, cols), e.Out(&p.Scales, name+"_scale", scale, rows, count))
+	_, scale := e.ScaleType()
+	if e.F.Global {
+		return errors.Join(e.Out(&p.Codes, name, tensor.U8, rows, cols/2), e.Out(&p.Scales, name+"_scale", scale, rows, e.F.Count(cols)), e.Out(&p.Over, name+"_scale_2", tensor.F32))
+	}
+	return errors.Join(e.Out(&p.Codes, name, tensor.F8E4M3, rows, cols), e.Out(&p.Scales, name+"_scale", scale, rows, e.F.Count(cols)))
 }
 
 // Config returns the configuration, which names the algorithm alone.
-func (e *blocks) Config() ([]byte, error) {
+func (e *rows) Config() ([]byte, error) {
 	return text(&e.Linear, map[bool]string{true: "FP8_PER_CHANNEL_PER_TOKEN", false: "FP8_PB_WO"}[e.Format().Rows == 1], "")
 }
 
 // Config returns a configuration with one group. Inputs of 8-bit layers are quantized in the
 // same groups at run time.
-func (e *groups) Config() ([]byte, error) {
+func (e *grouped) Config() ([]byte, error) {
 	f := e.Format()
 	size := ""
 	if f.Size > 0 {

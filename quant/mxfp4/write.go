@@ -25,13 +25,10 @@ var groups = scaled.Groups{Name: "gpt_oss", Layout: "MXFP4 of gpt-oss, groups of
 // encoder encodes the weights of one model.
 type encoder struct{ encode.Grouped }
 
-func start(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
+func start(j *encode.Job) (encode.Encoder, error) {
 	e := &encoder{}
 	e.Plan, e.Adjust = plan, turned
-	if err := e.Start(t, c, b, m, o); err != nil {
-		return nil, err
-	}
-	return e, nil
+	return e, e.Start(j)
 }
 
 // turned reads the transpose of a weight, whose codes are packed along the inputs.

@@ -8,7 +8,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
@@ -50,28 +49,28 @@ type (
 	matrix struct{ encode.Grouped }
 )
 
-func startBlocks(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
+func startBlocks(j *encode.Job) (encode.Encoder, error) {
 	e := &blocks{}
 	e.Names = func(weight string, lines, per int64) (codes, scales string, shape []int64) {
 		return nameOf(weight, "_qdata"), nameOf(weight, "_scale"), []int64{lines, per}
 	}
-	if t.Scaled.Code == scaled.Int8 {
+	if j.Target.Scaled.Code == scaled.Int8 {
 		e.Zeros = func(weight string) string { return nameOf(weight, "_zero_point") }
 	}
-	if err := e.Start(t, c, b, m, o); err != nil {
+	if err := e.Start(j); err != nil {
 		return nil, err
 	}
 	renames(&e.Linear)
 	return e, nil
 }
 
-func startMatrix(t *encode.Target, c encode.Choices, b *limits.Budget, m tensor.Model, o *encode.Options) (encode.Encoder, error) {
+func startMatrix(j *encode.Job) (encode.Encoder, error) {
 	e := &matrix{}
 	e.Plan = func(w *encode.GroupedWeight) error {
 		p, name := &w.Parts, w.Source.Name
 		return errors.Join(w.Out(&p.Codes, nameOf(name, "_qdata"), tensor.F8E5M2, w.Source.Rows(), w.Source.Cols()), w.Out(&p.Over, nameOf(name, "_scale"), tensor.F32, 1, 1))
 	}
-	if err := e.Start(t, c, b, m, o); err != nil {
+	if err := e.Start(j); err != nil {
 		return nil, err
 	}
 	renames(&e.Linear)
