@@ -60,6 +60,13 @@ func TestWhatGptOssLeavesAlone(t *testing.T) {
 	if _, err := p.QuantizationConfig(); wire.ClassOf(err) != wire.Unsupported {
 		t.Errorf("one of two stacks: %v", err)
 	}
+	_, p, err = store(t, b, ossModel(t, oss, 2, 32, 64), quantizerTo(t, "gpt_oss", convert.Choices{Exclude: func(string) bool { return true }}), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := p.QuantizationConfig(); err != nil || !strings.Contains(string(text), `"model.layers.0.mlp.experts"`) {
+		t.Errorf("both stacks: %v\n%s", err, text)
+	}
 }
 
 func TestExpertsThatAreNotFiniteAreRefused(t *testing.T) {

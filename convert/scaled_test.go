@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"math"
 	"path/filepath"
 	"strings"
@@ -154,5 +157,32 @@ func TestWhatCannotBeStoredUnderScales(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		b.Close()
+	}
+}
+
+// withMeta is a model of a safetensors file with metadata.
+type withMeta struct {
+	tensor.Model
+	meta map[string]any
+}
+
+func (m withMeta) Format() string               { return safetensors.Format }
+func (m withMeta) Meta() iter.Seq2[string, any] { return maps.All(m.meta) }
+
+// Metadata of the source stay, but under names that descriptions of weights need.
+func TestMetadataStayBesideThoseOfTorchAO(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	m := bnbSource(t, map[string][]float32{"m.weight": wave(64 * 128)}, map[string][]int64{"m.weight": {64, 128}})
+	out, _, err := store(t, b, withMeta{m, map[string]any{"note": "kept", "tensor_names": "of another file"}}, quantizerTo(t, "torchao_int8"), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{}
+	for k, v := range out.Meta() {
+		got[k] = v
+	}
+	if got["note"] != "kept" || got["tensor_names"] != `["m.weight"]` || !strings.Contains(fmt.Sprint(got["m.weight"]), "Int8Tensor") {
+		t.Error(got)
 	}
 }
