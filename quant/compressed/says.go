@@ -6,7 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// says compares a weight with the groups of compressed-tensors' configuration that its
+// Says compares a weight with the groups of compressed-tensors' configuration that its
 // module may belong to. One of them must describe it.
 func Says(s *scheme.Set, stem, kind string, group int64, zeros bool, scales *tensor.Info) error {
 	groups, err := s.Groups(stem)
