@@ -168,7 +168,7 @@ func (e *Linear) judge(name string, shape []int64) transformers.Verdict {
 			e.FirstGuessed = name
 		}
 	}
-	if v.Quantize && e.As.Typed && !e.Rule.Chosen(name) {
+	if v.Quantize && e.As.Replaces && !e.Rule.Chosen(name) {
 		if why := e.Rule.Needs(strings.TrimSuffix(name, ".weight")); why != transformers.None {
 			return transformers.Verdict{Why: why}
 		}

@@ -22,9 +22,9 @@ type Target struct {
 	Served   Served
 	Experts  *Experts // of a mixture, if they are quantized too; nil to leave them alone
 	Fuses    bool     // loaders fuse matrices, which must then have the same form
-	// Typed says that codes are what modules of transformers have as weight, or that these have
-	// none: a class that asks for the type of a weight then asks codes.
-	Typed      bool
+	// Replaces says that codes are what transformers' modules have as weight, or that these have
+	// none: a class that needs the numbers of a weight, or asks for its type, has codes.
+	Replaces   bool
 	KeepsRules bool // it is a format of a library that keeps its own rules: see [Options].Rules
 	Nests      bool // scales can be quantized too
 	// CheckBlock returns an error if no such number of elements shares a scale; nil if the form

@@ -26,11 +26,11 @@ func (t Type) String() string { return Targets[t].Name }
 
 // Targets are the forms that are written, by their [Type].
 var Targets = []*encode.Target{
-	NF4: {Name: "nf4", Library: library, Converts: []string{"bnb-nf4", "bnb_nf4", "nf4"}, Typed: true, Nests: true, CheckBlock: checkBlock, New: layoutOf(NF4),
+	NF4: {Name: "nf4", Library: library, Converts: []string{"bnb-nf4", "bnb_nf4", "nf4"}, Replaces: true, Nests: true, CheckBlock: checkBlock, New: layoutOf(NF4),
 		Served: encode.Served{Method: library, Diffusers: "bitsandbytes_4bit"}},
-	FP4: {Name: "fp4", Library: library, Converts: []string{"bnb-fp4", "bnb_fp4", "fp4"}, Typed: true, Nests: true, CheckBlock: checkBlock, New: layoutOf(FP4),
+	FP4: {Name: "fp4", Library: library, Converts: []string{"bnb-fp4", "bnb_fp4", "fp4"}, Replaces: true, Nests: true, CheckBlock: checkBlock, New: layoutOf(FP4),
 		Served: encode.Served{Method: library, Diffusers: "bitsandbytes_4bit", TriedAs: "nf4"}},
-	INT8: {Name: "int8", Library: library, Converts: []string{"bnb-int8", "bnb_int8"}, Typed: true, New: layoutOf(INT8),
+	INT8: {Name: "int8", Library: library, Converts: []string{"bnb-int8", "bnb_int8"}, Replaces: true, New: layoutOf(INT8),
 		Served: encode.Served{Method: library, Diffusers: "bitsandbytes_8bit"}},
 }
 

@@ -53,7 +53,7 @@ func experts(stops string, only bool) *encode.Experts {
 
 // row returns the common part of the targets.
 func row(name, vllm, sglang string, x *encode.Experts) *encode.Target {
-	t := &encode.Target{Name: name, Library: library, Fuses: true, Typed: true, Experts: x, Served: encode.Served{Method: library, VLLM: vllm, SGLang: sglang}}
+	t := &encode.Target{Name: name, Library: library, Fuses: true, Replaces: true, Experts: x, Served: encode.Served{Method: library, VLLM: vllm, SGLang: sglang}}
 	if name != tried {
 		t.Served.TriedAs = tried
 	}

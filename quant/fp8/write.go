@@ -11,7 +11,7 @@ import (
 
 // Targets are the layout of DeepSeek, which transformers' own FP8 has too.
 var Targets = []*encode.Target{{
-	Name: "fp8", Library: "DeepSeek", Scaled: &blocks, Fuses: true, Typed: true, Served: encode.Served{Method: "fp8"}, Start: start,
+	Name: "fp8", Library: "DeepSeek", Scaled: &blocks, Fuses: true, Replaces: true, Served: encode.Served{Method: "fp8"}, Start: start,
 }}
 
 var blocks = scaled.Format{Name: "fp8", Layout: "FP8 E4M3 of DeepSeek, one scale for 128 x 128", Code: scaled.E4M3, Rows: 128, Cols: 128, Inverse: true, Whole: true}
