@@ -32,7 +32,7 @@ var naming = map[string]map[string]int{
 	"quant/bnb": {"cli/commands.go": 1, "cli/convert.go": 5, "cli/forget.go": 11, "cli/forget_budget.go": 1, "cli/quantize.go": 3},
 	"quant/hqq": {"gate/rules_formats.go": 1, "parser/safetensors/verify.go": 1}, // tensors that its loader evaluates
 	// A value of Quark's own key, and files that ComfyUI wrote before it described them.
-	"quant/autoround": {"quant/quark/quark.go": 2},
+	"quant/autoround": {"quant/quark/quark.go": 2, "internal/sidecar/explains.go": 1}, // an address, in texts that explain files
 	"quant/comfy":     {"quant/fp8/bind.go": 1},
 }
 
