@@ -18,6 +18,7 @@ FUZZ_COUNTS = \
 	FuzzArch=4000 \
 	FuzzAttest=20000 \
 	FuzzBack=4000 \
+	FuzzBaseline=20000 \
 	FuzzBind=3000 \
 	FuzzClamd=250 \
 	FuzzCodec=20000 \

@@ -12,6 +12,7 @@ targets='
 FuzzArch
 FuzzAttest
 FuzzBack
+FuzzBaseline
 FuzzBzip2
 FuzzClamd
 FuzzEncode

@@ -8,6 +8,7 @@
 //	go run ./mutants -root ../.. -changed -quick -floors FILE  of four of the packages that changed since the last tag; fails below a floor
 //	go run ./mutants -root ../.. -operator "charge dropped" ./vm  those of one kind
 //	go run ./mutants -root ../.. -table FILE           a sample of each package; writes the table of FILE
+//	go run ./mutants -root ../.. -table FILE -from "a.json b.json"  writes the rows of runs that -json printed
 //
 // All mutants are in one program, which is built once; an environment variable chooses one. Each
 // runs the tests that reach it, one at a time, until one fails.
@@ -61,6 +62,7 @@ func main() {
 	flag.StringVar(&o.operator, "operator", "", "take mutants of this kind alone")
 	flag.DurationVar(&o.within, "within", 0, "begin no mutant after this time; 0 is no bound")
 	flag.StringVar(&o.table, "table", "", "document whose table is written: a sample of each package")
+	flag.StringVar(&o.from, "from", "", "with -table: files that -json printed, whose rows are written; nothing is run")
 	flag.Parse()
 	o.patterns = flag.Args()
 	if err := o.run(); err != nil {
@@ -70,11 +72,11 @@ func main() {
 }
 
 type options struct {
-	root, seed, floors, known, operator, table string
-	count                                      int
-	within                                     time.Duration
-	list, json, changed, quick                 bool
-	patterns                                   []string
+	root, seed, floors, known, operator, table, from string
+	count                                            int
+	within                                           time.Duration
+	list, json, changed, quick                       bool
+	patterns                                         []string
 }
 
 func (o *options) run() error {

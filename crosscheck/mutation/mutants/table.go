@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -37,6 +38,26 @@ func (o *options) tabulate() error {
 			rows[strings.Trim(strings.TrimSpace(f[1]), "`")] = line
 		}
 	}
+	write := func() error {
+		var out strings.Builder
+		out.WriteString("\n| package | mutants run | killed | of charges dropped | survived | not reached | date |\n|---|---|---|---|---|---|---|\n")
+		for _, m := range measured {
+			out.WriteString(rows[strings.TrimPrefix(m.Path, module+"/")])
+		}
+		text := before + tableBegins + "\n" + out.String() + "\n" + tableEnds + after
+		return os.WriteFile(o.table, []byte(text), 0o666)
+	}
+	if o.from != "" {
+		for _, path := range strings.Fields(o.from) {
+			list, err := readRun(path)
+			if err != nil {
+				return err
+			}
+			name := strings.TrimPrefix(list[0].Package, module+"/")
+			rows[name] = row(name, list)
+		}
+		return write()
+	}
 	asked, err := source.Load(o.root, o.patterns...)
 	if err != nil {
 		return err
@@ -51,17 +72,36 @@ func (o *options) tabulate() error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		rows[name] = row(name, chosen)
-		var out strings.Builder
-		out.WriteString("\n| package | mutants run | killed | of charges dropped | survived | not reached | date |\n|---|---|---|---|---|---|---|\n")
-		for _, m := range measured {
-			out.WriteString(rows[strings.TrimPrefix(m.Path, module+"/")])
-		}
-		text := before + tableBegins + "\n" + out.String() + "\n" + tableEnds + after
-		if err := os.WriteFile(o.table, []byte(text), 0o666); err != nil {
+		if err := write(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readRun reads the mutants of one package that -json printed.
+func readRun(path string) (list []*mutant, err error) {
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(body)) {
+		if !strings.HasPrefix(line, "{") {
+			continue // how many were run
+		}
+		m := new(mutant)
+		if err := json.Unmarshal([]byte(line), m); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if len(list) > 0 && m.Package != list[0].Package {
+			return nil, fmt.Errorf("%s holds mutants of %s and %s", path, list[0].Package, m.Package)
+		}
+		list = append(list, m)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s holds no mutants", path)
+	}
+	return list, nil
 }
 
 // row is the line of a package.

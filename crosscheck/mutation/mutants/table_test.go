@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,5 +44,22 @@ func TestOnlyTheSampleIsInTheProgram(t *testing.T) {
 	}
 	if strings.Count(text, "mutant.") != 1 || !strings.Contains(text, "(1") {
 		t.Errorf("inserted: %s", text)
+	}
+}
+
+// A run that was printed gives the row that it would have given, and runs of two packages none.
+func TestARunThatWasPrintedIsRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.json")
+	for text, want := range map[string]int{
+		"after 300 s: 1 of 2 mutants were run\n{\"Package\":\"p\",\"Status\":\"killed\"}\n{\"Package\":\"p\"}\n": 2,
+		"{\"Package\":\"p\"}\n{\"Package\":\"q\"}\n":                                                             0, "": 0, "{": 0,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		list, err := readRun(path)
+		if len(list) != want && err == nil || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d mutants, %v", text, len(list), err)
+		}
 	}
 }
