@@ -376,41 +376,23 @@ func (g *growth) copies(i int32, of *nameSet) int {
 	if k, ok := g.names[g.nameOf(n)]; ok && of.has(k) {
 		return 1
 	}
-	all := func(first int32) (sum int) {
-		g.j.each(first, func(i int32) { sum = min(sum+g.copies(i, of), maxNumber) })
-		return sum
-	}
-	most := func(first int32) (most int) {
-		g.j.each(first, func(i int32) { most = max(most, g.copies(i, of)) })
-		return most
-	}
 	switch n.form {
 	case conditional: // the condition is not in it
-		return most(g.j.nodes[n.first].next)
-	case either:
-		return most(n.first)
-	case branches:
-		return most(n.first)
+		return g.most(g.j.nodes[n.first].next, of)
+	case either, branches:
+		return g.most(n.first, of)
 	case loopOver:
-		return 2 * all(n.first)
+		return 2 * g.sum(n.first, of)
 	case negation, comparison, test, slice, numeric, constant:
 		return 0
 	case subscript, attribute:
 		return g.copies(n.first, of)
 	case modulo:
-		return all(n.first) * g.fields(n.first)
+		return g.sum(n.first, of) * g.fields(n.first)
 	case call:
-		if f := &g.j.nodes[n.first]; f.form == attribute && f.text == "format" {
-			return (all(f.next) + g.copies(f.first, of)) * g.fields(f.first)
-		} else if f.form == variable {
-			if g.j.macros[f.text] > 0 {
-				return 2 * all(f.next)
-			}
-			return all(f.next)
-		}
-		return all(n.first)
+		return g.copiesOfCall(n, of)
 	case filter:
-		sum := all(n.first)
+		sum := g.sum(n.first, of)
 		if enlarges[n.text] {
 			sum *= 2
 		}
@@ -419,7 +401,34 @@ func (g *growth) copies(i int32, of *nameSet) int {
 		}
 		return sum
 	}
-	return all(n.first)
+	return g.sum(n.first, of)
+}
+
+// sum is how often names of a set may be in what expressions make together.
+func (g *growth) sum(first int32, of *nameSet) (sum int) {
+	g.j.each(first, func(i int32) { sum = min(sum+g.copies(i, of), maxNumber) })
+	return sum
+}
+
+// most is how often they may be in one of them.
+func (g *growth) most(first int32, of *nameSet) (most int) {
+	g.j.each(first, func(i int32) { most = max(most, g.copies(i, of)) })
+	return most
+}
+
+// copiesOfCall is how often they may be in what a call returns. A macro may write what it is given
+// more than once.
+func (g *growth) copiesOfCall(n *node, of *nameSet) int {
+	f := &g.j.nodes[n.first]
+	switch {
+	case f.form == attribute && f.text == "format":
+		return (g.sum(f.next, of) + g.copies(f.first, of)) * g.fields(f.first)
+	case f.form != variable:
+		return g.sum(n.first, of)
+	case g.j.macros[f.text] > 0:
+		return 2 * g.sum(f.next, of)
+	}
+	return g.sum(f.next, of)
 }
 
 // fields is how often a format may have one value: as often as it has fields with a name or a number.
