@@ -67,7 +67,7 @@ var whyFound = []struct{ prefix, why string }{
 	{"npz.", "Programs differ in which members they take for arrays."},
 	{"onnx.external-path", "The runtime opens the path with the rights of the program that loads the model."},
 	{"onnx.index", "The runtime opens what the model names."},
-	{"onnx.", "The runtime runs what stands there when the model is loaded, with the rights of the program."},
+	{"onnx.", "The runtime runs it when the model is loaded, with the rights of the program."},
 	{"pickle.", "Another program, or another version of Python, makes something else of it."},
 	{"pth.", "torch reads it, and other programs may read less, more, or something else."},
 	{"safetensors.", "The library refuses it, or programs read different sets of tensors."},
