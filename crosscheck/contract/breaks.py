@@ -16,6 +16,8 @@ LIBRARY, PACKED = "compressed-tensors/", "compressed-tensors-packed/"
 
 def main():
     file = pathlib.Path(sys.argv[2])
+    # Of a type without a table it is said that nobody tried it, and no more.
+    known = {kind for line in (file.parent / "linears.txt").read_text().splitlines() if not line.startswith("#") for kind in line.partition("|")[0].split()}
     tried = {}
     for line in open(sys.argv[1]):
         r = json.loads(line)
@@ -29,7 +31,7 @@ def main():
         names, _, why = line.partition("|")
         rows[why] += [n for n in names.split() if not (n.startswith((LIBRARY, PACKED)) and n.partition("/")[2] in tried)]
     for kind, why in tried.items():
-        if why:
+        if why and kind in known:
             rows[why].append((PACKED if "weight" in why and "no attribute" in why else LIBRARY) + kind)
     note = "# The rows of compressed-tensors are those of crosscheck/every.py, by crosscheck/contract/breaks.py."
     lines = sorted(" ".join(sorted(names)) + "|" + why for why, names in rows.items() if names)

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -68,11 +69,23 @@ func (e *Linear) Skipped() ([]string, error) {
 			}
 		})
 	}
-	for _, module := range e.splits {
-		add(q.shortest(module, 2))
-	}
+	parts, bad := e.partPatterns(&q)
+	out = append(out, parts...)
 	slices.Sort(out)
-	return slices.Compact(out), err
+	return slices.Compact(out), errors.Join(err, bad)
+}
+
+// partPatterns returns what matches the modules that transformers makes of in_proj_weight, and
+// nothing that is quantized.
+func (e *Linear) partPatterns(q *moduleSet) (out []string, err error) {
+	for _, module := range e.splits {
+		for _, spelled := range e.Spellings(module) {
+			if out, err = limits.Append(e.Budget, out, q.shortest(spelled, 2)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
 }
 
 // PlainPattern returns a regular expression for a name, since transformers takes names as
@@ -203,15 +216,11 @@ func (e *Linear) Ignored() ([]string, error) {
 			}
 		})
 	}
-	if len(e.splits) > 0 && err == nil {
-		q, bad := e.newModuleSet()
-		for _, module := range e.splits {
-			if bad == nil {
-				out, bad = limits.Append(e.Budget, out, "re:.*"+strings.ReplaceAll(q.shortest(module, 2), ".", `\.`)+"$")
-			}
-		}
-		err = bad
+	q, bad := e.newModuleSet()
+	parts, alsoBad := e.partPatterns(&q)
+	for _, end := range parts {
+		out = append(out, "re:.*"+strings.ReplaceAll(end, ".", `\.`)+"$")
 	}
 	slices.Sort(out)
-	return slices.Compact(out), err
+	return slices.Compact(out), errors.Join(err, bad, alsoBad)
 }
