@@ -180,7 +180,7 @@ func (j *judge) attribute(n *node) value {
 	case !j.spelling(n):
 	case strings.HasPrefix(n.text, "_"):
 		j.report(n.off, CodeDunder, "%s names an internal attribute", quote(n.text))
-	case unsafeAttributes[n.text], n.text == "format", n.text == "format_map":
+	case unsafeAttributes[n.text], n.text == "format", n.text == "format_map", n.text == "fromkeys", n.text == "maketrans": // the last two are of classes
 		j.report(n.off, CodeDunder, "the attribute %s leads into the interpreter", n.text)
 	case j.isLoop(of):
 		return j.ofLoop(n)
