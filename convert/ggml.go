@@ -185,6 +185,9 @@ func (e *ggml) choose(m tensor.Model, model mix.Model, o mix.Options) error {
 func (e *ggml) Result() *encode.Quantized { return &e.Quantized }
 func (e *ggml) Config() ([]byte, error)   { return nil, nil }
 
+// CopiesKept says that a quantized weight whose numbers are left alone stays as it is stored.
+func (e *ggml) CopiesKept() bool { return true }
+
 // Takes decides about a tensor by the mix.
 func (e *ggml) Takes(name string, shape []int64) (encode.Verdict, error) {
 	t := e.choices[name]

@@ -39,7 +39,7 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 		}
 	}
 	if keep, err := p.keepsNaN(w); keep || err != nil {
-		if _, blocks := p.encoder.(*ggml); blocks && k.weight != nil && err == nil {
+		if c, ok := p.encoder.(interface{ CopiesKept() bool }); ok && c.CopiesKept() && k.weight != nil && err == nil {
 			return true, p.copy(&w.Parts[0])
 		}
 		return false, err

@@ -3,6 +3,7 @@ package arch
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -49,6 +50,35 @@ func TestDiffsOfContributingApply(t *testing.T) {
 				t.Errorf("%s does not hold %q", file, context)
 			}
 		}
+	}
+}
+
+// A file that a diff shows whole, and that the tree has, is the tree's byte for byte: so it
+// compiles, and is vetted and tested with it.
+func TestFilesThatContributingShowsAreThoseOfTheTree(t *testing.T) {
+	shown := 0
+	for _, d := range diffs(t) {
+		for _, part := range strings.Split(d, "--- ")[1:] {
+			head, body, _ := strings.Cut(part, "@@\n")
+			name := regexp.MustCompile(`\+\+\+ b/(\S+)`).FindStringSubmatch(head)
+			if !strings.HasPrefix(part, "/dev/null\n") || name == nil {
+				continue
+			}
+			want, err := os.ReadFile(filepath.Join(root(t), name[1]))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // one to be added
+			}
+			var text strings.Builder
+			for line := range strings.Lines(body) {
+				text.WriteString(strings.TrimPrefix(line, "+"))
+			}
+			if shown++; err != nil || text.String() != string(want) {
+				t.Errorf("%s is not as shown: %v", name[1], err)
+			}
+		}
+	}
+	if shown < 2 {
+		t.Errorf("%d files of the tree are shown whole", shown)
 	}
 }
 

@@ -14,26 +14,42 @@ import (
 // folderOf are the schemes, each a folder, with what names them. Where a type of numbers, an
 // architecture or a library has the same name, it is what only the scheme's files say.
 var folderOf = map[string]*regexp.Regexp{
-	"quant/autoround": regexp.MustCompile(`(?i)auto-?round`),
-	"quant/bitnet":    regexp.MustCompile(`(?i)bitlinear|BitNetScheme`),
-	"quant/bnb":       regexp.MustCompile(`(?i)bnb|bitsandbytes|nf4`),
-	"quant/comfy":     regexp.MustCompile(`(?i)comfy`),
-	"quant/gemma":     regexp.MustCompile(`embedding_quantized|module_quant_configs`),
-	"quant/hqq":       regexp.MustCompile(`(?i)hqq|W_q\b`),
-	"quant/mistral":   regexp.MustCompile(`qscale_weight`),
-	"quant/quanto":    regexp.MustCompile(`(?i)quanto`),
-	"quant/quark":     regexp.MustCompile(`(?i)quark`),
-	"quant/sdnq":      regexp.MustCompile(`(?i)sdnq`),
+	"quant/autoround":  regexp.MustCompile(`(?i)auto-?round`),
+	"quant/awq":        regexp.MustCompile(`(?i)(?:^|[^a-z])awq|autoawq`),
+	"quant/bitnet":     regexp.MustCompile(`(?i)bitlinear|BitNetScheme`),
+	"quant/bnb":        regexp.MustCompile(`(?i)bnb|bitsandbytes|nf4`),
+	"quant/comfy":      regexp.MustCompile(`(?i)comfy`),
+	"quant/compressed": regexp.MustCompile(`(?i)compressed.?tensors|"w[48]a16`),
+	"quant/fp8":        regexp.MustCompile(`(?i)scale_inv|fbgemm`),
+	"quant/gemma":      regexp.MustCompile(`embedding_quantized|module_quant_configs`),
+	"quant/gptq":       regexp.MustCompile(`(?i)gptq`),
+	"quant/hqq":        regexp.MustCompile(`(?i)hqq|W_q\b`),
+	"quant/mistral":    regexp.MustCompile(`qscale_weight`),
+	"quant/mlx":        regexp.MustCompile(`mlx_[0-9mn]`),
+	"quant/modelopt":   regexp.MustCompile(`(?i)modelopt`),
+	"quant/quanto":     regexp.MustCompile(`(?i)quanto`),
+	"quant/quark":      regexp.MustCompile(`(?i)quark`),
+	"quant/sdnq":       regexp.MustCompile(`(?i)sdnq`),
+	"quant/torchao":    regexp.MustCompile(`(?i)torchao`),
 }
 
 // naming are the files outside of a scheme's folder that name it, with how many names they may
-// have. There may only be fewer. They are texts of help and advice that name several targets, and the default.
+// have. There may only be fewer. They are texts of help and advice (cli, internal/wire), tables of
+// what loaders read (internal/loaders, internal/transformers), options of callers and where
+// configurations are (internal/config, internal/scheme), whose arithmetic a rule is (quant/scaled),
+// texts that explain files (gate, internal/sidecar, parser), and values of another library's key.
 var naming = map[string]map[string]int{
-	"quant/bnb": {"cli/commands.go": 1, "cli/convert.go": 5, "cli/forget.go": 11, "cli/forget_budget.go": 1, "cli/quantize.go": 3},
-	"quant/hqq": {"gate/rules_formats.go": 1, "parser/safetensors/verify.go": 1}, // tensors that its loader evaluates
-	// A value of Quark's own key, and files that ComfyUI wrote before it described them.
-	"quant/autoround": {"quant/quark/quark.go": 2, "internal/sidecar/explains.go": 1}, // an address, in texts that explain files
-	"quant/comfy":     {"quant/fp8/bind.go": 1},
+	"quant/autoround":  {"internal/sidecar/explains.go": 1, "quant/quark/quark.go": 2},
+	"quant/awq":        {"cli/forget.go": 2, "cli/quantize.go": 2, "internal/encode/loads.go": 1, "internal/loaders/loaders.go": 2, "quant/modelopt/keys.go": 2, "quant/quark/quark.go": 2, "quant/scaled/groups.go": 1},
+	"quant/bnb":        {"cli/commands.go": 1, "cli/convert.go": 5, "cli/forget.go": 11, "cli/forget_budget.go": 1, "cli/quantize.go": 3},
+	"quant/comfy":      {"quant/fp8/bind.go": 1},
+	"quant/compressed": {"cli/forget.go": 2, "cli/quantize.go": 3, "internal/loaders/loaders.go": 2, "internal/transformers/breaks.go": 1, "quant/modelopt/bind.go": 1, "quant/modelopt/write.go": 2, "quant/scaled/format.go": 1, "quant/scaled/groups.go": 1},
+	"quant/fp8":        {"internal/scheme/grid.go": 1},
+	"quant/gptq":       {"cli/forget.go": 2, "cli/option.go": 2, "cli/quant.go": 4, "cli/quantize.go": 2, "internal/config/config.go": 2, "internal/encode/loads.go": 1, "internal/loaders/loaders.go": 2, "internal/scheme/options.go": 1, "internal/scheme/set.go": 1, "internal/sidecar/explains.go": 1, "internal/wire/option.go": 3, "quant/awq/bind.go": 2, "quant/awq/write.go": 1, "quant/quark/quark.go": 2, "quant/scaled/groups.go": 1},
+	"quant/hqq":        {"gate/rules_formats.go": 1, "parser/safetensors/verify.go": 1},
+	"quant/mlx":        {"cli/convert.go": 2, "cli/forget.go": 2, "cli/quantize.go": 4},
+	"quant/modelopt":   {"cli/forget.go": 2, "internal/config/config.go": 1, "internal/loaders/loaders.go": 2, "internal/scheme/grid.go": 2, "quant/scaled/encode.go": 1, "quant/scaled/groups.go": 2},
+	"quant/torchao":    {"cli/forget.go": 2, "internal/loaders/loaders.go": 2, "internal/sidecar/explains.go": 3, "quant/scaled/encode.go": 2, "quant/scaled/groups.go": 1},
 }
 
 // names lists what names a scheme in a file: identifiers, and texts that the program prints.
@@ -97,11 +113,10 @@ func TestEverySchemeHasWords(t *testing.T) {
 	}
 }
 
-// unnamed are the folders of schemes that files outside still name, in the code that writes
-// them.
-var unnamed = []string{
-	"quant/awq", "quant/bfl", "quant/compressed", "quant/fp8", "quant/ggml", "quant/gptq", "quant/mlx", "quant/modelopt", "quant/mxfp4", "quant/nvfp4", "quant/scaled", "quant/torchao", "quant/w8a8",
-}
+// unnamed are folders whose names are also types of numbers (ggml's blocks, NVFP4, MXFP4), the
+// names of targets in other folders, or the arithmetic that targets share; and bfl, which is a
+// part of many words.
+var unnamed = []string{"quant/bfl", "quant/ggml", "quant/mxfp4", "quant/nvfp4", "quant/scaled", "quant/w8a8"}
 
 func spelled(n ast.Node) string {
 	switch n := n.(type) {
