@@ -5,7 +5,7 @@ import "github.com/anamnesis-go/anamnesis/internal/wire"
 // formatsRefusals are the rules of the other formats, and of files in general.
 var formatsRefusals = []refusalRow{
 	{"detect.empty", wire.ErrTruncated, note, "The file is empty.", fetchWhole},
-	{"detect.foreign", wire.ErrUnsupported, note, "The content is of a known kind that is not read here.", "Convert it to safetensors or GGUF with the library that wrote it; if it is no model, leave it out."},
+	{"detect.foreign", wire.ErrUnsupported, note, "The content is of a known kind that is not read here.", "Convert it to safetensors or GGUF with the library that wrote it; if it is not a model, leave it out."},
 	{"detect.many-models", wire.ErrUnsupported, note, "The folder contains several models.", "Name the file that you mean."},
 	{"detect.no-model", wire.ErrUnsupported, note, "The folder contains no weight files.", "Name the folder or the file that holds the model."},
 	{"detect.short", wire.ErrTruncated, note, "The file is too short to tell what it is.", fetchWhole},

@@ -59,7 +59,7 @@ var whyFound = []struct{ prefix, why string }{
 	{"gguf.type-", "llama.cpp uses the number as an index of its table of types."},
 	{"gguf.token", "llama.cpp and the libraries around it build their tables from these values, and check few of them."},
 	{"gguf.shape", "Readers that keep dimensions in 32 bits compute a smaller buffer than they fill."},
-	{"gguf.split", "Loaded alone it is no model."},
+	{"gguf.split", "Loaded alone it is not a model."},
 	{"gguf.tensor-unknown", "llama.cpp refuses them, other programs ignore them: they can carry anything."},
 	{"gguf.", "llama.cpp and what is built on it trust these values: they abort, or compute something else."},
 	{"limit.", "A file that asks for far more than others of its kind is how a reader is exhausted."},
