@@ -1,7 +1,6 @@
 package sidecar
 
 import (
-	"errors"
 	"io"
 	"path"
 	"slices"
@@ -61,7 +60,16 @@ var runNames = map[string]string{
 	"__main__.py":       "Python runs this file for its folder",
 	"model_handler.py":  "TorchServe runs this file",
 	"custom_service.py": "ModelArts and others run this file",
-	"keras_module.txt":  "", // by its content
+}
+
+// moduleTexts are texts of MLflow whose content is the name of a module, and nothing else: the modules
+// that it writes, and what imports them.
+var moduleTexts = map[string]struct {
+	modules func() map[string]bool
+	who     string
+}{
+	"keras_module.txt":       {setOf("keras tensorflow.keras tf_keras"), "mlflow.keras and mlflow.tensorflow import the module "},
+	"pickle_module_info.txt": {setOf("mlflow.pytorch.pickle_module pickle cloudpickle dill"), "mlflow.pytorch imports, and unpickles the model with, the module "},
 }
 
 // shellMarks are what a shell takes for more than a word.
@@ -74,32 +82,20 @@ func (r *reader) codeBeside() error {
 	if judge := r.byGit(); judge != nil {
 		return judge()
 	}
-	what := codeNames[base]
-	if what == "" {
-		what = codeEndings[ext]
-	}
-	if what == "" && strings.HasPrefix(base, "dockerfile.") {
-		what = codeNames["dockerfile"]
-	}
-	if what == "" && ext == ".txt" && (strings.HasPrefix(base, "requirements") || r.inFolder(1) == "requirements") {
-		what = codeNames["requirements.txt"]
-	}
-	if what == "" {
-		if what = codeFolders[r.inFolder(1)]; r.inFolder(1) == "workflows" && r.inFolder(2) == ".github" {
-			what = "what GitHub runs"
-		}
-	}
-	if p, err := r.in.Peek(2); what == "" && err == nil && string(p) == "#!" {
-		what = "a script, as its first line says"
-	}
+	what := r.code(base, ext)
 	folder := r.inFolder(1)
+	shadowed, err := r.shadows()
+	if err != nil {
+		return err
+	}
+	module, isModule := moduleTexts[base]
 	switch runs, is := runNames[base]; {
-	case is && runs != "":
-		return r.report(codeHandler, tensor.Danger, "", 0, runs)
 	case is:
-		return r.named(func(text string) bool {
-			return text == "keras" || text == "tensorflow.keras" || text == "tf_keras"
-		}, "mlflow.keras and mlflow.tensorflow import the module ")
+		return r.report(codeHandler, tensor.Danger, "", 0, runs)
+	case shadowed != "":
+		return r.report(codeHandler, tensor.Danger, "", 0, "Python imports this file in place of the module "+shadowed+", where it is started in the folder")
+	case isModule:
+		return r.named(func(text string) bool { return module.modules()[text] }, module.who)
 	case base == "latest":
 		return r.named(func(text string) bool { return !leaves(text) }, "DeepSpeed loads the checkpoint from the folder ")
 	case ext == ".dir" && r.t.Beside != nil && r.t.Beside(strings.TrimSuffix(r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:], r.t.Name[len(r.t.Name)-4:])+".dat"):
@@ -126,6 +122,29 @@ func (r *reader) codeBeside() error {
 		return r.installs()
 	}
 	return nil
+}
+
+// code returns what a text is that a tool runs, or installs or builds something by, "" if none does.
+func (r *reader) code(base, ext string) string {
+	what := codeNames[base]
+	if what == "" {
+		what = codeEndings[ext]
+	}
+	if what == "" && strings.HasPrefix(base, "dockerfile.") {
+		what = codeNames["dockerfile"]
+	}
+	if what == "" && ext == ".txt" && (strings.HasPrefix(base, "requirements") || r.inFolder(1) == "requirements") {
+		what = codeNames["requirements.txt"]
+	}
+	if what == "" {
+		if what = codeFolders[r.inFolder(1)]; r.inFolder(1) == "workflows" && r.inFolder(2) == ".github" {
+			what = "what GitHub runs"
+		}
+	}
+	if p, err := r.in.Peek(2); what == "" && err == nil && string(p) == "#!" {
+		what = "a script, as its first line says"
+	}
+	return what
 }
 
 // modelfile judges what ollama builds a model from: files by their paths.
@@ -163,46 +182,6 @@ func isOwnedElsewhere(text string) bool {
 		return false
 	}
 	return !strings.HasSuffix(text, "/")
-}
-
-// errShown ends the reading of what is shown to people.
-var errShown = errors.New("the end of the front matter")
-
-// card judges the head of a card, by which datasets.load_dataset finds its files.
-func (r *reader) card() error {
-	if p, err := r.in.Peek(3); err != nil || string(p) != "---" {
-		return nil
-	}
-	first, of := true, ""
-	err := r.eachLine(func(line string, at int64) error {
-		if !first && strings.HasPrefix(line, "---") {
-			return errShown
-		}
-		first = false
-		line = strings.TrimSpace(line)
-		key, value := pair(line)
-		if key == "" {
-			value = line
-		} else {
-			of = strings.Clone(key)
-		}
-		if of != "data_files" && of != "data_dir" && of != "path" {
-			return nil
-		}
-		for part := range strings.FieldsFuncSeq(value, func(c rune) bool { return strings.ContainsRune("[],\"' ", c) }) {
-			if err := r.steps.Step(); err != nil {
-				return err
-			}
-			if leadsOut(part) {
-				return r.once("sidecar.index-path", tensor.Warning, wire.Quote(of), at, "datasets.load_dataset reads "+wire.Quote(part))
-			}
-		}
-		return nil
-	})
-	if err == errShown {
-		return nil
-	}
-	return err
 }
 
 // runs reports whether it was said what runs the file.

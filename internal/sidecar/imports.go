@@ -57,6 +57,7 @@ var (
 	server     = importer{"MLServer imports", func(text string) bool { return strings.HasPrefix(text, "mlserver") && isPath(text) && !runsCode(text) }}
 	speech     = importer{"Coqui's TTS imports", under("TTS")}
 	engine     = importer{"MMEngine, when it reads its configuration, imports", under("mmaction", "mmagic", "mmcls", "mmcv", "mmdet", "mmdet3d", "mmengine", "mmocr", "mmpose", "mmpretrain", "mmrotate", "mmseg", "mmyolo")}
+	index      = importer{"mlflow.llama_index imports", named("llama_index")}
 	robot      = importer{"LeRobot imports and calls", under("lerobot")}
 	kernel     = importer{"transformers downloads and runs", func(text string) bool { return strings.HasPrefix(text, "kernels-community/") }}
 )
@@ -124,6 +125,8 @@ func (w *walk) names(key string, k *kept, at int64) error {
 		return w.importOf(robot, key, text, at)
 	case origins[key] && leadsOut(text) && !w.overwritten(file, key):
 		return w.once("sidecar.index-path", tensor.Warning, key, at, "transformers writes places of its own machine here, and some loaders read "+wire.Quote(text))
+	case key == "object_constructor" && !index.ok(text):
+		return w.importOf(index, key, text, at)
 	case file == "model-settings.json" && key == "implementation":
 		return w.importOf(server, key, text, at)
 	case key == "characters_class" || key == "tokenizer_class" && w.below("characters"):

@@ -64,7 +64,7 @@ var folderKinds = [...]Kind{
 	}},
 	{"MLflow", "mlflow-skinny 3.17.2", strings.Fields("mlmodel"), []KindText{
 		text("mlflow.MLmodel", "mlmodel"),
-		text("", "conda.yaml python_env.yaml requirements.txt registered_model_meta keras_module.txt"),
+		text("", "conda.yaml python_env.yaml requirements.txt registered_model_meta keras_module.txt pickle_module_info.txt"),
 	}},
 }
 

@@ -82,6 +82,7 @@ var mlflowKeys = [...]struct {
 	ok        func(value string) bool
 }{
 	{"loader_module", "MLflow imports", func(v string) bool { return within(v, "mlflow") }},
+	{"keras_module", "MLflow imports", func(v string) bool { return moduleTexts["keras_module.txt"].modules()[v] }},
 	{"model_code_path", "MLflow runs", isNull},
 	{"source_model_name", "MLflow fetches, and trusts the code of,", func(v string) bool { return isNull(v) || v != "" && isRepositoryPart(v) }},
 	{"code", "MLflow puts on Python's path", isNull},

@@ -59,15 +59,18 @@ func runsCode(text string) bool {
 var stdlibTable string
 
 // standard are Python's modules.
-var standard = sync.OnceValue(func() map[string]bool {
+var standard = sync.OnceValue(func() map[string]bool { return tableOf(stdlibTable) })
+
+// tableOf returns the lines of a table but for its comments.
+func tableOf(table string) map[string]bool {
 	set := map[string]bool{}
-	for line := range strings.Lines(stdlibTable) {
+	for line := range strings.Lines(table) {
 		if line[0] != '#' {
 			set[strings.TrimSpace(line)] = true
 		}
 	}
 	return set
-})
+}
 
 // plain are names in standard modules that hold numbers and texts.
 var plain = map[string]bool{"datetime.timedelta": true, "datetime.datetime": true, "collections.OrderedDict": true, "pathlib.Path": true, "decimal.Decimal": true}
