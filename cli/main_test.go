@@ -8,9 +8,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"unicode/utf8"
 
@@ -32,6 +34,13 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(runAsProgram) != "" {
 		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}
+	// What is ignored when a process starts is ignored in all that it starts: under nohup no
+	// program would end by SIGHUP. A signal that somebody waits for has its default there.
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	code := m.Run()
 	if theProgram.dir != "" {
