@@ -2,10 +2,14 @@ package gate
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/unpack"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
@@ -68,6 +72,11 @@ func (g *Gate) examine(b *limits.Budget, p *Policy, m tensor.Model, bodies bool)
 	if out.err = p.allowsModel(b, m); out.err != nil {
 		return out
 	}
+	found, err := adapterInHeader(b, p, m)
+	if out.err = err; err != nil {
+		return out
+	}
+	out.findings = slices.Concat(out.findings, found)
 	for i := range m.Tensors() {
 		out.totals.add(&i)
 	}
@@ -88,4 +97,27 @@ func (g *Gate) examine(b *limits.Budget, p *Policy, m tensor.Model, bodies bool)
 func hasChecksums(m tensor.Model) bool {
 	in, ok := m.(interface{ Container() *zip.Archive })
 	return ok && in.Container() != nil
+}
+
+// adapterMetadata is the member of a safetensors header in which diffusers keeps PEFT's
+// configuration of a LoRA (LORA_ADAPTER_METADATA_KEY), and from which it makes the layers.
+const adapterMetadata = "lora_adapter_metadata"
+
+// adapterInHeader judges that configuration as the file that PEFT keeps beside its own weights.
+func adapterInHeader(b *limits.Budget, p *Policy, m tensor.Model) ([]tensor.Finding, error) {
+	if m.Format() != safetensors.Format || p.Sidecars == SidecarsSkip {
+		return nil, nil
+	}
+	for key, value := range m.Meta() {
+		text, is := value.(string)
+		if key != adapterMetadata || !is {
+			continue
+		}
+		found, err := sidecar.Check(b, sidecar.Text{Name: "adapter_config.json", R: strings.NewReader(text), Size: int64(len(text)), JSON: true, Prefixed: true})
+		for i := range found {
+			found[i].Where, found[i].Off = strings.TrimSuffix(adapterMetadata+": "+found[i].Where, ": "), wire.NoOffset
+		}
+		return found, wire.At(safetensors.Format, adapterMetadata, wire.NoOffset, err)
+	}
+	return nil, nil
 }

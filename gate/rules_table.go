@@ -179,6 +179,7 @@ var found = [...]row{
 	{"sidecar.mar-requirements", warning, "TorchServe may install packages that the archive names.", "Leave install_py_dep_per_model off, or read the list."},
 	{"sidecar.no-kind", warning, "A text with members stands in a folder that no known library loads.", "Ask the publisher what loads the folder. If nothing does, take the text out of it."},
 	{"sidecar.pickle", danger, "A text contains pickles that its library loads.", "Do not load it. Ask for only the weights, as safetensors."},
+	{"sidecar.regex", danger, "A library matches names or texts with a regular expression of the model's files that may take for ever.", "Do not load it. Read the expression: a repetition in a repetition, or one of alternatives that begin alike."},
 	{"sidecar.skops-node", danger, "A skops schema names a kind of node that loads more than data.", doNotLoad},
 	{"sidecar.skops-type", danger, "A skops schema names a type that is not of the libraries that it supports.", doNotLoad},
 	{"sidecar.syntax", warning, "A JSON text that Python's json module does not read.", fetchAgain},

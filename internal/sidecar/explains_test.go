@@ -62,3 +62,18 @@ func TestNamesOfLayersAreExplained(t *testing.T) {
 		}
 	}
 }
+
+// What PEFT, diffusers and quantizers write themselves has no finding.
+func TestExpressionsOfConfigurationsAreAccepted(t *testing.T) {
+	for name, text := range map[string]string{
+		"adapter_config.json":   `{"peft_type": "LORA", "r": 8, "target_modules": ".*\\.(q|v)_proj$", "exclude_modules": "^(?!.*lm_head).*", "rank_pattern": {"layers\\.\\d+\\.q_proj": 4}}`,
+		"config.json":           `{"model_type": "llama", "quantization_config": {"quant_method": "compressed-tensors", "ignore": ["re:.*lm_head", "re:model\\.layers\\.\\d+\\.mlp\\..*"]}}`,
+		"quantize_config.json":  `{"bits": 4, "dynamic": {"-:.*\\.(?:gate|up)_proj.*": {}, "+:.*\\.18\\..*down.*": {"bits": 8}}}`,
+		"hf_quant_config.json":  `{"quantization": {"exclude_modules": ["lm_head", "*.mlp.gate", "model.layers.*.self_attn*"]}}`,
+		"attribute/config.json": `{"model_type": "llama", "quantization_config": {"modules_to_not_convert": ["lm_head"]}}`,
+	} {
+		if got := check(t, limits.Policy{}, name, text); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

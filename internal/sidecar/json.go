@@ -190,9 +190,20 @@ func (w *walk) key(c byte) error {
 	if err := w.steps.Step(); err != nil { // besides that of its value
 		return err
 	}
-	k, err := w.read(maxText)
+	at, limit := w.off, maxText
+	matches := w.matches()
+	if matches {
+		limit = maxRegex + 1
+	}
+	k, err := w.read(limit)
+	if err == nil && matches {
+		err = w.layerRegex(&k, at)
+	}
 	if err != nil {
 		return err
+	}
+	if _, name, ok := strings.Cut(k.text, "."); ok && w.t.Prefixed && len(w.open) == 1 {
+		k.text = name
 	}
 	w.open[len(w.open)-1].key = k.text
 	if err := w.member(k.text); err != nil {
@@ -271,11 +282,17 @@ func (w *walk) str() error {
 	at, key := w.off, w.here()
 	listed := len(w.open) > 1 && w.open[len(w.open)-2].list // with its name, or else the key is the name
 	template := (w.below("chat_template") || w.file == "chat_template.json") && !(listed && key == "name")
-	limit := maxText
-	if template {
+	limit, matches := maxText, !template && w.matches()
+	switch {
+	case template:
 		limit = maxTemplate + 1
+	case matches:
+		limit = maxRegex + 1
 	}
 	k, err := w.read(limit)
+	if err == nil && matches {
+		err = w.layerRegex(&k, at)
+	}
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,8 @@ type Text struct {
 	Around func(up int) (f Folder, known bool, err error)
 	// JSON says that the text is JSON, whatever its name.
 	JSON bool
+	// Prefixed says that each member has the name of a part of a pipeline before it, and a dot.
+	Prefixed bool
 	// Template, if set, is called for each chat template, with escapes resolved, and its
 	// place.
 	Template func(where, text string)
