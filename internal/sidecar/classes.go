@@ -23,13 +23,7 @@ var keptKeys = map[string]bool{
 
 // keep remembers a string of an object.
 func (w *walk) keep(key, text string, at int64) error {
-	if len(w.open) == 0 || !keptKeys[key] {
-		return nil
-	}
 	f := &w.open[len(w.open)-1]
-	if f.list {
-		return nil
-	}
 	if _, twice := f.kept[key]; twice {
 		f.twice = key
 	}
@@ -66,7 +60,17 @@ func (w *walk) object(f *frame) error {
 		if outer := len(w.open) - 2; key == "vocabulary" && outer >= 0 && w.open[outer].key == "config" {
 			continue // the layer around it judges this
 		}
+		if w.readsNone(f, key) {
+			continue
+		}
 		v := f.kept[key]
+		f.key = key // where it stands, and not the last member of the object
+		if is, err := w.fetches(f, key, v); is || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		k := kept{text: v.text, size: int64(len(v.text))}
 		if err := w.unexplained(key, &k, v.off); err != nil {
 			return err

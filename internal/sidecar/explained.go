@@ -49,6 +49,9 @@ func couldNameBy(text string) string {
 	if strings.Trim(text, "/ ") == "" {
 		return "" // a mark between words
 	}
+	if isSourced(text) {
+		return "a repository or a folder"
+	}
 	if strings.HasPrefix(text, "../") || strings.HasPrefix(text, `..\`) || strings.HasPrefix(text, `\\`) || strings.HasPrefix(text, "~/") ||
 		hasParent(text) || onDrive(text) || text[0] == '/' && strings.Contains(text[1:], "/") {
 		return "a path"

@@ -58,6 +58,7 @@ var (
 	speech     = importer{"Coqui's TTS imports", under("TTS")}
 	engine     = importer{"MMEngine, when it reads its configuration, imports", under("mmaction", "mmagic", "mmcls", "mmcv", "mmdet", "mmdet3d", "mmengine", "mmocr", "mmpose", "mmpretrain", "mmrotate", "mmseg", "mmyolo")}
 	index      = importer{"mlflow.llama_index imports", named("llama_index")}
+	grammarian = importer{"SetFit gives spacy.load, which imports,", isSpaCy}
 	robot      = importer{"LeRobot imports and calls", under("lerobot")}
 	kernel     = importer{"transformers downloads and runs", func(text string) bool { return strings.HasPrefix(text, "kernels-community/") }}
 )
@@ -125,6 +126,8 @@ func (w *walk) names(key string, k *kept, at int64) error {
 		return w.importOf(robot, key, text, at)
 	case origins[key] && leadsOut(text) && !w.overwritten(file, key):
 		return w.once("sidecar.index-path", tensor.Warning, key, at, "transformers writes places of its own machine here, and some loaders read "+wire.Quote(text))
+	case key == "spacy_model":
+		return w.importOf(grammarian, key, text, at)
 	case key == "object_constructor" && !index.ok(text):
 		return w.importOf(index, key, text, at)
 	case file == "model-settings.json" && key == "implementation":
@@ -157,7 +160,7 @@ func (w *walk) names(key string, k *kept, at int64) error {
 			}
 		}
 	}
-	if w.inObject() && keptKeys[key] {
+	if w.inObject() && (keptKeys[key] || w.fetchKey(key) || w.isPrompt(key)) {
 		return w.keep(key, text, at) // the end of the object judges it
 	}
 	return w.unexplained(key, k, at)
@@ -227,6 +230,7 @@ func isLibrary(key string, k *kept) bool {
 
 // member judges the name of a member.
 func (w *walk) member(name string) error {
+	delete(w.built, name) // of two, the last counts
 	switch {
 	case pickled[name]:
 		return w.once(codeImport, tensor.Danger, name, w.off, "jsonpickle imports and calls what its members name")

@@ -34,7 +34,8 @@ type walk struct {
 	*reader
 
 	open    []frame
-	scratch []byte // buffer of the current string
+	scratch []byte          // buffer of the current string
+	built   map[string]bool // members of the root from which a library builds what it would fetch else
 }
 
 // known are files that libraries read as JSON: malformed ones are findings.
@@ -147,6 +148,7 @@ func (w *walk) begin(list bool) (bool, error) {
 		return false, nil
 	}
 	w.opened = true
+	w.builds(key)
 	return false, w.key(c)
 }
 

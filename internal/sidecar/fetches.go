@@ -1,0 +1,111 @@
+package sidecar
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A fetch is a member of a text of its own by which a library fetches another model, whatever loads
+// the folder.
+type fetch struct {
+	file, key string
+	who       string
+	// runs says that the library builds the model as if it was told to trust its code; built is the
+	// member that keeps it from fetching, an object from which it builds the model itself.
+	runs  bool
+	built string
+}
+
+var fetches = [...]fetch{
+	{"audio_tokenizer_config.json", "audio_tokenizer_name_or_path", "transformers", false, ""},
+	// AutoModel.from_config(AutoConfig.from_pretrained(name), trust_remote_code=True) of GLiNER 0.2.
+	{"gliner_config.json", "model_name", "GLiNER", true, "encoder_config"},
+	{"gliner_config.json", "labels_encoder", "GLiNER", true, "labels_encoder_config"},
+	{"gliner_config.json", "labels_decoder", "GLiNER", true, "labels_decoder_config"},
+}
+
+// encoders are models of which GLiNER's publishers build theirs.
+var encoders = setOf("microsoft/deberta-v3-xsmall microsoft/deberta-v3-small microsoft/deberta-v3-base microsoft/deberta-v3-large microsoft/mdeberta-v3-base")
+
+// fetchOf returns the row of a member of the root, or nil.
+func (w *walk) fetchOf(key string) *fetch {
+	if len(w.open) != 1 {
+		return nil
+	}
+	for i := range fetches {
+		if fetches[i].file == w.file && fetches[i].key == key {
+			return &fetches[i]
+		}
+	}
+	return nil
+}
+
+func (w *walk) fetchKey(key string) bool { return w.fetchOf(key) != nil }
+
+// builds notes that a member is an object from which a library may build what it would fetch else.
+func (w *walk) builds(key string) {
+	if len(w.open) != 2 || w.file != "gliner_config.json" || !strings.HasSuffix(key, "_config") {
+		return
+	}
+	for i := range fetches {
+		if fetches[i].built == key {
+			if w.built == nil {
+				w.built = map[string]bool{}
+			}
+			w.built[key] = true
+		}
+	}
+}
+
+// fetches judges, at the end of the root, a member by which a library fetches a model.
+func (w *walk) fetches(f *frame, key string, v value) (bool, error) {
+	row := w.fetchOf(key)
+	switch {
+	case row == nil:
+		return false, nil
+	case leadsOut(v.text) || strings.HasPrefix(v.text, "."):
+		return true, w.once("sidecar.index-path", tensor.Danger, key, v.off, row.who+" loads a model from "+wire.Quote(v.text))
+	case f.twice != key && row.built != "" && w.built[row.built], !isOwned(v.text) && !isSourced(v.text):
+		return f.twice != key && isOwned(v.text), nil
+	case row.runs && !encoders()[v.text]:
+		return true, w.once(codeImport, tensor.Danger, key, v.off, row.who+" fetches the model "+wire.Quote(v.text)+", whose configuration may name code that it runs, for there is no "+row.built)
+	}
+	return true, w.once(CodeUnexplained, tensor.Warning, key, v.off, row.who+" fetches the model "+wire.Quote(v.text))
+}
+
+// isSourced reports whether a text says whence timm and open_clip take a model: hf-hub:name,
+// local-dir:folder.
+func isSourced(text string) bool {
+	source, _, ok := strings.Cut(text, ":")
+	switch strings.ToLower(source) {
+	case "hf-hub", "hf_hub", "local-dir":
+		return ok
+	}
+	return false
+}
+
+// isSpaCy reports whether a text is the name of one of spaCy's own packages, such as en_core_web_sm.
+func isSpaCy(text string) bool {
+	parts := strings.Split(text, "_")
+	return len(parts) == 4 && len(parts[0]) == 2 && strings.Trim(parts[0], "abcdefghijklmnopqrstuvwxyz") == "" &&
+		spacyKinds()[parts[1]] && spacyTexts()[parts[2]] && spacySizes()[parts[3]]
+}
+
+var (
+	spacyKinds = setOf("core dep ent sent")
+	spacyTexts = setOf("web news wiki ud")
+	spacySizes = setOf("sm md lg trf")
+)
+
+// isPrompt reports a member of PEFT's prompt tuning that is judged with another.
+func (w *walk) isPrompt(key string) bool {
+	return w.file == adapters && len(w.open) == 1 && (key == "tokenizer_name_or_path" || key == "prompt_tuning_init")
+}
+
+// readsNone reports a member that no library reads, by another of the object: PEFT writes the name
+// of a tokenizer, and loads it for a prompt that begins as a text alone (PromptEmbedding, 0.21).
+func (w *walk) readsNone(f *frame, key string) bool {
+	return w.isPrompt(key) && key == "tokenizer_name_or_path" && f.twice == "" && f.kept["prompt_tuning_init"].text != "TEXT"
+}
