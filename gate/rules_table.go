@@ -185,6 +185,7 @@ var found = [...]row{
 	{"sidecar.syntax", warning, "A JSON text that Python's json module does not read.", fetchAgain},
 	{"sidecar.target", danger, "A configuration of Hydra, SpeechBrain or NeMo names something to be called.", "Do not instantiate it. Read what it names."},
 	{"sidecar.tensorflow", danger, "A TensorFlow model as text: its operations may open files and run code.", "Do not load it. Ask for the weights as safetensors, and build the model from code that you have read."},
+	{"sidecar.tokenizer", danger, "A tokenizer's file makes its library take all memory, or abort.", "Do not load it. Read its padding, its normalizers and its table of characters."},
 	{"sidecar.trust-remote-code", danger, "It sets trust_remote_code, which some libraries obey without asking anybody.", "Read that code first, or take the member out of the file."},
 	{"sidecar.unexplained", warning, "A configuration has a text that could name something to its library, under a member that no table explains.", "Ask the publisher what reads it. If nothing follows it, make an exception with a reason."},
 	{"sidecar.yaml-tag", danger, "A tag makes YAML construct a Python object.", "Read it only with yaml.safe_load."},

@@ -33,7 +33,7 @@ var (
 		"safetensors.index-size",
 		"scan.findings", "sidecar.auto-map", "sidecar.code", "sidecar.expression", "sidecar.handler", "sidecar.import", "sidecar.index-path", "sidecar.keras-code", "sidecar.keras-file", "sidecar.keras-module",
 		"sidecar.library", "sidecar.mar-handler", "sidecar.mar-requirements", "sidecar.no-kind", "sidecar.pickle", "sidecar.regex", "sidecar.skops-node", "sidecar.skops-type",
-		"sidecar.syntax", "sidecar.target", "sidecar.tensorflow", "sidecar.trust-remote-code", "sidecar.unexplained", "sidecar.yaml-tag",
+		"sidecar.syntax", "sidecar.target", "sidecar.tensorflow", "sidecar.tokenizer", "sidecar.trust-remote-code", "sidecar.unexplained", "sidecar.yaml-tag",
 		"template.attr", "template.call", "template.computed", "template.dunder", "template.global", "template.growth", "template.import",
 		"template.method", "template.size", "template.syntax",
 	}

@@ -1,6 +1,7 @@
 package sidecar_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -76,4 +77,28 @@ func TestExpressionsOfConfigurationsAreAccepted(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+}
+
+// What published tokenizers have has no finding.
+func TestStepsOfTokenizersAreAccepted(t *testing.T) {
+	for _, text := range []string{
+		`{"padding": {"strategy": {"Fixed": 512}, "pad_to_multiple_of": 8}, "truncation": {"max_length": 512}}`,
+		`{"normalizer": {"type": "Sequence", "normalizers": [{"type": "Precompiled", "precompiled_charsmap": "BAAAAP////8AAAA="}, {"type": "Strip"}, {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}]}}`,
+		`{"normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+		  "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]}}`,
+		`{"normalizer": {"type": "Sequence", "normalizers": [` + strings.TrimSuffix(digitsApart(), ",") + `]}}`,
+		`{"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": "\\p{N}{1,3}"}}, {"type": "Split", "pattern": {"Regex": " ?[^(\\s|[.,!?…。，、।۔،])]+"}}, {"type": "ByteLevel"}]}}`,
+	} {
+		if got := check(t, limits.Policy{}, "tokenizer.json", text); got != "" {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+// digitsApart are steps that put blanks around each digit.
+func digitsApart() (out string) {
+	for _, c := range "0123456789" {
+		out += `{"type": "Replace", "pattern": {"String": "` + string(c) + `"}, "content": "  ` + string(c) + `  "},`
+	}
+	return out
 }

@@ -21,6 +21,7 @@ type frame struct {
 	kept  map[string]value // strings of an object that are judged at its end
 	twice string           // a key of kept that is duplicated
 	words value            // the file from which a layer's configuration takes its vocabulary
+	steps replacement      // what a step of a tokenizer replaces
 }
 
 // A value is a string and its offset.
@@ -36,6 +37,8 @@ type walk struct {
 	open    []frame
 	scratch []byte          // buffer of the current string
 	built   map[string]bool // members of the root from which a library builds what it would fetch else
+
+	grown [noSteps]grown // by the steps of a tokenizer
 }
 
 // known are files that libraries read as JSON: malformed ones are findings.
@@ -178,6 +181,9 @@ func (w *walk) after() (done bool, err error) {
 		return true, nil
 	case c == '}' && !f.list:
 		err := w.object(f)
+		if err == nil {
+			err = w.replaced(f)
+		}
 		w.end()
 		return true, err
 	}
@@ -238,8 +244,8 @@ func (w *walk) word(c byte) (err error) {
 	case err != io.EOF:
 		return err
 	}
-	if isFalse(string(text)) {
-		return nil
+	if err := w.padded(string(text), at); err != nil || isFalse(string(text)) {
+		return err
 	}
 	return w.obey(w.here(), at)
 }
@@ -288,12 +294,16 @@ func (w *walk) str() error {
 	switch {
 	case template:
 		limit = maxTemplate + 1
-	case matches:
+	case matches, key == "Regex" && w.inSteps() != noSteps:
 		limit = maxRegex + 1
 	}
 	k, err := w.read(limit)
-	if err == nil && matches {
+	switch {
+	case err != nil:
+	case matches:
 		err = w.layerRegex(&k, at)
+	case !template:
+		err = w.ofTokenizer(key, &k, at)
 	}
 	if err != nil {
 		return err

@@ -387,9 +387,17 @@ func (p *regexParser) class() (c chars) {
 			p.at++
 			break
 		}
-		if strings.HasPrefix(p.text[p.at:], "[") && p.tokenizer || strings.HasPrefix(p.text[p.at:], "&&") && p.tokenizer {
-			p.why = "it has a class in a class, which is not judged"
-			return c
+		if p.tokenizer && (p.take("[") || p.take("&&")) { // a class in a class, or what two have together
+			if p.text[p.at-1] == '[' {
+				if p.depth++; p.depth > maxRegexDepth {
+					p.why = "it has more classes in classes than any honest one"
+					return c
+				}
+				p.class()
+				p.depth--
+			}
+			c, p.loose = anyChar, true
+			continue
 		}
 		from := p.member(&c)
 		if from < 0 || !strings.HasPrefix(p.text[p.at:], "-") || strings.HasPrefix(p.text[p.at:], "-]") {

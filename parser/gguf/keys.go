@@ -1,7 +1,6 @@
 package gguf
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
@@ -271,15 +270,14 @@ func (d *decoder) checkValue(i int, p *pair, key string) error {
 	return nil
 }
 
-// checkCharsMap checks that the map is longer than its table, whose size is in the first
-// four bytes, always in little endian.
+// checkCharsMap checks that the map is longer than its table.
 func (d *decoder) checkCharsMap(where string, p *pair) error {
 	if p.num >= 4 {
 		var head [4]byte
 		if err := wire.ReadFull(d.f.r, head[:], p.body.Off); err != nil {
 			return wire.At(Format, where, p.body.Off, err)
 		}
-		if uint64(binary.LittleEndian.Uint32(head[:]))+4 < p.num {
+		if wire.HoldsTable(head[:], p.num) {
 			return nil
 		}
 	}
