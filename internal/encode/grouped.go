@@ -22,8 +22,9 @@ type Grouped struct {
 	// Plan lists the tensors of a weight.
 	Plan func(*GroupedWeight) error
 	// Column stores a group of one output that begins with input at, among count groups, where
-	// codes are packed along the inputs. One worker encodes all outputs that share a word.
-	Column func(e *GroupedWeight, out, at, count int64, c *scaled.Coded)
+	// codes are packed along the inputs. One worker encodes all outputs that share a word. The
+	// group is a value: behind a pointer each would be allocated.
+	Column func(e *GroupedWeight, out, at, count int64, c scaled.Coded)
 	// Adjust changes how a weight is read or stored, before its tensors are listed; nil to
 	// change nothing.
 	Adjust func(*GroupedWeight) error
@@ -198,7 +199,7 @@ func (e *GroupedWeight) row(dst [][]byte, m *Meter, row, k int64, x []float32) e
 			return err
 		}
 		if e.F.Columns {
-			e.engine.Column(e, row, at, count, &c)
+			e.engine.Column(e, row, at, count, c)
 		} else {
 			e.putRow(dst, k, at, count, &c)
 		}

@@ -51,7 +51,7 @@ func plan(e *encode.GroupedWeight) error {
 var order = [8]int64{0, 4, 1, 5, 2, 6, 3, 7}
 
 // putColumn writes a group of one output that begins with input at.
-func putColumn(e *encode.GroupedWeight, out, at, _ int64, c *scaled.Coded) {
+func putColumn(e *encode.GroupedWeight, out, at, _ int64, c scaled.Coded) {
 	outs, bits, group := e.Source.Rows(), int64(e.F.Bits), at/e.F.Size
 	codes, zeros, scales := e.Held(e.Parts.Codes), e.Held(e.Parts.Seconds), e.Held(e.Parts.Scales)
 	words, field := outs*bits/32, out/8*32+order[out%8]*bits

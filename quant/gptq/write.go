@@ -69,7 +69,7 @@ func plan(e *encode.GroupedWeight) error {
 }
 
 // putColumn writes a group of one output that begins with input at.
-func putColumn(e *encode.GroupedWeight, out, at, _ int64, c *scaled.Coded) {
+func putColumn(e *encode.GroupedWeight, out, at, _ int64, c scaled.Coded) {
 	outs, bits, group := e.Source.Rows(), int64(e.F.Bits), at/e.F.Size
 	codes, zeros, scales := e.Held(e.Parts.Codes), e.Held(e.Parts.Seconds), e.Held(e.Parts.Scales)
 	for i, code := range c.Codes {
