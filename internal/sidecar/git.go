@@ -40,7 +40,9 @@ func (r *reader) belowGit() (is bool, below []string, names bool) {
 
 // ForGit reports whether git reads or runs the file because of its place, whatever it contains:
 // what begins like a picture can be a configuration, and a script.
-func (t Text) ForGit() bool { return newReader(nil, t).byGit() != nil }
+func (t Text) ForGit() bool {
+	return (&reader{t: t, file: baseOf(t.Name)}).byGit() != nil // asked of every file: no schema is looked for
+}
 
 // byGit returns the judge of a text that git reads or runs because of its place, or nil. A
 // repository without files has the same texts in a folder of any name, beside the file HEAD
