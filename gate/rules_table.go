@@ -167,6 +167,7 @@ var found = [...]row{
 	{"scan.findings", note, "An archive has more findings than are listed.", "Unpack it, and scan what is in it."},
 	{"sidecar.auto-map", danger, "A configuration names custom code for the model.", "Read that code before you load the model with trust_remote_code, or use a class of the library."},
 	{"sidecar.code", warning, "There is code beside the model, or a file by which a tool installs or builds something.", "Read it before you run or install anything of this folder. A policy refuses it with \"code\": \"refuse\"."},
+	{"sidecar.count", danger, "A configuration says a number of parts that no model has, and its library makes them one after the other.", "Do not load it. Ask the publisher for the configuration that belongs to the weights."},
 	{"sidecar.expression", danger, "A configuration contains an expression that its library evaluates as Python.", "Do not load it. Read the expression."},
 	{"sidecar.handler", danger, "There is code in a place where a model server runs it.", "Read the code, or serve the model without it."},
 	{"sidecar.import", danger, "A configuration names code that its library imports and runs, in some versions without asking.", "Read what it names, or load the model with classes of the library."},

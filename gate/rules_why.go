@@ -73,6 +73,7 @@ var whyFound = []struct{ prefix, why string }{
 	{"safetensors.", "The library refuses it, or programs read different sets of tensors."},
 	{"scan.", "What is not listed was not read by you either."},
 	{"sidecar.code", "Nothing of it is weights: it runs as soon as somebody, or a tool, starts it."},
+	{"sidecar.count", "The program that loads the model is not back in any time, or takes all memory, before it looks at the weights."},
 	{"sidecar.unexplained", "Libraries import, fetch and open what configurations name. Which ones do is known for listed members alone."},
 	{"sidecar.", "The library that opens the folder obeys it, before a person has read it."},
 	{"template.", "Programs that evaluate templates outside of a sandbox run what a template reaches."},

@@ -31,7 +31,7 @@ var (
 		"pth.alignment", "pth.extra-member", "pth.index-extra", "pth.index-size", "pth.name-collision", "pth.not-understood",
 		"safetensors.alias-dangling", "safetensors.dtype-unknown", "safetensors.index-extra",
 		"safetensors.index-size",
-		"scan.findings", "sidecar.auto-map", "sidecar.code", "sidecar.expression", "sidecar.handler", "sidecar.import", "sidecar.index-path", "sidecar.keras-code", "sidecar.keras-file", "sidecar.keras-module",
+		"scan.findings", "sidecar.auto-map", "sidecar.code", "sidecar.count", "sidecar.expression", "sidecar.handler", "sidecar.import", "sidecar.index-path", "sidecar.keras-code", "sidecar.keras-file", "sidecar.keras-module",
 		"sidecar.library", "sidecar.mar-handler", "sidecar.mar-requirements", "sidecar.no-kind", "sidecar.pickle", "sidecar.regex", "sidecar.skops-node", "sidecar.skops-type",
 		"sidecar.syntax", "sidecar.target", "sidecar.tensorflow", "sidecar.tokenizer", "sidecar.trust-remote-code", "sidecar.unexplained", "sidecar.yaml-tag",
 		"template.attr", "template.call", "template.computed", "template.dunder", "template.global", "template.growth", "template.import",

@@ -247,6 +247,9 @@ func (w *walk) word(c byte) (err error) {
 	if err := w.padded(string(text), at); err != nil || isFalse(string(text)) {
 		return err
 	}
+	if err := w.counts(string(text), at); err != nil {
+		return err
+	}
 	return w.obey(w.here(), at)
 }
 
