@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -59,7 +60,7 @@ type growth struct {
 	from    [maxGrown]nameSet // what each is made of
 	keeps   nameSet           // those that keep their value from one round of a loop to the next
 	over    map[string]bool   // targets of loops: parts of what a loop goes over
-	doubles int               // values in which something stands twice
+	doubles int               // how often values are doubled in which something stands more than once
 }
 
 // grows reports what has no bound.
@@ -279,8 +280,8 @@ func (g *growth) assign(to, from int32, b extent) {
 		}
 		return
 	}
-	if g.twice(from) { // once for each time that this place is passed: a loop begins with what stood before it
-		if g.doubles++; g.doubles > maxDoubles {
+	if times := g.repeats(from); times > 1 { // once for each time that this place is passed: a loop begins with what stood before it
+		if g.doubles += bits.Len(uint(times - 1)); g.doubles > maxDoubles {
 			g.report(n.off, "a value is doubled again and again")
 		}
 	}
@@ -307,17 +308,16 @@ func (g *growth) part(name string) {
 	}
 }
 
-// twice reports whether a name stands twice in what an expression makes.
-func (g *growth) twice(i int32) bool {
+// repeats is how often a name stands in what an expression makes, at most.
+func (g *growth) repeats(i int32) (most int) {
 	used := g.uses(i)
 	for k := range len(g.names) {
 		if one := (nameSet{}); used.has(k) {
-			if one.add(k); g.copies(i, &one) > 1 {
-				return true
-			}
+			one.add(k)
+			most = max(most, g.copies(i, &one))
 		}
 	}
-	return false
+	return most
 }
 
 // maxDoubles bounds how often a template may double what it makes, outside of loops.
@@ -670,12 +670,18 @@ func (g *growth) made(n *node, name string, of int32, b extent, args ...int32) e
 		if given := g.all(first); given.num > maxWidth {
 			g.report(n.off, quote(name)+" is given a larger number than templates need")
 		}
+	case name == "map" && first != 0 && g.j.nodes[first].form == literal: // a filter, by its name
+		return g.made(n, g.j.nodes[first].text, of, b, g.j.nodes[first].next)
 	case name == "int" || name == "float":
-		b.num = max(b.num, math.Pow(10, min(b.size, 400)))
+		b.num = max(b.num, math.Pow(10, g.places(of, b.size)))
 		if b.size == 0 {
 			b.num = max(1, b.num)
 		}
 		b.size = 0
+	case name == "join":
+		if b.size = times(g.of(of).size, g.all(first).size); b.size > maxMade {
+			g.report(n.off, "joining makes more than templates need")
+		}
 	case name == "length" || name == "count":
 		b = extent{num: max(b.num, b.size)}
 	case name == "replace":
@@ -684,6 +690,16 @@ func (g *growth) made(n *node, name string, of int32, b extent, args ...int32) e
 		return g.formatted(n, of, b)
 	}
 	return b
+}
+
+// places is how many digits a number may have before its point that is written in so many bytes. Two
+// bytes of an exponent are as many as a hundred digits.
+func (g *growth) places(of int32, size float64) float64 {
+	const most = 400
+	if n := &g.j.nodes[of]; size < 3 || n.form == literal && !strings.ContainsAny(n.text, "eE") {
+		return min(size, most)
+	}
+	return min(math.Pow(10, size-2), most)
 }
 
 // replaced is a text in which each piece may be replaced by a longer one.
