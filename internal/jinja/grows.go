@@ -696,7 +696,11 @@ func (g *growth) made(n *node, name string, of int32, b extent, args ...int32) e
 // bytes of an exponent are as many as a hundred digits.
 func (g *growth) places(of int32, size float64) float64 {
 	const most = 400
-	if n := &g.j.nodes[of]; size < 3 || n.form == literal && !strings.ContainsAny(n.text, "eE") {
+	n := &g.j.nodes[of]
+	if n.form == concat || n.form == sum { // the sizes of what is joined are not added
+		return most
+	}
+	if size < 3 || n.form == literal && !strings.ContainsAny(n.text, "eE") {
 		return min(size, most)
 	}
 	return min(math.Pow(10, size-2), most)
