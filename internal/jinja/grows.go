@@ -54,7 +54,8 @@ type growth struct {
 	loops  int
 	cost   map[string]float64 // rounds of the loops in a macro
 	deep   map[string]int
-	inside string // the macro around a place
+	calls  map[string]float64 // macros that a macro calls, in any depth
+	inside string             // the macro around a place
 
 	names   map[string]int    // names that are given values, and macros behind a parenthesis, by number
 	from    [maxGrown]nameSet // what each is made of
@@ -65,7 +66,7 @@ type growth struct {
 
 // grows reports what has no bound.
 func (j *judge) grows(root int32) {
-	g := &growth{j: j, bounds: map[string]extent{}, cost: map[string]float64{}, deep: map[string]int{}, names: map[string]int{}, over: map[string]bool{}}
+	g := &growth{j: j, bounds: map[string]extent{}, cost: map[string]float64{}, calls: map[string]float64{}, deep: map[string]int{}, names: map[string]int{}, over: map[string]bool{}}
 	for g.pass = range growthPasses {
 		g.grew, g.rounds, g.loops = false, 1, 0
 		if g.visit(root); j.err != nil || !g.grew {
@@ -235,6 +236,8 @@ func (g *growth) target(to int32, b extent) {
 func (g *growth) macro(n *node) {
 	rounds, loops, inside := g.rounds, g.loops, g.inside
 	g.rounds, g.loops, g.inside = 1, 0, n.text
+	before := g.calls[n.text]
+	g.calls[n.text] = 0
 	g.j.each(n.first, func(i int32) {
 		if p := &g.j.nodes[i]; p.form == parameter {
 			g.give(p.text, g.of(p.first))
@@ -244,6 +247,8 @@ func (g *growth) macro(n *node) {
 		}
 	})
 	g.rounds, g.loops, g.inside = rounds, loops, inside
+	g.calls[n.text] = max(g.calls[n.text], before)
+	g.grew = g.grew || g.calls[n.text] > before
 }
 
 // assign gives a name a value, and looks how often the name is in it.
@@ -564,6 +569,13 @@ func (g *growth) apply(n, f *node) {
 	}
 	if g.inside != "" && g.returns(n, f) {
 		return
+	}
+	made := times(g.rounds, 1+g.calls[f.text])
+	if made > maxNumber {
+		g.report(n.off, "macros call one another more often than the data say")
+	}
+	if g.inside != "" {
+		g.calls[g.inside] = min(g.calls[g.inside]+made, 2*maxNumber)
 	}
 	rounds, loops := g.rounds, g.loops
 	g.rounds, g.loops = times(g.rounds, g.cost[f.text]), g.loops+g.deep[f.text]
