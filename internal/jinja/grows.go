@@ -55,6 +55,7 @@ type growth struct {
 	cost   map[string]float64 // rounds of the loops in a macro
 	deep   map[string]int
 	calls  map[string]float64 // macros that a macro calls, in any depth
+	fan    map[string]int     // how often a macro writes what it is given, at most
 	inside string             // the macro around a place
 
 	names   map[string]int    // names that are given values, and macros behind a parenthesis, by number
@@ -66,7 +67,7 @@ type growth struct {
 
 // grows reports what has no bound.
 func (j *judge) grows(root int32) {
-	g := &growth{j: j, bounds: map[string]extent{}, cost: map[string]float64{}, calls: map[string]float64{}, deep: map[string]int{}, names: map[string]int{}, over: map[string]bool{}}
+	g := &growth{j: j, bounds: map[string]extent{}, cost: map[string]float64{}, calls: map[string]float64{}, fan: map[string]int{}, deep: map[string]int{}, names: map[string]int{}, over: map[string]bool{}}
 	for g.pass = range growthPasses {
 		g.grew, g.rounds, g.loops = false, 1, 0
 		if g.visit(root); j.err != nil || !g.grew {
@@ -238,12 +239,17 @@ func (g *growth) macro(n *node) {
 	g.rounds, g.loops, g.inside = 1, 0, n.text
 	before := g.calls[n.text]
 	g.calls[n.text] = 0
+	var given nameSet
 	g.j.each(n.first, func(i int32) {
 		if p := &g.j.nodes[i]; p.form == parameter {
 			g.give(p.text, g.of(p.first))
+			if k := g.number(p.text); k >= 0 {
+				given.add(k)
+			}
 		} else {
 			g.visit(i)
 			g.give("("+n.text, g.written(i))
+			g.fan[n.text] = max(g.fan[n.text], g.copies(i, &given))
 		}
 	})
 	g.rounds, g.loops, g.inside = rounds, loops, inside
@@ -431,7 +437,7 @@ func (g *growth) copiesOfCall(n *node, of *nameSet) int {
 	case f.form != variable:
 		return g.sum(n.first, of)
 	case g.j.macros[f.text] > 0:
-		return 2 * g.sum(f.next, of)
+		return max(2, g.fan[f.text]) * g.sum(f.next, of)
 	}
 	return g.sum(f.next, of)
 }
