@@ -65,6 +65,10 @@ func (w *walker) tar() error {
 	}
 }
 
+// headSteps are those of reading a header, one for 64 bytes, as of all else that is read: of one
+// step each, a list of files read half a megabyte without a look at the deadline.
+const headSteps = tarBlock / 64
+
 // A tarWalk is the state of reading one archive.
 type tarWalk struct {
 	*walker
@@ -78,7 +82,7 @@ type tarWalk struct {
 }
 
 func (t *tarWalk) block(at int64) (head [tarBlock]byte, err error) {
-	if err := t.steps.Step(); err != nil {
+	if err := t.b.Step(headSteps); err != nil {
 		return head, t.fail("", at, err)
 	}
 	if at > t.size-tarBlock {
