@@ -133,6 +133,30 @@ func shownBy(t *testing.T) (e examples, shown func(rule string) string) {
 	}
 }
 
+// What an example in bytes may be: the text of a recipe, which a reader sees at a glance.
+const maxExampleLines, maxExampleWidth = 24, 160
+
+// inBytes shows the first small recipe of a list as it stands in corpus/: what the file is, and
+// of which bytes it is made.
+func inBytes(t *testing.T, list []string) string {
+	for _, name := range list {
+		path := strings.Trim(name, "`")
+		if !strings.HasPrefix(path, "corpus/") || !strings.HasSuffix(path, ".txt") {
+			continue
+		}
+		text, err := os.ReadFile("../" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if len(lines) > maxExampleLines || slices.ContainsFunc(lines, func(l string) bool { return len(l) > maxExampleWidth }) {
+			continue
+		}
+		return "\nThe first of them, in bytes (`" + path + "`):\n\n```text\n" + strings.Join(lines, "\n") + "\n```\n"
+	}
+	return ""
+}
+
 // docs/rules has a page for each group of rules, with each rule on it: written by
 // go test ./gate -run Pages -update.
 func TestRulesHaveTheirPages(t *testing.T) {
@@ -154,8 +178,14 @@ func TestRulesHaveTheirPages(t *testing.T) {
 			groups[group] += fmt.Sprintf("| `%s` | %s |\n", r.ID, r.Title)
 			continue
 		}
-		fmt.Fprintf(p, "\n## %s\n\n%s, %v. %s %s\n", r.ID, strings.ToUpper(r.Kind[:1])+r.Kind[1:], r.Severity, r.Title, r.Advice)
+		fmt.Fprintf(p, "\n## %s\n\n%s, %v. %s\n\n| | |\n|---|---|\n| why it matters | %s |\n| to mend the file | %s |\n", r.ID, strings.ToUpper(r.Kind[:1])+r.Kind[1:], r.Severity, r.Title, r.Why, r.Advice)
+		text, member := r.Allow()
+		if member != "" {
+			text += " `" + member + "`"
+		}
+		fmt.Fprintf(p, "| to allow it | %s |\n", text)
 		p.WriteString(shown(r.ID))
+		p.WriteString(inBytes(t, e[r.ID]))
 	}
 	for group, rows := range groups {
 		pages[group].WriteString("\n## Groups\n\nWith these names, a policy addresses all refusals of one kind:\n\n| group | what is wrong |\n|---|---|\n" + rows)
