@@ -62,6 +62,8 @@ func FuzzBaseline(f *testing.F) {
 		entry(`, "Rules": ["zip.prefix"]`): -1, entry(`, "rules": ["zip.prefix"], "rules": []`): -1, entry(`, "rules": "zip.prefix"`): -1, entry(`, "rules": [null]`): -1,
 		entry(`, "rules": ["zip.no-such"]`): -1, entry(`, "path": 1`): -1, entry(`, "more": 1`): -1, `{"schema": "amn.baseline/3"}`: -1, `{"files": []}`: -1, `[]`: -1, ``: -1,
 		strings.Replace(entry(`, "rules": ["zip.prefix"]`), digest, "ab", 1): -1, whole(`, "files": [[]]`): -1,
+		whole(`, "` + strings.Repeat("l", 4000) + `": 1`): -1, entry(`, "` + strings.Repeat("l", 4000) + `": 1`): -1, entry(`, "rules": ["` + strings.Repeat("l", 4000) + `"]`): -1,
+		`{"schema": "` + strings.Repeat("l", 4000) + `"}`: -1,
 	} {
 		list, err := gate.ReadBaseline(strings.NewReader(text))
 		if (err == nil) != (excused >= 0) || len(list) != max(0, excused) {

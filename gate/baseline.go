@@ -69,14 +69,14 @@ func parseBaseline(text []byte) (doc baseline, err error) {
 				return err
 			})
 		default:
-			err = fmt.Errorf("unknown field %q", one.name)
+			err = fmt.Errorf("unknown field %s", wire.Quote(one.name))
 		}
 		if err != nil {
 			return doc, err
 		}
 	}
 	if doc.Schema != BaselineSchema && doc.Schema != firstBaseline {
-		return doc, fmt.Errorf("its schema is %q, not %q", doc.Schema, BaselineSchema)
+		return doc, fmt.Errorf("its schema is %s, not %q", wire.Quote(doc.Schema), BaselineSchema)
 	}
 	return doc, nil
 }
@@ -100,7 +100,7 @@ func parseKnown(text json.RawMessage) (k Known, err error) {
 				return err
 			})
 		default:
-			err = fmt.Errorf("unknown field %q", one.name)
+			err = fmt.Errorf("unknown field %s", wire.Quote(one.name))
 		}
 		if err != nil {
 			return k, err
@@ -112,7 +112,7 @@ func parseKnown(text json.RawMessage) (k Known, err error) {
 // plainText reads a member that is text.
 func plainText(one pair, to *string) error {
 	if len(one.raw) == 0 || one.raw[0] != '"' {
-		return fmt.Errorf("field %q is not text", one.name)
+		return fmt.Errorf("field %s is not text", wire.Quote(one.name))
 	}
 	return json.Unmarshal(one.raw, to)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -41,7 +42,7 @@ func object(text []byte) ([]pair, error) {
 		one := pair{}
 		one.name, _ = t.(string)
 		if names[one.name] {
-			return nil, fmt.Errorf("field %q appears twice", one.name)
+			return nil, fmt.Errorf("field %s appears twice", wire.Quote(one.name))
 		}
 		names[one.name] = true
 		if err := d.Decode(&one.raw); err != nil {
@@ -164,7 +165,7 @@ func parsePolicy(text []byte) (p Policy, err error) {
 			rest.Write(append(append(key, ':'), one.raw...))
 		}
 		if err != nil {
-			return p, fmt.Errorf("field %q: %w", one.name, err)
+			return p, fmt.Errorf("field %s: %w", wire.Quote(one.name), err)
 		}
 		mine = mine || ours
 	}
@@ -213,9 +214,9 @@ func parseBlock(text []byte) (b Block, err error) {
 		ours, err := b.Policy.member(one)
 		switch {
 		case err != nil:
-			return b, fmt.Errorf("field %q: %w", one.name, err)
+			return b, fmt.Errorf("field %s: %w", wire.Quote(one.name), err)
 		case !ours:
-			return b, fmt.Errorf("field %q is not one of a path", one.name)
+			return b, fmt.Errorf("field %s is not one of a path", wire.Quote(one.name))
 		}
 		b.Set = append(b.Set, one.name)
 	}

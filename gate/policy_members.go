@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -128,7 +129,7 @@ func listMember(name, one string, known func() []string, of func(*Policy) *[]str
 			}
 			for _, s := range list {
 				if !slices.Contains(known(), s) {
-					return fmt.Errorf("no %s has the name %q (%s)", one, s, strings.Join(known(), ", "))
+					return fmt.Errorf("no %s has the name %s (%s)", one, wire.Quote(s), strings.Join(known(), ", "))
 				}
 			}
 			*of(p) = list
@@ -145,7 +146,7 @@ func readStrings(raw json.RawMessage, into *[]string) error {
 	}
 	for i, s := range *into {
 		if slices.Contains((*into)[:i], s) {
-			return fmt.Errorf("%q appears twice", s)
+			return fmt.Errorf("%s appears twice", wire.Quote(s))
 		}
 	}
 	return nil
@@ -198,10 +199,10 @@ func readFields(text json.RawMessage, into map[string]*string) error {
 	for _, one := range list {
 		to, ok := into[one.name]
 		if !ok {
-			return fmt.Errorf("unknown field %q", one.name)
+			return fmt.Errorf("unknown field %s", wire.Quote(one.name))
 		}
 		if err := json.Unmarshal(one.raw, to); err != nil || one.raw[0] != '"' {
-			return fmt.Errorf("field %q is not text", one.name)
+			return fmt.Errorf("field %s is not text", wire.Quote(one.name))
 		}
 	}
 	return nil
@@ -211,13 +212,13 @@ func readFields(text json.RawMessage, into map[string]*string) error {
 // cannot be allowed by a policy.
 func (c Change) check() error {
 	if _, ok := parseSeverity(c.Severity); !ok && c.Severity != "off" {
-		return fmt.Errorf("rule %q: severity %q is not one of off, note, warning, danger", c.Rule, c.Severity)
+		return fmt.Errorf("rule %s: severity %s is not one of off, note, warning, danger", wire.Quote(c.Rule), wire.Quote(c.Severity))
 	}
 	if !knownRule(c.Rule) {
-		return fmt.Errorf("no rule has the name %q", c.Rule)
+		return fmt.Errorf("no rule has the name %s", wire.Quote(c.Rule))
 	}
 	if !slices.ContainsFunc(limits.Findings(), func(code string) bool { return match(c.Rule, code) }) {
-		return fmt.Errorf("rule %q is that of a refusal: only findings have a severity that changes (\"ignore\" sets the refusal of one content aside)", c.Rule)
+		return fmt.Errorf("rule %s is that of a refusal: only findings have a severity that changes (\"ignore\" sets the refusal of one content aside)", wire.Quote(c.Rule))
 	}
 	return nil
 }
@@ -260,17 +261,17 @@ func isDigest(s string) bool { return len(s) == 64 && strings.Trim(s, "012345678
 func (e Exception) check() error {
 	switch {
 	case !knownRule(e.Rule):
-		return fmt.Errorf("no rule has the name %q", e.Rule)
+		return fmt.Errorf("no rule has the name %s", wire.Quote(e.Rule))
 	case strings.TrimSpace(e.Reason) == "":
-		return fmt.Errorf("rule %q: an exception needs a reason", e.Rule)
+		return fmt.Errorf("rule %s: an exception needs a reason", wire.Quote(e.Rule))
 	case e.Path == "" && e.SHA256 == "":
-		return fmt.Errorf("rule %q: an exception needs a path or a sha256", e.Rule)
+		return fmt.Errorf("rule %s: an exception needs a path or a sha256", wire.Quote(e.Rule))
 	case e.SHA256 == "" && !onlyByName(e.Rule):
-		return fmt.Errorf("rule %q: an exception for what is not a finding needs a sha256", e.Rule)
+		return fmt.Errorf("rule %s: an exception for what is not a finding needs a sha256", wire.Quote(e.Rule))
 	case e.SHA256 != "" && !isDigest(e.SHA256):
-		return fmt.Errorf("sha256 %q is not a digest of 64 small hex digits", e.SHA256)
+		return fmt.Errorf("sha256 %s is not a digest of 64 small hex digits", wire.Quote(e.SHA256))
 	case e.Expires != "" && !isDay(e.Expires):
-		return fmt.Errorf("expires %q is not a day such as 2026-12-31", e.Expires)
+		return fmt.Errorf("expires %s is not a day such as 2026-12-31", wire.Quote(e.Expires))
 	}
 	return checkGlob(e.Path)
 }
@@ -281,7 +282,7 @@ func checkGlob(pattern string) error {
 		return fmt.Errorf("path: a pattern of %d bytes, more than %d", len(pattern), maxGlob)
 	}
 	if _, err := path.Match(pattern, ""); err != nil {
-		return fmt.Errorf("path %q: %w", pattern, err)
+		return fmt.Errorf("path %s: %w", wire.Quote(pattern), err)
 	}
 	return nil
 }
