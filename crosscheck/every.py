@@ -65,7 +65,7 @@ def of(kind, formats, root):
         lost = {k: sorted(map(str, v))[:3] for k, v in info.items() if v}
         why = f"its own folder loads with {lost}" if lost else ""
     except Exception as e:
-        why = f"does not load its own folder: {small.said(e)}"
+        why = f"does not load its own folder: {small.said(e)}".replace(str(root / "plain"), "FOLDER")
     if why:
         yield from ((to, cls.__name__, "breaks", why, 0, "") for to in formats)
         return
