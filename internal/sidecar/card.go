@@ -17,7 +17,7 @@ type front struct {
 	*reader
 	begun bool
 	of    string // the key at hand
-	kept  string // the beginning of a line that a backslash joins with the next
+	kept  []byte // the beginning of a line that a backslash joins with the next, up to bufLen
 	// Of a pipeline beside it: prior is the column of that key while its values go on, or -1.
 	pipeline bool
 	prior    int
@@ -39,6 +39,9 @@ func (r *reader) card() error {
 		}
 		return nil
 	})
+	if f.kept != nil {
+		f.b.Drop(bufLen)
+	}
 	if err == errShown {
 		return nil
 	}
@@ -62,12 +65,24 @@ func (f *front) line(line string, at int64) error {
 	if err := f.files(line, at); err != nil || !f.pipeline {
 		return err
 	}
-	if escaped(line) && len(f.kept)+len(line) <= bufLen {
-		f.kept += strings.Clone(line[:len(line)-1])
-		return nil
+	if len(f.kept) > 0 {
+		line = strings.TrimLeft(line, " \t")
 	}
-	if f.kept != "" {
-		line, f.kept = f.kept+strings.TrimLeft(line, " \t"), ""
+	switch joined := escaped(line); {
+	case len(f.kept)+len(line) > bufLen && (joined || len(f.kept) > 0): // what it says is not known
+		return f.once(CodeUnexplained, tensor.Danger, priorKey, at, "lines that backslashes join are longer than any that is read here")
+	case joined:
+		if f.kept == nil {
+			if err := f.b.Hold(bufLen); err != nil {
+				return err
+			}
+			f.kept = make([]byte, 0, bufLen)
+		}
+		f.kept = append(f.kept, line[:len(line)-1]...)
+		return nil
+	case len(f.kept) > 0:
+		line = string(append(f.kept, line...))
+		f.kept = f.kept[:0]
 	}
 	return f.connects(unescaped(line), at)
 }

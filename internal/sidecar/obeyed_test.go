@@ -65,6 +65,7 @@ func TestWhatIsObeyedAndFollowed(t *testing.T) {
 		{"README.md", "---\nprior:\n- evil/repo\n- /etc\n---\n", "sidecar.unexplained " + leads},
 		{"README.md", "---\n{tags: [a], \"pri\\\nor\": [\n/etc/x]}\n---\n", leads},
 		{"README.md", "---\n? prior\n: - ~/x\n---\n", leads},
+		{"README.md", "---\n\"" + strings.Repeat("xxxxxxxxxxxxxxx\\\n", 1200) + "prior\": /etc/x\n---\n", "sidecar.unexplained"},
 		{"README.md", "---\ntags: &a [/etc/x]\nprior: *a\n---\n", leads},
 		{"README.md", "---\n---x: 1\nprior: ./x\n---\n", leads},
 		{"README.md", "---\nprior:\n- null\nbase_model: owner/name\nbase_model_relation: ../x\n---\n", ""},

@@ -66,8 +66,8 @@ func (w *walk) padded(text string, at int64) error {
 	if key != "pad_to_multiple_of" && !(key == "Fixed" && w.below("strategy")) {
 		return nil
 	}
-	if n, err := strconv.ParseFloat(text, 64); err != nil || n <= maxPadding {
-		return nil // none, or no number
+	if n, err := strconv.ParseFloat(text, 64); text == "null" || err == nil && n <= maxPadding {
+		return nil
 	}
 	return w.once(codeTokenizer, tensor.Danger, key, at, "tokenizers fills each text up to "+wire.Quote(text)+" tokens, and aborts where the memory ends")
 }
