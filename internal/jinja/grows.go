@@ -124,6 +124,13 @@ func (g *growth) number(name string) int {
 	return i
 }
 
+// addTo adds a name to a set.
+func (g *growth) addTo(s *nameSet, name string) {
+	if k := g.number(name); k >= 0 {
+		s.add(k)
+	}
+}
+
 // close finds what each name is made of in any number of rounds.
 func (g *growth) close() {
 	for k := range len(g.names) {
@@ -155,7 +162,9 @@ func (g *growth) visit(i int32) {
 	case loopOver:
 		g.loop(n)
 	case assign:
-		g.assign(n.first, g.j.nodes[n.first].next, g.of(g.j.nodes[n.first].next))
+		from := g.j.nodes[n.first].next
+		g.assign(n.first, from, g.of(from))
+		g.writes(n.off, from)
 	case capture:
 		through := g.j.nodes[n.first].next
 		do := g.j.nodes[through].next
@@ -163,16 +172,28 @@ func (g *growth) visit(i int32) {
 		g.assign(n.first, do, g.written(do).or(g.of(through)))
 	case macro:
 		g.macro(n)
-	case output:
-		g.j.each(n.first, func(i int32) { g.of(i) })
+	case callBlock:
+		g.writes(n.off, i)
+		g.j.each(n.first, g.either)
 	default:
-		g.j.each(n.first, func(i int32) {
-			if g.j.nodes[i].form <= scope {
-				g.visit(i)
-			} else {
-				g.of(i)
-			}
-		})
+		g.j.each(n.first, g.either)
+	}
+}
+
+// either goes over a statement or an expression.
+func (g *growth) either(i int32) {
+	if g.j.nodes[i].form <= scope {
+		g.visit(i)
+	} else {
+		g.of(i)
+		g.writes(g.j.nodes[i].off, i)
+	}
+}
+
+// writes looks how much calls in calls write.
+func (g *growth) writes(off, i int32) {
+	if g.last && g.nested(i) > maxNumber {
+		g.report(off, "macros in macros write what they are given more often than any template needs")
 	}
 }
 
@@ -240,12 +261,11 @@ func (g *growth) macro(n *node) {
 	before := g.calls[n.text]
 	g.calls[n.text] = 0
 	var given nameSet
+	g.addTo(&given, "caller")
 	g.j.each(n.first, func(i int32) {
 		if p := &g.j.nodes[i]; p.form == parameter {
 			g.give(p.text, g.of(p.first))
-			if k := g.number(p.text); k >= 0 {
-				given.add(k)
-			}
+			g.addTo(&given, p.text)
 		} else {
 			g.visit(i)
 			g.give("("+n.text, g.written(i))
@@ -393,26 +413,73 @@ func (g *growth) copies(i int32, of *nameSet) int {
 	case either, branches:
 		return g.most(n.first, of)
 	case loopOver:
-		return 2 * g.sum(n.first, of)
+		return many(2, g.sum(n.first, of))
 	case negation, comparison, test, slice, numeric, constant:
 		return 0
 	case subscript, attribute:
 		return g.copies(n.first, of)
 	case modulo:
-		return g.sum(n.first, of) * g.fields(n.first)
+		return many(g.sum(n.first, of), g.fields(n.first))
 	case call:
 		return g.copiesOfCall(n, of)
 	case filter:
 		sum := g.sum(n.first, of)
 		if enlarges[n.text] {
-			sum *= 2
+			sum = many(sum, 2)
 		}
 		if n.text == "format" {
-			sum *= g.fields(n.first)
+			sum = many(sum, g.fields(n.first))
 		}
 		return sum
 	}
 	return g.sum(n.first, of)
+}
+
+// many is a product of two counts, up to more than any bound: an int of 32 bits holds no larger one.
+func many(a, b int) int {
+	if a > 0 && b > maxNumber/a {
+		return maxNumber + 1
+	}
+	return a * b
+}
+
+// isOf reports whether a name is in a set.
+func (g *growth) isOf(name string, of *nameSet) bool {
+	k, ok := g.names[name]
+	return ok && of.has(k)
+}
+
+// nested is how many pieces calls of macros in calls of macros write, at most: each writes what it is
+// given so many times, a name or not.
+func (g *growth) nested(i int32) int {
+	if !g.j.step() {
+		return 1
+	}
+	n := &g.j.nodes[i]
+	switch f := &g.j.nodes[n.first]; {
+	case n.form == callBlock: // a body is given to a call
+		count := 1
+		g.j.each(n.first, func(i int32) {
+			if g.j.nodes[i].form != parameter {
+				count = many(count, g.nested(i))
+			}
+		})
+		return count
+	case n.form == call && f.form == variable && g.j.macros[f.text] > 0:
+		return many(max(1, g.fan[f.text]), g.pieces(f.next))
+	case n.form == concat, n.form == sum, n.form <= scope:
+		return g.pieces(n.first)
+	}
+	most := 1
+	g.j.each(n.first, func(i int32) { most = max(most, g.nested(i)) })
+	return most
+}
+
+// pieces is how many expressions write together.
+func (g *growth) pieces(first int32) int {
+	count := 0
+	g.j.each(first, func(i int32) { count = min(count+g.nested(i), maxNumber+1) })
+	return max(1, count)
 }
 
 // sum is how often names of a set may be in what expressions make together.
@@ -433,11 +500,13 @@ func (g *growth) copiesOfCall(n *node, of *nameSet) int {
 	f := &g.j.nodes[n.first]
 	switch {
 	case f.form == attribute && f.text == "format":
-		return (g.sum(f.next, of) + g.copies(f.first, of)) * g.fields(f.first)
+		return many(g.sum(f.next, of)+g.copies(f.first, of), g.fields(f.first))
 	case f.form != variable:
 		return g.sum(n.first, of)
 	case g.j.macros[f.text] > 0:
-		return max(2, g.fan[f.text]) * g.sum(f.next, of)
+		return many(max(2, g.fan[f.text]), g.sum(f.next, of))
+	case f.text == "caller" && g.isOf("caller", of):
+		return 1
 	}
 	return g.sum(f.next, of)
 }
