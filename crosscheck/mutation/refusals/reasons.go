@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/token"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,30 +37,16 @@ var namesTest = regexp.MustCompile(`^([a-z0-9/]+\.(?:Test|Fuzz)[A-Za-z0-9_]+): .
 // readKnown reads lines of a file, a tab, the text of the line, a tab and the reason.
 func readKnown(path string) (*known, error) {
 	k := &known{path: path}
-	if path == "" {
-		return k, nil
-	}
-	body, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(body)) {
-		if line = strings.TrimSuffix(line, "\n"); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		parts := strings.Split(line, "\t")
-		if len(parts) != 3 {
-			return nil, fmt.Errorf("%s: a line is a file, a tab, a text, a tab, and the reason: %s", path, line)
-		}
-		r := &reason{file: parts[0], text: parts[1], why: parts[2]}
-		if m := namesTest.FindStringSubmatch(r.why); m != nil {
+	return k, source.EachReason(path, func(file, text, why string) error {
+		r := &reason{file: file, text: text, why: why}
+		if m := namesTest.FindStringSubmatch(why); m != nil {
 			r.test = m[1]
-		} else if !strings.HasPrefix(r.why, "invariant: ") && !strings.HasPrefix(r.why, "word32: ") && !strings.HasPrefix(r.why, "size: ") {
-			return nil, fmt.Errorf("%s: a reason begins with invariant, word32, size or the test that reaches the place: %s", path, line)
+		} else if !strings.HasPrefix(why, "invariant: ") && !strings.HasPrefix(why, "word32: ") && !strings.HasPrefix(why, "size: ") {
+			return errors.New("a reason begins with invariant, word32, size or the test that reaches the place")
 		}
 		k.list = append(k.list, r)
-	}
-	return k, nil
+		return nil
+	})
 }
 
 // take returns the reason of a place, once.

@@ -196,12 +196,21 @@ func (f *File) Retree(set *token.FileSet, tree *ast.File) { f.set, f.Tree = set,
 // empty path is an empty list.
 func ReadReasons(path string) (map[string]int, error) {
 	list := map[string]int{}
+	err := EachReason(path, func(file, text, _ string) error {
+		list[file+"\t"+text]++
+		return nil
+	})
+	return list, err
+}
+
+// EachReason gives each line of such a list to do.
+func EachReason(path string, do func(file, text, why string) error) error {
 	if path == "" {
-		return list, nil
+		return nil
 	}
 	body, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for line := range strings.Lines(string(body)) {
 		if line = strings.TrimSuffix(line, "\n"); line == "" || strings.HasPrefix(line, "#") {
@@ -209,9 +218,11 @@ func ReadReasons(path string) (map[string]int, error) {
 		}
 		parts := strings.Split(line, "\t")
 		if len(parts) != 3 || parts[2] == "" {
-			return nil, fmt.Errorf("%s: a line is a file, a tab, a text, a tab, and the reason: %s", path, line)
+			return fmt.Errorf("%s: a line is a file, a tab, a text, a tab, and the reason: %s", path, line)
 		}
-		list[parts[0]+"\t"+parts[1]]++
+		if err := do(parts[0], parts[1], parts[2]); err != nil {
+			return fmt.Errorf("%s: %w: %s", path, err, line)
+		}
 	}
-	return list, nil
+	return nil
 }
