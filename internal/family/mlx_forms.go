@@ -40,8 +40,8 @@ type mlxForm struct {
 }
 
 // kernels returns the shape of a convolution, with a last dimension of 1.
-func kernels(rows, cols byte) func(*config) []int64 {
-	return func(c *config) []int64 { return []int64{dims[rows](c), dims[cols](c), 1} }
+func kernels(rows, cols size) func(*config) []int64 {
+	return func(c *config) []int64 { return []int64{rows(c), cols(c), 1} }
 }
 
 // dropMTP omits layers that predict further tokens.
@@ -65,9 +65,9 @@ var (
 	mlxGranite4 = &mlxForm{names: map[string]string{
 		"ffn_gate_exps": "block_sparse_moe.switch_mlp.gate_proj", "ffn_up_exps": "block_sparse_moe.switch_mlp.up_proj", "ffn_down_exps": "block_sparse_moe.switch_mlp.down_proj",
 		"ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
-	}, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels('L', 'u')}}
+	}, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels(SSMConv, SSMKernel)}}
 	mlxNemotronH = &mlxForm{names: map[string]string{"ffn_up_exps": "mixer.switch_mlp.fc1", "ffn_down_exps": "mixer.switch_mlp.fc2"},
-		shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels('L', 'u')}, castExcept: []string{scoreBias, "A_log"}, quantizeExcept: []string{"mixer.gate"}}
+		shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels(SSMConv, SSMKernel)}, castExcept: []string{scoreBias, "A_log"}, quantizeExcept: []string{"mixer.gate"}}
 	mlxOss = &mlxForm{names: map[string]string{
 		"ffn_gate_exps": "mlp.experts.gate_proj", "ffn_up_exps": "mlp.experts.up_proj", "ffn_down_exps": "mlp.experts.down_proj",
 		"ffn_gate_exps.bias": "mlp.experts.gate_proj.bias", "ffn_up_exps.bias": "mlp.experts.up_proj.bias", "ffn_down_exps.bias": "mlp.experts.down_proj.bias",
@@ -81,9 +81,9 @@ var (
 		skips: func(c *config, at *location) bool {
 			return !at.outer && sharesKV(c, at.layer) && strings.HasPrefix(at.name.gguf, "attn_") && strings.Contains("attn_k attn_v attn_k_norm", at.name.gguf)
 		}}
-	mlxNext    = &mlxForm{normsPlusOne: true, skips: dropMTP, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels('B', 'J')}}
+	mlxNext    = &mlxForm{normsPlusOne: true, skips: dropMTP, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels(LinearQKV, LinearKernel)}}
 	mlx35      = &mlxForm{normsPlusOne: true, skips: dropMTP, visionPrefix: "language_model.", needsVision: true, shapes: mlxNext.shapes, castExcept: []string{"A_log"}}
-	mlxLFM2    = &mlxForm{shapes: map[string]func(*config) []int64{"shortconv.conv": kernels('H', 'C')}, castExcept: []string{"expert_bias"}}
+	mlxLFM2    = &mlxForm{shapes: map[string]func(*config) []int64{"shortconv.conv": kernels(Hidden, ShortKernel)}, castExcept: []string{"expert_bias"}}
 	mlxLFM2Moe = &mlxForm{shapes: mlxLFM2.shapes, castExcept: mlxLFM2.castExcept,
 		names: map[string]string{"ffn_gate": "feed_forward.gate_proj", "ffn_up": "feed_forward.up_proj", "ffn_down": "feed_forward.down_proj"}}
 	mlxERNIE     = &mlxForm{lossy: true, skips: func(_ *config, at *location) bool { return strings.HasPrefix(at.name.gguf, "exp_probs_b") }}
@@ -96,9 +96,9 @@ var (
 func mlxHalf(name string, first int64) view {
 	return view{
 		gguf:  name,
-		shape: func(c *config) []int64 { return []int64{c.experts(), dims['M'](c), c.hidden()} },
+		shape: func(c *config) []int64 { return []int64{c.experts(), ExpertFFN(c), c.hidden()} },
 		strides: func(c *config) ([]int64, int64) {
-			one := dims['M'](c) * c.hidden()
+			one := ExpertFFN(c) * c.hidden()
 			return []int64{2 * one, c.hidden(), 1}, first * one
 		},
 	}

@@ -85,16 +85,16 @@ func (p *planner) shape(at *location) ([]int64, error) {
 		}
 		return list, nil
 	}
-	letters := at.name.shape
+	sizes := at.name.shape
 	if at.bias {
-		letters = letters[:1]
+		sizes = sizes[:1]
 		if at.name.op == transpose {
-			letters = at.name.shape[1:2]
+			sizes = at.name.shape[1:2]
 		}
 	}
-	list, err := limits.Make[int64](p.b, len(letters))
+	list, err := limits.Make[int64](p.b, len(sizes))
 	for i := range list {
-		list[i] = dims[letters[i]](p.c)
+		list[i] = sizes[i](p.c)
 	}
 	return list, err
 }

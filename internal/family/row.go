@@ -134,7 +134,7 @@ const (
 // or ".bias".
 type mapping struct {
 	hf, gguf      string
-	shape         string // of the weight, as letters of dims
+	shape         dims // of the weight
 	op            transform
 	optional      bool
 	noSuffix      bool                                                    // the name in transformers has neither suffix
@@ -174,80 +174,6 @@ type view struct {
 type interleaving struct {
 	turns   func(*config) int64
 	strides func(*config) []int64 // in the view's own tensor
-}
-
-// dims gives the letters of shapes their sizes.
-var dims = map[byte]func(*config) int64{
-	'V': func(c *config) int64 { return c.int("vocab_size") },
-	'H': func(c *config) int64 { return c.hidden() },
-	'F': func(c *config) int64 { return c.int("intermediate_size", "n_inner", "d_ff") },
-	'Q': func(c *config) int64 { return c.heads() * c.headDim() },
-	'K': func(c *config) int64 { return c.kvHeads() * c.headDim() },
-	'D': func(c *config) int64 { return c.headDim() },
-	'E': func(c *config) int64 { return c.experts() },
-	'M': func(c *config) int64 { return c.int("moe_intermediate_size", "intermediate_size") },
-	'S': func(c *config) int64 {
-		return c.int("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size")
-	},
-	'P': func(c *config) int64 { return c.int("max_position_embeddings", "n_positions", "n_ctx") },
-	'T': func(c *config) int64 { return c.int("type_vocab_size") },
-	'1': func(*config) int64 { return 1 },
-	'3': func(c *config) int64 { return 3 * c.hidden() },
-	'I': func(c *config) int64 { return c.ffnWidth() },
-	'R': func(c *config) int64 { return (c.heads() + 2*c.kvHeads()) * c.headDim() },
-	'G': func(c *config) int64 { return 2 * c.int("intermediate_size") },
-	// of DeepSeek's attention, whose keys and values are latent
-	'q': func(c *config) int64 { return c.heads() * (c.nope() + c.int("qk_rope_head_dim")) },
-	'l': func(c *config) int64 { return c.int("q_lora_rank") },
-	'k': func(c *config) int64 { return c.int("kv_lora_rank") },
-	'a': func(c *config) int64 { return c.int("kv_lora_rank") + c.int("qk_rope_head_dim") },
-	'b': func(c *config) int64 { return c.heads() * (c.nope() + c.int("v_head_dim")) },
-	'w': func(c *config) int64 { return c.heads() * c.int("v_head_dim") },
-	's': func(c *config) int64 {
-		return c.int("n_shared_experts", "moe_num_shared_experts") * c.int("moe_intermediate_size")
-	},
-	'A': func(c *config) int64 { return c.heads() },
-	'd': func(c *config) int64 { return c.int("hidden_dim") },
-	'y': func(c *config) int64 { return 2 * c.hidden() },
-	'U': func(c *config) int64 { return c.int("intermediate_size_mlp") },
-	// of linear attention
-	'W': func(c *config) int64 { return c.valueHeads() },
-	'B': func(c *config) int64 { return 2*c.keyHeads()*c.keyWidth() + c.valueHeads()*c.valueWidth() },
-	'J': func(c *config) int64 { return c.int("linear_conv_kernel_dim") },
-	'X': func(c *config) int64 { return 2 * c.keyHeads() * (c.keyWidth() + c.valueWidth()*c.valuesEach()) },
-	'i': func(c *config) int64 { return 2 * c.valueHeads() },
-	'O': func(c *config) int64 { return c.valueHeads() * c.valueWidth() },
-	'v': func(c *config) int64 { return c.valueWidth() },
-	'N': func(c *config) int64 { return 2 * c.heads() * c.headDim() },
-	// of state spaces
-	'r': func(c *config) int64 { return c.states() },
-	'z': func(c *config) int64 { return c.int("mamba_n_heads", "mamba_num_heads") },
-	'u': func(c *config) int64 { return c.int("mamba_d_conv", "conv_kernel") },
-	'L': func(c *config) int64 { return c.states() + 2*c.groupStates() },
-	'o': func(c *config) int64 {
-		return 2*c.states() + 2*c.groupStates() + c.int("mamba_n_heads", "mamba_num_heads")
-	},
-	'C': func(c *config) int64 { return c.int("conv_L_cache") },
-	'j': func(c *config) int64 { return c.lfm2Width() },
-	'Y': func(c *config) int64 { return c.int("relative_attention_num_buckets") },
-	'2': func(c *config) int64 { return 2 * c.int("moe_intermediate_size") },
-	'0': func(c *config) int64 { return c.int("num_position_embeddings") },
-	'4': func(c *config) int64 { return c.classCount() },
-	'5': func(c *config) int64 { return c.int("hidden_size_per_layer_input") },
-	'6': func(c *config) int64 { return c.int("vocab_size_per_layer_input") },
-	'7': func(c *config) int64 { return c.layers() * c.int("hidden_size_per_layer_input") },
-	'Z': func(c *config) int64 { return c.int("shared_intermediate_size") },
-	'g': func(c *config) int64 { return 2 * c.int("shared_intermediate_size") },
-	// of vision parts
-	'h': func(c *config) int64 { return c.textWidth() },
-	'c': func(c *config) int64 { return c.channels() },
-	'p': func(c *config) int64 { return c.patch() },
-	't': func(*config) int64 { return 2 },
-	'n': func(c *config) int64 { return (c.int("image_size") / c.patch()) * (c.int("image_size") / c.patch()) },
-	'm': func(c *config) int64 { return c.merge() * c.merge() * c.width() },
-	'e': func(c *config) int64 { return c.width() },
-	'x': func(c *config) int64 { return 3 * c.width() },
-	'f': func(c *config) int64 { return c.int("mlp_ratio") * c.width() },
 }
 
 // A config is config.json, read as transformers' class reads it.
@@ -321,14 +247,6 @@ func (c *config) headDim() int64 {
 		return 0
 	}
 	return c.hidden() / c.heads()
-}
-
-// ffnWidth returns the width of GPT-2's feed-forward layer.
-func (c *config) ffnWidth() int64 {
-	if n := c.int("n_inner"); n > 0 {
-		return n
-	}
-	return 4 * c.hidden()
 }
 
 // tied reports whether the head may be the token embedding. A model with a vision part

@@ -14,13 +14,13 @@ var afmoeRow = row{
 	outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(with(headNorms, []mapping{
-			{hf: "self_attn.gate_proj", gguf: "attn_gate", shape: "QH"},
-			{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
-			{hf: "pre_mlp_layernorm", gguf: "ffn_norm", shape: "H"},
-			{hf: "post_mlp_layernorm", gguf: "post_ffw_norm", shape: "H"},
+			{hf: "self_attn.gate_proj", gguf: "attn_gate", shape: dims{Q, Hidden}},
+			{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}},
+			{hf: "pre_mlp_layernorm", gguf: "ffn_norm", shape: dims{Hidden}},
+			{hf: "post_mlp_layernorm", gguf: "post_ffw_norm", shape: dims{Hidden}},
 		}...), with(onlyIn(beforeMixture, mlp), onlyIn(not(beforeMixture), with(bailingMixed[1:],
-			mapping{hf: "mlp.router.gate", gguf: "ffn_gate_inp", shape: "EH"},
-			mapping{hf: "mlp.expert_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true},
+			mapping{hf: "mlp.router.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+			mapping{hf: "mlp.expert_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true},
 		))...)...)...)
 	}),
 	keys: afmoeKeys, vocab: llamaVocab, back: afmoeBack,

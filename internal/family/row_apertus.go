@@ -17,11 +17,11 @@ var apertusRow = row{
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return with(decoder()[1:], with(headNorms, []mapping{
-			{hf: "attention_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "feedforward_layernorm", gguf: "ffn_norm", shape: "H"},
+			{hf: "attention_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "feedforward_layernorm", gguf: "ffn_norm", shape: dims{Hidden}},
 			mlp[1], mlp[2],
-			{hf: "mlp.act_fn.alpha_n", key: "xielu.alpha_n", shape: "1", noSuffix: true},
-			{hf: "mlp.act_fn.alpha_p", key: "xielu.alpha_p", shape: "1", noSuffix: true},
+			{hf: "mlp.act_fn.alpha_n", key: "xielu.alpha_n", shape: dims{One}, noSuffix: true},
+			{hf: "mlp.act_fn.alpha_p", key: "xielu.alpha_p", shape: dims{One}, noSuffix: true},
 			{hf: "mlp.act_fn.beta", key: "xielu.beta", noSuffix: true},
 			{hf: "mlp.act_fn.eps", key: "xielu.eps", noSuffix: true},
 		}...)...)

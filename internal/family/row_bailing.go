@@ -17,11 +17,11 @@ func sharedWide(c *config) int64 {
 }
 
 var (
-	bailingOuter = []mapping{{hf: "model.word_embeddings", gguf: "token_embd", shape: "VH"}, outer[1], outer[2]}
+	bailingOuter = []mapping{{hf: "model.word_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}}, outer[1], outer[2]}
 	bailingMixed = with(experts,
-		mapping{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shapeOf: shapeFrom(sharedWide, dims['H'])},
-		mapping{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shapeOf: shapeFrom(sharedWide, dims['H'])},
-		mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shapeOf: shapeFrom(dims['H'], sharedWide)},
+		mapping{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: dims{sharedWide, Hidden}},
+		mapping{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: dims{sharedWide, Hidden}},
+		mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, sharedWide}},
 	)
 )
 
@@ -31,8 +31,8 @@ var bailingRow = row{
 	outer:    bailingOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return slices.Concat(decoder()[:1], []mapping{
-			{hf: "attention.query_key_value", shape: "RH", views: stackedQKV()},
-			{hf: "attention.dense", gguf: "attn_output", shape: "HQ"},
+			{hf: "attention.query_key_value", shape: dims{QKV, Hidden}, views: stackedQKV()},
+			{hf: "attention.dense", gguf: "attn_output", shape: dims{Hidden, Q}},
 			ffnNorm,
 		}, bailingMixed)
 	}),
@@ -88,13 +88,13 @@ var bailing2Row = row{
 	outer:    bailingOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return slices.Concat(decoder()[:1], []mapping{
-			{hf: "attention.query_key_value", gguf: "attn_qkv", shape: "RH"},
-			{hf: "attention.query_layernorm", gguf: "attn_q_norm", shape: "D"},
-			{hf: "attention.key_layernorm", gguf: "attn_k_norm", shape: "D"},
-			{hf: "attention.dense", gguf: "attn_output", shape: "HQ"},
+			{hf: "attention.query_key_value", gguf: "attn_qkv", shape: dims{QKV, Hidden}},
+			{hf: "attention.query_layernorm", gguf: "attn_q_norm", shape: dims{Head}},
+			{hf: "attention.key_layernorm", gguf: "attn_k_norm", shape: dims{Head}},
+			{hf: "attention.dense", gguf: "attn_output", shape: dims{Hidden, Q}},
 			ffnNorm,
 		}, denseMLP, onlyIn(isMixture, with(bailingMixed,
-			mapping{hf: "mlp.gate.expert_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true},
+			mapping{hf: "mlp.gate.expert_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true},
 		)))
 	}),
 	keys: bailing2Keys, vocab: gpt2Vocab, back: bailing2Back,

@@ -41,20 +41,20 @@ var (
 	bertDrop = []string{"cls.predictions", "cls.seq_relationship"}
 
 	bertOuter = []mapping{
-		{hf: "embeddings.word_embeddings", gguf: "token_embd", shape: "VH"},
-		{hf: "embeddings.position_embeddings", gguf: "position_embd", shape: "PH"},
-		{hf: "embeddings.token_type_embeddings", gguf: "token_types", shape: "TH"},
-		{hf: "embeddings.LayerNorm", gguf: "token_embd_norm", shape: "H"},
+		{hf: "embeddings.word_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "embeddings.position_embeddings", gguf: "position_embd", shape: dims{Positions, Hidden}},
+		{hf: "embeddings.token_type_embeddings", gguf: "token_types", shape: dims{TokenTypes, Hidden}},
+		{hf: "embeddings.LayerNorm", gguf: "token_embd_norm", shape: dims{Hidden}},
 	}
 	bertLayers = []mapping{
-		{hf: "attention.self.query", gguf: "attn_q", shape: "HH"},
-		{hf: "attention.self.key", gguf: "attn_k", shape: "HH"},
-		{hf: "attention.self.value", gguf: "attn_v", shape: "HH"},
-		{hf: "attention.output.dense", gguf: "attn_output", shape: "HH"},
-		{hf: "attention.output.LayerNorm", gguf: "attn_output_norm", shape: "H"},
-		{hf: "intermediate.dense", gguf: "ffn_up", shape: "FH"},
-		{hf: "output.dense", gguf: "ffn_down", shape: "HF"},
-		{hf: "output.LayerNorm", gguf: "layer_output_norm", shape: "H"},
+		{hf: "attention.self.query", gguf: "attn_q", shape: dims{Hidden, Hidden}},
+		{hf: "attention.self.key", gguf: "attn_k", shape: dims{Hidden, Hidden}},
+		{hf: "attention.self.value", gguf: "attn_v", shape: dims{Hidden, Hidden}},
+		{hf: "attention.output.dense", gguf: "attn_output", shape: dims{Hidden, Hidden}},
+		{hf: "attention.output.LayerNorm", gguf: "attn_output_norm", shape: dims{Hidden}},
+		{hf: "intermediate.dense", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+		{hf: "output.dense", gguf: "ffn_down", shape: dims{Hidden, FFN}},
+		{hf: "output.LayerNorm", gguf: "layer_output_norm", shape: dims{Hidden}},
 	}
 	bertDefaults = []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}, {"type_vocab_size", "2"}, {"layer_norm_eps", "1e-12"}}
 )
@@ -75,17 +75,17 @@ var distilbertRow = row{
 	arch: "bert", model: "distilbert", names: []string{"DistilBertModel", "DistilBertForMaskedLM", "DistilBertForSequenceClassification"}, noMLX: apartBERT,
 	defaults:     []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}},
 	trimPrefixes: []string{"distilbert."}, skipPrefixes: []string{"vocab_"}, skipSuffixes: bertSkip,
-	outer: with([]mapping{bertOuter[0], bertOuter[1], bertOuter[3], {hf: "pre_classifier", gguf: "cls", shape: "HH", inLayer: classifies}}, bertHead...), layer: "transformer.layer.#.",
+	outer: with([]mapping{bertOuter[0], bertOuter[1], bertOuter[3], {hf: "pre_classifier", gguf: "cls", shape: dims{Hidden, Hidden}, inLayer: classifies}}, bertHead...), layer: "transformer.layer.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "attention.q_lin", gguf: "attn_q", shape: "HH"},
-			{hf: "attention.k_lin", gguf: "attn_k", shape: "HH"},
-			{hf: "attention.v_lin", gguf: "attn_v", shape: "HH"},
-			{hf: "attention.out_lin", gguf: "attn_output", shape: "HH"},
-			{hf: "sa_layer_norm", gguf: "attn_output_norm", shape: "H"},
-			{hf: "ffn.lin1", gguf: "ffn_up", shape: "dH"},
-			{hf: "ffn.lin2", gguf: "ffn_down", shape: "Hd"},
-			{hf: "output_layer_norm", gguf: "layer_output_norm", shape: "H"},
+			{hf: "attention.q_lin", gguf: "attn_q", shape: dims{Hidden, Hidden}},
+			{hf: "attention.k_lin", gguf: "attn_k", shape: dims{Hidden, Hidden}},
+			{hf: "attention.v_lin", gguf: "attn_v", shape: dims{Hidden, Hidden}},
+			{hf: "attention.out_lin", gguf: "attn_output", shape: dims{Hidden, Hidden}},
+			{hf: "sa_layer_norm", gguf: "attn_output_norm", shape: dims{Hidden}},
+			{hf: "ffn.lin1", gguf: "ffn_up", shape: dims{DistilFFN, Hidden}},
+			{hf: "ffn.lin2", gguf: "ffn_down", shape: dims{Hidden, DistilFFN}},
+			{hf: "output_layer_norm", gguf: "layer_output_norm", shape: dims{Hidden}},
 		}
 	}),
 	keys: func(k *keys) {
@@ -107,10 +107,10 @@ func (c *config) shiftedPositions() int64 {
 const lostPositions = "the first rows of its positions, which RoBERTa has for the token that pads"
 
 var robertaOuter = slices.Concat(bertOuter[:1], []mapping{{
-	hf: "embeddings.position_embeddings", shape: "PH",
+	hf: "embeddings.position_embeddings", shape: dims{Positions, Hidden},
 	views: []view{{
 		gguf:    "position_embd",
-		shape:   func(c *config) []int64 { return []int64{max(0, dims['P'](c)-c.shiftedPositions()), c.hidden()} },
+		shape:   func(c *config) []int64 { return []int64{max(0, Positions(c)-c.shiftedPositions()), c.hidden()} },
 		strides: func(c *config) ([]int64, int64) { return []int64{c.hidden(), 1}, c.shiftedPositions() * c.hidden() },
 	}},
 }}, bertOuter[2:])
@@ -142,21 +142,21 @@ var modernbertRow = row{
 	defaults:     []preset{{"vocab_size", "50368"}, {"max_position_embeddings", "8192"}, {"norm_eps", "1e-05"}, {"local_attention", "128"}},
 	trimPrefixes: []string{"model."}, skipSuffixes: bertSkip, skipPrefixes: []string{"decoder."}, headPrefixes: []string{"head."},
 	outer: with([]mapping{
-		{hf: "embeddings.tok_embeddings", gguf: "token_embd", shape: "VH"},
-		{hf: "embeddings.norm", gguf: "token_embd_norm", shape: "H"},
-		{hf: "final_norm", gguf: "output_norm", shape: "H"},
-		{hf: "head.dense", gguf: "cls", shape: "HH", inLayer: classifies},
-		{hf: "head.norm", gguf: "cls.norm", shape: "H", inLayer: classifies},
+		{hf: "embeddings.tok_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "embeddings.norm", gguf: "token_embd_norm", shape: dims{Hidden}},
+		{hf: "final_norm", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "head.dense", gguf: "cls", shape: dims{Hidden, Hidden}, inLayer: classifies},
+		{hf: "head.norm", gguf: "cls.norm", shape: dims{Hidden}, inLayer: classifies},
 	}, bertHead...),
 	layer: "layers.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "attn_norm", gguf: "attn_norm", shape: "H", inLayer: func(_ *config, layer int64) bool { return layer > 0 }},
-			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "3H"},
-			{hf: "attn.Wo", gguf: "attn_output", shape: "HH"},
-			{hf: "mlp_norm", gguf: "ffn_norm", shape: "H"},
-			{hf: "mlp.Wi", gguf: "ffn_up", shape: "GH"},
-			{hf: "mlp.Wo", gguf: "ffn_down", shape: "HF"},
+			{hf: "attn_norm", gguf: "attn_norm", shape: dims{Hidden}, inLayer: func(_ *config, layer int64) bool { return layer > 0 }},
+			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: dims{Hidden3, Hidden}},
+			{hf: "attn.Wo", gguf: "attn_output", shape: dims{Hidden, Hidden}},
+			{hf: "mlp_norm", gguf: "ffn_norm", shape: dims{Hidden}},
+			{hf: "mlp.Wi", gguf: "ffn_up", shape: dims{GateUp, Hidden}},
+			{hf: "mlp.Wo", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}
 	}),
 	keys: modernbertKeys, vocab: modernbertVocab, back: modernbertBack,
@@ -165,16 +165,16 @@ var modernbertRow = row{
 var nomicbertRow = row{
 	arch: "nomic-bert", model: "nomic_bert", names: []string{"NomicBertModel"}, noMLX: apartBERT,
 	trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
-	outer: []mapping{bertOuter[0], bertOuter[2], {hf: "emb_ln", gguf: "token_embd_norm", shape: "H"}}, layer: "encoder.layers.#.",
+	outer: []mapping{bertOuter[0], bertOuter[2], {hf: "emb_ln", gguf: "token_embd_norm", shape: dims{Hidden}}}, layer: "encoder.layers.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "3H"},
-			{hf: "attn.out_proj", gguf: "attn_output", shape: "HH"},
-			{hf: "norm1", gguf: "attn_output_norm", shape: "H"},
-			{hf: "mlp.fc11", gguf: "ffn_up", shape: "FH"},
-			{hf: "mlp.fc12", gguf: "ffn_gate", shape: "FH"},
-			{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
-			{hf: "norm2", gguf: "layer_output_norm", shape: "H"},
+			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: dims{Hidden3, Hidden}},
+			{hf: "attn.out_proj", gguf: "attn_output", shape: dims{Hidden, Hidden}},
+			{hf: "norm1", gguf: "attn_output_norm", shape: dims{Hidden}},
+			{hf: "mlp.fc11", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+			{hf: "mlp.fc12", gguf: "ffn_gate", shape: dims{FFN, Hidden}},
+			{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
+			{hf: "norm2", gguf: "layer_output_norm", shape: dims{Hidden}},
 		}
 	}),
 	keys: nomicbertKeys, vocab: bertVocab, back: nomicbertBack,
@@ -191,7 +191,7 @@ func bertKeys(k *keys) {
 
 func robertaKeys(k *keys) {
 	bertKeys(k)
-	n := dims['P'](k.c) - k.c.shiftedPositions()
+	n := Positions(k.c) - k.c.shiftedPositions()
 	if n < 1 || n > 1<<31 {
 		k.fail("max_position_embeddings", k.c.get("max_position_embeddings"), "more than pad_token_id")
 		return

@@ -11,8 +11,8 @@ var glmRow = row{
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(ffnNorm,
-			mapping{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
-			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+			mapping{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: dims{GateUp, Hidden}},
+			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		)
 	}),
 	keys: chatglmKeys, vocab: chatglmVocab, back: glmBack,
@@ -23,19 +23,19 @@ var chatglmRow = row{
 	arch: "chatglm", model: "chatglm", names: []string{"ChatGLMModel", "ChatGLMForConditionalGeneration"}, noMLX: notCompared, trimPrefixes: []string{"transformer."}, kvHeads: chatglmGroups,
 	defaults: glmPresets, skipPrefixes: []string{"rotary_pos_emb.", "transformer.rotary_pos_emb."},
 	outer: []mapping{
-		{hf: "embedding.word_embeddings", gguf: "token_embd", shape: "VH"},
-		{hf: "encoder.final_layernorm", gguf: "output_norm", shape: "H"},
-		{hf: "output_layer", gguf: "output", shape: "VH"},
+		{hf: "embedding.word_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "encoder.final_layernorm", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "output_layer", gguf: "output", shape: dims{Vocab, Hidden}},
 	},
 	layer: "encoder.layers.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "self_attention.query_key_value", gguf: "attn_qkv", shape: "RH"},
-			{hf: "self_attention.dense", gguf: "attn_output", shape: "HQ"},
-			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"},
-			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shapeOf: shapeFrom(double(chatglmFeed), dims['H'])},
-			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shapeOf: shapeFrom(dims['H'], chatglmFeed)},
+			{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "self_attention.query_key_value", gguf: "attn_qkv", shape: dims{QKV, Hidden}},
+			{hf: "self_attention.dense", gguf: "attn_output", shape: dims{Hidden, Q}},
+			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: dims{Hidden}},
+			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: dims{double(chatglmFeed), Hidden}},
+			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: dims{Hidden, chatglmFeed}},
 		}
 	}),
 	keys: chatglmKeys, vocab: chatglmVocab, lost: "the prefix of its tensors",

@@ -10,12 +10,12 @@ var bigcodeRow = row{
 	outer:    gpt2Row.outer, layer: "transformer.h.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "ln_1", gguf: "attn_norm", shape: "H"},
-			{hf: "attn.c_attn", gguf: "attn_qkv", shape: "RH"},
-			{hf: "attn.c_proj", gguf: "attn_output", shape: "HH"},
-			{hf: "ln_2", gguf: "ffn_norm", shape: "H"},
-			{hf: "mlp.c_fc", gguf: "ffn_up", shape: "IH"},
-			{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HI"},
+			{hf: "ln_1", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "attn.c_attn", gguf: "attn_qkv", shape: dims{QKV, Hidden}},
+			{hf: "attn.c_proj", gguf: "attn_output", shape: dims{Hidden, Hidden}},
+			{hf: "ln_2", gguf: "ffn_norm", shape: dims{Hidden}},
+			{hf: "mlp.c_fc", gguf: "ffn_up", shape: dims{FFN4, Hidden}},
+			{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{Hidden, FFN4}},
 		}
 	}),
 	keys: bigcodeKeys, vocab: gpt2Vocab, back: bigcodeBack,
@@ -54,19 +54,19 @@ var mptRow = row{
 	defaults: []preset{{"vocab_size", "50368"}, {"max_seq_len", "2048"}},
 	kvHeads:  mptGroups,
 	outer: []mapping{
-		{hf: "transformer.wte", gguf: "token_embd", shape: "VH"},
-		{hf: "transformer.norm_f", gguf: "output_norm", shape: "H"},
-		{hf: "lm_head", gguf: "output", shape: "VH"},
+		{hf: "transformer.wte", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "transformer.norm_f", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}},
 	},
 	layer: "transformer.blocks.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "norm_1", gguf: "attn_norm", shape: "H"},
-			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "RH"},
-			{hf: "attn.out_proj", gguf: "attn_output", shape: "HH"},
-			{hf: "norm_2", gguf: "ffn_norm", shape: "H"},
-			{hf: "ffn.up_proj", gguf: "ffn_up", shape: "IH"},
-			{hf: "ffn.down_proj", gguf: "ffn_down", shape: "HI"},
+			{hf: "norm_1", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: dims{QKV, Hidden}},
+			{hf: "attn.out_proj", gguf: "attn_output", shape: dims{Hidden, Hidden}},
+			{hf: "norm_2", gguf: "ffn_norm", shape: dims{Hidden}},
+			{hf: "ffn.up_proj", gguf: "ffn_up", shape: dims{FFN4, Hidden}},
+			{hf: "ffn.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN4}},
 		}
 	}),
 	keys: mptKeys, vocab: gpt2Vocab, back: mptBack,

@@ -23,7 +23,7 @@ func fullRank(c *config, _ int64) bool { return c.int("q_lora_rank") == 0 }
 // latent is the matrix from DeepSeek's latent vector to keys and values. llama.cpp has it
 // in two, that of keys transposed within each head.
 var latent = mapping{
-	hf: "self_attn.kv_b_proj", shape: "bk",
+	hf: "self_attn.kv_b_proj", shape: dims{LatentKV, KVRank},
 	views: []view{
 		{
 			gguf:  "attn_k_b",
@@ -63,15 +63,15 @@ func headOf(i tensor.Info, head int64) tensor.Info {
 
 func mla(more ...mapping) []mapping {
 	return with([]mapping{
-		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "qH", inLayer: fullRank},
-		{hf: "self_attn.q_a_proj", gguf: "attn_q_a", shape: "lH", inLayer: lowRank},
-		{hf: "self_attn.q_a_layernorm", gguf: "attn_q_a_norm", shape: "l", inLayer: lowRank},
-		{hf: "self_attn.q_b_proj", gguf: "attn_q_b", shape: "ql", inLayer: lowRank},
-		{hf: "self_attn.kv_a_proj_with_mqa", gguf: "attn_kv_a_mqa", shape: "aH"},
-		{hf: "self_attn.kv_a_layernorm", gguf: "attn_kv_a_norm", shape: "k"},
+		{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{LatentQ, Hidden}, inLayer: fullRank},
+		{hf: "self_attn.q_a_proj", gguf: "attn_q_a", shape: dims{QRank, Hidden}, inLayer: lowRank},
+		{hf: "self_attn.q_a_layernorm", gguf: "attn_q_a_norm", shape: dims{QRank}, inLayer: lowRank},
+		{hf: "self_attn.q_b_proj", gguf: "attn_q_b", shape: dims{LatentQ, QRank}, inLayer: lowRank},
+		{hf: "self_attn.kv_a_proj_with_mqa", gguf: "attn_kv_a_mqa", shape: dims{KVRankRope, Hidden}},
+		{hf: "self_attn.kv_a_layernorm", gguf: "attn_kv_a_norm", shape: dims{KVRank}},
 		latent,
-		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "Hw"},
+		{hf: "self_attn.o_proj", gguf: "attn_output", shape: dims{Hidden, LatentV}},
 		ffnNorm,
 	}, more...)
 }
@@ -79,11 +79,11 @@ func mla(more ...mapping) []mapping {
 var (
 	denseMLP      = onlyIn(isDense, mlp)
 	sharedMixture = onlyIn(isMixture, with(experts,
-		mapping{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: "sH"},
-		mapping{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "sH"},
-		mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "Hs"},
+		mapping{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: dims{SharedExperts, Hidden}},
+		mapping{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: dims{SharedExperts, Hidden}},
+		mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, SharedExperts}},
 	))
-	correction = mapping{hf: "mlp.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true, inLayer: isMixture}
+	correction = mapping{hf: "mlp.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true, inLayer: isMixture}
 
 	deepseekDefaults = []preset{{"rms_norm_eps", "1e-06"}, {"rope_theta", "10000"}, {"max_position_embeddings", "2048"}}
 )

@@ -2,48 +2,44 @@ package family
 
 // expertView is the view of a stack of experts [E, in, out], whose matrices llama.cpp has
 // as [out, in]: every step-th of wide columns, from first.
-func expertView(gguf string, in, out byte, wide func(c *config) int64, step, first int64, half bool) view {
+func expertView(gguf string, in, out, wide size, step, first int64, half bool) view {
 	return view{
 		gguf: gguf, step: step, first: first,
-		shape: func(c *config) []int64 { return []int64{c.experts(), dims[out](c), dims[in](c)} },
+		shape: func(c *config) []int64 { return []int64{c.experts(), out(c), in(c)} },
 		strides: func(c *config) ([]int64, int64) {
 			cols, from := wide(c), first
 			if half {
-				from = first * dims[out](c)
+				from = first * out(c)
 			}
-			return []int64{dims[in](c) * cols, max(1, step), cols}, from
+			return []int64{in(c) * cols, max(1, step), cols}, from
 		},
 	}
 }
 
 // transposedStack is the inverse of expertView: the rows of llama.cpp's stack are columns.
-func transposedStack(in, out byte, turns func(*config) int64) *interleaving {
+func transposedStack(in, out, turns size) *interleaving {
 	return &interleaving{turns: turns, strides: func(c *config) []int64 {
-		return []int64{dims[in](c) * dims[out](c), 1, dims[in](c)}
+		return []int64{in(c) * out(c), 1, in(c)}
 	}}
-}
-
-func width(letter byte, times int64) func(*config) int64 {
-	return func(c *config) int64 { return times * dims[letter](c) }
 }
 
 // ossExperts: rows of gate and up_proj alternate.
 var ossExperts = []mapping{
-	{hf: "mlp.router", gguf: "ffn_gate_inp", shape: "EH"},
-	{hf: "mlp.experts.gate_up_proj", shape: "EHG", noSuffix: true, views: []view{
-		expertView("ffn_gate_exps", 'H', 'F', width('F', 2), 2, 0, false), expertView("ffn_up_exps", 'H', 'F', width('F', 2), 2, 1, false),
-	}, interleave: transposedStack('H', 'F', width('1', 1)), mayKeepBlocks: true},
-	{hf: "mlp.experts.gate_up_proj_bias", shape: "EG", noSuffix: true, views: []view{stridedBias("ffn_gate_exps.bias", 0), stridedBias("ffn_up_exps.bias", 1)},
-		interleave: &interleaving{turns: width('1', 1), strides: func(c *config) []int64 { return []int64{dims['F'](c), 1} }}},
-	{hf: "mlp.experts.down_proj", shape: "EFH", noSuffix: true, views: []view{expertView("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, interleave: transposedStack('F', 'H', width('1', 1)), mayKeepBlocks: true},
-	{hf: "mlp.experts.down_proj_bias", gguf: "ffn_down_exps.bias", shape: "EH", noSuffix: true},
+	{hf: "mlp.router", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+	{hf: "mlp.experts.gate_up_proj", shape: dims{Experts, Hidden, GateUp}, noSuffix: true, views: []view{
+		expertView("ffn_gate_exps", Hidden, FFN, double(FFN), 2, 0, false), expertView("ffn_up_exps", Hidden, FFN, double(FFN), 2, 1, false),
+	}, interleave: transposedStack(Hidden, FFN, One), mayKeepBlocks: true},
+	{hf: "mlp.experts.gate_up_proj_bias", shape: dims{Experts, GateUp}, noSuffix: true, views: []view{stridedBias("ffn_gate_exps.bias", 0), stridedBias("ffn_up_exps.bias", 1)},
+		interleave: &interleaving{turns: One, strides: func(c *config) []int64 { return []int64{FFN(c), 1} }}},
+	{hf: "mlp.experts.down_proj", shape: dims{Experts, FFN, Hidden}, noSuffix: true, views: []view{expertView("ffn_down_exps", FFN, Hidden, Hidden, 1, 0, false)}, interleave: transposedStack(FFN, Hidden, One), mayKeepBlocks: true},
+	{hf: "mlp.experts.down_proj_bias", gguf: "ffn_down_exps.bias", shape: dims{Experts, Hidden}, noSuffix: true},
 }
 
 func stridedBias(gguf string, first int64) view {
 	return view{
 		gguf:    gguf,
-		shape:   func(c *config) []int64 { return []int64{c.experts(), dims['F'](c)} },
-		strides: func(c *config) ([]int64, int64) { return []int64{2 * dims['F'](c), 2}, first },
+		shape:   func(c *config) []int64 { return []int64{c.experts(), FFN(c)} },
+		strides: func(c *config) ([]int64, int64) { return []int64{2 * FFN(c), 2}, first },
 	}
 }
 
@@ -56,8 +52,8 @@ var gptossRow = row{
 	outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(ossExperts,
-			mapping{hf: "self_attn.sinks", gguf: "attn_sinks", shape: "A", noSuffix: true},
-			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
+			mapping{hf: "self_attn.sinks", gguf: "attn_sinks", shape: dims{Heads}, noSuffix: true},
+			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}},
 		)...)
 	}),
 	keys: gptossKeys, vocab: gpt2Vocab, back: gptossBack,
@@ -97,18 +93,18 @@ var llama4Row = row{
 	layers: lazy(func() []mapping {
 		return decoder(with([]mapping{
 			ffnNorm,
-			{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "UH", inLayer: isLlama4Dense},
-			{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: "UH", inLayer: isLlama4Dense},
-			{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HU", inLayer: isLlama4Dense},
+			{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: dims{DenseFFN, Hidden}, inLayer: isLlama4Dense},
+			{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: dims{DenseFFN, Hidden}, inLayer: isLlama4Dense},
+			{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: dims{Hidden, DenseFFN}, inLayer: isLlama4Dense},
 		}, onlyIn(isLlama4Mixture, []mapping{
-			{hf: "feed_forward.router", gguf: "ffn_gate_inp", shape: "EH"},
-			{hf: "feed_forward.experts.gate_up_proj", shape: "EHG", noSuffix: true, views: []view{
-				expertView("ffn_gate_exps", 'H', 'F', width('F', 2), 1, 0, true), expertView("ffn_up_exps", 'H', 'F', width('F', 2), 1, 1, true),
-			}, interleave: transposedStack('H', 'F', width('F', 1))},
-			{hf: "feed_forward.experts.down_proj", shape: "EFH", noSuffix: true, views: []view{expertView("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, interleave: transposedStack('F', 'H', width('1', 1))},
-			{hf: "feed_forward.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: "FH"},
-			{hf: "feed_forward.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: "FH"},
-			{hf: "feed_forward.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: "HF"},
+			{hf: "feed_forward.router", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+			{hf: "feed_forward.experts.gate_up_proj", shape: dims{Experts, Hidden, GateUp}, noSuffix: true, views: []view{
+				expertView("ffn_gate_exps", Hidden, FFN, double(FFN), 1, 0, true), expertView("ffn_up_exps", Hidden, FFN, double(FFN), 1, 1, true),
+			}, interleave: transposedStack(Hidden, FFN, FFN)},
+			{hf: "feed_forward.experts.down_proj", shape: dims{Experts, FFN, Hidden}, noSuffix: true, views: []view{expertView("ffn_down_exps", FFN, Hidden, Hidden, 1, 0, false)}, interleave: transposedStack(FFN, Hidden, One)},
+			{hf: "feed_forward.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: dims{FFN, Hidden}},
+			{hf: "feed_forward.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: dims{FFN, Hidden}},
+			{hf: "feed_forward.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, FFN}},
 		})...)...)
 	}),
 	keys: llama4Keys, vocab: gpt2Vocab, back: llama4Back,

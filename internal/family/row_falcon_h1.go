@@ -24,9 +24,9 @@ func times(list ...func(*config) (float64, bool)) []func(*config) (float64, bool
 var (
 	intoAttention = factor("attention_in_multiplier", -1)
 	falconMLP     = []mapping{
-		{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "FH", factors: times(factor("mlp_multipliers", 0))},
-		{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: "FH"},
-		{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HF", factors: times(factor("mlp_multipliers", 1))},
+		{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: dims{FFN, Hidden}, factors: times(factor("mlp_multipliers", 0))},
+		{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+		{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}, factors: times(factor("mlp_multipliers", 1))},
 	}
 )
 
@@ -57,10 +57,8 @@ func ssmIn(c *config) (list []cut) {
 	return list
 }
 
-// columnOf is the view of a vector as a matrix with one column.
-func columnOf(gguf string, of byte) []view { return columnView(gguf, dims[of]) }
-
-func columnView(gguf string, n func(*config) int64) []view {
+// columnView is the view of a vector as a matrix with one column.
+func columnView(gguf string, n size) []view {
 	return []view{{
 		gguf: gguf, noSuffix: true,
 		shape:   func(c *config) []int64 { return []int64{n(c), 1} },
@@ -71,26 +69,26 @@ func columnView(gguf string, n func(*config) int64) []view {
 var falconH1Row = row{
 	arch: "falcon-h1", model: "falcon_h1", names: []string{"FalconH1ForCausalLM"}, noMLX: "mlx-lm stores its weights multiplied by factors",
 	outer: []mapping{
-		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH", factors: times(factor("embedding_multiplier", -1))},
-		{hf: "model.final_layernorm", gguf: "output_norm", shape: "H"},
-		{hf: "lm_head", gguf: "output", shape: "VH", factors: times(factor("lm_head_multiplier", -1))},
+		{hf: "model.embed_tokens", gguf: "token_embd", shape: dims{Vocab, Hidden}, factors: times(factor("embedding_multiplier", -1))},
+		{hf: "model.final_layernorm", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}, factors: times(factor("lm_head_multiplier", -1))},
 	},
 	layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return with([]mapping{
-			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "pre_ff_layernorm", gguf: "ffn_norm", shape: "H", ggufNoSuffix: true},
-			{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH", factors: times(intoAttention)},
-			{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH", factors: times(factor("key_multiplier", -1), intoAttention)},
-			{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH", factors: times(intoAttention)},
-			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ", factors: times(factor("attention_out_multiplier", -1))},
-			{hf: "mamba.A_log", shape: "z", noSuffix: true, op: decay, views: columnOf("ssm_a", 'z'), join: onlyView},
-			{hf: "mamba.D", shape: "z", noSuffix: true, views: columnOf("ssm_d", 'z'), join: onlyView},
-			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", noSuffix: true},
-			{hf: "mamba.conv1d", shape: "L1u", views: squeezedView("ssm_conv1d", dims['L'], dims['u']), join: onlyView},
-			{hf: "mamba.in_proj", shape: "oH", views: []view{rowsOf("ssm_in", ssmIn)}},
-			{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr", factors: times(factor("ssm_out_multiplier", -1))},
-			{hf: "mamba.norm", shape: "r", optional: true, views: []view{groupedNorm}, join: onlyView},
+			{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "pre_ff_layernorm", gguf: "ffn_norm", shape: dims{Hidden}, ggufNoSuffix: true},
+			{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Q, Hidden}, factors: times(intoAttention)},
+			{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{KV, Hidden}, factors: times(factor("key_multiplier", -1), intoAttention)},
+			{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{KV, Hidden}, factors: times(intoAttention)},
+			{hf: "self_attn.o_proj", gguf: "attn_output", shape: dims{Hidden, Q}, factors: times(factor("attention_out_multiplier", -1))},
+			{hf: "mamba.A_log", shape: dims{SSMHeads}, noSuffix: true, op: decay, views: columnView("ssm_a", SSMHeads), join: onlyView},
+			{hf: "mamba.D", shape: dims{SSMHeads}, noSuffix: true, views: columnView("ssm_d", SSMHeads), join: onlyView},
+			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: dims{SSMHeads}, noSuffix: true},
+			{hf: "mamba.conv1d", shape: dims{SSMConv, One, SSMKernel}, views: squeezedView("ssm_conv1d", SSMConv, SSMKernel), join: onlyView},
+			{hf: "mamba.in_proj", shape: dims{SSMIn, Hidden}, views: []view{rowsOf("ssm_in", ssmIn)}},
+			{hf: "mamba.out_proj", gguf: "ssm_out", shape: dims{Hidden, States}, factors: times(factor("ssm_out_multiplier", -1))},
+			{hf: "mamba.norm", shape: dims{States}, optional: true, views: []view{groupedNorm}, join: onlyView},
 		}, falconMLP...)
 	}),
 	keys: falconH1Keys, vocab: gpt2Vocab, back: falconH1Back,

@@ -11,15 +11,15 @@ func storedMinusOne(list []mapping) []mapping {
 }
 
 var gemmaOuter = storedMinusOne([]mapping{
-	{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH"},
-	{hf: "model.norm", gguf: "output_norm", shape: "H"},
+	{hf: "model.embed_tokens", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+	{hf: "model.norm", gguf: "output_norm", shape: dims{Hidden}},
 })
 
 // sandwichNorms are norms before and after each half of a layer.
 var sandwichNorms = []mapping{
-	{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
-	{hf: "pre_feedforward_layernorm", gguf: "ffn_norm", shape: "H"},
-	{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: "H"},
+	{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}},
+	{hf: "pre_feedforward_layernorm", gguf: "ffn_norm", shape: dims{Hidden}},
+	{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: dims{Hidden}},
 }
 
 // gemmaSkip: Gemma's head is the token embedding, which some quantizers store twice.

@@ -13,11 +13,11 @@ var glm4Row = row{
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(
-			mapping{hf: "post_self_attn_layernorm", gguf: "post_attention_norm", shape: "H"},
+			mapping{hf: "post_self_attn_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}},
 			ffnNorm,
-			mapping{hf: "post_mlp_layernorm", gguf: "post_ffw_norm", shape: "H"},
-			mapping{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
-			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+			mapping{hf: "post_mlp_layernorm", gguf: "post_ffw_norm", shape: dims{Hidden}},
+			mapping{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: dims{GateUp, Hidden}},
+			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		)
 	}),
 	keys: glm4Keys, vocab: glm4Vocab, back: glm4Back,
@@ -104,12 +104,12 @@ func isMTPLayer(c *config, layer int64) bool { return layer >= c.hiddenLayers() 
 
 // glmMTP are their tensors.
 var glmMTP = []mapping{
-	{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy", inLayer: isMTPLayer},
-	{hf: "enorm", gguf: "nextn.enorm", shape: "H", inLayer: isMTPLayer},
-	{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", inLayer: isMTPLayer},
-	{hf: "embed_tokens", gguf: "nextn.embed_tokens", shape: "VH", inLayer: isMTPLayer, optional: true},
-	{hf: "shared_head.head", gguf: "nextn.shared_head_head", shape: "VH", inLayer: isMTPLayer, optional: true},
-	{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", inLayer: isMTPLayer, optional: true},
+	{hf: "eh_proj", gguf: "nextn.eh_proj", shape: dims{Hidden, Hidden2}, inLayer: isMTPLayer},
+	{hf: "enorm", gguf: "nextn.enorm", shape: dims{Hidden}, inLayer: isMTPLayer},
+	{hf: "hnorm", gguf: "nextn.hnorm", shape: dims{Hidden}, inLayer: isMTPLayer},
+	{hf: "embed_tokens", gguf: "nextn.embed_tokens", shape: dims{Vocab, Hidden}, inLayer: isMTPLayer, optional: true},
+	{hf: "shared_head.head", gguf: "nextn.shared_head_head", shape: dims{Vocab, Hidden}, inLayer: isMTPLayer, optional: true},
+	{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: dims{Hidden}, inLayer: isMTPLayer, optional: true},
 }
 
 // glm4moeRow: GLM-4.5, a mixture followed by layers that predict further tokens.
@@ -120,9 +120,9 @@ var glm4moeRow = row{
 	outer:    outer, layer: decoderLayer, mlx: mlxGLM, optionalMTP: true,
 	layers: lazy(func() []mapping {
 		return with(decoder(
-			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
-			mapping{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", inLayer: hasQKNorm},
-			mapping{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", inLayer: hasQKNorm},
+			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}},
+			mapping{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: dims{Head}, inLayer: hasQKNorm},
+			mapping{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: dims{Head}, inLayer: hasQKNorm},
 			correction,
 		), slices.Concat(glmMTP, denseMLP, sharedMixture)...)
 	}),

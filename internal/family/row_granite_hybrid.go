@@ -27,11 +27,11 @@ func hasNoExperts(c *config, _ int64) bool { return c.experts() == 0 }
 
 // graniteDense is the shared expert of a model without other experts.
 var graniteDense = []mapping{
-	{hf: "shared_mlp.input_linear", shape: "gH", views: []view{
-		{gguf: "ffn_gate", cuts: func(c *config) []cut { return []cut{{first: 0, rows: dims['g'](c) / 2}} }},
-		{gguf: "ffn_up", cuts: func(c *config) []cut { return []cut{{first: dims['g'](c) / 2, rows: dims['g'](c) / 2}} }},
+	{hf: "shared_mlp.input_linear", shape: dims{SharedGateUp, Hidden}, views: []view{
+		{gguf: "ffn_gate", cuts: func(c *config) []cut { return []cut{{first: 0, rows: SharedGateUp(c) / 2}} }},
+		{gguf: "ffn_up", cuts: func(c *config) []cut { return []cut{{first: SharedGateUp(c) / 2, rows: SharedGateUp(c) / 2}} }},
 	}},
-	{hf: "shared_mlp.output_linear", gguf: "ffn_down", shape: "HZ"},
+	{hf: "shared_mlp.output_linear", gguf: "ffn_down", shape: dims{Hidden, SharedDense}},
 }
 
 // graniteFeed returns the feed-forward layers of all kinds.
@@ -57,13 +57,13 @@ var graniteHybridRow = row{
 	outer:    outer, layer: decoderLayer, choose: graniteKind,
 	layers: lazy(func() []mapping {
 		return slices.Concat(decoder()[:1], onlyIn(isAttentionLayer, permuted(decoder())[1:]), onlyIn(isMambaLayer, []mapping{
-			{hf: "mamba.A_log", shape: "z", noSuffix: true, op: decay, views: columnOf("ssm_a", 'z'), join: onlyView},
-			{hf: "mamba.D", shape: "z", noSuffix: true, views: columnOf("ssm_d", 'z'), join: onlyView},
-			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", noSuffix: true},
-			{hf: "mamba.conv1d", shape: "L1u", views: squeezedView("ssm_conv1d", dims['L'], dims['u']), join: onlyView},
-			{hf: "mamba.in_proj", gguf: "ssm_in", shape: "oH"},
-			{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr"},
-			{hf: "mamba.norm", shape: "r", views: []view{groupedNorm}, join: onlyView},
+			{hf: "mamba.A_log", shape: dims{SSMHeads}, noSuffix: true, op: decay, views: columnView("ssm_a", SSMHeads), join: onlyView},
+			{hf: "mamba.D", shape: dims{SSMHeads}, noSuffix: true, views: columnView("ssm_d", SSMHeads), join: onlyView},
+			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: dims{SSMHeads}, noSuffix: true},
+			{hf: "mamba.conv1d", shape: dims{SSMConv, One, SSMKernel}, views: squeezedView("ssm_conv1d", SSMConv, SSMKernel), join: onlyView},
+			{hf: "mamba.in_proj", gguf: "ssm_in", shape: dims{SSMIn, Hidden}},
+			{hf: "mamba.out_proj", gguf: "ssm_out", shape: dims{Hidden, States}},
+			{hf: "mamba.norm", shape: dims{States}, views: []view{groupedNorm}, join: onlyView},
 		}), graniteFeed())
 	}),
 	keys: graniteHybridKeys, vocab: graniteHybridVocab,

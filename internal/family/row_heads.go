@@ -106,12 +106,12 @@ func hasNoClassNames(c *config, layer int64) bool { return c.classifies() && !ha
 
 var (
 	bertHead = []mapping{
-		{hf: "classifier", gguf: "cls.output", shape: "4H", inLayer: hasClassNames},
-		{hf: "classifier", gguf: "cls", shape: "4H", inLayer: hasNoClassNames},
+		{hf: "classifier", gguf: "cls.output", shape: dims{Classes, Hidden}, inLayer: hasClassNames},
+		{hf: "classifier", gguf: "cls", shape: dims{Classes, Hidden}, inLayer: hasNoClassNames},
 	}
 	robertaHead = []mapping{
-		{hf: "classifier.dense", gguf: "cls", shape: "HH", inLayer: classifies},
-		{hf: "classifier.out_proj", gguf: "cls.output", shape: "4H", inLayer: classifies},
+		{hf: "classifier.dense", gguf: "cls", shape: dims{Hidden, Hidden}, inLayer: classifies},
+		{hf: "classifier.out_proj", gguf: "cls.output", shape: dims{Classes, Hidden}, inLayer: classifies},
 	}
 )
 

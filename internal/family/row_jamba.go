@@ -48,24 +48,24 @@ var jambaRow = row{
 	outer: phi2Row.outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return slices.Concat([]mapping{
-			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "pre_ff_layernorm", gguf: "ffn_norm", shape: "H"},
+			{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "pre_ff_layernorm", gguf: "ffn_norm", shape: dims{Hidden}},
 		}, onlyIn(jambaAttends, decoder()[1:]), onlyIn(not(jambaAttends), []mapping{
-			{hf: "mamba.in_proj", gguf: "ssm_in", shapeOf: shapeFrom(double(jambaWide), dims['H'])},
-			{hf: "mamba.conv1d", shapeOf: shapeFrom(jambaWide, constOne, jambaKernel), views: squeezedView("ssm_conv1d", jambaWide, jambaKernel)},
-			{hf: "mamba.x_proj", gguf: "ssm_x", shapeOf: shapeFrom(jambaX, jambaWide)},
-			{hf: "mamba.dt_proj", gguf: "ssm_dt", shapeOf: shapeFrom(jambaWide, stepRank)},
-			{hf: "mamba.A_log", gguf: "ssm_a", shapeOf: shapeFrom(jambaWide, jambaStates), noSuffix: true, ggufNoSuffix: true, op: decay},
-			{hf: "mamba.D", gguf: "ssm_d", shapeOf: shapeFrom(jambaWide), noSuffix: true, ggufNoSuffix: true},
-			{hf: "mamba.out_proj", gguf: "ssm_out", shapeOf: shapeFrom(dims['H'], jambaWide)},
-			{hf: "mamba.dt_layernorm", gguf: "ssm_dt_norm", shapeOf: shapeFrom(stepRank)},
-			{hf: "mamba.b_layernorm", gguf: "ssm_b_norm", shapeOf: shapeFrom(jambaStates)},
-			{hf: "mamba.c_layernorm", gguf: "ssm_c_norm", shapeOf: shapeFrom(jambaStates)},
+			{hf: "mamba.in_proj", gguf: "ssm_in", shape: dims{double(jambaWide), Hidden}},
+			{hf: "mamba.conv1d", shape: dims{jambaWide, One, jambaKernel}, views: squeezedView("ssm_conv1d", jambaWide, jambaKernel)},
+			{hf: "mamba.x_proj", gguf: "ssm_x", shape: dims{jambaX, jambaWide}},
+			{hf: "mamba.dt_proj", gguf: "ssm_dt", shape: dims{jambaWide, stepRank}},
+			{hf: "mamba.A_log", gguf: "ssm_a", shape: dims{jambaWide, jambaStates}, noSuffix: true, ggufNoSuffix: true, op: decay},
+			{hf: "mamba.D", gguf: "ssm_d", shape: dims{jambaWide}, noSuffix: true, ggufNoSuffix: true},
+			{hf: "mamba.out_proj", gguf: "ssm_out", shape: dims{Hidden, jambaWide}},
+			{hf: "mamba.dt_layernorm", gguf: "ssm_dt_norm", shape: dims{stepRank}},
+			{hf: "mamba.b_layernorm", gguf: "ssm_b_norm", shape: dims{jambaStates}},
+			{hf: "mamba.c_layernorm", gguf: "ssm_c_norm", shape: dims{jambaStates}},
 		}), onlyIn(not(jambaMixes), feedOf("feed_forward.")), onlyIn(jambaMixes, []mapping{
-			{hf: "feed_forward.router", gguf: "ffn_gate_inp", shape: "EH"},
-			{hf: "feed_forward.experts.*.gate_proj", gguf: "ffn_gate_exps", shape: "FH", op: stack},
-			{hf: "feed_forward.experts.*.up_proj", gguf: "ffn_up_exps", shape: "FH", op: stack},
-			{hf: "feed_forward.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HF", op: stack},
+			{hf: "feed_forward.router", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+			{hf: "feed_forward.experts.*.gate_proj", gguf: "ffn_gate_exps", shape: dims{FFN, Hidden}, op: stack},
+			{hf: "feed_forward.experts.*.up_proj", gguf: "ffn_up_exps", shape: dims{FFN, Hidden}, op: stack},
+			{hf: "feed_forward.experts.*.down_proj", gguf: "ffn_down_exps", shape: dims{Hidden, FFN}, op: stack},
 		}))
 	}),
 	keys: jambaKeys, vocab: jambaVocab,
@@ -74,9 +74,9 @@ var jambaRow = row{
 // feedOf returns the matrices of a feed-forward layer with the given prefix.
 func feedOf(prefix string) []mapping {
 	return []mapping{
-		{hf: prefix + "gate_proj", gguf: "ffn_gate", shape: "FH"},
-		{hf: prefix + "up_proj", gguf: "ffn_up", shape: "FH"},
-		{hf: prefix + "down_proj", gguf: "ffn_down", shape: "HF"},
+		{hf: prefix + "gate_proj", gguf: "ffn_gate", shape: dims{FFN, Hidden}},
+		{hf: prefix + "up_proj", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+		{hf: prefix + "down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 	}
 }
 

@@ -10,9 +10,9 @@ var jinaRow = row{
 	outer: []mapping{bertOuter[0], bertOuter[2], bertOuter[3]}, layer: "encoder.layer.#.",
 	layers: lazy(func() []mapping {
 		return with(bertLayers[:5:5],
-			mapping{hf: "mlp.gated_layers", gguf: "ffn_up", shape: "GH"},
-			mapping{hf: "mlp.wo", gguf: "ffn_down", shape: "HF"},
-			mapping{hf: "mlp.layernorm", gguf: "layer_output_norm", shape: "H"},
+			mapping{hf: "mlp.gated_layers", gguf: "ffn_up", shape: dims{GateUp, Hidden}},
+			mapping{hf: "mlp.wo", gguf: "ffn_down", shape: dims{Hidden, FFN}},
+			mapping{hf: "mlp.layernorm", gguf: "layer_output_norm", shape: dims{Hidden}},
 		)
 	}),
 	keys: bertKeys, vocab: jinaVocab, back: jinaBack,

@@ -28,9 +28,9 @@ func isLFM2Conv(c *config, layer int64) bool {
 	return !c.attends(layer)
 }
 
-// lfm2Width returns the width of LFM2's feed-forward layer: two thirds of the stated
+// adjustedFFN returns the width of LFM2's feed-forward layer: two thirds of the stated
 // width, rounded up.
-func (c *config) lfm2Width() int64 {
+func adjustedFFN(c *config) int64 {
 	n := c.int("block_ff_dim", "intermediate_size")
 	if !c.bool("block_auto_adjust_ff_dim", true) {
 		return n
@@ -60,27 +60,27 @@ func onlyView(_ *config, of []tensor.Info, _ []int64) []Part { return []Part{{In
 
 func lfm2Layers(more ...mapping) []mapping {
 	conv := onlyIn(isLFM2Conv, []mapping{
-		{hf: "conv.conv", shape: "H1C", views: squeezedView("shortconv.conv", dims['H'], dims['C']), join: onlyView},
-		{hf: "conv.in_proj", gguf: "shortconv.in_proj", shape: "3H"},
-		{hf: "conv.out_proj", gguf: "shortconv.out_proj", shape: "HH"},
+		{hf: "conv.conv", shape: dims{Hidden, One, ShortKernel}, views: squeezedView("shortconv.conv", Hidden, ShortKernel), join: onlyView},
+		{hf: "conv.in_proj", gguf: "shortconv.in_proj", shape: dims{Hidden3, Hidden}},
+		{hf: "conv.out_proj", gguf: "shortconv.out_proj", shape: dims{Hidden, Hidden}},
 	})
 	return with(with(conv, onlyIn(isLFM2Attention, []mapping{
-		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH"},
-		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH"},
-		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH"},
-		{hf: "self_attn.out_proj", gguf: "attn_output", shape: "HQ"},
-		{hf: "self_attn.q_layernorm", gguf: "attn_q_norm", shape: "D"},
-		{hf: "self_attn.k_layernorm", gguf: "attn_k_norm", shape: "D"},
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Q, Hidden}},
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{KV, Hidden}},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{KV, Hidden}},
+		{hf: "self_attn.out_proj", gguf: "attn_output", shape: dims{Hidden, Q}},
+		{hf: "self_attn.q_layernorm", gguf: "attn_q_norm", shape: dims{Head}},
+		{hf: "self_attn.k_layernorm", gguf: "attn_k_norm", shape: dims{Head}},
 	})...), with([]mapping{
-		{hf: "operator_norm", gguf: "attn_norm", shape: "H"},
-		{hf: "ffn_norm", gguf: "ffn_norm", shape: "H"},
+		{hf: "operator_norm", gguf: "attn_norm", shape: dims{Hidden}},
+		{hf: "ffn_norm", gguf: "ffn_norm", shape: dims{Hidden}},
 	}, more...)...)
 }
 
 var lfm2Outer = []mapping{
 	outer[0],
-	{hf: "model.embedding_norm", gguf: "token_embd_norm", shape: "H"},
-	{hf: "lm_head", gguf: "output", shape: "VH", optional: true},
+	{hf: "model.embedding_norm", gguf: "token_embd_norm", shape: dims{Hidden}},
+	{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}, optional: true},
 }
 
 var lfm2Row = row{
@@ -89,14 +89,14 @@ var lfm2Row = row{
 	outer:    lfm2Outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return lfm2Layers(
-			mapping{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "jH"},
-			mapping{hf: "feed_forward.w3", gguf: "ffn_up", shape: "jH"},
-			mapping{hf: "feed_forward.w2", gguf: "ffn_down", shape: "Hj"},
+			mapping{hf: "feed_forward.w1", gguf: "ffn_gate", shape: dims{adjustedFFN, Hidden}},
+			mapping{hf: "feed_forward.w3", gguf: "ffn_up", shape: dims{adjustedFFN, Hidden}},
+			mapping{hf: "feed_forward.w2", gguf: "ffn_down", shape: dims{Hidden, adjustedFFN}},
 		)
 	}),
 	keys: func(k *keys) {
 		lfm2Keys(k)
-		k.putArch("feed_forward_length", uint32(k.c.lfm2Width()))
+		k.putArch("feed_forward_length", uint32(adjustedFFN(k.c)))
 	}, vocab: gpt2Vocab, back: lfm2Back,
 }
 
@@ -188,15 +188,15 @@ var lfm2moeRow = row{
 	outer: lfm2Outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return lfm2Layers(with(onlyIn(firstDense, []mapping{
-			{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "FH"},
-			{hf: "feed_forward.w3", gguf: "ffn_up", shape: "FH"},
-			{hf: "feed_forward.w2", gguf: "ffn_down", shape: "HF"},
+			{hf: "feed_forward.w1", gguf: "ffn_gate", shape: dims{FFN, Hidden}},
+			{hf: "feed_forward.w3", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+			{hf: "feed_forward.w2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}), onlyIn(laterMixture, []mapping{
-			{hf: "feed_forward.gate", gguf: "ffn_gate_inp", shape: "EH"},
-			{hf: "feed_forward.expert_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true},
-			{hf: "feed_forward.experts.*.w1", gguf: "ffn_gate_exps", shape: "MH", op: stack},
-			{hf: "feed_forward.experts.*.w3", gguf: "ffn_up_exps", shape: "MH", op: stack},
-			{hf: "feed_forward.experts.*.w2", gguf: "ffn_down_exps", shape: "HM", op: stack},
+			{hf: "feed_forward.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+			{hf: "feed_forward.expert_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true},
+			{hf: "feed_forward.experts.*.w1", gguf: "ffn_gate_exps", shape: dims{ExpertFFN, Hidden}, op: stack},
+			{hf: "feed_forward.experts.*.w3", gguf: "ffn_up_exps", shape: dims{ExpertFFN, Hidden}, op: stack},
+			{hf: "feed_forward.experts.*.w2", gguf: "ffn_down_exps", shape: dims{Hidden, ExpertFFN}, op: stack},
 		})...)...)
 	}),
 	keys: func(k *keys) {

@@ -42,10 +42,10 @@ var mixtralRow = row{
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return permuted(decoder(ffnNorm,
-			mapping{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
-			mapping{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", op: stack},
-			mapping{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", op: stack},
-			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", op: stack},
+			mapping{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+			mapping{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: dims{FFN, Hidden}, op: stack},
+			mapping{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: dims{Hidden, FFN}, op: stack},
+			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: dims{FFN, Hidden}, op: stack},
 		))
 	}),
 	keys: smollm3Keys, vocab: llamaVocab, back: mixtralBack,

@@ -30,41 +30,29 @@ func stepRank(c *config) int64 {
 
 func kernel(c *config) int64 { return c.int("conv_kernel", "d_conv") }
 
-// shapeFrom returns a function that computes a shape from the configuration.
-func shapeFrom(list ...func(*config) int64) func(*config, int64) []int64 {
-	return func(c *config, _ int64) (out []int64) {
-		for _, f := range list {
-			out = append(out, f(c))
-		}
-		return out
-	}
-}
-
-func double(f func(*config) int64) func(*config) int64 {
+// double returns a size of which there are two.
+func double(f size) size {
 	return func(c *config) int64 { return 2 * f(c) }
 }
-
-func constOne(*config) int64 { return 1 }
 
 func stepsAndStates(c *config) int64 { return stepRank(c) + 2*stateSize(c) }
 
 var mambaOuter = []mapping{
-	{hf: "backbone.embeddings", gguf: "token_embd", shape: "VH"},
-	{hf: "backbone.norm_f", gguf: "output_norm", shape: "H"},
-	{hf: "lm_head", gguf: "output", shape: "VH"},
+	{hf: "backbone.embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+	{hf: "backbone.norm_f", gguf: "output_norm", shape: dims{Hidden}},
+	{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}},
 }
 
 func mambaLayers() []mapping {
-	width := dims['H']
 	return []mapping{
-		{hf: "norm", gguf: "attn_norm", shape: "H"},
-		{hf: "mixer.in_proj", gguf: "ssm_in", shapeOf: shapeFrom(double(wideness), width)},
-		{hf: "mixer.conv1d", shapeOf: shapeFrom(wideness, constOne, kernel), views: squeezedView("ssm_conv1d", wideness, kernel)},
-		{hf: "mixer.x_proj", gguf: "ssm_x", shapeOf: shapeFrom(stepsAndStates, wideness)},
-		{hf: "mixer.dt_proj", gguf: "ssm_dt", shapeOf: shapeFrom(wideness, stepRank)},
-		{hf: "mixer.A_log", gguf: "ssm_a", shapeOf: shapeFrom(wideness, stateSize), noSuffix: true, ggufNoSuffix: true, op: decay},
-		{hf: "mixer.D", gguf: "ssm_d", shapeOf: shapeFrom(wideness), noSuffix: true, ggufNoSuffix: true},
-		{hf: "mixer.out_proj", gguf: "ssm_out", shapeOf: shapeFrom(width, wideness)},
+		{hf: "norm", gguf: "attn_norm", shape: dims{Hidden}},
+		{hf: "mixer.in_proj", gguf: "ssm_in", shape: dims{double(wideness), Hidden}},
+		{hf: "mixer.conv1d", shape: dims{wideness, One, kernel}, views: squeezedView("ssm_conv1d", wideness, kernel)},
+		{hf: "mixer.x_proj", gguf: "ssm_x", shape: dims{stepsAndStates, wideness}},
+		{hf: "mixer.dt_proj", gguf: "ssm_dt", shape: dims{wideness, stepRank}},
+		{hf: "mixer.A_log", gguf: "ssm_a", shape: dims{wideness, stateSize}, noSuffix: true, ggufNoSuffix: true, op: decay},
+		{hf: "mixer.D", gguf: "ssm_d", shape: dims{wideness}, noSuffix: true, ggufNoSuffix: true},
+		{hf: "mixer.out_proj", gguf: "ssm_out", shape: dims{Hidden, wideness}},
 	}
 }
 
@@ -155,18 +143,18 @@ var mamba2Row = row{
 	outer:    mambaOuter, layer: "backbone.layers.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "norm", gguf: "attn_norm", shape: "H"},
-			{hf: "mixer.in_proj", gguf: "ssm_in", shapeOf: shapeFrom(gatesToSteps, dims['H'])},
-			{hf: "mixer.conv1d", shapeOf: shapeFrom(mixedStates, constOne, kernel), views: squeezedView("ssm_conv1d", mixedStates, kernel)},
-			{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", shapeOf: shapeFrom(ssmHeads), noSuffix: true},
-			{hf: "mixer.A_log", shapeOf: shapeFrom(ssmHeads), noSuffix: true, op: decay, views: columnView("ssm_a", ssmHeads)},
-			{hf: "mixer.D", shapeOf: shapeFrom(ssmHeads), noSuffix: true, views: columnView("ssm_d", ssmHeads)},
-			{hf: "mixer.norm", shapeOf: shapeFrom(wideness), views: []view{{
+			{hf: "norm", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "mixer.in_proj", gguf: "ssm_in", shape: dims{gatesToSteps, Hidden}},
+			{hf: "mixer.conv1d", shape: dims{mixedStates, One, kernel}, views: squeezedView("ssm_conv1d", mixedStates, kernel)},
+			{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", shape: dims{ssmHeads}, noSuffix: true},
+			{hf: "mixer.A_log", shape: dims{ssmHeads}, noSuffix: true, op: decay, views: columnView("ssm_a", ssmHeads)},
+			{hf: "mixer.D", shape: dims{ssmHeads}, noSuffix: true, views: columnView("ssm_d", ssmHeads)},
+			{hf: "mixer.norm", shape: dims{wideness}, views: []view{{
 				gguf:    "ssm_norm",
 				shape:   func(c *config) []int64 { return []int64{groupsOf(c), wideness(c) / max(1, groupsOf(c))} },
 				strides: func(c *config) ([]int64, int64) { return []int64{wideness(c) / max(1, groupsOf(c)), 1}, 0 },
 			}}},
-			{hf: "mixer.out_proj", gguf: "ssm_out", shapeOf: shapeFrom(dims['H'], wideness)},
+			{hf: "mixer.out_proj", gguf: "ssm_out", shape: dims{Hidden, wideness}},
 		}
 	}),
 	keys: mamba2Keys, vocab: mamba2Vocab,

@@ -11,14 +11,14 @@ var minicpm3Row = row{
 	outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "self_attn.q_a_proj", gguf: "attn_q_a", shape: "lH"},
-			{hf: "self_attn.q_a_layernorm", gguf: "attn_q_a_norm", shape: "l"},
-			{hf: "self_attn.q_b_proj", gguf: "attn_q_b", shape: "ql"},
-			{hf: "self_attn.kv_a_proj_with_mqa", gguf: "attn_kv_a_mqa", shape: "aH"},
-			{hf: "self_attn.kv_a_layernorm", gguf: "attn_kv_a_norm", shape: "k"},
-			{hf: "self_attn.kv_b_proj", gguf: "attn_kv_b", shapeOf: shapeFrom(minicpm3KV, dims['k'])},
-			{hf: "self_attn.o_proj", gguf: "attn_output", shapeOf: shapeFrom(dims['H'], minicpm3Values)},
+			{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "self_attn.q_a_proj", gguf: "attn_q_a", shape: dims{QRank, Hidden}},
+			{hf: "self_attn.q_a_layernorm", gguf: "attn_q_a_norm", shape: dims{QRank}},
+			{hf: "self_attn.q_b_proj", gguf: "attn_q_b", shape: dims{LatentQ, QRank}},
+			{hf: "self_attn.kv_a_proj_with_mqa", gguf: "attn_kv_a_mqa", shape: dims{KVRankRope, Hidden}},
+			{hf: "self_attn.kv_a_layernorm", gguf: "attn_kv_a_norm", shape: dims{KVRank}},
+			{hf: "self_attn.kv_b_proj", gguf: "attn_kv_b", shape: dims{minicpm3KV, KVRank}},
+			{hf: "self_attn.o_proj", gguf: "attn_output", shape: dims{Hidden, minicpm3Values}},
 			ffnNorm, mlp[0], mlp[1], mlp[2],
 		}
 	}),

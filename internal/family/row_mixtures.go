@@ -28,10 +28,10 @@ var ernieMoeRow = row{
 	outer: outer, layer: decoderLayer, skipPrefixes: []string{"model.mtp_"},
 	layers: lazy(func() []mapping {
 		return decoder(with(with(onlyIn(ernieDense, mlp), ffnNorm), onlyIn(ernieMixed, with(experts,
-			mapping{hf: "mlp.moe_statics.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "1E", noSuffix: true},
-			mapping{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: "sH"},
-			mapping{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "sH"},
-			mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "Hs"},
+			mapping{hf: "mlp.moe_statics.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: dims{One, Experts}, noSuffix: true},
+			mapping{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: dims{SharedExperts, Hidden}},
+			mapping{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: dims{SharedExperts, Hidden}},
+			mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, SharedExperts}},
 		))...)...)
 	}),
 	keys: ernieMoeKeys, vocab: ernieVocab, back: ernieMoeBack,
@@ -72,8 +72,8 @@ var hunyuanRow = row{
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(with(mlp, ffnNorm),
-			mapping{hf: "self_attn.query_layernorm", gguf: "attn_q_norm", shape: "D"},
-			mapping{hf: "self_attn.key_layernorm", gguf: "attn_k_norm", shape: "D"},
+			mapping{hf: "self_attn.query_layernorm", gguf: "attn_q_norm", shape: dims{Head}},
+			mapping{hf: "self_attn.key_layernorm", gguf: "attn_k_norm", shape: dims{Head}},
 		)...)
 	}),
 	keys: hunyuanKeys, vocab: hunyuanVocab, back: hunyuanBack,
@@ -149,27 +149,27 @@ func halves(c *config, of []tensor.Info, _ []int64) (list []Part) {
 func halfOf(gguf string, first int64) view {
 	return view{
 		gguf:  gguf,
-		shape: func(c *config) []int64 { return []int64{c.experts(), dims['F'](c), c.hidden()} },
+		shape: func(c *config) []int64 { return []int64{c.experts(), FFN(c), c.hidden()} },
 		strides: func(c *config) ([]int64, int64) {
-			one := dims['F'](c) * c.hidden()
+			one := FFN(c) * c.hidden()
 			return []int64{2 * one, c.hidden(), 1}, first * one
 		},
 	}
 }
 
 var graniteExperts = []mapping{
-	{hf: "block_sparse_moe.router.layer", gguf: "ffn_gate_inp", shape: "EH"},
-	{hf: "block_sparse_moe.input_linear", shape: "EGH", views: []view{halfOf("ffn_gate_exps", 0), halfOf("ffn_up_exps", 1)}, join: halves},
-	{hf: "block_sparse_moe.output_linear", gguf: "ffn_down_exps", shape: "EHF"},
+	{hf: "block_sparse_moe.router.layer", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+	{hf: "block_sparse_moe.input_linear", shape: dims{Experts, GateUp, Hidden}, views: []view{halfOf("ffn_gate_exps", 0), halfOf("ffn_up_exps", 1)}, join: halves},
+	{hf: "block_sparse_moe.output_linear", gguf: "ffn_down_exps", shape: dims{Experts, Hidden, FFN}},
 }
 
 // graniteShared: the gate's rows come before those of up_proj.
 var graniteShared = []mapping{
-	{hf: "shared_mlp.input_linear", shape: "gH", views: []view{
-		{gguf: "ffn_gate_shexp", cuts: func(c *config) []cut { return []cut{{first: 0, rows: dims['g'](c) / 2}} }},
-		{gguf: "ffn_up_shexp", cuts: func(c *config) []cut { return []cut{{first: dims['g'](c) / 2, rows: dims['g'](c) / 2}} }},
+	{hf: "shared_mlp.input_linear", shape: dims{SharedGateUp, Hidden}, views: []view{
+		{gguf: "ffn_gate_shexp", cuts: func(c *config) []cut { return []cut{{first: 0, rows: SharedGateUp(c) / 2}} }},
+		{gguf: "ffn_up_shexp", cuts: func(c *config) []cut { return []cut{{first: SharedGateUp(c) / 2, rows: SharedGateUp(c) / 2}} }},
 	}},
-	{hf: "shared_mlp.output_linear", gguf: "ffn_down_shexp", shape: "HZ"},
+	{hf: "shared_mlp.output_linear", gguf: "ffn_down_shexp", shape: dims{Hidden, SharedDense}},
 }
 
 var graniteMoeDefaults = []preset{
@@ -217,11 +217,11 @@ var minimaxRow = row{
 	outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(allHeadNorms, ffnNorm,
-			mapping{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
-			mapping{hf: "block_sparse_moe.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true},
-			mapping{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", op: stack},
-			mapping{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", op: stack},
-			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", op: stack},
+			mapping{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+			mapping{hf: "block_sparse_moe.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true},
+			mapping{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: dims{FFN, Hidden}, op: stack},
+			mapping{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: dims{Hidden, FFN}, op: stack},
+			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: dims{FFN, Hidden}, op: stack},
 		)...)
 	}),
 	keys: minimaxKeys, vocab: gpt2Vocab, back: minimaxBack,

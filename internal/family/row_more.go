@@ -75,8 +75,8 @@ var olmoeRow = row{
 
 // allHeadNorms are norms over all heads at once.
 var allHeadNorms = []mapping{
-	{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "Q"},
-	{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "K"},
+	{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: dims{Q}},
+	{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: dims{KV}},
 }
 
 // olmoeKeys adds the converter's epsilon, whatever the model's is.
@@ -161,7 +161,7 @@ var seedossRow = row{
 	defaults: []preset{{"vocab_size", "155136"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "524288"}, {"head_dim", "128"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
-		return decoder(with(mlp, mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"})...)
+		return decoder(with(mlp, mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}})...)
 	}),
 	keys: common, vocab: gpt2Vocab, back: seedossBack,
 }

@@ -41,41 +41,41 @@ func block(kind byte) func(*config, int64) bool {
 }
 
 var nemotronHOuter = []mapping{
-	{hf: "backbone.embeddings", gguf: "token_embd", shape: "VH"},
-	{hf: "backbone.norm_f", gguf: "output_norm", shape: "H"},
-	{hf: "lm_head", gguf: "output", shape: "VH"},
+	{hf: "backbone.embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+	{hf: "backbone.norm_f", gguf: "output_norm", shape: dims{Hidden}},
+	{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}},
 }
 
 // nemotronHLayers returns the tensors of all types of layers.
 func nemotronHLayers() []mapping {
 	return slices.Concat([]mapping{
-		{hf: "norm", gguf: "attn_norm", shape: "H"},
+		{hf: "norm", gguf: "attn_norm", shape: dims{Hidden}},
 	}, onlyIn(block('M'), []mapping{
-		{hf: "mixer.A_log", shape: "z", noSuffix: true, op: decay, views: columnOf("ssm_a", 'z'), join: onlyView},
-		{hf: "mixer.D", shape: "z", noSuffix: true, views: columnOf("ssm_d", 'z'), join: onlyView},
-		{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", shape: "z", noSuffix: true},
-		{hf: "mixer.conv1d", shape: "L1u", views: squeezedView("ssm_conv1d", dims['L'], dims['u']), join: onlyView},
-		{hf: "mixer.in_proj", gguf: "ssm_in", shape: "oH"},
-		{hf: "mixer.out_proj", gguf: "ssm_out", shape: "Hr"},
-		{hf: "mixer.norm", shape: "r", views: []view{groupedNorm}, join: onlyView},
+		{hf: "mixer.A_log", shape: dims{SSMHeads}, noSuffix: true, op: decay, views: columnView("ssm_a", SSMHeads), join: onlyView},
+		{hf: "mixer.D", shape: dims{SSMHeads}, noSuffix: true, views: columnView("ssm_d", SSMHeads), join: onlyView},
+		{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", shape: dims{SSMHeads}, noSuffix: true},
+		{hf: "mixer.conv1d", shape: dims{SSMConv, One, SSMKernel}, views: squeezedView("ssm_conv1d", SSMConv, SSMKernel), join: onlyView},
+		{hf: "mixer.in_proj", gguf: "ssm_in", shape: dims{SSMIn, Hidden}},
+		{hf: "mixer.out_proj", gguf: "ssm_out", shape: dims{Hidden, States}},
+		{hf: "mixer.norm", shape: dims{States}, views: []view{groupedNorm}, join: onlyView},
 	}), onlyIn(block('*'), permuted([]mapping{
-		{hf: "mixer.q_proj", gguf: "attn_q", shape: "QH"},
-		{hf: "mixer.k_proj", gguf: "attn_k", shape: "KH"},
-		{hf: "mixer.v_proj", gguf: "attn_v", shape: "KH"},
-		{hf: "mixer.o_proj", gguf: "attn_output", shape: "HQ"},
+		{hf: "mixer.q_proj", gguf: "attn_q", shape: dims{Q, Hidden}},
+		{hf: "mixer.k_proj", gguf: "attn_k", shape: dims{KV, Hidden}},
+		{hf: "mixer.v_proj", gguf: "attn_v", shape: dims{KV, Hidden}},
+		{hf: "mixer.o_proj", gguf: "attn_output", shape: dims{Hidden, Q}},
 	})), onlyIn(block('-'), []mapping{
-		{hf: "mixer.up_proj", gguf: "ffn_up", shape: "FH"},
-		{hf: "mixer.down_proj", gguf: "ffn_down", shape: "HF"},
+		{hf: "mixer.up_proj", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+		{hf: "mixer.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 	}))
 }
 
 var nemotronHExperts = onlyIn(block('E'), []mapping{
-	{hf: "mixer.gate", gguf: "ffn_gate_inp", shape: "EH"},
-	{hf: "mixer.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", noSuffix: true},
-	{hf: "mixer.experts.*.up_proj", gguf: "ffn_up_exps", shape: "MH", op: stack},
-	{hf: "mixer.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HM", op: stack},
-	{hf: "mixer.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "SH"},
-	{hf: "mixer.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "HS"},
+	{hf: "mixer.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+	{hf: "mixer.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true},
+	{hf: "mixer.experts.*.up_proj", gguf: "ffn_up_exps", shape: dims{ExpertFFN, Hidden}, op: stack},
+	{hf: "mixer.experts.*.down_proj", gguf: "ffn_down_exps", shape: dims{Hidden, ExpertFFN}, op: stack},
+	{hf: "mixer.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: dims{SharedFFN, Hidden}},
+	{hf: "mixer.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, SharedFFN}},
 })
 
 var nemotronHRow = row{

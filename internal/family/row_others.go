@@ -8,12 +8,12 @@ var phi3Row = row{
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "self_attn.qkv_proj", gguf: "attn_qkv", shape: "RH"},
-			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
+			{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "self_attn.qkv_proj", gguf: "attn_qkv", shape: dims{QKV, Hidden}},
+			{hf: "self_attn.o_proj", gguf: "attn_output", shape: dims{Hidden, Q}},
 			ffnNorm,
-			{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
-			{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+			{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: dims{GateUp, Hidden}},
+			{hf: "mlp.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}
 	}),
 	keys: phi3Keys, vocab: phi3Vocab, back: phi3Back,
@@ -64,8 +64,8 @@ var olmo2Row = row{
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return with(decoder(mlp...)[1:],
-			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
-			mapping{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: "H"},
+			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}},
+			mapping{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: dims{Hidden}},
 			allHeadNorms[0], allHeadNorms[1],
 		)
 	}),
@@ -79,8 +79,8 @@ var starcoder2Row = row{
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(ffnNorm,
-			mapping{hf: "mlp.c_fc", gguf: "ffn_up", shape: "FH"},
-			mapping{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HF"},
+			mapping{hf: "mlp.c_fc", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+			mapping{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		)
 	}),
 	keys: common, vocab: gpt2Vocab, back: starcoder2Back,
@@ -90,20 +90,20 @@ var gpt2Row = row{
 	arch: "gpt2", model: "gpt2", noMLX: "mlx-lm stores its matrices transposed", names: []string{"GPT2LMHeadModel"}, tied: true,
 	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"n_ctx", "1024"}, {"layer_norm_epsilon", "1e-05"}},
 	outer: []mapping{
-		{hf: "transformer.wte", gguf: "token_embd", shape: "VH"},
-		{hf: "transformer.wpe", gguf: "position_embd", shape: "PH"},
-		{hf: "transformer.ln_f", gguf: "output_norm", shape: "H"},
-		{hf: "lm_head", gguf: "output", shape: "VH", optional: true},
+		{hf: "transformer.wte", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "transformer.wpe", gguf: "position_embd", shape: dims{Positions, Hidden}},
+		{hf: "transformer.ln_f", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}, optional: true},
 	},
 	layer: "transformer.h.#.", skipSuffixes: []string{".attn.bias", ".attn.masked_bias"},
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "ln_1", gguf: "attn_norm", shape: "H"},
-			{hf: "attn.c_attn", gguf: "attn_qkv", shape: "H3", op: transpose},
-			{hf: "attn.c_proj", gguf: "attn_output", shape: "HH", op: transpose},
-			{hf: "ln_2", gguf: "ffn_norm", shape: "H"},
-			{hf: "mlp.c_fc", gguf: "ffn_up", shape: "HI", op: transpose},
-			{hf: "mlp.c_proj", gguf: "ffn_down", shape: "IH", op: transpose},
+			{hf: "ln_1", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "attn.c_attn", gguf: "attn_qkv", shape: dims{Hidden, Hidden3}, op: transpose},
+			{hf: "attn.c_proj", gguf: "attn_output", shape: dims{Hidden, Hidden}, op: transpose},
+			{hf: "ln_2", gguf: "ffn_norm", shape: dims{Hidden}},
+			{hf: "mlp.c_fc", gguf: "ffn_up", shape: dims{Hidden, FFN4}, op: transpose},
+			{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{FFN4, Hidden}, op: transpose},
 		}
 	}),
 	keys: gpt2Keys, vocab: gpt2Vocab, back: gpt2Back,

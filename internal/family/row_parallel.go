@@ -8,7 +8,7 @@ var stablelmRow = row{
 	defaults: []preset{{"vocab_size", "50304"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"partial_rotary_factor", "0.25"}, {"use_parallel_residual", "false"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
-		return decoder(with(mlp, mapping{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H", inLayer: isSequential})...)
+		return decoder(with(mlp, mapping{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: dims{Hidden}, inLayer: isSequential})...)
 	}),
 	keys: stablelmKeys, vocab: gpt2Vocab, back: stablelmBack,
 }
@@ -67,16 +67,16 @@ var phi2Row = row{
 	arch: "phi2", model: "phi", names: []string{"PhiForCausalLM"},
 	defaults: []preset{{"vocab_size", "51200"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"partial_rotary_factor", "0.5"}},
 	outer: []mapping{
-		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH"},
-		{hf: "model.final_layernorm", gguf: "output_norm", shape: "H"},
-		{hf: "lm_head", gguf: "output", shape: "VH"},
+		{hf: "model.embed_tokens", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "model.final_layernorm", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}},
 	},
 	layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return with(decoder()[:4],
-			mapping{hf: "self_attn.dense", gguf: "attn_output", shape: "HQ"},
-			mapping{hf: "mlp.fc1", gguf: "ffn_up", shape: "FH"},
-			mapping{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
+			mapping{hf: "self_attn.dense", gguf: "attn_output", shape: dims{Hidden, Q}},
+			mapping{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+			mapping{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		)
 	}),
 	keys: phi2Keys, vocab: phi2Vocab, back: phi2Back,
@@ -118,19 +118,19 @@ var gptneoxRow = row{
 	kvHeads:  func(c *config) int64 { return c.heads() }, // its class ignores num_key_value_heads
 	defaults: []preset{{"vocab_size", "50432"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rotary_pct", "0.25"}, {"use_parallel_residual", "true"}},
 	outer: []mapping{
-		{hf: "gpt_neox.embed_in", gguf: "token_embd", shape: "VH"},
-		{hf: "gpt_neox.final_layer_norm", gguf: "output_norm", shape: "H"},
-		{hf: "embed_out", gguf: "output", shape: "VH"},
+		{hf: "gpt_neox.embed_in", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "gpt_neox.final_layer_norm", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "embed_out", gguf: "output", shape: dims{Vocab, Hidden}},
 	},
 	layer: "gpt_neox.layers.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "attention.query_key_value", shape: "RH", views: bundledView("attn_qkv")},
-			{hf: "attention.dense", gguf: "attn_output", shape: "HQ"},
-			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"},
-			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: "FH"},
-			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: "HF"},
+			{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "attention.query_key_value", shape: dims{QKV, Hidden}, views: bundledView("attn_qkv")},
+			{hf: "attention.dense", gguf: "attn_output", shape: dims{Hidden, Q}},
+			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: dims{Hidden}},
+			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}
 	}),
 	keys: gptneoxKeys, vocab: gpt2Vocab, back: gptneoxBack,
@@ -179,20 +179,20 @@ var bloomRow = row{
 	arch: "bloom", model: "bloom", names: []string{"BloomForCausalLM", "BloomModel"}, tied: true, optionalPrefix: "transformer.", noMLX: "mlx-lm has no such model",
 	defaults: []preset{{"vocab_size", "250880"}, {"layer_norm_epsilon", "1e-05"}},
 	outer: []mapping{
-		{hf: "transformer.word_embeddings", gguf: "token_embd", shape: "VH"},
-		{hf: "transformer.word_embeddings_layernorm", gguf: "token_embd_norm", shape: "H"},
-		{hf: "transformer.ln_f", gguf: "output_norm", shape: "H"},
-		{hf: "lm_head", gguf: "output", shape: "VH", optional: true},
+		{hf: "transformer.word_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "transformer.word_embeddings_layernorm", gguf: "token_embd_norm", shape: dims{Hidden}},
+		{hf: "transformer.ln_f", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}, optional: true},
 	},
 	layer: "transformer.h.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-			{hf: "self_attention.query_key_value", shape: "RH", views: bundledView("attn_qkv")},
-			{hf: "self_attention.dense", gguf: "attn_output", shape: "HH"},
-			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"},
-			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: "IH"},
-			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: "HI"},
+			{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "self_attention.query_key_value", shape: dims{QKV, Hidden}, views: bundledView("attn_qkv")},
+			{hf: "self_attention.dense", gguf: "attn_output", shape: dims{Hidden, Hidden}},
+			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: dims{Hidden}},
+			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: dims{FFN4, Hidden}},
+			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: dims{Hidden, FFN4}},
 		}
 	}),
 	keys: bloomKeys, vocab: gpt2Vocab, back: bloomBack,

@@ -3,20 +3,20 @@ package family
 // Qwen's queries and keys are not permuted.
 var (
 	headNorms = []mapping{
-		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D"},
-		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D"},
+		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: dims{Head}},
+		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: dims{Head}},
 	}
 	experts = []mapping{
-		{hf: "mlp.gate", gguf: "ffn_gate_inp", shape: "EH"},
-		{hf: "mlp.experts.*.gate_proj", gguf: "ffn_gate_exps", shape: "MH", op: stack},
-		{hf: "mlp.experts.*.up_proj", gguf: "ffn_up_exps", shape: "MH", op: stack},
-		{hf: "mlp.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HM", op: stack},
+		{hf: "mlp.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+		{hf: "mlp.experts.*.gate_proj", gguf: "ffn_gate_exps", shape: dims{ExpertFFN, Hidden}, op: stack},
+		{hf: "mlp.experts.*.up_proj", gguf: "ffn_up_exps", shape: dims{ExpertFFN, Hidden}, op: stack},
+		{hf: "mlp.experts.*.down_proj", gguf: "ffn_down_exps", shape: dims{Hidden, ExpertFFN}, op: stack},
 	}
 	sharedExpert = []mapping{
-		{hf: "mlp.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: "SH"},
-		{hf: "mlp.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: "SH"},
-		{hf: "mlp.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: "HS"},
-		{hf: "mlp.shared_expert_gate", gguf: "ffn_gate_inp_shexp", shape: "1H"},
+		{hf: "mlp.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: dims{SharedFFN, Hidden}},
+		{hf: "mlp.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: dims{SharedFFN, Hidden}},
+		{hf: "mlp.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, SharedFFN}},
+		{hf: "mlp.shared_expert_gate", gguf: "ffn_gate_inp_shexp", shape: dims{One, Hidden}},
 	}
 	qwenDefaults = []preset{{"vocab_size", "151936"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "10000"}}
 )

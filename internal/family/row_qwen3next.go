@@ -94,49 +94,49 @@ func untiled(c *config, of []tensor.Info, _ []int64) []Part {
 // of linear attention.
 func nextAttention(linear []mapping, more ...mapping) []mapping {
 	full := onlyIn(isFullAttention, []mapping{
-		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "NH"},
-		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH"},
-		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH"},
-		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
-		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", op: addOne},
-		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", op: addOne},
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{QGate, Hidden}},
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{KV, Hidden}},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{KV, Hidden}},
+		{hf: "self_attn.o_proj", gguf: "attn_output", shape: dims{Hidden, Q}},
+		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: dims{Head}, op: addOne},
+		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: dims{Head}, op: addOne},
 	})
 	ahead := onlyIn(isMTPLayer, []mapping{
-		{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy"},
-		{hf: "enorm", gguf: "nextn.enorm", shape: "H", op: addOne},
-		{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", op: addOne},
-		{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", op: addOne},
+		{hf: "eh_proj", gguf: "nextn.eh_proj", shape: dims{Hidden, Hidden2}},
+		{hf: "enorm", gguf: "nextn.enorm", shape: dims{Hidden}, op: addOne},
+		{hf: "hnorm", gguf: "nextn.hnorm", shape: dims{Hidden}, op: addOne},
+		{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: dims{Hidden}, op: addOne},
 	})
 	return slices.Concat(full, ahead, onlyIn(isLinearAttention, linear), []mapping{
-		{hf: "linear_attn.norm", gguf: "ssm_norm", shape: "v", inLayer: isLinearAttention},
-		{hf: "input_layernorm", gguf: "attn_norm", shape: "H", op: addOne},
-		{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H", op: addOne},
+		{hf: "linear_attn.norm", gguf: "ssm_norm", shape: dims{ValueWidth}, inLayer: isLinearAttention},
+		{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}, op: addOne},
+		{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}, op: addOne},
 	}, more)
 }
 
 // ofNext are the tensors of linear attention in Qwen3-Next.
 var ofNext = []mapping{
-	{hf: "linear_attn.A_log", gguf: "ssm_a", shape: "W", noSuffix: true, ggufNoSuffix: true, op: decay},
-	{hf: "linear_attn.dt_bias", gguf: "ssm_dt.bias", shape: "W", noSuffix: true},
-	{hf: "linear_attn.conv1d", shape: "B1J", views: squeezedView("ssm_conv1d", dims['B'], dims['J']), join: onlyView},
-	{hf: "linear_attn.in_proj_qkvz", shape: "XH", views: []view{
+	{hf: "linear_attn.A_log", gguf: "ssm_a", shape: dims{ValueHeads}, noSuffix: true, ggufNoSuffix: true, op: decay},
+	{hf: "linear_attn.dt_bias", gguf: "ssm_dt.bias", shape: dims{ValueHeads}, noSuffix: true},
+	{hf: "linear_attn.conv1d", shape: dims{LinearQKV, One, LinearKernel}, views: squeezedView("ssm_conv1d", LinearQKV, LinearKernel), join: onlyView},
+	{hf: "linear_attn.in_proj_qkvz", shape: dims{LinearQKVZ, Hidden}, views: []view{
 		rowsOf("attn_qkv", func(c *config) []cut { qkv, _ := grouped(c); return qkv }),
 		rowsOf("attn_gate", func(c *config) []cut { _, gate := grouped(c); return gate }),
 	}},
-	{hf: "linear_attn.in_proj_ba", gguf: "ssm_ba", shape: "iH"},
-	{hf: "linear_attn.out_proj", gguf: "ssm_out", shape: "HO"},
+	{hf: "linear_attn.in_proj_ba", gguf: "ssm_ba", shape: dims{LinearBA, Hidden}},
+	{hf: "linear_attn.out_proj", gguf: "ssm_out", shape: dims{Hidden, Values}},
 }
 
 // of35 are those in Qwen 3.5.
 var of35 = []mapping{
-	{hf: "linear_attn.A_log", shape: "W", noSuffix: true, op: decay, views: []view{{gguf: "ssm_a", noSuffix: true, cuts: func(c *config) []cut { return c.valueRows(0, 1) }}}},
-	{hf: "linear_attn.dt_bias", shape: "W", noSuffix: true, views: []view{rowsOf("ssm_dt.bias", func(c *config) []cut { return c.valueRows(0, 1) })}},
-	{hf: "linear_attn.conv1d", shape: "B1J", views: []view{{gguf: "ssm_conv1d", cuts: mixed35, squeeze: true}}},
-	{hf: "linear_attn.in_proj_qkv", shape: "BH", views: []view{rowsOf("attn_qkv", mixed35)}},
-	{hf: "linear_attn.in_proj_z", shape: "OH", views: []view{rowsOf("attn_gate", func(c *config) []cut { return c.valueRows(0, c.valueWidth()) })}},
-	{hf: "linear_attn.in_proj_b", shape: "WH", views: []view{rowsOf("ssm_beta", func(c *config) []cut { return c.valueRows(0, 1) })}},
-	{hf: "linear_attn.in_proj_a", shape: "WH", views: []view{rowsOf("ssm_alpha", func(c *config) []cut { return c.valueRows(0, 1) })}},
-	{hf: "linear_attn.out_proj", shape: "HO", views: []view{columnsTiled}, join: untiled},
+	{hf: "linear_attn.A_log", shape: dims{ValueHeads}, noSuffix: true, op: decay, views: []view{{gguf: "ssm_a", noSuffix: true, cuts: func(c *config) []cut { return c.valueRows(0, 1) }}}},
+	{hf: "linear_attn.dt_bias", shape: dims{ValueHeads}, noSuffix: true, views: []view{rowsOf("ssm_dt.bias", func(c *config) []cut { return c.valueRows(0, 1) })}},
+	{hf: "linear_attn.conv1d", shape: dims{LinearQKV, One, LinearKernel}, views: []view{{gguf: "ssm_conv1d", cuts: mixed35, squeeze: true}}},
+	{hf: "linear_attn.in_proj_qkv", shape: dims{LinearQKV, Hidden}, views: []view{rowsOf("attn_qkv", mixed35)}},
+	{hf: "linear_attn.in_proj_z", shape: dims{Values, Hidden}, views: []view{rowsOf("attn_gate", func(c *config) []cut { return c.valueRows(0, c.valueWidth()) })}},
+	{hf: "linear_attn.in_proj_b", shape: dims{ValueHeads, Hidden}, views: []view{rowsOf("ssm_beta", func(c *config) []cut { return c.valueRows(0, 1) })}},
+	{hf: "linear_attn.in_proj_a", shape: dims{ValueHeads, Hidden}, views: []view{rowsOf("ssm_alpha", func(c *config) []cut { return c.valueRows(0, 1) })}},
+	{hf: "linear_attn.out_proj", shape: dims{Hidden, Values}, views: []view{columnsTiled}, join: untiled},
 }
 
 // mixed35 returns the rows of queries and keys, unchanged, and of values.

@@ -27,10 +27,10 @@ var qwen3vlRow = row{
 // vlExperts are experts in two stacks, the gate's columns before those of up_proj.
 var vlExperts = []mapping{
 	experts[0],
-	{hf: "mlp.experts.gate_up_proj", shape: "EH2", noSuffix: true, views: []view{
-		expertView("ffn_gate_exps", 'H', 'M', width('M', 2), 1, 0, true), expertView("ffn_up_exps", 'H', 'M', width('M', 2), 1, 1, true),
+	{hf: "mlp.experts.gate_up_proj", shape: dims{Experts, Hidden, ExpertGateUp}, noSuffix: true, views: []view{
+		expertView("ffn_gate_exps", Hidden, ExpertFFN, double(ExpertFFN), 1, 0, true), expertView("ffn_up_exps", Hidden, ExpertFFN, double(ExpertFFN), 1, 1, true),
 	}},
-	{hf: "mlp.experts.down_proj", shape: "EMH", noSuffix: true, views: []view{expertView("ffn_down_exps", 'M', 'H', width('H', 1), 1, 0, false)}},
+	{hf: "mlp.experts.down_proj", shape: dims{Experts, ExpertFFN, Hidden}, noSuffix: true, views: []view{expertView("ffn_down_exps", ExpertFFN, Hidden, Hidden, 1, 0, false)}},
 }
 
 var qwen3vlmoeRow = row{
@@ -85,20 +85,20 @@ func deepstack() (list []mapping) {
 		there := func(c *config, _ int64) bool { return at(c) >= 0 }
 		from := "visual.deepstack_merger_list." + itoa(i) + "."
 		list = append(list,
-			mapping{hf: from + "norm", gguf: "v.deepstack.#.norm", shape: "m", inLayer: there, ggufNumber: at},
-			mapping{hf: from + "linear_fc1", gguf: "v.deepstack.#.fc1", shape: "mm", inLayer: there, ggufNumber: at},
-			mapping{hf: from + "linear_fc2", gguf: "v.deepstack.#.fc2", shape: "hm", inLayer: there, ggufNumber: at},
+			mapping{hf: from + "norm", gguf: "v.deepstack.#.norm", shape: dims{Merged}, inLayer: there, ggufNumber: at},
+			mapping{hf: from + "linear_fc1", gguf: "v.deepstack.#.fc1", shape: dims{Merged, Merged}, inLayer: there, ggufNumber: at},
+			mapping{hf: from + "linear_fc2", gguf: "v.deepstack.#.fc2", shape: dims{TextHidden, Merged}, inLayer: there, ggufNumber: at},
 		)
 	}
 	return list
 }
 
 var qwen3vlOuter = slices.Concat([]mapping{
-	{hf: "visual.patch_embed.proj", shape: "ectpp", typeRule: asHalf, bias: "v.patch_embd", views: []view{frames("v.patch_embd.weight", 0), frames("v.patch_embd.weight.1", 1)}},
-	{hf: "visual.pos_embed", gguf: "v.position_embd", shape: "0e"},
-	{hf: "visual.merger.norm", gguf: "v.post_ln", shape: "e"},
-	{hf: "visual.merger.linear_fc1", gguf: "mm.0", shape: "mm"},
-	{hf: "visual.merger.linear_fc2", gguf: "mm.2", shape: "hm"},
+	{hf: "visual.patch_embed.proj", shape: dims{VisionHidden, Channels, Frames, Patch, Patch}, typeRule: asHalf, bias: "v.patch_embd", views: []view{frames("v.patch_embd.weight", 0), frames("v.patch_embd.weight.1", 1)}},
+	{hf: "visual.pos_embed", gguf: "v.position_embd", shape: dims{VisionPositions, VisionHidden}},
+	{hf: "visual.merger.norm", gguf: "v.post_ln", shape: dims{VisionHidden}},
+	{hf: "visual.merger.linear_fc1", gguf: "mm.0", shape: dims{Merged, Merged}},
+	{hf: "visual.merger.linear_fc2", gguf: "mm.2", shape: dims{TextHidden, Merged}},
 }, deepstack())
 
 func qwen3vlVision(model string, more ...preset) row {
@@ -111,12 +111,12 @@ func qwen3vlVision(model string, more ...preset) row {
 		outer: qwen3vlOuter, layer: "visual.blocks.#.",
 		layers: lazy(func() []mapping {
 			return []mapping{
-				{hf: "attn.qkv", gguf: "attn_qkv", shape: "xe"},
-				{hf: "attn.proj", gguf: "attn_out", shape: "ee"},
-				{hf: "norm1", gguf: "ln1", shape: "e"},
-				{hf: "norm2", gguf: "ln2", shape: "e"},
-				{hf: "mlp.linear_fc1", gguf: "ffn_up", shape: "Fe"},
-				{hf: "mlp.linear_fc2", gguf: "ffn_down", shape: "eF"},
+				{hf: "attn.qkv", gguf: "attn_qkv", shape: dims{VisionQKV, VisionHidden}},
+				{hf: "attn.proj", gguf: "attn_out", shape: dims{VisionHidden, VisionHidden}},
+				{hf: "norm1", gguf: "ln1", shape: dims{VisionHidden}},
+				{hf: "norm2", gguf: "ln2", shape: dims{VisionHidden}},
+				{hf: "mlp.linear_fc1", gguf: "ffn_up", shape: dims{FFN, VisionHidden}},
+				{hf: "mlp.linear_fc2", gguf: "ffn_down", shape: dims{VisionHidden, FFN}},
 			}
 		}),
 		keys: qwen3vlKeys, vocab: noVocab,

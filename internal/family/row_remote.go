@@ -43,7 +43,7 @@ func stackedQKV() []view {
 			return []cut{one}
 		}}
 	}
-	q, k := dims['Q'], dims['K']
+	q, k := Q, KV
 	return []view{
 		part("attn_q", true, func(*config) int64 { return 0 }, q), part("attn_k", true, q, k),
 		part("attn_v", false, func(c *config) int64 { return q(c) + k(c) }, k),
@@ -54,20 +54,20 @@ var internlm2Row = row{
 	arch: "internlm2", model: "internlm2", names: []string{"InternLM2ForCausalLM"}, skipDynamicRope: true, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "103168"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer: []mapping{
-		{hf: "model.tok_embeddings", gguf: "token_embd", shape: "VH"},
-		{hf: "model.norm", gguf: "output_norm", shape: "H"},
-		{hf: "output", gguf: "output", shape: "VH"},
+		{hf: "model.tok_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "model.norm", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "output", gguf: "output", shape: dims{Vocab, Hidden}},
 	},
 	layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "attention_norm", gguf: "attn_norm", shape: "H"},
-			{hf: "attention.wqkv", shape: "RH", views: bundledQKV()},
-			{hf: "attention.wo", gguf: "attn_output", shape: "HQ"},
-			{hf: "ffn_norm", gguf: "ffn_norm", shape: "H"},
-			{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "FH"},
-			{hf: "feed_forward.w3", gguf: "ffn_up", shape: "FH"},
-			{hf: "feed_forward.w2", gguf: "ffn_down", shape: "HF"},
+			{hf: "attention_norm", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "attention.wqkv", shape: dims{QKV, Hidden}, views: bundledQKV()},
+			{hf: "attention.wo", gguf: "attn_output", shape: dims{Hidden, Q}},
+			{hf: "ffn_norm", gguf: "ffn_norm", shape: dims{Hidden}},
+			{hf: "feed_forward.w1", gguf: "ffn_gate", shape: dims{FFN, Hidden}},
+			{hf: "feed_forward.w3", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+			{hf: "feed_forward.w2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}
 	}),
 	keys: func(k *keys) {
@@ -190,8 +190,8 @@ var baichuanRow = row{
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return slices.Concat(decoder()[:1], []mapping{
-			{hf: "self_attn.W_pack", shape: "3H", views: stackedQKV()},
-			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HH"},
+			{hf: "self_attn.W_pack", shape: dims{Hidden3, Hidden}, views: stackedQKV()},
+			{hf: "self_attn.o_proj", gguf: "attn_output", shape: dims{Hidden, Hidden}},
 			ffnNorm,
 		}, mlp)
 	}),
@@ -251,22 +251,22 @@ var exaoneRow = row{
 	arch: "exaone", model: "exaone", names: []string{"ExaoneForCausalLM"}, noMLX: notCompared,
 	defaults: []preset{{"vocab_size", "102400"}, {"layer_norm_epsilon", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer: []mapping{
-		{hf: "transformer.wte", gguf: "token_embd", shape: "VH"},
-		{hf: "transformer.ln_f", gguf: "output_norm", shape: "H"},
-		{hf: "lm_head", gguf: "output", shape: "VH"},
+		{hf: "transformer.wte", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "transformer.ln_f", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}},
 	},
 	layer: "transformer.h.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "ln_1", gguf: "attn_norm", shape: "H"},
-			{hf: "attn.attention.q_proj", gguf: "attn_q", shape: "QH"},
-			{hf: "attn.attention.k_proj", gguf: "attn_k", shape: "KH"},
-			{hf: "attn.attention.v_proj", gguf: "attn_v", shape: "KH"},
-			{hf: "attn.attention.out_proj", gguf: "attn_output", shape: "HQ"},
-			{hf: "ln_2", gguf: "ffn_norm", shape: "H"},
-			{hf: "mlp.c_fc_0", gguf: "ffn_gate", shape: "FH"},
-			{hf: "mlp.c_fc_1", gguf: "ffn_up", shape: "FH"},
-			{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HF"},
+			{hf: "ln_1", gguf: "attn_norm", shape: dims{Hidden}},
+			{hf: "attn.attention.q_proj", gguf: "attn_q", shape: dims{Q, Hidden}},
+			{hf: "attn.attention.k_proj", gguf: "attn_k", shape: dims{KV, Hidden}},
+			{hf: "attn.attention.v_proj", gguf: "attn_v", shape: dims{KV, Hidden}},
+			{hf: "attn.attention.out_proj", gguf: "attn_output", shape: dims{Hidden, Q}},
+			{hf: "ln_2", gguf: "ffn_norm", shape: dims{Hidden}},
+			{hf: "mlp.c_fc_0", gguf: "ffn_gate", shape: dims{FFN, Hidden}},
+			{hf: "mlp.c_fc_1", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+			{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}
 	}),
 	keys: exaoneKeys, vocab: gpt2Vocab, back: exaoneBack,

@@ -28,21 +28,21 @@ func t5FeedForward(number string, in func(*config, int64) bool) []mapping {
 	gated := func(c *config, layer int64) bool { return in(c, layer) && gatedProj(c) }
 	plain := func(c *config, layer int64) bool { return in(c, layer) && !gatedProj(c) }
 	return []mapping{
-		{hf: number + "layer_norm", gguf: "ffn_norm", shape: "H", inLayer: in},
-		{hf: number + "DenseReluDense.wi", gguf: "ffn_up", shape: "FH", inLayer: plain},
-		{hf: number + "DenseReluDense.wi_0", gguf: "ffn_gate", shape: "FH", inLayer: gated},
-		{hf: number + "DenseReluDense.wi_1", gguf: "ffn_up", shape: "FH", inLayer: gated},
-		{hf: number + "DenseReluDense.wo", gguf: "ffn_down", shape: "HF", inLayer: in},
+		{hf: number + "layer_norm", gguf: "ffn_norm", shape: dims{Hidden}, inLayer: in},
+		{hf: number + "DenseReluDense.wi", gguf: "ffn_up", shape: dims{FFN, Hidden}, inLayer: plain},
+		{hf: number + "DenseReluDense.wi_0", gguf: "ffn_gate", shape: dims{FFN, Hidden}, inLayer: gated},
+		{hf: number + "DenseReluDense.wi_1", gguf: "ffn_up", shape: dims{FFN, Hidden}, inLayer: gated},
+		{hf: number + "DenseReluDense.wo", gguf: "ffn_down", shape: dims{Hidden, FFN}, inLayer: in},
 	}
 }
 
 // t5Attention returns the matrices of one attention.
 func t5Attention(hf, gguf string, in func(*config, int64) bool) []mapping {
 	return []mapping{
-		{hf: hf + ".q", gguf: gguf + "_q", shape: "QH", inLayer: in},
-		{hf: hf + ".k", gguf: gguf + "_k", shape: "QH", inLayer: in},
-		{hf: hf + ".v", gguf: gguf + "_v", shape: "QH", inLayer: in},
-		{hf: hf + ".o", gguf: gguf + "_o", shape: "HQ", inLayer: in},
+		{hf: hf + ".q", gguf: gguf + "_q", shape: dims{Q, Hidden}, inLayer: in},
+		{hf: hf + ".k", gguf: gguf + "_k", shape: dims{Q, Hidden}, inLayer: in},
+		{hf: hf + ".v", gguf: gguf + "_v", shape: dims{Q, Hidden}, inLayer: in},
+		{hf: hf + ".o", gguf: gguf + "_o", shape: dims{Hidden, Q}, inLayer: in},
 	}
 }
 
@@ -50,11 +50,11 @@ func t5Attention(hf, gguf string, in func(*config, int64) bool) []mapping {
 // positions of their own.
 func t5Layers(positions func(*config, int64) bool) []mapping {
 	return slices.Concat([]mapping{
-		{hf: "layer.0.layer_norm", gguf: "attn_norm", shape: "H"},
-		{hf: "layer.0.SelfAttention.relative_attention_bias", gguf: "attn_rel_b", shape: "YA", inLayer: positions},
-		{hf: "layer.1.layer_norm", gguf: "cross_attn_norm", shape: "H", inLayer: inDecoder},
+		{hf: "layer.0.layer_norm", gguf: "attn_norm", shape: dims{Hidden}},
+		{hf: "layer.0.SelfAttention.relative_attention_bias", gguf: "attn_rel_b", shape: dims{RelativeBuckets, Heads}, inLayer: positions},
+		{hf: "layer.1.layer_norm", gguf: "cross_attn_norm", shape: dims{Hidden}, inLayer: inDecoder},
 		// which old checkpoints hold, and nothing reads
-		{hf: "layer.1.EncDecAttention.relative_attention_bias", gguf: "cross_attn_rel_b", shape: "YA", inLayer: inDecoder, optional: true},
+		{hf: "layer.1.EncDecAttention.relative_attention_bias", gguf: "cross_attn_rel_b", shape: dims{RelativeBuckets, Heads}, inLayer: inDecoder, optional: true},
 	}, t5Attention("layer.0.SelfAttention", "attn", nil), t5Attention("layer.1.EncDecAttention", "cross_attn", inDecoder),
 		t5FeedForward("layer.1.", inEncoder), t5FeedForward("layer.2.", inDecoder))
 }
@@ -62,10 +62,10 @@ func t5Layers(positions func(*config, int64) bool) []mapping {
 var (
 	t5Names = []string{"shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"}
 	t5Outer = []mapping{
-		{hf: "shared", gguf: "token_embd", shape: "VH"},
-		{hf: "encoder.final_layer_norm", gguf: "enc.output_norm", shape: "H"},
-		{hf: "decoder.final_layer_norm", gguf: "dec.output_norm", shape: "H"},
-		{hf: "lm_head", gguf: "output", shape: "VH"},
+		{hf: "shared", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "encoder.final_layer_norm", gguf: "enc.output_norm", shape: dims{Hidden}},
+		{hf: "decoder.final_layer_norm", gguf: "dec.output_norm", shape: dims{Hidden}},
+		{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}},
 	}
 	t5Defaults = []preset{
 		{"vocab_size", "32128"}, {"d_model", "512"}, {"d_kv", "64"}, {"d_ff", "2048"}, {"num_layers", "6"}, {"num_heads", "8"}, {"relative_attention_num_buckets", "32"},

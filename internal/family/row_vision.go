@@ -9,22 +9,22 @@ var pixtralDefaults = []preset{
 }
 
 var pixtralOuter = []mapping{
-	{hf: "vision_tower.patch_conv", gguf: "v.patch_embd", shape: "Hcpp", typeRule: asHalf},
-	{hf: "vision_tower.ln_pre", gguf: "v.pre_ln", shape: "H"},
-	{hf: "multi_modal_projector.linear_1", gguf: "mm.1", shape: "hH"},
-	{hf: "multi_modal_projector.linear_2", gguf: "mm.2", shape: "hh"},
+	{hf: "vision_tower.patch_conv", gguf: "v.patch_embd", shape: dims{Hidden, Channels, Patch, Patch}, typeRule: asHalf},
+	{hf: "vision_tower.ln_pre", gguf: "v.pre_ln", shape: dims{Hidden}},
+	{hf: "multi_modal_projector.linear_1", gguf: "mm.1", shape: dims{TextHidden, Hidden}},
+	{hf: "multi_modal_projector.linear_2", gguf: "mm.2", shape: dims{TextHidden, TextHidden}},
 }
 
 var pixtralLayers = []mapping{
-	{hf: "attention.q_proj", gguf: "attn_q", shape: "HH", op: permuteQ},
-	{hf: "attention.k_proj", gguf: "attn_k", shape: "HH", op: permuteK},
-	{hf: "attention.v_proj", gguf: "attn_v", shape: "HH"},
-	{hf: "attention.o_proj", gguf: "attn_out", shape: "HH"},
-	{hf: "attention_norm", gguf: "ln1", shape: "H"},
-	{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "FH"},
-	{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: "FH"},
-	{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HF"},
-	{hf: "ffn_norm", gguf: "ln2", shape: "H"},
+	{hf: "attention.q_proj", gguf: "attn_q", shape: dims{Hidden, Hidden}, op: permuteQ},
+	{hf: "attention.k_proj", gguf: "attn_k", shape: dims{Hidden, Hidden}, op: permuteK},
+	{hf: "attention.v_proj", gguf: "attn_v", shape: dims{Hidden, Hidden}},
+	{hf: "attention.o_proj", gguf: "attn_out", shape: dims{Hidden, Hidden}},
+	{hf: "attention_norm", gguf: "ln1", shape: dims{Hidden}},
+	{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: dims{FFN, Hidden}},
+	{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+	{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
+	{hf: "ffn_norm", gguf: "ln2", shape: dims{Hidden}},
 }
 
 var towerAlone = []string{"vision_tower.", "multi_modal_projector."}
@@ -41,8 +41,8 @@ var mistral3Projector = row{
 	arch: "clip", model: "pixtral", names: []string{"Mistral3ForConditionalGeneration"}, prefix: "v.", keepPrefixes: towerAlone,
 	defaults: append(pixtralDefaults[:len(pixtralDefaults):len(pixtralDefaults)], preset{"spatial_merge_size", "2"}),
 	outer: with(pixtralOuter,
-		mapping{hf: "multi_modal_projector.norm", gguf: "mm.input_norm", shape: "H"},
-		mapping{hf: "multi_modal_projector.patch_merger.merging_layer", gguf: "mm.patch_merger", shape: "Hm", typeRule: asHalf},
+		mapping{hf: "multi_modal_projector.norm", gguf: "mm.input_norm", shape: dims{Hidden}},
+		mapping{hf: "multi_modal_projector.patch_merger.merging_layer", gguf: "mm.patch_merger", shape: dims{Hidden, Merged}, typeRule: asHalf},
 	),
 	layer: "vision_tower.transformer.layers.#.", layers: lazy(func() []mapping {
 		return pixtralLayers
@@ -74,23 +74,23 @@ var gemma3Projector = row{
 	},
 	trimPrefixes: []string{"vision_tower.vision_model.", "vision_tower."}, skipPrefixes: []string{"head."},
 	outer: []mapping{
-		{hf: "embeddings.patch_embedding", gguf: "v.patch_embd", shape: "Hcpp", typeRule: alwaysF32},
-		{hf: "embeddings.position_embedding", gguf: "v.position_embd", shape: "nH"},
-		{hf: "post_layernorm", gguf: "v.post_ln", shape: "H"},
-		{hf: "multi_modal_projector.mm_input_projection_weight", gguf: "mm.input_projection", shape: "Hh", noSuffix: true, typeRule: alwaysF16},
-		{hf: "multi_modal_projector.mm_soft_emb_norm", gguf: "mm.soft_emb_norm", shape: "H", op: addOne},
+		{hf: "embeddings.patch_embedding", gguf: "v.patch_embd", shape: dims{Hidden, Channels, Patch, Patch}, typeRule: alwaysF32},
+		{hf: "embeddings.position_embedding", gguf: "v.position_embd", shape: dims{Patches, Hidden}},
+		{hf: "post_layernorm", gguf: "v.post_ln", shape: dims{Hidden}},
+		{hf: "multi_modal_projector.mm_input_projection_weight", gguf: "mm.input_projection", shape: dims{Hidden, TextHidden}, noSuffix: true, typeRule: alwaysF16},
+		{hf: "multi_modal_projector.mm_soft_emb_norm", gguf: "mm.soft_emb_norm", shape: dims{Hidden}, op: addOne},
 	},
 	layer: "encoder.layers.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "layer_norm1", gguf: "ln1", shape: "H"},
-			{hf: "layer_norm2", gguf: "ln2", shape: "H"},
-			{hf: "self_attn.q_proj", gguf: "attn_q", shape: "HH"},
-			{hf: "self_attn.k_proj", gguf: "attn_k", shape: "HH"},
-			{hf: "self_attn.v_proj", gguf: "attn_v", shape: "HH"},
-			{hf: "self_attn.out_proj", gguf: "attn_out", shape: "HH"},
-			{hf: "mlp.fc1", gguf: "ffn_up", shape: "FH"},
-			{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
+			{hf: "layer_norm1", gguf: "ln1", shape: dims{Hidden}},
+			{hf: "layer_norm2", gguf: "ln2", shape: dims{Hidden}},
+			{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.out_proj", gguf: "attn_out", shape: dims{Hidden, Hidden}},
+			{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+			{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}
 	}),
 	keys: gemma3ProjectorKeys, vocab: noVocab,
@@ -153,18 +153,18 @@ func (c *config) width() int64 {
 }
 
 var qwenVision = []mapping{
-	{hf: "visual.patch_embed.proj", shape: "ectpp", typeRule: asHalf, views: []view{frames("v.patch_embd.weight", 0), frames("v.patch_embd.weight.1", 1)}},
-	{hf: "visual.merger.ln_q", gguf: "v.post_ln", shape: "e"},
-	{hf: "visual.merger.mlp.0", gguf: "mm.0", shape: "mm"},
-	{hf: "visual.merger.mlp.2", gguf: "mm.2", shape: "hm"},
+	{hf: "visual.patch_embed.proj", shape: dims{VisionHidden, Channels, Frames, Patch, Patch}, typeRule: asHalf, views: []view{frames("v.patch_embd.weight", 0), frames("v.patch_embd.weight.1", 1)}},
+	{hf: "visual.merger.ln_q", gguf: "v.post_ln", shape: dims{VisionHidden}},
+	{hf: "visual.merger.mlp.0", gguf: "mm.0", shape: dims{Merged, Merged}},
+	{hf: "visual.merger.mlp.2", gguf: "mm.2", shape: dims{TextHidden, Merged}},
 }
 
 func qwenBlocks(more ...mapping) []mapping {
 	return with([]mapping{
-		{hf: "attn.qkv", shape: "xe", views: []view{third("attn_q", 0), third("attn_k", 1), third("attn_v", 2)}},
-		{hf: "attn.proj", gguf: "attn_out", shape: "ee"},
-		{hf: "norm1", gguf: "ln1", shape: "e"},
-		{hf: "norm2", gguf: "ln2", shape: "e"},
+		{hf: "attn.qkv", shape: dims{VisionQKV, VisionHidden}, views: []view{third("attn_q", 0), third("attn_k", 1), third("attn_v", 2)}},
+		{hf: "attn.proj", gguf: "attn_out", shape: dims{VisionHidden, VisionHidden}},
+		{hf: "norm1", gguf: "ln1", shape: dims{VisionHidden}},
+		{hf: "norm2", gguf: "ln2", shape: dims{VisionHidden}},
 	}, more...)
 }
 
@@ -177,8 +177,8 @@ var qwen2vlProjector = row{
 	outer: qwenVision, layer: "visual.blocks.#.",
 	layers: lazy(func() []mapping {
 		return qwenBlocks(
-			mapping{hf: "mlp.fc1", gguf: "ffn_up", shape: "fe"},
-			mapping{hf: "mlp.fc2", gguf: "ffn_down", shape: "ef"},
+			mapping{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{VisionFFN, VisionHidden}},
+			mapping{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{VisionHidden, VisionFFN}},
 		)
 	}),
 	keys: func(k *keys) {
@@ -198,9 +198,9 @@ var qwen25vlProjector = row{
 	outer: qwenVision, layer: "visual.blocks.#.",
 	layers: lazy(func() []mapping {
 		return qwenBlocks(
-			mapping{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "Fe"},
-			mapping{hf: "mlp.up_proj", gguf: "ffn_up", shape: "Fe"},
-			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: "eF"},
+			mapping{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: dims{FFN, VisionHidden}},
+			mapping{hf: "mlp.up_proj", gguf: "ffn_up", shape: dims{FFN, VisionHidden}},
+			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: dims{VisionHidden, FFN}},
 		)
 	}),
 	keys: qwen25vlKeys, vocab: noVocab,

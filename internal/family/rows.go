@@ -27,11 +27,11 @@ var picked = []*row{&graniteAttentiveRow, &graniteAttentiveMoeRow, &nemotronHMoe
 // decoder returns the tensors of a layer with Llama's names, and those that a family adds.
 func decoder(more ...mapping) []mapping {
 	return with([]mapping{
-		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH"},
-		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH"},
-		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH"},
-		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
+		{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Q, Hidden}},
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{KV, Hidden}},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{KV, Hidden}},
+		{hf: "self_attn.o_proj", gguf: "attn_output", shape: dims{Hidden, Q}},
 	}, more...)
 }
 
@@ -54,15 +54,15 @@ func permuted(list []mapping) []mapping {
 
 var (
 	mlp = []mapping{
-		{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "FH"},
-		{hf: "mlp.up_proj", gguf: "ffn_up", shape: "FH"},
-		{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+		{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: dims{FFN, Hidden}},
+		{hf: "mlp.up_proj", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+		{hf: "mlp.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 	}
-	ffnNorm = mapping{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"}
+	ffnNorm = mapping{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: dims{Hidden}}
 	outer   = []mapping{
-		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH"},
-		{hf: "model.norm", gguf: "output_norm", shape: "H"},
-		{hf: "lm_head", gguf: "output", shape: "VH"},
+		{hf: "model.embed_tokens", gguf: "token_embd", shape: dims{Vocab, Hidden}},
+		{hf: "model.norm", gguf: "output_norm", shape: dims{Hidden}},
+		{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}},
 	}
 )
 
