@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	gopath "path"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -110,6 +112,7 @@ type digests struct {
 type fileDigest struct {
 	name string // relative to the model's folder
 	path string
+	part int32 // which of the model's files it is, or digest.NoPart
 	size int64
 	sum  digest.Sum
 }
@@ -143,17 +146,10 @@ func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, op
 	total = wire.AddCap(total, size)
 	done := s.progress("hashing "+showPath(path), func() (int64, int64) { return read.Load(), total })
 	defer done()
-	workers := cmp.Or(c.Threads, s.workers)
-	beside := hashFiles(b, files, workers, &read)
-	d.tensors, d.err = digest.Tensors(b, m, digest.Options{Workers: workers - beside.workers, Done: &read})
-	if d.err != nil {
-		beside.stop.Store(true)
-	}
-	list, err := beside.wait()
-	if d.err = cmp.Or(d.err, err); d.err != nil {
+	o := digest.Options{Workers: cmp.Or(c.Threads, s.workers), Done: &read}
+	if d.files, d.tensors, d.err = hashFiles(b, m, files, o); d.err != nil {
 		return d
 	}
-	d.files = list
 	if d.model, d.err = digest.Model(b, d.tensors); d.err == nil {
 		d.err = parser.Unchanged(b, m)
 	}
@@ -167,23 +163,12 @@ func filesOf(m tensor.Model, path string) (list []fileDigest, size int64, err er
 	if err != nil {
 		return nil, 0, nil // a model of a store
 	}
-	dir, names := filepath.Dir(path), []string{filepath.Base(path)}
+	dir := filepath.Dir(path)
 	if info.IsDir() {
 		dir = path
 	}
-	if set, ok := m.(interface {
-		FileNames() []string
-		IndexName() string
-	}); ok {
-		names = slices.Clone(set.FileNames())
-		if index := set.IndexName(); index != "" { // loaders follow it
-			names = append(names, index)
-		}
-	} else if info.IsDir() { // the only model of the folder
-		names = nil
-		parser.EachFile(m, func(was, _ fs.FileInfo, _ error) { names = append(names, was.Name()) })
-	}
-	for _, name := range names {
+	names, parts := fileNamesOf(m, path, info.IsDir())
+	for i, name := range names {
 		e := folder.At(dir, filepath.ToSlash(name))
 		named := !info.IsDir() && name == filepath.Base(path) // the caller may name a link
 		if err := e.Refusal(); err != nil && !named {
@@ -193,9 +178,45 @@ func filesOf(m tensor.Model, path string) (list []fileDigest, size int64, err er
 		if err != nil {
 			return nil, 0, err
 		}
-		list, size = append(list, fileDigest{name: e.Name, path: e.Path, size: info.Size()}), wire.AddCap(size, info.Size())
+		f := fileDigest{name: e.Name, path: e.Path, part: digest.NoPart, size: info.Size()}
+		if i < parts {
+			f.part = int32(i)
+		}
+		list, size = append(list, f), wire.AddCap(size, info.Size())
 	}
 	return list, size, nil
+}
+
+// fileNamesOf returns the names of a model's files, and of how many of them, from the first, the
+// tensors are parts.
+func fileNamesOf(m tensor.Model, path string, inFolder bool) (names []string, parts int) {
+	if set, ok := m.(interface {
+		FileNames() []string
+		IndexName() string
+	}); ok {
+		names = slices.Clone(set.FileNames())
+		parts = len(names)
+		if index := set.IndexName(); index != "" { // loaders follow it
+			names = append(names, index)
+		}
+		return names, parts
+	}
+	var outside []string
+	if f, ok := m.(*onnx.File); ok {
+		outside = f.External
+	}
+	if names = []string{filepath.Base(path)}; inFolder { // the only model of the folder
+		names = nil
+		parser.EachFile(m, func(was, _ fs.FileInfo, _ error) {
+			if !slices.ContainsFunc(outside, func(name string) bool { return gopath.Base(name) == was.Name() }) {
+				names = append(names, was.Name())
+			}
+		})
+	}
+	if parts = 1 + len(outside); len(names) != 1 {
+		parts = 0
+	}
+	return append(names, outside...), parts
 }
 
 // print prints the digests of a model, and adds them to the manifest.

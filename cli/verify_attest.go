@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -146,13 +147,25 @@ func hashSome(b *limits.Budget, files []attest.File, paths []string, next, read 
 		if i >= len(files) {
 			return nil
 		}
-		sum, _, err := hashFile(b, paths[i], read, new(atomic.Bool))
+		sum, _, err := hashFile(b, paths[i], read)
 		if err != nil {
 			next.Store(int64(len(files))) // the others end, too
 			return err
 		}
 		files[i].Sum = sum
 	}
+}
+
+// hashFile hashes one file.
+func hashFile(b *limits.Budget, path string, read *atomic.Int64) (digest.Sum, int64, error) {
+	f, err := folder.OpenRegular(path)
+	if err != nil {
+		return digest.Sum{}, 0, err
+	}
+	defer f.Close()
+	account := b.Probe()
+	defer account.Close()
+	return digest.Reader(account, f, read)
 }
 
 // claimText describes what was signed.

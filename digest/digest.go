@@ -14,18 +14,21 @@
 // # Order
 //
 // Workers take one tensor at a time, in file order, and read it once from its
-// beginning to its end. The result is the same for any number of workers.
+// beginning to its end. [Whole] reads files instead, each once, and hashes their
+// tensors as they pass by. The result is the same for any number of workers.
 //
 // # Limits
 //
-// One buffer of 1 MiB for each worker and the list, charged to the account. A
-// strided tensor's storage is held in memory while it is read.
+// One buffer of 1 MiB for each worker, two for each file that is read at a time, and
+// the list, charged to the account. A strided tensor's storage is held in memory while
+// it is read.
 package digest
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -72,7 +75,18 @@ const pieceBytes = 1 << 20
 
 // Tensors reads every tensor of a model, and lists them in file order.
 func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
-	j := job{b: b, m: m, o: o}
+	j, err := newJob(b, m, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.run(max(1, o.Workers)); err != nil {
+		return nil, err
+	}
+	return j.result(nil)
+}
+
+func newJob(b *limits.Budget, m tensor.Model, o Options) (*job, error) {
+	j := &job{b: b, m: m, o: o}
 	var err error
 	if j.infos, err = limits.Make[tensor.Info](b, m.Len()); err != nil {
 		return nil, err
@@ -87,31 +101,8 @@ func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
 	if j.list, err = limits.Make[Tensor](b, len(j.infos)); err != nil {
 		return nil, err
 	}
-	if j.errs, err = limits.Make[error](b, len(j.infos)); err != nil {
-		return nil, err
-	}
-	workers := max(1, min(o.Workers, len(j.infos)))
-	bufs := make([][]byte, workers)
-	for w := range bufs {
-		if bufs[w], err = limits.Make[byte](b, pieceBytes); err != nil {
-			if w == 0 {
-				return nil, err
-			}
-			bufs = bufs[:w] // the account allows fewer workers
-			break
-		}
-	}
-	var wg sync.WaitGroup
-	for _, buf := range bufs {
-		wg.Go(func() { j.work(buf) })
-	}
-	wg.Wait()
-	for _, err := range j.errs { // the first in file order, whichever worker met it
-		if err != nil {
-			return nil, err
-		}
-	}
-	return j.list, nil
+	j.errs, err = limits.Make[error](b, len(j.infos))
+	return j, err
 }
 
 type job struct {
@@ -123,7 +114,61 @@ type job struct {
 	errs   []error
 	next   atomic.Int64
 	failed atomic.Bool
+
+	skip []bool // tensors that are hashed with their files; nil for none
+	same []int  // of those, the one that has the same bytes
 }
+
+// run reads the tensors that are not hashed with their files.
+func (j *job) run(workers int) error {
+	left := len(j.infos)
+	for _, skip := range j.skip {
+		if skip {
+			left--
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	bufs := make([][]byte, min(workers, left))
+	var err error
+	for w := range bufs {
+		if bufs[w], err = limits.Make[byte](j.b, pieceBytes); err != nil {
+			if w == 0 {
+				return err
+			}
+			bufs = bufs[:w] // the account allows fewer workers
+			break
+		}
+	}
+	var wg sync.WaitGroup
+	for _, buf := range bufs {
+		wg.Go(func() { j.work(buf) })
+	}
+	wg.Wait()
+	return nil
+}
+
+// result returns the tensors, or the first error: of a tensor in file order, else of a file,
+// whichever worker met it first.
+func (j *job) result(ofFiles []error) ([]Tensor, error) {
+	for _, list := range [...][]error{j.errs, ofFiles} {
+		for _, err := range list {
+			if err != nil && err != errStopped {
+				return nil, err
+			}
+		}
+	}
+	for i, same := range j.same {
+		if j.skip[i] {
+			j.set(i, j.list[same].Sum)
+		}
+	}
+	return j.list, nil
+}
+
+// errStopped says that a worker ended because another one had failed.
+var errStopped = errors.New("digest: stopped")
 
 // work digests tensors until there are none left.
 func (j *job) work(buf []byte) {
@@ -132,6 +177,9 @@ func (j *job) work(buf []byte) {
 		if i >= len(j.infos) {
 			return
 		}
+		if j.skip != nil && j.skip[i] {
+			continue
+		}
 		info := j.infos[i]
 		sum, err := j.tensor(info, buf)
 		if err != nil {
@@ -139,7 +187,20 @@ func (j *job) work(buf []byte) {
 			j.failed.Store(true)
 			return
 		}
-		j.list[i] = Tensor{info.Name, info.TypeName(), info.Shape, info.Bytes(), sum}
+		j.set(i, sum)
+	}
+}
+
+// set notes the digest of a tensor.
+func (j *job) set(i int, sum Sum) {
+	info := &j.infos[i]
+	j.list[i] = Tensor{info.Name, info.TypeName(), info.Shape, info.Bytes(), sum}
+}
+
+// count counts bytes that were read.
+func (j *job) count(n int) {
+	if j.o.Done != nil {
+		j.o.Done.Add(int64(n))
 	}
 }
 
@@ -168,9 +229,7 @@ func (j *job) tensor(info tensor.Info, buf []byte) (sum Sum, err error) {
 		}
 		h.Write(p)
 		left -= int64(len(p))
-		if j.o.Done != nil {
-			j.o.Done.Add(int64(len(p)))
-		}
+		j.count(len(p))
 	}
 	h.Sum(sum[:0])
 	return sum, nil
