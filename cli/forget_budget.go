@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/mix"
 )
 
 // budgetTypes returns the types that --budget chooses from.
@@ -160,7 +161,7 @@ func optionsOf(plans []*convert.Plan, types []tensor.DType) (list []*tensorOptio
 }
 
 // chooseForBudget measures the model in each type, and sets q's types to the choice.
-func (c *forgetCmd) chooseForBudget(s *session, b *limits.Budget, o *conversion, q *convert.GGML) error {
+func (c *forgetCmd) chooseForBudget(s *session, b *limits.Budget, o *conversion, q *ggml.Quantizer) error {
 	bits, most, err := parseBudget(c.Budget)
 	if err != nil {
 		return err
@@ -210,9 +211,9 @@ func (c *forgetCmd) chooseForBudget(s *session, b *limits.Budget, o *conversion,
 
 // inEachType plans the model once for each type, which all tensors get except those of
 // --tensor-type.
-func inEachType(b *limits.Budget, o *conversion, q *convert.GGML, types []tensor.DType, given func(string) tensor.DType) (*convert.Comparison, error) {
+func inEachType(b *limits.Budget, o *conversion, q *ggml.Quantizer, types []tensor.DType, given func(string) tensor.DType) (*convert.Comparison, error) {
 	all := convert.NewComparison(b)
-	bare := slices.ContainsFunc(types, func(t tensor.DType) bool { return !convert.WantsMatrix(t) })
+	bare := slices.ContainsFunc(types, func(t tensor.DType) bool { return !ggml.WantsMatrix(t) })
 	for _, t := range types {
 		one, opts := *q, o.opts
 		one.Measure, one.LeaveUnweighed = true, bare

@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/mix"
 )
 
 // A targetResult is the size and the error of one target.
@@ -29,7 +30,7 @@ type targetResult struct {
 
 // quantizerOf returns the quantizer and the sink of the named target; matrix is the
 // importance matrix, or nil.
-func (c *forgetCmd) quantizerOf(name string, matrix *convert.Importance) (convert.Quantizer, convert.Sink, error) {
+func (c *forgetCmd) quantizerOf(name string, matrix *ggml.Importance) (convert.Quantizer, convert.Sink, error) {
 	if t, ok := quant.TargetNamed(name); ok {
 		return c.targetFlags.quantizer(t), nil, nil
 	}
@@ -113,7 +114,7 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	}
 	c.Report.on = true
 	all := convert.NewComparison(b)
-	var matrix convert.GGML
+	var matrix ggml.Quantizer
 	if err := c.ggmlFlags.readMatrix(b, &matrix); err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func isTarget(name string) bool {
 
 // addTarget plans a target, as --to does. Mixes are planned for the model as llama.cpp runs
 // it, and formats of MLX as mlx-lm does.
-func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, forms *targetForms, name string, matrix *convert.Importance) error {
+func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, forms *targetForms, name string, matrix *ggml.Importance) error {
 	q, sink, err := c.quantizerOf(name, matrix)
 	if err != nil {
 		return err

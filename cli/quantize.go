@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/imatrix"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/mix"
 )
 
 // ggmlFlags are the flags of mixes of llama.cpp.
@@ -46,7 +48,7 @@ func (f *ggmlFlags) firstGiven() string {
 func mixNames() []string {
 	var list []string
 	for _, m := range mix.All() {
-		if (convert.GGML{Mix: m}).Check() == nil {
+		if (ggml.Quantizer{Mix: m}).Check() == nil {
 			list = append(list, strings.ToLower(m.Name))
 		}
 	}
@@ -81,7 +83,7 @@ func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 		}
 		return m, fmt.Errorf("%s: %q is not one of %s", flag, name, strings.Join(known, ", "))
 	}
-	if err := (convert.GGML{Mix: m}).Check(); err != nil {
+	if err := (ggml.Quantizer{Mix: m}).Check(); err != nil {
 		return m, fmt.Errorf("%s %s: %w", flag, name, err)
 	}
 	return m, nil
@@ -89,7 +91,7 @@ func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 
 // configureMix sets up a conversion to a mix: name names the output, and choose, if not nil,
 // may change q once the model is open.
-func (f *ggmlFlags) configureMix(c *conversion, q *convert.GGML, name string, choose func(*limits.Budget, *conversion) error) {
+func (f *ggmlFlags) configureMix(c *conversion, q *ggml.Quantizer, name string, choose func(*limits.Budget, *conversion) error) {
 	prepare := c.prepare
 	for _, pair := range f.TensorType {
 		pattern, _, _ := strings.Cut(pair, "=")
@@ -132,7 +134,7 @@ func blockType(flag, name string) (tensor.DType, error) {
 // storedTypes returns the types that a tensor of a GGUF model may get, in lower case.
 func storedTypes() (names []string) {
 	for _, c := range quant.Codecs() {
-		if (convert.GGML{Mix: mix.Mix{Base: c.Type}}).Check() == nil {
+		if (ggml.Quantizer{Mix: mix.Mix{Base: c.Type}}).Check() == nil {
 			names = append(names, strings.ToLower(c.Type.String()))
 		}
 	}
@@ -141,8 +143,8 @@ func storedTypes() (names []string) {
 }
 
 // quantizer returns the quantizer that the flags describe, without the importance matrix.
-func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
-	q = convert.GGML{Mix: m}
+func (f *ggmlFlags) quantizer(m mix.Mix) (q ggml.Quantizer, err error) {
+	q = ggml.Quantizer{Mix: m}
 	q.Options.Pure = f.Pure
 	if q.Options.Output, err = blockType("--output-tensor-type", f.OutputTensorType); err != nil {
 		return q, err
@@ -185,7 +187,7 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
 }
 
 // quantizerWith is quantizer with the flags that mixes share with other targets.
-func (f *ggmlFlags) quantizerWith(m mix.Mix, others *targetFlags) (convert.GGML, error) {
+func (f *ggmlFlags) quantizerWith(m mix.Mix, others *targetFlags) (ggml.Quantizer, error) {
 	q, err := f.quantizer(m)
 	if err != nil {
 		return q, usage{err.Error()}
@@ -231,7 +233,7 @@ func mixTarget(w *conversionState, name string) string {
 }
 
 // readMatrix reads the importance matrix, if one was given.
-func (f *ggmlFlags) readMatrix(b *limits.Budget, q *convert.GGML) error {
+func (f *ggmlFlags) readMatrix(b *limits.Budget, q *ggml.Quantizer) error {
 	path := f.Imatrix
 	if path == "" {
 		return nil
@@ -244,7 +246,7 @@ func (f *ggmlFlags) readMatrix(b *limits.Budget, q *convert.GGML) error {
 		return fmt.Errorf("--imatrix: %w", err)
 	}
 	defer h.Close()
-	if q.Matrix, err = convert.ReadImportance(b, h, h.Size); err != nil {
+	if q.Matrix, err = imatrix.Read(b, h, h.Size); err != nil {
 		return fmt.Errorf("--imatrix: %w", err)
 	}
 	q.Matrix.File = filepath.Base(path)

@@ -11,6 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
 )
 
 // useConfigFrom takes the files besides the weights from the folder of --config-from.
@@ -155,7 +156,7 @@ func (c *conversion) checkInclude(p string) error {
 // unaffected returns a matching tensor if no matching tensor gets the type of --tensor-type:
 // mixes do not quantize vectors, routers and others.
 func (c *conversion) unaffected(is func(name string) bool) (name string, ok bool) {
-	q, blocks := c.opts.Quantize.(convert.GGML)
+	q, blocks := c.opts.Quantize.(ggml.Quantizer)
 	to := c.plan.Quantized
 	if !blocks || q.Options.Override == nil || slices.ContainsFunc(to.Weights, func(w convert.QuantizedWeight) bool { return is(w.Name) }) ||
 		slices.ContainsFunc(to.Kept, func(k convert.KeptMatrix) bool { return is(k.Name) }) {

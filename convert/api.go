@@ -34,5 +34,9 @@ const (
 // NotFinite says that a number cannot be quantized. It is of class unsupported.
 type NotFinite = encode.NotFinite
 
+// A RequantizeError refuses to quantize weights that are already quantized, which loses
+// more than quantizing the original. [Options].Requantize allows it.
+type RequantizeError = encode.RequantizeError
+
 // Choices are what the caller decides of a target of quant.Targets.
 type Choices = encode.Choices

@@ -13,12 +13,13 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/mix"
 )
 
 // BenchmarkEncode quantizes a BF16 model of a few matrices into a sink that forgets, with one worker
@@ -26,17 +27,17 @@ import (
 // on two idle processors should take at most 1/1.9 of the time of one.
 func BenchmarkEncode(b *testing.B) {
 	dir := b.TempDir()
-	ggml, other := gaussian(b, dir, true), gaussian(b, dir, false)
+	blocks, other := gaussian(b, dir, true), gaussian(b, dir, false)
 	for _, c := range []struct {
 		name, path string
 		sink       convert.Sink
 		quantize   convert.Quantizer
 	}{
-		{"Q8_0", ggml, convert.GGUF{}, pure("q8_0")},
-		{"Q4_0", ggml, convert.GGUF{}, pure("q4_0")},
-		{"Q4_K", ggml, convert.GGUF{}, pure("q4_k_m")},
-		{"Q6_K", ggml, convert.GGUF{}, pure("q6_k")},
-		{"IQ4_XS", ggml, convert.GGUF{}, pure("iq4_xs")},
+		{"Q8_0", blocks, convert.GGUF{}, pure("q8_0")},
+		{"Q4_0", blocks, convert.GGUF{}, pure("q4_0")},
+		{"Q4_K", blocks, convert.GGUF{}, pure("q4_k_m")},
+		{"Q6_K", blocks, convert.GGUF{}, pure("q6_k")},
+		{"IQ4_XS", blocks, convert.GGUF{}, pure("iq4_xs")},
 		{"FP8 blocks", other, nil, quantizerTo(b, "fp8")},
 		{"FP8 rows", other, nil, quantizerTo(b, "fp8_dynamic")},
 		{"INT8 rows", other, nil, quantizerTo(b, "w8a8")},
@@ -117,5 +118,5 @@ func gaussian(b *testing.B, dir string, blocks bool) string {
 
 func pure(name string) convert.Quantizer {
 	x, _ := mix.Find(name)
-	return convert.GGML{Mix: x, Options: mix.Options{Pure: true}}
+	return ggml.Quantizer{Mix: x, Options: mix.Options{Pure: true}}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
 )
 
 // nested is the one of every whose scales are quantized.
@@ -72,11 +73,11 @@ func TestComparedMixes(t *testing.T) {
 	b.Source(1 << 30)
 	m := tinyLlama(t, b, 2, 256)
 	matrix := matrixOf(t, b, "blk.1.ffn_down.weight", 256)
-	var list []convert.GGML
+	var list []ggml.Quantizer
 	all := convert.NewComparison(b)
 	for _, name := range []string{"q4_k_m", "iq4_xs", "q8_0"} {
-		for _, x := range []*convert.Importance{nil, matrix} {
-			q := convert.GGML{Mix: named(t, name), Matrix: x, Measure: true}
+		for _, x := range []*ggml.Importance{nil, matrix} {
+			q := ggml.Quantizer{Mix: named(t, name), Matrix: x, Measure: true}
 			if err := all.Add(m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: q}, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -17,7 +15,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
+	"github.com/google/go-cmp/cmp"
 )
 
 // wideConfig is that of llamaOf with each dimension 64 times as large.
@@ -137,7 +137,7 @@ func TestADecodedFolderIsQuantizedAnewAtTheCallersWord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{Mix: named(t, "q4_k_m")}}
+	o := convert.Options{Sink: convert.GGUF{}, Quantize: ggml.Quantizer{Mix: named(t, "q4_k_m")}}
 	if _, err := convert.NewPlan(b, m, o); wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "already FP8") {
 		t.Error(err)
 	}

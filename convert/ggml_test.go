@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/imatrix"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/mix"
 )
 
 // tinyLlama is a tiny llama in F32: so many layers of one attention and one
@@ -89,7 +91,7 @@ func named(t *testing.T, name string) mix.Mix {
 }
 
 // quantized writes a model into memory, and reads it again.
-func quantized(t *testing.T, b *limits.Budget, m tensor.Model, q convert.GGML, threads, tile int) (*convert.Plan, []byte, *gguf.File) {
+func quantized(t *testing.T, b *limits.Budget, m tensor.Model, q ggml.Quantizer, threads, tile int) (*convert.Plan, []byte, *gguf.File) {
 	t.Helper()
 	p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: q, Threads: threads, Tile: tile})
 	if err != nil {
@@ -117,7 +119,7 @@ func TestAQuantizedGGUF(t *testing.T) {
 	var got *gguf.File
 	for _, threads := range []int{1, 4} {
 		for _, tile := range []int{1, 3000, 1 << 20} {
-			p, file, f := quantized(t, b, m, convert.GGML{Mix: named(t, "q4_k_m"), Measure: true}, threads, tile)
+			p, file, f := quantized(t, b, m, ggml.Quantizer{Mix: named(t, "q4_k_m"), Measure: true}, threads, tile)
 			if first == nil {
 				first, got = file, f
 				lost := p.Quantized.Lost()
@@ -146,7 +148,7 @@ func TestAQuantizedGGUF(t *testing.T) {
 }
 
 // matrixOf is an importance matrix of one weight, in the format before GGUF.
-func matrixOf(t *testing.T, b *limits.Budget, name string, cols int) *convert.Importance {
+func matrixOf(t *testing.T, b *limits.Budget, name string, cols int) *ggml.Importance {
 	t.Helper()
 	var p []byte
 	number := func(n int) { p = binary.LittleEndian.AppendUint32(p, uint32(n)) }
@@ -158,7 +160,7 @@ func matrixOf(t *testing.T, b *limits.Budget, name string, cols int) *convert.Im
 	for i := range cols {
 		number(int(math.Float32bits(float32(1 + i%3))))
 	}
-	m, err := convert.ReadImportance(b, bytes.NewReader(p), int64(len(p)))
+	m, err := imatrix.Read(b, bytes.NewReader(p), int64(len(p)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,14 +179,14 @@ func TestWhatCannotBeQuantizedToGGUF(t *testing.T) {
 		o     convert.Options
 		class wire.Class
 	}{
-		{"safetensors has no blocks", m, convert.Options{Quantize: convert.GGML{Mix: named(t, "q8_0")}}, wire.Usage},
-		{"no mix", m, convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{}}, wire.Usage},
-		{"a matrix of another model", m, convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{Mix: named(t, "q8_0"), Matrix: matrixOf(t, b, "other.weight", 512)}}, wire.Malformed},
-		{"a matrix of other columns", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0"), Matrix: matrixOf(t, b, "blk.0.attn_v.weight", 256)}}, wire.Malformed},
-		{"no encoder", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0"), Options: mix.Options{Override: func(string) tensor.DType { return tensor.Q8_1 }}}}, wire.Unsupported},
-		{"a matrix is wanted by the type", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0"), Options: mix.Options{Tokens: tensor.IQ1_S}}}, wire.Unsupported},
-		{"no fallback", odd, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q1_0")}}, wire.Unsupported},
-		{"a matrix is wanted", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q2_k_s")}}, wire.Unsupported},
+		{"safetensors has no blocks", m, convert.Options{Quantize: ggml.Quantizer{Mix: named(t, "q8_0")}}, wire.Usage},
+		{"no mix", m, convert.Options{Sink: convert.GGUF{}, Quantize: ggml.Quantizer{}}, wire.Usage},
+		{"a matrix of another model", m, convert.Options{Sink: convert.GGUF{}, Quantize: ggml.Quantizer{Mix: named(t, "q8_0"), Matrix: matrixOf(t, b, "other.weight", 512)}}, wire.Malformed},
+		{"a matrix of other columns", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: named(t, "q8_0"), Matrix: matrixOf(t, b, "blk.0.attn_v.weight", 256)}}, wire.Malformed},
+		{"no encoder", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: named(t, "q8_0"), Options: mix.Options{Override: func(string) tensor.DType { return tensor.Q8_1 }}}}, wire.Unsupported},
+		{"a matrix is wanted by the type", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: named(t, "q8_0"), Options: mix.Options{Tokens: tensor.IQ1_S}}}, wire.Unsupported},
+		{"no fallback", odd, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: named(t, "q1_0")}}, wire.Unsupported},
+		{"a matrix is wanted", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: named(t, "q2_k_s")}}, wire.Unsupported},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := convert.NewPlan(b, c.m, c.o); wire.ClassOf(err) != c.class {
@@ -208,7 +210,7 @@ func TestRowsThatNoBlockFits(t *testing.T) {
 		{80, mix.Options{}, tensor.F16},
 		{512, mix.Options{Override: func(string) tensor.DType { return tensor.BF16 }}, tensor.BF16},
 	} {
-		q := convert.GGML{Mix: named(t, "q4_k_m"), Options: c.o, Measure: true}
+		q := ggml.Quantizer{Mix: named(t, "q4_k_m"), Options: c.o, Measure: true}
 		p, _, got := quantized(t, b, tinyLlama(t, b, 2, c.cols), q, 0, 0)
 		for i := range got.Tensors() {
 			if strings.HasPrefix(i.Name, "blk.") && i.DType != c.want {
@@ -238,7 +240,7 @@ func TestAnEmptyMatrixIsCopied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, _, _ := quantized(t, b, m, convert.GGML{Mix: named(t, "q8_0")}, 0, 0); len(p.Quantized.Weights) != 0 {
+		if p, _, _ := quantized(t, b, m, ggml.Quantizer{Mix: named(t, "q8_0")}, 0, 0); len(p.Quantized.Weights) != 0 {
 			t.Errorf("%v: %d weights", shape, len(p.Quantized.Weights))
 		}
 	}
@@ -259,7 +261,7 @@ func TestBlocksOfWhatHoldsNaN(t *testing.T) {
 		return numbers
 	})
 	for _, nan := range []convert.NaN{convert.RefuseNaN, convert.KeepNaN, convert.ZeroNaN} {
-		p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0")}, NaN: nan, Threads: 2, Tile: 1})
+		p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: named(t, "q8_0")}, NaN: nan, Threads: 2, Tile: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

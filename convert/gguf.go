@@ -91,8 +91,5 @@ func (p *Plan) ggufMeta() (meta []Entry, err error) {
 			return nil, err
 		}
 	}
-	if e, ok := p.encoder.(*ggml); ok {
-		return e.keys(p.b, meta)
-	}
 	return meta, nil
 }

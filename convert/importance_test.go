@@ -15,6 +15,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/imatrix"
 )
 
 // newMatrix is one in GGUF.
@@ -67,9 +69,9 @@ func TestMatricesThatAreRefused(t *testing.T) {
 		{"GGUF with counts that do not divide", "q4_k_m", "256 sums and 3 counts", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {1, 1, 1}}), wire.Malformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			matrix, err := convert.ReadImportance(b, bytes.NewReader(c.data), int64(len(c.data)))
+			matrix, err := imatrix.Read(b, bytes.NewReader(c.data), int64(len(c.data)))
 			if err == nil {
-				_, err = convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, c.mix), Matrix: matrix}})
+				_, err = convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: named(t, c.mix), Matrix: matrix}})
 			}
 			if wire.ClassOf(err) != c.class || err != nil && !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%v: %v, want %v with %q", wire.ClassOf(err), err, c.class, c.text)
@@ -95,7 +97,7 @@ func TestAMatrixOfAMillionEntries(t *testing.T) {
 	data := fixtures.LegacyMatrix(1, 1, names...)
 	for tight, policy := range []limits.Policy{{}, {MaxTotalBytes: int64(32 * len(names))}, {MaxSteps: 1000}} {
 		b := policy.Budget(t.Context())
-		m, err := convert.ReadImportance(b, bytes.NewReader(data), int64(len(data)))
+		m, err := imatrix.Read(b, bytes.NewReader(data), int64(len(data)))
 		if (tight > 0) != (wire.ClassOf(err) == wire.Limit) || tight == 0 && m.Len() != len(names) {
 			t.Errorf("%+v: %v", policy, err)
 		}
@@ -125,7 +127,7 @@ func TestModelsThatAMixDoesNotFit(t *testing.T) {
 		{"an unknown architecture", "q4_k_m", one("unheard-of", 512), tensor.Q4_K, true, wire.OK},
 		{"no architecture", "q4_k_m", one("", 512), 0, false, wire.Unsupported},
 	} {
-		p, err := convert.NewPlan(b, c.m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, c.mix)}})
+		p, err := convert.NewPlan(b, c.m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: named(t, c.mix)}})
 		if wire.ClassOf(err) != c.class {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -53,7 +53,7 @@ func (p *Plan) meta() (meta []Entry, err error) {
 	if meta, err = p.withAliases(meta); err != nil {
 		return nil, err
 	}
-	if d, ok := p.encoder.(encode.Describer); ok && p.sink.Name() == safetensors.Format {
+	if d, ok := p.encoder.(encode.Describer); ok {
 		if meta, err = d.Describe(p.b, len(p.Outs), func(i int) string { return p.Outs[i].Name }, meta); err != nil {
 			return nil, err
 		}

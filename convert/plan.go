@@ -13,6 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -123,7 +124,7 @@ func (p *Plan) quantize() (err error) {
 func (p *Plan) encOptions() *encode.Options {
 	o := &encode.Options{
 		Straight: model.NewStraight(p.b, p.m), Threads: p.o.Threads, Zeroes: p.o.NaN == ZeroNaN, Target: p.o.Quant.Target, Casts: p.o.Cast != nil,
-		Again: p.o.Requantize, Listed: p.o.Split != nil && p.o.Split.Kept, Rules: p.view.Told().Rules,
+		Again: p.o.Requantize, Listed: p.o.Split != nil && p.o.Split.Kept, Rules: p.view.Told().Rules, Runs: gguf.Knows,
 	}
 	if p.o.Sink != nil {
 		o.Format = p.o.Sink.Name()

@@ -25,10 +25,10 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 		return false, nil
 	}
 	if w != nil && !p.o.Requantize {
-		return false, &RequantizeError{storedAs(w), p.Quantized.Layout}
+		return false, &RequantizeError{From: storedAs(w), To: p.Quantized.Layout}
 	}
 	if was := p.view.Weight(k.plain.Name); was != nil && !p.o.Requantize {
-		return false, &RequantizeError{was.Scheme, p.Quantized.Layout}
+		return false, &RequantizeError{From: was.Scheme, To: p.Quantized.Layout}
 	}
 	if w == nil {
 		if w, err = quant.Cast(&k.plain); err != nil {

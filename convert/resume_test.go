@@ -15,13 +15,14 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/mix"
 )
 
 // A resumable is a conversion whose tasks are of some kind.
@@ -77,8 +78,8 @@ func resumables(t *testing.T) map[string]resumable {
 		"FP8":                              {source: stackOf(128, 128, false), o: convert.Options{Tile: 512, Quantize: quantizerTo(t, "fp8_block")}},
 		"GPTQ, whose columns are together": {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: quantizerTo(t, "gptq")}},
 		"W4A16":                            {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: quantizerTo(t, "w4a16")}},
-		"Q5_0":                             {source: fromFile("../testdata/demo/tiny.gguf"), o: convert.Options{Tile: 256, Requantize: true, Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: q5}}},
-		"Q8_0 in files":                    {source: fromFile("../testdata/demo/tiny.gguf"), folder: true, o: convert.Options{Tile: 256, Requantize: true, Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: q8}, Split: &convert.Split{Stem: "tiny", Tensors: 2}}},
+		"Q5_0":                             {source: fromFile("../testdata/demo/tiny.gguf"), o: convert.Options{Tile: 256, Requantize: true, Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: q5}}},
+		"Q8_0 in files":                    {source: fromFile("../testdata/demo/tiny.gguf"), folder: true, o: convert.Options{Tile: 256, Requantize: true, Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: q8}, Split: &convert.Split{Stem: "tiny", Tensors: 2}}},
 		"a folder in shards":               {source: fromFile("../testdata/demo/llama-fp8"), folder: true, o: convert.Options{Tile: 256, Shard: 8000, Quant: quant.Options{Folder: true}}},
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
+	"github.com/google/go-cmp/cmp"
 )
 
 // splitOf is a model of five tensors of 48 to 96 bytes as GGUF.
@@ -96,7 +96,7 @@ func TestFilesOfASplitModelAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	source, b2 := open(t, filepath.Join(from, names(t, from)[0]))
-	q := convert.GGML{Mix: named(t, "q4_k_m")}
+	q := ggml.Quantizer{Mix: named(t, "q4_k_m")}
 	p, err = convert.NewPlan(b2, source, convert.Options{Sink: sink, Quantize: q, Split: &convert.Split{Stem: "small", Kept: true}})
 	if err != nil {
 		t.Fatal(err)

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/mix"
+	"github.com/google/go-cmp/cmp"
 )
 
 // archs are the architectures that the rules name, and one that they do not.
@@ -19,7 +18,7 @@ var archs = []string{"llama", "falcon", "qwen2", "deci", "jais2", "glm5-next", "
 // FuzzMix chooses types for models whose tensors are lines of text, with two numbers for
 // the shape. A type must fit the columns, the order of tensors must not matter unless it
 // is requested, and a pure mix must have one type except where it does not fit.
-// convert/mix compares with llama-quantize.
+// quant/ggml/mix compares with llama-quantize.
 func FuzzMix(f *testing.F) {
 	for i, name := range []string{"blk.0.attn_v.weight", "blk.3.ffn_down_exps.weight\noutput.weight", "token_embd.weight\nblk.x.ffn_up.weight", "blk.1.hc_a.weight\nblk.-1.attn_k.weight\n\n"} {
 		f.Add(name, uint8(i), uint8(i), uint16(8*i), uint8(i))

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/imatrix"
 )
 
 // FuzzRow encodes rows of finite numbers in every block type, with and without an
@@ -75,7 +75,7 @@ func FuzzImportance(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	read := func(b *limits.Budget, r io.ReaderAt, size int64) (string, error) {
-		m, err := convert.ReadImportance(b, r, size)
+		m, err := imatrix.Read(b, r, size)
 		if err != nil {
 			return "", err
 		}

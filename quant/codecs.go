@@ -26,18 +26,8 @@ func (c Codec) Write(dst []byte, to Target, src []byte, tile []float32) {
 	c.codec.Write(asm.Best(), dst, to.Kind(), src, tile)
 }
 
-// Encodes reports whether EncodeRow supports the type.
+// Encodes reports whether ggml's encoder writes the type.
 func (c Codec) Encodes() bool { return c.codec.EncodeRow != nil }
-
-// NeedsMatrix reports whether ggml writes the type only with an importance matrix.
-func (c Codec) NeedsMatrix() bool { return c.codec.NeedsMatrix }
-
-// Tables is the size of the tables that encoding the type builds once and keeps.
-func (c Codec) Tables() int64 { return c.codec.Tables }
-
-// EncodeRow writes one row as blocks, with the bytes that ggml writes. matrix is the
-// importance of the columns, or nil. The numbers must be finite.
-func (c Codec) EncodeRow(dst []byte, src, matrix []float32) { c.codec.EncodeRow(dst, src, matrix) }
 
 // Codecs lists every type that can be decoded by itself.
 func Codecs() (all []Codec) {

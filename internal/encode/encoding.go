@@ -43,6 +43,9 @@ type Options struct {
 	Casts    bool          // other tensors are rounded to it
 	Again    bool          // weights that are quantized already are quantized again
 	Format   string        // of the output
-	Listed   bool          // see [mix.Options]
-	Rules    *Rules        // of the library in whose form the model is; nil for transformers
+	// Listed counts tensors in the order of the source, instead of by layer and name.
+	Listed bool
+	// Runs reports whether llama.cpp has an architecture.
+	Runs  func(architecture string) bool
+	Rules *Rules // of the library in whose form the model is; nil for transformers
 }

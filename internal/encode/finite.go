@@ -16,3 +16,14 @@ func (e *NotFinite) Error() string {
 func (e *NotFinite) Unwrap() error {
 	return wire.ErrUnsupported.Errorf("element %d is %v, which codes with a scale cannot say", e.Index, e.Value)
 }
+
+// A RequantizeError refuses to quantize weights that are already quantized, which loses
+// more than quantizing the original. [Options.Requantize] allows it.
+type RequantizeError struct{ From, To string }
+
+func (e *RequantizeError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the class.
+func (e *RequantizeError) Unwrap() error {
+	return wire.ErrUnsupported.Errorf("it is already %s, and quantizing it again as %s loses more than quantizing the original", e.From, e.To)
+}

@@ -1,4 +1,5 @@
-package convert
+// Package imatrix reads importance matrices, which llama-imatrix writes.
+package imatrix
 
 import (
 	"encoding/binary"
@@ -11,30 +12,23 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/ggml"
 )
-
-// An Importance is an importance matrix: for each weight, how much its columns are used, as
-// measured by llama-imatrix. Nil is an empty one.
-type Importance struct {
-	// File, Dataset and Chunks are written to keys of the output.
-	File, Dataset string
-	Chunks        int64
-
-	columns map[string][]float32 // for a stack, those of each expert in turn
-}
 
 const importance = "importance matrix"
 
-// ReadImportance reads a matrix from r, in GGUF or in the older format.
-func ReadImportance(b *limits.Budget, r io.ReaderAt, size int64) (*Importance, error) {
+// A matrix is an importance matrix that is being read.
+type matrix struct{ ggml.Importance }
+
+// Read reads a matrix from r, in GGUF or in the older format.
+func Read(b *limits.Budget, r io.ReaderAt, size int64) (*ggml.Importance, error) {
 	var magic [4]byte
 	if size >= int64(len(magic)) {
 		if err := wire.ReadFull(r, magic[:], 0); err != nil {
 			return nil, err
 		}
 	}
-	m := &Importance{columns: map[string][]float32{}}
+	m := &matrix{ggml.Importance{Columns: map[string][]float32{}}}
 	read := m.readLegacy
 	if string(magic[:]) == "GGUF" {
 		read = m.readGGUF
@@ -42,12 +36,12 @@ func ReadImportance(b *limits.Budget, r io.ReaderAt, size int64) (*Importance, e
 	if err := read(b, r, size); err != nil {
 		return nil, wire.At(importance, "", wire.NoOffset, err)
 	}
-	return m, nil
+	return &m.Importance, nil
 }
 
 // add stores the columns of one weight: means of squares.
-func (m *Importance) add(b *limits.Budget, name string, list []float32) error {
-	if _, there := m.columns[name]; there {
+func (m *matrix) add(b *limits.Budget, name string, list []float32) error {
+	if _, there := m.Columns[name]; there {
 		return wire.ErrDuplicate.Errorf("tensor %s", wire.Quote(name))
 	}
 	if err := errors.Join(b.Step(int64(len(list))), b.Hold(64)); err != nil {
@@ -56,7 +50,7 @@ func (m *Importance) add(b *limits.Budget, name string, list []float32) error {
 	if err := squares(list); err != nil {
 		return wire.At(importance, "tensor "+wire.Quote(name), wire.NoOffset, err)
 	}
-	m.columns[name] = list
+	m.Columns[name] = list
 	return nil
 }
 
@@ -72,7 +66,7 @@ func squares(list []float32) error {
 
 // readGGUF reads the sums of squares, NAME.in_sum2, and how many were added, NAME.counts:
 // a number for each expert.
-func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error {
+func (m *matrix) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error {
 	f, err := gguf.Decode(b, r, size)
 	if err != nil {
 		return err
@@ -82,7 +76,9 @@ func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error
 		return wire.ErrMismatch.Errorf("general.type is %v, not imatrix", wire.Quote(textOf(kind)))
 	}
 	if v, ok := f.Get("imatrix.chunk_count"); ok {
-		m.Chunks = int64(wholeNumber(v))
+		if n, ok := wire.Integer(v); ok && n >= 0 && n <= math.MaxInt32 {
+			m.Chunks = n
+		}
 	}
 	if v, ok := f.Get("imatrix.datasets"); ok {
 		if a, ok := v.(gguf.Array); ok {
@@ -128,7 +124,7 @@ func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error
 func textOf(v any) string { s, _ := v.(string); return s }
 
 // average divides sums by counts. The importance of an expert that was never used is 1.
-func (m *Importance) average(b *limits.Budget, f tensor.Model, sums, counts tensor.Info) ([]float32, error) {
+func (m *matrix) average(b *limits.Budget, f tensor.Model, sums, counts tensor.Info) ([]float32, error) {
 	list, err := floatsOf(b, f, sums)
 	if err != nil {
 		return nil, err
@@ -195,44 +191,3 @@ func floatsIn(b *limits.Budget, raw []byte, order tensor.Order) ([]float32, erro
 	}
 	return list, nil
 }
-
-// of returns the importance for a weight: a number for each column of each expert, nil if
-// the weight is not in the matrix.
-func (m *Importance) of(w *quant.Weight) ([]float32, error) {
-	if m == nil {
-		return nil, nil
-	}
-	list, ok := m.columns[w.Name]
-	if !ok {
-		return nil, nil
-	}
-	stacks := int64(1)
-	for _, n := range w.Shape[:max(0, len(w.Shape)-2)] {
-		stacks *= n
-	}
-	if int64(len(list)) != stacks*w.Cols() {
-		if w.Name == "token_embd.weight" { // llama.cpp ignores it too
-			return nil, nil
-		}
-		return nil, wire.ErrMismatch.Errorf("the importance matrix has %d columns for it, not %d: it belongs to another model", len(list), stacks*w.Cols())
-	}
-	return list, nil
-}
-
-// has reports whether the matrix has the weight.
-func (m *Importance) has(name string) bool { return m != nil && m.columns[name] != nil }
-
-// entries returns the keys that say where the importance came from.
-func (m *Importance) entries() []Entry {
-	if m == nil {
-		return nil
-	}
-	list := []Entry{{Key: "quantize.imatrix.file", Value: m.File}}
-	if m.Dataset != "" {
-		list = append(list, Entry{Key: "quantize.imatrix.dataset", Value: m.Dataset})
-	}
-	return append(list, Entry{Key: "quantize.imatrix.entries_count", Value: uint32(len(m.columns))}, Entry{Key: "quantize.imatrix.chunks_count", Value: uint32(m.Chunks)})
-}
-
-// Len is the number of weights in it.
-func (m *Importance) Len() int { return len(m.columns) }

@@ -2,7 +2,6 @@ package mix
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -48,9 +47,12 @@ type Options struct {
 // leaves the list in it.
 func Choose(b *limits.Budget, x Mix, m Model, o Options, list []Tensor) error {
 	if !o.Listed {
-		slices.SortStableFunc(list, func(a, b Tensor) int {
+		err := limits.Sort(b, list, func(a, b Tensor) int {
 			return cmp.Or(cmp.Compare(layerOf(a.Name), layerOf(b.Name)), strings.Compare(a.Name, b.Name))
 		})
+		if err != nil {
+			return err
+		}
 	}
 	s := state{x: &x, m: &m, o: &o, tied: true}
 	for i := range list {

@@ -1,24 +1,25 @@
-package convert
+package ggml
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/mix"
 )
 
-// GGML quantizes a GGUF model to blocks of ggml, as llama-quantize does: the same
+// A Quantizer quantizes a GGUF model to blocks of ggml, as llama-quantize does: the same
 // types for the same tensors, and the bytes of its reference encoders.
-type GGML struct {
+type Quantizer struct {
 	Mix     mix.Mix
 	Options mix.Options
 	// Matrix holds the importance of columns; nil encodes without.
@@ -32,19 +33,19 @@ type GGML struct {
 	LeaveUnweighed bool
 }
 
-// ggml encodes the weights of one model.
-type ggml struct {
+// encoder encodes the weights of one model.
+type encoder struct {
 	encode.Quantized
 
-	o       GGML
+	o       Quantizer
 	again   bool // requantize blocks of other types
 	b       *limits.Budget
 	choices map[string]*mix.Tensor
 	tables  []tensor.DType // types whose encoder tables are charged
 }
 
-// Check implements [Quantizer].
-func (o GGML) Check() error {
+// Check implements [encode.Quantizer].
+func (o Quantizer) Check() error {
 	if o.Mix.Base == tensor.Unknown {
 		return wire.ErrUsage.Errorf("no mix is named")
 	}
@@ -60,17 +61,21 @@ func rowEncoder(d tensor.DType) (func(dst []byte, src, matrix []float32), error)
 	if to, ok := plainRows[d]; ok {
 		return func(dst []byte, src, _ []float32) { asm.Best().Put(to, dst, src) }, nil
 	}
-	if c, ok := quant.CodecOf(d); ok && c.Encodes() {
+	if c, ok := form.CodecOf(d); ok && c.EncodeRow != nil {
 		return c.EncodeRow, nil
 	}
 	return nil, wire.ErrUnsupported.Errorf("there is no encoder of %v", d)
 }
 
-func (o GGML) Start(b *limits.Budget, m tensor.Model, opts *encode.Options) (encode.Encoder, error) {
+// container is the format that stores the blocks.
+const container = "gguf"
+
+// Start implements [encode.Quantizer].
+func (o Quantizer) Start(b *limits.Budget, m tensor.Model, opts *encode.Options) (encode.Encoder, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	if opts.Format != gguf.Format {
+	if opts.Format != container {
 		return nil, wire.ErrUsage.Errorf("only GGUF stores ggml's block types")
 	}
 	model, err := mixModel(b, m)
@@ -78,8 +83,8 @@ func (o GGML) Start(b *limits.Budget, m tensor.Model, opts *encode.Options) (enc
 		return nil, err
 	}
 	model.Matrix = o.Matrix != nil
-	e := &ggml{o: o, again: opts.Again, b: b, choices: map[string]*mix.Tensor{}}
-	e.Layout, e.Type, e.ByName = o.Mix.Name, model.Arch, !gguf.Knows(model.Arch)
+	e := &encoder{o: o, again: opts.Again, b: b, choices: map[string]*mix.Tensor{}}
+	e.Layout, e.Type, e.ByName = o.Mix.Name, model.Arch, !opts.Runs(model.Arch)
 	how := o.Options
 	how.Listed = how.Listed || opts.Listed
 	return e, e.choose(m, model, how)
@@ -93,10 +98,10 @@ func mixModel(b *limits.Budget, m tensor.Model) (mix.Model, error) {
 			out.Arch, _ = v.(string)
 		}
 	}
-	if m.Format() == gguf.Format && out.Arch == "" {
+	if m.Format() == container && out.Arch == "" {
 		return out, wire.ErrUnsupported.Errorf("a mix depends on the architecture, and the model has no general.architecture")
 	}
-	if m.Format() != gguf.Format {
+	if m.Format() != container {
 		return out, wire.ErrUnsupported.Errorf("a mix depends on llama.cpp's names and keys, which only a GGUF model has")
 	}
 	shared, kv := false, 0
@@ -128,7 +133,9 @@ func mixModel(b *limits.Budget, m tensor.Model) (mix.Model, error) {
 // firstNumber returns an integer, or the first of an array with one for each layer; 0 for
 // anything else.
 func firstNumber(b *limits.Budget, v any) int {
-	if a, ok := v.(gguf.Array); ok {
+	if a, ok := v.(interface {
+		Ints(*limits.Budget) iter.Seq2[int64, error]
+	}); ok {
 		for n, err := range a.Ints(b) {
 			if err == nil {
 				v = n
@@ -149,7 +156,7 @@ func wholeNumber(v any) int {
 }
 
 // choose lets the mix choose the type of each tensor.
-func (e *ggml) choose(m tensor.Model, model mix.Model, o mix.Options) error {
+func (e *encoder) choose(m tensor.Model, model mix.Model, o mix.Options) error {
 	list, err := limits.Make[mix.Tensor](e.b, m.Len())
 	if err != nil {
 		return err
@@ -182,47 +189,36 @@ func (e *ggml) choose(m tensor.Model, model mix.Model, o mix.Options) error {
 	return nil
 }
 
-func (e *ggml) Result() *encode.Quantized { return &e.Quantized }
-func (e *ggml) Config() ([]byte, error)   { return nil, nil }
+func (e *encoder) Result() *encode.Quantized { return &e.Quantized }
+func (e *encoder) Config() ([]byte, error)   { return nil, nil }
 
 // CopiesKept says that a quantized weight whose numbers are left alone stays as it is stored.
-func (e *ggml) CopiesKept() bool { return true }
+func (e *encoder) CopiesKept() bool { return true }
 
 // Takes decides about a tensor by the mix.
-func (e *ggml) Takes(name string, shape []int64) (encode.Verdict, error) {
+func (e *encoder) Takes(name string, shape []int64) (encode.Verdict, error) {
 	t := e.choices[name]
 	if t == nil || slices.Contains(shape, 0) || e.o.Exclude != nil && e.o.Exclude(name) || t.To == t.From {
 		return encode.CopyIt, nil
 	}
-	c, ok := quant.CodecOf(t.From)
+	c, ok := form.CodecOf(t.From)
 	switch {
 	case !ok:
 		return encode.CopyIt, e.KeepsType(e.b, &tensor.Info{Name: name, DType: t.From})
 	case c.Blocks && !e.again:
-		return 0, &RequantizeError{t.From.String(), t.To.String()}
+		return 0, &encode.RequantizeError{From: t.From.String(), To: t.To.String()}
 	}
 	if _, err := rowEncoder(t.To); err != nil {
 		return 0, err
 	}
-	to, _ := quant.CodecOf(t.To)
-	if !e.o.Matrix.has(name) && (to.NeedsMatrix() || needsMatrix(t, &e.o.Mix)) {
+	to, _ := form.CodecOf(t.To)
+	if !e.o.Matrix.has(name) && (to.NeedsMatrix || needsMatrix(t, &e.o.Mix)) {
 		if e.o.LeaveUnweighed {
 			return encode.CopyIt, nil
 		}
 		return 0, wire.ErrUnsupported.Errorf("%v in %s needs an importance matrix for it", t.To, e.o.Mix.Name)
 	}
 	return encode.EncodeIt, nil
-}
-
-// A RequantizeError refuses to quantize weights that are already quantized, which loses
-// more than quantizing the original. [Options.Requantize] allows it.
-type RequantizeError struct{ From, To string }
-
-func (e *RequantizeError) Error() string { return e.Unwrap().Error() }
-
-// Unwrap returns the class.
-func (e *RequantizeError) Unwrap() error {
-	return wire.ErrUnsupported.Errorf("it is already %s, and quantizing it again as %s loses more than quantizing the original", e.From, e.To)
 }
 
 // WantsMatrix reports whether llama-quantize writes a type only with an importance matrix.
@@ -245,14 +241,14 @@ func needsMatrix(t *mix.Tensor, x *mix.Mix) bool {
 }
 
 // Encode plans a weight.
-func (e *ggml) Encode(w *quant.Weight) (encode.Encoding, error) {
+func (e *encoder) Encode(w *scheme.Weight) (encode.Encoding, error) {
 	t := e.choices[w.Name]
-	c, _ := quant.CodecOf(t.To)
+	c, _ := form.CodecOf(t.To)
 	write, err := rowEncoder(t.To)
 	if err != nil {
 		return nil, err
 	}
-	if n := c.Tables(); n > 0 && !slices.Contains(e.tables, t.To) {
+	if n := c.Tables; n > 0 && !slices.Contains(e.tables, t.To) {
 		e.tables = append(e.tables, t.To)
 		if err := e.b.Hold(n); err != nil {
 			return nil, err
@@ -264,7 +260,7 @@ func (e *ggml) Encode(w *quant.Weight) (encode.Encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ggmlRows{
+	r := &rows{
 		e: e, w: w, index: len(e.Weights), matrix: matrix, codec: c, encode: write, cols: w.Cols(),
 		outs: []encode.Out{{Name: w.Name, DType: t.To, Shape: w.Shape, Size: size}},
 	}
@@ -277,13 +273,16 @@ func (e *ggml) Encode(w *quant.Weight) (encode.Encoding, error) {
 	return r, err
 }
 
-// keys adds the keys of a quantized file.
-func (e *ggml) keys(b *limits.Budget, meta []Entry) ([]Entry, error) {
-	add := []Entry{{Key: "general.file_type", Value: e.o.Mix.FileType}, {Key: "general.quantization_version", Value: uint32(2)}}
+// Describe adds the keys of a quantized file.
+func (e *encoder) Describe(b *limits.Budget, _ int, _ func(int) string, meta []encode.Entry) ([]encode.Entry, error) {
+	add := []encode.Entry{{Key: "general.file_type", Value: e.o.Mix.FileType}, {Key: "general.quantization_version", Value: uint32(2)}}
 	add = append(add, e.o.Matrix.entries()...)
 	for _, a := range add {
 		done := false
 		for i := range meta {
+			if err := b.Step(1); err != nil {
+				return nil, err
+			}
 			if meta[i].Key == a.Key {
 				meta[i].Value, done = a.Value, true
 			}
@@ -303,7 +302,7 @@ func (e *ggml) keys(b *limits.Budget, meta []Entry) ([]Entry, error) {
 }
 
 // Loadings says what is known of llama.cpp, whose architectures decide the mix.
-func (e *ggml) Loadings() ([]encode.Loading, error) {
+func (e *encoder) Loadings() ([]encode.Loading, error) {
 	l := encode.Loading{Library: string(loaders.LlamaCPP), Version: loaders.LlamaCPP.Version(), Verdict: encode.LoadRead}
 	if e.ByName {
 		l.Verdict, l.Why = encode.LoadUnknown, "it has no architecture "+wire.Quote(e.Type)

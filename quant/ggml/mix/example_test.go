@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/mix"
 )
 
 // The types of a small model under Q4_K_M.

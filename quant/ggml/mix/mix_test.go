@@ -39,7 +39,7 @@ func (g *golden) list(t *testing.T) []Tensor {
 // The types of every mix, with an importance matrix and without, for models of
 // several architectures, are those of llama-quantize.
 func TestTypesAreThoseOfLlamaQuantize(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/mixes/*.json")
+	files, err := filepath.Glob("../../../testdata/mixes/*.json")
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
 	}

@@ -1,64 +1,65 @@
-package convert
+package ggml
 
 import (
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
+	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// ggmlRows encodes a weight row by row, since with a matrix a block may depend on its
+// rows encodes a weight row by row, since with a matrix a block may depend on its
 // row.
-type ggmlRows struct {
-	e      *ggml
-	w      *quant.Weight
+type rows struct {
+	e      *encoder
+	w      *scheme.Weight
 	index  int // in Quantized.Weights
 	outs   []encode.Out
-	codec  quant.Codec
+	codec  form.Codec
 	encode func(dst []byte, src, matrix []float32)
 	cols   int64
 	row    int64     // bytes of one encoded row
 	matrix []float32 // for the columns of each matrix of a stack in turn, or nil
-	sums   quant.Distortions
-	weighs quant.Distortions // weighted by importance, if there is a matrix
+	sums   scheme.Distortions
+	weighs scheme.Distortions // weighted by importance, if there is a matrix
 }
 
 // Weight returns the weight that is read.
-func (r *ggmlRows) Weight() *quant.Weight { return r.w }
+func (r *rows) Weight() *scheme.Weight { return r.w }
 
-// Outs implements encoding.
-func (r *ggmlRows) Outs() []encode.Out { return r.outs }
+// Outs implements [encode.Encoding].
+func (r *rows) Outs() []encode.Out { return r.outs }
 
-// Block implements encoding.
-func (r *ggmlRows) Block() int64 { return max(1, r.cols) }
+// Block implements [encode.Encoding].
+func (r *rows) Block() int64 { return max(1, r.cols) }
 
-// Hold implements encoding.
-func (r *ggmlRows) Hold() int64 {
+// Hold implements [encode.Encoding].
+func (r *rows) Hold() int64 {
 	if !r.e.o.Measure {
 		return 0
 	}
 	if r.matrix != nil {
-		return 2 * r.w.Rows() * quant.DistortionBytes
+		return 2 * r.w.Rows() * scheme.DistortionBytes
 	}
-	return r.w.Rows() * quant.DistortionBytes
+	return r.w.Rows() * scheme.DistortionBytes
 }
 
-// Open implements encoding.
-func (r *ggmlRows) Open(memory []byte) {
-	n := min(int64(len(memory)), r.w.Rows()*quant.DistortionBytes)
-	r.sums, r.weighs = quant.NewDistortions(memory[:n]), quant.NewDistortions(memory[n:])
+// Open implements [encode.Encoding].
+func (r *rows) Open(memory []byte) {
+	n := min(int64(len(memory)), r.w.Rows()*scheme.DistortionBytes)
+	r.sums, r.weighs = scheme.NewDistortions(memory[:n]), scheme.NewDistortions(memory[n:])
 }
 
-// Span implements encoding.
-func (r *ggmlRows) Span(_ int, lo, hi int64) tensor.Span {
+// Span implements [encode.Encoding].
+func (r *rows) Span(_ int, lo, hi int64) tensor.Span {
 	return tensor.Span{Off: lo / r.cols * r.row, Len: (hi - lo) / r.cols * r.row}
 }
 
-// Put implements encoding.
-func (r *ggmlRows) Put(dst [][]byte, lo int64, src []float32) error {
+// Put implements [encode.Encoding].
+func (r *rows) Put(dst [][]byte, lo int64, src []float32) error {
 	out := dst[0]
 	for row := lo / r.cols; len(src) > 0; row++ {
 		x := src[:r.cols]
@@ -76,7 +77,7 @@ func (r *ggmlRows) Put(dst [][]byte, lo int64, src []float32) error {
 }
 
 // importance returns the importance of a row's columns, that of its expert in a stack.
-func (r *ggmlRows) importance(row int64) []float32 {
+func (r *rows) importance(row int64) []float32 {
 	if r.matrix == nil {
 		return nil
 	}
@@ -109,13 +110,13 @@ func finite(x []float32, at int64) (largest float32, err error) {
 const mayOverflow = 65504
 
 // check measures a row, and returns an error if its scale became infinite.
-func (r *ggmlRows) check(row int64, x []float32, encoded []byte, largest float32) error {
+func (r *rows) check(row int64, x []float32, encoded []byte, largest float32) error {
 	if !r.e.o.Measure && largest < mayOverflow {
 		return nil
 	}
-	g, _ := r.codec.Type.Geometry()
+	g, _ := r.codec.Dtype.Geometry()
 	var room [256]float32
-	var sum, weighed quant.Distortion
+	var sum, weighed scheme.Distortion
 	importance := r.importance(row)
 	elems, size := int(g.Elems), int(g.Bytes)
 	for i := 0; i < len(x); i += len(room) { // a multiple of the blocks of every type
@@ -124,7 +125,7 @@ func (r *ggmlRows) check(row int64, x []float32, encoded []byte, largest float32
 		r.codec.Decode(back, encoded[i/elems*size:][:n/elems*size])
 		for k, v := range back {
 			if largest >= mayOverflow && (v != v || math.IsInf(float64(v), 0)) {
-				return wire.ErrUnsupported.Errorf("element %d is too large for %v", row*r.cols+int64(i+k), r.codec.Type)
+				return wire.ErrUnsupported.Errorf("element %d is too large for %v", row*r.cols+int64(i+k), r.codec.Dtype)
 			}
 		}
 		sum.Add(x[i:][:n], back)
@@ -141,8 +142,8 @@ func (r *ggmlRows) check(row int64, x []float32, encoded []byte, largest float32
 	return nil
 }
 
-// End implements encoding.
-func (r *ggmlRows) End() ([][]byte, error) {
+// End implements [encode.Encoding].
+func (r *rows) End() ([][]byte, error) {
 	if r.e.o.Measure {
 		r.e.Weights[r.index].Lost, r.e.Weights[r.index].Weighed = r.sums.Sum(), r.weighs.Sum()
 	}

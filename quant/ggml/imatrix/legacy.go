@@ -1,4 +1,4 @@
-package convert
+package imatrix
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 // the name of the data set. All numbers are little-endian.
 
 // readLegacy reads as many entries as the count says. Each takes bytes, so the loop ends.
-func (m *Importance) readLegacy(b *limits.Budget, src io.ReaderAt, size int64) error {
+func (m *matrix) readLegacy(b *limits.Budget, src io.ReaderAt, size int64) error {
 	c := wire.NewCursor(b, importance, src, size)
 	n, err := c.U32()
 	if err != nil {
@@ -41,7 +41,7 @@ func (m *Importance) readLegacy(b *limits.Budget, src io.ReaderAt, size int64) e
 }
 
 // legacyEnd reads the optional part after the entries.
-func (m *Importance) legacyEnd(c *wire.Cursor) error {
+func (m *matrix) legacyEnd(c *wire.Cursor) error {
 	if c.Left() == 0 {
 		return nil
 	}
