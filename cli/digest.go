@@ -43,7 +43,9 @@ covers names, types, shapes and digests, sorted by name. Logical bytes are the e
 row-major, little-endian order; of quantized blocks, the stored bytes.
 
 A manifest is written next to a model or its folder. Its paths are relative to it. --check opens
-nothing that a manifest names outside of its own folder, unless --outside is given.`
+nothing that a manifest names outside of its own folder, unless --outside is given. If the manifest
+was made of a folder, a model that came into the folder later is a difference. Files that are no
+part of a model, such as config.json, are not compared: amn scan --attest and amn verify cover all.`
 }
 
 func (digestCmd) examples() []example {
@@ -84,11 +86,13 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 		if arg == "-" {
 			return usage{"amn hash reads files, not standard input"}
 		}
-		for src, err := range parser.Find(arg, c.Recursive || isPipeline(arg)) {
+		from := folderOf(arg, c.Recursive || isPipeline(arg))
+		for src, err := range parser.Find(arg, from.recursive) {
 			d := &digests{path: src.Path, err: err}
 			if err == nil {
 				d = c.digestModel(ctx, s, src.Path, func(b *limits.Budget) (tensor.Model, error) { return src.Open(b) })
 			}
+			d.from = from
 			if err, ok := errors.AsType[interrupted](d.err); ok {
 				return err
 			}
@@ -102,6 +106,7 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 
 // digests are the digests of one model.
 type digests struct {
+	from         searched
 	path, format string
 	err          error
 	files        []fileDigest
@@ -223,12 +228,12 @@ func fileNamesOf(m tensor.Model, path string, inFolder bool) (names []string, pa
 func (c *digestCmd) print(s *session, out *atomicFile, d *digests) error {
 	s.note(d.err)
 	if s.json {
-		d.json(s.out, d.path)
+		d.json(s.out, func(path string) string { return path })
 	} else if d.err == nil {
 		d.text(s, out == nil)
 	}
 	if out != nil && d.err == nil {
-		d.json(out.w, relativeTo(out.path, d.path))
+		d.json(out.w, func(path string) string { return relativeTo(out.path, path) })
 	}
 	if d.err != nil {
 		s.printError(d.path, d.err)
@@ -262,11 +267,15 @@ func (d *digests) text(s *session, all bool) {
 	}
 }
 
-// json writes the digests as an object in one line.
-func (d *digests) json(w *bufio.Writer, path string) {
+// json writes the digests as an object in one line. where says how paths are written.
+func (d *digests) json(w *bufio.Writer, where func(path string) string) {
 	object(w, func(o *jsonObject) {
 		o.field("schema", "amn.digest/1")
-		o.text("path", path)
+		o.text("path", where(d.path))
+		if d.from.folder != "" {
+			o.text("folder", where(d.from.folder))
+			o.field("recursive", d.from.recursive)
+		}
 		o.field("format", d.format)
 		o.field("class", classOf(d.err).String())
 		o.field("exit", classOf(d.err).ExitCode())

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
 	models, seen := newManifestReader(b, f), map[string]bool{}
+	known := &compared{paths: map[string]bool{}, folders: map[searched]bool{}}
 	n := 0
 	for ; ; n++ {
 		want, err := models.next()
@@ -39,24 +41,24 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", showPath(c.Check), err)
 		}
-		path := filepath.Join(filepath.Dir(c.Check), filepath.FromSlash(want.Path))
-		if filepath.IsAbs(want.Path) {
-			path = want.Path
-		}
+		path := c.stated(want.Path)
 		if len(c.Paths) == 1 {
 			path = c.Paths[0]
 		}
 		if n > 0 && len(c.Paths) == 1 {
 			return usage{showPath(c.Check) + " lists several models: leave the model out to check all of them"}
 		}
-		if err := b.Hold(int64(len(path)) + 64); err != nil {
+		if err := b.Hold(int64(len(path)+len(want.Folder)) + 128); err != nil {
 			return fmt.Errorf("%s: %w", showPath(c.Check), err)
 		}
 		if seen[filepath.Clean(path)] { // each entry would cost a reading of the whole model
 			return usage{showPath(c.Check) + " states the model " + showPath(want.Path) + " twice: it is not what amn hash wrote"}
 		}
 		seen[filepath.Clean(path)] = true
-		if err := c.inside(want.Path); err != nil {
+		if want.Folder != "" && !below(want.Path, want.Folder) {
+			return usage{showPath(c.Check) + " states that " + showPath(want.Path) + " was found in " + showPath(want.Folder) + ": it is not what amn hash wrote"}
+		}
+		if err := cmp.Or(c.inside(want.Path), c.inside(cmp.Or(want.Folder, "."))); err != nil {
 			if err := c.compare(s, &digests{path: path, err: err}, want); err != nil {
 				return err
 			}
@@ -72,11 +74,24 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		if err := c.compare(s, d, want); err != nil {
 			return err
 		}
+		if len(c.Paths) == 0 && want.Folder != "" {
+			known.add(d, searched{c.stated(want.Folder), want.Recursive})
+		} else {
+			known.add(d, searched{})
+		}
 	}
 	if n == 0 {
 		return usage{showPath(c.Check) + " is not a manifest of amn hash"}
 	}
-	return nil
+	return c.newer(s, known)
+}
+
+// stated returns the path of what a manifest names.
+func (c *digestCmd) stated(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(c.Check), filepath.FromSlash(name))
 }
 
 // inside refuses what a manifest names outside of its folder: it comes from where the models
@@ -111,13 +126,7 @@ func (c *digestCmd) compare(s *session, d *digests, want *manifestModel) error {
 		s.worst = max(s.worst, wire.Differs)
 	}
 	if s.json {
-		object(s.out, func(o *jsonObject) {
-			o.field("schema", "amn.digest-check/1")
-			o.text("path", d.path)
-			o.field("same", len(wrong) == 0)
-			o.field("differences", append([]string{}, wrong...))
-		})
-		s.out.WriteByte('\n')
+		printCompared(s, d.path, wrong)
 		return s.out.Flush()
 	}
 	if len(wrong) == 0 {
@@ -131,6 +140,17 @@ func (c *digestCmd) compare(s *session, d *digests, want *manifestModel) error {
 		fmt.Fprintf(s.out, "%s: %s\n", showPath(d.path), text)
 	}
 	return s.out.Flush()
+}
+
+// printCompared prints the differences of a model from the manifest as JSON.
+func printCompared(s *session, path string, wrong []string) {
+	object(s.out, func(o *jsonObject) {
+		o.field("schema", "amn.digest-check/1")
+		o.text("path", path)
+		o.field("same", len(wrong) == 0)
+		o.field("differences", append([]string{}, wrong...))
+	})
+	s.out.WriteByte('\n')
 }
 
 // differences returns the differences between a model and the manifest: in everything that

@@ -182,3 +182,68 @@ func TestAManifestHasTheIndex(t *testing.T) {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 }
+
+// A manifest that was made of a folder knows what came into it later; one of a file does not ask.
+func TestAManifestOfAFolderKnowsWhatIsNew(t *testing.T) {
+	t.Chdir(workplace(t))
+	copyFile(t, "in/a.safetensors", "model.safetensors")
+	copyFile(t, "in/sub/b.safetensors", "model.safetensors")
+	index := load(t, "sharded/model.safetensors.index.json")
+	for _, args := range []string{"-r -o deep.json in", "-o flat.json in", "-o file.json in/a.safetensors", "-o set.json sharded", "-o index.json sharded/model.safetensors.index.json", "-r -o in/own.json in"} {
+		if r := amn(t, nil, append([]string{"hash", "-q"}, strings.Fields(args)...)...); r.code != 0 {
+			t.Fatalf("%s: %s", args, r.err)
+		}
+		if r := amn(t, nil, "hash", "--check", strings.Fields(strings.TrimPrefix(args, "-r "))[1]); r.code != 0 {
+			t.Errorf("%s: exit %d, %s%s", args, r.code, r.out, r.err)
+		}
+	}
+	copyFile(t, "in/c.safetensors", "model.safetensors")
+	write(t, "in/sub/evil.pt", "cos\nsystem\n(S'id'\ntR.")
+	write(t, "sharded/config.json", "{}") // then the set is the model that transformers reads
+	write(t, "sharded/pytorch_model.bin", "cos\nsystem\n(S'id'\ntR.")
+	for _, c := range []struct {
+		manifest string
+		code     int
+		has      string
+		count    int
+	}{
+		{"deep.json", 8, "evil.pt: is not in the manifest", 2},
+		{"in/own.json", 8, "evil.pt: is not in the manifest", 2},
+		{"flat.json", 8, "c.safetensors: is not in the manifest", 1},
+		{"file.json", 0, "the same", 0},
+		{"set.json", 8, "pytorch_model.bin: is not in the manifest", 1},
+		{"index.json", 0, "the same", 0},
+	} {
+		r := amn(t, nil, "hash", "--check", c.manifest)
+		if r.code != c.code || !strings.Contains(r.out, c.has) || strings.Count(r.out, "is not in the manifest") != c.count {
+			t.Errorf("%s: exit %d, %s%s", c.manifest, r.code, r.out, r.err)
+		}
+		if r := amn(t, nil, "hash", "--json", "--check", c.manifest); r.code != c.code || strings.Count(r.out, `"same":false`) != c.count {
+			t.Errorf("%s as JSON: exit %d, %s%s", c.manifest, r.code, r.out, r.err)
+		}
+	}
+	if load(t, "sharded/model.safetensors.index.json") != index {
+		t.Error("the index was changed")
+	}
+	text := load(t, "deep.json")
+	for what, change := range map[string][2]string{
+		"a folder that does not hold the model": {`"folder":"in"`, `"folder":"sharded"`},
+		"a folder and no recursive":             {`,"recursive":true`, ``},
+		"no folder":                             {`"folder":"in",`, ``},
+		"an empty folder":                       {`"folder":"in"`, `"folder":""`},
+		"a number":                              {`"recursive":true`, `"recursive":1`},
+	} {
+		changed := strings.ReplaceAll(text, change[0], change[1])
+		if changed == text {
+			t.Fatal(what)
+		}
+		write(t, "changed.json", changed)
+		if r := amn(t, nil, "hash", "--check", "changed.json"); r.code != 2 {
+			t.Errorf("%s: exit %d, %s%s", what, r.code, r.out, r.err)
+		}
+	}
+	write(t, "sub/changed.json", strings.ReplaceAll(text, `"folder":"in"`, `"folder":".."`))
+	if r := amn(t, nil, "hash", "--check", "sub/changed.json"); r.code != 7 && r.code != 2 {
+		t.Errorf("a folder outside: exit %d, %s%s", r.code, r.out, r.err)
+	}
+}

@@ -15,8 +15,12 @@ import (
 // A manifestModel is a model in a manifest.
 type manifestModel struct {
 	Schema, Path, Format, Model string
-	Files                       []manifestEntry
-	Tensors                     []manifestEntry
+	// Folder is where the model was found, "" if it was named itself; Recursive says that the
+	// folders below it were searched too.
+	Folder    string
+	Recursive bool
+	Files     []manifestEntry
+	Tensors   []manifestEntry
 }
 
 // A manifestEntry is a file or a tensor of a model. Size is that of a file, or the bytes of
@@ -66,6 +70,10 @@ func (r *manifestReader) next() (*manifestModel, error) {
 	if m.Schema != "amn.digest/1" || slices.Contains(seen, "path") == slices.Contains(seen, "path_base64") {
 		return nil, errManifest
 	}
+	searched := slices.Contains(seen, "recursive")
+	if searched != (m.Folder != "") || searched != (slices.Contains(seen, "folder") != slices.Contains(seen, "folder_base64")) {
+		return nil, errManifest
+	}
 	return m, nil
 }
 
@@ -77,6 +85,12 @@ func (r *manifestReader) member(m *manifestModel, key string) (err error) {
 		m.Path, err = r.string()
 	case "path_base64":
 		m.Path, err = r.base64()
+	case "folder":
+		m.Folder, err = r.string()
+	case "folder_base64":
+		m.Folder, err = r.base64()
+	case "recursive":
+		m.Recursive, err = r.bool()
 	case "format":
 		m.Format, err = r.string()
 	case "class":
@@ -259,6 +273,15 @@ func (r *manifestReader) integer() (int64, error) {
 		return 0, errManifest
 	}
 	return n, nil
+}
+
+func (r *manifestReader) bool() (bool, error) {
+	t, err := r.token()
+	is, ok := t.(bool)
+	if err == nil && !ok {
+		err = errManifest
+	}
+	return is, err
 }
 
 func (r *manifestReader) is(want json.Token) error {
