@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -279,19 +280,19 @@ func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) 
 	if err := c.setKeys(b, o); err != nil || t.names[0] != gguf.Format || c.RawNames {
 		return err
 	}
-	if c.MMProj && !convert.Stated(o.model) {
+	if c.MMProj && !forms.Stated(o.model) {
 		return usage{"--mmproj: only a folder of transformers has a vision part to write"}
 	}
-	if c.AsIs && convert.Stated(o.model) && quant.Any(o.model) {
+	if c.AsIs && forms.Stated(o.model) && quant.Any(o.model) {
 		return usage{"--as-is: a quantized folder is decoded for llama.cpp; --raw-names writes it as it is"}
 	}
-	return forLlamaCPP(b, &o.conversionState, convert.LlamaCPP{Pre: c.kvValue("tokenizer.ggml.pre"), Template: c.kvValue("tokenizer.chat_template") != "", Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.castsAll(o), Projector: c.MMProj})
+	return forLlamaCPP(b, &o.conversionState, forms.LlamaCPP{Pre: c.kvValue("tokenizer.ggml.pre"), Template: c.kvValue("tokenizer.chat_template") != "", Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.castsAll(o), Projector: c.MMProj})
 }
 
 // castsAll reports whether all matrices of a folder get the type of --out-dtype, as
 // llama.cpp's converter does with --outtype.
 func (c *convertCmd) castsAll(o *conversion) bool {
-	all := c.OutDtype != "" && c.Cast == "" && c.Quant == "" && convert.Stated(o.model)
+	all := c.OutDtype != "" && c.Cast == "" && c.Quant == "" && forms.Stated(o.model)
 	if all {
 		o.admit = nil
 	}

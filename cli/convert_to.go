@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -62,8 +63,8 @@ func (c *convertCmd) setKeys(b *limits.Budget, o *conversion) error {
 
 // forLlamaCPP gives a transformers model the form that llama.cpp runs. Other models are not
 // changed.
-func forLlamaCPP(b *limits.Budget, w *conversionState, to convert.LlamaCPP) error {
-	if !convert.Stated(w.model) {
+func forLlamaCPP(b *limits.Budget, w *conversionState, to forms.LlamaCPP) error {
+	if !forms.Stated(w.model) {
 		return nil
 	}
 	to.Name = modelName(w.path)
@@ -80,7 +81,7 @@ func (c *convertCmd) forTransformers(b *limits.Budget, o *conversion) error {
 		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
 	}
 	o.inFolder = true
-	m, err := convert.Transformers{Target: o.opts.Quant.Target, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == ""}.Model(b, o.model)
+	m, err := forms.Transformers{Target: o.opts.Quant.Target, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == ""}.Model(b, o.model)
 	if err == nil {
 		o.model = m
 	}
@@ -99,7 +100,7 @@ func (c *convertCmd) forMLX(b *limits.Budget, o *conversion) error {
 
 // toMLX gives a model the form of mlx-lm.
 func toMLX(b *limits.Budget, o *conversion) error {
-	m, cast, err := convert.MLX{Quant: o.opts.Quant}.Model(b, o.model)
+	m, cast, err := forms.MLX{Quant: o.opts.Quant}.Model(b, o.model)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/compare"
-	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -118,7 +118,7 @@ func (s *session) diff(ctx context.Context, paths [2]string, f *compareFlags, ve
 func (d *differ) matchNames(b *limits.Budget) {
 	for i, one := range d.sides {
 		other := d.sides[1-i]
-		if one.model == nil || other.model == nil || one.err != nil || other.err != nil || other.model.Format() != gguf.Format || !convert.Stated(one.model) {
+		if one.model == nil || other.model == nil || one.err != nil || other.err != nil || other.model.Format() != gguf.Format || !forms.Stated(one.model) {
 			continue
 		}
 		named, blocks := false, false
@@ -131,7 +131,7 @@ func (d *differ) matchNames(b *limits.Budget) {
 		if !named {
 			continue
 		}
-		m, err := convert.LlamaCPP{TensorsAlone: true, Blocks: blocks}.Model(b, one.model)
+		m, err := forms.LlamaCPP{TensorsAlone: true, Blocks: blocks}.Model(b, one.model)
 		if err != nil {
 			one.err = err
 			continue

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -256,7 +257,7 @@ func isMLX(target string) bool { return strings.HasPrefix(target, "mlx_") }
 // prepare gives a folder of transformers the form of mlx-lm if that reads the target: mlx-lm
 // stacks experts, and has its own names for some types.
 func (c *forgetCmd) prepare(b *limits.Budget, o *conversion) error {
-	if !isMLX(c.To) || !convert.Stated(o.model) {
+	if !isMLX(c.To) || !forms.Stated(o.model) {
 		return nil
 	}
 	o.inFolder = true
@@ -280,7 +281,7 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Sink: convert.GGUF{RawNames: true}, Requantize: c.AllowRequantize, NaN: c.nan()},
 		prepare: func(b *limits.Budget, o *conversion) error {
-			return forLlamaCPP(b, &o.conversionState, convert.LlamaCPP{Quant: o.opts.Quant})
+			return forLlamaCPP(b, &o.conversionState, forms.LlamaCPP{Quant: o.opts.Quant})
 		},
 		report: c.Report.on, page: c.Report.page, patterns: c.targetFlags.patterns(),
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -118,11 +119,11 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if err := c.ggmlFlags.readMatrix(b, &matrix); err != nil {
 		return nil, err
 	}
-	names, forms := strings.Split(c.Compare, ","), targetForms{w: w}
+	names, made := strings.Split(c.Compare, ","), targetForms{w: w}
 	list := make([]targetResult, len(names))
 	var first error
 	for i, name := range names {
-		err := c.addTarget(b, all, &forms, name, matrix.Matrix)
+		err := c.addTarget(b, all, &made, name, matrix.Matrix)
 		if list[i] = (targetResult{name: name, refused: err}); err == nil {
 			continue
 		}
@@ -173,7 +174,7 @@ func isTarget(name string) bool {
 
 // addTarget plans a target, as --to does. Mixes are planned for the model as llama.cpp runs
 // it, and formats of MLX as mlx-lm does.
-func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, forms *targetForms, name string, matrix *ggml.Importance) error {
+func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, made *targetForms, name string, matrix *ggml.Importance) error {
 	q, sink, err := c.quantizerOf(name, matrix)
 	if err != nil {
 		return err
@@ -182,27 +183,27 @@ func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, forms *
 		Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan(), Sink: sink,
 		Alone: true, Keep: c.filter(), Threads: c.Threads,
 	}
-	m, admit := forms.w.model, func(p *convert.Plan) error { return admitQuantized(&conversionState{plan: p}) }
+	m, admit := made.w.model, func(p *convert.Plan) error { return admitQuantized(&conversionState{plan: p}) }
 	switch {
 	case sink != nil:
 		admit = nil
-		if forms.llama == nil {
-			one := &conversion{conversionState: conversionState{path: forms.w.path, model: m}}
-			if err := forLlamaCPP(b, &one.conversionState, convert.LlamaCPP{Quant: o.Quant}); err != nil {
+		if made.llama == nil {
+			one := &conversion{conversionState: conversionState{path: made.w.path, model: m}}
+			if err := forLlamaCPP(b, &one.conversionState, forms.LlamaCPP{Quant: o.Quant}); err != nil {
 				return err
 			}
-			forms.llama = one
+			made.llama = one
 		}
-		m = forms.llama.model
-	case isMLX(name) && convert.Stated(m):
-		if forms.mlx == nil {
-			one := &conversion{conversionState: conversionState{path: forms.w.path, model: m}, opts: o}
+		m = made.llama.model
+	case isMLX(name) && forms.Stated(m):
+		if made.mlx == nil {
+			one := &conversion{conversionState: conversionState{path: made.w.path, model: m}, opts: o}
 			if err := toMLX(b, one); err != nil {
 				return err
 			}
-			forms.mlx = one
+			made.mlx = one
 		}
-		m, o.Quant.Target, o.Cast = forms.mlx.model, forms.mlx.opts.Quant.Target, forms.mlx.opts.Cast
+		m, o.Quant.Target, o.Cast = made.mlx.model, made.mlx.opts.Quant.Target, made.mlx.opts.Cast
 	}
 	return all.Add(m, o, admit)
 }

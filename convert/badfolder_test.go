@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -52,7 +52,7 @@ func TestHostileFoldersAreRefused(t *testing.T) {
 			b := account(t)
 			m := llamaOfOneLayer(t, b, llamaConfig, "").(*safetensors.File)
 			m.Folder.(fstest.MapFS)[c.file] = &fstest.MapFile{Data: []byte(c.text)}
-			to, err := convert.LlamaCPP{Name: "x"}.Model(b, m)
+			to, err := forms.LlamaCPP{Name: "x"}.Model(b, m)
 			if err == nil {
 				t.Fatalf("it is accepted: %d tensors", to.Len())
 			}
@@ -79,7 +79,7 @@ func TestVocabulariesAreCharged(t *testing.T) {
 		b := p.Budget(t.Context())
 		m := llamaOfOneLayer(t, b, llamaConfig, "").(*safetensors.File)
 		m.Folder.(fstest.MapFS)["tokenizer.json"] = &fstest.MapFile{Data: []byte(s.String())}
-		_, err := convert.LlamaCPP{Pre: "default"}.Model(b, m)
+		_, err := forms.LlamaCPP{Pre: "default"}.Model(b, m)
 		if wire.ClassOf(err) != wire.Limit || !strings.Contains(err.Error(), "tokenizer.json") {
 			t.Errorf("%+v: %v", p, err)
 		}
@@ -100,7 +100,7 @@ func TestPartsLieWithinTheirTensor(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Folder = fstest.MapFS{"config.json": {Data: fmt.Appendf(nil, config, nope, value)}}
-		_, err = convert.LlamaCPP{Pre: "default"}.Model(b, m)
+		_, err = forms.LlamaCPP{Pre: "default"}.Model(b, m)
 		if wire.ClassOf(err) != wire.Malformed || strings.Contains(err.Error(), "there is no tensor") {
 			t.Errorf("%d and %d: %v", nope, value, err)
 		}
@@ -117,7 +117,7 @@ func TestNamesThatCollideAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Folder = fstest.MapFS{"config.json": {Data: []byte(`{"architectures": ["BertModel"], "hidden_size": 2, "num_attention_heads": 1, "num_hidden_layers": 1, "intermediate_size": 2, "vocab_size": 2}`)}}
-	_, err = convert.LlamaCPP{Pre: "default"}.Model(b, m)
+	_, err = forms.LlamaCPP{Pre: "default"}.Model(b, m)
 	if wire.ClassOf(err) != wire.Malformed || !strings.Contains(err.Error(), "token_embd_norm.weight") {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -25,7 +26,7 @@ func TestASourceThatChangedIsNoticedBelowEveryView(t *testing.T) {
 			names := convert.Names{Drop: func(name string) bool { return name == "lm_head.weight" }}
 			return names.Model(b, m)
 		}, folderOptions},
-		"in llama.cpp's form": {convert.LlamaCPP{TensorsAlone: true}.Model, llamaCPP},
+		"in llama.cpp's form": {forms.LlamaCPP{TensorsAlone: true}.Model, llamaCPP},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, changes := range []bool{false, true} {

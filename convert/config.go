@@ -11,7 +11,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // quantMembers are the members of a configuration that describe quantization.
@@ -45,8 +44,8 @@ func (p *Plan) config() ([]byte, error) {
 			e.under = own.Members()
 		}
 	}
-	if p.unpacked() {
-		e.quantization, err = quant.BlocksConfig(p.b)
+	if says := p.view.Told().Quantization; says != nil {
+		e.quantization, err = says(p.b)
 		if e.under = quantMembers[:1]; err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -90,7 +90,7 @@ var neoxTensors = []string{
 func TestEachTensorThatLlamaCPPAsksForIsMissed(t *testing.T) {
 	b := account(t)
 	for i, left := range neoxTensors {
-		_, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, fmt.Sprintf(neox, 2), slices.Delete(slices.Clone(neoxTensors), i, i+1)...))
+		_, err := forms.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, fmt.Sprintf(neox, 2), slices.Delete(slices.Clone(neoxTensors), i, i+1)...))
 		if !errors.Is(err, wire.ErrMissing) {
 			t.Errorf("without %s: %v", left, err)
 		}
@@ -100,7 +100,7 @@ func TestEachTensorThatLlamaCPPAsksForIsMissed(t *testing.T) {
 // Query, key and value of each head stand together in the folder, and apart in llama.cpp.
 func TestRowsOfHeadsAreGathered(t *testing.T) {
 	b := account(t)
-	m, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, fmt.Sprintf(neox, 2), neoxTensors...))
+	m, err := forms.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, fmt.Sprintf(neox, 2), neoxTensors...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestFurtherFamiliesRefuse(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := account(t)
-			_, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, c.config, c.tensors...))
+			_, err := forms.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, c.config, c.tensors...))
 			if err == nil || wire.ClassOf(err) != c.class || !strings.Contains(err.Error(), c.place) {
 				t.Errorf("class %v, want %v at %s: %v", wire.ClassOf(err), c.class, c.place, err)
 			}

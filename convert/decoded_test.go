@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -84,11 +85,11 @@ func TestQuantizedFoldersBecomeGGUFInOneStep(t *testing.T) {
 			plain := folderOf(t, b, source, convert.Options{Quant: quant.Options{Folder: true, Target: quant.F16}, Shard: 1 << 30})
 			for _, threads := range []int{1, 3} {
 				o := convert.Options{Sink: convert.GGUF{}, Threads: threads, Tile: 1000 * threads, Quant: quant.Options{Target: quant.F16}}
-				m, err := convert.LlamaCPP{Pre: "default", Quant: o.Quant}.Model(b, source)
+				m, err := forms.LlamaCPP{Pre: "default", Quant: o.Quant}.Model(b, source)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, err := convert.LlamaCPP{Pre: "default"}.Model(b, plain)
+				want, err := forms.LlamaCPP{Pre: "default"}.Model(b, plain)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,7 +134,7 @@ func keyOf(t *testing.T, b *limits.Budget, file []byte, key string) any {
 func TestADecodedFolderIsQuantizedAnewAtTheCallersWord(t *testing.T) {
 	b := account(t)
 	source := folderOf(t, b, llamaOf(t, b, wideConfig, "", 64), convert.Options{Quantize: quantizerTo(t, "fp8"), Shard: 1 << 30})
-	m, err := convert.LlamaCPP{Pre: "default"}.Model(b, source)
+	m, err := forms.LlamaCPP{Pre: "default"}.Model(b, source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func TestAQuantizedFolderWithoutAScaleIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Folder = whole.Configs()
-	if _, err := (convert.LlamaCPP{Pre: "default"}).Model(b, f); wire.ClassOf(err) != wire.Malformed {
+	if _, err := (forms.LlamaCPP{Pre: "default"}).Model(b, f); wire.ClassOf(err) != wire.Malformed {
 		t.Error(err)
 	}
 }

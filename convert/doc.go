@@ -5,16 +5,14 @@
 //
 // A [Plan] binds the tensors of a model to weights and asks a [Sink] (an output format:
 // [Safetensors], [GGUF], [NPZ]) how to store them. [Options].Quantize selects a quantized
-// target: [Bnb], [GGML], [Grouped], [Scaled]. [LlamaCPP] converts a transformers folder to
-// a file that llama.cpp runs, and [Transformers] converts back. The output has the same
-// bytes for any number of workers.
+// target, a row of quant.Targets or a ggml.Quantizer. Package forms converts models to
+// the forms of other libraries. The output has the same bytes for any number of workers.
 package convert
 
 // # Data flow
 //
-// A model may be made of another one before it gets here: [LlamaCPP], [Transformers], [MLX]
-// and [Names] return models of package internal/model, whose tensors are computed when they
-// are read. A plan asks such a model for its facts (what it was decoded from, what stays as
+// A model may be made of another one before it gets here: package forms and [Names] return
+// models of package internal/model, whose tensors are computed when they are read. A plan asks such a model for its facts (what it was decoded from, what stays as
 // it is), and otherwise reads it as it reads a file.
 //
 // Package quant binds the tensors of a model to logical weights. Each weight becomes an

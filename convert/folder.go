@@ -85,7 +85,7 @@ func (p *Plan) writeTree(tree *output.Tree, beside *Beside) (r *Result, err erro
 
 // writesIndex reports whether the folder has an index of its weights.
 func (p *Plan) writesIndex() bool {
-	return (len(p.Files) > 1 || p.view.Told().Indexed) && p.o.Split == nil
+	return (len(p.Files) > 1 || p.view.Told().Parameters != nil) && p.o.Split == nil
 }
 
 // fillFolder writes and syncs every file, the first bytes of the weights last.
@@ -108,7 +108,7 @@ func (p *Plan) fillFolder(tree *output.Tree, on *resumption, beside *Beside) (r 
 	if err != nil {
 		return nil, err
 	}
-	edited := len(p.Weights) > 0 || p.encoder != nil || p.unpacked() || namesWeights(p.b, p.m.Configs())
+	edited := len(p.Weights) > 0 || p.encoder != nil || p.view.Told().Quantization != nil || namesWeights(p.b, p.m.Configs())
 	for _, name := range beside.Copied {
 		write := func(f *os.File) error { return p.copyBeside(f, name) }
 		if name == encode.ConfigName && edited {

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -74,7 +75,7 @@ const llamaConfig = `{"architectures": ["LlamaForCausalLM"], "vocab_size": 3, "h
 
 func TestQueriesStandInPairs(t *testing.T) {
 	b := account(t)
-	m, err := convert.LlamaCPP{Name: "x", Pre: "default"}.Model(b, llamaOfOneLayer(t, b, llamaConfig, ""))
+	m, err := forms.LlamaCPP{Name: "x", Pre: "default"}.Model(b, llamaOfOneLayer(t, b, llamaConfig, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func TestWhatARowDoesNotExplainIsRefused(t *testing.T) {
 	} {
 		b := account(t)
 		config := strings.Replace(llamaConfig, c.old, c.new, 1)
-		_, err := convert.LlamaCPP{Pre: "default"}.Model(b, llamaOfOneLayer(t, b, config, c.leave))
+		_, err := forms.LlamaCPP{Pre: "default"}.Model(b, llamaOfOneLayer(t, b, config, c.leave))
 		if wire.ClassOf(err) != c.class {
 			t.Errorf("%s: class %v: %v", c.name, wire.ClassOf(err), err)
 		}

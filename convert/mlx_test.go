@@ -10,14 +10,14 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/google/go-cmp/cmp"
 )
 
 // mlxGoldens is what mlx_lm.convert made of a model: generate.py in it.
@@ -26,7 +26,7 @@ const mlxGoldens = "../testdata/mlx"
 // forMLX makes a model one of mlx-lm, and writes its folder.
 func forMLX(t *testing.T, b *limits.Budget, m tensor.Model, q convert.Quantizer) string {
 	t.Helper()
-	m, cast, err := convert.MLX{}.Model(b, m)
+	m, cast, err := forms.MLX{}.Model(b, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func readJSON(t *testing.T, files fs.FS, name string) (v any) {
 func TestMLXFoldersGoBack(t *testing.T) {
 	source, b := open(t, filepath.Join(mlxGoldens, "model"))
 	mlx, _ := open(t, filepath.Join(mlxGoldens, "plain"))
-	back, err := convert.Transformers{}.Model(b, mlx)
+	back, err := forms.Transformers{}.Model(b, mlx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,11 +93,11 @@ func TestMLXFoldersGoBack(t *testing.T) {
 	}
 	for _, name := range []string{"plain", "q4"} {
 		one, _ := open(t, filepath.Join(mlxGoldens, name))
-		m, err := convert.LlamaCPP{TensorsAlone: true, Quant: quant.Options{Target: quant.BF16}}.Model(b, one)
+		m, err := forms.LlamaCPP{TensorsAlone: true, Quant: quant.Options{Target: quant.BF16}}.Model(b, one)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, source)
+		want, err := forms.LlamaCPP{TensorsAlone: true}.Model(b, source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,13 +143,13 @@ func TestWhatMLXDoesNotExplainIsRefused(t *testing.T) {
 		{"matrices that mlx-lm has transposed", folder(strings.Replace(llamaConfig, "LlamaForCausalLM", "GPT2LMHeadModel", 1), nil), wire.Unsupported},
 	} {
 		b := account(t)
-		_, _, err := convert.MLX{}.Model(b, c.model(b))
+		_, _, err := forms.MLX{}.Model(b, c.model(b))
 		if wire.ClassOf(err) != c.class {
 			t.Errorf("%s: class %v: %v", c.name, wire.ClassOf(err), err)
 		}
 	}
 	b := account(t)
-	m, _, err := convert.MLX{}.Model(b, llamaOf(t, b, wideConfig, "", 64))
+	m, _, err := forms.MLX{}.Model(b, llamaOf(t, b, wideConfig, "", 64))
 	if err != nil {
 		t.Fatal(err)
 	}

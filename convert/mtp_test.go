@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/fixtures"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -94,7 +94,7 @@ func TestALayerOfFurtherTokensMayBeMissing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := account(t)
-			m, err := convert.LlamaCPP{Name: "x", Pre: "glm4"}.Model(b, glmOf(t, b, c.keep))
+			m, err := forms.LlamaCPP{Name: "x", Pre: "glm4"}.Model(b, glmOf(t, b, c.keep))
 			if c.says != "" {
 				if wire.ClassOf(err) != wire.Malformed || !strings.Contains(fmt.Sprint(err), c.says) {
 					t.Errorf("%v, want %q", err, c.says)

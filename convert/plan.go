@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/internal/encode"
-	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -278,7 +277,7 @@ func (p *Plan) take(k *pick) (err error) {
 		return p.decode(p.m, k.weight)
 	}
 	was := p.view.Weight(k.plain.Name)
-	rounds := !p.neverCast(&k.plain) && ((was != nil || p.view.Told().CastsAll) && !family.Wide(&k.plain) || p.o.Cast != nil && p.o.Cast(&k.plain))
+	rounds := !p.neverCast(&k.plain) && ((was != nil || p.view.Told().CastsAll) && !p.wide(&k.plain) || p.o.Cast != nil && p.o.Cast(&k.plain))
 	if rounds && k.plain.DType != p.castTarget() {
 		w, err := castable(&k.plain)
 		if err != nil {
@@ -295,6 +294,18 @@ func (p *Plan) take(k *pick) (err error) {
 		}
 	}
 	return p.copy(&k.plain)
+}
+
+// neverCast reports whether the library leaves the type of a tensor.
+func (p *Plan) neverCast(i *tensor.Info) bool {
+	rules := p.view.Told().Rules
+	return rules != nil && !rules.Casts(i)
+}
+
+// wide reports whether the library has a tensor in F32 whatever the type of the others.
+func (p *Plan) wide(i *tensor.Info) bool {
+	wide := p.view.Told().Wide
+	return wide != nil && wide(i)
 }
 
 // castTarget returns the type that tensors are cast to.

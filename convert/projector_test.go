@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -26,7 +26,7 @@ func TestVisionPartsThatContradictAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := limits.Policy{}.Budget(t.Context())
 			defer b.Close()
-			_, err := convert.LlamaCPP{Projector: true}.Model(b, llamaOfOneLayer(t, b, config, ""))
+			_, err := forms.LlamaCPP{Projector: true}.Model(b, llamaOfOneLayer(t, b, config, ""))
 			if class := wire.ClassOf(err); class != wire.Malformed && class != wire.Unsupported {
 				t.Errorf("%v, of the class %v", err, class)
 			}
@@ -37,7 +37,7 @@ func TestVisionPartsThatContradictAreRefused(t *testing.T) {
 func TestLlavaWithoutVisionConfigIsRefusedByName(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	_, err := convert.LlamaCPP{}.Model(b, llamaOfOneLayer(t, b, `{"architectures": ["LlavaForConditionalGeneration"], "text_config": {"model_type": "llama"}}`, ""))
+	_, err := forms.LlamaCPP{}.Model(b, llamaOfOneLayer(t, b, `{"architectures": ["LlavaForConditionalGeneration"], "text_config": {"model_type": "llama"}}`, ""))
 	if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "LLaVA 1.5") {
 		t.Errorf("%v", err)
 	}

@@ -145,8 +145,8 @@ func (p *Plan) index() ([]byte, error) {
 		elements += info.Elements()
 		size += p.Outs[i].Size
 	}
-	if p.view.Told().Indexed {
-		if elements, err = p.mlxParameters(); err != nil {
+	if count := p.view.Told().Parameters; count != nil {
+		if elements, err = count(p.b, p.m); err != nil {
 			return nil, err
 		}
 	}

@@ -8,20 +8,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/google/go-cmp/cmp"
 )
 
 // ggufOfOneLayer is the GGUF file of llamaOfOneLayer.
 func ggufOfOneLayer(t *testing.T, b *limits.Budget, change func([]convert.Entry) ([]convert.Entry, error), keep func(string) bool) *gguf.File {
 	t.Helper()
-	m, err := convert.LlamaCPP{Name: "x", Pre: "gpt-2"}.Model(b, llamaOfOneLayer(t, b, llamaConfig, ""))
+	m, err := forms.LlamaCPP{Name: "x", Pre: "gpt-2"}.Model(b, llamaOfOneLayer(t, b, llamaConfig, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func allBodies(t *testing.T, m tensor.Model) map[string]string {
 
 func TestTheWayBackGivesTheFolder(t *testing.T) {
 	b := account(t)
-	back, err := convert.Transformers{}.Model(b, ggufOfOneLayer(t, b, nil, nil))
+	back, err := forms.Transformers{}.Model(b, ggufOfOneLayer(t, b, nil, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestTheWayBackGivesTheFolder(t *testing.T) {
 		t.Error(diff, err)
 	}
 	// And from there once more to llama.cpp.
-	again, err := convert.LlamaCPP{Name: "x", Pre: "gpt-2"}.Model(b, back)
+	again, err := forms.LlamaCPP{Name: "x", Pre: "gpt-2"}.Model(b, back)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestWhatTheKeysDoNotExplainIsRefused(t *testing.T) {
 		{"fewer types than tokens", set("tokenizer.ggml.token_type", []int32{1}), nil, wire.Malformed},
 	} {
 		b := account(t)
-		_, err := convert.Transformers{}.Model(b, ggufOfOneLayer(t, b, c.change, c.keep))
+		_, err := forms.Transformers{}.Model(b, ggufOfOneLayer(t, b, c.change, c.keep))
 		if wire.ClassOf(err) != c.class {
 			t.Errorf("%s: class %v: %v", c.name, wire.ClassOf(err), err)
 		}
@@ -143,7 +143,7 @@ func TestATokenizerThatIsLostIsSaid(t *testing.T) {
 			}
 			return list, nil
 		}
-		m, err := convert.Transformers{Target: quant.BF16}.Model(b, ggufOfOneLayer(t, b, change, nil))
+		m, err := forms.Transformers{Target: quant.BF16}.Model(b, ggufOfOneLayer(t, b, change, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

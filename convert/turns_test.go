@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -107,7 +108,7 @@ func TestStacksOfExpertsAreTurnedOneByOne(t *testing.T) {
 				if ordered {
 					in = sealed{in}
 				}
-				m, err := convert.LlamaCPP{Name: "x", Pre: "gpt-2"}.Model(b, in)
+				m, err := forms.LlamaCPP{Name: "x", Pre: "gpt-2"}.Model(b, in)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -127,7 +128,7 @@ func TestStacksOfExpertsAreTurnedOneByOne(t *testing.T) {
 						t.Errorf("%s is not a transpose of what the folder has", name)
 					}
 				}
-				back, err := convert.Transformers{}.Model(b, f)
+				back, err := forms.Transformers{}.Model(b, f)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -161,7 +162,7 @@ func TestStacksOfExpertsAreCastInOrder(t *testing.T) {
 		number := math.Float32frombits(uint32(stored[i])<<16 | uint32(stored[i+1])<<24)
 		_ = binary.Write(&wide, binary.LittleEndian, number)
 	}
-	m, err := convert.LlamaCPP{Name: "x", Pre: "gpt-2", All: true, Quant: quant.Options{Target: quant.F32}}.Model(b, source)
+	m, err := forms.LlamaCPP{Name: "x", Pre: "gpt-2", All: true, Quant: quant.Options{Target: quant.F32}}.Model(b, source)
 	if err != nil {
 		t.Fatal(err)
 	}

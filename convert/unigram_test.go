@@ -8,11 +8,10 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/google/go-cmp/cmp"
 )
 
 // xlmrOfOneLayer is the file of a model two wide with eight tokens.
@@ -79,7 +78,7 @@ func TestUnigramsOfTokenizerJSON(t *testing.T) {
 				c.tokens = strings.Replace(c.tokens, `"added_tokens": [{"id": 5, "content": "b", "special": false, "normalized": false, "lstrip": false, "rstrip": false, "single_word": false}],`, "", 1)
 			}
 			m.Folder = fstest.MapFS{"config.json": {Data: []byte(xlmrConfig)}, "tokenizer.json": {Data: []byte(c.tokens)}}
-			to, err := convert.LlamaCPP{Name: "x"}.Model(b, m)
+			to, err := forms.LlamaCPP{Name: "x"}.Model(b, m)
 			if wire.ClassOf(err) != c.class || c.class != wire.OK && !strings.Contains(err.Error(), "tokenizer.json") {
 				t.Fatalf("class %v, want %v: %v", wire.ClassOf(err), c.class, err)
 			}

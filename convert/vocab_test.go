@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -19,7 +19,7 @@ func TestAForeignVocabularyIsRefusedByItsName(t *testing.T) {
 			files[name], class = &fstest.MapFile{Data: []byte("IQ== 0\n")}, wire.Unsupported
 		}
 		m.Folder = files
-		_, err := convert.LlamaCPP{Name: "x"}.Model(b, m)
+		_, err := forms.LlamaCPP{Name: "x"}.Model(b, m)
 		if wire.ClassOf(err) != class || name != "" && !strings.Contains(err.Error(), name) {
 			t.Errorf("%q: %v", name, err)
 		}

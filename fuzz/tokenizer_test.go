@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
@@ -165,7 +166,7 @@ var archTarget = fuzz.Target{
 		m.Folder = fstest.MapFS{
 			"config.json": {Data: []byte(text)}, "tokenizer.json": {Data: fmt.Appendf(nil, tinyBPE, "null")}, "tokenizer_config.json": {Data: []byte(text)},
 		}
-		to, err := convert.LlamaCPP{Name: "x", Pre: "default"}.Model(b, m)
+		to, err := forms.LlamaCPP{Name: "x", Pre: "default"}.Model(b, m)
 		if err != nil {
 			return fuzz.Answer{}, elsewhere(err)
 		}
@@ -253,7 +254,7 @@ var backTarget = fuzz.Target{
 		if err != nil {
 			return fuzz.Answer{}, err
 		}
-		m, err := convert.Transformers{Target: quant.BF16}.Model(b, f)
+		m, err := forms.Transformers{Target: quant.BF16}.Model(b, f)
 		if err != nil {
 			return fuzz.Answer{}, err
 		}
@@ -276,7 +277,7 @@ func FuzzBack(f *testing.F) {
 	m.Folder = fstest.MapFS{
 		"config.json": {Data: fmt.Appendf(nil, tinyLlama, "null")}, "tokenizer.json": {Data: fmt.Appendf(nil, tinyBPE, "null")},
 	}
-	to, err := convert.LlamaCPP{Name: "x", Pre: "gpt-2"}.Model(b, m)
+	to, err := forms.LlamaCPP{Name: "x", Pre: "gpt-2"}.Model(b, m)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/awq"
 	"github.com/anamnesis-go/anamnesis/quant/bitnet"
@@ -74,10 +73,6 @@ var targets = [][]*encode.Target{
 	mlx.Floats,
 	mlx.Integers,
 }
-
-// BlocksConfig returns the quantization_config of a model whose blocks of 4-bit floats are moved
-// from another file.
-func BlocksConfig(b *limits.Budget) ([]byte, error) { return mxfp4.Blocks(b) }
 
 // rows is the table. A bind gets it from its set: schemes that referred to the table
 // would be an initialization cycle.

@@ -94,7 +94,8 @@ var mayImport = map[string][]string{
 	"quant/...":             scheme,
 	"quant/ggml/imatrix":    with(format, "parser/gguf", "quant/ggml"),
 	"quant":                 with(scheme, "quant/..."),
-	"convert":               with(format, "asm", "internal/form", "internal/encode", "quant", "quant/scaled", "parser", "parser/...", "vm", "internal/output", "internal/journal", "internal/stamp", "internal/tiles", "internal/model", "internal/transformers", "internal/family", "internal/jsontree", "internal/loaders"),
+	"convert":               with(format, "asm", "internal/form", "internal/encode", "quant", "quant/scaled", "parser", "parser/...", "vm", "internal/output", "internal/journal", "internal/stamp", "internal/tiles", "internal/model", "internal/transformers", "internal/jsontree", "internal/loaders"),
+	"convert/forms":         with(format, "asm", "internal/encode", "internal/family", "internal/model", "parser", "parser/gguf", "parser/safetensors", "quant", "quant/mxfp4"),
 	"internal/elements":     format,
 	"internal/number":       with(format, "internal/elements", "quant"),
 	"compare":               with(format, "quant", "internal/elements", "internal/number"),
@@ -115,7 +116,7 @@ var mayImport = map[string][]string{
 	"gate/bom":              {"limits", "gate", "digest", "internal/wire", "parser/tensor"},
 	"gate/page":             {"gate", "limits", "internal/wire", "parser/tensor"},
 	"gate/report":           {"gate", "internal/wire", "parser/tensor"},
-	"cli":                   {"limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/scaled", "quant/ggml", "quant/ggml/...", "convert", "merge", "merge/...", "compare", "digest", "stats", sys, kong},
+	"cli":                   {"limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/scaled", "quant/ggml", "quant/ggml/...", "convert", "convert/...", "merge", "merge/...", "compare", "digest", "stats", sys, kong},
 	"cli/amn":               {"cli"},
 	"release/sign":          {"gate/attest", "internal/output"},
 	"examples/...":          {"limits", "gate", "gate/...", "parser", "parser/...", "quant", "convert"},
@@ -123,7 +124,7 @@ var mayImport = map[string][]string{
 	"corpus/...":            {"corpus", "internal/output"},
 	"fuzz/libfuzzer":        {},
 	"crosscheck/cost":       {"gate", "limits", "internal/watch", "internal/wire", "parser", "parser/tensor", "quant", "convert", "compare", "digest", "stats", "corpus", flate, gzip, zlib, zstd},
-	"fuzz":                  {"gate", "gate/...", "limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/ggml", "quant/ggml/...", "convert", "merge", "merge/...", "compare", "digest", "corpus", diff},
+	"fuzz":                  {"gate", "gate/...", "limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/ggml", "quant/ggml/...", "convert", "convert/...", "merge", "merge/...", "compare", "digest", "corpus", diff},
 	"crosscheck/...":        {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "corpus", "crosscheck/values", diff},
 }
 

@@ -28,8 +28,14 @@ type Facts struct {
 	Renamed bool
 	// CastsAll says that matrices that were not quantized get the type of those that were.
 	CastsAll bool
-	// Indexed says that the library wants an index even for one file.
-	Indexed bool
+	// Wide reports which tensors the library has in F32 whatever the type of the others; nil if
+	// none.
+	Wide func(*tensor.Info) bool
+	// Parameters counts the numbers of a model for the index of its files, which the library
+	// wants even for one file; nil for the index of transformers, of several files.
+	Parameters func(*limits.Budget, tensor.Model) (int64, error)
+	// Quantization returns the quantization_config of tensors that stay as they are; nil for none.
+	Quantization func(*limits.Budget) ([]byte, error)
 	// Rules are those of the library, or nil.
 	Rules *Rules
 }

@@ -1,4 +1,4 @@
-package convert
+package forms
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/family"
@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/mxfp4"
 )
 
 // LlamaCPP converts a transformers model to llama.cpp's form.
@@ -66,7 +67,7 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*model.Model, error) 
 	if l.All {
 		o.Type = l.Quant.Target.DType()
 	}
-	facts := model.Facts{Made: true, CastsAll: l.All}
+	facts := model.Facts{Made: true, CastsAll: l.All, Wide: family.Wide}
 	if quant.Any(m) {
 		d, err := model.Decode(b, m, l.Quant)
 		if err != nil {
@@ -74,7 +75,7 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*model.Model, error) 
 		}
 		o.Decoded = func(i *tensor.Info) (tensor.DType, bool) { return l.Quant.Target.DType(), d.Weight(i.Name) != nil }
 		if l.Blocks {
-			o.Packed = func(i *tensor.Info) (blocks, scales tensor.Info, ok bool) { return mxParts(d.Weight(i.Name)) }
+			o.Packed = func(i *tensor.Info) (blocks, scales tensor.Info, ok bool) { return mxfp4.Parts(d.Weight(i.Name)) }
 		}
 		m, facts.Bound = d, d.Bound
 	}

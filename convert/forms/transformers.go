@@ -1,4 +1,4 @@
-package convert
+package forms
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/encode"
@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/mxfp4"
 )
 
 // Transformers converts a GGUF file of llama.cpp to a transformers folder.
@@ -58,6 +59,9 @@ func (t Transformers) model(b *limits.Budget, m tensor.Model) (*model.Model, err
 		return nil, err
 	}
 	out.Facts = model.Facts{Made: true, Unmade: f.Left}
+	if out.Stays() {
+		out.Quantization = mxfp4.Blocks
+	}
 	return out, nil
 }
 

@@ -1,4 +1,4 @@
-package convert
+package forms
 
 import (
 	"slices"
@@ -38,7 +38,7 @@ func (o MLX) Model(b *limits.Budget, m tensor.Model) (tensor.Model, *quant.Targe
 }
 
 func (o MLX) model(b *limits.Budget, m tensor.Model) (_ *model.Model, casts tensor.DType, err error) {
-	facts := model.Facts{Made: true, Indexed: true}
+	facts := model.Facts{Made: true, Wide: family.Wide, Parameters: parameters}
 	fromGGUF := m.Format() == gguf.Format
 	if fromGGUF {
 		r, err := (Transformers{Target: o.Quant.Target}).model(b, m)
@@ -104,29 +104,23 @@ func unstacked(b *limits.Budget, m tensor.Model) (tensor.Model, error) {
 	return out, nil
 }
 
-// neverCast reports whether the library leaves the type of a tensor.
-func (p *Plan) neverCast(i *tensor.Info) bool {
-	rules := p.view.Told().Rules
-	return rules != nil && !rules.Casts(i)
-}
-
-// mlxParameters counts the numbers of the model as mlx-lm does: those that words and
-// scales stand for, in modules that contain no other module.
-func (p *Plan) mlxParameters() (n int64, err error) {
+// parameters counts the numbers of a model as mlx-lm does: those that words and scales
+// stand for, in modules that contain no other module.
+func parameters(b *limits.Budget, m tensor.Model) (n int64, err error) {
 	holds := map[string]bool{} // modules that contain another
-	for i := range p.m.Tensors() {
+	for i := range m.Tensors() {
 		module := moduleOf(i.Name)
 		for module != "" {
 			if module = moduleOf(module); module == "" || holds[module] {
 				break
 			}
-			if err := p.b.Hold(int64(len(module)) + 64); err != nil {
+			if err := b.Hold(int64(len(module)) + 64); err != nil {
 				return 0, err
 			}
 			holds[module] = true
 		}
 	}
-	for i := range p.m.Tensors() {
+	for i := range m.Tensors() {
 		if !holds[moduleOf(i.Name)] {
 			n += i.Elements()
 		}
