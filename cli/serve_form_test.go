@@ -26,13 +26,16 @@ import (
 // file was read.
 var detailOnly = regexp.MustCompile(`"detail":"(?:[^"\\]|\\.)*",`)
 
-// post sends files as a form.
+// post sends files as a form; one whose name begins with field: is a field.
 func post(t *testing.T, url string, files ...[2]string) (status int, text string) {
 	t.Helper()
 	var body bytes.Buffer
 	m := multipart.NewWriter(&body)
 	for _, f := range files {
 		w, err := m.CreateFormFile("file", f[0])
+		if name, is := strings.CutPrefix(f[0], "field:"); is {
+			w, err = m.CreateFormField(name)
+		}
 		if err == nil {
 			_, err = io.WriteString(w, f[1])
 		}
@@ -121,6 +124,9 @@ func TestServeJudgesAFormAsAFolder(t *testing.T) {
 			"a pickle alone beside others": {"?beside=true", [][2]string{{"x.json", runsCode}}, 403, "pickle.call"},
 			"a model alone":                {"", honest[1:2], 200, `"files":[{`},
 			"an index with another shard":  {"", [][2]string{{"model.safetensors.index.json", `{"weight_map":{"a":"model.safetensors"}}`}, honest[1]}, 422, `"class":"malformed"`},
+			"a field":                      {"", append(honest[:3:3], [2]string{"field:note", "Is it good? Yes!"}), 200, `"accepted":true`},
+			"a pickle in a field":          {"", append(honest[:3:3], [2]string{"field:note", runsCode}), 400, "is text"},
+			"a pickle in letters":          {"", append(honest[:3:3], [2]string{"field:note", "cos\nsystem\n(S'id'\ntR."}), 403, "pickle.call"},
 			"beside what":                  {"?beside=yes", honest[:1], 400, "beside is true"},
 		} {
 			status, text := post(t, url+tc.query, tc.files...)

@@ -1,15 +1,19 @@
 package handler
 
 import (
+	"bytes"
 	"cmp"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -105,7 +109,7 @@ func (f *formReader) read(u *host.Upload) error {
 	if f.files == 0 {
 		return bad("the form has no file")
 	}
-	return nil
+	return f.judgeFields(u)
 }
 
 // field reads a part that is not a file.
@@ -118,8 +122,74 @@ func (f *formReader) field(name string, part io.Reader) error {
 	if f.fields++; f.left < 0 || f.fields > maxFields {
 		return &problem{status: http.StatusRequestEntityTooLarge, detail: "the form's fields hold more than " + limits.FormatSize(maxValues)}
 	}
+	if !isText(text) {
+		return bad("a field of a form is text: give a file a filename")
+	}
 	f.values.Add(name, string(text))
 	return nil
+}
+
+// isText reports whether bytes are text to every reader of forms.
+func isText(p []byte) bool {
+	return utf8.Valid(p) && !bytes.ContainsFunc(p, func(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f })
+}
+
+// judgeFields judges the fields, since they are passed on as the files are. Each is judged like a
+// file of a folder: most are texts, in which there is nothing for a loader. One that is called as
+// a file is, by an extension, is judged as that file; a field "config" is not git's.
+func (f *formReader) judgeFields(u *host.Upload) error {
+	for _, name := range slices.Sorted(maps.Keys(f.values)) {
+		for _, text := range f.values[name] {
+			if isWords(text) {
+				continue
+			}
+			if err := f.judgeField(u, name, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (f *formReader) judgeField(of *host.Upload, name, text string) error {
+	if path.Ext(name) == "" {
+		name += " (field)"
+	}
+	u, err := of.Field(name)
+	if err != nil {
+		return err
+	}
+	f.beside = append(f.beside, u)
+	if err := u.Spool(strings.NewReader(text), int64(len(text))); err != nil {
+		return err
+	}
+	v, err := u.Judge(f.r.Context())
+	if err != nil {
+		return f.interrupted(err)
+	}
+	if _, ok := u.Acceptance(); !ok {
+		return &refused{v}
+	}
+	return nil
+}
+
+// maxWords is the longest field that is not judged, if it is nothing but words.
+const maxWords = 256
+
+// isWords reports whether a text is a line of words, or none. No format begins like one, YAML makes
+// one text of it, and a pickle names nothing without a line's end.
+func isWords(text string) bool {
+	if len(text) > maxWords {
+		return false
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte(" _.,-", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // unreadable says what of a part's headers other readers of forms could take otherwise: then

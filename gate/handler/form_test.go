@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/anamnesis-go/anamnesis/gate/handler"
+	"github.com/anamnesis-go/anamnesis/gate/host"
 )
 
 // form writes a form; each part is a field, or a file where it has a name.
@@ -149,6 +151,70 @@ func TestForms(t *testing.T) {
 	res.Body.Close()
 	if res.StatusCode != 400 {
 		t.Errorf("two types: %d", res.StatusCode)
+	}
+}
+
+// A field is passed on as a file is, so it is judged: what a loader would take for a model, a pickle
+// or code is refused, also between fields that are nothing but texts.
+func TestFieldsAreJudged(t *testing.T) {
+	s, _, _ := serve(t, handler.Options{})
+	good := [3]string{"file", "a.safetensors", honest(5)}
+	for _, tc := range []struct {
+		what, name, text string
+		status           int
+		has              string
+	}{
+		{"a word", "revision", "main", 200, "revision=[main]"},
+		{"nothing", "note", "", 200, "note=[]"},
+		{"a line", "message", "Add the weights, v1.2", 200, "message=[Add"},
+		{"a sentence", "message", "What's new? Everything (50% smaller)!", 200, "smaller)!]"},
+		{"paragraphs", "card", "# A model\n\nIt reads `x` and writes *y*.\r\n\r\n- one\n- two\n", 200, "two"},
+		{"letters", "title", "模型 \u00e9\U0001f600", 200, "模型"},
+		{"JSON", "metadata", `{"license": "mit", "tags": ["a", "b"], "public": true}`, 200, "license"},
+		{"YAML", "metadata", "license: mit\ntags:\n- a\n", 200, "license"},
+		{"an address", "from", "https://example.org/x?y=z#1", 200, "example"},
+		{"a pickle in letters", "note", "cos\nsystem\n(S'id'\ntR.", 403, "pickle.call"},
+		{"the same behind a text", "x", "cbuiltins\neval\n(S'1'\ntR.", 403, "pickle.call"},
+		{"a pickle", "note", "\x80\x02cos\nsystem\n", 400, "is text"},
+		{"an archive", "note", "PK\x03\x04" + strings.Repeat("\x00", 40), 400, "is text"},
+		{"a model", "note", honest(5), 400, "is text"},
+		{"a byte that is no letter", "note", "a\xffb", 400, "is text"},
+		{"an end of a text", "note", "a\x00b", 400, "is text"},
+		{"an escape", "note", "a\x1b[2Jb", 400, "is text"},
+		{"an object of Python", "config", "a: !!python/object/apply:os.system [id]\n", 403, "sidecar.yaml-tag"},
+		{"what Hydra calls", "config", "_target_: os.system\ncommand: id\n", 403, "sidecar.target"},
+		{"code by its name", "config.json", `{"model_type": "llama", "auto_map": {"AutoModel": "evil--x.Y"}, "trust_remote_code": true}`, 403, "sidecar"},
+		{"a model by its name", "model.safetensors", "{not one}", 415, `"file":"model.safetensors"`},
+		{"a setting", "config", "steps: 3\nseed: 1\n", 200, "steps"},
+	} {
+		for at := range 2 { // before and behind the file
+			parts := [][3]string{{tc.name, "", tc.text}, {"other", "", "x"}}
+			kind, body := form(slices.Insert(parts, 2*at, good)...)
+			res, text := ask(t, "POST", s.URL, kind, body)
+			if res.StatusCode != tc.status || !strings.Contains(text, tc.has) {
+				t.Errorf("%s: %d, %s", tc.what, res.StatusCode, text)
+			}
+		}
+	}
+	kind, body := form(good, [3]string{"a", "", "{}"}, [3]string{"b", "", "{}"}, [3]string{"b", "", "cos\nsystem\n(S'id'\ntR."})
+	if res, text := ask(t, "POST", s.URL, kind, body); res.StatusCode != 403 {
+		t.Errorf("the second of a name: %d, %s", res.StatusCode, text)
+	}
+}
+
+// Fields take no place of an upload, and nothing of them is left.
+func TestFieldsOfATenantWithOneUpload(t *testing.T) {
+	o := handler.Options{}
+	o.PerTenant, o.MaxUploads = 1, 1
+	s, h, _ := serve(t, o)
+	for range 3 {
+		kind, body := form([3]string{"file", "a.safetensors", honest(5)}, [3]string{"a", "", `{"a": 1}`}, [3]string{"b", "", `{"b": 1}`})
+		if res, text := ask(t, "POST", s.URL, kind, body); res.StatusCode != 200 {
+			t.Errorf("%d, %s", res.StatusCode, text)
+		}
+	}
+	if l := h.Host().Load(); l != (host.Load{}) {
+		t.Errorf("left: %+v", l)
 	}
 }
 

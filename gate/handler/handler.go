@@ -255,15 +255,16 @@ type request struct {
 	tenant  string
 	body    body
 	uploads []*host.Upload
+	beside  []*host.Upload // fields of the form, which were judged too
 }
 
 func (q *request) close() {
-	for _, u := range q.uploads {
+	for _, u := range append(q.beside, q.uploads...) {
 		if err := u.Close(); err != nil {
 			q.o.Log.LogAttrs(q.r.Context(), slog.LevelError, "spooled file not removed", slog.String("error", err.Error()))
 		}
 	}
-	q.uploads = nil
+	q.uploads, q.beside = nil, nil
 }
 
 // take reads and judges the body, and returns the request for the next handler.

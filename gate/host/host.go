@@ -320,6 +320,14 @@ func (h *Host) Begin(name string) (*Upload, error) {
 	return u, nil
 }
 
+// begin counts an upload that belongs to one which was admitted.
+func (h *Host) begin(t *tenant) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.uploads++
+	h.uploads++
+}
+
 // end removes an upload.
 func (h *Host) end(u *Upload) {
 	h.mu.Lock()

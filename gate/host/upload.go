@@ -81,6 +81,20 @@ var (
 
 func (u *Upload) exists() bool { return u != nil && u.host != nil }
 
+// Field begins an upload for a text that came with this one, such as a field of its form: the same
+// tenant sends it, and the same policy judges it, as a file of a folder. It takes no place of an
+// upload. Close it before this one.
+func (u *Upload) Field(name string) (*Upload, error) {
+	switch {
+	case !u.exists():
+		return nil, errNoUpload
+	case u.closed:
+		return nil, errClosed
+	}
+	u.host.begin(u.tenant)
+	return &Upload{Name: name, Beside: true, host: u.host, tenant: u.tenant, name: u.name, gate: u.gate}, nil
+}
+
 // Judge waits for a slot and asks the gate. An error says nothing about the file: it is
 // [Busy], or the context ended. The policy's time is that in which the file is judged;
 // waiting for a turn does not count.
