@@ -32,10 +32,11 @@ func post(t *testing.T, url string, files ...[2]string) (status int, text string
 	var body bytes.Buffer
 	m := multipart.NewWriter(&body)
 	for _, f := range files {
-		w, err := m.CreateFormFile("file", f[0])
+		create := func() (io.Writer, error) { return m.CreateFormFile("file", f[0]) }
 		if name, is := strings.CutPrefix(f[0], "field:"); is {
-			w, err = m.CreateFormField(name)
+			create = func() (io.Writer, error) { return m.CreateFormField(name) }
 		}
+		w, err := create()
 		if err == nil {
 			_, err = io.WriteString(w, f[1])
 		}
@@ -125,7 +126,7 @@ func TestServeJudgesAFormAsAFolder(t *testing.T) {
 			"a model alone":                {"", honest[1:2], 200, `"files":[{`},
 			"an index with another shard":  {"", [][2]string{{"model.safetensors.index.json", `{"weight_map":{"a":"model.safetensors"}}`}, honest[1]}, 422, `"class":"malformed"`},
 			"a field":                      {"", append(honest[:3:3], [2]string{"field:note", "Is it good? Yes!"}), 200, `"accepted":true`},
-			"a pickle in a field":          {"", append(honest[:3:3], [2]string{"field:note", runsCode}), 400, "is text"},
+			"a pickle in a field":          {"", append(honest[:3:3], [2]string{"field:note", "\x80\x02" + runsCode}), 400, "is text"},
 			"a pickle in letters":          {"", append(honest[:3:3], [2]string{"field:note", "cos\nsystem\n(S'id'\ntR."}), 403, "pickle.call"},
 			"beside what":                  {"?beside=yes", honest[:1], 400, "beside is true"},
 		} {
