@@ -35,6 +35,7 @@ var pytorchRefusals = []refusalRow{
 	{"pickle.number", wire.ErrSyntax, warning, "A number is not written as Python writes one.", fetchAgain},
 	{"pickle.number-size", wire.ErrRange, warning, "A number has more digits or bytes than Python reads.", fetchAgain},
 	{"pickle.numpy-size", wire.ErrMismatch, warning, "The size of an array does not match its shape and type.", fetchAgain},
+	{"pickle.numpy-text", wire.ErrText, warning, "An array or a scalar of NumPy has a character above U+10FFFF, or a moment without a unit.", fetchAgain},
 	{"pickle.opcode-unknown", wire.ErrSyntax, warning, "A byte is not an instruction of any protocol.", fetchAgain},
 	{"pickle.persistent", wire.ErrUnsupported, note, "A persistent id that is not one of a storage.", "Save it again with torch.save, or pickle it without a persistent_id."},
 	{"pickle.protocol", wire.ErrUnsupported, note, "A protocol above 5.", "Pickle it again with protocol 5 or below: no released Python writes another."},

@@ -34,6 +34,11 @@ var checks = map[string]check{
 	"edges":      (*machine).checkEdges,
 	"treeof":     (*machine).checkTreeOf,
 	"ratio":      (*machine).checkRatio,
+	"uuid":       (*machine).checkUUID,
+	"seeds":      (*machine).checkSeeds,
+	"interval":   (*machine).checkInterval,
+	"duration":   (*machine).checkDuration,
+	"ordinal":    (*machine).checkOrdinal,
 }
 
 // maxRatio bounds the digits of the parts of a fraction, which are brought to their lowest
@@ -45,7 +50,7 @@ const maxRatio = 4300
 // numbers with an exponent, which has no bound.
 func isRatio(s string) bool {
 	above, below, two := strings.Cut(strings.TrimPrefix(s, "-"), "/")
-	return isPart(above) && (!two || isPart(below))
+	return isPart(above) && (!two || isPart(below) && strings.Trim(below, "0") != "")
 }
 
 func isPart(s string) bool {
@@ -64,7 +69,8 @@ func (m *machine) checkRatio(_ *class, target, args ref) bool {
 				return false
 			}
 		case KindInt:
-			if big := (Value{m.g, part}).Big(); big == nil || big.BitLen() > maxRatio*4 {
+			big := (Value{m.g, part}).Big()
+			if big == nil || big.BitLen() > maxRatio*4 || i == 1 && big.Sign() == 0 {
 				return false
 			}
 		default:
@@ -99,7 +105,7 @@ func (m *machine) checkMasked(_ *class, target, state ref) bool {
 	}
 	marks, all := m.bytesOf(part(5))
 	flags, known := m.maskSize(dtype, maxMaskDepth)
-	return ok && all && known && marks == count*flags && m.isOwnMemory(data) && m.isOwnMemory(part(5))
+	return ok && all && known && marks == count*flags && m.textsFit(dtype, data) && m.isOwnMemory(data) && m.isOwnMemory(part(5))
 }
 
 // maxMaskDepth bounds structures in structures.

@@ -270,7 +270,7 @@ func (m *machine) rowLists(state ref, shape []int64) bool {
 			good := ok && n > last && n < shape[1]
 			last = n
 			return good
-		}) {
+		}) || !m.all(values, m.isNumeric) {
 			return false
 		}
 	}

@@ -235,7 +235,18 @@ func (m *machine) checkSparseArray(_ *class, target, state ref) bool {
 	}
 	_, points, ok := m.sparsePoints(m.valueAt(state, "_sparse_index"))
 	n, known := m.length(m.valueAt(state, "_sparse_values"))
-	return ok && known && n == points && m.areAlone(m.valueAt(state, "_sparse_values")) && m.className(m.valueAt(state, "_dtype")) == "pandas.SparseDtype"
+	return ok && known && n == points && m.sameCode(m.attrOf(m.valueAt(state, "_dtype"), "_dtype"), m.valueAt(state, "_sparse_values")) && m.areAlone(m.valueAt(state, "_sparse_values")) && m.className(m.valueAt(state, "_dtype")) == "pandas.SparseDtype"
+}
+
+// sameCode reports whether an array has a type.
+func (m *machine) sameCode(dtype, array ref) bool {
+	v, ok := m.view(array)
+	if !ok || dtype == refAbsent || m.g.kind(dtype) != KindObject || m.g.id(dtype) != NumpyDType {
+		return false
+	}
+	a, ok := m.codeText(v.dtype)
+	b, known := m.codeText(dtype)
+	return ok && known && a == b && m.unitOf(v.dtype) == m.unitOf(dtype)
 }
 
 // checkIndex asks of an index that its length is known, and of a MultiIndex that every
@@ -292,11 +303,13 @@ func (m *machine) checkUnit(c *class, target, args ref) bool {
 
 // checkPeriod asks that the text of a type of periods names one.
 func (m *machine) checkPeriod(_ *class, target, args ref) bool {
-	if target != refAbsent || m.g.node(args).n == 0 || m.g.kind(m.arg(args, 0)) != KindText {
-		return target == refAbsent && m.g.node(args).n == 1
+	if target != refAbsent || m.g.node(args).n != 1 {
+		return false
 	}
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
+	if m.g.kind(m.arg(args, 0)) != KindText {
+		return m.isFrequency(m.arg(args, 0))
+	}
 	text, ok := strings.CutPrefix(m.g.text(m.arg(args, 0)), "period[")
 	text, closed := strings.CutSuffix(text, "]")
-	return ok && closed && text != "" && len(text) <= 16 && strings.Trim(text, letters) == ""
+	return ok && closed && isPeriodName(text)
 }

@@ -35,6 +35,8 @@ func (m *machine) matches(p *pattern, r ref, of *class) bool {
 		return kind == KindDict && m.matchesDict(p, r, of)
 	case keyedDict:
 		return kind == KindDict && m.g.id(r) != NoID
+	case numericOf:
+		return m.isNumeric(r)
 	}
 	if kind == KindObject {
 		return m.matchesObject(p, r)
@@ -52,6 +54,9 @@ func (m *machine) matchesSimple(p *pattern, r ref, kind Kind) bool {
 	case small:
 		n, ok := m.g.int64(r)
 		return ok && n >= -1024 && n <= 1024
+	case int64Of:
+		_, ok := m.g.int64(r)
+		return ok && kind == KindInt
 	case textOf:
 		return (kind == KindText || kind == KindBytes) && m.g.text(r) == p.text
 	case integerOf:

@@ -279,6 +279,9 @@ func (m *machine) hasAllBytes(id ID, parts ref) error {
 	} else if known {
 		bytes, all := m.bytesOf(m.g.elem(data))
 		full = all && count*size == bytes && !m.isSubarrayType(m.g.elem(dtype)) && !m.hasObjects(m.g.elem(dtype))
+		if full && !m.textsFit(m.g.elem(dtype), m.g.elem(data)) && m.settle() == nil {
+			return m.strict(errNumpyText, "a text with a character, or a moment with a number, that NumPy does not have", refAbsent)
+		}
 	}
 	if full && id != NumpyScalar && !m.isOwnMemory(m.g.elem(data)) {
 		full = false

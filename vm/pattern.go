@@ -47,6 +47,8 @@ const (
 	plainData // any value in which no global stands but types of numbers and classes of sets
 	keyedDict // an OrderedDict, Counter or defaultdict
 	arrayClass
+	int64Of
+	numericOf // a number of Python or NumPy
 )
 
 // simple are the patterns that are one word.
@@ -56,7 +58,7 @@ var simple = map[string]pattern{
 	"float": {op: ofKind, num: int64(KindFloat)}, "number": {op: number}, "small": {op: small}, "str": {op: ofKind, num: int64(KindText)},
 	"bytes": {op: ofKind, num: int64(KindBytes)}, "list": {op: ofKind, num: int64(KindList)}, "dict": {op: ofKind, num: int64(KindDict)},
 	"set": {op: ofKind, num: int64(KindSet)}, "tuple": {op: ofKind, num: int64(KindTuple)}, "array": {op: anyArray}, "dtype": {op: dtypeOf}, "scalar": {op: scalarOf},
-	"datetime": {op: moment}, "slice": {op: sliceOf}, "attributes": {op: attributes}, "plain": {op: plainClass}, "ndarray": {op: arrayClass}, "ordered": {op: keyedDict},
+	"datetime": {op: moment}, "slice": {op: sliceOf}, "attributes": {op: attributes}, "plain": {op: plainClass}, "ndarray": {op: arrayClass}, "ordered": {op: keyedDict}, "int64": {op: int64Of}, "numeric": {op: numericOf},
 }
 
 // A patternReader parses one pattern.

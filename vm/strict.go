@@ -15,6 +15,7 @@ var (
 	errKeyHash        = wire.ErrRange.WithRule("pickle.key-hash")
 	errKeyUnknown     = wire.ErrUnsupported.WithRule("pickle.key-unknown")
 	errMemoRange      = wire.ErrRange.WithRule("pickle.memo-range")
+	errNumpyText      = wire.ErrText.WithRule("pickle.numpy-text")
 	errNumpySize      = wire.ErrMismatch.WithRule("pickle.numpy-size")
 	errProtocol       = wire.ErrUnsupported.WithRule("pickle.protocol")
 	errProtocolLate   = wire.ErrSyntax.WithRule("pickle.protocol-late")

@@ -4,8 +4,9 @@
 
 READ is the program of crosscheck/pickles/read. Each pickle is changed in one to three
 places: a number, some bytes, two operands in each other's place. What is accepted is loaded
-and used in a process of its own, with 2 GiB and 10 seconds. A process that a signal ends is
-printed, and its pickle kept in ./attack.
+and used in a process of its own, with 2 GiB and 10 seconds. A failure is a process that a
+signal ends, no memory, a pickle that the library refuses, and a value that it cannot print;
+the pickles of failures are kept in ./attack.
 """
 import collections
 import json
@@ -22,6 +23,8 @@ import tempfile
 import time
 import warnings
 
+OUTCOMES = {0: "used", 2: "refused by the library", 3: "no memory to load it", 4: "no memory to use it", 5: "not printed"}
+FAILURES = ("signal", "no memory", "refused", "not printed")
 NUMBERS = [0, 1, 2, 3, 5, 7, 127, 128, 255]
 
 
@@ -78,6 +81,36 @@ def use(v):
             pass
 
 
+def child(data):
+    """Loads and uses a pickle, and returns one of the codes of OUTCOMES."""
+    try:
+        value = pickle.loads(data)
+    except MemoryError:
+        return 3
+    except BaseException as e:
+        why(e)
+        return 2
+    try:
+        repr(value)
+    except MemoryError:
+        return 4
+    except BaseException as e:
+        why(e)
+        return 5
+    try:
+        use(value)
+    except MemoryError:
+        return 4
+    return 0
+
+
+def why(e):
+    """Writes a failure to the file of WHY, which is for who mends it."""
+    if path := os.environ.get("WHY"):
+        with open(path, "a") as f:
+            print(f"{type(e).__name__}: {str(e)[:120]!r}", file=f)
+
+
 def outcome(data):
     """Loads and uses a pickle in a child, and tells how that ended."""
     pid = os.fork()
@@ -86,23 +119,11 @@ def outcome(data):
         resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        code = 0
-        try:
-            value = pickle.loads(data)
-        except MemoryError:
-            code = 3
-        except BaseException:
-            code = 2
-        else:
-            try:
-                use(value)
-            except MemoryError:
-                code = 4
-        os._exit(code)
+        os._exit(child(data))
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status):
         return f"signal {os.WTERMSIG(status)}"
-    return {0: "used", 2: "refused by the library", 3: "no memory to load it", 4: "no memory to use it"}.get(os.WEXITSTATUS(status), "?")
+    return OUTCOMES.get(os.WEXITSTATUS(status), "?")
 
 
 def main():
@@ -129,11 +150,11 @@ def main():
                 data = batch[line["path"]]
                 how = outcome(data)
                 tally[how] += 1
-                if how.startswith(("signal", "no memory")):
+                if how.startswith(FAILURES):
                     pathlib.Path("attack").mkdir(exist_ok=True)
                     pathlib.Path("attack", f"{how.replace(' ', '-')}-{tally[how]}.pkl").write_bytes(data)
     print(json.dumps(tally))
-    sys.exit(any(k.startswith(("signal", "no memory")) for k in tally))
+    sys.exit(any(k.startswith(FAILURES) for k in tally))
 
 
 if __name__ == "__main__":

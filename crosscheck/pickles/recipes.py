@@ -198,6 +198,53 @@ def shared():
     yield "keys-tuple", "A dict of 66 tuples that have one hash in Python", keys(lambda i: (i * (2**61 - 1),))
 
 
+def plain(module, name, rest):
+    """Writes a call of a name with what follows: arguments, REDUCE, and a state."""
+    return b"\x80\x03" + f"c{module}\n{name}\n".encode() + rest
+
+
+def refused():
+    """Values that the library refuses when it loads or first prints them."""
+    import numpy as np
+    import pandas as pd
+    import scipy.sparse as sp
+    from numpy.random import SeedSequence
+    texts = np.array(["ab", "cd"])
+    yield "text-array", "An array of texts with a character beyond the last one", edited(texts, b"a\0\0\0", b"a\0\xff\0")
+    yield "text-scalar", "A text of NumPy with a character beyond the last one", pickle.dumps(texts[0], 3).replace(b"b\0\0\0", b"b\0\0\x80")
+    yield "text-field", "A structure with a text that has a character beyond the last one", edited(np.array([(1, "a")], "i4,U1"), b"a\0\0\0", b"a\0\x11\0")
+    yield "text-masked", "A masked array of texts with a character beyond the last one", edited(np.ma.array(["ab"], mask=[False]), b"a\0\0\0", b"a\0\xff\0")
+    yield "moment-unitless", "A moment of NumPy that has no unit and is not no time", edited(np.array([5], "M8[s]"), b"C\x01s", b"C\x07generic")
+    yield "duration-none", "A duration of pandas of -2^63 microseconds", edited(pd.Timedelta(5, "us"), b"K\x05K\x09", b"\x8a\x08" + bytes(7) + b"\x80K\x09")
+    lists = sp.lil_matrix((1, 2))
+    lists[0, 1] = 7.0
+    lists.data[0] = ["x"]
+    yield "lil-text", "A sparse matrix of lists that holds a text", lists
+    cells = sp.csr_matrix(([1.0], ([0], [0])), shape=(1, 1))
+    cells.data = np.array(["x"])
+    yield "csr-text", "A sparse matrix of texts", cells
+    sparse = pd.arrays.SparseArray([0, 0, 1])
+    sparse._dtype = pd.SparseDtype("M8[ns]")
+    yield "sparse-type", "A sparse array of integers whose type is one of moments", sparse
+    seeds = SeedSequence(5).__reduce__()
+    for name, about, state in (("pool-empty", "A seed whose pool is empty", (5, 0, np.zeros(0, "u4"), 0, ())), ("pool-short", "A seed whose pool is shorter than it says", (5, 0, np.zeros(2, "u4"), 4, ())),
+                               ("negative", "A seed that is negative", (-5, 0, np.zeros(4, "u4"), 4, ()))):
+        yield f"seed-{name}", about, Call(seeds[0], seeds[1], state)
+    yield "seed-digest", "A seed with the digest of other attributes", Call(seeds[0], (seeds[1][0], 5, None), (5, 0, np.zeros(4, "u4"), 4, ()))
+    yield "uuid-safe", "An identifier that is safe in a way that Python does not have", plain("uuid", "UUID", b")\x81}(X\x03\0\0\0intK\x07X\x07\0\0\0is_safeK\x05ub.")
+    yield "uuid-negative", "An identifier that is a negative number", plain("uuid", "UUID", b")\x81}X\x03\0\0\0intJ\xff\xff\xff\xffsb.")
+    yield "fraction-zero", "A fraction of nothing", plain("fractions", "Fraction", b"X\x03\0\0\x001/0\x85R.")
+    yield "interval-point", "An interval that ends before it begins", plain("pandas._libs.interval", "Interval", b"(K\x02K\x01X\x05\0\0\0righttR.")
+    yield "interval-kinds", "An interval from a number to a moment", plain("pandas._libs.interval", "Interval", b"(K\x02cpandas._libs.tslibs.timedeltas\n_timedelta_unpickle\nK\x05K\x09\x86RX\x05\0\0\0righttR.")
+    yield "tick-normalized", "A tick of pandas that begins at midnight", plain("pandas._libs.tslibs.offsets", "Hour", b"K\x01\x88\x86R.")
+    yield "week-day", "A week of pandas that ends on its tenth day", plain("pandas._libs.tslibs.offsets", "Week", b"K\x01\x89K\x09\x87R.")
+    yield "year-month", "A year of pandas that ends in its thirteenth month", plain("pandas._libs.tslibs.offsets", "YearEnd", b"K\x01\x89K\x0d\x87R.")
+    yield "period-zero", "A period of pandas of no days", plain("pandas._libs.tslibs.period", "Period", b"(Ncpandas._libs.tslibs.offsets\nDay\nK\0\x89\x86RK\x05tR.")
+    yield "period-offset", "A period of pandas of a frequency that has none", plain("pandas._libs.tslibs.period", "Period", b"(Ncpandas._libs.tslibs.offsets\nMonthBegin\nK\x01\x89\x86RK\x05tR.")
+    yield "period-letters", "A type of periods with the letters of no frequency", plain("pandas.core.dtypes.dtypes", "PeriodDtype", b"X\x0a\0\0\0period[QQ]\x85R.")
+    yield "text-storage", "A type of texts that are kept as nothing that pandas has", plain("pandas.core.arrays.string_", "StringDtype", b"X\x06\0\0\0memory\x85R.")
+
+
 def main():
     if sys.argv[1] == "--valid":
         out, about = pathlib.Path(sys.argv[2]), sys.argv[3]
@@ -208,7 +255,7 @@ def main():
     import pandas
     import scipy
     out = pathlib.Path(sys.argv[2])
-    for name, about, value in itertools.chain(cases(), shared()):
+    for name, about, value in itertools.chain(cases(), shared(), refused()):
         data = pickletools.optimize(value if isinstance(value, bytes) else pickle.dumps(value, 3))
         at, answer = offset(sys.argv[1], data)
         text = f"# {about}.\n# pandas {pandas.__version__}, SciPy {scipy.__version__}: {behaviour(data)}.\nexpect: {answer}\noffset: {at}\ncovers: P08\n--\n"
