@@ -54,7 +54,7 @@ func (c *browseCmd) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return usage{"amn view needs a terminal for its keys: " + err.Error()}
 	}
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
 	r := &report{path: src.path}
 	s.fill(b, r, src, reportOptions{})
@@ -62,7 +62,7 @@ func (c *browseCmd) Run(ctx context.Context, s *session) error {
 		defer r.model.Close()
 	}
 	if r.err != nil {
-		s.note(r.err)
+		s.count.note(r.err)
 		if wire.ClassOf(r.err) == wire.Internal || errors.As(r.err, new(interrupted)) {
 			s.printError(r.path, r.err)
 			return nil
@@ -130,7 +130,7 @@ func (v *viewer) background(ctx context.Context, work func(*limits.Budget) func(
 			case <-ctx.Done():
 			}
 		}()
-		b := v.s.longPolicy().Budget(ctx)
+		b := v.s.policy.long().Budget(ctx)
 		defer b.Close()
 		done = work(b)
 	}()

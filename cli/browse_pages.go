@@ -254,7 +254,7 @@ func (v *viewer) judge(ctx context.Context) {
 		}
 		class := verdict.Class()
 		return func() {
-			v.s.worst = max(v.s.worst, class)
+			v.s.count.worst = max(v.s.count.worst, class)
 			v.showVerdict(r)
 		}
 	})

@@ -85,7 +85,7 @@ func (v *viewer) build() {
 func (s *session) capture(print func(*session)) []string {
 	var text bytes.Buffer
 	sub := *s
-	sub.out, sub.columns, sub.colours, sub.printed = bufio.NewWriter(&text), 0, false, false
+	sub.out = &printer{Writer: bufio.NewWriter(&text)}
 	print(&sub)
 	sub.out.Flush()
 	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n")

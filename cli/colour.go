@@ -33,12 +33,12 @@ func wantsColours(env func(string) string) bool {
 	return env("NO_COLOR") == "" && env("TERM") != "dumb" && runtime.GOOS != "windows"
 }
 
-// colour paints the first word of a line if s.paint is set. It is called after the columns
+// colour paints the first word of a line if p.paint is set. It is called after the columns
 // of the line were counted.
-func (s *session) colour(line string) string {
-	code := s.paint
-	s.paint = ""
-	if code == "" || !s.colours {
+func (p *printer) colour(line string) string {
+	code := p.paint
+	p.paint = ""
+	if code == "" || !p.colours {
 		return line
 	}
 	word := strings.TrimLeft(line, " ")

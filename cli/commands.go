@@ -111,8 +111,18 @@ func (s *session) parse(g *globals, args []string) (runner, error) {
 	case err != nil:
 		return nil, usage{fmt.Sprintf("%s (see %s --help)", err, commandPath(node))}
 	}
-	s.node = node
+	s.command, s.given = node.Name, func() []givenFlag { return givenFlags(node) }
 	return targetOf(node).(runner), nil
+}
+
+// givenFlags returns the flags of a command that were given a value other than none.
+func givenFlags(n *kong.Node) (list []givenFlag) {
+	for _, f := range n.Flags {
+		if !f.Target.IsZero() {
+			list = append(list, givenFlag{f.Name, fmt.Sprint(f.Target), f.PlaceHolder == "FILE" || f.PlaceHolder == "DIR"})
+		}
+	}
+	return list
 }
 
 // errHelp is returned if help was asked for.

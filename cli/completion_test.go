@@ -219,7 +219,7 @@ func TestColoursAreOfTheFirstWordAlone(t *testing.T) {
 		{"", "ok", "ok", true},
 		{green, "", "\x1b[32m\x1b[0m", true},
 	} {
-		s := session{paint: c.paint, colours: c.colours}
+		s := printer{paint: c.paint, colours: c.colours}
 		if got := s.colour(c.line); got != c.want || s.paint != "" {
 			t.Errorf("%q: %q, want %q", c.line, got, c.want)
 		}

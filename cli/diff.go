@@ -97,7 +97,7 @@ func (s *session) diff(ctx context.Context, paths [2]string, f *compareFlags, ve
 	if err != nil {
 		return usage{err.Error()}
 	}
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
 	d := &differ{s: s, limit: f.Limit}
 	for i, path := range paths {
@@ -143,16 +143,6 @@ func (d *differ) matchNames(b *limits.Budget) {
 	}
 }
 
-// longPolicy returns the policy of work on whole models: it has no deadline unless a flag or
-// the policy sets one.
-func (s *session) longPolicy() *limits.Policy {
-	p := s.policy
-	if s.flags.Ceilings.Time == "" && (!s.gate || p.Timeout == 0) {
-		p.Timeout = limits.NoTimeout
-	}
-	return &p
-}
-
 func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, verify bool) *side {
 	d := &side{path: path}
 	if path == "-" {
@@ -170,7 +160,7 @@ func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, v
 	for i := range d.model.Tensors() {
 		d.size = wire.AddCap(d.size, i.Bytes())
 	}
-	if verify || s.gate {
+	if verify || s.policy.verify {
 		done := s.progress("verifying "+showPath(path), func() (int64, int64) { return parser.Progress(d.model) })
 		d.err = parser.Verify(b, d.model)
 		done()
@@ -191,7 +181,7 @@ type differ struct {
 func (d *differ) run(b *limits.Budget, o compare.Options) error {
 	s := d.s
 	for _, side := range d.sides {
-		s.note(side.err)
+		s.count.note(side.err)
 	}
 	print := d.printText
 	if s.json {
@@ -223,9 +213,9 @@ func (d *differ) run(b *limits.Budget, o compare.Options) error {
 		}
 		s.printError("", d.err)
 	}
-	s.note(d.err)
+	s.count.note(d.err)
 	if d.err == nil && d.result.Different > 0 {
-		s.worst = max(s.worst, wire.Differs)
+		s.count.worst = max(s.count.worst, wire.Differs)
 	}
 	return err
 }

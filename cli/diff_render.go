@@ -14,28 +14,28 @@ type compareFunc func(found func(*compare.Difference) error)
 // printText prints a line per difference, and a summary.
 func (d *differ) printText(compared compareFunc) error {
 	s := d.s
-	s.prose(4, "--- %s (%s)", showPath(d.sides[0].path), d.sides[0].model.Format())
-	s.prose(4, "+++ %s (%s)", showPath(d.sides[1].path), d.sides[1].model.Format())
+	s.out.prose(4, "--- %s (%s)", showPath(d.sides[0].path), d.sides[0].model.Format())
+	s.out.prose(4, "+++ %s (%s)", showPath(d.sides[1].path), d.sides[1].model.Format())
 	compared(func(x *compare.Difference) error {
 		if d.printed++; d.limit > 0 && d.printed > d.limit {
 			return nil
 		}
 		mark, what := differenceText(x)
-		s.prose(4, "%s %s  %s", mark, nameText(x.Name), what)
+		s.out.prose(4, "%s %s  %s", mark, nameText(x.Name), what)
 		return nil
 	})
 	if d.err != nil {
 		return nil
 	}
 	if more := d.printed - d.limit; d.limit > 0 && more > 0 {
-		s.prose(4, "and %s (--limit 0 prints all)", plural(int64(more), "more difference"))
+		s.out.prose(4, "and %s (--limit 0 prints all)", plural(int64(more), "more difference"))
 	}
 	r := &d.result
 	if r.Different == 0 {
-		s.line("Equal: %s, %s compared", plural(r.Equal, "tensor"), formatBytes(r.Bytes))
+		s.out.line("Equal: %s, %s compared", plural(r.Equal, "tensor"), formatBytes(r.Bytes))
 		return nil
 	}
-	s.prose(4, "Different: %s, and %s equal%s", plural(r.Different, "tensor"), formatCount(r.Equal), distanceText(&r.Distance))
+	s.out.prose(4, "Different: %s, and %s equal%s", plural(r.Different, "tensor"), formatCount(r.Equal), distanceText(&r.Distance))
 	return nil
 }
 
@@ -75,7 +75,7 @@ func sideText(t *compare.Tensor) string { return typeText(t.Type) + " " + format
 
 // printJSON prints the result as schema/diff.json describes it.
 func (d *differ) printJSON(compared compareFunc) error {
-	object(d.s.out, func(o *jsonObject) {
+	object(d.s.out.Writer, func(o *jsonObject) {
 		o.field("schema", "amn.diff/1")
 		for i, name := range [...]string{"first", "second"} {
 			o.object(name, func(o *jsonObject) { jsonSide(o, d.sides[i]) })

@@ -125,7 +125,7 @@ type fileDigest struct {
 // digestModel reads a model and its files.
 func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, open func(*limits.Budget) (tensor.Model, error)) *digests {
 	d := &digests{path: path}
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
 	m, err := open(b)
 	if err != nil {
@@ -226,9 +226,9 @@ func fileNamesOf(m tensor.Model, path string, inFolder bool) (names []string, pa
 
 // print prints the digests of a model, and adds them to the manifest.
 func (c *digestCmd) print(s *session, out *atomicFile, d *digests) error {
-	s.note(d.err)
+	s.count.note(d.err)
 	if s.json {
-		d.json(s.out, func(path string) string { return path })
+		d.json(s.out.Writer, func(path string) string { return path })
 	} else if d.err == nil {
 		d.text(s, out == nil)
 	}
@@ -245,10 +245,10 @@ func (c *digestCmd) print(s *session, out *atomicFile, d *digests) error {
 // text prints the digests for people, those of files as sha256sum does. Without all, the
 // tensors are left out.
 func (d *digests) text(s *session, all bool) {
-	if s.printed && all {
+	if s.out.printed && all {
 		s.out.WriteByte('\n')
 	}
-	s.printed = true
+	s.out.printed = true
 	for _, f := range d.files {
 		fmt.Fprintf(s.out, "%s  %s\n", f.sum, showPath(f.path))
 	}
@@ -263,7 +263,7 @@ func (d *digests) text(s *session, all bool) {
 		width = max(width, columns(tidy(t.Type, 64)+" "+formatShape(t.Shape)))
 	}
 	for _, t := range list {
-		fmt.Fprintf(s.out, "  %s  %s  %s\n", t.Sum, pad(tidy(t.Type, 64)+" "+formatShape(t.Shape), width), s.lastName(nameText(t.Name), 2*len(t.Sum)+width+6))
+		fmt.Fprintf(s.out, "  %s  %s  %s\n", t.Sum, pad(tidy(t.Type, 64)+" "+formatShape(t.Shape), width), s.out.lastName(nameText(t.Name), 2*len(t.Sum)+width+6))
 	}
 }
 

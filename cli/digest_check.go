@@ -25,7 +25,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		return err
 	}
 	defer f.Close()
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
 	models, seen := newManifestReader(b, f), map[string]bool{}
 	known := &compared{paths: map[string]bool{}, folders: map[searched]bool{}}
@@ -117,13 +117,13 @@ func (c *digestCmd) inside(name string) error {
 // compare reports the differences of one model from the manifest.
 func (c *digestCmd) compare(s *session, d *digests, want *manifestModel) error {
 	if d.err != nil {
-		s.note(d.err)
+		s.count.note(d.err)
 		s.printError(d.path, d.err)
 		return nil
 	}
 	wrong := c.differences(d, want)
 	if len(wrong) > 0 {
-		s.worst = max(s.worst, wire.Differs)
+		s.count.worst = max(s.count.worst, wire.Differs)
 	}
 	if s.json {
 		printCompared(s, d.path, wrong)
@@ -144,7 +144,7 @@ func (c *digestCmd) compare(s *session, d *digests, want *manifestModel) error {
 
 // printCompared prints the differences of a model from the manifest as JSON.
 func printCompared(s *session, path string, wrong []string) {
-	object(s.out, func(o *jsonObject) {
+	object(s.out.Writer, func(o *jsonObject) {
 		o.field("schema", "amn.digest-check/1")
 		o.text("path", path)
 		o.field("same", len(wrong) == 0)

@@ -60,7 +60,7 @@ func (c *digestCmd) newer(s *session, k *compared) error {
 				continue
 			}
 			k.paths[path] = true
-			s.worst = max(s.worst, wire.Differs)
+			s.count.worst = max(s.count.worst, wire.Differs)
 			if err := c.printNewer(s, src.Path); err != nil {
 				return err
 			}

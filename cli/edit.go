@@ -152,10 +152,10 @@ func (s *session) printEdited(e *convert.Edit) {
 		return
 	}
 	for _, set := range e.Set {
-		s.fact("", "Set", nameText(set.Key)+" "+kindText(set.Value)+" "+elementText(set.Value, wire.MaxQuoted))
+		s.out.fact("", "Set", nameText(set.Key)+" "+kindText(set.Value)+" "+elementText(set.Value, wire.MaxQuoted))
 	}
 	for _, key := range e.Delete {
-		s.fact("", "Deleted", nameText(key))
+		s.out.fact("", "Deleted", nameText(key))
 	}
 }
 

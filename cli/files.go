@@ -77,7 +77,7 @@ func (s *session) eachModelOf(ctx context.Context, args *fileArgs, i int, opts r
 // printChoice prints which of a folder's models is read by commands that read one, and how
 // to choose another.
 func (s *session) printChoice(ctx context.Context, path string) {
-	b := s.policy.Budget(ctx)
+	b := s.policy.limits.Budget(ctx)
 	defer b.Close()
 	m, err := parser.Open(b, path)
 	if err != nil {
@@ -129,9 +129,9 @@ func (s *session) reportOne(ctx context.Context, src source, opts reportOptions,
 	}
 	r := &report{path: src.path, name: src.name, named: named, err: missing(src.path, src.err)}
 	if r.err == nil || opts.judge != nil {
-		p := &s.policy
+		p := &s.policy.limits
 		if opts.verify {
-			p = s.longPolicy()
+			p = s.policy.long()
 		}
 		b := p.Budget(ctx)
 		defer b.Close()
@@ -149,8 +149,8 @@ func (s *session) reportOne(ctx context.Context, src source, opts reportOptions,
 	if err, ok := errors.AsType[interrupted](r.err); ok {
 		return err
 	}
-	s.worst = max(s.worst, r.class())
-	s.count[r.class()]++
+	s.count.worst = max(s.count.worst, r.class())
+	s.count.files[r.class()]++
 	if err := print(r); err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 		return
 	}
 	r.model = m
-	if opts.verify || s.gate {
+	if opts.verify || s.policy.verify {
 		done := s.progress("verifying "+showPath(src.path), func() (int64, int64) { return src.read(m) })
 		err := parser.Verify(b, m)
 		if err == nil && opts.verify {
@@ -225,7 +225,7 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 
 // printSummary prints how many files there were of each class, if there were several.
 func (s *session) printSummary() {
-	if n := s.count.total(); n > 1 && !s.quiet && s.out.Flush() == nil {
-		fmt.Fprintf(s.err, "amn: %s: %s\n", plural(n, "file"), &s.count)
+	if n := s.count.files.total(); n > 1 && !s.quiet && s.out.Flush() == nil {
+		fmt.Fprintf(s.err, "amn: %s: %s\n", plural(n, "file"), &s.count.files)
 	}
 }

@@ -50,14 +50,14 @@ func (c *forgetCmd) quantizerOf(name string, matrix *ggml.Importance) (convert.Q
 // compare measures several targets and writes no model.
 func (c *forgetCmd) compare(ctx context.Context, s *session) error {
 	c.grant(s)
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
 	w := &conversionState{path: c.Path}
 	list, err := c.compareAll(ctx, s, b, w)
 	if w.model != nil {
 		defer w.model.Close()
 	}
-	s.note(err)
+	s.count.note(err)
 	if err != nil {
 		s.printError(w.path, err)
 		return nil
@@ -80,7 +80,7 @@ func (s *session) printCompared(list []targetResult) {
 		rows = append(rows, []string{r.name, formatBytes(r.size), fmt.Sprintf("%.3f", r.bits), fmt.Sprintf("%.4g", r.lost.RelativeRMSE()), decibels(&r.lost), fmt.Sprintf("%.6f", r.lost.Cosine())})
 	}
 	wide, space := widths(rows), "  "
-	if s.columns > 0 && s.columns < columnsBefore(wide, []int{0, 1, 2, 3, 4, 5})+wide[5]-2 {
+	if s.out.columns > 0 && s.out.columns < columnsBefore(wide, []int{0, 1, 2, 3, 4, 5})+wide[5]-2 {
 		space = " "
 	}
 	for _, row := range rows {
@@ -88,19 +88,19 @@ func (s *session) printCompared(list []targetResult) {
 		for k := 1; k < len(row); k++ {
 			text += space + padLeft(row[k], wide[k])
 		}
-		s.line("%s", text)
+		s.out.line("%s", text)
 	}
 	for i := range list {
 		r := &list[i]
 		if r.refused != nil {
-			s.fact("", "Refused", r.name+": "+errorText(r.refused))
+			s.out.fact("", "Refused", r.name+": "+errorText(r.refused))
 			continue
 		}
 		var known []string
 		for k := range r.plan.Quantized.Loads {
 			known = append(known, loadText(&r.plan.Quantized.Loads[k], r.plan.Quantized.Type))
 		}
-		s.fact("", "Loads", r.name+": "+strings.Join(known, "; "))
+		s.out.fact("", "Loads", r.name+": "+strings.Join(known, "; "))
 	}
 }
 
@@ -223,7 +223,7 @@ func resultOf(name string, p *convert.Plan) targetResult {
 }
 
 func (s *session) printComparedJSON(w *conversionState, list []targetResult) error {
-	writeComparedJSON(s.out, w, list)
+	writeComparedJSON(s.out.Writer, w, list)
 	return s.out.Flush()
 }
 

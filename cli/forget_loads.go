@@ -10,7 +10,7 @@ import (
 // how that is known.
 func (s *session) printLoads(e *convert.Quantized) {
 	for i := range e.Loads {
-		s.fact("", "Loads", loadText(&e.Loads[i], e.Type))
+		s.out.fact("", "Loads", loadText(&e.Loads[i], e.Type))
 	}
 }
 

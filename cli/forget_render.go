@@ -27,26 +27,26 @@ func (s *session) printQuantized(c *conversion) {
 		s.printTypes(weights)
 	}
 	if n := int64(len(e.Kept)); n > 0 {
-		s.fact("", "Kept", matrices(n)+reasonsText(e.Kept))
+		s.out.fact("", "Kept", matrices(n)+reasonsText(e.Kept))
 	}
 	if n := int64(len(e.Widened)); n > 0 {
-		s.fact("", "To F32", plural(n, "tensor")+" that transformers computes with in float32")
+		s.out.fact("", "To F32", plural(n, "tensor")+" that transformers computes with in float32")
 	}
 	if n, weights := e.Zeroed(); n > 0 {
-		s.fact("", "Zeroed", fmt.Sprintf("%s in %s that were NaN or infinite", plural(n, "number"), plural(weights, "weight")))
+		s.out.fact("", "Zeroed", fmt.Sprintf("%s in %s that were NaN or infinite", plural(n, "number"), plural(weights, "weight")))
 	}
 	switch {
 	case e.ByName && c.opts.Sink != nil:
-		s.fact("", "Chosen", fmt.Sprintf("llama.cpp has no architecture %q: the rules of the mix for other architectures apply", tidy(e.Type, 64)))
+		s.out.fact("", "Chosen", fmt.Sprintf("llama.cpp has no architecture %q: the rules of the mix for other architectures apply", tidy(e.Type, 64)))
 	case e.ByName && e.Type == "":
-		s.fact("", "Chosen", "by the names of tensors: no config.json beside them states a model_type (--json lists what was kept)")
+		s.out.fact("", "Chosen", "by the names of tensors: no config.json beside them states a model_type (--json lists what was kept)")
 	case e.ByName:
-		s.fact("", "Chosen", fmt.Sprintf("by the names of tensors: the model_type %q is unknown (--json lists what was kept)", tidy(e.Type, 64)))
+		s.out.fact("", "Chosen", fmt.Sprintf("by the names of tensors: the model_type %q is unknown (--json lists what was kept)", tidy(e.Type, 64)))
 	case e.UnknownClass != "":
-		s.fact("", "Chosen", fmt.Sprintf("by model_type %q; the class %q is unknown, so names decide where classes of this type differ", tidy(e.Type, 64), tidy(e.UnknownClass, 64)))
+		s.out.fact("", "Chosen", fmt.Sprintf("by model_type %q; the class %q is unknown, so names decide where classes of this type differ", tidy(e.Type, 64), tidy(e.UnknownClass, 64)))
 	}
 	if e.Guessed > 0 {
-		s.fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), cutName(nameText(e.FirstGuessed), 48), andMore(e.Guessed-1)))
+		s.out.fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), cutName(nameText(e.FirstGuessed), 48), andMore(e.Guessed-1)))
 	}
 	s.printLoads(e)
 	if c.report && c.result != nil && len(weights) > 0 {
@@ -60,10 +60,10 @@ func (s *session) printErrors(weights []convert.QuantizedWeight, all quant.Disto
 	for i := range weights {
 		width = min(max(width, columns(nameText(weights[i].Name))), 48)
 	}
-	if s.columns > 0 {
-		width = max(min(width, s.columns-distanceWidth), len("in all"))
+	if s.out.columns > 0 {
+		width = max(min(width, s.out.columns-distanceWidth), len("in all"))
 	}
-	s.fact("", "Error", "by weight: mean, relative RMSE, largest, cosine, SNR in dB")
+	s.out.fact("", "Error", "by weight: mean, relative RMSE, largest, cosine, SNR in dB")
 	for i := range weights {
 		s.printDistance(weights[i].Name, width, &weights[i].Lost)
 	}
@@ -80,12 +80,12 @@ func (s *session) printSizes(c *conversion, weights []convert.QuantizedWeight) {
 	if c.budget != "" {
 		layout = "types chosen by --budget, file type " + layout
 	}
-	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(weights)), "weight"), formatBytes(before), formatBytes(after), layout))
+	s.out.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(weights)), "weight"), formatBytes(before), formatBytes(after), layout))
 	if c.budget != "" {
-		s.fact("", "Budget", c.budget)
+		s.out.fact("", "Budget", c.budget)
 	}
 	if c.opts.Sink != nil && len(weights) > 0 {
-		s.fact("", "Types", typesText(weights))
+		s.out.fact("", "Types", typesText(weights))
 	}
 }
 
@@ -102,10 +102,10 @@ func (s *session) printChoices(weights []convert.QuantizedWeight) {
 		}
 	}
 	if n := int64(len(fell)); n > 0 {
-		s.fact("", "Fallback", plural(n, "weight")+" whose columns the chosen type's blocks do not divide: "+firstNames(fell))
+		s.out.fact("", "Fallback", plural(n, "weight")+" whose columns the chosen type's blocks do not divide: "+firstNames(fell))
 	}
 	if n := int64(len(bare)); n > 0 {
-		s.fact("", "Unweighed", plural(n, "weight")+" that the importance matrix does not have: "+firstNames(bare))
+		s.out.fact("", "Unweighed", plural(n, "weight")+" that the importance matrix does not have: "+firstNames(bare))
 	}
 }
 
@@ -134,17 +134,17 @@ func (s *session) printTypes(weights []convert.QuantizedWeight) {
 		shape, kind = max(shape, len(formatShape(w.Shape))), max(kind, len(w.Type.String()))
 		before, after = max(before, len(formatBytes(w.Before))), max(after, len(formatBytes(w.After)))
 	}
-	if s.columns > 0 { // names give way to numbers
-		width = max(min(width, s.columns-len("    "+"  "+"  "+" -> ")-shape-kind-before-after), len("blk.0.weight"))
+	if s.out.columns > 0 { // names give way to numbers
+		width = max(min(width, s.out.columns-len("    "+"  "+"  "+" -> ")-shape-kind-before-after), len("blk.0.weight"))
 	}
-	s.fact("", "Plan", "by weight: shape, type, size before and after")
+	s.out.fact("", "Plan", "by weight: shape, type, size before and after")
 	for i := range weights {
 		w := &weights[i]
 		instead := ""
 		if w.Instead != tensor.Unknown {
 			instead = fmt.Sprintf(" (for %v)", w.Instead)
 		}
-		s.line("  %s  %-*s  %-*v  %*s -> %s%s", pad(cutName(nameText(w.Name), width), width), shape, formatShape(w.Shape), kind, w.Type, before, formatBytes(w.Before), formatBytes(w.After), instead)
+		s.out.line("  %s  %-*s  %-*v  %*s -> %s%s", pad(cutName(nameText(w.Name), width), width), shape, formatShape(w.Shape), kind, w.Type, before, formatBytes(w.Before), formatBytes(w.After), instead)
 	}
 }
 
@@ -192,10 +192,10 @@ const distanceWidth = len("    0.001454   0.09249   0.008311   0.995716 20.68")
 func (s *session) printDistance(name string, width int, d *quant.Distortion) {
 	name = pad(cutName(nameText(name), width), width)
 	if d.N == 0 {
-		s.line("  %s  not measured: its rows and the blocks of its scales do not align", name)
+		s.out.line("  %s  not measured: its rows and the blocks of its scales do not align", name)
 		return
 	}
-	s.line("  %s  %-10.4g %-9.4g %-10.4g %.6f %s", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine(), decibels(d))
+	s.out.line("  %s  %-10.4g %-9.4g %-10.4g %.6f %s", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine(), decibels(d))
 }
 
 // jsonQuantized writes what printQuantized prints.

@@ -26,7 +26,7 @@ func (formatsCmd) examples() []example {
 // Run implements the command.
 func (formatsCmd) Run(_ context.Context, s *session) error {
 	if s.json {
-		object(s.out, func(o *jsonObject) {
+		object(s.out.Writer, func(o *jsonObject) {
 			o.field("schema", "amn.formats/1")
 			o.list("formats", func(add func(func(*jsonObject))) {
 				for _, f := range parser.Formats() {
@@ -76,36 +76,36 @@ func (formatsCmd) Run(_ context.Context, s *session) error {
 
 // printFormats writes the same for people.
 func (s *session) printFormats() {
-	s.line("Read:")
+	s.out.line("Read:")
 	for _, f := range parser.Formats() {
-		s.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
+		s.out.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
 	}
-	s.line("")
-	s.line("Read too, of programs that carry their weights:")
+	s.out.line("")
+	s.out.line("Read too, of programs that carry their weights:")
 	for _, f := range parser.Graphs() {
-		s.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
+		s.out.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
 	}
 	schemes, refused := quant.Schemes()
-	s.line("")
-	s.line("Quantized weights decoded, bit for bit as by:")
+	s.out.line("")
+	s.out.line("Quantized weights decoded, bit for bit as by:")
 	for _, q := range schemes {
-		s.line("  %-26s %s", q.Name, q.Oracle)
-		s.prose(6, "    %s", q.Stores)
+		s.out.line("  %-26s %s", q.Name, q.Oracle)
+		s.out.prose(6, "    %s", q.Stores)
 	}
-	s.prose(4, "  known and refused: %s", strings.Join(refused, ", "))
-	s.line("")
-	s.line("Written by amn quantize --to:")
+	s.out.prose(4, "  known and refused: %s", strings.Join(refused, ", "))
+	s.out.line("")
+	s.out.line("Written by amn quantize --to:")
 	for _, list := range byLibrary(targets(func(t *encode.Target) bool { return t.Layout() == "" })) {
-		s.line("  %s: %s", list[0].Library, strings.Join(namesOf(list), ", "))
+		s.out.line("  %s: %s", list[0].Library, strings.Join(namesOf(list), ", "))
 	}
 	for _, t := range scaledTargets() {
-		s.line("  %-26s %s", t.Name, t.Layout())
+		s.out.line("  %-26s %s", t.Name, t.Layout())
 	}
-	s.prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
-	s.line("")
-	s.line("Refused by name, with what to do:")
+	s.out.prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
+	s.out.line("")
+	s.out.line("Refused by name, with what to do:")
 	for _, f := range parser.Recognized() {
-		s.prose(4, "  %s: %s", f.What, f.Advice)
+		s.out.prose(4, "  %s: %s", f.What, f.Advice)
 	}
 }
 

@@ -70,24 +70,45 @@ func (f *axisFlags) apply(p *limits.Policy) error {
 	return nil
 }
 
-// resolve sets the session's options from the flags.
-func (s *session) resolve(g *globals) error {
-	s.flags, s.json, s.quiet, s.gate = g, g.JSON, g.Quiet, g.Limits != ""
+// policies is what flags and policies have set for a run.
+type policies struct {
+	flags  *globals
+	limits limits.Policy
+	gate   gate.Policy // all of the policy, for scans
+	verify bool        // --limits was given: bodies are verified
+	strict bool        // the command has --tensors-only, which was not given
+
+	maxSpool int64
+}
+
+// resolve sets what is in force from the flags.
+func (p *policies) resolve(g *globals) error {
+	p.flags, p.verify = g, g.Limits != ""
 	var err error
-	if s.gatePolicy, err = readPolicy(g.Limits); err != nil {
+	if p.gate, err = readPolicy(g.Limits); err != nil {
 		return fmt.Errorf("--limits: %w", err)
 	}
-	s.policy = s.gatePolicy.Limits
-	if p, ok := limits.Profile(g.Limits); ok {
-		s.policy = p // without fail_on, which only a scan uses
+	p.limits = p.gate.Limits
+	if profile, ok := limits.Profile(g.Limits); ok {
+		p.limits = profile // without fail_on, which only a scan uses
 	}
-	if err := cmp.Or(g.Ceilings.apply(&s.policy), g.Ceilings.apply(&s.gatePolicy.Limits)); err != nil {
+	if err := cmp.Or(g.Ceilings.apply(&p.limits), g.Ceilings.apply(&p.gate.Limits)); err != nil {
 		return err
 	}
-	if s.maxSpool, err = limits.ParseSize(g.MaxSpool); err != nil {
+	if p.maxSpool, err = limits.ParseSize(g.MaxSpool); err != nil {
 		return fmt.Errorf("--max-spool: %w", err)
 	}
 	return nil
+}
+
+// long returns the limits of work on whole models: it has no deadline unless a flag or the
+// policy sets one.
+func (p *policies) long() *limits.Policy {
+	l := p.limits
+	if p.flags.Ceilings.Time == "" && (!p.verify || l.Timeout == 0) {
+		l.Timeout = limits.NoTimeout
+	}
+	return &l
 }
 
 // readPolicy returns the profile called arg, or reads a policy file.

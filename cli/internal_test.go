@@ -204,15 +204,15 @@ func TestComplaintsAreBounded(t *testing.T) {
 func TestTheDeadlineOfLongWork(t *testing.T) {
 	minute := limits.Policy{Timeout: time.Minute}
 	for name, c := range map[string]struct {
-		s    session
+		p    policies
 		want time.Duration
 	}{
-		"none asked for": {session{flags: &globals{}, policy: minute}, limits.NoTimeout},
-		"a flag":         {session{flags: &globals{Ceilings: axisFlags{Time: "1m"}}, policy: minute}, time.Minute},
-		"a policy":       {session{flags: &globals{}, policy: minute, gate: true}, time.Minute},
-		"one without":    {session{flags: &globals{}, gate: true}, limits.NoTimeout},
+		"none asked for": {policies{flags: &globals{}, limits: minute}, limits.NoTimeout},
+		"a flag":         {policies{flags: &globals{Ceilings: axisFlags{Time: "1m"}}, limits: minute}, time.Minute},
+		"a policy":       {policies{flags: &globals{}, limits: minute, verify: true}, time.Minute},
+		"one without":    {policies{flags: &globals{}, verify: true}, limits.NoTimeout},
 	} {
-		if got := c.s.longPolicy().Timeout; got != c.want {
+		if got := c.p.long().Timeout; got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -65,7 +65,7 @@ func (f *judgingFlags) start(ctx context.Context, s *session, args *listedArgs) 
 }
 
 func (j *judgingRun) open(args *listedArgs) (err error) {
-	j.gate = gate.Gate{Policy: j.s.gatePolicy, Today: time.Now().UTC().Format(time.DateOnly)}
+	j.gate = gate.Gate{Policy: j.s.policy.gate, Today: time.Now().UTC().Format(time.DateOnly)}
 	on, ok := gate.ParseFailOn(j.flags.FailOn)
 	if !ok { // fail_on of a policy is for scans
 		on = gate.FailNever
@@ -115,7 +115,7 @@ func (j *judgingRun) each(ctx context.Context, args *listedArgs, opts reportOpti
 		case j.reports.print:
 			return nil
 		case s.json:
-			json(s.out)
+			json(s.out.Writer)
 			return nil
 		}
 		return text(r)

@@ -34,16 +34,16 @@ func (limitsShowCmd) examples() []example {
 
 // Run implements the command.
 func (c *limitsShowCmd) Run(_ context.Context, s *session) error {
-	p := s.policy
+	p := s.policy.limits
 	if c.Profile != "" {
 		var ok bool
 		if p, ok = limits.Profile(c.Profile); !ok {
 			return usage{fmt.Sprintf("%q is not a profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), nearest(c.Profile, append(limits.Profiles(), "show")))}
 		}
-		if s.flags.Limits != "" {
+		if s.policy.flags.Limits != "" {
 			return usage{"give a profile or --limits, not both"}
 		}
-		if err := s.flags.Ceilings.apply(&p); err != nil {
+		if err := s.policy.flags.Ceilings.apply(&p); err != nil {
 			return usage{err.Error()}
 		}
 	}

@@ -122,7 +122,7 @@ func run(ctx context.Context, args []string, stdio Stdio) (code int) {
 			code = wire.Internal.ExitCode()
 		}
 	}()
-	err := s.command(ctx, args)
+	err := s.run(ctx, args)
 	flushed := s.out.Flush()
 	switch {
 	case errors.Is(flushed, syscall.EPIPE):
@@ -132,14 +132,14 @@ func run(ctx context.Context, args []string, stdio Stdio) (code int) {
 		return wire.Internal.ExitCode()
 	case err != nil:
 		s.printError("", err)
-		s.note(err)
+		s.count.note(err)
 	}
-	return s.worst.ExitCode()
+	return s.count.worst.ExitCode()
 }
 
 // command parses the arguments and runs the command. Errors about files are reported where
 // they occur; an error that command returns has ended the command.
-func (s *session) command(ctx context.Context, args []string) error {
+func (s *session) run(ctx context.Context, args []string) error {
 	if len(args) == 0 || args[0] == completeCommand || asksForLimits(args) {
 		return s.printAbout(ctx, args)
 	}
@@ -148,7 +148,8 @@ func (s *session) command(ctx context.Context, args []string) error {
 	if err != nil || c == nil { // help was printed
 		return err
 	}
-	if err := s.resolve(g); err != nil {
+	s.json, s.quiet = g.JSON, g.Quiet
+	if err := s.policy.resolve(g); err != nil {
 		return usage{err.Error()}
 	}
 	if _, err := asm.Forced(); err != nil {
@@ -163,7 +164,7 @@ func (s *session) printAbout(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 0:
 		s.printHelp(s.err, root, false)
-		s.worst = wire.Usage
+		s.count.worst = wire.Usage
 	case args[0] == completeCommand:
 		return s.complete(ctx, root, args[1:])
 	default:

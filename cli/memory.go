@@ -88,7 +88,7 @@ func (s *session) printParameters(r *report) {
 		return
 	}
 	quantized, all := p.bits()
-	s.fact("", "Parameters", fmt.Sprintf("%s, %.3g bits each (%.3g where quantized)", formatCount(p.parameters()), all, quantized))
+	s.out.fact("", "Parameters", fmt.Sprintf("%s, %.3g bits each (%.3g where quantized)", formatCount(p.parameters()), all, quantized))
 }
 
 func (s *session) printMemory(r *report) {
@@ -98,10 +98,10 @@ func (s *session) printMemory(r *report) {
 	}
 	weights := r.total.Bytes
 	if m.err != nil {
-		s.fact("", "Memory", fmt.Sprintf("%s for weights; cache not computed: %s", formatBytes(weights), unknownCache(m.err)))
+		s.out.fact("", "Memory", fmt.Sprintf("%s for weights; cache not computed: %s", formatBytes(weights), unknownCache(m.err)))
 		return
 	}
-	s.fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", formatBytes(weights), formatBytes(m.cache.Bytes), formatBytes(wire.AddCap(weights, m.cache.Bytes))))
+	s.out.fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", formatBytes(weights), formatBytes(m.cache.Bytes), formatBytes(wire.AddCap(weights, m.cache.Bytes))))
 	c := &m.cache
 	kept := fmt.Sprintf("2 x %d heads x %d", c.Heads, c.Size)
 	if c.Latent > 0 {
@@ -111,7 +111,7 @@ func (s *session) printMemory(r *report) {
 	if c.Sliding > 0 {
 		layers += fmt.Sprintf(", %d of them with windows of %s", c.Sliding, formatCount(c.Window))
 	}
-	s.line("  %s tokens x %s x %s: %s", formatCount(m.tokens), plural(m.batch, "sequence"), c.Type, kept+", "+layers)
+	s.out.line("  %s tokens x %s x %s: %s", formatCount(m.tokens), plural(m.batch, "sequence"), c.Type, kept+", "+layers)
 }
 
 // unknownCache returns why the cache is not computed, without the class of the error.

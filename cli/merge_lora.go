@@ -186,21 +186,21 @@ type merged struct {
 
 // printMerged prints what was merged, and which tensors were replaced or added.
 func (s *session) printMerged(m *merged, p *convert.Plan) {
-	s.fact("", "Merged", mergedText(m, p.Copied))
+	s.out.fact("", "Merged", mergedText(m, p.Copied))
 	for _, list := range []struct {
 		label string
 		names []string
 	}{{"Replaced", m.replaced}, {"Added", m.added}} {
 		for i, name := range list.names {
 			if i == maxSpecial {
-				s.line("  and %s", plural(int64(len(list.names)-i), "more tensor"))
+				s.out.line("  and %s", plural(int64(len(list.names)-i), "more tensor"))
 				break
 			}
-			s.fact("", list.label, tidy(name, 256))
+			s.out.fact("", list.label, tidy(name, 256))
 		}
 	}
 	if m.note != "" {
-		s.fact("", "Note", m.note)
+		s.out.fact("", "Note", m.note)
 	}
 }
 

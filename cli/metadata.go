@@ -36,7 +36,7 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 	if s.json {
 		return usage{"--metadata and --key print text: amn parse --json prints the metadata too"}
 	}
-	b := s.policy.Budget(ctx)
+	b := s.policy.limits.Budget(ctx)
 	defer b.Close()
 	s.heading(r)
 	found := map[string]bool{}
@@ -59,7 +59,7 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 	for _, want := range f.Key {
 		if !found[want] {
 			err := usage{"no key " + wire.Quote(want) + "; --metadata lists them"}
-			s.note(err)
+			s.count.note(err)
 			s.printError(r.path, err)
 		}
 	}

@@ -19,9 +19,9 @@ type tensorsFlag struct {
 
 // grant applies the flag to the models that the command opens.
 func (f *tensorsFlag) grant(s *session) {
-	s.strictPickles = !f.TensorsOnly
+	s.policy.strict = !f.TensorsOnly
 	if f.TensorsOnly {
-		s.policy.Quirks = append(s.policy.Quirks, pth.QuirkTensorsOnly)
+		s.policy.limits.Quirks = append(s.policy.limits.Quirks, pth.QuirkTensorsOnly)
 	}
 }
 
@@ -141,7 +141,7 @@ func (s *session) printRenamed(c *conversion) {
 	if m.Left > 0 {
 		text += fmt.Sprintf("; %s not taken", formatCount(int64(m.Left)))
 	}
-	s.fact("", "Renamed", text)
+	s.out.fact("", "Renamed", text)
 	if !c.dryRun {
 		return
 	}
@@ -152,14 +152,14 @@ func (s *session) printRenamed(c *conversion) {
 	slices.SortStableFunc(list, func(a, b [2]string) int { return wire.Natural(a[0], b[0]) })
 	for _, r := range list {
 		from, to := nameText(r[0]), nameText(r[1])
-		if half := (s.columns - 6) / 2; s.columns > 0 && half < minLast { // a line for each
-			s.line("  %s", cutName(from, s.columns-2))
-			s.line("    -> %s", cutName(to, s.columns-7))
+		if half := (s.out.columns - 6) / 2; s.out.columns > 0 && half < minLast { // a line for each
+			s.out.line("  %s", cutName(from, s.out.columns-2))
+			s.out.line("    -> %s", cutName(to, s.out.columns-7))
 			continue
-		} else if s.columns > 0 {
+		} else if s.out.columns > 0 {
 			from, to = cutName(from, half), cutName(to, half)
 		}
-		s.line("  %s -> %s", from, to)
+		s.out.line("  %s -> %s", from, to)
 	}
 }
 
@@ -202,15 +202,15 @@ func notUnderstood(m tensor.Model) []string {
 // printNotWritten prints which values of a checkpoint are not written.
 func (s *session) printNotWritten(m tensor.Model) {
 	if text := otherValues(m); text != "" {
-		s.cutFact("", "Values", "not written, since they are not tensors: "+text)
+		s.out.cutFact("", "Values", "not written, since they are not tensors: "+text)
 	}
 	list := notUnderstood(m)
 	if len(list) == 0 {
 		return
 	}
-	s.fact("", "Passed over", plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
+	s.out.fact("", "Passed over", plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
 	for _, text := range firstFew(list) {
-		s.line("  %s", text)
+		s.out.line("  %s", text)
 	}
 }
 

@@ -63,7 +63,7 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd, f *atomicFile) e
 		return err
 	}
 	if !s.quiet && !s.json {
-		s.line("%s", showPath(c.HTML))
+		s.out.line("%s", showPath(c.HTML))
 	}
 	return nil
 }
@@ -79,8 +79,8 @@ func (s *session) judgeBeside(ctx context.Context, own *ownOutputs, judged strin
 	if !isFolder(own.root) {
 		return nil
 	}
-	g := gate.Gate{Policy: s.gatePolicy, Today: time.Now().UTC().Format(time.DateOnly), Exclude: own.exclude(nil)}
-	p := s.longPolicy()
+	g := gate.Gate{Policy: s.policy.gate, Today: time.Now().UTC().Format(time.DateOnly), Exclude: own.exclude(nil)}
+	p := s.policy.long()
 	b := p.Budget(ctx)
 	defer b.Close()
 	for v, err := range g.CheckPath(b, own.root) {
@@ -99,7 +99,7 @@ func (s *session) judgeBeside(ctx context.Context, own *ownOutputs, judged strin
 
 // addRefusals adds the refusals of a file to a page, and to the exit code.
 func (s *session) addRefusals(made *page.Report, v *gate.Verdict) {
-	s.note(v.Err)
+	s.count.note(v.Err)
 	if v.Err == nil {
 		return
 	}
@@ -115,9 +115,9 @@ func (s *session) addRefusals(made *page.Report, v *gate.Verdict) {
 
 // pageOf judges the model of a report and returns the report of its page.
 func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
-	judging := s.longPolicy().Budget(ctx)
+	judging := s.policy.long().Budget(ctx)
 	defer judging.Close()
 	v, size, err := s.judgeOne(judging, r)
 	if err != nil {
@@ -127,14 +127,14 @@ func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
 		return page.Refused(r.path, size, r.err), nil
 	}
 	defer v.Close()
-	s.note(v.Err)
+	s.count.note(v.Err)
 	return page.New(b, r.path, size, r.model, v)
 }
 
 // judgeOne returns the gate's verdict about the file of a report, or about its model if that
 // has several files. It returns nil if neither can be opened.
 func (s *session) judgeOne(b *limits.Budget, r *report) (*gate.Verdict, int64, error) {
-	g := gate.New(s.gatePolicy)
+	g := gate.New(s.policy.gate)
 	info, err := os.Stat(r.path)
 	if err == nil && info.Mode().IsRegular() && filepath.Ext(r.path) != ".json" {
 		f, err := folder.OpenRegular(r.path)

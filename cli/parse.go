@@ -61,7 +61,7 @@ func (c *parseCmd) Run(ctx context.Context, s *session) (err error) {
 	}
 	matched := len(c.Tensor) == 0
 	defer func() {
-		if err == nil && !matched && s.worst == wire.OK {
+		if err == nil && !matched && s.count.worst == wire.OK {
 			err = usage{"--tensor: no tensor name matches"}
 		}
 	}()

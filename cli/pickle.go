@@ -26,12 +26,12 @@ func (s *session) eachRaw(ctx context.Context, paths []string, headed bool, list
 		}
 		if headed {
 			if i > 0 {
-				s.line("")
+				s.out.line("")
 			}
-			s.line("%s:", showPath(p))
+			s.out.line("%s:", showPath(p))
 		}
 		err := s.listRaw(ctx, p, list)
-		s.note(err)
+		s.count.note(err)
 		if err != nil {
 			s.printError(p, err)
 		}
@@ -45,7 +45,7 @@ func (s *session) listRaw(ctx context.Context, path string, list func(b *limits.
 		return err
 	}
 	defer closer.Close()
-	b := s.policy.Budget(ctx)
+	b := s.policy.limits.Budget(ctx)
 	defer b.Close()
 	return list(b, path, r, size)
 }
@@ -76,24 +76,24 @@ func (s *session) openRaw(ctx context.Context, path string) (io.ReaderAt, int64,
 // listPickle prints one pickle. Errors about the pickle are returned by the scan that found
 // it; listPickle returns only those that end the listing.
 func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p pth.Pickle) error {
-	b := s.policy.Budget(ctx)
+	b := s.policy.limits.Budget(ctx)
 	defer b.Close()
 	if s.json {
 		return s.jsonListing(b, path, r, p)
 	}
-	if s.printed {
-		s.line("")
+	if s.out.printed {
+		s.out.line("")
 	}
-	s.printed = true
-	s.line("%s: %s, protocol %d", showPath(path), wire.Clean(p.Name, 256), p.Report.Graph.Protocol())
-	s.line("%8s   %3s %-16s %s", "offset", "top", "instruction", "operand, or what was made (! is refused)")
+	s.out.printed = true
+	s.out.line("%s: %s, protocol %d", showPath(path), wire.Clean(p.Name, 256), p.Report.Graph.Protocol())
+	s.out.line("%8s   %3s %-16s %s", "offset", "top", "instruction", "operand, or what was made (! is refused)")
 	var text []byte
 	for l, err := range p.Lines(b, r) {
 		if err != nil {
 			return fatalOnly(err)
 		}
 		text = l.Append(text[:0])
-		s.bytes(text)
+		s.out.bytes(text)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func fatalOnly(err error) error {
 // jsonListing writes a listing as cli/schema/pickle.json describes it.
 func (s *session) jsonListing(b *limits.Budget, path string, r io.ReaderAt, p pth.Pickle) error {
 	var failed error
-	object(s.out, func(o *jsonObject) {
+	object(s.out.Writer, func(o *jsonObject) {
 		o.field("schema", "amn.pickle/1")
 		o.text("path", path)
 		o.text("name", p.Name)

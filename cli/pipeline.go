@@ -38,18 +38,18 @@ func isPipeline(path string) bool {
 func (s *session) convertPipeline(ctx context.Context, c *conversion) error {
 	// The output about components is printed once the folder exists.
 	var said bytes.Buffer
-	out := s.out
-	s.out = bufio.NewWriter(&said)
+	out := s.out.Writer
+	s.out.Writer = bufio.NewWriter(&said)
 	err := s.pipeline(ctx, c)
 	s.out.Flush()
-	if s.out = out; err == nil || s.json {
+	if s.out.Writer = out; err == nil || s.json {
 		out.Write(said.Bytes())
 	}
 	if err, ok := errors.AsType[interrupted](err); ok {
 		return err
 	}
 	if err != nil && !errors.Is(err, errComponent) { // which was printed already
-		s.note(err)
+		s.count.note(err)
 		s.printError(c.path, err)
 	}
 	return s.out.Flush()
@@ -70,7 +70,7 @@ func (s *session) pipeline(ctx context.Context, c *conversion) error {
 	case target == "":
 		target = derivedPath(c.path, "-"+strings.ToLower(castName(c, &quantPlan{target: c.opts.Quant.Target})), "")
 	}
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
 	d, err := parser.OpenFolder(b, c.path)
 	if err != nil {
@@ -145,7 +145,7 @@ func foldersOf(d fs.FS) ([]string, error) {
 
 // component converts one folder of a pipeline, or copies it.
 func (s *session) component(ctx context.Context, c *conversion, path string, staged *convert.Staged, target string) error {
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
 	name := filepath.Base(path)
 	d, err := parser.OpenFolder(b, path)
@@ -235,7 +235,7 @@ func (s *session) printCopied(name string, beside *convert.Beside) {
 	if s.json || s.quiet {
 		return
 	}
-	s.prose(0, "%s:", showPath(name))
+	s.out.prose(0, "%s:", showPath(name))
 	s.printBeside(&convert.Result{Beside: beside})
 }
 
@@ -244,15 +244,15 @@ func (s *session) printComponent(one *conversion) error {
 	if _, ok := errors.AsType[interrupted](one.err); ok {
 		return one.err
 	}
-	s.note(one.err)
+	s.count.note(one.err)
 	if s.json {
 		if err := s.printWrittenJSON(one); err != nil {
 			return err
 		}
 	} else if one.err == nil && !s.quiet {
-		s.prose(0, "%s:", filepath.Base(one.path))
+		s.out.prose(0, "%s:", filepath.Base(one.path))
 		if one.nothing != "" {
-			s.fact("", "Quantized", one.nothing)
+			s.out.fact("", "Quantized", one.nothing)
 		}
 		s.printWritten(one)
 	}

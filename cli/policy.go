@@ -23,14 +23,14 @@ type policyArg struct {
 
 // read returns the policy, with limits overridden by flags.
 func (a *policyArg) read(s *session) (gate.Policy, error) {
-	if s.flags.Limits != "" {
+	if s.policy.flags.Limits != "" {
 		return gate.Policy{}, usage{"give the policy as the argument, not with --limits"}
 	}
 	p, err := readPolicy(a.Policy)
 	if err != nil {
 		return p, usage{err.Error()}
 	}
-	if err := s.flags.Ceilings.apply(&p.Limits); err != nil {
+	if err := s.policy.flags.Ceilings.apply(&p.Limits); err != nil {
 		return p, usage{err.Error()}
 	}
 	return p, nil
@@ -96,7 +96,7 @@ func (c *policyCheckCmd) Run(_ context.Context, s *session) error {
 	}
 	out := expired(&p, time.Now().UTC().Format(time.DateOnly))
 	if s.json {
-		object(s.out, func(o *jsonObject) {
+		object(s.out.Writer, func(o *jsonObject) {
 			o.field("schema", "amn.policy-check/1")
 			o.text("policy", c.Policy)
 			o.field("digest", digest)
@@ -112,9 +112,9 @@ func (c *policyCheckCmd) Run(_ context.Context, s *session) error {
 		})
 		return s.out.WriteByte('\n')
 	}
-	s.line("%s: ok, SHA-256 of its content %s", showPath(c.Policy), digest)
+	s.out.line("%s: ok, SHA-256 of its content %s", showPath(c.Policy), digest)
 	for _, e := range out {
-		s.prose(2, "expired on %s: the exception for %s (%s)", e.Expires, e.Rule, tidy(e.Reason, 256))
+		s.out.prose(2, "expired on %s: the exception for %s (%s)", e.Expires, e.Rule, tidy(e.Reason, 256))
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (c *policyExplainCmd) Run(_ context.Context, s *session) error {
 		list = p.ExplainFor(c.Path, today)
 	}
 	if s.json {
-		object(s.out, func(o *jsonObject) {
+		object(s.out.Writer, func(o *jsonObject) {
 			o.field("schema", "amn.policy-explain/1")
 			o.text("policy", c.Policy)
 			if c.Path != "" {
@@ -174,7 +174,7 @@ func (c *policyExplainCmd) Run(_ context.Context, s *session) error {
 		return s.out.WriteByte('\n')
 	}
 	for _, line := range list {
-		s.prose(2, "%s", tidy(line, 4096))
+		s.out.prose(2, "%s", tidy(line, 4096))
 	}
 	return nil
 }

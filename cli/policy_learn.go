@@ -32,7 +32,7 @@ func (policyLearnCmd) examples() []example {
 
 // Run implements the command.
 func (c *policyLearnCmd) Run(ctx context.Context, s *session) error {
-	p := s.gatePolicy
+	p := s.policy.gate
 	l := learner{cmd: c, s: s, policy: &p, why: map[string]*learned{}}
 	if err := l.eachFile(ctx, l.learn); err != nil {
 		return err
@@ -151,6 +151,6 @@ func (l *learner) judgeAgain(path string, v *gate.Verdict) {
 	if v.Accepted() {
 		return
 	}
-	l.s.worst = max(l.s.worst, v.Class())
+	l.s.count.worst = max(l.s.count.worst, v.Class())
 	l.say("%s: still refused: %s", showPath(path), tidy(v.Err.Error(), 2048))
 }

@@ -151,16 +151,16 @@ func (s *session) printPlan(p *quantPlan) {
 		return
 	}
 	if p.err != nil {
-		s.fact("", "Quantized", "cannot be decoded: "+errorText(p.err))
+		s.out.fact("", "Quantized", "cannot be decoded: "+errorText(p.err))
 		return
 	}
-	s.fact("", "Quantized", fmt.Sprintf("%s, %s", plural(p.total.Weights, "weight"), formatBytes(p.total.Stored)))
+	s.out.fact("", "Quantized", fmt.Sprintf("%s, %s", plural(p.total.Weights, "weight"), formatBytes(p.total.Stored)))
 	s.printSchemes(p)
-	s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(p.plain.Tensors, "tensor"), formatBytes(p.plain.Bytes)))
+	s.out.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(p.plain.Tensors, "tensor"), formatBytes(p.plain.Bytes)))
 	s.printLeftOut(p.leftOut)
 	s.printIgnored(p.ignored)
-	s.fact("", "Decoded", fmt.Sprintf("%s (%v)", formatBytes(p.size()), p.target))
-	s.fact("", "Precision", fmt.Sprintf("~%s lost to quantization", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
+	s.out.fact("", "Decoded", fmt.Sprintf("%s (%v)", formatBytes(p.size()), p.target))
+	s.out.fact("", "Precision", fmt.Sprintf("~%s lost to quantization", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 }
 
 // printSchemes prints a row for each scheme and layout.
@@ -170,7 +170,7 @@ func (s *session) printSchemes(p *quantPlan) {
 		name, layout = max(name, len(g.Scheme)), max(layout, len(g.Layout))
 	}
 	for _, g := range p.schemes {
-		s.line("  %-*s  %-*s  %6s  %s", name, g.Scheme, layout, g.Layout, formatCount(g.Weights), padLeft(formatBytes(g.Stored), sizeWidth))
+		s.out.line("  %-*s  %-*s  %6s  %s", name, g.Scheme, layout, g.Layout, formatCount(g.Weights), padLeft(formatBytes(g.Stored), sizeWidth))
 	}
 }
 
@@ -183,13 +183,13 @@ func (s *session) printLeftOut(scales []tensor.Info) {
 	if len(scales) == 0 {
 		return
 	}
-	s.fact("", "Left out", plural(int64(len(scales)), "scale")+" that only a runtime needs")
+	s.out.fact("", "Left out", plural(int64(len(scales)), "scale")+" that only a runtime needs")
 	for k, i := range scales {
 		if k == maxLeftOut {
-			s.line("  and %s", plural(int64(len(scales)-k), "more scale"))
+			s.out.line("  and %s", plural(int64(len(scales)-k), "more scale"))
 			break
 		}
-		s.line("  %s", shortName(i.Name))
+		s.out.line("  %s", shortName(i.Name))
 	}
 }
 
@@ -198,13 +198,13 @@ func (s *session) printIgnored(names []string) {
 	if len(names) == 0 {
 		return
 	}
-	s.fact("", "Ignored", plural(int64(len(names)), "unknown name"))
+	s.out.fact("", "Ignored", plural(int64(len(names)), "unknown name"))
 	for k, name := range names {
 		if k == maxLeftOut {
-			s.line("  and %d more", len(names)-k)
+			s.out.line("  and %d more", len(names)-k)
 			break
 		}
-		s.line("  %s", shortName(name))
+		s.out.line("  %s", shortName(name))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // printJSON prints a report in one line, as cli/schema describes it.
 func (s *session) printJSON(schema string, r *report, list iter.Seq[tensor.Info]) error {
-	writeJSON(s.out, schema, r, list)
+	writeJSON(s.out.Writer, schema, r, list)
 	return nil
 }
 

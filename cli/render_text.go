@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"iter"
@@ -12,54 +13,64 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+// A printer prints text for people.
+type printer struct {
+	*bufio.Writer
+
+	columns int    // width of the terminal, 0 if it is none
+	colours bool   // text is coloured
+	paint   string // colour of the first word of the next line, once
+	printed bool   // a file was printed, so that an empty line precedes the next
+}
+
 // labelWidth is the column at which the values of a summary begin; with an indent it is one
 // less.
 const labelWidth = 13
 
 // line prints one line, cut to the terminal's width.
-func (s *session) line(format string, args ...any) {
+func (p *printer) line(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if s.columns > 0 {
-		text = cutColumns(text, s.columns)
+	if p.columns > 0 {
+		text = cutColumns(text, p.columns)
 	}
-	s.out.WriteString(strings.TrimRight(text, " "))
-	s.out.WriteByte('\n')
+	p.WriteString(strings.TrimRight(text, " "))
+	p.WriteByte('\n')
 }
 
 // bytes prints a formatted line.
-func (s *session) bytes(text []byte) {
-	if s.columns > 0 {
-		s.line("%s", text)
+func (p *printer) bytes(text []byte) {
+	if p.columns > 0 {
+		p.line("%s", text)
 		return
 	}
-	s.out.Write(bytes.TrimRight(text, " "))
-	s.out.WriteByte('\n')
+	p.Write(bytes.TrimRight(text, " "))
+	p.WriteByte('\n')
 }
 
 // prose prints text, wrapped to the terminal's width. The lines after the first are indented
 // to column.
-func (s *session) prose(column int, format string, args ...any) {
+func (p *printer) prose(column int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if s.columns > 0 {
-		column = min(column, s.columns/2)
-		for rest, width := text, s.columns; rest != ""; width = s.columns - column {
+	if p.columns > 0 {
+		column = min(column, p.columns/2)
+		for rest, width := text, p.columns; rest != ""; width = p.columns - column {
 			if text, rest = breakColumns(rest, width); rest != "" {
-				s.out.WriteString(s.colour(text) + "\n" + pad("", column))
+				p.WriteString(p.colour(text) + "\n" + pad("", column))
 			}
 		}
 	}
-	s.out.WriteString(s.colour(strings.TrimRight(text, " ")))
-	s.out.WriteByte('\n')
+	p.WriteString(p.colour(strings.TrimRight(text, " ")))
+	p.WriteByte('\n')
 }
 
 // fact prints a label and a value, wrapped.
-func (s *session) fact(indent, label, value string) {
-	s.prose(len(indent)+labelWidth, "%s%s", factLabel(indent, label), value)
+func (p *printer) fact(indent, label, value string) {
+	p.prose(len(indent)+labelWidth, "%s%s", factLabel(indent, label), value)
 }
 
 // cutFact prints a label and a value, cut to one line.
-func (s *session) cutFact(indent, label, value string) {
-	s.line("%s%s", factLabel(indent, label), value)
+func (p *printer) cutFact(indent, label, value string) {
+	p.line("%s%s", factLabel(indent, label), value)
 }
 
 func factLabel(indent, label string) string {
@@ -75,11 +86,11 @@ func (s *session) heading(r *report) {
 	if !r.named {
 		return
 	}
-	if s.printed {
-		s.line("")
+	if s.out.printed {
+		s.out.line("")
 	}
-	s.printed = true
-	s.prose(0, "%s:", showPath(r.path))
+	s.out.printed = true
+	s.out.prose(0, "%s:", showPath(r.path))
 }
 
 // printInspect prints a summary.
@@ -89,26 +100,26 @@ func (s *session) printInspect(r *report) error {
 	}
 	s.heading(r)
 	v := viewOf(r.model)
-	s.fact("", "Format", v.title)
+	s.out.fact("", "Format", v.title)
 	for _, f := range v.facts {
-		s.fact("", f.label, f.value)
+		s.out.fact("", f.label, f.value)
 	}
-	s.fact("", "Tensors", formatCount(r.total.Tensors))
-	s.fact("", "Elements", formatCount(r.total.Elements))
-	s.fact("", "Total size", formatBytes(r.total.Bytes))
+	s.out.fact("", "Tensors", formatCount(r.total.Tensors))
+	s.out.fact("", "Elements", formatCount(r.total.Elements))
+	s.out.fact("", "Total size", formatBytes(r.total.Bytes))
 	if len(r.groups) > 0 {
-		s.cutFact("", "Dtypes", dtypes(r.groups))
+		s.out.cutFact("", "Dtypes", dtypes(r.groups))
 	}
 	for _, f := range v.last {
-		s.fact("", f.label, f.value)
+		s.out.fact("", f.label, f.value)
 	}
 	s.printPlan(r.planned)
 	s.printParameters(r)
 	s.printMemory(r)
 	if meta := metadata(r.model, &v); meta != "" {
-		s.cutFact("", "Metadata", meta)
+		s.out.cutFact("", "Metadata", meta)
 	}
-	s.fact("", "Data", dataWords(r.bodies()))
+	s.out.fact("", "Data", dataWords(r.bodies()))
 	s.printFindings("", r)
 	return s.printUsage(r)
 }
@@ -171,9 +182,9 @@ func (s *session) printFindings(indent string, r *report) {
 	if len(found) == 0 {
 		return
 	}
-	s.fact(indent, "Findings", formatCount(int64(len(found))))
+	s.out.fact(indent, "Findings", formatCount(int64(len(found))))
 	for severity, text := range fewOf(found) {
-		s.prose(len(indent)+11, "%s", indent+"  "+pad(severity.String(), 9)+text)
+		s.out.prose(len(indent)+11, "%s", indent+"  "+pad(severity.String(), 9)+text)
 	}
 }
 
@@ -207,9 +218,9 @@ func (s *session) printUsage(r *report) error {
 	if r.err != nil {
 		s.heading(r)
 	}
-	s.line("Limits:      most at once, of")
+	s.out.line("Limits:      most at once, of")
 	for _, u := range r.usage {
-		s.line("  %-14s %10s  %s", u.Axis, axisText(u.Axis, u.Peak), axisText(u.Axis, u.Limit))
+		s.out.line("  %-14s %10s  %s", u.Axis, axisText(u.Axis, u.Peak), axisText(u.Axis, u.Limit))
 	}
 	return nil
 }
@@ -236,34 +247,34 @@ func (s *session) printParse(r *report, list iter.Seq[tensor.Info]) error {
 	if r.err != nil {
 		return s.printUsage(r)
 	}
-	if s.printed {
-		s.line("")
+	if s.out.printed {
+		s.out.line("")
 	}
-	s.printed = true
+	s.out.printed = true
 	v := viewOf(r.model)
-	s.prose(4, "Parsed %s (%s)", showPath(r.path), v.title)
+	s.out.prose(4, "Parsed %s (%s)", showPath(r.path), v.title)
 	for _, f := range v.facts {
-		s.fact("  ", f.label, f.value)
+		s.out.fact("  ", f.label, f.value)
 	}
-	s.fact("  ", "Tensors", tensorCount(r))
-	s.fact("  ", "Total size", formatBytes(r.total.Bytes))
+	s.out.fact("  ", "Tensors", tensorCount(r))
+	s.out.fact("  ", "Total size", formatBytes(r.total.Bytes))
 	if len(r.groups) > 0 {
-		s.cutFact("  ", "Dtypes", dtypes(r.groups))
+		s.out.cutFact("  ", "Dtypes", dtypes(r.groups))
 	}
 	for _, f := range v.last {
-		s.fact("  ", f.label, f.value)
+		s.out.fact("  ", f.label, f.value)
 	}
 	if v.shape != nil && r.total.Tensors > 0 {
-		s.fact("  ", "Shapes", "fastest dimension first")
+		s.out.fact("  ", "Shapes", "fastest dimension first")
 	}
 	if text := otherValues(r.model); text != "" {
-		s.cutFact("  ", "Values", text)
+		s.out.cutFact("  ", "Values", text)
 	}
 	s.printFindings("  ", r)
 	if r.total.Tensors > 0 {
-		s.line("")
+		s.out.line("")
 		s.printTensors(v, list)
-		s.line("")
+		s.out.line("")
 		s.printTotals(r)
 	}
 	return s.printUsage(r)
@@ -296,16 +307,16 @@ func (s *session) printTensors(v view, list iter.Seq[tensor.Info]) {
 			shared[storage{i.Part, i.Storage}]++
 		}
 	}
-	if rest := len("    ") + typ + shape + sizeWidth + 1; s.columns > 0 && name+rest > s.columns {
-		name = max(s.columns-rest, 12)
+	if rest := len("    ") + typ + shape + sizeWidth + 1; s.out.columns > 0 && name+rest > s.out.columns {
+		name = max(s.out.columns-rest, 12)
 	} else {
 		name, shape = max(name, minName), max(shape, minShape)
-		if s.columns > 0 {
-			name = min(name, max(s.columns-len("    ")-typ-shape-sizeWidth-1, 12))
+		if s.out.columns > 0 {
+			name = min(name, max(s.out.columns-len("    ")-typ-shape-sizeWidth-1, 12))
 		}
 	}
 	for i := range list {
-		s.line("  %s %s %s %s%s",
+		s.out.line("  %s %s %s %s%s",
 			pad(cutName(nameText(i.Name), name), name), pad(typeText(i.TypeName()), typ),
 			pad(cutColumns(v.shapeText(&i), shape), shape), padLeft(sizeText(&i), sizeWidth), noteText(&i, shared))
 	}
@@ -361,7 +372,7 @@ func (s *session) printTotals(r *report) {
 		elems = max(elems, len(plural(g.Elements, "element")))
 	}
 	for _, g := range rows {
-		s.line("  %s  %-*s  %-*s %s", pad(typeText(g.Type), typ), count, plural(g.Tensors, "tensor"),
+		s.out.line("  %s  %-*s  %-*s %s", pad(typeText(g.Type), typ), count, plural(g.Tensors, "tensor"),
 			elems, plural(g.Elements, "element"), padLeft(formatBytes(g.Bytes), sizeWidth))
 	}
 }

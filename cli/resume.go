@@ -15,8 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/output"
@@ -34,18 +32,17 @@ var notInOutput = []string{"output", "force", "dry-run", "threads", "memory", "n
 
 // jobOf describes what a command was told that its output depends on: all of its flags but
 // those of notInOutput, and the stamps of files that flags name.
-func jobOf(n *kong.Node) (map[string]string, error) {
-	job := map[string]string{"command": n.Name}
-	for _, f := range n.Flags {
-		value := fmt.Sprint(f.Target)
-		if slices.Contains(notInOutput, f.Name) || f.Target.IsZero() {
+func jobOf(command string, given []givenFlag) (map[string]string, error) {
+	job := map[string]string{"command": command}
+	for _, f := range given {
+		if slices.Contains(notInOutput, f.name) {
 			continue
 		}
-		job["--"+f.Name] = value
-		if f.PlaceHolder != "FILE" && f.PlaceHolder != "DIR" {
+		job["--"+f.name] = f.value
+		if !f.names {
 			continue
 		}
-		if err := stampInputs(job, "file of --"+f.Name, value); err != nil {
+		if err := stampInputs(job, "file of --"+f.name, f.value); err != nil {
 			return nil, err
 		}
 	}
@@ -103,7 +100,7 @@ func (s *session) resumeOf(c *conversion) (*convert.Resume, error) {
 	case c.report || c.page != "":
 		return nil, usage{"--report measures while it writes, so it cannot be combined with --resume; amn quantize --compare measures and writes nothing"}
 	}
-	job, err := jobOf(s.node)
+	job, err := jobOf(s.command, s.given())
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +116,7 @@ func (s *session) resumeOf(c *conversion) (*convert.Resume, error) {
 	if job["program"], err = programText(); err != nil {
 		return nil, err
 	}
-	for _, q := range s.policy.Quirks {
+	for _, q := range s.policy.limits.Quirks {
 		job["quirks"] += q + " "
 	}
 	key, err := journalKey(!c.flags.DryRun)
@@ -165,9 +162,9 @@ func resumedText(r *convert.Resumed) string {
 func (s *session) printResumed(c *conversion) {
 	switch {
 	case c.begun != nil:
-		s.fact("", "Would resume", begunText(c.begun, c.plan.Size))
+		s.out.fact("", "Would resume", begunText(c.begun, c.plan.Size))
 	case c.result != nil && c.result.Resumed != nil:
-		s.fact("", "Resumed", resumedText(c.result.Resumed))
+		s.out.fact("", "Resumed", resumedText(c.result.Resumed))
 	}
 }
 

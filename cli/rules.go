@@ -86,11 +86,11 @@ func (c *rulesCmd) Run(_ context.Context, s *session) error {
 			width = max(width, len(r.ID))
 		}
 		for _, r := range rules {
-			s.prose(width+21, "%s  %s  %s  %s", pad(r.ID, width), pad(r.Kind, 8), pad(r.Severity.String(), 7), r.Title)
+			s.out.prose(width+21, "%s  %s  %s  %s", pad(r.ID, width), pad(r.Kind, 8), pad(r.Severity.String(), 7), r.Title)
 		}
 		return nil
 	}
-	object(s.out, func(o *jsonObject) {
+	object(s.out.Writer, func(o *jsonObject) {
 		o.field("schema", "amn.rules/1")
 		o.list("rules", func(add func(func(*jsonObject))) {
 			for _, r := range rules {
@@ -115,10 +115,10 @@ func (c *rulesCmd) Run(_ context.Context, s *session) error {
 // printRule prints all of a rule.
 func (s *session) printRule(r *gate.Rule) {
 	allow, member := r.Allow()
-	s.prose(0, "%s (%s, %v)", r.ID, r.Kind, r.Severity)
+	s.out.prose(0, "%s (%s, %v)", r.ID, r.Kind, r.Severity)
 	for _, line := range [][2]string{{"What", r.Title}, {"Why", r.Why}, {"Mend", r.Advice}, {"Allow", allow}, {"Policy", member}, {"Page", r.Page()}} {
 		if line[1] != "" {
-			s.prose(8, "%s%s", pad(line[0]+":", 8), line[1])
+			s.out.prose(8, "%s%s", pad(line[0]+":", 8), line[1])
 		}
 	}
 }

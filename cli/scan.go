@@ -132,7 +132,7 @@ func (c *scanCmd) Validate() error {
 
 // gate returns the gate of the policy, with the flags applied.
 func (c *scanCmd) gate(s *session) (gate.Gate, error) {
-	g := gate.Gate{Policy: s.gatePolicy, Today: time.Now().UTC().Format(time.DateOnly)}
+	g := gate.Gate{Policy: s.policy.gate, Today: time.Now().UTC().Format(time.DateOnly)}
 	if on, ok := gate.ParseFailOn(c.FailOn); ok {
 		g.Policy.FailOn = on
 		g.Policy.Everywhere("fail_on")
@@ -195,5 +195,5 @@ func (s *session) printNothingJudged(paths []string) {
 		path = paths[0]
 	}
 	s.printError(path, err)
-	s.note(err)
+	s.count.note(err)
 }

@@ -225,7 +225,7 @@ func (e *evidence) covered() (files []attest.File, links []attest.Link, err erro
 		}
 		return files, nil, nil
 	}
-	b := e.s.longPolicy().Budget(context.Background())
+	b := e.s.policy.long().Budget(context.Background())
 	defer b.Close()
 	now, err := e.cover()
 	if err == nil {

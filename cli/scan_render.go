@@ -47,7 +47,7 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 		if rep.BesideModel() {
 			sc.texts++
 		}
-		s.note(rep.Err)
+		s.count.note(rep.Err)
 	}
 	json := func(w *bufio.Writer) {
 		object(w, func(o *jsonObject) { sc.json(o, rep) })
@@ -59,7 +59,7 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 	switch {
 	case sc.reports.print:
 	case s.json:
-		json(s.out)
+		json(s.out.Writer)
 	default:
 		sc.text(rep)
 	}
@@ -71,22 +71,22 @@ func (sc *scanner) text(rep *scanReport) {
 	s := sc.s
 	if rep.skipped != "" {
 		if !s.quiet {
-			s.prose(classWidth, "%s%s: %s", pad("skipped", classWidth), showPath(rep.path), tidy(rep.skipped, 512))
+			s.out.prose(classWidth, "%s%s: %s", pad("skipped", classWidth), showPath(rep.path), tidy(rep.skipped, 512))
 			sc.printExceptions(rep)
 		}
 		return
 	}
 	verdict := rep.class().String()
 	detail := rep.given || sc.all || rep.Err != nil || len(rep.Findings)+len(rep.Ignored)+len(rep.Expired) > 0
-	s.paint = classColour(rep.class())
+	s.out.paint = classColour(rep.class())
 	if !detail {
-		s.prose(classWidth, "%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.contentText())
+		s.out.prose(classWidth, "%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.contentText())
 		return
 	}
-	s.prose(classWidth, "%s%s", pad(verdict, classWidth), showPath(rep.path))
+	s.out.prose(classWidth, "%s%s", pad(verdict, classWidth), showPath(rep.path))
 	if rep.Err != nil {
 		sc.detail("%s", tidy(message(rep.path, rep.Err), wire.MaxMessage))
-		if hint := hintFor(rep.Err, &s.policy); hint != "" {
+		if hint := hintFor(rep.Err, &s.policy.limits); hint != "" {
 			sc.detail("%s", hint)
 		}
 		if rules := rep.rules(); rep.class() != wire.Internal {
@@ -107,7 +107,7 @@ func (sc *scanner) text(rep *scanReport) {
 	}
 	sc.printExceptions(rep)
 	for severity, text := range fewOf(rep.Findings) {
-		s.paint = severityColours[severity]
+		s.out.paint = severityColours[severity]
 		sc.detail("%s: %s", severity, text)
 	}
 }
@@ -153,7 +153,7 @@ func exceptionLines(v *gate.Verdict) (list []string) {
 }
 
 func (sc *scanner) detail(format string, args ...any) {
-	sc.s.prose(classWidth+4, "%s%s", pad("", classWidth), fmt.Sprintf(format, args...))
+	sc.s.out.prose(classWidth+4, "%s%s", pad("", classWidth), fmt.Sprintf(format, args...))
 }
 
 // contentText describes the examined content of the file.

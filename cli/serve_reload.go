@@ -20,8 +20,8 @@ type inForce struct {
 
 // files are the files that hold what is in force.
 func (c *serveCmd) files(s *session) (list []string) {
-	if isPolicyFile(s.flags.Limits) {
-		list = append(list, s.flags.Limits)
+	if isPolicyFile(s.policy.flags.Limits) {
+		list = append(list, s.policy.flags.Limits)
 	}
 	for _, name := range []string{c.Tokens, c.TLSCert, c.TLSKey} {
 		if name != "" {
@@ -42,15 +42,15 @@ type reader func(name string) ([]byte, error)
 
 // load reads all of it, or nothing.
 func (c *serveCmd) load(s *session, read reader) (*inForce, error) {
-	in := &inForce{policy: s.gatePolicy}
-	in.policy.Limits = s.policy
-	if name := s.flags.Limits; isPolicyFile(name) {
+	in := &inForce{policy: s.policy.gate}
+	in.policy.Limits = s.policy.limits
+	if name := s.policy.flags.Limits; isPolicyFile(name) {
 		text, err := read(name)
 		if err == nil {
 			in.policy, err = gate.ReadPolicy(bytes.NewReader(text))
 		}
 		if err == nil {
-			err = s.flags.Ceilings.apply(&in.policy.Limits)
+			err = s.policy.flags.Ceilings.apply(&in.policy.Limits)
 		}
 		if err != nil {
 			return nil, usage{"--limits " + name + ": " + err.Error()}

@@ -15,10 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -27,44 +24,47 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A session is one run of the program: its resolved flags, its streams, and the worst class
-// so far.
+// A session is one run of the program: its streams, what holds for it, and what it has counted.
 type session struct {
 	in  io.Reader
-	out *bufio.Writer
+	out *printer
 	err io.Writer
 	to  io.Writer // what out writes to
+
+	json, quiet bool
 
 	// ownProcess says that nothing else runs in this process, so that it may be sandboxed.
 	ownProcess bool
 
-	columns int // width of the terminal that out is, 0 if it is none
-	workers int
-	remote  func(context.Context, *limits.Budget, string) (tensor.Model, error)
+	workers     int
+	remote      func(context.Context, *limits.Budget, string) (tensor.Model, error)
+	remoteFiles func(context.Context, *limits.Budget, string) (fs.FS, string, error)
 	// remoteHelp describes addresses, in rows of the help.
 	remoteHelp [][2]string
 
-	remoteFiles func(context.Context, *limits.Budget, string) (fs.FS, string, error)
-
 	life *life // what signals mean
 
-	node        *kong.Node // the command
-	flags       *globals
-	json, quiet bool
-	gate        bool // --limits was given: bodies are verified
-	policy      limits.Policy
-
-	strictPickles bool        // the command has --tensors-only, which was not given
-	gatePolicy    gate.Policy // the whole policy, for scans
-	maxSpool      int64
-	stdinTaken    bool
-	colours       bool   // text is coloured
-	paint         string // colour of the first word of the next line, once
-	printed       bool   // a file was printed, so that an empty line precedes the next
-
-	worst wire.Class
-	count classes
+	command    string             // its name
+	given      func() []givenFlag // the flags of the command that were given
+	policy     policies
+	count      counters
+	stdinTaken bool
 }
+
+// A givenFlag is a flag of the command with its value.
+type givenFlag struct {
+	name, value string
+	names       bool // the value names a file or a folder
+}
+
+// counters count what a run has seen.
+type counters struct {
+	worst wire.Class // of all, which decides the exit code
+	files classes
+}
+
+// note records the class of an error.
+func (c *counters) note(err error) { c.worst = max(c.worst, classOf(err)) }
 
 // classes counts files by class.
 type classes [wire.Differs + 1]int64
@@ -89,22 +89,20 @@ func (c *classes) total() (n int64) {
 
 func newSession(stdio Stdio) *session {
 	s := &session{
-		in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, to: stdio.Out,
-		columns: stdio.Columns, colours: stdio.Colours, workers: cmp.Or(stdio.Workers, runtime.GOMAXPROCS(0)), ownProcess: stdio.OwnProcess,
+		in: stdio.In, err: stdio.Err, to: stdio.Out,
+		out:     &printer{Writer: bufio.NewWriterSize(stdio.Out, 64<<10), columns: stdio.Columns, colours: stdio.Colours},
+		workers: cmp.Or(stdio.Workers, runtime.GOMAXPROCS(0)), ownProcess: stdio.OwnProcess,
 		remote: stdio.Remote, remoteFiles: stdio.RemoteFiles, remoteHelp: stdio.RemoteHelp, life: stdio.life,
 	}
 	if s.life == nil {
 		s.life = newLife()
 	}
-	if f, ok := stdio.Out.(*os.File); ok && s.columns == 0 {
-		s.columns = columnsOf(f)
-		s.colours = s.columns > 0 && wantsColours(os.Getenv)
+	if f, ok := stdio.Out.(*os.File); ok && s.out.columns == 0 {
+		s.out.columns = columnsOf(f)
+		s.out.colours = s.out.columns > 0 && wantsColours(os.Getenv)
 	}
 	return s
 }
-
-// note records the class of an error; the worst class decides the exit code.
-func (s *session) note(err error) { s.worst = max(s.worst, classOf(err)) }
 
 // printError prints an error and a hint to standard error, after the data printed so far.
 func (s *session) printError(path string, err error) {
@@ -116,8 +114,8 @@ func (s *session) printError(path string, err error) {
 		text = showPath(path) + ": " + text
 	}
 	fmt.Fprintf(s.err, "amn: %s\n", text)
-	hint := hintFor(err, &s.policy)
-	if e, ok := errors.AsType[*vm.Forbidden](err); ok && s.strictPickles && e.Status == vm.Unknown {
+	hint := hintFor(err, &s.policy.limits)
+	if e, ok := errors.AsType[*vm.Forbidden](err); ok && s.policy.strict && e.Status == vm.Unknown {
 		hint = "--tensors-only reads the tensors nevertheless, and runs nothing"
 	}
 	if hint != "" {
@@ -204,7 +202,7 @@ func (d localDir) Stat(name string) (fs.FileInfo, error) {
 
 // verifyGated verifies the bodies of a model if --limits was given.
 func (s *session) verifyGated(b *limits.Budget, m tensor.Model) error {
-	if !s.gate {
+	if !s.policy.verify {
 		return nil
 	}
 	return parser.Verify(b, m)

@@ -94,7 +94,7 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 
 // readModel reads one model. It returns the model closed, for its format.
 func (c *statsCmd) readModel(ctx context.Context, s *session, src source) (tensor.Model, []stats.Tensor, error) {
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
 	m, err := src.open(b)
 	if err != nil {
@@ -133,9 +133,9 @@ func (s *session) readNumbers(b *limits.Budget, doing string, m tensor.Model, o 
 }
 
 func (c *statsCmd) print(s *session, path string, m tensor.Model, list []stats.Tensor, err error) error {
-	s.note(err)
+	s.count.note(err)
 	if s.json {
-		jsonStats(s.out, path, m, list, err)
+		jsonStats(s.out.Writer, path, m, list, err)
 	} else if err == nil {
 		s.printStats(path, m, list)
 	}
@@ -150,10 +150,10 @@ func (c *statsCmd) print(s *session, path string, m tensor.Model, list []stats.T
 var statHead = []string{"type", "shape", "min", "max", "mean", "std", "zeros", "NaN", "inf", "tensor"}
 
 func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
-	if s.printed {
+	if s.out.printed {
 		s.out.WriteByte('\n')
 	}
-	s.printed = true
+	s.out.printed = true
 	fmt.Fprintf(s.out, "%s: %s, %s\n", showPath(path), titleOf(m.Format()), plural(int64(len(list)), "tensor"))
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b stats.Tensor) int { return wire.Natural(a.Name, b.Name) })
@@ -162,7 +162,7 @@ func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
 		rows = append(rows, statRow(&list[i]))
 	}
 	wide := widths(rows)
-	s.table(rows, wide, s.visibleColumns(rows, wide))
+	s.out.table(rows, wide, s.visibleColumns(rows, wide))
 	if len(list) <= maxCharts {
 		for i := range list {
 			s.chart(&list[i])
@@ -188,7 +188,7 @@ func (s *session) visibleColumns(rows [][]string, wide []int) []int {
 		if l.usual == "" {
 			names = min(names, 30)
 		}
-		if s.columns == 0 || s.columns-columnsBefore(wide, keep) >= names {
+		if s.out.columns == 0 || s.out.columns-columnsBefore(wide, keep) >= names {
 			break
 		}
 		if l.usual == "" || !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[l.column] != l.usual && row[l.column] != "-" }) {
@@ -219,17 +219,17 @@ func widths(rows [][]string) []int {
 }
 
 // table prints the columns keep of rows: text aligned left, numbers right, names last.
-func (s *session) table(rows [][]string, wide, keep []int) {
+func (p *printer) table(rows [][]string, wide, keep []int) {
 	used := columnsBefore(wide, keep)
 	for _, row := range rows {
 		for i, k := range keep {
 			switch {
 			case i == len(keep)-1:
-				fmt.Fprintf(s.out, "  %s\n", s.lastName(row[k], used))
+				fmt.Fprintf(p, "  %s\n", p.lastName(row[k], used))
 			case k < 2:
-				fmt.Fprintf(s.out, "  %s", pad(row[k], wide[k]))
+				fmt.Fprintf(p, "  %s", pad(row[k], wide[k]))
 			default:
-				fmt.Fprintf(s.out, "  %s", padLeft(row[k], wide[k]))
+				fmt.Fprintf(p, "  %s", padLeft(row[k], wide[k]))
 			}
 		}
 	}

@@ -105,8 +105,8 @@ func (s *session) spool(ctx context.Context) (io.ReaderAt, int64, io.Closer, err
 	done := s.progress("reading standard input", func() (int64, int64) { return n.Load(), 0 })
 	defer done()
 	for chunk := range chunks(ctx, s.in) {
-		if chunk.err == nil && n.Load()+int64(len(chunk.p)) > s.maxSpool {
-			chunk.err = &spoolError{s.maxSpool}
+		if chunk.err == nil && n.Load()+int64(len(chunk.p)) > s.policy.maxSpool {
+			chunk.err = &spoolError{s.policy.maxSpool}
 		}
 		if chunk.err == nil {
 			_, chunk.err = kept.Write(chunk.p)

@@ -61,11 +61,11 @@ const minLast = 12
 
 // lastName returns a name, cut for the last column of a table. If the other columns leave less
 // than minLast, the name stays whole, and the terminal breaks the line.
-func (s *session) lastName(text string, used int) string {
-	if s.columns-used < minLast {
+func (p *printer) lastName(text string, used int) string {
+	if p.columns-used < minLast {
 		return text
 	}
-	return cutName(text, s.columns-used)
+	return cutName(text, p.columns-used)
 }
 
 // Shorthands for package width.

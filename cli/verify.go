@@ -86,7 +86,7 @@ func (c *verifyCmd) files(ctx context.Context, s *session) error {
 			if c.Finite {
 				finite = ", all numbers finite"
 			}
-			s.prose(4, "%s: %s, %s, %s, data %s%s", showPath(r.path), viewOf(r.model).title,
+			s.out.prose(4, "%s: %s, %s, %s, data %s%s", showPath(r.path), viewOf(r.model).title,
 				plural(r.total.Tensors, "tensor"), formatBytes(r.total.Bytes), dataWords(r.bodies()), finite)
 		}
 		return nil

@@ -32,13 +32,13 @@ func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) 
 	if err, ok := errors.AsType[interrupted](err); ok {
 		return err
 	}
-	s.note(err)
+	s.count.files.note(err)
 	switch {
 	case s.json:
-		object(s.out, func(o *jsonObject) { jsonClaim(o, path, claim, count, err) })
+		object(s.out.Writer, func(o *jsonObject) { jsonClaim(o, path, claim, count, err) })
 		s.out.WriteByte('\n')
 	case err == nil:
-		s.prose(4, "%s: %s, %s", showPath(path), plural(int64(count), "file"), claimText(claim))
+		s.out.prose(4, "%s: %s, %s", showPath(path), plural(int64(count), "file"), claimText(claim))
 	}
 	if err != nil {
 		s.printError(path, err)
@@ -93,7 +93,7 @@ func (f *attestFlags) check(ctx context.Context, s *session, root string, claim 
 			return 0, err
 		}
 	}
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.limits.long().Budget(ctx)
 	defer b.Close()
 	if err := f.hash(b, s, c); err != nil {
 		return 0, err

@@ -51,7 +51,7 @@ func (versionCmd) Run(_ context.Context, s *session) error {
 	b := buildOf(debug.ReadBuildInfo())
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if s.json {
-		object(s.out, func(o *jsonObject) {
+		object(s.out.Writer, func(o *jsonObject) {
 			o.field("schema", "amn.version/1")
 			o.field("version", b.version)
 			o.field("commit", b.commit)
@@ -63,16 +63,16 @@ func (versionCmd) Run(_ context.Context, s *session) error {
 		})
 		return s.out.WriteByte('\n')
 	}
-	s.line("amn %s", b.version)
+	s.out.line("amn %s", b.version)
 	if b.commit != "" {
 		state := ""
 		if b.modified {
 			state = ", with changes"
 		}
-		s.fact("", "Commit", b.commit[:min(12, len(b.commit))]+state)
+		s.out.fact("", "Commit", b.commit[:min(12, len(b.commit))]+state)
 	}
-	s.fact("", "Built with", fmt.Sprintf("%s for %s", runtime.Version(), platform))
-	s.fact("", "Kernels", asm.Best().Level().String())
-	s.fact("", "Sandbox", sandboxText())
+	s.out.fact("", "Built with", fmt.Sprintf("%s for %s", runtime.Version(), platform))
+	s.out.fact("", "Kernels", asm.Best().Level().String())
+	s.out.fact("", "Sandbox", sandboxText())
 	return nil
 }

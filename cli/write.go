@@ -85,7 +85,7 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 	if isPipeline(c.path) {
 		return s.convertPipeline(ctx, c)
 	}
-	b := s.longPolicy().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
 	c.err = s.execute(ctx, b, c)
 	if c.model != nil {
@@ -94,7 +94,7 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 	if err, ok := errors.AsType[interrupted](c.err); ok {
 		return s.convertInterrupted(c, err)
 	}
-	s.note(c.err)
+	s.count.note(c.err)
 	if s.json {
 		if err := s.printWrittenJSON(c); err != nil {
 			return err
@@ -285,7 +285,7 @@ func (s *session) openSource(ctx context.Context, b *limits.Budget, w *conversio
 		return src.err
 	}
 	var err error
-	if w.model, err = src.open(b); err != nil || !s.gate {
+	if w.model, err = src.open(b); err != nil || !s.policy.verify {
 		return err
 	}
 	done := s.progress("verifying "+showPath(w.path), func() (int64, int64) { return src.read(w.model) })

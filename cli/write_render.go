@@ -41,34 +41,34 @@ const maxSpecial = 10
 // printWritten prints what was written, or would be.
 func (s *session) printWritten(c *conversion) {
 	p := c.planOf()
-	s.fact("", "Source", viewOf(c.model).title)
+	s.out.fact("", "Source", viewOf(c.model).title)
 	if text := choiceText(c.model); text != "" {
-		s.fact("", "Chosen", tidy(text, wire.MaxMessage))
+		s.out.fact("", "Chosen", tidy(text, wire.MaxMessage))
 	}
 	if p.total.Weights > 0 {
-		s.fact("", "Dequantized", fmt.Sprintf("%s, %s -> %s (%v)", plural(p.total.Weights, "weight"),
+		s.out.fact("", "Dequantized", fmt.Sprintf("%s, %s -> %s (%v)", plural(p.total.Weights, "weight"),
 			formatBytes(p.total.Stored), formatBytes(p.total.Decoded), p.target))
 		s.printSchemes(p)
 	}
 	if n := c.plan.Cast; n.Tensors > 0 {
-		s.fact("", "Cast", fmt.Sprintf("%s -> %s (%v)", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes), castName(c, p)))
+		s.out.fact("", "Cast", fmt.Sprintf("%s -> %s (%v)", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes), castName(c, p)))
 	}
 	s.printEdited(c.edited)
 	if c.merged != nil {
 		s.printMerged(c.merged, c.plan)
 	} else if n := c.plan.Copied; n.Tensors > 0 {
-		s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes)))
+		s.out.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes)))
 	}
 	s.printRenamed(c)
 	s.printNotWritten(c.model)
 	s.printLeftOut(c.plan.LeftOut)
 	s.printIgnored(c.plan.Ignored)
 	if p.total.Weights > 0 {
-		s.fact("", "Recovered", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
+		s.out.fact("", "Recovered", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 	}
 	s.printQuantized(c)
 	if c.opts.Sink != nil && c.opts.Sink.Name() == "npz" && c.plan.Stores(tensor.BF16) {
-		s.fact("", "Note", "NumPy has no BF16: it is stored as V2, which amn and a.view(ml_dtypes.bfloat16) read")
+		s.out.fact("", "Note", "NumPy has no BF16: it is stored as V2, which amn and a.view(ml_dtypes.bfloat16) read")
 	}
 	s.printSpecial(c.result)
 	s.printBeside(c.result)
@@ -83,17 +83,17 @@ func (s *session) printWritten(c *conversion) {
 	if c.replaces {
 		note = ", replacing what is there"
 	}
-	s.fact("", label, fmt.Sprintf("%s (%s)%s", c.targetText(), formatBytes(c.plan.Size), note))
+	s.out.fact("", label, fmt.Sprintf("%s (%s)%s", c.targetText(), formatBytes(c.plan.Size), note))
 	if c.result != nil && c.took >= time.Second {
 		sync := fmt.Sprintf("%s of it syncing to the disk", c.result.Synced.Round(100*time.Millisecond))
 		if c.flags.NoSync {
 			sync = "not synced"
 		}
-		s.fact("", "Took", fmt.Sprintf("%s, %s/s, %s, %s", c.took.Round(100*time.Millisecond),
+		s.out.fact("", "Took", fmt.Sprintf("%s, %s/s, %s, %s", c.took.Round(100*time.Millisecond),
 			formatBytes(int64(float64(c.plan.Size)/c.took.Seconds())), plural(int64(c.result.Workers), "worker"), sync))
 	}
 	if c.result != nil && c.flags.NoSync {
-		s.fact("", "Not synced", "the output may be lost if the machine crashes within the next minute")
+		s.out.fact("", "Not synced", "the output may be lost if the machine crashes within the next minute")
 	}
 }
 
@@ -118,13 +118,13 @@ func (s *session) printSpecial(r *convert.Result) {
 	if r == nil || len(r.Special) == 0 {
 		return
 	}
-	s.fact("", "No numbers", plural(int64(len(r.Special)), "weight"))
+	s.out.fact("", "No numbers", plural(int64(len(r.Special)), "weight"))
 	for i, x := range r.Special {
 		if i == maxSpecial {
-			s.line("  and %s", plural(int64(len(r.Special)-i), "more weight"))
+			s.out.line("  and %s", plural(int64(len(r.Special)-i), "more weight"))
 			break
 		}
-		s.line("  %s  %s overflowed, %s infinite, %s NaN", shortName(x.Name), formatCount(x.Overflow), formatCount(x.Inf), formatCount(x.NaN))
+		s.out.line("  %s  %s overflowed, %s infinite, %s NaN", shortName(x.Name), formatCount(x.Overflow), formatCount(x.Inf), formatCount(x.NaN))
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *session) printBeside(r *convert.Result) {
 		return
 	}
 	if n := len(r.Beside.Copied); n > 0 {
-		s.fact("", "Files", plural(int64(n), "file")+" beside the weights")
+		s.out.fact("", "Files", plural(int64(n), "file")+" beside the weights")
 	}
 	for i, name := range r.Beside.Left {
 		label := ""
@@ -142,16 +142,16 @@ func (s *session) printBeside(r *convert.Result) {
 			label = "Not copied:"
 		}
 		if i == maxSpecial {
-			s.line("%-*sand %d more", labelWidth, label, len(r.Beside.Left)-i)
+			s.out.line("%-*sand %d more", labelWidth, label, len(r.Beside.Left)-i)
 			break
 		}
-		s.line("%-*s%s", labelWidth, label, tidy(name, 80))
+		s.out.line("%-*s%s", labelWidth, label, tidy(name, 80))
 	}
 }
 
 // printWrittenJSON prints what printWritten prints, as cli/schema describes it.
 func (s *session) printWrittenJSON(c *conversion) error {
-	writeWrittenJSON(s.out, c)
+	writeWrittenJSON(s.out.Writer, c)
 	return s.out.Flush()
 }
 
