@@ -305,7 +305,7 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return usage{err.Error()}
 	}
-	run := &conversion{
+	o := &conversion{
 		schema:  "amn.convert/1",
 		verb:    "converting",
 		flags:   &c.writeFlags,
@@ -330,18 +330,18 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		},
 	}
 	if to, ok := quant.TargetNamed(c.Quant); t.mlx && ok {
-		run.opts.Quantize, run.admit, run.report = c.targetFlags.quantizer(to), admitQuantized, c.Report.on
+		o.opts.Quantize, o.admit, o.report = c.targetFlags.quantizer(to), admitQuantized, c.Report.on
 	} else if c.Quant != "" {
 		m, _ := mix.Find(c.Quant)
 		q, err := c.ggmlFlags.quantizerWith(m, &c.targetFlags)
 		if err != nil {
 			return err
 		}
-		c.ggmlFlags.configureMix(run, &q, c.Quant, nil)
-		run.admit, run.report, run.page = nil, c.Report.on, c.Report.page
+		c.ggmlFlags.configureMix(o, &q, c.Quant, nil)
+		o.admit, o.report, o.page = nil, c.Report.on, c.Report.page
 	}
 	if t.to != nil {
-		run.opts.Quantize, run.admit, run.report = c.targetFlags.quantizer(t.to), admitQuantized, c.Report.on
+		o.opts.Quantize, o.admit, o.report = c.targetFlags.quantizer(t.to), admitQuantized, c.Report.on
 	}
-	return s.convert(ctx, run)
+	return s.convert(ctx, o)
 }

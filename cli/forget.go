@@ -275,7 +275,7 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	run := &conversion{
+	o := &conversion{
 		schema: "amn.forget/1",
 		verb:   "quantizing",
 		flags:  &c.writeFlags,
@@ -289,8 +289,8 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 	if c.Budget != "" {
 		choose = func(b *limits.Budget, o *conversion) error { return c.chooseForBudget(s, b, o, &q) }
 	}
-	c.ggmlFlags.configureMix(run, &q, cmp.Or(c.Budget, c.To), choose)
-	return s.convert(ctx, run)
+	c.ggmlFlags.configureMix(o, &q, cmp.Or(c.Budget, c.To), choose)
+	return s.convert(ctx, o)
 }
 
 // quantizer returns the quantizer of a target that the flags describe.

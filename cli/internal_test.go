@@ -143,7 +143,7 @@ func TestShortWorkIsSilent(t *testing.T) {
 // A panic of the program is class internal: Go's exit code for it is 2.
 func TestAPanicOfTheProgramIsInternal(t *testing.T) {
 	var errs bytes.Buffer
-	code := run(context.Background(), []string{"formats"}, Stdio{Out: panicWriter{}, Err: &errs})
+	code := runArgs(context.Background(), []string{"formats"}, Stdio{Out: panicWriter{}, Err: &errs})
 	if code != 1 || !strings.Contains(errs.String(), "amn: internal error: panic: the writer is gone") {
 		t.Errorf("exit %d, %q", code, errs.String())
 	}
@@ -156,7 +156,7 @@ func (panicWriter) Write([]byte) (int, error) { panic("the writer is gone") }
 // A closed pipe that is no process's standard output ends as SIGPIPE would.
 func TestABrokenPipeIsQuiet(t *testing.T) {
 	var errs bytes.Buffer
-	code := run(context.Background(), []string{"formats"}, Stdio{Out: brokenWriter{}, Err: &errs})
+	code := runArgs(context.Background(), []string{"formats"}, Stdio{Out: brokenWriter{}, Err: &errs})
 	if code != 141 || errs.Len() > 0 {
 		t.Errorf("exit %d, %q", code, errs.String())
 	}
@@ -170,7 +170,7 @@ func TestAnInterruptIsNotReported(t *testing.T) {
 	ctx, stop := context.WithCancelCause(context.Background())
 	stop(interrupted{syscall.SIGINT})
 	var out, errs bytes.Buffer
-	run(ctx, []string{"inspect", "../testdata/demo/model.safetensors"}, Stdio{Out: &out, Err: &errs})
+	runArgs(ctx, []string{"inspect", "../testdata/demo/model.safetensors"}, Stdio{Out: &out, Err: &errs})
 	if out.Len() > 0 || errs.Len() > 0 {
 		t.Errorf("%q, %q", out.String(), errs.String())
 	}

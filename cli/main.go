@@ -86,7 +86,7 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 	defer signal.Stop(signals)
 	done, life := make(chan int, 1), newLife()
 	stdio.life = life
-	go func() { done <- run(ctx, args, stdio) }()
+	go func() { done <- runArgs(ctx, args, stdio) }()
 	for {
 		select {
 		case code := <-done:
@@ -112,9 +112,9 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 // brokenPipe is the exit code that a shell reports after SIGPIPE.
 const brokenPipe = 128 + 13
 
-// run runs one command. A panic is an internal error: Go's exit code 2 would mean wrong
+// runArgs runs one command. A panic is an internal error: Go's exit code 2 would mean wrong
 // usage.
-func run(ctx context.Context, args []string, stdio Stdio) (code int) {
+func runArgs(ctx context.Context, args []string, stdio Stdio) (code int) {
 	s := newSession(stdio)
 	defer func() {
 		if p := recover(); p != nil {
@@ -122,7 +122,7 @@ func run(ctx context.Context, args []string, stdio Stdio) (code int) {
 			code = wire.Internal.ExitCode()
 		}
 	}()
-	err := s.run(ctx, args)
+	err := s.dispatch(ctx, args)
 	flushed := s.out.Flush()
 	switch {
 	case errors.Is(flushed, syscall.EPIPE):
@@ -137,9 +137,9 @@ func run(ctx context.Context, args []string, stdio Stdio) (code int) {
 	return s.count.worst.ExitCode()
 }
 
-// command parses the arguments and runs the command. Errors about files are reported where
-// they occur; an error that command returns has ended the command.
-func (s *session) run(ctx context.Context, args []string) error {
+// dispatch parses the arguments and runs the command. Errors about files are reported where
+// they occur; an error that dispatch returns has ended the command.
+func (s *session) dispatch(ctx context.Context, args []string) error {
 	if len(args) == 0 || args[0] == completeCommand || asksForLimits(args) {
 		return s.printAbout(ctx, args)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -14,13 +15,10 @@ const (
 )
 
 // progress shows the progress of long work: a bar on a terminal, a line per ten percent
-// elsewhere, nothing with --quiet. The caller calls done at the end of the work.
-func (s *session) progress(what string, at func() (done, size int64)) (done func()) {
-	if s.quiet {
-		return func() {}
-	}
+// elsewhere. The caller calls done at the end of the work.
+func progress(w io.Writer, what string, at func() (done, size int64)) (done func()) {
 	m := &meter{what: what, at: at, began: time.Now()}
-	if f, ok := s.err.(*os.File); ok {
+	if f, ok := w.(*os.File); ok {
 		m.columns = columnsOf(f)
 	}
 	m.first, _ = at()
@@ -32,11 +30,11 @@ func (s *session) progress(what string, at func() (done, size int64)) (done func
 		for {
 			select {
 			case <-stop:
-				fmt.Fprint(s.err, m.clear())
+				fmt.Fprint(w, m.clear())
 				return
 			case now := <-tick.C:
 				if now.Sub(m.began) >= progressAfter {
-					fmt.Fprint(s.err, m.show(now))
+					fmt.Fprint(w, m.show(now))
 				}
 			}
 		}

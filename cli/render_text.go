@@ -289,10 +289,10 @@ func tensorCount(r *report) string {
 }
 
 // The least widths of the table's columns, and the widest that a shape gets.
-const (
-	minName, minType, minShape, maxShape = 30, 6, 15, 48
-	sizeWidth                            = 9
-)
+const minName, minType, minShape, maxShape = 30, 6, 15, 48
+
+// sizeWidth is the width of the column of sizes.
+const sizeWidth = 9
 
 // printTensors prints a row per tensor. Columns are as wide as their widest cell; names are
 // cut to fit the terminal.

@@ -104,6 +104,15 @@ func newSession(stdio Stdio) *session {
 	return s
 }
 
+// progress shows the progress of long work, unless --quiet was given. The caller calls done at
+// the end of the work.
+func (s *session) progress(what string, at func() (done, size int64)) (done func()) {
+	if s.quiet {
+		return func() {}
+	}
+	return progress(s.err, what, at)
+}
+
 // printError prints an error and a hint to standard error, after the data printed so far.
 func (s *session) printError(path string, err error) {
 	if s.out.Flush() != nil || errors.As(err, new(interrupted)) {

@@ -32,7 +32,7 @@ func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) 
 	if err, ok := errors.AsType[interrupted](err); ok {
 		return err
 	}
-	s.count.files.note(err)
+	s.count.note(err)
 	switch {
 	case s.json:
 		object(s.out.Writer, func(o *jsonObject) { jsonClaim(o, path, claim, count, err) })
@@ -93,7 +93,7 @@ func (f *attestFlags) check(ctx context.Context, s *session, root string, claim 
 			return 0, err
 		}
 	}
-	b := s.policy.limits.long().Budget(ctx)
+	b := s.policy.long().Budget(ctx)
 	defer b.Close()
 	if err := f.hash(b, s, c); err != nil {
 		return 0, err
