@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -80,15 +81,8 @@ func commandsOf() map[string][]string {
 // "--raw-names" helps nobody who runs amn quantize.
 func TestAMessageNamesFlagsThatItsCommandHas(t *testing.T) {
 	flags, structs, set := flagsByCommand(), commandsOf(), token.NewFileSet()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	looked := 0
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
+	for _, name := range sourcesOfCommands(t) {
 		file, err := parser.ParseFile(set, name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -119,6 +113,21 @@ func TestAMessageNamesFlagsThatItsCommandHas(t *testing.T) {
 	if looked < 200 {
 		t.Errorf("only %d flags were looked at", looked)
 	}
+}
+
+// sourcesOfCommands lists the files of this package and of those below it.
+func sourcesOfCommands(t *testing.T) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			names = append(names, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 // receiver returns the type that a method is of, or "".

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -71,7 +72,7 @@ func (o outFile) refused(err error) error {
 		r.Why = o.stdout()
 	}
 	if o.flag != "" {
-		return usage{fmt.Sprintf("%s %s: %s", o.flag, showPath(r.Path), r.Why)}
+		return usage{fmt.Sprintf("%s %s: %s", o.flag, term.Path(r.Path), r.Why)}
 	}
 	return usage{fmt.Sprintf("target %s: %s", wire.Quote(r.Path), r.Why)}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -42,7 +43,7 @@ func (c *browseCmd) Run(ctx context.Context, s *session) error {
 		return usage{"amn view needs a terminal; amn parse --json prints the same"}
 	}
 	out, ok := s.to.(*os.File)
-	if !ok || columnsOf(out) == 0 || os.Getenv("TERM") == "dumb" {
+	if !ok || term.Columns(out) == 0 || os.Getenv("TERM") == "dumb" {
 		return usage{"amn view needs a terminal, and standard output is none; amn inspect and amn parse print the same"}
 	}
 	src, err := s.browseSource(ctx, c.Path)
@@ -50,7 +51,7 @@ func (c *browseCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	in, _ := s.in.(*os.File)
-	keys, err := keyboard(in)
+	keys, err := term.Keyboard(in)
 	if err != nil {
 		return usage{"amn view needs a terminal for its keys: " + err.Error()}
 	}
@@ -92,11 +93,11 @@ func (s *session) browseSource(ctx context.Context, path string) (source, error)
 			return source{}, err
 		}
 		if found = append(found, src); len(found) > 1 {
-			return source{}, usage{showPath(path) + " contains several models: name one, such as " + showPath(found[0].Path)}
+			return source{}, usage{term.Path(path) + " contains several models: name one, such as " + term.Path(found[0].Path)}
 		}
 	}
 	if len(found) == 0 {
-		return source{}, usage{showPath(path) + " contains no model"}
+		return source{}, usage{term.Path(path) + " contains no model"}
 	}
 	return source{path: found[0].Path, open: found[0].Open, read: parser.Progress}, nil
 }

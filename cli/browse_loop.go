@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
 )
 
@@ -50,7 +51,7 @@ func (c *screen) draw(lines []string) error {
 
 // run is the loop: it draws the model, and waits for keys, sizes and results.
 func (v *viewer) run(keys, out *os.File) error {
-	restore, err := rawMode(keys, out)
+	restore, err := term.RawMode(keys, out)
 	if err != nil {
 		return fmt.Errorf("the terminal: %w", err)
 	}
@@ -58,19 +59,19 @@ func (v *viewer) run(keys, out *os.File) error {
 	io.WriteString(out, screenOn)
 	defer io.WriteString(out, screenOff)
 	v.build()
-	v.model.Colours = wantsColours(os.Getenv)
+	v.model.Colours = term.WantsColours(os.Getenv)
 	pressed := make(chan []byte)
 	ctx, stop := context.WithCancel(v.ctx)
 	defer stop()
 	go readKeys(ctx, keys, pressed)
-	changes, still := resized()
+	changes, still := term.Resized()
 	defer still()
 	if v.r.err != nil {
 		v.judge(ctx) // its findings explain the refusal
 	}
 	c, decoder := screen{out: out}, browse.Decoder{}
 	for {
-		v.model.Resize(sizeOf(out))
+		v.model.Resize(term.Size(out))
 		if err := c.draw(v.model.Draw()); err != nil {
 			return err
 		}
@@ -122,8 +123,8 @@ func escapeTimeout(d *browse.Decoder) <-chan time.Time {
 func suspendTerminal(keys, out *os.File, restore func()) (func(), error) {
 	io.WriteString(out, screenOff)
 	restore()
-	suspend()
-	again, err := rawMode(keys, out)
+	term.Suspend()
+	again, err := term.RawMode(keys, out)
 	if err != nil {
 		return restore, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
 	stored "github.com/anamnesis-go/anamnesis/internal/elements"
@@ -65,7 +66,7 @@ func (v *viewer) openValue(row int) {
 		n := 0
 		for e, err := range value.All(v.b) {
 			if err != nil {
-				text = append(text, tidy(err.Error(), wire.MaxMessage))
+				text = append(text, term.Tidy(err.Error(), wire.MaxMessage))
 				break
 			}
 			if n++; n > maxElements {
@@ -82,7 +83,7 @@ func (v *viewer) openValue(row int) {
 		text = v.s.capture(func(s *session) { _ = s.printValue(v.b, value) })
 	}
 	lines := []browse.Line{{Text: kindText(m.value), Style: browse.Dim}, {}}
-	v.model.Show(browse.Page{Title: nameText(m.key), Lines: append(lines, plainLines(text)...)})
+	v.model.Show(browse.Page{Title: term.Name(m.key), Lines: append(lines, plainLines(text)...)})
 }
 
 // openTensor shows what the header states about a tensor, and reads its numbers in the
@@ -95,14 +96,14 @@ func (v *viewer) openTensor(ctx context.Context, row int) {
 	show := func() {
 		lines := append(slices.Clone(known), browse.Line{}, browse.Line{Text: "First numbers", Style: browse.Bold})
 		lines = append(append(lines, plainLines(first)...), browse.Line{}, browse.Line{Text: "All numbers", Style: browse.Bold})
-		v.model.Show(browse.Page{Title: nameText(i.Name), Lines: append(lines, plainLines(held)...)})
+		v.model.Show(browse.Page{Title: term.Name(i.Name), Lines: append(lines, plainLines(held)...)})
 	}
 	show()
 	later := func(set *[]string, read func(*limits.Budget) ([]string, error)) {
 		v.background(ctx, func(b *limits.Budget) func() {
 			text, err := read(b)
 			if err != nil {
-				text = []string{tidy(errorText(err), wire.MaxMessage)}
+				text = []string{term.Tidy(errorText(err), wire.MaxMessage)}
 			}
 			return func() {
 				if ctx.Err() == nil {
@@ -119,7 +120,7 @@ func (v *viewer) openTensor(ctx context.Context, row int) {
 // tensorFacts returns what the container states about a tensor.
 func (v *viewer) tensorFacts(i *tensor.Info) []browse.Line {
 	look := viewOf(v.r.model)
-	list := [][2]string{{"Type", typeText(i.TypeName())}}
+	list := [][2]string{{"Type", term.Type(i.TypeName())}}
 	if i.Stored != "" && i.Stored != i.TypeName() {
 		list = append(list, [2]string{"Stored as", wire.Clean(i.Stored, 64)})
 	}
@@ -128,12 +129,12 @@ func (v *viewer) tensorFacts(i *tensor.Info) []browse.Line {
 		list = append(list, [2]string{"", "(fastest dimension first)"})
 	}
 	if i.Strides != nil {
-		list = append(list, [2]string{"Strides", fmt.Sprintf("%s, from element %s", formatShape(i.Strides), formatCount(i.Offset))})
+		list = append(list, [2]string{"Strides", fmt.Sprintf("%s, from element %s", term.Shape(i.Strides), term.Count(i.Offset))})
 	}
-	list = append(list, [2]string{"Elements", formatCount(i.Elements())}, [2]string{"Size", fmt.Sprintf("%s (%s bytes)", formatBytes(i.Bytes()), formatCount(i.Bytes()))})
-	place := fmt.Sprintf("0x%x, %s bytes", i.Span.Off, formatCount(i.Span.Len))
+	list = append(list, [2]string{"Elements", term.Count(i.Elements())}, [2]string{"Size", fmt.Sprintf("%s (%s bytes)", term.Bytes(i.Bytes()), term.Count(i.Bytes()))})
+	place := fmt.Sprintf("0x%x, %s bytes", i.Span.Off, term.Count(i.Span.Len))
 	if s, ok := v.r.model.(sharded); ok && int(i.Part) < len(s.FileNames()) {
-		place += " of " + showPath(s.FileNames()[i.Part])
+		place += " of " + term.Path(s.FileNames()[i.Part])
 	}
 	if _, ok := v.r.model.At(*i); !ok {
 		place += ", inflated"
@@ -151,7 +152,7 @@ func (v *viewer) tensorFacts(i *tensor.Info) []browse.Line {
 		if f[0] != "" {
 			label = f[0] + ":"
 		}
-		lines = append(lines, browse.Line{Text: pad(label, labelWidth) + f[1]})
+		lines = append(lines, browse.Line{Text: term.Pad(label, term.LabelWidth) + f[1]})
 	}
 	return lines
 }
@@ -189,7 +190,7 @@ func firstNumbers(b *limits.Budget, m tensor.Model, i tensor.Info) ([]string, er
 	for at := 0; at < len(values); at += perLine {
 		line := ""
 		for _, x := range values[at:min(at+perLine, len(values))] {
-			line += padLeft(x.Text(nil), 13) + " "
+			line += term.PadLeft(x.Text(nil), 13) + " "
 		}
 		text = append(text, strings.TrimRight(line, " "))
 	}
@@ -220,7 +221,7 @@ func (v *viewer) tensorStats(b *limits.Budget, i *tensor.Info) ([]string, error)
 	row := statRow(t)
 	var text []string
 	for k := 2; k < len(statHead)-1; k++ {
-		text = append(text, pad(statHead[k]+":", labelWidth)+row[k])
+		text = append(text, term.Pad(statHead[k]+":", term.LabelWidth)+row[k])
 	}
 	return append(text, v.s.capture(func(s *session) { s.chart(t) })...), nil
 }
@@ -244,13 +245,13 @@ func (v *viewer) judge(ctx context.Context) {
 				if err == nil {
 					err = v.r.err
 				}
-				v.model.SetStatus("Cannot be judged: " + tidy(errorText(err), wire.MaxMessage))
+				v.model.SetStatus("Cannot be judged: " + term.Tidy(errorText(err), wire.MaxMessage))
 			}
 		}
 		defer verdict.Close()
 		r, err := page.New(b, v.r.path, size, nil, verdict)
 		if err != nil {
-			return func() { v.model.SetStatus(tidy(errorText(err), wire.MaxMessage)) }
+			return func() { v.model.SetStatus(term.Tidy(errorText(err), wire.MaxMessage)) }
 		}
 		class := verdict.Class()
 		return func() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -59,9 +60,9 @@ func (v *viewer) load() (err error) {
 
 // build creates the browser.
 func (v *viewer) build() {
-	title := showPath(v.r.path)
+	title := term.Path(v.r.path)
 	if v.r.model != nil && v.r.err == nil {
-		title += "  " + viewOf(v.r.model).title + ", " + plural(v.r.total.Tensors, "tensor") + ", " + formatBytes(v.r.total.Bytes)
+		title += "  " + viewOf(v.r.model).title + ", " + term.Plural(v.r.total.Tensors, "tensor") + ", " + term.Bytes(v.r.total.Bytes)
 		for _, f := range v.r.model.Findings() {
 			v.findings = append(v.findings, findingRowOf(&f))
 		}
@@ -85,7 +86,7 @@ func (v *viewer) build() {
 func (s *session) capture(print func(*session)) []string {
 	var text bytes.Buffer
 	sub := *s
-	sub.out = &printer{Writer: bufio.NewWriter(&text)}
+	sub.out = &term.Printer{Writer: bufio.NewWriter(&text)}
 	print(&sub)
 	sub.out.Flush()
 	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
@@ -94,7 +95,7 @@ func (s *session) capture(print func(*session)) []string {
 // summary returns what amn inspect prints.
 func (v *viewer) summary() []string {
 	if v.r.err != nil {
-		return []string{v.r.path, "Refused: " + tidy(message("", v.r.err), wire.MaxMessage)}
+		return []string{v.r.path, "Refused: " + term.Tidy(message("", v.r.err), wire.MaxMessage)}
 	}
 	return v.s.capture(func(s *session) { _ = s.printInspect(v.r) })
 }
@@ -109,21 +110,21 @@ func (v *viewer) tensorsList() browse.TabOf {
 	}
 	typ, shape := len("Type"), len("Shape ▲")
 	for i := range list[:min(len(list), sampledRows)] {
-		typ = max(typ, columns(typeText(list[i].TypeName())))
-		shape = min(max(shape, columns(look.shapeText(&list[i]))), 28)
+		typ = max(typ, term.Width(term.Type(list[i].TypeName())))
+		shape = min(max(shape, term.Width(look.shapeText(&list[i]))), 28)
 	}
 	return browse.TabOf{
-		Title: "Tensors " + formatCount(int64(len(list))), Len: len(list), Empty: "No tensors.",
+		Title: "Tensors " + term.Count(int64(len(list))), Len: len(list), Empty: "No tensors.",
 		Columns: []browse.Column{
 			{Title: "Name", Names: true, Compare: func(a, b int) int { return wire.Natural(list[a].Name, list[b].Name) }},
 			{Title: "Type", Width: typ + 2, Drop: 1, Compare: func(a, b int) int { return cmp.Compare(list[a].TypeName(), list[b].TypeName()) }},
 			{Title: "Shape", Width: shape, Drop: 2},
-			{Title: "Size", Width: sizeWidth + 1, Right: true, Drop: 3, Compare: func(a, b int) int { return cmp.Compare(list[a].Bytes(), list[b].Bytes()) }},
+			{Title: "Size", Width: term.SizeWidth + 1, Right: true, Drop: 3, Compare: func(a, b int) int { return cmp.Compare(list[a].Bytes(), list[b].Bytes()) }},
 		},
 		Cell: func(row, column int) string {
 			i := &list[row]
 			return [...]func() string{
-				func() string { return nameText(i.Name) }, func() string { return typeText(i.TypeName()) },
+				func() string { return term.Name(i.Name) }, func() string { return term.Type(i.TypeName()) },
 				func() string { return look.shapeText(i) }, func() string { return sizeText(i) },
 			}[column]()
 		},
@@ -134,15 +135,15 @@ func (v *viewer) tensorsList() browse.TabOf {
 func (v *viewer) metaList() browse.TabOf {
 	list, key := v.meta, len("Key")
 	for i := range list[:min(len(list), sampledRows)] {
-		key = min(max(key, columns(nameText(list[i].key))), 48)
+		key = min(max(key, term.Width(term.Name(list[i].key))), 48)
 	}
 	return browse.TabOf{
-		Title: "Metadata " + formatCount(int64(len(list))), Len: len(list), Empty: "No metadata.",
+		Title: "Metadata " + term.Count(int64(len(list))), Len: len(list), Empty: "No metadata.",
 		Columns: []browse.Column{{Title: "Key", Width: key, Names: true}, {Title: "Kind", Width: 12, Drop: 1}, {Title: "Value"}},
 		Cell: func(row, column int) string {
 			switch column {
 			case 0:
-				return nameText(list[row].key)
+				return term.Name(list[row].key)
 			case 1:
 				return kindText(list[row].value)
 			}
@@ -159,7 +160,7 @@ func (v *viewer) metaList() browse.TabOf {
 	}
 }
 
-// severityStyles are the browser's colours of findings; severityColours are those of text.
+// severityStyles are the browser's colours of findings; term.SeverityColours are those of text.
 var severityStyles = map[tensor.Severity]browse.Style{tensor.Danger: browse.Bad, tensor.Warning: browse.Warning, tensor.Note: browse.Note}
 
 func findingRowOf(f *tensor.Finding) findingRow {
@@ -176,7 +177,7 @@ func refusalRow(err error) findingRow {
 
 func findingsList(list []findingRow) browse.TabOf {
 	return browse.TabOf{
-		Title: "Findings " + formatCount(int64(len(list))), Len: len(list), Empty: "No findings. v judges the file as amn scan does, which reads all of it.",
+		Title: "Findings " + term.Count(int64(len(list))), Len: len(list), Empty: "No findings. v judges the file as amn scan does, which reads all of it.",
 		Columns: []browse.Column{
 			{Title: "Severity", Width: 9}, {Title: "Rule", Width: 26, Drop: 1, Names: true}, {Title: "What"},
 		},
@@ -195,11 +196,11 @@ var globalStyles = map[string]browse.Style{"allowed": browse.Good, "dangerous": 
 
 func globalsList(list []page.Global) browse.TabOf {
 	return browse.TabOf{
-		Title: "Globals " + formatCount(int64(len(list))), Len: len(list), Empty: "The pickles name no globals.",
+		Title: "Globals " + term.Count(int64(len(list))), Len: len(list), Empty: "The pickles name no globals.",
 		Columns: []browse.Column{{Title: "Status", Width: 10}, {Title: "Global", Names: true}, {Title: "Uses", Width: 8, Right: true, Drop: 1}, {Title: "Place", Width: 24, Drop: 2}},
 		Cell: func(row, column int) string {
 			g := &list[row]
-			return [...]string{g.Status, g.Name, formatCount(g.Uses), fmt.Sprintf("%s 0x%x", g.Pickle, g.Offset)}[column]
+			return [...]string{g.Status, g.Name, term.Count(g.Uses), fmt.Sprintf("%s 0x%x", g.Pickle, g.Offset)}[column]
 		},
 		Search: func(row int) string { return strings.ToLower(list[row].Status + " " + list[row].Name) },
 		Style:  func(row int) browse.Style { return globalStyles[list[row].Status] },

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // asked is what the program answers a shell: words, and whether files may stand there.
@@ -205,32 +203,5 @@ func TestPagesForMan(t *testing.T) {
 	}
 	if got := roff(`.so \fI-x`); got != `\&.so \efI\-x` {
 		t.Errorf("%s", got)
-	}
-}
-
-func TestColoursAreOfTheFirstWordAlone(t *testing.T) {
-	for _, c := range []struct {
-		paint, line, want string
-		colours           bool
-	}{
-		{red, "forbidden   a.pt", "\x1b[31mforbidden\x1b[0m   a.pt", true},
-		{yellow, "    warning: odd", "    \x1b[33mwarning\x1b[0m: odd", true},
-		{red, "ok", "ok", false},
-		{"", "ok", "ok", true},
-		{green, "", "\x1b[32m\x1b[0m", true},
-	} {
-		s := printer{paint: c.paint, colours: c.colours}
-		if got := s.colour(c.line); got != c.want || s.paint != "" {
-			t.Errorf("%q: %q, want %q", c.line, got, c.want)
-		}
-	}
-	for env, want := range map[[2]string]bool{{"", "xterm"}: true, {"1", "xterm"}: false, {"", "dumb"}: false} {
-		got := wantsColours(func(name string) string { return map[string]string{"NO_COLOR": env[0], "TERM": env[1]}[name] })
-		if got != want && os.PathSeparator == '/' {
-			t.Errorf("%v: %v", env, got)
-		}
-	}
-	if classColour(wire.OK) == classColour(wire.Forbidden) {
-		t.Error("a refusal looks as an acceptance does")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -119,7 +120,7 @@ func (c *coverage) checkOutside(b *limits.Budget, read []int) error {
 			if v.Member != "" {
 				member = " (" + wire.Quote(v.Member) + ")"
 			}
-			return notCovered("%s names %s%s, which is outside of the folder: what is there is not covered, and could be loaded. Remove the name, or bring the file into the folder", wire.Quote(f.Name), tidy(strconv.Quote(v.Text), 512), member)
+			return notCovered("%s names %s%s, which is outside of the folder: what is there is not covered, and could be loaded. Remove the name, or bring the file into the folder", wire.Quote(f.Name), term.Tidy(strconv.Quote(v.Text), 512), member)
 		})
 		if err != nil {
 			return err
@@ -201,7 +202,7 @@ func (c *coverage) search(b *limits.Budget, read []int) error {
 			return err
 		}
 		if denotes != "" {
-			return notCovered("%s has %s, by which it could name %s, which is left out: write it in one piece, or remove %s", wire.Quote(f.Name), tidy(strconv.Quote(denotes), 128), wire.Quote(s.Names[0]), wire.Quote(s.Names[0]))
+			return notCovered("%s has %s, by which it could name %s, which is left out: write it in one piece, or remove %s", wire.Quote(f.Name), term.Tidy(strconv.Quote(denotes), 128), wire.Quote(s.Names[0]), wire.Quote(s.Names[0]))
 		}
 	}
 	return nil

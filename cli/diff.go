@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/compare"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -161,7 +162,7 @@ func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, v
 		d.size = wire.AddCap(d.size, i.Bytes())
 	}
 	if verify || s.policy.verify {
-		done := s.progress("verifying "+showPath(path), func() (int64, int64) { return parser.Progress(d.model) })
+		done := s.progress("verifying "+term.Path(path), func() (int64, int64) { return parser.Progress(d.model) })
 		d.err = parser.Verify(b, d.model)
 		done()
 	}

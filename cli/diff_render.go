@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/compare"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -14,28 +16,28 @@ type compareFunc func(found func(*compare.Difference) error)
 // printText prints a line per difference, and a summary.
 func (d *differ) printText(compared compareFunc) error {
 	s := d.s
-	s.out.prose(4, "--- %s (%s)", showPath(d.sides[0].path), d.sides[0].model.Format())
-	s.out.prose(4, "+++ %s (%s)", showPath(d.sides[1].path), d.sides[1].model.Format())
+	s.out.Prose(4, "--- %s (%s)", term.Path(d.sides[0].path), d.sides[0].model.Format())
+	s.out.Prose(4, "+++ %s (%s)", term.Path(d.sides[1].path), d.sides[1].model.Format())
 	compared(func(x *compare.Difference) error {
 		if d.printed++; d.limit > 0 && d.printed > d.limit {
 			return nil
 		}
 		mark, what := differenceText(x)
-		s.out.prose(4, "%s %s  %s", mark, nameText(x.Name), what)
+		s.out.Prose(4, "%s %s  %s", mark, term.Name(x.Name), what)
 		return nil
 	})
 	if d.err != nil {
 		return nil
 	}
 	if more := d.printed - d.limit; d.limit > 0 && more > 0 {
-		s.out.prose(4, "and %s (--limit 0 prints all)", plural(int64(more), "more difference"))
+		s.out.Prose(4, "and %s (--limit 0 prints all)", term.Plural(int64(more), "more difference"))
 	}
 	r := &d.result
 	if r.Different == 0 {
-		s.out.line("Equal: %s, %s compared", plural(r.Equal, "tensor"), formatBytes(r.Bytes))
+		s.out.Line("Equal: %s, %s compared", term.Plural(r.Equal, "tensor"), term.Bytes(r.Bytes))
 		return nil
 	}
-	s.out.prose(4, "Different: %s, and %s equal%s", plural(r.Different, "tensor"), formatCount(r.Equal), distanceText(&r.Distance))
+	s.out.Prose(4, "Different: %s, and %s equal%s", term.Plural(r.Different, "tensor"), term.Count(r.Equal), distanceText(&r.Distance))
 	return nil
 }
 
@@ -47,15 +49,15 @@ func differenceText(x *compare.Difference) (mark, text string) {
 	case compare.OnlySecond:
 		return "+", sideText(x.B)
 	case compare.Shape:
-		return "!", "shape " + formatShape(x.A.Shape) + ", " + formatShape(x.B.Shape)
+		return "!", "shape " + term.Shape(x.A.Shape) + ", " + term.Shape(x.B.Shape)
 	case compare.Type:
-		return "!", "type " + typeText(x.A.Type) + ", " + typeText(x.B.Type)
+		return "!", "type " + term.Type(x.A.Type) + ", " + term.Type(x.B.Type)
 	default:
 		n := int64(1)
 		for _, k := range x.A.Shape {
 			n *= k
 		}
-		text := fmt.Sprintf("%s of %s differ, first %s: %s, %s", formatCount(x.Count), plural(n, "element"), formatShape(x.First), x.Values[0], x.Values[1])
+		text := fmt.Sprintf("%s of %s differ, first %s: %s, %s", term.Count(x.Count), term.Plural(n, "element"), term.Shape(x.First), x.Values[0], x.Values[1])
 		if x.Max > 0 {
 			text += ", at most " + strconv.FormatFloat(x.Max, 'g', 4, 64)
 		}
@@ -71,79 +73,79 @@ func distanceText(d *quant.Distortion) string {
 	return fmt.Sprintf("; mean distance %.4g, relative RMSE %.4g, cosine %.6f", d.MAE(), d.RelativeRMSE(), d.Cosine())
 }
 
-func sideText(t *compare.Tensor) string { return typeText(t.Type) + " " + formatShape(t.Shape) }
+func sideText(t *compare.Tensor) string { return term.Type(t.Type) + " " + term.Shape(t.Shape) }
 
 // printJSON prints the result as schema/diff.json describes it.
 func (d *differ) printJSON(compared compareFunc) error {
-	object(d.s.out.Writer, func(o *jsonObject) {
-		o.field("schema", "amn.diff/1")
+	jsonout.Write(d.s.out.Writer, func(o *jsonout.Object) {
+		o.Field("schema", "amn.diff/1")
 		for i, name := range [...]string{"first", "second"} {
-			o.object(name, func(o *jsonObject) { jsonSide(o, d.sides[i]) })
+			o.Object(name, func(o *jsonout.Object) { jsonSide(o, d.sides[i]) })
 		}
 		if compared != nil {
-			o.list("differences", func(add func(func(*jsonObject))) {
+			o.List("differences", func(add func(func(*jsonout.Object))) {
 				compared(func(x *compare.Difference) error {
-					add(func(o *jsonObject) { jsonDifference(o, x) })
+					add(func(o *jsonout.Object) { jsonDifference(o, x) })
 					return nil
 				})
 			})
-			o.number("equal", d.result.Equal)
-			o.number("different", d.result.Different)
-			o.number("bytes", d.result.Bytes)
+			o.Number("equal", d.result.Equal)
+			o.Number("different", d.result.Different)
+			o.Number("bytes", d.result.Bytes)
 			jsonDistance(o, &d.result.Distance)
 		}
-		o.field("class", d.class().String())
-		o.field("exit", d.class().ExitCode())
+		o.Field("class", d.class().String())
+		o.Field("exit", d.class().ExitCode())
 		if d.err != nil {
-			o.object("error", func(o *jsonObject) { jsonError(o, d.err) })
+			o.Object("error", func(o *jsonout.Object) { jsonError(o, d.err) })
 		}
 	})
 	return d.s.out.WriteByte('\n')
 }
 
-func jsonDistance(o *jsonObject, d *quant.Distortion) {
+func jsonDistance(o *jsonout.Object, d *quant.Distortion) {
 	if d.N == 0 {
 		return
 	}
-	o.object("distance", func(o *jsonObject) {
-		o.float("mean", d.MAE(), 64)
-		o.float("relative_rmse", d.RelativeRMSE(), 64)
-		o.float("max", d.Max, 64)
-		o.float("cosine", d.Cosine(), 64)
+	o.Object("distance", func(o *jsonout.Object) {
+		o.Float("mean", d.MAE(), 64)
+		o.Float("relative_rmse", d.RelativeRMSE(), 64)
+		o.Float("max", d.Max, 64)
+		o.Float("cosine", d.Cosine(), 64)
 	})
 }
 
-func jsonSide(o *jsonObject, d *side) {
-	o.text("path", d.path)
+func jsonSide(o *jsonout.Object, d *side) {
+	o.Text("path", d.path)
 	format := ""
 	if d.model != nil {
 		format = d.model.Format()
 	}
-	o.field("format", format)
+	o.Field("format", format)
 	if d.err != nil {
-		o.object("error", func(o *jsonObject) { jsonError(o, d.err) })
+		o.Object("error", func(o *jsonout.Object) { jsonError(o, d.err) })
 		return
 	}
-	o.number("tensors", int64(d.model.Len()))
+	o.Number("tensors", int64(d.model.Len()))
 }
 
-func jsonDifference(o *jsonObject, x *compare.Difference) {
-	o.field("kind", x.Kind.String())
-	o.text("name", x.Name)
+func jsonDifference(o *jsonout.Object, x *compare.Difference) {
+	o.Field("kind", x.Kind.String())
+	o.Text("name", x.Name)
 	for i, t := range [...]*compare.Tensor{x.A, x.B} {
 		if t != nil {
-			o.object([...]string{"first", "second"}[i], func(o *jsonObject) {
-				o.text("dtype", t.Type)
-				o.numbers("shape", t.Shape)
+			o.Object([...]string{"first", "second"}[i], func(o *jsonout.Object) {
+				o.Text("dtype", t.Type)
+				o.Numbers("shape", t.Shape)
 			})
 		}
 	}
 	if x.Kind != compare.Elements {
 		return
 	}
-	o.number("count", x.Count)
-	o.numbers("at", x.First)
-	o.field("values", x.Values)
-	o.float("max", x.Max, 64)
+	o.Number("count", x.Count)
+	o.Numbers("at", x.First)
+	o.Field("values", x.Values)
+	o.Float("max", x.Max, 64)
 	jsonDistance(o, &x.Distance)
 }

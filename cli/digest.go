@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -149,7 +151,7 @@ func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, op
 		return d
 	}
 	total = wire.AddCap(total, size)
-	done := s.progress("hashing "+showPath(path), func() (int64, int64) { return read.Load(), total })
+	done := s.progress("hashing "+term.Path(path), func() (int64, int64) { return read.Load(), total })
 	defer done()
 	o := digest.Options{Workers: cmp.Or(c.Threads, s.workers), Done: &read}
 	if d.files, d.tensors, d.err = hashFiles(b, m, files, o); d.err != nil {
@@ -245,14 +247,14 @@ func (c *digestCmd) print(s *session, out *atomicFile, d *digests) error {
 // text prints the digests for people, those of files as sha256sum does. Without all, the
 // tensors are left out.
 func (d *digests) text(s *session, all bool) {
-	if s.out.printed && all {
+	if s.out.Printed && all {
 		s.out.WriteByte('\n')
 	}
-	s.out.printed = true
+	s.out.Printed = true
 	for _, f := range d.files {
-		fmt.Fprintf(s.out, "%s  %s\n", f.sum, showPath(f.path))
+		fmt.Fprintf(s.out, "%s  %s\n", f.sum, term.Path(f.path))
 	}
-	fmt.Fprintf(s.out, "%s  model of %s, %s\n", d.model, showPath(d.path), plural(int64(len(d.tensors)), "tensor"))
+	fmt.Fprintf(s.out, "%s  model of %s, %s\n", d.model, term.Path(d.path), term.Plural(int64(len(d.tensors)), "tensor"))
 	if !all {
 		return // the manifest has the tensors
 	}
@@ -260,47 +262,47 @@ func (d *digests) text(s *session, all bool) {
 	slices.SortStableFunc(list, func(a, b digest.Tensor) int { return wire.Natural(a.Name, b.Name) })
 	width := 0
 	for _, t := range list {
-		width = max(width, columns(tidy(t.Type, 64)+" "+formatShape(t.Shape)))
+		width = max(width, term.Width(term.Tidy(t.Type, 64)+" "+term.Shape(t.Shape)))
 	}
 	for _, t := range list {
-		fmt.Fprintf(s.out, "  %s  %s  %s\n", t.Sum, pad(tidy(t.Type, 64)+" "+formatShape(t.Shape), width), s.out.lastName(nameText(t.Name), 2*len(t.Sum)+width+6))
+		fmt.Fprintf(s.out, "  %s  %s  %s\n", t.Sum, term.Pad(term.Tidy(t.Type, 64)+" "+term.Shape(t.Shape), width), s.out.LastName(term.Name(t.Name), 2*len(t.Sum)+width+6))
 	}
 }
 
 // json writes the digests as an object in one line. where says how paths are written.
 func (d *digests) json(w *bufio.Writer, where func(path string) string) {
-	object(w, func(o *jsonObject) {
-		o.field("schema", "amn.digest/1")
-		o.text("path", where(d.path))
+	jsonout.Write(w, func(o *jsonout.Object) {
+		o.Field("schema", "amn.digest/1")
+		o.Text("path", where(d.path))
 		if d.from.folder != "" {
-			o.text("folder", where(d.from.folder))
-			o.field("recursive", d.from.recursive)
+			o.Text("folder", where(d.from.folder))
+			o.Field("recursive", d.from.recursive)
 		}
-		o.field("format", d.format)
-		o.field("class", classOf(d.err).String())
-		o.field("exit", classOf(d.err).ExitCode())
+		o.Field("format", d.format)
+		o.Field("class", classOf(d.err).String())
+		o.Field("exit", classOf(d.err).ExitCode())
 		if d.err != nil {
-			o.field("error", tidy(message(d.path, d.err), wire.MaxMessage))
+			o.Field("error", term.Tidy(message(d.path, d.err), wire.MaxMessage))
 			return
 		}
-		o.field("model", d.model.String())
-		o.list("files", func(add func(func(*jsonObject))) {
+		o.Field("model", d.model.String())
+		o.List("files", func(add func(func(*jsonout.Object))) {
 			for _, f := range d.files {
-				add(func(o *jsonObject) {
-					o.text("name", f.name)
-					o.number("size", f.size)
-					o.field("sha256", f.sum.String())
+				add(func(o *jsonout.Object) {
+					o.Text("name", f.name)
+					o.Number("size", f.size)
+					o.Field("sha256", f.sum.String())
 				})
 			}
 		})
-		o.list("tensors", func(add func(func(*jsonObject))) {
+		o.List("tensors", func(add func(func(*jsonout.Object))) {
 			for _, t := range d.tensors {
-				add(func(o *jsonObject) {
-					o.text("name", t.Name)
-					o.text("dtype", t.Type)
-					o.field("shape", append([]int64{}, t.Shape...))
-					o.number("bytes", t.Bytes)
-					o.field("sha256", t.Sum.String())
+				add(func(o *jsonout.Object) {
+					o.Text("name", t.Name)
+					o.Text("dtype", t.Type)
+					o.Field("shape", append([]int64{}, t.Shape...))
+					o.Number("bytes", t.Bytes)
+					o.Field("sha256", t.Sum.String())
 				})
 			}
 		})

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -36,27 +38,27 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 			break
 		}
 		if errors.Is(err, errManifest) {
-			return usage{showPath(c.Check) + " is not a manifest of amn hash"}
+			return usage{term.Path(c.Check) + " is not a manifest of amn hash"}
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", showPath(c.Check), err)
+			return fmt.Errorf("%s: %w", term.Path(c.Check), err)
 		}
 		path := c.stated(want.Path)
 		if len(c.Paths) == 1 {
 			path = c.Paths[0]
 		}
 		if n > 0 && len(c.Paths) == 1 {
-			return usage{showPath(c.Check) + " lists several models: leave the model out to check all of them"}
+			return usage{term.Path(c.Check) + " lists several models: leave the model out to check all of them"}
 		}
 		if err := b.Hold(int64(len(path)+len(want.Folder)) + 128); err != nil {
-			return fmt.Errorf("%s: %w", showPath(c.Check), err)
+			return fmt.Errorf("%s: %w", term.Path(c.Check), err)
 		}
 		if seen[filepath.Clean(path)] { // each entry would cost a reading of the whole model
-			return usage{showPath(c.Check) + " states the model " + showPath(want.Path) + " twice: it is not what amn hash wrote"}
+			return usage{term.Path(c.Check) + " states the model " + term.Path(want.Path) + " twice: it is not what amn hash wrote"}
 		}
 		seen[filepath.Clean(path)] = true
 		if want.Folder != "" && !below(want.Path, want.Folder) {
-			return usage{showPath(c.Check) + " states that " + showPath(want.Path) + " was found in " + showPath(want.Folder) + ": it is not what amn hash wrote"}
+			return usage{term.Path(c.Check) + " states that " + term.Path(want.Path) + " was found in " + term.Path(want.Folder) + ": it is not what amn hash wrote"}
 		}
 		if err := cmp.Or(c.inside(want.Path), c.inside(cmp.Or(want.Folder, "."))); err != nil {
 			if err := c.compare(s, &digests{path: path, err: err}, want); err != nil {
@@ -81,7 +83,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		}
 	}
 	if n == 0 {
-		return usage{showPath(c.Check) + " is not a manifest of amn hash"}
+		return usage{term.Path(c.Check) + " is not a manifest of amn hash"}
 	}
 	return c.newer(s, known)
 }
@@ -130,25 +132,25 @@ func (c *digestCmd) compare(s *session, d *digests, want *manifestModel) error {
 		return s.out.Flush()
 	}
 	if len(wrong) == 0 {
-		fmt.Fprintf(s.out, "%s: the same, %s\n", showPath(d.path), plural(int64(len(d.tensors)), "tensor"))
+		fmt.Fprintf(s.out, "%s: the same, %s\n", term.Path(d.path), term.Plural(int64(len(d.tensors)), "tensor"))
 	}
 	for i, text := range wrong {
 		if i == 20 {
-			fmt.Fprintf(s.out, "%s: and %s more\n", showPath(d.path), formatCount(int64(len(wrong)-i)))
+			fmt.Fprintf(s.out, "%s: and %s more\n", term.Path(d.path), term.Count(int64(len(wrong)-i)))
 			break
 		}
-		fmt.Fprintf(s.out, "%s: %s\n", showPath(d.path), text)
+		fmt.Fprintf(s.out, "%s: %s\n", term.Path(d.path), text)
 	}
 	return s.out.Flush()
 }
 
 // printCompared prints the differences of a model from the manifest as JSON.
 func printCompared(s *session, path string, wrong []string) {
-	object(s.out.Writer, func(o *jsonObject) {
-		o.field("schema", "amn.digest-check/1")
-		o.text("path", path)
-		o.field("same", len(wrong) == 0)
-		o.field("differences", append([]string{}, wrong...))
+	jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+		o.Field("schema", "amn.digest-check/1")
+		o.Text("path", path)
+		o.Field("same", len(wrong) == 0)
+		o.Field("differences", append([]string{}, wrong...))
 	})
 	s.out.WriteByte('\n')
 }
@@ -159,7 +161,7 @@ func (c *digestCmd) differences(d *digests, want *manifestModel) []string {
 	var wrong []string
 	if !c.Tensors {
 		if d.format != want.Format {
-			wrong = append(wrong, fmt.Sprintf("the format is %s, it was %s", d.format, tidy(want.Format, 64)))
+			wrong = append(wrong, fmt.Sprintf("the format is %s, it was %s", d.format, term.Tidy(want.Format, 64)))
 		}
 		wrong = append(wrong, differentFiles(d.files, want.Files)...)
 	}
@@ -179,7 +181,7 @@ func sameDigest(a, b string) bool { return strings.EqualFold(a, b) }
 func differentFiles(files []fileDigest, stated []manifestEntry) (wrong []string) {
 	left, wrong := byName("file", stated)
 	for _, f := range files {
-		name := "file " + tidy(f.name, 256)
+		name := "file " + term.Tidy(f.name, 256)
 		was, ok := left[f.name]
 		delete(left, f.name)
 		switch {
@@ -188,12 +190,12 @@ func differentFiles(files []fileDigest, stated []manifestEntry) (wrong []string)
 		case !sameDigest(was.SHA256, f.sum.String()):
 			wrong = append(wrong, name+" differs")
 		case was.Size != f.size:
-			wrong = append(wrong, fmt.Sprintf("%s has %s, the manifest states %s", name, plural(f.size, "byte"), plural(was.Size, "byte")))
+			wrong = append(wrong, fmt.Sprintf("%s has %s, the manifest states %s", name, term.Plural(f.size, "byte"), term.Plural(was.Size, "byte")))
 		}
 	}
 	for _, f := range stated {
 		if _, ok := left[f.Name]; ok {
-			wrong = append(wrong, "file "+tidy(f.Name, 256)+" is missing")
+			wrong = append(wrong, "file "+term.Tidy(f.Name, 256)+" is missing")
 		}
 	}
 	return wrong
@@ -210,11 +212,11 @@ func differentTensors(tensors []digest.Tensor, stated []manifestEntry) (wrong []
 		case !ok:
 			wrong = append(wrong, name+" is not in the manifest")
 		case was.DType != t.Type || !slices.Equal(was.Shape, t.Shape):
-			wrong = append(wrong, fmt.Sprintf("%s is %s %s, it was %s %s", name, tidy(t.Type, 64), formatShape(t.Shape), tidy(was.DType, 64), formatShape(was.Shape)))
+			wrong = append(wrong, fmt.Sprintf("%s is %s %s, it was %s %s", name, term.Tidy(t.Type, 64), term.Shape(t.Shape), term.Tidy(was.DType, 64), term.Shape(was.Shape)))
 		case !sameDigest(was.SHA256, t.Sum.String()):
 			wrong = append(wrong, name+" differs")
 		case was.Size != t.Bytes:
-			wrong = append(wrong, fmt.Sprintf("%s has %s, the manifest states %s", name, plural(t.Bytes, "byte"), plural(was.Size, "byte")))
+			wrong = append(wrong, fmt.Sprintf("%s has %s, the manifest states %s", name, term.Plural(t.Bytes, "byte"), term.Plural(was.Size, "byte")))
 		}
 	}
 	for _, t := range stated {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
 )
@@ -74,7 +75,7 @@ func (c *digestCmd) printNewer(s *session, path string) error {
 	if s.json {
 		printCompared(s, path, []string{"the model " + why})
 	} else {
-		fmt.Fprintf(s.out, "%s: %s\n", showPath(path), why)
+		fmt.Fprintf(s.out, "%s: %s\n", term.Path(path), why)
 	}
 	return s.out.Flush()
 }

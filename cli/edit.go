@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -152,14 +154,14 @@ func (s *session) printEdited(e *convert.Edit) {
 		return
 	}
 	for _, set := range e.Set {
-		s.out.fact("", "Set", nameText(set.Key)+" "+kindText(set.Value)+" "+elementText(set.Value, wire.MaxQuoted))
+		s.out.Fact("", "Set", term.Name(set.Key)+" "+kindText(set.Value)+" "+elementText(set.Value, wire.MaxQuoted))
 	}
 	for _, key := range e.Delete {
-		s.out.fact("", "Deleted", nameText(key))
+		s.out.Fact("", "Deleted", term.Name(key))
 	}
 }
 
-func jsonEdited(o *jsonObject, e *convert.Edit) {
+func jsonEdited(o *jsonout.Object, e *convert.Edit) {
 	if e == nil {
 		return
 	}
@@ -172,10 +174,10 @@ func jsonEdited(o *jsonObject, e *convert.Edit) {
 }
 
 // jsonNames writes a list of names.
-func jsonNames(o *jsonObject, field string, list []string) {
-	o.list(field, func(add func(func(*jsonObject))) {
+func jsonNames(o *jsonout.Object, field string, list []string) {
+	o.List(field, func(add func(func(*jsonout.Object))) {
 		for _, name := range list {
-			add(func(o *jsonObject) { o.text("name", name) })
+			add(func(o *jsonout.Object) { o.Text("name", name) })
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -85,7 +86,7 @@ func (s *session) printChoice(ctx context.Context, path string) {
 	}
 	defer m.Close()
 	if text := choiceText(m); text != "" && !s.quiet && s.out.Flush() == nil {
-		fmt.Fprintf(s.err, "amn: %s: %s\n     dequantize, quantize and convert read it; --weights FILE chooses another\n", showPath(path), tidy(text, wire.MaxMessage))
+		fmt.Fprintf(s.err, "amn: %s: %s\n     dequantize, quantize and convert read it; --weights FILE chooses another\n", term.Path(path), term.Tidy(text, wire.MaxMessage))
 	}
 }
 
@@ -194,7 +195,7 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 	}
 	r.model = m
 	if opts.verify || s.policy.verify {
-		done := s.progress("verifying "+showPath(src.path), func() (int64, int64) { return src.read(m) })
+		done := s.progress("verifying "+term.Path(src.path), func() (int64, int64) { return src.read(m) })
 		err := parser.Verify(b, m)
 		if err == nil && opts.verify {
 			err = parser.VerifySource(b, m)
@@ -207,7 +208,7 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 		r.verified = parser.SourceVerified(m)
 	}
 	if opts.finite {
-		list, err := s.readNumbers(b, "reading "+showPath(src.path), m, stats.Options{})
+		list, err := s.readNumbers(b, "reading "+term.Path(src.path), m, stats.Options{})
 		if err == nil {
 			err = notFinite(list)
 		}
@@ -226,6 +227,6 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 // printSummary prints how many files there were of each class, if there were several.
 func (s *session) printSummary() {
 	if n := s.count.files.total(); n > 1 && !s.quiet && s.out.Flush() == nil {
-		fmt.Fprintf(s.err, "amn: %s: %s\n", plural(n, "file"), &s.count.files)
+		fmt.Fprintf(s.err, "amn: %s: %s\n", term.Plural(n, "file"), &s.count.files)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -182,7 +183,7 @@ func (c *forgetCmd) chooseForBudget(s *session, b *limits.Budget, o *conversion,
 	if err := checkMinimum(list, bytesForTensors(list, rest, bits, most)); err != nil {
 		return err
 	}
-	done := s.progress("measuring "+showPath(o.path), all.Progress)
+	done := s.progress("measuring "+term.Path(o.path), all.Progress)
 	err = all.Measure()
 	done()
 	if err != nil {
@@ -249,7 +250,7 @@ func budgetText(list []*tensorOptions) string {
 	for _, l := range list {
 		bytes, numbers = bytes+l.options[l.chosen].bytes, numbers+l.numbers
 	}
-	return fmt.Sprintf("%.3f bits per weight, %s in %s", 8*float64(bytes)/float64(max(1, numbers)), formatBytes(bytes), plural(int64(len(list)), "weight"))
+	return fmt.Sprintf("%.3f bits per weight, %s in %s", 8*float64(bytes)/float64(max(1, numbers)), term.Bytes(bytes), term.Plural(int64(len(list)), "weight"))
 }
 
 // bytesForTensors returns how many bytes the tensors may take: bits per number, or the size
@@ -277,7 +278,7 @@ func checkMinimum(list []*tensorOptions, most int64) error {
 	}
 	if least > most {
 		return usage{fmt.Sprintf("--budget: even the smallest of --types need %s bytes, %.3f bits per weight, but the budget leaves %s",
-			formatCount(least), 8*float64(least)/float64(max(1, numbers)), formatCount(max(0, most)))}
+			term.Count(least), 8*float64(least)/float64(max(1, numbers)), term.Count(max(0, most)))}
 	}
 	return nil
 }

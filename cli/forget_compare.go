@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -77,30 +79,30 @@ func (s *session) printCompared(list []targetResult) {
 		if r.refused != nil {
 			continue
 		}
-		rows = append(rows, []string{r.name, formatBytes(r.size), fmt.Sprintf("%.3f", r.bits), fmt.Sprintf("%.4g", r.lost.RelativeRMSE()), decibels(&r.lost), fmt.Sprintf("%.6f", r.lost.Cosine())})
+		rows = append(rows, []string{r.name, term.Bytes(r.size), fmt.Sprintf("%.3f", r.bits), fmt.Sprintf("%.4g", r.lost.RelativeRMSE()), decibels(&r.lost), fmt.Sprintf("%.6f", r.lost.Cosine())})
 	}
-	wide, space := widths(rows), "  "
-	if s.out.columns > 0 && s.out.columns < columnsBefore(wide, []int{0, 1, 2, 3, 4, 5})+wide[5]-2 {
+	wide, space := term.Widths(rows), "  "
+	if s.out.Columns > 0 && s.out.Columns < term.WidthBefore(wide, []int{0, 1, 2, 3, 4, 5})+wide[5]-2 {
 		space = " "
 	}
 	for _, row := range rows {
-		text := pad(row[0], wide[0])
+		text := term.Pad(row[0], wide[0])
 		for k := 1; k < len(row); k++ {
-			text += space + padLeft(row[k], wide[k])
+			text += space + term.PadLeft(row[k], wide[k])
 		}
-		s.out.line("%s", text)
+		s.out.Line("%s", text)
 	}
 	for i := range list {
 		r := &list[i]
 		if r.refused != nil {
-			s.out.fact("", "Refused", r.name+": "+errorText(r.refused))
+			s.out.Fact("", "Refused", r.name+": "+errorText(r.refused))
 			continue
 		}
 		var known []string
 		for k := range r.plan.Quantized.Loads {
 			known = append(known, loadText(&r.plan.Quantized.Loads[k], r.plan.Quantized.Type))
 		}
-		s.out.fact("", "Loads", r.name+": "+strings.Join(known, "; "))
+		s.out.Fact("", "Loads", r.name+": "+strings.Join(known, "; "))
 	}
 }
 
@@ -136,7 +138,7 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if len(all.Plans) == 0 {
 		return nil, first
 	}
-	done := s.progress("measuring "+showPath(w.path), all.Progress)
+	done := s.progress("measuring "+term.Path(w.path), all.Progress)
 	err = all.Measure()
 	done()
 	if err != nil {
@@ -228,33 +230,33 @@ func (s *session) printComparedJSON(w *conversionState, list []targetResult) err
 }
 
 func writeComparedJSON(out *bufio.Writer, w *conversionState, list []targetResult) {
-	object(out, func(o *jsonObject) {
-		o.field("schema", "amn.compare/1")
-		o.text("path", w.path)
+	jsonout.Write(out, func(o *jsonout.Object) {
+		o.Field("schema", "amn.compare/1")
+		o.Text("path", w.path)
 		if slices.ContainsFunc(list, func(r targetResult) bool { return r.refused != nil }) {
-			o.list("refused", func(add func(func(*jsonObject))) {
+			o.List("refused", func(add func(func(*jsonout.Object))) {
 				for i := range list {
 					if r := &list[i]; r.refused != nil {
-						add(func(o *jsonObject) {
-							o.field("target", r.name)
-							o.text("why", errorText(r.refused))
+						add(func(o *jsonout.Object) {
+							o.Field("target", r.name)
+							o.Text("why", errorText(r.refused))
 						})
 					}
 				}
 			})
 		}
-		o.list("targets", func(add func(func(*jsonObject))) {
+		o.List("targets", func(add func(func(*jsonout.Object))) {
 			for i := range list {
 				if list[i].refused != nil {
 					continue
 				}
-				add(func(o *jsonObject) {
+				add(func(o *jsonout.Object) {
 					r := &list[i]
-					o.field("target", r.name)
-					o.field("layout", r.layout)
-					o.number("bytes", r.size)
-					o.number("weights", int64(r.weights))
-					o.float("bits", r.bits, 64)
+					o.Field("target", r.name)
+					o.Field("layout", r.layout)
+					o.Number("bytes", r.size)
+					o.Number("weights", int64(r.weights))
+					o.Float("bits", r.bits, 64)
 					jsonLoads(o, r.plan.Quantized.Loads)
 					jsonLost(o, &r.lost)
 				})
@@ -267,7 +269,7 @@ func writeComparedJSON(out *bufio.Writer, w *conversionState, list []targetResul
 // writeComparedPage writes a page that plots error against size.
 func writeComparedPage(w *bufio.Writer, src *conversionState, list []targetResult) {
 	p := &lossPage{w}
-	p.begin("Targets compared: " + showPath(src.path))
+	p.begin("Targets compared: " + term.Path(src.path))
 	bits, loss := 0.0, 0.0
 	for i := range list {
 		bits, loss = math.Max(bits, list[i].bits), math.Max(loss, list[i].lost.RelativeRMSE())
@@ -305,7 +307,7 @@ func writeComparedPage(w *bufio.Writer, src *conversionState, list []targetResul
 			continue
 		}
 		p.put("<tr><td>%s (%s)</td><td>%s</td><td>%.3f</td><td>%.4g</td><td>%.4g</td><td>%.4g</td><td>%.6f</td><td>%s</td></tr>", safe(r.name), safe(r.layout),
-			formatBytes(r.size), r.bits, r.lost.MAE(), r.lost.RelativeRMSE(), r.lost.Max, r.lost.Cosine(), decibels(&r.lost))
+			term.Bytes(r.size), r.bits, r.lost.MAE(), r.lost.RelativeRMSE(), r.lost.Max, r.lost.Cosine(), decibels(&r.lost))
 	}
 	p.put("</table>")
 	p.end()

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 )
 
@@ -10,7 +12,7 @@ import (
 // how that is known.
 func (s *session) printLoads(e *convert.Quantized) {
 	for i := range e.Loads {
-		s.out.fact("", "Loads", loadText(&e.Loads[i], e.Type))
+		s.out.Fact("", "Loads", loadText(&e.Loads[i], e.Type))
 	}
 }
 
@@ -23,9 +25,9 @@ func loadText(l *convert.Loading, modelType string) string {
 	switch l.Verdict {
 	case convert.LoadTried:
 		if l.Why != "" {
-			return fmt.Sprintf("%s, with model_type %q (%s)", name, tidy(modelType, 64), l.Why)
+			return fmt.Sprintf("%s, with model_type %q (%s)", name, term.Tidy(modelType, 64), l.Why)
 		}
-		return fmt.Sprintf("%s, tried with model_type %q in this format", name, tidy(modelType, 64))
+		return fmt.Sprintf("%s, tried with model_type %q in this format", name, term.Tidy(modelType, 64))
 	case convert.LoadRead:
 		return name + ", by its sources (not run)"
 	case convert.LoadFails:
@@ -35,21 +37,21 @@ func loadText(l *convert.Loading, modelType string) string {
 }
 
 // jsonLoads writes what printLoads prints.
-func jsonLoads(o *jsonObject, list []convert.Loading) {
+func jsonLoads(o *jsonout.Object, list []convert.Loading) {
 	if len(list) == 0 {
 		return
 	}
-	o.list("loads", func(add func(func(*jsonObject))) {
+	o.List("loads", func(add func(func(*jsonout.Object))) {
 		for i := range list {
 			l := &list[i]
-			add(func(o *jsonObject) {
-				o.field("loader", l.Library)
+			add(func(o *jsonout.Object) {
+				o.Field("loader", l.Library)
 				if l.Version != "" {
-					o.field("version", l.Version)
+					o.Field("version", l.Version)
 				}
-				o.field("verdict", l.Verdict.String())
+				o.Field("verdict", l.Verdict.String())
 				if l.Why != "" {
-					o.text("why", l.Why)
+					o.Text("why", l.Why)
 				}
 			})
 		}

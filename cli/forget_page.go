@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -22,7 +23,7 @@ type lossPage struct{ w *bufio.Writer }
 func (p *lossPage) put(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
 
 // safe escapes text for HTML, in elements and in attributes.
-func safe(text string) string { return html.EscapeString(nameText(text)) }
+func safe(text string) string { return html.EscapeString(term.Name(text)) }
 
 const pageHead = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="generator" content="amn"><title>%s</title>
@@ -67,13 +68,13 @@ const maxDrawn = 400
 // writeQuantizedPage writes a page about the loss of quantizing one model.
 func writeQuantizedPage(w *bufio.Writer, c *conversion) {
 	e, p := c.plan.Quantized, &lossPage{w}
-	p.begin("Loss by quantization: " + showPath(c.path))
+	p.begin("Loss by quantization: " + term.Path(c.path))
 	all := e.Lost()
 	var before, after int64
 	for i := range e.Weights {
 		before, after = wire.AddCap(before, e.Weights[i].Before), wire.AddCap(after, e.Weights[i].After)
 	}
-	p.put("<p>%s: %s, %s &rarr; %s.</p>", safe(e.Layout), plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after))
+	p.put("<p>%s: %s, %s &rarr; %s.</p>", safe(e.Layout), term.Plural(int64(len(e.Weights)), "weight"), term.Bytes(before), term.Bytes(after))
 	p.table([]weightLost{{"in all", &all, ""}})
 	p.grid(e.Weights)
 	p.types(e.Weights)
@@ -130,12 +131,12 @@ func (p *lossPage) grid(weights []convert.QuantizedWeight) {
 	const cell = 16
 	left := 40
 	for _, kind := range kinds {
-		left = max(left, 20+7*utf8.RuneCountInString(cutMiddle(kind, 40)))
+		left = max(left, 20+7*utf8.RuneCountInString(term.CutMiddle(kind, 40)))
 	}
 	p.put("<h2>Relative RMSE by layer and kind (darkest %.4g)</h2>", most)
 	p.draw(left+cell*(layers+1)+20, cell*(len(kinds)+1)+10)
 	for k, kind := range kinds {
-		p.put(`<text x="0" y="%d">%s</text>`, k*cell+12, safe(cutMiddle(kind, 40)))
+		p.put(`<text x="0" y="%d">%s</text>`, k*cell+12, safe(term.CutMiddle(kind, 40)))
 	}
 	for i := range weights {
 		at, w := placeOf(weights[i].Name), &weights[i]
@@ -179,7 +180,7 @@ func (p *lossPage) types(weights []convert.QuantizedWeight) {
 		sizes[at] += float64(weights[i].After)
 	}
 	p.put("<h2>Bytes by type</h2>")
-	p.bars(labels, sizes, func(i int) string { return formatBytes(int64(sizes[i])) })
+	p.bars(labels, sizes, func(i int) string { return term.Bytes(int64(sizes[i])) })
 }
 
 // histogram draws how many numbers are in weights of which relative RMSE.
@@ -200,7 +201,7 @@ func (p *lossPage) histogram(weights []convert.QuantizedWeight) {
 		}
 	}
 	p.put("<h2>Numbers by relative RMSE of their weight</h2>")
-	p.bars(labels, sizes, func(i int) string { return formatCount(int64(sizes[i])) })
+	p.bars(labels, sizes, func(i int) string { return term.Count(int64(sizes[i])) })
 }
 
 func (p *lossPage) worst(weights []convert.QuantizedWeight) {

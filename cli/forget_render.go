@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -27,26 +29,26 @@ func (s *session) printQuantized(c *conversion) {
 		s.printTypes(weights)
 	}
 	if n := int64(len(e.Kept)); n > 0 {
-		s.out.fact("", "Kept", matrices(n)+reasonsText(e.Kept))
+		s.out.Fact("", "Kept", matrices(n)+reasonsText(e.Kept))
 	}
 	if n := int64(len(e.Widened)); n > 0 {
-		s.out.fact("", "To F32", plural(n, "tensor")+" that transformers computes with in float32")
+		s.out.Fact("", "To F32", term.Plural(n, "tensor")+" that transformers computes with in float32")
 	}
 	if n, weights := e.Zeroed(); n > 0 {
-		s.out.fact("", "Zeroed", fmt.Sprintf("%s in %s that were NaN or infinite", plural(n, "number"), plural(weights, "weight")))
+		s.out.Fact("", "Zeroed", fmt.Sprintf("%s in %s that were NaN or infinite", term.Plural(n, "number"), term.Plural(weights, "weight")))
 	}
 	switch {
 	case e.ByName && c.opts.Sink != nil:
-		s.out.fact("", "Chosen", fmt.Sprintf("llama.cpp has no architecture %q: the rules of the mix for other architectures apply", tidy(e.Type, 64)))
+		s.out.Fact("", "Chosen", fmt.Sprintf("llama.cpp has no architecture %q: the rules of the mix for other architectures apply", term.Tidy(e.Type, 64)))
 	case e.ByName && e.Type == "":
-		s.out.fact("", "Chosen", "by the names of tensors: no config.json beside them states a model_type (--json lists what was kept)")
+		s.out.Fact("", "Chosen", "by the names of tensors: no config.json beside them states a model_type (--json lists what was kept)")
 	case e.ByName:
-		s.out.fact("", "Chosen", fmt.Sprintf("by the names of tensors: the model_type %q is unknown (--json lists what was kept)", tidy(e.Type, 64)))
+		s.out.Fact("", "Chosen", fmt.Sprintf("by the names of tensors: the model_type %q is unknown (--json lists what was kept)", term.Tidy(e.Type, 64)))
 	case e.UnknownClass != "":
-		s.out.fact("", "Chosen", fmt.Sprintf("by model_type %q; the class %q is unknown, so names decide where classes of this type differ", tidy(e.Type, 64), tidy(e.UnknownClass, 64)))
+		s.out.Fact("", "Chosen", fmt.Sprintf("by model_type %q; the class %q is unknown, so names decide where classes of this type differ", term.Tidy(e.Type, 64), term.Tidy(e.UnknownClass, 64)))
 	}
 	if e.Guessed > 0 {
-		s.out.fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), cutName(nameText(e.FirstGuessed), 48), andMore(e.Guessed-1)))
+		s.out.Fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), term.CutName(term.Name(e.FirstGuessed), 48), andMore(e.Guessed-1)))
 	}
 	s.printLoads(e)
 	if c.report && c.result != nil && len(weights) > 0 {
@@ -58,12 +60,12 @@ func (s *session) printQuantized(c *conversion) {
 func (s *session) printErrors(weights []convert.QuantizedWeight, all quant.Distortion) {
 	width := len("in all")
 	for i := range weights {
-		width = min(max(width, columns(nameText(weights[i].Name))), 48)
+		width = min(max(width, term.Width(term.Name(weights[i].Name))), 48)
 	}
-	if s.out.columns > 0 {
-		width = max(min(width, s.out.columns-distanceWidth), len("in all"))
+	if s.out.Columns > 0 {
+		width = max(min(width, s.out.Columns-distanceWidth), len("in all"))
 	}
-	s.out.fact("", "Error", "by weight: mean, relative RMSE, largest, cosine, SNR in dB")
+	s.out.Fact("", "Error", "by weight: mean, relative RMSE, largest, cosine, SNR in dB")
 	for i := range weights {
 		s.printDistance(weights[i].Name, width, &weights[i].Lost)
 	}
@@ -80,12 +82,12 @@ func (s *session) printSizes(c *conversion, weights []convert.QuantizedWeight) {
 	if c.budget != "" {
 		layout = "types chosen by --budget, file type " + layout
 	}
-	s.out.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(weights)), "weight"), formatBytes(before), formatBytes(after), layout))
+	s.out.Fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", term.Plural(int64(len(weights)), "weight"), term.Bytes(before), term.Bytes(after), layout))
 	if c.budget != "" {
-		s.out.fact("", "Budget", c.budget)
+		s.out.Fact("", "Budget", c.budget)
 	}
 	if c.opts.Sink != nil && len(weights) > 0 {
-		s.out.fact("", "Types", typesText(weights))
+		s.out.Fact("", "Types", typesText(weights))
 	}
 }
 
@@ -102,16 +104,16 @@ func (s *session) printChoices(weights []convert.QuantizedWeight) {
 		}
 	}
 	if n := int64(len(fell)); n > 0 {
-		s.out.fact("", "Fallback", plural(n, "weight")+" whose columns the chosen type's blocks do not divide: "+firstNames(fell))
+		s.out.Fact("", "Fallback", term.Plural(n, "weight")+" whose columns the chosen type's blocks do not divide: "+firstNames(fell))
 	}
 	if n := int64(len(bare)); n > 0 {
-		s.out.fact("", "Unweighed", plural(n, "weight")+" that the importance matrix does not have: "+firstNames(bare))
+		s.out.Fact("", "Unweighed", term.Plural(n, "weight")+" that the importance matrix does not have: "+firstNames(bare))
 	}
 }
 
 // firstNames returns the first name, and how many more there are.
 func firstNames(names []string) string {
-	return cutName(nameText(names[0]), 48) + andMore(int64(len(names)-1))
+	return term.CutName(term.Name(names[0]), 48) + andMore(int64(len(names)-1))
 }
 
 // andMore returns " and n more", or "" if n is 0.
@@ -119,7 +121,7 @@ func andMore(n int64) string {
 	if n <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(" and %s more", formatCount(n))
+	return fmt.Sprintf(" and %s more", term.Count(n))
 }
 
 // printTypes prints the planned type of each weight.
@@ -130,21 +132,21 @@ func (s *session) printTypes(weights []convert.QuantizedWeight) {
 	width, shape, kind, before, after := len("weight"), 0, 0, 0, 0
 	for i := range weights {
 		w := &weights[i]
-		width = min(max(width, columns(nameText(w.Name))), 48)
-		shape, kind = max(shape, len(formatShape(w.Shape))), max(kind, len(w.Type.String()))
-		before, after = max(before, len(formatBytes(w.Before))), max(after, len(formatBytes(w.After)))
+		width = min(max(width, term.Width(term.Name(w.Name))), 48)
+		shape, kind = max(shape, len(term.Shape(w.Shape))), max(kind, len(w.Type.String()))
+		before, after = max(before, len(term.Bytes(w.Before))), max(after, len(term.Bytes(w.After)))
 	}
-	if s.out.columns > 0 { // names give way to numbers
-		width = max(min(width, s.out.columns-len("    "+"  "+"  "+" -> ")-shape-kind-before-after), len("blk.0.weight"))
+	if s.out.Columns > 0 { // names give way to numbers
+		width = max(min(width, s.out.Columns-len("    "+"  "+"  "+" -> ")-shape-kind-before-after), len("blk.0.weight"))
 	}
-	s.out.fact("", "Plan", "by weight: shape, type, size before and after")
+	s.out.Fact("", "Plan", "by weight: shape, type, size before and after")
 	for i := range weights {
 		w := &weights[i]
 		instead := ""
 		if w.Instead != tensor.Unknown {
 			instead = fmt.Sprintf(" (for %v)", w.Instead)
 		}
-		s.out.line("  %s  %-*s  %-*v  %*s -> %s%s", pad(cutName(nameText(w.Name), width), width), shape, formatShape(w.Shape), kind, w.Type, before, formatBytes(w.Before), formatBytes(w.After), instead)
+		s.out.Line("  %s  %-*s  %-*v  %*s -> %s%s", term.Pad(term.CutName(term.Name(w.Name), width), width), shape, term.Shape(w.Shape), kind, w.Type, before, term.Bytes(w.Before), term.Bytes(w.After), instead)
 	}
 }
 
@@ -162,7 +164,7 @@ func typesText(weights []convert.QuantizedWeight) string {
 	slices.SortStableFunc(order, func(a, b tensor.DType) int { return cmp.Compare(size[b], size[a]) })
 	var list []string
 	for _, t := range order {
-		list = append(list, fmt.Sprintf("%v (%s, %s)", t, formatCount(count[t]), formatBytes(size[t])))
+		list = append(list, fmt.Sprintf("%v (%s, %s)", t, term.Count(count[t]), term.Bytes(size[t])))
 	}
 	return strings.Join(list, ", ")
 }
@@ -190,55 +192,55 @@ func reasonsText(kept []convert.KeptMatrix) string {
 const distanceWidth = len("    0.001454   0.09249   0.008311   0.995716 20.68")
 
 func (s *session) printDistance(name string, width int, d *quant.Distortion) {
-	name = pad(cutName(nameText(name), width), width)
+	name = term.Pad(term.CutName(term.Name(name), width), width)
 	if d.N == 0 {
-		s.out.line("  %s  not measured: its rows and the blocks of its scales do not align", name)
+		s.out.Line("  %s  not measured: its rows and the blocks of its scales do not align", name)
 		return
 	}
-	s.out.line("  %s  %-10.4g %-9.4g %-10.4g %.6f %s", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine(), decibels(d))
+	s.out.Line("  %s  %-10.4g %-9.4g %-10.4g %.6f %s", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine(), decibels(d))
 }
 
 // jsonQuantized writes what printQuantized prints.
-func jsonQuantized(o *jsonObject, c *conversion) {
+func jsonQuantized(o *jsonout.Object, c *conversion) {
 	if c.plan == nil || c.plan.Quantized == nil {
 		return
 	}
 	e := c.plan.Quantized
-	o.object("forgotten", func(o *jsonObject) {
-		o.field("layout", e.Layout)
+	o.Object("forgotten", func(o *jsonout.Object) {
+		o.Field("layout", e.Layout)
 		if e.ByName {
-			o.field("by_name", true)
+			o.Field("by_name", true)
 		}
 		if e.UnknownClass != "" {
-			o.text("unknown_class", e.UnknownClass)
+			o.Text("unknown_class", e.UnknownClass)
 		}
 		if e.Guessed > 0 {
-			o.number("guessed", e.Guessed)
-			o.text("first_guessed", e.FirstGuessed)
+			o.Number("guessed", e.Guessed)
+			o.Text("first_guessed", e.FirstGuessed)
 		}
 		if e.BreaksAgain != "" {
-			o.field("breaks_again", e.BreaksAgain)
+			o.Field("breaks_again", e.BreaksAgain)
 		}
 		jsonLoads(o, e.Loads)
-		o.list("weights", func(add func(func(*jsonObject))) {
+		o.List("weights", func(add func(func(*jsonout.Object))) {
 			for i := range e.Weights {
-				add(func(o *jsonObject) { jsonQuantizedWeight(o, &e.Weights[i]) })
+				add(func(o *jsonout.Object) { jsonQuantizedWeight(o, &e.Weights[i]) })
 			}
 		})
-		o.list("kept", func(add func(func(*jsonObject))) {
+		o.List("kept", func(add func(func(*jsonout.Object))) {
 			for _, k := range e.Kept {
-				add(func(o *jsonObject) {
-					o.text("name", k.Name)
-					o.field("why", k.Why)
+				add(func(o *jsonout.Object) {
+					o.Text("name", k.Name)
+					o.Field("why", k.Why)
 				})
 			}
 		})
 		if len(e.Widened) > 0 {
-			o.list("widened", func(add func(func(*jsonObject))) {
+			o.List("widened", func(add func(func(*jsonout.Object))) {
 				for _, k := range e.Widened {
-					add(func(o *jsonObject) {
-						o.text("name", k.Name)
-						o.field("type", k.From.String())
+					add(func(o *jsonout.Object) {
+						o.Text("name", k.Name)
+						o.Field("type", k.From.String())
 					})
 				}
 			})
@@ -248,36 +250,36 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 	})
 }
 
-func jsonQuantizedWeight(o *jsonObject, w *convert.QuantizedWeight) {
-	o.text("name", w.Name)
-	o.field("type", w.Type.String())
-	o.numbers("shape", w.Shape)
-	o.number("before", w.Before)
-	o.number("after", w.After)
+func jsonQuantizedWeight(o *jsonout.Object, w *convert.QuantizedWeight) {
+	o.Text("name", w.Name)
+	o.Field("type", w.Type.String())
+	o.Numbers("shape", w.Shape)
+	o.Number("before", w.Before)
+	o.Number("after", w.After)
 	if w.Instead != tensor.Unknown {
-		o.field("instead_of", w.Instead.String())
+		o.Field("instead_of", w.Instead.String())
 	}
 	if w.Unweighed {
-		o.field("unweighed", true)
+		o.Field("unweighed", true)
 	}
 	if w.Zeroed > 0 {
-		o.number("zeroed", w.Zeroed)
+		o.Number("zeroed", w.Zeroed)
 	}
 	jsonLost(o, &w.Lost)
 }
 
-func jsonLost(o *jsonObject, d *quant.Distortion) {
+func jsonLost(o *jsonout.Object, d *quant.Distortion) {
 	if d.N == 0 {
 		return
 	}
-	o.object("lost", func(o *jsonObject) {
-		o.number("elements", d.N)
-		o.float("mae", d.MAE(), 64)
-		o.float("relative_rmse", d.RelativeRMSE(), 64)
-		o.float("max", d.Max, 64)
-		o.float("cosine", d.Cosine(), 64)
+	o.Object("lost", func(o *jsonout.Object) {
+		o.Number("elements", d.N)
+		o.Float("mae", d.MAE(), 64)
+		o.Float("relative_rmse", d.RelativeRMSE(), 64)
+		o.Float("max", d.Max, 64)
+		o.Float("cosine", d.Cosine(), 64)
 		if d.Square > 0 {
-			o.float("snr_db", d.SNR(), 64)
+			o.Float("snr_db", d.SNR(), 64)
 		}
 	})
 }
@@ -286,5 +288,5 @@ func matrices(n int64) string {
 	if n == 1 {
 		return "1 matrix"
 	}
-	return formatCount(n) + " matrices"
+	return term.Count(n) + " matrices"
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -26,44 +27,44 @@ func (formatsCmd) examples() []example {
 // Run implements the command.
 func (formatsCmd) Run(_ context.Context, s *session) error {
 	if s.json {
-		object(s.out.Writer, func(o *jsonObject) {
-			o.field("schema", "amn.formats/1")
-			o.list("formats", func(add func(func(*jsonObject))) {
+		jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+			o.Field("schema", "amn.formats/1")
+			o.List("formats", func(add func(func(*jsonout.Object))) {
 				for _, f := range parser.Formats() {
-					add(func(o *jsonObject) {
-						o.field("name", f.Name)
-						o.field("title", f.Title)
-						o.field("extensions", f.Extensions)
+					add(func(o *jsonout.Object) {
+						o.Field("name", f.Name)
+						o.Field("title", f.Title)
+						o.Field("extensions", f.Extensions)
 					})
 				}
 			})
-			o.list("graphs", func(add func(func(*jsonObject))) {
+			o.List("graphs", func(add func(func(*jsonout.Object))) {
 				for _, f := range parser.Graphs() {
-					add(func(o *jsonObject) {
-						o.field("name", f.Name)
-						o.field("title", f.Title)
-						o.field("extensions", f.Extensions)
+					add(func(o *jsonout.Object) {
+						o.Field("name", f.Name)
+						o.Field("title", f.Title)
+						o.Field("extensions", f.Extensions)
 					})
 				}
 			})
 			schemes, refused := quant.Schemes()
-			o.list("schemes", func(add func(func(*jsonObject))) {
+			o.List("schemes", func(add func(func(*jsonout.Object))) {
 				for _, q := range schemes {
-					add(func(o *jsonObject) {
-						o.field("name", q.Name)
-						o.field("stores", q.Stores)
-						o.field("oracle", q.Oracle)
+					add(func(o *jsonout.Object) {
+						o.Field("name", q.Name)
+						o.Field("stores", q.Stores)
+						o.Field("oracle", q.Oracle)
 					})
 				}
 			})
-			o.field("schemes_refused", refused)
-			o.field("scaled", scaledNames())
-			o.field("mixes", mixNames())
-			o.list("refused", func(add func(func(*jsonObject))) {
+			o.Field("schemes_refused", refused)
+			o.Field("scaled", scaledNames())
+			o.Field("mixes", mixNames())
+			o.List("refused", func(add func(func(*jsonout.Object))) {
 				for _, f := range parser.Recognized() {
-					add(func(o *jsonObject) {
-						o.field("what", f.What)
-						o.field("advice", f.Advice)
+					add(func(o *jsonout.Object) {
+						o.Field("what", f.What)
+						o.Field("advice", f.Advice)
 					})
 				}
 			})
@@ -76,36 +77,36 @@ func (formatsCmd) Run(_ context.Context, s *session) error {
 
 // printFormats writes the same for people.
 func (s *session) printFormats() {
-	s.out.line("Read:")
+	s.out.Line("Read:")
 	for _, f := range parser.Formats() {
-		s.out.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
+		s.out.Line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
 	}
-	s.out.line("")
-	s.out.line("Read too, of programs that carry their weights:")
+	s.out.Line("")
+	s.out.Line("Read too, of programs that carry their weights:")
 	for _, f := range parser.Graphs() {
-		s.out.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
+		s.out.Line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
 	}
 	schemes, refused := quant.Schemes()
-	s.out.line("")
-	s.out.line("Quantized weights decoded, bit for bit as by:")
+	s.out.Line("")
+	s.out.Line("Quantized weights decoded, bit for bit as by:")
 	for _, q := range schemes {
-		s.out.line("  %-26s %s", q.Name, q.Oracle)
-		s.out.prose(6, "    %s", q.Stores)
+		s.out.Line("  %-26s %s", q.Name, q.Oracle)
+		s.out.Prose(6, "    %s", q.Stores)
 	}
-	s.out.prose(4, "  known and refused: %s", strings.Join(refused, ", "))
-	s.out.line("")
-	s.out.line("Written by amn quantize --to:")
+	s.out.Prose(4, "  known and refused: %s", strings.Join(refused, ", "))
+	s.out.Line("")
+	s.out.Line("Written by amn quantize --to:")
 	for _, list := range byLibrary(targets(func(t *encode.Target) bool { return t.Layout() == "" })) {
-		s.out.line("  %s: %s", list[0].Library, strings.Join(namesOf(list), ", "))
+		s.out.Line("  %s: %s", list[0].Library, strings.Join(namesOf(list), ", "))
 	}
 	for _, t := range scaledTargets() {
-		s.out.line("  %-26s %s", t.Name, t.Layout())
+		s.out.Line("  %-26s %s", t.Name, t.Layout())
 	}
-	s.out.prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
-	s.out.line("")
-	s.out.line("Refused by name, with what to do:")
+	s.out.Prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
+	s.out.Line("")
+	s.out.Line("Refused by name, with what to do:")
 	for _, f := range parser.Recognized() {
-		s.out.prose(4, "  %s: %s", f.What, f.Advice)
+		s.out.Prose(4, "  %s: %s", f.What, f.Advice)
 	}
 }
 

@@ -37,10 +37,10 @@ func (s *session) printHelp(w io.Writer, c *kong.Node, short bool) {
 
 // helpWidth returns the width of help on this terminal.
 func (s *session) helpWidth() int {
-	if s.out.columns == 0 {
+	if s.out.Columns == 0 {
 		return helpWidth
 	}
-	return max(min(helpWidth, s.out.columns), 2*helpLeft)
+	return max(min(helpWidth, s.out.Columns), 2*helpLeft)
 }
 
 // helpText returns the help of a command, or of the program. The short help of a command has

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -205,7 +206,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 			head, rest, _ := strings.Cut(text, "Examples:\n")
 			_, tail, _ := strings.Cut(rest, "\n\n")
 			for line := range strings.Lines(head + tail) {
-				if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+				if n := term.Width(strings.TrimSuffix(line, "\n")); n > width {
 					t.Errorf("%s at %d: %d columns: %s", commandPath(c), width, n, line)
 				}
 			}

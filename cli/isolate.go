@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
@@ -218,7 +219,7 @@ func (f *sandboxFlags) askChild(ctx context.Context, g *gate.Gate, r io.ReaderAt
 		case cause != nil:
 			return nil, nil, cause
 		}
-		return nil, nil, fmt.Errorf("the process that judged it died: %w: %s", err, tidy(errs.String(), 512))
+		return nil, nil, fmt.Errorf("the process that judged it died: %w: %s", err, term.Tidy(errs.String(), 512))
 	}
 	return append([]byte{}, out.Bytes()...), nil, nil // not nil, even if it is empty
 }

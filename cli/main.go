@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -128,7 +128,7 @@ func runArgs(ctx context.Context, args []string, stdio Stdio) (code int) {
 	case errors.Is(flushed, syscall.EPIPE):
 		return brokenPipe
 	case flushed != nil:
-		fmt.Fprintf(s.err, "amn: %s\n", tidy(flushed.Error(), wire.MaxMessage))
+		fmt.Fprintf(s.err, "amn: %s\n", term.Tidy(flushed.Error(), wire.MaxMessage))
 		return wire.Internal.ExitCode()
 	case err != nil:
 		s.printError("", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -111,7 +112,7 @@ func nearestFile(path string) string {
 	names, _ := d.Readdirnames(mostNames) // what was read of them will do
 	names = slices.DeleteFunc(names, func(n string) bool { return nearestOf(stem(name), []string{stem(n)}) == "" })
 	if found := nearestOf(name, names); found != "" {
-		return fmt.Sprintf(", did you mean %q?", showPath(filepath.Join(dir, found)))
+		return fmt.Sprintf(", did you mean %q?", term.Path(filepath.Join(dir, found)))
 	}
 	return ""
 }

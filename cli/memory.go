@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/memory"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -88,7 +90,7 @@ func (s *session) printParameters(r *report) {
 		return
 	}
 	quantized, all := p.bits()
-	s.out.fact("", "Parameters", fmt.Sprintf("%s, %.3g bits each (%.3g where quantized)", formatCount(p.parameters()), all, quantized))
+	s.out.Fact("", "Parameters", fmt.Sprintf("%s, %.3g bits each (%.3g where quantized)", term.Count(p.parameters()), all, quantized))
 }
 
 func (s *session) printMemory(r *report) {
@@ -98,20 +100,20 @@ func (s *session) printMemory(r *report) {
 	}
 	weights := r.total.Bytes
 	if m.err != nil {
-		s.out.fact("", "Memory", fmt.Sprintf("%s for weights; cache not computed: %s", formatBytes(weights), unknownCache(m.err)))
+		s.out.Fact("", "Memory", fmt.Sprintf("%s for weights; cache not computed: %s", term.Bytes(weights), unknownCache(m.err)))
 		return
 	}
-	s.out.fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", formatBytes(weights), formatBytes(m.cache.Bytes), formatBytes(wire.AddCap(weights, m.cache.Bytes))))
+	s.out.Fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", term.Bytes(weights), term.Bytes(m.cache.Bytes), term.Bytes(wire.AddCap(weights, m.cache.Bytes))))
 	c := &m.cache
 	kept := fmt.Sprintf("2 x %d heads x %d", c.Heads, c.Size)
 	if c.Latent > 0 {
 		kept = fmt.Sprintf("%d numbers of latents", c.Latent)
 	}
-	layers := plural(c.Layers, "layer")
+	layers := term.Plural(c.Layers, "layer")
 	if c.Sliding > 0 {
-		layers += fmt.Sprintf(", %d of them with windows of %s", c.Sliding, formatCount(c.Window))
+		layers += fmt.Sprintf(", %d of them with windows of %s", c.Sliding, term.Count(c.Window))
 	}
-	s.out.line("  %s tokens x %s x %s: %s", formatCount(m.tokens), plural(m.batch, "sequence"), c.Type, kept+", "+layers)
+	s.out.Line("  %s tokens x %s x %s: %s", term.Count(m.tokens), term.Plural(m.batch, "sequence"), c.Type, kept+", "+layers)
 }
 
 // unknownCache returns why the cache is not computed, without the class of the error.
@@ -119,26 +121,26 @@ func unknownCache(err error) string {
 	return strings.TrimPrefix(errorText(err), wire.ErrUnsupported.Error()+": ")
 }
 
-func jsonMemory(o *jsonObject, r *report) {
+func jsonMemory(o *jsonout.Object, r *report) {
 	if p := r.planned; p != nil && p.err == nil {
 		quantized, all := p.bits()
-		o.number("parameters", p.parameters())
-		o.float("bits_per_parameter", all, 64)
-		o.float("bits_where_quantized", quantized, 64)
+		o.Number("parameters", p.parameters())
+		o.Float("bits_per_parameter", all, 64)
+		o.Float("bits_where_quantized", quantized, 64)
 	}
 	m := r.memory
 	if m == nil {
 		return
 	}
-	o.object("memory", func(o *jsonObject) {
-		o.number("context", m.tokens)
-		o.number("batch", m.batch)
-		o.number("weights", r.total.Bytes)
+	o.Object("memory", func(o *jsonout.Object) {
+		o.Number("context", m.tokens)
+		o.Number("batch", m.batch)
+		o.Number("weights", r.total.Bytes)
 		if m.err != nil {
-			o.field("unknown", unknownCache(m.err))
+			o.Field("unknown", unknownCache(m.err))
 			return
 		}
-		o.number("cache", m.cache.Bytes)
-		o.field("type", m.cache.Type)
+		o.Number("cache", m.cache.Bytes)
+		o.Field("type", m.cache.Type)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -60,7 +62,7 @@ func (c *mergeLoRACmd) Validate() error {
 // weights returns the weights of the adapters.
 func (c *mergeLoRACmd) weights() ([]float64, error) {
 	if len(c.Weight) > 0 && len(c.Weight) != len(c.Adapters) {
-		return nil, fmt.Errorf("%d for %s", len(c.Weight), plural(int64(len(c.Adapters)), "adapter"))
+		return nil, fmt.Errorf("%d for %s", len(c.Weight), term.Plural(int64(len(c.Adapters)), "adapter"))
 	}
 	list := make([]float64, len(c.Adapters))
 	for i := range list {
@@ -157,7 +159,7 @@ func keepFileSizes(o *conversion, source map[int32]int64) {
 }
 
 // withPath adds the path to an error about one of several files.
-func withPath(path string, err error) error { return fmt.Errorf("%s: %w", showPath(path), err) }
+func withPath(path string, err error) error { return fmt.Errorf("%s: %w", term.Path(path), err) }
 
 func closeAll(list []lora.Adapter) (err error) {
 	for _, a := range list {
@@ -186,52 +188,52 @@ type merged struct {
 
 // printMerged prints what was merged, and which tensors were replaced or added.
 func (s *session) printMerged(m *merged, p *convert.Plan) {
-	s.out.fact("", "Merged", mergedText(m, p.Copied))
+	s.out.Fact("", "Merged", mergedText(m, p.Copied))
 	for _, list := range []struct {
 		label string
 		names []string
 	}{{"Replaced", m.replaced}, {"Added", m.added}} {
 		for i, name := range list.names {
 			if i == maxSpecial {
-				s.out.line("  and %s", plural(int64(len(list.names)-i), "more tensor"))
+				s.out.Line("  and %s", term.Plural(int64(len(list.names)-i), "more tensor"))
 				break
 			}
-			s.out.fact("", list.label, tidy(name, 256))
+			s.out.Fact("", list.label, term.Tidy(name, 256))
 		}
 	}
 	if m.note != "" {
-		s.out.fact("", "Note", m.note)
+		s.out.Fact("", "Note", m.note)
 	}
 }
 
 // mergedText says what a merge did. In a passthrough of layers no number is computed.
 func mergedText(m *merged, written convert.Count) string {
-	sources := plural(int64(len(m.sources)), m.what)
+	sources := term.Plural(int64(len(m.sources)), m.what)
 	if m.changed == 0 && len(m.replaced)+len(m.added) == 0 {
-		return fmt.Sprintf("%s, no number computed: %s copied, %s", sources, plural(int64(written.Tensors), "tensor"), formatBytes(written.Bytes))
+		return fmt.Sprintf("%s, no number computed: %s copied, %s", sources, term.Plural(int64(written.Tensors), "tensor"), term.Bytes(written.Bytes))
 	}
 	if m.changed == 0 {
-		return fmt.Sprintf("%s, no number computed: %s replaced and %d added, of %s, %s", sources, plural(int64(len(m.replaced)), "tensor"), len(m.added), formatCount(int64(written.Tensors)), formatBytes(written.Bytes))
+		return fmt.Sprintf("%s, no number computed: %s replaced and %d added, of %s, %s", sources, term.Plural(int64(len(m.replaced)), "tensor"), len(m.added), term.Count(int64(written.Tensors)), term.Bytes(written.Bytes))
 	}
-	return fmt.Sprintf("%s into %s of %s, %s", sources, plural(int64(m.changed), "tensor"), formatCount(int64(written.Tensors)), formatBytes(written.Bytes))
+	return fmt.Sprintf("%s into %s of %s, %s", sources, term.Plural(int64(m.changed), "tensor"), term.Count(int64(written.Tensors)), term.Bytes(written.Bytes))
 }
 
 // jsonMerged writes what printMerged prints.
-func jsonMerged(o *jsonObject, m *merged) {
+func jsonMerged(o *jsonout.Object, m *merged) {
 	if m == nil {
 		return
 	}
-	o.object("merged", func(o *jsonObject) {
-		o.list("sources", func(add func(func(*jsonObject))) {
+	o.Object("merged", func(o *jsonout.Object) {
+		o.List("sources", func(add func(func(*jsonout.Object))) {
 			for _, path := range m.sources {
-				add(func(o *jsonObject) { o.text("path", path) })
+				add(func(o *jsonout.Object) { o.Text("path", path) })
 			}
 		})
-		o.number("changed", int64(m.changed))
+		o.Number("changed", int64(m.changed))
 		jsonNames(o, "replaced", m.replaced)
 		jsonNames(o, "added", m.added)
 		if m.note != "" {
-			o.text("note", m.note)
+			o.Text("note", m.note)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -72,7 +73,7 @@ func (s *session) metadataLine(b *limits.Budget, key string, v any) error {
 	if err != nil {
 		return err
 	}
-	s.out.WriteString(nameText(key) + " " + kindText(v) + " " + text + "\n")
+	s.out.WriteString(term.Name(key) + " " + kindText(v) + " " + text + "\n")
 	return nil
 }
 
@@ -159,7 +160,7 @@ func fieldText(f *npy.Field, most int) string {
 		text += "[" + strings.Join(elements(npy.Fields(f.Fields), most), ", ") + "]"
 	}
 	if f.Shape != nil {
-		text += " " + formatShape(f.Shape)
+		text += " " + term.Shape(f.Shape)
 	}
 	return text
 }
@@ -177,11 +178,11 @@ func elementText(v any, most int) string {
 	case float32:
 		return strconv.FormatFloat(float64(v), 'g', -1, 32)
 	case pth.Array:
-		return wire.Clean(v.DType, most) + " " + formatShape(v.Shape)
+		return wire.Clean(v.DType, most) + " " + term.Shape(v.Shape)
 	case pth.Hollow:
-		return wire.Clean(v.Class, most) + " " + v.DType + " " + formatShape(v.Shape)
+		return wire.Clean(v.Class, most) + " " + v.DType + " " + term.Shape(v.Shape)
 	case pth.Sparse:
-		return v.Layout + " " + formatShape(v.Shape)
+		return v.Layout + " " + term.Shape(v.Shape)
 	default:
 		return fmt.Sprint(v)
 	}
@@ -192,7 +193,7 @@ func (s *session) printValue(b *limits.Budget, v any) error {
 	switch v := v.(type) {
 	case string:
 		for line := range strings.SplitSeq(v, "\n") {
-			s.out.WriteString(tidy(line, 16*len(line)+16) + "\n")
+			s.out.WriteString(term.Tidy(line, 16*len(line)+16) + "\n")
 		}
 	case gguf.Array:
 		return s.printArray(b, v, "")

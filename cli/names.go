@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -137,11 +139,11 @@ func (s *session) printRenamed(c *conversion) {
 	for range m.Renames() {
 		n++
 	}
-	text := plural(n, "tensor")
+	text := term.Plural(n, "tensor")
 	if m.Left > 0 {
-		text += fmt.Sprintf("; %s not taken", formatCount(int64(m.Left)))
+		text += fmt.Sprintf("; %s not taken", term.Count(int64(m.Left)))
 	}
-	s.out.fact("", "Renamed", text)
+	s.out.Fact("", "Renamed", text)
 	if !c.dryRun {
 		return
 	}
@@ -151,29 +153,29 @@ func (s *session) printRenamed(c *conversion) {
 	}
 	slices.SortStableFunc(list, func(a, b [2]string) int { return wire.Natural(a[0], b[0]) })
 	for _, r := range list {
-		from, to := nameText(r[0]), nameText(r[1])
-		if half := (s.out.columns - 6) / 2; s.out.columns > 0 && half < minLast { // a line for each
-			s.out.line("  %s", cutName(from, s.out.columns-2))
-			s.out.line("    -> %s", cutName(to, s.out.columns-7))
+		from, to := term.Name(r[0]), term.Name(r[1])
+		if half := (s.out.Columns - 6) / 2; s.out.Columns > 0 && half < term.MinLast { // a line for each
+			s.out.Line("  %s", term.CutName(from, s.out.Columns-2))
+			s.out.Line("    -> %s", term.CutName(to, s.out.Columns-7))
 			continue
-		} else if s.out.columns > 0 {
-			from, to = cutName(from, half), cutName(to, half)
+		} else if s.out.Columns > 0 {
+			from, to = term.CutName(from, half), term.CutName(to, half)
 		}
-		s.out.line("  %s -> %s", from, to)
+		s.out.Line("  %s -> %s", from, to)
 	}
 }
 
-func jsonRenamed(o *jsonObject, c *conversion) {
+func jsonRenamed(o *jsonout.Object, c *conversion) {
 	m := c.names
 	if m == nil {
 		return
 	}
-	o.number("not_taken", int64(m.Left))
-	o.list("renamed", func(add func(func(*jsonObject))) {
+	o.Number("not_taken", int64(m.Left))
+	o.List("renamed", func(add func(func(*jsonout.Object))) {
 		for from, to := range m.Renames() {
-			add(func(o *jsonObject) {
-				o.text("from", from)
-				o.text("to", to)
+			add(func(o *jsonout.Object) {
+				o.Text("from", from)
+				o.Text("to", to)
 			})
 		}
 	})
@@ -193,7 +195,7 @@ func notUnderstood(m tensor.Model) []string {
 	var list []string
 	for _, f := range m.Findings() {
 		if f.Code == "pth.not-understood" {
-			list = append(list, tidy(f.Text, wire.MaxMessage))
+			list = append(list, term.Tidy(f.Text, wire.MaxMessage))
 		}
 	}
 	return list
@@ -202,15 +204,15 @@ func notUnderstood(m tensor.Model) []string {
 // printNotWritten prints which values of a checkpoint are not written.
 func (s *session) printNotWritten(m tensor.Model) {
 	if text := otherValues(m); text != "" {
-		s.out.cutFact("", "Values", "not written, since they are not tensors: "+text)
+		s.out.CutFact("", "Values", "not written, since they are not tensors: "+text)
 	}
 	list := notUnderstood(m)
 	if len(list) == 0 {
 		return
 	}
-	s.out.fact("", "Passed over", plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
+	s.out.Fact("", "Passed over", term.Plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
 	for _, text := range firstFew(list) {
-		s.out.line("  %s", text)
+		s.out.Line("  %s", text)
 	}
 }
 
@@ -225,25 +227,25 @@ func firstFew(list []string) []string {
 // printPassedOver prints to standard error what of a checkpoint was skipped.
 func (s *session) printPassedOver(path string, m tensor.Model) {
 	if list := notUnderstood(m); len(list) > 0 && !s.quiet {
-		fmt.Fprintf(s.err, "amn: %s: %s of the pickle passed over; nothing was run\n", showPath(path), plural(int64(len(list)), "thing"))
+		fmt.Fprintf(s.err, "amn: %s: %s of the pickle passed over; nothing was run\n", term.Path(path), term.Plural(int64(len(list)), "thing"))
 		for _, text := range firstFew(list) {
 			fmt.Fprintf(s.err, "     %s\n", text)
 		}
 	}
 }
 
-func jsonNotWritten(o *jsonObject, m tensor.Model) {
+func jsonNotWritten(o *jsonout.Object, m tensor.Model) {
 	if m.Format() == "pth" {
 		n := int64(0)
 		for range m.Meta() {
 			n++
 		}
-		o.number("values", n)
+		o.Number("values", n)
 	}
 	if list := notUnderstood(m); len(list) > 0 {
-		o.list("not_understood", func(add func(func(*jsonObject))) {
+		o.List("not_understood", func(add func(func(*jsonout.Object))) {
 			for _, text := range list {
-				add(func(o *jsonObject) { o.field("text", text) })
+				add(func(o *jsonout.Object) { o.Field("text", text) })
 			}
 		})
 	}

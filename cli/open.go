@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -30,7 +31,7 @@ func openNamed(path string) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
-		return nil, usage{tidy(path, 4096) + " is a folder, not a file"}
+		return nil, usage{term.Tidy(path, 4096) + " is a folder, not a file"}
 	}
 	return f, nil
 }
@@ -76,7 +77,7 @@ func readAgain(path string) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxReread+1))
 	if err == nil && len(text) > maxReread {
-		err = usage{fmt.Sprintf("%s: more than %d bytes", tidy(path, 4096), maxReread)}
+		err = usage{fmt.Sprintf("%s: more than %d bytes", term.Tidy(path, 4096), maxReread)}
 	}
 	return text, err
 }

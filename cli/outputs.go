@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/output"
 )
 
@@ -21,16 +22,16 @@ const notJudged = "an output of this run, so it was not judged"
 func checkOutputs(outputs []outFile, inputs, judged []string, force bool) error {
 	for i, o := range outputs {
 		if isOneOf(o.path, inputs) {
-			return usage{fmt.Sprintf("%s %s: this file is an input", o.flag, showPath(o.path))}
+			return usage{fmt.Sprintf("%s %s: this file is an input", o.flag, term.Path(o.path))}
 		}
 		for _, other := range outputs[:i] {
 			if isOneOf(o.path, []string{other.path}) || resolved(o.path) == resolved(other.path) {
-				return usage{fmt.Sprintf("%s and %s name the same file, %s", other.flag, o.flag, showPath(o.path))}
+				return usage{fmt.Sprintf("%s and %s name the same file, %s", other.flag, o.flag, term.Path(o.path))}
 			}
 		}
 		for _, root := range judged {
 			if !force && o.isBelow(root) {
-				return usage{fmt.Sprintf("%s %s: this is in %s, which is judged: write to another folder, or add --force; then the file is listed as not judged, and the exit code is 5", o.flag, showPath(o.path), showPath(root))}
+				return usage{fmt.Sprintf("%s %s: this is in %s, which is judged: write to another folder, or add --force; then the file is listed as not judged, and the exit code is 5", o.flag, term.Path(o.path), term.Path(root))}
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
@@ -49,9 +50,9 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd, f *atomicFile) e
 	case err != nil:
 		return err
 	case pages > 1:
-		return usage{"--html: " + showPath(path) + " contains several models: name one"}
+		return usage{"--html: " + term.Path(path) + " contains several models: name one"}
 	case made == nil:
-		return usage{"--html: there is no model in " + showPath(path)}
+		return usage{"--html: there is no model in " + term.Path(path)}
 	}
 	if err := s.judgeBeside(ctx, c.page(), judged, made); err != nil {
 		return err
@@ -63,7 +64,7 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd, f *atomicFile) e
 		return err
 	}
 	if !s.quiet && !s.json {
-		s.out.line("%s", showPath(c.HTML))
+		s.out.Line("%s", term.Path(c.HTML))
 	}
 	return nil
 }

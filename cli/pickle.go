@@ -6,6 +6,8 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -26,9 +28,9 @@ func (s *session) eachRaw(ctx context.Context, paths []string, headed bool, list
 		}
 		if headed {
 			if i > 0 {
-				s.out.line("")
+				s.out.Line("")
 			}
-			s.out.line("%s:", showPath(p))
+			s.out.Line("%s:", term.Path(p))
 		}
 		err := s.listRaw(ctx, p, list)
 		s.count.note(err)
@@ -81,19 +83,19 @@ func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p 
 	if s.json {
 		return s.jsonListing(b, path, r, p)
 	}
-	if s.out.printed {
-		s.out.line("")
+	if s.out.Printed {
+		s.out.Line("")
 	}
-	s.out.printed = true
-	s.out.line("%s: %s, protocol %d", showPath(path), wire.Clean(p.Name, 256), p.Report.Graph.Protocol())
-	s.out.line("%8s   %3s %-16s %s", "offset", "top", "instruction", "operand, or what was made (! is refused)")
+	s.out.Printed = true
+	s.out.Line("%s: %s, protocol %d", term.Path(path), wire.Clean(p.Name, 256), p.Report.Graph.Protocol())
+	s.out.Line("%8s   %3s %-16s %s", "offset", "top", "instruction", "operand, or what was made (! is refused)")
 	var text []byte
 	for l, err := range p.Lines(b, r) {
 		if err != nil {
 			return fatalOnly(err)
 		}
 		text = l.Append(text[:0])
-		s.out.bytes(text)
+		s.out.LineOf(text)
 	}
 	return nil
 }
@@ -109,32 +111,32 @@ func fatalOnly(err error) error {
 // jsonListing writes a listing as cli/schema/pickle.json describes it.
 func (s *session) jsonListing(b *limits.Budget, path string, r io.ReaderAt, p pth.Pickle) error {
 	var failed error
-	object(s.out.Writer, func(o *jsonObject) {
-		o.field("schema", "amn.pickle/1")
-		o.text("path", path)
-		o.text("name", p.Name)
-		o.number("offset", p.Off)
-		o.number("protocol", int64(p.Report.Graph.Protocol()))
-		o.list("lines", func(add func(func(*jsonObject))) {
+	jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+		o.Field("schema", "amn.pickle/1")
+		o.Text("path", path)
+		o.Text("name", p.Name)
+		o.Number("offset", p.Off)
+		o.Number("protocol", int64(p.Report.Graph.Protocol()))
+		o.List("lines", func(add func(func(*jsonout.Object))) {
 			for l, err := range p.Lines(b, r) {
 				if err != nil {
 					failed = err
 					return
 				}
-				add(func(o *jsonObject) {
-					o.number("offset", l.Off)
-					o.field("op", l.Op)
-					o.number("depth", int64(l.Depth))
-					o.number("marks", int64(l.Marks))
-					o.field("text", tidy(l.Text, 512))
+				add(func(o *jsonout.Object) {
+					o.Number("offset", l.Off)
+					o.Field("op", l.Op)
+					o.Number("depth", int64(l.Depth))
+					o.Number("marks", int64(l.Marks))
+					o.Field("text", term.Tidy(l.Text, 512))
 					if l.Bad {
-						o.field("refused", true)
+						o.Field("refused", true)
 					}
 				})
 			}
 		})
 		if failed != nil {
-			o.field("error", tidy(errorText(failed), wire.MaxMessage))
+			o.Field("error", term.Tidy(errorText(failed), wire.MaxMessage))
 		}
 	})
 	if _, err := fmt.Fprintln(s.out); err != nil {

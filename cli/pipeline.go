@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -235,7 +236,7 @@ func (s *session) printCopied(name string, beside *convert.Beside) {
 	if s.json || s.quiet {
 		return
 	}
-	s.out.prose(0, "%s:", showPath(name))
+	s.out.Prose(0, "%s:", term.Path(name))
 	s.printBeside(&convert.Result{Beside: beside})
 }
 
@@ -250,9 +251,9 @@ func (s *session) printComponent(one *conversion) error {
 			return err
 		}
 	} else if one.err == nil && !s.quiet {
-		s.out.prose(0, "%s:", filepath.Base(one.path))
+		s.out.Prose(0, "%s:", filepath.Base(one.path))
 		if one.nothing != "" {
-			s.out.fact("", "Quantized", one.nothing)
+			s.out.Fact("", "Quantized", one.nothing)
 		}
 		s.printWritten(one)
 	}

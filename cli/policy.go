@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
@@ -96,25 +98,25 @@ func (c *policyCheckCmd) Run(_ context.Context, s *session) error {
 	}
 	out := expired(&p, time.Now().UTC().Format(time.DateOnly))
 	if s.json {
-		object(s.out.Writer, func(o *jsonObject) {
-			o.field("schema", "amn.policy-check/1")
-			o.text("policy", c.Policy)
-			o.field("digest", digest)
-			o.list("expired", func(add func(func(*jsonObject))) {
+		jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+			o.Field("schema", "amn.policy-check/1")
+			o.Text("policy", c.Policy)
+			o.Field("digest", digest)
+			o.List("expired", func(add func(func(*jsonout.Object))) {
 				for _, e := range out {
-					add(func(o *jsonObject) {
-						o.field("rule", e.Rule)
-						o.field("expires", e.Expires)
-						o.text("reason", e.Reason)
+					add(func(o *jsonout.Object) {
+						o.Field("rule", e.Rule)
+						o.Field("expires", e.Expires)
+						o.Text("reason", e.Reason)
 					})
 				}
 			})
 		})
 		return s.out.WriteByte('\n')
 	}
-	s.out.line("%s: ok, SHA-256 of its content %s", showPath(c.Policy), digest)
+	s.out.Line("%s: ok, SHA-256 of its content %s", term.Path(c.Policy), digest)
 	for _, e := range out {
-		s.out.prose(2, "expired on %s: the exception for %s (%s)", e.Expires, e.Rule, tidy(e.Reason, 256))
+		s.out.Prose(2, "expired on %s: the exception for %s (%s)", e.Expires, e.Rule, term.Tidy(e.Reason, 256))
 	}
 	return nil
 }
@@ -159,22 +161,22 @@ func (c *policyExplainCmd) Run(_ context.Context, s *session) error {
 		list = p.ExplainFor(c.Path, today)
 	}
 	if s.json {
-		object(s.out.Writer, func(o *jsonObject) {
-			o.field("schema", "amn.policy-explain/1")
-			o.text("policy", c.Policy)
+		jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+			o.Field("schema", "amn.policy-explain/1")
+			o.Text("policy", c.Policy)
 			if c.Path != "" {
-				o.text("path", c.Path)
+				o.Text("path", c.Path)
 			}
-			o.list("sentences", func(add func(func(*jsonObject))) {
+			o.List("sentences", func(add func(func(*jsonout.Object))) {
 				for _, line := range list {
-					add(func(o *jsonObject) { o.text("text", line) })
+					add(func(o *jsonout.Object) { o.Text("text", line) })
 				}
 			})
 		})
 		return s.out.WriteByte('\n')
 	}
 	for _, line := range list {
-		s.out.prose(2, "%s", tidy(line, 4096))
+		s.out.Prose(2, "%s", term.Tidy(line, 4096))
 	}
 	return nil
 }

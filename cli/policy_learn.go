@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -98,7 +99,7 @@ func (l *learner) learn(path string, v *gate.Verdict) {
 			l.policy.Ignore = append(l.policy.Ignore, gate.Exception{Rule: "pickle.*", SHA256: v.SHA256, Reason: "trusted by its content: it asks for " + n.Name + " (" + n.Reason + ")"})
 			return
 		}
-		l.say("%s: not learned: it asks for %s: %s", showPath(path), wire.Clean(n.Name, wire.MaxQuoted), n.Reason)
+		l.say("%s: not learned: it asks for %s: %s", term.Path(path), wire.Clean(n.Name, wire.MaxQuoted), n.Reason)
 		return
 	}
 	for _, n := range needs {
@@ -141,7 +142,7 @@ func (l *learner) write() error {
 func (l *learner) tell() {
 	for _, name := range l.policy.AllowGlobals {
 		if one := l.why[name]; one != nil {
-			l.say("allowed: %s (%s), for %s, first %s", wire.Clean(name, wire.MaxQuoted), strings.Join(one.uses, ", "), plural(int64(one.files), "file"), showPath(one.first))
+			l.say("allowed: %s (%s), for %s, first %s", wire.Clean(name, wire.MaxQuoted), strings.Join(one.uses, ", "), term.Plural(int64(one.files), "file"), term.Path(one.first))
 		}
 	}
 }
@@ -152,5 +153,5 @@ func (l *learner) judgeAgain(path string, v *gate.Verdict) {
 		return
 	}
 	l.s.count.worst = max(l.s.count.worst, v.Class())
-	l.say("%s: still refused: %s", showPath(path), tidy(v.Err.Error(), 2048))
+	l.say("%s: still refused: %s", term.Path(path), term.Tidy(v.Err.Error(), 2048))
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -151,16 +153,16 @@ func (s *session) printPlan(p *quantPlan) {
 		return
 	}
 	if p.err != nil {
-		s.out.fact("", "Quantized", "cannot be decoded: "+errorText(p.err))
+		s.out.Fact("", "Quantized", "cannot be decoded: "+errorText(p.err))
 		return
 	}
-	s.out.fact("", "Quantized", fmt.Sprintf("%s, %s", plural(p.total.Weights, "weight"), formatBytes(p.total.Stored)))
+	s.out.Fact("", "Quantized", fmt.Sprintf("%s, %s", term.Plural(p.total.Weights, "weight"), term.Bytes(p.total.Stored)))
 	s.printSchemes(p)
-	s.out.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(p.plain.Tensors, "tensor"), formatBytes(p.plain.Bytes)))
+	s.out.Fact("", "Passthrough", fmt.Sprintf("%s, %s", term.Plural(p.plain.Tensors, "tensor"), term.Bytes(p.plain.Bytes)))
 	s.printLeftOut(p.leftOut)
 	s.printIgnored(p.ignored)
-	s.out.fact("", "Decoded", fmt.Sprintf("%s (%v)", formatBytes(p.size()), p.target))
-	s.out.fact("", "Precision", fmt.Sprintf("~%s lost to quantization", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
+	s.out.Fact("", "Decoded", fmt.Sprintf("%s (%v)", term.Bytes(p.size()), p.target))
+	s.out.Fact("", "Precision", fmt.Sprintf("~%s lost to quantization", term.Bytes(max(0, p.total.Decoded-p.total.Stored))))
 }
 
 // printSchemes prints a row for each scheme and layout.
@@ -170,7 +172,7 @@ func (s *session) printSchemes(p *quantPlan) {
 		name, layout = max(name, len(g.Scheme)), max(layout, len(g.Layout))
 	}
 	for _, g := range p.schemes {
-		s.out.line("  %-*s  %-*s  %6s  %s", name, g.Scheme, layout, g.Layout, formatCount(g.Weights), padLeft(formatBytes(g.Stored), sizeWidth))
+		s.out.Line("  %-*s  %-*s  %6s  %s", name, g.Scheme, layout, g.Layout, term.Count(g.Weights), term.PadLeft(term.Bytes(g.Stored), term.SizeWidth))
 	}
 }
 
@@ -183,13 +185,13 @@ func (s *session) printLeftOut(scales []tensor.Info) {
 	if len(scales) == 0 {
 		return
 	}
-	s.out.fact("", "Left out", plural(int64(len(scales)), "scale")+" that only a runtime needs")
+	s.out.Fact("", "Left out", term.Plural(int64(len(scales)), "scale")+" that only a runtime needs")
 	for k, i := range scales {
 		if k == maxLeftOut {
-			s.out.line("  and %s", plural(int64(len(scales)-k), "more scale"))
+			s.out.Line("  and %s", term.Plural(int64(len(scales)-k), "more scale"))
 			break
 		}
-		s.out.line("  %s", shortName(i.Name))
+		s.out.Line("  %s", term.ShortName(i.Name))
 	}
 }
 
@@ -198,56 +200,56 @@ func (s *session) printIgnored(names []string) {
 	if len(names) == 0 {
 		return
 	}
-	s.out.fact("", "Ignored", plural(int64(len(names)), "unknown name"))
+	s.out.Fact("", "Ignored", term.Plural(int64(len(names)), "unknown name"))
 	for k, name := range names {
 		if k == maxLeftOut {
-			s.out.line("  and %d more", len(names)-k)
+			s.out.Line("  and %d more", len(names)-k)
 			break
 		}
-		s.out.line("  %s", shortName(name))
+		s.out.Line("  %s", term.ShortName(name))
 	}
 }
 
 // jsonIgnored writes what printIgnored prints.
-func jsonIgnored(o *jsonObject, names []string) {
+func jsonIgnored(o *jsonout.Object, names []string) {
 	if len(names) == 0 {
 		return
 	}
-	o.list("ignored_unknown", func(add func(func(*jsonObject))) {
+	o.List("ignored_unknown", func(add func(func(*jsonout.Object))) {
 		for _, name := range names {
-			add(func(o *jsonObject) { o.text("name", name) })
+			add(func(o *jsonout.Object) { o.Text("name", name) })
 		}
 	})
 }
 
 // jsonLeftOut writes the number and names of the scales that are left out.
-func jsonLeftOut(o *jsonObject, scales []tensor.Info) {
-	o.number("left_out", int64(len(scales)))
+func jsonLeftOut(o *jsonout.Object, scales []tensor.Info) {
+	o.Number("left_out", int64(len(scales)))
 	if len(scales) == 0 {
 		return
 	}
-	o.list("left_out_scales", func(add func(func(*jsonObject))) {
+	o.List("left_out_scales", func(add func(func(*jsonout.Object))) {
 		for _, i := range scales {
-			add(func(o *jsonObject) { o.text("name", i.Name) })
+			add(func(o *jsonout.Object) { o.Text("name", i.Name) })
 		}
 	})
 }
 
 // jsonPlan writes the plan.
-func jsonPlan(o *jsonObject, p *quantPlan) {
+func jsonPlan(o *jsonout.Object, p *quantPlan) {
 	if p == nil {
 		return
 	}
-	o.object("quantized", func(o *jsonObject) {
-		o.field("target", p.target.String())
+	o.Object("quantized", func(o *jsonout.Object) {
+		o.Field("target", p.target.String())
 		if p.err != nil {
-			o.field("error", errorText(p.err))
+			o.Field("error", errorText(p.err))
 			return
 		}
-		o.number("weights", p.total.Weights)
-		o.number("stored", p.total.Stored)
-		o.number("decoded", p.size())
-		o.number("passthrough", p.plain.Tensors)
+		o.Number("weights", p.total.Weights)
+		o.Number("stored", p.total.Stored)
+		o.Number("decoded", p.size())
+		o.Number("passthrough", p.plain.Tensors)
 		jsonLeftOut(o, p.leftOut)
 		jsonIgnored(o, p.ignored)
 		jsonSchemes(o, p)
@@ -257,15 +259,15 @@ func jsonPlan(o *jsonObject, p *quantPlan) {
 
 // jsonBound writes which tensors each weight is stored in, by which programs map codes and
 // scales to weights.
-func jsonBound(o *jsonObject, weights []*quant.Weight) {
-	o.list("bound", func(add func(func(*jsonObject))) {
+func jsonBound(o *jsonout.Object, weights []*quant.Weight) {
+	o.List("bound", func(add func(func(*jsonout.Object))) {
 		for _, w := range weights {
-			add(func(o *jsonObject) {
-				o.text("name", w.Name)
-				o.numbers("shape", w.Shape)
-				o.list("parts", func(add func(func(*jsonObject))) {
+			add(func(o *jsonout.Object) {
+				o.Text("name", w.Name)
+				o.Numbers("shape", w.Shape)
+				o.List("parts", func(add func(func(*jsonout.Object))) {
 					for _, part := range w.Parts {
-						add(func(o *jsonObject) { o.text("name", part.Name) })
+						add(func(o *jsonout.Object) { o.Text("name", part.Name) })
 					}
 				})
 			})
@@ -274,15 +276,15 @@ func jsonBound(o *jsonObject, weights []*quant.Weight) {
 }
 
 // jsonSchemes writes what printSchemes prints.
-func jsonSchemes(o *jsonObject, p *quantPlan) {
-	o.list("schemes", func(add func(func(*jsonObject))) {
+func jsonSchemes(o *jsonout.Object, p *quantPlan) {
+	o.List("schemes", func(add func(func(*jsonout.Object))) {
 		for _, g := range p.schemes {
-			add(func(o *jsonObject) {
-				o.field("scheme", g.Scheme)
-				o.field("layout", g.Layout)
-				o.number("weights", g.Weights)
-				o.number("stored", g.Stored)
-				o.number("decoded", g.Decoded)
+			add(func(o *jsonout.Object) {
+				o.Field("scheme", g.Scheme)
+				o.Field("layout", g.Layout)
+				o.Number("weights", g.Weights)
+				o.Number("stored", g.Stored)
+				o.Number("decoded", g.Decoded)
 			})
 		}
 	})

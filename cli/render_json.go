@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -17,14 +19,14 @@ func (s *session) printJSON(schema string, r *report, list iter.Seq[tensor.Info]
 }
 
 func writeJSON(w *bufio.Writer, schema string, r *report, list iter.Seq[tensor.Info]) {
-	object(w, func(o *jsonObject) {
-		o.field("schema", schema)
-		o.text("path", r.path)
-		o.field("format", r.format())
-		o.field("class", r.class().String())
-		o.field("exit", r.class().ExitCode())
+	jsonout.Write(w, func(o *jsonout.Object) {
+		o.Field("schema", schema)
+		o.Text("path", r.path)
+		o.Field("format", r.format())
+		o.Field("class", r.class().String())
+		o.Field("exit", r.class().ExitCode())
 		if r.err != nil {
-			o.object("error", func(o *jsonObject) { jsonError(o, r.err) })
+			o.Object("error", func(o *jsonout.Object) { jsonError(o, r.err) })
 		} else {
 			jsonModel(o, r, list)
 		}
@@ -33,7 +35,7 @@ func writeJSON(w *bufio.Writer, schema string, r *report, list iter.Seq[tensor.I
 		}
 		if r.verdict != nil {
 			if r.verdict.Err != nil {
-				o.field("rules", rulesOf(r.verdict))
+				o.Field("rules", rulesOf(r.verdict))
 			}
 			jsonExceptions(o, r.verdict)
 		}
@@ -42,11 +44,11 @@ func writeJSON(w *bufio.Writer, schema string, r *report, list iter.Seq[tensor.I
 }
 
 // jsonError writes an error; fields that do not apply are left out.
-func jsonError(o *jsonObject, err error) {
+func jsonError(o *jsonout.Object, err error) {
 	if e, ok := locate(err); ok {
-		o.field("where", e.Where)
+		o.Field("where", e.Where)
 		if e.Off >= 0 {
-			o.number("offset", e.Off)
+			o.Number("offset", e.Off)
 		}
 	}
 	if e, ok := errors.AsType[*limits.Error](err); ok {
@@ -55,110 +57,110 @@ func jsonError(o *jsonObject, err error) {
 	if e, ok := errors.AsType[*spoolError](err); ok {
 		jsonLimit(o, "spool", e.limit+1, e.limit, "--max-spool")
 	}
-	o.field("message", tidy(errorText(err), wire.MaxMessage))
+	o.Field("message", term.Tidy(errorText(err), wire.MaxMessage))
 }
 
-func jsonLimit(o *jsonObject, axis string, want, left int64, flag string) {
-	o.field("axis", axis)
-	o.number("want", want)
-	o.number("left", left)
-	o.field("flag", flag)
+func jsonLimit(o *jsonout.Object, axis string, want, left int64, flag string) {
+	o.Field("axis", axis)
+	o.Number("want", want)
+	o.Number("left", left)
+	o.Field("flag", flag)
 }
 
 // jsonModel writes the fields of an accepted model.
-func jsonModel(o *jsonObject, r *report, list iter.Seq[tensor.Info]) {
-	o.field("bodies", r.bodies())
-	o.object("totals", func(o *jsonObject) { jsonGroup(o, &r.total) })
+func jsonModel(o *jsonout.Object, r *report, list iter.Seq[tensor.Info]) {
+	o.Field("bodies", r.bodies())
+	o.Object("totals", func(o *jsonout.Object) { jsonGroup(o, &r.total) })
 	if s, ok := r.model.(sharded); ok && len(s.FileNames()) > 0 {
-		o.list("files", func(add func(func(*jsonObject))) {
+		o.List("files", func(add func(func(*jsonout.Object))) {
 			for _, name := range s.FileNames() {
-				add(func(o *jsonObject) { o.text("path", name) })
+				add(func(o *jsonout.Object) { o.Text("path", name) })
 			}
 		})
 	}
-	o.list("metadata", func(add func(func(*jsonObject))) {
+	o.List("metadata", func(add func(func(*jsonout.Object))) {
 		for key, value := range r.model.Meta() {
-			add(func(o *jsonObject) {
-				o.text("key", key)
-				o.value("value", value)
+			add(func(o *jsonout.Object) {
+				o.Text("key", key)
+				o.Value("value", value)
 			})
 		}
 	})
-	o.list("tensors", func(add func(func(*jsonObject))) {
+	o.List("tensors", func(add func(func(*jsonout.Object))) {
 		for i := range list {
-			add(func(o *jsonObject) { jsonTensor(o, r.model, &i) })
+			add(func(o *jsonout.Object) { jsonTensor(o, r.model, &i) })
 		}
 	})
-	o.list("groups", func(add func(func(*jsonObject))) {
+	o.List("groups", func(add func(func(*jsonout.Object))) {
 		for _, g := range r.groups {
-			add(func(o *jsonObject) {
-				o.text("dtype", g.Type)
+			add(func(o *jsonout.Object) {
+				o.Text("dtype", g.Type)
 				jsonGroup(o, &g)
 			})
 		}
 	})
 	jsonPlan(o, r.planned)
 	jsonMemory(o, r)
-	o.list("findings", func(add func(func(*jsonObject))) {
+	o.List("findings", func(add func(func(*jsonout.Object))) {
 		for _, f := range r.model.Findings() {
-			add(func(o *jsonObject) { jsonFinding(o, &f) })
+			add(func(o *jsonout.Object) { jsonFinding(o, &f) })
 		}
 	})
 }
 
-func jsonGroup(o *jsonObject, g *group) {
-	o.number("tensors", g.Tensors)
-	o.number("elements", g.Elements)
-	o.number("bytes", g.Bytes)
+func jsonGroup(o *jsonout.Object, g *group) {
+	o.Number("tensors", g.Tensors)
+	o.Number("elements", g.Elements)
+	o.Number("bytes", g.Bytes)
 }
 
-func jsonTensor(o *jsonObject, m tensor.Model, i *tensor.Info) {
-	o.text("name", i.Name)
-	o.text("dtype", i.TypeName())
+func jsonTensor(o *jsonout.Object, m tensor.Model, i *tensor.Info) {
+	o.Text("name", i.Name)
+	o.Text("dtype", i.TypeName())
 	if i.Stored != "" && i.Stored != i.TypeName() {
-		o.text("stored", i.Stored)
+		o.Text("stored", i.Stored)
 	}
-	o.numbers("shape", i.Shape)
+	o.Numbers("shape", i.Shape)
 	if i.Strides != nil {
-		o.numbers("strides", i.Strides)
-		o.number("first", i.Offset)
+		o.Numbers("strides", i.Strides)
+		o.Number("first", i.Offset)
 	}
-	o.number("bytes", i.Bytes())
-	o.number("offset", i.Span.Off)
-	o.number("length", i.Span.Len)
+	o.Number("bytes", i.Bytes())
+	o.Number("offset", i.Span.Off)
+	o.Number("length", i.Span.Len)
 	if i.Order == tensor.Big {
-		o.field("order", i.Order.String())
+		o.Field("order", i.Order.String())
 	}
 	if i.Storage != "" {
-		o.text("storage", i.Storage)
+		o.Text("storage", i.Storage)
 	}
 	if i.Part != 0 {
-		o.number("part", int64(i.Part))
+		o.Number("part", int64(i.Part))
 	}
 	if _, ok := m.At(*i); !ok {
-		o.field("inflated", true)
+		o.Field("inflated", true)
 	}
 }
 
-func jsonFinding(o *jsonObject, f *tensor.Finding) {
-	o.field("code", f.Code)
-	o.field("severity", f.Severity.String())
-	o.field("where", f.Where)
+func jsonFinding(o *jsonout.Object, f *tensor.Finding) {
+	o.Field("code", f.Code)
+	o.Field("severity", f.Severity.String())
+	o.Field("where", f.Where)
 	if f.Off >= 0 {
-		o.number("offset", f.Off)
+		o.Number("offset", f.Off)
 	}
-	o.field("text", f.Text)
+	o.Field("text", f.Text)
 }
 
-func jsonUsage(o *jsonObject, usage []limits.AxisUsage) {
-	o.list("usage", func(add func(func(*jsonObject))) {
+func jsonUsage(o *jsonout.Object, usage []limits.AxisUsage) {
+	o.List("usage", func(add func(func(*jsonout.Object))) {
 		for _, u := range usage {
-			add(func(o *jsonObject) {
-				o.field("axis", u.Axis.String())
-				o.field("flag", axisFlag(u.Axis))
-				o.number("used", u.Used)
-				o.number("peak", u.Peak)
-				o.number("limit", u.Limit)
+			add(func(o *jsonout.Object) {
+				o.Field("axis", u.Axis.String())
+				o.Field("flag", axisFlag(u.Axis))
+				o.Number("used", u.Used)
+				o.Number("peak", u.Peak)
+				o.Number("limit", u.Limit)
 			})
 		}
 	})

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/output"
@@ -73,7 +75,7 @@ func stampInputs(job map[string]string, what, path string) error {
 		return err
 	}
 	if len(list) > maxStamped {
-		return usage{fmt.Sprintf("--resume: %s has more than %d files", showPath(dir), maxStamped)}
+		return usage{fmt.Sprintf("--resume: %s has more than %d files", term.Path(dir), maxStamped)}
 	}
 	for _, e := range list {
 		if e.IsDir() || !some(e.Name()) {
@@ -135,7 +137,7 @@ func (s *session) printFound(c *conversion, r *convert.Resumed) {
 		fmt.Fprintf(s.err, "amn: begins anew: %s\n", r.Anew)
 		return
 	}
-	fmt.Fprintf(s.err, "amn: goes on: %s of %s are there, %s left to write\n", formatBytes(r.Kept), formatBytes(c.plan.Size), formatBytes(c.plan.Size-r.Kept))
+	fmt.Fprintf(s.err, "amn: goes on: %s of %s are there, %s left to write\n", term.Bytes(r.Kept), term.Bytes(c.plan.Size), term.Bytes(c.plan.Size-r.Kept))
 }
 
 // begunText tells what a run would go on with.
@@ -143,7 +145,7 @@ func begunText(r *convert.Resumed, size int64) string {
 	if r.Anew != "" {
 		return "nothing: " + r.Anew
 	}
-	return fmt.Sprintf("%s of an earlier run, to be verified first; %s left to write", formatBytes(r.Kept), formatBytes(size-r.Kept))
+	return fmt.Sprintf("%s of an earlier run, to be verified first; %s left to write", term.Bytes(r.Kept), term.Bytes(size-r.Kept))
 }
 
 // resumedText tells how a conversion went on.
@@ -151,9 +153,9 @@ func resumedText(r *convert.Resumed) string {
 	if r.Anew != "" {
 		return "nothing: " + r.Anew
 	}
-	text := formatBytes(r.Kept) + " of an earlier run, verified"
+	text := term.Bytes(r.Kept) + " of an earlier run, verified"
 	if r.Again > 0 {
-		text += "; " + formatBytes(r.Again) + " of it did not match, and were written again"
+		text += "; " + term.Bytes(r.Again) + " of it did not match, and were written again"
 	}
 	return text
 }
@@ -162,41 +164,41 @@ func resumedText(r *convert.Resumed) string {
 func (s *session) printResumed(c *conversion) {
 	switch {
 	case c.begun != nil:
-		s.out.fact("", "Would resume", begunText(c.begun, c.plan.Size))
+		s.out.Fact("", "Would resume", begunText(c.begun, c.plan.Size))
 	case c.result != nil && c.result.Resumed != nil:
-		s.out.fact("", "Resumed", resumedText(c.result.Resumed))
+		s.out.Fact("", "Resumed", resumedText(c.result.Resumed))
 	}
 }
 
-func jsonResumed(o *jsonObject, r *convert.Resumed) {
+func jsonResumed(o *jsonout.Object, r *convert.Resumed) {
 	if r == nil {
 		return
 	}
-	o.object("resumed", func(o *jsonObject) {
-		o.number("kept", r.Kept)
-		o.number("again", r.Again)
+	o.Object("resumed", func(o *jsonout.Object) {
+		o.Number("kept", r.Kept)
+		o.Number("again", r.Again)
 		if r.Anew != "" {
-			o.text("anew", r.Anew)
+			o.Text("anew", r.Anew)
 		}
 	})
 }
 
 // jsonUnfinished tells what a failed or interrupted run has kept.
-func jsonUnfinished(o *jsonObject, err error) {
+func jsonUnfinished(o *jsonout.Object, err error) {
 	u, ok := errors.AsType[*convert.Unfinished](err)
 	if !ok {
 		return
 	}
-	o.object("unfinished", func(o *jsonObject) {
-		o.text("path", u.Path)
-		o.number("kept", u.Kept)
-		o.number("bytes", u.Size)
+	o.Object("unfinished", func(o *jsonout.Object) {
+		o.Text("path", u.Path)
+		o.Number("kept", u.Kept)
+		o.Number("bytes", u.Size)
 	})
 }
 
 // unfinishedText says how to go on after a failure.
 func unfinishedText(u *convert.Unfinished) string {
-	return fmt.Sprintf("%s of %s are written and kept: the same command goes on with them; without --resume it begins anew", formatBytes(u.Kept), formatBytes(u.Size))
+	return fmt.Sprintf("%s of %s are written and kept: the same command goes on with them; without --resume it begins anew", term.Bytes(u.Kept), term.Bytes(u.Size))
 }
 
 // printInterrupted says what is kept of an interrupted conversion.
@@ -280,14 +282,14 @@ func readKey(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !output.OnlyOurs(info) {
-		return nil, usage{fmt.Sprintf("--resume: %s, which seals journals, belongs to another user or has another name: remove it, and the next run makes another, or set %s to a folder of yours", showPath(path), stateVariable)}
+		return nil, usage{fmt.Sprintf("--resume: %s, which seals journals, belongs to another user or has another name: remove it, and the next run makes another, or set %s to a folder of yours", term.Path(path), stateVariable)}
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, usage{fmt.Sprintf("--resume: others may read or write %s, which seals journals: chmod 600 %[1]s", showPath(path))}
+		return nil, usage{fmt.Sprintf("--resume: others may read or write %s, which seals journals: chmod 600 %[1]s", term.Path(path))}
 	}
 	key := make([]byte, 32)
 	if _, err := io.ReadFull(f, key); err != nil {
-		return nil, usage{fmt.Sprintf("--resume: %s is not a key: remove it, and the next run makes another", showPath(path))}
+		return nil, usage{fmt.Sprintf("--resume: %s is not a key: remove it, and the next run makes another", term.Path(path))}
 	}
 	return key, nil
 }

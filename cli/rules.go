@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
@@ -86,25 +88,25 @@ func (c *rulesCmd) Run(_ context.Context, s *session) error {
 			width = max(width, len(r.ID))
 		}
 		for _, r := range rules {
-			s.out.prose(width+21, "%s  %s  %s  %s", pad(r.ID, width), pad(r.Kind, 8), pad(r.Severity.String(), 7), r.Title)
+			s.out.Prose(width+21, "%s  %s  %s  %s", term.Pad(r.ID, width), term.Pad(r.Kind, 8), term.Pad(r.Severity.String(), 7), r.Title)
 		}
 		return nil
 	}
-	object(s.out.Writer, func(o *jsonObject) {
-		o.field("schema", "amn.rules/1")
-		o.list("rules", func(add func(func(*jsonObject))) {
+	jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+		o.Field("schema", "amn.rules/1")
+		o.List("rules", func(add func(func(*jsonout.Object))) {
 			for _, r := range rules {
-				add(func(o *jsonObject) {
-					o.field("id", r.ID)
-					o.field("kind", r.Kind)
-					o.field("severity", r.Severity.String())
-					o.field("title", r.Title)
-					o.field("why", r.Why)
-					o.field("advice", r.Advice)
+				add(func(o *jsonout.Object) {
+					o.Field("id", r.ID)
+					o.Field("kind", r.Kind)
+					o.Field("severity", r.Severity.String())
+					o.Field("title", r.Title)
+					o.Field("why", r.Why)
+					o.Field("advice", r.Advice)
 					allow, member := r.Allow()
-					o.field("allow", allow)
-					o.field("policy", member)
-					o.field("page", r.Page())
+					o.Field("allow", allow)
+					o.Field("policy", member)
+					o.Field("page", r.Page())
 				})
 			}
 		})
@@ -115,10 +117,10 @@ func (c *rulesCmd) Run(_ context.Context, s *session) error {
 // printRule prints all of a rule.
 func (s *session) printRule(r *gate.Rule) {
 	allow, member := r.Allow()
-	s.out.prose(0, "%s (%s, %v)", r.ID, r.Kind, r.Severity)
+	s.out.Prose(0, "%s (%s, %v)", r.ID, r.Kind, r.Severity)
 	for _, line := range [][2]string{{"What", r.Title}, {"Why", r.Why}, {"Mend", r.Advice}, {"Allow", allow}, {"Policy", member}, {"Page", r.Page()}} {
 		if line[1] != "" {
-			s.out.prose(8, "%s%s", pad(line[0]+":", 8), line[1])
+			s.out.Prose(8, "%s%s", term.Pad(line[0]+":", 8), line[1])
 		}
 	}
 }

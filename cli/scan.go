@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -171,14 +172,14 @@ func (sc *scanner) finish(paths []string) error {
 	if s.quiet || judged+sc.skipped == 1 {
 		return nil
 	}
-	text := fmt.Sprintf("amn: %s judged: %s", plural(judged, "file"), &sc.count)
+	text := fmt.Sprintf("amn: %s judged: %s", term.Plural(judged, "file"), &sc.count)
 	if judged == 0 && sc.unlooked == 0 {
-		text = fmt.Sprintf("amn: no model among %s", plural(sc.skipped, "file"))
+		text = fmt.Sprintf("amn: no model among %s", term.Plural(sc.skipped, "file"))
 	} else if sc.skipped > 0 {
-		text += fmt.Sprintf("; %s skipped", formatCount(sc.skipped))
+		text += fmt.Sprintf("; %s skipped", term.Count(sc.skipped))
 	}
 	if sc.unlooked > 0 {
-		text += fmt.Sprintf("; %s not looked at", formatCount(sc.unlooked))
+		text += fmt.Sprintf("; %s not looked at", term.Count(sc.unlooked))
 	}
 	if err := s.out.Flush(); err != nil {
 		return err

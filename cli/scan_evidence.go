@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
@@ -177,7 +178,7 @@ func (e *evidence) close() error {
 		e.s.printError("", errors.New("nothing was attested, because a file was refused or none was found"))
 		return nil
 	case e.missing != "":
-		return usage{"--attest: nothing was attested, because " + showPath(e.missing) + " has no digest"}
+		return usage{"--attest: nothing was attested, because " + term.Path(e.missing) + " has no digest"}
 	}
 	files, links, err := e.covered()
 	switch {
@@ -246,7 +247,7 @@ func (e *evidence) covered() (files []attest.File, links []attest.Link, err erro
 		f.Sum = sum
 	}
 	if len(e.sums) != len(now.files) {
-		return nil, nil, notCovered("%s were judged, and the folder has %d", plural(int64(len(e.sums)), "file"), len(now.files))
+		return nil, nil, notCovered("%s were judged, and the folder has %d", term.Plural(int64(len(e.sums)), "file"), len(now.files))
 	}
 	return now.files, now.links, nil
 }

@@ -1,182 +1,184 @@
 package cli
 
 import (
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
 // json writes the result as cli/schema/scan.json describes it.
-func (sc *scanner) json(o *jsonObject, rep *scanReport) {
-	o.field("schema", "amn.scan/1")
-	o.text("path", rep.path)
+func (sc *scanner) json(o *jsonout.Object, rep *scanReport) {
+	o.Field("schema", "amn.scan/1")
+	o.Text("path", rep.path)
 	if rep.Unlooked != "" {
-		o.field("unlooked", tidy(rep.Unlooked, 512))
+		o.Field("unlooked", term.Tidy(rep.Unlooked, 512))
 	}
 	jsonExceptions(o, rep.Verdict)
 	if rep.skipped != "" {
-		o.field("skipped", tidy(rep.skipped, 512))
+		o.Field("skipped", term.Tidy(rep.skipped, 512))
 		return
 	}
-	o.field("format", rep.Format)
-	o.field("class", rep.class().String())
-	o.field("exit", rep.class().ExitCode())
+	o.Field("format", rep.Format)
+	o.Field("class", rep.class().String())
+	o.Field("exit", rep.class().ExitCode())
 	if rep.Err != nil {
-		o.object("error", func(o *jsonObject) { jsonError(o, rep.Err) })
-		o.field("rules", rep.rules())
+		o.Object("error", func(o *jsonout.Object) { jsonError(o, rep.Err) })
+		o.Field("rules", rep.rules())
 	}
-	o.number("size", rep.Size)
+	o.Number("size", rep.Size)
 	if rep.SHA256 != "" {
-		o.field("sha256", rep.SHA256)
+		o.Field("sha256", rep.SHA256)
 	}
-	o.field("bodies", rep.Bodies())
+	o.Field("bodies", rep.Bodies())
 	if list := rep.Opens(); len(list) > 0 {
-		o.field("opens", list)
+		o.Field("opens", list)
 	}
-	o.object("totals", func(o *jsonObject) {
+	o.Object("totals", func(o *jsonout.Object) {
 		jsonGroup(o, &group{Tensors: rep.Totals.Tensors, Elements: rep.Totals.Elements, Bytes: rep.Totals.Bytes})
 	})
 	if len(rep.Pickles) > 0 {
 		safe, taken := rep.Safe(), rep.WeightsOnly()
-		o.field("safe", safe.OK)
-		o.field("weights_only", taken.OK)
+		o.Field("safe", safe.OK)
+		o.Field("weights_only", taken.OK)
 		if taken.Unsure {
-			o.field("weights_only_unsure", true)
+			o.Field("weights_only_unsure", true)
 		}
 	}
-	o.list("pickles", func(add func(func(*jsonObject))) {
+	o.List("pickles", func(add func(func(*jsonout.Object))) {
 		for _, p := range rep.Pickles {
-			add(func(o *jsonObject) { sc.jsonPickle(o, p) })
+			add(func(o *jsonout.Object) { sc.jsonPickle(o, p) })
 		}
 	})
 	if rep.Contents != nil {
-		o.list("contents", func(add func(func(*jsonObject))) {
+		o.List("contents", func(add func(func(*jsonout.Object))) {
 			for i := range rep.Contents {
-				add(func(o *jsonObject) { jsonContent(o, &rep.Contents[i]) })
+				add(func(o *jsonout.Object) { jsonContent(o, &rep.Contents[i]) })
 			}
 		})
 	}
-	o.list("findings", func(add func(func(*jsonObject))) {
+	o.List("findings", func(add func(func(*jsonout.Object))) {
 		for _, f := range rep.Findings {
-			add(func(o *jsonObject) { jsonFinding(o, &f) })
+			add(func(o *jsonout.Object) { jsonFinding(o, &f) })
 		}
 	})
 }
 
-func jsonContent(o *jsonObject, c *gate.Content) {
-	o.text("name", c.Name)
-	o.number("size", c.Size)
-	o.field("class", c.Class.String())
+func jsonContent(o *jsonout.Object, c *gate.Content) {
+	o.Text("name", c.Name)
+	o.Number("size", c.Size)
+	o.Field("class", c.Class.String())
 	for _, f := range []struct{ key, text string }{{"format", c.Format}, {"harmless", c.Harmless}, {"unlooked", c.Unlooked}} {
 		if f.text != "" {
-			o.field(f.key, tidy(f.text, 512))
+			o.Field(f.key, term.Tidy(f.text, 512))
 		}
 	}
 }
 
 // jsonExceptions writes what the policy allows and suppresses, and expired exceptions.
-func jsonExceptions(o *jsonObject, rep *gate.Verdict) {
+func jsonExceptions(o *jsonout.Object, rep *gate.Verdict) {
 	if len(rep.Ignored) > 0 {
-		o.list("ignored", func(add func(func(*jsonObject))) {
+		o.List("ignored", func(add func(func(*jsonout.Object))) {
 			for _, r := range rep.Ignored {
-				add(func(o *jsonObject) {
-					o.field("rule", r.Rule)
+				add(func(o *jsonout.Object) {
+					o.Field("rule", r.Rule)
 					if r.Exception != nil {
-						o.text("reason", r.Exception.Reason)
-						o.field("expires", r.Exception.Expires)
+						o.Text("reason", r.Exception.Reason)
+						o.Field("expires", r.Exception.Expires)
 					}
 				})
 			}
 		})
 	}
 	if len(rep.Expired) > 0 {
-		o.list("expired", func(add func(func(*jsonObject))) {
+		o.List("expired", func(add func(func(*jsonout.Object))) {
 			for _, e := range rep.Expired {
-				add(func(o *jsonObject) {
-					o.field("rule", e.Rule)
-					o.text("reason", e.Reason)
-					o.field("expires", e.Expires)
+				add(func(o *jsonout.Object) {
+					o.Field("rule", e.Rule)
+					o.Text("reason", e.Reason)
+					o.Field("expires", e.Expires)
 				})
 			}
 		})
 	}
 	if len(rep.Allowed) > 0 {
-		o.list("allowed_globals", func(add func(func(*jsonObject))) {
+		o.List("allowed_globals", func(add func(func(*jsonout.Object))) {
 			for _, name := range rep.Allowed {
-				add(func(o *jsonObject) { o.text("name", name) })
+				add(func(o *jsonout.Object) { o.Text("name", name) })
 			}
 		})
 	}
 }
 
-func (sc *scanner) jsonPickle(o *jsonObject, p pth.Pickle) {
+func (sc *scanner) jsonPickle(o *jsonout.Object, p pth.Pickle) {
 	r := p.Report
 	called, stored := callsOf(r)
-	o.text("name", p.Name)
-	o.number("offset", p.Off)
-	o.number("length", r.Graph.End()-p.Off)
-	o.number("protocol", int64(r.Graph.Protocol()))
-	o.number("calls", called)
-	o.number("persistent", stored)
-	o.list("globals", func(add func(func(*jsonObject))) {
+	o.Text("name", p.Name)
+	o.Number("offset", p.Off)
+	o.Number("length", r.Graph.End()-p.Off)
+	o.Number("protocol", int64(r.Graph.Protocol()))
+	o.Number("calls", called)
+	o.Number("persistent", stored)
+	o.List("globals", func(add func(func(*jsonout.Object))) {
 		for _, g := range r.Graph.Globals() {
-			add(func(o *jsonObject) { jsonGlobal(o, g) })
+			add(func(o *jsonout.Object) { jsonGlobal(o, g) })
 		}
 	})
 	if sc.all {
-		o.list("events", func(add func(func(*jsonObject))) {
+		o.List("events", func(add func(func(*jsonout.Object))) {
 			for e := range r.Events() {
-				add(func(o *jsonObject) { jsonEvent(o, &e) })
+				add(func(o *jsonout.Object) { jsonEvent(o, &e) })
 			}
 		})
 	}
-	o.object("safe", func(o *jsonObject) { jsonVerdict(o, &r.Safe) })
-	o.object("weights_only", func(o *jsonObject) { jsonVerdict(o, &r.WeightsOnly) })
+	o.Object("safe", func(o *jsonout.Object) { jsonVerdict(o, &r.Safe) })
+	o.Object("weights_only", func(o *jsonout.Object) { jsonVerdict(o, &r.WeightsOnly) })
 }
 
-func jsonGlobal(o *jsonObject, g *vm.Global) {
-	o.text("module", g.Module)
-	o.text("name", g.Name)
+func jsonGlobal(o *jsonout.Object, g *vm.Global) {
+	o.Text("module", g.Module)
+	o.Text("name", g.Name)
 	if g.Written != "" {
-		o.text("written", g.Written)
+		o.Text("written", g.Written)
 	}
-	o.field("status", g.Status.String())
+	o.Field("status", g.Status.String())
 	if g.Reason != "" {
-		o.field("reason", g.Reason)
+		o.Field("reason", g.Reason)
 	}
-	o.number("offset", g.Off)
-	o.number("uses", int64(g.Uses))
+	o.Number("offset", g.Off)
+	o.Number("uses", int64(g.Uses))
 }
 
-func jsonEvent(o *jsonObject, e *vm.Event) {
-	o.field("use", e.Use.String())
-	o.field("op", e.Op)
-	o.number("offset", e.Off)
-	o.field("ok", e.OK)
-	o.field("on", tidy(e.On.String(), 512))
+func jsonEvent(o *jsonout.Object, e *vm.Event) {
+	o.Field("use", e.Use.String())
+	o.Field("op", e.Op)
+	o.Number("offset", e.Off)
+	o.Field("ok", e.OK)
+	o.Field("on", term.Tidy(e.On.String(), 512))
 	if e.Given {
-		o.field("with", tidy(e.With.Shape(), 512))
+		o.Field("with", term.Tidy(e.With.Shape(), 512))
 	}
 }
 
-func jsonVerdict(o *jsonObject, v *vm.Verdict) {
-	o.field("ok", v.OK)
+func jsonVerdict(o *jsonout.Object, v *vm.Verdict) {
+	o.Field("ok", v.OK)
 	if v.Unsure {
-		o.field("unsure", true)
+		o.Field("unsure", true)
 	}
-	o.field("by", v.By)
-	o.list("reasons", func(add func(func(*jsonObject))) {
+	o.Field("by", v.By)
+	o.List("reasons", func(add func(func(*jsonout.Object))) {
 		for _, why := range v.Reasons {
-			add(func(o *jsonObject) {
-				o.field("code", why.Code)
+			add(func(o *jsonout.Object) {
+				o.Field("code", why.Code)
 				if why.Off >= 0 {
-					o.number("offset", why.Off)
+					o.Number("offset", why.Off)
 				}
-				o.field("text", tidy(why.Text, 512))
+				o.Field("text", term.Tidy(why.Text, 512))
 			})
 		}
 	})
 	if v.More > 0 {
-		o.number("more", int64(v.More))
+		o.Number("more", int64(v.More))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -50,7 +52,7 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 		s.count.note(rep.Err)
 	}
 	json := func(w *bufio.Writer) {
-		object(w, func(o *jsonObject) { sc.json(o, rep) })
+		jsonout.Write(w, func(o *jsonout.Object) { sc.json(o, rep) })
 		w.WriteByte('\n')
 	}
 	if err := errors.Join(sc.reports.add(rep.path, rep.Verdict, json), sc.evidence.add(rep)); err != nil {
@@ -71,21 +73,21 @@ func (sc *scanner) text(rep *scanReport) {
 	s := sc.s
 	if rep.skipped != "" {
 		if !s.quiet {
-			s.out.prose(classWidth, "%s%s: %s", pad("skipped", classWidth), showPath(rep.path), tidy(rep.skipped, 512))
+			s.out.Prose(classWidth, "%s%s: %s", term.Pad("skipped", classWidth), term.Path(rep.path), term.Tidy(rep.skipped, 512))
 			sc.printExceptions(rep)
 		}
 		return
 	}
 	verdict := rep.class().String()
 	detail := rep.given || sc.all || rep.Err != nil || len(rep.Findings)+len(rep.Ignored)+len(rep.Expired) > 0
-	s.out.paint = classColour(rep.class())
+	s.out.Paint = term.ClassColour(rep.class())
 	if !detail {
-		s.out.prose(classWidth, "%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.contentText())
+		s.out.Prose(classWidth, "%s%s: %s", term.Pad(verdict, classWidth), term.Path(rep.path), rep.contentText())
 		return
 	}
-	s.out.prose(classWidth, "%s%s", pad(verdict, classWidth), showPath(rep.path))
+	s.out.Prose(classWidth, "%s%s", term.Pad(verdict, classWidth), term.Path(rep.path))
 	if rep.Err != nil {
-		sc.detail("%s", tidy(message(rep.path, rep.Err), wire.MaxMessage))
+		sc.detail("%s", term.Tidy(message(rep.path, rep.Err), wire.MaxMessage))
 		if hint := hintFor(rep.Err, &s.policy.limits); hint != "" {
 			sc.detail("%s", hint)
 		}
@@ -107,7 +109,7 @@ func (sc *scanner) text(rep *scanReport) {
 	}
 	sc.printExceptions(rep)
 	for severity, text := range fewOf(rep.Findings) {
-		s.out.paint = severityColours[severity]
+		s.out.Paint = term.SeverityColours[severity]
 		sc.detail("%s: %s", severity, text)
 	}
 }
@@ -124,7 +126,7 @@ func (sc *scanner) contents(rep *scanReport) {
 				what = text
 			}
 		}
-		sc.detail("  %s %s: %s, %s", pad(c.Class.String(), classWidth-1), wire.Clean(c.Name, 256), tidy(what, 256), formatBytes(c.Size))
+		sc.detail("  %s %s: %s, %s", term.Pad(c.Class.String(), classWidth-1), wire.Clean(c.Name, 256), term.Tidy(what, 256), term.Bytes(c.Size))
 	}
 }
 
@@ -140,40 +142,40 @@ func exceptionLines(v *gate.Verdict) (list []string) {
 	for _, r := range v.Ignored {
 		why := "the policy turns the rule off"
 		if r.Exception != nil {
-			if why = "excepted: " + tidy(r.Exception.Reason, 256); r.Exception.Expires != "" {
+			if why = "excepted: " + term.Tidy(r.Exception.Reason, 256); r.Exception.Expires != "" {
 				why += " (until " + r.Exception.Expires + ")"
 			}
 		}
 		list = append(list, "ignored: "+r.Rule+": "+why)
 	}
 	for _, e := range v.Expired {
-		list = append(list, fmt.Sprintf("expired: the exception for %s ran out on %s: %s", tidy(e.Rule, 64), e.Expires, tidy(e.Reason, 256)))
+		list = append(list, fmt.Sprintf("expired: the exception for %s ran out on %s: %s", term.Tidy(e.Rule, 64), e.Expires, term.Tidy(e.Reason, 256)))
 	}
 	return list
 }
 
 func (sc *scanner) detail(format string, args ...any) {
-	sc.s.out.prose(classWidth+4, "%s%s", pad("", classWidth), fmt.Sprintf(format, args...))
+	sc.s.out.Prose(classWidth+4, "%s%s", term.Pad("", classWidth), fmt.Sprintf(format, args...))
 }
 
 // contentText describes the examined content of the file.
 func (rep *scanReport) contentText() string {
 	if rep.Format == "" {
-		return formatBytes(rep.Size)
+		return term.Bytes(rep.Size)
 	}
 	text := titleOf(rep.Format)
 	if rep.Contents != nil {
-		text += ", " + plural(int64(len(rep.Contents)), "content")
+		text += ", " + term.Plural(int64(len(rep.Contents)), "content")
 	}
 	if !isPlain(rep.Format) && rep.Err == nil {
-		text += ", " + plural(rep.Totals.Tensors, "tensor") + " of " + formatBytes(rep.Totals.Bytes)
+		text += ", " + term.Plural(rep.Totals.Tensors, "tensor") + " of " + term.Bytes(rep.Totals.Bytes)
 	}
 	if n := len(rep.Pickles); n > 0 && !isPlain(rep.Format) {
-		text += ", " + plural(int64(n), "pickle")
+		text += ", " + term.Plural(int64(n), "pickle")
 	}
 	switch {
 	case isPlain(rep.Format):
-		text += ", " + formatBytes(rep.Size)
+		text += ", " + term.Bytes(rep.Size)
 	default:
 		text += ", data " + dataWords(rep.Bodies())
 	}
@@ -185,22 +187,22 @@ func (sc *scanner) pickle(rep *scanReport, p pth.Pickle) {
 	r := p.Report
 	called, stored := callsOf(r)
 	globals := r.Graph.Globals()
-	sc.detail("%s: %s, %s, %s", wire.Clean(p.Name, 256), plural(int64(len(globals)), "global"), plural(called, "call"), plural(stored, "storage"))
+	sc.detail("%s: %s, %s, %s", wire.Clean(p.Name, 256), term.Plural(int64(len(globals)), "global"), term.Plural(called, "call"), term.Plural(stored, "storage"))
 	for _, g := range globals {
 		switch {
 		case slices.Contains(rep.Allowed, wire.Clean(g.String(), 256)):
-			sc.detail("  %#-8x %s %s: allowed by the policy", g.Off, pad("named", 9), wire.Clean(g.String(), 256))
+			sc.detail("  %#-8x %s %s: allowed by the policy", g.Off, term.Pad("named", 9), wire.Clean(g.String(), 256))
 		case g.Status != vm.Allowed || sc.all:
-			sc.detail("  %#-8x %s %s", g.Off, pad(g.Status.String(), 9), globalText(g))
+			sc.detail("  %#-8x %s %s", g.Off, term.Pad(g.Status.String(), 9), globalText(g))
 		}
 	}
 	for _, why := range r.Safe.Reasons {
 		if why.Code != "global" && !(rep.Accepted() && len(rep.Allowed) > 0) {
-			sc.detail("  %s %s", offText(why.Off), tidy(why.Text, 512))
+			sc.detail("  %s %s", offText(why.Off), term.Tidy(why.Text, 512))
 		}
 	}
 	if r.Safe.More > 0 {
-		sc.detail("  and %s more", plural(int64(r.Safe.More), "reason"))
+		sc.detail("  and %s more", term.Plural(int64(r.Safe.More), "reason"))
 	}
 	if sc.all {
 		for e := range r.Events() {
@@ -209,7 +211,7 @@ func (sc *scanner) pickle(rep *scanReport, p pth.Pickle) {
 				if rep.Accepted() { // the refused events are those that the policy allows
 					text = strings.ReplaceAll(text, " (refused)", " (allowed by the policy)")
 				}
-				sc.detail("  %#-8x %s %s", e.Off, pad(e.Use.String(), 10), tidy(text, 512))
+				sc.detail("  %#-8x %s %s", e.Off, term.Pad(e.Use.String(), 10), term.Tidy(text, 512))
 			}
 		}
 	}
@@ -248,14 +250,14 @@ func eventText(e *vm.Event) string {
 func weightsOnlyText(v *vm.Verdict) string {
 	text := gate.Taken(v)
 	if !v.OK && len(v.Reasons) > 0 {
-		text += ", " + tidy(v.Reasons[0].Text, 256)
+		text += ", " + term.Tidy(v.Reasons[0].Text, 256)
 	}
 	return text
 }
 
 func offText(off int64) string {
 	if off < 0 {
-		return pad("", 8)
+		return term.Pad("", 8)
 	}
 	return fmt.Sprintf("%#-8x", off)
 }

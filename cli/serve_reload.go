@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
@@ -105,7 +106,7 @@ func readTokens(text string) (list []string, err error) {
 		case strings.IndexFunc(line, func(c rune) bool { return c > '~' }) >= 0:
 			return nil, fmt.Errorf("line %d has a character that is not ASCII", n)
 		case len(line) < minToken:
-			return nil, fmt.Errorf("line %d has a token of %s: fewer than %d can be guessed (openssl rand -hex 16 prints a good one)", n, plural(int64(len(line)), "character"), minToken)
+			return nil, fmt.Errorf("line %d has a token of %s: fewer than %d can be guessed (openssl rand -hex 16 prints a good one)", n, term.Plural(int64(len(line)), "character"), minToken)
 		}
 		list = append(list, line)
 	}
@@ -144,7 +145,7 @@ func (v *server) reload() error {
 		err = v.api.Reload(g, in.tokens)
 	}
 	if err != nil {
-		v.log.Error("not reloaded: the old policy, tokens and certificate stay", "error", tidy(err.Error(), 1024))
+		v.log.Error("not reloaded: the old policy, tokens and certificate stay", "error", term.Tidy(err.Error(), 1024))
 		return err
 	}
 	v.cert.Store(in.cert)

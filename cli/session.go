@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -27,7 +28,7 @@ import (
 // A session is one run of the program: its streams, what holds for it, and what it has counted.
 type session struct {
 	in  io.Reader
-	out *printer
+	out *term.Printer
 	err io.Writer
 	to  io.Writer // what out writes to
 
@@ -74,7 +75,7 @@ func (c *classes) String() string {
 	var list []string
 	for class, n := range c {
 		if n > 0 {
-			list = append(list, fmt.Sprintf("%s %v", formatCount(n), wire.Class(class)))
+			list = append(list, fmt.Sprintf("%s %v", term.Count(n), wire.Class(class)))
 		}
 	}
 	return strings.Join(list, ", ")
@@ -90,16 +91,16 @@ func (c *classes) total() (n int64) {
 func newSession(stdio Stdio) *session {
 	s := &session{
 		in: stdio.In, err: stdio.Err, to: stdio.Out,
-		out:     &printer{Writer: bufio.NewWriterSize(stdio.Out, 64<<10), columns: stdio.Columns, colours: stdio.Colours},
+		out:     &term.Printer{Writer: bufio.NewWriterSize(stdio.Out, 64<<10), Columns: stdio.Columns, Colours: stdio.Colours},
 		workers: cmp.Or(stdio.Workers, runtime.GOMAXPROCS(0)), ownProcess: stdio.OwnProcess,
 		remote: stdio.Remote, remoteFiles: stdio.RemoteFiles, remoteHelp: stdio.RemoteHelp, life: stdio.life,
 	}
 	if s.life == nil {
 		s.life = newLife()
 	}
-	if f, ok := stdio.Out.(*os.File); ok && s.out.columns == 0 {
-		s.out.columns = columnsOf(f)
-		s.out.colours = s.out.columns > 0 && wantsColours(os.Getenv)
+	if f, ok := stdio.Out.(*os.File); ok && s.out.Columns == 0 {
+		s.out.Columns = term.Columns(f)
+		s.out.Colours = s.out.Columns > 0 && term.WantsColours(os.Getenv)
 	}
 	return s
 }
@@ -110,7 +111,7 @@ func (s *session) progress(what string, at func() (done, size int64)) (done func
 	if s.quiet {
 		return func() {}
 	}
-	return progress(s.err, what, at)
+	return term.Progress(s.err, what, at)
 }
 
 // printError prints an error and a hint to standard error, after the data printed so far.
@@ -118,9 +119,9 @@ func (s *session) printError(path string, err error) {
 	if s.out.Flush() != nil || errors.As(err, new(interrupted)) {
 		return
 	}
-	text := tidy(message(path, err), wire.MaxMessage)
+	text := term.Tidy(message(path, err), wire.MaxMessage)
 	if path != "" {
-		text = showPath(path) + ": " + text
+		text = term.Path(path) + ": " + text
 	}
 	fmt.Fprintf(s.err, "amn: %s\n", text)
 	hint := hintFor(err, &s.policy.limits)
@@ -184,18 +185,6 @@ func flagText(a limits.Axis, n int64) string {
 	default:
 		return strconv.FormatInt(n, 10)
 	}
-}
-
-// tidy cleans text that may contain text of a file or an argument, and cuts it at limit
-// bytes. Quotes are kept.
-func tidy(s string, limit int) string { return wire.Text(s, limit) }
-
-// showPath returns a whole path, cleaned for terminals.
-func showPath(path string) string {
-	if path == "-" {
-		return "standard input"
-	}
-	return tidy(path, 4096)
 }
 
 // localDir is a folder as a file system. Unlike os.DirFS it opens names that are not UTF-8.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -109,7 +111,7 @@ func (c *statsCmd) readModel(ctx context.Context, s *session, src source) (tenso
 	if err := s.verifyGated(b, m); err != nil {
 		return m, nil, err
 	}
-	list, err := s.readNumbers(b, "reading "+showPath(src.path), m, o)
+	list, err := s.readNumbers(b, "reading "+term.Path(src.path), m, o)
 	return m, list, err
 }
 
@@ -150,19 +152,19 @@ func (c *statsCmd) print(s *session, path string, m tensor.Model, list []stats.T
 var statHead = []string{"type", "shape", "min", "max", "mean", "std", "zeros", "NaN", "inf", "tensor"}
 
 func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
-	if s.out.printed {
+	if s.out.Printed {
 		s.out.WriteByte('\n')
 	}
-	s.out.printed = true
-	fmt.Fprintf(s.out, "%s: %s, %s\n", showPath(path), titleOf(m.Format()), plural(int64(len(list)), "tensor"))
+	s.out.Printed = true
+	fmt.Fprintf(s.out, "%s: %s, %s\n", term.Path(path), titleOf(m.Format()), term.Plural(int64(len(list)), "tensor"))
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b stats.Tensor) int { return wire.Natural(a.Name, b.Name) })
 	rows := [][]string{statHead}
 	for i := range list {
 		rows = append(rows, statRow(&list[i]))
 	}
-	wide := widths(rows)
-	s.out.table(rows, wide, s.visibleColumns(rows, wide))
+	wide := term.Widths(rows)
+	s.out.Table(rows, wide, s.visibleColumns(rows, wide))
 	if len(list) <= maxCharts {
 		for i := range list {
 			s.chart(&list[i])
@@ -188,7 +190,7 @@ func (s *session) visibleColumns(rows [][]string, wide []int) []int {
 		if l.usual == "" {
 			names = min(names, 30)
 		}
-		if s.out.columns == 0 || s.out.columns-columnsBefore(wide, keep) >= names {
+		if s.out.Columns == 0 || s.out.Columns-term.WidthBefore(wide, keep) >= names {
 			break
 		}
 		if l.usual == "" || !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[l.column] != l.usual && row[l.column] != "-" }) {
@@ -198,45 +200,8 @@ func (s *session) visibleColumns(rows [][]string, wide []int) []int {
 	return keep
 }
 
-// columnsBefore returns the width of a table before its last column.
-func columnsBefore(wide, keep []int) int {
-	used := 2 * len(keep)
-	for _, k := range keep[:len(keep)-1] {
-		used += wide[k]
-	}
-	return used
-}
-
-// widths returns the width of the widest cell of each column.
-func widths(rows [][]string) []int {
-	wide := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for k, text := range row {
-			wide[k] = max(wide[k], columns(text))
-		}
-	}
-	return wide
-}
-
-// table prints the columns keep of rows: text aligned left, numbers right, names last.
-func (p *printer) table(rows [][]string, wide, keep []int) {
-	used := columnsBefore(wide, keep)
-	for _, row := range rows {
-		for i, k := range keep {
-			switch {
-			case i == len(keep)-1:
-				fmt.Fprintf(p, "  %s\n", p.lastName(row[k], used))
-			case k < 2:
-				fmt.Fprintf(p, "  %s", pad(row[k], wide[k]))
-			default:
-				fmt.Fprintf(p, "  %s", padLeft(row[k], wide[k]))
-			}
-		}
-	}
-}
-
 func statRow(t *stats.Tensor) []string {
-	row := []string{tidy(t.Type, 64), formatShape(t.Shape), "-", "-", "-", "-", "-", "-", "-", nameText(t.Name)}
+	row := []string{term.Tidy(t.Type, 64), term.Shape(t.Shape), "-", "-", "-", "-", "-", "-", "-", term.Name(t.Name)}
 	if !t.Numbers {
 		return row
 	}
@@ -246,7 +211,7 @@ func statRow(t *stats.Tensor) []string {
 		}
 		row[6] = strconv.FormatFloat(100*float64(t.Zeros)/float64(t.Elements), 'f', 1, 64) + "%"
 	}
-	row[7], row[8] = formatCount(t.NaN), formatCount(t.Infinite)
+	row[7], row[8] = term.Count(t.NaN), term.Count(t.Infinite)
 	return row
 }
 
@@ -262,50 +227,50 @@ func (s *session) chart(t *stats.Tensor) {
 	if most == 0 {
 		return
 	}
-	fmt.Fprintf(s.out, "\n  %s, by magnitude\n", nameText(t.Name))
+	fmt.Fprintf(s.out, "\n  %s, by magnitude\n", term.Name(t.Name))
 	for k := len(t.Bins) - 1; k >= 0; k-- {
 		b := t.Bins[k]
 		n := b.Negative + b.Positive
 		bar := int(math.Ceil(float64(n) / float64(most) * chartWidth))
-		fmt.Fprintf(s.out, "  %6s  %s %s\n", "2^"+strconv.Itoa(b.Exp), strings.Repeat("█", bar), formatCount(n))
+		fmt.Fprintf(s.out, "  %6s  %s %s\n", "2^"+strconv.Itoa(b.Exp), strings.Repeat("█", bar), term.Count(n))
 	}
 }
 
 // jsonStats writes one object in one line.
 func jsonStats(w *bufio.Writer, path string, m tensor.Model, list []stats.Tensor, err error) {
-	object(w, func(o *jsonObject) {
-		o.field("schema", "amn.stats/1")
-		o.text("path", path)
+	jsonout.Write(w, func(o *jsonout.Object) {
+		o.Field("schema", "amn.stats/1")
+		o.Text("path", path)
 		r := report{model: m, err: err}
-		o.field("format", r.format())
-		o.field("class", r.class().String())
-		o.field("exit", r.class().ExitCode())
+		o.Field("format", r.format())
+		o.Field("class", r.class().String())
+		o.Field("exit", r.class().ExitCode())
 		if err != nil {
-			o.object("error", func(o *jsonObject) { jsonError(o, err) })
+			o.Object("error", func(o *jsonout.Object) { jsonError(o, err) })
 			return
 		}
-		o.list("tensors", func(add func(func(*jsonObject))) {
+		o.List("tensors", func(add func(func(*jsonout.Object))) {
 			for i := range list {
-				add(func(o *jsonObject) { jsonStat(o, &list[i]) })
+				add(func(o *jsonout.Object) { jsonStat(o, &list[i]) })
 			}
 		})
 	})
 	w.WriteByte('\n')
 }
 
-func jsonStat(o *jsonObject, t *stats.Tensor) {
-	o.text("name", t.Name)
-	o.text("type", t.Type)
-	o.field("shape", append([]int64{}, t.Shape...))
-	o.number("elements", t.Elements)
+func jsonStat(o *jsonout.Object, t *stats.Tensor) {
+	o.Text("name", t.Name)
+	o.Text("type", t.Type)
+	o.Field("shape", append([]int64{}, t.Shape...))
+	o.Number("elements", t.Elements)
 	if !t.Numbers {
 		return
 	}
-	o.number("zeros", t.Zeros)
-	o.number("nan", t.NaN)
-	o.number("infinite", t.Infinite)
+	o.Number("zeros", t.Zeros)
+	o.Number("nan", t.NaN)
+	o.Number("infinite", t.Infinite)
 	if t.First >= 0 {
-		o.number("first", t.First)
+		o.Number("first", t.First)
 	}
 	if t.Elements > t.NaN+t.Infinite {
 		for _, f := range []struct {
@@ -313,16 +278,16 @@ func jsonStat(o *jsonObject, t *stats.Tensor) {
 			v    float64
 		}{{"min", t.Min}, {"max", t.Max}, {"mean", t.Mean}, {"std", t.Std}} {
 			if f.v-f.v == 0 { // a sum may be more than float64 holds
-				o.float(f.name, f.v, 64)
+				o.Float(f.name, f.v, 64)
 			}
 		}
 	}
-	o.list("bins", func(add func(func(*jsonObject))) {
+	o.List("bins", func(add func(func(*jsonout.Object))) {
 		for _, b := range t.Bins {
-			add(func(o *jsonObject) {
-				o.number("exp", int64(b.Exp))
-				o.number("negative", b.Negative)
-				o.number("positive", b.Positive)
+			add(func(o *jsonout.Object) {
+				o.Number("exp", int64(b.Exp))
+				o.Number("negative", b.Negative)
+				o.Number("positive", b.Positive)
 			})
 		}
 	})
@@ -333,7 +298,7 @@ func notFinite(list []stats.Tensor) error {
 	for i := range list {
 		if t := &list[i]; !t.Finite() {
 			return wire.At("stats", "tensor "+wire.Quote(t.Name), wire.NoOffset, wire.ErrForbidden.Errorf(
-				"%s NaN and %s infinite numbers, the first is element %s", formatCount(t.NaN), formatCount(t.Infinite), formatCount(t.First)))
+				"%s NaN and %s infinite numbers, the first is element %s", term.Count(t.NaN), term.Count(t.Infinite), term.Count(t.First)))
 		}
 	}
 	return nil

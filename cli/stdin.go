@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/spool"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -77,7 +78,7 @@ func (s *session) input(ctx context.Context) (io.ReaderAt, int64, io.Closer, err
 		return nil, 0, nil, err
 	case info.IsDir():
 		return nil, 0, nil, wire.ErrUnsupported.Errorf("standard input is a folder")
-	case columnsOf(f) > 0:
+	case term.Columns(f) > 0:
 		return nil, 0, nil, usage{"standard input is a terminal: pipe a file into it"}
 	case info.Mode().IsRegular():
 		at, err := f.Seek(0, io.SeekCurrent)

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 )
 
 // verifyCmd reads whole files and checks them.
@@ -86,8 +88,8 @@ func (c *verifyCmd) files(ctx context.Context, s *session) error {
 			if c.Finite {
 				finite = ", all numbers finite"
 			}
-			s.out.prose(4, "%s: %s, %s, %s, data %s%s", showPath(r.path), viewOf(r.model).title,
-				plural(r.total.Tensors, "tensor"), formatBytes(r.total.Bytes), dataWords(r.bodies()), finite)
+			s.out.Prose(4, "%s: %s, %s, %s, data %s%s", term.Path(r.path), viewOf(r.model).title,
+				term.Plural(r.total.Tensors, "tensor"), term.Bytes(r.total.Bytes), dataWords(r.bodies()), finite)
 		}
 		return nil
 	})

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
@@ -35,10 +37,10 @@ func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) 
 	s.count.note(err)
 	switch {
 	case s.json:
-		object(s.out.Writer, func(o *jsonObject) { jsonClaim(o, path, claim, count, err) })
+		jsonout.Write(s.out.Writer, func(o *jsonout.Object) { jsonClaim(o, path, claim, count, err) })
 		s.out.WriteByte('\n')
 	case err == nil:
-		s.out.prose(4, "%s: %s, %s", showPath(path), plural(int64(count), "file"), claimText(claim))
+		s.out.Prose(4, "%s: %s, %s", term.Path(path), term.Plural(int64(count), "file"), claimText(claim))
 	}
 	if err != nil {
 		s.printError(path, err)
@@ -127,7 +129,7 @@ func (c *coverage) checkNoLinks() error {
 // hash sets the digests of the files.
 func (f *attestFlags) hash(b *limits.Budget, s *session, c *coverage) (err error) {
 	var read, next atomic.Int64
-	done := s.progress("hashing "+showPath(c.root), func() (int64, int64) { return read.Load(), c.size })
+	done := s.progress("hashing "+term.Path(c.root), func() (int64, int64) { return read.Load(), c.size })
 	defer done()
 	workers := max(1, min(s.workers, len(c.files)))
 	errs := make(chan error, workers)
@@ -173,28 +175,28 @@ func claimText(c *attest.Claim) string {
 	if c.Files != nil {
 		return "signed as they are (Model Signing 1.0), digest " + c.Root.String()
 	}
-	return fmt.Sprintf("judged on %s under policy %.12s: %s; digest %s", tidy(c.Time, 64), tidy(c.Policy, 64), tidy(strings.Join(c.Properties, ", "), 512), c.Root)
+	return fmt.Sprintf("judged on %s under policy %.12s: %s; digest %s", term.Tidy(c.Time, 64), term.Tidy(c.Policy, 64), term.Tidy(strings.Join(c.Properties, ", "), 512), c.Root)
 }
 
 // jsonClaim writes the result as cli/schema/attestation.json describes it.
-func jsonClaim(o *jsonObject, path string, c *attest.Claim, files int, err error) {
-	o.field("schema", "amn.attestation/1")
-	o.text("path", path)
-	o.field("class", classOf(err).String())
-	o.field("exit", classOf(err).ExitCode())
+func jsonClaim(o *jsonout.Object, path string, c *attest.Claim, files int, err error) {
+	o.Field("schema", "amn.attestation/1")
+	o.Text("path", path)
+	o.Field("class", classOf(err).String())
+	o.Field("exit", classOf(err).ExitCode())
 	if err != nil {
-		o.object("error", func(o *jsonObject) { jsonError(o, err) })
+		o.Object("error", func(o *jsonout.Object) { jsonError(o, err) })
 	}
 	if c == nil {
 		return
 	}
-	o.field("kind", map[bool]string{true: "signature", false: "result"}[c.Files != nil])
-	o.text("name", c.Name)
-	o.field("digest", c.Root.String())
-	o.number("files", int64(files))
+	o.Field("kind", map[bool]string{true: "signature", false: "result"}[c.Files != nil])
+	o.Text("name", c.Name)
+	o.Field("digest", c.Root.String())
+	o.Number("files", int64(files))
 	if c.Files == nil {
-		o.text("time", c.Time)
-		o.text("policy", c.Policy)
-		o.field("properties", append([]string{}, c.Properties...))
+		o.Text("time", c.Time)
+		o.Text("policy", c.Policy)
+		o.Field("properties", append([]string{}, c.Properties...))
 	}
 }

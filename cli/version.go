@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
 )
 
@@ -51,28 +52,28 @@ func (versionCmd) Run(_ context.Context, s *session) error {
 	b := buildOf(debug.ReadBuildInfo())
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if s.json {
-		object(s.out.Writer, func(o *jsonObject) {
-			o.field("schema", "amn.version/1")
-			o.field("version", b.version)
-			o.field("commit", b.commit)
-			o.field("modified", b.modified)
-			o.field("go", runtime.Version())
-			o.field("platform", platform)
-			o.field("kernels", asm.Best().Level().String())
-			o.field("sandbox_lacks", append([]string{}, sandbox.Missing()...))
+		jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+			o.Field("schema", "amn.version/1")
+			o.Field("version", b.version)
+			o.Field("commit", b.commit)
+			o.Field("modified", b.modified)
+			o.Field("go", runtime.Version())
+			o.Field("platform", platform)
+			o.Field("kernels", asm.Best().Level().String())
+			o.Field("sandbox_lacks", append([]string{}, sandbox.Missing()...))
 		})
 		return s.out.WriteByte('\n')
 	}
-	s.out.line("amn %s", b.version)
+	s.out.Line("amn %s", b.version)
 	if b.commit != "" {
 		state := ""
 		if b.modified {
 			state = ", with changes"
 		}
-		s.out.fact("", "Commit", b.commit[:min(12, len(b.commit))]+state)
+		s.out.Fact("", "Commit", b.commit[:min(12, len(b.commit))]+state)
 	}
-	s.out.fact("", "Built with", fmt.Sprintf("%s for %s", runtime.Version(), platform))
-	s.out.fact("", "Kernels", asm.Best().Level().String())
-	s.out.fact("", "Sandbox", sandboxText())
+	s.out.Fact("", "Built with", fmt.Sprintf("%s for %s", runtime.Version(), platform))
+	s.out.Fact("", "Kernels", asm.Best().Level().String())
+	s.out.Fact("", "Sandbox", sandboxText())
 	return nil
 }

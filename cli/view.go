@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -36,7 +37,7 @@ func viewOf(m tensor.Model) view {
 	first := m
 	if s, ok := m.(sharded); ok {
 		if files := s.FileNames(); len(files) > 0 {
-			v.facts = append(v.facts, fact{"Files", fmt.Sprintf("%d, from %s", len(files), showPath(slices.Min(files)))})
+			v.facts = append(v.facts, fact{"Files", fmt.Sprintf("%d, from %s", len(files), term.Path(slices.Min(files)))})
 		}
 		first = s.First()
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -288,7 +289,7 @@ func (s *session) openSource(ctx context.Context, b *limits.Budget, w *conversio
 	if w.model, err = src.open(b); err != nil || !s.policy.verify {
 		return err
 	}
-	done := s.progress("verifying "+showPath(w.path), func() (int64, int64) { return src.read(w.model) })
+	done := s.progress("verifying "+term.Path(w.path), func() (int64, int64) { return src.read(w.model) })
 	defer done()
 	return parser.Verify(b, w.model)
 }
@@ -301,7 +302,7 @@ func (s *session) write(c *conversion) error {
 	}
 	defer page.discard()
 	began := time.Now()
-	done := s.progress(c.verb+" "+showPath(c.path), c.plan.Progress)
+	done := s.progress(c.verb+" "+term.Path(c.path), c.plan.Progress)
 	var r *convert.Result
 	if c.pipe != nil {
 		r, err = c.plan.Pipe(c.pipe)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -21,7 +22,7 @@ func (c *conversion) useConfigFrom(b *limits.Budget) error {
 	}
 	dir := c.flags.ConfigFrom
 	if err := parser.ConfigsFrom(b, c.model, dir); err != nil {
-		return fmt.Errorf("--config-from %s: %w", showPath(dir), err)
+		return fmt.Errorf("--config-from %s: %w", term.Path(dir), err)
 	}
 	from, err := os.Stat(dir)
 	if to, lost := os.Stat(c.flags.Output); err == nil && lost == nil && os.SameFile(from, to) {
@@ -42,9 +43,9 @@ func (c *conversion) checkName() error {
 		switch {
 		case !slices.Contains(f.Extensions, ext):
 		case c.folder && c.flags.Output != "" && !isFolder(c.conversionState.target):
-			return usage{fmt.Sprintf("target %q: the name is that of a file, but a folder will be written", showPath(c.conversionState.target))}
+			return usage{fmt.Sprintf("target %q: the name is that of a file, but a folder will be written", term.Path(c.conversionState.target))}
 		case !c.folder && f.Name != format:
-			return usage{fmt.Sprintf("target %q: the name is that of %s, but %s will be written", showPath(c.conversionState.target), f.Name, format)}
+			return usage{fmt.Sprintf("target %q: the name is that of %s, but %s will be written", term.Path(c.conversionState.target), f.Name, format)}
 		}
 	}
 	return nil
@@ -108,7 +109,7 @@ func (c *conversion) checkPattern(flag string, p string) error {
 		return c.checkInclude(p)
 	}
 	if name, ok := c.unaffected(globs{p}.match); ok && flag == "--tensor-type" {
-		return usage{fmt.Sprintf("--tensor-type: %q matches only tensors that are not quantized, such as %s", p, nameText(name))}
+		return usage{fmt.Sprintf("--tensor-type: %q matches only tensors that are not quantized, such as %s", p, term.Name(name))}
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func (c *conversion) checkInclude(p string) error {
 	if at := slices.IndexFunc(q.Kept, func(k convert.KeptMatrix) bool { return is(k.Name) }); at >= 0 {
 		name, why = q.Kept[at].Name, q.Kept[at].Why
 	}
-	return usage{fmt.Sprintf("--include: nothing that matches %q can be quantized: %s (%s)", p, nameText(name), why)}
+	return usage{fmt.Sprintf("--include: nothing that matches %q can be quantized: %s (%s)", p, term.Name(name), why)}
 }
 
 // unaffected returns a matching tensor if no matching tensor gets the type of --tensor-type:

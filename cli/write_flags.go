@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -43,9 +44,9 @@ func (f *writeFlags) settle() error {
 	case f.Second == "" || f.Output == f.Second:
 		return nil
 	case f.Output != "":
-		return fmt.Errorf("the output is given twice: %s and --output %s", showPath(f.Second), showPath(f.Output))
+		return fmt.Errorf("the output is given twice: %s and --output %s", term.Path(f.Second), term.Path(f.Output))
 	case f.Force && exists(f.Second): // a pattern of the shell may have named two models
-		return fmt.Errorf("%s exists: name it with --output to replace it", showPath(f.Second))
+		return fmt.Errorf("%s exists: name it with --output to replace it", term.Path(f.Second))
 	}
 	f.Output = f.Second
 	return nil

@@ -6,7 +6,7 @@ import "bufio"
 // error.
 func (s *session) toPipe(c *conversion) error {
 	switch {
-	case s.out.columns > 0:
+	case s.out.Columns > 0:
 		return usage{"-o -: standard output is a terminal: write to a pipe or a file (./- is a file of that name)"}
 	case isPipeline(c.path) || c.inFolder || c.flags.MaxShardSize != "":
 		return usage{"-o -: a folder cannot be written to standard output: name one"}

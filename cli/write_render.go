@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -41,34 +43,34 @@ const maxSpecial = 10
 // printWritten prints what was written, or would be.
 func (s *session) printWritten(c *conversion) {
 	p := c.planOf()
-	s.out.fact("", "Source", viewOf(c.model).title)
+	s.out.Fact("", "Source", viewOf(c.model).title)
 	if text := choiceText(c.model); text != "" {
-		s.out.fact("", "Chosen", tidy(text, wire.MaxMessage))
+		s.out.Fact("", "Chosen", term.Tidy(text, wire.MaxMessage))
 	}
 	if p.total.Weights > 0 {
-		s.out.fact("", "Dequantized", fmt.Sprintf("%s, %s -> %s (%v)", plural(p.total.Weights, "weight"),
-			formatBytes(p.total.Stored), formatBytes(p.total.Decoded), p.target))
+		s.out.Fact("", "Dequantized", fmt.Sprintf("%s, %s -> %s (%v)", term.Plural(p.total.Weights, "weight"),
+			term.Bytes(p.total.Stored), term.Bytes(p.total.Decoded), p.target))
 		s.printSchemes(p)
 	}
 	if n := c.plan.Cast; n.Tensors > 0 {
-		s.out.fact("", "Cast", fmt.Sprintf("%s -> %s (%v)", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes), castName(c, p)))
+		s.out.Fact("", "Cast", fmt.Sprintf("%s -> %s (%v)", term.Plural(int64(n.Tensors), "tensor"), term.Bytes(n.Bytes), castName(c, p)))
 	}
 	s.printEdited(c.edited)
 	if c.merged != nil {
 		s.printMerged(c.merged, c.plan)
 	} else if n := c.plan.Copied; n.Tensors > 0 {
-		s.out.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes)))
+		s.out.Fact("", "Passthrough", fmt.Sprintf("%s, %s", term.Plural(int64(n.Tensors), "tensor"), term.Bytes(n.Bytes)))
 	}
 	s.printRenamed(c)
 	s.printNotWritten(c.model)
 	s.printLeftOut(c.plan.LeftOut)
 	s.printIgnored(c.plan.Ignored)
 	if p.total.Weights > 0 {
-		s.out.fact("", "Recovered", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
+		s.out.Fact("", "Recovered", fmt.Sprintf("~%s of precision", term.Bytes(max(0, p.total.Decoded-p.total.Stored))))
 	}
 	s.printQuantized(c)
 	if c.opts.Sink != nil && c.opts.Sink.Name() == "npz" && c.plan.Stores(tensor.BF16) {
-		s.out.fact("", "Note", "NumPy has no BF16: it is stored as V2, which amn and a.view(ml_dtypes.bfloat16) read")
+		s.out.Fact("", "Note", "NumPy has no BF16: it is stored as V2, which amn and a.view(ml_dtypes.bfloat16) read")
 	}
 	s.printSpecial(c.result)
 	s.printBeside(c.result)
@@ -83,17 +85,17 @@ func (s *session) printWritten(c *conversion) {
 	if c.replaces {
 		note = ", replacing what is there"
 	}
-	s.out.fact("", label, fmt.Sprintf("%s (%s)%s", c.targetText(), formatBytes(c.plan.Size), note))
+	s.out.Fact("", label, fmt.Sprintf("%s (%s)%s", c.targetText(), term.Bytes(c.plan.Size), note))
 	if c.result != nil && c.took >= time.Second {
 		sync := fmt.Sprintf("%s of it syncing to the disk", c.result.Synced.Round(100*time.Millisecond))
 		if c.flags.NoSync {
 			sync = "not synced"
 		}
-		s.out.fact("", "Took", fmt.Sprintf("%s, %s/s, %s, %s", c.took.Round(100*time.Millisecond),
-			formatBytes(int64(float64(c.plan.Size)/c.took.Seconds())), plural(int64(c.result.Workers), "worker"), sync))
+		s.out.Fact("", "Took", fmt.Sprintf("%s, %s/s, %s, %s", c.took.Round(100*time.Millisecond),
+			term.Bytes(int64(float64(c.plan.Size)/c.took.Seconds())), term.Plural(int64(c.result.Workers), "worker"), sync))
 	}
 	if c.result != nil && c.flags.NoSync {
-		s.out.fact("", "Not synced", "the output may be lost if the machine crashes within the next minute")
+		s.out.Fact("", "Not synced", "the output may be lost if the machine crashes within the next minute")
 	}
 }
 
@@ -102,7 +104,7 @@ func (c *conversion) targetText() string {
 	if c.pipe != nil {
 		return "standard output"
 	}
-	return showPath(c.conversionState.target)
+	return term.Path(c.conversionState.target)
 }
 
 // castName returns the type that tensors are cast to.
@@ -118,13 +120,13 @@ func (s *session) printSpecial(r *convert.Result) {
 	if r == nil || len(r.Special) == 0 {
 		return
 	}
-	s.out.fact("", "No numbers", plural(int64(len(r.Special)), "weight"))
+	s.out.Fact("", "No numbers", term.Plural(int64(len(r.Special)), "weight"))
 	for i, x := range r.Special {
 		if i == maxSpecial {
-			s.out.line("  and %s", plural(int64(len(r.Special)-i), "more weight"))
+			s.out.Line("  and %s", term.Plural(int64(len(r.Special)-i), "more weight"))
 			break
 		}
-		s.out.line("  %s  %s overflowed, %s infinite, %s NaN", shortName(x.Name), formatCount(x.Overflow), formatCount(x.Inf), formatCount(x.NaN))
+		s.out.Line("  %s  %s overflowed, %s infinite, %s NaN", term.ShortName(x.Name), term.Count(x.Overflow), term.Count(x.Inf), term.Count(x.NaN))
 	}
 }
 
@@ -134,7 +136,7 @@ func (s *session) printBeside(r *convert.Result) {
 		return
 	}
 	if n := len(r.Beside.Copied); n > 0 {
-		s.out.fact("", "Files", plural(int64(n), "file")+" beside the weights")
+		s.out.Fact("", "Files", term.Plural(int64(n), "file")+" beside the weights")
 	}
 	for i, name := range r.Beside.Left {
 		label := ""
@@ -142,10 +144,10 @@ func (s *session) printBeside(r *convert.Result) {
 			label = "Not copied:"
 		}
 		if i == maxSpecial {
-			s.out.line("%-*sand %d more", labelWidth, label, len(r.Beside.Left)-i)
+			s.out.Line("%-*sand %d more", term.LabelWidth, label, len(r.Beside.Left)-i)
 			break
 		}
-		s.out.line("%-*s%s", labelWidth, label, tidy(name, 80))
+		s.out.Line("%-*s%s", term.LabelWidth, label, term.Tidy(name, 80))
 	}
 }
 
@@ -156,19 +158,19 @@ func (s *session) printWrittenJSON(c *conversion) error {
 }
 
 func writeWrittenJSON(out *bufio.Writer, c *conversion) {
-	object(out, func(o *jsonObject) {
-		o.field("schema", c.schema)
-		o.text("path", c.path)
+	jsonout.Write(out, func(o *jsonout.Object) {
+		o.Field("schema", c.schema)
+		o.Text("path", c.path)
 		r := report{model: c.model, err: c.err}
-		o.field("format", r.format())
-		o.field("class", r.class().String())
+		o.Field("format", r.format())
+		o.Field("class", r.class().String())
 		exit := r.class().ExitCode()
 		if stop, ok := errors.AsType[interrupted](c.err); ok {
 			exit = stop.exitCode()
 		}
-		o.field("exit", exit)
+		o.Field("exit", exit)
 		if c.err != nil {
-			o.object("error", func(o *jsonObject) { jsonError(o, c.err) })
+			o.Object("error", func(o *jsonout.Object) { jsonError(o, c.err) })
 		}
 		if c.plan != nil && c.conversionState.target != "" {
 			jsonWritten(o, c)
@@ -177,35 +179,35 @@ func writeWrittenJSON(out *bufio.Writer, c *conversion) {
 	out.WriteByte('\n') // the writer keeps the error
 }
 
-func jsonWritten(o *jsonObject, c *conversion) {
+func jsonWritten(o *jsonout.Object, c *conversion) {
 	p := c.planOf()
-	o.text("output", c.conversionState.target)
-	o.field("written", c.result != nil)
+	o.Text("output", c.conversionState.target)
+	o.Field("written", c.result != nil)
 	if c.dryRun && c.err == nil {
-		o.field("replaces", c.replaces)
+		o.Field("replaces", c.replaces)
 	}
 	if text := choiceText(c.model); text != "" {
-		o.text("chosen", text)
+		o.Text("chosen", text)
 	}
 	jsonRenamed(o, c)
 	jsonNotWritten(o, c.model)
-	o.number("bytes", c.plan.Size)
-	o.field("target", p.target.String())
-	o.number("weights", p.total.Weights)
-	o.number("stored", p.total.Stored)
-	o.number("decoded", p.total.Decoded)
-	o.number("cast", int64(c.plan.Cast.Tensors))
-	o.number("passthrough", int64(c.plan.Copied.Tensors))
+	o.Number("bytes", c.plan.Size)
+	o.Field("target", p.target.String())
+	o.Number("weights", p.total.Weights)
+	o.Number("stored", p.total.Stored)
+	o.Number("decoded", p.total.Decoded)
+	o.Number("cast", int64(c.plan.Cast.Tensors))
+	o.Number("passthrough", int64(c.plan.Copied.Tensors))
 	jsonLeftOut(o, c.plan.LeftOut)
 	jsonIgnored(o, c.plan.Ignored)
 	jsonSchemes(o, p)
-	o.list("files", func(add func(func(*jsonObject))) {
+	o.List("files", func(add func(func(*jsonout.Object))) {
 		for _, f := range c.plan.Files {
-			add(func(o *jsonObject) {
+			add(func(o *jsonout.Object) {
 				if f.Name != "" {
-					o.text("path", f.Name)
+					o.Text("path", f.Name)
 				}
-				o.number("bytes", f.Size)
+				o.Number("bytes", f.Size)
 			})
 		}
 	})
@@ -218,16 +220,16 @@ func jsonWritten(o *jsonObject, c *conversion) {
 		return
 	}
 	jsonResumed(o, c.result.Resumed)
-	o.number("workers", int64(c.result.Workers))
-	o.float("seconds", c.took.Seconds(), 64)
-	o.float("sync_seconds", c.result.Synced.Seconds(), 64)
-	o.list("special", func(add func(func(*jsonObject))) {
+	o.Number("workers", int64(c.result.Workers))
+	o.Float("seconds", c.took.Seconds(), 64)
+	o.Float("sync_seconds", c.result.Synced.Seconds(), 64)
+	o.List("special", func(add func(func(*jsonout.Object))) {
 		for _, x := range c.result.Special {
-			add(func(o *jsonObject) {
-				o.text("name", x.Name)
-				o.number("overflow", x.Overflow)
-				o.number("infinite", x.Inf)
-				o.number("nan", x.NaN)
+			add(func(o *jsonout.Object) {
+				o.Text("name", x.Name)
+				o.Number("overflow", x.Overflow)
+				o.Number("infinite", x.Inf)
+				o.Number("nan", x.NaN)
 			})
 		}
 	})
@@ -237,10 +239,10 @@ func jsonWritten(o *jsonObject, c *conversion) {
 	}
 }
 
-func jsonPaths(o *jsonObject, name string, list []string) {
-	o.list(name, func(add func(func(*jsonObject))) {
+func jsonPaths(o *jsonout.Object, name string, list []string) {
+	o.List(name, func(add func(func(*jsonout.Object))) {
 		for _, text := range list {
-			add(func(o *jsonObject) { o.text("path", text) })
+			add(func(o *jsonout.Object) { o.Text("path", text) })
 		}
 	})
 }

@@ -11,13 +11,13 @@ import (
 // Where files are created, renamed or removed besides internal/output, and why. A name that
 // ends with .go stands for the file, another one for the folder and what lies below it.
 var otherWriters = map[string]string{
-	"internal/output":     "the one way",
-	"internal/spool":      "files without a name, which nothing outlives",
-	"cli/serve_socket.go": "the service's own sockets",
-	"cli/tty_unix.go":     "the terminal, which is no file",
-	"examples":            "code for other modules, which cannot import an internal package",
-	"crosscheck":          "tools of this tree that compare with other libraries",
-	"fuzz/libfuzzer":      "a tool of this tree: seeds for a fuzzer",
+	"internal/output":               "the one way",
+	"internal/spool":                "files without a name, which nothing outlives",
+	"cli/serve_socket.go":           "the service's own sockets",
+	"cli/internal/term/tty_unix.go": "the terminal, which is no file",
+	"examples":                      "code for other modules, which cannot import an internal package",
+	"crosscheck":                    "tools of this tree that compare with other libraries",
+	"fuzz/libfuzzer":                "a tool of this tree: seeds for a fuzzer",
 }
 
 // packageWriters are the functions of package os that change what a folder holds or what a

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package term
 
 import (
 	"os"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawMode sets a terminal to deliver keys as they are pressed, without echo. The returned
+// RawMode sets a terminal to deliver keys as they are pressed, without echo. The returned
 // function restores it.
-func rawMode(in, _ *os.File) (restore func(), err error) {
+func RawMode(in, _ *os.File) (restore func(), err error) {
 	fd := int(in.Fd())
 	was, err := unix.IoctlGetTermios(fd, getTermios)
 	if err != nil {
@@ -29,9 +29,9 @@ func rawMode(in, _ *os.File) (restore func(), err error) {
 	return func() { _ = unix.IoctlSetTermios(fd, setTermios, was) }, nil
 }
 
-// keyboard returns the terminal that keys come from: standard input, or /dev/tty if that is
+// Keyboard returns the terminal that keys come from: standard input, or /dev/tty if that is
 // something else, such as a model.
-func keyboard(in *os.File) (*os.File, error) {
+func Keyboard(in *os.File) (*os.File, error) {
 	if in != nil {
 		if _, err := unix.IoctlGetTermios(int(in.Fd()), getTermios); err == nil {
 			return in, nil
@@ -40,8 +40,8 @@ func keyboard(in *os.File) (*os.File, error) {
 	return os.OpenFile("/dev/tty", os.O_RDWR, 0)
 }
 
-// sizeOf returns the columns and lines of a terminal.
-func sizeOf(f *os.File) (columns, lines int) {
+// Size returns the columns and lines of a terminal.
+func Size(f *os.File) (columns, lines int) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Col == 0 || size.Row == 0 {
 		return 80, 24
@@ -49,12 +49,12 @@ func sizeOf(f *os.File) (columns, lines int) {
 	return int(size.Col), int(size.Row)
 }
 
-// resized returns a channel that receives when the terminal's size changes.
-func resized() (changes <-chan os.Signal, stop func()) {
+// Resized returns a channel that receives when the terminal's size changes.
+func Resized() (changes <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, unix.SIGWINCH)
 	return c, func() { signal.Stop(c) }
 }
 
-// suspend stops the process group, as Ctrl-Z does, until the shell continues it.
-func suspend() { _ = syscall.Kill(0, syscall.SIGTSTP) }
+// Suspend stops the process group, as Ctrl-Z does, until the shell continues it.
+func Suspend() { _ = syscall.Kill(0, syscall.SIGTSTP) }

@@ -1,4 +1,4 @@
-package cli
+package jsonout
 
 import (
 	"bufio"
@@ -13,21 +13,21 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
-// A jsonObject writes an object field by field, in the order of the calls. Text is exact:
+// An Object writes an object field by field, in the order of the calls. Text is exact:
 // text that is not UTF-8 is written as base64 in the field NAME_base64.
-type jsonObject struct {
+type Object struct {
 	w     *bufio.Writer
 	wrote bool
 }
 
-// object writes an object whose fields fill writes.
-func object(w *bufio.Writer, fill func(*jsonObject)) {
+// Write writes an object whose fields fill writes.
+func Write(w *bufio.Writer, fill func(*Object)) {
 	w.WriteByte('{')
-	fill(&jsonObject{w: w})
+	fill(&Object{w: w})
 	w.WriteByte('}')
 }
 
-func (o *jsonObject) name(name string) {
+func (o *Object) name(name string) {
 	if o.wrote {
 		o.w.WriteByte(',')
 	}
@@ -37,8 +37,8 @@ func (o *jsonObject) name(name string) {
 	o.w.WriteString(`":`)
 }
 
-// field writes a value with encoding/json; text of files goes through text.
-func (o *jsonObject) field(name string, v any) {
+// Field writes a value with encoding/json; text of files goes through text.
+func (o *Object) Field(name string, v any) {
 	o.name(name)
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
@@ -49,8 +49,8 @@ func (o *jsonObject) field(name string, v any) {
 	o.w.Write(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
 }
 
-// text writes text of a file or a path, complete and exact.
-func (o *jsonObject) text(name, s string) {
+// Text writes text of a file or a path, complete and exact.
+func (o *Object) Text(name, s string) {
 	switch {
 	case unescaped(s):
 		o.name(name)
@@ -58,9 +58,9 @@ func (o *jsonObject) text(name, s string) {
 		o.w.WriteString(s)
 		o.w.WriteByte('"')
 	case utf8.ValidString(s):
-		o.field(name, s)
+		o.Field(name, s)
 	default:
-		o.field(name+"_base64", base64.StdEncoding.EncodeToString([]byte(s)))
+		o.Field(name+"_base64", base64.StdEncoding.EncodeToString([]byte(s)))
 	}
 }
 
@@ -74,14 +74,14 @@ func unescaped(s string) bool {
 	return true
 }
 
-// number writes an integer, as a string if a double would not hold it exactly.
-func (o *jsonObject) number(name string, n int64) {
+// Number writes an integer, as a string if a double would not hold it exactly.
+func (o *Object) Number(name string, n int64) {
 	o.name(name)
 	o.w.Write(appendNumber(o.w.AvailableBuffer(), n))
 }
 
-// numbers writes a list of integers.
-func (o *jsonObject) numbers(name string, list []int64) {
+// Numbers writes a list of integers.
+func (o *Object) Numbers(name string, list []int64) {
 	o.name(name)
 	o.w.WriteByte('[')
 	for i, n := range list {
@@ -103,66 +103,66 @@ func appendNumber(p []byte, n int64) []byte {
 	return append(strconv.AppendInt(append(p, '"'), n, 10), '"')
 }
 
-// object writes a field that is an object.
-func (o *jsonObject) object(name string, fill func(*jsonObject)) {
+// Object writes a field that is an object.
+func (o *Object) Object(name string, fill func(*Object)) {
 	o.name(name)
-	object(o.w, fill)
+	Write(o.w, fill)
 }
 
-// list writes a field that is a list of objects: each calls add for every object.
-func (o *jsonObject) list(name string, each func(add func(fill func(*jsonObject)))) {
+// List writes a field that is a list of objects: each calls add for every object.
+func (o *Object) List(name string, each func(add func(fill func(*Object)))) {
 	o.name(name)
 	o.w.WriteByte('[')
 	first := true
-	each(func(fill func(*jsonObject)) {
+	each(func(fill func(*Object)) {
 		if !first {
 			o.w.WriteByte(',')
 		}
 		first = false
-		object(o.w, fill)
+		Write(o.w, fill)
 	})
 	o.w.WriteByte(']')
 }
 
-// value writes a value of metadata: text as text does, integers as number does, NaN and
+// Value writes a value of metadata: text as text does, integers as number does, NaN and
 // infinities as strings. Of a list only the length is written.
-func (o *jsonObject) value(name string, v any) {
+func (o *Object) Value(name string, v any) {
 	switch v := v.(type) {
 	case nil:
-		o.field(name, nil)
+		o.Field(name, nil)
 	case string:
-		o.text(name, v)
+		o.Text(name, v)
 	case pth.Bytes:
-		o.field(name+"_base64", base64.StdEncoding.EncodeToString([]byte(v)))
+		o.Field(name+"_base64", base64.StdEncoding.EncodeToString([]byte(v)))
 	case complex128:
-		o.field(name, strconv.FormatComplex(v, 'g', -1, 128))
+		o.Field(name, strconv.FormatComplex(v, 'g', -1, 128))
 	case bool:
-		o.field(name, v)
+		o.Field(name, v)
 	case float32:
-		o.float(name, float64(v), 32)
+		o.Float(name, float64(v), 32)
 	case float64:
-		o.float(name, v, 64)
+		o.Float(name, v, 64)
 	case uint64:
 		if v > math.MaxInt64 {
-			o.field(name, strconv.FormatUint(v, 10))
+			o.Field(name, strconv.FormatUint(v, 10))
 		} else {
-			o.number(name, int64(v))
+			o.Number(name, int64(v))
 		}
 	case []any:
-		o.number("length", int64(len(v)))
+		o.Number("length", int64(len(v)))
 	case interface{ Len() int64 }:
-		o.number("length", v.Len())
+		o.Number("length", v.Len())
 	default:
 		if n, ok := wire.Integer(v); ok {
-			o.number(name, n)
+			o.Number(name, n)
 		}
 	}
 }
 
-func (o *jsonObject) float(name string, v float64, bits int) {
+func (o *Object) Float(name string, v float64, bits int) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		o.field(name, strconv.FormatFloat(v, 'g', -1, bits))
+		o.Field(name, strconv.FormatFloat(v, 'g', -1, bits))
 		return
 	}
-	o.field(name, json.Number(strconv.FormatFloat(v, 'g', -1, bits)))
+	o.Field(name, json.Number(strconv.FormatFloat(v, 'g', -1, bits)))
 }

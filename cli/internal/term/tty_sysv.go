@@ -1,6 +1,6 @@
 //go:build aix || linux || solaris
 
-package cli
+package term
 
 import "golang.org/x/sys/unix"
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package term
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// columnsOf returns the width of the terminal f, 0 if f is none.
-func columnsOf(f *os.File) int {
+// Columns returns the width of the terminal f, 0 if f is none.
+func Columns(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	switch {
 	case err != nil:

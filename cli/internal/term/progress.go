@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"fmt"
@@ -14,12 +14,12 @@ const (
 	progressAfter = time.Second
 )
 
-// progress shows the progress of long work: a bar on a terminal, a line per ten percent
+// Progress shows the progress of long work: a bar on a terminal, a line per ten percent
 // elsewhere. The caller calls done at the end of the work.
-func progress(w io.Writer, what string, at func() (done, size int64)) (done func()) {
+func Progress(w io.Writer, what string, at func() (done, size int64)) (done func()) {
 	m := &meter{what: what, at: at, began: time.Now()}
 	if f, ok := w.(*os.File); ok {
-		m.columns = columnsOf(f)
+		m.columns = Columns(f)
 	}
 	m.first, _ = at()
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -63,7 +63,7 @@ func (m *meter) show(now time.Time) string {
 	rate := float64(n) / max(now.Sub(m.began).Seconds(), 1e-3)
 	if m.columns > 0 {
 		m.shown = true
-		return "\r" + cutColumns(m.line(n, size, rate), m.columns-1) + "\x1b[K"
+		return "\r" + Cut(m.line(n, size, rate), m.columns-1) + "\x1b[K"
 	}
 	if size <= 0 {
 		return ""
@@ -79,19 +79,19 @@ func (m *meter) show(now time.Time) string {
 // line returns the bar: [#####-----]  45%  1.20 GB of 2.61 GB  830 MB/s, 2s left
 func (m *meter) line(n, size int64, rate float64) string {
 	if size <= 0 {
-		return fmt.Sprintf("%s  %s  %s/s", m.what, formatBytes(n), formatBytes(int64(rate)))
+		return fmt.Sprintf("%s  %s  %s/s", m.what, Bytes(n), Bytes(int64(rate)))
 	}
 	const cells = 20
 	n = min(n, size)
 	full := int(n * cells / size)
 	return fmt.Sprintf("[%s%s] %3d%%  %s of %s  %s  %s",
 		strings.Repeat("#", full), strings.Repeat("-", cells-full), n*100/size,
-		formatBytes(n), formatBytes(size), rateText(n, size, rate), m.what)
+		Bytes(n), Bytes(size), rateText(n, size, rate), m.what)
 }
 
 // rateText returns the rate and the remaining time.
 func rateText(n, size int64, rate float64) string {
-	s := formatBytes(int64(rate)) + "/s"
+	s := Bytes(int64(rate)) + "/s"
 	if rate >= 1 && n < size {
 		s += ", " + time.Duration(float64(size-n)/rate*float64(time.Second)).Round(time.Second).String() + " left"
 	}

@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// rawMode sets a console to deliver keys as they are pressed, without echo, and to interpret
+// RawMode sets a console to deliver keys as they are pressed, without echo, and to interpret
 // control sequences. The returned function restores it.
-func rawMode(in, out *os.File) (restore func(), err error) {
+func RawMode(in, out *os.File) (restore func(), err error) {
 	var wasIn, wasOut uint32
 	keys, screen := windows.Handle(in.Fd()), windows.Handle(out.Fd())
 	if err := windows.GetConsoleMode(keys, &wasIn); err != nil {
@@ -33,8 +33,8 @@ func rawMode(in, out *os.File) (restore func(), err error) {
 	return restore, nil
 }
 
-// keyboard returns the console that keys come from.
-func keyboard(in *os.File) (*os.File, error) {
+// Keyboard returns the console that keys come from.
+func Keyboard(in *os.File) (*os.File, error) {
 	var mode uint32
 	if in == nil || windows.GetConsoleMode(windows.Handle(in.Fd()), &mode) != nil {
 		return nil, errors.New("standard input is not a console")
@@ -42,8 +42,8 @@ func keyboard(in *os.File) (*os.File, error) {
 	return in, nil
 }
 
-// sizeOf returns the columns and lines of a console.
-func sizeOf(f *os.File) (columns, lines int) {
+// Size returns the Width and lines of a console.
+func Size(f *os.File) (Width, lines int) {
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {
 		return 80, 24
@@ -51,7 +51,7 @@ func sizeOf(f *os.File) (columns, lines int) {
 	return int(info.Window.Right-info.Window.Left) + 1, int(info.Window.Bottom-info.Window.Top) + 1
 }
 
-// resized returns no channel: the loop asks for the size after each key.
-func resized() (changes <-chan os.Signal, stop func()) { return nil, func() {} }
+// Resized returns no channel: the loop asks for the size after each key.
+func Resized() (changes <-chan os.Signal, stop func()) { return nil, func() {} }
 
-func suspend() {}
+func Suspend() {}

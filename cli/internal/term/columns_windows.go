@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// columnsOf returns the width of the console f, 0 if f is none.
-func columnsOf(f *os.File) int {
+// Columns returns the width of the console f, 0 if f is none.
+func Columns(f *os.File) int {
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {
 		return 0
