@@ -16,6 +16,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -37,7 +39,7 @@ var begun = regexp.MustCompile(`--[a-z-]+-(?:[^a-z0-9-]|$)`)
 
 // flagsByCommand are the flags of each command, with those that all have.
 func flagsByCommand() map[string]map[string]bool {
-	all := program(new(globals))
+	all := program(new(policies.Globals))
 	of := map[string]map[string]bool{}
 	for _, c := range all.Children {
 		list := map[string]bool{"--help": true, "--version": true}
@@ -189,7 +191,7 @@ func TestAnOptionIsAFlagWhereItIsPrinted(t *testing.T) {
 		wire.OptionTarget: quantizes, wire.OptionKeep: writes, wire.OptionForce: writes, wire.OptionMeta: quantizes, wire.OptionRawNames: quantizes, wire.OptionInclude: quantizes, wire.OptionExclude: quantizes, wire.OptionAsIs: {"convert"}, wire.OptionResume: {"dequantize", "quantize", "convert", "merge", "merge-lora", "split", "join"},
 	} {
 		for _, command := range printed {
-			for _, wrong := range optionAdvice(optionFlags[o], command, flags) {
+			for _, wrong := range optionAdvice(fault.OptionFlags[o], command, flags) {
 				t.Errorf("%s: %s", o, wrong)
 			}
 		}

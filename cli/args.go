@@ -1,10 +1,6 @@
 package cli
 
-import (
-	"slices"
-
-	"github.com/anamnesis-go/anamnesis/internal/wire"
-)
+import "slices"
 
 // rewriteArgs rewrites what people try with any program: "help" with or without a command,
 // the flags that print a version, and the value of --report, which is optional.
@@ -28,9 +24,3 @@ func rewriteArgs(args []string) []string {
 	}
 	return list
 }
-
-// A usage is an error in the arguments.
-type usage struct{ text string }
-
-func (u usage) Error() string { return u.text }
-func (u usage) Unwrap() error { return wire.ErrUsage }

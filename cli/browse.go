@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -40,11 +41,11 @@ func (browseCmd) examples() []example {
 func (c *browseCmd) Run(ctx context.Context, s *session) error {
 	c.grant(s)
 	if s.json {
-		return usage{"amn view needs a terminal; amn parse --json prints the same"}
+		return fault.Usage("amn view needs a terminal; amn parse --json prints the same")
 	}
 	out, ok := s.to.(*os.File)
 	if !ok || term.Columns(out) == 0 || os.Getenv("TERM") == "dumb" {
-		return usage{"amn view needs a terminal, and standard output is none; amn inspect and amn parse print the same"}
+		return fault.Usage("amn view needs a terminal, and standard output is none; amn inspect and amn parse print the same")
 	}
 	src, err := s.browseSource(ctx, c.Path)
 	if err != nil {
@@ -53,9 +54,9 @@ func (c *browseCmd) Run(ctx context.Context, s *session) error {
 	in, _ := s.in.(*os.File)
 	keys, err := term.Keyboard(in)
 	if err != nil {
-		return usage{"amn view needs a terminal for its keys: " + err.Error()}
+		return fault.Usage("amn view needs a terminal for its keys: " + err.Error())
 	}
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
 	r := &report{path: src.path}
 	s.fill(b, r, src, reportOptions{})
@@ -64,7 +65,7 @@ func (c *browseCmd) Run(ctx context.Context, s *session) error {
 	}
 	if r.err != nil {
 		s.count.note(r.err)
-		if wire.ClassOf(r.err) == wire.Internal || errors.As(r.err, new(interrupted)) {
+		if wire.ClassOf(r.err) == wire.Internal || errors.As(r.err, new(fault.Interrupted)) {
 			s.printError(r.path, r.err)
 			return nil
 		}
@@ -93,11 +94,11 @@ func (s *session) browseSource(ctx context.Context, path string) (source, error)
 			return source{}, err
 		}
 		if found = append(found, src); len(found) > 1 {
-			return source{}, usage{term.Path(path) + " contains several models: name one, such as " + term.Path(found[0].Path)}
+			return source{}, fault.Usage(term.Path(path) + " contains several models: name one, such as " + term.Path(found[0].Path))
 		}
 	}
 	if len(found) == 0 {
-		return source{}, usage{term.Path(path) + " contains no model"}
+		return source{}, fault.Usage(term.Path(path) + " contains no model")
 	}
 	return source{path: found[0].Path, open: found[0].Open, read: parser.Progress}, nil
 }
@@ -131,7 +132,7 @@ func (v *viewer) background(ctx context.Context, work func(*limits.Budget) func(
 			case <-ctx.Done():
 			}
 		}()
-		b := v.s.policy.long().Budget(ctx)
+		b := v.s.policy.Long().Budget(ctx)
 		defer b.Close()
 		done = work(b)
 	}()

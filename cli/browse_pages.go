@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
@@ -103,7 +104,7 @@ func (v *viewer) openTensor(ctx context.Context, row int) {
 		v.background(ctx, func(b *limits.Budget) func() {
 			text, err := read(b)
 			if err != nil {
-				text = []string{term.Tidy(errorText(err), wire.MaxMessage)}
+				text = []string{term.Tidy(fault.Text(err), wire.MaxMessage)}
 			}
 			return func() {
 				if ctx.Err() == nil {
@@ -245,13 +246,13 @@ func (v *viewer) judge(ctx context.Context) {
 				if err == nil {
 					err = v.r.err
 				}
-				v.model.SetStatus("Cannot be judged: " + term.Tidy(errorText(err), wire.MaxMessage))
+				v.model.SetStatus("Cannot be judged: " + term.Tidy(fault.Text(err), wire.MaxMessage))
 			}
 		}
 		defer verdict.Close()
 		r, err := page.New(b, v.r.path, size, nil, verdict)
 		if err != nil {
-			return func() { v.model.SetStatus(term.Tidy(errorText(err), wire.MaxMessage)) }
+			return func() { v.model.SetStatus(term.Tidy(fault.Text(err), wire.MaxMessage)) }
 		}
 		class := verdict.Class()
 		return func() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
@@ -95,7 +96,7 @@ func (s *session) capture(print func(*session)) []string {
 // summary returns what amn inspect prints.
 func (v *viewer) summary() []string {
 	if v.r.err != nil {
-		return []string{v.r.path, "Refused: " + term.Tidy(message("", v.r.err), wire.MaxMessage)}
+		return []string{v.r.path, "Refused: " + term.Tidy(fault.Message("", v.r.err), wire.MaxMessage)}
 	}
 	return v.s.capture(func(s *session) { _ = s.printInspect(v.r) })
 }
@@ -168,8 +169,8 @@ func findingRowOf(f *tensor.Finding) findingRow {
 }
 
 func refusalRow(err error) findingRow {
-	row := findingRow{"refused", browse.Bad, classOf(err).String(), "", -1, message("", err)}
-	if e, ok := locate(err); ok {
+	row := findingRow{"refused", browse.Bad, fault.ClassOf(err).String(), "", -1, fault.Message("", err)}
+	if e, ok := fault.Located(err); ok {
 		row.where, row.off = e.Where, e.Off
 	}
 	return row

@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 )
 
 // A commandSpec describes a command: its name, its aliases, one sentence of help, and a
@@ -78,7 +81,7 @@ func newParser(g any, list []commandSpec) (*kong.Kong, error) {
 }
 
 // program returns kong's model of all commands.
-func program(g *globals) *kong.Node {
+func program(g *policies.Globals) *kong.Node {
 	k, err := newParser(g, commands)
 	if err != nil {
 		panic("internal error: " + err.Error())
@@ -98,7 +101,7 @@ func commandsFor(args []string) []commandSpec {
 }
 
 // parse returns the command with its flags set, or nil if help was printed.
-func (s *session) parse(g *globals, args []string) (runner, error) {
+func (s *session) parse(g *policies.Globals, args []string) (runner, error) {
 	k, err := newParser(g, commandsFor(args))
 	if err != nil {
 		return nil, fmt.Errorf("internal error: %w", err)
@@ -109,7 +112,7 @@ func (s *session) parse(g *globals, args []string) (runner, error) {
 		s.printHelp(s.out, node, errors.Is(err, errShortHelp))
 		return nil, nil
 	case err != nil:
-		return nil, usage{fmt.Sprintf("%s (see %s --help)", err, commandPath(node))}
+		return nil, fault.Usage(fmt.Sprintf("%s (see %s --help)", err, commandPath(node)))
 	}
 	s.command, s.given = node.Name, func() []givenFlag { return givenFlags(node) }
 	return targetOf(node).(runner), nil
@@ -176,7 +179,7 @@ func validate(v reflect.Value) error {
 	return nil
 }
 
-// errorText returns what kong says about the line. An unknown flag is compared with the long
+// fault.Text returns what kong says about the line. An unknown flag is compared with the long
 // flags of the command, and a missing argument is called so.
 func (l *line) errorText(err error) string {
 	text := err.Error()
@@ -191,7 +194,7 @@ func (l *line) errorText(err error) string {
 				known = append(known, "--"+f.Name)
 			}
 		}
-		hint := nearest(flag, known)
+		hint := fault.Nearest(flag, known)
 		if meant := flagMeant(l.command(), flag); meant != "" {
 			hint = "; " + meant
 		}
@@ -225,7 +228,7 @@ func (l *line) check() error {
 	case len(l.args) > 0 && strings.ContainsAny(l.args[0], "./") && l.node.Parent == nil:
 		return fmt.Errorf("%q is not a command; did you mean amn inspect %s?", l.args[0], l.args[0])
 	case len(l.args) > 0:
-		return fmt.Errorf("%q is not a command%s", l.args[0], nearest(l.args[0], commandNames(l.node)))
+		return fmt.Errorf("%q is not a command%s", l.args[0], fault.Nearest(l.args[0], commandNames(l.node)))
 	}
 	var list []string
 	for _, c := range l.node.Children {

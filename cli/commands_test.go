@@ -1,10 +1,14 @@
 package cli
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
+)
 
 // The words that name a command, and its flags with those of all, are each named once.
 func TestNoCommandHasANameTwice(t *testing.T) {
-	words, root := map[string]bool{}, program(new(globals))
+	words, root := map[string]bool{}, program(new(policies.Globals))
 	for _, word := range commandNames(root) {
 		if words[word] {
 			t.Errorf("two commands are called %s", word)

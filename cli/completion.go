@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -39,7 +40,7 @@ func (completionCmd) examples() []example {
 // Run implements the command.
 func (c *completionCmd) Run(_ context.Context, s *session) error {
 	if s.json {
-		return usage{"amn completion prints a shell script: it has no JSON form"}
+		return fault.Usage("amn completion prints a shell script: it has no JSON form")
 	}
 	extensions := strings.Join(modelExtensions(), "|")
 	_, err := s.out.WriteString(strings.NewReplacer("@ASK@", completeCommand, "@EXT@", extensions).Replace(completionScripts[c.Shell]))

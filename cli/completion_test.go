@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 )
 
 // asked is what the program answers a shell: words, and whether files may stand there.
@@ -139,12 +142,12 @@ func TestShellsComplete(t *testing.T) {
 }
 
 func TestMistypedCommandsAreGuessedAt(t *testing.T) {
-	names := commandNames(program(new(globals)))
+	names := commandNames(program(new(policies.Globals)))
 	for word, want := range map[string]string{
 		"verison": `, did you mean "version"?`, "inpsect": `, did you mean "inspect"?`, "scna": `, did you mean "scan"?`, "dequantise": `, did you mean "dequantize"?`,
 		"foo": "", "x": "", "": "", strings.Repeat("a", 500): "",
 	} {
-		if got := nearest(word, names); got != want {
+		if got := fault.Nearest(word, names); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
@@ -170,7 +173,7 @@ func TestMistypedFlagsAreGuessedAt(t *testing.T) {
 
 // The plain words are the names; those of the program before still work.
 func TestCommandsHavePlainNamesAndOldOnes(t *testing.T) {
-	root := program(new(globals))
+	root := program(new(policies.Globals))
 	for old, name := range map[string]string{"remember": "dequantize", "forget": "quantize", "digest": "hash", "info": "inspect"} {
 		c := childNamed(root, old)
 		if c == nil || c.Name != name {
@@ -185,7 +188,7 @@ func TestCommandsHavePlainNamesAndOldOnes(t *testing.T) {
 
 // No text of a command is an instruction to the program that sets the page.
 func TestPagesForMan(t *testing.T) {
-	root := program(new(globals))
+	root := program(new(policies.Globals))
 	for _, c := range append(root.Leaves(true), root) {
 		page := manPage(c)
 		for line := range strings.Lines(page) {

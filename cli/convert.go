@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
@@ -136,7 +137,7 @@ func (c *convertCmd) target() (*convertTarget, error) {
 		}
 		return nil, errors.New(missing)
 	}
-	meant := nearest(c.To, known)
+	meant := fault.Nearest(c.To, known)
 	switch _, isMix := mix.Find(c.To); {
 	case isScaled(c.To) || isMix:
 		meant = "; amn quantize --to " + c.To + " writes it"
@@ -260,7 +261,7 @@ func (c *convertCmd) cast() func(*tensor.Info) bool {
 // checkOutDtype rejects --out-dtype if no weight is decoded.
 func (c *convertCmd) checkOutDtype(w *conversionState) error {
 	if c.OutDtype != "" && c.Cast == "" && len(w.plan.Weights) == 0 && len(w.plan.Read) == 0 {
-		return usage{"--out-dtype has no effect, because no written tensor is quantized; --cast rounds plain tensors"}
+		return fault.Usage("--out-dtype has no effect, because no written tensor is quantized; --cast rounds plain tensors")
 	}
 	return nil
 }
@@ -281,10 +282,10 @@ func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) 
 		return err
 	}
 	if c.MMProj && !forms.Stated(o.model) {
-		return usage{"--mmproj: only a folder of transformers has a vision part to write"}
+		return fault.Usage("--mmproj: only a folder of transformers has a vision part to write")
 	}
 	if c.AsIs && forms.Stated(o.model) && quant.Any(o.model) {
-		return usage{"--as-is: a quantized folder is decoded for llama.cpp; --raw-names writes it as it is"}
+		return fault.Usage("--as-is: a quantized folder is decoded for llama.cpp; --raw-names writes it as it is")
 	}
 	return forLlamaCPP(b, &o.conversionState, forms.LlamaCPP{Pre: c.kvValue("tokenizer.ggml.pre"), Template: c.kvValue("tokenizer.chat_template") != "", Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.castsAll(o), Projector: c.MMProj})
 }
@@ -303,7 +304,7 @@ func (c *convertCmd) castsAll(o *conversion) bool {
 func (c *convertCmd) Run(ctx context.Context, s *session) error {
 	t, err := c.target()
 	if err != nil {
-		return usage{err.Error()}
+		return fault.Usage(err.Error())
 	}
 	o := &conversion{
 		schema:  "amn.convert/1",

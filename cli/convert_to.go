@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/gguf/edit"
@@ -22,11 +23,11 @@ func (c *convertCmd) setKeys(b *limits.Budget, o *conversion) error {
 		return nil
 	}
 	if o.opts.Sink.Name() != gguf.Format {
-		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
+		return fault.Usage("--gguf-metadata and --gguf-kv go with --to gguf")
 	}
 	var over []gguf.Entry
 	if path := c.GGUFMetadata; path != "" {
-		body, err := readTextFile(b, path)
+		body, err := disk.ReadText(b, path)
 		if err == nil {
 			over, err = edit.Metadata(b, body)
 		}
@@ -78,7 +79,7 @@ func forLlamaCPP(b *limits.Budget, w *conversionState, to forms.LlamaCPP) error 
 // forTransformers gives a GGUF model the form of a transformers folder.
 func (c *convertCmd) forTransformers(b *limits.Budget, o *conversion) error {
 	if c.GGUFMetadata != "" || len(c.GGUFKV) > 0 {
-		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
+		return fault.Usage("--gguf-metadata and --gguf-kv go with --to gguf")
 	}
 	o.inFolder = true
 	m, err := forms.Transformers{Target: o.opts.Quant.Target, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == ""}.Model(b, o.model)
@@ -92,7 +93,7 @@ func (c *convertCmd) forTransformers(b *limits.Budget, o *conversion) error {
 // numbers to the type that config.json names.
 func (c *convertCmd) forMLX(b *limits.Budget, o *conversion) error {
 	if c.GGUFMetadata != "" || len(c.GGUFKV) > 0 {
-		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
+		return fault.Usage("--gguf-metadata and --gguf-kv go with --to gguf")
 	}
 	o.inFolder = true
 	return toMLX(b, o)
@@ -131,21 +132,4 @@ func modelName(path string) string {
 		full = filepath.Dir(full)
 	}
 	return filepath.Base(full)
-}
-
-// maxKeys bounds a file of keys; the largest vocabularies have a few megabytes.
-const maxKeys = 64 << 20
-
-// readTextFile returns the content of a file, charged to b.
-func readTextFile(b *limits.Budget, path string) (string, error) {
-	h, err := tensor.OpenFile(localDir(filepath.Dir(path)), filepath.Base(path))
-	if err != nil {
-		return "", err
-	}
-	defer h.Close()
-	if h.Size > maxKeys {
-		return "", wire.ErrUnsupported.Errorf("%d bytes, at most %d are read", h.Size, maxKeys)
-	}
-	c := wire.NewCursor(b, gguf.Format, h, h.Size)
-	return c.String(uint64(h.Size))
 }

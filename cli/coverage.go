@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/stamp"
@@ -120,7 +121,7 @@ func isSocket(path string) bool {
 // folder, not another link to the same file.
 func isAt(path string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return name != "" && filepath.Base(name) == filepath.Base(path) && resolved(name) == resolved(path)
+		return name != "" && filepath.Base(name) == filepath.Base(path) && disk.Resolved(name) == disk.Resolved(path)
 	})
 }
 
@@ -142,7 +143,7 @@ func (c *coverage) checkAlone(b *limits.Budget) error {
 	}
 	b = b.Probe()
 	defer b.Close()
-	h, err := tensor.OpenFile(localDir(filepath.Dir(c.root)), base)
+	h, err := tensor.OpenFile(disk.Dir(filepath.Dir(c.root)), base)
 	if err != nil {
 		return err
 	}

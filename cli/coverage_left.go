@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
@@ -36,7 +37,7 @@ func (c *coverage) checkLeft(b *limits.Budget, absent []string) error {
 		if !info.Mode().IsRegular() {
 			return notCovered("%s, which is left out as a signature, is not a regular file", wire.Quote(name))
 		}
-		text, err := readBounded(path, attest.MaxBytes)
+		text, err := disk.ReadBounded(path, attest.MaxBytes)
 		if err != nil {
 			return err
 		}
@@ -176,7 +177,7 @@ func (c *coverage) search(b *limits.Budget, read []int) error {
 			if err != nil {
 				return err
 			}
-			if text, err := readBounded(path, 1<<20); err != nil || len(text) > 1<<20 || !utf8.Valid(text) || !link.Mode().IsRegular() {
+			if text, err := disk.ReadBounded(path, 1<<20); err != nil || len(text) > 1<<20 || !utf8.Valid(text) || !link.Mode().IsRegular() {
 				return notCovered("%s, which is left out, is not a text of up to a megabyte", wire.Quote(name))
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/compare"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
@@ -96,9 +97,9 @@ type side struct {
 func (s *session) diff(ctx context.Context, paths [2]string, f *compareFlags, verify bool) error {
 	o, err := f.options()
 	if err != nil {
-		return usage{err.Error()}
+		return fault.Usage(err.Error())
 	}
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
 	d := &differ{s: s, limit: f.Limit}
 	for i, path := range paths {
@@ -106,7 +107,7 @@ func (s *session) diff(ctx context.Context, paths [2]string, f *compareFlags, ve
 		if m := d.sides[i].model; m != nil {
 			defer m.Close()
 		}
-		if err, ok := errors.AsType[interrupted](d.sides[i].err); ok {
+		if err, ok := errors.AsType[fault.Interrupted](d.sides[i].err); ok {
 			return err
 		}
 	}
@@ -161,7 +162,7 @@ func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, v
 	for i := range d.model.Tensors() {
 		d.size = wire.AddCap(d.size, i.Bytes())
 	}
-	if verify || s.policy.verify {
+	if verify || s.policy.Verify {
 		done := s.progress("verifying "+term.Path(path), func() (int64, int64) { return parser.Progress(d.model) })
 		d.err = parser.Verify(b, d.model)
 		done()
@@ -209,7 +210,7 @@ func (d *differ) run(b *limits.Budget, o compare.Options) error {
 	})
 	done()
 	if err == nil && d.err != nil {
-		if err, ok := errors.AsType[interrupted](d.err); ok {
+		if err, ok := errors.AsType[fault.Interrupted](d.err); ok {
 			return err
 		}
 		s.printError("", d.err)
@@ -223,9 +224,9 @@ func (d *differ) run(b *limits.Budget, o compare.Options) error {
 
 // class returns the class of the result, which decides the exit code.
 func (d *differ) class() wire.Class {
-	worst := classOf(d.err)
+	worst := fault.ClassOf(d.err)
 	for _, side := range d.sides {
-		worst = max(worst, classOf(side.err))
+		worst = max(worst, fault.ClassOf(side.err))
 	}
 	if worst == wire.OK && d.result.Different > 0 {
 		return wire.Differs

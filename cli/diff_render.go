@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/compare"
@@ -97,7 +98,7 @@ func (d *differ) printJSON(compared compareFunc) error {
 		o.Field("class", d.class().String())
 		o.Field("exit", d.class().ExitCode())
 		if d.err != nil {
-			o.Object("error", func(o *jsonout.Object) { jsonError(o, d.err) })
+			o.Object("error", func(o *jsonout.Object) { fault.JSON(o, d.err) })
 		}
 	})
 	return d.s.out.WriteByte('\n')
@@ -123,7 +124,7 @@ func jsonSide(o *jsonout.Object, d *side) {
 	}
 	o.Field("format", format)
 	if d.err != nil {
-		o.Object("error", func(o *jsonout.Object) { jsonError(o, d.err) })
+		o.Object("error", func(o *jsonout.Object) { fault.JSON(o, d.err) })
 		return
 	}
 	o.Number("tensors", int64(d.model.Len()))

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
@@ -83,10 +85,10 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	defer out.discard()
+	defer out.Discard()
 	for _, arg := range c.Paths {
 		if arg == "-" {
-			return usage{"amn hash reads files, not standard input"}
+			return fault.Usage("amn hash reads files, not standard input")
 		}
 		from := folderOf(arg, c.Recursive || isPipeline(arg))
 		for src, err := range parser.Find(arg, from.recursive) {
@@ -95,7 +97,7 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 				d = c.digestModel(ctx, s, src.Path, func(b *limits.Budget) (tensor.Model, error) { return src.Open(b) })
 			}
 			d.from = from
-			if err, ok := errors.AsType[interrupted](d.err); ok {
+			if err, ok := errors.AsType[fault.Interrupted](d.err); ok {
 				return err
 			}
 			if err := c.print(s, out, d); err != nil {
@@ -103,7 +105,7 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 			}
 		}
 	}
-	return out.commit()
+	return out.Commit()
 }
 
 // digests are the digests of one model.
@@ -127,7 +129,7 @@ type fileDigest struct {
 // digestModel reads a model and its files.
 func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, open func(*limits.Budget) (tensor.Model, error)) *digests {
 	d := &digests{path: path}
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
 	m, err := open(b)
 	if err != nil {
@@ -227,7 +229,7 @@ func fileNamesOf(m tensor.Model, path string, inFolder bool) (names []string, pa
 }
 
 // print prints the digests of a model, and adds them to the manifest.
-func (c *digestCmd) print(s *session, out *atomicFile, d *digests) error {
+func (c *digestCmd) print(s *session, out *disk.Atomic, d *digests) error {
 	s.count.note(d.err)
 	if s.json {
 		d.json(s.out.Writer, func(path string) string { return path })
@@ -235,7 +237,7 @@ func (c *digestCmd) print(s *session, out *atomicFile, d *digests) error {
 		d.text(s, out == nil)
 	}
 	if out != nil && d.err == nil {
-		d.json(out.w, func(path string) string { return relativeTo(out.path, path) })
+		d.json(out.W, func(path string) string { return relativeTo(out.Path, path) })
 	}
 	if d.err != nil {
 		s.printError(d.path, d.err)
@@ -279,10 +281,10 @@ func (d *digests) json(w *bufio.Writer, where func(path string) string) {
 			o.Field("recursive", d.from.recursive)
 		}
 		o.Field("format", d.format)
-		o.Field("class", classOf(d.err).String())
-		o.Field("exit", classOf(d.err).ExitCode())
+		o.Field("class", fault.ClassOf(d.err).String())
+		o.Field("exit", fault.ClassOf(d.err).ExitCode())
 		if d.err != nil {
-			o.Field("error", term.Tidy(message(d.path, d.err), wire.MaxMessage))
+			o.Field("error", term.Tidy(fault.Message(d.path, d.err), wire.MaxMessage))
 			return
 		}
 		o.Field("model", d.model.String())

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
@@ -22,12 +24,12 @@ import (
 
 // check compares models with a manifest.
 func (c *digestCmd) check(ctx context.Context, s *session) error {
-	f, err := openNamed(c.Check)
+	f, err := disk.OpenNamed(c.Check)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
 	models, seen := newManifestReader(b, f), map[string]bool{}
 	known := &compared{paths: map[string]bool{}, folders: map[searched]bool{}}
@@ -38,7 +40,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 			break
 		}
 		if errors.Is(err, errManifest) {
-			return usage{term.Path(c.Check) + " is not a manifest of amn hash"}
+			return fault.Usage(term.Path(c.Check) + " is not a manifest of amn hash")
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", term.Path(c.Check), err)
@@ -48,17 +50,17 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 			path = c.Paths[0]
 		}
 		if n > 0 && len(c.Paths) == 1 {
-			return usage{term.Path(c.Check) + " lists several models: leave the model out to check all of them"}
+			return fault.Usage(term.Path(c.Check) + " lists several models: leave the model out to check all of them")
 		}
 		if err := b.Hold(int64(len(path)+len(want.Folder)) + 128); err != nil {
 			return fmt.Errorf("%s: %w", term.Path(c.Check), err)
 		}
 		if seen[filepath.Clean(path)] { // each entry would cost a reading of the whole model
-			return usage{term.Path(c.Check) + " states the model " + term.Path(want.Path) + " twice: it is not what amn hash wrote"}
+			return fault.Usage(term.Path(c.Check) + " states the model " + term.Path(want.Path) + " twice: it is not what amn hash wrote")
 		}
 		seen[filepath.Clean(path)] = true
 		if want.Folder != "" && !below(want.Path, want.Folder) {
-			return usage{term.Path(c.Check) + " states that " + term.Path(want.Path) + " was found in " + term.Path(want.Folder) + ": it is not what amn hash wrote"}
+			return fault.Usage(term.Path(c.Check) + " states that " + term.Path(want.Path) + " was found in " + term.Path(want.Folder) + ": it is not what amn hash wrote")
 		}
 		if err := cmp.Or(c.inside(want.Path), c.inside(cmp.Or(want.Folder, "."))); err != nil {
 			if err := c.compare(s, &digests{path: path, err: err}, want); err != nil {
@@ -70,7 +72,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 			path = "." + string(filepath.Separator) + path // a file, whatever else a name such as ollama:m means as an argument
 		}
 		d := c.digestModel(ctx, s, path, func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) })
-		if err, ok := errors.AsType[interrupted](d.err); ok {
+		if err, ok := errors.AsType[fault.Interrupted](d.err); ok {
 			return err
 		}
 		if err := c.compare(s, d, want); err != nil {
@@ -83,7 +85,7 @@ func (c *digestCmd) check(ctx context.Context, s *session) error {
 		}
 	}
 	if n == 0 {
-		return usage{term.Path(c.Check) + " is not a manifest of amn hash"}
+		return fault.Usage(term.Path(c.Check) + " is not a manifest of amn hash")
 	}
 	return c.newer(s, known)
 }

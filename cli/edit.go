@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -72,7 +73,7 @@ func (c *editCmd) edit(b *limits.Budget, format string) (*convert.Edit, error) {
 			}
 			set = convert.Entry(typed)
 		} else if !ok {
-			return nil, usage{"--set: " + wire.Quote(pair) + " is not KEY=VALUE"}
+			return nil, fault.Usage("--set: " + wire.Quote(pair) + " is not KEY=VALUE")
 		}
 		e.Set = append(e.Set, set)
 	}
@@ -84,7 +85,7 @@ func (c *editCmd) edit(b *limits.Budget, format string) (*convert.Edit, error) {
 func (c *editCmd) Run(ctx context.Context, s *session) error {
 	flags := c.writeFlags("")
 	if c.InPlace && c.Path == "-" {
-		return usage{"--in-place: standard input cannot be replaced"}
+		return fault.Usage("--in-place: standard input cannot be replaced")
 	}
 	if c.InPlace {
 		flags.Output, flags.Force = flags.Path, true
@@ -110,13 +111,13 @@ func (c *editCmd) prepare(b *limits.Budget, o *conversion) error {
 	several = several && len(parts.FileNames()) > 1
 	switch format := o.model.Format(); {
 	case format != gguf.Format && format != safetensors.Format:
-		return usage{"only GGUF and safetensors can be edited; amn convert writes them"}
+		return fault.Usage("only GGUF and safetensors can be edited; amn convert writes them")
 	case format == gguf.Format && several:
-		return usage{"the model has several files: make one file of them with amn join"}
+		return fault.Usage("the model has several files: make one file of them with amn join")
 	case format == gguf.Format:
 		o.opts.Sink = convert.GGUF{RawNames: true}
 	case c.InPlace && (several || !o.opts.Alone):
-		return usage{"--in-place edits one file, not a folder: name the file, or write another folder with -o"}
+		return fault.Usage("--in-place edits one file, not a folder: name the file, or write another folder with -o")
 	}
 	e, err := c.edit(b, o.model.Format())
 	if err != nil {
@@ -132,7 +133,7 @@ func (c *editCmd) prepare(b *limits.Budget, o *conversion) error {
 		return err
 	}
 	if o.names != nil && !changesNames(o.names) {
-		return usage{"--rename: no tensor has such a name"}
+		return fault.Usage("--rename: no tensor has such a name")
 	}
 	keepFileSizes(o, files)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -55,7 +56,7 @@ var NotInOutput = notInOutput
 
 // FlagsOf are the flags of a command itself, without --.
 func FlagsOf(command string) (names []string) {
-	for _, c := range program(new(globals)).Leaves(true) {
+	for _, c := range program(new(policies.Globals)).Leaves(true) {
 		if c.Name == command {
 			for _, f := range c.Flags {
 				names = append(names, f.Name)

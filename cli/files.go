@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -36,7 +37,7 @@ type source struct {
 func (s *session) eachModel(ctx context.Context, args *fileArgs, opts reportOptions, print func(*report) error) error {
 	for i, arg := range args.Paths {
 		err := s.eachModelOf(ctx, args, i, opts, print)
-		if late, ok := errors.AsType[*outOfTime](err); ok {
+		if late, ok := errors.AsType[*fault.OutOfTime](err); ok {
 			err = s.reportOne(context.WithoutCancel(ctx), source{path: arg, err: late}, opts, len(args.Paths) > 1, print)
 		}
 		if err != nil {
@@ -78,7 +79,7 @@ func (s *session) eachModelOf(ctx context.Context, args *fileArgs, i int, opts r
 // printChoice prints which of a folder's models is read by commands that read one, and how
 // to choose another.
 func (s *session) printChoice(ctx context.Context, path string) {
-	b := s.policy.limits.Budget(ctx)
+	b := s.policy.Limits.Budget(ctx)
 	defer b.Close()
 	m, err := parser.Open(b, path)
 	if err != nil {
@@ -128,17 +129,17 @@ func (s *session) reportOne(ctx context.Context, src source, opts reportOptions,
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	r := &report{path: src.path, name: src.name, named: named, err: missing(src.path, src.err)}
+	r := &report{path: src.path, name: src.name, named: named, err: fault.Missing(src.path, src.err)}
 	if r.err == nil || opts.judge != nil {
-		p := &s.policy.limits
+		p := &s.policy.Limits
 		if opts.verify {
-			p = s.policy.long()
+			p = s.policy.Long()
 		}
 		b := p.Budget(ctx)
 		defer b.Close()
 		if r.err == nil {
 			s.fill(b, r, src, opts)
-			r.err = missing(src.path, r.err)
+			r.err = fault.Missing(src.path, r.err)
 		}
 		if r.model != nil {
 			defer r.model.Close()
@@ -147,7 +148,7 @@ func (s *session) reportOne(ctx context.Context, src source, opts reportOptions,
 			return err
 		}
 	}
-	if err, ok := errors.AsType[interrupted](r.err); ok {
+	if err, ok := errors.AsType[fault.Interrupted](r.err); ok {
 		return err
 	}
 	s.count.worst = max(s.count.worst, r.class())
@@ -163,7 +164,7 @@ func (s *session) reportOne(ctx context.Context, src source, opts reportOptions,
 
 // judge asks the gate of the command, if it has one, about the model or the error.
 func (r *report) judge(b *limits.Budget, opts reportOptions) error {
-	if opts.judge == nil || errors.As(r.err, new(interrupted)) {
+	if opts.judge == nil || errors.As(r.err, new(fault.Interrupted)) {
 		return nil
 	}
 	return opts.judge(b, r)
@@ -194,7 +195,7 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 		return
 	}
 	r.model = m
-	if opts.verify || s.policy.verify {
+	if opts.verify || s.policy.Verify {
 		done := s.progress("verifying "+term.Path(src.path), func() (int64, int64) { return src.read(m) })
 		err := parser.Verify(b, m)
 		if err == nil && opts.verify {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
@@ -219,7 +220,7 @@ func (f *targetFlags) check(to *encode.Target) error {
 func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 	for _, list := range []globs{c.Include, c.Exclude} {
 		if list.check() != nil {
-			return usage{"--include, --exclude: invalid pattern; * matches any text, ? one character, [a-z] one of a range"}
+			return fault.Usage("--include, --exclude: invalid pattern; * matches any text, ? one character, [a-z] one of a range")
 		}
 	}
 	if c.Compare != "" {
@@ -355,7 +356,7 @@ func keptText(kept []convert.KeptMatrix) string {
 // configuration can describe, before anything is written.
 func admitQuantized(w *conversionState) error {
 	if len(w.plan.Quantized.Weights) == 0 {
-		return usage{"no weight in it is quantized by the rule of transformers, which takes matrices of linear modules, called NAME.weight; --include names some of those" + keptText(w.plan.Quantized.Kept)}
+		return fault.Usage("no weight in it is quantized by the rule of transformers, which takes matrices of linear modules, called NAME.weight; --include names some of those" + keptText(w.plan.Quantized.Kept))
 	}
 	_, err := w.plan.QuantizationConfig()
 	return err

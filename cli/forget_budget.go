@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -277,8 +278,8 @@ func checkMinimum(list []*tensorOptions, most int64) error {
 		least, numbers = least+smallest, numbers+l.numbers
 	}
 	if least > most {
-		return usage{fmt.Sprintf("--budget: even the smallest of --types need %s bytes, %.3f bits per weight, but the budget leaves %s",
-			term.Count(least), 8*float64(least)/float64(max(1, numbers)), term.Count(max(0, most)))}
+		return fault.Usage(fmt.Sprintf("--budget: even the smallest of --types need %s bytes, %.3f bits per weight, but the budget leaves %s",
+			term.Count(least), 8*float64(least)/float64(max(1, numbers)), term.Count(max(0, most))))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -39,7 +40,7 @@ func (c *forgetCmd) quantizerOf(name string, matrix *ggml.Importance) (convert.Q
 	}
 	m, ok := mix.Find(name)
 	if !ok {
-		return nil, nil, usage{fmt.Sprintf("--compare: %q is not a target (amn formats lists them)", name)}
+		return nil, nil, fault.Usage(fmt.Sprintf("--compare: %q is not a target (amn formats lists them)", name))
 	}
 	q, err := c.ggmlFlags.quantizerWith(m, &c.targetFlags)
 	if err != nil {
@@ -52,7 +53,7 @@ func (c *forgetCmd) quantizerOf(name string, matrix *ggml.Importance) (convert.Q
 // compare measures several targets and writes no model.
 func (c *forgetCmd) compare(ctx context.Context, s *session) error {
 	c.grant(s)
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
 	w := &conversionState{path: c.Path}
 	list, err := c.compareAll(ctx, s, b, w)
@@ -95,7 +96,7 @@ func (s *session) printCompared(list []targetResult) {
 	for i := range list {
 		r := &list[i]
 		if r.refused != nil {
-			s.out.Fact("", "Refused", r.name+": "+errorText(r.refused))
+			s.out.Fact("", "Refused", r.name+": "+fault.Text(r.refused))
 			continue
 		}
 		var known []string
@@ -111,7 +112,7 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if err != nil {
 		return nil, err
 	}
-	defer f.discard()
+	defer f.Discard()
 	if err := s.openSource(ctx, b, w, c.Weights); err != nil {
 		return nil, err
 	}
@@ -154,11 +155,11 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 		return list, nil
 	}
 	if isJSON(c.Report.page) {
-		writeComparedJSON(f.w, w, list)
+		writeComparedJSON(f.W, w, list)
 	} else {
-		writeComparedPage(f.w, w, list)
+		writeComparedPage(f.W, w, list)
 	}
-	return list, f.commit()
+	return list, f.Commit()
 }
 
 // targetForms are the forms that a model has for targets, each made once.
@@ -239,7 +240,7 @@ func writeComparedJSON(out *bufio.Writer, w *conversionState, list []targetResul
 					if r := &list[i]; r.refused != nil {
 						add(func(o *jsonout.Object) {
 							o.Field("target", r.name)
-							o.Text("why", errorText(r.refused))
+							o.Text("why", fault.Text(r.refused))
 						})
 					}
 				}
@@ -303,7 +304,7 @@ func writeComparedPage(w *bufio.Writer, src *conversionState, list []targetResul
 	for i := range list {
 		r := &list[i]
 		if r.refused != nil {
-			p.put("<tr><td>%s</td><td colspan=7>refused: %s</td></tr>", safe(r.name), safe(errorText(r.refused)))
+			p.put("<tr><td>%s</td><td colspan=7>refused: %s</td></tr>", safe(r.name), safe(fault.Text(r.refused)))
 			continue
 		}
 		p.put("<tr><td>%s (%s)</td><td>%s</td><td>%.3f</td><td>%.4g</td><td>%.4g</td><td>%.4g</td><td>%.6f</td><td>%s</td></tr>", safe(r.name), safe(r.layout),

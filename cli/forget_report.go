@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 )
 
 // A reportFlag is --report, which may name a file for what was measured: a page, or
@@ -46,29 +48,29 @@ func isJSON(name string) bool {
 }
 
 // openReport begins the file of --report, nil for none, which must not be an input.
-func openReport(path string, force bool, inputs ...string) (*atomicFile, error) {
+func openReport(path string, force bool, inputs ...string) (*disk.Atomic, error) {
 	if path == "" {
 		return nil, nil
 	}
-	o := outFile{"--report", path, "page"}
+	o := disk.Output{Flag: "--report", Path: path, Kind: "page"}
 	if isJSON(path) {
-		o.kind = "json"
+		o.Kind = "json"
 	}
-	if err := checkOutputs([]outFile{o}, inputs, nil, force); err != nil {
+	if err := disk.Check([]disk.Output{o}, inputs, nil, force); err != nil {
 		return nil, err
 	}
-	return createAtomic(o, force, guardOf(inputs))
+	return disk.Create(o, force, disk.GuardOf(inputs))
 }
 
 // drawPage writes the file of what was lost.
-func (c *conversion) drawPage(f *atomicFile) error {
+func (c *conversion) drawPage(f *disk.Atomic) error {
 	if f == nil || c.plan.Quantized == nil {
 		return nil
 	}
 	if isJSON(c.page) {
-		writeWrittenJSON(f.w, c)
+		writeWrittenJSON(f.W, c)
 	} else {
-		writeQuantizedPage(f.w, c)
+		writeQuantizedPage(f.W, c)
 	}
-	return f.commit()
+	return f.Commit()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -18,7 +19,7 @@ type wireFlags struct {
 // dumpFiles prints an annotated dump of each file.
 func (s *session) dumpFiles(ctx context.Context, paths []string) error {
 	if s.json {
-		return usage{"--wire prints text, not JSON"}
+		return fault.Usage("--wire prints text, not JSON")
 	}
 	return s.eachRaw(ctx, paths, len(paths) > 1, s.dumpFile)
 }

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 )
 
 // globs are patterns for tensor names; an empty list matches every name.
@@ -17,7 +19,7 @@ func glob(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 func (g globs) check() error {
 	for _, p := range g {
 		if _, err := path.Match(glob(p), ""); err != nil {
-			return usage{fmt.Sprintf("--tensor: %q is not a pattern", p)}
+			return fault.Usage(fmt.Sprintf("--tensor: %q is not a pattern", p))
 		}
 	}
 	return nil

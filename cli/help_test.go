@@ -10,6 +10,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -27,19 +29,19 @@ func allFlags(c *kong.Node) []*kong.Flag {
 // Each ceiling has the flag that messages name, in the group of limits.
 func TestEveryAxisHasItsFlag(t *testing.T) {
 	flags := map[string]*kong.Flag{}
-	for _, f := range program(new(globals)).Flags {
+	for _, f := range program(new(policies.Globals)).Flags {
 		flags["--"+f.Name] = f
 	}
-	var given axisFlags
+	var given policies.AxisFlags
 	v := reflect.ValueOf(&given).Elem()
 	for i := range v.NumField() {
 		v.Field(i).SetString(v.Type().Field(i).Tag.Get("name"))
 	}
 	for _, a := range limits.Axes() {
-		if f := flags[axisFlag(a)]; f == nil || !isLimit(f) {
-			t.Errorf("%v: no flag %s among the limits", a, axisFlag(a))
+		if f := flags[fault.AxisFlag(a)]; f == nil || !isLimit(f) {
+			t.Errorf("%v: no flag %s among the limits", a, fault.AxisFlag(a))
 		}
-		if got := "--" + given.byAxis()[a]; got != axisFlag(a) {
+		if got := "--" + given.ByAxis()[a]; got != fault.AxisFlag(a) {
 			t.Errorf("%v is set by %s", a, got)
 		}
 	}
@@ -48,21 +50,21 @@ func TestEveryAxisHasItsFlag(t *testing.T) {
 // Whatever option a message of the library names has its flag.
 func TestEveryOptionHasItsFlag(t *testing.T) {
 	flags := map[string]bool{}
-	for _, f := range allFlags(program(new(globals))) {
+	for _, f := range allFlags(program(new(policies.Globals))) {
 		flags["--"+f.Name] = true
 	}
 	for _, o := range wire.Options() {
-		names := flagsIn(optionFlags[o])
+		names := flagsIn(fault.OptionFlags[o])
 		if len(names) == 0 {
-			t.Errorf("%s: %q names no flag", o, optionFlags[o])
+			t.Errorf("%s: %q names no flag", o, fault.OptionFlags[o])
 		}
 		for _, name := range names {
 			if !flags[name] {
 				t.Errorf("%s: no flag %q", o, name)
 			}
 		}
-		said := errorText(wire.At("quant", "", wire.NoOffset, wire.ErrUsage.Errorf("%s decides", o)))
-		if want := "quant: " + optionFlags[o] + " decides"; said != want {
+		said := fault.Text(wire.At("quant", "", wire.NoOffset, wire.ErrUsage.Errorf("%s decides", o)))
+		if want := "quant: " + fault.OptionFlags[o] + " decides"; said != want {
 			t.Errorf("%s is said as %q", o, said)
 		}
 	}
@@ -71,7 +73,7 @@ func TestEveryOptionHasItsFlag(t *testing.T) {
 // A flag may stand before its command, so a name must mean the same everywhere.
 func TestAFlagTakesAValueInAllCommandsOrInNone(t *testing.T) {
 	takes := map[string]bool{}
-	for _, f := range allFlags(program(new(globals))) {
+	for _, f := range allFlags(program(new(policies.Globals))) {
 		names := []string{"--" + f.Name}
 		if f.Short != 0 {
 			names = append(names, "-"+string(f.Short))
@@ -87,7 +89,7 @@ func TestAFlagTakesAValueInAllCommandsOrInNone(t *testing.T) {
 
 // Every command runs and has examples; whatever has a help, has a sentence.
 func TestEveryCommandIsExplained(t *testing.T) {
-	root := program(new(globals))
+	root := program(new(policies.Globals))
 	for _, c := range root.Leaves(true) {
 		if e, ok := targetOf(c).(examples); !ok || len(e.examples()) == 0 {
 			t.Errorf("%s has no examples", commandPath(c))
@@ -120,7 +122,7 @@ func TestEveryCommandIsExplained(t *testing.T) {
 // docs/cli.md is this model, written out.
 func TestDocsAreCurrent(t *testing.T) {
 	const path = "../docs/cli.md"
-	got := manual(program(new(globals)))
+	got := manual(program(new(policies.Globals)))
 	if flag.Lookup("update").Value.String() == "true" {
 		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
@@ -138,7 +140,7 @@ func TestDocsAreCurrent(t *testing.T) {
 
 // What people copy stands before what they read, and the limits behind one line.
 func TestHelpLeadsWithExamples(t *testing.T) {
-	root := program(new(globals))
+	root := program(new(policies.Globals))
 	for _, c := range append(root.Leaves(true), root) {
 		text := helpText(c, helpWidth, false)
 		at, flags := strings.Index(text, "\nExamples:\n"), strings.Index(text, "\n  -h, --help ")
@@ -157,7 +159,7 @@ func TestHelpLeadsWithExamples(t *testing.T) {
 // CommandPaths lists the commands, by the words that follow "amn".
 func CommandPaths() []string {
 	var list []string
-	for _, c := range program(new(globals)).Leaves(true) {
+	for _, c := range program(new(policies.Globals)).Leaves(true) {
 		list = append(list, strings.TrimPrefix(commandPath(c), "amn "))
 	}
 	return list
@@ -169,7 +171,7 @@ func HelpCommands() []string {
 	for _, e := range firstExamples {
 		list = append(list, e.command)
 	}
-	for _, c := range program(new(globals)).Leaves(true) {
+	for _, c := range program(new(policies.Globals)).Leaves(true) {
 		if e, ok := targetOf(c).(examples); ok {
 			for _, e := range e.examples() {
 				if !slices.Contains(list, e.command) {
@@ -183,7 +185,7 @@ func HelpCommands() []string {
 
 // With -h a command says less: three examples, and of each flag the first sentence.
 func TestShortHelp(t *testing.T) {
-	for _, c := range program(new(globals)).Leaves(true) {
+	for _, c := range program(new(policies.Globals)).Leaves(true) {
 		short, long := helpText(c, helpWidth, true), helpText(c, helpWidth, false)
 		if len(short) > len(long) && c.Detail != "" || !strings.Contains(short, commandPath(c)+" --help says more.") {
 			t.Errorf("%s: %d bytes in short, %d in long\n%s", commandPath(c), len(short), len(long), short)
@@ -198,7 +200,7 @@ func TestShortHelp(t *testing.T) {
 
 // Help is wrapped to the terminal; examples stand on one line, to be copied.
 func TestHelpFitsTheTerminal(t *testing.T) {
-	for _, c := range program(new(globals)).Leaves(true) {
+	for _, c := range program(new(policies.Globals)).Leaves(true) {
 		for _, width := range []int{80, -helpWidth, helpWidth} {
 			short := width < 0
 			width = max(width, -width)

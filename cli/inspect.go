@@ -73,9 +73,9 @@ func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	defer page.discard()
+	defer page.Discard()
 	needs := pathsToRead(c.Paths, true)
-	needs.Publish = append(j.reports.folders(), page.folders()...)
+	needs.Publish = append(j.reports.folders(), page.Folders()...)
 	if err := c.lock(s, needs, c.Paths...); err != nil {
 		return err
 	}

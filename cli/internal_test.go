@@ -11,13 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -37,16 +36,6 @@ func TestFindingsOfOneCodeAreCounted(t *testing.T) {
 	want := []string{"note a: 0: ", "warning b: 0: ", "warning b: 1: ", "warning b: 2: ", "note a: 1: ", "warning b: 1,000 more; --json lists them"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
-	}
-}
-
-// The bar names what is done, of what, how fast, and what is left.
-func TestAnAddressIsSaidOnce(t *testing.T) {
-	const address = "https://example.com/a.gguf"
-	for err, want := range map[string]string{address + ": the server has no ranges": "the server has no ranges", "no such host": "no such host"} {
-		if got := message(address, errors.New(err)); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }
 
@@ -90,7 +79,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, fmt.Errorf("write: %w
 
 func TestAnInterruptIsNotReported(t *testing.T) {
 	ctx, stop := context.WithCancelCause(context.Background())
-	stop(interrupted{syscall.SIGINT})
+	stop(fault.Interrupted{Signal: syscall.SIGINT})
 	var out, errs bytes.Buffer
 	runArgs(ctx, []string{"inspect", "../testdata/demo/model.safetensors"}, Stdio{Out: &out, Err: &errs})
 	if out.Len() > 0 || errs.Len() > 0 {
@@ -118,24 +107,5 @@ func TestComplaintsAreBounded(t *testing.T) {
 	text := strings.TrimSuffix(errs.String(), "\n")
 	if len(text) > wire.MaxMessage+len("amn: p: ") || strings.ContainsFunc(text, unicode.IsControl) {
 		t.Errorf("%d bytes", len(text))
-	}
-}
-
-// What reads all bytes has no deadline, unless one was asked for, by a flag or in
-// a policy.
-func TestTheDeadlineOfLongWork(t *testing.T) {
-	minute := limits.Policy{Timeout: time.Minute}
-	for name, c := range map[string]struct {
-		p    policies
-		want time.Duration
-	}{
-		"none asked for": {policies{flags: &globals{}, limits: minute}, limits.NoTimeout},
-		"a flag":         {policies{flags: &globals{Ceilings: axisFlags{Time: "1m"}}, limits: minute}, time.Minute},
-		"a policy":       {policies{flags: &globals{}, limits: minute, verify: true}, time.Minute},
-		"one without":    {policies{flags: &globals{}, verify: true}, limits.NoTimeout},
-	} {
-		if got := c.p.long().Timeout; got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/host"
@@ -57,7 +58,7 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 	in := bufio.NewReaderSize(s.in, maxJudgeRequest)
 	line, err := in.ReadSlice('\n')
 	if err != nil {
-		return usage{"this is for amn serve --isolate"}
+		return fault.Usage("this is for amn serve --isolate")
 	}
 	var h judgeRequest
 	var text json.RawMessage
@@ -66,7 +67,7 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 
 		Policy *json.RawMessage
 	}{&h, &text}); err != nil {
-		return usage{"this is for amn serve --isolate"}
+		return fault.Usage("this is for amn serve --isolate")
 	}
 	if h.Policy, err = gate.ParsePolicy(text); err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -40,17 +42,17 @@ type judgingRun struct {
 	flags   *judgingFlags
 	gate    gate.Gate
 	reports reports
-	outputs []outFile
+	outputs []disk.Output
 	stop    context.CancelFunc
 }
 
 // start reads the flags, and the list of files of --files-from.
 func (f *judgingFlags) start(ctx context.Context, s *session, args *listedArgs) (context.Context, *judgingRun, error) {
 	if f.FilesFrom == "" && len(args.Paths) == 0 {
-		return nil, nil, usage{"name a file: files, folders, ollama:NAME, or - for standard input; or a list of them with --files-from"}
+		return nil, nil, fault.Usage("name a file: files, folders, ollama:NAME, or - for standard input; or a list of them with --files-from")
 	}
 	if f.FilesFrom != "" && len(args.Paths) > 0 {
-		return nil, nil, usage{"name files or folders, or a list of them with --files-from, not both"}
+		return nil, nil, fault.Usage("name files or folders, or a list of them with --files-from, not both")
 	}
 	ctx, stop, err := f.withTotalTimeout(ctx)
 	if err != nil {
@@ -65,7 +67,7 @@ func (f *judgingFlags) start(ctx context.Context, s *session, args *listedArgs) 
 }
 
 func (j *judgingRun) open(args *listedArgs) (err error) {
-	j.gate = gate.Gate{Policy: j.s.policy.gate, Today: time.Now().UTC().Format(time.DateOnly)}
+	j.gate = gate.Gate{Policy: j.s.policy.Gate, Today: time.Now().UTC().Format(time.DateOnly)}
 	on, ok := gate.ParseFailOn(j.flags.FailOn)
 	if !ok { // fail_on of a policy is for scans
 		on = gate.FailNever
@@ -83,12 +85,12 @@ func (j *judgingRun) open(args *listedArgs) (err error) {
 	}
 	j.outputs, err = j.flags.outputs()
 	if err == nil {
-		err = checkOutputs(j.outputs, append(j.flags.inputs(), args.Paths...), args.Paths, j.flags.Force)
+		err = disk.Check(j.outputs, append(j.flags.inputs(), args.Paths...), args.Paths, j.flags.Force)
 	}
 	if err != nil {
 		return err
 	}
-	return j.reports.open(j.s, &j.flags.reportFlags, guardOf(args.Paths))
+	return j.reports.open(j.s, &j.flags.reportFlags, disk.GuardOf(args.Paths))
 }
 
 // needsDigest reports whether an exception of the policy identifies its file by digest.
@@ -122,7 +124,7 @@ func (j *judgingRun) each(ctx context.Context, args *listedArgs, opts reportOpti
 	}
 	err := s.eachModel(ctx, &fileArgs{args.Paths, args.Recursive}, opts, print)
 	for _, path := range args.Paths {
-		for _, name := range outputsBelow(j.outputs, path).names() {
+		for _, name := range disk.OutputsBelow(j.outputs, path).Names() {
 			one := source{path: filepath.Join(path, filepath.FromSlash(name)), err: wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("%s", notJudged))}
 			err = errors.Join(err, s.reportOne(ctx, one, opts, true, print))
 		}
@@ -137,7 +139,7 @@ func (j *judgingRun) each(ctx context.Context, args *listedArgs, opts reportOpti
 func (j *judgingRun) exclude(paths []string) func(string) bool {
 	all := j.gate.Exclude
 	for _, path := range paths {
-		all = outputsBelow(j.outputs, path).exclude(all)
+		all = disk.OutputsBelow(j.outputs, path).Exclude(all)
 	}
 	return all
 }
@@ -148,7 +150,7 @@ func (j *judgingRun) judge(b *limits.Budget, r *report) (err error) {
 	var size int64
 	if j.gate.Digest && r.path != "-" {
 		dir, name := filepath.Split(r.path)
-		if h, err := tensor.OpenFile(localDir(filepath.Clean(dir)), name); err == nil {
+		if h, err := tensor.OpenFile(disk.Dir(filepath.Clean(dir)), name); err == nil {
 			defer h.Close()
 			file, size = h, h.Size
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -34,17 +35,17 @@ func (limitsShowCmd) examples() []example {
 
 // Run implements the command.
 func (c *limitsShowCmd) Run(_ context.Context, s *session) error {
-	p := s.policy.limits
+	p := s.policy.Limits
 	if c.Profile != "" {
 		var ok bool
 		if p, ok = limits.Profile(c.Profile); !ok {
-			return usage{fmt.Sprintf("%q is not a profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), nearest(c.Profile, append(limits.Profiles(), "show")))}
+			return fault.Usage(fmt.Sprintf("%q is not a profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), fault.Nearest(c.Profile, append(limits.Profiles(), "show"))))
 		}
-		if s.policy.flags.Limits != "" {
-			return usage{"give a profile or --limits, not both"}
+		if s.policy.Flags.Limits != "" {
+			return fault.Usage("give a profile or --limits, not both")
 		}
-		if err := s.policy.flags.Ceilings.apply(&p); err != nil {
-			return usage{err.Error()}
+		if err := s.policy.Flags.Ceilings.Apply(&p); err != nil {
+			return fault.Usage(err.Error())
 		}
 	}
 	return s.printPolicy(p)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 )
 
 // The program of these tests: a command with every kind of field, and a group of commands.
@@ -218,7 +220,7 @@ func TestTheModelIsThatOfTheFields(t *testing.T) {
 // A line that its first word gives a model of one command is read as by the model of all.
 func TestOneCommandIsReadAsAmongAll(t *testing.T) {
 	read := func(list []commandSpec, args []string) string {
-		k, err := newParser(new(globals), list)
+		k, err := newParser(new(policies.Globals), list)
 		if err != nil {
 			t.Fatal(err)
 		}

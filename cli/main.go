@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -46,17 +48,6 @@ type Stdio struct {
 
 // grace is how long an interrupted command may take to clean up.
 const grace = 5 * time.Second
-
-// interrupted is the cause of a context that a signal has ended.
-type interrupted struct{ os.Signal }
-
-func (i interrupted) Error() string { return "interrupted by " + i.String() }
-
-// exitCode is what a shell reports of a program that a signal has ended.
-func (i interrupted) exitCode() int {
-	number, _ := i.Signal.(syscall.Signal)
-	return 128 + int(number)
-}
 
 // spare is how many more goroutines may run than there are workers. Where every
 // processor of Go's scheduler has one that is in the system, the scheduler takes
@@ -95,7 +86,7 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 			if life.reloads(s) {
 				continue
 			}
-			stop(interrupted{s})
+			stop(fault.Interrupted{Signal: s})
 			select {
 			case code := <-done:
 				if life.serving.Load() {
@@ -104,7 +95,7 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 			case <-signals:
 			case <-time.After(time.Duration(life.grace.Load())):
 			}
-			return interrupted{s}.exitCode()
+			return fault.Interrupted{Signal: s}.ExitCode()
 		}
 	}
 }
@@ -143,24 +134,24 @@ func (s *session) dispatch(ctx context.Context, args []string) error {
 	if len(args) == 0 || args[0] == completeCommand || asksForLimits(args) {
 		return s.printAbout(ctx, args)
 	}
-	g := new(globals)
+	g := new(policies.Globals)
 	c, err := s.parse(g, rewriteArgs(args))
 	if err != nil || c == nil { // help was printed
 		return err
 	}
 	s.json, s.quiet = g.JSON, g.Quiet
-	if err := s.policy.resolve(g); err != nil {
-		return usage{err.Error()}
+	if err := s.policy.Resolve(g); err != nil {
+		return fault.Usage(err.Error())
 	}
 	if _, err := asm.Forced(); err != nil {
-		return usage{err.Error()}
+		return fault.Usage(err.Error())
 	}
 	return c.Run(ctx, s)
 }
 
 // printAbout prints the help of the program, the page about limits, or completions.
 func (s *session) printAbout(ctx context.Context, args []string) error {
-	root := program(new(globals))
+	root := program(new(policies.Globals))
 	switch {
 	case len(args) == 0:
 		s.printHelp(s.err, root, false)

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 )
 
 // manCmd prints man pages.
@@ -28,13 +31,13 @@ func (manCmd) examples() []example {
 // Run implements the command.
 func (c *manCmd) Run(_ context.Context, s *session) error {
 	if s.json {
-		return usage{"amn man prints a man page: it has no JSON form"}
+		return fault.Usage("amn man prints a man page: it has no JSON form")
 	}
-	node := program(new(globals))
+	node := program(new(policies.Globals))
 	for _, word := range c.Command {
 		next := childNamed(node, word)
 		if next == nil {
-			return usage{fmt.Sprintf("%q is not a command%s (see amn --help)", word, nearest(word, commandNames(node)))}
+			return fault.Usage(fmt.Sprintf("%q is not a command%s (see amn --help)", word, fault.Nearest(word, commandNames(node))))
 		}
 		node = next
 	}

@@ -3,19 +3,21 @@ package cli
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 )
 
 // manifest opens the manifest that the flags ask for, nil for none.
-func (c *digestCmd) manifest() (*atomicFile, error) {
+func (c *digestCmd) manifest() (*disk.Atomic, error) {
 	path := c.Output
 	if path == "" {
 		return nil, nil
 	}
-	o := outFile{"-o", path, "manifest"}
-	if err := checkOutputs([]outFile{o}, c.Paths, nil, c.Force); err != nil {
+	o := disk.Output{Flag: "-o", Path: path, Kind: "manifest"}
+	if err := disk.Check([]disk.Output{o}, c.Paths, nil, c.Force); err != nil {
 		return nil, err
 	}
-	return createAtomic(o, c.Force, guardOf(c.Paths))
+	return disk.Create(o, c.Force, disk.GuardOf(c.Paths))
 }
 
 // relativeTo returns path relative to the folder of the manifest. A model that is not a

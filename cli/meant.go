@@ -1,18 +1,9 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/anamnesis-go/anamnesis/cli/internal/term"
-	"github.com/anamnesis-go/anamnesis/internal/folder"
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // elsewhere maps flags of other programs to what this one has: those of model scanners
@@ -67,52 +58,6 @@ func flagMeant(n *kong.Node, flag string) string {
 		if !strings.HasPrefix(name, "--") && len(n.Positional) > 0 || flagNamed(n, name) != nil {
 			return answer
 		}
-	}
-	return ""
-}
-
-// classOf returns the class of an error. A file that was named and is not there is wrong usage,
-// unless a parser has said more.
-func classOf(err error) wire.Class {
-	if c := wire.ClassOf(err); c != wire.Internal || !errors.Is(err, fs.ErrNotExist) {
-		return c
-	}
-	return wire.Usage
-}
-
-// isMissing reports whether an error says no more than that the file at path is not there.
-func isMissing(path string, err error) bool {
-	e, ok := errors.AsType[*fs.PathError](err)
-	return ok && error(e) == err && errors.Is(e.Err, fs.ErrNotExist) && (e.Path == path || e.Path == filepath.Base(path))
-}
-
-// missing returns a wrong usage in place of an error that says that the file at path is not
-// there, with the name of one beside it that is. Other errors it returns as they are.
-func missing(path string, err error) error {
-	if !isMissing(path, err) {
-		return err
-	}
-	return wire.ErrUsage.WithRule("file.missing").Errorf("no such file or directory%s", nearestFile(path))
-}
-
-// stem returns a name without its extension: that two files have the same one says nothing.
-func stem(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
-
-// mostNames bounds the names of a folder that a mistyped one is compared with.
-const mostNames = 10_000
-
-// nearestFile returns a question whether a file beside the one that is missing was meant.
-func nearestFile(path string) string {
-	dir, name := filepath.Split(path)
-	d, err := folder.Open(filepath.Clean(dir))
-	if err != nil {
-		return ""
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(mostNames) // what was read of them will do
-	names = slices.DeleteFunc(names, func(n string) bool { return nearestOf(stem(name), []string{stem(n)}) == "" })
-	if found := nearestOf(name, names); found != "" {
-		return fmt.Sprintf(", did you mean %q?", term.Path(filepath.Join(dir, found)))
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/memory"
@@ -19,10 +20,10 @@ func (c *inspectCmd) memorySizes() (tokens, batch int64, err error) {
 		return 0, 0, nil
 	}
 	if tokens, err = positive(parseTokens(c.Context)); err != nil {
-		return 0, 0, usage{"--context: " + err.Error()}
+		return 0, 0, fault.Usage("--context: " + err.Error())
 	}
 	if batch, err = positive(limits.ParseCount(c.Batch)); err != nil {
-		return 0, 0, usage{"--batch: " + err.Error()}
+		return 0, 0, fault.Usage("--batch: " + err.Error())
 	}
 	return tokens, batch, nil
 }
@@ -118,7 +119,7 @@ func (s *session) printMemory(r *report) {
 
 // unknownCache returns why the cache is not computed, without the class of the error.
 func unknownCache(err error) string {
-	return strings.TrimPrefix(errorText(err), wire.ErrUnsupported.Error()+": ")
+	return strings.TrimPrefix(fault.Text(err), wire.ErrUnsupported.Error()+": ")
 }
 
 func jsonMemory(o *jsonout.Object, r *report) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -53,7 +54,7 @@ func (c *mergeCmd) Run(ctx context.Context, s *session) error {
 
 // open opens the models of the recipe and merges them.
 func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *conversion) error {
-	text, err := readTextFile(b, c.Recipe)
+	text, err := disk.ReadText(b, c.Recipe)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *co
 			o.opts.Alone, files = err != nil || !info.IsDir(), partSizes(w.model)
 		}
 		out.sources = append(out.sources, w.path)
-		o.opts.Guard = append(o.opts.Guard, guardOf([]string{w.path})...)
+		o.opts.Guard = append(o.opts.Guard, disk.GuardOf([]string{w.path})...)
 		return w.model, nil
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -115,7 +116,7 @@ func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session
 	}
 	weights, err := c.weights()
 	if err != nil {
-		return usage{err.Error()}
+		return fault.Usage(err.Error())
 	}
 	files := partSizes(o.model)
 	var adapters []lora.Adapter

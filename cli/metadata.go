@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -35,9 +36,9 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 		return nil
 	}
 	if s.json {
-		return usage{"--metadata and --key print text: amn parse --json prints the metadata too"}
+		return fault.Usage("--metadata and --key print text: amn parse --json prints the metadata too")
 	}
-	b := s.policy.limits.Budget(ctx)
+	b := s.policy.Limits.Budget(ctx)
 	defer b.Close()
 	s.heading(r)
 	found := map[string]bool{}
@@ -59,7 +60,7 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 	}
 	for _, want := range f.Key {
 		if !found[want] {
-			err := usage{"no key " + wire.Quote(want) + "; --metadata lists them"}
+			err := fault.Usage("no key " + wire.Quote(want) + "; --metadata lists them")
 			s.count.note(err)
 			s.printError(r.path, err)
 		}

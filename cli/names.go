@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -21,9 +22,9 @@ type tensorsFlag struct {
 
 // grant applies the flag to the models that the command opens.
 func (f *tensorsFlag) grant(s *session) {
-	s.policy.strict = !f.TensorsOnly
+	s.policy.Strict = !f.TensorsOnly
 	if f.TensorsOnly {
-		s.policy.limits.Quirks = append(s.policy.limits.Quirks, pth.QuirkTensorsOnly)
+		s.policy.Limits.Quirks = append(s.policy.Limits.Quirks, pth.QuirkTensorsOnly)
 	}
 }
 
@@ -70,7 +71,7 @@ func (a *trackedGlobs) matchAll(b *limits.Budget, m tensor.Model) error {
 // unused returns an error about a pattern that has matched no name, and so is misspelt.
 func (a *trackedGlobs) unused() error {
 	if i := slices.Index(a.matched, false); i >= 0 {
-		return usage{fmt.Sprintf("%s: no tensor name matches %q", a.flag, a.list[i])}
+		return fault.Usage(fmt.Sprintf("%s: no tensor name matches %q", a.flag, a.list[i]))
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func (f *nameFlags) apply(b *limits.Budget, c *conversion) error {
 		return err
 	}
 	if c.fits != nil {
-		return usage{"a pipeline is converted component by component: to choose or rename tensors, name one component"}
+		return fault.Usage("a pipeline is converted component by component: to choose or rename tensors, name one component")
 	}
 	m, err := n.Model(b, c.model)
 	for _, a := range asked {

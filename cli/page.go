@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/page"
@@ -18,28 +20,28 @@ import (
 )
 
 // openPage begins the page of --html, nil for none.
-func (c *inspectCmd) openPage() (*atomicFile, error) {
+func (c *inspectCmd) openPage() (*disk.Atomic, error) {
 	if c.HTML == "" {
 		return nil, nil
 	}
 	if len(c.Paths) != 1 || c.Paths[0] == "-" {
-		return nil, usage{"--html: name one file or the folder of one model"}
+		return nil, fault.Usage("--html: name one file or the folder of one model")
 	}
-	o := outFile{"--html", c.HTML, "page"}
-	if err := checkOutputs([]outFile{o}, c.Paths, c.Paths, c.Force); err != nil {
+	o := disk.Output{Flag: "--html", Path: c.HTML, Kind: "page"}
+	if err := disk.Check([]disk.Output{o}, c.Paths, c.Paths, c.Force); err != nil {
 		return nil, err
 	}
-	return createAtomic(o, c.Force, guardOf(c.Paths))
+	return disk.Create(o, c.Force, disk.GuardOf(c.Paths))
 }
 
 // writePage writes an HTML page about one file or model, with the verdict of a scan, which
 // reads pickles to their end, and bodies. The page is written once the whole verdict is
 // known: of a folder, that of all its files.
-func (s *session) writePage(ctx context.Context, c *inspectCmd, f *atomicFile) error {
+func (s *session) writePage(ctx context.Context, c *inspectCmd, f *disk.Atomic) error {
 	path := c.Paths[0]
 	var made *page.Report
 	pages, judged := 0, ""
-	err := s.eachModel(ctx, &fileArgs{c.Paths, c.Recursive}, reportOptions{exclude: c.page().exclude(nil)}, func(r *report) (err error) {
+	err := s.eachModel(ctx, &fileArgs{c.Paths, c.Recursive}, reportOptions{exclude: c.page().Exclude(nil)}, func(r *report) (err error) {
 		if pages++; pages == 1 {
 			judged = r.path
 			made, err = s.pageOf(ctx, r)
@@ -50,17 +52,17 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd, f *atomicFile) e
 	case err != nil:
 		return err
 	case pages > 1:
-		return usage{"--html: " + term.Path(path) + " contains several models: name one"}
+		return fault.Usage("--html: " + term.Path(path) + " contains several models: name one")
 	case made == nil:
-		return usage{"--html: there is no model in " + term.Path(path)}
+		return fault.Usage("--html: there is no model in " + term.Path(path))
 	}
 	if err := s.judgeBeside(ctx, c.page(), judged, made); err != nil {
 		return err
 	}
-	if err := errors.Join(page.Write(f.w, made), f.w.Flush()); err != nil {
+	if err := errors.Join(page.Write(f.W, made), f.W.Flush()); err != nil {
 		return err
 	}
-	if err := f.commit(); err != nil {
+	if err := f.Commit(); err != nil {
 		return err
 	}
 	if !s.quiet && !s.json {
@@ -70,21 +72,21 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd, f *atomicFile) e
 }
 
 // page returns the page if it lies in the folder that is inspected.
-func (c *inspectCmd) page() *ownOutputs {
-	return outputsBelow([]outFile{{"--html", c.HTML, "page"}}, c.Paths[0])
+func (c *inspectCmd) page() *disk.Own {
+	return disk.OutputsBelow([]disk.Output{{Flag: "--html", Path: c.HTML, Kind: "page"}}, c.Paths[0])
 }
 
 // judgeBeside judges all files of the model's folder but the judged one, as a scan does, and
 // adds the refusals to the page.
-func (s *session) judgeBeside(ctx context.Context, own *ownOutputs, judged string, made *page.Report) error {
-	if !isFolder(own.root) {
+func (s *session) judgeBeside(ctx context.Context, own *disk.Own, judged string, made *page.Report) error {
+	if !disk.IsFolder(own.Root) {
 		return nil
 	}
-	g := gate.Gate{Policy: s.policy.gate, Today: time.Now().UTC().Format(time.DateOnly), Exclude: own.exclude(nil)}
-	p := s.policy.long()
+	g := gate.Gate{Policy: s.policy.Gate, Today: time.Now().UTC().Format(time.DateOnly), Exclude: own.Exclude(nil)}
+	p := s.policy.Long()
 	b := p.Budget(ctx)
 	defer b.Close()
-	for v, err := range g.CheckPath(b, own.root) {
+	for v, err := range g.CheckPath(b, own.Root) {
 		if err != nil {
 			return err
 		}
@@ -92,7 +94,7 @@ func (s *session) judgeBeside(ctx context.Context, own *ownOutputs, judged strin
 			s.addRefusals(made, v)
 		}
 	}
-	for _, name := range own.names() {
+	for _, name := range own.Names() {
 		s.addRefusals(made, g.Unseen(name, notJudged))
 	}
 	return nil
@@ -116,9 +118,9 @@ func (s *session) addRefusals(made *page.Report, v *gate.Verdict) {
 
 // pageOf judges the model of a report and returns the report of its page.
 func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
-	judging := s.policy.long().Budget(ctx)
+	judging := s.policy.Long().Budget(ctx)
 	defer judging.Close()
 	v, size, err := s.judgeOne(judging, r)
 	if err != nil {
@@ -135,7 +137,7 @@ func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
 // judgeOne returns the gate's verdict about the file of a report, or about its model if that
 // has several files. It returns nil if neither can be opened.
 func (s *session) judgeOne(b *limits.Budget, r *report) (*gate.Verdict, int64, error) {
-	g := gate.New(s.policy.gate)
+	g := gate.New(s.policy.Gate)
 	info, err := os.Stat(r.path)
 	if err == nil && info.Mode().IsRegular() && filepath.Ext(r.path) != ".json" {
 		f, err := folder.OpenRegular(r.path)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -62,7 +63,7 @@ func (c *parseCmd) Run(ctx context.Context, s *session) (err error) {
 	matched := len(c.Tensor) == 0
 	defer func() {
 		if err == nil && !matched && s.count.worst == wire.OK {
-			err = usage{"--tensor: no tensor name matches"}
+			err = fault.Usage("--tensor: no tensor name matches")
 		}
 	}()
 	return s.eachModel(ctx, &c.fileArgs, reportOptions{usage: c.Usage}, func(r *report) error {

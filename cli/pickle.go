@@ -6,6 +6,8 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -47,7 +49,7 @@ func (s *session) listRaw(ctx context.Context, path string, list func(b *limits.
 		return err
 	}
 	defer closer.Close()
-	b := s.policy.limits.Budget(ctx)
+	b := s.policy.Limits.Budget(ctx)
 	defer b.Close()
 	return list(b, path, r, size)
 }
@@ -68,7 +70,7 @@ func (s *session) openRaw(ctx context.Context, path string) (io.ReaderAt, int64,
 		s.stdinTaken = true
 		return s.input(ctx)
 	}
-	h, err := tensor.OpenFile(localDir(filepath.Dir(path)), filepath.Base(path))
+	h, err := tensor.OpenFile(disk.Dir(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
 		return nil, 0, nil, err
 	}
@@ -78,7 +80,7 @@ func (s *session) openRaw(ctx context.Context, path string) (io.ReaderAt, int64,
 // listPickle prints one pickle. Errors about the pickle are returned by the scan that found
 // it; listPickle returns only those that end the listing.
 func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p pth.Pickle) error {
-	b := s.policy.limits.Budget(ctx)
+	b := s.policy.Limits.Budget(ctx)
 	defer b.Close()
 	if s.json {
 		return s.jsonListing(b, path, r, p)
@@ -136,7 +138,7 @@ func (s *session) jsonListing(b *limits.Budget, path string, r io.ReaderAt, p pt
 			}
 		})
 		if failed != nil {
-			o.Field("error", term.Tidy(errorText(failed), wire.MaxMessage))
+			o.Field("error", term.Tidy(fault.Text(failed), wire.MaxMessage))
 		}
 	})
 	if _, err := fmt.Fprintln(s.out); err != nil {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -46,7 +48,7 @@ func (s *session) convertPipeline(ctx context.Context, c *conversion) error {
 	if s.out.Writer = out; err == nil || s.json {
 		out.Write(said.Bytes())
 	}
-	if err, ok := errors.AsType[interrupted](err); ok {
+	if err, ok := errors.AsType[fault.Interrupted](err); ok {
 		return err
 	}
 	if err != nil && !errors.Is(err, errComponent) { // which was printed already
@@ -63,15 +65,15 @@ func (s *session) pipeline(ctx context.Context, c *conversion) error {
 	target := c.flags.Output
 	switch {
 	case c.flags.Resume:
-		return usage{"--resume: a pipeline is converted component by component: name one component"}
+		return fault.Usage("--resume: a pipeline is converted component by component: name one component")
 	case c.whole || c.opts.Split != nil || c.page != "" || c.flags.Weights != "" || c.flags.ConfigFrom != "" || c.namesFile():
-		return usage{"a pipeline is converted component by component to a folder of safetensors: for this, name one component"}
+		return fault.Usage("a pipeline is converted component by component to a folder of safetensors: for this, name one component")
 	case target == "" && c.opts.Quantize != nil:
 		target = c.target(&conversionState{path: c.path, folder: true})
 	case target == "":
 		target = derivedPath(c.path, "-"+strings.ToLower(castName(c, &quantPlan{target: c.opts.Quant.Target})), "")
 	}
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
 	d, err := parser.OpenFolder(b, c.path)
 	if err != nil {
@@ -118,9 +120,9 @@ func (s *session) components(ctx context.Context, c *conversion, root string, fo
 	}
 	switch {
 	case c.opts.Quantize != nil && c.parts.quantized == 0:
-		return usage{"no weight of any component is quantized" + keptText(c.parts.kept)}
+		return fault.Usage("no weight of any component is quantized" + keptText(c.parts.kept))
 	case c.decodes && c.parts.decoded == 0:
-		return usage{"no component is quantized, so there is nothing to dequantize; --copy writes a copy"}
+		return fault.Usage("no component is quantized, so there is nothing to dequantize; --copy writes a copy")
 	}
 	return nil
 }
@@ -146,7 +148,7 @@ func foldersOf(d fs.FS) ([]string, error) {
 
 // component converts one folder of a pipeline, or copies it.
 func (s *session) component(ctx context.Context, c *conversion, path string, staged *convert.Staged, target string) error {
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
 	name := filepath.Base(path)
 	d, err := parser.OpenFolder(b, path)
@@ -198,7 +200,7 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 			return nil
 		}
 	}
-	if old := filepath.Join(target, name); staged != nil && isFolder(old) { // refused before it is converted
+	if old := filepath.Join(target, name); staged != nil && disk.IsFolder(old) { // refused before it is converted
 		admit := one.admit
 		one.admit = func(w *conversionState) error {
 			if admit != nil {
@@ -223,7 +225,7 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 		return s.oneComponent(ctx, b, &plain, path, staged, target)
 	}
 	if one.err == nil && (one.opts.Sink != nil && one.opts.Sink.Name() != safetensors.Format || !one.folder) {
-		one.err = usage{"a pipeline is written as safetensors"}
+		one.err = fault.Usage("a pipeline is written as safetensors")
 	}
 	if one.conversionState.target != "" {
 		one.conversionState.target = filepath.Join(target, name)
@@ -242,7 +244,7 @@ func (s *session) printCopied(name string, beside *convert.Beside) {
 
 // printComponent prints the result of a component.
 func (s *session) printComponent(one *conversion) error {
-	if _, ok := errors.AsType[interrupted](one.err); ok {
+	if _, ok := errors.AsType[fault.Interrupted](one.err); ok {
 		return one.err
 	}
 	s.count.note(one.err)

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 )
@@ -25,15 +27,15 @@ type policyArg struct {
 
 // read returns the policy, with limits overridden by flags.
 func (a *policyArg) read(s *session) (gate.Policy, error) {
-	if s.policy.flags.Limits != "" {
-		return gate.Policy{}, usage{"give the policy as the argument, not with --limits"}
+	if s.policy.Flags.Limits != "" {
+		return gate.Policy{}, fault.Usage("give the policy as the argument, not with --limits")
 	}
-	p, err := readPolicy(a.Policy)
+	p, err := policies.Read(a.Policy)
 	if err != nil {
-		return p, usage{err.Error()}
+		return p, fault.Usage(err.Error())
 	}
-	if err := s.policy.flags.Ceilings.apply(&p.Limits); err != nil {
-		return p, usage{err.Error()}
+	if err := s.policy.Flags.Ceilings.Apply(&p.Limits); err != nil {
+		return p, fault.Usage(err.Error())
 	}
 	return p, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -33,7 +34,7 @@ func (policyLearnCmd) examples() []example {
 
 // Run implements the command.
 func (c *policyLearnCmd) Run(ctx context.Context, s *session) error {
-	p := s.policy.gate
+	p := s.policy.Gate
 	l := learner{cmd: c, s: s, policy: &p, why: map[string]*learned{}}
 	if err := l.eachFile(ctx, l.learn); err != nil {
 		return err
@@ -127,15 +128,15 @@ func (l *learner) write() error {
 	if err != nil {
 		return err
 	}
-	f, err := createAtomic(outFile{flag: "-o", path: l.cmd.Output, kind: "policy"}, false, nil)
+	f, err := disk.Create(disk.Output{Flag: "-o", Path: l.cmd.Output, Kind: "policy"}, false, nil)
 	if err != nil {
 		return err
 	}
-	defer f.discard()
-	if _, err := f.w.Write(append(text, '\n')); err != nil {
+	defer f.Discard()
+	if _, err := f.W.Write(append(text, '\n')); err != nil {
 		return err
 	}
-	return f.commit()
+	return f.Commit()
 }
 
 // tell lists each allowed name and why.

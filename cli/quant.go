@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -153,7 +154,7 @@ func (s *session) printPlan(p *quantPlan) {
 		return
 	}
 	if p.err != nil {
-		s.out.Fact("", "Quantized", "cannot be decoded: "+errorText(p.err))
+		s.out.Fact("", "Quantized", "cannot be decoded: "+fault.Text(p.err))
 		return
 	}
 	s.out.Fact("", "Quantized", fmt.Sprintf("%s, %s", term.Plural(p.total.Weights, "weight"), term.Bytes(p.total.Stored)))
@@ -243,7 +244,7 @@ func jsonPlan(o *jsonout.Object, p *quantPlan) {
 	o.Object("quantized", func(o *jsonout.Object) {
 		o.Field("target", p.target.String())
 		if p.err != nil {
-			o.Field("error", errorText(p.err))
+			o.Field("error", fault.Text(p.err))
 			return
 		}
 		o.Number("weights", p.total.Weights)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -74,11 +76,11 @@ var notTargets = map[string]string{
 func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 	m, ok := mix.Find(name)
 	if !ok {
-		if why := notTargets[letters(name)]; why != "" {
+		if why := notTargets[fault.Letters(name)]; why != "" {
 			return m, fmt.Errorf("%s: %q %s", flag, name, why)
 		}
 		known := append(others, mixNames()...)
-		if meant := nearest(name, known); meant != "" {
+		if meant := fault.Nearest(name, known); meant != "" {
 			return m, fmt.Errorf("%s: %q is not a target%s", flag, name, meant)
 		}
 		return m, fmt.Errorf("%s: %q is not one of %s", flag, name, strings.Join(known, ", "))
@@ -126,7 +128,7 @@ func blockType(flag, name string) (tensor.DType, error) {
 	d, ok := tensor.ParseDType(strings.ToUpper(name))
 	if !ok {
 		known := storedTypes()
-		return d, fmt.Errorf("%s: %q is not one of %s%s", flag, name, strings.Join(known, ", "), nearest(name, known))
+		return d, fmt.Errorf("%s: %q is not one of %s%s", flag, name, strings.Join(known, ", "), fault.Nearest(name, known))
 	}
 	return d, nil
 }
@@ -190,7 +192,7 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q ggml.Quantizer, err error) {
 func (f *ggmlFlags) quantizerWith(m mix.Mix, others *targetFlags) (ggml.Quantizer, error) {
 	q, err := f.quantizer(m)
 	if err != nil {
-		return q, usage{err.Error()}
+		return q, fault.Usage(err.Error())
 	}
 	q.Measure = others.Report.on
 	if len(others.Exclude) > 0 {
@@ -209,7 +211,7 @@ func (f *ggmlFlags) keptSplit(w *conversionState, target string) (*convert.Split
 			return &convert.Split{Stem: filepath.Base(unsplit(w.path)) + "-" + target, Kept: true}, nil
 		}
 	}
-	return nil, usage{"--keep-split: the source is not a GGUF model of several files"}
+	return nil, fault.Usage("--keep-split: the source is not a GGUF model of several files")
 }
 
 // unsplit returns the path of a model without .gguf and without the number of its file.
@@ -238,9 +240,9 @@ func (f *ggmlFlags) readMatrix(b *limits.Budget, q *ggml.Quantizer) error {
 	if path == "" {
 		return nil
 	}
-	h, err := tensor.OpenFile(localDir(filepath.Dir(path)), filepath.Base(path))
+	h, err := tensor.OpenFile(disk.Dir(filepath.Dir(path)), filepath.Base(path))
 	if os.IsNotExist(err) {
-		return usage{fmt.Sprintf("--imatrix: %q does not exist", path)}
+		return fault.Usage(fmt.Sprintf("--imatrix: %q does not exist", path))
 	}
 	if err != nil {
 		return fmt.Errorf("--imatrix: %w", err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 )
@@ -67,10 +68,10 @@ func (c *rememberCmd) Run(ctx context.Context, s *session) error {
 		opts:    convert.Options{Quant: *c.options(to)},
 		admit: func(w *conversionState) error {
 			if w.model.Format() == safetensors.Format && len(w.plan.Weights) == 0 && !c.Copy {
-				return usage{"the model is not quantized, so there is nothing to dequantize; --copy writes a copy"}
+				return fault.Usage("the model is not quantized, so there is nothing to dequantize; --copy writes a copy")
 			}
 			if c.To != "" && len(w.plan.Weights) == 0 {
-				return usage{"--to has no effect, because no written tensor is quantized; amn convert --cast rounds plain tensors"}
+				return fault.Usage("--to has no effect, because no written tensor is quantized; amn convert --cast rounds plain tensors")
 			}
 			return nil
 		},

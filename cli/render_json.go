@@ -2,12 +2,10 @@ package cli
 
 import (
 	"bufio"
-	"errors"
 	"iter"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
-	"github.com/anamnesis-go/anamnesis/cli/internal/term"
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -26,7 +24,7 @@ func writeJSON(w *bufio.Writer, schema string, r *report, list iter.Seq[tensor.I
 		o.Field("class", r.class().String())
 		o.Field("exit", r.class().ExitCode())
 		if r.err != nil {
-			o.Object("error", func(o *jsonout.Object) { jsonError(o, r.err) })
+			o.Object("error", func(o *jsonout.Object) { fault.JSON(o, r.err) })
 		} else {
 			jsonModel(o, r, list)
 		}
@@ -41,30 +39,6 @@ func writeJSON(w *bufio.Writer, schema string, r *report, list iter.Seq[tensor.I
 		}
 	})
 	w.WriteByte('\n')
-}
-
-// jsonError writes an error; fields that do not apply are left out.
-func jsonError(o *jsonout.Object, err error) {
-	if e, ok := locate(err); ok {
-		o.Field("where", e.Where)
-		if e.Off >= 0 {
-			o.Number("offset", e.Off)
-		}
-	}
-	if e, ok := errors.AsType[*limits.Error](err); ok {
-		jsonLimit(o, e.Axis.String(), e.Want, e.Left, axisFlag(e.Axis))
-	}
-	if e, ok := errors.AsType[*spoolError](err); ok {
-		jsonLimit(o, "spool", e.limit+1, e.limit, "--max-spool")
-	}
-	o.Field("message", term.Tidy(errorText(err), wire.MaxMessage))
-}
-
-func jsonLimit(o *jsonout.Object, axis string, want, left int64, flag string) {
-	o.Field("axis", axis)
-	o.Number("want", want)
-	o.Number("left", left)
-	o.Field("flag", flag)
 }
 
 // jsonModel writes the fields of an accepted model.
@@ -157,7 +131,7 @@ func jsonUsage(o *jsonout.Object, usage []limits.AxisUsage) {
 		for _, u := range usage {
 			add(func(o *jsonout.Object) {
 				o.Field("axis", u.Axis.String())
-				o.Field("flag", axisFlag(u.Axis))
+				o.Field("flag", fault.AxisFlag(u.Axis))
 				o.Number("used", u.Used)
 				o.Number("peak", u.Peak)
 				o.Number("limit", u.Limit)

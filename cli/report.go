@@ -2,10 +2,10 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"iter"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -84,20 +84,12 @@ func tensorsOf(r *report) iter.Seq[tensor.Info] {
 	return r.model.Tensors()
 }
 
-// locate returns the error about a place in a file that err wraps.
-func locate(err error) (parser.Error, bool) {
-	if e, ok := errors.AsType[*parser.Error](err); ok {
-		return *e, true
-	}
-	return parser.Error{Off: wire.NoOffset}, false
-}
-
 // class returns the class of the report, which decides the exit code.
 func (r *report) class() wire.Class {
 	if r.isExcepted() {
 		return wire.OK
 	}
-	return classOf(r.err)
+	return fault.ClassOf(r.err)
 }
 
 // isExcepted reports whether exceptions of the policy suppress the error.
@@ -108,7 +100,7 @@ func (r *report) format() string {
 	if r.model != nil {
 		return r.model.Format()
 	}
-	e, _ := locate(r.err)
+	e, _ := fault.Located(r.err)
 	for _, f := range slices.Concat(parser.Formats(), parser.Graphs()) {
 		if f.Name == e.Format {
 			return f.Name

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
 )
 
@@ -38,9 +39,6 @@ type reading struct {
 	Data  []byte
 	Error string
 }
-
-// maxReread bounds one file.
-const maxReread = 8 << 20
 
 // rereadTime bounds the reading of all files.
 const rereadTime = 5 * time.Second
@@ -94,7 +92,7 @@ type pendingReads struct {
 }
 
 func newPending(files []string) *pendingReads {
-	return &pendingReads{files, make([]chan reading, len(files)), readAgain, rereadTime}
+	return &pendingReads{files, make([]chan reading, len(files)), disk.ReadAgain, rereadTime}
 }
 
 // readAll reads all files, or says which of them took too long.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -75,7 +76,7 @@ func stampInputs(job map[string]string, what, path string) error {
 		return err
 	}
 	if len(list) > maxStamped {
-		return usage{fmt.Sprintf("--resume: %s has more than %d files", term.Path(dir), maxStamped)}
+		return fault.Usage(fmt.Sprintf("--resume: %s has more than %d files", term.Path(dir), maxStamped))
 	}
 	for _, e := range list {
 		if e.IsDir() || !some(e.Name()) {
@@ -94,13 +95,13 @@ func (s *session) resumeOf(c *conversion) (*convert.Resume, error) {
 	case !c.flags.Resume:
 		return nil, nil
 	case c.pipe != nil:
-		return nil, usage{"--resume: what went to standard output cannot be read again: name a file with -o"}
+		return nil, fault.Usage("--resume: what went to standard output cannot be read again: name a file with -o")
 	case c.path == "-":
-		return nil, usage{"--resume: standard input cannot be read again: name a file"}
+		return nil, fault.Usage("--resume: standard input cannot be read again: name a file")
 	case c.opts.InPlace:
-		return nil, usage{"--resume and --in-place cannot be combined: leave one out"}
+		return nil, fault.Usage("--resume and --in-place cannot be combined: leave one out")
 	case c.report || c.page != "":
-		return nil, usage{"--report measures while it writes, so it cannot be combined with --resume; amn quantize --compare measures and writes nothing"}
+		return nil, fault.Usage("--report measures while it writes, so it cannot be combined with --resume; amn quantize --compare measures and writes nothing")
 	}
 	job, err := jobOf(s.command, s.given())
 	if err != nil {
@@ -118,7 +119,7 @@ func (s *session) resumeOf(c *conversion) (*convert.Resume, error) {
 	if job["program"], err = programText(); err != nil {
 		return nil, err
 	}
-	for _, q := range s.policy.limits.Quirks {
+	for _, q := range s.policy.Limits.Quirks {
 		job["quirks"] += q + " "
 	}
 	key, err := journalKey(!c.flags.DryRun)
@@ -196,18 +197,13 @@ func jsonUnfinished(o *jsonout.Object, err error) {
 	})
 }
 
-// unfinishedText says how to go on after a failure.
-func unfinishedText(u *convert.Unfinished) string {
-	return fmt.Sprintf("%s of %s are written and kept: the same command goes on with them; without --resume it begins anew", term.Bytes(u.Kept), term.Bytes(u.Size))
-}
-
 // printInterrupted says what is kept of an interrupted conversion.
 func (s *session) printInterrupted(c *conversion) {
 	if s.quiet || c.plan == nil {
 		return
 	}
 	if u, ok := errors.AsType[*convert.Unfinished](c.err); ok {
-		fmt.Fprintf(s.err, "amn: interrupted: %s\n", unfinishedText(u))
+		fmt.Fprintf(s.err, "amn: interrupted: %s\n", fault.UnfinishedText(u))
 	} else if !c.flags.Resume && c.result == nil && c.pipe == nil {
 		fmt.Fprintf(s.err, "amn: interrupted: nothing is kept; with --resume an interrupted run can be gone on with\n")
 	}
@@ -246,7 +242,7 @@ func journalKey(keep bool) ([]byte, error) {
 	if dir == "" {
 		base, err := os.UserConfigDir()
 		if err != nil {
-			return nil, usage{"--resume: there is no folder for the key that seals journals: set HOME, or " + stateVariable + " to a folder of yours"}
+			return nil, fault.Usage("--resume: there is no folder for the key that seals journals: set HOME, or " + stateVariable + " to a folder of yours")
 		}
 		dir = filepath.Join(base, "amn")
 	}
@@ -282,14 +278,14 @@ func readKey(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !output.OnlyOurs(info) {
-		return nil, usage{fmt.Sprintf("--resume: %s, which seals journals, belongs to another user or has another name: remove it, and the next run makes another, or set %s to a folder of yours", term.Path(path), stateVariable)}
+		return nil, fault.Usage(fmt.Sprintf("--resume: %s, which seals journals, belongs to another user or has another name: remove it, and the next run makes another, or set %s to a folder of yours", term.Path(path), stateVariable))
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, usage{fmt.Sprintf("--resume: others may read or write %s, which seals journals: chmod 600 %[1]s", term.Path(path))}
+		return nil, fault.Usage(fmt.Sprintf("--resume: others may read or write %s, which seals journals: chmod 600 %[1]s", term.Path(path)))
 	}
 	key := make([]byte, 32)
 	if _, err := io.ReadFull(f, key); err != nil {
-		return nil, usage{fmt.Sprintf("--resume: %s is not a key: remove it, and the next run makes another", term.Path(path))}
+		return nil, fault.Usage(fmt.Sprintf("--resume: %s is not a key: remove it, and the next run makes another", term.Path(path)))
 	}
 	return key, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -55,7 +56,7 @@ func (c *rulesCmd) rules() ([]gate.Rule, error) {
 			for i, r := range all {
 				ids[i] = r.ID
 			}
-			return nil, usage{fmt.Sprintf("no rule has %q in its identifier or title%s", f, nearest(f, ids))}
+			return nil, fault.Usage(fmt.Sprintf("no rule has %q in its identifier or title%s", f, fault.Nearest(f, ids)))
 		}
 	}
 	var list []gate.Rule

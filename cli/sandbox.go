@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
@@ -23,9 +24,9 @@ func (f *sandboxFlags) lock(s *session, n sandbox.Needs, paths ...string) error 
 	case f.Sandbox == "off":
 		return nil
 	case !s.ownProcess && f.Sandbox == "on":
-		return usage{"--sandbox on: not possible inside another program"}
+		return fault.Usage("--sandbox on: not possible inside another program")
 	case address >= 0 && f.Sandbox == "on":
-		return usage{"--sandbox on: " + wire.Quote(paths[address]) + " is read over connections, which a locked program cannot open: fetch the files first, or leave the flag out"}
+		return fault.Usage("--sandbox on: " + wire.Quote(paths[address]) + " is read over connections, which a locked program cannot open: fetch the files first, or leave the flag out")
 	case address >= 0, !s.ownProcess:
 		return nil
 	}
@@ -49,7 +50,7 @@ func (f *sandboxFlags) without(missing []string) error {
 	if f.Sandbox != "on" || len(missing) == 0 {
 		return nil
 	}
-	return usage{"--sandbox on: the system lacks " + strings.Join(missing, ", ") + ": nothing was read; --sandbox auto goes on without"}
+	return fault.Usage("--sandbox on: the system lacks " + strings.Join(missing, ", ") + ": nothing was read; --sandbox auto goes on without")
 }
 
 // sandboxText describes the sandbox of this system.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
@@ -92,11 +93,11 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	sc.outputs = append(outputs, c.evidenceFlags.outputs()...)
-	if err := checkOutputs(sc.outputs, append(c.inputs(), append(slices.Clone(paths), c.Key)...), paths, c.Force); err != nil {
+	if err := disk.Check(sc.outputs, append(c.inputs(), append(slices.Clone(paths), c.Key)...), paths, c.Force); err != nil {
 		return err
 	}
 	defer sc.reports.abandon()
-	if err := sc.reports.open(s, &c.reportFlags, guardOf(paths)); err != nil {
+	if err := sc.reports.open(s, &c.reportFlags, disk.GuardOf(paths)); err != nil {
 		return err
 	}
 	sc.evidence = evidence{flags: &c.evidenceFlags, s: s}
@@ -133,7 +134,7 @@ func (c *scanCmd) Validate() error {
 
 // gate returns the gate of the policy, with the flags applied.
 func (c *scanCmd) gate(s *session) (gate.Gate, error) {
-	g := gate.Gate{Policy: s.policy.gate, Today: time.Now().UTC().Format(time.DateOnly)}
+	g := gate.Gate{Policy: s.policy.Gate, Today: time.Now().UTC().Format(time.DateOnly)}
 	if on, ok := gate.ParseFailOn(c.FailOn); ok {
 		g.Policy.FailOn = on
 		g.Policy.Everywhere("fail_on")
@@ -154,7 +155,7 @@ type scanner struct {
 	gate     gate.Gate
 	reports  reports
 	evidence evidence
-	outputs  []outFile
+	outputs  []disk.Output
 	skipped  int64
 	unlooked int64
 	texts    int64 // of those that are counted, beside a model

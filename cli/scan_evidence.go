@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -40,9 +42,9 @@ func (f *evidenceFlags) check(paths []string, p *pipelineFlags) error {
 }
 
 // outputs lists the files that are written.
-func (f *evidenceFlags) outputs() (list []outFile) {
-	for _, o := range []outFile{{"--bom", f.BOM, "bom"}, {"--attest", f.Attest, "attest"}} {
-		if o.path != "" {
+func (f *evidenceFlags) outputs() (list []disk.Output) {
+	for _, o := range []disk.Output{{Flag: "--bom", Path: f.BOM, Kind: "bom"}, {Flag: "--attest", Path: f.Attest, Kind: "attest"}} {
+		if o.Path != "" {
 			list = append(list, o)
 		}
 	}
@@ -50,7 +52,7 @@ func (f *evidenceFlags) outputs() (list []outFile) {
 }
 
 // folders returns the folders of the outputs.
-func (e *evidence) folders() []string { return append(e.out.folders(), e.claim.folders()...) }
+func (e *evidence) folders() []string { return append(e.out.Folders(), e.claim.Folders()...) }
 
 // evidence collects the documents of a scan.
 type evidence struct {
@@ -59,10 +61,10 @@ type evidence struct {
 	gate  *gate.Gate
 
 	bom  *bom.Writer
-	out  *atomicFile
+	out  *disk.Atomic
 	seen *bom.Model // the inside of the current file
 
-	claim             *atomicFile // the statement
+	claim             *disk.Atomic // the statement
 	key               crypto.Signer
 	root              string
 	before            *coverage // of the root, before anything was judged
@@ -77,10 +79,10 @@ type evidence struct {
 func (e *evidence) open(g *gate.Gate, paths []string, force bool) (err error) {
 	e.gate, e.missingProperties = g, map[string]bool{}
 	if e.flags.BOM != "" {
-		if e.out, err = createAtomic(outFile{"--bom", e.flags.BOM, "bom"}, force, guardOf(paths)); err != nil {
+		if e.out, err = disk.Create(disk.Output{Flag: "--bom", Path: e.flags.BOM, Kind: "bom"}, force, disk.GuardOf(paths)); err != nil {
 			return err
 		}
-		e.bom, g.Digest = bom.New(e.out.w, buildOf(debug.ReadBuildInfo()).version), true
+		e.bom, g.Digest = bom.New(e.out.W, buildOf(debug.ReadBuildInfo()).version), true
 		g.Seen = func(b *limits.Budget, m tensor.Model) (err error) {
 			e.seen, err = bom.Describe(b, m, digest.Options{Workers: e.s.workers})
 			return err
@@ -89,15 +91,15 @@ func (e *evidence) open(g *gate.Gate, paths []string, force bool) (err error) {
 	if e.flags.Attest == "" {
 		return nil
 	}
-	text, err := readBounded(e.flags.Key, attest.MaxBytes)
+	text, err := disk.ReadBounded(e.flags.Key, attest.MaxBytes)
 	if err != nil {
 		return err
 	}
 	if e.key, err = attest.PrivateKey(text); err != nil {
-		return usage{"--key " + e.flags.Key + ": " + err.Error()}
+		return fault.Usage("--key " + e.flags.Key + ": " + err.Error())
 	}
 	e.root, g.Digest, e.sums = paths[0], true, map[string]digest.Sum{}
-	if e.claim, err = createAtomic(outFile{"--attest", e.flags.Attest, "attest"}, force, guardOf(paths)); err != nil {
+	if e.claim, err = disk.Create(disk.Output{Flag: "--attest", Path: e.flags.Attest, Kind: "attest"}, force, disk.GuardOf(paths)); err != nil {
 		return err
 	}
 	if _, err := os.Stat(e.root); err == nil {
@@ -110,8 +112,8 @@ func (e *evidence) open(g *gate.Gate, paths []string, force bool) (err error) {
 func (e *evidence) cover() (*coverage, error) {
 	var own []string
 	for _, o := range e.flags.outputs() {
-		dir, name := filepath.Split(o.path)
-		own = append(own, o.path, filepath.Join(dir, output.Partial(name)))
+		dir, name := filepath.Split(o.Path)
+		own = append(own, o.Path, filepath.Join(dir, output.Partial(name)))
 	}
 	return cover(e.root, own, func(name string) (string, error) {
 		if name == attest.SignatureName {
@@ -167,7 +169,7 @@ func (e *evidence) written(path string) bool {
 // close completes the documents. Nothing is attested if a file was refused.
 func (e *evidence) close() error {
 	if e.bom != nil {
-		if err := errors.Join(e.bom.Close(), e.out.commit()); err != nil {
+		if err := errors.Join(e.bom.Close(), e.out.Commit()); err != nil {
 			return err
 		}
 	}
@@ -178,12 +180,12 @@ func (e *evidence) close() error {
 		e.s.printError("", errors.New("nothing was attested, because a file was refused or none was found"))
 		return nil
 	case e.missing != "":
-		return usage{"--attest: nothing was attested, because " + term.Path(e.missing) + " has no digest"}
+		return fault.Usage("--attest: nothing was attested, because " + term.Path(e.missing) + " has no digest")
 	}
 	files, links, err := e.covered()
 	switch {
 	case errors.Is(err, attest.ErrUncovered):
-		return usage{"--attest: nothing was attested: " + err.Error()}
+		return fault.Usage("--attest: nothing was attested: " + err.Error())
 	case err != nil:
 		return fmt.Errorf("--attest: nothing was attested: %w", err)
 	}
@@ -208,10 +210,10 @@ func (e *evidence) close() error {
 	if text, err = attest.Sign(text, e.key); err != nil {
 		return err
 	}
-	if _, err := e.claim.w.Write(text); err != nil {
+	if _, err := e.claim.W.Write(text); err != nil {
 		return err
 	}
-	return e.claim.commit()
+	return e.claim.Commit()
 }
 
 // covered returns the files that were judged, if they are all that a loader of the root
@@ -226,7 +228,7 @@ func (e *evidence) covered() (files []attest.File, links []attest.Link, err erro
 		}
 		return files, nil, nil
 	}
-	b := e.s.policy.long().Budget(context.Background())
+	b := e.s.policy.Long().Budget(context.Background())
 	defer b.Close()
 	now, err := e.cover()
 	if err == nil {
@@ -254,6 +256,6 @@ func (e *evidence) covered() (files []attest.File, links []attest.Link, err erro
 
 // abandon discards what an error has left incomplete.
 func (e *evidence) abandon() {
-	e.out.discard()
-	e.claim.discard()
+	e.out.Discard()
+	e.claim.Discard()
 }

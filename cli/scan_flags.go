@@ -3,12 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -28,20 +28,20 @@ func (f *pipelineFlags) inputs() []string { return []string{f.FilesFrom, f.Basel
 func (f *pipelineFlags) apply(g *gate.Gate) (err error) {
 	if len(f.Exclude) > 0 {
 		if g.Exclude, err = gate.Exclude(f.Exclude...); err != nil {
-			return usage{"--exclude: " + err.Error()}
+			return fault.Usage("--exclude: " + err.Error())
 		}
 	}
 	if f.Baseline == "" {
 		return nil
 	}
-	file, err := openNamed(f.Baseline)
+	file, err := disk.OpenNamed(f.Baseline)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	list, err := gate.ReadBaseline(file)
 	if err != nil {
-		return usage{"--baseline " + f.Baseline + ": " + err.Error()}
+		return fault.Usage("--baseline " + f.Baseline + ": " + err.Error())
 	}
 	g.Policy.Ignore = slices.Concat(g.Policy.Ignore, list)
 	return nil
@@ -56,7 +56,7 @@ func (f *pipelineFlags) readList(s *session) (names []string, err error) {
 	if f.FilesFrom == "-" {
 		s.stdinTaken = true
 	} else {
-		file, err := openNamed(f.FilesFrom)
+		file, err := disk.OpenNamed(f.FilesFrom)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (f *pipelineFlags) readList(s *session) (names []string, err error) {
 	case err != nil:
 		return nil, err
 	case len(text) > maxList:
-		return nil, usage{"--files-from " + f.FilesFrom + ": more than " + limits.FormatSize(maxList)}
+		return nil, fault.Usage("--files-from " + f.FilesFrom + ": more than " + limits.FormatSize(maxList))
 	}
 	end, trim := []byte("\n"), "\r"
 	if bytes.IndexByte(text, 0) >= 0 {
@@ -93,22 +93,11 @@ func (f *pipelineFlags) withTotalTimeout(ctx context.Context) (context.Context, 
 	}
 	d, err := limits.ParseTimeout(f.TotalTimeout)
 	if err != nil {
-		return nil, nil, usage{"--total-timeout: " + err.Error()}
+		return nil, nil, fault.Usage("--total-timeout: " + err.Error())
 	}
 	if d == limits.NoTimeout {
 		return ctx, func() {}, nil
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, d, &outOfTime{d})
+	ctx, stop := context.WithTimeoutCause(ctx, d, &fault.OutOfTime{D: d})
 	return ctx, stop, nil
-}
-
-// outOfTime is the cause of a context that --total-timeout has ended.
-type outOfTime struct{ d time.Duration }
-
-func (e *outOfTime) Error() string {
-	return fmt.Sprintf("limit time: the files together took more than %s; the rest was not judged", limits.FormatTimeout(e.d))
-}
-
-func (e *outOfTime) Unwrap() error {
-	return &limits.Error{Axis: limits.Time, Want: int64(e.d), Left: int64(e.d)}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -24,7 +25,7 @@ func (sc *scanner) json(o *jsonout.Object, rep *scanReport) {
 	o.Field("class", rep.class().String())
 	o.Field("exit", rep.class().ExitCode())
 	if rep.Err != nil {
-		o.Object("error", func(o *jsonout.Object) { jsonError(o, rep.Err) })
+		o.Object("error", func(o *jsonout.Object) { fault.JSON(o, rep.Err) })
 		o.Field("rules", rep.rules())
 	}
 	o.Number("size", rep.Size)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -25,7 +26,7 @@ const classWidth = 12
 func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 	defer rep.Close()
 	s := sc.s
-	if err, ok := errors.AsType[interrupted](rep.Err); ok {
+	if err, ok := errors.AsType[fault.Interrupted](rep.Err); ok {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -87,8 +88,8 @@ func (sc *scanner) text(rep *scanReport) {
 	}
 	s.out.Prose(classWidth, "%s%s", term.Pad(verdict, classWidth), term.Path(rep.path))
 	if rep.Err != nil {
-		sc.detail("%s", term.Tidy(message(rep.path, rep.Err), wire.MaxMessage))
-		if hint := hintFor(rep.Err, &s.policy.limits); hint != "" {
+		sc.detail("%s", term.Tidy(fault.Message(rep.path, rep.Err), wire.MaxMessage))
+		if hint := fault.Hint(rep.Err, &s.policy.Limits); hint != "" {
 			sc.detail("%s", hint)
 		}
 		if rules := rep.rules(); rep.class() != wire.Internal {

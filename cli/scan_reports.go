@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/gate"
 	gatereport "github.com/anamnesis-go/anamnesis/gate/report"
 )
@@ -29,26 +31,26 @@ type reports struct {
 	print   bool // a report replaces the text on standard output
 	writers []*gatereport.Writer
 	lines   []*bufio.Writer // files of JSON, as --json prints it
-	files   []*atomicFile
+	files   []*disk.Atomic
 }
 
 // outputs lists the files of the reports.
-func (f *reportFlags) outputs() ([]outFile, error) {
-	var list []outFile
+func (f *reportFlags) outputs() ([]disk.Output, error) {
+	var list []disk.Output
 	for _, o := range f.Output {
 		name, path, ok := strings.Cut(o, "=")
 		if !ok || path == "" {
-			return nil, usage{fmt.Sprintf("--output %s: give a format and a file, such as sarif=scan.sarif", o)}
+			return nil, fault.Usage(fmt.Sprintf("--output %s: give a format and a file, such as sarif=scan.sarif", o))
 		}
 		if name != "json" && !slices.Contains(gatereport.Formats(), name) {
-			return nil, usage{fmt.Sprintf("--output %s: the format is one of json, %s", o, strings.Join(gatereport.Formats(), ", "))}
+			return nil, fault.Usage(fmt.Sprintf("--output %s: the format is one of json, %s", o, strings.Join(gatereport.Formats(), ", ")))
 		}
-		list = append(list, outFile{"--output " + name, path, name})
+		list = append(list, disk.Output{Flag: "--output " + name, Path: path, Kind: name})
 	}
 	return list, nil
 }
 
-// open begins the reports that the flags ask for, whose files checkOutputs has admitted.
+// open begins the reports that the flags ask for, whose files disk.Check has admitted.
 // guard lists folders that may be a stranger's.
 func (r *reports) open(s *session, flags *reportFlags, guard []string) error {
 	format := flags.Format
@@ -57,26 +59,26 @@ func (r *reports) open(s *session, flags *reportFlags, guard []string) error {
 	case format == "json":
 		s.json = true
 	case format != "text" && s.json:
-		return usage{"--json and --format " + format + ": choose one"}
+		return fault.Usage("--json and --format " + format + ": choose one")
 	case format != "text":
 		w, err := gatereport.New(format, s.out, version)
 		if err != nil {
-			return usage{err.Error()}
+			return fault.Usage(err.Error())
 		}
 		r.print, r.writers = true, append(r.writers, w)
 	}
 	for _, o := range flags.Output {
 		name, path, _ := strings.Cut(o, "=")
-		f, err := createAtomic(outFile{"--output " + name, path, name}, flags.Force, guard)
+		f, err := disk.Create(disk.Output{Flag: "--output " + name, Path: path, Kind: name}, flags.Force, guard)
 		if err != nil {
 			return err
 		}
 		r.files = append(r.files, f)
 		if name == "json" {
-			r.lines = append(r.lines, f.w)
+			r.lines = append(r.lines, f.W)
 			continue
 		}
-		w, err := gatereport.New(name, f.w, version)
+		w, err := gatereport.New(name, f.W, version)
 		if err != nil {
 			return err
 		}
@@ -104,7 +106,7 @@ func (r *reports) add(path string, v *gate.Verdict, json func(*bufio.Writer)) er
 // folders returns the folders of the files.
 func (r *reports) folders() (list []string) {
 	for _, f := range r.files {
-		list = append(list, f.folders()...)
+		list = append(list, f.Folders()...)
 	}
 	return list
 }
@@ -116,7 +118,7 @@ func (r *reports) close() (err error) {
 	}
 	for _, f := range r.files {
 		if err == nil {
-			err = f.commit()
+			err = f.Commit()
 		}
 	}
 	r.writers = nil
@@ -126,6 +128,6 @@ func (r *reports) close() (err error) {
 // abandon removes files that an error left incomplete.
 func (r *reports) abandon() {
 	for _, f := range r.files {
-		f.discard()
+		f.Discard()
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -15,7 +17,7 @@ import (
 // the argument is that limit.
 func (sc *scanner) scanPath(ctx context.Context, path string) error {
 	err := sc.scanNamed(ctx, path)
-	if late, ok := errors.AsType[*outOfTime](err); ok {
+	if late, ok := errors.AsType[*fault.OutOfTime](err); ok {
 		return sc.report(context.WithoutCancel(ctx), &scanReport{Verdict: sc.gate.Failed(path, late), path: path, given: true})
 	}
 	return err
@@ -36,15 +38,15 @@ func (sc *scanner) scanNamed(ctx context.Context, path string) error {
 	}
 	if !remote {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			err = missing(path, err)
+			err = fault.Missing(path, err)
 			return sc.report(ctx, &scanReport{Verdict: sc.gate.Failed(path, err), path: path, given: true})
 		}
 	}
 	b := p.Budget(ctx)
 	defer b.Close()
 	g := sc.gate
-	own := outputsBelow(sc.outputs, path)
-	g.Exclude = own.exclude(g.Exclude)
+	own := disk.OutputsBelow(sc.outputs, path)
+	g.Exclude = own.Exclude(g.Exclude)
 	all := g.CheckPath(b, path)
 	if remote {
 		files, name, err := sc.s.remoteFiles(ctx, b, path)
@@ -57,14 +59,14 @@ func (sc *scanner) scanNamed(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		if v.Excluded && own.has(v.Name) {
+		if v.Excluded && own.Has(v.Name) {
 			continue
 		}
 		if err := sc.report(ctx, &scanReport{Verdict: v, path: v.Path, given: v.Path == path && !sc.gate.Beside}); err != nil {
 			return err
 		}
 	}
-	for _, name := range own.names() {
+	for _, name := range own.Names() {
 		if err := sc.report(ctx, &scanReport{Verdict: sc.gate.Unseen(name, notJudged), path: filepath.Join(path, filepath.FromSlash(name))}); err != nil {
 			return err
 		}
@@ -79,7 +81,7 @@ func (sc *scanner) stdin(ctx context.Context) error {
 		return sc.report(ctx, &scanReport{Verdict: sc.gate.Failed("-", err), path: "-", given: true})
 	}
 	if s.stdinTaken {
-		return failed(usage{"standard input can be read only once"})
+		return failed(fault.Usage("standard input can be read only once"))
 	}
 	s.stdinTaken = true
 	r, size, closer, err := s.input(ctx)

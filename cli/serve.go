@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/api"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
@@ -124,7 +126,7 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	in, err := c.load(s, readAgain)
+	in, err := c.load(s, disk.ReadAgain)
 	if err != nil {
 		return err
 	}
@@ -175,14 +177,14 @@ func (c *serveCmd) options(s *session, in *inForce) (o api.Options, err error) {
 		to         *int64
 	}{{"--max-file", c.MaxFile, &o.MaxFile}, {"--spool-size", c.SpoolSize, &o.MaxSpool}, {"--memory", c.Memory, &o.Memory}} {
 		if *size.to, err = limits.ParseSize(size.text); err != nil || *size.to <= 0 {
-			return o, usage{fmt.Sprintf("%s %s: give a size such as 1GiB", size.flag, size.text)}
+			return o, fault.Usage(fmt.Sprintf("%s %s: give a size such as 1GiB", size.flag, size.text))
 		}
 	}
 	if c.MaxUploads < 1 || c.MaxFiles < 1 || c.PerTenant < 0 || c.Slots < 0 || c.Queue < 1 || c.Idle <= 0 || c.UploadTime <= 0 || c.Drain <= 0 {
-		return o, usage{"--max-uploads, --max-files, --per-tenant, --slots, --queue, --idle, --upload-time and --drain must be positive"}
+		return o, fault.Usage("--max-uploads, --max-files, --per-tenant, --slots, --queue, --idle, --upload-time and --drain must be positive")
 	}
 	if o.MinRate, err = limits.ParseSize(c.MinRate); err != nil {
-		return o, usage{fmt.Sprintf("--min-rate %s: give a size such as 1KiB, or 0", c.MinRate)}
+		return o, fault.Usage(fmt.Sprintf("--min-rate %s: give a size such as 1KiB, or 0", c.MinRate))
 	}
 	if o.MinRate == 0 {
 		o.MinRate = -1 // no limit
@@ -202,12 +204,12 @@ func (c *serveCmd) options(s *session, in *inForce) (o api.Options, err error) {
 	o.Version = buildOf(debug.ReadBuildInfo()).version
 	o.Gate.Version, o.UI = o.Version, c.UI
 	if c.ReceiptKey != "" {
-		text, err := readBounded(c.ReceiptKey, attest.MaxBytes)
+		text, err := disk.ReadBounded(c.ReceiptKey, attest.MaxBytes)
 		if err != nil {
 			return o, err
 		}
 		if o.Receipts, err = receipt.NewSigner(text, c.ReceiptFor, time.Now); err != nil {
-			return o, usage{"--receipt-key " + c.ReceiptKey + ": " + err.Error()}
+			return o, fault.Usage("--receipt-key " + c.ReceiptKey + ": " + err.Error())
 		}
 	}
 	return o, nil
@@ -236,7 +238,7 @@ type server struct {
 }
 
 func newServer(c *serveCmd, s *session, a *api.API, o api.Options) *server {
-	v := &server{cmd: c, s: s, api: a, gate: o.Gate, log: o.Log, again: func() (reader, error) { return readAgain, nil }, ended: make(chan error, len(c.Listen)+len(c.Clamd))}
+	v := &server{cmd: c, s: s, api: a, gate: o.Gate, log: o.Log, again: func() (reader, error) { return disk.ReadAgain, nil }, ended: make(chan error, len(c.Listen)+len(c.Clamd))}
 	v.judging, v.cut = context.WithCancel(context.Background())
 	return v
 }
@@ -349,7 +351,7 @@ func (v *server) listen(ctx context.Context, addr string, guarded bool) (net.Lis
 	path, isUnix := strings.CutPrefix(addr, "unix:")
 	if !isUnix {
 		if !guarded && !v.cmd.Anyone && !isLoopback(addr) {
-			return nil, usage{addr + " can be reached by other machines: give --tokens with --tls-cert and --tls-key (HTTP), or --anyone"}
+			return nil, fault.Usage(addr + " can be reached by other machines: give --tokens with --tls-cert and --tls-key (HTTP), or --anyone")
 		}
 		l, err := config.Listen(ctx, "tcp", addr)
 		if err == nil {
@@ -359,7 +361,7 @@ func (v *server) listen(ctx context.Context, addr string, guarded bool) (net.Lis
 	}
 	mode, err := strconv.ParseUint(v.cmd.SocketMode, 8, 9)
 	if err != nil {
-		return nil, usage{"--socket-mode " + v.cmd.SocketMode + ": give permissions in octal, such as 0660"}
+		return nil, fault.Usage("--socket-mode " + v.cmd.SocketMode + ": give permissions in octal, such as 0660")
 	}
 	own, err := openSocket(ctx, path, fs.FileMode(mode))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 )
@@ -21,8 +22,8 @@ type inForce struct {
 
 // files are the files that hold what is in force.
 func (c *serveCmd) files(s *session) (list []string) {
-	if isPolicyFile(s.policy.flags.Limits) {
-		list = append(list, s.policy.flags.Limits)
+	if isPolicyFile(s.policy.Flags.Limits) {
+		list = append(list, s.policy.Flags.Limits)
 	}
 	for _, name := range []string{c.Tokens, c.TLSCert, c.TLSKey} {
 		if name != "" {
@@ -43,18 +44,18 @@ type reader func(name string) ([]byte, error)
 
 // load reads all of it, or nothing.
 func (c *serveCmd) load(s *session, read reader) (*inForce, error) {
-	in := &inForce{policy: s.policy.gate}
-	in.policy.Limits = s.policy.limits
-	if name := s.policy.flags.Limits; isPolicyFile(name) {
+	in := &inForce{policy: s.policy.Gate}
+	in.policy.Limits = s.policy.Limits
+	if name := s.policy.Flags.Limits; isPolicyFile(name) {
 		text, err := read(name)
 		if err == nil {
 			in.policy, err = gate.ReadPolicy(bytes.NewReader(text))
 		}
 		if err == nil {
-			err = s.policy.flags.Ceilings.apply(&in.policy.Limits)
+			err = s.policy.Flags.Ceilings.Apply(&in.policy.Limits)
 		}
 		if err != nil {
-			return nil, usage{"--limits " + name + ": " + err.Error()}
+			return nil, fault.Usage("--limits " + name + ": " + err.Error())
 		}
 	}
 	if c.Tokens != "" {
@@ -63,7 +64,7 @@ func (c *serveCmd) load(s *session, read reader) (*inForce, error) {
 			return nil, err
 		}
 		if in.tokens, err = readTokens(string(text)); err != nil {
-			return nil, usage{"--tokens " + c.Tokens + ": " + err.Error()}
+			return nil, fault.Usage("--tokens " + c.Tokens + ": " + err.Error())
 		}
 	}
 	if c.TLSCert != "" || c.TLSKey != "" {
@@ -74,7 +75,7 @@ func (c *serveCmd) load(s *session, read reader) (*inForce, error) {
 			pair, err = tls.X509KeyPair(cert, key)
 		}
 		if err != nil {
-			return nil, usage{"--tls-cert, --tls-key: " + err.Error()}
+			return nil, fault.Usage("--tls-cert, --tls-key: " + err.Error())
 		}
 		in.cert = &pair
 	}

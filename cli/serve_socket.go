@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"sync"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 )
 
 // A socket is a Unix socket with a name, which goes with it: the name is removed while the
@@ -81,7 +83,7 @@ func removeStale(ctx context.Context, path string) error {
 		why = "a process uses this socket"
 	}
 	if why != "" {
-		return usage{fmt.Sprintf("unix:%s exists, and only a socket that a killed service left is replaced: %s", path, why)}
+		return fault.Usage(fmt.Sprintf("unix:%s exists, and only a socket that a killed service left is replaced: %s", path, why))
 	}
 	return os.Remove(path)
 }

@@ -9,15 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
-	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
-	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -47,7 +44,7 @@ type session struct {
 
 	command    string             // its name
 	given      func() []givenFlag // the flags of the command that were given
-	policy     policies
+	policy     policies.InForce
 	count      counters
 	stdinTaken bool
 }
@@ -65,7 +62,7 @@ type counters struct {
 }
 
 // note records the class of an error.
-func (c *counters) note(err error) { c.worst = max(c.worst, classOf(err)) }
+func (c *counters) note(err error) { c.worst = max(c.worst, fault.ClassOf(err)) }
 
 // classes counts files by class.
 type classes [wire.Differs + 1]int64
@@ -116,16 +113,16 @@ func (s *session) progress(what string, at func() (done, size int64)) (done func
 
 // printError prints an error and a hint to standard error, after the data printed so far.
 func (s *session) printError(path string, err error) {
-	if s.out.Flush() != nil || errors.As(err, new(interrupted)) {
+	if s.out.Flush() != nil || errors.As(err, new(fault.Interrupted)) {
 		return
 	}
-	text := term.Tidy(message(path, err), wire.MaxMessage)
+	text := term.Tidy(fault.Message(path, err), wire.MaxMessage)
 	if path != "" {
 		text = term.Path(path) + ": " + text
 	}
 	fmt.Fprintf(s.err, "amn: %s\n", text)
-	hint := hintFor(err, &s.policy.limits)
-	if e, ok := errors.AsType[*vm.Forbidden](err); ok && s.policy.strict && e.Status == vm.Unknown {
+	hint := fault.Hint(err, &s.policy.Limits)
+	if e, ok := errors.AsType[*vm.Forbidden](err); ok && s.policy.Strict && e.Status == vm.Unknown {
 		hint = "--tensors-only reads the tensors nevertheless, and runs nothing"
 	}
 	if hint != "" {
@@ -133,74 +130,9 @@ func (s *session) printError(path string, err error) {
 	}
 }
 
-// message returns the text of an error to be printed after path. An error of the detection is
-// about the whole file, so its place is left out.
-func message(path string, err error) string {
-	if e, ok := errors.AsType[*fs.PathError](err); ok && error(e) == err && (e.Path == path || e.Path == filepath.Base(path)) {
-		if isMissing(path, err) {
-			return errorText(missing(path, err))
-		}
-		return e.Err.Error()
-	}
-	if e, ok := locate(err); ok && e.Format == "detect" && e.Where == "" && path != "" {
-		return errorText(e.Err)
-	}
-	return strings.TrimPrefix(errorText(err), path+": ") // the errors of an address name it
-}
-
-// hintFor returns a hint about which flag changes the outcome, or "".
-func hintFor(err error, p *limits.Policy) string {
-	if errors.As(err, new(*outOfTime)) {
-		return "--total-timeout raises it"
-	}
-	if e, ok := errors.AsType[*limits.Error](err); ok {
-		also := ""
-		if e.Axis == limits.OpenFiles {
-			also = ", and the system's limit (ulimit -n) bounds it"
-		}
-		return fmt.Sprintf("%s raises it; it is %s%s", axisFlag(e.Axis), flagText(e.Axis, p.Limit(e.Axis)), also)
-	}
-	if _, ok := errors.AsType[*convert.NotFinite](err); ok {
-		return "--nan keep copies the weight unquantized, --nan zero replaces the number with 0"
-	}
-	if _, ok := errors.AsType[*convert.RequantizeError](err); ok {
-		return "--allow-requantize quantizes it nevertheless"
-	}
-	if e, ok := errors.AsType[*convert.Unfinished](err); ok {
-		return unfinishedText(e)
-	}
-	if e, ok := errors.AsType[*spoolError](err); ok {
-		return fmt.Sprintf("--max-spool raises it; it is %s", limits.FormatSize(e.limit))
-	}
-	return ""
-}
-
-// flagText returns a ceiling in the form that its flag takes.
-func flagText(a limits.Axis, n int64) string {
-	switch a {
-	case limits.SingleAlloc, limits.Total, limits.WorkingSet:
-		return limits.FormatSize(n)
-	case limits.Time:
-		return limits.FormatTimeout(time.Duration(n))
-	default:
-		return strconv.FormatInt(n, 10)
-	}
-}
-
-// localDir is a folder as a file system. Unlike os.DirFS it opens names that are not UTF-8.
-type localDir string
-
-func (d localDir) Open(name string) (fs.File, error) {
-	return folder.Open(filepath.Join(string(d), name))
-}
-
-func (d localDir) Stat(name string) (fs.FileInfo, error) {
-	return os.Stat(filepath.Join(string(d), name))
-}
-
 // verifyGated verifies the bodies of a model if --limits was given.
 func (s *session) verifyGated(b *limits.Budget, m tensor.Model) error {
-	if !s.policy.verify {
+	if !s.policy.Verify {
 		return nil
 	}
 	return parser.Verify(b, m)

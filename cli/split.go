@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -94,12 +95,12 @@ func (c *splitCmd) Run(ctx context.Context, s *session) error {
 			switch o.model.Format() {
 			case safetensors.Format:
 				if c.MaxTensors > 0 || c.KeysAlone {
-					return usage{"--max-tensors and --keys-alone need a GGUF file"}
+					return fault.Usage("--max-tensors and --keys-alone need a GGUF file")
 				}
 				return nil
 			case gguf.Format:
 			default:
-				return usage{"only GGUF and safetensors can be split"}
+				return fault.Usage("only GGUF and safetensors can be split")
 			}
 			base := filepath.Base(o.path)
 			o.opts.Split = &convert.Split{Stem: strings.TrimSuffix(base, filepath.Ext(base)), Tensors: c.MaxTensors, Bytes: size, KeysAlone: c.KeysAlone}
@@ -141,7 +142,7 @@ func (c *joinCmd) Run(ctx context.Context, s *session) error {
 				return nil
 			case gguf.Format:
 			default:
-				return usage{"only GGUF and safetensors can be joined"}
+				return fault.Usage("only GGUF and safetensors can be joined")
 			}
 			ext = ".gguf"
 			o.opts.Sink, o.opts.Lean = convert.GGUF{RawNames: true}, true

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -68,7 +69,7 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 	read, none := 0, 0 // models, and those without a matching name
 	for _, arg := range c.Paths {
 		if arg == "-" {
-			return usage{"amn stats reads files, not standard input"}
+			return fault.Usage("amn stats reads files, not standard input")
 		}
 		for src, err := range s.found(ctx, arg, c.Recursive) {
 			var list []stats.Tensor
@@ -76,7 +77,7 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 			if err == nil {
 				m, list, err = c.readModel(ctx, s, src)
 			}
-			if err, ok := errors.AsType[interrupted](err); ok {
+			if err, ok := errors.AsType[fault.Interrupted](err); ok {
 				return err
 			}
 			if read++; err == nil && len(list) == 0 && len(c.Tensor) > 0 {
@@ -89,14 +90,14 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 		}
 	}
 	if read > 0 && read == none {
-		return usage{"--tensor: no tensor name matches"}
+		return fault.Usage("--tensor: no tensor name matches")
 	}
 	return nil
 }
 
 // readModel reads one model. It returns the model closed, for its format.
 func (c *statsCmd) readModel(ctx context.Context, s *session, src source) (tensor.Model, []stats.Tensor, error) {
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
 	m, err := src.open(b)
 	if err != nil {
@@ -246,7 +247,7 @@ func jsonStats(w *bufio.Writer, path string, m tensor.Model, list []stats.Tensor
 		o.Field("class", r.class().String())
 		o.Field("exit", r.class().ExitCode())
 		if err != nil {
-			o.Object("error", func(o *jsonout.Object) { jsonError(o, err) })
+			o.Object("error", func(o *jsonout.Object) { fault.JSON(o, err) })
 			return
 		}
 		o.List("tensors", func(add func(func(*jsonout.Object))) {

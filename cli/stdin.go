@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/spool"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -15,21 +15,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A spoolError means that a pipe gives more bytes than may be spooled.
-type spoolError struct{ limit int64 }
-
-func (e *spoolError) Error() string {
-	return fmt.Sprintf("limit spool: standard input gives more than %d bytes", e.limit)
-}
-
-func (e *spoolError) Unwrap() error { return limits.ErrLimit }
-
 // stdin returns standard input as a source. A regular file is read in place, from its current
 // offset; a pipe is spooled to a temporary file without a name.
 func (s *session) stdin(ctx context.Context) source {
 	src := source{path: "-"}
 	if s.stdinTaken {
-		src.err = usage{"standard input can be read only once"}
+		src.err = fault.Usage("standard input can be read only once")
 		return src
 	}
 	s.stdinTaken = true
@@ -79,7 +70,7 @@ func (s *session) input(ctx context.Context) (io.ReaderAt, int64, io.Closer, err
 	case info.IsDir():
 		return nil, 0, nil, wire.ErrUnsupported.Errorf("standard input is a folder")
 	case term.Columns(f) > 0:
-		return nil, 0, nil, usage{"standard input is a terminal: pipe a file into it"}
+		return nil, 0, nil, fault.Usage("standard input is a terminal: pipe a file into it")
 	case info.Mode().IsRegular():
 		at, err := f.Seek(0, io.SeekCurrent)
 		if err != nil {
@@ -106,8 +97,8 @@ func (s *session) spool(ctx context.Context) (io.ReaderAt, int64, io.Closer, err
 	done := s.progress("reading standard input", func() (int64, int64) { return n.Load(), 0 })
 	defer done()
 	for chunk := range chunks(ctx, s.in) {
-		if chunk.err == nil && n.Load()+int64(len(chunk.p)) > s.policy.maxSpool {
-			chunk.err = &spoolError{s.policy.maxSpool}
+		if chunk.err == nil && n.Load()+int64(len(chunk.p)) > s.policy.MaxSpool {
+			chunk.err = &fault.SpoolFull{Limit: s.policy.MaxSpool}
 		}
 		if chunk.err == nil {
 			_, chunk.err = kept.Write(chunk.p)

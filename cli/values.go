@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 )
 
 // mappers replace those of kong that change a value on its way or say less of a wrong one:
@@ -50,7 +52,7 @@ func checkEnum(enum []string, word string) error {
 	if len(enum) == 0 || slices.Contains(enum, word) {
 		return nil
 	}
-	return fmt.Errorf("%q is not one of %s%s", word, strings.Join(enum, ", "), nearest(word, enum))
+	return fmt.Errorf("%q is not one of %s%s", word, strings.Join(enum, ", "), fault.Nearest(word, enum))
 }
 
 func decodeString(ctx *kong.DecodeContext, target reflect.Value) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 )
 
@@ -68,7 +69,7 @@ func (c *verifyCmd) Run(ctx context.Context, s *session) error {
 	}
 	if c.Against != "" {
 		if len(c.Paths) != 1 || c.Recursive {
-			return usage{"--against compares one model: name one"}
+			return fault.Usage("--against compares one model: name one")
 		}
 		return s.diff(ctx, [2]string{c.Against, c.Paths[0]}, &c.compareFlags, true)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
@@ -31,7 +33,7 @@ func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) 
 	if err == nil {
 		count, err = f.check(ctx, s, path, claim)
 	}
-	if err, ok := errors.AsType[interrupted](err); ok {
+	if err, ok := errors.AsType[fault.Interrupted](err); ok {
 		return err
 	}
 	s.count.note(err)
@@ -50,15 +52,15 @@ func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) 
 
 // open returns the statement, whose signature it has checked.
 func (f *attestFlags) open() (*attest.Claim, error) {
-	text, err := readBounded(f.Key, attest.MaxBytes)
+	text, err := disk.ReadBounded(f.Key, attest.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
 	key, err := attest.PublicKey(text)
 	if err != nil {
-		return nil, usage{"--key " + f.Key + ": " + err.Error()}
+		return nil, fault.Usage("--key " + f.Key + ": " + err.Error())
 	}
-	if text, err = readBounded(f.Attestation, attest.MaxBytes); err != nil {
+	if text, err = disk.ReadBounded(f.Attestation, attest.MaxBytes); err != nil {
 		return nil, err
 	}
 	if text, err = attest.Open(text, key); err != nil {
@@ -95,7 +97,7 @@ func (f *attestFlags) check(ctx context.Context, s *session, root string, claim 
 			return 0, err
 		}
 	}
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
 	if err := f.hash(b, s, c); err != nil {
 		return 0, err
@@ -182,10 +184,10 @@ func claimText(c *attest.Claim) string {
 func jsonClaim(o *jsonout.Object, path string, c *attest.Claim, files int, err error) {
 	o.Field("schema", "amn.attestation/1")
 	o.Text("path", path)
-	o.Field("class", classOf(err).String())
-	o.Field("exit", classOf(err).ExitCode())
+	o.Field("class", fault.ClassOf(err).String())
+	o.Field("exit", fault.ClassOf(err).ExitCode())
 	if err != nil {
-		o.Object("error", func(o *jsonout.Object) { jsonError(o, err) })
+		o.Object("error", func(o *jsonout.Object) { fault.JSON(o, err) })
 	}
 	if c == nil {
 		return

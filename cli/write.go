@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/output"
@@ -86,13 +88,13 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 	if isPipeline(c.path) {
 		return s.convertPipeline(ctx, c)
 	}
-	b := s.policy.long().Budget(ctx)
+	b := s.policy.Long().Budget(ctx)
 	defer b.Close()
 	c.err = s.execute(ctx, b, c)
 	if c.model != nil {
 		defer c.model.Close()
 	}
-	if err, ok := errors.AsType[interrupted](c.err); ok {
+	if err, ok := errors.AsType[fault.Interrupted](c.err); ok {
 		return s.convertInterrupted(c, err)
 	}
 	s.count.note(c.err)
@@ -111,7 +113,7 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 }
 
 // convertInterrupted tells what is kept of an interrupted conversion.
-func (s *session) convertInterrupted(c *conversion, err interrupted) error {
+func (s *session) convertInterrupted(c *conversion, err fault.Interrupted) error {
 	s.printInterrupted(c)
 	if errors.As(c.err, new(*convert.Unfinished)) && s.json {
 		if err := s.printWrittenJSON(c); err != nil {
@@ -124,9 +126,9 @@ func (s *session) convertInterrupted(c *conversion, err interrupted) error {
 // execute opens the source, plans the conversion and carries it out.
 func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) error {
 	info, err := os.Stat(c.path)
-	c.opts.Alone, c.opts.Source, c.opts.Guard = err != nil || !info.IsDir(), c.flags.Weights, guardOf([]string{c.path})
+	c.opts.Alone, c.opts.Source, c.opts.Guard = err != nil || !info.IsDir(), c.flags.Weights, disk.GuardOf([]string{c.path})
 	if c.opts.Source != "" && c.opts.Alone {
-		return usage{"--weights: the path is not a folder"}
+		return fault.Usage("--weights: the path is not a folder")
 	}
 	if c.source != nil {
 		err = c.source(b, c)
@@ -172,7 +174,7 @@ func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) 
 		c.conversionState.target = c.target(&c.conversionState)
 	}
 	if c.pipe != nil && (c.folder || c.inFolder) {
-		return usage{"-o -: a folder cannot be written to standard output: name one"}
+		return fault.Usage("-o -: a folder cannot be written to standard output: name one")
 	}
 	if c.flags.DryRun {
 		return c.checkDryRun()
@@ -189,9 +191,9 @@ func (c *conversion) checkEmpty() error {
 	case len(c.plan.Outs) > 0:
 		return nil
 	case c.opts.Keep != nil:
-		return usage{"--tensor: no tensor name matches"}
+		return fault.Usage("--tensor: no tensor name matches")
 	case c.model.Format() == "pth":
-		return usage{"the file has no tensors (amn inspect lists its values)"}
+		return fault.Usage("the file has no tensors (amn inspect lists its values)")
 	}
 	return nil
 }
@@ -217,9 +219,9 @@ func (c *conversion) checkTrained() error {
 	}
 	switch {
 	case shapes && empty:
-		return usage{"the weights of this shard of a ZeRO checkpoint are in its optimizer states: DeepSpeed's zero_to_fp32.py merges them"}
+		return fault.Usage("the weights of this shard of a ZeRO checkpoint are in its optimizer states: DeepSpeed's zero_to_fp32.py merges them")
 	case optimizer:
-		return usage{"the file holds the state of an optimizer, and no weights of a model; --keep '*' takes its tensors (DeepSpeed's zero_to_fp32.py makes a model of ZeRO's shards)"}
+		return fault.Usage("the file holds the state of an optimizer, and no weights of a model; --keep '*' takes its tensors (DeepSpeed's zero_to_fp32.py makes a model of ZeRO's shards)")
 	}
 	return nil
 }
@@ -264,7 +266,7 @@ func (c *conversion) writesFolder() bool {
 // namesFile reports whether -o names a single safetensors file.
 func (c *conversion) namesFile() bool {
 	to := c.flags.Output
-	return strings.EqualFold(filepath.Ext(to), ".safetensors") && !isFolder(to)
+	return strings.EqualFold(filepath.Ext(to), ".safetensors") && !disk.IsFolder(to)
 }
 
 // openSource opens the source, or the named weights in it, and verifies it if --limits was
@@ -286,7 +288,7 @@ func (s *session) openSource(ctx context.Context, b *limits.Budget, w *conversio
 		return src.err
 	}
 	var err error
-	if w.model, err = src.open(b); err != nil || !s.policy.verify {
+	if w.model, err = src.open(b); err != nil || !s.policy.Verify {
 		return err
 	}
 	done := s.progress("verifying "+term.Path(w.path), func() (int64, int64) { return src.read(w.model) })
@@ -300,7 +302,7 @@ func (s *session) write(c *conversion) error {
 	if err != nil {
 		return err
 	}
-	defer page.discard()
+	defer page.Discard()
 	began := time.Now()
 	done := s.progress(c.verb+" "+term.Path(c.path), c.plan.Progress)
 	var r *convert.Result

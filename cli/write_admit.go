@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -18,7 +20,7 @@ import (
 // useConfigFrom takes the files besides the weights from the folder of --config-from.
 func (c *conversion) useConfigFrom(b *limits.Budget) error {
 	if f := c.model.Format(); f != safetensors.Format && f != "pth" {
-		return usage{"--config-from needs safetensors or a PyTorch checkpoint, not " + f}
+		return fault.Usage("--config-from needs safetensors or a PyTorch checkpoint, not " + f)
 	}
 	dir := c.flags.ConfigFrom
 	if err := parser.ConfigsFrom(b, c.model, dir); err != nil {
@@ -26,7 +28,7 @@ func (c *conversion) useConfigFrom(b *limits.Budget) error {
 	}
 	from, err := os.Stat(dir)
 	if to, lost := os.Stat(c.flags.Output); err == nil && lost == nil && os.SameFile(from, to) {
-		return usage{"the target is the folder of --config-from: choose another"}
+		return fault.Usage("the target is the folder of --config-from: choose another")
 	}
 	c.opts.Alone = false
 	return err
@@ -42,18 +44,13 @@ func (c *conversion) checkName() error {
 	for _, f := range slices.Concat(parser.Formats(), parser.Graphs()) {
 		switch {
 		case !slices.Contains(f.Extensions, ext):
-		case c.folder && c.flags.Output != "" && !isFolder(c.conversionState.target):
-			return usage{fmt.Sprintf("target %q: the name is that of a file, but a folder will be written", term.Path(c.conversionState.target))}
+		case c.folder && c.flags.Output != "" && !disk.IsFolder(c.conversionState.target):
+			return fault.Usage(fmt.Sprintf("target %q: the name is that of a file, but a folder will be written", term.Path(c.conversionState.target)))
 		case !c.folder && f.Name != format:
-			return usage{fmt.Sprintf("target %q: the name is that of %s, but %s will be written", term.Path(c.conversionState.target), f.Name, format)}
+			return fault.Usage(fmt.Sprintf("target %q: the name is that of %s, but %s will be written", term.Path(c.conversionState.target), f.Name, format))
 		}
 	}
 	return nil
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // checkAlone rejects flags that have no effect where one file is written.
@@ -62,11 +59,11 @@ func (c *conversion) checkAlone() error {
 	case c.folder:
 		return nil
 	case c.flags.MaxShardSize != "" && !c.whole:
-		return usage{"--max-shard-size goes with safetensors; amn split writes a GGUF model as several files"}
+		return fault.Usage("--max-shard-size goes with safetensors; amn split writes a GGUF model as several files")
 	case c.flags.CopyCode:
-		return usage{"--copy-code has no effect, because one file is written: name a folder with --output, or leave it out"}
+		return fault.Usage("--copy-code has no effect, because one file is written: name a folder with --output, or leave it out")
 	case c.flags.ConfigFrom != "" && !c.readsConfig():
-		return usage{"--config-from has no effect, because one file is written and nothing in it depends on the configuration: name a folder with --output, or leave it out"}
+		return fault.Usage("--config-from has no effect, because one file is written and nothing in it depends on the configuration: name a folder with --output, or leave it out")
 	}
 	return nil
 }
@@ -103,13 +100,13 @@ func (c *conversion) checkPatterns() error {
 // checkPattern returns an error if a pattern has no effect.
 func (c *conversion) checkPattern(flag string, p string) error {
 	if !c.anyTensor(globs{p}.match) {
-		return usage{fmt.Sprintf("%s: no tensor name matches %q", flag, p)}
+		return fault.Usage(fmt.Sprintf("%s: no tensor name matches %q", flag, p))
 	}
 	if flag == "--include" {
 		return c.checkInclude(p)
 	}
 	if name, ok := c.unaffected(globs{p}.match); ok && flag == "--tensor-type" {
-		return usage{fmt.Sprintf("--tensor-type: %q matches only tensors that are not quantized, such as %s", p, term.Name(name))}
+		return fault.Usage(fmt.Sprintf("--tensor-type: %q matches only tensors that are not quantized, such as %s", p, term.Name(name)))
 	}
 	return nil
 }
@@ -128,7 +125,7 @@ func (f matchedPatterns) all(list []patterns) error {
 	for _, l := range list {
 		for _, p := range l.globs {
 			if !f[[2]string{l.flag, p}] {
-				return usage{fmt.Sprintf("%s: no name in any component matches %q", l.flag, p)}
+				return fault.Usage(fmt.Sprintf("%s: no name in any component matches %q", l.flag, p))
 			}
 		}
 	}
@@ -151,7 +148,7 @@ func (c *conversion) checkInclude(p string) error {
 	if at := slices.IndexFunc(q.Kept, func(k convert.KeptMatrix) bool { return is(k.Name) }); at >= 0 {
 		name, why = q.Kept[at].Name, q.Kept[at].Why
 	}
-	return usage{fmt.Sprintf("--include: nothing that matches %q can be quantized: %s (%s)", p, term.Name(name), why)}
+	return fault.Usage(fmt.Sprintf("--include: nothing that matches %q can be quantized: %s (%s)", p, term.Name(name), why))
 }
 
 // unaffected returns a matching tensor if no matching tensor gets the type of --tensor-type:

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -45,17 +45,11 @@ func (f *writeFlags) settle() error {
 		return nil
 	case f.Output != "":
 		return fmt.Errorf("the output is given twice: %s and --output %s", term.Path(f.Second), term.Path(f.Output))
-	case f.Force && exists(f.Second): // a pattern of the shell may have named two models
+	case f.Force && disk.Exists(f.Second): // a pattern of the shell may have named two models
 		return fmt.Errorf("%s exists: name it with --output to replace it", term.Path(f.Second))
 	}
 	f.Output = f.Second
 	return nil
-}
-
-// exists reports whether something is at a path.
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // Validate checks the flags.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -165,12 +166,12 @@ func writeWrittenJSON(out *bufio.Writer, c *conversion) {
 		o.Field("format", r.format())
 		o.Field("class", r.class().String())
 		exit := r.class().ExitCode()
-		if stop, ok := errors.AsType[interrupted](c.err); ok {
-			exit = stop.exitCode()
+		if stop, ok := errors.AsType[fault.Interrupted](c.err); ok {
+			exit = stop.ExitCode()
 		}
 		o.Field("exit", exit)
 		if c.err != nil {
-			o.Object("error", func(o *jsonout.Object) { jsonError(o, c.err) })
+			o.Object("error", func(o *jsonout.Object) { fault.JSON(o, c.err) })
 		}
 		if c.plan != nil && c.conversionState.target != "" {
 			jsonWritten(o, c)

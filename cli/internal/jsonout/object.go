@@ -37,7 +37,7 @@ func (o *Object) name(name string) {
 	o.w.WriteString(`":`)
 }
 
-// Field writes a value with encoding/json; text of files goes through text.
+// Field writes a value with encoding/json; text of files goes through Text.
 func (o *Object) Field(name string, v any) {
 	o.name(name)
 	var buf bytes.Buffer
@@ -124,7 +124,7 @@ func (o *Object) List(name string, each func(add func(fill func(*Object)))) {
 	o.w.WriteByte(']')
 }
 
-// Value writes a value of metadata: text as text does, integers as number does, NaN and
+// Value writes a value of metadata: text as Text does, integers as Number does, NaN and
 // infinities as strings. Of a list only the length is written.
 func (o *Object) Value(name string, v any) {
 	switch v := v.(type) {

@@ -6,6 +6,7 @@ import (
 	"time"
 )
 
+// The bar names what is done, of what, how fast, and what is left.
 func TestTheBarOfATerminal(t *testing.T) {
 	done, size := int64(0), int64(1000<<20)
 	began := time.Now()

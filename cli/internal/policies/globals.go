@@ -1,4 +1,4 @@
-package cli
+package policies
 
 import (
 	"cmp"
@@ -6,12 +6,14 @@ import (
 	"os"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// globals are the flags of every command.
-type globals struct {
+// Globals are the flags of every command.
+type Globals struct {
 	JSON  bool `help:"Print JSON: one object per file, one per line."`
 	Quiet bool `short:"q" help:"No progress and no summary, only results and errors."`
 
@@ -19,20 +21,12 @@ type globals struct {
 
 	HelpLimits bool `help:"List the flags that set a single limit (amn help limits)."`
 
-	Ceilings axisFlags `embed:"" group:"limits"`
+	Ceilings AxisFlags `embed:"" group:"limits"`
 	MaxSpool string    `group:"limits" placeholder:"SIZE" default:"8GiB" help:"Maximum size of a pipe on standard input, which is kept in a temporary file (${default})."`
 }
 
-// axisFlag returns the name of the flag that sets the ceiling of an axis.
-func axisFlag(a limits.Axis) string {
-	if a == limits.Time {
-		return "--timeout"
-	}
-	return "--max-" + strings.ReplaceAll(a.String(), "_", "-")
-}
-
-// axisFlags hold the ceilings that were given; the others are empty.
-type axisFlags struct {
+// AxisFlags hold the ceilings that were given; the others are empty.
+type AxisFlags struct {
 	SingleAlloc  string `name:"max-single-alloc" placeholder:"SIZE" help:"Largest single buffer that a file may require."`
 	Total        string `name:"max-total" placeholder:"SIZE" help:"Maximum memory for a file."`
 	Items        string `name:"max-items" placeholder:"N" help:"Maximum number of tensors, keys, members and values."`
@@ -47,8 +41,8 @@ type axisFlags struct {
 	Time         string `name:"timeout" placeholder:"TIME" help:"Time limit for one file: 60s, 5m, none. Default: 60s; none for commands other than scan that read or write whole models."`
 }
 
-// byAxis returns the ceilings by axis.
-func (f *axisFlags) byAxis() map[limits.Axis]string {
+// ByAxis returns the ceilings by axis.
+func (f *AxisFlags) ByAxis() map[limits.Axis]string {
 	return map[limits.Axis]string{
 		limits.SingleAlloc: f.SingleAlloc, limits.Total: f.Total, limits.Items: f.Items,
 		limits.InflateRatio: f.InflateRatio, limits.ExpandRatio: f.ExpandRatio, limits.Depth: f.Depth,
@@ -57,72 +51,72 @@ func (f *axisFlags) byAxis() map[limits.Axis]string {
 	}
 }
 
-// apply sets the given ceilings in p.
-func (f *axisFlags) apply(p *limits.Policy) error {
-	given := f.byAxis()
+// Apply sets the given ceilings in p.
+func (f *AxisFlags) Apply(p *limits.Policy) error {
+	given := f.ByAxis()
 	for _, axis := range limits.Axes() {
 		if text := given[axis]; text != "" {
 			if err := p.Set(axis, text); err != nil {
-				return fmt.Errorf("%s: %w", axisFlag(axis), err)
+				return fmt.Errorf("%s: %w", fault.AxisFlag(axis), err)
 			}
 		}
 	}
 	return nil
 }
 
-// policies is what flags and policies have set for a run.
-type policies struct {
-	flags  *globals
-	limits limits.Policy
-	gate   gate.Policy // all of the policy, for scans
-	verify bool        // --limits was given: bodies are verified
-	strict bool        // the command has --tensors-only, which was not given
+// InForce is what flags and policies have set for a run.
+type InForce struct {
+	Flags  *Globals
+	Limits limits.Policy
+	Gate   gate.Policy // all of the policy, for scans
+	Verify bool        // --limits was given: bodies are verified
+	Strict bool        // the command has --tensors-only, which was not given
 
-	maxSpool int64
+	MaxSpool int64
 }
 
-// resolve sets what is in force from the flags.
-func (p *policies) resolve(g *globals) error {
-	p.flags, p.verify = g, g.Limits != ""
+// Resolve sets what is in force from the flags.
+func (p *InForce) Resolve(g *Globals) error {
+	p.Flags, p.Verify = g, g.Limits != ""
 	var err error
-	if p.gate, err = readPolicy(g.Limits); err != nil {
+	if p.Gate, err = Read(g.Limits); err != nil {
 		return fmt.Errorf("--limits: %w", err)
 	}
-	p.limits = p.gate.Limits
+	p.Limits = p.Gate.Limits
 	if profile, ok := limits.Profile(g.Limits); ok {
-		p.limits = profile // without fail_on, which only a scan uses
+		p.Limits = profile // without fail_on, which only a scan uses
 	}
-	if err := cmp.Or(g.Ceilings.apply(&p.limits), g.Ceilings.apply(&p.gate.Limits)); err != nil {
+	if err := cmp.Or(g.Ceilings.Apply(&p.Limits), g.Ceilings.Apply(&p.Gate.Limits)); err != nil {
 		return err
 	}
-	if p.maxSpool, err = limits.ParseSize(g.MaxSpool); err != nil {
+	if p.MaxSpool, err = limits.ParseSize(g.MaxSpool); err != nil {
 		return fmt.Errorf("--max-spool: %w", err)
 	}
 	return nil
 }
 
-// long returns the limits of work on whole models: it has no deadline unless a flag or the
+// Long returns the limits of work on whole models: it has no deadline unless a flag or the
 // policy sets one.
-func (p *policies) long() *limits.Policy {
-	l := p.limits
-	if p.flags.Ceilings.Time == "" && (!p.verify || l.Timeout == 0) {
+func (p *InForce) Long() *limits.Policy {
+	l := p.Limits
+	if p.Flags.Ceilings.Time == "" && (!p.Verify || l.Timeout == 0) {
 		l.Timeout = limits.NoTimeout
 	}
 	return &l
 }
 
-// readPolicy returns the profile called arg, or reads a policy file.
-func readPolicy(arg string) (gate.Policy, error) {
+// Read returns the profile called arg, or reads a policy file.
+func Read(arg string) (gate.Policy, error) {
 	if arg == "" {
 		return gate.Policy{}, nil
 	}
 	if p, ok := gate.Profile(arg); ok {
 		return p, nil
 	}
-	f, err := openNamed(arg)
+	f, err := disk.OpenNamed(arg)
 	if err != nil {
 		if os.IsNotExist(err) && !strings.ContainsAny(arg, `/\.`) {
-			return gate.Policy{}, fmt.Errorf("%q is neither a profile (%s) nor a file%s", arg, strings.Join(limits.Profiles(), ", "), nearest(arg, limits.Profiles()))
+			return gate.Policy{}, fmt.Errorf("%q is neither a profile (%s) nor a file%s", arg, strings.Join(limits.Profiles(), ", "), fault.Nearest(arg, limits.Profiles()))
 		}
 		return gate.Policy{}, err
 	}

@@ -1,4 +1,4 @@
-package cli
+package disk
 
 import (
 	"bufio"
@@ -8,52 +8,53 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// An atomicFile collects what is written in a temporary file, which commit puts in its place.
+// An Atomic collects what is written in a temporary file, which commit puts in its place.
 // All methods accept a nil file, to which nothing is written.
-type atomicFile struct {
+type Atomic struct {
 	f    *output.File
-	w    *bufio.Writer
-	path string
+	W    *bufio.Writer
+	Path string
 }
 
-// createAtomic begins an output. The caller calls commit once everything is written, and
+// Create begins an output. The caller calls commit once everything is written, and
 // discard in any case. guard lists folders that may be a stranger's.
-func createAtomic(o outFile, force bool, guard []string) (*atomicFile, error) {
-	if o.path == "-" {
-		return nil, usage{o.flag + " -: " + o.stdout()}
+func Create(o Output, force bool, guard []string) (*Atomic, error) {
+	if o.Path == "-" {
+		return nil, fault.Usage(o.Flag + " -: " + o.stdout())
 	}
-	f, err := output.Create(o.path, output.Options{Force: force, Guard: guard, Hold: true, Ours: func(_ string, head []byte) bool { return o.wrote(head) }})
+	f, err := output.Create(o.Path, output.Options{Force: force, Guard: guard, Hold: true, Ours: func(_ string, head []byte) bool { return o.wrote(head) }})
 	if err != nil {
 		return nil, o.refused(err)
 	}
-	return &atomicFile{f: f, w: bufio.NewWriter(f), path: o.path}, nil
+	return &Atomic{f: f, W: bufio.NewWriter(f), Path: o.Path}, nil
 }
 
-// commit puts the file in its place.
-func (a *atomicFile) commit() error {
+// Commit puts the file in its place.
+func (a *Atomic) Commit() error {
 	if a == nil {
 		return nil
 	}
-	if err := a.w.Flush(); err != nil {
+	if err := a.W.Flush(); err != nil {
 		return err
 	}
-	return outFile{path: a.path}.refused(a.f.Commit())
+	return Output{Path: a.Path}.refused(a.f.Commit())
 }
 
-// discard removes the temporary file, unless it was committed.
-func (a *atomicFile) discard() {
+// Discard removes the temporary file, unless it was committed.
+func (a *Atomic) Discard() {
 	if a != nil {
 		a.f.Discard()
 	}
 }
 
-// folders returns the folder of the file.
-func (a *atomicFile) folders() []string {
+// Folders returns the folder of the file.
+func (a *Atomic) Folders() []string {
 	if a == nil {
 		return nil
 	}
@@ -61,7 +62,7 @@ func (a *atomicFile) folders() []string {
 }
 
 // refused turns a refusal of the output into a usage error that names the flag.
-func (o outFile) refused(err error) error {
+func (o Output) refused(err error) error {
 	r, ok := errors.AsType[*output.Refusal](err)
 	switch {
 	case !ok:
@@ -71,28 +72,28 @@ func (o outFile) refused(err error) error {
 	case r.Path == "/dev/stdout":
 		r.Why = o.stdout()
 	}
-	if o.flag != "" {
-		return usage{fmt.Sprintf("%s %s: %s", o.flag, term.Path(r.Path), r.Why)}
+	if o.Flag != "" {
+		return fault.Usage(fmt.Sprintf("%s %s: %s", o.Flag, term.Path(r.Path), r.Why))
 	}
-	return usage{fmt.Sprintf("target %s: %s", wire.Quote(r.Path), r.Why)}
+	return fault.Usage(fmt.Sprintf("target %s: %s", wire.Quote(r.Path), r.Why))
 }
 
 // stdout returns what to do instead of writing to standard output.
-func (o outFile) stdout() string {
+func (o Output) stdout() string {
 	switch {
-	case o.kind == "json":
+	case o.Kind == "json":
 		return "--json prints it to standard output; here, name a file"
-	case o.kind == "manifest":
+	case o.Kind == "manifest":
 		return "--json prints it to standard output; here, name a file"
 	case o.format():
-		return "--format " + o.kind + " prints it to standard output; here, name a file"
+		return "--format " + o.Kind + " prints it to standard output; here, name a file"
 	}
 	return "it is not written to standard output: name a file"
 }
 
 // format reports whether --format prints this kind of output.
-func (o outFile) format() bool {
-	return slices.Contains([]string{"sarif", "junit", "markdown", "github", "gitlab"}, o.kind)
+func (o Output) format() bool {
+	return slices.Contains([]string{"sarif", "junit", "markdown", "github", "gitlab"}, o.Kind)
 }
 
 // beginnings are the first bytes of each kind of output; --force replaces a file only if it
@@ -114,10 +115,10 @@ var beginnings = map[string][]string{
 var pageMarks = []string{"<title>anamnesis</title>", `<meta name="generator" content="amn">`}
 
 // wrote reports whether a file that begins with head could be an earlier output of this kind.
-func (o outFile) wrote(head []byte) bool {
-	if o.kind == "page" {
+func (o Output) wrote(head []byte) bool {
+	if o.Kind == "page" {
 		return bytes.HasPrefix(head, []byte("<!DOCTYPE html>")) &&
 			slices.ContainsFunc(pageMarks, func(mark string) bool { return bytes.Contains(head, []byte(mark)) })
 	}
-	return slices.ContainsFunc(beginnings[o.kind], func(b string) bool { return bytes.HasPrefix(head, []byte(b)) })
+	return slices.ContainsFunc(beginnings[o.Kind], func(b string) bool { return bytes.HasPrefix(head, []byte(b)) })
 }

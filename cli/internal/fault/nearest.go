@@ -1,13 +1,13 @@
-package cli
+package fault
 
 import (
 	"fmt"
 	"strings"
 )
 
-// nearest returns a question whether the word of a list that is nearest to the mistyped word
+// Nearest returns a question whether the word of a list that is nearest to the mistyped word
 // was meant, or "" if there is none.
-func nearest(word string, known []string) string {
+func Nearest(word string, known []string) string {
 	if found := nearestOf(word, known); found != "" {
 		return fmt.Sprintf(", did you mean %q?", found)
 	}
@@ -19,15 +19,15 @@ func nearest(word string, known []string) string {
 func nearestOf(word string, known []string) string {
 	best, found := max(1, len(word)/3)+1, ""
 	for _, k := range known {
-		if d := min(edits(word, k), edits(letters(word), letters(k))); d < best {
+		if d := min(edits(word, k), edits(Letters(word), Letters(k))); d < best {
 			best, found = d, k
 		}
 	}
 	return found
 }
 
-// letters returns a word in lower case, without separators.
-func letters(word string) string {
+// Letters returns a word in lower case, without separators.
+func Letters(word string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(word))
 }
 

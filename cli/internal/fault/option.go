@@ -1,4 +1,4 @@
-package cli
+package fault
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// optionFlags maps the options that messages of the library name to the program's flags.
-var optionFlags = map[wire.Option]string{
+// OptionFlags maps the options that messages of the library name to the program's flags.
+var OptionFlags = map[wire.Option]string{
 	wire.OptionScheme:        "--scheme",
 	wire.OptionGPTQZeros:     "--gptq-zeros",
 	wire.OptionBlock:         "--block-size",
@@ -28,9 +28,9 @@ var optionFlags = map[wire.Option]string{
 	wire.OptionResume:        "--resume",
 }
 
-// errorText returns the text of an error, with flags instead of the library's options, and
+// Text returns the text of an error, with flags instead of the library's options, and
 // without the words for the class of wrong usage.
-func errorText(err error) string {
+func Text(err error) string {
 	text := err.Error()
 	if wire.ClassOf(err) == wire.Usage {
 		text = strings.Replace(text, wire.ErrUsage.Error()+": ", "", 1)
@@ -39,7 +39,7 @@ func errorText(err error) string {
 		text = strings.ReplaceAll(text, call+" ", calls[call]+" ")
 	}
 	for _, o := range wire.OptionsOf(err) {
-		text = strings.ReplaceAll(text, string(o), optionFlags[o])
+		text = strings.ReplaceAll(text, string(o), OptionFlags[o])
 	}
 	return text
 }

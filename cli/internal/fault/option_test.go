@@ -1,4 +1,4 @@
-package cli
+package fault
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func TestErrorsOfFoldersReadPlainly(t *testing.T) {
 		if err == nil {
 			t.Fatal("no error")
 		}
-		for _, text := range []string{errorText(err), errorText(fmt.Errorf("a: %w", err)), message("b", err)} {
+		for _, text := range []string{Text(err), Text(fmt.Errorf("a: %w", err)), Message("b", err)} {
 			call, _, _ := strings.Cut(strings.TrimPrefix(text, "a: "), " ")
 			if strings.HasSuffix(call, "at") && call != "stat" && call != "lstat" || call == "RemoveAll" {
 				t.Errorf("%s", text)
