@@ -247,7 +247,7 @@ dropped: ## which fuzz targets notice by their seeds alone that a refusal is gon
 	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -dropped $(N) $(PKG)
 
 KIND ?=
-.PHONY: mutants-ci mutants-table
+.PHONY: mutants-ci mutants-table postgres hub-kill
 mutants: ## what the tests notice of changed code: make mutants PKG=./vm N=0 (all of a package; 30 by default) KIND="charge dropped"
 	cd crosscheck/mutation && $(GO) run ./mutants -root ../.. -n $(N) -operator "$(KIND)" -known mutants/equal.txt $(PKG)
 
@@ -369,11 +369,19 @@ python: python/.venv/bin/python ## the Python package: wheel, types, tests
 	$< -m pip install --quiet --no-index --no-deps --force-reinstall python/dist/*.whl
 	cd python && .venv/bin/python -m mypy && .venv/bin/python -m pytest -q
 
-# Modules of their own, so that what they need is no dependency of the core.
-NESTED = $(patsubst %/go.mod,%,$(wildcard web/go.mod remote/go.mod adapters/*/go.mod crosscheck/mutation/go.mod))
+KILLS ?= 200
 
-nested: ## the modules beside the core: build, vet, test
+# Modules of their own, so that what they need is no dependency of the core.
+NESTED = $(patsubst %/go.mod,%,$(wildcard web/go.mod remote/go.mod hub/go.mod adapters/*/go.mod crosscheck/mutation/go.mod))
+
+postgres: ## the database that hub's tests start, where it may be installed
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || (apt-get update && apt-get install -y postgresql) >/dev/null 2>&1 || true
+
+nested: postgres ## the modules beside the core: build, vet, test
 	@for m in $(NESTED); do echo "$$m"; (cd $$m && $(GO) build ./... && $(GO) vet ./... && $(GO) test -json ./... | $(GO) run -C $(CURDIR) ./internal/skips .ci/skips.txt) || exit 1; done
+
+hub-kill: postgres ## kill hub's workers and its database at random: make hub-kill KILLS=200
+	cd hub && HUB_KILLS=$(KILLS) $(GO) test ./store -run Kill -v -timeout 2h
 
 site: ## the documents as pages: site/index.html
 	$(GO) run ./internal/site site

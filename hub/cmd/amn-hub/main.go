@@ -1,0 +1,136 @@
+// Amn-hub judges repositories of models, keeps the verdicts, and answers about them over HTTP.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/anamnesis-go/anamnesis/hub/store"
+	"github.com/anamnesis-go/anamnesis/hub/worker"
+)
+
+// program is the command line.
+type program struct {
+	Run     runCmd     `cmd:"" help:"Find repositories, judge them, and answer about them."`
+	Verdict verdictCmd `cmd:"" help:"Print what is known of a repository."`
+	Status  statusCmd  `cmd:"" help:"Print how each tenant's work stands."`
+	Parked  parkedCmd  `cmd:"" help:"List revisions that no attempt could judge, with the reason."`
+	Retry   retryCmd   `cmd:"" help:"Put parked revisions back into the backlog."`
+	Rejudge rejudgeCmd `cmd:"" help:"Put revisions back whose verdict is by another policy or by other rules."`
+	Events  eventsCmd  `cmd:"" help:"Print every decision as JSON, one per line."`
+	Token   tokenCmd   `cmd:"" help:"Make a token, and print its entry for --tokens."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+	Child   childCmd   `cmd:"" hidden:""`
+}
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// version is set by a release.
+var version = ""
+
+func programVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// run runs a command and returns its exit code: 0, 1 for a failure, 2 for a wrong command line,
+// 7 for a sweep that found something to refuse, 130 after an interrupt.
+func run(ctx context.Context, args []string, s streams) int {
+	var p program
+	exit := -1
+	k, err := kong.New(&p, kong.Name("amn-hub"), kong.Description("Judges repositories of models, and keeps the verdicts."),
+		kong.Writers(s.out, s.err), kong.Exit(func(code int) { exit = code }), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s))
+	if err != nil {
+		fmt.Fprintln(s.err, "amn-hub:", err)
+		return 1
+	}
+	c, err := k.Parse(args)
+	if exit >= 0 { // help was asked for
+		return exit
+	}
+	if err != nil {
+		fmt.Fprintln(s.err, "amn-hub:", err)
+		return 2
+	}
+	err = c.Run()
+	refused, isRefused := errors.AsType[refusedError](err)
+	wrong, isUsage := errors.AsType[usage](err)
+	switch {
+	case err == nil:
+		return 0
+	case isRefused:
+		fmt.Fprintln(s.err, "amn-hub:", refused)
+		return 7
+	case isUsage:
+		fmt.Fprintln(s.err, "amn-hub:", wrong)
+		return 2
+	case ctx.Err() != nil:
+		fmt.Fprintln(s.err, "amn-hub: interrupted; what is judged is kept, and the same command goes on")
+		return 130
+	}
+	fmt.Fprintln(s.err, "amn-hub:", err)
+	return 1
+}
+
+// usage is an error of the command line.
+type usage string
+
+func (u usage) Error() string { return string(u) }
+
+// refusedError says that a command came to its end and found something refused.
+type refusedError string
+
+func (r refusedError) Error() string { return string(r) }
+
+// dbFlags say where the database is.
+type dbFlags struct {
+	DB   string `name:"db" default:"hub.db" placeholder:"FILE|postgres://..." env:"AMN_HUB_DB" help:"The database: a file, which one process may use, or Postgres, which many may."`
+	Wait string `default:"30s" placeholder:"TIME" help:"How long to try while the database is away at the start."`
+}
+
+func (f *dbFlags) open(ctx context.Context, s streams, o store.Options) (store.Engine, error) {
+	wait, err := duration("--wait", f.Wait)
+	if err != nil {
+		return nil, err
+	}
+	o.Wait = wait
+	o.Logf = func(format string, args ...any) { fmt.Fprintf(s.err, "amn-hub: "+format+"\n", args...) }
+	return store.Open(ctx, f.DB, o)
+}
+
+type versionCmd struct{}
+
+// Run implements the command.
+func (versionCmd) Run(s streams) error {
+	fmt.Fprintln(s.out, "amn-hub", programVersion())
+	return nil
+}
+
+// childCmd judges one revision for its parent.
+type childCmd struct{}
+
+// Run implements the command.
+func (childCmd) Run(ctx context.Context, s streams) error { return worker.Child(ctx, s.in, s.out) }

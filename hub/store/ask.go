@@ -1,0 +1,272 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+)
+
+// Folder implements [Store].
+func (e *engine[D, T]) Folder(ctx context.Context, dirHash, policy, rules string) (v Judged, ok bool, err error) {
+	sum, err := digest(dirHash)
+	if err != nil || sum == nil {
+		return v, false, err
+	}
+	var detail []byte
+	var accepted int64
+	v = Judged{Policy: policy, Rules: rules, DirHash: dirHash}
+	err = e.read.row(ctx, "SELECT class, accepted, version, detail FROM hub_folder WHERE dir_hash = $1 AND policy = $2 AND rules = $3", sum, policy, rules).
+		scan(&v.Class, &accepted, &v.Version, &detail)
+	if errors.Is(err, errNoRows) {
+		return v, false, nil
+	}
+	if err != nil {
+		return v, false, err
+	}
+	v.Accepted = accepted == 1
+	v.Detail, err = unpack(detail)
+	return v, err == nil, err
+}
+
+const verdictColumns = `w.id, w.tenant, w.source, w.repo, w.revision, w.address, w.cost,
+	v.epoch, v.policy, v.rules, v.version, v.dir_hash, v.class, v.accepted, v.detail, v.at`
+
+func scanVerdict(scan func(...any) error) (v Verdict, err error) {
+	var sum, detail []byte
+	var accepted, ms int64
+	if err := scan(&v.ID, &v.Tenant, &v.Source, &v.Repo, &v.Work.Revision, &v.Address, &v.Cost,
+		&v.Epoch, &v.Policy, &v.Rules, &v.Version, &sum, &v.Class, &accepted, &detail, &ms); err != nil {
+		return v, err
+	}
+	v.DirHash, v.Accepted, v.At = hex.EncodeToString(sum), accepted == 1, at(ms)
+	v.Detail, err = unpack(detail)
+	return v, err
+}
+
+// Revision implements [Store].
+func (e *engine[D, T]) Revision(ctx context.Context, tenant, repo, revision string) (v Verdict, ok bool, err error) {
+	query, args := "SELECT "+verdictColumns+" FROM hub_work w JOIN hub_repo_verdict v ON v.work = w.id WHERE w.tenant = $1 AND w.repo = $2", []any{tenant, repo}
+	if revision != "" {
+		query, args = query+" AND w.revision = $3", append(args, revision)
+	}
+	err = each(ctx, e.read, query+" ORDER BY w.id DESC LIMIT 1", args, func(scan func(...any) error) (err error) {
+		v, err = scanVerdict(scan)
+		ok = err == nil
+		return err
+	})
+	if err != nil || !ok {
+		return v, false, err
+	}
+	v.Files, err = e.files(ctx, v.ID)
+	return v, err == nil, err
+}
+
+// files lists the files of a revision.
+func (e *engine[D, T]) files(ctx context.Context, work int64) (out []gate.File, err error) {
+	err = each(ctx, e.read, "SELECT path, sha256, size FROM hub_file WHERE work = $1 ORDER BY path", []any{work}, func(scan func(...any) error) error {
+		var f gate.File
+		var sum []byte
+		if err := scan(&f.Name, &sum, &f.Size); err != nil {
+			return err
+		}
+		f.SHA256 = hex.EncodeToString(sum)
+		out = append(out, f)
+		return nil
+	})
+	return out, err
+}
+
+// Revisions implements [Store].
+func (e *engine[D, T]) Revisions(ctx context.Context, tenant string, visit func(Verdict) error) error {
+	query, args := "SELECT "+verdictColumns+` FROM hub_work w JOIN hub_repo_verdict v ON v.work = w.id WHERE NOT EXISTS
+		(SELECT 1 FROM hub_work x JOIN hub_repo_verdict y ON y.work = x.id WHERE x.tenant = w.tenant AND x.repo = w.repo AND x.id > w.id)`, []any{}
+	if tenant != "" {
+		query, args = query+" AND w.tenant = $1", append(args, tenant)
+	}
+	return each(ctx, e.read, query+" ORDER BY w.repo, w.id", args, func(scan func(...any) error) error {
+		v, err := scanVerdict(scan)
+		if err != nil {
+			return err
+		}
+		return visit(v)
+	})
+}
+
+// Content implements [Store].
+func (e *engine[D, T]) Content(ctx context.Context, sha256 string) (out []Known, err error) {
+	sum, err := digest(sha256)
+	if err != nil || sum == nil {
+		return nil, err
+	}
+	err = each(ctx, e.read, `SELECT v.name, v.policy, v.rules, v.format, v.class, v.at, b.size FROM hub_verdict v JOIN hub_blob b ON b.sha256 = v.sha256
+		WHERE v.sha256 = $1 ORDER BY v.at DESC, v.name LIMIT 1000`, []any{sum}, func(scan func(...any) error) error {
+		k := Known{Content: Content{SHA256: sha256}}
+		var ms int64
+		if err := scan(&k.Name, &k.Policy, &k.Rules, &k.Format, &k.Class, &ms, &k.Size); err != nil {
+			return err
+		}
+		k.At = at(ms)
+		out = append(out, k)
+		return nil
+	})
+	return out, err
+}
+
+// Show implements [Store].
+func (e *engine[D, T]) Show(ctx context.Context, tenant, sha256 string, size int64) error {
+	sum, err := digest(sha256)
+	if err != nil {
+		return err
+	}
+	if sum == nil {
+		return errors.New("store: a content has a digest")
+	}
+	return e.in(ctx, func(c conn) error {
+		_, err := c.exec(ctx, "INSERT INTO hub_shown (tenant, sha256, size) VALUES ($1, $2, $3) ON CONFLICT (tenant, sha256) DO NOTHING", tenant, sum, size)
+		return err
+	})
+}
+
+// Shown implements [Store].
+func (e *engine[D, T]) Shown(ctx context.Context, tenant string, digests []string) (map[string]bool, error) {
+	out := make(map[string]bool, len(digests))
+	for part := range slices.Chunk(digests, 500) {
+		args := []any{tenant, Public}
+		for _, d := range part {
+			sum, err := digest(d)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, sum)
+		}
+		err := each(ctx, e.read, "SELECT DISTINCT sha256 FROM hub_shown WHERE tenant IN ($1, $2) AND sha256 IN ("+list(3, len(part))+")", args, func(scan func(...any) error) error {
+			var sum []byte
+			if err := scan(&sum); err != nil {
+				return err
+			}
+			out[hex.EncodeToString(sum)] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Stored implements [Store].
+func (e *engine[D, T]) Stored(ctx context.Context, tenant string) (n int64, err error) {
+	err = e.read.row(ctx, "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM hub_shown WHERE tenant = $1", tenant).scan(&n)
+	return n, err
+}
+
+// Rejudge implements [Store].
+func (e *engine[D, T]) Rejudge(ctx context.Context, policy, rules string, dry bool) (n int64, err error) {
+	const old = "FROM hub_repo_verdict v WHERE v.rules <> $1 OR v.policy <> $2"
+	if dry {
+		err = e.read.row(ctx, "SELECT count(*) "+old, rules, policy).scan(&n)
+		return n, err
+	}
+	err = e.in(ctx, func(c conn) (err error) {
+		n, err = c.exec(ctx, "UPDATE hub_work SET state = 'waiting', job = 0 WHERE state = 'judged' AND id IN (SELECT v.work "+old+")", rules, policy)
+		return err
+	})
+	return n, err
+}
+
+// Parked implements [Store].
+func (e *engine[D, T]) Parked(ctx context.Context) (out []Parked, err error) {
+	err = each(ctx, e.read, `SELECT id, tenant, source, repo, revision, address, cost, reason, attempt, at FROM hub_work WHERE state = 'parked' ORDER BY id LIMIT 10000`, nil,
+		func(scan func(...any) error) error {
+			var p Parked
+			var ms int64
+			if err := scan(&p.ID, &p.Tenant, &p.Source, &p.Repo, &p.Revision, &p.Address, &p.Cost, &p.Reason, &p.Attempt, &ms); err != nil {
+				return err
+			}
+			p.At = at(ms)
+			out = append(out, p)
+			return nil
+		})
+	return out, err
+}
+
+// Retry implements [Store].
+func (e *engine[D, T]) Retry(ctx context.Context, id int64) (n int64, err error) {
+	where, args := "state = 'parked'", []any{}
+	if id != 0 {
+		where, args = where+" AND id = $1", append(args, id)
+	}
+	err = e.in(ctx, func(c conn) error {
+		var list []Work
+		err := each(ctx, c, "SELECT id, tenant, repo, revision FROM hub_work WHERE "+where+" ORDER BY id", args, func(scan func(...any) error) error {
+			var w Work
+			if err := scan(&w.ID, &w.Tenant, &w.Repo, &w.Revision); err != nil {
+				return err
+			}
+			list = append(list, w)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, w := range list {
+			k, err := c.exec(ctx, "UPDATE hub_work SET state = 'waiting', job = 0, attempt = 0 WHERE id = $1 AND state = 'parked'", w.ID)
+			if err != nil {
+				return err
+			}
+			if n += k; k == 1 {
+				if err := e.tell(ctx, c, Event{Kind: "retried"}, w, e.ms()); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// Standing implements [Store].
+func (e *engine[D, T]) Standing(ctx context.Context) (out []Standing, err error) {
+	err = each(ctx, e.read, `SELECT w.tenant,
+		CAST(SUM(CASE WHEN w.state = 'waiting' THEN 1 ELSE 0 END) AS BIGINT), CAST(SUM(CASE WHEN w.state = 'admitted' THEN 1 ELSE 0 END) AS BIGINT),
+		CAST(SUM(CASE WHEN w.state = 'parked' THEN 1 ELSE 0 END) AS BIGINT), CAST(SUM(CASE WHEN w.state = 'judged' THEN 1 ELSE 0 END) AS BIGINT),
+		CAST(SUM(CASE WHEN v.accepted = 1 THEN 1 ELSE 0 END) AS BIGINT), CAST(SUM(CASE WHEN v.accepted = 0 THEN 1 ELSE 0 END) AS BIGINT)
+		FROM hub_work w LEFT JOIN hub_repo_verdict v ON v.work = w.id GROUP BY w.tenant ORDER BY w.tenant`, nil,
+		func(scan func(...any) error) error {
+			var s Standing
+			if err := scan(&s.Tenant, &s.Waiting, &s.Admitted, &s.Parked, &s.Judged, &s.Accepted, &s.Refused); err != nil {
+				return err
+			}
+			out = append(out, s)
+			return nil
+		})
+	return out, err
+}
+
+// Weigh implements [Store].
+func (e *engine[D, T]) Weigh(ctx context.Context, tenant string, weight int) error {
+	if weight < 1 {
+		return errors.New("store: a weight is at least 1")
+	}
+	return e.in(ctx, func(c conn) error {
+		_, err := c.exec(ctx, "INSERT INTO hub_tenant (name, weight) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET weight = excluded.weight", tenant, weight)
+		return err
+	})
+}
+
+// Events implements [Store].
+func (e *engine[D, T]) Events(ctx context.Context, after int64, visit func(Event) error) error {
+	return each(ctx, e.read, "SELECT id, at, kind, tenant, repo, revision, dir_hash, policy, rules, class, text FROM hub_event WHERE id > $1 ORDER BY id", []any{after},
+		func(scan func(...any) error) error {
+			var ev Event
+			var ms int64
+			if err := scan(&ev.ID, &ms, &ev.Kind, &ev.Tenant, &ev.Repo, &ev.Revision, &ev.DirHash, &ev.Policy, &ev.Rules, &ev.Class, &ev.Text); err != nil {
+				return err
+			}
+			ev.At = at(ms)
+			return visit(ev)
+		})
+}

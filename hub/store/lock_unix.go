@@ -1,0 +1,23 @@
+//go:build unix
+
+package store
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile keeps other processes from a file until it is unlocked, or the process ends.
+func lockFile(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("store: another process has %s: a file is for one process, and postgres:// for many", path)
+	}
+	return func() { f.Close() }, nil
+}

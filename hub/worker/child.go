@@ -1,0 +1,145 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/hub/blob"
+	"github.com/anamnesis-go/anamnesis/hub/source"
+	"github.com/anamnesis-go/anamnesis/hub/store"
+	"github.com/anamnesis-go/anamnesis/internal/sandbox"
+)
+
+// A request is what a child reads from its standard input.
+type request struct {
+	Policy         json.RawMessage
+	Today, Version string
+	Tenant         string
+	Address        string
+	Manifest       []gate.File
+	Blobs          string
+}
+
+// childMemory is the memory of a child besides the account of its files.
+const childMemory = 512 << 20
+
+// Process returns a function that judges in a process of the program, which calls [Child] when
+// it is started with args. blobs is the folder of [blob.Store], or "".
+func Process(program string, args []string, blobs string) func(context.Context, *gate.Gate, store.Work) ([]byte, error) {
+	return func(ctx context.Context, g *gate.Gate, w store.Work) ([]byte, error) {
+		policy, err := json.Marshal(g.Policy)
+		if err != nil {
+			return nil, err
+		}
+		in, err := json.Marshal(request{policy, g.Today, g.Version, w.Tenant, w.Address, w.Manifest, blobs})
+		if err != nil {
+			return nil, err
+		}
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
+		var out, says bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &bounded{&out, maxDetail}, &first{&says, 1024}
+		if err := cmd.Run(); err != nil {
+			if text := strings.TrimSpace(says.String()); text != "" {
+				return nil, fmt.Errorf("%w: %s", err, text)
+			}
+			return nil, err
+		}
+		return out.Bytes(), nil
+	}
+}
+
+// first keeps the beginning of what is written.
+type first struct {
+	w    *bytes.Buffer
+	left int
+}
+
+func (f *first) Write(p []byte) (int, error) {
+	n := min(len(p), f.left)
+	f.left -= n
+	f.w.Write(p[:n])
+	return len(p), nil
+}
+
+// Child judges what its parent asks for on in, and answers on out. It locks itself before it
+// reads the first byte of a file. Systems that cannot be locked judge all the same, since the
+// first attempt does.
+func Child(ctx context.Context, in io.Reader, out io.Writer) error {
+	var r request
+	if err := json.NewDecoder(in).Decode(&r); err != nil {
+		return errors.New("this is for amn-hub itself")
+	}
+	policy, err := gate.ParsePolicy(r.Policy)
+	if err != nil {
+		return err
+	}
+	g, err := (&gate.Gate{Policy: policy, Today: r.Today, Version: r.Version, Digest: true}).WithDigest()
+	if err != nil {
+		return err
+	}
+	filled := policy.Limits.Filled()
+	if err := sandbox.Limit(2*filled.MaxTotalBytes+childMemory, filled.Timeout); err != nil {
+		return err
+	}
+	needs := []string{r.Address, r.Blobs}
+	if at := hubModel(r.Address); at != "" {
+		needs = append(needs, at)
+	}
+	var read []string
+	for _, n := range needs {
+		if n != "" {
+			read = append(read, n)
+		}
+	}
+	if _, err := sandbox.Lock(sandbox.Needs{Read: read}); err != nil {
+		return err
+	}
+	var files fs.FS
+	if r.Manifest != nil {
+		blobs, err := blob.OpenToRead(r.Blobs)
+		if err != nil {
+			return err
+		}
+		list, closer, err := blobs.Folder(r.Tenant, r.Manifest, false)
+		if err != nil {
+			return err
+		}
+		defer closer.Close()
+		files = list
+	} else if files, err = source.Open(ctx, r.Address); err != nil {
+		return err
+	}
+	b := policy.Limits.Budget(ctx)
+	defer b.Close()
+	v, err := InProcess(ctx, b, g, files)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	return v.WriteJSON(out)
+}
+
+// hubModel returns the model's folder in a cache of the Hugging Face hub, in which snapshots
+// link to blobs, or "".
+func hubModel(path string) string {
+	for at := path; at != "" && at != filepath.Dir(at); at = filepath.Dir(at) {
+		if strings.HasPrefix(filepath.Base(at), "models--") {
+			return at
+		}
+	}
+	return ""
+}
+
+// Program is the path of this program.
+func Program() (string, error) { return os.Executable() }

@@ -1,0 +1,265 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/hub/blob"
+	"github.com/anamnesis-go/anamnesis/hub/source"
+	"github.com/anamnesis-go/anamnesis/hub/store"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Name is what the folder of a revision is called in its verdict: the same files have the same
+// verdict, whatever their repository is called.
+const Name = "."
+
+// maxDetail bounds the JSON of a verdict that is stored.
+const maxDetail = 64 << 20
+
+// A Worker judges revisions. Its methods may be called by many goroutines.
+type Worker struct {
+	Store store.Store
+	Blobs *blob.Store // of revisions that came as manifests; may be nil
+	// Gate judges. It digests each file; the day of its exceptions is today's.
+	Gate gate.Gate
+	// Budget is the account of the process.
+	Budget *limits.Budget
+	// Child judges a revision in another process and returns its verdict's JSON; [InProcess]
+	// unless set.
+	Child func(ctx context.Context, g *gate.Gate, w store.Work) ([]byte, error)
+	// Log is told of each revision; may be nil.
+	Log *slog.Logger
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Work judges the revision of a job, and stores what it found. It is what a [store.Queue] calls.
+func (w *Worker) Work(ctx context.Context, j store.Job) error {
+	began := time.Now()
+	v, err := w.judge(ctx, j)
+	switch {
+	case err == nil:
+		if err = w.Store.Finish(ctx, j, v); err == nil {
+			w.log("judged", j, "class", v.Class, "dir_hash", v.DirHash, "policy", v.Policy, "rules", v.Rules, "took", time.Since(began))
+			return nil
+		}
+	case ctx.Err() != nil: // of the process, or of the attempt: the queue knows which
+	case j.Last:
+		w.log("parked", j, "reason", err.Error())
+		return w.Store.Park(ctx, j, reason(err))
+	}
+	w.log("failed", j, "error", err.Error())
+	return err
+}
+
+func (w *Worker) log(what string, j store.Job, more ...any) {
+	if w.Log == nil {
+		return
+	}
+	w.Log.Info(what, append([]any{"tenant", j.Work.Tenant, "repo", j.Work.Repo, "revision", j.Work.Revision, "job", j.ID, "attempt", j.Attempt}, more...)...)
+}
+
+// reason is an error as an operator reads it.
+func reason(err error) string { return wire.Text(err.Error(), 1024) }
+
+// gate returns the gate of today.
+func (w *Worker) gate() (*gate.Gate, error) {
+	g := w.Gate
+	now := time.Now
+	if w.Now != nil {
+		now = w.Now
+	}
+	g.Today = now().UTC().Format(time.DateOnly)
+	return g.WithDigest()
+}
+
+// judge returns what is known of a revision afterwards.
+func (w *Worker) judge(ctx context.Context, j store.Job) (out store.Judged, err error) {
+	g, err := w.gate()
+	if err != nil {
+		return out, err
+	}
+	policy, err := g.Policy.Digest()
+	if err != nil {
+		return out, err
+	}
+	rules := gate.RulesDigest(g.Version)
+	if j.Work.Manifest != nil {
+		known, ok, err := w.Store.Folder(ctx, gate.DirHash(j.Work.Manifest), policy, rules)
+		if err != nil {
+			return out, err
+		}
+		if ok { // the same files, of another revision: nothing is read
+			v, err := g.RemoteFolder(known.Detail, j.Work.Manifest, gate.Hint{Name: Name})
+			if err != nil {
+				return out, err
+			}
+			defer v.Close()
+			return w.judged(v)
+		}
+	}
+	files, closer, err := w.open(ctx, j.Work)
+	if err != nil {
+		return out, err
+	}
+	defer closer.Close()
+	v, err := w.verdict(ctx, g, j, files)
+	if err != nil {
+		return out, err
+	}
+	defer v.Close()
+	if v.Class() == wire.Internal {
+		return out, v.Err // it says nothing about the files: they could not be read
+	}
+	return w.judged(v)
+}
+
+// open returns the files of a revision.
+func (w *Worker) open(ctx context.Context, of store.Work) (fs.FS, io.Closer, error) {
+	if of.Manifest == nil {
+		files, err := source.Open(ctx, of.Address)
+		return files, io.NopCloser(nil), err
+	}
+	if w.Blobs == nil {
+		return nil, nil, errors.New("this process has no blobs")
+	}
+	return w.Blobs.Folder(of.Tenant, of.Manifest, true)
+}
+
+// verdict judges the files: the first time here, then in a process of its own.
+func (w *Worker) verdict(ctx context.Context, g *gate.Gate, j store.Job, files fs.FS) (*gate.Verdict, error) {
+	if j.Attempt > 1 && w.Child != nil {
+		return w.elsewhere(ctx, g, j, files)
+	}
+	return InProcess(ctx, w.Budget, g, files)
+}
+
+// InProcess judges files as one folder, under an account below b.
+func InProcess(ctx context.Context, b *limits.Budget, g *gate.Gate, files fs.FS) (*gate.Verdict, error) {
+	account := b.ChildContext(ctx, g.Policy.Limits)
+	v, err := g.CheckFolder(account, files, gate.Hint{Name: Name, Beside: true})
+	if err != nil {
+		account.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// elsewhere asks a child, and believes it about the files that this process has digested.
+func (w *Worker) elsewhere(ctx context.Context, g *gate.Gate, j store.Job, files fs.FS) (*gate.Verdict, error) {
+	list := j.Work.Manifest // whose contents were digested when they came
+	if list == nil {
+		var err error
+		if list, err = digests(ctx, files); err != nil {
+			return nil, err
+		}
+	}
+	text, err := w.Child(ctx, g, j.Work)
+	if err != nil {
+		return nil, fmt.Errorf("judged in a process of its own: %w", err)
+	}
+	return g.RemoteFolder(text, list, gate.Hint{Name: Name})
+}
+
+// digests lists the files with the digests of their bytes.
+func digests(ctx context.Context, files fs.FS) (out []gate.File, err error) {
+	buffer := make([]byte, 1<<20)
+	err = fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		f, err := files.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		sum := sha256.New()
+		size, err := io.CopyBuffer(sum, &until{ctx, f}, buffer)
+		out = append(out, gate.File{Name: name, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))})
+		return err
+	})
+	return out, err
+}
+
+// until reads as long as a context lasts.
+type until struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u *until) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
+
+// judged is a verdict as it is stored.
+func (w *Worker) judged(v *gate.Verdict) (out store.Judged, err error) {
+	if out.Policy, out.Rules, out.Version, err = v.JudgedBy(); err != nil {
+		return out, err
+	}
+	out.DirHash, out.Class, out.Accepted, out.Files = v.DirHash(), v.Class().String(), v.Accepted(), v.Files()
+	var text bytes.Buffer
+	if err := v.WriteJSON(&bounded{&text, maxDetail}); err != nil {
+		return out, err
+	}
+	out.Detail = text.Bytes()
+	return out, sumUp(&out)
+}
+
+// sumUp takes from the JSON of a verdict what is asked for by rule and by content. A verdict that
+// another process came to has it nowhere else.
+func sumUp(out *store.Judged) error {
+	type fired struct{ Rule string }
+	var in struct {
+		Refusals, Findings []fired
+		Contents           []struct {
+			Name, Format, Class string
+			Size                int64
+		}
+	}
+	if err := json.Unmarshal(out.Detail, &in); err != nil {
+		return err
+	}
+	for _, f := range slices.Concat(in.Refusals, in.Findings) {
+		out.Fired = append(out.Fired, f.Rule)
+	}
+	sums := make(map[string]string, len(out.Files))
+	for _, f := range out.Files {
+		sums[f.Name] = f.SHA256
+	}
+	for _, c := range in.Contents {
+		if sum := sums[c.Name]; sum != "" {
+			out.Contents = append(out.Contents, store.Content{SHA256: sum, Name: path.Base(c.Name), Size: c.Size, Format: c.Format, Class: c.Class})
+		}
+	}
+	return nil
+}
+
+// bounded fails once more than left bytes are written.
+type bounded struct {
+	w    io.Writer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, fmt.Errorf("the verdict has more than %d bytes", maxDetail)
+	}
+	return b.w.Write(p)
+}
