@@ -323,7 +323,7 @@ GOLDEN = corpus/valid/gguf corpus/valid/npy corpus/valid/npz corpus/valid/safete
 golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.venv/bin/python
 	@for d in $(GOLDEN); do echo "$$d"; $(PYTHON) $$d/generate.py || exit 1; done
 	$(PYTHON) testdata/quant/floats.py
-	python3 crosscheck/run.py --golden testdata/quant/schemes
+	python3 crosscheck/run.py --golden .
 	$(PYTHON) asm/_gen/iq_tables.py > asm/iq_tables.go
 	git status --short
 

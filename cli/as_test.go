@@ -11,7 +11,7 @@ import (
 // MLX's arithmetic is another one where its scales are of 16 bits, and none that a
 // model of another library can be asked for.
 func TestAsMLXIsItsOwnArithmetic(t *testing.T) {
-	const from = "../testdata/quant/schemes/mlx-affine-4-bits-as-bfloat16/model.safetensors"
+	const from = "../quant/mlx/testdata/mlx-affine-4-bits-as-bfloat16/model.safetensors"
 	dir := t.TempDir()
 	var bodies [2][]byte
 	for i, args := range [][]string{{"dequantize", "--as", "mlx"}, {"dequantize"}} {

@@ -14,7 +14,7 @@ import (
 // What inspect promises is what a conversion writes, to the byte, for every
 // golden and target.
 func TestDecodedSizesAreExactlyWhatIsWritten(t *testing.T) {
-	files, err := filepath.Glob("../testdata/quant/schemes/*/model.safetensors")
+	files, err := filepath.Glob("../quant/*/testdata/*/model.safetensors")
 	if err != nil || len(files) < 150 {
 		t.Fatalf("%d goldens, %v", len(files), err)
 	}
@@ -63,7 +63,7 @@ func countWritten(t *testing.T, path string) (tensors, bytes int64) {
 }
 
 func TestScalesThatAreLeftOutAreCountedAndNamed(t *testing.T) {
-	const file = "../testdata/quant/schemes/comfyui-first-fp8/model.safetensors"
+	const file = "../quant/comfy/testdata/comfyui-first-fp8/model.safetensors"
 	out := filepath.Join(t.TempDir(), "out.safetensors")
 	text := "Left out:    2 scales that only a runtime needs\n  m.scale_input\n  scaled_fp8\n"
 	names := `"left_out":2,"left_out_scales":[{"name":"m.scale_input"},{"name":"scaled_fp8"}]`

@@ -10,7 +10,7 @@ import (
 // What nothing explains is named with the flag that decodes all the same, and
 // stands in the report once it was used.
 func TestUnknownKeysAreRefusedIgnoredAndReported(t *testing.T) {
-	const from = "../testdata/quant/schemes/mlx-affine-4-bits"
+	const from = "../quant/mlx/testdata/mlx-affine-4-bits"
 	dir := t.TempDir()
 	body, err := os.ReadFile(filepath.Join(from, "model.safetensors"))
 	if err != nil {

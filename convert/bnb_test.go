@@ -87,7 +87,7 @@ func forget(t testing.TB, m tensor.Model, o bnb.Layout, threads, tile int) ([]by
 // The same numbers give the same tensors as bitsandbytes gives, for any number of
 // workers and any tile.
 func TestForgottenWeightsAreBitsandbytes(t *testing.T) {
-	files, err := filepath.Glob("../testdata/quant/encode/*.safetensors")
+	files, err := filepath.Glob("../quant/bnb/testdata/encode/*.safetensors")
 	if err != nil || len(files) < 30 {
 		t.Fatal(files, err)
 	}

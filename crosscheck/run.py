@@ -3,7 +3,7 @@
 was compared, with which library, how many elements, how many differences.
 
     python3 crosscheck/run.py [--elements 10000000] [PART ...]
-    python3 crosscheck/run.py --golden testdata/quant/schemes
+    python3 crosscheck/run.py --golden .
 
 The libraries are installed below .venv/ first, with pinned versions; see
 environment.py. Then the parts run one after the other. A part is a format
@@ -41,7 +41,7 @@ WIDTHS = "{:<46} {:<46} {:>15} {:>12}"
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("--elements", type=int, default=10_000_000)
-    flags.add_argument("--golden", metavar="FOLDER", help="write the goldens of schemes anew")
+    flags.add_argument("--golden", metavar="ROOT", help="write the goldens of schemes anew, below its folder quant")
     flags.add_argument("parts", nargs="*", metavar="PART")
     a = flags.parse_args()
     parts = chosen(flags, a.parts)
@@ -129,7 +129,8 @@ def run(part, libraries, built, elements):
 
 
 def golden(folder, libraries):
-    shutil.rmtree(folder, ignore_errors=True)
+    for oracle in folder.glob("quant/*/testdata/*/oracle.txt"):
+        shutil.rmtree(oracle.parent)
     for name, folders in MODULES.items():
         if name != "folders":
             command = [libraries.python, str(HERE / "quant" / "golden.py"), str(folder), name]

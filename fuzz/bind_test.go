@@ -94,7 +94,7 @@ type schemeModel struct {
 }
 
 func schemeModels(f *testing.F) (models []schemeModel) {
-	files, err := filepath.Glob("../testdata/quant/schemes/*/model.safetensors")
+	files, err := filepath.Glob("../quant/*/testdata/*/model.safetensors")
 	if err != nil || len(files) == 0 {
 		f.Fatalf("no models: %v", err)
 	}

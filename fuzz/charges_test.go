@@ -247,11 +247,12 @@ func (r *tracer) readAll(t *testing.T) {
 		r.plan(t, "quant/"+c.Name, c.Files, c.Open)
 	}
 	r.readTree(t)
-	schemes, err := filepath.Glob("../testdata/quant/schemes/*")
-	if err != nil {
-		t.Fatal(err)
+	schemes, err := filepath.Glob("../quant/*/testdata/*/oracle.txt")
+	if err != nil || len(schemes) < 150 {
+		t.Fatal(len(schemes), err)
 	}
-	for _, dir := range schemes {
+	for _, oracle := range schemes {
+		dir := filepath.Dir(oracle)
 		r.plan(t, filepath.Base(dir), os.DirFS(dir), ".")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing/fstest"
 
+	"github.com/anamnesis-go/anamnesis/internal/quanttest"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -16,29 +17,29 @@ import (
 const benchRows, benchCols = 1024, 4096
 
 // random is a tensor of random codes.
-func random(rng *rand.ChaCha8, name string, dtype tensor.DType, shape ...int64) stored {
-	s := ints(name, dtype, shape...)
-	rng.Read(s.data)
+func random(rng *rand.ChaCha8, name string, dtype tensor.DType, shape ...int64) quanttest.Stored {
+	s := quanttest.Zeros(name, dtype, shape...)
+	rng.Read(s.Data)
 	return s
 }
 
 // sane is a tensor of numbers about 1/64, so that nothing overflows.
-func sane(rng *rand.ChaCha8, name string, dtype tensor.DType, shape ...int64) stored {
-	s := ints(name, dtype, shape...)
+func sane(rng *rand.ChaCha8, name string, dtype tensor.DType, shape ...int64) quanttest.Stored {
+	s := quanttest.Zeros(name, dtype, shape...)
 	size := map[tensor.DType]int{tensor.F32: 4, tensor.F16: 2, tensor.BF16: 2}[dtype]
-	for at := 0; at < len(s.data); at += max(1, size) {
+	for at := 0; at < len(s.Data); at += max(1, size) {
 		r := uint32(rng.Uint64())
 		switch dtype {
 		case tensor.F32:
-			binary.LittleEndian.PutUint32(s.data[at:], 0x3C800000|r&0x7FFFFF)
+			binary.LittleEndian.PutUint32(s.Data[at:], 0x3C800000|r&0x7FFFFF)
 		case tensor.BF16:
-			binary.LittleEndian.PutUint16(s.data[at:], uint16(0x3C80|r&0x7F))
+			binary.LittleEndian.PutUint16(s.Data[at:], uint16(0x3C80|r&0x7F))
 		case tensor.F16:
-			binary.LittleEndian.PutUint16(s.data[at:], uint16(0x2400|r&0x3FF))
+			binary.LittleEndian.PutUint16(s.Data[at:], uint16(0x2400|r&0x3FF))
 		case tensor.F8E4M3:
-			s.data[at] = byte(0x20 | r&0x17)
+			s.Data[at] = byte(0x20 | r&0x17)
 		default:
-			s.data[at] = byte(110 + r&7)
+			s.Data[at] = byte(110 + r&7)
 		}
 	}
 	return s
@@ -48,25 +49,27 @@ func sane(rng *rand.ChaCha8, name string, dtype tensor.DType, shape ...int64) st
 func benchModels() map[string]func() tensor.Model {
 	rng := rand.NewChaCha8([32]byte{2})
 	const r, c = int64(benchRows), int64(benchCols)
-	text := func(name, s string) stored { return stored{name, tensor.U8, []int64{int64(len(s))}, []byte(s)} }
-	shape := func(name string, rows, cols int64) stored {
-		return stored{name, tensor.I64, []int64{2}, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(rows)), uint64(cols))}
+	text := func(name, s string) quanttest.Stored {
+		return quanttest.Stored{Name: name, DType: tensor.U8, Shape: []int64{int64(len(s))}, Data: []byte(s)}
 	}
-	order := func(name string, groups int64) stored {
-		s := ints(name, tensor.I32, c)
+	shape := func(name string, rows, cols int64) quanttest.Stored {
+		return quanttest.Stored{Name: name, DType: tensor.I64, Shape: []int64{2}, Data: binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(rows)), uint64(cols))}
+	}
+	order := func(name string, groups int64) quanttest.Stored {
+		s := quanttest.Zeros(name, tensor.I32, c)
 		for i := range c {
-			binary.LittleEndian.PutUint32(s.data[4*i:], uint32(rng.Uint64()%uint64(groups)))
+			binary.LittleEndian.PutUint32(s.Data[4*i:], uint32(rng.Uint64()%uint64(groups)))
 		}
 		return s
 	}
 	all := map[string]func() tensor.Model{}
-	add := func(name, config string, tensors func() []stored) {
-		all[name] = func() tensor.Model { return model(config, tensors()...) }
+	add := func(name, config string, tensors func() []quanttest.Stored) {
+		all[name] = func() tensor.Model { return quanttest.Model(config, tensors()...) }
 	}
 	gptq := func(name string, bits, in, group int64, scale tensor.DType, act bool) {
-		add(name, method("auto-round", fmt.Sprintf(`,"packing_format":"auto_round:gptqmodel","sym":false,"group_size":%d`, group)), func() []stored {
+		add(name, quanttest.Method("auto-round", fmt.Sprintf(`,"packing_format":"auto_round:gptqmodel","sym":false,"group_size":%d`, group)), func() []quanttest.Stored {
 			groups := (in + group - 1) / group
-			s := []stored{random(rng, "h.c_attn.qweight", tensor.I32, in*bits/32, r),
+			s := []quanttest.Stored{random(rng, "h.c_attn.qweight", tensor.I32, in*bits/32, r),
 				random(rng, "h.c_attn.qzeros", tensor.I32, groups, r*bits/32), sane(rng, "h.c_attn.scales", scale, groups, r)}
 			if act {
 				s = append(s, order("h.c_attn.g_idx", groups))
@@ -86,23 +89,23 @@ func benchModels() map[string]func() tensor.Model {
 	gptq("GPTQ 8 act", 8, c, 128, tensor.F16, true)
 	gptq("GPTQ 4 act, groups of 8", 4, c, 8, tensor.F16, true)
 	awq := func(name string, bits, in, group int64) {
-		add(name, method("awq", ""), func() []stored {
-			return []stored{random(rng, "h.c_attn.qweight", tensor.I32, in, r*bits/32), random(rng, "h.c_attn.qzeros", tensor.I32, in/group, r*bits/32), sane(rng, "h.c_attn.scales", tensor.F16, in/group, r)}
+		add(name, quanttest.Method("awq", ""), func() []quanttest.Stored {
+			return []quanttest.Stored{random(rng, "h.c_attn.qweight", tensor.I32, in, r*bits/32), random(rng, "h.c_attn.qzeros", tensor.I32, in/group, r*bits/32), sane(rng, "h.c_attn.scales", tensor.F16, in/group, r)}
 		})
 	}
 	for bits := int64(2); bits <= 8; bits++ {
 		awq(fmt.Sprintf("AWQ %d", bits), bits, c, 128)
 	}
 	awq("AWQ 4 odd groups", 4, c-96, 125)
-	mlx := func(name, mode string, bits, cols, group int64, more ...stored) {
-		add(name, fmt.Sprintf(`{"quantization":{"mode":%q,"bits":%d,"group_size":%d}}`, mode, bits, group), func() []stored {
-			s := []stored{random(rng, "m.weight", tensor.U32, r, cols*bits/32)}
+	mlx := func(name, mode string, bits, cols, group int64, more ...quanttest.Stored) {
+		add(name, fmt.Sprintf(`{"quantization":{"mode":%q,"bits":%d,"group_size":%d}}`, mode, bits, group), func() []quanttest.Stored {
+			s := []quanttest.Stored{random(rng, "m.weight", tensor.U32, r, cols*bits/32)}
 			switch mode {
 			case "affine":
 				s = append(s, sane(rng, "m.scales", tensor.BF16, r, cols/group), sane(rng, "m.biases", tensor.BF16, r, cols/group))
 			case "nvfp4":
 				e4m3 := sane(rng, "m.scales", tensor.F8E4M3, r, cols/group)
-				e4m3.dtype = tensor.U8
+				e4m3.DType = tensor.U8
 				s = append(s, e4m3)
 			default:
 				s = append(s, sane(rng, "m.scales", tensor.U8, r, cols/group))
@@ -127,7 +130,7 @@ func benchModels() map[string]func() tensor.Model {
 		if act || zeros != 0 {
 			config = fmt.Sprintf(`{"quantization_config":{"version":%q,"config_groups":{"a":{"targets":["Linear"],"weights":{"num_bits":%d}}}}}`, version, bits)
 		}
-		add(name, config, func() []stored {
+		add(name, config, func() []quanttest.Stored {
 			loose := version < "0.17.0"
 			count := func(n int64) int64 {
 				if loose {
@@ -135,7 +138,7 @@ func benchModels() map[string]func() tensor.Model {
 				}
 				return (n*bits + 31) / 32
 			}
-			s := []stored{random(rng, "m.weight_packed", tensor.I32, r, count(cols)), sane(rng, "m.weight_scale", tensor.BF16, r, cols/group), shape("m.weight_shape", r, cols)}
+			s := []quanttest.Stored{random(rng, "m.weight_packed", tensor.I32, r, count(cols)), sane(rng, "m.weight_scale", tensor.BF16, r, cols/group), shape("m.weight_shape", r, cols)}
 			switch zeros {
 			case tensor.I32:
 				s = append(s, random(rng, "m.weight_zero_point", tensor.I32, count(r), cols/group))
@@ -163,21 +166,21 @@ func benchModels() map[string]func() tensor.Model {
 	packed("packed 4 act", "0.17.0", 4, c, 128, 0, true)
 	packed("packed 8 act", "0.17.0", 8, c, 128, 0, true)
 	packed("packed 4 act zeros", "0.17.0", 4, c, 128, tensor.I32, true)
-	plain := func(name, config string, tensors ...func() stored) {
-		add(name, config, func() (s []stored) {
+	plain := func(name, config string, tensors ...func() quanttest.Stored) {
+		add(name, config, func() (s []quanttest.Stored) {
 			for _, f := range tensors {
 				s = append(s, f())
 			}
 			return s
 		})
 	}
-	codes := func(name string, d tensor.DType, shape ...int64) func() stored {
-		return func() stored { return random(rng, name, d, shape...) }
+	codes := func(name string, d tensor.DType, shape ...int64) func() quanttest.Stored {
+		return func() quanttest.Stored { return random(rng, name, d, shape...) }
 	}
-	scales := func(name string, d tensor.DType, shape ...int64) func() stored {
-		return func() stored { return sane(rng, name, d, shape...) }
+	scales := func(name string, d tensor.DType, shape ...int64) func() quanttest.Stored {
+		return func() quanttest.Stored { return sane(rng, name, d, shape...) }
 	}
-	given := func(s stored) func() stored { return func() stored { return s } }
+	given := func(s quanttest.Stored) func() quanttest.Stored { return func() quanttest.Stored { return s } }
 	hqq := func(name string, bits, axis byte, group int64) {
 		const fields = "\x00\x08\x04\x0A\x02\x00\x00\x00\x01"
 		width, height, dtype := group, r*c/group, tensor.U8
@@ -190,7 +193,9 @@ func benchModels() map[string]func() tensor.Model {
 			dtype = tensor.I32
 		}
 		per := int64(fields[bits])
-		i32 := func(name string, v byte) stored { return stored{name, tensor.I32, []int64{1}, []byte{v, 0, 0, 0}} }
+		i32 := func(name string, v byte) quanttest.Stored {
+			return quanttest.Stored{Name: name, DType: tensor.I32, Shape: []int64{1}, Data: []byte{v, 0, 0, 0}}
+		}
 		plain(name, "", codes("m.W_q", dtype, (height+per-1)/per, width), scales("m.scale", tensor.F16, groups...), scales("m.zero", tensor.F16, groups...),
 			given(i32("m.nbits", bits)), given(i32("m.axis", axis)), given(shape("m.shape", r, c)))
 	}
@@ -198,13 +203,13 @@ func benchModels() map[string]func() tensor.Model {
 		hqq(fmt.Sprintf("HQQ %d", bits), bits, 1, 64)
 		hqq(fmt.Sprintf("HQQ %d axis 0", bits), bits, 0, 64)
 	}
-	half := ints("m.bitmask", tensor.U8, r, c/8)
-	for i := range half.data {
-		half.data[i] = []byte{0x33, 0x55, 0x99, 0xC3, 0x5A, 0xA6}[rng.Uint64()%6]
+	half := quanttest.Zeros("m.bitmask", tensor.U8, r, c/8)
+	for i := range half.Data {
+		half.Data[i] = []byte{0x33, 0x55, 0x99, 0xC3, 0x5A, 0xA6}[rng.Uint64()%6]
 	}
-	starts := ints("m.row_offsets", tensor.I64, r)
+	starts := quanttest.Zeros("m.row_offsets", tensor.I64, r)
 	for i := range r {
-		binary.LittleEndian.PutUint64(starts.data[8*i:], uint64(i*c/2))
+		binary.LittleEndian.PutUint64(starts.Data[8*i:], uint64(i*c/2))
 	}
 	plain("sparse 2:4", "", scales("m.compressed", tensor.BF16, r, c/2), given(half), given(shape("m.shape", r, c)))
 	plain("sparse mask", "", scales("m.compressed", tensor.BF16, r*c/2), given(half), given(starts), given(shape("m.shape", r, c)))
@@ -230,7 +235,7 @@ func benchModels() map[string]func() tensor.Model {
 	plain("FP8 E5M2 zeros", "", codes("m.weight", tensor.F8E5M2, r, c), scales("m.weight_scale", tensor.F32, r, 1), zero)
 	plain("FP8 groups, zeros", "", codes("m.weight", tensor.F8E4M3, r, c), scales("m.weight_scale", tensor.F32, r, c/32), codes("m.weight_zero_point", tensor.I8, r, c/32))
 	plain("FP8 cast", "", codes("m.weight", tensor.F8E4M3, r, c))
-	plain("FP8 columns", method("fbgemm_fp8", ""), codes("e.gate_up_proj", tensor.F8E4M3, 1, r, c), scales("e.gate_up_proj_scale", tensor.F32, 1, 1, c))
+	plain("FP8 columns", quanttest.Method("fbgemm_fp8", ""), codes("e.gate_up_proj", tensor.F8E4M3, 1, r, c), scales("e.gate_up_proj_scale", tensor.F32, 1, 1, c))
 	plain("INT8 columns", columns, codes("m.weight", tensor.I8, r, c), scales("m.weight_scale", tensor.F32, r/128, c))
 	plain("INT8 zeros", "", codes("m.weight", tensor.I8, r, c), scales("m.weight_scale", tensor.BF16, r, 1), zero)
 	plain("INT8 groups, zeros", "", codes("m.weight", tensor.I8, r, c), scales("m.weight_scale", tensor.BF16, r, c/32), codes("m.weight_zero_point", tensor.I8, r, c/32))
@@ -267,23 +272,23 @@ func benchModels() map[string]func() tensor.Model {
 	bnb("bnb NF4, odd blocks", "nf4", r, c, 63, false)
 	bnb("bnb nested", "nf4", r, c, 64, true)
 	ternary := func(name, more string) {
-		plain(name, method("bitnet", more), codes("m.weight", tensor.U8, r/4, c), scales("m.weight_scale", tensor.BF16, 1))
+		plain(name, quanttest.Method("bitnet", more), codes("m.weight", tensor.U8, r/4, c), scales("m.weight_scale", tensor.BF16, 1))
 	}
 	ternary("BitNet", "")
 	ternary("BitNet, multiplied", `,"linear_class":"autobitlinear"`)
-	plain("Gemma 2", method("gemma", `,"num_bits":2`), codes("m.weight", tensor.U8, r, c/4), scales("m.weight_scale", tensor.F32, r, 1))
-	plain("Gemma 4", method("gemma", `,"num_bits":4`), codes("m.weight", tensor.U8, r, c/2), scales("m.weight_scale", tensor.F32, r, 1))
-	plain("Gemma 8", method("gemma", ""), codes("m.weight", tensor.I8, r, c), scales("m.weight_scale", tensor.F32, r, 1))
-	plain("Gemma 4 embedding", method("gemma", `,"num_bits":4`), codes("m.embedding_quantized", tensor.U8, r, c/2), scales("m.embedding_scale", tensor.F32, r, c/256))
-	plain("AWQ GEMV", method("awq", `,"group_size":128`), codes("m.qweight", tensor.I32, r, c/8), codes("m.qzeros", tensor.I32, r, c/1024), scales("m.scales", tensor.F16, r, c/128))
-	plain("GEMV_FAST", method("awq", `,"group_size":128`), codes("m.qweight", tensor.I16, r/4, c), scales("m.qzeros", tensor.F16, c/128, r), scales("m.scales", tensor.F16, c/128, r))
+	plain("Gemma 2", quanttest.Method("gemma", `,"num_bits":2`), codes("m.weight", tensor.U8, r, c/4), scales("m.weight_scale", tensor.F32, r, 1))
+	plain("Gemma 4", quanttest.Method("gemma", `,"num_bits":4`), codes("m.weight", tensor.U8, r, c/2), scales("m.weight_scale", tensor.F32, r, 1))
+	plain("Gemma 8", quanttest.Method("gemma", ""), codes("m.weight", tensor.I8, r, c), scales("m.weight_scale", tensor.F32, r, 1))
+	plain("Gemma 4 embedding", quanttest.Method("gemma", `,"num_bits":4`), codes("m.embedding_quantized", tensor.U8, r, c/2), scales("m.embedding_scale", tensor.F32, r, c/256))
+	plain("AWQ GEMV", quanttest.Method("awq", `,"group_size":128`), codes("m.qweight", tensor.I32, r, c/8), codes("m.qzeros", tensor.I32, r, c/1024), scales("m.scales", tensor.F16, r, c/128))
+	plain("GEMV_FAST", quanttest.Method("awq", `,"group_size":128`), codes("m.qweight", tensor.I16, r/4, c), scales("m.qzeros", tensor.F16, c/128, r), scales("m.scales", tensor.F16, c/128, r))
 	torchao := func(name, kind string, d, zero tensor.DType, groups int64) {
 		all[name] = func() tensor.Model {
-			s := []stored{random(rng, "m._weight_qdata", d, r, c), sane(rng, "m._weight_scale", tensor.F32, r, groups)}
+			s := []quanttest.Stored{random(rng, "m._weight_qdata", d, r, c), sane(rng, "m._weight_scale", tensor.F32, r, groups)}
 			if zero != 0 {
 				s = append(s, random(rng, "m._weight_zero_point", zero, r, groups))
 			}
-			return &pickled{model("", s...), []entry{{"tensor_names", `["m.weight"]`}, {"m.weight", `{"_type":"` + kind + `"}`}}}
+			return &quanttest.Pickled{Model: quanttest.Model("", s...), Entries: []quanttest.Entry{{Key: "tensor_names", Value: `["m.weight"]`}, {Key: "m.weight", Value: `{"_type":"` + kind + `"}`}}}
 		}
 	}
 	torchao("TorchAO rows", "Int8Tensor", tensor.I8, tensor.I8, 1)

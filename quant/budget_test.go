@@ -12,7 +12,7 @@ import (
 )
 
 func TestWeightsAreDecodedOnTheAccount(t *testing.T) {
-	const golden = "../testdata/quant/schemes/fp8-blocks/model.safetensors"
+	const golden = "fp8/testdata/fp8-blocks/model.safetensors"
 	open := func(t *testing.T, p limits.Policy) (tensor.Model, *quant.Bound, *limits.Budget) {
 		t.Helper()
 		b := p.Budget(t.Context())

@@ -5,55 +5,57 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/anamnesis-go/anamnesis/internal/quanttest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/google/go-cmp/cmp"
 )
 
 // A weight is decoded only where everything around it is explained. Each case is
 // one thing too many beside a weight that decodes; the caller may say that it does
 // no harm.
 func TestWhatNothingExplainsIsRefused(t *testing.T) {
-	int8 := []stored{ints("m.weight", tensor.I8, 8, 32), ints("m.weight_scale", tensor.F32, 8, 1)}
-	gptq := []stored{ints("m.qweight", tensor.I32, 4, 32), ints("m.qzeros", tensor.I32, 1, 4), ints("m.scales", tensor.F16, 1, 32)}
-	fp8 := []stored{ints("m.weight", tensor.F8E4M3, 128, 128), ints("m.weight_scale_inv", tensor.F32, 1, 1)}
-	beside := func(list []stored, more ...stored) []stored { return append(list[:len(list):len(list)], more...) }
+	int8 := []quanttest.Stored{quanttest.Zeros("m.weight", tensor.I8, 8, 32), quanttest.Zeros("m.weight_scale", tensor.F32, 8, 1)}
+	gptq := []quanttest.Stored{quanttest.Zeros("m.qweight", tensor.I32, 4, 32), quanttest.Zeros("m.qzeros", tensor.I32, 1, 4), quanttest.Zeros("m.scales", tensor.F16, 1, 32)}
+	fp8 := []quanttest.Stored{quanttest.Zeros("m.weight", tensor.F8E4M3, 128, 128), quanttest.Zeros("m.weight_scale_inv", tensor.F32, 1, 1)}
+	beside := func(list []quanttest.Stored, more ...quanttest.Stored) []quanttest.Stored {
+		return append(list[:len(list):len(list)], more...)
+	}
 	for _, test := range []struct {
 		name, config string
-		tensors      []stored
+		tensors      []quanttest.Stored
 		ignore       string // "" where the model decodes
 	}{
-		{"nothing too much", method("compressed-tensors", ""), int8, ""},
-		{"a key that is known", method("gptq", `,"bits":4,"damp_percent":0.1,"meta":{"quantizer":["a"],"mse":1}`), gptq, ""},
-		{"a key that is unknown", method("gptq", `,"bits":4,"twist":1`), gptq, "twist"},
-		{"an unknown key of an object", method("gptq", `,"dynamic":{"+:m":{"bits":4,"twist":1}}`), gptq, "dynamic"},
-		{"a rotation", method("gptq", `,"bits":4,"rotation":"hadamard"`), gptq, "rotation"},
-		{"no rotation", method("gptq", `,"bits":4,"rotation":null,"pack_dtype":"int32"`), gptq, ""},
-		{"words of another size", method("gptq", `,"bits":4,"pack_dtype":"int16"`), gptq, "pack_dtype"},
-		{"an unknown method", method("mystery", ""), fp8, "quant_method"},
-		{"a method of nobody with a key of its own", method("w8a8_int8", ""), int8, ""},
-		{"an unknown key in a group", method("compressed-tensors", `,"config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":8,"type":"int","twist":true}}}`), int8, "config_groups"},
-		{"an unknown key in a list", method("quark", `,"algo_config":[{"name":"awq"},{"name":"twist"}]`), int8, "algo_config"},
-		{"a known one in a list", method("quark", `,"algo_config":[{"name":"awq","scaling_layers":[{"layers":["a"]}]}]`), int8, ""},
+		{"nothing too much", quanttest.Method("compressed-tensors", ""), int8, ""},
+		{"a key that is known", quanttest.Method("gptq", `,"bits":4,"damp_percent":0.1,"meta":{"quantizer":["a"],"mse":1}`), gptq, ""},
+		{"a key that is unknown", quanttest.Method("gptq", `,"bits":4,"twist":1`), gptq, "twist"},
+		{"an unknown key of an object", quanttest.Method("gptq", `,"dynamic":{"+:m":{"bits":4,"twist":1}}`), gptq, "dynamic"},
+		{"a rotation", quanttest.Method("gptq", `,"bits":4,"rotation":"hadamard"`), gptq, "rotation"},
+		{"no rotation", quanttest.Method("gptq", `,"bits":4,"rotation":null,"pack_dtype":"int32"`), gptq, ""},
+		{"words of another size", quanttest.Method("gptq", `,"bits":4,"pack_dtype":"int16"`), gptq, "pack_dtype"},
+		{"an unknown method", quanttest.Method("mystery", ""), fp8, "quant_method"},
+		{"a method of nobody with a key of its own", quanttest.Method("w8a8_int8", ""), int8, ""},
+		{"an unknown key in a group", quanttest.Method("compressed-tensors", `,"config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":8,"type":"int","twist":true}}}`), int8, "config_groups"},
+		{"an unknown key in a list", quanttest.Method("quark", `,"algo_config":[{"name":"awq"},{"name":"twist"}]`), int8, "algo_config"},
+		{"a known one in a list", quanttest.Method("quark", `,"algo_config":[{"name":"awq","scaling_layers":[{"layers":["a"]}]}]`), int8, ""},
 		{"a module of MLX", `{"quantization":{"bits":4,"group_size":32,"a.b":false,"m":{"bits":4,"group_size":32}}}`,
-			[]stored{ints("m.weight", tensor.U32, 8, 4), ints("m.scales", tensor.F16, 8, 1), ints("m.biases", tensor.F16, 8, 1)}, ""},
+			[]quanttest.Stored{quanttest.Zeros("m.weight", tensor.U32, 8, 4), quanttest.Zeros("m.scales", tensor.F16, 8, 1), quanttest.Zeros("m.biases", tensor.F16, 8, 1)}, ""},
 		{"an unknown key of MLX", `{"quantization":{"bits":4,"group_size":32,"twist":"yes"}}`,
-			[]stored{ints("m.weight", tensor.U32, 8, 4), ints("m.scales", tensor.F16, 8, 1), ints("m.biases", tensor.F16, 8, 1)}, "twist"},
-		{"an offset", "", beside(int8, ints("m.weight_shift", tensor.F32, 8, 1)), "weight_shift"},
-		{"a number for each column", "", beside(fp8, ints("m.smooth", tensor.F32, 128)), "smooth"},
-		{"a product of low rank", "", beside(fp8, ints("m.svd_up", tensor.F32, 128, 4), ints("m.svd_down", tensor.F32, 4, 128)), "svd_up svd_down"},
-		{"a module inside", "", beside(fp8, ints("m.lora_A.weight", tensor.F32, 4, 128)), "m.lora_A.weight"},
-		{"a bias", "", beside(fp8, ints("m.bias", tensor.F32, 128)), ""},
-		{"a neighbour", "", beside(fp8, ints("m_norm.weight", tensor.F32, 128), ints("n.weight", tensor.F32, 128)), ""},
-		{"activation scales", "", beside(fp8, ints("m.input_scale", tensor.F32), ints("m.activation_scale", tensor.F32)), ""},
-		{"codes of another packing", method("compressed-tensors", ""), beside(int8, ints("n.weight_codes", tensor.I32, 8, 8)), "n.weight_codes"},
-		{"places in a sequence", method("compressed-tensors", ""), beside(int8, ints("position_ids", tensor.I32, 1, 8)), ""},
+			[]quanttest.Stored{quanttest.Zeros("m.weight", tensor.U32, 8, 4), quanttest.Zeros("m.scales", tensor.F16, 8, 1), quanttest.Zeros("m.biases", tensor.F16, 8, 1)}, "twist"},
+		{"an offset", "", beside(int8, quanttest.Zeros("m.weight_shift", tensor.F32, 8, 1)), "weight_shift"},
+		{"a number for each column", "", beside(fp8, quanttest.Zeros("m.smooth", tensor.F32, 128)), "smooth"},
+		{"a product of low rank", "", beside(fp8, quanttest.Zeros("m.svd_up", tensor.F32, 128, 4), quanttest.Zeros("m.svd_down", tensor.F32, 4, 128)), "svd_up svd_down"},
+		{"a module inside", "", beside(fp8, quanttest.Zeros("m.lora_A.weight", tensor.F32, 4, 128)), "m.lora_A.weight"},
+		{"a bias", "", beside(fp8, quanttest.Zeros("m.bias", tensor.F32, 128)), ""},
+		{"a neighbour", "", beside(fp8, quanttest.Zeros("m_norm.weight", tensor.F32, 128), quanttest.Zeros("n.weight", tensor.F32, 128)), ""},
+		{"activation scales", "", beside(fp8, quanttest.Zeros("m.input_scale", tensor.F32), quanttest.Zeros("m.activation_scale", tensor.F32)), ""},
+		{"codes of another packing", quanttest.Method("compressed-tensors", ""), beside(int8, quanttest.Zeros("n.weight_codes", tensor.I32, 8, 8)), "n.weight_codes"},
+		{"places in a sequence", quanttest.Method("compressed-tensors", ""), beside(int8, quanttest.Zeros("position_ids", tensor.I32, 1, 8)), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := model(test.config, test.tensors...)
-			_, _, err := plan(t, m, quant.Options{})
+			m := quanttest.Model(test.config, test.tensors...)
+			_, _, err := quanttest.Plan(t, m, quant.Options{})
 			if test.ignore == "" {
 				if err != nil {
 					t.Error(err)
@@ -64,7 +66,7 @@ func TestWhatNothingExplainsIsRefused(t *testing.T) {
 			if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), names[0]) || !strings.Contains(err.Error(), "quant.Options.IgnoreUnknown") {
 				t.Fatal(err)
 			}
-			bound, _, err := plan(t, m, quant.Options{IgnoreUnknown: names})
+			bound, _, err := quanttest.Plan(t, m, quant.Options{IgnoreUnknown: names})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,13 +86,13 @@ func TestEveryConfigurationIsLookedAt(t *testing.T) {
 		{`{"quantization_config":{"quant_method":"fp8"},"compression_config":{"twist":1}}`, "twist"},
 		{`{"quantization_config":{"quant_method":"fp8"},"quantization":{"quant_method":"fp8"}}`, ""},
 	} {
-		_, _, err := plan(t, model(test.config, ints("m.weight", tensor.F8E4M3, 128, 128), ints("m.weight_scale_inv", tensor.F32, 1, 1)), quant.Options{})
+		_, _, err := quanttest.Plan(t, quanttest.Model(test.config, quanttest.Zeros("m.weight", tensor.F8E4M3, 128, 128), quanttest.Zeros("m.weight_scale_inv", tensor.F32, 1, 1)), quant.Options{})
 		if got := err != nil; got != (test.wants != "") || got && !strings.Contains(err.Error(), test.wants) {
 			t.Errorf("%s: %v", test.config, err)
 		}
 	}
-	bound, _, err := plan(t, model(`{"quantization_config":{"quant_method":"fp8","twist":{"a":1,"b":2}}}`,
-		ints("m.weight", tensor.F8E4M3, 128, 128), ints("m.weight_scale_inv", tensor.F32, 1, 1)), quant.Options{IgnoreUnknown: []string{"twist"}})
+	bound, _, err := quanttest.Plan(t, quanttest.Model(`{"quantization_config":{"quant_method":"fp8","twist":{"a":1,"b":2}}}`,
+		quanttest.Zeros("m.weight", tensor.F8E4M3, 128, 128), quanttest.Zeros("m.weight_scale_inv", tensor.F32, 1, 1)), quant.Options{IgnoreUnknown: []string{"twist"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,9 +111,9 @@ func TestAShardWhoseScaleLiesInAnotherIsRefused(t *testing.T) {
 		refused     bool
 	}{{"inverse", "m.weight_scale_inv", true}, {"of the module", "m.scale", true}, {"another tensor", "n.weight", false}} {
 		t.Run(test.name, func(t *testing.T) {
-			f := model("", ints("m.weight", tensor.F8E4M3, 128, 128))
+			f := quanttest.Model("", quanttest.Zeros("m.weight", tensor.F8E4M3, 128, 128))
 			f.Folder = fstest.MapFS{"model.safetensors.index.json": {Data: []byte(index(test.scale))}}
-			_, _, err := plan(t, f, quant.Options{})
+			_, _, err := quanttest.Plan(t, f, quant.Options{})
 			if !test.refused {
 				if err != nil {
 					t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/quanttest"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -25,10 +26,10 @@ func TestEverySmallFloatHasItsValue(t *testing.T) {
 			if !ok {
 				t.Fatal("no codec")
 			}
-			want := floats(read(t, file))
+			want := quanttest.Floats(quanttest.Read(t, file))
 			got := make([]float32, len(want))
 			codec.Decode(got, packCodes(len(want)))
-			sameBits(t, want, got)
+			quanttest.SameBits(t, want, got)
 		})
 	}
 }
@@ -54,13 +55,13 @@ func packCodes(n int) []byte {
 }
 
 func TestNumbersAreRoundedOnce(t *testing.T) {
-	src := floats(read(t, "../testdata/quant/round.f32"))
+	src := quanttest.Floats(quanttest.Read(t, "../testdata/quant/round.f32"))
 	for _, tc := range []struct {
 		to   quant.Target
 		file string
 	}{{quant.F16, "round.f16"}, {quant.BF16, "round.bf16"}, {quant.F32, "round.f32"}} {
 		t.Run(tc.to.String(), func(t *testing.T) {
-			want := read(t, "../testdata/quant/"+tc.file)
+			want := quanttest.Read(t, "../testdata/quant/"+tc.file)
 			got := make([]byte, len(src)*tc.to.Size())
 			tc.to.Put(got, src)
 			size := tc.to.Size()
@@ -75,7 +76,7 @@ func TestNumbersAreRoundedOnce(t *testing.T) {
 }
 
 func TestEveryNaNIsWrittenAsOne(t *testing.T) {
-	src := floats([]byte{1, 0, 0x80, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0xC0, 0xFF})
+	src := quanttest.Floats([]byte{1, 0, 0x80, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0xC0, 0xFF})
 	for to, want := range map[quant.Target][]byte{
 		quant.BF16: {0xC0, 0x7F}, quant.F16: {0x00, 0x7E}, quant.F32: {0, 0, 0xC0, 0x7F},
 	} {

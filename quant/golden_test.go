@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/quanttest"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -16,7 +17,7 @@ import (
 // The goldens are files as their libraries write them, and the numbers that
 // the libraries decode: crosscheck/quant/golden.py.
 func TestSchemesDecodeAsTheirLibrariesDo(t *testing.T) {
-	folders, err := filepath.Glob("../testdata/quant/schemes/*/oracle.txt")
+	folders, err := filepath.Glob("*/testdata/*/oracle.txt")
 	if err != nil || len(folders) < 150 {
 		t.Fatalf("%d goldens, %v", len(folders), err)
 	}
@@ -34,7 +35,7 @@ func TestSchemesDecodeAsTheirLibrariesDo(t *testing.T) {
 				t.Error("no weight is seen")
 			}
 			o := quant.Options{Target: quant.F32}
-			if lines := strings.Split(string(read(t, oracle)), "\n"); len(lines) > 3 {
+			if lines := strings.Split(string(quanttest.Read(t, oracle)), "\n"); len(lines) > 3 {
 				o.As = strings.TrimPrefix(lines[2], "as ")
 			}
 			bound, err := quant.Plan(b, m, o)
@@ -49,10 +50,10 @@ func TestSchemesDecodeAsTheirLibrariesDo(t *testing.T) {
 			if err := quant.Decode(b, m, w, got, quant.F32); err != nil {
 				t.Fatal(err)
 			}
-			want := floats(read(t, filepath.Join(dir, w.Name+".f32")))
+			want := quanttest.Floats(quanttest.Read(t, filepath.Join(dir, w.Name+".f32")))
 			tilesAgree(t, m, w, got)
 			targetsAgree(t, b, m, w, got)
-			sameBits(t, want, floats(got))
+			quanttest.SameBits(t, want, quanttest.Floats(got))
 		})
 	}
 }
@@ -66,7 +67,7 @@ func targetsAgree(t *testing.T, b *limits.Budget, m tensor.Model, w *quant.Weigh
 		if err := quant.Decode(b, m, w, got, to); err != nil {
 			t.Fatal(err)
 		}
-		to.Put(want, floats(whole))
+		to.Put(want, quanttest.Floats(whole))
 		if !bytes.Equal(want, got) {
 			t.Errorf("%v is not the numbers rounded", to)
 		}
@@ -95,7 +96,7 @@ func tilesAgree(t *testing.T, m tensor.Model, w *quant.Weight, whole []byte) {
 			}
 			got := make([]byte, 4*(hi-lo)*w.Cols())
 			w.Matrix().Decode(got, asm.F32, parts, lo, hi, make([]float32, (hi-lo)*w.Cols()))
-			sameBits(t, floats(whole[4*lo*w.Cols():4*hi*w.Cols()]), floats(got))
+			quanttest.SameBits(t, quanttest.Floats(whole[4*lo*w.Cols():4*hi*w.Cols()]), quanttest.Floats(got))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package quant_test
 import (
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/quanttest"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -34,8 +35,8 @@ func TestScalesOfBlocksAreNoScalesOfRows(t *testing.T) {
 			for i := range scales {
 				scales[i] = float32(i + 2)
 			}
-			_, body := decoded(t, model(c.config, stored{"m.weight", tensor.F8E4M3, c.shape, codes}, stored{"m.weight_scale", tensor.F32, c.scale, bytesOf(scales)}), quant.Options{Target: quant.F32})
-			for i, got := range floats(body) {
+			_, body := quanttest.Decoded(t, quanttest.Model(c.config, quanttest.Stored{Name: "m.weight", DType: tensor.F8E4M3, Shape: c.shape, Data: codes}, quanttest.Stored{Name: "m.weight_scale", DType: tensor.F32, Shape: c.scale, Data: quanttest.F32(scales...)}), quant.Options{Target: quant.F32})
+			for i, got := range quanttest.Floats(body) {
 				row, col := int64(i)/c.shape[1], int64(i)%c.shape[1]
 				if want := scales[c.of(row, col)]; got != want {
 					t.Fatalf("row %d, column %d is %v, want %v", row, col, got, want)

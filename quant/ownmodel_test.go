@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/quanttest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -12,11 +13,11 @@ import (
 // A model that a program makes itself may have what no file has: rows that do not fill whole
 // blocks, and a buffer of another length than its weight.
 func TestModelsOfAProgramAreCheckedAsThoseOfFiles(t *testing.T) {
-	if _, _, err := plan(t, model("", stored{name: "m.weight", dtype: tensor.Q4_0, shape: []int64{2, 33}, data: make([]byte, 36)}), quant.Options{}); !errors.Is(err, wire.ErrMismatch) {
+	if _, _, err := quanttest.Plan(t, quanttest.Model("", quanttest.Stored{Name: "m.weight", DType: tensor.Q4_0, Shape: []int64{2, 33}, Data: make([]byte, 36)}), quant.Options{}); !errors.Is(err, wire.ErrMismatch) {
 		t.Errorf("rows of 33: %v", err)
 	}
-	m := model("", stored{name: "m.weight", dtype: tensor.Q4_0, shape: []int64{2, 32}, data: make([]byte, 36)})
-	bound, b, err := plan(t, m, quant.Options{})
+	m := quanttest.Model("", quanttest.Stored{Name: "m.weight", DType: tensor.Q4_0, Shape: []int64{2, 32}, Data: make([]byte, 36)})
+	bound, b, err := quanttest.Plan(t, m, quant.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // Each row names its goldens, each of them is of that row, and no golden is of
 // none. Those of ggml's types stand beside those of the codecs, which read them.
 func TestEveryRowHasGoldensOfItsLibrary(t *testing.T) {
-	all, err := filepath.Glob("../testdata/quant/schemes/*/oracle.txt")
+	all, err := filepath.Glob("*/testdata/*/oracle.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestEveryRowHasGoldensOfItsLibrary(t *testing.T) {
 		t.Run(r.Name, func(t *testing.T) {
 			var folders []string
 			for _, pattern := range r.Goldens {
-				found, err := filepath.Glob(filepath.Join("../testdata/quant/schemes", pattern))
+				found, err := filepath.Glob(filepath.Join("*/testdata", pattern))
 				if err != nil || len(found) == 0 {
 					t.Errorf("%s: %v, %v", pattern, found, err)
 				}
@@ -85,7 +85,7 @@ func goldenOf(t *testing.T, folder string) *scheme.Scheme {
 func TestRowsKnowTheNamesOfTheirTensors(t *testing.T) {
 	for _, r := range schemes {
 		for _, pattern := range r.Goldens {
-			folders, _ := filepath.Glob(filepath.Join("../testdata/quant/schemes", pattern))
+			folders, _ := filepath.Glob(filepath.Join("*/testdata", pattern))
 			for _, folder := range folders {
 				if r.Declares != scheme.ByType {
 					t.Run(filepath.Base(folder), func(t *testing.T) { namesAreKnown(t, r, folder) })

@@ -16,7 +16,7 @@ import (
 // goldens calls test with every golden model and its one weight.
 func goldens(t *testing.T, o Options, test func(*testing.T, *limits.Budget, tensor.Model, *Weight)) {
 	t.Helper()
-	files, err := filepath.Glob("../testdata/quant/schemes/*/model.safetensors")
+	files, err := filepath.Glob("*/testdata/*/model.safetensors")
 	if err != nil || len(files) < 150 {
 		t.Fatalf("%d goldens, %v", len(files), err)
 	}

@@ -73,6 +73,7 @@ var mayImport = map[string][]string{
 	"internal/effort":       {},
 	"internal/spool":        {sys},
 	"internal/pace":         {"limits"},
+	"internal/quanttest":    {"asm", "limits", "parser/tensor", "quant"},
 	"internal/corpustest":   {"corpus", "limits", "limits/limitstest", "internal/wire"},
 	"internal/arch":         {},
 	"asm":                   {cpuid},

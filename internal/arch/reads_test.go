@@ -15,11 +15,12 @@ var otherReaders = map[string]string{
 	"corpus":          "a tool of this tree, which reads its recipes",
 	"release":         "a tool of this tree, for those who release it",
 
-	"internal/fixtures": "files of this tree, for tests",
-	"internal/site":     "a tool of this tree: its documents",
-	"internal/skips":    "a tool of this tree: logs of tests",
-	"internal/spool":    "a file that it has open already",
-	"internal/output":   "lists the names of a folder",
+	"internal/fixtures":  "files of this tree, for tests",
+	"internal/quanttest": "files of this tree, for tests",
+	"internal/site":      "a tool of this tree: its documents",
+	"internal/skips":     "a tool of this tree: logs of tests",
+	"internal/spool":     "a file that it has open already",
+	"internal/output":    "lists the names of a folder",
 }
 
 // opensToRead reports whether a call opens a file by its path alone to read it.

@@ -89,7 +89,7 @@ func TestNothingNamesASchemeButItsFolder(t *testing.T) {
 	for _, folder := range slices.Sorted(maps.Keys(folderOf)) {
 		seen := map[string]bool{}
 		for _, s := range sources(t) {
-			if s.test() || s.generated() || s.in(folder, "crosscheck", "corpus", "examples", "fuzz") || isTable(s) {
+			if s.test() || s.generated() || s.in(folder, "crosscheck", "corpus", "examples", "fuzz", "internal/quanttest") || isTable(s) {
 				continue
 			}
 			found := names(s, folder)

@@ -16,7 +16,7 @@ type Scheme struct {
 	Name    string
 	Stores  string   // what it covers
 	Oracle  string   // the library whose decoder it is compared with, bit for bit
-	Goldens []string // patterns of folders of testdata/quant/schemes that this library wrote
+	Goldens []string // patterns of folders of quant/*/testdata that this library wrote
 	Bind    func(*Set, *tensor.Info) (*Weight, error)
 
 	Declares Declaration

@@ -7,6 +7,6 @@
 // The encoders allocate nothing and are safe for concurrent use. They refuse numbers
 // that are not finite; see [NotFinite].
 //
-// The goldens are in testdata/quant/encode; the tables are written by
+// The goldens are in quant/bnb/testdata/encode; the tables are written by
 // quant/_gen/bnb_tables.py.
 package bnb

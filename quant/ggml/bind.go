@@ -11,7 +11,7 @@ import (
 
 var Scheme = scheme.Scheme{
 	Name: "GGML", Stores: "all block types of GGUF; NVFP4 with its factor", Oracle: "gguf-py, ggml's C",
-	Goldens: []string{"../ggml_*.raw"}, Bind: bind,
+	Goldens: []string{"../../../testdata/quant/ggml_*.raw"}, Bind: bind,
 	Declares: scheme.ByType,
 	Mains:    []scheme.Main{{Codes: ".weight", Parts: []string{".scale"}}},
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A golden is what llama-quantize chose for one model: testdata/mixes/generate.py.
+// A golden is what llama-quantize chose for one model: testdata/generate.py.
 type golden struct {
 	Arch                       string
 	Layers, Heads, KV, Experts int
@@ -39,7 +39,7 @@ func (g *golden) list(t *testing.T) []Tensor {
 // The types of every mix, with an importance matrix and without, for models of
 // several architectures, are those of llama-quantize.
 func TestTypesAreThoseOfLlamaQuantize(t *testing.T) {
-	files, err := filepath.Glob("../../../testdata/mixes/*.json")
+	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
 	}

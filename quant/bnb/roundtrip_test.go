@@ -1,4 +1,4 @@
-package quant
+package bnb_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // A Trip is what became of the codes of a weight that was decoded and encoded
@@ -28,12 +29,12 @@ type Trip struct {
 // Scales are mirrored, never found anew: the nested ones of bitsandbytes have lost
 // bits of the absmax, and a zero of FP4 keeps the sign of its code, which the
 // library's own quantizer would change.
-func RoundTrip(b *limits.Budget, m tensor.Model, w *Weight, to Target) (Trip, error) {
+func RoundTrip(b *limits.Budget, m tensor.Model, w *quant.Weight, to quant.Target) (Trip, error) {
 	trip := Trip{First: -1}
 	b = b.Probe()
 	defer b.Close()
 	t := tripper{b: b, m: m, w: w, to: to, trip: &trip}
-	t.codec, _ = CodecOf(to.DType())
+	t.codec, _ = quant.CodecOf(to.DType())
 	step := max(1, 1<<18/max(1, w.Cols()))
 	for lo := int64(0); lo < w.Rows(); lo += step {
 		if err := t.rows(lo, min(lo+step, w.Rows())); err != nil {
@@ -46,9 +47,9 @@ func RoundTrip(b *limits.Budget, m tensor.Model, w *Weight, to Target) (Trip, er
 type tripper struct {
 	b     *limits.Budget
 	m     tensor.Model
-	w     *Weight
-	to    Target
-	codec Codec
+	w     *quant.Weight
+	to    quant.Target
+	codec quant.Codec
 	trip  *Trip
 }
 

@@ -1,4 +1,4 @@
-package quant_test
+package bnb_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/quanttest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -15,7 +16,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// A golden is a file of testdata/quant/encode: what bitsandbytes makes of the
+// A golden is a file of quant/bnb/testdata/encode: what bitsandbytes makes of the
 // numbers in it.
 type golden struct {
 	name  string
@@ -25,7 +26,7 @@ type golden struct {
 
 func encodeGoldens(t testing.TB, pattern string) []golden {
 	t.Helper()
-	files, err := filepath.Glob("../testdata/quant/encode/" + pattern + ".safetensors")
+	files, err := filepath.Glob("testdata/encode/" + pattern + ".safetensors")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no goldens %s: %v", pattern, err)
 	}
@@ -79,7 +80,7 @@ func encode4(t *testing.T, s *bnb.State, src []float32, blocks int) (codes []byt
 			t.Fatal(err)
 		}
 	}
-	sameBits(t, scales, again)
+	quanttest.SameBits(t, scales, again)
 	return codes, scales
 }
 
@@ -87,15 +88,15 @@ func TestFourBitCodesAreThoseOfBitsandbytes(t *testing.T) {
 	for _, g := range append(encodeGoldens(t, "[nf]*4-*"), encodeGoldens(t, "nested-*")...) {
 		t.Run(g.name, func(t *testing.T) {
 			s := g.state(t)
-			src := floats(g.data["input"])
+			src := quanttest.Floats(g.data["input"])
 			for _, blocks := range []int{1, 3, 1000} {
 				codes, scales := encode4(t, &s, src, blocks)
-				if at := differ(codes, g.data["w"]); at >= 0 {
+				if at := quanttest.Differ(codes, g.data["w"]); at >= 0 {
 					x := src[min(2*at, len(src)-1)]
 					t.Fatalf("code %d: %x, want %x (%v of %v)", at, codes[at], g.data["w"][at], x, scales[2*at/s.Block])
 				}
 				if !s.Nested {
-					sameBits(t, floats(g.data["w.absmax"]), scales)
+					quanttest.SameBits(t, quanttest.Floats(g.data["w.absmax"]), scales)
 					continue
 				}
 				mean := bnb.NewMean(int64(len(scales)))
@@ -107,7 +108,7 @@ func TestFourBitCodesAreThoseOfBitsandbytes(t *testing.T) {
 				t.Errorf("state %s, want %s", got, want)
 			}
 			codebook := s.Codebook()
-			sameBits(t, floats(g.data["w.quant_map"]), codebook[:])
+			quanttest.SameBits(t, quanttest.Floats(g.data["w.quant_map"]), codebook[:])
 		})
 	}
 }
@@ -120,30 +121,17 @@ func nestedAgrees(t *testing.T, g golden, scales []float32, mean float32, blocks
 		end := min(at+blocks*bnb.NestedBlock, len(scales))
 		bnb.EncodeNested(codes[at:end], nested[at/bnb.NestedBlock:], scales[at:end], mean)
 	}
-	if at := differ(codes, g.data["w.absmax"]); at >= 0 {
+	if at := quanttest.Differ(codes, g.data["w.absmax"]); at >= 0 {
 		t.Fatalf("scale %d: code %d, want %d", at, codes[at], g.data["w.absmax"][at])
 	}
-	sameBits(t, floats(g.data["w.nested_absmax"]), nested)
-	sameBits(t, floats(g.data["w.nested_quant_map"]), bnb.NestedCodebook())
-}
-
-// differ finds the first byte that differs, or -1.
-func differ(a, b []byte) int {
-	if len(a) != len(b) {
-		return min(len(a), len(b))
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return -1
+	quanttest.SameBits(t, quanttest.Floats(g.data["w.nested_absmax"]), nested)
+	quanttest.SameBits(t, quanttest.Floats(g.data["w.nested_quant_map"]), bnb.NestedCodebook())
 }
 
 func TestEightBitCodesAreThoseOfBitsandbytes(t *testing.T) {
 	for _, g := range encodeGoldens(t, "int8-*") {
 		t.Run(g.name, func(t *testing.T) {
-			src, shape := floats(g.data["input"]), g.infos["input"].Shape
+			src, shape := quanttest.Floats(g.data["input"]), g.infos["input"].Shape
 			rows, cols := int(shape[0]), int(shape[1])
 			for _, step := range []int{1, 2, rows} {
 				codes, scales := make([]byte, len(src)), make([]float32, rows)
@@ -153,10 +141,10 @@ func TestEightBitCodesAreThoseOfBitsandbytes(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if at := differ(codes, g.data["w"]); at >= 0 {
+				if at := quanttest.Differ(codes, g.data["w"]); at >= 0 {
 					t.Fatalf("code %d: %d, want %d", at, int8(codes[at]), int8(g.data["w"][at]))
 				}
-				sameBits(t, floats(g.data["SCB"]), scales)
+				quanttest.SameBits(t, quanttest.Floats(g.data["SCB"]), scales)
 			}
 		})
 	}
@@ -164,7 +152,7 @@ func TestEightBitCodesAreThoseOfBitsandbytes(t *testing.T) {
 
 func TestAMeanIsTorchs(t *testing.T) {
 	g := encodeGoldens(t, "mean")[0]
-	numbers, want := floats(g.data["input"]), floats(g.data["mean"])
+	numbers, want := quanttest.Floats(g.data["input"]), quanttest.Floats(g.data["mean"])
 	for i, w := range want {
 		n := int64(0)
 		for k := range 8 {

@@ -1,4 +1,4 @@
-package quant_test
+package bnb_test
 
 import (
 	"encoding/binary"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/internal/fixtures"
+	"github.com/anamnesis-go/anamnesis/internal/quanttest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -21,8 +22,8 @@ func realBnb(t *testing.T, name string) tensor.Model {
 	if name == "llama_1b_int8" {
 		body := p[24:]
 		rows, cols, w, scb := head(1), head(2), head(3), head(4)
-		return model("", stored{"m.weight", tensor.I8, []int64{rows, cols}, body[:w]},
-			stored{"m.SCB", tensor.F32, []int64{rows}, body[w : w+scb]})
+		return quanttest.Model("", quanttest.Stored{Name: "m.weight", DType: tensor.I8, Shape: []int64{rows, cols}, Data: body[:w]},
+			quanttest.Stored{Name: "m.SCB", DType: tensor.F32, Shape: []int64{rows}, Data: body[w : w+scb]})
 	}
 	body := p[40:]
 	take := func(i int) []byte {
@@ -31,17 +32,17 @@ func realBnb(t *testing.T, name string) tensor.Model {
 		return part
 	}
 	s := bnb.State{Quantizer: bnb.Quantizer{FP4: name == "llama_1b_fp4", Block: int(head(2))}, DType: "bfloat16", Shape: []int64{64, head(1) / 64}}
-	list := []stored{{"m.weight", tensor.U8, []int64{head(1) / 2, 1}, take(3)}}
-	scale := stored{"m.weight.absmax", tensor.F32, []int64{head(4) / 4}, take(4)}
-	list = append(list, stored{"m.weight.quant_map", tensor.F32, []int64{16}, take(5)})
+	list := []quanttest.Stored{{Name: "m.weight", DType: tensor.U8, Shape: []int64{head(1) / 2, 1}, Data: take(3)}}
+	scale := quanttest.Stored{Name: "m.weight.absmax", DType: tensor.F32, Shape: []int64{head(4) / 4}, Data: take(4)}
+	list = append(list, quanttest.Stored{Name: "m.weight.quant_map", DType: tensor.F32, Shape: []int64{16}, Data: take(5)})
 	if head(0) == 2 {
 		s.Nested, s.Mean = true, math.Float32frombits(binary.LittleEndian.Uint32(p[36:]))
-		scale.dtype, scale.shape[0] = tensor.U8, head(4)
-		list = append(list, stored{"m.weight.nested_absmax", tensor.F32, []int64{head(6) / 4}, take(6)},
-			stored{"m.weight.nested_quant_map", tensor.F32, []int64{256}, take(7)})
+		scale.DType, scale.Shape[0] = tensor.U8, head(4)
+		list = append(list, quanttest.Stored{Name: "m.weight.nested_absmax", DType: tensor.F32, Shape: []int64{head(6) / 4}, Data: take(6)},
+			quanttest.Stored{Name: "m.weight.nested_quant_map", DType: tensor.F32, Shape: []int64{256}, Data: take(7)})
 	}
 	text := s.Append(nil)
-	return model("", append(list, scale, stored{"m.weight" + s.Key(), tensor.U8, []int64{int64(len(text))}, text})...)
+	return quanttest.Model("", append(list, scale, quanttest.Stored{Name: "m.weight" + s.Key(), DType: tensor.U8, Shape: []int64{int64(len(text))}, Data: text})...)
 }
 
 // What bitsandbytes wrote on a GPU comes back byte for byte, FP4's signed zeros
@@ -51,11 +52,11 @@ func TestRealBitsandbytesCodesComeBack(t *testing.T) {
 		for _, to := range []quant.Target{quant.F32, quant.BF16} {
 			t.Run(name+" through "+to.String(), func(t *testing.T) {
 				m := realBnb(t, name)
-				bound, b, err := plan(t, m, quant.Options{Target: to})
+				bound, b, err := quanttest.Plan(t, m, quant.Options{Target: to})
 				if err != nil {
 					t.Fatal(err)
 				}
-				trip, err := quant.RoundTrip(b, m, bound.Weights[0], to)
+				trip, err := RoundTrip(b, m, bound.Weights[0], to)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -73,8 +74,8 @@ func TestRealBitsandbytesBlocksAreFoundAnew(t *testing.T) {
 	for _, name := range []string{"llama_1b_nf4", "llama_1b_fp4"} {
 		t.Run(name, func(t *testing.T) {
 			m := realBnb(t, name)
-			w, decodedBytes := decoded(t, m, quant.Options{Target: quant.F32})
-			values := floats(decodedBytes)
+			w, decodedBytes := quanttest.Decoded(t, m, quant.Options{Target: quant.F32})
+			values := quanttest.Floats(decodedBytes)
 			q := bnb.Quantizer{FP4: name == "llama_1b_fp4", Block: 64}
 			codes, scales := make([]byte, len(values)/2), make([]float32, len(values)/64)
 			if err := q.Encode(codes, scales, values); err != nil {
@@ -88,7 +89,7 @@ func TestRealBitsandbytesBlocksAreFoundAnew(t *testing.T) {
 				}
 				return p
 			}
-			sameBits(t, floats(part(1)), scales)
+			quanttest.SameBits(t, quanttest.Floats(part(1)), scales)
 			want := part(0)
 			zero := func(c byte) byte { // of either sign
 				if q.FP4 && c == 8 {
@@ -116,34 +117,26 @@ func TestARoundTripTellsWhereCodesAreLost(t *testing.T) {
 	}
 	codes[3] = 0x57 // in the block of zeros: 0.0 as 7 is
 	text := s.Append(nil)
-	m := model("", stored{"w", tensor.U8, []int64{32, 1}, codes}, stored{"w.absmax", tensor.F32, []int64{2}, bytesOf([]float32{0, 1})},
-		stored{"w.quant_map", tensor.F32, []int64{16}, bytesOf(codebook[:])}, stored{"w" + s.Key(), tensor.U8, []int64{int64(len(text))}, text})
-	bound, b, err := plan(t, m, quant.Options{Target: quant.F32})
+	m := quanttest.Model("", quanttest.Stored{Name: "w", DType: tensor.U8, Shape: []int64{32, 1}, Data: codes}, quanttest.Stored{Name: "w.absmax", DType: tensor.F32, Shape: []int64{2}, Data: quanttest.F32(0, 1)},
+		quanttest.Stored{Name: "w.quant_map", DType: tensor.F32, Shape: []int64{16}, Data: quanttest.F32(codebook[:]...)}, quanttest.Stored{Name: "w" + s.Key(), DType: tensor.U8, Shape: []int64{int64(len(text))}, Data: text})
+	bound, b, err := quanttest.Plan(t, m, quant.Options{Target: quant.F32})
 	if err != nil {
 		t.Fatal(err)
 	}
-	trip, err := quant.RoundTrip(b, m, bound.Weights[0], quant.F32)
-	if want := (quant.Trip{Codes: 64, Differ: 1, First: 6}); err != nil || trip != want {
+	trip, err := RoundTrip(b, m, bound.Weights[0], quant.F32)
+	if want := (Trip{Codes: 64, Differ: 1, First: 6}); err != nil || trip != want {
 		t.Errorf("%+v, %v, want %+v", trip, err, want)
 	}
 }
 
 func TestOtherSchemesHaveNoWayBack(t *testing.T) {
-	m := model(`{"quantization_config":{"quant_method":"fp8","weight_block_size":[128,128]}}`,
-		stored{"m.weight", tensor.F8E4M3, []int64{2, 4}, make([]byte, 8)}, stored{"m.weight_scale_inv", tensor.F32, []int64{1, 1}, bytesOf([]float32{1})})
-	bound, b, err := plan(t, m, quant.Options{Target: quant.F32})
+	m := quanttest.Model(`{"quantization_config":{"quant_method":"fp8","weight_block_size":[128,128]}}`,
+		quanttest.Stored{Name: "m.weight", DType: tensor.F8E4M3, Shape: []int64{2, 4}, Data: make([]byte, 8)}, quanttest.Stored{Name: "m.weight_scale_inv", DType: tensor.F32, Shape: []int64{1, 1}, Data: quanttest.F32(1)})
+	bound, b, err := quanttest.Plan(t, m, quant.Options{Target: quant.F32})
 	if err != nil || len(bound.Weights) != 1 {
 		t.Fatal(bound, err)
 	}
-	if _, err := quant.RoundTrip(b, m, bound.Weights[0], quant.F32); wire.ClassOf(err) != wire.Usage {
+	if _, err := RoundTrip(b, m, bound.Weights[0], quant.F32); wire.ClassOf(err) != wire.Usage {
 		t.Error(err)
 	}
-}
-
-func bytesOf(list []float32) []byte {
-	var p []byte
-	for _, x := range list {
-		p = binary.LittleEndian.AppendUint32(p, math.Float32bits(x))
-	}
-	return p
 }

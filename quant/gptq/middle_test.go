@@ -1,4 +1,4 @@
-package quant_test
+package gptq_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/quanttest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -24,10 +25,10 @@ func symmetric(bits int64, zeros []uint64) tensor.Model {
 		}
 	}
 	config := fmt.Sprintf(`{"quantization_config":{"quant_method":"gptq","bits":%d,"group_size":32,"sym":true,"checkpoint_format":"gptq_v2"}}`, bits)
-	return model(config,
-		stored{"m.qweight", tensor.I32, []int64{bits, out}, make([]byte, 4*bits*out)},
-		stored{"m.qzeros", tensor.I32, []int64{1, out * bits / 32}, packed},
-		stored{"m.scales", tensor.F16, []int64{1, out}, bytes.Repeat([]byte{0, 0x3C}, int(out))})
+	return quanttest.Model(config,
+		quanttest.Stored{Name: "m.qweight", DType: tensor.I32, Shape: []int64{bits, out}, Data: make([]byte, 4*bits*out)},
+		quanttest.Stored{Name: "m.qzeros", DType: tensor.I32, Shape: []int64{1, out * bits / 32}, Data: packed},
+		quanttest.Stored{Name: "m.scales", DType: tensor.F16, Shape: []int64{1, out}, Data: bytes.Repeat([]byte{0, 0x3C}, int(out))})
 }
 
 // Symmetric codes have the middle for every zero point, and kernels take it unread:
@@ -44,7 +45,7 @@ func TestEveryZeroPointOfSymmetricCodesIsTheMiddle(t *testing.T) {
 					zeros[other]--
 				}
 				m := symmetric(bits, zeros)
-				bound, b, err := plan(t, m, quant.Options{Target: quant.F32})
+				bound, b, err := quanttest.Plan(t, m, quant.Options{Target: quant.F32})
 				if err == nil {
 					w := bound.Weights[0]
 					_, rows := quant.NewRows(b, m, w, quant.F32, 0)
@@ -71,11 +72,11 @@ func TestEveryZeroPointOfSymmetricCodesIsTheMiddle(t *testing.T) {
 // A few zero points are no rule by themselves, but what the configuration says of them
 // is one.
 func TestFewZeroPointsOfSymmetricCodes(t *testing.T) {
-	m := model(gptqConfig("gptq", `,"sym":true`),
-		stored{"m.qweight", tensor.I32, []int64{8, 8}, words32(64, 0x88888888)},
-		stored{"m.qzeros", tensor.I32, []int64{2, 1}, binary.LittleEndian.AppendUint64(nil, 0x7777777777777776)},
-		stored{"m.scales", tensor.F16, []int64{2, 8}, bytes.Repeat([]byte{0, 0x3C}, 16)})
-	if _, _, err := plan(t, m, quant.Options{Target: quant.F32}); wire.ClassOf(err) != wire.Unsupported {
+	m := quanttest.Model(quanttest.GPTQConfig("gptq", `,"sym":true`),
+		quanttest.Stored{Name: "m.qweight", DType: tensor.I32, Shape: []int64{8, 8}, Data: quanttest.Words32(64, 0x88888888)},
+		quanttest.Stored{Name: "m.qzeros", DType: tensor.I32, Shape: []int64{2, 1}, Data: binary.LittleEndian.AppendUint64(nil, 0x7777777777777776)},
+		quanttest.Stored{Name: "m.scales", DType: tensor.F16, Shape: []int64{2, 8}, Data: bytes.Repeat([]byte{0, 0x3C}, 16)})
+	if _, _, err := quanttest.Plan(t, m, quant.Options{Target: quant.F32}); wire.ClassOf(err) != wire.Unsupported {
 		t.Error(err)
 	}
 }

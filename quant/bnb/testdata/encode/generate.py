@@ -1,6 +1,6 @@
 """Writes what bitsandbytes makes of chosen numbers.
 
-Run: pip install bitsandbytes==0.50.2 torch==2.15.0 safetensors numpy && python testdata/quant/encode/generate.py
+Run: pip install bitsandbytes==0.50.2 torch==2.15.0 safetensors numpy && python quant/bnb/testdata/encode/generate.py
 
 Each file holds the float32 numbers as "input", and beside them what the library
 stores for a weight called "w". mean.safetensors holds torch's means of the

@@ -1,4 +1,4 @@
-package quant_test
+package bnb_test
 
 import (
 	"encoding/binary"
@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/quanttest"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
@@ -13,9 +14,9 @@ import (
 // The golden is numpy's, in float64 and in another order of adding.
 func TestDistortionIsWhatNumpyMeasures(t *testing.T) {
 	g := encodeGoldens(t, "distortion")[0]
-	before := floats(g.data["input"])
+	before := quanttest.Floats(g.data["input"])
 	after := make([]float32, len(before))
-	bnb.Quantizer{Block: 64}.Decode(after, g.data["w"], floats(g.data["absmax"]))
+	bnb.Quantizer{Block: 64}.Decode(after, g.data["w"], quanttest.Floats(g.data["absmax"]))
 	var d quant.Distortion
 	d.Add(before, after)
 	got := []float64{d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine()}
@@ -29,9 +30,9 @@ func TestDistortionIsWhatNumpyMeasures(t *testing.T) {
 
 func TestDistortionIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	g := encodeGoldens(t, "distortion")[0]
-	before := floats(g.data["input"])
+	before := quanttest.Floats(g.data["input"])
 	after := make([]float32, len(before))
-	bnb.Quantizer{Block: 64}.Decode(after, g.data["w"], floats(g.data["absmax"]))
+	bnb.Quantizer{Block: 64}.Decode(after, g.data["w"], quanttest.Floats(g.data["absmax"]))
 	const block = 1000
 	sums := func(workers int) quant.Distortion {
 		s := quant.NewDistortions(make([]byte, (len(before)+block-1)/block*quant.DistortionBytes))
@@ -73,31 +74,31 @@ func TestDistortionOfNothing(t *testing.T) {
 func TestTheWayBackIsTheDecoders(t *testing.T) {
 	for _, g := range append(encodeGoldens(t, "[nf]*4-*"), encodeGoldens(t, "nested-*")...) {
 		s := g.state(t)
-		var list []stored
+		var list []quanttest.Stored
 		for name, i := range g.infos {
 			if name != "input" {
-				list = append(list, stored{name, i.DType, i.Shape, g.data[name]})
+				list = append(list, quanttest.Stored{Name: name, DType: i.DType, Shape: i.Shape, Data: g.data[name]})
 			}
 		}
-		_, want := decoded(t, model("", list...), quant.Options{Target: quant.F32})
-		got, scales := make([]float32, len(want)/4), floats(g.data["w.absmax"])
+		_, want := quanttest.Decoded(t, quanttest.Model("", list...), quant.Options{Target: quant.F32})
+		got, scales := make([]float32, len(want)/4), quanttest.Floats(g.data["w.absmax"])
 		if s.Nested {
 			codes := g.data["w.absmax"]
 			mean := bnb.NewMean(int64(len(codes)))
-			_, plain := encode4(t, &s, floats(g.data["input"]), 100)
+			_, plain := encode4(t, &s, quanttest.Floats(g.data["input"]), 100)
 			mean.Add(plain)
 			scales = make([]float32, len(codes))
-			bnb.DecodeNested(scales, codes, floats(g.data["w.nested_absmax"]), mean.Value())
+			bnb.DecodeNested(scales, codes, quanttest.Floats(g.data["w.nested_absmax"]), mean.Value())
 		}
 		s.Decode(got, g.data["w"], scales)
-		sameBits(t, floats(want), got)
+		quanttest.SameBits(t, quanttest.Floats(want), got)
 	}
 	for _, g := range encodeGoldens(t, "int8-*") {
 		i := g.infos["w"]
-		_, want := decoded(t, model("", stored{"m.weight", i.DType, i.Shape, g.data["w"]},
-			stored{"m.SCB", g.infos["SCB"].DType, g.infos["SCB"].Shape, g.data["SCB"]}), quant.Options{Target: quant.F32})
+		_, want := quanttest.Decoded(t, quanttest.Model("", quanttest.Stored{Name: "m.weight", DType: i.DType, Shape: i.Shape, Data: g.data["w"]},
+			quanttest.Stored{Name: "m.SCB", DType: g.infos["SCB"].DType, Shape: g.infos["SCB"].Shape, Data: g.data["SCB"]}), quant.Options{Target: quant.F32})
 		got := make([]float32, len(want)/4)
-		bnb.DecodeInt8(got, g.data["w"], floats(g.data["SCB"]), int(i.Shape[1]))
-		sameBits(t, floats(want), got)
+		bnb.DecodeInt8(got, g.data["w"], quanttest.Floats(g.data["SCB"]), int(i.Shape[1]))
+		quanttest.SameBits(t, quanttest.Floats(want), got)
 	}
 }
