@@ -30,7 +30,7 @@ file is shown with the reasons.
 This needs a terminal. amn inspect, amn parse and amn stats print the same, and take --json.`
 }
 
-func (browseCmd) examples() []example {
+func (browseCmd) Examples() []example {
 	return []example{
 		{"amn view model.safetensors", "Look around in a file."},
 		{"amn view llama-fp8", "In a folder with a model."},

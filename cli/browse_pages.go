@@ -239,7 +239,7 @@ func (v *viewer) judge(ctx context.Context) {
 	v.judging = true
 	v.model.SetStatus("Judging: reading the whole file.")
 	v.background(ctx, func(b *limits.Budget) func() {
-		verdict, size, err := v.s.judgeOne(b, v.r)
+		verdict, size, err := v.s.verdictOf(b, v.r)
 		if err != nil || verdict == nil {
 			return func() {
 				v.judging = false

@@ -28,7 +28,7 @@ func (completionCmd) Help() string {
 names a model. Names with characters that a shell could interpret are not offered.`
 }
 
-func (completionCmd) examples() []example {
+func (completionCmd) Examples() []example {
 	return []example{
 		{"amn completion bash > amn.bash", "Then: source amn.bash (in ~/.bashrc to keep it)."},
 		{"amn completion zsh > _amn", "Put it in a folder of $fpath."},

@@ -57,7 +57,7 @@ a GGUF file of such an architecture becomes a transformers folder. --to mlx writ
 folder as mlx_lm.convert, from a transformers folder or such a GGUF file.`
 }
 
-func (convertCmd) examples() []example {
+func (convertCmd) Examples() []example {
 	return []example{
 		{"amn convert --to safetensors checkpoint.pt", "From a pickle: writes checkpoint.safetensors."},
 		{"amn convert --to safetensors --tensors-only --select state_dict --strip-prefix model. lightning.pt", "The model from a trainer's checkpoint, with its own names."},

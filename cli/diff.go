@@ -71,7 +71,7 @@ code is 0 if they are equal and 8 if not.
 infinity equals only itself, and the two zeros are equal.`
 }
 
-func (diffCmd) examples() []example {
+func (diffCmd) Examples() []example {
 	return []example{
 		{"amn diff model.safetensors sharded", "Are they the same?"},
 		{"amn diff --tolerance 1e-6 model.safetensors sharded", "Numbers may be a little off."},

@@ -52,7 +52,7 @@ was made of a folder, a model that came into the folder later is a difference. F
 part of a model, such as config.json, are not compared: amn scan --attest and amn verify cover all.`
 }
 
-func (digestCmd) examples() []example {
+func (digestCmd) Examples() []example {
 	return []example{
 		{"amn hash model.safetensors", "What is in it?"},
 		{"amn hash -r -o manifest.json models", "Record all models of a folder."},

@@ -35,7 +35,7 @@ endian, with the default alignment. With --in-place, too, the path always holds 
 old file or the whole new one.`
 }
 
-func (editCmd) examples() []example {
+func (editCmd) Examples() []example {
 	return []example{
 		{"amn edit --set general.name=mine --in-place tiny.gguf", "Another name."},
 		{"amn edit --set llama.context_length:u32=64 --delete tokenizer.ggml.pre -o other.gguf tiny.gguf", "A number, and a key less."},

@@ -41,7 +41,7 @@ func Misjudge() {
 // InChildren makes a host judge in children, each of which asks for a turn for every so many
 // steps. at is called wherever a child reads, writes, or has asked, before it gets an answer.
 func InChildren(o *host.Options, steps int64, at func(class string, child *os.Process)) (undo func()) {
-	f := &sandboxFlags{Sandbox: "auto"}
+	f := &children{"auto"}
 	o.Judge, o.JudgeFolder = f.judgeInChild, f.judgeFolderInChild
 	wasSteps, wasAt := everySteps, atPoint
 	everySteps, atPoint = steps, at

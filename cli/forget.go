@@ -90,7 +90,7 @@ that still fits and gains most per byte; among equal steps, the first by name. I
 every machine and for any number of workers.`
 }
 
-func (forgetCmd) examples() []example {
+func (forgetCmd) Examples() []example {
 	return []example{
 		{"amn quantize model.safetensors", "To NF4: writes model-nf4.safetensors."},
 		{"amn quantize --double-quant --report -o small.safetensors model.safetensors", "With quantized scales, and what is lost."},

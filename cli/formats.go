@@ -18,7 +18,7 @@ func (formatsCmd) Help() string {
 a model are refused by name, with advice.`
 }
 
-func (formatsCmd) examples() []example {
+func (formatsCmd) Examples() []example {
 	return []example{
 		{"amn formats", "What is read, and what is not."},
 	}

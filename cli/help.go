@@ -13,7 +13,7 @@ import (
 type example struct{ command, what string }
 
 // examples is implemented by commands with examples in their help.
-type examples interface{ examples() []example }
+type examples interface{ Examples() []example }
 
 // helpWidth is the largest width of help, helpLeft the column at which descriptions begin.
 const (
@@ -62,7 +62,7 @@ func helpText(c *kong.Node, width int, short bool) string {
 		h.line("  also: amn %s", strings.Join(c.Aliases, ", "))
 	}
 	if e, ok := targetOf(c).(examples); ok {
-		list := e.examples()
+		list := e.Examples()
 		if short {
 			list = list[:min(len(list), 3)]
 		}

@@ -91,7 +91,7 @@ func TestAFlagTakesAValueInAllCommandsOrInNone(t *testing.T) {
 func TestEveryCommandIsExplained(t *testing.T) {
 	root := program(new(policies.Globals))
 	for _, c := range root.Leaves(true) {
-		if e, ok := targetOf(c).(examples); !ok || len(e.examples()) == 0 {
+		if e, ok := targetOf(c).(examples); !ok || len(e.Examples()) == 0 {
 			t.Errorf("%s has no examples", commandPath(c))
 		}
 	}
@@ -173,7 +173,7 @@ func HelpCommands() []string {
 	}
 	for _, c := range program(new(policies.Globals)).Leaves(true) {
 		if e, ok := targetOf(c).(examples); ok {
-			for _, e := range e.examples() {
+			for _, e := range e.Examples() {
 				if !slices.Contains(list, e.command) {
 					list = append(list, e.command)
 				}

@@ -32,7 +32,7 @@ forbidden. Reports (--format, --output), exceptions and --baseline are those of 
 reads whole files and so finds more.`
 }
 
-func (inspectCmd) examples() []example {
+func (inspectCmd) Examples() []example {
 	return []example{
 		{"amn inspect model.safetensors", "What is in it, from its header alone."},
 		{"amn inspect --verify weights.npz", "The same, and every checksum."},

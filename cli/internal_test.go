@@ -91,10 +91,10 @@ func TestBuildOf(t *testing.T) {
 	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"},
 	}}
-	if got := buildOf(info, true); got != (build{"v1.2.3", "abc", true}) {
+	if got := buildOf("", info, true); got != (build{"v1.2.3", "abc", true}) {
 		t.Errorf("%+v", got)
 	}
-	if got := buildOf(nil, false); got != (build{version: "(devel)"}) {
+	if got := buildOf("", nil, false); got != (build{version: "(devel)"}) {
 		t.Errorf("%+v", got)
 	}
 }

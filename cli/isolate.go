@@ -28,7 +28,7 @@ type judgeCmd struct {
 
 func (judgeCmd) Help() string { return "Judges one file that amn serve passes on." }
 
-func (judgeCmd) examples() []example { return nil }
+func (judgeCmd) Examples() []example { return nil }
 
 // A judgeRequest is the first line of a child's standard input. Without a descriptor, the
 // file follows. A folder has its files one after another in the descriptor.
@@ -146,9 +146,12 @@ var judgeOne = (*gate.Gate).Check
 // childMemory is the memory of a child besides the budget of its file.
 const childMemory = 256 << 20
 
+// children are the processes that judge for a service, each a file, with this --sandbox.
+type children struct{ sandbox string }
+
 // judgeInChild judges a file in a child process, whose crash affects only this file. The
 // child is not told the digest: it must judge the bytes that the parent has digested.
-func (f *sandboxFlags) judgeInChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error) {
+func (f *children) judgeInChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error) {
 	text, v, err := f.askChild(ctx, g, r, judgeRequest{Size: size}, h)
 	if text == nil {
 		return v, err
@@ -157,7 +160,7 @@ func (f *sandboxFlags) judgeInChild(ctx context.Context, g *gate.Gate, r io.Read
 }
 
 // judgeFolderInChild judges a folder in a child process.
-func (f *sandboxFlags) judgeFolderInChild(ctx context.Context, g *gate.Gate, spool io.ReaderAt, files []host.File, h gate.Hint) (*gate.Verdict, error) {
+func (f *children) judgeFolderInChild(ctx context.Context, g *gate.Gate, spool io.ReaderAt, files []host.File, h gate.Hint) (*gate.Verdict, error) {
 	var over judgeRequest
 	known := make([]gate.File, 0, len(files))
 	for _, one := range files {
@@ -174,13 +177,13 @@ func (f *sandboxFlags) judgeFolderInChild(ctx context.Context, g *gate.Gate, spo
 
 // askChild returns what a child process answers. If it returns no text, the verdict and the
 // error are those about the file.
-func (f *sandboxFlags) askChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, over judgeRequest, h gate.Hint) ([]byte, *gate.Verdict, error) {
+func (f *children) askChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, over judgeRequest, h gate.Hint) ([]byte, *gate.Verdict, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
 	}
 	over.Name, over.Promised, over.Beside, over.Policy, over.Today, over.Version = h.Name, h.Promised, h.Beside, g.Policy, g.Today, g.Version
-	cmd := exec.CommandContext(ctx, program, "judge-one", "--quiet", "--sandbox", f.Sandbox)
+	cmd := exec.CommandContext(ctx, program, "judge-one", "--quiet", "--sandbox", f.sandbox)
 	cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
 	open, _ := r.(*os.File)
 	if spooled, ok := r.(*spool.File); ok {

@@ -26,7 +26,7 @@ refuses pickle files, unknown archive members and every finding. edge is for a s
 bodies. Flags override the profile.`
 }
 
-func (limitsShowCmd) examples() []example {
+func (limitsShowCmd) Examples() []example {
 	return []example{
 		{"amn limits show strict", "The policy of a gate."},
 		{"amn limits show --max-total 2GiB > policy.json", "A policy of your own, for --limits policy.json."},

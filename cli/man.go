@@ -21,7 +21,7 @@ func (manCmd) Help() string {
 amn-scan.1 is amn-scan(1).`
 }
 
-func (manCmd) examples() []example {
+func (manCmd) Examples() []example {
 	return []example{
 		{"amn man > amn.1", "Then: man ./amn.1."},
 		{"amn man scan > amn-scan.1", "The page of one command."},
@@ -86,7 +86,7 @@ func pageName(c *kong.Node) string { return strings.ReplaceAll(commandPath(c), "
 func (m *manWriter) more(c *kong.Node) {
 	if e, ok := targetOf(c).(examples); ok && c.Parent != nil {
 		m.section("EXAMPLES")
-		for _, e := range e.examples() {
+		for _, e := range e.Examples() {
 			m.line(".PP\n%s\n.PP\n.nf\n.RS\n%s\n.RE\n.fi", roff(e.what), roff(e.command))
 		}
 	}

@@ -34,7 +34,7 @@ types (dtype or out_dtype chooses another type). A recipe with members or parame
 not take is refused, and so are models whose tensors differ in names or shapes.`
 }
 
-func (mergeCmd) examples() []example {
+func (mergeCmd) Examples() []example {
 	return []example{{"amn merge recipe.json -o blend", "Merge the models that recipe.json names: writes the folder blend."}}
 }
 

@@ -45,7 +45,7 @@ asks for anything else, or that has a tensor without a known role, is refused by
 so is a result that would be infinite. Dequantize a quantized base first (amn dequantize).`
 }
 
-func (mergeLoRACmd) examples() []example {
+func (mergeLoRACmd) Examples() []example {
 	return []example{
 		{"amn merge-lora models/tiny adapter -o merged", "Merge a PEFT adapter: writes the folder merged."},
 		{"amn merge-lora models/tiny adapter adapter --weight=0.5 --weight=-0.25 -o half", "Two, one after the other, each with a weight."},

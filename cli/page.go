@@ -122,7 +122,7 @@ func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
 	defer b.Close()
 	judging := s.policy.Long().Budget(ctx)
 	defer judging.Close()
-	v, size, err := s.judgeOne(judging, r)
+	v, size, err := s.verdictOf(judging, r)
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +134,9 @@ func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
 	return page.New(b, r.path, size, r.model, v)
 }
 
-// judgeOne returns the gate's verdict about the file of a report, or about its model if that
+// verdictOf returns the gate's verdict about the file of a report, or about its model if that
 // has several files. It returns nil if neither can be opened.
-func (s *session) judgeOne(b *limits.Budget, r *report) (*gate.Verdict, int64, error) {
+func (s *session) verdictOf(b *limits.Budget, r *report) (*gate.Verdict, int64, error) {
 	g := gate.New(s.policy.Gate)
 	info, err := os.Stat(r.path)
 	if err == nil && info.Mode().IsRegular() && filepath.Ext(r.path) != ".json" {

@@ -30,7 +30,7 @@ begin with the outermost dimension, except for GGUF, where they have the order o
 Totals cover the listed tensors.`
 }
 
-func (parseCmd) examples() []example {
+func (parseCmd) Examples() []example {
 	return []example{
 		{"amn parse model.safetensors", "Every tensor, layer by layer."},
 		{"amn parse --sort size --tensor '*.weight' model.safetensors", "The weights, the largest first."},

@@ -49,7 +49,7 @@ of a gate ("version": 3): formats, dtypes, schemes ("*" is all), pickle, allow_g
 unlooked, rules, paths, ignore. --limits reads the output back.`
 }
 
-func (policyShowCmd) examples() []example {
+func (policyShowCmd) Examples() []example {
 	return []example{
 		{"amn policy show strict", "The policy of a gate that protects others."},
 		{"amn policy show server > policy.json", "A policy of your own, for --limits policy.json."},
@@ -84,7 +84,7 @@ without a reason, is an error (exit code 2). Expired exceptions are listed; they
 error, and scan reports them where they would have applied.`
 }
 
-func (policyCheckCmd) examples() []example {
+func (policyCheckCmd) Examples() []example {
 	return []example{{"amn policy check policy.json", "Is it valid, and which exceptions have expired?"}}
 }
 
@@ -144,7 +144,7 @@ func (policyExplainCmd) Help() string {
 	return `One sentence for each decision of the policy; with --path, for a file of that name.`
 }
 
-func (policyExplainCmd) examples() []example {
+func (policyExplainCmd) Examples() []example {
 	return []example{
 		{"amn policy explain strict", "What does it refuse?"},
 		{"amn policy explain policy.json --path models/training_args.bin", "What holds for this file?"},

@@ -28,7 +28,7 @@ again under the policy. The exit code is that of the worst file that is still re
 and all else are those of --limits, or of the profile server. Unpack archives first.`
 }
 
-func (policyLearnCmd) examples() []example {
+func (policyLearnCmd) Examples() []example {
 	return []example{{"amn policy learn lightning.pt -o learned.json", "What would a policy have to allow for this file?"}}
 }
 

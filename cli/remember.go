@@ -31,7 +31,7 @@ weights are never copied; files that were left out are listed.
 Checksums of archives are checked. A GGUF file keeps its own tensor names.`
 }
 
-func (rememberCmd) examples() []example {
+func (rememberCmd) Examples() []example {
 	return []example{
 		{"amn dequantize llama-fp8", "A model's folder: writes llama-fp8-bf16, which transformers loads."},
 		{"amn dequantize --dry-run tiny.gguf", "What it would do."},

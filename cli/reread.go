@@ -32,7 +32,7 @@ type rereadCmd struct {
 
 func (rereadCmd) Help() string { return "Reads the files of amn serve again." }
 
-func (rereadCmd) examples() []example { return nil }
+func (rereadCmd) Examples() []example { return nil }
 
 // A reading is what a file holds, or why it could not be read.
 type reading struct {

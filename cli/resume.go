@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -116,7 +115,7 @@ func (s *session) resumeOf(c *conversion) (*convert.Resume, error) {
 			return nil, err
 		}
 	}
-	if job["program"], err = programText(); err != nil {
+	if job["program"], err = programText(s.build()); err != nil {
 		return nil, err
 	}
 	for _, q := range s.policy.Limits.Quirks {
@@ -210,8 +209,7 @@ func (s *session) printInterrupted(c *conversion) {
 }
 
 // programText identifies the program: its version, or its content if it is no release.
-func programText() (string, error) {
-	b := buildOf(debug.ReadBuildInfo())
+func programText(b build) (string, error) {
 	if b.commit != "" && !b.modified && b.version != "(devel)" {
 		return b.version + " " + b.commit, nil
 	}

@@ -25,7 +25,7 @@ rules. docs/rules has a page for each. A whole identifier prints all of a rule: 
 file is mended, how a policy allows it. --json has that of every rule.`
 }
 
-func (rulesCmd) examples() []example {
+func (rulesCmd) Examples() []example {
 	return []example{
 		{"amn rules", "Every rule with what it means."},
 		{"amn rules pickle", "Those about pickles."},

@@ -55,7 +55,7 @@ and exceptions ("ignore") with a rule of amn rules, a path or sha256, a reason, 
 model in what is named, or an empty list.`
 }
 
-func (scanCmd) examples() []example {
+func (scanCmd) Examples() []example {
 	return []example{
 		{"amn scan checkpoint.pt", "Is it safe to load, and what does it ask for?"},
 		{"amn scan --all checkpoint.pt", "Everything that it asks for, with places."},

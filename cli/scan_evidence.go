@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
@@ -82,7 +81,7 @@ func (e *evidence) open(g *gate.Gate, paths []string, force bool) (err error) {
 		if e.out, err = disk.Create(disk.Output{Flag: "--bom", Path: e.flags.BOM, Kind: "bom"}, force, disk.GuardOf(paths)); err != nil {
 			return err
 		}
-		e.bom, g.Digest = bom.New(e.out.W, buildOf(debug.ReadBuildInfo()).version), true
+		e.bom, g.Digest = bom.New(e.out.W, e.s.build().version), true
 		g.Seen = func(b *limits.Budget, m tensor.Model) (err error) {
 			e.seen, err = bom.Describe(b, m, digest.Options{Workers: e.s.workers})
 			return err
@@ -197,7 +196,7 @@ func (e *evidence) close() error {
 	if err != nil {
 		return err
 	}
-	r := attest.Result{Name: filepath.Base(whole), Files: files, Links: links, Policy: policy, Version: buildOf(debug.ReadBuildInfo()).version, Time: time.Now()}
+	r := attest.Result{Name: filepath.Base(whole), Files: files, Links: links, Policy: policy, Version: e.s.build().version, Time: time.Now()}
 	for _, p := range []string{attest.Accepted, attest.Read, attest.Verified, attest.LookedAt, attest.AsIs} {
 		if !e.missingProperties[p] {
 			r.Properties = append(r.Properties, p)

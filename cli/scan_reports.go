@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -54,7 +53,7 @@ func (f *reportFlags) outputs() ([]disk.Output, error) {
 // guard lists folders that may be a stranger's.
 func (r *reports) open(s *session, flags *reportFlags, guard []string) error {
 	format := flags.Format
-	version := buildOf(debug.ReadBuildInfo()).version
+	version := s.build().version
 	switch {
 	case format == "json":
 		s.json = true

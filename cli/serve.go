@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,7 +94,7 @@ works on Windows) reads the files of --limits, --tokens, --tls-cert and --tls-ke
 them is wrong, all of the old ones stay, and the log says so.`
 }
 
-func (serveCmd) examples() []example {
+func (serveCmd) Examples() []example {
 	return []example{
 		{"amn serve --listen localhost:8080 --limits strict", "A gate for hosts on this machine."},
 		{"amn serve --ui --listen localhost:8080", "With a page to drop files on, at http://localhost:8080/."},
@@ -199,9 +198,10 @@ func (c *serveCmd) options(s *session, in *inForce) (o api.Options, err error) {
 		o.Log = slog.New(slog.NewJSONHandler(s.err, nil))
 	}
 	if c.Isolate {
-		o.Judge, o.JudgeFolder = c.judgeInChild, c.judgeFolderInChild
+		one := &children{c.Sandbox}
+		o.Judge, o.JudgeFolder = one.judgeInChild, one.judgeFolderInChild
 	}
-	o.Version = buildOf(debug.ReadBuildInfo()).version
+	o.Version = s.build().version
 	o.Gate.Version, o.UI = o.Version, c.UI
 	if c.ReceiptKey != "" {
 		text, err := disk.ReadBounded(c.ReceiptKey, attest.MaxBytes)

@@ -34,7 +34,9 @@ type session struct {
 	// ownProcess says that nothing else runs in this process, so that it may be sandboxed.
 	ownProcess bool
 
-	workers     int
+	linked  string // the version that the linker has set
+	workers int
+
 	remote      func(context.Context, *limits.Budget, string) (tensor.Model, error)
 	remoteFiles func(context.Context, *limits.Budget, string) (fs.FS, string, error)
 	// remoteHelp describes addresses, in rows of the help.
@@ -85,9 +87,12 @@ func (c *classes) total() (n int64) {
 	return n
 }
 
+// version is set by the linker (-X).
+var version string
+
 func newSession(stdio Stdio) *session {
 	s := &session{
-		in: stdio.In, err: stdio.Err, to: stdio.Out,
+		linked: version, in: stdio.In, err: stdio.Err, to: stdio.Out,
 		out:     &term.Printer{Writer: bufio.NewWriterSize(stdio.Out, 64<<10), Columns: stdio.Columns, Colours: stdio.Colours},
 		workers: cmp.Or(stdio.Workers, runtime.GOMAXPROCS(0)), ownProcess: stdio.OwnProcess,
 		remote: stdio.Remote, remoteFiles: stdio.RemoteFiles, remoteHelp: stdio.RemoteHelp, life: stdio.life,

@@ -54,7 +54,7 @@ shards and the index that transformers writes. Tensors keep their bytes. The fol
 only when it is complete.`
 }
 
-func (splitCmd) examples() []example {
+func (splitCmd) Examples() []example {
 	return []example{
 		{"amn split --max-tensors 2 tiny.gguf", "Two tensors a file: writes tiny-split/tiny-00001-of-..."},
 	}
@@ -124,7 +124,7 @@ func (joinCmd) Help() string {
 bytes. A GGUF file gets the bytes that llama-gguf-split --merge writes.`
 }
 
-func (joinCmd) examples() []example {
+func (joinCmd) Examples() []example {
 	return []example{{"amn join -o whole.gguf split/tiny-00001-of-00002.gguf", "One file of several."}}
 }
 

@@ -41,7 +41,7 @@ NaN and infinities. For up to three tensors, and with --json, also a histogram b
 which shows what a narrower type would lose.`
 }
 
-func (statsCmd) examples() []example {
+func (statsCmd) Examples() []example {
 	return []example{
 		{"amn stats model.safetensors", "What numbers are in it?"},
 		{"amn stats --tensor 'blk.0.attn_q*' tiny.gguf", "Of a few tensors, with their magnitudes."},

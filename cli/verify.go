@@ -31,7 +31,7 @@ gate accepted them, or of Model Signing (model.sig), with a key. The exit code i
 signature is not of that key, and 8 if the files differ.`
 }
 
-func (verifyCmd) examples() []example {
+func (verifyCmd) Examples() []example {
 	return []example{
 		{"amn verify weights.npz", "Is it whole?"},
 		{"amn verify -r models", "Every model in a folder and below."},

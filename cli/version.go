@@ -15,12 +15,9 @@ import (
 // versionCmd prints the version.
 type versionCmd struct{}
 
-func (versionCmd) examples() []example {
+func (versionCmd) Examples() []example {
 	return []example{{"amn version", "Version, commit, Go, platform, the level of the kernels, and what the sandbox has here."}}
 }
-
-// version is set by the linker (-X); if it is empty, the version of the module counts.
-var version string
 
 // A build describes the binary.
 type build struct {
@@ -28,12 +25,14 @@ type build struct {
 	modified        bool
 }
 
-func buildOf(info *debug.BuildInfo, ok bool) build {
-	b := build{version: cmp.Or(version, "(devel)")}
+// buildOf returns what is known of a binary. linked is the version that its linker has set, if it
+// has; else the version of the module counts.
+func buildOf(linked string, info *debug.BuildInfo, ok bool) build {
+	b := build{version: cmp.Or(linked, "(devel)")}
 	if !ok {
 		return b
 	}
-	if version == "" && info.Main.Version != "" {
+	if linked == "" && info.Main.Version != "" {
 		b.version = info.Main.Version
 	}
 	for _, set := range info.Settings {
@@ -47,9 +46,15 @@ func buildOf(info *debug.BuildInfo, ok bool) build {
 	return b
 }
 
+// build describes this binary.
+func (s *session) build() build {
+	info, ok := debug.ReadBuildInfo()
+	return buildOf(s.linked, info, ok)
+}
+
 // Run implements the command.
 func (versionCmd) Run(_ context.Context, s *session) error {
-	b := buildOf(debug.ReadBuildInfo())
+	b := s.build()
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if s.json {
 		jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
