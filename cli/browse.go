@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -18,7 +20,7 @@ import (
 type browseCmd struct {
 	Path string `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
 
-	tensorsFlag `embed:""`
+	flags.TensorsFlag `embed:""`
 }
 
 func (browseCmd) Help() string {
@@ -30,43 +32,43 @@ file is shown with the reasons.
 This needs a terminal. amn inspect, amn parse and amn stats print the same, and take --json.`
 }
 
-func (browseCmd) Examples() []example {
-	return []example{
-		{"amn view model.safetensors", "Look around in a file."},
-		{"amn view llama-fp8", "In a folder with a model."},
+func (browseCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn view model.safetensors", What: "Look around in a file."},
+		{Command: "amn view llama-fp8", What: "In a folder with a model."},
 	}
 }
 
 // Run implements the command.
-func (c *browseCmd) Run(ctx context.Context, s *session) error {
-	c.grant(s)
-	if s.json {
+func (c *browseCmd) Run(ctx context.Context, s *run.Run) error {
+	c.Grant(s)
+	if s.JSON {
 		return fault.Usage("amn view needs a terminal; amn parse --json prints the same")
 	}
-	out, ok := s.to.(*os.File)
+	out, ok := s.To.(*os.File)
 	if !ok || term.Columns(out) == 0 || os.Getenv("TERM") == "dumb" {
 		return fault.Usage("amn view needs a terminal, and standard output is none; amn inspect and amn parse print the same")
 	}
-	src, err := s.browseSource(ctx, c.Path)
+	src, err := browseSource(ctx, s, c.Path)
 	if err != nil {
 		return err
 	}
-	in, _ := s.in.(*os.File)
+	in, _ := s.In.(*os.File)
 	keys, err := term.Keyboard(in)
 	if err != nil {
 		return fault.Usage("amn view needs a terminal for its keys: " + err.Error())
 	}
-	b := s.policy.Long().Budget(ctx)
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
-	r := &report{path: src.path}
-	s.fill(b, r, src, reportOptions{})
+	r := &report{path: src.Path}
+	fillReport(s, b, r, src, reportOptions{})
 	if r.model != nil {
 		defer r.model.Close()
 	}
 	if r.err != nil {
-		s.count.note(r.err)
+		s.Count.Note(r.err)
 		if wire.ClassOf(r.err) == wire.Internal || errors.As(r.err, new(fault.Interrupted)) {
-			s.printError(r.path, r.err)
+			s.PrintError(r.path, r.err)
 			return nil
 		}
 	}
@@ -75,38 +77,38 @@ func (c *browseCmd) Run(ctx context.Context, s *session) error {
 		err = v.run(keys, out)
 	}
 	if r.err != nil { // so that it remains visible after the browser has ended
-		s.printError(r.path, r.err)
+		s.PrintError(r.path, r.err)
 	}
 	return err
 }
 
 // browseSource returns the model that path names; several are an error.
-func (s *session) browseSource(ctx context.Context, path string) (source, error) {
+func browseSource(ctx context.Context, s *run.Run, path string) (run.Source, error) {
 	if path == "-" {
-		return s.stdin(ctx), nil
+		return s.Stdin(ctx), nil
 	}
-	if open, ok := s.remoteOpener(ctx, path); ok {
-		return source{path: path, open: open, read: parser.Progress}, nil
+	if open, ok := s.RemoteOpener(ctx, path); ok {
+		return run.Source{Path: path, Open: open, Read: parser.Progress}, nil
 	}
 	var found []parser.Source
 	for src, err := range parser.Find(path, false) {
 		if err != nil {
-			return source{}, err
+			return run.Source{}, err
 		}
 		if found = append(found, src); len(found) > 1 {
-			return source{}, fault.Usage(term.Path(path) + " contains several models: name one, such as " + term.Path(found[0].Path))
+			return run.Source{}, fault.Usage(term.Path(path) + " contains several models: name one, such as " + term.Path(found[0].Path))
 		}
 	}
 	if len(found) == 0 {
-		return source{}, fault.Usage(term.Path(path) + " contains no model")
+		return run.Source{}, fault.Usage(term.Path(path) + " contains no model")
 	}
-	return source{path: found[0].Path, open: found[0].Open, read: parser.Progress}, nil
+	return run.Source{Path: found[0].Path, Open: found[0].Open, Read: parser.Progress}, nil
 }
 
 // A viewer shows one model on a terminal.
 type viewer struct {
 	ctx      context.Context
-	s        *session
+	s        *run.Run
 	b        *limits.Budget
 	r        *report
 	model    *browse.Model
@@ -132,7 +134,7 @@ func (v *viewer) background(ctx context.Context, work func(*limits.Budget) func(
 			case <-ctx.Done():
 			}
 		}()
-		b := v.s.policy.Long().Budget(ctx)
+		b := v.s.Policy.Long().Budget(ctx)
 		defer b.Close()
 		done = work(b)
 	}()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
@@ -81,7 +82,7 @@ func (v *viewer) openValue(row int) {
 			text = append(text[:maxElements], "... (amn parse --key prints all)")
 		}
 	default:
-		text = v.s.capture(func(s *session) { _ = s.printValue(v.b, value) })
+		text = capture(v.s, func(s *run.Run) { _ = printValue(s, v.b, value) })
 	}
 	lines := []browse.Line{{Text: kindText(m.value), Style: browse.Dim}, {}}
 	v.model.Show(browse.Page{Title: term.Name(m.key), Lines: append(lines, plainLines(text)...)})
@@ -224,12 +225,12 @@ func (v *viewer) tensorStats(b *limits.Budget, i *tensor.Info) ([]string, error)
 	for k := 2; k < len(statHead)-1; k++ {
 		text = append(text, term.Pad(statHead[k]+":", term.LabelWidth)+row[k])
 	}
-	return append(text, v.s.capture(func(s *session) { s.chart(t) })...), nil
+	return append(text, capture(v.s, func(s *run.Run) { chart(s, t) })...), nil
 }
 
 // judge asks the gate in the background, and shows the verdict among the findings.
 func (v *viewer) judge(ctx context.Context) {
-	if v.r.path == "-" || isAddress(v.r.path) || strings.HasPrefix(v.r.path, "ollama:") {
+	if v.r.path == "-" || run.IsAddress(v.r.path) || strings.HasPrefix(v.r.path, "ollama:") {
 		v.model.SetStatus("Only files and folders are judged here; amn scan judges other sources.")
 		return
 	}
@@ -239,7 +240,7 @@ func (v *viewer) judge(ctx context.Context) {
 	v.judging = true
 	v.model.SetStatus("Judging: reading the whole file.")
 	v.background(ctx, func(b *limits.Budget) func() {
-		verdict, size, err := v.s.verdictOf(b, v.r)
+		verdict, size, err := verdictOf(v.s, b, v.r)
 		if err != nil || verdict == nil {
 			return func() {
 				v.judging = false
@@ -256,7 +257,7 @@ func (v *viewer) judge(ctx context.Context) {
 		}
 		class := verdict.Class()
 		return func() {
-			v.s.count.worst = max(v.s.count.worst, class)
+			v.s.Count.Worst = max(v.s.Count.Worst, class)
 			v.showVerdict(r)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
@@ -84,12 +85,12 @@ func (v *viewer) build() {
 }
 
 // capture returns the lines that print writes, unwrapped and without colours.
-func (s *session) capture(print func(*session)) []string {
+func capture(s *run.Run, print func(*run.Run)) []string {
 	var text bytes.Buffer
 	sub := *s
-	sub.out = &term.Printer{Writer: bufio.NewWriter(&text)}
+	sub.Out = &term.Printer{Writer: bufio.NewWriter(&text)}
 	print(&sub)
-	sub.out.Flush()
+	sub.Out.Flush()
 	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
 }
 
@@ -98,7 +99,7 @@ func (v *viewer) summary() []string {
 	if v.r.err != nil {
 		return []string{v.r.path, "Refused: " + term.Tidy(fault.Message("", v.r.err), wire.MaxMessage)}
 	}
-	return v.s.capture(func(s *session) { _ = s.printInspect(v.r) })
+	return capture(v.s, func(s *run.Run) { _ = printInspect(s, v.r) })
 }
 
 // sampledRows is how many rows determine the widths of columns; a model may have millions.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 )
 
 // A commandSpec describes a command: its name, its aliases, one sentence of help, and a
@@ -55,7 +56,7 @@ func newOf[T any]() any { return new(T) }
 
 // A runner is a command that can be run.
 type runner interface {
-	Run(ctx context.Context, s *session) error
+	Run(ctx context.Context, s *run.Run) error
 }
 
 // tags returns what kong is told about the command besides its name and its help.
@@ -100,8 +101,8 @@ func commandsFor(args []string) []commandSpec {
 	return commands
 }
 
-// parse returns the command with its flags set, or nil if help was printed.
-func (s *session) parse(g *policies.Globals, args []string) (runner, error) {
+// parseCommand returns the command with its flags set, or nil if help was printed.
+func parseCommand(s *run.Run, g *policies.Globals, args []string) (runner, error) {
 	k, err := newParser(g, commandsFor(args))
 	if err != nil {
 		return nil, fmt.Errorf("internal error: %w", err)
@@ -109,20 +110,20 @@ func (s *session) parse(g *policies.Globals, args []string) (runner, error) {
 	node, err := parseLine(k, args)
 	switch {
 	case errors.Is(err, errHelp):
-		s.printHelp(s.out, node, errors.Is(err, errShortHelp))
+		printHelp(s, s.Out, node, errors.Is(err, errShortHelp))
 		return nil, nil
 	case err != nil:
 		return nil, fault.Usage(fmt.Sprintf("%s (see %s --help)", err, commandPath(node)))
 	}
-	s.command, s.given = node.Name, func() []givenFlag { return givenFlags(node) }
+	s.Command, s.Given = node.Name, func() []run.Flag { return givenFlags(node) }
 	return targetOf(node).(runner), nil
 }
 
 // givenFlags returns the flags of a command that were given a value other than none.
-func givenFlags(n *kong.Node) (list []givenFlag) {
+func givenFlags(n *kong.Node) (list []run.Flag) {
 	for _, f := range n.Flags {
 		if !f.Target.IsZero() {
-			list = append(list, givenFlag{f.Name, fmt.Sprint(f.Target), f.PlaceHolder == "FILE" || f.PlaceHolder == "DIR"})
+			list = append(list, run.Flag{Name: f.Name, Value: fmt.Sprint(f.Target), Names: f.PlaceHolder == "FILE" || f.PlaceHolder == "DIR"})
 		}
 	}
 	return list

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -28,22 +29,22 @@ func (completionCmd) Help() string {
 names a model. Names with characters that a shell could interpret are not offered.`
 }
 
-func (completionCmd) Examples() []example {
-	return []example{
-		{"amn completion bash > amn.bash", "Then: source amn.bash (in ~/.bashrc to keep it)."},
-		{"amn completion zsh > _amn", "Put it in a folder of $fpath."},
-		{"amn completion fish > amn.fish", "Put it into ~/.config/fish/completions."},
-		{"amn completion powershell > amn.ps1", "Then: . ./amn.ps1 (in $PROFILE to keep it)."},
+func (completionCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn completion bash > amn.bash", What: "Then: source amn.bash (in ~/.bashrc to keep it)."},
+		{Command: "amn completion zsh > _amn", What: "Put it in a folder of $fpath."},
+		{Command: "amn completion fish > amn.fish", What: "Put it into ~/.config/fish/completions."},
+		{Command: "amn completion powershell > amn.ps1", What: "Then: . ./amn.ps1 (in $PROFILE to keep it)."},
 	}
 }
 
 // Run implements the command.
-func (c *completionCmd) Run(_ context.Context, s *session) error {
-	if s.json {
+func (c *completionCmd) Run(_ context.Context, s *run.Run) error {
+	if s.JSON {
 		return fault.Usage("amn completion prints a shell script: it has no JSON form")
 	}
 	extensions := strings.Join(modelExtensions(), "|")
-	_, err := s.out.WriteString(strings.NewReplacer("@ASK@", completeCommand, "@EXT@", extensions).Replace(completionScripts[c.Shell]))
+	_, err := s.Out.WriteString(strings.NewReplacer("@ASK@", completeCommand, "@EXT@", extensions).Replace(completionScripts[c.Shell]))
 	return err
 }
 
@@ -76,7 +77,7 @@ type suggestion struct{ word, what string }
 
 // complete prints the possible completions of the last word, one per line with its
 // description after a tab, and in the last line which files are possible.
-func (s *session) complete(ctx context.Context, root *kong.Node, words []string) error {
+func complete(ctx context.Context, s *run.Run, root *kong.Node, words []string) error {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -89,22 +90,22 @@ func (s *session) complete(ctx context.Context, root *kong.Node, words []string)
 	}
 	c := completionFor(ctx, root, words)
 	if c.files == "models" && last != "" {
-		c.words = append(c.words, s.addressSchemes()...)
+		c.words = append(c.words, addressSchemes(s)...)
 	}
 	for _, o := range c.words {
 		if strings.HasPrefix(o.word, last) && isShellSafe(o.word) {
-			fmt.Fprintf(s.out, "%s\t%s\n", o.word, o.what)
+			fmt.Fprintf(s.Out, "%s\t%s\n", o.word, o.what)
 		}
 	}
-	_, err := fmt.Fprintf(s.out, ":%s\n", c.files)
+	_, err := fmt.Fprintf(s.Out, ":%s\n", c.files)
 	return err
 }
 
 // addressSchemes returns the schemes of models that are not files. Schemes of addresses are
 // among them if the program opens addresses.
-func (s *session) addressSchemes() []suggestion {
+func addressSchemes(s *run.Run) []suggestion {
 	list := []suggestion{{"ollama:", "a model of an ollama store on this machine"}}
-	if s.remote != nil {
+	if s.Remote != nil {
 		list = append(list,
 			suggestion{"hf://", "OWNER/REPO[@REVISION][/FILE] of a hub"}, suggestion{"https://", "a file of a server"}, suggestion{"s3://", "BUCKET/KEY"}, suggestion{"gs://", "BUCKET/KEY"},
 			suggestion{"oci://", "REGISTRY/REPOSITORY:TAG"}, suggestion{"ollama://", "[HOST/]MODEL[:TAG] of a registry"})

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
@@ -23,8 +25,8 @@ import (
 
 // convertCmd writes a model in another format.
 type convertCmd struct {
-	writeFlags  `embed:"" group:"Output"`
-	schemeFlags `embed:"" group:"Quantized sources"`
+	writeFlags        `embed:"" group:"Output"`
+	flags.SchemeFlags `embed:"" group:"Quantized sources"`
 
 	To           string   `placeholder:"FORMAT" help:"Output format: safetensors (or bf16), gguf, hf, mlx, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8. The default is what the extension of the output means; with --cast, safetensors."`
 	OutDtype     string   `help:"Type to decode quantized weights to: bf16, f16, f32." default:"" enum:",bf16,f16,f32" placeholder:"bf16"`
@@ -57,19 +59,19 @@ a GGUF file of such an architecture becomes a transformers folder. --to mlx writ
 folder as mlx_lm.convert, from a transformers folder or such a GGUF file.`
 }
 
-func (convertCmd) Examples() []example {
-	return []example{
-		{"amn convert --to safetensors checkpoint.pt", "From a pickle: writes checkpoint.safetensors."},
-		{"amn convert --to safetensors --tensors-only --select state_dict --strip-prefix model. lightning.pt", "The model from a trainer's checkpoint, with its own names."},
-		{"amn convert --to safetensors --tensors-only --dry-run --rename '2.*=head.*' whole.pt", "A whole module: what would be written, by both names."},
-		{"amn convert --cast f16 model.safetensors", "Rounded to F16: writes model-f16.safetensors."},
-		{"amn convert tiny.gguf tiny.npz", "For NumPy: the extension says the format."},
-		{"amn convert --to gguf --out-dtype f16 tiny.gguf", "Blocks decoded to F16, the keys kept."},
-		{"amn convert --to gguf --as-is -o joined.gguf split/tiny-00001-of-00002.gguf", "One file of several, as they are."},
-		{"amn convert --to gguf --gguf-kv general.name=mine -o named.gguf tiny.gguf", "Another name in its metadata."},
-		{"amn convert --to bnb-nf4 --allow-requantize tiny.gguf", "Quantized anew: writes tiny-bnb-nf4.safetensors."},
-		{"amn convert --to gguf --quant q8_0 --allow-requantize -o small.gguf tiny.gguf", "Quantized as llama-quantize does it."},
-		{"amn convert --to gguf --raw-names weights.npz", "For programs that read names as they are."},
+func (convertCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn convert --to safetensors checkpoint.pt", What: "From a pickle: writes checkpoint.safetensors."},
+		{Command: "amn convert --to safetensors --tensors-only --select state_dict --strip-prefix model. lightning.pt", What: "The model from a trainer's checkpoint, with its own names."},
+		{Command: "amn convert --to safetensors --tensors-only --dry-run --rename '2.*=head.*' whole.pt", What: "A whole module: what would be written, by both names."},
+		{Command: "amn convert --cast f16 model.safetensors", What: "Rounded to F16: writes model-f16.safetensors."},
+		{Command: "amn convert tiny.gguf tiny.npz", What: "For NumPy: the extension says the format."},
+		{Command: "amn convert --to gguf --out-dtype f16 tiny.gguf", What: "Blocks decoded to F16, the keys kept."},
+		{Command: "amn convert --to gguf --as-is -o joined.gguf split/tiny-00001-of-00002.gguf", What: "One file of several, as they are."},
+		{Command: "amn convert --to gguf --gguf-kv general.name=mine -o named.gguf tiny.gguf", What: "Another name in its metadata."},
+		{Command: "amn convert --to bnb-nf4 --allow-requantize tiny.gguf", What: "Quantized anew: writes tiny-bnb-nf4.safetensors."},
+		{Command: "amn convert --to gguf --quant q8_0 --allow-requantize -o small.gguf tiny.gguf", What: "Quantized as llama-quantize does it."},
+		{Command: "amn convert --to gguf --raw-names weights.npz", What: "For programs that read names as they are."},
 	}
 }
 
@@ -196,7 +198,7 @@ func (c *convertCmd) Validate() error {
 	if err := c.writeFlags.Validate(); err != nil {
 		return err
 	}
-	return c.schemeFlags.Validate()
+	return c.SchemeFlags.Validate()
 }
 
 // checkQuant checks the flags of a conversion to a mix.
@@ -212,7 +214,7 @@ func (c *convertCmd) checkQuant(t *convertTarget) error {
 	if err = errors.Join(err, unknown); err == nil {
 		_, err = c.ggmlFlags.quantizer(m)
 	}
-	return errors.Join(err, c.writeFlags.Validate(), c.schemeFlags.Validate())
+	return errors.Join(err, c.writeFlags.Validate(), c.SchemeFlags.Validate())
 }
 
 // checkMLX checks the flags of a conversion to a format of MLX.
@@ -224,7 +226,7 @@ func (c *convertCmd) checkMLX() error {
 	case c.Cast != "" || c.AsIs || c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 || c.ggmlFlags.firstGiven() != "":
 		return errors.New("--quant with --to mlx cannot be combined with --cast, --as-is, --double-quant, --block-size N, --include or the flags of GGUF")
 	}
-	return errors.Join(c.writeFlags.Validate(), c.schemeFlags.Validate())
+	return errors.Join(c.writeFlags.Validate(), c.SchemeFlags.Validate())
 }
 
 // trimQuantSuffix removes the name of a quantization format from the end of a path's stem.
@@ -301,7 +303,7 @@ func (c *convertCmd) castsAll(o *conversion) bool {
 }
 
 // Run implements the command.
-func (c *convertCmd) Run(ctx context.Context, s *session) error {
+func (c *convertCmd) Run(ctx context.Context, s *run.Run) error {
 	t, err := c.target()
 	if err != nil {
 		return fault.Usage(err.Error())
@@ -310,7 +312,7 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		schema:  "amn.convert/1",
 		verb:    "converting",
 		flags:   &c.writeFlags,
-		opts:    convert.Options{Quant: *c.options(c.decodeType(), c.sourceBlock()), AsIs: c.AsIs, Cast: c.cast(), CastTo: castTypes[c.Cast], Requantize: c.AllowRequantize, NaN: c.nan()},
+		opts:    convert.Options{Quant: *c.Options(c.decodeType(), c.sourceBlock()), AsIs: c.AsIs, Cast: c.cast(), CastTo: castTypes[c.Cast], Requantize: c.AllowRequantize, NaN: c.nan()},
 		admit:   c.checkOutDtype,
 		prepare: func(b *limits.Budget, o *conversion) error { return c.prepare(b, o, t) },
 		target: func(w *conversionState) string {
@@ -344,5 +346,5 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 	if t.to != nil {
 		o.opts.Quantize, o.admit, o.report = c.targetFlags.quantizer(t.to), admitQuantized, c.Report.on
 	}
-	return s.convert(ctx, o)
+	return convertModel(ctx, s, o)
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/compare"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
@@ -24,8 +26,8 @@ type diffCmd struct {
 	First  string `arg:"" name:"first" help:"A file, a folder, ollama:NAME, or - for standard input."`
 	Second string `arg:"" name:"second" help:"The second model."`
 
-	compareFlags `embed:"" group:"Comparison"`
-	tensorsFlag  `embed:""`
+	compareFlags      `embed:"" group:"Comparison"`
+	flags.TensorsFlag `embed:""`
 }
 
 // compareFlags decide what counts as equal.
@@ -71,18 +73,18 @@ code is 0 if they are equal and 8 if not.
 infinity equals only itself, and the two zeros are equal.`
 }
 
-func (diffCmd) Examples() []example {
-	return []example{
-		{"amn diff model.safetensors sharded", "Are they the same?"},
-		{"amn diff --tolerance 1e-6 model.safetensors sharded", "Numbers may be a little off."},
-		{"amn diff --json --values model.safetensors sharded", "For a program: every tensor that differs."},
+func (diffCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn diff model.safetensors sharded", What: "Are they the same?"},
+		{Command: "amn diff --tolerance 1e-6 model.safetensors sharded", What: "Numbers may be a little off."},
+		{Command: "amn diff --json --values model.safetensors sharded", What: "For a program: every tensor that differs."},
 	}
 }
 
 // Run implements the command.
-func (c *diffCmd) Run(ctx context.Context, s *session) error {
-	c.grant(s)
-	return s.diff(ctx, [2]string{c.First, c.Second}, &c.compareFlags, false)
+func (c *diffCmd) Run(ctx context.Context, s *run.Run) error {
+	c.Grant(s)
+	return diffModels(ctx, s, [2]string{c.First, c.Second}, &c.compareFlags, false)
 }
 
 // A side is one of the two models of a comparison.
@@ -93,17 +95,17 @@ type side struct {
 	size  int64 // bytes of its tensors
 }
 
-// diff compares two models. If verify is set, their bodies are verified first.
-func (s *session) diff(ctx context.Context, paths [2]string, f *compareFlags, verify bool) error {
+// diffModels compares two models. If verify is set, their bodies are verified first.
+func diffModels(ctx context.Context, s *run.Run, paths [2]string, f *compareFlags, verify bool) error {
 	o, err := f.options()
 	if err != nil {
 		return fault.Usage(err.Error())
 	}
-	b := s.policy.Long().Budget(ctx)
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
 	d := &differ{s: s, limit: f.Limit}
 	for i, path := range paths {
-		d.sides[i] = s.openSide(ctx, b, path, verify)
+		d.sides[i] = openSide(ctx, s, b, path, verify)
 		if m := d.sides[i].model; m != nil {
 			defer m.Close()
 		}
@@ -145,12 +147,12 @@ func (d *differ) matchNames(b *limits.Budget) {
 	}
 }
 
-func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, verify bool) *side {
+func openSide(ctx context.Context, s *run.Run, b *limits.Budget, path string, verify bool) *side {
 	d := &side{path: path}
 	if path == "-" {
-		src := s.stdin(ctx)
-		if d.err = src.err; d.err == nil {
-			d.model, d.err = src.open(b)
+		src := s.Stdin(ctx)
+		if d.err = src.Err; d.err == nil {
+			d.model, d.err = src.Open(b)
 		}
 	} else {
 		d.model, d.err = parser.Open(b, path)
@@ -158,12 +160,12 @@ func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, v
 	if d.err != nil {
 		return d
 	}
-	s.printPassedOver(path, d.model)
+	printPassedOver(s, path, d.model)
 	for i := range d.model.Tensors() {
 		d.size = wire.AddCap(d.size, i.Bytes())
 	}
-	if verify || s.policy.Verify {
-		done := s.progress("verifying "+term.Path(path), func() (int64, int64) { return parser.Progress(d.model) })
+	if verify || s.Policy.Verify {
+		done := s.Progress("verifying "+term.Path(path), func() (int64, int64) { return parser.Progress(d.model) })
 		d.err = parser.Verify(b, d.model)
 		done()
 	}
@@ -172,7 +174,7 @@ func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, v
 
 // A differ compares two models and prints the differences.
 type differ struct {
-	s       *session
+	s       *run.Run
 	sides   [2]*side
 	limit   int
 	printed int
@@ -183,28 +185,28 @@ type differ struct {
 func (d *differ) run(b *limits.Budget, o compare.Options) error {
 	s := d.s
 	for _, side := range d.sides {
-		s.count.note(side.err)
+		s.Count.Note(side.err)
 	}
 	print := d.printText
-	if s.json {
+	if s.JSON {
 		print = d.printJSON
 	}
 	if d.sides[0].err != nil || d.sides[1].err != nil {
-		if s.json {
+		if s.JSON {
 			if err := print(nil); err != nil {
 				return err
 			}
 		}
 		for _, side := range d.sides {
 			if side.err != nil {
-				s.printError(side.path, side.err)
+				s.PrintError(side.path, side.err)
 			}
 		}
 		return nil
 	}
 	var read atomic.Int64
 	o.Done = &read
-	done := s.progress("comparing", func() (int64, int64) { return read.Load(), d.sides[0].size })
+	done := s.Progress("comparing", func() (int64, int64) { return read.Load(), d.sides[0].size })
 	err := print(func(found func(*compare.Difference) error) {
 		d.result, d.err = compare.Models(b, d.sides[0].model, d.sides[1].model, o, found)
 	})
@@ -213,11 +215,11 @@ func (d *differ) run(b *limits.Budget, o compare.Options) error {
 		if err, ok := errors.AsType[fault.Interrupted](d.err); ok {
 			return err
 		}
-		s.printError("", d.err)
+		s.PrintError("", d.err)
 	}
-	s.count.note(d.err)
+	s.Count.Note(d.err)
 	if d.err == nil && d.result.Different > 0 {
-		s.count.worst = max(s.count.worst, wire.Differs)
+		s.Count.Worst = max(s.Count.Worst, wire.Differs)
 	}
 	return err
 }

@@ -17,28 +17,28 @@ type compareFunc func(found func(*compare.Difference) error)
 // printText prints a line per difference, and a summary.
 func (d *differ) printText(compared compareFunc) error {
 	s := d.s
-	s.out.Prose(4, "--- %s (%s)", term.Path(d.sides[0].path), d.sides[0].model.Format())
-	s.out.Prose(4, "+++ %s (%s)", term.Path(d.sides[1].path), d.sides[1].model.Format())
+	s.Out.Prose(4, "--- %s (%s)", term.Path(d.sides[0].path), d.sides[0].model.Format())
+	s.Out.Prose(4, "+++ %s (%s)", term.Path(d.sides[1].path), d.sides[1].model.Format())
 	compared(func(x *compare.Difference) error {
 		if d.printed++; d.limit > 0 && d.printed > d.limit {
 			return nil
 		}
 		mark, what := differenceText(x)
-		s.out.Prose(4, "%s %s  %s", mark, term.Name(x.Name), what)
+		s.Out.Prose(4, "%s %s  %s", mark, term.Name(x.Name), what)
 		return nil
 	})
 	if d.err != nil {
 		return nil
 	}
 	if more := d.printed - d.limit; d.limit > 0 && more > 0 {
-		s.out.Prose(4, "and %s (--limit 0 prints all)", term.Plural(int64(more), "more difference"))
+		s.Out.Prose(4, "and %s (--limit 0 prints all)", term.Plural(int64(more), "more difference"))
 	}
 	r := &d.result
 	if r.Different == 0 {
-		s.out.Line("Equal: %s, %s compared", term.Plural(r.Equal, "tensor"), term.Bytes(r.Bytes))
+		s.Out.Line("Equal: %s, %s compared", term.Plural(r.Equal, "tensor"), term.Bytes(r.Bytes))
 		return nil
 	}
-	s.out.Prose(4, "Different: %s, and %s equal%s", term.Plural(r.Different, "tensor"), term.Count(r.Equal), distanceText(&r.Distance))
+	s.Out.Prose(4, "Different: %s, and %s equal%s", term.Plural(r.Different, "tensor"), term.Count(r.Equal), distanceText(&r.Distance))
 	return nil
 }
 
@@ -78,7 +78,7 @@ func sideText(t *compare.Tensor) string { return term.Type(t.Type) + " " + term.
 
 // printJSON prints the result as schema/diff.json describes it.
 func (d *differ) printJSON(compared compareFunc) error {
-	jsonout.Write(d.s.out.Writer, func(o *jsonout.Object) {
+	jsonout.Write(d.s.Out.Writer, func(o *jsonout.Object) {
 		o.Field("schema", "amn.diff/1")
 		for i, name := range [...]string{"first", "second"} {
 			o.Object(name, func(o *jsonout.Object) { jsonSide(o, d.sides[i]) })
@@ -101,7 +101,7 @@ func (d *differ) printJSON(compared compareFunc) error {
 			o.Object("error", func(o *jsonout.Object) { fault.JSON(o, d.err) })
 		}
 	})
-	return d.s.out.WriteByte('\n')
+	return d.s.Out.WriteByte('\n')
 }
 
 func jsonDistance(o *jsonout.Object, d *quant.Distortion) {

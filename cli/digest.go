@@ -15,7 +15,9 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
@@ -37,7 +39,7 @@ type digestCmd struct {
 	Tensors   bool     `help:"With --check: compare only tensors, so that the same model in another format is equal."`
 	Threads   int      `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 
-	tensorsFlag `embed:""`
+	flags.TensorsFlag `embed:""`
 }
 
 func (digestCmd) Help() string {
@@ -52,11 +54,11 @@ was made of a folder, a model that came into the folder later is a difference. F
 part of a model, such as config.json, are not compared: amn scan --attest and amn verify cover all.`
 }
 
-func (digestCmd) Examples() []example {
-	return []example{
-		{"amn hash model.safetensors", "What is in it?"},
-		{"amn hash -r -o manifest.json models", "Record all models of a folder."},
-		{"amn hash --check manifest.json", "Has anything changed?"},
+func (digestCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn hash model.safetensors", What: "What is in it?"},
+		{Command: "amn hash -r -o manifest.json models", What: "Record all models of a folder."},
+		{Command: "amn hash --check manifest.json", What: "Has anything changed?"},
 	}
 }
 
@@ -76,8 +78,8 @@ func (c *digestCmd) Validate() error {
 }
 
 // Run implements the command.
-func (c *digestCmd) Run(ctx context.Context, s *session) error {
-	c.grant(s)
+func (c *digestCmd) Run(ctx context.Context, s *run.Run) error {
+	c.Grant(s)
 	if c.Check != "" {
 		return c.check(ctx, s)
 	}
@@ -90,7 +92,7 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 		if arg == "-" {
 			return fault.Usage("amn hash reads files, not standard input")
 		}
-		from := folderOf(arg, c.Recursive || isPipeline(arg))
+		from := folderOf(arg, c.Recursive || run.IsPipeline(arg))
 		for src, err := range parser.Find(arg, from.recursive) {
 			d := &digests{path: src.Path, err: err}
 			if err == nil {
@@ -127,9 +129,9 @@ type fileDigest struct {
 }
 
 // digestModel reads a model and its files.
-func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, open func(*limits.Budget) (tensor.Model, error)) *digests {
+func (c *digestCmd) digestModel(ctx context.Context, s *run.Run, path string, open func(*limits.Budget) (tensor.Model, error)) *digests {
 	d := &digests{path: path}
-	b := s.policy.Long().Budget(ctx)
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
 	m, err := open(b)
 	if err != nil {
@@ -137,8 +139,8 @@ func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, op
 		return d
 	}
 	defer m.Close()
-	s.printPassedOver(path, m)
-	if d.err = s.verifyGated(b, m); d.err != nil {
+	printPassedOver(s, path, m)
+	if d.err = verifyGated(s, b, m); d.err != nil {
 		return d
 	}
 	var read atomic.Int64
@@ -153,9 +155,9 @@ func (c *digestCmd) digestModel(ctx context.Context, s *session, path string, op
 		return d
 	}
 	total = wire.AddCap(total, size)
-	done := s.progress("hashing "+term.Path(path), func() (int64, int64) { return read.Load(), total })
+	done := s.Progress("hashing "+term.Path(path), func() (int64, int64) { return read.Load(), total })
 	defer done()
-	o := digest.Options{Workers: cmp.Or(c.Threads, s.workers), Done: &read}
+	o := digest.Options{Workers: cmp.Or(c.Threads, s.Workers), Done: &read}
 	if d.files, d.tensors, d.err = hashFiles(b, m, files, o); d.err != nil {
 		return d
 	}
@@ -229,10 +231,10 @@ func fileNamesOf(m tensor.Model, path string, inFolder bool) (names []string, pa
 }
 
 // print prints the digests of a model, and adds them to the manifest.
-func (c *digestCmd) print(s *session, out *disk.Atomic, d *digests) error {
-	s.count.note(d.err)
-	if s.json {
-		d.json(s.out.Writer, func(path string) string { return path })
+func (c *digestCmd) print(s *run.Run, out *disk.Atomic, d *digests) error {
+	s.Count.Note(d.err)
+	if s.JSON {
+		d.json(s.Out.Writer, func(path string) string { return path })
 	} else if d.err == nil {
 		d.text(s, out == nil)
 	}
@@ -240,23 +242,23 @@ func (c *digestCmd) print(s *session, out *disk.Atomic, d *digests) error {
 		d.json(out.W, func(path string) string { return relativeTo(out.Path, path) })
 	}
 	if d.err != nil {
-		s.printError(d.path, d.err)
+		s.PrintError(d.path, d.err)
 		return nil
 	}
-	return s.out.Flush()
+	return s.Out.Flush()
 }
 
 // text prints the digests for people, those of files as sha256sum does. Without all, the
 // tensors are left out.
-func (d *digests) text(s *session, all bool) {
-	if s.out.Printed && all {
-		s.out.WriteByte('\n')
+func (d *digests) text(s *run.Run, all bool) {
+	if s.Out.Printed && all {
+		s.Out.WriteByte('\n')
 	}
-	s.out.Printed = true
+	s.Out.Printed = true
 	for _, f := range d.files {
-		fmt.Fprintf(s.out, "%s  %s\n", f.sum, term.Path(f.path))
+		fmt.Fprintf(s.Out, "%s  %s\n", f.sum, term.Path(f.path))
 	}
-	fmt.Fprintf(s.out, "%s  model of %s, %s\n", d.model, term.Path(d.path), term.Plural(int64(len(d.tensors)), "tensor"))
+	fmt.Fprintf(s.Out, "%s  model of %s, %s\n", d.model, term.Path(d.path), term.Plural(int64(len(d.tensors)), "tensor"))
 	if !all {
 		return // the manifest has the tensors
 	}
@@ -267,7 +269,7 @@ func (d *digests) text(s *session, all bool) {
 		width = max(width, term.Width(term.Tidy(t.Type, 64)+" "+term.Shape(t.Shape)))
 	}
 	for _, t := range list {
-		fmt.Fprintf(s.out, "  %s  %s  %s\n", t.Sum, term.Pad(term.Tidy(t.Type, 64)+" "+term.Shape(t.Shape), width), s.out.LastName(term.Name(t.Name), 2*len(t.Sum)+width+6))
+		fmt.Fprintf(s.Out, "  %s  %s  %s\n", t.Sum, term.Pad(term.Tidy(t.Type, 64)+" "+term.Shape(t.Shape), width), s.Out.LastName(term.Name(t.Name), 2*len(t.Sum)+width+6))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
@@ -23,13 +24,13 @@ import (
 )
 
 // check compares models with a manifest.
-func (c *digestCmd) check(ctx context.Context, s *session) error {
+func (c *digestCmd) check(ctx context.Context, s *run.Run) error {
 	f, err := disk.OpenNamed(c.Check)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	b := s.policy.Long().Budget(ctx)
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
 	models, seen := newManifestReader(b, f), map[string]bool{}
 	known := &compared{paths: map[string]bool{}, folders: map[searched]bool{}}
@@ -119,42 +120,42 @@ func (c *digestCmd) inside(name string) error {
 }
 
 // compare reports the differences of one model from the manifest.
-func (c *digestCmd) compare(s *session, d *digests, want *manifestModel) error {
+func (c *digestCmd) compare(s *run.Run, d *digests, want *manifestModel) error {
 	if d.err != nil {
-		s.count.note(d.err)
-		s.printError(d.path, d.err)
+		s.Count.Note(d.err)
+		s.PrintError(d.path, d.err)
 		return nil
 	}
 	wrong := c.differences(d, want)
 	if len(wrong) > 0 {
-		s.count.worst = max(s.count.worst, wire.Differs)
+		s.Count.Worst = max(s.Count.Worst, wire.Differs)
 	}
-	if s.json {
+	if s.JSON {
 		printCompared(s, d.path, wrong)
-		return s.out.Flush()
+		return s.Out.Flush()
 	}
 	if len(wrong) == 0 {
-		fmt.Fprintf(s.out, "%s: the same, %s\n", term.Path(d.path), term.Plural(int64(len(d.tensors)), "tensor"))
+		fmt.Fprintf(s.Out, "%s: the same, %s\n", term.Path(d.path), term.Plural(int64(len(d.tensors)), "tensor"))
 	}
 	for i, text := range wrong {
 		if i == 20 {
-			fmt.Fprintf(s.out, "%s: and %s more\n", term.Path(d.path), term.Count(int64(len(wrong)-i)))
+			fmt.Fprintf(s.Out, "%s: and %s more\n", term.Path(d.path), term.Count(int64(len(wrong)-i)))
 			break
 		}
-		fmt.Fprintf(s.out, "%s: %s\n", term.Path(d.path), text)
+		fmt.Fprintf(s.Out, "%s: %s\n", term.Path(d.path), text)
 	}
-	return s.out.Flush()
+	return s.Out.Flush()
 }
 
-// printCompared prints the differences of a model from the manifest as JSON.
-func printCompared(s *session, path string, wrong []string) {
-	jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+// printTargets prints the differences of a model from the manifest as JSON.
+func printCompared(s *run.Run, path string, wrong []string) {
+	jsonout.Write(s.Out.Writer, func(o *jsonout.Object) {
 		o.Field("schema", "amn.digest-check/1")
 		o.Text("path", path)
 		o.Field("same", len(wrong) == 0)
 		o.Field("differences", append([]string{}, wrong...))
 	})
-	s.out.WriteByte('\n')
+	s.Out.WriteByte('\n')
 }
 
 // differences returns the differences between a model and the manifest: in everything that

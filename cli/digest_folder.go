@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -53,7 +54,7 @@ func (k *compared) add(d *digests, from searched) {
 }
 
 // newer reports the models that are in a folder of the manifest and not in the manifest.
-func (c *digestCmd) newer(s *session, k *compared) error {
+func (c *digestCmd) newer(s *run.Run, k *compared) error {
 	for _, from := range k.order {
 		for src, err := range parser.Find(from.folder, from.recursive) {
 			path := filepath.Clean(src.Path)
@@ -61,7 +62,7 @@ func (c *digestCmd) newer(s *session, k *compared) error {
 				continue
 			}
 			k.paths[path] = true
-			s.count.worst = max(s.count.worst, wire.Differs)
+			s.Count.Worst = max(s.Count.Worst, wire.Differs)
 			if err := c.printNewer(s, src.Path); err != nil {
 				return err
 			}
@@ -70,12 +71,12 @@ func (c *digestCmd) newer(s *session, k *compared) error {
 	return nil
 }
 
-func (c *digestCmd) printNewer(s *session, path string) error {
+func (c *digestCmd) printNewer(s *run.Run, path string) error {
 	const why = "is not in the manifest, which was made of its folder"
-	if s.json {
+	if s.JSON {
 		printCompared(s, path, []string{"the model " + why})
 	} else {
-		fmt.Fprintf(s.out, "%s: %s\n", term.Path(path), why)
+		fmt.Fprintf(s.Out, "%s: %s\n", term.Path(path), why)
 	}
-	return s.out.Flush()
+	return s.Out.Flush()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -35,11 +36,11 @@ endian, with the default alignment. With --in-place, too, the path always holds 
 old file or the whole new one.`
 }
 
-func (editCmd) Examples() []example {
-	return []example{
-		{"amn edit --set general.name=mine --in-place tiny.gguf", "Another name."},
-		{"amn edit --set llama.context_length:u32=64 --delete tokenizer.ggml.pre -o other.gguf tiny.gguf", "A number, and a key less."},
-		{"amn edit --rename 'layers.*=blocks.*' --dry-run model.safetensors", "What would be renamed?"},
+func (editCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn edit --set general.name=mine --in-place tiny.gguf", What: "Another name."},
+		{Command: "amn edit --set llama.context_length:u32=64 --delete tokenizer.ggml.pre -o other.gguf tiny.gguf", What: "A number, and a key less."},
+		{Command: "amn edit --rename 'layers.*=blocks.*' --dry-run model.safetensors", What: "What would be renamed?"},
 	}
 }
 
@@ -82,7 +83,7 @@ func (c *editCmd) edit(b *limits.Budget, format string) (*convert.Edit, error) {
 }
 
 // Run implements the command.
-func (c *editCmd) Run(ctx context.Context, s *session) error {
+func (c *editCmd) Run(ctx context.Context, s *run.Run) error {
 	flags := c.writeFlags("")
 	if c.InPlace && c.Path == "-" {
 		return fault.Usage("--in-place: standard input cannot be replaced")
@@ -90,7 +91,7 @@ func (c *editCmd) Run(ctx context.Context, s *session) error {
 	if c.InPlace {
 		flags.Output, flags.Force = flags.Path, true
 	}
-	return s.convert(ctx, &conversion{
+	return convertModel(ctx, s, &conversion{
 		schema: "amn.convert/1", verb: "editing", flags: flags, opts: convert.Options{AsIs: true, InPlace: c.InPlace},
 		prepare: c.prepare,
 		target: func(w *conversionState) string {
@@ -150,15 +151,15 @@ func changesNames(m *convert.Renamed) bool {
 }
 
 // printEdited prints the changed keys.
-func (s *session) printEdited(e *convert.Edit) {
+func printEdited(s *run.Run, e *convert.Edit) {
 	if e == nil {
 		return
 	}
 	for _, set := range e.Set {
-		s.out.Fact("", "Set", term.Name(set.Key)+" "+kindText(set.Value)+" "+elementText(set.Value, wire.MaxQuoted))
+		s.Out.Fact("", "Set", term.Name(set.Key)+" "+kindText(set.Value)+" "+elementText(set.Value, wire.MaxQuoted))
 	}
 	for _, key := range e.Delete {
-		s.out.Fact("", "Deleted", term.Name(key))
+		s.Out.Fact("", "Deleted", term.Name(key))
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
@@ -19,8 +21,8 @@ import (
 
 // forgetCmd quantizes a model.
 type forgetCmd struct {
-	writeFlags  `embed:"" group:"Output"`
-	schemeFlags `embed:"" group:"Quantized sources"`
+	writeFlags        `embed:"" group:"Output"`
+	flags.SchemeFlags `embed:"" group:"Quantized sources"`
 
 	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_tensor, fp8_dynamic, fp8_block, mxfp8, mxfp4, nvfp4, w8a8, w8a16, w4a16, w8a16_asym, w4a16_asym (compressed-tensors); modelopt_fp8, modelopt_fp8_channel, modelopt_fp8_block, modelopt_nvfp4, modelopt_mxfp8; torchao_fp8, torchao_fp8_e5m2 (_group, _tensor), torchao_int8; gpt_oss; mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; gptq_2, gptq_3, gptq, gptq_8, awq; or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
 	OutDtype string `help:"Type of weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
@@ -90,14 +92,14 @@ that still fits and gains most per byte; among equal steps, the first by name. I
 every machine and for any number of workers.`
 }
 
-func (forgetCmd) Examples() []example {
-	return []example{
-		{"amn quantize model.safetensors", "To NF4: writes model-nf4.safetensors."},
-		{"amn quantize --double-quant --report -o small.safetensors model.safetensors", "With quantized scales, and what is lost."},
-		{"amn quantize --to int8 --exclude 'layers.0.*' model.safetensors", "LLM.int8(), except for one layer."},
-		{"amn quantize --dry-run --allow-requantize llama-fp8", "A folder that is FP8 already: what would be written."},
-		{"amn quantize --to q5_0 --allow-requantize tiny.gguf", "A GGUF model: writes tiny-q5_0.gguf."},
-		{"amn quantize --compare nf4,fp8_tensor,mlx_4,mlx_8 model.safetensors", "What would each take?"},
+func (forgetCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn quantize model.safetensors", What: "To NF4: writes model-nf4.safetensors."},
+		{Command: "amn quantize --double-quant --report -o small.safetensors model.safetensors", What: "With quantized scales, and what is lost."},
+		{Command: "amn quantize --to int8 --exclude 'layers.0.*' model.safetensors", What: "LLM.int8(), except for one layer."},
+		{Command: "amn quantize --dry-run --allow-requantize llama-fp8", What: "A folder that is FP8 already: what would be written."},
+		{Command: "amn quantize --to q5_0 --allow-requantize tiny.gguf", What: "A GGUF model: writes tiny-q5_0.gguf."},
+		{Command: "amn quantize --compare nf4,fp8_tensor,mlx_4,mlx_8 model.safetensors", What: "What would each take?"},
 	}
 }
 
@@ -106,7 +108,7 @@ func (c *forgetCmd) Validate() error {
 	if err := c.writeFlags.Validate(); err != nil {
 		return err
 	}
-	if err := c.schemeFlags.Validate(); err != nil {
+	if err := c.SchemeFlags.Validate(); err != nil {
 		return err
 	}
 	switch err := c.targetFlags.checkSourceBlock(); {
@@ -217,9 +219,9 @@ func (f *targetFlags) check(to *encode.Target) error {
 }
 
 // Run implements the command.
-func (c *forgetCmd) Run(ctx context.Context, s *session) error {
-	for _, list := range []globs{c.Include, c.Exclude} {
-		if list.check() != nil {
+func (c *forgetCmd) Run(ctx context.Context, s *run.Run) error {
+	for _, list := range []flags.Globs{c.Include, c.Exclude} {
+		if list.Check() != nil {
 			return fault.Usage("--include, --exclude: invalid pattern; * matches any text, ? one character, [a-z] one of a range")
 		}
 	}
@@ -235,11 +237,11 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 	} else {
 		return c.toGGUF(ctx, s)
 	}
-	return s.convert(ctx, &conversion{
+	return convertModel(ctx, s, &conversion{
 		schema: "amn.forget/1",
 		verb:   "quantizing",
 		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan()},
+		opts:   convert.Options{Quant: *c.Options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan()},
 		report: c.Report.on, page: c.Report.page, patterns: c.targetFlags.patterns(),
 		admit:   admitQuantized,
 		prepare: func(b *limits.Budget, o *conversion) error { return c.prepare(b, o) },
@@ -266,7 +268,7 @@ func (c *forgetCmd) prepare(b *limits.Budget, o *conversion) error {
 }
 
 // toGGUF quantizes a GGUF model, or a folder that llama.cpp runs, to a mix.
-func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
+func (c *forgetCmd) toGGUF(ctx context.Context, s *run.Run) error {
 	name := c.To
 	if c.Budget != "" {
 		name = "q4_k_m" // until the types are chosen
@@ -280,7 +282,7 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		schema: "amn.forget/1",
 		verb:   "quantizing",
 		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Sink: convert.GGUF{RawNames: true}, Requantize: c.AllowRequantize, NaN: c.nan()},
+		opts:   convert.Options{Quant: *c.Options(c.OutDtype, c.sourceBlock()), Sink: convert.GGUF{RawNames: true}, Requantize: c.AllowRequantize, NaN: c.nan()},
 		prepare: func(b *limits.Budget, o *conversion) error {
 			return forLlamaCPP(b, &o.conversionState, forms.LlamaCPP{Quant: o.opts.Quant})
 		},
@@ -291,7 +293,7 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		choose = func(b *limits.Budget, o *conversion) error { return c.chooseForBudget(s, b, o, &q) }
 	}
 	c.ggmlFlags.configureMix(o, &q, cmp.Or(c.Budget, c.To), choose)
-	return s.convert(ctx, o)
+	return convertModel(ctx, s, o)
 }
 
 // quantizer returns the quantizer of a target that the flags describe.
@@ -336,10 +338,10 @@ func (f *targetFlags) patterns() []patterns {
 // was not given.
 func (f *targetFlags) filters() (include, exclude func(string) bool) {
 	if len(f.Include) > 0 {
-		include = globs(f.Include).match
+		include = flags.Globs(f.Include).Match
 	}
 	if len(f.Exclude) > 0 {
-		exclude = globs(f.Exclude).match
+		exclude = flags.Globs(f.Exclude).Match
 	}
 	return include, exclude
 }

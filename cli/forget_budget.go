@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -163,7 +164,7 @@ func optionsOf(plans []*convert.Plan, types []tensor.DType) (list []*tensorOptio
 }
 
 // chooseForBudget measures the model in each type, and sets q's types to the choice.
-func (c *forgetCmd) chooseForBudget(s *session, b *limits.Budget, o *conversion, q *ggml.Quantizer) error {
+func (c *forgetCmd) chooseForBudget(s *run.Run, b *limits.Budget, o *conversion, q *ggml.Quantizer) error {
 	bits, most, err := parseBudget(c.Budget)
 	if err != nil {
 		return err
@@ -184,7 +185,7 @@ func (c *forgetCmd) chooseForBudget(s *session, b *limits.Budget, o *conversion,
 	if err := checkMinimum(list, bytesForTensors(list, rest, bits, most)); err != nil {
 		return err
 	}
-	done := s.progress("measuring "+term.Path(o.path), all.Progress)
+	done := s.Progress("measuring "+term.Path(o.path), all.Progress)
 	err = all.Measure()
 	done()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
@@ -51,29 +52,29 @@ func (c *forgetCmd) quantizerOf(name string, matrix *ggml.Importance) (convert.Q
 }
 
 // compare measures several targets and writes no model.
-func (c *forgetCmd) compare(ctx context.Context, s *session) error {
-	c.grant(s)
-	b := s.policy.Long().Budget(ctx)
+func (c *forgetCmd) compare(ctx context.Context, s *run.Run) error {
+	c.Grant(s)
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
 	w := &conversionState{path: c.Path}
 	list, err := c.compareAll(ctx, s, b, w)
 	if w.model != nil {
 		defer w.model.Close()
 	}
-	s.count.note(err)
+	s.Count.Note(err)
 	if err != nil {
-		s.printError(w.path, err)
+		s.PrintError(w.path, err)
 		return nil
 	}
-	if s.json {
-		return s.printComparedJSON(w, list)
+	if s.JSON {
+		return printComparedJSON(s, w, list)
 	}
-	s.printCompared(list)
-	return s.out.Flush()
+	printTargets(s, list)
+	return s.Out.Flush()
 }
 
-// printCompared prints a row for each target, as narrow as possible.
-func (s *session) printCompared(list []targetResult) {
+// printTargets prints a row for each target, as narrow as possible.
+func printTargets(s *run.Run, list []targetResult) {
 	rows := [][]string{{"target", "size", "bits", "relative RMSE", "SNR, dB", "cosine"}}
 	for i := range list {
 		r := &list[i]
@@ -83,7 +84,7 @@ func (s *session) printCompared(list []targetResult) {
 		rows = append(rows, []string{r.name, term.Bytes(r.size), fmt.Sprintf("%.3f", r.bits), fmt.Sprintf("%.4g", r.lost.RelativeRMSE()), decibels(&r.lost), fmt.Sprintf("%.6f", r.lost.Cosine())})
 	}
 	wide, space := term.Widths(rows), "  "
-	if s.out.Columns > 0 && s.out.Columns < term.WidthBefore(wide, []int{0, 1, 2, 3, 4, 5})+wide[5]-2 {
+	if s.Out.Columns > 0 && s.Out.Columns < term.WidthBefore(wide, []int{0, 1, 2, 3, 4, 5})+wide[5]-2 {
 		space = " "
 	}
 	for _, row := range rows {
@@ -91,29 +92,29 @@ func (s *session) printCompared(list []targetResult) {
 		for k := 1; k < len(row); k++ {
 			text += space + term.PadLeft(row[k], wide[k])
 		}
-		s.out.Line("%s", text)
+		s.Out.Line("%s", text)
 	}
 	for i := range list {
 		r := &list[i]
 		if r.refused != nil {
-			s.out.Fact("", "Refused", r.name+": "+fault.Text(r.refused))
+			s.Out.Fact("", "Refused", r.name+": "+fault.Text(r.refused))
 			continue
 		}
 		var known []string
 		for k := range r.plan.Quantized.Loads {
 			known = append(known, loadText(&r.plan.Quantized.Loads[k], r.plan.Quantized.Type))
 		}
-		s.out.Fact("", "Loads", r.name+": "+strings.Join(known, "; "))
+		s.Out.Fact("", "Loads", r.name+": "+strings.Join(known, "; "))
 	}
 }
 
-func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget, w *conversionState) ([]targetResult, error) {
+func (c *forgetCmd) compareAll(ctx context.Context, s *run.Run, b *limits.Budget, w *conversionState) ([]targetResult, error) {
 	f, err := openReport(c.Report.page, c.Force, c.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Discard()
-	if err := s.openSource(ctx, b, w, c.Weights); err != nil {
+	if err := openSource(ctx, s, b, w, c.Weights); err != nil {
 		return nil, err
 	}
 	c.Report.on = true
@@ -139,7 +140,7 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 	if len(all.Plans) == 0 {
 		return nil, first
 	}
-	done := s.progress("measuring "+term.Path(w.path), all.Progress)
+	done := s.Progress("measuring "+term.Path(w.path), all.Progress)
 	err = all.Measure()
 	done()
 	if err != nil {
@@ -183,7 +184,7 @@ func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, made *t
 		return err
 	}
 	o := convert.Options{
-		Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan(), Sink: sink,
+		Quant: *c.Options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan(), Sink: sink,
 		Alone: true, Keep: c.filter(), Threads: c.Threads,
 	}
 	m, admit := made.w.model, func(p *convert.Plan) error { return admitQuantized(&conversionState{plan: p}) }
@@ -225,9 +226,9 @@ func resultOf(name string, p *convert.Plan) targetResult {
 	return r
 }
 
-func (s *session) printComparedJSON(w *conversionState, list []targetResult) error {
-	writeComparedJSON(s.out.Writer, w, list)
-	return s.out.Flush()
+func printComparedJSON(s *run.Run, w *conversionState, list []targetResult) error {
+	writeComparedJSON(s.Out.Writer, w, list)
+	return s.Out.Flush()
 }
 
 func writeComparedJSON(out *bufio.Writer, w *conversionState, list []targetResult) {

@@ -4,15 +4,16 @@ import (
 	"fmt"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 )
 
 // printLoads prints a line for each library that could load the result: whether it does, and
 // how that is known.
-func (s *session) printLoads(e *convert.Quantized) {
+func printLoads(s *run.Run, e *convert.Quantized) {
 	for i := range e.Loads {
-		s.out.Fact("", "Loads", loadText(&e.Loads[i], e.Type))
+		s.Out.Fact("", "Loads", loadText(&e.Loads[i], e.Type))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -16,64 +17,64 @@ import (
 )
 
 // printQuantized prints what was quantized, and the loss.
-func (s *session) printQuantized(c *conversion) {
+func printQuantized(s *run.Run, c *conversion) {
 	if c.plan == nil || c.plan.Quantized == nil {
 		return
 	}
 	e := c.plan.Quantized
 	weights := slices.Clone(e.Weights)
 	slices.SortStableFunc(weights, func(a, b convert.QuantizedWeight) int { return wire.Natural(a.Name, b.Name) })
-	s.printSizes(c, weights)
-	s.printChoices(weights)
+	printSizes(s, c, weights)
+	printChoices(s, weights)
 	if c.dryRun {
-		s.printTypes(weights)
+		printTypes(s, weights)
 	}
 	if n := int64(len(e.Kept)); n > 0 {
-		s.out.Fact("", "Kept", matrices(n)+reasonsText(e.Kept))
+		s.Out.Fact("", "Kept", matrices(n)+reasonsText(e.Kept))
 	}
 	if n := int64(len(e.Widened)); n > 0 {
-		s.out.Fact("", "To F32", term.Plural(n, "tensor")+" that transformers computes with in float32")
+		s.Out.Fact("", "To F32", term.Plural(n, "tensor")+" that transformers computes with in float32")
 	}
 	if n, weights := e.Zeroed(); n > 0 {
-		s.out.Fact("", "Zeroed", fmt.Sprintf("%s in %s that were NaN or infinite", term.Plural(n, "number"), term.Plural(weights, "weight")))
+		s.Out.Fact("", "Zeroed", fmt.Sprintf("%s in %s that were NaN or infinite", term.Plural(n, "number"), term.Plural(weights, "weight")))
 	}
 	switch {
 	case e.ByName && c.opts.Sink != nil:
-		s.out.Fact("", "Chosen", fmt.Sprintf("llama.cpp has no architecture %q: the rules of the mix for other architectures apply", term.Tidy(e.Type, 64)))
+		s.Out.Fact("", "Chosen", fmt.Sprintf("llama.cpp has no architecture %q: the rules of the mix for other architectures apply", term.Tidy(e.Type, 64)))
 	case e.ByName && e.Type == "":
-		s.out.Fact("", "Chosen", "by the names of tensors: no config.json beside them states a model_type (--json lists what was kept)")
+		s.Out.Fact("", "Chosen", "by the names of tensors: no config.json beside them states a model_type (--json lists what was kept)")
 	case e.ByName:
-		s.out.Fact("", "Chosen", fmt.Sprintf("by the names of tensors: the model_type %q is unknown (--json lists what was kept)", term.Tidy(e.Type, 64)))
+		s.Out.Fact("", "Chosen", fmt.Sprintf("by the names of tensors: the model_type %q is unknown (--json lists what was kept)", term.Tidy(e.Type, 64)))
 	case e.UnknownClass != "":
-		s.out.Fact("", "Chosen", fmt.Sprintf("by model_type %q; the class %q is unknown, so names decide where classes of this type differ", term.Tidy(e.Type, 64), term.Tidy(e.UnknownClass, 64)))
+		s.Out.Fact("", "Chosen", fmt.Sprintf("by model_type %q; the class %q is unknown, so names decide where classes of this type differ", term.Tidy(e.Type, 64), term.Tidy(e.UnknownClass, 64)))
 	}
 	if e.Guessed > 0 {
-		s.out.Fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), term.CutName(term.Name(e.FirstGuessed), 48), andMore(e.Guessed-1)))
+		s.Out.Fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), term.CutName(term.Name(e.FirstGuessed), 48), andMore(e.Guessed-1)))
 	}
-	s.printLoads(e)
+	printLoads(s, e)
 	if c.report && c.result != nil && len(weights) > 0 {
-		s.printErrors(weights, e.Lost())
+		printErrors(s, weights, e.Lost())
 	}
 }
 
 // printErrors prints the errors of each weight and of all together.
-func (s *session) printErrors(weights []convert.QuantizedWeight, all quant.Distortion) {
+func printErrors(s *run.Run, weights []convert.QuantizedWeight, all quant.Distortion) {
 	width := len("in all")
 	for i := range weights {
 		width = min(max(width, term.Width(term.Name(weights[i].Name))), 48)
 	}
-	if s.out.Columns > 0 {
-		width = max(min(width, s.out.Columns-distanceWidth), len("in all"))
+	if s.Out.Columns > 0 {
+		width = max(min(width, s.Out.Columns-distanceWidth), len("in all"))
 	}
-	s.out.Fact("", "Error", "by weight: mean, relative RMSE, largest, cosine, SNR in dB")
+	s.Out.Fact("", "Error", "by weight: mean, relative RMSE, largest, cosine, SNR in dB")
 	for i := range weights {
-		s.printDistance(weights[i].Name, width, &weights[i].Lost)
+		printDistance(s, weights[i].Name, width, &weights[i].Lost)
 	}
-	s.printDistance("in all", width, &all)
+	printDistance(s, "in all", width, &all)
 }
 
 // printSizes prints the sizes of the weights before and after, and their types.
-func (s *session) printSizes(c *conversion, weights []convert.QuantizedWeight) {
+func printSizes(s *run.Run, c *conversion, weights []convert.QuantizedWeight) {
 	var before, after int64
 	for i := range weights {
 		before, after = wire.AddCap(before, weights[i].Before), wire.AddCap(after, weights[i].After)
@@ -82,18 +83,18 @@ func (s *session) printSizes(c *conversion, weights []convert.QuantizedWeight) {
 	if c.budget != "" {
 		layout = "types chosen by --budget, file type " + layout
 	}
-	s.out.Fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", term.Plural(int64(len(weights)), "weight"), term.Bytes(before), term.Bytes(after), layout))
+	s.Out.Fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", term.Plural(int64(len(weights)), "weight"), term.Bytes(before), term.Bytes(after), layout))
 	if c.budget != "" {
-		s.out.Fact("", "Budget", c.budget)
+		s.Out.Fact("", "Budget", c.budget)
 	}
 	if c.opts.Sink != nil && len(weights) > 0 {
-		s.out.Fact("", "Types", typesText(weights))
+		s.Out.Fact("", "Types", typesText(weights))
 	}
 }
 
 // printChoices prints which weights did not get the type that the rules chose, and which are
 // not in the importance matrix.
-func (s *session) printChoices(weights []convert.QuantizedWeight) {
+func printChoices(s *run.Run, weights []convert.QuantizedWeight) {
 	var fell, bare []string
 	for i := range weights {
 		if weights[i].Instead != tensor.Unknown {
@@ -104,10 +105,10 @@ func (s *session) printChoices(weights []convert.QuantizedWeight) {
 		}
 	}
 	if n := int64(len(fell)); n > 0 {
-		s.out.Fact("", "Fallback", term.Plural(n, "weight")+" whose columns the chosen type's blocks do not divide: "+firstNames(fell))
+		s.Out.Fact("", "Fallback", term.Plural(n, "weight")+" whose columns the chosen type's blocks do not divide: "+firstNames(fell))
 	}
 	if n := int64(len(bare)); n > 0 {
-		s.out.Fact("", "Unweighed", term.Plural(n, "weight")+" that the importance matrix does not have: "+firstNames(bare))
+		s.Out.Fact("", "Unweighed", term.Plural(n, "weight")+" that the importance matrix does not have: "+firstNames(bare))
 	}
 }
 
@@ -125,7 +126,7 @@ func andMore(n int64) string {
 }
 
 // printTypes prints the planned type of each weight.
-func (s *session) printTypes(weights []convert.QuantizedWeight) {
+func printTypes(s *run.Run, weights []convert.QuantizedWeight) {
 	if len(weights) == 0 {
 		return
 	}
@@ -136,17 +137,17 @@ func (s *session) printTypes(weights []convert.QuantizedWeight) {
 		shape, kind = max(shape, len(term.Shape(w.Shape))), max(kind, len(w.Type.String()))
 		before, after = max(before, len(term.Bytes(w.Before))), max(after, len(term.Bytes(w.After)))
 	}
-	if s.out.Columns > 0 { // names give way to numbers
-		width = max(min(width, s.out.Columns-len("    "+"  "+"  "+" -> ")-shape-kind-before-after), len("blk.0.weight"))
+	if s.Out.Columns > 0 { // names give way to numbers
+		width = max(min(width, s.Out.Columns-len("    "+"  "+"  "+" -> ")-shape-kind-before-after), len("blk.0.weight"))
 	}
-	s.out.Fact("", "Plan", "by weight: shape, type, size before and after")
+	s.Out.Fact("", "Plan", "by weight: shape, type, size before and after")
 	for i := range weights {
 		w := &weights[i]
 		instead := ""
 		if w.Instead != tensor.Unknown {
 			instead = fmt.Sprintf(" (for %v)", w.Instead)
 		}
-		s.out.Line("  %s  %-*s  %-*v  %*s -> %s%s", term.Pad(term.CutName(term.Name(w.Name), width), width), shape, term.Shape(w.Shape), kind, w.Type, before, term.Bytes(w.Before), term.Bytes(w.After), instead)
+		s.Out.Line("  %s  %-*s  %-*v  %*s -> %s%s", term.Pad(term.CutName(term.Name(w.Name), width), width), shape, term.Shape(w.Shape), kind, w.Type, before, term.Bytes(w.Before), term.Bytes(w.After), instead)
 	}
 }
 
@@ -191,13 +192,13 @@ func reasonsText(kept []convert.KeptMatrix) string {
 // distanceWidth is the width of a row of distances besides the name.
 const distanceWidth = len("    0.001454   0.09249   0.008311   0.995716 20.68")
 
-func (s *session) printDistance(name string, width int, d *quant.Distortion) {
+func printDistance(s *run.Run, name string, width int, d *quant.Distortion) {
 	name = term.Pad(term.CutName(term.Name(name), width), width)
 	if d.N == 0 {
-		s.out.Line("  %s  not measured: its rows and the blocks of its scales do not align", name)
+		s.Out.Line("  %s  not measured: its rows and the blocks of its scales do not align", name)
 		return
 	}
-	s.out.Line("  %s  %-10.4g %-9.4g %-10.4g %.6f %s", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine(), decibels(d))
+	s.Out.Line("  %s  %-10.4g %-9.4g %-10.4g %.6f %s", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine(), decibels(d))
 }
 
 // jsonQuantized writes what printQuantized prints.

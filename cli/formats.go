@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -18,16 +19,16 @@ func (formatsCmd) Help() string {
 a model are refused by name, with advice.`
 }
 
-func (formatsCmd) Examples() []example {
-	return []example{
-		{"amn formats", "What is read, and what is not."},
+func (formatsCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn formats", What: "What is read, and what is not."},
 	}
 }
 
 // Run implements the command.
-func (formatsCmd) Run(_ context.Context, s *session) error {
-	if s.json {
-		jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+func (formatsCmd) Run(_ context.Context, s *run.Run) error {
+	if s.JSON {
+		jsonout.Write(s.Out.Writer, func(o *jsonout.Object) {
 			o.Field("schema", "amn.formats/1")
 			o.List("formats", func(add func(func(*jsonout.Object))) {
 				for _, f := range parser.Formats() {
@@ -69,44 +70,44 @@ func (formatsCmd) Run(_ context.Context, s *session) error {
 				}
 			})
 		})
-		return s.out.WriteByte('\n')
+		return s.Out.WriteByte('\n')
 	}
-	s.printFormats()
+	printFormats(s)
 	return nil
 }
 
 // printFormats writes the same for people.
-func (s *session) printFormats() {
-	s.out.Line("Read:")
+func printFormats(s *run.Run) {
+	s.Out.Line("Read:")
 	for _, f := range parser.Formats() {
-		s.out.Line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
+		s.Out.Line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
 	}
-	s.out.Line("")
-	s.out.Line("Read too, of programs that carry their weights:")
+	s.Out.Line("")
+	s.Out.Line("Read too, of programs that carry their weights:")
 	for _, f := range parser.Graphs() {
-		s.out.Line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
+		s.Out.Line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
 	}
 	schemes, refused := quant.Schemes()
-	s.out.Line("")
-	s.out.Line("Quantized weights decoded, bit for bit as by:")
+	s.Out.Line("")
+	s.Out.Line("Quantized weights decoded, bit for bit as by:")
 	for _, q := range schemes {
-		s.out.Line("  %-26s %s", q.Name, q.Oracle)
-		s.out.Prose(6, "    %s", q.Stores)
+		s.Out.Line("  %-26s %s", q.Name, q.Oracle)
+		s.Out.Prose(6, "    %s", q.Stores)
 	}
-	s.out.Prose(4, "  known and refused: %s", strings.Join(refused, ", "))
-	s.out.Line("")
-	s.out.Line("Written by amn quantize --to:")
+	s.Out.Prose(4, "  known and refused: %s", strings.Join(refused, ", "))
+	s.Out.Line("")
+	s.Out.Line("Written by amn quantize --to:")
 	for _, list := range byLibrary(targets(func(t *encode.Target) bool { return t.Layout() == "" })) {
-		s.out.Line("  %s: %s", list[0].Library, strings.Join(namesOf(list), ", "))
+		s.Out.Line("  %s: %s", list[0].Library, strings.Join(namesOf(list), ", "))
 	}
 	for _, t := range scaledTargets() {
-		s.out.Line("  %-26s %s", t.Name, t.Layout())
+		s.Out.Line("  %-26s %s", t.Name, t.Layout())
 	}
-	s.out.Prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
-	s.out.Line("")
-	s.out.Line("Refused by name, with what to do:")
+	s.Out.Prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
+	s.Out.Line("")
+	s.Out.Line("Refused by name, with what to do:")
 	for _, f := range parser.Recognized() {
-		s.out.Prose(4, "  %s: %s", f.What, f.Advice)
+		s.Out.Prose(4, "  %s: %s", f.What, f.Advice)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -17,14 +18,14 @@ type wireFlags struct {
 }
 
 // dumpFiles prints an annotated dump of each file.
-func (s *session) dumpFiles(ctx context.Context, paths []string) error {
-	if s.json {
+func dumpFiles(ctx context.Context, s *run.Run, paths []string) error {
+	if s.JSON {
 		return fault.Usage("--wire prints text, not JSON")
 	}
-	return s.eachRaw(ctx, paths, len(paths) > 1, s.dumpFile)
+	return eachRaw(ctx, s, paths, len(paths) > 1, func(b *limits.Budget, _ string, r io.ReaderAt, size int64) error { return dumpFile(s, b, r, size) })
 }
 
-func (s *session) dumpFile(b *limits.Budget, _ string, r io.ReaderAt, size int64) error {
+func dumpFile(s *run.Run, b *limits.Budget, r io.ReaderAt, size int64) error {
 	var magic [4]byte
 	if n, _ := r.ReadAt(magic[:], 0); n == 4 && string(magic[:]) != gguf.Magic {
 		format, err := parser.Detect(b, r, size)
@@ -33,5 +34,5 @@ func (s *session) dumpFile(b *limits.Budget, _ string, r io.ReaderAt, size int64
 		}
 		return wire.ErrUnsupported.Errorf("a %s file; --wire shows GGUF only", format)
 	}
-	return gguf.Dump(b, s.out, r, size)
+	return gguf.Dump(b, s.Out, r, size)
 }

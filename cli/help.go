@@ -7,27 +7,26 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 )
 
-// An example is a command line in the help, which a test runs.
-type example struct{ command, what string }
-
 // examples is implemented by commands with examples in their help.
-type examples interface{ Examples() []example }
+type examples interface{ Examples() []run.Example }
 
-// helpWidth is the largest width of help, helpLeft the column at which descriptions begin.
+// widthOfHelp is the largest width of help, helpLeft the column at which descriptions begin.
 const (
 	helpWidth = 96
 	helpLeft  = 31
 )
 
 // printHelp prints the help of a command, or of the program.
-func (s *session) printHelp(w io.Writer, c *kong.Node, short bool) {
-	text := helpText(c, s.helpWidth(), short)
-	if c.Parent == nil && len(s.remoteHelp) > 0 {
-		h := helpWriter{width: s.helpWidth()}
+func printHelp(s *run.Run, w io.Writer, c *kong.Node, short bool) {
+	text := helpText(c, widthOfHelp(s), short)
+	if c.Parent == nil && len(s.RemoteHelp) > 0 {
+		h := helpWriter{width: widthOfHelp(s)}
 		h.section("Addresses, where a command takes a file:")
-		for _, r := range s.remoteHelp {
+		for _, r := range s.RemoteHelp {
 			h.row(r[0], r[1])
 		}
 		text += h.String()
@@ -35,12 +34,12 @@ func (s *session) printHelp(w io.Writer, c *kong.Node, short bool) {
 	io.WriteString(w, text)
 }
 
-// helpWidth returns the width of help on this terminal.
-func (s *session) helpWidth() int {
-	if s.out.Columns == 0 {
+// widthOfHelp returns the width of help on this terminal.
+func widthOfHelp(s *run.Run) int {
+	if s.Out.Columns == 0 {
 		return helpWidth
 	}
-	return max(min(helpWidth, s.out.Columns), 2*helpLeft)
+	return max(min(helpWidth, s.Out.Columns), 2*helpLeft)
 }
 
 // helpText returns the help of a command, or of the program. The short help of a command has
@@ -88,19 +87,19 @@ func helpText(c *kong.Node, width int, short bool) string {
 }
 
 // firstExamples are the examples in the help of the program.
-var firstExamples = []example{
-	{"amn inspect model.safetensors", "What is in it?"},
-	{"amn scan checkpoint.pt", "Is it safe to load?"},
-	{"amn view tiny.gguf", "Look around in it."},
-	{"amn dequantize llama-fp8", "Recover the precision of a quantized model."},
+var firstExamples = []run.Example{
+	{Command: "amn inspect model.safetensors", What: "What is in it?"},
+	{Command: "amn scan checkpoint.pt", What: "Is it safe to load?"},
+	{Command: "amn view tiny.gguf", What: "Look around in it."},
+	{Command: "amn dequantize llama-fp8", What: "Recover the precision of a quantized model."},
 }
 
 // examples prints command lines to copy, each below its description.
-func (h *helpWriter) examples(list []example) {
+func (h *helpWriter) examples(list []run.Example) {
 	h.section("Examples:")
 	for _, e := range list {
-		h.line("  # %s", e.what)
-		h.line("  %s", e.command)
+		h.line("  # %s", e.What)
+		h.line("  %s", e.Command)
 	}
 }
 

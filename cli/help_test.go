@@ -169,13 +169,13 @@ func CommandPaths() []string {
 func HelpCommands() []string {
 	var list []string
 	for _, e := range firstExamples {
-		list = append(list, e.command)
+		list = append(list, e.Command)
 	}
 	for _, c := range program(new(policies.Globals)).Leaves(true) {
 		if e, ok := targetOf(c).(examples); ok {
 			for _, e := range e.Examples() {
-				if !slices.Contains(list, e.command) {
-					list = append(list, e.command)
+				if !slices.Contains(list, e.Command) {
+					list = append(list, e.Command)
 				}
 			}
 		}

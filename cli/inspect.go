@@ -3,18 +3,21 @@ package cli
 import (
 	"context"
 	"errors"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 )
 
 // inspectCmd prints summaries of files.
 type inspectCmd struct {
-	listedArgs   `embed:""`
-	judgingFlags `embed:"" group:"Judging"`
-	planFlags    `embed:""`
-	wireFlags    `embed:""`
+	flags.ListedArgs `embed:""`
+	judgingFlags     `embed:"" group:"Judging"`
+	flags.PlanFlags  `embed:""`
+	wireFlags        `embed:""`
 
-	tensorsFlag `embed:""`
+	flags.TensorsFlag `embed:""`
 
-	sandboxFlags `embed:""`
+	flags.SandboxFlags `embed:""`
 
 	Verify  bool   `help:"Also read the data of all tensors: checksums, real lengths, text."`
 	Usage   bool   `help:"Print how much of each limit the file uses."`
@@ -32,17 +35,17 @@ forbidden. Reports (--format, --output), exceptions and --baseline are those of 
 reads whole files and so finds more.`
 }
 
-func (inspectCmd) Examples() []example {
-	return []example{
-		{"amn inspect model.safetensors", "What is in it, from its header alone."},
-		{"amn inspect --verify weights.npz", "The same, and every checksum."},
-		{"amn inspect --limits strict --json upload.npz", "A verdict for a program; exit 0 is accepted."},
-		{"amn inspect --to f32 tiny.gguf", "What it stores, and its size in full precision."},
-		{"cat weights.npz | amn inspect -", "From a pipe."},
-		{"amn inspect --context 8192 --batch 4 llama-fp8", "What it takes in memory while it runs."},
-		{"amn inspect -r models", "Every model in a folder and below."},
-		{"amn inspect --fail-on warning --output sarif=inspect.sarif --output junit=inspect.xml model.safetensors", "As a step of a pipeline, with reports for it."},
-		{"amn inspect --html report.html model.safetensors", "As a page, to look at or to pass on."},
+func (inspectCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn inspect model.safetensors", What: "What is in it, from its header alone."},
+		{Command: "amn inspect --verify weights.npz", What: "The same, and every checksum."},
+		{Command: "amn inspect --limits strict --json upload.npz", What: "A verdict for a program; exit 0 is accepted."},
+		{Command: "amn inspect --to f32 tiny.gguf", What: "What it stores, and its size in full precision."},
+		{Command: "cat weights.npz | amn inspect -", What: "From a pipe."},
+		{Command: "amn inspect --context 8192 --batch 4 llama-fp8", What: "What it takes in memory while it runs."},
+		{Command: "amn inspect -r models", What: "Every model in a folder and below."},
+		{Command: "amn inspect --fail-on warning --output sarif=inspect.sarif --output junit=inspect.xml model.safetensors", What: "As a step of a pipeline, with reports for it."},
+		{Command: "amn inspect --html report.html model.safetensors", What: "As a page, to look at or to pass on."},
 	}
 }
 
@@ -62,9 +65,9 @@ func (c *inspectCmd) Validate() error {
 }
 
 // Run implements the command.
-func (c *inspectCmd) Run(ctx context.Context, s *session) error {
-	c.grant(s)
-	ctx, j, err := c.start(ctx, s, &c.listedArgs)
+func (c *inspectCmd) Run(ctx context.Context, s *run.Run) error {
+	c.Grant(s)
+	ctx, j, err := c.start(ctx, s, &c.ListedArgs)
 	if err != nil {
 		return err
 	}
@@ -74,21 +77,21 @@ func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer page.Discard()
-	needs := pathsToRead(c.Paths, true)
+	needs := flags.PathsToRead(c.Paths, true)
 	needs.Publish = append(j.reports.folders(), page.Folders()...)
-	if err := c.lock(s, needs, c.Paths...); err != nil {
+	if err := c.Lock(s, needs, c.Paths...); err != nil {
 		return err
 	}
 	if page != nil {
-		return s.writePage(ctx, c, page)
+		return writePage(ctx, s, c, page)
 	}
 	tokens, batch, err := c.memorySizes()
 	if err != nil {
 		return err
 	}
 	if c.Wire {
-		return s.dumpFiles(ctx, c.Paths)
+		return dumpFiles(ctx, s, c.Paths)
 	}
-	opts := reportOptions{verify: c.Verify, usage: c.Usage, quant: c.options(), tokens: tokens, batch: batch, choice: true}
-	return j.each(ctx, &c.listedArgs, opts, "amn.inspect/1", s.printInspect)
+	opts := reportOptions{verify: c.Verify, usage: c.Usage, quant: c.Options(), tokens: tokens, batch: batch, choice: true}
+	return j.each(ctx, &c.ListedArgs, opts, "amn.inspect/1", func(r *report) error { return printInspect(s, r) })
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,9 +42,9 @@ func TestFindingsOfOneCodeAreCounted(t *testing.T) {
 func TestShortWorkIsSilent(t *testing.T) {
 	var errs bytes.Buffer
 	s := newSession(Stdio{Out: io.Discard, Err: &errs})
-	s.progress("reading", func() (int64, int64) { return 1, 2 })()
-	s.quiet = true
-	s.progress("reading", func() (int64, int64) { panic("asked") })()
+	s.Progress("reading", func() (int64, int64) { return 1, 2 })()
+	s.Quiet = true
+	s.Progress("reading", func() (int64, int64) { panic("asked") })()
 	if errs.Len() > 0 {
 		t.Error(errs.String())
 	}
@@ -87,23 +86,11 @@ func TestAnInterruptIsNotReported(t *testing.T) {
 	}
 }
 
-func TestBuildOf(t *testing.T) {
-	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
-		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"},
-	}}
-	if got := buildOf("", info, true); got != (build{"v1.2.3", "abc", true}) {
-		t.Errorf("%+v", got)
-	}
-	if got := buildOf("", nil, false); got != (build{version: "(devel)"}) {
-		t.Errorf("%+v", got)
-	}
-}
-
 // Every message fits, whatever the error holds.
 func TestComplaintsAreBounded(t *testing.T) {
 	var errs bytes.Buffer
 	s := newSession(Stdio{Out: io.Discard, Err: &errs})
-	s.printError("p", errors.New(strings.Repeat("x\x1b", 10_000)))
+	s.PrintError("p", errors.New(strings.Repeat("x\x1b", 10_000)))
 	text := strings.TrimSuffix(errs.String(), "\n")
 	if len(text) > wire.MaxMessage+len("amn: p: ") || strings.ContainsFunc(text, unicode.IsControl) {
 		t.Errorf("%d bytes", len(text))

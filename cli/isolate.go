@@ -12,6 +12,8 @@ import (
 	"os/exec"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/host"
@@ -23,12 +25,12 @@ import (
 
 // judgeCmd judges one file, or one folder. amn serve --isolate starts a process with it for each file.
 type judgeCmd struct {
-	sandboxFlags `embed:""`
+	flags.SandboxFlags `embed:""`
 }
 
 func (judgeCmd) Help() string { return "Judges one file that amn serve passes on." }
 
-func (judgeCmd) Examples() []example { return nil }
+func (judgeCmd) Examples() []run.Example { return nil }
 
 // A judgeRequest is the first line of a child's standard input. Without a descriptor, the
 // file follows. A folder has its files one after another in the descriptor.
@@ -54,8 +56,8 @@ type judgeFile struct {
 const maxJudgeRequest = 8 << 20
 
 // Run implements the command.
-func (c *judgeCmd) Run(ctx context.Context, s *session) error {
-	in := bufio.NewReaderSize(s.in, maxJudgeRequest)
+func (c *judgeCmd) Run(ctx context.Context, s *run.Run) error {
+	in := bufio.NewReaderSize(s.In, maxJudgeRequest)
 	line, err := in.ReadSlice('\n')
 	if err != nil {
 		return fault.Usage("this is for amn serve --isolate")
@@ -76,7 +78,7 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 	if err := sandbox.Limit(2*h.Policy.Limits.Filled().MaxTotalBytes+childMemory, h.Policy.Limits.Filled().Timeout); err != nil {
 		return err
 	}
-	if err := c.lock(s, sandbox.Needs{}); err != nil {
+	if err := c.Lock(s, sandbox.Needs{}); err != nil {
 		return err
 	}
 	if h.Descriptor { // else 3 may be any descriptor of this process, which a finalizer would close
@@ -106,7 +108,7 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer v.Close()
-	out := bufio.NewWriter(s.out)
+	out := bufio.NewWriter(s.Out)
 	if err := v.WriteJSON(out); err != nil {
 		return err
 	}

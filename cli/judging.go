@@ -11,17 +11,13 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// listedArgs are the arguments of a command that takes --files-from.
-type listedArgs struct {
-	Paths     []string `arg:"" optional:"" name:"path" help:"Files, folders, ollama:NAME, or - for standard input."`
-	Recursive bool     `short:"r" help:"Include subfolders."`
-}
 
 // judgingFlags are the flags of inspect and verify that make them a step of a pipeline.
 type judgingFlags struct {
@@ -38,7 +34,7 @@ func (f *judgingFlags) given() bool {
 
 // A judgingRun is one run of such a command.
 type judgingRun struct {
-	s       *session
+	s       *run.Run
 	flags   *judgingFlags
 	gate    gate.Gate
 	reports reports
@@ -47,7 +43,7 @@ type judgingRun struct {
 }
 
 // start reads the flags, and the list of files of --files-from.
-func (f *judgingFlags) start(ctx context.Context, s *session, args *listedArgs) (context.Context, *judgingRun, error) {
+func (f *judgingFlags) start(ctx context.Context, s *run.Run, args *flags.ListedArgs) (context.Context, *judgingRun, error) {
 	if f.FilesFrom == "" && len(args.Paths) == 0 {
 		return nil, nil, fault.Usage("name a file: files, folders, ollama:NAME, or - for standard input; or a list of them with --files-from")
 	}
@@ -66,8 +62,8 @@ func (f *judgingFlags) start(ctx context.Context, s *session, args *listedArgs) 
 	return ctx, j, nil
 }
 
-func (j *judgingRun) open(args *listedArgs) (err error) {
-	j.gate = gate.Gate{Policy: j.s.policy.Gate, Today: time.Now().UTC().Format(time.DateOnly)}
+func (j *judgingRun) open(args *flags.ListedArgs) (err error) {
+	j.gate = gate.Gate{Policy: j.s.Policy.Gate, Today: time.Now().UTC().Format(time.DateOnly)}
 	on, ok := gate.ParseFailOn(j.flags.FailOn)
 	if !ok { // fail_on of a policy is for scans
 		on = gate.FailNever
@@ -105,7 +101,7 @@ func (j *judgingRun) close() {
 }
 
 // each reports about every model, as session.eachModel does, with the gate's verdict.
-func (j *judgingRun) each(ctx context.Context, args *listedArgs, opts reportOptions, schema string, text func(*report) error) error {
+func (j *judgingRun) each(ctx context.Context, args *flags.ListedArgs, opts reportOptions, schema string, text func(*report) error) error {
 	s := j.s
 	opts.judge, opts.exclude = j.judge, j.exclude(args.Paths)
 	print := func(r *report) error {
@@ -116,21 +112,21 @@ func (j *judgingRun) each(ctx context.Context, args *listedArgs, opts reportOpti
 		switch {
 		case j.reports.print:
 			return nil
-		case s.json:
-			json(s.out.Writer)
+		case s.JSON:
+			json(s.Out.Writer)
 			return nil
 		}
 		return text(r)
 	}
-	err := s.eachModel(ctx, &fileArgs{args.Paths, args.Recursive}, opts, print)
+	err := eachModel(ctx, s, &flags.FileArgs{Paths: args.Paths, Recursive: args.Recursive}, opts, print)
 	for _, path := range args.Paths {
 		for _, name := range disk.OutputsBelow(j.outputs, path).Names() {
-			one := source{path: filepath.Join(path, filepath.FromSlash(name)), err: wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("%s", notJudged))}
-			err = errors.Join(err, s.reportOne(ctx, one, opts, true, print))
+			one := run.Source{Path: filepath.Join(path, filepath.FromSlash(name)), Err: wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("%s", notJudged))}
+			err = errors.Join(err, reportOne(ctx, s, one, opts, true, print))
 		}
 	}
 	if len(args.Paths) == 0 {
-		s.printNothingJudged(nil)
+		printNothingJudged(s, nil)
 	}
 	return errors.Join(err, j.reports.close())
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -26,27 +27,27 @@ refuses pickle files, unknown archive members and every finding. edge is for a s
 bodies. Flags override the profile.`
 }
 
-func (limitsShowCmd) Examples() []example {
-	return []example{
-		{"amn limits show strict", "The policy of a gate."},
-		{"amn limits show --max-total 2GiB > policy.json", "A policy of your own, for --limits policy.json."},
+func (limitsShowCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn limits show strict", What: "The policy of a gate."},
+		{Command: "amn limits show --max-total 2GiB > policy.json", What: "A policy of your own, for --limits policy.json."},
 	}
 }
 
 // Run implements the command.
-func (c *limitsShowCmd) Run(_ context.Context, s *session) error {
-	p := s.policy.Limits
+func (c *limitsShowCmd) Run(_ context.Context, s *run.Run) error {
+	p := s.Policy.Limits
 	if c.Profile != "" {
 		var ok bool
 		if p, ok = limits.Profile(c.Profile); !ok {
 			return fault.Usage(fmt.Sprintf("%q is not a profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), fault.Nearest(c.Profile, append(limits.Profiles(), "show"))))
 		}
-		if s.policy.Flags.Limits != "" {
+		if s.Policy.Flags.Limits != "" {
 			return fault.Usage("give a profile or --limits, not both")
 		}
-		if err := s.policy.Flags.Ceilings.Apply(&p); err != nil {
+		if err := s.Policy.Flags.Ceilings.Apply(&p); err != nil {
 			return fault.Usage(err.Error())
 		}
 	}
-	return s.printPolicy(p)
+	return printPolicy(s, p)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -43,11 +44,8 @@ type Stdio struct {
 	// RemoteHelp describes addresses in the help, in rows of two columns.
 	RemoteHelp [][2]string
 
-	life *life // what signals mean
+	life *run.Life // what signals mean
 }
-
-// grace is how long an interrupted command may take to clean up.
-const grace = 5 * time.Second
 
 // spare is how many more goroutines may run than there are workers. Where every
 // processor of Go's scheduler has one that is in the system, the scheduler takes
@@ -75,7 +73,7 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 		}
 	}
 	defer signal.Stop(signals)
-	done, life := make(chan int, 1), newLife()
+	done, life := make(chan int, 1), run.NewLife()
 	stdio.life = life
 	go func() { done <- runArgs(ctx, args, stdio) }()
 	for {
@@ -83,17 +81,17 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 		case code := <-done:
 			return code
 		case s := <-signals:
-			if life.reloads(s) {
+			if life.Reloads(s) {
 				continue
 			}
 			stop(fault.Interrupted{Signal: s})
 			select {
 			case code := <-done:
-				if life.serving.Load() {
+				if life.Serving.Load() {
 					return code
 				}
 			case <-signals:
-			case <-time.After(time.Duration(life.grace.Load())):
+			case <-time.After(time.Duration(life.Grace.Load())):
 			}
 			return fault.Interrupted{Signal: s}.ExitCode()
 		}
@@ -109,38 +107,38 @@ func runArgs(ctx context.Context, args []string, stdio Stdio) (code int) {
 	s := newSession(stdio)
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(s.err, "amn: internal error: panic: %s\n", wire.Clean(fmt.Sprint(p), 512))
+			fmt.Fprintf(s.Err, "amn: internal error: panic: %s\n", wire.Clean(fmt.Sprint(p), 512))
 			code = wire.Internal.ExitCode()
 		}
 	}()
-	err := s.dispatch(ctx, args)
-	flushed := s.out.Flush()
+	err := dispatch(ctx, s, args)
+	flushed := s.Out.Flush()
 	switch {
 	case errors.Is(flushed, syscall.EPIPE):
 		return brokenPipe
 	case flushed != nil:
-		fmt.Fprintf(s.err, "amn: %s\n", term.Tidy(flushed.Error(), wire.MaxMessage))
+		fmt.Fprintf(s.Err, "amn: %s\n", term.Tidy(flushed.Error(), wire.MaxMessage))
 		return wire.Internal.ExitCode()
 	case err != nil:
-		s.printError("", err)
-		s.count.note(err)
+		s.PrintError("", err)
+		s.Count.Note(err)
 	}
-	return s.count.worst.ExitCode()
+	return s.Count.Worst.ExitCode()
 }
 
 // dispatch parses the arguments and runs the command. Errors about files are reported where
 // they occur; an error that dispatch returns has ended the command.
-func (s *session) dispatch(ctx context.Context, args []string) error {
+func dispatch(ctx context.Context, s *run.Run, args []string) error {
 	if len(args) == 0 || args[0] == completeCommand || asksForLimits(args) {
-		return s.printAbout(ctx, args)
+		return printAbout(ctx, s, args)
 	}
 	g := new(policies.Globals)
-	c, err := s.parse(g, rewriteArgs(args))
+	c, err := parseCommand(s, g, rewriteArgs(args))
 	if err != nil || c == nil { // help was printed
 		return err
 	}
-	s.json, s.quiet = g.JSON, g.Quiet
-	if err := s.policy.Resolve(g); err != nil {
+	s.JSON, s.Quiet = g.JSON, g.Quiet
+	if err := s.Policy.Resolve(g); err != nil {
 		return fault.Usage(err.Error())
 	}
 	if _, err := asm.Forced(); err != nil {
@@ -150,16 +148,16 @@ func (s *session) dispatch(ctx context.Context, args []string) error {
 }
 
 // printAbout prints the help of the program, the page about limits, or completions.
-func (s *session) printAbout(ctx context.Context, args []string) error {
+func printAbout(ctx context.Context, s *run.Run, args []string) error {
 	root := program(new(policies.Globals))
 	switch {
 	case len(args) == 0:
-		s.printHelp(s.err, root, false)
-		s.count.worst = wire.Usage
+		printHelp(s, s.Err, root, false)
+		s.Count.Worst = wire.Usage
 	case args[0] == completeCommand:
-		return s.complete(ctx, root, args[1:])
+		return complete(ctx, s, root, args[1:])
 	default:
-		s.out.WriteString(limitsText(root, s.helpWidth()))
+		s.Out.WriteString(limitsText(root, widthOfHelp(s)))
 	}
 	return nil
 }

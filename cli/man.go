@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 )
 
 // manCmd prints man pages.
@@ -21,16 +22,16 @@ func (manCmd) Help() string {
 amn-scan.1 is amn-scan(1).`
 }
 
-func (manCmd) Examples() []example {
-	return []example{
-		{"amn man > amn.1", "Then: man ./amn.1."},
-		{"amn man scan > amn-scan.1", "The page of one command."},
+func (manCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn man > amn.1", What: "Then: man ./amn.1."},
+		{Command: "amn man scan > amn-scan.1", What: "The page of one command."},
 	}
 }
 
 // Run implements the command.
-func (c *manCmd) Run(_ context.Context, s *session) error {
-	if s.json {
+func (c *manCmd) Run(_ context.Context, s *run.Run) error {
+	if s.JSON {
 		return fault.Usage("amn man prints a man page: it has no JSON form")
 	}
 	node := program(new(policies.Globals))
@@ -41,7 +42,7 @@ func (c *manCmd) Run(_ context.Context, s *session) error {
 		}
 		node = next
 	}
-	_, err := s.out.WriteString(manPage(node))
+	_, err := s.Out.WriteString(manPage(node))
 	return err
 }
 
@@ -87,7 +88,7 @@ func (m *manWriter) more(c *kong.Node) {
 	if e, ok := targetOf(c).(examples); ok && c.Parent != nil {
 		m.section("EXAMPLES")
 		for _, e := range e.Examples() {
-			m.line(".PP\n%s\n.PP\n.nf\n.RS\n%s\n.RE\n.fi", roff(e.what), roff(e.command))
+			m.line(".PP\n%s\n.PP\n.nf\n.RS\n%s\n.RE\n.fi", roff(e.What), roff(e.Command))
 		}
 	}
 	m.section("EXIT STATUS")

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/memory"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -19,10 +21,10 @@ func (c *inspectCmd) memorySizes() (tokens, batch int64, err error) {
 	if c.Context == "" {
 		return 0, 0, nil
 	}
-	if tokens, err = positive(parseTokens(c.Context)); err != nil {
+	if tokens, err = flags.Positive(parseTokens(c.Context)); err != nil {
 		return 0, 0, fault.Usage("--context: " + err.Error())
 	}
-	if batch, err = positive(limits.ParseCount(c.Batch)); err != nil {
+	if batch, err = flags.Positive(limits.ParseCount(c.Batch)); err != nil {
 		return 0, 0, fault.Usage("--batch: " + err.Error())
 	}
 	return tokens, batch, nil
@@ -85,26 +87,26 @@ func (p *quantPlan) bits() (quantized, all float64) {
 	return 8 * stored / float64(n-p.plain.Elements), 8 * (stored + float64(p.plain.Bytes)) / float64(n)
 }
 
-func (s *session) printParameters(r *report) {
+func printParameters(s *run.Run, r *report) {
 	p := r.planned
 	if p == nil || p.err != nil {
 		return
 	}
 	quantized, all := p.bits()
-	s.out.Fact("", "Parameters", fmt.Sprintf("%s, %.3g bits each (%.3g where quantized)", term.Count(p.parameters()), all, quantized))
+	s.Out.Fact("", "Parameters", fmt.Sprintf("%s, %.3g bits each (%.3g where quantized)", term.Count(p.parameters()), all, quantized))
 }
 
-func (s *session) printMemory(r *report) {
+func printMemory(s *run.Run, r *report) {
 	m := r.memory
 	if m == nil {
 		return
 	}
 	weights := r.total.Bytes
 	if m.err != nil {
-		s.out.Fact("", "Memory", fmt.Sprintf("%s for weights; cache not computed: %s", term.Bytes(weights), unknownCache(m.err)))
+		s.Out.Fact("", "Memory", fmt.Sprintf("%s for weights; cache not computed: %s", term.Bytes(weights), unknownCache(m.err)))
 		return
 	}
-	s.out.Fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", term.Bytes(weights), term.Bytes(m.cache.Bytes), term.Bytes(wire.AddCap(weights, m.cache.Bytes))))
+	s.Out.Fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", term.Bytes(weights), term.Bytes(m.cache.Bytes), term.Bytes(wire.AddCap(weights, m.cache.Bytes))))
 	c := &m.cache
 	kept := fmt.Sprintf("2 x %d heads x %d", c.Heads, c.Size)
 	if c.Latent > 0 {
@@ -114,7 +116,7 @@ func (s *session) printMemory(r *report) {
 	if c.Sliding > 0 {
 		layers += fmt.Sprintf(", %d of them with windows of %s", c.Sliding, term.Count(c.Window))
 	}
-	s.out.Line("  %s tokens x %s x %s: %s", term.Count(m.tokens), term.Plural(m.batch, "sequence"), c.Type, kept+", "+layers)
+	s.Out.Line("  %s tokens x %s x %s: %s", term.Count(m.tokens), term.Plural(m.batch, "sequence"), c.Type, kept+", "+layers)
 }
 
 // unknownCache returns why the cache is not computed, without the class of the error.

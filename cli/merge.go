@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -34,18 +35,18 @@ types (dtype or out_dtype chooses another type). A recipe with members or parame
 not take is refused, and so are models whose tensors differ in names or shapes.`
 }
 
-func (mergeCmd) Examples() []example {
-	return []example{{"amn merge recipe.json -o blend", "Merge the models that recipe.json names: writes the folder blend."}}
+func (mergeCmd) Examples() []run.Example {
+	return []run.Example{{Command: "amn merge recipe.json -o blend", What: "Merge the models that recipe.json names: writes the folder blend."}}
 }
 
 // Validate checks the flags.
 func (c *mergeCmd) Validate() error { return c.writeFlagsFor(c.Recipe, c.MaxShardSize).Validate() }
 
 // Run implements the command.
-func (c *mergeCmd) Run(ctx context.Context, s *session) error {
+func (c *mergeCmd) Run(ctx context.Context, s *run.Run) error {
 	flags := c.writeFlagsFor(c.Recipe, c.MaxShardSize)
 	flags.CopyCode = c.CopyCode
-	return s.convert(ctx, &conversion{
+	return convertModel(ctx, s, &conversion{
 		schema: "amn.convert/1", verb: "merging", flags: flags, opts: convert.Options{AsIs: true},
 		source: func(b *limits.Budget, o *conversion) error { return c.open(ctx, b, s, o) },
 		target: mergedName,
@@ -53,7 +54,7 @@ func (c *mergeCmd) Run(ctx context.Context, s *session) error {
 }
 
 // open opens the models of the recipe and merges them.
-func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *conversion) error {
+func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *run.Run, o *conversion) error {
 	text, err := disk.ReadText(b, c.Recipe)
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *co
 			return nil, wire.At("recipe", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.Errorf("it is not a path below %s; choose the folder with --models", wire.Quote(dir)))
 		}
 		w := conversionState{path: filepath.Join(dir, filepath.FromSlash(name))}
-		if err := s.openSource(ctx, b, &w, ""); err != nil {
+		if err := openSource(ctx, s, b, &w, ""); err != nil {
 			return nil, withPath(w.path, err)
 		}
 		if len(out.sources) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -45,10 +46,10 @@ asks for anything else, or that has a tensor without a known role, is refused by
 so is a result that would be infinite. Dequantize a quantized base first (amn dequantize).`
 }
 
-func (mergeLoRACmd) Examples() []example {
-	return []example{
-		{"amn merge-lora models/tiny adapter -o merged", "Merge a PEFT adapter: writes the folder merged."},
-		{"amn merge-lora models/tiny adapter adapter --weight=0.5 --weight=-0.25 -o half", "Two, one after the other, each with a weight."},
+func (mergeLoRACmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn merge-lora models/tiny adapter -o merged", What: "Merge a PEFT adapter: writes the folder merged."},
+		{Command: "amn merge-lora models/tiny adapter adapter --weight=0.5 --weight=-0.25 -o half", What: "Two, one after the other, each with a weight."},
 	}
 }
 
@@ -81,10 +82,10 @@ func (c *mergeLoRACmd) weights() ([]float64, error) {
 }
 
 // Run implements the command.
-func (c *mergeLoRACmd) Run(ctx context.Context, s *session) error {
+func (c *mergeLoRACmd) Run(ctx context.Context, s *run.Run) error {
 	flags := c.writeFlagsFor(c.Base, c.MaxShardSize)
 	flags.CopyCode = c.CopyCode
-	return s.convert(ctx, &conversion{
+	return convertModel(ctx, s, &conversion{
 		schema: "amn.convert/1", verb: "merging into", flags: flags, opts: convert.Options{AsIs: true},
 		prepare: func(b *limits.Budget, o *conversion) error { return c.prepare(ctx, b, s, o) },
 		target:  mergedName,
@@ -104,7 +105,7 @@ func mergedName(w *conversionState) string {
 }
 
 // prepare replaces the base by the merged model.
-func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session, o *conversion) error {
+func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *run.Run, o *conversion) error {
 	if !o.opts.Alone {
 		if _, err := fs.Stat(o.model.Configs(), "adapter_config.json"); err == nil {
 			why := "it contains an adapter besides the base, and so would the result: put the base into a folder without it"
@@ -122,7 +123,7 @@ func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session
 	var adapters []lora.Adapter
 	for i, path := range c.Adapters {
 		w := conversionState{path: path}
-		if err := s.openSource(ctx, b, &w, ""); err != nil {
+		if err := openSource(ctx, s, b, &w, ""); err != nil {
 			return withPath(w.path, errors.Join(err, closeAll(adapters)))
 		}
 		adapters = append(adapters, lora.Adapter{Model: w.model, Weight: weights[i]})
@@ -188,22 +189,22 @@ type merged struct {
 }
 
 // printMerged prints what was merged, and which tensors were replaced or added.
-func (s *session) printMerged(m *merged, p *convert.Plan) {
-	s.out.Fact("", "Merged", mergedText(m, p.Copied))
+func printMerged(s *run.Run, m *merged, p *convert.Plan) {
+	s.Out.Fact("", "Merged", mergedText(m, p.Copied))
 	for _, list := range []struct {
 		label string
 		names []string
 	}{{"Replaced", m.replaced}, {"Added", m.added}} {
 		for i, name := range list.names {
 			if i == maxSpecial {
-				s.out.Line("  and %s", term.Plural(int64(len(list.names)-i), "more tensor"))
+				s.Out.Line("  and %s", term.Plural(int64(len(list.names)-i), "more tensor"))
 				break
 			}
-			s.out.Fact("", list.label, term.Tidy(name, 256))
+			s.Out.Fact("", list.label, term.Tidy(name, 256))
 		}
 	}
 	if m.note != "" {
-		s.out.Fact("", "Note", m.note)
+		s.Out.Fact("", "Note", m.note)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -31,20 +32,20 @@ const (
 )
 
 // print prints the metadata of one model, or the keys that the flags name.
-func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error {
+func (f *metadataFlags) print(ctx context.Context, s *run.Run, r *report) error {
 	if r.err != nil {
 		return nil
 	}
-	if s.json {
+	if s.JSON {
 		return fault.Usage("--metadata and --key print text: amn parse --json prints the metadata too")
 	}
-	b := s.policy.Limits.Budget(ctx)
+	b := s.Policy.Limits.Budget(ctx)
 	defer b.Close()
-	s.heading(r)
+	heading(s, r)
 	found := map[string]bool{}
 	for key, v := range r.model.Meta() {
 		if len(f.Key) == 0 {
-			if err := s.metadataLine(b, key, v); err != nil {
+			if err := metadataLine(s, b, key, v); err != nil {
 				return err
 			}
 			continue
@@ -52,7 +53,7 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 		for _, want := range f.Key {
 			if want == key && !found[key] {
 				found[key] = true
-				if err := s.printValue(b, v); err != nil {
+				if err := printValue(s, b, v); err != nil {
 					return err
 				}
 			}
@@ -61,20 +62,20 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 	for _, want := range f.Key {
 		if !found[want] {
 			err := fault.Usage("no key " + wire.Quote(want) + "; --metadata lists them")
-			s.count.note(err)
-			s.printError(r.path, err)
+			s.Count.Note(err)
+			s.PrintError(r.path, err)
 		}
 	}
-	return s.out.Flush()
+	return s.Out.Flush()
 }
 
 // metadataLine prints one key on one line.
-func (s *session) metadataLine(b *limits.Budget, key string, v any) error {
+func metadataLine(s *run.Run, b *limits.Budget, key string, v any) error {
 	text, err := shortValue(b, v)
 	if err != nil {
 		return err
 	}
-	s.out.WriteString(term.Name(key) + " " + kindText(v) + " " + text + "\n")
+	s.Out.WriteString(term.Name(key) + " " + kindText(v) + " " + text + "\n")
 	return nil
 }
 
@@ -190,29 +191,29 @@ func elementText(v any, most int) string {
 }
 
 // printValue prints a whole value: text line by line, arrays element by element.
-func (s *session) printValue(b *limits.Budget, v any) error {
+func printValue(s *run.Run, b *limits.Budget, v any) error {
 	switch v := v.(type) {
 	case string:
 		for line := range strings.SplitSeq(v, "\n") {
-			s.out.WriteString(term.Tidy(line, 16*len(line)+16) + "\n")
+			s.Out.WriteString(term.Tidy(line, 16*len(line)+16) + "\n")
 		}
 	case gguf.Array:
-		return s.printArray(b, v, "")
+		return printArray(s, b, v, "")
 	case []any, npy.Fields:
 		for _, e := range elements(v, wire.MaxMessage) {
-			s.out.WriteString(e + "\n")
+			s.Out.WriteString(e + "\n")
 		}
 	case pth.Bytes:
-		return s.printValue(b, string(v))
+		return printValue(s, b, string(v))
 	default:
-		s.out.WriteString(elementText(v, wire.MaxMessage) + "\n")
+		s.Out.WriteString(elementText(v, wire.MaxMessage) + "\n")
 	}
 	return nil
 }
 
 // printArray prints the elements of an array. Those of nested arrays are preceded by place,
 // their indices.
-func (s *session) printArray(b *limits.Budget, a gguf.Array, place string) error {
+func printArray(s *run.Run, b *limits.Budget, a gguf.Array, place string) error {
 	i := 0
 	for e, err := range a.All(b) {
 		if err != nil {
@@ -221,9 +222,9 @@ func (s *session) printArray(b *limits.Budget, a gguf.Array, place string) error
 		if inner, ok := e.(gguf.Array); ok {
 			at := fmt.Sprintf("%s[%d]", place, i)
 			if inner.Len() == 0 {
-				s.out.WriteString(at + " " + inner.String() + "\n")
+				s.Out.WriteString(at + " " + inner.String() + "\n")
 			}
-			if err := s.printArray(b, inner, at); err != nil {
+			if err := printArray(s, b, inner, at); err != nil {
 				return err
 			}
 		} else {
@@ -231,7 +232,7 @@ func (s *session) printArray(b *limits.Budget, a gguf.Array, place string) error
 			if place != "" {
 				text = place + " " + text
 			}
-			s.out.WriteString(text + "\n")
+			s.Out.WriteString(text + "\n")
 		}
 		i++
 	}

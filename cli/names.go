@@ -6,27 +6,15 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// tensorsFlag allows checkpoints whose pickles contain more than data.
-type tensorsFlag struct {
-	TensorsOnly bool `help:"Read the tensors of a checkpoint even if its pickle uses classes that are not allowed. Nothing is run; everything that is not understood is listed. amn scan still refuses such a file."`
-}
-
-// grant applies the flag to the models that the command opens.
-func (f *tensorsFlag) grant(s *session) {
-	s.policy.Strict = !f.TensorsOnly
-	if f.TensorsOnly {
-		s.policy.Limits.Quirks = append(s.policy.Limits.Quirks, pth.QuirkTensorsOnly)
-	}
-}
 
 // nameFlags choose tensors and rename them, in the order of the fields.
 type nameFlags struct {
@@ -40,14 +28,14 @@ type nameFlags struct {
 // trackedGlobs are the patterns of a flag, with which of them have matched a name.
 type trackedGlobs struct {
 	flag    string
-	list    globs
+	list    flags.Globs
 	matched []bool
 }
 
 func (a *trackedGlobs) match(name string) bool {
 	any := false
 	for i := range a.list {
-		if a.list[i : i+1].match(name) {
+		if a.list[i : i+1].Match(name) {
 			a.matched[i], any = true, true
 		}
 	}
@@ -82,10 +70,10 @@ func (f *nameFlags) names() (n convert.Names, asked []*trackedGlobs, err error) 
 	n = convert.Names{Select: f.Select, Strip: f.StripPrefix}
 	for _, g := range []struct {
 		flag  string
-		list  globs
+		list  flags.Globs
 		match *func(string) bool
 	}{{"--keep", f.Keep, &n.Keep}, {"--drop", f.Drop, &n.Drop}} {
-		if g.list.check() != nil {
+		if g.list.Check() != nil {
 			return n, nil, fmt.Errorf("%s: * is any text, ? one character, [a-z] a character of a range", g.flag)
 		}
 		if len(g.list) > 0 {
@@ -131,7 +119,7 @@ func (f *nameFlags) apply(b *limits.Budget, c *conversion) error {
 }
 
 // printRenamed prints how many tensors were chosen and renamed; a dry run lists them.
-func (s *session) printRenamed(c *conversion) {
+func printRenamed(s *run.Run, c *conversion) {
 	m := c.names
 	if m == nil {
 		return
@@ -144,7 +132,7 @@ func (s *session) printRenamed(c *conversion) {
 	if m.Left > 0 {
 		text += fmt.Sprintf("; %s not taken", term.Count(int64(m.Left)))
 	}
-	s.out.Fact("", "Renamed", text)
+	s.Out.Fact("", "Renamed", text)
 	if !c.dryRun {
 		return
 	}
@@ -155,14 +143,14 @@ func (s *session) printRenamed(c *conversion) {
 	slices.SortStableFunc(list, func(a, b [2]string) int { return wire.Natural(a[0], b[0]) })
 	for _, r := range list {
 		from, to := term.Name(r[0]), term.Name(r[1])
-		if half := (s.out.Columns - 6) / 2; s.out.Columns > 0 && half < term.MinLast { // a line for each
-			s.out.Line("  %s", term.CutName(from, s.out.Columns-2))
-			s.out.Line("    -> %s", term.CutName(to, s.out.Columns-7))
+		if half := (s.Out.Columns - 6) / 2; s.Out.Columns > 0 && half < term.MinLast { // a line for each
+			s.Out.Line("  %s", term.CutName(from, s.Out.Columns-2))
+			s.Out.Line("    -> %s", term.CutName(to, s.Out.Columns-7))
 			continue
-		} else if s.out.Columns > 0 {
+		} else if s.Out.Columns > 0 {
 			from, to = term.CutName(from, half), term.CutName(to, half)
 		}
-		s.out.Line("  %s -> %s", from, to)
+		s.Out.Line("  %s -> %s", from, to)
 	}
 }
 
@@ -203,17 +191,17 @@ func notUnderstood(m tensor.Model) []string {
 }
 
 // printNotWritten prints which values of a checkpoint are not written.
-func (s *session) printNotWritten(m tensor.Model) {
+func printNotWritten(s *run.Run, m tensor.Model) {
 	if text := otherValues(m); text != "" {
-		s.out.CutFact("", "Values", "not written, since they are not tensors: "+text)
+		s.Out.CutFact("", "Values", "not written, since they are not tensors: "+text)
 	}
 	list := notUnderstood(m)
 	if len(list) == 0 {
 		return
 	}
-	s.out.Fact("", "Passed over", term.Plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
+	s.Out.Fact("", "Passed over", term.Plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
 	for _, text := range firstFew(list) {
-		s.out.Line("  %s", text)
+		s.Out.Line("  %s", text)
 	}
 }
 
@@ -226,11 +214,11 @@ func firstFew(list []string) []string {
 }
 
 // printPassedOver prints to standard error what of a checkpoint was skipped.
-func (s *session) printPassedOver(path string, m tensor.Model) {
-	if list := notUnderstood(m); len(list) > 0 && !s.quiet {
-		fmt.Fprintf(s.err, "amn: %s: %s of the pickle passed over; nothing was run\n", term.Path(path), term.Plural(int64(len(list)), "thing"))
+func printPassedOver(s *run.Run, path string, m tensor.Model) {
+	if list := notUnderstood(m); len(list) > 0 && !s.Quiet {
+		fmt.Fprintf(s.Err, "amn: %s: %s of the pickle passed over; nothing was run\n", term.Path(path), term.Plural(int64(len(list)), "thing"))
 		for _, text := range firstFew(list) {
-			fmt.Fprintf(s.err, "     %s\n", text)
+			fmt.Fprintf(s.Err, "     %s\n", text)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/page"
@@ -37,14 +39,14 @@ func (c *inspectCmd) openPage() (*disk.Atomic, error) {
 // writePage writes an HTML page about one file or model, with the verdict of a scan, which
 // reads pickles to their end, and bodies. The page is written once the whole verdict is
 // known: of a folder, that of all its files.
-func (s *session) writePage(ctx context.Context, c *inspectCmd, f *disk.Atomic) error {
+func writePage(ctx context.Context, s *run.Run, c *inspectCmd, f *disk.Atomic) error {
 	path := c.Paths[0]
 	var made *page.Report
 	pages, judged := 0, ""
-	err := s.eachModel(ctx, &fileArgs{c.Paths, c.Recursive}, reportOptions{exclude: c.page().Exclude(nil)}, func(r *report) (err error) {
+	err := eachModel(ctx, s, &flags.FileArgs{Paths: c.Paths, Recursive: c.Recursive}, reportOptions{exclude: c.page().Exclude(nil)}, func(r *report) (err error) {
 		if pages++; pages == 1 {
 			judged = r.path
-			made, err = s.pageOf(ctx, r)
+			made, err = pageOf(ctx, s, r)
 		}
 		return err
 	})
@@ -56,7 +58,7 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd, f *disk.Atomic) 
 	case made == nil:
 		return fault.Usage("--html: there is no model in " + term.Path(path))
 	}
-	if err := s.judgeBeside(ctx, c.page(), judged, made); err != nil {
+	if err := judgeBeside(ctx, s, c.page(), judged, made); err != nil {
 		return err
 	}
 	if err := errors.Join(page.Write(f.W, made), f.W.Flush()); err != nil {
@@ -65,8 +67,8 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd, f *disk.Atomic) 
 	if err := f.Commit(); err != nil {
 		return err
 	}
-	if !s.quiet && !s.json {
-		s.out.Line("%s", term.Path(c.HTML))
+	if !s.Quiet && !s.JSON {
+		s.Out.Line("%s", term.Path(c.HTML))
 	}
 	return nil
 }
@@ -78,12 +80,12 @@ func (c *inspectCmd) page() *disk.Own {
 
 // judgeBeside judges all files of the model's folder but the judged one, as a scan does, and
 // adds the refusals to the page.
-func (s *session) judgeBeside(ctx context.Context, own *disk.Own, judged string, made *page.Report) error {
+func judgeBeside(ctx context.Context, s *run.Run, own *disk.Own, judged string, made *page.Report) error {
 	if !disk.IsFolder(own.Root) {
 		return nil
 	}
-	g := gate.Gate{Policy: s.policy.Gate, Today: time.Now().UTC().Format(time.DateOnly), Exclude: own.Exclude(nil)}
-	p := s.policy.Long()
+	g := gate.Gate{Policy: s.Policy.Gate, Today: time.Now().UTC().Format(time.DateOnly), Exclude: own.Exclude(nil)}
+	p := s.Policy.Long()
 	b := p.Budget(ctx)
 	defer b.Close()
 	for v, err := range g.CheckPath(b, own.Root) {
@@ -91,18 +93,18 @@ func (s *session) judgeBeside(ctx context.Context, own *disk.Own, judged string,
 			return err
 		}
 		if filepath.Clean(v.Path) != filepath.Clean(judged) {
-			s.addRefusals(made, v)
+			addRefusals(s, made, v)
 		}
 	}
 	for _, name := range own.Names() {
-		s.addRefusals(made, g.Unseen(name, notJudged))
+		addRefusals(s, made, g.Unseen(name, notJudged))
 	}
 	return nil
 }
 
 // addRefusals adds the refusals of a file to a page, and to the exit code.
-func (s *session) addRefusals(made *page.Report, v *gate.Verdict) {
-	s.count.note(v.Err)
+func addRefusals(s *run.Run, made *page.Report, v *gate.Verdict) {
+	s.Count.Note(v.Err)
 	if v.Err == nil {
 		return
 	}
@@ -117,12 +119,12 @@ func (s *session) addRefusals(made *page.Report, v *gate.Verdict) {
 }
 
 // pageOf judges the model of a report and returns the report of its page.
-func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
-	b := s.policy.Long().Budget(ctx)
+func pageOf(ctx context.Context, s *run.Run, r *report) (*page.Report, error) {
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
-	judging := s.policy.Long().Budget(ctx)
+	judging := s.Policy.Long().Budget(ctx)
 	defer judging.Close()
-	v, size, err := s.verdictOf(judging, r)
+	v, size, err := verdictOf(s, judging, r)
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +132,14 @@ func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
 		return page.Refused(r.path, size, r.err), nil
 	}
 	defer v.Close()
-	s.count.note(v.Err)
+	s.Count.Note(v.Err)
 	return page.New(b, r.path, size, r.model, v)
 }
 
 // verdictOf returns the gate's verdict about the file of a report, or about its model if that
 // has several files. It returns nil if neither can be opened.
-func (s *session) verdictOf(b *limits.Budget, r *report) (*gate.Verdict, int64, error) {
-	g := gate.New(s.policy.Gate)
+func verdictOf(s *run.Run, b *limits.Budget, r *report) (*gate.Verdict, int64, error) {
+	g := gate.New(s.Policy.Gate)
 	info, err := os.Stat(r.path)
 	if err == nil && info.Mode().IsRegular() && filepath.Ext(r.path) != ".json" {
 		f, err := folder.OpenRegular(r.path)

@@ -8,15 +8,17 @@ import (
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // parseCmd lists tensors.
 type parseCmd struct {
-	fileArgs      `embed:""`
-	metadataFlags `embed:""`
-	tensorsFlag   `embed:""`
+	flags.FileArgs    `embed:""`
+	metadataFlags     `embed:""`
+	flags.TensorsFlag `embed:""`
 
 	Tensor []string `placeholder:"GLOB" help:"List only tensors whose name matches: * is any text, ? one character, [a-z] one of a range. Repeatable."`
 	Sort   string   `default:"" enum:",file,name,size" placeholder:"file|name|size" help:"Order: by name with layer 2 before layer 10 (default for text), as in the file (default for JSON), or largest first."`
@@ -30,12 +32,12 @@ begin with the outermost dimension, except for GGUF, where they have the order o
 Totals cover the listed tensors.`
 }
 
-func (parseCmd) Examples() []example {
-	return []example{
-		{"amn parse model.safetensors", "Every tensor, layer by layer."},
-		{"amn parse --sort size --tensor '*.weight' model.safetensors", "The weights, the largest first."},
-		{"amn parse --pickle checkpoint.pt", "What its pickle does, instruction by instruction."},
-		{"amn parse --json weights.npz", "For a program: shapes, offsets, everything."},
+func (parseCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn parse model.safetensors", What: "Every tensor, layer by layer."},
+		{Command: "amn parse --sort size --tensor '*.weight' model.safetensors", What: "The weights, the largest first."},
+		{Command: "amn parse --pickle checkpoint.pt", What: "What its pickle does, instruction by instruction."},
+		{Command: "amn parse --json weights.npz", What: "For a program: shapes, offsets, everything."},
 	}
 }
 
@@ -52,33 +54,33 @@ func (c *parseCmd) Validate() error {
 }
 
 // Run implements the command.
-func (c *parseCmd) Run(ctx context.Context, s *session) (err error) {
-	c.grant(s)
+func (c *parseCmd) Run(ctx context.Context, s *run.Run) (err error) {
+	c.Grant(s)
 	if c.Pickle {
-		return s.listPickles(ctx, c.Paths)
+		return listPickles(ctx, s, c.Paths)
 	}
-	if err := globs(c.Tensor).check(); err != nil {
+	if err := flags.Globs(c.Tensor).Check(); err != nil {
 		return err
 	}
 	matched := len(c.Tensor) == 0
 	defer func() {
-		if err == nil && !matched && s.count.worst == wire.OK {
+		if err == nil && !matched && s.Count.Worst == wire.OK {
 			err = fault.Usage("--tensor: no tensor name matches")
 		}
 	}()
-	return s.eachModel(ctx, &c.fileArgs, reportOptions{usage: c.Usage}, func(r *report) error {
+	return eachModel(ctx, s, &c.FileArgs, reportOptions{usage: c.Usage}, func(r *report) error {
 		if c.enabled() {
 			return c.print(ctx, s, r)
 		}
 		list := c.selectTensors(s, r)
 		matched = matched || r.total.Tensors > 0
-		if s.json {
-			return s.printJSON("amn.parse/1", r, list)
+		if s.JSON {
+			return printJSON(s, "amn.parse/1", r, list)
 		}
 		if r.err == nil && r.total.Tensors == 0 && len(c.Tensor) > 0 {
-			return s.printUsage(r) // of the file that has none of them
+			return printUsage(s, r) // of the file that has none of them
 		}
-		return s.printParse(r, list)
+		return printParse(s, r, list)
 	})
 }
 
@@ -87,9 +89,9 @@ const mostSorted = 200_000
 
 // selectTensors returns the chosen tensors of a report in the chosen order, and makes the
 // report's totals those of the chosen.
-func (c *parseCmd) selectTensors(s *session, r *report) iter.Seq[tensor.Info] {
+func (c *parseCmd) selectTensors(s *run.Run, r *report) iter.Seq[tensor.Info] {
 	all := tensorsOf(r)
-	sort := cmp.Or(c.Sort, map[bool]string{true: "file", false: "name"}[s.json])
+	sort := cmp.Or(c.Sort, map[bool]string{true: "file", false: "name"}[s.JSON])
 	switch {
 	case r.err != nil || len(c.Tensor) == 0 && sort == "file":
 		return all
@@ -98,7 +100,7 @@ func (c *parseCmd) selectTensors(s *session, r *report) iter.Seq[tensor.Info] {
 	}
 	var list []tensor.Info
 	for i := range all {
-		if globs(c.Tensor).match(i.Name) {
+		if flags.Globs(c.Tensor).Match(i.Name) {
 			list = append(list, i)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -17,47 +18,49 @@ import (
 )
 
 // listPickles prints the instructions of every pickle in each file.
-func (s *session) listPickles(ctx context.Context, paths []string) error {
-	return s.eachRaw(ctx, paths, false, s.listFile)
+func listPickles(ctx context.Context, s *run.Run, paths []string) error {
+	return eachRaw(ctx, s, paths, false, func(b *limits.Budget, path string, r io.ReaderAt, size int64) error {
+		return listFile(s, b, path, r, size)
+	})
 }
 
 // eachRaw calls list for each file, with its own budget. An error about a file is reported,
 // and the next file is listed.
-func (s *session) eachRaw(ctx context.Context, paths []string, headed bool, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
+func eachRaw(ctx context.Context, s *run.Run, paths []string, headed bool, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
 	for i, p := range paths {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if headed {
 			if i > 0 {
-				s.out.Line("")
+				s.Out.Line("")
 			}
-			s.out.Line("%s:", term.Path(p))
+			s.Out.Line("%s:", term.Path(p))
 		}
-		err := s.listRaw(ctx, p, list)
-		s.count.note(err)
+		err := listRaw(ctx, s, p, list)
+		s.Count.Note(err)
 		if err != nil {
-			s.printError(p, err)
+			s.PrintError(p, err)
 		}
 	}
-	return s.out.Flush()
+	return s.Out.Flush()
 }
 
-func (s *session) listRaw(ctx context.Context, path string, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
-	r, size, closer, err := s.openRaw(ctx, path)
+func listRaw(ctx context.Context, s *run.Run, path string, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
+	r, size, closer, err := openRaw(ctx, s, path)
 	if err != nil {
 		return err
 	}
 	defer closer.Close()
-	b := s.policy.Limits.Budget(ctx)
+	b := s.Policy.Limits.Budget(ctx)
 	defer b.Close()
 	return list(b, path, r, size)
 }
 
-func (s *session) listFile(b *limits.Budget, path string, r io.ReaderAt, size int64) error {
+func listFile(s *run.Run, b *limits.Budget, path string, r io.ReaderAt, size int64) error {
 	found := pth.Scan(b, r, size)
 	for _, p := range found.Pickles {
-		if err := s.listPickle(b.Context(), path, r, p); err != nil {
+		if err := listPickle(b.Context(), s, path, r, p); err != nil {
 			return err
 		}
 	}
@@ -65,10 +68,10 @@ func (s *session) listFile(b *limits.Budget, path string, r io.ReaderAt, size in
 }
 
 // openRaw opens a regular file, or standard input.
-func (s *session) openRaw(ctx context.Context, path string) (io.ReaderAt, int64, io.Closer, error) {
-	if path == "-" && !s.stdinTaken {
-		s.stdinTaken = true
-		return s.input(ctx)
+func openRaw(ctx context.Context, s *run.Run, path string) (io.ReaderAt, int64, io.Closer, error) {
+	if path == "-" && !s.StdinTaken {
+		s.StdinTaken = true
+		return s.Input(ctx)
 	}
 	h, err := tensor.OpenFile(disk.Dir(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
@@ -79,25 +82,25 @@ func (s *session) openRaw(ctx context.Context, path string) (io.ReaderAt, int64,
 
 // listPickle prints one pickle. Errors about the pickle are returned by the scan that found
 // it; listPickle returns only those that end the listing.
-func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p pth.Pickle) error {
-	b := s.policy.Limits.Budget(ctx)
+func listPickle(ctx context.Context, s *run.Run, path string, r io.ReaderAt, p pth.Pickle) error {
+	b := s.Policy.Limits.Budget(ctx)
 	defer b.Close()
-	if s.json {
-		return s.jsonListing(b, path, r, p)
+	if s.JSON {
+		return jsonListing(s, b, path, r, p)
 	}
-	if s.out.Printed {
-		s.out.Line("")
+	if s.Out.Printed {
+		s.Out.Line("")
 	}
-	s.out.Printed = true
-	s.out.Line("%s: %s, protocol %d", term.Path(path), wire.Clean(p.Name, 256), p.Report.Graph.Protocol())
-	s.out.Line("%8s   %3s %-16s %s", "offset", "top", "instruction", "operand, or what was made (! is refused)")
+	s.Out.Printed = true
+	s.Out.Line("%s: %s, protocol %d", term.Path(path), wire.Clean(p.Name, 256), p.Report.Graph.Protocol())
+	s.Out.Line("%8s   %3s %-16s %s", "offset", "top", "instruction", "operand, or what was made (! is refused)")
 	var text []byte
 	for l, err := range p.Lines(b, r) {
 		if err != nil {
 			return fatalOnly(err)
 		}
 		text = l.Append(text[:0])
-		s.out.LineOf(text)
+		s.Out.LineOf(text)
 	}
 	return nil
 }
@@ -111,9 +114,9 @@ func fatalOnly(err error) error {
 }
 
 // jsonListing writes a listing as cli/schema/pickle.json describes it.
-func (s *session) jsonListing(b *limits.Budget, path string, r io.ReaderAt, p pth.Pickle) error {
+func jsonListing(s *run.Run, b *limits.Budget, path string, r io.ReaderAt, p pth.Pickle) error {
 	var failed error
-	jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+	jsonout.Write(s.Out.Writer, func(o *jsonout.Object) {
 		o.Field("schema", "amn.pickle/1")
 		o.Text("path", path)
 		o.Text("name", p.Name)
@@ -141,7 +144,7 @@ func (s *session) jsonListing(b *limits.Budget, path string, r io.ReaderAt, p pt
 			o.Field("error", term.Tidy(fault.Text(failed), wire.MaxMessage))
 		}
 	})
-	if _, err := fmt.Fprintln(s.out); err != nil {
+	if _, err := fmt.Fprintln(s.Out); err != nil {
 		return err
 	}
 	return fatalOnly(failed)

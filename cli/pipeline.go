@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -20,48 +20,32 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 )
 
-// isPipeline reports whether path is the folder of a pipeline, whose components are models.
-func isPipeline(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() {
-		return false
-	}
-	b := limits.Policy{}.Budget(context.Background())
-	defer b.Close()
-	d, err := parser.OpenFolder(b, path)
-	if err != nil {
-		return false
-	}
-	defer d.Close()
-	return parser.IsPipeline(d)
-}
-
 // convertPipeline converts each component of a pipeline into a new folder, and copies the
 // other files. The folder appears only when it is complete.
-func (s *session) convertPipeline(ctx context.Context, c *conversion) error {
+func convertPipeline(ctx context.Context, s *run.Run, c *conversion) error {
 	// The output about components is printed once the folder exists.
 	var said bytes.Buffer
-	out := s.out.Writer
-	s.out.Writer = bufio.NewWriter(&said)
-	err := s.pipeline(ctx, c)
-	s.out.Flush()
-	if s.out.Writer = out; err == nil || s.json {
+	out := s.Out.Writer
+	s.Out.Writer = bufio.NewWriter(&said)
+	err := pipeline(ctx, s, c)
+	s.Out.Flush()
+	if s.Out.Writer = out; err == nil || s.JSON {
 		out.Write(said.Bytes())
 	}
 	if err, ok := errors.AsType[fault.Interrupted](err); ok {
 		return err
 	}
 	if err != nil && !errors.Is(err, errComponent) { // which was printed already
-		s.count.note(err)
-		s.printError(c.path, err)
+		s.Count.Note(err)
+		s.PrintError(c.path, err)
 	}
-	return s.out.Flush()
+	return s.Out.Flush()
 }
 
 // errComponent means that a component was refused.
 var errComponent = errors.New("a component was refused")
 
-func (s *session) pipeline(ctx context.Context, c *conversion) error {
+func pipeline(ctx context.Context, s *run.Run, c *conversion) error {
 	target := c.flags.Output
 	switch {
 	case c.flags.Resume:
@@ -73,7 +57,7 @@ func (s *session) pipeline(ctx context.Context, c *conversion) error {
 	case target == "":
 		target = derivedPath(c.path, "-"+strings.ToLower(castName(c, &quantPlan{target: c.opts.Quant.Target})), "")
 	}
-	b := s.policy.Long().Budget(ctx)
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
 	d, err := parser.OpenFolder(b, c.path)
 	if err != nil {
@@ -88,14 +72,14 @@ func (s *session) pipeline(ctx context.Context, c *conversion) error {
 		if err := convert.CheckStaged(d, target, folders, c.flags.Force, c.flags.CopyCode); err != nil {
 			return err
 		}
-		return s.components(ctx, c, d.Path, folders, nil, target)
+		return components(ctx, s, c, d.Path, folders, nil, target)
 	}
 	staged, err := convert.Stage(d, target, folders, c.flags.Force, c.flags.CopyCode)
 	if err != nil {
 		return err
 	}
 	defer staged.Close()
-	if err := s.components(ctx, c, d.Path, folders, staged, target); err != nil {
+	if err := components(ctx, s, c, d.Path, folders, staged, target); err != nil {
 		return err
 	}
 	// model_index.json comes last: without it, what a killed run leaves is no pipeline.
@@ -103,15 +87,15 @@ func (s *session) pipeline(ctx context.Context, c *conversion) error {
 	if err != nil {
 		return err
 	}
-	s.printCopied(filepath.Base(c.path), beside)
+	printCopied(s, filepath.Base(c.path), beside)
 	return staged.Publish()
 }
 
 // components converts each component. A pattern of a flag must match in one of them.
-func (s *session) components(ctx context.Context, c *conversion, root string, folders []string, staged *convert.Staged, target string) error {
+func components(ctx context.Context, s *run.Run, c *conversion, root string, folders []string, staged *convert.Staged, target string) error {
 	c.fits, c.parts = matchedPatterns{}, &componentTotals{}
 	for _, name := range folders {
-		if err := s.component(ctx, c, filepath.Join(root, name), staged, target); err != nil {
+		if err := component(ctx, s, c, filepath.Join(root, name), staged, target); err != nil {
 			return err
 		}
 	}
@@ -147,8 +131,8 @@ func foldersOf(d fs.FS) ([]string, error) {
 }
 
 // component converts one folder of a pipeline, or copies it.
-func (s *session) component(ctx context.Context, c *conversion, path string, staged *convert.Staged, target string) error {
-	b := s.policy.Long().Budget(ctx)
+func component(ctx context.Context, s *run.Run, c *conversion, path string, staged *convert.Staged, target string) error {
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
 	name := filepath.Base(path)
 	d, err := parser.OpenFolder(b, path)
@@ -162,11 +146,11 @@ func (s *session) component(ctx context.Context, c *conversion, path string, sta
 		}
 		beside, err := staged.CopyFolder(b, d, name, c.flags.CopyCode, true)
 		if err == nil {
-			s.printCopied(name, beside)
+			printCopied(s, name, beside)
 		}
 		return err
 	}
-	return s.oneComponent(ctx, b, c, path, staged, target)
+	return oneComponent(ctx, s, b, c, path, staged, target)
 }
 
 // errNothing means that a component has nothing to quantize.
@@ -174,7 +158,7 @@ var errNothing = errors.New("nothing in it is quantized")
 
 // oneComponent converts a component that is a model, or copies it if nothing of it is
 // quantized.
-func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *conversion, path string, staged *convert.Staged, target string) error {
+func oneComponent(ctx context.Context, s *run.Run, b *limits.Budget, c *conversion, path string, staged *convert.Staged, target string) error {
 	name := filepath.Base(path)
 	one, flags := *c, *c.flags
 	flags.Path, flags.Output = path, filepath.Join(target, name)
@@ -215,14 +199,14 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 	if staged == nil { // the folder of a dry run does not exist: check a name next to it
 		flags.Output = filepath.Join(filepath.Dir(filepath.Clean(target)), name+"-of-"+filepath.Base(target))
 	}
-	one.err = s.execute(ctx, b, &one)
+	one.err = execute(ctx, s, b, &one)
 	if one.model != nil {
 		defer one.model.Close()
 	}
 	if errors.Is(one.err, errNothing) {
 		plain := *c
 		plain.opts.Quantize, plain.patterns = nil, nil
-		return s.oneComponent(ctx, b, &plain, path, staged, target)
+		return oneComponent(ctx, s, b, &plain, path, staged, target)
 	}
 	if one.err == nil && (one.opts.Sink != nil && one.opts.Sink.Name() != safetensors.Format || !one.folder) {
 		one.err = fault.Usage("a pipeline is written as safetensors")
@@ -230,37 +214,37 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 	if one.conversionState.target != "" {
 		one.conversionState.target = filepath.Join(target, name)
 	}
-	return s.printComponent(&one)
+	return printComponent(s, &one)
 }
 
 // printCopied prints which files of a folder were copied.
-func (s *session) printCopied(name string, beside *convert.Beside) {
-	if s.json || s.quiet {
+func printCopied(s *run.Run, name string, beside *convert.Beside) {
+	if s.JSON || s.Quiet {
 		return
 	}
-	s.out.Prose(0, "%s:", term.Path(name))
-	s.printBeside(&convert.Result{Beside: beside})
+	s.Out.Prose(0, "%s:", term.Path(name))
+	printBeside(s, &convert.Result{Beside: beside})
 }
 
 // printComponent prints the result of a component.
-func (s *session) printComponent(one *conversion) error {
+func printComponent(s *run.Run, one *conversion) error {
 	if _, ok := errors.AsType[fault.Interrupted](one.err); ok {
 		return one.err
 	}
-	s.count.note(one.err)
-	if s.json {
-		if err := s.printWrittenJSON(one); err != nil {
+	s.Count.Note(one.err)
+	if s.JSON {
+		if err := printWrittenJSON(s, one); err != nil {
 			return err
 		}
-	} else if one.err == nil && !s.quiet {
-		s.out.Prose(0, "%s:", filepath.Base(one.path))
+	} else if one.err == nil && !s.Quiet {
+		s.Out.Prose(0, "%s:", filepath.Base(one.path))
 		if one.nothing != "" {
-			s.out.Fact("", "Quantized", one.nothing)
+			s.Out.Fact("", "Quantized", one.nothing)
 		}
-		s.printWritten(one)
+		printWritten(s, one)
 	}
 	if one.err != nil {
-		s.printError(one.path, one.err)
+		s.PrintError(one.path, one.err)
 		return errComponent
 	}
 	return nil

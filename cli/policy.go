@@ -8,6 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 )
@@ -26,15 +27,15 @@ type policyArg struct {
 }
 
 // read returns the policy, with limits overridden by flags.
-func (a *policyArg) read(s *session) (gate.Policy, error) {
-	if s.policy.Flags.Limits != "" {
+func (a *policyArg) read(s *run.Run) (gate.Policy, error) {
+	if s.Policy.Flags.Limits != "" {
 		return gate.Policy{}, fault.Usage("give the policy as the argument, not with --limits")
 	}
 	p, err := policies.Read(a.Policy)
 	if err != nil {
 		return p, fault.Usage(err.Error())
 	}
-	if err := s.policy.Flags.Ceilings.Apply(&p.Limits); err != nil {
+	if err := s.Policy.Flags.Ceilings.Apply(&p.Limits); err != nil {
 		return p, fault.Usage(err.Error())
 	}
 	return p, nil
@@ -49,30 +50,30 @@ of a gate ("version": 3): formats, dtypes, schemes ("*" is all), pickle, allow_g
 unlooked, rules, paths, ignore. --limits reads the output back.`
 }
 
-func (policyShowCmd) Examples() []example {
-	return []example{
-		{"amn policy show strict", "The policy of a gate that protects others."},
-		{"amn policy show server > policy.json", "A policy of your own, for --limits policy.json."},
+func (policyShowCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn policy show strict", What: "The policy of a gate that protects others."},
+		{Command: "amn policy show server > policy.json", What: "A policy of your own, for --limits policy.json."},
 	}
 }
 
 // Run implements the command.
-func (c *policyShowCmd) Run(_ context.Context, s *session) error {
+func (c *policyShowCmd) Run(_ context.Context, s *run.Run) error {
 	p, err := c.read(s)
 	if err != nil {
 		return err
 	}
-	return s.printPolicy(p)
+	return printPolicy(s, p)
 }
 
 // printPolicy prints a policy in the form of its file.
-func (s *session) printPolicy(p json.Marshaler) error {
+func printPolicy(s *run.Run, p json.Marshaler) error {
 	text, err := p.MarshalJSON()
 	if err != nil {
 		return err
 	}
-	s.out.Write(text)
-	return s.out.WriteByte('\n')
+	s.Out.Write(text)
+	return s.Out.WriteByte('\n')
 }
 
 // policyCheckCmd checks a policy.
@@ -84,12 +85,12 @@ without a reason, is an error (exit code 2). Expired exceptions are listed; they
 error, and scan reports them where they would have applied.`
 }
 
-func (policyCheckCmd) Examples() []example {
-	return []example{{"amn policy check policy.json", "Is it valid, and which exceptions have expired?"}}
+func (policyCheckCmd) Examples() []run.Example {
+	return []run.Example{{Command: "amn policy check policy.json", What: "Is it valid, and which exceptions have expired?"}}
 }
 
 // Run implements the command.
-func (c *policyCheckCmd) Run(_ context.Context, s *session) error {
+func (c *policyCheckCmd) Run(_ context.Context, s *run.Run) error {
 	p, err := c.read(s)
 	if err != nil {
 		return err
@@ -99,8 +100,8 @@ func (c *policyCheckCmd) Run(_ context.Context, s *session) error {
 		return err
 	}
 	out := expired(&p, time.Now().UTC().Format(time.DateOnly))
-	if s.json {
-		jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+	if s.JSON {
+		jsonout.Write(s.Out.Writer, func(o *jsonout.Object) {
 			o.Field("schema", "amn.policy-check/1")
 			o.Text("policy", c.Policy)
 			o.Field("digest", digest)
@@ -114,11 +115,11 @@ func (c *policyCheckCmd) Run(_ context.Context, s *session) error {
 				}
 			})
 		})
-		return s.out.WriteByte('\n')
+		return s.Out.WriteByte('\n')
 	}
-	s.out.Line("%s: ok, SHA-256 of its content %s", term.Path(c.Policy), digest)
+	s.Out.Line("%s: ok, SHA-256 of its content %s", term.Path(c.Policy), digest)
 	for _, e := range out {
-		s.out.Prose(2, "expired on %s: the exception for %s (%s)", e.Expires, e.Rule, term.Tidy(e.Reason, 256))
+		s.Out.Prose(2, "expired on %s: the exception for %s (%s)", e.Expires, e.Rule, term.Tidy(e.Reason, 256))
 	}
 	return nil
 }
@@ -144,15 +145,15 @@ func (policyExplainCmd) Help() string {
 	return `One sentence for each decision of the policy; with --path, for a file of that name.`
 }
 
-func (policyExplainCmd) Examples() []example {
-	return []example{
-		{"amn policy explain strict", "What does it refuse?"},
-		{"amn policy explain policy.json --path models/training_args.bin", "What holds for this file?"},
+func (policyExplainCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn policy explain strict", What: "What does it refuse?"},
+		{Command: "amn policy explain policy.json --path models/training_args.bin", What: "What holds for this file?"},
 	}
 }
 
 // Run implements the command.
-func (c *policyExplainCmd) Run(_ context.Context, s *session) error {
+func (c *policyExplainCmd) Run(_ context.Context, s *run.Run) error {
 	p, err := c.read(s)
 	if err != nil {
 		return err
@@ -162,8 +163,8 @@ func (c *policyExplainCmd) Run(_ context.Context, s *session) error {
 	if c.Path != "" {
 		list = p.ExplainFor(c.Path, today)
 	}
-	if s.json {
-		jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+	if s.JSON {
+		jsonout.Write(s.Out.Writer, func(o *jsonout.Object) {
 			o.Field("schema", "amn.policy-explain/1")
 			o.Text("policy", c.Policy)
 			if c.Path != "" {
@@ -175,10 +176,10 @@ func (c *policyExplainCmd) Run(_ context.Context, s *session) error {
 				}
 			})
 		})
-		return s.out.WriteByte('\n')
+		return s.Out.WriteByte('\n')
 	}
 	for _, line := range list {
-		s.out.Prose(2, "%s", term.Tidy(line, 4096))
+		s.Out.Prose(2, "%s", term.Tidy(line, 4096))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -28,13 +29,13 @@ again under the policy. The exit code is that of the worst file that is still re
 and all else are those of --limits, or of the profile server. Unpack archives first.`
 }
 
-func (policyLearnCmd) Examples() []example {
-	return []example{{"amn policy learn lightning.pt -o learned.json", "What would a policy have to allow for this file?"}}
+func (policyLearnCmd) Examples() []run.Example {
+	return []run.Example{{Command: "amn policy learn lightning.pt -o learned.json", What: "What would a policy have to allow for this file?"}}
 }
 
 // Run implements the command.
-func (c *policyLearnCmd) Run(ctx context.Context, s *session) error {
-	p := s.policy.Gate
+func (c *policyLearnCmd) Run(ctx context.Context, s *run.Run) error {
+	p := s.Policy.Gate
 	l := learner{cmd: c, s: s, policy: &p, why: map[string]*learned{}}
 	if err := l.eachFile(ctx, l.learn); err != nil {
 		return err
@@ -53,7 +54,7 @@ func (c *policyLearnCmd) Run(ctx context.Context, s *session) error {
 // A learner collects what files need.
 type learner struct {
 	cmd    *policyLearnCmd
-	s      *session
+	s      *run.Run
 	policy *gate.Policy
 	why    map[string]*learned
 }
@@ -84,7 +85,7 @@ func (l *learner) eachFile(ctx context.Context, do func(path string, v *gate.Ver
 }
 
 // say writes a line for people.
-func (l *learner) say(format string, args ...any) { fmt.Fprintf(l.s.err, format+"\n", args...) }
+func (l *learner) say(format string, args ...any) { fmt.Fprintf(l.s.Err, format+"\n", args...) }
 
 // learn adds what a file needs to the policy.
 func (l *learner) learn(path string, v *gate.Verdict) {
@@ -122,7 +123,7 @@ func (l *learner) learn(path string, v *gate.Verdict) {
 // write writes the policy to its file, or to standard output.
 func (l *learner) write() error {
 	if l.cmd.Output == "" {
-		return l.s.printPolicy(l.policy)
+		return printPolicy(l.s, l.policy)
 	}
 	text, err := l.policy.MarshalJSON()
 	if err != nil {
@@ -153,6 +154,6 @@ func (l *learner) judgeAgain(path string, v *gate.Verdict) {
 	if v.Accepted() {
 		return
 	}
-	l.s.count.worst = max(l.s.count.worst, v.Class())
+	l.s.Count.Worst = max(l.s.Count.Worst, v.Class())
 	l.say("%s: still refused: %s", term.Path(path), term.Tidy(v.Err.Error(), 2048))
 }

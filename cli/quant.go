@@ -2,79 +2,18 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
-
-// planFlags decide how quantized weights are read, and for which type sizes are printed.
-type planFlags struct {
-	To          string `help:"Type for which decoded sizes are printed: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
-	sourceFlags `embed:""`
-}
-
-func (f *planFlags) options() *quant.Options { return f.sourceFlags.options(f.To) }
-
-// sourceFlags are the flags of commands that read quantized weights and write none.
-type sourceFlags struct {
-	schemeFlags `embed:""`
-
-	BlockSize []int64 `sep:"," placeholder:"ROWS,COLS" help:"Block size of FP8 scales, if the file does not state it."`
-}
-
-// Validate checks the flags.
-func (f *sourceFlags) Validate() error {
-	if n := f.BlockSize; len(n) != 0 && (len(n) != 2 || min(n[0], n[1]) < 1) {
-		return errors.New("--block-size: give rows and columns, such as 128,128")
-	}
-	return f.schemeFlags.Validate()
-}
-
-func (f *sourceFlags) options(to string) *quant.Options {
-	return f.schemeFlags.options(to, f.BlockSize)
-}
-
-// schemeFlags decide how quantized weights are read.
-type schemeFlags struct {
-	Scheme    string `placeholder:"NAME" help:"Quantization scheme, if a weight fits several (amn formats lists them)."`
-	GPTQZeros string `name:"gptq-zeros" default:"" enum:",v1,v2" placeholder:"v1|v2" help:"How GPTQ stores zero points, if the file does not state it."`
-
-	As string `default:"" enum:",mlx" placeholder:"mlx" help:"Decode MLX integers in the type of their scales, like mx.dequantize, instead of in float32 with one rounding."`
-
-	FoldPreQuantScale bool `help:"Multiply weights by the pre_quant_scale of their inputs."`
-
-	IgnoreUnknown []string `placeholder:"KEY" help:"Ignore an unknown key of the quantization configuration, or an unknown tensor next to a weight. Repeatable."`
-}
-
-// Validate checks the flags.
-func (f *schemeFlags) Validate() error {
-	schemes, _ := quant.Schemes()
-	known := func(s quant.Support) bool { return s.Name == f.Scheme }
-	if f.Scheme != "" && !slices.ContainsFunc(schemes, known) {
-		return fmt.Errorf("--scheme: %q is not a scheme that amn formats lists", f.Scheme)
-	}
-	return nil
-}
-
-// options returns the options for decoding to a type that a flag allows; block is the rows
-// and columns of a block of FP8 scales, if given.
-func (f *schemeFlags) options(to string, block []int64) *quant.Options {
-	target, err := quant.ParseTarget(to)
-	if err != nil {
-		panic("internal error: " + err.Error()) // the flag allows only known names
-	}
-	o := &quant.Options{Target: target, Scheme: f.Scheme, GPTQZeros: f.GPTQZeros, As: f.As, FoldPreQuant: f.FoldPreQuantScale, IgnoreUnknown: f.IgnoreUnknown}
-	copy(o.Block[:], block)
-	return o
-}
 
 // A quantPlan sums up the quantized weights of a model.
 type quantPlan struct {
@@ -149,31 +88,31 @@ func (p *quantPlan) group(weights []*quant.Weight) {
 // size returns the size of a conversion: the decoded weights and the other tensors.
 func (p *quantPlan) size() int64 { return wire.AddCap(p.total.Decoded, p.plain.Bytes) }
 
-func (s *session) printPlan(p *quantPlan) {
+func printPlan(s *run.Run, p *quantPlan) {
 	if p == nil {
 		return
 	}
 	if p.err != nil {
-		s.out.Fact("", "Quantized", "cannot be decoded: "+fault.Text(p.err))
+		s.Out.Fact("", "Quantized", "cannot be decoded: "+fault.Text(p.err))
 		return
 	}
-	s.out.Fact("", "Quantized", fmt.Sprintf("%s, %s", term.Plural(p.total.Weights, "weight"), term.Bytes(p.total.Stored)))
-	s.printSchemes(p)
-	s.out.Fact("", "Passthrough", fmt.Sprintf("%s, %s", term.Plural(p.plain.Tensors, "tensor"), term.Bytes(p.plain.Bytes)))
-	s.printLeftOut(p.leftOut)
-	s.printIgnored(p.ignored)
-	s.out.Fact("", "Decoded", fmt.Sprintf("%s (%v)", term.Bytes(p.size()), p.target))
-	s.out.Fact("", "Precision", fmt.Sprintf("~%s lost to quantization", term.Bytes(max(0, p.total.Decoded-p.total.Stored))))
+	s.Out.Fact("", "Quantized", fmt.Sprintf("%s, %s", term.Plural(p.total.Weights, "weight"), term.Bytes(p.total.Stored)))
+	printSchemes(s, p)
+	s.Out.Fact("", "Passthrough", fmt.Sprintf("%s, %s", term.Plural(p.plain.Tensors, "tensor"), term.Bytes(p.plain.Bytes)))
+	printLeftOut(s, p.leftOut)
+	printIgnored(s, p.ignored)
+	s.Out.Fact("", "Decoded", fmt.Sprintf("%s (%v)", term.Bytes(p.size()), p.target))
+	s.Out.Fact("", "Precision", fmt.Sprintf("~%s lost to quantization", term.Bytes(max(0, p.total.Decoded-p.total.Stored))))
 }
 
 // printSchemes prints a row for each scheme and layout.
-func (s *session) printSchemes(p *quantPlan) {
+func printSchemes(s *run.Run, p *quantPlan) {
 	name, layout := 0, 0
 	for _, g := range p.schemes {
 		name, layout = max(name, len(g.Scheme)), max(layout, len(g.Layout))
 	}
 	for _, g := range p.schemes {
-		s.out.Line("  %-*s  %-*s  %6s  %s", name, g.Scheme, layout, g.Layout, term.Count(g.Weights), term.PadLeft(term.Bytes(g.Stored), term.SizeWidth))
+		s.Out.Line("  %-*s  %-*s  %6s  %s", name, g.Scheme, layout, g.Layout, term.Count(g.Weights), term.PadLeft(term.Bytes(g.Stored), term.SizeWidth))
 	}
 }
 
@@ -182,32 +121,32 @@ const maxLeftOut = 5
 
 // printLeftOut prints the scales that are left out, because loaders of the unquantized model
 // reject them.
-func (s *session) printLeftOut(scales []tensor.Info) {
+func printLeftOut(s *run.Run, scales []tensor.Info) {
 	if len(scales) == 0 {
 		return
 	}
-	s.out.Fact("", "Left out", term.Plural(int64(len(scales)), "scale")+" that only a runtime needs")
+	s.Out.Fact("", "Left out", term.Plural(int64(len(scales)), "scale")+" that only a runtime needs")
 	for k, i := range scales {
 		if k == maxLeftOut {
-			s.out.Line("  and %s", term.Plural(int64(len(scales)-k), "more scale"))
+			s.Out.Line("  and %s", term.Plural(int64(len(scales)-k), "more scale"))
 			break
 		}
-		s.out.Line("  %s", term.ShortName(i.Name))
+		s.Out.Line("  %s", term.ShortName(i.Name))
 	}
 }
 
 // printIgnored prints what --ignore-unknown has ignored.
-func (s *session) printIgnored(names []string) {
+func printIgnored(s *run.Run, names []string) {
 	if len(names) == 0 {
 		return
 	}
-	s.out.Fact("", "Ignored", term.Plural(int64(len(names)), "unknown name"))
+	s.Out.Fact("", "Ignored", term.Plural(int64(len(names)), "unknown name"))
 	for k, name := range names {
 		if k == maxLeftOut {
-			s.out.Line("  and %d more", len(names)-k)
+			s.Out.Line("  and %d more", len(names)-k)
 			break
 		}
-		s.out.Line("  %s", term.ShortName(name))
+		s.Out.Line("  %s", term.ShortName(name))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -97,7 +98,7 @@ func (f *ggmlFlags) configureMix(c *conversion, q *ggml.Quantizer, name string, 
 	prepare := c.prepare
 	for _, pair := range f.TensorType {
 		pattern, _, _ := strings.Cut(pair, "=")
-		c.patterns = append(c.patterns, patterns{"--tensor-type", globs{pattern}})
+		c.patterns = append(c.patterns, patterns{"--tensor-type", flags.Globs{pattern}})
 	}
 	c.prepare = func(b *limits.Budget, o *conversion) (err error) {
 		if err := f.readMatrix(b, q); err != nil {
@@ -158,7 +159,7 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q ggml.Quantizer, err error) {
 		return q, nil
 	}
 	type override struct {
-		names globs
+		names flags.Globs
 		to    tensor.DType
 	}
 	var list []override
@@ -171,15 +172,15 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q ggml.Quantizer, err error) {
 		if err != nil {
 			return q, err
 		}
-		o := override{globs{pattern}, to}
-		if o.names.check() != nil {
+		o := override{flags.Globs{pattern}, to}
+		if o.names.Check() != nil {
 			return q, fmt.Errorf("--tensor-type: %q is not a pattern", pattern)
 		}
 		list = append(list, o)
 	}
 	q.Options.Override = func(name string) tensor.DType {
 		for _, o := range list {
-			if o.names.match(name) {
+			if o.names.Match(name) {
 				return o.to
 			}
 		}
@@ -196,9 +197,9 @@ func (f *ggmlFlags) quantizerWith(m mix.Mix, others *targetFlags) (ggml.Quantize
 	}
 	q.Measure = others.Report.on
 	if len(others.Exclude) > 0 {
-		q.Exclude = globs(others.Exclude).match
+		q.Exclude = flags.Globs(others.Exclude).Match
 	}
-	return q, globs(others.Exclude).check()
+	return q, flags.Globs(others.Exclude).Check()
 }
 
 // keptSplit returns the split of the source for --keep-split, nil without the flag.

@@ -5,14 +5,16 @@ import (
 	"context"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 )
 
 // rememberCmd decodes the quantized weights of a model.
 type rememberCmd struct {
-	writeFlags  `embed:"" group:"Output"`
-	sourceFlags `embed:"" group:"Quantized sources"`
+	writeFlags        `embed:"" group:"Output"`
+	flags.SourceFlags `embed:"" group:"Quantized sources"`
 
 	To   string `help:"Type to decode weights to: bf16, f16, f32." default:"" enum:",bf16,f16,f32" placeholder:"bf16"`
 	Copy bool   `help:"Write the model even if nothing in it is quantized."`
@@ -31,14 +33,14 @@ weights are never copied; files that were left out are listed.
 Checksums of archives are checked. A GGUF file keeps its own tensor names.`
 }
 
-func (rememberCmd) Examples() []example {
-	return []example{
-		{"amn dequantize llama-fp8", "A model's folder: writes llama-fp8-bf16, which transformers loads."},
-		{"amn dequantize --dry-run tiny.gguf", "What it would do."},
-		{"amn dequantize tiny.gguf", "Decode to BF16: writes tiny.safetensors."},
-		{"amn dequantize --to f32 -o full.safetensors tiny.gguf", "In full precision, under a name."},
-		{"amn dequantize --tensor 'blk.0.*' -o block.safetensors tiny.gguf", "A part of the model."},
-		{"amn dequantize --force --json tiny.gguf", "Replace the output, for a program."},
+func (rememberCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn dequantize llama-fp8", What: "A model's folder: writes llama-fp8-bf16, which transformers loads."},
+		{Command: "amn dequantize --dry-run tiny.gguf", What: "What it would do."},
+		{Command: "amn dequantize tiny.gguf", What: "Decode to BF16: writes tiny.safetensors."},
+		{Command: "amn dequantize --to f32 -o full.safetensors tiny.gguf", What: "In full precision, under a name."},
+		{Command: "amn dequantize --tensor 'blk.0.*' -o block.safetensors tiny.gguf", What: "A part of the model."},
+		{Command: "amn dequantize --force --json tiny.gguf", What: "Replace the output, for a program."},
 	}
 }
 
@@ -47,11 +49,11 @@ func (c *rememberCmd) Validate() error {
 	if err := c.writeFlags.Validate(); err != nil {
 		return err
 	}
-	return c.sourceFlags.Validate()
+	return c.SourceFlags.Validate()
 }
 
 // Run implements the command.
-func (c *rememberCmd) Run(ctx context.Context, s *session) error {
+func (c *rememberCmd) Run(ctx context.Context, s *run.Run) error {
 	to := cmp.Or(c.To, "bf16")
 	suffix := func(w *conversionState) string {
 		if len(w.plan.Weights) == 0 {
@@ -59,13 +61,13 @@ func (c *rememberCmd) Run(ctx context.Context, s *session) error {
 		}
 		return "-" + to
 	}
-	return s.convert(ctx, &conversion{
+	return convertModel(ctx, s, &conversion{
 		schema: "amn.remember/1",
 		verb:   "dequantizing",
 		// A pipeline without a quantized component is an error, as is such a model.
 		decodes: !c.Copy,
 		flags:   &c.writeFlags,
-		opts:    convert.Options{Quant: *c.options(to)},
+		opts:    convert.Options{Quant: *c.Options(to)},
 		admit: func(w *conversionState) error {
 			if w.model.Format() == safetensors.Format && len(w.plan.Weights) == 0 && !c.Copy {
 				return fault.Usage("the model is not quantized, so there is nothing to dequantize; --copy writes a copy")

@@ -6,13 +6,14 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // printJSON prints a report in one line, as cli/schema describes it.
-func (s *session) printJSON(schema string, r *report, list iter.Seq[tensor.Info]) error {
-	writeJSON(s.out.Writer, schema, r, list)
+func printJSON(s *run.Run, schema string, r *report, list iter.Seq[tensor.Info]) error {
+	writeJSON(s.Out.Writer, schema, r, list)
 	return nil
 }
 

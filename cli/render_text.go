@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -13,46 +14,46 @@ import (
 )
 
 // heading prints the path if there may be several, after an empty line.
-func (s *session) heading(r *report) {
+func heading(s *run.Run, r *report) {
 	if !r.named {
 		return
 	}
-	if s.out.Printed {
-		s.out.Line("")
+	if s.Out.Printed {
+		s.Out.Line("")
 	}
-	s.out.Printed = true
-	s.out.Prose(0, "%s:", term.Path(r.path))
+	s.Out.Printed = true
+	s.Out.Prose(0, "%s:", term.Path(r.path))
 }
 
 // printInspect prints a summary.
-func (s *session) printInspect(r *report) error {
+func printInspect(s *run.Run, r *report) error {
 	if r.err != nil {
-		return s.printUsage(r)
+		return printUsage(s, r)
 	}
-	s.heading(r)
+	heading(s, r)
 	v := viewOf(r.model)
-	s.out.Fact("", "Format", v.title)
+	s.Out.Fact("", "Format", v.title)
 	for _, f := range v.facts {
-		s.out.Fact("", f.label, f.value)
+		s.Out.Fact("", f.label, f.value)
 	}
-	s.out.Fact("", "Tensors", term.Count(r.total.Tensors))
-	s.out.Fact("", "Elements", term.Count(r.total.Elements))
-	s.out.Fact("", "Total size", term.Bytes(r.total.Bytes))
+	s.Out.Fact("", "Tensors", term.Count(r.total.Tensors))
+	s.Out.Fact("", "Elements", term.Count(r.total.Elements))
+	s.Out.Fact("", "Total size", term.Bytes(r.total.Bytes))
 	if len(r.groups) > 0 {
-		s.out.CutFact("", "Dtypes", dtypes(r.groups))
+		s.Out.CutFact("", "Dtypes", dtypes(r.groups))
 	}
 	for _, f := range v.last {
-		s.out.Fact("", f.label, f.value)
+		s.Out.Fact("", f.label, f.value)
 	}
-	s.printPlan(r.planned)
-	s.printParameters(r)
-	s.printMemory(r)
+	printPlan(s, r.planned)
+	printParameters(s, r)
+	printMemory(s, r)
 	if meta := metadata(r.model, &v); meta != "" {
-		s.out.CutFact("", "Metadata", meta)
+		s.Out.CutFact("", "Metadata", meta)
 	}
-	s.out.Fact("", "Data", dataWords(r.bodies()))
-	s.printFindings("", r)
-	return s.printUsage(r)
+	s.Out.Fact("", "Data", dataWords(r.bodies()))
+	printFindings(s, "", r)
+	return printUsage(s, r)
 }
 
 // dtypes returns "BF16 (98, 12.5 GB), F32 (2, 24 B)", or only the type if there is one.
@@ -105,14 +106,14 @@ func scalarText(v any) string {
 	}
 }
 
-func (s *session) printFindings(indent string, r *report) {
+func printFindings(s *run.Run, indent string, r *report) {
 	found := r.model.Findings()
 	if len(found) == 0 {
 		return
 	}
-	s.out.Fact(indent, "Findings", term.Count(int64(len(found))))
+	s.Out.Fact(indent, "Findings", term.Count(int64(len(found))))
 	for severity, text := range fewOf(found) {
-		s.out.Prose(len(indent)+11, "%s", indent+"  "+term.Pad(severity.String(), 9)+text)
+		s.Out.Prose(len(indent)+11, "%s", indent+"  "+term.Pad(severity.String(), 9)+text)
 	}
 }
 
@@ -139,16 +140,16 @@ func fewOf(found []tensor.Finding) iter.Seq2[tensor.Severity, string] {
 }
 
 // printUsage prints how much of each limit the model used.
-func (s *session) printUsage(r *report) error {
+func printUsage(s *run.Run, r *report) error {
 	if r.usage == nil {
 		return nil
 	}
 	if r.err != nil {
-		s.heading(r)
+		heading(s, r)
 	}
-	s.out.Line("Limits:      most at once, of")
+	s.Out.Line("Limits:      most at once, of")
 	for _, u := range r.usage {
-		s.out.Line("  %-14s %10s  %s", u.Axis, axisText(u.Axis, u.Peak), axisText(u.Axis, u.Limit))
+		s.Out.Line("  %-14s %10s  %s", u.Axis, axisText(u.Axis, u.Peak), axisText(u.Axis, u.Limit))
 	}
 	return nil
 }
@@ -171,41 +172,41 @@ func axisText(a limits.Axis, n int64) string {
 }
 
 // printParse prints a table of tensors and the totals of their types.
-func (s *session) printParse(r *report, list iter.Seq[tensor.Info]) error {
+func printParse(s *run.Run, r *report, list iter.Seq[tensor.Info]) error {
 	if r.err != nil {
-		return s.printUsage(r)
+		return printUsage(s, r)
 	}
-	if s.out.Printed {
-		s.out.Line("")
+	if s.Out.Printed {
+		s.Out.Line("")
 	}
-	s.out.Printed = true
+	s.Out.Printed = true
 	v := viewOf(r.model)
-	s.out.Prose(4, "Parsed %s (%s)", term.Path(r.path), v.title)
+	s.Out.Prose(4, "Parsed %s (%s)", term.Path(r.path), v.title)
 	for _, f := range v.facts {
-		s.out.Fact("  ", f.label, f.value)
+		s.Out.Fact("  ", f.label, f.value)
 	}
-	s.out.Fact("  ", "Tensors", tensorCount(r))
-	s.out.Fact("  ", "Total size", term.Bytes(r.total.Bytes))
+	s.Out.Fact("  ", "Tensors", tensorCount(r))
+	s.Out.Fact("  ", "Total size", term.Bytes(r.total.Bytes))
 	if len(r.groups) > 0 {
-		s.out.CutFact("  ", "Dtypes", dtypes(r.groups))
+		s.Out.CutFact("  ", "Dtypes", dtypes(r.groups))
 	}
 	for _, f := range v.last {
-		s.out.Fact("  ", f.label, f.value)
+		s.Out.Fact("  ", f.label, f.value)
 	}
 	if v.shape != nil && r.total.Tensors > 0 {
-		s.out.Fact("  ", "Shapes", "fastest dimension first")
+		s.Out.Fact("  ", "Shapes", "fastest dimension first")
 	}
 	if text := otherValues(r.model); text != "" {
-		s.out.CutFact("  ", "Values", text)
+		s.Out.CutFact("  ", "Values", text)
 	}
-	s.printFindings("  ", r)
+	printFindings(s, "  ", r)
 	if r.total.Tensors > 0 {
-		s.out.Line("")
-		s.printTensors(v, list)
-		s.out.Line("")
-		s.printTotals(r)
+		s.Out.Line("")
+		printTensors(s, v, list)
+		s.Out.Line("")
+		printTotals(s, r)
 	}
-	return s.printUsage(r)
+	return printUsage(s, r)
 }
 
 // tensorCount returns the number of listed tensors, "3 of 24" if some are not listed.
@@ -221,7 +222,7 @@ const minName, minType, minShape, maxShape = 30, 6, 15, 48
 
 // printTensors prints a row per tensor. Columns are as wide as their widest cell; names are
 // cut to fit the terminal.
-func (s *session) printTensors(v view, list iter.Seq[tensor.Info]) {
+func printTensors(s *run.Run, v view, list iter.Seq[tensor.Info]) {
 	name, typ, shape := 0, minType, 0
 	shared := map[storage]int{}
 	for i := range list {
@@ -232,16 +233,16 @@ func (s *session) printTensors(v view, list iter.Seq[tensor.Info]) {
 			shared[storage{i.Part, i.Storage}]++
 		}
 	}
-	if rest := len("    ") + typ + shape + term.SizeWidth + 1; s.out.Columns > 0 && name+rest > s.out.Columns {
-		name = max(s.out.Columns-rest, 12)
+	if rest := len("    ") + typ + shape + term.SizeWidth + 1; s.Out.Columns > 0 && name+rest > s.Out.Columns {
+		name = max(s.Out.Columns-rest, 12)
 	} else {
 		name, shape = max(name, minName), max(shape, minShape)
-		if s.out.Columns > 0 {
-			name = min(name, max(s.out.Columns-len("    ")-typ-shape-term.SizeWidth-1, 12))
+		if s.Out.Columns > 0 {
+			name = min(name, max(s.Out.Columns-len("    ")-typ-shape-term.SizeWidth-1, 12))
 		}
 	}
 	for i := range list {
-		s.out.Line("  %s %s %s %s%s",
+		s.Out.Line("  %s %s %s %s%s",
 			term.Pad(term.CutName(term.Name(i.Name), name), name), term.Pad(term.Type(i.TypeName()), typ),
 			term.Pad(term.Cut(v.shapeText(&i), shape), shape), term.PadLeft(sizeText(&i), term.SizeWidth), noteText(&i, shared))
 	}
@@ -281,7 +282,7 @@ func noteText(i *tensor.Info, shared map[storage]int) string {
 }
 
 // printTotals prints a row per type.
-func (s *session) printTotals(r *report) {
+func printTotals(s *run.Run, r *report) {
 	rows := r.groups
 	if len(rows) > 1 {
 		rows = append(rows[:len(rows):len(rows)], r.total)
@@ -294,7 +295,7 @@ func (s *session) printTotals(r *report) {
 		elems = max(elems, len(term.Plural(g.Elements, "element")))
 	}
 	for _, g := range rows {
-		s.out.Line("  %s  %-*s  %-*s %s", term.Pad(term.Type(g.Type), typ), count, term.Plural(g.Tensors, "tensor"),
+		s.Out.Line("  %s  %-*s  %-*s %s", term.Pad(term.Type(g.Type), typ), count, term.Plural(g.Tensors, "tensor"),
 			elems, term.Plural(g.Elements, "element"), term.PadLeft(term.Bytes(g.Bytes), term.SizeWidth))
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
 )
 
@@ -27,12 +29,12 @@ import (
 type rereadCmd struct {
 	Files []string `arg:"" help:"Files to read."`
 
-	sandboxFlags `embed:""`
+	flags.SandboxFlags `embed:""`
 }
 
 func (rereadCmd) Help() string { return "Reads the files of amn serve again." }
 
-func (rereadCmd) Examples() []example { return nil }
+func (rereadCmd) Examples() []run.Example { return nil }
 
 // A reading is what a file holds, or why it could not be read.
 type reading struct {
@@ -44,15 +46,15 @@ type reading struct {
 const rereadTime = 5 * time.Second
 
 // Run implements the command.
-func (c *rereadCmd) Run(_ context.Context, s *session) error {
+func (c *rereadCmd) Run(_ context.Context, s *run.Run) error {
 	signal.Ignore(os.Interrupt, syscall.SIGHUP, syscall.SIGTERM) // it ends with the service
-	if err := c.lock(s, sandbox.Needs{Read: []string{"/"}}); err != nil {
+	if err := c.Lock(s, sandbox.Needs{Read: []string{"/"}}); err != nil {
 		return err
 	}
 	asked, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended) // the service has ended
-		for in := bufio.NewReader(s.in); ; {
+		for in := bufio.NewReader(s.In); ; {
 			if _, err := in.ReadByte(); err != nil {
 				return
 			}
@@ -72,10 +74,10 @@ func (c *rereadCmd) Run(_ context.Context, s *session) error {
 		case <-ended: // what is being read does not matter any more
 			return nil
 		case list := <-answer:
-			if err := json.NewEncoder(s.out).Encode(list); err != nil {
+			if err := json.NewEncoder(s.Out).Encode(list); err != nil {
 				return err
 			}
-			if err := s.out.Flush(); err != nil {
+			if err := s.Out.Flush(); err != nil {
 				return err
 			}
 		}

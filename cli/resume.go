@@ -16,6 +16,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
@@ -34,17 +35,17 @@ var notInOutput = []string{"output", "force", "dry-run", "threads", "memory", "n
 
 // jobOf describes what a command was told that its output depends on: all of its flags but
 // those of notInOutput, and the stamps of files that flags name.
-func jobOf(command string, given []givenFlag) (map[string]string, error) {
+func jobOf(command string, given []run.Flag) (map[string]string, error) {
 	job := map[string]string{"command": command}
 	for _, f := range given {
-		if slices.Contains(notInOutput, f.name) {
+		if slices.Contains(notInOutput, f.Name) {
 			continue
 		}
-		job["--"+f.name] = f.value
-		if !f.names {
+		job["--"+f.Name] = f.Value
+		if !f.Names {
 			continue
 		}
-		if err := stampInputs(job, "file of --"+f.name, f.value); err != nil {
+		if err := stampInputs(job, "file of --"+f.Name, f.Value); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +90,7 @@ func stampInputs(job map[string]string, what, path string) error {
 }
 
 // resumeOf returns how the conversion is resumed, nil if it is not.
-func (s *session) resumeOf(c *conversion) (*convert.Resume, error) {
+func resumeOf(s *run.Run, c *conversion) (*convert.Resume, error) {
 	switch {
 	case !c.flags.Resume:
 		return nil, nil
@@ -102,7 +103,7 @@ func (s *session) resumeOf(c *conversion) (*convert.Resume, error) {
 	case c.report || c.page != "":
 		return nil, fault.Usage("--report measures while it writes, so it cannot be combined with --resume; amn quantize --compare measures and writes nothing")
 	}
-	job, err := jobOf(s.command, s.given())
+	job, err := jobOf(s.Command, s.Given())
 	if err != nil {
 		return nil, err
 	}
@@ -115,29 +116,29 @@ func (s *session) resumeOf(c *conversion) (*convert.Resume, error) {
 			return nil, err
 		}
 	}
-	if job["program"], err = programText(s.build()); err != nil {
+	if job["program"], err = programText(s.Build()); err != nil {
 		return nil, err
 	}
-	for _, q := range s.policy.Limits.Quirks {
+	for _, q := range s.Policy.Limits.Quirks {
 		job["quirks"] += q + " "
 	}
 	key, err := journalKey(!c.flags.DryRun)
 	if err != nil {
 		return nil, err
 	}
-	return &convert.Resume{Key: key, Job: job, Found: func(r *convert.Resumed) { s.printFound(c, r) }}, nil
+	return &convert.Resume{Key: key, Job: job, Found: func(r *convert.Resumed) { printFound(s, c, r) }}, nil
 }
 
 // printFound says what is left to do.
-func (s *session) printFound(c *conversion, r *convert.Resumed) {
-	if s.quiet || s.json {
+func printFound(s *run.Run, c *conversion, r *convert.Resumed) {
+	if s.Quiet || s.JSON {
 		return
 	}
 	if r.Anew != "" {
-		fmt.Fprintf(s.err, "amn: begins anew: %s\n", r.Anew)
+		fmt.Fprintf(s.Err, "amn: begins anew: %s\n", r.Anew)
 		return
 	}
-	fmt.Fprintf(s.err, "amn: goes on: %s of %s are there, %s left to write\n", term.Bytes(r.Kept), term.Bytes(c.plan.Size), term.Bytes(c.plan.Size-r.Kept))
+	fmt.Fprintf(s.Err, "amn: goes on: %s of %s are there, %s left to write\n", term.Bytes(r.Kept), term.Bytes(c.plan.Size), term.Bytes(c.plan.Size-r.Kept))
 }
 
 // begunText tells what a run would go on with.
@@ -161,12 +162,12 @@ func resumedText(r *convert.Resumed) string {
 }
 
 // printResumed tells how the conversion went on, or would.
-func (s *session) printResumed(c *conversion) {
+func printResumed(s *run.Run, c *conversion) {
 	switch {
 	case c.begun != nil:
-		s.out.Fact("", "Would resume", begunText(c.begun, c.plan.Size))
+		s.Out.Fact("", "Would resume", begunText(c.begun, c.plan.Size))
 	case c.result != nil && c.result.Resumed != nil:
-		s.out.Fact("", "Resumed", resumedText(c.result.Resumed))
+		s.Out.Fact("", "Resumed", resumedText(c.result.Resumed))
 	}
 }
 
@@ -197,21 +198,21 @@ func jsonUnfinished(o *jsonout.Object, err error) {
 }
 
 // printInterrupted says what is kept of an interrupted conversion.
-func (s *session) printInterrupted(c *conversion) {
-	if s.quiet || c.plan == nil {
+func printInterrupted(s *run.Run, c *conversion) {
+	if s.Quiet || c.plan == nil {
 		return
 	}
 	if u, ok := errors.AsType[*convert.Unfinished](c.err); ok {
-		fmt.Fprintf(s.err, "amn: interrupted: %s\n", fault.UnfinishedText(u))
+		fmt.Fprintf(s.Err, "amn: interrupted: %s\n", fault.UnfinishedText(u))
 	} else if !c.flags.Resume && c.result == nil && c.pipe == nil {
-		fmt.Fprintf(s.err, "amn: interrupted: nothing is kept; with --resume an interrupted run can be gone on with\n")
+		fmt.Fprintf(s.Err, "amn: interrupted: nothing is kept; with --resume an interrupted run can be gone on with\n")
 	}
 }
 
 // programText identifies the program: its version, or its content if it is no release.
-func programText(b build) (string, error) {
-	if b.commit != "" && !b.modified && b.version != "(devel)" {
-		return b.version + " " + b.commit, nil
+func programText(b run.Build) (string, error) {
+	if b.Commit != "" && !b.Modified && b.Version != "(devel)" {
+		return b.Version + " " + b.Commit, nil
 	}
 	path, err := os.Executable()
 	if err != nil {
@@ -226,7 +227,7 @@ func programText(b build) (string, error) {
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
-	return b.version + " " + hex.EncodeToString(h.Sum(nil)[:16]), nil
+	return b.Version + " " + hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
 // stateVariable names the folder that the key of journals is in.

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 )
@@ -25,12 +27,12 @@ rules. docs/rules has a page for each. A whole identifier prints all of a rule: 
 file is mended, how a policy allows it. --json has that of every rule.`
 }
 
-func (rulesCmd) Examples() []example {
-	return []example{
-		{"amn rules", "Every rule with what it means."},
-		{"amn rules pickle", "Those about pickles."},
-		{"amn rules sidecar.unexplained", "All of one: why it matters, how to mend the file, how to allow it."},
-		{"amn rules --json", "The same for a program."},
+func (rulesCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn rules", What: "Every rule with what it means."},
+		{Command: "amn rules pickle", What: "Those about pickles."},
+		{Command: "amn rules sidecar.unexplained", What: "All of one: why it matters, how to mend the file, how to allow it."},
+		{Command: "amn rules --json", What: "The same for a program."},
 	}
 }
 
@@ -48,7 +50,7 @@ func (c *rulesCmd) rules() ([]gate.Rule, error) {
 		}
 		word, found := strings.ToLower(f), false
 		for i, r := range all {
-			fits := strings.Contains(strings.ToLower(r.ID), word) || strings.Contains(strings.ToLower(r.Title), word) || globs{word}.match(r.ID)
+			fits := strings.Contains(strings.ToLower(r.ID), word) || strings.Contains(strings.ToLower(r.Title), word) || flags.Globs{word}.Match(r.ID)
 			chosen[i], found = chosen[i] || fits, found || fits
 		}
 		if !found {
@@ -69,31 +71,31 @@ func (c *rulesCmd) rules() ([]gate.Rule, error) {
 }
 
 // Run implements the command.
-func (c *rulesCmd) Run(_ context.Context, s *session) error {
+func (c *rulesCmd) Run(_ context.Context, s *run.Run) error {
 	rules, err := c.rules()
 	if err != nil {
 		return err
 	}
-	if !s.json && len(c.Filters) > 0 && len(rules) == len(c.Filters) && !slices.ContainsFunc(rules, func(r gate.Rule) bool { return !slices.Contains(c.Filters, r.ID) }) {
+	if !s.JSON && len(c.Filters) > 0 && len(rules) == len(c.Filters) && !slices.ContainsFunc(rules, func(r gate.Rule) bool { return !slices.Contains(c.Filters, r.ID) }) {
 		for i, r := range rules {
 			if i > 0 {
-				s.out.WriteByte('\n')
+				s.Out.WriteByte('\n')
 			}
-			s.printRule(&r)
+			printRule(s, &r)
 		}
 		return nil
 	}
-	if !s.json {
+	if !s.JSON {
 		width := 0
 		for _, r := range rules {
 			width = max(width, len(r.ID))
 		}
 		for _, r := range rules {
-			s.out.Prose(width+21, "%s  %s  %s  %s", term.Pad(r.ID, width), term.Pad(r.Kind, 8), term.Pad(r.Severity.String(), 7), r.Title)
+			s.Out.Prose(width+21, "%s  %s  %s  %s", term.Pad(r.ID, width), term.Pad(r.Kind, 8), term.Pad(r.Severity.String(), 7), r.Title)
 		}
 		return nil
 	}
-	jsonout.Write(s.out.Writer, func(o *jsonout.Object) {
+	jsonout.Write(s.Out.Writer, func(o *jsonout.Object) {
 		o.Field("schema", "amn.rules/1")
 		o.List("rules", func(add func(func(*jsonout.Object))) {
 			for _, r := range rules {
@@ -112,16 +114,16 @@ func (c *rulesCmd) Run(_ context.Context, s *session) error {
 			}
 		})
 	})
-	return s.out.WriteByte('\n')
+	return s.Out.WriteByte('\n')
 }
 
 // printRule prints all of a rule.
-func (s *session) printRule(r *gate.Rule) {
+func printRule(s *run.Run, r *gate.Rule) {
 	allow, member := r.Allow()
-	s.out.Prose(0, "%s (%s, %v)", r.ID, r.Kind, r.Severity)
+	s.Out.Prose(0, "%s (%s, %v)", r.ID, r.Kind, r.Severity)
 	for _, line := range [][2]string{{"What", r.Title}, {"Why", r.Why}, {"Mend", r.Advice}, {"Allow", allow}, {"Policy", member}, {"Page", r.Page()}} {
 		if line[1] != "" {
-			s.out.Prose(8, "%s%s", term.Pad(line[0]+":", 8), line[1])
+			s.Out.Prose(8, "%s%s", term.Pad(line[0]+":", 8), line[1])
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
@@ -24,10 +26,10 @@ type scanCmd struct {
 	Digest   bool     `help:"Print the SHA-256 of each file. This reads every body."`
 	Beside   bool     `help:"Treat named files like those of a folder: skip a file that cannot be a model."`
 
-	reportFlags   `embed:"" group:"Reports"`
-	pipelineFlags `embed:"" group:"Which files"`
-	evidenceFlags `embed:"" group:"Evidence"`
-	sandboxFlags  `embed:"" group:"Sandbox"`
+	reportFlags        `embed:"" group:"Reports"`
+	pipelineFlags      `embed:"" group:"Which files"`
+	evidenceFlags      `embed:"" group:"Evidence"`
+	flags.SandboxFlags `embed:"" group:"Sandbox"`
 }
 
 func (scanCmd) Help() string {
@@ -55,23 +57,23 @@ and exceptions ("ignore") with a rule of amn rules, a path or sha256, a reason, 
 model in what is named, or an empty list.`
 }
 
-func (scanCmd) Examples() []example {
-	return []example{
-		{"amn scan checkpoint.pt", "Is it safe to load, and what does it ask for?"},
-		{"amn scan --all checkpoint.pt", "Everything that it asks for, with places."},
-		{"amn scan --json --quiet models", "A verdict for every file of a folder, for a program."},
-		{"amn scan --output sarif=scan.sarif --output junit=scan.xml models", "Reports for a pipeline, in addition to the text."},
-		{"amn scan --files-from list.txt", "Files that a list names, such as those of a change."},
-		{"amn scan --output baseline=known.json models", "What is refused today..."},
-		{"amn scan --baseline known.json models", "... and what is new since."},
-		{"amn scan --bom models.cdx.json models", "What is in them, to the tensor."},
-		{"amn scan --attest model.att --key key.pem model.safetensors", "A verdict that others can check."},
-		{"amn scan --unlooked report models", "For people: archives next to a model do not fail the scan."},
+func (scanCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn scan checkpoint.pt", What: "Is it safe to load, and what does it ask for?"},
+		{Command: "amn scan --all checkpoint.pt", What: "Everything that it asks for, with places."},
+		{Command: "amn scan --json --quiet models", What: "A verdict for every file of a folder, for a program."},
+		{Command: "amn scan --output sarif=scan.sarif --output junit=scan.xml models", What: "Reports for a pipeline, in addition to the text."},
+		{Command: "amn scan --files-from list.txt", What: "Files that a list names, such as those of a change."},
+		{Command: "amn scan --output baseline=known.json models", What: "What is refused today..."},
+		{Command: "amn scan --baseline known.json models", What: "... and what is new since."},
+		{Command: "amn scan --bom models.cdx.json models", What: "What is in them, to the tensor."},
+		{Command: "amn scan --attest model.att --key key.pem model.safetensors", What: "A verdict that others can check."},
+		{Command: "amn scan --unlooked report models", What: "For people: archives next to a model do not fail the scan."},
 	}
 }
 
 // Run implements the command.
-func (c *scanCmd) Run(ctx context.Context, s *session) error {
+func (c *scanCmd) Run(ctx context.Context, s *run.Run) error {
 	ctx, stop, err := c.withTotalTimeout(ctx)
 	if err != nil {
 		return err
@@ -105,9 +107,9 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 	if err := sc.evidence.open(&sc.gate, paths, c.Force); err != nil {
 		return err
 	}
-	needs := pathsToRead(paths, false)
+	needs := flags.PathsToRead(paths, false)
 	needs.Publish = append(sc.reports.folders(), sc.evidence.folders()...)
-	if err := c.lock(s, needs, paths...); err != nil {
+	if err := c.Lock(s, needs, paths...); err != nil {
 		return err
 	}
 	for _, p := range paths {
@@ -133,8 +135,8 @@ func (c *scanCmd) Validate() error {
 }
 
 // gate returns the gate of the policy, with the flags applied.
-func (c *scanCmd) gate(s *session) (gate.Gate, error) {
-	g := gate.Gate{Policy: s.policy.Gate, Today: time.Now().UTC().Format(time.DateOnly)}
+func (c *scanCmd) gate(s *run.Run) (gate.Gate, error) {
+	g := gate.Gate{Policy: s.Policy.Gate, Today: time.Now().UTC().Format(time.DateOnly)}
 	if on, ok := gate.ParseFailOn(c.FailOn); ok {
 		g.Policy.FailOn = on
 		g.Policy.Everywhere("fail_on")
@@ -150,7 +152,7 @@ func (c *scanCmd) gate(s *session) (gate.Gate, error) {
 
 // A scanner is one run of the command.
 type scanner struct {
-	s        *session
+	s        *run.Run
 	all      bool
 	gate     gate.Gate
 	reports  reports
@@ -159,18 +161,18 @@ type scanner struct {
 	skipped  int64
 	unlooked int64
 	texts    int64 // of those that are counted, beside a model
-	count    classes
+	count    run.Classes
 }
 
 // finish prints how many files there were of each class.
 func (sc *scanner) finish(paths []string) error {
 	s := sc.s
-	judged := sc.count.total()
+	judged := sc.count.Total()
 	if judged == sc.texts && sc.count[wire.OK] == judged && !(sc.gate.Beside && len(paths) > 0) {
-		s.printNothingJudged(paths)
+		printNothingJudged(s, paths)
 		return nil
 	}
-	if s.quiet || judged+sc.skipped == 1 {
+	if s.Quiet || judged+sc.skipped == 1 {
 		return nil
 	}
 	text := fmt.Sprintf("amn: %s judged: %s", term.Plural(judged, "file"), &sc.count)
@@ -182,20 +184,20 @@ func (sc *scanner) finish(paths []string) error {
 	if sc.unlooked > 0 {
 		text += fmt.Sprintf("; %s not looked at", term.Count(sc.unlooked))
 	}
-	if err := s.out.Flush(); err != nil {
+	if err := s.Out.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.err, text)
+	fmt.Fprintln(s.Err, text)
 	return nil
 }
 
 // printNothingJudged prints the error that no file was judged.
-func (s *session) printNothingJudged(paths []string) {
+func printNothingJudged(s *run.Run, paths []string) {
 	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("neither a tensor file nor a pickle: nothing was judged"))
 	path := ""
 	if len(paths) == 1 {
 		path = paths[0]
 	}
-	s.printError(path, err)
-	s.count.note(err)
+	s.PrintError(path, err)
+	s.Count.Note(err)
 }

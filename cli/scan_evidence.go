@@ -11,6 +11,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -56,7 +57,7 @@ func (e *evidence) folders() []string { return append(e.out.Folders(), e.claim.F
 // evidence collects the documents of a scan.
 type evidence struct {
 	flags *evidenceFlags
-	s     *session
+	s     *run.Run
 	gate  *gate.Gate
 
 	bom  *bom.Writer
@@ -81,9 +82,9 @@ func (e *evidence) open(g *gate.Gate, paths []string, force bool) (err error) {
 		if e.out, err = disk.Create(disk.Output{Flag: "--bom", Path: e.flags.BOM, Kind: "bom"}, force, disk.GuardOf(paths)); err != nil {
 			return err
 		}
-		e.bom, g.Digest = bom.New(e.out.W, e.s.build().version), true
+		e.bom, g.Digest = bom.New(e.out.W, e.s.Build().Version), true
 		g.Seen = func(b *limits.Budget, m tensor.Model) (err error) {
-			e.seen, err = bom.Describe(b, m, digest.Options{Workers: e.s.workers})
+			e.seen, err = bom.Describe(b, m, digest.Options{Workers: e.s.Workers})
 			return err
 		}
 	}
@@ -176,7 +177,7 @@ func (e *evidence) close() error {
 	case e.key == nil:
 		return nil
 	case e.refused || len(e.sums) == 0:
-		e.s.printError("", errors.New("nothing was attested, because a file was refused or none was found"))
+		e.s.PrintError("", errors.New("nothing was attested, because a file was refused or none was found"))
 		return nil
 	case e.missing != "":
 		return fault.Usage("--attest: nothing was attested, because " + term.Path(e.missing) + " has no digest")
@@ -196,7 +197,7 @@ func (e *evidence) close() error {
 	if err != nil {
 		return err
 	}
-	r := attest.Result{Name: filepath.Base(whole), Files: files, Links: links, Policy: policy, Version: e.s.build().version, Time: time.Now()}
+	r := attest.Result{Name: filepath.Base(whole), Files: files, Links: links, Policy: policy, Version: e.s.Build().Version, Time: time.Now()}
 	for _, p := range []string{attest.Accepted, attest.Read, attest.Verified, attest.LookedAt, attest.AsIs} {
 		if !e.missingProperties[p] {
 			r.Properties = append(r.Properties, p)
@@ -227,7 +228,7 @@ func (e *evidence) covered() (files []attest.File, links []attest.Link, err erro
 		}
 		return files, nil, nil
 	}
-	b := e.s.policy.Long().Budget(context.Background())
+	b := e.s.Policy.Long().Budget(context.Background())
 	defer b.Close()
 	now, err := e.cover()
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -51,10 +52,10 @@ func (f *pipelineFlags) apply(g *gate.Gate) (err error) {
 const maxList = 64 << 20
 
 // readList returns the names in the list of --files-from.
-func (f *pipelineFlags) readList(s *session) (names []string, err error) {
-	in := s.in
+func (f *pipelineFlags) readList(s *run.Run) (names []string, err error) {
+	in := s.In
 	if f.FilesFrom == "-" {
-		s.stdinTaken = true
+		s.StdinTaken = true
 	} else {
 		file, err := disk.OpenNamed(f.FilesFrom)
 		if err != nil {

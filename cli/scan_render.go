@@ -50,7 +50,7 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 		if rep.BesideModel() {
 			sc.texts++
 		}
-		s.count.note(rep.Err)
+		s.Count.Note(rep.Err)
 	}
 	json := func(w *bufio.Writer) {
 		jsonout.Write(w, func(o *jsonout.Object) { sc.json(o, rep) })
@@ -61,35 +61,35 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 	}
 	switch {
 	case sc.reports.print:
-	case s.json:
-		json(s.out.Writer)
+	case s.JSON:
+		json(s.Out.Writer)
 	default:
 		sc.text(rep)
 	}
-	return s.out.Flush()
+	return s.Out.Flush()
 }
 
 // text prints one line for a clean file of a folder, and details for any other file.
 func (sc *scanner) text(rep *scanReport) {
 	s := sc.s
 	if rep.skipped != "" {
-		if !s.quiet {
-			s.out.Prose(classWidth, "%s%s: %s", term.Pad("skipped", classWidth), term.Path(rep.path), term.Tidy(rep.skipped, 512))
+		if !s.Quiet {
+			s.Out.Prose(classWidth, "%s%s: %s", term.Pad("skipped", classWidth), term.Path(rep.path), term.Tidy(rep.skipped, 512))
 			sc.printExceptions(rep)
 		}
 		return
 	}
 	verdict := rep.class().String()
 	detail := rep.given || sc.all || rep.Err != nil || len(rep.Findings)+len(rep.Ignored)+len(rep.Expired) > 0
-	s.out.Paint = term.ClassColour(rep.class())
+	s.Out.Paint = term.ClassColour(rep.class())
 	if !detail {
-		s.out.Prose(classWidth, "%s%s: %s", term.Pad(verdict, classWidth), term.Path(rep.path), rep.contentText())
+		s.Out.Prose(classWidth, "%s%s: %s", term.Pad(verdict, classWidth), term.Path(rep.path), rep.contentText())
 		return
 	}
-	s.out.Prose(classWidth, "%s%s", term.Pad(verdict, classWidth), term.Path(rep.path))
+	s.Out.Prose(classWidth, "%s%s", term.Pad(verdict, classWidth), term.Path(rep.path))
 	if rep.Err != nil {
 		sc.detail("%s", term.Tidy(fault.Message(rep.path, rep.Err), wire.MaxMessage))
-		if hint := fault.Hint(rep.Err, &s.policy.Limits); hint != "" {
+		if hint := fault.Hint(rep.Err, &s.Policy.Limits); hint != "" {
 			sc.detail("%s", hint)
 		}
 		if rules := rep.rules(); rep.class() != wire.Internal {
@@ -110,7 +110,7 @@ func (sc *scanner) text(rep *scanReport) {
 	}
 	sc.printExceptions(rep)
 	for severity, text := range fewOf(rep.Findings) {
-		s.out.Paint = term.SeverityColours[severity]
+		s.Out.Paint = term.SeverityColours[severity]
 		sc.detail("%s: %s", severity, text)
 	}
 }
@@ -156,7 +156,7 @@ func exceptionLines(v *gate.Verdict) (list []string) {
 }
 
 func (sc *scanner) detail(format string, args ...any) {
-	sc.s.out.Prose(classWidth+4, "%s%s", term.Pad("", classWidth), fmt.Sprintf(format, args...))
+	sc.s.Out.Prose(classWidth+4, "%s%s", term.Pad("", classWidth), fmt.Sprintf(format, args...))
 }
 
 // contentText describes the examined content of the file.

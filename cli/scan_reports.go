@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/gate"
 	gatereport "github.com/anamnesis-go/anamnesis/gate/report"
 )
@@ -51,16 +52,16 @@ func (f *reportFlags) outputs() ([]disk.Output, error) {
 
 // open begins the reports that the flags ask for, whose files disk.Check has admitted.
 // guard lists folders that may be a stranger's.
-func (r *reports) open(s *session, flags *reportFlags, guard []string) error {
+func (r *reports) open(s *run.Run, flags *reportFlags, guard []string) error {
 	format := flags.Format
-	version := s.build().version
+	version := s.Build().Version
 	switch {
 	case format == "json":
-		s.json = true
-	case format != "text" && s.json:
+		s.JSON = true
+	case format != "text" && s.JSON:
 		return fault.Usage("--json and --format " + format + ": choose one")
 	case format != "text":
-		w, err := gatereport.New(format, s.out, version)
+		w, err := gatereport.New(format, s.Out, version)
 		if err != nil {
 			return fault.Usage(err.Error())
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -32,7 +33,7 @@ func (sc *scanner) scanNamed(ctx context.Context, path string) error {
 	}
 	// The budget of a walk has no deadline, because each file has its own. Connecting, listing and
 	// reading what an address names are one operation, and have one.
-	p, remote := sc.gate.Policy.Limits, sc.s.remoteFiles != nil && isAddress(path)
+	p, remote := sc.gate.Policy.Limits, sc.s.RemoteFiles != nil && run.IsAddress(path)
 	if !remote {
 		p.Timeout = limits.NoTimeout
 	}
@@ -49,7 +50,7 @@ func (sc *scanner) scanNamed(ctx context.Context, path string) error {
 	g.Exclude = own.Exclude(g.Exclude)
 	all := g.CheckPath(b, path)
 	if remote {
-		files, name, err := sc.s.remoteFiles(ctx, b, path)
+		files, name, err := sc.s.RemoteFiles(ctx, b, path)
 		if err != nil {
 			return sc.report(ctx, &scanReport{Verdict: sc.gate.Failed(path, err), path: path, given: true})
 		}
@@ -80,11 +81,11 @@ func (sc *scanner) stdin(ctx context.Context) error {
 	failed := func(err error) error {
 		return sc.report(ctx, &scanReport{Verdict: sc.gate.Failed("-", err), path: "-", given: true})
 	}
-	if s.stdinTaken {
+	if s.StdinTaken {
 		return failed(fault.Usage("standard input can be read only once"))
 	}
-	s.stdinTaken = true
-	r, size, closer, err := s.input(ctx)
+	s.StdinTaken = true
+	r, size, closer, err := s.Input(ctx)
 	if err != nil {
 		return failed(err)
 	}

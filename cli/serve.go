@@ -19,6 +19,8 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/api"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
@@ -60,7 +62,7 @@ type serveCmd struct {
 
 	Isolate bool `help:"Judge each file in a separate process with its own limits and its own sandbox."`
 
-	sandboxFlags `embed:""`
+	flags.SandboxFlags `embed:""`
 }
 
 func (serveCmd) Help() string {
@@ -94,13 +96,13 @@ works on Windows) reads the files of --limits, --tokens, --tls-cert and --tls-ke
 them is wrong, all of the old ones stay, and the log says so.`
 }
 
-func (serveCmd) Examples() []example {
-	return []example{
-		{"amn serve --listen localhost:8080 --limits strict", "A gate for hosts on this machine."},
-		{"amn serve --ui --listen localhost:8080", "With a page to drop files on, at http://localhost:8080/."},
-		{"curl -T model.safetensors 'http://localhost:8080/v1/check?name=model.safetensors'", "Ask it."},
-		{"curl -F file=@config.json -F file=@model.safetensors http://localhost:8080/v1/check", "Ask it about a folder."},
-		{"amn serve --clamd unix:clamd.sock --root models", "Instead of clamd."},
+func (serveCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn serve --listen localhost:8080 --limits strict", What: "A gate for hosts on this machine."},
+		{Command: "amn serve --ui --listen localhost:8080", What: "With a page to drop files on, at http://localhost:8080/."},
+		{Command: "curl -T model.safetensors 'http://localhost:8080/v1/check?name=model.safetensors'", What: "Ask it."},
+		{Command: "curl -F file=@config.json -F file=@model.safetensors http://localhost:8080/v1/check", What: "Ask it about a folder."},
+		{Command: "amn serve --clamd unix:clamd.sock --root models", What: "Instead of clamd."},
 	}
 }
 
@@ -118,10 +120,10 @@ func (c *serveCmd) Validate() error {
 }
 
 // Run implements the command.
-func (c *serveCmd) Run(ctx context.Context, s *session) error {
-	s.life.serve(c.Drain)
+func (c *serveCmd) Run(ctx context.Context, s *run.Run) error {
+	s.Life.Serve(c.Drain)
 	if c.Isolate {
-		if err := c.canLock(); err != nil {
+		if err := c.CanLock(); err != nil {
 			return err
 		}
 	}
@@ -142,11 +144,11 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 	if err := v.open(ctx, o.Version, in); err != nil {
 		return errors.Join(err, v.shutdown())
 	}
-	has := sandboxText() // before the lock: a locked process may not ask the kernel
-	if !c.Isolate {      // which starts processes
+	has := flags.SandboxText() // before the lock: a locked process may not ask the kernel
+	if !c.Isolate {            // which starts processes
 		err := v.readLater()
 		if err == nil {
-			err = c.lock(s, v.needs(o.Dir))
+			err = c.Lock(s, v.needs(o.Dir))
 		}
 		if err != nil {
 			return errors.Join(err, v.shutdown())
@@ -158,7 +160,7 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 	for _, start := range v.start {
 		start()
 	}
-	go v.hangups(v.judging, s.life)
+	go v.hangups(v.judging, s.Life)
 	select {
 	case <-ctx.Done():
 		o.Log.Info("ending", "reason", context.Cause(ctx).Error())
@@ -169,7 +171,7 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 }
 
 // options returns the options of the API.
-func (c *serveCmd) options(s *session, in *inForce) (o api.Options, err error) {
+func (c *serveCmd) options(s *run.Run, in *inForce) (o api.Options, err error) {
 	o.Gate.Policy, o.Tokens, o.Today = in.policy, in.tokens, func() string { return time.Now().UTC().Format(time.DateOnly) }
 	for _, size := range []struct {
 		flag, text string
@@ -190,18 +192,18 @@ func (c *serveCmd) options(s *session, in *inForce) (o api.Options, err error) {
 	}
 	o.UploadTime, o.MaxFiles = c.UploadTime, c.MaxFiles
 	if o.Slots = c.Slots; o.Slots == 0 {
-		o.Slots = s.workers
+		o.Slots = s.Workers
 	}
 	o.Dir, o.MaxUploads, o.PerTenant, o.Queue, o.IdleTimeout = c.SpoolDir, c.MaxUploads, c.PerTenant, c.Queue, c.Idle
-	o.Log = slog.New(slog.NewTextHandler(s.err, nil))
-	if c.LogJSON || s.json {
-		o.Log = slog.New(slog.NewJSONHandler(s.err, nil))
+	o.Log = slog.New(slog.NewTextHandler(s.Err, nil))
+	if c.LogJSON || s.JSON {
+		o.Log = slog.New(slog.NewJSONHandler(s.Err, nil))
 	}
 	if c.Isolate {
 		one := &children{c.Sandbox}
 		o.Judge, o.JudgeFolder = one.judgeInChild, one.judgeFolderInChild
 	}
-	o.Version = s.build().version
+	o.Version = s.Build().Version
 	o.Gate.Version, o.UI = o.Version, c.UI
 	if c.ReceiptKey != "" {
 		text, err := disk.ReadBounded(c.ReceiptKey, attest.MaxBytes)
@@ -218,7 +220,7 @@ func (c *serveCmd) options(s *session, in *inForce) (o api.Options, err error) {
 // A server serves all addresses.
 type server struct {
 	cmd     *serveCmd
-	s       *session
+	s       *run.Run
 	api     *api.API
 	gate    gate.Gate // without its policy
 	log     *slog.Logger
@@ -237,7 +239,7 @@ type server struct {
 	last  []func() // what is closed at the end
 }
 
-func newServer(c *serveCmd, s *session, a *api.API, o api.Options) *server {
+func newServer(c *serveCmd, s *run.Run, a *api.API, o api.Options) *server {
 	v := &server{cmd: c, s: s, api: a, gate: o.Gate, log: o.Log, again: func() (reader, error) { return disk.ReadAgain, nil }, ended: make(chan error, len(c.Listen)+len(c.Clamd))}
 	v.judging, v.cut = context.WithCancel(context.Background())
 	return v
@@ -327,7 +329,7 @@ func (v *server) openClamd(ctx context.Context, version string) error {
 		o := v.api.Gate().Options()
 		c := &clamd.Server{
 			Host: v.api.Gate().Host(), Root: root, Dir: dir, Version: "anamnesis " + version, Log: v.log, Observe: v.api.Metrics().Observe,
-			Idle: o.IdleTimeout, MinRate: o.MinRate, UploadTime: o.UploadTime, Drain: v.cmd.Drain + cutTime/4, Reload: v.reload,
+			Idle: o.IdleTimeout, MinRate: o.MinRate, UploadTime: o.UploadTime, Drain: v.cmd.Drain + run.CutTime/4, Reload: v.reload,
 		}
 		inner, stop := context.WithCancel(ctx)
 		done := make(chan struct{})

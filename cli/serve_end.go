@@ -3,48 +3,13 @@ package cli
 import (
 	"context"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
-
-// A life is what signals mean to the program: the end, unless it is a service.
-type life struct {
-	serving atomic.Bool
-	grace   atomic.Int64 // how long the program may take to end, in nanoseconds
-	hangups chan os.Signal
-}
-
-func newLife() *life {
-	l := &life{hangups: make(chan os.Signal, 1)}
-	l.grace.Store(int64(grace))
-	return l
-}
-
-// cutTime is how long a service takes to end once the time for running checks is over.
-const cutTime = 2 * time.Second
-
-// serve makes the program a service, for which a signal is the normal end.
-func (l *life) serve(drain time.Duration) {
-	l.grace.Store(int64(drain + cutTime))
-	l.serving.Store(true)
-}
-
-// reloads reports whether a signal asks a service to read its files again, and passes it on.
-func (l *life) reloads(s os.Signal) bool {
-	if s != syscall.SIGHUP || !l.serving.Load() {
-		return false
-	}
-	select {
-	case l.hangups <- s:
-	default: // the next reload will see what this one would
-	}
-	return true
-}
 
 // shutdown refuses what arrives or waits, finishes what is being judged, and cuts clients
 // that keep the service from ending. The error says that a judgement was not finished.
@@ -82,7 +47,7 @@ func (v *server) shutdown() (err error) {
 // closeHTTP closes all connections, after a moment in which the clients of judgements that
 // were cut get their answers.
 func (v *server) closeHTTP(h *http.Server) {
-	ctx, stop := context.WithTimeout(context.Background(), cutTime/4)
+	ctx, stop := context.WithTimeout(context.Background(), run.CutTime/4)
 	defer stop()
 	if h.Shutdown(ctx) != nil {
 		v.log.Warn("clients are cut that do not send, or do not read their answers")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 )
@@ -21,9 +22,9 @@ type inForce struct {
 }
 
 // files are the files that hold what is in force.
-func (c *serveCmd) files(s *session) (list []string) {
-	if isPolicyFile(s.policy.Flags.Limits) {
-		list = append(list, s.policy.Flags.Limits)
+func (c *serveCmd) files(s *run.Run) (list []string) {
+	if isPolicyFile(s.Policy.Flags.Limits) {
+		list = append(list, s.Policy.Flags.Limits)
 	}
 	for _, name := range []string{c.Tokens, c.TLSCert, c.TLSKey} {
 		if name != "" {
@@ -43,16 +44,16 @@ func isPolicyFile(arg string) bool {
 type reader func(name string) ([]byte, error)
 
 // load reads all of it, or nothing.
-func (c *serveCmd) load(s *session, read reader) (*inForce, error) {
-	in := &inForce{policy: s.policy.Gate}
-	in.policy.Limits = s.policy.Limits
-	if name := s.policy.Flags.Limits; isPolicyFile(name) {
+func (c *serveCmd) load(s *run.Run, read reader) (*inForce, error) {
+	in := &inForce{policy: s.Policy.Gate}
+	in.policy.Limits = s.Policy.Limits
+	if name := s.Policy.Flags.Limits; isPolicyFile(name) {
 		text, err := read(name)
 		if err == nil {
 			in.policy, err = gate.ReadPolicy(bytes.NewReader(text))
 		}
 		if err == nil {
-			err = s.policy.Flags.Ceilings.Apply(&in.policy.Limits)
+			err = s.Policy.Flags.Ceilings.Apply(&in.policy.Limits)
 		}
 		if err != nil {
 			return nil, fault.Usage("--limits " + name + ": " + err.Error())
@@ -119,12 +120,12 @@ func readTokens(text string) (list []string, err error) {
 
 // hangups reloads whenever a signal asks for it. It does so beside the rest, so that a file
 // that cannot be read keeps no other signal waiting.
-func (v *server) hangups(ctx context.Context, l *life) {
+func (v *server) hangups(ctx context.Context, l *run.Life) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.hangups:
+		case <-l.Hangups:
 			_ = v.reload() // it has logged why
 		}
 	}
@@ -162,7 +163,7 @@ func (v *server) reload() error {
 // readLater makes the process able to read its files again once it is locked.
 func (v *server) readLater() error {
 	list := v.cmd.files(v.s)
-	if !v.s.ownProcess || v.cmd.Sandbox == "off" || len(list) == 0 {
+	if !v.s.OwnProcess || v.cmd.Sandbox == "off" || len(list) == 0 {
 		return nil
 	}
 	r, err := newReread(list, v.cmd.Sandbox)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -54,9 +55,9 @@ shards and the index that transformers writes. Tensors keep their bytes. The fol
 only when it is complete.`
 }
 
-func (splitCmd) Examples() []example {
-	return []example{
-		{"amn split --max-tensors 2 tiny.gguf", "Two tensors a file: writes tiny-split/tiny-00001-of-..."},
+func (splitCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn split --max-tensors 2 tiny.gguf", What: "Two tensors a file: writes tiny-split/tiny-00001-of-..."},
 	}
 }
 
@@ -83,13 +84,13 @@ func (c *splitCmd) size() (int64, error) {
 }
 
 // Run implements the command.
-func (c *splitCmd) Run(ctx context.Context, s *session) error {
+func (c *splitCmd) Run(ctx context.Context, s *run.Run) error {
 	size, _ := c.size()
 	shard := c.MaxSize
 	if shard == "" {
 		shard = "5GB"
 	}
-	return s.convert(ctx, &conversion{
+	return convertModel(ctx, s, &conversion{
 		schema: "amn.convert/1", verb: "splitting", flags: c.writeFlags(shard), opts: convert.Options{AsIs: true},
 		prepare: func(_ *limits.Budget, o *conversion) error {
 			switch o.model.Format() {
@@ -124,17 +125,17 @@ func (joinCmd) Help() string {
 bytes. A GGUF file gets the bytes that llama-gguf-split --merge writes.`
 }
 
-func (joinCmd) Examples() []example {
-	return []example{{"amn join -o whole.gguf split/tiny-00001-of-00002.gguf", "One file of several."}}
+func (joinCmd) Examples() []run.Example {
+	return []run.Example{{Command: "amn join -o whole.gguf split/tiny-00001-of-00002.gguf", What: "One file of several."}}
 }
 
 // Validate checks the flags.
 func (c *joinCmd) Validate() error { return c.writeFlags("").Validate() }
 
 // Run implements the command.
-func (c *joinCmd) Run(ctx context.Context, s *session) error {
+func (c *joinCmd) Run(ctx context.Context, s *run.Run) error {
 	ext := ".safetensors"
-	return s.convert(ctx, &conversion{
+	return convertModel(ctx, s, &conversion{
 		schema: "amn.convert/1", verb: "joining", flags: c.writeFlags(""), opts: convert.Options{AsIs: true}, whole: true,
 		prepare: func(_ *limits.Budget, o *conversion) error {
 			switch o.model.Format() {

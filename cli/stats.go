@@ -13,7 +13,9 @@ import (
 	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -30,8 +32,8 @@ type statsCmd struct {
 	Stored    bool     `help:"Read tensors as they are stored, codes and scales separately, instead of decoded weights."`
 	Threads   int      `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 
-	sourceFlags `embed:""`
-	tensorsFlag `embed:""`
+	flags.SourceFlags `embed:""`
+	flags.TensorsFlag `embed:""`
 }
 
 func (statsCmd) Help() string {
@@ -41,11 +43,11 @@ NaN and infinities. For up to three tensors, and with --json, also a histogram b
 which shows what a narrower type would lose.`
 }
 
-func (statsCmd) Examples() []example {
-	return []example{
-		{"amn stats model.safetensors", "What numbers are in it?"},
-		{"amn stats --tensor 'blk.0.attn_q*' tiny.gguf", "Of a few tensors, with their magnitudes."},
-		{"amn verify --finite model.safetensors", "Are any NaN or infinite?"},
+func (statsCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn stats model.safetensors", What: "What numbers are in it?"},
+		{Command: "amn stats --tensor 'blk.0.attn_q*' tiny.gguf", What: "Of a few tensors, with their magnitudes."},
+		{Command: "amn verify --finite model.safetensors", What: "Are any NaN or infinite?"},
 	}
 }
 
@@ -54,16 +56,16 @@ func (c *statsCmd) Validate() error {
 	if c.Threads < 0 {
 		return errors.New("--threads: give a number of workers")
 	}
-	return c.sourceFlags.Validate()
+	return c.SourceFlags.Validate()
 }
 
 // maxCharts is the largest number of tensors for which histograms are drawn.
 const maxCharts = 3
 
 // Run implements the command.
-func (c *statsCmd) Run(ctx context.Context, s *session) error {
-	c.grant(s)
-	if err := globs(c.Tensor).check(); err != nil {
+func (c *statsCmd) Run(ctx context.Context, s *run.Run) error {
+	c.Grant(s)
+	if err := flags.Globs(c.Tensor).Check(); err != nil {
 		return err
 	}
 	read, none := 0, 0 // models, and those without a matching name
@@ -71,7 +73,7 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 		if arg == "-" {
 			return fault.Usage("amn stats reads files, not standard input")
 		}
-		for src, err := range s.found(ctx, arg, c.Recursive) {
+		for src, err := range s.Found(ctx, arg, c.Recursive) {
 			var list []stats.Tensor
 			var m tensor.Model
 			if err == nil {
@@ -84,7 +86,7 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 				none++
 				continue
 			}
-			if err := c.print(s, src.path, m, list, err); err != nil {
+			if err := c.print(s, src.Path, m, list, err); err != nil {
 				return err
 			}
 		}
@@ -96,28 +98,28 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 }
 
 // readModel reads one model. It returns the model closed, for its format.
-func (c *statsCmd) readModel(ctx context.Context, s *session, src source) (tensor.Model, []stats.Tensor, error) {
-	b := s.policy.Long().Budget(ctx)
+func (c *statsCmd) readModel(ctx context.Context, s *run.Run, src run.Source) (tensor.Model, []stats.Tensor, error) {
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
-	m, err := src.open(b)
+	m, err := src.Open(b)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer m.Close()
-	s.printPassedOver(src.path, m)
-	o := stats.Options{Workers: c.Threads, Stored: c.Stored, Quant: *c.options("f32")}
+	printPassedOver(s, src.Path, m)
+	o := stats.Options{Workers: c.Threads, Stored: c.Stored, Quant: *c.Options("f32")}
 	if len(c.Tensor) > 0 {
-		o.Keep = globs(c.Tensor).match
+		o.Keep = flags.Globs(c.Tensor).Match
 	}
-	if err := s.verifyGated(b, m); err != nil {
+	if err := verifyGated(s, b, m); err != nil {
 		return m, nil, err
 	}
-	list, err := s.readNumbers(b, "reading "+term.Path(src.path), m, o)
+	list, err := readNumbers(s, b, "reading "+term.Path(src.Path), m, o)
 	return m, list, err
 }
 
 // readNumbers computes statistics of a model, and shows progress.
-func (s *session) readNumbers(b *limits.Budget, doing string, m tensor.Model, o stats.Options) ([]stats.Tensor, error) {
+func readNumbers(s *run.Run, b *limits.Budget, doing string, m tensor.Model, o stats.Options) ([]stats.Tensor, error) {
 	var read atomic.Int64
 	var total int64
 	for i := range m.Tensors() {
@@ -125,8 +127,8 @@ func (s *session) readNumbers(b *limits.Budget, doing string, m tensor.Model, o 
 			total = wire.AddCap(total, i.Bytes())
 		}
 	}
-	o.Done, o.Workers = &read, cmp.Or(o.Workers, s.workers)
-	done := s.progress(doing, func() (int64, int64) { return read.Load(), total })
+	o.Done, o.Workers = &read, cmp.Or(o.Workers, s.Workers)
+	done := s.Progress(doing, func() (int64, int64) { return read.Load(), total })
 	defer done()
 	list, err := stats.Tensors(b, m, o)
 	if err == nil {
@@ -135,29 +137,29 @@ func (s *session) readNumbers(b *limits.Budget, doing string, m tensor.Model, o 
 	return list, err
 }
 
-func (c *statsCmd) print(s *session, path string, m tensor.Model, list []stats.Tensor, err error) error {
-	s.count.note(err)
-	if s.json {
-		jsonStats(s.out.Writer, path, m, list, err)
+func (c *statsCmd) print(s *run.Run, path string, m tensor.Model, list []stats.Tensor, err error) error {
+	s.Count.Note(err)
+	if s.JSON {
+		jsonStats(s.Out.Writer, path, m, list, err)
 	} else if err == nil {
-		s.printStats(path, m, list)
+		printStats(s, path, m, list)
 	}
 	if err != nil {
-		s.printError(path, err)
+		s.PrintError(path, err)
 		return nil
 	}
-	return s.out.Flush()
+	return s.Out.Flush()
 }
 
 // statHead has the titles of the columns.
 var statHead = []string{"type", "shape", "min", "max", "mean", "std", "zeros", "NaN", "inf", "tensor"}
 
-func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
-	if s.out.Printed {
-		s.out.WriteByte('\n')
+func printStats(s *run.Run, path string, m tensor.Model, list []stats.Tensor) {
+	if s.Out.Printed {
+		s.Out.WriteByte('\n')
 	}
-	s.out.Printed = true
-	fmt.Fprintf(s.out, "%s: %s, %s\n", term.Path(path), titleOf(m.Format()), term.Plural(int64(len(list)), "tensor"))
+	s.Out.Printed = true
+	fmt.Fprintf(s.Out, "%s: %s, %s\n", term.Path(path), titleOf(m.Format()), term.Plural(int64(len(list)), "tensor"))
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b stats.Tensor) int { return wire.Natural(a.Name, b.Name) })
 	rows := [][]string{statHead}
@@ -165,10 +167,10 @@ func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
 		rows = append(rows, statRow(&list[i]))
 	}
 	wide := term.Widths(rows)
-	s.out.Table(rows, wide, s.visibleColumns(rows, wide))
+	s.Out.Table(rows, wide, visibleColumns(s, rows, wide))
 	if len(list) <= maxCharts {
 		for i := range list {
-			s.chart(&list[i])
+			chart(s, &list[i])
 		}
 	}
 }
@@ -181,7 +183,7 @@ var droppableColumns = []struct {
 }{{8, "0"}, {7, "0"}, {6, "0.0%"}, {1, ""}, {0, ""}}
 
 // visibleColumns returns the columns that fit the terminal.
-func (s *session) visibleColumns(rows [][]string, wide []int) []int {
+func visibleColumns(s *run.Run, rows [][]string, wide []int) []int {
 	keep := make([]int, len(statHead))
 	for k := range keep {
 		keep[k] = k
@@ -191,7 +193,7 @@ func (s *session) visibleColumns(rows [][]string, wide []int) []int {
 		if l.usual == "" {
 			names = min(names, 30)
 		}
-		if s.out.Columns == 0 || s.out.Columns-term.WidthBefore(wide, keep) >= names {
+		if s.Out.Columns == 0 || s.Out.Columns-term.WidthBefore(wide, keep) >= names {
 			break
 		}
 		if l.usual == "" || !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[l.column] != l.usual && row[l.column] != "-" }) {
@@ -220,7 +222,7 @@ func statRow(t *stats.Tensor) []string {
 const chartWidth = 40
 
 // chart draws a histogram of magnitudes.
-func (s *session) chart(t *stats.Tensor) {
+func chart(s *run.Run, t *stats.Tensor) {
 	var most int64
 	for _, b := range t.Bins {
 		most = max(most, b.Negative+b.Positive)
@@ -228,12 +230,12 @@ func (s *session) chart(t *stats.Tensor) {
 	if most == 0 {
 		return
 	}
-	fmt.Fprintf(s.out, "\n  %s, by magnitude\n", term.Name(t.Name))
+	fmt.Fprintf(s.Out, "\n  %s, by magnitude\n", term.Name(t.Name))
 	for k := len(t.Bins) - 1; k >= 0; k-- {
 		b := t.Bins[k]
 		n := b.Negative + b.Positive
 		bar := int(math.Ceil(float64(n) / float64(most) * chartWidth))
-		fmt.Fprintf(s.out, "  %6s  %s %s\n", "2^"+strconv.Itoa(b.Exp), strings.Repeat("█", bar), term.Count(n))
+		fmt.Fprintf(s.Out, "  %6s  %s %s\n", "2^"+strconv.Itoa(b.Exp), strings.Repeat("█", bar), term.Count(n))
 	}
 }
 

@@ -5,13 +5,15 @@ import (
 	"errors"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 )
 
 // verifyCmd reads whole files and checks them.
 type verifyCmd struct {
-	listedArgs   `embed:""`
-	judgingFlags `embed:"" group:"Judging"`
+	flags.ListedArgs `embed:""`
+	judgingFlags     `embed:"" group:"Judging"`
 
 	Finite  bool   `help:"Decode all numbers, and refuse a model that contains NaN or an infinity (exit code 7)."`
 	Against string `placeholder:"MODEL" help:"Compare the model with another one bit by bit, as amn diff does."`
@@ -31,14 +33,14 @@ gate accepted them, or of Model Signing (model.sig), with a key. The exit code i
 signature is not of that key, and 8 if the files differ.`
 }
 
-func (verifyCmd) Examples() []example {
-	return []example{
-		{"amn verify weights.npz", "Is it whole?"},
-		{"amn verify -r models", "Every model in a folder and below."},
-		{"amn verify --attestation model.att --key key.pub model.safetensors", "Is it what a gate has accepted?"},
-		{"amn verify --finite model.safetensors", "And is every number of it finite?"},
-		{"amn verify --output junit=verify.xml model.safetensors weights.npz", "With a report for a pipeline."},
-		{"amn verify --against model.safetensors sharded", "Is it equal to the other model?"},
+func (verifyCmd) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn verify weights.npz", What: "Is it whole?"},
+		{Command: "amn verify -r models", What: "Every model in a folder and below."},
+		{Command: "amn verify --attestation model.att --key key.pub model.safetensors", What: "Is it what a gate has accepted?"},
+		{Command: "amn verify --finite model.safetensors", What: "And is every number of it finite?"},
+		{Command: "amn verify --output junit=verify.xml model.safetensors weights.npz", What: "With a report for a pipeline."},
+		{Command: "amn verify --against model.safetensors sharded", What: "Is it equal to the other model?"},
 	}
 }
 
@@ -63,7 +65,7 @@ func (c *verifyCmd) Validate() error {
 }
 
 // Run implements the command.
-func (c *verifyCmd) Run(ctx context.Context, s *session) error {
+func (c *verifyCmd) Run(ctx context.Context, s *run.Run) error {
 	if c.Attestation != "" {
 		return c.verifyClaim(ctx, s, c.Paths[0])
 	}
@@ -71,25 +73,25 @@ func (c *verifyCmd) Run(ctx context.Context, s *session) error {
 		if len(c.Paths) != 1 || c.Recursive {
 			return fault.Usage("--against compares one model: name one")
 		}
-		return s.diff(ctx, [2]string{c.Against, c.Paths[0]}, &c.compareFlags, true)
+		return diffModels(ctx, s, [2]string{c.Against, c.Paths[0]}, &c.compareFlags, true)
 	}
 	return c.files(ctx, s)
 }
 
 // files verifies each model.
-func (c *verifyCmd) files(ctx context.Context, s *session) error {
-	ctx, j, err := c.start(ctx, s, &c.listedArgs)
+func (c *verifyCmd) files(ctx context.Context, s *run.Run) error {
+	ctx, j, err := c.start(ctx, s, &c.ListedArgs)
 	if err != nil {
 		return err
 	}
 	defer j.close()
-	return j.each(ctx, &c.listedArgs, reportOptions{verify: true, finite: c.Finite}, "amn.verify/1", func(r *report) error {
+	return j.each(ctx, &c.ListedArgs, reportOptions{verify: true, finite: c.Finite}, "amn.verify/1", func(r *report) error {
 		if r.err == nil {
 			finite := ""
 			if c.Finite {
 				finite = ", all numbers finite"
 			}
-			s.out.Prose(4, "%s: %s, %s, %s, data %s%s", term.Path(r.path), viewOf(r.model).title,
+			s.Out.Prose(4, "%s: %s, %s, %s, data %s%s", term.Path(r.path), viewOf(r.model).title,
 				term.Plural(r.total.Tensors, "tensor"), term.Bytes(r.total.Bytes), dataWords(r.bodies()), finite)
 		}
 		return nil

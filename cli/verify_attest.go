@@ -11,6 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
 	"github.com/anamnesis-go/anamnesis/gate/attest"
@@ -27,7 +28,7 @@ type attestFlags struct {
 }
 
 // verifyClaim checks the signature of the statement, then the files.
-func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) error {
+func (f *attestFlags) verifyClaim(ctx context.Context, s *run.Run, path string) error {
 	claim, err := f.open()
 	count := 0
 	if err == nil {
@@ -36,16 +37,16 @@ func (f *attestFlags) verifyClaim(ctx context.Context, s *session, path string) 
 	if err, ok := errors.AsType[fault.Interrupted](err); ok {
 		return err
 	}
-	s.count.note(err)
+	s.Count.Note(err)
 	switch {
-	case s.json:
-		jsonout.Write(s.out.Writer, func(o *jsonout.Object) { jsonClaim(o, path, claim, count, err) })
-		s.out.WriteByte('\n')
+	case s.JSON:
+		jsonout.Write(s.Out.Writer, func(o *jsonout.Object) { jsonClaim(o, path, claim, count, err) })
+		s.Out.WriteByte('\n')
 	case err == nil:
-		s.out.Prose(4, "%s: %s, %s", term.Path(path), term.Plural(int64(count), "file"), claimText(claim))
+		s.Out.Prose(4, "%s: %s, %s", term.Path(path), term.Plural(int64(count), "file"), claimText(claim))
 	}
 	if err != nil {
-		s.printError(path, err)
+		s.PrintError(path, err)
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ func (f *attestFlags) open() (*attest.Claim, error) {
 
 // check compares the files with the claim, and makes sure that no loader reaches what the
 // claim does not cover. It returns the number of files.
-func (f *attestFlags) check(ctx context.Context, s *session, root string, claim *attest.Claim) (int, error) {
+func (f *attestFlags) check(ctx context.Context, s *run.Run, root string, claim *attest.Claim) (int, error) {
 	list := func() (*coverage, error) {
 		return cover(root, []string{f.Attestation}, func(name string) (string, error) {
 			what, ok := claim.LeavesOut(name)
@@ -97,7 +98,7 @@ func (f *attestFlags) check(ctx context.Context, s *session, root string, claim 
 			return 0, err
 		}
 	}
-	b := s.policy.Long().Budget(ctx)
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
 	if err := f.hash(b, s, c); err != nil {
 		return 0, err
@@ -129,11 +130,11 @@ func (c *coverage) checkNoLinks() error {
 }
 
 // hash sets the digests of the files.
-func (f *attestFlags) hash(b *limits.Budget, s *session, c *coverage) (err error) {
+func (f *attestFlags) hash(b *limits.Budget, s *run.Run, c *coverage) (err error) {
 	var read, next atomic.Int64
-	done := s.progress("hashing "+term.Path(c.root), func() (int64, int64) { return read.Load(), c.size })
+	done := s.Progress("hashing "+term.Path(c.root), func() (int64, int64) { return read.Load(), c.size })
 	defer done()
-	workers := max(1, min(s.workers, len(c.files)))
+	workers := max(1, min(s.Workers, len(c.files)))
 	errs := make(chan error, workers)
 	for range workers {
 		go func() { errs <- hashSome(b, c.files, c.paths, &next, &read) }()

@@ -13,6 +13,8 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/output"
@@ -73,50 +75,50 @@ type conversionState struct {
 	begun *convert.Resumed // what an earlier run has written, where nothing was to be written
 }
 
-// convert runs a conversion and reports about it.
-func (s *session) convert(ctx context.Context, c *conversion) error {
-	if err := globs(c.flags.Tensor).check(); err != nil {
+// convertModel runs a conversion and reports about it.
+func convertModel(ctx context.Context, s *run.Run, c *conversion) error {
+	if err := flags.Globs(c.flags.Tensor).Check(); err != nil {
 		return err
 	}
-	c.flags.grant(s)
+	c.flags.Grant(s)
 	c.path = c.flags.Path
 	if c.flags.Output == "-" {
-		if err := s.toPipe(c); err != nil {
+		if err := toPipe(s, c); err != nil {
 			return err
 		}
 	}
-	if isPipeline(c.path) {
-		return s.convertPipeline(ctx, c)
+	if run.IsPipeline(c.path) {
+		return convertPipeline(ctx, s, c)
 	}
-	b := s.policy.Long().Budget(ctx)
+	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
-	c.err = s.execute(ctx, b, c)
+	c.err = execute(ctx, s, b, c)
 	if c.model != nil {
 		defer c.model.Close()
 	}
 	if err, ok := errors.AsType[fault.Interrupted](c.err); ok {
-		return s.convertInterrupted(c, err)
+		return convertInterrupted(s, c, err)
 	}
-	s.count.note(c.err)
-	if s.json {
-		if err := s.printWrittenJSON(c); err != nil {
+	s.Count.Note(c.err)
+	if s.JSON {
+		if err := printWrittenJSON(s, c); err != nil {
 			return err
 		}
-	} else if (c.err == nil || c.dryRun) && !s.quiet {
-		s.printWritten(c)
+	} else if (c.err == nil || c.dryRun) && !s.Quiet {
+		printWritten(s, c)
 	}
 	if c.err != nil {
-		s.printError(c.path, c.err)
+		s.PrintError(c.path, c.err)
 		return nil
 	}
-	return s.out.Flush()
+	return s.Out.Flush()
 }
 
 // convertInterrupted tells what is kept of an interrupted conversion.
-func (s *session) convertInterrupted(c *conversion, err fault.Interrupted) error {
-	s.printInterrupted(c)
-	if errors.As(c.err, new(*convert.Unfinished)) && s.json {
-		if err := s.printWrittenJSON(c); err != nil {
+func convertInterrupted(s *run.Run, c *conversion, err fault.Interrupted) error {
+	printInterrupted(s, c)
+	if errors.As(c.err, new(*convert.Unfinished)) && s.JSON {
+		if err := printWrittenJSON(s, c); err != nil {
 			return err
 		}
 	}
@@ -124,7 +126,7 @@ func (s *session) convertInterrupted(c *conversion, err fault.Interrupted) error
 }
 
 // execute opens the source, plans the conversion and carries it out.
-func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) error {
+func execute(ctx context.Context, s *run.Run, b *limits.Budget, c *conversion) error {
 	info, err := os.Stat(c.path)
 	c.opts.Alone, c.opts.Source, c.opts.Guard = err != nil || !info.IsDir(), c.flags.Weights, disk.GuardOf([]string{c.path})
 	if c.opts.Source != "" && c.opts.Alone {
@@ -133,7 +135,7 @@ func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) 
 	if c.source != nil {
 		err = c.source(b, c)
 	} else {
-		err = s.openSource(ctx, b, &c.conversionState, c.opts.Source)
+		err = openSource(ctx, s, b, &c.conversionState, c.opts.Source)
 	}
 	if err == nil && c.flags.ConfigFrom != "" {
 		err = c.useConfigFrom(b)
@@ -141,7 +143,7 @@ func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) 
 	if err != nil {
 		return err
 	}
-	c.opts.Threads, c.opts.Keep = cmp.Or(c.flags.Threads, s.workers), c.flags.filter()
+	c.opts.Threads, c.opts.Keep = cmp.Or(c.flags.Threads, s.Workers), c.flags.filter()
 	c.opts.Memory, _ = c.flags.memory()
 	c.opts.Quant.KeepScales, c.opts.FailOnOverflow, c.opts.NoSync = c.flags.KeepScales, c.flags.FailOnOverflow, c.flags.NoSync
 	if c.prepare != nil {
@@ -153,7 +155,7 @@ func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) 
 		c.opts.Shard, _ = c.flags.shardSize()
 		c.opts.Quant.Folder = true
 	}
-	if c.opts.Resume, err = s.resumeOf(c); err != nil {
+	if c.opts.Resume, err = resumeOf(s, c); err != nil {
 		return err
 	}
 	if c.plan, err = convert.NewPlan(b, c.model, c.opts); err != nil {
@@ -182,7 +184,7 @@ func (s *session) execute(ctx context.Context, b *limits.Budget, c *conversion) 
 	if err := c.checkName(); err != nil {
 		return err
 	}
-	return s.write(c)
+	return writeModel(s, c)
 }
 
 // checkEmpty rejects a source without tensors to write, such as training_args.bin.
@@ -271,40 +273,40 @@ func (c *conversion) namesFile() bool {
 
 // openSource opens the source, or the named weights in it, and verifies it if --limits was
 // given.
-func (s *session) openSource(ctx context.Context, b *limits.Budget, w *conversionState, weights string) error {
-	src := source{path: w.path, read: parser.Progress}
-	src.open = func(b *limits.Budget) (tensor.Model, error) {
+func openSource(ctx context.Context, s *run.Run, b *limits.Budget, w *conversionState, weights string) error {
+	src := run.Source{Path: w.path, Read: parser.Progress}
+	src.Open = func(b *limits.Budget) (tensor.Model, error) {
 		if weights != "" {
 			return parser.OpenWeights(b, w.path, weights)
 		}
 		return parser.Open(b, w.path)
 	}
 	if w.path == "-" {
-		src = s.stdin(ctx)
-	} else if open, ok := s.remoteOpener(ctx, w.path); ok {
-		src.open = open
+		src = s.Stdin(ctx)
+	} else if open, ok := s.RemoteOpener(ctx, w.path); ok {
+		src.Open = open
 	}
-	if src.err != nil {
-		return src.err
+	if src.Err != nil {
+		return src.Err
 	}
 	var err error
-	if w.model, err = src.open(b); err != nil || !s.policy.Verify {
+	if w.model, err = src.Open(b); err != nil || !s.Policy.Verify {
 		return err
 	}
-	done := s.progress("verifying "+term.Path(w.path), func() (int64, int64) { return src.read(w.model) })
+	done := s.Progress("verifying "+term.Path(w.path), func() (int64, int64) { return src.Read(w.model) })
 	defer done()
 	return parser.Verify(b, w.model)
 }
 
-// write carries out the plan.
-func (s *session) write(c *conversion) error {
+// writeModel carries out the plan.
+func writeModel(s *run.Run, c *conversion) error {
 	page, err := openReport(c.page, c.flags.Force, c.path)
 	if err != nil {
 		return err
 	}
 	defer page.Discard()
 	began := time.Now()
-	done := s.progress(c.verb+" "+term.Path(c.path), c.plan.Progress)
+	done := s.Progress(c.verb+" "+term.Path(c.path), c.plan.Progress)
 	var r *convert.Result
 	if c.pipe != nil {
 		r, err = c.plan.Pipe(c.pipe)
@@ -331,7 +333,7 @@ func derivedPath(path, suffix, ext string) string {
 		name = name[strings.LastIndexByte(name, '/')+1:]
 		return strings.ReplaceAll(name, ":", "-") + suffix + ext
 	}
-	if isAddress(path) {
+	if run.IsAddress(path) {
 		path = path[strings.LastIndexByte(strings.TrimRight(path, "/"), '/')+1:]
 	}
 	if output.GoesUp(path) { // Clean would name another file if there is a link

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -78,14 +79,14 @@ func (c *conversion) readsConfig() bool {
 // patterns are the values of a flag.
 type patterns struct {
 	flag string
-	globs
+	flags.Globs
 }
 
 // checkPatterns rejects a pattern that matches no tensor, by its name in the source or in the
 // output: it is misspelt, and would silently have no effect.
 func (c *conversion) checkPatterns() error {
 	for _, list := range c.patterns {
-		for _, p := range list.globs {
+		for _, p := range list.Globs {
 			switch err := c.checkPattern(list.flag, p); {
 			case c.fits == nil && err != nil:
 				return err
@@ -99,13 +100,13 @@ func (c *conversion) checkPatterns() error {
 
 // checkPattern returns an error if a pattern has no effect.
 func (c *conversion) checkPattern(flag string, p string) error {
-	if !c.anyTensor(globs{p}.match) {
+	if !c.anyTensor(flags.Globs{p}.Match) {
 		return fault.Usage(fmt.Sprintf("%s: no tensor name matches %q", flag, p))
 	}
 	if flag == "--include" {
 		return c.checkInclude(p)
 	}
-	if name, ok := c.unaffected(globs{p}.match); ok && flag == "--tensor-type" {
+	if name, ok := c.unaffected(flags.Globs{p}.Match); ok && flag == "--tensor-type" {
 		return fault.Usage(fmt.Sprintf("--tensor-type: %q matches only tensors that are not quantized, such as %s", p, term.Name(name)))
 	}
 	return nil
@@ -123,7 +124,7 @@ func (f matchedPatterns) add(flag string, p string) {
 // all returns an error about a pattern that has an effect in no component.
 func (f matchedPatterns) all(list []patterns) error {
 	for _, l := range list {
-		for _, p := range l.globs {
+		for _, p := range l.Globs {
 			if !f[[2]string{l.flag, p}] {
 				return fault.Usage(fmt.Sprintf("%s: no name in any component matches %q", l.flag, p))
 			}
@@ -135,7 +136,7 @@ func (f matchedPatterns) all(list []patterns) error {
 // checkInclude rejects a pattern that adds nothing: what matches is not a matrix, or is kept
 // for a reason that --include does not override.
 func (c *conversion) checkInclude(p string) error {
-	q, is := c.plan.Quantized, globs{p}.match
+	q, is := c.plan.Quantized, flags.Globs{p}.Match
 	if q == nil || slices.ContainsFunc(q.Weights, func(w convert.QuantizedWeight) bool { return is(w.Name) }) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -26,7 +27,7 @@ type writeFlags struct {
 	Threads int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 	Memory  string `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
 
-	tensorsFlag `embed:""`
+	flags.TensorsFlag `embed:""`
 
 	MaxShardSize string `placeholder:"SIZE" help:"Write safetensors files of at most this size each, with an index, to a folder (default for folders: 5GB)."`
 	CopyCode     bool   `help:"Also copy .py files, which auto_map in config.json may run."`
@@ -91,20 +92,13 @@ func (f *writeFlags) shardSize() (int64, error) {
 		if err != nil {
 			err = fmt.Errorf("%w; or KB, MB, GB, TB", err)
 		}
-		return positive(n, err)
+		return flags.Positive(n, err)
 	}
-	n, err := positive(limits.ParseCount(text))
+	n, err := flags.Positive(limits.ParseCount(text))
 	if err == nil && n > math.MaxInt64/unit {
 		err = errors.New("that is larger than any file")
 	}
 	return n * unit, err
-}
-
-func positive(n int64, err error) (int64, error) {
-	if err == nil && n == 0 {
-		err = errors.New("give more than 0")
-	}
-	return n, err
 }
 
 func (f *writeFlags) memory() (int64, error) {
@@ -119,5 +113,5 @@ func (f *writeFlags) filter() func(string) bool {
 	if len(f.Tensor) == 0 {
 		return nil
 	}
-	return globs(f.Tensor).match
+	return flags.Globs(f.Tensor).Match
 }

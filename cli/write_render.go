@@ -8,6 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -42,40 +43,40 @@ func choiceText(m tensor.Model) string {
 const maxSpecial = 10
 
 // printWritten prints what was written, or would be.
-func (s *session) printWritten(c *conversion) {
+func printWritten(s *run.Run, c *conversion) {
 	p := c.planOf()
-	s.out.Fact("", "Source", viewOf(c.model).title)
+	s.Out.Fact("", "Source", viewOf(c.model).title)
 	if text := choiceText(c.model); text != "" {
-		s.out.Fact("", "Chosen", term.Tidy(text, wire.MaxMessage))
+		s.Out.Fact("", "Chosen", term.Tidy(text, wire.MaxMessage))
 	}
 	if p.total.Weights > 0 {
-		s.out.Fact("", "Dequantized", fmt.Sprintf("%s, %s -> %s (%v)", term.Plural(p.total.Weights, "weight"),
+		s.Out.Fact("", "Dequantized", fmt.Sprintf("%s, %s -> %s (%v)", term.Plural(p.total.Weights, "weight"),
 			term.Bytes(p.total.Stored), term.Bytes(p.total.Decoded), p.target))
-		s.printSchemes(p)
+		printSchemes(s, p)
 	}
 	if n := c.plan.Cast; n.Tensors > 0 {
-		s.out.Fact("", "Cast", fmt.Sprintf("%s -> %s (%v)", term.Plural(int64(n.Tensors), "tensor"), term.Bytes(n.Bytes), castName(c, p)))
+		s.Out.Fact("", "Cast", fmt.Sprintf("%s -> %s (%v)", term.Plural(int64(n.Tensors), "tensor"), term.Bytes(n.Bytes), castName(c, p)))
 	}
-	s.printEdited(c.edited)
+	printEdited(s, c.edited)
 	if c.merged != nil {
-		s.printMerged(c.merged, c.plan)
+		printMerged(s, c.merged, c.plan)
 	} else if n := c.plan.Copied; n.Tensors > 0 {
-		s.out.Fact("", "Passthrough", fmt.Sprintf("%s, %s", term.Plural(int64(n.Tensors), "tensor"), term.Bytes(n.Bytes)))
+		s.Out.Fact("", "Passthrough", fmt.Sprintf("%s, %s", term.Plural(int64(n.Tensors), "tensor"), term.Bytes(n.Bytes)))
 	}
-	s.printRenamed(c)
-	s.printNotWritten(c.model)
-	s.printLeftOut(c.plan.LeftOut)
-	s.printIgnored(c.plan.Ignored)
+	printRenamed(s, c)
+	printNotWritten(s, c.model)
+	printLeftOut(s, c.plan.LeftOut)
+	printIgnored(s, c.plan.Ignored)
 	if p.total.Weights > 0 {
-		s.out.Fact("", "Recovered", fmt.Sprintf("~%s of precision", term.Bytes(max(0, p.total.Decoded-p.total.Stored))))
+		s.Out.Fact("", "Recovered", fmt.Sprintf("~%s of precision", term.Bytes(max(0, p.total.Decoded-p.total.Stored))))
 	}
-	s.printQuantized(c)
+	printQuantized(s, c)
 	if c.opts.Sink != nil && c.opts.Sink.Name() == "npz" && c.plan.Stores(tensor.BF16) {
-		s.out.Fact("", "Note", "NumPy has no BF16: it is stored as V2, which amn and a.view(ml_dtypes.bfloat16) read")
+		s.Out.Fact("", "Note", "NumPy has no BF16: it is stored as V2, which amn and a.view(ml_dtypes.bfloat16) read")
 	}
-	s.printSpecial(c.result)
-	s.printBeside(c.result)
-	s.printResumed(c)
+	printSpecial(s, c.result)
+	printBeside(s, c.result)
+	printResumed(s, c)
 	label, note := "Output", ""
 	switch {
 	case c.err != nil:
@@ -86,17 +87,17 @@ func (s *session) printWritten(c *conversion) {
 	if c.replaces {
 		note = ", replacing what is there"
 	}
-	s.out.Fact("", label, fmt.Sprintf("%s (%s)%s", c.targetText(), term.Bytes(c.plan.Size), note))
+	s.Out.Fact("", label, fmt.Sprintf("%s (%s)%s", c.targetText(), term.Bytes(c.plan.Size), note))
 	if c.result != nil && c.took >= time.Second {
 		sync := fmt.Sprintf("%s of it syncing to the disk", c.result.Synced.Round(100*time.Millisecond))
 		if c.flags.NoSync {
 			sync = "not synced"
 		}
-		s.out.Fact("", "Took", fmt.Sprintf("%s, %s/s, %s, %s", c.took.Round(100*time.Millisecond),
+		s.Out.Fact("", "Took", fmt.Sprintf("%s, %s/s, %s, %s", c.took.Round(100*time.Millisecond),
 			term.Bytes(int64(float64(c.plan.Size)/c.took.Seconds())), term.Plural(int64(c.result.Workers), "worker"), sync))
 	}
 	if c.result != nil && c.flags.NoSync {
-		s.out.Fact("", "Not synced", "the output may be lost if the machine crashes within the next minute")
+		s.Out.Fact("", "Not synced", "the output may be lost if the machine crashes within the next minute")
 	}
 }
 
@@ -117,27 +118,27 @@ func castName(c *conversion, p *quantPlan) string {
 }
 
 // printSpecial prints the weights that have NaN or infinities.
-func (s *session) printSpecial(r *convert.Result) {
+func printSpecial(s *run.Run, r *convert.Result) {
 	if r == nil || len(r.Special) == 0 {
 		return
 	}
-	s.out.Fact("", "No numbers", term.Plural(int64(len(r.Special)), "weight"))
+	s.Out.Fact("", "No numbers", term.Plural(int64(len(r.Special)), "weight"))
 	for i, x := range r.Special {
 		if i == maxSpecial {
-			s.out.Line("  and %s", term.Plural(int64(len(r.Special)-i), "more weight"))
+			s.Out.Line("  and %s", term.Plural(int64(len(r.Special)-i), "more weight"))
 			break
 		}
-		s.out.Line("  %s  %s overflowed, %s infinite, %s NaN", term.ShortName(x.Name), term.Count(x.Overflow), term.Count(x.Inf), term.Count(x.NaN))
+		s.Out.Line("  %s  %s overflowed, %s infinite, %s NaN", term.ShortName(x.Name), term.Count(x.Overflow), term.Count(x.Inf), term.Count(x.NaN))
 	}
 }
 
 // printBeside prints how many files of a folder were copied, and which were not.
-func (s *session) printBeside(r *convert.Result) {
+func printBeside(s *run.Run, r *convert.Result) {
 	if r == nil || r.Beside == nil {
 		return
 	}
 	if n := len(r.Beside.Copied); n > 0 {
-		s.out.Fact("", "Files", term.Plural(int64(n), "file")+" beside the weights")
+		s.Out.Fact("", "Files", term.Plural(int64(n), "file")+" beside the weights")
 	}
 	for i, name := range r.Beside.Left {
 		label := ""
@@ -145,17 +146,17 @@ func (s *session) printBeside(r *convert.Result) {
 			label = "Not copied:"
 		}
 		if i == maxSpecial {
-			s.out.Line("%-*sand %d more", term.LabelWidth, label, len(r.Beside.Left)-i)
+			s.Out.Line("%-*sand %d more", term.LabelWidth, label, len(r.Beside.Left)-i)
 			break
 		}
-		s.out.Line("%-*s%s", term.LabelWidth, label, term.Tidy(name, 80))
+		s.Out.Line("%-*s%s", term.LabelWidth, label, term.Tidy(name, 80))
 	}
 }
 
 // printWrittenJSON prints what printWritten prints, as cli/schema describes it.
-func (s *session) printWrittenJSON(c *conversion) error {
-	writeWrittenJSON(s.out.Writer, c)
-	return s.out.Flush()
+func printWrittenJSON(s *run.Run, c *conversion) error {
+	writeWrittenJSON(s.Out.Writer, c)
+	return s.Out.Flush()
 }
 
 func writeWrittenJSON(out *bufio.Writer, c *conversion) {

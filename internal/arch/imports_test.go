@@ -122,6 +122,8 @@ var mayImport = map[string][]string{
 	"cli/internal/fault":    {"cli/internal/jsonout", "cli/internal/term", "limits", "parser", "convert", "internal/folder", "internal/wire"},
 	"cli/internal/disk":     {"cli/internal/fault", "cli/internal/term", "limits", "internal/folder", "internal/output", "internal/wire", "parser/gguf", "parser/tensor"},
 	"cli/internal/policies": {"cli/internal/disk", "cli/internal/fault", "gate", "limits"},
+	"cli/internal/run":      {"cli/internal/fault", "cli/internal/policies", "cli/internal/term", "limits", "internal/spool", "internal/wire", "parser", "parser/tensor", "vm"},
+	"cli/internal/flags":    {"cli/internal/fault", "cli/internal/run", "limits", "internal/sandbox", "internal/wire", "parser/ollama", "parser/pth", "quant"},
 	"cli":                   {"cli/internal/...", "limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/scaled", "quant/ggml", "quant/ggml/...", "convert", "convert/...", "merge", "merge/...", "compare", "digest", "stats", sys, kong},
 	"cli/amn":               {"cli"},
 	"release/sign":          {"gate/attest", "internal/output"},

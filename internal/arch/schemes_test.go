@@ -47,7 +47,7 @@ var naming = map[string]map[string]int{
 	"quant/compressed": {"cli/forget.go": 2, "cli/quantize.go": 3, "internal/loaders/loaders.go": 2, "internal/transformers/breaks.go": 1, "quant/modelopt/bind.go": 1, "quant/modelopt/write.go": 2, "quant/scaled/format.go": 1, "quant/scaled/groups.go": 1},
 	"quant/fp8":        {"internal/scheme/grid.go": 1},
 	"quant/ggml":       {"cli/forget.go": 1, "cli/forget_budget.go": 1, "cli/forget_render.go": 1, "cli/meant.go": 2, "cli/quantize.go": 10},
-	"quant/gptq":       {"cli/forget.go": 2, "cli/internal/fault/option.go": 2, "cli/quant.go": 4, "cli/quantize.go": 2, "internal/config/config.go": 2, "internal/encode/loads.go": 1, "internal/loaders/loaders.go": 2, "internal/scheme/options.go": 1, "internal/scheme/set.go": 1, "internal/sidecar/explains.go": 1, "internal/wire/option.go": 3, "quant/awq/bind.go": 2, "quant/awq/write.go": 1, "quant/quark/quark.go": 2, "quant/scaled/groups.go": 1},
+	"quant/gptq":       {"cli/forget.go": 2, "cli/internal/fault/option.go": 2, "cli/internal/flags/schemes.go": 4, "cli/quantize.go": 2, "internal/config/config.go": 2, "internal/encode/loads.go": 1, "internal/loaders/loaders.go": 2, "internal/scheme/options.go": 1, "internal/scheme/set.go": 1, "internal/sidecar/explains.go": 1, "internal/wire/option.go": 3, "quant/awq/bind.go": 2, "quant/awq/write.go": 1, "quant/quark/quark.go": 2, "quant/scaled/groups.go": 1},
 	"quant/hqq":        {"gate/rules_formats.go": 1, "parser/safetensors/verify.go": 1},
 	"quant/mlx":        {"cli/convert.go": 2, "cli/forget.go": 2, "cli/quantize.go": 4},
 	"quant/modelopt":   {"cli/forget.go": 2, "internal/config/config.go": 1, "internal/loaders/loaders.go": 2, "internal/scheme/grid.go": 2, "quant/scaled/encode.go": 1, "quant/scaled/groups.go": 2},

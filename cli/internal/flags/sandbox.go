@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"os"
@@ -7,27 +7,28 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
 )
 
-// sandboxFlags control which privileges the program drops before it reads a file.
-type sandboxFlags struct {
+// SandboxFlags control which privileges the program drops before it reads a file.
+type SandboxFlags struct {
 	Sandbox string `enum:"auto,on,off" default:"auto" help:"Drop privileges before the first byte of a file is read (Linux: Landlock, seccomp). auto uses what the system supports (amn version lists what is missing), and nothing for an address; on fails if anything is missing, off does nothing."`
 }
 
-// lock drops all privileges but those in n. A command that was given an address keeps them:
+// Lock drops all privileges but those in n. A command that was given an address keeps them:
 // it connects while it reads.
-func (f *sandboxFlags) lock(s *session, n sandbox.Needs, paths ...string) error {
-	switch address := slices.IndexFunc(paths, s.isRemote); {
+func (f *SandboxFlags) Lock(s *run.Run, n sandbox.Needs, paths ...string) error {
+	switch address := slices.IndexFunc(paths, s.IsRemote); {
 	case f.Sandbox == "off":
 		return nil
-	case !s.ownProcess && f.Sandbox == "on":
+	case !s.OwnProcess && f.Sandbox == "on":
 		return fault.Usage("--sandbox on: not possible inside another program")
 	case address >= 0 && f.Sandbox == "on":
 		return fault.Usage("--sandbox on: " + wire.Quote(paths[address]) + " is read over connections, which a locked program cannot open: fetch the files first, or leave the flag out")
-	case address >= 0, !s.ownProcess:
+	case address >= 0, !s.OwnProcess:
 		return nil
 	}
 	missing, err := sandbox.Lock(n)
@@ -37,8 +38,8 @@ func (f *sandboxFlags) lock(s *session, n sandbox.Needs, paths ...string) error 
 	return f.without(missing)
 }
 
-// canLock fails if lock would fail for a child of this process, for want of a part.
-func (f *sandboxFlags) canLock() error {
+// CanLock fails if lock would fail for a child of this process, for want of a part.
+func (f *SandboxFlags) CanLock() error {
 	if f.Sandbox != "on" {
 		return nil
 	}
@@ -46,15 +47,15 @@ func (f *sandboxFlags) canLock() error {
 }
 
 // without is the error about what the system lacks, if nothing may be missing.
-func (f *sandboxFlags) without(missing []string) error {
+func (f *SandboxFlags) without(missing []string) error {
 	if f.Sandbox != "on" || len(missing) == 0 {
 		return nil
 	}
 	return fault.Usage("--sandbox on: the system lacks " + strings.Join(missing, ", ") + ": nothing was read; --sandbox auto goes on without")
 }
 
-// sandboxText describes the sandbox of this system.
-func sandboxText() string {
+// SandboxText describes the sandbox of this system.
+func SandboxText() string {
 	if missing := sandbox.Missing(); len(missing) > 0 {
 		return "without " + strings.Join(missing, ", ")
 	}
@@ -64,9 +65,9 @@ func sandboxText() string {
 // maxRules bounds how many files get a Landlock rule each; of more files, the folders do.
 const maxRules = 256
 
-// pathsToRead returns which paths a command opens, given its arguments. With beside it also
+// PathsToRead returns which paths a command opens, given its arguments. With beside it also
 // opens files next to them: shards, configuration.
-func pathsToRead(paths []string, beside bool) (n sandbox.Needs) {
+func PathsToRead(paths []string, beside bool) (n sandbox.Needs) {
 	for _, p := range paths {
 		path := p
 		info, err := os.Stat(path)

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"context"
@@ -15,22 +15,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// stdin returns standard input as a source. A regular file is read in place, from its current
+// Stdin returns standard input as a source. A regular file is read in place, from its current
 // offset; a pipe is spooled to a temporary file without a name.
-func (s *session) stdin(ctx context.Context) source {
-	src := source{path: "-"}
-	if s.stdinTaken {
-		src.err = fault.Usage("standard input can be read only once")
+func (s *Run) Stdin(ctx context.Context) Source {
+	src := Source{Path: "-"}
+	if s.StdinTaken {
+		src.Err = fault.Usage("standard input can be read only once")
 		return src
 	}
-	s.stdinTaken = true
-	r, size, closer, err := s.input(ctx)
+	s.StdinTaken = true
+	r, size, closer, err := s.Input(ctx)
 	if err != nil {
-		src.err = err
+		src.Err = err
 		return src
 	}
 	read := &counter{r: r}
-	src.open = func(b *limits.Budget) (tensor.Model, error) {
+	src.Open = func(b *limits.Budget) (tensor.Model, error) {
 		m, err := parser.Decode(b, read, size)
 		if err != nil {
 			closer.Close()
@@ -41,7 +41,7 @@ func (s *session) stdin(ctx context.Context) source {
 		}
 		return m, nil
 	}
-	src.read = func(tensor.Model) (int64, int64) { return read.n.Load(), size }
+	src.Read = func(tensor.Model) (int64, int64) { return read.n.Load(), size }
 	return src
 }
 
@@ -57,9 +57,9 @@ func (c *counter) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// input returns standard input for random access.
-func (s *session) input(ctx context.Context) (io.ReaderAt, int64, io.Closer, error) {
-	f, ok := s.in.(*os.File)
+// Input returns standard input for random access.
+func (s *Run) Input(ctx context.Context) (io.ReaderAt, int64, io.Closer, error) {
+	f, ok := s.In.(*os.File)
 	if !ok {
 		return s.spool(ctx)
 	}
@@ -88,17 +88,17 @@ const chunkLen = 1 << 20
 
 // spool copies a pipe to a temporary file that is unlinked at once, so that nothing is left
 // behind however the program ends.
-func (s *session) spool(ctx context.Context) (io.ReaderAt, int64, io.Closer, error) {
+func (s *Run) spool(ctx context.Context) (io.ReaderAt, int64, io.Closer, error) {
 	kept, err := spool.Create("")
 	if err != nil {
 		return nil, 0, nil, err
 	}
 	var n atomic.Int64
-	done := s.progress("reading standard input", func() (int64, int64) { return n.Load(), 0 })
+	done := s.Progress("reading standard input", func() (int64, int64) { return n.Load(), 0 })
 	defer done()
-	for chunk := range chunks(ctx, s.in) {
-		if chunk.err == nil && n.Load()+int64(len(chunk.p)) > s.policy.MaxSpool {
-			chunk.err = &fault.SpoolFull{Limit: s.policy.MaxSpool}
+	for chunk := range chunks(ctx, s.In) {
+		if chunk.err == nil && n.Load()+int64(len(chunk.p)) > s.Policy.MaxSpool {
+			chunk.err = &fault.SpoolFull{Limit: s.Policy.MaxSpool}
 		}
 		if chunk.err == nil {
 			_, chunk.err = kept.Write(chunk.p)

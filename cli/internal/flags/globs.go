@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"fmt"
@@ -9,14 +9,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 )
 
-// globs are patterns for tensor names; an empty list matches every name.
-type globs []string
+// Globs are patterns for tensor names; an empty list matches every name.
+type Globs []string
 
 // glob replaces slashes, which the wildcards of path.Match do not match.
 func glob(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 
-// check rejects invalid patterns.
-func (g globs) check() error {
+// Check rejects invalid patterns.
+func (g Globs) Check() error {
 	for _, p := range g {
 		if _, err := path.Match(glob(p), ""); err != nil {
 			return fault.Usage(fmt.Sprintf("--tensor: %q is not a pattern", p))
@@ -25,7 +25,7 @@ func (g globs) check() error {
 	return nil
 }
 
-func (g globs) match(name string) bool {
+func (g Globs) Match(name string) bool {
 	return len(g) == 0 || slices.ContainsFunc(g, func(p string) bool {
 		ok, _ := path.Match(glob(p), glob(name))
 		return ok
