@@ -20,6 +20,7 @@ func verbs() map[string]verb {
 		"align":   (*parser).align,
 		"at":      (*parser).at,
 		"cut":     (*parser).cut,
+		"resum":   (*parser).resum,
 		"len":     (*parser).length,
 		"deflate": (*parser).deflate,
 		"crc32":   (*parser).crc32,
@@ -293,6 +294,39 @@ func (p *parser) at() (node, error) {
 			return err
 		}
 		return b.overwrite(off, data)
+	}, nil
+}
+
+// resum FROM SIZE AT: writes the checksum of the SIZE bytes at FROM as HDF5 has it, at AT, which
+// counts as zeros if it is among them.
+func (p *parser) resum() (node, error) {
+	var nums [3]expr
+	for i := range nums {
+		var err error
+		if nums[i], err = p.number(); err != nil {
+			return nil, err
+		}
+	}
+	p.dependsOnPosition()
+	return func(b *builder) error {
+		var v [3]number
+		for i, n := range nums {
+			var err error
+			if v[i], err = n.eval(b.counters); err != nil {
+				return err
+			}
+		}
+		from, err := b.index(v[0])
+		if err != nil {
+			return err
+		}
+		if v[1].neg || v[1].abs > uint64(len(b.out)-from) {
+			return fmt.Errorf("resum: %v bytes at %d of %d", v[1], from, len(b.out))
+		}
+		if err := b.overwrite(v[2], make([]byte, 4)); err != nil {
+			return err
+		}
+		return b.overwrite(v[2], put(nil, binary.LittleEndian, 32, uint64(lookup3(b.out[from:from+int(v[1].abs)]))))
 	}, nil
 }
 
