@@ -7,6 +7,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -41,7 +42,8 @@ func TestDecodingAllocatesWhatItCharges(t *testing.T) {
 }
 
 // makeTables has the process make the tables that it makes once, whichever file asks first: the
-// rules of the gate, and the globals of libraries' data, of which a refusal of a global reads all.
+// rules of the gate, the globals of libraries' data, of which a refusal of a global reads all, and
+// the members that libraries read in configurations.
 func makeTables(t *testing.T) {
 	t.Helper()
 	const names = "cos\nsystem\n."
@@ -54,6 +56,10 @@ func makeTables(t *testing.T) {
 	defer v.Close()
 	if v.Class() != wire.Forbidden {
 		t.Fatalf("a pickle that names os.system: %v", v.Err)
+	}
+	const text = `{"member": "module.name"}`
+	if _, err := sidecar.Check(b, sidecar.Text{Name: "config.json", R: strings.NewReader(text), Size: int64(len(text))}); err != nil {
+		t.Fatal(err)
 	}
 	if _, ok := gate.RuleOf("pickle.global"); !ok {
 		t.Fatal("the rules have no pickle.global")

@@ -29,6 +29,9 @@ func judgeHDF5(_ *limits.Budget, o *opened) (report, error) {
 	if out.err = err; err != nil {
 		return out, nil
 	}
+	if f.User > 0 {
+		out.starts = append(out.starts, f.User)
+	}
 	out.totals = Totals{f.Tensors, f.Elements, f.Bytes}
 	what, off, err := o.id.Archive()
 	if err == nil && what != "" {

@@ -56,7 +56,7 @@ var formatsRefusals = []refusalRow{
 	{"gguf.vocabulary-size", wire.ErrUnsupported, note, "The vocabulary is larger than the limit of this reader.", "No published model has such a vocabulary. If yours does, tell the authors of this program."},
 	{"hdf5.data-size", wire.ErrMismatch, warning, "The data of a dataset are shorter or longer than its shape and type require.", fetchAgain},
 	{"hdf5.external", wire.ErrForbidden, danger, "A link leads to another file, or the data of a dataset lie in one.", doNotLoad},
-	{"hdf5.feature", wire.ErrUnsupported, note, "A part of HDF5 that this reader does not support.", "Write the file again with h5py's default libver, or save the weights as safetensors or npz."},
+	{"hdf5.feature", wire.ErrUnsupported, note, "A part of HDF5 that this reader does not support.", "Write the file again with h5py, without soft links and paged space, or save the weights as safetensors or npz."},
 	{"hdf5.pickle", wire.ErrForbidden, danger, "An attribute is a pickle that PyTables or hickle loads.", doNotLoad},
 	{"hdf5.structure", wire.ErrSyntax, warning, "A structure does not follow the format.", fetchAgain},
 	{"json.control", wire.ErrText, warning, "A string contains an unescaped control character.", writeAgain},

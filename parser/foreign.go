@@ -141,6 +141,21 @@ func isDotted(s string) bool {
 	}) < 0
 }
 
+// isHDF5 matches the signature, and one behind zeros: h5py skips 512 bytes, or a double of that, of
+// the file's user, and internal/hdf5 reads the smallest of them.
+func isHDF5(h *head) bool {
+	const magic, least = "\x89HDF\r\n\x1a\n", 512
+	for at := 0; at+len(magic) <= len(h.p); at = max(least, 2*at) {
+		if len(bytes.Trim(h.p[:at], "\x00")) > 0 {
+			return false
+		}
+		if string(h.p[at:at+len(magic)]) == magic {
+			return true
+		}
+	}
+	return false
+}
+
 // isFlax matches the beginning of a map of msgpack whose first key is a name in lower case.
 func isFlax(h *head) bool {
 	p := h.p

@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"bytes"
 	"io"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -23,4 +24,26 @@ func Behind(r io.ReaderAt, size int64) (found []int64, err error) {
 		}
 	}
 	return found, nil
+}
+
+// maxUser is how many bytes of its user a file may have before it, all of them zeros, as h5py's
+// userblock_size writes them.
+const maxUser = 2 << 10
+
+// userOf returns how many zeros precede the file, 0 if it begins with [Magic] or has more.
+func userOf(r io.ReaderAt, size int64) (int64, error) {
+	var p [maxUser + len(Magic)]byte
+	head := p[:min(size, int64(len(p)))]
+	if err := wire.ReadFull(r, head, 0); err != nil {
+		return 0, err
+	}
+	for n := userBlock; n <= maxUser && n+len(Magic) <= len(head); n *= 2 {
+		if len(bytes.Trim(head[:n], "\x00")) > 0 {
+			return 0, nil
+		}
+		if string(head[n:n+len(Magic)]) == Magic {
+			return int64(n), nil
+		}
+	}
+	return 0, nil
 }

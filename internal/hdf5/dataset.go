@@ -128,7 +128,7 @@ func (f *file) place(m *wire.Cursor) (*layout, error) {
 	switch {
 	case version > 3 && l.class == layoutVirtual:
 		return nil, f.fail(where, l.off, errExternal.Errorf("a virtual dataset, whose data lie in other datasets or files"))
-	case version != 3:
+	case version < 3 || version > 5:
 		return nil, f.fail(where, l.off, errFeature.Errorf("version %d", version))
 	}
 	if err := m.Skip(2); err != nil {
@@ -148,6 +148,9 @@ func (f *file) place(m *wire.Cursor) (*layout, error) {
 		}
 		return l, err
 	case layoutChunked:
+		if version > 3 {
+			return l, f.indexedChunks(m, l)
+		}
 		if err := m.Skip(1); err != nil {
 			return nil, err
 		}
@@ -157,42 +160,110 @@ func (f *file) place(m *wire.Cursor) (*layout, error) {
 	return nil, f.fail(where, l.off, errStructure.Errorf("class %d", l.class))
 }
 
-// knownFilters are those of the library, and LZF of h5py.
-var knownFilters = map[uint16]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true, 32000: true}
+// Indexes of chunks in the newer form, and how many bytes describe each.
+const (
+	oneChunk        = 1 // with filters: u64 size, u32 filters that were left out
+	noIndex         = 2
+	fixedArray      = 3
+	extensibleArray = 4
+	treeOfChunks    = 5
+)
 
-// filters reads through what data in chunks pass, in version 1: u16 number, u16 length of
-// a name, u16 flags, u16 values, then the name, and the values in pairs.
-func (f *file) filters(m *wire.Cursor) error {
-	const where = "filters"
-	at := m.Off()
-	p, err := m.View(8)
+// indexedChunks reads where chunks lie in the newer form:
+//
+//	flags, dimensions, bytes of a number, the numbers, kind of index, what describes it, u64 address
+func (f *file) indexedChunks(m *wire.Cursor, l *layout) error {
+	const where, filtered, known = "place of the data", 2, 3
+	p, err := m.View(3)
 	if err != nil {
 		return err
 	}
-	if p[0] != 1 {
-		return f.fail(where, at, errFeature.Errorf("version %d", p[0]))
+	flags, rank, width := p[0], p[1], p[2]
+	if flags&^known != 0 || rank > maxRank+1 || width == 0 || width > 8 {
+		return f.fail(where, l.off, errStructure.Errorf("chunks of %d dimensions of %d bytes, flags %#x", rank, width, flags))
 	}
-	count := p[1]
-	if err := m.Skip(8); err != nil {
+	if err := m.Skip(3 + uint64(rank)*uint64(width)); err != nil {
+		return err
+	}
+	kind, err := m.U8()
+	if err != nil {
+		return err
+	}
+	skip, ok := map[byte]uint64{oneChunk: 0, noIndex: 0, fixedArray: 1, extensibleArray: 5, treeOfChunks: 6}[kind]
+	if !ok {
+		return f.fail(where, l.off, errFeature.Errorf("chunks with an index of kind %d", kind))
+	}
+	if kind == oneChunk && flags&filtered != 0 {
+		skip = 12
+	}
+	if err := m.Skip(skip); err != nil {
+		return err
+	}
+	l.at, err = m.U64()
+	return err
+}
+
+// knownFilters are those of the library, and LZF of h5py.
+var knownFilters = map[uint16]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true, 32000: true}
+
+// filters reads through what data in chunks pass, in version 1: version, filters, 6 zeros, for each u16
+// number, u16 length of a name, u16 flags, u16 values, then the name, and the values in pairs. In version 2
+// no zeros follow, and only filters of others have a name.
+func (f *file) filters(m *wire.Cursor) error {
+	const where, old, newer, firstNamed = "filters", 1, 2, 256
+	at := m.Off()
+	p, err := m.View(2)
+	if err != nil {
+		return err
+	}
+	version, count := p[0], p[1]
+	head := uint64(2)
+	switch version {
+	case old:
+		head = 8
+	case newer:
+	default:
+		return f.fail(where, at, errFeature.Errorf("version %d", version))
+	}
+	if err := m.Skip(head); err != nil {
 		return err
 	}
 	for range count {
 		if err := f.steps.Step(); err != nil {
 			return f.fail(where, m.Off(), err)
 		}
-		p, err := m.View(8)
+		number, err := m.U16()
 		if err != nil {
 			return err
 		}
-		number, name, values := m.Order.Uint16(p), uint64(m.Order.Uint16(p[2:])), uint64(m.Order.Uint16(p[6:]))
 		if !knownFilters[number] {
-			return f.fail(where, m.Off(), errFeature.Errorf("filter %d, for which the library loads a plugin", number))
+			return f.fail(where, m.Off()-2, errFeature.Errorf("filter %d, for which the library loads a plugin", number))
 		}
-		if err := m.Skip(8 + (name+7)/8*8 + (values+1)/2*8); err != nil {
+		name := uint64(0)
+		if version == old || number >= firstNamed {
+			n, err := m.U16()
+			if err != nil {
+				return err
+			}
+			name = uint64(n)
+		}
+		if p, err = m.View(4); err != nil {
+			return err
+		}
+		values := uint64(m.Order.Uint16(p[2:]))
+		if err := m.Skip(4 + padded(name, version, 8) + padded(values, version, 2)*4); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// padded is a count filled up to a multiple, as version 1 of filters has it.
+func padded(n uint64, version byte, to uint64) uint64 {
+	if version > 1 {
+		return n
+	}
+	return (n + to - 1) / to * to
 }
 
 // dataset checks that the data of a dataset are as long as shape and type require.

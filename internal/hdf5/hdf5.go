@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"errors"
 	"io"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -16,6 +17,7 @@ const Magic = "\x89HDF\r\n\x1a\n"
 // A File is what is known of a file.
 type File struct {
 	Tensors, Elements, Bytes int64
+	User                     int64 // how many zeros precede the file
 }
 
 // A Text is an attribute that is one text.
@@ -35,10 +37,32 @@ var (
 	errExternal  = wire.ErrForbidden.WithRule("hdf5.external")
 )
 
-// Check reads the structure of a file of size bytes. visit is called for each attribute
-// that is one text; its error ends the check.
+// Check reads the structure of a file of size bytes. visit is called for each attribute that
+// is one text; its error ends the check.
 func Check(b *limits.Budget, r io.ReaderAt, size int64, visit func(Text) error) (*File, error) {
-	f := &file{b: b, r: r, size: size, c: wire.NewCursor(b, Format, r, size), steps: b.Steps(), seen: map[uint64]bool{}, visit: visit}
+	user, err := userOf(r, size)
+	if err != nil {
+		return nil, wire.At(Format, "", wire.NoOffset, err)
+	}
+	part, size := io.NewSectionReader(r, user, size-user), size-user // addresses count from the superblock
+	f := &file{b: b, r: part, size: size, c: wire.NewCursor(b, Format, part, size), steps: b.Steps(), seen: map[uint64]bool{}, base: uint64(user), out: File{User: user}}
+	visited := false // the error is the caller's, which knows its place
+	f.visit = func(t Text) error {
+		t.Off += user
+		err := visit(t)
+		visited = err != nil
+		return err
+	}
+	out, err := f.check()
+	if e, ok := errors.AsType[*wire.Error](err); ok && e.Format == Format && e.Off >= 0 && !visited {
+		moved := *e
+		moved.Off += user
+		err = &moved
+	}
+	return out, err
+}
+
+func (f *file) check() (*File, error) {
 	if err := f.superblock(); err != nil {
 		return nil, err
 	}
@@ -62,7 +86,10 @@ type file struct {
 	seen  map[uint64]bool // addresses of what was queued or visited
 	queue []task
 	visit func(Text) error
+	base  uint64 // how many bytes of the user precede the file
 	out   File
+	// scratch are bytes whose checksum is computed.
+	scratch [sumPart]byte
 }
 
 // A task is something that is found and not visited yet.
@@ -112,17 +139,21 @@ func (f *file) add(t task) error {
 
 // claim notes the address of a structure that is read.
 func (f *file) claim(address uint64) error {
-	const cost = 32 // of an entry of the map
 	if f.seen[address] {
 		return f.fail("", int64(min(address, uint64(f.size))), errStructure.Errorf("the structure at %#x is part of two others", address))
 	}
+	return f.note(f.seen, address)
+}
+
+func (f *file) note(in map[uint64]bool, address uint64) error {
+	const cost = 32 // of an entry of the map
 	if err := f.b.Items(1); err != nil {
 		return f.fail("", f.c.Off(), err)
 	}
 	if err := f.b.Alloc(cost); err != nil {
 		return f.fail("", f.c.Off(), err)
 	}
-	f.seen[address] = true
+	in[address] = true
 	return nil
 }
 
@@ -152,50 +183,4 @@ func (f *file) signature(where, want string, version byte) error {
 		return f.fail(where, at, errFeature.Errorf("%q of version %d", want, p[len(want)]))
 	}
 	return f.c.Skip(uint64(len(want)) + 1)
-}
-
-// superblock reads the beginning of the file, which leads to the root group:
-//
-//	magic, version, 2 versions, 0, version, size of addresses and of lengths, 0, u16 and u16 of trees, u32 flags,
-//	[u32 in version 1], u64 base, u64 free space, u64 end, u64 driver, then an entry for the root
-func (f *file) superblock() error {
-	const where = "superblock"
-	p, err := f.c.Bytes(24)
-	if err != nil {
-		return err
-	}
-	version := p[8]
-	switch {
-	case string(p[:8]) != Magic:
-		return f.fail(where, 0, errStructure.Errorf("it begins with % x", p[:8]))
-	case version > 1:
-		return f.fail(where, 8, errFeature.Errorf("superblock of version %d: write the file again with h5py's default libver", version))
-	case p[9] != 0 || p[10] != 0 || p[12] != 0:
-		return f.fail(where, 9, errFeature.Errorf("versions %d, %d and %d of structures", p[9], p[10], p[12]))
-	case p[13] != 8 || p[14] != 8:
-		return f.fail(where, 13, errFeature.Errorf("addresses of %d bytes and lengths of %d", p[13], p[14]))
-	}
-	if version == 1 {
-		if err := f.c.Skip(4); err != nil {
-			return err
-		}
-	}
-	var v [9]uint64 // base, free space, end, driver, then name, header, kind, tree and names of the root
-	for i := range v {
-		if v[i], err = f.c.U64(); err != nil {
-			return err
-		}
-	}
-	switch {
-	case v[0] != 0:
-		return f.fail(where, 24, errFeature.Errorf("addresses count from %#x", v[0]))
-	case v[2] > uint64(f.size):
-		return f.fail(where, 40, wire.ErrTruncated.Errorf("the file says that it has %d bytes, and has %d", v[2], f.size))
-	case v[1] != none || v[3] != none:
-		return f.fail(where, 32, errFeature.Errorf("a list of free space, or a driver other than for one file"))
-	}
-	if err := f.object(v[5]); err != nil || uint32(v[6]) != aGroup {
-		return err
-	}
-	return f.group(v[7], v[8])
 }
