@@ -60,12 +60,12 @@ func (e *engine[D, T]) Revision(ctx context.Context, tenant, repo, revision stri
 	if err != nil || !ok {
 		return v, false, err
 	}
-	v.Files, err = e.files(ctx, v.ID)
+	v.Files, err = e.Files(ctx, v.ID)
 	return v, err == nil, err
 }
 
-// files lists the files of a revision.
-func (e *engine[D, T]) files(ctx context.Context, work int64) (out []gate.File, err error) {
+// Files implements [Store].
+func (e *engine[D, T]) Files(ctx context.Context, work int64) (out []gate.File, err error) {
 	err = each(ctx, e.read, "SELECT path, sha256, size FROM hub_file WHERE work = $1 ORDER BY path", []any{work}, func(scan func(...any) error) error {
 		var f gate.File
 		var sum []byte
@@ -93,6 +93,33 @@ func (e *engine[D, T]) Revisions(ctx context.Context, tenant string, visit func(
 		}
 		return visit(v)
 	})
+}
+
+// Evidence implements [Store].
+func (e *engine[D, T]) Evidence(ctx context.Context, digests []string) (map[string][]byte, error) {
+	out := make(map[string][]byte, len(digests))
+	for part := range slices.Chunk(digests, 100) {
+		args := make([]any, len(part))
+		for i, d := range part {
+			sum, err := digest(d)
+			if err != nil {
+				return nil, err
+			}
+			args[i] = sum
+		}
+		err := each(ctx, e.read, "SELECT sha256, data FROM hub_evidence WHERE sha256 IN ("+list(1, len(part))+")", args, func(scan func(...any) error) error {
+			var sum, data []byte
+			if err := scan(&sum, &data); err != nil {
+				return err
+			}
+			out[hex.EncodeToString(sum)] = data
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // Content implements [Store].

@@ -67,7 +67,8 @@ func work(tenant string, n int) (out []store.Work) {
 func judged(w store.Work) store.Judged {
 	files := []gate.File{{Name: "a/model.bin", Size: 3, SHA256: sum(w.Repo)}, {Name: "config.json", Size: 2, SHA256: sum("shared")}}
 	return store.Judged{
-		Policy: sum("policy"), Rules: sum("rules"), Version: "test", DirHash: gate.DirHash(files), Class: "ok", Accepted: true, Files: files,
+		Evidence: map[string][]byte{files[0].SHA256: []byte("evidence of " + w.Repo)},
+		Policy:   sum("policy"), Rules: sum("rules"), Version: "test", DirHash: gate.DirHash(files), Class: "ok", Accepted: true, Files: files,
 		Contents: []store.Content{{SHA256: files[0].SHA256, Name: "model.bin", Size: 3, Format: "pth", Class: "ok"}, {SHA256: files[1].SHA256, Name: "config.json", Size: 2, Class: "ok"}},
 		Fired:    []string{"b.rule", "a.rule", "b.rule"}, Detail: []byte(`{"of":"` + w.Repo + `"}`),
 	}
@@ -169,6 +170,10 @@ func TestEachRevisionIsJudgedOnce(t *testing.T) {
 		}
 		if _, ok, err := e.Folder(t.Context(), want.DirHash, want.Policy, sum("other rules")); ok || err != nil {
 			t.Errorf("a folder is known by other rules: %v, %v", ok, err)
+		}
+		ev, err := e.Evidence(t.Context(), []string{want.Files[0].SHA256, sum("shared"), sum("nobody")})
+		if err != nil || len(ev) != 1 || string(ev[want.Files[0].SHA256]) != "evidence of "+list[7].Repo {
+			t.Errorf("evidence: %q, %v", ev, err)
 		}
 		k, err := e.Content(t.Context(), sum("shared"))
 		if err != nil || len(k) != 1 || k[0].Name != "config.json" {
@@ -446,7 +451,7 @@ func TestAFileIsForOneProcess(t *testing.T) {
 func TestANewerSchemaIsRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		e := open(t, p, fast(t))
-		if err := store.SetSchema(t.Context(), e, "99"); err != nil {
+		if err := store.Exec(t.Context(), e, "UPDATE hub_meta SET value = '99' WHERE key = 'schema'"); err != nil {
 			t.Fatal(err)
 		}
 		e.Close()
@@ -455,6 +460,38 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 		if e, err := store.Open(t.Context(), p.where, o); err == nil || !strings.Contains(err.Error(), "a newer program") {
 			t.Errorf("%v, %v", e, err)
 		}
+	})
+}
+
+// A database of the version before is brought to this one, with what it knows.
+func TestAnOlderSchemaIsBroughtUp(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		e := open(t, p, fast(t))
+		list := work("a", 5)
+		if _, err := e.Add(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Start(t.Context(), 2, finishing(e, nil)); err != nil {
+			t.Fatal(err)
+		}
+		drain(t, e, 8)
+		for _, query := range []string{"DROP TABLE hub_evidence", "UPDATE hub_meta SET value = '1' WHERE key = 'schema'"} {
+			if err := store.Exec(t.Context(), e, query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.Close()
+		e = open(t, p, fast(t))
+		exactly(t, e, list)
+		more := work("b", 3)
+		if _, err := e.Add(t.Context(), more); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Start(t.Context(), 2, finishing(e, nil)); err != nil {
+			t.Fatal(err)
+		}
+		drain(t, e, 8)
+		exactly(t, e, append(list, more...))
 	})
 }
 

@@ -30,17 +30,17 @@ func (e *engine[D, T]) forsake(ctx context.Context) error {
 	})
 }
 
-// SetSchema writes the version that a database says it has.
-func SetSchema(ctx context.Context, e Engine, version string) error {
-	set := func(c conn) error {
-		_, err := c.exec(ctx, "UPDATE hub_meta SET value = $1 WHERE key = 'schema'", version)
+// Exec runs a statement.
+func Exec(ctx context.Context, e Engine, query string) error {
+	do := func(c conn) error {
+		_, err := c.exec(ctx, query)
 		return err
 	}
 	switch e := e.(type) {
 	case *engine[*riversqlite.Driver, *sql.Tx]:
-		return e.in(ctx, set)
+		return e.in(ctx, do)
 	case *engine[*riverpgxv5.Driver, pgx.Tx]:
-		return e.in(ctx, set)
+		return e.in(ctx, do)
 	}
 	panic("an engine of another kind")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -94,6 +95,16 @@ func (e *engine[D, T]) know(ctx context.Context, c conn, v Judged, now int64) er
 		// What was once refused beside other files is not accepted because another folder explains it.
 		if _, err := c.exec(ctx, "INSERT INTO hub_verdict (sha256, name, policy, rules, format, class, at) VALUES "+groups(len(part), 7)+
 			" ON CONFLICT (sha256, name, policy, rules) DO UPDATE SET class = excluded.class WHERE hub_verdict.class = 'ok'", verdicts...); err != nil {
+			return err
+		}
+	}
+	for _, of := range slices.Sorted(maps.Keys(v.Evidence)) {
+		sum, err := digest(of)
+		if err != nil {
+			return err
+		}
+		// What was read last is what the rules of today read.
+		if _, err := c.exec(ctx, "INSERT INTO hub_evidence (sha256, data) VALUES ($1, $2) ON CONFLICT (sha256) DO UPDATE SET data = excluded.data", sum, v.Evidence[of]); err != nil {
 			return err
 		}
 	}

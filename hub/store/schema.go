@@ -9,7 +9,7 @@ import (
 )
 
 // schemaVersion is that of the tables below. A change adds a step to migrations.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // migrations are the statements that lead from each version to the next. {id} is a key that the
 // database counts, {bytes} a type of bytes. Times are milliseconds since 1970.
@@ -114,6 +114,8 @@ CREATE TABLE hub_event (
   class TEXT NOT NULL,
   text TEXT NOT NULL
 );
+`, `
+CREATE TABLE hub_evidence (sha256 {bytes} PRIMARY KEY, data {bytes} NOT NULL);
 `}
 
 // migrate brings the tables to schemaVersion, in one transaction.

@@ -32,6 +32,8 @@ type Judged struct {
 	Contents               []Content
 	Fired                  []string // rules that refused or were found
 	Detail                 []byte   // the verdict's JSON
+	// Evidence is what was read of contents, by their SHA-256, for those of which it is kept.
+	Evidence map[string][]byte
 }
 
 // A Content is what was found out about one file of a revision, beside the others.
@@ -120,6 +122,11 @@ type Store interface {
 	Finish(ctx context.Context, j Job, v Judged) error
 	// Park ends a job without a verdict.
 	Park(ctx context.Context, j Job, reason string) error
+
+	// Files lists the files that a row of the backlog had when it was judged last, and Evidence
+	// returns what was read of contents, for those of which it is kept.
+	Files(ctx context.Context, work int64) ([]gate.File, error)
+	Evidence(ctx context.Context, sha256 []string) (map[string][]byte, error)
 
 	// Folder returns the verdict about the same files under a policy and its rules.
 	Folder(ctx context.Context, dirHash, policy, rules string) (Judged, bool, error)

@@ -112,12 +112,42 @@ func (w *Worker) judge(ctx context.Context, j store.Job) (out store.Judged, err 
 			return w.judged(v)
 		}
 	}
+	if j.Attempt == 1 {
+		if known, ok, err := w.again(ctx, g, j.Work); err != nil || ok {
+			return known, err
+		}
+	}
 	files, closer, err := w.open(ctx, j.Work)
 	if err != nil {
 		return out, err
 	}
 	defer closer.Close()
-	v, err := w.verdict(ctx, g, j, files)
+	if j.Attempt > 1 && w.Child != nil { // in a process of its own
+		v, err := w.elsewhere(ctx, g, j, files)
+		if err != nil {
+			return out, err
+		}
+		defer v.Close()
+		if v.Class() == wire.Internal {
+			return out, v.Err
+		}
+		return w.judged(v)
+	}
+	return w.here(ctx, g, files, j.Work.Manifest)
+}
+
+// here judges files in this process, and keeps what was read of them if it can. The digests of a
+// manifest are known.
+func (w *Worker) here(ctx context.Context, g *gate.Gate, files fs.FS, known []gate.File) (out store.Judged, err error) {
+	p, plain, err := pin(ctx, files, known)
+	if err != nil {
+		return out, err
+	}
+	defer p.Close()
+	if plain {
+		files = &p.folder
+	}
+	v, err := InProcess(ctx, w.Budget, g, files)
 	if err != nil {
 		return out, err
 	}
@@ -125,7 +155,11 @@ func (w *Worker) judge(ctx context.Context, j store.Job) (out store.Judged, err 
 	if v.Class() == wire.Internal {
 		return out, v.Err // it says nothing about the files: they could not be read
 	}
-	return w.judged(v)
+	if out, err = w.judged(v); err != nil || !plain {
+		return out, err
+	}
+	out.Evidence = p.evidence()
+	return out, p.unchanged()
 }
 
 // open returns the files of a revision.
@@ -138,14 +172,6 @@ func (w *Worker) open(ctx context.Context, of store.Work) (fs.FS, io.Closer, err
 		return nil, nil, errors.New("this process has no blobs")
 	}
 	return w.Blobs.Folder(of.Tenant, of.Manifest, true)
-}
-
-// verdict judges the files: the first time here, then in a process of its own.
-func (w *Worker) verdict(ctx context.Context, g *gate.Gate, j store.Job, files fs.FS) (*gate.Verdict, error) {
-	if j.Attempt > 1 && w.Child != nil {
-		return w.elsewhere(ctx, g, j, files)
-	}
-	return InProcess(ctx, w.Budget, g, files)
 }
 
 // InProcess judges files as one folder, under an account below b.

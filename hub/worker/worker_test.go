@@ -21,6 +21,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/hub/worker"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // The test program is its own child.
@@ -49,6 +50,8 @@ type memory struct {
 	finished map[string]store.Judged
 	parked   map[string]string
 	folders  int
+	files    []gate.File // of every row, for judging it again
+	kept     map[string][]byte
 }
 
 func (m *memory) Finish(_ context.Context, j store.Job, v store.Judged) error {
@@ -75,6 +78,12 @@ func (m *memory) Folder(_ context.Context, dirHash, policy, rules string) (store
 		}
 	}
 	return store.Judged{}, false, nil
+}
+
+func (m *memory) Files(_ context.Context, work int64) ([]gate.File, error) { return m.files, nil }
+
+func (m *memory) Evidence(_ context.Context, sums []string) (map[string][]byte, error) {
+	return m.kept, nil
 }
 
 func newWorker(t *testing.T) (*worker.Worker, *memory) {
@@ -373,5 +382,88 @@ func TestTheDayIsToday(t *testing.T) {
 		if got := m.finished[at].Accepted; got != c.ok {
 			t.Errorf("%s: accepted %v", c.day, got)
 		}
+	}
+}
+
+// Judged from what was read, every file has the verdict that it has from its bytes.
+func TestEvidenceSaysWhatTheBytesSay(t *testing.T) {
+	folders := every(t)
+	for _, honest := range []string{"demo", "safetensors", "gguf", "npz", "mixes", "models", "convert", "quant", "pth", "pickle", "media", "gate"} {
+		folders = append(folders, filepath.Join("..", "..", "testdata", honest))
+	}
+	w, m := newWorker(t)
+	g, err := (&gate.Gate{Version: "test", Digest: true, Today: time.Now().UTC().Format(time.DateOnly)}).WithDigest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytesKept, files := 0, 0
+	for _, at := range folders {
+		if err := w.Work(t.Context(), job(1, at)); err != nil {
+			t.Fatalf("%s: %v", at, err)
+		}
+		first := m.finished[at]
+		again, ok, err := worker.FromEvidence(t.Context(), w, g, first.Files, first.Evidence)
+		if err != nil || !ok {
+			t.Errorf("%s: ok %v, %v: %d of %d files have evidence", at, ok, err, len(first.Evidence), len(first.Files))
+			continue
+		}
+		if !bytes.Equal(again.Detail, first.Detail) || again.Class != first.Class || again.DirHash != first.DirHash {
+			t.Errorf("%s:\n%s\n%s", at, first.Detail, again.Detail)
+		}
+		for _, blob := range first.Evidence {
+			bytesKept += len(blob)
+			files++
+		}
+	}
+	t.Logf("%d folders, %d contents, %d bytes of evidence each", len(folders), files, bytesKept/files)
+}
+
+// A revision whose verdict is old is judged without its files; where more is read, they are fetched.
+func TestARevisionIsJudgedAgainWithoutItsFiles(t *testing.T) {
+	w, m := newWorker(t)
+	at := write(t, filepath.Join(t.TempDir(), "repo"), map[string]string{"model.safetensors": honest, "config.json": `{"model_type":"llama"}`})
+	if err := w.Work(t.Context(), job(1, at)); err != nil {
+		t.Fatal(err)
+	}
+	first := m.finished[at]
+	m.files, m.kept = first.Files, first.Evidence
+	if err := os.RemoveAll(at); err != nil {
+		t.Fatal(err)
+	}
+	w.Gate.Version = "newer"
+	if err := w.Work(t.Context(), job(1, at)); err != nil {
+		t.Fatal(err)
+	}
+	if v := m.finished[at]; !v.Accepted || v.Rules == first.Rules || v.DirHash != first.DirHash {
+		t.Errorf("%+v", v)
+	}
+	// Evidence that lacks something, is damaged, or of another content is none.
+	for name, kept := range map[string]map[string][]byte{
+		"none": {}, "damaged": {digest(honest): []byte("\x01damaged"), digest(`{"model_type":"llama"}`): first.Evidence[digest(`{"model_type":"llama"}`)]},
+		"another": {digest(honest): first.Evidence[digest(`{"model_type":"llama"}`)], digest(`{"model_type":"llama"}`): first.Evidence[digest(honest)]},
+	} {
+		m.kept = kept
+		if err := w.Work(t.Context(), job(1, at)); err == nil {
+			t.Errorf("%s: judged without files and evidence", name)
+		}
+	}
+}
+
+// A file that is swapped while it is judged gives no verdict.
+func TestASwappedFileGivesNoVerdict(t *testing.T) {
+	w, m := newWorker(t)
+	dir := t.TempDir()
+	at := write(t, filepath.Join(dir, "repo"), map[string]string{"model.safetensors": honest, "z.json": `{"a":1}`})
+	evil := filepath.Join(dir, "evil")
+	if err := os.WriteFile(evil, []byte(strings.Repeat("x", len(honest))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	swapped := false
+	w.Gate.Seen = func(*limits.Budget, tensor.Model) error { // in the middle of the judgement
+		swapped = true
+		return os.Rename(evil, filepath.Join(at, "model.safetensors"))
+	}
+	if err := w.Work(t.Context(), job(1, at)); err == nil || !swapped || len(m.finished) != 0 {
+		t.Errorf("swapped %v, error %v, finished %v", swapped, err, m.finished)
 	}
 }
