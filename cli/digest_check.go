@@ -32,10 +32,9 @@ func (c *digestCmd) check(ctx context.Context, s *run.Run) error {
 	defer f.Close()
 	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
-	models, seen := newManifestReader(b, f), map[string]bool{}
-	known := &compared{paths: map[string]bool{}, folders: map[searched]bool{}}
-	n := 0
-	for ; ; n++ {
+	models := newManifestReader(b, f)
+	known := &compared{models: map[string]bool{}, files: map[string]bool{}, folders: map[searched]bool{}}
+	for {
 		want, err := models.next()
 		if err == io.EOF {
 			break
@@ -50,18 +49,8 @@ func (c *digestCmd) check(ctx context.Context, s *run.Run) error {
 		if len(c.Paths) == 1 {
 			path = c.Paths[0]
 		}
-		if n > 0 && len(c.Paths) == 1 {
-			return fault.Usage(term.Path(c.Check) + " lists several models: leave the model out to check all of them")
-		}
-		if err := b.Hold(int64(len(path)+len(want.Folder)) + 128); err != nil {
-			return fmt.Errorf("%s: %w", term.Path(c.Check), err)
-		}
-		if seen[filepath.Clean(path)] { // each entry would cost a reading of the whole model
-			return fault.Usage(term.Path(c.Check) + " states the model " + term.Path(want.Path) + " twice: it is not what amn hash wrote")
-		}
-		seen[filepath.Clean(path)] = true
-		if want.Folder != "" && !below(want.Path, want.Folder) {
-			return fault.Usage(term.Path(c.Check) + " states that " + term.Path(want.Path) + " was found in " + term.Path(want.Folder) + ": it is not what amn hash wrote")
+		if err := c.admit(b, known, want, path); err != nil {
+			return err
 		}
 		if err := cmp.Or(c.inside(want.Path), c.inside(cmp.Or(want.Folder, "."))); err != nil {
 			if err := c.compare(s, &digests{path: path, err: err}, want); err != nil {
@@ -79,16 +68,33 @@ func (c *digestCmd) check(ctx context.Context, s *run.Run) error {
 		if err := c.compare(s, d, want); err != nil {
 			return err
 		}
+		known.add(d)
 		if len(c.Paths) == 0 && want.Folder != "" {
-			known.add(d, searched{c.stated(want.Folder), want.Recursive})
-		} else {
-			known.add(d, searched{})
+			known.addFolder(d, searched{c.stated(want.Folder), want.Recursive})
 		}
 	}
-	if n == 0 {
+	if len(known.models) == 0 {
 		return fault.Usage(term.Path(c.Check) + " is not a manifest of amn hash")
 	}
 	return c.newer(s, known)
+}
+
+// admit refuses an entry that amn hash would not have written, or that would cost more than it.
+func (c *digestCmd) admit(b *limits.Budget, known *compared, want *manifestModel, path string) error {
+	if len(known.models) > 0 && len(c.Paths) == 1 {
+		return fault.Usage(term.Path(c.Check) + " lists several models: leave the model out to check all of them")
+	}
+	if err := b.Hold(int64(len(path)+len(want.Folder)) + 128); err != nil {
+		return fmt.Errorf("%s: %w", term.Path(c.Check), err)
+	}
+	if known.models[filepath.Clean(path)] { // each entry would cost a reading of the whole model
+		return fault.Usage(term.Path(c.Check) + " states the model " + term.Path(want.Path) + " twice: it is not what amn hash wrote")
+	}
+	known.models[filepath.Clean(path)] = true
+	if want.Folder != "" && !below(want.Path, want.Folder) {
+		return fault.Usage(term.Path(c.Check) + " is not a manifest of amn hash") // its folders hold its models
+	}
+	return nil
 }
 
 // stated returns the path of what a manifest names.

@@ -33,21 +33,25 @@ func below(path, folder string) bool {
 
 // A compared is what one manifest was compared with.
 type compared struct {
-	paths   map[string]bool // models, and files of models
+	models  map[string]bool // that the manifest states
+	files   map[string]bool // of models
 	folders map[searched]bool
 	order   []searched // of the folders, which the manifest is made of
 }
 
-// add notes that a model was compared, and the folder that the manifest says it was found in.
-func (k *compared) add(d *digests, from searched) {
-	k.paths[filepath.Clean(d.path)] = true
+// add notes that a model was compared.
+func (k *compared) add(d *digests) {
 	for _, f := range d.files {
-		k.paths[filepath.Clean(f.path)] = true
+		k.files[filepath.Clean(f.path)] = true
 	}
+}
+
+// addFolder notes where the manifest says that a model was found.
+func (k *compared) addFolder(d *digests, from searched) {
 	if d.err != nil && filepath.Clean(d.path) == filepath.Clean(from.folder) {
 		return // why the folder is not one model has been said
 	}
-	if from.folder != "" && !k.folders[from] {
+	if !k.folders[from] {
 		k.folders[from] = true
 		k.order = append(k.order, from)
 	}
@@ -58,10 +62,10 @@ func (c *digestCmd) newer(s *run.Run, k *compared) error {
 	for _, from := range k.order {
 		for src, err := range parser.Find(from.folder, from.recursive) {
 			path := filepath.Clean(src.Path)
-			if k.paths[path] || err != nil && path == filepath.Clean(from.folder) { // an error of the folder itself is told by its model
+			if k.models[path] || k.files[path] || err != nil && path == filepath.Clean(from.folder) { // an error of the folder itself is told by its model
 				continue
 			}
-			k.paths[path] = true
+			k.files[path] = true // another folder may have it too
 			s.Count.Worst = max(s.Count.Worst, wire.Differs)
 			if err := c.printNewer(s, src.Path); err != nil {
 				return err

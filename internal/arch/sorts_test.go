@@ -29,6 +29,7 @@ var shortSorts = map[string][]string{
 		gate: sets
 		gate: found
 		gate/handler: keys
+		gate/handler: maps.Keys(f.values)
 		parser/safetensors: meta`),
 	"reasons, findings and issues, of which a bounded number is kept": rows(`
 		vm: v.Reasons
