@@ -326,7 +326,10 @@ func (s *Server) answer(w http.ResponseWriter, v store.Verdict, nonce string) er
 		"schema": "amn.revision/1", "tenant": v.Tenant, "repo": v.Repo, "revision": v.Work.Revision, "judged": v.At, "epoch": v.Epoch,
 		"dir_hash": v.DirHash, "class": v.Class, "accepted": verdict.Accepted(), "policy": v.Policy, "rules": v.Rules, "verdict": verdict,
 	}
-	if s.o.Receipts != nil {
+	if v.Claimed > 0 {
+		out["claimed"] = v.Claimed // files by digests that their source states: nobody signs for those
+	}
+	if s.o.Receipts != nil && v.Claimed == 0 {
 		signed, err := s.o.Receipts.Sign(verdict, nonce)
 		if err != nil {
 			return err

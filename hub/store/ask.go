@@ -32,13 +32,13 @@ func (e *engine[D, T]) Folder(ctx context.Context, dirHash, policy, rules string
 }
 
 const verdictColumns = `w.id, w.tenant, w.source, w.repo, w.revision, w.address, w.cost,
-	v.epoch, v.policy, v.rules, v.version, v.dir_hash, v.class, v.accepted, v.detail, v.at`
+	v.epoch, v.policy, v.rules, v.version, v.dir_hash, v.class, v.accepted, v.detail, v.at, v.claimed`
 
 func scanVerdict(scan func(...any) error) (v Verdict, err error) {
 	var sum, detail []byte
 	var accepted, ms int64
 	if err := scan(&v.ID, &v.Tenant, &v.Source, &v.Repo, &v.Work.Revision, &v.Address, &v.Cost,
-		&v.Epoch, &v.Policy, &v.Rules, &v.Version, &sum, &v.Class, &accepted, &detail, &ms); err != nil {
+		&v.Epoch, &v.Policy, &v.Rules, &v.Version, &sum, &v.Class, &accepted, &detail, &ms, &v.Claimed); err != nil {
 		return v, err
 	}
 	v.DirHash, v.Accepted, v.At = hex.EncodeToString(sum), accepted == 1, at(ms)
@@ -96,18 +96,18 @@ func (e *engine[D, T]) Revisions(ctx context.Context, tenant string, visit func(
 }
 
 // Evidence implements [Store].
-func (e *engine[D, T]) Evidence(ctx context.Context, digests []string) (map[string][]byte, error) {
+func (e *engine[D, T]) Evidence(ctx context.Context, domain string, digests []string) (map[string][]byte, error) {
 	out := make(map[string][]byte, len(digests))
 	for part := range slices.Chunk(digests, 100) {
-		args := make([]any, len(part))
-		for i, d := range part {
+		args := []any{domain}
+		for _, d := range part {
 			sum, err := digest(d)
 			if err != nil {
 				return nil, err
 			}
-			args[i] = sum
+			args = append(args, sum)
 		}
-		err := each(ctx, e.read, "SELECT sha256, data FROM hub_evidence WHERE sha256 IN ("+list(1, len(part))+")", args, func(scan func(...any) error) error {
+		err := each(ctx, e.read, "SELECT sha256, data FROM hub_evidence WHERE domain IN ('', $1) AND sha256 IN ("+list(2, len(part))+") ORDER BY domain DESC", args, func(scan func(...any) error) error {
 			var sum, data []byte
 			if err := scan(&sum, &data); err != nil {
 				return err

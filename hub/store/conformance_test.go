@@ -171,7 +171,7 @@ func TestEachRevisionIsJudgedOnce(t *testing.T) {
 		if _, ok, err := e.Folder(t.Context(), want.DirHash, want.Policy, sum("other rules")); ok || err != nil {
 			t.Errorf("a folder is known by other rules: %v, %v", ok, err)
 		}
-		ev, err := e.Evidence(t.Context(), []string{want.Files[0].SHA256, sum("shared"), sum("nobody")})
+		ev, err := e.Evidence(t.Context(), "", []string{want.Files[0].SHA256, sum("shared"), sum("nobody")})
 		if err != nil || len(ev) != 1 || string(ev[want.Files[0].SHA256]) != "evidence of "+list[7].Repo {
 			t.Errorf("evidence: %q, %v", ev, err)
 		}
@@ -440,6 +440,37 @@ func TestTwoEnginesShareADatabase(t *testing.T) {
 	}
 }
 
+// What a source states of a content is known of that source alone.
+func TestAClaimIsNotKnowledge(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		e := open(t, p, fast(t))
+		list := work("a", 1)
+		if _, err := e.Add(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		v := judged(list[0])
+		v.Domain, v.Claimed = "hf://example", 1
+		if err := e.Start(t.Context(), 1, func(ctx context.Context, j store.Job) error { return e.Finish(ctx, j, v) }); err != nil {
+			t.Fatal(err)
+		}
+		drain(t, e, 1)
+		if _, ok, err := e.Folder(t.Context(), v.DirHash, v.Policy, v.Rules); ok || err != nil {
+			t.Errorf("the folder is known: %v", err)
+		}
+		if k, err := e.Content(t.Context(), v.Files[0].SHA256); len(k) != 0 || err != nil {
+			t.Errorf("the content is known: %v, %v", k, err)
+		}
+		for domain, want := range map[string]int{"": 0, "hf://example": 1, "hf://another": 0} {
+			if ev, err := e.Evidence(t.Context(), domain, []string{v.Files[0].SHA256}); len(ev) != want || err != nil {
+				t.Errorf("%q: %v, %v", domain, ev, err)
+			}
+		}
+		if got, ok, err := e.Revision(t.Context(), "a", list[0].Repo, ""); !ok || err != nil || got.Claimed != 1 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
 func TestAFileIsForOneProcess(t *testing.T) {
 	p := place{where: filepath.Join(t.TempDir(), "hub.db")}
 	open(t, p, fast(t))
@@ -475,7 +506,7 @@ func TestAnOlderSchemaIsBroughtUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		drain(t, e, 8)
-		for _, query := range []string{"DROP TABLE hub_evidence", "UPDATE hub_meta SET value = '1' WHERE key = 'schema'"} {
+		for _, query := range []string{"DROP TABLE hub_evidence", "ALTER TABLE hub_repo_verdict DROP COLUMN claimed", "UPDATE hub_meta SET value = '1' WHERE key = 'schema'"} {
 			if err := store.Exec(t.Context(), e, query); err != nil {
 				t.Fatal(err)
 			}

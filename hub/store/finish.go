@@ -79,7 +79,11 @@ func (e *engine[D, T]) know(ctx context.Context, c conn, v Judged, now int64) er
 	if _, err := c.exec(ctx, "INSERT INTO hub_rules (digest, version, at) VALUES ($1, $2, $3) ON CONFLICT (digest) DO NOTHING", v.Rules, v.Version, now); err != nil {
 		return err
 	}
-	for part := range slices.Chunk(once(v.Contents), 100) {
+	contents := v.Contents
+	if v.Claimed > 0 { // their digests may be those of other contents
+		contents = nil
+	}
+	for part := range slices.Chunk(once(contents), 100) {
 		var blobs, verdicts []any
 		for _, one := range part {
 			sum, err := digest(one.SHA256)
@@ -104,11 +108,11 @@ func (e *engine[D, T]) know(ctx context.Context, c conn, v Judged, now int64) er
 			return err
 		}
 		// What was read last is what the rules of today read.
-		if _, err := c.exec(ctx, "INSERT INTO hub_evidence (sha256, data) VALUES ($1, $2) ON CONFLICT (sha256) DO UPDATE SET data = excluded.data", sum, v.Evidence[of]); err != nil {
+		if _, err := c.exec(ctx, "INSERT INTO hub_evidence (domain, sha256, data) VALUES ($1, $2, $3) ON CONFLICT (domain, sha256) DO UPDATE SET data = excluded.data", v.Domain, sum, v.Evidence[of]); err != nil {
 			return err
 		}
 	}
-	if v.DirHash == "" {
+	if v.DirHash == "" || v.Claimed > 0 {
 		return nil
 	}
 	sum, err := digest(v.DirHash)
@@ -157,10 +161,10 @@ func (e *engine[D, T]) revise(ctx context.Context, c conn, w Work, v Judged, now
 	if err != nil {
 		return err
 	}
-	if _, err := c.exec(ctx, `INSERT INTO hub_repo_verdict (work, epoch, policy, rules, version, dir_hash, class, accepted, detail, at) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9)
+	if _, err := c.exec(ctx, `INSERT INTO hub_repo_verdict (work, epoch, policy, rules, version, dir_hash, class, accepted, detail, at, claimed) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (work) DO UPDATE SET epoch = hub_repo_verdict.epoch + 1, policy = excluded.policy, rules = excluded.rules, version = excluded.version,
-		dir_hash = excluded.dir_hash, class = excluded.class, accepted = excluded.accepted, detail = excluded.detail, at = excluded.at`,
-		w.ID, v.Policy, v.Rules, v.Version, sum, v.Class, bit(v.Accepted), pack(v.Detail), now); err != nil {
+		dir_hash = excluded.dir_hash, class = excluded.class, accepted = excluded.accepted, detail = excluded.detail, at = excluded.at, claimed = excluded.claimed`,
+		w.ID, v.Policy, v.Rules, v.Version, sum, v.Class, bit(v.Accepted), pack(v.Detail), now, v.Claimed); err != nil {
 		return err
 	}
 	for _, table := range []string{"hub_file", "hub_fired"} {

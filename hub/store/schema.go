@@ -115,7 +115,8 @@ CREATE TABLE hub_event (
   text TEXT NOT NULL
 );
 `, `
-CREATE TABLE hub_evidence (sha256 {bytes} PRIMARY KEY, data {bytes} NOT NULL);
+CREATE TABLE hub_evidence (domain TEXT NOT NULL, sha256 {bytes} NOT NULL, data {bytes} NOT NULL, PRIMARY KEY (domain, sha256));
+ALTER TABLE hub_repo_verdict ADD COLUMN claimed BIGINT NOT NULL DEFAULT 0;
 `}
 
 // migrate brings the tables to schemaVersion, in one transaction.

@@ -34,6 +34,11 @@ type Judged struct {
 	Detail                 []byte   // the verdict's JSON
 	// Evidence is what was read of contents, by their SHA-256, for those of which it is kept.
 	Evidence map[string][]byte
+	// Domain is who states digests that were not computed from the bytes, and Claimed how many
+	// of the files have such a one; "" and 0 if all were computed. What is known by a claim is
+	// known of that source alone: another content may have the digest.
+	Domain  string
+	Claimed int64
 }
 
 // A Content is what was found out about one file of a revision, beside the others.
@@ -124,9 +129,10 @@ type Store interface {
 	Park(ctx context.Context, j Job, reason string) error
 
 	// Files lists the files that a row of the backlog had when it was judged last, and Evidence
-	// returns what was read of contents, for those of which it is kept.
+	// returns what was read of contents, for those of which it is kept: by digests that were
+	// computed, or that the domain states.
 	Files(ctx context.Context, work int64) ([]gate.File, error)
-	Evidence(ctx context.Context, sha256 []string) (map[string][]byte, error)
+	Evidence(ctx context.Context, domain string, sha256 []string) (map[string][]byte, error)
 
 	// Folder returns the verdict about the same files under a policy and its rules.
 	Folder(ctx context.Context, dirHash, policy, rules string) (Judged, bool, error)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/hub/evidence"
+	"github.com/anamnesis-go/anamnesis/hub/source"
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -20,11 +21,17 @@ func (w *Worker) again(ctx context.Context, g *gate.Gate, of store.Work) (out st
 	for i, f := range files {
 		sums[i] = f.SHA256
 	}
-	kept, err := w.Store.Evidence(ctx, sums)
+	kept, err := w.Store.Evidence(ctx, source.Domain(of.Address), sums)
 	if err != nil {
 		return out, false, err
 	}
-	return FromEvidence(ctx, w, g, files, kept)
+	out, ok, err = FromEvidence(ctx, w, g, files, kept)
+	if ok { // which digests were claimed is not kept: that some may have been is
+		if out.Domain = source.Domain(of.Address); out.Domain != "" {
+			out.Claimed = int64(len(files))
+		}
+	}
+	return out, ok, err
 }
 
 // FromEvidence judges files of which only evidence is there.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -28,6 +29,7 @@ type request struct {
 	Address        string
 	Manifest       []gate.File
 	Blobs          string
+	Remote         source.Remote // how to reach an address
 }
 
 // childMemory is the memory of a child besides the account of its files.
@@ -35,13 +37,13 @@ const childMemory = 512 << 20
 
 // Process returns a function that judges in a process of the program, which calls [Child] when
 // it is started with args. blobs is the folder of [blob.Store], or "".
-func Process(program string, args []string, blobs string) func(context.Context, *gate.Gate, store.Work) ([]byte, error) {
+func Process(program string, args []string, blobs string, remote source.Remote) func(context.Context, *gate.Gate, store.Work) ([]byte, error) {
 	return func(ctx context.Context, g *gate.Gate, w store.Work) ([]byte, error) {
 		policy, err := json.Marshal(g.Policy)
 		if err != nil {
 			return nil, err
 		}
-		in, err := json.Marshal(request{policy, g.Today, g.Version, w.Tenant, w.Address, w.Manifest, blobs})
+		in, err := json.Marshal(request{policy, g.Today, g.Version, w.Tenant, w.Address, w.Manifest, blobs, remote})
 		if err != nil {
 			return nil, err
 		}
@@ -92,19 +94,14 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := sandbox.Limit(2*filled.MaxTotalBytes+childMemory, filled.Timeout); err != nil {
 		return err
 	}
-	needs := []string{r.Address, r.Blobs}
-	if at := hubModel(r.Address); at != "" {
-		needs = append(needs, at)
-	}
-	var read []string
-	for _, n := range needs {
-		if n != "" {
-			read = append(read, n)
+	if !source.IsAddress(r.Address) { // else it has to connect
+		read := []string{r.Address, r.Blobs, hubModel(r.Address)}
+		if _, err := sandbox.Lock(sandbox.Needs{Read: slices.DeleteFunc(read, func(s string) bool { return s == "" })}); err != nil {
+			return err
 		}
 	}
-	if _, err := sandbox.Lock(sandbox.Needs{Read: read}); err != nil {
-		return err
-	}
+	b := policy.Limits.Budget(ctx)
+	defer b.Close()
 	var files fs.FS
 	if r.Manifest != nil {
 		blobs, err := blob.OpenToRead(r.Blobs)
@@ -117,11 +114,21 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		defer closer.Close()
 		files = list
-	} else if files, err = source.Open(ctx, r.Address); err != nil {
-		return err
+	} else {
+		list, closer, err := source.Sources{Remote: r.Remote}.Open(ctx, b, r.Address)
+		if err != nil {
+			return err
+		}
+		defer closer.Close()
+		p, plain, err := pin(ctx, list, nil)
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		if files = list; plain {
+			files = &p.folder
+		}
 	}
-	b := policy.Limits.Budget(ctx)
-	defer b.Close()
 	v, err := InProcess(ctx, b, g, files)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/hub/evidence"
+	"github.com/anamnesis-go/anamnesis/hub/source"
 	"github.com/anamnesis-go/anamnesis/internal/stamp"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -24,6 +25,7 @@ type pinned struct {
 	list    []gate.File
 	was     []fs.FileInfo
 	records []*evidence.Recorder
+	claimed int64           // digests that the source states
 	open    map[int]fs.File // a few, by number
 }
 
@@ -33,7 +35,7 @@ const maxOpen = 64
 // errChanged is an attempt that failed, not a refusal: the next one reads the files anew.
 var errChanged = errors.New("a file changed while it was judged")
 
-// pin digests all files but those whose digests are known. ok is false if they are not a folder
+// pin digests all files but those whose digests are known, or stated by their source. ok is false if they are not a folder
 // of plain files: then the gate looks at them where they are, and there is no evidence.
 func pin(ctx context.Context, files fs.FS, known []gate.File) (p *pinned, ok bool, err error) {
 	sums := make(map[string]string, len(known))
@@ -64,6 +66,10 @@ func pin(ctx context.Context, files fs.FS, known []gate.File) (p *pinned, ok boo
 		}
 		size := info.Size()
 		file := gate.File{Name: name, Size: size, SHA256: sums[name]}
+		if stated := source.Stated(f); file.SHA256 == "" && stated != "" {
+			file.SHA256 = stated
+			p.claimed++
+		}
 		if file.SHA256 == "" {
 			sum := sha256.New()
 			n, err := io.CopyBuffer(sum, &until{ctx, f}, buffer)

@@ -3,8 +3,6 @@ package worker
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +32,8 @@ const maxDetail = 64 << 20
 type Worker struct {
 	Store store.Store
 	Blobs *blob.Store // of revisions that came as manifests; may be nil
+	// Sources opens the files of other revisions.
+	Sources source.Sources
 	// Gate judges. It digests each file; the day of its exceptions is today's.
 	Gate gate.Gate
 	// Budget is the account of the process.
@@ -133,13 +133,13 @@ func (w *Worker) judge(ctx context.Context, j store.Job) (out store.Judged, err 
 		}
 		return w.judged(v)
 	}
-	return w.here(ctx, g, files, j.Work.Manifest)
+	return w.here(ctx, g, files, j.Work)
 }
 
 // here judges files in this process, and keeps what was read of them if it can. The digests of a
 // manifest are known.
-func (w *Worker) here(ctx context.Context, g *gate.Gate, files fs.FS, known []gate.File) (out store.Judged, err error) {
-	p, plain, err := pin(ctx, files, known)
+func (w *Worker) here(ctx context.Context, g *gate.Gate, files fs.FS, of store.Work) (out store.Judged, err error) {
+	p, plain, err := pin(ctx, files, of.Manifest)
 	if err != nil {
 		return out, err
 	}
@@ -159,14 +159,16 @@ func (w *Worker) here(ctx context.Context, g *gate.Gate, files fs.FS, known []ga
 		return out, err
 	}
 	out.Evidence = p.evidence()
+	if out.Claimed = p.claimed; p.claimed > 0 {
+		out.Domain = source.Domain(of.Address)
+	}
 	return out, p.unchanged()
 }
 
 // open returns the files of a revision.
 func (w *Worker) open(ctx context.Context, of store.Work) (fs.FS, io.Closer, error) {
 	if of.Manifest == nil {
-		files, err := source.Open(ctx, of.Address)
-		return files, io.NopCloser(nil), err
+		return w.Sources.Open(ctx, w.Budget, of.Address)
 	}
 	if w.Blobs == nil {
 		return nil, nil, errors.New("this process has no blobs")
@@ -189,9 +191,13 @@ func InProcess(ctx context.Context, b *limits.Budget, g *gate.Gate, files fs.FS)
 func (w *Worker) elsewhere(ctx context.Context, g *gate.Gate, j store.Job, files fs.FS) (*gate.Verdict, error) {
 	list := j.Work.Manifest // whose contents were digested when they came
 	if list == nil {
-		var err error
-		if list, err = digests(ctx, files); err != nil {
+		p, plain, err := pin(ctx, files, nil)
+		if err != nil {
 			return nil, err
+		}
+		defer p.Close()
+		if list = p.list; !plain {
+			return nil, errors.New("it has what is no plain file, and is not judged in a process of its own")
 		}
 	}
 	text, err := w.Child(ctx, g, j.Work)
@@ -199,26 +205,6 @@ func (w *Worker) elsewhere(ctx context.Context, g *gate.Gate, j store.Job, files
 		return nil, fmt.Errorf("judged in a process of its own: %w", err)
 	}
 	return g.RemoteFolder(text, list, gate.Hint{Name: Name})
-}
-
-// digests lists the files with the digests of their bytes.
-func digests(ctx context.Context, files fs.FS) (out []gate.File, err error) {
-	buffer := make([]byte, 1<<20)
-	err = fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		f, err := files.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		sum := sha256.New()
-		size, err := io.CopyBuffer(sum, &until{ctx, f}, buffer)
-		out = append(out, gate.File{Name: name, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))})
-		return err
-	})
-	return out, err
 }
 
 // until reads as long as a context lasts.

@@ -62,7 +62,7 @@ func (r *running) report(ctx context.Context) error {
 func entry(v store.Verdict) map[string]any {
 	return map[string]any{
 		"schema": "amn.revision/1", "tenant": v.Tenant, "source": v.Source, "repo": v.Repo, "revision": v.Work.Revision, "judged": v.At, "epoch": v.Epoch,
-		"dir_hash": v.DirHash, "class": v.Class, "accepted": v.Accepted, "policy": v.Policy, "rules": v.Rules, "verdict": json.RawMessage(v.Detail),
+		"dir_hash": v.DirHash, "class": v.Class, "accepted": v.Accepted, "claimed": v.Claimed, "policy": v.Policy, "rules": v.Rules, "verdict": json.RawMessage(v.Detail),
 	}
 }
 

@@ -53,10 +53,12 @@ type runCmd struct {
 	dbFlags
 	gateFlags
 
-	Source  []string `placeholder:"[TENANT=]PATH" help:"A folder in which repositories are, or a pattern that names them; may be given more than once."`
-	Watch   string   `placeholder:"TIME" help:"Look again for new and changed repositories after this time, and do not end."`
-	Workers int      `default:"0" placeholder:"N" help:"Revisions judged at once (default: one for each processor)."`
-	Memory  string   `default:"2GiB" placeholder:"SIZE" help:"What all judgements together may hold."`
+	Source       []string `placeholder:"[TENANT=]PATH" help:"A folder in which repositories are, or a pattern that names them; hf://OWNER/REPO, hf://OWNER/*, s3://BUCKET/PREFIX or oci://HOST/REPO:TAG. May be given more than once."`
+	AllowPrivate bool     `help:"Allow http, and private, loopback and link-local addresses."`
+	Hub          string   `placeholder:"URL" help:"Another hub for hf:// (default: HF_ENDPOINT, or the Hugging Face hub)."`
+	Watch        string   `placeholder:"TIME" help:"Look again for new and changed repositories after this time, and do not end."`
+	Workers      int      `default:"0" placeholder:"N" help:"Revisions judged at once (default: one for each processor)."`
+	Memory       string   `default:"2GiB" placeholder:"SIZE" help:"What all judgements together may hold."`
 
 	Attempts int    `default:"3" placeholder:"N" help:"Attempts before a revision is parked."`
 	Backoff  string `default:"10s" placeholder:"TIME" help:"How long the second attempt waits; each further one waits twice as long."`
@@ -121,7 +123,8 @@ func (c *runCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer db.Close()
-	r := &running{cmd: c, s: s, db: db, gate: g, log: slog.New(slog.NewTextHandler(s.err, nil))}
+	sources := source.Sources{Remote: source.Remote{AllowPrivate: c.AllowPrivate, Hub: c.Hub}}
+	r := &running{cmd: c, sources: sources, s: s, db: db, gate: g, log: slog.New(slog.NewTextHandler(s.err, nil))}
 	policy := g.Policy.Limits
 	policy.MaxTotalBytes, policy.Timeout = memory, limits.NoTimeout
 	r.budget = policy.Budget(context.WithoutCancel(ctx))
@@ -134,14 +137,15 @@ func (c *runCmd) Run(ctx context.Context, s streams) error {
 
 // running is one run.
 type running struct {
-	cmd    *runCmd
-	s      streams
-	db     store.Engine
-	gate   gate.Gate
-	budget *limits.Budget
-	blob   *blob.Store
-	at     string // of the blobs
-	log    *slog.Logger
+	cmd     *runCmd
+	s       streams
+	db      store.Engine
+	gate    gate.Gate
+	budget  *limits.Budget
+	blob    *blob.Store
+	at      string // of the blobs
+	sources source.Sources
+	log     *slog.Logger
 }
 
 func (r *running) blobs() (err error) {
@@ -171,7 +175,7 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 	if err != nil {
 		return err
 	}
-	w := &worker.Worker{Store: r.db, Blobs: r.blob, Gate: r.gate, Budget: r.budget, Child: worker.Process(program, []string{"child"}, r.at), Log: r.log}
+	w := &worker.Worker{Store: r.db, Blobs: r.blob, Sources: r.sources, Gate: r.gate, Budget: r.budget, Child: worker.Process(program, []string{"child"}, r.at, r.sources.Remote), Log: r.log}
 	workers := r.cmd.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -249,11 +253,8 @@ func (r *running) sweep(ctx context.Context, again time.Duration) error {
 	for {
 		for _, src := range r.cmd.Source {
 			tenant, path := "local", src
-			if t, p, ok := strings.Cut(src, "="); ok && t != "" && !strings.ContainsAny(t, `/\`) {
+			if t, p, ok := strings.Cut(src, "="); ok && t != "" && !strings.ContainsAny(t, `/\:`) {
 				tenant, path = t, p
-			}
-			if strings.Contains(path, "://") {
-				return usage("--source " + src + ": sources are folders; addresses are not read yet")
 			}
 			if err := r.find(ctx, tenant, path); err != nil {
 				if again == 0 || ctx.Err() != nil {
@@ -284,7 +285,7 @@ func (r *running) find(ctx context.Context, tenant, path string) error {
 		group = group[:0]
 		return err
 	}
-	err := source.Folder(ctx, tenant, path, func(w store.Work) error {
+	err := r.sources.Find(ctx, r.budget, tenant, path, func(w store.Work) error {
 		if group = append(group, w); len(group) < 200 {
 			return nil
 		}
