@@ -113,7 +113,7 @@ func (e *evidence) cover() (*coverage, error) {
 	var own []string
 	for _, o := range e.flags.outputs() {
 		dir, name := filepath.Split(o.Path)
-		own = append(own, o.Path, filepath.Join(dir, output.Partial(name)))
+		own = append(own, o.Path, filepath.Join(dir, output.Partial(name)), filepath.Join(dir, output.Mark(name)))
 	}
 	return cover(e.root, own, func(name string) (string, error) {
 		if name == attest.SignatureName {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -215,16 +216,29 @@ func TestAFolderIsReplacedOnlyIfItHoldsAModel(t *testing.T) {
 func TestALeftoverIsRemoved(t *testing.T) {
 	m, b := open(t, llama)
 	dir := t.TempDir()
-	for _, name := range []string{".out.amn-partial", ".file.amn-partial"} {
-		if name == ".out.amn-partial" {
-			if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			name += "/model.safetensors"
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	killed, err := output.Create(filepath.Join(dir, "file"), output.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed.WriteString("half")
+	killed.Close()
+	at, err := output.At(filepath.Join(dir, "out"), output.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := at.CreateTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, err := tree.Create("model.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	half.WriteString("half")
+	half.Close()
+	tree.Suspend()
+	if err := tree.Discard(); err != nil {
+		t.Fatal(err)
 	}
 	p, err := convert.NewPlan(b, m, folderOptions)
 	if err != nil {

@@ -102,7 +102,7 @@ func (r *resumption) open(b *limits.Budget, key []byte, resumed bool) (err error
 	}
 	if r.j, err = journal.Open(b, r.log, key, r.facts); err == nil && resumed {
 		r.old = true
-		return nil
+		return r.at.Adopt()
 	}
 	var other *journal.Differs
 	var bad *journal.Unusable
@@ -110,6 +110,9 @@ func (r *resumption) open(b *limits.Budget, key []byte, resumed bool) (err error
 	case errors.As(err, &other) && resumed:
 		return otherJob(other)
 	case errors.As(err, &bad) && resumed:
+		if err := r.at.Strange(); err != nil {
+			return refusedPlace(err)
+		}
 		r.Anew = unusable(bad)
 	case err != nil && other == nil && bad == nil:
 		return err

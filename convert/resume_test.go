@@ -16,6 +16,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
+	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -270,7 +271,9 @@ func harm(t *testing.T, random *rand.Rand, dir string) string {
 	t.Helper()
 	var names []string
 	for name := range contentOf(t, dir) {
-		names = append(names, name)
+		if name != output.Mark("out") { // one that is damaged is refused
+			names = append(names, name)
+		}
 	}
 	if len(names) == 0 {
 		return ""
@@ -282,6 +285,9 @@ func harm(t *testing.T, random *rand.Rand, dir string) string {
 		return ""
 	}
 	at := random.IntN(len(data))
+	if name == output.Journal("out") { // so is what does not begin as a journal does
+		at = max(at, min(len("amn.journal/"), len(data)-1))
+	}
 	what := ""
 	switch random.IntN(5) {
 	case 0, 1:
@@ -330,6 +336,41 @@ func TestAJournalOfAnotherJobIsRefused(t *testing.T) {
 	if err != nil || got.Resumed == nil || got.Resumed.Kept != 0 || !strings.Contains(got.Resumed.Anew, "another user") {
 		t.Errorf("%+v, %v", got, err)
 	}
+	// Where it has no mark either, it may be somebody's, and stays. A journal that is sealed shows
+	// whose it is: what was copied is gone on with.
+	copied := t.TempDir()
+	dir = t.TempDir()
+	if _, _, err := first.write(t, filepath.Join(dir, "out")); err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	for name, text := range contentOf(t, dir) {
+		if err := os.WriteFile(filepath.Join(copied, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before = contentOf(t, copied)
+	for what, r := range map[string]runOnce{"another user": stranger, "without resume": {resumable: c}} {
+		if _, _, err := r.write(t, filepath.Join(copied, "out")); err == nil || !strings.Contains(err.Error(), "may be somebody's") || parser.ClassOf(err) != parser.Usage {
+			t.Errorf("%s: %v", what, err)
+		}
+		sameFiles(t, what, contentOf(t, copied), before)
+	}
+	again := runOnce{resumable: c, resume: secret}
+	if got, _, err := again.write(t, filepath.Join(copied, "out")); err != nil || got.Resumed == nil || got.Resumed.Kept == 0 {
+		t.Errorf("what was copied: %+v, %v", got, err)
+	}
+	if left := contentOf(t, copied); len(left) != 1 {
+		t.Errorf("%d files are left", len(left))
+	}
+	nobodys := t.TempDir()
+	if err := os.WriteFile(filepath.Join(nobodys, ".out.amn-partial"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before = contentOf(t, nobodys)
+	if _, _, err := again.write(t, filepath.Join(nobodys, "out")); err == nil || !strings.Contains(err.Error(), "may be somebody's") {
+		t.Errorf("without a journal: %v", err)
+	}
+	sameFiles(t, "without a journal", contentOf(t, nobodys), before)
 	// Without Resume, what is left is removed.
 	dir = t.TempDir()
 	target = filepath.Join(dir, "out")

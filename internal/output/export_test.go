@@ -16,6 +16,13 @@ func init() {
 	}
 }
 
+// WithoutExchange makes the file system one that cannot exchange two names.
+func WithoutExchange() func() {
+	old := exchanging
+	exchanging = func(*os.File, string, string) error { return errors.ErrUnsupported }
+	return func() { exchanging = old }
+}
+
 // WithoutNoReplace makes the file system one that cannot rename without replacing, until the
 // result is called.
 func WithoutNoReplace() func() {

@@ -11,6 +11,7 @@ type File struct {
 	*os.File
 	place *Place
 	temp  string
+	made  fs.FileInfo // the file under its temporary name
 	done  bool
 	// resumed says that an earlier run created the file.
 	resumed bool
@@ -35,7 +36,13 @@ func (p *Place) Create() (*File, error) {
 		return nil, err
 	}
 	out := &File{File: f, place: p, temp: Partial(p.name), resumed: resumed}
-	if err := out.holdName(); err != nil {
+	if out.made, err = f.Stat(); err == nil && p.strange == nil {
+		err = p.mark(out.made)
+	}
+	if err == nil {
+		err = out.holdName()
+	}
+	if err != nil {
 		out.Discard()
 		return nil, err
 	}
@@ -113,8 +120,12 @@ func (p *Place) claim(temp string) (*os.File, error) {
 	f, err := p.claimFile(temp)
 	if err == nil {
 		if err = p.RemoveJournal(); err != nil { // it is of another file
+			info, statErr := f.Stat()
 			f.Close()
-			return nil, errors.Join(err, p.root.Remove(temp))
+			if statErr == nil {
+				statErr = p.removeSame(temp, info)
+			}
+			return nil, errors.Join(err, statErr)
 		}
 	}
 	return f, err
@@ -197,8 +208,14 @@ func (p *Place) removeStale(temp string) error {
 	if !taken {
 		return p.refuse("another run is writing this target")
 	}
-	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
+	now, err := f.Stat()
+	if err != nil || !os.SameFile(info, now) {
 		return err // it was replaced meanwhile: try again
+	}
+	if now.Size() > 0 {
+		if err := p.checkMarked(temp, now); err != nil {
+			return err
+		}
 	}
 	err = p.root.Remove(temp)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -241,6 +258,12 @@ func (f *File) Keep() error {
 // other run takes it for a leftover. On systems that cannot rename an open file, others cannot
 // remove it either, and it is closed first.
 func (f *File) Publish() error {
+	if f.place.strange != nil {
+		return f.place.strange
+	}
+	if err := f.place.same(f.temp, f.made); err != nil {
+		return err
+	}
 	if !renamesOpen {
 		if err := f.Close(); err != nil {
 			return err
@@ -250,6 +273,9 @@ func (f *File) Publish() error {
 		return err
 	}
 	f.done = true
+	if err := f.place.unmark(f.made); err != nil {
+		return err
+	}
 	if renamesOpen {
 		return f.Close()
 	}
@@ -283,20 +309,23 @@ func (p *Place) replace(temp string) (replaced bool, err error) {
 	case !os.SameFile(now, p.found):
 		return false, p.refuse("it was replaced in the meantime")
 	}
-	if exchange(p.dir, temp, p.name) != nil { // the file system cannot
+	if exchanging(p.dir, temp, p.name) != nil { // the file system cannot
 		return true, p.root.Rename(temp, p.name)
 	}
 	if now, err = p.root.Lstat(temp); err != nil {
 		return true, err
 	}
 	if !os.SameFile(now, p.found) {
-		return false, errors.Join(p.refuse("it was replaced in the meantime"), exchange(p.dir, temp, p.name))
+		return false, errors.Join(p.refuse("it was replaced in the meantime"), exchanging(p.dir, temp, p.name))
 	}
 	return true, p.root.Remove(temp)
 }
 
-// noReplace is renameNoReplace, but in tests of other file systems.
-var noReplace = renameNoReplace
+// noReplace is renameNoReplace, and exchanging is exchange, but in tests of other file systems.
+var (
+	noReplace  = renameNoReplace
+	exchanging = exchange
+)
 
 // renameNew gives the temporary file a name that nothing has.
 func (p *Place) renameNew(temp string) error {
@@ -340,7 +369,10 @@ func (f *File) Discard() {
 		if now, err := f.place.root.Lstat(f.place.name); f.place.empty && err == nil && os.SameFile(now, f.place.found) {
 			_ = f.place.root.Remove(f.place.name) // best effort, too
 		}
-		_ = f.place.root.Remove(f.temp) // best effort: the error that led here is reported
+		if f.made != nil {
+			_ = f.place.removeSame(f.temp, f.made) // best effort: the error that led here is reported
+			_ = f.place.unmark(f.made)
+		}
 		f.Close()
 	}
 	f.place.Close()

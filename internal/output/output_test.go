@@ -131,6 +131,168 @@ func TestAPathUpIsTheSystems(t *testing.T) {
 	}
 }
 
+// killed leaves what a killed run leaves of a file.
+func killed(t *testing.T, name, content string) {
+	t.Helper()
+	f, err := output.Create(name, output.Options{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteString(content)
+	f.Close()
+}
+
+// killedTree leaves what a killed run leaves of a folder.
+func killedTree(t *testing.T, name, file, content string) {
+	t.Helper()
+	p, err := output.At(name, output.Options{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := p.CreateTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := tree.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteString(content)
+	f.Close()
+	tree.Suspend()
+	if err := tree.Discard(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What somebody else has under a name that an output needs is neither removed nor written to.
+func TestNamesOfOutputsThatAreSomebodys(t *testing.T) {
+	old := func(t *testing.T) { write(t, "x/a", "ours, the old") }
+	for what, c := range map[string]struct {
+		make func(t *testing.T)
+		file bool // a file is in question, not a folder
+		why  string
+		o    output.Options
+	}{
+		"a file":                     {func(t *testing.T) { write(t, ".x.amn-partial", "mine") }, true, "may be somebody's", output.Options{}},
+		"a file, resumed":            {func(t *testing.T) { write(t, ".x.amn-partial", "mine") }, true, "may be somebody's", output.Options{Resume: true}},
+		"a folder":                   {func(t *testing.T) { write(t, ".x.amn-partial/a", "mine") }, false, "may be somebody's", output.Options{}},
+		"a folder, resumed":          {func(t *testing.T) { write(t, ".x.amn-partial/a", "mine") }, false, "may be somebody's", output.Options{Resume: true}},
+		"a folder in a folder":       {func(t *testing.T) { write(t, ".x.amn-partial/b/c/d/e", "mine") }, false, "may be somebody's", output.Options{}},
+		"a folder for a file":        {func(t *testing.T) { write(t, ".x.amn-partial/a", "mine") }, true, "in the way", output.Options{}},
+		"a file for a folder":        {func(t *testing.T) { write(t, ".x.amn-partial", "mine") }, false, "in the way", output.Options{}},
+		"a file for a mark":          {func(t *testing.T) { write(t, ".x.amn-mark", "mine") }, true, "in the way", output.Options{}},
+		"a file for a folder's mark": {func(t *testing.T) { write(t, ".x.amn-mark", "mine") }, false, "in the way", output.Options{}},
+		"a folder for a mark":        {func(t *testing.T) { write(t, ".x.amn-mark/a", "mine") }, true, "in the way", output.Options{}},
+		"a link for a mark":          {func(t *testing.T) { write(t, "mine", "mine"); link(t, "mine", ".x.amn-mark") }, true, "in the way", output.Options{}},
+		"a file for a journal":       {func(t *testing.T) { write(t, ".x.amn-journal", "mine") }, true, "in the way", output.Options{}},
+		"a file for a folder's one":  {func(t *testing.T) { write(t, ".x.amn-journal", "mine") }, false, "in the way", output.Options{}},
+		"a folder for a journal":     {func(t *testing.T) { write(t, ".x.amn-journal/a", "mine") }, true, "in the way", output.Options{}},
+		"a link for a journal":       {func(t *testing.T) { write(t, "mine", "mine"); link(t, "mine", ".x.amn-journal") }, true, "in the way", output.Options{}},
+		"a file that follows a run's": {func(t *testing.T) {
+			killed(t, "x", "ours")
+			os.Remove(".x.amn-partial")
+			write(t, "keep", "k")
+			write(t, ".x.amn-partial", "mine")
+		}, true, "may be somebody's", output.Options{}},
+		"a mark of another":     {func(t *testing.T) { write(t, ".x.amn-partial", "mine"); write(t, ".x.amn-mark", "amn.mark/1 1 1\n") }, true, "may be somebody's", output.Options{}},
+		"a mark without a name": {func(t *testing.T) { write(t, ".x.amn-partial", "mine"); write(t, ".x.amn-mark", "amn.mark/1 \n") }, true, "may be somebody's", output.Options{}},
+		"an empty mark":         {func(t *testing.T) { write(t, ".x.amn-partial", "mine"); write(t, ".x.amn-mark", "") }, true, "may be somebody's", output.Options{}},
+		"an old folder":         {func(t *testing.T) { old(t); write(t, ".x.amn-old/a", "mine") }, false, "may be somebody's", output.Options{Force: true}},
+		"an old folder, empty":  {func(t *testing.T) { old(t); os.Mkdir(".x.amn-old", 0o777) }, false, "may be somebody's", output.Options{Force: true}},
+		"an old file":           {func(t *testing.T) { old(t); write(t, ".x.amn-old", "mine") }, false, "may be somebody's", output.Options{Force: true}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			defer output.WithoutExchange()()
+			c.make(t)
+			before := list(t, ".")
+			var err error
+			if c.file {
+				err = output.WriteFile("x", []byte("new"), c.o)
+			} else {
+				err = tree("x", c.o, "a")
+			}
+			if !isRefusal(err, c.why) {
+				t.Errorf("error %v", err)
+			}
+			if got := list(t, "."); got != before {
+				t.Errorf("before: %s\nafter:  %s", before, got)
+			}
+		})
+	}
+}
+
+// What is empty can be replaced, and so can a mark of something that is gone.
+func TestNamesOfOutputsThatAreNobodys(t *testing.T) {
+	for what, make := range map[string]func(t *testing.T){
+		"an empty file":   func(t *testing.T) { write(t, ".x.amn-partial", "") },
+		"a mark alone":    func(t *testing.T) { write(t, ".x.amn-mark", "amn.mark/1 1 1\n") },
+		"an empty mark":   func(t *testing.T) { write(t, ".x.amn-mark", "") },
+		"an old journal":  func(t *testing.T) { write(t, ".x.amn-journal", "amn.journal/1\n") },
+		"an empty one":    func(t *testing.T) { write(t, ".x.amn-journal", "") },
+		"of a killed run": func(t *testing.T) { killed(t, "x", "ours") },
+		"of two":          func(t *testing.T) { killed(t, "x", "ours"); killed(t, "x", "ours, too") },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			make(t)
+			if err := output.WriteFile("x", []byte("new"), output.Options{}); err != nil {
+				t.Error(err)
+			}
+			if got := list(t, "."); got != "x=new" {
+				t.Error(got)
+			}
+		})
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir(".x.amn-partial", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := tree("x", output.Options{}, "a"); err != nil {
+		t.Error(err)
+	}
+	killedTree(t, "y", "a/b", "ours")
+	if err := tree("y", output.Options{}, "a"); err != nil {
+		t.Error(err)
+	}
+	if got := list(t, "."); got != "x x/a=ours y y/a=ours" {
+		t.Error(got)
+	}
+}
+
+// A temporary name that somebody else takes while it is written is not published, and not removed.
+func TestATemporaryNameThatIsTakenOver(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f, err := output.Create("x", output.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Rename(".x.amn-partial", "aside")
+	write(t, ".x.amn-partial", "mine")
+	if err := f.Commit(); !isRefusal(err, "replaced in the meantime") {
+		t.Errorf("a file: %v", err)
+	}
+	f.Discard()
+	p, err := output.At("y", output.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := p.CreateTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Rename(".y.amn-partial", "beside")
+	write(t, ".y.amn-partial", "mine")
+	if err := tree.Publish(); !isRefusal(err, "replaced in the meantime") {
+		t.Errorf("a folder: %v", err)
+	}
+	tree.Discard()
+	if got := list(t, "."); got != ".x.amn-partial=mine .y.amn-partial=mine aside= beside" {
+		t.Error(got)
+	}
+}
+
 // A file appears only when it is complete, and replaces nothing that was not looked at.
 func TestAFileIsWholeOrAbsent(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -142,7 +304,7 @@ func TestAFileIsWholeOrAbsent(t *testing.T) {
 		t.Errorf("two runs at once: %v", err)
 	}
 	f.WriteString("ours")
-	if got := list(t, "."); got != ".a.amn-partial=ours" {
+	if got := list(t, "."); !strings.Contains(got, " .a.amn-partial=ours") || !strings.HasPrefix(got, ".a.amn-mark=") || strings.Contains(got, " a=") {
 		t.Error(got)
 	}
 	write(t, "a", "somebody's")
@@ -163,7 +325,7 @@ func TestAFileIsWholeOrAbsent(t *testing.T) {
 		t.Errorf("another file than was looked at: %v", err)
 	}
 	f.Discard()
-	write(t, ".a.amn-partial", "of a killed run")
+	killed(t, "a", "of a killed run")
 	write(t, "a", "ours, the old")
 	if err := output.WriteFile("a", []byte("ours"), output.Options{Force: true, Ours: ours}); err != nil {
 		t.Fatal(err)
@@ -304,7 +466,7 @@ func TestATreeRemovesNobodysFiles(t *testing.T) {
 func TestALeftoverIsOurs(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	write(t, ".m.amn-partial/sub/c", "old")
+	killedTree(t, "m", "sub/c", "old")
 	if err := tree("m", output.Options{}, "w"); err != nil {
 		t.Error(err)
 	}

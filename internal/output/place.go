@@ -65,8 +65,12 @@ type Place struct {
 	root   *os.Root // the folder
 	dir    *os.File // the same, for calls that os.Root does not have
 	found  fs.FileInfo
-	empty  bool     // what was found is the empty file that holds the name
-	held   *os.File // the file that was found: as long as it is open, no other one has its inode
+	empty  bool // what was found is the empty file that holds the name
+	// Of a temporary file or folder that a run goes on with: what it is, and why it may be
+	// somebody's, or nil.
+	made    fs.FileInfo
+	strange error
+	held    *os.File // the file that was found: as long as it is open, no other one has its inode
 }
 
 // At opens the folder of an output and looks at what has its name. The caller closes the

@@ -2,6 +2,7 @@ package output
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,28 +18,58 @@ func Journal(name string) string { return hidden(name, unfinished) }
 // OpenJournal opens the journal of an unfinished output, or creates an empty one. It is for
 // outputs with [Options].Resume, once the temporary file or folder is locked.
 func (p *Place) OpenJournal() (*os.File, error) {
-	name := Journal(p.name)
-	f, err := p.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := p.root.OpenFile(Journal(p.name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		f, err = p.openOwn(name)
+		f, err = p.openJournal(os.O_RDWR)
 	}
 	return f, err
 }
 
 // ReadJournal opens the journal of an unfinished output to be read, without anything being
 // created or locked.
-func (p *Place) ReadJournal() (*os.File, error) { return p.openKnown(Journal(p.name), os.O_RDONLY) }
+func (p *Place) ReadJournal() (*os.File, error) { return p.openJournal(os.O_RDONLY) }
 
 // Unfinished returns the path of the temporary file or folder.
 func (p *Place) Unfinished() string { return filepath.Join(p.folder, Partial(p.name)) }
 
 // RemoveJournal removes the journal, if there is one.
 func (p *Place) RemoveJournal() error {
-	err := p.root.Remove(Journal(p.name))
+	f, err := p.openJournal(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	f.Close()
+	if err != nil {
+		return err
+	}
+	return p.removeSame(Journal(p.name), info)
+}
+
+// journalFormat is how journals begin, see package journal.
+const journalFormat = "amn.journal/"
+
+// openJournal opens a journal of an earlier run. Anything else under its name is refused: it may
+// be somebody's.
+func (p *Place) openJournal(flag int) (*os.File, error) {
+	name := Journal(p.name)
+	f, err := p.openKnown(name, flag)
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, len(journalFormat))
+	n, err := f.ReadAt(head, 0)
+	if err == io.EOF && n == 0 {
+		return f, nil // a run ended before it wrote anything
+	}
+	if err != nil && err != io.EOF || string(head[:n]) != journalFormat {
+		f.Close()
+		return nil, p.refuse("something other than a file of an earlier run is in the way: %q", name)
+	}
+	return f, nil
 }
 
 // openOwn opens a file of an earlier run to be written. A link, and a file that has another
@@ -91,6 +122,12 @@ func (p *Place) reopen(temp string) (*os.File, error) {
 	taken, err := lock(f)
 	if err == nil && !taken {
 		err = p.refuse("another run is writing this target")
+	}
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = f.Stat(); err == nil && info.Size() > 0 {
+			err = p.goOnWith(temp, info)
+		}
 	}
 	if err != nil {
 		f.Close()

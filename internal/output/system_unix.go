@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -64,6 +65,15 @@ func syncFolder(f *os.File) error {
 		err = nil // a file system that keeps no folders
 	}
 	return err
+}
+
+// identityOf tells a file or folder from all others of this machine.
+func identityOf(info fs.FileInfo) string {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return strconv.FormatUint(uint64(s.Dev), 10) + " " + strconv.FormatUint(uint64(s.Ino), 10)
 }
 
 // keepOwner gives a file the owner of another one.

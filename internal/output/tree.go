@@ -15,6 +15,7 @@ type Tree struct {
 	temp  string
 	root  *os.Root // the temporary folder
 	lock  *os.File
+	made  fs.FileInfo // the temporary folder
 	done  bool
 	// resumed says that an earlier run created the folder, and kept that a later one may go
 	// on with it.
@@ -134,7 +135,14 @@ func (t *Tree) claim() (err error) {
 		if err := t.lockTemp(); err != nil {
 			return err
 		}
-		if t.resumed = p.o.Resume; t.resumed {
+		if !isEmpty(t.root) {
+			if err := p.goOnWith(t.temp, t.made); err != nil {
+				return err
+			}
+		}
+		if t.resumed = p.o.Resume; t.resumed && p.strange == nil {
+			return p.mark(t.made)
+		} else if t.resumed {
 			return nil
 		}
 		err = t.clear(t.root)
@@ -152,7 +160,13 @@ func (t *Tree) claim() (err error) {
 	if err := p.root.Mkdir(t.temp, 0o777); err != nil {
 		return err
 	}
-	return t.lockTemp()
+	if err := t.lockTemp(); err != nil {
+		return err
+	}
+	if err := p.mark(t.made); err != nil {
+		return errors.Join(err, t.unlock(), p.removeSame(t.temp, t.made))
+	}
+	return nil
 }
 
 func (t *Tree) lockTemp() (err error) {
@@ -160,6 +174,9 @@ func (t *Tree) lockTemp() (err error) {
 		return err
 	}
 	if t.lock, err = t.root.Open("."); err != nil {
+		return err
+	}
+	if t.made, err = t.lock.Stat(); err != nil {
 		return err
 	}
 	taken, err := lock(t.lock)
@@ -223,6 +240,9 @@ func (t *Tree) Sync() error {
 // are removed.
 func (t *Tree) Publish() error {
 	p := t.place
+	if p.strange != nil {
+		return p.strange
+	}
 	now, err := p.root.Lstat(p.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return t.moveIn()
@@ -256,6 +276,9 @@ func (t *Tree) Publish() error {
 // moveIn renames the folder to a name that nothing has: a rename of a folder replaces
 // nothing.
 func (t *Tree) moveIn() error {
+	if err := t.place.same(t.temp, t.made); err != nil {
+		return err
+	}
 	if !renamesOpen {
 		if err := t.unlock(); err != nil {
 			return err
@@ -265,7 +288,7 @@ func (t *Tree) moveIn() error {
 		return err
 	}
 	t.done = true
-	return nil
+	return t.place.unmark(t.made)
 }
 
 // beforeSwap is for tests of what others do in the meantime.
@@ -275,8 +298,14 @@ var beforeSwap = func() {}
 func (t *Tree) swap(old *os.Root) error {
 	beforeSwap()
 	p, aside := t.place, t.temp
-	if !renamesOpen || exchange(p.dir, t.temp, p.name) != nil {
-		aside = "." + p.name + ".amn-old"
+	if err := p.same(t.temp, t.made); err != nil {
+		return err
+	}
+	if !renamesOpen || exchanging(p.dir, t.temp, p.name) != nil {
+		aside = hidden(p.name, ".amn-old")
+		if _, err := p.root.Lstat(aside); !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(err, p.refuse("%q is in the way, and may be somebody's: remove it, or choose another name", aside))
+		}
 		if !renamesOpen {
 			if err := errors.Join(t.unlock(), old.Close()); err != nil {
 				return err
@@ -303,7 +332,7 @@ func (t *Tree) swap(old *os.Root) error {
 	if err := old.Close(); err != nil {
 		return err
 	}
-	return p.root.Remove(aside)
+	return errors.Join(p.root.Remove(aside), p.unmark(t.made))
 }
 
 // removeOld removes the files of the old folder. One that appeared after the check is moved
@@ -388,7 +417,7 @@ func (t *Tree) Discard() error {
 			err = errors.Join(err, t.unlock())
 		}
 		if err == nil {
-			err = t.place.root.Remove(t.temp)
+			err = errors.Join(t.place.removeSame(t.temp, t.made), t.place.unmark(t.made))
 		}
 	}
 	return errors.Join(err, t.close())

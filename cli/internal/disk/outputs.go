@@ -97,7 +97,8 @@ func (own *Own) Has(name string) bool {
 	return slices.ContainsFunc(own.list, func(o Output) bool {
 		whole := Resolved(o.Path)
 		base := filepath.Base(path)
-		return (base == filepath.Base(whole) || base == output.Partial(filepath.Base(whole))) && filepath.Dir(Resolved(path)) == filepath.Dir(whole)
+		name := filepath.Base(whole)
+		return (base == name || base == output.Partial(name) || base == output.Mark(name)) && filepath.Dir(Resolved(path)) == filepath.Dir(whole)
 	})
 }
 

@@ -1,0 +1,148 @@
+package output
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// marked is the suffix of marks.
+const marked = ".amn-mark"
+
+// markFormat begins a mark; which file or folder it is of follows, and the end of the line.
+const markFormat = "amn.mark/1 "
+
+// maxMark bounds a mark.
+const maxMark = 128
+
+// Mark returns the name of the mark of an output. It says which file or folder has the temporary
+// name, and is written before anything else is: what has that name and is not empty was left by a
+// run of this program only if the mark says so.
+func Mark(name string) string { return hidden(name, marked) }
+
+// mark writes the mark of what was just created under the temporary name, and is locked.
+func (p *Place) mark(info fs.FileInfo) error {
+	f, err := p.root.OpenFile(Mark(p.name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		f, err = p.openMark(os.O_RDWR)
+	}
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteAt([]byte(markOf(info)), 0)
+	}
+	if err = errors.Join(err, f.Close()); err != nil { // the disk is full, say
+		return errors.Join(err, p.root.Remove(Mark(p.name)))
+	}
+	return nil
+}
+
+func markOf(info fs.FileInfo) string { return markFormat + identityOf(info) + "\n" }
+
+// openMark opens a mark that an earlier run left. Anything else under its name is refused.
+func (p *Place) openMark(flag int) (*os.File, error) {
+	f, err := p.openKnown(Mark(p.name), flag)
+	if err != nil {
+		return nil, err
+	}
+	if text, err := readMark(f); err != nil || text != "" && !strings.HasPrefix(text, markFormat) {
+		f.Close()
+		return nil, errors.Join(err, p.refuse("something other than a file of an earlier run is in the way: %q", Mark(p.name)))
+	}
+	return f, nil
+}
+
+func readMark(f *os.File) (string, error) {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxMark))
+	return string(text), err
+}
+
+// checkMarked refuses what has the temporary name if it is not known that an earlier run left it.
+func (p *Place) checkMarked(temp string, info fs.FileInfo) error {
+	f, err := p.openMark(os.O_RDONLY)
+	if err == nil {
+		var text string
+		text, err = readMark(f)
+		f.Close()
+		if err == nil && text == markOf(info) {
+			return nil
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return p.refuse("%q is in the way, and may be somebody's: it has no mark of an earlier run: remove it, or choose another name", temp)
+}
+
+// goOnWith decides about something that is not empty and has the temporary name: whether it is
+// removed, or a run goes on with it. Without a mark it may only go on, and only if there is a journal,
+// whose seal can tell whether it is somebody's.
+func (p *Place) goOnWith(temp string, info fs.FileInfo) error {
+	strange := p.checkMarked(temp, info)
+	if strange == nil || !p.o.Resume {
+		return strange
+	}
+	f, err := p.openJournal(os.O_RDONLY)
+	if err != nil {
+		return strange
+	}
+	p.made, p.strange = info, strange
+	return f.Close()
+}
+
+// Strange returns why what has the temporary name, and [Options].Resume would go on with, may be
+// somebody's: it has no mark. A journal that is sealed shows that it is not; then [Place.Adopt]
+// gives it its mark.
+// Until then it must not be written to, and cannot be published.
+func (p *Place) Strange() error { return p.strange }
+
+// Adopt marks what an earlier run left somewhere else, and was brought here.
+func (p *Place) Adopt() error {
+	if p.strange == nil {
+		return nil
+	}
+	p.strange = nil
+	return p.mark(p.made)
+}
+
+// unmark removes the mark, if it is still that of what was created.
+func (p *Place) unmark(info fs.FileInfo) error {
+	f, err := p.openMark(os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := readMark(f)
+	f.Close()
+	if err != nil || text != markOf(info) {
+		return err // of another run, which began meanwhile
+	}
+	return p.root.Remove(Mark(p.name))
+}
+
+// same refuses if a name is not that of what this run created.
+func (p *Place) same(name string, created fs.FileInfo) error {
+	now, err := p.root.Lstat(name)
+	if err == nil && !os.SameFile(now, created) {
+		err = p.refuse("%q was replaced in the meantime", name)
+	}
+	return err
+}
+
+// removeSame removes a name if it is that of what this run created.
+func (p *Place) removeSame(name string, created fs.FileInfo) error {
+	err := p.same(name, created)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = p.root.Remove(name)
+	}
+	return err
+}
