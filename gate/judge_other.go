@@ -129,6 +129,12 @@ func (o *opened) isDataOfONNX() bool {
 	return o.s.hint.holdsData != nil && o.isUnknownKind() && !isLoadedByName(o.s.hint.Name) && o.s.hint.holdsData(o.account)
 }
 
+// isDataCalledBin is isDataOfONNX for a name that PyTorch's checkpoints have too: exporters call the
+// data weights.bin. Its bytes were asked before whether they are a checkpoint.
+func (o *opened) isDataCalledBin() bool {
+	return o.s.hint.Beside && strings.EqualFold(path.Ext(o.s.hint.Name), ".bin") && o.isDataOfONNX()
+}
+
 // isUnknownKind reports whether no loader is known for this kind of content, or it begins
 // with zeros, as a tensor's data may.
 func (o *opened) isUnknownKind() bool {

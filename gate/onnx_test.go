@@ -28,6 +28,7 @@ func TestModelsOfONNX(t *testing.T) {
 	numbers := strings.Repeat("\x01\x02\x03\x04", 6)
 	elsewhere := strings.ReplaceAll(outside, "outside.onnx.data", "../../../.profile")
 	named := strings.ReplaceAll(small, "Identity", "PythonOp")
+	called := strings.ReplaceAll(outside, "outside.onnx.data", "outer.weights.bin") // of the same length
 	for _, c := range []struct {
 		what  string
 		files map[string]string
@@ -35,6 +36,9 @@ func TestModelsOfONNX(t *testing.T) {
 	}{
 		{"a model", map[string]string{"m.onnx": seed(t, "onnx", "small.onnx")}, "m.onnx: ok"},
 		{"with data outside", map[string]string{"m.onnx": outside, "outside.onnx.data": numbers}, "m.onnx: ok\noutside.onnx.data: ok the data of an ONNX model beside it"},
+		{"with data that are called like a checkpoint", map[string]string{"m.onnx": called, "outer.weights.bin": numbers}, "m.onnx: ok\nouter.weights.bin: ok the data of an ONNX model beside it"},
+		{"with data that are called like a checkpoint, and are one", map[string]string{"m.onnx": called, "outer.weights.bin": evil}, "m.onnx: ok\nouter.weights.bin: forbidden pickle.global pickle.call"},
+		{"with data that are called like a checkpoint, without a model", map[string]string{"outer.weights.bin": numbers}, "outer.weights.bin: unsupported detect.unknown"},
 		{"with data far outside", map[string]string{"m.onnx": elsewhere}, "m.onnx: forbidden onnx.external-path"},
 		{"data without a model", map[string]string{"outside.onnx.data": numbers}, "outside.onnx.data: unsupported gate.unlooked"},
 		{"data that are a pickle", map[string]string{"m.onnx": outside, "outside.onnx.data": evil}, "m.onnx: ok\noutside.onnx.data: forbidden pickle.global pickle.call"},

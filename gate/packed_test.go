@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -40,6 +41,28 @@ func TestPoliciesAllowWhatModelsArePackedInByName(t *testing.T) {
 		}
 		if rule := streamed(t, tc.data, tc.name); rule != "" && rule != tc.refused {
 			t.Errorf("%s, formats %v: %q while it comes", tc.name, tc.formats, rule)
+		}
+	}
+}
+
+// A compressed stream called .bin is no checkpoint: libraries call streams of their own so. What it
+// holds is judged, whatever the name.
+func TestStreamsCalledBinAreUnpacked(t *testing.T) {
+	words := strings.Repeat("a word\n", 300)
+	model := member{"model.safetensors", empty}
+	for _, c := range []struct {
+		what  string
+		files map[string]string
+		want  string
+	}{
+		{"words", map[string]string{"vocab.bin": gzipped(t, words)}, "vocab.bin: ok"},
+		{"words in a tar archive", map[string]string{"m.tar": tarred(t, model, member{"vocab.bin", gzipped(t, words)})}, "m.tar: ok"},
+		{"a pickle", map[string]string{"vocab.bin": gzipped(t, evil)}, "vocab.bin: forbidden pickle.global pickle.call"},
+		{"what could be anything", map[string]string{"pytorch_model.bin": gzipped(t, strings.Repeat("\x07\x91\xf0\x13", 64))}, "pytorch_model.bin: unsupported gate.unlooked"},
+		{"words that are not packed", map[string]string{"vocab.bin": words}, "vocab.bin: unsupported detect.foreign"},
+	} {
+		if got := strings.Join(walked(t, gate.New(gate.Policy{}), lay(t, c.files)), "\n"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
 }

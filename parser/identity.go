@@ -83,7 +83,19 @@ func (h *head) identity(name string) *Identity {
 	} else if k := named(name); k != nil {
 		id.Named = k.name
 	}
+	if strings.EqualFold(path.Ext(name), ".bin") && isStream(id.Packing) {
+		id.Promised = "" // PyTorch loads none, and other libraries call any bytes so
+	}
 	return id
+}
+
+// isStream reports whether a packing is a compressed stream, and no archive.
+func isStream(packing string) bool {
+	switch packing {
+	case "gzip", "bzip2", "xz", "zstd":
+		return true
+	}
+	return false
 }
 
 func identify(b *limits.Budget, r io.ReaderAt, size int64, name string) (*Identity, error) {

@@ -84,8 +84,43 @@ var mlflowKeys = [...]struct {
 	{"loader_module", "MLflow imports", func(v string) bool { return within(v, "mlflow") }},
 	{"keras_module", "MLflow imports", func(v string) bool { return moduleTexts["keras_module.txt"].modules()[v] }},
 	{"model_code_path", "MLflow runs", isNull},
-	{"source_model_name", "MLflow fetches, and trusts the code of,", func(v string) bool { return isNull(v) || v != "" && isRepositoryPart(v) }},
+	{sourceModel, "MLflow fetches, and trusts the code of,", func(v string) bool { return isNull(v) || v != "" && isRepositoryPart(v) }},
 	{"code", "MLflow puts on Python's path", isNull},
+}
+
+// sourceModel is the key by which MLflow notes where a model came from. It loads the model from there
+// if sourceRevision is beside it, and else from the folder (mlflow.transformers of 3.17).
+const (
+	sourceModel    = "source_model_name"
+	sourceRevision = "source_model_revision"
+)
+
+// A source is a model of a hub that an MLmodel names.
+type source struct {
+	name    string
+	at      int64
+	revised bool // the text has the key of a revision, wherever it stands
+}
+
+// isSource notes a line of an MLmodel that says where a model came from. Whether MLflow fetches it is
+// known at the end of the text.
+func (l *lines) isSource(line string) bool {
+	name, ok := strings.CutPrefix(strings.TrimSpace(line), sourceModel+": ")
+	if !ok || l.file != mlmodel || !isOwned(name) {
+		return false
+	}
+	if l.source.name == "" {
+		l.source.name, l.source.at = strings.Clone(name), l.at
+	}
+	return true
+}
+
+// fetchesSource judges what an MLmodel names, at its end.
+func (l *lines) fetchesSource() error {
+	if l.source.name == "" || !l.source.revised {
+		return nil
+	}
+	return l.once(codeImport, tensor.Danger, sourceModel, l.source.at, "MLflow fetches, and trusts the code of, "+wire.Quote(l.source.name)+", for the text has "+sourceRevision)
 }
 
 func isNull(v string) bool { return v == "null" || v == "~" }
@@ -95,9 +130,13 @@ func isNull(v string) bool { return v == "null" || v == "~" }
 func (l *lines) mlflow(line string, most int) error {
 	plain := l.plain
 	hides := plain != line
+	l.source.revised = l.source.revised || strings.Contains(plain, sourceRevision) || strings.Contains(line, sourceRevision)
 	for _, k := range mlflowKeys {
 		if l.said[codeImport] {
 			return nil
+		}
+		if k.key == sourceModel && l.isSource(line) {
+			continue
 		}
 		stands := isKey(line, k.key)
 		if hides && strings.Count(plain, k.key) != strings.Count(line, k.key) {

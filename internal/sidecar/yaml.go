@@ -32,6 +32,7 @@ type lines struct {
 	opens   bool   // a value may begin the line at hand,
 	block   bool   // and it is one of a text that stands as it is
 	laters  [kinds][quotes]later
+	source  source // of an MLmodel
 	// Of FunASR: lines below the key of its files, and how deep that stands.
 	inMetas bool
 	metasAt int
@@ -70,6 +71,9 @@ func (r *reader) yaml() error {
 		}
 		r.off += int64(len(p))
 		if err == io.EOF {
+			if err := l.fetchesSource(); err != nil {
+				return err
+			}
 			return l.rows()
 		}
 	}
@@ -187,7 +191,7 @@ func (l *lines) look(line string, most int) error {
 	if err := l.reaches(line, most); err != nil {
 		return err
 	}
-	if !l.whole || l.inside {
+	if !l.whole || l.inside || l.isSource(line) {
 		return nil
 	}
 	return l.assigned(l.plain, l.at)

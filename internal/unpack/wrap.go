@@ -72,7 +72,7 @@ func Named(name string) *Kind {
 }
 
 // Inner returns the name of a stream's content: the name without the suffix of the
-// compression.
+// compression, or without .bin, by which libraries call streams of their own.
 func (k *Kind) Inner(name string) string {
 	low := strings.ToLower(name)
 	for _, e := range k.exts {
@@ -84,6 +84,9 @@ func (k *Kind) Inner(name string) string {
 		if stem, ok := strings.CutSuffix(low, short); ok {
 			return name[:len(stem)] + ".tar"
 		}
+	}
+	if stem, ok := strings.CutSuffix(low, ".bin"); ok && stem != "" {
+		return name[:len(stem)]
 	}
 	return name
 }
