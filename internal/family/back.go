@@ -1,6 +1,7 @@
 package family
 
 import (
+	"cmp"
 	"io/fs"
 	"math"
 	"slices"
@@ -58,7 +59,7 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 	if p.Moved && p.decodedExperts {
 		return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrUnsupported.Errorf("some stacks of experts are MXFP4 and others are not: transformers has all or none"))
 	}
-	if err := p.checkComplete(names); err != nil {
+	if err := cmp.Or(p.checkComplete(names), p.c.checkMembers()); err != nil {
 		return nil, err
 	}
 	f := &Folder{Tensors: p.Tensors, Files: files, Moved: p.Moved}

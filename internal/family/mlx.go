@@ -80,6 +80,9 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 	if err := p.tensors(); err != nil {
 		return nil, err
 	}
+	if err := p.c.checkMembers(); err != nil {
+		return nil, err
+	}
 	out := &MLX{Tensors: p.Tensors, DType: mlxTypes[p.c.root.Get("torch_dtype").String()]}
 	out.Casts, out.Stays = form.casts, form.stays
 	eight := mlxEight[p.c.root.Get("model_type").String()]

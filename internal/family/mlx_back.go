@@ -55,7 +55,7 @@ func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 	if err := p.checkParts(); err != nil {
 		return nil, err
 	}
-	return p.Tensors, nil
+	return p.Tensors, p.c.checkMembers()
 }
 
 // fromMLX plans one tensor.

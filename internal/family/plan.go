@@ -109,10 +109,10 @@ func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 		return nil, err
 	}
 	if o.TensorsAlone {
-		return p.Plan, p.c.checkBools()
+		return p.Plan, p.c.checkMembers()
 	}
 	k := &keys{b: b, c: p.c, files: m.Configs(), o: o, fileType: p.fileType(), plan: p.Plan}
-	if err := cmp.Or(k.all(), p.c.checkBools()); err != nil {
+	if err := cmp.Or(k.all(), p.c.checkMembers()); err != nil {
 		return nil, err
 	}
 	p.Keys = k.list
@@ -121,16 +121,6 @@ func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 
 // maxLayers bounds the layers of a model.
 const maxLayers = 512
-
-// sizes are members that shapes are computed from. None may be negative.
-var sizes = []string{
-	"intermediate_size", "moe_intermediate_size", "intermediate_size_mlp", "shared_expert_intermediate_size", "n_shared_experts", "first_k_dense_replace",
-	"num_nextn_predict_layers", "moe_num_shared_experts", "shared_intermediate_size", "conv_L_cache", "block_ff_dim",
-	"linear_num_key_heads", "linear_key_head_dim", "linear_value_head_dim", "linear_num_value_heads", "linear_conv_kernel_dim", "mamba_d_ssm", "mamba_expand", "mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel", "moe_shared_expert_intermediate_size", "global_head_dim", "num_global_key_value_heads", "num_kv_shared_layers", "hidden_size_per_layer_input", "vocab_size_per_layer_input", "num_position_embeddings", "mamba_n_groups", "mamba_d_state", "mamba_n_heads", "mamba_d_conv", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
-	"d_model", "d_kv", "d_ff", "relative_attention_num_buckets", "num_layers", "num_decoder_layers",
-	"state_size", "d_state", "expand", "d_inner", "d_conv", "time_step_rank", "mamba_dt_rank", "num_kv_heads", "n_head_kv", "multi_query_group_num", "ffn_hidden_size", "num_shared_experts", "num_dense_layers",
-	"attn_layer_period", "attn_layer_offset", "expert_layer_period", "expert_layer_offset",
-}
 
 // configOf returns the configuration with its row.
 func configOf(root jsontree.Value) (*config, error) {
@@ -148,37 +138,32 @@ func configOf(root jsontree.Value) (*config, error) {
 	if c.row.choose != nil {
 		c.row = cmp.Or(c.row.choose(c), c.row)
 	}
-	if c.row == &pixtralTextRow && !root.Get("vision_config").There {
-		// the class takes CLIP's then, as of LLaVA 1.5
-		return nil, wire.ErrUnsupported.Errorf("%s has no vision_config, so its vision part is CLIP (LLaVA 1.5): only Pixtral is supported for this architecture (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
-	}
 	return c.bounded()
 }
 
 // bounded refuses sizes that no model has.
 func (c *config) bounded() (*config, error) {
-	for _, name := range sizes {
-		if n := c.int(name); n < 0 || n > 1<<31 {
-			return nil, wire.ErrRange.Errorf("%s is %d", name, n)
+	if c.row.check != nil {
+		if err := c.row.check(c); err != nil {
+			return nil, err
 		}
 	}
-	if n := len(c.get("moe_layers").List()); n > maxLayers {
-		return nil, wire.ErrRange.Errorf("moe_layers names %d", n)
+	layers, hidden, head, experts := c.layers(), c.hidden(), c.headDim(), c.experts()
+	if err := c.checkSizes(); err != nil {
+		return nil, err
 	}
-	if c.row.rename != nil && (c.keyHeads() < 1 || c.keyHeads() > 1<<12 || c.valueHeads() < 1 || c.valueHeads() > 1<<12 || c.valueHeads()%c.keyHeads() != 0 || c.keyWidth() < 1 || c.valueWidth() < 1) {
-		return nil, wire.ErrRange.Errorf("linear attention with %d heads of %d, and %d of %d", c.keyHeads(), c.keyWidth(), c.valueHeads(), c.valueWidth())
-	}
-	switch n := c.layers(); {
-	case n < 1 || n > maxLayers || c.hiddenLayers() < 1:
-		return nil, wire.ErrRange.Errorf("%d layers", n)
+	switch {
+	case layers < 1 || layers > maxLayers || c.hiddenLayers() < 1:
+		return nil, wire.ErrRange.Errorf("%d layers", layers)
 	case c.heads() < 1 || c.heads() > 1<<16 || c.kvHeads() < 1 || c.kvHeads() > 1<<16:
 		return nil, wire.ErrRange.Errorf("%d heads of attention, %d of keys", c.heads(), c.kvHeads())
-	case c.hidden() < 1 || c.headDim() < 1 || c.headDim() > 1<<20 || c.hidden() > 1<<24:
-		return nil, wire.ErrRange.Errorf("a width of %d, heads of %d", c.hidden(), c.headDim())
-	case c.experts() < 0 || c.experts() > 1<<12:
-		return nil, wire.ErrRange.Errorf("%d experts", c.experts())
+	case hidden < 1 || head < 1 || head > 1<<20 || hidden > 1<<24:
+		return nil, wire.ErrRange.Errorf("a width of %d, heads of %d", hidden, head)
+	case experts > 1<<12:
+		return nil, wire.ErrRange.Errorf("%d experts", experts)
 	}
-	return c, nil
+	c.readSizes()
+	return c, c.checkSizes()
 }
 
 type planner struct {

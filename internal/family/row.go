@@ -39,6 +39,9 @@ type row struct {
 	decoder *tower
 	// mayRerank says that some models of the row are rerankers, see detectReranker.
 	mayRerank bool
+	// check refuses configurations of which llama.cpp has no model, before any size is known to
+	// be possible; nil refuses none.
+	check func(*config) error
 	// choose returns another row for some configurations with the same architecture, or nil.
 	choose func(*config) *row
 	// aliases are names of one tensor. The first one in a file is used.
@@ -185,30 +188,76 @@ type config struct {
 	mtpLayers  int64          // number of layers under "mtp.", which predict further tokens
 	reranker   bool           // it is a reranker
 	notBool    string         // the first member that was read as a boolean and is none
+	notSize    string         // the first member that was read as a size and is none
 }
 
 // get returns the first of the members that is stated or has a default.
 func (c *config) get(names ...string) jsontree.Value {
+	_, v := c.first(names)
+	return v
+}
+
+// first returns the first of the members that is stated or has a default, and its name.
+func (c *config) first(names []string) (string, jsontree.Value) {
 	for _, n := range names {
 		if v := c.text.Get(n); v.There {
-			return v
+			return n, v
 		}
 		if v := c.root.Get(n); v.There {
-			return v
+			return n, v
 		}
 		for _, d := range c.row.defaults {
 			if d.name == n {
-				return jsontree.Preset(d.value)
+				return n, jsontree.Preset(d.value)
 			}
 		}
 	}
-	return jsontree.Value{}
+	return "", jsontree.Value{}
 }
 
-// int returns a member as an integer, or 0.
+// maxSize bounds what a member that is a size or a number of things may be.
+const maxSize = 1 << 31
+
+// int returns a member as a size, or 0. What is not in 0 to maxSize counts as 0 for those who
+// compute with it, and makes the whole configuration refused: see checkSizes.
 func (c *config) int(names ...string) int64 {
-	n, _ := c.get(names...).Int()
-	return n
+	name, v := c.first(names)
+	n, _ := v.Int()
+	if n >= 0 && n <= maxSize {
+		return n
+	}
+	if c.notSize == "" {
+		c.notSize = name
+	}
+	return 0
+}
+
+// checkSizes returns an error if a member that was read as a size is none.
+func (c *config) checkSizes() error {
+	if c.notSize == "" {
+		return nil
+	}
+	n, _ := c.get(c.notSize).Int()
+	return wire.ErrRange.Errorf("%s is %d", c.notSize, n)
+}
+
+// readSizes reads every member that the row makes shapes of, or decides by whether a layer
+// has a tensor: what is no size is known before a tensor is planned.
+func (c *config) readSizes() {
+	for _, list := range [][]mapping{c.row.outer, c.row.layers()} {
+		for i := range list {
+			n := &list[i]
+			for _, one := range n.shape {
+				_ = one(c)
+			}
+			if n.shapeOf != nil {
+				_ = n.shapeOf(c, 0)
+			}
+			if n.inLayer != nil {
+				_ = n.inLayer(c, 0)
+			}
+		}
+	}
 }
 
 func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "n_embed", "dim", "d_model") }
@@ -270,9 +319,12 @@ func (c *config) bool(name string, otherwise bool) bool {
 	return otherwise
 }
 
-// checkBools returns an error if a member that was read as a boolean is neither true nor
-// false.
-func (c *config) checkBools() error {
+// checkMembers returns an error if a member that was read as a boolean is neither true nor
+// false, or one that was read as a size is none.
+func (c *config) checkMembers() error {
+	if err := c.checkSizes(); err != nil {
+		return wire.At(configName, "member "+wire.Quote(c.notSize), c.get(c.notSize).Off(), err)
+	}
 	if c.notBool == "" {
 		return nil
 	}

@@ -1,5 +1,7 @@
 package family
 
+import "github.com/anamnesis-go/anamnesis/internal/wire"
+
 // expertView is the view of a stack of experts [E, in, out], whose matrices llama.cpp has
 // as [out, in]: every step-th of wide columns, from first.
 func expertView(gguf string, in, out, wide size, step, first int64, half bool) view {
@@ -81,10 +83,19 @@ func isLlama4Mixture(c *config, layer int64) bool {
 	return step > 0 && (layer+1)%step == 0
 }
 
+// fewMixtures refuses a list of more layers with experts than a model has.
+func fewMixtures(c *config) error {
+	if n := len(c.get("moe_layers").List()); n > maxLayers {
+		return wire.ErrRange.Errorf("moe_layers names %d", n)
+	}
+	return nil
+}
+
 func isLlama4Dense(c *config, layer int64) bool { return !isLlama4Mixture(c, layer) }
 
 var llama4Row = row{
-	arch: "llama4", model: "llama4_text", names: []string{"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, mlx: mlxLlama4,
+	check: fewMixtures,
+	arch:  "llama4", model: "llama4_text", names: []string{"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, mlx: mlxLlama4,
 	defaults: []preset{
 		{"vocab_size", "202048"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"},
 		{"interleave_moe_layer_step", "1"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "1"}, {"rope_theta", "500000"},

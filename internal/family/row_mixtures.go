@@ -10,7 +10,8 @@ import (
 // ernieMixed reports ERNIE's layers of experts: every so many, between the first and the
 // last of them.
 func ernieMixed(c *config, layer int64) bool {
-	every, last := c.int("moe_layer_interval"), c.int("moe_layer_end_index")
+	every := c.int("moe_layer_interval")
+	last, _ := c.get("moe_layer_end_index").Int()
 	if last < 0 {
 		last = c.layers() - 1
 	}

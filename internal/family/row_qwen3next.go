@@ -40,6 +40,14 @@ func (c *config) valuesEach() int64 {
 	return 0
 }
 
+// checkLinear refuses sizes of linear attention that no model has.
+func checkLinear(c *config) error {
+	if c.keyHeads() < 1 || c.keyHeads() > 1<<12 || c.valueHeads() < 1 || c.valueHeads() > 1<<12 || c.valueHeads()%c.keyHeads() != 0 || c.keyWidth() < 1 || c.valueWidth() < 1 {
+		return wire.ErrRange.Errorf("linear attention with %d heads of %d, and %d of %d", c.keyHeads(), c.keyWidth(), c.valueHeads(), c.valueWidth())
+	}
+	return nil
+}
+
 // valueRows returns the rows of values in llama.cpp's order, which alternates between key
 // heads. A folder has all values of a key head together.
 func (c *config) valueRows(from, wide int64) (list []cut) {
@@ -156,7 +164,7 @@ var nextOuter = storedMinusOne(with(outer))
 var qwen3nextRow = row{
 	arch: "qwen3next", model: "qwen3_next", names: []string{"Qwen3NextForCausalLM"}, back: qwen3nextBack, mlx: mlxNext,
 	defaults: append(nextPresets[:len(nextPresets):len(nextPresets)], preset{"num_experts", "512"}, preset{"num_experts_per_tok", "10"}, preset{"moe_intermediate_size", "512"}, preset{"shared_expert_intermediate_size", "512"}),
-	depth:    layersWithMTP, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
+	depth:    layersWithMTP, check: checkLinear, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return nextAttention(ofNext, with(experts, sharedExpert...)...)
 	}),
@@ -168,7 +176,7 @@ var qwen3nextRow = row{
 
 var qwen35Row = row{
 	arch: "qwen35", model: "qwen3_5_text", names: []string{"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"}, back: qwen35Back(false), backArch: "Qwen3_5ForCausalLM", mlx: mlx35,
-	defaults: nextPresets, depth: layersWithMTP, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
+	defaults: nextPresets, depth: layersWithMTP, check: checkLinear, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return nextAttention(of35, mlp...)
 	}),
@@ -181,7 +189,7 @@ var qwen35Row = row{
 
 var qwen35moeRow = row{
 	arch: "qwen35moe", model: "qwen3_5_moe_text", names: []string{"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"}, back: qwen35Back(true), backArch: "Qwen3_5MoeForCausalLM", mlx: mlx35,
-	defaults: qwen3nextRow.defaults, depth: layersWithMTP, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
+	defaults: qwen3nextRow.defaults, depth: layersWithMTP, check: checkLinear, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return nextAttention(of35, with(experts, sharedExpert...)...)
 	}),

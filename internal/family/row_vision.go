@@ -1,5 +1,7 @@
 package family
 
+import "github.com/anamnesis-go/anamnesis/internal/wire"
+
 // Vision parts, and text models that are published with one.
 
 // pixtralDefaults are members that published configurations of Pixtral omit.
@@ -233,8 +235,18 @@ func qwen25vlKeys(k *keys) {
 
 // Text models that are published with a vision part.
 
+// onlyPixtral refuses a model without a vision_config, for which the class takes CLIP's, as of
+// LLaVA 1.5.
+func onlyPixtral(c *config) error {
+	if c.root.Get("vision_config").There {
+		return nil
+	}
+	return wire.ErrUnsupported.Errorf("%s has no vision_config, so its vision part is CLIP (LLaVA 1.5): only Pixtral is supported for this architecture (%s writes names as they are)", wire.Quote(c.row.names[0]), wire.OptionRawNames)
+}
+
 var pixtralTextRow = row{
-	arch: "llama", model: "mistral", names: []string{"LlavaForConditionalGeneration"},
+	check: onlyPixtral,
+	arch:  "llama", model: "mistral", names: []string{"LlavaForConditionalGeneration"},
 	defaults: []preset{
 		{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "131072"}, {"rope_theta", "10000"},
 		{"num_attention_heads", "32"}, {"num_key_value_heads", "8"},

@@ -177,3 +177,46 @@ func TestCutsAreChargedBeforeTheyAreMade(t *testing.T) {
 		}
 	}
 }
+
+// What is no size is refused wherever a row asks for it, whatever the member: by the sizes of
+// its tensors, by which layers have them, or by a key. Members that the row does not read may
+// be what they like.
+func TestSizesAreBoundedByWhoReadsThem(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	sizes := `"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 96, "vocab_size": 8, `
+	for text, want := range map[string]wire.Class{
+		`"architectures": ["LlamaForCausalLM"], "intermediate_size": -1`:                                    wire.Malformed,
+		`"architectures": ["LlamaForCausalLM"], "kv_lora_rank": -1`:                                         wire.OK,
+		`"architectures": ["Qwen2MoeForCausalLM"], "moe_intermediate_size": 4294967296`:                     wire.Malformed,
+		`"architectures": ["Qwen2MoeForCausalLM"], "num_experts": -1`:                                       wire.Malformed,
+		`"architectures": ["Lfm2MoeForCausalLM"], "num_dense_layers": -1`:                                   wire.Malformed,
+		`"architectures": ["LlamaForCausalLM"], "num_dense_layers": -1`:                                     wire.OK,
+		`"architectures": ["DistilBertModel"], "dim": 64, "n_heads": 4, "n_layers": 2, "hidden_dim": -96`:   wire.Malformed,
+		`"architectures": ["ChatGLMModel"], "ffn_hidden_size": -96`:                                         wire.Malformed,
+		`"architectures": ["LlamaForCausalLM"], "num_hidden_layers": -1`:                                    wire.Malformed,
+		`"architectures": ["Llama4ForCausalLM"], "moe_layers": [` + strings.Repeat("0, ", maxLayers) + `0]`: wire.Malformed,
+		`"architectures": ["LlamaForCausalLM"], "moe_layers": [` + strings.Repeat("0, ", maxLayers) + `0]`:  wire.OK,
+		`"architectures": ["Qwen3NextForCausalLM"], "linear_num_key_heads": 3`:                              wire.Malformed,
+		`"architectures": ["Ernie4_5_MoeForCausalLM"], "moe_layer_end_index": -1`:                           wire.OK,
+		`"architectures": ["Ernie4_5_MoeForCausalLM"], "moe_layer_start_index": -1`:                         wire.Malformed,
+	} {
+		root, err := parseJSON(b, `{`+replaceMember(sizes, text)+`}`)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if _, err := configOf(root); wire.ClassOf(err) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// replaceMember returns the members of text, and those of sizes that it does not state.
+func replaceMember(sizes, text string) string {
+	for one := range strings.SplitSeq(strings.TrimSuffix(sizes, ", "), ", ") {
+		if name, _, _ := strings.Cut(one, ":"); !strings.Contains(text, name+":") {
+			text += ", " + one
+		}
+	}
+	return text
+}
