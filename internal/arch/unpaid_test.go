@@ -69,7 +69,8 @@ var unpaid = map[string][]string{
 		convert: t.Unpacked.Of
 		internal: p.c.towers()
 		internal: more
-		internal: r.trimPrefixes
+		internal: r.naming.trimPrefixes
+		internal: n.shape
 		merge: loaders.Merges(kind)
 		merge: x.stacks
 		merge: stems
@@ -114,7 +115,7 @@ var unpaid = map[string][]string{
 		internal: rows
 		internal: rows.Rows
 		quant: Targets()
-		internal: append([]string{…}, p.c.row.skipSuffixes...)
+		internal: append([]string{…}, p.c.row.naming.skipSuffixes...)
 		internal: list
 		internal: p.c.row.outer
 		internal: p.c.row.layers()

@@ -38,9 +38,9 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 	if s.row = s.rowOf(arch); s.row == nil {
 		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.Errorf("no model type of transformers is known for the architecture %s", wire.Quote(arch)))
 	}
-	if s.row.back == nil {
-		why := "llama.cpp has not " + s.row.lost
-		if s.row.lost == keysUnread {
+	if s.row.back.members == nil {
+		why := "llama.cpp has not " + s.row.back.lost
+		if s.row.back.lost == keysUnread {
 			why = keysUnread
 		}
 		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.Errorf("%s of transformers cannot be restored: %s", s.row.names[0], why))
@@ -67,23 +67,19 @@ func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder,
 	if one := s.lostPooling(); one != "" {
 		f.Left = append(f.Left, one)
 	}
-	if s.row.backRow != nil {
+	if s.row.back.row != nil {
 		f.Left = append(f.Left, "the vision part (a GGUF file of its own), so the folder is of "+s.architecture())
 	}
-	if s.row == &falconH1Row {
-		f.Left = append(f.Left, "the multipliers of weights, which are 1 in config.json")
-	}
-	if s.row == &embeddingGemmaRow {
-		f.Left = append(f.Left, "the dense layers of sentence-transformers")
+	if s.row.back.left != "" {
+		f.Left = append(f.Left, s.row.back.left)
 	}
 	return f, err
 }
 
-// rowOf returns the row of an architecture; a mixture of Llama's is Mixtral.
+// rowOf returns the row of an architecture.
 func (s *settings) rowOf(arch string) *row {
-	n, _ := number(s.keys[arch+".expert_count"])
 	for _, r := range slices.Concat(rows, picked) {
-		if r.arch == arch && (r.back != nil || r.lost != "") && (r != &llamaRow || n == 0) && (r.matches == nil || r.matches(s)) {
+		if r.arch == arch && (r.back.members != nil || r.back.lost != "") && (r.back.matches == nil || r.back.matches(s)) {
 			return r
 		}
 	}
@@ -94,7 +90,6 @@ func (s *settings) rowOf(arch string) *row {
 func (s *settings) planner(m tensor.Model, files *memory) (*planner, error) {
 	p := &planner{Plan: &Plan{Arch: s.row.arch}, b: s.b, m: m}
 	p.nameOf = p.target
-	scaled := s.tensors["rope_freqs.weight"]
 	text, err := s.config()
 	if err != nil {
 		return nil, err
@@ -102,25 +97,18 @@ func (s *settings) planner(m tensor.Model, files *memory) (*planner, error) {
 	if p.c, err = s.read(text); err != nil {
 		return nil, err
 	}
-	if s.row == &phi3Row {
-		if err := p.readLongRope(s); err != nil {
-			return nil, err
-		}
-		if text, err = s.encode(); err != nil {
-			return nil, err
-		}
-	}
 	if err := p.checkRankHead(s); err != nil {
 		return nil, err
 	}
-	if scaled != nil {
-		of := p.readLlama3
-		if s.row == &gemma4Row {
-			of = p.readProportional
-		}
-		if err := of(s, scaled); err != nil {
-			return nil, wire.At(m.Format(), "tensor rope_freqs.weight", scaled.Span.Off, err)
-		}
+	factors := s.row.back.factors
+	if factors == nil {
+		factors = (*planner).readLlama3
+	}
+	found, err := factors(p, s)
+	if err != nil {
+		return nil, err
+	}
+	if found {
 		if text, err = s.encode(); err != nil {
 			return nil, err
 		}
@@ -145,9 +133,22 @@ func (s *settings) read(text []byte) (*config, error) {
 	return c, wire.At("gguf", "", wire.NoOffset, err)
 }
 
-// readLlama3 finds the parameters of Llama 3's frequency scaling, among the published
-// ones, that give exactly the factors in the tensor.
-func (p *planner) readLlama3(s *settings, i *tensor.Info) error {
+// ropeFreqs is a tensor of what the frequencies of rotary embeddings are divided by.
+const ropeFreqs = "rope_freqs.weight"
+
+// readLlama3 finds the parameters of Llama 3's frequency scaling if there is a tensor with its
+// factors.
+func (p *planner) readLlama3(s *settings) (found bool, err error) {
+	i := s.tensors[ropeFreqs]
+	if i == nil {
+		return false, nil
+	}
+	return true, wire.At(p.m.Format(), "tensor "+ropeFreqs, i.Span.Off, p.findLlama3(s, i))
+}
+
+// findLlama3 finds those parameters, among the published ones, that give exactly the factors
+// in the tensor.
+func (p *planner) findLlama3(s *settings, i *tensor.Info) error {
 	dim := p.c.headDim()
 	if i.DType != tensor.F32 || i.Elements() != dim/2 || dim%2 != 0 {
 		return wire.ErrUnsupported.Errorf("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, dim)
@@ -232,7 +233,7 @@ func (p *planner) back() (*wire.NameSet, error) {
 
 // isMember reports a tensor that became a member of config.json.
 func (p *planner) isMember(name string) bool {
-	return name == "rope_freqs.weight" || p.madeRankHead && name == rankHead || p.c.row == &phi3Row && (name == longNames[0] || name == longNames[1])
+	return name == ropeFreqs || p.madeRankHead && name == rankHead || slices.Contains(p.c.row.back.consumed, name)
 }
 
 // locateGGUF returns the location of a name of llama.cpp.
@@ -336,14 +337,13 @@ func (at *location) hfName(c *config) string {
 	default:
 		name += ".weight"
 	}
-	if c.row == &embeddingGemmaRow {
-		return strings.TrimPrefix(name, c.row.optionalPrefix)
-	}
-	if c.classifies() && len(c.row.trimPrefixes) > 0 {
+	switch {
+	case c.row.naming.bare:
+		return strings.TrimPrefix(name, c.row.naming.optionalPrefix)
+	case c.classifies() && len(c.row.naming.trimPrefixes) > 0:
 		return c.headedName(name)
-	}
-	if c.row.restore != nil {
-		return c.row.restore(c, name)
+	case c.row.ahead.apart:
+		return layerToMTP(c, name)
 	}
 	return name
 }

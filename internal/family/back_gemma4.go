@@ -143,9 +143,9 @@ func (s *settings) gemma4Turns(full, own int64) {
 		s.fail("gemma4.rope.freq_base", "it needs two bases and an even head size")
 		return
 	}
-	i := s.tensors["rope_freqs.weight"]
+	i := s.tensors[ropeFreqs]
 	if i == nil {
-		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.Errorf("there is no tensor %s", wire.Quote("rope_freqs.weight")))
+		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.Errorf("there is no tensor %s", wire.Quote(ropeFreqs)))
 		return
 	}
 	s.put("rope_parameters", `{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 1.0, "rope_theta": `+base+
@@ -154,7 +154,15 @@ func (s *settings) gemma4Turns(full, own int64) {
 
 // readProportional finds the rotated part of a head: as many factors of 1, followed by
 // factors that stop a rotation.
-func (p *planner) readProportional(s *settings, i *tensor.Info) error {
+func (p *planner) readProportional(s *settings) (found bool, err error) {
+	i := s.tensors[ropeFreqs]
+	if i == nil {
+		return false, nil
+	}
+	return true, wire.At(p.m.Format(), "tensor "+ropeFreqs, i.Span.Off, p.findProportional(s, i))
+}
+
+func (p *planner) findProportional(s *settings, i *tensor.Info) error {
 	head := p.c.globalHead()
 	if i.DType != tensor.F32 || i.Elements() != head/2 || head > 1<<20 {
 		return wire.ErrUnsupported.Errorf("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, head)

@@ -19,7 +19,7 @@ func gptossBack(s *settings) {
 	wide, _ := s.int("feed_forward_length")
 	s.expect("expert_feed_forward_length", float64(wide))
 	s.window(128)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.put("hidden_act", `"silu"`)
 }
 
@@ -47,7 +47,7 @@ func llama4Back(s *settings) {
 			s.put("layer_types", "["+kinds[2:]+"]")
 		}
 	}
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.put("hidden_act", `"silu"`)
 }
 

@@ -6,7 +6,7 @@ package family
 func llamaBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.biases("mlp_bias", s.layers(), feed...)
 	s.put("hidden_act", `"silu"`)
 }
@@ -46,7 +46,7 @@ func (s *settings) graniteFactors() {
 func qwen2Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("", s.layers(), attention[:3]...)
+	s.biases("", s.layers(), projections[:3]...)
 	_, _ = s.key("pooling_type") // see lostPooling
 	s.put("hidden_act", `"silu"`)
 	s.put("use_sliding_window", "false")
@@ -56,7 +56,7 @@ func qwen3Back(s *settings) {
 	_, _, head := s.common()
 	s.rerankerMembers()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.put("hidden_act", `"silu"`)
 	s.put("use_sliding_window", "false")
 }
@@ -74,7 +74,7 @@ func (s *settings) mixture(normed bool) {
 func qwen2moeBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("qkv_bias", s.layers(), attention[:3]...)
+	s.biases("qkv_bias", s.layers(), projections[:3]...)
 	s.mixture(false)
 	s.requireInt("shared_expert_intermediate_size", "expert_shared_feed_forward_length")
 	s.put("hidden_act", `"silu"`)
@@ -90,7 +90,7 @@ func qwen3moeBack(s *settings) {
 func gemmaBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
 	s.put("hidden_act", `"gelu_pytorch_tanh"`)
 }
@@ -107,7 +107,7 @@ func (s *settings) scale(hidden, heads, head, largest int64) {
 func gemma2Back(s *settings) {
 	hidden, heads, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.scale(hidden, heads, head, 46)
 	s.window(4096)
 	for _, m := range [][2]string{{"attn_logit_softcapping", "50.0"}, {"final_logit_softcapping", "30.0"}} {
@@ -135,7 +135,7 @@ func (s *settings) window(otherwise int64) {
 func gemma3Back(s *settings) {
 	hidden, heads, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.scale(hidden, heads, head, 62)
 	if n, ok := s.int("attention.sliding_window"); !ok || n == 0 {
 		s.fail(s.row.arch+".attention.sliding_window", "there is none, but Gemma 3 of transformers has layers with one")
@@ -185,7 +185,7 @@ func phi3Back(s *settings) {
 func olmo2Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.put("hidden_act", `"silu"`)
 }
 

@@ -39,7 +39,7 @@ func cohere2Back(s *settings) {
 	s.optionalFloat("logit_scale", "logit_scale")
 	s.window(0)
 	s.layerTypes(4)
-	s.biased("attention_bias", attention...)
+	s.biased("attention_bias", projections...)
 	s.put("use_qk_norm", "false")
 	s.put("hidden_act", `"silu"`)
 }
@@ -78,7 +78,7 @@ func exaone4Back(s *settings) {
 	} else {
 		s.putPerLayer("layer_types", func(int64) string { return "full_attention" })
 	}
-	s.biased("attention_bias", attention...)
+	s.biased("attention_bias", projections...)
 	s.put("hidden_act", `"silu"`)
 }
 
@@ -106,7 +106,7 @@ func ministral3Back(s *settings) {
 		text += `, "llama_4_scaling_beta": ` + f
 	}
 	s.list[last] = preset{"rope_parameters", text + "}"}
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.put("sliding_window", "null")
 	s.put("hidden_act", `"silu"`)
 }
@@ -119,15 +119,22 @@ func (s *settings) isMinistral3() bool {
 }
 
 // longNames are the tensors that Phi 3 divides its frequencies by.
-var longNames = [2]string{"rope_factors_long.weight", "rope_factors_short.weight"}
+var longNames = []string{"rope_factors_long.weight", "rope_factors_short.weight"}
 
 // readLongRope puts the factors of both tensors. The attention factor must be the one that
 // follows from the lengths.
-func (p *planner) readLongRope(s *settings) error {
-	long, short := s.tensors[longNames[0]], s.tensors[longNames[1]]
-	if long == nil && short == nil {
-		return nil
+func (p *planner) readLongRope(s *settings) (found bool, err error) {
+	if s.tensors[longNames[0]] == nil && s.tensors[longNames[1]] == nil {
+		return p.readLlama3(s)
 	}
+	if s.tensors[ropeFreqs] != nil {
+		return false, wire.At(p.m.Format(), "tensor "+ropeFreqs, s.tensors[ropeFreqs].Span.Off, wire.ErrUnsupported.Errorf("rotations are scaled by %s too", longNames[0]))
+	}
+	return true, p.findLongRope(s)
+}
+
+func (p *planner) findLongRope(s *settings) error {
+	long, short := s.tensors[longNames[0]], s.tensors[longNames[1]]
 	var text strings.Builder
 	text.WriteString(`{"rope_type": "longrope", "rope_theta": ` + s.theta())
 	for k, i := range []*tensor.Info{long, short} {

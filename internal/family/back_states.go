@@ -52,7 +52,7 @@ func graniteHybridBack(s *settings) {
 	s.putInt("num_experts_per_tok", used)
 	shared, _ := s.int("expert_shared_feed_forward_length")
 	s.putInt("shared_intermediate_size", shared)
-	s.biased("attention_bias", attention...)
+	s.biased("attention_bias", projections...)
 	s.put("hidden_act", `"silu"`)
 }
 
@@ -96,7 +96,7 @@ func nemotronHBack(mixed bool) func(*settings) {
 		if mixed {
 			s.nemotronHExperts()
 		}
-		s.biased("attention_bias", attention...)
+		s.biased("attention_bias", projections...)
 		s.biased("mlp_bias", "ffn_up", "ffn_down")
 		s.biased("use_conv_bias", "ssm_conv1d")
 		s.biased("mamba_proj_bias", "ssm_in", "ssm_out")
@@ -172,7 +172,7 @@ func (s *settings) linearBack(head int64) {
 	if text != "" {
 		s.put("layer_types", "["+text[2:]+"]")
 	}
-	s.biased("attention_bias", attention...)
+	s.biased("attention_bias", projections...)
 	s.put("hidden_act", `"silu"`)
 }
 

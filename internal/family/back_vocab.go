@@ -87,7 +87,7 @@ func (r *vocabWriter) read() (err error) {
 	at := func(key string, err error) error {
 		return wire.At("gguf", "key "+wire.Quote("tokenizer.ggml."+key), wire.NoOffset, err)
 	}
-	if tokens == nil || tokens.Len() > maxVocab || tokens.Len() != r.s.rows("token_embd.weight") && r.s.row != &gpt2Row {
+	if tokens == nil || tokens.Len() > maxVocab || tokens.Len() != r.s.rows("token_embd.weight") && !r.s.row.back.fewerTokens {
 		return at("tokens", wire.ErrMismatch.Errorf("the number of its texts is not that of the rows of token_embd.weight"))
 	}
 	for text, bad := range tokens.Strings(b) {

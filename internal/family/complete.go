@@ -70,7 +70,7 @@ func (p *planner) checkComplete(names *wire.NameSet) error {
 // leavesOutMTP reports a layer that predicts further tokens and of which the file has no
 // tensor: transformers saves models without it, and llama.cpp loads them.
 func (p *planner) leavesOutMTP(names *wire.NameSet, layer int64) (bool, error) {
-	if !p.c.row.optionalMTP || !isMTPLayer(p.c, layer) {
+	if !p.c.row.ahead.optional || !isMTPLayer(p.c, layer) {
 		return false, nil
 	}
 	for i := range p.c.row.layers() {
@@ -119,7 +119,7 @@ func (p *planner) checkBias(names *wire.NameSet, at location) error {
 	if len(at.name.views) == 1 {
 		own = at.name.views[0].gguf
 	}
-	if at.bias = true; p.asIs || !slices.Contains(biased[p.c.row.arch], own) {
+	if at.bias = true; p.asIs || !slices.Contains(p.c.row.biased, own) {
 		return nil
 	}
 	if _, ok := names.Find(p.nameOf(&at)); !ok {
@@ -131,7 +131,7 @@ func (p *planner) checkBias(names *wire.NameSet, at location) error {
 // headless reports a class without a head, as embedding models are saved.
 func (c *config) headless() bool {
 	list := c.root.Get("architectures").List()
-	return len(list) == 1 && slices.Contains([]string{"LlamaModel", "Qwen2Model", "Qwen3Model"}, list[0].String())
+	return len(list) == 1 && slices.Contains(c.row.naming.headless, list[0].String())
 }
 
 // isLeftOut reports a tensor that is not written for mlx-lm. A tensor that mlx-lm does not

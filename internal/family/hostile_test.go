@@ -217,7 +217,7 @@ func (a shortList) Bools(*limits.Budget) iter.Seq2[bool, error] {
 func TestTokensBeyondTheVocabulary(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	s := &settings{b: b, row: &llamaRow, keys: map[string]any{
+	s := &settings{b: b, row: llamaRow, keys: map[string]any{
 		"tokenizer.ggml.bos_token_id": uint32(1), "tokenizer.ggml.eos_token_id": uint32(8), "tokenizer.ggml.padding_token_id": int32(-1),
 	}, tensors: map[string]*tensor.Info{"token_embd.weight": {Shape: []int64{8, 2}}}}
 	if list := s.tokens(); len(list) != 1 || list[0] != (preset{"bos_token_id", "1"}) {
@@ -233,7 +233,7 @@ func TestHostileKeys(t *testing.T) {
 	kept, asked := 0, 0
 	for range 120 {
 		for _, one := range slices.Concat(rows, picked) {
-			if one.back == nil {
+			if one.back.members == nil {
 				continue
 			}
 			b := limits.Policy{}.Budget(t.Context())

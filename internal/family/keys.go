@@ -222,9 +222,7 @@ func (k *keys) rope() {
 		k.yarn(r)
 	case r.kind == "su" || r.kind == "longrope":
 		k.putArch("rope.scaling.type", "longrope")
-	case r.kind == "proportional" && k.c.row.arch == "gemma4":
-	case r.kind == "dynamic" && k.c.row.arch == "hunyuan-dense": // see hunyuanKeys
-	case r.kind == "dynamic" && k.c.row.skipDynamicRope:
+	case slices.Contains(k.c.row.attention.scalings, r.kind): // the row's own keys say it
 	case r.kind == "" || r.kind == "default" || r.kind == "mrope" || strings.EqualFold(r.kind, "llama3"):
 	default:
 		k.fail("rope_scaling", r.params, "of a known type")
@@ -257,19 +255,19 @@ func (k *keys) yarn(r rope) {
 // derivedTensors adds the tensors that are computed from the configuration alone.
 func (p *planner) derivedTensors() error {
 	r := p.c.rope()
-	switch {
-	case p.c.row.arch == "gemma4":
-		return wire.At(configName, "member rope_parameters", wire.NoOffset, p.proportional(r))
-	case p.c.row.longRotated != nil && r.params.Get("long_factor").There:
-		return wire.At(configName, "member rope_scaling", wire.NoOffset, p.longRope(r))
-	case !strings.EqualFold(r.kind, "llama3"):
+	if factors := p.c.row.attention.factors; factors != nil {
+		if made, err := factors(p, r); made || err != nil {
+			return err
+		}
+	}
+	if !strings.EqualFold(r.kind, "llama3") {
 		return nil
 	}
 	data, err := p.llama3(r)
 	if err != nil {
 		return wire.At(configName, "member rope_scaling", wire.NoOffset, err)
 	}
-	t := Tensor{Name: "rope_freqs.weight", DType: tensor.F32, Shape: []int64{int64(len(data) / 4)}, Data: data}
+	t := Tensor{Name: ropeFreqs, DType: tensor.F32, Shape: []int64{int64(len(data) / 4)}, Data: data}
 	p.Tensors, err = limits.Append(p.b, p.Tensors, t)
 	return err
 }

@@ -12,6 +12,13 @@ import (
 // mlx-lm uses transformers' names, except that the experts of a layer are one tensor under
 // switch_mlp. The reference is mlx_lm.convert 0.32.2.
 
+// An mlxRow says what mlx-lm has of a row's models.
+type mlxRow struct {
+	none  string   // why no folder for mlx-lm is made, "" if one is
+	form  *mlxForm // how its tensors differ beyond stacked experts, nil if they do not
+	eight []string // suffixes of modules that it keeps at 8 bits
+}
+
 // mlxLayers are mlx-lm's names of an expert's matrices, if they differ.
 var mlxLayers = map[string]string{"w1": "gate_proj", "w2": "down_proj", "w3": "up_proj"}
 
@@ -37,22 +44,6 @@ type MLX struct {
 	Stays func(module string) bool
 }
 
-// mlxEight are suffixes of modules that mlx-lm keeps at 8 bits, by model type.
-var mlxEight = map[string][]string{
-	"qwen3_moe":        {"mlp.gate"},
-	"granite":          {"self_attn.o_proj", "mlp.down_proj", "lm_head"},
-	"granitemoe":       {"block_sparse_moe.router.layer", "self_attn.o_proj", "mlp.down_proj", "lm_head"},
-	"gpt_oss":          {"router"},
-	"gemma4_text":      {"router.proj"},
-	"gemma4":           {"router.proj"},
-	"lfm2_moe":         {"feed_forward.gate"},
-	"minimax_m2":       {"block_sparse_moe.gate"},
-	"qwen3_next":       {"mlp.gate", "shared_expert_gate"},
-	"qwen3_5_moe":      {"mlp.gate", "shared_expert_gate"},
-	"qwen3_5_moe_text": {"mlp.gate", "shared_expert_gate"},
-	"granitemoehybrid": {"router.layer"},
-}
-
 var mlxTypes = map[string]tensor.DType{"float16": tensor.F16, "bfloat16": tensor.BF16, "float32": tensor.F32}
 
 // ToMLX plans the conversion of a folder of transformers to one of mlx-lm. It refuses what
@@ -62,7 +53,7 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 	if err != nil {
 		return nil, err
 	}
-	why, form := p.c.row.noMLX, p.c.row.mlx
+	why, form := p.c.row.mlx.none, p.c.row.mlx.form
 	switch there := p.c.root.Get("vision_config").There; {
 	case there:
 		why = "mlx-lm stores its vision part too, which is not written"
@@ -85,7 +76,7 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 	}
 	out := &MLX{Tensors: p.Tensors, DType: mlxTypes[p.c.root.Get("torch_dtype").String()]}
 	out.Casts, out.Stays = form.casts, form.stays
-	eight := mlxEight[p.c.root.Get("model_type").String()]
+	eight := p.c.row.mlx.eight
 	out.Eight = func(module string) bool {
 		for _, end := range eight {
 			if module == end || strings.HasSuffix(module, end) && end != "lm_head" {

@@ -17,7 +17,7 @@ func Otherwise(b *limits.Budget, m tensor.Model) bool {
 		return false
 	}
 	c, err := configOf(root)
-	return err == nil && c.row.mlx != nil
+	return err == nil && c.row.mlx.form != nil
 }
 
 // Stacked reports a model with mlx-lm's experts: one tensor for all experts of a layer.
@@ -40,7 +40,7 @@ func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.asIs, p.form = true, p.c.row.mlx
+	p.asIs, p.form = true, p.c.row.mlx.form
 	if p.form != nil && p.form.lossy {
 		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.Errorf("%s of transformers cannot be restored: mlx-lm leaves out tensors that it needs", p.c.row.names[0]))
 	}

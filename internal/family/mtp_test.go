@@ -12,9 +12,6 @@ import (
 func TestLayersOfFurtherTokensAreOptionalWhereTheyAreCounted(t *testing.T) {
 	counted := 0
 	for _, row := range rows {
-		if row.depth == nil {
-			continue
-		}
 		b := limits.Policy{}.Budget(t.Context())
 		defer b.Close()
 		layers := func(ahead int) int64 {
@@ -31,7 +28,7 @@ func TestLayersOfFurtherTokensAreOptionalWhereTheyAreCounted(t *testing.T) {
 		if layers(1) == layers(0) {
 			continue
 		}
-		if counted++; !row.optionalMTP {
+		if counted++; !row.ahead.optional {
 			t.Errorf("%s counts them, and requires their tensors", row.names[0])
 		}
 	}

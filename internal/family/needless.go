@@ -12,16 +12,16 @@ func (p *planner) isUnneeded(name string) bool {
 		return true
 	}
 	name = p.c.rowName(name)
-	list := p.c.row.skipPrefixes
+	list := p.c.row.naming.skipPrefixes
 	if !p.c.classifies() {
-		list = slices.Concat(list, p.c.row.headPrefixes)
+		list = slices.Concat(list, p.c.row.classifier.heads)
 	}
 	for _, s := range list {
 		if strings.HasPrefix(name, s) {
 			return true
 		}
 	}
-	for _, end := range append([]string{".attention.masked_bias", ".attention.bias", ".rotary_emb.inv_freq"}, p.c.row.skipSuffixes...) {
+	for _, end := range append([]string{".attention.masked_bias", ".attention.bias", ".rotary_emb.inv_freq"}, p.c.row.naming.skipSuffixes...) {
 		if strings.HasSuffix(name, end) {
 			return true
 		}
@@ -31,7 +31,7 @@ func (p *planner) isUnneeded(name string) bool {
 
 // isAlias reports another name of a tensor that was already read.
 func (p *planner) isAlias(name string) bool {
-	if !slices.Contains(p.c.row.aliases, name) {
+	if !slices.Contains(p.c.row.naming.aliases, name) {
 		return false
 	}
 	again := p.aliasSeen

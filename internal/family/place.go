@@ -158,7 +158,7 @@ func Wide(i *tensor.Info) bool { return stored(i.Name, len(i.Shape), tensor.BF16
 // isExtraLayer reports whether a tensor belongs to a layer beyond the last one that is
 // needed.
 func (p *planner) isExtraLayer(name string) bool {
-	if !p.c.row.dropExtraLayers {
+	if !p.c.row.ahead.dropped {
 		return false
 	}
 	before, after, _ := strings.Cut(p.c.row.layer, "#")

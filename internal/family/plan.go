@@ -143,6 +143,11 @@ func configOf(root jsontree.Value) (*config, error) {
 
 // bounded refuses sizes that no model has.
 func (c *config) bounded() (*config, error) {
+	if c.row.linear {
+		if err := checkLinear(c); err != nil {
+			return nil, err
+		}
+	}
 	if c.row.check != nil {
 		if err := c.row.check(c); err != nil {
 			return nil, err

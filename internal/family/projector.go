@@ -14,9 +14,6 @@ import (
 // The vision part of a model is a separate file, which llama.cpp's mtmd loads with the text
 // model: convert_hf_to_gguf.py --mmproj writes it. Its configuration is vision_config.
 
-// projectors are the models whose vision part can be written.
-var projectors = []*row{&pixtralProjector, &mistral3Projector, &gemma3Projector, &qwen2vlProjector, &qwen25vlProjector, &qwen3vlProjector, &qwen3vlmoeProjector}
-
 // A typeRule says which type a tensor has if not that of the others.
 type typeRule uint8
 
@@ -209,11 +206,11 @@ func (c *config) rowName(full string) string {
 	if c.root.Get("vision_config").There {
 		full = strings.Replace(full, "language_model.", "", 1)
 	}
-	if c.row.rename != nil {
-		full = c.row.rename(c, full)
+	if c.row.ahead.apart {
+		full = mtpToLayer(c, full)
 	}
-	if slices.Contains(c.row.aliases, full) {
-		full = c.row.aliases[0]
+	if slices.Contains(c.row.naming.aliases, full) {
+		full = c.row.naming.aliases[0]
 	}
 	return c.row.trimmed(full)
 }
@@ -233,7 +230,7 @@ func (c *config) isOtherPart(full string) bool {
 	}
 	switch {
 	case c.isVision:
-		return !begins(c.row.keepPrefixes)
+		return !begins(c.row.vision.keep)
 	case !c.root.Get("vision_config").There:
 		return false
 	}

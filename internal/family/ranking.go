@@ -34,7 +34,7 @@ var rankAnswers = [2]string{"yes", "no"}
 
 // detectReranker finds out whether the model is a reranker.
 func (p *planner) detectReranker() error {
-	if !p.c.row.mayRerank {
+	if !p.c.row.classifier.reranks {
 		return nil
 	}
 	named := func(text string) bool {
@@ -106,7 +106,7 @@ func (k *keys) rankKeys() {
 
 // rerankerMembers reads the keys of a reranker, and puts a name by which it is recognized.
 func (s *settings) rerankerMembers() {
-	if n, _ := s.int("pooling_type"); n != rankPooling || !s.row.mayRerank {
+	if n, _ := s.int("pooling_type"); n != rankPooling || !s.row.classifier.reranks {
 		return // what others have is of sentence-transformers: see pooled
 	}
 	_, _ = s.key("classifier.output_labels")
@@ -117,7 +117,7 @@ func (s *settings) rerankerMembers() {
 // so that the folder does not need it.
 func (p *planner) checkRankHead(s *settings) error {
 	head, table := s.tensors[rankHead], s.tensors["token_embd.weight"]
-	if !s.row.mayRerank || head == nil || table == nil {
+	if !s.row.classifier.reranks || head == nil || table == nil {
 		return nil
 	}
 	fail := func(format string, args ...any) error {

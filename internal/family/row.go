@@ -9,76 +9,117 @@ import (
 )
 
 // A row describes one architecture of llama.cpp and the models of transformers that it
-// runs.
+// runs: what each row has, and the capabilities that only some have. A capability that a row
+// does not state is that of most models, or missing.
 type row struct {
-	arch           string   // general.architecture
-	names          []string // the architectures in config.json
-	model          string   // model_type in config.json
-	defaults       []preset // members of config.json with the defaults of transformers' class
-	tied           bool     // the default of tie_word_embeddings
-	layer          string   // prefix of a layer's tensors, with "#" for its number
-	outer          []mapping
-	layers         func() []mapping
-	skipSuffixes   []string                            // suffixes of tensors that are not needed
-	skipPrefixes   []string                            // prefixes of such
-	headPrefixes   []string                            // prefixes of tensors that only a classifier needs
-	trimPrefixes   []string                            // prefixes of all names that may be absent
-	rename         func(c *config, full string) string // to the name that the mappings have
-	restore        func(c *config, full string) string // the inverse of rename
-	optionalPrefix string                              // prefix of all names but the head's, which a file may omit
-	// depth returns the number of layers if it is not num_hidden_layers.
-	depth func(*config) int64
-	// dropExtraLayers says that tensors of layers beyond the last, which predict further
-	// tokens, are skipped.
-	dropExtraLayers bool
-	// optionalMTP says that layers which predict further tokens may be missing as a whole.
-	optionalMTP bool
-	prefix      string // prefix of a layer's tensors in llama.cpp
-	// decoder has the prefixes of the layers of a decoder, which are numbered after those of
-	// the encoder.
-	decoder *tower
-	// mayRerank says that some models of the row are rerankers, see detectReranker.
-	mayRerank bool
+	arch     string   // general.architecture
+	model    string   // model_type in config.json
+	names    []string // the architectures in config.json
+	defaults []preset // members of config.json with the defaults of transformers' class
+	tied     bool     // the default of tie_word_embeddings
+
+	outer  []mapping        // tensors outside of layers
+	layers func() []mapping // tensors of a layer
+	layer  string           // prefix of a layer's tensors, with "#" for its number
+	prefix string           // prefix of a layer's tensors in llama.cpp
+	biased []string         // tensors whose bias llama.cpp requires, by llama.cpp's names
+
+	keys       func(*keys) // adds the keys of a GGUF file
+	vocab      func(*keys) error
+	noFileType bool // general.file_type is omitted, as by the converter
+
 	// check refuses configurations of which llama.cpp has no model, before any size is known to
 	// be possible; nil refuses none.
 	check func(*config) error
 	// choose returns another row for some configurations with the same architecture, or nil.
 	choose func(*config) *row
-	// aliases are names of one tensor. The first one in a file is used.
-	aliases []string
-	// keepPrefixes are the prefixes of tensors that belong to a vision part.
-	keepPrefixes []string
-	// matches chooses between rows with the same arch when a GGUF file is read.
-	matches func(*settings) bool
-	// backArch is the architecture that is written to config.json, if not names[0].
-	backArch string
-	// backRow is the row of the folder that is made of a GGUF file: the text model of a
-	// published model with a vision part has an architecture of its own.
-	backRow *row
-	// mlx says how mlx-lm's tensors differ from transformers' beyond stacked experts; nil if
-	// they do not.
-	mlx *mlxForm
-	// noMLX says why no folder for mlx-lm is made, "" if one is.
-	noMLX string
-	keys  func(*keys)
-	vocab func(*keys) error
-	back  func(*settings) // puts the members of config.json, read from keys
-	lost  string          // what llama.cpp does not store, so that transformers' model cannot be restored
-	// noFileType omits general.file_type, as the converter does.
-	noFileType bool
+	// chosen says that only choose of another row returns this one.
+	chosen bool
+
+	naming     naming
+	attention  attention
+	linear     bool // some layers have linear attention
+	ahead      ahead
+	decoder    *tower // the second stack of layers, numbered after those of the encoder
+	classifier classifier
+	vision     visionPart
+	mlx        mlxRow
+	back       backward
+}
+
+// A naming says how the names of tensors in checkpoints differ from those of the mappings.
+type naming struct {
+	optionalPrefix string   // prefix of all names but the head's, which a file may omit
+	bare           bool     // folders made of a GGUF file omit optionalPrefix
+	trimPrefixes   []string // prefixes of all names that may be absent
+	skipPrefixes   []string // prefixes of tensors that are not needed
+	skipSuffixes   []string // suffixes of such
+	aliases        []string // names of one tensor. The first one in a file is used.
+	headless       []string // classes that are saved without a head
+}
+
+// An attention says what is unusual about a row's attention.
+type attention struct {
 	// kvHeads returns the number of key heads if it is not num_key_value_heads.
 	kvHeads func(*config) int64
-	// longRotated returns how many elements of a head are rotated by the factors long_factor
-	// and short_factor.
-	longRotated func(*config, rope) int64
-	// skipDynamicRope ignores rope scaling of the type dynamic, as the converter does.
-	skipDynamicRope bool
+	// scalings are the kinds of rope scaling that common leaves to the row.
+	scalings []string
+	// factors adds tensors of factors of rotary embeddings if the configuration has such that
+	// only this row knows; ok is false if it has none.
+	factors func(p *planner, r rope) (ok bool, err error)
+}
+
+// An ahead describes layers after the others, which predict further tokens.
+type ahead struct {
+	// count returns the number of these layers; nil for none.
+	count func(*config) int64
+	// apart says that their names begin with "mtp.", and are not those of further layers.
+	apart bool
+	// optional says that a file may lack these layers as a whole.
+	optional bool
+	// dropped says that tensors of layers beyond the last are skipped.
+	dropped bool
+}
+
+// A classifier says what is unusual about models with a classification head.
+type classifier struct {
+	heads   []string // prefixes of tensors that only a classifier needs
+	reranks bool     // some models are rerankers, see detectReranker
+}
+
+// A visionPart is a part of a model that is a file of its own.
+type visionPart struct {
+	keep []string // prefixes of its tensors
+}
+
+// A backward says how a folder is made of a GGUF file.
+type backward struct {
+	members func(*settings) // puts the members of config.json, read from keys
+	lost    string          // what llama.cpp does not store, so that transformers' model cannot be restored
+	// matches chooses between rows with the same arch; nil for the only one.
+	matches func(*settings) bool
+	arch    string // the architecture in config.json, if not names[0]
+	// row is that of the folder, if it is another: the text model of a published model with a
+	// vision part has an architecture of its own.
+	row *row
+	// factors puts members that tensors of factors of rotary embeddings tell, if they do it
+	// otherwise than Llama 3's; found is false if there are none.
+	factors func(p *planner, s *settings) (found bool, err error)
+	// consumed are such tensors, which the folder does not have.
+	consumed []string
+	// fewerTokens says that the token embedding may have more rows than there are tokens.
+	fewerTokens bool
+	// pieces says that the vocabulary is written as spiece.model.
+	pieces bool
+	// left is what the folder lacks, "" for nothing.
+	left string
 }
 
 // A tower is one stack of layers of a model that has two.
 type tower struct {
 	layer, prefix string
 	first         func(*config) int64 // number of layers before the tower
+	count         func(*config) int64 // number of its layers
 }
 
 // towers returns all stacks of layers.
@@ -263,8 +304,11 @@ func (c *config) readSizes() {
 func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "n_embed", "dim", "d_model") }
 func (c *config) heads() int64  { return c.int("num_attention_heads", "n_head", "n_heads", "num_heads") }
 func (c *config) layers() int64 {
-	if c.row.depth != nil {
-		return c.row.depth(c)
+	switch {
+	case c.row.decoder != nil:
+		return c.row.decoder.first(c) + c.row.decoder.count(c)
+	case c.row.ahead.count != nil:
+		return c.hiddenLayers() + c.row.ahead.count(c)
 	}
 	return c.hiddenLayers()
 }
@@ -279,8 +323,8 @@ func (c *config) experts() int64 {
 func (c *config) nope() int64 { return c.int("qk_nope_head_dim") }
 
 func (c *config) kvHeads() int64 {
-	if c.row.kvHeads != nil {
-		return c.row.kvHeads(c)
+	if c.row.attention.kvHeads != nil {
+		return c.row.attention.kvHeads(c)
 	}
 	if n := c.int("num_key_value_heads", "n_kv_heads"); n > 0 {
 		return n

@@ -5,8 +5,8 @@ package family
 
 func beforeMixture(c *config, layer int64) bool { return layer < c.int("num_dense_layers") }
 
-var afmoeRow = row{
-	arch: "afmoe", model: "afmoe", names: []string{"AfmoeForCausalLM"}, noMLX: notCompared,
+var afmoeRow = &row{
+	arch: "afmoe", model: "afmoe", names: []string{"AfmoeForCausalLM"},
 	defaults: []preset{
 		{"vocab_size", "200192"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "16384"}, {"head_dim", "128"}, {"num_dense_layers", "1"}, {"num_experts", "64"}, {"num_experts_per_tok", "6"},
 		{"num_shared_experts", "2"}, {"route_scale", "1.0"}, {"sliding_window", "1024"}, {"global_attn_every_n_layers", "4"}, {"route_norm", "true"}, {"mup_enabled", "false"}, {"rope_theta", "10000"},
@@ -23,7 +23,9 @@ var afmoeRow = row{
 			mapping{hf: "mlp.expert_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true},
 		))...)...)...)
 	}),
-	keys: afmoeKeys, vocab: llamaVocab, back: afmoeBack,
+	keys: afmoeKeys, vocab: llamaVocab,
+
+	mlx: mlxRow{none: notCompared}, back: backward{members: afmoeBack},
 }
 
 func afmoeKeys(k *keys) {
@@ -54,7 +56,7 @@ func afmoeKeys(k *keys) {
 func afmoeBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.requireInt("num_experts", "expert_count")
 	s.requireInt("num_experts_per_tok", "expert_used_count")
 	s.requireInt("num_shared_experts", "expert_shared_count")

@@ -11,8 +11,8 @@ import (
 
 // apertusRow: no gate, norms of each head, and an activation with four numbers in each
 // layer, which llama.cpp has as keys.
-var apertusRow = row{
-	arch: "apertus", model: "apertus", names: []string{"ApertusForCausalLM"}, noMLX: notCompared, lost: "the numbers of its activation as tensors",
+var apertusRow = &row{
+	arch: "apertus", model: "apertus", names: []string{"ApertusForCausalLM"},
 	defaults: []preset{{"vocab_size", "131072"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "65536"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -27,6 +27,8 @@ var apertusRow = row{
 		}...)...)
 	}),
 	keys: apertusKeys, vocab: llamaVocab,
+
+	mlx: mlxRow{none: notCompared}, back: backward{lost: "the numbers of its activation as tensors"},
 }
 
 func apertusKeys(k *keys) {

@@ -25,8 +25,8 @@ var (
 	)
 )
 
-var bailingRow = row{
-	arch: "bailingmoe", model: "bailing_moe", names: []string{"BailingMoeForCausalLM"}, noMLX: notCompared,
+var bailingRow = &row{
+	arch: "bailingmoe", model: "bailing_moe", names: []string{"BailingMoeForCausalLM"},
 	defaults: []preset{{"vocab_size", "30592"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "16384"}, {"rope_theta", "10000"}, {"first_k_dense_replace", "0"}, {"norm_topk_prob", "true"}},
 	outer:    bailingOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -36,7 +36,9 @@ var bailingRow = row{
 			ffnNorm,
 		}, bailingMixed)
 	}),
-	keys: bailingKeys, vocab: gpt2Vocab, back: bailingBack,
+	keys: bailingKeys, vocab: gpt2Vocab,
+
+	mlx: mlxRow{none: notCompared}, back: backward{members: bailingBack},
 }
 
 func bailingKeys(k *keys) {
@@ -82,8 +84,8 @@ func bailingBack(s *settings) {
 	s.put("use_qkv_bias", "false")
 }
 
-var bailing2Row = row{
-	arch: "bailingmoe2", model: "bailing_moe_v2", names: []string{"BailingMoeV2ForCausalLM"}, noMLX: notCompared,
+var bailing2Row = &row{
+	arch: "bailingmoe2", model: "bailing_moe_v2", names: []string{"BailingMoeV2ForCausalLM"},
 	defaults: []preset{{"vocab_size", "157184"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "600000"}, {"norm_topk_prob", "true"}, {"routed_scaling_factor", "2.5"}, {"score_function", `"sigmoid"`}},
 	outer:    bailingOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -97,7 +99,9 @@ var bailing2Row = row{
 			mapping{hf: "mlp.gate.expert_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true},
 		)))
 	}),
-	keys: bailing2Keys, vocab: gpt2Vocab, back: bailing2Back,
+	keys: bailing2Keys, vocab: gpt2Vocab,
+
+	mlx: mlxRow{none: notCompared}, back: backward{members: bailing2Back},
 }
 
 func bailing2Keys(k *keys) {
@@ -137,8 +141,8 @@ func bailing2Back(s *settings) {
 }
 
 // deepseekRow: the first mixture of DeepSeek, with Llama's attention.
-var deepseekRow = row{
-	arch: "deepseek", model: "deepseek", names: []string{"DeepseekForCausalLM"}, noMLX: notCompared,
+var deepseekRow = &row{
+	arch: "deepseek", model: "deepseek", names: []string{"DeepseekForCausalLM"},
 	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return permuted(decoder(with(with(denseMLP, sharedMixture...), ffnNorm)...))
@@ -160,7 +164,9 @@ var deepseekRow = row{
 		if v := k.c.rope().params.Get("factor"); v.There {
 			k.fail("rope_scaling", v, "null, as llama.cpp assumes")
 		}
-	}, vocab: spmOrBytes, back: func(s *settings) {
+	}, vocab: spmOrBytes,
+
+	mlx: mlxRow{none: notCompared}, back: backward{members: func(s *settings) {
 		_, _, head := s.common()
 		s.rotations(head)
 		s.requireInt("first_k_dense_replace", "leading_dense_block_count")
@@ -170,10 +176,10 @@ var deepseekRow = row{
 		s.requireInt("n_shared_experts", "expert_shared_count")
 		s.expect("expert_weights_scale", 1)
 		s.expect("expert_gating_func", 1)
-		s.biases("attention_bias", s.layers(), attention...)
+		s.biases("attention_bias", s.layers(), projections...)
 		s.put("norm_topk_prob", "false")
 		s.put("moe_layer_freq", "1")
 		s.put("scoring_func", `"softmax"`)
 		s.put("hidden_act", `"silu"`)
-	},
+	}},
 }

@@ -15,15 +15,15 @@ import (
 // trimmed returns a name as the mappings have it: without optional prefixes, and with
 // today's suffixes.
 func (r *row) trimmed(name string) string {
-	for _, s := range r.trimPrefixes {
+	for _, s := range r.naming.trimPrefixes {
 		if rest, ok := strings.CutPrefix(name, s); ok {
 			name = rest
 			break
 		}
 	}
-	if len(r.trimPrefixes) == 0 {
-		if !strings.HasPrefix(name, r.optionalPrefix) && !strings.HasPrefix(name, "lm_head.") {
-			return r.optionalPrefix + name
+	if len(r.naming.trimPrefixes) == 0 {
+		if !strings.HasPrefix(name, r.naming.optionalPrefix) && !strings.HasPrefix(name, "lm_head.") {
+			return r.naming.optionalPrefix + name
 		}
 		return name
 	}
@@ -56,25 +56,28 @@ var (
 		{hf: "output.dense", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		{hf: "output.LayerNorm", gguf: "layer_output_norm", shape: dims{Hidden}},
 	}
+	bertBiased   = []string{"attn_output_norm", "layer_output_norm", "token_embd_norm"}
 	bertDefaults = []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}, {"type_vocab_size", "2"}, {"layer_norm_eps", "1e-12"}}
 )
 
 const apartBERT = "mlx-lm has no such model"
 
-var bertRow = row{
-	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM", "CamembertModel", "BertForSequenceClassification"}, noMLX: apartBERT,
+var bertRow = &row{
+	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM", "CamembertModel", "BertForSequenceClassification"},
 	defaults: bertDefaults, outer: with(bertOuter, bertHead...), layer: "encoder.layer.#.", layers: lazy(func() []mapping {
 		return bertLayers
 	}),
-	trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
-	keys: bertKeys, vocab: bertVocab, back: bertBack,
-	matches: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] != nil },
+
+	biased: bertBiased,
+	keys:   bertKeys, vocab: bertVocab,
+
+	naming: naming{trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop}, mlx: mlxRow{none: apartBERT}, back: backward{members: bertBack, matches: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] != nil }},
 }
 
-var distilbertRow = row{
-	arch: "bert", model: "distilbert", names: []string{"DistilBertModel", "DistilBertForMaskedLM", "DistilBertForSequenceClassification"}, noMLX: apartBERT,
-	defaults:     []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}},
-	trimPrefixes: []string{"distilbert."}, skipPrefixes: []string{"vocab_"}, skipSuffixes: bertSkip,
+var distilbertRow = &row{
+	arch: "bert", model: "distilbert", names: []string{"DistilBertModel", "DistilBertForMaskedLM", "DistilBertForSequenceClassification"},
+	defaults: []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}},
+
 	outer: with([]mapping{bertOuter[0], bertOuter[1], bertOuter[3], {hf: "pre_classifier", gguf: "cls", shape: dims{Hidden, Hidden}, inLayer: classifies}}, bertHead...), layer: "transformer.layer.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
@@ -88,11 +91,13 @@ var distilbertRow = row{
 			{hf: "output_layer_norm", gguf: "layer_output_norm", shape: dims{Hidden}},
 		}
 	}),
+	biased: bertBiased,
 	keys: func(k *keys) {
 		bertKeys(k)
 		k.putArch("attention.layer_norm_epsilon", float32(1e-12))
-	}, vocab: bertVocab, back: distilbertBack,
-	matches: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] == nil },
+	}, vocab: bertVocab,
+
+	naming: naming{trimPrefixes: []string{"distilbert."}, skipPrefixes: []string{"vocab_"}, skipSuffixes: bertSkip}, mlx: mlxRow{none: apartBERT}, back: backward{members: distilbertBack, matches: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] == nil }},
 }
 
 // shiftedPositions returns the number of the position embedding's first rows that RoBERTa
@@ -117,30 +122,34 @@ var robertaOuter = slices.Concat(bertOuter[:1], []mapping{{
 
 var robertaDefaults = []preset{{"vocab_size", "50265"}, {"max_position_embeddings", "512"}, {"type_vocab_size", "2"}, {"layer_norm_eps", "1e-12"}, {"pad_token_id", "1"}}
 
-var robertaRow = row{
-	arch: "bert", model: "roberta", names: []string{"RobertaModel", "RobertaForSequenceClassification"}, noMLX: apartBERT,
+var robertaRow = &row{
+	arch: "bert", model: "roberta", names: []string{"RobertaModel", "RobertaForSequenceClassification"},
 	defaults: robertaDefaults, outer: with(robertaOuter, robertaHead...), layer: "encoder.layer.#.", layers: lazy(func() []mapping {
 		return bertLayers
 	}),
-	trimPrefixes: []string{"roberta."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
-	keys: robertaKeys, vocab: robertaVocab, lost: lostPositions,
-	matches: func(s *settings) bool { return s.text("model") == "gpt2" },
+
+	biased: bertBiased,
+	keys:   robertaKeys, vocab: robertaVocab,
+
+	naming: naming{trimPrefixes: []string{"roberta."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop}, mlx: mlxRow{none: apartBERT}, back: backward{lost: lostPositions, matches: func(s *settings) bool { return s.text("model") == "gpt2" }},
 }
 
-var xlmrobertaRow = row{
-	arch: "bert", model: "xlm-roberta", names: []string{"XLMRobertaModel", "XLMRobertaForSequenceClassification"}, noMLX: apartBERT,
+var xlmrobertaRow = &row{
+	arch: "bert", model: "xlm-roberta", names: []string{"XLMRobertaModel", "XLMRobertaForSequenceClassification"},
 	defaults: robertaDefaults, outer: with(robertaOuter, robertaHead...), layer: "encoder.layer.#.", layers: lazy(func() []mapping {
 		return bertLayers
 	}),
-	trimPrefixes: []string{"roberta."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
-	keys: robertaKeys, vocab: unigramVocab, lost: lostPositions,
-	matches: func(s *settings) bool { return s.text("model") == "t5" },
+
+	biased: bertBiased,
+	keys:   robertaKeys, vocab: unigramVocab,
+
+	naming: naming{trimPrefixes: []string{"roberta."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop}, mlx: mlxRow{none: apartBERT}, back: backward{lost: lostPositions, matches: func(s *settings) bool { return s.text("model") == "t5" }},
 }
 
-var modernbertRow = row{
-	arch: "modern-bert", model: "modernbert", names: []string{"ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification"}, noMLX: apartBERT,
-	defaults:     []preset{{"vocab_size", "50368"}, {"max_position_embeddings", "8192"}, {"norm_eps", "1e-05"}, {"local_attention", "128"}},
-	trimPrefixes: []string{"model."}, skipSuffixes: bertSkip, skipPrefixes: []string{"decoder."}, headPrefixes: []string{"head."},
+var modernbertRow = &row{
+	arch: "modern-bert", model: "modernbert", names: []string{"ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification"},
+	defaults: []preset{{"vocab_size", "50368"}, {"max_position_embeddings", "8192"}, {"norm_eps", "1e-05"}, {"local_attention", "128"}},
+
 	outer: with([]mapping{
 		{hf: "embeddings.tok_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
 		{hf: "embeddings.norm", gguf: "token_embd_norm", shape: dims{Hidden}},
@@ -159,12 +168,14 @@ var modernbertRow = row{
 			{hf: "mlp.Wo", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}
 	}),
-	keys: modernbertKeys, vocab: modernbertVocab, back: modernbertBack,
+	keys: modernbertKeys, vocab: modernbertVocab,
+
+	naming: naming{trimPrefixes: []string{"model."}, skipSuffixes: bertSkip, skipPrefixes: []string{"decoder."}}, classifier: classifier{heads: []string{"head."}}, mlx: mlxRow{none: apartBERT}, back: backward{members: modernbertBack},
 }
 
-var nomicbertRow = row{
-	arch: "nomic-bert", model: "nomic_bert", names: []string{"NomicBertModel"}, noMLX: apartBERT,
-	trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
+var nomicbertRow = &row{
+	arch: "nomic-bert", model: "nomic_bert", names: []string{"NomicBertModel"},
+
 	outer: []mapping{bertOuter[0], bertOuter[2], {hf: "emb_ln", gguf: "token_embd_norm", shape: dims{Hidden}}}, layer: "encoder.layers.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
@@ -177,7 +188,10 @@ var nomicbertRow = row{
 			{hf: "norm2", gguf: "layer_output_norm", shape: dims{Hidden}},
 		}
 	}),
-	keys: nomicbertKeys, vocab: bertVocab, back: nomicbertBack,
+	biased: []string{"attn_output_norm", "layer_output_norm", "token_embd_norm"},
+	keys:   nomicbertKeys, vocab: bertVocab,
+
+	naming: naming{trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop}, mlx: mlxRow{none: apartBERT}, back: backward{members: nomicbertBack},
 }
 
 func bertKeys(k *keys) {

@@ -5,8 +5,8 @@ package family
 // glmPresets are what both classes state.
 var glmPresets = []preset{{"vocab_size", "151552"}, {"layernorm_epsilon", "1e-05"}}
 
-var glmRow = row{
-	arch: "chatglm", model: "glm", names: []string{"GlmForCausalLM"}, noMLX: notCompared,
+var glmRow = &row{
+	arch: "chatglm", model: "glm", names: []string{"GlmForCausalLM"},
 	defaults: []preset{{"vocab_size", "151552"}, {"rms_norm_eps", "1.5625e-07"}, {"head_dim", "128"}, {"num_key_value_heads", "2"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -15,13 +15,14 @@ var glmRow = row{
 			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		)
 	}),
-	keys: chatglmKeys, vocab: chatglmVocab, back: glmBack,
-	matches: func(s *settings) bool { return s.tensors["blk.0.attn_qkv.weight"] == nil },
+	keys: chatglmKeys, vocab: chatglmVocab,
+
+	mlx: mlxRow{none: notCompared}, back: backward{members: glmBack, matches: func(s *settings) bool { return s.tensors["blk.0.attn_qkv.weight"] == nil }},
 }
 
-var chatglmRow = row{
-	arch: "chatglm", model: "chatglm", names: []string{"ChatGLMModel", "ChatGLMForConditionalGeneration"}, noMLX: notCompared, trimPrefixes: []string{"transformer."}, kvHeads: chatglmGroups,
-	defaults: glmPresets, skipPrefixes: []string{"rotary_pos_emb.", "transformer.rotary_pos_emb."},
+var chatglmRow = &row{
+	arch: "chatglm", model: "chatglm", names: []string{"ChatGLMModel", "ChatGLMForConditionalGeneration"},
+	defaults: glmPresets,
 	outer: []mapping{
 		{hf: "embedding.word_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
 		{hf: "encoder.final_layernorm", gguf: "output_norm", shape: dims{Hidden}},
@@ -38,8 +39,9 @@ var chatglmRow = row{
 			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: dims{Hidden, chatglmFeed}},
 		}
 	}),
-	keys: chatglmKeys, vocab: chatglmVocab, lost: "the prefix of its tensors",
-	matches: func(s *settings) bool { return s.tensors["blk.0.attn_qkv.weight"] != nil },
+	keys: chatglmKeys, vocab: chatglmVocab,
+
+	naming: naming{trimPrefixes: []string{"transformer."}, skipPrefixes: []string{"rotary_pos_emb.", "transformer.rotary_pos_emb."}}, attention: attention{kvHeads: chatglmGroups}, mlx: mlxRow{none: notCompared}, back: backward{lost: "the prefix of its tensors", matches: func(s *settings) bool { return s.tensors["blk.0.attn_qkv.weight"] != nil }},
 }
 
 func chatglmFeed(c *config) int64 { return c.int("ffn_hidden_size") }
@@ -97,7 +99,7 @@ func glmBack(s *settings) {
 	head := hidden / max(1, heads)
 	s.putInt("head_dim", head)
 	s.partialRotary(head)
-	s.biases("attention_bias", s.layers(), attention[:3]...)
+	s.biases("attention_bias", s.layers(), projections[:3]...)
 	s.put("hidden_act", `"silu"`)
 }
 

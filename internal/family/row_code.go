@@ -3,10 +3,9 @@ package family
 import "strings"
 
 // bigcodeRow: the first StarCoder, GPT-2 with one key head.
-var bigcodeRow = row{
-	arch: "starcoder", model: "gpt_bigcode", names: []string{"GPTBigCodeForCausalLM"}, tied: true, noMLX: notCompared,
+var bigcodeRow = &row{
+	arch: "starcoder", model: "gpt_bigcode", names: []string{"GPTBigCodeForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"layer_norm_epsilon", "1e-05"}},
-	kvHeads:  func(*config) int64 { return 1 },
 	outer:    gpt2Row.outer, layer: "transformer.h.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
@@ -18,7 +17,10 @@ var bigcodeRow = row{
 			{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{Hidden, FFN4}},
 		}
 	}),
-	keys: bigcodeKeys, vocab: gpt2Vocab, back: bigcodeBack,
+	biased: []string{"attn_norm", "attn_output", "attn_qkv", "ffn_down", "ffn_norm", "ffn_up", "output_norm"},
+	keys:   bigcodeKeys, vocab: gpt2Vocab,
+
+	attention: attention{kvHeads: func(*config) int64 { return 1 }}, mlx: mlxRow{none: notCompared}, back: backward{members: bigcodeBack},
 }
 
 func bigcodeKeys(k *keys) {
@@ -49,10 +51,9 @@ func bigcodeBack(s *settings) {
 }
 
 // mptRow: no rotary embeddings but ALiBi.
-var mptRow = row{
-	arch: "mpt", model: "mpt", names: []string{"MptForCausalLM", "MPTForCausalLM"}, tied: true, noFileType: true, noMLX: notCompared,
+var mptRow = &row{
+	arch: "mpt", model: "mpt", names: []string{"MptForCausalLM", "MPTForCausalLM"}, tied: true, noFileType: true,
 	defaults: []preset{{"vocab_size", "50368"}, {"max_seq_len", "2048"}},
-	kvHeads:  mptGroups,
 	outer: []mapping{
 		{hf: "transformer.wte", gguf: "token_embd", shape: dims{Vocab, Hidden}},
 		{hf: "transformer.norm_f", gguf: "output_norm", shape: dims{Hidden}},
@@ -69,7 +70,9 @@ var mptRow = row{
 			{hf: "ffn.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN4}},
 		}
 	}),
-	keys: mptKeys, vocab: gpt2Vocab, back: mptBack,
+	keys: mptKeys, vocab: gpt2Vocab,
+
+	attention: attention{kvHeads: mptGroups}, mlx: mlxRow{none: notCompared}, back: backward{members: mptBack},
 }
 
 func mptGroups(c *config) int64 {

@@ -88,24 +88,26 @@ var (
 	deepseekDefaults = []preset{{"rms_norm_eps", "1e-06"}, {"rope_theta", "10000"}, {"max_position_embeddings", "2048"}}
 )
 
-var deepseek2Row = row{
-	arch: "deepseek2", model: "deepseek_v2", names: []string{"DeepseekV2ForCausalLM"}, dropExtraLayers: true, mlx: mlxDeepseek2,
+var deepseek2Row = &row{
+	arch: "deepseek2", model: "deepseek_v2", names: []string{"DeepseekV2ForCausalLM"},
 	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return mla(with(denseMLP, sharedMixture...)...)
 	}),
-	keys: deepseekKeys, vocab: deepseekVocab, back: deepseek2Back,
-	matches: func(s *settings) bool { return !s.hasCorrection() },
+	keys: deepseekKeys, vocab: deepseekVocab,
+
+	ahead: ahead{dropped: true}, mlx: mlxRow{form: mlxDeepseek2}, back: backward{members: deepseek2Back, matches: func(s *settings) bool { return !s.hasCorrection() }},
 }
 
-var deepseek3Row = row{
-	arch: "deepseek2", model: "deepseek_v3", names: []string{"DeepseekV3ForCausalLM"}, dropExtraLayers: true, mlx: mlxDeepseek3,
+var deepseek3Row = &row{
+	arch: "deepseek2", model: "deepseek_v3", names: []string{"DeepseekV3ForCausalLM"},
 	defaults: append(deepseekDefaults[:len(deepseekDefaults):len(deepseekDefaults)], preset{"scoring_func", `"sigmoid"`}), outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return mla(with(with(denseMLP, sharedMixture...), correction)...)
 	}),
-	keys: deepseekKeys, vocab: deepseekVocab, back: deepseek3Back,
-	matches: func(s *settings) bool { return s.hasCorrection() && s.text("pre") != "glm4" },
+	keys: deepseekKeys, vocab: deepseekVocab,
+
+	ahead: ahead{dropped: true}, mlx: mlxRow{form: mlxDeepseek3}, back: backward{members: deepseek3Back, matches: func(s *settings) bool { return s.hasCorrection() && s.text("pre") != "glm4" }},
 }
 
 // hasCorrection reports a router whose scores are corrected, which is V3's.

@@ -1,8 +1,8 @@
 package family
 
 // eurobertRow: Llama with bidirectional attention.
-var eurobertRow = row{
-	arch: "eurobert", model: "eurobert", names: []string{"EuroBertModel"}, noMLX: apartBERT, optionalPrefix: "model.",
+var eurobertRow = &row{
+	arch: "eurobert", model: "eurobert", names: []string{"EuroBertModel"},
 	defaults: []preset{{"vocab_size", "128256"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}},
 	outer:    outer[:2], layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -28,7 +28,9 @@ var eurobertRow = row{
 	}, vocab: func(k *keys) error {
 		k.put("tokenizer.ggml.add_bos_token", false)
 		return gpt2Vocab(k)
-	}, back: eurobertBack,
+	},
+
+	naming: naming{optionalPrefix: "model."}, mlx: mlxRow{none: apartBERT}, back: backward{members: eurobertBack},
 }
 
 func eurobertBack(s *settings) {
@@ -51,13 +53,14 @@ func eurobertBack(s *settings) {
 }
 
 // jais2Row: LayerNorm, biases, and no gate.
-var jais2Row = row{
-	arch: "jais2", model: "jais2", names: []string{"Jais2ForCausalLM"}, noMLX: notCompared,
+var jais2Row = &row{
+	arch: "jais2", model: "jais2", names: []string{"Jais2ForCausalLM"},
 	defaults: []preset{{"vocab_size", "150272"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(mlp[1:], ffnNorm)...)
 	}),
+	biased: []string{"attn_norm", "attn_output", "ffn_down", "ffn_norm", "ffn_up", "output_norm"},
 	keys: func(k *keys) {
 		common(k)
 		k.putArch("rope.dimension_count", uint32(k.c.headDim()))
@@ -65,13 +68,15 @@ var jais2Row = row{
 		for _, m := range []string{"attention_bias", "mlp_bias"} {
 			k.requireMember(m, "true")
 		}
-	}, vocab: gpt2Vocab, back: func(s *settings) {
+	}, vocab: gpt2Vocab,
+
+	mlx: mlxRow{none: notCompared}, back: backward{members: func(s *settings) {
 		_, _, head := s.common()
 		s.rotations(head)
 		s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
 		s.biases("", s.layers(), "attn_norm", "ffn_norm")
-		s.biases("attention_bias", s.layers(), attention...)
+		s.biases("attention_bias", s.layers(), projections...)
 		s.biases("mlp_bias", s.layers(), feed[1:]...)
 		s.put("hidden_act", `"relu2"`)
-	},
+	}},
 }

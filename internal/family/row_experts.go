@@ -45,8 +45,8 @@ func stridedBias(gguf string, first int64) view {
 	}
 }
 
-var gptossRow = row{
-	arch: "gpt-oss", model: "gpt_oss", names: []string{"GptOssForCausalLM"}, mlx: mlxOss,
+var gptossRow = &row{
+	arch: "gpt-oss", model: "gpt_oss", names: []string{"GptOssForCausalLM"},
 	defaults: []preset{
 		{"vocab_size", "201088"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"head_dim", "64"},
 		{"sliding_window", "128"}, {"num_local_experts", "128"}, {"num_experts_per_tok", "4"}, {"rope_theta", "150000"},
@@ -58,7 +58,10 @@ var gptossRow = row{
 			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}},
 		)...)
 	}),
-	keys: gptossKeys, vocab: gpt2Vocab, back: gptossBack,
+	biased: []string{"attn_output", "ffn_gate_inp"},
+	keys:   gptossKeys, vocab: gpt2Vocab,
+
+	mlx: mlxRow{eight: []string{"router"}, form: mlxOss}, back: backward{members: gptossBack},
 }
 
 func gptossKeys(k *keys) {
@@ -93,9 +96,9 @@ func fewMixtures(c *config) error {
 
 func isLlama4Dense(c *config, layer int64) bool { return !isLlama4Mixture(c, layer) }
 
-var llama4Row = row{
+var llama4Row = &row{
 	check: fewMixtures,
-	arch:  "llama4", model: "llama4_text", names: []string{"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, mlx: mlxLlama4,
+	arch:  "llama4", model: "llama4_text", names: []string{"Llama4ForCausalLM", "Llama4ForConditionalGeneration"},
 	defaults: []preset{
 		{"vocab_size", "202048"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"},
 		{"interleave_moe_layer_step", "1"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "1"}, {"rope_theta", "500000"},
@@ -118,7 +121,9 @@ var llama4Row = row{
 			{hf: "feed_forward.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, FFN}},
 		})...)...)
 	}),
-	keys: llama4Keys, vocab: gpt2Vocab, back: llama4Back,
+	keys: llama4Keys, vocab: gpt2Vocab,
+
+	mlx: mlxRow{form: mlxLlama4}, back: backward{members: llama4Back},
 }
 
 func llama4Keys(k *keys) {

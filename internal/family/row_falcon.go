@@ -29,8 +29,8 @@ func twoNorms(c *config, _ int64) bool {
 
 func oneNorm(c *config, layer int64) bool { return !twoNorms(c, layer) }
 
-var falconRow = row{
-	arch: "falcon", model: "falcon", names: []string{"FalconForCausalLM", "RWForCausalLM"}, tied: true, noMLX: notCompared, kvHeads: falconGroups,
+var falconRow = &row{
+	arch: "falcon", model: "falcon", names: []string{"FalconForCausalLM", "RWForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "65024"}, {"layer_norm_epsilon", "1e-05"}},
 	outer: []mapping{
 		{hf: "transformer.word_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
@@ -49,7 +49,10 @@ var falconRow = row{
 			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: dims{Hidden, FFN4}},
 		}
 	}),
-	keys: falconKeys, vocab: gpt2Vocab, back: falconBack,
+	biased: []string{"attn_norm", "attn_norm_2", "output_norm"},
+	keys:   falconKeys, vocab: gpt2Vocab,
+
+	attention: attention{kvHeads: falconGroups}, mlx: mlxRow{none: notCompared}, back: backward{members: falconBack},
 }
 
 func falconKeys(k *keys) {

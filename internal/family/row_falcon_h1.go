@@ -66,8 +66,8 @@ func columnView(gguf string, n size) []view {
 	}}
 }
 
-var falconH1Row = row{
-	arch: "falcon-h1", model: "falcon_h1", names: []string{"FalconH1ForCausalLM"}, noMLX: "mlx-lm stores its weights multiplied by factors",
+var falconH1Row = &row{
+	arch: "falcon-h1", model: "falcon_h1", names: []string{"FalconH1ForCausalLM"},
 	outer: []mapping{
 		{hf: "model.embed_tokens", gguf: "token_embd", shape: dims{Vocab, Hidden}, factors: times(factor("embedding_multiplier", -1))},
 		{hf: "model.final_layernorm", gguf: "output_norm", shape: dims{Hidden}},
@@ -91,7 +91,9 @@ var falconH1Row = row{
 			{hf: "mamba.norm", shape: dims{States}, optional: true, views: []view{groupedNorm}, join: onlyView},
 		}, falconMLP...)
 	}),
-	keys: falconH1Keys, vocab: gpt2Vocab, back: falconH1Back,
+	keys: falconH1Keys, vocab: gpt2Vocab,
+
+	mlx: mlxRow{none: "mlx-lm stores its weights multiplied by factors"}, back: backward{left: "the multipliers of weights, which are 1 in config.json", members: falconH1Back},
 }
 
 func falconH1Keys(k *keys) {
@@ -143,7 +145,7 @@ func falconH1Back(s *settings) {
 	s.put("mamba_norm_before_gate", "false")
 	s.biased("mamba_conv_bias", "ssm_conv1d")
 	s.biased("mamba_proj_bias", "ssm_in", "ssm_out")
-	s.biased("attention_bias", attention...)
+	s.biased("attention_bias", projections...)
 	s.biased("mlp_bias", feed...)
 	for _, m := range []string{
 		"attention_in_multiplier", "attention_out_multiplier", "ssm_in_multiplier", "ssm_out_multiplier", "key_multiplier", "lm_head_multiplier", "embedding_multiplier",

@@ -25,30 +25,34 @@ var sandwichNorms = []mapping{
 // gemmaSkip: Gemma's head is the token embedding, which some quantizers store twice.
 var gemmaSkip = []string{"lm_head.weight"}
 
-var gemmaRow = row{
+var gemmaRow = &row{
 	arch: "gemma", model: "gemma", names: []string{"GemmaForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "256000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "8192"}, {"head_dim", "256"}},
-	outer:    gemmaOuter, layer: decoderLayer, skipSuffixes: gemmaSkip,
+	outer:    gemmaOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return storedMinusOne(decoder(with(mlp, ffnNorm)...))
 	}),
-	keys: gemmaKeys, vocab: gemmaVocab, back: gemmaBack,
+	keys: gemmaKeys, vocab: gemmaVocab,
+
+	naming: naming{skipSuffixes: gemmaSkip}, back: backward{members: gemmaBack},
 }
 
-var gemma2Row = row{
+var gemma2Row = &row{
 	arch: "gemma2", model: "gemma2", names: []string{"Gemma2ForCausalLM"}, tied: true,
 	defaults: []preset{
 		{"vocab_size", "256000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "8192"}, {"head_dim", "256"},
 		{"attn_logit_softcapping", "50"}, {"final_logit_softcapping", "30"}, {"sliding_window", "4096"},
 	},
-	outer: gemmaOuter, layer: decoderLayer, skipSuffixes: gemmaSkip,
+	outer: gemmaOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return storedMinusOne(decoder(with(mlp, sandwichNorms...)...))
 	}),
-	keys: gemma2Keys, vocab: spmNoPrefix, back: gemma2Back,
+	keys: gemma2Keys, vocab: spmNoPrefix,
+
+	naming: naming{skipSuffixes: gemmaSkip}, back: backward{members: gemma2Back},
 }
 
-var gemma3Row = row{
+var gemma3Row = &row{
 	arch: "gemma3", model: "gemma3_text", names: []string{"Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"}, tied: true,
 	defaults: []preset{
 		{"vocab_size", "262208"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "131072"}, {"head_dim", "256"}, {"sliding_window", "4096"},
@@ -58,14 +62,16 @@ var gemma3Row = row{
 	layers: lazy(func() []mapping {
 		return storedMinusOne(decoder(with(with(mlp, sandwichNorms...), headNorms...)...))
 	}),
-	keys: gemma3Keys, vocab: gemma3Vocab, back: gemma3Back,
+	keys: gemma3Keys, vocab: gemma3Vocab,
+
+	back: backward{members: gemma3Back},
 }
 
 // embeddingGemmaRow: bidirectional attention. The dense layers of sentence-transformers
 // are not written, as in the converter.
-var embeddingGemmaRow = row{
-	arch: "gemma-embedding", model: "gemma3_text", names: []string{"Gemma3TextModel"}, tied: true, noMLX: apartBERT, back: embeddingGemmaBack,
-	defaults: gemma3Row.defaults, outer: gemmaOuter, layer: decoderLayer, optionalPrefix: "model.",
+var embeddingGemmaRow = &row{
+	arch: "gemma-embedding", model: "gemma3_text", names: []string{"Gemma3TextModel"}, tied: true,
+	defaults: gemma3Row.defaults, outer: gemmaOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return gemma3Row.layers()
 	}),
@@ -76,6 +82,8 @@ var embeddingGemmaRow = row{
 			k.err = err
 		}
 	}, vocab: gemma3Vocab,
+
+	naming: naming{bare: true, optionalPrefix: "model."}, mlx: mlxRow{none: apartBERT}, back: backward{left: "the dense layers of sentence-transformers", members: embeddingGemmaBack},
 }
 
 func gemmaKeys(k *keys) {

@@ -156,9 +156,8 @@ func gemma4Layers() []mapping {
 	}))
 }
 
-var gemma4Row = row{
-	arch: "gemma4", model: "gemma4_text", names: []string{"Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"}, tied: true, mlx: mlxGemma4,
-	back: gemma4Back,
+var gemma4Row = &row{
+	arch: "gemma4", model: "gemma4_text", names: []string{"Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"}, tied: true,
 	defaults: []preset{
 		{"vocab_size", "262144"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "131072"}, {"head_dim", "256"}, {"sliding_window", "512"}, {"num_key_value_heads", "4"},
 		{"num_attention_heads", "8"}, {"hidden_size_per_layer_input", "256"}, {"vocab_size_per_layer_input", "262144"},
@@ -170,9 +169,11 @@ var gemma4Row = row{
 		{hf: "model.per_layer_model_projection", gguf: "per_layer_model_proj", shape: dims{LayerInputs, Hidden}, inLayer: hasLayerInput},
 		{hf: "model.per_layer_projection_norm", gguf: "per_layer_proj_norm", shape: dims{LayerInput}, inLayer: hasLayerInput},
 	},
-	layer: decoderLayer, skipSuffixes: gemmaSkip, skipPrefixes: []string{"model.embed_vision.", "model.embed_audio.", "model.vision_tower.", "model.audio_tower."},
+	layer:  decoderLayer,
 	layers: lazy(gemma4Layers),
 	keys:   gemma4Keys, vocab: gemma4Vocab,
+
+	attention: attention{scalings: []string{"proportional"}, factors: (*planner).proportional}, naming: naming{skipSuffixes: gemmaSkip, skipPrefixes: []string{"model.embed_vision.", "model.embed_audio.", "model.vision_tower.", "model.audio_tower."}}, mlx: mlxRow{eight: []string{"router.proj"}, form: mlxGemma4}, back: backward{factors: (*planner).readProportional, members: gemma4Back},
 }
 
 func gemma4Keys(k *keys) {
@@ -227,7 +228,11 @@ func (k *keys) putPerLayer(key string, of func(int64) int64) error {
 
 // proportional adds the factors of rotary embeddings in global layers: a part of a head
 // rotates, the rest almost not.
-func (p *planner) proportional(r rope) error {
+func (p *planner) proportional(r rope) (ok bool, err error) {
+	return true, wire.At(configName, "member rope_parameters", wire.NoOffset, p.proportionalFactors(r))
+}
+
+func (p *planner) proportionalFactors(r rope) error {
 	part, _ := r.fraction.Float()
 	head := p.c.globalHead()
 	if head < 2 || head > 1<<20 || !(part > 0 && part <= 1) {
@@ -245,7 +250,7 @@ func (p *planner) proportional(r rope) error {
 		}
 		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(f))
 	}
-	t := Tensor{Name: "rope_freqs.weight", DType: tensor.F32, Shape: []int64{head / 2}, Data: data}
+	t := Tensor{Name: ropeFreqs, DType: tensor.F32, Shape: []int64{head / 2}, Data: data}
 	p.Tensors, err = limits.Append(p.b, p.Tensors, t)
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-var glm4Row = row{
+var glm4Row = &row{
 	arch: "glm4", model: "glm4", names: []string{"Glm4ForCausalLM"},
 	defaults: []preset{{"rms_norm_eps", "1.5625e-07"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
@@ -20,7 +20,9 @@ var glm4Row = row{
 			mapping{hf: "mlp.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		)
 	}),
-	keys: glm4Keys, vocab: glm4Vocab, back: glm4Back,
+	keys: glm4Keys, vocab: glm4Vocab,
+
+	back: backward{members: glm4Back},
 }
 
 // glm4Keys adds the part of a head that rotates.
@@ -84,7 +86,7 @@ func glm4Vocab(k *keys) error {
 func glm4Back(s *settings) {
 	_, _, head := s.common()
 	s.partialRotary(head)
-	s.biases("attention_bias", s.layers(), attention[:3]...)
+	s.biases("attention_bias", s.layers(), projections[:3]...)
 	s.put("hidden_act", `"silu"`)
 }
 
@@ -102,6 +104,9 @@ func (s *settings) partialRotary(head int64) {
 // isMTPLayer reports layers that predict further tokens.
 func isMTPLayer(c *config, layer int64) bool { return layer >= c.hiddenLayers() }
 
+// aheadCounted are layers that the configuration counts, and a file may lack.
+var aheadCounted = ahead{optional: true, count: func(c *config) int64 { return c.int("num_nextn_predict_layers") }}
+
 // glmMTP are their tensors.
 var glmMTP = []mapping{
 	{hf: "eh_proj", gguf: "nextn.eh_proj", shape: dims{Hidden, Hidden2}, inLayer: isMTPLayer},
@@ -113,11 +118,10 @@ var glmMTP = []mapping{
 }
 
 // glm4moeRow: GLM-4.5, a mixture followed by layers that predict further tokens.
-var glm4moeRow = row{
+var glm4moeRow = &row{
 	arch: "glm4moe", model: "glm4_moe", names: []string{"Glm4MoeForCausalLM"},
 	defaults: []preset{{"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
-	depth:    func(c *config) int64 { return c.hiddenLayers() + max(0, c.int("num_nextn_predict_layers")) },
-	outer:    outer, layer: decoderLayer, mlx: mlxGLM, optionalMTP: true,
+	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return with(decoder(
 			mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}},
@@ -126,7 +130,9 @@ var glm4moeRow = row{
 			correction,
 		), slices.Concat(glmMTP, denseMLP, sharedMixture)...)
 	}),
-	keys: glm4moeKeys, vocab: glm4moeVocab, back: glm4moeBack,
+	keys: glm4moeKeys, vocab: glm4moeVocab,
+
+	ahead: aheadCounted, mlx: mlxRow{form: mlxGLM}, back: backward{members: glm4moeBack},
 }
 
 func hasQKNorm(c *config, _ int64) bool { return c.bool("use_qk_norm", false) }
@@ -149,7 +155,7 @@ func glm4moeVocab(k *keys) error {
 func glm4moeBack(s *settings) {
 	_, _, head := s.common()
 	s.partialRotary(head)
-	s.biases("attention_bias", s.layers(), attention[:3]...)
+	s.biases("attention_bias", s.layers(), projections[:3]...)
 	s.put("use_qk_norm", boolText(s.tensors["blk.0.attn_q_norm.weight"] != nil))
 	s.put("hidden_act", `"silu"`)
 	s.routerMembers()
@@ -174,10 +180,10 @@ func (s *settings) mtpMembers() {
 
 // glm4liteRow: GLM-4.7 Flash, with DeepSeek's attention and experts, followed by layers
 // that predict further tokens.
-var glm4liteRow = row{
-	arch: "deepseek2", model: "glm4_moe_lite", names: []string{"Glm4MoeLiteForCausalLM"}, mlx: mlxGLMLite,
+var glm4liteRow = &row{
+	arch: "deepseek2", model: "glm4_moe_lite", names: []string{"Glm4MoeLiteForCausalLM"},
 	defaults: append(deepseekDefaults[1:len(deepseekDefaults):len(deepseekDefaults)], preset{"rms_norm_eps", "1e-05"}, preset{"n_shared_experts", "1"}, preset{"n_group", "1"}, preset{"topk_group", "1"}),
-	depth:    glm4moeRow.depth, outer: outer, layer: decoderLayer, optionalMTP: true,
+	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return mla(slices.Concat(denseMLP, sharedMixture, []mapping{correction}, glmMTP)...)
 	}),
@@ -186,8 +192,9 @@ var glm4liteRow = row{
 		if k.c.int("num_nextn_predict_layers") > 0 {
 			k.u32("nextn_predict_layers", "num_nextn_predict_layers")
 		}
-	}, vocab: glm4moeVocab, back: glm4liteBack,
-	matches: func(s *settings) bool { return s.hasCorrection() && s.text("pre") == "glm4" },
+	}, vocab: glm4moeVocab,
+
+	ahead: aheadCounted, mlx: mlxRow{form: mlxGLMLite}, back: backward{members: glm4liteBack, matches: func(s *settings) bool { return s.hasCorrection() && s.text("pre") == "glm4" }},
 }
 
 func glm4liteBack(s *settings) {

@@ -51,8 +51,8 @@ var groupedNorm = view{
 var granite4Defaults = append(graniteMoeDefaults[:len(graniteMoeDefaults):len(graniteMoeDefaults)], preset{"shared_intermediate_size", "1024"}, preset{"mamba_n_heads", "128"},
 	preset{"mamba_n_groups", "1"}, preset{"mamba_d_state", "256"}, preset{"mamba_d_conv", "4"}, preset{"mamba_expand", "2"})
 
-var graniteHybridRow = row{
-	arch: "granitehybrid", model: "granitemoehybrid", names: []string{"GraniteMoeHybridForCausalLM"}, back: graniteHybridBack, mlx: mlxGranite4,
+var graniteHybridRow = &row{
+	arch: "granitehybrid", model: "granitemoehybrid", names: []string{"GraniteMoeHybridForCausalLM"},
 	defaults: granite4Defaults,
 	outer:    outer, layer: decoderLayer, choose: graniteKind,
 	layers: lazy(func() []mapping {
@@ -67,6 +67,8 @@ var graniteHybridRow = row{
 		}), graniteFeed())
 	}),
 	keys: graniteHybridKeys, vocab: graniteHybridVocab,
+
+	mlx: mlxRow{eight: []string{"router.layer"}, form: mlxGranite4}, back: backward{members: graniteHybridBack},
 }
 
 // graniteKind returns the row of Granite 3 for a model of Granite 4 that has only
@@ -78,27 +80,31 @@ func graniteKind(c *config) *row {
 		}
 	}
 	if c.int("num_experts_per_tok") > 0 {
-		return &graniteAttentiveMoeRow
+		return graniteAttentiveMoeRow
 	}
-	return &graniteAttentiveRow
+	return graniteAttentiveRow
 }
 
-var graniteAttentiveRow = row{
-	arch: "granite", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer, mlx: mlxGranite4,
+var graniteAttentiveRow = &row{
+	arch: "granite", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer,
 	names: []string{"GraniteMoeHybridForCausalLM"},
 	layers: lazy(func() []mapping {
 		return with(permuted(decoder()), graniteFeed()...)
 	}),
-	keys: graniteAttentiveKeys, vocab: spmOrBytes, back: graniteHybridBack, matches: (*settings).isHybrid,
+	keys: graniteAttentiveKeys, vocab: spmOrBytes,
+
+	chosen: true, mlx: mlxRow{eight: []string{"router.layer"}, form: mlxGranite4}, back: backward{members: graniteHybridBack, matches: (*settings).isHybrid},
 }
 
-var graniteAttentiveMoeRow = row{
-	arch: "granitemoe", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer, mlx: mlxGranite4,
+var graniteAttentiveMoeRow = &row{
+	arch: "granitemoe", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer,
 	names: []string{"GraniteMoeHybridForCausalLM"},
 	layers: lazy(func() []mapping {
 		return with(permuted(decoder()), graniteFeed()...)
 	}),
-	keys: graniteAttentiveKeys, vocab: spmOrBytes, back: graniteHybridBack, matches: (*settings).isHybrid,
+	keys: graniteAttentiveKeys, vocab: spmOrBytes,
+
+	chosen: true, mlx: mlxRow{eight: []string{"router.layer"}, form: mlxGranite4}, back: backward{members: graniteHybridBack, matches: (*settings).isHybrid},
 }
 
 // graniteAttentiveKeys are those of a model that the converter takes for one with a state

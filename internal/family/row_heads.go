@@ -160,7 +160,7 @@ func (c *config) headedName(name string) string {
 			return name
 		}
 	}
-	return c.row.trimPrefixes[0] + name
+	return c.row.naming.trimPrefixes[0] + name
 }
 
 // classifier chooses the architecture with a head if the file has one. lost is what

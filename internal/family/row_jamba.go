@@ -39,8 +39,8 @@ func jambaStates(c *config) int64 { return c.int("mamba_d_state") }
 func jambaKernel(c *config) int64 { return c.int("mamba_d_conv") }
 func jambaX(c *config) int64      { return stepRank(c) + 2*jambaStates(c) }
 
-var jambaRow = row{
-	arch: "jamba", model: "jamba", names: []string{"JambaForCausalLM"}, lost: keysUnread, noMLX: apartMamba,
+var jambaRow = &row{
+	arch: "jamba", model: "jamba", names: []string{"JambaForCausalLM"},
 	defaults: []preset{
 		{"vocab_size", "65536"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "262144"}, {"num_experts", "16"}, {"num_experts_per_tok", "2"}, {"expert_layer_period", "2"}, {"expert_layer_offset", "1"},
 		{"attn_layer_period", "8"}, {"attn_layer_offset", "4"}, {"mamba_d_state", "16"}, {"mamba_d_conv", "4"}, {"mamba_expand", "2"},
@@ -68,7 +68,10 @@ var jambaRow = row{
 			{hf: "feed_forward.experts.*.down_proj", gguf: "ffn_down_exps", shape: dims{Hidden, FFN}, op: stack},
 		}))
 	}),
-	keys: jambaKeys, vocab: jambaVocab,
+	biased: []string{"ssm_conv1d", "ssm_dt"},
+	keys:   jambaKeys, vocab: jambaVocab,
+
+	mlx: mlxRow{none: apartMamba}, back: backward{lost: keysUnread},
 }
 
 // feedOf returns the matrices of a feed-forward layer with the given prefix.

@@ -4,10 +4,10 @@ import "github.com/anamnesis-go/anamnesis/internal/jsontree"
 
 // jinaRow: Jina's second embeddings, BERT with gated layers and ALiBi. Those for code have
 // other norms, and are refused by their names.
-var jinaRow = row{
-	arch: "jina-bert-v2", model: "bert", names: []string{"JinaBertForMaskedLM", "JinaBertModel"}, noMLX: apartBERT,
-	defaults: bertDefaults, trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop,
-	outer: []mapping{bertOuter[0], bertOuter[2], bertOuter[3]}, layer: "encoder.layer.#.",
+var jinaRow = &row{
+	arch: "jina-bert-v2", model: "bert", names: []string{"JinaBertForMaskedLM", "JinaBertModel"},
+	defaults: bertDefaults,
+	outer:    []mapping{bertOuter[0], bertOuter[2], bertOuter[3]}, layer: "encoder.layer.#.",
 	layers: lazy(func() []mapping {
 		return with(bertLayers[:5:5],
 			mapping{hf: "mlp.gated_layers", gguf: "ffn_up", shape: dims{GateUp, Hidden}},
@@ -15,7 +15,10 @@ var jinaRow = row{
 			mapping{hf: "mlp.layernorm", gguf: "layer_output_norm", shape: dims{Hidden}},
 		)
 	}),
-	keys: bertKeys, vocab: jinaVocab, back: jinaBack,
+	biased: []string{"attn_output", "attn_output_norm", "ffn_down", "layer_output_norm", "token_embd_norm"},
+	keys:   bertKeys, vocab: jinaVocab,
+
+	naming: naming{trimPrefixes: []string{"bert."}, skipSuffixes: bertSkip, skipPrefixes: bertDrop}, mlx: mlxRow{none: apartBERT}, back: backward{members: jinaBack},
 }
 
 // jinaVocab adds the vocabulary that the folder states: WordPiece, or a BPE of bytes for

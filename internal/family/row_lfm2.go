@@ -83,8 +83,8 @@ var lfm2Outer = []mapping{
 	{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}, optional: true},
 }
 
-var lfm2Row = row{
-	arch: "lfm2", model: "lfm2", names: []string{"Lfm2ForCausalLM", "LFM2ForCausalLM"}, tied: true, mlx: mlxLFM2,
+var lfm2Row = &row{
+	arch: "lfm2", model: "lfm2", names: []string{"Lfm2ForCausalLM", "LFM2ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "65536"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "128000"}, {"num_key_value_heads", "8"}, {"conv_L_cache", "3"}, {"rope_theta", "1000000"}},
 	outer:    lfm2Outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -97,7 +97,9 @@ var lfm2Row = row{
 	keys: func(k *keys) {
 		lfm2Keys(k)
 		k.putArch("feed_forward_length", uint32(adjustedFFN(k.c)))
-	}, vocab: gpt2Vocab, back: lfm2Back,
+	}, vocab: gpt2Vocab,
+
+	mlx: mlxRow{form: mlxLFM2}, back: backward{members: lfm2Back},
 }
 
 func lfm2Keys(k *keys) {
@@ -179,8 +181,8 @@ func lfm2Back(s *settings) {
 	s.put("block_auto_adjust_ff_dim", "false")
 }
 
-var lfm2moeRow = row{
-	arch: "lfm2moe", model: "lfm2_moe", names: []string{"Lfm2MoeForCausalLM"}, tied: true, mlx: mlxLFM2Moe,
+var lfm2moeRow = &row{
+	arch: "lfm2moe", model: "lfm2_moe", names: []string{"Lfm2MoeForCausalLM"}, tied: true,
 	defaults: []preset{
 		{"vocab_size", "65536"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "128000"}, {"num_key_value_heads", "8"}, {"conv_L_cache", "3"},
 		{"num_dense_layers", "2"}, {"num_experts", "32"}, {"num_experts_per_tok", "4"}, {"moe_intermediate_size", "1792"}, {"rope_theta", "1000000"},
@@ -207,7 +209,9 @@ var lfm2moeRow = row{
 		if f, ok := k.c.get("routed_scaling_factor").Float(); ok && f != 1 {
 			k.fail("routed_scaling_factor", k.c.get("routed_scaling_factor"), "1, as llama.cpp assumes for LFM2")
 		}
-	}, vocab: gpt2Vocab, back: lfm2moeBack,
+	}, vocab: gpt2Vocab,
+
+	mlx: mlxRow{eight: []string{"feed_forward.gate"}, form: mlxLFM2Moe}, back: backward{members: lfm2moeBack},
 }
 
 func firstDense(c *config, layer int64) bool   { return layer < c.int("num_dense_layers") }

@@ -64,14 +64,20 @@ var mambaDefaults = []preset{
 
 const apartMamba = notCompared
 
-var mambaRow = row{
-	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM"}, tied: true, lost: keysUnread, noMLX: apartMamba,
+var mambaRow = &row{
+	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM"}, tied: true,
 	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazy(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
+	biased: []string{"ssm_conv1d", "ssm_dt"},
+
+	mlx: mlxRow{none: apartMamba}, back: backward{lost: keysUnread},
 }
 
-var falconMambaRow = row{
-	arch: "mamba", model: "falcon_mamba", names: []string{"FalconMambaForCausalLM"}, tied: true, lost: keysUnread, noMLX: apartMamba,
+var falconMambaRow = &row{
+	arch: "mamba", model: "falcon_mamba", names: []string{"FalconMambaForCausalLM"}, tied: true,
 	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazy(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
+	biased: []string{"ssm_conv1d", "ssm_dt"},
+
+	mlx: mlxRow{none: apartMamba}, back: backward{lost: keysUnread},
 }
 
 func mambaKeys(k *keys) {
@@ -137,8 +143,8 @@ func groupsOf(c *config) int64 { return c.int("n_groups") }
 
 func gatesToSteps(c *config) int64 { return wideness(c) + mixedStates(c) + ssmHeads(c) }
 
-var mamba2Row = row{
-	arch: "mamba2", model: "mamba2", names: []string{"Mamba2ForCausalLM"}, lost: keysUnread, noMLX: apartMamba, trimPrefixes: []string{"model."},
+var mamba2Row = &row{
+	arch: "mamba2", model: "mamba2", names: []string{"Mamba2ForCausalLM"},
 	defaults: []preset{{"vocab_size", "32768"}, {"num_heads", "128"}, {"head_dim", "64"}, {"state_size", "128"}, {"conv_kernel", "4"}, {"n_groups", "8"}, {"layer_norm_epsilon", "1e-05"}, {"expand", "2"}},
 	outer:    mambaOuter, layer: "backbone.layers.#.",
 	layers: lazy(func() []mapping {
@@ -157,7 +163,10 @@ var mamba2Row = row{
 			{hf: "mixer.out_proj", gguf: "ssm_out", shape: dims{Hidden, wideness}},
 		}
 	}),
-	keys: mamba2Keys, vocab: mamba2Vocab,
+	biased: []string{"ssm_conv1d"},
+	keys:   mamba2Keys, vocab: mamba2Vocab,
+
+	naming: naming{trimPrefixes: []string{"model."}}, mlx: mlxRow{none: apartMamba}, back: backward{lost: keysUnread},
 }
 
 func mamba2Keys(k *keys) {

@@ -2,8 +2,8 @@ package family
 
 // minicpm3Row: DeepSeek's latent attention with unsplit matrices. llama.cpp has the
 // factors built in.
-var minicpm3Row = row{
-	arch: "minicpm3", model: "minicpm3", names: []string{"MiniCPM3ForCausalLM"}, tied: true, noMLX: notCompared, longRotated: func(c *config, _ rope) int64 { return c.int("qk_rope_head_dim") },
+var minicpm3Row = &row{
+	arch: "minicpm3", model: "minicpm3", names: []string{"MiniCPM3ForCausalLM"}, tied: true,
 	defaults: []preset{
 		{"vocab_size", "73448"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "32768"}, {"kv_lora_rank", "256"}, {"q_lora_rank", "768"}, {"qk_nope_head_dim", "64"}, {"qk_rope_head_dim", "32"},
 		{"scale_emb", "12"}, {"scale_depth", "1.4"}, {"dim_model_base", "256"},
@@ -22,7 +22,9 @@ var minicpm3Row = row{
 			ffnNorm, mlp[0], mlp[1], mlp[2],
 		}
 	}),
-	keys: minicpm3Keys, vocab: spmVocab, back: minicpm3Back,
+	keys: minicpm3Keys, vocab: spmVocab,
+
+	attention: attention{factors: longFactors(func(c *config, _ rope) int64 { return c.int("qk_rope_head_dim") })}, mlx: mlxRow{none: notCompared}, back: backward{members: minicpm3Back},
 }
 
 // valueDim returns the width of a head's values, by default the model's width over the

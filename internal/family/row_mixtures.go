@@ -20,13 +20,13 @@ func ernieMixed(c *config, layer int64) bool {
 
 func ernieDense(c *config, layer int64) bool { return !ernieMixed(c, layer) }
 
-var ernieMoeRow = row{
-	arch: "ernie4_5-moe", model: "ernie4_5_moe", names: []string{"Ernie4_5_MoeForCausalLM"}, tied: true, mlx: mlxERNIE,
+var ernieMoeRow = &row{
+	arch: "ernie4_5-moe", model: "ernie4_5_moe", names: []string{"Ernie4_5_MoeForCausalLM"}, tied: true,
 	defaults: []preset{
 		{"vocab_size", "103424"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"num_key_value_heads", "4"}, {"moe_intermediate_size", "1536"}, {"moe_k", "6"}, {"moe_num_experts", "64"},
 		{"moe_num_shared_experts", "2"}, {"moe_layer_start_index", "1"}, {"moe_layer_end_index", "-1"}, {"moe_layer_interval", "1"}, {"rope_theta", "500000"},
 	},
-	outer: outer, layer: decoderLayer, skipPrefixes: []string{"model.mtp_"},
+	outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(with(onlyIn(ernieDense, mlp), ffnNorm), onlyIn(ernieMixed, with(experts,
 			mapping{hf: "mlp.moe_statics.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: dims{One, Experts}, noSuffix: true},
@@ -35,7 +35,9 @@ var ernieMoeRow = row{
 			mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, SharedExperts}},
 		))...)...)
 	}),
-	keys: ernieMoeKeys, vocab: ernieVocab, back: ernieMoeBack,
+	keys: ernieMoeKeys, vocab: ernieVocab,
+
+	naming: naming{skipPrefixes: []string{"model.mtp_"}}, mlx: mlxRow{form: mlxERNIE}, back: backward{members: ernieMoeBack},
 }
 
 func ernieMoeKeys(k *keys) {
@@ -62,12 +64,12 @@ func ernieMoeBack(s *settings) {
 	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
 	s.requireInt("moe_num_shared_experts", "expert_shared_count")
 	_, _ = s.key("expert_shared_feed_forward_length") // llama.cpp does not read it
-	s.biases("use_bias", s.layers(), attention...)
+	s.biases("use_bias", s.layers(), projections...)
 	s.put("hidden_act", `"silu"`)
 }
 
 // hunyuanRow: queries and keys are normalized after rotation.
-var hunyuanRow = row{
+var hunyuanRow = &row{
 	arch: "hunyuan-dense", model: "hunyuan_v1_dense", names: []string{"HunYuanDenseV1ForCausalLM"},
 	defaults: []preset{{"vocab_size", "290943"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"eod_token_id", "3"}, {"pad_token_id", "0"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
@@ -77,7 +79,9 @@ var hunyuanRow = row{
 			mapping{hf: "self_attn.key_layernorm", gguf: "attn_k_norm", shape: dims{Head}},
 		)...)
 	}),
-	keys: hunyuanKeys, vocab: hunyuanVocab, back: hunyuanBack,
+	keys: hunyuanKeys, vocab: hunyuanVocab,
+
+	attention: attention{scalings: []string{"dynamic"}}, back: backward{members: hunyuanBack},
 }
 
 // hunyuanKeys adds llama.cpp's base of rotary embeddings for long texts, which includes
@@ -131,7 +135,7 @@ func hunyuanVocab(k *keys) error {
 func hunyuanBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	if n, ok := number(s.keys["tokenizer.ggml.eos_token_id"]); ok && n >= 0 && n == math.Trunc(n) {
 		s.putInt("eod_token_id", int64(n))
 	}
@@ -177,18 +181,19 @@ var graniteMoeDefaults = []preset{
 	{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"num_local_experts", "8"}, {"num_experts_per_tok", "2"}, {"rope_theta", "10000"},
 }
 
-var graniteMoeRow = row{
-	arch: "granitemoe", model: "granitemoe", names: []string{"GraniteMoeForCausalLM"}, mlx: mlxGraniteMoe,
+var graniteMoeRow = &row{
+	arch: "granitemoe", model: "granitemoe", names: []string{"GraniteMoeForCausalLM"},
 	defaults: graniteMoeDefaults, outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return permuted(decoder(with(graniteExperts, ffnNorm)...))
 	}),
-	keys: graniteKeys, vocab: llamaVocab, back: graniteMoeBack,
-	matches: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] == nil && !s.isHybrid() },
+	keys: graniteKeys, vocab: llamaVocab,
+
+	mlx: mlxRow{eight: []string{"block_sparse_moe.router.layer", "self_attn.o_proj", "mlp.down_proj", "lm_head"}, form: mlxGraniteMoe}, back: backward{members: graniteMoeBack, matches: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] == nil && !s.isHybrid() }},
 }
 
-var graniteMoeSharedRow = row{
-	arch: "granitemoe", model: "granitemoeshared", names: []string{"GraniteMoeSharedForCausalLM"}, noMLX: "mlx-lm has other names for its experts",
+var graniteMoeSharedRow = &row{
+	arch: "granitemoe", model: "granitemoeshared", names: []string{"GraniteMoeSharedForCausalLM"},
 	defaults: graniteMoeDefaults, outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return permuted(decoder(with(with(graniteExperts, ffnNorm), graniteShared...)...))
@@ -196,11 +201,12 @@ var graniteMoeSharedRow = row{
 	keys: func(k *keys) {
 		graniteKeys(k)
 		k.u32("expert_shared_feed_forward_length", "shared_intermediate_size")
-	}, vocab: llamaVocab, back: func(s *settings) {
+	}, vocab: llamaVocab,
+
+	mlx: mlxRow{none: "mlx-lm has other names for its experts"}, back: backward{members: func(s *settings) {
 		graniteMoeBack(s)
 		s.requireInt("shared_intermediate_size", "expert_shared_feed_forward_length")
-	},
-	matches: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] != nil && !s.isHybrid() },
+	}, matches: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] != nil && !s.isHybrid() }},
 }
 
 func graniteMoeBack(s *settings) {
@@ -209,8 +215,8 @@ func graniteMoeBack(s *settings) {
 	s.requireInt("num_experts_per_tok", "expert_used_count")
 }
 
-var minimaxRow = row{
-	arch: "minimax-m2", model: "minimax_m2", names: []string{"MiniMaxM2ForCausalLM"}, mlx: mlxPlain,
+var minimaxRow = &row{
+	arch: "minimax-m2", model: "minimax_m2", names: []string{"MiniMaxM2ForCausalLM"},
 	defaults: []preset{
 		{"vocab_size", "200064"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "196608"}, {"head_dim", "128"}, {"num_key_value_heads", "8"},
 		{"num_local_experts", "256"}, {"num_experts_per_tok", "8"}, {"rope_theta", "5000000"}, {"scoring_func", `"sigmoid"`}, // without which llama.cpp aborts
@@ -225,7 +231,9 @@ var minimaxRow = row{
 			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: dims{FFN, Hidden}, op: stack},
 		)...)
 	}),
-	keys: minimaxKeys, vocab: gpt2Vocab, back: minimaxBack,
+	keys: minimaxKeys, vocab: gpt2Vocab,
+
+	mlx: mlxRow{eight: []string{"block_sparse_moe.gate"}, form: mlxPlain}, back: backward{members: minimaxBack},
 }
 
 func minimaxKeys(k *keys) {
@@ -255,8 +263,8 @@ func minimaxBack(s *settings) {
 	s.put("hidden_act", `"silu"`)
 }
 
-var dots1Row = row{
-	arch: "dots1", model: "dots1", names: []string{"Dots1ForCausalLM"}, mlx: mlxDots,
+var dots1Row = &row{
+	arch: "dots1", model: "dots1", names: []string{"Dots1ForCausalLM"},
 	defaults: []preset{{"vocab_size", "152064"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"first_k_dense_replace", "0"}, {"n_group", "1"}, {"topk_group", "1"}, {"routed_scaling_factor", "1.0"}, {"norm_topk_prob", "false"}, {"rope_theta", "10000"}, {"scoring_func", `"sigmoid"`}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -270,13 +278,15 @@ var dots1Row = row{
 		k.u32("expert_shared_count", "n_shared_experts")
 		k.f32("expert_weights_scale", "routed_scaling_factor")
 		k.putArch("expert_weights_norm", k.c.bool("norm_topk_prob", false))
-	}, vocab: gpt2Vocab, back: dots1Back,
+	}, vocab: gpt2Vocab,
+
+	mlx: mlxRow{form: mlxDots}, back: backward{members: dots1Back},
 }
 
 func dots1Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.routerMembers()
 	s.expect("expert_gating_func", 2)
 	s.put("sliding_window", "null")

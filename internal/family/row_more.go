@@ -12,14 +12,16 @@ import (
 )
 
 // cohereRow: layers have one norm, and the head is the token embedding.
-var cohereRow = row{
+var cohereRow = &row{
 	arch: "command-r", model: "cohere", names: []string{"CohereForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "256000"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}, {"logit_scale", "0.0625"}, {"rope_theta", "10000"}},
-	outer:    outer[:2], layer: decoderLayer, skipSuffixes: []string{"lm_head.weight"},
+	outer:    outer[:2], layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(mlp...)
 	}),
-	keys: cohereKeys, vocab: gpt2Vocab, back: cohereBack,
+	keys: cohereKeys, vocab: gpt2Vocab,
+
+	naming: naming{skipSuffixes: []string{"lm_head.weight"}}, back: backward{members: cohereBack},
 }
 
 func cohereKeys(k *keys) {
@@ -34,19 +36,21 @@ func cohereBack(s *settings) {
 	s.rotations(head)
 	s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
 	s.optionalFloat("logit_scale", "logit_scale")
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.put("use_qk_norm", "false")
 	s.put("hidden_act", `"silu"`)
 }
 
-var cohere2Row = row{
+var cohere2Row = &row{
 	arch: "cohere2", model: "cohere2", names: []string{"Cohere2ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "256000"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}, {"logit_scale", "0.0625"}, {"sliding_window", "4096"}, {"rope_theta", "10000"}},
-	outer:    outer[:2], layer: decoderLayer, skipSuffixes: []string{"lm_head.weight"},
+	outer:    outer[:2], layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(mlp...)
 	}),
-	keys: cohere2Keys, vocab: gpt2Vocab, back: cohere2Back,
+	keys: cohere2Keys, vocab: gpt2Vocab,
+
+	naming: naming{skipSuffixes: []string{"lm_head.weight"}}, back: backward{members: cohere2Back},
 }
 
 func cohere2Keys(k *keys) {
@@ -63,14 +67,16 @@ func cohere2Keys(k *keys) {
 	k.putArch("rope.scaling.type", "none")
 }
 
-var olmoeRow = row{
+var olmoeRow = &row{
 	arch: "olmoe", model: "olmoe", names: []string{"OlmoeForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"num_experts", "64"}, {"num_experts_per_tok", "8"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(with(experts, ffnNorm), allHeadNorms...)...)
 	}),
-	keys: olmoeKeys, vocab: gpt2Vocab, back: olmoeBack,
+	keys: olmoeKeys, vocab: gpt2Vocab,
+
+	back: backward{members: olmoeBack},
 }
 
 // allHeadNorms are norms over all heads at once.
@@ -88,7 +94,7 @@ func olmoeKeys(k *keys) {
 func olmoeBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.requireInt("num_experts", "expert_count")
 	s.requireInt("num_experts_per_tok", "expert_used_count")
 	s.put("norm_topk_prob", "false") // as in llama.cpp
@@ -129,7 +135,7 @@ func windowKeys(k *keys, otherwise int64) {
 	k.putArch("attention.sliding_window_pattern", list)
 }
 
-var olmo3Row = row{
+var olmo3Row = &row{
 	arch: "olmo2", model: "olmo3", names: []string{"Olmo3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"sliding_window", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer, layers: lazy(func() []mapping {
@@ -138,11 +144,12 @@ var olmo3Row = row{
 	keys: func(k *keys) {
 		common(k)
 		windowKeys(k, 4)
-	}, vocab: gpt2Vocab, back: olmo3Back,
-	matches: func(s *settings) bool { return s.hasWindow("olmo2") },
+	}, vocab: gpt2Vocab,
+
+	back: backward{members: olmo3Back, matches: func(s *settings) bool { return s.hasWindow("olmo2") }},
 }
 
-var exaone4Row = row{
+var exaone4Row = &row{
 	arch: "exaone4", model: "exaone4", names: []string{"Exaone4ForCausalLM"},
 	defaults: []preset{{"vocab_size", "102400"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
@@ -153,37 +160,43 @@ var exaone4Row = row{
 		common(k)
 		k.u32("vocab_size", "vocab_size")
 		windowKeys(k, 0)
-	}, vocab: gpt2Vocab, back: exaone4Back,
+	}, vocab: gpt2Vocab,
+
+	back: backward{members: exaone4Back},
 }
 
-var seedossRow = row{
+var seedossRow = &row{
 	arch: "seed_oss", model: "seed_oss", names: []string{"SeedOssForCausalLM"},
 	defaults: []preset{{"vocab_size", "155136"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "524288"}, {"head_dim", "128"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(mlp, mapping{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}})...)
 	}),
-	keys: common, vocab: gpt2Vocab, back: seedossBack,
+	keys: common, vocab: gpt2Vocab,
+
+	back: backward{members: seedossBack},
 }
 
 func seedossBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention[:3]...)
-	s.biases("attention_out_bias", s.layers(), attention[3:]...)
+	s.biases("attention_bias", s.layers(), projections[:3]...)
+	s.biases("attention_out_bias", s.layers(), projections[3:]...)
 	s.biases("mlp_bias", s.layers(), feed...)
 	s.put("hidden_act", `"silu"`)
 	s.put("residual_dropout", "0.0")
 }
 
-var ernieRow = row{
+var ernieRow = &row{
 	arch: "ernie4_5", model: "ernie4_5", names: []string{"Ernie4_5ForCausalLM", "Ernie4_5_ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "103424"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"}, {"rope_theta", "500000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(mlp, ffnNorm)...)
 	}),
-	keys: common, vocab: ernieVocab, back: ernieBack,
+	keys: common, vocab: ernieVocab,
+
+	back: backward{members: ernieBack},
 }
 
 func ernieVocab(k *keys) error {
@@ -201,18 +214,20 @@ func ernieVocab(k *keys) error {
 func ernieBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("use_bias", s.layers(), slices.Concat(attention, feed)...)
+	s.biases("use_bias", s.layers(), slices.Concat(projections, feed)...)
 	s.put("hidden_act", `"silu"`)
 }
 
 // ministral3Row: Llama with YaRN, and an attention temperature by position.
-var ministral3Row = row{
+var ministral3Row = &row{
 	arch: "mistral3", model: "ministral3", names: []string{"Ministral3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "131072"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "262144"}, {"head_dim", "128"}},
 	outer:    outer, layer: decoderLayer, layers: lazy(func() []mapping {
 		return llamaRow.layers()
 	}),
-	keys: ministral3Keys, vocab: llamaVocab, back: ministral3Back, matches: (*settings).isMinistral3,
+	keys: ministral3Keys, vocab: llamaVocab,
+
+	back: backward{members: ministral3Back, matches: (*settings).isMinistral3},
 }
 
 func ministral3Keys(k *keys) {
@@ -225,13 +240,24 @@ func ministral3Keys(k *keys) {
 	k.number("attention.temperature_scale", "llama_4_scaling_beta", r.params.Get("llama_4_scaling_beta"))
 }
 
-// longRope adds the tensors that Phi 3 divides its frequencies by, in texts longer than
-// those of the original training and in shorter ones.
-func (p *planner) longRope(r rope) error {
+// longFactors adds the tensors that Phi 3 divides its frequencies by, in texts longer than
+// those of the original training and in shorter ones. rotated returns how many elements of a
+// head have a factor each, in pairs.
+func longFactors(rotated func(*config, rope) int64) func(*planner, rope) (bool, error) {
+	return func(p *planner, r rope) (ok bool, err error) {
+		if !r.params.Get("long_factor").There {
+			return false, nil
+		}
+		return true, wire.At(configName, "member rope_scaling", wire.NoOffset, p.longRope(r, rotated(p.c, r)))
+	}
+}
+
+// longRope adds those tensors for a number of rotated elements.
+func (p *planner) longRope(r rope, rotated int64) error {
 	for _, kind := range []string{"long", "short"} {
 		list := r.params.Get(kind + "_factor").List()
-		if int64(len(list)) != p.c.row.longRotated(p.c, r)/2 {
-			return wire.ErrMismatch.Errorf("%d numbers in %s_factor for %d rotated pairs", len(list), kind, p.c.row.longRotated(p.c, r))
+		if int64(len(list)) != rotated/2 {
+			return wire.ErrMismatch.Errorf("%d numbers in %s_factor for %d rotated pairs", len(list), kind, rotated)
 		}
 		data, err := limits.Make[byte](p.b, 4*len(list))
 		if err != nil {

@@ -78,8 +78,8 @@ var nemotronHExperts = onlyIn(block('E'), []mapping{
 	{hf: "mixer.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, SharedFFN}},
 })
 
-var nemotronHRow = row{
-	arch: "nemotron_h", model: "nemotron_h", names: []string{"NemotronHForCausalLM"}, back: nemotronHBack(false), mlx: mlxNemotronH,
+var nemotronHRow = &row{
+	arch: "nemotron_h", model: "nemotron_h", names: []string{"NemotronHForCausalLM"},
 	defaults: []preset{{"vocab_size", "131072"}, {"max_position_embeddings", "4096"}, {"head_dim", "128"}, {"num_key_value_heads", "8"}},
 	outer:    nemotronHOuter, layer: "backbone.layers.#.", choose: nemotronHKind,
 	layers: lazy(nemotronHLayers),
@@ -88,18 +88,20 @@ var nemotronHRow = row{
 		wide := uint32(k.c.int("intermediate_size"))
 		k.blocks("feed_forward_length", '-', wide)
 	}, vocab: multipleOf8,
+
+	mlx: mlxRow{form: mlxNemotronH}, back: backward{members: nemotronHBack(false)},
 }
 
 // nemotronHKind returns the row of a mixture.
 func nemotronHKind(c *config) *row {
 	if c.get("num_experts_per_tok").There {
-		return &nemotronHMoeRow
+		return nemotronHMoeRow
 	}
 	return nil
 }
 
-var nemotronHMoeRow = row{
-	arch: "nemotron_h_moe", model: "nemotron_h", names: []string{"NemotronHForCausalLM"}, back: nemotronHBack(true), mlx: mlxNemotronH,
+var nemotronHMoeRow = &row{
+	arch: "nemotron_h_moe", model: "nemotron_h", names: []string{"NemotronHForCausalLM"},
 	defaults: []preset{{"vocab_size", "131072"}, {"max_position_embeddings", "4096"}, {"head_dim", "128"}, {"num_key_value_heads", "8"}},
 	outer:    nemotronHOuter, layer: "backbone.layers.#.",
 	layers: lazy(func() []mapping {
@@ -122,6 +124,8 @@ var nemotronHMoeRow = row{
 			}
 		}
 	}, vocab: multipleOf8,
+
+	chosen: true, mlx: mlxRow{form: mlxNemotronH}, back: backward{members: nemotronHBack(true)},
 }
 
 // nemotronHKeys are those of Granite 4 without its factors, and the width of a head.

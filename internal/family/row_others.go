@@ -2,8 +2,8 @@ package family
 
 import "github.com/anamnesis-go/anamnesis/internal/jsontree"
 
-var phi3Row = row{
-	arch: "phi3", model: "phi3", longRotated: (*config).rotated, names: []string{"Phi3ForCausalLM"},
+var phi3Row = &row{
+	arch: "phi3", model: "phi3", names: []string{"Phi3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "32064"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"original_max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -16,7 +16,9 @@ var phi3Row = row{
 			{hf: "mlp.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}
 	}),
-	keys: phi3Keys, vocab: phi3Vocab, back: phi3Back,
+	keys: phi3Keys, vocab: phi3Vocab,
+
+	attention: attention{factors: longFactors((*config).rotated)}, back: backward{factors: (*planner).readLongRope, consumed: longNames, members: phi3Back},
 }
 
 func phi3Keys(k *keys) {
@@ -58,7 +60,7 @@ func phi3Vocab(k *keys) error {
 	return k.spmKeys(true)
 }
 
-var olmo2Row = row{
+var olmo2Row = &row{
 	arch: "olmo2", model: "olmo2", names: []string{"Olmo2ForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
@@ -69,11 +71,12 @@ var olmo2Row = row{
 			allHeadNorms[0], allHeadNorms[1],
 		)
 	}),
-	keys: common, vocab: gpt2Vocab, back: olmo2Back,
-	matches: func(s *settings) bool { return !s.hasWindow("olmo2") },
+	keys: common, vocab: gpt2Vocab,
+
+	back: backward{members: olmo2Back, matches: func(s *settings) bool { return !s.hasWindow("olmo2") }},
 }
 
-var starcoder2Row = row{
+var starcoder2Row = &row{
 	arch: "starcoder2", model: "starcoder2", names: []string{"Starcoder2ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "49152"}, {"norm_epsilon", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
@@ -83,11 +86,14 @@ var starcoder2Row = row{
 			mapping{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		)
 	}),
-	keys: common, vocab: gpt2Vocab, back: starcoder2Back,
+	biased: []string{"attn_norm", "attn_output", "ffn_down", "ffn_norm", "ffn_up", "output_norm"},
+	keys:   common, vocab: gpt2Vocab,
+
+	back: backward{members: starcoder2Back},
 }
 
-var gpt2Row = row{
-	arch: "gpt2", model: "gpt2", noMLX: "mlx-lm stores its matrices transposed", names: []string{"GPT2LMHeadModel"}, tied: true,
+var gpt2Row = &row{
+	arch: "gpt2", model: "gpt2", names: []string{"GPT2LMHeadModel"}, tied: true,
 	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"n_ctx", "1024"}, {"layer_norm_epsilon", "1e-05"}},
 	outer: []mapping{
 		{hf: "transformer.wte", gguf: "token_embd", shape: dims{Vocab, Hidden}},
@@ -95,7 +101,7 @@ var gpt2Row = row{
 		{hf: "transformer.ln_f", gguf: "output_norm", shape: dims{Hidden}},
 		{hf: "lm_head", gguf: "output", shape: dims{Vocab, Hidden}, optional: true},
 	},
-	layer: "transformer.h.#.", skipSuffixes: []string{".attn.bias", ".attn.masked_bias"},
+	layer: "transformer.h.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
 			{hf: "ln_1", gguf: "attn_norm", shape: dims{Hidden}},
@@ -106,7 +112,10 @@ var gpt2Row = row{
 			{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{FFN4, Hidden}, op: transpose},
 		}
 	}),
-	keys: gpt2Keys, vocab: gpt2Vocab, back: gpt2Back,
+	biased: []string{"attn_norm", "attn_output", "attn_qkv", "ffn_down", "ffn_norm", "ffn_up", "output_norm"},
+	keys:   gpt2Keys, vocab: gpt2Vocab,
+
+	naming: naming{skipSuffixes: []string{".attn.bias", ".attn.masked_bias"}}, mlx: mlxRow{none: "mlx-lm stores its matrices transposed"}, back: backward{fewerTokens: true, members: gpt2Back},
 }
 
 func gpt2Keys(k *keys) {

@@ -3,14 +3,17 @@ package family
 // Models whose attention and feed-forward layer may read the same norm, with LayerNorm and
 // rotary embeddings of a part of a head.
 
-var stablelmRow = row{
+var stablelmRow = &row{
 	arch: "stablelm", model: "stablelm", names: []string{"StableLmForCausalLM", "StableLMEpochForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"partial_rotary_factor", "0.25"}, {"use_parallel_residual", "false"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(mlp, mapping{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: dims{Hidden}, inLayer: isSequential})...)
 	}),
-	keys: stablelmKeys, vocab: gpt2Vocab, back: stablelmBack,
+	biased: []string{"attn_norm", "output_norm"},
+	keys:   stablelmKeys, vocab: gpt2Vocab,
+
+	back: backward{members: stablelmBack},
 }
 
 func isSequential(c *config, _ int64) bool { return !c.bool("use_parallel_residual", false) }
@@ -46,7 +49,7 @@ func stablelmBack(s *settings) {
 	s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
 	s.partialRotary(head)
 	s.parallelResidual()
-	s.biases("use_qkv_bias", s.layers(), attention[:3]...)
+	s.biases("use_qkv_bias", s.layers(), projections[:3]...)
 	s.biases("", s.layers(), "attn_norm")
 	s.put("qk_layernorm", "false")
 	s.put("hidden_act", `"silu"`)
@@ -63,7 +66,7 @@ func (s *settings) parallelResidual() {
 	s.put("use_parallel_residual", boolText(on || !there))
 }
 
-var phi2Row = row{
+var phi2Row = &row{
 	arch: "phi2", model: "phi", names: []string{"PhiForCausalLM"},
 	defaults: []preset{{"vocab_size", "51200"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"partial_rotary_factor", "0.5"}},
 	outer: []mapping{
@@ -79,7 +82,10 @@ var phi2Row = row{
 			mapping{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		)
 	}),
-	keys: phi2Keys, vocab: phi2Vocab, back: phi2Back,
+	biased: []string{"attn_norm", "attn_output", "ffn_down", "ffn_up", "output", "output_norm"},
+	keys:   phi2Keys, vocab: phi2Vocab,
+
+	back: backward{members: phi2Back},
 }
 
 func phi2Keys(k *keys) {
@@ -113,9 +119,8 @@ func phi2Back(s *settings) {
 	s.put("hidden_act", `"gelu_new"`)
 }
 
-var gptneoxRow = row{
-	arch: "gptneox", model: "gpt_neox", names: []string{"GPTNeoXForCausalLM"}, noFileType: true, noMLX: "mlx-lm has other names for its layers",
-	kvHeads:  func(c *config) int64 { return c.heads() }, // its class ignores num_key_value_heads
+var gptneoxRow = &row{
+	arch: "gptneox", model: "gpt_neox", names: []string{"GPTNeoXForCausalLM"}, noFileType: true,
 	defaults: []preset{{"vocab_size", "50432"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rotary_pct", "0.25"}, {"use_parallel_residual", "true"}},
 	outer: []mapping{
 		{hf: "gpt_neox.embed_in", gguf: "token_embd", shape: dims{Vocab, Hidden}},
@@ -133,7 +138,10 @@ var gptneoxRow = row{
 			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}
 	}),
-	keys: gptneoxKeys, vocab: gpt2Vocab, back: gptneoxBack,
+	biased: []string{"attn_norm", "attn_output", "attn_qkv", "ffn_down", "ffn_norm", "ffn_up", "output_norm"},
+	keys:   gptneoxKeys, vocab: gpt2Vocab,
+
+	attention: attention{kvHeads: func(c *config) int64 { return c.heads() }}, mlx: mlxRow{none: "mlx-lm has other names for its layers"}, back: backward{members: gptneoxBack},
 }
 
 func gptneoxKeys(k *keys) {
@@ -175,8 +183,8 @@ func gptneoxBack(s *settings) {
 }
 
 // bloomRow: no rotary embeddings but ALiBi.
-var bloomRow = row{
-	arch: "bloom", model: "bloom", names: []string{"BloomForCausalLM", "BloomModel"}, tied: true, optionalPrefix: "transformer.", noMLX: "mlx-lm has no such model",
+var bloomRow = &row{
+	arch: "bloom", model: "bloom", names: []string{"BloomForCausalLM", "BloomModel"}, tied: true,
 	defaults: []preset{{"vocab_size", "250880"}, {"layer_norm_epsilon", "1e-05"}},
 	outer: []mapping{
 		{hf: "transformer.word_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
@@ -195,7 +203,10 @@ var bloomRow = row{
 			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: dims{Hidden, FFN4}},
 		}
 	}),
-	keys: bloomKeys, vocab: gpt2Vocab, back: bloomBack,
+	biased: []string{"attn_norm", "attn_output", "attn_qkv", "ffn_down", "ffn_norm", "ffn_up", "output_norm", "token_embd_norm"},
+	keys:   bloomKeys, vocab: gpt2Vocab,
+
+	naming: naming{optionalPrefix: "transformer."}, mlx: mlxRow{none: "mlx-lm has no such model"}, back: backward{members: bloomBack},
 }
 
 func bloomKeys(k *keys) {

@@ -1,8 +1,8 @@
 package family
 
 // phimoeRow: the mixture of Phi 3.5, whose norms, matrices and head have biases.
-var phimoeRow = row{
-	arch: "phimoe", model: "phimoe", longRotated: (*config).rotated, names: []string{"PhimoeForCausalLM", "PhiMoEForCausalLM"}, noMLX: notCompared,
+var phimoeRow = &row{
+	arch: "phimoe", model: "phimoe", names: []string{"PhimoeForCausalLM", "PhiMoEForCausalLM"},
 	defaults: []preset{{"vocab_size", "32064"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "2"}, {"rope_theta", "1000000"}, {"original_max_position_embeddings", "4096"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -13,7 +13,10 @@ var phimoeRow = row{
 			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: dims{FFN, Hidden}, op: stack},
 		)
 	}),
-	keys: phimoeKeys, vocab: phi3Vocab, back: phimoeBack,
+	biased: []string{"attn_norm", "attn_output", "attn_q", "attn_k", "attn_v", "ffn_norm", "output", "output_norm"},
+	keys:   phimoeKeys, vocab: phi3Vocab,
+
+	attention: attention{factors: longFactors((*config).rotated)}, mlx: mlxRow{none: notCompared}, back: backward{members: phimoeBack},
 }
 
 func phimoeKeys(k *keys) {
@@ -31,7 +34,7 @@ func phimoeBack(s *settings) {
 	phi3Back(s)
 	s.requireInt("num_local_experts", "expert_count")
 	s.requireInt("num_experts_per_tok", "expert_used_count")
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.biases("", s.layers(), "attn_norm", "ffn_norm")
 	s.put("lm_head_bias", "true")
 }

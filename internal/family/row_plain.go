@@ -1,14 +1,16 @@
 package family
 
 // olmoRow: norms without weights.
-var olmoRow = row{
-	arch: "olmo", model: "olmo", names: []string{"OlmoForCausalLM", "OLMoForCausalLM"}, noMLX: "mlx-lm has the names of the first OLMo",
+var olmoRow = &row{
+	arch: "olmo", model: "olmo", names: []string{"OlmoForCausalLM", "OLMoForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    []mapping{outer[0], outer[2]}, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return permuted(decoder(mlp...))[1:]
 	}),
-	keys: olmoKeys, vocab: gpt2Vocab, back: olmoBack,
+	keys: olmoKeys, vocab: gpt2Vocab,
+
+	mlx: mlxRow{none: "mlx-lm has the names of the first OLMo"}, back: backward{members: olmoBack},
 }
 
 func olmoKeys(k *keys) {
@@ -27,20 +29,23 @@ func olmoBack(s *settings) {
 	if !s.optionalFloat("clip_qkv", "attention.clamp_kqv") {
 		s.put("clip_qkv", "null")
 	}
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.put("hidden_act", `"silu"`)
 }
 
 // nemotronRow: the weights of norms are stored minus one, and the feed-forward layer has
 // no gate.
-var nemotronRow = row{
+var nemotronRow = &row{
 	arch: "nemotron", model: "nemotron", names: []string{"NemotronForCausalLM"},
 	defaults: []preset{{"vocab_size", "256000"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	outer:    storedMinusOne(with(outer)), layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return storedMinusOne(decoder(with(mlp[1:], ffnNorm)...))
 	}),
-	keys: nemotronKeys, vocab: nemotronVocab, back: nemotronBack,
+	biased: []string{"attn_norm", "ffn_norm", "output_norm"},
+	keys:   nemotronKeys, vocab: nemotronVocab,
+
+	back: backward{members: nemotronBack},
 }
 
 func nemotronKeys(k *keys) {
@@ -68,27 +73,29 @@ func nemotronBack(s *settings) {
 	_, _, head := s.common()
 	s.partialRotary(head)
 	s.optionalFloat("norm_eps", "attention.layer_norm_epsilon")
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.biases("mlp_bias", s.layers(), feed[1:]...)
 	s.biases("", s.layers(), "attn_norm", "ffn_norm")
 	s.put("hidden_act", `"relu2"`)
 }
 
 // arceeRow: the feed-forward layer has no gate.
-var arceeRow = row{
-	arch: "arcee", model: "arcee", names: []string{"ArceeForCausalLM"}, noMLX: "mlx-lm has no such model",
+var arceeRow = &row{
+	arch: "arcee", model: "arcee", names: []string{"ArceeForCausalLM"},
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return permuted(decoder(with(mlp[1:], ffnNorm)...))
 	}),
-	keys: llamaKeys, vocab: llamaVocab, back: arceeBack,
+	keys: llamaKeys, vocab: llamaVocab,
+
+	mlx: mlxRow{none: "mlx-lm has no such model"}, back: backward{members: arceeBack},
 }
 
 func arceeBack(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
-	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("attention_bias", s.layers(), projections...)
 	s.biases("mlp_bias", s.layers(), feed[1:]...)
 	s.put("hidden_act", `"relu2"`)
 }

@@ -21,40 +21,48 @@ var (
 	qwenDefaults = []preset{{"vocab_size", "151936"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "10000"}}
 )
 
-var qwen2Row = row{
-	arch: "qwen2", model: "qwen2", names: []string{"Qwen2ForCausalLM", "Qwen2Model"}, optionalPrefix: "model.",
+var qwen2Row = &row{
+	arch: "qwen2", model: "qwen2", names: []string{"Qwen2ForCausalLM", "Qwen2Model"},
 	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(mlp, ffnNorm)...)
 	}),
-	keys: qwenKeys, vocab: spmOrBytes, back: qwen2Back,
+	keys: qwenKeys, vocab: spmOrBytes,
+
+	naming: naming{headless: []string{"Qwen2Model"}, optionalPrefix: "model."}, back: backward{members: qwen2Back},
 }
 
-var qwen3Row = row{
-	arch: "qwen3", model: "qwen3", names: []string{"Qwen3ForCausalLM", "Qwen3Model"}, optionalPrefix: "model.", mayRerank: true,
+var qwen3Row = &row{
+	arch: "qwen3", model: "qwen3", names: []string{"Qwen3ForCausalLM", "Qwen3Model"},
 	defaults: qwenPresets(preset{"head_dim", "128"}), outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(with(mlp, ffnNorm), headNorms...)...)
 	}),
-	keys: qwenKeys, vocab: spmOrBytes, back: qwen3Back,
+	keys: qwenKeys, vocab: spmOrBytes,
+
+	naming: naming{headless: []string{"Qwen3Model"}, optionalPrefix: "model."}, classifier: classifier{reranks: true}, back: backward{members: qwen3Back},
 }
 
-var qwen2moeRow = row{
+var qwen2moeRow = &row{
 	arch: "qwen2moe", model: "qwen2_moe", names: []string{"Qwen2MoeForCausalLM"},
 	defaults: qwenPresets(preset{"num_experts", "60"}, preset{"num_experts_per_tok", "4"}), outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(with(experts, ffnNorm), sharedExpert...)...)
 	}),
-	keys: qwenMoeKeys, vocab: gpt2Vocab, back: qwen2moeBack,
+	keys: qwenMoeKeys, vocab: gpt2Vocab,
+
+	back: backward{members: qwen2moeBack},
 }
 
-var qwen3moeRow = row{
+var qwen3moeRow = &row{
 	arch: "qwen3moe", model: "qwen3_moe", names: []string{"Qwen3MoeForCausalLM"},
 	defaults: qwenPresets(preset{"num_experts", "128"}, preset{"num_experts_per_tok", "8"}), outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(with(experts, ffnNorm), headNorms...)...)
 	}),
-	keys: qwenMoeKeys, vocab: gpt2Vocab, back: qwen3moeBack,
+	keys: qwenMoeKeys, vocab: gpt2Vocab,
+
+	mlx: mlxRow{eight: []string{"mlp.gate"}}, back: backward{members: qwen3moeBack},
 }
 
 func qwenPresets(more ...preset) []preset {

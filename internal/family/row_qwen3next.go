@@ -161,10 +161,10 @@ var nextPresets = []preset{
 
 var nextOuter = storedMinusOne(with(outer))
 
-var qwen3nextRow = row{
-	arch: "qwen3next", model: "qwen3_next", names: []string{"Qwen3NextForCausalLM"}, back: qwen3nextBack, mlx: mlxNext,
+var qwen3nextRow = &row{
+	arch: "qwen3next", model: "qwen3_next", names: []string{"Qwen3NextForCausalLM"},
 	defaults: append(nextPresets[:len(nextPresets):len(nextPresets)], preset{"num_experts", "512"}, preset{"num_experts_per_tok", "10"}, preset{"moe_intermediate_size", "512"}, preset{"shared_expert_intermediate_size", "512"}),
-	depth:    layersWithMTP, check: checkLinear, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
+	outer:    nextOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return nextAttention(ofNext, with(experts, sharedExpert...)...)
 	}),
@@ -172,11 +172,13 @@ var qwen3nextRow = row{
 		qwenMoeKeys(k)
 		linearKeys(k)
 	}, vocab: gpt2Vocab,
+
+	linear: true, ahead: aheadApart, mlx: mlxRow{eight: []string{"mlp.gate", "shared_expert_gate"}, form: mlxNext}, back: backward{members: qwen3nextBack},
 }
 
-var qwen35Row = row{
-	arch: "qwen35", model: "qwen3_5_text", names: []string{"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"}, back: qwen35Back(false), backArch: "Qwen3_5ForCausalLM", mlx: mlx35,
-	defaults: nextPresets, depth: layersWithMTP, check: checkLinear, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
+var qwen35Row = &row{
+	arch: "qwen35", model: "qwen3_5_text", names: []string{"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"},
+	defaults: nextPresets, outer: nextOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return nextAttention(of35, mlp...)
 	}),
@@ -185,11 +187,13 @@ var qwen35Row = row{
 		linearKeys(k)
 		k.sectionsOr(11, 11, 10)
 	}, vocab: gpt2Vocab,
+
+	linear: true, ahead: aheadApart, mlx: mlxRow{form: mlx35}, back: backward{members: qwen35Back(false), arch: "Qwen3_5ForCausalLM"},
 }
 
-var qwen35moeRow = row{
-	arch: "qwen35moe", model: "qwen3_5_moe_text", names: []string{"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"}, back: qwen35Back(true), backArch: "Qwen3_5MoeForCausalLM", mlx: mlx35,
-	defaults: qwen3nextRow.defaults, depth: layersWithMTP, check: checkLinear, rename: mtpToLayer, restore: layerToMTP, outer: nextOuter, layer: decoderLayer,
+var qwen35moeRow = &row{
+	arch: "qwen35moe", model: "qwen3_5_moe_text", names: []string{"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"},
+	defaults: qwen3nextRow.defaults, outer: nextOuter, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return nextAttention(of35, with(experts, sharedExpert...)...)
 	}),
@@ -198,10 +202,13 @@ var qwen35moeRow = row{
 		linearKeys(k)
 		k.sectionsOr(11, 11, 10)
 	}, vocab: gpt2Vocab,
+
+	linear: true, ahead: aheadApart, mlx: mlxRow{eight: []string{"mlp.gate", "shared_expert_gate"}, form: mlx35}, back: backward{members: qwen35Back(true), arch: "Qwen3_5MoeForCausalLM"},
 }
 
-// layersWithMTP returns the number of layers, with those that predict further tokens.
-func layersWithMTP(c *config) int64 { return c.hiddenLayers() + c.mtpLayers }
+// aheadApart are layers that predict further tokens, of which the names of tensors tell how
+// many there are.
+var aheadApart = ahead{apart: true, count: func(c *config) int64 { return c.mtpLayers }}
 
 // mtpNames are names under "mtp." and their names after the layers.
 var mtpNames = map[string]string{"fc": "eh_proj", "pre_fc_norm_embedding": "enorm", "pre_fc_norm_hidden": "hnorm", "norm": "shared_head.norm"}
@@ -275,7 +282,7 @@ func (k *keys) recurrent() {
 
 // countMTPLayers counts the layers under "mtp.".
 func (c *config) countMTPLayers(b *limits.Budget, m tensor.Model) error {
-	if c.row.rename == nil {
+	if !c.row.ahead.apart {
 		return nil
 	}
 	for i := range m.Tensors() {

@@ -11,8 +11,8 @@ import (
 // Qwen3-VL: its text model and its vision part. The text model reads the output of some of
 // the vision part's layers too (deepstack).
 
-var qwen3vlRow = row{
-	arch: "qwen3vl", model: "qwen3_vl", names: []string{"Qwen3VLForConditionalGeneration"}, backRow: &qwen3Row, back: visionText(qwen3Back),
+var qwen3vlRow = &row{
+	arch: "qwen3vl", model: "qwen3_vl", names: []string{"Qwen3VLForConditionalGeneration"},
 	defaults: qwenPresets(preset{"head_dim", "128"}), outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return qwen3Row.layers()
@@ -22,6 +22,8 @@ var qwen3vlRow = row{
 		k.sections()
 		k.deepstackCount()
 	}, vocab: spmOrBytes,
+
+	back: backward{row: qwen3Row, members: visionText(qwen3Back)},
 }
 
 // vlExperts are experts in two stacks, the gate's columns before those of up_proj.
@@ -33,8 +35,8 @@ var vlExperts = []mapping{
 	{hf: "mlp.experts.down_proj", shape: dims{Experts, ExpertFFN, Hidden}, noSuffix: true, views: []view{expertView("ffn_down_exps", ExpertFFN, Hidden, Hidden, 1, 0, false)}},
 }
 
-var qwen3vlmoeRow = row{
-	arch: "qwen3vlmoe", model: "qwen3_vl_moe", names: []string{"Qwen3VLMoeForConditionalGeneration"}, backRow: &qwen3moeRow, back: visionText(qwen3moeBack), noMLX: "mlx-lm stores its experts in another order",
+var qwen3vlmoeRow = &row{
+	arch: "qwen3vlmoe", model: "qwen3_vl_moe", names: []string{"Qwen3VLMoeForConditionalGeneration"},
 	defaults: qwenPresets(preset{"head_dim", "128"}, preset{"num_experts", "60"}, preset{"num_experts_per_tok", "4"}), outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(with(vlExperts, ffnNorm), headNorms...)...)
@@ -44,6 +46,8 @@ var qwen3vlmoeRow = row{
 		k.sections()
 		k.deepstackCount()
 	}, vocab: gpt2Vocab,
+
+	mlx: mlxRow{none: "mlx-lm stores its experts in another order"}, back: backward{row: qwen3moeRow, members: visionText(qwen3moeBack)},
 }
 
 // visionText puts the members of a text model: its rotary sections are equal for a text,
@@ -103,7 +107,7 @@ var qwen3vlOuter = slices.Concat([]mapping{
 
 func qwen3vlVision(model string, more ...preset) row {
 	return row{
-		arch: "clip", prefix: "v.", keepPrefixes: []string{"visual.", "model.visual."}, trimPrefixes: []string{"model."}, model: model,
+		arch: "clip", prefix: "v.", model: model,
 		defaults: append(more, []preset{
 			{"in_channels", "3"}, {"patch_size", "16"}, {"depth", "27"}, {"hidden_size", "1152"}, {"intermediate_size", "4304"}, {"num_heads", "16"}, {"spatial_merge_size", "2"},
 			{"num_position_embeddings", "2304"}, {"text hidden_size", "4096"},
@@ -120,6 +124,8 @@ func qwen3vlVision(model string, more ...preset) row {
 			}
 		}),
 		keys: qwen3vlKeys, vocab: noVocab,
+
+		naming: naming{trimPrefixes: []string{"model."}}, vision: visionPart{keep: []string{"visual.", "model.visual."}},
 	}
 }
 
@@ -128,10 +134,10 @@ var (
 	qwen3vlmoeProjector = named3vl("Qwen3VLMoeForConditionalGeneration")
 )
 
-func named3vl(architecture string) row {
+func named3vl(architecture string) *row {
 	r := qwen3vlVision("")
 	r.names = []string{architecture}
-	return r
+	return &r
 }
 
 // qwen3vlKeys adds which layers the text model reads, and the image size that the position

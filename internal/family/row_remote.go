@@ -50,8 +50,8 @@ func stackedQKV() []view {
 	}
 }
 
-var internlm2Row = row{
-	arch: "internlm2", model: "internlm2", names: []string{"InternLM2ForCausalLM"}, skipDynamicRope: true, noMLX: notCompared,
+var internlm2Row = &row{
+	arch: "internlm2", model: "internlm2", names: []string{"InternLM2ForCausalLM"},
 	defaults: []preset{{"vocab_size", "103168"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer: []mapping{
 		{hf: "model.tok_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
@@ -74,12 +74,14 @@ var internlm2Row = row{
 		common(k)
 		k.requireMember("bias", "false")
 		k.requireMember("hidden_act", "silu")
-	}, vocab: internlm2Vocab, back: func(s *settings) {
+	}, vocab: internlm2Vocab,
+
+	attention: attention{scalings: []string{"dynamic"}}, mlx: mlxRow{none: notCompared}, back: backward{members: func(s *settings) {
 		_, _, head := s.common()
 		s.rotations(head)
 		s.put("bias", "false")
 		s.put("hidden_act", `"silu"`)
-	},
+	}},
 }
 
 // internlm2Vocab adds sentencepiece's model. The token NUL gets a text that C can hold,
@@ -155,8 +157,8 @@ func (k *keys) chatEnd(always bool) error {
 	return nil
 }
 
-var internlm3Row = row{
-	arch: "llama", model: "internlm3", names: []string{"InternLM3ForCausalLM"}, skipDynamicRope: true, noMLX: notCompared,
+var internlm3Row = &row{
+	arch: "llama", model: "internlm3", names: []string{"InternLM3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "128512"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -166,6 +168,8 @@ var internlm3Row = row{
 		smollm3Keys(k)
 		k.requireMember("hidden_act", "silu")
 	}, vocab: internlm3Vocab,
+
+	attention: attention{scalings: []string{"dynamic"}}, mlx: mlxRow{none: notCompared},
 }
 
 func internlm3Vocab(k *keys) error {
@@ -184,8 +188,8 @@ func internlm3Vocab(k *keys) error {
 
 // baichuanRow: the 7B has rotary embeddings, the 13B has ALiBi. llama.cpp tells them apart
 // by the number of layers.
-var baichuanRow = row{
-	arch: "baichuan", model: "baichuan", names: []string{"BaichuanForCausalLM", "BaiChuanForCausalLM"}, noMLX: notCompared,
+var baichuanRow = &row{
+	arch: "baichuan", model: "baichuan", names: []string{"BaichuanForCausalLM", "BaiChuanForCausalLM"},
 	defaults: []preset{{"vocab_size", "125696"}, {"rms_norm_eps", "1e-06"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -206,7 +210,9 @@ var baichuanRow = row{
 			k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "the number of attention heads")
 		}
 		k.requireMember("hidden_act", "silu")
-	}, vocab: spmVocab, back: func(s *settings) {
+	}, vocab: spmVocab,
+
+	mlx: mlxRow{none: notCompared}, back: backward{members: func(s *settings) {
 		_, _, head := s.common()
 		s.rotations(head)
 		if layout, _ := s.key("tensor_data_layout"); layout != "Meta AI original pth" {
@@ -215,18 +221,20 @@ var baichuanRow = row{
 		n, _ := s.int("context_length")
 		s.putInt("model_max_length", n)
 		s.put("hidden_act", `"silu"`)
-	},
+	}},
 }
 
 // minicpmRow: MiniCPM 1, 2 and 4 are Llama with three factors.
-var minicpmRow = row{
-	arch: "minicpm", model: "minicpm", names: []string{"MiniCPMForCausalLM"}, tied: true, noMLX: notCompared, longRotated: (*config).rotated,
+var minicpmRow = &row{
+	arch: "minicpm", model: "minicpm", names: []string{"MiniCPMForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}, {"scale_emb", "1"}, {"dim_model_base", "1"}, {"scale_depth", "1"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return permuted(decoder(with(mlp, ffnNorm)...))
 	}),
-	keys: minicpmKeys, vocab: spmVocab, lost: "the numbers that scale_depth and dim_model_base are made of",
+	keys: minicpmKeys, vocab: spmVocab,
+
+	attention: attention{factors: longFactors((*config).rotated)}, mlx: mlxRow{none: notCompared}, back: backward{lost: "the numbers that scale_depth and dim_model_base are made of"},
 }
 
 func minicpmKeys(k *keys) {
@@ -247,8 +255,8 @@ func minicpmKeys(k *keys) {
 
 // exaoneRow: EXAONE 3 and 3.5 are Llama with GPT-2's names and unpermuted queries and
 // keys.
-var exaoneRow = row{
-	arch: "exaone", model: "exaone", names: []string{"ExaoneForCausalLM"}, noMLX: notCompared,
+var exaoneRow = &row{
+	arch: "exaone", model: "exaone", names: []string{"ExaoneForCausalLM"},
 	defaults: []preset{{"vocab_size", "102400"}, {"layer_norm_epsilon", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer: []mapping{
 		{hf: "transformer.wte", gguf: "token_embd", shape: dims{Vocab, Hidden}},
@@ -269,7 +277,9 @@ var exaoneRow = row{
 			{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}},
 		}
 	}),
-	keys: exaoneKeys, vocab: gpt2Vocab, back: exaoneBack,
+	keys: exaoneKeys, vocab: gpt2Vocab,
+
+	mlx: mlxRow{none: notCompared}, back: backward{members: exaoneBack},
 }
 
 // exaoneKeys adds the epsilon under the key that llama.cpp reads. The converter writes

@@ -75,49 +75,57 @@ var (
 		{"vocab_size", "250112"}, {"d_model", "512"}, {"d_kv", "64"}, {"d_ff", "1024"}, {"num_layers", "8"}, {"num_heads", "6"}, {"relative_attention_num_buckets", "32"},
 		{"layer_norm_epsilon", "1e-06"}, {"feed_forward_proj", `"gated-gelu"`}, {"decoder_start_token_id", "0"},
 	}
-	t5Decoder = tower{layer: "decoder.block.#.", prefix: "dec.", first: encoders}
+	t5Decoder = tower{layer: "decoder.block.#.", prefix: "dec.", first: encoders, count: decoders}
 )
 
 const apartT5 = "mlx-lm has no such model"
 
-var t5Row = row{
-	arch: "t5", model: "t5", names: []string{"T5ForConditionalGeneration", "T5WithLMHeadModel"}, tied: true, noMLX: apartT5,
-	defaults: t5Defaults, outer: t5Outer, aliases: t5Names, layer: "encoder.block.#.", prefix: "enc.", decoder: &t5Decoder, depth: t5Depth,
-	layers: lazy(func() []mapping { return t5Layers(isFirstLayer) }),
-	keys:   t5Keys, vocab: t5Vocab, back: t5Back,
-	matches: func(s *settings) bool { return s.tensors["enc.blk.1.attn_rel_b.weight"] == nil },
-}
-
-var mt5Row = row{
-	arch: "t5", model: "mt5", names: []string{"MT5ForConditionalGeneration"}, tied: true, noMLX: apartT5,
-	defaults: mt5Defaults, outer: t5Outer, aliases: t5Names, layer: t5Row.layer, prefix: "enc.", decoder: &t5Decoder, depth: t5Depth,
+var t5Row = &row{
+	arch: "t5", model: "t5", names: []string{"T5ForConditionalGeneration", "T5WithLMHeadModel"}, tied: true,
+	defaults: t5Defaults, outer: t5Outer, layer: "encoder.block.#.", prefix: "enc.", decoder: &t5Decoder,
 	layers: lazy(func() []mapping { return t5Layers(isFirstLayer) }),
 	keys:   t5Keys, vocab: t5Vocab,
+
+	naming: naming{aliases: t5Names}, mlx: mlxRow{none: apartT5}, back: backward{pieces: true, members: t5Back, matches: func(s *settings) bool { return s.tensors["enc.blk.1.attn_rel_b.weight"] == nil }},
+}
+
+var mt5Row = &row{
+	arch: "t5", model: "mt5", names: []string{"MT5ForConditionalGeneration"}, tied: true,
+	defaults: mt5Defaults, outer: t5Outer, layer: t5Row.layer, prefix: "enc.", decoder: &t5Decoder,
+	layers: lazy(func() []mapping { return t5Layers(isFirstLayer) }),
+	keys:   t5Keys, vocab: t5Vocab,
+
+	naming: naming{aliases: t5Names}, mlx: mlxRow{none: apartT5},
 }
 
 // umt5Row: relative positions in each layer.
-var umt5Row = row{
-	arch: "t5", model: "umt5", names: []string{"UMT5ForConditionalGeneration", "UMT5Model"}, tied: true, noMLX: apartT5,
-	defaults: mt5Defaults, outer: t5Outer, aliases: t5Names, layer: t5Row.layer, prefix: "enc.", decoder: &t5Decoder, depth: t5Depth,
+var umt5Row = &row{
+	arch: "t5", model: "umt5", names: []string{"UMT5ForConditionalGeneration", "UMT5Model"}, tied: true,
+	defaults: mt5Defaults, outer: t5Outer, layer: t5Row.layer, prefix: "enc.", decoder: &t5Decoder,
 	layers: lazy(func() []mapping { return t5Layers(func(*config, int64) bool { return true }) }),
-	keys:   t5Keys, vocab: t5Vocab, back: t5Back,
+	keys:   t5Keys, vocab: t5Vocab,
+
+	naming: naming{aliases: t5Names}, mlx: mlxRow{none: apartT5}, back: backward{pieces: true, matches: func(s *settings) bool { return s.tensors["enc.blk.1.attn_rel_b.weight"] != nil }, members: t5Back},
 }
 
 // t5encoderRow: the encoder alone, with which image models read texts.
-var t5encoderRow = row{
-	arch: "t5encoder", model: "t5", names: []string{"T5EncoderModel"}, tied: true, noMLX: apartT5,
-	defaults: t5Defaults, outer: t5Outer[:2], aliases: t5Names[:2], layer: t5Row.layer, prefix: "enc.",
+var t5encoderRow = &row{
+	arch: "t5encoder", model: "t5", names: []string{"T5EncoderModel"}, tied: true,
+	defaults: t5Defaults, outer: t5Outer[:2], layer: t5Row.layer, prefix: "enc.",
 	layers: lazy(func() []mapping {
 		return slices.DeleteFunc(t5Layers(isFirstLayer), func(n mapping) bool { return n.gguf == "cross_attn_norm" || n.inLayer != nil && n.optional })
 	}),
-	keys: t5encoderKeys, vocab: t5Vocab, back: t5encoderBack,
+	keys: t5encoderKeys, vocab: t5Vocab,
+
+	naming: naming{aliases: t5Names[:2]}, mlx: mlxRow{none: apartT5}, back: backward{pieces: true, members: t5encoderBack},
 }
 
-func t5Depth(c *config) int64 {
-	if n, ok := c.get("num_decoder_layers").Int(); ok {
-		return encoders(c) + n
+// decoders returns the number of the decoder's layers, by default that of the encoder's.
+func decoders(c *config) int64 {
+	if _, ok := c.get("num_decoder_layers").Int(); ok {
+		return c.int("num_decoder_layers")
 	}
-	return 2 * encoders(c)
+	return encoders(c)
 }
 
 func t5encoderKeys(k *keys) {
@@ -139,7 +147,7 @@ func t5encoderKeys(k *keys) {
 
 func t5Keys(k *keys) {
 	t5encoderKeys(k)
-	k.putArch("decoder_block_count", uint32(k.c.layers()-encoders(k.c)))
+	k.putArch("decoder_block_count", uint32(decoders(k.c)))
 	if start := k.c.get("decoder_start_token_id"); !start.There {
 		k.fail("decoder_start_token_id", start, "stated: the decoder begins with it")
 	}

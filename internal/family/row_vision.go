@@ -31,16 +31,18 @@ var pixtralLayers = []mapping{
 
 var towerAlone = []string{"vision_tower.", "multi_modal_projector."}
 
-var pixtralProjector = row{
-	arch: "clip", model: "pixtral", names: []string{"LlavaForConditionalGeneration"}, prefix: "v.", keepPrefixes: towerAlone,
+var pixtralProjector = &row{
+	arch: "clip", prefix: "v.", model: "pixtral", names: []string{"LlavaForConditionalGeneration"},
 	defaults: pixtralDefaults, outer: pixtralOuter, layer: "vision_tower.transformer.layers.#.", layers: lazy(func() []mapping {
 		return pixtralLayers
 	}),
 	keys: pixtralKeys, vocab: noVocab,
+
+	vision: visionPart{keep: towerAlone},
 }
 
-var mistral3Projector = row{
-	arch: "clip", model: "pixtral", names: []string{"Mistral3ForConditionalGeneration"}, prefix: "v.", keepPrefixes: towerAlone,
+var mistral3Projector = &row{
+	arch: "clip", prefix: "v.", model: "pixtral", names: []string{"Mistral3ForConditionalGeneration"},
 	defaults: append(pixtralDefaults[:len(pixtralDefaults):len(pixtralDefaults)], preset{"spatial_merge_size", "2"}),
 	outer: with(pixtralOuter,
 		mapping{hf: "multi_modal_projector.norm", gguf: "mm.input_norm", shape: dims{Hidden}},
@@ -50,6 +52,8 @@ var mistral3Projector = row{
 		return pixtralLayers
 	}),
 	keys: pixtralKeys, vocab: noVocab,
+
+	vision: visionPart{keep: towerAlone},
 }
 
 func pixtralKeys(k *keys) {
@@ -68,13 +72,13 @@ func pixtralKeys(k *keys) {
 	}
 }
 
-var gemma3Projector = row{
-	arch: "clip", model: "siglip_vision_model", names: []string{"Gemma3ForConditionalGeneration"}, prefix: "v.", keepPrefixes: towerAlone,
+var gemma3Projector = &row{
+	arch: "clip", prefix: "v.", model: "siglip_vision_model", names: []string{"Gemma3ForConditionalGeneration"},
 	defaults: []preset{
 		{"num_channels", "3"}, {"image_size", "224"}, {"patch_size", "16"}, {"hidden_size", "768"}, {"intermediate_size", "3072"}, {"num_hidden_layers", "12"},
 		{"num_attention_heads", "12"}, {"text hidden_size", "2304"},
 	},
-	trimPrefixes: []string{"vision_tower.vision_model.", "vision_tower."}, skipPrefixes: []string{"head."},
+
 	outer: []mapping{
 		{hf: "embeddings.patch_embedding", gguf: "v.patch_embd", shape: dims{Hidden, Channels, Patch, Patch}, typeRule: alwaysF32},
 		{hf: "embeddings.position_embedding", gguf: "v.position_embd", shape: dims{Patches, Hidden}},
@@ -96,6 +100,8 @@ var gemma3Projector = row{
 		}
 	}),
 	keys: gemma3ProjectorKeys, vocab: noVocab,
+
+	naming: naming{trimPrefixes: []string{"vision_tower.vision_model.", "vision_tower."}, skipPrefixes: []string{"head."}}, vision: visionPart{keep: towerAlone},
 }
 
 func gemma3ProjectorKeys(k *keys) {
@@ -170,8 +176,8 @@ func qwenBlocks(more ...mapping) []mapping {
 	}, more...)
 }
 
-var qwen2vlProjector = row{
-	arch: "clip", names: []string{"Qwen2VLForConditionalGeneration"}, prefix: "v.", keepPrefixes: []string{"visual."},
+var qwen2vlProjector = &row{
+	arch: "clip", prefix: "v.", names: []string{"Qwen2VLForConditionalGeneration"},
 	defaults: []preset{
 		{"in_channels", "3"}, {"image_size", "560"}, {"patch_size", "14"}, {"depth", "32"}, {"embed_dim", "1280"}, {"hidden_size", "3584"}, {"mlp_ratio", "4"},
 		{"num_heads", "16"}, {"spatial_merge_size", "2"}, {"text hidden_size", "8192"}, {"rms_norm_eps", "1e-06"},
@@ -189,10 +195,12 @@ var qwen2vlProjector = row{
 		k.u32("vision.feed_forward_length", "hidden_size") // as the converter states it
 		k.epsilon(k.c.full.Get("rms_norm_eps"), 1e-6)
 	}, vocab: noVocab,
+
+	vision: visionPart{keep: []string{"visual."}},
 }
 
-var qwen25vlProjector = row{
-	arch: "clip", names: []string{"Qwen2_5_VLForConditionalGeneration"}, prefix: "v.", keepPrefixes: []string{"visual."},
+var qwen25vlProjector = &row{
+	arch: "clip", prefix: "v.", names: []string{"Qwen2_5_VLForConditionalGeneration"},
 	defaults: []preset{
 		{"in_channels", "3"}, {"image_size", "560"}, {"patch_size", "14"}, {"depth", "32"}, {"hidden_size", "3584"}, {"intermediate_size", "3420"},
 		{"num_heads", "16"}, {"spatial_merge_size", "2"}, {"text hidden_size", "8192"}, {"fullatt_block_indexes", "[7, 15, 23, 31]"},
@@ -206,6 +214,8 @@ var qwen25vlProjector = row{
 		)
 	}),
 	keys: qwen25vlKeys, vocab: noVocab,
+
+	vision: visionPart{keep: []string{"visual."}},
 }
 
 // qwen25vlKeys say after how many layers one sees all of an image.
@@ -244,7 +254,7 @@ func onlyPixtral(c *config) error {
 	return wire.ErrUnsupported.Errorf("%s has no vision_config, so its vision part is CLIP (LLaVA 1.5): only Pixtral is supported for this architecture (%s writes names as they are)", wire.Quote(c.row.names[0]), wire.OptionRawNames)
 }
 
-var pixtralTextRow = row{
+var pixtralTextRow = &row{
 	check: onlyPixtral,
 	arch:  "llama", model: "mistral", names: []string{"LlavaForConditionalGeneration"},
 	defaults: []preset{
@@ -256,9 +266,8 @@ var pixtralTextRow = row{
 	}), keys: llamaKeys, vocab: llamaVocab,
 }
 
-var mistral3TextRow = row{
-	arch: "mistral3", model: "mistral3", names: []string{"Mistral3ForConditionalGeneration"}, backRow: &llamaRow, back: llamaBack,
-	matches:  func(s *settings) bool { return !s.isMinistral3() },
+var mistral3TextRow = &row{
+	arch: "mistral3", model: "mistral3", names: []string{"Mistral3ForConditionalGeneration"},
 	defaults: pixtralTextRow.defaults, outer: outer, layer: decoderLayer, layers: lazy(func() []mapping {
 		return llamaRow.layers()
 	}),
@@ -269,10 +278,12 @@ var mistral3TextRow = row{
 		}
 		llamaKeys(k)
 	}, vocab: llamaVocab,
+
+	back: backward{row: llamaRow, members: llamaBack, matches: func(s *settings) bool { return !s.isMinistral3() }},
 }
 
-var qwen2vlRow = row{
-	arch: "qwen2vl", model: "qwen2_vl", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"}, backRow: &qwen2Row, back: visionText(qwen2Back),
+var qwen2vlRow = &row{
+	arch: "qwen2vl", model: "qwen2_vl", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"},
 	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(mlp, ffnNorm)...)
@@ -281,6 +292,8 @@ var qwen2vlRow = row{
 		common(k)
 		k.sections()
 	}, vocab: spmOrBytes,
+
+	back: backward{row: qwen2Row, members: visionText(qwen2Back)},
 }
 
 // sectionsOr adds the stated sections, or the given ones.

@@ -259,7 +259,7 @@ func (s *settings) rotations(dims int64) {
 	s.ropeBase()
 	_, _ = s.key("rope.scaling.finetuned") // a record of the training
 	kind, there := s.key("rope.scaling.type")
-	freqs := s.tensors["rope_freqs.weight"]
+	freqs := s.tensors[ropeFreqs]
 	switch {
 	case freqs != nil && there:
 		s.fail(s.row.arch+".rope.scaling.type", "rotations are scaled by rope_freqs.weight too")
@@ -336,8 +336,8 @@ func (s *settings) biases(member string, layers int64, names ...string) {
 }
 
 var (
-	attention = []string{"attn_q", "attn_k", "attn_v", "attn_output"}
-	feed      = []string{"ffn_gate", "ffn_up", "ffn_down"}
+	projections = []string{"attn_q", "attn_k", "attn_v", "attn_output"}
+	feed        = []string{"ffn_gate", "ffn_up", "ffn_down"}
 )
 
 // layers returns the number of layers, at most maxLayers; configOf refuses more.
@@ -358,7 +358,7 @@ func (s *settings) checkUnused() error {
 
 // config returns config.json.
 func (s *settings) config() ([]byte, error) {
-	s.row.back(s)
+	s.row.back.members(s)
 	if err := s.checkUnused(); err != nil {
 		return nil, err
 	}
@@ -366,12 +366,12 @@ func (s *settings) config() ([]byte, error) {
 }
 
 // outRow returns the row of the folder that is made.
-func (s *settings) outRow() *row { return cmp.Or(s.row.backRow, s.row) }
+func (s *settings) outRow() *row { return cmp.Or(s.row.back.row, s.row) }
 
 // architecture returns the architecture of the folder that is made.
 func (s *settings) architecture() string {
 	r := s.outRow()
-	return cmp.Or(s.as, r.backArch, r.names[0])
+	return cmp.Or(s.as, r.back.arch, r.names[0])
 }
 
 // encode returns config.json with the members put so far.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -69,7 +70,7 @@ func TestListErrorsAreKept(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	want := &limits.Error{Axis: limits.Total}
-	s := &settings{b: b, row: &lfm2Row, keys: map[string]any{"lfm2.block_count": uint32(2), "lfm2.attention.head_count_kv": failingList{err: want}},
+	s := &settings{b: b, row: lfm2Row, keys: map[string]any{"lfm2.block_count": uint32(2), "lfm2.attention.head_count_kv": failingList{err: want}},
 		used: map[string]bool{}, tensors: map[string]*tensor.Info{}}
 	s.headCounts("attention.head_count_kv")
 	if !errors.Is(s.err, limits.ErrLimit) {
@@ -108,11 +109,11 @@ func (n numbersList) Ints(*limits.Budget) iter.Seq2[int64, error] {
 func TestListNumbersAreNotCut(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	s := &settings{b: b, row: &t5Row, keys: map[string]any{"tokenizer.ggml.precompiled_charsmap": numbersList{list: []int64{-1, 255, 256}}}}
+	s := &settings{b: b, row: t5Row, keys: map[string]any{"tokenizer.ggml.precompiled_charsmap": numbersList{list: []int64{-1, 255, 256}}}}
 	if _, err := (&vocabWriter{s: s}).charsmap(); wire.ClassOf(err) != wire.Malformed {
 		t.Errorf("a character map: %v", err)
 	}
-	s = &settings{b: b, row: &llamaRow, keys: map[string]any{"tokenizer.ggml.tokens": shortList{}, "tokenizer.ggml.token_type": numbersList{list: []int64{1, 1<<32 + 3}}},
+	s = &settings{b: b, row: llamaRow, keys: map[string]any{"tokenizer.ggml.tokens": shortList{}, "tokenizer.ggml.token_type": numbersList{list: []int64{1, 1<<32 + 3}}},
 		tensors: map[string]*tensor.Info{"token_embd.weight": {Shape: []int64{2, 2}}}}
 	if err := (&vocabWriter{s: s}).read(); wire.ClassOf(err) != wire.Malformed {
 		t.Errorf("types of tokens: %v", err)
@@ -124,7 +125,7 @@ func TestMessagesQuoteValues(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	for v, want := range map[any]string{`x": y`: `"x\": y"`, shortList{1, 2}: "a list", true: "true", uint32(7): "7"} {
-		s := &settings{b: b, row: &llamaRow, keys: map[string]any{"llama.rope.scaling.type": v}, used: map[string]bool{}, tensors: map[string]*tensor.Info{}}
+		s := &settings{b: b, row: llamaRow, keys: map[string]any{"llama.rope.scaling.type": v}, used: map[string]bool{}, tensors: map[string]*tensor.Info{}}
 		s.rotations(8)
 		if s.err == nil || !strings.HasSuffix(s.err.Error(), "its value is "+want) {
 			t.Errorf("%v: %v", v, s.err)
@@ -138,7 +139,7 @@ func TestErrorsAreTheSameEachTime(t *testing.T) {
 	seen := map[string]bool{}
 	for range 40 {
 		b := limits.Policy{}.Budget(t.Context())
-		p := &planner{Plan: &Plan{}, b: b, c: &config{row: &mixtralRow}, m: emptyModel{}, stacks: map[stackKey]int{}}
+		p := &planner{Plan: &Plan{}, b: b, c: &config{row: mixtralRow}, m: emptyModel{}, stacks: map[stackKey]int{}}
 		for n := range 8 {
 			p.Tensors = append(p.Tensors, Tensor{Name: "blk." + itoa(int64(n)) + ".ffn_up_exps.weight", Parts: make([]Part, 2)})
 			p.stacks[stackKey{layer: int64(n)}] = n
@@ -171,7 +172,7 @@ func TestCutsAreChargedBeforeTheyAreMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		made = false
-		p := &planner{Plan: &Plan{}, b: b, c: &config{row: &mixtralRow, root: root}}
+		p := &planner{Plan: &Plan{}, b: b, c: &config{row: mixtralRow, root: root}}
 		if _, err := p.cutsOf(n, 3); wire.ClassOf(err) != want || made != (want == wire.OK) {
 			t.Errorf("%s heads: %v, made %v", heads, err, made)
 		}
@@ -219,4 +220,46 @@ func replaceMember(sizes, text string) string {
 		}
 	}
 	return text
+}
+
+// Classes are found by their names: no two rows share one, and of several rows with one
+// architecture of llama.cpp each says which files are its own.
+func TestRowsAreToldApart(t *testing.T) {
+	for _, list := range [][]*row{rows, projectors} {
+		claimed := map[string]*row{}
+		for _, r := range list {
+			for _, name := range r.names {
+				if claimed[name] != nil {
+					t.Errorf("%s is in two rows", name)
+				}
+				claimed[name] = r
+			}
+		}
+	}
+	alone := map[string]int{}
+	for _, r := range slices.Concat(rows, picked) {
+		if r.back.members != nil || r.back.lost != "" {
+			alone[r.arch]++
+		}
+	}
+	for _, r := range slices.Concat(rows, picked) {
+		if r.back.members != nil && alone[r.arch] > 1 && r.back.matches == nil {
+			t.Errorf("%s of %s says nothing about which files of %s are its own", r.model, r.names[0], r.arch)
+		}
+	}
+	if len(rows) < 90 || len(picked) != 3 || len(projectors) != 7 {
+		t.Errorf("%d rows, %d that are chosen, %d of vision parts", len(rows), len(picked), len(projectors))
+	}
+}
+
+// A file whose rotations two kinds of tensors scale is refused: config.json has one member for
+// both.
+func TestTwoScalingsOfRotationsAreRefused(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	s := &settings{b: b, row: phi3Row, tensors: map[string]*tensor.Info{ropeFreqs: {}, longNames[0]: {}, longNames[1]: {}}}
+	p := &planner{Plan: &Plan{}, b: b, c: &config{row: phi3Row}, m: emptyModel{}}
+	if _, err := p.readLongRope(s); wire.ClassOf(err) != wire.Unsupported {
+		t.Errorf("%v", err)
+	}
 }

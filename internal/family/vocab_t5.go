@@ -11,7 +11,7 @@ const spieceName = "spiece.model"
 // isT5 reports a vocabulary of T5, which is written as spiece.model: transformers derives
 // its own rules from it.
 func (r *vocabWriter) isT5() bool {
-	return r.s.text("model") == "t5" && len(r.v.scores) == len(r.v.texts) && (r.s.row.arch == "t5" || r.s.row.arch == "t5encoder")
+	return r.s.text("model") == "t5" && len(r.v.scores) == len(r.v.texts) && r.s.row.back.pieces
 }
 
 // t5Vocab adds a unigram model of sentencepiece with its pieces unchanged; Pile-T5 has a

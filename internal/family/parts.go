@@ -2,28 +2,6 @@ package family
 
 import "slices"
 
-// rows are all rows of text models.
-var rows = []*row{
-	&llamaRow, &smollm3Row, &mixtralRow, &graniteRow,
-	&qwen2Row, &qwen3Row, &qwen2moeRow, &qwen3moeRow,
-	&gemmaRow, &gemma2Row, &gemma3Row,
-	&phi3Row, &olmo2Row, &starcoder2Row, &gpt2Row,
-	&cohereRow, &cohere2Row, &olmoeRow, &olmo3Row, &exaone4Row, &seedossRow, &ernieRow, &ministral3Row,
-	&deepseek2Row, &deepseek3Row, &glm4Row, &glm4moeRow, &gptossRow, &llama4Row,
-	&bertRow, &distilbertRow, &robertaRow, &xlmrobertaRow, &modernbertRow, &nomicbertRow,
-	&stablelmRow, &phi2Row, &gptneoxRow, &bloomRow, &olmoRow, &nemotronRow, &arceeRow,
-	&lfm2Row, &lfm2moeRow, &ernieMoeRow, &hunyuanRow, &graniteMoeRow, &graniteMoeSharedRow, &minimaxRow, &dots1Row,
-	&qwen3nextRow, &qwen35Row, &qwen35moeRow, &falconH1Row,
-	&t5Row, &mt5Row, &umt5Row, &t5encoderRow,
-	&qwen3vlRow, &qwen3vlmoeRow, &embeddingGemmaRow, &graniteHybridRow, &gemma4Row, &nemotronHRow, &glm4liteRow,
-	&phimoeRow, &falconRow, &bigcodeRow, &mptRow, &mambaRow, &falconMambaRow, &mamba2Row, &jambaRow,
-	&internlm2Row, &internlm3Row, &baichuanRow, &minicpmRow, &minicpm3Row, &exaoneRow, &bailingRow, &bailing2Row, &deepseekRow, &glmRow, &chatglmRow, &apertusRow, &afmoeRow, &eurobertRow, &jais2Row,
-	&jinaRow, &pixtralTextRow, &mistral3TextRow, &qwen2vlRow,
-}
-
-// picked are the rows that only [row.choose] returns.
-var picked = []*row{&graniteAttentiveRow, &graniteAttentiveMoeRow, &nemotronHMoeRow}
-
 // decoder returns the tensors of a layer with Llama's names, and those that a family adds.
 func decoder(more ...mapping) []mapping {
 	return with([]mapping{
