@@ -2,6 +2,7 @@ package family
 
 import (
 	"cmp"
+	"encoding/binary"
 	"io/fs"
 	"math"
 	"slices"
@@ -131,66 +132,6 @@ func (s *settings) read(text []byte) (*config, error) {
 		err = wire.ErrInternal.Errorf("another row")
 	}
 	return c, wire.At("gguf", "", wire.NoOffset, err)
-}
-
-// ropeFreqs is a tensor of what the frequencies of rotary embeddings are divided by.
-const ropeFreqs = "rope_freqs.weight"
-
-// readLlama3 finds the parameters of Llama 3's frequency scaling if there is a tensor with its
-// factors.
-func (p *planner) readLlama3(s *settings) (found bool, err error) {
-	i := s.tensors[ropeFreqs]
-	if i == nil {
-		return false, nil
-	}
-	return true, wire.At(p.m.Format(), "tensor "+ropeFreqs, i.Span.Off, p.findLlama3(s, i))
-}
-
-// findLlama3 finds those parameters, among the published ones, that give exactly the factors
-// in the tensor.
-func (p *planner) findLlama3(s *settings, i *tensor.Info) error {
-	dim := p.c.headDim()
-	if i.DType != tensor.F32 || i.Elements() != dim/2 || dim%2 != 0 {
-		return wire.ErrUnsupported.Errorf("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, dim)
-	}
-	r, direct := p.m.At(*i)
-	if !direct {
-		return wire.ErrUnsupported.Errorf("it cannot be read at an offset")
-	}
-	have, err := limits.Make[byte](p.b, int(2*dim))
-	if err != nil {
-		return err
-	}
-	if err := wire.ReadFull(r, have, 0); err != nil {
-		return err
-	}
-	if i.Order != tensor.Little {
-		for k := 0; k < len(have); k += 4 {
-			have[k], have[k+1], have[k+2], have[k+3] = have[k+3], have[k+2], have[k+1], have[k]
-		}
-	}
-	last := math.Float32frombits(uint32(have[len(have)-4]) | uint32(have[len(have)-3])<<8 | uint32(have[len(have)-2])<<16 | uint32(have[len(have)-1])<<24)
-	if !(last >= 1 && last <= 1024) {
-		return wire.ErrUnsupported.Errorf("its last number is %v", last)
-	}
-	// Of the published models Llama 3.1 to 3.3 and what is made of them have 8192.
-	for _, old := range []string{"8192", "4096", "2048", "16384", "32768", "65536", "131072", "1024", "512", "256", "128", "64"} {
-		text := `{"rope_type": "llama3", "rope_theta": ` + s.theta() + `, "factor": ` + float32JSON(float64(last)) +
-			`, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": ` + old + "}"
-		params, err := parseJSON(p.b, text)
-		if err != nil {
-			return err
-		}
-		want, err := p.llama3(rope{kind: "llama3", theta: params.Get("rope_theta"), params: params})
-		if err != nil {
-			return err
-		}
-		if string(want) == string(have) {
-			s.put("rope_scaling", text)
-			return s.err
-		}
-	}
-	return wire.ErrUnsupported.Errorf("its numbers belong to no published scaling of Llama 3")
 }
 
 // parseJSON reads a text that was written here.
@@ -393,4 +334,29 @@ func (p *planner) unstack(i *tensor.Info, at *location, shape []int64) error {
 		}
 	}
 	return nil
+}
+
+// floats reads a small F32 tensor, whose size the caller has bounded.
+func (p *planner) floats(i *tensor.Info) ([]float32, error) {
+	r, direct := p.m.At(*i)
+	if !direct {
+		return nil, wire.ErrUnsupported.Errorf("it cannot be read at an offset")
+	}
+	n := int(i.Elements())
+	raw, err := limits.Make[byte](p.b, 4*n)
+	if err != nil {
+		return nil, err
+	}
+	if err := wire.ReadFull(r, raw, 0); err != nil {
+		return nil, err
+	}
+	order := binary.ByteOrder(binary.LittleEndian)
+	if i.Order != tensor.Little {
+		order = binary.BigEndian
+	}
+	list, err := limits.Make[float32](p.b, n)
+	for k := range list {
+		list[k] = math.Float32frombits(order.Uint32(raw[4*k:]))
+	}
+	return list, err
 }

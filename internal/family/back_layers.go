@@ -135,3 +135,31 @@ func (s *settings) biased(member string, names ...string) {
 	}
 	s.put(member, boolText(n > 0))
 }
+
+// headCounts returns the number of heads of each layer.
+func (s *settings) headCounts(key string) []int64 {
+	v, _ := s.key(key)
+	list, ok := v.(array)
+	if !ok || list.Len() != s.layers() {
+		s.fail(s.row.arch+"."+key, "it is not a list with a number for each layer")
+		return nil
+	}
+	out, err := limits.Make[int64](s.b, int(list.Len()))
+	if err != nil {
+		s.err = cmp.Or(s.err, err)
+		return nil
+	}
+	i := 0
+	for n, err := range list.Ints(s.b) {
+		if err != nil {
+			s.err = cmp.Or(s.err, err)
+			return nil
+		}
+		if n < 0 || n > 1<<16 || i >= len(out) {
+			s.fail(s.row.arch+"."+key, "one of its values is not a number of heads")
+			return nil
+		}
+		out[i], i = n, i+1
+	}
+	return out
+}

@@ -67,26 +67,6 @@ func (p *planner) checkComplete(names *wire.NameSet) error {
 	return nil
 }
 
-// leavesOutMTP reports a layer that predicts further tokens and of which the file has no
-// tensor: transformers saves models without it, and llama.cpp loads them.
-func (p *planner) leavesOutMTP(names *wire.NameSet, layer int64) (bool, error) {
-	if !p.c.row.ahead.optional || !isMTPLayer(p.c, layer) {
-		return false, nil
-	}
-	for i := range p.c.row.layers() {
-		if err := p.b.Step(1); err != nil {
-			return false, err
-		}
-		at := location{name: &p.c.row.layers()[i], layer: layer}
-		for at.view = range max(1, len(at.name.views)) {
-			if _, ok := names.Find(p.nameOf(&at)); ok {
-				return false, nil
-			}
-		}
-	}
-	return true, nil
-}
-
 // checkParts refuses a tensor of which a part is missing.
 func (p *planner) checkParts() error {
 	for _, key := range p.partialKeys() {

@@ -5,11 +5,13 @@
 //
 // # Terms
 //
-//	row       an architecture: its names, mappings, keys, vocabulary (rows.go, row_*.go)
-//	mapping   one tensor under its names in transformers and in llama.cpp
-//	view      a tensor of llama.cpp that is a part of one of transformers
-//	location  the mapping, layer and expert that a tensor belongs to
-//	member    a member of config.json
+//	row         an architecture: its names, mappings, keys, vocabulary (row_*.go)
+//	capability  what only some rows have: linear attention, a vision part, ... (row.go)
+//	size        a dimension of tensors, a function of the configuration (sizes.go)
+//	mapping     one tensor under its names in transformers and in llama.cpp
+//	view        a tensor of llama.cpp that is a part of one of transformers
+//	location    the mapping, layer and expert that a tensor belongs to
+//	member      a member of config.json
 //
 // # Order
 //

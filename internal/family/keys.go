@@ -9,7 +9,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // keys collects the keys of a GGUF file. The first error is kept.
@@ -172,102 +171,47 @@ func (k *keys) gating() {
 	k.putArch("expert_gating_func", n)
 }
 
-// A rope holds the configuration of rotary embeddings, in either of its two spellings.
-type rope struct {
-	kind               string
-	theta, swa         jsontree.Value
-	params             jsontree.Value
-	original, fraction jsontree.Value
-}
-
-func (c *config) rope() (r rope) {
-	all := c.get("rope_parameters", "rope_scaling")
-	r.params = all
-	full, local := all.Get("full_attention"), all.Get("sliding_attention")
-	if full.There || local.There {
-		if full.There {
-			r.params = full
-		}
-		r.theta, r.swa = r.params.Get("rope_theta"), local.Get("rope_theta")
-	} else {
-		r.theta = all.Get("rope_theta")
-		if !r.theta.There {
-			r.theta = c.get("global_rope_theta", "rope_global_theta", "rope_theta_global", "rope_theta", "rotary_emb_base")
-		}
-		r.swa = c.get("local_rope_theta", "rope_local_theta", "rope_theta_local", "swa_rope_theta", "rope_local_base_freq")
-	}
-	r.kind = r.params.First("rope_type", "type").String()
-	if r.original = r.params.Get("original_max_position_embeddings"); !r.original.There {
-		r.original = c.get("original_max_position_embeddings")
-	}
-	if r.fraction = r.params.Get("partial_rotary_factor"); !r.fraction.There {
-		r.fraction = c.get("partial_rotary_factor", "rope_pct", "rope_percent")
-	}
-	return r
-}
-
-// rope adds the keys of rotary embeddings.
-func (k *keys) rope() {
-	r := k.c.rope()
-	factor := r.params.Get("factor")
-	scaled := func(kind string) {
-		k.putArch("rope.scaling.type", kind)
-		k.number("rope.scaling.factor", "factor", factor)
-	}
-	switch {
-	case r.kind == "linear" && factor.There:
-		scaled("linear")
-	case r.kind == "yarn" && factor.There:
-		scaled("yarn")
-		k.yarn(r)
-	case r.kind == "su" || r.kind == "longrope":
-		k.putArch("rope.scaling.type", "longrope")
-	case slices.Contains(k.c.row.attention.scalings, r.kind): // the row's own keys say it
-	case r.kind == "" || r.kind == "default" || r.kind == "mrope" || strings.EqualFold(r.kind, "llama3"):
-	default:
-		k.fail("rope_scaling", r.params, "of a known type")
-	}
-	if r.theta.There {
-		k.number("rope.freq_base", "rope_theta", r.theta)
-	}
-	if r.swa.There {
-		k.number("rope.freq_base_swa", "rope_theta", r.swa)
+// requireMember refuses a member with another value than the one that llama.cpp assumes
+// whatever the file says. An absent or null member is fine, a list or an object never is.
+func (k *keys) requireMember(member, want string) {
+	v := k.c.get(member)
+	is, plain := written(v)
+	if v.There && (!plain || is != want) {
+		k.fail(member, v, want+", as llama.cpp assumes")
 	}
 }
 
-func (k *keys) yarn(r rope) {
-	n, ok := r.original.Int()
-	if !ok || n < 0 || n > math.MaxUint32 {
-		k.fail("original_max_position_embeddings", r.original, "an unsigned 32-bit integer")
-		return
+// written returns a boolean, a text or a number as text.
+func written(v jsontree.Value) (string, bool) {
+	if b, ok := v.Bool(); ok {
+		return boolText(b), true
 	}
-	k.putArch("rope.scaling.original_context_length", uint32(n))
-	for _, o := range [][3]string{
-		{"rope.scaling.yarn_ext_factor", "extrapolation_factor"}, {"rope.scaling.yarn_attn_factor", "attention_factor", "attn_factor"},
-		{"rope.scaling.yarn_beta_fast", "beta_fast"}, {"rope.scaling.yarn_beta_slow", "beta_slow"},
-	} {
-		if v := r.params.First(o[1], o[2]); v.There {
-			k.number(o[0], o[1], v)
-		}
+	if v.IsString() {
+		return v.String(), true
 	}
+	if n, ok := v.Int(); ok {
+		return itoa(n), true
+	}
+	f, ok := v.Float()
+	return float32JSON(f), ok
 }
 
-// derivedTensors adds the tensors that are computed from the configuration alone.
-func (p *planner) derivedTensors() error {
-	r := p.c.rope()
-	if factors := p.c.row.attention.factors; factors != nil {
-		if made, err := factors(p, r); made || err != nil {
-			return err
-		}
+// putPerLayer adds a number for each layer.
+func (k *keys) putPerLayer(key string, of func(int64) int64) error {
+	list, err := limits.Make[int32](k.b, int(k.c.layers()))
+	for i := range list {
+		list[i] = int32(of(int64(i)))
 	}
-	if !strings.EqualFold(r.kind, "llama3") {
-		return nil
-	}
-	data, err := p.llama3(r)
-	if err != nil {
-		return wire.At(configName, "member rope_scaling", wire.NoOffset, err)
-	}
-	t := Tensor{Name: ropeFreqs, DType: tensor.F32, Shape: []int64{int64(len(data) / 4)}, Data: data}
-	p.Tensors, err = limits.Append(p.b, p.Tensors, t)
+	k.putArch(key, list)
 	return err
+}
+
+// hasKey reports whether a key was added.
+func (k *keys) hasKey(name string) bool {
+	for i := range k.list {
+		if k.list[i].Key == name {
+			return true
+		}
+	}
+	return false
 }

@@ -41,17 +41,25 @@ type memoryReader struct {
 }
 
 func (r *memoryReader) Stat() (fs.FileInfo, error) { return r.f, nil }
-func (r *memoryReader) Close() error               { return nil }
+
+func (r *memoryReader) Close() error { return nil }
 
 // A memoryFile is its own description.
 
-func (f *memoryFile) Name() string               { return f.name }
-func (f *memoryFile) Size() int64                { return int64(len(f.data)) }
-func (f *memoryFile) Mode() fs.FileMode          { return 0o444 }
-func (f *memoryFile) ModTime() time.Time         { return time.Time{} }
-func (f *memoryFile) IsDir() bool                { return false }
-func (f *memoryFile) Sys() any                   { return nil }
-func (f *memoryFile) Type() fs.FileMode          { return 0 }
+func (f *memoryFile) Name() string { return f.name }
+
+func (f *memoryFile) Size() int64 { return int64(len(f.data)) }
+
+func (f *memoryFile) Mode() fs.FileMode { return 0o444 }
+
+func (f *memoryFile) ModTime() time.Time { return time.Time{} }
+
+func (f *memoryFile) IsDir() bool { return false }
+
+func (f *memoryFile) Sys() any { return nil }
+
+func (f *memoryFile) Type() fs.FileMode { return 0 }
+
 func (f *memoryFile) Info() (fs.FileInfo, error) { return f, nil }
 
 // A memoryFolder is the folder itself, opened.
@@ -61,7 +69,9 @@ type memoryFolder struct {
 }
 
 func (d *memoryFolder) Stat() (fs.FileInfo, error) { return rootInfo{}, nil }
-func (d *memoryFolder) Close() error               { return nil }
+
+func (d *memoryFolder) Close() error { return nil }
+
 func (d *memoryFolder) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: ".", Err: fs.ErrInvalid}
 }
@@ -79,9 +89,14 @@ func (d *memoryFolder) ReadDir(int) (list []fs.DirEntry, _ error) {
 // rootInfo describes the folder.
 type rootInfo struct{}
 
-func (rootInfo) Name() string       { return "." }
-func (rootInfo) Size() int64        { return 0 }
-func (rootInfo) Mode() fs.FileMode  { return fs.ModeDir | 0o555 }
+func (rootInfo) Name() string { return "." }
+
+func (rootInfo) Size() int64 { return 0 }
+
+func (rootInfo) Mode() fs.FileMode { return fs.ModeDir | 0o555 }
+
 func (rootInfo) ModTime() time.Time { return time.Time{} }
-func (rootInfo) IsDir() bool        { return true }
-func (rootInfo) Sys() any           { return nil }
+
+func (rootInfo) IsDir() bool { return true }
+
+func (rootInfo) Sys() any { return nil }

@@ -109,3 +109,12 @@ func reading(b *limits.Budget, m tensor.Model, projector bool) (*planner, error)
 	p.nameOf = p.target
 	return p, nil
 }
+
+const apartBERT = "mlx-lm has no such model"
+
+const apartMamba = notCompared
+
+// notCompared is why no folder for mlx-lm is made of a family.
+const notCompared = "its tensors were not compared with those of mlx-lm"
+
+const apartT5 = "mlx-lm has no such model"

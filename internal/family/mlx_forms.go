@@ -7,8 +7,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Families whose tensors differ between mlx-lm and transformers.
-
 // An mlxForm says how mlx-lm's tensors of a row differ from transformers': what sanitize
 // of its model does.
 type mlxForm struct {
@@ -44,53 +42,10 @@ func kernels(rows, cols size) func(*config) []int64 {
 	return func(c *config) []int64 { return []int64{rows(c), cols(c), 1} }
 }
 
-// dropMTP omits layers that predict further tokens.
-func dropMTP(c *config, at *location) bool { return !at.outer && isMTPLayer(c, at.layer) }
-
 // gateAlone is a router that mlx-lm has as a plain matrix.
 var gateAlone = []string{"mlp.gate"}
 
 const scoreBias = "e_score_correction_bias"
-
-// latentMLX has the two parts of kv_b_proj as llama.cpp has them.
-var latentMLX = map[string]string{"attn_k_b": "self_attn.embed_q", "attn_v_b": "self_attn.unembed_out"}
-
-var (
-	mlxDeepseek3  = &mlxForm{names: latentMLX, castExcept: []string{scoreBias}, quantizeExcept: gateAlone}
-	mlxGLMLite    = &mlxForm{names: latentMLX, skips: dropMTP, castExcept: []string{scoreBias}, quantizeExcept: gateAlone}
-	mlxGLM        = &mlxForm{skips: dropMTP, castExcept: []string{scoreBias}, quantizeExcept: gateAlone}
-	mlxGraniteMoe = &mlxForm{names: map[string]string{
-		"ffn_gate_exps": "block_sparse_moe.switch_mlp.gate_proj", "ffn_up_exps": "block_sparse_moe.switch_mlp.up_proj", "ffn_down_exps": "block_sparse_moe.switch_mlp.down_proj",
-	}}
-	mlxGranite4 = &mlxForm{names: map[string]string{
-		"ffn_gate_exps": "block_sparse_moe.switch_mlp.gate_proj", "ffn_up_exps": "block_sparse_moe.switch_mlp.up_proj", "ffn_down_exps": "block_sparse_moe.switch_mlp.down_proj",
-		"ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
-	}, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels(SSMConv, SSMKernel)}}
-	mlxNemotronH = &mlxForm{names: map[string]string{"ffn_up_exps": "mixer.switch_mlp.fc1", "ffn_down_exps": "mixer.switch_mlp.fc2"},
-		shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels(SSMConv, SSMKernel)}, castExcept: []string{scoreBias, "A_log"}, quantizeExcept: []string{"mixer.gate"}}
-	mlxOss = &mlxForm{names: map[string]string{
-		"ffn_gate_exps": "mlp.experts.gate_proj", "ffn_up_exps": "mlp.experts.up_proj", "ffn_down_exps": "mlp.experts.down_proj",
-		"ffn_gate_exps.bias": "mlp.experts.gate_proj.bias", "ffn_up_exps.bias": "mlp.experts.up_proj.bias", "ffn_down_exps.bias": "mlp.experts.down_proj.bias",
-	}}
-	mlxLlama4 = &mlxForm{visionPrefix: "language_model.", needsVision: true, names: map[string]string{
-		"ffn_gate_exps": "feed_forward.experts.gate_proj", "ffn_up_exps": "feed_forward.experts.up_proj", "ffn_down_exps": "feed_forward.experts.down_proj",
-	}}
-	mlxGemma4 = &mlxForm{visionPrefix: "language_model.", names: map[string]string{"ffn_down_exps.weight": "experts.switch_glu.down_proj"},
-		views: map[string][]view{"ffn_gate_up_exps.weight": {mlxHalf("experts.switch_glu.gate_proj", 0), mlxHalf("experts.switch_glu.up_proj", 1)}},
-		joins: map[string]func(*config, []tensor.Info, []int64) []Part{"ffn_gate_up_exps.weight": halves},
-		skips: func(c *config, at *location) bool {
-			return !at.outer && sharesKV(c, at.layer) && strings.HasPrefix(at.name.gguf, "attn_") && strings.Contains("attn_k attn_v attn_k_norm", at.name.gguf)
-		}}
-	mlxNext    = &mlxForm{normsPlusOne: true, skips: dropMTP, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels(LinearQKV, LinearKernel)}}
-	mlx35      = &mlxForm{normsPlusOne: true, skips: dropMTP, visionPrefix: "language_model.", needsVision: true, shapes: mlxNext.shapes, castExcept: []string{"A_log"}}
-	mlxLFM2    = &mlxForm{shapes: map[string]func(*config) []int64{"shortconv.conv": kernels(Hidden, ShortKernel)}, castExcept: []string{"expert_bias"}}
-	mlxLFM2Moe = &mlxForm{shapes: mlxLFM2.shapes, castExcept: mlxLFM2.castExcept,
-		names: map[string]string{"ffn_gate": "feed_forward.gate_proj", "ffn_up": "feed_forward.up_proj", "ffn_down": "feed_forward.down_proj"}}
-	mlxERNIE     = &mlxForm{lossy: true, skips: func(_ *config, at *location) bool { return strings.HasPrefix(at.name.gguf, "exp_probs_b") }}
-	mlxDots      = &mlxForm{stacks: "mlp.experts.", quantizeExcept: gateAlone}
-	mlxDeepseek2 = &mlxForm{quantizeExcept: gateAlone}
-	mlxPlain     = &mlxForm{}
-)
 
 // mlxHalf returns the view of one of two consecutive matrices of each expert.
 func mlxHalf(name string, first int64) view {

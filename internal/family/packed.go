@@ -1,6 +1,8 @@
 package family
 
-import "github.com/anamnesis-go/anamnesis/parser/tensor"
+import (
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
 
 // Packed are rows of MXFP4 as OpenAI stores them: blocks of 16 bytes with two values in
 // each byte, and a scale for each block.

@@ -155,19 +155,6 @@ func stored(name string, dimensions int, from tensor.DType) tensor.DType {
 // Wide reports whether a tensor of llama.cpp is F32 whatever the model's type.
 func Wide(i *tensor.Info) bool { return stored(i.Name, len(i.Shape), tensor.BF16) == tensor.F32 }
 
-// isExtraLayer reports whether a tensor belongs to a layer beyond the last one that is
-// needed.
-func (p *planner) isExtraLayer(name string) bool {
-	if !p.c.row.ahead.dropped {
-		return false
-	}
-	before, after, _ := strings.Cut(p.c.row.layer, "#")
-	tail, ok := strings.CutPrefix(name, before)
-	number, _, cut := strings.Cut(tail, after)
-	n, isNumber := index(number)
-	return ok && cut && isNumber && n >= p.c.layers()
-}
-
 // exists reports whether the layer has the tensor.
 func (at *location) exists(c *config) bool {
 	return at.name.inLayer == nil || at.name.inLayer(c, at.layer)

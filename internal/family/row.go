@@ -302,7 +302,9 @@ func (c *config) readSizes() {
 }
 
 func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "n_embed", "dim", "d_model") }
-func (c *config) heads() int64  { return c.int("num_attention_heads", "n_head", "n_heads", "num_heads") }
+
+func (c *config) heads() int64 { return c.int("num_attention_heads", "n_head", "n_heads", "num_heads") }
+
 func (c *config) layers() int64 {
 	switch {
 	case c.row.decoder != nil:
@@ -315,9 +317,6 @@ func (c *config) layers() int64 {
 
 func (c *config) hiddenLayers() int64 {
 	return c.int("n_layers", "num_hidden_layers", "n_layer", "num_layers", "depth")
-}
-func (c *config) experts() int64 {
-	return c.int("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 }
 
 func (c *config) nope() int64 { return c.int("qk_nope_head_dim") }

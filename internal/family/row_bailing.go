@@ -1,6 +1,8 @@
 package family
 
-import "slices"
+import (
+	"slices"
+)
 
 // Ling, a mixture of Ant Group. In the first generation, every layer has experts, and queries
 // and keys rotate in pairs. The second has norms of each head and begins with dense layers.
@@ -138,48 +140,4 @@ func bailing2Back(s *settings) {
 	s.put("num_nextn_predict_layers", "0")
 	s.put("use_qk_norm", "true")
 	s.put("use_qkv_bias", "false")
-}
-
-// deepseekRow: the first mixture of DeepSeek, with Llama's attention.
-var deepseekRow = &row{
-	arch: "deepseek", model: "deepseek", names: []string{"DeepseekForCausalLM"},
-	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
-	layers: lazy(func() []mapping {
-		return permuted(decoder(with(with(denseMLP, sharedMixture...), ffnNorm)...))
-	}),
-	keys: func(k *keys) {
-		common(k)
-		k.putArch("rope.dimension_count", uint32(k.c.headDim()))
-		k.putArch("rope.scaling.type", "none")
-		k.u32("leading_dense_block_count", "first_k_dense_replace")
-		k.u32("vocab_size", "vocab_size")
-		k.u32("expert_feed_forward_length", "moe_intermediate_size")
-		k.putArch("expert_weights_scale", float32(1))
-		k.u32("expert_count", "n_routed_experts")
-		k.u32("expert_shared_count", "n_shared_experts")
-		k.requireMember("moe_layer_freq", "1")
-		k.requireMember("norm_topk_prob", "false")
-		k.requireMember("scoring_func", "softmax")
-		k.requireMember("hidden_act", "silu")
-		if v := k.c.rope().params.Get("factor"); v.There {
-			k.fail("rope_scaling", v, "null, as llama.cpp assumes")
-		}
-	}, vocab: spmOrBytes,
-
-	mlx: mlxRow{none: notCompared}, back: backward{members: func(s *settings) {
-		_, _, head := s.common()
-		s.rotations(head)
-		s.requireInt("first_k_dense_replace", "leading_dense_block_count")
-		s.requireInt("n_routed_experts", "expert_count")
-		s.requireInt("num_experts_per_tok", "expert_used_count")
-		s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
-		s.requireInt("n_shared_experts", "expert_shared_count")
-		s.expect("expert_weights_scale", 1)
-		s.expect("expert_gating_func", 1)
-		s.biases("attention_bias", s.layers(), projections...)
-		s.put("norm_topk_prob", "false")
-		s.put("moe_layer_freq", "1")
-		s.put("scoring_func", `"softmax"`)
-		s.put("hidden_act", `"silu"`)
-	}},
 }

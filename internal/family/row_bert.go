@@ -1,45 +1,112 @@
 package family
 
 import (
-	"path"
 	"slices"
-	"strings"
-
-	"github.com/anamnesis-go/anamnesis/internal/jsontree"
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
+
+// encoder puts the members that all encoders have.
+func (s *settings) encoder() {
+	s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("num_hidden_layers", "block_count")
+	s.requireInt("num_attention_heads", "attention.head_count")
+	s.requireInt("intermediate_size", "feed_forward_length")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.optionalFloat("layer_norm_eps", "attention.layer_norm_epsilon")
+	s.expect("attention.causal", 0)
+	_, _ = s.key("pooling_type") // see lostPooling
+	s.classLabels()
+	n := s.rows("token_embd.weight")
+	s.expect("vocab_size", float64(n))
+	s.putInt("vocab_size", n)
+	if s.tensors["token_types.weight"] != nil {
+		s.putInt("type_vocab_size", s.rows("token_types.weight"))
+	}
+}
+
+func bertBack(s *settings) {
+	s.encoder()
+	s.classifier("the pooling layer, which its head reads")
+	s.biases("", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down", "attn_output_norm", "layer_output_norm")
+	s.put("hidden_act", `"gelu"`)
+}
+
+func distilbertBack(s *settings) {
+	s.requireInt("dim", "embedding_length")
+	s.requireInt("n_layers", "block_count")
+	s.requireInt("n_heads", "attention.head_count")
+	s.requireInt("hidden_dim", "feed_forward_length")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.expect("attention.layer_norm_epsilon", float64(float32(1e-12)))
+	s.expect("attention.causal", 0)
+	_, _ = s.key("pooling_type")
+	s.classLabels()
+	s.classifier("")
+	s.putInt("vocab_size", s.rows("token_embd.weight"))
+	s.biases("", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down", "attn_output_norm", "layer_output_norm")
+	s.put("activation", `"gelu"`)
+}
+
+func modernbertBack(s *settings) {
+	s.encoder()
+	s.classifier("")
+	s.optionalFloat("norm_eps", "attention.layer_norm_rms_epsilon")
+	s.requireInt("local_attention", "attention.sliding_window")
+	if n, ok := s.int("attention.sliding_window_pattern"); ok {
+		s.putInt("global_attn_every_n_layers", n)
+	}
+	if kind, there := s.key("rope.scaling.type"); there && kind != "none" {
+		s.fail("modern-bert.rope.scaling.type", "its value is %s", valueText(kind))
+	}
+	s.optionalFloat("global_rope_theta", "rope.freq_base")
+	s.optionalFloat("local_rope_theta", "rope.freq_base_swa")
+	act := "gelu"
+	if v, there := s.key("hidden_activation"); there {
+		act, _ = v.(string)
+	}
+	if act != "gelu" && act != "silu" {
+		s.fail("modern-bert.hidden_activation", "its value is neither gelu nor silu")
+	}
+	s.put("hidden_activation", `"`+act+`"`)
+	if n, ok := s.int("classifier.pooling_type"); ok {
+		kinds := map[int64]string{1: `"mean"`, 2: `"cls"`}
+		if kinds[n] == "" {
+			s.fail("modern-bert.classifier.pooling_type", "its value is %d", n)
+		}
+		s.put("classifier_pooling", kinds[n])
+	}
+	s.biases("attention_bias", s.layers(), "attn_qkv", "attn_output")
+	s.biases("mlp_bias", s.layers(), "ffn_up", "ffn_down")
+	s.biases("norm_bias", s.layers(), "ffn_norm")
+}
+
+// nomicbertBack uses the members of published configurations, which are named like
+// GPT-2's.
+func nomicbertBack(s *settings) {
+	s.requireInt("n_embd", "embedding_length")
+	s.requireInt("n_layer", "block_count")
+	s.requireInt("n_head", "attention.head_count")
+	s.requireInt("n_inner", "feed_forward_length")
+	s.expect("context_length", 2048)
+	s.optionalFloat("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	s.optionalFloat("rotary_emb_base", "rope.freq_base")
+	s.expect("attention.causal", 0)
+	_, _ = s.key("pooling_type")
+	s.putInt("vocab_size", s.rows("token_embd.weight"))
+	s.putInt("type_vocab_size", s.rows("token_types.weight"))
+	for _, m := range [][2]string{
+		{"n_positions", "8192"}, {"max_trained_positions", "2048"}, {"activation_function", `"swiglu"`}, {"causal", "false"}, {"qkv_proj_bias", "false"},
+		{"mlp_fc1_bias", "false"}, {"mlp_fc2_bias", "false"}, {"prenorm", "false"}, {"rotary_emb_interleaved", "false"}, {"rotary_emb_fraction", "1.0"}, {"rotary_emb_scale_base", "null"},
+	} {
+		s.put(m[0], m[1])
+	}
+}
 
 // Encoders for embeddings. A language model head or a pooling layer is not written, since
 // llama.cpp has none, and a folder made of a GGUF file lacks it.
 
-// trimmed returns a name as the mappings have it: without optional prefixes, and with
-// today's suffixes.
-func (r *row) trimmed(name string) string {
-	for _, s := range r.naming.trimPrefixes {
-		if rest, ok := strings.CutPrefix(name, s); ok {
-			name = rest
-			break
-		}
-	}
-	if len(r.naming.trimPrefixes) == 0 {
-		if !strings.HasPrefix(name, r.naming.optionalPrefix) && !strings.HasPrefix(name, "lm_head.") {
-			return r.naming.optionalPrefix + name
-		}
-		return name
-	}
-	if s, ok := strings.CutSuffix(name, ".gamma"); ok {
-		return s + ".weight"
-	}
-	if s, ok := strings.CutSuffix(name, ".beta"); ok {
-		return s + ".bias"
-	}
-	return name
-}
-
 var (
-	bertSkip = []string{"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"}
-	bertDrop = []string{"cls.predictions", "cls.seq_relationship"}
-
+	bertSkip  = []string{"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"}
+	bertDrop  = []string{"cls.predictions", "cls.seq_relationship"}
 	bertOuter = []mapping{
 		{hf: "embeddings.word_embeddings", gguf: "token_embd", shape: dims{Vocab, Hidden}},
 		{hf: "embeddings.position_embeddings", gguf: "position_embd", shape: dims{Positions, Hidden}},
@@ -59,8 +126,6 @@ var (
 	bertBiased   = []string{"attn_output_norm", "layer_output_norm", "token_embd_norm"}
 	bertDefaults = []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}, {"type_vocab_size", "2"}, {"layer_norm_eps", "1e-12"}}
 )
-
-const apartBERT = "mlx-lm has no such model"
 
 var bertRow = &row{
 	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM", "CamembertModel", "BertForSequenceClassification"},
@@ -250,52 +315,4 @@ func nomicbertKeys(k *keys) {
 		k.fail("n_positions", k.c.get("n_positions"), "8192, for a model trained with 2048 positions")
 	}
 	k.putArch("context_length", uint32(2048))
-}
-
-// pooling adds how one vector is made of those of the tokens.
-func (k *keys) pooling() error {
-	if err := k.poolingType(); err != nil {
-		return err
-	}
-	if v := k.c.get("classifier_pooling"); v.There {
-		n, ok := pooledBy[v.String()]
-		if !ok || n == 3 {
-			k.fail("classifier_pooling", v, "cls or mean")
-		}
-		k.putArch("classifier.pooling_type", n)
-	}
-	return nil
-}
-
-var pooledBy = map[string]uint32{"mean": 1, "cls": 2, "lasttoken": 3}
-
-// poolingType adds what modules.json of sentence-transformers says about pooling.
-func (k *keys) poolingType() error {
-	modules, err := jsontree.Read(k.b, k.files, "modules.json", maxConfig)
-	if err != nil {
-		return err
-	}
-	for _, one := range modules.List() {
-		if !strings.HasSuffix(one.Get("type").String(), "Pooling") {
-			continue
-		}
-		name := path.Join(one.Get("path").String(), configName)
-		v, err := jsontree.Read(k.b, k.files, name, maxConfig)
-		if err != nil {
-			return err
-		}
-		mode := v.Get("pooling_mode").String()
-		for _, m := range [][2]string{{"pooling_mode_lasttoken", "lasttoken"}, {"pooling_mode_cls_token", "cls"}, {"pooling_mode_mean_tokens", "mean"}} {
-			if v.Get(m[0]).True() {
-				mode = m[1]
-			}
-		}
-		n, ok := pooledBy[mode]
-		if !ok {
-			return wire.At(name, "", v.Off(), wire.ErrUnsupported.Errorf("a pooling that llama.cpp does not have"))
-		}
-		k.putArch("pooling_type", n)
-		break
-	}
-	return nil
 }

@@ -102,15 +102,3 @@ func glmBack(s *settings) {
 	s.biases("attention_bias", s.layers(), projections[:3]...)
 	s.put("hidden_act", `"silu"`)
 }
-
-// statedMembers puts the members of a decoder whose file states all of them.
-func (s *settings) statedMembers() (hidden, heads int64) {
-	hidden = s.requireInt("hidden_size", "embedding_length")
-	s.requireInt("num_hidden_layers", "block_count")
-	heads = s.requireInt("num_attention_heads", "attention.head_count")
-	s.requireInt("num_key_value_heads", "attention.head_count_kv")
-	s.requireInt("intermediate_size", "feed_forward_length")
-	s.requireInt("max_position_embeddings", "context_length")
-	s.optionalFloat("rms_norm_eps", "attention.layer_norm_rms_epsilon")
-	return hidden, heads
-}

@@ -1,90 +1,57 @@
 package family
 
-import "github.com/anamnesis-go/anamnesis/parser/tensor"
+// latentMLX has the two parts of kv_b_proj as llama.cpp has them.
+var latentMLX = map[string]string{"attn_k_b": "self_attn.embed_q", "attn_v_b": "self_attn.unembed_out"}
 
-// isDense and isMixture report the first layers of a mixture, which are dense, and the
-// others.
-func isDense(c *config, layer int64) bool   { return layer < c.int("first_k_dense_replace") }
-func isMixture(c *config, layer int64) bool { return !isDense(c, layer) }
+var mlxDeepseek3 = &mlxForm{names: latentMLX, castExcept: []string{scoreBias}, quantizeExcept: gateAlone}
 
-// onlyIn restricts tensors to some layers.
-func onlyIn(which func(*config, int64) bool, list []mapping) []mapping {
-	out := append([]mapping(nil), list...)
-	for i := range out {
-		out[i].inLayer = which
-	}
-	return out
-}
+var mlxDeepseek2 = &mlxForm{quantizeExcept: gateAlone}
 
-// lowRank and fullRank report whether queries are computed in two steps.
-func lowRank(c *config, _ int64) bool  { return c.int("q_lora_rank") > 0 }
-func fullRank(c *config, _ int64) bool { return c.int("q_lora_rank") == 0 }
-
-// latent is the matrix from DeepSeek's latent vector to keys and values. llama.cpp has it
-// in two, that of keys transposed within each head.
-var latent = mapping{
-	hf: "self_attn.kv_b_proj", shape: dims{LatentKV, KVRank},
-	views: []view{
-		{
-			gguf:  "attn_k_b",
-			shape: func(c *config) []int64 { return []int64{c.heads(), c.int("kv_lora_rank"), c.nope()} },
-			strides: func(c *config) ([]int64, int64) {
-				rank := c.int("kv_lora_rank")
-				return []int64{(c.nope() + c.int("v_head_dim")) * rank, 1, rank}, 0
-			},
-		},
-		{
-			gguf:  "attn_v_b",
-			shape: func(c *config) []int64 { return []int64{c.heads(), c.int("v_head_dim"), c.int("kv_lora_rank")} },
-			strides: func(c *config) ([]int64, int64) {
-				rank := c.int("kv_lora_rank")
-				return []int64{(c.nope() + c.int("v_head_dim")) * rank, rank, 1}, c.nope() * rank
-			},
-		},
-	},
-	join: func(c *config, of []tensor.Info, _ []int64) (list []Part) {
-		rank, nope := c.int("kv_lora_rank"), c.nope()
-		for h := range c.heads() {
-			keys, values := headOf(of[0], h), headOf(of[1], h)
-			keys.Shape, keys.Strides = []int64{nope, rank}, []int64{1, nope}
-			list = append(list, Part{Info: keys}, Part{Info: values})
+// deepseekRow: the first mixture of DeepSeek, with Llama's attention.
+var deepseekRow = &row{
+	arch: "deepseek", model: "deepseek", names: []string{"DeepseekForCausalLM"},
+	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
+	layers: lazy(func() []mapping {
+		return permuted(decoder(with(with(denseMLP, sharedMixture...), ffnNorm)...))
+	}),
+	keys: func(k *keys) {
+		common(k)
+		k.putArch("rope.dimension_count", uint32(k.c.headDim()))
+		k.putArch("rope.scaling.type", "none")
+		k.u32("leading_dense_block_count", "first_k_dense_replace")
+		k.u32("vocab_size", "vocab_size")
+		k.u32("expert_feed_forward_length", "moe_intermediate_size")
+		k.putArch("expert_weights_scale", float32(1))
+		k.u32("expert_count", "n_routed_experts")
+		k.u32("expert_shared_count", "n_shared_experts")
+		k.requireMember("moe_layer_freq", "1")
+		k.requireMember("norm_topk_prob", "false")
+		k.requireMember("scoring_func", "softmax")
+		k.requireMember("hidden_act", "silu")
+		if v := k.c.rope().params.Get("factor"); v.There {
+			k.fail("rope_scaling", v, "null, as llama.cpp assumes")
 		}
-		return list
-	},
-}
+	}, vocab: spmOrBytes,
 
-// headOf returns one head of a tensor whose first dimension is heads.
-func headOf(i tensor.Info, head int64) tensor.Info {
-	i.Span.Len /= i.Shape[0]
-	i.Span.Off += head * i.Span.Len
-	i.Shape = i.Shape[1:]
-	return i
-}
-
-func mla(more ...mapping) []mapping {
-	return with([]mapping{
-		{hf: "input_layernorm", gguf: "attn_norm", shape: dims{Hidden}},
-		{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{LatentQ, Hidden}, inLayer: fullRank},
-		{hf: "self_attn.q_a_proj", gguf: "attn_q_a", shape: dims{QRank, Hidden}, inLayer: lowRank},
-		{hf: "self_attn.q_a_layernorm", gguf: "attn_q_a_norm", shape: dims{QRank}, inLayer: lowRank},
-		{hf: "self_attn.q_b_proj", gguf: "attn_q_b", shape: dims{LatentQ, QRank}, inLayer: lowRank},
-		{hf: "self_attn.kv_a_proj_with_mqa", gguf: "attn_kv_a_mqa", shape: dims{KVRankRope, Hidden}},
-		{hf: "self_attn.kv_a_layernorm", gguf: "attn_kv_a_norm", shape: dims{KVRank}},
-		latent,
-		{hf: "self_attn.o_proj", gguf: "attn_output", shape: dims{Hidden, LatentV}},
-		ffnNorm,
-	}, more...)
+	mlx: mlxRow{none: notCompared}, back: backward{members: func(s *settings) {
+		_, _, head := s.common()
+		s.rotations(head)
+		s.requireInt("first_k_dense_replace", "leading_dense_block_count")
+		s.requireInt("n_routed_experts", "expert_count")
+		s.requireInt("num_experts_per_tok", "expert_used_count")
+		s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
+		s.requireInt("n_shared_experts", "expert_shared_count")
+		s.expect("expert_weights_scale", 1)
+		s.expect("expert_gating_func", 1)
+		s.biases("attention_bias", s.layers(), projections...)
+		s.put("norm_topk_prob", "false")
+		s.put("moe_layer_freq", "1")
+		s.put("scoring_func", `"softmax"`)
+		s.put("hidden_act", `"silu"`)
+	}},
 }
 
 var (
-	denseMLP      = onlyIn(isDense, mlp)
-	sharedMixture = onlyIn(isMixture, with(experts,
-		mapping{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: dims{SharedExperts, Hidden}},
-		mapping{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: dims{SharedExperts, Hidden}},
-		mapping{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, SharedExperts}},
-	))
-	correction = mapping{hf: "mlp.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true, inLayer: isMixture}
-
 	deepseekDefaults = []preset{{"rms_norm_eps", "1e-06"}, {"rope_theta", "10000"}, {"max_position_embeddings", "2048"}}
 )
 
@@ -147,16 +114,6 @@ func deepseekKeys(k *keys) {
 	}
 }
 
-// mixture are keys of experts that are chosen, and of those that always are.
-func (k *keys) mixture() {
-	k.u32("expert_feed_forward_length", "moe_intermediate_size", "intermediate_size")
-	k.u32("expert_count", "n_routed_experts")
-	k.u32("expert_shared_count", "n_shared_experts")
-	if v := k.c.get("routed_scaling_factor"); v.There {
-		k.number("expert_weights_scale", "routed_scaling_factor", v)
-	}
-}
-
 // latentBack are the members of DeepSeek's attention and experts.
 func (s *settings) latentBack() {
 	s.requireInt("hidden_size", "embedding_length")
@@ -187,31 +144,6 @@ func (s *settings) latentBack() {
 	s.put("attention_bias", "false")
 	s.put("hidden_act", `"silu"`)
 	s.routerMembers()
-}
-
-// routerMembers are the members of a mixture with experts that are always chosen.
-func (s *settings) routerMembers() {
-	s.requireInt("first_k_dense_replace", "leading_dense_block_count")
-	s.requireInt("n_routed_experts", "expert_count")
-	s.requireInt("num_experts_per_tok", "expert_used_count")
-	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
-	s.requireInt("n_shared_experts", "expert_shared_count")
-	s.scoring()
-}
-
-// scoring are the members of how experts are weighed.
-func (s *settings) scoring() {
-	if !s.optionalFloat("routed_scaling_factor", "expert_weights_scale") {
-		s.put("routed_scaling_factor", "1.0")
-	}
-	v, _ := s.key("expert_weights_norm")
-	normed, _ := v.(bool)
-	s.put("norm_topk_prob", boolText(normed))
-	for _, m := range [][2]string{{"n_group", "expert_group_count"}, {"topk_group", "expert_group_used_count"}} {
-		if n, ok := s.int(m[1]); ok {
-			s.putInt(m[0], n)
-		}
-	}
 }
 
 func deepseek2Back(s *settings) {

@@ -1,7 +1,5 @@
 package family
 
-import "github.com/anamnesis-go/anamnesis/internal/jsontree"
-
 // Falcon's attention and feed-forward layer read the same norm or, in the 40B, one each.
 // llama.cpp tells the two apart by their tensors.
 
@@ -79,31 +77,6 @@ func falconKeys(k *keys) {
 	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
 		k.fail("rope_theta", k.c.rope().theta, "10000, as llama.cpp assumes for Falcon")
 	}
-}
-
-// requireMember refuses a member with another value than the one that llama.cpp assumes
-// whatever the file says. An absent or null member is fine, a list or an object never is.
-func (k *keys) requireMember(member, want string) {
-	v := k.c.get(member)
-	is, plain := written(v)
-	if v.There && (!plain || is != want) {
-		k.fail(member, v, want+", as llama.cpp assumes")
-	}
-}
-
-// written returns a boolean, a text or a number as text.
-func written(v jsontree.Value) (string, bool) {
-	if b, ok := v.Bool(); ok {
-		return boolText(b), true
-	}
-	if v.IsString() {
-		return v.String(), true
-	}
-	if n, ok := v.Int(); ok {
-		return itoa(n), true
-	}
-	f, ok := v.Float()
-	return float32JSON(f), ok
 }
 
 func falconBack(s *settings) {

@@ -3,24 +3,6 @@ package family
 // Falcon-H1 has attention and a state space side by side in each layer, and numbers that
 // its weights are multiplied by, which llama.cpp has in the weights.
 
-// factor is a number of the configuration, which has to be there.
-func factor(member string, at int) func(*config) (float64, bool) {
-	return func(c *config) (float64, bool) {
-		v := c.get(member)
-		if at >= 0 {
-			list := v.List()
-			if at >= len(list) {
-				return 0, false
-			}
-			v = list[at]
-		}
-		return v.Float()
-	}
-}
-
-// times are factors that a tensor is multiplied by, one after the other.
-func times(list ...func(*config) (float64, bool)) []func(*config) (float64, bool) { return list }
-
 var (
 	intoAttention = factor("attention_in_multiplier", -1)
 	falconMLP     = []mapping{
@@ -29,22 +11,6 @@ var (
 		{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: dims{Hidden, FFN}, factors: times(factor("mlp_multipliers", 1))},
 	}
 )
-
-// states is how wide a state space is.
-func (c *config) states() int64 {
-	if n := c.int("mamba_d_ssm"); n > 0 {
-		return n
-	}
-	if n := c.int("mamba_num_heads"); n > 0 {
-		return n * c.int("mamba_head_dim")
-	}
-	return c.int("mamba_expand") * c.hidden()
-}
-
-// groups are those that states are made in.
-func (c *config) groups() int64 { return c.int("mamba_n_groups", "n_groups") }
-
-func (c *config) groupStates() int64 { return c.groups() * c.int("mamba_d_state", "ssm_state_size") }
 
 // ssmIn are the rows that make gates, what the state takes in, its two projections, and
 // the steps of time.
@@ -55,15 +21,6 @@ func ssmIn(c *config) (list []cut) {
 		at += n
 	}
 	return list
-}
-
-// columnView is the view of a vector as a matrix with one column.
-func columnView(gguf string, n size) []view {
-	return []view{{
-		gguf: gguf, noSuffix: true,
-		shape:   func(c *config) []int64 { return []int64{n(c), 1} },
-		strides: func(*config) ([]int64, int64) { return []int64{1, 1}, 0 },
-	}}
 }
 
 var falconH1Row = &row{

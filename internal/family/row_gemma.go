@@ -1,26 +1,18 @@
 package family
 
-// storedMinusOne marks norms whose weights are stored minus one, as in Gemma.
-func storedMinusOne(list []mapping) []mapping {
-	for i := range list {
-		if len(list[i].shape) == 1 {
-			list[i].op = addOne
-		}
+// scale puts query_pre_attn_scalar, the width of a head. llama.cpp knows the largest model
+// by its number of layers.
+func (s *settings) scale(hidden, heads, head, largest int64) {
+	if s.layers() == largest && heads > 0 {
+		head = hidden / heads
 	}
-	return list
+	s.putInt("query_pre_attn_scalar", head)
 }
 
 var gemmaOuter = storedMinusOne([]mapping{
 	{hf: "model.embed_tokens", gguf: "token_embd", shape: dims{Vocab, Hidden}},
 	{hf: "model.norm", gguf: "output_norm", shape: dims{Hidden}},
 })
-
-// sandwichNorms are norms before and after each half of a layer.
-var sandwichNorms = []mapping{
-	{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: dims{Hidden}},
-	{hf: "pre_feedforward_layernorm", gguf: "ffn_norm", shape: dims{Hidden}},
-	{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: dims{Hidden}},
-}
 
 // gemmaSkip: Gemma's head is the token embedding, which some quantizers store twice.
 var gemmaSkip = []string{"lm_head.weight"}
@@ -140,4 +132,114 @@ func gemma3Vocab(k *keys) error {
 		return spmNoPrefix(k)
 	}
 	return gpt2Vocab(k)
+}
+
+var gemma3Projector = &row{
+	arch: "clip", prefix: "v.", model: "siglip_vision_model", names: []string{"Gemma3ForConditionalGeneration"},
+	defaults: []preset{
+		{"num_channels", "3"}, {"image_size", "224"}, {"patch_size", "16"}, {"hidden_size", "768"}, {"intermediate_size", "3072"}, {"num_hidden_layers", "12"},
+		{"num_attention_heads", "12"}, {"text hidden_size", "2304"},
+	},
+
+	outer: []mapping{
+		{hf: "embeddings.patch_embedding", gguf: "v.patch_embd", shape: dims{Hidden, Channels, Patch, Patch}, typeRule: alwaysF32},
+		{hf: "embeddings.position_embedding", gguf: "v.position_embd", shape: dims{Patches, Hidden}},
+		{hf: "post_layernorm", gguf: "v.post_ln", shape: dims{Hidden}},
+		{hf: "multi_modal_projector.mm_input_projection_weight", gguf: "mm.input_projection", shape: dims{Hidden, TextHidden}, noSuffix: true, typeRule: alwaysF16},
+		{hf: "multi_modal_projector.mm_soft_emb_norm", gguf: "mm.soft_emb_norm", shape: dims{Hidden}, op: addOne},
+	},
+	layer: "encoder.layers.#.",
+	layers: lazy(func() []mapping {
+		return []mapping{
+			{hf: "layer_norm1", gguf: "ln1", shape: dims{Hidden}},
+			{hf: "layer_norm2", gguf: "ln2", shape: dims{Hidden}},
+			{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.out_proj", gguf: "attn_out", shape: dims{Hidden, Hidden}},
+			{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+			{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
+		}
+	}),
+	keys: gemma3ProjectorKeys, vocab: noVocab,
+
+	naming: naming{trimPrefixes: []string{"vision_tower.vision_model.", "vision_tower."}, skipPrefixes: []string{"head."}}, vision: visionPart{keep: towerAlone},
+}
+
+func gemma3ProjectorKeys(k *keys) {
+	vision(k, "gemma3")
+	k.epsilon(k.c.get("layer_norm_eps"), 1e-6)
+	k.put("clip.use_gelu", true)
+	tokens := int64(256)
+	v, err := k.preprocessor("image_seq_length")
+	if err != nil && k.err == nil {
+		k.err = err
+	}
+	if v.There {
+		var ok bool
+		if tokens, ok = v.Int(); !ok || tokens < 1 || tokens > 1<<20 {
+			k.fail("image_seq_length", v, "a number of tokens")
+			return
+		}
+	}
+	side := int64(1)
+	for (side+1)*(side+1) <= tokens && side < 1<<10 {
+		side++
+	}
+	if by := k.c.int("image_size") / k.c.patch() / side; by > 0 && by != 4 {
+		k.putArch("vision.projector.scale_factor", uint32(by))
+	}
+}
+
+func gemmaBack(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), projections...)
+	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
+	s.put("hidden_act", `"gelu_pytorch_tanh"`)
+}
+
+func gemma2Back(s *settings) {
+	hidden, heads, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), projections...)
+	s.scale(hidden, heads, head, 46)
+	s.window(4096)
+	for _, m := range [][2]string{{"attn_logit_softcapping", "50.0"}, {"final_logit_softcapping", "30.0"}} {
+		if !s.optionalFloat(m[0], m[0]) {
+			s.put(m[0], m[1])
+		}
+	}
+	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
+	s.put("hidden_act", `"gelu_pytorch_tanh"`)
+}
+
+func gemma3Back(s *settings) {
+	hidden, heads, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), projections...)
+	s.scale(hidden, heads, head, 62)
+	if n, ok := s.int("attention.sliding_window"); !ok || n == 0 {
+		s.fail(s.row.arch+".attention.sliding_window", "there is none, but Gemma 3 of transformers has layers with one")
+	}
+	s.window(0)
+	s.expect("attention.sliding_window_pattern", 6)
+	s.put("sliding_window_pattern", "6")
+	if !s.optionalFloat("rope_local_base_freq", "rope.freq_base_swa") {
+		s.put("rope_local_base_freq", "10000.0")
+	}
+	s.put("attn_logit_softcapping", "null")
+	if !s.optionalFloat("final_logit_softcapping", "final_logit_softcapping") {
+		s.put("final_logit_softcapping", "null")
+	}
+	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
+	s.put("hidden_act", `"gelu_pytorch_tanh"`)
+}
+
+// embeddingGemmaBack puts the members of EmbeddingGemma: Gemma 3's, with bidirectional
+// attention.
+func embeddingGemmaBack(s *settings) {
+	gemma3Back(s)
+	_, _ = s.key("pooling_type") // see lostPooling
+	s.put("use_bidirectional_attention", "true")
 }

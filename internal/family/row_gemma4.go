@@ -4,12 +4,20 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
+
+var mlxGemma4 = &mlxForm{visionPrefix: "language_model.", names: map[string]string{"ffn_down_exps.weight": "experts.switch_glu.down_proj"},
+	views: map[string][]view{"ffn_gate_up_exps.weight": {mlxHalf("experts.switch_glu.gate_proj", 0), mlxHalf("experts.switch_glu.up_proj", 1)}},
+	joins: map[string]func(*config, []tensor.Info, []int64) []Part{"ffn_gate_up_exps.weight": halves},
+	skips: func(c *config, at *location) bool {
+		return !at.outer && sharesKV(c, at.layer) && strings.HasPrefix(at.name.gguf, "attn_") && strings.Contains("attn_k attn_v attn_k_norm", at.name.gguf)
+	}}
 
 // Gemma 4 has heads of one width in layers with a window and of another in global layers,
 // layers that share the keys and values of an earlier one, experts beside the feed-forward
@@ -90,6 +98,7 @@ func hasLayerInput(c *config, _ int64) bool { return c.int("hidden_size_per_laye
 // ownsKeys reports a layer with keys of its own, ownsValues one whose values are not its
 // keys.
 func ownsKeys(c *config, layer int64) bool { return !sharesKV(c, layer) }
+
 func ownsValues(c *config, layer int64) bool {
 	return ownsKeys(c, layer) && !(c.bool("attention_k_eq_v", false) && isGlobal(c, layer))
 }
@@ -214,16 +223,6 @@ func gemma4Keys(k *keys) {
 	if err != nil && k.err == nil {
 		k.err = err
 	}
-}
-
-// putPerLayer adds a number for each layer.
-func (k *keys) putPerLayer(key string, of func(int64) int64) error {
-	list, err := limits.Make[int32](k.b, int(k.c.layers()))
-	for i := range list {
-		list[i] = int32(of(int64(i)))
-	}
-	k.putArch(key, list)
-	return err
 }
 
 // proportional adds the factors of rotary embeddings in global layers: a part of a head

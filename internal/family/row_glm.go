@@ -2,10 +2,11 @@ package family
 
 import (
 	"slices"
-
-	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
+
+var mlxGLMLite = &mlxForm{names: latentMLX, skips: dropMTP, castExcept: []string{scoreBias}, quantizeExcept: gateAlone}
+
+var mlxGLM = &mlxForm{skips: dropMTP, castExcept: []string{scoreBias}, quantizeExcept: gateAlone}
 
 var glm4Row = &row{
 	arch: "glm4", model: "glm4", names: []string{"Glm4ForCausalLM"},
@@ -31,54 +32,6 @@ func glm4Keys(k *keys) {
 	k.putArch("rope.dimension_count", uint32(k.c.rotatedDims()))
 }
 
-// rotatedDims returns how many elements of a head rotate: half of them by default.
-func (c *config) rotatedDims() int64 {
-	part := 0.5
-	if f, ok := c.rope().fraction.Float(); ok && f > 0 && f <= 1 {
-		part = f
-	}
-	return int64(float64(c.headDim()) * part)
-}
-
-// A specialToken is a special token's name and text.
-type specialToken struct{ name, text string }
-
-// glmTokens sets special tokens by their texts, unless they are set already.
-func (k *keys) glmTokens(list ...specialToken) error {
-	if err := gpt2Vocab(k); err != nil {
-		return err
-	}
-	t, err := k.readJSON()
-	if err != nil {
-		return err
-	}
-	for _, one := range list {
-		id := int64(-1)
-		for i := range t.Added {
-			if t.Added[i].Text == one.text {
-				id = int64(t.Added[i].ID)
-			}
-		}
-		if id < 0 {
-			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.Errorf("there is no added token %s, which must be %s", wire.Quote(one.text), one.name))
-		}
-		if key := "tokenizer.ggml." + specialKeys[one.name] + "_token_id"; !k.hasKey(key) {
-			k.put(key, uint32(id))
-		}
-	}
-	return nil
-}
-
-// hasKey reports whether a key was added.
-func (k *keys) hasKey(name string) bool {
-	for i := range k.list {
-		if k.list[i].Key == name {
-			return true
-		}
-	}
-	return false
-}
-
 func glm4Vocab(k *keys) error {
 	return k.glmTokens(specialToken{"eos", "<|endoftext|>"}, specialToken{"eot", "<|user|>"}, specialToken{"unk", "<|endoftext|>"}, specialToken{"bos", "<|endoftext|>"})
 }
@@ -88,33 +41,6 @@ func glm4Back(s *settings) {
 	s.partialRotary(head)
 	s.biases("attention_bias", s.layers(), projections[:3]...)
 	s.put("hidden_act", `"silu"`)
-}
-
-// partialRotary puts the part of a head that rotates.
-func (s *settings) partialRotary(head int64) {
-	n, ok := s.int("rope.dimension_count")
-	if !ok || head == 0 || n > head || n%2 != 0 {
-		s.fail(s.row.arch+".rope.dimension_count", "its value is %d, of heads of %d", n, head)
-		return
-	}
-	s.put("partial_rotary_factor", float32JSON(float64(float32(n)/float32(head))))
-	s.rotations(n)
-}
-
-// isMTPLayer reports layers that predict further tokens.
-func isMTPLayer(c *config, layer int64) bool { return layer >= c.hiddenLayers() }
-
-// aheadCounted are layers that the configuration counts, and a file may lack.
-var aheadCounted = ahead{optional: true, count: func(c *config) int64 { return c.int("num_nextn_predict_layers") }}
-
-// glmMTP are their tensors.
-var glmMTP = []mapping{
-	{hf: "eh_proj", gguf: "nextn.eh_proj", shape: dims{Hidden, Hidden2}, inLayer: isMTPLayer},
-	{hf: "enorm", gguf: "nextn.enorm", shape: dims{Hidden}, inLayer: isMTPLayer},
-	{hf: "hnorm", gguf: "nextn.hnorm", shape: dims{Hidden}, inLayer: isMTPLayer},
-	{hf: "embed_tokens", gguf: "nextn.embed_tokens", shape: dims{Vocab, Hidden}, inLayer: isMTPLayer, optional: true},
-	{hf: "shared_head.head", gguf: "nextn.shared_head_head", shape: dims{Vocab, Hidden}, inLayer: isMTPLayer, optional: true},
-	{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: dims{Hidden}, inLayer: isMTPLayer, optional: true},
 }
 
 // glm4moeRow: GLM-4.5, a mixture followed by layers that predict further tokens.
@@ -161,21 +87,6 @@ func glm4moeBack(s *settings) {
 	s.routerMembers()
 	s.expect("expert_gating_func", 2)
 	s.mtpMembers()
-}
-
-// mtpMembers puts the number of layers without those that predict further tokens.
-func (s *settings) mtpMembers() {
-	n, _ := s.int("nextn_predict_layers")
-	all, _ := s.int("block_count")
-	if n >= all && n > 0 {
-		s.fail(s.row.arch+".nextn_predict_layers", "its value is %d, of %d layers", n, all)
-	}
-	for i := range s.list {
-		if s.list[i].name == "num_hidden_layers" {
-			s.list[i].value = itoa(all - n)
-		}
-	}
-	s.putInt("num_nextn_predict_layers", n)
 }
 
 // glm4liteRow: GLM-4.7 Flash, with DeepSeek's attention and experts, followed by layers

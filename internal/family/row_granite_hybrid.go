@@ -7,6 +7,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
+var mlxGranite4 = &mlxForm{names: map[string]string{
+	"ffn_gate_exps": "block_sparse_moe.switch_mlp.gate_proj", "ffn_up_exps": "block_sparse_moe.switch_mlp.up_proj", "ffn_down_exps": "block_sparse_moe.switch_mlp.down_proj",
+	"ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
+}, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels(SSMConv, SSMKernel)}}
+
 // Granite 4 has state space and attention layers, with experts and without. A model with
 // only attention layers is Granite 3 for llama.cpp.
 
@@ -22,7 +27,8 @@ func isAttentionLayer(c *config, layer int64) bool {
 
 func isMambaLayer(c *config, layer int64) bool { return !isAttentionLayer(c, layer) }
 
-func hasExperts(c *config, _ int64) bool   { return c.experts() > 0 }
+func hasExperts(c *config, _ int64) bool { return c.experts() > 0 }
+
 func hasNoExperts(c *config, _ int64) bool { return c.experts() == 0 }
 
 // graniteDense is the shared expert of a model without other experts.
@@ -37,15 +43,6 @@ var graniteDense = []mapping{
 // graniteFeed returns the feed-forward layers of all kinds.
 func graniteFeed() []mapping {
 	return slices.Concat(onlyIn(hasExperts, graniteExperts), onlyIn(hasExperts, graniteShared), onlyIn(hasNoExperts, graniteDense), []mapping{ffnNorm})
-}
-
-// groupedNorm is the norm of each group of states.
-var groupedNorm = view{
-	gguf: "ssm_norm",
-	shape: func(c *config) []int64 {
-		return []int64{c.groups(), c.states() / max(1, c.groups())}
-	},
-	strides: func(c *config) ([]int64, int64) { return []int64{c.states() / max(1, c.groups()), 1}, 0 },
 }
 
 var granite4Defaults = append(graniteMoeDefaults[:len(graniteMoeDefaults):len(graniteMoeDefaults)], preset{"shared_intermediate_size", "1024"}, preset{"mamba_n_heads", "128"},
@@ -151,4 +148,34 @@ func graniteHybridVocab(k *keys) error {
 		return spmVocab(k)
 	}
 	return multipleOf8(k)
+}
+
+// graniteHybridBack puts the members of Granite 4, which has no rotary embeddings if the
+// key that llama.cpp reads for it says so.
+func graniteHybridBack(s *settings) {
+	attends := s.attentionLayers()
+	hidden, _, head := s.common()
+	s.graniteFactors()
+	value, stated := s.key("rope.scaling.finetuned")
+	turns, isTruth := value.(bool)
+	if stated && !isTruth {
+		s.fail(s.row.arch+".rope.scaling.finetuned", "its value is not a boolean")
+	}
+	s.rotations(head)
+	s.put("position_embedding_type", map[bool]string{true: `"rope"`, false: `"nope"`}[turns || !stated])
+	s.stateSpace(hidden)
+	s.putPerLayer("layer_types", func(l int64) string {
+		if isSet(attends, l) {
+			return "attention"
+		}
+		return "mamba"
+	})
+	experts, _ := s.int("expert_count")
+	s.putInt("num_local_experts", experts)
+	used, _ := s.int("expert_used_count")
+	s.putInt("num_experts_per_tok", used)
+	shared, _ := s.int("expert_shared_feed_forward_length")
+	s.putInt("shared_intermediate_size", shared)
+	s.biased("attention_bias", projections...)
+	s.put("hidden_act", `"silu"`)
 }

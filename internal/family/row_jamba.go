@@ -11,18 +11,6 @@ import (
 // Jamba has an attention layer in each period of layers, the others are Mamba's. Experts
 // have a period of their own.
 
-// every returns a function that reports one layer of each period.
-func every(period, offset string) func(*config, int64) bool {
-	return func(c *config, layer int64) bool {
-		n, first := c.int(period), c.int(offset)
-		return n > 0 && layer >= first && (layer-first)%n == 0
-	}
-}
-
-func not(which func(*config, int64) bool) func(*config, int64) bool {
-	return func(c *config, layer int64) bool { return !which(c, layer) }
-}
-
 var (
 	jambaAttends = every("attn_layer_period", "attn_layer_offset")
 	jambaMixes   = every("expert_layer_period", "expert_layer_offset")
@@ -36,8 +24,10 @@ func jambaWide(c *config) int64 {
 }
 
 func jambaStates(c *config) int64 { return c.int("mamba_d_state") }
+
 func jambaKernel(c *config) int64 { return c.int("mamba_d_conv") }
-func jambaX(c *config) int64      { return stepRank(c) + 2*jambaStates(c) }
+
+func jambaX(c *config) int64 { return stepRank(c) + 2*jambaStates(c) }
 
 var jambaRow = &row{
 	arch: "jamba", model: "jamba", names: []string{"JambaForCausalLM"},

@@ -1,6 +1,8 @@
 package family
 
-import "github.com/anamnesis-go/anamnesis/internal/jsontree"
+import (
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+)
 
 // jinaRow: Jina's second embeddings, BERT with gated layers and ALiBi. Those for code have
 // other norms, and are refused by their names.

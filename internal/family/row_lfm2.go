@@ -4,8 +4,12 @@ import (
 	"cmp"
 
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
+
+var mlxLFM2 = &mlxForm{shapes: map[string]func(*config) []int64{"shortconv.conv": kernels(Hidden, ShortKernel)}, castExcept: []string{"expert_bias"}}
+
+var mlxLFM2Moe = &mlxForm{shapes: mlxLFM2.shapes, castExcept: mlxLFM2.castExcept,
+	names: map[string]string{"ffn_gate": "feed_forward.gate_proj", "ffn_up": "feed_forward.up_proj", "ffn_down": "feed_forward.down_proj"}}
 
 // Liquid's models have attention layers and layers of short convolutions.
 
@@ -24,6 +28,7 @@ func (c *config) attends(layer int64) bool {
 }
 
 func isLFM2Attention(c *config, layer int64) bool { return c.attends(layer) }
+
 func isLFM2Conv(c *config, layer int64) bool {
 	return !c.attends(layer)
 }
@@ -45,18 +50,6 @@ func adjustedFFN(c *config) int64 {
 	}
 	return step * ((int64(wide) + step - 1) / step)
 }
-
-// squeezedView is a view without a dimension of 1.
-func squeezedView(gguf string, rows, cols func(*config) int64) []view {
-	return []view{{
-		gguf:    gguf,
-		shape:   func(c *config) []int64 { return []int64{rows(c), cols(c)} },
-		strides: func(c *config) ([]int64, int64) { return []int64{cols(c), 1}, 0 },
-	}}
-}
-
-// onlyView makes a tensor of its single view.
-func onlyView(_ *config, of []tensor.Info, _ []int64) []Part { return []Part{{Info: of[0]}} }
 
 func lfm2Layers(more ...mapping) []mapping {
 	conv := onlyIn(isLFM2Conv, []mapping{
@@ -147,34 +140,6 @@ func (s *settings) convolutions() {
 	s.putInt("num_key_value_heads", max(1, most))
 }
 
-// headCounts returns the number of heads of each layer.
-func (s *settings) headCounts(key string) []int64 {
-	v, _ := s.key(key)
-	list, ok := v.(array)
-	if !ok || list.Len() != s.layers() {
-		s.fail(s.row.arch+"."+key, "it is not a list with a number for each layer")
-		return nil
-	}
-	out, err := limits.Make[int64](s.b, int(list.Len()))
-	if err != nil {
-		s.err = cmp.Or(s.err, err)
-		return nil
-	}
-	i := 0
-	for n, err := range list.Ints(s.b) {
-		if err != nil {
-			s.err = cmp.Or(s.err, err)
-			return nil
-		}
-		if n < 0 || n > 1<<16 || i >= len(out) {
-			s.fail(s.row.arch+"."+key, "one of its values is not a number of heads")
-			return nil
-		}
-		out[i], i = n, i+1
-	}
-	return out
-}
-
 func lfm2Back(s *settings) {
 	s.convolutions()
 	s.requireInt("intermediate_size", "feed_forward_length")
@@ -214,7 +179,8 @@ var lfm2moeRow = &row{
 	mlx: mlxRow{eight: []string{"feed_forward.gate"}, form: mlxLFM2Moe}, back: backward{members: lfm2moeBack},
 }
 
-func firstDense(c *config, layer int64) bool   { return layer < c.int("num_dense_layers") }
+func firstDense(c *config, layer int64) bool { return layer < c.int("num_dense_layers") }
+
 func laterMixture(c *config, layer int64) bool { return !firstDense(c, layer) }
 
 func lfm2moeBack(s *settings) {

@@ -24,12 +24,6 @@ var smollm3Row = &row{
 	back: backward{members: smollm3Back},
 }
 
-// isMixture reports a file with experts: Llama's architecture is that of Mixtral too.
-func (s *settings) isMixture() bool {
-	n, _ := number(s.keys["llama.expert_count"])
-	return n != 0
-}
-
 // llamaKeys adds the keys of LlamaModel in llama.py. Its configuration has the numbers of
 // key heads and the head size even if they are not stated.
 func llamaKeys(k *keys) {
@@ -46,44 +40,16 @@ func smollm3Keys(k *keys) {
 	k.putArch("rope.dimension_count", uint32(k.c.headDim()))
 }
 
-var mixtralRow = &row{
-	arch: "llama", model: "mixtral", names: []string{"MixtralForCausalLM"},
-	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"rope_theta", "1000000"}},
-	outer:    outer, layer: decoderLayer,
-	layers: lazy(func() []mapping {
-		return permuted(decoder(ffnNorm,
-			mapping{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
-			mapping{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: dims{FFN, Hidden}, op: stack},
-			mapping{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: dims{Hidden, FFN}, op: stack},
-			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: dims{FFN, Hidden}, op: stack},
-		))
-	}),
-	keys: smollm3Keys, vocab: llamaVocab,
-
-	back: backward{matches: (*settings).isMixture, members: mixtralBack},
+func llamaBack(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), projections...)
+	s.biases("mlp_bias", s.layers(), feed...)
+	s.put("hidden_act", `"silu"`)
 }
 
-var graniteRow = &row{
-	arch: "granite", model: "granite", names: []string{"GraniteForCausalLM"},
-	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
-	outer:    outer, layer: decoderLayer,
-	layers: lazy(func() []mapping {
-		return permuted(decoder(with(mlp, ffnNorm)...))
-	}),
-	keys: graniteKeys, vocab: llamaVocab,
-
-	mlx: mlxRow{eight: []string{"self_attn.o_proj", "mlp.down_proj", "lm_head"}}, back: backward{members: graniteBack, matches: func(s *settings) bool { return !s.isHybrid() }},
-}
-
-// graniteKeys adds Llama's keys and Granite's factors.
-func graniteKeys(k *keys) {
-	smollm3Keys(k)
-	for _, m := range [][2]string{
-		{"attention.scale", "attention_multiplier"}, {"embedding_scale", "embedding_multiplier"},
-		{"residual_scale", "residual_multiplier"}, {"logit_scale", "logits_scaling"},
-	} {
-		if f, ok := k.c.get(m[1]).Float(); ok && f != 0 {
-			k.f32(m[0], m[1])
-		}
-	}
+func smollm3Back(s *settings) {
+	llamaBack(s)
+	s.put("no_rope_layer_interval", "4") // as in llama.cpp
+	s.put("use_sliding_window", "false")
 }

@@ -1,6 +1,8 @@
 package family
 
-import "github.com/anamnesis-go/anamnesis/internal/tokenizer"
+import (
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+)
 
 // Models that consist of state spaces: Mamba, Falcon-Mamba, and Mamba 2, in which a head has
 // a single number for its decay.
@@ -30,11 +32,6 @@ func stepRank(c *config) int64 {
 
 func kernel(c *config) int64 { return c.int("conv_kernel", "d_conv") }
 
-// double returns a size of which there are two.
-func double(f size) size {
-	return func(c *config) int64 { return 2 * f(c) }
-}
-
 func stepsAndStates(c *config) int64 { return stepRank(c) + 2*stateSize(c) }
 
 var mambaOuter = []mapping{
@@ -61,8 +58,6 @@ func mambaLayers() []mapping {
 var mambaDefaults = []preset{
 	{"vocab_size", "50280"}, {"state_size", "16"}, {"conv_kernel", "4"}, {"layer_norm_epsilon", "1e-05"}, {"expand", "2"}, {"num_attention_heads", "1"}, {"use_conv_bias", "true"},
 }
-
-const apartMamba = notCompared
 
 var mambaRow = &row{
 	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM"}, tied: true,

@@ -36,7 +36,8 @@ func valueDim(c *config) int64 {
 	return c.hidden() / c.heads()
 }
 
-func minicpm3KV(c *config) int64     { return c.heads() * (c.nope() + valueDim(c)) }
+func minicpm3KV(c *config) int64 { return c.heads() * (c.nope() + valueDim(c)) }
+
 func minicpm3Values(c *config) int64 { return c.heads() * valueDim(c) }
 
 func minicpm3Keys(k *keys) {

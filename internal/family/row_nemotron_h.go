@@ -7,6 +7,42 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
+// blockPattern puts the letter of each layer. A feed-forward layer of a mixture is known
+// by its tensor, since llama.cpp does not store its width.
+func (s *settings) blockPattern(attends, feeds []bool, mixed bool) {
+	text := ""
+	for l := range s.layers() {
+		up := s.tensors["blk."+itoa(l)+".ffn_up.weight"]
+		switch {
+		case isSet(attends, l):
+			text += "*"
+		case isSet(feeds, l) && !mixed:
+			text += "-"
+		case isSet(feeds, l):
+			text += "E"
+		case mixed && up != nil && len(up.Shape) == 2:
+			s.replace("intermediate_size", itoa(up.Shape[0]))
+			text += "-"
+		default:
+			text += "M"
+		}
+	}
+	s.put("hybrid_override_pattern", `"`+text+`"`)
+}
+
+func (s *settings) nemotronHExperts() {
+	s.requireInt("n_routed_experts", "expert_count")
+	s.requireInt("num_experts_per_tok", "expert_used_count")
+	s.requireInt("moe_intermediate_size", "expert_feed_forward_length")
+	s.requireInt("moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length")
+	s.requireInt("n_shared_experts", "expert_shared_count")
+	s.scoring()
+	s.expect("expert_gating_func", 2)
+}
+
+var mlxNemotronH = &mlxForm{names: map[string]string{"ffn_up_exps": "mixer.switch_mlp.fc1", "ffn_down_exps": "mixer.switch_mlp.fc2"},
+	shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels(SSMConv, SSMKernel)}, castExcept: []string{scoreBias, "A_log"}, quantizeExcept: []string{"mixer.gate"}}
+
 // Each layer of Nemotron-H is one of: a state space, attention, a feed-forward layer without
 // a gate, experts.
 
@@ -170,15 +206,44 @@ func (k *keys) blocks(key string, kind byte, n uint32) {
 	k.putArch(key, list)
 }
 
-// multipleOf8 is a BPE of bytes with as many tokens as a multiple of eight, which the
-// converter makes of another number without giving the table of tokens rows for them.
-func multipleOf8(k *keys) error {
-	k.multipleOf(8)
-	return gpt2Vocab(k)
-}
-
-func (k *keys) multipleOf(n int64) {
-	if k.c.int("vocab_size")%n != 0 {
-		k.fail("vocab_size", k.c.get("vocab_size"), "a multiple of "+itoa(n))
+// nemotronHBack returns a function that puts the members of Nemotron-H; mixed says that
+// some layers are experts.
+func nemotronHBack(mixed bool) func(*settings) {
+	return func(s *settings) {
+		attends := s.attentionLayers()
+		feeds := s.sharedValue("feed_forward_length")
+		_, _, head := s.common()
+		hidden, _ := s.int("embedding_length")
+		heads, _ := s.int("attention.head_count")
+		if heads > 0 {
+			s.expect("rope.dimension_count", float64(hidden/heads)) // not used
+		}
+		s.rotations(head)
+		s.expect("rope.scaling.finetuned", 0)
+		epsilon, _ := s.float("attention.layer_norm_rms_epsilon")
+		s.put("layer_norm_epsilon", epsilon)
+		if f, ok := number(s.keys[s.row.arch+".attention.layer_norm_rms_epsilon"]); ok {
+			s.expect("attention.layer_norm_epsilon", f)
+		}
+		s.requireInt("conv_kernel", "ssm.conv_kernel")
+		s.requireInt("ssm_state_size", "ssm.state_size")
+		s.requireInt("n_groups", "ssm.group_count")
+		inner, _ := s.int("ssm.inner_size")
+		if n := s.requireInt("mamba_num_heads", "ssm.time_step_rank"); n < 1 || inner%n != 0 {
+			s.fail(s.row.arch+".ssm.inner_size", "its value is %d, for %d heads", inner, n)
+		} else {
+			s.putInt("mamba_head_dim", inner/n)
+		}
+		s.blockPattern(attends, feeds, mixed)
+		if mixed {
+			s.nemotronHExperts()
+		}
+		s.biased("attention_bias", projections...)
+		s.biased("mlp_bias", "ffn_up", "ffn_down")
+		s.biased("use_conv_bias", "ssm_conv1d")
+		s.biased("mamba_proj_bias", "ssm_in", "ssm_out")
+		s.put("use_bias", "false")
+		s.put("mlp_hidden_act", `"relu2"`)
+		s.put("mamba_hidden_act", `"silu"`)
 	}
 }

@@ -1,25 +1,7 @@
 package family
 
 // Qwen's queries and keys are not permuted.
-var (
-	headNorms = []mapping{
-		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: dims{Head}},
-		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: dims{Head}},
-	}
-	experts = []mapping{
-		{hf: "mlp.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
-		{hf: "mlp.experts.*.gate_proj", gguf: "ffn_gate_exps", shape: dims{ExpertFFN, Hidden}, op: stack},
-		{hf: "mlp.experts.*.up_proj", gguf: "ffn_up_exps", shape: dims{ExpertFFN, Hidden}, op: stack},
-		{hf: "mlp.experts.*.down_proj", gguf: "ffn_down_exps", shape: dims{Hidden, ExpertFFN}, op: stack},
-	}
-	sharedExpert = []mapping{
-		{hf: "mlp.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: dims{SharedFFN, Hidden}},
-		{hf: "mlp.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: dims{SharedFFN, Hidden}},
-		{hf: "mlp.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: dims{Hidden, SharedFFN}},
-		{hf: "mlp.shared_expert_gate", gguf: "ffn_gate_inp_shexp", shape: dims{One, Hidden}},
-	}
-	qwenDefaults = []preset{{"vocab_size", "151936"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "10000"}}
-)
+var qwenDefaults = []preset{{"vocab_size", "151936"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "10000"}}
 
 var qwen2Row = &row{
 	arch: "qwen2", model: "qwen2", names: []string{"Qwen2ForCausalLM", "Qwen2Model"},
@@ -82,4 +64,38 @@ func qwenMoeKeys(k *keys) {
 	common(k)
 	k.u32("expert_feed_forward_length", "moe_intermediate_size")
 	k.u32("expert_shared_feed_forward_length", "shared_expert_intermediate_size")
+}
+
+func qwen2Back(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("", s.layers(), projections[:3]...)
+	_, _ = s.key("pooling_type") // see lostPooling
+	s.put("hidden_act", `"silu"`)
+	s.put("use_sliding_window", "false")
+}
+
+func qwen3Back(s *settings) {
+	_, _, head := s.common()
+	s.rerankerMembers()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), projections...)
+	s.put("hidden_act", `"silu"`)
+	s.put("use_sliding_window", "false")
+}
+
+func qwen2moeBack(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("qkv_bias", s.layers(), projections[:3]...)
+	s.mixture(false)
+	s.requireInt("shared_expert_intermediate_size", "expert_shared_feed_forward_length")
+	s.put("hidden_act", `"silu"`)
+	s.put("use_sliding_window", "false")
+}
+
+func qwen3moeBack(s *settings) {
+	qwen3Back(s)
+	s.mixture(true)
+	s.expect("expert_shared_feed_forward_length", 0)
 }

@@ -2,51 +2,16 @@ package family
 
 import (
 	"slices"
-	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var mlxNext = &mlxForm{normsPlusOne: true, skips: dropMTP, shapes: map[string]func(*config) []int64{"ssm_conv1d": kernels(LinearQKV, LinearKernel)}}
+
+var mlx35 = &mlxForm{normsPlusOne: true, skips: dropMTP, visionPrefix: "language_model.", needsVision: true, shapes: mlxNext.shapes, castExcept: []string{"A_log"}}
+
 // Qwen3-Next and Qwen 3.5 have layers of linear attention, and one of full attention in each
 // period. Layers under "mtp." predict further tokens and follow the others here.
-
-// hasFullAttention reports a layer of full attention.
-func (c *config) hasFullAttention(layer int64) bool {
-	if layer >= c.hiddenLayers() {
-		return true
-	}
-	if list := c.get("layer_types").List(); layer < int64(len(list)) {
-		return list[layer].String() != "linear_attention"
-	}
-	every := c.int("full_attention_interval")
-	return every > 0 && (layer+1)%every == 0
-}
-
-func isFullAttention(c *config, layer int64) bool   { return c.hasFullAttention(layer) }
-func isLinearAttention(c *config, layer int64) bool { return !c.hasFullAttention(layer) }
-
-// keyHeads, keyWidth, valueWidth, valueHeads and valuesEach (value heads per key head) are
-// the sizes of linear attention.
-func (c *config) keyHeads() int64   { return c.int("linear_num_key_heads") }
-func (c *config) keyWidth() int64   { return c.int("linear_key_head_dim") }
-func (c *config) valueWidth() int64 { return c.int("linear_value_head_dim") }
-func (c *config) valueHeads() int64 { return c.int("linear_num_value_heads") }
-func (c *config) valuesEach() int64 {
-	if n := c.keyHeads(); n > 0 {
-		return c.valueHeads() / n
-	}
-	return 0
-}
-
-// checkLinear refuses sizes of linear attention that no model has.
-func checkLinear(c *config) error {
-	if c.keyHeads() < 1 || c.keyHeads() > 1<<12 || c.valueHeads() < 1 || c.valueHeads() > 1<<12 || c.valueHeads()%c.keyHeads() != 0 || c.keyWidth() < 1 || c.valueWidth() < 1 {
-		return wire.ErrRange.Errorf("linear attention with %d heads of %d, and %d of %d", c.keyHeads(), c.keyWidth(), c.valueHeads(), c.valueWidth())
-	}
-	return nil
-}
 
 // valueRows returns the rows of values in llama.cpp's order, which alternates between key
 // heads. A folder has all values of a key head together.
@@ -75,8 +40,6 @@ func grouped(c *config) (qkv, gate []cut) {
 	}
 	return qkv, gate
 }
-
-func rowsOf(gguf string, cuts func(*config) []cut) view { return view{gguf: gguf, cuts: cuts} }
 
 // columnsTiled has the output's columns in the order of llama.cpp's values.
 var columnsTiled = view{
@@ -206,101 +169,19 @@ var qwen35moeRow = &row{
 	linear: true, ahead: aheadApart, mlx: mlxRow{eight: []string{"mlp.gate", "shared_expert_gate"}, form: mlx35}, back: backward{members: qwen35Back(true), arch: "Qwen3_5MoeForCausalLM"},
 }
 
-// aheadApart are layers that predict further tokens, of which the names of tensors tell how
-// many there are.
-var aheadApart = ahead{apart: true, count: func(c *config) int64 { return c.mtpLayers }}
-
-// mtpNames are names under "mtp." and their names after the layers.
-var mtpNames = map[string]string{"fc": "eh_proj", "pre_fc_norm_embedding": "enorm", "pre_fc_norm_hidden": "hnorm", "norm": "shared_head.norm"}
-
-// mtpToLayer returns the name after the other layers of a tensor under "mtp.".
-func mtpToLayer(c *config, full string) string {
-	rest, ok := strings.CutPrefix(strings.TrimPrefix(full, "model."), "mtp.")
-	if !ok {
-		return full
-	}
-	if tail, ok := strings.CutPrefix(rest, "layers."); ok {
-		number, tail, _ := strings.Cut(tail, ".")
-		if n, ok := index(number); ok {
-			return "model.layers." + itoa(c.hiddenLayers()+n) + "." + tail
-		}
-	}
-	stem, end, _ := strings.Cut(rest, ".")
-	if own, ok := mtpNames[stem]; ok {
-		return "model.layers." + itoa(c.hiddenLayers()) + "." + own + "." + end
-	}
-	return full
+func qwen3nextBack(s *settings) {
+	_, _, head := s.common()
+	s.linearBack(head)
+	s.sharedMixture()
 }
 
-// layerToMTP is the inverse of mtpToLayer.
-func layerToMTP(c *config, full string) string {
-	n, rest, ok := numbered(full, decoderLayer)
-	if !ok || n < c.hiddenLayers() {
-		return full
-	}
-	for own, last := range mtpNames {
-		if end, ok := strings.CutPrefix(rest, last+"."); ok && n == c.hiddenLayers() {
-			return "mtp." + own + "." + end
+func qwen35Back(mixed bool) func(*settings) {
+	return func(s *settings) {
+		_, _, head := s.common()
+		_, _ = s.key("rope.dimension_sections") // equal for a text
+		s.linearBack(head)
+		if mixed {
+			s.sharedMixture()
 		}
 	}
-	return "mtp.layers." + itoa(n-c.hiddenLayers()) + "." + rest
-}
-
-func linearKeys(k *keys) {
-	k.u32("ssm.conv_kernel", "linear_conv_kernel_dim")
-	k.u32("ssm.state_size", "linear_key_head_dim")
-	k.u32("ssm.group_count", "linear_num_key_heads")
-	k.u32("ssm.time_step_rank", "linear_num_value_heads")
-	k.putArch("ssm.inner_size", uint32(k.c.valueHeads()*k.c.valueWidth()))
-	k.recurrent()
-	k.u32("full_attention_interval", "full_attention_interval")
-	k.putArch("rope.dimension_count", uint32(k.c.rotatedPart(k.c.headDim(), 0.25)))
-	if k.c.mtpLayers > 0 {
-		k.putArch("nextn_predict_layers", uint32(k.c.mtpLayers))
-	}
-}
-
-// recurrent adds which layers have linear attention, if the configuration says so.
-func (k *keys) recurrent() {
-	kinds := k.c.get("layer_types")
-	if !kinds.There && k.c.int("full_attention_interval") < 1 {
-		return
-	}
-	if n := int64(len(kinds.List())); kinds.There && n != k.c.hiddenLayers() {
-		k.fail("layer_types", kinds, "a list with the type of each layer")
-		return
-	}
-	list, err := limits.Make[bool](k.b, int(k.c.layers()))
-	if err != nil && k.err == nil {
-		k.err = err
-	}
-	for i := range list {
-		list[i] = !k.c.hasFullAttention(int64(i))
-	}
-	k.putArch("attention.recurrent_layers", list)
-}
-
-// countMTPLayers counts the layers under "mtp.".
-func (c *config) countMTPLayers(b *limits.Budget, m tensor.Model) error {
-	if !c.row.ahead.apart {
-		return nil
-	}
-	for i := range m.Tensors() {
-		if err := b.Step(1); err != nil {
-			return err
-		}
-		if rest, ok := strings.CutPrefix(strings.TrimPrefix(i.Name, "model."), "mtp.layers."); ok {
-			number, _, _ := strings.Cut(rest, ".")
-			if n, ok := index(number); ok {
-				c.mtpLayers = max(c.mtpLayers, n+1)
-			}
-		}
-	}
-	if n := c.int("mtp_num_hidden_layers"); n > 0 && c.mtpLayers > 0 && n != c.mtpLayers {
-		return wire.ErrMismatch.Errorf("mtp_num_hidden_layers is %d, and there are %d", n, c.mtpLayers)
-	}
-	if c.layers() > maxLayers {
-		return wire.ErrRange.Errorf("%d layers", c.layers())
-	}
-	return nil
 }

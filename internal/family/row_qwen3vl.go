@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -50,52 +49,8 @@ var qwen3vlmoeRow = &row{
 	mlx: mlxRow{none: "mlx-lm stores its experts in another order"}, back: backward{row: qwen3moeRow, members: visionText(qwen3moeBack)},
 }
 
-// visionText puts the members of a text model: its rotary sections are equal for a text,
-// and deepstack layers concern only images.
-func visionText(text func(*settings)) func(*settings) {
-	return func(s *settings) {
-		_, _ = s.key("rope.dimension_sections")
-		_, _ = s.key("n_deepstack_layers")
-		text(s)
-	}
-}
-
-// deepstack returns the layers of the vision part that the text model reads.
-func (c *config) deepstack() jsontree.Value {
-	v := c.full.Get("vision_config")
-	if !v.There {
-		v = c.root.Get("vision_config")
-	}
-	return v.Get("deepstack_visual_indexes")
-}
-
 // deepstackCount adds the number of those layers.
 func (k *keys) deepstackCount() { k.putArch("n_deepstack_layers", uint32(len(k.c.deepstack().List()))) }
-
-// maxDeepstack bounds the number of those layers: published models have three.
-const maxDeepstack = 16
-
-// deepstack returns their tensors. llama.cpp numbers them by the layer that they belong
-// to.
-func deepstack() (list []mapping) {
-	for i := range int64(maxDeepstack) {
-		at := func(c *config) int64 {
-			if all := c.deepstack().List(); i < int64(len(all)) {
-				n, _ := all[i].Int()
-				return n
-			}
-			return -1
-		}
-		there := func(c *config, _ int64) bool { return at(c) >= 0 }
-		from := "visual.deepstack_merger_list." + itoa(i) + "."
-		list = append(list,
-			mapping{hf: from + "norm", gguf: "v.deepstack.#.norm", shape: dims{Merged}, inLayer: there, ggufNumber: at},
-			mapping{hf: from + "linear_fc1", gguf: "v.deepstack.#.fc1", shape: dims{Merged, Merged}, inLayer: there, ggufNumber: at},
-			mapping{hf: from + "linear_fc2", gguf: "v.deepstack.#.fc2", shape: dims{TextHidden, Merged}, inLayer: there, ggufNumber: at},
-		)
-	}
-	return list
-}
 
 var qwen3vlOuter = slices.Concat([]mapping{
 	{hf: "visual.patch_embed.proj", shape: dims{VisionHidden, Channels, Frames, Patch, Patch}, typeRule: asHalf, bias: "v.patch_embd", views: []view{frames("v.patch_embd.weight", 0), frames("v.patch_embd.weight.1", 1)}},

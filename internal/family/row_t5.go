@@ -13,6 +13,7 @@ func encoders(c *config) int64 { return c.hiddenLayers() }
 
 // inEncoder and inDecoder report the layers of either.
 func inEncoder(c *config, layer int64) bool { return layer < encoders(c) }
+
 func inDecoder(c *config, layer int64) bool { return !inEncoder(c, layer) }
 
 // isFirstLayer reports the first layer of either, whose relative positions the other
@@ -77,8 +78,6 @@ var (
 	}
 	t5Decoder = tower{layer: "decoder.block.#.", prefix: "dec.", first: encoders, count: decoders}
 )
-
-const apartT5 = "mlx-lm has no such model"
 
 var t5Row = &row{
 	arch: "t5", model: "t5", names: []string{"T5ForConditionalGeneration", "T5WithLMHeadModel"}, tied: true,

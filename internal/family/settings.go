@@ -16,6 +16,49 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+// replace puts a member that may have been put before.
+func (s *settings) replace(member, value string) {
+	for i := range s.list {
+		if s.list[i].name == member {
+			s.list[i].value = value
+			return
+		}
+	}
+	s.put(member, value)
+}
+
+// float64JSON formats a number so that the same float64 is read.
+func float64JSON(f float64) string {
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if f == math.Trunc(f) {
+		text += ".0"
+	}
+	return text
+}
+
+// statedMembers puts the members of a decoder whose file states all of them.
+func (s *settings) statedMembers() (hidden, heads int64) {
+	hidden = s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("num_hidden_layers", "block_count")
+	heads = s.requireInt("num_attention_heads", "attention.head_count")
+	s.requireInt("num_key_value_heads", "attention.head_count_kv")
+	s.requireInt("intermediate_size", "feed_forward_length")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.optionalFloat("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	return hidden, heads
+}
+
+// parallelResidual puts whether attention and the feed-forward layer read the same norm,
+// which is the default.
+func (s *settings) parallelResidual() {
+	v, there := s.key("use_parallel_residual")
+	on, isBool := v.(bool)
+	if there && !isBool {
+		s.fail(s.row.arch+".use_parallel_residual", "its value is %s", valueText(v))
+	}
+	s.put("use_parallel_residual", boolText(on || !there))
+}
+
 // An array is a list of values in a GGUF file, read on demand.
 type array interface {
 	Len() int64
@@ -251,69 +294,6 @@ func (s *settings) vocabulary() {
 }
 
 func boolText(is bool) string { return strconv.FormatBool(is) }
-
-// rotations puts the members of rotary embeddings of dims elements, all those of a head
-// that rotate.
-func (s *settings) rotations(dims int64) {
-	s.expect("rope.dimension_count", float64(dims))
-	s.ropeBase()
-	_, _ = s.key("rope.scaling.finetuned") // a record of the training
-	kind, there := s.key("rope.scaling.type")
-	freqs := s.tensors[ropeFreqs]
-	switch {
-	case freqs != nil && there:
-		s.fail(s.row.arch+".rope.scaling.type", "rotations are scaled by rope_freqs.weight too")
-	case freqs != nil:
-		return // the tensor has the factors, see readLlama3
-	case !there || kind == "none":
-	case kind == "linear":
-		factor, _ := s.float("rope.scaling.factor")
-		s.put("rope_scaling", `{"rope_type": "linear", "factor": `+factor+"}")
-	case kind == "yarn":
-		s.yarn()
-	default:
-		s.fail(s.row.arch+".rope.scaling.type", "its value is %s", valueText(kind))
-	}
-}
-
-// theta returns the base of rotary embeddings that was put.
-func (s *settings) theta() string {
-	for _, m := range s.list {
-		if m.name == "rope_theta" {
-			return m.value
-		}
-	}
-	return ""
-}
-
-// ropeBase puts the base of rotary embeddings; llama.cpp's default is 10000.
-func (s *settings) ropeBase() {
-	base, ok := s.float("rope.freq_base")
-	if !ok {
-		base = "10000.0"
-	}
-	s.put("rope_theta", base)
-}
-
-func (s *settings) yarn() {
-	factor, ok := s.float("rope.scaling.factor")
-	old, known := s.int("rope.scaling.original_context_length")
-	if !ok || !known {
-		s.fail(s.row.arch+".rope.scaling.type", "it is yarn, but its factor or original length is missing")
-	}
-	text := `{"rope_type": "yarn", "rope_theta": ` + s.theta() + `, "factor": ` + factor + `, "original_max_position_embeddings": ` + itoa(old)
-	for _, o := range [][2]string{{"extrapolation_factor", "ext"}, {"attention_factor", "attn"}} {
-		if f, ok := s.float("rope.scaling.yarn_" + o[1] + "_factor"); ok {
-			text += `, "` + o[0] + `": ` + f
-		}
-	}
-	for _, name := range []string{"beta_fast", "beta_slow"} {
-		if f, ok := s.float("rope.scaling.yarn_" + name); ok {
-			text += `, "` + name + `": ` + f
-		}
-	}
-	s.put("rope_scaling", text+"}")
-}
 
 // biases puts a member that says whether the named modules of all layers have a bias. With
 // "" all of them must.

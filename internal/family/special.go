@@ -6,6 +6,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
@@ -13,6 +14,70 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
+
+// A specialToken is a special token's name and text.
+type specialToken struct{ name, text string }
+
+// glmTokens sets special tokens by their texts, unless they are set already.
+func (k *keys) glmTokens(list ...specialToken) error {
+	if err := gpt2Vocab(k); err != nil {
+		return err
+	}
+	t, err := k.readJSON()
+	if err != nil {
+		return err
+	}
+	for _, one := range list {
+		id := int64(-1)
+		for i := range t.Added {
+			if t.Added[i].Text == one.text {
+				id = int64(t.Added[i].ID)
+			}
+		}
+		if id < 0 {
+			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.Errorf("there is no added token %s, which must be %s", wire.Quote(one.text), one.name))
+		}
+		if key := "tokenizer.ggml." + specialKeys[one.name] + "_token_id"; !k.hasKey(key) {
+			k.put(key, uint32(id))
+		}
+	}
+	return nil
+}
+
+// chatEnd makes the added token <|im_end|> the end of texts, if there is one.
+func (k *keys) chatEnd(always bool) error {
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	put := func(id int64) {
+		if always || k.hasKey("tokenizer.ggml.eos_token_id") {
+			k.put("tokenizer.ggml.eos_token_id", uint32(id))
+		}
+	}
+	for m := range config.Get("added_tokens_decoder").Members() {
+		if err := k.b.Step(1); err != nil {
+			return err
+		}
+		id, err := strconv.ParseUint(m.Name, 10, 31)
+		if err == nil && m.Value.Get("content").String() == "<|im_end|>" && (always || m.Value.Get("special").True()) {
+			put(int64(id))
+		}
+	}
+	if !always || !k.has(tokenizer.FileName) {
+		return nil
+	}
+	t, err := tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName)
+	if err != nil {
+		return err
+	}
+	for i := range t.Added {
+		if t.Added[i].Text == "<|im_end|>" {
+			put(int64(t.Added[i].ID))
+		}
+	}
+	return nil
+}
 
 // specialNames are the special tokens with a key. "cls" has no key and replaces bos.
 var specialNames = []string{"bos", "eos", "unk", "sep", "pad", "cls", "mask"}

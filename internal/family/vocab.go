@@ -12,6 +12,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
+// multipleOf8 is a BPE of bytes with as many tokens as a multiple of eight, which the
+// converter makes of another number without giving the table of tokens rows for them.
+func multipleOf8(k *keys) error {
+	k.multipleOf(8)
+	return gpt2Vocab(k)
+}
+
+func (k *keys) multipleOf(n int64) {
+	if k.c.int("vocab_size")%n != 0 {
+		k.fail("vocab_size", k.c.get("vocab_size"), "a multiple of "+itoa(n))
+	}
+}
+
 const (
 	tokenizerConfig = "tokenizer_config.json"
 	addedTokens     = "added_tokens.json"

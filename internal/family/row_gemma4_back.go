@@ -1,48 +1,9 @@
 package family
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// gemma4Back puts the members of Gemma 4. Its layers differ, so most keys are lists.
-func gemma4Back(s *settings) {
-	layers := s.layers()
-	slides, stated := s.perLayerBools("attention.sliding_window_pattern", layers)
-	if !stated {
-		s.fail("gemma4.attention.sliding_window_pattern", "it is missing, and layer_types depends on it")
-	}
-	s.requireInt("hidden_size", "embedding_length")
-	s.requireInt("num_hidden_layers", "block_count")
-	s.requireInt("num_attention_heads", "attention.head_count")
-	s.requireInt("max_position_embeddings", "context_length")
-	s.optionalFloat("rms_norm_eps", "attention.layer_norm_rms_epsilon")
-	s.vocabulary()
-	s.replace("tie_word_embeddings", "true")
-	s.expect("attention.causal", 1)
-	s.window(0)
-	if !s.optionalFloat("final_logit_softcapping", "final_logit_softcapping") {
-		s.put("final_logit_softcapping", "null")
-	}
-	s.putPerLayer("layer_types", func(l int64) string {
-		if isSet(slides, l) {
-			return "sliding_attention"
-		}
-		return "full_attention"
-	})
-	full, own := s.gemma4Heads()
-	s.gemma4Groups(slides)
-	s.gemma4Feeds()
-	s.gemma4Inputs()
-	s.gemma4Experts()
-	s.gemma4Turns(full, own)
-	s.put("attention_bias", "false")
-	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
-}
 
 // gemma4Heads puts the widths of heads: in global layers, and in the others.
 func (s *settings) gemma4Heads() (full, own int64) {
@@ -191,27 +152,37 @@ func (p *planner) findProportional(s *settings, i *tensor.Info) error {
 	return s.err
 }
 
-// floats reads a small F32 tensor, whose size the caller has bounded.
-func (p *planner) floats(i *tensor.Info) ([]float32, error) {
-	r, direct := p.m.At(*i)
-	if !direct {
-		return nil, wire.ErrUnsupported.Errorf("it cannot be read at an offset")
+// gemma4Back puts the members of Gemma 4. Its layers differ, so most keys are lists.
+func gemma4Back(s *settings) {
+	layers := s.layers()
+	slides, stated := s.perLayerBools("attention.sliding_window_pattern", layers)
+	if !stated {
+		s.fail("gemma4.attention.sliding_window_pattern", "it is missing, and layer_types depends on it")
 	}
-	n := int(i.Elements())
-	raw, err := limits.Make[byte](p.b, 4*n)
-	if err != nil {
-		return nil, err
+	s.requireInt("hidden_size", "embedding_length")
+	s.requireInt("num_hidden_layers", "block_count")
+	s.requireInt("num_attention_heads", "attention.head_count")
+	s.requireInt("max_position_embeddings", "context_length")
+	s.optionalFloat("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	s.vocabulary()
+	s.replace("tie_word_embeddings", "true")
+	s.expect("attention.causal", 1)
+	s.window(0)
+	if !s.optionalFloat("final_logit_softcapping", "final_logit_softcapping") {
+		s.put("final_logit_softcapping", "null")
 	}
-	if err := wire.ReadFull(r, raw, 0); err != nil {
-		return nil, err
-	}
-	order := binary.ByteOrder(binary.LittleEndian)
-	if i.Order != tensor.Little {
-		order = binary.BigEndian
-	}
-	list, err := limits.Make[float32](p.b, n)
-	for k := range list {
-		list[k] = math.Float32frombits(order.Uint32(raw[4*k:]))
-	}
-	return list, err
+	s.putPerLayer("layer_types", func(l int64) string {
+		if isSet(slides, l) {
+			return "sliding_attention"
+		}
+		return "full_attention"
+	})
+	full, own := s.gemma4Heads()
+	s.gemma4Groups(slides)
+	s.gemma4Feeds()
+	s.gemma4Inputs()
+	s.gemma4Experts()
+	s.gemma4Turns(full, own)
+	s.put("attention_bias", "false")
+	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
 }

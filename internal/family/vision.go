@@ -2,8 +2,6 @@ package family
 
 import (
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -104,7 +102,8 @@ func (c *config) textWidth() int64 {
 	return 0
 }
 
-func (c *config) patch() int64    { return c.int("patch_size") }
+func (c *config) patch() int64 { return c.int("patch_size") }
+
 func (c *config) channels() int64 { return c.int("num_channels", "in_channels", "in_chans") }
 
 // merge returns how many patches of a side are merged into one.
@@ -201,39 +200,77 @@ func (k *keys) epsilon(v jsontree.Value, otherwise float32) {
 
 func noVocab(*keys) error { return nil }
 
-// rowName returns a tensor's name as the mappings have it.
-func (c *config) rowName(full string) string {
-	if c.root.Get("vision_config").There {
-		full = strings.Replace(full, "language_model.", "", 1)
+// visionText puts the members of a text model: its rotary sections are equal for a text,
+// and deepstack layers concern only images.
+func visionText(text func(*settings)) func(*settings) {
+	return func(s *settings) {
+		_, _ = s.key("rope.dimension_sections")
+		_, _ = s.key("n_deepstack_layers")
+		text(s)
 	}
-	if c.row.ahead.apart {
-		full = mtpToLayer(c, full)
-	}
-	if slices.Contains(c.row.naming.aliases, full) {
-		full = c.row.naming.aliases[0]
-	}
-	return c.row.trimmed(full)
 }
 
-// otherParts are prefixes of tensors that are not the text model's.
-var otherParts = []string{"vision_tower.", "vision_model.", "multi_modal_projector.", "visual."}
+// deepstack returns the layers of the vision part that the text model reads.
+func (c *config) deepstack() jsontree.Value {
+	v := c.full.Get("vision_config")
+	if !v.There {
+		v = c.root.Get("vision_config")
+	}
+	return v.Get("deepstack_visual_indexes")
+}
 
-// isOtherPart reports a tensor of the part of a model that is not written.
-func (c *config) isOtherPart(full string) bool {
-	begins := func(list []string) bool {
-		for _, s := range list {
-			if strings.HasPrefix(full, s) {
-				return true
+// maxDeepstack bounds the number of those layers: published models have three.
+const maxDeepstack = 16
+
+// deepstack returns their tensors. llama.cpp numbers them by the layer that they belong
+// to.
+func deepstack() (list []mapping) {
+	for i := range int64(maxDeepstack) {
+		at := func(c *config) int64 {
+			if all := c.deepstack().List(); i < int64(len(all)) {
+				n, _ := all[i].Int()
+				return n
 			}
+			return -1
 		}
-		return false
+		there := func(c *config, _ int64) bool { return at(c) >= 0 }
+		from := "visual.deepstack_merger_list." + itoa(i) + "."
+		list = append(list,
+			mapping{hf: from + "norm", gguf: "v.deepstack.#.norm", shape: dims{Merged}, inLayer: there, ggufNumber: at},
+			mapping{hf: from + "linear_fc1", gguf: "v.deepstack.#.fc1", shape: dims{Merged, Merged}, inLayer: there, ggufNumber: at},
+			mapping{hf: from + "linear_fc2", gguf: "v.deepstack.#.fc2", shape: dims{TextHidden, Merged}, inLayer: there, ggufNumber: at},
+		)
 	}
-	switch {
-	case c.isVision:
-		return !begins(c.row.vision.keep)
-	case !c.root.Get("vision_config").There:
-		return false
+	return list
+}
+
+// frames are the two halves of a convolution over two frames.
+func frames(gguf string, first int64) view {
+	return view{
+		gguf:  gguf,
+		shape: func(c *config) []int64 { return []int64{c.width(), c.channels(), c.patch(), c.patch()} },
+		strides: func(c *config) ([]int64, int64) {
+			one := c.patch() * c.patch()
+			return []int64{2 * one * c.channels(), 2 * one, c.patch(), 1}, first * one
+		},
 	}
-	full = strings.TrimPrefix(full, "model.")
-	return begins(otherParts)
+}
+
+// third is the view of one of three consecutive matrices.
+func third(gguf string, first int64) view {
+	return view{
+		gguf:  gguf,
+		shape: func(c *config) []int64 { return []int64{c.width(), c.width()} },
+		strides: func(c *config) ([]int64, int64) {
+			return []int64{c.width(), 1}, first * c.width() * c.width()
+		},
+	}
+}
+
+// width is that of Qwen's vision part, which Qwen2-VL calls otherwise.
+func (c *config) width() int64 {
+	if n := c.int("embed_dim"); n > 0 {
+		return n
+	}
+	return c.hidden()
 }

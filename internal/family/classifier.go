@@ -11,8 +11,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Encoders with a classification head, rerankers among them.
-
 // classifies reports a model with a classification head.
 func (c *config) classifies() bool {
 	list := c.root.Get("architectures").List()
@@ -104,16 +102,15 @@ func hasClassNames(c *config, _ int64) bool {
 
 func hasNoClassNames(c *config, layer int64) bool { return c.classifies() && !hasClassNames(c, layer) }
 
-var (
-	bertHead = []mapping{
-		{hf: "classifier", gguf: "cls.output", shape: dims{Classes, Hidden}, inLayer: hasClassNames},
-		{hf: "classifier", gguf: "cls", shape: dims{Classes, Hidden}, inLayer: hasNoClassNames},
-	}
-	robertaHead = []mapping{
-		{hf: "classifier.dense", gguf: "cls", shape: dims{Hidden, Hidden}, inLayer: classifies},
-		{hf: "classifier.out_proj", gguf: "cls.output", shape: dims{Classes, Hidden}, inLayer: classifies},
-	}
-)
+var bertHead = []mapping{
+	{hf: "classifier", gguf: "cls.output", shape: dims{Classes, Hidden}, inLayer: hasClassNames},
+	{hf: "classifier", gguf: "cls", shape: dims{Classes, Hidden}, inLayer: hasNoClassNames},
+}
+
+var robertaHead = []mapping{
+	{hf: "classifier.dense", gguf: "cls", shape: dims{Hidden, Hidden}, inLayer: classifies},
+	{hf: "classifier.out_proj", gguf: "cls.output", shape: dims{Classes, Hidden}, inLayer: classifies},
+}
 
 // classLabels puts the names of classes, which a model without a head may have too.
 func (s *settings) classLabels() {

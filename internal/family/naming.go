@@ -1,0 +1,101 @@
+package family
+
+import (
+	"slices"
+	"strings"
+)
+
+// isUnneeded reports tensors that are not converted: buffers of old checkpoints, and what
+// the row skips.
+func (p *planner) isUnneeded(name string) bool {
+	if p.c.isOtherPart(name) {
+		return true
+	}
+	name = p.c.rowName(name)
+	list := p.c.row.naming.skipPrefixes
+	if !p.c.classifies() {
+		list = slices.Concat(list, p.c.row.classifier.heads)
+	}
+	for _, s := range list {
+		if strings.HasPrefix(name, s) {
+			return true
+		}
+	}
+	for _, end := range append([]string{".attention.masked_bias", ".attention.bias", ".rotary_emb.inv_freq"}, p.c.row.naming.skipSuffixes...) {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAlias reports another name of a tensor that was already read.
+func (p *planner) isAlias(name string) bool {
+	if !slices.Contains(p.c.row.naming.aliases, name) {
+		return false
+	}
+	again := p.aliasSeen
+	p.aliasSeen = true
+	return again
+}
+
+// rowName returns a tensor's name as the mappings have it.
+func (c *config) rowName(full string) string {
+	if c.root.Get("vision_config").There {
+		full = strings.Replace(full, "language_model.", "", 1)
+	}
+	if c.row.ahead.apart {
+		full = mtpToLayer(c, full)
+	}
+	if slices.Contains(c.row.naming.aliases, full) {
+		full = c.row.naming.aliases[0]
+	}
+	return c.row.trimmed(full)
+}
+
+// otherParts are prefixes of tensors that are not the text model's.
+var otherParts = []string{"vision_tower.", "vision_model.", "multi_modal_projector.", "visual."}
+
+// isOtherPart reports a tensor of the part of a model that is not written.
+func (c *config) isOtherPart(full string) bool {
+	begins := func(list []string) bool {
+		for _, s := range list {
+			if strings.HasPrefix(full, s) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case c.isVision:
+		return !begins(c.row.vision.keep)
+	case !c.root.Get("vision_config").There:
+		return false
+	}
+	full = strings.TrimPrefix(full, "model.")
+	return begins(otherParts)
+}
+
+// trimmed returns a name as the mappings have it: without optional prefixes, and with
+// today's suffixes.
+func (r *row) trimmed(name string) string {
+	for _, s := range r.naming.trimPrefixes {
+		if rest, ok := strings.CutPrefix(name, s); ok {
+			name = rest
+			break
+		}
+	}
+	if len(r.naming.trimPrefixes) == 0 {
+		if !strings.HasPrefix(name, r.naming.optionalPrefix) && !strings.HasPrefix(name, "lm_head.") {
+			return r.naming.optionalPrefix + name
+		}
+		return name
+	}
+	if s, ok := strings.CutSuffix(name, ".gamma"); ok {
+		return s + ".weight"
+	}
+	if s, ok := strings.CutSuffix(name, ".beta"); ok {
+		return s + ".bias"
+	}
+	return name
+}
