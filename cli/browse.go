@@ -7,6 +7,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
@@ -60,15 +61,15 @@ func (c *browseCmd) Run(ctx context.Context, s *run.Run) error {
 	}
 	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
-	r := &report{path: src.Path}
-	fillReport(s, b, r, src, reportOptions{})
-	if r.model != nil {
-		defer r.model.Close()
+	r := &report.Report{Path: src.Path}
+	report.FillReport(s, b, r, src, report.Options{})
+	if r.Model != nil {
+		defer r.Model.Close()
 	}
-	if r.err != nil {
-		s.Count.Note(r.err)
-		if wire.ClassOf(r.err) == wire.Internal || errors.As(r.err, new(fault.Interrupted)) {
-			s.PrintError(r.path, r.err)
+	if r.Err != nil {
+		s.Count.Note(r.Err)
+		if wire.ClassOf(r.Err) == wire.Internal || errors.As(r.Err, new(fault.Interrupted)) {
+			s.PrintError(r.Path, r.Err)
 			return nil
 		}
 	}
@@ -76,8 +77,8 @@ func (c *browseCmd) Run(ctx context.Context, s *run.Run) error {
 	if err = v.load(); err == nil {
 		err = v.run(keys, out)
 	}
-	if r.err != nil { // so that it remains visible after the browser has ended
-		s.PrintError(r.path, r.err)
+	if r.Err != nil { // so that it remains visible after the browser has ended
+		s.PrintError(r.Path, r.Err)
 	}
 	return err
 }
@@ -110,7 +111,7 @@ type viewer struct {
 	ctx      context.Context
 	s        *run.Run
 	b        *limits.Budget
-	r        *report
+	r        *report.Report
 	model    *browse.Model
 	tensors  []tensor.Info
 	meta     []metaRow

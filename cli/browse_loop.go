@@ -66,7 +66,7 @@ func (v *viewer) run(keys, out *os.File) error {
 	go readKeys(ctx, keys, pressed)
 	changes, still := term.Resized()
 	defer still()
-	if v.r.err != nil {
+	if v.r.Err != nil {
 		v.judge(ctx) // its findings explain the refusal
 	}
 	c, decoder := screen{out: out}, browse.Decoder{}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/page"
@@ -75,16 +76,16 @@ func (v *viewer) openValue(row int) {
 				text = append(text, "... (amn parse --key prints all)")
 				break
 			}
-			text = append(text, elementText(e, wire.MaxMessage))
+			text = append(text, report.ElementText(e, wire.MaxMessage))
 		}
 	case []any, npy.Fields:
-		if text = elements(value, wire.MaxMessage); len(text) > maxElements {
+		if text = report.Elements(value, wire.MaxMessage); len(text) > maxElements {
 			text = append(text[:maxElements], "... (amn parse --key prints all)")
 		}
 	default:
 		text = capture(v.s, func(s *run.Run) { _ = printValue(s, v.b, value) })
 	}
-	lines := []browse.Line{{Text: kindText(m.value), Style: browse.Dim}, {}}
+	lines := []browse.Line{{Text: report.KindText(m.value), Style: browse.Dim}, {}}
 	v.model.Show(browse.Page{Title: term.Name(m.key), Lines: append(lines, plainLines(text)...)})
 }
 
@@ -115,19 +116,19 @@ func (v *viewer) openTensor(ctx context.Context, row int) {
 			}
 		})
 	}
-	later(&first, func(b *limits.Budget) ([]string, error) { return firstNumbers(b, v.r.model, i) })
+	later(&first, func(b *limits.Budget) ([]string, error) { return firstNumbers(b, v.r.Model, i) })
 	later(&held, func(b *limits.Budget) ([]string, error) { return v.tensorStats(b, &i) })
 }
 
 // tensorFacts returns what the container states about a tensor.
 func (v *viewer) tensorFacts(i *tensor.Info) []browse.Line {
-	look := viewOf(v.r.model)
+	look := report.ViewOf(v.r.Model)
 	list := [][2]string{{"Type", term.Type(i.TypeName())}}
 	if i.Stored != "" && i.Stored != i.TypeName() {
 		list = append(list, [2]string{"Stored as", wire.Clean(i.Stored, 64)})
 	}
-	list = append(list, [2]string{"Shape", look.shapeText(i)})
-	if look.shape != nil {
+	list = append(list, [2]string{"Shape", look.ShapeText(i)})
+	if look.Shape != nil {
 		list = append(list, [2]string{"", "(fastest dimension first)"})
 	}
 	if i.Strides != nil {
@@ -135,10 +136,10 @@ func (v *viewer) tensorFacts(i *tensor.Info) []browse.Line {
 	}
 	list = append(list, [2]string{"Elements", term.Count(i.Elements())}, [2]string{"Size", fmt.Sprintf("%s (%s bytes)", term.Bytes(i.Bytes()), term.Count(i.Bytes()))})
 	place := fmt.Sprintf("0x%x, %s bytes", i.Span.Off, term.Count(i.Span.Len))
-	if s, ok := v.r.model.(sharded); ok && int(i.Part) < len(s.FileNames()) {
+	if s, ok := v.r.Model.(report.Sharded); ok && int(i.Part) < len(s.FileNames()) {
 		place += " of " + term.Path(s.FileNames()[i.Part])
 	}
-	if _, ok := v.r.model.At(*i); !ok {
+	if _, ok := v.r.Model.At(*i); !ok {
 		place += ", inflated"
 	}
 	list = append(list, [2]string{"Offset", place})
@@ -205,13 +206,13 @@ func firstNumbers(b *limits.Budget, m tensor.Model, i tensor.Info) ([]string, er
 // tensorStats reads a whole tensor and returns its statistics.
 func (v *viewer) tensorStats(b *limits.Budget, i *tensor.Info) ([]string, error) {
 	taken := false // of several tensors of this name, the first counts
-	list, err := stats.Tensors(b, v.r.model, stats.Options{Stored: true, Keep: func(name string) bool {
+	list, err := stats.Tensors(b, v.r.Model, stats.Options{Stored: true, Keep: func(name string) bool {
 		was := taken
 		taken = taken || name == i.Name
 		return name == i.Name && !was
 	}})
 	if err == nil {
-		err = parser.Unchanged(b, v.r.model)
+		err = parser.Unchanged(b, v.r.Model)
 	}
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -230,7 +231,7 @@ func (v *viewer) tensorStats(b *limits.Budget, i *tensor.Info) ([]string, error)
 
 // judge asks the gate in the background, and shows the verdict among the findings.
 func (v *viewer) judge(ctx context.Context) {
-	if v.r.path == "-" || run.IsAddress(v.r.path) || strings.HasPrefix(v.r.path, "ollama:") {
+	if v.r.Path == "-" || run.IsAddress(v.r.Path) || strings.HasPrefix(v.r.Path, "ollama:") {
 		v.model.SetStatus("Only files and folders are judged here; amn scan judges other sources.")
 		return
 	}
@@ -245,13 +246,13 @@ func (v *viewer) judge(ctx context.Context) {
 			return func() {
 				v.judging = false
 				if err == nil {
-					err = v.r.err
+					err = v.r.Err
 				}
 				v.model.SetStatus("Cannot be judged: " + term.Tidy(fault.Text(err), wire.MaxMessage))
 			}
 		}
 		defer verdict.Close()
-		r, err := page.New(b, v.r.path, size, nil, verdict)
+		r, err := page.New(b, v.r.Path, size, nil, verdict)
 		if err != nil {
 			return func() { v.model.SetStatus(term.Tidy(fault.Text(err), wire.MaxMessage)) }
 		}
@@ -269,7 +270,7 @@ func (v *viewer) showVerdict(r *page.Report) {
 	if !r.Verdict.Accepted {
 		row = findingRow{"refused", browse.Bad, r.Verdict.Class, "", -1, "A scan refuses it"}
 	}
-	row.text += ": data " + dataWords(r.Verdict.Bodies)
+	row.text += ": data " + report.DataWords(r.Verdict.Bodies)
 	if r.Verdict.WeightsOnly != "" {
 		row.text += "; torch.load(weights_only=True): " + r.Verdict.WeightsOnly
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/page"
@@ -44,15 +45,15 @@ type findingRow struct {
 
 // load lists tensors and metadata, charged to the budget of the model.
 func (v *viewer) load() (err error) {
-	if v.r.model == nil || v.r.err != nil {
+	if v.r.Model == nil || v.r.Err != nil {
 		return nil
 	}
-	for i := range v.r.model.Tensors() {
+	for i := range v.r.Model.Tensors() {
 		if v.tensors, err = limits.Append(v.b, v.tensors, i); err != nil {
 			return err
 		}
 	}
-	for key, value := range v.r.model.Meta() {
+	for key, value := range v.r.Model.Meta() {
 		if v.meta, err = limits.Append(v.b, v.meta, metaRow{key, value}); err != nil {
 			return err
 		}
@@ -62,14 +63,14 @@ func (v *viewer) load() (err error) {
 
 // build creates the browser.
 func (v *viewer) build() {
-	title := term.Path(v.r.path)
-	if v.r.model != nil && v.r.err == nil {
-		title += "  " + viewOf(v.r.model).title + ", " + term.Plural(v.r.total.Tensors, "tensor") + ", " + term.Bytes(v.r.total.Bytes)
-		for _, f := range v.r.model.Findings() {
+	title := term.Path(v.r.Path)
+	if v.r.Model != nil && v.r.Err == nil {
+		title += "  " + report.ViewOf(v.r.Model).Title + ", " + term.Plural(v.r.Total.Tensors, "tensor") + ", " + term.Bytes(v.r.Total.Bytes)
+		for _, f := range v.r.Model.Findings() {
 			v.findings = append(v.findings, findingRowOf(&f))
 		}
 	} else {
-		v.findings = []findingRow{refusalRow(v.r.err)}
+		v.findings = []findingRow{refusalRow(v.r.Err)}
 	}
 	summary := v.summary()
 	v.model = browse.New(title, []browse.TabOf{
@@ -79,7 +80,7 @@ func (v *viewer) build() {
 			Cell: func(row, _ int) string { return summary[row] }, Search: func(row int) string { return strings.ToLower(summary[row]) },
 		},
 	})
-	if v.r.err != nil {
+	if v.r.Err != nil {
 		v.model.GoTo(findingsTab)
 	}
 }
@@ -96,24 +97,24 @@ func capture(s *run.Run, print func(*run.Run)) []string {
 
 // summary returns what amn inspect prints.
 func (v *viewer) summary() []string {
-	if v.r.err != nil {
-		return []string{v.r.path, "Refused: " + term.Tidy(fault.Message("", v.r.err), wire.MaxMessage)}
+	if v.r.Err != nil {
+		return []string{v.r.Path, "Refused: " + term.Tidy(fault.Message("", v.r.Err), wire.MaxMessage)}
 	}
-	return capture(v.s, func(s *run.Run) { _ = printInspect(s, v.r) })
+	return capture(v.s, func(s *run.Run) { _ = report.PrintInspect(s, v.r) })
 }
 
 // sampledRows is how many rows determine the widths of columns; a model may have millions.
 const sampledRows = 10_000
 
 func (v *viewer) tensorsList() browse.TabOf {
-	look, list := view{}, v.tensors
-	if v.r.model != nil {
-		look = viewOf(v.r.model)
+	look, list := report.View{}, v.tensors
+	if v.r.Model != nil {
+		look = report.ViewOf(v.r.Model)
 	}
 	typ, shape := len("Type"), len("Shape ▲")
 	for i := range list[:min(len(list), sampledRows)] {
 		typ = max(typ, term.Width(term.Type(list[i].TypeName())))
-		shape = min(max(shape, term.Width(look.shapeText(&list[i]))), 28)
+		shape = min(max(shape, term.Width(look.ShapeText(&list[i]))), 28)
 	}
 	return browse.TabOf{
 		Title: "Tensors " + term.Count(int64(len(list))), Len: len(list), Empty: "No tensors.",
@@ -127,7 +128,7 @@ func (v *viewer) tensorsList() browse.TabOf {
 			i := &list[row]
 			return [...]func() string{
 				func() string { return term.Name(i.Name) }, func() string { return term.Type(i.TypeName()) },
-				func() string { return look.shapeText(i) }, func() string { return sizeText(i) },
+				func() string { return look.ShapeText(i) }, func() string { return report.SizeText(i) },
 			}[column]()
 		},
 		Search: func(row int) string { return strings.ToLower(list[row].Name + " " + list[row].TypeName()) },
@@ -147,9 +148,9 @@ func (v *viewer) metaList() browse.TabOf {
 			case 0:
 				return term.Name(list[row].key)
 			case 1:
-				return kindText(list[row].value)
+				return report.KindText(list[row].value)
 			}
-			text, err := shortValue(v.b, list[row].value)
+			text, err := report.ShortValue(v.b, list[row].value)
 			if err != nil {
 				return err.Error()
 			}

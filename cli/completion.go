@@ -13,6 +13,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
+	"github.com/anamnesis-go/anamnesis/cli/internal/targets"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -252,7 +253,7 @@ func completeValue(ctx context.Context, c *kong.Node, f *kong.Flag, paths []stri
 	}
 	switch {
 	case f.Name == "to" && c.Name == "quantize":
-		return wordCompletion(slices.Concat(targetNames(), scaledNames(), mixNames())...)
+		return wordCompletion(slices.Concat(targets.Names(), targets.ScaledNames(), targets.MixNames())...)
 	case f.Name == "to" && c.Name == "convert":
 		var names []string
 		for _, t := range convertTargets {

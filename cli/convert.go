@@ -12,6 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
+	"github.com/anamnesis-go/anamnesis/cli/internal/targets"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
@@ -141,7 +142,7 @@ func (c *convertCmd) target() (*convertTarget, error) {
 	}
 	meant := fault.Nearest(c.To, known)
 	switch _, isMix := mix.Find(c.To); {
-	case isScaled(c.To) || isMix:
+	case targets.IsScaled(c.To) || isMix:
 		meant = "; amn quantize --to " + c.To + " writes it"
 	case isPickleName(strings.ToLower(c.To)):
 		meant = "; pickles are only read"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/compare"
@@ -160,7 +161,7 @@ func openSide(ctx context.Context, s *run.Run, b *limits.Budget, path string, ve
 	if d.err != nil {
 		return d
 	}
-	printPassedOver(s, path, d.model)
+	report.PrintPassedOver(s, path, d.model)
 	for i := range d.model.Tensors() {
 		d.size = wire.AddCap(d.size, i.Bytes())
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
@@ -139,8 +140,8 @@ func (c *digestCmd) digestModel(ctx context.Context, s *run.Run, path string, op
 		return d
 	}
 	defer m.Close()
-	printPassedOver(s, path, m)
-	if d.err = verifyGated(s, b, m); d.err != nil {
+	report.PrintPassedOver(s, path, m)
+	if d.err = report.VerifyGated(s, b, m); d.err != nil {
 		return d
 	}
 	var read atomic.Int64

@@ -8,6 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -156,7 +157,7 @@ func printEdited(s *run.Run, e *convert.Edit) {
 		return
 	}
 	for _, set := range e.Set {
-		s.Out.Fact("", "Set", term.Name(set.Key)+" "+kindText(set.Value)+" "+elementText(set.Value, wire.MaxQuoted))
+		s.Out.Fact("", "Set", term.Name(set.Key)+" "+report.KindText(set.Value)+" "+report.ElementText(set.Value, wire.MaxQuoted))
 	}
 	for _, key := range e.Delete {
 		s.Out.Fact("", "Deleted", term.Name(key))

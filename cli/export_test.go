@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
+	"github.com/anamnesis-go/anamnesis/cli/internal/targets"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -49,7 +50,7 @@ func InChildren(o *host.Options, steps int64, at func(class string, child *os.Pr
 }
 
 // MixNames are the mixes that quantize writes.
-var MixNames = mixNames
+var MixNames = targets.MixNames
 
 // NotInOutput are the flags that change no byte of an output.
 var NotInOutput = notInOutput
@@ -75,4 +76,4 @@ func ConvertTargets() (names []string) {
 	return names
 }
 
-func QuantizeTargets() []string { return append(targetNames(), scaledNames()...) }
+func QuantizeTargets() []string { return append(targets.Names(), targets.ScaledNames()...) }

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
+	"github.com/anamnesis-go/anamnesis/cli/internal/targets"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
@@ -131,7 +131,7 @@ func (c *forgetCmd) Validate() error {
 		}
 		return c.targetFlags.check(t)
 	}
-	if isScaled(c.To) {
+	if targets.IsScaled(c.To) {
 		if flag := c.ggmlFlags.firstGiven(); flag != "" {
 			return fmt.Errorf("%s is for mixes of GGUF, such as --to q4_k_m", flag)
 		}
@@ -140,7 +140,7 @@ func (c *forgetCmd) Validate() error {
 		}
 		return nil
 	}
-	m, err := mixOf("--to", c.To, append(targetNames(), scaledNames()...)...)
+	m, err := mixOf("--to", c.To, append(targets.Names(), targets.ScaledNames()...)...)
 	if err != nil {
 		return err
 	}
@@ -304,29 +304,6 @@ func (f *targetFlags) quantizer(to *encode.Target) convert.Quantizer {
 	}
 	o.Include, o.Exclude = f.filters()
 	return to.Quantizer(o)
-}
-
-// targetNames returns the names of the targets whose layout depends on flags.
-func targetNames() []string {
-	return namesOf(targets(func(t *encode.Target) bool { return t.Layout() == "" }))
-}
-
-// scaledNames returns the names of the others: formats of codes and scales.
-func scaledNames() []string { return namesOf(scaledTargets()) }
-
-func scaledTargets() []*encode.Target {
-	return targets(func(t *encode.Target) bool { return t.Layout() != "" })
-}
-
-// targets lists those targets that schemes write.
-func targets(those func(*encode.Target) bool) []*encode.Target {
-	return slices.DeleteFunc(quant.Targets(), func(t *encode.Target) bool { return !those(t) })
-}
-
-// isScaled reports whether name is a format of codes and scales.
-func isScaled(name string) bool {
-	t, ok := quant.TargetNamed(name)
-	return ok && t.Layout() != ""
 }
 
 // patterns returns the patterns of the flags, each of which must match a tensor.

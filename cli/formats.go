@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
+	"github.com/anamnesis-go/anamnesis/cli/internal/targets"
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -59,8 +60,8 @@ func (formatsCmd) Run(_ context.Context, s *run.Run) error {
 				}
 			})
 			o.Field("schemes_refused", refused)
-			o.Field("scaled", scaledNames())
-			o.Field("mixes", mixNames())
+			o.Field("scaled", targets.ScaledNames())
+			o.Field("mixes", targets.MixNames())
 			o.List("refused", func(add func(func(*jsonout.Object))) {
 				for _, f := range parser.Recognized() {
 					add(func(o *jsonout.Object) {
@@ -97,13 +98,13 @@ func printFormats(s *run.Run) {
 	s.Out.Prose(4, "  known and refused: %s", strings.Join(refused, ", "))
 	s.Out.Line("")
 	s.Out.Line("Written by amn quantize --to:")
-	for _, list := range byLibrary(targets(func(t *encode.Target) bool { return t.Layout() == "" })) {
-		s.Out.Line("  %s: %s", list[0].Library, strings.Join(namesOf(list), ", "))
+	for _, list := range byLibrary(targets.Of(func(t *encode.Target) bool { return t.Layout() == "" })) {
+		s.Out.Line("  %s: %s", list[0].Library, strings.Join(targets.NamesOf(list), ", "))
 	}
-	for _, t := range scaledTargets() {
+	for _, t := range targets.ScaledTargets() {
 		s.Out.Line("  %-26s %s", t.Name, t.Layout())
 	}
-	s.Out.Prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
+	s.Out.Prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(targets.MixNames(), ", "))
 	s.Out.Line("")
 	s.Out.Line("Refused by name, with what to do:")
 	for _, f := range parser.Recognized() {
@@ -121,11 +122,4 @@ func byLibrary(all []*encode.Target) (lists [][]*encode.Target) {
 		*last = append(*last, t)
 	}
 	return lists
-}
-
-func namesOf(list []*encode.Target) (names []string) {
-	for _, t := range list {
-		names = append(names, t.Name)
-	}
-	return names
 }

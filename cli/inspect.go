@@ -5,15 +5,17 @@ import (
 	"errors"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/judging"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 )
 
 // inspectCmd prints summaries of files.
 type inspectCmd struct {
-	flags.ListedArgs `embed:""`
-	judgingFlags     `embed:"" group:"Judging"`
-	flags.PlanFlags  `embed:""`
-	wireFlags        `embed:""`
+	flags.ListedArgs     `embed:""`
+	judging.JudgingFlags `embed:"" group:"Judging"`
+	flags.PlanFlags      `embed:""`
+	wireFlags            `embed:""`
 
 	flags.TensorsFlag `embed:""`
 
@@ -56,7 +58,7 @@ func (c *inspectCmd) Validate() error {
 		return errors.New("--wire cannot be combined with --html, --verify, --usage or --context")
 	case c.HTML != "" && (c.Usage || c.Context != ""):
 		return errors.New("--html cannot be combined with --usage or --context")
-	case (c.HTML != "" || c.Wire) && c.given():
+	case (c.HTML != "" || c.Wire) && c.Given():
 		return errors.New("--html and --wire cannot be combined with the flags of reports")
 	case c.Context == "" && c.Batch != "1":
 		return errors.New("--batch needs --context")
@@ -67,18 +69,18 @@ func (c *inspectCmd) Validate() error {
 // Run implements the command.
 func (c *inspectCmd) Run(ctx context.Context, s *run.Run) error {
 	c.Grant(s)
-	ctx, j, err := c.start(ctx, s, &c.ListedArgs)
+	ctx, j, err := c.Start(ctx, s, &c.ListedArgs)
 	if err != nil {
 		return err
 	}
-	defer j.close()
+	defer j.Close()
 	page, err := c.openPage()
 	if err != nil {
 		return err
 	}
 	defer page.Discard()
 	needs := flags.PathsToRead(c.Paths, true)
-	needs.Publish = append(j.reports.folders(), page.Folders()...)
+	needs.Publish = append(j.Reports.Folders(), page.Folders()...)
 	if err := c.Lock(s, needs, c.Paths...); err != nil {
 		return err
 	}
@@ -92,6 +94,6 @@ func (c *inspectCmd) Run(ctx context.Context, s *run.Run) error {
 	if c.Wire {
 		return dumpFiles(ctx, s, c.Paths)
 	}
-	opts := reportOptions{verify: c.Verify, usage: c.Usage, quant: c.Options(), tokens: tokens, batch: batch, choice: true}
-	return j.each(ctx, &c.ListedArgs, opts, "amn.inspect/1", func(r *report) error { return printInspect(s, r) })
+	opts := report.Options{Verify: c.Verify, Usage: c.Usage, Quant: c.Options(), Tokens: tokens, Batch: batch, Choice: true}
+	return j.Each(ctx, &c.ListedArgs, opts, "amn.inspect/1", func(r *report.Report) error { return report.PrintInspect(s, r) })
 }

@@ -6,37 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// What is printed for people holds nothing that a terminal acts on, and quotes
-// and backslashes as they stand.
-// A model of a thousand tensors may have a thousand findings of one code.
-func TestFindingsOfOneCodeAreCounted(t *testing.T) {
-	found := []tensor.Finding{{Code: "a", Where: "0"}}
-	for i := range 1003 {
-		found = append(found, tensor.Finding{Code: "b", Severity: tensor.Warning, Where: strconv.Itoa(i)})
-	}
-	found = append(found, tensor.Finding{Code: "a", Where: "1"})
-	var got []string
-	for severity, text := range fewOf(found) {
-		got = append(got, severity.String()+" "+text)
-	}
-	want := []string{"note a: 0: ", "warning b: 0: ", "warning b: 1: ", "warning b: 2: ", "note a: 1: ", "warning b: 1,000 more; --json lists them"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("want -, got +:\n%s", diff)
-	}
-}
 
 // Short work, and quiet work, shows nothing.
 func TestShortWorkIsSilent(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -170,56 +171,18 @@ func jsonRenamed(o *jsonout.Object, c *conversion) {
 	})
 }
 
-// otherValues summarizes the values of a checkpoint that are not tensors, "" for none.
-func otherValues(m tensor.Model) string {
-	if m.Format() != "pth" {
-		return ""
-	}
-	v := viewOf(m)
-	return metadata(m, &v)
-}
-
-// notUnderstood lists the parts of a checkpoint that --tensors-only has skipped.
-func notUnderstood(m tensor.Model) []string {
-	var list []string
-	for _, f := range m.Findings() {
-		if f.Code == "pth.not-understood" {
-			list = append(list, term.Tidy(f.Text, wire.MaxMessage))
-		}
-	}
-	return list
-}
-
 // printNotWritten prints which values of a checkpoint are not written.
 func printNotWritten(s *run.Run, m tensor.Model) {
-	if text := otherValues(m); text != "" {
+	if text := report.OtherValues(m); text != "" {
 		s.Out.CutFact("", "Values", "not written, since they are not tensors: "+text)
 	}
-	list := notUnderstood(m)
+	list := report.NotUnderstood(m)
 	if len(list) == 0 {
 		return
 	}
 	s.Out.Fact("", "Passed over", term.Plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
-	for _, text := range firstFew(list) {
+	for _, text := range report.FirstFew(list) {
 		s.Out.Line("  %s", text)
-	}
-}
-
-// firstFew returns the first elements of a list, and how many more there are.
-func firstFew(list []string) []string {
-	if len(list) <= maxLeftOut {
-		return list
-	}
-	return append(slices.Clone(list[:maxLeftOut]), fmt.Sprintf("and %d more", len(list)-maxLeftOut))
-}
-
-// printPassedOver prints to standard error what of a checkpoint was skipped.
-func printPassedOver(s *run.Run, path string, m tensor.Model) {
-	if list := notUnderstood(m); len(list) > 0 && !s.Quiet {
-		fmt.Fprintf(s.Err, "amn: %s: %s of the pickle passed over; nothing was run\n", term.Path(path), term.Plural(int64(len(list)), "thing"))
-		for _, text := range firstFew(list) {
-			fmt.Fprintf(s.Err, "     %s\n", text)
-		}
 	}
 }
 
@@ -231,7 +194,7 @@ func jsonNotWritten(o *jsonout.Object, m tensor.Model) {
 		}
 		o.Number("values", n)
 	}
-	if list := notUnderstood(m); len(list) > 0 {
+	if list := report.NotUnderstood(m); len(list) > 0 {
 		o.List("not_understood", func(add func(func(*jsonout.Object))) {
 			for _, text := range list {
 				add(func(o *jsonout.Object) { o.Field("text", text) })

@@ -10,6 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/judging"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -43,9 +45,9 @@ func writePage(ctx context.Context, s *run.Run, c *inspectCmd, f *disk.Atomic) e
 	path := c.Paths[0]
 	var made *page.Report
 	pages, judged := 0, ""
-	err := eachModel(ctx, s, &flags.FileArgs{Paths: c.Paths, Recursive: c.Recursive}, reportOptions{exclude: c.page().Exclude(nil)}, func(r *report) (err error) {
+	err := report.Each(ctx, s, &flags.FileArgs{Paths: c.Paths, Recursive: c.Recursive}, report.Options{Exclude: c.page().Exclude(nil)}, func(r *report.Report) (err error) {
 		if pages++; pages == 1 {
-			judged = r.path
+			judged = r.Path
 			made, err = pageOf(ctx, s, r)
 		}
 		return err
@@ -97,7 +99,7 @@ func judgeBeside(ctx context.Context, s *run.Run, own *disk.Own, judged string, 
 		}
 	}
 	for _, name := range own.Names() {
-		addRefusals(s, made, g.Unseen(name, notJudged))
+		addRefusals(s, made, g.Unseen(name, judging.NotJudged))
 	}
 	return nil
 }
@@ -119,7 +121,7 @@ func addRefusals(s *run.Run, made *page.Report, v *gate.Verdict) {
 }
 
 // pageOf judges the model of a report and returns the report of its page.
-func pageOf(ctx context.Context, s *run.Run, r *report) (*page.Report, error) {
+func pageOf(ctx context.Context, s *run.Run, r *report.Report) (*page.Report, error) {
 	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
 	judging := s.Policy.Long().Budget(ctx)
@@ -129,30 +131,30 @@ func pageOf(ctx context.Context, s *run.Run, r *report) (*page.Report, error) {
 		return nil, err
 	}
 	if v == nil {
-		return page.Refused(r.path, size, r.err), nil
+		return page.Refused(r.Path, size, r.Err), nil
 	}
 	defer v.Close()
 	s.Count.Note(v.Err)
-	return page.New(b, r.path, size, r.model, v)
+	return page.New(b, r.Path, size, r.Model, v)
 }
 
 // verdictOf returns the gate's verdict about the file of a report, or about its model if that
 // has several files. It returns nil if neither can be opened.
-func verdictOf(s *run.Run, b *limits.Budget, r *report) (*gate.Verdict, int64, error) {
+func verdictOf(s *run.Run, b *limits.Budget, r *report.Report) (*gate.Verdict, int64, error) {
 	g := gate.New(s.Policy.Gate)
-	info, err := os.Stat(r.path)
-	if err == nil && info.Mode().IsRegular() && filepath.Ext(r.path) != ".json" {
-		f, err := folder.OpenRegular(r.path)
+	info, err := os.Stat(r.Path)
+	if err == nil && info.Mode().IsRegular() && filepath.Ext(r.Path) != ".json" {
+		f, err := folder.OpenRegular(r.Path)
 		if err != nil {
 			return nil, 0, nil //nolint:nilerr // the report has the error
 		}
 		defer f.Close()
-		v, err := g.Check(b, f, info.Size(), gate.Hint{Name: filepath.Base(r.path)})
+		v, err := g.Check(b, f, info.Size(), gate.Hint{Name: filepath.Base(r.Path)})
 		return v, info.Size(), err
 	}
-	if r.model == nil {
+	if r.Model == nil {
 		return nil, 0, nil
 	}
-	v, err := g.CheckModel(b, r.path, true, func() (tensor.Model, error) { return parser.Open(b, r.path) })
+	v, err := g.CheckModel(b, r.Path, true, func() (tensor.Model, error) { return parser.Open(b, r.Path) })
 	return v, 0, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -68,19 +69,19 @@ func (c *parseCmd) Run(ctx context.Context, s *run.Run) (err error) {
 			err = fault.Usage("--tensor: no tensor name matches")
 		}
 	}()
-	return eachModel(ctx, s, &c.FileArgs, reportOptions{usage: c.Usage}, func(r *report) error {
+	return report.Each(ctx, s, &c.FileArgs, report.Options{Usage: c.Usage}, func(r *report.Report) error {
 		if c.enabled() {
 			return c.print(ctx, s, r)
 		}
 		list := c.selectTensors(s, r)
-		matched = matched || r.total.Tensors > 0
+		matched = matched || r.Total.Tensors > 0
 		if s.JSON {
-			return printJSON(s, "amn.parse/1", r, list)
+			return report.PrintJSON(s, "amn.parse/1", r, list)
 		}
-		if r.err == nil && r.total.Tensors == 0 && len(c.Tensor) > 0 {
-			return printUsage(s, r) // of the file that has none of them
+		if r.Err == nil && r.Total.Tensors == 0 && len(c.Tensor) > 0 {
+			return report.PrintUsage(s, r) // of the file that has none of them
 		}
-		return printParse(s, r, list)
+		return report.PrintParse(s, r, list)
 	})
 }
 
@@ -89,13 +90,13 @@ const mostSorted = 200_000
 
 // selectTensors returns the chosen tensors of a report in the chosen order, and makes the
 // report's totals those of the chosen.
-func (c *parseCmd) selectTensors(s *run.Run, r *report) iter.Seq[tensor.Info] {
-	all := tensorsOf(r)
+func (c *parseCmd) selectTensors(s *run.Run, r *report.Report) iter.Seq[tensor.Info] {
+	all := report.TensorsOf(r)
 	sort := cmp.Or(c.Sort, map[bool]string{true: "file", false: "name"}[s.JSON])
 	switch {
-	case r.err != nil || len(c.Tensor) == 0 && sort == "file":
+	case r.Err != nil || len(c.Tensor) == 0 && sort == "file":
 		return all
-	case c.Sort == "" && len(c.Tensor) == 0 && r.model.Len() > mostSorted:
+	case c.Sort == "" && len(c.Tensor) == 0 && r.Model.Len() > mostSorted:
 		return all
 	}
 	var list []tensor.Info
@@ -111,6 +112,6 @@ func (c *parseCmd) selectTensors(s *run.Run, r *report) iter.Seq[tensor.Info] {
 		slices.SortStableFunc(list, func(a, b tensor.Info) int { return cmp.Compare(b.Bytes(), a.Bytes()) })
 	}
 	picked := slices.Values(list)
-	r.sum(picked)
+	r.Sum(picked)
 	return picked
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -55,7 +56,7 @@ func pipeline(ctx context.Context, s *run.Run, c *conversion) error {
 	case target == "" && c.opts.Quantize != nil:
 		target = c.target(&conversionState{path: c.path, folder: true})
 	case target == "":
-		target = derivedPath(c.path, "-"+strings.ToLower(castName(c, &quantPlan{target: c.opts.Quant.Target})), "")
+		target = derivedPath(c.path, "-"+strings.ToLower(castName(c, &report.Plan{Target: c.opts.Quant.Target})), "")
 	}
 	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()

@@ -10,6 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/targets"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -47,18 +48,6 @@ func (f *ggmlFlags) firstGiven() string {
 	return ""
 }
 
-// mixNames returns the names of the mixes that can be written, in lower case.
-func mixNames() []string {
-	var list []string
-	for _, m := range mix.All() {
-		if (ggml.Quantizer{Mix: m}).Check() == nil {
-			list = append(list, strings.ToLower(m.Name))
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
 // notTargets maps words that people may give as a target to what they may mean.
 var notTargets = map[string]string{
 	"f32":  "quantizes nothing: amn convert --to gguf --cast f32 writes it",
@@ -80,7 +69,7 @@ func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 		if why := notTargets[fault.Letters(name)]; why != "" {
 			return m, fmt.Errorf("%s: %q %s", flag, name, why)
 		}
-		known := append(others, mixNames()...)
+		known := append(others, targets.MixNames()...)
 		if meant := fault.Nearest(name, known); meant != "" {
 			return m, fmt.Errorf("%s: %q is not a target%s", flag, name, meant)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/judging"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -26,10 +27,10 @@ type scanCmd struct {
 	Digest   bool     `help:"Print the SHA-256 of each file. This reads every body."`
 	Beside   bool     `help:"Treat named files like those of a folder: skip a file that cannot be a model."`
 
-	reportFlags        `embed:"" group:"Reports"`
-	pipelineFlags      `embed:"" group:"Which files"`
-	evidenceFlags      `embed:"" group:"Evidence"`
-	flags.SandboxFlags `embed:"" group:"Sandbox"`
+	judging.ReportFlags   `embed:"" group:"Reports"`
+	judging.PipelineFlags `embed:"" group:"Which files"`
+	evidenceFlags         `embed:"" group:"Evidence"`
+	flags.SandboxFlags    `embed:"" group:"Sandbox"`
 }
 
 func (scanCmd) Help() string {
@@ -74,7 +75,7 @@ func (scanCmd) Examples() []run.Example {
 
 // Run implements the command.
 func (c *scanCmd) Run(ctx context.Context, s *run.Run) error {
-	ctx, stop, err := c.withTotalTimeout(ctx)
+	ctx, stop, err := c.WithTotalTimeout(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,20 +87,20 @@ func (c *scanCmd) Run(ctx context.Context, s *run.Run) error {
 	paths := c.Paths
 	sc.gate.Beside = c.Beside || c.FilesFrom != ""
 	if c.FilesFrom != "" {
-		if paths, err = c.readList(s); err != nil {
+		if paths, err = c.ReadList(s); err != nil {
 			return err
 		}
 	}
-	outputs, err := c.reportFlags.outputs()
+	outputs, err := c.ReportFlags.Outputs()
 	if err != nil {
 		return err
 	}
 	sc.outputs = append(outputs, c.evidenceFlags.outputs()...)
-	if err := disk.Check(sc.outputs, append(c.inputs(), append(slices.Clone(paths), c.Key)...), paths, c.Force); err != nil {
+	if err := disk.Check(sc.outputs, append(c.Inputs(), append(slices.Clone(paths), c.Key)...), paths, c.Force); err != nil {
 		return err
 	}
-	defer sc.reports.abandon()
-	if err := sc.reports.open(s, &c.reportFlags, disk.GuardOf(paths)); err != nil {
+	defer sc.reports.Abandon()
+	if err := sc.reports.Open(s, &c.ReportFlags, disk.GuardOf(paths)); err != nil {
 		return err
 	}
 	sc.evidence = evidence{flags: &c.evidenceFlags, s: s}
@@ -108,7 +109,7 @@ func (c *scanCmd) Run(ctx context.Context, s *run.Run) error {
 		return err
 	}
 	needs := flags.PathsToRead(paths, false)
-	needs.Publish = append(sc.reports.folders(), sc.evidence.folders()...)
+	needs.Publish = append(sc.reports.Folders(), sc.evidence.folders()...)
 	if err := c.Lock(s, needs, paths...); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (c *scanCmd) Run(ctx context.Context, s *run.Run) error {
 			return err
 		}
 	}
-	if err := errors.Join(sc.reports.close(), sc.evidence.close()); err != nil {
+	if err := errors.Join(sc.reports.Close(), sc.evidence.close()); err != nil {
 		return err
 	}
 	return sc.finish(paths)
@@ -131,7 +132,7 @@ func (c *scanCmd) Validate() error {
 	case c.FilesFrom != "" && len(c.Paths) > 0:
 		return errors.New("--files-from replaces file arguments: give one or the other")
 	}
-	return c.check(c.Paths, &c.pipelineFlags)
+	return c.check(c.Paths, &c.PipelineFlags)
 }
 
 // gate returns the gate of the policy, with the flags applied.
@@ -145,8 +146,8 @@ func (c *scanCmd) gate(s *run.Run) (gate.Gate, error) {
 		g.Policy.ReportUnlooked = c.Unlooked == "report"
 		g.Policy.Everywhere("unlooked")
 	}
-	err := c.apply(&g)
-	g.Digest = c.Digest || needsDigest(&g.Policy) || c.writesBaseline()
+	err := c.Apply(&g)
+	g.Digest = c.Digest || judging.NeedsDigest(&g.Policy) || c.WritesBaseline()
 	return g, err
 }
 
@@ -155,7 +156,7 @@ type scanner struct {
 	s        *run.Run
 	all      bool
 	gate     gate.Gate
-	reports  reports
+	reports  judging.Reports
 	evidence evidence
 	outputs  []disk.Output
 	skipped  int64
@@ -169,7 +170,7 @@ func (sc *scanner) finish(paths []string) error {
 	s := sc.s
 	judged := sc.count.Total()
 	if judged == sc.texts && sc.count[wire.OK] == judged && !(sc.gate.Beside && len(paths) > 0) {
-		printNothingJudged(s, paths)
+		judging.PrintNothingJudged(s, paths)
 		return nil
 	}
 	if s.Quiet || judged+sc.skipped == 1 {
@@ -189,15 +190,4 @@ func (sc *scanner) finish(paths []string) error {
 	}
 	fmt.Fprintln(s.Err, text)
 	return nil
-}
-
-// printNothingJudged prints the error that no file was judged.
-func printNothingJudged(s *run.Run, paths []string) {
-	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("neither a tensor file nor a pickle: nothing was judged"))
-	path := ""
-	if len(paths) == 1 {
-		path = paths[0]
-	}
-	s.PrintError(path, err)
-	s.Count.Note(err)
 }

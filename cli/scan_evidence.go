@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/coverage"
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/judging"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/digest"
@@ -31,7 +33,7 @@ type evidenceFlags struct {
 }
 
 // check rejects flags that cannot be combined.
-func (f *evidenceFlags) check(paths []string, p *pipelineFlags) error {
+func (f *evidenceFlags) check(paths []string, p *judging.PipelineFlags) error {
 	switch {
 	case (f.Attest == "") != (f.Key == ""):
 		return errors.New("--attest and --key need each other")
@@ -67,8 +69,8 @@ type evidence struct {
 	claim             *disk.Atomic // the statement
 	key               crypto.Signer
 	root              string
-	before            *coverage // of the root, before anything was judged
-	uncovered         error     // why it cannot be covered
+	before            *coverage.Coverage // of the root, before anything was judged
+	uncovered         error              // why it cannot be covered
 	sums              map[string]digest.Sum
 	refused           bool
 	missing           string // a file without a digest
@@ -109,13 +111,13 @@ func (e *evidence) open(g *gate.Gate, paths []string, force bool) (err error) {
 }
 
 // cover lists what the statement covers.
-func (e *evidence) cover() (*coverage, error) {
+func (e *evidence) cover() (*coverage.Coverage, error) {
 	var own []string
 	for _, o := range e.flags.outputs() {
 		dir, name := filepath.Split(o.Path)
 		own = append(own, o.Path, filepath.Join(dir, output.Partial(name)), filepath.Join(dir, output.Mark(name)))
 	}
-	return cover(e.root, own, func(name string) (string, error) {
+	return coverage.Of(e.root, own, func(name string) (string, error) {
 		if name == attest.SignatureName {
 			return name, nil
 		}
@@ -163,7 +165,7 @@ func (e *evidence) attest(rep *scanReport) {
 
 // written reports whether this run writes the file itself.
 func (e *evidence) written(path string) bool {
-	return isAt(path, []string{e.flags.Attest, e.flags.BOM})
+	return coverage.IsAt(path, []string{e.flags.Attest, e.flags.BOM})
 }
 
 // close completes the documents. Nothing is attested if a file was refused.
@@ -232,26 +234,26 @@ func (e *evidence) covered() (files []attest.File, links []attest.Link, err erro
 	defer b.Close()
 	now, err := e.cover()
 	if err == nil {
-		err = e.before.checkSame(now)
+		err = e.before.CheckSame(now)
 	}
 	if err == nil {
-		err = errors.Join(now.checkLeft(b, nil), now.checkAlone(b))
+		err = errors.Join(now.CheckLeft(b, nil), now.CheckAlone(b))
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	for i := range now.files {
-		f := &now.files[i]
+	for i := range now.Files {
+		f := &now.Files[i]
 		sum, ok := e.sums[f.Name]
 		if !ok {
-			return nil, nil, notCovered("%s was not judged", wire.Quote(f.Name))
+			return nil, nil, coverage.NotCovered("%s was not judged", wire.Quote(f.Name))
 		}
 		f.Sum = sum
 	}
-	if len(e.sums) != len(now.files) {
-		return nil, nil, notCovered("%s were judged, and the folder has %d", term.Plural(int64(len(e.sums)), "file"), len(now.files))
+	if len(e.sums) != len(now.Files) {
+		return nil, nil, coverage.NotCovered("%s were judged, and the folder has %d", term.Plural(int64(len(e.sums)), "file"), len(now.Files))
 	}
-	return now.files, now.links, nil
+	return now.Files, now.Links, nil
 }
 
 // abandon discards what an error has left incomplete.

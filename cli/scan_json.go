@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -16,7 +17,7 @@ func (sc *scanner) json(o *jsonout.Object, rep *scanReport) {
 	if rep.Unlooked != "" {
 		o.Field("unlooked", term.Tidy(rep.Unlooked, 512))
 	}
-	jsonExceptions(o, rep.Verdict)
+	report.JSONExceptions(o, rep.Verdict)
 	if rep.skipped != "" {
 		o.Field("skipped", term.Tidy(rep.skipped, 512))
 		return
@@ -37,7 +38,7 @@ func (sc *scanner) json(o *jsonout.Object, rep *scanReport) {
 		o.Field("opens", list)
 	}
 	o.Object("totals", func(o *jsonout.Object) {
-		jsonGroup(o, &group{Tensors: rep.Totals.Tensors, Elements: rep.Totals.Elements, Bytes: rep.Totals.Bytes})
+		report.JSONGroup(o, &report.Group{Tensors: rep.Totals.Tensors, Elements: rep.Totals.Elements, Bytes: rep.Totals.Bytes})
 	})
 	if len(rep.Pickles) > 0 {
 		safe, taken := rep.Safe(), rep.WeightsOnly()
@@ -61,7 +62,7 @@ func (sc *scanner) json(o *jsonout.Object, rep *scanReport) {
 	}
 	o.List("findings", func(add func(func(*jsonout.Object))) {
 		for _, f := range rep.Findings {
-			add(func(o *jsonout.Object) { jsonFinding(o, &f) })
+			add(func(o *jsonout.Object) { report.JSONFinding(o, &f) })
 		}
 	})
 }
@@ -74,41 +75,6 @@ func jsonContent(o *jsonout.Object, c *gate.Content) {
 		if f.text != "" {
 			o.Field(f.key, term.Tidy(f.text, 512))
 		}
-	}
-}
-
-// jsonExceptions writes what the policy allows and suppresses, and expired exceptions.
-func jsonExceptions(o *jsonout.Object, rep *gate.Verdict) {
-	if len(rep.Ignored) > 0 {
-		o.List("ignored", func(add func(func(*jsonout.Object))) {
-			for _, r := range rep.Ignored {
-				add(func(o *jsonout.Object) {
-					o.Field("rule", r.Rule)
-					if r.Exception != nil {
-						o.Text("reason", r.Exception.Reason)
-						o.Field("expires", r.Exception.Expires)
-					}
-				})
-			}
-		})
-	}
-	if len(rep.Expired) > 0 {
-		o.List("expired", func(add func(func(*jsonout.Object))) {
-			for _, e := range rep.Expired {
-				add(func(o *jsonout.Object) {
-					o.Field("rule", e.Rule)
-					o.Text("reason", e.Reason)
-					o.Field("expires", e.Expires)
-				})
-			}
-		})
-	}
-	if len(rep.Allowed) > 0 {
-		o.List("allowed_globals", func(add func(func(*jsonout.Object))) {
-			for _, name := range rep.Allowed {
-				add(func(o *jsonout.Object) { o.Text("name", name) })
-			}
-		})
 	}
 }
 

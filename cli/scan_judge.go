@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"slices"
-
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/vm"
@@ -21,16 +20,7 @@ type scanReport struct {
 func (rep *scanReport) class() wire.Class { return rep.Class() }
 
 // rules returns the rules by which the file is refused.
-func (rep *scanReport) rules() []string { return rulesOf(rep.Verdict) }
-
-func rulesOf(v *gate.Verdict) (list []string) {
-	for _, r := range v.Refusals() {
-		if !slices.Contains(list, r.Rule) {
-			list = append(list, r.Rule)
-		}
-	}
-	return list
-}
+func (rep *scanReport) rules() []string { return report.RulesOf(rep.Verdict) }
 
 // callsOf counts the calls and the persistent ids of a pickle.
 func callsOf(p *vm.Report) (called, stored int64) {

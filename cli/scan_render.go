@@ -10,10 +10,10 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
@@ -56,11 +56,11 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 		jsonout.Write(w, func(o *jsonout.Object) { sc.json(o, rep) })
 		w.WriteByte('\n')
 	}
-	if err := errors.Join(sc.reports.add(rep.path, rep.Verdict, json), sc.evidence.add(rep)); err != nil {
+	if err := errors.Join(sc.reports.Add(rep.path, rep.Verdict, json), sc.evidence.add(rep)); err != nil {
 		return err
 	}
 	switch {
-	case sc.reports.print:
+	case sc.reports.Print:
 	case s.JSON:
 		json(s.Out.Writer)
 	default:
@@ -109,7 +109,7 @@ func (sc *scanner) text(rep *scanReport) {
 		sc.detail("safe: %s; %s: %s", yesNo(safe.OK), taken.By, weightsOnlyText(&taken))
 	}
 	sc.printExceptions(rep)
-	for severity, text := range fewOf(rep.Findings) {
+	for severity, text := range report.FewOf(rep.Findings) {
 		s.Out.Paint = term.SeverityColours[severity]
 		sc.detail("%s: %s", severity, text)
 	}
@@ -133,26 +133,9 @@ func (sc *scanner) contents(rep *scanReport) {
 
 // printExceptions prints the exceptions that applied or have expired.
 func (sc *scanner) printExceptions(rep *scanReport) {
-	for _, line := range exceptionLines(rep.Verdict) {
+	for _, line := range report.ExceptionLines(rep.Verdict) {
 		sc.detail("%s", line)
 	}
-}
-
-// exceptionLines describes the exceptions that applied or have expired.
-func exceptionLines(v *gate.Verdict) (list []string) {
-	for _, r := range v.Ignored {
-		why := "the policy turns the rule off"
-		if r.Exception != nil {
-			if why = "excepted: " + term.Tidy(r.Exception.Reason, 256); r.Exception.Expires != "" {
-				why += " (until " + r.Exception.Expires + ")"
-			}
-		}
-		list = append(list, "ignored: "+r.Rule+": "+why)
-	}
-	for _, e := range v.Expired {
-		list = append(list, fmt.Sprintf("expired: the exception for %s ran out on %s: %s", term.Tidy(e.Rule, 64), e.Expires, term.Tidy(e.Reason, 256)))
-	}
-	return list
 }
 
 func (sc *scanner) detail(format string, args ...any) {
@@ -164,7 +147,7 @@ func (rep *scanReport) contentText() string {
 	if rep.Format == "" {
 		return term.Bytes(rep.Size)
 	}
-	text := titleOf(rep.Format)
+	text := report.TitleOf(rep.Format)
 	if rep.Contents != nil {
 		text += ", " + term.Plural(int64(len(rep.Contents)), "content")
 	}
@@ -178,7 +161,7 @@ func (rep *scanReport) contentText() string {
 	case isPlain(rep.Format):
 		text += ", " + term.Bytes(rep.Size)
 	default:
-		text += ", data " + dataWords(rep.Bodies())
+		text += ", data " + report.DataWords(rep.Bodies())
 	}
 	return text
 }
@@ -268,14 +251,4 @@ func yesNo(ok bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// titleOf returns the title of a format.
-func titleOf(format string) string {
-	for _, f := range slices.Concat(parser.Formats(), parser.Graphs()) {
-		if f.Name == format {
-			return f.Title
-		}
-	}
-	return format
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/judging"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -68,7 +69,7 @@ func (sc *scanner) scanNamed(ctx context.Context, path string) error {
 		}
 	}
 	for _, name := range own.Names() {
-		if err := sc.report(ctx, &scanReport{Verdict: sc.gate.Unseen(name, notJudged), path: filepath.Join(path, filepath.FromSlash(name))}); err != nil {
+		if err := sc.report(ctx, &scanReport{Verdict: sc.gate.Unseen(name, judging.NotJudged), path: filepath.Join(path, filepath.FromSlash(name))}); err != nil {
 			return err
 		}
 	}

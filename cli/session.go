@@ -8,9 +8,6 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
-	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // version is set by the linker (-X).
@@ -31,12 +28,4 @@ func newSession(stdio Stdio) *run.Run {
 		s.Out.Colours = s.Out.Columns > 0 && term.WantsColours(os.Getenv)
 	}
 	return s
-}
-
-// verifyGated verifies the bodies of a model if --limits was given.
-func verifyGated(s *run.Run, b *limits.Budget, m tensor.Model) error {
-	if !s.Policy.Verify {
-		return nil
-	}
-	return parser.Verify(b, m)
 }

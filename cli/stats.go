@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,16 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/stats"
 )
@@ -106,35 +103,16 @@ func (c *statsCmd) readModel(ctx context.Context, s *run.Run, src run.Source) (t
 		return nil, nil, err
 	}
 	defer m.Close()
-	printPassedOver(s, src.Path, m)
+	report.PrintPassedOver(s, src.Path, m)
 	o := stats.Options{Workers: c.Threads, Stored: c.Stored, Quant: *c.Options("f32")}
 	if len(c.Tensor) > 0 {
 		o.Keep = flags.Globs(c.Tensor).Match
 	}
-	if err := verifyGated(s, b, m); err != nil {
+	if err := report.VerifyGated(s, b, m); err != nil {
 		return m, nil, err
 	}
-	list, err := readNumbers(s, b, "reading "+term.Path(src.Path), m, o)
+	list, err := report.ReadNumbers(s, b, "reading "+term.Path(src.Path), m, o)
 	return m, list, err
-}
-
-// readNumbers computes statistics of a model, and shows progress.
-func readNumbers(s *run.Run, b *limits.Budget, doing string, m tensor.Model, o stats.Options) ([]stats.Tensor, error) {
-	var read atomic.Int64
-	var total int64
-	for i := range m.Tensors() {
-		if o.Keep == nil || o.Keep(i.Name) {
-			total = wire.AddCap(total, i.Bytes())
-		}
-	}
-	o.Done, o.Workers = &read, cmp.Or(o.Workers, s.Workers)
-	done := s.Progress(doing, func() (int64, int64) { return read.Load(), total })
-	defer done()
-	list, err := stats.Tensors(b, m, o)
-	if err == nil {
-		err = parser.Unchanged(b, m)
-	}
-	return list, err
 }
 
 func (c *statsCmd) print(s *run.Run, path string, m tensor.Model, list []stats.Tensor, err error) error {
@@ -159,7 +137,7 @@ func printStats(s *run.Run, path string, m tensor.Model, list []stats.Tensor) {
 		s.Out.WriteByte('\n')
 	}
 	s.Out.Printed = true
-	fmt.Fprintf(s.Out, "%s: %s, %s\n", term.Path(path), titleOf(m.Format()), term.Plural(int64(len(list)), "tensor"))
+	fmt.Fprintf(s.Out, "%s: %s, %s\n", term.Path(path), report.TitleOf(m.Format()), term.Plural(int64(len(list)), "tensor"))
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b stats.Tensor) int { return wire.Natural(a.Name, b.Name) })
 	rows := [][]string{statHead}
@@ -244,10 +222,10 @@ func jsonStats(w *bufio.Writer, path string, m tensor.Model, list []stats.Tensor
 	jsonout.Write(w, func(o *jsonout.Object) {
 		o.Field("schema", "amn.stats/1")
 		o.Text("path", path)
-		r := report{model: m, err: err}
-		o.Field("format", r.format())
-		o.Field("class", r.class().String())
-		o.Field("exit", r.class().ExitCode())
+		r := report.Report{Model: m, Err: err}
+		o.Field("format", r.Format())
+		o.Field("class", r.Class().String())
+		o.Field("exit", r.Class().ExitCode())
 		if err != nil {
 			o.Object("error", func(o *jsonout.Object) { fault.JSON(o, err) })
 			return
@@ -294,15 +272,4 @@ func jsonStat(o *jsonout.Object, t *stats.Tensor) {
 			})
 		}
 	})
-}
-
-// notFinite returns an error about the first tensor with NaN or infinities, or nil.
-func notFinite(list []stats.Tensor) error {
-	for i := range list {
-		if t := &list[i]; !t.Finite() {
-			return wire.At("stats", "tensor "+wire.Quote(t.Name), wire.NoOffset, wire.ErrForbidden.Errorf(
-				"%s NaN and %s infinite numbers, the first is element %s", term.Count(t.NaN), term.Count(t.Infinite), term.Count(t.First)))
-		}
-	}
-	return nil
 }

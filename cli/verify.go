@@ -6,14 +6,16 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/judging"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 )
 
 // verifyCmd reads whole files and checks them.
 type verifyCmd struct {
-	flags.ListedArgs `embed:""`
-	judgingFlags     `embed:"" group:"Judging"`
+	flags.ListedArgs     `embed:""`
+	judging.JudgingFlags `embed:"" group:"Judging"`
 
 	Finite  bool   `help:"Decode all numbers, and refuse a model that contains NaN or an infinity (exit code 7)."`
 	Against string `placeholder:"MODEL" help:"Compare the model with another one bit by bit, as amn diff does."`
@@ -52,7 +54,7 @@ func (c *verifyCmd) Validate() error {
 	if c.Against == "" && (c.Values || c.Tolerance != "") {
 		return errors.New("--values and --tolerance need --against")
 	}
-	if (c.Against != "" || c.Attestation != "") && c.given() {
+	if (c.Against != "" || c.Attestation != "") && c.Given() {
 		return errors.New("--against and --attestation cannot be combined with the flags of reports")
 	}
 	if (c.Attestation == "") != (c.Key == "") {
@@ -80,19 +82,19 @@ func (c *verifyCmd) Run(ctx context.Context, s *run.Run) error {
 
 // files verifies each model.
 func (c *verifyCmd) files(ctx context.Context, s *run.Run) error {
-	ctx, j, err := c.start(ctx, s, &c.ListedArgs)
+	ctx, j, err := c.Start(ctx, s, &c.ListedArgs)
 	if err != nil {
 		return err
 	}
-	defer j.close()
-	return j.each(ctx, &c.ListedArgs, reportOptions{verify: true, finite: c.Finite}, "amn.verify/1", func(r *report) error {
-		if r.err == nil {
+	defer j.Close()
+	return j.Each(ctx, &c.ListedArgs, report.Options{Verify: true, Finite: c.Finite}, "amn.verify/1", func(r *report.Report) error {
+		if r.Err == nil {
 			finite := ""
 			if c.Finite {
 				finite = ", all numbers finite"
 			}
-			s.Out.Prose(4, "%s: %s, %s, %s, data %s%s", term.Path(r.path), viewOf(r.model).title,
-				term.Plural(r.total.Tensors, "tensor"), term.Bytes(r.total.Bytes), dataWords(r.bodies()), finite)
+			s.Out.Prose(4, "%s: %s, %s, %s, data %s%s", term.Path(r.Path), report.ViewOf(r.Model).Title,
+				term.Plural(r.Total.Tensors, "tensor"), term.Bytes(r.Total.Bytes), report.DataWords(r.Bodies()), finite)
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/coverage"
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
@@ -77,14 +78,14 @@ func (f *attestFlags) open() (*attest.Claim, error) {
 // check compares the files with the claim, and makes sure that no loader reaches what the
 // claim does not cover. It returns the number of files.
 func (f *attestFlags) check(ctx context.Context, s *run.Run, root string, claim *attest.Claim) (int, error) {
-	list := func() (*coverage, error) {
-		return cover(root, []string{f.Attestation}, func(name string) (string, error) {
+	list := func() (*coverage.Coverage, error) {
+		return coverage.Of(root, []string{f.Attestation}, func(name string) (string, error) {
 			what, ok := claim.LeavesOut(name)
 			if f.ExceptGit && what == "" && claim.Files == nil {
 				what = attest.Beside(name)
 			}
-			if !ok && !isAt(filepath.Join(root, filepath.FromSlash(name)), []string{f.Attestation}) {
-				return "", notCovered("the signature leaves out %s (its ignore_paths have %s), which a loader may open: sign it too, or keep it elsewhere", wire.Quote(name), wire.Quote(what))
+			if !ok && !coverage.IsAt(filepath.Join(root, filepath.FromSlash(name)), []string{f.Attestation}) {
+				return "", coverage.NotCovered("the signature leaves out %s (its ignore_paths have %s), which a loader may open: sign it too, or keep it elsewhere", wire.Quote(name), wire.Quote(what))
 			}
 			return what, nil
 		})
@@ -94,7 +95,7 @@ func (f *attestFlags) check(ctx context.Context, s *run.Run, root string, claim 
 		return 0, err
 	}
 	if claim.Files != nil && !claim.FollowsLinks {
-		if err := c.checkNoLinks(); err != nil {
+		if err := c.CheckNoLinks(); err != nil {
 			return 0, err
 		}
 	}
@@ -103,41 +104,31 @@ func (f *attestFlags) check(ctx context.Context, s *run.Run, root string, claim 
 	if err := f.hash(b, s, c); err != nil {
 		return 0, err
 	}
-	switch err := claim.Check(c.files, c.links...); {
+	switch err := claim.Check(c.Files, c.Links...); {
 	case errors.Is(err, attest.ErrGitDiffers):
 		return 0, fmt.Errorf("%w. With --except-git that is allowed where no text could name it", err)
 	case err != nil:
 		return 0, err
 	}
-	if err := errors.Join(c.checkLeft(b, claim.Absent(c.files)), c.checkAlone(b)); err != nil {
+	if err := errors.Join(c.CheckLeft(b, claim.Absent(c.Files)), c.CheckAlone(b)); err != nil {
 		return 0, err
 	}
 	now, err := list()
 	if err != nil {
 		return 0, err
 	}
-	return len(c.files), c.checkSame(now)
-}
-
-// checkNoLinks refuses links, which the signature does not follow.
-func (c *coverage) checkNoLinks() error {
-	for e := range folder.Each(c.root) {
-		if c.folder && e.Link && attest.Ignored(e.Name) == "" {
-			return fmt.Errorf("%w: %s is a link, and the signature follows none", attest.ErrDiffers, wire.Quote(e.Name))
-		}
-	}
-	return nil
+	return len(c.Files), c.CheckSame(now)
 }
 
 // hash sets the digests of the files.
-func (f *attestFlags) hash(b *limits.Budget, s *run.Run, c *coverage) (err error) {
+func (f *attestFlags) hash(b *limits.Budget, s *run.Run, c *coverage.Coverage) (err error) {
 	var read, next atomic.Int64
-	done := s.Progress("hashing "+term.Path(c.root), func() (int64, int64) { return read.Load(), c.size })
+	done := s.Progress("hashing "+term.Path(c.Root), func() (int64, int64) { return read.Load(), c.Size })
 	defer done()
-	workers := max(1, min(s.Workers, len(c.files)))
+	workers := max(1, min(s.Workers, len(c.Files)))
 	errs := make(chan error, workers)
 	for range workers {
-		go func() { errs <- hashSome(b, c.files, c.paths, &next, &read) }()
+		go func() { errs <- hashSome(b, c.Files, c.Paths, &next, &read) }()
 	}
 	for range workers {
 		err = errors.Join(err, <-errs)

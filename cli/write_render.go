@@ -8,6 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -17,26 +18,16 @@ import (
 )
 
 // planOf sums up the weights that are decoded.
-func (c *conversion) planOf() *quantPlan {
-	p := &quantPlan{target: c.opts.Quant.Target}
+func (c *conversion) planOf() *report.Plan {
+	p := &report.Plan{Target: c.opts.Quant.Target}
 	var decoded []*quant.Weight
 	for _, w := range c.plan.Weights {
 		if w.Scheme != "" { // none is a tensor that is cast
 			decoded = append(decoded, w)
 		}
 	}
-	p.group(append(decoded, c.plan.Read...))
+	p.Group(append(decoded, c.plan.Read...))
 	return p
-}
-
-// choiceText describes which of several weights are read, "" if there was no choice.
-func choiceText(m tensor.Model) string {
-	for _, f := range m.Findings() {
-		if f.Code == "detect.choice" {
-			return f.Text
-		}
-	}
-	return ""
 }
 
 // maxSpecial is how many weights with NaN or infinities, and how many files, are listed.
@@ -45,14 +36,14 @@ const maxSpecial = 10
 // printWritten prints what was written, or would be.
 func printWritten(s *run.Run, c *conversion) {
 	p := c.planOf()
-	s.Out.Fact("", "Source", viewOf(c.model).title)
-	if text := choiceText(c.model); text != "" {
+	s.Out.Fact("", "Source", report.ViewOf(c.model).Title)
+	if text := report.ChoiceText(c.model); text != "" {
 		s.Out.Fact("", "Chosen", term.Tidy(text, wire.MaxMessage))
 	}
-	if p.total.Weights > 0 {
-		s.Out.Fact("", "Dequantized", fmt.Sprintf("%s, %s -> %s (%v)", term.Plural(p.total.Weights, "weight"),
-			term.Bytes(p.total.Stored), term.Bytes(p.total.Decoded), p.target))
-		printSchemes(s, p)
+	if p.Total.Weights > 0 {
+		s.Out.Fact("", "Dequantized", fmt.Sprintf("%s, %s -> %s (%v)", term.Plural(p.Total.Weights, "weight"),
+			term.Bytes(p.Total.Stored), term.Bytes(p.Total.Decoded), p.Target))
+		report.PrintSchemes(s, p)
 	}
 	if n := c.plan.Cast; n.Tensors > 0 {
 		s.Out.Fact("", "Cast", fmt.Sprintf("%s -> %s (%v)", term.Plural(int64(n.Tensors), "tensor"), term.Bytes(n.Bytes), castName(c, p)))
@@ -65,10 +56,10 @@ func printWritten(s *run.Run, c *conversion) {
 	}
 	printRenamed(s, c)
 	printNotWritten(s, c.model)
-	printLeftOut(s, c.plan.LeftOut)
-	printIgnored(s, c.plan.Ignored)
-	if p.total.Weights > 0 {
-		s.Out.Fact("", "Recovered", fmt.Sprintf("~%s of precision", term.Bytes(max(0, p.total.Decoded-p.total.Stored))))
+	report.PrintLeftOut(s, c.plan.LeftOut)
+	report.PrintIgnored(s, c.plan.Ignored)
+	if p.Total.Weights > 0 {
+		s.Out.Fact("", "Recovered", fmt.Sprintf("~%s of precision", term.Bytes(max(0, p.Total.Decoded-p.Total.Stored))))
 	}
 	printQuantized(s, c)
 	if c.opts.Sink != nil && c.opts.Sink.Name() == "npz" && c.plan.Stores(tensor.BF16) {
@@ -110,11 +101,11 @@ func (c *conversion) targetText() string {
 }
 
 // castName returns the type that tensors are cast to.
-func castName(c *conversion, p *quantPlan) string {
+func castName(c *conversion, p *report.Plan) string {
 	if c.opts.CastTo != tensor.Unknown {
 		return c.opts.CastTo.String()
 	}
-	return p.target.String()
+	return p.Target.String()
 }
 
 // printSpecial prints the weights that have NaN or infinities.
@@ -163,10 +154,10 @@ func writeWrittenJSON(out *bufio.Writer, c *conversion) {
 	jsonout.Write(out, func(o *jsonout.Object) {
 		o.Field("schema", c.schema)
 		o.Text("path", c.path)
-		r := report{model: c.model, err: c.err}
-		o.Field("format", r.format())
-		o.Field("class", r.class().String())
-		exit := r.class().ExitCode()
+		r := report.Report{Model: c.model, Err: c.err}
+		o.Field("format", r.Format())
+		o.Field("class", r.Class().String())
+		exit := r.Class().ExitCode()
 		if stop, ok := errors.AsType[fault.Interrupted](c.err); ok {
 			exit = stop.ExitCode()
 		}
@@ -188,21 +179,21 @@ func jsonWritten(o *jsonout.Object, c *conversion) {
 	if c.dryRun && c.err == nil {
 		o.Field("replaces", c.replaces)
 	}
-	if text := choiceText(c.model); text != "" {
+	if text := report.ChoiceText(c.model); text != "" {
 		o.Text("chosen", text)
 	}
 	jsonRenamed(o, c)
 	jsonNotWritten(o, c.model)
 	o.Number("bytes", c.plan.Size)
-	o.Field("target", p.target.String())
-	o.Number("weights", p.total.Weights)
-	o.Number("stored", p.total.Stored)
-	o.Number("decoded", p.total.Decoded)
+	o.Field("target", p.Target.String())
+	o.Number("weights", p.Total.Weights)
+	o.Number("stored", p.Total.Stored)
+	o.Number("decoded", p.Total.Decoded)
 	o.Number("cast", int64(c.plan.Cast.Tensors))
 	o.Number("passthrough", int64(c.plan.Copied.Tensors))
-	jsonLeftOut(o, c.plan.LeftOut)
-	jsonIgnored(o, c.plan.Ignored)
-	jsonSchemes(o, p)
+	report.JSONLeftOut(o, c.plan.LeftOut)
+	report.JSONIgnored(o, c.plan.Ignored)
+	report.JSONSchemes(o, p)
 	o.List("files", func(add func(func(*jsonout.Object))) {
 		for _, f := range c.plan.Files {
 			add(func(o *jsonout.Object) {

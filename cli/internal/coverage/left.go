@@ -1,4 +1,4 @@
-package cli
+package coverage
 
 import (
 	"errors"
@@ -21,34 +21,34 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// checkLeft makes sure that no loader of the model reaches what is left out: what could be
+// CheckLeft makes sure that no loader of the model reaches what is left out: what could be
 // loaded by itself is no more than a signature, no link leads into the rest, and no file
 // mentions it. absent is what was attested and left behind since.
-func (c *coverage) checkLeft(b *limits.Budget, absent []string) error {
+func (c *Coverage) CheckLeft(b *limits.Budget, absent []string) error {
 	for _, name := range absent {
 		c.left[name] = true
 	}
 	for _, name := range c.signatures {
-		path := filepath.Join(c.root, filepath.FromSlash(name))
+		path := filepath.Join(c.Root, filepath.FromSlash(name))
 		info, err := os.Lstat(path)
 		if err != nil {
 			return err
 		}
 		if !info.Mode().IsRegular() {
-			return notCovered("%s, which is left out as a signature, is not a regular file", wire.Quote(name))
+			return NotCovered("%s, which is left out as a signature, is not a regular file", wire.Quote(name))
 		}
 		text, err := disk.ReadBounded(path, attest.MaxBytes)
 		if err != nil {
 			return err
 		}
 		if !attest.IsSignature(text) {
-			return notCovered("%s is left out as a signature, and its content is not one: remove it, or give it another name", wire.Quote(name))
+			return NotCovered("%s is left out as a signature, and its content is not one: remove it, or give it another name", wire.Quote(name))
 		}
 	}
-	for _, l := range c.links {
+	for _, l := range c.Links {
 		for name := range c.left {
 			if l.To == name || strings.HasPrefix(l.To, name+"/") {
-				return notCovered("the link %s leads into %s, which is left out", wire.Quote(l.Name), wire.Quote(name))
+				return NotCovered("the link %s leads into %s, which is left out", wire.Quote(l.Name), wire.Quote(name))
 			}
 		}
 	}
@@ -61,10 +61,10 @@ func (c *coverage) checkLeft(b *limits.Budget, absent []string) error {
 
 // read returns the indices of the files that a loader may read. Those of git, which a scan's
 // statement covers, are read by git alone unless a link leads there or a text mentions them.
-func (c *coverage) read(b *limits.Budget) ([]int, error) {
+func (c *Coverage) read(b *limits.Budget) ([]int, error) {
 	var read []int
 	beside := map[string][]int{}
-	for i, f := range c.files {
+	for i, f := range c.Files {
 		if top := attest.Beside(f.Name); top != "" {
 			beside[top] = append(beside[top], i)
 		} else {
@@ -74,11 +74,11 @@ func (c *coverage) read(b *limits.Budget) ([]int, error) {
 	for at := 0; at < len(read) && len(beside) > 0; at++ {
 		i := read[at]
 		for top := range beside {
-			found, err := searchFile(b, (&folder.Search{Names: []string{top}, Inside: c.inside(top)}).In, c.files[i].Name, c.paths[i])
+			found, err := searchFile(b, (&folder.Search{Names: []string{top}, Inside: c.inside(top)}).In, c.Files[i].Name, c.Paths[i])
 			if err != nil {
 				return nil, err
 			}
-			if found != "" || slices.ContainsFunc(c.links, func(l attest.Link) bool { return attest.Beside(l.To) == top }) {
+			if found != "" || slices.ContainsFunc(c.Links, func(l attest.Link) bool { return attest.Beside(l.To) == top }) {
 				read = append(read, beside[top]...)
 				delete(beside, top)
 			}
@@ -88,8 +88,8 @@ func (c *coverage) read(b *limits.Budget) ([]int, error) {
 }
 
 // inside lists what is in a folder, for [folder.Search].
-func (c *coverage) inside(name string) map[string][]string {
-	list, err := os.ReadDir(filepath.Join(c.root, filepath.FromSlash(name)))
+func (c *Coverage) inside(name string) map[string][]string {
+	list, err := os.ReadDir(filepath.Join(c.Root, filepath.FromSlash(name)))
 	if err != nil {
 		return nil
 	}
@@ -101,14 +101,14 @@ func (c *coverage) inside(name string) map[string][]string {
 }
 
 // checkOutside makes sure that no text names a file outside of the folder.
-func (c *coverage) checkOutside(b *limits.Budget, read []int) error {
+func (c *Coverage) checkOutside(b *limits.Budget, read []int) error {
 	for _, i := range read {
-		f := c.files[i]
+		f := c.Files[i]
 		if !c.folder {
-			f.Name = filepath.Base(c.root)
+			f.Name = filepath.Base(c.Root)
 		}
 		err := folder.Values(f.Name, func() (io.ReadCloser, error) {
-			f, err := folder.OpenRegular(c.paths[i])
+			f, err := folder.OpenRegular(c.Paths[i])
 			return accountReader{f, b, f}, err
 		}, func(v folder.Value) error {
 			if err := b.Step(1); err != nil {
@@ -121,7 +121,7 @@ func (c *coverage) checkOutside(b *limits.Budget, read []int) error {
 			if v.Member != "" {
 				member = " (" + wire.Quote(v.Member) + ")"
 			}
-			return notCovered("%s names %s%s, which is outside of the folder: what is there is not covered, and could be loaded. Remove the name, or bring the file into the folder", wire.Quote(f.Name), term.Tidy(strconv.Quote(v.Text), 512), member)
+			return NotCovered("%s names %s%s, which is outside of the folder: what is there is not covered, and could be loaded. Remove the name, or bring the file into the folder", wire.Quote(f.Name), term.Tidy(strconv.Quote(v.Text), 512), member)
 		})
 		if err != nil {
 			return err
@@ -133,10 +133,10 @@ func (c *coverage) checkOutside(b *limits.Budget, read []int) error {
 // leaves reports whether a path in a text called name leads out of the folder. A relative
 // path counts from the text's folder. One that begins with .. may count from elsewhere, so
 // what it names must be there. An absolute path counts if it exists now.
-func (c *coverage) leaves(name, to string) bool {
+func (c *Coverage) leaves(name, to string) bool {
 	if folder.IsAbs(to) {
 		at, err := filepath.EvalSymlinks(to)
-		root, rootErr := filepath.EvalSymlinks(c.root)
+		root, rootErr := filepath.EvalSymlinks(c.Root)
 		if rootErr == nil {
 			root, rootErr = filepath.Abs(root)
 		}
@@ -152,19 +152,19 @@ func (c *coverage) leaves(name, to string) bool {
 	case inside == ".." || strings.HasPrefix(inside, "../"):
 		return true
 	case strings.HasPrefix(to, "../") || to == "..":
-		_, err := os.Lstat(filepath.Join(c.root, filepath.FromSlash(inside)))
-		return err != nil || len(c.links) > 0
+		_, err := os.Lstat(filepath.Join(c.Root, filepath.FromSlash(inside)))
+		return err != nil || len(c.Links) > 0
 	}
 	// Behind a link to a folder, .. leads elsewhere than the text says.
-	return len(c.links) > 0 || !filepath.IsLocal(filepath.FromSlash(to))
+	return len(c.Links) > 0 || !filepath.IsLocal(filepath.FromSlash(to))
 }
 
 // search looks for what is left out in the files that are covered.
-func (c *coverage) search(b *limits.Budget, read []int) error {
+func (c *Coverage) search(b *limits.Budget, read []int) error {
 	s := folder.Search{Inside: map[string][]string{}}
 	for name := range c.left {
 		s.Names = append(s.Names, name)
-		path := filepath.Join(c.root, filepath.FromSlash(name))
+		path := filepath.Join(c.Root, filepath.FromSlash(name))
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !isText(name): // it was left behind, and may come back as a folder
@@ -178,7 +178,7 @@ func (c *coverage) search(b *limits.Budget, read []int) error {
 				return err
 			}
 			if text, err := disk.ReadBounded(path, 1<<20); err != nil || len(text) > 1<<20 || !utf8.Valid(text) || !link.Mode().IsRegular() {
-				return notCovered("%s, which is left out, is not a text of up to a megabyte", wire.Quote(name))
+				return NotCovered("%s, which is left out, is not a text of up to a megabyte", wire.Quote(name))
 			}
 		}
 	}
@@ -187,23 +187,23 @@ func (c *coverage) search(b *limits.Budget, read []int) error {
 		return nil
 	}
 	for _, i := range read {
-		f := c.files[i]
-		found, err := searchFile(b, s.In, f.Name, c.paths[i])
+		f := c.Files[i]
+		found, err := searchFile(b, s.In, f.Name, c.Paths[i])
 		if err != nil {
 			return err
 		}
 		if found != "" {
-			return notCovered("%s mentions %s, which is left out: what it names there could be loaded, and may be anything", wire.Quote(f.Name), wire.Quote(found))
+			return NotCovered("%s mentions %s, which is left out: what it names there could be loaded, and may be anything", wire.Quote(f.Name), wire.Quote(found))
 		}
 		denotes, err := s.Denotes(f.Name, func() (io.ReadCloser, error) {
-			f, err := folder.OpenRegular(c.paths[i])
+			f, err := folder.OpenRegular(c.Paths[i])
 			return accountReader{f, b, f}, err
 		})
 		if err != nil {
 			return err
 		}
 		if denotes != "" {
-			return notCovered("%s has %s, by which it could name %s, which is left out: write it in one piece, or remove %s", wire.Quote(f.Name), term.Tidy(strconv.Quote(denotes), 128), wire.Quote(s.Names[0]), wire.Quote(s.Names[0]))
+			return NotCovered("%s has %s, by which it could name %s, which is left out: write it in one piece, or remove %s", wire.Quote(f.Name), term.Tidy(strconv.Quote(denotes), 128), wire.Quote(s.Names[0]), wire.Quote(s.Names[0]))
 		}
 	}
 	return nil

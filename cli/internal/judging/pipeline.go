@@ -1,4 +1,4 @@
-package cli
+package judging
 
 import (
 	"bytes"
@@ -14,19 +14,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// pipelineFlags choose the files of a scan, its total time, and the refusals that are known.
-type pipelineFlags struct {
+// PipelineFlags choose the files of a scan, its total time, and the refusals that are known.
+type PipelineFlags struct {
 	FilesFrom    string   `placeholder:"FILE" help:"Read file names from FILE, or - for standard input: one per line, or each ended by a zero byte. An empty list is refused (exit code 5)."`
 	Exclude      []string `placeholder:"GLOB" help:"Leave out files and folders of this name or, if GLOB has a slash, of this path; ** matches any folders. Repeatable. Files named on the command line are still judged."`
 	Baseline     string   `placeholder:"FILE" help:"Do not fail for refusals in this baseline, written earlier with --output baseline=FILE. Files are identified by content."`
 	TotalTimeout string   `placeholder:"TIME" help:"Time limit for all files together, such as 10m. Files that are not judged by then are refused (exit code 6)."`
 }
 
-// inputs lists the files that the flags name to be read.
-func (f *pipelineFlags) inputs() []string { return []string{f.FilesFrom, f.Baseline} }
+// Inputs lists the files that the flags name to be read.
+func (f *PipelineFlags) Inputs() []string { return []string{f.FilesFrom, f.Baseline} }
 
-// apply applies --exclude and --baseline to a gate.
-func (f *pipelineFlags) apply(g *gate.Gate) (err error) {
+// Apply applies --exclude and --baseline to a gate.
+func (f *PipelineFlags) Apply(g *gate.Gate) (err error) {
 	if len(f.Exclude) > 0 {
 		if g.Exclude, err = gate.Exclude(f.Exclude...); err != nil {
 			return fault.Usage("--exclude: " + err.Error())
@@ -51,8 +51,8 @@ func (f *pipelineFlags) apply(g *gate.Gate) (err error) {
 // maxList bounds the size of a list of files.
 const maxList = 64 << 20
 
-// readList returns the names in the list of --files-from.
-func (f *pipelineFlags) readList(s *run.Run) (names []string, err error) {
+// ReadList returns the names in the list of --files-from.
+func (f *PipelineFlags) ReadList(s *run.Run) (names []string, err error) {
 	in := s.In
 	if f.FilesFrom == "-" {
 		s.StdinTaken = true
@@ -87,8 +87,8 @@ func (f *pipelineFlags) readList(s *run.Run) (names []string, err error) {
 	return names, nil
 }
 
-// withTotalTimeout returns ctx with the deadline of --total-timeout.
-func (f *pipelineFlags) withTotalTimeout(ctx context.Context) (context.Context, context.CancelFunc, error) {
+// WithTotalTimeout returns ctx with the deadline of --total-timeout.
+func (f *PipelineFlags) WithTotalTimeout(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if f.TotalTimeout == "" {
 		return ctx, func() {}, nil
 	}

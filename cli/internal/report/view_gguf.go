@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 )
 
 // viewGGUF adds what llama.cpp's tools show. Shapes have their order, fastest dimension first.
-func viewGGUF(v *view, f *gguf.File) {
-	v.title = fmt.Sprintf("GGUF v%d", f.Version())
+func viewGGUF(v *View, f *gguf.File) {
+	v.Title = fmt.Sprintf("GGUF v%d", f.Version())
 	if arch, ok := f.Get("general.architecture"); ok {
 		if name, ok := arch.(string); ok {
 			v.facts = append(v.facts, fact{"Arch", wire.Clean(name, wire.MaxQuoted)})
@@ -21,7 +21,7 @@ func viewGGUF(v *view, f *gguf.File) {
 	if f.Order() == tensor.Big {
 		v.last = append(v.last, fact{"Byte order", "big-endian"})
 	}
-	v.shape = func(dims []int64) []int64 {
+	v.Shape = func(dims []int64) []int64 {
 		ne := slices.Clone(dims)
 		slices.Reverse(ne)
 		return ne

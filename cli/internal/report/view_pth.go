@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"strings"
@@ -7,9 +7,9 @@ import (
 )
 
 // viewPTH adds the layout of a checkpoint.
-func viewPTH(v *view, f *pth.File) {
+func viewPTH(v *View, f *pth.File) {
 	if f.Layout() == pth.Legacy {
-		v.title += " (legacy layout)"
+		v.Title += " (legacy layout)"
 	}
 	v.last = append(v.last, fact{"Byte order", f.Order().String() + "-endian"})
 	// The versions of modules, which state_dict keeps, are of no interest.

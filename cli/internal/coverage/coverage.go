@@ -1,4 +1,4 @@
-package cli
+package coverage
 
 import (
 	"fmt"
@@ -19,16 +19,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A coverage is what a statement about a model covers, and what it leaves out. The same list
+// A Coverage is what a statement about a model covers, and what it leaves out. The same list
 // is made for a statement that is written and one that is verified.
-type coverage struct {
-	root   string
+type Coverage struct {
+	Root   string
 	folder bool
-	files  []attest.File // without digests
-	paths  []string      // of the files
+	Files  []attest.File // without digests
+	Paths  []string      // of the files
 	infos  []fs.FileInfo
-	links  []attest.Link
-	size   int64
+	Links  []attest.Link
+	Size   int64
 	// left are the files and folders that are left out, by name. A folder stands for all
 	// that is in it.
 	left map[string]bool
@@ -36,10 +36,10 @@ type coverage struct {
 	signatures []string
 }
 
-// cover lists what is below root. leaves returns because of which name an entry is left out,
+// Of lists what is below root. leaves returns because of which name an entry is left out,
 // or ""; own are the files that this run writes or reads, such as the statement itself.
-func cover(root string, own []string, leaves func(name string) (string, error)) (*coverage, error) {
-	c := &coverage{root: root, left: map[string]bool{}}
+func Of(root string, own []string, leaves func(name string) (string, error)) (*Coverage, error) {
+	c := &Coverage{Root: root, left: map[string]bool{}}
 	info, err := os.Stat(root)
 	switch {
 	case err != nil:
@@ -59,17 +59,17 @@ func cover(root string, own []string, leaves func(name string) (string, error)) 
 	return c, nil
 }
 
-func (c *coverage) add(name, path string, info fs.FileInfo) {
-	c.files, c.paths, c.infos = append(c.files, attest.File{Name: name}), append(c.paths, path), append(c.infos, info)
-	c.size = wire.AddCap(c.size, info.Size())
+func (c *Coverage) add(name, path string, info fs.FileInfo) {
+	c.Files, c.Paths, c.infos = append(c.Files, attest.File{Name: name}), append(c.Paths, path), append(c.infos, info)
+	c.Size = wire.AddCap(c.Size, info.Size())
 }
 
-func (c *coverage) entry(e folder.Entry, own []string, leaves func(string) (string, error)) error {
+func (c *Coverage) entry(e folder.Entry, own []string, leaves func(string) (string, error)) error {
 	what, err := leaves(e.Name)
 	switch {
 	case err != nil:
 		return err
-	case what == "" && isAt(e.Path, own):
+	case what == "" && IsAt(e.Path, own):
 		what = e.Name
 	}
 	if what != "" {
@@ -77,10 +77,10 @@ func (c *coverage) entry(e folder.Entry, own []string, leaves func(string) (stri
 			return e.Err
 		}
 		if what == e.Name && (e.Kind != folder.File || e.Link) || what != e.Name && isText(what) {
-			return notCovered("%s is left out only as a regular file, and it is not one", wire.Quote(what))
+			return NotCovered("%s is left out only as a regular file, and it is not one", wire.Quote(what))
 		}
 		if e.Kind == folder.Special && !isSocket(e.Path) { // as git leaves one in its folder, which nobody can open
-			return notCovered("%s, which is left out, is a pipe or a device: who opens it may wait for ever", wire.Quote(e.Name))
+			return NotCovered("%s, which is left out, is a pipe or a device: who opens it may wait for ever", wire.Quote(e.Name))
 		}
 		c.left[what] = true
 		if what == e.Name && !isText(what) && !strings.HasPrefix(what, ".git") {
@@ -92,14 +92,14 @@ func (c *coverage) entry(e folder.Entry, own []string, leaves func(string) (stri
 	case folder.Unread:
 		return e.Err
 	case folder.Astray:
-		return notCovered("%s is %s", wire.Quote(e.Name), e.Why)
+		return NotCovered("%s is %s", wire.Quote(e.Name), e.Why)
 	case folder.Special:
 		if attest.Beside(e.Name) == ".git" && isSocket(e.Path) { // of git's monitor of files
 			return nil
 		}
-		return notCovered("%s is not a regular file", wire.Quote(e.Name))
+		return NotCovered("%s is not a regular file", wire.Quote(e.Name))
 	case folder.Folder:
-		c.links = append(c.links, attest.Link{Name: e.Name, To: e.To})
+		c.Links = append(c.Links, attest.Link{Name: e.Name, To: e.To})
 		return nil
 	}
 	info, err := os.Stat(e.Path)
@@ -117,60 +117,60 @@ func isSocket(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSocket != 0
 }
 
-// isAt reports whether path is one of names, which may be empty: the same name in the same
+// IsAt reports whether path is one of names, which may be empty: the same name in the same
 // folder, not another link to the same file.
-func isAt(path string, names []string) bool {
+func IsAt(path string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return name != "" && filepath.Base(name) == filepath.Base(path) && disk.Resolved(name) == disk.Resolved(path)
 	})
 }
 
-func notCovered(format string, args ...any) error {
+func NotCovered(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{attest.ErrUncovered}, args...)...)
 }
 
-// checkAlone makes sure that the loader of a file that is covered alone opens no other one.
-func (c *coverage) checkAlone(b *limits.Budget) error {
+// CheckAlone makes sure that the loader of a file that is covered alone opens no other one.
+func (c *Coverage) CheckAlone(b *limits.Budget) error {
 	if c.folder {
 		return nil
 	}
-	base := filepath.Base(c.root)
+	base := filepath.Base(c.Root)
 	if _, is := tensor.ParseIndexName(base); is {
-		return notCovered("it is an index, whose loader opens the files that it names: name the folder")
+		return NotCovered("it is an index, whose loader opens the files that it names: name the folder")
 	}
 	if shard, is := tensor.ParseShardName(base); is && strings.EqualFold(shard.Ext, ".gguf") {
-		return notCovered("it is one file of a set, whose loader opens the others: name the folder")
+		return NotCovered("it is one file of a set, whose loader opens the others: name the folder")
 	}
 	b = b.Probe()
 	defer b.Close()
-	h, err := tensor.OpenFile(disk.Dir(filepath.Dir(c.root)), base)
+	h, err := tensor.OpenFile(disk.Dir(filepath.Dir(c.Root)), base)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 	if m, err := parser.Decode(b, h, h.Size); err == nil {
 		if slices.ContainsFunc(m.Findings(), func(f tensor.Finding) bool { return f.Code == "gguf.split" }) {
-			return notCovered("it is one file of a set, whose loader opens the others: name the folder")
+			return NotCovered("it is one file of a set, whose loader opens the others: name the folder")
 		}
 		return nil
 	}
 	if m, err := onnx.Decode(b, h, h.Size); err == nil && len(m.External) > 0 {
-		return notCovered("its loader opens %s too: name the folder", wire.Quote(m.External[0]))
+		return NotCovered("its loader opens %s too: name the folder", wire.Quote(m.External[0]))
 	}
 	return nil
 }
 
-// checkSame makes sure that nothing has changed between two lists.
-func (c *coverage) checkSame(now *coverage) error {
+// CheckSame makes sure that nothing has changed between two lists.
+func (c *Coverage) CheckSame(now *Coverage) error {
 	at := func(name string, how string) error {
 		return wire.At("attestation", "file "+wire.Quote(name), wire.NoOffset, wire.ErrMismatch.WithRule("file.changed").Errorf("it changed meanwhile: %s", how))
 	}
-	for i, f := range c.files {
+	for i, f := range c.Files {
 		switch {
-		case i >= len(now.files) || now.files[i].Name > f.Name && c.folder:
+		case i >= len(now.Files) || now.Files[i].Name > f.Name && c.folder:
 			return at(f.Name, "it was removed")
-		case now.files[i].Name != f.Name:
-			return at(now.files[i].Name, "it was added")
+		case now.Files[i].Name != f.Name:
+			return at(now.Files[i].Name, "it was added")
 		case stamp.Replaced(c.infos[i], now.infos[i]):
 			return at(f.Name, "another file was put in its place")
 		}
@@ -178,11 +178,21 @@ func (c *coverage) checkSame(now *coverage) error {
 			return at(f.Name, how)
 		}
 	}
-	if len(now.files) > len(c.files) {
-		return at(now.files[len(c.files)].Name, "it was added")
+	if len(now.Files) > len(c.Files) {
+		return at(now.Files[len(c.Files)].Name, "it was added")
 	}
-	if !slices.Equal(c.links, now.links) {
+	if !slices.Equal(c.Links, now.Links) {
 		return at(".", "a link to a folder was changed")
+	}
+	return nil
+}
+
+// CheckNoLinks refuses links, which the signature does not follow.
+func (c *Coverage) CheckNoLinks() error {
+	for e := range folder.Each(c.Root) {
+		if c.folder && e.Link && attest.Ignored(e.Name) == "" {
+			return fmt.Errorf("%w: %s is a link, and the signature follows none", attest.ErrDiffers, wire.Quote(e.Name))
+		}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"bufio"
@@ -11,42 +11,42 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// printJSON prints a report in one line, as cli/schema describes it.
-func printJSON(s *run.Run, schema string, r *report, list iter.Seq[tensor.Info]) error {
-	writeJSON(s.Out.Writer, schema, r, list)
+// PrintJSON prints a report in one line, as cli/schema describes it.
+func PrintJSON(s *run.Run, schema string, r *Report, list iter.Seq[tensor.Info]) error {
+	Write(s.Out.Writer, schema, r, list)
 	return nil
 }
 
-func writeJSON(w *bufio.Writer, schema string, r *report, list iter.Seq[tensor.Info]) {
+func Write(w *bufio.Writer, schema string, r *Report, list iter.Seq[tensor.Info]) {
 	jsonout.Write(w, func(o *jsonout.Object) {
 		o.Field("schema", schema)
-		o.Text("path", r.path)
-		o.Field("format", r.format())
-		o.Field("class", r.class().String())
-		o.Field("exit", r.class().ExitCode())
-		if r.err != nil {
-			o.Object("error", func(o *jsonout.Object) { fault.JSON(o, r.err) })
+		o.Text("path", r.Path)
+		o.Field("format", r.Format())
+		o.Field("class", r.Class().String())
+		o.Field("exit", r.Class().ExitCode())
+		if r.Err != nil {
+			o.Object("error", func(o *jsonout.Object) { fault.JSON(o, r.Err) })
 		} else {
 			jsonModel(o, r, list)
 		}
 		if r.usage != nil {
 			jsonUsage(o, r.usage)
 		}
-		if r.verdict != nil {
-			if r.verdict.Err != nil {
-				o.Field("rules", rulesOf(r.verdict))
+		if r.Verdict != nil {
+			if r.Verdict.Err != nil {
+				o.Field("rules", RulesOf(r.Verdict))
 			}
-			jsonExceptions(o, r.verdict)
+			JSONExceptions(o, r.Verdict)
 		}
 	})
 	w.WriteByte('\n')
 }
 
 // jsonModel writes the fields of an accepted model.
-func jsonModel(o *jsonout.Object, r *report, list iter.Seq[tensor.Info]) {
-	o.Field("bodies", r.bodies())
-	o.Object("totals", func(o *jsonout.Object) { jsonGroup(o, &r.total) })
-	if s, ok := r.model.(sharded); ok && len(s.FileNames()) > 0 {
+func jsonModel(o *jsonout.Object, r *Report, list iter.Seq[tensor.Info]) {
+	o.Field("bodies", r.Bodies())
+	o.Object("totals", func(o *jsonout.Object) { JSONGroup(o, &r.Total) })
+	if s, ok := r.Model.(Sharded); ok && len(s.FileNames()) > 0 {
 		o.List("files", func(add func(func(*jsonout.Object))) {
 			for _, name := range s.FileNames() {
 				add(func(o *jsonout.Object) { o.Text("path", name) })
@@ -54,7 +54,7 @@ func jsonModel(o *jsonout.Object, r *report, list iter.Seq[tensor.Info]) {
 		})
 	}
 	o.List("metadata", func(add func(func(*jsonout.Object))) {
-		for key, value := range r.model.Meta() {
+		for key, value := range r.Model.Meta() {
 			add(func(o *jsonout.Object) {
 				o.Text("key", key)
 				o.Value("value", value)
@@ -63,27 +63,27 @@ func jsonModel(o *jsonout.Object, r *report, list iter.Seq[tensor.Info]) {
 	})
 	o.List("tensors", func(add func(func(*jsonout.Object))) {
 		for i := range list {
-			add(func(o *jsonout.Object) { jsonTensor(o, r.model, &i) })
+			add(func(o *jsonout.Object) { jsonTensor(o, r.Model, &i) })
 		}
 	})
 	o.List("groups", func(add func(func(*jsonout.Object))) {
 		for _, g := range r.groups {
 			add(func(o *jsonout.Object) {
 				o.Text("dtype", g.Type)
-				jsonGroup(o, &g)
+				JSONGroup(o, &g)
 			})
 		}
 	})
-	jsonPlan(o, r.planned)
+	JSONPlan(o, r.planned)
 	jsonMemory(o, r)
 	o.List("findings", func(add func(func(*jsonout.Object))) {
-		for _, f := range r.model.Findings() {
-			add(func(o *jsonout.Object) { jsonFinding(o, &f) })
+		for _, f := range r.Model.Findings() {
+			add(func(o *jsonout.Object) { JSONFinding(o, &f) })
 		}
 	})
 }
 
-func jsonGroup(o *jsonout.Object, g *group) {
+func JSONGroup(o *jsonout.Object, g *Group) {
 	o.Number("tensors", g.Tensors)
 	o.Number("elements", g.Elements)
 	o.Number("bytes", g.Bytes)
@@ -117,7 +117,7 @@ func jsonTensor(o *jsonout.Object, m tensor.Model, i *tensor.Info) {
 	}
 }
 
-func jsonFinding(o *jsonout.Object, f *tensor.Finding) {
+func JSONFinding(o *jsonout.Object, f *tensor.Finding) {
 	o.Field("code", f.Code)
 	o.Field("severity", f.Severity.String())
 	o.Field("where", f.Where)

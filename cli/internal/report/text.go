@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// heading prints the path if there may be several, after an empty line.
-func heading(s *run.Run, r *report) {
+// Heading prints the path if there may be several, after an empty line.
+func Heading(s *run.Run, r *Report) {
 	if !r.named {
 		return
 	}
@@ -22,23 +22,23 @@ func heading(s *run.Run, r *report) {
 		s.Out.Line("")
 	}
 	s.Out.Printed = true
-	s.Out.Prose(0, "%s:", term.Path(r.path))
+	s.Out.Prose(0, "%s:", term.Path(r.Path))
 }
 
-// printInspect prints a summary.
-func printInspect(s *run.Run, r *report) error {
-	if r.err != nil {
-		return printUsage(s, r)
+// PrintInspect prints a summary.
+func PrintInspect(s *run.Run, r *Report) error {
+	if r.Err != nil {
+		return PrintUsage(s, r)
 	}
-	heading(s, r)
-	v := viewOf(r.model)
-	s.Out.Fact("", "Format", v.title)
+	Heading(s, r)
+	v := ViewOf(r.Model)
+	s.Out.Fact("", "Format", v.Title)
 	for _, f := range v.facts {
 		s.Out.Fact("", f.label, f.value)
 	}
-	s.Out.Fact("", "Tensors", term.Count(r.total.Tensors))
-	s.Out.Fact("", "Elements", term.Count(r.total.Elements))
-	s.Out.Fact("", "Total size", term.Bytes(r.total.Bytes))
+	s.Out.Fact("", "Tensors", term.Count(r.Total.Tensors))
+	s.Out.Fact("", "Elements", term.Count(r.Total.Elements))
+	s.Out.Fact("", "Total size", term.Bytes(r.Total.Bytes))
 	if len(r.groups) > 0 {
 		s.Out.CutFact("", "Dtypes", dtypes(r.groups))
 	}
@@ -48,16 +48,16 @@ func printInspect(s *run.Run, r *report) error {
 	printPlan(s, r.planned)
 	printParameters(s, r)
 	printMemory(s, r)
-	if meta := metadata(r.model, &v); meta != "" {
+	if meta := metadata(r.Model, &v); meta != "" {
 		s.Out.CutFact("", "Metadata", meta)
 	}
-	s.Out.Fact("", "Data", dataWords(r.bodies()))
+	s.Out.Fact("", "Data", DataWords(r.Bodies()))
 	printFindings(s, "", r)
-	return printUsage(s, r)
+	return PrintUsage(s, r)
 }
 
 // dtypes returns "BF16 (98, 12.5 GB), F32 (2, 24 B)", or only the type if there is one.
-func dtypes(groups []group) string {
+func dtypes(groups []Group) string {
 	if len(groups) == 1 {
 		return term.Type(groups[0].Type)
 	}
@@ -69,7 +69,7 @@ func dtypes(groups []group) string {
 }
 
 // metadata lists the keys, with their values if those are short.
-func metadata(m tensor.Model, v *view) string {
+func metadata(m tensor.Model, v *View) string {
 	const most = 8
 	var list []string
 	n := int64(0)
@@ -106,13 +106,13 @@ func scalarText(v any) string {
 	}
 }
 
-func printFindings(s *run.Run, indent string, r *report) {
-	found := r.model.Findings()
+func printFindings(s *run.Run, indent string, r *Report) {
+	found := r.Model.Findings()
 	if len(found) == 0 {
 		return
 	}
 	s.Out.Fact(indent, "Findings", term.Count(int64(len(found))))
-	for severity, text := range fewOf(found) {
+	for severity, text := range FewOf(found) {
 		s.Out.Prose(len(indent)+11, "%s", indent+"  "+term.Pad(severity.String(), 9)+text)
 	}
 }
@@ -121,8 +121,8 @@ func printFindings(s *run.Run, indent string, r *report) {
 // tensor.
 const mostFindings = 3
 
-// fewOf yields the first findings of each code, and how many more there are.
-func fewOf(found []tensor.Finding) iter.Seq2[tensor.Severity, string] {
+// FewOf yields the first findings of each code, and how many more there are.
+func FewOf(found []tensor.Finding) iter.Seq2[tensor.Severity, string] {
 	return func(yield func(tensor.Severity, string) bool) {
 		count := map[string]int64{}
 		for _, f := range found {
@@ -139,13 +139,13 @@ func fewOf(found []tensor.Finding) iter.Seq2[tensor.Severity, string] {
 	}
 }
 
-// printUsage prints how much of each limit the model used.
-func printUsage(s *run.Run, r *report) error {
+// PrintUsage prints how much of each limit the model used.
+func PrintUsage(s *run.Run, r *Report) error {
 	if r.usage == nil {
 		return nil
 	}
-	if r.err != nil {
-		heading(s, r)
+	if r.Err != nil {
+		Heading(s, r)
 	}
 	s.Out.Line("Limits:      most at once, of")
 	for _, u := range r.usage {
@@ -171,50 +171,50 @@ func axisText(a limits.Axis, n int64) string {
 	}
 }
 
-// printParse prints a table of tensors and the totals of their types.
-func printParse(s *run.Run, r *report, list iter.Seq[tensor.Info]) error {
-	if r.err != nil {
-		return printUsage(s, r)
+// PrintParse prints a table of tensors and the totals of their types.
+func PrintParse(s *run.Run, r *Report, list iter.Seq[tensor.Info]) error {
+	if r.Err != nil {
+		return PrintUsage(s, r)
 	}
 	if s.Out.Printed {
 		s.Out.Line("")
 	}
 	s.Out.Printed = true
-	v := viewOf(r.model)
-	s.Out.Prose(4, "Parsed %s (%s)", term.Path(r.path), v.title)
+	v := ViewOf(r.Model)
+	s.Out.Prose(4, "Parsed %s (%s)", term.Path(r.Path), v.Title)
 	for _, f := range v.facts {
 		s.Out.Fact("  ", f.label, f.value)
 	}
 	s.Out.Fact("  ", "Tensors", tensorCount(r))
-	s.Out.Fact("  ", "Total size", term.Bytes(r.total.Bytes))
+	s.Out.Fact("  ", "Total size", term.Bytes(r.Total.Bytes))
 	if len(r.groups) > 0 {
 		s.Out.CutFact("  ", "Dtypes", dtypes(r.groups))
 	}
 	for _, f := range v.last {
 		s.Out.Fact("  ", f.label, f.value)
 	}
-	if v.shape != nil && r.total.Tensors > 0 {
+	if v.Shape != nil && r.Total.Tensors > 0 {
 		s.Out.Fact("  ", "Shapes", "fastest dimension first")
 	}
-	if text := otherValues(r.model); text != "" {
+	if text := OtherValues(r.Model); text != "" {
 		s.Out.CutFact("  ", "Values", text)
 	}
 	printFindings(s, "  ", r)
-	if r.total.Tensors > 0 {
+	if r.Total.Tensors > 0 {
 		s.Out.Line("")
 		printTensors(s, v, list)
 		s.Out.Line("")
 		printTotals(s, r)
 	}
-	return printUsage(s, r)
+	return PrintUsage(s, r)
 }
 
 // tensorCount returns the number of listed tensors, "3 of 24" if some are not listed.
-func tensorCount(r *report) string {
-	if all := int64(r.model.Len()); all != r.total.Tensors {
-		return term.Count(r.total.Tensors) + " of " + term.Count(all)
+func tensorCount(r *Report) string {
+	if all := int64(r.Model.Len()); all != r.Total.Tensors {
+		return term.Count(r.Total.Tensors) + " of " + term.Count(all)
 	}
-	return term.Count(r.total.Tensors)
+	return term.Count(r.Total.Tensors)
 }
 
 // The least widths of the table's columns, and the widest that a shape gets.
@@ -222,13 +222,13 @@ const minName, minType, minShape, maxShape = 30, 6, 15, 48
 
 // printTensors prints a row per tensor. Columns are as wide as their widest cell; names are
 // cut to fit the terminal.
-func printTensors(s *run.Run, v view, list iter.Seq[tensor.Info]) {
+func printTensors(s *run.Run, v View, list iter.Seq[tensor.Info]) {
 	name, typ, shape := 0, minType, 0
 	shared := map[storage]int{}
 	for i := range list {
 		name = max(name, term.Width(term.Name(i.Name)))
 		typ = max(typ, term.Width(term.Type(i.TypeName())))
-		shape = min(max(shape, term.Width(v.shapeText(&i))), maxShape)
+		shape = min(max(shape, term.Width(v.ShapeText(&i))), maxShape)
 		if i.Storage != "" {
 			shared[storage{i.Part, i.Storage}]++
 		}
@@ -244,18 +244,18 @@ func printTensors(s *run.Run, v view, list iter.Seq[tensor.Info]) {
 	for i := range list {
 		s.Out.Line("  %s %s %s %s%s",
 			term.Pad(term.CutName(term.Name(i.Name), name), name), term.Pad(term.Type(i.TypeName()), typ),
-			term.Pad(term.Cut(v.shapeText(&i), shape), shape), term.PadLeft(sizeText(&i), term.SizeWidth), noteText(&i, shared))
+			term.Pad(term.Cut(v.ShapeText(&i), shape), shape), term.PadLeft(SizeText(&i), term.SizeWidth), noteText(&i, shared))
 	}
 }
 
-func (v *view) shapeText(i *tensor.Info) string {
-	if v.shape != nil {
-		return term.Shape(v.shape(i.Shape))
+func (v *View) ShapeText(i *tensor.Info) string {
+	if v.Shape != nil {
+		return term.Shape(v.Shape(i.Shape))
 	}
 	return term.Shape(i.Shape)
 }
 
-func sizeText(i *tensor.Info) string { return term.Bytes(i.Bytes()) }
+func SizeText(i *tensor.Info) string { return term.Bytes(i.Bytes()) }
 
 // A storage identifies bytes that several tensors may share.
 type storage struct {
@@ -282,10 +282,10 @@ func noteText(i *tensor.Info, shared map[storage]int) string {
 }
 
 // printTotals prints a row per type.
-func printTotals(s *run.Run, r *report) {
+func printTotals(s *run.Run, r *Report) {
 	rows := r.groups
 	if len(rows) > 1 {
-		rows = append(rows[:len(rows):len(rows)], r.total)
+		rows = append(rows[:len(rows):len(rows)], r.Total)
 		rows[len(rows)-1].Type = "total"
 	}
 	typ, count, elems := minType, 0, 0

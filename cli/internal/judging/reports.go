@@ -1,4 +1,4 @@
-package cli
+package judging
 
 import (
 	"bufio"
@@ -14,28 +14,28 @@ import (
 	gatereport "github.com/anamnesis-go/anamnesis/gate/report"
 )
 
-// reportFlags choose the formats and the files of reports.
-type reportFlags struct {
+// ReportFlags choose the formats and the files of reports.
+type ReportFlags struct {
 	Format string   `enum:"text,json,sarif,junit,markdown,github,gitlab" default:"text" help:"Form of the output: text, json (same as --json), sarif, junit, markdown, github (annotations) or gitlab (code quality report)."`
 	Output []string `placeholder:"FORMAT=FILE" help:"Also write a report to a file, such as sarif=report.sarif. Formats as above, and baseline for --baseline. The file must not lie in a judged folder. Repeatable."`
 	Force  bool     `short:"f" help:"Replace reports that an earlier run has written, and allow outputs in a judged folder: they are listed as not judged (exit code 5)."`
 }
 
-// writesBaseline reports whether a baseline is written, which needs digests of files.
-func (f *reportFlags) writesBaseline() bool {
+// WritesBaseline reports whether a baseline is written, which needs digests of files.
+func (f *ReportFlags) WritesBaseline() bool {
 	return slices.ContainsFunc(f.Output, func(o string) bool { return strings.HasPrefix(o, "baseline=") })
 }
 
-// reports holds the reports that a command writes besides its text, or instead of it.
-type reports struct {
-	print   bool // a report replaces the text on standard output
+// Reports holds the reports that a command writes besides its text, or instead of it.
+type Reports struct {
+	Print   bool // a report replaces the text on standard output
 	writers []*gatereport.Writer
 	lines   []*bufio.Writer // files of JSON, as --json prints it
 	files   []*disk.Atomic
 }
 
-// outputs lists the files of the reports.
-func (f *reportFlags) outputs() ([]disk.Output, error) {
+// Outputs lists the files of the reports.
+func (f *ReportFlags) Outputs() ([]disk.Output, error) {
 	var list []disk.Output
 	for _, o := range f.Output {
 		name, path, ok := strings.Cut(o, "=")
@@ -50,9 +50,9 @@ func (f *reportFlags) outputs() ([]disk.Output, error) {
 	return list, nil
 }
 
-// open begins the reports that the flags ask for, whose files disk.Check has admitted.
+// Open begins the reports that the flags ask for, whose files disk.Check has admitted.
 // guard lists folders that may be a stranger's.
-func (r *reports) open(s *run.Run, flags *reportFlags, guard []string) error {
+func (r *Reports) Open(s *run.Run, flags *ReportFlags, guard []string) error {
 	format := flags.Format
 	version := s.Build().Version
 	switch {
@@ -65,7 +65,7 @@ func (r *reports) open(s *run.Run, flags *reportFlags, guard []string) error {
 		if err != nil {
 			return fault.Usage(err.Error())
 		}
-		r.print, r.writers = true, append(r.writers, w)
+		r.Print, r.writers = true, append(r.writers, w)
 	}
 	for _, o := range flags.Output {
 		name, path, _ := strings.Cut(o, "=")
@@ -87,8 +87,8 @@ func (r *reports) open(s *run.Run, flags *reportFlags, guard []string) error {
 	return nil
 }
 
-// add adds one file to the reports; json writes it in one line.
-func (r *reports) add(path string, v *gate.Verdict, json func(*bufio.Writer)) error {
+// Add adds one file to the reports; json writes it in one line.
+func (r *Reports) Add(path string, v *gate.Verdict, json func(*bufio.Writer)) error {
 	for _, w := range r.writers {
 		if err := w.Add(path, v); err != nil {
 			return err
@@ -103,16 +103,16 @@ func (r *reports) add(path string, v *gate.Verdict, json func(*bufio.Writer)) er
 	return nil
 }
 
-// folders returns the folders of the files.
-func (r *reports) folders() (list []string) {
+// Folders returns the folders of the files.
+func (r *Reports) Folders() (list []string) {
 	for _, f := range r.files {
 		list = append(list, f.Folders()...)
 	}
 	return list
 }
 
-// close completes the reports.
-func (r *reports) close() (err error) {
+// Close completes the reports.
+func (r *Reports) Close() (err error) {
 	for _, w := range r.writers {
 		err = errors.Join(err, w.Close())
 	}
@@ -125,8 +125,8 @@ func (r *reports) close() (err error) {
 	return err
 }
 
-// abandon removes files that an error left incomplete.
-func (r *reports) abandon() {
+// Abandon removes files that an error left incomplete.
+func (r *Reports) Abandon() {
 	for _, f := range r.files {
 		f.Discard()
 	}

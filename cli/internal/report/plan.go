@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"cmp"
@@ -15,14 +15,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A quantPlan sums up the quantized weights of a model.
-type quantPlan struct {
+// A Plan sums up the quantized weights of a model.
+type Plan struct {
 	err     error // why they cannot be decoded
-	target  quant.Target
+	Target  quant.Target
 	schemes []schemeGroup
-	total   schemeGroup
+	Total   schemeGroup
 	weights []*quant.Weight
-	plain   group
+	plain   Group
 	leftOut []tensor.Info
 	ignored []string
 }
@@ -42,14 +42,14 @@ func (g *schemeGroup) add(w *quant.Weight, to quant.Target) {
 
 // plan binds the quantized weights of an accepted model. If they cannot be decoded, the
 // report has the error; the file itself is still accepted.
-func (r *report) plan(b *limits.Budget, o quant.Options) {
-	if !quant.Any(r.model) {
+func (r *Report) plan(b *limits.Budget, o quant.Options) {
+	if !quant.Any(r.Model) {
 		return
 	}
-	p := &quantPlan{target: o.Target}
-	bound, err := quant.Plan(b, r.model, o)
+	p := &Plan{Target: o.Target}
+	bound, err := quant.Plan(b, r.Model, o)
 	for i := 0; err == nil && r.verified && i < len(bound.Weights); i++ {
-		err = bound.Weights[i].Check(b, r.model)
+		err = bound.Weights[i].Check(b, r.Model)
 	}
 	if err != nil {
 		p.err = err
@@ -59,7 +59,7 @@ func (r *report) plan(b *limits.Budget, o quant.Options) {
 	if len(bound.Weights) == 0 {
 		return
 	}
-	p.group(bound.Weights)
+	p.Group(bound.Weights)
 	p.weights = bound.Weights
 	for _, i := range bound.Plain {
 		p.plain.add(&i)
@@ -68,8 +68,8 @@ func (r *report) plan(b *limits.Budget, o quant.Options) {
 	r.planned = p
 }
 
-// group sums up weights by scheme and layout, the largest group first.
-func (p *quantPlan) group(weights []*quant.Weight) {
+// Group sums up weights by scheme and layout, the largest group first.
+func (p *Plan) Group(weights []*quant.Weight) {
 	at := map[[2]string]int{}
 	for _, w := range weights {
 		key := [2]string{w.Scheme, w.Layout}
@@ -79,16 +79,16 @@ func (p *quantPlan) group(weights []*quant.Weight) {
 			at[key] = k
 			p.schemes = append(p.schemes, schemeGroup{Scheme: w.Scheme, Layout: w.Layout})
 		}
-		p.schemes[k].add(w, p.target)
-		p.total.add(w, p.target)
+		p.schemes[k].add(w, p.Target)
+		p.Total.add(w, p.Target)
 	}
 	slices.SortStableFunc(p.schemes, func(a, b schemeGroup) int { return -cmp.Compare(a.Stored, b.Stored) })
 }
 
 // size returns the size of a conversion: the decoded weights and the other tensors.
-func (p *quantPlan) size() int64 { return wire.AddCap(p.total.Decoded, p.plain.Bytes) }
+func (p *Plan) size() int64 { return wire.AddCap(p.Total.Decoded, p.plain.Bytes) }
 
-func printPlan(s *run.Run, p *quantPlan) {
+func printPlan(s *run.Run, p *Plan) {
 	if p == nil {
 		return
 	}
@@ -96,17 +96,17 @@ func printPlan(s *run.Run, p *quantPlan) {
 		s.Out.Fact("", "Quantized", "cannot be decoded: "+fault.Text(p.err))
 		return
 	}
-	s.Out.Fact("", "Quantized", fmt.Sprintf("%s, %s", term.Plural(p.total.Weights, "weight"), term.Bytes(p.total.Stored)))
-	printSchemes(s, p)
+	s.Out.Fact("", "Quantized", fmt.Sprintf("%s, %s", term.Plural(p.Total.Weights, "weight"), term.Bytes(p.Total.Stored)))
+	PrintSchemes(s, p)
 	s.Out.Fact("", "Passthrough", fmt.Sprintf("%s, %s", term.Plural(p.plain.Tensors, "tensor"), term.Bytes(p.plain.Bytes)))
-	printLeftOut(s, p.leftOut)
-	printIgnored(s, p.ignored)
-	s.Out.Fact("", "Decoded", fmt.Sprintf("%s (%v)", term.Bytes(p.size()), p.target))
-	s.Out.Fact("", "Precision", fmt.Sprintf("~%s lost to quantization", term.Bytes(max(0, p.total.Decoded-p.total.Stored))))
+	PrintLeftOut(s, p.leftOut)
+	PrintIgnored(s, p.ignored)
+	s.Out.Fact("", "Decoded", fmt.Sprintf("%s (%v)", term.Bytes(p.size()), p.Target))
+	s.Out.Fact("", "Precision", fmt.Sprintf("~%s lost to quantization", term.Bytes(max(0, p.Total.Decoded-p.Total.Stored))))
 }
 
-// printSchemes prints a row for each scheme and layout.
-func printSchemes(s *run.Run, p *quantPlan) {
+// PrintSchemes prints a row for each scheme and layout.
+func PrintSchemes(s *run.Run, p *Plan) {
 	name, layout := 0, 0
 	for _, g := range p.schemes {
 		name, layout = max(name, len(g.Scheme)), max(layout, len(g.Layout))
@@ -119,9 +119,9 @@ func printSchemes(s *run.Run, p *quantPlan) {
 // maxLeftOut is how many of the scales that are left out are listed.
 const maxLeftOut = 5
 
-// printLeftOut prints the scales that are left out, because loaders of the unquantized model
+// PrintLeftOut prints the scales that are left out, because loaders of the unquantized model
 // reject them.
-func printLeftOut(s *run.Run, scales []tensor.Info) {
+func PrintLeftOut(s *run.Run, scales []tensor.Info) {
 	if len(scales) == 0 {
 		return
 	}
@@ -135,8 +135,8 @@ func printLeftOut(s *run.Run, scales []tensor.Info) {
 	}
 }
 
-// printIgnored prints what --ignore-unknown has ignored.
-func printIgnored(s *run.Run, names []string) {
+// PrintIgnored prints what --ignore-unknown has ignored.
+func PrintIgnored(s *run.Run, names []string) {
 	if len(names) == 0 {
 		return
 	}
@@ -150,8 +150,8 @@ func printIgnored(s *run.Run, names []string) {
 	}
 }
 
-// jsonIgnored writes what printIgnored prints.
-func jsonIgnored(o *jsonout.Object, names []string) {
+// JSONIgnored writes what printIgnored prints.
+func JSONIgnored(o *jsonout.Object, names []string) {
 	if len(names) == 0 {
 		return
 	}
@@ -162,8 +162,8 @@ func jsonIgnored(o *jsonout.Object, names []string) {
 	})
 }
 
-// jsonLeftOut writes the number and names of the scales that are left out.
-func jsonLeftOut(o *jsonout.Object, scales []tensor.Info) {
+// JSONLeftOut writes the number and names of the scales that are left out.
+func JSONLeftOut(o *jsonout.Object, scales []tensor.Info) {
 	o.Number("left_out", int64(len(scales)))
 	if len(scales) == 0 {
 		return
@@ -175,24 +175,24 @@ func jsonLeftOut(o *jsonout.Object, scales []tensor.Info) {
 	})
 }
 
-// jsonPlan writes the plan.
-func jsonPlan(o *jsonout.Object, p *quantPlan) {
+// JSONPlan writes the plan.
+func JSONPlan(o *jsonout.Object, p *Plan) {
 	if p == nil {
 		return
 	}
 	o.Object("quantized", func(o *jsonout.Object) {
-		o.Field("target", p.target.String())
+		o.Field("target", p.Target.String())
 		if p.err != nil {
 			o.Field("error", fault.Text(p.err))
 			return
 		}
-		o.Number("weights", p.total.Weights)
-		o.Number("stored", p.total.Stored)
+		o.Number("weights", p.Total.Weights)
+		o.Number("stored", p.Total.Stored)
 		o.Number("decoded", p.size())
 		o.Number("passthrough", p.plain.Tensors)
-		jsonLeftOut(o, p.leftOut)
-		jsonIgnored(o, p.ignored)
-		jsonSchemes(o, p)
+		JSONLeftOut(o, p.leftOut)
+		JSONIgnored(o, p.ignored)
+		JSONSchemes(o, p)
 		jsonBound(o, p.weights)
 	})
 }
@@ -215,8 +215,8 @@ func jsonBound(o *jsonout.Object, weights []*quant.Weight) {
 	})
 }
 
-// jsonSchemes writes what printSchemes prints.
-func jsonSchemes(o *jsonout.Object, p *quantPlan) {
+// JSONSchemes writes what printSchemes prints.
+func JSONSchemes(o *jsonout.Object, p *Plan) {
 	o.List("schemes", func(add func(func(*jsonout.Object))) {
 		for _, g := range p.schemes {
 			add(func(o *jsonout.Object) {

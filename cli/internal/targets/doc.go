@@ -1,0 +1,2 @@
+// Package targets names what weights are quantized to.
+package targets
