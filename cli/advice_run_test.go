@@ -53,7 +53,7 @@ var named = regexp.MustCompile(`--[a-z][a-z0-9-]*[a-z0-9]|\bamn [a-z][a-z-]+`)
 
 // apart are the files whose texts are no messages: help, manuals and completions, which tests of
 // their own run, and the flags of programs that amn starts.
-var apart = []string{"cli/help.go", "cli/man.go", "cli/manual.go", "cli/completion.go", "cli/completion_shells.go", "cli/isolate.go", "cli/reread.go", "cli/meant.go"}
+var apart = []string{"cli/help.go", "cli/man.go", "cli/manual.go", "cli/completion.go", "cli/completion_shells.go", "cli/internal/serve/isolate.go", "cli/internal/serve/reread.go", "cli/meant.go"}
 
 // outside are folders that are no part of the program.
 var outside = []string{"asm", "corpus", "crosscheck", "fuzz", "remote", "web", "hub", "adapters", "python", "editors", "deploy", "docs", "examples", "release", "testdata", "internal/arch", "internal/site", "internal/corpustest"}

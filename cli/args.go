@@ -1,6 +1,10 @@
 package cli
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/write"
+)
 
 // rewriteArgs rewrites what people try with any program: "help" with or without a command,
 // the flags that print a version, and the value of --report, which is optional.
@@ -16,7 +20,7 @@ func rewriteArgs(args []string) []string {
 		switch {
 		case a == "--":
 			return append(list, args[i:]...)
-		case i > 0 && args[i-1] == "--report" && (isPage(a) || isJSON(a)):
+		case i > 0 && args[i-1] == "--report" && (write.IsPage(a) || write.IsJSON(a)):
 			list[len(list)-1] += "=" + a
 		default:
 			list = append(list, a)

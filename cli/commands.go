@@ -10,9 +10,15 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/about"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
+	"github.com/anamnesis-go/anamnesis/cli/internal/scan"
+	"github.com/anamnesis-go/anamnesis/cli/internal/serve"
+	"github.com/anamnesis-go/anamnesis/cli/internal/verify"
+	"github.com/anamnesis-go/anamnesis/cli/internal/view"
+	"github.com/anamnesis-go/anamnesis/cli/internal/write"
 )
 
 // A commandSpec describes a command: its name, its aliases, one sentence of help, and a
@@ -24,30 +30,30 @@ type commandSpec struct {
 
 // commands lists all commands in the order of the help.
 var commands = []commandSpec{
-	{"inspect", "info", "Show what a file is: format, tensors, types, sizes.", newOf[inspectCmd]},
-	{"parse", "", "List every tensor of a file.", newOf[parseCmd]},
-	{"view", "", "Browse tensors, metadata and findings in the terminal.", newOf[browseCmd]},
-	{"scan", "", "Judge whether files are safe to load, and list what they ask for.", newOf[scanCmd]},
-	{"diff", "", "Compare two models: names, shapes, types, bits.", newOf[diffCmd]},
-	{"hash", "digest", "Hash files and tensors; write and check manifests.", newOf[digestCmd]},
-	{"stats", "", "Show statistics of a model's numbers: range, mean, zeros, NaN.", newOf[statsCmd]},
-	{"verify", "", "Read whole files and check everything that can be checked.", newOf[verifyCmd]},
-	{"dequantize", "remember", "Recover the precision of a quantized model.", newOf[rememberCmd]},
-	{"quantize", "forget", "Quantize a model: GGUF types and mixes, FP8, MXFP4, INT4, MLX, bitsandbytes.", newOf[forgetCmd]},
-	{"convert", "", "Write a model in another format.", newOf[convertCmd]},
-	{"edit", "", "Change metadata and tensor names, in a new file or in place.", newOf[editCmd]},
-	{"merge", "", "Merge models by a recipe.", newOf[mergeCmd]},
-	{"merge-lora", "", "Merge adapters into the model that they were trained on.", newOf[mergeLoRACmd]},
-	{"split", "", "Split a model file into several.", newOf[splitCmd]},
-	{"join", "", "Join the files of a model into one.", newOf[joinCmd]},
-	{"formats", "", "List formats and schemes that are read, and those refused by name.", newOf[formatsCmd]},
-	{"limits", "", "Show the limits for files.", newOf[limitsCmd]},
-	{"policy", "", "Show, check and explain policies.", newOf[policyCmd]},
-	{"serve", "", "Judge uploads as a service, over HTTP or clamd's protocol.", newOf[serveCmd]},
-	{"rules", "", "List the rules by which files are refused.", newOf[rulesCmd]},
-	{"judge-one", "", "Judge one file for amn serve --isolate.", newOf[judgeCmd]},
-	{"reread", "", "Read the files of amn serve again.", newOf[rereadCmd]},
-	{"version", "", "Print the version.", newOf[versionCmd]},
+	{"inspect", "info", "Show what a file is: format, tensors, types, sizes.", newOf[view.Inspect]},
+	{"parse", "", "List every tensor of a file.", newOf[view.Parse]},
+	{"view", "", "Browse tensors, metadata and findings in the terminal.", newOf[view.Browse]},
+	{"scan", "", "Judge whether files are safe to load, and list what they ask for.", newOf[scan.Scan]},
+	{"diff", "", "Compare two models: names, shapes, types, bits.", newOf[verify.Diff]},
+	{"hash", "digest", "Hash files and tensors; write and check manifests.", newOf[verify.Hash]},
+	{"stats", "", "Show statistics of a model's numbers: range, mean, zeros, NaN.", newOf[view.Stats]},
+	{"verify", "", "Read whole files and check everything that can be checked.", newOf[verify.Verify]},
+	{"dequantize", "remember", "Recover the precision of a quantized model.", newOf[write.Dequantize]},
+	{"quantize", "forget", "Quantize a model: GGUF types and mixes, FP8, MXFP4, INT4, MLX, bitsandbytes.", newOf[write.Quantize]},
+	{"convert", "", "Write a model in another format.", newOf[write.Convert]},
+	{"edit", "", "Change metadata and tensor names, in a new file or in place.", newOf[write.Edit]},
+	{"merge", "", "Merge models by a recipe.", newOf[write.Merge]},
+	{"merge-lora", "", "Merge adapters into the model that they were trained on.", newOf[write.MergeLoRA]},
+	{"split", "", "Split a model file into several.", newOf[write.Split]},
+	{"join", "", "Join the files of a model into one.", newOf[write.Join]},
+	{"formats", "", "List formats and schemes that are read, and those refused by name.", newOf[about.Formats]},
+	{"limits", "", "Show the limits for files.", newOf[about.Limits]},
+	{"policy", "", "Show, check and explain policies.", newOf[about.Policy]},
+	{"serve", "", "Judge uploads as a service, over HTTP or clamd's protocol.", newOf[serve.Serve]},
+	{"rules", "", "List the rules by which files are refused.", newOf[about.Rules]},
+	{"judge-one", "", "Judge one file for amn serve --isolate.", newOf[serve.JudgeOne]},
+	{"reread", "", "Read the files of amn serve again.", newOf[serve.Reread]},
+	{"version", "", "Print the version.", newOf[about.Version]},
 	{"completion", "", "Print a shell script that completes commands, flags, files and tensors.", newOf[completionCmd]},
 	{"man", "", "Print a man page.", newOf[manCmd]},
 }

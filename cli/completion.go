@@ -14,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/targets"
+	"github.com/anamnesis-go/anamnesis/cli/internal/write"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -256,8 +257,8 @@ func completeValue(ctx context.Context, c *kong.Node, f *kong.Flag, paths []stri
 		return wordCompletion(slices.Concat(targets.Names(), targets.ScaledNames(), targets.MixNames())...)
 	case f.Name == "to" && c.Name == "convert":
 		var names []string
-		for _, t := range convertTargets {
-			names = append(names, t.names...)
+		for _, t := range write.ConvertTargets {
+			names = append(names, t.Names...)
 		}
 		return wordCompletion(names...)
 	case f.Enum != "":

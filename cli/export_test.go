@@ -6,7 +6,9 @@ import (
 	"runtime"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
+	"github.com/anamnesis-go/anamnesis/cli/internal/serve"
 	"github.com/anamnesis-go/anamnesis/cli/internal/targets"
+	"github.com/anamnesis-go/anamnesis/cli/internal/write"
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -15,8 +17,8 @@ import (
 // Misjudge gives the child of serve --isolate the bugs that its limits are for: it takes
 // memory without end, computes without end, or writes, as the name of the file says.
 func Misjudge() {
-	check := judgeOne
-	judgeOne = func(g *gate.Gate, b *limits.Budget, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error) {
+	check := serve.JudgeFile
+	serve.JudgeFile = func(g *gate.Gate, b *limits.Budget, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error) {
 		switch h.Name {
 		case "memory.pt":
 			for kept := []byte{1}; ; {
@@ -42,18 +44,18 @@ func Misjudge() {
 // InChildren makes a host judge in children, each of which asks for a turn for every so many
 // steps. at is called wherever a child reads, writes, or has asked, before it gets an answer.
 func InChildren(o *host.Options, steps int64, at func(class string, child *os.Process)) (undo func()) {
-	f := &children{"auto"}
-	o.Judge, o.JudgeFolder = f.judgeInChild, f.judgeFolderInChild
-	wasSteps, wasAt := everySteps, atPoint
-	everySteps, atPoint = steps, at
-	return func() { everySteps, atPoint = wasSteps, wasAt }
+	f := &serve.Children{Sandbox: "auto"}
+	o.Judge, o.JudgeFolder = f.JudgeInChild, f.JudgeFolderInChild
+	wasSteps, wasAt := serve.EverySteps, serve.AtPoint
+	serve.EverySteps, serve.AtPoint = steps, at
+	return func() { serve.EverySteps, serve.AtPoint = wasSteps, wasAt }
 }
 
 // MixNames are the mixes that quantize writes.
 var MixNames = targets.MixNames
 
 // NotInOutput are the flags that change no byte of an output.
-var NotInOutput = notInOutput
+var NotInOutput = write.NotInOutput
 
 // FlagsOf are the flags of a command itself, without --.
 func FlagsOf(command string) (names []string) {
@@ -70,8 +72,8 @@ func FlagsOf(command string) (names []string) {
 // ConvertTargets are the values of convert's --to, and QuantizeTargets those of quantize's, but
 // for mixes.
 func ConvertTargets() (names []string) {
-	for _, t := range convertTargets {
-		names = append(names, t.names[0])
+	for _, t := range write.ConvertTargets {
+		names = append(names, t.Names[0])
 	}
 	return names
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
+	"github.com/anamnesis-go/anamnesis/cli/internal/write"
 )
 
 // The program of these tests: a command with every kind of field, and a group of commands.
@@ -34,13 +35,13 @@ type (
 		Path string   `arg:"" help:"Path."`
 		More []string `arg:"" optional:"" name:"more" help:"More."`
 
-		To        string        `default:"" enum:",bf16,f16" help:"Type."`
-		BlockSize []int64       `sep:"," help:"Sizes."`
-		Tensor    []string      `help:"Names."`
-		Limit     int           `default:"20" help:"Limit (${default})."`
-		Wait      time.Duration `default:"30s" help:"Wait."`
-		Digest    bool          `default:"true" negatable:"" help:"Digest."`
-		Page      reportFlag    `help:"Page."`
+		To        string           `default:"" enum:",bf16,f16" help:"Type."`
+		BlockSize []int64          `sep:"," help:"Sizes."`
+		Tensor    []string         `help:"Names."`
+		Limit     int              `default:"20" help:"Limit (${default})."`
+		Wait      time.Duration    `default:"30s" help:"Wait."`
+		Digest    bool             `default:"true" negatable:"" help:"Digest."`
+		Page      write.ReportFlag `help:"Page."`
 	}
 	lineGroup struct {
 		Show  lineShow  `cmd:"" default:"withargs" help:"Show."`

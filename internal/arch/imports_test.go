@@ -36,6 +36,9 @@ var format = with(bottom, "parser/tensor")
 // imports that.
 var scheme = with(format, "asm", "internal/form", "internal/config", "internal/scheme", "internal/encode", "internal/jsontree", "internal/loaders", "internal/transformers", "quant/...")
 
+// rooms is what a family of commands may import: the rooms below it, never another family.
+var rooms = with(format, "cli/internal/coverage", "cli/internal/disk", "cli/internal/fault", "cli/internal/flags", "cli/internal/jsonout", "cli/internal/judging", "cli/internal/policies", "cli/internal/report", "cli/internal/run", "cli/internal/targets", "cli/internal/term", "parser", "parser/...", "quant", "vm")
+
 var mayImport = map[string][]string{
 	"limits":                {"internal/watch"},
 	"limits/limitstest":     {"limits", "internal/watch"},
@@ -128,7 +131,13 @@ var mayImport = map[string][]string{
 	"cli/internal/judging":  {"cli/internal/disk", "cli/internal/fault", "cli/internal/flags", "cli/internal/report", "cli/internal/run", "gate", "gate/report", "internal/wire", "limits", "parser/tensor"},
 	"cli/internal/coverage": {"cli/internal/disk", "cli/internal/term", "gate/attest", "internal/folder", "internal/stamp", "internal/wire", "limits", "parser", "parser/onnx", "parser/tensor"},
 	"cli/internal/targets":  {"internal/encode", "quant", "quant/ggml", "quant/ggml/mix"},
-	"cli":                   {"cli/internal/...", "limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/scaled", "quant/ggml", "quant/ggml/...", "convert", "convert/...", "merge", "merge/...", "compare", "digest", "stats", sys, kong},
+	"cli/internal/view":     with(rooms, "internal/browse", "internal/elements", "internal/folder", "internal/number", "stats", "gate", "gate/page", "asm"),
+	"cli/internal/verify":   with(rooms, "compare", "convert", "convert/forms", "digest", "gate/attest", "internal/folder", "internal/stamp"),
+	"cli/internal/scan":     with(rooms, "digest", "gate", "gate/attest", "gate/bom", "internal/output", "internal/polyglot", "internal/stamp"),
+	"cli/internal/serve":    with(rooms, "gate", "gate/...", "internal/folder", "internal/pace", "internal/sandbox", "internal/spool", sys),
+	"cli/internal/write":    with(rooms, "convert", "convert/...", "internal/encode", "internal/folder", "internal/journal", "internal/output", "internal/stamp", "merge", "merge/...", "quant/ggml", "quant/ggml/...", kong),
+	"cli/internal/about":    with(rooms, "asm", "gate", "internal/encode", "internal/sandbox"),
+	"cli":                   {"cli/internal/...", "asm", "limits", "parser", "parser/tensor", "quant", "internal/wire", kong},
 	"cli/amn":               {"cli"},
 	"release/sign":          {"gate/attest", "internal/output"},
 	"examples/...":          {"limits", "gate", "gate/...", "parser", "parser/...", "quant", "convert"},

@@ -13,7 +13,7 @@ import (
 var otherWriters = map[string]string{
 	"internal/output":               "the one way",
 	"internal/spool":                "files without a name, which nothing outlives",
-	"cli/serve_socket.go":           "the service's own sockets",
+	"cli/internal/serve/socket.go":  "the service's own sockets",
 	"cli/internal/term/tty_unix.go": "the terminal, which is no file",
 	"examples":                      "code for other modules, which cannot import an internal package",
 	"crosscheck":                    "tools of this tree that compare with other libraries",

@@ -41,17 +41,17 @@ var folderOf = map[string]*regexp.Regexp{
 // texts that explain files (gate, internal/sidecar, parser), and values of another library's key.
 var naming = map[string]map[string]int{
 	"quant/autoround":  {"internal/sidecar/explains.go": 1, "quant/quark/quark.go": 2},
-	"quant/awq":        {"cli/forget.go": 2, "cli/quantize.go": 2, "internal/encode/loads.go": 1, "internal/loaders/loaders.go": 2, "quant/modelopt/keys.go": 2, "quant/quark/quark.go": 2, "quant/scaled/groups.go": 1},
-	"quant/bnb":        {"cli/commands.go": 1, "cli/convert.go": 5, "cli/forget.go": 11, "cli/forget_budget.go": 1, "cli/quantize.go": 3},
+	"quant/awq":        {"cli/internal/write/quantize.go": 2, "cli/internal/write/mix.go": 2, "internal/encode/loads.go": 1, "internal/loaders/loaders.go": 2, "quant/modelopt/keys.go": 2, "quant/quark/quark.go": 2, "quant/scaled/groups.go": 1},
+	"quant/bnb":        {"cli/commands.go": 1, "cli/internal/write/convert.go": 5, "cli/internal/write/quantize.go": 11, "cli/internal/write/budget.go": 1, "cli/internal/write/mix.go": 3},
 	"quant/comfy":      {"quant/fp8/bind.go": 1},
-	"quant/compressed": {"cli/forget.go": 2, "cli/quantize.go": 3, "internal/loaders/loaders.go": 2, "internal/transformers/breaks.go": 1, "quant/modelopt/bind.go": 1, "quant/modelopt/write.go": 2, "quant/scaled/format.go": 1, "quant/scaled/groups.go": 1},
+	"quant/compressed": {"cli/internal/write/quantize.go": 2, "cli/internal/write/mix.go": 3, "internal/loaders/loaders.go": 2, "internal/transformers/breaks.go": 1, "quant/modelopt/bind.go": 1, "quant/modelopt/write.go": 2, "quant/scaled/format.go": 1, "quant/scaled/groups.go": 1},
 	"quant/fp8":        {"internal/scheme/grid.go": 1},
-	"quant/ggml":       {"cli/forget.go": 1, "cli/forget_budget.go": 1, "cli/forget_render.go": 1, "cli/meant.go": 2, "cli/quantize.go": 10},
-	"quant/gptq":       {"cli/forget.go": 2, "cli/internal/fault/option.go": 2, "cli/internal/flags/schemes.go": 4, "cli/quantize.go": 2, "internal/config/config.go": 2, "internal/encode/loads.go": 1, "internal/loaders/loaders.go": 2, "internal/scheme/options.go": 1, "internal/scheme/set.go": 1, "internal/sidecar/explains.go": 1, "internal/wire/option.go": 3, "quant/awq/bind.go": 2, "quant/awq/write.go": 1, "quant/quark/quark.go": 2, "quant/scaled/groups.go": 1},
+	"quant/ggml":       {"cli/internal/write/quantize.go": 1, "cli/internal/write/budget.go": 1, "cli/internal/write/quantize_text.go": 1, "cli/meant.go": 2, "cli/internal/write/mix.go": 10},
+	"quant/gptq":       {"cli/internal/write/quantize.go": 2, "cli/internal/fault/option.go": 2, "cli/internal/flags/schemes.go": 4, "cli/internal/write/mix.go": 2, "internal/config/config.go": 2, "internal/encode/loads.go": 1, "internal/loaders/loaders.go": 2, "internal/scheme/options.go": 1, "internal/scheme/set.go": 1, "internal/sidecar/explains.go": 1, "internal/wire/option.go": 3, "quant/awq/bind.go": 2, "quant/awq/write.go": 1, "quant/quark/quark.go": 2, "quant/scaled/groups.go": 1},
 	"quant/hqq":        {"gate/rules_formats.go": 1, "parser/safetensors/verify.go": 1},
-	"quant/mlx":        {"cli/convert.go": 2, "cli/forget.go": 2, "cli/quantize.go": 4},
-	"quant/modelopt":   {"cli/forget.go": 2, "internal/config/config.go": 1, "internal/loaders/loaders.go": 2, "internal/scheme/grid.go": 2, "quant/scaled/encode.go": 1, "quant/scaled/groups.go": 2},
-	"quant/torchao":    {"cli/forget.go": 2, "internal/loaders/loaders.go": 2, "internal/sidecar/explains.go": 3, "quant/scaled/encode.go": 2, "quant/scaled/groups.go": 1},
+	"quant/mlx":        {"cli/internal/write/convert.go": 2, "cli/internal/write/quantize.go": 2, "cli/internal/write/mix.go": 4},
+	"quant/modelopt":   {"cli/internal/write/quantize.go": 2, "internal/config/config.go": 1, "internal/loaders/loaders.go": 2, "internal/scheme/grid.go": 2, "quant/scaled/encode.go": 1, "quant/scaled/groups.go": 2},
+	"quant/torchao":    {"cli/internal/write/quantize.go": 2, "internal/loaders/loaders.go": 2, "internal/sidecar/explains.go": 3, "quant/scaled/encode.go": 2, "quant/scaled/groups.go": 1},
 }
 
 // names lists what names a scheme in a file: identifiers, and texts that the program prints.

@@ -1,0 +1,2 @@
+// Package scan has the command that judges files.
+package scan

@@ -1,0 +1,3 @@
+// Package verify has the commands that compare: diff with another model, hash with a manifest,
+// verify with checksums and signed statements.
+package verify

@@ -1,0 +1,142 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
+	"github.com/anamnesis-go/anamnesis/cli/internal/report"
+	"github.com/anamnesis-go/anamnesis/cli/internal/run"
+	"github.com/anamnesis-go/anamnesis/cli/internal/term"
+	"github.com/anamnesis-go/anamnesis/internal/browse"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Browse browses a model in a terminal.
+type Browse struct {
+	Path string `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
+
+	flags.TensorsFlag `embed:""`
+}
+
+func (Browse) Help() string {
+	return `Shows tensors, metadata and findings as lists that can be scrolled, searched and sorted. Enter
+opens a row: a tensor with its first numbers and statistics, or a whole value of the metadata.
+v judges the file as amn scan does, which reads all of it. ? lists the keys, q quits. A refused
+file is shown with the reasons.
+
+This needs a terminal. amn inspect, amn parse and amn stats print the same, and take --json.`
+}
+
+func (Browse) Examples() []run.Example {
+	return []run.Example{
+		{Command: "amn view model.safetensors", What: "Look around in a file."},
+		{Command: "amn view llama-fp8", What: "In a folder with a model."},
+	}
+}
+
+// Run implements the command.
+func (c *Browse) Run(ctx context.Context, s *run.Run) error {
+	c.Grant(s)
+	if s.JSON {
+		return fault.Usage("amn view needs a terminal; amn parse --json prints the same")
+	}
+	out, ok := s.To.(*os.File)
+	if !ok || term.Columns(out) == 0 || os.Getenv("TERM") == "dumb" {
+		return fault.Usage("amn view needs a terminal, and standard output is none; amn inspect and amn parse print the same")
+	}
+	src, err := browseSource(ctx, s, c.Path)
+	if err != nil {
+		return err
+	}
+	in, _ := s.In.(*os.File)
+	keys, err := term.Keyboard(in)
+	if err != nil {
+		return fault.Usage("amn view needs a terminal for its keys: " + err.Error())
+	}
+	b := s.Policy.Long().Budget(ctx)
+	defer b.Close()
+	r := &report.Report{Path: src.Path}
+	report.FillReport(s, b, r, src, report.Options{})
+	if r.Model != nil {
+		defer r.Model.Close()
+	}
+	if r.Err != nil {
+		s.Count.Note(r.Err)
+		if wire.ClassOf(r.Err) == wire.Internal || errors.As(r.Err, new(fault.Interrupted)) {
+			s.PrintError(r.Path, r.Err)
+			return nil
+		}
+	}
+	v := &viewer{ctx: ctx, s: s, b: b, r: r, results: make(chan func(), 16)}
+	if err = v.load(); err == nil {
+		err = v.run(keys, out)
+	}
+	if r.Err != nil { // so that it remains visible after the browser has ended
+		s.PrintError(r.Path, r.Err)
+	}
+	return err
+}
+
+// browseSource returns the model that path names; several are an error.
+func browseSource(ctx context.Context, s *run.Run, path string) (run.Source, error) {
+	if path == "-" {
+		return s.Stdin(ctx), nil
+	}
+	if open, ok := s.RemoteOpener(ctx, path); ok {
+		return run.Source{Path: path, Open: open, Read: parser.Progress}, nil
+	}
+	var found []parser.Source
+	for src, err := range parser.Find(path, false) {
+		if err != nil {
+			return run.Source{}, err
+		}
+		if found = append(found, src); len(found) > 1 {
+			return run.Source{}, fault.Usage(term.Path(path) + " contains several models: name one, such as " + term.Path(found[0].Path))
+		}
+	}
+	if len(found) == 0 {
+		return run.Source{}, fault.Usage(term.Path(path) + " contains no model")
+	}
+	return run.Source{Path: found[0].Path, Open: found[0].Open, Read: parser.Progress}, nil
+}
+
+// A viewer shows one model on a terminal.
+type viewer struct {
+	ctx      context.Context
+	s        *run.Run
+	b        *limits.Budget
+	r        *report.Report
+	model    *browse.Model
+	tensors  []tensor.Info
+	meta     []metaRow
+	findings []findingRow
+	results  chan func() // updates by background work, which the loop calls
+	cancel   context.CancelFunc
+	judging  bool
+}
+
+// background runs work in a goroutine with its own budget. The loop calls the function that
+// work returns, unless ctx, that of the page, has ended.
+func (v *viewer) background(ctx context.Context, work func(*limits.Budget) func()) {
+	go func() {
+		var done func()
+		defer func() {
+			if p := recover(); p != nil {
+				done = func() { v.model.SetStatus("internal error: " + wire.Clean(errText(p), 256)) }
+			}
+			select {
+			case v.results <- done:
+			case <-ctx.Done():
+			}
+		}()
+		b := v.s.Policy.Long().Budget(ctx)
+		defer b.Close()
+		done = work(b)
+	}()
+}
