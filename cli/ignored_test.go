@@ -110,7 +110,7 @@ func ignorable(t *testing.T, data string) {
 	copyFile(t, "nan.safetensors", "nan/model.safetensors")
 	write(t, "keys.json", `{"general.name": "his"}`)
 	copyFile(t, "whole.pt", data+"/pth/tensors-only/whole.pt")
-	copyFile(t, "scales.safetensors", "../quant/comfy/testdata/comfyui-first-fp8/model.safetensors")
+	copyFile(t, "scales.safetensors", filepath.Join(data, "..", "quant", "comfy", "testdata", "comfyui-first-fp8", "model.safetensors"))
 	copyFile(t, "mlx-bf16.safetensors", "../quant/mlx/testdata/mlx-affine-4-bits-as-bfloat16/model.safetensors")
 	copyFile(t, "gptq/model.safetensors", "../quant/gptq/testdata/gptq-4-bits-v2/model.safetensors")
 	write(t, "gptq/config.json", `{"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32}}`)
