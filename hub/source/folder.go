@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
@@ -36,6 +37,7 @@ func Folder(ctx context.Context, tenant, where string, add func(store.Work) erro
 	if err != nil {
 		return err
 	}
+	var failed []error // what could not be looked at; the rest is found all the same
 	for _, root := range roots {
 		if root, err = filepath.Abs(root); err != nil {
 			return err
@@ -50,10 +52,20 @@ func Folder(ctx context.Context, tenant, where string, add func(store.Work) erro
 			}
 			continue
 		}
-		err = repositories(ctx, root, !single, func(at string) error {
-			w, err := revision(ctx, full, at)
+		err = repositories(ctx, root, !single, func(at string, err error) error {
+			var w store.Work
+			if err == nil {
+				w, err = revision(ctx, full, at)
+			}
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err == nil && (!utf8.ValidString(at) || strings.ContainsRune(at, 0)):
+				err = fmt.Errorf("%q: the name is not UTF-8, and cannot be kept in a database", at)
+			}
 			if err != nil {
-				return err
+				failed = append(failed, err)
+				return nil
 			}
 			w.Tenant = tenant
 			return add(w)
@@ -62,7 +74,7 @@ func Folder(ctx context.Context, tenant, where string, add func(store.Work) erro
 			return err
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // globRoot returns the folder that a pattern is below.
@@ -73,14 +85,15 @@ func globRoot(pattern string) string {
 	return pattern
 }
 
-// repositories calls visit for each repository at root or below.
-func repositories(ctx context.Context, root string, named bool, visit func(string) error) error {
+// repositories calls visit for each repository at root or below, and for each folder that cannot
+// be read, with the reason.
+func repositories(ctx context.Context, root string, named bool, visit func(string, error) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(root)
 	if err != nil {
-		return err
+		return visit(root, err)
 	}
 	below := entries[:0:0]
 	for _, e := range entries {
@@ -91,7 +104,7 @@ func repositories(ctx context.Context, root string, named bool, visit func(strin
 		}
 	}
 	if named {
-		return visit(root)
+		return visit(root, nil)
 	}
 	for _, e := range below {
 		if err := repositories(ctx, filepath.Join(root, e.Name()), false, visit); err != nil {

@@ -117,8 +117,8 @@ type Store interface {
 	// Recover gives back the jobs of workers that died, and parks rows that no attempt is left
 	// for. It returns how many of each.
 	Recover(ctx context.Context) (again, parked int, err error)
-	// Left is how many rows wait or have been handed to the queue, and Admitted how many of
-	// them have been handed to it.
+	// Left is how many rows wait or have been handed to the queue, of each at most 10,000, and
+	// Admitted how many have been handed to it.
 	Left(ctx context.Context) (int64, error)
 	Admitted(ctx context.Context) (int64, error)
 

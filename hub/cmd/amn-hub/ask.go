@@ -68,21 +68,11 @@ func entry(v store.Verdict) map[string]any {
 
 // reasons returns how many files a verdict is about, and the rules that refuse them.
 func reasons(detail []byte) (files int, why string) {
-	var in struct {
-		Files    []json.RawMessage
-		Refusals []struct{ Rule string }
-	}
+	var in struct{ Files []json.RawMessage }
 	if err := json.Unmarshal(detail, &in); err != nil {
 		return 0, "the verdict cannot be read"
 	}
-	var rules []string
-	seen := map[string]bool{}
-	for _, r := range in.Refusals {
-		if !seen[r.Rule] {
-			seen[r.Rule] = true
-			rules = append(rules, r.Rule)
-		}
-	}
+	rules := rulesOf(detail)
 	if len(rules) > 4 {
 		rules = append(rules[:4], fmt.Sprintf("and %d more", len(rules)-4))
 	}

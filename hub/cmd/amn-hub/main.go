@@ -25,6 +25,7 @@ type program struct {
 	Parked  parkedCmd  `cmd:"" help:"List revisions that no attempt could judge, with the reason."`
 	Retry   retryCmd   `cmd:"" help:"Put parked revisions back into the backlog."`
 	Rejudge rejudgeCmd `cmd:"" help:"Put revisions back whose verdict is by another policy or by other rules."`
+	Policy  policyCmd  `cmd:"" help:"Compare policies over what is stored."`
 	Events  eventsCmd  `cmd:"" help:"Print every decision as JSON, one per line."`
 	Token   tokenCmd   `cmd:"" help:"Make a token, and print its entry for --tokens."`
 	Version versionCmd `cmd:"" help:"Print the version."`

@@ -68,6 +68,48 @@ func TestASweepOfTestdata(t *testing.T) {
 	}
 }
 
+// What another policy would change is told without the files, and is what then happens.
+func TestAPolicyIsComparedBeforeItIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	db, models := filepath.Join(dir, "hub.db"), filepath.Join(dir, "models")
+	for name, text := range map[string]string{
+		"org/code/config.json": `{"model_type":"llama"}`, "org/code/setup.py": "print(1)\n",
+		"org/plain/config.json": `{"model_type":"llama"}`,
+	} {
+		path := filepath.Join(models, name)
+		os.MkdirAll(filepath.Dir(path), 0o755)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if exit, out, errs := hub(t, "run", "--db", db, "--source", models, "--limits", "server"); exit != 0 {
+		t.Fatalf("%d %s %s", exit, out, errs)
+	}
+	if err := os.Rename(models, models+".away"); err != nil {
+		t.Fatal(err)
+	}
+	exit, out, errs := hub(t, "policy", "diff", "--db", db, "upload")
+	if exit != 0 || !strings.Contains(out, "org/code") || strings.Contains(out, "org/plain") || !strings.Contains(out, "1  the same") {
+		t.Errorf("%d %s %s", exit, out, errs)
+	}
+	if exit, same, _ := hub(t, "policy", "diff", "--db", db, "server"); exit != 0 || same != "     2  the same\n" {
+		t.Errorf("%d %s", exit, same)
+	}
+	exit, line, _ := hub(t, "policy", "diff", "--db", db, "--json", "upload")
+	var c change
+	if err := json.Unmarshal([]byte(line), &c); exit != 0 || err != nil || c.Repo != "org/code" || c.Before != "ok" || len(c.Rules) == 0 {
+		t.Errorf("%d %s %v", exit, line, err)
+	}
+	if err := os.Rename(models+".away", models); err != nil {
+		t.Fatal(err)
+	}
+	hub(t, "rejudge", "--db", db, "--limits", "upload")
+	exit, out, errs = hub(t, "run", "--db", db, "--source", models, "--limits", "upload")
+	if exit != 7 || !strings.Contains(out, c.After) || !strings.Contains(out, "1 accepted, 1 refused") {
+		t.Errorf("%d %s %s", exit, out, errs)
+	}
+}
+
 // A change of a file is another revision, which is judged; the old verdict stays that of the old.
 func TestAChangeIsJudged(t *testing.T) {
 	dir := t.TempDir()

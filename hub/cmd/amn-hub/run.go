@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -198,6 +199,7 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	looked, done := time.Time{}, false
+	var missed error
 	for {
 		select {
 		case <-ctx.Done():
@@ -207,9 +209,9 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 			return ctx.Err()
 		case err := <-failed:
 			return err
-		case err := <-swept:
-			if err != nil {
-				return err
+		case missed = <-swept:
+			if missed != nil { // what was found is judged all the same
+				r.log.Error("not everything could be looked at", "error", missed)
 			}
 			done = true
 		case <-tick.C:
@@ -229,7 +231,7 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 			if err != nil {
 				r.log.Error("left", "error", err)
 			} else if left == 0 {
-				return r.report(ctx)
+				return cmp.Or(r.report(ctx), missed)
 			}
 		}
 	}
@@ -251,20 +253,22 @@ func (r *running) admit(ctx context.Context, workers int) error {
 // sweep looks for repositories.
 func (r *running) sweep(ctx context.Context, again time.Duration) error {
 	for {
+		var failed []error
 		for _, src := range r.cmd.Source {
 			tenant, path := "local", src
 			if t, p, ok := strings.Cut(src, "="); ok && t != "" && !strings.ContainsAny(t, `/\:`) {
 				tenant, path = t, p
 			}
 			if err := r.find(ctx, tenant, path); err != nil {
-				if again == 0 || ctx.Err() != nil {
-					return err
-				}
-				r.log.Error("sweep", "source", src, "error", err)
+				failed = append(failed, fmt.Errorf("--source %s: %w", src, err))
 			}
 		}
+		err := errors.Join(failed...)
 		if again == 0 {
-			return nil
+			return err
+		}
+		if err != nil {
+			r.log.Error("not everything could be looked at", "error", err)
 		}
 		select {
 		case <-ctx.Done():
