@@ -1,21 +1,95 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// checkClasses rejects names that no class set has.
+// checkClasses rejects names that no class set has, and versions that it was not made from.
 func checkClasses(list []string) error {
-	for _, name := range list {
-		if !slices.Contains(classNames(), name) {
-			return fmt.Errorf("no class set has the name %q (%s)", name, strings.Join(classNames(), ", "))
+	for _, text := range list {
+		if _, err := classSet(text); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// classSet returns the set that a policy names: "sklearn", or "lightgbm>=4" for one whose
+// library has such a version.
+func classSet(text string) (*vm.ClassSet, error) {
+	name, rest := text, ""
+	if at := strings.IndexAny(text, "<>=!"); at >= 0 {
+		name, rest = text[:at], text[at:]
+	}
+	for _, s := range vm.ClassSets() {
+		if s.Name != name {
+			continue
+		}
+		if err := fitsVersion(s, rest); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	return nil, fmt.Errorf("no class set has the name %q (%s)", name, strings.Join(classNames(), ", "))
+}
+
+// fitsVersion compares the versions that a set was made from with a demand: ">=4".
+func fitsVersion(s *vm.ClassSet, demand string) error {
+	if demand == "" {
+		return nil
+	}
+	for _, sign := range [...]string{">=", "<=", "==", ">", "<"} {
+		version, ok := strings.CutPrefix(demand, sign)
+		if !ok {
+			continue
+		}
+		l := s.Libraries[0]
+		low, known := compareVersions(l.Oldest, version)
+		high, both := compareVersions(l.Newest, version)
+		if !known || !both {
+			return fmt.Errorf("%q is not a version: digits and dots", version)
+		}
+		if fits := map[string]bool{">=": low >= 0, "<=": high <= 0, "==": low == 0 && high == 0, ">": low > 0, "<": high < 0}; !fits[sign] {
+			return fmt.Errorf("the class set %q is made from %s %s to %s, not %s%s", s.Name, l.Name, l.Oldest, l.Newest, sign, version)
+		}
+		return nil
+	}
+	return fmt.Errorf("%q says nothing about a version (>=, <=, ==, >, <)", demand)
+}
+
+// compareVersions compares as many parts of a version as the other states.
+func compareVersions(have, want string) (sign int, ok bool) {
+	a, b := strings.Split(have, "."), strings.Split(want, ".")
+	for i, part := range b {
+		n, err := strconv.ParseUint(part, 10, 32)
+		if err != nil {
+			return 0, false
+		}
+		own := uint64(0)
+		if i < len(a) {
+			if own, err = strconv.ParseUint(a[i], 10, 32); err != nil {
+				return 0, false
+			}
+		}
+		if sign == 0 {
+			sign = cmp.Compare(own, n)
+		}
+	}
+	return sign, true
+}
+
+// allowsSet reports whether a policy names a set, which has no name for what is in none.
+func (p *Policy) allowsSet(name string) bool {
+	return name != "" && slices.ContainsFunc(p.Classes, func(text string) bool {
+		s, err := classSet(text)
+		return err == nil && s.Name == name
+	})
 }
 
 func classNames() (names []string) {
@@ -29,7 +103,7 @@ func classNames() (names []string) {
 func (p *Policy) classesSentence() string {
 	var parts []string
 	for _, s := range vm.ClassSets() {
-		if !slices.Contains(p.Classes, s.Name) {
+		if !p.allowsSet(s.Name) {
 			continue
 		}
 		var of []string

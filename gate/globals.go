@@ -107,7 +107,7 @@ func (p *Policy) allows(g *vm.Global) allowance {
 		return notAllowed
 	}
 	out := notAllowed
-	if slices.Contains(p.Classes, g.Set()) {
+	if p.allowsSet(g.Set()) {
 		out = allowedInClass
 	}
 	for _, name := range p.AllowGlobals {

@@ -106,7 +106,7 @@ func TestPatternsOfPaths(t *testing.T) {
 }
 
 func TestProfiles(t *testing.T) {
-	if want := []string{"server", "strict", "edge", "upload", "tabular"}; !slices.Equal(gate.Profiles(), want) {
+	if want := []string{"server", "strict", "edge", "upload", "tabular", "training"}; !slices.Equal(gate.Profiles(), want) {
 		t.Errorf("%q", gate.Profiles())
 	}
 	for _, name := range gate.Profiles() {

@@ -13,15 +13,17 @@ func New(p Policy) *Gate { return &Gate{Policy: p} }
 
 // profiles are the policies that set more than the limits of the same name.
 var profiles = map[string]Policy{
-	"strict":  {FailOn: FailOnWarning, Pickle: PickleRefuse, Code: CodeRefuse},
-	"tabular": {Classes: []string{"sklearn"}},
-	"upload":  {Code: CodeRefuse, Rules: []Change{{sidecar.CodeUnexplained, danger.String()}, {sidecar.CodeNoKind, danger.String()}, {"sidecar.index-path", danger.String()}}},
+	"strict":   {FailOn: FailOnWarning, Pickle: PickleRefuse, Code: CodeRefuse},
+	"tabular":  {Classes: []string{"sklearn", "imblearn", "lightgbm", "scipy"}},
+	"training": {Classes: []string{"lightning", "optuna"}, AllowGlobals: []string{"hf-trainer"}},
+	"upload":   {Code: CodeRefuse, Rules: []Change{{sidecar.CodeUnexplained, danger.String()}, {sidecar.CodeNoKind, danger.String()}, {"sidecar.index-path", danger.String()}}},
 }
 
 // Profiles lists the names of the profiles, the default first: server; strict, for a gate
 // that protects others, which refuses pickles and findings of severity warning; edge, for a
 // small machine; upload, for a host of many tenants; tabular,
-// which allows the classes of libraries of tables.
+// which allows the classes of libraries of tables; training, which allows what trainers
+// write beside a model.
 func Profiles() []string { return limits.Profiles() }
 
 // Profile returns a named policy. With strict, notes are only reported: a split file, for

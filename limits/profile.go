@@ -30,13 +30,15 @@ var profiles = [...]struct {
 		MaxFetched:     1 << 30,
 	}},
 	{"tabular", Policy{}}, // the classes that it allows are the gate's
+	{"training", Policy{}},
 }
 
 // Profiles lists the names of the profiles, the default first: server for an upload
 // handler; strict for a gate that protects others (it also refuses pickle files, unknown
 // archive members and every finding); edge for a small machine (64 MiB in all); upload for
 // one request to a host of many tenants (64 MiB for headers and bodies); tabular, which is
-// server for those who load models of tables, whose classes a gate allows.
+// server for those who load models of tables, whose classes a gate allows; training, which
+// is server for those who load checkpoints of trainers.
 func Profiles() []string {
 	var names []string
 	for _, p := range profiles {

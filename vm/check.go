@@ -38,6 +38,7 @@ var checks = map[string]check{
 	"seeds":      (*machine).checkSeeds,
 	"interval":   (*machine).checkInterval,
 	"duration":   (*machine).checkDuration,
+	"lightgbm":   (*machine).checkBooster,
 	"ordinal":    (*machine).checkOrdinal,
 }
 

@@ -2,7 +2,7 @@ package vm
 
 import (
 	"cmp"
-	_ "embed"
+	"embed"
 	"slices"
 	"sync"
 )
@@ -50,8 +50,8 @@ var (
 	dataText string
 	//go:embed sets/tables.set
 	tablesText string
-	//go:embed sets/sklearn.set
-	sklearnText string
+	//go:embed sets
+	setFiles embed.FS
 )
 
 // libraryData are the classes of Python and NumPy that hold data.
@@ -87,15 +87,19 @@ func classOf(module, name string) *class {
 // classSets are the sets that come with this package, by name. Data of libraries is not
 // among them: it needs no permission.
 var classSets = sync.OnceValue(func() (list []*ClassSet) {
-	for _, text := range setTexts {
-		list = append(list, mustParse(text, libraryData()))
+	for _, name := range setNames {
+		text, err := setFiles.ReadFile("sets/" + name + ".set")
+		if err != nil {
+			panic("internal error: " + err.Error())
+		}
+		list = append(list, mustParse(string(text), libraryData()))
 	}
 	slices.SortFunc(list, func(a, b *ClassSet) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 })
 
-// setTexts are the sets that come with this package.
-var setTexts = []string{sklearnText}
+// setNames are the sets that come with this package.
+var setNames = []string{"gensim", "imblearn", "lightgbm", "lightning", "networkx", "optuna", "scipy", "sklearn"}
 
 // takesCall reports whether a class is called with these arguments.
 func (m *machine) takesCall(c *class, args ref, isNew bool) bool {

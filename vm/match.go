@@ -185,7 +185,7 @@ func (m *machine) isPlain(r ref) bool {
 	switch m.g.kind(r) {
 	case KindGlobal:
 		id := m.g.id(r)
-		return id == NumpyType || id == PlainType || id == SetMember
+		return id == NumpyType || id == PlainType || id == SetMember || id == OrderedDict
 	case KindTuple, KindList, KindSet:
 		return m.all(r, m.isPlain)
 	case KindDict:

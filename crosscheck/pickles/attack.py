@@ -2,7 +2,7 @@
 
     python attack.py READ SECONDS FOLDER...
 
-READ is the program of crosscheck/pickles/read. Each pickle is changed in one to three
+READ is the program of crosscheck/pickles/read, or with the variable POLICY amn itself. Each pickle is changed in one to three
 places: a number, some bytes, two operands in each other's place. What is accepted is loaded
 and used in a process of its own, with 2 GiB and 10 seconds. A failure is a process that a
 signal ends, no memory, a pickle that the library refuses, and a value that it cannot print;
@@ -50,6 +50,11 @@ def changed(ops, rng):
             if body and name.endswith("BYTES"):
                 for _ in range(rng.choice((1, 2, 8))):
                     body[rng.randrange(len(body))] = rng.choice((0, 1, 2, 127, 128, 255))
+                ops[i] = name, raw[:head] + bytes(body)
+            elif len(body) > 200 and rng.random() < 0.9:  # the text of a model
+                digits = [k for k in range(len(body)) if chr(body[k]) in "0123456789"]
+                for _ in range(rng.choice((1, 2))):
+                    body[rng.choice(digits or [0])] = rng.choice(b"0123456789-")
                 ops[i] = name, raw[:head] + bytes(body)
             else:
                 same = [k for k, o in enumerate(ops) if o[0] == name]
@@ -126,13 +131,26 @@ def outcome(data):
     return OUTCOMES.get(os.WEXITSTATUS(status), "?")
 
 
+def accepted(read, batch):
+    """Yields the files that READ accepts; with POLICY, READ is the program amn."""
+    policy = os.environ.get("POLICY")
+    command = [read, "scan", "--json", "--limits", policy] if policy else [read]
+    done = subprocess.run([*command, *batch], capture_output=True, text=True, check=not policy)
+    for line in map(json.loads, done.stdout.splitlines()):
+        if line.get("class") == "ok" if policy else "error" not in line:
+            yield line["path"]
+
+
 def main():
     read, seconds, folders = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
     import numpy  # noqa: F401
     import pandas  # noqa: F401
     import scipy.sparse  # noqa: F401
+    if os.environ.get("POLICY"):
+        import lightgbm  # noqa: F401
+        import sklearn.ensemble  # noqa: F401
     rng = random.Random(int(os.environ.get("SEED", "1")))
-    seeds = [p.read_bytes() for folder in folders for p in sorted(pathlib.Path(folder).iterdir()) if p.name.endswith("-3.pkl") or p.name.endswith("-2.pkl")]
+    seeds = [p.read_bytes() for folder in folders for p in sorted(pathlib.Path(folder).iterdir()) if p.name.endswith(("-3.pkl", "-2.pkl")) or os.environ.get("POLICY") and p.name.endswith(".pkl")]
     seeds = [pieces(pickletools.optimize(s)) for s in seeds if len(s) < 20000]
     tally, end = collections.Counter(), time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as tmp:
@@ -143,11 +161,8 @@ def main():
                 batch[path] = changed(rng.choice(seeds), rng)
                 pathlib.Path(path).write_bytes(batch[path])
             tally["changed"] += len(batch)
-            lines = subprocess.run([read, *batch], capture_output=True, text=True, check=True).stdout.splitlines()
-            for line in map(json.loads, lines):
-                if "error" in line:
-                    continue
-                data = batch[line["path"]]
+            for path in accepted(read, batch):
+                data = batch[path]
                 how = outcome(data)
                 tally[how] += 1
                 if how.startswith(FAILURES):

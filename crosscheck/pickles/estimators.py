@@ -5,6 +5,7 @@
 Below accepted is what the library writes, below refused what was changed where it does not
 look. A policy that allows the set sklearn accepts the former alone; no other does.
 """
+import itertools
 import pathlib
 import pickle
 import pickletools
@@ -97,9 +98,51 @@ def refused():
     yield "dotted", data.replace(b"sklearn.preprocessing._data\nStandardScaler", b"sklearn.preprocessing\n_data.StandardScaler")
 
 
+def boosters(accept):
+    """Boosters of LightGBM, or the texts of some that were changed."""
+    import lightgbm
+    rng = np.random.default_rng(1)
+    x = rng.random((80, 3))
+    x[:, 2] = (x[:, 2] * 5).astype(int)
+    values = rng.random(80) + x[:, 2]
+    settings = {"n_estimators": 2, "verbose": -1, "num_leaves": 4, "min_child_samples": 5}
+    one = lightgbm.LGBMClassifier(**settings).fit(x, (x[:, 1] * 3).astype(int))
+    sets = lightgbm.train({"verbose": -1, "num_leaves": 4, "min_data_in_leaf": 3, "min_data_per_group": 1, "cat_smooth": 0, "max_cat_to_onehot": 1}, lightgbm.Dataset(x, values, categorical_feature=[2]), 2)
+    if accept:
+        yield "lightgbm", one
+        yield "lightgbm-categories", sets
+        return
+    made = lightgbm.Booster(model_str=one._Booster.model_to_string()).__getstate__()
+    text = made["_handle"]
+
+    def raw(state):
+        return b"\x80\x03clightgbm.basic\nBooster\n)\x81" + pickle.dumps(state, 3)[2:-1] + b"b."
+
+    def other(old, new, text=text):
+        assert old in text and len(old) == len(new), old
+        return raw(dict(made, _handle=text.replace(old, new, 1)))
+
+    def line(name, change):
+        row = next(row for row in text.splitlines() if row.startswith(name + "=") and row != name + "=")
+        return other(row, name + "=" + change(row.partition("=")[2]))
+
+    yield "lightgbm-child", line("left_child", lambda v: "9" + v[1:])
+    yield "lightgbm-cycle", line("left_child", lambda v: "0" + v[1:])
+    yield "lightgbm-feature", line("split_feature", lambda v: "9" + v[1:])
+    yield "lightgbm-count", line("leaf_value", lambda v: v.replace(" ", "1"))
+    yield "lightgbm-sizes", line("tree_sizes", lambda v: "9" + v[1:])
+    yield "lightgbm-classes", other("num_class:3", "num_class:9")
+    yield "lightgbm-outputs", other("num_tree_per_iteration=3", "num_tree_per_iteration=1")
+    yield "lightgbm-machines", other("[machines: ]", "[machines:x]")
+    yield "lightgbm-category", other("num_cat=0", "num_cat=9")
+    yield "lightgbm-handle", raw(dict(made, handle=text))
+    yield "lightgbm-number", raw(dict(made, _handle=1 << 40))
+    yield "lightgbm-network", raw(dict(made, _network=True))
+
+
 def main():
     for part in (accepted, refused):
-        for name, value in part():
+        for name, value in itertools.chain(part(), boosters(part is accepted)):
             data = value if isinstance(value, bytes) else pickle.dumps(value, 3)
             pathlib.Path(sys.argv[1], part.__name__, name + ".pkl").write_bytes(pickletools.optimize(data))
     joblib.dump(make_pipeline(*(StandardScaler() for _ in range(20))).fit(X), pathlib.Path(sys.argv[1], "accepted", "joblib.pkl"))

@@ -1,43 +1,51 @@
-"""Makes a class set from the scikit-learn that is installed.
+"""Makes a class set from a library that is installed.
 
-    python sets.py [WHY] > vm/sets/sklearn.set
+    python sets.py NAME [WHY] > vm/sets/NAME.set
 
 A class of Python is in the set if reading its source proves that loading it runs nothing
-but BaseEstimator.__setstate__, which stores attributes, and that no method except those
-that fit or score reaches a sink (a file, a program, an import, another pickle) or compiled code of
-scikit-learn, which follows the numbers that attributes hold. What scikit-learn's
-validation of the caller's data reaches is not looked into. The state of a class has the
-attributes that its own methods assign, and the version. No attribute holds a function, at
-any depth: what a method calls by the name of an attribute is a type of NumPy or Python, or a
-class of the set. WHY is a file that gets the
+but __setstate__ of scikit-learn's BaseEstimator, which stores attributes, and that no method
+except those that the caller asks to fit, score, save, load or draw reaches a sink (a file, a
+program, an import, another pickle) or compiled code of the library, which follows the numbers
+that attributes hold. What scikit-learn's validation of the caller's data reaches is not looked
+into. The state of a class has the attributes that its own methods assign, and for scikit-learn
+the version. No attribute holds a function, at any depth: what a method calls by the name of an
+attribute is a type of NumPy or Python, or a class of the set. WHY is a file that gets the
 reason for each class that is left out.
 
-Compiled classes are those of RULES, whose rule in vm/ compares their numbers.
+Compiled classes, and functions that are named, are those of the rules of LIBRARIES; a rule of
+vm/ compares their numbers.
 """
 import ast
+import collections
+import copyreg
+import enum
+import functools
 import importlib
 import importlib.machinery
+import importlib.metadata
 import inspect
+import pkgutil
 import re
 import sys
-import textwrap
 import warnings
-
-import sklearn
-from sklearn.utils import all_estimators
 
 warnings.simplefilter("ignore")
 
 # Modules whose functions check what the caller gives, or are told nothing of attributes.
 CHECKED = ("sklearn.utils", "sklearn.base", "sklearn.exceptions", "sklearn._config", "sklearn.metrics._scorer", "sklearn.externals", "sklearn.callback", "sklearn._build_utils")
-SINK_NAMES = {"open", "eval", "exec", "compile", "__import__", "input", "breakpoint"}
+SINK_NAMES = {"open", "eval", "exec", "compile", "__import__", "input", "breakpoint", "globals", "__builtins__", "__loader__", "__spec__"}
 SINK_MODULES = {"os", "sys", "io", "subprocess", "shutil", "pickle", "importlib", "tempfile", "urllib", "socket", "ctypes", "builtins", "pathlib", "zipfile", "tarfile", "gzip", "codecs"}
 SINKS_OF_ARRAYS = {"load", "fromfile", "memmap", "save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "DataSource", "as_strided", "frombuffer", "ctypeslib", "f2py", "load_npz", "save_npz", "LowLevelCallable"}
 FITS = ("cost_complexity_pruning_path", "path", "score", "sparsify", "fit", "partial_fit", "_fit", "__init__", "__repr__", "__sklearn_tags__", "__getstate__", "__setstate__", "get_metadata_routing", "__sklearn_clone__", "set_output", "_repr_html_", "_repr_mimebundle_")
 HOOKS = ("__reduce__", "__reduce_ex__", "__del__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__new__", "__eq__", "__hash__", "__init_subclass__", "__call__", "__enter__", "__exit__", "__setitem__", "append", "extend")
 
+# What runs when an instance is loaded, or is not what pickle calls by default.
+RUNS = ("__reduce__", "__reduce_ex__", "__del__", "__getattribute__", "__getnewargs__", "__getnewargs_ex__", "__getinitargs__", "__init_subclass__", "__set_name__", "__instancecheck__", "__prepare__")
+# The same of instances that are dicts, which get items and no state.
+OF_DICTS = ("__setitem__", "__missing__", "__contains__")
+
 # What no source of Python says: the pattern of the call and of the state, and a rule.
-RULES = {
+SKLEARN = {
     "sklearn.tree._tree.Tree": ["call (int, array:i8.1, int)", "state {'max_depth': int, 'node_count': int, 'nodes': array, 'values': array:f8.3}", "check tree"],
     # Functions that are called to fit, and by nothing else.
     "sklearn.feature_selection._univariate_selection.f_classif": [],
@@ -51,7 +59,75 @@ EXPLAINED = {"CountVectorizer._count_vocab", "DictVectorizer._transform", "OneHo
 # Attributes whose values are narrower than any data, by name.
 VALUES = {"n_jobs": "none | small", "tree_": "<sklearn.tree._tree.Tree>", "memory": "none", "input": "'content'", "token_pattern": r"'(?u)\b\w\w+\b' | none"}
 SINK_METHODS = {"tofile", "to_csv", "to_pickle", "to_hdf", "to_sql", "to_parquet", "to_excel", "to_json", "eval", "query", "dump", "pipe", "save", "savez"}
-PLAIN = {"sys.maxsize", "sys.version_info", "sys.byteorder"}
+# Modules that hold no sink, or whose sinks SINKS_OF_ARRAYS and SINK_METHODS name.
+HARMLESS = {"packaging", "ot", "numpy", "narwhals", "array_api_compat", "scipy", "pandas", "math", "collections", "itertools", "functools", "typing", "typing_extensions", "logging", "warnings", "abc", "enum", "dataclasses", "copy", "re", "random", "operator", "time", "datetime", "types", "numbers", "heapq",
+            "bisect", "string", "textwrap", "contextlib", "json", "decimal", "fractions", "statistics", "unicodedata", "html", "inspect", "threading", "queue", "array", "struct", "platform", "gc", "uuid", "_thread", "_collections", "_operator", "_functools", "_random", "_abc", "hashlib"}
+
+
+class Library:
+    """What is said of one library.
+
+    packages are those whose source is read, callers the beginnings of the names of methods
+    that the caller asks for, rules the classes and functions that no source explains, only
+    the modules whose classes are asked, checked those that write wrappers of functions,
+    explained compiled functions whose source loops over the shape of their own arrays,
+    settings a function of the library that lists the names that **kwargs set.
+    """
+
+    def __init__(self, about, dist, packages, callers=(), rules=None, values=None, only=(), checked=(), explained=(), settings=None):
+        self.about, self.dist, self.packages, self.callers, self.rules, self.values, self.only, self.checked, self.explained, self.settings = about, dist, packages, callers, rules or {}, values or {}, only, checked, explained, settings
+
+    def classes(self):
+        if self.packages[0] == "sklearn":
+            from sklearn.utils import all_estimators
+            return [c for _, c in sorted(all_estimators(), key=lambda pair: (pair[1].__module__, pair[0]))], {}
+        found, names = {}, {}
+        package = importlib.import_module(self.packages[0])
+        modules = [package]
+        for info in pkgutil.walk_packages(getattr(package, "__path__", []), package.__name__ + ".", onerror=lambda _: None):
+            if not any(part in ("tests", "test", "testing", "conftest", "scripts", "__main__") for part in info.name.split(".")):
+                try:
+                    modules.append(importlib.import_module(info.name))
+                except BaseException:
+                    continue
+        for module in modules:
+            for name, value in sorted(vars(module).items()):
+                if isinstance(value, type) and (getattr(value, "__module__", None) or "").startswith(self.only or self.packages[:1]) and not value.__name__.startswith("_"):
+                    found[f"{value.__module__}.{value.__qualname__}"] = value
+                    names.setdefault(value, set()).add(f"{module.__name__}.{name}")
+        return [found[k] for k in sorted(found)], names
+
+
+# A booster keeps the text of its model, which __setstate__ gives to compiled code that reads
+# it without looking at its numbers.
+LIGHTGBM = {
+    "lightgbm.basic.Booster": ["new ()", ("'_handle': str", {"_handle": None, "_network": "false", "_Booster__init_predictor": "none", "train_set": "none", "handle": None}), "check lightgbm"],
+}
+SAVES = ("save", "load", "to_", "from_", "write", "read", "plot", "draw", "show", "export", "import", "download", "open", "dump")
+LIBRARIES = {
+    "sklearn": Library("Estimators of scikit-learn whose source runs nothing and whose numbers no compiled code follows unseen", "scikit-learn", ("sklearn",), rules=SKLEARN),
+    "imblearn": Library("Samplers and ensembles of imbalanced-learn", "imbalanced-learn", ("imblearn", "sklearn"), ("fit_resample", "fit_sample")),
+    "lightgbm": Library("Estimators of LightGBM, and boosters whose text is a model", "lightgbm", ("lightgbm", "sklearn"), SAVES + ("model_", "trees_", "predict", "dump_"), LIGHTGBM, {"_Booster": "none | <lightgbm.basic.Booster>"}, only=("lightgbm.sklearn",), settings=lambda: __import__("lightgbm").basic._ConfigAliases._get_all_param_aliases()),
+    "gensim": Library("Vectors, dictionaries and models of gensim", "gensim", ("gensim",), SAVES + ("train", "update", "build_vocab", "scan_vocab", "prepare", "create_", "add_", "intersect", "init_", "evaluate"),
+                      {"gensim.utils.call_on_class_only": []}, {"load": "@gensim.utils.call_on_class_only"}, explained=("gensim._matutils.logsumexp", "gensim._matutils.mean_absolute_difference", "gensim._matutils.dirichlet_expectation"), only=("gensim.models", "gensim.corpora", "gensim.similarities")),
+    "scipy": Library("Results and functions of SciPy that are data", "scipy", ("scipy",), SAVES, only=("scipy.optimize._optimize", "scipy.interpolate", "scipy.stats", "scipy.spatial", "scipy.signal", "scipy.special")),
+    "networkx": Library("Graphs of NetworkX", "networkx", ("networkx",), SAVES, only=("networkx.classes",), checked=("networkx.utils.decorators", "networkx.utils.backends", "networkx.lazy_imports")),
+    "optuna": Library("Trials and distributions of Optuna", "optuna", ("optuna",), SAVES, checked=("optuna._deprecated", "optuna._experimental", "optuna._convert_positional_args", "optuna._warnings"), only=("optuna.trial", "optuna.distributions", "optuna.study", "optuna.pruners")),
+    "lightning": Library("Settings that checkpoints of PyTorch Lightning hold", "pytorch-lightning", ("pytorch_lightning", "lightning_fabric"), SAVES + ("on_", "setup", "teardown", "state_dict"), only=("pytorch_lightning.utilities", "pytorch_lightning.trainer.states", "lightning_fabric.utilities", "pytorch_lightning.callbacks")),
+    "planted": Library("Classes that prove.py plants", "", ("planted",), SAVES),
+}
+LIBRARY, RULES = None, {}
+
+
+def checked(module):
+    return module.startswith(CHECKED + LIBRARY.checked)
+
+
+def ours(module):
+    return module.split(".")[0] in LIBRARY.packages
+
+
+PLAIN = {"torch.Tensor", "torch.device", "sys.maxsize", "sys.version_info", "sys.byteorder"}
 
 
 def is_compiled(module):
@@ -59,8 +135,27 @@ def is_compiled(module):
     return spec is not None and isinstance(spec.loader, importlib.machinery.ExtensionFileLoader)
 
 
+@functools.lru_cache(None)
+def module_tree(path):
+    with open(path, encoding="utf-8") as f:
+        tree = ast.parse(f.read())
+    return {min([node.lineno, *(d.lineno for d in node.decorator_list)]): node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))} | {("lambda", node.lineno): node for node in ast.walk(tree) if isinstance(node, ast.Lambda)}
+
+
 def tree_of(function):
-    return ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    path = inspect.getsourcefile(function)
+    if path is None or path.startswith("<"):
+        raise OSError("made by a program")
+    found, line = module_tree(path), function.__code__.co_firstlineno
+    node = found.get(line) or found.get(("lambda", line))
+    if node is None:
+        raise OSError("not in its file")
+    return node
+
+
+def asked(name):
+    """Whether a method is one that the caller asks to fit, save and so on."""
+    return name.startswith(FITS + LIBRARY.callers)
 
 
 class Reach:
@@ -75,21 +170,25 @@ class Reach:
             return
         self.seen.add(cls)
         for name in dir(cls):
-            if not name.startswith(FITS) and (not name.startswith("_") or name.startswith("__")):
+            if not asked(name) and (not name.startswith("_") or name.startswith("__")):
                 self.method(cls, name)
 
     def method(self, cls, name):
-        if (cls, name) in self.seen or self.bad or name.startswith(FITS):
+        if (cls, name) in self.seen or self.bad or asked(name):
             return
         self.seen.add((cls, name))
         for base in cls.__mro__:
-            if base.__module__.startswith("sklearn") and not base.__module__.startswith(CHECKED) and name in vars(base):
+            if ours(base.__module__) and not checked(base.__module__) and name in vars(base):
                 for function in functions_of(vars(base)[name]):
                     self.function(function, f"{base.__name__}.{name}", cls)
+                if not functions_of(vars(base)[name]) and is_descriptor(vars(base)[name]) and not checked(type(vars(base)[name]).__module__):
+                    self.bad = self.bad or f"{base.__name__}.{name}: a descriptor of {type(vars(base)[name]).__name__}"
 
     def function(self, function, where, owner=None):
         function = inspect.unwrap(function)
-        if self.bad or (function, owner) in self.seen or function.__module__.startswith(CHECKED):
+        if owner and generated(owner, function):
+            return
+        if self.bad or (function, owner) in self.seen or checked(function.__module__):
             return
         self.seen.add((function, owner))
         try:
@@ -97,7 +196,14 @@ class Reach:
         except (OSError, TypeError, SyntaxError) as e:
             self.bad = f"{where}: no source ({type(e).__name__})"
             return
+        named = set()  # the modules of which a member is asked
         for one in () if where in EXPLAINED else walk(node):
+            if isinstance(one, ast.Attribute):
+                named.add(one.value)
+            if isinstance(one, ast.Name) and one not in named and isinstance(one.ctx, ast.Load) and inspect.ismodule(function.__globals__.get(one.id)) and function.__globals__[one.id].__name__.split(".")[0] in SINK_MODULES:
+                self.bad = self.bad or f"{where}: passes on the module {one.id}"
+            if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "getattr" and len(one.args) > 1 and not isinstance(one.args[1], ast.Constant) and isinstance(one.args[0], ast.Name) and inspect.ismodule(function.__globals__.get(one.args[0].id)):
+                self.bad = self.bad or f"{where}: takes a member of {one.args[0].id} by its name"
             self.look(one, function.__globals__, where, owner)
 
     def look(self, one, scope, where, owner):
@@ -118,7 +224,9 @@ class Reach:
             for name in [a.name for a in one.names] if isinstance(one, ast.Import) else [one.module or ""]:
                 self.module(name, where)
         elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
-            if one.id in scope:
+            if one.id in SINK_NAMES and one.id.startswith("__"):
+                self.bad = f"{where}: uses {one.id}"
+            elif one.id in scope:
                 self.value(scope[one.id], one.id, where)
             elif one.id in SINK_NAMES:
                 self.bad = f"{where}: calls {one.id}"
@@ -129,13 +237,16 @@ class Reach:
             self.bad = f"{where}: uses {module.__name__}.{name}"
         elif module.__name__.startswith(("numpy", "scipy")) and name in SINKS_OF_ARRAYS:
             self.bad = f"{where}: calls {module.__name__}.{name}"
-        elif module.__name__.startswith("sklearn") and hasattr(module, name):
+        elif ours(module.__name__) and hasattr(module, name):
             self.value(getattr(module, name), name, where)
 
     def module(self, name, where):
         if name.split(".")[0] in SINK_MODULES:
             self.bad = f"{where}: imports {name}"
-        elif name.startswith("sklearn") and not name.startswith(CHECKED):
+        elif not ours(name):
+            if name.split(".")[0] not in HARMLESS and name.split(".")[0] != "joblib":
+                self.bad = f"{where}: imports {name}"
+        elif not checked(name):
             try:
                 if is_compiled(name):
                     self.bad = f"{where}: compiled code of {name}"
@@ -144,7 +255,7 @@ class Reach:
 
     def value(self, value, name, where):
         if inspect.ismodule(value):
-            if value.__name__.startswith("sklearn"):
+            if not self.bad and value.__name__.split(".")[0] not in SINK_MODULES:
                 self.module(value.__name__, where)
             return
         module = getattr(value, "__module__", None) or ""
@@ -156,15 +267,28 @@ class Reach:
             self.bad = f"{where}: uses joblib.{name}"
         elif module.startswith(("numpy", "scipy")) and name in SINKS_OF_ARRAYS:
             self.bad = f"{where}: calls {module}.{name}"
-        elif not module.startswith("sklearn") or module.startswith(CHECKED):
-            return
+        elif not ours(module) or checked(module):
+            if module and not ours(module) and callable(value) and f"{module}.{name}" not in PLAIN and module.split(".")[0] not in HARMLESS | {"joblib"}:
+                self.bad = f"{where}: uses {module}.{name}"
         elif is_compiled(module):
-            if f"{module}.{name}" not in RULES and name not in ("DTYPE", "DOUBLE"):
+            if f"{module}.{name}" not in RULES and f"{module}.{name}" not in LIBRARY.explained and name not in ("DTYPE", "DOUBLE"):
                 self.bad = f"{where}: compiled code {module}.{name}"
+        elif f"{module}.{name}" in RULES:
+            return
         elif inspect.isfunction(value):
             self.function(value, f"{module}.{name}")
         elif inspect.isclass(value):
             self.all_of(value)
+
+
+def generated(cls, function):
+    """Whether a method is one that dataclasses or collections wrote."""
+    return function.__code__.co_filename == "<string>" and function.__name__ in ("__eq__", "__repr__", "__init__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__") and any("__dataclass_fields__" in vars(b) for b in cls.__mro__) or (
+        function.__name__ == "__new__" and function.__code__.co_filename.startswith("<string>") and issubclass(cls, tuple))
+
+
+def is_descriptor(value):
+    return hasattr(type(value), "__get__") and type(value).__module__.split(".")[0] not in ("builtins", "functools", "abc", "types")
 
 
 def walk(node):
@@ -190,6 +314,8 @@ def functions_of(member):
         return [f for f in (member.fget, member.fset, member.fdel) if f]
     if hasattr(member, "check") and hasattr(member, "fn"):  # available_if
         return [member.fn, member.check]
+    if isinstance(member, functools.cached_property):
+        return [member.func]
     while hasattr(member, "__wrapped__"):
         member = member.__wrapped__
     return [member] if inspect.isfunction(member) else []
@@ -207,55 +333,110 @@ def attributes(cls):
                     continue
                 for one in ast.walk(node):
                     if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and isinstance(one.value, ast.Name) and one.value.id == "self":
-                        names.add(one.attr)
+                        private = one.attr.startswith("__") and not one.attr.endswith("__")
+                        names.add(f"_{base.__name__.lstrip('_')}{one.attr}" if private else one.attr)
         if "__init__" in vars(base) and inspect.isfunction(vars(base)["__init__"]):
             names.update(p for p in inspect.signature(base.__init__).parameters if p not in ("self", "args", "kwargs"))
-    names.update(("n_features_in_", "feature_names_in_"))
+    if "sklearn" in LIBRARY.packages:
+        names.update(("n_features_in_", "feature_names_in_"))
+    if LIBRARY.settings and any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls.__init__).parameters.values()):
+        every = LIBRARY.settings()
+        names.update(every, *every.values())
     return sorted(n for n in names if not n.startswith("__") and not callable(getattr(cls, n, None)) and not isinstance(inspect.getattr_static(cls, n, None), property))
 
 
 def left_out(cls):
     """Why a class is not in the set, or None."""
+    if type(cls).__module__ not in ("builtins", "abc", "enum"):
+        return f"a metaclass, {type(cls).__name__}"
     for base in cls.__mro__[:-1]:
-        if base.__module__ == "abc":
+        if base.__module__ in ("abc", "typing", "collections.abc") or base in (dict, collections.OrderedDict) or issubclass(cls, enum.Enum) and base in (enum.Enum, str, int, enum.IntEnum, getattr(enum, "ReprEnum", enum.Enum), getattr(enum, "StrEnum", enum.Enum)):
             continue
-        if not base.__module__.startswith("sklearn."):
+        if not ours(base.__module__):
             return f"a base of {base.__module__}"
         if is_compiled(base.__module__):
             return f"a base in compiled code, {base.__module__}"
-        for hook in HOOKS:
+        for hook in HOOKS if LIBRARY.packages[0] == "sklearn" else RUNS + OF_DICTS * issubclass(cls, dict):
             if hook in vars(base) and vars(base)[hook] is not None and not (hook == "__init_subclass__" and base.__module__.startswith("sklearn.utils")):
                 return f"{base.__name__}.{hook}"
         for hook in ("__setstate__", "__getstate__"):
-            if hook in vars(base) and base is not sklearn.base.BaseEstimator:
+            if hook in vars(base) and f"{base.__module__}.{base.__name__}" != "sklearn.base.BaseEstimator" and not (hook == "__getstate__" and LIBRARY.packages[0] != "sklearn"):
                 return f"{base.__name__}.{hook}"
-        if "__slots__" in vars(base):
+        if "__slots__" in vars(base) and vars(base)["__slots__"] != ():
             return f"{base.__name__}.__slots__"
+    if cls in copyreg.dispatch_table:
+        return "a function of copyreg"
+    if "<locals>" in cls.__qualname__ or "." in cls.__qualname__:
+        return "a class inside another"
     return Reach(cls).bad
 
 
+def members(cls, version):
+    """Yields what a set says of a class."""
+    if issubclass(cls, enum.Enum):
+        if any(not isinstance(m.value, (str, int)) or "'" in str(m.value) for m in cls) or not len(cls) or "_missing_" in vars(cls):
+            return
+        values = " | ".join(repr(m.value) if isinstance(m.value, str) else str(int(m.value)) for m in cls)
+        yield f"call ({values})"
+        return
+    yield "new ()"
+    names = [n for n in attributes(cls) if n != "_sklearn_version"]
+    if issubclass(cls, dict):
+        yield "dict {values: values}"
+        return
+    parts = [f"'{n}'?: {LIBRARY.values.get(n, VALUES.get(n, 'values') if 'sklearn' in LIBRARY.packages else 'values')}" for n in names]
+    if cls.__module__.startswith("sklearn."):
+        parts.insert(0, f"'_sklearn_version': '{version}'")
+    yield "state {" + ", ".join(parts) + "}"
+    for attribute in sorted(set(names) & set(CHECKS)) if "sklearn" in LIBRARY.packages else ():
+        yield f"check {CHECKS[attribute]}"
+
+
+def use(name):
+    """Makes this module one that reads a library, whose version it returns."""
+    global LIBRARY, RULES
+    LIBRARY = LIBRARIES[name]
+    RULES = LIBRARY.rules
+    return importlib.metadata.version(LIBRARY.dist) if LIBRARY.dist else ""
+
+
+def chosen(why=None):
+    """Yields the classes of a set with their other names."""
+    classes, names = LIBRARY.classes()
+    for cls in classes:
+        reason = left_out(cls)
+        if reason is None:
+            yield cls, sorted(names.get(cls, set()) - {full(cls)})
+        elif why:
+            print(f"{full(cls)}: {reason}", file=why)
+
+
+def full(cls):
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
 def main():
-    why = open(sys.argv[1], "w") if len(sys.argv) > 1 else None
-    version = sklearn.__version__
-    print(f"# Made by crosscheck/pickles/sets.py from scikit-learn {version}: no line is written by hand.")
-    print("set sklearn\nabout Estimators of scikit-learn whose source runs nothing and whose numbers no compiled code follows unseen\n" f"library scikit-learn {version} {version}")
-    for name, lines in RULES.items():
-        print(f"class {name}")
+    name = sys.argv[1]
+    version = use(name)
+    dist = LIBRARY.dist
+    print(f"# Made by crosscheck/pickles/sets.py from {dist} {version}: no line is written by hand.")
+    print(f"set {name}\nabout {LIBRARY.about}\nlibrary {dist} {version} {version}")
+    for rule, lines in RULES.items():
+        print(f"class {rule}")
         for line in lines:
+            if isinstance(line, tuple):  # its own attributes, but for some
+                first, other = line
+                cls = getattr(importlib.import_module(rule.rpartition(".")[0]), rule.rpartition(".")[2])
+                line = f"state {{{first}, " + ", ".join(f"'{n}'?: {other.get(n, 'values')}" for n in attributes(cls) if other.get(n, "") is not None) + "}"
             print("  " + line)
     kept = 0
-    for _, cls in sorted(all_estimators(), key=lambda pair: (pair[1].__module__, pair[0])):
-        reason = left_out(cls)
-        full = f"{cls.__module__}.{cls.__name__}"
-        if reason:
-            if why:
-                print(f"{full}: {reason}", file=why)
-            continue
-        kept += 1
-        members = ", ".join(f"'{n}'?: {VALUES.get(n, 'values')}" for n in attributes(cls) if n != "_sklearn_version")
-        print(f"class {full}\n  new ()\n  state {{'_sklearn_version': '{version}', {members}}}")
-        for attribute in set(attributes(cls)) & set(CHECKS):
-            print(f"  check {CHECKS[attribute]}")
+    for cls, others in chosen(open(sys.argv[2], "w") if len(sys.argv) > 2 else None):
+        lines = list(members(cls, version))
+        if lines:
+            kept += 1
+            print(" ".join(["class", full(cls), *others]))
+            for line in lines:
+                print("  " + line)
     print(f"{kept} classes", file=sys.stderr)
 
 
