@@ -1,5 +1,6 @@
 package family
 
+// seedossRow: Llama with biases, whose queries and keys are not permuted.
 var seedossRow = &row{
 	arch: "seed_oss", model: "seed_oss", names: []string{"SeedOssForCausalLM"},
 	defaults: []preset{{"vocab_size", "155136"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "524288"}, {"head_dim", "128"}, {"rope_theta", "10000"}},
