@@ -200,6 +200,8 @@ func TestCheck(t *testing.T) {
 		{"a key that a macro takes", "{% macro f(k) %}{{ x[k] }}{% endmacro %}{{ f(a ~ b) }}", []string{"computed@21"}},
 		{"one of the arguments of a macro", "{% macro f(a, k, b=c) %}{{ x[k] }}{{ x[a] }}{{ x[b] }}{% endmacro %}{{ f(1, a ~ b) }}", []string{"computed@29"}},
 		{"an argument of a macro by its name", "{% macro f(a, k) %}{{ x[k] }}{% endmacro %}{{ f(k=a ~ b) }}", []string{"computed@24"}},
+		{"a name that has a value later only", "{{ x[y].a }}{{ [x] | map(attribute=y) }}{% set y = 'a' %}{{ x[y].a }}", []string{"computed@4", "computed@35"}},
+		{"a name that has a value later, in a macro that is called before", "{% macro f() %}{{ x[k].a }}{% endmacro %}{{ f() }}{% set k = 'a' %}", []string{"computed@19"}},
 		{"a key that a list takes", "{% set l = [] %}{% set _ = l.append(a ~ b) %}{{ x[l[0]] }}", []string{"computed@50"}},
 		{"a key that a namespace takes", "{% set n = namespace() %}{% set n.k = a ~ b %}{{ x[n.k] }}{{ x[n['k']] }}", []string{"computed@53", "computed@65"}},
 		{"a key that a namespace begins with", "{% set n = namespace(k=a ~ b) %}{{ x[n.k] }}", []string{"computed@39"}},

@@ -53,7 +53,7 @@ func (j *judge) judge(root int32) error {
 	}
 	for range maxPasses {
 		j.grew = false
-		if j.visit(root); j.err != nil || !j.grew {
+		if j.pass(root); j.err != nil || !j.grew {
 			break
 		}
 	}
@@ -61,8 +61,15 @@ func (j *judge) judge(root int32) error {
 	if j.grew {
 		j.report(0, CodeComputed, "what may be what takes more than %d passes", maxPasses)
 	}
-	j.visit(root)
+	j.pass(root)
 	return j.err
+}
+
+// pass goes over the tree, and forgets at its end what is defined there: at the beginning of a
+// template no name has a value of its own.
+func (j *judge) pass(root int32) {
+	j.visit(root)
+	j.leave(0)
 }
 
 // step pays for a node in a pass. Behind an error there are no more nodes.
