@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/google/go-cmp/cmp"
@@ -50,7 +51,7 @@ func TestConfigurationsThatLibrariesWriteAreExplained(t *testing.T) {
 			}
 		}
 		var unknown []string
-		if err := config.Known(b, c.Quant, known, func(name string, _ any) error {
+		if err := config.Known(b, c.Quant, known, func(name string, _ jsontree.Value) error {
 			unknown = append(unknown, name)
 			return nil
 		}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -16,7 +17,7 @@ type foreign struct {
 	formats      []string
 	names        []string                    // suffixes that only its models have; such tensors may hold codes in any type
 	modules      []string                    // suffixes of companions, after the name of the module
-	says         func(q *config.Object) bool // whether the configuration is of this scheme
+	says         func(q jsontree.Value) bool // whether the configuration is of this scheme
 }
 
 // A pair is the suffixes of a main tensor and of a companion that must exist. is, if set,
@@ -66,7 +67,7 @@ var foreigners = []*foreign{
 	{name: "ParoQuant", remedy: "the paroquant package can load it", tensors: []pair{{main: ".qweight", companion: ".theta"}, {main: ".qweight", companion: ".channel_scales"}},
 		formats: []string{"paroquant"}},
 	{name: "ModelSlim", remedy: unquantized, tensors: []pair{{main: ".weight", companion: ".weight_offset"}, {main: ".weight", companion: ".deq_scale"}}, formats: []string{"ascend"}},
-	{name: "AutoRound's rotation", remedy: unquantized, says: func(q *config.Object) bool {
+	{name: "AutoRound's rotation", remedy: unquantized, says: func(q jsontree.Value) bool {
 		return config.Says(q.Get("rotation_config")) != "" || config.Says(q.Get("rotation_configs")) != ""
 	}},
 	{name: "Quark's rotation", remedy: unquantized, says: quarkRotates},
@@ -88,11 +89,10 @@ func quarkWords(main, _ *tensor.Info) bool { return main.DType == tensor.I32 }
 // quarkRotates reports whether the configuration has an algorithm of Quark that
 // multiplies inputs by a matrix at run time, so that the weights alone are not the
 // model's.
-func quarkRotates(q *config.Object) bool {
-	list := append(q.List("algo_config"), q.Get("algo_config"))
-	return slices.ContainsFunc(list, func(v any) bool {
-		o, _ := v.(*config.Object)
-		name := o.Text("name")
+func quarkRotates(q jsontree.Value) bool {
+	list := append(slices.Clone(q.Get("algo_config").List()), q.Get("algo_config"))
+	return slices.ContainsFunc(list, func(v jsontree.Value) bool {
+		name := v.Get("name").String()
 		return name == "rotation" || name == "quarot" || name == "svdquant"
 	})
 }
@@ -124,7 +124,7 @@ func (s *set) refuse(info *tensor.Info) error {
 		}
 	}
 	for _, key := range []string{"quant_method", "checkpoint_format", "format", "packing_format"} {
-		said := s.Config.Quant.Text(key)
+		said := s.Config.Quant.Get(key).String()
 		for _, f := range foreigners {
 			if slices.Contains(f.formats, said) {
 				return wire.ErrUnsupported.Errorf("the scheme %s (%s in %s): %s", f.name, key, s.Config.File, f.remedy)

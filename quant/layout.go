@@ -65,7 +65,7 @@ var conv1DModules = map[string][]string{
 func isConv1D(s *scheme.Set, last string) bool {
 	c := s.Config.Model
 	return slices.ContainsFunc([]string{
-		c.Text("model_type"), c.At("text_config").Text("model_type"), c.At("decoder_config").Text("model_type"), c.At("decoder").Text("model_type"), c.At("encoder").Text("model_type"),
+		c.Get("model_type").String(), c.Within("text_config").Get("model_type").String(), c.Within("decoder_config").Get("model_type").String(), c.Within("decoder").Get("model_type").String(), c.Within("encoder").Get("model_type").String(),
 	}, func(kind string) bool { return slices.Contains(conv1DModules[kind], last) })
 }
 

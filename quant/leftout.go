@@ -36,7 +36,7 @@ func (s *set) explained(info *tensor.Info, bound *nameList) bool {
 // quantizesCache reports whether the configuration quantizes the attention's cache.
 func (s *set) quantizesCache() bool {
 	q := s.Config.Quant
-	return s.Table.Caches(s.Config.Method()) || q.Get("kv_cache_quant_config") != nil || q.Get("kv_cache_scheme") != nil || q.Text("kv_cache_quant_algo") != "" || q.Text("kv_cache_dtype") != ""
+	return s.Table.Caches(s.Config.Method()) || q.Get("kv_cache_quant_config").There || q.Get("kv_cache_scheme").There || q.Get("kv_cache_quant_algo").String() != "" || q.Get("kv_cache_dtype").String() != ""
 }
 
 // A nameList is a sorted list of the names of bound weights.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -21,11 +22,11 @@ const MaxFile = 32 << 20
 // A Config is what the files beside a model, and its own metadata, say about its
 // quantization. It is a hypothesis: the tensors decide.
 type Config struct {
-	File  string  // where it was found, for messages
-	Quant *Object // the quantization's own object
+	File  string         // where it was found, for messages
+	Quant jsontree.Value // the quantization's own object
 	// Sources are all objects that describe the quantization, Quant the first.
 	Sources []Source
-	Model   *Object // the whole config.json
+	Model   jsontree.Value // the whole config.json
 }
 
 // places are the files, and the objects in them, that may describe a quantization, in the
@@ -50,7 +51,7 @@ var places = []struct {
 // points.
 func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
 	c := &Config{}
-	read := map[string]*Object{}
+	read := map[string]jsontree.Value{}
 	for _, place := range places {
 		root, seen := read[place.file]
 		if !seen {
@@ -67,7 +68,7 @@ func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o != nil {
+		if o.There {
 			if err := checkKinds(b, place.file, o); err != nil {
 				return nil, err
 			}
@@ -76,8 +77,8 @@ func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
 			}
 		}
 		switch {
-		case o == nil:
-		case c.Quant == nil:
+		case !o.There:
+		case !c.Quant.There:
 			c.File, c.Quant = place.file, o
 		case place.file != c.File:
 			if err := c.agree(place.file, o, zeros); err != nil {
@@ -88,45 +89,42 @@ func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
 	return c, nil
 }
 
-// objectAt returns the object at a path, or nil. Another kind of value there is an error,
+// objectAt returns the object at a path, or the zero Value. Another kind of value there is an error,
 // since ignoring it could change the numbers.
-func objectAt(root *Object, file string, path []string) (*Object, error) {
+func objectAt(root jsontree.Value, file string, path []string) (jsontree.Value, error) {
 	if len(path) == 0 {
 		return root, nil
 	}
 	last := len(path) - 1
-	v := root.At(path[:last]...).Get(path[last])
-	o, ok := v.(*Object)
-	if v != nil && !ok {
-		return nil, wire.At("quant", file, wire.NoOffset, wire.ErrSyntax.Errorf("%s is not an object", wire.Quote(strings.Join(path, "."))))
+	o := root.Within(path[:last]...).Get(path[last])
+	if o.There && o.Kind != strictjson.Object {
+		return o, wire.At("quant", file, wire.NoOffset, wire.ErrSyntax.Errorf("%s is not an object", wire.Quote(strings.Join(path, "."))))
 	}
 	return o, nil
 }
 
-func readObject(b *limits.Budget, files fs.FS, name string) (*Object, error) {
+func readObject(b *limits.Budget, files fs.FS, name string) (o jsontree.Value, err error) {
 	h, err := tensor.OpenFile(files, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return o, nil
 	}
 	if err != nil {
-		return nil, wire.At("quant", name, wire.NoOffset, err)
+		return o, wire.At("quant", name, wire.NoOffset, err)
 	}
 	defer h.Close()
 	if h.Size > MaxFile {
-		return nil, wire.At("quant", name, wire.NoOffset, &limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: MaxFile})
+		return o, wire.At("quant", name, wire.NoOffset, &limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: MaxFile})
 	}
 	c := wire.NewCursor(b, "quant", h, h.Size)
 	body, err := c.String(uint64(h.Size))
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	v, err := Parse(b, strictjson.Text{Format: name, Body: body, Whole: true})
-	if err != nil {
-		return nil, err
+	if o, err = Parse(b, strictjson.Text{Format: name, Body: body, Whole: true}); err != nil {
+		return o, err
 	}
-	o, ok := v.(*Object)
-	if !ok {
-		return nil, wire.At("quant", name, 0, wire.ErrSyntax.Errorf("not a JSON object"))
+	if o.Kind != strictjson.Object {
+		return o, wire.At("quant", name, 0, wire.ErrSyntax.Errorf("not a JSON object"))
 	}
 	return o, nil
 }
@@ -145,7 +143,7 @@ func (c *Config) Method() string {
 // version.
 func (c *Config) Since(major, minor int64) bool {
 	var a, b int64
-	if n, _ := fmt.Sscanf(c.Quant.Text("version"), "%d.%d", &a, &b); n != 2 {
+	if n, _ := fmt.Sscanf(c.Quant.Get("version").String(), "%d.%d", &a, &b); n != 2 {
 		return false
 	}
 	return a > major || a == major && b >= minor
@@ -154,15 +152,15 @@ func (c *Config) Since(major, minor int64) bool {
 // A Source is one object of a configuration file that describes a quantization.
 type Source struct {
 	File   string
-	Object *Object
+	Object jsontree.Value
 }
 
 // Method returns the name of the quantization method. ModelOpt's own file does not state
 // it; neither did its object in config.json, which has a key that no other library
 // writes.
 func (c *Source) Method() string {
-	method := c.Object.Text("quant_method")
-	if c.File == "hf_quant_config.json" || method == "" && c.Object.Text("quant_algo") != "" {
+	method := c.Object.Get("quant_method").String()
+	if c.File == "hf_quant_config.json" || method == "" && c.Object.Get("quant_algo").String() != "" {
 		return "modelopt"
 	}
 	return method
@@ -170,16 +168,16 @@ func (c *Source) Method() string {
 
 // agree compares the files that describe one quantization. Of two that differ, libraries
 // may read either.
-func (c *Config) agree(file string, o *Object, zeros string) error {
+func (c *Config) agree(file string, o jsontree.Value, zeros string) error {
 	for _, key := range [...]string{"quant_method", "bits", "group_size", "checkpoint_format"} {
 		a, b := c.Quant.Get(key), o.Get(key)
 		if key == "checkpoint_format" {
 			if zeros != "" {
 				continue
 			}
-			a, b = First(a, "gptq"), First(b, "gptq")
+			a, b = First(a, jsontree.Preset("gptq")), First(b, jsontree.Preset("gptq"))
 		}
-		if scalar(a) && scalar(b) && a != b {
+		if scalar(a) && scalar(b) && (a.Kind != b.Kind || Says(a) != Says(b)) {
 			return wire.ErrMismatch.Errorf("%s says %s %v, and %s says %v", c.File, key, Quoted(a), file, Quoted(b))
 		}
 	}
@@ -187,27 +185,27 @@ func (c *Config) agree(file string, o *Object, zeros string) error {
 }
 
 // scalar reports whether v is a string or a number.
-func scalar(v any) bool {
-	switch v.(type) {
-	case string, float64:
-		return true
-	}
-	return false
+func scalar(v jsontree.Value) bool {
+	return v.There && (v.Kind == strictjson.String || v.Kind == strictjson.Number)
 }
 
-func Quoted(v any) any {
-	if text, ok := v.(string); ok {
-		return wire.Quote(text)
+// Quoted returns a value for a message.
+func Quoted(v jsontree.Value) string {
+	if v.IsString() {
+		return wire.Quote(v.String())
 	}
-	return v
+	if n := v.Number(); n != "" {
+		return n
+	}
+	return Says(v)
 }
 
-// First returns the first value that is not nil, or nil.
-func First(values ...any) any {
+// First returns the first value that is there, or the zero Value.
+func First(values ...jsontree.Value) jsontree.Value {
 	for _, v := range values {
-		if v != nil {
+		if v.There {
 			return v
 		}
 	}
-	return nil
+	return jsontree.Value{}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -40,7 +42,7 @@ func (k *key) matches(path []string) bool {
 }
 
 // allows reports whether the key may have the value.
-func (k *key) allows(v any) bool {
+func (k *key) allows(v jsontree.Value) bool {
 	switch {
 	case k.mute:
 		return Says(v) == ""
@@ -53,7 +55,7 @@ func (k *key) allows(v any) bool {
 // Known calls unknown for the keys of an object that are not known. A known key is a
 // dotted path in which "*" is any one name and a final "**" everything below. "a=x|y" is
 // known with these values only, "a?" if its value is empty.
-func Known(b *limits.Budget, o *Object, known []string, unknown func(name string, v any) error) error {
+func Known(b *limits.Budget, o jsontree.Value, known []string, unknown func(name string, v jsontree.Value) error) error {
 	k := keys{b: b, unknown: unknown}
 	for _, text := range known {
 		k.patterns = append(k.patterns, newKey(text))
@@ -64,11 +66,11 @@ func Known(b *limits.Budget, o *Object, known []string, unknown func(name string
 // keys walks one configuration.
 type keys struct {
 	b        *limits.Budget
-	unknown  func(name string, v any) error
+	unknown  func(name string, v jsontree.Value) error
 	patterns []key
 }
 
-func (k *keys) object(path []string, o *Object) error {
+func (k *keys) object(path []string, o jsontree.Value) error {
 	for _, name := range o.Names() {
 		if err := k.value(append(path, name), o.Get(name)); err != nil {
 			return err
@@ -79,15 +81,15 @@ func (k *keys) object(path []string, o *Object) error {
 
 // value checks one key. An object is known if everything in it is; an object in a list is
 // checked as a member without a name.
-func (k *keys) value(path []string, v any) error {
+func (k *keys) value(path []string, v jsontree.Value) error {
 	if err := k.b.Step(int64(len(k.patterns))); err != nil {
 		return err
 	}
-	if o, ok := v.(*Object); ok && len(o.Order) > 0 && !k.whole(path) {
-		return k.object(path, o)
+	if v.Kind == strictjson.Object && len(v.Names()) > 0 && !k.whole(path) {
+		return k.object(path, v)
 	}
-	if list, ok := v.([]any); ok && slices.ContainsFunc(list, isObject) {
-		for _, v := range list {
+	if slices.ContainsFunc(v.List(), isObject) {
+		for _, v := range v.List() {
 			if err := k.value(append(path, "*"), v); err != nil {
 				return err
 			}
@@ -124,7 +126,6 @@ func (k *keys) begins(path []string) bool {
 	})
 }
 
-func isObject(v any) bool {
-	_, ok := v.(*Object)
-	return ok
+func isObject(v jsontree.Value) bool {
+	return v.There && v.Kind == strictjson.Object
 }

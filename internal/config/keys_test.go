@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -33,7 +34,7 @@ func TestKeysThatNoPatternKnowsAreTold(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		var got []string
-		err = Known(b, v.(*Object), known, func(name string, _ any) error {
+		err = Known(b, v, known, func(name string, _ jsontree.Value) error {
 			got = append(got, name)
 			return nil
 		})

@@ -76,7 +76,7 @@ func Decode(b *limits.Budget, d *strictjson.Decoder) (v Value, err error) {
 	case strictjson.String:
 		v.text, err = d.String()
 	case strictjson.Number:
-		v.text, err = d.Number()
+		v.text, _, err = d.Finite() // Python reads 1e999 as infinity, serde and nlohmann refuse it
 	case strictjson.Bool:
 		v.truth, err = d.Bool()
 	case strictjson.Array:
@@ -127,7 +127,7 @@ func (v *Value) add(b *limits.Budget, d *strictjson.Decoder) error {
 	return d.Fail("", err)
 }
 
-// Get is a member of an object; nothing where there is none, or null stands.
+// Get returns the member, or the zero Value if the object has none or it is null.
 func (v Value) Get(name string) Value {
 	if v.places != nil {
 		if i, ok := v.places[name]; ok && v.list[i].Kind != strictjson.Null {
@@ -142,6 +142,20 @@ func (v Value) Get(name string) Value {
 	}
 	return Value{}
 }
+
+// Within follows names to an object; anything else is the zero Value.
+func (v Value) Within(path ...string) Value {
+	switch {
+	case len(path) > 0:
+		return v.Get(path[0]).Within(path[1:]...)
+	case v.Kind != strictjson.Object:
+		return Value{}
+	}
+	return v
+}
+
+// Names lists the members of an object, in order. The caller must not change it.
+func (v Value) Names() []string { return v.names }
 
 // At walks down members: "text_config.hidden_size".
 func (v Value) At(path string) Value {
@@ -203,9 +217,11 @@ func (v Value) Bool() (truth, ok bool) { return v.truth, v.There && v.Kind == st
 // True reports the truth value true.
 func (v Value) True() bool { return v.truth }
 
-// Int is a whole number of 64 bits; ok is false for anything else.
+// Int returns an integer of 64 bits that is written as one; ok is false for anything else.
+// 1.0 and 1e3 are floats to Python's json, which many libraries then cannot count with,
+// errors to serde and numbers to nlohmann. -0 is 0 to Python and nlohmann, a float to serde.
 func (v Value) Int() (n int64, ok bool) {
-	if !v.There || v.Kind != strictjson.Number {
+	if !v.There || v.Kind != strictjson.Number || v.text == "-0" {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(v.text, 10, 64)

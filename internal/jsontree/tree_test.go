@@ -46,3 +46,22 @@ func TestAFileIsAtMostAsLongAsItsReaderSays(t *testing.T) {
 		}
 	}
 }
+
+// Only what is written as an integer is one: Python's json reads others as floats, and serde
+// refuses them where it is asked for an integer.
+func TestIntegersAreThoseThatAreWrittenSo(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	for text, want := range map[string]bool{
+		"0": true, "4": true, "-1": true, "9223372036854775807": true, "-9223372036854775808": true,
+		"4.0": false, "1e3": false, "1E3": false, "10e-1": false, "-0": false, "9223372036854775808": false, "null": false, `"4"`: false, "true": false,
+	} {
+		v, err := Read(b, fstest.MapFS{"x": {Data: []byte(`{"n": ` + text + "}")}}, "x", 1<<20)
+		if _, ok := v.Get("n").Int(); err != nil || ok != want {
+			t.Errorf("%s is an integer: %v, %v", text, ok, err)
+		}
+	}
+	if _, err := Read(b, fstest.MapFS{"x": {Data: []byte("1e999")}}, "x", 1<<20); wire.ClassOf(err) != wire.Malformed {
+		t.Errorf("1e999: %v", err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -12,7 +13,7 @@ import (
 // Explains refuses a configuration with an unknown key, unless the caller declared it
 // harmless.
 func (s *Set) Explains(c *config.Source, known []string) error {
-	return config.Known(s.Budget, c.Object, known, func(name string, v any) error {
+	return config.Known(s.Budget, c.Object, known, func(name string, v jsontree.Value) error {
 		ignored, err := s.Ignores(name, c.File)
 		if err != nil || ignored {
 			return err

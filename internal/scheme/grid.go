@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -123,7 +123,7 @@ func (s *Set) blockSize(w *tensor.Info, have []int64, rows, cols int64) (block [
 	if s.Options.Block != block {
 		return s.Options.Block, "", nil
 	}
-	if v := s.Config.Quant.Get("weight_block_size"); v != nil {
+	if v := s.Config.Quant.Get("weight_block_size"); v.There {
 		return twoWhole(v), "weight_block_size", nil
 	}
 	groups, err := s.Groups(strings.TrimSuffix(w.Name, ".weight"))
@@ -131,7 +131,7 @@ func (s *Set) blockSize(w *tensor.Info, have []int64, rows, cols int64) (block [
 		return block, "", err
 	}
 	for _, g := range groups { // of compressed-tensors
-		if of := g.At("weights"); of.Text("strategy") == "block" {
+		if of := g.Within("weights"); of.Get("strategy").String() == "block" {
 			return twoWhole(of.Get("block_structure")), "block_structure", nil
 		}
 	}
@@ -142,10 +142,10 @@ func (s *Set) blockSize(w *tensor.Info, have []int64, rows, cols int64) (block [
 }
 
 // twoWhole returns a list of two integers; anything else is 0.
-func twoWhole(v any) (out [2]int64) {
-	if list, _ := v.([]any); len(list) == 2 {
-		out[0], _ = config.WholeOf(list[0])
-		out[1], _ = config.WholeOf(list[1])
+func twoWhole(v jsontree.Value) (out [2]int64) {
+	if list := v.List(); len(list) == 2 {
+		out[0], _ = list[0].Int()
+		out[1], _ = list[1].Int()
 	}
 	return out
 }

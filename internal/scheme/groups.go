@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -11,11 +12,11 @@ import (
 // lists names of modules, patterns, and classes of modules. They are read once, so that
 // looking up a module costs only its own entries and the patterns.
 type aims struct {
-	groups   []*config.Object
+	groups   []jsontree.Value
 	first    map[string]int32 // index in named of a module's first entry
 	named    []target         // entries of one module are linked in the order of the groups
 	patterns []target
-	classes  []*config.Object // groups with a class among their targets
+	classes  []jsontree.Value // groups with a class among their targets
 }
 
 // aimsKey is the name under which a set keeps them.
@@ -30,7 +31,7 @@ type target struct {
 
 // Groups returns the groups that a module may belong to: by its name, else by a pattern,
 // else by the class of modules, which names do not tell. The caller must not change them.
-func (s *Set) Groups(stem string) (found []*config.Object, err error) {
+func (s *Set) Groups(stem string) (found []jsontree.Value, err error) {
 	if err := s.readTargets(); err != nil {
 		return nil, err
 	}
@@ -80,26 +81,26 @@ func (s *Set) readTargets() error {
 		return nil
 	}
 	t, last := &aims{first: map[string]int32{}}, map[string]int32{}
-	groups := s.Config.Quant.At("config_groups")
+	groups := s.Config.Quant.Within("config_groups")
 	for _, name := range groups.Names() {
 		var err error
-		if t.groups, err = limits.Append(s.Budget, t.groups, groups.At(name)); err != nil {
+		if t.groups, err = limits.Append(s.Budget, t.groups, groups.Within(name)); err != nil {
 			return err
 		}
-		list := groups.At(name).List("targets")
+		list := groups.Within(name).Get("targets").List()
 		if err := s.Budget.Step(int64(len(list) + 1)); err != nil {
 			return err
 		}
 		class := false
 		for at, v := range list {
-			text, _ := v.(string)
+			text := v.String()
 			if err := t.add(s.Budget, last, text, int32(at)); err != nil {
 				return err
 			}
 			class = class || !strings.HasPrefix(text, "re:") && !strings.Contains(text, ".")
 		}
 		if class {
-			if t.classes, err = limits.Append(s.Budget, t.classes, groups.At(name)); err != nil {
+			if t.classes, err = limits.Append(s.Budget, t.classes, groups.Within(name)); err != nil {
 				return err
 			}
 		}

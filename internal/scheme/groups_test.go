@@ -1,12 +1,15 @@
 package scheme
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/google/go-cmp/cmp"
 )
@@ -35,17 +38,31 @@ func rankOf(s *Set, list []any, stem string) (rank int, err error) {
 	return rank, nil
 }
 
+// treeOf is a value as it is read from its JSON.
+func treeOf(t *testing.T, of any) jsontree.Value {
+	t.Helper()
+	text, err := json.Marshal(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	v, err := config.Parse(b, strictjson.Text{Format: "test", Body: string(text), Whole: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func aimedAt(t *testing.T, p limits.Policy, lists [][]any) *Set {
 	t.Helper()
 	b := p.Budget(t.Context())
 	t.Cleanup(b.Close)
-	groups := &config.Object{Values: map[string]any{}}
+	groups := map[string]any{}
 	for i, list := range lists {
-		name := fmt.Sprint("group ", i)
-		groups.Order = append(groups.Order, name)
-		groups.Values[name] = &config.Object{Order: []string{"targets"}, Values: map[string]any{"targets": list}}
+		groups[fmt.Sprint("group ", i)] = map[string]any{"targets": list}
 	}
-	return &Set{Budget: b, Kept: map[string]any{}, Config: &config.Config{File: "config.json", Quant: &config.Object{Values: map[string]any{"config_groups": groups}}}}
+	return &Set{Budget: b, Kept: map[string]any{}, Config: &config.Config{File: "config.json", Quant: treeOf(t, map[string]any{"config_groups": groups})}}
 }
 
 // Groups of any targets, some of which are broken patterns or no text: what a
@@ -66,7 +83,7 @@ func TestGroupsAreThoseThatTheRuleNames(t *testing.T) {
 		for range 3 {
 			stem := stems[rng.IntN(len(stems))]
 			best, broken := 0, false
-			var want []*config.Object
+			var want []jsontree.Value
 			for i, list := range lists {
 				rank, err := rankOf(s, list, stem)
 				if broken = broken || err != nil; broken {
@@ -76,7 +93,7 @@ func TestGroupsAreThoseThatTheRuleNames(t *testing.T) {
 					best, want = rank, nil
 				}
 				if rank > 0 && rank == best {
-					want = append(want, s.Config.Quant.At("config_groups", fmt.Sprint("group ", i)))
+					want = append(want, s.Config.Quant.Within("config_groups", fmt.Sprint("group ", i)))
 				}
 			}
 			got, err := s.Groups(stem)
@@ -87,7 +104,7 @@ func TestGroupsAreThoseThatTheRuleNames(t *testing.T) {
 				continue
 			}
 			ranks[best]++
-			if !cmp.Equal(want, got, cmp.Comparer(func(a, b *config.Object) bool { return a == b })) {
+			if !cmp.Equal(want, got, cmp.Comparer(func(a, b jsontree.Value) bool { return a.Off() == b.Off() })) {
 				t.Fatalf("%q in %q: %d groups, want %d", stem, lists, len(got), len(want))
 			}
 		}

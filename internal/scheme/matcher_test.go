@@ -55,18 +55,16 @@ func TestAMatcherMatchesWhatAnyOfItsGlobsDoes(t *testing.T) {
 // Entries of AutoRound's that are plain names are passed over once and not for
 // each weight.
 func TestPlainEntriesOfModulesArePassedOverOnce(t *testing.T) {
-	extra := &config.Object{Values: map[string]any{}}
+	extra := map[string]any{}
 	for i := range 50_000 {
-		name := fmt.Sprintf("model.layers.%d.proj", i)
-		extra.Order = append(extra.Order, name)
-		extra.Values[name] = &config.Object{}
+		extra[fmt.Sprintf("model.layers.%d.proj", i)] = map[string]any{}
 	}
 	b := limits.Policy{MaxSteps: 4 << 20}.Budget(t.Context())
 	defer b.Close()
-	s := &Set{Budget: b, Config: &config.Config{Quant: &config.Object{Values: map[string]any{"extra_config": extra}}}}
+	s := &Set{Budget: b, Config: &config.Config{Quant: treeOf(t, map[string]any{"extra_config": extra})}}
 	for i := range 10_000 {
 		own, err := s.Own(fmt.Sprintf("other.%d", i))
-		if own != nil || err != nil {
+		if own.There || err != nil {
 			t.Fatal(own, err)
 		}
 	}

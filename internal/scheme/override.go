@@ -1,11 +1,11 @@
 package scheme
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -75,8 +75,8 @@ func (s *Set) readOverrides() (o *overrides, err error) {
 	if s.overrides != nil {
 		return s.overrides, nil
 	}
-	o = &overrides{dynamic: s.Config.Quant.At("dynamic").Names()}
-	for _, p := range s.Config.Quant.At("extra_config").Names() {
+	o = &overrides{dynamic: s.Config.Quant.Within("dynamic").Names()}
+	for _, p := range s.Config.Quant.Within("extra_config").Names() {
 		if err := s.Budget.Step(int64(len(p) + 1)); err != nil {
 			return nil, err
 		}
@@ -92,20 +92,20 @@ func (s *Set) readOverrides() (o *overrides, err error) {
 }
 
 // Own returns the object in which the configuration gives a module properties of its own,
-// or nil: GPTQModel's "dynamic", AutoRound's "extra_config", MLX's entries by name. The
+// or the zero Value: GPTQModel's "dynamic", AutoRound's "extra_config", MLX's entries by name. The
 // first match decides.
-func (s *Set) Own(stem string) (*config.Object, error) {
+func (s *Set) Own(stem string) (jsontree.Value, error) {
 	q := s.Config.Quant
-	if o := q.At("extra_config", stem); o != nil {
+	if o := q.Within("extra_config", stem); o.There {
 		return o, nil
 	}
 	over, err := s.readOverrides()
 	if err != nil {
-		return nil, err
+		return jsontree.Value{}, err
 	}
 	for _, p := range over.extra {
 		if at, err := s.Place("^(?:"+p+")$", stem); err != nil || at == 0 {
-			return q.At("extra_config", p), err
+			return q.Within("extra_config", p), err
 		}
 	}
 	for _, p := range over.dynamic {
@@ -113,17 +113,17 @@ func (s *Set) Own(stem string) (*config.Object, error) {
 		text = strings.TrimPrefix(text, "+:")
 		at, err := s.Place("^(?:"+text+")", stem)
 		if err != nil {
-			return nil, err
+			return jsontree.Value{}, err
 		}
 		if at != 0 {
 			continue
 		}
 		if negative {
-			return nil, wire.ErrMismatch.Errorf("%s says by %s that it is not quantized", s.Config.File, wire.Quote(p))
+			return jsontree.Value{}, wire.ErrMismatch.Errorf("%s says by %s that it is not quantized", s.Config.File, wire.Quote(p))
 		}
-		return q.At("dynamic", p), nil
+		return q.Within("dynamic", p), nil
 	}
-	return q.At(stem), nil
+	return q.Within(stem), nil
 }
 
 // Whole returns an integer property of a module: its own, else the model's.
@@ -136,9 +136,9 @@ func (s *Set) Whole(stem, key string) (n int64, ok bool, err error) {
 }
 
 // Number returns a value that must be an integer if it is present.
-func (s *Set) Number(key string, v any) (n int64, ok bool, err error) {
-	if n, ok = config.WholeOf(v); !ok && v != nil {
-		return 0, false, wire.ErrMismatch.Errorf("%s says %s %s, which is not a whole number", s.Config.File, wire.Quote(key), wire.Quote(fmt.Sprint(v)))
+func (s *Set) Number(key string, v jsontree.Value) (n int64, ok bool, err error) {
+	if n, ok = v.Int(); !ok && v.There {
+		return 0, false, wire.ErrMismatch.Errorf("%s says %s %s, which is not written as a whole number", s.Config.File, wire.Quote(key), config.Quoted(v))
 	}
 	return n, ok, nil
 }
@@ -160,11 +160,11 @@ func (s *Set) readExclusions() (e *exclusions, err error) {
 	e = &exclusions{}
 	var globs []string
 	for _, key := range ExclusionKeys {
-		for _, v := range s.Config.Quant.List(key) {
+		for _, v := range s.Config.Quant.Get(key).List() {
 			if err := s.Budget.Step(1); err != nil {
 				return nil, err
 			}
-			module, _ := v.(string)
+			module := v.String()
 			list := &globs
 			pattern, ok := strings.CutPrefix(module, "re:")
 			if ok {

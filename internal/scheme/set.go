@@ -235,8 +235,8 @@ func (s *Set) MethodOfOthers(own []Method, codes string) string {
 
 // Architecture returns the model_type of config.json, or of the language model in it.
 func (s *Set) Architecture() string {
-	if t := s.Config.Model.At("text_config").Text("model_type"); t != "" {
+	if t := s.Config.Model.Within("text_config").Get("model_type").String(); t != "" {
 		return t
 	}
-	return s.Config.Model.Text("model_type")
+	return s.Config.Model.Get("model_type").String()
 }

@@ -118,16 +118,20 @@ func (d *Decoder) digits() error {
 // Float reads any number as the nearest float64; one too large for it is
 // refused.
 func (d *Decoder) Float() (float64, error) {
+	_, f, err := d.Finite()
+	return f, err
+}
+
+// Finite reads any number as it is written, with its value as [Decoder.Float] reads it.
+func (d *Decoder) Finite() (text string, f float64, err error) {
 	start := d.Off()
-	s, err := d.Number()
-	if err != nil {
-		return 0, err
+	if text, err = d.Number(); err != nil {
+		return "", 0, err
 	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return 0, d.FailAt("", start, wire.ErrRange.WithRule("json.number-size").Errorf("number too large"))
+	if f, err = strconv.ParseFloat(text, 64); err != nil {
+		return "", 0, d.FailAt("", start, wire.ErrRange.WithRule("json.number-size").Errorf("number too large"))
 	}
-	return f, nil
+	return text, f, nil
 }
 
 // Bool reads true or false.

@@ -69,12 +69,12 @@ func bindGEMV(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 // gemv reports whether AutoAWQ's configuration says that the tensors are for the GEMV
 // kernel. With few inputs, words and padded groups are as many as in GPTQ.
 func isGEMV(s *scheme.Set) bool {
-	return s.Config.Method() == "awq" && strings.EqualFold(s.Config.Quant.Text("version"), "gemv")
+	return s.Config.Method() == "awq" && strings.EqualFold(s.Config.Quant.Get("version").String(), "gemv")
 }
 
 // groupOf returns the group size, which padded rows do not tell.
 func groupOf(s *scheme.Set, in, padded int64) (int64, error) {
-	group, ok := s.Config.Quant.Whole("group_size")
+	group, ok := s.Config.Quant.Get("group_size").Int()
 	switch {
 	case !ok:
 		return 0, wire.ErrMissing.Errorf("group_size in the configuration: rows of scales are padded")

@@ -37,7 +37,7 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		Cols: cols, Inverse: true, Scales: form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read},
 		Codes: form.QuarterRows(quarter, cols),
 	}
-	switch class := s.Config.Quant.Text("linear_class"); class {
+	switch class := s.Config.Quant.Get("linear_class").String(); class {
 	case "", "bitlinear":
 	case "autobitlinear":
 		f.Inverse = false

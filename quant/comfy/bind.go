@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -39,15 +40,14 @@ const layersKey = "_quantization_metadata"
 func load(s *scheme.Set) (any, error) {
 	text, ok := s.Texts[layersKey]
 	if !ok {
-		return (*config.Object)(nil), nil
+		return jsontree.Value{}, nil
 	}
 	v, err := config.Parse(s.Budget, strictjson.Text{Format: "metadata " + wire.Quote(layersKey), Body: text})
 	if err != nil {
 		return nil, err
 	}
-	o, ok := v.(*config.Object)
-	layers, isObject := o.Get("layers").(*config.Object)
-	if !ok || !isObject && o.Get("layers") != nil {
+	layers := v.Get("layers")
+	if v.Kind != strictjson.Object || layers.There && layers.Kind != strictjson.Object {
 		return nil, wire.ErrSyntax.Errorf("metadata %s is not an object of layers", wire.Quote(layersKey))
 	}
 	return layers, nil
@@ -55,48 +55,47 @@ func load(s *scheme.Set) (any, error) {
 
 // formatOf returns the description that ComfyUI has for a tensor's module, from the
 // metadata or from a tensor beside it, which then belongs to the weight.
-func formatOf(s *scheme.Set, info *tensor.Info) (layer *config.Object, own *tensor.Info, err error) {
+func formatOf(s *scheme.Set, info *tensor.Info) (layer jsontree.Value, own *tensor.Info, err error) {
 	stem, ok := scheme.Suffix(info, ".weight")
 	if !ok {
-		return nil, nil, nil
+		return layer, nil, nil
 	}
-	layers, _ := s.Kept[schemeName].(*config.Object)
-	if v := layers.Get(stem); v != nil {
+	layers, _ := s.Kept[schemeName].(jsontree.Value)
+	if v := layers.Get(stem); v.There {
 		layer, err = layerOf(stem, v)
 		return layer, nil, err
 	}
 	own, ok = s.Find(stem + ".comfy_quant")
 	if !ok {
-		return nil, nil, nil
+		return layer, nil, nil
 	}
 	text, err := s.Text(own, scheme.MaxState)
 	if err != nil {
-		return nil, nil, err
+		return layer, nil, err
 	}
 	v, err := config.Parse(s.Budget, text)
 	if err != nil {
-		return nil, nil, err
+		return layer, nil, err
 	}
 	layer, err = layerOf(own.Name, v)
 	return layer, own, err
 }
 
-func layerOf(name string, v any) (*config.Object, error) {
-	layer, ok := v.(*config.Object)
-	if !ok {
-		return nil, wire.ErrSyntax.Errorf("the description %s is not an object", wire.Quote(name))
+func layerOf(name string, v jsontree.Value) (jsontree.Value, error) {
+	if v.Kind != strictjson.Object {
+		return v, wire.ErrSyntax.Errorf("the description %s is not an object", wire.Quote(name))
 	}
-	return layer, nil
+	return v, nil
 }
 
 // bind binds the weights that ComfyUI describes. They have the names of other
 // libraries, but other layouts.
 func bind(s *scheme.Set, info *tensor.Info) (w *scheme.Weight, err error) {
 	layer, own, err := formatOf(s, info)
-	if layer == nil || err != nil {
+	if !layer.There || err != nil {
 		return nil, err
 	}
-	format := layer.Text("format")
+	format := layer.Get("format").String()
 	stem := strings.TrimSuffix(info.Name, ".weight")
 	switch format {
 	case "float8_e4m3fn", "float8_e5m2":
@@ -127,22 +126,22 @@ func bind(s *scheme.Set, info *tensor.Info) (w *scheme.Weight, err error) {
 
 // bindRest applies the rest of the description: ConvRot's rotation, by 256 columns
 // unless it says otherwise.
-func bindRest(s *scheme.Set, w *scheme.Weight, layer *config.Object, info *tensor.Info) error {
+func bindRest(s *scheme.Set, w *scheme.Weight, layer jsontree.Value, info *tensor.Info) error {
 	description := &config.Source{File: wire.Quote(info.Name + "'s description"), Object: layer}
 	if err := s.Explains(description, keys); err != nil {
 		return err
 	}
-	params := layer.At("params")
+	params := layer.Within("params")
 	rotated, err := config.Flag("convrot", config.First(layer.Get("convrot"), params.Get("convrot")))
 	if err != nil || !rotated {
 		return err
 	}
-	if layer.Text("format") != "int8_tensorwise" {
-		return wire.ErrUnsupported.Errorf("ConvRot of ComfyUI's %s", wire.Quote(layer.Text("format")))
+	if layer.Get("format").String() != "int8_tensorwise" {
+		return wire.ErrUnsupported.Errorf("ConvRot of ComfyUI's %s", wire.Quote(layer.Get("format").String()))
 	}
 	size := int64(256)
-	if v := config.First(layer.Get("convrot_groupsize"), params.Get("convrot_groupsize")); v != nil {
-		size, _ = config.WholeOf(v)
+	if v := config.First(layer.Get("convrot_groupsize"), params.Get("convrot_groupsize")); v.There {
+		size, _ = v.Int()
 	}
 	if size < 4 || size&0x55555555 == 0 {
 		return wire.ErrMismatch.Errorf("convrot_groupsize %d is not a power of four", size)

@@ -83,7 +83,7 @@ func oneScale(s *scheme.Set, stem string) bool {
 		return false
 	}
 	for _, g := range groups {
-		if g.At("weights").Text("strategy") != "tensor" {
+		if g.Within("weights").Get("strategy").String() != "tensor" {
 			return false
 		}
 	}
@@ -142,7 +142,7 @@ func allowedBits(s *scheme.Set, stem string) (allowed [9]bool, err error) {
 		return allowed, err
 	}
 	for _, g := range groups {
-		n, ok, err := s.Number("num_bits", g.At("weights").Get("num_bits"))
+		n, ok, err := s.Number("num_bits", g.Within("weights").Get("num_bits"))
 		if err != nil {
 			return allowed, err
 		}

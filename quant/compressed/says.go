@@ -20,8 +20,8 @@ func Says(s *scheme.Set, stem, kind string, group int64, zeros bool, scales *ten
 		}
 	}
 	for _, g := range groups {
-		weights, strategy := g.At("weights"), g.At("weights").Text("strategy")
-		symmetric, known := weights.Get("symmetric").(bool)
+		weights, strategy := g.Within("weights"), g.Within("weights").Get("strategy").String()
+		symmetric, known := weights.Get("symmetric").Bool()
 		n, sized, bad := s.Number("group_size", weights.Get("group_size"))
 		switch {
 		case bad != nil:
@@ -32,8 +32,8 @@ func Says(s *scheme.Set, stem, kind string, group int64, zeros bool, scales *ten
 			err = wire.ErrMismatch.Errorf("%s says symmetric true, with which its library takes no zero points, and %s is not zero", s.Config.File, wire.Quote(stem+".weight_zero_point"))
 		case sized && (strategy == "group" || strategy == "tensor_group") && n != group:
 			err = wire.ErrMismatch.Errorf("%s says group_size %d, and %s of shape %v says %d", s.Config.File, n, wire.Quote(scales.Name), scales.Shape, group)
-		case weights.Text("type") != "" && weights.Text("type") != kind:
-			err = wire.ErrMismatch.Errorf("%s says type %s, but the codes beside %s are of type %s", s.Config.File, wire.Quote(weights.Text("type")), wire.Quote(scales.Name), kind)
+		case weights.Get("type").String() != "" && weights.Get("type").String() != kind:
+			err = wire.ErrMismatch.Errorf("%s says type %s, but the codes beside %s are of type %s", s.Config.File, wire.Quote(weights.Get("type").String()), wire.Quote(scales.Name), kind)
 		default:
 			return nil
 		}
@@ -44,7 +44,7 @@ func Says(s *scheme.Set, stem, kind string, group int64, zeros bool, scales *ten
 // Unrotated refuses weights that compressed-tensors stores rotated, since the unquantized
 // model does not rotate its inputs.
 func Unrotated(s *scheme.Set, w *scheme.Weight) error {
-	if !s.Options.Folder || len(w.Shape) < 2 || len(s.Config.Quant.At("transform_config", "config_groups").Names()) == 0 {
+	if !s.Options.Folder || len(w.Shape) < 2 || len(s.Config.Quant.Within("transform_config", "config_groups").Names()) == 0 {
 		return nil
 	}
 	return wire.ErrUnsupported.Errorf("%s says transform_config: the weights are stored rotated, and the unquantized model would not rotate its inputs; remember the file, not the folder",

@@ -79,8 +79,11 @@ func codesOf(s *scheme.Set, info *tensor.Info) (bits, cols int64, c form.Codes, 
 // module's name, else the default.
 func bitsOf(s *scheme.Set, name string) (int64, error) {
 	module := strings.TrimSuffix(strings.TrimSuffix(name, ".weight"), ".embedding_quantized")
-	patterns := s.Config.Quant.At("module_quant_configs")
-	bits, found := s.Config.Quant.Whole("num_bits")
+	patterns := s.Config.Quant.Within("module_quant_configs")
+	bits, found, err := s.Number("num_bits", s.Config.Quant.Get("num_bits"))
+	if err != nil {
+		return 0, err
+	}
 	first := len(module) + 1
 	for _, pattern := range patterns.Names() {
 		at, err := s.Place(pattern, module)
@@ -91,7 +94,11 @@ func bitsOf(s *scheme.Set, name string) (int64, error) {
 			continue
 		}
 		first = at
-		if n, ok := patterns.At(pattern).Whole("num_bits"); ok {
+		n, ok, err := s.Number("num_bits", patterns.Within(pattern).Get("num_bits"))
+		if err != nil {
+			return 0, err
+		}
+		if ok {
 			bits, found = n, true
 		}
 	}

@@ -160,7 +160,7 @@ func followed(s *scheme.Set, stem string, index *tensor.Info, highest int64) err
 	if err != nil {
 		return err
 	}
-	if order, ok := config.First(own.Get("desc_act"), s.Config.Quant.Get("desc_act")).(bool); ok && !order {
+	if order, ok := config.First(own.Get("desc_act"), s.Config.Quant.Get("desc_act")).Bool(); ok && !order {
 		return wire.ErrMismatch.Errorf("%s says desc_act false, but %s reorders the inputs: kernels follow one or the other",
 			s.Config.File, wire.Quote(index.Name))
 	}

@@ -20,9 +20,9 @@ import (
 func zeroVersion(s *scheme.Set) (version, said string, err error) {
 	q := s.Config.Quant
 	if autoround.Wrote(s) {
-		format := q.Text("packing_format")
+		format := q.Get("packing_format").String()
 		if format == "" {
-			format = q.Text("backend")
+			format = q.Get("backend").String()
 		}
 		switch {
 		case strings.Contains(format, "gptqmodel"):
@@ -34,9 +34,9 @@ func zeroVersion(s *scheme.Set) (version, said string, err error) {
 		}
 		return "", "", wire.ErrUnsupported.Errorf("AutoRound's packing format %s", wire.Quote(format))
 	}
-	format := q.Text("checkpoint_format")
+	format := q.Get("checkpoint_format").String()
 	if format == "" {
-		format = q.Text("format")
+		format = q.Get("format").String()
 	}
 	switch format {
 	case "", "gptq":
@@ -65,7 +65,7 @@ func oldZeros(s *scheme.Set, stem string, bits int64, zeros *tensor.Info) (old b
 		return false, nil, err
 	}
 	old = version == "v1"
-	sym, ok := config.First(own.Get("sym"), s.Config.Quant.Get("sym")).(bool)
+	sym, ok := config.First(own.Get("sym"), s.Config.Quant.Get("sym")).Bool()
 	if ok && !sym {
 		return old, nil, nil
 	}

@@ -2,10 +2,11 @@ package mlx
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -65,23 +66,23 @@ type module struct {
 // the model. Shapes alone only give the ratio of bits to group size.
 func moduleOf(s *scheme.Set, stem string) (m module, err error) {
 	of := s.Config.Quant
-	if whether, ok := of.Get(stem).(bool); ok && !whether {
+	if whether, ok := of.Get(stem).Bool(); ok && !whether {
 		return m, wire.ErrMismatch.Errorf("%s says that %s is not quantized, but it has %s", s.Config.File, wire.Quote(stem), wire.Quote(stem+".scales"))
 	}
-	own := of.At(stem)
-	if own != nil {
+	own := of.Within(stem)
+	if own.There {
 		of = own
 	}
-	mode := cmp.Or(of.Text("mode"), "affine")
-	bits, hasBits := number(of, "bits", defaults[mode][0], own != nil)
-	group, hasGroup := number(of, "group_size", defaults[mode][1], own != nil)
+	mode := cmp.Or(of.Get("mode").String(), "affine")
+	bits, hasBits := number(of, "bits", defaults[mode][0], own.There)
+	group, hasGroup := number(of, "group_size", defaults[mode][1], own.There)
 	if !hasBits || !hasGroup {
 		return m, wire.ErrMissing.Errorf("MLX's bits and group_size, which the model's config.json has under quantization")
 	}
 	if bits < 1 || bits > 8 || bits == 7 || group < 1 || group > 1<<20 {
 		return m, wire.ErrUnsupported.Errorf("%d bits in groups of %d, as %s says", bits, group, s.Config.File)
 	}
-	global, _ := of.Get("global_scale").(bool)
+	global, _ := of.Get("global_scale").Bool()
 	if global && mode != "nvfp4" {
 		return m, wire.ErrUnsupported.Errorf("a global scale of MLX's %s, as %s says", wire.Quote(mode), s.Config.File)
 	}
@@ -91,14 +92,14 @@ func moduleOf(s *scheme.Set, stem string) (m module, err error) {
 // number reads a number of an entry. A null gives the default of the mode, and so does
 // a missing number in a module's own entry: mlx_lm passes both to MLX's layers as they
 // are.
-func number(of *config.Object, name string, other int64, own bool) (int64, bool) {
-	if of == nil {
+func number(of jsontree.Value, name string, other int64, own bool) (int64, bool) {
+	if !of.There {
 		return 0, false
 	}
-	if v, there := of.Values[name]; v == nil && (there || own) {
+	if !of.Get(name).There && (own || slices.Contains(of.Names(), name)) {
 		return other, other > 0
 	}
-	return of.Whole(name)
+	return of.Get(name).Int()
 }
 
 // defaults are the bits and group size of each mode if none are given

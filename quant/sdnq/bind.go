@@ -8,6 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -69,34 +70,34 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 
 // module is the configuration of one module.
 type module struct {
-	own, all *config.Object
+	own, all jsontree.Value
 	dtype    string
 }
 
-func (c *module) get(key string) any { return config.First(c.own.Get(key), c.all.Get(key)) }
+func (c *module) get(key string) jsontree.Value { return config.First(c.own.Get(key), c.all.Get(key)) }
 
 // moduleOf resolves the configuration for a weight as the library does.
 func moduleOf(s *scheme.Set, name string) (*module, error) {
 	c := &module{all: s.Config.Quant}
-	modules := c.all.At("modules_quant_config")
+	modules := c.all.Within("modules_quant_config")
 	for _, pattern := range modules.Names() {
 		is, err := matches(s, pattern, name)
 		if err != nil {
 			return nil, err
 		}
 		if is {
-			c.own = modules.At(pattern)
+			c.own = modules.Within(pattern)
 			break
 		}
 	}
-	c.dtype, _ = c.get("weights_dtype").(string)
+	c.dtype = c.get("weights_dtype").String()
 	if c.dtype == "" {
 		c.dtype = "int8"
 	}
-	types := c.all.At("modules_dtype_dict")
+	types := c.all.Within("modules_dtype_dict")
 	for _, dtype := range types.Names() {
-		for _, v := range types.List(dtype) {
-			pattern, _ := v.(string)
+		for _, v := range types.Get(dtype).List() {
+			pattern := v.String()
 			is, err := matches(s, pattern, name)
 			if err != nil {
 				return nil, err
@@ -136,12 +137,12 @@ func matches(s *scheme.Set, pattern, name string) (bool, error) {
 // refuse refuses settings that are not decoded.
 func (c *module) refuse() error {
 	for _, key := range []string{"use_codebook", "use_codebook_scale"} {
-		if c.get(key) == true {
+		if c.get(key).True() {
 			return wire.ErrUnsupported.Errorf("SDNQ's %s: sdnq can save the model unquantized", key)
 		}
 	}
 	for _, key := range []string{"scale_dtype", "zero_point_dtype"} {
-		if v, _ := c.get(key).(string); v != "" && v != "none" {
+		if v := c.get(key).String(); v != "" && v != "none" {
 			return wire.ErrUnsupported.Errorf("SDNQ's %s %s: sdnq can save the model unquantized", key, wire.Quote(v))
 		}
 	}
@@ -235,7 +236,7 @@ func (c *module) rest(s *scheme.Set, w *scheme.Weight, stem string) error {
 		}
 		w.Layout += ", SVD"
 	}
-	if c.get("use_hadamard") != true {
+	if !c.get("use_hadamard").True() {
 		return nil
 	}
 	size := int64(256)

@@ -47,13 +47,12 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if !ok {
 		return nil, wire.ErrMissing.Errorf("a description of %s in the metadata", wire.Quote(name))
 	}
-	v, err := config.Parse(s.Budget, strictjson.Text{Format: "metadata " + wire.Quote(name), Body: text})
+	o, err := config.Parse(s.Budget, strictjson.Text{Format: "metadata " + wire.Quote(name), Body: text})
 	if err != nil {
 		return nil, err
 	}
-	o, _ := v.(*config.Object)
-	w := &scheme.Weight{Name: name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: o.Text("_type")}
-	switch o.Text("_type") {
+	w := &scheme.Weight{Name: name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: o.Get("_type").String()}
+	switch o.Get("_type").String() {
 	case "Int8Tensor", "IntxUnpackedToInt8Tensor":
 		return w, bindRows(s, w, prefix, tensor.I8, form.Int8Row)
 	case "Float8Tensor":
@@ -63,11 +62,11 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		}
 		return w, bindRows(s, w, prefix, info.DType, func(cols int64) form.Codes { return form.Float8Row(cols, codec) })
 	case "MXTensor":
-		return bindMX(s, w, prefix, o.At("_data"))
+		return bindMX(s, w, prefix, o.Within("_data"))
 	case "NVFP4Tensor":
-		return bindNVFP4(s, w, prefix, o.At("_data"))
+		return bindNVFP4(s, w, prefix, o.Within("_data"))
 	default:
-		return nil, wire.ErrUnsupported.Errorf("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.Text("_type")))
+		return nil, wire.ErrUnsupported.Errorf("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.Get("_type").String()))
 	}
 }
 

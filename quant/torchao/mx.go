@@ -5,17 +5,18 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // bindMX binds FP8 or FP4 in groups under E8M0 scales.
-func bindMX(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object) (*scheme.Weight, error) {
+func bindMX(s *scheme.Set, w *scheme.Weight, prefix string, o jsontree.Value) (*scheme.Weight, error) {
 	info := &w.Parts[0]
-	kind := o.Text("elem_dtype")
+	kind := o.Get("elem_dtype").String()
 	if kind == "" {
-		kind = o.At("elem_dtype").Text("_data")
+		kind = o.Within("elem_dtype").Get("_data").String()
 	}
 	f := &form.Scaled{Cols: info.Shape[1]}
 	codec, isFP8 := form.Float8Of(info.DType)
@@ -33,7 +34,7 @@ func bindMX(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object) (*
 }
 
 // bindNVFP4 binds FP4 in groups under E4M3 scales, with an optional global scale.
-func bindNVFP4(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object) (*scheme.Weight, error) {
+func bindNVFP4(s *scheme.Set, w *scheme.Weight, prefix string, o jsontree.Value) (*scheme.Weight, error) {
 	info := &w.Parts[0]
 	if info.DType != tensor.U8 {
 		return nil, wire.ErrMismatch.Errorf("NVFP4Tensor holds %s", info.TypeName())
@@ -53,10 +54,10 @@ func bindNVFP4(s *scheme.Set, w *scheme.Weight, prefix string, o *config.Object)
 
 // bindGroups binds the scales of groups, in rows or in the order of the GPU's
 // block-scaled product.
-func bindGroups(s *scheme.Set, w *scheme.Weight, f *form.Scaled, prefix string, o *config.Object, read form.Number, dtype tensor.DType) error {
+func bindGroups(s *scheme.Set, w *scheme.Weight, f *form.Scaled, prefix string, o jsontree.Value, read form.Number, dtype tensor.DType) error {
 	info := &w.Parts[0]
 	rows := info.Shape[0]
-	group, ok := o.Whole("block_size")
+	group, ok := o.Get("block_size").Int()
 	if !ok || group < 1 || f.Cols%group != 0 {
 		return wire.ErrMismatch.Errorf("blocks of %d in rows of %d", group, f.Cols)
 	}
