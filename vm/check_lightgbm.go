@@ -44,6 +44,12 @@ type booster struct {
 	sizes    string
 }
 
+// pays charges for a word or a line.
+func (b *booster) pays() bool {
+	b.m.cost++
+	return b.m.settle() == nil
+}
+
 // pairs calls see with the name and the value of each line up to an empty one.
 func pairs(text *string, see func(name, value string) bool) bool {
 	for {
@@ -183,13 +189,13 @@ func (b *booster) boundaries(seen map[string]string, cats int64) bool {
 	last, first := int64(0), true
 	for word := range strings.FieldsSeq(seen["cat_boundaries"]) {
 		n, ok := natural(word, mostLeaves)
-		if !ok || n < last || first && n != 0 {
+		if !b.pays() || !ok || n < last || first && n != 0 {
 			return false
 		}
 		last, first = n, false
 	}
 	for word := range strings.FieldsSeq(seen["cat_threshold"]) {
-		if _, ok := natural(word, 1<<32-1); !ok {
+		if _, ok := natural(word, 1<<32-1); !b.pays() || !ok {
 			return false
 		}
 	}
@@ -259,7 +265,9 @@ func (b *booster) child(word string, parent, leaves int64, depths []int32) bool 
 // rest looks at the parameters after the trees: none names a file that training reads.
 func (b *booster) rest(text string) bool {
 	for line := range strings.Lines(text) {
-		b.m.cost++
+		if !b.pays() {
+			return false
+		}
 		name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "["), ":")
 		if ok && hasWord(boosterPaths, name) && strings.Trim(value, " ]") != "" {
 			return false
@@ -295,8 +303,7 @@ func isReal(word string) bool {
 
 func (b *booster) areReal(list string) bool {
 	for word := range strings.FieldsSeq(list) {
-		b.m.cost++
-		if !isReal(word) {
+		if !b.pays() || !isReal(word) {
 			return false
 		}
 	}

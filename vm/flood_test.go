@@ -104,6 +104,7 @@ const (
 
 func TestAFloodCostsByItsBytes(t *testing.T) {
 	const size = 128 << 10
+	vm.ClassSets() // made once for a process
 	var worstCharge, worstSteps float64
 	for _, f := range floods() {
 		data := f.bytes(size)
