@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BASE = "github.com/anamnesis-go/anamnesis"
 # The modules that others may require, by their folders. The page is a program of its own.
-MODULES = ("", "remote", "adapters/ggufparser", "adapters/gopickle")
+MODULES = ("", "remote", "hub", "adapters/ggufparser", "adapters/gopickle")
 PROGRAM = f"""package main
 
 import (
