@@ -89,6 +89,10 @@ func isJSON(h *head) bool {
 // incomplete.
 func isText(p []byte) bool {
 	for len(p) > 0 {
+		if ' ' <= p[0] && p[0] < 0x7f {
+			p = p[1:]
+			continue
+		}
 		r, n := utf8.DecodeRune(p)
 		if r == utf8.RuneError && n == 1 {
 			return !utf8.FullRune(p)

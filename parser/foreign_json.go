@@ -3,32 +3,36 @@ package parser
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // hasMembers returns a matcher for objects that have a member for each argument; "a|b"
 // means either.
 func hasMembers(all ...string) func(*head) fit {
+	names := make([][]string, len(all))
+	for i, any := range all {
+		names[i] = strings.Split(any, "|")
+	}
 	return whole(func(h *head) bool {
 		p := trimText(h.p)
-		if !isJSON(h) || p[0] != '{' {
+		if len(p) == 0 || p[0] != '{' {
 			return false
 		}
-		for _, any := range all {
-			has := false
-			for name := range bytes.SplitSeq([]byte(any), []byte("|")) {
-				has = has || hasMember(p, name)
-			}
-			if !has {
+		for _, any := range names {
+			if !slices.ContainsFunc(any, func(name string) bool { return hasMember(p, name) }) {
 				return false
 			}
 		}
-		return true
+		return isJSON(h) // which looks at each character
 	})
 }
 
 // hasMember reports whether the outermost object has a member called name, in the part of
 // the text that is there. Escapes are not resolved.
-func hasMember(p, name []byte) bool {
+func hasMember(p []byte, name string) bool {
+	if !quotes(p, name) { // most texts do not have it anywhere
+		return false
+	}
 	depth, open := 0, -1 // offset at which the current text began
 	for i := 0; i < len(p); i++ {
 		switch c := p[i]; {
@@ -39,7 +43,7 @@ func hasMember(p, name []byte) bool {
 			open = i + 1
 		case c == '"':
 			rest := bytes.TrimLeft(p[i+1:], " \t\r\n")
-			if depth == 1 && bytes.Equal(p[open:i], name) && len(rest) > 0 && rest[0] == ':' {
+			if depth == 1 && string(p[open:i]) == name && len(rest) > 0 && rest[0] == ':' {
 				return true
 			}
 			open = -1
@@ -52,6 +56,21 @@ func hasMember(p, name []byte) bool {
 	return false
 }
 
+// quotes reports whether a text has a name between quotes.
+func quotes(p []byte, name string) bool {
+	for {
+		i := bytes.Index(p, []byte(name))
+		if i < 0 {
+			return false
+		}
+		end := i + len(name)
+		if i > 0 && p[i-1] == '"' && end < len(p) && p[end] == '"' {
+			return true
+		}
+		p = p[i+1:]
+	}
+}
+
 // isModules matches the list of modules that sentence-transformers keeps.
 func isModules(h *head) bool {
 	p := trimText(h.p)
@@ -59,5 +78,5 @@ func isModules(h *head) bool {
 		return false
 	}
 	p = bytes.TrimLeft(p[1:], " \t\r\n")
-	return !slices.ContainsFunc([]string{"idx", "path", "type"}, func(name string) bool { return !hasMember(p, []byte(name)) })
+	return !slices.ContainsFunc([]string{"idx", "path", "type"}, func(name string) bool { return !hasMember(p, name) })
 }

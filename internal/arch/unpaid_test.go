@@ -87,7 +87,6 @@ var unpaid = map[string][]string{
 		internal: line
 		internal: strings.SplitSeq(text, "\n")
 		internal: strings.Lines(text)
-		parser: bytes.SplitSeq([]byte(any), []byte("|"))
 		internal: slices.Backward(l.list)
 		internal: eight
 		internal: strings.Fields(types)

@@ -244,11 +244,11 @@ func (r *reader) assigned(line string, at int64) error {
 	key, value := pair(line)
 	switch {
 	case key != "":
-		r.opened, r.key = true, strings.Clone(key[:min(len(key), maxText)])
-	case strings.HasPrefix(strings.TrimLeft(text, " \t"), "- "), ofKind:
-		value = strings.Trim(text, " \t\r\n\"',-")
+		r.opened, r.key = true, keptKey(key, line)
+	case strings.HasPrefix(spaces.trimLeft(text), "- "), ofKind:
+		value = elementCut.trim(text)
 	}
-	if strings.ContainsAny(text, "{[") && !strings.Contains(text, "{{") && !strings.Contains(text, "{%") && !strings.Contains(text, "${") {
+	if brackets.index(text) >= 0 && !strings.Contains(text, "{{") && !strings.Contains(text, "{%") && !strings.Contains(text, "${") {
 		return r.inBrackets(text, at)
 	}
 	return r.assignedTo(r.key, value, at)
@@ -256,21 +256,28 @@ func (r *reader) assigned(line string, at int64) error {
 
 // inBrackets judges the parts of a line with lists or members in brackets.
 func (r *reader) inBrackets(text string, at int64) error {
-	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == '{' || c == '}' || c == '[' || c == ']' }) {
+	return bracketPart.fields(text, func(part string) error {
 		if err := r.steps.Step(); err != nil {
 			return err
 		}
 		key, value := pair(part)
 		if key != "" {
-			r.key = strings.Clone(key[:min(len(key), maxText)])
+			r.key = keptKey(key, text)
 		} else {
-			value = strings.Trim(part, " \t\r\n\"'-")
+			value = partCut.trim(part)
 		}
-		if err := r.assignedTo(r.key, value, at); err != nil {
-			return err
-		}
+		return r.assignedTo(r.key, value, at)
+	})
+}
+
+// keptKey returns a key of a line to be kept until another one comes. It is a part of the line
+// unless that is long.
+func keptKey(key, line string) string {
+	key = key[:min(len(key), maxText)]
+	if len(line) > maxText {
+		return strings.Clone(key)
 	}
-	return nil
+	return key
 }
 
 // assignedTo judges a value of a key. What lies around it is not known.
@@ -283,13 +290,13 @@ func (r *reader) assignedTo(key, value string, at int64) error {
 
 // pair returns the key and the value of a line, "" if it has none.
 func pair(line string) (key, value string) {
-	text := strings.TrimLeft(line[:commentAt(line)], " \t-")
-	mark := strings.IndexAny(text, ":=")
+	text := dashes.trimLeft(line[:commentAt(line)])
+	mark := assigning.index(text)
 	if mark <= 0 || mark+1 < len(text) && text[mark] == ':' && strings.IndexByte(" \t\r", text[mark+1]) < 0 {
 		return "", ""
 	}
-	key = strings.Trim(text[:mark], " \t\"'")
-	value = strings.Trim(text[mark+1:], " \t\r\"',")
+	key = keyCut.trim(text[:mark])
+	value = valueCut.trim(text[mark+1:])
 	return key, value
 }
 

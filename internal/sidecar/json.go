@@ -244,10 +244,11 @@ func (w *walk) word(c byte) (err error) {
 	case err != io.EOF:
 		return err
 	}
-	if err := w.padded(string(text), at); err != nil || isFalse(string(text)) {
+	name := string(text)
+	if err := w.padded(name, at); err != nil || isFalse(name) {
 		return err
 	}
-	if err := w.counts(string(text), at); err != nil {
+	if err := w.counts(name, at); err != nil {
 		return err
 	}
 	return w.obey(w.here(), at)
@@ -255,8 +256,21 @@ func (w *walk) word(c byte) (err error) {
 
 // isFalse reports whether Python takes a number or a name for false.
 func isFalse(text string) bool {
-	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
-	return text == "false" || text == "null" || strings.Trim(mantissa, "-0.") == "" && strings.Contains(mantissa, "0")
+	if text == "false" || text == "null" {
+		return true
+	}
+	zero := false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == 'e' || c == 'E':
+			return zero
+		case c == '0':
+			zero = true
+		case c != '-' && c != '.':
+			return false
+		}
+	}
+	return zero
 }
 
 // obey judges a member with a value that Python takes for true.

@@ -134,23 +134,14 @@ func isMember(text string) bool {
 	return strings.HasSuffix(text, ":") || strings.Contains(text, ": ") || strings.Contains(text, `":`) || strings.Contains(text, `':`)
 }
 
-// opens reports whether a value may begin after a text.
-func opens(text string) bool { return opensAfter(lastWord(text)) }
-
 // opensAfter reports whether a value may begin after a word.
 func opensAfter(word string) bool {
 	return word == "" || strings.IndexByte("&!|>", word[0]) >= 0 || strings.IndexByte(":-?[{,\"'", word[len(word)-1]) >= 0
 }
 
-// blockOpens reports whether a text of several lines begins after a text.
-func blockOpens(text string) bool {
-	word := lastWord(text)
-	return word != "" && (word[0] == '|' || word[0] == '>')
-}
-
 func lastWord(text string) string {
-	text = strings.TrimRight(text, " \t\r")
-	return text[strings.LastIndexAny(text, " \t")+1:]
+	text = lineBlanks.trimRight(text)
+	return text[spaces.lastIndex(text)+1:]
 }
 
 // closes returns the offset at which a text ends with its quote, -1 if it continues.

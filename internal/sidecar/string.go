@@ -31,6 +31,14 @@ func (w *walk) read(limit int) (k kept, err error) {
 	k.dotted = true
 	out := w.scratch[:0]
 	for {
+		if plain, err := w.plainRun(); err != nil {
+			return kept{}, err
+		} else if len(plain) > 0 {
+			if out, err = k.addRun(w.b, out, plain, &tail, limit); err != nil {
+				return kept{}, err
+			}
+			continue
+		}
 		c, err := w.next()
 		if err != nil {
 			return kept{}, err
@@ -67,6 +75,52 @@ func (w *walk) read(limit int) (k kept, err error) {
 			}
 		}
 	}
+}
+
+// plainRun returns what comes next of a string, up to a quote or a backslash, and goes past it: as
+// much as the buffer has, nothing if it is empty. It is valid until the next read.
+func (w *walk) plainRun() ([]byte, error) {
+	p, _ := w.in.Peek(w.in.Buffered()) // which it has
+	n := 0
+	for n < len(p) && p[n] != '"' && p[n] != '\\' {
+		n++
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	for at := (w.off + stepLen - 1) / stepLen * stepLen; at < w.off+int64(n); at += stepLen {
+		if err := w.steps.Step(); err != nil { // as next does
+			return nil, err
+		}
+	}
+	w.in.Discard(n)
+	w.off += int64(n)
+	return p[:n], nil
+}
+
+// addRun adds plain bytes to what is kept of a string.
+func (k *kept) addRun(b *limits.Budget, out, p []byte, tail *[tailLen]byte, limit int) ([]byte, error) {
+	for _, c := range p {
+		k.spaced = k.spaced || c == ' ' || c == '\t' || c == '\n'
+		k.dotted = k.dotted && (inName(c) || c == '.')
+	}
+	for i := max(0, len(p)-tailLen); i < len(p); i++ {
+		tail[(k.size+int64(i))%tailLen] = p[i]
+	}
+	k.size += int64(len(p))
+	p = p[:max(0, min(len(p), limit-len(out)))]
+	for len(p) > 0 {
+		n := min(len(p), cap(out)-len(out))
+		out, p = append(out, p[:n]...), p[n:]
+		if len(p) > 0 {
+			var err error
+			if out, err = limits.Append(b, out, p[0]); err != nil {
+				return nil, err
+			}
+			p = p[1:]
+		}
+	}
+	return out, nil
 }
 
 var escapes = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}

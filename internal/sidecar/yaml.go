@@ -63,10 +63,13 @@ func (r *reader) yaml() error {
 		}
 		text := string(p)
 		if l.joined {
-			text = strings.TrimLeft(text, " \t")
+			text = spaces.trimLeft(text)
 		}
 		l.joined = false
-		if err := l.piece(l.keep+text, err == nil || err == io.EOF); err != nil {
+		if l.keep != "" {
+			text = l.keep + text
+		}
+		if err := l.piece(text, err == nil || err == io.EOF); err != nil {
 			return err
 		}
 		r.off += int64(len(p))
@@ -88,13 +91,13 @@ func (l *lines) piece(text string, whole bool) error {
 		if err := l.steps.Step(); err != nil {
 			return err
 		}
-		end := strings.IndexAny(text, breaks)
+		end := breakAt(text)
 		line, next := text, ""
 		if end >= 0 {
-			line, next = text[:end], strings.TrimLeft(text[end:], breaks)
+			line, next = text[:end], trimBreaks(text[end:])
 		}
 		if !l.inside {
-			l.comment = strings.HasPrefix(strings.TrimLeft(line, " \t"), "#")
+			l.comment = strings.HasPrefix(spaces.trimLeft(line), "#")
 		}
 		if end < 0 && !whole {
 			return l.cut(line)
@@ -106,14 +109,15 @@ func (l *lines) piece(text string, whole bool) error {
 				l.keep, l.inside, l.joined = line, true, true
 				return nil
 			}
-			l.inside, text = true, line+strings.TrimLeft(next, " \t")
+			l.inside, text = true, line+spaces.trimLeft(next)
 			continue
 		}
 		if err := l.look(line, len(line)); err != nil {
 			return err
 		}
 		if text := line[:commentAt(line)]; !l.comment && (l.inside || strings.TrimSpace(text) != "") {
-			l.opens, l.block = opens(text), blockOpens(text)
+			word := lastWord(text)
+			l.opens, l.block = opensAfter(word), word != "" && (word[0] == '|' || word[0] == '>')
 		}
 		l.at += int64(len(text) - len(next))
 		l.keep, l.inside, text = "", false, next
@@ -135,7 +139,11 @@ func (l *lines) cut(line string) error {
 
 // escaped reports a line that ends with a backslash that no other one escapes.
 func escaped(line string) bool {
-	return (len(line)-len(strings.TrimRight(line, "\\")))%2 == 1
+	n := 0
+	for n < len(line) && line[len(line)-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
 }
 
 // look looks at a line, for names that begin in its first bytes.

@@ -2,7 +2,6 @@ package pth
 
 import (
 	"bytes"
-	"strings"
 )
 
 // A Kind is what the first bytes of a file say about it.
@@ -75,5 +74,5 @@ func legacyFit(head []byte) (is, maybe bool) {
 // to tell.
 func couldBegin(head []byte) bool {
 	_, legacy := legacyFit(head)
-	return legacy || strings.HasPrefix(zipMagic, string(head))
+	return legacy || len(head) <= len(zipMagic) && zipMagic[:len(head)] == string(head)
 }
