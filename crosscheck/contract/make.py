@@ -9,6 +9,8 @@
     takes.txt      takes.py: which types GPTQModel, AutoAWQ, mlx-lm, diffusers and llama.cpp have, and which of their modules
                    they make quantized
     names.txt      names.py: which linear modules have other names in transformers than in the file. Its own function is called
+    ties.txt       ties.py: which modules are the embeddings and the output layer, and which share one matrix. Its own functions are
+                   called
     merged.txt     merged.py: what transformers joins or splits when it loads a checkpoint. Its own function is called
     layers.txt     layers.py: which members of config.json count or index layers, from transformers' sources
     reads.txt      reads.py: which methods of quantization a loader has, from its sources
@@ -81,6 +83,7 @@ def tables(libraries):
         "takes.txt": of(takes, *takes.WHERE),
         "merged.txt": [said("merged.py")],
         "names.txt": [said("names.py")],
+        "ties.txt": [said("ties.py")],
         "layers.txt": [f"# transformers {known['transformers'][1]}\n" + "".join(f"{k}|{m}\n" for k, m in layers.rows(libraries.root / "loads" / "transformers"))],
         "reads.txt": of(reads, *WHEELS, *reads.OTHERS),
     }

@@ -72,6 +72,8 @@ var unpaid = map[string][]string{
 		internal: r.naming.trimPrefixes
 		internal: n.shape
 		merge: loaders.Merges(kind)
+		merge: loaders.InFile(x.kind, x.class, moduleOf(name))
+		merge: edits
 		merge: x.stacks
 		merge: stems
 		merge: x.targets[n].rows

@@ -28,6 +28,8 @@ var (
 	namesText string
 	//go:embed tried.txt
 	triedText string
+	//go:embed ties.txt
+	tiesText string
 )
 
 // A Library is one that the tables know.
@@ -55,7 +57,7 @@ func (l Library) key() string { return strings.ToLower(string(l)) }
 // versions are those that the tables' comments state.
 var versions = sync.OnceValue(func() map[string]string {
 	found := map[string]string{}
-	for _, text := range []string{fusedText, takesText, namesText, mergedText, layersText, readsText, triedText} {
+	for _, text := range []string{fusedText, takesText, namesText, mergedText, layersText, readsText, triedText, tiesText} {
 		for line := range strings.Lines(text) {
 			if name, version, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# "), " "); ok && line[0] == '#' && !strings.Contains(version, " ") {
 				found[name] = version
@@ -246,19 +248,44 @@ func InModel(modelType, class, module string) (name string, known bool) {
 	list, known := renamings()[modelType+"/"+class]
 	parts := strings.Split(module, ".")
 	for _, r := range list {
-		if numbers, ok := r.begins(parts); ok {
+		if numbers, ok := begins(r.from, parts); ok {
 			return strings.Join(append(r.becomes(numbers), parts[len(r.from):]...), "."), known
 		}
 	}
 	return module, known
 }
 
+// InFile returns the names in the file of what transformers gives this name in a class of a
+// model type, the likeliest first; none where the table does not have the class.
+func InFile(modelType, class, name string) (names []string) {
+	parts, longest := strings.Split(name, "."), []int(nil)
+	for _, r := range renamings()[modelType+"/"+class] {
+		numbers, ok := begins(r.to, parts)
+		if !ok {
+			continue
+		}
+		own := strings.Join(append(renaming{to: r.from}.becomes(numbers), parts[len(r.to):]...), ".")
+		if back, _ := InModel(modelType, class, own); back != name || slices.Contains(names, own) {
+			continue
+		}
+		at := 0
+		for at < len(longest) && longest[at] >= len(r.to) {
+			at++
+		}
+		names, longest = slices.Insert(names, at, own), slices.Insert(longest, at, len(r.to))
+	}
+	if back, known := InModel(modelType, class, name); known && back == name && !slices.Contains(names, name) {
+		names = append(names, name)
+	}
+	return names
+}
+
 // begins reports whether a name begins so, and with which numbers.
-func (r renaming) begins(parts []string) (numbers []string, ok bool) {
-	if len(parts) < len(r.from) {
+func begins(from, parts []string) (numbers []string, ok bool) {
+	if len(parts) < len(from) {
 		return nil, false
 	}
-	for i, want := range r.from {
+	for i, want := range from {
 		switch {
 		case want == "#" && isNumber(parts[i]):
 			numbers = append(numbers, parts[i])
@@ -278,6 +305,49 @@ func (r renaming) becomes(numbers []string) (parts []string) {
 		parts = append(parts, part)
 	}
 	return parts
+}
+
+// Embeddings says which modules of a model type have a row for each token, by the ends of their
+// names in the model.
+type Embeddings struct {
+	Input  []string // of the input; classes of one type may have several
+	Output []string // the output layer, in classes that have one
+	Shared []string // more modules that have the input's matrix, and are in no file
+	Ties   Tying    // the output layer
+	// BoundBias is set if a tied output layer has the bias of the module around it.
+	BoundBias bool
+}
+
+// Tying says whether the output layer has the matrix of the input.
+type Tying uint8
+
+// What the classes of a type do with the output layer.
+const (
+	NeverTied Tying = iota // it has a matrix of its own, whatever config.json says
+	Untied                 // so it has, unless tie_word_embeddings is true
+	Tied                   // it has the input's, unless tie_word_embeddings is false
+)
+
+var tyings = map[string]Tying{"0": NeverTied, "-": Untied, "+": Tied}
+
+// embeddings are those of each type.
+var embeddings = sync.OnceValue(func() map[string]Embeddings {
+	found := map[string]Embeddings{}
+	rows(tiesText, func(f []string) {
+		mark, bound := strings.CutSuffix(f[4], "b")
+		e := Embeddings{strings.Fields(f[1]), strings.Fields(f[2]), strings.Fields(f[3]), tyings[mark], bound}
+		for _, kind := range strings.Fields(f[0]) {
+			found[kind] = e
+		}
+	})
+	return found
+})
+
+// EmbeddingsOf returns the embeddings of a model type of transformers. known is false if the
+// table does not have it.
+func EmbeddingsOf(modelType string) (e Embeddings, known bool) {
+	e, known = embeddings()[modelType]
+	return e, known
 }
 
 // A Merge is one conversion of transformers while it loads a checkpoint: tensors whose

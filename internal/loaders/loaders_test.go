@@ -142,3 +142,25 @@ func TestNamesInTheModel(t *testing.T) {
 		}
 	}
 }
+
+// InFile goes back where InModel came from, and every row of ties.txt has a mark that is known.
+func TestNamesGoBackAndTiesAreKnown(t *testing.T) {
+	for _, c := range [][4]string{
+		{"gpt_neox", "GPTNeoXForCausalLM", "lm_head", "embed_out"},
+		{"llava", "LlavaForConditionalGeneration", "lm_head", "language_model.lm_head"},
+		{"llava", "LlavaForConditionalGeneration", "model.language_model.layers.3.mlp.up_proj", "language_model.model.layers.3.mlp.up_proj"},
+		{"vit", "ViTModel", "layers.1.attention.k_proj", "encoder.layer.1.attention.attention.key"},
+	} {
+		if got := InFile(c[0], c[1], c[2]); len(got) == 0 || got[0] != c[3] {
+			t.Errorf("%s: %q, want %q", c[2], got, c[3])
+		}
+	}
+	if got := InFile("llama", "LlamaForCausalLM", "lm_head"); got != nil {
+		t.Errorf("a class without a row: %q", got)
+	}
+	rows(tiesText, func(f []string) {
+		if _, ok := tyings[strings.TrimSuffix(f[len(f)-1], "b")]; !ok || len(f) != 5 || f[1] == "" {
+			t.Errorf("%q", f)
+		}
+	})
+}

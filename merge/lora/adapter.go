@@ -56,10 +56,11 @@ func (m *module) in(err error) error {
 type adapter struct {
 	Adapter
 	*config
-	alphaF32 float32 // alpha of a GGUF file
-	modules  []*module
-	whole    []tensor.Info // tensors that replace those of the base, and copies of them
-	rows     []moduleRows  // rows that replace those of the base
+	vocabulary *vocabulary // of the base
+	alphaF32   float32     // alpha of a GGUF file
+	modules    []*module
+	whole      []tensor.Info // tensors that replace those of the base, and copies of them
+	rows       []moduleRows  // rows that replace those of the base
 }
 
 // sortTensors assigns each tensor to its module, or to the tensors that are saved whole.
@@ -148,7 +149,7 @@ func (a *adapter) checkWhole(name string) error {
 	switch {
 	case strings.Contains(name, "lora_"):
 		return wire.ErrUnsupported.Errorf("tensor %s belongs to a method that is not supported, or contains an adapter's name", wire.Quote(name))
-	case listsModule(a.saved, owner), a.within(owner), listsModule(embeddings, owner), a.biases && strings.HasSuffix(name, ".bias"):
+	case listsModule(a.saved, owner), a.within(owner), a.vocabulary.has(owner), a.biases && strings.HasSuffix(name, ".bias"):
 		return nil
 	}
 	return wire.ErrUnsupported.Errorf("tensor %s has no known role: modules_to_save does not name its module", wire.Quote(name))
@@ -194,6 +195,8 @@ func (a *adapter) check(steps *limits.Steps, m *module) error {
 		return wire.ErrMismatch.Errorf("a bias of lora_B and lora_bias need each other")
 	case m.depth > 0 && a.parametersOf(m.name) == nil:
 		return wire.ErrMismatch.Errorf("several parameters of one module are adapted, and target_parameters names none")
+	case a.ensuresTies && (a.vocabulary.copies(m.name) || a.vocabulary.tied && listsModule(a.vocabulary.shared, m.name)):
+		return wire.ErrUnsupported.Errorf("it has the matrix of another module, and ensure_weight_tying gave both the same adapter, which PEFT's merge_and_unload adds twice: its result is not the model that was trained, and none is written here. Keep the adapter beside the base")
 	case a.parameters != nil:
 		return nil
 	}

@@ -3,6 +3,7 @@ package lora
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
@@ -24,9 +25,13 @@ type binder struct {
 	order    []int           // keys of targets, in the order in which they were bound
 	added    []model.Tensor
 	stacks   []loaders.Merge
-	// The number of rows of the base's embeddings, and of the result's; 0 if it stays.
-	vocabulary struct{ from, to int64 }
-	most       int // largest number of products of a target
+	kind     string // model_type of the base's configuration
+	class    string // the first of its architectures
+	tokens   vocabulary
+	apart    []string // tensors of the result that the base has under the name of another
+	most     int      // largest number of products of a target
+	// An adapter's product was added to a matrix that two modules have.
+	changesTied bool
 }
 
 // A target is a tensor of the base that adapters change.
@@ -62,7 +67,7 @@ func newBinder(b *limits.Budget, base tensor.Model) (*binder, error) {
 			x.storages[i.Storage]++
 		}
 	}
-	return x, nil
+	return x, x.readVocabulary()
 }
 
 // needed returns the names of the base's tensors that an adapter changes.
@@ -71,7 +76,17 @@ func (a *adapter) needed(b *limits.Budget) (list []string, err error) {
 		if err := b.Hold(int64(len(m.module)) + 8); err != nil {
 			return nil, err
 		}
-		if name := m.module + ".weight"; !listsModule([]string{outputLayer}, m.module) {
+		if name := m.module + ".weight"; !a.vocabulary.isOutput(m.module) {
+			if list, err = limits.Append(b, list, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, i := range a.whole {
+		if name := wholeName(strings.TrimPrefix(i.Name, prefix)); a.config != nil && a.vocabulary.isInput(moduleOf(name)) {
+			if err := b.Hold(int64(len(name))); err != nil {
+				return nil, err
+			}
 			if list, err = limits.Append(b, list, name); err != nil {
 				return nil, err
 			}
@@ -80,6 +95,9 @@ func (a *adapter) needed(b *limits.Budget) (list []string, err error) {
 	for _, m := range a.modules {
 		if err := b.Step(1); err != nil {
 			return nil, err
+		}
+		if a.config != nil && a.vocabulary.copies(m.name) {
+			continue
 		}
 		names := []string{m.name + ".weight"}
 		if a.config == nil {
@@ -131,7 +149,8 @@ func (x *binder) add(i, from int, list ...*product) error {
 		return wire.ErrUnsupported.Errorf("rows of tensor %s of the base were trained one by one, which PEFT does not combine with matrices", wire.Quote(x.infos[i].Name))
 	}
 	for _, p := range list {
-		if n := len(t.products); n > 0 && t.products[n-1].adapter == from {
+		// PEFT adds what is trained of either of two tied modules to their one matrix.
+		if n := len(t.products); n > 0 && t.products[n-1].adapter == from && (p.ofCopy == t.products[n-1].ofCopy || p.magnitude.Name != "") {
 			return wire.ErrDuplicate.Errorf("tensor %s of the base is adapted twice by one adapter", wire.Quote(x.infos[i].Name))
 		}
 		if infinite(p.scale) {
@@ -152,8 +171,18 @@ func (x *binder) bind(at int, a *adapter) error {
 		return err
 	}
 	r, err := x.renaming(a)
+	if err == nil && a.changesEmbeddings() {
+		err = x.checkTies()
+	}
 	if err != nil {
 		return err
+	}
+	if one, err := x.savesOneOfTied(a); err != nil {
+		return err
+	} else if one {
+		if err := x.untie(a); err != nil {
+			return err
+		}
 	}
 	if err := x.replaceAll(at, a, r); err != nil {
 		return err
@@ -166,6 +195,8 @@ func (x *binder) bind(at int, a *adapter) error {
 	}
 	v := &layouts{}
 	stacks := map[string][]*module{}
+	// PEFT merges the input before the output layer.
+	slices.SortStableFunc(a.modules, func(m, n *module) int { return last(a.vocabulary.copies(m.name)) - last(a.vocabulary.copies(n.name)) })
 	for _, m := range a.modules {
 		if err := x.b.Hold(128); err != nil { // a place in the map, and the product
 			return err
@@ -196,6 +227,13 @@ func (x *binder) bind(at int, a *adapter) error {
 	return a.resolveSquare(v, config.Get("model_type").String())
 }
 
+func last(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // checkWholeModules rejects an adapter that lacks a tensor of a module in modules_to_save, as
 // PEFT does.
 func (x *binder) checkWholeModules(at int, a *adapter) error {
@@ -207,7 +245,7 @@ func (x *binder) checkWholeModules(at int, a *adapter) error {
 		if err := x.b.Step(int64(1+strings.Count(name, ".")) * int64(1+len(a.saved))); err != nil {
 			return err
 		}
-		if t := x.targets[i]; a.within(name[:max(strings.LastIndexByte(name, '.'), 0)]) && (t == nil || t.whole.Name == "" || t.from != at) {
+		if t := x.targets[i]; a.within(x.inModel(moduleOf(name))) && (t == nil || t.whole.Name == "" || t.from != at) {
 			return wire.ErrMissing.Errorf("the adapter has no tensor for %s, which modules_to_save says it has", wire.Quote(name))
 		}
 	}
@@ -229,15 +267,26 @@ func (x *binder) bindModule(at int, a *adapter, m *module, v *layouts, r renamin
 	if a.config != nil {
 		name += ".weight"
 	}
-	i, w, err := x.find(x.of(r, name))
+	i, w, err := 0, (*tensor.Info)(nil), error(nil)
+	isCopy := a.config != nil && x.tokens.copies(m.name)
+	if isCopy {
+		i, err = x.inputTensor()
+		w = &x.infos[i]
+	} else {
+		i, w, err = x.find(x.of(r, name))
+	}
 	if err != nil {
 		return err
 	}
+	x.changesTied = x.changesTied || a.config != nil && x.tokens.tied && x.tokens.has(m.name)
 	var p *product
 	if a.config == nil {
 		p, err = a.shapeGGUF(m, w)
 	} else {
 		p, err = a.shape(m, w, v)
+	}
+	if p != nil {
+		p.ofCopy = isCopy
 	}
 	if err == nil {
 		err = x.add(i, at, p)

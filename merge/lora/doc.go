@@ -35,7 +35,8 @@
 // # Embeddings
 //
 // Rows of trainable_token_indices, and embeddings that the adapter has whole, replace the
-// base's; vocab_size of config.json follows. A copy of tied ones must equal the first.
+// base's; vocab_size of config.json follows. A copy of tied ones must equal the first. What is
+// trained of one of two tied modules changes both, as by PEFT; modules_to_save unties them.
 //
 // # What is refused
 //
@@ -64,6 +65,5 @@
 //
 // # Not supported
 //
-// Adapters of layers whose names in the checkpoint differ from the names of the modules;
-// grouped convolutions; quantized bases.
+// Grouped convolutions; quantized bases.
 package lora

@@ -26,6 +26,8 @@ type Merged struct {
 	Replaced   []string // tensors of the base that an adapter replaces
 	Added      []string // tensors that the base does not have
 	Vocabulary int64    // number of rows of the embeddings if an adapter changed it, else 0
+	Tied       bool     // an adapter of one of two modules that have one matrix changed both
+	Untied     bool     // they have two now, as tie_word_embeddings in config.json says
 }
 
 // Merge returns the base with all adapters merged, one after the other. Closing the result
@@ -54,7 +56,7 @@ func mergeAll(b *limits.Budget, base tensor.Model, adapters []Adapter) (*Merged,
 		return nil, err
 	}
 	for k := range adapters {
-		a := &adapter{Adapter: adapters[k]}
+		a := &adapter{Adapter: adapters[k], vocabulary: &x.tokens}
 		if err := a.read(b, base); err != nil {
 			return nil, err
 		}
@@ -129,23 +131,30 @@ func (x *binder) merged(b *limits.Budget, sources, adapters []tensor.Model) (*Me
 			}
 		}
 		tensors[i] = model.Made(w.info.Name, w.info.DType, w.info.Shape, w)
-		if len(t.products) > 0 {
-			out.Adapted++
-		}
-		if t.whole.Name != "" || len(t.rows) > 0 {
-			out.Replaced = append(out.Replaced, w.info.Name)
-		}
+		out.count(x, t, w.info.Name)
 	}
 	for i := range x.added {
 		out.Added = append(out.Added, x.added[i].Name)
 	}
+	out.Added = append(out.Added, x.apart...)
+	out.Tied, out.Untied = x.changesTied, len(x.apart) > 0
 	slices.Sort(out.Replaced)
 	if out.Model, err = x.model(b, tensors, adapters); err != nil {
 		return nil, err
 	}
-	out.Also, out.Vocabulary = held, x.vocabulary.to
+	out.Also, out.Vocabulary = held, x.tokens.to
 	out.Siblings, err = x.siblings()
 	return out, err
+}
+
+// count counts a tensor that an adapter changed.
+func (m *Merged) count(x *binder, t *target, name string) {
+	if len(t.products) > 0 {
+		m.Adapted++
+	}
+	if (t.whole.Name != "" || len(t.rows) > 0) && !slices.Contains(x.apart, name) {
+		m.Replaced = append(m.Replaced, name)
+	}
 }
 
 // model lists the tensors of the result, and those that the base does not have behind them.

@@ -22,11 +22,23 @@ func (r renaming) of(name string) string {
 	return name
 }
 
-// of returns the name in the base. The output layer stands beside the model that transformers'
-// prefix names, so it has none unless the base has it so.
+// of returns the name in the base. Where the base's class has other names in the file, it is the one
+// that becomes this. The output layer stands beside the model that transformers' prefix names, so it
+// has none unless the base has it so.
 func (x *binder) of(r renaming, name string) string {
+	if _, ok := x.names.Find(name); ok && x.inModel(moduleOf(name)) == moduleOf(name) {
+		return name
+	}
+	for _, own := range loaders.InFile(x.kind, x.class, moduleOf(name)) {
+		if own += name[len(moduleOf(name)):]; x.has(own) {
+			return own
+		}
+	}
+	if module, ok := strings.CutSuffix(name, ".bias"); ok && x.tokens.boundBias && x.tokens.copies(module) && !x.has(name) {
+		name = moduleOf(module) + ".bias"
+	}
 	to := r.of(name)
-	if r.cut == "" && moduleOf(name) == outputLayer && !x.has(to) {
+	if r.cut == "" && x.tokens.isOutput(moduleOf(name)) && !x.has(to) {
 		return name
 	}
 	return to
@@ -80,8 +92,6 @@ func missingTensor(name string) error {
 	switch {
 	case name == "":
 		return nil
-	case listsModule(embeddings, strings.TrimSuffix(name, ".weight")):
-		why = "an output layer that is tied to the embeddings is not merged: they would change too"
 	case strings.Contains(name, "experts.") && !strings.HasSuffix(name, ".weight"):
 		why = fmt.Sprintf("nor experts of which transformers %s makes it for the model_type in config.json; PEFT's merge_and_unload may know others", loaders.Transformers.Version())
 	}

@@ -40,6 +40,7 @@ type product struct {
 	expert, experts   int64 // the expert whose part of a stack it is, and how many there are: 0 if it is no part
 	firstRow          int64 // of the part among the rows of the expert
 	roundsSum         bool  // what is added is rounded to the weight's type first
+	ofCopy            bool  // it is of the output layer that has the weight of the input
 }
 
 // byColumn reports whether the magnitudes are those of columns, not rows.

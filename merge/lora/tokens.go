@@ -93,21 +93,13 @@ func (x *binder) bindRows(at int, a *adapter, r renaming) error {
 	if a.config == nil || len(a.rows)+len(a.tokens) == 0 {
 		return nil
 	}
-	tied, err := x.tied()
-	if err != nil {
-		return err
-	}
-	isCopy := func(module string) bool { return tied && listsModule([]string{outputLayer}, module) }
+	isCopy := x.tokens.copies
 	for _, copies := range []bool{false, true} {
 		for _, m := range a.rows {
 			if isCopy(m.module) != copies {
 				continue
 			}
-			err := x.checkTie(a, m.module, tied, r)
-			if err == nil {
-				err = x.bindRowsOf(at, a, &m, copies, r)
-			}
-			if err != nil {
+			if err := x.bindRowsOf(at, a, &m, copies, r); err != nil {
 				return wire.At("adapter", "tensor "+wire.Quote(m.info.Name), wire.NoOffset, err)
 			}
 		}
@@ -127,6 +119,9 @@ func (x *binder) bindRows(at int, a *adapter, r renaming) error {
 // tied to, or replace rows of the base.
 func (x *binder) bindRowsOf(at int, a *adapter, m *moduleRows, isCopy bool, r renaming) error {
 	tokens, i := a.tokensOf(m.module), m.info
+	if k := slices.IndexFunc(a.rows, func(own moduleRows) bool { return x.tokens.isInput(own.module) }); tokens == nil && isCopy && k >= 0 {
+		tokens = a.tokensOf(a.rows[k].module) // PEFT saves the rows of the input twice after resize_token_embeddings
+	}
 	switch {
 	case tokens == nil:
 		return wire.ErrMismatch.Errorf("trainable_token_indices does not name its module")

@@ -1,6 +1,7 @@
 package lora
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -11,15 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// embeddings are the modules that PEFT saves whole if the vocabulary was trained or resized:
-// the input, and the output layer, which may be tied to it.
-var embeddings = []string{"embed_tokens", outputLayer}
-
-const outputLayer = "lm_head"
 
 // savedCopy is part of the name of a second copy of a module in modules_to_save, which PEFT
 // writes if it saves the embeddings for another reason, too.
@@ -41,12 +35,15 @@ func (x *binder) replaceAll(at int, a *adapter, r renaming) error {
 	if len(a.whole) == 0 {
 		return nil
 	}
-	tied, err := x.tied()
-	if err != nil {
-		return err
+	// A tied output layer that is saved alone has the numbers of both.
+	alone := x.tokens.tied && !slices.ContainsFunc(a.whole, func(i tensor.Info) bool {
+		return x.tokens.isInput(moduleOf(wholeName(strings.TrimPrefix(i.Name, prefix))))
+	})
+	isOutput := func(name string) bool {
+		return x.tokens.copies(moduleOf(wholeName(name))) && strings.HasSuffix(name, ".weight")
 	}
 	isCopy := func(name string) bool {
-		return strings.Contains(name, savedCopy+".") || tied && listsModule([]string{outputLayer}, moduleOf(wholeName(name)))
+		return strings.Contains(name, savedCopy+".") || isOutput(name) && !alone
 	}
 	for _, copies := range []bool{false, true} {
 		for _, i := range a.whole {
@@ -54,33 +51,24 @@ func (x *binder) replaceAll(at int, a *adapter, r renaming) error {
 			if isCopy(name) != copies {
 				continue
 			}
-			err := x.checkTie(a, moduleOf(wholeName(name)), tied, r)
+			own, err := x.of(r, wholeName(name)), error(nil)
+			if isOutput(name) && alone {
+				var n int
+				if n, err = x.inputTensor(); err == nil {
+					own = x.infos[n].Name
+				}
+			}
 			switch {
 			case err != nil:
 			case copies:
 				err = x.bindCopy(at, i, name, r)
 			default:
-				err = x.replace(at, a, i, wholeName(name), r)
+				err = x.replace(at, a, i, wholeName(name), own)
 			}
 			if err != nil {
 				return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
 			}
 		}
-	}
-	return nil
-}
-
-// checkTie refuses to change embeddings of which PEFT's result would no longer be tied, or
-// whose other copy would stay as it is.
-func (x *binder) checkTie(a *adapter, module string, tied bool, r renaming) error {
-	if !tied || !listsModule(embeddings, module) {
-		return nil
-	}
-	if listsModule(a.saved, module) && !a.ensuresTies {
-		return wire.ErrUnsupported.Errorf("the base ties its embeddings, and modules_to_save would change one of two: train it with ensure_weight_tying=True, or merge it with PEFT, which unties them")
-	}
-	if name := x.of(r, outputLayer+".weight"); x.has(name) {
-		return wire.ErrUnsupported.Errorf("the base ties its embeddings and stores %s besides, which would not follow: save the base again with transformers", wire.Quote(name))
 	}
 	return nil
 }
@@ -92,8 +80,8 @@ func (x *binder) bindCopy(at int, i tensor.Info, name string, r renaming) error 
 		if err := x.b.Step(1); err != nil {
 			return err
 		}
-		own, module := x.infos[n].Name, moduleOf(x.infos[n].Name)
-		if t.whole.Name == "" || t.from != at || own != x.of(r, wholeName(name)) && (strings.Contains(name, savedCopy+".") || !listsModule(embeddings[:1], module)) {
+		own, module := x.infos[n].Name, x.inModel(moduleOf(x.infos[n].Name))
+		if t.whole.Name == "" || t.from != at || own != x.of(r, wholeName(name)) && (strings.Contains(name, savedCopy+".") || !x.tokens.isInput(module)) {
 			continue
 		}
 		if !slices.Equal(i.Shape, t.whole.Shape) || i.DType != t.whole.DType {
@@ -106,12 +94,13 @@ func (x *binder) bindCopy(at int, i tensor.Info, name string, r renaming) error 
 	return wire.ErrMissing.Errorf("it is a copy of a tensor that the adapter does not have")
 }
 
-// replace binds a tensor that replaces one of the base.
-func (x *binder) replace(at int, a *adapter, i tensor.Info, name string, r renaming) error {
+// replace binds a tensor that replaces one of the base: name is that in the model, own that in the
+// base's file.
+func (x *binder) replace(at int, a *adapter, i tensor.Info, name, own string) error {
 	if !model.Computes(i.DType) {
 		return wire.ErrUnsupported.Errorf("its type is %s", wire.Quote(i.TypeName()))
 	}
-	n, w, err := x.find(x.of(r, name))
+	n, w, err := x.find(own)
 	if module := moduleOf(name); errors.Is(err, wire.ErrMissing) && (listsModule(a.saved, module) || a.within(module)) {
 		x.added, err = limits.Append(x.b, x.added, model.Same(a.Model, i, name))
 		return err
@@ -137,8 +126,9 @@ func (x *binder) replace(at int, a *adapter, i tensor.Info, name string, r renam
 
 // resize gives embeddings of the base the rows of an adapter whose vocabulary has another size.
 func (x *binder) resize(n int, module string, shape []int64) error {
-	w, v := &x.infos[n], &x.vocabulary
-	if !listsModule(embeddings, module) || len(shape) != 2 || len(w.Shape) != 2 || shape[1] != w.Shape[1] || shape[0] == 0 {
+	w, v := &x.infos[n], &x.tokens
+	isBias := v.isOutput(module) && len(shape) == 1 && len(w.Shape) == 1
+	if !v.has(module) || !isBias && (len(shape) != 2 || len(w.Shape) != 2 || shape[1] != w.Shape[1]) || shape[0] == 0 {
 		return wire.ErrMismatch.Errorf("its shape is %v, the base's %v", shape, w.Shape)
 	}
 	if v.to != 0 && (v.from != w.Shape[0] || v.to != shape[0]) {
@@ -151,15 +141,19 @@ func (x *binder) resize(n int, module string, shape []int64) error {
 // checkVocabulary refuses an adapter that gives one embedding a new number of rows and leaves
 // another as it is: PEFT's result has random rows there.
 func (x *binder) checkVocabulary() error {
-	if x.vocabulary.to == 0 {
+	if x.tokens.to == 0 {
 		return nil
 	}
 	for i := range x.infos {
 		if err := x.b.Step(1); err != nil {
 			return err
 		}
-		if w := &x.infos[i]; listsModule(embeddings, moduleOf(w.Name)) && len(w.Shape) > 0 && w.Shape[0] != x.vocabulary.to {
-			return wire.ErrMissing.Errorf("the adapter's vocabulary has %d tokens and the base's %d, but it has no rows for %s, and PEFT would make some up: give the base that was resized before training, saved after resize_token_embeddings", x.vocabulary.to, x.vocabulary.from, wire.Quote(w.Name))
+		w, n := &x.infos[i], len(x.infos[i].Shape)
+		if x.tokens.has(x.inModel(moduleOf(w.Name))) && n > 0 && w.Shape[0] != x.tokens.to {
+			return wire.ErrMissing.Errorf("the adapter's vocabulary has %d tokens and the base's %d, but it has no rows for %s, and PEFT would make some up: give the base that was resized before training, saved after resize_token_embeddings", x.tokens.to, x.tokens.from, wire.Quote(w.Name))
+		}
+		if strings.HasSuffix(w.Name, "bias") && n > 0 && w.Shape[n-1] == x.tokens.from && w.Elements() == x.tokens.from {
+			return wire.ErrMissing.Errorf("the adapter's vocabulary has %d tokens, and %s of the base a number for each of %d: give the base that was resized before training, saved after resize_token_embeddings", x.tokens.to, wire.Quote(w.Name), x.tokens.from)
 		}
 	}
 	return nil
@@ -168,41 +162,64 @@ func (x *binder) checkVocabulary() error {
 // siblings returns the files beside the result, nil for those of the base: vocab_size in
 // config.json follows the rows of the embeddings.
 func (x *binder) siblings() (fs.FS, error) {
-	if x.vocabulary.to == 0 {
+	if x.tokens.to == 0 && len(x.apart) == 0 {
 		return nil, nil
 	}
 	v, err := x.config()
 	if err != nil || !v.There {
 		return nil, err
 	}
-	size := v.At("text_config.vocab_size")
-	if !size.There {
-		size = v.Get("vocab_size")
-	}
-	if n, ok := size.Int(); !ok || n != x.vocabulary.from {
-		return nil, wire.At(baseConfig, "", wire.NoOffset, wire.ErrMismatch.Errorf("vocab_size is not %d, the number of rows of the embeddings", x.vocabulary.from))
-	}
 	text, err := jsontree.ReadText(x.b, x.base.Configs(), baseConfig, maxConfig)
 	if err != nil {
 		return nil, err
 	}
-	number, at := size.Number(), size.Off()
-	if at < 0 || at > int64(len(text)) || !strings.HasPrefix(text[at:], number) {
-		return nil, wire.ErrInternal.Errorf("vocab_size is not at %d", at)
+	var edits []edit
+	if x.tokens.to > 0 {
+		if edits, err = x.vocabularySize(v, edits); err != nil {
+			return nil, err
+		}
 	}
-	text = text[:at] + strconv.FormatInt(x.vocabulary.to, 10) + text[at+int64(len(number)):]
+	if len(x.apart) > 0 {
+		edits = unties(v, edits)
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(b.at, a.at) })
+	for _, e := range edits {
+		if e.at < 0 || e.at > int64(len(text)) || !strings.HasPrefix(text[e.at:], e.was) {
+			return nil, wire.ErrInternal.Errorf("%s is not at %d", e.was, e.at)
+		}
+		text = text[:e.at] + e.is + text[e.at+int64(len(e.was)):]
+	}
 	return model.Overlay{FS: x.base.Configs(), Name: baseConfig, Text: text}, nil
 }
 
-// tied reports whether the base has one tensor for its input and output embeddings.
-func (x *binder) tied() (bool, error) {
-	v, err := x.config()
-	if err != nil {
-		return false, err
+// An edit replaces a part of a text.
+type edit struct {
+	at      int64
+	was, is string
+}
+
+// unties says that the output layer has a matrix of its own, wherever the configuration says
+// something else.
+func unties(v jsontree.Value, edits []edit) []edit {
+	if !v.Get(tieKey).There {
+		edits = append(edits, edit{v.Off(), "{", `{"` + tieKey + `":false,`})
 	}
-	if tied, ok := v.Get("tie_word_embeddings").Bool(); ok {
-		return tied, nil
+	for _, of := range [...]jsontree.Value{v.Get(tieKey), v.At("text_config." + tieKey)} {
+		if of.True() {
+			edits = append(edits, edit{of.Off(), "true", "false"})
+		}
 	}
-	_, head := x.names.Find("lm_head.weight")
-	return !head && x.base.Format() != gguf.Format, nil
+	return edits
+}
+
+// vocabularySize writes the new number of tokens.
+func (x *binder) vocabularySize(v jsontree.Value, edits []edit) ([]edit, error) {
+	size := v.At("text_config.vocab_size")
+	if !size.There {
+		size = v.Get("vocab_size")
+	}
+	if n, ok := size.Int(); !ok || n != x.tokens.from {
+		return nil, wire.At(baseConfig, "", wire.NoOffset, wire.ErrMismatch.Errorf("vocab_size is not %d, the number of rows of the embeddings", x.tokens.from))
+	}
+	return append(edits, edit{size.Off(), size.Number(), strconv.FormatInt(x.tokens.to, 10)}), nil
 }

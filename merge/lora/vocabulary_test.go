@@ -54,6 +54,7 @@ func TestVocabularyOfTheAdapter(t *testing.T) {
 		{"in modules_to_save, with PEFT's further copies", untied, `{"peft_type":"LORA","r":2,"modules_to_save":["embed_tokens","lm_head"]}`, []fixtures.Tensor{in, out,
 			as(in, "base_model.model.model.embed_tokens.modules_to_save.weight"), whole("base_model.model.model.embed_tokens.original_module.weight", 11, 8, 4)}, 0},
 		{"tied", tied, `{"peft_type":"LORA","r":2}`, []fixtures.Tensor{in, as(in, outputName)}, 0},
+		{"tied, and saved as the output layer", tied, `{"peft_type":"LORA","r":2}`, []fixtures.Tensor{as(in, outputName)}, 0},
 		{"tied and saved once", tied, `{"peft_type":"LORA","r":2}`, []fixtures.Tensor{in}, 0},
 		{"tied in modules_to_save", tied, `{"peft_type":"LORA","r":2,"modules_to_save":["embed_tokens"],"ensure_weight_tying":true}`, []fixtures.Tensor{in, as(in, outputName)}, 0},
 		{"adapted besides", tied, `{"peft_type":"LORA","r":2,"lora_alpha":2}`, append(lora, as(in, "base_model.model.model.embed_tokens.base_layer.weight")), 1},
@@ -131,8 +132,12 @@ func TestVocabulariesThatAreRefused(t *testing.T) {
 		{"two sizes", untied, `{"peft_type":"LORA"}`, []fixtures.Tensor{in, whole(outputName, 8, 9, 4)}, wire.Malformed, "rows instead of"},
 		{"other columns", untied, `{"peft_type":"LORA"}`, []fixtures.Tensor{whole(inputName, 8, 8, 5)}, wire.Malformed, "[8 5]"},
 		{"a tied copy that differs", tied, `{"peft_type":"LORA"}`, []fixtures.Tensor{in, whole(outputName, 8, 8, 4)}, wire.Malformed, "copy"},
-		{"a tied copy alone", tied, `{"peft_type":"LORA"}`, []fixtures.Tensor{whole(outputName, 8, 8, 4)}, wire.Malformed, "copy"},
-		{"one of two tied modules", tied, `{"peft_type":"LORA","modules_to_save":["embed_tokens"]}`, []fixtures.Tensor{in}, wire.Unsupported, "ensure_weight_tying"},
+		{"one of two tied modules, of another size", tied, `{"peft_type":"LORA","modules_to_save":["embed_tokens"]}`, []fixtures.Tensor{in}, wire.Malformed, "no rows for"},
+		{"one of three tied modules", `{"model_type":"t5","vocab_size":6,"tie_word_embeddings":true}`, `{"peft_type":"LORA","modules_to_save":["lm_head"]}`, []fixtures.Tensor{whole(outputName, 8, 6, 4)}, wire.Unsupported, "encoder.embed_tokens"},
+		{"one adapter of two tied modules", tied, `{"peft_type":"LORA","r":2,"target_modules":["embed_tokens"],"ensure_weight_tying":true}`, pair("lm_head", 2, 6, 4), wire.Unsupported, "twice"},
+		{"numbers for each token that the adapter does not have", untied, `{"peft_type":"LORA","r":2}`, []fixtures.Tensor{in, whole(outputName, 8, 8, 4)}, wire.Malformed, "final_logits_bias"},
+		{"a head of two embeddings", `{"model_type":"gpt2","x":2}`, `{"peft_type":"LORA","r":2}`, pair("lm_head", 2, 6, 4), wire.Unsupported, "two matrices"},
+		{"a head whose embedding is not there", `{"model_type":"gpt2"}`, `{"peft_type":"LORA","r":2}`, pair("lm_head", 2, 6, 4), wire.Malformed, "wte.weight"},
 		{"a vocabulary that the configuration does not have", `{"vocab_size":5,"tie_word_embeddings":true}`, `{"peft_type":"LORA"}`, []fixtures.Tensor{in}, wire.Malformed, "vocab_size"},
 		{"a token beyond the embedding", tied, `{"peft_type":"LORA","trainable_token_indices":[1,6,2]}`, []fixtures.Tensor{rows}, wire.Malformed, "token 6"},
 		{"a token twice", tied, `{"peft_type":"LORA","trainable_token_indices":[1,2,1]}`, []fixtures.Tensor{rows}, wire.Malformed, "token 1"},
@@ -145,7 +150,14 @@ func TestVocabulariesThatAreRefused(t *testing.T) {
 		{"rows of a tied output layer that differ", tied, `{"peft_type":"LORA","trainable_token_indices":[1,2,3]}`, []fixtures.Tensor{rows, whole(outputRows, 9, 3, 4)}, wire.Malformed, "copy"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, _, err := merge(t, vocabularyBase(c.base), folder{c.adapter, c.tensors})
+			base := vocabularyBase(c.base)
+			switch c.says {
+			case "final_logits_bias":
+				base.tensors = append(base.tensors, whole("final_logits_bias", 9, 1, 6))
+			case "two matrices":
+				base.tensors = append(base.tensors, whole("a.wte.weight", 9, 6, 4), whole("b.wte.weight", 9, 6, 4))
+			}
+			m, _, err := merge(t, base, folder{c.adapter, c.tensors})
 			if err == nil {
 				err = readAll(m)
 			}
@@ -169,5 +181,134 @@ func TestTheOutputLayerHasNoPrefix(t *testing.T) {
 	m, _, err := merge(t, vocabularyBase(untied), folder{`{"peft_type":"LORA","r":2,"lora_alpha":2}`, append(pair("l", 2, 5, 4), pair("lm_head", 2, 6, 4)...)})
 	if err != nil || m.Adapted != 2 {
 		t.Fatalf("%v", err)
+	}
+}
+
+// Of two modules that have one matrix an adapter may have either: PEFT's merge changes both, and
+// where it saves one whole, the other keeps what it had, and the configuration says so.
+func TestTiedModules(t *testing.T) {
+	head, input := whole(outputName, 8, 6, 4), whole(inputName, 9, 6, 4)
+	for _, c := range []struct {
+		name, adapter string
+		tensors       []fixtures.Tensor
+		tied          bool
+		head, input   *fixtures.Tensor // nil for the base's
+	}{
+		{"the output layer is adapted", `"r":2`, pair("lm_head", 2, 6, 4), true, nil, nil},
+		{"the output layer is saved", `"modules_to_save":["lm_head"]`, []fixtures.Tensor{head}, false, &head, nil},
+		{"the input is saved", `"modules_to_save":["embed_tokens"]`, []fixtures.Tensor{input}, false, nil, &input},
+		{"both are saved", `"modules_to_save":["embed_tokens","lm_head"]`, []fixtures.Tensor{input, head}, false, &head, &input},
+		{"the input is saved alone, though the ties were to be kept", `"modules_to_save":["embed_tokens"],"ensure_weight_tying":true`, []fixtures.Tensor{input}, false, nil, &input},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			base := vocabularyBase(tied)
+			m, _, err := merge(t, base, folder{`{"peft_type":"LORA",` + c.adapter + `}`, c.tensors})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := fs.ReadFile(m.Configs(), "config.json")
+			if m.Tied != c.tied || m.Untied == c.tied || strings.Contains(string(text), `"tie_word_embeddings":true`) != c.tied || err != nil {
+				t.Errorf("tied %v, untied %v, config.json is %s (%v)", m.Tied, m.Untied, text, err)
+			}
+			was, got := base.tensors[0].Values, numbers(t, m, "model.embed_tokens.weight")
+			if c.tied {
+				if m.Adapted != 1 || m.Len() != 2 || cmp.Equal(was, got) {
+					t.Errorf("%d adapted of %d, %v", m.Adapted, m.Len(), got)
+				}
+				return
+			}
+			for _, one := range []struct {
+				name string
+				is   *fixtures.Tensor
+			}{{"lm_head.weight", c.head}, {"model.embed_tokens.weight", c.input}} {
+				want := was
+				if one.is != nil {
+					want = one.is.Values
+				}
+				if diff := cmp.Diff(want, numbers(t, m, one.name)); diff != "" {
+					t.Errorf("%s: want -, got +:\n%s", one.name, diff)
+				}
+			}
+			if diff := cmp.Diff([]string{"lm_head.weight"}, m.Added); diff != "" {
+				t.Errorf("added: want -, got +:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Both of two tied modules may be adapted, and PEFT adds both to the one matrix.
+func TestBothTiedModulesAreAdapted(t *testing.T) {
+	lora := append(pair("model.embed_tokens", 2, 4, 6), pair("lm_head", 2, 6, 4)...)
+	for i, ending := range []string{"A", "B"} {
+		lora[i].Name = "base_model.model.model.embed_tokens.lora_embedding_" + ending
+	}
+	base := vocabularyBase(tied)
+	m, _, err := merge(t, base, folder{`{"peft_type":"LORA","r":2,"lora_alpha":2}`, lora})
+	if err != nil || m.Adapted != 1 || !m.Tied {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	got := numbers(t, m, "model.embed_tokens.weight")
+	for k := range got {
+		row, col := int64(k)/4, int64(k)%4
+		want := base.tensors[0].Values[k]
+		for r := range int64(2) {
+			want += at(lora[0], r, row)*at(lora[1], col, r) + at(lora[2], r, col)*at(lora[3], row, r)
+		}
+		if got[k] != want {
+			t.Fatalf("[%d %d] is %v, want %v", row, col, got[k], want)
+		}
+	}
+}
+
+// The names of the embeddings are those of the type, and those of a file are what the class of the
+// base makes other names of.
+func TestEmbeddingsAndFilesHaveTheNamesOfTheType(t *testing.T) {
+	const neox = `{"model_type":"gpt_neox","architectures":["GPTNeoXForCausalLM"],"vocab_size":6}`
+	for _, c := range []struct {
+		name, config, file, adapter string
+		tensors                     []fixtures.Tensor
+		rows                        int64
+	}{
+		{"a resized vocabulary of GPT-2", `{"model_type":"gpt2","vocab_size":6}`, "wte.weight", `"r":2`, []fixtures.Tensor{whole("base_model.model.transformer.wte.weight", 7, 8, 4), whole(outputName, 7, 8, 4)}, 8},
+		{"the output layer of GPT-2", `{"model_type":"gpt2","vocab_size":6}`, "transformer.wte.weight", `"r":2`, pair("lm_head", 2, 6, 4), 6},
+		{"the output layer of BERT", `{"model_type":"bert","vocab_size":6}`, "bert.embeddings.word_embeddings.weight", `"r":2`, pair("cls.predictions.decoder", 2, 6, 4), 6},
+		{"the output layer of GPT-NeoX", neox, "embed_out.weight", `"r":2`, pair("lm_head", 2, 6, 4), 6},
+		{"a saved output layer of GPT-NeoX", neox, "embed_out.weight", `"modules_to_save":["lm_head"]`, []fixtures.Tensor{whole(outputName, 7, 6, 4)}, 6},
+		{"a layer of LLaVA", `{"model_type":"llava","architectures":["LlavaForConditionalGeneration"]}`, "language_model.model.layers.0.mlp.up_proj.weight", `"r":2`, pair("model.language_model.layers.0.mlp.up_proj", 2, 6, 4), 6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, _, err := merge(t, folder{c.config, []fixtures.Tensor{whole(c.file, 3, 6, 4)}}, folder{`{"peft_type":"LORA",` + c.adapter + `}`, c.tensors})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := numbers(t, m, c.file)
+			if m.Len() != 1 || int64(len(got)) != 4*c.rows || cmp.Equal(got, whole(c.file, 3, 6, 4).Values) {
+				t.Errorf("%d tensors, %v", m.Len(), got)
+			}
+		})
+	}
+}
+
+// The bias of BERT's output layer is that of the module around it while the two are tied.
+func TestTheBiasOfATiedOutputLayer(t *testing.T) {
+	const config = `{"model_type":"bert","vocab_size":6}`
+	input, bias := whole("bert.embeddings.word_embeddings.weight", 3, 6, 4), whole("cls.predictions.bias", 4, 6)
+	saved := as(whole(input.Name, 9, 6, 4), "base_model.model."+input.Name)
+	m, _, err := merge(t, folder{config, []fixtures.Tensor{input, bias}}, folder{`{"peft_type":"LORA","modules_to_save":["word_embeddings"]}`, []fixtures.Tensor{saved}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]float32{input.Name: saved.Values, "cls.predictions.decoder.weight": input.Values, "cls.predictions.decoder.bias": bias.Values, bias.Name: bias.Values} {
+		if diff := cmp.Diff(want, numbers(t, m, name)); diff != "" {
+			t.Errorf("%s: want -, got +:\n%s", name, diff)
+		}
+	}
+	grown := []fixtures.Tensor{as(whole(input.Name, 9, 8, 4), "base_model.model."+input.Name), as(whole(input.Name, 9, 8, 4), "base_model.model.cls.predictions.decoder.weight"), whole("base_model.model.cls.predictions.decoder.bias", 5, 8)}
+	m, _, err = merge(t, folder{config, []fixtures.Tensor{input, bias}}, folder{`{"peft_type":"LORA"}`, grown})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(grown[2].Values, numbers(t, m, bias.Name)); diff != "" || m.Len() != 2 || m.Vocabulary != 8 {
+		t.Errorf("%d tensors, a vocabulary of %d, want -, got +:\n%s", m.Len(), m.Vocabulary, diff)
 	}
 }

@@ -90,7 +90,7 @@ func (c *Merge) open(ctx context.Context, b *limits.Budget, s *run.Run, o *conve
 	}
 	out.changed = m.Computed
 	if recipe.Finer() {
-		out.note = "computed in float32 and rounded to dtype once; mergekit rounds every step, so it differs in last bits"
+		out.notes = append(out.notes, "computed in float32 and rounded to dtype once; mergekit rounds every step, so it differs in last bits")
 	}
 	o.model, o.merged = m, out
 	keepFileSizes(o, files)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
@@ -41,7 +42,8 @@ adapters, as by llama-export-lora.
 Ranks and alphas by pattern, rsLoRA, DoRA, Conv1D layers, convolutions, embeddings, biases,
 parameters of experts (stacked in the base, or saved one by one as by transformers 5),
 modules_to_save and trainable_token_indices are merged. Embeddings of another vocabulary
-replace the base's, and vocab_size in config.json follows. An adapter whose configuration
+replace the base's, and vocab_size in config.json follows. If modules_to_save has one of two
+tied modules, the result is untied, as config.json then says. An adapter whose configuration
 asks for anything else, or that has a tensor without a known role, is refused by name, and
 so is a result that would be infinite. Dequantize a quantized base first (amn dequantize).`
 }
@@ -134,8 +136,14 @@ func (c *MergeLoRA) prepare(ctx context.Context, b *limits.Budget, s *run.Run, o
 	}
 	o.model, o.opts.Sink = m, m.Sink()
 	o.merged = &merged{what: "adapter", sources: c.Adapters, changed: m.Adapted, replaced: m.Replaced, added: m.Added}
+	if m.Tied {
+		o.merged.notes = append(o.merged.notes, "the input and the output layer of the base have one matrix, and the adapter of one changes both, as in PEFT's merge_and_unload: the result answers other than the base with the adapter beside it")
+	}
+	if m.Untied {
+		o.merged.notes = append(o.merged.notes, "the output layer has a matrix of its own now, as tie_word_embeddings in config.json says")
+	}
 	if m.Vocabulary > 0 {
-		o.merged.note = fmt.Sprintf("the vocabulary has %d tokens, as vocab_size in config.json now says; the tokenizer's files are the base's: take those of the adapter", m.Vocabulary)
+		o.merged.notes = append(o.merged.notes, fmt.Sprintf("the vocabulary has %d tokens, as vocab_size in config.json now says; the tokenizer's files are the base's: take those of the adapter", m.Vocabulary))
 	}
 	keepFileSizes(o, files)
 	return nil
@@ -185,7 +193,7 @@ type merged struct {
 	sources         []string
 	changed         int
 	replaced, added []string
-	note            string // about the arithmetic
+	notes           []string // about the arithmetic, the vocabulary, ties
 }
 
 // printMerged prints what was merged, and which tensors were replaced or added.
@@ -203,8 +211,8 @@ func printMerged(s *run.Run, m *merged, p *convert.Plan) {
 			s.Out.Fact("", list.label, term.Tidy(name, 256))
 		}
 	}
-	if m.note != "" {
-		s.Out.Fact("", "Note", m.note)
+	for _, note := range m.notes {
+		s.Out.Fact("", "Note", note)
 	}
 }
 
@@ -234,8 +242,8 @@ func jsonMerged(o *jsonout.Object, m *merged) {
 		o.Number("changed", int64(m.changed))
 		jsonNames(o, "replaced", m.replaced)
 		jsonNames(o, "added", m.added)
-		if m.note != "" {
-			o.Text("note", m.note)
+		if len(m.notes) > 0 {
+			o.Text("note", strings.Join(m.notes, "; "))
 		}
 	})
 }
