@@ -264,6 +264,7 @@ func TestWhatCompressedTensorsDoesNotLoadByDefaultIsSaid(t *testing.T) {
 		{"falcon_mamba", "nvfp4", map[string][2]int64{"backbone.layers.0.mixer.out_proj": {128, 128}}, "by hand"},
 		{"vit", "w4a16", map[string][2]int64{"encoder.layer.0.intermediate.dense": {192, 128}, "encoder.layer.0.output.dense": {128, 192}}, "other names"},
 		{"vit", "w4a16", map[string][2]int64{"encoder.layer.0.intermediate.dense": {128, 128}, "encoder.layer.0.output.dense": {128, 128}}, ""},
+		{"vit", "awq", map[string][2]int64{"encoder.layer.0.intermediate.dense": {192, 128}, "encoder.layer.0.output.dense": {128, 192}}, "other names"},
 		{"llama", "w4a16", map[string][2]int64{"model.layers.0.mlp.up_proj": {192, 128}, "model.layers.0.mlp.down_proj": {128, 192}}, ""},
 	} {
 		b := account(t)
@@ -282,7 +283,7 @@ func TestWhatCompressedTensorsDoesNotLoadByDefaultIsSaid(t *testing.T) {
 // file: a module that is in the list under the file's name alone is looked for as codes.
 func TestAModuleIsIgnoredUnderBothOfItsNames(t *testing.T) {
 	matrices := map[string][2]int64{"backbone.layers.1.mixer.shared_experts.up_proj": {256, 128}, "backbone.layers.1.mixer.shared_experts.down_proj": {128, 200}}
-	for _, to := range []string{"w4a16", "nvfp4", "gptq"} {
+	for _, to := range []string{"w4a16", "nvfp4", "gptq", "awq"} {
 		b := account(t)
 		m := withConfigs{typedModel(t, b, "", shaped(matrices)).(withConfigs).Model, `{"model_type": "nemotron_h", "architectures": ["NemotronHForCausalLM"]}`}
 		p, err := convert.NewPlan(b, m, convert.Options{Quantize: quantizerTo(t, to)})

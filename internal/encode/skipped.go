@@ -50,6 +50,7 @@ func (e *Linear) Skipped() ([]string, error) {
 			add(q.shortest(module, 1))
 			if replaced {
 				add(PlainPattern(module))
+				e.addInModel(module, &q, add)
 			}
 		case replaced:
 			return nil, wire.ErrUnsupported.Errorf("%s is left alone (%s), but the only name by which transformers can leave it out matches others too: choose it (%s), or exclude all with that ending (%s)", wire.Quote(k.Name), k.Why, wire.OptionInclude, wire.OptionExclude)
@@ -73,6 +74,13 @@ func (e *Linear) Skipped() ([]string, error) {
 	out = append(out, parts...)
 	slices.Sort(out)
 	return slices.Compact(out), errors.Join(err, bad)
+}
+
+// addInModel adds the name that transformers gives a module, if it is another one.
+func (e *Linear) addInModel(module string, q *moduleSet, add func(string)) {
+	if names := e.Spellings(module); len(names) > 1 && !q.means(names[1]) {
+		add(PlainPattern(names[1]))
+	}
 }
 
 // partPatterns returns what matches the modules that transformers makes of in_proj_weight, and
@@ -177,6 +185,20 @@ func (e *Linear) KnownNames() bool {
 	}
 	_, known := loaders.InModel(e.Type, e.classes[0], "")
 	return known
+}
+
+// KeptUnderAnotherName returns why transformers would look for codes of a matrix that is left alone:
+// it compares its names with the list of what is left alone, and which those are is not known of
+// the class. It is "" if there is no such matrix.
+func (e *Linear) KeptUnderAnotherName() string {
+	if !transformers.Renames(e.Type) || e.KnownNames() {
+		return ""
+	}
+	kept := slices.IndexFunc(e.Kept, func(k KeptMatrix) bool { return k.Reason == transformers.None || k.Reason == transformers.Excluded })
+	if kept < 0 {
+		return ""
+	}
+	return "it gives modules other names than the file, and looks for codes of " + strings.TrimSuffix(e.Kept[kept].Name, ".weight") + ", which is left alone"
 }
 
 // Ignored lists the linear modules that are left alone by name; the group targets all

@@ -1,6 +1,7 @@
 package awq
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -64,7 +65,7 @@ func putColumn(e *encode.GroupedWeight, out, at, _ int64, c scaled.Coded) {
 
 // Loadings notes why transformers would not load it, once all weights are known.
 func (e *encoder) Loadings() ([]encode.Loading, error) {
-	if why := e.NoCodesOf(); why != "" {
+	if why := cmp.Or(e.NoCodesOf(), e.KeptUnderAnotherName()); why != "" {
 		e.BreaksAgain = why
 	}
 	return e.Linear.Loadings()

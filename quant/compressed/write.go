@@ -2,7 +2,6 @@ package compressed
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/encode"
@@ -152,13 +151,7 @@ func loads(e *encode.Linear, packs bool) {
 			return
 		}
 	}
-	if !transformers.Renames(e.Type) || e.KnownNames() {
-		return
-	}
-	kept := slices.IndexFunc(e.Kept, func(k encode.KeptMatrix) bool {
-		return k.Reason == transformers.None || k.Reason == transformers.Excluded
-	})
-	if kept >= 0 {
-		e.BreaksAgain = "it gives modules other names than the file, and looks for codes of " + strings.TrimSuffix(e.Kept[kept].Name, ".weight") + ", which is left alone" + unless
+	if why := e.KeptUnderAnotherName(); why != "" {
+		e.BreaksAgain = why + unless
 	}
 }
