@@ -152,7 +152,8 @@ func (x *binder) checkVocabulary() error {
 		if x.tokens.has(x.inModel(moduleOf(w.Name))) && n > 0 && w.Shape[0] != x.tokens.to {
 			return wire.ErrMissing.Errorf("the adapter's vocabulary has %d tokens and the base's %d, but it has no rows for %s, and PEFT would make some up: give the base that was resized before training, saved after resize_token_embeddings", x.tokens.to, x.tokens.from, wire.Quote(w.Name))
 		}
-		if strings.HasSuffix(w.Name, "bias") && n > 0 && w.Shape[n-1] == x.tokens.from && w.Elements() == x.tokens.from {
+		// One of no layer, whose width may be that of the vocabulary.
+		if strings.HasSuffix(w.Name, "bias") && !strings.ContainsAny(w.Name, "0123456789") && n > 0 && w.Shape[n-1] == x.tokens.from && w.Elements() == x.tokens.from {
 			return wire.ErrMissing.Errorf("the adapter's vocabulary has %d tokens, and %s of the base a number for each of %d: give the base that was resized before training, saved after resize_token_embeddings", x.tokens.to, wire.Quote(w.Name), x.tokens.from)
 		}
 	}
