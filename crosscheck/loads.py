@@ -13,6 +13,7 @@ may be whole; "heads" is attention with one key of 96 numbers beside queries of 
     numbers     as equal, but the answers of one and the same model differ from run to run: parameters and buffers are compared alone
     refused     amn writes nothing, and says why
     said        transformers does not load it, or not as it is, and amn's "Loads" said so
+    read        the library that loads it needs a GPU: what its exporter writes of the same model has the same tensors
     WRONG       all else
 """
 import collections
@@ -37,6 +38,7 @@ TYPES = """llama qwen2 qwen3_moe mixtral qwen2_moe olmoe deepseek_v2 deepseek_v3
     dbrx granitemoe ernie4_5_moe phi3 gemma3_text cohere gpt2 falcon bert whisper vit siglip_vision_model t5 mamba falcon_mamba mamba2 bamba jamba lfm2 minimax ministral exaone4""".split()
 TARGETS = ["nf4", "fp8", "w4a16", "nvfp4"]
 WIDTHS = ["192", "160", "576", "1856", "heads"]
+FOUR_BITS = ("nf4", "fp4")
 INNER = ("intermediate_size", "moe_intermediate_size", "shared_expert_intermediate_size", "ffn_dim", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim", "ffn_hidden_size", "n_inner",
          "moe_shared_expert_intermediate_size", "intermediate_size_mlp", "shared_intermediate_size")
 SIZES = targets.WIDE
@@ -69,6 +71,8 @@ def load(to, cls, folder):
     more = {}
     if to == "fp8":
         more = {"quantization_config": T.FineGrainedFP8Config(dequantize=True)}
+    elif to == "gpt_oss":
+        more = {"quantization_config": T.Mxfp4Config(dequantize=True)}
     elif to in COMPRESSED:
         # As a user loads it, whose report must be empty too; inputs of some formats are quantized there.
         _, info = cls.from_pretrained(folder, dtype=torch.bfloat16, device_map="cpu", output_loading_info=True)
@@ -91,13 +95,23 @@ def numbers(m):
 
 
 def decoded(model):
-    """The parameters of a model, those of bitsandbytes decoded."""
+    """The parameters of a model, those of bitsandbytes and TorchAO decoded."""
     import bitsandbytes as bnb
     state = dict(model.named_parameters()) | dict(model.named_buffers())
+    state = {k: v.dequantize() if hasattr(v, "dequantize") and type(v) not in (torch.Tensor, torch.nn.Parameter) and not isinstance(v, (bnb.nn.Params4bit, bnb.nn.Int8Params)) else v for k, v in state.items()}
     for name, m in model.named_modules():
         if isinstance(m, bnb.nn.Linear4bit):
             state[name + ".weight"] = numbers(m)
+        elif isinstance(m, bnb.nn.Linear8bitLt):
+            state[name + ".weight"] = rows(m)
+            state = {k: v for k, v in state.items() if k not in (name + ".SCB", name + ".weight_format")}
     return state
+
+
+def rows(m):
+    """The numbers of a module of LLM.int8(), which has a scale for each row."""
+    import bitsandbytes.functional as F
+    return F.int8_vectorwise_dequant(m.weight.data, m.weight.SCB if m.weight.SCB is not None else m.state.SCB)
 
 
 def one(to, cls, root, fed):
@@ -129,9 +143,12 @@ def one(to, cls, root, fed):
         n += v.numel()
         w = b[k].to(v.dtype)
         w = w.T if k in turned else w
+        v, w = (v + 0, w + 0) if to == "fp4" else (v, w)  # its codes have two zeros
         if small.bits(v) != small.bits(w):
             return bad, f"{k}: other numbers than amn dequantize's, by {(v.float() - w.float()).abs().max():.3g}", n
-    x, cast = fed(want), typed(got, a) if to != "nf4" else []
+    if to == "int8" or to.startswith("torchao"):  # their inputs are quantized too, or their kernels sum in another order
+        multiply_decoded(got, b)
+    x, cast = fed(want), typed(got, a) if to not in FOUR_BITS else []
     try:
         y = fed(got)
     except Exception as e:
@@ -140,15 +157,23 @@ def one(to, cls, root, fed):
     note += f"; transformers decodes and gives {cast[0]} another type than it loads it in ({len(cast)}): cast" if cast else ""
     if apart(x, y, 0) and any(apart(x, fed(want), 0) for _ in range(3)):
         return "numbers", f"{len(forgotten['weights'])} weights, {len(forgotten['kept'])} kept{note}; one model's answers differ from run to run", n
-    if to == "nf4" and apart(x, y, 0.05):  # its kernel sums in another order
+    if to in FOUR_BITS and apart(x, y, 0.05):  # its kernel sums in another order
         odd = by_hand(got)
         y, note = fed(got), note + ("; bitsandbytes' kernel for a CPU decodes rows that are no whole number of blocks wrong, its own as well: decoded by hand" if odd else
                                     "; other sums of bitsandbytes' kernel choose another way: decoded by hand")
         if apart(x, y, 0):
             return bad, f"answers differ by {apart(x, y, 0):.3g}", n
-    elif to != "nf4" and apart(x, y, 0):
+    elif to not in FOUR_BITS and apart(x, y, 0):
         return bad, f"answers differ by {apart(x, y, 0):.3g}", n
     return "equal", f"{len(forgotten['weights'])} weights, {len(forgotten['kept'])} kept{note}", n
+
+
+def multiply_decoded(model, state):
+    """Makes all quantized modules compute with the numbers that their library decodes."""
+    for name, m in model.named_modules():
+        w = state.get(name + ".weight")
+        if type(m).__name__ in ("Linear8bitLt", "Linear") and w is not None and type(m.weight) is not torch.nn.Parameter:
+            m.forward = lambda x, w=w, m=m: torch.nn.functional.linear(x, w.to(x.dtype), m.bias)
 
 
 def typed(got, want):
@@ -179,10 +204,20 @@ def by_hand(model):
     return any(m.weight.quant_state.shape[-1] % m.weight.quant_state.blocksize for m in modules)
 
 
-def mlx(to, cls, root, fed):
-    """What mlx_lm's own quantizer makes of the folder, number by number, and whether it loads ours."""
-    verdict, why, n = targets.mlx(to, "", cls, None, root)
-    return ("not built" if verdict == "not read by mlx_lm" else verdict), why, n
+def apart_from(to):
+    """How a target is compared whose library does not load into the classes of transformers, or not with its own numbers: by the
+    functions of targets.py. mlx_lm's own quantizer and ModelOpt's make the same numbers, GPTQModel's modules decode them."""
+    how = targets.mlx if to.startswith("mlx") else targets.modelopt if to.startswith("modelopt") else targets.packed if to.startswith(("gptq", "awq")) else None
+    if how is None:
+        return None
+    verdicts = {"not read by mlx_lm": "not built", "not exported": "not built", "fewer": "equal", "does not load": "said"}
+
+    def compare(cls, root, kind, model):
+        verdict, why, n = how(to, kind, cls, model, root)
+        if how is targets.modelopt and verdict in ("equal", "fewer"):
+            return "read", f"{why}; the tensors that ModelOpt exports; what loads them needs a GPU and was read", n
+        return verdicts.get(verdict, verdict), why, n
+    return compare
 
 
 def answers(types, widths, formats, work, ledger):
@@ -225,14 +260,15 @@ def of(kind, width, formats, root):
         return
     for to in formats:
         try:
-            yield (to, *(mlx if to.startswith("mlx") else one)(to, cls, root, fed))
+            other = apart_from(to)
+            yield (to, *(other(cls, root, kind, model) if other else one(to, cls, root, fed)))
         except Exception as e:
             if os.environ.get("CROSSCHECK_TRACE"):
                 traceback.print_exc()
             yield to, "WRONG", small.said(e), 0
 
 
-ORDER = [*TARGETS, "fp8_dynamic", "fp8_tensor", "fp8_block", "mxfp8", "mxfp4", "w8a8", "w8a16", "w4a16_asym", "w8a16_asym", "mlx_4"]
+ORDER = [*TARGETS, "fp8_dynamic", "fp8_tensor", "fp8_block", "mxfp8", "mxfp4", "w8a8", "w8a16", "w4a16_asym", "w8a16_asym", "fp4", "int8", "torchao_fp8", "torchao_int8", "gptq", "awq", "modelopt_fp8_block", "modelopt_mxfp8", "mlx_4", "mlx_8", "mlx_mxfp4"]
 
 
 def page(ledger, path):
@@ -241,7 +277,7 @@ def page(ledger, path):
     of, formats = collections.defaultdict(collections.Counter), [f for f in ORDER if any(r["to"] == f for r in rows)]
     for r in rows:
         of[r["type"], r["to"]][r["verdict"]] += 1
-    names = {"equal": "{}", "numbers": "{} without answers", "refused": "{} refused", "said": "{} no", "WRONG": "{} WRONG"}
+    names = {"equal": "{}", "numbers": "{} without answers", "refused": "{} refused", "said": "{} no", "read": "{} read", "WRONG": "{} WRONG"}
     lines = ["| type | " + " | ".join(formats) + " |", "|---|" + "---|" * len(formats)]
     for kind in sorted({r["type"] for r in rows}):
         cells = [", ".join(text.format(of[kind, f][v]) for v, text in names.items() if of[kind, f][v]) for f in formats]

@@ -197,7 +197,7 @@ def modelopt(to, kind, cls, model, root):
     plain, ours, theirs = root / "plain", root / "ours", root / "theirs"
     try:
         theirs_model = mtq.quantize(cls.from_pretrained(plain, dtype=torch.bfloat16, device_map="cpu"),
-                                    {"modelopt_fp8_block": mtq.FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG, "modelopt_mxfp8": mtq.MXFP8_DEFAULT_CFG}[to])
+                                    {"modelopt_fp8_block": mtq.FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG, "modelopt_mxfp8": mtq.MXFP8_DEFAULT_CFG, "modelopt_fp8_channel": mtq.FP8_PER_CHANNEL_PER_TOKEN_CFG}[to])
         export_hf_checkpoint(theirs_model, export_dir=theirs)
         names = in_file(model)  # it exports some models under the names that modules have, others under those of files
         want = {next((k.replace(m, names[m], 1) for m in (CODES.sub("", k), k.removesuffix(".weight")) if names.get(m)), k): v for k, v in tensors(theirs).items()}
@@ -211,10 +211,17 @@ def modelopt(to, kind, cls, model, root):
     if more := stored - taken:
         return "WRONG", f"quantized too: {sorted(more)[:3]}", 0
     left = sorted(taken - stored)
+    stacks = {k.removesuffix("_weight_scale") for k in want if k.endswith("experts.down_proj_weight_scale") or k.endswith("experts.gate_up_proj_weight_scale")} - stored
+    left += sorted(stacks)  # experts that the class has stacked
     for k, v in want.items():
-        if any(k.startswith(m + ".weight") for m in left) or k.endswith("input_scale"):
+        if any(k.startswith((m + ".weight", m + "_weight")) or k == m for m in left) or k.endswith("input_scale"):
             continue
         n += v.numel()
+        k = k if k in got else k.replace("model.", "backbone.", 1)  # the names of files, of what is no weight
+        if v.numel() == 1 and k in got and got[k].numel() == 1:
+            v = v.reshape(got[k].shape)  # ModelOpt squeezes the scale of a matrix of one block
+        if k in got and not any(k.startswith(m + ".") for m in stored):
+            v = v.to(got[k].dtype).reshape(got[k].shape)  # transformers loads what a class keeps in float32 so, and ModelOpt exports what is loaded
         if k not in got or small.bits(v) != small.bits(got[k]):
             return "WRONG", f"{k} {'is missing' if k not in got else 'has other bits'}", n
     return ("fewer" if left else "equal"), f"{len(stored)} modules" + (f", {len(left)} left alone: {left[0]}" if left else ""), n
@@ -227,7 +234,9 @@ def mlx(to, kind, cls, model, root):
     plain, ours = root / "plain", root / "ours"
     try:
         theirs, config = U.load_model(plain)
-        theirs, _ = U.quantize_model(theirs, config, group_size=64, bits=4)
+        mode = to.removeprefix("mlx_")
+        how = {"bits": int(mode), "group_size": 64} if mode.isdigit() else {"mode": mode, "bits": 8 if mode.endswith("8") else 4, "group_size": 16 if mode == "nvfp4" else 32}
+        theirs, _ = U.quantize_model(theirs, config, **how)
     except Exception as e:
         return "not read by mlx_lm", small.said(e), 0
     done = amn("quantize", "-q", "-f", "--to", to, "-o", ours, plain)
