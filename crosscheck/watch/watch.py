@@ -9,7 +9,8 @@ environment has or which are downloaded (environment.py, vLLM and diffusers belo
 nothing of them is run. known.txt says of every name that stands in one whether it
 is decoded, and by which scheme; refused, and under which name; or met at run time
 only, in no file. It ends with 1 if a registry has a name that known.txt has not,
-if known.txt has one that no registry has any more, if `amn formats` does not list
+if known.txt has one that no registry has any more, if the classes of models that llama.cpp's
+converter takes are not those of internal/family, if `amn formats` does not list
 a scheme or a refused name, or if `amn` does not say of a model with the name in
 its configuration what known.txt says.
 
@@ -27,7 +28,12 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path = [str(HERE.parent), *sys.path]
+sys.path = [str(HERE.parent), str(HERE.parent / "ggml"), str(HERE.parent / "families"), *sys.path]
+
+import derive  # noqa: E402
+import llamacpp  # noqa: E402
+import sources as families  # noqa: E402
+
 KNOWN = HERE / "known.txt"
 
 # Not in crosscheck's environment: their wheels are large, and a few sources of them are read.
@@ -51,7 +57,7 @@ def main():
         return
     wrong = [f"{r}: {n!r} is in no line of known.txt" for r, n in sorted(found - set(known))]
     wrong += [f"{r}: {n!r} is in known.txt and in the library no more" for r, n in sorted(set(known) - found)]
-    wrong += ours(known)
+    wrong += ours(known) + aged()
     counts = {}
     for verdict, _ in known.values():
         counts[verdict] = counts.get(verdict, 0) + 1
@@ -59,6 +65,13 @@ def main():
     for line in wrong:
         print("WRONG", line)
     sys.exit(1 if wrong else 0)
+
+
+def aged():
+    """Whether the classes that amn knows of llama.cpp's converter are those that it has."""
+    _, text, parts = families.converter(llamacpp.sources())
+    path = ROOT / "internal" / "family" / "converter_table.go"
+    return [] if path.read_text() == derive.go(text, parts) else [f"{path.relative_to(ROOT)} is not that of {llamacpp.VERSION}: run crosscheck/families/derive.py --table"]
 
 
 def table():
@@ -147,6 +160,23 @@ def installed(path, read, *more):
     return from_site
 
 
+def converter(kind):
+    """The classes that llama.cpp's converter takes: kind 0 as text models, 1 with a vision or audio part."""
+    def read(_):
+        return families.converter(llamacpp.sources())[1 + kind]
+    return read
+
+
+def mapped(path, name):
+    """The classes in a list of pairs of a model type and its class, or several."""
+    def read(sources):
+        for node in ast.walk(parsed(sources, path)):
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+                for pair in node.value.args[0].elts:
+                    yield from (c.value for c in ast.walk(pair.elts[1]) if isinstance(c, ast.Constant))
+    return read
+
+
 VLLM = f"watch/vllm-{WHEELS['vllm']}/vllm/model_executor/layers/quantization/__init__.py"
 DIFFUSERS = f"watch/diffusers-{WHEELS['diffusers']}/diffusers/quantizers/auto.py"
 GPTQMODEL = "gptqmodel/gptqmodel/quantization/config.py"
@@ -162,6 +192,9 @@ REGISTRIES = {
     "TorchAO tensor": assigned("quant/torchao/prototype/safetensors/safetensors_utils.py", "ALLOWED_TENSORS_SUBCLASSES"),
     "comfy-kitchen layout": called("quant/comfy_kitchen/tensor/__init__.py", "register_layout_class"),
     "mlx mode": installed("mlx/nn/layers/quantized.py", assigned, "mode_defaults"),
+    "llama.cpp text model": converter(0),
+    "llama.cpp vision or audio part": converter(1),
+    "transformers causal model": mapped("quant/transformers/models/auto/modeling_auto.py", "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"),
     "gguf-py type": installed("gguf/constants.py", members, "GGMLQuantizationType"),
 }
 
@@ -175,6 +208,9 @@ def ours(known):
         lists = json.loads(subprocess.run([amn, "formats", "--json"], stdout=subprocess.PIPE, check=True).stdout)
         schemes, refused = {s["name"] for s in lists["schemes"]}, set(lists["schemes_refused"])
         for (registry, name), (verdict, what) in known.items():
+            if registry in ARCHITECTURES:
+                wrong += unlike(amn, pathlib.Path(tmp), registry, name, verdict)
+                continue
             if verdict not in ("decoded", "refused", "runtime"):
                 wrong.append(f"{registry}: {name!r} is {verdict}")
             elif verdict == "decoded" and what not in schemes:
@@ -189,6 +225,25 @@ def ours(known):
                 if not good:
                     wrong.append(f"{registry}: {name!r} should be {verdict} ({what}), and amn says {says!r}")
     return wrong
+
+
+# Registries of classes of models, and whether amn is asked for their vision part.
+ARCHITECTURES = {"llama.cpp text model": False, "llama.cpp vision or audio part": True, "transformers causal model": False}
+# What a refusal says, by what becomes of a class.
+REFUSALS = {"none yet": "there is no row for it yet", "none": "has none of that name"}
+
+
+def becomes(amn, folder, registry, name):
+    """What amn does with a model of a class: taken, if it is not refused by name."""
+    (folder / "config.json").write_text(json.dumps({"architectures": [name], "vision_config": {"hidden_size": 8}} if ARCHITECTURES[registry] else {"architectures": [name]}))
+    save(folder / "model.safetensors", {"m.weight": ("F32", (1, 1))})
+    done = subprocess.run([amn, "convert", folder, "--to", "gguf", *(["--mmproj"] if ARCHITECTURES[registry] else []), "-o", folder / "out.gguf"], capture_output=True, text=True)
+    return next((verdict for verdict, text in REFUSALS.items() if text in done.stderr), "taken")
+
+
+def unlike(amn, folder, registry, name, verdict):
+    does = becomes(amn, folder, registry, name)
+    return [] if does == verdict else [f"{registry}: {name!r} should be {verdict}, and is {does}"]
 
 
 # The quant_method that a checkpoint_format stands under, where that is not gptq.

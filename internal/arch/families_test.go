@@ -12,9 +12,8 @@ import (
 
 const families = "internal/family"
 
-// isFamilyRow reports a file with rows of families, isTableOfRows the list that is generated of them.
-func isFamilyRow(s *source) bool   { return strings.HasPrefix(path.Base(s.path), "row_") }
-func isTableOfRows(s *source) bool { return s.path == families+"/rows_table.go" }
+// isFamilyRow reports a file with rows of families.
+func isFamilyRow(s *source) bool { return strings.HasPrefix(path.Base(s.path), "row_") }
 
 // namesTokenizer reports the files about vocabularies, whose kinds llama.cpp names as it
 // names architectures ("llama", "bert", "gpt2").
@@ -111,7 +110,7 @@ func TestGenericFilesNameNoFamily(t *testing.T) {
 		t.Fatalf("only %d classes are found in rows", found)
 	}
 	for _, s := range sources(t) {
-		if s.dir() != families || s.test() || isFamilyRow(s) || isTableOfRows(s) {
+		if s.dir() != families || s.test() || isFamilyRow(s) || s.generated() {
 			continue
 		}
 		own := declared(s)

@@ -3,6 +3,7 @@ package family
 import (
 	"cmp"
 	"io/fs"
+	"slices"
 	"strconv"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
@@ -133,12 +134,21 @@ func configOf(root jsontree.Value) (*config, error) {
 	}
 	c := &config{root: root, text: root.Get("text_config"), row: find(list[0].String())}
 	if c.row == nil {
-		return nil, wire.ErrUnsupported.Errorf("the architecture %s is not supported (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
+		return nil, wire.ErrUnsupported.Errorf("the architecture %s is not supported: %s (%s writes names as they are)", wire.Quote(list[0].String()), lacking(list[0].String(), converterText), wire.OptionRawNames)
 	}
 	if c.row.choose != nil {
 		c.row = cmp.Or(c.row.choose(c), c.row)
 	}
 	return c.bounded()
+}
+
+// lacking says who lacks a class that has no row: llama.cpp, whose converter takes the given
+// ones, or this package.
+func lacking(class string, taken []string) string {
+	if _, found := slices.BinarySearch(taken, class); found {
+		return "llama.cpp has it, but there is no row for it yet"
+	}
+	return converterName + " has none of that name"
 }
 
 // bounded refuses sizes that no model has.

@@ -263,3 +263,28 @@ func TestTwoScalingsOfRotationsAreRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A refusal says who lacks an architecture: llama.cpp, or this package.
+func TestARefusalSaysWhoLacksAnArchitecture(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	if !slices.IsSorted(converterText) || !slices.IsSorted(converterParts) {
+		t.Fatal("the classes of the converter are not sorted")
+	}
+	for class, want := range map[string]string{"RWKV7ForCausalLM": "there is no row for it yet", "InventedForCausalLM": "has none of that name", "Idefics3ForConditionalGeneration": "has none of that name"} {
+		root, err := parseJSON(b, `{"architectures": ["`+class+`"], "vision_config": {"hidden_size": 8}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := configOf(root); wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", class, err)
+		}
+	}
+	root, err := parseJSON(b, `{"architectures": ["Idefics3ForConditionalGeneration"], "vision_config": {"hidden_size": 8}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := visionOf(root); wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "there is no row for it yet") {
+		t.Errorf("a vision part: %v", err)
+	}
+}

@@ -58,7 +58,7 @@ func visionOf(root jsontree.Value) (*config, error) {
 	case !vision.There:
 		return nil, wire.ErrMissing.Errorf("%s has no vision_config: the model has no vision part", wire.Quote(list[0].String()))
 	case c.row == nil:
-		return nil, wire.ErrUnsupported.Errorf("the vision part of %s is not supported", wire.Quote(list[0].String()))
+		return nil, wire.ErrUnsupported.Errorf("the vision part of %s is not supported: %s", wire.Quote(list[0].String()), lacking(list[0].String(), converterParts))
 	case kind != c.row.model && c.row.model != "" && kind != "":
 		return nil, wire.ErrUnsupported.Errorf("a vision part of the type %s, but llama.cpp's %s has %s", wire.Quote(kind), wire.Quote(list[0].String()), wire.Quote(c.row.model))
 	}
