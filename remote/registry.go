@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -45,6 +46,7 @@ type manifest struct {
 	layers    []descriptor
 	manifests []descriptor
 	config    *descriptor // nil if there is none
+	subject   *descriptor // the manifest that this one refers to, nil if there is none
 	list      bool        // it lists manifests
 }
 
@@ -89,8 +91,14 @@ func (m *manifest) read(d *strictjson.Decoder) error {
 			m.config = &l
 			return err
 		},
-		// oras pull --include-subject writes the files of a subject beside those of the artifact.
-		"subject": unread(d, "subject"),
+		"subject": func() error {
+			if k, err := d.Kind(); err != nil || k == strictjson.Null {
+				return err
+			}
+			l, err := readDescriptor(d)
+			m.subject = &l
+			return err
+		},
 		// Of kinds of manifests that are not read here, which other clients may read.
 		"blobs": unread(d, "blobs"), "fsLayers": unread(d, "fsLayers"),
 	})
@@ -124,6 +132,9 @@ func (m *manifest) check(d *strictjson.Decoder) error {
 		if len(m.manifests[i].names) > 0 {
 			return d.Fail("", wire.ErrUnsupported.Errorf("a manifest that is the file %s", wire.Quote(m.manifests[i].names[0])))
 		}
+	}
+	if s := m.subject; s != nil && (!isDigest(s.digest) || s.size < 0 || len(s.names) > 0) {
+		return d.Fail("", wire.ErrUnsupported.Errorf("a subject without a SHA-256 or a size, or with a name"))
 	}
 	if c := m.config; c != nil && (c.digest != "" || len(c.names) > 0) && (!isDigest(c.digest) || c.size < 0) {
 		return d.Fail("", wire.ErrUnsupported.Errorf("a configuration without a SHA-256 or a size"))
@@ -275,23 +286,35 @@ func ociFiles(c *client, rest string) (*tree, string, error) {
 		return nil, "", err
 	}
 	_, m, err := r.manifest(reference)
-	if err == nil && len(m.manifests) == 1 {
-		m, err = r.listed(m.manifests[0])
-	}
 	if err != nil {
 		return nil, "", err
 	}
-	if m.list {
-		return nil, "", fmt.Errorf("%s: an index of %d manifests: choose one with @digest", rest, len(m.manifests))
-	}
 	t := newTree(c)
-	for _, l := range m.layers {
-		if err := r.blob(t, l.name(), l); err != nil {
+	for subjects := 0; ; subjects++ {
+		subject := m.subject
+		if len(m.manifests) == 1 {
+			if m, err = r.listed(m.manifests[0]); err != nil {
+				return nil, "", err
+			}
+			if m.subject != nil && subject != nil {
+				return nil, "", wire.ErrUnsupported.Errorf("%s: an index and its manifest that both have a subject", rest)
+			}
+			subject = cmp.Or(subject, m.subject)
+		}
+		if m.list {
+			return nil, "", fmt.Errorf("%s: an index of %d manifests: choose one with @digest", rest, len(m.manifests))
+		}
+		if err := r.files(t, &m); err != nil {
 			return nil, "", err
 		}
-	}
-	if c := m.config; c != nil && len(c.names) > 0 { // oras pull writes it like a layer
-		if err := r.blob(t, c.name(), *c); err != nil {
+		if subject == nil {
+			break
+		}
+		if subjects == maxSubjects {
+			return nil, "", wire.ErrUnsupported.Errorf("%s: a chain of more than %d subjects", rest, maxSubjects)
+		}
+		// oras pull --include-subject writes the files of a subject beside those of what refers to it.
+		if m, err = r.listed(*subject); err != nil {
 			return nil, "", err
 		}
 	}
@@ -299,6 +322,23 @@ func ociFiles(c *client, rest string) (*tree, string, error) {
 		inside = "."
 	}
 	return t, inside, nil
+}
+
+// maxSubjects bounds a chain of artifacts each of which refers to the next one. An adapter refers to
+// its model, and a signature to either.
+const maxSubjects = 8
+
+// files adds the files of a manifest to the tree.
+func (r *registry) files(t *tree, m *manifest) error {
+	for _, l := range m.layers {
+		if err := r.blob(t, l.name(), l); err != nil {
+			return err
+		}
+	}
+	if c := m.config; c != nil && len(c.names) > 0 { // oras pull writes it like a layer
+		return r.blob(t, c.name(), *c)
+	}
+	return nil
 }
 
 // listed fetches the manifest that a list describes, which must be as it says.
@@ -348,6 +388,9 @@ func ollamaFiles(c *client, rest string) (*tree, string, error) {
 	}
 	if m.list {
 		return nil, "", fmt.Errorf("%s: an index of %d manifests and no model", rest, len(m.manifests))
+	}
+	if m.subject != nil {
+		return nil, "", wire.ErrUnsupported.Errorf("%s: a model of ollama with a subject", rest)
 	}
 	blobs := m.layers
 	if m.config != nil && m.config.digest != "" { // without one ollama runs a model with its defaults

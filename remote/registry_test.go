@@ -336,6 +336,9 @@ func TestWhatAnArtifactHasBesideItsLayers(t *testing.T) {
 	list := func(more string) string {
 		return whole(`"manifests":[` + described("application/vnd.oci.image.manifest.v1+json", more, []byte(plain)) + `]`)
 	}
+	const ociType = "application/vnd.oci.image.manifest.v1+json"
+	note := []byte("# A model\n")
+	refers := whole(`"subject":` + described(ociType, "", other) + `,"layers":[` + described(any, title("notes.md"), note) + `]`)
 	for name, c := range map[string]struct {
 		manifest string
 		code     int    // of scan
@@ -352,7 +355,16 @@ func TestWhatAnArtifactHasBesideItsLayers(t *testing.T) {
 		"one in another case":            {whole(`"Config":` + described(config, "", []byte("{}")) + `,"layers":[` + good + `]`), 3, "some clients take"},
 		"a layer that is a manifest":     {whole(`"layers":[` + good + "," + described("application/vnd.oci.image.index.v1+json", "", other) + `]`), 5, "type of a manifest"},
 		"a layer that is an old one":     {whole(`"layers":[` + good + "," + described("application/vnd.oci.artifact.manifest.v1+json", "", other) + `]`), 5, "type of a manifest"},
-		"a subject":                      {whole(`"subject":` + described("application/vnd.oci.image.manifest.v1+json", "", other) + `,"layers":[` + good + `]`), 5, "with subject"},
+		"a subject that is code":         {whole(`"subject":` + described(ociType, "", other) + `,"layers":[` + good + `]`), 7, "-"},
+		"a subject that is a model":      {whole(`"subject":` + described(ociType, "", []byte(plain)) + `,"layers":[` + described(any, title("notes.md"), note) + `]`), 0, ""},
+		"a subject of a subject":         {whole(`"subject":` + described(ociType, "", []byte(refers)) + `,"layers":[` + good + `]`), 7, "-"},
+		"a subject with files of a name": {whole(`"subject":` + described(ociType, "", []byte(plain)) + `,"layers":[` + described(any, title("tiny.gguf"), note) + `]`), 3, "listed twice"},
+		"a subject that is not there":    {whole(`"subject":` + described(ociType, "", []byte("none")) + `,"layers":[` + good + `]`), 2, "404"},
+		"a subject of another size":      {whole(`"subject":{"digest":"` + digest([]byte(plain)) + `","size":1},"layers":[` + good + `]`), 3, "for a manifest of"},
+		"a subject without a size":       {whole(`"subject":{"digest":"` + digest([]byte(plain)) + `"},"layers":[` + good + `]`), 5, "a subject without"},
+		"a subject with a name":          {whole(`"subject":` + described(ociType, title("x"), []byte(plain)) + `,"layers":[` + good + `]`), 5, "with a name"},
+		"a subject that is a number":     {whole(`"subject":1,"layers":[` + good + `]`), 3, "a number where"},
+		"a list with a subject":          {strings.Replace(list(""), `"manifests"`, `"subject":`+described(ociType, "", other)+`,"manifests"`, 1), 7, "-"},
 		"a layer of other hosts":         {whole(`"layers":[` + described(any, `,"urls":["http://127.0.0.1/x"]`, model) + `]`), 7, "another address"},
 		"a layer of no other host":       {whole(`"layers":[` + described(any, `,"urls":[]`+title("tiny.gguf"), model) + `]`), 0, ""},
 		"a type of artifacts":            {whole(`"artifactType":"application/vnd.cncf.model.manifest.v1+json","layers":[` + good + `]`), 0, ""},
@@ -362,10 +374,10 @@ func TestWhatAnArtifactHasBesideItsLayers(t *testing.T) {
 		"a list that states other sizes": {strings.Replace(list(""), `"size":`, `"size":1`, 1), 3, "for a manifest of"},
 	} {
 		a := newRegistry(t, "team/llama", titled, "tiny.gguf")
-		for _, blob := range [][]byte{evil, []byte("{}"), other} {
+		for _, blob := range [][]byte{evil, []byte("{}"), other, note} {
 			a.blobs[digest(blob)] = blob
 		}
-		a.manifests = map[string][]byte{"latest": []byte(c.manifest), digest([]byte(plain)): []byte(plain), digest(other): other}
+		a.manifests = map[string][]byte{"latest": []byte(c.manifest), digest([]byte(plain)): []byte(plain), digest(other): other, digest([]byte(refers)): []byte(refers)}
 		address := "oci://" + a.host() + "/team/llama"
 		if code, out, errs := run(t, a.options(), "scan", address); code != c.code {
 			t.Errorf("%s: exit %d, want %d: %s%s", name, code, c.code, out, errs)
