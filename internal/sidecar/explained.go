@@ -134,15 +134,19 @@ func isDottedName(text string) string {
 	return "a name in a module"
 }
 
-// packedLen is the least length of a text that isPacked decodes.
-const packedLen = 12
+// packedLen is the least length of a text that isPacked decodes, and packedBegin are the letters with
+// which it may begin: those of 0x80, of x, of gzip, of PK and of BZ.
+const (
+	packedLen   = 12
+	packedBegin = "geHUQ"
+)
 
 // urlSafe writes base64 with the letters of addresses, and without what fills its end.
 var urlSafe = strings.NewReplacer("+", "-", "/", "_", "=", "")
 
 // isPacked reports whether a text is bytes in base64 that begin as a pickle or an archive.
 func isPacked(text string) bool {
-	if len(text) < packedLen {
+	if len(text) < packedLen || strings.IndexByte(packedBegin, text[0]) < 0 {
 		return false
 	}
 	for i := range len(text) {
@@ -240,7 +244,19 @@ func (r *reader) assigned(line string, at int64) error {
 	if line == "" || r.dangerous() || codeNames[r.file] != "" || r.said[CodeUnexplained] && !ofKind && !strings.Contains(line, ".") {
 		return nil
 	}
+	if mark := strings.IndexAny(line, ":="); namesNothing(line) && !strings.Contains(line[:max(mark, 0)], "[") {
+		if hasKey(line, mark) {
+			r.opened, r.keyed = true, line
+		}
+		return nil
+	}
 	text := line[:commentAt(line)]
+	if r.keyed != "" {
+		if key, _ := pair(r.keyed); key != "" {
+			r.key = strings.Clone(key[:min(len(key), maxText)])
+		}
+		r.keyed = ""
+	}
 	key, value := pair(line)
 	switch {
 	case key != "":
@@ -253,6 +269,74 @@ func (r *reader) assigned(line string, at int64) error {
 	}
 	return r.assignedTo(r.key, value, at)
 }
+
+// hasKey reports whether pair finds a key before the mark of a line.
+func hasKey(line string, mark int) bool {
+	return mark > 0 && strings.Trim(strings.TrimLeft(line[:mark], " \t-"), " \t\"'") != ""
+}
+
+// namesNothing reports whether couldName finds nothing in a line, whatever part of it is a value: no
+// letter of an expression or a path is there, no word that begins one, no run of letters that could be
+// base64, and no colon inside a value. A point between digits is one of a number.
+func namesNothing(line string) bool {
+	run, colons := 0, 0
+	for i := range len(line) {
+		c := line[i]
+		switch what := lineMarks[c]; {
+		case what == 0:
+			run = 0
+			continue
+		case what == ofBase64:
+			if run++; run >= packedLen {
+				return false
+			}
+			if c == '_' && i > 0 && line[i-1] == '_' {
+				return false
+			}
+			continue
+		case c == '.':
+			if i == 0 || i+1 == len(line) || !isDigit(line[i-1]) || !isDigit(line[i+1]) {
+				return false
+			}
+		case c == ':':
+			if colons++; colons > 1 || i+1 < len(line) && strings.IndexByte(" \t\r", line[i+1]) < 0 {
+				return false
+			}
+		default:
+			return false
+		}
+		run = 0
+	}
+	if colons > 0 && strings.IndexByte(line, '=') >= 0 { // one of them may be in a value
+		return false
+	}
+	for _, word := range [...]string{"import", "from", "lambda"} {
+		if strings.Contains(line, word) {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// What a letter is for namesNothing: of base64, or a mark that is looked at.
+const (
+	ofBase64 = 1
+	aMark    = 2
+)
+
+var lineMarks = func() (out [256]uint8) {
+	for c := range 256 {
+		if c := byte(c); inName(c) || strings.IndexByte("+-=", c) >= 0 {
+			out[c] = ofBase64
+		}
+	}
+	for _, c := range []byte(".:{}$`&|(/\\~;#") {
+		out[c] = aMark
+	}
+	return out
+}()
 
 // inBrackets judges the parts of a line with lists or members in brackets.
 func (r *reader) inBrackets(text string, at int64) error {

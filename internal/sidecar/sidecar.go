@@ -140,7 +140,8 @@ type reader struct {
 	off    int64 // offset of the next byte
 	steps  limits.Steps
 	found  tensor.Findings
-	key    string          // the last one of YAML, TOML or INI
+	key    string          // the last one of YAML, TOML or INI,
+	keyed  string          // or a later line of which it is, if that has one
 	opened bool            // the text has members
 	said   map[string]bool // codes that are reported once per file
 }
