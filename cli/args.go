@@ -20,7 +20,7 @@ func rewriteArgs(args []string) []string {
 		switch {
 		case a == "--":
 			return append(list, args[i:]...)
-		case i > 0 && args[i-1] == "--report" && (write.IsPage(a) || write.IsJSON(a)):
+		case i > 0 && args[i-1] == "--report" && write.IsReport(a):
 			list[len(list)-1] += "=" + a
 		default:
 			list = append(list, a)

@@ -1,16 +1,21 @@
 // Package cli is the program amn: a command line for the library, with no features of
 // its own.
 //
-// [Main] runs it. Each command is one file: a struct with its flags and arguments, and a
-// Run method that fills a report, which a renderer prints as text or JSON. Data goes to
-// standard output, messages for people go to standard error. The exit code is the class
-// of the worst file.
+// [Main] runs it. Each command is a struct with its flags and arguments, and a Run method that
+// is handed a run. Data goes to standard output, messages for people go to standard error. The
+// exit code is the class of the worst file.
 //
-//	main.go args.go help.go globals.go        from arguments to a session
-//	files.go report.go stdin.go progress.go   from a session to reports
-//	inspect.go parse.go limits.go ...         the commands
-//	scan_walk.go scan_judge.go ...            which files scan judges, and how
-//	write.go remember.go convert.go ...       those that write models
-//	render_text.go render_json.go table.go    what they print
-//	view.go view_FORMAT.go metadata.go        what one format shows besides
+//	main.go session.go commands.go           from arguments to a run of a command
+//	line.go nodes.go values.go args.go       how kong is told what people write
+//	help.go man.go manual.go completion.go   what is made of kong's model
+//
+// The commands are in packages by family: internal/view, verify, scan, serve, write and about.
+// None imports another. Below them are the rooms that they share:
+//
+//	report judging      models one after the other, with what is known of each; a gate's verdict
+//	coverage targets    what a signed statement covers; what weights are quantized to
+//	flags run           flags that families share; one run, with its streams and counters
+//	policies disk       what flags and policies have set; the program's own files
+//	fault               errors, their classes and how they are told
+//	term jsonout        text for a terminal, and JSON
 package cli

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
+	"github.com/anamnesis-go/anamnesis/cli/internal/write"
 )
 
 // mappers replace those of kong that change a value on its way or say less of a wrong one:
@@ -24,6 +25,7 @@ func mappers() []kong.Option {
 		kong.KindMapper(reflect.Int64, kong.MapperFunc(decodeInt)),
 		kong.KindMapper(reflect.Slice, kong.MapperFunc(decodeList)),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
+		kong.TypeMapper(reflect.TypeFor[write.ReportFlag](), reportMapper{}),
 	}
 }
 
@@ -124,4 +126,19 @@ func decodeList(ctx *kong.DecodeContext, target reflect.Value) error {
 			return nil
 		}
 	}
+}
+
+// A reportMapper reads --report, whose value may be left out.
+type reportMapper struct{}
+
+// IsBool implements [kong.BoolMapper].
+func (reportMapper) IsBool() bool { return true }
+
+// Decode implements [kong.Mapper].
+func (reportMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	text := "true"
+	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+		text = ctx.Scan.Pop().String()
+	}
+	return target.Addr().Interface().(*write.ReportFlag).Set(text)
 }

@@ -135,7 +135,7 @@ var mayImport = map[string][]string{
 	"cli/internal/verify":   with(rooms, "compare", "convert", "convert/forms", "digest", "gate/attest", "internal/folder", "internal/stamp"),
 	"cli/internal/scan":     with(rooms, "digest", "gate", "gate/attest", "gate/bom", "internal/output", "internal/polyglot", "internal/stamp"),
 	"cli/internal/serve":    with(rooms, "gate", "gate/...", "internal/folder", "internal/pace", "internal/sandbox", "internal/spool", sys),
-	"cli/internal/write":    with(rooms, "convert", "convert/...", "internal/encode", "internal/folder", "internal/journal", "internal/output", "internal/stamp", "merge", "merge/...", "quant/ggml", "quant/ggml/...", kong),
+	"cli/internal/write":    with(rooms, "convert", "convert/...", "internal/encode", "internal/folder", "internal/journal", "internal/output", "internal/stamp", "merge", "merge/...", "quant/ggml", "quant/ggml/..."),
 	"cli/internal/about":    with(rooms, "asm", "gate", "internal/encode", "internal/sandbox"),
 	"cli":                   {"cli/internal/...", "asm", "limits", "parser", "parser/tensor", "quant", "internal/wire", kong},
 	"cli/amn":               {"cli"},

@@ -155,7 +155,7 @@ func (c *Quantize) compareAll(ctx context.Context, s *run.Run, b *limits.Budget,
 	if c.Report.page == "" {
 		return list, nil
 	}
-	if IsJSON(c.Report.page) {
+	if isJSON(c.Report.page) {
 		writeComparedJSON(f.W, w, list)
 	} else {
 		writeComparedPage(f.W, w, list)

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 )
 
@@ -18,16 +16,9 @@ type ReportFlag struct {
 	page string
 }
 
-// IsBool implements [kong.BoolMapperValue]: the value may be left out.
-func (*ReportFlag) IsBool() bool { return true }
-
-// Decode implements [kong.MapperValue].
-func (r *ReportFlag) Decode(ctx *kong.DecodeContext) error {
-	text := "true"
-	if ctx.Scan.Peek().Type == kong.FlagValueToken {
-		text = ctx.Scan.Pop().String()
-	}
-	on, file := text == "true", IsPage(text) || IsJSON(text)
+// Set sets the flag: to "true", or to the name of a file.
+func (r *ReportFlag) Set(text string) error {
+	on, file := text == "true", IsReport(text)
 	if !on && !file {
 		return errors.New("give a name that ends with .html or .json")
 	}
@@ -37,12 +28,15 @@ func (r *ReportFlag) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-func IsPage(name string) bool {
+// IsReport reports whether a word that follows --report is its file.
+func IsReport(word string) bool { return isPage(word) || isJSON(word) }
+
+func isPage(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".html" || ext == ".htm"
 }
 
-func IsJSON(name string) bool {
+func isJSON(name string) bool {
 	name = strings.ToLower(name)
 	return filepath.Ext(name) == ".json" && !strings.HasSuffix(name, ".index.json")
 }
@@ -53,7 +47,7 @@ func openReport(path string, force bool, inputs ...string) (*disk.Atomic, error)
 		return nil, nil
 	}
 	o := disk.Output{Flag: "--report", Path: path, Kind: "page"}
-	if IsJSON(path) {
+	if isJSON(path) {
 		o.Kind = "json"
 	}
 	if err := disk.Check([]disk.Output{o}, inputs, nil, force); err != nil {
@@ -67,7 +61,7 @@ func (c *conversion) drawPage(f *disk.Atomic) error {
 	if f == nil || c.plan.Quantized == nil {
 		return nil
 	}
-	if IsJSON(c.page) {
+	if isJSON(c.page) {
 		writeWrittenJSON(f.W, c)
 	} else {
 		writeQuantizedPage(f.W, c)
