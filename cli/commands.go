@@ -88,23 +88,50 @@ func newParser(g any, list []commandSpec) (*kong.Kong, error) {
 }
 
 // program returns kong's model of all commands.
-func program(g *policies.Globals) *kong.Node {
-	k, err := newParser(g, commands)
+func program(g *policies.Globals) *kong.Node { return modelOf(g, commands) }
+
+func modelOf(g *policies.Globals, list []commandSpec) *kong.Node {
+	k, err := newParser(g, list)
 	if err != nil {
 		panic("internal error: " + err.Error())
 	}
 	return k.Model.Node
 }
 
-// commandsFor returns the command that the first argument names, or else all. The model of
-// all takes longer to build than most commands run.
+// commandsFor returns the command that the first argument names, or else all; for the help of
+// the program, all without their flags. The model of all takes longer to build than most
+// commands run.
 func commandsFor(args []string) []commandSpec {
+	if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
+		return bare()
+	}
 	for i, c := range commands {
 		if args[0] == c.name || args[0] == c.aliases {
 			return commands[i : i+1]
 		}
 	}
 	return commands
+}
+
+// bare returns all commands without what the help of the program does not tell: their flags and
+// arguments. Those that have commands of their own keep them.
+func bare() []commandSpec {
+	list := slices.Clone(commands)
+	for i, c := range list {
+		if !hasCommands(reflect.TypeOf(c.target()).Elem()) {
+			list[i].target = func() any { return new(struct{}) }
+		}
+	}
+	return list
+}
+
+func hasCommands(t reflect.Type) bool {
+	for i := range t.NumField() {
+		if _, is := t.Field(i).Tag.Lookup("cmd"); is {
+			return true
+		}
+	}
+	return false
 }
 
 // parseCommand returns the command with its flags set, or nil if help was printed.

@@ -215,3 +215,13 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// The help of the program needs no flags of its commands: a model without them reads the same.
+func TestTheHelpOfTheProgramIsThatOfItsWholeModel(t *testing.T) {
+	for _, short := range []bool{false, true} {
+		want := helpText(program(new(policies.Globals)), helpWidth, short)
+		if got := helpText(modelOf(new(policies.Globals), bare()), helpWidth, short); got != want {
+			t.Errorf("%s\nwant:\n%s", got, want)
+		}
+	}
+}

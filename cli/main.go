@@ -149,15 +149,15 @@ func dispatch(ctx context.Context, s *run.Run, args []string) error {
 
 // printAbout prints the help of the program, the page about limits, or completions.
 func printAbout(ctx context.Context, s *run.Run, args []string) error {
-	root := program(new(policies.Globals))
-	switch {
-	case len(args) == 0:
-		printHelp(s, s.Err, root, false)
+	if len(args) == 0 {
+		printHelp(s, s.Err, modelOf(new(policies.Globals), bare()), false)
 		s.Count.Worst = wire.Usage
-	case args[0] == completeCommand:
-		return complete(ctx, s, root, args[1:])
-	default:
-		s.Out.WriteString(limitsText(root, widthOfHelp(s)))
+		return nil
 	}
-	return nil
+	root := program(new(policies.Globals))
+	if args[0] == completeCommand {
+		return complete(ctx, s, root, args[1:])
+	}
+	_, err := s.Out.WriteString(limitsText(root, widthOfHelp(s)))
+	return err
 }
