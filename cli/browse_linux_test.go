@@ -196,3 +196,26 @@ func TestViewWithoutColours(t *testing.T) {
 		t.Errorf("TERM=dumb: exit %d", got)
 	}
 }
+
+// A folder of several models is not looked into at random: it says which there are.
+func TestViewOffersTheModelsOfAFolder(t *testing.T) {
+	dir := workplace(t)
+	for i := range 25 {
+		copyFile(t, filepath.Join(dir, "many", fmt.Sprintf("%02d.gguf", i)), filepath.Join(demo, "tiny.gguf"))
+	}
+	copyFile(t, filepath.Join(dir, "two", "a.safetensors"), filepath.Join(demo, "model.safetensors"))
+	copyFile(t, filepath.Join(dir, "two", "b.gguf"), filepath.Join(demo, "tiny.gguf"))
+	for folder, want := range map[string][]string{
+		"two":  {"two contains several models: name one", "two/a.safetensors", "two/b.gguf"},
+		"many": {"many contains several models: name one", "many/00.gguf", "many/19.gguf", "and more (amn inspect lists all)"},
+	} {
+		x := inTerminal(t, 100, 24, dir, nil, "view", folder)
+		x.until(want...)
+		if got := exitCode(t, x.cmd.Wait()); got != 2 {
+			t.Errorf("%s: exit %d", folder, got)
+		}
+		if strings.Contains(x.printed(), "20.gguf") {
+			t.Errorf("%s: more than 20 are listed", folder)
+		}
+	}
+}

@@ -96,7 +96,9 @@ func TestSchemesAreCompleted(t *testing.T) {
 func TestFlagsOfOtherPrograms(t *testing.T) {
 	for line, want := range map[string]string{
 		"inspect --profile strict x":     "unknown flag --profile; --limits takes a profile",
-		"merge --filter=a x":             "unknown flag --filter (see",
+		"merge --filter=a x":             "unknown flag --filter; amn parse --tensor takes a pattern of names",
+		"scan --filter=a x":              "unknown flag --filter; --exclude leaves files out",
+		"version --filter=a":             "unknown flag --filter (see",
 		"dequantize --filter=a x":        "unknown flag --filter; --tensor takes a pattern of names",
 		"hash -c m.sha256":               "unknown flag -c; --check compares with a manifest",
 		"scan -c policy.json x":          "unknown flag -c; --limits takes a policy",
@@ -113,7 +115,7 @@ func TestFlagsOfOtherPrograms(t *testing.T) {
 // A file that is not there is wrong usage in every command, told with the one beside it that
 // was meant.
 func TestAMissingFileIsWrongUsage(t *testing.T) {
-	for _, command := range []string{"inspect", "parse", "scan", "hash", "stats", "verify", "dequantize", "quantize --to nf4", "convert --to npz", "edit --set a=b", "split", "join", "diff " + demo + "/tiny.gguf"} {
+	for _, command := range []string{"inspect", "parse", "scan", "hash", "stats", "verify", "dequantize", "quantize --to nf4", "convert --to npz", "edit --set a=b", "split", "join", "policy learn", "diff " + demo + "/tiny.gguf"} {
 		var out, errs bytes.Buffer
 		code := run(t, nil, &out, &errs, append(strings.Fields(command), demo+"/tiny.guf")...)
 		if said := out.String() + errs.String(); code != 2 || !strings.Contains(said, `did you mean "`+demo+`/tiny.gguf"?`) || strings.Contains(said, "internal") {

@@ -2,11 +2,15 @@ package about
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
+	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -36,6 +40,16 @@ func (policyLearnCmd) Examples() []run.Example {
 // Run implements the command.
 func (c *policyLearnCmd) Run(ctx context.Context, s *run.Run) error {
 	p := s.Policy.Gate
+	for _, path := range c.Files {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			err = fault.Missing(path, err)
+			s.Count.Note(err)
+			s.PrintError(path, err)
+		}
+	}
+	if s.Count.Worst != wire.OK {
+		return nil
+	}
 	l := learner{cmd: c, s: s, policy: &p, why: map[string]*learned{}}
 	if err := l.eachFile(ctx, l.learn); err != nil {
 		return err

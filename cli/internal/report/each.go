@@ -90,7 +90,7 @@ func One(ctx context.Context, s *run.Run, src run.Source, opts Options, named bo
 		b := p.Budget(ctx)
 		defer b.Close()
 		if r.Err == nil {
-			FillReport(s, b, r, src, opts)
+			Fill(s, b, r, src, opts)
 			r.Err = fault.Missing(src.Path, r.Err)
 		}
 		if r.Model != nil {
@@ -135,9 +135,9 @@ func printExceptions(s *run.Run, r *Report) error {
 	return nil
 }
 
-// FillReport opens the model and completes the report. Bodies are read if opts or a policy ask for
+// Fill opens the model and completes the report. Bodies are read if opts or a policy ask for
 // it.
-func FillReport(s *run.Run, b *limits.Budget, r *Report, src run.Source, opts Options) {
+func Fill(s *run.Run, b *limits.Budget, r *Report, src run.Source, opts Options) {
 	if opts.Usage {
 		defer func() { r.usage = b.Usage() }()
 	}

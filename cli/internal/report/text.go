@@ -56,7 +56,7 @@ func PrintInspect(s *run.Run, r *Report) error {
 	return PrintUsage(s, r)
 }
 
-// dtypes returns "BF16 (98, 12.5 GB), F32 (2, 24 B)", or only the type if there is one.
+// dtypes returns "BF16 (98, 12.5 GiB), F32 (2, 24 B)", or only the type if there is one.
 func dtypes(groups []Group) string {
 	if len(groups) == 1 {
 		return term.Type(groups[0].Type)

@@ -76,7 +76,7 @@ func (m *meter) show(now time.Time) string {
 	return fmt.Sprintf("amn: %s: %d%%, %s\n", m.what, tenths*10, rateText(n, size, rate))
 }
 
-// line returns the bar: [#####-----]  45%  1.20 GB of 2.61 GB  830 MB/s, 2s left
+// line returns the bar: [#####-----]  45%  1.2 GiB of 2.6 GiB  830.0 MiB/s, 2s left
 func (m *meter) line(n, size int64, rate float64) string {
 	if size <= 0 {
 		return fmt.Sprintf("%s  %s  %s/s", m.what, Bytes(n), Bytes(int64(rate)))

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
@@ -51,6 +52,10 @@ func (c *Browse) Run(ctx context.Context, s *run.Run) error {
 		return fault.Usage("amn view needs a terminal, and standard output is none; amn inspect and amn parse print the same")
 	}
 	src, err := browseSource(ctx, s, c.Path)
+	if e, ok := errors.AsType[*several](err); ok {
+		e.offer(s)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -62,7 +67,7 @@ func (c *Browse) Run(ctx context.Context, s *run.Run) error {
 	b := s.Policy.Long().Budget(ctx)
 	defer b.Close()
 	r := &report.Report{Path: src.Path}
-	report.FillReport(s, b, r, src, report.Options{})
+	report.Fill(s, b, r, src, report.Options{})
 	if r.Model != nil {
 		defer r.Model.Close()
 	}
@@ -83,7 +88,10 @@ func (c *Browse) Run(ctx context.Context, s *run.Run) error {
 	return err
 }
 
-// browseSource returns the model that path names; several are an error.
+// mostOffered bounds the models of a folder that are offered.
+const mostOffered = 20
+
+// browseSource returns the model that path names; of several it says which there are.
 func browseSource(ctx context.Context, s *run.Run, path string) (run.Source, error) {
 	if path == "-" {
 		return s.Stdin(ctx), nil
@@ -94,16 +102,41 @@ func browseSource(ctx context.Context, s *run.Run, path string) (run.Source, err
 	var found []parser.Source
 	for src, err := range parser.Find(path, false) {
 		if err != nil {
-			return run.Source{}, err
+			return run.Source{}, fault.Missing(path, err)
 		}
-		if found = append(found, src); len(found) > 1 {
-			return run.Source{}, fault.Usage(term.Path(path) + " contains several models: name one, such as " + term.Path(found[0].Path))
+		if found = append(found, src); len(found) > mostOffered {
+			break
 		}
 	}
-	if len(found) == 0 {
+	switch len(found) {
+	case 0:
 		return run.Source{}, fault.Usage(term.Path(path) + " contains no model")
+	case 1:
+		return run.Source{Path: found[0].Path, Open: found[0].Open, Read: parser.Progress}, nil
 	}
-	return run.Source{Path: found[0].Path, Open: found[0].Open, Read: parser.Progress}, nil
+	return run.Source{}, &several{path, found}
+}
+
+// several is the error of a folder with several models, which it offers.
+type several struct {
+	path  string
+	found []parser.Source
+}
+
+func (e *several) Error() string { return term.Path(e.path) + " contains several models: name one" }
+func (e *several) Unwrap() error { return wire.ErrUsage }
+
+// offer prints the error, and the models by name.
+func (e *several) offer(s *run.Run) {
+	s.Count.Note(e)
+	s.PrintError("", e)
+	for i, src := range e.found {
+		if i == mostOffered {
+			fmt.Fprintf(s.Err, "     and more (amn inspect lists all)\n")
+			break
+		}
+		fmt.Fprintf(s.Err, "     %s\n", term.Path(src.Path))
+	}
 }
 
 // A viewer shows one model on a terminal.

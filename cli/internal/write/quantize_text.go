@@ -151,7 +151,7 @@ func printTypes(s *run.Run, weights []convert.QuantizedWeight) {
 	}
 }
 
-// typesText lists the types of weights: "Q4_K (24, 1.2 MB), Q6_K (8, 0.6 MB)".
+// typesText lists the types of weights: "Q4_K (24, 1.2 MiB), Q6_K (8, 0.6 MiB)".
 func typesText(weights []convert.QuantizedWeight) string {
 	var order []tensor.DType
 	count, size := map[tensor.DType]int64{}, map[tensor.DType]int64{}
