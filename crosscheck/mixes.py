@@ -13,7 +13,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 # The module gguf.py of this folder must not stand before the library.
 sys.path = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]
-sys.path += [str(HERE / "ggml"), str(HERE / "forget"), str(HERE.parent / "testdata" / "mixes")]
+sys.path += [str(HERE / "ggml"), str(HERE / "forget"), str(HERE.parent / "quant" / "ggml" / "mix" / "testdata")]
 import numpy as np  # noqa: E402
 
 import generate  # noqa: E402

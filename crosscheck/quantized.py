@@ -12,7 +12,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 # The modules gguf.py and others of this folder must not stand before the libraries.
 sys.path = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]
-sys.path[:0] = [str(HERE / "ggml"), str(HERE / "runs"), str(HERE / "forget"), str(HERE.parent / "testdata" / "mixes")]
+sys.path[:0] = [str(HERE / "ggml"), str(HERE / "runs"), str(HERE / "forget"), str(HERE.parent / "quant" / "ggml" / "mix" / "testdata")]
 import generate  # noqa: E402
 import llamacpp  # noqa: E402
 import models  # noqa: E402
