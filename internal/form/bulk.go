@@ -11,8 +11,17 @@ import (
 // float32 values to memory as bytes, since machines with kernels are little-endian.
 type bulk func(o *asm.Ops, dst []float32, p []byte)
 
-// BulkOf returns the bulk conversion of a type, nil if its numbers are read one by one. A
-// plain byte is an exponent.
+// ScaleBulk returns [BulkOf] for a type of scales, where a plain byte is an exponent, as
+// [ExponentByte] reads it.
+func ScaleBulk(d tensor.DType) bulk {
+	if d == tensor.U8 {
+		return func(_ *asm.Ops, dst []float32, p []byte) { exponentBytes(dst, p) }
+	}
+	return BulkOf(d)
+}
+
+// BulkOf returns the bulk conversion of a type, with the numbers of [Numbers]; nil if they are
+// read one by one.
 func BulkOf(d tensor.DType) bulk {
 	switch d {
 	case tensor.F16:
@@ -28,7 +37,7 @@ func BulkOf(d tensor.DType) bulk {
 	case tensor.I8:
 		return func(o *asm.Ops, dst []float32, p []byte) { writeI8(o, asm.F32, asm.Raw(dst), p, nil) }
 	case tensor.U8:
-		return func(_ *asm.Ops, dst []float32, p []byte) { exponentBytes(dst, p) }
+		return func(o *asm.Ops, dst []float32, p []byte) { writeU8(o, asm.F32, asm.Raw(dst), p, nil) }
 	case tensor.F8E8M0:
 		return func(_ *asm.Ops, dst []float32, p []byte) { decodeF8E8M0(dst, p) }
 	}

@@ -392,3 +392,31 @@ func BenchmarkForms(b *testing.B) {
 		}
 	}
 }
+
+// The two tables of types agree: what is read one by one is what is read in bulk.
+func TestNumbersAreThoseOfTheBulk(t *testing.T) {
+	for d, read := range Numbers {
+		bulk, g := BulkOf(d), must(d.Geometry())
+		if bulk == nil {
+			continue
+		}
+		src := make([]byte, 256*g.Bytes)
+		for i := range src {
+			src[i] = byte(i / int(g.Bytes) * (1 + i%int(g.Bytes)))
+		}
+		got := make([]float32, 256)
+		bulk(asm.Best(), got, src)
+		for i, x := range got {
+			if want := read(src, int64(i)); want == want && x != want {
+				t.Errorf("%v: number %d is %v one by one and %v in bulk", d, i, want, x)
+			}
+		}
+	}
+}
+
+func must[T any](v T, ok bool) T {
+	if !ok {
+		panic("no such type")
+	}
+	return v
+}

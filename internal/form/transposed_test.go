@@ -18,7 +18,7 @@ func TestTurnedMatricesAreTheNumbersOfTheirPieces(t *testing.T) {
 	groups := func(cols, group int64) Grid { return GroupGrid(4*rows, cols, group, 4, f32) }
 	blocks := Grid{MatrixRows: rows, BlockRows: 32, BlockCols: 128, Cols: 3, Size: 4, Read: f32, Bulk: BulkOf(tensor.F32)}
 	second, exponents := groups(320, 64), groups(320, 32)
-	exponents.Read, exponents.Bulk, exponents.Size = ExponentByte, BulkOf(tensor.U8), 1
+	exponents.Read, exponents.Bulk, exponents.Size = ExponentByte, ScaleBulk(tensor.U8), 1
 	zeros := GroupGrid(4*rows, 320, 64, 1, Numbers[tensor.I8])
 	global := Grid{MatrixRows: 4 * rows, BlockRows: 4 * rows, BlockCols: 320, Cols: 1, Size: 4, Read: f32}
 	forms := map[string]Slicer{

@@ -43,7 +43,7 @@ func (s *Set) Fp4Weight(info, scales *tensor.Info, name string, shape []int64, g
 	}
 	rows := info.Elements() * 2 / cols
 	f := &form.Scaled{Cols: cols, Codes: form.Fp4Row(cols), Scales: form.GroupGrid(rows, cols, group, size, read)}
-	f.Scales.Bulk = form.BulkOf(scales.DType)
+	f.Scales.Bulk = form.ScaleBulk(scales.DType)
 	return &Weight{Name: name, Shape: shape, Parts: []tensor.Info{*info, *scales}, Form: f}, f, nil
 }
 

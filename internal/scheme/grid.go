@@ -27,7 +27,7 @@ func (s *Set) ScaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 	}
 	cols := w.Shape[len(w.Shape)-1]
 	rows := w.Elements() / cols // an empty tensor is no weight
-	g := form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read, Bulk: form.BulkOf(scale.DType)}
+	g := form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read, Bulk: form.ScaleBulk(scale.DType)}
 	if len(w.Shape) > 2 {
 		g.MatrixRows = w.Shape[len(w.Shape)-2]
 	}

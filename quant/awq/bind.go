@@ -56,7 +56,7 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if f.Scale, f.ScaleSize, err = scheme.ScaleNumber(scales); err != nil {
 		return nil, err
 	}
-	f.Bulk = form.BulkOf(scales.DType)
+	f.Bulk = form.ScaleBulk(scales.DType)
 	return &scheme.Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: scheme.Describe(bits, f.GroupSize),
 		Parts: []tensor.Info{*info, *scales, *zeros}, Form: f,

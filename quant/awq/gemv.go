@@ -56,7 +56,7 @@ func bindGEMV(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := form.Grid{MatrixRows: out, BlockRows: 1, BlockCols: group, Cols: padded, Size: size, Read: read, Bulk: form.BulkOf(scales.DType)}
+	g := form.Grid{MatrixRows: out, BlockRows: 1, BlockCols: group, Cols: padded, Size: size, Read: read, Bulk: form.ScaleBulk(scales.DType)}
 	z := g
 	z.Whole, z.Bulk, z.Read = zeros.Span.Len, nil, func(p []byte, i int64) float32 { return float32(p[i/2] >> (4 * (i % 2)) & 15) }
 	return &scheme.Weight{
@@ -112,7 +112,7 @@ func bindFast(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := form.Grid{MatrixRows: out, BlockRows: 1, BlockCols: group, Cols: padded, Size: size, Read: read, Bulk: form.BulkOf(scales.DType)}.Transposed(out, scales.Span.Len)
+	g := form.Grid{MatrixRows: out, BlockRows: 1, BlockCols: group, Cols: padded, Size: size, Read: read, Bulk: form.ScaleBulk(scales.DType)}.Transposed(out, scales.Span.Len)
 	z := g
 	z.Whole = zeros.Span.Len
 	return &scheme.Weight{

@@ -59,7 +59,7 @@ func bindPacked(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}
 	rows := info.Elements() / words
 	f := &form.Scaled{Cols: cols, Codes: form.StreamRow(cols, bits, 4*words, 1<<(bits-1)), Scales: form.GroupGrid(rows, cols, group, size, read)}
-	f.Scales.Bulk = form.BulkOf(scales.DType)
+	f.Scales.Bulk = form.ScaleBulk(scales.DType)
 	if loose {
 		f.Codes = form.WordRow(bits, 4*words, 1<<(bits-1))
 	}

@@ -54,7 +54,7 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	if f.Scale, f.ScaleSize, err = scheme.ScaleNumber(scales); err != nil {
 		return nil, err
 	}
-	f.Bulk = form.BulkOf(scales.DType)
+	f.Bulk = form.ScaleBulk(scales.DType)
 	w := &scheme.Weight{
 		Name: stem + ".weight", Shape: []int64{out, f.In}, Layout: scheme.Describe(f.Bits, f.GroupSize),
 		Parts: []tensor.Info{*info, *scales, *zeros}, Form: f,

@@ -100,7 +100,7 @@ func bindScales(s *scheme.Set, stem string, w *scheme.Weight, f *form.Reshaped) 
 		return err
 	}
 	f.Read, f.Size, err = scheme.ScaleNumber(scale)
-	f.Bulk = form.BulkOf(scale.DType)
+	f.Bulk = form.ScaleBulk(scale.DType)
 	w.Parts = append(w.Parts, *scale, *zero)
 	return err
 }

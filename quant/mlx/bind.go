@@ -120,7 +120,7 @@ func bindAffine(s *scheme.Set, w *scheme.Weight, m module) error {
 		return err
 	}
 	g := form.GroupGrid(m.rows, m.cols, m.group, size, read)
-	g.Bulk = form.BulkOf(m.scales.DType)
+	g.Bulk = form.ScaleBulk(m.scales.DType)
 	f := &form.Scaled{Cols: m.cols, Codes: form.StreamRow(m.cols, m.bits, m.cols*m.bits/8, 0), Scales: g, Seconds: &g, Op: asm.Affine}
 	if s.Options.As == scheme.AsMLX {
 		f.InSteps(m.scales.DType)
@@ -140,7 +140,7 @@ func bindFloat(s *scheme.Set, w *scheme.Weight, m module) error {
 		return wire.ErrMismatch.Errorf("%s says %d bits in groups of %d, and MLX's %s is %d bits in groups of %d", s.Config.File, m.bits, m.group, m.mode, of[0], of[1])
 	}
 	f := &form.Scaled{Cols: m.cols, Scales: form.GroupGrid(m.rows, m.cols, m.group, 1, form.ExponentByte)}
-	f.Scales.Bulk = form.BulkOf(tensor.U8)
+	f.Scales.Bulk = form.ScaleBulk(tensor.U8)
 	w.Form = f
 	switch m.mode {
 	case "mxfp4":
