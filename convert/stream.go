@@ -22,14 +22,14 @@ const DefaultTile = model.Tile
 
 // A stream is one run of a plan.
 type stream struct {
-	p     *Plan
-	b     *limits.Budget
-	files []io.WriterAt
-	tile  int64
-	tasks []task
-	sums  []sum // of each out, if the sink needs them
-	gate  gate
-	on    *resumption // nil if nothing is to be resumed
+	p       *Plan
+	b       *limits.Budget
+	files   []io.WriterAt
+	tile    int64
+	tasks   []task
+	sums    []sum // of each out, if the sink needs them
+	writing writerLimit
+	on      *resumption // nil if nothing is to be resumed
 
 	vouched []*vouched // members of an archive, by the offset of their data
 
@@ -78,7 +78,7 @@ func (p *Plan) stream(on *resumption, files []io.WriterAt) (*Result, error) {
 	defer func() { s.b.Drop(s.bytes.Swap(0)) }()
 	p.reset()
 	s.freed = sync.NewCond(&s.mu)
-	s.gate.left = sync.NewCond(&s.gate.mu)
+	s.writing.left = sync.NewCond(&s.writing.mu)
 	if err := s.vouch(); err != nil {
 		return nil, wire.At("convert", "", wire.NoOffset, err)
 	}
@@ -166,7 +166,7 @@ func (s *stream) begin() error {
 			return err
 		}
 	}
-	if s.gate.inside, err = limits.Make[int8](s.b, len(s.p.Files)); err != nil {
+	if s.writing.inside, err = limits.Make[int8](s.b, len(s.p.Files)); err != nil {
 		return err
 	}
 	for i := range s.p.Files {

@@ -96,8 +96,8 @@ func (w *worker) write(out int32, off int64, p []byte) error {
 
 // put writes to a file.
 func (w *worker) put(file int, off int64, p []byte) error {
-	w.s.gate.enter(file)
-	defer w.s.gate.leave(file)
+	w.s.writing.enter(file)
+	defer w.s.writing.leave(file)
 	if err := writeFull(w.s.files[file], p, off); err != nil {
 		return err
 	}

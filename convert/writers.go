@@ -6,14 +6,14 @@ import "sync"
 // second one is ready when the first is done. More would only keep processors waiting.
 const writers = 2
 
-// A gate limits the workers that write to a file.
-type gate struct {
+// A writerLimit bounds the workers that write to a file.
+type writerLimit struct {
 	mu     sync.Mutex
 	left   *sync.Cond // signals that a worker left a file
 	inside []int8     // number of workers in each file
 }
 
-func (g *gate) enter(file int) {
+func (g *writerLimit) enter(file int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for g.inside[file] == writers {
@@ -22,7 +22,7 @@ func (g *gate) enter(file int) {
 	g.inside[file]++
 }
 
-func (g *gate) leave(file int) {
+func (g *writerLimit) leave(file int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inside[file]--
