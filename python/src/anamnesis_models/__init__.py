@@ -24,6 +24,7 @@ from ._errors import (
 )
 from ._load import load_checkpoint, load_file, save_file
 from ._model import Model, open
+from ._pickle import load_joblib, load_pickle, torch_load
 from ._program import convert, forget, inspect, inspect_all, remember, scan, verify
 from ._report import Bound, Finding, Group, Quantized, Report, Scan, Scanned, Scheme, Tensor, Written
 
@@ -53,10 +54,13 @@ __all__ = [
     "inspect_all",
     "load_checkpoint",
     "load_file",
+    "load_joblib",
+    "load_pickle",
     "open",
     "remember",
     "save_file",
     "scan",
+    "torch_load",
     "verify",
     "version",
 ]

@@ -1,0 +1,148 @@
+"""Loads pickles that the program has accepted, and nothing else that their bytes might say."""
+
+from __future__ import annotations
+
+import _compat_pickle
+import bz2
+import hashlib
+import io
+import lzma
+import os
+import pickle
+import tempfile
+import types
+import zlib
+from typing import Any, Callable, FrozenSet, Optional, Tuple
+
+from . import _errors
+from ._program import scan
+
+Name = Tuple[str, str]
+
+# The most bytes that a compressed pickle may hold.
+MOST = 4 << 30
+
+
+def load_pickle(path: str | os.PathLike[str], policy: str | os.PathLike[str] | None = None, **flags: Any) -> Any:
+    """Return the object of a pickle that the program accepts.
+
+    The file is read once. policy is a profile, such as "tabular", or a file; the program
+    judges the file, and Python's own unpickler then runs over the same bytes, and finds no
+    name but those of the verdict. Raises Refused.
+    """
+    data, names = _judged(path, policy, ("pickle",), flags)
+    return _restricted(pickle.Unpickler, names)(io.BytesIO(data)).load()
+
+
+def load_joblib(path: str | os.PathLike[str], policy: str | os.PathLike[str] | None = None, **flags: Any) -> Any:
+    """Return the object of a file of joblib, compressed or not, that the program accepts. See load_pickle."""
+    import joblib.numpy_pickle as theirs
+
+    data, names = _judged(path, policy, ("pickle", "joblib", "zlib", "gzip", "bzip2", "xz", "lzma"), flags)
+    if names is None:
+        data = _decompressed(data, os.fspath(path))
+        names = _judged_bytes(data, path, policy, ("pickle", "joblib"), flags)
+    base = theirs.NumpyUnpickler
+    return _restricted(base, names)(os.fspath(path), io.BytesIO(data), ensure_native_byte_order=True).load()
+
+
+def torch_load(path: str | os.PathLike[str], policy: str | os.PathLike[str] | None = None, map_location: Any = "cpu", **flags: Any) -> Any:
+    """Return the object of a checkpoint of PyTorch that the program accepts. See load_pickle."""
+    import torch
+
+    data, names = _judged(path, policy, ("pth",), flags)
+    unpickler = _restricted(pickle.Unpickler, names)
+    module = types.SimpleNamespace(
+        __name__="pickle", Unpickler=unpickler, load=lambda f, **given: unpickler(f, **given).load(), loads=lambda b, **given: unpickler(io.BytesIO(b), **given).load(),
+        UnpicklingError=pickle.UnpicklingError)
+    return torch.load(io.BytesIO(data), map_location=map_location, pickle_module=module, weights_only=False)
+
+
+def _restricted(base: Any, names: Optional[FrozenSet[Name]]) -> Callable[..., Any]:
+    """Return an unpickler that finds the names of a verdict alone."""
+
+    class Restricted(base):  # type: ignore[misc]
+        def find_class(self, module: str, name: str) -> Any:
+            if names is None or (module, name) not in names and _new_name(module, name) not in names:
+                raise _errors.Forbidden(f"{module}.{name} is not in the verdict")
+            return super().find_class(module, name)
+
+    return Restricted
+
+
+def _new_name(module: str, name: str) -> Name:
+    """Return Python 3's name for one of Python 2, as the unpickler does for protocols below 3.
+
+    The program reports names so, and an unpickler of a later protocol finds no module of the old name.
+    """
+    if (module, name) in _compat_pickle.NAME_MAPPING:
+        return _compat_pickle.NAME_MAPPING[module, name]
+    return _compat_pickle.IMPORT_MAPPING.get(module, module), name
+
+
+def _judged(path: str | os.PathLike[str], policy: Any, formats: Tuple[str, ...], flags: dict[str, Any]) -> Tuple[bytes, Optional[FrozenSet[Name]]]:
+    """Return the bytes of an accepted file, and the names that they may use.
+
+    The names are None if the program judged what is compressed in the file.
+    """
+    verdict = _verdict(path, policy, formats, flags)
+    with open(path, "rb") as f:
+        data = f.read()
+    if hashlib.sha256(data).hexdigest() != verdict.raw.get("sha256"):
+        raise _errors.Failed(f"{os.fspath(path)} changed while it was judged")
+    if verdict.format not in ("pickle", "joblib", "pth"):
+        return data, None
+    return data, _names(verdict)
+
+
+def _judged_bytes(data: bytes, path: Any, policy: Any, formats: Tuple[str, ...], flags: dict[str, Any]) -> FrozenSet[Name]:
+    with tempfile.NamedTemporaryFile(suffix=".pkl", delete=False) as f:
+        f.write(data)
+    try:
+        verdict = _verdict(f.name, policy, formats, flags)
+    finally:
+        os.unlink(f.name)
+    if hashlib.sha256(data).hexdigest() != verdict.raw.get("sha256"):
+        raise _errors.Failed(f"what {os.fspath(path)} holds changed while it was judged")
+    return _names(verdict)
+
+
+def _verdict(path: Any, policy: Any, formats: Tuple[str, ...], flags: dict[str, Any]) -> Any:
+    found = scan(path, limits=policy, digest=True, **flags)
+    if found.error is not None:
+        raise found.error
+    if len(found.files) != 1:
+        raise _errors.Unsupported("not one file", os.fspath(path))
+    verdict = found.files[0]
+    if verdict.error is not None:
+        raise verdict.error
+    if verdict.skipped or verdict.format not in formats:
+        raise _errors.Unsupported(f"this is {verdict.format or 'no model'}, not {formats[0]}", os.fspath(path))
+    return verdict
+
+
+def _names(verdict: Any) -> FrozenSet[Name]:
+    """Return the names of the pickles of an accepted file: those of data, and those that the policy allows."""
+    allowed = {g["name"] for g in verdict.raw.get("allowed_globals", ())}
+    names = set()
+    for one in verdict.raw.get("pickles", ()):
+        for g in one.get("globals", ()):
+            if g["status"] == "allowed" or f"{g['module']}.{g['name']}" in allowed:
+                names.add((g["module"], g["name"]))
+    return frozenset(names)
+
+
+def _decompressed(data: bytes, path: str) -> bytes:
+    """Return what a file of joblib holds, which is at most MOST bytes."""
+    if data[:1] == b"\x78":
+        unzip: Any = zlib.decompressobj()
+    elif data[:2] == b"\x1f\x8b":
+        unzip = zlib.decompressobj(31)
+    elif data[:3] == b"BZh":
+        unzip = bz2.BZ2Decompressor()
+    else:
+        unzip = lzma.LZMADecompressor()
+    out = unzip.decompress(data, MOST)
+    if not unzip.eof or unzip.unused_data:
+        raise _errors.Unsupported("one compressed stream of at most 4 GiB was expected", path)
+    return out
