@@ -12,9 +12,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
-	"github.com/anamnesis-go/anamnesis/internal/hdf5"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/hdf5"
 )
 
 // lengths returns every length below size in a whole search, or 1,000 of them with all

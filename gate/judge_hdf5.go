@@ -6,38 +6,46 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/hdf5"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/hdf5"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // judgeHDF5 judges the structure of an HDF5 file, and the configurations that Keras keeps
-// in its attributes; its data are not decoded.
+// in its attributes; its
+// chunks have the bytes and the checksums that they must have.
 func judgeHDF5(_ *limits.Budget, o *opened) (report, error) {
 	out := report{format: hdf5.Format}
 	if out.err = o.s.policy.allowsFormat(hdf5.Format); out.err != nil {
 		return out, nil
 	}
-	f, err := hdf5.Check(o.account, o.r, o.s.size, func(t hdf5.Text) error {
-		found, err := o.attribute(t)
-		out.findings = append(out.findings, found...)
-		return err
-	})
+	f, err := hdf5.Decode(o.account, o.r, o.s.size)
 	if out.err = err; err != nil {
 		return out, nil
 	}
-	if f.User > 0 {
-		out.starts = append(out.starts, f.User)
+	if f.Start > 0 { // where h5py finds it
+		out.starts = append(out.starts, f.Start)
 	}
-	out.totals = Totals{f.Tensors, f.Elements, f.Bytes}
+	for t := range f.Texts() {
+		found, err := o.attribute(t)
+		out.findings = append(out.findings, found...)
+		if out.err = err; err != nil {
+			return out, nil
+		}
+	}
 	what, off, err := o.id.Archive()
 	if err == nil && what != "" {
 		err = wire.ErrUnsupported.WithRule("detect.two-formats").Errorf("an HDF5 file, but also %s: loaders see different content", what)
 	}
-	out.err = wire.At(hdf5.Format, "", off, err)
+	if out.err = wire.At(hdf5.Format, "", off, err); out.err != nil {
+		return out, nil
+	}
+	if out.err = f.Verify(o.account); out.err == nil {
+		out.totals = Totals{int64(f.Len()), f.Elements, f.Bytes}
+	}
 	return out, nil
 }
 
@@ -48,7 +56,7 @@ func (o *opened) attribute(t hdf5.Text) ([]tensor.Finding, error) {
 	switch {
 	case err != nil:
 		return nil, wire.At(hdf5.Format, where, t.Off, err)
-	case is || strings.HasPrefix(t.Name, "HICKLE_"):
+	case is || strings.HasPrefix(t.Name, "HICKLE_") || o.holdsObjects(t):
 		return nil, wire.At(hdf5.Format, where, t.Off, wire.ErrForbidden.WithRule("hdf5.pickle").Errorf("PyTables or hickle unpickles what is kept here"))
 	case o.s.policy.Sidecars == SidecarsSkip:
 		return nil, nil
@@ -66,6 +74,24 @@ func (o *opened) attribute(t hdf5.Text) ([]tensor.Finding, error) {
 		found[i].Where, found[i].Off = strings.TrimSuffix(where+": "+found[i].Where, ": "), wire.NoOffset
 	}
 	return found, wire.At(hdf5.Format, where, t.Off, err)
+}
+
+// holdsObjects reports whether an attribute says of a list that PyTables unpickles its elements:
+// any kind but those of texts, and FLAVOR in files of its first versions.
+func (o *opened) holdsObjects(t hdf5.Text) bool {
+	if t.Name != "PSEUDOATOM" && t.Name != "FLAVOR" {
+		return false
+	}
+	var head [16]byte
+	p := head[:min(t.Bytes.Size(), int64(len(head)))]
+	if wire.ReadFull(t.Bytes, p, 0) != nil {
+		return true
+	}
+	kind, _, _ := strings.Cut(string(p), "\x00")
+	if t.Name == "FLAVOR" {
+		return kind == "Object"
+	}
+	return kind != "vlstring" && kind != "vlunicode"
 }
 
 // checkHDF5 refuses what was accepted and is also an HDF5 file for h5py, which skips what

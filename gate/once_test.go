@@ -9,7 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/gate"
-	"github.com/anamnesis-go/anamnesis/internal/hdf5"
+	"github.com/anamnesis-go/anamnesis/parser/hdf5"
 )
 
 // A tallied file counts how often it is read at its beginning, and each byte of it. Eight

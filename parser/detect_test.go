@@ -155,7 +155,6 @@ func TestWhatIsNoModelIsNamed(t *testing.T) {
 		{"tar", "tar archive", string(tarHeader("sys_info"))},
 		{"Keras", "Keras", string(archiveContents(t, map[string]string{"metadata.json": "{}", "config.json": "{}", "model.weights.h5": "x"}))},
 		{"any other ZIP archive", "ZIP archive with neither", string(archiveContents(t, map[string]string{"readme.txt": "hello"}))},
-		{"HDF5", "HDF5", "\x89HDF\r\n\x1a\n\x00\x00\x00\x00"},
 		{"TensorFlow Lite", "TensorFlow Lite", "\x1c\x00\x00\x00TFL3\x14\x00\x20\x00"},
 		{"ExecuTorch", "ExecuTorch", "\x40\x00\x00\x00ET12\x00\x00\x00\x00"},
 		{"LiteRT-LM", "LiteRT-LM", "LITERTLM\x01\x00\x00\x00"},

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/hdf5"
 )
 
 // A Recognition is a kind of content that is recognized but not read.
@@ -145,21 +146,6 @@ func isDotted(s string) bool {
 	}) < 0
 }
 
-// isHDF5 matches the signature, and one behind zeros: h5py skips 512 bytes, or a double of that, of
-// the file's user, and internal/hdf5 reads the smallest of them.
-func isHDF5(h *head) bool {
-	const magic, least = "\x89HDF\r\n\x1a\n", 512
-	for at := 0; at+len(magic) <= len(h.p); at = max(least, 2*at) {
-		if len(bytes.Trim(h.p[:at], "\x00")) > 0 {
-			return false
-		}
-		if string(h.p[at:at+len(magic)]) == magic {
-			return true
-		}
-	}
-	return false
-}
-
 // isFlax matches the beginning of a map of msgpack whose first key is a name in lower case.
 func isFlax(h *head) bool {
 	p := h.p
@@ -175,3 +161,17 @@ func isTextual(h *head) bool { return isText(h.p) }
 func isKeras(h *head) bool { return looksZip(h) == yes && h.zipMembers().h5 > 0 }
 
 func isZero(h *head) bool { return len(bytes.Trim(h.p, "\x00")) == 0 }
+
+// isHDF5 matches HDF5, also after bytes of its user: a text or the header of a MAT file, and
+// zeros. Of another content the gate looks for an HDF5 file behind it.
+func isHDF5(h *head) bool {
+	const block = hdf5.UserBlock
+	if hasAnyMagic(h, hdf5.Magic) {
+		return true
+	}
+	if len(h.p) <= block || h.p[block-1] != 0 || h.r == nil || !hdf5.MayPrecede(h.p[:block]) {
+		return false
+	}
+	found, err := hdf5.Behind(h.r, h.size)
+	return err == nil && len(found) > 0
+}

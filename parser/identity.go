@@ -154,7 +154,7 @@ func (id *Identity) findGraph() (k *kind, why string) {
 		return k, "its name"
 	}
 	for i := range kinds {
-		if k := &kinds[i]; k.opens == AsGraph && !k.byName && id.Promised == "" && k.fits(id.h) == yes {
+		if k := &kinds[i]; k.opens == AsGraph && !k.byName && k.fits(id.h) == yes {
 			return k, "its first bytes"
 		}
 	}

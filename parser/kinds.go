@@ -8,6 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/hdf5"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -128,7 +129,7 @@ var kinds = [...]kind{
 	{name: "tar", title: "a tar archive", advice: unpack + ": tar xf (a checkpoint of PyTorch 0.1 is a tar of pickles: convert it with an old PyTorch)", opens: AsPacked, fits: ofBeginning(polyglot.IsTar), exts: []string{".tar"}, loaders: []string{"tarfile", "torch.load"}, judge: "internal/unpack"},
 	{name: "keras", title: "a Keras model", advice: "save its weights as safetensors or npz with Keras", opens: AsPacked, fits: whole(isKeras), exts: []string{".keras"}, of: []string{"zip"}, loaders: []string{"keras"}, judge: "internal/unpack"},
 	{name: "zip", title: "a ZIP archive with neither arrays (.npy) nor a checkpoint (data.pkl)", advice: unpack, opens: AsPacked, fits: looksZip, exts: []string{".zip"}, loaders: []string{"zipfile", "numpy.load"}, judge: "internal/unpack"},
-	{name: "hdf5", title: "an HDF5 file", advice: "save its weights as safetensors or npz with the library that wrote it", opens: AsGraph, fits: whole(isHDF5), exts: []string{".h5", ".hdf5"}, loaders: []string{"h5py", "keras"}, judge: "internal/hdf5"},
+	{name: "hdf5", title: "an HDF5 file", opens: AsGraph, fits: whole(isHDF5), exts: []string{".h5", ".hdf5"}, loaders: []string{"h5py", "keras"}, judge: "parser/hdf5", reads: "HDF5 file", decode: modelDecoder(hdf5.Decode)},
 	{name: "tflite", title: "a TensorFlow Lite model", advice: "save the weights as safetensors or npz with the library that wrote it", fits: magicAt(4, "TFL3")},
 	{name: "executorch", title: "a model of ExecuTorch", advice: "export the weights from the program that it was made of", fits: magicAt(4, "ET1")},
 	{name: "litert-lm", title: "a model of LiteRT-LM", advice: "ask for the weights as safetensors", fits: magic("LITERTLM")},

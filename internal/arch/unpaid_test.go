@@ -5,6 +5,15 @@ import "strings"
 // unpaid lists the loops over counted things that never charge, by folder and by
 // what they range over, under what bounds them.
 var unpaid = map[string][]string{
+	"filters of a dataset of HDF5, at most 32": rows(`
+		parser: x.s.filters
+		parser: s.filters
+		parser: p.s.filters[:i]`),
+	"attributes and chunks of a dataset of HDF5, each paid as it was listed, and looked at once more": rows(`
+		parser: o.texts
+		parser: s.chunks`),
+	"blocks of an array of HDF5, at most 62 sizes of them": rows(`
+		parser: a.groups`),
 	"the lines, names and patterns of a class set, which is a part of this program, and of the fields of a tree's node": rows(`
 		vm: s.classes
 		vm: lines

@@ -21,7 +21,7 @@ import (
 var targets = []struct{ pkg, fuzz string }{
 	{"parser/gguf/edit", "Metadata"}, {"parser/gguf", "GGUF|Metadata"}, {"parser/npy", "NPY"}, {"parser/npz", "NPZ"}, {"parser/ollama", "Ollama"}, {"parser/pth", "PTH|Legacy"},
 	{"parser/safetensors", "Safetensors"}, {"parser/zip", "Zip"}, {"vm", "Pickle"}, {"internal/strictjson", "StrictJSON"}, {"internal/bzip2", "Wrap|Bzip2"}, {"internal/lzma", "Wrap|LZMA"},
-	{"internal/unpack", "Wrap"}, {"parser/onnx", "ONNX"}, {"internal/hdf5", "HDF5"}, {"internal/sidecar", "Sidecar"}, {"internal/jinja", "Template"}, {"internal/tokenizer", "Tokenizer|SPM|Ranks"},
+	{"internal/unpack", "Wrap"}, {"parser/onnx", "ONNX"}, {"parser/hdf5", "HDF5"}, {"internal/sidecar", "Sidecar"}, {"internal/jinja", "Template"}, {"internal/tokenizer", "Tokenizer|SPM|Ranks"},
 }
 
 // targetOf returns the pattern of the targets of a package, "" if it has none.

@@ -31,7 +31,7 @@ const module = "github.com/anamnesis-go/anamnesis"
 // packages are those that judge or read files of strangers.
 var packages = []string{
 	"./parser/...", "./vm", "./gate", "./quant/...", "./digest", "./internal/wire", "./internal/strictjson", "./internal/jsontree", "./internal/config", "./internal/scheme",
-	"./internal/polyglot", "./internal/unpack", "./internal/bzip2", "./internal/lzma", "./internal/protobuf", "./internal/hdf5", "./internal/sidecar", "./internal/jinja", "./internal/form",
+	"./internal/polyglot", "./internal/unpack", "./internal/bzip2", "./internal/lzma", "./internal/protobuf", "./parser/hdf5", "./internal/sidecar", "./internal/jinja", "./internal/form",
 }
 
 // A suite is the tests of a package that read committed files, one in each subtest.
