@@ -27,15 +27,14 @@
 //   - What the library finds by a binary search stands in order: names in groups, hashes,
 //     chunks.
 //   - Data are as long as shape and type require, and no two datasets share a part of them.
-//   - Filters are those of the library and of h5py, because the library loads others by
-//     their number from plugins.
+//   - Filters are those of the library and of h5py: it loads others from plugins.
 //   - What precedes the file for its user is a text, or the header of MATLAB, and zeros.
 //
 // # Order
 //
-// The superblock leads to the root group, a group to its members, in order; then the chunks of
-// each dataset are listed, and the places of all data are compared. Each structure is read once,
-// by its address: that bounds the work by the size of the file.
+// The superblock leads to the root group, a group to its members, in order, a dataset to its
+// chunks; then the places of all data are compared. Each structure is read once, by its address:
+// that bounds the work.
 //
 // # Limits
 //
