@@ -9,9 +9,9 @@ import (
 // hasMembers returns a matcher for objects that have a member for each argument; "a|b"
 // means either.
 func hasMembers(all ...string) func(*head) fit {
-	names := make([][]string, len(all))
-	for i, any := range all {
-		names[i] = strings.Split(any, "|")
+	var names [][]string
+	for _, any := range all {
+		names = append(names, strings.Split(any, "|"))
 	}
 	return whole(func(h *head) bool {
 		p := trimText(h.p)

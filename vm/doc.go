@@ -1,22 +1,19 @@
-// Package vm is the pickle machine. It runs all instructions of protocols 0 to
-// 5 and builds data; nothing is ever imported or called.
+// Package vm is the pickle machine: it runs protocols 0 to 5 to build data. Nothing is ever called.
 //
 //	g, err := vm.Load(b, r, off, end)
 //	for key, value := range g.Root().Entries() { ... }
 //
-// [Load] reads one pickle and stops at the first global outside the allowlist, at a call
-// with arguments that the global does not accept, and at a change of anything that the
-// pickle did not build as data. [Scan] continues with opaque values and reports all that it
-// asks for, with two verdicts: this machine's, and that of PyTorch's restricted loader.
-// [Disassemble] lists the instructions.
-//
-// A call of an allowed global becomes an object that holds callee and arguments; the caller
-// decides how they form a tensor. Calls that make containers return containers.
+// [Load] reads one pickle and stops at the first global outside the allowlist, at a call with
+// arguments that the global does not accept, and at a change of anything that the pickle did not
+// build as data. [Scan] continues with opaque values and reports all that it asks for, with two
+// verdicts: this machine's, and that of PyTorch's restricted loader. [Disassemble] lists the
+// instructions. A call of an allowed global becomes an object that holds callee and arguments; the
+// caller decides how they form a tensor. Calls that make containers return containers.
 //
 // # Limits
 //
-// A value is 16 bytes and an item, an instruction a step; stack and memo are charged as
-// they grow. A flood costs at most 64 charged bytes and 10 steps for each of its bytes.
+// A value is 16 bytes and an item, an instruction a step; stack and memo are charged as they grow.
+// A flood costs at most 64 charged bytes and 10 steps for each of its bytes.
 //
 // # Not supported
 //
