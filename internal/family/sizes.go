@@ -65,12 +65,13 @@ func KVRank(c *config) int64 { return c.int("kv_lora_rank") }
 
 func KVRankRope(c *config) int64 { return KVRank(c) + c.int("qk_rope_head_dim") }
 
-// LatentQ, LatentKV and LatentV are the widths of all queries, of all keys (without the part
-// that rotates) and values, and of all values.
+// LatentQ is the width of all queries.
 func LatentQ(c *config) int64 { return c.heads() * (c.nope() + c.int("qk_rope_head_dim")) }
 
+// LatentKV is the width of all keys, without the part that rotates, and of all values.
 func LatentKV(c *config) int64 { return c.heads() * (c.nope() + c.int("v_head_dim")) }
 
+// LatentV is the width of all values.
 func LatentV(c *config) int64 { return c.heads() * c.int("v_head_dim") }
 
 // Sizes of feed-forward layers.

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/host"
 )
 
-// EverySteps, if set, are the steps of a child's turn; tests set it.
+// EverySteps is how many steps a turn of a child has, if it is set; tests set it.
 var EverySteps int64
 
 // AtPoint is called wherever a child reads, writes, or asks for a turn; tests set it.
