@@ -19,8 +19,24 @@ func (c *config) classifies() bool {
 
 func classifies(c *config, _ int64) bool { return c.classifies() }
 
-// classNames returns the names of the classes. Two names that begin with LABEL_0 are
-// transformers' defaults and count as none.
+// defaultClasses is how many classes have the names that transformers gives: LABEL_0 and so on.
+// The configuration states their number alone, and two count as none.
+func (c *config) defaultClasses() int64 {
+	for range c.get("id2label").Members() {
+		return 0
+	}
+	n, ok := c.get("num_labels").Int()
+	if !ok || n == 2 {
+		return 0
+	}
+	return min(max(n, 0), maxClasses)
+}
+
+// defaultClass is the name of a class that the configuration does not name.
+func defaultClass(i int64) string { return "LABEL_" + itoa(i) }
+
+// classNames returns the names that the configuration gives the classes. Two names that begin
+// with LABEL_0 are transformers' defaults and count as none.
 func (c *config) classNames() (list []string, bad bool) {
 	type class struct {
 		id   int64
@@ -33,15 +49,6 @@ func (c *config) classNames() (list []string, bad bool) {
 			return nil, true
 		}
 		all = append(all, class{id, m.Value.String()})
-	}
-	if len(all) == 0 {
-		n, ok := c.get("num_labels").Int()
-		if !ok || n == 2 {
-			return nil, false
-		}
-		for i := range min(max(n, 0), maxClasses) {
-			all = append(all, class{i, "LABEL_" + itoa(i)})
-		}
 	}
 	slices.SortFunc(all, func(a, b class) int { return int(max(-1, min(1, a.id-b.id))) })
 	if len(all) == 2 && all[0].id == 0 && all[0].name == "LABEL_0" {
@@ -70,6 +77,9 @@ func decimal(s string) (n int64, ok bool) {
 
 // classCount returns the number of the head's classes.
 func (c *config) classCount() int64 {
+	if n := c.defaultClasses(); n > 0 {
+		return n
+	}
 	if list, _ := c.classNames(); len(list) > 0 {
 		return int64(len(list))
 	}
@@ -83,21 +93,32 @@ func (k *keys) classes() {
 		k.fail("id2label", k.c.get("id2label"), "names of classes by their numbers")
 		return
 	}
-	if len(list) == 0 || k.err != nil {
+	n := k.c.defaultClasses()
+	if len(list) == 0 && n == 0 || k.err != nil {
 		return
 	}
-	names, err := limits.Make[string](k.b, len(list))
-	if k.err = err; err == nil {
-		copy(names, list)
-		k.putArch("classifier.output_labels", names)
+	if k.err = k.b.Alloc(n * int64(len(defaultClass(maxClasses)))); k.err != nil {
+		return
 	}
+	names, err := limits.Make[string](k.b, len(list)+int(n))
+	if k.err = err; err != nil {
+		return
+	}
+	copy(names, list)
+	for i := range n {
+		names[i] = defaultClass(i)
+	}
+	k.putArch("classifier.output_labels", names)
 }
 
 // hasClassNames and hasNoClassNames report a classifier with and without names of classes:
 // llama.cpp names the head of one layer differently.
 func hasClassNames(c *config, _ int64) bool {
+	if !c.classifies() {
+		return false
+	}
 	list, _ := c.classNames()
-	return c.classifies() && len(list) > 0
+	return len(list) > 0 || c.defaultClasses() > 0
 }
 
 func hasNoClassNames(c *config, layer int64) bool { return c.classifies() && !hasClassNames(c, layer) }
