@@ -137,11 +137,14 @@ func (f *File) open(b *limits.Budget, s *dataset, bytes int64) (io.Reader, error
 
 // whole reports whether all chunks were written.
 func (s *dataset) whole() bool {
+	if s.place != inChunks {
+		return false
+	}
 	n := uint64(1)
 	for i, dim := range s.space {
-		n *= uint64((dim + s.chunk[i] - 1) / max(s.chunk[i], 1))
+		n *= uint64((dim + s.chunk[i] - 1) / s.chunk[i])
 	}
-	return s.place == inChunks && uint64(len(s.chunks)) == n
+	return uint64(len(s.chunks)) == n
 }
 
 // fillBytes returns the value of an element that was never written.
