@@ -1,7 +1,6 @@
 package hdf5
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -33,7 +32,7 @@ func (d *decoder) chunked(s *dataset, l *layout, of *space) error {
 }
 
 // listChunks reads the index of the chunks.
-func (d *decoder) listChunks(s *dataset, l *layout, of *space) (err error) {
+func (d *decoder) listChunks(s *dataset, l *layout, of *space) error {
 	g := &grid{}
 	if err := d.divide(s, l, of, g); err != nil {
 		return err
@@ -45,18 +44,14 @@ func (d *decoder) listChunks(s *dataset, l *layout, of *space) (err error) {
 	if err := x.read(); err != nil {
 		return wire.At(Format, "chunks", d.place(l.at), err)
 	}
-	err = limits.SortUnstable(d.b, s.chunks, func(a, b chunk) int { return cmp.Compare(a.number, b.number) })
-	if err != nil {
-		return err
-	}
 	stored := int64(0)
 	for i := range s.chunks {
 		c := &s.chunks[i]
 		if err := d.steps.Step(); err != nil {
 			return err
 		}
-		if i > 0 && s.chunks[i-1].number == c.number {
-			return d.fail("chunks", c.off, wire.ErrDuplicate.WithRule("hdf5.name-twice").Errorf("two chunks %d", c.number))
+		if i > 0 && s.chunks[i-1].number >= c.number { // each index proves that it has them in order
+			return d.fail("chunks", c.off, wire.ErrInternal.Errorf("chunk %d after chunk %d", c.number, s.chunks[i-1].number))
 		}
 		if err := d.span(c.off, c.size); err != nil {
 			return err

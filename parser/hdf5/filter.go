@@ -187,8 +187,8 @@ func (p *pipeline) decode(r io.ReaderAt, c *chunk) ([]byte, error) {
 			data = to
 		}
 	}
-	if int64(len(data)) != s.size {
-		return nil, errSize.Errorf("a chunk of %d bytes, and shape and type require %d", len(data), s.size)
+	if int64(len(data)) != s.size { // a filter that compresses makes this size, and others keep that of the index
+		return nil, wire.ErrInternal.Errorf("a chunk of %d bytes, and shape and type require %d", len(data), s.size)
 	}
 	return data, p.paid.Made(int64(len(data)))
 }
@@ -223,7 +223,7 @@ func (p *pipeline) undo(f filter, data, to []byte, size int) ([]byte, error) {
 		}
 		return data[:n], nil
 	}
-	return nil, errFeature.Errorf("chunks through %s", filterNames[f.number])
+	return nil, wire.ErrInternal.Errorf("chunks through %s", filterNames[f.number])
 }
 
 // inflate reads a stream of zlib that has exactly the bytes of to.
