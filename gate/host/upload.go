@@ -76,6 +76,7 @@ func (e *TooLarge) Error() string {
 
 var (
 	errOneFile = errors.New("host: an upload has one file")
+	errNoName  = errors.New("host: a field has a name")
 	errClosed  = errors.New("host: the upload is closed")
 )
 
@@ -90,6 +91,8 @@ func (u *Upload) Field(name string) (*Upload, error) {
 		return nil, errNoUpload
 	case u.closed:
 		return nil, errClosed
+	case name == "":
+		return nil, errNoName
 	}
 	u.host.begin(u.tenant)
 	return &Upload{Name: name, Beside: true, host: u.host, tenant: u.tenant, name: u.name, gate: u.gate}, nil
