@@ -34,7 +34,11 @@ func (q *request) form(kind string, params map[string]string) (*http.Request, er
 	if boundary == "" {
 		return nil, bad("the Content-Type of a form has one plain boundary, and no other parameter but a charset")
 	}
-	f := &formReader{request: q, frame: newFramed(&q.body, boundary), values: url.Values{}, left: maxValues}
+	charset, ok := charsetOf(q.r.Header.Get("Content-Type"), params)
+	if !ok {
+		return nil, errCharset
+	}
+	f := &formReader{request: q, charset: charset, frame: newFramed(&q.body, boundary), values: url.Values{}, left: maxValues}
 	f.parts = multipart.NewReader(f.frame, boundary)
 	if _, err := q.observed("", f.read); err != nil {
 		return nil, err
@@ -42,18 +46,21 @@ func (q *request) form(kind string, params map[string]string) (*http.Request, er
 	return q.formRequest(f.values), nil
 }
 
+var errCharset = bad("the charset of a body, of a form and of its parts is utf-8 or us-ascii")
+
 func bad(detail string) error { return &problem{status: http.StatusBadRequest, detail: detail} }
 
 // A formReader reads one form.
 type formReader struct {
 	*request
 
-	frame  *framed
-	parts  *multipart.Reader
-	values url.Values
-	left   int64 // bytes of further fields
-	fields int
-	files  int
+	charset string // of the request
+	frame   *framed
+	parts   *multipart.Reader
+	values  url.Values
+	left    int64 // bytes of further fields
+	fields  int
+	files   int
 }
 
 // read adds the files of a form to an upload, and gives it its name: that of its only file, or
@@ -69,19 +76,22 @@ func (f *formReader) read(u *host.Upload) error {
 			return err
 		}
 		f.body.bound = false
-		name, file, err := partName(part)
-		if why := unreadable(part, file != ""); why != "" {
+		name, file, named := partName(part)
+		charset, why := unreadable(part, file != "")
+		switch {
+		case why != "":
 			return bad(why)
-		}
-		if err != nil {
+		case !named, f.charset == ascii && !isASCII(name+file):
 			return bad("a part of the form has no name, or one that can be read in two ways")
+		case file != "" && strings.EqualFold(name, charsetField):
+			return errCharset
 		}
 		content, err := sizedOf(part)
 		switch {
 		case err != nil:
 			return err
 		case file == "":
-			if err := f.field(name, content); err != nil {
+			if err := f.field(name, charset, content); err != nil {
 				return err
 			}
 			continue
@@ -112,8 +122,12 @@ func (f *formReader) read(u *host.Upload) error {
 	return f.judgeFields(u)
 }
 
+// charsetField is a field whose value some readers take for the charset of all others (RFC 7578,
+// 4.6).
+const charsetField = "_charset_"
+
 // field reads a part that is not a file.
-func (f *formReader) field(name string, part io.Reader) error {
+func (f *formReader) field(name, charset string, part io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(part, f.left+1))
 	if err != nil {
 		return err
@@ -124,6 +138,9 @@ func (f *formReader) field(name string, part io.Reader) error {
 	}
 	if !isText(text) {
 		return bad("a field of a form is text: give a file a filename")
+	}
+	if strings.EqualFold(name, charsetField) && strings.ToLower(string(text)) != "utf-8" || (charset == ascii || f.charset == ascii) && !isASCII(string(text)) {
+		return errCharset
 	}
 	f.values.Add(name, string(text))
 	return nil
@@ -146,10 +163,18 @@ func (f *formReader) judgeFields(u *host.Upload) error {
 			if err := f.judgeField(u, name, text); err != nil {
 				return err
 			}
+			// Browsers end the lines of a field with CR LF, and many programs make LF of it.
+			if lines := lineEnds.Replace(text); lines != text {
+				if err := f.judgeField(u, name, lines); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
 }
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 func (f *formReader) judgeField(of *host.Upload, name, text string) error {
 	if path.Ext(name) == "" {
@@ -193,34 +218,32 @@ func isWords(text string) bool {
 }
 
 // unreadable says what of a part's headers other readers of forms could take otherwise: then
-// they would see a file that nobody judged. It is "" for other parts.
-func unreadable(p *multipart.Part, file bool) string {
+// they would see a file that nobody judged. It is "" for other parts, which may have a charset.
+func unreadable(p *multipart.Part, file bool) (charset, why string) {
 	for name, list := range p.Header {
 		switch {
 		case len(list) != 1:
-			return "a part of a form has a header once"
+			return "", "a part of a form has a header once"
 		case !slices.Contains(headers, name):
-			return "of the headers of a part, " + strings.Join(headers, ", ") + " are taken"
+			return "", "of the headers of a part, " + strings.Join(headers, ", ") + " are taken"
 		}
 	}
 	stated := p.Header.Get("Content-Type")
 	kind, params, err := mime.ParseMediaType(stated)
-	_, charset := params["charset"]
+	charset, known := charsetOf(stated, params)
 	switch _, is := p.Header[transfer]; {
 	case is && !plain(p.Header.Get(transfer)):
-		return "a part of a form is taken as it is, without a Content-Transfer-Encoding"
+		return "", "a part of a form is taken as it is, without a Content-Transfer-Encoding"
 	case stated != "" && err != nil:
-		return "a part of a form has one Content-Type that can be read"
-	case len(params) > 1, len(params) == 1 && !charset, strings.ContainsAny(stated, `*\`):
-		return "the Content-Type of a part has no parameter but a charset"
+		return "", "a part of a form has one Content-Type that can be read"
+	case !known, charset == "" && len(params) > 0, len(params) > 1, strings.ContainsAny(stated, `*\`):
+		return "", "the Content-Type of a part has no parameter but a charset, which is utf-8 or us-ascii"
 	case strings.HasPrefix(kind, "multipart/"), strings.HasPrefix(kind, "message/"):
-		return "a part of a form holds no further parts"
+		return "", "a part of a form holds no further parts"
 	case !file && kind != "" && kind != "text/plain" && kind != "application/json":
-		return "a field of a form is text: give a file a filename"
-	case strings.Contains(p.Header.Get("Content-Disposition"), `\"`):
-		return "a name in a form has no quotes"
+		return "", "a field of a form is text: give a file a filename"
 	}
-	return ""
+	return charset, ""
 }
 
 const transfer = "Content-Transfer-Encoding"
@@ -274,48 +297,18 @@ func (q *request) formRequest(values url.Values) *http.Request {
 	return next
 }
 
-// partName returns the names of a field and of its file. A part with two dispositions is
-// rejected, since readers may take either.
-func partName(p *multipart.Part) (name, file string, err error) {
+// partName returns the names of a field and of its file. A part with two dispositions has none,
+// since readers may take either.
+func partName(p *multipart.Part) (name, file string, ok bool) {
 	list := p.Header["Content-Disposition"]
 	if len(list) != 1 {
-		return "", "", http.ErrNotMultipart
+		return "", "", false
 	}
-	kind, params, err := mime.ParseMediaType(list[0])
-	if extended(list[0]) || strings.Contains(params["name"]+params["filename"], ";") {
-		return "", "", http.ErrNotMultipart
-	}
-	for p := range params {
-		if p != "name" && p != "filename" {
-			return "", "", http.ErrNotMultipart
-		}
-	}
-	if err != nil || kind != "form-data" || params["name"] == "" {
-		return "", "", http.ErrNotMultipart
-	}
-	file, is := params["filename"]
-	if is && base(file) == "" {
+	name, file, isFile, ok := dispositionNames(list[0], "form-data")
+	if isFile && base(file) == "" {
 		file = "file"
 	}
-	return params["name"], file, nil
-}
-
-// extended reports whether a disposition has a parameter with a star, outside of quotes.
-// RFC 7578 (4.2) forbids filename* in a form, and readers differ in which of two names
-// they take.
-func extended(disposition string) bool {
-	quoted := false
-	for i := 0; i < len(disposition); i++ {
-		switch c := disposition[i]; {
-		case c == '\\' && quoted:
-			i++
-		case c == '"':
-			quoted = !quoted
-		case c == '*' && !quoted:
-			return true
-		}
-	}
-	return false
+	return name, file, ok && name != ""
 }
 
 // plain reports whether an encoding is none. An empty one is not taken: readers differ in whether

@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -50,12 +51,13 @@ func TestForms(t *testing.T) {
 		has    string
 	}{
 		{"two files and a field", [][3]string{good, {"note", "", "hello"}, {"file", "b.safetensors", honest(5)}}, 200, "a.safetensors 400072 <nil>\nb.safetensors 69 <nil>\nfolder 0 <nil> folder\n"},
-		{"one file by its last name", [][3]string{{"file", `C:\x\a.safetensors`, honest(5)}}, 200, "a.safetensors 69 <nil> safetensors\n"},
+		{"one file by its last name", [][3]string{{"file", `x/y/a.safetensors`, honest(5)}}, 200, "a.safetensors 69 <nil> safetensors\n"},
 		{"a text beside a model", [][3]string{good, {"file", "sub/config.json", "{}"}}, 200, "sub/config.json 2 <nil>\n"},
 		{"a text alone", [][3]string{{"file", "config.json", `{"model_type": "llama"}`}}, 415, "unsupported"},
 		{"a name that leads out", [][3]string{good, {"file", "../../b.bin", honest(5)}}, 400, "../../b.bin"},
 		{"the first name leads out", [][3]string{{"file", "../b.safetensors", honest(5)}, good}, 400, "../b.safetensors"},
-		{"a name of another system", [][3]string{{"file", `C:\x\b.safetensors`, honest(5)}, good}, 400, "by their names"},
+		{"a name of another system", [][3]string{{"file", `C:\x\b.safetensors`, honest(5)}, good}, 400, "two ways"},
+		{"the same alone", [][3]string{{"file", `C:\x\b.safetensors`, honest(5)}}, 400, "two ways"},
 		{"a name twice", [][3]string{good, good}, 400, "two files are called"},
 		{"twins by case", [][3]string{good, {"file", "A.safetensors", honest(5)}}, 400, "two files are called"},
 		{"a file that is a folder", [][3]string{good, {"file", "a.safetensors/b", honest(5)}}, 400, "a file and a folder"},
@@ -185,6 +187,11 @@ func TestFieldsAreJudged(t *testing.T) {
 		{"what Hydra calls", "config", "_target_: os.system\ncommand: id\n", 403, "sidecar.target"},
 		{"code by its name", "config.json", `{"model_type": "llama", "auto_map": {"AutoModel": "evil--x.Y"}, "trust_remote_code": true}`, 403, "sidecar"},
 		{"a model by its name", "model.safetensors", "{not one}", 415, `"file":"model.safetensors"`},
+		{"a pickle in lines of a browser", "note", "cos\r\nsystem\r\n(S'id'\r\ntR.", 403, "pickle.call"},
+		{"the same in lines of CR", "note", "cos\rsystem\r(S'id'\rtR.", 403, "pickle.call"},
+		{"code", "note", "import os\nos.system('id')\n", 200, "import"}, // a text like any other
+		{"code by its name", "handler.py", "import os\nos.system('id')\n", 403, "code"},
+		{"a pickle in base64", "note", "Y29zCnN5c3RlbQooUydpZCcKdFIu\r\n", 200, "Y29z"}, // a text, too
 		{"a setting", "config", "steps: 3\nseed: 1\n", 200, "steps"},
 	} {
 		for at := range 2 { // before and behind the file
@@ -249,5 +256,155 @@ func TestNamesThatBecomeOthers(t *testing.T) {
 		if res, text := ask(t, "PUT", s.URL+"?"+url.Values{"name": {name}}.Encode(), "", strings.NewReader(honest(5))); res.StatusCode != 200 {
 			t.Errorf("PUT of %q: %d, %s", name, res.StatusCode, text)
 		}
+	}
+}
+
+// In another charset than the one that was judged, the bytes of a form are other letters: a pickle in
+// a field, another name of a file. No request, part or field states one.
+func TestCharsets(t *testing.T) {
+	s, _, _ := serve(t, handler.Options{})
+	file := "--BB\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.safetensors\"\r\n%s\r\n" + honest(5) + "\r\n"
+	field := "--BB\r\nContent-Disposition: form-data; name=\"%s\"\r\n%s\r\n%s\r\n"
+	const pickle = "+AGMAbwBzAAoAcwB5AHMAdABlAG0ACgAoAFMAJwBpAGQAJwAKAHQAUgAu-"
+	for charset, status := range map[string]int{
+		"utf-8": 200, "UTF-8": 200, "us-ascii": 200, `"utf-8"`: 200, `"US-ASCII"`: 200,
+		"utf-7": 400, `"utf-7"`: 400, "unicode_escape": 400, "utf-16": 400, "cp037": 400, "base64": 400, "rot13": 400, "hz": 400, "idna": 400, "iso-8859-1": 400, "utf8": 400, "x": 400,
+		`"utf-8, x"`: 400, `"utf-8 "`: 400, `""`: 400, "": 400, "'utf-8'": 400, "utf-8; charset=utf-7": 400, "utf-8; Charset=utf-7": 400, "utf-8; x=utf-7": 400, "utf-8, utf-7": 400, "utf-8 utf-7": 400,
+		"utf-8; charset*=us-ascii''utf-7": 400, "utf-8; charset*0=utf-7": 400, "utf-8; format=flowed": 400, "\"utf-8\"\t;charset=x": 400, "ut\u017f-8": 400, `"utf\-7"`: 400,
+	} {
+		in := "text/plain; charset=" + charset
+		for what, tc := range map[string]struct{ kind, body string }{
+			"field":            {"", fmt.Sprintf(file, "") + fmt.Sprintf(field, "note", "Content-Type: "+in+"\r\n", pickle)},
+			"field of JSON":    {"", fmt.Sprintf(file, "") + fmt.Sprintf(field, "note", "Content-Type: application/json; charset="+charset+"\r\n", "1")},
+			"file":             {"", fmt.Sprintf(file, "Content-Type: "+in+"\r\n")},
+			"request":          {"; charset=" + charset, fmt.Sprintf(file, "") + fmt.Sprintf(field, "note", "", pickle)},
+			"request, a file":  {"; charset=" + charset, fmt.Sprintf(file, "")},
+			"request in front": {"charset=" + charset + "; ", fmt.Sprintf(file, "")},
+		} {
+			kind := "multipart/form-data; boundary=BB" + tc.kind
+			if strings.HasSuffix(tc.kind, " ") {
+				kind = "multipart/form-data; " + tc.kind + "boundary=BB"
+			}
+			if res, text := ask(t, "POST", s.URL, kind, strings.NewReader(tc.body+"--BB--\r\n")); res.StatusCode != status {
+				t.Errorf("%s in %s: %d, %s", what, charset, res.StatusCode, text)
+			}
+		}
+		if res, text := ask(t, "PUT", s.URL+"/a.safetensors", in, strings.NewReader(honest(5))); res.StatusCode != status && !strings.Contains(charset, ";") {
+			t.Errorf("a body in %s: %d, %s", charset, res.StatusCode, text)
+		}
+	}
+	for _, tc := range []struct {
+		name, value string
+		status      int
+	}{
+		{"_charset_", "utf-8", 200}, {"_charset_", "UTF-8", 200}, {"_charset_", "utf-7", 400}, {"_charset_", "", 400}, {"_charset_", "us-ascii", 400}, {"_charset_", "utf-8\r\n", 400}, {"_CHARSET_", "utf-7", 400},
+		{`_charset_"; filename="x.txt`, "utf-7", 400}, {"charset", "utf-7", 200},
+	} {
+		for _, body := range []string{fmt.Sprintf(field, tc.name, "", tc.value) + fmt.Sprintf(file, ""), fmt.Sprintf(file, "") + fmt.Sprintf(field, tc.name, "", tc.value)} {
+			if res, text := ask(t, "POST", s.URL, "multipart/form-data; boundary=BB", strings.NewReader(body+"--BB--\r\n")); res.StatusCode != tc.status {
+				t.Errorf("%s=%s: %d, %s", tc.name, tc.value, res.StatusCode, text)
+			}
+		}
+	}
+	letters := fmt.Sprintf(field, "note", "Content-Type: text/plain; charset=%s\r\n", "\u00e9 = 1")
+	for charset, status := range map[string]int{"utf-8": 200, "us-ascii": 400} {
+		if res, text := ask(t, "POST", s.URL, "multipart/form-data; boundary=BB", strings.NewReader(fmt.Sprintf(file, "")+fmt.Sprintf(letters, charset)+"--BB--\r\n")); res.StatusCode != status {
+			t.Errorf("letters in %s: %d, %s", charset, res.StatusCode, text)
+		}
+		if res, text := ask(t, "POST", s.URL, "multipart/form-data; boundary=BB; charset="+charset, strings.NewReader(strings.Replace(fmt.Sprintf(file, ""), "a.saf", "\u00e9.saf", 1)+"--BB--\r\n")); res.StatusCode != status {
+			t.Errorf("a name in %s: %d, %s", charset, res.StatusCode, text)
+		}
+	}
+	for _, name := range []string{"handler+AC4-py", "..+AC8-..+AC8-x", "+AC8-etc+AC8-x", "config.json+AAA-"} {
+		body := "--BB\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n" + honest(5) + "\r\n--BB--\r\n"
+		if res, text := ask(t, "POST", s.URL, "multipart/form-data; boundary=BB; charset=utf-7", strings.NewReader(body)); res.StatusCode != 400 {
+			t.Errorf("%s: %d, %s", name, res.StatusCode, text)
+		}
+	}
+}
+
+// A name is a token or stands in double quotes, and readers see the same one in it.
+func TestNamesInMarks(t *testing.T) {
+	s, _, _ := serve(t, handler.Options{})
+	for disposition, status := range map[string]int{
+		`name="file"; filename="a.safetensors"`: 200, `name=file; filename=a.safetensors`: 200, `name=file;filename=a.safetensors`: 200, `filename="a.safetensors"; name="file"`: 200,
+		`name="it's"; filename="it's a (1) + 'b' & c.safetensors"`: 200, `name="a[b]"; filename="x/a.safetensors"`: 200, `name="file"; filename=""`: 200,
+
+		`name="file"; filename='a.safetensors'`: 400, `name='file'; filename="a.safetensors"`: 400, `name="file"; filename="'a.safetensors'"`: 400, `name="'file'"; filename="a.safetensors"`: 400,
+		`name="file"; filename='a.safetensors`: 400, `name="file"; filename=a.safetensors'`: 400, `name="file"; filename="a.safetensors'"`: 400, `name="file"; filename='a;b'`: 400,
+		`name="file"; filename=<a.safetensors>`: 400, `name="<file>"; filename="a.safetensors"`: 400, "name=\"file\"; filename=`a.safetensors`": 400, `name="file"; filename=(a.safetensors)`: 400,
+		`name="file"; filename="a.safetensors"x`: 400, `name="file"; filename="a"".safetensors"`: 400, `name="file"; filename="a\.safetensors"`: 400, `name="file"; filename="a.safetensors\"`: 400,
+		`name="file"; filename="a.safetensors`: 400, `name="file"; filename=`: 400, `name="file"; filename`: 400, `name="file"; filename = "a.safetensors"`: 400, `name="file"; filename=a.safetensors;`: 400,
+		`name="file"; FILENAME="a.safetensors"`: 400, `NAME="file"; filename="a.safetensors"`: 400, `name="file"; filename="a"; filename="b"`: 400, `name="file"; name="g"; filename="a"`: 400, `filename="a"`: 400,
+		`name=""; filename="a"`: 400, `name=" file"; filename="a"`: 400, `name="=?utf-8?q?f?="; filename="a"`: 400, `name="f\x"; filename="a"`: 400, "name=\"f\xff\"; filename=\"a\"": 400, `name="file"; filename=é`: 400,
+		`name="file", filename="a"`: 400, `name="file" filename="a"`: 400, `name="file";; filename="a"`: 400, `name="file"; filename=a%2fb`: 400,
+	} {
+		body := "--BB\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + honest(5) + "\r\n--BB--\r\n"
+		if res, text := ask(t, "POST", s.URL, "multipart/form-data; boundary=BB", strings.NewReader(body)); res.StatusCode != status {
+			t.Errorf("%s: %d, %s", disposition, res.StatusCode, text)
+		}
+	}
+	for _, kind := range []string{"form-datax", "Form-Data", "attachment", ""} {
+		body := "--BB\r\nContent-Disposition: " + kind + "; name=\"file\"; filename=\"a.safetensors\"\r\n\r\n" + honest(5) + "\r\n--BB--\r\n"
+		if res, text := ask(t, "POST", s.URL, "multipart/form-data; boundary=BB", strings.NewReader(body)); res.StatusCode != 400 {
+			t.Errorf("%s: %d, %s", kind, res.StatusCode, text)
+		}
+	}
+	for list, status := range map[string]int{
+		`attachment; filename="a.safetensors"`: 200, `attachment; filename=a.safetensors`: 200, `attachment`: 200, `attachment; filename='a.safetensors'`: 400, `attachment; filename="a.safetensors"; filename*=utf-8''b.py`: 400,
+		`attachment; filename="a\.py"`: 400, "attachment; filename=a.safetensors\nattachment; filename=b.py": 400, "": 400,
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), "PUT", s.URL, strings.NewReader(honest(5)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header["Content-Disposition"] = strings.Split(list, "\n")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != status {
+			t.Errorf("a body with %q: %d", list, res.StatusCode)
+		}
+	}
+}
+
+// A body is taken as it is.
+func TestBodiesAreNotEncoded(t *testing.T) {
+	s, _, _ := serve(t, handler.Options{})
+	for encoding, status := range map[string]int{"binary": 200, "8bit": 200, "base64": 400, "quoted-printable": 400, "": 400} {
+		r, err := http.NewRequestWithContext(t.Context(), "PUT", s.URL+"/a.safetensors", strings.NewReader(honest(5)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Transfer-Encoding", encoding)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != status {
+			t.Errorf("%q: %d", encoding, res.StatusCode)
+		}
+	}
+}
+
+// A mux redirects a path that is not clean, and a redirect of an upload is none of its verdict.
+func TestExact(t *testing.T) {
+	_, h, _ := serve(t, handler.Options{})
+	mux := http.NewServeMux()
+	mux.Handle("/v1/check", h)
+	for path, status := range map[string]int{"/v1/check": 403, "//v1/check": 404, "/v1//check": 404, "/v1/./check": 404, "/x/../v1/check": 404, "/v1/check/": 404, "/v1/check/.": 404, "/v1/check//": 404, "/v1/%2e/check": 404, "//": 404, "/": 404} {
+		w := httptest.NewRecorder()
+		handler.Exact(mux).ServeHTTP(w, httptest.NewRequest("PUT", "http://x"+path, strings.NewReader(evil)))
+		if w.Code != status {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	w := httptest.NewRecorder()
+	handler.Exact(nil).ServeHTTP(w, httptest.NewRequest("PUT", "/v1/check", strings.NewReader(evil)))
+	if w.Code < 400 {
+		t.Errorf("no handler: %d", w.Code)
 	}
 }

@@ -151,7 +151,7 @@ func boundaryOf(kind string, params map[string]string) string {
 		}
 	}
 	for _, c := range boundary {
-		if !strings.ContainsRune("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'()+_-./:=?", c) {
+		if !strings.ContainsRune("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ()+_-./:=?", c) {
 			return ""
 		}
 	}

@@ -166,10 +166,24 @@ func (h *Handler) Close() {
 
 // nameOf returns the name that a request states for its file.
 func nameOf(r *http.Request) string {
-	if _, params, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && params["filename"] != "" {
-		return params["filename"]
+	for _, kind := range bodyKinds {
+		if _, file, _, ok := dispositionNames(r.Header.Get("Content-Disposition"), kind); ok && file != "" {
+			return file
+		}
 	}
 	return r.URL.Path
+}
+
+// bodyKinds are the dispositions of a body.
+var bodyKinds = []string{"attachment", "inline", "form-data"}
+
+func isOneDisposition(s string) bool {
+	for _, kind := range bodyKinds {
+		if _, _, _, ok := dispositionNames(s, kind); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // base returns a name without folders, whatever the separator of the client's system.
@@ -289,8 +303,17 @@ func (q *request) take() (*http.Request, error) {
 	if err != nil && q.r.Header.Get("Content-Type") != "" {
 		return nil, &problem{status: http.StatusBadRequest, detail: "the Content-Type cannot be read"}
 	}
+	if list := q.r.Header.Values(transfer); len(list) > 1 || len(list) == 1 && !plain(list[0]) {
+		return nil, bad("a body is taken as it is, without a Content-Transfer-Encoding")
+	}
+	if list := q.r.Header.Values("Content-Disposition"); len(list) > 1 || len(list) == 1 && !isOneDisposition(list[0]) {
+		return nil, bad("the Content-Disposition of a body has one name, which can be read in one way")
+	}
 	if strings.HasPrefix(kind, "multipart/") {
 		return q.form(kind, params)
+	}
+	if _, ok := charsetOf(q.r.Header.Get("Content-Type"), params); !ok {
+		return nil, errCharset
 	}
 	if err := stored(base(q.o.NameOf(q.r))); err != nil {
 		return nil, err
