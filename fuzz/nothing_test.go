@@ -51,7 +51,7 @@ var exports = map[string][]any{
 	"gate/clamd":  {(*clamd.Server)(nil), madeClamd, clamd.Below},
 	"gate/handler": {
 		(*handler.Handler)(nil), (*handler.Metrics)(nil), (*handler.Problem)(nil), madeHandler,
-		handler.Acceptance, handler.Acceptances, handler.New, handler.Uploads, handler.Verdict, handler.WriteAnswer, handler.WriteProblem,
+		handler.Acceptance, handler.Acceptances, handler.Exact, handler.New, handler.Uploads, handler.Verdict, handler.WriteAnswer, handler.WriteProblem,
 	},
 	"gate/host": {
 		(*host.Host)(nil), (*host.Upload)(nil), (*host.File)(nil), (*host.Scratch)(nil), (*host.Turn)(nil), (*host.Asking)(nil),

@@ -49,7 +49,7 @@ func upload(dir string) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("PUT /models/{name}", h)
 	mux.Handle("GET /metrics", &metrics)
-	return mux, nil
+	return handler.Exact(mux), nil // a mux redirects //models/x, and a redirect is a status below 400
 }
 
 // store keeps a file that was accepted; a partial file is never visible.

@@ -44,6 +44,7 @@ type API struct {
 	o        Options
 	gate     *handler.Handler
 	mux      *http.ServeMux
+	exact    http.Handler // the mux, which redirects nobody
 	metrics  handler.Metrics
 	tokens   atomic.Pointer[[][sha256.Size]byte]
 	draining atomic.Bool
@@ -56,6 +57,7 @@ func New(o Options) (*API, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &API{o: o, mux: http.NewServeMux(), reports: make(chan struct{}, 1)}
+	a.exact = handler.Exact(a.mux)
 	a.setTokens(o.Tokens)
 	observe := o.Observe
 	o.Observe = func(e host.Event) {
@@ -146,7 +148,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	a.mux.ServeHTTP(newPacedWriter(w, a.gate.Options()), r)
+	a.exact.ServeHTTP(newPacedWriter(w, a.gate.Options()), r)
 }
 
 // token returns the bearer token of a request, or "".
