@@ -101,7 +101,7 @@ func TestServeJudgesAFormAsAFolder(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusOK || answer.Schema != "amn.check/1" || answer.Folder.Format != "folder" || answer.Folder.Acceptance.DirHash != gate.DirHash(list) {
 			t.Fatalf("%v: %d, %v, %s", how, status, err, text)
 		}
-		want := receipt.Want{DirHash: gate.DirHash(list), Size: size, Nonce: nonce, Policy: answer.Folder.Policy, Now: time.Now()}
+		want := receipt.Want{Name: "m", DirHash: gate.DirHash(list), Size: size, Nonce: nonce, Policy: answer.Folder.Policy, Now: time.Now()}
 		if r, err := receipt.Check(answer.Folder.Receipt, public, want); err != nil || r.Name != "m" {
 			t.Errorf("%v: %v, %+v", how, err, r)
 		}

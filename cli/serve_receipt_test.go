@@ -69,7 +69,11 @@ func TestServeSignsWhatItAnswers(t *testing.T) {
 			t.Errorf("%s: %v: %s", tc.query, err, text)
 			continue
 		}
-		want := receipt.Want{SHA256: sha256.Sum256([]byte(tc.data)), Size: int64(len(tc.data)), Nonce: nonce, Policy: r.Policy, Now: time.Now()}
+		name := "m.pkl"
+		if tc.data == model {
+			name = "m.safetensors"
+		}
+		want := receipt.Want{Name: name, SHA256: sha256.Sum256([]byte(tc.data)), Size: int64(len(tc.data)), Nonce: nonce, Policy: r.Policy, Now: time.Now()}
 		_, err = receipt.Check(envelope, public, want)
 		if honest := tc.data == model; (err == nil) != honest || (status == http.StatusOK) != honest || r.Accepted != honest || r.Expires.Sub(r.Issued) != 10*time.Minute {
 			t.Errorf("%s: %d, %v, %+v", tc.query, status, err, r)
@@ -78,6 +82,74 @@ func TestServeSignsWhatItAnswers(t *testing.T) {
 	for _, query := range []string{"nonce=short", "nonce=" + strings.Repeat("a", 129), "nonce=" + nonce + "&nonce=" + nonce, "nonce=with%20a%20space"} {
 		if status, text := put(t, "http://"+address+"/v1/check?"+query, model); status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, status, text)
+		}
+	}
+}
+
+// What stands between a host and its gate asks in another way, so that the gate accepts. The receipt
+// is of these bytes, for this nonce, and answers another question.
+func TestAReceiptIsOfTheQuestion(t *testing.T) {
+	dir := t.TempDir()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeKey(t, filepath.Join(dir, "key.pem"), private)
+	for _, how := range [][]string{nil, {"--isolate"}} {
+		address := serving(t, append(how, "--receipt-key", filepath.Join(dir, "key.pem"))...)
+		const code, model = "import os\nos.system(\"id\")\n", "\x02\x00\x00\x00\x00\x00\x00\x00{}"
+		for _, tc := range []struct {
+			query, data string
+			host        receipt.Want
+			taken       bool
+		}{
+			{"name=x.txt&beside=true", code, receipt.Want{Name: "handler.py"}, false},
+			{"name=x.txt&beside=true", code, receipt.Want{Name: "handler.py", Beside: true}, false},
+			{"name=x.txt&beside=true", code, receipt.Want{Name: "x.txt"}, false},
+			{"name=x.txt&beside=true", code, receipt.Want{Name: "x.txt", Beside: true}, true},
+			{"name=x.txt&beside=true", "hello", receipt.Want{Name: "model.safetensors"}, false},
+			{"name=model.safetensors", model, receipt.Want{Name: "model.safetensors", Promised: "gguf"}, false},
+			{"name=model.safetensors&promised=safetensors", model, receipt.Want{Name: "model.safetensors"}, false},
+			{"name=model.safetensors&promised=safetensors", model, receipt.Want{Name: "model.safetensors", Promised: "safetensors"}, true},
+			{"name=model.safetensors&beside=false", model, receipt.Want{Name: "model.safetensors"}, true},
+			{"beside=false", model, receipt.Want{}, false},
+		} {
+			nonce := receipt.NewNonce()
+			status, text := put(t, "http://"+address+"/v1/check?nonce="+nonce+"&"+tc.query, tc.data)
+			var answer struct {
+				Policy  string
+				Receipt json.RawMessage
+			}
+			if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusOK {
+				t.Fatal(status, err, text)
+			}
+			want := tc.host
+			want.SHA256, want.Size, want.Nonce, want.Policy, want.Now = sha256.Sum256([]byte(tc.data)), int64(len(tc.data)), nonce, answer.Policy, time.Now()
+			if r, err := receipt.Check(answer.Receipt, public, want); (err == nil) != tc.taken {
+				t.Errorf("%v: %s for %+v: %v, %+v", how, tc.query, tc.host, err, r)
+			}
+		}
+	}
+}
+
+// No upload is answered with a redirect.
+func TestServeRedirectsNoUpload(t *testing.T) {
+	address := serving(t, "--ui")
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, path := range []string{"//v1/check", "/v1//check", "/v1/./check", "/x/../v1/check", "/v1/check/", "/v1/check/..", "/v1/%2e/check", "//", ""} {
+		for _, method := range []string{http.MethodPut, http.MethodPost, http.MethodPatch} {
+			r, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path+"?name=e", strings.NewReader(runsCode))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode < 400 || res.StatusCode > 499 {
+				t.Errorf("%s %s: %d", method, path, res.StatusCode)
+			}
 		}
 	}
 }

@@ -180,6 +180,22 @@ func (v *Verdict) JudgedBy() (policy, rules, version string, err error) {
 	return policy, RulesDigest(v.gate.Version), v.gate.Version, err
 }
 
+// An asked is how the sender of a file asked about it, besides its name: see [Hint].
+type asked struct {
+	promised string
+	beside   bool
+}
+
+// Asked returns the question that a verdict answers, as [Hint] stated it: the name of the file, the
+// format that its sender stated, "" for none, and whether it is treated like a file of a folder.
+// The same bytes may be accepted by one name, or beside others, and refused by another.
+func (v *Verdict) Asked() (name, promised string, beside bool) {
+	if v == nil {
+		return "", "", false
+	}
+	return v.Name, v.asked.promised, v.asked.beside
+}
+
 // policyDigest returns the digest of the gate's policy.
 func (g *Gate) policyDigest() (string, error) {
 	if g.digest != "" {

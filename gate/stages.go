@@ -194,6 +194,7 @@ func (o *opened) close() {
 // draft is where the policy begins: what was reported of the subject.
 func (s *subject) draft(r report) *draft {
 	v := s.gate.draft(s.hint.Name)
+	v.asked = asked{s.hint.Promised, s.hint.Beside}
 	v.Promised, v.Size, v.SHA256 = s.hint.Promised, s.size, s.hint.SHA256
 	v.stored, v.unchanged = s.hint.stored, s.hint.unchanged
 	v.take(r)

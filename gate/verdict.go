@@ -51,6 +51,7 @@ type Verdict struct {
 	Expired []Exception
 
 	end              outcome
+	asked            asked
 	accepted         Accepted // if it has a digest
 	gate             *Gate
 	openings         []Opening

@@ -54,7 +54,7 @@ func ExampleCheck() {
 		return
 	}
 	for _, has := range []string{body, body + " "} {
-		want := receipt.Want{SHA256: sha256.Sum256([]byte(has)), Size: int64(len(has)), Nonce: nonce, Policy: expected, Now: time.Now()}
+		want := receipt.Want{Name: "model.safetensors", SHA256: sha256.Sum256([]byte(has)), Size: int64(len(has)), Nonce: nonce, Policy: expected, Now: time.Now()}
 		r, err := receipt.Check(envelope, public, want)
 		fmt.Println(r.Accepted, err)
 	}

@@ -37,9 +37,13 @@ const skew = time.Minute
 
 // A Receipt is what a gate said. Reading one decides nothing: [Check] does.
 type Receipt struct {
-	Name     string `json:"-"`
-	SHA256   string `json:"-"` // in hex; "" of a folder, and if a file was refused before all of it had come
-	DirHash  string `json:"-"` // of a folder, as [gate.DirHash] computes it
+	SHA256  string `json:"-"` // in hex; "" of a folder, and if a file was refused before all of it had come
+	DirHash string `json:"-"` // of a folder, as [gate.DirHash] computes it
+	// Name, Promised and Beside are the question: what the gate was told of the file, as
+	// [gate.Hint] states it. Some bytes are accepted by one name and refused by another.
+	Name     string `json:"name"`
+	Promised string `json:"promised"`
+	Beside   bool   `json:"beside"`
 	Accepted bool   `json:"accepted"`
 	Class    string `json:"class"`
 	Size     int64  `json:"size"`
@@ -118,7 +122,9 @@ func (s *Signer) Sign(v *gate.Verdict, nonce string) ([]byte, error) {
 		return nil, err
 	}
 	now := s.now().UTC().Truncate(time.Second)
+	name, promised, beside := v.Asked()
 	r := Receipt{
+		Name: wire.Whole(name), Promised: wire.Whole(promised), Beside: beside,
 		Class: v.Class().String(), Size: v.Size, Policy: policy, Rules: rules, Version: version, Nonce: nonce,
 		Issued: now, Expires: now.Add(s.window).Truncate(time.Second),
 	}
@@ -132,7 +138,7 @@ func (s *Signer) Sign(v *gate.Verdict, nonce string) ([]byte, error) {
 	st := statement{statementType, []subject{}, predicateType, r}
 	maps.DeleteFunc(digest, func(_, sum string) bool { return sum == "" })
 	if len(digest) > 0 {
-		st.Subject = []subject{{wire.Whole(v.Name), digest}}
+		st.Subject = []subject{{r.Name, digest}}
 	}
 	text, err := json.Marshal(st)
 	if err != nil {
@@ -177,17 +183,25 @@ func Open(envelope []byte, key ed25519.PublicKey) (Receipt, error) {
 	}
 	r := s.Predicate
 	if len(s.Subject) == 1 {
-		r.Name, r.SHA256, r.DirHash = s.Subject[0].Name, s.Subject[0].Digest["sha256"], s.Subject[0].Digest[dirHash]
+		r.SHA256, r.DirHash = s.Subject[0].Digest["sha256"], s.Subject[0].Digest[dirHash]
 	}
-	if r.Accepted != (r.Class == wire.OK.String()) || r.Accepted && r.SHA256 == "" && r.DirHash == "" || r.SHA256 != "" && r.DirHash != "" {
+	if len(s.Subject) == 1 && s.Subject[0].Name != r.Name || r.Accepted != (r.Class == wire.OK.String()) || r.Accepted && r.SHA256 == "" && r.DirHash == "" || r.SHA256 != "" && r.DirHash != "" {
 		return Receipt{}, wire.ErrSyntax.Errorf("a receipt that contradicts itself")
 	}
 	return r, nil
 }
 
-// Want is what a receipt must be about. All members but Rules are needed: a zero value is
-// no question that a receipt could answer.
+// Want is what a receipt must be about: the question that the host has asked, and what it has. A
+// zero value is no question that a receipt could answer. Promised, Beside and Rules may be left
+// zero: then the receipt is refused if the gate was told of a promise, or to take a file that need
+// not be a model.
 type Want struct {
+	// Name is the name that the gate was told, without folders. Of a form with several files it is
+	// the one that the request states, or "folder".
+	Name     string
+	Promised string // the format that the gate was told
+	Beside   bool   // whether the gate was told that the file need not be a model
+
 	SHA256 [sha256.Size]byte // of the bytes that the host has
 	// DirHash is the digest of the folder that the host has, as [gate.DirHash] computes it, and
 	// takes the place of SHA256.
@@ -203,8 +217,8 @@ type Want struct {
 // error: of other bytes, another policy, another nonce or key, one that is not good now, and
 // a refusal.
 func Check(envelope []byte, key ed25519.PublicKey, want Want) (Receipt, error) {
-	if !IsNonce(want.Nonce) || want.Policy == "" || want.Now.IsZero() || want.Size < 0 || (want.SHA256 == [sha256.Size]byte{}) != (want.DirHash != "") {
-		return Receipt{}, wire.ErrUsage.Errorf("a receipt is checked for the digest and size of a file or a folder, a nonce, the digest of a policy and a time")
+	if want.Name == "" || !IsNonce(want.Nonce) || want.Policy == "" || want.Now.IsZero() || want.Size < 0 || (want.SHA256 == [sha256.Size]byte{}) != (want.DirHash != "") {
+		return Receipt{}, wire.ErrUsage.Errorf("a receipt is checked for the name, the digest and the size of a file or a folder, a nonce, the digest of a policy and a time")
 	}
 	r, err := Open(envelope, key)
 	if err != nil {
@@ -220,6 +234,12 @@ func Check(envelope []byte, key ed25519.PublicKey, want Want) (Receipt, error) {
 		return no("is about another folder")
 	case want.DirHash == "" && (r.SHA256 != hex.EncodeToString(want.SHA256[:]) || r.Size != want.Size):
 		return no("is about another file")
+	case r.Name != want.Name:
+		return no("is about a file that was called " + wire.Quote(r.Name))
+	case r.Promised != want.Promised:
+		return no("is about a file that was promised to be " + wire.Quote(r.Promised))
+	case r.Beside != want.Beside:
+		return no("answers another question: whether the file may be none that is a model (beside)")
 	case r.Policy != want.Policy:
 		return no("is by another policy")
 	case want.Rules != "" && r.Rules != want.Rules:

@@ -53,9 +53,15 @@ func signer(t *testing.T, seed byte) (*Signer, ed25519.PublicKey) {
 // verdict judges a file.
 func verdict(t *testing.T, g gate.Gate, name, data string) *gate.Verdict {
 	t.Helper()
+	return asked(t, g, gate.Hint{Name: name}, data)
+}
+
+// asked judges a file by what is stated of it.
+func asked(t *testing.T, g gate.Gate, h gate.Hint, data string) *gate.Verdict {
+	t.Helper()
 	b := limits.Policy{}.Budget(t.Context())
 	t.Cleanup(b.Close)
-	v, err := g.Check(b, strings.NewReader(data), int64(len(data)), gate.Hint{Name: name})
+	v, err := g.Check(b, strings.NewReader(data), int64(len(data)), h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +86,7 @@ func TestAReceiptAnswersOneQuestion(t *testing.T) {
 		return text
 	}
 	good := sign(verdict(t, g, "m.safetensors", model), nonce)
-	want := Want{SHA256: sha256.Sum256([]byte(model)), Size: 10, Nonce: nonce, Policy: policy, Rules: gate.RulesDigest("7"), Now: noon}
+	want := Want{Name: "m.safetensors", SHA256: sha256.Sum256([]byte(model)), Size: 10, Nonce: nonce, Policy: policy, Rules: gate.RulesDigest("7"), Now: noon}
 	r, err := Check(good, key, want)
 	if err != nil || !r.Accepted || r.Name != "m.safetensors" || r.Class != "ok" || r.Version != "7" || r.Issued != noon || r.Expires != noon.Add(time.Minute) {
 		t.Fatalf("%v: %+v", err, r)
@@ -114,7 +120,7 @@ func TestAReceiptAnswersOneQuestion(t *testing.T) {
 		"signed by another":         {mustSign(t, other, verdict(t, g, "m.safetensors", model)), key, nil},
 		"edited":                    {[]byte(edited), key, nil},
 		"another statement":         {attested, key, nil},
-		"a refusal":                 {refused, key, func(w *Want) { w.SHA256, w.Size = sha256.Sum256([]byte(evil)), int64(len(evil)) }},
+		"a refusal":                 {refused, key, func(w *Want) { w.Name, w.SHA256, w.Size = "m.pkl", sha256.Sum256([]byte(evil)), int64(len(evil)) }},
 		"a refusal for these bytes": {refused, key, nil},
 		"another file":              {good, key, func(w *Want) { w.SHA256 = sha256.Sum256([]byte(evil)) }},
 		"another size":              {good, key, func(w *Want) { w.Size++ }},
@@ -126,6 +132,13 @@ func TestAReceiptAnswersOneQuestion(t *testing.T) {
 		"from the future":           {good, key, func(w *Want) { w.Now = noon.Add(-2 * time.Minute) }},
 		"the zero question":         {good, key, func(w *Want) { *w = Want{} }},
 		"no digest":                 {good, key, func(w *Want) { w.SHA256 = [32]byte{} }},
+		"no name":                   {good, key, func(w *Want) { w.Name = "" }},
+		"another name":              {good, key, func(w *Want) { w.Name = "handler.py" }},
+		"a promise":                 {good, key, func(w *Want) { w.Promised = "safetensors" }},
+		"beside others":             {good, key, func(w *Want) { w.Beside = true }},
+		"by another name":           {sign(verdict(t, g, "n.safetensors", model), nonce), key, nil},
+		"by a promise":              {sign(asked(t, g, gate.Hint{Name: "m.safetensors", Promised: "safetensors"}, model), nonce), key, nil},
+		"as a file beside others":   {sign(asked(t, g, gate.Hint{Name: "m.safetensors", Beside: true}, model), nonce), key, nil},
 		"no policy":                 {good, key, func(w *Want) { w.Policy = "" }},
 		"no time":                   {good, key, func(w *Want) { w.Now = time.Time{} }},
 		"an empty nonce":            {sign(verdict(t, g, "m.safetensors", model), ""), key, func(w *Want) { w.Nonce = "" }},
@@ -167,7 +180,7 @@ func TestASignerSignsVerdictsAlone(t *testing.T) {
 		}
 	}
 	// A statement that contradicts itself, or states a member twice or of no meaning, is none.
-	for _, predicate := range []string{`{"accepted":true,"class":"forbidden"}`, `{"accepted":false,"class":"ok"}`, `{"accepted":true,"class":"ok","verdict":1}`, `{"accepted":true,"class":"ok"}`} {
+	for _, predicate := range []string{`{"accepted":true,"class":"forbidden"}`, `{"accepted":false,"class":"ok"}`, `{"accepted":true,"class":"ok","verdict":1}`, `{"accepted":true,"class":"ok"}`, `{"accepted":false,"class":"forbidden","promised":1}`} {
 		text, err := attest.Sign(fmt.Appendf(nil, `{"_type":%q,"subject":[],"predicateType":%q,"predicate":%s}`, statementType, predicateType, predicate), s.key)
 		if err != nil {
 			t.Fatal(err)
@@ -232,7 +245,7 @@ func TestAReceiptOfAFolder(t *testing.T) {
 	defer v.Close()
 	s, key := signer(t, 1)
 	text := mustSign(t, s, v)
-	want := Want{DirHash: gate.DirHash(list), Size: 12, Nonce: nonce, Policy: policy, Now: noon}
+	want := Want{Name: "folder", DirHash: gate.DirHash(list), Size: 12, Nonce: nonce, Policy: policy, Now: noon}
 	if r, err := Check(text, key, want); err != nil || r.DirHash != want.DirHash || r.SHA256 != "" || r.Name != "folder" {
 		t.Fatalf("%v, %+v", err, r)
 	}

@@ -197,10 +197,15 @@ func TestARevisionIsJudged(t *testing.T) {
 	for _, text := range files {
 		size += int64(len(text))
 	}
-	want := receipt.Want{DirHash: a.body["dir_hash"].(string), Size: size, Nonce: "nonce-12345678", Policy: digest, Now: time.Now()}
+	want := receipt.Want{Name: worker.Name, Beside: true, DirHash: a.body["dir_hash"].(string), Size: size, Nonce: "nonce-12345678", Policy: digest, Now: time.Now()}
 	if _, err := receipt.Check(envelope, f.key, want); err != nil {
 		t.Error(err)
 	}
+	want.Beside = false
+	if _, err := receipt.Check(envelope, f.key, want); err == nil {
+		t.Error("a receipt of a folder that need not be a model is one of a model")
+	}
+	want.Beside = true
 	want.Nonce = "another-nonce"
 	if _, err := receipt.Check(envelope, f.key, want); err == nil {
 		t.Error("a receipt answers another question")
@@ -345,7 +350,8 @@ func TestBadContents(t *testing.T) {
 		"another digest":    {"/v1/blobs/" + sum("a"), "b", 422},
 		"no digest":         {"/v1/blobs/xyz", "b", 400},
 		"an upper-case one": {"/v1/blobs/" + strings.ToUpper(sum("b")), "b", 400},
-		"a way out":         {"/v1/blobs/..%2f..%2fetc", "b", 400},
+		"a way out":         {"/v1/blobs/..%2f..%2fetc", "b", 404},
+		"an unclean path":   {"//v1/blobs/" + sum("b"), "b", 404}, // and no redirect, which the client would follow
 		"too large":         {"/v1/blobs/" + sum("a"), strings.Repeat("a", 101), 413},
 	} {
 		if a := f.ask("alice", "PUT", c.path, c.body); a.status != c.status {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/gate/handler"
 	"github.com/anamnesis-go/anamnesis/gate/receipt"
 	"github.com/anamnesis-go/anamnesis/hub/blob"
 	"github.com/anamnesis-go/anamnesis/hub/store"
@@ -117,7 +118,9 @@ func New(o Options) (*Server, error) {
 func (s *Server) SetTokens(tokens map[string]Token) { s.tokens.Store(&tokens) }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	handler.Exact(s.mux).ServeHTTP(w, r)
+}
 
 // problem is an answer that is not 200.
 type problem struct {
@@ -317,7 +320,7 @@ func (s *Server) await(ctx context.Context, w http.ResponseWriter, t Token, m ma
 // answer writes a verdict. It is 200 only from an acceptance, which the gate makes anew of what
 // was stored, for these files, this policy and these rules.
 func (s *Server) answer(w http.ResponseWriter, v store.Verdict, nonce string) error {
-	verdict, err := s.judge.RemoteFolder(v.Detail, v.Files, gate.Hint{Name: worker.Name})
+	verdict, err := s.judge.RemoteFolder(v.Detail, v.Files, gate.Hint{Name: worker.Name, Beside: true})
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (w *Worker) judge(ctx context.Context, j store.Job) (out store.Judged, err 
 			return out, err
 		}
 		if ok { // the same files, of another revision: nothing is read
-			v, err := g.RemoteFolder(known.Detail, j.Work.Manifest, gate.Hint{Name: Name})
+			v, err := g.RemoteFolder(known.Detail, j.Work.Manifest, gate.Hint{Name: Name, Beside: true})
 			if err != nil {
 				return out, err
 			}
@@ -204,7 +204,7 @@ func (w *Worker) elsewhere(ctx context.Context, g *gate.Gate, j store.Job, files
 	if err != nil {
 		return nil, fmt.Errorf("judged in a process of its own: %w", err)
 	}
-	return g.RemoteFolder(text, list, gate.Hint{Name: Name})
+	return g.RemoteFolder(text, list, gate.Hint{Name: Name, Beside: true})
 }
 
 // until reads as long as a context lasts.

@@ -88,7 +88,7 @@ def test_receipts_of_a_service(service):
     ask, key, other = service
     nonce = receipt.new_nonce()
     status, answer = ask(MODEL, nonce)
-    want = dict(key=key, sha256=hashlib.sha256(MODEL).hexdigest(), size=len(MODEL), nonce=nonce, policy=answer["policy"])
+    want = dict(key=key, sha256=hashlib.sha256(MODEL).hexdigest(), size=len(MODEL), name="m.safetensors", nonce=nonce, policy=answer["policy"])
     assert status == 200
     r = receipt.check(answer["receipt"], **want)
     assert r.accepted and r.kind == "ok" and r.name == "m.safetensors"
@@ -108,7 +108,7 @@ def test_receipts_of_a_service(service):
     now = datetime.datetime.now(datetime.timezone.utc)
     for what, text, change in [
         ("a refusal", refusal["receipt"], {}),
-        ("a refusal of its own bytes", refusal["receipt"], {"sha256": said.sha256, "size": said.size}),
+        ("a refusal of its own bytes", refusal["receipt"], {"sha256": said.sha256, "size": said.size, "name": "m.pkl"}),
         ("edited", edited, {}),
         ("unsigned", unsigned, {}),
         ("nothing", {}, {}),
@@ -118,6 +118,9 @@ def test_receipts_of_a_service(service):
         ("another key", answer["receipt"], {"key": other}),
         ("another file", answer["receipt"], {"sha256": digest}),
         ("another size", answer["receipt"], {"size": len(MODEL) + 1}),
+        ("another name", answer["receipt"], {"name": "handler.py"}),
+        ("a promise", answer["receipt"], {"promised": "safetensors"}),
+        ("beside others", answer["receipt"], {"beside": True}),
         ("an old policy", answer["receipt"], {"policy": digest}),
         ("other rules", answer["receipt"], {"rules": digest}),
         ("another nonce", answer["receipt"], {"nonce": receipt.new_nonce()}),
@@ -127,9 +130,38 @@ def test_receipts_of_a_service(service):
         with pytest.raises(receipt.BadReceipt):
             receipt.check(text, **{**want, **change})
             pytest.fail(what)
-    for change in ({"nonce": ""}, {"sha256": ""}, {"policy": ""}, {"size": -1}, {"key": ""}, {"key": b""}):
+    for change in ({"nonce": ""}, {"name": ""}, {"sha256": ""}, {"policy": ""}, {"size": -1}, {"key": ""}, {"key": b""}):
         with pytest.raises(ValueError):
             receipt.check(answer["receipt"], **{**want, **change})
+
+
+def test_a_receipt_answers_the_question_that_was_asked(service):
+    """What stands between asks in another way, so that the gate accepts, and hands its receipt on."""
+    ask, key, _ = service
+    code, text = b'import os\nos.system("id")\n', b"hello"
+    for body, name, promised, beside, middle in (
+        (code, "handler.py", "", False, "x.txt&beside=true"),
+        (code, "handler.py", "", True, "x.txt&beside=true"),
+        (text, "model.safetensors", "", False, "x.txt&beside=true"),
+        (text, "x.txt", "", False, "x.txt&beside=true"),
+        (MODEL, "m.safetensors", "gguf", False, "m.safetensors"),
+        (MODEL, "m.safetensors", "", False, "m.safetensors&promised=safetensors"),
+    ):
+        nonce = receipt.new_nonce()
+        status, answer = ask(body, nonce, middle)
+        assert status == 200, answer
+        with pytest.raises(receipt.BadReceipt, match="another question"):
+            receipt.check(
+                answer["receipt"],
+                key=key,
+                sha256=hashlib.sha256(body).hexdigest(),
+                size=len(body),
+                name=name,
+                promised=promised,
+                beside=beside,
+                nonce=nonce,
+                policy=answer["policy"],
+            )
 
 
 def test_what_the_guide_shows_of_folders(service, tmp_path, monkeypatch):
@@ -159,7 +191,7 @@ def test_a_receipt_of_a_folder(service):
     with urllib.request.urlopen(request) as answer:
         folder = json.load(answer)["folder"]
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    want = dict(key=key, size=sum(map(len, files.values())), nonce=nonce, policy=folder["policy"])
+    want = dict(key=key, size=sum(map(len, files.values())), name="folder", nonce=nonce, policy=folder["policy"])
     r = receipt.check(folder["receipt"], dir_hash=receipt.dir_hash(sums), **want)
     assert r.accepted and r.sha256 == "" and r.dir_hash == folder["acceptance"]["dir_hash"]
     for change in ({"dir_hash": receipt.dir_hash({"config.json": sums["config.json"]})}, {"sha256": r.dir_hash}):

@@ -7,7 +7,7 @@ can write. It checks the receipt:
 
     nonce = receipt.new_nonce()
     answer = requests.put(url, params={"name": "model.pt", "nonce": nonce}, data=body).json()
-    receipt.check(answer["receipt"], key=public_pem, sha256=sha256(body).hexdigest(), size=len(body), nonce=nonce, policy=policy)
+    receipt.check(answer["receipt"], key=public_pem, sha256=sha256(body).hexdigest(), size=len(body), name="model.pt", nonce=nonce, policy=policy)
 
 Nothing is needed but Python: the signature (Ed25519, RFC 8032) is verified here, in about
 10 ms.
@@ -55,6 +55,8 @@ class Receipt(NamedTuple):
     issued: datetime.datetime
     expires: datetime.datetime
     dir_hash: str = ""  # of a folder
+    promised: str = ""  # the format that the gate was told
+    beside: bool = False  # whether the gate was told that the file need not be a model
 
 
 def dir_hash(files: "dict[str, str]") -> str:
@@ -80,19 +82,23 @@ def check(
     sha256: str = "",
     dir_hash: str = "",
     size: int,
+    name: str,
     nonce: str,
     policy: str,
+    promised: str = "",
+    beside: bool = False,
     rules: Optional[str] = None,
     now: Optional[datetime.datetime] = None,
 ) -> Receipt:
-    """Return the receipt if it accepts these bytes, by this policy, in answer to this nonce, now. Else raise BadReceipt.
+    """Return the receipt if it accepts these bytes under this name, by this policy, in answer to this nonce, now. Else raise BadReceipt.
 
     key is the public key: PEM, as ``openssl pkey -pubout`` writes it, or its 32 bytes. policy is the
     digest that ``amn policy check`` prints; rules, if given, that of the rules. Of a folder, give dir_hash
-    instead of sha256, and as size the bytes of all files.
+    instead of sha256, and as size the bytes of all files. name, promised and beside are what the gate was asked:
+    name without folders, and of a form with several files the one that the request states, or "folder".
     """
-    if not _NONCE.match(nonce) or bool(sha256) == bool(dir_hash) or not _DIGEST.match(sha256 or dir_hash) or not _DIGEST.match(policy) or size < 0:
-        raise ValueError("a receipt is checked for the digest and size of a file or a folder, a nonce, and the digest of a policy")
+    if not name or not _NONCE.match(nonce) or bool(sha256) == bool(dir_hash) or not _DIGEST.match(sha256 or dir_hash) or not _DIGEST.match(policy) or size < 0:
+        raise ValueError("a receipt is checked for the name, the digest and the size of a file or a folder, a nonce, and the digest of a policy")
     if now is None:
         now = datetime.datetime.now(datetime.timezone.utc)
     r = open(envelope, key=key)
@@ -102,6 +108,8 @@ def check(
         _no(f"the file is refused: {r.kind}")
     if r.sha256 != sha256 or r.dir_hash != dir_hash or r.size != size:
         _no("the receipt is about another file, or folder")
+    if r.name != name or r.promised != promised or r.beside is not bool(beside):
+        _no(f"the receipt answers another question: name {r.name!r}, promised {r.promised!r}, beside {r.beside}")
     if r.policy != policy:
         _no("the receipt is by another policy")
     if rules is not None and r.rules != rules:
@@ -163,19 +171,22 @@ def _read(s: "dict[str, Any]") -> Receipt:
     p, subject = s["predicate"], s["subject"]
     if s["_type"] != _STATEMENT or s["predicateType"] != _PREDICATE or len(subject) > 1:
         raise ValueError("a statement of another type")
-    name = sha256 = folder = ""
+    name, promised, beside = p["name"], p["promised"], p["beside"]
+    sha256 = folder = ""
     if subject:
-        name, digests = subject[0]["name"], subject[0]["digest"]
+        digests = subject[0]["digest"]
+        if subject[0]["name"] != name:
+            raise ValueError("it has two names")
         sha256, folder = digests.get("sha256", ""), digests.get("dirHash", "")
         if type(sha256) is not str or type(folder) is not str or bool(sha256) == bool(folder):
             raise ValueError("a subject without one digest")
     accepted, size = p["accepted"], p["size"]
-    texts = [name, sha256, p["class"], p["policy"], p["rules"], p["version"], p["nonce"]]
-    if type(accepted) is not bool or type(size) is not int or any(type(t) is not str for t in texts):
+    texts = [name, promised, sha256, p["class"], p["policy"], p["rules"], p["version"], p["nonce"]]
+    if type(accepted) is not bool or type(beside) is not bool or type(size) is not int or any(type(t) is not str for t in texts):
         raise ValueError("a member has another type")
     if accepted != (p["class"] == "ok") or accepted and not _DIGEST.match(sha256 or folder):
         raise ValueError("it contradicts itself")
-    return Receipt(name, sha256, accepted, p["class"], size, p["policy"], p["rules"], p["version"], p["nonce"], _time(p["issued"]), _time(p["expires"]), folder)
+    return Receipt(name, sha256, accepted, p["class"], size, p["policy"], p["rules"], p["version"], p["nonce"], _time(p["issued"]), _time(p["expires"]), folder, promised, beside)
 
 
 # Ed25519. Points are (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z, on -x^2 + y^2 = 1 + d x^2 y^2 over the
